@@ -1,0 +1,18 @@
+# Decides whether the CUDA backend is built; sets TESSERA_HAS_CUDA. Everything else builds without it.
+
+set(TESSERA_HAS_CUDA FALSE)
+if(NOT TESSERA_CUDA STREQUAL "OFF")
+  include(CheckLanguage)
+  set(CMAKE_CUDA_ARCHITECTURES "${TESSERA_CUDA_ARCHITECTURES}")
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    set(TESSERA_HAS_CUDA TRUE)
+    message(STATUS "CUDA ${CUDAToolkit_VERSION}: architectures ${TESSERA_CUDA_ARCHITECTURES}")
+  elseif(TESSERA_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "TESSERA_CUDA=ON, but no CUDA compiler was found: put nvcc on the PATH or set CUDACXX")
+  else()
+    message(STATUS "CUDA: no compiler found, building the host backend alone")
+  endif()
+endif()

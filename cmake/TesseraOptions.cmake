@@ -1,0 +1,26 @@
+# User-visible switches and the defaults of a single-configuration build.
+
+option(TESSERA_BUILD_APPS "Build the command-line program solve" ${PROJECT_IS_TOP_LEVEL})
+option(TESSERA_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(TESSERA_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(TESSERA_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" OFF)
+option(TESSERA_NATIVE "Tune for this machine's processor; the binaries may not run elsewhere" OFF)
+option(TESSERA_STATIC_RUNTIME "Link compiler runtimes and {fmt} into the programs, so that they run without them" OFF)
+set(TESSERA_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
+set(TESSERA_CUDA "AUTO" CACHE STRING "CUDA backend: AUTO (if nvcc is found), ON, or OFF")
+set_property(CACHE TESSERA_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(TESSERA_CUDA_ARCHITECTURES "90" CACHE STRING "GPU architectures to compile for, e.g. 80;90;100;120")
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  find_program(TESSERA_CCACHE ccache)
+  if(TESSERA_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${TESSERA_CCACHE}" CACHE STRING "Compiler launcher")
+    set(CMAKE_CUDA_COMPILER_LAUNCHER "${TESSERA_CCACHE}" CACHE STRING "Compiler launcher")
+  endif()
+endif()

@@ -1,0 +1,54 @@
+# How every target of this project is compiled.
+
+function(tessera_compile_settings target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF CUDA_EXTENSIONS OFF)
+  set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion
+    -Wnon-virtual-dtor -Wold-style-cast -Wcast-align -Woverloaded-virtual)
+  if(TESSERA_WARNINGS_AS_ERRORS)
+    list(APPEND warnings -Werror)
+  endif()
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>")
+  if(TESSERA_NATIVE)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
+  endif()
+  if(TESSERA_SANITIZE)
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TESSERA_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>)
+    target_link_options(${target} PUBLIC -fsanitize=${TESSERA_SANITIZE})
+  endif()
+  if(TESSERA_STATIC_RUNTIME)
+    target_link_options(${target} PUBLIC -static-libstdc++ -static-libgcc)
+  endif()
+endfunction()
+
+# {fmt}: inside the binary where it must run on machines without the shared library.
+if(TESSERA_STATIC_RUNTIME)
+  set(TESSERA_FMT_TARGET fmt::fmt-header-only)
+  find_library(TESSERA_OPENMP_LIBRARY NAMES libgomp.a HINTS ${CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES})
+  find_library(TESSERA_ZLIB_LIBRARY NAMES libz.a)
+else()
+  set(TESSERA_FMT_TARGET fmt::fmt)
+endif()
+
+function(tessera_link_runtime target)
+  if(TESSERA_STATIC_RUNTIME)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${OpenMP_CXX_FLAGS}>)
+    target_link_libraries(${target} PRIVATE ${TESSERA_OPENMP_LIBRARY} ${TESSERA_ZLIB_LIBRARY} pthread dl)
+  else()
+    target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX ZLIB::ZLIB)
+  endif()
+  target_link_libraries(${target} PRIVATE ${TESSERA_FMT_TARGET})
+endfunction()
+
+function(tessera_configure_library target)
+  tessera_compile_settings(${target})
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON VERSION ${PROJECT_VERSION})
+  target_include_directories(${target}
+    PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+    PRIVATE "${PROJECT_SOURCE_DIR}")
+  tessera_link_runtime(${target})
+  if(TESSERA_HAS_CUDA)
+    target_link_libraries(${target} PRIVATE CUDA::cudart_static)
+  endif()
+endfunction()

@@ -1,0 +1,145 @@
+#include "tessera/csr.hpp"
+
+#include "core/parallel.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace tessera {
+
+namespace {
+
+constexpr std::int64_t max_index = std::numeric_limits<index_t>::max();
+
+index_t checked_size(std::int64_t size, const char* name) {
+  if (size < 0 || size > max_index) {
+    throw InvalidMatrix(fmt::format("number of {} must be in [0, {}], got {}", name, max_index, size));
+  }
+  return static_cast<index_t>(size);
+}
+
+template <class T>
+void validate_shape(const CsrView<T>& a) {
+  checked_size(a.rows, "rows");
+  checked_size(a.cols, "columns");
+  if (a.row_offsets.size() != static_cast<std::size_t>(a.rows) + 1) {
+    throw InvalidMatrix(fmt::format("{} x {} matrix needs {} row offsets, got {}", a.rows, a.cols,
+                                    static_cast<std::int64_t>(a.rows) + 1, a.row_offsets.size()));
+  }
+  const std::size_t expected_values = a.is_pattern() ? 0 : a.columns.size();
+  if (a.values.size() != expected_values) {
+    throw InvalidMatrix(fmt::format("{} matrix with {} columns entries needs {} values, got {}",
+                                    a.is_pattern() ? "pattern" : "weighted", a.columns.size(), expected_values,
+                                    a.values.size()));
+  }
+  if (a.row_offsets.front() != 0 || a.row_offsets.back() != a.nnz()) {
+    throw InvalidMatrix(fmt::format("row offsets must run from 0 to the {} nonzeros, but run from {} to {}", a.nnz(),
+                                    a.row_offsets.front(), a.row_offsets.back()));
+  }
+}
+
+/// Whether row i is sound, given that 0 <= row_offsets[i] <= nnz.
+template <class T>
+bool row_is_valid(const CsrView<T>& a, index_t i) noexcept {
+  const offset_t begin = a.row_offsets[static_cast<std::size_t>(i)];
+  const offset_t end = a.row_offsets[static_cast<std::size_t>(i) + 1];
+  if (begin < 0 || begin > end || end > a.nnz()) return false;
+  std::int64_t previous = -1;
+  for (offset_t k = begin; k < end; ++k) {
+    const index_t column = a.columns[static_cast<std::size_t>(k)];
+    if (column <= previous || column >= a.cols) return false;
+    previous = column;
+  }
+  return true;
+}
+
+/// Says what is wrong with a row that row_is_valid() rejected.
+template <class T>
+[[noreturn]] void report_invalid_row(const CsrView<T>& a, index_t i) {
+  const offset_t begin = a.row_offsets[static_cast<std::size_t>(i)];
+  const offset_t end = a.row_offsets[static_cast<std::size_t>(i) + 1];
+  if (begin < 0 || begin > end || end > a.nnz()) {
+    throw InvalidMatrix(
+        fmt::format("row {}: offsets {} ... {} do not ascend within the {} nonzeros", i, begin, end, a.nnz()));
+  }
+  std::int64_t previous = -1;
+  for (offset_t k = begin; k < end; ++k) {
+    const index_t column = a.columns[static_cast<std::size_t>(k)];
+    if (column < 0 || column >= a.cols) {
+      throw InvalidMatrix(fmt::format("row {}, nonzero {}: column {} is outside [0, {})", i, k, column, a.cols));
+    }
+    if (column <= previous) {
+      throw InvalidMatrix(
+          fmt::format("row {}, nonzero {}: column {} after column {}: columns must ascend without "
+                      "duplicates",
+                      i, k, column, previous));
+    }
+    previous = column;
+  }
+  throw InvalidMatrix(fmt::format("row {} is invalid", i));
+}
+
+}  // namespace
+
+template <class T>
+void validate(const CsrView<T>& matrix) {
+  validate_shape(matrix);
+  std::atomic<index_t> first_invalid{matrix.rows};
+  host::parallel_for(Device{}, matrix.rows, [&](host::Range range) {
+    for (std::int64_t i = range.begin; i < range.end; ++i) {
+      if (row_is_valid(matrix, static_cast<index_t>(i))) continue;
+      index_t seen = first_invalid.load();
+      while (i < seen && !first_invalid.compare_exchange_weak(seen, static_cast<index_t>(i))) {
+      }
+      return;
+    }
+  });
+  if (first_invalid < matrix.rows) report_invalid_row(matrix, first_invalid);
+}
+
+template <class T>
+Csr<T>::Csr() : row_offsets_(1) {}
+
+template <class T>
+Csr<T>::Csr(std::int64_t rows, std::int64_t cols, ValueStorage storage, Array<offset_t> row_offsets,
+            Array<index_t> columns, Array<T> values, Check check)
+    : rows_(checked_size(rows, "rows")),
+      cols_(checked_size(cols, "columns")),
+      storage_(storage),
+      row_offsets_(std::move(row_offsets)),
+      columns_(std::move(columns)),
+      values_(std::move(values)) {
+  if (check == Check::full) {
+    validate(view());
+  } else {
+    validate_shape(view());
+  }
+}
+
+template <class T>
+Csr<T>::Csr(std::int64_t rows, std::int64_t cols, Array<offset_t> row_offsets, Array<index_t> columns, Array<T> values,
+            Check check)
+    : Csr(rows, cols, ValueStorage::weighted, std::move(row_offsets), std::move(columns), std::move(values), check) {}
+
+template <class T>
+Csr<T> Csr<T>::pattern(std::int64_t rows, std::int64_t cols, Array<offset_t> row_offsets, Array<index_t> columns,
+                       Check check) {
+  return Csr(rows, cols, ValueStorage::pattern, std::move(row_offsets), std::move(columns), Array<T>{}, check);
+}
+
+template <class T>
+Csr<T> Csr<T>::copy_of(const CsrView<T>& matrix) {
+  return Csr(matrix.rows, matrix.cols, matrix.storage, Array<offset_t>::copy_of(matrix.row_offsets),
+             Array<index_t>::copy_of(matrix.columns), Array<T>::copy_of(matrix.values), Check::full);
+}
+
+template class Csr<float>;
+template class Csr<double>;
+template void validate<float>(const CsrView<float>&);
+template void validate<double>(const CsrView<double>&);
+
+}  // namespace tessera

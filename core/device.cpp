@@ -1,0 +1,81 @@
+#include "tessera/device.hpp"
+
+#include "core/device_query.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <charconv>
+#include <fstream>
+#include <limits>
+#include <string>
+
+namespace tessera {
+
+namespace {
+
+/// The CUDA backend answers device queries only: there are no kernels to run on a GPU yet.
+constexpr bool has_cuda_kernels = false;
+
+constexpr int max_threads = 4096;
+
+}  // namespace
+
+Device::Device() : Device(Kind::host, 0, omp_get_max_threads()) {}
+
+Device Device::host(int threads) {
+  if (threads < 0 || threads > max_threads) {
+    throw InvalidArgument(fmt::format("number of threads must be in [0, {}], got {}", max_threads, threads));
+  }
+  return threads == 0 ? Device{} : Device(Kind::host, 0, threads);
+}
+
+Device Device::cuda(int ordinal) {
+  if (ordinal < 0) throw InvalidArgument(fmt::format("number of a GPU must not be negative, got {}", ordinal));
+  if (!has_cuda_kernels) {
+    throw DeviceUnavailable(fmt::format("device cuda:{} cannot be used: this version has no CUDA kernels", ordinal));
+  }
+  const CudaSurvey survey = survey_cuda();
+  if (static_cast<std::size_t>(ordinal) >= survey.devices.size()) {
+    throw DeviceUnavailable(fmt::format("device cuda:{} does not exist: {} found{}{}", ordinal, survey.devices.size(),
+                                        survey.problem.empty() ? "" : "; ", survey.problem));
+  }
+  return Device(Kind::cuda, ordinal, 0);
+}
+
+Device Device::best() {
+  if (has_cuda_kernels && !survey_cuda().devices.empty()) return cuda(0);
+  return Device{};
+}
+
+Device Device::parse(std::string_view text) {
+  if (text == "auto") return best();
+  if (text == "host") return Device{};
+  if (text == "cuda") return cuda(0);
+  constexpr std::string_view prefix = "cuda:";
+  if (text.starts_with(prefix)) {
+    const std::string_view digits = text.substr(prefix.size());
+    int ordinal = -1;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
+    if (error == std::errc{} && end == digits.data() + digits.size() && ordinal >= 0) return cuda(ordinal);
+  }
+  throw InvalidArgument(fmt::format("unknown device \"{}\": expected auto, host, cuda or cuda:N", text));
+}
+
+std::string Device::name() const { return is_host() ? "host" : fmt::format("cuda:{}", ordinal_); }
+
+CudaSurvey survey_cuda() { return cuda::survey(); }
+
+std::uint64_t available_host_memory_bytes() {
+  std::ifstream meminfo("/proc/meminfo");
+  std::string key;
+  std::uint64_t kib = 0;
+  while (meminfo >> key >> kib) {
+    if (key == "MemAvailable:") return kib * 1024;
+    meminfo.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return 0;
+}
+
+}  // namespace tessera

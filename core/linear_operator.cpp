@@ -1,0 +1,162 @@
+#include "tessera/linear_operator.hpp"
+
+#include "core/parallel.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <utility>
+
+namespace tessera {
+
+namespace {
+
+template <class T>
+bool overlap(std::span<const T> a, std::span<const T> b) {
+  if (a.empty() || b.empty()) return false;
+  const std::less<const T*> before;
+  return before(a.data(), b.data() + b.size()) && before(b.data(), a.data() + a.size());
+}
+
+template <class T>
+void check_size(const LinearOperator<T>& a, const char* name, std::size_t size, std::int64_t expected) {
+  if (static_cast<std::int64_t>(size) == expected) return;
+  throw DimensionError(fmt::format("operator is {} x {}: vector {} must have {} elements, has {}", a.rows(), a.cols(),
+                                   name, expected, size));
+}
+
+template <class T>
+void check_operands(const LinearOperator<T>& a, std::span<const T> x, std::span<const T> y) {
+  check_size(a, "x", x.size(), a.cols());
+  check_size(a, "y", y.size(), a.rows());
+  if (overlap(x, y)) throw InvalidArgument("x and y of a product must not overlap");
+}
+
+/// A callback or kernel of a later backend cannot work on a GPU's vectors here.
+template <class T>
+ProductDots dots_of(const Device& device, std::span<const T> y, std::span<const T> w) {
+  struct Sums : ProductDots {
+    Sums& operator+=(const Sums& other) {
+      wy += other.wy;
+      yy += other.yy;
+      return *this;
+    }
+  };
+  return host::parallel_sum<Sums>(device, static_cast<std::int64_t>(y.size()), [&](host::Range range) {
+    Sums sums;
+    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
+      const double value = static_cast<double>(y[i]);
+      sums.wy += static_cast<double>(w[i]) * value;
+      sums.yy += value * value;
+    }
+    return sums;
+  });
+}
+
+/// y = β y, where β = 0 overwrites whatever y held.
+template <class T>
+void scale(const Device& device, T beta, std::span<T> y) {
+  if (beta == T{1}) return;
+  host::parallel_for(device, static_cast<std::int64_t>(y.size()), [=](host::Range range) {
+    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
+      y[i] = beta == T{0} ? T{0} : beta * y[i];
+    }
+  });
+}
+
+}  // namespace
+
+template <class T>
+void LinearOperator<T>::apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
+  check_operands<T>(*this, x, y);
+  if (y.empty()) return;
+  if (alpha == T{0}) {
+    scale(device(), beta, y);
+  } else {
+    do_apply(alpha, x, beta, y);
+  }
+}
+
+template <class T>
+ProductDots LinearOperator<T>::apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const {
+  check_operands<T>(*this, x, y);
+  check_size(*this, "w", w.size(), rows());
+  if (y.empty()) return {};
+  return do_apply_and_dot(x, y, w);
+}
+
+template <class T>
+void LinearOperator<T>::apply(std::span<const T> x, DualBuffer<T>& out) const {
+  check_operands<T>(*this, x, out.current());
+  if (rows() > 0) do_apply_buffered(x, out);
+}
+
+template <class T>
+ProductDots LinearOperator<T>::apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const {
+  check_operands<T>(*this, x, out.current());
+  check_size(*this, "w", w.size(), rows());
+  if (rows() == 0) return {};
+  return do_apply_and_dot_buffered(x, out, w);
+}
+
+template <class T>
+ProductDots LinearOperator<T>::do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const {
+  do_apply(T{1}, x, T{0}, y);
+  return dots_of<T>(device(), y, w);
+}
+
+template <class T>
+void LinearOperator<T>::do_apply_buffered(std::span<const T> x, DualBuffer<T>& out) const {
+  out.set_prepared_for(0);
+  do_apply(T{1}, x, T{0}, out.current());
+}
+
+template <class T>
+ProductDots LinearOperator<T>::do_apply_and_dot_buffered(std::span<const T> x, DualBuffer<T>& out,
+                                                         std::span<const T> w) const {
+  out.set_prepared_for(0);
+  return do_apply_and_dot(x, out.current(), w);
+}
+
+template <class T>
+void IdentityOperator<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
+  host::parallel_for(device_, n_, [=](host::Range range) {
+    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
+      y[i] = beta == T{0} ? alpha * x[i] : alpha * x[i] + beta * y[i];
+    }
+  });
+}
+
+template <class T>
+FunctionOperator<T>::FunctionOperator(std::int64_t rows, std::int64_t cols, Function function, const Device& device)
+    : rows_(rows), cols_(cols), function_(std::move(function)), device_(device) {
+  if (rows < 0 || cols < 0) throw InvalidArgument(fmt::format("operator of size {} x {}", rows, cols));
+  if (!function_) throw InvalidArgument("FunctionOperator needs a function to call");
+}
+
+template <class T>
+void FunctionOperator<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
+  if (beta == T{0}) {
+    function_(x, y);
+    if (alpha != T{1}) scale(device_, alpha, y);
+    return;
+  }
+  Array<T> product(rows_, Init::none, device_);
+  function_(x, product.span());
+  host::parallel_for(device_, rows_, [&](host::Range range) {
+    for (std::int64_t i = range.begin; i < range.end; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      y[k] = alpha * product[i] + beta * y[k];
+    }
+  });
+}
+
+template class LinearOperator<float>;
+template class LinearOperator<double>;
+template class IdentityOperator<float>;
+template class IdentityOperator<double>;
+template class FunctionOperator<float>;
+template class FunctionOperator<double>;
+
+}  // namespace tessera

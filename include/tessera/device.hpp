@@ -1,0 +1,83 @@
+/// \file
+/// Where data lives and work runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+/// An execution place: the threads of the host, or one GPU. A small value, cheap to copy and to compare.
+class Device {
+ public:
+  enum class Kind { host, cuda };
+
+  /// The host with all threads that OpenMP offers (respects OMP_NUM_THREADS).
+  Device();
+
+  /// The host with a fixed number of threads. \param threads at least 1; 0 means all
+  /// \throws InvalidArgument when negative or above 4096
+  [[nodiscard]] static Device host(int threads = 0);
+
+  /// GPU number `ordinal`, counted from 0.
+  /// \throws DeviceUnavailable when this build has no CUDA kernels or the machine no such GPU
+  [[nodiscard]] static Device cuda(int ordinal = 0);
+
+  /// The first usable GPU that this build has kernels for, else the host with all threads.
+  [[nodiscard]] static Device best();
+
+  /// Reads "auto", "host", "cuda" or "cuda:N". \throws InvalidArgument for other text, DeviceUnavailable as cuda() does
+  [[nodiscard]] static Device parse(std::string_view text);
+
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  [[nodiscard]] bool is_host() const noexcept { return kind_ == Kind::host; }
+  /// Number of the GPU; 0 for the host.
+  [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
+  /// Worker threads used on the host; 0 for a GPU.
+  [[nodiscard]] int threads() const noexcept { return threads_; }
+  /// "host" or "cuda:N", as parse() reads it.
+  [[nodiscard]] std::string name() const;
+
+  /// Same place: the number of host threads does not matter.
+  friend bool operator==(const Device& a, const Device& b) noexcept {
+    return a.kind_ == b.kind_ && a.ordinal_ == b.ordinal_;
+  }
+
+ private:
+  Device(Kind kind, int ordinal, int threads) : kind_(kind), ordinal_(ordinal), threads_(threads) {}
+
+  Kind kind_;
+  int ordinal_;
+  int threads_;
+};
+
+/// What the CUDA runtime says of one GPU.
+struct CudaDeviceInfo {
+  int ordinal = 0;
+  std::string name;
+  int compute_major = 0;
+  int compute_minor = 0;
+  int multiprocessors = 0;
+  std::uint64_t memory_total_bytes = 0;
+  std::uint64_t memory_free_bytes = 0;
+  std::uint64_t l2_bytes = 0;
+};
+
+/// Outcome of looking for GPUs; never throws for a machine that has none.
+struct CudaSurvey {
+  bool compiled_in = false;  ///< this build has the CUDA backend
+  int runtime_version = 0;   ///< 1000 * major + 10 * minor; 0 when not compiled in
+  int driver_version = 0;    ///< newest CUDA version the driver supports; 0 without a driver
+  std::string problem;       ///< why there is no usable device; empty when there is one
+  std::vector<CudaDeviceInfo> devices;
+};
+
+/// Asks driver and runtime which GPUs there are. Takes up to about a second the first time (driver start).
+[[nodiscard]] CudaSurvey survey_cuda();
+
+/// Bytes of host memory that can be allocated without swapping; 0 when the system does not tell.
+[[nodiscard]] std::uint64_t available_host_memory_bytes();
+
+}  // namespace tessera

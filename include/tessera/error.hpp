@@ -1,0 +1,100 @@
+/// \file
+/// The exceptions that Tessera throws. Everything derives from tessera::Error. Not reaching a tolerance is no error: it
+/// is a Status in the report (see report.hpp).
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace tessera {
+
+/// Root of all exceptions thrown by the library.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// An argument outside its documented range (a negative size, an unknown name, a tolerance that can never be met).
+class InvalidArgument : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Operands whose sizes do not fit together; the message names them with their sizes.
+class DimensionError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Matrix data that break an invariant (unsorted columns, index out of range, zero diagonal where one is needed).
+class InvalidMatrix : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A feature that this build does not have for these arguments (a determinism class that a kernel cannot keep).
+class NotSupported : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A file that cannot be opened, read or written; the message carries the operating system's reason.
+class IoError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Text that is not what its format prescribes. what() reads "file:line:column: message".
+class ParseError : public Error {
+ public:
+  /// \param file    name of the source, as the user gave it
+  /// \param line    1-based line number
+  /// \param column  1-based byte position in that line
+  /// \param message what was expected and what was found
+  ParseError(std::string file, std::int64_t line, std::int64_t column, const std::string& message);
+
+  [[nodiscard]] const std::string& file() const noexcept { return file_; }
+  [[nodiscard]] std::int64_t line() const noexcept { return line_; }
+  [[nodiscard]] std::int64_t column() const noexcept { return column_; }
+
+ private:
+  std::string file_;
+  std::int64_t line_;
+  std::int64_t column_;
+};
+
+/// Memory that could not be had. Thrown before the system is driven out of memory where that can be foreseen.
+class OutOfMemory : public Error {
+ public:
+  /// \param requested_bytes size of the allocation that failed
+  /// \param available_bytes what the device had to give at that moment (0 when unknown)
+  /// \param purpose         what it was for, e.g. "row offsets"
+  OutOfMemory(std::uint64_t requested_bytes, std::uint64_t available_bytes, const std::string& purpose);
+
+  [[nodiscard]] std::uint64_t requested_bytes() const noexcept { return requested_bytes_; }
+  [[nodiscard]] std::uint64_t available_bytes() const noexcept { return available_bytes_; }
+
+ private:
+  std::uint64_t requested_bytes_;
+  std::uint64_t available_bytes_;
+};
+
+/// The device asked for does not exist, or this build has no backend for it.
+class DeviceUnavailable : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A call of the CUDA runtime, cuBLAS or cuSPARSE failed.
+class CudaError : public Error {
+ public:
+  /// \param code status code of the library that failed
+  CudaError(int code, const std::string& message) : Error(message), code_(code) {}
+  [[nodiscard]] int code() const noexcept { return code_; }
+
+ private:
+  int code_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,161 @@
+/// \file
+/// The one interface that solvers see: y = α A x + β y, with capabilities an operator may offer on top.
+#pragma once
+
+#include "tessera/array.hpp"
+#include "tessera/device.hpp"
+#include "tessera/types.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace tessera {
+
+/// Inner products that come with a product for free. Sums run in double for both element types.
+struct ProductDots {
+  double wy = 0.0;  ///< <w, y>
+  double yy = 0.0;  ///< <y, y>
+};
+
+/// Output storage that an operator prepares for repeated products. Most operators use one vector. An operator whose
+/// kernel adds into a few rows from several places (MERBIT) uses two in turn: while it writes one, it clears just those
+/// rows of the other, so no pass over the whole vector is ever needed (merbit-spmv.txt, §4.2, dual-buffer commit).
+/// Obtained from LinearOperator::make_output(); one loop uses one buffer, two products per iteration use two.
+template <class T>
+class DualBuffer {
+ public:
+  enum class Mode { single, dual };
+
+  DualBuffer(std::int64_t size, Mode mode, const Device& device)
+      : buffers_{Array<T>(size, Init::zero, device), Array<T>(mode == Mode::dual ? size : 0, Init::zero, device)},
+        mode_(mode) {}
+
+  /// The result of the latest product. It stays valid and unchanged until the next product into this buffer; the caller
+  /// may overwrite it.
+  [[nodiscard]] std::span<T> current() noexcept { return buffers_[active_].span(); }
+  [[nodiscard]] std::span<const T> current() const noexcept { return buffers_[active_].span(); }
+  [[nodiscard]] std::int64_t size() const noexcept { return buffers_[0].size(); }
+  [[nodiscard]] Mode mode() const noexcept { return mode_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return buffers_[0].bytes() + buffers_[1].bytes(); }
+
+  // For operators that implement the dual commit.
+
+  /// The vector that the next product writes / whose shared rows it clears meanwhile.
+  [[nodiscard]] std::span<T> next() noexcept { return buffers_[1 - active_].span(); }
+  void swap() noexcept { active_ = 1 - active_; }
+  /// Identity of the plan for which the shared rows of next() are known to be zero; 0 when they are not (fresh buffers
+  /// of another plan, or a product that was cut short).
+  [[nodiscard]] std::uint64_t prepared_for() const noexcept { return prepared_for_; }
+  void set_prepared_for(std::uint64_t plan) noexcept { prepared_for_ = plan; }
+
+ private:
+  Array<T> buffers_[2];
+  Mode mode_;
+  int active_ = 0;
+  std::uint64_t prepared_for_ = 0;
+};
+
+/// A linear map on vectors of element type T. Thread-compatible: const calls may run concurrently unless a class says
+/// otherwise. Vectors are spans on the operator's device.
+template <class T>
+class LinearOperator {
+ public:
+  LinearOperator() = default;
+  virtual ~LinearOperator() = default;
+
+  [[nodiscard]] virtual std::int64_t rows() const = 0;
+  [[nodiscard]] virtual std::int64_t cols() const = 0;
+  [[nodiscard]] virtual Device device() const { return Device{}; }
+
+  /// y = A x. NaN or infinity that y held before never matters.
+  /// \param x cols() elements \param y rows() elements, not overlapping x
+  /// \throws DimensionError for other sizes, InvalidArgument when x and y overlap
+  void apply(std::span<const T> x, std::span<T> y) const { apply(T{1}, x, T{0}, y); }
+
+  /// y = α A x + β y. With β = 0 the old y is not read; with α = 0 the product is not formed.
+  void apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const;
+
+  /// y = A x together with <w, y> and <y, y>. \param w rows() elements; may be x itself
+  ProductDots apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const;
+
+  /// Storage for apply(x, buffer); all the memory that repeated products need is allocated here.
+  [[nodiscard]] virtual DualBuffer<T> make_output() const {
+    return DualBuffer<T>(rows(), DualBuffer<T>::Mode::single, device());
+  }
+
+  /// out.current() = A x. \param out made by this operator's make_output(); one made by another operator of the same
+  /// size also works, at the price of one full clearing. Never allocates.
+  void apply(std::span<const T> x, DualBuffer<T>& out) const;
+  ProductDots apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const;
+
+  /// Entries of a diagonal operator, so that a solver can fold it into its vector updates; nothing for all others.
+  [[nodiscard]] virtual std::optional<std::span<const T>> diagonal() const { return std::nullopt; }
+  /// True for the identity: solvers then skip it.
+  [[nodiscard]] virtual bool is_identity() const { return false; }
+
+ protected:
+  LinearOperator(const LinearOperator&) = default;
+  LinearOperator(LinearOperator&&) noexcept = default;
+  LinearOperator& operator=(const LinearOperator&) = default;
+  LinearOperator& operator=(LinearOperator&&) noexcept = default;
+
+  /// Arguments arrive checked.
+  virtual void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const = 0;
+  /// Default: product, then one fused pass for both sums.
+  virtual ProductDots do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const;
+  /// Defaults: write current() in place.
+  virtual void do_apply_buffered(std::span<const T> x, DualBuffer<T>& out) const;
+  virtual ProductDots do_apply_and_dot_buffered(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const;
+};
+
+/// The identity of size n; the "no preconditioner" of the solvers.
+template <class T>
+class IdentityOperator final : public LinearOperator<T> {
+ public:
+  explicit IdentityOperator(std::int64_t n, const Device& device = Device{}) : n_(n), device_(device) {}
+  [[nodiscard]] std::int64_t rows() const override { return n_; }
+  [[nodiscard]] std::int64_t cols() const override { return n_; }
+  [[nodiscard]] Device device() const override { return device_; }
+  [[nodiscard]] bool is_identity() const override { return true; }
+
+ protected:
+  void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+
+ private:
+  std::int64_t n_;
+  Device device_;
+};
+
+/// A matrix-free operator from any callable `void(std::span<const T> x, std::span<T> y)` that overwrites y with A x.
+template <class T>
+class FunctionOperator final : public LinearOperator<T> {
+ public:
+  using Function = std::function<void(std::span<const T>, std::span<T>)>;
+
+  FunctionOperator(std::int64_t rows, std::int64_t cols, Function function, const Device& device = Device{});
+  [[nodiscard]] std::int64_t rows() const override { return rows_; }
+  [[nodiscard]] std::int64_t cols() const override { return cols_; }
+  [[nodiscard]] Device device() const override { return device_; }
+
+ protected:
+  /// Needs scratch space only when β ≠ 0 (one allocation a call then).
+  void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+
+ private:
+  std::int64_t rows_;
+  std::int64_t cols_;
+  Function function_;
+  Device device_;
+};
+
+extern template class LinearOperator<float>;
+extern template class LinearOperator<double>;
+extern template class IdentityOperator<float>;
+extern template class IdentityOperator<double>;
+extern template class FunctionOperator<float>;
+extern template class FunctionOperator<double>;
+
+}  // namespace tessera

@@ -1,0 +1,98 @@
+/// \file
+/// Matrix Market files, plain or gzip-compressed. Format: R. Boisvert, R. Pozo, K. Remington, "The Matrix Market
+/// Exchange Formats: Initial Design", NISTIR 5935, 1996.
+#pragma once
+
+#include "tessera/assemble.hpp"
+#include "tessera/csr.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+enum class MatrixMarketFormat { coordinate, array };
+enum class MatrixMarketField { real, integer, pattern };
+enum class MatrixMarketSymmetry { general, symmetric, skew_symmetric };
+
+[[nodiscard]] std::string_view to_string(MatrixMarketFormat format);
+[[nodiscard]] std::string_view to_string(MatrixMarketField field);
+[[nodiscard]] std::string_view to_string(MatrixMarketSymmetry symmetry);
+
+/// First line and size line of a file.
+struct MatrixMarketHeader {
+  MatrixMarketFormat format = MatrixMarketFormat::coordinate;
+  MatrixMarketField field = MatrixMarketField::real;
+  MatrixMarketSymmetry symmetry = MatrixMarketSymmetry::general;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t entries = 0;  ///< data lines: as declared (coordinate) or implied (array)
+};
+
+struct ReadOptions {
+  Duplicates duplicates = Duplicates::sum;
+  Device device;  ///< host threads that parse
+  /// Refuse (OutOfMemory) to go beyond this many bytes of buffers and result; 0 means what the machine has.
+  std::uint64_t memory_limit_bytes = 0;
+};
+
+/// A matrix with what its file said about it.
+template <class T>
+struct MatrixMarketMatrix {
+  Csr<T> matrix;  ///< general storage: symmetric files are expanded, the diagonal once; pattern files have no values
+  MatrixMarketHeader header;
+  offset_t duplicates = 0;  ///< entries summed into others, counted after expansion
+  offset_t explicit_zeros =
+      0;  ///< zero values stored in the file; they stay structural nonzeros (array files drop them)
+};
+
+/// Reads a sparse or dense matrix. Coordinate and array; real, integer, pattern; general, symmetric, skew-symmetric.
+/// Complex and Hermitian files are refused by name. CRLF line ends, blank lines and comments anywhere after the first
+/// line are accepted. Parsing is parallel. \param path file; gzip is recognised by its content, not by its name \throws
+/// IoError     when the file cannot be read \throws ParseError  with file, line and column for any malformed content
+/// \throws OutOfMemory when the data (never the header alone) need more than there is
+template <class T>
+[[nodiscard]] MatrixMarketMatrix<T> read_matrix_market(const std::filesystem::path& path,
+                                                       const ReadOptions& options = {});
+
+/// The same for text in memory (plain, not compressed). \param name stands for the file in error messages
+template <class T>
+[[nodiscard]] MatrixMarketMatrix<T> parse_matrix_market(std::string_view text, const std::string& name,
+                                                        const ReadOptions& options = {});
+
+/// Reads a vector: an array file with one column (or one row), a coordinate file with one column (or one row), or plain
+/// text with one number a line and no header.
+/// \throws as read_matrix_market; ParseError when the file holds a matrix with more than one row and column
+template <class T>
+[[nodiscard]] std::vector<T> read_vector(const std::filesystem::path& path, const ReadOptions& options = {});
+
+template <class T>
+[[nodiscard]] std::vector<T> parse_vector(std::string_view text, const std::string& name,
+                                          const ReadOptions& options = {});
+
+/// How a matrix is written. `symmetric` and `skew_symmetric` store the lower triangle and require such a matrix.
+struct WriteOptions {
+  MatrixMarketSymmetry symmetry = MatrixMarketSymmetry::general;
+  std::vector<std::string> comments;  ///< one line each, without the leading '%'
+};
+
+/// Writes coordinate format, 1-based, with the shortest decimal digits that read back to the same value. A path that
+/// ends in ".gz" is compressed. The file appears under its name only when complete. Values must be finite. \throws
+/// IoError; InvalidMatrix when the matrix does not have the symmetry asked for or holds NaN or infinity
+template <class T>
+void write_matrix_market(const std::filesystem::path& path, const CsrView<T>& matrix, const WriteOptions& options = {});
+
+/// Writes an n x 1 array file; as write_matrix_market. NaN and infinity are refused with InvalidMatrix.
+template <class T>
+void write_vector(const std::filesystem::path& path, std::span<const T> vector,
+                  const std::vector<std::string>& comments = {});
+
+/// The text that write_vector would put into a file.
+template <class T>
+[[nodiscard]] std::string format_vector(std::span<const T> vector, const std::vector<std::string>& comments = {});
+
+}  // namespace tessera

@@ -1,0 +1,122 @@
+/// \file
+/// PageRank by the power method, on a transition matrix that is made once.
+///
+/// One definition: a random surfer at vertex j follows one of its out-links with probability d (damping), chosen in
+/// proportion to the edge weights, and otherwise jumps to a vertex drawn from the teleport distribution v. With W the
+/// weighted adjacency matrix (row = source), the ranks are the fixed point of
+///
+///     x' = d (Pᵀ x + dangling(x)) + (1 - d) v,   P = D⁻¹ W,  Σ x = 1,
+///
+/// where dangling(x) says where the mass of vertices without out-links goes. No edge is removed or added, self-loops
+/// count, and the order of the vertices is that of the matrix.
+#pragma once
+
+#include "tessera/csr.hpp"
+#include "tessera/report.hpp"
+#include "tessera/spmv.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+/// The graph by in-links: row i lists the vertices that link to i. Edge weights are divided by the source's total out
+/// weight by scaling the vector, so a pattern graph needs no values.
+template <class T>
+class TransitionMatrix {
+ public:
+  /// \param adjacency square; row i holds the out-links of vertex i with weights >= 0. A zero weight is no link.
+  /// \throws InvalidMatrix when not square, or for a negative or non-finite weight (named by row and column)
+  explicit TransitionMatrix(const CsrView<T>& adjacency, const Device& device = Device{});
+
+  [[nodiscard]] index_t vertices() const noexcept { return in_links_->rows(); }
+  [[nodiscard]] offset_t edges() const noexcept { return in_links_->nnz(); }
+  /// Wᵀ without zero weights; a pattern when the adjacency was one or all its weights are equal.
+  [[nodiscard]] const std::shared_ptr<const Csr<T>>& in_links() const noexcept { return in_links_; }
+  /// 1 / (total out weight) a vertex; 0 where there is no out-link.
+  [[nodiscard]] std::span<const T> inverse_out_weight() const noexcept { return inverse_out_weight_.span(); }
+  /// Number of out-links a vertex.
+  [[nodiscard]] std::span<const index_t> out_degree() const noexcept { return out_degree_.span(); }
+  /// Vertices without out-links, ascending.
+  [[nodiscard]] std::span<const index_t> dangling() const noexcept { return dangling_.span(); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
+
+ private:
+  std::shared_ptr<const Csr<T>> in_links_;
+  Array<T> inverse_out_weight_;
+  Array<index_t> out_degree_;
+  Array<index_t> dangling_;
+};
+
+extern template class TransitionMatrix<float>;
+extern template class TransitionMatrix<double>;
+
+/// Where the rank of a vertex without out-links goes.
+enum class Dangling {
+  teleport,  ///< to the teleport distribution v (the default; the same as uniform when v is)
+  uniform,   ///< to all vertices alike
+  self,      ///< stays where it is, as if the vertex had a self-loop
+  drop,      ///< is lost; the vector is scaled back to sum 1 after every step
+};
+
+[[nodiscard]] std::string_view to_string(Dangling dangling);  ///< "teleport", "uniform", "self", "drop"
+
+enum class RankNorm { l1, l2, linf };
+
+[[nodiscard]] std::string_view to_string(RankNorm norm);  ///< "l1", "l2", "linf"
+
+struct PageRankOptions {
+  double damping = 0.85;    ///< in [0, 1)
+  double tolerance = 1e-9;  ///< stop when ‖x' - x‖ <= tolerance in `norm`
+  RankNorm norm = RankNorm::l1;
+  Dangling dangling = Dangling::teleport;
+  /// Teleport distribution: n weights >= 0 with a positive sum, scaled to sum 1; empty means uniform.
+  std::span<const double> personalization;
+  std::int64_t max_iterations = 1000;
+  double time_limit_seconds = std::numeric_limits<double>::infinity();
+  bool keep_history = false;
+  Observer observer;
+  SpmvOptions spmv;  ///< kernel for the product with the in-links
+};
+
+/// Ranks and how they were reached.
+template <class T>
+struct [[nodiscard]] PageRankResult {
+  Array<T> ranks;  ///< one a vertex, sum 1; the latest iterate whatever the status
+  Status status = Status::max_iterations;
+  std::string reason;           ///< the inequality that fired, with numbers
+  std::int64_t iterations = 0;  ///< = products with the matrix, one more when the last check needed one
+  std::int64_t spmv_count = 0;
+  double change = 0.0;  ///< ‖x' - x‖ of the last step, in the norm of the options
+  double sum = 0.0;     ///< Σ ranks, as returned
+  index_t dangling_count = 0;
+  PlanInfo plan;
+  std::vector<HistoryEntry> history;
+  Timings timings;
+
+  [[nodiscard]] bool converged() const noexcept { return status == Status::converged; }
+};
+
+/// Iterates to the tolerance. One product, no allocation per iteration; sums are compensated so that Σx stays 1.
+/// \throws InvalidArgument for a damping outside [0, 1), a tolerance that is negative or that any two distributions
+/// meet
+///         (l1 >= 2, l2 >= sqrt(2), linf >= 1), a personalization that is negative, not finite or sums to 0;
+///         DimensionError for one of another length; OutOfMemory
+template <class T>
+[[nodiscard]] PageRankResult<T> pagerank(const TransitionMatrix<T>& transition, const PageRankOptions& options = {});
+
+/// A vertex and its rank.
+struct RankedVertex {
+  index_t vertex = 0;  ///< 0-based
+  double rank = 0.0;
+};
+
+/// The k highest ranks (all when k >= n), falling; equal ranks by ascending vertex. O(n log k).
+template <class T>
+[[nodiscard]] std::vector<RankedVertex> top_ranks(std::span<const T> ranks, std::int64_t k);
+
+}  // namespace tessera

@@ -1,0 +1,122 @@
+/// \file
+/// Sparse matrix-vector products, planned once and applied often.
+#pragma once
+
+#include "tessera/csr.hpp"
+#include "tessera/linear_operator.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+/// The kernels. `automatic` looks at the row lengths and says why it chose what it chose.
+enum class SpmvAlgorithm {
+  automatic,
+  csr,     ///< rows in parallel; no set-up
+  merge,   ///< equal shares of the merge path, searched anew in every product (Merrill & Garland, SC 2016); no set-up
+  merbit,  ///< merge-path tiles with bit-field lane descriptors (merbit-spmv.txt, §4)
+};
+
+[[nodiscard]] std::string_view to_string(SpmvAlgorithm algorithm);  ///< "auto", "csr", "merge", "merbit"
+/// \throws InvalidArgument naming the known kernels and, if there is one, the nearest
+[[nodiscard]] SpmvAlgorithm parse_spmv_algorithm(std::string_view name);
+/// One line that describes a kernel, for help texts.
+[[nodiscard]] std::string_view describe(SpmvAlgorithm algorithm);
+/// Kernels that can be chosen by name, `automatic` not among them.
+[[nodiscard]] std::span<const SpmvAlgorithm> spmv_algorithms();
+
+/// How far results repeat, in CUB's words. Ordered: a stronger class satisfies a weaker request.
+enum class Determinism {
+  not_guaranteed,  ///< the order of some additions may differ from call to call
+  run_to_run,      ///< bitwise equal on one device with one thread count
+  gpu_to_gpu,      ///< bitwise equal on any device of the kind, whatever the number of threads
+};
+
+[[nodiscard]] std::string_view to_string(Determinism determinism);  ///< "not_guaranteed", "run_to_run", "gpu_to_gpu"
+
+struct SpmvOptions {
+  SpmvAlgorithm algorithm = SpmvAlgorithm::automatic;
+  Device device;
+  /// Least class to keep. A kernel named explicitly that cannot keep it is refused; `automatic` picks one that can.
+  Determinism determinism = Determinism::not_guaranteed;
+  int sigma = 0;                              ///< MERBIT: path steps per lane; 0 takes the tuned default
+  int descriptor_bits = 0;                    ///< MERBIT: 32 or 64; 0 takes the narrowest that holds sigma
+  std::int64_t expected_applications = 1000;  ///< products the plan will serve: `automatic` weighs set-up against them
+};
+
+/// What a plan can tell about itself.
+struct PlanInfo {
+  SpmvAlgorithm algorithm = SpmvAlgorithm::csr;           ///< never `automatic`
+  std::string reason;                                     ///< one sentence: why this kernel
+  std::uint64_t bytes = 0;                                ///< descriptors only, without the matrix
+  double build_ms = 0.0;                                  ///< wall-clock time of the set-up
+  Determinism determinism = Determinism::not_guaranteed;  ///< the class that this plan keeps
+  int sigma = 0;                                          ///< MERBIT only, else 0
+  int descriptor_bits = 0;                                ///< MERBIT only, else 0
+  std::int64_t tiles = 0;                                 ///< MERBIT only, else 0
+};
+
+/// When a plan has repaid its set-up, measured against the plan-free `csr` kernel.
+struct BreakEven {
+  double apply_ms = 0.0;      ///< median of this plan's product
+  double reference_ms = 0.0;  ///< median of the csr kernel's product, measured alternately
+  /// Products after which build time is won back; 0 for a plan without set-up, nothing when it never is.
+  std::optional<std::int64_t> applications;
+};
+
+/// One matrix, one kernel, one device, prepared. Immutable but for update_values(). Products of one plan into distinct
+/// outputs may run concurrently.
+template <class T>
+class SpmvPlan final : public LinearOperator<T> {
+ public:
+  /// Takes the matrix over. \throws NotSupported when options contradict each other (kernel and determinism, sigma and
+  /// descriptor bits), InvalidArgument for values out of range, OutOfMemory
+  explicit SpmvPlan(Csr<T> matrix, const SpmvOptions& options = {});
+  /// Shares the matrix with its owner; nothing is copied.
+  explicit SpmvPlan(std::shared_ptr<const Csr<T>> matrix, const SpmvOptions& options = {});
+  ~SpmvPlan() override;
+  SpmvPlan(SpmvPlan&&) noexcept;
+  SpmvPlan& operator=(SpmvPlan&&) noexcept;
+
+  [[nodiscard]] std::int64_t rows() const override;
+  [[nodiscard]] std::int64_t cols() const override;
+  [[nodiscard]] Device device() const override;
+  [[nodiscard]] DualBuffer<T> make_output() const override;
+
+  [[nodiscard]] const PlanInfo& info() const noexcept;
+  /// The matrix as the next product will see it, updated values included.
+  [[nodiscard]] CsrView<T> matrix() const noexcept;
+
+  /// Replaces the values; structure and descriptors stay. The caller's matrix is never changed: the first update makes
+  /// a copy of the values array that the plan owns, later ones reuse it. \param values nnz entries in CSR order \throws
+  /// DimensionError for another length, InvalidArgument for a pattern matrix
+  void update_values(std::span<const T> values);
+
+  /// The same with the structure checked: refuses a matrix whose offsets or columns differ from the planned ones.
+  /// \throws InvalidMatrix naming the first difference
+  void update_values(const CsrView<T>& matrix);
+
+  /// Times `repetitions` products of this plan and of the csr kernel in turn (1 to 1000, plus one warm-up each).
+  [[nodiscard]] BreakEven measure_break_even(int repetitions = 10) const;
+
+ protected:
+  void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+  ProductDots do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const override;
+  void do_apply_buffered(std::span<const T> x, DualBuffer<T>& out) const override;
+  ProductDots do_apply_and_dot_buffered(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+extern template class SpmvPlan<float>;
+extern template class SpmvPlan<double>;
+
+}  // namespace tessera
