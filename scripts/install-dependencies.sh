@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Installs the Debian/Ubuntu packages that Tessera is built from, if any is missing. Does nothing on a prepared machine.
+# CUDA is optional and not installed: where nvcc is on the PATH, the build uses it.
+set -euo pipefail
+
+packages=(
+  g++ make cmake git ccache
+  libeigen3-dev libfmt-dev libgtest-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$status" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+  echo "This is not a Debian or Ubuntu system. Install the equivalents of: ${missing[*]}" >&2
+  exit 1
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || { echo "Run as root, or install sudo: missing packages ${missing[*]}" >&2; exit 1; }
+  as_root=(sudo)
+fi
+echo "Installing: ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
