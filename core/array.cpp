@@ -23,7 +23,7 @@ void require_host(const Device& device) {
 
 void* allocate_bytes(const Device& device, std::int64_t count, std::size_t element_bytes) {
   require_host(device);
-  const std::uint64_t bytes =
+  const auto bytes =
       checked_multiply<std::uint64_t>(static_cast<std::uint64_t>(count), element_bytes, "array size in bytes");
   if (bytes >= ask_first_bytes) {
     const std::uint64_t available = available_host_memory_bytes();

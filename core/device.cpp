@@ -41,7 +41,7 @@ Device Device::cuda(int ordinal) {
     throw DeviceUnavailable(fmt::format("device cuda:{} does not exist: {} found{}{}", ordinal, survey.devices.size(),
                                         survey.problem.empty() ? "" : "; ", survey.problem));
   }
-  return Device(Kind::cuda, ordinal, 0);
+  return {Kind::cuda, ordinal, 0};
 }
 
 Device Device::best() {

@@ -33,7 +33,7 @@ void check_operands(const LinearOperator<T>& a, std::span<const T> x, std::span<
   if (overlap(x, y)) throw InvalidArgument("x and y of a product must not overlap");
 }
 
-/// A callback or kernel of a later backend cannot work on a GPU's vectors here.
+/// Both sums in one pass.
 template <class T>
 ProductDots dots_of(const Device& device, std::span<const T> y, std::span<const T> w) {
   struct Sums : ProductDots {
@@ -46,7 +46,7 @@ ProductDots dots_of(const Device& device, std::span<const T> y, std::span<const 
   return host::parallel_sum<Sums>(device, static_cast<std::int64_t>(y.size()), [&](host::Range range) {
     Sums sums;
     for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
-      const double value = static_cast<double>(y[i]);
+      const auto value = static_cast<double>(y[i]);
       sums.wy += static_cast<double>(w[i]) * value;
       sums.yy += value * value;
     }
