@@ -30,14 +30,16 @@ template <class T>
 class TransitionMatrix {
  public:
   /// \param adjacency square; row i holds the out-links of vertex i with weights >= 0. A zero weight is no link.
-  /// \throws InvalidMatrix when not square, or for a negative or non-finite weight (named by row and column)
+  /// \throws InvalidMatrix when not square, for a negative or non-finite weight (named by row and column), or for a
+  /// vertex
+  ///         whose total out weight is so small or large that its inverse is no normal number of T
   explicit TransitionMatrix(const CsrView<T>& adjacency, const Device& device = Device{});
 
   [[nodiscard]] index_t vertices() const noexcept { return in_links_->rows(); }
   [[nodiscard]] offset_t edges() const noexcept { return in_links_->nnz(); }
   /// Wᵀ without zero weights; a pattern when the adjacency was one or all its weights are equal.
   [[nodiscard]] const std::shared_ptr<const Csr<T>>& in_links() const noexcept { return in_links_; }
-  /// 1 / (total out weight) a vertex; 0 where there is no out-link.
+  /// 1 / (total out weight) a vertex, 1 / (number of out-links) when in_links() is a pattern; 0 where there is none.
   [[nodiscard]] std::span<const T> inverse_out_weight() const noexcept { return inverse_out_weight_.span(); }
   /// Number of out-links a vertex.
   [[nodiscard]] std::span<const index_t> out_degree() const noexcept { return out_degree_.span(); }

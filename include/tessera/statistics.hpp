@@ -39,15 +39,19 @@ struct MatrixStatistics {
   index_t diagonal_missing = 0;  ///< no entry stored
   index_t diagonal_zero = 0;     ///< stored, but zero
   index_t diagonal_negative = 0;
-  double diagonal_min_abs = 0.0;  ///< over the stored diagonal entries; 0 when there are none
+  index_t diagonal_not_finite = 0;
+  double diagonal_min_abs = 0.0;  ///< over the finite stored diagonal entries; 0 when there are none
   double diagonal_max_abs = 0.0;
-  index_t weakly_dominant_rows = 0;  ///< |a_ii| >= Σ_{j≠i} |a_ij|
+  index_t weakly_dominant_rows = 0;  ///< |a_ii| >= Σ_{j≠i} |a_ij|, a missing entry being 0
 
   /// Every diagonal position holds a finite nonzero value.
-  [[nodiscard]] bool full_diagonal() const noexcept { return diagonal_missing == 0 && diagonal_zero == 0; }
+  [[nodiscard]] bool full_diagonal() const noexcept {
+    return diagonal_missing == 0 && diagonal_zero == 0 && diagonal_not_finite == 0;
+  }
 };
 
-/// O(nnz + rows + cols) for everything but the symmetry test, which needs O(nnz log(max row)) at worst.
+/// `matrix` is valid. O(nnz + rows + cols) for everything but the symmetry test, which needs O(nnz log(max row)) at
+/// worst.
 template <class T>
 [[nodiscard]] MatrixStatistics statistics(const CsrView<T>& matrix, const Device& device = Device{});
 

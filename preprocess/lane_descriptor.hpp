@@ -1,0 +1,134 @@
+/// \file
+/// MERBIT's lane descriptors: the steps of one lane as bit flags, and where the lane starts (merbit-spmv.txt, §4.1).
+///
+/// A tile is cut into 32 lanes of sigma steps. Bit i of a descriptor, i < sigma, is set when step i of the lane is a
+/// down step; the bits from sigma on hold y_offset, the lane's first row relative to its tile's. The paper stores
+/// x_offset as well; since x_offset + y_offset = lane * sigma it is derived here, which lets 32 bits hold 22 steps
+/// instead of 14.
+#pragma once
+
+#include "core/host_device.hpp"
+#include "preprocess/merge_search.hpp"
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+
+namespace tessera {
+
+/// Lanes of a tile: the width of a warp.
+inline constexpr int lanes_per_tile = 32;
+
+/// Words that a descriptor may fill.
+template <class Word>
+concept DescriptorWord = std::same_as<Word, std::uint32_t> || std::same_as<Word, std::uint64_t>;
+
+/// Bits that hold every y_offset of a tile of 32 * sigma steps.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr int y_offset_bits(int sigma) noexcept {
+  int bits = 0;
+  for (int steps = lanes_per_tile * sigma; steps > 0; steps /= 2) ++bits;
+  return bits;
+}
+
+/// The most steps a lane can have with descriptors of so many bits: 22 with 32, 53 with 64.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr int max_sigma(int descriptor_bits) noexcept {
+  int sigma = 0;
+  while (sigma + 1 + y_offset_bits(sigma + 1) <= descriptor_bits) ++sigma;
+  return sigma;
+}
+
+/// The content of a descriptor.
+template <DescriptorWord Word>
+struct LaneSteps {
+  Word down_flags = 0;         ///< bit i: step i goes down; bits from sigma on are zero
+  std::uint32_t y_offset = 0;  ///< first row of the lane minus first row of the tile
+  friend constexpr bool operator==(const LaneSteps&, const LaneSteps&) = default;
+};
+
+/// \param sigma in [1, max_sigma(bits of Word)]
+template <DescriptorWord Word>
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr Word pack_lane(const LaneSteps<Word>& lane, int sigma) noexcept {
+  return lane.down_flags | (static_cast<Word>(lane.y_offset) << sigma);
+}
+
+template <DescriptorWord Word>
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr LaneSteps<Word> unpack_lane(Word descriptor, int sigma) noexcept {
+  const Word flag_mask = static_cast<Word>((Word{1} << sigma) - 1);
+  return {descriptor & flag_mask, static_cast<std::uint32_t>(descriptor >> sigma)};
+}
+
+/// Steps of lane `lane` (counted over all tiles): sigma, but fewer at the end of the path and none past it.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr int lane_step_count(offset_t length, int sigma, offset_t lane) noexcept {
+  const offset_t left = length - lane * sigma;
+  if (left <= 0) return 0;
+  return left < sigma ? static_cast<int>(left) : sigma;
+}
+
+/// Takes `steps` steps along the path from `point`, which moves on. \returns the down flags
+template <DescriptorWord Word>
+TESSERA_HOST_DEVICE constexpr Word walk_lane(const offset_t* row_offsets, index_t rows, int steps,
+                                             PathPoint& point) noexcept {
+  Word flags = 0;
+  for (int step = 0; step < steps; ++step) {
+    // Past the last row there are no steps left: a path ends with the down step of its last row.
+    if (point.y < rows && point.x < row_offsets[point.y + 1]) {
+      ++point.x;
+    } else {
+      flags |= Word{1} << step;
+      ++point.y;
+    }
+  }
+  return flags;
+}
+
+/// Where a lane starts and what it does: the work of one thread of the tile builder.
+template <DescriptorWord Word>
+struct LocatedLane {
+  PathPoint start;
+  PathPoint end;
+  Word down_flags = 0;
+};
+
+/// Searches the first diagonal of lane `lane` and walks its steps.
+template <DescriptorWord Word>
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr LocatedLane<Word> locate_lane(const offset_t* row_offsets, index_t rows,
+                                                                          offset_t nnz, int sigma,
+                                                                          offset_t lane) noexcept {
+  const offset_t length = path_length(rows, nnz);
+  const offset_t diagonal = lane * sigma < length ? lane * sigma : length;
+  LocatedLane<Word> located;
+  located.start = merge_search(row_offsets, rows, nnz, diagonal);
+  located.end = located.start;
+  located.down_flags = walk_lane<Word>(row_offsets, rows, lane_step_count(length, sigma, lane), located.end);
+  return located;
+}
+
+/// Position of the lowest set flag. \param flags not 0
+template <DescriptorWord Word>
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr int lowest_flag(Word flags) noexcept {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(Word) == 4) {
+    return __ffs(static_cast<int>(flags)) - 1;
+  } else {
+    return __ffsll(static_cast<long long>(flags)) - 1;
+  }
+#else
+  return std::countr_zero(flags);
+#endif
+}
+
+/// Calls on_run(n) for every maximal run of n >= 0 right steps that ends with a down step, in order.
+/// \param steps number of valid steps of the lane \returns the right steps after the last down step
+template <DescriptorWord Word, class OnRun>
+TESSERA_HOST_DEVICE constexpr int for_each_closed_run(Word down_flags, int steps, OnRun&& on_run) {
+  int begin = 0;
+  for (; down_flags != 0; down_flags &= down_flags - 1) {
+    const int down = lowest_flag(down_flags);
+    on_run(down - begin);
+    begin = down + 1;
+  }
+  return steps - begin;
+}
+
+}  // namespace tessera

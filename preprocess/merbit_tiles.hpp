@@ -1,0 +1,54 @@
+/// \file
+/// What MERBIT keeps of a matrix's structure between products (merbit-spmv.txt, §4.1).
+#pragma once
+
+#include "preprocess/lane_descriptor.hpp"
+#include "tessera/csr.hpp"
+
+#include <cstdint>
+
+namespace tessera {
+
+/// Set in tile_y of a tile without any down step: all its nonzeros belong to one long row.
+inline constexpr std::uint32_t long_row_mark = std::uint32_t{1} << 31;
+
+/// Tile descriptors. Plain data: built by build_merbit_tiles(), then only read.
+struct MerbitTiles {
+  index_t rows = 0;
+  offset_t nnz = 0;
+  int sigma = 0;
+  int descriptor_bits = 0;             ///< 32 or 64
+  Array<offset_t> tile_x;              ///< tiles + 1: first nonzero of each tile, then nnz
+  Array<std::uint32_t> tile_y;         ///< tiles + 1: first row of each tile, with long_row_mark; then rows
+  Array<std::uint32_t> lane_words_32;  ///< 32 a tile with 32-bit descriptors, else empty
+  Array<std::uint64_t> lane_words_64;  ///< 32 a tile with 64-bit descriptors, else empty
+
+  [[nodiscard]] offset_t length() const noexcept { return path_length(rows, nnz); }
+  [[nodiscard]] std::int64_t tiles() const noexcept { return tile_x.size() - 1; }
+  [[nodiscard]] std::int64_t steps_per_tile() const noexcept { return std::int64_t{lanes_per_tile} * sigma; }
+  [[nodiscard]] bool is_long_row(std::int64_t tile) const noexcept { return (tile_y[tile] & long_row_mark) != 0; }
+  [[nodiscard]] index_t first_row(std::int64_t tile) const noexcept {
+    return static_cast<index_t>(tile_y[tile] & ~long_row_mark);
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept {
+    return tile_x.bytes() + tile_y.bytes() + lane_words_32.bytes() + lane_words_64.bytes();
+  }
+  /// The descriptors as words of their width.
+  template <DescriptorWord Word>
+  [[nodiscard]] const Array<Word>& lane_words() const noexcept {
+    if constexpr (sizeof(Word) == 4) {
+      return lane_words_32;
+    } else {
+      return lane_words_64;
+    }
+  }
+};
+
+/// Cuts the merge path of a valid matrix into tiles. O(tiles log rows + rows + nnz), parallel over tiles.
+/// \param sigma           steps a lane, in [1, max_sigma(descriptor_bits)]
+/// \param descriptor_bits 32 or 64
+/// \throws InvalidArgument for other values, OutOfMemory
+[[nodiscard]] MerbitTiles build_merbit_tiles(index_t rows, std::span<const offset_t> row_offsets, int sigma,
+                                             int descriptor_bits, const Device& device = Device{});
+
+}  // namespace tessera

@@ -1,0 +1,45 @@
+/// \file
+/// Points of the merge path (algorithms of Merrill & Garland, SC 2016; merbit-spmv.txt, §3.3).
+///
+/// The path runs from (0, 0) to (nnz, rows); x counts consumed nonzeros, y finished rows. At (x, y) it steps right
+/// while x < row_offsets[y + 1], else down.
+#pragma once
+
+#include "core/host_device.hpp"
+#include "tessera/types.hpp"
+
+namespace tessera {
+
+/// A point of the merge path.
+struct PathPoint {
+  offset_t x = 0;  ///< nonzeros consumed
+  index_t y = 0;   ///< rows finished
+  friend constexpr bool operator==(const PathPoint&, const PathPoint&) = default;
+};
+
+/// Number of steps of the whole path: one a nonzero, one a row.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr offset_t path_length(index_t rows, offset_t nnz) noexcept {
+  return nnz + rows;
+}
+
+/// The point where the path crosses the diagonal x + y = `diagonal`: the smallest y in
+/// [max(diagonal - nnz, 0), min(diagonal, rows)] with row_offsets[y + 1] > diagonal - y - 1, or the upper end.
+/// \param row_offsets rows + 1 entries
+/// \param diagonal    in [0, rows + nnz]
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr PathPoint merge_search(const offset_t* row_offsets, index_t rows,
+                                                                   offset_t nnz, offset_t diagonal) noexcept {
+  offset_t low = diagonal > nnz ? diagonal - nnz : 0;
+  offset_t high = diagonal < rows ? diagonal : rows;
+  // row_offsets[y + 1] + y ascends strictly, so the condition is monotone in y.
+  while (low < high) {
+    const offset_t middle = low + (high - low) / 2;
+    if (row_offsets[middle + 1] > diagonal - middle - 1) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return {diagonal - low, static_cast<index_t>(low)};
+}
+
+}  // namespace tessera
