@@ -1,0 +1,65 @@
+/// \file
+/// Random numbers that are the same on every machine and for every number of threads: a stream is a pure function of
+/// seed and stream number, so each edge or row draws from its own.
+#pragma once
+
+#include <cstdint>
+
+namespace tessera::io {
+
+/// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
+class SplitMix64 {
+ public:
+  explicit constexpr SplitMix64(std::uint64_t seed) : state_(seed) {}
+
+  /// Stream number `stream` of `seed`.
+  constexpr SplitMix64(std::uint64_t seed, std::uint64_t stream)
+      : state_(SplitMix64(seed).next() ^ SplitMix64(stream * gamma).next()) {}
+
+  constexpr std::uint64_t next() {
+    state_ += gamma;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+  }
+
+  /// Uniform in [0, 1), a multiple of 2^-53.
+  constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
+ private:
+  static constexpr std::uint64_t gamma = 0x9e3779b97f4a7c15U;
+
+  std::uint64_t state_;
+};
+
+/// A seeded bijection of [0, 2^bits), bits in 0 ... 31.
+class Scramble {
+ public:
+  constexpr Scramble(int bits, std::uint64_t seed)
+      : mask_((std::uint64_t{1} << bits) - 1), shift_(bits / 2 + 1), random_(seed, 0x5ca1ab1eU) {
+    for (Round& round : rounds_) round = {random_.next() | 1U, random_.next()};
+  }
+
+  /// Odd multiplication, addition and xor with a right shift are each invertible modulo 2^bits.
+  [[nodiscard]] constexpr std::uint64_t operator()(std::uint64_t x) const {
+    for (const Round& round : rounds_) {
+      x = (x * round.factor + round.offset) & mask_;
+      x ^= x >> shift_;
+    }
+    return x;
+  }
+
+ private:
+  struct Round {
+    std::uint64_t factor = 1;
+    std::uint64_t offset = 0;
+  };
+
+  std::uint64_t mask_;
+  int shift_;
+  SplitMix64 random_;
+  Round rounds_[3];
+};
+
+}  // namespace tessera::io
