@@ -33,6 +33,21 @@ void check_operands(const LinearOperator<T>& a, std::span<const T> x, std::span<
   if (overlap(x, y)) throw InvalidArgument("x and y of a product must not overlap");
 }
 
+/// A kernel that fuses <w, y> reads w while it writes y.
+template <class T>
+void check_weights(const LinearOperator<T>& a, std::span<const T> w, std::span<const T> y) {
+  check_size(a, "w", w.size(), a.rows());
+  if (overlap(w, y)) throw InvalidArgument("w and y of a product must not overlap");
+}
+
+/// Both vectors of a dual buffer are written: one with the result, the other where it is cleared for the next product.
+template <class T>
+void check_not_in_buffer(const char* name, std::span<const T> vector, DualBuffer<T>& out) {
+  if (overlap<T>(vector, out.current()) || overlap<T>(vector, out.next())) {
+    throw InvalidArgument(fmt::format("{} must not lie in the buffer that receives the product", name));
+  }
+}
+
 /// Both sums in one pass.
 template <class T>
 ProductDots dots_of(const Device& device, std::span<const T> y, std::span<const T> w) {
@@ -81,7 +96,7 @@ void LinearOperator<T>::apply(T alpha, std::span<const T> x, T beta, std::span<T
 template <class T>
 ProductDots LinearOperator<T>::apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const {
   check_operands<T>(*this, x, y);
-  check_size(*this, "w", w.size(), rows());
+  check_weights<T>(*this, w, y);
   if (y.empty()) return {};
   return do_apply_and_dot(x, y, w);
 }
@@ -89,13 +104,16 @@ ProductDots LinearOperator<T>::apply_and_dot(std::span<const T> x, std::span<T> 
 template <class T>
 void LinearOperator<T>::apply(std::span<const T> x, DualBuffer<T>& out) const {
   check_operands<T>(*this, x, out.current());
+  check_not_in_buffer<T>("x", x, out);
   if (rows() > 0) do_apply_buffered(x, out);
 }
 
 template <class T>
 ProductDots LinearOperator<T>::apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const {
   check_operands<T>(*this, x, out.current());
-  check_size(*this, "w", w.size(), rows());
+  check_weights<T>(*this, w, out.current());
+  check_not_in_buffer<T>("x", x, out);
+  check_not_in_buffer<T>("w", w, out);
   if (rows() == 0) return {};
   return do_apply_and_dot_buffered(x, out, w);
 }

@@ -78,7 +78,7 @@ class LinearOperator {
   /// y = α A x + β y. With β = 0 the old y is not read; with α = 0 the product is not formed.
   void apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const;
 
-  /// y = A x together with <w, y> and <y, y>. \param w rows() elements; may be x itself
+  /// y = A x together with <w, y> and <y, y>. \param w rows() elements, not overlapping y; may be x itself
   ProductDots apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const;
 
   /// Storage for apply(x, buffer); all the memory that repeated products need is allocated here.
@@ -88,6 +88,7 @@ class LinearOperator {
 
   /// out.current() = A x. \param out made by this operator's make_output(); one made by another operator of the same
   /// size also works, at the price of one full clearing. Never allocates.
+  /// \throws as above; InvalidArgument also when x or w lies in the buffer, in the result of an earlier product, say
   void apply(std::span<const T> x, DualBuffer<T>& out) const;
   ProductDots apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const;
 
