@@ -1,0 +1,47 @@
+/// \file
+/// What a plan asks of a kernel: one class a family, made by the registry for one matrix on one device.
+#pragma once
+
+#include "tessera/csr.hpp"
+#include "tessera/linear_operator.hpp"
+#include "tessera/spmv.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace tessera {
+
+/// A kernel prepared for the structure of one matrix. The matrix comes with every call: its values may have changed,
+/// its structure not. Calls may run concurrently. Arguments arrive checked, rows > 0.
+template <class T>
+class SpmvKernel {
+ public:
+  SpmvKernel() = default;
+  SpmvKernel(const SpmvKernel&) = delete;
+  SpmvKernel& operator=(const SpmvKernel&) = delete;
+  virtual ~SpmvKernel() = default;
+
+  /// y = α A x + β y; the old y is not read when β = 0.
+  virtual void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const = 0;
+  /// y = A x with <w, y> and <y, y>.
+  virtual ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                                    std::span<const T> w) const = 0;
+
+  /// What make_output() hands out. A kernel that says dual also overrides the two products below.
+  [[nodiscard]] virtual typename DualBuffer<T>::Mode output_mode() const { return DualBuffer<T>::Mode::single; }
+  /// y = A x, where the rows of y that several blocks share are zero already; clears them in `other`.
+  virtual void apply_dual(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<T> /*other*/) const {
+    apply(a, T{1}, x, T{0}, y);
+  }
+  virtual ProductDots apply_dual_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                                         std::span<T> /*other*/, std::span<const T> w) const {
+    return apply_and_dot(a, x, y, w);
+  }
+  /// Makes y fit for apply_dual().
+  virtual void prepare_dual(std::span<T> /*y*/) const {}
+
+  /// Fills the fields that only the kernel knows.
+  virtual void describe(PlanInfo& info) const = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,89 @@
+#include "spmv/merbit/merbit.hpp"
+
+#include "spmv/merbit/policy.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tessera {
+
+namespace {
+
+template <class T>
+class MerbitKernel final : public SpmvKernel<T> {
+ public:
+  MerbitKernel(const Device& device, MerbitTiles tiles, MerbitCommit commit)
+      : device_(device), tiles_(std::move(tiles)), commit_(commit) {}
+
+  void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
+    host::merbit_apply(device_, a, tiles_, commit_, alpha, x, beta, y);
+  }
+  ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                            std::span<const T> w) const override {
+    return host::merbit_apply_and_dot(device_, a, tiles_, commit_, x, y, w);
+  }
+
+  [[nodiscard]] typename DualBuffer<T>::Mode output_mode() const override {
+    return commit_ == MerbitCommit::atomic ? DualBuffer<T>::Mode::dual : DualBuffer<T>::Mode::single;
+  }
+  void prepare_dual(std::span<T> y) const override { host::merbit_clear_shared(device_, tiles_, y); }
+  void apply_dual(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<T> other) const override {
+    host::merbit_apply_dual(device_, a, tiles_, x, y, other);
+  }
+  ProductDots apply_dual_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<T> other,
+                                 std::span<const T> w) const override {
+    return host::merbit_apply_dual_and_dot(device_, a, tiles_, x, y, other, w);
+  }
+
+  void describe(PlanInfo& info) const override {
+    info.determinism = commit_ == MerbitCommit::atomic ? Determinism::not_guaranteed : Determinism::gpu_to_gpu;
+    info.bytes = tiles_.bytes();
+    info.sigma = tiles_.sigma;
+    info.descriptor_bits = tiles_.descriptor_bits;
+    info.tiles = tiles_.tiles();
+  }
+
+ private:
+  Device device_;
+  MerbitTiles tiles_;
+  MerbitCommit commit_;
+};
+
+/// Descriptor width and steps a lane, from what the caller fixed and the policy for the rest.
+struct Shape {
+  int sigma = 0;
+  int descriptor_bits = 0;
+};
+
+Shape choose_shape(const SpmvOptions& options, const MerbitPolicy& policy) {
+  if (options.sigma == 0) {
+    if (options.descriptor_bits == 64) return {policy.sigma_64, 64};
+    return {policy.sigma_32, 32};
+  }
+  const int narrowest = options.sigma <= max_sigma(32) ? 32 : 64;
+  const int bits = options.descriptor_bits == 0 ? narrowest : options.descriptor_bits;
+  if (options.sigma > max_sigma(bits)) {
+    throw NotSupported(fmt::format("{}-bit MERBIT descriptors hold at most sigma {}, asked for {}", bits,
+                                   max_sigma(bits), options.sigma));
+  }
+  return {options.sigma, bits};
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options) {
+  const Shape shape = choose_shape(options, host_merbit_policy<T>);
+  const MerbitCommit commit =
+      options.determinism == Determinism::not_guaranteed ? MerbitCommit::atomic : MerbitCommit::carries;
+  return std::make_unique<MerbitKernel<T>>(
+      options.device, build_merbit_tiles(a.rows, a.row_offsets, shape.sigma, shape.descriptor_bits, options.device),
+      commit);
+}
+
+template std::unique_ptr<SpmvKernel<float>> make_merbit_kernel(const CsrView<float>&, const SpmvOptions&);
+template std::unique_ptr<SpmvKernel<double>> make_merbit_kernel(const CsrView<double>&, const SpmvOptions&);
+
+}  // namespace tessera

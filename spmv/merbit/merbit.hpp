@@ -1,0 +1,52 @@
+/// \file
+/// Products along precomputed merge-path tiles (merbit-spmv.txt, §4). Row offsets are not read: the views passed here
+/// may come without them.
+#pragma once
+
+#include "preprocess/merbit_tiles.hpp"
+#include "spmv/kernel.hpp"
+
+#include <memory>
+
+namespace tessera {
+
+/// How sums of a row that several blocks share come together.
+enum class MerbitCommit {
+  atomic,   ///< added in whatever order blocks finish; the shared rows must be zero beforehand
+  carries,  ///< kept apart and added in the order of the blocks: bitwise the same for any number of threads
+};
+
+/// \throws as SpmvPlan's constructor
+template <class T>
+[[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options);
+
+namespace host {
+
+/// y = α A x + β y. With the atomic commit a pass over the shared rows goes first, which clears or scales them.
+template <class T>
+void merbit_apply(const Device& device, const CsrView<T>& a, const MerbitTiles& tiles, MerbitCommit commit, T alpha,
+                  std::span<const T> x, T beta, std::span<T> y);
+
+/// y = A x with <w, y> and <y, y>.
+template <class T>
+[[nodiscard]] ProductDots merbit_apply_and_dot(const Device& device, const CsrView<T>& a, const MerbitTiles& tiles,
+                                               MerbitCommit commit, std::span<const T> x, std::span<T> y,
+                                               std::span<const T> w);
+
+/// Sets the rows of y that several blocks share to zero: the rows in which a block starts.
+template <class T>
+void merbit_clear_shared(const Device& device, const MerbitTiles& tiles, std::span<T> y);
+
+/// y = A x with the atomic commit, where the shared rows of y are zero already; clears those of `other`.
+template <class T>
+void merbit_apply_dual(const Device& device, const CsrView<T>& a, const MerbitTiles& tiles, std::span<const T> x,
+                       std::span<T> y, std::span<T> other);
+
+/// The same with <w, y> and <y, y>.
+template <class T>
+[[nodiscard]] ProductDots merbit_apply_dual_and_dot(const Device& device, const CsrView<T>& a, const MerbitTiles& tiles,
+                                                    std::span<const T> x, std::span<T> y, std::span<T> other,
+                                                    std::span<const T> w);
+
+}  // namespace host
+}  // namespace tessera

@@ -1,0 +1,108 @@
+#include "spmv/registry.hpp"
+
+#include "spmv/csr/csr.hpp"
+#include "spmv/merbit/merbit.hpp"
+#include "spmv/merge/merge.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+namespace {
+
+constexpr std::string_view automatic_name = "auto";
+
+const std::array<SpmvKernelEntry, 3>& table() {
+  static const std::array<SpmvKernelEntry, 3> entries{{
+      {SpmvAlgorithm::csr, "csr", "rows in parallel, no set-up; uneven when one row holds much of the matrix",
+       Determinism::gpu_to_gpu, false, make_csr_kernel<float>, make_csr_kernel<double>},
+      {SpmvAlgorithm::merge, "merge", "equal shares of the merge path, searched in every product; no set-up",
+       Determinism::gpu_to_gpu, false, make_merge_kernel<float>, make_merge_kernel<double>},
+      {SpmvAlgorithm::merbit, "merbit", "merge-path tiles with bit-field lane descriptors, built once",
+       Determinism::gpu_to_gpu, true, make_merbit_kernel<float>, make_merbit_kernel<double>},
+  }};
+  return entries;
+}
+
+/// Levenshtein distance.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::vector<std::string_view> all_names() {
+  std::vector<std::string_view> names{automatic_name};
+  for (const auto& entry : table()) names.push_back(entry.name);
+  return names;
+}
+
+}  // namespace
+
+const SpmvKernelEntry& spmv_kernel_entry(SpmvAlgorithm algorithm) {
+  for (const auto& entry : table()) {
+    if (entry.algorithm == algorithm) return entry;
+  }
+  throw InvalidArgument(fmt::format("no SpMV kernel has the number {}", static_cast<int>(algorithm)));
+}
+
+std::string_view to_string(SpmvAlgorithm algorithm) {
+  return algorithm == SpmvAlgorithm::automatic ? automatic_name : spmv_kernel_entry(algorithm).name;
+}
+
+std::string_view describe(SpmvAlgorithm algorithm) {
+  if (algorithm == SpmvAlgorithm::automatic) return "chosen by row lengths and the number of products";
+  return spmv_kernel_entry(algorithm).description;
+}
+
+SpmvAlgorithm parse_spmv_algorithm(std::string_view name) {
+  if (name == automatic_name) return SpmvAlgorithm::automatic;
+  for (const auto& entry : table()) {
+    if (entry.name == name) return entry.algorithm;
+  }
+  const std::vector<std::string_view> names = all_names();
+  const auto nearest = *std::min_element(names.begin(), names.end(), [&](std::string_view a, std::string_view b) {
+    return edit_distance(a, name) < edit_distance(b, name);
+  });
+  const std::string hint = edit_distance(nearest, name) <= 2 ? fmt::format("; did you mean '{}'?", nearest) : "";
+  throw InvalidArgument(fmt::format("unknown SpMV kernel '{}': known are {}{}", name, fmt::join(names, ", "), hint));
+}
+
+std::span<const SpmvAlgorithm> spmv_algorithms() {
+  static const std::vector<SpmvAlgorithm> algorithms = [] {
+    std::vector<SpmvAlgorithm> result;
+    for (const auto& entry : table()) result.push_back(entry.algorithm);
+    return result;
+  }();
+  return algorithms;
+}
+
+std::string_view to_string(Determinism determinism) {
+  switch (determinism) {
+    case Determinism::not_guaranteed:
+      return "not_guaranteed";
+    case Determinism::run_to_run:
+      return "run_to_run";
+    case Determinism::gpu_to_gpu:
+      return "gpu_to_gpu";
+  }
+  throw InvalidArgument(fmt::format("no determinism class has the number {}", static_cast<int>(determinism)));
+}
+
+}  // namespace tessera

@@ -1,0 +1,72 @@
+#include "spmv/selection.hpp"
+
+#include "core/parallel.hpp"
+#include "preprocess/merge_search.hpp"
+#include "spmv/segments.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera {
+
+namespace {
+
+/// The row kernel balances all but a row that alone is more than this part of the work: no thread can help with it.
+constexpr std::int64_t largest_row_part = 64;
+
+/// Products that repay the building of tiles.
+constexpr std::int64_t applications_worth_tiles = 50;
+
+struct LongestRow {
+  offset_t length = 0;
+  LongestRow& operator+=(const LongestRow& other) {
+    length = std::max(length, other.length);
+    return *this;
+  }
+};
+
+template <class T>
+offset_t longest_row(const CsrView<T>& a, const Device& device) {
+  return host::parallel_sum<LongestRow>(device, a.rows,
+                                        [&](host::Range rows) {
+                                          LongestRow longest;
+                                          for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+                                            const auto row = static_cast<std::size_t>(i);
+                                            longest += {a.row_offsets[row + 1] - a.row_offsets[row]};
+                                          }
+                                          return longest;
+                                        })
+      .length;
+}
+
+}  // namespace
+
+template <class T>
+SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options) {
+  const offset_t length = path_length(a.rows, a.nnz());
+  if (length <= 2 * host::steps_per_segment) {
+    return {SpmvAlgorithm::csr,
+            fmt::format("{} rows and {} nonzeros are too few to be worth sharing out evenly", a.rows, a.nnz())};
+  }
+  const offset_t longest = longest_row(a, options.device);
+  const double percent = a.nnz() > 0 ? 100.0 * static_cast<double>(longest) / static_cast<double>(a.nnz()) : 0.0;
+  if (longest * largest_row_part <= length) {
+    return {SpmvAlgorithm::csr,
+            fmt::format("the longest row holds {} of {} nonzeros ({:.2g} %), so rows share out evenly", longest,
+                        a.nnz(), percent)};
+  }
+  const std::string uneven =
+      fmt::format("one row holds {} of {} nonzeros ({:.2g} %) and must be cut", longest, a.nnz(), percent);
+  if (options.expected_applications >= applications_worth_tiles) {
+    return {SpmvAlgorithm::merbit,
+            fmt::format("{}; {} products repay the tiles", uneven, options.expected_applications)};
+  }
+  return {SpmvAlgorithm::merge,
+          fmt::format("{}; {} products would not repay tiles", uneven, options.expected_applications)};
+}
+
+template SpmvSelection select_spmv_kernel(const CsrView<float>&, const SpmvOptions&);
+template SpmvSelection select_spmv_kernel(const CsrView<double>&, const SpmvOptions&);
+
+}  // namespace tessera

@@ -1,0 +1,22 @@
+/// \file
+/// What `automatic` does.
+#pragma once
+
+#include "tessera/spmv.hpp"
+
+#include <string>
+
+namespace tessera {
+
+/// A kernel and the sentence that says why.
+struct SpmvSelection {
+  SpmvAlgorithm algorithm = SpmvAlgorithm::csr;
+  std::string reason;
+};
+
+/// Chooses from the row lengths and options.expected_applications. The number of threads plays no part: the choice, and
+/// with it every bit of the results, is the same on all machines. O(rows).
+template <class T>
+[[nodiscard]] SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options);
+
+}  // namespace tessera
