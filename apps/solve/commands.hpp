@@ -1,0 +1,18 @@
+/// \file
+/// The commands. Each returns the exit code and throws what main() turns into one.
+#pragma once
+
+#include "cli_options.hpp"
+#include "exit_code.hpp"
+#include "outcome.hpp"
+
+namespace tessera::cli {
+
+[[nodiscard]] ExitCode run_command(const Options& options, const Invocation& invocation);
+[[nodiscard]] ExitCode pagerank_command(const Options& options, const Invocation& invocation);
+[[nodiscard]] ExitCode doctor_command(const Options& options, const Invocation& invocation);
+[[nodiscard]] ExitCode list_command(const Options& options);
+/// --version, of any command.
+[[nodiscard]] ExitCode version_command(const Options& options);
+
+}  // namespace tessera::cli

@@ -1,0 +1,59 @@
+#include "delivery.hpp"
+
+#include "messages.hpp"
+#include "outputs.hpp"
+
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace tessera::cli {
+
+namespace {
+
+/// Runs one output; its failure is told, and changes the exit code, but stops nothing.
+template <class Write>
+void attempt(ExitCode& code, const Write& write) {
+  try {
+    write();
+  } catch (const InvalidMatrix& error) {
+    // A solution that holds NaN: the status of the solve says more than this failure.
+    print_failure(classify(error));
+    if (code == ExitCode::success) code = ExitCode::bad_input;
+  } catch (const std::exception& error) {
+    const Failure failure = classify(error);
+    print_failure(failure);
+    code = failure.code;
+  }
+}
+
+void put_summary(const OutputSettings& settings, const std::string& text) {
+  if (settings.quiet) return;
+  const bool stdout_taken = settings.vector_on_stdout() || settings.json_on_stdout();
+  if (!stdout_taken) {
+    write_stdout(text);
+  } else if (settings.vector_on_stdout() || settings.verbosity > 0) {
+    fmt::print(stderr, "{}", text);
+  }
+}
+
+}  // namespace
+
+ExitCode deliver(const OutputSettings& settings, ExitCode code, const Deliverables& results) {
+  if (settings.vector) attempt(code, [&] { results.write_vector(*settings.vector); });
+  if (settings.history) {
+    attempt(code, [&] { write_text_file(*settings.history, history_csv(*results.history)); });
+  }
+  if (settings.json) {
+    attempt(code, [&] {
+      const std::string text = results.json(code);
+      settings.json_on_stdout() ? write_stdout(text) : write_text_file(*settings.json, text);
+    });
+  }
+  attempt(code, [&] { put_summary(settings, results.summary()); });
+  return code;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,117 @@
+#include "commands.hpp"
+#include "json_number.hpp"
+#include "machine.hpp"
+#include "option_values.hpp"
+#include "outputs.hpp"
+#include "report_json.hpp"
+#include "self_test.hpp"
+#include "summary_text.hpp"
+#include "usage_error.hpp"
+
+#include "tessera/device.hpp"
+#include "tessera/version.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera::cli {
+
+namespace {
+
+struct Findings {
+  CudaSurvey cuda;
+  Device host;
+  std::vector<Check> checks;
+  bool healthy = false;
+};
+
+/// 12080 is CUDA 12.8.
+[[nodiscard]] std::string cuda_version(int number) {
+  if (number == 0) return "none";
+  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+}
+
+[[nodiscard]] std::string gpu_lines(const CudaSurvey& survey) {
+  std::string text;
+  for (const CudaDeviceInfo& gpu : survey.devices) {
+    text += fmt::format("gpu         cuda:{}: {}, sm_{}{}, {} multiprocessors, {} of {} free\n", gpu.ordinal, gpu.name,
+                        gpu.compute_major, gpu.compute_minor, gpu.multiprocessors, size_text(gpu.memory_free_bytes),
+                        size_text(gpu.memory_total_bytes));
+  }
+  if (survey.devices.empty()) text = fmt::format("gpu         none: {}\n", survey.problem);
+  return text;
+}
+
+[[nodiscard]] std::string doctor_text(const Findings& findings) {
+  const BuildInfo build = build_info();
+  std::string text =
+      fmt::format("tessera     {} ({}), {}, {}\n", build.version, build.commit, build.compiler, build.build_type);
+  text += fmt::format("cuda        in this build: {}, runtime {}, driver {}\n",
+                      findings.cuda.compiled_in ? build.cuda : "no", cuda_version(findings.cuda.runtime_version),
+                      cuda_version(findings.cuda.driver_version));
+  text += gpu_lines(findings.cuda);
+  text += fmt::format("host        {}, {} threads, {} of memory available\n", cpu_name(), findings.host.threads(),
+                      size_text(available_host_memory_bytes()));
+  for (const Check& check : findings.checks) {
+    text += fmt::format("self-test   {}  {}: {}\n", check.passed ? "PASS" : "FAIL", check.name, check.detail);
+  }
+  text += fmt::format("verdict     the host backend {}\n", findings.healthy ? "works" : "does NOT work");
+  return text;
+}
+
+[[nodiscard]] Json gpus_json(const CudaSurvey& survey) {
+  Json gpus = Json::array();
+  for (const CudaDeviceInfo& gpu : survey.devices) {
+    gpus.push_back({{"device", fmt::format("cuda:{}", gpu.ordinal)},
+                    {"name", gpu.name},
+                    {"sm", fmt::format("{}.{}", gpu.compute_major, gpu.compute_minor)},
+                    {"multiprocessors", gpu.multiprocessors},
+                    {"mem_total_bytes", gpu.memory_total_bytes},
+                    {"mem_free_bytes", gpu.memory_free_bytes}});
+  }
+  return gpus;
+}
+
+[[nodiscard]] std::string doctor_json(const Findings& findings, const Invocation& invocation, ExitCode code) {
+  Json json = document_head("solve.doctor/1", invocation);
+  json["machine"]["threads"] = findings.host.threads();
+  json["machine"]["memory_available_bytes"] = available_host_memory_bytes();
+  json["machine"]["gpu"] = gpus_json(findings.cuda);
+  json["cuda"] = {{"compiled_in", findings.cuda.compiled_in},
+                  {"runtime", cuda_version(findings.cuda.runtime_version)},
+                  {"driver", cuda_version(findings.cuda.driver_version)},
+                  {"problem", findings.cuda.problem}};
+  Json checks = Json::array();
+  for (const Check& check : findings.checks) {
+    checks.push_back({{"name", check.name}, {"passed", check.passed}, {"detail", check.detail}});
+  }
+  json["self_test"] = std::move(checks);
+  json["result"] = {{"status", findings.healthy ? "healthy" : "failed"}, {"exit_code", static_cast<int>(code)}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace
+
+ExitCode doctor_command(const Options& options, const Invocation& invocation) {
+  if (!options.words().empty()) throw UsageError(fmt::format("doctor takes no \"{}\"", options.words().front()));
+  OutputSettings outputs;
+  outputs.json = options.text("json");
+  check_outputs(outputs, {});
+
+  constexpr std::int64_t most_threads = 4096;
+  Findings findings;
+  findings.host = Device::host(static_cast<int>(count_or_auto_option(options, "threads", 0, most_threads)));
+  findings.cuda = survey_cuda();
+  findings.checks = self_test(findings.host);
+  findings.healthy =
+      std::all_of(findings.checks.begin(), findings.checks.end(), [](const Check& c) { return c.passed; });
+  const ExitCode code = findings.healthy ? ExitCode::success : ExitCode::verification_failed;
+  if (outputs.json && !outputs.json_on_stdout()) {
+    write_text_file(*outputs.json, doctor_json(findings, invocation, code));
+  }
+  write_stdout(outputs.json_on_stdout() ? doctor_json(findings, invocation, code) : doctor_text(findings));
+  return code;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,57 @@
+#include "exit_code.hpp"
+
+#include "tessera/error.hpp"
+#include "usage_error.hpp"
+
+#include <csignal>
+#include <new>
+
+namespace tessera::cli {
+
+ExitCode exit_code_of(Status status, int signal, bool exit_zero) {
+  switch (status) {
+    case Status::converged:
+      return ExitCode::success;
+    case Status::max_iterations:
+    case Status::time_limit:
+      return exit_zero ? ExitCode::success : ExitCode::not_converged;
+    case Status::breakdown:
+    case Status::diverged:
+    case Status::stagnated:
+    case Status::not_finite:
+      return exit_zero ? ExitCode::success : ExitCode::failed;
+    case Status::interrupted:
+      return signal == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
+  }
+  return ExitCode::internal_error;
+}
+
+namespace {
+
+template <class E>
+[[nodiscard]] bool is(const std::exception& error) {
+  return dynamic_cast<const E*>(&error) != nullptr;
+}
+
+}  // namespace
+
+Failure classify(const std::exception& error) {
+  if (const auto* usage = dynamic_cast<const UsageError*>(&error)) {
+    return {ExitCode::usage, usage->what(), usage->hint()};
+  }
+  if (is<InvalidArgument>(error) || is<NotSupported>(error)) return {ExitCode::usage, error.what(), {}};
+  if (is<OutOfMemory>(error)) {
+    return {ExitCode::out_of_memory, error.what(), "a smaller problem, --precision fp32 or a larger --mem-limit"};
+  }
+  if (is<std::bad_alloc>(error)) return {ExitCode::out_of_memory, "the system has no more memory", {}};
+  if (is<DeviceUnavailable>(error) || is<CudaError>(error)) {
+    return {ExitCode::no_device, error.what(), "--device host works everywhere; solve doctor shows what is there"};
+  }
+  if (is<ParseError>(error) || is<InvalidMatrix>(error) || is<IoError>(error) || is<DimensionError>(error)) {
+    return {ExitCode::bad_input, error.what(), {}};
+  }
+  return {ExitCode::internal_error, std::string("internal error: ") + error.what(),
+          "this is a bug in solve: please report it with the command line"};
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,133 @@
+#include "help_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace tessera::cli {
+
+namespace {
+
+constexpr std::size_t line_width = 100;
+constexpr std::size_t help_column = 32;
+
+/// "  -b, --rhs FILE|WORD      text ... (default: Aones)", wrapped.
+[[nodiscard]] std::string option_lines(const OptionSpec& spec) {
+  std::string left = spec.letter == '\0' ? "      " : fmt::format("  -{}, ", spec.letter);
+  left += fmt::format("--{}{}{}", spec.name, spec.value.empty() ? "" : " ", spec.value);
+  std::string text(spec.help);
+  if (!spec.fallback.empty()) text += fmt::format(" (default: {})", spec.fallback);
+
+  std::string result = left;
+  std::size_t column = left.size();
+  if (column + 2 > help_column) {
+    result += '\n';
+    column = 0;
+  }
+  result.append(help_column - column, ' ');
+  column = help_column;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    if (column > help_column && column + 1 + word.size() > line_width) {
+      result += '\n';
+      result.append(help_column, ' ');
+      column = help_column;
+    }
+    if (column > help_column) {
+      result += ' ';
+      ++column;
+    }
+    result += word;
+    column += word.size();
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return result + '\n';
+}
+
+[[nodiscard]] std::string option_section(Command command) {
+  std::string result;
+  std::string_view group;
+  for (const std::string_view heading : {"Problem", "Method", "Stopping", "Kernel", "Machine", "Output"}) {
+    for (const OptionSpec& spec : option_table()) {
+      if (spec.group != heading || !uses(command, spec)) continue;
+      if (group != heading) result += fmt::format("\n{}:\n", heading);
+      group = heading;
+      result += option_lines(spec);
+    }
+  }
+  return result;
+}
+
+[[nodiscard]] std::string_view usage(Command command) {
+  switch (command) {
+    case Command::run:
+      return "usage: solve [run] MATRIX [options]\n"
+             "       solve --poisson3d N [options]\n"
+             "       solve COMMAND --help\n";
+    case Command::pagerank:
+      return "usage: solve pagerank GRAPH [options]\n"
+             "       solve --method pagerank GRAPH [options]\n"
+             "       solve pagerank --powerlaw N [options]\n";
+    case Command::doctor:
+      return "usage: solve doctor [options]\n";
+    case Command::list:
+      return "usage: solve list [methods|preconds|kernels|formats] [options]\n";
+  }
+  return "";
+}
+
+[[nodiscard]] std::string_view examples(Command command) {
+  switch (command) {
+    case Command::run:
+      return "  solve --poisson3d 64                           a first solve, no file needed\n"
+             "  solve A.mtx                                    auto method; right-hand side A*ones\n"
+             "  solve --method bicgstab A.mtx.gz --rtol 1e-10 -o x.mtx\n"
+             "  solve A.mtx -b b.mtx --json | jq .result.status\n"
+             "  solve A.mtx --history residuals.csv --max-time 5m\n";
+    case Command::pagerank:
+      return "  solve pagerank web.mtx --damping 0.85 --tol 1e-9 --norm l1 --top 10\n"
+             "  solve --method pagerank web.mtx.gz -o ranks.mtx\n"
+             "  solve pagerank --powerlaw 1e5 --tol-per-node 1e-8\n";
+    case Command::doctor:
+      return "  solve doctor\n  solve doctor --json\n";
+    case Command::list:
+      return "  solve list kernels\n  solve list --json\n";
+  }
+  return "";
+}
+
+[[nodiscard]] std::string_view exit_codes(Command command) {
+  switch (command) {
+    case Command::run:
+    case Command::pagerank:
+      return "  0 converged and verified    1 internal error        2 usage\n"
+             "  3 iteration or time limit   4 breakdown, divergence, stagnation, not finite\n"
+             "  5 bad input or output file  6 out of memory         7 no usable device\n"
+             "  130, 143 interrupted (partial results are written)\n";
+    case Command::doctor:
+      return "  0 the host backend works    2 usage    8 the self-test failed\n";
+    case Command::list:
+      return "  0 listed    2 usage\n";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string help_text(Command command) {
+  std::string result(usage(command));
+  result += fmt::format("\n{}: {}\n", to_string(command), describe(command));
+  if (command == Command::run) {
+    result += "MATRIX is a Matrix Market file, plain or gzip.\n\nCommands:\n";
+    for (const Command each : commands()) result += fmt::format("  {:<10}{}\n", to_string(each), describe(each));
+  }
+  result += option_section(command);
+  result += fmt::format("\nExit codes:\n{}\nExamples:\n{}", exit_codes(command), examples(command));
+  return result;
+}
+
+}  // namespace tessera::cli

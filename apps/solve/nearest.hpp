@@ -1,0 +1,17 @@
+/// \file
+/// "Did you mean ...?"
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tessera::cli {
+
+/// The candidate that differs from `word` by the fewest typing errors, if that is few enough to be one; else empty.
+[[nodiscard]] std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
+
+/// "did you mean CANDIDATE?", or empty text.
+[[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
+
+}  // namespace tessera::cli

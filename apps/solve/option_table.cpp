@@ -1,0 +1,137 @@
+#include "option_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tessera::cli {
+
+namespace {
+
+constexpr unsigned run = bit(Command::run);
+constexpr unsigned rank = bit(Command::pagerank);
+constexpr unsigned both = run | rank;
+constexpr unsigned doctor = bit(Command::doctor);
+constexpr unsigned list = bit(Command::list);
+constexpr unsigned every = run | rank | doctor | list;
+
+using enum ValueKind;
+
+constexpr auto table = std::to_array<OptionSpec>({
+    {"poisson2d", 0, "Problem", run, count, "N", "", "Laplace's equation on an N x N grid, 5 points"},
+    {"poisson3d", 0, "Problem", run, count, "N", "", "Laplace's equation on an N x N x N grid, 7 points"},
+    {"convdiff", 0, "Problem", run, count, "N", "",
+     "convection and diffusion on N x N x N, upwind, cell Peclet numbers 1, 0.5, 0.25; not symmetric"},
+    {"powerlaw", 0, "Problem", rank, count, "N", "",
+     "R-MAT graph with 2^k >= N vertices, 16 drawn edges a vertex, seeded by --seed"},
+    {"duplicates", 0, "Problem", both, text, "sum|error", "sum", "what to do with repeated entries of a file"},
+    {"rhs", 'b', "Problem", run, text, "FILE|WORD", "Aones",
+     "right-hand side: a vector file, ones, random, unit:i (i from 1), or Aones = A times ones, whose solution is "
+     "known so that the error is printed"},
+    {"x0", 0, "Problem", run, text, "FILE|WORD", "zero", "initial guess: a vector file, zero, rhs or random"},
+    {"unweighted", 0, "Problem", rank, flag, "", "", "ignore the values: every stored entry is a link of weight 1"},
+
+    {"method", 'm', "Method", run, text, "NAME", "auto",
+     "cg, bicgstab, pagerank, or auto: cg for a numerically symmetric matrix with positive diagonal, else bicgstab"},
+    {"method", 'm', "Method", rank, text, "NAME", "pagerank", "pagerank"},
+    {"precond", 'p', "Method", run, text, "NAME", "auto",
+     "none, jacobi, or auto: jacobi when every diagonal entry is there and nonzero, else none"},
+    {"restart-on-breakdown", 0, "Method", run, count, "N", "3",
+     "restarts after breakdowns without progress in between; 0 stops at the first"},
+    {"replace-residual", 0, "Method", run, text, "N|auto", "auto",
+     "replace the recurrence's residual by the true one every N iterations; auto: only when the check that precedes "
+     "every success finds that they disagree"},
+    {"shadow", 0, "Method", run, text, "r0|random", "r0", "shadow vector of bicgstab"},
+    {"damping", 0, "Method", rank, number, "D", "0.85", "probability of following a link, in [0, 1)"},
+    {"dangling", 0, "Method", rank, text, "WHERE", "teleport",
+     "where the rank of vertices without out-links goes: teleport (the distribution of jumps), uniform, self, or drop "
+     "(lost; ranks are scaled back to sum 1)"},
+    {"personalize", 0, "Method", rank, text, "FILE", "",
+     "distribution of jumps: a vector file with one weight >= 0 a vertex; default uniform"},
+    {"sum", 0, "Method", rank, text, "1|n", "1", "ranks sum to 1, or to the number of vertices"},
+
+    {"rtol", 0, "Stopping", run, number, "X", "1e-8",
+     "stop when ||b - A x|| <= max(rtol * base, atol), verified with the true residual"},
+    {"atol", 0, "Stopping", run, number, "X", "0", "absolute tolerance, in the units of b"},
+    {"norm-base", 0, "Stopping", run, text, "b|r0", "b", "what rtol is relative to: ||b|| or ||b - A x0||"},
+    {"max-iters", 0, "Stopping", run, count, "N", "10000", "limit on iterations (exit code 3)"},
+    {"dtol", 0, "Stopping", run, number, "X", "1e5", "diverged when the residual exceeds X * max(||b||, ||r0||)"},
+    {"stagnation", 0, "Stopping", run, text, "N|auto", "auto",
+     "stagnated when the smallest residual has not fallen by 1 % within N iterations; auto: max(1000, rows)"},
+    {"tol", 0, "Stopping", rank, number, "X", "1e-9", "stop when ||x' - x|| <= X in the norm of --norm"},
+    {"norm", 0, "Stopping", rank, text, "l1|l2|linf", "l1", "norm of the change"},
+    {"tol-per-node", 0, "Stopping", rank, number, "X", "",
+     "stop when ||x' - x|| <= X * vertices in l1, which is what NetworkX calls tol"},
+    {"max-iters", 0, "Stopping", rank, count, "N", "1000", "limit on iterations (exit code 3, ranks are written)"},
+    {"max-time", 0, "Stopping", both, seconds, "T", "300s", "limit on the time of the iteration: 300s, 5m, 2h"},
+
+    {"spmv", 'k', "Kernel", both, text, "NAME", "auto", "product A x: auto, csr, merge or merbit (solve list kernels)"},
+    {"plan-info", 0, "Kernel", both, flag, "", "", "print what the set-up of the kernel cost and made"},
+    {"determinism", 0, "Kernel", both, text, "none|run|gpu", "none",
+     "least class to keep: run = bitwise equal from run to run, gpu = for any number of threads"},
+    {"precision", 0, "Kernel", both, text, "fp64|fp32", "fp64", "element type of matrix and vectors"},
+
+    {"device", 0, "Machine", both, text, "NAME", "auto", "auto, host, cuda or cuda:N"},
+    {"threads", 0, "Machine", both | doctor, text, "N|auto", "auto", "worker threads; auto: all, or OMP_NUM_THREADS"},
+    {"mem-limit", 0, "Machine", both, bytes, "SIZE", "", "refuse to need more memory than this (exit code 6): 8GiB"},
+    {"seed", 0, "Machine", both, count, "N", "42", "of everything random"},
+
+    {"output", 'o', "Output", both, text, "FILE|-", "",
+     "write the solution (or the ranks) as a Matrix Market array; .gz is compressed; - is standard output, and the "
+     "summary then goes to standard error"},
+    {"json", 0, "Output", every, text, "[FILE|-]", "",
+     "one JSON document, to standard output instead of the summary unless a file is named (--json=FILE, or a name "
+     "that ends in .json)"},
+    {"history", 0, "Output", both, text, "FILE", "", "residual of every iteration as CSV"},
+    {"top", 0, "Output", rank, count, "K", "10", "list the K highest ranks; vertices count from 1, as in the file"},
+    {"quiet", 'q', "Output", both, flag, "", "", "no summary, no progress, no warnings"},
+    {"verbose", 'v', "Output", both, flag, "", "", "phases and their times on standard error; -vv: all settings too"},
+    {"progress", 0, "Output", both, text, "MODE", "auto",
+     "auto, bar, plain, json (lines) or none, on standard error, after the first half second"},
+    {"exit-zero", 0, "Output", both, flag, "", "", "exit with 0 instead of 3 or 4"},
+    {"version", 0, "Output", every, flag, "", "", "version, commit, compiler and CUDA of this build"},
+    {"help", 'h', "Output", every, flag, "", "", "this text"},
+});
+
+constexpr std::array all_commands{Command::run, Command::pagerank, Command::doctor, Command::list};
+
+}  // namespace
+
+std::string_view to_string(Command command) {
+  switch (command) {
+    case Command::run:
+      return "run";
+    case Command::pagerank:
+      return "pagerank";
+    case Command::doctor:
+      return "doctor";
+    case Command::list:
+      return "list";
+  }
+  return "run";
+}
+
+std::span<const Command> commands() { return all_commands; }
+
+std::string_view describe(Command command) {
+  switch (command) {
+    case Command::run:
+      return "solve A x = b (the default)";
+    case Command::pagerank:
+      return "rank the vertices of a graph; row i of the matrix holds the out-links of i";
+    case Command::doctor:
+      return "what this build and this machine offer, and a short self-test";
+    case Command::list:
+      return "list methods, preconds, kernels or formats";
+  }
+  return "";
+}
+
+std::span<const OptionSpec> option_table() { return table; }
+
+const OptionSpec* find_option(Command command, std::string_view name) {
+  const auto found = std::find_if(table.begin(), table.end(),
+                                  [&](const OptionSpec& spec) { return spec.name == name && uses(command, spec); });
+  return found == table.end() ? nullptr : &*found;
+}
+
+}  // namespace tessera::cli

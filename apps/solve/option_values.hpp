@@ -1,0 +1,47 @@
+/// \file
+/// Typed reading of one option, with errors that name the option and quote the text.
+#pragma once
+
+#include "cli_options.hpp"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tessera::cli {
+
+/// \throws UsageError: option --name: expected WHAT, got "text"
+[[noreturn]] void refuse_text(std::string_view name, std::string_view text, std::string_view expected);
+
+/// Number within [low, high]; the option must have a default or be given.
+[[nodiscard]] double number_option(const Options& options, std::string_view name, double low, double high);
+
+/// Whole number within [low, high].
+[[nodiscard]] std::int64_t count_option(const Options& options, std::string_view name, std::int64_t low = 0,
+                                        std::int64_t high = std::numeric_limits<std::int64_t>::max());
+
+/// Whole number >= 1, or `automatic` for the word auto.
+[[nodiscard]] std::int64_t count_or_auto_option(const Options& options, std::string_view name, std::int64_t automatic,
+                                                std::int64_t high = std::numeric_limits<std::int64_t>::max());
+
+[[nodiscard]] double seconds_option(const Options& options, std::string_view name);
+[[nodiscard]] std::uint64_t bytes_option(const Options& options, std::string_view name);
+
+/// Index of the option's text among the choices. \throws UsageError naming the choices and the nearest
+[[nodiscard]] std::size_t choose(const Options& options, std::string_view name,
+                                 std::span<const std::string_view> choices);
+
+/// The same with a value for each word.
+template <class T, std::size_t N>
+[[nodiscard]] T choice_option(const Options& options, std::string_view name,
+                              const std::array<std::pair<std::string_view, T>, N>& choices) {
+  std::array<std::string_view, N> words;
+  for (std::size_t i = 0; i < N; ++i) words[i] = choices[i].first;
+  return choices[choose(options, name, words)].second;
+}
+
+}  // namespace tessera::cli

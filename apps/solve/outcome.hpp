@@ -1,0 +1,83 @@
+/// \file
+/// Everything a finished command knows, apart from the vector itself: what summary and JSON are rendered from.
+#pragma once
+
+#include "exit_code.hpp"
+#include "settings.hpp"
+#include "warning.hpp"
+
+#include "tessera/pagerank.hpp"
+#include "tessera/report.hpp"
+#include "tessera/spmv.hpp"
+#include "tessera/statistics.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::cli {
+
+/// The call of the program.
+struct Invocation {
+  std::vector<std::string> arguments;  ///< the program's name included
+  std::string started;                 ///< UTC
+};
+
+struct MemoryUse {
+  std::uint64_t matrix = 0;
+  std::uint64_t plan = 0;
+  std::uint64_t vectors = 0;  ///< estimate: right-hand side, solution and work vectors of the method
+  std::uint64_t precond = 0;
+};
+
+/// What `run` and `pagerank` have in common.
+struct CommonOutcome {
+  std::string problem;  ///< file or model problem
+  bool from_file = false;
+  MatrixStatistics matrix;
+  offset_t duplicates = 0;
+  bool pattern = false;
+  Precision precision = Precision::fp64;
+  int threads = 0;
+  bool kernel_chosen_by_user = false;
+  PlanInfo plan;
+  MemoryUse memory;
+  double inspect_ms = 0.0;  ///< statistics of the matrix
+  Warnings warnings;
+};
+
+struct RunOutcome : CommonOutcome {
+  std::string method;
+  std::string method_reason;  ///< empty when the user chose
+  std::string precond;
+  std::string precond_reason;  ///< empty when the user chose
+  std::string rhs;
+  std::string x0;
+  double relative_tolerance = 0.0;
+  double absolute_tolerance = 0.0;
+  ResidualBase base = ResidualBase::b;
+  SolveReport report;
+  std::optional<double> error;  ///< max |x - x_exact| where the exact solution is known
+  std::optional<BreakEven> break_even;
+};
+
+struct PageRankOutcome : CommonOutcome {
+  PageRankOptions options;
+  bool personalized = false;
+  bool sum_to_vertices = false;
+  double scale = 1.0;  ///< ranks are multiplied by this before they are shown and written
+  Status status = Status::max_iterations;
+  std::string reason;
+  std::int64_t iterations = 0;
+  std::int64_t spmv_count = 0;
+  double change = 0.0;
+  double sum = 0.0;  ///< of the ranks as written
+  index_t dangling_count = 0;
+  offset_t edges = 0;
+  std::vector<HistoryEntry> history;
+  Timings timings;
+  std::vector<RankedVertex> top;
+};
+
+}  // namespace tessera::cli

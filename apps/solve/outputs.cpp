@@ -1,0 +1,133 @@
+#include "outputs.hpp"
+
+#include "usage_error.hpp"
+
+#include "tessera/error.hpp"
+#include "tessera/matrix_market.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace tessera::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[nodiscard]] std::string error_text(int number) { return std::generic_category().message(number); }
+
+[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+  throw IoError(fmt::format("cannot write {}: {}", path, reason));
+}
+
+/// Devices and pipes are opened as they are: replacing /dev/null by a file would be a calamity.
+[[nodiscard]] bool is_special(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  return !error && fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+void check_writable(const std::string& path) {
+  std::error_code error;
+  const fs::path target(path);
+  if (path.empty()) refuse("\"\"", "the name is empty");
+  if (fs::is_directory(target, error)) refuse(path, "it is a directory");
+  if (fs::exists(target, error) && ::access(path.c_str(), W_OK) != 0) refuse(path, error_text(errno));
+  if (is_special(path)) return;
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder, error)) refuse(path, fmt::format("there is no directory {}", folder.string()));
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse(path, error_text(errno));
+}
+
+[[nodiscard]] bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  if (fs::equivalent(a, b, error)) return !is_special(a);
+  return fs::absolute(a, error).lexically_normal() == fs::absolute(b, error).lexically_normal() && !is_special(a);
+}
+
+void write_directly(const std::string& path, const std::string& text) {
+  const auto close = [](std::FILE* file) { return file == nullptr ? 0 : std::fclose(file); };
+  std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "wb"), close);
+  if (!file) refuse(path, error_text(errno));
+  if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) refuse(path, error_text(errno));
+  if (std::fclose(file.release()) != 0) refuse(path, error_text(errno));
+}
+
+}  // namespace
+
+void check_outputs(const OutputSettings& outputs, const std::vector<std::string>& inputs) {
+  std::vector<std::pair<std::string, std::string>> files;
+  if (outputs.vector && !outputs.vector_on_stdout()) files.emplace_back("--output", *outputs.vector);
+  if (outputs.json && !outputs.json_on_stdout()) files.emplace_back("--json", *outputs.json);
+  if (outputs.history) files.emplace_back("--history", *outputs.history);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const auto& [option, path] = files[i];
+    for (const std::string& input : inputs) {
+      if (same_file(path, input)) throw UsageError(fmt::format("{} {} would overwrite an input", option, path));
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!same_file(path, files[j].second)) continue;
+      throw UsageError(fmt::format("{} and {} name the same file {}", files[j].first, option, path));
+    }
+    check_writable(path);
+  }
+}
+
+void write_stdout(const std::string& text) {
+  const bool complete = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (!complete || std::fflush(stdout) != 0) refuse("standard output", error_text(errno));
+}
+
+void write_text_file(const std::string& path, const std::string& text) {
+  if (is_special(path)) {
+    write_directly(path, text);
+    return;
+  }
+  const std::string partial = fmt::format("{}.part{}", path, ::getpid());
+  std::error_code error;
+  try {
+    write_directly(partial, text);
+  } catch (const IoError&) {
+    fs::remove(partial, error);
+    throw;
+  }
+  fs::rename(partial, path, error);
+  if (!error) return;
+  std::error_code ignored;
+  fs::remove(partial, ignored);
+  refuse(path, error.message());
+}
+
+template <class T>
+void write_solution(const std::string& path, std::span<const T> vector, const std::vector<std::string>& comments) {
+  if (path == "-") {
+    write_stdout(format_vector(vector, comments));
+  } else if (is_special(path)) {
+    write_directly(path, format_vector(vector, comments));
+  } else {
+    write_vector(path, vector, comments);
+  }
+}
+
+std::string history_csv(const std::vector<HistoryEntry>& history) {
+  std::string text = "iteration,seconds,recurrence,true\n";
+  for (const HistoryEntry& entry : history) {
+    text += fmt::format("{},{},{},", entry.iteration, entry.seconds, entry.recurrence);
+    if (!std::isnan(entry.true_residual)) text += fmt::format("{}", entry.true_residual);
+    text += '\n';
+  }
+  return text;
+}
+
+template void write_solution(const std::string&, std::span<const float>, const std::vector<std::string>&);
+template void write_solution(const std::string&, std::span<const double>, const std::vector<std::string>&);
+
+}  // namespace tessera::cli

@@ -1,0 +1,174 @@
+#include "commands.hpp"
+#include "delivery.hpp"
+#include "interrupt.hpp"
+#include "messages.hpp"
+#include "outputs.hpp"
+#include "problem.hpp"
+#include "progress.hpp"
+#include "report_json.hpp"
+#include "summary_text.hpp"
+#include "timer.hpp"
+#include "usage_error.hpp"
+#include "verbose.hpp"
+
+#include "tessera/error.hpp"
+#include "tessera/pagerank.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tessera::cli {
+
+namespace {
+
+template <class T>
+struct Ranked {
+  PageRankOutcome outcome;
+  std::vector<T> ranks;  ///< scaled as they are written
+};
+
+/// The tolerance that the options ask for at this number of vertices. \throws UsageError for a vacuous one
+[[nodiscard]] double tolerance_of(const PageRankSettings& settings, index_t vertices) {
+  if (!settings.tolerance_per_vertex) return settings.pagerank.tolerance;
+  const double threshold = *settings.tolerance_per_vertex * static_cast<double>(vertices);
+  constexpr double largest_l1_distance = 2.0;
+  if (threshold >= largest_l1_distance) {
+    throw UsageError(fmt::format("--tol-per-node {} with {} vertices stops at a change of {:.3g} in l1, which any two "
+                                 "distributions meet (they differ by at most 2)",
+                                 *settings.tolerance_per_vertex, vertices, threshold),
+                     "--tol 1e-9 --norm l1 does not depend on the number of vertices");
+  }
+  return threshold;
+}
+
+template <class T>
+void describe_graph(const PageRankSettings& settings, const Problem<T>& problem, const TransitionMatrix<T>& transition,
+                    PageRankOutcome& outcome) {
+  const Timer timer;
+  const CsrView<T> view = problem.matrix->view();
+  outcome.matrix = statistics(view, settings.machine.device);
+  outcome.inspect_ms = timer.milliseconds();
+  outcome.problem = problem.name;
+  outcome.from_file = settings.problem.source == Source::file;
+  outcome.duplicates = problem.duplicates;
+  outcome.pattern = view.is_pattern();
+  outcome.precision = settings.machine.precision;
+  outcome.threads = settings.machine.device.threads();
+  outcome.kernel_chosen_by_user = settings.pagerank.spmv.algorithm != SpmvAlgorithm::automatic;
+  outcome.edges = transition.edges();
+  outcome.personalized = settings.personalize.has_value();
+  outcome.sum_to_vertices = settings.sum_to_vertices;
+  outcome.scale = settings.sum_to_vertices ? static_cast<double>(transition.vertices()) : 1.0;
+  outcome.memory.matrix = problem.matrix->bytes() + transition.bytes();
+}
+
+template <class T>
+void take_result(PageRankResult<T>&& result, std::int64_t top, Ranked<T>& ranked) {
+  PageRankOutcome& outcome = ranked.outcome;
+  outcome.status = result.status;
+  outcome.reason = std::move(result.reason);
+  outcome.iterations = result.iterations;
+  outcome.spmv_count = result.spmv_count;
+  outcome.change = result.change;
+  outcome.sum = result.sum * outcome.scale;
+  outcome.dangling_count = result.dangling_count;
+  outcome.plan = result.plan;
+  outcome.memory.plan = result.plan.bytes;
+  outcome.history = std::move(result.history);
+  outcome.timings = result.timings;
+  outcome.top = top_ranks<T>(result.ranks.span(), top);
+  ranked.ranks.assign(result.ranks.begin(), result.ranks.end());
+  for (T& rank : ranked.ranks) rank = static_cast<T>(static_cast<double>(rank) * outcome.scale);
+}
+
+void add_warnings(const PageRankOutcome& outcome, Warnings& warnings) {
+  if (outcome.duplicates > 0) {
+    warnings.push_back({"W001", fmt::format("the weights of {} repeated links of {} were summed; --unweighted counts "
+                                            "each link once",
+                                            outcome.duplicates, outcome.problem)});
+  }
+  if (outcome.status == Status::max_iterations || outcome.status == Status::time_limit) {
+    warnings.push_back({"W006", "the limit came first: raise --max-iters or --max-time, or loosen --tol"});
+  }
+}
+
+template <class T>
+[[nodiscard]] Ranked<T> rank_graph(const PageRankSettings& settings, Progress& progress) {
+  Ranked<T> ranked;
+  PageRankOutcome& outcome = ranked.outcome;
+  const MachineSettings& machine = settings.machine;
+
+  progress.phase(loading_text(settings.problem));
+  const Problem<T> problem = load_problem<T>(settings.problem, machine);
+  const auto vertices = static_cast<std::uint64_t>(problem.matrix->rows());
+  // Ranks old and new, their scaled copy, the teleport distribution, and the ranks handed out.
+  constexpr std::uint64_t vectors = 6;
+  outcome.memory.vectors = vectors * vertices * sizeof(T);
+  const std::uint64_t resident = machine.memory_limit_bytes != 0 ? problem.matrix->bytes() : 0;
+  require_memory(machine, resident + problem.matrix->bytes() + outcome.memory.vectors,
+                 "the transition matrix and the ranks");
+
+  progress.phase("making the transition matrix");
+  const Timer plan_timer;
+  const TransitionMatrix<T> transition(problem.matrix->view(), machine.device);
+  const double transition_ms = plan_timer.milliseconds();
+  describe_graph(settings, problem, transition, outcome);
+
+  std::vector<double> personalization;
+  PageRankOptions options = settings.pagerank;
+  if (settings.personalize) {
+    personalization = read_vector_of<double>(*settings.personalize, transition.vertices(), machine, "personalization");
+    options.personalization = personalization;
+  }
+  options.tolerance = tolerance_of(settings, transition.vertices());
+  options.observer = [&progress](const IterationInfo& info) {
+    progress.update(info);
+    return interrupt_signal() == 0 ? Control::proceed : Control::stop;
+  };
+  progress.phase("ranking");
+  take_result(pagerank(transition, options), settings.top, ranked);
+  outcome.timings.read_ms = problem.read_ms;
+  outcome.timings.plan_ms += transition_ms;
+  outcome.options = options;
+  outcome.options.personalization = {};
+  outcome.options.observer = nullptr;
+  add_warnings(outcome, outcome.warnings);
+  return ranked;
+}
+
+template <class T>
+[[nodiscard]] ExitCode pagerank_typed(const PageRankSettings& settings, const Options& options,
+                                      const Invocation& invocation) {
+  Progress progress(settings.output.progress, settings.output.verbosity);
+  print_banner(options, settings.machine.device, progress);
+  const Ranked<T> ranked = rank_graph<T>(settings, progress);
+  progress.finish();
+  const PageRankOutcome& outcome = ranked.outcome;
+  if (!settings.output.quiet) print_warnings(outcome.warnings);
+
+  Deliverables results;
+  results.write_vector = [&](const std::string& path) {
+    write_solution<T>(path, ranked.ranks,
+                      {fmt::format("PageRank of {}, damping {}: {}", outcome.problem, outcome.options.damping,
+                                   to_string(outcome.status))});
+  };
+  results.history = &outcome.history;
+  results.summary = [&] { return pagerank_summary(outcome, settings.output); };
+  results.json = [&](ExitCode code) { return pagerank_json(outcome, options, invocation, code).dump(2) + "\n"; };
+  return deliver(settings.output, exit_code_of(outcome.status, interrupt_signal(), settings.output.exit_zero), results);
+}
+
+}  // namespace
+
+ExitCode pagerank_command(const Options& options, const Invocation& invocation) {
+  const PageRankSettings settings = pagerank_settings(options);
+  std::vector<std::string> inputs;
+  if (settings.problem.source == Source::file) inputs.push_back(settings.problem.path);
+  if (settings.personalize) inputs.push_back(*settings.personalize);
+  check_outputs(settings.output, inputs);
+  return settings.machine.precision == Precision::fp64 ? pagerank_typed<double>(settings, options, invocation)
+                                                       : pagerank_typed<float>(settings, options, invocation);
+}
+
+}  // namespace tessera::cli

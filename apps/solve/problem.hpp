@@ -1,0 +1,54 @@
+/// \file
+/// The matrix of a run, read or generated, and the vectors that go with it.
+#pragma once
+
+#include "settings.hpp"
+
+#include "tessera/csr.hpp"
+#include "tessera/linear_operator.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera::cli {
+
+template <class T>
+struct Problem {
+  std::shared_ptr<const Csr<T>> matrix;
+  std::string name;         ///< file or generator, for messages
+  offset_t duplicates = 0;  ///< entries summed into others
+  double read_ms = 0.0;     ///< reading or generating
+};
+
+/// \throws what the reader and the generators throw; OutOfMemory before a generated matrix would exceed the limit
+template <class T>
+[[nodiscard]] Problem<T> load_problem(const ProblemSettings& settings, const MachineSettings& machine);
+
+/// "reading A.mtx", "generating poisson3d 64".
+[[nodiscard]] std::string loading_text(const ProblemSettings& settings);
+
+/// Bytes that a run may use: --mem-limit, else what the machine has; 0 when unknown.
+[[nodiscard]] std::uint64_t memory_budget(const MachineSettings& machine);
+
+/// \throws OutOfMemory when `needed` exceeds the budget
+void require_memory(const MachineSettings& machine, std::uint64_t needed, const std::string& purpose);
+
+/// A vector of `n` elements as the settings say. Kind::rhs is not handled here: the caller has that vector.
+/// \param A     for Kind::a_ones
+/// \param what  name of the vector in messages
+/// \throws UsageError for a unit vector outside [1, n]; DimensionError for a file of another length
+template <class T>
+[[nodiscard]] std::vector<T> make_vector(const VectorSettings& settings, const LinearOperator<T>& A,
+                                         const MachineSettings& machine, std::uint64_t seed, const std::string& what);
+
+/// A vector file whose length must be n. \throws DimensionError naming both lengths
+template <class T>
+[[nodiscard]] std::vector<T> read_vector_of(const std::string& path, std::int64_t n, const MachineSettings& machine,
+                                            const std::string& what);
+
+/// How the summary and the JSON name a vector: "A*ones", "random", a file.
+[[nodiscard]] std::string describe(const VectorSettings& settings);
+
+}  // namespace tessera::cli

@@ -1,0 +1,277 @@
+#include "report_json.hpp"
+
+#include "machine.hpp"
+#include "units.hpp"
+
+#include "tessera/version.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::cli {
+
+namespace {
+
+constexpr std::size_t full_history_rows = 10000;
+
+[[nodiscard]] Json typed_value(ValueKind kind, const std::string& text) {
+  switch (kind) {
+    case ValueKind::count:
+      if (const auto value = parse_count(text)) return *value;
+      break;
+    case ValueKind::number:
+      if (const auto value = parse_number(text)) return *value;
+      break;
+    case ValueKind::seconds:
+      if (const auto value = parse_seconds(text)) return *value;
+      break;
+    case ValueKind::bytes:
+      if (const auto value = parse_bytes(text)) return *value;
+      break;
+    case ValueKind::flag:
+    case ValueKind::text:
+      break;
+  }
+  return text;
+}
+
+[[nodiscard]] Json matrix_json(const CommonOutcome& outcome) {
+  const MatrixStatistics& m = outcome.matrix;
+  Json json;
+  json[outcome.from_file ? "path" : "generator"] = outcome.problem;
+  json["rows"] = m.rows;
+  json["cols"] = m.cols;
+  json["nnz"] = m.nnz;
+  json["index_bits"] = 8 * sizeof(index_t);
+  json["value"] = outcome.pattern ? "pattern" : (outcome.precision == Precision::fp64 ? "fp64" : "fp32");
+  json["symmetric"] = m.symmetry == Symmetry::numerical;
+  json["max_row_nnz"] = m.max_row_nnz;
+  put_number(json, "mean_row_nnz", m.mean_row_nnz);
+  put_number(json, "gini_row_nnz", m.gini_row_nnz);
+  json["empty_rows"] = m.empty_rows;
+  json["duplicates_merged"] = outcome.duplicates;
+  return json;
+}
+
+[[nodiscard]] Json plan_json(const PlanInfo& plan) {
+  Json json;
+  json["kernel"] = to_string(plan.algorithm);
+  json["reason"] = plan.reason;
+  json["bytes"] = plan.bytes;
+  put_number(json, "build_ms", plan.build_ms);
+  json["determinism"] = to_string(plan.determinism);
+  json["tiles"] = plan.tiles;
+  json["sigma"] = plan.sigma;
+  json["descriptor_bits"] = plan.descriptor_bits;
+  return json;
+}
+
+[[nodiscard]] Json history_json(const std::vector<HistoryEntry>& history) {
+  Json rows = Json::array();
+  const std::vector<std::size_t> kept = decimated_rows(history.size());
+  for (const std::size_t row : kept) {
+    const HistoryEntry& entry = history[row];
+    rows.push_back(Json::array({entry.iteration, number_or_null(entry.seconds), number_or_null(entry.recurrence),
+                                number_or_null(entry.true_residual)}));
+  }
+  Json json;
+  json["columns"] = {"iteration", "seconds", "recurrence", "true"};
+  json["rows"] = std::move(rows);
+  json["decimation"] = kept.empty() ? 1 : (history.size() + kept.size() - 1) / kept.size();
+  json["total_rows"] = history.size();
+  return json;
+}
+
+[[nodiscard]] Json timings_json(const Timings& timings, double inspect_ms, std::int64_t iterations) {
+  Json json;
+  put_number(json, "read", timings.read_ms);
+  put_number(json, "inspect", inspect_ms);
+  put_number(json, "plan", timings.plan_ms);
+  put_number(json, "precond_setup", timings.preconditioner_ms);
+  put_number(json, "solve", timings.solve_ms);
+  if (iterations > 0) put_number(json, "per_iteration_mean", timings.solve_ms / static_cast<double>(iterations));
+  put_number(json, "total",
+             timings.read_ms + inspect_ms + timings.plan_ms + timings.preconditioner_ms + timings.solve_ms);
+  return json;
+}
+
+[[nodiscard]] Json memory_json(const MemoryUse& memory) {
+  Json json;
+  json["matrix"] = memory.matrix;
+  json["plan"] = memory.plan;
+  json["vectors"] = memory.vectors;
+  json["precond"] = memory.precond;
+  json["peak_resident"] = peak_resident_bytes();
+  return json;
+}
+
+[[nodiscard]] Json warnings_json(const Warnings& warnings) {
+  Json json = Json::array();
+  for (const Warning& warning : warnings) json.push_back({{"code", warning.code}, {"text", warning.text}});
+  return json;
+}
+
+[[nodiscard]] Json breakdowns_json(const std::vector<BreakdownEvent>& events) {
+  Json json = Json::array();
+  for (const BreakdownEvent& event : events) {
+    Json item{{"iteration", event.iteration}, {"kind", to_string(event.kind)}};
+    put_number(item, "value", event.value);
+    item["action"] = event.restarted ? "restart" : "stop";
+    json.push_back(std::move(item));
+  }
+  return json;
+}
+
+[[nodiscard]] Json run_result_json(const RunOutcome& outcome, ExitCode code) {
+  const SolveReport& report = outcome.report;
+  Json json;
+  json["status"] = to_string(report.status);
+  json["reason"] = report.reason;
+  json["exit_code"] = static_cast<int>(code);
+  json["method"] = outcome.method;
+  json["method_reason"] = outcome.method_reason;
+  json["precond"] = outcome.precond;
+  json["precond_reason"] = outcome.precond_reason;
+  json["breakdown"] = to_string(report.breakdown);
+  json["iterations"] = report.iterations;
+  json["spmv_count"] = report.spmv_count;
+  json["precond_count"] = report.preconditioner_count;
+  json["restarts"] = report.restarts;
+  json["replacements"] = report.replacements;
+  json["breakdowns"] = breakdowns_json(report.breakdowns);
+  Json residual;
+  put_number(residual, "recurrence", report.recurrence_residual);
+  put_number(residual, "true", report.true_residual);
+  put_number(residual, "b_norm", report.b_norm);
+  put_number(residual, "r0_norm", report.r0_norm);
+  put_number(residual, "target", report.target);
+  residual["norm"] = "l2";
+  json["residual"] = std::move(residual);
+  json["rhs"] = outcome.rhs;
+  json["x0"] = outcome.x0;
+  if (outcome.error) put_number(json, "error_vs_known", *outcome.error);
+  return json;
+}
+
+[[nodiscard]] Json pagerank_result_json(const PageRankOutcome& outcome, ExitCode code) {
+  Json json;
+  json["status"] = to_string(outcome.status);
+  json["reason"] = outcome.reason;
+  json["exit_code"] = static_cast<int>(code);
+  json["iterations"] = outcome.iterations;
+  json["spmv_count"] = outcome.spmv_count;
+  put_number(json, "change", outcome.change);
+  json["norm"] = to_string(outcome.options.norm);
+  put_number(json, "tolerance", outcome.options.tolerance);
+  put_number(json, "damping", outcome.options.damping);
+  json["dangling"] = to_string(outcome.options.dangling);
+  json["teleport"] = outcome.personalized ? "personalized" : "uniform";
+  put_number(json, "sum", outcome.sum);
+  json["vertices"] = outcome.matrix.rows;
+  json["edges"] = outcome.edges;
+  json["dangling_count"] = outcome.dangling_count;
+  json["index_base"] = 1;
+  Json top = Json::array();
+  for (const RankedVertex& entry : outcome.top) {
+    Json item{{"vertex", std::int64_t{entry.vertex} + 1}};
+    put_number(item, "rank", entry.rank * outcome.scale);
+    top.push_back(std::move(item));
+  }
+  json["top"] = std::move(top);
+  return json;
+}
+
+/// Head, machine, matrix, config and plan.
+[[nodiscard]] Json common_json(const std::string& schema, const CommonOutcome& outcome, const Options& options,
+                               const Invocation& invocation) {
+  Json json = document_head(schema, invocation);
+  json["machine"]["threads"] = outcome.threads;
+  json["matrix"] = matrix_json(outcome);
+  json["config"] = config_json(options);
+  json["plan"] = plan_json(outcome.plan);
+  return json;
+}
+
+}  // namespace
+
+std::vector<std::size_t> decimated_rows(std::size_t rows) {
+  constexpr std::size_t ends = 100;
+  constexpr std::size_t between = 1000;
+  std::vector<std::size_t> kept;
+  const auto keep = [&](std::size_t row) {
+    if (kept.empty() || row > kept.back()) kept.push_back(row);
+  };
+  if (rows <= full_history_rows) {
+    for (std::size_t row = 0; row < rows; ++row) keep(row);
+    return kept;
+  }
+  for (std::size_t row = 0; row < ends; ++row) keep(row);
+  const double ratio = static_cast<double>(rows - ends) / static_cast<double>(ends);
+  for (std::size_t i = 0; i < between; ++i) {
+    const double exponent = static_cast<double>(i) / static_cast<double>(between);
+    keep(static_cast<std::size_t>(static_cast<double>(ends) * std::pow(ratio, exponent)));
+  }
+  for (std::size_t row = rows - ends; row < rows; ++row) keep(row);
+  return kept;
+}
+
+Json document_head(const std::string& schema, const Invocation& invocation) {
+  const BuildInfo build = build_info();
+  Json json;
+  json["schema"] = schema;
+  json["tool"] = {{"name", "solve"},
+                  {"version", build.version},
+                  {"commit", build.commit},
+                  {"build", {{"compiler", build.compiler}, {"cuda", build.cuda}, {"type", build.build_type}}}};
+  json["command"] = invocation.arguments;
+  json["started"] = invocation.started;
+  json["machine"] = {{"host", host_name()}, {"cpu", cpu_name()}, {"gpu", nullptr}};
+  return json;
+}
+
+Json config_json(const Options& options) {
+  Json json = Json::object();
+  for (const OptionSpec& spec : option_table()) {
+    if (!uses(options.command(), spec) || spec.name == "help" || spec.name == "version") continue;
+    Json item;
+    if (spec.kind == ValueKind::flag) {
+      item["value"] = options.flag(spec.name);
+      if (spec.name == "verbose") item["value"] = options.flag_count(spec.name);
+    } else {
+      const auto text = options.text(spec.name);
+      item["value"] = text ? typed_value(spec.kind, *text) : Json(nullptr);
+    }
+    item["source"] = options.given(spec.name) ? "command line" : "default";
+    json[std::string(spec.name)] = std::move(item);
+  }
+  return json;
+}
+
+Json run_json(const RunOutcome& outcome, const Options& options, const Invocation& invocation, ExitCode code) {
+  Json json = common_json("solve.run/1", outcome, options, invocation);
+  if (outcome.break_even) {
+    const auto& applications = outcome.break_even->applications;
+    json["plan"]["break_even_applies"] = applications ? Json(*applications) : Json(nullptr);
+    put_number(json["plan"], "apply_ms", outcome.break_even->apply_ms);
+    put_number(json["plan"], "reference_ms", outcome.break_even->reference_ms);
+  }
+  json["result"] = run_result_json(outcome, code);
+  json["history"] = history_json(outcome.report.history);
+  json["timings_ms"] = timings_json(outcome.report.timings, outcome.inspect_ms, outcome.report.iterations);
+  json["memory_bytes"] = memory_json(outcome.memory);
+  json["warnings"] = warnings_json(outcome.warnings);
+  return json;
+}
+
+Json pagerank_json(const PageRankOutcome& outcome, const Options& options, const Invocation& invocation,
+                   ExitCode code) {
+  Json json = common_json("solve.pagerank/1", outcome, options, invocation);
+  json["result"] = pagerank_result_json(outcome, code);
+  json["history"] = history_json(outcome.history);
+  json["timings_ms"] = timings_json(outcome.timings, outcome.inspect_ms, outcome.iterations);
+  json["memory_bytes"] = memory_json(outcome.memory);
+  json["warnings"] = warnings_json(outcome.warnings);
+  return json;
+}
+
+}  // namespace tessera::cli

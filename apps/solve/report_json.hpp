@@ -1,0 +1,26 @@
+/// \file
+/// The JSON documents of the commands that compute. Times in ms, sizes in bytes; keys are only ever added.
+#pragma once
+
+#include "cli_options.hpp"
+#include "json_number.hpp"
+#include "outcome.hpp"
+
+namespace tessera::cli {
+
+/// schema, tool, command, started, machine.
+[[nodiscard]] Json document_head(const std::string& schema, const Invocation& invocation);
+
+/// Every option of the command: its value and whether it came from the command line or is the default.
+[[nodiscard]] Json config_json(const Options& options);
+
+/// \param code  the exit code that the program is going to return
+[[nodiscard]] Json run_json(const RunOutcome& outcome, const Options& options, const Invocation& invocation,
+                            ExitCode code);
+[[nodiscard]] Json pagerank_json(const PageRankOutcome& outcome, const Options& options, const Invocation& invocation,
+                                 ExitCode code);
+
+/// Rows of a long history that a document keeps: the first 100, the last 100, and log-spaced ones between them.
+[[nodiscard]] std::vector<std::size_t> decimated_rows(std::size_t rows);
+
+}  // namespace tessera::cli

@@ -1,0 +1,224 @@
+#include "commands.hpp"
+#include "delivery.hpp"
+#include "interrupt.hpp"
+#include "messages.hpp"
+#include "outputs.hpp"
+#include "problem.hpp"
+#include "progress.hpp"
+#include "report_json.hpp"
+#include "run_method.hpp"
+#include "summary_text.hpp"
+#include "timer.hpp"
+#include "verbose.hpp"
+
+#include "tessera/error.hpp"
+#include "tessera/solvers.hpp"
+#include "tessera/spmv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace tessera::cli {
+
+namespace {
+
+template <class T>
+struct Solved {
+  RunOutcome outcome;
+  std::vector<T> x;
+};
+
+/// Right-hand side, solution and the work vectors of a method, those of a kernel with two output buffers included.
+[[nodiscard]] std::uint64_t vector_bytes(Method method, std::int64_t rows, std::size_t element) {
+  constexpr std::uint64_t cg_vectors = 8;
+  constexpr std::uint64_t bicgstab_vectors = 12;
+  const std::uint64_t vectors = method == Method::cg ? cg_vectors : bicgstab_vectors;
+  return vectors * static_cast<std::uint64_t>(rows) * element;
+}
+
+template <class T>
+void require_square(const Problem<T>& problem) {
+  const Csr<T>& matrix = *problem.matrix;
+  if (matrix.rows() == matrix.cols()) return;
+  throw DimensionError(
+      fmt::format("{}: the matrix is {} x {}, A x = b needs a square one", problem.name, matrix.rows(), matrix.cols()));
+}
+
+/// `automatic` gives up Jacobi where the inverse of an entry is not finite; a user's choice is kept and refused.
+template <class T>
+std::unique_ptr<LinearOperator<T>> make_precond(const RunSettings& settings, const CsrView<T>& matrix,
+                                                RunOutcome& outcome) {
+  PrecondChoice choice = choose_precond(settings.precond, outcome.matrix);
+  std::unique_ptr<LinearOperator<T>> result;
+  const Device& device = settings.machine.device;
+  if (choice.precond == Precond::jacobi) {
+    try {
+      result = std::make_unique<JacobiPreconditioner<T>>(matrix, device);
+      outcome.memory.precond = static_cast<std::uint64_t>(matrix.rows) * sizeof(T);
+    } catch (const InvalidMatrix& error) {
+      if (settings.precond == Precond::jacobi) throw;
+      choice = {Precond::none, error.what()};
+    }
+  }
+  if (!result) result = std::make_unique<IdentityOperator<T>>(matrix.rows, device);
+  outcome.precond = to_string(choice.precond);
+  outcome.precond_reason = choice.reason;
+  return result;
+}
+
+template <class T>
+[[nodiscard]] double distance_from_ones(std::span<const T> x) {
+  double largest = 0.0;
+  for (const T value : x) {
+    const double distance = std::fabs(static_cast<double>(value) - 1.0);
+    if (std::isnan(distance)) return distance;
+    largest = std::max(largest, distance);
+  }
+  return largest;
+}
+
+void add_warnings(const RunOutcome& outcome, Warnings& warnings) {
+  const SolveReport& report = outcome.report;
+  if (outcome.duplicates > 0) {
+    warnings.push_back({"W001", fmt::format("{} repeated entries of {} were summed; --duplicates error refuses them",
+                                            outcome.duplicates, outcome.problem)});
+  }
+  if (outcome.pattern) {
+    warnings.push_back({"W002", fmt::format("{} has no values: every nonzero counts as 1", outcome.problem)});
+  }
+  if (report.b_norm == 0.0 && outcome.matrix.rows > 0) {
+    warnings.push_back(
+        {"W003", fmt::format("the right-hand side {} is zero, so x = 0 solves the system; -b random asks "
+                             "for more",
+                             outcome.rhs)});
+  }
+  if (report.breakdown == Breakdown::indefinite && outcome.method == "cg") {
+    warnings.push_back({"W004", "cg needs a positive definite matrix; try --method bicgstab"});
+  }
+  if (report.status == Status::stagnated) {
+    warnings.push_back({"W005",
+                        "the residual no longer falls: another --precond or --method may help, or --rtol asks "
+                        "for more than this matrix gives in this precision"});
+  }
+  if (report.status == Status::max_iterations || report.status == Status::time_limit) {
+    warnings.push_back({"W006", "the limit came first: raise --max-iters or --max-time, or loosen --rtol"});
+  }
+}
+
+/// Facts, method and preconditioner; the plan is made by the caller because it outlives this.
+template <class T>
+void describe_problem(const RunSettings& settings, const Problem<T>& problem, RunOutcome& outcome) {
+  const Timer timer;
+  const CsrView<T> view = problem.matrix->view();
+  outcome.problem = problem.name;
+  outcome.from_file = settings.problem.source == Source::file;
+  outcome.duplicates = problem.duplicates;
+  outcome.pattern = view.is_pattern();
+  outcome.precision = settings.machine.precision;
+  outcome.threads = settings.machine.device.threads();
+  outcome.kernel_chosen_by_user = settings.spmv.algorithm != SpmvAlgorithm::automatic;
+  outcome.rhs = describe(settings.rhs);
+  outcome.x0 = describe(settings.x0);
+  outcome.relative_tolerance = settings.solver.relative_tolerance;
+  outcome.absolute_tolerance = settings.solver.absolute_tolerance;
+  outcome.base = settings.solver.base;
+  outcome.matrix = statistics(view, settings.machine.device);
+  outcome.inspect_ms = timer.milliseconds();
+}
+
+template <class T>
+[[nodiscard]] Solved<T> solve_system(const RunSettings& settings, Progress& progress) {
+  Solved<T> result;
+  RunOutcome& outcome = result.outcome;
+  const MachineSettings& machine = settings.machine;
+
+  progress.phase(loading_text(settings.problem));
+  const Problem<T> problem = load_problem<T>(settings.problem, machine);
+  require_square(problem);
+  progress.phase("inspecting the matrix");
+  describe_problem(settings, problem, outcome);
+  const MethodChoice method = choose_method(settings.method, outcome.matrix);
+  outcome.method = to_string(method.method);
+  outcome.method_reason = method.reason;
+  outcome.memory.matrix = problem.matrix->bytes();
+  outcome.memory.vectors = vector_bytes(method.method, problem.matrix->rows(), sizeof(T));
+  // What the machine says is available no longer counts the matrix; a user's limit does.
+  const std::uint64_t resident = machine.memory_limit_bytes != 0 ? outcome.memory.matrix : 0;
+  require_memory(machine, resident + outcome.memory.vectors, "the vectors of " + outcome.method);
+
+  progress.phase("planning the product");
+  const Timer plan_timer;
+  const SpmvPlan<T> A(problem.matrix, settings.spmv);
+  const double plan_ms = plan_timer.milliseconds();
+  outcome.plan = A.info();
+  outcome.memory.plan = outcome.plan.bytes;
+
+  progress.phase("preparing vectors and preconditioner");
+  const std::vector<T> b = make_vector<T>(settings.rhs, A, machine, machine.seed, "right-hand side");
+  result.x = settings.x0.kind == VectorSettings::Kind::rhs
+                 ? b
+                 : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess");
+  const Timer precond_timer;
+  const std::unique_ptr<LinearOperator<T>> M = make_precond<T>(settings, problem.matrix->view(), outcome);
+  const double precond_ms = precond_timer.milliseconds();
+
+  progress.phase(fmt::format("solving with {} and precond {}", outcome.method, outcome.precond));
+  SolverOptions solver = settings.solver;
+  solver.observer = [&progress](const IterationInfo& info) {
+    progress.update(info);
+    return interrupt_signal() == 0 ? Control::proceed : Control::stop;
+  };
+  const std::span<T> x(result.x);
+  outcome.report = method.method == Method::cg ? cg<T>(A, *M, b, x, solver) : bicgstab<T>(A, *M, b, x, solver);
+  outcome.report.timings.read_ms = problem.read_ms;
+  outcome.report.timings.plan_ms = plan_ms;
+  outcome.report.timings.preconditioner_ms = precond_ms;
+
+  if (settings.rhs.kind == VectorSettings::Kind::a_ones) outcome.error = distance_from_ones<T>(x);
+  if (settings.output.plan_info && interrupt_signal() == 0) outcome.break_even = A.measure_break_even();
+  add_warnings(outcome, outcome.warnings);
+  return result;
+}
+
+template <class T>
+[[nodiscard]] ExitCode run_typed(const RunSettings& settings, const Options& options, const Invocation& invocation) {
+  Progress progress(settings.output.progress, settings.output.verbosity);
+  print_banner(options, settings.machine.device, progress);
+  const Solved<T> solved = solve_system<T>(settings, progress);
+  progress.finish();
+  const RunOutcome& outcome = solved.outcome;
+  if (!settings.output.quiet) print_warnings(outcome.warnings);
+
+  Deliverables results;
+  results.write_vector = [&](const std::string& path) {
+    write_solution<T>(path, solved.x,
+                      {fmt::format("solution of {} with right-hand side {}: {}", outcome.problem, outcome.rhs,
+                                   to_string(outcome.report.status))});
+  };
+  results.history = &outcome.report.history;
+  results.summary = [&] { return run_summary(outcome, settings.output); };
+  results.json = [&](ExitCode code) { return run_json(outcome, options, invocation, code).dump(2) + "\n"; };
+  return deliver(settings.output, exit_code_of(outcome.report.status, interrupt_signal(), settings.output.exit_zero),
+                 results);
+}
+
+}  // namespace
+
+ExitCode run_command(const Options& options, const Invocation& invocation) {
+  const RunSettings settings = run_settings(options);
+  std::vector<std::string> inputs;
+  if (settings.problem.source == Source::file) inputs.push_back(settings.problem.path);
+  for (const VectorSettings& vector : {settings.rhs, settings.x0}) {
+    if (vector.kind == VectorSettings::Kind::file) inputs.push_back(vector.path);
+  }
+  check_outputs(settings.output, inputs);
+  return settings.machine.precision == Precision::fp64 ? run_typed<double>(settings, options, invocation)
+                                                       : run_typed<float>(settings, options, invocation);
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,22 @@
+/// \file
+/// A small end-to-end check of every kernel, for `solve doctor`.
+#pragma once
+
+#include "tessera/device.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tessera::cli {
+
+struct Check {
+  std::string name;
+  bool passed = false;
+  std::string detail;  ///< what was measured, or what went wrong
+};
+
+/// Solves a Poisson problem with a known solution with every kernel, and ranks a cycle, whose ranks are all equal.
+/// Never throws for a failed check.
+[[nodiscard]] std::vector<Check> self_test(const Device& device);
+
+}  // namespace tessera::cli

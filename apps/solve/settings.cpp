@@ -1,0 +1,244 @@
+#include "settings.hpp"
+
+#include "nearest.hpp"
+#include "option_values.hpp"
+#include "units.hpp"
+#include "usage_error.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera::cli {
+
+namespace {
+
+template <class T, std::size_t N>
+using Choices = std::array<std::pair<std::string_view, T>, N>;
+
+constexpr double unbounded = std::numeric_limits<double>::max();
+
+[[nodiscard]] ProblemSettings problem_settings(const Options& options) {
+  constexpr Choices<Source, 4> generators{{{"poisson2d", Source::poisson2d},
+                                           {"poisson3d", Source::poisson3d},
+                                           {"convdiff", Source::convdiff},
+                                           {"powerlaw", Source::powerlaw}}};
+  ProblemSettings result;
+  std::vector<std::string> given = options.words();
+  for (const auto& [name, source] : generators) {
+    if (!options.given(name)) continue;
+    given.push_back("--" + std::string(name));
+    result.source = source;
+    result.size = count_option(options, name, 1, std::numeric_limits<index_t>::max());
+  }
+  if (given.empty()) {
+    throw UsageError("no problem given: name a Matrix Market file or a model problem",
+                     options.command() == Command::pagerank ? "for a first try: solve pagerank --powerlaw 10000"
+                                                            : "for a first try: solve --poisson3d 32");
+  }
+  if (given.size() > 1) {
+    constexpr std::array<std::string_view, 4> known{"run", "pagerank", "doctor", "list"};
+    throw UsageError(fmt::format("one problem is needed, found {}: {}", given.size(), fmt::join(given, ", ")),
+                     options.words().empty() ? "" : did_you_mean(given.front(), known));
+  }
+  if (result.source == Source::file) {
+    result.path = given.front();
+    if (result.path == "-") throw UsageError("reading the matrix from standard input is not available in this build");
+  }
+  if (result.source != Source::file && options.given("duplicates")) {
+    throw UsageError("option --duplicates applies to files only");
+  }
+  constexpr Choices<Duplicates, 2> duplicates{{{"sum", Duplicates::sum}, {"error", Duplicates::error}}};
+  result.duplicates = choice_option(options, "duplicates", duplicates);
+  result.unweighted = options.flag("unweighted");
+  return result;
+}
+
+[[nodiscard]] MachineSettings machine_settings(const Options& options) {
+  MachineSettings result;
+  const std::string device = options.text("device").value_or("auto");
+  try {
+    result.device = Device::parse(device);
+  } catch (const InvalidArgument&) {
+    refuse_text("device", device, "auto, host, cuda or cuda:N");
+  }
+  constexpr std::int64_t most_threads = 4096;
+  const std::int64_t threads = count_or_auto_option(options, "threads", 0, most_threads);
+  if (result.device.is_host()) result.device = Device::host(static_cast<int>(threads));
+  constexpr Choices<Precision, 2> precisions{{{"fp64", Precision::fp64}, {"fp32", Precision::fp32}}};
+  result.precision = choice_option(options, "precision", precisions);
+  if (options.given("mem-limit")) result.memory_limit_bytes = bytes_option(options, "mem-limit");
+  result.seed = static_cast<std::uint64_t>(count_option(options, "seed"));
+  return result;
+}
+
+[[nodiscard]] ProgressMode progress_mode(const Options& options, bool quiet) {
+  enum class Word { automatic, bar, plain, json, none };
+  constexpr Choices<Word, 5> words{{{"auto", Word::automatic},
+                                    {"bar", Word::bar},
+                                    {"plain", Word::plain},
+                                    {"json", Word::json},
+                                    {"none", Word::none}}};
+  switch (choice_option(options, "progress", words)) {
+    case Word::bar:
+      return ProgressMode::bar;
+    case Word::plain:
+      return ProgressMode::plain;
+    case Word::json:
+      return ProgressMode::json;
+    case Word::none:
+      return ProgressMode::none;
+    case Word::automatic:
+      break;
+  }
+  if (quiet) return ProgressMode::none;
+  return ::isatty(STDERR_FILENO) != 0 ? ProgressMode::bar : ProgressMode::plain;
+}
+
+[[nodiscard]] OutputSettings output_settings(const Options& options) {
+  OutputSettings result;
+  result.vector = options.text("output");
+  result.json = options.text("json");
+  result.history = options.text("history");
+  result.plan_info = options.flag("plan-info");
+  result.quiet = options.flag("quiet");
+  result.verbosity = options.flag_count("verbose");
+  result.exit_zero = options.flag("exit-zero");
+  result.progress = progress_mode(options, result.quiet);
+  if (result.quiet && result.verbosity > 0) throw UsageError("--quiet and --verbose contradict each other");
+  if (result.json_on_stdout() && result.vector_on_stdout()) {
+    throw UsageError("--json and --output - both want standard output", "give one of them a file: --json=FILE");
+  }
+  if (result.vector && result.vector->ends_with(".bin")) {
+    throw UsageError(fmt::format("--output {}: binary files are not available in this build; available: Matrix Market",
+                                 *result.vector));
+  }
+  if (result.history == "-") throw UsageError("--history needs a file; --json holds the history as well");
+  return result;
+}
+
+[[nodiscard]] SpmvOptions spmv_settings(const Options& options, const Device& device) {
+  SpmvOptions result;
+
+  std::vector<std::string_view> known{to_string(SpmvAlgorithm::automatic)};
+  for (const SpmvAlgorithm algorithm : spmv_algorithms()) known.push_back(to_string(algorithm));
+  result.algorithm = parse_spmv_algorithm(known[choose(options, "spmv", known)]);
+  constexpr Choices<Determinism, 3> classes{
+      {{"none", Determinism::not_guaranteed}, {"run", Determinism::run_to_run}, {"gpu", Determinism::gpu_to_gpu}}};
+  result.determinism = choice_option(options, "determinism", classes);
+  result.device = device;
+  return result;
+}
+
+[[nodiscard]] VectorSettings rhs_settings(const Options& options) {
+  using Kind = VectorSettings::Kind;
+  const std::string text = options.text("rhs").value_or("Aones");
+  if (text == "ones") return {Kind::ones, {}, 0};
+  if (text == "Aones") return {Kind::a_ones, {}, 0};
+  if (text == "random") return {Kind::random, {}, 0};
+  constexpr std::string_view unit = "unit:";
+  if (text.starts_with(unit)) {
+    const auto index = parse_count(std::string_view(text).substr(unit.size()));
+    if (!index || *index < 1) refuse_text("rhs", text, "unit:i with i from 1 to the number of rows");
+    return {Kind::unit, {}, *index - 1};
+  }
+  return {Kind::file, text, 0};
+}
+
+[[nodiscard]] VectorSettings x0_settings(const Options& options) {
+  using Kind = VectorSettings::Kind;
+  const std::string text = options.text("x0").value_or("zero");
+  if (text == "zero") return {Kind::zero, {}, 0};
+  if (text == "rhs") return {Kind::rhs, {}, 0};
+  if (text == "random") return {Kind::random, {}, 0};
+  return {Kind::file, text, 0};
+}
+
+[[nodiscard]] SolverOptions solver_settings(const Options& options) {
+  SolverOptions result;
+  result.relative_tolerance = number_option(options, "rtol", 0.0, unbounded);
+  result.absolute_tolerance = number_option(options, "atol", 0.0, unbounded);
+  constexpr Choices<ResidualBase, 2> bases{{{"b", ResidualBase::b}, {"r0", ResidualBase::r0}}};
+  result.base = choice_option(options, "norm-base", bases);
+  result.max_iterations = count_option(options, "max-iters");
+  result.time_limit_seconds = seconds_option(options, "max-time");
+  result.divergence_tolerance = number_option(options, "dtol", 1.0, unbounded);
+  result.stagnation_window = count_or_auto_option(options, "stagnation", 0);
+  result.breakdown_restarts =
+      static_cast<int>(count_option(options, "restart-on-breakdown", 0, std::numeric_limits<int>::max()));
+  result.replacement_interval = count_or_auto_option(options, "replace-residual", 0);
+  constexpr Choices<Shadow, 2> shadows{{{"r0", Shadow::r0}, {"random", Shadow::random}}};
+  result.shadow = choice_option(options, "shadow", shadows);
+  result.seed = static_cast<std::uint64_t>(count_option(options, "seed"));
+  return result;
+}
+
+void set_tolerance(const Options& options, PageRankSettings& settings) {
+  constexpr Choices<RankNorm, 3> norms{{{"l1", RankNorm::l1}, {"l2", RankNorm::l2}, {"linf", RankNorm::linf}}};
+  settings.pagerank.norm = choice_option(options, "norm", norms);
+  settings.pagerank.tolerance = number_option(options, "tol", 0.0, unbounded);
+  if (!options.given("tol-per-node")) return;
+  if (options.given("tol")) throw UsageError("--tol and --tol-per-node exclude each other");
+  if (settings.pagerank.norm != RankNorm::l1) throw UsageError("--tol-per-node is defined in the l1 norm only");
+  settings.tolerance_per_vertex = number_option(options, "tol-per-node", 0.0, unbounded);
+}
+
+}  // namespace
+
+RunSettings run_settings(const Options& options) {
+  RunSettings result;
+  result.problem = problem_settings(options);
+  result.output = output_settings(options);
+  result.rhs = rhs_settings(options);
+  result.x0 = x0_settings(options);
+  constexpr Choices<Method, 4> methods{{{"auto", Method::automatic},
+                                        {"cg", Method::cg},
+                                        {"bicgstab", Method::bicgstab},
+                                        {"pagerank", Method::automatic}}};
+  result.method = choice_option(options, "method", methods);
+  constexpr Choices<Precond, 3> preconds{
+      {{"auto", Precond::automatic}, {"none", Precond::none}, {"jacobi", Precond::jacobi}}};
+  result.precond = choice_option(options, "precond", preconds);
+  result.solver = solver_settings(options);
+  result.solver.keep_history = result.output.wants_history();
+  result.machine = machine_settings(options);
+  result.spmv = spmv_settings(options, result.machine.device);
+  if (result.method == Method::cg && options.given("shadow")) {
+    throw UsageError("option --shadow does not apply to cg", "it belongs to --method bicgstab");
+  }
+  return result;
+}
+
+PageRankSettings pagerank_settings(const Options& options) {
+  PageRankSettings result;
+  result.problem = problem_settings(options);
+  result.output = output_settings(options);
+  constexpr Choices<int, 1> methods{{{"pagerank", 0}}};
+  static_cast<void>(choice_option(options, "method", methods));
+  PageRankOptions& rank = result.pagerank;
+  rank.damping = number_option(options, "damping", 0.0, 1.0);
+  if (rank.damping >= 1.0) refuse_text("damping", *options.text("damping"), "a number in [0, 1)");
+  constexpr Choices<Dangling, 4> policies{{{"teleport", Dangling::teleport},
+                                           {"uniform", Dangling::uniform},
+                                           {"self", Dangling::self},
+                                           {"drop", Dangling::drop}}};
+  rank.dangling = choice_option(options, "dangling", policies);
+  set_tolerance(options, result);
+  rank.max_iterations = count_option(options, "max-iters");
+  rank.time_limit_seconds = seconds_option(options, "max-time");
+  rank.keep_history = result.output.wants_history();
+  result.personalize = options.text("personalize");
+  constexpr Choices<bool, 2> sums{{{"1", false}, {"n", true}}};
+  result.sum_to_vertices = choice_option(options, "sum", sums);
+  result.top = count_option(options, "top");
+  result.machine = machine_settings(options);
+  rank.spmv = spmv_settings(options, result.machine.device);
+  return result;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,93 @@
+/// \file
+/// The command line, understood: typed and checked values for the commands that compute.
+#pragma once
+
+#include "cli_options.hpp"
+
+#include "tessera/assemble.hpp"
+#include "tessera/device.hpp"
+#include "tessera/pagerank.hpp"
+#include "tessera/solvers.hpp"
+#include "tessera/spmv.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tessera::cli {
+
+enum class Source { file, poisson2d, poisson3d, convdiff, powerlaw };
+
+struct ProblemSettings {
+  Source source = Source::file;
+  std::string path;       ///< of a file
+  std::int64_t size = 0;  ///< of a model problem
+  Duplicates duplicates = Duplicates::sum;
+  bool unweighted = false;
+};
+
+enum class Precision { fp64, fp32 };
+
+struct MachineSettings {
+  Device device;
+  Precision precision = Precision::fp64;
+  std::uint64_t memory_limit_bytes = 0;  ///< 0: what the machine has
+  std::uint64_t seed = 42;
+};
+
+enum class ProgressMode { bar, plain, json, none };
+
+struct OutputSettings {
+  std::optional<std::string> vector;  ///< "-": standard output
+  std::optional<std::string> json;    ///< "-": standard output
+  std::optional<std::string> history;
+  bool plan_info = false;
+  bool quiet = false;
+  int verbosity = 0;
+  ProgressMode progress = ProgressMode::none;
+  bool exit_zero = false;
+
+  [[nodiscard]] bool json_on_stdout() const { return json == "-"; }
+  [[nodiscard]] bool vector_on_stdout() const { return vector == "-"; }
+  [[nodiscard]] bool wants_history() const { return json || history; }
+};
+
+/// Where a vector comes from: a word of the command line or a file.
+struct VectorSettings {
+  enum class Kind { zero, ones, a_ones, random, unit, rhs, file };
+  Kind kind = Kind::zero;
+  std::string path;        ///< of a file
+  std::int64_t index = 0;  ///< of a unit vector, 0-based
+};
+
+enum class Method { automatic, cg, bicgstab };
+enum class Precond { automatic, none, jacobi };
+
+struct RunSettings {
+  ProblemSettings problem;
+  MachineSettings machine;
+  OutputSettings output;
+  VectorSettings rhs;
+  VectorSettings x0;
+  Method method = Method::automatic;
+  Precond precond = Precond::automatic;
+  SolverOptions solver;
+  SpmvOptions spmv;
+};
+
+struct PageRankSettings {
+  ProblemSettings problem;
+  MachineSettings machine;
+  OutputSettings output;
+  PageRankOptions pagerank;                    ///< personalization is read later
+  std::optional<std::string> personalize;      ///< file
+  std::optional<double> tolerance_per_vertex;  ///< replaces pagerank.tolerance once the size is known
+  bool sum_to_vertices = false;
+  std::int64_t top = 10;
+};
+
+/// \throws UsageError naming option and text; DeviceUnavailable for a device that does not exist
+[[nodiscard]] RunSettings run_settings(const Options& options);
+[[nodiscard]] PageRankSettings pagerank_settings(const Options& options);
+
+}  // namespace tessera::cli

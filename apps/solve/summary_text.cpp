@@ -1,0 +1,177 @@
+#include "summary_text.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+namespace tessera::cli {
+
+std::string time_text(double milliseconds) {
+  constexpr double one_second = 1000.0;
+  if (milliseconds >= 10 * one_second) return fmt::format("{:.1f} s", milliseconds / one_second);
+  if (milliseconds >= one_second) return fmt::format("{:.2f} s", milliseconds / one_second);
+  return milliseconds >= 1.0 ? fmt::format("{:.1f} ms", milliseconds) : fmt::format("{:.2f} ms", milliseconds);
+}
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::array<std::string_view, 4> units{"KiB", "MiB", "GiB", "TiB"};
+  constexpr double step = 1024.0;
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  double value = static_cast<double>(bytes) / step;
+  std::size_t unit = 0;
+  while (value >= step && unit + 1 < units.size()) {
+    value /= step;
+    ++unit;
+  }
+  return fmt::format("{:.1f} {}", value, units[unit]);
+}
+
+namespace {
+
+[[nodiscard]] std::string line(std::string_view key, const std::string& text) {
+  return fmt::format("{:<11} {}\n", key, text);
+}
+
+/// "1 restart", "2 restarts".
+[[nodiscard]] std::string counted(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+[[nodiscard]] std::string_view name_of(Symmetry symmetry) {
+  switch (symmetry) {
+    case Symmetry::numerical:
+      return "symmetric";
+    case Symmetry::structural:
+      return "positions symmetric, values not";
+    case Symmetry::none:
+      break;
+  }
+  return "not symmetric";
+}
+
+[[nodiscard]] std::string matrix_text(const CommonOutcome& outcome) {
+  const MatrixStatistics& m = outcome.matrix;
+  std::string text = fmt::format("{}: {} x {}, {} nonzeros ({}{}), {:.1f} per row", outcome.problem, m.rows, m.cols,
+                                 m.nnz, name_of(m.symmetry), outcome.pattern ? ", pattern" : "", m.mean_row_nnz);
+  if (outcome.duplicates > 0) text += fmt::format(", {} duplicates summed", outcome.duplicates);
+  return text;
+}
+
+[[nodiscard]] std::string kernel_text(const CommonOutcome& outcome, bool chosen_by_user) {
+  return fmt::format("{}, set-up {}{}{}{}", to_string(outcome.plan.algorithm), time_text(outcome.plan.build_ms),
+                     chosen_by_user ? "" : " (auto: ", chosen_by_user ? "" : outcome.plan.reason,
+                     chosen_by_user ? "" : ")");
+}
+
+[[nodiscard]] std::string plan_lines(const CommonOutcome& outcome) {
+  const PlanInfo& plan = outcome.plan;
+  std::string text =
+      fmt::format("{} of descriptors, determinism {}", size_text(plan.bytes), to_string(plan.determinism));
+  if (plan.tiles > 0) {
+    text += fmt::format(", {} tiles, sigma {}, {}-bit descriptors", plan.tiles, plan.sigma, plan.descriptor_bits);
+  }
+  return line("plan", text);
+}
+
+[[nodiscard]] std::string break_even_line(const BreakEven& even) {
+  const std::string after = even.applications ? fmt::format("pays after {} products", *even.applications)
+                                              : std::string("never pays on this matrix");
+  return line("break-even", fmt::format("{} ({} a product, csr kernel {})", after, time_text(even.apply_ms),
+                                        time_text(even.reference_ms)));
+}
+
+[[nodiscard]] std::string chosen(const std::string& reason) {
+  return reason.empty() ? std::string() : fmt::format(" (auto: {})", reason);
+}
+
+[[nodiscard]] std::string method_text(const RunOutcome& outcome) {
+  std::string text = outcome.method + chosen(outcome.method_reason);
+  text += fmt::format(", precond {}{}", outcome.precond, chosen(outcome.precond_reason));
+  return text;
+}
+
+[[nodiscard]] std::string status_text(const RunOutcome& outcome) {
+  const SolveReport& report = outcome.report;
+  std::string text =
+      fmt::format("{} after {}, {}, {}", to_string(report.status), counted(report.iterations, "iteration"),
+                  counted(report.spmv_count, "product"), counted(report.restarts, "restart"));
+  if (!report.converged()) text += ": " + report.reason;
+  return text;
+}
+
+[[nodiscard]] std::string residual_text(const RunOutcome& outcome) {
+  const SolveReport& report = outcome.report;
+  const double relative =
+      outcome.relative_tolerance * (outcome.base == ResidualBase::b ? report.b_norm : report.r0_norm);
+  const std::string_view rule = relative >= outcome.absolute_tolerance
+                                    ? (outcome.base == ResidualBase::b ? "rtol * ||b||" : "rtol * ||r0||")
+                                    : "atol";
+  return fmt::format("||b - A x|| = {:.2e} {} {:.2e} = {}   (recurrence {:.2e})", report.true_residual,
+                     report.true_residual <= report.target ? "<=" : ">", report.target, rule,
+                     report.recurrence_residual);
+}
+
+[[nodiscard]] std::string definition_text(const PageRankOutcome& outcome) {
+  return fmt::format("damping {}, dangling {} ({} dangling), teleport {}, in {}", outcome.options.damping,
+                     to_string(outcome.options.dangling), outcome.dangling_count,
+                     outcome.personalized ? "personalized" : "uniform",
+                     outcome.precision == Precision::fp64 ? "fp64" : "fp32");
+}
+
+[[nodiscard]] std::string top_list(const PageRankOutcome& outcome) {
+  if (outcome.top.empty()) return {};
+  std::string text = fmt::format("\n{:>5}  {:>10}  rank   (vertices count from 1, as in the file)\n", "", "vertex");
+  std::int64_t place = 0;
+  for (const RankedVertex& entry : outcome.top) {
+    text += fmt::format("{:>5}  {:>10}  {:.6e}\n", ++place, std::int64_t{entry.vertex} + 1, entry.rank * outcome.scale);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string run_summary(const RunOutcome& outcome, const OutputSettings& settings) {
+  const Timings& timings = outcome.report.timings;
+  std::string text = line("matrix", matrix_text(outcome));
+  text += line("method", method_text(outcome));
+  text += line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user));
+  if (settings.plan_info) text += plan_lines(outcome);
+  if (outcome.break_even) text += break_even_line(*outcome.break_even);
+  text += line("status", status_text(outcome));
+  text += line("residual", residual_text(outcome));
+  if (outcome.error) {
+    text +=
+        line("error", fmt::format("max |x - x_exact| = {:.2e}   (right-hand side {})", *outcome.error, outcome.rhs));
+  }
+  text +=
+      line("time", fmt::format("read {}, inspect {}, plan {}, preconditioner {}, solve {}", time_text(timings.read_ms),
+                               time_text(outcome.inspect_ms), time_text(timings.plan_ms),
+                               time_text(timings.preconditioner_ms), time_text(timings.solve_ms)));
+  return text;
+}
+
+std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSettings& settings) {
+  const MatrixStatistics& m = outcome.matrix;
+  std::string text = line(
+      "graph",
+      fmt::format("{}: {} vertices, {} edges ({}){}", outcome.problem, m.rows, outcome.edges,
+                  outcome.pattern ? "unweighted" : "weighted",
+                  outcome.duplicates > 0 ? fmt::format(", {} duplicates summed", outcome.duplicates) : std::string()));
+  text += line("pagerank", definition_text(outcome));
+  text += line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user));
+  if (settings.plan_info) text += plan_lines(outcome);
+  std::string status = fmt::format("{} after {}", to_string(outcome.status), counted(outcome.iterations, "iteration"));
+  if (outcome.status != Status::converged) status += ": " + outcome.reason;
+  text += line("status", status);
+  text +=
+      line("change", fmt::format("||x' - x||_{} = {:.2e} {} {:.2e}", to_string(outcome.options.norm), outcome.change,
+                                 outcome.change <= outcome.options.tolerance ? "<=" : ">", outcome.options.tolerance));
+  text += line("sum", fmt::format("{:.15g} over {} ranks{}", outcome.sum, m.rows,
+                                  outcome.sum_to_vertices ? "   (scaled to the number of vertices)" : ""));
+  text += line("time", fmt::format("read {}, plan {}, solve {}", time_text(outcome.timings.read_ms),
+                                   time_text(outcome.timings.plan_ms), time_text(outcome.timings.solve_ms)));
+  return text + top_list(outcome);
+}
+
+}  // namespace tessera::cli

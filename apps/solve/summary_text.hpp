@@ -1,0 +1,19 @@
+/// \file
+/// The summary for people: at most 12 lines, then the list of the highest ranks.
+#pragma once
+
+#include "outcome.hpp"
+
+#include <string>
+
+namespace tessera::cli {
+
+[[nodiscard]] std::string run_summary(const RunOutcome& outcome, const OutputSettings& settings);
+[[nodiscard]] std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSettings& settings);
+
+/// "12.3 ms", "4.56 s".
+[[nodiscard]] std::string time_text(double milliseconds);
+/// "512 B", "1.2 MiB".
+[[nodiscard]] std::string size_text(std::uint64_t bytes);
+
+}  // namespace tessera::cli

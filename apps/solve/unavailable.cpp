@@ -1,0 +1,67 @@
+#include "unavailable.hpp"
+
+#include "usage_error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace tessera::cli {
+
+namespace {
+
+using Word = std::string_view;
+
+constexpr std::array<Word, 7> later_commands{"compare", "inspect", "tune", "spgemm", "bench", "convert", "report"};
+
+constexpr std::array<Word, 38> later_options{
+    "--transpose", "--reorder",    "--scale",         "--index",   "--graph",   "--events",   "--html",
+    "--plot",      "--color",      "--warmup",        "--repeat",  "--noise",   "--min-time", "--cold",
+    "--config",    "-c",           "--set",           "-s",        "--dry-run", "--debug",    "--print-config",
+    "--verify",    "--from-petsc", "--from-amgx",     "--return",  "--kernels", "--applies",  "--sort",
+    "--md",        "--csv",        "--baseline",      "--solvers", "--suite",   "--power",    "--estimate",
+    "--resume",    "--report",     "--fail-if-slower"};
+
+constexpr std::array<std::pair<Word, Word>, 13> later_values{{{"precond", "ilu0"},
+                                                              {"precond", "bjacobi"},
+                                                              {"precond", "poly"},
+                                                              {"precond", "neumann"},
+                                                              {"precond", "ainv"},
+                                                              {"precond", "amg"},
+                                                              {"spmv", "csr5"},
+                                                              {"spmv", "csr-vector"},
+                                                              {"spmv", "cusparse"},
+                                                              {"precision", "mixed"},
+                                                              {"replace-residual", "never"},
+                                                              {"method", "gmres"},
+                                                              {"method", "minres"}}};
+
+}  // namespace
+
+bool is_later_command(Word word) {
+  return std::find(later_commands.begin(), later_commands.end(), word) != later_commands.end();
+}
+
+bool is_later_option(Word option) {
+  return std::find(later_options.begin(), later_options.end(), option) != later_options.end();
+}
+
+bool is_later_value(Word option, Word value) {
+  const std::pair<Word, Word> wanted{option, value.substr(0, value.find_first_of(":("))};
+  return std::find(later_values.begin(), later_values.end(), wanted) != later_values.end();
+}
+
+void refuse_command(Word word) {
+  throw UsageError(fmt::format("command \"{}\" is not available in this build", word),
+                   fmt::format("available: run, pagerank, doctor, list; a file of that name is ./{}", word));
+}
+
+void refuse_option(Word option) { throw UsageError(fmt::format("option {} is not available in this build", option)); }
+
+void refuse_value(Word option, Word value, Word available) {
+  throw UsageError(fmt::format("--{} {} is not available in this build; available: {}", option, value, available));
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,24 @@
+/// \file
+/// A command line that cannot be carried out as written.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace tessera::cli {
+
+/// Ends the program with exit code 2.
+class UsageError : public std::runtime_error {
+ public:
+  explicit UsageError(const std::string& message, std::string hint = {})
+      : std::runtime_error(message), hint_(std::move(hint)) {}
+
+  /// What to type instead; may be empty.
+  [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
+
+ private:
+  std::string hint_;
+};
+
+}  // namespace tessera::cli

@@ -1,0 +1,27 @@
+#include "verbose.hpp"
+
+#include "machine.hpp"
+
+#include "tessera/version.hpp"
+
+#include <fmt/format.h>
+
+namespace tessera::cli {
+
+void print_banner(const Options& options, const Device& device, Progress& progress) {
+  const int verbosity = options.flag_count("verbose");
+  if (verbosity == 0) return;
+  const BuildInfo build = build_info();
+  progress.detail(fmt::format("Tessera {} ({}), {}, {} with {} threads on {}", build.version, build.commit,
+                              build.compiler, device.name(), device.threads(), cpu_name()));
+  if (verbosity == 1) return;
+  for (const OptionSpec& spec : option_table()) {
+    if (!uses(options.command(), spec) || spec.kind == ValueKind::flag) continue;
+    const auto text = options.text(spec.name);
+    if (!text) continue;
+    progress.detail(
+        fmt::format("  --{} {} ({})", spec.name, *text, options.given(spec.name) ? "command line" : "default"));
+  }
+}
+
+}  // namespace tessera::cli

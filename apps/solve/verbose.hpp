@@ -1,0 +1,15 @@
+/// \file
+/// What -v and -vv say before the work begins.
+#pragma once
+
+#include "cli_options.hpp"
+#include "progress.hpp"
+
+#include "tessera/device.hpp"
+
+namespace tessera::cli {
+
+/// Version and machine; with -vv every setting as well.
+void print_banner(const Options& options, const Device& device, Progress& progress);
+
+}  // namespace tessera::cli
