@@ -1,0 +1,282 @@
+#include "solvers/krylov.hpp"
+
+#include "solvers/power_of_two.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace tessera {
+
+namespace {
+
+/// Histories longer than this grow as they go instead of being reserved whole.
+constexpr std::int64_t reserved_history = 65536;
+
+template <class T>
+void check_operands(const LinearOperator<T>& a, const LinearOperator<T>& m, std::span<const T> b,
+                    std::span<const T> x) {
+  if (a.rows() != a.cols()) throw DimensionError(fmt::format("A must be square, is {} x {}", a.rows(), a.cols()));
+  if (m.rows() != a.rows() || m.cols() != a.cols()) {
+    throw DimensionError(
+        fmt::format("the preconditioner must be {0} x {0} as A, is {1} x {2}", a.rows(), m.rows(), m.cols()));
+  }
+  const auto check_size = [&](const char* name, std::size_t size) {
+    if (static_cast<std::int64_t>(size) == a.rows()) return;
+    throw DimensionError(fmt::format("A is {0} x {0}: {1} must have {0} elements, has {2}", a.rows(), name, size));
+  };
+  check_size("b", b.size());
+  check_size("x", x.size());
+  const std::less<const T*> before;
+  if (!b.empty() && before(b.data(), x.data() + x.size()) && before(x.data(), b.data() + b.size())) {
+    throw InvalidArgument("b and x must not overlap");
+  }
+}
+
+template <class T>
+std::string first_not_finite(const char* name, std::span<const T> values) {
+  const auto bad = std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
+  return fmt::format("{}[{}] is {}", name, bad - values.begin(), *bad);
+}
+
+}  // namespace
+
+template <class T>
+KrylovSolve<T>::KrylovSolve(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b,
+                            std::span<T> x, const SolverOptions& options)
+    : a_(A),
+      m_(M),
+      b_(b),
+      x_(x),
+      options_(options),
+      device_(A.device()),
+      folding_(M),
+      product_((check_operands<T>(A, M, b, x), check_options(options), A.make_output())),
+      residual_(A.rows(), Init::none, device_),
+      stopping_(options, A.rows(), static_cast<double>(std::numeric_limits<T>::epsilon())) {
+  if (options.keep_history) {
+    const std::int64_t entries = std::min(options.max_iterations, reserved_history - 1) + 1;
+    report_.history.reserve(static_cast<std::size_t>(entries));
+  }
+}
+
+template <class T>
+Next KrylovSolve<T>::begin() {
+  if (x_.empty()) {
+    report_.status = Status::converged;
+    report_.reason = "the system is empty";
+    return Next::stop;
+  }
+  const double b_largest = host::largest_magnitude<T>(device_, b_);
+  const double x_largest = host::largest_magnitude<T>(device_, x_);
+  if (!std::isfinite(b_largest)) return refuse(first_not_finite("b", b_));
+  if (!std::isfinite(x_largest)) return refuse(first_not_finite<T>("x", x_));
+  ++report_.spmv_count;
+  a_.apply(x_, product_);
+  const std::span<const T> image = std::as_const(product_).current();
+  if (!std::isfinite(host::largest_magnitude<T>(device_, image))) return refuse(first_not_finite("(A x0)", image));
+  if (b_largest == 0.0) return solve_zero_right_side(x_largest);
+  if (!enter_scaled_units(b_largest, x_largest)) {
+    return refuse("x0 or b - A x0 is too large, compared with b, for the range of the element type");
+  }
+  const Control control = show();
+  record_true_residual(norm_);
+  if (stopping_.satisfied(norm_)) return stop(Status::converged);
+  if (control == Control::stop) return stop(Status::interrupted);
+  if (options_.max_iterations == 0) return stop(Status::max_iterations);
+  return Next::proceed;
+}
+
+template <class T>
+Next KrylovSolve<T>::refuse(const std::string& reason) {
+  report_.status = Status::not_finite;
+  report_.reason = reason;
+  report_.recurrence_residual = report_.true_residual = std::numeric_limits<double>::quiet_NaN();
+  report_.timings.solve_ms = watch_.milliseconds();
+  return Next::stop;
+}
+
+/// b = 0 has no size to scale by. x0 stays if it is good enough in absolute terms, else x = 0 is the exact solution.
+template <class T>
+Next KrylovSolve<T>::solve_zero_right_side(double x_largest) {
+  std::span<const T> image = std::as_const(product_).current();
+  const double r0 = host::scaled_norm(device_, image, host::largest_magnitude(device_, image)).value();
+  stopping_.begin(0.0, r0, 0);
+  report_.r0_norm = r0;
+  report_.target = stopping_.target();
+  const bool keep = stopping_.satisfied(r0);
+  report_.recurrence_residual = report_.true_residual = norm_ = keep ? r0 : 0.0;
+  if (!keep) std::fill(x_.begin(), x_.end(), T{0});
+  report_.status = Status::converged;
+  report_.reason = stopping_.reason(Status::converged, report_, norm_) +
+                   (keep || x_largest == 0.0 ? " (b = 0)" : " (b = 0, solved by x = 0)");
+  show();
+  record_true_residual(norm_);
+  report_.timings.solve_ms = watch_.milliseconds();
+  return Next::stop;
+}
+
+/// False, and nothing changed, when x0 does not fit into the scaled units.
+template <class T>
+bool KrylovSolve<T>::enter_scaled_units(double b_largest, double x_largest) {
+  const host::ScaledNorm b_norm = host::scaled_norm(device_, b_, b_largest);
+  exponent_ = b_norm.exponent;
+  x_limit_ = static_cast<double>(std::numeric_limits<T>::max()) / 4;
+  x_limit_ = std::min(x_limit_, std::ldexp(x_limit_, -exponent_));
+  x_bound_ = std::ldexp(x_largest, -exponent_);
+  norm_ = recurrence_ = residual_from_product(-exponent_);
+  if (!(x_bound_ <= x_limit_) || !std::isfinite(norm_)) return false;
+  host::scale_by_power(device_, x_, -exponent_);
+  scaled_ = residual_true_ = true;
+  stopping_.begin(b_norm.mantissa, norm_, exponent_);
+  report_.b_norm = b_norm.value();
+  report_.r0_norm = stopping_.user_units(norm_);
+  report_.target = stopping_.user_units(stopping_.target());
+  return true;
+}
+
+template <class T>
+void KrylovSolve<T>::restore_units() noexcept {
+  if (scaled_) host::scale_by_power(device_, x_, exponent_);
+  scaled_ = false;
+}
+
+template <class T>
+ProductDots KrylovSolve<T>::multiply(std::span<const T> v, DualBuffer<T>& out, std::span<const T> w) {
+  ++report_.spmv_count;
+  return a_.apply_and_dot(v, out, w);
+}
+
+template <class T>
+ProductDots KrylovSolve<T>::precondition(std::span<const T> v, std::span<T> z, std::span<const T> w) {
+  ++report_.preconditioner_count;
+  return m_.apply_and_dot(v, z, w);
+}
+
+template <class T>
+double KrylovSolve<T>::residual_from_product(int product_exponent) {
+  const host::PowerOfTwo<T> scaled(-exponent_);
+  const host::PowerOfTwo<T> product_scaled(product_exponent);
+  const double sum = host::fused_sum<double>(
+      device_, b_.size(),
+      [=, b = b_, v = std::as_const(product_).current(), r = residual_.span()](std::size_t i, double& total) {
+        r[i] = scaled(b[i]) - product_scaled(v[i]);
+        total += static_cast<double>(r[i]) * static_cast<double>(r[i]);
+      });
+  return std::sqrt(sum);
+}
+
+template <class T>
+double KrylovSolve<T>::compute_residual() {
+  ++report_.spmv_count;
+  a_.apply(x_, product_);
+  norm_ = residual_from_product(0);
+  residual_true_ = true;
+  record_true_residual(norm_);
+  return norm_;
+}
+
+template <class T>
+bool KrylovSolve<T>::step_is_safe(double factor, double p_norm) noexcept {
+  const double bound = x_bound_ + std::abs(factor) * p_norm;
+  // Written so that NaN is unsafe.
+  if (!host::fits<T>(factor) || !(bound <= x_limit_)) return false;
+  x_bound_ = bound;
+  return true;
+}
+
+template <class T>
+Next KrylovSolve<T>::after_iteration(double recurrence) {
+  ++report_.iterations;
+  norm_ = recurrence_ = recurrence;
+  residual_true_ = false;
+  const Control control = show();
+  if (!std::isfinite(recurrence)) return breakdown(Breakdown::not_finite, recurrence);
+  if (control == Control::stop) return stop(Status::interrupted);
+  Next next = Next::proceed;
+  if (stopping_.wants_check(recurrence)) {
+    next = check();
+  } else if (stopping_.wants_replacement(report_.iterations)) {
+    next = replace_periodically();
+  }
+  if (next == Next::stop) return next;
+  if (const auto status = stopping_.verdict(report_.iterations, norm_, watch_.seconds())) return stop(*status);
+  return next;
+}
+
+/// The recurrence says that x is good enough, or knows nothing any more: b - A x decides.
+template <class T>
+Next KrylovSolve<T>::check() {
+  const double residual = compute_residual();
+  if (stopping_.satisfied(residual)) return stop(Status::converged);
+  if (!std::isfinite(residual)) return breakdown(Breakdown::not_finite, residual);
+  if (stopping_.restart_is_futile(residual)) return stop(Status::stagnated);
+  stopping_.replaced(report_.iterations, residual);
+  ++report_.replacements;
+  return Next::restart;
+}
+
+/// r changes by rounding errors alone, so the search directions stay good and are kept.
+template <class T>
+Next KrylovSolve<T>::replace_periodically() {
+  const double residual = compute_residual();
+  if (stopping_.satisfied(residual)) return stop(Status::converged);
+  if (!std::isfinite(residual)) return breakdown(Breakdown::not_finite, residual);
+  stopping_.replaced(report_.iterations, residual);
+  ++report_.replacements;
+  return Next::replaced;
+}
+
+template <class T>
+Next KrylovSolve<T>::breakdown(Breakdown kind, double value, Recovery recovery) {
+  report_.breakdowns.push_back({report_.iterations, kind, value, false});
+  const double residual = compute_residual();
+  if (stopping_.satisfied(residual)) return stop(Status::converged);
+  if (recovery == Recovery::none || !stopping_.may_restart(residual)) {
+    report_.breakdown = kind;
+    return stop(kind == Breakdown::not_finite ? Status::not_finite : Status::breakdown);
+  }
+  stopping_.replaced(report_.iterations, residual);
+  report_.breakdowns.back().restarted = true;
+  ++report_.restarts;
+  return Next::restart;
+}
+
+/// Ends the solve. Whatever the method believed, the residual of the returned x decides whether it is converged.
+template <class T>
+Next KrylovSolve<T>::stop(Status status) {
+  const double residual = residual_true_ ? norm_ : compute_residual();
+  report_.status = stopping_.satisfied(residual) ? Status::converged : status;
+  report_.recurrence_residual = stopping_.user_units(recurrence_);
+  report_.true_residual = stopping_.user_units(residual);
+  report_.reason = stopping_.reason(report_.status, report_, residual);
+  restore_units();
+  report_.timings.solve_ms = watch_.milliseconds();
+  return Next::stop;
+}
+
+template <class T>
+Control KrylovSolve<T>::show() {
+  const double norm = stopping_.user_units(norm_);
+  const double seconds = watch_.seconds();
+  if (options_.keep_history) {
+    report_.history.push_back({report_.iterations, seconds, norm, std::numeric_limits<double>::quiet_NaN()});
+  }
+  if (!options_.observer) return Control::proceed;
+  return options_.observer({report_.iterations, options_.max_iterations, norm, report_.target, seconds});
+}
+
+template <class T>
+void KrylovSolve<T>::record_true_residual(double norm) {
+  if (!report_.history.empty()) report_.history.back().true_residual = stopping_.user_units(norm);
+}
+
+template class KrylovSolve<float>;
+template class KrylovSolve<double>;
+
+}  // namespace tessera

@@ -1,0 +1,176 @@
+#include "solvers/stopping.hpp"
+
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+namespace tessera {
+
+namespace {
+
+/// The recurrence has collected rounding errors of at least epsilon times its largest value; a hundredth of that is
+/// safely below anything it can know.
+constexpr double noise_fraction = 0.01;
+/// A restart from the true residual must lower it to this fraction to count as progress ...
+constexpr double useful_reduction = 0.9;
+/// ... and so many may fail to.
+constexpr int allowed_futile_checks = 2;
+
+void require(bool condition, std::string_view name, double value, std::string_view range) {
+  if (!condition) throw InvalidArgument(fmt::format("{} must be {}, got {}", name, range, value));
+}
+
+void require_count(std::string_view name, std::int64_t value) {
+  if (value < 0) throw InvalidArgument(fmt::format("{} must be >= 0, got {}", name, value));
+}
+
+std::int64_t stagnation_window(const SolverOptions& options, std::int64_t n) {
+  const std::int64_t asked =
+      options.stagnation_window > 0 ? options.stagnation_window : std::max<std::int64_t>(1000, n);
+  // With periodic replacement only computed residuals count as progress, so at least one must fall into the window.
+  const std::int64_t half_limit = std::numeric_limits<std::int64_t>::max() / 2;
+  return std::max(asked, 2 * std::min(options.replacement_interval, half_limit));
+}
+
+std::string_view describe(Breakdown kind) {
+  switch (kind) {
+    case Breakdown::none:
+      break;
+    case Breakdown::rho:
+      return "the residual is orthogonal to the shadow vector, cosine";
+    case Breakdown::alpha:
+      return "A p is orthogonal to the shadow vector, cosine";
+    case Breakdown::omega:
+      return "A s is orthogonal to s, cosine";
+    case Breakdown::indefinite:
+      return "A is not positive definite: p'Ap / (||p|| ||Ap||) =";
+    case Breakdown::preconditioner:
+      return "the preconditioner is not positive definite: r'Mr / r'r =";
+    case Breakdown::not_finite:
+      return "NaN, infinity or a step beyond the range of the type in the recurrence, value";
+  }
+  return "";
+}
+
+}  // namespace
+
+void check_options(const SolverOptions& options) {
+  const auto tolerance = [](double value) { return value >= 0.0 && std::isfinite(value); };
+  require(tolerance(options.relative_tolerance), "relative_tolerance", options.relative_tolerance, "finite and >= 0");
+  require(tolerance(options.absolute_tolerance), "absolute_tolerance", options.absolute_tolerance, "finite and >= 0");
+  require(options.divergence_tolerance > 1.0, "divergence_tolerance", options.divergence_tolerance, "> 1");
+  require(options.time_limit_seconds >= 0.0, "time_limit_seconds", options.time_limit_seconds, ">= 0");
+  require_count("max_iterations", options.max_iterations);
+  require_count("stagnation_window", options.stagnation_window);
+  require_count("breakdown_restarts", options.breakdown_restarts);
+  require_count("replacement_interval", options.replacement_interval);
+}
+
+Stopping::Stopping(const SolverOptions& options, std::int64_t n, double epsilon)
+    : options_(options), window_(stagnation_window(options, n)), epsilon_(epsilon) {}
+
+void Stopping::begin(double b_norm, double r0_norm, int exponent) {
+  exponent_ = exponent;
+  const double base = options_.base == ResidualBase::b ? b_norm : r0_norm;
+  target_ = std::max(options_.relative_tolerance * base, std::ldexp(options_.absolute_tolerance, -exponent));
+  divergence_limit_ = options_.divergence_tolerance * std::max(b_norm, r0_norm);
+  peak_ = best_ = last_residual_ = restart_reference_ = r0_norm;
+}
+
+double Stopping::user_units(double norm) const { return std::ldexp(norm, exponent_); }
+
+bool Stopping::wants_check(double recurrence) const noexcept {
+  return recurrence <= std::max(target_, noise_fraction * epsilon_ * peak_);
+}
+
+bool Stopping::wants_replacement(std::int64_t iteration) const noexcept {
+  return options_.replacement_interval > 0 && iteration % options_.replacement_interval == 0;
+}
+
+std::optional<Status> Stopping::verdict(std::int64_t iteration, double residual, double seconds) {
+  last_residual_ = residual;
+  seconds_ = seconds;
+  peak_ = std::max(peak_, residual);
+  if (options_.replacement_interval == 0 && residual < 0.99 * best_) {
+    best_ = residual;
+    best_iteration_ = iteration;
+  }
+  if (residual > divergence_limit_) return Status::diverged;
+  if (iteration - best_iteration_ >= window_) return Status::stagnated;
+  if (iteration >= options_.max_iterations) return Status::max_iterations;
+  if (seconds > options_.time_limit_seconds) return Status::time_limit;
+  return std::nullopt;
+}
+
+void Stopping::replaced(std::int64_t iteration, double true_residual) {
+  peak_ = true_residual;
+  const bool periodic = options_.replacement_interval > 0;
+  if (periodic && !(true_residual < 0.99 * best_)) return;
+  best_ = true_residual;
+  best_iteration_ = iteration;
+}
+
+bool Stopping::restart_is_futile(double true_residual) {
+  if (true_residual >= useful_reduction * best_checked_) ++futile_checks_;
+  best_checked_ = std::min(best_checked_, true_residual);
+  return futile_checks_ > allowed_futile_checks;
+}
+
+bool Stopping::may_restart(double true_residual) {
+  if (!std::isfinite(true_residual)) return false;
+  if (true_residual <= 0.5 * restart_reference_) {
+    restart_reference_ = true_residual;
+    restarts_ = 0;
+  }
+  return restarts_++ < options_.breakdown_restarts;
+}
+
+std::string Stopping::target_text() const {
+  return fmt::format("max(rtol*||{}||_2, atol) = {:.6g}", options_.base == ResidualBase::b ? "b" : "r0",
+                     user_units(target_));
+}
+
+std::string Stopping::breakdown_cause(const SolveReport& report) const {
+  const BreakdownEvent& event = report.breakdowns.back();
+  return fmt::format("breakdown ({}) after iteration {}, {} restarts: {} {:.3g}; ", to_string(event.kind),
+                     event.iteration, report.restarts, describe(event.kind), event.value);
+}
+
+std::string Stopping::cause(Status status, const SolveReport& report) const {
+  switch (status) {
+    case Status::converged:
+      return "";
+    case Status::max_iterations:
+      return fmt::format("iteration limit {} reached; ", options_.max_iterations);
+    case Status::time_limit:
+      return fmt::format("{:.3g} s > time limit {} s; ", seconds_, options_.time_limit_seconds);
+    case Status::interrupted:
+      return fmt::format("stopped by the observer after iteration {}; ", report.iterations);
+    case Status::diverged:
+      return fmt::format("||r||_2 = {:.6g} > dtol*max(||b||_2, ||r0||_2) = {:.6g}; ", user_units(last_residual_),
+                         user_units(divergence_limit_));
+    case Status::stagnated:
+      if (futile_checks_ > allowed_futile_checks) {
+        return fmt::format("attainable accuracy reached: {} restarts from the true residual did not lower it; ",
+                           futile_checks_);
+      }
+      return fmt::format("||r||_2 has not fallen by 1 % below {:.6g} within {} iterations; ", user_units(best_),
+                         window_);
+    case Status::breakdown:
+    case Status::not_finite:
+      return breakdown_cause(report);
+  }
+  return "";
+}
+
+std::string Stopping::reason(Status status, const SolveReport& report, double true_residual) const {
+  const char* relation = satisfied(true_residual) ? "<=" : std::isnan(true_residual) ? "is not <=" : ">";
+  return fmt::format("{}||b - A x||_2 = {:.6g} {} {}", cause(status, report), user_units(true_residual), relation,
+                     target_text());
+}
+
+}  // namespace tessera
