@@ -58,7 +58,8 @@ KrylovSolve<T>::KrylovSolve(const LinearOperator<T>& A, const LinearOperator<T>&
       folding_(M),
       product_((check_operands<T>(A, M, b, x), check_options(options), A.make_output())),
       residual_(A.rows(), Init::none, device_),
-      stopping_(options, A.rows(), static_cast<double>(std::numeric_limits<T>::epsilon())) {
+      stopping_(options, A.rows(), static_cast<double>(std::numeric_limits<T>::epsilon())),
+      best_x_(A.rows(), Init::none, device_) {
   if (options.keep_history) {
     const std::int64_t entries = std::min(options.max_iterations, reserved_history - 1) + 1;
     report_.history.reserve(static_cast<std::size_t>(entries));
@@ -137,6 +138,7 @@ bool KrylovSolve<T>::enter_scaled_units(double b_largest, double x_largest) {
   report_.b_norm = b_norm.value();
   report_.r0_norm = stopping_.user_units(norm_);
   report_.target = stopping_.user_units(stopping_.target());
+  keep_best();
   return true;
 }
 
@@ -206,17 +208,41 @@ Next KrylovSolve<T>::after_iteration(double recurrence) {
   }
   if (next == Next::stop) return next;
   if (const auto status = stopping_.verdict(report_.iterations, norm_, watch_.seconds())) return stop(*status);
+  if (norm_ < 0.5 * best_norm_ && stopping_.trusts(norm_)) keep_best();
   return next;
+}
+
+template <class T>
+void KrylovSolve<T>::keep_best() {
+  best_norm_ = norm_;
+  host::parallel_for(device_, best_x_.size(), [x = x_, best = best_x_.span()](host::Range range) {
+    std::copy(x.begin() + range.begin, x.begin() + range.end, best.begin() + range.begin);
+  });
+}
+
+template <class T>
+void KrylovSolve<T>::return_to_best() {
+  if (norm_ <= best_norm_) return;
+  const double present = norm_;
+  std::swap_ranges(x_.begin(), x_.end(), best_x_.begin());
+  // best_norm_ may be the recurrence's word; only what is computed counts.
+  if (!(compute_residual() < present || !std::isfinite(present))) {
+    std::swap_ranges(x_.begin(), x_.end(), best_x_.begin());
+    compute_residual();
+  }
+  keep_best();
 }
 
 /// The recurrence says that x is good enough, or knows nothing any more: b - A x decides.
 template <class T>
 Next KrylovSolve<T>::check() {
-  const double residual = compute_residual();
-  if (stopping_.satisfied(residual)) return stop(Status::converged);
-  if (!std::isfinite(residual)) return breakdown(Breakdown::not_finite, residual);
-  if (stopping_.restart_is_futile(residual)) return stop(Status::stagnated);
-  stopping_.replaced(report_.iterations, residual);
+  if (stopping_.satisfied(compute_residual())) return stop(Status::converged);
+  if (!std::isfinite(norm_)) return breakdown(Breakdown::not_finite, norm_);
+  return_to_best();
+  if (stopping_.satisfied(norm_)) return stop(Status::converged);
+  keep_best();
+  if (stopping_.restart_is_futile(norm_)) return stop(Status::stagnated);
+  stopping_.replaced(report_.iterations, norm_);
   ++report_.replacements;
   return Next::restart;
 }
@@ -235,7 +261,9 @@ Next KrylovSolve<T>::replace_periodically() {
 template <class T>
 Next KrylovSolve<T>::breakdown(Breakdown kind, double value, Recovery recovery) {
   report_.breakdowns.push_back({report_.iterations, kind, value, false});
-  const double residual = compute_residual();
+  compute_residual();
+  return_to_best();
+  const double residual = norm_;
   if (stopping_.satisfied(residual)) return stop(Status::converged);
   if (recovery == Recovery::none || !stopping_.may_restart(residual)) {
     report_.breakdown = kind;
@@ -250,7 +278,9 @@ Next KrylovSolve<T>::breakdown(Breakdown kind, double value, Recovery recovery) 
 /// Ends the solve. Whatever the method believed, the residual of the returned x decides whether it is converged.
 template <class T>
 Next KrylovSolve<T>::stop(Status status) {
-  const double residual = residual_true_ ? norm_ : compute_residual();
+  if (!residual_true_) compute_residual();
+  if (!stopping_.satisfied(norm_)) return_to_best();
+  const double residual = norm_;
   report_.status = stopping_.satisfied(residual) ? Status::converged : status;
   report_.recurrence_residual = stopping_.user_units(recurrence_);
   report_.true_residual = stopping_.user_units(residual);

@@ -91,6 +91,10 @@ class KrylovSolve {
   [[nodiscard]] Next check();
   [[nodiscard]] Next replace_periodically();
   [[nodiscard]] Next stop(Status status);
+  /// Remembers x as the best one so far.
+  void keep_best();
+  /// Goes back to the best x when the present one, whose residual was just computed, is worse.
+  void return_to_best();
   /// History and observer.
   Control show();
   void record_true_residual(double norm);
@@ -113,7 +117,9 @@ class KrylovSolve {
   double norm_ = 0.0;           // ‖r‖₂
   double recurrence_ = 0.0;     // ‖r‖₂ as the recurrence last had it
   bool residual_true_ = false;  // r is b - A x of the present x
-  double x_bound_ = 0.0;        // no |x'_i| exceeds it
+  Array<T> best_x_;             // x' when ‖r‖ was lowest, to a factor of 2: each halving costs one copy
+  double best_norm_ = 0.0;
+  double x_bound_ = 0.0;  // no |x'_i| exceeds it
   double x_limit_ = 0.0;
 };
 

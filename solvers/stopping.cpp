@@ -15,6 +15,8 @@ namespace {
 /// The recurrence has collected rounding errors of at least epsilon times its largest value; a hundredth of that is
 /// safely below anything it can know.
 constexpr double noise_fraction = 0.01;
+/// Far enough above them: the errors grow with the norm of A and with the iterations too.
+constexpr double trusted_multiple = 1e4;
 /// A restart from the true residual must lower it to this fraction to count as progress ...
 constexpr double useful_reduction = 0.9;
 /// ... and so many may fail to.
@@ -86,6 +88,8 @@ double Stopping::user_units(double norm) const { return std::ldexp(norm, exponen
 bool Stopping::wants_check(double recurrence) const noexcept {
   return recurrence <= std::max(target_, noise_fraction * epsilon_ * peak_);
 }
+
+bool Stopping::trusts(double recurrence) const noexcept { return recurrence > trusted_multiple * epsilon_ * peak_; }
 
 bool Stopping::wants_replacement(std::int64_t iteration) const noexcept {
   return options_.replacement_interval > 0 && iteration % options_.replacement_interval == 0;

@@ -31,6 +31,8 @@ class Stopping {
   /// Whether the true residual must be computed now: the recurrence claims to be done, or it has fallen below the
   /// rounding errors that it has collected, from where on it says nothing about x.
   [[nodiscard]] bool wants_check(double recurrence) const noexcept;
+  /// Whether the recurrence's residual still has correct digits, judged by the rounding errors of its largest value.
+  [[nodiscard]] bool trusts(double recurrence) const noexcept;
   [[nodiscard]] bool wants_replacement(std::int64_t iteration) const noexcept;
 
   /// Limits, divergence and stagnation after an iteration; nothing means go on. \param residual finite
