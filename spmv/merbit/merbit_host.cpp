@@ -38,7 +38,9 @@ std::int64_t for_parts(const Device& device, const BlockGrid& grid, Body&& body)
 /// The rows that a block both begins and closes: all of [begin, end) but the first.
 template <class T, class Epilogue>
 void store_inner_rows(index_t begin, index_t end, const RowBuffer<T>& rows, const Epilogue& epilogue, DotSums& dots) {
-  for (index_t i = begin + 1; i < end; ++i) epilogue.store(i, rows[static_cast<std::size_t>(i - begin)], dots);
+  DotSums inner;  // in registers: `dots` might alias y
+  for (index_t i = begin + 1; i < end; ++i) epilogue.store(i, rows[static_cast<std::size_t>(i - begin)], inner);
+  dots += inner;
 }
 
 /// Carries commit: the blocks of one part in order, each handing its open row to the next.
