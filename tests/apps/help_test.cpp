@@ -1,0 +1,87 @@
+/// Help, version and lists.
+
+#include "solve_process.hpp"
+
+#include "option_table.hpp"
+
+#include <sstream>
+
+namespace tessera::testing {
+
+namespace {
+
+class HelpTest : public SolveTest {};
+
+TEST_F(HelpTest, MentionsEveryOptionOfTheCommandAndFitsTheScreen) {
+  for (const cli::Command command : cli::commands()) {
+    const auto result = run({std::string(to_string(command)), "--help"});
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_TRUE(result.err.empty());
+    for (const cli::OptionSpec& spec : cli::option_table()) {
+      const bool mentioned = result.out.find("--" + std::string(spec.name)) != std::string::npos;
+      if (uses(command, spec)) {
+        EXPECT_TRUE(mentioned) << spec.name;
+        if (!spec.fallback.empty()) {
+          EXPECT_NE(result.out.find(std::string(spec.fallback) + ")"), std::string::npos) << spec.name;
+        }
+      }
+    }
+    std::istringstream lines(result.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+  }
+}
+
+TEST_F(HelpTest, WithoutACommandIsThatOfRun) {
+  EXPECT_EQ(run("--help").out, run("run --help").out);
+  EXPECT_EQ(run("-h").out, run("run --help").out);
+  EXPECT_EQ(run("--method pagerank --help").out, run("pagerank --help").out);
+  EXPECT_NE(run("pagerank --help").out.find("--damping"), std::string::npos);
+  EXPECT_EQ(run("pagerank --help").out.find("--rtol"), std::string::npos);
+}
+
+/// Each example of the help text is a command line that parses; files and jq aside, it runs.
+TEST_F(HelpTest, ExamplesAreAccepted) {
+  file("A.mtx", laplace4);
+  file("web.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 3\n1 2\n2 3\n3 1\n");
+  for (const char* line :
+       {"--poisson3d 16", "A.mtx", "--method bicgstab A.mtx --rtol 1e-10 -o x.mtx",
+        "A.mtx --history r.csv --max-time 5m", "pagerank web.mtx --damping 0.85 --tol 1e-9 --norm l1 --top 10",
+        "--method pagerank web.mtx -o ranks.mtx", "pagerank --powerlaw 1e3 --tol-per-node 1e-8", "doctor --json",
+        "list kernels"}) {
+    const auto result = run(line);
+    EXPECT_EQ(result.exit_code, 0) << line << "\n" << result.err;
+  }
+}
+
+TEST_F(HelpTest, Version) {
+  const auto text = run("--version");
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_TRUE(text.out.starts_with("solve (Tessera) ")) << text.out;
+  const auto json = nlohmann::json::parse(run("--version --json").out);
+  EXPECT_NE(text.out.find(json["version"].get<std::string>()), std::string::npos);
+  EXPECT_NE(text.out.find(json["commit"].get<std::string>()), std::string::npos);
+}
+
+TEST_F(HelpTest, ListsNameWhatOptionsAccept) {
+  const auto json = nlohmann::json::parse(run("list --json").out);
+  EXPECT_EQ(json["schema"], "solve.list/1");
+  for (const auto& kernel : json["kernels"]) {
+    EXPECT_EQ(run({"--poisson2d", "5", "-k", kernel["name"]}).exit_code, 0);
+    EXPECT_FALSE(kernel["description"].get<std::string>().empty());
+  }
+  for (const auto& precond : json["preconds"]) EXPECT_EQ(run({"--poisson2d", "5", "-p", precond["name"]}).exit_code, 0);
+  EXPECT_EQ(json["methods"].size(), 3U);
+  EXPECT_NE(run("list kernels").out.find("merbit"), std::string::npos);
+}
+
+TEST_F(HelpTest, DoctorAsJson) {
+  const auto json = nlohmann::json::parse(run("doctor --json").out);
+  EXPECT_EQ(json["schema"], "solve.doctor/1");
+  EXPECT_EQ(json["result"]["status"], "healthy");
+  ASSERT_GE(json["self_test"].size(), 4U) << "every kernel and PageRank";
+  for (const auto& check : json["self_test"]) EXPECT_TRUE(check["passed"]) << check;
+}
+
+}  // namespace
+
+}  // namespace tessera::testing

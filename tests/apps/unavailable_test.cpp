@@ -1,0 +1,79 @@
+/// What the design knows and this build has not: refused by name, never ignored.
+
+#include "solve_process.hpp"
+
+namespace tessera::testing {
+
+namespace {
+
+class UnavailableTest : public SolveTest {
+ protected:
+  void expect_refused(const std::string& line, const std::string& text) const {
+    const auto result = run(line);
+    EXPECT_EQ(result.exit_code, 2) << line << "\n" << result.out << result.err;
+    EXPECT_NE(result.err.find(text), std::string::npos) << line << "\n" << result.err;
+    EXPECT_TRUE(result.out.empty()) << line << "\n" << result.out;
+  }
+};
+
+TEST_F(UnavailableTest, Commands) {
+  for (const std::string command : {"compare", "inspect", "tune", "spgemm", "bench", "convert", "report"}) {
+    expect_refused(command + " A.mtx --kernels all", "command \"" + command + "\" is not available in this build");
+  }
+}
+
+TEST_F(UnavailableTest, ACommandNameWithAPathIsAFile) {
+  file("compare", laplace4);
+  EXPECT_EQ(run("./compare").exit_code, 0);
+}
+
+TEST_F(UnavailableTest, Options) {
+  for (const std::string option :
+       {"--transpose",   "--reorder rcm",   "--scale diag", "--index 64",      "--graph on", "--events e.jsonl",
+        "--html r.html", "--html=r.html",   "--plot p.svg", "--color always",  "--warmup 2", "--repeat auto",
+        "--noise 1%",    "--min-time 0.5s", "--cold",       "--config c.toml", "-c c.toml",  "--set rtol=1",
+        "-s rtol=1",     "--print-config",  "--dry-run",    "--debug",         "--verify"}) {
+    const std::string name = option.substr(0, option.find_first_of(" ="));
+    expect_refused("--poisson3d 4 " + option, "option " + name + " is not available in this build");
+  }
+  const auto result = run({"--poisson3d", "4", "--from-petsc", "-ksp_type bcgs"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("--from-petsc is not available"), std::string::npos) << result.err;
+}
+
+TEST_F(UnavailableTest, Values) {
+  const std::string preconds = "available: auto, none, jacobi";
+  for (const std::string precond : {"ilu0", "bjacobi:32", "poly:4", "neumann:2", "ainv:1"}) {
+    expect_refused("--poisson3d 4 -p " + precond,
+                   "--precond " + precond + " is not available in this build; " + preconds);
+  }
+  for (const std::string kernel : {"csr5", "csr-vector", "cusparse"}) {
+    expect_refused("--poisson3d 4 --spmv " + kernel, "--spmv " + kernel + " is not available in this build");
+  }
+  expect_refused("--poisson3d 4 --precision mixed", "--precision mixed is not available in this build");
+  expect_refused("--poisson3d 4 --replace-residual never", "--replace-residual never is not available in this build");
+  expect_refused("--poisson3d 4 -o x.bin", "binary files are not available in this build");
+}
+
+TEST_F(UnavailableTest, OptionsOfTheOtherCommandNameTheOneToUse) {
+  expect_refused("--poisson3d 4 --damping 0.5", "solve pagerank");
+  expect_refused("--poisson3d 4 --tol 1e-6", "use --rtol");
+  expect_refused("pagerank --powerlaw 16 --rtol 1e-6", "use --tol");
+  expect_refused("pagerank --powerlaw 16 --precond jacobi", "solve run");
+  expect_refused("--method pagerank --powerlaw 16 --rtol 1e-6", "option --rtol does not apply to pagerank");
+  expect_refused("doctor --rtol 1e-6", "does not apply to doctor");
+  expect_refused("--poisson3d 4 -m cg --shadow random", "--shadow does not apply to cg");
+}
+
+TEST_F(UnavailableTest, UnknownOptionsNameTheNearest) {
+  expect_refused("--poisson3d 4 --rtoll 1e-8", "did you mean --rtol?");
+  expect_refused("--poisson3d 4 --max-iter 5", "did you mean --max-iters?");
+  expect_refused("--poisson3d 4 -m bicgstb", "did you mean bicgstab?");
+  expect_refused("--poisson3d 4 -k merbti", "did you mean merbit?");
+  expect_refused("pagernk a.mtx", "did you mean pagerank?");
+  expect_refused("--poisson3d 4 -z", "unknown option -z");
+}
+
+}  // namespace
+
+}  // namespace tessera::testing
