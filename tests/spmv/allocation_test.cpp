@@ -1,0 +1,64 @@
+// Products never allocate.
+#include "tests/spmv/product_check.hpp"
+#include "tests/support/allocation_counter.hpp"
+
+#include <new>
+
+namespace tessera {
+namespace {
+
+TEST(Allocations, TheCounterCounts) {
+  const auto before = testing::allocation_count();
+  const auto memory = std::make_unique<int>(3);
+  const Array<double> aligned(5);
+  EXPECT_GE(testing::allocation_count() - before, 2);
+  EXPECT_EQ(*memory, 3);
+}
+
+template <class T>
+std::int64_t allocations_of_products(const SpmvPlan<T>& plan) {
+  const auto x = testing::random_vector<T>(plan.cols(), 3);
+  const auto w = testing::random_vector<T>(plan.rows(), 4);
+  std::vector<T> y(static_cast<std::size_t>(plan.rows()));
+  DualBuffer<T> first = plan.make_output();
+  DualBuffer<T> second = plan.make_output();
+  plan.apply(x, y);  // lets OpenMP start its threads
+  const auto before = testing::allocation_count();
+  for (int round = 0; round < 3; ++round) {
+    plan.apply(x, y);
+    plan.apply(T{2}, x, T{3}, y);
+    plan.apply(x, first);
+    (void)plan.apply_and_dot(x, second, w);
+    (void)plan.apply_and_dot(x, y, w);
+  }
+  return testing::allocation_count() - before;
+}
+
+TEST(Allocations, ProductsOfEveryKernelNeverAllocate) {
+  std::vector<index_t> lengths = testing::power_law_lengths(30000, 2000, 3);
+  lengths[100] = 90000;
+  const auto matrix =
+      std::make_shared<const Csr<double>>(testing::with_row_lengths<double>(lengths, 100000, ValueStorage::weighted));
+  const auto small = std::make_shared<const Csr<double>>(
+      testing::with_row_lengths<double>(testing::lengths_of(3, 2), 5, ValueStorage::pattern));
+  for (const auto& kernel : testing::all_kernel_cases) {
+    for (const int threads : {1, 3}) {
+      EXPECT_EQ(allocations_of_products(SpmvPlan<double>(matrix, testing::options_of(kernel, threads))), 0)
+          << testing::name_of(kernel);
+      EXPECT_EQ(allocations_of_products(SpmvPlan<double>(small, testing::options_of(kernel, threads))), 0)
+          << testing::name_of(kernel);
+    }
+  }
+}
+
+TEST(Allocations, LaterUpdatesOfValuesNeverAllocate) {
+  SpmvPlan<double> plan(testing::with_row_lengths<double>(testing::lengths_of(500, 7), 50, ValueStorage::weighted));
+  const auto values = testing::random_vector<double>(3500, 3);
+  plan.update_values(std::span<const double>(values));
+  const auto before = testing::allocation_count();
+  plan.update_values(std::span<const double>(values));
+  EXPECT_EQ(testing::allocation_count(), before);
+}
+
+}  // namespace
+}  // namespace tessera

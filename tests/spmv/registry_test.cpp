@@ -1,0 +1,106 @@
+// Names of kernels, and which one `automatic` takes.
+#include "spmv/registry.hpp"
+
+#include "tessera/error.hpp"
+#include "tests/spmv/product_check.hpp"
+
+#include <set>
+
+namespace tessera {
+namespace {
+
+std::string parse_error(std::string_view name) {
+  try {
+    (void)parse_spmv_algorithm(name);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Registry, NamesComeBack) {
+  std::set<std::string_view> names;
+  std::set<std::string_view> descriptions;
+  for (const SpmvAlgorithm algorithm : spmv_algorithms()) {
+    EXPECT_NE(algorithm, SpmvAlgorithm::automatic);
+    EXPECT_EQ(parse_spmv_algorithm(to_string(algorithm)), algorithm);
+    names.insert(to_string(algorithm));
+    descriptions.insert(describe(algorithm));
+  }
+  EXPECT_EQ(names, (std::set<std::string_view>{"csr", "merge", "merbit"}));
+  EXPECT_EQ(descriptions.size(), 3U);
+  EXPECT_EQ(parse_spmv_algorithm("auto"), SpmvAlgorithm::automatic);
+  EXPECT_EQ(to_string(SpmvAlgorithm::automatic), "auto");
+  EXPECT_FALSE(describe(SpmvAlgorithm::automatic).empty());
+}
+
+TEST(Registry, UnknownNamesAreExplained) {
+  EXPECT_EQ(parse_error("merbt"),
+            "unknown SpMV kernel 'merbt': known are auto, csr, merge, merbit; did you mean 'merbit'?");
+  EXPECT_EQ(parse_error("CSR5x"), "unknown SpMV kernel 'CSR5x': known are auto, csr, merge, merbit");
+  EXPECT_NE(parse_error(""), "");
+  EXPECT_THROW((void)to_string(static_cast<SpmvAlgorithm>(17)), InvalidArgument);
+}
+
+TEST(Registry, DeterminismNames) {
+  EXPECT_EQ(to_string(Determinism::not_guaranteed), "not_guaranteed");
+  EXPECT_EQ(to_string(Determinism::run_to_run), "run_to_run");
+  EXPECT_EQ(to_string(Determinism::gpu_to_gpu), "gpu_to_gpu");
+  EXPECT_THROW((void)to_string(static_cast<Determinism>(9)), InvalidArgument);
+}
+
+TEST(Registry, EveryKernelKeepsTheClassItRegisters) {
+  for (const SpmvAlgorithm algorithm : spmv_algorithms()) {
+    const SpmvKernelEntry& entry = spmv_kernel_entry(algorithm);
+    const SpmvPlan<double> plan(testing::with_row_lengths<double>({1, 2}, 3, ValueStorage::weighted),
+                                testing::options_of({algorithm, entry.strongest}));
+    EXPECT_EQ(plan.info().determinism, entry.strongest) << entry.name;
+    EXPECT_EQ(plan.info().bytes > 0, entry.has_setup) << entry.name;
+  }
+}
+
+PlanInfo automatic_plan(const std::vector<index_t>& lengths, std::int64_t applications, int threads = 2) {
+  SpmvOptions options;
+  options.expected_applications = applications;
+  options.device = Device::host(threads);
+  return SpmvPlan<double>(testing::with_row_lengths<double>(lengths, 60000, ValueStorage::pattern), options).info();
+}
+
+TEST(Selection, EvenRowsTakeTheRowKernel) {
+  const PlanInfo info = automatic_plan(testing::lengths_of(20000, 5), 1000);
+  EXPECT_EQ(info.algorithm, SpmvAlgorithm::csr);
+  EXPECT_NE(info.reason.find("longest row holds 5 of 100000 nonzeros"), std::string::npos) << info.reason;
+}
+
+TEST(Selection, AHubRowIsCutWithTilesOnlyWhenTheyPay) {
+  const auto lengths = testing::one_long_row(10000, 5000, 50000, 5);
+  const PlanInfo often = automatic_plan(lengths, 1000);
+  EXPECT_EQ(often.algorithm, SpmvAlgorithm::merbit);
+  EXPECT_NE(often.reason.find("one row holds 50000 of 99995 nonzeros (50 %)"), std::string::npos) << often.reason;
+  const PlanInfo seldom = automatic_plan(lengths, 3);
+  EXPECT_EQ(seldom.algorithm, SpmvAlgorithm::merge);
+  EXPECT_NE(seldom.reason.find("3 products would not repay tiles"), std::string::npos) << seldom.reason;
+}
+
+TEST(Selection, SmallMatricesTakeTheRowKernel) {
+  EXPECT_EQ(automatic_plan({900, 1, 0}, 1000).algorithm, SpmvAlgorithm::csr);
+  EXPECT_EQ(automatic_plan({}, 1000).algorithm, SpmvAlgorithm::csr);
+}
+
+TEST(Selection, DoesNotDependOnTheNumberOfThreads) {
+  const auto lengths = testing::one_long_row(10000, 5000, 3000, 5);
+  EXPECT_EQ(automatic_plan(lengths, 1000, 1).algorithm, automatic_plan(lengths, 1000, 5).algorithm);
+}
+
+TEST(Selection, AutomaticKeepsTheClassAskedFor) {
+  SpmvOptions options;
+  options.determinism = Determinism::gpu_to_gpu;
+  const SpmvPlan<double> plan(
+      testing::with_row_lengths<double>(testing::one_long_row(10000, 5000, 50000, 5), 60000, ValueStorage::weighted),
+      options);
+  EXPECT_EQ(plan.info().algorithm, SpmvAlgorithm::merbit);
+  EXPECT_EQ(plan.info().determinism, Determinism::gpu_to_gpu);
+}
+
+}  // namespace
+}  // namespace tessera
