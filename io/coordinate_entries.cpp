@@ -85,12 +85,13 @@ std::optional<Problem> problem_of_triangles(const Document& document, const Coor
                   entries.columns[line] + std::int64_t{1}, to_string(rules.symmetry))};
 }
 
-/// Appends (j, i, ±v) for every (i, j, v) off the diagonal.
+/// Appends (j, i, ±v) for every (i, j, v) off the diagonal of a symmetric file.
 template <class T>
 void mirror(CoordinateEntries<T>& out, const std::vector<Tally>& tallies, const LineRules& rules,
             const Device& device) {
-  std::vector<offset_t> starts;
   out.count = out.stored;
+  if (rules.symmetry == MatrixMarketSymmetry::general) return;
+  std::vector<offset_t> starts;
   for (const Tally& tally : tallies) {
     starts.push_back(out.count);
     out.count += tally.off_diagonal;

@@ -1,0 +1,181 @@
+#include "tessera/linear_operator.hpp"
+#include "tessera/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// Row i of the 3 x 2 matrix [1 2; 3 4; 5 6]; counts its calls.
+class Tall {
+ public:
+  [[nodiscard]] FunctionOperator<double> make() {
+    return FunctionOperator<double>(3, 2, [this](std::span<const double> x, std::span<double> y) {
+      ++calls_;
+      for (std::size_t i = 0; i < 3; ++i) {
+        const double first = static_cast<double>(2 * i + 1);
+        y[i] = first * x[0] + (first + 1) * x[1];
+      }
+    });
+  }
+  [[nodiscard]] int calls() const { return calls_; }
+
+ private:
+  int calls_ = 0;
+};
+
+using Vector = std::vector<double>;
+
+Vector apply(const LinearOperator<double>& a, double alpha, const Vector& x, double beta, Vector y) {
+  a.apply(alpha, x, beta, y);
+  return y;
+}
+
+TEST(LinearOperator, AlphaAndBeta) {
+  Tall tall;
+  const auto a = tall.make();
+  const Vector x{1, -1};
+  EXPECT_EQ(apply(a, 1, x, 0, {7, 8, 9}), (Vector{-1, -1, -1}));
+  EXPECT_EQ(apply(a, 2, x, 0, {7, 8, 9}), (Vector{-2, -2, -2}));
+  EXPECT_EQ(apply(a, -2, x, 3, {7, 8, 9}), (Vector{23, 26, 29}));
+  const int calls = tall.calls();
+  EXPECT_EQ(apply(a, 0, x, 3, {7, 8, 9}), (Vector{21, 24, 27}));
+  EXPECT_EQ(apply(a, 0, {nan, nan}, 1, {7, 8, 9}), (Vector{7, 8, 9}));
+  EXPECT_EQ(tall.calls(), calls) << "alpha = 0 must not form the product";
+}
+
+TEST(LinearOperator, OldContentsNeverMatterWithBetaZero) {
+  Tall tall;
+  const auto a = tall.make();
+  const IdentityOperator<double> identity(3);
+  EXPECT_EQ(apply(a, 1, {1, 1}, 0, {nan, nan, nan}), (Vector{3, 7, 11}));
+  EXPECT_EQ(apply(a, 0, {1, 1}, 0, {nan, nan, nan}), (Vector{0, 0, 0}));
+  EXPECT_EQ(apply(identity, 2, {1, 2, 3}, 0, {nan, nan, nan}), (Vector{2, 4, 6}));
+  EXPECT_TRUE(std::isnan(apply(identity, 1, {1, 2, 3}, 1, {nan, 0, 0})[0]));
+}
+
+TEST(LinearOperator, SizesAreChecked) {
+  Tall tall;
+  const auto a = tall.make();
+  Vector two(2);
+  Vector three(3);
+  EXPECT_THROW(a.apply(three, three), DimensionError);
+  EXPECT_THROW(a.apply(two, two), DimensionError);
+  Vector output(3);
+  EXPECT_THROW(static_cast<void>(a.apply_and_dot(two, output, two)), DimensionError);
+  DualBuffer<double> small(2, DualBuffer<double>::Mode::single, Device{});
+  EXPECT_THROW(a.apply(two, small), DimensionError);
+  EXPECT_THROW(static_cast<void>(a.apply_and_dot(two, small, two)), DimensionError);
+  try {
+    a.apply(three, three);
+  } catch (const DimensionError& e) {
+    EXPECT_EQ(std::string(e.what()), "operator is 3 x 2: vector x must have 2 elements, has 3");
+  }
+  EXPECT_EQ(tall.calls(), 0);
+}
+
+TEST(LinearOperator, AliasingIsRefused) {
+  const IdentityOperator<double> identity(4);
+  Vector v(7);
+  const std::span<double> all(v);
+  EXPECT_THROW(identity.apply(all.first(4), all.first(4)), InvalidArgument);
+  EXPECT_THROW(identity.apply(all.first(4), all.last(4)), InvalidArgument);
+  EXPECT_THROW(identity.apply(all.last(4), all.first(4)), InvalidArgument);
+  Vector w(8);
+  const std::span<double> halves(w);
+  EXPECT_NO_THROW(identity.apply(halves.first(4), halves.last(4)));
+  auto buffer = identity.make_output();
+  EXPECT_THROW(identity.apply(buffer.current(), buffer), InvalidArgument);
+}
+
+TEST(LinearOperator, DotsComeWithTheProduct) {
+  Tall tall;
+  const auto a = tall.make();
+  const Vector x{1, 1};
+  const Vector w{1, 10, 100};
+  Vector y(3, nan);
+  const ProductDots dots = a.apply_and_dot(x, y, w);
+  EXPECT_EQ(y, (Vector{3, 7, 11}));
+  EXPECT_EQ(dots.wy, 3 + 70 + 1100);
+  EXPECT_EQ(dots.yy, 9 + 49 + 121);
+  auto buffer = a.make_output();
+  const ProductDots buffered = a.apply_and_dot(x, buffer, w);
+  EXPECT_EQ(Vector(buffer.current().begin(), buffer.current().end()), y);
+  EXPECT_EQ(buffered.wy, dots.wy);
+  EXPECT_EQ(buffered.yy, dots.yy);
+}
+
+TEST(LinearOperator, DotsOfFloatsRunInDouble) {
+  const std::int64_t n = 100000;
+  const IdentityOperator<float> identity(n);
+  std::vector<float> x(static_cast<std::size_t>(n), 0.1F);
+  std::vector<float> y(x.size());
+  const ProductDots dots = identity.apply_and_dot(x, y, x);
+  const double square = static_cast<double>(0.1F) * static_cast<double>(0.1F);
+  // In float the sum would be off by about 1e-3 relative.
+  EXPECT_NEAR(dots.yy, static_cast<double>(n) * square, 1e-10 * static_cast<double>(n) * square);
+  EXPECT_EQ(dots.wy, dots.yy);
+}
+
+TEST(LinearOperator, DotsAreTheSameForEveryNumberOfThreads) {
+  const std::int64_t n = 300001;
+  std::vector<double> x(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 / static_cast<double>(i + 1);
+  std::vector<double> y(x.size());
+  const auto dots_with = [&](int threads) {
+    return IdentityOperator<double>(n, Device::host(threads)).apply_and_dot(x, y, x).yy;
+  };
+  const double one = dots_with(1);
+  for (const int threads : {2, 5, 16}) EXPECT_EQ(dots_with(threads), one);
+}
+
+TEST(LinearOperator, EmptyOperators) {
+  const FunctionOperator<double> no_rows(0, 2, [](auto, auto) { FAIL() << "nothing to compute"; });
+  const Vector x{1, 2};
+  Vector none;
+  no_rows.apply(x, none);
+  const ProductDots dots = no_rows.apply_and_dot(x, none, none);
+  EXPECT_EQ(dots.yy, 0.0);
+  const FunctionOperator<double> no_columns(
+      2, 0, [](std::span<const double>, std::span<double> y) { std::fill(y.begin(), y.end(), 0.0); });
+  EXPECT_EQ(apply(no_columns, 1, {}, 2, {3, 4}), (Vector{6, 8}));
+}
+
+TEST(LinearOperator, IdentitySaysSo) {
+  EXPECT_TRUE(IdentityOperator<float>(3).is_identity());
+  Tall tall;
+  EXPECT_FALSE(tall.make().is_identity());
+  EXPECT_FALSE(tall.make().diagonal().has_value());
+}
+
+TEST(LinearOperator, ImpossibleOperators) {
+  using Function = FunctionOperator<double>::Function;
+  EXPECT_THROW(FunctionOperator<double>(-1, 1, [](auto, auto) {}), InvalidArgument);
+  EXPECT_THROW(FunctionOperator<double>(1, 1, Function{}), InvalidArgument);
+}
+
+TEST(DualBuffer, SwapsAndForgets) {
+  DualBuffer<double> buffer(3, DualBuffer<double>::Mode::dual, Device{});
+  EXPECT_EQ(buffer.bytes(), 2U * 3 * sizeof(double));
+  const double* first = buffer.current().data();
+  const double* second = buffer.next().data();
+  EXPECT_NE(first, second);
+  buffer.swap();
+  EXPECT_EQ(buffer.current().data(), second);
+  buffer.set_prepared_for(7);
+  // An operator that writes in place must say that the buffer is no longer prepared.
+  IdentityOperator<double>(3).apply(Vector{1, 2, 3}, buffer);
+  EXPECT_EQ(buffer.prepared_for(), 0U);
+  EXPECT_EQ(buffer.current()[2], 3.0);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,152 @@
+#include "io/random.hpp"
+#include "tessera/error.hpp"
+#include "tessera/generators.hpp"
+#include "tests/support/compare.hpp"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+using testing::expect_identical;
+
+std::vector<offset_t> sorted_out_degrees(const Csr<float>& graph) {
+  std::vector<offset_t> degrees;
+  for (index_t i = 0; i < graph.rows(); ++i) {
+    degrees.push_back(graph.row_offsets()[i + 1] - graph.row_offsets()[i]);
+  }
+  std::sort(degrees.rbegin(), degrees.rend());
+  return degrees;
+}
+
+TEST(SplitMix64, PublishedSequence) {
+  // First outputs for seed 1234567, from the reference implementation in the public domain by S. Vigna.
+  io::SplitMix64 random(1234567);
+  EXPECT_EQ(random.next(), 6457827717110365317U);
+  EXPECT_EQ(random.next(), 3203168211198807973U);
+  EXPECT_EQ(random.next(), 9817491932198370423U);
+}
+
+TEST(Scramble, IsABijection) {
+  for (int bits = 0; bits <= 14; ++bits) {
+    for (const std::uint64_t seed : {0U, 1U, 42U}) {
+      const io::Scramble scramble(bits, seed);
+      std::vector<int> hits(std::size_t{1} << bits);
+      for (std::uint64_t x = 0; x < hits.size(); ++x) {
+        ASSERT_LT(scramble(x), hits.size());
+        ++hits[scramble(x)];
+      }
+      EXPECT_TRUE(std::all_of(hits.begin(), hits.end(), [](int h) { return h == 1; })) << bits;
+    }
+  }
+}
+
+TEST(Rmat, SameForEveryNumberOfThreads) {
+  RmatOptions options;
+  options.scale = 12;
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  const auto one = rmat<double>(options);
+  omp_set_num_threads(5);
+  const auto five = rmat<double>(options);
+  omp_set_num_threads(threads);
+  validate(one.view());
+  EXPECT_TRUE(one.is_pattern());
+  expect_identical(five.view(), one.view());
+}
+
+TEST(Rmat, SeedAndScrambleMatter) {
+  RmatOptions options;
+  options.scale = 10;
+  const auto first = rmat<float>(options);
+  options.seed = 43;
+  EXPECT_FALSE(testing::same_bytes(rmat<float>(options).columns().span(), first.columns().span()));
+  options.seed = 42;
+  options.scramble_ids = false;
+  const auto plain = rmat<float>(options);
+  EXPECT_FALSE(testing::same_bytes(plain.columns().span(), first.columns().span()));
+  // Renumbering changes no degrees.
+  EXPECT_EQ(sorted_out_degrees(plain), sorted_out_degrees(first));
+  EXPECT_EQ(plain.nnz(), first.nnz());
+}
+
+TEST(Rmat, QuadrantsHaveTheirProbabilities) {
+  // Without duplicates to speak of: 2^16 edges among 2^40 places; counts are binomial, 5 standard deviations allowed.
+  RmatOptions options;
+  options.scale = 20;
+  options.edge_factor = 1.0 / 16.0;
+  options.scramble_ids = false;
+  const auto graph = rmat<float>(options);
+  const double drawn = 65536;
+  ASSERT_GT(static_cast<double>(graph.nnz()), 0.99 * drawn);
+  double counts[4] = {};
+  const index_t half = graph.rows() / 2;
+  for (index_t i = 0; i < graph.rows(); ++i) {
+    for (offset_t k = graph.row_offsets()[i]; k < graph.row_offsets()[i + 1]; ++k) {
+      counts[(i < half ? 0 : 2) + (graph.columns()[k] < half ? 0 : 1)] += 1;
+    }
+  }
+  const double probabilities[4] = {0.57, 0.19, 0.19, 0.05};
+  for (int q = 0; q < 4; ++q) {
+    const double p = probabilities[q];
+    EXPECT_NEAR(counts[q] / static_cast<double>(graph.nnz()), p, 5 * std::sqrt(p * (1 - p) / drawn)) << q;
+  }
+}
+
+TEST(Rmat, DegreesAreSkewed) {
+  RmatOptions options;
+  options.scale = 14;
+  const auto graph = rmat<float>(options);
+  const auto degrees = sorted_out_degrees(graph);
+  const double mean = static_cast<double>(graph.nnz()) / static_cast<double>(graph.rows());
+  EXPECT_GT(mean, 10.0);
+  EXPECT_LE(graph.nnz(), 16 * graph.rows());
+  EXPECT_GT(static_cast<double>(degrees.front()), 30 * mean);
+  EXPECT_EQ(degrees.back(), 0);
+  // With equal quadrants there are no hubs: the same statistic is near the one of a Poisson distribution.
+  options.a = options.b = options.c = 0.25;
+  const auto uniform = sorted_out_degrees(rmat<float>(options));
+  EXPECT_LT(static_cast<double>(uniform.front()), 4 * mean);
+}
+
+TEST(Rmat, SmallestAndDegenerate) {
+  RmatOptions options;
+  options.scale = 0;
+  const auto loop = rmat<double>(options);
+  EXPECT_EQ(loop.rows(), 1);
+  EXPECT_EQ(loop.nnz(), 1);
+  options.edge_factor = 0;
+  EXPECT_EQ(rmat<double>(options).nnz(), 0);
+  options = {};
+  options.scale = 8;
+  options.a = 1;
+  options.b = options.c = 0;
+  EXPECT_EQ(rmat<double>(options).nnz(), 1);
+}
+
+TEST(Rmat, OptionsAreChecked) {
+  const auto refused = [](auto&& change) {
+    RmatOptions options;
+    options.scale = 4;
+    change(options);
+    EXPECT_THROW(static_cast<void>(rmat<double>(options)), InvalidArgument);
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  refused([](RmatOptions& o) { o.scale = -1; });
+  refused([](RmatOptions& o) { o.scale = 31; });
+  refused([](RmatOptions& o) { o.edge_factor = -1; });
+  refused([](RmatOptions& o) { o.edge_factor = 1e300; });
+  refused([&](RmatOptions& o) { o.edge_factor = nan; });
+  refused([](RmatOptions& o) { o.a = -0.1; });
+  refused([](RmatOptions& o) { o.b = 0.5; });
+  refused([&](RmatOptions& o) { o.c = nan; });
+}
+
+}  // namespace
+}  // namespace tessera
