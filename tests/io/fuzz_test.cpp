@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -54,7 +55,9 @@ const std::vector<std::string> fragments{"0",
 
 std::string mutate(std::string text, std::mt19937_64& random) {
   for (std::size_t steps = 1 + random() % 2; steps > 0; --steps) {
-    const std::size_t at = text.empty() ? 0 : random() % (text.size() + 1);
+    // Most damage to the first line is fatal at once, so most goes behind it.
+    const std::size_t body = random() % 5 == 0 ? 0 : std::min(text.find('\n'), text.size());
+    const std::size_t at = body + random() % (text.size() - body + 1);
     switch (random() % 6) {
       case 0:
         text.insert(at, fragments[random() % fragments.size()]);
