@@ -77,12 +77,12 @@ struct PageRankOptions {
   RankNorm norm = RankNorm::l1;
   Dangling dangling = Dangling::teleport;
   /// Teleport distribution: n weights >= 0 with a positive sum, scaled to sum 1; empty means uniform.
-  std::span<const double> personalization;
+  std::span<const double> personalization = {};
   std::int64_t max_iterations = 1000;
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   bool keep_history = false;
-  Observer observer;
-  SpmvOptions spmv;  ///< kernel for the product with the in-links
+  Observer observer = {};
+  SpmvOptions spmv = {};  ///< kernel for the product with the in-links
 };
 
 /// Ranks and how they were reached.

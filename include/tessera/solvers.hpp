@@ -40,7 +40,7 @@ struct SolverOptions {
   Shadow shadow = Shadow::r0;
   std::uint64_t seed = 42;  ///< of a random shadow vector
   bool keep_history = false;
-  Observer observer;  ///< may be empty
+  Observer observer = {};  ///< may be empty
 };
 
 /// Conjugate gradients (Hestenes & Stiefel 1952) for symmetric positive definite A.

@@ -1,0 +1,60 @@
+/// Iterations allocate nothing: a solve of many iterations makes as many allocations as one of few.
+#include "tessera/pagerank.hpp"
+#include "tests/solvers/systems.hpp"
+#include "tests/support/allocation_counter.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera::testing {
+namespace {
+
+template <class Run>
+std::int64_t allocations_of(const Run& run) {
+  const std::int64_t before = allocation_count();
+  run();
+  return allocation_count() - before;
+}
+
+TEST(Allocation, CounterCounts) {
+  EXPECT_GE(allocations_of([] { const std::vector<double> something(1000); }), 1);
+}
+
+TEST(Allocation, KrylovIterationsMakeNone) {
+  System<double> system(convection_diffusion<double>(110, 100, 1, {.x = 0.1}));
+  const Csr<double> symmetric = poisson2d<double>(110, 100);
+  const SpmvPlan<double> spd(Csr<double>::copy_of(symmetric.view()));
+  const JacobiPreconditioner<double> jacobi(symmetric.view());
+  const auto counted = [&](std::int64_t iterations, bool use_cg, std::int64_t interval) {
+    const SolverOptions options{.relative_tolerance = 1e-14,
+                                .max_iterations = iterations,
+                                .replacement_interval = interval,
+                                .keep_history = true};
+    system.x.assign(system.size(), 0.0);
+    return allocations_of([&] {
+      const SolveReport report = use_cg ? cg<double>(spd, jacobi, system.b, system.x, options)
+                                        : bicgstab<double>(system.plan, jacobi, system.b, system.x, options);
+      EXPECT_EQ(report.iterations, iterations) << report.reason;
+    });
+  };
+  for (const bool use_cg : {true, false}) {
+    for (const std::int64_t interval : {0, 3}) {
+      (void)counted(2, use_cg, interval);  // threads start
+      EXPECT_EQ(counted(20, use_cg, interval), counted(40, use_cg, interval));
+    }
+  }
+}
+
+TEST(Allocation, PageRankIterationsMakeNone) {
+  const TransitionMatrix<double> transition(rmat<double>({.scale = 13}).view());
+  const auto counted = [&](std::int64_t iterations) {
+    return allocations_of([&] {
+      const auto result = pagerank(transition, {.tolerance = 0.0, .max_iterations = iterations, .keep_history = true});
+      EXPECT_EQ(result.iterations, iterations);
+    });
+  };
+  (void)counted(2);
+  EXPECT_EQ(counted(10), counted(30));
+}
+
+}  // namespace
+}  // namespace tessera::testing

@@ -1,0 +1,138 @@
+/// \file
+/// Small systems and independent residuals for the tests of the solvers.
+#pragma once
+
+#include "tessera/generators.hpp"
+#include "tessera/solvers.hpp"
+#include "tests/support/make_csr.hpp"
+#include "tests/support/oracle.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tessera::testing {
+
+/// ‖b - A x‖₂ in long double, and how far a residual norm computed in T may be off it: the norm of the row-wise bounds
+/// (Higham §3.1), the sum of squares, and the rounding of the result.
+struct ResidualOracle {
+  long double norm = 0;
+  long double bound = 0;
+};
+
+template <class T>
+[[nodiscard]] ResidualOracle residual_oracle(const CsrView<T>& a, const std::vector<T>& b, const std::vector<T>& x) {
+  const ProductOracle product = multiply_oracle<T>(T{-1}, a, x, T{1}, b);
+  long double squares = 0;
+  long double bound_squares = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    squares += product.y[i] * product.y[i];
+    bound_squares += product.bound[i] * product.bound[i];
+  }
+  const long double norm = std::sqrt(squares);
+  const auto n = static_cast<long double>(b.size());
+  return {norm, std::sqrt(bound_squares) + norm * (n + 4) * std::numeric_limits<double>::epsilon()};
+}
+
+/// Exactly what the report promises: finite x, a true residual that is one, and converged if and only if it is small.
+template <class T>
+void expect_honest(const SolveReport& report, const CsrView<T>& a, const std::vector<T>& b, const std::vector<T>& x) {
+  for (const T value : x) ASSERT_TRUE(std::isfinite(value)) << report.reason;
+  const ResidualOracle oracle = residual_oracle(a, b, x);
+  EXPECT_NEAR(report.true_residual, static_cast<double>(oracle.norm), static_cast<double>(oracle.bound))
+      << report.reason;
+  EXPECT_EQ(report.converged(), report.true_residual <= report.target) << report.reason;
+  EXPECT_FALSE(report.reason.empty());
+}
+
+template <class T>
+[[nodiscard]] std::vector<T> random_values(std::size_t size, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  std::vector<T> result(size);
+  for (T& value : result) value = static_cast<T>(uniform(generator));
+  return result;
+}
+
+/// Tridiagonal Toeplitz matrix.
+template <class T>
+[[nodiscard]] Csr<T> tridiagonal(index_t n, T lower, T diagonal, T upper) {
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  std::vector<T> values;
+  const auto add = [&](index_t j, T value) {
+    columns.push_back(j);
+    values.push_back(value);
+  };
+  for (index_t i = 0; i < n; ++i) {
+    if (i > 0) add(i - 1, lower);
+    add(i, diagonal);
+    if (i + 1 < n) add(i + 1, upper);
+    offsets.push_back(static_cast<offset_t>(columns.size()));
+  }
+  return make_csr<T>(n, n, offsets, columns, values);
+}
+
+template <class T>
+[[nodiscard]] Csr<T> diagonal_matrix(const std::vector<T>& entries) {
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    columns.push_back(static_cast<index_t>(i));
+    offsets.push_back(static_cast<offset_t>(i) + 1);
+  }
+  const auto n = static_cast<std::int64_t>(entries.size());
+  return make_csr<T>(n, n, offsets, columns, entries);
+}
+
+/// Every value times `factor`.
+template <class T>
+[[nodiscard]] Csr<T> scaled(const Csr<T>& a, T factor) {
+  std::vector<T> values(a.values().begin(), a.values().end());
+  for (T& value : values) value *= factor;
+  return Csr<T>(a.rows(), a.cols(), a.row_offsets().to(Device{}), a.columns().to(Device{}), Array<T>::copy_of(values));
+}
+
+template <class T>
+[[nodiscard]] std::vector<T> product(const CsrView<T>& a, const std::vector<T>& x) {
+  const std::vector<T> zero(static_cast<std::size_t>(a.rows));
+  const ProductOracle oracle = multiply_oracle<T>(T{1}, a, x, T{0}, zero);
+  std::vector<T> y;
+  y.reserve(oracle.y.size());
+  for (const long double value : oracle.y) y.push_back(static_cast<T>(value));
+  return y;
+}
+
+/// A and its image of ones, solved by either method from a given guess.
+template <class T>
+struct System {
+  explicit System(Csr<T> matrix)
+      : plan(std::move(matrix)), b(product(plan.matrix(), std::vector<T>(size(), T{1}))), x(size()) {}
+
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(plan.rows()); }
+  SolveReport cg(const SolverOptions& options = {}) { return tessera::cg<T>(plan, b, x, options); }
+  SolveReport bicgstab(const SolverOptions& options = {}) { return tessera::bicgstab<T>(plan, b, x, options); }
+  void expect_honest(const SolveReport& report) const { testing::expect_honest(report, plan.matrix(), b, x); }
+
+  SpmvPlan<T> plan;
+  std::vector<T> b;
+  std::vector<T> x;
+};
+
+/// Forwards to another operator and counts.
+template <class T>
+[[nodiscard]] FunctionOperator<T> counting(const LinearOperator<T>& a, std::int64_t& count) {
+  return FunctionOperator<T>(a.rows(), a.cols(), [&a, &count](std::span<const T> x, std::span<T> y) {
+    ++count;
+    a.apply(x, y);
+  });
+}
+
+}  // namespace tessera::testing
