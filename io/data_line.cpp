@@ -24,9 +24,9 @@ std::string describe_count(const LineFault& fault, std::string_view line, const 
   const std::string_view visible(line.data(), static_cast<std::size_t>(last.last - line.data()));
   std::string hint;
   if (fault.fault == Fault::too_few_numbers && fault.part == Part::value && rules.has_indices()) {
-    hint = "; hint: pattern matrices need the header field \"pattern\"";
+    hint = R"(; hint: pattern matrices need the header field "pattern")";
   } else if (fault.fault == Fault::too_many_numbers && !rules.has_values()) {
-    hint = "; hint: matrices with values need the header field \"real\" or \"integer\"";
+    hint = R"(; hint: matrices with values need the header field "real" or "integer")";
   } else if (fault.fault == Fault::too_many_numbers && rules.has_indices() && found == 4) {
     hint = "; hint: complex matrices are not supported";
   }

@@ -67,7 +67,7 @@ std::int64_t first_row_where(std::int64_t rows, Predicate&& predicate) {
       return *this;
     }
   };
-  const First first = host::parallel_sum<First>(Device{}, rows, [&](host::Range range) {
+  const auto first = host::parallel_sum<First>(Device{}, rows, [&](host::Range range) {
     for (std::int64_t i = range.begin; i < range.end; ++i) {
       if (predicate(static_cast<index_t>(i))) return First{i};
     }

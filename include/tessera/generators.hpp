@@ -40,7 +40,7 @@ struct Peclet {
 
 /// -Δu + v·∇u on an nx x ny x nz grid, first-order upwind, 7 points, scaled by h²: nonsymmetric for nonzero Péclet
 /// numbers, always an M-matrix. Entry of an upwind neighbour -(1 + |p|), of a downwind one -1, diagonal 6 + Σ|p|.
-/// nz = 1 gives the 5-point matrix in two dimensions (diagonal 4 + Σ|p|).
+/// nz = 1 gives the 5-point matrix in two dimensions (diagonal 4 + |p.x| + |p.y|; p.z plays no part).
 /// \throws as poisson2d, and InvalidArgument for Péclet numbers that are not finite
 template <class T>
 [[nodiscard]] Csr<T> convection_diffusion(std::int64_t nx, std::int64_t ny, std::int64_t nz, const Peclet& peclet);

@@ -52,9 +52,14 @@ struct MatrixMarketMatrix {
 
 /// Reads a sparse or dense matrix. Coordinate and array; real, integer, pattern; general, symmetric, skew-symmetric.
 /// Complex and Hermitian files are refused by name. CRLF line ends, blank lines and comments anywhere after the first
-/// line are accepted. Parsing is parallel. \param path file; gzip is recognised by its content, not by its name \throws
-/// IoError     when the file cannot be read \throws ParseError  with file, line and column for any malformed content
-/// \throws OutOfMemory when the data (never the header alone) need more than there is
+/// line are accepted. A symmetric or skew-symmetric file holds entries of one triangle, either one. Parsing is
+/// parallel.
+///
+/// \param path file; gzip, also of several members, is recognised by its content, not by its name
+/// \throws IoError     when the file cannot be read
+/// \throws ParseError  with file, line and column for the first malformed content; with Duplicates::error also at the
+///                     first line that repeats a position
+/// \throws OutOfMemory when the data and the matrix (never the entries a header claims) need more than there is
 template <class T>
 [[nodiscard]] MatrixMarketMatrix<T> read_matrix_market(const std::filesystem::path& path,
                                                        const ReadOptions& options = {});
@@ -64,8 +69,8 @@ template <class T>
 [[nodiscard]] MatrixMarketMatrix<T> parse_matrix_market(std::string_view text, const std::string& name,
                                                         const ReadOptions& options = {});
 
-/// Reads a vector: an array file with one column (or one row), a coordinate file with one column (or one row), or plain
-/// text with one number a line and no header.
+/// Reads a vector: an array file with one column (or one row), a coordinate file with one column (or one row; places
+/// without an entry are 0), or plain text with one number a line and no header, where '%' and '#' start comment lines.
 /// \throws as read_matrix_market; ParseError when the file holds a matrix with more than one row and column
 template <class T>
 [[nodiscard]] std::vector<T> read_vector(const std::filesystem::path& path, const ReadOptions& options = {});
@@ -74,15 +79,19 @@ template <class T>
 [[nodiscard]] std::vector<T> parse_vector(std::string_view text, const std::string& name,
                                           const ReadOptions& options = {});
 
-/// How a matrix is written. `symmetric` and `skew_symmetric` store the lower triangle and require such a matrix.
+/// How a matrix is written. `symmetric` stores the lower triangle and requires such a matrix; `skew_symmetric` stores
+/// what lies strictly below the diagonal, so that zeros stored on the diagonal are dropped.
 struct WriteOptions {
   MatrixMarketSymmetry symmetry = MatrixMarketSymmetry::general;
   std::vector<std::string> comments;  ///< one line each, without the leading '%'
 };
 
 /// Writes coordinate format, 1-based, with the shortest decimal digits that read back to the same value. A path that
-/// ends in ".gz" is compressed. The file appears under its name only when complete. Values must be finite. \throws
-/// IoError; InvalidMatrix when the matrix does not have the symmetry asked for or holds NaN or infinity
+/// ends in ".gz" is compressed. A pattern matrix becomes a pattern file, any other one a real file. The file appears
+/// under its name only when complete; what is no regular file (a pipe, /dev/stdout) is written to directly.
+///
+/// \throws IoError
+/// \throws InvalidMatrix when the matrix does not have the symmetry asked for or holds NaN or infinity
 template <class T>
 void write_matrix_market(const std::filesystem::path& path, const CsrView<T>& matrix, const WriteOptions& options = {});
 
