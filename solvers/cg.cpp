@@ -81,6 +81,7 @@ Next ConjugateGradients<T>::cycle() {
     if (next == Next::restart || next == Next::stop) return next;
     // z = M r,  ρ' = <r, z>
     const bool known = solve_.folding().folds && next == Next::proceed;
+    if (known) solve_.count_folded();
     const double previous = std::exchange(rho, known ? residual.rz : precondition());
     // p = z + β p,  β = ρ' / ρ
     const double beta = rho / previous;
