@@ -38,7 +38,7 @@ namespace detail {
   const std::size_t leading = mantissa.find_first_of("123456789");
   if (leading == std::string_view::npos) return false;
   const auto units = static_cast<std::int64_t>(point == std::string_view::npos ? mantissa.size() : point);
-  return units - static_cast<std::int64_t>(leading) + exponent > 0;
+  return exponent > static_cast<std::int64_t>(leading) - units;
 }
 
 template <class T>

@@ -56,6 +56,8 @@ TEST(ParseNumber, OutOfRangeTellsLargeFromSmall) {
       {"1e-99999999999999999999", NumberStatus::ok},
       {"1e99999999999999999999", NumberStatus::overflow},
       {"0e99999999999999999999", NumberStatus::ok},
+      {"1e9223372036854775807", NumberStatus::overflow},
+      {"0.01e-9223372036854775808", NumberStatus::ok},
       {"0." + zeros + "1e-1", NumberStatus::ok},
       {"0." + zeros + "1e900", NumberStatus::overflow},
       {"1" + zeros, NumberStatus::overflow},
