@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 #include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 
 #include <algorithm>
 #include <array>

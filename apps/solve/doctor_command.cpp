@@ -1,5 +1,5 @@
 #include "commands.hpp"
-#include "json_number.hpp"
+#include "json_text.hpp"
 #include "machine.hpp"
 #include "option_values.hpp"
 #include "outputs.hpp"
@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera::cli {
 
@@ -88,7 +89,7 @@ struct Findings {
   }
   json["self_test"] = std::move(checks);
   json["result"] = {{"status", findings.healthy ? "healthy" : "failed"}, {"exit_code", static_cast<int>(code)}};
-  return json.dump(2) + "\n";
+  return document_text(std::move(json));
 }
 
 }  // namespace

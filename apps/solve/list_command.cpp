@@ -1,5 +1,5 @@
 #include "commands.hpp"
-#include "json_number.hpp"
+#include "json_text.hpp"
 #include "nearest.hpp"
 #include "outputs.hpp"
 #include "usage_error.hpp"
@@ -74,7 +74,7 @@ struct Topic {
     }
     json[std::string(topic.name)] = std::move(entries);
   }
-  return json.dump(2) + "\n";
+  return document_text(std::move(json));
 }
 
 }  // namespace

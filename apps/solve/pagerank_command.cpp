@@ -155,7 +155,7 @@ template <class T>
   };
   results.history = &outcome.history;
   results.summary = [&] { return pagerank_summary(outcome, settings.output); };
-  results.json = [&](ExitCode code) { return pagerank_json(outcome, options, invocation, code).dump(2) + "\n"; };
+  results.json = [&](ExitCode code) { return document_text(pagerank_json(outcome, options, invocation, code)); };
   return deliver(settings.output, exit_code_of(outcome.status, interrupt_signal(), settings.output.exit_zero), results);
 }
 

@@ -1,6 +1,6 @@
 #include "progress.hpp"
 
-#include "json_number.hpp"
+#include "json_text.hpp"
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ constexpr double least_r_squared = 0.5;
   put_number(line, "target", info.target);
   put_number(line, "seconds", info.seconds);
   put_number(line, "elapsed", elapsed_seconds);
-  return line.dump();
+  return line_text(line);
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ void Progress::write_line(const std::string& line) {
 void Progress::phase(const std::string& text) {
   const double now = elapsed();
   if (mode_ == ProgressMode::json) {
-    write_line(Json{{"event", "phase"}, {"phase", text}, {"elapsed", now}}.dump());
+    write_line(line_text(Json{{"event", "phase"}, {"phase", text}, {"elapsed", now}}));
   } else if (verbosity_ > 0) {
     detail(text);
   } else if (mode_ != ProgressMode::none && now >= quiet_seconds) {

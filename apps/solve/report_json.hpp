@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli_options.hpp"
-#include "json_number.hpp"
+#include "json_text.hpp"
 #include "outcome.hpp"
 
 namespace tessera::cli {

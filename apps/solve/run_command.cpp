@@ -202,7 +202,7 @@ template <class T>
   };
   results.history = &outcome.report.history;
   results.summary = [&] { return run_summary(outcome, settings.output); };
-  results.json = [&](ExitCode code) { return run_json(outcome, options, invocation, code).dump(2) + "\n"; };
+  results.json = [&](ExitCode code) { return document_text(run_json(outcome, options, invocation, code)); };
   return deliver(settings.output, exit_code_of(outcome.report.status, interrupt_signal(), settings.output.exit_zero),
                  results);
 }

@@ -121,7 +121,7 @@ namespace {
 
 [[nodiscard]] std::string top_list(const PageRankOutcome& outcome) {
   if (outcome.top.empty()) return {};
-  std::string text = fmt::format("\n{:>5}  {:>10}  rank   (vertices count from 1, as in the file)\n", "", "vertex");
+  std::string text = fmt::format("\n{:>5}  {:>10}  rank   (vertices count from 1)\n", "", "vertex");
   std::int64_t place = 0;
   for (const RankedVertex& entry : outcome.top) {
     text += fmt::format("{:>5}  {:>10}  {:.6e}\n", ++place, std::int64_t{entry.vertex} + 1, entry.rank * outcome.scale);

@@ -1,5 +1,5 @@
 #include "commands.hpp"
-#include "json_number.hpp"
+#include "json_text.hpp"
 #include "outputs.hpp"
 
 #include "tessera/device.hpp"
@@ -19,7 +19,7 @@ ExitCode version_command(const Options& options) {
                         {"version", build.version},    {"commit", build.commit},
                         {"compiler", build.compiler},  {"build_type", build.build_type},
                         {"cuda", build.cuda},          {"gpus", std::move(gpus)}};
-    const std::string text = document.dump(2) + "\n";
+    const std::string text = document_text(document);
     json == "-" ? write_stdout(text) : write_text_file(*json, text);
     return ExitCode::success;
   }

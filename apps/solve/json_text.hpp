@@ -1,5 +1,5 @@
 /// \file
-/// Numbers in JSON documents: NaN and infinity never appear as bare tokens.
+/// JSON as this program writes it: NaN and infinity never appear as bare tokens, text that is not UTF-8 does no harm.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,5 +16,11 @@ void put_number(Json& object, const std::string& key, double value);
 
 /// The same for an element of an array, which has no room for the sibling.
 [[nodiscard]] Json number_or_null(double value);
+
+/// One line. Bytes of a file name that are not UTF-8 become replacement characters.
+[[nodiscard]] std::string line_text(const Json& json);
+
+/// Indented, with each row of document["history"]["rows"] on a line of its own.
+[[nodiscard]] std::string document_text(Json document);
 
 }  // namespace tessera::cli
