@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <Eigen/IterativeLinearSolvers>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -72,11 +73,12 @@ TEST(KrylovRealMatrices, EveryReportIsHonest) {
     const std::vector<double> b = right_side(a);
     std::vector<double> x(b.size());
     const SpmvPlan<double> plan(Csr<double>::copy_of(a));
-    const SolveReport report = bicgstab<double>(plan, *jacobi_or_identity(a), b, x, {.max_iterations = 300});
-    expect_honest(report, a, b, x);
+    // The same work for every matrix: small ones get the iterations to converge in.
+    const std::int64_t iterations = std::clamp<std::int64_t>(10'000'000 / std::max<offset_t>(a.nnz(), 1), 10, 1000);
+    const SolveReport report = bicgstab<double>(plan, *jacobi_or_identity(a), b, x, {.max_iterations = iterations});
+    const auto bound = static_cast<double>(expect_honest(report, a, b, x));
     EXPECT_LE(report.true_residual, report.r0_norm * (1 + 1e-12)) << report.reason;
     const double eigen_residual = (as_eigen(b) - to_eigen(a) * as_eigen(x)).norm();
-    const auto bound = static_cast<double>(residual_oracle(a, b, x).bound);
     EXPECT_NEAR(report.true_residual, eigen_residual, 2 * bound) << report.reason;
   }
   EXPECT_GE(systems, 30) << "the directory holds at least the square matrices of the collection";
