@@ -135,6 +135,8 @@ struct SpmvPlan<T>::Impl {
     if (options.algorithm == SpmvAlgorithm::automatic) {
       SpmvSelection selection = select_spmv_kernel(matrix->view(), options);
       chosen.algorithm = selection.algorithm;
+      // The strongest class costs nothing on the host: whoever leaves the choice to us gets reproducible results.
+      chosen.determinism = spmv_kernel_entry(selection.algorithm).strongest;
       info.reason = std::move(selection.reason);
     } else {
       info.reason = "named by the caller";

@@ -43,7 +43,9 @@ enum class Determinism {
 struct SpmvOptions {
   SpmvAlgorithm algorithm = SpmvAlgorithm::automatic;
   Device device;
-  /// Least class to keep. A kernel named explicitly that cannot keep it is refused; `automatic` picks one that can.
+  /// Least class to keep. A kernel named explicitly that cannot keep it is refused; `automatic` picks one that can, and
+  /// on the host always keeps gpu_to_gpu, which is free there. MERBIT by name adds shared rows atomically, through two
+  /// output vectors in turn (DualBuffer), unless a class is asked for: then it adds them in a fixed order into one.
   Determinism determinism = Determinism::not_guaranteed;
   int sigma = 0;                              ///< MERBIT: path steps per lane; 0 takes the tuned default
   int descriptor_bits = 0;                    ///< MERBIT: 32 or 64; 0 takes the narrowest that holds sigma
@@ -94,15 +96,17 @@ class SpmvPlan final : public LinearOperator<T> {
   [[nodiscard]] CsrView<T> matrix() const noexcept;
 
   /// Replaces the values; structure and descriptors stay. The caller's matrix is never changed: the first update makes
-  /// a copy of the values array that the plan owns, later ones reuse it. \param values nnz entries in CSR order \throws
-  /// DimensionError for another length, InvalidArgument for a pattern matrix
+  /// a copy of the values array that the plan owns, later ones reuse it. Not concurrent with products.
+  /// \param values nnz entries in CSR order
+  /// \throws DimensionError for another length, InvalidArgument for a pattern matrix
   void update_values(std::span<const T> values);
 
   /// The same with the structure checked: refuses a matrix whose offsets or columns differ from the planned ones.
-  /// \throws InvalidMatrix naming the first difference
+  /// \throws InvalidMatrix naming the first difference; otherwise as above
   void update_values(const CsrView<T>& matrix);
 
   /// Times `repetitions` products of this plan and of the csr kernel in turn (1 to 1000, plus one warm-up each).
+  /// \throws InvalidArgument for other numbers, OutOfMemory
   [[nodiscard]] BreakEven measure_break_even(int repetitions = 10) const;
 
  protected:

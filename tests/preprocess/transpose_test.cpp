@@ -25,6 +25,8 @@ TYPED_TEST(Transpose, EqualsEigenOnAdversarialMatrices) {
         ASSERT_EQ(transposed.cols(), expected.cols());
         const testing::EigenSparse<TypeParam> actual = testing::to_eigen(transposed.view());
         ASSERT_EQ(actual.nonZeros(), expected.nonZeros());
+        // Eigen has no norm of a matrix without elements.
+        if (expected.size() == 0) continue;
         ASSERT_EQ((actual - expected).norm(), TypeParam{0});
       }
     }
