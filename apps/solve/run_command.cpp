@@ -91,7 +91,7 @@ void add_warnings(const RunOutcome& outcome, Warnings& warnings) {
   if (outcome.pattern) {
     warnings.push_back({"W002", fmt::format("{} has no values: every nonzero counts as 1", outcome.problem)});
   }
-  if (report.b_norm == 0.0 && outcome.matrix.rows > 0) {
+  if (report.converged() && report.b_norm == 0.0 && outcome.matrix.rows > 0) {
     warnings.push_back(
         {"W003", fmt::format("the right-hand side {} is zero, so x = 0 solves the system; -b random asks "
                              "for more",

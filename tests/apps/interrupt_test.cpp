@@ -10,11 +10,11 @@ namespace {
 
 class InterruptTest : public SolveTest {
  protected:
-  /// A solve of minutes, signalled when the first iteration is reported.
+  /// A solve of minutes, signalled once an iteration other than the starting point is reported.
   [[nodiscard]] ProcessResult interrupted(int signal) const {
     ProcessOptions options;
     options.directory = path("");
-    options.signal_when = {signal, "\"iteration\""};
+    options.signal_when = {signal, "\"event\":\"iteration\",\"iteration\":1"};
     return solve(words("--poisson2d 700 -p none --rtol 1e-30 --stagnation 100000000 --max-iters 100000000 "
                        "--progress json --json -o x.mtx --history h.csv"),
                  options);
