@@ -90,10 +90,10 @@ template <class T>
 struct [[nodiscard]] PageRankResult {
   Array<T> ranks;  ///< one a vertex, sum 1; the latest iterate whatever the status
   Status status = Status::max_iterations;
-  std::string reason;           ///< the inequality that fired, with numbers
-  std::int64_t iterations = 0;  ///< = products with the matrix, one more when the last check needed one
-  std::int64_t spmv_count = 0;
-  double change = 0.0;  ///< ‖x' - x‖ of the last step, in the norm of the options
+  std::string reason;  ///< the inequality that fired, with numbers
+  std::int64_t iterations = 0;
+  std::int64_t spmv_count = 0;  ///< products with the matrix, one an iteration
+  double change = 0.0;  ///< ‖x' - x‖ of the last step, in the norm of the options; infinity before the first
   double sum = 0.0;     ///< Σ ranks, as returned
   index_t dangling_count = 0;
   PlanInfo plan;
@@ -103,10 +103,11 @@ struct [[nodiscard]] PageRankResult {
   [[nodiscard]] bool converged() const noexcept { return status == Status::converged; }
 };
 
-/// Iterates to the tolerance. One product, no allocation per iteration; sums are compensated so that Σx stays 1.
+/// Iterates to the tolerance, or to Status::stagnated where rounding keeps the change above it. One product, no
+/// allocation per iteration; sums are compensated so that Σx stays 1.
+///
 /// \throws InvalidArgument for a damping outside [0, 1), a tolerance that is negative or that any two distributions
-/// meet
-///         (l1 >= 2, l2 >= sqrt(2), linf >= 1), a personalization that is negative, not finite or sums to 0;
+///         meet (l1 >= 2, l2 >= sqrt(2), linf >= 1), a personalization that is negative, not finite or sums to 0;
 ///         DimensionError for one of another length; OutOfMemory
 template <class T>
 [[nodiscard]] PageRankResult<T> pagerank(const TransitionMatrix<T>& transition, const PageRankOptions& options = {});

@@ -72,13 +72,13 @@ struct [[nodiscard]] SolveReport {
   std::string reason;                     ///< the inequality that fired, with numbers
   std::int64_t iterations = 0;  ///< completed iterations; a half step of BiCGSTAB that converges counts as one
   std::int64_t spmv_count = 0;  ///< products with A, those of residual checks included
-  std::int64_t preconditioner_count = 0;
-  std::int64_t restarts = 0;  ///< after breakdowns
+  std::int64_t preconditioner_count = 0;  ///< applications of M, those folded into vector passes included; 0 for none
+  std::int64_t restarts = 0;              ///< after breakdowns
   std::int64_t replacements =
       0;  ///< recurrence residual replaced by the true one (periodically or after a failed check)
   std::vector<BreakdownEvent> breakdowns;
 
-  double recurrence_residual = 0.0;  ///< ‖r‖₂ by the recurrence
+  double recurrence_residual = 0.0;  ///< ‖r‖₂ as the recurrence had it last
   double true_residual = 0.0;        ///< ‖b - A x‖₂, computed from the returned x
   double b_norm = 0.0;               ///< ‖b‖₂
   double r0_norm = 0.0;              ///< ‖b - A x₀‖₂
@@ -94,7 +94,7 @@ struct [[nodiscard]] SolveReport {
 struct IterationInfo {
   std::int64_t iteration = 0;
   std::int64_t max_iterations = 0;
-  double residual = 0.0;  ///< of the recurrence, or the change of the vector in PageRank
+  double residual = 0.0;  ///< of the recurrence; in PageRank the change of the vector, infinity at iteration 0
   double target = 0.0;
   double seconds = 0.0;
 };
