@@ -86,7 +86,7 @@ class StabilisedBiConjugateGradients {
 
 template <class T>
 Next StabilisedBiConjugateGradients<T>::cycle() {
-  constexpr double epsilon = std::numeric_limits<T>::epsilon();
+  constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
   const std::span<const T> shadow = shadow_.span();
   const std::span<const T> r = solve_.r();
   choose_shadow();
@@ -117,7 +117,7 @@ Next StabilisedBiConjugateGradients<T>::cycle() {
 
 template <class T>
 Next StabilisedBiConjugateGradients<T>::first_half() {
-  constexpr double epsilon = std::numeric_limits<T>::epsilon();
+  constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
   if (!std::isfinite(p_hat_norm_)) return break_down(Breakdown::not_finite, p_hat_norm_);
   const ProductDots dots = solve_.multiply(p_hat(), v_, shadow_.span());
   const double v_norm = std::sqrt(dots.yy);
@@ -134,7 +134,7 @@ Next StabilisedBiConjugateGradients<T>::first_half() {
 
 template <class T>
 Next StabilisedBiConjugateGradients<T>::second_half() {
-  constexpr double epsilon = std::numeric_limits<T>::epsilon();
+  constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
   const std::span<const T> s = solve_.r();
   if (!solve_.folding().folds) s_hat_norm_ = std::sqrt(solve_.precondition(s, s_hat(), s).yy);
   if (!std::isfinite(s_hat_norm_)) return break_down(Breakdown::not_finite, s_hat_norm_);
@@ -175,7 +175,7 @@ Next StabilisedBiConjugateGradients<T>::break_down_in_omega(double cosine) {
 template <class T>
 void StabilisedBiConjugateGradients<T>::choose_shadow() {
   const std::uint64_t stream = shadows_drawn_++ << 32;
-  const double sum = host::fused_sum<double>(
+  const auto sum = host::fused_sum<double>(
       solve_.device(), n_,
       [=, random = random_shadow_, seed = options_.seed, r = solve_.r(), shadow = shadow_.span()](std::size_t i,
                                                                                                   double& total) {

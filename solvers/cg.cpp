@@ -96,7 +96,7 @@ template <class T>
 Next ConjugateGradients<T>::test_curvature(const ProductDots& dots) {
   const double q_norm = std::sqrt(dots.yy);
   if (!std::isfinite(dots.wy) || !std::isfinite(q_norm)) return solve_.breakdown(Breakdown::not_finite, dots.wy);
-  constexpr double epsilon = std::numeric_limits<T>::epsilon();
+  constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
   a_norm_ = std::max(a_norm_, q_norm / p_norm_);
   if (dots.wy > epsilon * p_norm_ * q_norm) return Next::proceed;
   const double cosine = q_norm > 0.0 ? dots.wy / p_norm_ / q_norm : 0.0;

@@ -164,7 +164,7 @@ template <class T>
 double KrylovSolve<T>::residual_from_product(int product_exponent) {
   const host::PowerOfTwo<T> scaled(-exponent_);
   const host::PowerOfTwo<T> product_scaled(product_exponent);
-  const double sum = host::fused_sum<double>(
+  const auto sum = host::fused_sum<double>(
       device_, b_.size(),
       [=, b = b_, v = std::as_const(product_).current(), r = residual_.span()](std::size_t i, double& total) {
         r[i] = scaled(b[i]) - product_scaled(v[i]);

@@ -181,7 +181,7 @@ std::optional<Status> PageRank<T>::verdict() {
     best_change_ = sums.l1;
     best_iteration_ = result_.iterations;
   }
-  constexpr double epsilon = std::numeric_limits<T>::epsilon();
+  constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
   const bool no_progress = result_.iterations - best_iteration_ >= stagnation_window;
   if (no_progress && sums.l1 <= rounding_level * epsilon) return Status::stagnated;
   if (watch_.seconds() > options_.time_limit_seconds) return Status::time_limit;

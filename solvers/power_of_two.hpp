@@ -50,7 +50,7 @@ template <class T>
   if (largest == 0.0) return {};
   const int shift = std::ilogb(largest);
   const PowerOfTwo<double> scaled(-shift);
-  const double sum = fused_sum<double>(device, x.size(), [=](std::size_t i, double& total) {
+  const auto sum = fused_sum<double>(device, x.size(), [=](std::size_t i, double& total) {
     const double value = scaled(static_cast<double>(x[i]));
     total += value * value;
   });
