@@ -235,7 +235,7 @@ void StabilisedBiConjugateGradients<T>::update_half_residual() {
 template <class T>
 double StabilisedBiConjugateGradients<T>::update_solution_and_residual() {
   const std::span<const T> t = std::as_const(solve_.product()).current();
-  const host::TwoSums sums = host::fused_sum<host::TwoSums>(
+  const auto sums = host::fused_sum<host::TwoSums>(
       solve_.device(), n_,
       [=, a = static_cast<T>(alpha_), w = static_cast<T>(omega_), x = solve_.x(), r = solve_.r(), ph = p_hat(),
        sh = s_hat(), shadow = shadow_.span()](std::size_t i, host::TwoSums& total) {
