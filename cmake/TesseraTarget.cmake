@@ -5,6 +5,10 @@ function(tessera_compile_settings target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF CUDA_EXTENSIONS OFF)
   set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion
     -Wnon-virtual-dtor -Wold-style-cast -Wcast-align -Woverloaded-virtual)
+  # GCC 12 warns falsely about std::string's operator+ (GCC bug 105329).
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    list(APPEND warnings -Wno-restrict)
+  endif()
   if(TESSERA_WARNINGS_AS_ERRORS)
     list(APPEND warnings -Werror)
   endif()
