@@ -9,6 +9,7 @@
 #include <tessera/pagerank.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -21,7 +22,7 @@ struct EdgeList {
   std::vector<tessera::index_t> from;
   std::vector<tessera::index_t> to;
   std::vector<double> weight;
-  tessera::index_t vertices = 0;
+  std::int64_t vertices = 0;
 };
 
 EdgeList read_edges(const std::string& path) {
@@ -43,7 +44,7 @@ EdgeList read_edges(const std::string& path) {
     edges.from.push_back(from);
     edges.to.push_back(to);
     edges.weight.push_back(weight);
-    edges.vertices = std::max({edges.vertices, from + 1, to + 1});
+    edges.vertices = std::max({edges.vertices, std::int64_t{from} + 1, std::int64_t{to} + 1});
   }
   return edges;
 }

@@ -1,5 +1,5 @@
 #include "core/parallel.hpp"
-#include "io/random.hpp"
+#include "core/random.hpp"
 #include "tessera/assemble.hpp"
 #include "tessera/generators.hpp"
 

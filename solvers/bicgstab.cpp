@@ -11,7 +11,7 @@
 ///   s = r - α v with <s,s>      3n    reads r, v; writes s in the place of r
 ///   t = A ŝ with <s,t>, <t,t>   2n    reads s; writes t
 ///   x, r with <r,r>, <r̂,r>      7n    reads x, p̂, s, t, r̂; writes x, r
-#include "io/random.hpp"
+#include "core/random.hpp"
 #include "solvers/krylov.hpp"
 #include "tessera/solvers.hpp"
 

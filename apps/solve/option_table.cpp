@@ -62,7 +62,8 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"tol-per-node", 0, "Stopping", rank, number, "X", "",
      "stop when ||x' - x|| <= X * vertices in l1, which is what NetworkX calls tol"},
     {"max-iters", 0, "Stopping", rank, count, "N", "1000", "limit on iterations (exit code 3, ranks are written)"},
-    {"max-time", 0, "Stopping", both, seconds, "T", "300s", "limit on the time of the iteration: 300s, 5m, 2h"},
+    {"max-time", 0, "Stopping", both, seconds, "T|none", "none",
+     "limit on the time of the iteration (exit code 3): 300s, 5m, 2h"},
 
     {"spmv", 'k', "Kernel", both, text, "NAME", "auto", "product A x: auto, csr, merge or merbit (solve list kernels)"},
     {"plan-info", 0, "Kernel", both, flag, "", "", "print what the set-up of the kernel cost and made"},

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace tessera::cli {
 
@@ -58,8 +59,9 @@ std::int64_t count_or_auto_option(const Options& options, std::string_view name,
 
 double seconds_option(const Options& options, std::string_view name) {
   const std::string text = text_of(options, name);
+  if (text == "none") return std::numeric_limits<double>::infinity();
   const auto value = parse_seconds(text);
-  if (!value) refuse_text(name, text, "a time such as 300s, 5m or 2h");
+  if (!value) refuse_text(name, text, "a time such as 300s, 5m or 2h, or none");
   return *value;
 }
 

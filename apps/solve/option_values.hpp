@@ -28,6 +28,7 @@ namespace tessera::cli {
 [[nodiscard]] std::int64_t count_or_auto_option(const Options& options, std::string_view name, std::int64_t automatic,
                                                 std::int64_t high = std::numeric_limits<std::int64_t>::max());
 
+/// Infinity for "none".
 [[nodiscard]] double seconds_option(const Options& options, std::string_view name);
 [[nodiscard]] std::uint64_t bytes_option(const Options& options, std::string_view name);
 

@@ -8,6 +8,7 @@
 #include "report_json.hpp"
 #include "summary_text.hpp"
 #include "timer.hpp"
+#include "unread_settings.hpp"
 #include "usage_error.hpp"
 #include "verbose.hpp"
 
@@ -133,6 +134,7 @@ template <class T>
   outcome.options = options;
   outcome.options.personalization = {};
   outcome.options.observer = nullptr;
+  outcome.warnings = unread_settings();
   add_warnings(outcome, outcome.warnings);
   return ranked;
 }

@@ -77,8 +77,9 @@ std::optional<ResidualTrend::Fit> ResidualTrend::fit() const {
 }
 
 std::string progress_line(const IterationInfo& info, const ResidualTrend& trend, double elapsed_seconds) {
-  std::string line = fmt::format("{}/{}  resid {:.1e} (target {:.0e})", info.iteration, info.max_iterations,
-                                 info.residual, info.target);
+  std::string line = fmt::format("{}/{}", info.iteration, info.max_iterations);
+  // PageRank has no change to show before its first step.
+  if (std::isfinite(info.residual)) line += fmt::format("  resid {:.1e} (target {:.0e})", info.residual, info.target);
   const auto fit = trend.fit();
   const double per_iteration = info.iteration > 0 ? info.seconds / static_cast<double>(info.iteration)
                                                   : std::numeric_limits<double>::quiet_NaN();

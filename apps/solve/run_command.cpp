@@ -9,6 +9,7 @@
 #include "run_method.hpp"
 #include "summary_text.hpp"
 #include "timer.hpp"
+#include "unread_settings.hpp"
 #include "verbose.hpp"
 
 #include "tessera/error.hpp"
@@ -181,6 +182,7 @@ template <class T>
 
   if (settings.rhs.kind == VectorSettings::Kind::a_ones) outcome.error = distance_from_ones<T>(x);
   if (settings.output.plan_info && interrupt_signal() == 0) outcome.break_even = A.measure_break_even();
+  outcome.warnings = unread_settings();
   add_warnings(outcome, outcome.warnings);
   return result;
 }

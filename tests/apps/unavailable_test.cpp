@@ -2,6 +2,8 @@
 
 #include "solve_process.hpp"
 
+#include <cstdlib>
+
 namespace tessera::testing {
 
 namespace {
@@ -72,6 +74,17 @@ TEST_F(UnavailableTest, UnknownOptionsNameTheNearest) {
   expect_refused("--poisson3d 4 -k merbti", "did you mean merbit?");
   expect_refused("pagernk a.mtx", "did you mean pagerank?");
   expect_refused("--poisson3d 4 -z", "unknown option -z");
+}
+
+TEST_F(UnavailableTest, SettingsLeftElsewhereAreNotIgnoredSilently) {
+  EXPECT_TRUE(run("--poisson3d 4").err.empty());
+  file("solve.toml", "rtol = 1e-3\n");
+  ASSERT_EQ(::setenv("SOLVE_MAX_ITERS", "1", 1), 0);
+  const auto result = run("--poisson3d 4");
+  ASSERT_EQ(::unsetenv("SOLVE_MAX_ITERS"), 0);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("SOLVE_MAX_ITERS is not read"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("./solve.toml is not read"), std::string::npos) << result.err;
 }
 
 }  // namespace

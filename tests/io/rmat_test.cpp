@@ -1,4 +1,4 @@
-#include "io/random.hpp"
+#include "core/random.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tests/support/compare.hpp"
