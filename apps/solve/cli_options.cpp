@@ -148,7 +148,7 @@ Options parse_command_line(const Words& arguments) {
   for (const std::string& extra : app.remaining()) refuse_unknown(extra);
   for (const auto& [name, value] : values) require_applicable(command, name);
   for (const auto& [name, value] : flags) require_applicable(command, name);
-  return Options(command, std::move(words), std::move(values), std::move(flags));
+  return {command, std::move(words), std::move(values), std::move(flags)};
 }
 
 }  // namespace tessera::cli

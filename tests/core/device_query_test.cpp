@@ -1,0 +1,52 @@
+/// What the survey of GPUs says must hang together, on a machine with GPUs as on one without.
+
+#include "core/device_query.hpp"
+#include "tessera/device.hpp"
+#include "tessera/error.hpp"
+#include "tessera/version.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+
+namespace {
+
+TEST(DeviceQuery, KnowsWhetherTheBackendIsCompiledIn) {
+  const CudaSurvey survey = survey_cuda();
+  EXPECT_EQ(survey.compiled_in, build_info().cuda != "none");
+  EXPECT_EQ(survey.compiled_in, survey.runtime_version != 0);
+}
+
+TEST(DeviceQuery, NoDeviceComesWithAReason) {
+  const CudaSurvey survey = survey_cuda();
+  EXPECT_TRUE(!survey.devices.empty() || !survey.problem.empty());
+}
+
+TEST(DeviceQuery, DescribesEveryDevice) {
+  const CudaSurvey survey = survey_cuda();
+  if (survey.devices.empty()) GTEST_SKIP() << "no GPU: " << survey.problem;
+  EXPECT_TRUE(survey.problem.empty()) << survey.problem;
+  EXPECT_GE(survey.driver_version, survey.runtime_version);
+  for (std::size_t i = 0; i < survey.devices.size(); ++i) {
+    const CudaDeviceInfo& device = survey.devices[i];
+    EXPECT_EQ(device.ordinal, static_cast<int>(i));
+    EXPECT_FALSE(device.name.empty());
+    EXPECT_GE(device.compute_major, 5);
+    EXPECT_GT(device.multiprocessors, 0);
+    EXPECT_GT(device.memory_free_bytes, 0U);
+    EXPECT_LE(device.memory_free_bytes, device.memory_total_bytes);
+    EXPECT_GT(device.l2_bytes, 0U);
+  }
+}
+
+/// Until there are kernels for it, a GPU that exists is refused all the same, never used silently or replaced by the
+/// host.
+TEST(DeviceQuery, DevicesWithoutKernelsAreRefused) {
+  EXPECT_THROW(static_cast<void>(Device::cuda(0)), DeviceUnavailable);
+  EXPECT_THROW(static_cast<void>(Device::parse("cuda:0")), DeviceUnavailable);
+  EXPECT_TRUE(Device::best().is_host());
+}
+
+}  // namespace
+
+}  // namespace tessera
