@@ -1,6 +1,7 @@
 #include "tessera/linear_operator.hpp"
 
 #include "core/parallel.hpp"
+#include "core/power_of_two.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -122,6 +123,28 @@ template <class T>
 ProductDots LinearOperator<T>::do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const {
   do_apply(T{1}, x, T{0}, y);
   return dots_of<T>(device(), y, w);
+}
+
+template <class T>
+double LinearOperator<T>::residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const {
+  check_operands<T>(*this, x, r);
+  check_size(*this, "b", b.size(), rows());
+  if (overlap<T>(b, r)) throw InvalidArgument("b and r of a residual must not overlap");
+  return r.empty() ? 0.0 : do_residual(exponent, b, x, r);
+}
+
+template <class T>
+double LinearOperator<T>::do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const {
+  do_apply(T{1}, x, T{0}, r);
+  return host::parallel_sum<double>(
+      device(), static_cast<std::int64_t>(r.size()), [=, scaled = host::PowerOfTwo<T>(exponent)](host::Range range) {
+        double sum = 0.0;
+        for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
+          r[i] = scaled(b[i]) - r[i];
+          sum += static_cast<double>(r[i]) * static_cast<double>(r[i]);
+        }
+        return sum;
+      });
 }
 
 template <class T>

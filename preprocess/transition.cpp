@@ -77,7 +77,8 @@ Csr<T> drop_zeros(const CsrView<T>& a, offset_t zeros) {
   return Csr<T>(a.rows, a.cols, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
 }
 
-/// Inverse of a vertex's total out weight; 0 without out-links, NaN when T has no normal number for it.
+/// Inverse of a vertex's total out weight; 0 without out-links, NaN when T has no normal number for it or for its
+/// product with a rank, which is of the order of 1 / vertices or more.
 template <class T>
 T inverse_weight(const CsrView<T>& a, std::int64_t vertex) {
   const offset_t begin = a.row_offsets[static_cast<std::size_t>(vertex)];
@@ -87,7 +88,8 @@ T inverse_weight(const CsrView<T>& a, std::int64_t vertex) {
   for (offset_t k = begin; k < end; ++k) total += static_cast<double>(a.value(k));
   // Checked before the conversion, in which a number too large for T would be undefined.
   const double inverse = 1.0 / total;
-  const bool normal = inverse >= static_cast<double>(std::numeric_limits<T>::min()) &&
+  constexpr double least_rank = 1.0 / 64;  // of the mean rank; (1 - damping) times it for usual dampings
+  const bool normal = inverse * least_rank / a.rows >= static_cast<double>(std::numeric_limits<T>::min()) &&
                       inverse <= static_cast<double>(std::numeric_limits<T>::max());
   return normal ? static_cast<T>(inverse) : std::numeric_limits<T>::quiet_NaN();
 }

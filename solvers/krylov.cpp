@@ -1,6 +1,6 @@
 #include "solvers/krylov.hpp"
 
-#include "solvers/power_of_two.hpp"
+#include "solvers/scaled_units.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -41,6 +41,7 @@ void check_operands(const LinearOperator<T>& a, const LinearOperator<T>& m, std:
 template <class T>
 std::string first_not_finite(const char* name, std::span<const T> values) {
   const auto bad = std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
+  if (bad == values.end()) return fmt::format("the norm of {} is beyond the range of double", name);
   return fmt::format("{}[{}] is {}", name, bad - values.begin(), *bad);
 }
 
@@ -77,27 +78,31 @@ Next KrylovSolve<T>::begin() {
   const double x_largest = host::largest_magnitude<T>(device_, x_);
   if (!std::isfinite(b_largest)) return refuse(first_not_finite("b", b_));
   if (!std::isfinite(x_largest)) return refuse(first_not_finite<T>("x", x_));
-  ++report_.spmv_count;
-  a_.apply(x_, product_);
-  const std::span<const T> image = std::as_const(product_).current();
-  if (!std::isfinite(host::largest_magnitude<T>(device_, image))) return refuse(first_not_finite("(A x0)", image));
   if (b_largest == 0.0) return solve_zero_right_side(x_largest);
   if (!enter_scaled_units(b_largest, x_largest)) {
-    return refuse("x0 or b - A x0 is too large, compared with b, for the range of the element type");
+    return refuse(std::isfinite(norm_) ? "x0 is too large, compared with b, for the range of the element type"
+                                       : first_not_finite<T>("(b - A x0)", residual_.span()));
   }
   const Control control = show();
-  record_true_residual(norm_);
+  record_true_residual();
   if (stopping_.satisfied(norm_)) return stop(Status::converged);
   if (control == Control::stop) return stop(Status::interrupted);
   if (options_.max_iterations == 0) return stop(Status::max_iterations);
+  keep_best();
   return Next::proceed;
 }
 
 template <class T>
 Next KrylovSolve<T>::refuse(const std::string& reason) {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  const double b_largest = host::largest_magnitude<T>(device_, b_);
+  report_.b_norm = std::isfinite(b_largest) ? host::scaled_norm(device_, b_, b_largest).value() : b_largest;
+  report_.r0_norm = report_.recurrence_residual = report_.true_residual = unknown;
+  report_.target = options_.base == ResidualBase::b
+                       ? std::max(options_.relative_tolerance * report_.b_norm, options_.absolute_tolerance)
+                       : unknown;
   report_.status = Status::not_finite;
   report_.reason = reason;
-  report_.recurrence_residual = report_.true_residual = std::numeric_limits<double>::quiet_NaN();
   report_.timings.solve_ms = watch_.milliseconds();
   return Next::stop;
 }
@@ -105,8 +110,12 @@ Next KrylovSolve<T>::refuse(const std::string& reason) {
 /// b = 0 has no size to scale by. x0 stays if it is good enough in absolute terms, else x = 0 is the exact solution.
 template <class T>
 Next KrylovSolve<T>::solve_zero_right_side(double x_largest) {
-  std::span<const T> image = std::as_const(product_).current();
-  const double r0 = host::scaled_norm(device_, image, host::largest_magnitude(device_, image)).value();
+  ++report_.spmv_count;
+  a_.apply(x_, product_);
+  const std::span<const T> image = std::as_const(product_).current();
+  const double image_largest = host::largest_magnitude(device_, image);
+  if (!std::isfinite(image_largest)) return refuse(first_not_finite("(A x0)", image));
+  const double r0 = host::scaled_norm(device_, image, image_largest).value();
   stopping_.begin(0.0, r0, 0);
   report_.r0_norm = r0;
   report_.target = stopping_.target();
@@ -117,12 +126,12 @@ Next KrylovSolve<T>::solve_zero_right_side(double x_largest) {
   report_.reason = stopping_.reason(Status::converged, report_, norm_) +
                    (keep || x_largest == 0.0 ? " (b = 0)" : " (b = 0, solved by x = 0)");
   show();
-  record_true_residual(norm_);
+  record_true_residual();
   report_.timings.solve_ms = watch_.milliseconds();
   return Next::stop;
 }
 
-/// False, and nothing changed, when x0 does not fit into the scaled units.
+/// False, with x as it was, when x0 or its residual does not fit into the scaled units.
 template <class T>
 bool KrylovSolve<T>::enter_scaled_units(double b_largest, double x_largest) {
   const host::ScaledNorm b_norm = host::scaled_norm(device_, b_, b_largest);
@@ -130,22 +139,34 @@ bool KrylovSolve<T>::enter_scaled_units(double b_largest, double x_largest) {
   x_limit_ = static_cast<double>(std::numeric_limits<T>::max()) / 4;
   x_limit_ = std::min(x_limit_, std::ldexp(x_limit_, -exponent_));
   x_bound_ = std::ldexp(x_largest, -exponent_);
-  norm_ = recurrence_ = residual_from_product(-exponent_);
-  if (!(x_bound_ <= x_limit_) || !std::isfinite(norm_)) return false;
-  host::scale_by_power(device_, x_, -exponent_);
-  scaled_ = residual_true_ = true;
+  if (!(x_bound_ <= x_limit_)) return false;
+  std::copy(x_.begin(), x_.end(), best_x_.begin());
+  guess_kept_ = true;
+  // Digits lost here are lost to the iteration as well; the guess itself is kept for the case that it is the answer.
+  static_cast<void>(host::scale_by_power(device_, x_, -exponent_));
+  units_ = Units::scaled;
+  compute_residual();
+  if (!std::isfinite(norm_)) {
+    restore_guess();
+    return false;
+  }
+  recurrence_ = best_norm_ = norm_;
   stopping_.begin(b_norm.mantissa, norm_, exponent_);
   report_.b_norm = b_norm.value();
   report_.r0_norm = stopping_.user_units(norm_);
   report_.target = stopping_.user_units(stopping_.target());
-  keep_best();
   return true;
 }
 
 template <class T>
-void KrylovSolve<T>::restore_units() noexcept {
-  if (scaled_) host::scale_by_power(device_, x_, exponent_);
-  scaled_ = false;
+void KrylovSolve<T>::restore_guess() noexcept {
+  std::copy(best_x_.begin(), best_x_.end(), x_.begin());
+  units_ = Units::user;
+}
+
+template <class T>
+bool KrylovSolve<T>::restore_units() noexcept {
+  return std::exchange(units_, Units::user) == Units::user || host::scale_by_power(device_, x_, exponent_);
 }
 
 template <class T>
@@ -161,25 +182,17 @@ ProductDots KrylovSolve<T>::precondition(std::span<const T> v, std::span<T> z, s
 }
 
 template <class T>
-double KrylovSolve<T>::residual_from_product(int product_exponent) {
-  const host::PowerOfTwo<T> scaled(-exponent_);
-  const host::PowerOfTwo<T> product_scaled(product_exponent);
-  const auto sum = host::fused_sum<double>(
-      device_, b_.size(),
-      [=, b = b_, v = std::as_const(product_).current(), r = residual_.span()](std::size_t i, double& total) {
-        r[i] = scaled(b[i]) - product_scaled(v[i]);
-        total += static_cast<double>(r[i]) * static_cast<double>(r[i]);
-      });
-  return std::sqrt(sum);
+double KrylovSolve<T>::compute_residual() {
+  ++report_.spmv_count;
+  norm_ = std::sqrt(a_.residual(-exponent_, b_, x_, residual_.span()));
+  residual_true_ = true;
+  return norm_;
 }
 
 template <class T>
-double KrylovSolve<T>::compute_residual() {
-  ++report_.spmv_count;
-  a_.apply(x_, product_);
-  norm_ = residual_from_product(0);
-  residual_true_ = true;
-  record_true_residual(norm_);
+double KrylovSolve<T>::check_iterate() {
+  compute_residual();
+  record_true_residual();
   return norm_;
 }
 
@@ -215,6 +228,7 @@ Next KrylovSolve<T>::after_iteration(double recurrence) {
 template <class T>
 void KrylovSolve<T>::keep_best() {
   best_norm_ = norm_;
+  guess_kept_ = false;
   host::parallel_for(device_, best_x_.size(), [x = x_, best = best_x_.span()](host::Range range) {
     std::copy(x.begin() + range.begin, x.begin() + range.end, best.begin() + range.begin);
   });
@@ -236,7 +250,7 @@ void KrylovSolve<T>::return_to_best() {
 /// The recurrence says that x is good enough, or knows nothing any more: b - A x decides.
 template <class T>
 Next KrylovSolve<T>::check() {
-  if (stopping_.satisfied(compute_residual())) return stop(Status::converged);
+  if (stopping_.satisfied(check_iterate())) return stop(Status::converged);
   if (!std::isfinite(norm_)) return breakdown(Breakdown::not_finite, norm_);
   return_to_best();
   if (stopping_.satisfied(norm_)) return stop(Status::converged);
@@ -250,7 +264,7 @@ Next KrylovSolve<T>::check() {
 /// r changes by rounding errors alone, so the search directions stay good and are kept.
 template <class T>
 Next KrylovSolve<T>::replace_periodically() {
-  const double residual = compute_residual();
+  const double residual = check_iterate();
   if (stopping_.satisfied(residual)) return stop(Status::converged);
   if (!std::isfinite(residual)) return breakdown(Breakdown::not_finite, residual);
   stopping_.replaced(report_.iterations, residual);
@@ -261,7 +275,7 @@ Next KrylovSolve<T>::replace_periodically() {
 template <class T>
 Next KrylovSolve<T>::breakdown(Breakdown kind, double value, Recovery recovery) {
   report_.breakdowns.push_back({report_.iterations, kind, value, false});
-  compute_residual();
+  check_iterate();
   return_to_best();
   const double residual = norm_;
   if (stopping_.satisfied(residual)) return stop(Status::converged);
@@ -278,16 +292,33 @@ Next KrylovSolve<T>::breakdown(Breakdown kind, double value, Recovery recovery) 
 /// Ends the solve. Whatever the method believed, the residual of the returned x decides whether it is converged.
 template <class T>
 Next KrylovSolve<T>::stop(Status status) {
-  if (!residual_true_) compute_residual();
+  if (!residual_true_) check_iterate();
   if (!stopping_.satisfied(norm_)) return_to_best();
-  const double residual = norm_;
-  report_.status = stopping_.satisfied(residual) ? Status::converged : status;
+  bool underflow = false;
+  if (guess_kept_) {
+    restore_guess();
+  } else if (!restore_units()) {
+    underflow = true;
+    compute_residual_in_user_units();
+  }
+  report_.status = stopping_.satisfied(norm_) ? Status::converged : underflow ? Status::stagnated : status;
   report_.recurrence_residual = stopping_.user_units(recurrence_);
-  report_.true_residual = stopping_.user_units(residual);
-  report_.reason = stopping_.reason(report_.status, report_, residual);
-  restore_units();
+  report_.true_residual = stopping_.user_units(norm_);
+  report_.reason = underflow && !report_.converged() ? "digits of x are below the range of the element type; " : "";
+  report_.reason += stopping_.reason(report_.status, report_, norm_);
   report_.timings.solve_ms = watch_.milliseconds();
   return Next::stop;
+}
+
+/// x lost digits on its way back to the user's units, so its residual is formed anew there. The sum of squares may
+/// underflow in double, the elements of r in float: each norm can only be too small, so the larger one is right.
+template <class T>
+void KrylovSolve<T>::compute_residual_in_user_units() {
+  ++report_.spmv_count;
+  const double from_sum = std::sqrt(a_.residual(0, b_, x_, residual_.span()));
+  const std::span<const T> r = residual_.span();
+  const host::ScaledNorm norm = host::scaled_norm(device_, r, host::largest_magnitude(device_, r));
+  norm_ = std::max(std::ldexp(from_sum, -exponent_), std::ldexp(norm.mantissa, norm.exponent - exponent_));
 }
 
 template <class T>
@@ -302,8 +333,8 @@ Control KrylovSolve<T>::show() {
 }
 
 template <class T>
-void KrylovSolve<T>::record_true_residual(double norm) {
-  if (!report_.history.empty()) report_.history.back().true_residual = stopping_.user_units(norm);
+void KrylovSolve<T>::record_true_residual() {
+  if (!report_.history.empty()) report_.history.back().true_residual = stopping_.user_units(norm_);
 }
 
 template class KrylovSolve<float>;

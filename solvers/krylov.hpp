@@ -38,7 +38,7 @@ class KrylovSolve {
  public:
   KrylovSolve(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
               const SolverOptions& options);
-  ~KrylovSolve() { restore_units(); }
+  ~KrylovSolve() { static_cast<void>(restore_units()); }
   KrylovSolve(const KrylovSolve&) = delete;
   KrylovSolve& operator=(const KrylovSolve&) = delete;
   KrylovSolve(KrylovSolve&&) = delete;
@@ -68,7 +68,7 @@ class KrylovSolve {
   [[nodiscard]] std::span<T> r() noexcept { return residual_.span(); }
   /// ‖r‖₂ as the recurrence or the last computation has it.
   [[nodiscard]] double r_norm() const noexcept { return norm_; }
-  /// Storage of one product; also used to form residuals, so nothing in it outlives an iteration.
+  /// Storage of one product.
   [[nodiscard]] DualBuffer<T>& product() noexcept { return product_; }
   /// Storage for a second product per iteration.
   [[nodiscard]] DualBuffer<T> make_product() const { return a_.make_output(); }
@@ -79,15 +79,21 @@ class KrylovSolve {
   [[nodiscard]] SolveReport take_report() { return std::move(report_); }
 
  private:
+  enum class Units { user, scaled };
+
   [[nodiscard]] Next refuse(const std::string& reason);
   [[nodiscard]] Next solve_zero_right_side(double x_largest);
   [[nodiscard]] bool enter_scaled_units(double b_largest, double x_largest);
-  void restore_units() noexcept;
+  /// x back in the caller's units. False when digits of it fell below the smallest normal number of T.
+  bool restore_units() noexcept;
+  /// x as the caller gave it, digit by digit; possible until the first keep_best().
+  void restore_guess() noexcept;
 
-  /// r = b - A x, one product.
+  /// r = b' - A x', one product. \returns its norm
   double compute_residual();
-  /// r = b' - 2^product_exponent * product.
-  double residual_from_product(int product_exponent);
+  /// The same for the iterate that the history shows last, which notes it.
+  double check_iterate();
+  void compute_residual_in_user_units();
   [[nodiscard]] Next check();
   [[nodiscard]] Next replace_periodically();
   [[nodiscard]] Next stop(Status status);
@@ -97,7 +103,7 @@ class KrylovSolve {
   void return_to_best();
   /// History and observer.
   Control show();
-  void record_true_residual(double norm);
+  void record_true_residual();
 
   const LinearOperator<T>& a_;
   const LinearOperator<T>& m_;
@@ -113,13 +119,14 @@ class KrylovSolve {
   Stopwatch watch_;
 
   int exponent_ = 0;            // b' = 2^-exponent b
-  bool scaled_ = false;         // x_ holds x'
+  Units units_ = Units::user;   // of x_
   double norm_ = 0.0;           // ‖r‖₂
   double recurrence_ = 0.0;     // ‖r‖₂ as the recurrence last had it
   bool residual_true_ = false;  // r is b - A x of the present x
   Array<T> best_x_;             // x' when ‖r‖ was lowest, to a factor of 2: each halving costs one copy
   double best_norm_ = 0.0;
-  double x_bound_ = 0.0;  // no |x'_i| exceeds it
+  bool guess_kept_ = false;  // best_x_ holds the caller's x, in the caller's units
+  double x_bound_ = 0.0;     // no |x'_i| exceeds it
   double x_limit_ = 0.0;
 };
 

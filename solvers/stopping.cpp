@@ -49,11 +49,11 @@ std::string_view describe(Breakdown kind) {
     case Breakdown::omega:
       return "A s is orthogonal to s, cosine";
     case Breakdown::indefinite:
-      return "A is not positive definite: p'Ap / (||p|| ||Ap||) =";
+      return "p'Ap is not positive beyond rounding, so A is singular or not positive definite: p'Ap / (||p|| ||Ap||) =";
     case Breakdown::preconditioner:
       return "the preconditioner is not positive definite: r'Mr / r'r =";
     case Breakdown::not_finite:
-      return "NaN, infinity or a step beyond the range of the type in the recurrence, value";
+      return "a number or a step beyond the range of the type, or NaN, in the recurrence; last value";
   }
   return "";
 }
@@ -119,7 +119,7 @@ void Stopping::replaced(std::int64_t iteration, double true_residual) {
 }
 
 bool Stopping::restart_is_futile(double true_residual) {
-  if (true_residual >= useful_reduction * best_checked_) ++futile_checks_;
+  futile_checks_ = true_residual >= useful_reduction * best_checked_ ? futile_checks_ + 1 : 0;
   best_checked_ = std::min(best_checked_, true_residual);
   return futile_checks_ > allowed_futile_checks;
 }
@@ -159,8 +159,10 @@ std::string Stopping::cause(Status status, const SolveReport& report) const {
                          user_units(divergence_limit_));
     case Status::stagnated:
       if (futile_checks_ > allowed_futile_checks) {
-        return fmt::format("attainable accuracy reached: {} restarts from the true residual did not lower it; ",
-                           futile_checks_);
+        return fmt::format(
+            "attainable accuracy reached: {} restarts from the true residual lowered it by less than 10 % or not at "
+            "all; ",
+            futile_checks_);
       }
       return fmt::format("||r||_2 has not fallen by 1 % below {:.6g} within {} iterations; ", user_units(best_),
                          window_);

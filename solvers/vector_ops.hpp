@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/parallel.hpp"
+#include "tessera/error.hpp"
 #include "tessera/linear_operator.hpp"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <variant>
 
 namespace tessera::host {
@@ -122,6 +124,10 @@ struct Folding {
     identity = m.is_identity();
     folds = identity;
     if (const auto diagonal = m.diagonal(); diagonal && !identity) {
+      if (static_cast<std::int64_t>(diagonal->size()) != m.rows()) {
+        throw DimensionError("the diagonal of an operator with " + std::to_string(m.rows()) + " rows has " +
+                             std::to_string(diagonal->size()) + " entries");
+      }
       entry = DiagonalEntry<T>{*diagonal};
       folds = true;
     }

@@ -1,5 +1,6 @@
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
+#include "spmv/csr/csr.hpp"
 #include "spmv/kernel.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/selection.hpp"
@@ -32,7 +33,10 @@ void check_options(const SpmvOptions& options) {
     throw InvalidArgument(
         fmt::format("expected_applications must not be negative, got {}", options.expected_applications));
   }
-  if (options.algorithm == SpmvAlgorithm::automatic) return;
+  if (options.algorithm == SpmvAlgorithm::automatic) {
+    if (options.sigma == 0 && options.descriptor_bits == 0) return;
+    throw NotSupported("sigma and descriptor_bits belong to the kernel merbit: name it, automatic may take another");
+  }
   const SpmvKernelEntry& entry = spmv_kernel_entry(options.algorithm);
   if (entry.strongest < options.determinism) {
     throw NotSupported(fmt::format("kernel {} keeps {} at most, asked for {}", entry.name, to_string(entry.strongest),
@@ -277,6 +281,15 @@ void SpmvPlan<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y
 template <class T>
 ProductDots SpmvPlan<T>::do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const {
   return impl_->kernel->apply_and_dot(impl_->view(), x, y, w);
+}
+
+template <class T>
+double SpmvPlan<T>::do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const {
+  if constexpr (std::is_same_v<T, float>) {
+    return host::csr_residual(impl_->device, impl_->view(), exponent, b, x, r);
+  } else {
+    return LinearOperator<T>::do_residual(exponent, b, x, r);
+  }
 }
 
 template <class T>

@@ -92,6 +92,14 @@ class LinearOperator {
   void apply(std::span<const T> x, DualBuffer<T>& out) const;
   ProductDots apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const;
 
+  /// r = 2^exponent b - A x, the residual by which solvers judge x. By default one product in T; an operator that can
+  /// sum more accurately does (SpmvPlan<float> sums in double), so that rounding does not hide a residual.
+  /// \param exponent scales b without rounding; b in plain units with 0
+  /// \param b,r rows() elements \param x cols() elements; r overlaps neither
+  /// \returns ‖r‖₂², summed in double
+  /// \throws as apply()
+  double residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const;
+
   /// Entries of a diagonal operator, so that a solver can fold it into its vector updates; nothing for all others.
   [[nodiscard]] virtual std::optional<std::span<const T>> diagonal() const { return std::nullopt; }
   /// True for the identity: solvers then skip it.
@@ -107,6 +115,7 @@ class LinearOperator {
   virtual void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const = 0;
   /// Default: product, then one fused pass for both sums.
   virtual ProductDots do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const;
+  virtual double do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const;
   /// Defaults: write current() in place.
   virtual void do_apply_buffered(std::span<const T> x, DualBuffer<T>& out) const;
   virtual ProductDots do_apply_and_dot_buffered(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const;

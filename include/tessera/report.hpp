@@ -103,7 +103,7 @@ enum class Control { proceed, stop };
 
 /// Called on the solving thread after every iteration (and once before the first, as iteration 0). Returning
 /// Control::stop ends the solve with Status::interrupted and the current iterate. Exceptions pass through to the
-/// caller.
+/// caller. A solve that its data rule out (NaN or infinity in b or x0) or that is empty ends without a call.
 using Observer = std::function<Control(const IterationInfo&)>;
 
 }  // namespace tessera

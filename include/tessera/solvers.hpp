@@ -47,13 +47,17 @@ struct SolverOptions {
 /// \param A        square operator
 /// \param M        approximate inverse of A, symmetric positive definite, same size
 /// \param b        right-hand side, n elements
-/// \param x        initial guess on entry; on return, whatever the status, the best iterate: one of lower residual is
-///                 given up only if it was less than a factor of 2 lower. Always finite when it was so on entry, and in
-///                 the caller's units even when the observer or an operator throws. Must not overlap b
-/// \returns a report; converged only if the true residual meets the tolerance
+/// \param x        initial guess on entry; on return, whatever the status, the last iterate, or an earlier one of
+/// clearly
+///                 lower residual (to a factor of 2, as far above rounding errors as the recurrence can tell). Always
+///                 finite when it was so on entry, and in the caller's units even when the observer or an operator
+///                 throws. Must not overlap b
+/// \returns a report; converged only if the true residual, A.residual(b, x), meets the tolerance
 /// \throws DimensionError for sizes that do not fit, InvalidArgument for options out of range, OutOfMemory
-/// Range: the squares of A's entries must fit a double (so |a_ij| from 1e-150 to 1e150); b may have any scale.
-/// Per iteration: one product with A, one with M, and no allocation. A diagonal M is folded into the vector passes.
+/// Range: b may have any scale. For double, squares of A's entries must be normal numbers (|a_ij| about 1e-150 to
+/// 1e150); for float, the entries of A x and of x, both divided by ‖b‖₂, must be normal numbers. Beyond, a solve ends
+/// as not_finite or stagnated. Per iteration: one product with A, one with M, and no allocation. A diagonal M is folded
+/// into the vector passes.
 template <class T>
 SolveReport cg(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
                const SolverOptions& options = {});

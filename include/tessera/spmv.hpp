@@ -47,7 +47,7 @@ struct SpmvOptions {
   /// on the host always keeps gpu_to_gpu, which is free there. MERBIT by name adds shared rows atomically, through two
   /// output vectors in turn (DualBuffer), unless a class is asked for: then it adds them in a fixed order into one.
   Determinism determinism = Determinism::not_guaranteed;
-  int sigma = 0;                              ///< MERBIT: path steps per lane; 0 takes the tuned default
+  int sigma = 0;                              ///< MERBIT, by name only: path steps per lane; 0 takes the tuned default
   int descriptor_bits = 0;                    ///< MERBIT: 32 or 64; 0 takes the narrowest that holds sigma
   std::int64_t expected_applications = 1000;  ///< products the plan will serve: `automatic` weighs set-up against them
 };
@@ -72,8 +72,8 @@ struct BreakEven {
   std::optional<std::int64_t> applications;
 };
 
-/// One matrix, one kernel, one device, prepared. Immutable but for update_values(). Products of one plan into distinct
-/// outputs may run concurrently.
+/// One matrix, one kernel, one device, prepared. A moved-from plan may only be assigned to or destroyed. Immutable but
+/// for update_values(). Products of one plan into distinct outputs may run concurrently.
 template <class T>
 class SpmvPlan final : public LinearOperator<T> {
  public:
@@ -112,6 +112,8 @@ class SpmvPlan final : public LinearOperator<T> {
  protected:
   void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
   ProductDots do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const override;
+  /// For float, row by row with sums in double: a residual in float would drown in its own rounding.
+  double do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const override;
   void do_apply_buffered(std::span<const T> x, DualBuffer<T>& out) const override;
   ProductDots do_apply_and_dot_buffered(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const override;
 

@@ -24,5 +24,11 @@ template <class T>
 [[nodiscard]] ProductDots csr_apply_and_dot(const Device& device, const CsrView<T>& a, std::span<const T> x,
                                             std::span<T> y, std::span<const T> w);
 
+/// r = 2^exponent b - A x with products and sums in double, rounded to T once at the end. Rows are shared out as in
+/// csr_apply(). \returns ‖r‖₂² from the unrounded values
+template <class T>
+[[nodiscard]] double csr_residual(const Device& device, const CsrView<T>& a, int exponent, std::span<const T> b,
+                                  std::span<const T> x, std::span<T> r);
+
 }  // namespace host
 }  // namespace tessera

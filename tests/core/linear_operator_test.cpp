@@ -156,6 +156,36 @@ TEST(LinearOperator, IdentitySaysSo) {
   EXPECT_FALSE(tall.make().diagonal().has_value());
 }
 
+/// The default, for an operator of which nothing but its product is known.
+TEST(LinearOperator, ResidualFromAProduct) {
+  Tall tall;
+  const FunctionOperator<double> a = tall.make();
+  const Vector b{1, 2, 3};
+  const Vector x{1, -1};
+  Vector r(3, nan);
+  // A x = (-1, -1, -1)
+  EXPECT_EQ(a.residual(0, b, x, r), 4.0 + 9.0 + 16.0);
+  EXPECT_EQ(r, (Vector{2, 3, 4}));
+  EXPECT_EQ(a.residual(3, b, x, r), 81.0 + 289.0 + 625.0);
+  EXPECT_EQ(r, (Vector{9, 17, 25}));
+  EXPECT_EQ(tall.calls(), 2);
+  EXPECT_THROW(static_cast<void>(a.residual(0, r, x, r)), InvalidArgument);
+}
+
+/// Both vectors of a buffer are written, so neither operand may lie in it.
+TEST(LinearOperator, OperandsInsideTheBufferAreRefused) {
+  const IdentityOperator<double> identity(3);
+  DualBuffer<double> buffer(3, DualBuffer<double>::Mode::dual, Device{});
+  const Vector apart{1, 2, 3};
+  EXPECT_THROW(identity.apply(buffer.current(), buffer), InvalidArgument);
+  EXPECT_THROW(identity.apply(buffer.next(), buffer), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(identity.apply_and_dot(apart, buffer, buffer.current())), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(identity.apply_and_dot(apart, buffer, buffer.next())), InvalidArgument);
+  Vector y(3);
+  EXPECT_THROW(static_cast<void>(identity.apply_and_dot(apart, y, y)), InvalidArgument);
+  EXPECT_EQ(identity.apply_and_dot(apart, buffer, apart).wy, 14.0);
+}
+
 TEST(LinearOperator, ImpossibleOperators) {
   using Function = FunctionOperator<double>::Function;
   EXPECT_THROW(FunctionOperator<double>(-1, 1, [](auto, auto) {}), InvalidArgument);

@@ -105,6 +105,12 @@ TEST(TransitionMatrix, RefusesOutWeightsWithoutInverse) {
   EXPECT_NE(message_of([&] { (void)TransitionMatrix<double>(huge.view()); }).find("vertex 0"), std::string::npos);
   const auto huge_float = make_csr<float>(2, 2, {0, 2, 3}, {0, 1, 0}, {3e38F, 3e38F, 1.0F});
   EXPECT_NE(message_of([&] { (void)TransitionMatrix<float>(huge_float.view()); }).find("vertex 0"), std::string::npos);
+  // Its inverse is a normal float, but not times a rank of the order of 1 / vertices.
+  const auto large_float = [](float weight) {
+    return make_csr<float>(2, 2, {0, 2, 3}, {0, 1, 0}, {weight, 1.0F, 1.0F});
+  };
+  EXPECT_THROW(TransitionMatrix<float>(large_float(1e37F).view()), InvalidMatrix);
+  EXPECT_NO_THROW(TransitionMatrix<float>(large_float(1e35F).view()));
 }
 
 TEST(TransitionMatrix, RefusesRectangles) {

@@ -188,7 +188,7 @@ TEST(Breakdown, NotFiniteInputIsReportedAndXUntouched) {
   bad_guess[2] = infinity;
   expect_refused(system.plan, system.b, bad_guess, "x[2] is inf");
   const SpmvPlan<double> with_nan(diagonal_matrix<double>({1, 1, 1, 1, 1, 1, nan, 1, 1}));
-  expect_refused(with_nan, system.b, guess, "(A x0)[6] is nan");
+  expect_refused(with_nan, system.b, guess, "(b - A x0)[6] is nan");
 }
 
 }  // namespace

@@ -21,8 +21,9 @@
 
 namespace tessera::testing {
 
-/// ‖b - A x‖₂ in long double, and how far a residual norm computed in T may be off it: the norm of the row-wise bounds
-/// (Higham §3.1), the sum of squares, and the rounding of the result.
+/// ‖b - A x‖₂ in long double, and how far a reported residual norm may be off it: the norm of the row-wise bounds
+/// (Higham §3.1) for sums in double, which plans use for both types, the sum of squares, and the rounding of the
+/// result.
 struct ResidualOracle {
   long double norm = 0;
   long double bound = 0;
@@ -39,6 +40,10 @@ template <class T>
   }
   const long double norm = std::sqrt(squares);
   const auto n = static_cast<long double>(b.size());
+  // The oracle's row bounds are those of sums in T, and are proportional to its epsilon.
+  constexpr long double to_double =
+      static_cast<long double>(std::numeric_limits<double>::epsilon()) / std::numeric_limits<T>::epsilon();
+  bound_squares *= to_double * to_double;
   return {norm, std::sqrt(bound_squares) + norm * (n + 4) * std::numeric_limits<double>::epsilon()};
 }
 

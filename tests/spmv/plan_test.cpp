@@ -82,6 +82,11 @@ TEST(SpmvPlan, RefusesOptionsThatMakeNoSense) {
               o.sigma = 7;
             })).find("csr has no descriptors"),
             std::string::npos);
+  EXPECT_NE(message_of<NotSupported>(build([](auto& o) {
+              o.algorithm = SpmvAlgorithm::automatic;
+              o.sigma = 7;
+            })).find("belong to the kernel merbit"),
+            std::string::npos);
   EXPECT_THROW(SpmvPlan<double>(std::shared_ptr<const Csr<double>>()), InvalidArgument);
 }
 

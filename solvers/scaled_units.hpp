@@ -1,39 +1,29 @@
 /// \file
-/// Scaling by powers of two: exact, so that a solve in scaled units is the solve in the user's units.
+/// Vectors in units that differ by powers of two: scaling them is exact while no digit falls below the smallest normal
+/// number, and says so when one does.
 #pragma once
 
+#include "core/power_of_two.hpp"
 #include "solvers/vector_ops.hpp"
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace tessera::host {
 
-/// 2^exponent for any exponent of a finite double or float, as two factors because 2^1074 is none.
+/// x *= 2^exponent. \returns whether scaling back would give the same x: false when digits underflowed
 template <class T>
-class PowerOfTwo {
- public:
-  explicit PowerOfTwo(int exponent)
-      : first_(std::ldexp(T{1}, exponent / 2)), second_(std::ldexp(T{1}, exponent - exponent / 2)) {}
-
-  T operator()(T value) const noexcept { return (value * first_) * second_; }
-
- private:
-  T first_;
-  T second_;
-};
-
-/// x *= 2^exponent
-template <class T>
-void scale_by_power(const Device& device, std::span<T> x, int exponent) {
-  if (exponent == 0) return;
+[[nodiscard]] bool scale_by_power(const Device& device, std::span<T> x, int exponent) {
+  if (exponent == 0) return true;
   const PowerOfTwo<T> scaled(exponent);
-  parallel_for(device, static_cast<std::int64_t>(x.size()), [=](Range range) {
-    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
-      x[i] = scaled(x[i]);
-    }
-  });
+  const PowerOfTwo<T> back(-exponent);
+  return fused_sum<std::int64_t>(device, x.size(), [=](std::size_t i, std::int64_t& changed) {
+           const T value = x[i];
+           x[i] = scaled(value);
+           changed += back(x[i]) == value ? 0 : 1;
+         }) == 0;
 }
 
 /// A nonnegative number as mantissa * 2^exponent, mantissa in [1, 2) (or 0): norms outside the range of double squares.
