@@ -7,8 +7,6 @@
 #include <omp.h>
 
 #include <charconv>
-#include <fstream>
-#include <limits>
 #include <string>
 
 namespace tessera {
@@ -66,16 +64,5 @@ Device Device::parse(std::string_view text) {
 std::string Device::name() const { return is_host() ? "host" : fmt::format("cuda:{}", ordinal_); }
 
 CudaSurvey survey_cuda() { return cuda::survey(); }
-
-std::uint64_t available_host_memory_bytes() {
-  std::ifstream meminfo("/proc/meminfo");
-  std::string key;
-  std::uint64_t kib = 0;
-  while (meminfo >> key >> kib) {
-    if (key == "MemAvailable:") return kib * 1024;
-    meminfo.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  }
-  return 0;
-}
 
 }  // namespace tessera

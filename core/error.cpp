@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
 
 namespace tessera {
@@ -14,10 +15,19 @@ ParseError::ParseError(std::string file, std::int64_t line, std::int64_t column,
 
 namespace {
 
+/// "17 B", "1.5 MiB": three significant digits.
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::array<const char*, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024.0 && unit + 1 < units.size(); ++unit) value /= 1024.0;
+  // From 1000 on, three digits would be shown as a power of ten.
+  return value < 999.5 ? fmt::format("{:.3g} {}", value, units[unit]) : fmt::format("{:.0f} {}", value, units[unit]);
+}
+
 std::string memory_message(std::uint64_t requested, std::uint64_t available, const std::string& purpose) {
-  constexpr double mib = 1024.0 * 1024.0;
-  std::string text = fmt::format("out of memory: {} needs {:.1f} MiB", purpose, static_cast<double>(requested) / mib);
-  if (available != 0) text += fmt::format(", {:.1f} MiB are available", static_cast<double>(available) / mib);
+  std::string text = fmt::format("out of memory: {} needs {}", purpose, size_text(requested));
+  if (available != 0) text += fmt::format(", {} are available", size_text(available));
   return text;
 }
 

@@ -2,8 +2,13 @@
 #include "io/matrix_market_header.hpp"
 #include "io/source.hpp"
 #include "io/value_lines.hpp"
+#include "tessera/error.hpp"
 #include "tessera/matrix_market.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace tessera {
@@ -23,6 +28,17 @@ void reserve_assembly(const MatrixMarketHeader& header, offset_t entries, Memory
   budget.reserve(row_bytes + entry_bytes, "compressed rows of the matrix");
 }
 
+/// Every value of the file is finite, but the sum of repeated ones need not be.
+template <class T>
+void check_sums(const Document& document, const CsrView<T>& a) {
+  const auto bad = std::find_if(a.values.begin(), a.values.end(), [](T value) { return !std::isfinite(value); });
+  if (bad == a.values.end()) return;
+  const auto k = bad - a.values.begin();
+  const auto row = std::upper_bound(a.row_offsets.begin(), a.row_offsets.end(), k) - a.row_offsets.begin();
+  throw InvalidMatrix(fmt::format("{}: the repeated entries at row {}, column {} sum to {}", document.name, row,
+                                  a.columns[static_cast<std::size_t>(k)] + 1, *bad));
+}
+
 template <class T>
 MatrixMarketMatrix<T> read_coordinate(const Document& document, const ParsedHeader& parsed, const ReadOptions& options,
                                       MemoryBudget& budget) {
@@ -33,6 +49,7 @@ MatrixMarketMatrix<T> read_coordinate(const Document& document, const ParsedHead
   Assembly<T> assembly = assemble<T>(header.rows, header.cols, entries.row_span(), entries.column_span(),
                                      entries.value_span(), storage, Duplicates::sum);
   if (assembly.duplicates > 0 && options.duplicates == Duplicates::error) io::fail_at_duplicate(document, entries);
+  if (assembly.duplicates > 0) check_sums(document, assembly.matrix.view());
   return {std::move(assembly.matrix), header, assembly.duplicates, entries.explicit_zeros};
 }
 

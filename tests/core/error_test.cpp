@@ -17,8 +17,10 @@ TEST(Error, ParseErrorSaysWhere) {
 
 TEST(Error, OutOfMemorySaysHowMuch) {
   EXPECT_EQ(std::string(OutOfMemory(3 << 20, 1 << 19, "row offsets").what()),
-            "out of memory: row offsets needs 3.0 MiB, 0.5 MiB are available");
-  EXPECT_EQ(std::string(OutOfMemory(3 << 20, 0, "row offsets").what()), "out of memory: row offsets needs 3.0 MiB");
+            "out of memory: row offsets needs 3 MiB, 512 KiB are available");
+  EXPECT_EQ(std::string(OutOfMemory(3 << 20, 0, "row offsets").what()), "out of memory: row offsets needs 3 MiB");
+  EXPECT_EQ(std::string(OutOfMemory(std::uint64_t{5} << 39, 1023, "x").what()),
+            "out of memory: x needs 2.5 TiB, 1023 B are available");
 }
 
 TEST(Error, AllAreTesseraErrors) {

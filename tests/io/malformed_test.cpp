@@ -223,6 +223,16 @@ TEST(Malformed, OverflowInSinglePrecision) {
       {"float", real + "1 1 1\n1 1 -1e39\n", 3, 5, "expected a number that fits single precision, found \"-1e39\""});
 }
 
+TEST(Malformed, RepeatedEntriesWhoseSumIsNotFinite) {
+  const std::string text = "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 3 1e308\n2 3 1e308\n";
+  try {
+    static_cast<void>(parse_matrix_market<double>(text, "t.mtx"));
+    FAIL() << "accepted";
+  } catch (const InvalidMatrix& error) {
+    EXPECT_STREQ(error.what(), "t.mtx: the repeated entries at row 2, column 3 sum to inf");
+  }
+}
+
 TEST(Malformed, DuplicatesWhenRefused) {
   const std::string text = real + "3 3 5\n1 1 1\n2 2 1\n3 1 1\n2 2 4\n1 1 1\n";
   ReadOptions options;
