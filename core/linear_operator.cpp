@@ -52,15 +52,8 @@ void check_not_in_buffer(const char* name, std::span<const T> vector, DualBuffer
 /// Both sums in one pass.
 template <class T>
 ProductDots dots_of(const Device& device, std::span<const T> y, std::span<const T> w) {
-  struct Sums : ProductDots {
-    Sums& operator+=(const Sums& other) {
-      wy += other.wy;
-      yy += other.yy;
-      return *this;
-    }
-  };
-  return host::parallel_sum<Sums>(device, static_cast<std::int64_t>(y.size()), [&](host::Range range) {
-    Sums sums;
+  return host::parallel_sum<ProductDots>(device, static_cast<std::int64_t>(y.size()), [&](host::Range range) {
+    ProductDots sums;
     for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
       const auto value = static_cast<double>(y[i]);
       sums.wy += static_cast<double>(w[i]) * value;

@@ -13,28 +13,19 @@
 
 namespace tessera::host {
 
-/// Inner products that can be summed.
-struct DotSums : ProductDots {
-  DotSums& operator+=(const DotSums& other) noexcept {
-    wy += other.wy;
-    yy += other.yy;
-    return *this;
-  }
-};
-
 /// y = α s. Never reads the old y.
 template <class T>
 struct Overwrite {
   T* y;
   T alpha;
-  void store(index_t i, T sum, DotSums& /*dots*/) const noexcept { store_shared(i, sum); }
+  void store(index_t i, T sum, ProductDots& /*dots*/) const noexcept { store_shared(i, sum); }
   void store_shared(index_t i, T sum) const noexcept { y[i] = alpha * sum; }
   void add(index_t i, T sum) const noexcept { y[i] += alpha * sum; }
   void add_atomic(index_t i, T sum) const noexcept {
     std::atomic_ref<T>(y[i]).fetch_add(alpha * sum, std::memory_order_relaxed);
   }
   void clear_shared(index_t i) const noexcept { y[i] = T{0}; }
-  void finish(index_t /*i*/, DotSums& /*dots*/) const noexcept {}
+  void finish(index_t /*i*/, ProductDots& /*dots*/) const noexcept {}
 };
 
 /// y = α s + β y.
@@ -43,14 +34,14 @@ struct Accumulate {
   T* y;
   T alpha;
   T beta;
-  void store(index_t i, T sum, DotSums& /*dots*/) const noexcept { store_shared(i, sum); }
+  void store(index_t i, T sum, ProductDots& /*dots*/) const noexcept { store_shared(i, sum); }
   void store_shared(index_t i, T sum) const noexcept { y[i] = alpha * sum + beta * y[i]; }
   void add(index_t i, T sum) const noexcept { y[i] += alpha * sum; }
   void add_atomic(index_t i, T sum) const noexcept {
     std::atomic_ref<T>(y[i]).fetch_add(alpha * sum, std::memory_order_relaxed);
   }
   void clear_shared(index_t i) const noexcept { y[i] *= beta; }
-  void finish(index_t /*i*/, DotSums& /*dots*/) const noexcept {}
+  void finish(index_t /*i*/, ProductDots& /*dots*/) const noexcept {}
 };
 
 /// y = s with <w, y> and <y, y>, summed in double from the values as they stand in y.
@@ -58,7 +49,7 @@ template <class T>
 struct OverwriteAndDot {
   T* y;
   const T* w;
-  void store(index_t i, T sum, DotSums& dots) const noexcept {
+  void store(index_t i, T sum, ProductDots& dots) const noexcept {
     y[i] = sum;
     finish(i, dots);
   }
@@ -68,7 +59,7 @@ struct OverwriteAndDot {
     std::atomic_ref<T>(y[i]).fetch_add(sum, std::memory_order_relaxed);
   }
   void clear_shared(index_t i) const noexcept { y[i] = T{0}; }
-  void finish(index_t i, DotSums& dots) const noexcept {
+  void finish(index_t i, ProductDots& dots) const noexcept {
     const auto value = static_cast<double>(y[i]);
     dots.wy += static_cast<double>(w[i]) * value;
     dots.yy += value * value;

@@ -31,7 +31,7 @@ struct Segment {
   index_t first_row = 0;
   index_t end_row = 0;
   T carry{};  ///< sum of the terms of row end_row
-  DotSums dots;
+  ProductDots dots;
 };
 
 template <class T>
@@ -40,11 +40,11 @@ using Segments = std::array<Segment<T>, max_segments>;
 /// Adds the carries to their rows, then the first rows of the segments to the inner products: their values are final
 /// only now. Every row has been stored by the one segment that closed it.
 template <class T, class Epilogue>
-DotSums join_segments(std::span<const Segment<T>> segments, index_t rows, const Epilogue& epilogue) {
+ProductDots join_segments(std::span<const Segment<T>> segments, index_t rows, const Epilogue& epilogue) {
   for (const Segment<T>& segment : segments) {
     if (segment.end_row < rows) epilogue.add(segment.end_row, segment.carry);
   }
-  DotSums total;
+  ProductDots total;
   for (const Segment<T>& segment : segments) {
     if (segment.first_row < segment.end_row) epilogue.finish(segment.first_row, total);
     total += segment.dots;

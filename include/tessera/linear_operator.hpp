@@ -18,6 +18,12 @@ namespace tessera {
 struct ProductDots {
   double wy = 0.0;  ///< <w, y>
   double yy = 0.0;  ///< <y, y>
+
+  ProductDots& operator+=(const ProductDots& other) noexcept {
+    wy += other.wy;
+    yy += other.yy;
+    return *this;
+  }
 };
 
 /// Output storage that an operator prepares for repeated products. Most operators use one vector. An operator whose

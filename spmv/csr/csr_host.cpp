@@ -8,8 +8,8 @@ namespace tessera::host {
 namespace {
 
 template <class T, class Terms, class Epilogue>
-DotSums multiply_rows(const offset_t* row_offsets, Range rows, const Terms& terms, const Epilogue& epilogue) {
-  DotSums dots;
+ProductDots multiply_rows(const offset_t* row_offsets, Range rows, const Terms& terms, const Epilogue& epilogue) {
+  ProductDots dots;
   offset_t begin = row_offsets[rows.begin];
   for (std::int64_t i = rows.begin; i < rows.end; ++i) {
     const offset_t end = row_offsets[i + 1];
@@ -20,18 +20,18 @@ DotSums multiply_rows(const offset_t* row_offsets, Range rows, const Terms& term
 }
 
 template <class T, class Terms, class Epilogue>
-DotSums multiply(const Device& device, const CsrView<T>& a, const Terms& terms, const Epilogue& epilogue) {
+ProductDots multiply(const Device& device, const CsrView<T>& a, const Terms& terms, const Epilogue& epilogue) {
   const offset_t* row_offsets = a.row_offsets.data();
   const offset_t length = path_length(a.rows, a.nnz());
   const std::int64_t segments = segment_count(length);
-  std::array<DotSums, max_segments> dots;
+  std::array<ProductDots, max_segments> dots;
   parallel_tasks(device, segments, [&](std::int64_t s) {
     const Range path = part_of(length, segments, s);
     const Range rows{merge_search(row_offsets, a.rows, a.nnz(), path.begin).y,
                      merge_search(row_offsets, a.rows, a.nnz(), path.end).y};
     dots[static_cast<std::size_t>(s)] = multiply_rows<T>(row_offsets, rows, terms, epilogue);
   });
-  DotSums total;
+  ProductDots total;
   for (std::int64_t s = 0; s < segments; ++s) total += dots[static_cast<std::size_t>(s)];
   return total;
 }

@@ -37,8 +37,9 @@ std::int64_t for_parts(const Device& device, const BlockGrid& grid, Body&& body)
 
 /// The rows that a block both begins and closes: all of [begin, end) but the first.
 template <class T, class Epilogue>
-void store_inner_rows(index_t begin, index_t end, const RowBuffer<T>& rows, const Epilogue& epilogue, DotSums& dots) {
-  DotSums inner;  // in registers: `dots` might alias y
+void store_inner_rows(index_t begin, index_t end, const RowBuffer<T>& rows, const Epilogue& epilogue,
+                      ProductDots& dots) {
+  ProductDots inner;  // in registers: `dots` might alias y
   for (index_t i = begin + 1; i < end; ++i) epilogue.store(i, rows[static_cast<std::size_t>(i - begin)], inner);
   dots += inner;
 }
@@ -71,8 +72,8 @@ Segment<T> multiply_part(const BlockGrid& grid, const Word* words, Range blocks,
 }
 
 template <class T, class Terms, class Epilogue>
-DotSums multiply_with_carries(const Device& device, const BlockGrid& grid, const Terms& terms,
-                              const Epilogue& epilogue) {
+ProductDots multiply_with_carries(const Device& device, const BlockGrid& grid, const Terms& terms,
+                                  const Epilogue& epilogue) {
   Segments<T> segments;
   const std::int64_t parts = with_words(grid.tiles, [&](const auto* words) {
     return for_parts(device, grid, [&](Range blocks, std::size_t part) {
@@ -85,7 +86,7 @@ DotSums multiply_with_carries(const Device& device, const BlockGrid& grid, const
 /// Atomic commit of one block, whose first and last rows are shared.
 template <class T, class Epilogue>
 void commit_block(const BlockGrid& grid, std::int64_t block, const RowBuffer<T>& rows, T open, const Epilogue& epilogue,
-                  DotSums& dots) {
+                  ProductDots& dots) {
   const index_t begin = grid.first_row(block);
   const index_t end = grid.first_row(block + 1);
   if (begin < end) epilogue.add_atomic(begin, rows[0]);
@@ -95,9 +96,9 @@ void commit_block(const BlockGrid& grid, std::int64_t block, const RowBuffer<T>&
 
 /// The shared rows of y are zero or hold β y. clear_other(row) is called once for every shared row.
 template <class T, class Terms, class Epilogue, class ClearOther>
-DotSums multiply_with_atomics(const Device& device, const BlockGrid& grid, const Terms& terms, const Epilogue& epilogue,
-                              const ClearOther& clear_other) {
-  std::array<DotSums, max_segments> dots;
+ProductDots multiply_with_atomics(const Device& device, const BlockGrid& grid, const Terms& terms,
+                                  const Epilogue& epilogue, const ClearOther& clear_other) {
+  std::array<ProductDots, max_segments> dots;
   const std::int64_t parts = with_words(grid.tiles, [&](const auto* words) {
     return for_parts(device, grid, [&](Range blocks, std::size_t part) {
       RowBuffer<T> rows;
@@ -110,7 +111,7 @@ DotSums multiply_with_atomics(const Device& device, const BlockGrid& grid, const
     });
   });
   // Shared rows are final only now, and <y, y> is not linear in their parts.
-  DotSums total;
+  ProductDots total;
   for (std::int64_t block = 0; block < grid.size(); ++block) {
     if (grid.first_row(block) < grid.first_row(block + 1)) epilogue.finish(grid.first_row(block), total);
   }
@@ -129,8 +130,8 @@ void prepare_shared(const Device& device, const BlockGrid& grid, const Epilogue&
 }
 
 template <class T, class Terms, class Epilogue>
-DotSums multiply(const Device& device, const MerbitTiles& tiles, MerbitCommit commit, const Terms& terms,
-                 const Epilogue& epilogue) {
+ProductDots multiply(const Device& device, const MerbitTiles& tiles, MerbitCommit commit, const Terms& terms,
+                     const Epilogue& epilogue) {
   const BlockGrid grid = grid_of<T>(tiles);
   if (commit == MerbitCommit::carries) return multiply_with_carries<T>(device, grid, terms, epilogue);
   prepare_shared(device, grid, epilogue);
@@ -138,8 +139,8 @@ DotSums multiply(const Device& device, const MerbitTiles& tiles, MerbitCommit co
 }
 
 template <class T, class Epilogue>
-DotSums multiply_dual(const Device& device, const CsrView<T>& a, const MerbitTiles& tiles, std::span<const T> x,
-                      const Epilogue& epilogue, std::span<T> other) {
+ProductDots multiply_dual(const Device& device, const CsrView<T>& a, const MerbitTiles& tiles, std::span<const T> x,
+                          const Epilogue& epilogue, std::span<T> other) {
   return with_terms(a, x, [&](const auto& terms) {
     return multiply_with_atomics<T>(device, grid_of<T>(tiles), terms, epilogue,
                                     [other](index_t row) { other[static_cast<std::size_t>(row)] = T{0}; });

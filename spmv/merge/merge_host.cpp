@@ -28,7 +28,7 @@ Segment<T> multiply_segment(const offset_t* row_offsets, PathPoint begin, PathPo
 }
 
 template <class T, class Terms, class Epilogue>
-DotSums multiply(const Device& device, const CsrView<T>& a, const Terms& terms, const Epilogue& epilogue) {
+ProductDots multiply(const Device& device, const CsrView<T>& a, const Terms& terms, const Epilogue& epilogue) {
   const offset_t* row_offsets = a.row_offsets.data();
   const offset_t length = path_length(a.rows, a.nnz());
   const std::int64_t count = segment_count(length);
