@@ -9,11 +9,14 @@
 #include <tessera/pagerank.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace {
@@ -25,27 +28,35 @@ struct EdgeList {
   std::int64_t vertices = 0;
 };
 
+/// Adds the link of one line: two vertices and perhaps a weight, nothing else.
+void add_link(const std::string& path, std::int64_t number, const std::string& line, EdgeList& edges) {
+  std::istringstream text(line);
+  const std::vector<std::string> fields{std::istream_iterator<std::string>(text), {}};
+  const auto read = [&](const std::string& field, auto& value) {
+    const char* end = field.data() + field.size();
+    const auto [stop, error] = std::from_chars(field.data(), end, value);
+    if (error == std::errc{} && stop == end) return;
+    throw tessera::ParseError(path, number, 1, "expected \"from to [weight]\", found \"" + field + "\"");
+  };
+  if (fields.empty() || fields[0][0] == '#') return;
+  if (fields.size() < 2 || fields.size() > 3) {
+    throw tessera::ParseError(path, number, 1, "expected \"from to [weight]\"");
+  }
+  read(fields[0], edges.from.emplace_back());
+  read(fields[1], edges.to.emplace_back());
+  edges.weight.push_back(1.0);
+  if (fields.size() == 3) read(fields[2], edges.weight.back());
+  edges.vertices = std::max({edges.vertices, std::int64_t{edges.from.back()} + 1, std::int64_t{edges.to.back()} + 1});
+}
+
 EdgeList read_edges(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw tessera::IoError("cannot open " + path);
   EdgeList edges;
   std::int64_t number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    if (line.empty() || line.front() == '#') continue;
-    std::istringstream fields(line);
-    tessera::index_t from = 0;
-    tessera::index_t to = 0;
-    double weight = 1.0;
-    if (!(fields >> from >> to)) throw tessera::ParseError(path, number, 1, "expected \"from to [weight]\"");
-    if (!(fields >> std::ws).eof() && !(fields >> weight)) {
-      throw tessera::ParseError(path, number, 1, "the weight is no number");
-    }
-    edges.from.push_back(from);
-    edges.to.push_back(to);
-    edges.weight.push_back(weight);
-    edges.vertices = std::max({edges.vertices, std::int64_t{from} + 1, std::int64_t{to} + 1});
-  }
+  for (std::string line; std::getline(file, line);) add_link(path, ++number, line, edges);
+  if (file.bad()) throw tessera::IoError("cannot read " + path);
+  if (edges.from.empty()) throw tessera::IoError(path + " holds no links");
   return edges;
 }
 

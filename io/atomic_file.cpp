@@ -1,9 +1,11 @@
 #include "io/atomic_file.hpp"
 
 #include "tessera/error.hpp"
+#include "tessera/text_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -37,25 +39,53 @@ std::filesystem::path temporary_name(const std::filesystem::path& target) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(const std::filesystem::path& path) : target_(resolve(path)) {
+AtomicFile::AtomicFile(const std::filesystem::path& path) : target_(path), written_(path) {
+  // Before links are resolved: /dev/stdout leads to a name that may not exist.
+  if (open_standard_stream(path)) return;
+  target_ = written_ = resolve(path);
   std::error_code ignored;
   const std::filesystem::file_status status = std::filesystem::status(target_, ignored);
   if (std::filesystem::is_directory(status)) fail(EISDIR);
-  const bool replaceable = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
-  written_ = replaceable ? temporary_name(target_) : target_;
-  open(replaceable);
+  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) {
+    open_replacement();
+  } else {
+    open_directly();
+  }
 }
 
-void AtomicFile::open(bool exclusive) {
-  const int flags = O_WRONLY | O_CLOEXEC | (exclusive ? O_CREAT | O_EXCL : 0);
+bool AtomicFile::open_standard_stream(const std::filesystem::path& path) {
+  struct stat target {};
+  if (::stat(path.c_str(), &target) != 0) return false;
+  for (const int standard : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat stream {};
+    if (::fstat(standard, &stream) != 0 || stream.st_dev != target.st_dev || stream.st_ino != target.st_ino) continue;
+    attach(::fcntl(standard, F_DUPFD_CLOEXEC, 0));
+    return true;
+  }
+  return false;
+}
+
+void AtomicFile::open_replacement() {
+  written_ = temporary_name(target_);
   constexpr mode_t everyone = 0666;  // less the umask
-  const int descriptor = ::open(written_.c_str(), flags, everyone);
+  const int descriptor = ::open(written_.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, everyone);
+  struct stat old {};
+  if (descriptor >= 0 && ::stat(target_.c_str(), &old) == 0) {
+    // A file that is replaced keeps its permissions as far as we may set them.
+    static_cast<void>(::fchmod(descriptor, old.st_mode & 07777U));
+  }
+  attach(descriptor);
+}
+
+void AtomicFile::open_directly() { attach(::open(written_.c_str(), O_WRONLY | O_CLOEXEC)); }
+
+void AtomicFile::attach(int descriptor) {
   if (descriptor < 0) fail(errno);
   const bool compressed = target_.extension() == ".gz";
   stream_ = gzdopen(descriptor, compressed ? "wb6" : "wbT");
   if (stream_ == nullptr) {
     ::close(descriptor);
-    if (exclusive) ::unlink(written_.c_str());
+    if (written_ != target_) ::unlink(written_.c_str());
     fail(ENOMEM);
   }
   constexpr unsigned buffer_bytes = 1U << 18;
@@ -94,3 +124,13 @@ void AtomicFile::fail(int reason) const {
 }
 
 }  // namespace tessera::io
+
+namespace tessera {
+
+void write_text_file(const std::filesystem::path& path, std::string_view text) {
+  io::AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+}  // namespace tessera

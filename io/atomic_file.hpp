@@ -8,7 +8,8 @@
 namespace tessera::io {
 
 /// Writes into a temporary file of the same directory; commit() gives it its name, destruction without it removes it.
-/// Something that is not a regular file (a pipe, /dev/stdout) is written to directly.
+/// Something that is not a regular file (a pipe, a device) is written to directly, and what standard output or standard
+/// error lead to is written through them: replacing it would take the file away from under the stream.
 class AtomicFile {
  public:
   /// \param path compressed when it ends in ".gz" \throws IoError
@@ -22,7 +23,11 @@ class AtomicFile {
   void commit();
 
  private:
-  void open(bool exclusive);
+  /// Whether the path leads to where standard output or standard error go; then writes through it.
+  [[nodiscard]] bool open_standard_stream(const std::filesystem::path& path);
+  void open_replacement();
+  void open_directly();
+  void attach(int descriptor);
   [[noreturn]] void fail(int reason) const;
 
   std::filesystem::path target_;

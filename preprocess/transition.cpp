@@ -52,8 +52,9 @@ WeightSurvey survey_weights(const CsrView<T>& a, const Device& device) {
 template <class T>
 [[noreturn]] void report_invalid_weight(const CsrView<T>& a, offset_t k) {
   const auto row = std::upper_bound(a.row_offsets.begin(), a.row_offsets.end(), k) - a.row_offsets.begin() - 1;
-  throw InvalidMatrix(fmt::format("link weights must be finite and not negative, but row {}, column {} holds {}", row,
-                                  a.columns[static_cast<std::size_t>(k)], a.value(k)));
+  throw InvalidMatrix(
+      fmt::format("link weights must be finite and not negative, but row {}, column {} (counted from 0) holds {}", row,
+                  a.columns[static_cast<std::size_t>(k)], a.value(k)));
 }
 
 /// The matrix without its zero entries.

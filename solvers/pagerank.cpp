@@ -75,8 +75,8 @@ Array<T> teleport_distribution(std::span<const double> weights, index_t vertices
   double largest = 0.0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (!(weights[i] >= 0.0) || std::isinf(weights[i])) {
-      throw InvalidArgument(
-          fmt::format("personalization must be finite and not negative, but vertex {} has {}", i, weights[i]));
+      throw InvalidArgument(fmt::format(
+          "personalization must be finite and not negative, but vertex {} (counted from 0) has {}", i, weights[i]));
     }
     largest = std::max(largest, weights[i]);
   }
@@ -222,6 +222,7 @@ std::string PageRank<T>::reason() const {
     default:
       break;
   }
+  if (result_.iterations == 0) return cause + "no step was made";
   return fmt::format("{}||x' - x||_{} = {:.6g} {} tolerance = {:.6g}", cause, to_string(options_.norm), result_.change,
                      result_.change <= options_.tolerance ? "<=" : ">", options_.tolerance);
 }

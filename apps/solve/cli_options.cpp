@@ -19,6 +19,7 @@ std::optional<std::string> Options::text(std::string_view name) const {
   if (const auto found = values_.find(name); found != values_.end()) return found->second;
   const OptionSpec* spec = find_option(command_, name);
   if (spec == nullptr || spec->fallback.empty()) return std::nullopt;
+  if (!spec->fp32_fallback.empty() && text("precision") == "fp32") return std::string(spec->fp32_fallback);
   return std::string(spec->fallback);
 }
 

@@ -4,10 +4,7 @@
 #include "outputs.hpp"
 
 #include "tessera/error.hpp"
-
-#include <fmt/format.h>
-
-#include <cstdio>
+#include "tessera/text_file.hpp"
 
 namespace tessera::cli {
 
@@ -35,7 +32,7 @@ void put_summary(const OutputSettings& settings, const std::string& text) {
   if (!stdout_taken) {
     write_stdout(text);
   } else if (settings.vector_on_stdout() || settings.verbosity > 0) {
-    fmt::print(stderr, "{}", text);
+    write_stderr(text);
   }
 }
 

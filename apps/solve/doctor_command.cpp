@@ -9,6 +9,7 @@
 #include "usage_error.hpp"
 
 #include "tessera/device.hpp"
+#include "tessera/text_file.hpp"
 #include "tessera/version.hpp"
 
 #include <fmt/format.h>

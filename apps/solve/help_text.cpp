@@ -18,7 +18,11 @@ constexpr std::size_t help_column = 32;
   std::string left = spec.letter == '\0' ? "      " : fmt::format("  -{}, ", spec.letter);
   left += fmt::format("--{}{}{}", spec.name, spec.value.empty() ? "" : " ", spec.value);
   std::string text(spec.help);
-  if (!spec.fallback.empty()) text += fmt::format(" (default: {})", spec.fallback);
+  if (!spec.fp32_fallback.empty()) {
+    text += fmt::format(" (with --precision fp32: {}, default: {})", spec.fp32_fallback, spec.fallback);
+  } else if (!spec.fallback.empty()) {
+    text += fmt::format(" (default: {})", spec.fallback);
+  }
 
   std::string result = left;
   std::size_t column = left.size();

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstddef>
+#include <initializer_list>
 
 namespace tessera::cli {
 
@@ -31,8 +32,12 @@ void install_interrupt_handlers() {
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (const int number : {SIGINT, SIGTERM}) {
+    struct sigaction old = {};
+    // A signal that was ignored from the start (nohup, a job in the background) stays so.
+    if (sigaction(number, nullptr, &old) == 0 && old.sa_handler == SIG_IGN) continue;
+    sigaction(number, &action, nullptr);
+  }
 }
 
 int interrupt_signal() noexcept { return static_cast<int>(received); }

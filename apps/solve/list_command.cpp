@@ -5,6 +5,7 @@
 #include "usage_error.hpp"
 
 #include "tessera/spmv.hpp"
+#include "tessera/text_file.hpp"
 
 #include <fmt/format.h>
 

@@ -8,6 +8,10 @@
 #include "messages.hpp"
 #include "outputs.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <exception>
 #include <string>
 #include <vector>
@@ -35,6 +39,16 @@ namespace {
   return ExitCode::internal_error;
 }
 
+/// A standard stream that the caller closed is opened on /dev/null: else the next file opened would take its number,
+/// and messages would end up in a result.
+void occupy_standard_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) != -1) continue;
+    // The lowest free number is taken, and all lower ones are in use by now.
+    static_cast<void>(::open("/dev/null", O_RDWR));
+  }
+}
+
 }  // namespace
 
 }  // namespace tessera::cli
@@ -43,6 +57,9 @@ int main(int argc, char** argv) {
   using namespace tessera::cli;
   try {
     Invocation invocation{std::vector<std::string>(argv, argv + argc), utc_now()};
+    occupy_standard_streams();
+    // A reader that went away is an output that cannot be written, not a reason to lose the others.
+    static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
     install_interrupt_handlers();
     const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
     return static_cast<int>(dispatch(parse_command_line(arguments), invocation));

@@ -36,6 +36,7 @@ struct OptionSpec {
   std::string_view value;     ///< placeholder in the help text; empty for flags
   std::string_view fallback;  ///< default, as the user would type it; empty when there is none
   std::string_view help;
+  std::string_view fp32_fallback = {};  ///< default with --precision fp32, where it is another
 };
 
 [[nodiscard]] constexpr unsigned bit(Command command) { return 1U << static_cast<unsigned>(command); }

@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -53,14 +52,6 @@ void check_writable(const std::string& path) {
   return fs::absolute(a, error).lexically_normal() == fs::absolute(b, error).lexically_normal() && !is_special(a);
 }
 
-void write_directly(const std::string& path, const std::string& text) {
-  const auto close = [](std::FILE* file) { return file == nullptr ? 0 : std::fclose(file); };
-  std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "wb"), close);
-  if (!file) refuse(path, error_text(errno));
-  if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) refuse(path, error_text(errno));
-  if (std::fclose(file.release()) != 0) refuse(path, error_text(errno));
-}
-
 }  // namespace
 
 void check_outputs(const OutputSettings& outputs, const std::vector<std::string>& inputs) {
@@ -86,32 +77,10 @@ void write_stdout(const std::string& text) {
   if (!complete || std::fflush(stdout) != 0) refuse("standard output", error_text(errno));
 }
 
-void write_text_file(const std::string& path, const std::string& text) {
-  if (is_special(path)) {
-    write_directly(path, text);
-    return;
-  }
-  const std::string partial = fmt::format("{}.part{}", path, ::getpid());
-  std::error_code error;
-  try {
-    write_directly(partial, text);
-  } catch (const IoError&) {
-    fs::remove(partial, error);
-    throw;
-  }
-  fs::rename(partial, path, error);
-  if (!error) return;
-  std::error_code ignored;
-  fs::remove(partial, ignored);
-  refuse(path, error.message());
-}
-
 template <class T>
 void write_solution(const std::string& path, std::span<const T> vector, const std::vector<std::string>& comments) {
   if (path == "-") {
     write_stdout(format_vector(vector, comments));
-  } else if (is_special(path)) {
-    write_directly(path, format_vector(vector, comments));
   } else {
     write_vector(path, vector, comments);
   }

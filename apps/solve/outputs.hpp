@@ -20,10 +20,6 @@ void check_outputs(const OutputSettings& outputs, const std::vector<std::string>
 /// \throws IoError when standard output does not take it (a full disk)
 void write_stdout(const std::string& text);
 
-/// Writes text to a file, which appears under its name only when complete; a device or a pipe is written directly.
-/// \throws IoError
-void write_text_file(const std::string& path, const std::string& text);
-
 /// The solution or the ranks, to a file or ("-") to standard output. \throws IoError, InvalidMatrix for NaN
 template <class T>
 void write_solution(const std::string& path, std::span<const T> vector, const std::vector<std::string>& comments);

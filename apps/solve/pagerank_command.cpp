@@ -17,6 +17,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace tessera::cli {
@@ -85,12 +87,28 @@ void take_result(PageRankResult<T>&& result, std::int64_t top, Ranked<T>& ranked
 
 void add_warnings(const PageRankOutcome& outcome, Warnings& warnings) {
   if (outcome.duplicates > 0) {
-    warnings.push_back({"W001", fmt::format("the weights of {} repeated links of {} were summed; --unweighted counts "
-                                            "each link once",
-                                            outcome.duplicates, outcome.problem)});
+    const std::string_view fate =
+        outcome.pattern ? "count once" : "have the sum of their weights; --unweighted counts them once";
+    warnings.push_back({"W001", fmt::format("{} repeated links of {} {}", outcome.duplicates, outcome.problem, fate)});
   }
   if (outcome.status == Status::max_iterations || outcome.status == Status::time_limit) {
     warnings.push_back({"W006", "the limit came first: raise --max-iters or --max-time, or loosen --tol"});
+  }
+}
+
+void check_weights(const std::string& path, const std::vector<double>& weights) {
+  const auto bad = std::find_if(weights.begin(), weights.end(), [](double weight) { return !(weight >= 0.0); });
+  if (bad == weights.end()) return;
+  throw InvalidMatrix(
+      fmt::format("{}: weight {} is {}, but none may be negative", path, bad - weights.begin() + 1, *bad));
+}
+
+template <class T>
+[[nodiscard]] TransitionMatrix<T> make_transition(const Problem<T>& problem, const Device& device) {
+  try {
+    return TransitionMatrix<T>(problem.matrix->view(), device);
+  } catch (const InvalidMatrix& error) {
+    throw InvalidMatrix(fmt::format("{}: {}", problem.name, error.what()));
   }
 }
 
@@ -112,7 +130,7 @@ template <class T>
 
   progress.phase("making the transition matrix");
   const Timer plan_timer;
-  const TransitionMatrix<T> transition(problem.matrix->view(), machine.device);
+  const TransitionMatrix<T> transition = make_transition(problem, machine.device);
   const double transition_ms = plan_timer.milliseconds();
   describe_graph(settings, problem, transition, outcome);
 
@@ -120,6 +138,7 @@ template <class T>
   PageRankOptions options = settings.pagerank;
   if (settings.personalize) {
     personalization = read_vector_of<double>(*settings.personalize, transition.vertices(), machine, "personalization");
+    check_weights(*settings.personalize, personalization);
     options.personalization = personalization;
   }
   options.tolerance = tolerance_of(settings, transition.vertices());
@@ -134,7 +153,6 @@ template <class T>
   outcome.options = options;
   outcome.options.personalization = {};
   outcome.options.observer = nullptr;
-  outcome.warnings = unread_settings();
   add_warnings(outcome, outcome.warnings);
   return ranked;
 }
@@ -144,10 +162,13 @@ template <class T>
                                       const Invocation& invocation) {
   Progress progress(settings.output.progress, settings.output.verbosity);
   print_banner(options, settings.machine.device, progress);
-  const Ranked<T> ranked = rank_graph<T>(settings, progress);
+  const Warnings unread = unread_settings();
+  if (!settings.output.quiet) print_warnings(unread);
+  Ranked<T> ranked = rank_graph<T>(settings, progress);
   progress.finish();
-  const PageRankOutcome& outcome = ranked.outcome;
+  PageRankOutcome& outcome = ranked.outcome;
   if (!settings.output.quiet) print_warnings(outcome.warnings);
+  outcome.warnings.insert(outcome.warnings.begin(), unread.begin(), unread.end());
 
   Deliverables results;
   results.write_vector = [&](const std::string& path) {

@@ -1,6 +1,7 @@
 #include "progress.hpp"
 
 #include "json_text.hpp"
+#include "messages.hpp"
 
 #include <fmt/format.h>
 
@@ -102,12 +103,11 @@ Progress::~Progress() { finish(); }
 void Progress::write_line(const std::string& line) {
   if (mode_ == ProgressMode::bar) {
     // Back to the first column, then clear what a longer line left behind.
-    fmt::print(stderr, "\r{}\033[K", line);
+    write_stderr(fmt::format("\r{}\033[K", line));
     line_open_ = true;
   } else {
-    fmt::print(stderr, "{}\n", line);
+    write_stderr(line + "\n");
   }
-  std::fflush(stderr);
 }
 
 void Progress::phase(const std::string& text) {
@@ -124,7 +124,7 @@ void Progress::phase(const std::string& text) {
 void Progress::detail(const std::string& text) {
   if (verbosity_ == 0 || mode_ == ProgressMode::json) return;
   finish();
-  fmt::print(stderr, "solve: {}\n", text);
+  write_stderr(fmt::format("solve: {}\n", text));
 }
 
 bool Progress::enters_new_decade(double residual) {
@@ -151,8 +151,7 @@ void Progress::update(const IterationInfo& info) {
 
 void Progress::finish() {
   if (!line_open_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  write_stderr("\r\033[K");
   line_open_ = false;
 }
 

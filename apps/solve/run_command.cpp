@@ -62,7 +62,8 @@ std::unique_ptr<LinearOperator<T>> make_precond(const RunSettings& settings, con
       result = std::make_unique<JacobiPreconditioner<T>>(matrix, device);
       outcome.memory.precond = static_cast<std::uint64_t>(matrix.rows) * sizeof(T);
     } catch (const InvalidMatrix& error) {
-      if (settings.precond == Precond::jacobi) throw;
+      if (settings.precond == Precond::jacobi)
+        throw InvalidMatrix(fmt::format("{}: {}", outcome.problem, error.what()));
       choice = {Precond::none, error.what()};
     }
   }
@@ -86,8 +87,9 @@ template <class T>
 void add_warnings(const RunOutcome& outcome, Warnings& warnings) {
   const SolveReport& report = outcome.report;
   if (outcome.duplicates > 0) {
-    warnings.push_back({"W001", fmt::format("{} repeated entries of {} were summed; --duplicates error refuses them",
-                                            outcome.duplicates, outcome.problem)});
+    warnings.push_back(
+        {"W001", fmt::format("{} repeated entries of {} {}; --duplicates error refuses them", outcome.duplicates,
+                             outcome.problem, outcome.pattern ? "count once" : "were summed")});
   }
   if (outcome.pattern) {
     warnings.push_back({"W002", fmt::format("{} has no values: every nonzero counts as 1", outcome.problem)});
@@ -146,6 +148,9 @@ template <class T>
   const MethodChoice method = choose_method(settings.method, outcome.matrix);
   outcome.method = to_string(method.method);
   outcome.method_reason = method.reason;
+  if (settings.shadow_given && method.method == Method::cg) {
+    outcome.warnings.push_back({"W008", "--shadow belongs to bicgstab and has no effect: cg was chosen"});
+  }
   outcome.memory.matrix = problem.matrix->bytes();
   outcome.memory.vectors = vector_bytes(method.method, problem.matrix->rows(), sizeof(T));
   // What the machine says is available no longer counts the matrix; a user's limit does.
@@ -182,7 +187,6 @@ template <class T>
 
   if (settings.rhs.kind == VectorSettings::Kind::a_ones) outcome.error = distance_from_ones<T>(x);
   if (settings.output.plan_info && interrupt_signal() == 0) outcome.break_even = A.measure_break_even();
-  outcome.warnings = unread_settings();
   add_warnings(outcome, outcome.warnings);
   return result;
 }
@@ -191,10 +195,13 @@ template <class T>
 [[nodiscard]] ExitCode run_typed(const RunSettings& settings, const Options& options, const Invocation& invocation) {
   Progress progress(settings.output.progress, settings.output.verbosity);
   print_banner(options, settings.machine.device, progress);
-  const Solved<T> solved = solve_system<T>(settings, progress);
+  const Warnings unread = unread_settings();
+  if (!settings.output.quiet) print_warnings(unread);
+  Solved<T> solved = solve_system<T>(settings, progress);
   progress.finish();
-  const RunOutcome& outcome = solved.outcome;
+  RunOutcome& outcome = solved.outcome;
   if (!settings.output.quiet) print_warnings(outcome.warnings);
+  outcome.warnings.insert(outcome.warnings.begin(), unread.begin(), unread.end());
 
   Deliverables results;
   results.write_vector = [&](const std::string& path) {

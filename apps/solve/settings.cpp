@@ -6,6 +6,7 @@
 #include "usage_error.hpp"
 
 #include <fmt/format.h>
+#include <omp.h>
 #include <unistd.h>
 
 #include <array>
@@ -69,6 +70,8 @@ constexpr double unbounded = std::numeric_limits<double>::max();
   }
   constexpr std::int64_t most_threads = 4096;
   const std::int64_t threads = count_or_auto_option(options, "threads", 0, most_threads);
+  // Reading and generating take the host's default number of threads.
+  if (threads > 0) omp_set_num_threads(static_cast<int>(threads));
   if (result.device.is_host()) result.device = Device::host(static_cast<int>(threads));
   constexpr Choices<Precision, 2> precisions{{{"fp64", Precision::fp64}, {"fp32", Precision::fp32}}};
   result.precision = choice_option(options, "precision", precisions);
@@ -208,7 +211,8 @@ RunSettings run_settings(const Options& options) {
   result.solver.keep_history = result.output.wants_history();
   result.machine = machine_settings(options);
   result.spmv = spmv_settings(options, result.machine.device);
-  if (result.method == Method::cg && options.given("shadow")) {
+  result.shadow_given = options.given("shadow");
+  if (result.method == Method::cg && result.shadow_given) {
     throw UsageError("option --shadow does not apply to cg", "it belongs to --method bicgstab");
   }
   return result;

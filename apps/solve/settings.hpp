@@ -72,6 +72,7 @@ struct RunSettings {
   Method method = Method::automatic;
   Precond precond = Precond::automatic;
   SolverOptions solver;
+  bool shadow_given = false;  ///< --shadow was typed
   SpmvOptions spmv;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <string_view>
 
 namespace tessera::cli {
@@ -54,7 +55,9 @@ namespace {
   const MatrixStatistics& m = outcome.matrix;
   std::string text = fmt::format("{}: {} x {}, {} nonzeros ({}{}), {:.1f} per row", outcome.problem, m.rows, m.cols,
                                  m.nnz, name_of(m.symmetry), outcome.pattern ? ", pattern" : "", m.mean_row_nnz);
-  if (outcome.duplicates > 0) text += fmt::format(", {} duplicates summed", outcome.duplicates);
+  if (outcome.duplicates > 0) {
+    text += fmt::format(", {} duplicates {}", outcome.duplicates, outcome.pattern ? "merged" : "summed");
+  }
   return text;
 }
 
@@ -96,12 +99,13 @@ namespace {
   std::string text =
       fmt::format("{} after {}, {}, {}", to_string(report.status), counted(report.iterations, "iteration"),
                   counted(report.spmv_count, "product"), counted(report.restarts, "restart"));
-  if (!report.converged()) text += ": " + report.reason;
+  if (!report.converged() && std::isfinite(report.true_residual)) text += ": " + report.reason;
   return text;
 }
 
 [[nodiscard]] std::string residual_text(const RunOutcome& outcome) {
   const SolveReport& report = outcome.report;
+  if (!std::isfinite(report.true_residual)) return "not computed: " + report.reason;
   const double relative =
       outcome.relative_tolerance * (outcome.base == ResidualBase::b ? report.b_norm : report.r0_norm);
   const std::string_view rule = relative >= outcome.absolute_tolerance
@@ -164,9 +168,11 @@ std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSetting
   std::string status = fmt::format("{} after {}", to_string(outcome.status), counted(outcome.iterations, "iteration"));
   if (outcome.status != Status::converged) status += ": " + outcome.reason;
   text += line("status", status);
-  text +=
-      line("change", fmt::format("||x' - x||_{} = {:.2e} {} {:.2e}", to_string(outcome.options.norm), outcome.change,
-                                 outcome.change <= outcome.options.tolerance ? "<=" : ">", outcome.options.tolerance));
+  if (outcome.iterations > 0) {
+    text += line("change",
+                 fmt::format("||x' - x||_{} = {:.2e} {} {:.2e}", to_string(outcome.options.norm), outcome.change,
+                             outcome.change <= outcome.options.tolerance ? "<=" : ">", outcome.options.tolerance));
+  }
   text += line("sum", fmt::format("{:.15g} over {} ranks{}", outcome.sum, m.rows,
                                   outcome.sum_to_vertices ? "   (scaled to the number of vertices)" : ""));
   text += line("time", fmt::format("read {}, plan {}, solve {}", time_text(outcome.timings.read_ms),

@@ -1,41 +1,23 @@
 #include "unread_settings.hpp"
 
-#include "option_table.hpp"
-
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
-#include <cstdlib>
 #include <filesystem>
-#include <set>
-#include <string>
+#include <string_view>
 #include <system_error>
 
 namespace tessera::cli {
 
-namespace {
-
-/// "SOLVE_MAX_ITERS" from "max-iters".
-std::string variable_of(std::string_view option) {
-  std::string name = "SOLVE_";
-  for (const char c : option) {
-    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  }
-  return name;
-}
-
-}  // namespace
-
 Warnings unread_settings() {
-  std::set<std::string> names;
-  for (const OptionSpec& spec : option_table()) names.insert(variable_of(spec.name));
+  constexpr std::string_view prefix = "SOLVE_";
   Warnings warnings;
-  for (const std::string& name : names) {
-    if (std::getenv(name.c_str()) == nullptr) continue;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view variable(*entry);
+    if (!variable.starts_with(prefix)) continue;
     warnings.push_back({"W007", fmt::format("the environment variable {} is not read by this build; give the option on "
                                             "the command line",
-                                            name)});
+                                            variable.substr(0, variable.find('=')))});
   }
   std::error_code ignored;
   if (std::filesystem::exists("solve.toml", ignored)) {

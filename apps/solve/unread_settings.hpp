@@ -6,7 +6,7 @@
 
 namespace tessera::cli {
 
-/// One warning for each environment variable SOLVE_<OPTION> of a known option, and one for ./solve.toml.
+/// One warning for each environment variable SOLVE_<NAME>, and one for ./solve.toml.
 [[nodiscard]] Warnings unread_settings();
 
 }  // namespace tessera::cli

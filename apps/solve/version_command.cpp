@@ -3,6 +3,7 @@
 #include "outputs.hpp"
 
 #include "tessera/device.hpp"
+#include "tessera/text_file.hpp"
 #include "tessera/version.hpp"
 
 #include <fmt/format.h>

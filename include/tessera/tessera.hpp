@@ -15,5 +15,6 @@
 #include "tessera/solvers.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
+#include "tessera/text_file.hpp"
 #include "tessera/types.hpp"
 #include "tessera/version.hpp"

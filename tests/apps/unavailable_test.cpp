@@ -87,6 +87,21 @@ TEST_F(UnavailableTest, SettingsLeftElsewhereAreNotIgnoredSilently) {
   EXPECT_NE(result.err.find("./solve.toml is not read"), std::string::npos) << result.err;
 }
 
+TEST_F(UnavailableTest, AShadowVectorForAMethodWithoutOneIsSaid) {
+  EXPECT_NE(run("--poisson3d 4 --shadow random").err.find("--shadow belongs to bicgstab"), std::string::npos);
+  EXPECT_EQ(run("--poisson3d 4 -m cg --shadow random").exit_code, 2);
+  EXPECT_TRUE(run("--convdiff 4 --shadow random").err.empty());
+}
+
+TEST_F(UnavailableTest, SinglePrecisionAsksForWhatItCanReach) {
+  const auto result = run("--poisson3d 12 --precision fp32 --json");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const auto document = nlohmann::json::parse(result.out);
+  const auto& residual = document["result"]["residual"];
+  EXPECT_NEAR(residual["target"].get<double>() / residual["b_norm"].get<double>(), 1e-5, 1e-15);
+  EXPECT_EQ(run("pagerank --powerlaw 500 --precision fp32").exit_code, 0);
+}
+
 }  // namespace
 
 }  // namespace tessera::testing

@@ -1,0 +1,72 @@
+/// Standard streams that are closed, full, gone, or named as files cost no result.
+
+#include "solve_process.hpp"
+
+#include <sys/stat.h>
+
+namespace tessera::testing {
+
+namespace {
+
+class StreamsTest : public SolveTest {
+ protected:
+  /// `solve LINE` by a shell, which sets up the streams. $solve is the program.
+  [[nodiscard]] ProcessResult shell(const std::string& script) const {
+    ProcessOptions options;
+    options.directory = path("");
+    return run_process({"/bin/sh", "-c", "solve='" TESSERA_SOLVE_BINARY "'; " + script}, options);
+  }
+  [[nodiscard]] bool exists(const std::string& name) const { return std::filesystem::exists(path(name)); }
+};
+
+TEST_F(StreamsTest, AFullOrClosedStandardErrorCostsNothing) {
+  for (const char* redirection : {"2>/dev/full", "2>&-"}) {
+    const auto result = shell(std::string("rm -f x.mtx; $solve --poisson3d 6 -v -o x.mtx ") + redirection);
+    EXPECT_EQ(result.exit_code, 0) << redirection;
+    EXPECT_NE(result.out.find("converged"), std::string::npos) << redirection;
+    EXPECT_TRUE(contents(path("x.mtx")).starts_with("%%MatrixMarket")) << redirection;
+    EXPECT_EQ(shell(std::string("$solve no-such-file.mtx ") + redirection).exit_code, 5) << redirection;
+  }
+}
+
+TEST_F(StreamsTest, AReaderThatWentAwayTakesOnlyItsOwnOutput) {
+  const auto result = shell(
+      "mkfifo p; true <p & $solve --poisson3d 6 -o - --json=a.json --history h.csv >p; code=$?; wait; exit $code");
+  EXPECT_EQ(result.exit_code, 5) << result.err;
+  EXPECT_NE(result.err.find("cannot write standard output"), std::string::npos) << result.err;
+  EXPECT_TRUE(exists("a.json"));
+  EXPECT_TRUE(exists("h.csv"));
+}
+
+TEST_F(StreamsTest, AFileThatIsStandardOutputIsAppendedTo) {
+  const auto result = shell(
+      "echo earlier >log; ln -s /proc/self/fd/1 link; $solve --poisson3d 3 -q -o link >>log; cat log; test -L link");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(result.out.starts_with("earlier\n%%MatrixMarket")) << result.out;
+}
+
+TEST_F(StreamsTest, OutputsFollowLinksAndKeepPermissions) {
+  file("old.json", "old");
+  file("old.csv", "old");
+  ASSERT_EQ(::chmod(path("old.json").c_str(), 0600), 0);
+  std::filesystem::create_symlink("old.json", path("link.json"));
+  std::filesystem::create_symlink("old.csv", path("link.csv"));
+  EXPECT_EQ(run("--poisson3d 3 -q --json=link.json --history link.csv").exit_code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link.json")));
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link.csv")));
+  EXPECT_TRUE(nlohmann::json::accept(contents(path("old.json"))));
+  EXPECT_TRUE(contents(path("old.csv")).starts_with("iteration,"));
+  EXPECT_EQ(std::filesystem::status(path("old.json")).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST_F(StreamsTest, SignalsIgnoredFromTheStartStayIgnored) {
+  const auto result = shell(
+      "trap '' INT; $solve --poisson2d 300 -p none --rtol 1e-30 --max-iters 100000000 --max-time 2s --progress none & "
+      "sleep 0.5; kill -INT $!; wait $!; exit $?");
+  EXPECT_EQ(result.exit_code, 3) << "ended by its time limit: " << result.out;
+}
+
+}  // namespace
+
+}  // namespace tessera::testing
