@@ -30,8 +30,9 @@ TEST_F(StreamsTest, AFullOrClosedStandardErrorCostsNothing) {
 }
 
 TEST_F(StreamsTest, AReaderThatWentAwayTakesOnlyItsOwnOutput) {
-  const auto result = shell(
-      "mkfifo p; true <p & $solve --poisson3d 6 -o - --json=a.json --history h.csv >p; code=$?; wait; exit $code");
+  // Descriptor 4 writes to a pipe whose only reader, descriptor 3, is closed again.
+  const auto result =
+      shell("mkfifo p; exec 3<>p 4>p 3>&-; $solve --poisson3d 6 -o - --json=a.json --history h.csv >&4");
   EXPECT_EQ(result.exit_code, 5) << result.err;
   EXPECT_NE(result.err.find("cannot write standard output"), std::string::npos) << result.err;
   EXPECT_TRUE(exists("a.json"));
