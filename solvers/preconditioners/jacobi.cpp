@@ -47,7 +47,8 @@ void require_invertible_diagonal(const CsrView<T>& a, const Device& device) {
   if (bad.row < 0) return;
   const std::optional<T> entry = diagonal_entry(a, bad.row);
   throw InvalidMatrix(
-      entry ? fmt::format("Jacobi needs a finite inverse of every diagonal entry: row {} (counted from 0) holds {}", bad.row, *entry)
+      entry ? fmt::format("Jacobi needs a finite inverse of every diagonal entry: row {} (counted from 0) holds {}",
+                          bad.row, *entry)
             : fmt::format("Jacobi needs a full diagonal: row {} (counted from 0) has no diagonal entry", bad.row));
 }
 
