@@ -40,12 +40,12 @@ namespace {
 }
 
 /// A standard stream that the caller closed is opened on /dev/null: else the next file opened would take its number,
-/// and messages would end up in a result.
+/// and messages would end up in a result. For reading only, so that a result written to it still fails as it should.
 void occupy_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) != -1) continue;
     // The lowest free number is taken, and all lower ones are in use by now.
-    static_cast<void>(::open("/dev/null", O_RDWR));
+    static_cast<void>(::open("/dev/null", O_RDONLY));
   }
 }
 

@@ -51,14 +51,17 @@ namespace {
   return "not symmetric";
 }
 
+/// Repeated entries are one where there are no values to sum.
+[[nodiscard]] std::string duplicates_text(const CommonOutcome& outcome) {
+  if (outcome.duplicates == 0) return {};
+  return fmt::format(", {} duplicates {}", outcome.duplicates, outcome.pattern ? "merged" : "summed");
+}
+
 [[nodiscard]] std::string matrix_text(const CommonOutcome& outcome) {
   const MatrixStatistics& m = outcome.matrix;
   std::string text = fmt::format("{}: {} x {}, {} nonzeros ({}{}), {:.1f} per row", outcome.problem, m.rows, m.cols,
                                  m.nnz, name_of(m.symmetry), outcome.pattern ? ", pattern" : "", m.mean_row_nnz);
-  if (outcome.duplicates > 0) {
-    text += fmt::format(", {} duplicates {}", outcome.duplicates, outcome.pattern ? "merged" : "summed");
-  }
-  return text;
+  return text + duplicates_text(outcome);
 }
 
 [[nodiscard]] std::string kernel_text(const CommonOutcome& outcome, bool chosen_by_user) {
@@ -157,11 +160,9 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
 
 std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSettings& settings) {
   const MatrixStatistics& m = outcome.matrix;
-  std::string text = line(
-      "graph",
-      fmt::format("{}: {} vertices, {} edges ({}){}", outcome.problem, m.rows, outcome.edges,
-                  outcome.pattern ? "unweighted" : "weighted",
-                  outcome.duplicates > 0 ? fmt::format(", {} duplicates summed", outcome.duplicates) : std::string()));
+  std::string text =
+      line("graph", fmt::format("{}: {} vertices, {} edges ({}){}", outcome.problem, m.rows, outcome.edges,
+                                outcome.pattern ? "unweighted" : "weighted", duplicates_text(outcome)));
   text += line("pagerank", definition_text(outcome));
   text += line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user));
   if (settings.plan_info) text += plan_lines(outcome);

@@ -16,13 +16,13 @@ using Word = std::string_view;
 
 constexpr std::array<Word, 7> later_commands{"compare", "inspect", "tune", "spgemm", "bench", "convert", "report"};
 
-constexpr std::array<Word, 38> later_options{
-    "--transpose", "--reorder",    "--scale",         "--index",   "--graph",   "--events",   "--html",
-    "--plot",      "--color",      "--warmup",        "--repeat",  "--noise",   "--min-time", "--cold",
-    "--config",    "-c",           "--set",           "-s",        "--dry-run", "--debug",    "--print-config",
-    "--verify",    "--from-petsc", "--from-amgx",     "--return",  "--kernels", "--applies",  "--sort",
-    "--md",        "--csv",        "--baseline",      "--solvers", "--suite",   "--power",    "--estimate",
-    "--resume",    "--report",     "--fail-if-slower"};
+constexpr std::array<Word, 40> later_options{
+    "--transpose", "--reorder",    "--scale",     "--index",      "--graph",         "--events",   "--html",
+    "--plot",      "--color",      "--warmup",    "--repeat",     "--noise",         "--min-time", "--cold",
+    "--config",    "-c",           "--set",       "-s",           "--dry-run",       "--debug",    "--print-config",
+    "--verify",    "--from-petsc", "--from-amgx", "--from-scipy", "--from-ginkgo",   "--return",   "--kernels",
+    "--applies",   "--sort",       "--md",        "--csv",        "--baseline",      "--solvers",  "--suite",
+    "--power",     "--estimate",   "--resume",    "--report",     "--fail-if-slower"};
 
 constexpr std::array<std::pair<Word, Word>, 13> later_values{{{"precond", "ilu0"},
                                                               {"precond", "bjacobi"},

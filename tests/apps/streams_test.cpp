@@ -29,6 +29,13 @@ TEST_F(StreamsTest, AFullOrClosedStandardErrorCostsNothing) {
   }
 }
 
+TEST_F(StreamsTest, AClosedStandardOutputIsAnOutputThatFailed) {
+  const auto result = shell("$solve --poisson3d 4 -o - --json=a.json >&-");
+  EXPECT_EQ(result.exit_code, 5) << result.err;
+  EXPECT_NE(result.err.find("cannot write standard output"), std::string::npos) << result.err;
+  EXPECT_TRUE(exists("a.json"));
+}
+
 TEST_F(StreamsTest, AReaderThatWentAwayTakesOnlyItsOwnOutput) {
   // Descriptor 4 writes to a pipe whose only reader, descriptor 3, is closed again.
   const auto result =
