@@ -36,11 +36,11 @@ void add_link(const std::string& path, std::int64_t number, const std::string& l
     const char* end = field.data() + field.size();
     const auto [stop, error] = std::from_chars(field.data(), end, value);
     if (error == std::errc{} && stop == end) return;
-    throw tessera::ParseError(path, number, 1, "expected \"from to [weight]\", found \"" + field + "\"");
+    throw tessera::ParseError(path, number, 1, R"(expected "from to [weight]", found ")" + field + '"');
   };
   if (fields.empty() || fields[0][0] == '#') return;
   if (fields.size() < 2 || fields.size() > 3) {
-    throw tessera::ParseError(path, number, 1, "expected \"from to [weight]\"");
+    throw tessera::ParseError(path, number, 1, R"(expected "from to [weight]")");
   }
   read(fields[0], edges.from.emplace_back());
   read(fields[1], edges.to.emplace_back());
