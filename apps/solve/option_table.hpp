@@ -33,7 +33,7 @@ struct OptionSpec {
   std::string_view group;  ///< heading in the help text
   unsigned used_by = 0;    ///< bit mask of commands, see uses()
   ValueKind kind = ValueKind::text;
-  std::string_view value;     ///< placeholder in the help text; empty for flags
+  std::string_view value;     ///< what the help text shows for it; empty for flags
   std::string_view fallback;  ///< default, as the user would type it; empty when there is none
   std::string_view help;
   std::string_view fp32_fallback = {};  ///< default with --precision fp32, where it is another
