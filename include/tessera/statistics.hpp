@@ -55,6 +55,78 @@ struct MatrixStatistics {
 template <class T>
 [[nodiscard]] MatrixStatistics statistics(const CsrView<T>& matrix, const Device& device = Device{});
 
+/// What statistics() leaves out because no solve needs it: for people who ask what a matrix is like. Values that are
+/// NaN or infinite count in no maximum, minimum or norm; statistics() counts them.
+struct MatrixDetails {
+  // Symmetry of a square matrix; all 0 for a rectangular one
+  offset_t off_diagonal = 0;    ///< entries stored off the diagonal
+  offset_t mirrored = 0;        ///< of these, entries (i, j) with (j, i) stored too
+  offset_t equal_pairs = 0;     ///< of these, entries with a_ij == a_ji
+  offset_t opposite_pairs = 0;  ///< of these, entries with a_ij == -a_ji
+  /// max |a_ij - a_ji| / max |a_ij| over all positions, one that is not stored being 0
+  double asymmetry = 0.0;
+
+  // Values
+  double min_abs = 0.0;  ///< over the nonzero values; 0 when there are none
+  double max_abs = 0.0;
+  offset_t negative = 0;
+  offset_t ones = 0;          ///< values that are exactly 1
+  double row_norm_min = 0.0;  ///< 2-norm, over the rows that hold a nonzero value; 0 when there are none
+  double row_norm_max = 0.0;
+  index_t strictly_dominant_rows = 0;  ///< |a_ii| > Σ_{j≠i} |a_ij|
+
+  // Positions
+  offset_t lower_bandwidth = 0;  ///< max i - j over the entries, at least 0
+  offset_t upper_bandwidth = 0;  ///< max j - i over the entries, at least 0
+  offset_t profile = 0;          ///< Σ_i (i - first column of row i), rows that begin right of the diagonal adding 0
+  index_t hub_rows = 0;          ///< rows with more than max(32, 16 * mean) entries
+  offset_t hub_nnz = 0;          ///< entries that they hold
+};
+
+/// O(nnz log(max row)) for a square matrix, else O(nnz); no memory beyond the result.
+template <class T>
+[[nodiscard]] MatrixDetails matrix_details(const CsrView<T>& matrix, const Device& device = Device{});
+
+/// How the vertices 0 ... n-1 fall into components.
+struct ComponentCounts {
+  index_t count = 0;
+  index_t largest = 0;     ///< vertices of the largest one
+  index_t singletons = 0;  ///< components of one vertex
+};
+
+/// Components of the graph with an edge {i, j} for every entry (i, j), directions ignored: 1 for a matrix that no
+/// renumbering makes block diagonal. Parallel, 4 bytes a row; vertices are joined by compare-and-swap (R. Anderson,
+/// H. Woll, "Wait-free parallel algorithms for the union-find problem", STOC 1991), counts do not depend on the order.
+/// \throws DimensionError for a rectangular matrix
+template <class T>
+[[nodiscard]] ComponentCounts connected_components(const CsrView<T>& matrix, const Device& device = Device{});
+
+/// Components in which every vertex reaches every other along entries i -> j: 1 for an irreducible matrix. O(rows +
+/// nnz) on one thread, 12 bytes a row and up to 16 more on long paths (R. Tarjan, SIAM J. Comput. 1(2), 1972).
+/// \throws DimensionError for a rectangular matrix
+template <class T>
+[[nodiscard]] ComponentCounts strong_components(const CsrView<T>& matrix);
+
+/// Entries counted by the cells of a coarse grid: what a spy plot shows.
+struct SpyGrid {
+  index_t matrix_rows = 0;
+  index_t matrix_cols = 0;
+  int rows = 0;                  ///< of the grid
+  int cols = 0;                  ///< of the grid
+  std::vector<offset_t> counts;  ///< row by row; cell (r, c) covers rows [m r / rows, m (r + 1) / rows) of m
+
+  [[nodiscard]] offset_t count(int r, int c) const {
+    return counts[static_cast<std::size_t>(r) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(c)];
+  }
+  /// Entries by positions of a cell: 0 when empty, 1 when full.
+  [[nodiscard]] double density(int r, int c) const;
+};
+
+/// \param rows, cols  size of the grid, each in [1, 1024]
+/// \throws InvalidArgument for another size
+template <class T>
+[[nodiscard]] SpyGrid spy(const CsrView<T>& matrix, int rows, int cols, const Device& device = Device{});
+
 /// Aᵀ as a new matrix, columns ascending; a pattern stays a pattern. O(rows + cols + nnz).
 template <class T>
 [[nodiscard]] Csr<T> transpose(const CsrView<T>& matrix, const Device& device = Device{});
