@@ -36,10 +36,13 @@ namespace tessera::cli {
 [[nodiscard]] std::size_t choose(const Options& options, std::string_view name,
                                  std::span<const std::string_view> choices);
 
+/// Words of an option with what they mean.
+template <class T, std::size_t N>
+using Choices = std::array<std::pair<std::string_view, T>, N>;
+
 /// The same with a value for each word.
 template <class T, std::size_t N>
-[[nodiscard]] T choice_option(const Options& options, std::string_view name,
-                              const std::array<std::pair<std::string_view, T>, N>& choices) {
+[[nodiscard]] T choice_option(const Options& options, std::string_view name, const Choices<T, N>& choices) {
   std::array<std::string_view, N> words;
   for (std::size_t i = 0; i < N; ++i) words[i] = choices[i].first;
   return choices[choose(options, name, words)].second;

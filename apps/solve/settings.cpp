@@ -19,66 +19,7 @@ namespace tessera::cli {
 
 namespace {
 
-template <class T, std::size_t N>
-using Choices = std::array<std::pair<std::string_view, T>, N>;
-
 constexpr double unbounded = std::numeric_limits<double>::max();
-
-[[nodiscard]] ProblemSettings problem_settings(const Options& options) {
-  constexpr Choices<Source, 4> generators{{{"poisson2d", Source::poisson2d},
-                                           {"poisson3d", Source::poisson3d},
-                                           {"convdiff", Source::convdiff},
-                                           {"powerlaw", Source::powerlaw}}};
-  ProblemSettings result;
-  std::vector<std::string> given = options.words();
-  for (const auto& [name, source] : generators) {
-    if (!options.given(name)) continue;
-    given.push_back("--" + std::string(name));
-    result.source = source;
-    result.size = count_option(options, name, 1, std::numeric_limits<index_t>::max());
-  }
-  if (given.empty()) {
-    throw UsageError("no problem given: name a Matrix Market file or a model problem",
-                     options.command() == Command::pagerank ? "for a first try: solve pagerank --powerlaw 10000"
-                                                            : "for a first try: solve --poisson3d 32");
-  }
-  if (given.size() > 1) {
-    constexpr std::array<std::string_view, 4> known{"run", "pagerank", "doctor", "list"};
-    throw UsageError(fmt::format("one problem is needed, found {}: {}", given.size(), fmt::join(given, ", ")),
-                     options.words().empty() ? "" : did_you_mean(given.front(), known));
-  }
-  if (result.source == Source::file) {
-    result.path = given.front();
-    if (result.path == "-") throw UsageError("reading the matrix from standard input is not available in this build");
-  }
-  if (result.source != Source::file && options.given("duplicates")) {
-    throw UsageError("option --duplicates applies to files only");
-  }
-  constexpr Choices<Duplicates, 2> duplicates{{{"sum", Duplicates::sum}, {"error", Duplicates::error}}};
-  result.duplicates = choice_option(options, "duplicates", duplicates);
-  result.unweighted = options.flag("unweighted");
-  return result;
-}
-
-[[nodiscard]] MachineSettings machine_settings(const Options& options) {
-  MachineSettings result;
-  const std::string device = options.text("device").value_or("auto");
-  try {
-    result.device = Device::parse(device);
-  } catch (const InvalidArgument&) {
-    refuse_text("device", device, "auto, host, cuda or cuda:N");
-  }
-  constexpr std::int64_t most_threads = 4096;
-  const std::int64_t threads = count_or_auto_option(options, "threads", 0, most_threads);
-  // Reading and generating take the host's default number of threads.
-  if (threads > 0) omp_set_num_threads(static_cast<int>(threads));
-  if (result.device.is_host()) result.device = Device::host(static_cast<int>(threads));
-  constexpr Choices<Precision, 2> precisions{{{"fp64", Precision::fp64}, {"fp32", Precision::fp32}}};
-  result.precision = choice_option(options, "precision", precisions);
-  if (options.given("mem-limit")) result.memory_limit_bytes = bytes_option(options, "mem-limit");
-  result.seed = static_cast<std::uint64_t>(count_option(options, "seed"));
-  return result;
-}
 
 [[nodiscard]] ProgressMode progress_mode(const Options& options, bool quiet) {
   enum class Word { automatic, bar, plain, json, none };
@@ -101,41 +42,6 @@ constexpr double unbounded = std::numeric_limits<double>::max();
   }
   if (quiet) return ProgressMode::none;
   return ::isatty(STDERR_FILENO) != 0 ? ProgressMode::bar : ProgressMode::plain;
-}
-
-[[nodiscard]] OutputSettings output_settings(const Options& options) {
-  OutputSettings result;
-  result.vector = options.text("output");
-  result.json = options.text("json");
-  result.history = options.text("history");
-  result.plan_info = options.flag("plan-info");
-  result.quiet = options.flag("quiet");
-  result.verbosity = options.flag_count("verbose");
-  result.exit_zero = options.flag("exit-zero");
-  result.progress = progress_mode(options, result.quiet);
-  if (result.quiet && result.verbosity > 0) throw UsageError("--quiet and --verbose contradict each other");
-  if (result.json_on_stdout() && result.vector_on_stdout()) {
-    throw UsageError("--json and --output - both want standard output", "give one of them a file: --json=FILE");
-  }
-  if (result.vector && result.vector->ends_with(".bin")) {
-    throw UsageError(fmt::format("--output {}: binary files are not available in this build; available: Matrix Market",
-                                 *result.vector));
-  }
-  if (result.history == "-") throw UsageError("--history needs a file; --json holds the history as well");
-  return result;
-}
-
-[[nodiscard]] SpmvOptions spmv_settings(const Options& options, const Device& device) {
-  SpmvOptions result;
-
-  std::vector<std::string_view> known{to_string(SpmvAlgorithm::automatic)};
-  for (const SpmvAlgorithm algorithm : spmv_algorithms()) known.push_back(to_string(algorithm));
-  result.algorithm = parse_spmv_algorithm(known[choose(options, "spmv", known)]);
-  constexpr Choices<Determinism, 3> classes{
-      {{"none", Determinism::not_guaranteed}, {"run", Determinism::run_to_run}, {"gpu", Determinism::gpu_to_gpu}}};
-  result.determinism = choice_option(options, "determinism", classes);
-  result.device = device;
-  return result;
 }
 
 [[nodiscard]] VectorSettings rhs_settings(const Options& options) {
@@ -192,6 +98,60 @@ void set_tolerance(const Options& options, PageRankSettings& settings) {
 }
 
 }  // namespace
+
+MachineSettings machine_settings(const Options& options) {
+  MachineSettings result;
+  const std::string device = options.text("device").value_or("auto");
+  try {
+    result.device = Device::parse(device);
+  } catch (const InvalidArgument&) {
+    refuse_text("device", device, "auto, host, cuda or cuda:N");
+  }
+  constexpr std::int64_t most_threads = 4096;
+  const std::int64_t threads = count_or_auto_option(options, "threads", 0, most_threads);
+  // Reading and generating take the host's default number of threads.
+  if (threads > 0) omp_set_num_threads(static_cast<int>(threads));
+  if (result.device.is_host()) result.device = Device::host(static_cast<int>(threads));
+  constexpr Choices<Precision, 2> precisions{{{"fp64", Precision::fp64}, {"fp32", Precision::fp32}}};
+  result.precision = choice_option(options, "precision", precisions);
+  if (options.given("mem-limit")) result.memory_limit_bytes = bytes_option(options, "mem-limit");
+  result.seed = static_cast<std::uint64_t>(count_option(options, "seed"));
+  return result;
+}
+
+OutputSettings output_settings(const Options& options) {
+  OutputSettings result;
+  result.vector = options.text("output");
+  result.json = options.text("json");
+  result.history = options.text("history");
+  result.plan_info = options.flag("plan-info");
+  result.quiet = options.flag("quiet");
+  result.verbosity = options.flag_count("verbose");
+  result.exit_zero = options.flag("exit-zero");
+  result.progress = progress_mode(options, result.quiet);
+  if (result.quiet && result.verbosity > 0) throw UsageError("--quiet and --verbose contradict each other");
+  if (result.json_on_stdout() && result.vector_on_stdout()) {
+    throw UsageError("--json and --output - both want standard output", "give one of them a file: --json=FILE");
+  }
+  if (result.vector && result.vector->ends_with(".bin")) {
+    throw UsageError(fmt::format("--output {}: binary files are not available in this build; available: Matrix Market",
+                                 *result.vector));
+  }
+  if (result.history == "-") throw UsageError("--history needs a file; --json holds the history as well");
+  return result;
+}
+
+SpmvOptions spmv_settings(const Options& options, const Device& device) {
+  SpmvOptions result;
+  std::vector<std::string_view> known{to_string(SpmvAlgorithm::automatic)};
+  for (const SpmvAlgorithm algorithm : spmv_algorithms()) known.push_back(to_string(algorithm));
+  result.algorithm = parse_spmv_algorithm(known[choose(options, "spmv", known)]);
+  constexpr Choices<Determinism, 3> classes{
+      {{"none", Determinism::not_guaranteed}, {"run", Determinism::run_to_run}, {"gpu", Determinism::gpu_to_gpu}}};
+  result.determinism = choice_option(options, "determinism", classes);
+  result.device = device;
+  return result;
+}
 
 RunSettings run_settings(const Options& options) {
   RunSettings result;

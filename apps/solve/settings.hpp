@@ -87,6 +87,16 @@ struct PageRankSettings {
   std::int64_t top = 10;
 };
 
+// What several commands share. Each reads the options that apply to the command.
+
+/// \throws UsageError unless exactly one file or model problem is named
+[[nodiscard]] ProblemSettings problem_settings(const Options& options);
+/// Sets the number of threads as well. \throws DeviceUnavailable for a device that does not exist
+[[nodiscard]] MachineSettings machine_settings(const Options& options);
+/// \throws UsageError for outputs that exclude each other
+[[nodiscard]] OutputSettings output_settings(const Options& options);
+[[nodiscard]] SpmvOptions spmv_settings(const Options& options, const Device& device);
+
 /// \throws UsageError naming option and text; DeviceUnavailable for a device that does not exist
 [[nodiscard]] RunSettings run_settings(const Options& options);
 [[nodiscard]] PageRankSettings pagerank_settings(const Options& options);
