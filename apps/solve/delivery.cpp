@@ -28,12 +28,16 @@ void attempt(ExitCode& code, const Write& write) {
 
 void put_summary(const OutputSettings& settings, const std::string& text) {
   if (settings.quiet) return;
-  const bool stdout_taken = settings.vector_on_stdout() || settings.json_on_stdout();
-  if (!stdout_taken) {
+  if (!settings.stdout_taken()) {
     write_stdout(text);
   } else if (settings.vector_on_stdout() || settings.verbosity > 0) {
     write_stderr(text);
   }
+}
+
+/// To a file, or ("-") to standard output.
+void put_text(const std::string& path, const std::string& text) {
+  path == "-" ? write_stdout(text) : write_text_file(path, text);
 }
 
 }  // namespace
@@ -43,11 +47,10 @@ ExitCode deliver(const OutputSettings& settings, ExitCode code, const Deliverabl
   if (settings.history) {
     attempt(code, [&] { write_text_file(*settings.history, history_csv(*results.history)); });
   }
+  if (settings.csv) attempt(code, [&] { put_text(*settings.csv, results.csv()); });
+  if (settings.markdown) attempt(code, [&] { put_text(*settings.markdown, results.markdown()); });
   if (settings.json) {
-    attempt(code, [&] {
-      const std::string text = results.json(code);
-      settings.json_on_stdout() ? write_stdout(text) : write_text_file(*settings.json, text);
-    });
+    attempt(code, [&] { put_text(*settings.json, results.json(code)); });
   }
   attempt(code, [&] { put_summary(settings, results.summary()); });
   return code;

@@ -18,10 +18,12 @@ struct Deliverables {
   std::function<void(const std::string& path)> write_vector;
   const std::vector<HistoryEntry>* history = nullptr;
   std::function<std::string()> summary;
+  std::function<std::string()> csv;
+  std::function<std::string()> markdown;
   std::function<std::string(ExitCode)> json;  ///< told the exit code as far as it is known by then
 };
 
-/// Writes vector, history, JSON and summary. \returns `code`, or bad_input when an output could not be written
+/// Writes vector, history, CSV, Markdown, JSON and summary. \returns `code`, or bad_input when an output could not be written
 [[nodiscard]] ExitCode deliver(const OutputSettings& settings, ExitCode code, const Deliverables& results);
 
 }  // namespace tessera::cli

@@ -59,6 +59,8 @@ void check_outputs(const OutputSettings& outputs, const std::vector<std::string>
   if (outputs.vector && !outputs.vector_on_stdout()) files.emplace_back("--output", *outputs.vector);
   if (outputs.json && !outputs.json_on_stdout()) files.emplace_back("--json", *outputs.json);
   if (outputs.history) files.emplace_back("--history", *outputs.history);
+  if (outputs.csv && outputs.csv != "-") files.emplace_back("--csv", *outputs.csv);
+  if (outputs.markdown && outputs.markdown != "-") files.emplace_back("--md", *outputs.markdown);
   for (std::size_t i = 0; i < files.size(); ++i) {
     const auto& [option, path] = files[i];
     for (const std::string& input : inputs) {

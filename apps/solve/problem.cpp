@@ -105,14 +105,6 @@ template <class T>
                          Array<index_t>::copy_of(view.columns), Check::trusted);
 }
 
-/// Uniform in [-1, 1), the same on every machine.
-template <class T>
-void fill_random(std::vector<T>& vector, std::uint64_t seed) {
-  std::mt19937_64 engine(seed);
-  constexpr double step = 0x1p-52;
-  for (T& value : vector) value = static_cast<T>(static_cast<double>(engine() >> 11) * step - 1.0);
-}
-
 }  // namespace
 
 std::string loading_text(const ProblemSettings& settings) {
@@ -153,6 +145,15 @@ Problem<T> load_problem(const ProblemSettings& settings, const MachineSettings& 
 }
 
 template <class T>
+std::vector<T> random_vector(std::int64_t n, std::uint64_t seed) {
+  std::vector<T> vector(static_cast<std::size_t>(n));
+  std::mt19937_64 engine(seed);
+  constexpr double step = 0x1p-52;
+  for (T& value : vector) value = static_cast<T>(static_cast<double>(engine() >> 11) * step - 1.0);
+  return vector;
+}
+
+template <class T>
 std::vector<T> read_vector_of(const std::string& path, std::int64_t n, const MachineSettings& machine,
                               const std::string& what) {
   ReadOptions options;
@@ -171,9 +172,9 @@ std::vector<T> make_vector(const VectorSettings& settings, const LinearOperator<
   using Kind = VectorSettings::Kind;
   const std::int64_t n = A.rows();
   if (settings.kind == Kind::file) return read_vector_of<T>(settings.path, n, machine, what);
+  if (settings.kind == Kind::random) return random_vector<T>(n, seed);
   std::vector<T> vector(static_cast<std::size_t>(n), T{0});
   if (settings.kind == Kind::ones) std::fill(vector.begin(), vector.end(), T{1});
-  if (settings.kind == Kind::random) fill_random(vector, seed);
   if (settings.kind == Kind::unit) {
     if (settings.index >= n) {
       throw UsageError(fmt::format("option --rhs unit:{}: the matrix has {} rows", settings.index + 1, n));
@@ -210,6 +211,8 @@ std::string describe(const VectorSettings& settings) {
 
 template Problem<float> load_problem(const ProblemSettings&, const MachineSettings&);
 template Problem<double> load_problem(const ProblemSettings&, const MachineSettings&);
+template std::vector<float> random_vector(std::int64_t, std::uint64_t);
+template std::vector<double> random_vector(std::int64_t, std::uint64_t);
 template std::vector<float> read_vector_of(const std::string&, std::int64_t, const MachineSettings&,
                                            const std::string&);
 template std::vector<double> read_vector_of(const std::string&, std::int64_t, const MachineSettings&,

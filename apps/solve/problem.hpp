@@ -43,6 +43,10 @@ template <class T>
 [[nodiscard]] std::vector<T> make_vector(const VectorSettings& settings, const LinearOperator<T>& A,
                                          const MachineSettings& machine, std::uint64_t seed, const std::string& what);
 
+/// n elements uniform in [-1, 1), the same on every machine.
+template <class T>
+[[nodiscard]] std::vector<T> random_vector(std::int64_t n, std::uint64_t seed);
+
 /// A vector file whose length must be n. \throws DimensionError naming both lengths
 template <class T>
 [[nodiscard]] std::vector<T> read_vector_of(const std::string& path, std::int64_t n, const MachineSettings& machine,

@@ -35,37 +35,6 @@ constexpr std::size_t full_history_rows = 10000;
   return text;
 }
 
-[[nodiscard]] Json matrix_json(const CommonOutcome& outcome) {
-  const MatrixStatistics& m = outcome.matrix;
-  Json json;
-  json[outcome.from_file ? "path" : "generator"] = outcome.problem;
-  json["rows"] = m.rows;
-  json["cols"] = m.cols;
-  json["nnz"] = m.nnz;
-  json["index_bits"] = 8 * sizeof(index_t);
-  json["value"] = outcome.pattern ? "pattern" : (outcome.precision == Precision::fp64 ? "fp64" : "fp32");
-  json["symmetric"] = m.symmetry == Symmetry::numerical;
-  json["max_row_nnz"] = m.max_row_nnz;
-  put_number(json, "mean_row_nnz", m.mean_row_nnz);
-  put_number(json, "gini_row_nnz", m.gini_row_nnz);
-  json["empty_rows"] = m.empty_rows;
-  json["duplicates_merged"] = outcome.duplicates;
-  return json;
-}
-
-[[nodiscard]] Json plan_json(const PlanInfo& plan) {
-  Json json;
-  json["kernel"] = to_string(plan.algorithm);
-  json["reason"] = plan.reason;
-  json["bytes"] = plan.bytes;
-  put_number(json, "build_ms", plan.build_ms);
-  json["determinism"] = to_string(plan.determinism);
-  json["tiles"] = plan.tiles;
-  json["sigma"] = plan.sigma;
-  json["descriptor_bits"] = plan.descriptor_bits;
-  return json;
-}
-
 [[nodiscard]] Json history_json(const std::vector<HistoryEntry>& history) {
   Json rows = Json::array();
   const std::vector<std::size_t> kept = decimated_rows(history.size());
@@ -92,22 +61,6 @@ constexpr std::size_t full_history_rows = 10000;
   if (iterations > 0) put_number(json, "per_iteration_mean", timings.solve_ms / static_cast<double>(iterations));
   put_number(json, "total",
              timings.read_ms + inspect_ms + timings.plan_ms + timings.preconditioner_ms + timings.solve_ms);
-  return json;
-}
-
-[[nodiscard]] Json memory_json(const MemoryUse& memory) {
-  Json json;
-  json["matrix"] = memory.matrix;
-  json["plan"] = memory.plan;
-  json["vectors"] = memory.vectors;
-  json["precond"] = memory.precond;
-  json["peak_resident"] = peak_resident_bytes();
-  return json;
-}
-
-[[nodiscard]] Json warnings_json(const Warnings& warnings) {
-  Json json = Json::array();
-  for (const Warning& warning : warnings) json.push_back({{"code", warning.code}, {"text", warning.text}});
   return json;
 }
 
@@ -213,6 +166,53 @@ std::vector<std::size_t> decimated_rows(std::size_t rows) {
   }
   for (std::size_t row = rows - ends; row < rows; ++row) keep(row);
   return kept;
+}
+
+Json matrix_json(const CommonOutcome& outcome) {
+  const MatrixStatistics& m = outcome.matrix;
+  Json json;
+  json[outcome.from_file ? "path" : "generator"] = outcome.problem;
+  json["rows"] = m.rows;
+  json["cols"] = m.cols;
+  json["nnz"] = m.nnz;
+  json["index_bits"] = 8 * sizeof(index_t);
+  json["value"] = outcome.pattern ? "pattern" : (outcome.precision == Precision::fp64 ? "fp64" : "fp32");
+  json["symmetric"] = m.symmetry == Symmetry::numerical;
+  json["max_row_nnz"] = m.max_row_nnz;
+  put_number(json, "mean_row_nnz", m.mean_row_nnz);
+  put_number(json, "gini_row_nnz", m.gini_row_nnz);
+  json["empty_rows"] = m.empty_rows;
+  json["duplicates_merged"] = outcome.duplicates;
+  return json;
+}
+
+Json plan_json(const PlanInfo& plan) {
+  Json json;
+  json["kernel"] = to_string(plan.algorithm);
+  json["reason"] = plan.reason;
+  json["bytes"] = plan.bytes;
+  put_number(json, "build_ms", plan.build_ms);
+  json["determinism"] = to_string(plan.determinism);
+  json["tiles"] = plan.tiles;
+  json["sigma"] = plan.sigma;
+  json["descriptor_bits"] = plan.descriptor_bits;
+  return json;
+}
+
+Json memory_json(const MemoryUse& memory) {
+  Json json;
+  json["matrix"] = memory.matrix;
+  json["plan"] = memory.plan;
+  json["vectors"] = memory.vectors;
+  json["precond"] = memory.precond;
+  json["peak_resident"] = peak_resident_bytes();
+  return json;
+}
+
+Json warnings_json(const Warnings& warnings) {
+  Json json = Json::array();
+  for (const Warning& warning : warnings) json.push_back({{"code", warning.code}, {"text", warning.text}});
+  return json;
 }
 
 Json document_head(const std::string& schema, const Invocation& invocation) {

@@ -14,6 +14,12 @@ namespace tessera::cli {
 /// Every option of the command: its value and whether it came from the command line or is the default.
 [[nodiscard]] Json config_json(const Options& options);
 
+[[nodiscard]] Json matrix_json(const CommonOutcome& outcome);
+[[nodiscard]] Json plan_json(const PlanInfo& plan);
+/// With the peak of what this process held.
+[[nodiscard]] Json memory_json(const MemoryUse& memory);
+[[nodiscard]] Json warnings_json(const Warnings& warnings);
+
 /// \param code  the exit code that the program is going to return
 [[nodiscard]] Json run_json(const RunOutcome& outcome, const Options& options, const Invocation& invocation,
                             ExitCode code);

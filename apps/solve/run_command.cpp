@@ -50,29 +50,6 @@ void require_square(const Problem<T>& problem) {
       fmt::format("{}: the matrix is {} x {}, A x = b needs a square one", problem.name, matrix.rows(), matrix.cols()));
 }
 
-/// `automatic` gives up Jacobi where the inverse of an entry is not finite; a user's choice is kept and refused.
-template <class T>
-std::unique_ptr<LinearOperator<T>> make_precond(const RunSettings& settings, const CsrView<T>& matrix,
-                                                RunOutcome& outcome) {
-  PrecondChoice choice = choose_precond(settings.precond, outcome.matrix);
-  std::unique_ptr<LinearOperator<T>> result;
-  const Device& device = settings.machine.device;
-  if (choice.precond == Precond::jacobi) {
-    try {
-      result = std::make_unique<JacobiPreconditioner<T>>(matrix, device);
-      outcome.memory.precond = static_cast<std::uint64_t>(matrix.rows) * sizeof(T);
-    } catch (const InvalidMatrix& error) {
-      if (settings.precond == Precond::jacobi)
-        throw InvalidMatrix(fmt::format("{}: {}", outcome.problem, error.what()));
-      choice = {Precond::none, error.what()};
-    }
-  }
-  if (!result) result = std::make_unique<IdentityOperator<T>>(matrix.rows, device);
-  outcome.precond = to_string(choice.precond);
-  outcome.precond_reason = choice.reason;
-  return result;
-}
-
 template <class T>
 [[nodiscard]] double distance_from_ones(std::span<const T> x) {
   double largest = 0.0;
@@ -170,8 +147,12 @@ template <class T>
                  ? b
                  : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess");
   const Timer precond_timer;
-  const std::unique_ptr<LinearOperator<T>> M = make_precond<T>(settings, problem.matrix->view(), outcome);
+  const PreparedPrecond<T> M =
+      prepare_precond(settings.precond, outcome.matrix, problem.matrix->view(), machine.device, outcome.problem);
   const double precond_ms = precond_timer.milliseconds();
+  outcome.memory.precond = M.bytes;
+  outcome.precond = to_string(M.choice.precond);
+  outcome.precond_reason = M.choice.reason;
 
   progress.phase(fmt::format("solving with {} and precond {}", outcome.method, outcome.precond));
   SolverOptions solver = settings.solver;
@@ -180,7 +161,8 @@ template <class T>
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
   const std::span<T> x(result.x);
-  outcome.report = method.method == Method::cg ? cg<T>(A, *M, b, x, solver) : bicgstab<T>(A, *M, b, x, solver);
+  outcome.report =
+      method.method == Method::cg ? cg<T>(A, *M.inverse, b, x, solver) : bicgstab<T>(A, *M.inverse, b, x, solver);
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.plan_ms = plan_ms;
   outcome.report.timings.preconditioner_ms = precond_ms;

@@ -1,5 +1,8 @@
 #include "run_method.hpp"
 
+#include "tessera/error.hpp"
+#include "tessera/solvers.hpp"
+
 #include <fmt/format.h>
 
 namespace tessera::cli {
@@ -20,6 +23,29 @@ PrecondChoice choose_precond(Precond wanted, const MatrixStatistics& matrix) {
   return {Precond::none,
           fmt::format("{} diagonal entries missing, {} zero", matrix.diagonal_missing, matrix.diagonal_zero)};
 }
+
+template <class T>
+PreparedPrecond<T> prepare_precond(Precond wanted, const MatrixStatistics& facts, const CsrView<T>& matrix,
+                                   const Device& device, const std::string& problem) {
+  PreparedPrecond<T> result;
+  result.choice = choose_precond(wanted, facts);
+  if (result.choice.precond == Precond::jacobi) {
+    try {
+      result.inverse = std::make_unique<JacobiPreconditioner<T>>(matrix, device);
+      result.bytes = static_cast<std::uint64_t>(matrix.rows) * sizeof(T);
+    } catch (const InvalidMatrix& error) {
+      if (wanted == Precond::jacobi) throw InvalidMatrix(fmt::format("{}: {}", problem, error.what()));
+      result.choice = {Precond::none, error.what()};
+    }
+  }
+  if (!result.inverse) result.inverse = std::make_unique<IdentityOperator<T>>(matrix.rows, device);
+  return result;
+}
+
+template PreparedPrecond<float> prepare_precond(Precond, const MatrixStatistics&, const CsrView<float>&, const Device&,
+                                                const std::string&);
+template PreparedPrecond<double> prepare_precond(Precond, const MatrixStatistics&, const CsrView<double>&,
+                                                 const Device&, const std::string&);
 
 std::string to_string(Method method) {
   switch (method) {

@@ -4,8 +4,11 @@
 
 #include "settings.hpp"
 
+#include "tessera/linear_operator.hpp"
 #include "tessera/statistics.hpp"
 
+#include <cstdint>
+#include <memory>
 #include <string>
 
 namespace tessera::cli {
@@ -23,6 +26,20 @@ struct PrecondChoice {
 };
 
 [[nodiscard]] PrecondChoice choose_precond(Precond wanted, const MatrixStatistics& matrix);
+
+template <class T>
+struct PreparedPrecond {
+  std::unique_ptr<LinearOperator<T>> inverse;
+  PrecondChoice choice;
+  std::uint64_t bytes = 0;
+};
+
+/// Chooses and builds. `automatic` gives up Jacobi where the inverse of an entry is not finite.
+/// \throws InvalidMatrix naming the problem where a preconditioner that the user chose cannot be built
+template <class T>
+[[nodiscard]] PreparedPrecond<T> prepare_precond(Precond wanted, const MatrixStatistics& facts,
+                                                 const CsrView<T>& matrix, const Device& device,
+                                                 const std::string& problem);
 
 [[nodiscard]] std::string to_string(Method method);
 [[nodiscard]] std::string to_string(Precond precond);

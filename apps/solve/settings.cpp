@@ -44,47 +44,17 @@ constexpr double unbounded = std::numeric_limits<double>::max();
   return ::isatty(STDERR_FILENO) != 0 ? ProgressMode::bar : ProgressMode::plain;
 }
 
-[[nodiscard]] VectorSettings rhs_settings(const Options& options) {
-  using Kind = VectorSettings::Kind;
-  const std::string text = options.text("rhs").value_or("Aones");
-  if (text == "ones") return {Kind::ones, {}, 0};
-  if (text == "Aones") return {Kind::a_ones, {}, 0};
-  if (text == "random") return {Kind::random, {}, 0};
-  constexpr std::string_view unit = "unit:";
-  if (text.starts_with(unit)) {
-    const auto index = parse_count(std::string_view(text).substr(unit.size()));
-    if (!index || *index < 1) refuse_text("rhs", text, "unit:i with i from 1 to the number of rows");
-    return {Kind::unit, {}, *index - 1};
-  }
-  return {Kind::file, text, 0};
-}
-
-[[nodiscard]] VectorSettings x0_settings(const Options& options) {
-  using Kind = VectorSettings::Kind;
-  const std::string text = options.text("x0").value_or("zero");
-  if (text == "zero") return {Kind::zero, {}, 0};
-  if (text == "rhs") return {Kind::rhs, {}, 0};
-  if (text == "random") return {Kind::random, {}, 0};
-  return {Kind::file, text, 0};
-}
-
-[[nodiscard]] SolverOptions solver_settings(const Options& options) {
-  SolverOptions result;
-  result.relative_tolerance = number_option(options, "rtol", 0.0, unbounded);
-  result.absolute_tolerance = number_option(options, "atol", 0.0, unbounded);
-  constexpr Choices<ResidualBase, 2> bases{{{"b", ResidualBase::b}, {"r0", ResidualBase::r0}}};
-  result.base = choice_option(options, "norm-base", bases);
-  result.max_iterations = count_option(options, "max-iters");
-  result.time_limit_seconds = seconds_option(options, "max-time");
-  result.divergence_tolerance = number_option(options, "dtol", 1.0, unbounded);
-  result.stagnation_window = count_or_auto_option(options, "stagnation", 0);
-  result.breakdown_restarts =
-      static_cast<int>(count_option(options, "restart-on-breakdown", 0, std::numeric_limits<int>::max()));
-  result.replacement_interval = count_or_auto_option(options, "replace-residual", 0);
-  constexpr Choices<Shadow, 2> shadows{{{"r0", Shadow::r0}, {"random", Shadow::random}}};
-  result.shadow = choice_option(options, "shadow", shadows);
-  result.seed = static_cast<std::uint64_t>(count_option(options, "seed"));
-  return result;
+void require_one_stdout(const OutputSettings& outputs) {
+  std::vector<std::string_view> takers;
+  if (outputs.json == "-") takers.push_back("--json");
+  if (outputs.vector == "-") takers.push_back("--output -");
+  if (outputs.csv == "-") takers.push_back("--csv -");
+  if (outputs.markdown == "-") takers.push_back("--md -");
+  if (takers.size() < 2) return;
+  const std::string_view name = takers.front().substr(0, takers.front().find(' '));
+  throw UsageError(
+      fmt::format("{} {} want standard output", fmt::join(takers, " and "), takers.size() == 2 ? "both" : "all"),
+      fmt::format("give all but one of them a file: {}=FILE", name));
 }
 
 void set_tolerance(const Options& options, PageRankSettings& settings) {
@@ -124,21 +94,70 @@ OutputSettings output_settings(const Options& options) {
   result.vector = options.text("output");
   result.json = options.text("json");
   result.history = options.text("history");
+  result.csv = options.text("csv");
+  result.markdown = options.text("md");
   result.plan_info = options.flag("plan-info");
   result.quiet = options.flag("quiet");
   result.verbosity = options.flag_count("verbose");
   result.exit_zero = options.flag("exit-zero");
   result.progress = progress_mode(options, result.quiet);
   if (result.quiet && result.verbosity > 0) throw UsageError("--quiet and --verbose contradict each other");
-  if (result.json_on_stdout() && result.vector_on_stdout()) {
-    throw UsageError("--json and --output - both want standard output", "give one of them a file: --json=FILE");
-  }
+  require_one_stdout(result);
   if (result.vector && result.vector->ends_with(".bin")) {
     throw UsageError(fmt::format("--output {}: binary files are not available in this build; available: Matrix Market",
                                  *result.vector));
   }
   if (result.history == "-") throw UsageError("--history needs a file; --json holds the history as well");
   return result;
+}
+
+VectorSettings rhs_settings(const Options& options) {
+  using Kind = VectorSettings::Kind;
+  const std::string text = options.text("rhs").value_or("Aones");
+  if (text == "ones") return {Kind::ones, {}, 0};
+  if (text == "Aones") return {Kind::a_ones, {}, 0};
+  if (text == "random") return {Kind::random, {}, 0};
+  constexpr std::string_view unit = "unit:";
+  if (text.starts_with(unit)) {
+    const auto index = parse_count(std::string_view(text).substr(unit.size()));
+    if (!index || *index < 1) refuse_text("rhs", text, "unit:i with i from 1 to the number of rows");
+    return {Kind::unit, {}, *index - 1};
+  }
+  return {Kind::file, text, 0};
+}
+
+VectorSettings x0_settings(const Options& options) {
+  using Kind = VectorSettings::Kind;
+  const std::string text = options.text("x0").value_or("zero");
+  if (text == "zero") return {Kind::zero, {}, 0};
+  if (text == "rhs") return {Kind::rhs, {}, 0};
+  if (text == "random") return {Kind::random, {}, 0};
+  return {Kind::file, text, 0};
+}
+
+SolverOptions solver_settings(const Options& options) {
+  SolverOptions result;
+  result.relative_tolerance = number_option(options, "rtol", 0.0, unbounded);
+  result.absolute_tolerance = number_option(options, "atol", 0.0, unbounded);
+  constexpr Choices<ResidualBase, 2> bases{{{"b", ResidualBase::b}, {"r0", ResidualBase::r0}}};
+  result.base = choice_option(options, "norm-base", bases);
+  result.max_iterations = count_option(options, "max-iters");
+  result.time_limit_seconds = seconds_option(options, "max-time");
+  result.divergence_tolerance = number_option(options, "dtol", 1.0, unbounded);
+  result.stagnation_window = count_or_auto_option(options, "stagnation", 0);
+  result.breakdown_restarts =
+      static_cast<int>(count_option(options, "restart-on-breakdown", 0, std::numeric_limits<int>::max()));
+  result.replacement_interval = count_or_auto_option(options, "replace-residual", 0);
+  constexpr Choices<Shadow, 2> shadows{{{"r0", Shadow::r0}, {"random", Shadow::random}}};
+  result.shadow = choice_option(options, "shadow", shadows);
+  result.seed = static_cast<std::uint64_t>(count_option(options, "seed"));
+  return result;
+}
+
+Precond precond_setting(const Options& options) {
+  constexpr Choices<Precond, 3> preconds{
+      {{"auto", Precond::automatic}, {"none", Precond::none}, {"jacobi", Precond::jacobi}}};
+  return choice_option(options, "precond", preconds);
 }
 
 SpmvOptions spmv_settings(const Options& options, const Device& device) {
@@ -164,9 +183,7 @@ RunSettings run_settings(const Options& options) {
                                         {"bicgstab", Method::bicgstab},
                                         {"pagerank", Method::automatic}}};
   result.method = choice_option(options, "method", methods);
-  constexpr Choices<Precond, 3> preconds{
-      {{"auto", Precond::automatic}, {"none", Precond::none}, {"jacobi", Precond::jacobi}}};
-  result.precond = choice_option(options, "precond", preconds);
+  result.precond = precond_setting(options);
   result.solver = solver_settings(options);
   result.solver.keep_history = result.output.wants_history();
   result.machine = machine_settings(options);

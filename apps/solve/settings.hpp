@@ -41,6 +41,8 @@ struct OutputSettings {
   std::optional<std::string> vector;  ///< "-": standard output
   std::optional<std::string> json;    ///< "-": standard output
   std::optional<std::string> history;
+  std::optional<std::string> csv;       ///< of compare; "-": standard output
+  std::optional<std::string> markdown;  ///< of compare; "-": standard output
   bool plan_info = false;
   bool quiet = false;
   int verbosity = 0;
@@ -49,6 +51,10 @@ struct OutputSettings {
 
   [[nodiscard]] bool json_on_stdout() const { return json == "-"; }
   [[nodiscard]] bool vector_on_stdout() const { return vector == "-"; }
+  /// A result other than the summary goes to standard output.
+  [[nodiscard]] bool stdout_taken() const {
+    return json_on_stdout() || vector_on_stdout() || csv == "-" || markdown == "-";
+  }
   [[nodiscard]] bool wants_history() const { return json || history; }
 };
 
@@ -95,6 +101,10 @@ struct PageRankSettings {
 [[nodiscard]] MachineSettings machine_settings(const Options& options);
 /// \throws UsageError for outputs that exclude each other
 [[nodiscard]] OutputSettings output_settings(const Options& options);
+[[nodiscard]] VectorSettings rhs_settings(const Options& options);
+[[nodiscard]] VectorSettings x0_settings(const Options& options);
+[[nodiscard]] Precond precond_setting(const Options& options);
+[[nodiscard]] SolverOptions solver_settings(const Options& options);
 [[nodiscard]] SpmvOptions spmv_settings(const Options& options, const Device& device);
 
 /// \throws UsageError naming option and text; DeviceUnavailable for a device that does not exist
