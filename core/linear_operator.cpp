@@ -34,6 +34,13 @@ void check_operands(const LinearOperator<T>& a, std::span<const T> x, std::span<
   if (overlap(x, y)) throw InvalidArgument("x and y of a product must not overlap");
 }
 
+template <class T>
+void check_transposed_operands(const LinearOperator<T>& a, std::span<const T> x, std::span<const T> y) {
+  check_size(a, "x of the transposed product", x.size(), a.rows());
+  check_size(a, "y of the transposed product", y.size(), a.cols());
+  if (overlap(x, y)) throw InvalidArgument("x and y of a product must not overlap");
+}
+
 /// A kernel that fuses <w, y> reads w while it writes y.
 template <class T>
 void check_weights(const LinearOperator<T>& a, std::span<const T> w, std::span<const T> y) {
@@ -74,6 +81,29 @@ void scale(const Device& device, T beta, std::span<T> y) {
   });
 }
 
+/// y = α f(x) + β y for a function that overwrites; scratch space only when β ≠ 0.
+template <class T>
+void apply_function(const typename FunctionOperator<T>::Function& function, const Device& device, T alpha,
+                    std::span<const T> x, T beta, std::span<T> y) {
+  if (beta == T{0}) {
+    function(x, y);
+    if (alpha != T{1}) scale(device, alpha, y);
+    return;
+  }
+  Array<T> product(static_cast<std::int64_t>(y.size()), Init::none, device);
+  function(x, product.span());
+  host::parallel_for(device, product.size(), [&](host::Range range) {
+    for (std::int64_t i = range.begin; i < range.end; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      y[k] = alpha * product[i] + beta * y[k];
+    }
+  });
+}
+
+void require_size(std::int64_t rows, std::int64_t cols) {
+  if (rows < 0 || cols < 0) throw InvalidArgument(fmt::format("operator of size {} x {}", rows, cols));
+}
+
 }  // namespace
 
 template <class T>
@@ -85,6 +115,32 @@ void LinearOperator<T>::apply(T alpha, std::span<const T> x, T beta, std::span<T
   } else {
     do_apply(alpha, x, beta, y);
   }
+}
+
+template <class T>
+void LinearOperator<T>::apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
+  if (!has_transpose()) {
+    throw NotSupported(
+        fmt::format("this {} x {} operator offers no transposed product: {}", rows(), cols(), transpose_remedy()));
+  }
+  check_transposed_operands<T>(*this, x, y);
+  if (y.empty()) return;
+  if (alpha == T{0}) {
+    scale(device(), beta, y);
+  } else {
+    do_apply_transposed(alpha, x, beta, y);
+  }
+}
+
+template <class T>
+void LinearOperator<T>::do_apply_transposed(T /*alpha*/, std::span<const T> /*x*/, T /*beta*/,
+                                            std::span<T> /*y*/) const {
+  throw NotSupported("an operator that says has_transpose() must override do_apply_transposed()");
+}
+
+template <class T>
+std::string_view LinearOperator<T>::transpose_remedy() const {
+  return "its class has to override has_transpose() and do_apply_transposed()";
 }
 
 template <class T>
@@ -165,25 +221,31 @@ void IdentityOperator<T>::do_apply(T alpha, std::span<const T> x, T beta, std::s
 template <class T>
 FunctionOperator<T>::FunctionOperator(std::int64_t rows, std::int64_t cols, Function function, const Device& device)
     : rows_(rows), cols_(cols), function_(std::move(function)), device_(device) {
-  if (rows < 0 || cols < 0) throw InvalidArgument(fmt::format("operator of size {} x {}", rows, cols));
+  require_size(rows, cols);
   if (!function_) throw InvalidArgument("FunctionOperator needs a function to call");
 }
 
 template <class T>
+FunctionOperator<T>::FunctionOperator(std::int64_t rows, std::int64_t cols, Function function, Function transposed,
+                                      const Device& device)
+    : FunctionOperator(rows, cols, std::move(function), device) {
+  transposed_ = std::move(transposed);
+  if (!transposed_) throw InvalidArgument("FunctionOperator with a transpose needs a second function to call");
+}
+
+template <class T>
 void FunctionOperator<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
-  if (beta == T{0}) {
-    function_(x, y);
-    if (alpha != T{1}) scale(device_, alpha, y);
-    return;
-  }
-  Array<T> product(rows_, Init::none, device_);
-  function_(x, product.span());
-  host::parallel_for(device_, rows_, [&](host::Range range) {
-    for (std::int64_t i = range.begin; i < range.end; ++i) {
-      const auto k = static_cast<std::size_t>(i);
-      y[k] = alpha * product[i] + beta * y[k];
-    }
-  });
+  apply_function(function_, device_, alpha, x, beta, y);
+}
+
+template <class T>
+void FunctionOperator<T>::do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
+  apply_function(transposed_, device_, alpha, x, beta, y);
+}
+
+template <class T>
+std::string_view FunctionOperator<T>::transpose_remedy() const {
+  return "give FunctionOperator a second function, for the transpose";
 }
 
 template class LinearOperator<float>;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace tessera {
 
@@ -106,6 +107,18 @@ class LinearOperator {
   /// \throws as apply()
   double residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const;
 
+  /// Whether apply_transposed() works. Offered by a plan that was made for it (SpmvOptions::with_transpose), by
+  /// diagonal operators, and by a FunctionOperator that was given the transposed function.
+  [[nodiscard]] virtual bool has_transpose() const { return false; }
+
+  /// y = Aᵀ x. NaN or infinity that y held before never matters.
+  /// \param x rows() elements \param y cols() elements, not overlapping x
+  /// \throws NotSupported naming the remedy when !has_transpose(); otherwise as apply()
+  void apply_transposed(std::span<const T> x, std::span<T> y) const { apply_transposed(T{1}, x, T{0}, y); }
+
+  /// y = α Aᵀ x + β y. With β = 0 the old y is not read; with α = 0 the product is not formed.
+  void apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const;
+
   /// Entries of a diagonal operator, so that a solver can fold it into its vector updates; nothing for all others.
   [[nodiscard]] virtual std::optional<std::span<const T>> diagonal() const { return std::nullopt; }
   /// True for the identity: solvers then skip it.
@@ -125,6 +138,10 @@ class LinearOperator {
   /// Defaults: write current() in place.
   virtual void do_apply_buffered(std::span<const T> x, DualBuffer<T>& out) const;
   virtual ProductDots do_apply_and_dot_buffered(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const;
+  /// Called only where has_transpose(), which a class overrides together with it.
+  virtual void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const;
+  /// What to do when !has_transpose(); ends the message of the exception.
+  [[nodiscard]] virtual std::string_view transpose_remedy() const;
 };
 
 /// The identity of size n; the "no preconditioner" of the solvers.
@@ -136,9 +153,13 @@ class IdentityOperator final : public LinearOperator<T> {
   [[nodiscard]] std::int64_t cols() const override { return n_; }
   [[nodiscard]] Device device() const override { return device_; }
   [[nodiscard]] bool is_identity() const override { return true; }
+  [[nodiscard]] bool has_transpose() const override { return true; }
 
  protected:
   void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+  void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
+    do_apply(alpha, x, beta, y);
+  }
 
  private:
   std::int64_t n_;
@@ -151,19 +172,27 @@ class FunctionOperator final : public LinearOperator<T> {
  public:
   using Function = std::function<void(std::span<const T>, std::span<T>)>;
 
+  /// \throws InvalidArgument for negative sizes or an empty function
   FunctionOperator(std::int64_t rows, std::int64_t cols, Function function, const Device& device = Device{});
+  /// With the transpose: `transposed` overwrites its second vector, of `cols` elements, with Aᵀ times its first.
+  FunctionOperator(std::int64_t rows, std::int64_t cols, Function function, Function transposed,
+                   const Device& device = Device{});
   [[nodiscard]] std::int64_t rows() const override { return rows_; }
   [[nodiscard]] std::int64_t cols() const override { return cols_; }
   [[nodiscard]] Device device() const override { return device_; }
+  [[nodiscard]] bool has_transpose() const override { return static_cast<bool>(transposed_); }
 
  protected:
-  /// Needs scratch space only when β ≠ 0 (one allocation a call then).
+  /// Both need scratch space only when β ≠ 0 (one allocation a call then).
   void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+  void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+  [[nodiscard]] std::string_view transpose_remedy() const override;
 
  private:
   std::int64_t rows_;
   std::int64_t cols_;
   Function function_;
+  Function transposed_;  ///< empty when not given
   Device device_;
 };
 

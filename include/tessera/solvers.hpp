@@ -90,12 +90,16 @@ class JacobiPreconditioner final : public LinearOperator<T> {
   [[nodiscard]] std::int64_t cols() const override { return inverse_diagonal_.size(); }
   [[nodiscard]] Device device() const override { return inverse_diagonal_.device(); }
   [[nodiscard]] std::optional<std::span<const T>> diagonal() const override { return inverse_diagonal_.span(); }
+  [[nodiscard]] bool has_transpose() const override { return true; }
 
   /// Takes new values of the same matrix; never allocates. \throws as the constructor (the old state is then kept)
   void refresh(const CsrView<T>& matrix);
 
  protected:
   void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+  void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
+    do_apply(alpha, x, beta, y);
+  }
 
  private:
   Array<T> inverse_diagonal_;

@@ -50,6 +50,16 @@ struct SpmvOptions {
   int sigma = 0;                              ///< MERBIT, by name only: path steps per lane; 0 takes the tuned default
   int descriptor_bits = 0;                    ///< MERBIT: 32 or 64; 0 takes the narrowest that holds sigma
   std::int64_t expected_applications = 1000;  ///< products the plan will serve: `automatic` weighs set-up against them
+  /// Also offer apply_transposed(): Aᵀ is formed at set-up, with descriptors of its own. A kernel chosen by name serves
+  /// both; `automatic` looks at the rows of Aᵀ, which are the columns of A.
+  bool with_transpose = false;
+};
+
+/// What the transposed product of a plan costs, on top of the plan.
+struct TransposeInfo {
+  SpmvAlgorithm algorithm = SpmvAlgorithm::csr;  ///< never `automatic`
+  std::uint64_t bytes = 0;                       ///< Aᵀ and its descriptors
+  double build_ms = 0.0;                         ///< wall-clock time of transposing and of the set-up for Aᵀ
 };
 
 /// What a plan can tell about itself.
@@ -62,6 +72,7 @@ struct PlanInfo {
   int sigma = 0;                                          ///< MERBIT only, else 0
   int descriptor_bits = 0;                                ///< MERBIT only, else 0
   std::int64_t tiles = 0;                                 ///< MERBIT only, else 0
+  std::optional<TransposeInfo> transpose;                 ///< of a plan made with_transpose; its class is `determinism`
 };
 
 /// When a plan has repaid its set-up, measured against the plan-free `csr` kernel.
@@ -90,15 +101,17 @@ class SpmvPlan final : public LinearOperator<T> {
   [[nodiscard]] std::int64_t cols() const override;
   [[nodiscard]] Device device() const override;
   [[nodiscard]] DualBuffer<T> make_output() const override;
+  [[nodiscard]] bool has_transpose() const override;
 
   [[nodiscard]] const PlanInfo& info() const noexcept;
   /// The matrix as the next product will see it, updated values included.
   [[nodiscard]] CsrView<T> matrix() const noexcept;
 
   /// Replaces the values; structure and descriptors stay. The caller's matrix is never changed: the first update makes
-  /// a copy of the values array that the plan owns, later ones reuse it. Not concurrent with products.
+  /// a copy of the values array that the plan owns, later ones reuse it. Not concurrent with products. A plan made
+  /// with_transpose forms Aᵀ anew each time, beside the old one. An update that throws changes nothing.
   /// \param values nnz entries in CSR order
-  /// \throws DimensionError for another length, InvalidArgument for a pattern matrix
+  /// \throws DimensionError for another length, InvalidArgument for a pattern matrix, OutOfMemory
   void update_values(std::span<const T> values);
 
   /// The same with the structure checked: refuses a matrix whose offsets or columns differ from the planned ones.
@@ -116,6 +129,8 @@ class SpmvPlan final : public LinearOperator<T> {
   double do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const override;
   void do_apply_buffered(std::span<const T> x, DualBuffer<T>& out) const override;
   ProductDots do_apply_and_dot_buffered(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const override;
+  void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+  [[nodiscard]] std::string_view transpose_remedy() const override;
 
  private:
   struct Impl;

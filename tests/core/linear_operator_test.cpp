@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -190,6 +191,80 @@ TEST(LinearOperator, ImpossibleOperators) {
   using Function = FunctionOperator<double>::Function;
   EXPECT_THROW(FunctionOperator<double>(-1, 1, [](auto, auto) {}), InvalidArgument);
   EXPECT_THROW(FunctionOperator<double>(1, 1, Function{}), InvalidArgument);
+  EXPECT_THROW(FunctionOperator<double>(
+                   1, 1, [](auto, auto) {}, Function{}),
+               InvalidArgument);
+}
+
+/// The same 3 x 2 matrix with its transpose, [1 3 5; 2 4 6].
+FunctionOperator<double> tall_with_transpose(Tall& tall) {
+  const auto forward = std::make_shared<FunctionOperator<double>>(tall.make());
+  return FunctionOperator<double>(
+      3, 2, [forward](std::span<const double> x, std::span<double> y) { forward->apply(x, y); },
+      [](std::span<const double> x, std::span<double> y) {
+        y[0] = x[0] + 3 * x[1] + 5 * x[2];
+        y[1] = 2 * x[0] + 4 * x[1] + 6 * x[2];
+      });
+}
+
+TEST(LinearOperator, TransposedProducts) {
+  Tall tall;
+  const auto a = tall_with_transpose(tall);
+  ASSERT_TRUE(a.has_transpose());
+  const Vector x{1, 1, -1};
+  Vector y{nan, nan};
+  a.apply_transposed(x, y);
+  EXPECT_EQ(y, (Vector{-1, 0}));
+  a.apply_transposed(2, x, 3, y);
+  EXPECT_EQ(y, (Vector{-5, 0}));
+  a.apply_transposed(-1, x, 0, y);
+  EXPECT_EQ(y, (Vector{1, 0}));
+  a.apply_transposed(0, Vector{nan, nan, nan}, 5, y);
+  EXPECT_EQ(y, (Vector{5, 0}));
+  y[0] = nan;
+  a.apply_transposed(0, x, 0, y);
+  EXPECT_EQ(y, (Vector{0, 0}));
+}
+
+TEST(LinearOperator, TransposedSizesAreChecked) {
+  Tall tall;
+  const auto a = tall_with_transpose(tall);
+  Vector two(2);
+  Vector three(3);
+  EXPECT_THROW(a.apply_transposed(two, two), DimensionError);
+  EXPECT_THROW(a.apply_transposed(three, three), DimensionError);
+  try {
+    a.apply_transposed(two, two);
+  } catch (const DimensionError& e) {
+    EXPECT_STREQ(e.what(), "operator is 3 x 2: vector x of the transposed product must have 3 elements, has 2");
+  }
+  Vector four(4);
+  const std::span<double> all(four);
+  EXPECT_THROW(a.apply_transposed(all.first(3), all.last(2)), InvalidArgument);
+}
+
+TEST(LinearOperator, OperatorsWithoutATransposeNameTheRemedy) {
+  Tall tall;
+  const auto a = tall.make();
+  EXPECT_FALSE(a.has_transpose());
+  Vector two(2);
+  const Vector three(3);
+  try {
+    a.apply_transposed(0, three, 1, two);
+    FAIL() << "not refused";
+  } catch (const NotSupported& e) {
+    EXPECT_STREQ(e.what(),
+                 "this 3 x 2 operator offers no transposed product: give FunctionOperator a second function, "
+                 "for the transpose");
+  }
+}
+
+TEST(LinearOperator, DiagonalOperatorsAreTheirOwnTranspose) {
+  const IdentityOperator<double> identity(3);
+  ASSERT_TRUE(identity.has_transpose());
+  Vector y{1, 2, 3};
+  identity.apply_transposed(2, Vector{1, 1, 1}, -1, y);
+  EXPECT_EQ(y, (Vector{1, 0, -1}));
 }
 
 TEST(DualBuffer, SwapsAndForgets) {

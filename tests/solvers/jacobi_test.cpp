@@ -29,6 +29,9 @@ TEST(Jacobi, AppliesTheInverseDiagonal) {
   EXPECT_EQ(y, (std::vector<double>{5, -2.5, 20}));
   ASSERT_TRUE(jacobi.diagonal().has_value());
   EXPECT_EQ((*jacobi.diagonal())[1], -0.25);
+  std::vector<double> z(3);
+  jacobi.apply_transposed(x, z);
+  EXPECT_EQ(z, (std::vector<double>{1, -0.5, 4}));
 }
 
 TEST(Jacobi, PatternMatrixHasOnes) {

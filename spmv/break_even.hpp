@@ -1,0 +1,17 @@
+/// \file
+/// When the set-up of a kernel has paid.
+#pragma once
+
+#include "spmv/kernel.hpp"
+
+namespace tessera {
+
+/// Times products of `kernel` and of the csr kernel in turn.
+/// \param info        of the kernel: what its set-up took, if it has one
+/// \param repetitions in [1, 1000]
+/// \throws InvalidArgument for other numbers, OutOfMemory
+template <class T>
+[[nodiscard]] BreakEven measure_break_even(const Device& device, const SpmvKernel<T>& kernel, const CsrView<T>& a,
+                                           const PlanInfo& info, int repetitions);
+
+}  // namespace tessera

@@ -1,0 +1,76 @@
+#include "spmv/planned_kernel.hpp"
+
+#include "spmv/registry.hpp"
+#include "spmv/selection.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <type_traits>
+#include <utility>
+
+namespace tessera {
+
+namespace {
+
+template <class T>
+std::unique_ptr<SpmvKernel<T>> make_kernel(const CsrView<T>& a, const SpmvOptions& options) {
+  const SpmvKernelEntry& entry = spmv_kernel_entry(options.algorithm);
+  if constexpr (std::is_same_v<T, float>) {
+    return entry.make_float(a, options);
+  } else {
+    return entry.make_double(a, options);
+  }
+}
+
+void check_named_kernel(const SpmvOptions& options) {
+  const SpmvKernelEntry& entry = spmv_kernel_entry(options.algorithm);
+  if (entry.strongest < options.determinism) {
+    throw NotSupported(fmt::format("kernel {} keeps {} at most, asked for {}", entry.name, to_string(entry.strongest),
+                                   to_string(options.determinism)));
+  }
+  if (!entry.has_setup && (options.sigma != 0 || options.descriptor_bits != 0)) {
+    throw NotSupported(fmt::format("kernel {} has no descriptors: sigma and descriptor_bits do not apply", entry.name));
+  }
+}
+
+}  // namespace
+
+void check_spmv_options(const SpmvOptions& options) {
+  if (!options.device.is_host()) {
+    throw DeviceUnavailable(
+        fmt::format("SpMV kernels of this build run on the host only, asked for {}", options.device.name()));
+  }
+  if (options.sigma < 0) throw InvalidArgument(fmt::format("sigma must not be negative, got {}", options.sigma));
+  if (options.descriptor_bits != 0 && options.descriptor_bits != 32 && options.descriptor_bits != 64) {
+    throw InvalidArgument(fmt::format("descriptor_bits must be 32, 64 or 0, got {}", options.descriptor_bits));
+  }
+  if (options.expected_applications < 0) {
+    throw InvalidArgument(
+        fmt::format("expected_applications must not be negative, got {}", options.expected_applications));
+  }
+  if (options.algorithm != SpmvAlgorithm::automatic) {
+    check_named_kernel(options);
+  } else if (options.sigma != 0 || options.descriptor_bits != 0) {
+    throw NotSupported("sigma and descriptor_bits belong to the kernel merbit: name it, automatic may take another");
+  }
+}
+
+template <class T>
+PlannedKernel<T> plan_kernel(const CsrView<T>& a, const SpmvOptions& options) {
+  SpmvOptions chosen = options;
+  std::string reason = "named by the caller";
+  if (options.algorithm == SpmvAlgorithm::automatic) {
+    SpmvSelection selection = select_spmv_kernel(a, options);
+    chosen.algorithm = selection.algorithm;
+    // The strongest class costs nothing on the host: whoever leaves the choice to us gets reproducible results.
+    chosen.determinism = spmv_kernel_entry(selection.algorithm).strongest;
+    reason = std::move(selection.reason);
+  }
+  return {make_kernel(a, chosen), chosen.algorithm, std::move(reason)};
+}
+
+template PlannedKernel<float> plan_kernel(const CsrView<float>&, const SpmvOptions&);
+template PlannedKernel<double> plan_kernel(const CsrView<double>&, const SpmvOptions&);
+
+}  // namespace tessera

@@ -1,0 +1,14 @@
+/// \file
+/// Whether a matrix is the planned one but for its values.
+#pragma once
+
+#include "tessera/csr.hpp"
+
+namespace tessera {
+
+/// Compares sizes, storage, row offsets and columns, O(rows + nnz), parallel.
+/// \throws InvalidMatrix naming the first difference
+template <class T>
+void require_same_structure(const Device& device, const CsrView<T>& planned, const CsrView<T>& given);
+
+}  // namespace tessera
