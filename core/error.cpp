@@ -13,6 +13,14 @@ ParseError::ParseError(std::string file, std::int64_t line, std::int64_t column,
       line_(line),
       column_(column) {}
 
+ParseError::ParseError(const std::string& what, std::string file, std::uint64_t byte)
+    : Error(what), file_(std::move(file)), byte_(byte) {}
+
+ParseError ParseError::at_byte(std::string file, std::uint64_t byte, const std::string& message) {
+  const std::string what = fmt::format("{}: byte {}: {}", file, byte, message);
+  return {what, std::move(file), byte};
+}
+
 namespace {
 
 /// "17 B", "1.5 MiB": three significant digits.

@@ -1,19 +1,15 @@
 #include "io/source.hpp"
 
 #include "io/document.hpp"
+#include "io/input_file.hpp"
 #include "tessera/error.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <limits>
-#include <system_error>
 #include <vector>
 
 namespace tessera::io {
@@ -44,44 +40,6 @@ void ByteBuffer::reallocate(std::size_t capacity) {
 namespace {
 
 constexpr std::size_t block_bytes = std::size_t{1} << 18;
-
-class InputFile {
- public:
-  explicit InputFile(const std::filesystem::path& path)
-      : name_(path.string()), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (descriptor_ < 0) fail("open");
-  }
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
-  ~InputFile() { ::close(descriptor_); }
-
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
-
-  /// Size of a regular file, else 0.
-  [[nodiscard]] std::size_t size() const {
-    struct stat status {};
-    if (::fstat(descriptor_, &status) != 0) fail("read");
-    return S_ISREG(status.st_mode) && status.st_size > 0 ? static_cast<std::size_t>(status.st_size) : 0;
-  }
-
-  /// Number of bytes read, 0 only at the end of the file.
-  [[nodiscard]] std::size_t read(char* target, std::size_t bytes) const {
-    while (true) {
-      const ssize_t got = ::read(descriptor_, target, bytes);
-      if (got >= 0) return static_cast<std::size_t>(got);
-      if (errno != EINTR) fail("read");
-    }
-  }
-
- private:
-  [[noreturn]] void fail(const char* action) const {
-    const int reason = errno;
-    throw IoError(fmt::format("cannot {} \"{}\": {}", action, name_, std::generic_category().message(reason)));
-  }
-
-  std::string name_;
-  int descriptor_;
-};
 
 void read_rest(const InputFile& file, ByteBuffer& text) {
   while (true) {
@@ -186,7 +144,7 @@ ByteBuffer load_text(const std::filesystem::path& path, MemoryBudget& budget) {
     return text;
   }
   // One byte more than the size lets the read that finds the end happen without growing.
-  const std::size_t size = file.size();
+  const auto size = static_cast<std::size_t>(file.stamp().size_bytes);
   text.make_room(size >= known && size > 0 ? size + 1 : block_bytes);
   first_bytes.copy(text.end(), known);
   text.added(known);

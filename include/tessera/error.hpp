@@ -45,7 +45,8 @@ class IoError : public Error {
   using Error::Error;
 };
 
-/// Text that is not what its format prescribes. what() reads "file:line:column: message".
+/// A file that is not what its format prescribes. what() reads "file:line:column: message", and "file: byte 40:
+/// message" for a binary file, which has no lines: its line() and column() are 0.
 class ParseError : public Error {
  public:
   /// \param file    name of the source, as the user gave it
@@ -54,14 +55,22 @@ class ParseError : public Error {
   /// \param message what was expected and what was found
   ParseError(std::string file, std::int64_t line, std::int64_t column, const std::string& message);
 
+  /// For a binary file. \param byte 0-based position in the file
+  [[nodiscard]] static ParseError at_byte(std::string file, std::uint64_t byte, const std::string& message);
+
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
   [[nodiscard]] std::int64_t line() const noexcept { return line_; }
   [[nodiscard]] std::int64_t column() const noexcept { return column_; }
+  /// Position in a binary file; 0 for text.
+  [[nodiscard]] std::uint64_t byte() const noexcept { return byte_; }
 
  private:
+  ParseError(const std::string& what, std::string file, std::uint64_t byte);
+
   std::string file_;
-  std::int64_t line_;
-  std::int64_t column_;
+  std::int64_t line_ = 0;
+  std::int64_t column_ = 0;
+  std::uint64_t byte_ = 0;
 };
 
 /// Memory that could not be had. Thrown before the system is driven out of memory where that can be foreseen.

@@ -4,6 +4,7 @@
 
 #include "tessera/array.hpp"
 #include "tessera/assemble.hpp"
+#include "tessera/binary_matrix.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/device.hpp"
 #include "tessera/error.hpp"

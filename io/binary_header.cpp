@@ -1,0 +1,203 @@
+#include "io/binary_header.hpp"
+
+#include "core/checked.hpp"
+#include "io/checksum.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace tessera {
+
+std::string_view to_string(BinaryValues values) {
+  switch (values) {
+    case BinaryValues::pattern:
+      return "pattern";
+    case BinaryValues::fp32:
+      return "fp32";
+    case BinaryValues::fp64:
+      return "fp64";
+  }
+  return "unknown";
+}
+
+namespace io {
+
+namespace {
+
+constexpr std::int64_t max_index = std::numeric_limits<index_t>::max();
+constexpr std::int64_t max_count = std::numeric_limits<std::int64_t>::max();
+
+[[noreturn]] void refuse(const InputFile& file, std::uint64_t byte, const std::string& message) {
+  throw ParseError::at_byte(file.name(), byte, message);
+}
+
+/// Reads as much of the header as the file has, and says whether the file is one of ours at all.
+BinaryHeader load_header(const InputFile& file) {
+  std::array<char, sizeof(BinaryHeader)> bytes{};
+  const InputFile::Got got = file.read_at(0, bytes.data(), bytes.size());
+  if (got.error != 0) file.fail(got.error);
+  const std::size_t known = std::min(got.bytes, binary_magic.size());
+  if (known == 0 || std::memcmp(bytes.data(), binary_magic.data(), known) != 0) {
+    refuse(file, 0, known == 0 ? "expected a binary matrix, found an empty file" : "this is not a binary matrix file");
+  }
+  BinaryHeader header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  constexpr std::size_t end_of_version = offsetof(BinaryHeader, header_bytes);
+  if (got.bytes >= end_of_version && header.version != binary_version) {
+    refuse(file, offsetof(BinaryHeader, version),
+           fmt::format("expected format version {}, found {}{}", binary_version, header.version,
+                       header.version > binary_version ? ": written by a newer Tessera" : ""));
+  }
+  if (got.bytes < sizeof(header)) {
+    refuse(file, got.bytes, fmt::format("expected a header of {} bytes, found the end of the file", sizeof(header)));
+  }
+  return header;
+}
+
+struct Bounds {
+  std::size_t byte;
+  const char* name;
+  std::int64_t value;
+  std::int64_t largest;
+};
+
+void check_ranges(const InputFile& file, const BinaryHeader& h) {
+  const Bounds all[] = {
+      {offsetof(BinaryHeader, header_bytes), "header bytes", h.header_bytes, sizeof(BinaryHeader)},
+      {offsetof(BinaryHeader, rows), "rows", h.rows, max_index},
+      {offsetof(BinaryHeader, cols), "columns", h.cols, max_index},
+      {offsetof(BinaryHeader, nnz), "nonzeros", h.nnz, max_count},
+      {offsetof(BinaryHeader, values), "type of values", h.values, 2},
+      {offsetof(BinaryHeader, flags), "flags", h.flags, flag_has_source | flag_source_settled},
+      {offsetof(BinaryHeader, format), "format of the text", h.format, 1},
+      {offsetof(BinaryHeader, field), "field of the text", h.field, 2},
+      {offsetof(BinaryHeader, symmetry), "symmetry of the text", h.symmetry, 2},
+      {offsetof(BinaryHeader, reserved), "reserved bytes", h.reserved, 0},
+      {offsetof(BinaryHeader, entries), "entries of the text", h.entries, max_count},
+      {offsetof(BinaryHeader, duplicates), "merged entries", h.duplicates, max_count},
+      {offsetof(BinaryHeader, explicit_zeros), "explicit zeros", h.explicit_zeros, max_count},
+  };
+  for (const Bounds& field : all) {
+    if (field.value >= 0 && field.value <= field.largest) continue;
+    refuse(file, field.byte,
+           fmt::format("{}: expected a number in 0 ... {}, found {}", field.name, field.largest, field.value));
+  }
+  if (h.header_bytes != sizeof(BinaryHeader)) {
+    refuse(file, offsetof(BinaryHeader, header_bytes),
+           fmt::format("expected a header of {} bytes, found {}", sizeof(BinaryHeader), h.header_bytes));
+  }
+  for (std::size_t k = 0; k < h.more_reserved.size(); ++k) {
+    if (h.more_reserved[k] == 0) continue;
+    refuse(file, offsetof(BinaryHeader, more_reserved) + k * sizeof(std::uint64_t), "expected reserved bytes to be 0");
+  }
+}
+
+/// The places of the sections follow from the sizes; the file must agree with both.
+void check_layout(const InputFile& file, const BinaryHeader& header) {
+  BinaryHeader expected = header;
+  try {
+    lay_out_sections(expected);
+  } catch (const InvalidArgument& overflow) {
+    refuse(file, offsetof(BinaryHeader, nnz), overflow.what());
+  }
+  for (std::size_t k = 0; k < header.sections.size(); ++k) {
+    const BinarySection& found = header.sections[k];
+    const BinarySection& right = expected.sections[k];
+    if (found.offset == right.offset && found.bytes == right.bytes) continue;
+    refuse(file, offsetof(BinaryHeader, sections) + k * sizeof(BinarySection),
+           fmt::format("expected section {} of {} bytes at byte {}, found {} bytes at byte {}", k, right.bytes,
+                       right.offset, found.bytes, found.offset));
+  }
+  if (header.file_bytes != expected.file_bytes) {
+    refuse(
+        file, offsetof(BinaryHeader, file_bytes),
+        fmt::format("expected a file of {} bytes for these sizes, found {}", expected.file_bytes, header.file_bytes));
+  }
+  const std::uint64_t size = file.stamp().size_bytes;
+  if (size < header.file_bytes) {
+    refuse(file, size, fmt::format("expected {} bytes, found the end of the file: it is cut off", header.file_bytes));
+  }
+  if (size > header.file_bytes) {
+    refuse(file, header.file_bytes,
+           fmt::format("expected the end of the file, found {} more bytes", size - header.file_bytes));
+  }
+}
+
+std::uint64_t aligned(std::uint64_t offset) {
+  return checked_add<std::uint64_t>(offset, section_alignment - 1, "size of the file") / section_alignment *
+         section_alignment;
+}
+
+std::uint64_t bytes_a_value(std::uint32_t values) {
+  switch (static_cast<BinaryValues>(values)) {
+    case BinaryValues::pattern:
+      return 0;
+    case BinaryValues::fp32:
+      return sizeof(float);
+    case BinaryValues::fp64:
+      return sizeof(double);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void lay_out_sections(BinaryHeader& header) {
+  const auto nnz = static_cast<std::uint64_t>(header.nnz);
+  const std::array<std::uint64_t, 3> bytes{
+      (static_cast<std::uint64_t>(header.rows) + 1) * sizeof(offset_t),
+      checked_multiply<std::uint64_t>(nnz, sizeof(index_t), "bytes of the columns"),
+      checked_multiply<std::uint64_t>(nnz, bytes_a_value(header.values), "bytes of the values")};
+  std::uint64_t end = sizeof(BinaryHeader);
+  for (std::size_t k = 0; k < bytes.size(); ++k) {
+    header.sections[k].offset = aligned(end);
+    header.sections[k].bytes = bytes[k];
+    end = checked_add<std::uint64_t>(header.sections[k].offset, bytes[k], "size of the file");
+  }
+  header.file_bytes = end;
+}
+
+std::uint64_t header_checksum(const BinaryHeader& header) noexcept {
+  std::array<char, sizeof(BinaryHeader)> bytes{};
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  return chunk_checksum(bytes.data(), offsetof(BinaryHeader, checksum));
+}
+
+BinaryHeader read_binary_header(const InputFile& file) {
+  if (!file.stamp().regular) {
+    throw IoError(fmt::format("cannot read \"{}\": a binary matrix has to be a regular file", file.name()));
+  }
+  const BinaryHeader header = load_header(file);
+  if (header_checksum(header) != header.checksum) {
+    refuse(file, offsetof(BinaryHeader, checksum), "the checksum of the header is wrong: the file is damaged");
+  }
+  check_ranges(file, header);
+  check_layout(file, header);
+  return header;
+}
+
+BinaryMatrixInfo info_of(const BinaryHeader& h) {
+  BinaryMatrixInfo info;
+  info.header = {static_cast<MatrixMarketFormat>(h.format),
+                 static_cast<MatrixMarketField>(h.field),
+                 static_cast<MatrixMarketSymmetry>(h.symmetry),
+                 h.rows,
+                 h.cols,
+                 h.entries};
+  info.nnz = h.nnz;
+  info.values = static_cast<BinaryValues>(h.values);
+  info.duplicates = h.duplicates;
+  info.explicit_zeros = h.explicit_zeros;
+  if ((h.flags & flag_has_source) != 0) {
+    info.source = {h.source_bytes, h.source_modified_ns, h.source_hash, (h.flags & flag_source_settled) != 0};
+  }
+  return info;
+}
+
+}  // namespace io
+
+}  // namespace tessera

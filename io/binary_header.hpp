@@ -1,0 +1,69 @@
+/// \file
+/// The first 256 bytes of a binary matrix file. All numbers are little-endian.
+#pragma once
+
+#include "io/input_file.hpp"
+#include "tessera/binary_matrix.hpp"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace tessera::io {
+
+static_assert(std::endian::native == std::endian::little, "the structs below are written as they lie in memory");
+
+inline constexpr std::array<unsigned char, 8> binary_magic{0x89, 'T', 'S', 'B', '\r', '\n', 0x1a, '\n'};
+inline constexpr std::uint32_t binary_version = 1;
+inline constexpr std::uint64_t section_alignment = 64;
+
+/// Where an array of the matrix lies.
+struct BinarySection {
+  std::uint64_t offset = 0;  ///< from the start of the file, a multiple of 64
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;
+};
+
+struct BinaryHeader {
+  std::array<unsigned char, 8> magic = binary_magic;
+  std::uint32_t version = binary_version;
+  std::uint32_t header_bytes = 256;
+  std::uint64_t file_bytes = 0;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t nnz = 0;
+  std::uint32_t values = 0;  ///< BinaryValues
+  std::uint32_t flags = 0;
+  std::uint32_t format = 0;    ///< MatrixMarketFormat of the text
+  std::uint32_t field = 0;     ///< MatrixMarketField
+  std::uint32_t symmetry = 0;  ///< MatrixMarketSymmetry
+  std::uint32_t reserved = 0;
+  std::int64_t entries = 0;  ///< data lines of the text
+  std::int64_t duplicates = 0;
+  std::int64_t explicit_zeros = 0;
+  std::uint64_t source_bytes = 0;
+  std::int64_t source_modified_ns = 0;
+  std::uint64_t source_hash = 0;
+  std::array<BinarySection, 3> sections;  ///< row offsets, columns, values
+  std::array<std::uint64_t, 7> more_reserved{};
+  std::uint64_t checksum = 0;  ///< of all bytes before it
+};
+
+static_assert(sizeof(BinaryHeader) == 256 && offsetof(BinaryHeader, checksum) == 248);
+
+enum BinaryFlag : std::uint32_t { flag_has_source = 1, flag_source_settled = 2 };
+
+/// Sizes and places of all sections for a matrix of these sizes. \throws InvalidArgument when they exceed 64 bits
+void lay_out_sections(BinaryHeader& header);
+
+/// Checksum of the header's own bytes.
+[[nodiscard]] std::uint64_t header_checksum(const BinaryHeader& header) noexcept;
+
+/// Reads the header and checks all that can be checked without the sections, the size of the file included.
+/// \throws IoError, ParseError
+[[nodiscard]] BinaryHeader read_binary_header(const InputFile& file);
+
+[[nodiscard]] BinaryMatrixInfo info_of(const BinaryHeader& header);
+
+}  // namespace tessera::io

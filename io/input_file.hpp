@@ -1,0 +1,57 @@
+/// \file
+/// A file opened for reading.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace tessera::io {
+
+/// What the file system says of a file. Two equal stamps with some time between them mean that nothing was written.
+struct FileStamp {
+  bool regular = false;
+  std::uint64_t size_bytes = 0;  ///< 0 unless regular
+  std::int64_t modified_ns = 0;  ///< since the epoch
+  std::int64_t changed_ns = 0;   ///< the same of its metadata
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+
+class InputFile {
+ public:
+  /// \throws IoError with the system's reason
+  explicit InputFile(const std::filesystem::path& path);
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile();
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  /// \throws IoError
+  [[nodiscard]] FileStamp stamp() const;
+
+  /// Reads on from where the last read() ended. \return number of bytes, 0 only at the end of the file \throws IoError
+  [[nodiscard]] std::size_t read(char* target, std::size_t bytes) const;
+
+  /// Outcome of read_at().
+  struct Got {
+    std::size_t bytes = 0;  ///< fewer than asked for where the file ends
+    int error = 0;          ///< errno, for fail()
+  };
+
+  /// Reads from a place of a regular file; may run in several threads at once.
+  [[nodiscard]] Got read_at(std::uint64_t offset, char* target, std::size_t bytes) const noexcept;
+
+  /// \throws IoError "cannot read ...: reason"
+  [[noreturn]] void fail(int error) const;
+
+ private:
+  std::string name_;
+  int descriptor_;
+};
+
+}  // namespace tessera::io
