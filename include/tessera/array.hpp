@@ -14,9 +14,10 @@
 namespace tessera {
 
 namespace detail {
-/// 64-byte aligned memory on `device`. \throws OutOfMemory, InvalidArgument when count * size overflows
+/// 64-byte aligned memory on `device`; from 4 MiB on aligned to, and if the system can on, huge pages of 2 MiB. \throws OutOfMemory, InvalidArgument when count * size overflows
 void* allocate_bytes(const Device& device, std::int64_t count, std::size_t element_bytes);
-void deallocate_bytes(const Device& device, void* data) noexcept;
+/// \param bytes as allocated
+void deallocate_bytes(const Device& device, void* data, std::uint64_t bytes) noexcept;
 /// Sets bytes to zero with the device's threads, which also places the pages near them.
 void zero_bytes(const Device& device, void* data, std::uint64_t bytes);
 void copy_bytes(const Device& to, void* target, const Device& from, const void* source, std::uint64_t bytes);
@@ -95,7 +96,7 @@ class Array {
 
  private:
   void release() noexcept {
-    if (data_ != nullptr) detail::deallocate_bytes(device_, data_);
+    if (data_ != nullptr) detail::deallocate_bytes(device_, data_, bytes());
     data_ = nullptr;
     size_ = 0;
   }
