@@ -1,6 +1,7 @@
 #include "tessera/assemble.hpp"
 
 #include "core/parallel.hpp"
+#include "core/row_blocks.hpp"
 
 #include <fmt/format.h>
 
@@ -172,28 +173,11 @@ RowBuckets<Key> bucket_by_row(const Coordinates<T>& in) {
   return result;
 }
 
-/// body(Range of rows) in parallel, over ranges with nearly equal numbers of entries.
-template <class Body>
-void for_row_blocks(const Array<offset_t>& offsets, Body&& body) {
-  const Device device;
-  const std::int64_t rows = offsets.size() - 1;
-  const offset_t nnz = offsets[rows];
-  const std::int64_t blocks = nnz + rows < host::serial_threshold ? 1 : std::int64_t{16} * device.threads();
-  const auto boundary = [&](std::int64_t block) {
-    if (block == blocks) return rows;
-    const offset_t target = host::part_of(nnz, blocks, block).begin;
-    return static_cast<std::int64_t>(std::lower_bound(offsets.begin(), offsets.end() - 1, target) - offsets.begin());
-  };
-  host::parallel_tasks(device, blocks, [&](std::int64_t block) {
-    body(host::Range{block == 0 ? 0 : boundary(block), boundary(block + 1)});
-  });
-}
-
 /// Sorts every row and returns how many entries repeat the position of the one before them.
 template <class Key>
 offset_t sort_rows(RowBuckets<Key>& buckets) {
   std::atomic<offset_t> duplicates{0};
-  for_row_blocks(buckets.offsets, [&](host::Range rows) {
+  host::for_row_blocks(buckets.offsets, [&](host::Range rows) {
     offset_t repeated = 0;
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       Key* first = buckets.keys.data() + buckets.offsets[row];
@@ -223,7 +207,7 @@ template <class Key>
 template <class Key>
 Array<offset_t> offsets_without_duplicates(const RowBuckets<Key>& buckets) {
   Array<offset_t> merged(buckets.offsets.size());
-  for_row_blocks(buckets.offsets, [&](host::Range rows) {
+  host::for_row_blocks(buckets.offsets, [&](host::Range rows) {
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       offset_t distinct = 0;
       index_t previous = -1;
@@ -244,7 +228,7 @@ Csr<T> gather(const Coordinates<T>& in, const RowBuckets<Key>& buckets, Array<of
   const offset_t nnz = offsets[in.rows];
   Array<index_t> columns(nnz, Init::none);
   Array<T> values(in.weighted() ? nnz : 0, Init::none);
-  for_row_blocks(buckets.offsets, [&](host::Range rows) {
+  host::for_row_blocks(buckets.offsets, [&](host::Range rows) {
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       offset_t out = offsets[row] - 1;
       index_t previous = -1;

@@ -3,6 +3,8 @@
 /// seed and stream number, so each edge or row draws from its own.
 #pragma once
 
+#include <bit>
+#include <concepts>
 #include <cstdint>
 
 namespace tessera::io {
@@ -27,11 +29,22 @@ class SplitMix64 {
   /// Uniform in [0, 1), a multiple of 2^-53.
   constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
+  /// Uniform in [0, bound) for bound in 1 ... 2^32; off by less than bound / 2^32 relatively.
+  constexpr std::uint64_t below(std::uint64_t bound) { return ((next() >> 32) * bound) >> 32; }
+
  private:
   static constexpr std::uint64_t gamma = 0x9e3779b97f4a7c15U;
 
   std::uint64_t state_;
 };
+
+/// Uniform in [0, 1) from random bits: a multiple of 2^-53, for float of 2^-24. The float is the double cut short, so
+/// it never reaches 1.
+template <std::floating_point T>
+[[nodiscard]] constexpr T unit_interval(std::uint64_t bits) {
+  if constexpr (sizeof(T) == sizeof(float)) return static_cast<T>(bits >> 40) * static_cast<T>(0x1p-24);
+  return static_cast<T>(bits >> 11) * static_cast<T>(0x1p-53);
+}
 
 /// A seeded bijection of [0, 2^bits), bits in 0 ... 31.
 class Scramble {
@@ -60,6 +73,24 @@ class Scramble {
   int shift_;
   SplitMix64 random_;
   Round rounds_[3];
+};
+
+/// A seeded bijection of [0, n) for n in 1 ... 2^31: a scramble of the next power of two, repeated until it comes back
+/// below n (cycle walking; Black and Rogaway, CT-RSA 2002).
+class Permutation {
+ public:
+  constexpr Permutation(std::uint64_t n, std::uint64_t seed) : n_(n), scramble_(static_cast<int>(std::bit_width(n - 1)), seed) {}
+
+  [[nodiscard]] constexpr std::uint64_t operator()(std::uint64_t x) const {
+    do {
+      x = scramble_(x);
+    } while (x >= n_);
+    return x;
+  }
+
+ private:
+  std::uint64_t n_;
+  Scramble scramble_;
 };
 
 }  // namespace tessera::io

@@ -1,11 +1,14 @@
-#include "core/parallel.hpp"
 #include "core/random.hpp"
-#include "tessera/assemble.hpp"
+#include "io/recipe.hpp"
 #include "tessera/generators.hpp"
 
 #include <fmt/format.h>
 
+#include <array>
+#include <bit>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 namespace tessera {
 
@@ -43,35 +46,103 @@ Edge draw_edge(const RmatOptions& o, std::int64_t number) {
   Edge edge;
   for (int level = 0; level < o.scale; ++level) {
     const double r = random.uniform();
-    const bool lower = r >= o.a + o.b;
-    const bool right = lower ? r >= o.a + o.b + o.c : r >= o.a;
-    edge.row = 2 * edge.row + (lower ? 1 : 0);
-    edge.column = 2 * edge.column + (right ? 1 : 0);
+    // Without branches, which no processor could foresee: upper left, upper right, lower left, lower right in turn.
+    const unsigned behind_first = r >= o.a ? 1 : 0;
+    const unsigned behind_second = r >= o.a + o.b ? 1 : 0;
+    const unsigned behind_third = r >= o.a + o.b + o.c ? 1 : 0;
+    edge.row = 2 * edge.row + behind_second;
+    edge.column = 2 * edge.column + (behind_first - behind_second + behind_third);
   }
   return edge;
+}
+
+std::int64_t drawn_edges(const RmatOptions& o) { return std::llround(std::ldexp(o.edge_factor, o.scale)); }
+
+io::Structure rmat_structure(const RmatOptions& options) {
+  check_options(options);
+  const std::int64_t vertices = std::int64_t{1} << options.scale;
+  const io::Scramble scramble(options.scale, options.seed);
+  return io::structure_by_entries(vertices, vertices, drawn_edges(options), [&](std::int64_t k) {
+    const Edge edge = draw_edge(options, k);
+    if (!options.scramble_ids) return io::Entry{static_cast<index_t>(edge.row), static_cast<index_t>(edge.column)};
+    return io::Entry{static_cast<index_t>(scramble(edge.row)), static_cast<index_t>(scramble(edge.column))};
+  });
 }
 
 }  // namespace
 
 template <class T>
 Csr<T> rmat(const RmatOptions& options) {
-  check_options(options);
-  const std::int64_t vertices = std::int64_t{1} << options.scale;
-  const std::int64_t edges = std::llround(std::ldexp(options.edge_factor, options.scale));
-  Array<index_t> rows(edges, Init::none);
-  Array<index_t> columns(edges, Init::none);
-  const io::Scramble scramble(options.scale, options.seed);
-  host::parallel_for(Device{}, edges, [&](host::Range range) {
-    for (std::int64_t k = range.begin; k < range.end; ++k) {
-      const Edge edge = draw_edge(options, k);
-      rows[k] = static_cast<index_t>(options.scramble_ids ? scramble(edge.row) : edge.row);
-      columns[k] = static_cast<index_t>(options.scramble_ids ? scramble(edge.column) : edge.column);
-    }
-  });
-  return assemble<T>(vertices, vertices, rows.span(), columns.span(), {}, ValueStorage::pattern).matrix;
+  io::Structure graph = rmat_structure(options);
+  return Csr<T>::pattern(graph.rows, graph.cols, std::move(graph.offsets), std::move(graph.columns), Check::trusted);
 }
 
 template Csr<float> rmat(const RmatOptions&);
 template Csr<double> rmat(const RmatOptions&);
+
+namespace io {
+
+namespace {
+
+/// Least scale with `vertices` or more.
+int scale_of(std::int64_t vertices) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(vertices - 1)));
+}
+
+RmatOptions options_of(const Recipe& recipe) {
+  RmatOptions options;
+  options.scale = std::isnan(recipe["scale"]) ? scale_of(recipe.size()) : static_cast<int>(recipe.whole("scale"));
+  options.edge_factor = recipe["edge_factor"];
+  options.a = recipe["a"];
+  options.b = recipe["b"];
+  options.c = recipe["c"];
+  options.seed = recipe.seed();
+  check_options(options);
+  return options;
+}
+
+Structure make_rmat(const Recipe& recipe) { return rmat_structure(options_of(recipe)); }
+
+Expected expected_rmat(const Recipe& recipe) {
+  const RmatOptions options = options_of(recipe);
+  return {std::ldexp(1.0, options.scale), static_cast<double>(drawn_edges(options)), true};
+}
+
+constexpr std::array<GeneratorParameter, 5> rmat_parameters{
+    {{"scale", "2^scale vertices, instead of a size", std::numeric_limits<double>::quiet_NaN(), 0, max_scale, true},
+     {"edge_factor", "drawn edges per vertex, before duplicates are removed", 16, 0, 1e6},
+     {"a", "probability of the upper left quadrant", 0.57, 0, 1},
+     {"b", "of the upper right one", 0.19, 0, 1},
+     {"c", "of the lower left one; the fourth has the rest", 0.19, 0, 1}}};
+
+GeneratorFamily graph_family(std::string_view name, std::string_view description, std::int64_t size,
+                             ValueStorage storage) {
+  return {.name = name,
+          .description = description,
+          .size_means = "vertices",
+          .default_size = size,
+          .max_size = std::int64_t{1} << max_scale,
+          .storage = storage,
+          .parameters = rmat_parameters};
+}
+
+}  // namespace
+
+GeneratorEntry rmat_family() {
+  return {
+      .family = graph_family("rmat", "directed power-law graph, random values; vertices rounded up to a power of two",
+                             std::int64_t{1} << 22, ValueStorage::weighted),
+      .expected = expected_rmat,
+      .structure = make_rmat};
+}
+
+GeneratorEntry powerlaw_family() {
+  return {.family = graph_family("powerlaw", "the graph of rmat without values, of moderate size",
+                                 std::int64_t{1} << 16, ValueStorage::pattern),
+          .expected = expected_rmat,
+          .structure = make_rmat};
+}
+
+}  // namespace io
 
 }  // namespace tessera

@@ -66,13 +66,23 @@ Array<offset_t> stencil_offsets(const GridSize& grid, std::int64_t rows, std::sp
   return offsets;
 }
 
-/// Each stencil point contributes one entry for every position at which its neighbour exists.
-offset_t stencil_nnz(const GridSize& grid, std::span<const StencilPoint> stencil) {
-  offset_t nnz = 0;
-  for (const StencilPoint& p : stencil) {
-    nnz += (grid.x - std::abs(p.dx)) * (grid.y - std::abs(p.dy)) * (grid.z - std::abs(p.dz));
-  }
-  return nnz;
+/// body(k, row, point) for every entry k of the matrix.
+template <class Body>
+void for_stencil_entries(const GridSize& grid, std::span<const StencilPoint> stencil, const Array<offset_t>& offsets,
+                         Body&& body) {
+  host::parallel_for(Device{}, offsets.size() - 1, [&](host::Range range) {
+    GridPoint point(grid, range.begin);
+    offset_t k = offsets[range.begin];
+    for (std::int64_t row = range.begin; row < range.end; ++row, point.advance()) {
+      for (const StencilPoint& p : stencil) {
+        if (point.has(p)) body(k++, row, p);
+      }
+    }
+  });
+}
+
+index_t neighbour(const GridSize& grid, std::int64_t row, const StencilPoint& p) {
+  return static_cast<index_t>(row + p.dx + grid.x * (p.dy + grid.y * p.dz));
 }
 
 }  // namespace
@@ -80,23 +90,55 @@ offset_t stencil_nnz(const GridSize& grid, std::span<const StencilPoint> stencil
 template <class T>
 Csr<T> stencil_matrix(const char* what, const GridSize& grid, std::span<const StencilPoint> stencil) {
   const std::int64_t rows = checked_points(what, grid);
-  const offset_t nnz = stencil_nnz(grid, stencil);
-  Array<index_t> columns(nnz, Init::none);
-  Array<T> values(nnz, Init::none);
   Array<offset_t> offsets = stencil_offsets(grid, rows, stencil);
-  host::parallel_for(Device{}, rows, [&](host::Range range) {
-    GridPoint point(grid, range.begin);
-    offset_t out = offsets[range.begin];
-    for (std::int64_t row = range.begin; row < range.end; ++row, point.advance()) {
-      for (const StencilPoint& p : stencil) {
-        if (!point.has(p)) continue;
-        columns[out] = static_cast<index_t>(row + p.dx + grid.x * (p.dy + grid.y * p.dz));
-        values[out] = static_cast<T>(p.value);
-        ++out;
-      }
-    }
+  Array<index_t> columns(offsets[rows], Init::none);
+  Array<T> values(offsets[rows], Init::none);
+  for_stencil_entries(grid, stencil, offsets, [&](offset_t k, std::int64_t row, const StencilPoint& p) {
+    columns[k] = neighbour(grid, row, p);
+    values[k] = static_cast<T>(p.value);
   });
   return Csr<T>(rows, rows, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
+}
+
+Structure stencil_structure(const char* what, const GridSize& grid, std::span<const StencilPoint> stencil) {
+  const std::int64_t rows = checked_points(what, grid);
+  Structure result{rows, rows, stencil_offsets(grid, rows, stencil), {}};
+  result.columns = Array<index_t>(result.offsets[rows], Init::none);
+  for_stencil_entries(grid, stencil, result.offsets, [&](offset_t k, std::int64_t row, const StencilPoint& p) {
+    result.columns[k] = neighbour(grid, row, p);
+  });
+  return result;
+}
+
+std::vector<StencilPoint> box_stencil(int dimensions) {
+  std::vector<StencilPoint> stencil;
+  const int reach_z = dimensions > 2 ? 1 : 0;
+  for (int dz = -reach_z; dz <= reach_z; ++dz) {
+    for (int dy = -1; dy <= 1; ++dy) {
+      for (int dx = -1; dx <= 1; ++dx) stencil.push_back({dx, dy, dz, -1.0});
+    }
+  }
+  stencil[stencil.size() / 2].value = static_cast<double>(stencil.size() - 1);
+  return stencil;
+}
+
+std::vector<StencilPoint> star_stencil(int dimensions) {
+  std::vector<StencilPoint> stencil;
+  for (const StencilPoint& p : box_stencil(dimensions)) {
+    if (std::abs(p.dx) + std::abs(p.dy) + std::abs(p.dz) <= 1) stencil.push_back(p);
+  }
+  stencil[stencil.size() / 2].value = static_cast<double>(stencil.size() - 1);
+  return stencil;
+}
+
+/// Each stencil point contributes one entry for every position at which its neighbour exists.
+double stencil_entries(const GridSize& grid, std::span<const StencilPoint> stencil) {
+  double entries = 0;
+  for (const StencilPoint& p : stencil) {
+    entries += static_cast<double>(grid.x - std::abs(p.dx)) * static_cast<double>(grid.y - std::abs(p.dy)) *
+               static_cast<double>(grid.z - std::abs(p.dz));
+  }
+  return entries;
 }
 
 template Csr<float> stencil_matrix(const char*, const GridSize&, std::span<const StencilPoint>);

@@ -1,5 +1,6 @@
 #include "spmv/registry.hpp"
 
+#include "core/nearest.hpp"
 #include "spmv/csr/csr.hpp"
 #include "spmv/merbit/merbit.hpp"
 #include "spmv/merge/merge.hpp"
@@ -7,9 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -29,22 +28,6 @@ const std::array<SpmvKernelEntry, 3>& table() {
        Determinism::gpu_to_gpu, true, make_merbit_kernel<float>, make_merbit_kernel<double>},
   }};
   return entries;
-}
-
-/// Levenshtein distance.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row[b.size()];
 }
 
 std::vector<std::string_view> all_names() {
@@ -77,11 +60,8 @@ SpmvAlgorithm parse_spmv_algorithm(std::string_view name) {
     if (entry.name == name) return entry.algorithm;
   }
   const std::vector<std::string_view> names = all_names();
-  const auto nearest = *std::min_element(names.begin(), names.end(), [&](std::string_view a, std::string_view b) {
-    return edit_distance(a, name) < edit_distance(b, name);
-  });
-  const std::string hint = edit_distance(nearest, name) <= 2 ? fmt::format("; did you mean '{}'?", nearest) : "";
-  throw InvalidArgument(fmt::format("unknown SpMV kernel '{}': known are {}{}", name, fmt::join(names, ", "), hint));
+  throw InvalidArgument(
+      fmt::format("unknown SpMV kernel '{}': known are {}{}", name, fmt::join(names, ", "), nearest_hint(name, names)));
 }
 
 std::span<const SpmvAlgorithm> spmv_algorithms() {

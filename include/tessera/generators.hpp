@@ -6,6 +6,12 @@
 #include "tessera/csr.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
 namespace tessera {
 
@@ -60,5 +66,61 @@ struct RmatOptions {
 /// \throws InvalidArgument for a scale, factor or probability out of range; OutOfMemory
 template <class T>
 [[nodiscard]] Csr<T> rmat(const RmatOptions& options);
+
+/// A number that a family of generated matrices takes besides its size.
+struct GeneratorParameter {
+  std::string_view name;
+  std::string_view description;
+  double standard = 0.0;  ///< value when none is given; NaN: it follows from the size
+  double least = 0.0;
+  double most = 0.0;
+  bool whole = false;  ///< must be an integer
+};
+
+/// One family of matrices, each at any size. docs/generators.md has their recipes.
+struct GeneratorFamily {
+  std::string_view name;
+  std::string_view description;
+  std::string_view size_means;  ///< "rows", "vertices" or "points a side"
+  std::int64_t default_size = 0;
+  std::int64_t max_size = 0;
+  ValueStorage storage = ValueStorage::weighted;  ///< what generate() makes unless told otherwise
+  bool symmetric = false;                         ///< positions and values, with the standard parameters
+  std::span<const GeneratorParameter> parameters = {};
+};
+
+/// All families, in the order of docs/generators.md.
+[[nodiscard]] std::span<const GeneratorFamily> generator_families();
+
+/// A matrix described by a few words. Two specs that are equal make the same matrix, bit by bit, on every machine and
+/// for any number of threads.
+struct GeneratorSpec {
+  std::string family;
+  std::optional<std::int64_t> size = {};  ///< nothing: the default of the family
+  std::uint64_t seed = 42;                ///< families without randomness ignore it
+  std::map<std::string, double, std::less<>> parameters = {};
+};
+
+/// Reads FAMILY[:SIZE][,NAME=NUMBER]..., for instance "kmer:55e6,seed=3", "rmat:scale=22,edge_factor=8", "web". The
+/// parts after the colon come in any order; `seed` is the seed where the text names none.
+/// \throws InvalidArgument naming the offending part and, for names, the nearest known one
+[[nodiscard]] GeneratorSpec parse_generator(std::string_view text, std::uint64_t seed = 42);
+
+/// The spec as parse_generator() reads it, size and seed always written.
+/// \throws InvalidArgument for a spec that generate() would refuse
+[[nodiscard]] std::string to_string(const GeneratorSpec& spec);
+
+/// Most bytes that generate() will hold at once, the matrix included: exact for families without randomness, from the
+/// expected number of entries for the others (within a few per cent from 10 000 rows on).
+/// \throws InvalidArgument for an unknown family, a size or a parameter out of range
+template <class T>
+[[nodiscard]] std::uint64_t generated_bytes(const GeneratorSpec& spec, std::optional<ValueStorage> storage = {});
+
+/// Makes the matrix.
+/// \param storage nothing: as GeneratorFamily::storage says; pattern leaves the values out
+/// \throws InvalidArgument for an unknown family, a size or a parameter out of range; OutOfMemory
+/// Complexity: O(rows + nnz) and sorting inside rows; parallel.
+template <class T>
+[[nodiscard]] Csr<T> generate(const GeneratorSpec& spec, std::optional<ValueStorage> storage = {});
 
 }  // namespace tessera

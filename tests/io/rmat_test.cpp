@@ -1,4 +1,5 @@
 #include "core/random.hpp"
+#include "tessera/assemble.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tests/support/compare.hpp"
@@ -45,6 +46,52 @@ TEST(Scramble, IsABijection) {
       EXPECT_TRUE(std::all_of(hits.begin(), hits.end(), [](int h) { return h == 1; })) << bits;
     }
   }
+}
+
+TEST(Permutation, IsABijection) {
+  for (const std::uint64_t n : {1U, 2U, 3U, 7U, 64U, 65U, 1000U}) {
+    const io::Permutation permutation(n, 42);
+    std::vector<int> hits(n);
+    for (std::uint64_t x = 0; x < n; ++x) {
+      ASSERT_LT(permutation(x), n);
+      ++hits[permutation(x)];
+    }
+    EXPECT_TRUE(std::all_of(hits.begin(), hits.end(), [](int h) { return h == 1; })) << n;
+  }
+}
+
+TEST(SplitMix64, BoundsAndIntervals) {
+  io::SplitMix64 random(3);
+  std::vector<int> hits(6);
+  for (int i = 0; i < 6000; ++i) ++hits.at(random.below(6));
+  // 1000 expected each, standard deviation 29: five of them allowed.
+  for (const int h : hits) EXPECT_NEAR(h, 1000, 145);
+  EXPECT_EQ(io::unit_interval<float>(~std::uint64_t{0}), 1.0F - 0x1p-24F);
+  EXPECT_EQ(io::unit_interval<double>(~std::uint64_t{0}), 1.0 - 0x1p-53);
+  EXPECT_EQ(io::unit_interval<float>(0), 0.0F);
+}
+
+TEST(Rmat, EqualsAnAssemblyOfItsEdges) {
+  // The quadrant descent and the numbering, written out again.
+  RmatOptions options;
+  options.scale = 9;
+  std::vector<index_t> rows;
+  std::vector<index_t> columns;
+  const io::Scramble scramble(9, 42);
+  for (std::uint64_t k = 0; k < 16U << 9U; ++k) {
+    io::SplitMix64 random(42, k);
+    std::uint64_t row = 0;
+    std::uint64_t column = 0;
+    for (int level = 0; level < 9; ++level) {
+      const double r = random.uniform();
+      row = 2 * row + (r >= 0.57 + 0.19 ? 1 : 0);
+      column = 2 * column + ((r >= 0.57 && r < 0.57 + 0.19) || r >= 0.57 + 0.19 + 0.19 ? 1 : 0);
+    }
+    rows.push_back(static_cast<index_t>(scramble(row)));
+    columns.push_back(static_cast<index_t>(scramble(column)));
+  }
+  const auto assembled = assemble<float>(512, 512, rows, columns, {}, ValueStorage::pattern).matrix;
+  expect_identical(rmat<float>(options).view(), assembled.view());
 }
 
 TEST(Rmat, SameForEveryNumberOfThreads) {

@@ -1,0 +1,17 @@
+/// \file
+/// Powers and logarithms with the same bits on every machine: mathematical libraries differ in the last place, and so
+/// would matrices that are drawn through them. Only additions, multiplications and divisions, each rounded on its own.
+#pragma once
+
+namespace tessera {
+
+/// Base-2 logarithm of a positive, finite, normal x; relative error below 1e-15.
+[[nodiscard]] double portable_log2(double x);
+
+/// 2^x for |x| <= 1000; relative error below 1e-15.
+[[nodiscard]] double portable_exp2(double x);
+
+/// base^exponent for a positive, normal base and |exponent * log2(base)| <= 1000; relative error below 1e-12.
+[[nodiscard]] double portable_pow(double base, double exponent);
+
+}  // namespace tessera

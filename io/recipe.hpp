@@ -1,0 +1,72 @@
+/// \file
+/// A checked generator spec, and what each family does with it.
+#pragma once
+
+#include "io/structure.hpp"
+#include "tessera/generators.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+
+namespace tessera::io {
+
+/// As many rows as an index can count.
+inline constexpr std::int64_t max_rows = std::numeric_limits<index_t>::max();
+
+/// A spec whose family, size and parameters are known to be in range.
+class Recipe {
+ public:
+  /// \throws InvalidArgument for a spec that is not
+  explicit Recipe(const GeneratorSpec& spec);
+
+  [[nodiscard]] const GeneratorFamily& family() const noexcept { return *family_; }
+  [[nodiscard]] std::int64_t size() const noexcept { return size_; }
+  [[nodiscard]] std::uint64_t seed() const noexcept { return spec_.seed; }
+  /// Value of a parameter of the family, given or standard.
+  [[nodiscard]] double operator[](std::string_view parameter) const;
+  /// The same for a parameter that is an integer.
+  [[nodiscard]] std::int64_t whole(std::string_view parameter) const;
+
+ private:
+  GeneratorSpec spec_;
+  const GeneratorFamily* family_;
+  std::int64_t size_;
+};
+
+/// What a recipe will make, before it is made.
+struct Expected {
+  double rows = 0.0;
+  double drawn = 0.0;  ///< entries before duplicates are removed
+  bool with_duplicates = false;
+};
+
+/// How a family is made: either positions, to which random values are added, or whole matrices.
+struct GeneratorEntry {
+  GeneratorFamily family;
+  Expected (*expected)(const Recipe&);
+  Structure (*structure)(const Recipe&) = nullptr;
+  Csr<float> (*matrix_float)(const Recipe&) = nullptr;
+  Csr<double> (*matrix_double)(const Recipe&) = nullptr;
+};
+
+[[nodiscard]] std::span<const GeneratorEntry> generator_entries();
+
+// One file a family.
+[[nodiscard]] GeneratorEntry lap2d_family();
+[[nodiscard]] GeneratorEntry fem3d_family();
+[[nodiscard]] GeneratorEntry rmat_family();
+[[nodiscard]] GeneratorEntry road_family();
+[[nodiscard]] GeneratorEntry kmer_family();
+[[nodiscard]] GeneratorEntry mawi_family();
+[[nodiscard]] GeneratorEntry web_family();
+[[nodiscard]] GeneratorEntry band_family();
+[[nodiscard]] GeneratorEntry rowskew_family();
+[[nodiscard]] GeneratorEntry poisson2d_family();
+[[nodiscard]] GeneratorEntry poisson3d_family();
+[[nodiscard]] GeneratorEntry anisotropic2d_family();
+[[nodiscard]] GeneratorEntry convdiff_family();
+[[nodiscard]] GeneratorEntry powerlaw_family();
+
+}  // namespace tessera::io
