@@ -1,7 +1,9 @@
 #include "exit_code.hpp"
 
-#include "tessera/error.hpp"
+#include "interrupt.hpp"
 #include "usage_error.hpp"
+
+#include "tessera/error.hpp"
 
 #include <csignal>
 #include <new>
@@ -49,6 +51,10 @@ Failure classify(const std::exception& error) {
   }
   if (is<ParseError>(error) || is<InvalidMatrix>(error) || is<IoError>(error) || is<DimensionError>(error)) {
     return {ExitCode::bad_input, error.what(), {}};
+  }
+  if (const auto* interrupted = dynamic_cast<const Interrupted*>(&error)) {
+    const bool terminated = interrupted->signal() == SIGTERM;
+    return {terminated ? ExitCode::terminated : ExitCode::interrupted, error.what(), {}};
   }
   return {ExitCode::internal_error, std::string("internal error: ") + error.what(),
           "this is a bug in solve: please report it with the command line"};

@@ -76,6 +76,9 @@ constexpr std::size_t help_column = 32;
       return "usage: solve pagerank GRAPH [options]\n"
              "       solve --method pagerank GRAPH [options]\n"
              "       solve pagerank --powerlaw N [options]\n";
+    case Command::inspect:
+      return "usage: solve inspect MATRIX [options]\n"
+             "       solve inspect --poisson3d N [options]\n";
     case Command::doctor:
       return "usage: solve doctor [options]\n";
     case Command::list:
@@ -96,6 +99,10 @@ constexpr std::size_t help_column = 32;
       return "  solve pagerank web.mtx --damping 0.85 --tol 1e-9 --norm l1 --top 10\n"
              "  solve --method pagerank web.mtx.gz -o ranks.mtx\n"
              "  solve pagerank --powerlaw 1e5 --tol-per-node 1e-8\n";
+    case Command::inspect:
+      return "  solve inspect A.mtx                            why is it slow, why does it not converge?\n"
+             "  solve inspect A.mtx.gz --spy 32\n"
+             "  solve inspect A.mtx --json | jq .advice\n";
     case Command::doctor:
       return "  solve doctor\n  solve doctor --json\n";
     case Command::list:
@@ -112,6 +119,8 @@ constexpr std::size_t help_column = 32;
              "  3 iteration or time limit   4 breakdown, divergence, stagnation, not finite\n"
              "  5 bad input or output file  6 out of memory         7 no usable device\n"
              "  130, 143 interrupted (partial results are written)\n";
+    case Command::inspect:
+      return "  0 inspected    2 usage    5 bad input or output file    6 out of memory\n";
     case Command::doctor:
       return "  0 the host backend works    2 usage    8 the self-test failed\n";
     case Command::list:

@@ -42,4 +42,8 @@ void install_interrupt_handlers() {
 
 int interrupt_signal() noexcept { return static_cast<int>(received); }
 
+void stop_if_interrupted() {
+  if (interrupt_signal() != 0) throw Interrupted(interrupt_signal());
+}
+
 }  // namespace tessera::cli

@@ -2,6 +2,8 @@
 /// Ctrl-C and SIGTERM: the first asks the solve to stop and write what it has, the second ends the program at once.
 #pragma once
 
+#include <exception>
+
 namespace tessera::cli {
 
 /// Takes over SIGINT and SIGTERM for the rest of the program.
@@ -9,5 +11,19 @@ void install_interrupt_handlers();
 
 /// The first of the two signals that arrived, or 0.
 [[nodiscard]] int interrupt_signal() noexcept;
+
+/// A command that has nothing to show before its end was asked to stop.
+class Interrupted : public std::exception {
+ public:
+  explicit Interrupted(int signal) : signal_(signal) {}
+  [[nodiscard]] const char* what() const noexcept override { return "interrupted, nothing was written"; }
+  [[nodiscard]] int signal() const noexcept { return signal_; }
+
+ private:
+  int signal_;
+};
+
+/// For the places between two phases of such a command. \throws Interrupted once a signal arrived
+void stop_if_interrupted();
 
 }  // namespace tessera::cli

@@ -1,8 +1,8 @@
 #include "json_text.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <string_view>
-#include <utility>
+#include <cstddef>
 
 namespace tessera::cli {
 
@@ -16,21 +16,37 @@ Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : 
 
 std::string line_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-std::string document_text(Json document) {
-  std::string rows = "[";
-  if (document.contains("history")) {
-    for (const Json& row : std::exchange(document["history"]["rows"], Json::array())) {
-      rows += (rows.size() > 1 ? ",\n      " : "\n      ") + line_text(row);
-    }
+namespace {
+
+constexpr std::size_t indent = 2;
+
+/// Arrays of plain values and empty containers stay on one line; everything else has a line for each element.
+void append_indented(std::string& text, const Json& json, std::size_t depth) {
+  const bool nested = std::any_of(json.begin(), json.end(), [](const Json& item) { return item.is_structured(); });
+  if (json.empty() || !(json.is_object() || (json.is_array() && nested))) {
+    text += line_text(json);
+    return;
   }
-  constexpr int indent = 2;
-  std::string text = document.dump(indent, ' ', false, Json::error_handler_t::replace) + '\n';
-  // Quotes inside strings are escaped, so this finds the key itself.
-  constexpr std::string_view empty_rows = "\"rows\": []";
-  if (const auto place = text.find(empty_rows); place != std::string::npos && rows.size() > 1) {
-    text.replace(place, empty_rows.size(), "\"rows\": " + rows + "\n    ]");
+  text += json.is_object() ? '{' : '[';
+  bool first = true;
+  for (const auto& [key, item] : json.items()) {
+    text += first ? "\n" : ",\n";
+    first = false;
+    text.append((depth + 1) * indent, ' ');
+    if (json.is_object()) text += line_text(key) + ": ";
+    append_indented(text, item, depth + 1);
   }
-  return text;
+  text += '\n';
+  text.append(depth * indent, ' ');
+  text += json.is_object() ? '}' : ']';
+}
+
+}  // namespace
+
+std::string document_text(const Json& document) {
+  std::string text;
+  append_indented(text, document, 0);
+  return text + '\n';
 }
 
 }  // namespace tessera::cli

@@ -20,7 +20,7 @@ void put_number(Json& object, const std::string& key, double value);
 /// One line. Bytes of a file name that are not UTF-8 become replacement characters.
 [[nodiscard]] std::string line_text(const Json& json);
 
-/// Indented, with each row of document["history"]["rows"] on a line of its own.
-[[nodiscard]] std::string document_text(Json document);
+/// Indented; an array of plain values takes one line, so that tables stay readable.
+[[nodiscard]] std::string document_text(const Json& document);
 
 }  // namespace tessera::cli

@@ -31,6 +31,8 @@ namespace {
       return run_command(options, invocation);
     case Command::pagerank:
       return pagerank_command(options, invocation);
+    case Command::inspect:
+      return inspect_command(options, invocation);
     case Command::doctor:
       return doctor_command(options, invocation);
     case Command::list:

@@ -9,26 +9,29 @@ namespace {
 
 constexpr unsigned run = bit(Command::run);
 constexpr unsigned rank = bit(Command::pagerank);
+constexpr unsigned look = bit(Command::inspect);
 constexpr unsigned both = run | rank;
+constexpr unsigned matrix = both | look;  ///< commands that read or make a matrix
 constexpr unsigned doctor = bit(Command::doctor);
 constexpr unsigned list = bit(Command::list);
-constexpr unsigned every = run | rank | doctor | list;
+constexpr unsigned every = matrix | doctor | list;
 
 using enum ValueKind;
 
 constexpr auto table = std::to_array<OptionSpec>({
-    {"poisson2d", 0, "Problem", run, count, "N", "", "Laplace's equation on an N x N grid, 5 points"},
-    {"poisson3d", 0, "Problem", run, count, "N", "", "Laplace's equation on an N x N x N grid, 7 points"},
-    {"convdiff", 0, "Problem", run, count, "N", "",
+    {"poisson2d", 0, "Problem", run | look, count, "N", "", "Laplace's equation on an N x N grid, 5 points"},
+    {"poisson3d", 0, "Problem", run | look, count, "N", "", "Laplace's equation on an N x N x N grid, 7 points"},
+    {"convdiff", 0, "Problem", run | look, count, "N", "",
      "convection and diffusion on N x N x N, upwind, cell Peclet numbers 1, 0.5, 0.25; not symmetric"},
-    {"powerlaw", 0, "Problem", rank, count, "N", "",
+    {"powerlaw", 0, "Problem", rank | look, count, "N", "",
      "R-MAT graph with 2^k >= N vertices, 16 drawn edges a vertex, seeded by --seed"},
-    {"duplicates", 0, "Problem", both, text, "sum|error", "sum", "what to do with repeated entries of a file"},
+    {"duplicates", 0, "Problem", matrix, text, "sum|error", "sum", "what to do with repeated entries of a file"},
     {"rhs", 'b', "Problem", run, text, "FILE|WORD", "Aones",
      "right-hand side: a vector file, ones, random, unit:i (i from 1), or Aones = A times ones, whose solution is "
      "known so that the error is printed"},
     {"x0", 0, "Problem", run, text, "FILE|WORD", "zero", "initial guess: a vector file, zero, rhs or random"},
-    {"unweighted", 0, "Problem", rank, flag, "", "", "ignore the values: every stored entry is a link of weight 1"},
+    {"unweighted", 0, "Problem", rank | look, flag, "", "",
+     "ignore the values: every stored entry is a link of weight 1"},
 
     {"method", 'm', "Method", run, text, "NAME", "auto",
      "cg, bicgstab, pagerank, or auto: cg for a numerically symmetric matrix with positive diagonal, else bicgstab"},
@@ -69,12 +72,12 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"plan-info", 0, "Kernel", both, flag, "", "", "print what the set-up of the kernel cost and made"},
     {"determinism", 0, "Kernel", both, text, "none|run|gpu", "none",
      "least class to keep: run = bitwise equal from run to run, gpu = for any number of threads"},
-    {"precision", 0, "Kernel", both, text, "fp64|fp32", "fp64", "element type of matrix and vectors"},
+    {"precision", 0, "Kernel", matrix, text, "fp64|fp32", "fp64", "element type of matrix and vectors"},
 
-    {"device", 0, "Machine", both, text, "NAME", "auto", "auto, host, cuda or cuda:N"},
-    {"threads", 0, "Machine", both | doctor, text, "N|auto", "auto", "worker threads; auto: all, or OMP_NUM_THREADS"},
-    {"mem-limit", 0, "Machine", both, bytes, "SIZE", "", "refuse to need more memory than this (exit code 6): 8GiB"},
-    {"seed", 0, "Machine", both, count, "N", "42", "of everything random"},
+    {"device", 0, "Machine", matrix, text, "NAME", "auto", "auto, host, cuda or cuda:N"},
+    {"threads", 0, "Machine", matrix | doctor, text, "N|auto", "auto", "worker threads; auto: all, or OMP_NUM_THREADS"},
+    {"mem-limit", 0, "Machine", matrix, bytes, "SIZE", "", "refuse to need more memory than this (exit code 6): 8GiB"},
+    {"seed", 0, "Machine", matrix, count, "N", "42", "of everything random"},
 
     {"output", 'o', "Output", both, text, "FILE|-", "",
      "write the solution (or the ranks) as a Matrix Market array; .gz is compressed; - is standard output, and the "
@@ -84,16 +87,19 @@ constexpr auto table = std::to_array<OptionSpec>({
      "that ends in .json)"},
     {"history", 0, "Output", both, text, "FILE", "", "residual of every iteration as CSV"},
     {"top", 0, "Output", rank, count, "K", "10", "list the K highest ranks; vertices count from 1, as in the file"},
-    {"quiet", 'q', "Output", both, flag, "", "", "no summary, no progress, no warnings"},
-    {"verbose", 'v', "Output", both, flag, "", "", "what is being done, on standard error; -vv: all settings too"},
-    {"progress", 0, "Output", both, text, "MODE", "auto",
+    {"spy", 0, "Output", look, count, "N", "24",
+     "height of the spy plot in lines for a square matrix, which is 2 N wide; less where the matrix is rectangular"},
+    {"no-spy", 0, "Output", look, flag, "", "", "no spy plot"},
+    {"quiet", 'q', "Output", matrix, flag, "", "", "no summary, no progress, no warnings"},
+    {"verbose", 'v', "Output", matrix, flag, "", "", "what is being done, on standard error; -vv: all settings too"},
+    {"progress", 0, "Output", matrix, text, "MODE", "auto",
      "auto, bar, plain, json (lines) or none, on standard error, after the first half second"},
     {"exit-zero", 0, "Output", both, flag, "", "", "exit with 0 instead of 3 or 4"},
     {"version", 0, "Output", every, flag, "", "", "version, commit, compiler and CUDA of this build"},
     {"help", 'h', "Output", every, flag, "", "", "this text"},
 });
 
-constexpr std::array all_commands{Command::run, Command::pagerank, Command::doctor, Command::list};
+constexpr std::array all_commands{Command::run, Command::pagerank, Command::inspect, Command::doctor, Command::list};
 
 }  // namespace
 
@@ -103,6 +109,8 @@ std::string_view to_string(Command command) {
       return "run";
     case Command::pagerank:
       return "pagerank";
+    case Command::inspect:
+      return "inspect";
     case Command::doctor:
       return "doctor";
     case Command::list:
@@ -119,6 +127,8 @@ std::string_view describe(Command command) {
       return "solve A x = b (the default)";
     case Command::pagerank:
       return "rank the vertices of a graph; row i of the matrix holds the out-links of i";
+    case Command::inspect:
+      return "what a matrix is like, and which method and kernel suit it; nothing is solved";
     case Command::doctor:
       return "what this build and this machine offer, and a short self-test";
     case Command::list:

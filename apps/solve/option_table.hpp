@@ -10,7 +10,7 @@
 
 namespace tessera::cli {
 
-enum class Command { run, pagerank, doctor, list };
+enum class Command { run, pagerank, inspect, doctor, list };
 
 [[nodiscard]] std::string_view to_string(Command command);
 [[nodiscard]] std::span<const Command> commands();

@@ -132,6 +132,7 @@ Problem<T> load_problem(const ProblemSettings& settings, const MachineSettings& 
     options.memory_limit_bytes = machine.memory_limit_bytes;
     MatrixMarketMatrix<T> file = read_matrix_market<T>(settings.path, options);
     problem.duplicates = file.duplicates;
+    problem.header = file.header;
     problem.matrix = std::make_shared<const Csr<T>>(std::move(file.matrix));
   } else {
     require_memory(machine, predicted_bytes<T>(settings), "the matrix of " + problem.name);

@@ -6,9 +6,11 @@
 
 #include "tessera/csr.hpp"
 #include "tessera/linear_operator.hpp"
+#include "tessera/matrix_market.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +19,10 @@ namespace tessera::cli {
 template <class T>
 struct Problem {
   std::shared_ptr<const Csr<T>> matrix;
-  std::string name;         ///< file or generator, for messages
-  offset_t duplicates = 0;  ///< entries summed into others
-  double read_ms = 0.0;     ///< reading or generating
+  std::string name;                          ///< file or generator, for messages
+  offset_t duplicates = 0;                   ///< entries summed into others
+  std::optional<MatrixMarketHeader> header;  ///< of a file
+  double read_ms = 0.0;                      ///< reading or generating
 };
 
 /// \throws what the reader and the generators throw; OutOfMemory before a generated matrix would exceed the limit

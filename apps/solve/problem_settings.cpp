@@ -32,7 +32,8 @@ ProblemSettings problem_settings(const Options& options) {
                                                             : "for a first try: solve --poisson3d 32");
   }
   if (given.size() > 1) {
-    constexpr std::array<std::string_view, 4> known{"run", "pagerank", "doctor", "list"};
+    std::vector<std::string_view> known;
+    for (const Command command : commands()) known.push_back(to_string(command));
     throw UsageError(fmt::format("one problem is needed, found {}: {}", given.size(), fmt::join(given, ", ")),
                      options.words().empty() ? "" : did_you_mean(given.front(), known));
   }

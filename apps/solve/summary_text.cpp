@@ -28,16 +28,13 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{:.1f} {}", value, units[unit]);
 }
 
-namespace {
+std::string line(std::string_view key, std::string_view text) { return fmt::format("{:<11} {}\n", key, text); }
 
-[[nodiscard]] std::string line(std::string_view key, const std::string& text) {
-  return fmt::format("{:<11} {}\n", key, text);
-}
-
-/// "1 restart", "2 restarts".
-[[nodiscard]] std::string counted(std::int64_t count, std::string_view noun) {
+std::string counted(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
+
+namespace {
 
 [[nodiscard]] std::string_view name_of(Symmetry symmetry) {
   switch (symmetry) {

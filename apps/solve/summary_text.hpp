@@ -4,13 +4,19 @@
 
 #include "outcome.hpp"
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tessera::cli {
 
 [[nodiscard]] std::string run_summary(const RunOutcome& outcome, const OutputSettings& settings);
 [[nodiscard]] std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSettings& settings);
 
+/// One line of a summary: "status      converged".
+[[nodiscard]] std::string line(std::string_view key, std::string_view text);
+/// "1 restart", "2 restarts".
+[[nodiscard]] std::string counted(std::int64_t count, std::string_view noun);
 /// "12.3 ms", "4.56 s".
 [[nodiscard]] std::string time_text(double milliseconds);
 /// "512 B", "1.2 MiB".

@@ -1,12 +1,15 @@
 #include "unavailable.hpp"
 
+#include "option_table.hpp"
 #include "usage_error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tessera::cli {
 
@@ -14,7 +17,7 @@ namespace {
 
 using Word = std::string_view;
 
-constexpr std::array<Word, 7> later_commands{"compare", "inspect", "tune", "spgemm", "bench", "convert", "report"};
+constexpr std::array<Word, 6> later_commands{"compare", "tune", "spgemm", "bench", "convert", "report"};
 
 constexpr std::array<Word, 40> later_options{
     "--transpose", "--reorder",    "--scale",     "--index",      "--graph",         "--events",   "--html",
@@ -54,8 +57,10 @@ bool is_later_value(Word option, Word value) {
 }
 
 void refuse_command(Word word) {
+  std::vector<std::string_view> names;
+  for (const Command command : commands()) names.push_back(to_string(command));
   throw UsageError(fmt::format("command \"{}\" is not available in this build", word),
-                   fmt::format("available: run, pagerank, doctor, list; a file of that name is ./{}", word));
+                   fmt::format("available: {}; a file of that name is ./{}", fmt::join(names, ", "), word));
 }
 
 void refuse_option(Word option) { throw UsageError(fmt::format("option {} is not available in this build", option)); }

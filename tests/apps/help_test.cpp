@@ -47,7 +47,7 @@ TEST_F(HelpTest, ExamplesAreAccepted) {
        {"--poisson3d 16", "A.mtx", "--method bicgstab A.mtx --rtol 1e-10 -o x.mtx",
         "A.mtx --history r.csv --max-time 5m", "pagerank web.mtx --damping 0.85 --tol 1e-9 --norm l1 --top 10",
         "--method pagerank web.mtx -o ranks.mtx", "pagerank --powerlaw 1e3 --tol-per-node 1e-8", "doctor --json",
-        "list kernels"}) {
+        "inspect A.mtx", "inspect A.mtx --spy 32", "inspect A.mtx --json", "list kernels"}) {
     const auto result = run(line);
     EXPECT_EQ(result.exit_code, 0) << line << "\n" << result.err;
   }

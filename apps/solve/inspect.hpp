@@ -1,0 +1,78 @@
+/// \file
+/// What `solve inspect` finds out about a matrix, and how it is shown.
+#pragma once
+
+#include "json_text.hpp"
+#include "outcome.hpp"
+
+#include "tessera/matrix_market.hpp"
+#include "tessera/spmv.hpp"
+#include "tessera/statistics.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::cli {
+
+struct InspectSettings {
+  ProblemSettings problem;
+  MachineSettings machine;
+  OutputSettings output;
+  int spy_cells = 0;  ///< height of the spy plot of a square matrix; 0: no plot
+};
+
+/// What the set-up of one kernel costs on this matrix.
+struct KernelCost {
+  SpmvAlgorithm algorithm = SpmvAlgorithm::csr;
+  std::optional<PlanInfo> plan;  ///< nothing when it could not be made
+  std::string problem;           ///< why not
+};
+
+/// What to do with the matrix.
+struct Advice {
+  std::string method;         ///< "cg", "bicgstab", "pagerank"; empty when nothing fits
+  std::string method_reason;  ///< why, or why nothing fits
+  std::string precond;        ///< empty where the method takes none
+  std::string precond_reason;
+  std::string command;  ///< a line to type; empty when nothing fits
+};
+
+struct InspectOutcome : CommonOutcome {
+  std::optional<MatrixMarketHeader> header;  ///< of a file
+  MatrixDetails details;
+  std::optional<ComponentCounts> components;         ///< of a square matrix
+  std::optional<ComponentCounts> strong_components;  ///< of a square matrix
+  std::optional<SpyGrid> spy;
+  std::vector<KernelCost> kernels;
+  Advice advice;
+  double read_ms = 0.0;
+};
+
+/// How the values of a square matrix mirror each other.
+enum class ValueSymmetry { exact, rounding, skew, none };
+
+/// Largest |a_ij - a_ji| / max |a_ij| that counts as `rounding`: 2^-40, in single precision 2^-18.
+[[nodiscard]] double symmetry_tolerance(Precision precision);
+[[nodiscard]] ValueSymmetry value_symmetry(const InspectOutcome& outcome);
+
+/// A pattern, or values that are all 1, without a full diagonal: nothing that one solves.
+[[nodiscard]] bool looks_like_graph(const InspectOutcome& outcome);
+
+/// Method and preconditioner with reasons, and the line to type.
+[[nodiscard]] Advice advise(const InspectOutcome& outcome);
+/// What will go wrong, W001 and W101 on.
+[[nodiscard]] Warnings inspect_warnings(const InspectOutcome& outcome);
+
+/// The report for people: at most 60 lines with the usual spy plot.
+[[nodiscard]] std::string inspect_text(const InspectOutcome& outcome);
+/// The plot as lines of text, each indented by `margin` blanks.
+[[nodiscard]] std::string spy_text(const SpyGrid& grid, std::size_t margin);
+/// Bars for the row lengths, each line indented by `margin` blanks.
+[[nodiscard]] std::string histogram_text(const std::vector<index_t>& histogram, std::size_t margin);
+
+[[nodiscard]] Json inspect_json(const InspectOutcome& outcome, const Options& options, const Invocation& invocation,
+                                ExitCode code);
+
+}  // namespace tessera::cli

@@ -1,0 +1,170 @@
+#include "inspect.hpp"
+#include "summary_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace tessera::cli {
+
+namespace {
+
+constexpr std::size_t margin = 12;  ///< where the text of a line begins
+
+[[nodiscard]] double percent(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 100.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+/// "1.2e-03 ... 4.5e+06 (ratio 3.7e+09)".
+[[nodiscard]] std::string range_text(double low, double high) {
+  if (high == 0.0) return "all zero";
+  if (low == high) return fmt::format("all {:.4g}", low);
+  return fmt::format("{:.4g} ... {:.4g} (ratio {:.2g})", low, high, high / low);
+}
+
+[[nodiscard]] std::string matrix_line(const InspectOutcome& outcome) {
+  const MatrixStatistics& m = outcome.matrix;
+  std::string text = fmt::format("{}: {} x {}, {} nonzeros", outcome.problem, m.rows, m.cols, m.nnz);
+  const double positions = static_cast<double>(m.rows) * static_cast<double>(m.cols);
+  if (positions > 0) text += fmt::format(" ({:.3g} % full)", 100.0 * static_cast<double>(m.nnz) / positions);
+  return line("matrix", text);
+}
+
+[[nodiscard]] std::string file_line(const InspectOutcome& outcome) {
+  if (!outcome.header) return {};
+  const MatrixMarketHeader& header = *outcome.header;
+  std::string text = fmt::format("{} {} {}, {} entries", to_string(header.format), to_string(header.field),
+                                 to_string(header.symmetry), header.entries);
+  text += outcome.duplicates == 0
+              ? std::string(", no duplicates")
+              : fmt::format(", {} {}", counted(outcome.duplicates, "duplicate"), outcome.pattern ? "merged" : "summed");
+  return line("file", text);
+}
+
+[[nodiscard]] std::string values_line(const InspectOutcome& outcome) {
+  if (outcome.pattern) return line("values", "none stored: every nonzero counts as 1");
+  const MatrixStatistics& m = outcome.matrix;
+  const MatrixDetails& d = outcome.details;
+  return line("values", fmt::format("{}, |a| {}; {} negative, {} stored zeros",
+                                    outcome.precision == Precision::fp64 ? "fp64" : "fp32",
+                                    range_text(d.min_abs, d.max_abs), d.negative, m.explicit_zeros));
+}
+
+[[nodiscard]] std::string symmetry_line(const InspectOutcome& outcome) {
+  if (!outcome.components) return line("symmetry", "none: the matrix is not square");
+  const MatrixDetails& d = outcome.details;
+  std::string text = d.mirrored == d.off_diagonal ? std::string("positions symmetric")
+                                                  : fmt::format("{:.3g} % of the off-diagonal positions mirrored",
+                                                                percent(d.mirrored, d.off_diagonal));
+  if (outcome.pattern) return line("symmetry", text);
+  switch (value_symmetry(outcome)) {
+    case ValueSymmetry::exact:
+      return line("symmetry", text + ", values symmetric exactly (tolerance 0)");
+    case ValueSymmetry::rounding:
+      return line("symmetry",
+                  fmt::format("{}, values up to rounding: |a_ij - a_ji| <= {:.2g} max |a| (tolerance {:.2g})", text,
+                              d.asymmetry, symmetry_tolerance(outcome.precision)));
+    case ValueSymmetry::skew:
+      return line("symmetry", text + ", values skew-symmetric exactly (tolerance 0)");
+    case ValueSymmetry::none:
+      break;
+  }
+  return line("symmetry", fmt::format("{}, values not: {:.3g} % equal their mirror, max |a_ij - a_ji| = {:.2g} max |a|",
+                                      text, percent(d.equal_pairs, d.off_diagonal), d.asymmetry));
+}
+
+[[nodiscard]] std::string diagonal_line(const InspectOutcome& outcome) {
+  const MatrixStatistics& m = outcome.matrix;
+  const index_t n = std::min(m.rows, m.cols);
+  std::string text =
+      m.full_diagonal() ? fmt::format("full ({})", n) : fmt::format("{} missing of {}", m.diagonal_missing, n);
+  text += fmt::format(", {} zero, {} negative", m.diagonal_zero, m.diagonal_negative);
+  if (m.diagonal_missing < n) text += fmt::format("; |a_ii| {}", range_text(m.diagonal_min_abs, m.diagonal_max_abs));
+  return line("diagonal", text);
+}
+
+[[nodiscard]] std::string dominance_line(const InspectOutcome& outcome) {
+  const MatrixStatistics& m = outcome.matrix;
+  return line("dominance",
+              fmt::format("|a_ii| >= sum of the rest of the row in {} of {} rows, > in {}", m.weakly_dominant_rows,
+                          std::min(m.rows, m.cols), outcome.details.strictly_dominant_rows));
+}
+
+[[nodiscard]] std::string scaling_line(const InspectOutcome& outcome) {
+  const MatrixDetails& d = outcome.details;
+  return line("scaling", fmt::format("2-norms of the rows {}", range_text(d.row_norm_min, d.row_norm_max)));
+}
+
+[[nodiscard]] std::string band_line(const InspectOutcome& outcome) {
+  const MatrixDetails& d = outcome.details;
+  const double mean =
+      outcome.matrix.rows == 0 ? 0.0 : static_cast<double>(d.profile) / static_cast<double>(outcome.matrix.rows);
+  return line("band", fmt::format("{} below and {} above the diagonal; profile {} ({:.3g} a row)", d.lower_bandwidth,
+                                  d.upper_bandwidth, d.profile, mean));
+}
+
+[[nodiscard]] std::string structure_lines(const InspectOutcome& outcome) {
+  const MatrixStatistics& m = outcome.matrix;
+  std::string text = line("empty", fmt::format("{} rows, {} columns", m.empty_rows, m.empty_cols));
+  if (!outcome.components) return text;
+  const ComponentCounts& weak = *outcome.components;
+  const ComponentCounts& strong = *outcome.strong_components;
+  const auto describe = [](const ComponentCounts& counts, std::string_view kind) {
+    if (counts.count <= 1) return fmt::format("{} {}component{}", counts.count, kind, counts.count == 1 ? "" : "s");
+    return fmt::format("{} {}components (largest {}, {} of one row)", counts.count, kind, counts.largest,
+                       counts.singletons);
+  };
+  std::string parts = describe(weak, "");
+  if (strong.count != weak.count) parts += "; " + describe(strong, "strong ");
+  return text + line("connected", parts);
+}
+
+[[nodiscard]] std::string row_lines(const InspectOutcome& outcome) {
+  const MatrixStatistics& m = outcome.matrix;
+  const MatrixDetails& d = outcome.details;
+  std::string text =
+      line("rows", fmt::format("length {} ... {}, mean {:.4g}, standard deviation {:.3g}, Gini {:.2f}", m.min_row_nnz,
+                               m.max_row_nnz, m.mean_row_nnz, m.stddev_row_nnz, m.gini_row_nnz));
+  if (d.hub_rows > 0) {
+    text += line("hubs", fmt::format("{} longer than 16 x mean hold {:.3g} % of the nonzeros; the longest {:.3g} %",
+                                     counted(d.hub_rows, "row"), percent(d.hub_nnz, m.nnz), 100.0 * m.max_row_share));
+  }
+  return text + histogram_text(m.row_length_histogram, margin);
+}
+
+[[nodiscard]] std::string kernel_lines(const InspectOutcome& outcome) {
+  std::string text = line("memory", fmt::format("matrix {}", size_text(outcome.memory.matrix)));
+  std::string plans;
+  for (const KernelCost& cost : outcome.kernels) {
+    if (!plans.empty()) plans += ", ";
+    plans += cost.plan ? fmt::format("{} {} ({})", to_string(cost.algorithm), size_text(cost.plan->bytes),
+                                     time_text(cost.plan->build_ms))
+                       : fmt::format("{} does not fit", to_string(cost.algorithm));
+  }
+  return text + line("plans", plans);
+}
+
+[[nodiscard]] std::string advice_lines(const InspectOutcome& outcome) {
+  const Advice& advice = outcome.advice;
+  std::string text = line("kernel", fmt::format("{}: {}", to_string(outcome.plan.algorithm), outcome.plan.reason));
+  text += line("method", advice.method.empty() ? "none: " + advice.method_reason
+                                               : fmt::format("{}: {}", advice.method, advice.method_reason));
+  if (!advice.precond.empty()) text += line("precond", fmt::format("{}: {}", advice.precond, advice.precond_reason));
+  if (!advice.command.empty()) text += line("try", advice.command);
+  return text;
+}
+
+}  // namespace
+
+std::string inspect_text(const InspectOutcome& outcome) {
+  std::string text = matrix_line(outcome) + file_line(outcome) + values_line(outcome) + symmetry_line(outcome);
+  text += diagonal_line(outcome) + dominance_line(outcome) + scaling_line(outcome);
+  text += band_line(outcome) + structure_lines(outcome) + row_lines(outcome);
+  if (outcome.spy) text += spy_text(*outcome.spy, margin);
+  text += kernel_lines(outcome) + advice_lines(outcome);
+  return text +
+         line("time", fmt::format("read {}, inspect {}", time_text(outcome.read_ms), time_text(outcome.inspect_ms)));
+}
+
+}  // namespace tessera::cli
