@@ -6,6 +6,7 @@
 #include "tessera/error.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -26,8 +27,8 @@ void copy_bytes(const Device& to, void* target, const Device& from, const void* 
 /// Contents of freshly allocated memory.
 enum class Init { zero, none };
 
-/// A fixed-size array of trivially copyable elements that owns memory on one device. It moves, and is copied only by an
-/// explicit to(device). Elements on the host are reached through span() or operator[].
+/// A fixed-size array of trivially copyable elements that owns memory on one device, or holds on to that of another owner
+/// (adopt). It moves, and is copied only by an explicit to(device). Elements on the host are reached through span() or operator[].
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>, "Array<T> holds trivially copyable elements");
@@ -54,14 +55,31 @@ class Array {
     return result;
   }
 
+  /// Host memory of another owner, used in place: nothing is copied now or freed later.
+  /// \param owner held as long as this array lives; empty when the caller keeps the memory alive by other means
+  [[nodiscard]] static Array adopt(std::span<T> memory, std::shared_ptr<const void> owner) {
+    Array result;
+    result.data_ = memory.data();
+    result.size_ = static_cast<std::int64_t>(memory.size());
+    result.owner_ = std::move(owner);
+    result.adopted_ = true;
+    return result;
+  }
+
   Array(Array&& other) noexcept
-      : device_(other.device_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+      : device_(other.device_),
+        data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        owner_(std::move(other.owner_)),
+        adopted_(std::exchange(other.adopted_, false)) {}
   Array& operator=(Array&& other) noexcept {
     if (this != &other) {
       release();
       device_ = other.device_;
       data_ = std::exchange(other.data_, nullptr);
       size_ = std::exchange(other.size_, 0);
+      owner_ = std::move(other.owner_);
+      adopted_ = std::exchange(other.adopted_, false);
     }
     return *this;
   }
@@ -104,6 +122,8 @@ class Array {
   Device device_;
   T* data_ = nullptr;
   std::int64_t size_ = 0;
+  std::shared_ptr<const void> owner_;
+  bool adopted_ = false;
 };
 
 }  // namespace tessera

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,36 @@ TEST(Array, MovesLeaveTheSourceEmpty) {
   Array<int>& alias = c;
   c = std::move(alias);
   EXPECT_EQ(c[1], 5);
+}
+
+TEST(Array, AdoptedMemoryLivesAsLongAsTheArray) {
+  auto owner = std::make_shared<std::vector<int>>(std::vector<int>{7, 8, 9});
+  const std::weak_ptr<std::vector<int>> watch = owner;
+  Array<int> a = Array<int>::adopt(*owner, owner);
+  const int* data = owner->data();
+  owner.reset();
+  EXPECT_FALSE(watch.expired());
+  EXPECT_EQ(a.data(), data);
+  EXPECT_EQ(a.bytes(), 3 * sizeof(int));
+  Array<int> b = std::move(a);
+  EXPECT_TRUE(a.empty());  // NOLINT(bugprone-use-after-move): the state after a move is documented
+  EXPECT_EQ(b[2], 9);
+  const Array<int> copy = b.to(Device{});
+  b = Array<int>(4);  // memory of its own in place of the adopted
+  EXPECT_TRUE(watch.expired());
+  EXPECT_EQ(copy[0], 7);
+}
+
+TEST(Array, AdoptedMemoryMayBeKeptAliveByTheCaller) {
+  std::vector<int> memory{1, 2};
+  {
+    Array<int> a = Array<int>::adopt(memory, nullptr);
+    a[0] = 5;
+    Array<int> owning(3);
+    owning = std::move(a);
+    EXPECT_EQ(owning.size(), 2);
+  }
+  EXPECT_EQ(memory[0], 5);
 }
 
 TEST(Array, SizesThatCannotBe) {
