@@ -1,9 +1,8 @@
 #include "tessera/array.hpp"
 
 #include "core/checked.hpp"
+#include "core/huge_pages.hpp"
 #include "core/parallel.hpp"
-
-#include <sys/mman.h>
 
 #include <cstring>
 #include <new>
@@ -20,11 +19,6 @@ constexpr std::uint64_t huge_array_bytes = 2 * huge_page_bytes;
 
 constexpr std::align_val_t alignment_of(std::uint64_t bytes) {
   return std::align_val_t{bytes >= huge_array_bytes ? huge_page_bytes : 64};
-}
-
-/// A wish: a system without huge pages serves small ones.
-void prefer_huge_pages(void* data, std::uint64_t bytes) noexcept {
-  if (bytes >= huge_array_bytes) (void)::madvise(data, bytes / huge_page_bytes * huge_page_bytes, MADV_HUGEPAGE);
 }
 
 /// From this size on the system is asked what it has: it promises memory freely and kills the process later.
@@ -46,7 +40,7 @@ void* allocate_bytes(const Device& device, std::int64_t count, std::size_t eleme
   }
   void* data = ::operator new(bytes, alignment_of(bytes), std::nothrow);
   if (data == nullptr) throw OutOfMemory(bytes, available_host_memory_bytes(), "array on the host");
-  prefer_huge_pages(data, bytes);
+  host::prefer_huge_pages(data, bytes);
   return data;
 }
 

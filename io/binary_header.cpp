@@ -193,7 +193,8 @@ BinaryMatrixInfo info_of(const BinaryHeader& h) {
   info.duplicates = h.duplicates;
   info.explicit_zeros = h.explicit_zeros;
   if ((h.flags & flag_has_source) != 0) {
-    info.source = {h.source_bytes, h.source_modified_ns, h.source_hash, (h.flags & flag_source_settled) != 0};
+    info.source = {h.source_bytes, h.source_modified_ns, h.source_changed_ns,
+                   h.source_inode, h.source_hash,        (h.flags & flag_source_settled) != 0};
   }
   return info;
 }

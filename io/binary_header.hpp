@@ -46,7 +46,9 @@ struct BinaryHeader {
   std::int64_t source_modified_ns = 0;
   std::uint64_t source_hash = 0;
   std::array<BinarySection, 3> sections;  ///< row offsets, columns, values
-  std::array<std::uint64_t, 7> more_reserved{};
+  std::int64_t source_changed_ns = 0;
+  std::uint64_t source_inode = 0;
+  std::array<std::uint64_t, 5> more_reserved{};
   std::uint64_t checksum = 0;  ///< of all bytes before it
 };
 
@@ -65,5 +67,15 @@ void lay_out_sections(BinaryHeader& header);
 [[nodiscard]] BinaryHeader read_binary_header(const InputFile& file);
 
 [[nodiscard]] BinaryMatrixInfo info_of(const BinaryHeader& header);
+
+/// Reads the rest of a file whose header has been checked. \throws IoError, ParseError, InvalidMatrix, OutOfMemory
+template <class T>
+[[nodiscard]] MatrixMarketMatrix<T> read_binary_sections(const InputFile& file, const BinaryHeader& header,
+                                                         const ReadOptions& options);
+
+extern template MatrixMarketMatrix<float> read_binary_sections(const InputFile&, const BinaryHeader&,
+                                                               const ReadOptions&);
+extern template MatrixMarketMatrix<double> read_binary_sections(const InputFile&, const BinaryHeader&,
+                                                                const ReadOptions&);
 
 }  // namespace tessera::io

@@ -146,9 +146,8 @@ Csr<T> make_matrix(const InputFile& file, const BinaryHeader& header, Array<offs
 }  // namespace
 
 template <class T>
-MatrixMarketMatrix<T> read_binary(const std::filesystem::path& path, const ReadOptions& options) {
-  const InputFile file(path);
-  const BinaryHeader header = io::read_binary_header(file);
+MatrixMarketMatrix<T> io::read_binary_sections(const InputFile& file, const BinaryHeader& header,
+                                               const ReadOptions& options) {
   check_padding(file, header);
   if (header.duplicates > 0 && options.duplicates == Duplicates::error) {
     throw InvalidMatrix(fmt::format("{}: the text it was made from repeats positions: {} entries were merged",
@@ -161,6 +160,12 @@ MatrixMarketMatrix<T> read_binary(const std::filesystem::path& path, const ReadO
   auto values = read_values<T>(file, header, options.device);
   return {make_matrix<T>(file, header, std::move(offsets), std::move(columns), std::move(values)),
           io::info_of(header).header, header.duplicates, header.explicit_zeros};
+}
+
+template <class T>
+MatrixMarketMatrix<T> read_binary(const std::filesystem::path& path, const ReadOptions& options) {
+  const InputFile file(path);
+  return io::read_binary_sections<T>(file, io::read_binary_header(file), options);
 }
 
 BinaryMatrixInfo read_binary_info(const std::filesystem::path& path) {
@@ -176,6 +181,8 @@ bool is_binary_matrix(const std::filesystem::path& path) {
   return bytes == io::binary_magic;
 }
 
+template MatrixMarketMatrix<float> io::read_binary_sections(const InputFile&, const BinaryHeader&, const ReadOptions&);
+template MatrixMarketMatrix<double> io::read_binary_sections(const InputFile&, const BinaryHeader&, const ReadOptions&);
 template MatrixMarketMatrix<float> read_binary(const std::filesystem::path&, const ReadOptions&);
 template MatrixMarketMatrix<double> read_binary(const std::filesystem::path&, const ReadOptions&);
 

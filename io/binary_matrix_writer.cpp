@@ -92,6 +92,8 @@ void write_binary(const std::filesystem::path& path, const MatrixMarketMatrix<T>
     header.flags = io::flag_has_source | (source->settled ? io::flag_source_settled : 0U);
     header.source_bytes = source->size_bytes;
     header.source_modified_ns = source->modified_ns;
+    header.source_changed_ns = source->changed_ns;
+    header.source_inode = source->inode;
     header.source_hash = source->content_hash;
   }
   write_file(path, a, header);

@@ -54,6 +54,10 @@ std::size_t InputFile::read(char* target, std::size_t bytes) const {
   }
 }
 
+void InputFile::skip_to(std::uint64_t offset) const {
+  if (::lseek(descriptor_, static_cast<off_t>(offset), SEEK_SET) < 0) fail(errno);
+}
+
 InputFile::Got InputFile::read_at(std::uint64_t offset, char* target, std::size_t bytes) const noexcept {
   std::size_t done = 0;
   while (done < bytes) {

@@ -37,6 +37,9 @@ class InputFile {
   /// Reads on from where the last read() ended. \return number of bytes, 0 only at the end of the file \throws IoError
   [[nodiscard]] std::size_t read(char* target, std::size_t bytes) const;
 
+  /// Lets the next read() begin at `offset`; of a regular file. \throws IoError
+  void skip_to(std::uint64_t offset) const;
+
   /// Outcome of read_at().
   struct Got {
     std::size_t bytes = 0;  ///< fewer than asked for where the file ends

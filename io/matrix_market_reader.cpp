@@ -107,7 +107,7 @@ MatrixMarketMatrix<T> read_document(const Document& document, const ReadOptions&
 template <class T>
 MatrixMarketMatrix<T> read_matrix_market(const std::filesystem::path& path, const ReadOptions& options) {
   MemoryBudget budget(options.memory_limit_bytes);
-  const io::ByteBuffer text = io::load_text(path, budget);
+  const io::ByteBuffer text = io::load_text(path, budget, options.device);
   return read_document<T>({text.view(), path.string()}, options, budget);
 }
 

@@ -1,14 +1,14 @@
 #include "io/source.hpp"
 
+#include "core/huge_pages.hpp"
+#include "core/parallel.hpp"
 #include "io/document.hpp"
-#include "io/input_file.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <vector>
 
@@ -34,6 +34,7 @@ void ByteBuffer::reallocate(std::size_t capacity) {
   if (grown == nullptr) throw OutOfMemory(capacity, 0, "text of the file");
   static_cast<void>(data_.release());
   data_.reset(static_cast<char*>(grown));
+  host::prefer_huge_pages(grown, capacity);
   capacity_ = capacity;
 }
 
@@ -41,22 +42,38 @@ namespace {
 
 constexpr std::size_t block_bytes = std::size_t{1} << 18;
 
-void read_rest(const InputFile& file, ByteBuffer& text) {
+void read_rest(const InputFile& file, ByteBuffer& bytes) {
   while (true) {
-    text.make_room(1);
-    const std::size_t got = file.read(text.end(), text.room());
+    bytes.make_room(1);
+    const std::size_t got = file.read(bytes.end(), bytes.room());
     if (got == 0) return;
-    text.added(got);
-    if (text.room() == 0) text.make_room(block_bytes);
+    bytes.added(got);
+    if (bytes.room() == 0) bytes.make_room(block_bytes);
   }
+}
+
+/// As much as the file has of its first `size` bytes.
+std::size_t read_in_parallel(const InputFile& file, char* target, std::size_t size, const Device& device) {
+  constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+  std::vector<InputFile::Got> pieces((size + piece_bytes - 1) / piece_bytes);
+  host::parallel_tasks(device, static_cast<std::int64_t>(pieces.size()), [&](std::int64_t number) {
+    const auto c = static_cast<std::size_t>(number);
+    const std::size_t begin = c * piece_bytes;
+    pieces[c] = file.read_at(begin, target + begin, std::min(piece_bytes, size - begin));
+  });
+  std::size_t done = 0;
+  for (const InputFile::Got& piece : pieces) {
+    if (piece.error != 0) file.fail(piece.error);
+    done += piece.bytes;
+    if (piece.bytes < piece_bytes) break;
+  }
+  return done;
 }
 
 /// Inflates a stream of one or more gzip members.
 class GzipReader {
  public:
-  GzipReader(const InputFile& file, std::string_view first_bytes) : file_(file), input_(block_bytes) {
-    first_bytes.copy(input_.data(), first_bytes.size());
-    set_input(first_bytes.size());
+  GzipReader(std::string_view bytes, const std::string& name) : input_(bytes), name_(name) {
     constexpr int gzip_only = 16 + MAX_WBITS;
     if (inflateInit2(&stream_, gzip_only) != Z_OK) throw OutOfMemory(0, 0, "inflating the file");
   }
@@ -80,14 +97,13 @@ class GzipReader {
   }
 
  private:
-  void set_input(std::size_t bytes) {
-    stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
-    stream_.avail_in = static_cast<uInt>(bytes);
-  }
-
+  /// Hands over more input; zlib counts it in 32 bits.
   bool refill() {
-    set_input(file_.read(input_.data(), input_.size()));
-    return stream_.avail_in > 0;
+    const std::size_t part = std::min<std::size_t>(input_.size(), std::size_t{1} << 30);
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input_.data()));  // zlib does not write to it
+    stream_.avail_in = static_cast<uInt>(part);
+    input_.remove_prefix(part);
+    return part > 0;
   }
 
   int inflate_some(ByteBuffer& text) {
@@ -115,41 +131,42 @@ class GzipReader {
   }
 
   [[noreturn]] void fail(const ByteBuffer& text, const std::string& message) const {
-    const Document document{text.view(), file_.name()};
+    const Document document{text.view(), name_};
     fail_at(document, document.end(), message);
   }
 
-  const InputFile& file_;
-  std::vector<char> input_;
+  std::string_view input_;
+  const std::string& name_;
   z_stream stream_{};
 };
 
-bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
-
 }  // namespace
 
-ByteBuffer load_text(const std::filesystem::path& path, MemoryBudget& budget) {
-  const InputFile file(path);
-  std::array<char, 2> magic{};
-  std::size_t known = 0;
-  while (known < magic.size()) {
-    const std::size_t got = file.read(magic.data() + known, magic.size() - known);
-    if (got == 0) break;
-    known += got;
-  }
-  const std::string_view first_bytes(magic.data(), known);
-  ByteBuffer text(budget);
-  if (is_gzip(first_bytes)) {
-    GzipReader(file, first_bytes).read_all(text);
-    return text;
-  }
-  // One byte more than the size lets the read that finds the end happen without growing.
+bool is_gzip(std::string_view bytes) noexcept { return bytes.starts_with("\x1f\x8b"); }
+
+ByteBuffer load_bytes(const InputFile& file, MemoryBudget& budget, const Device& device) {
+  ByteBuffer bytes(budget);
   const auto size = static_cast<std::size_t>(file.stamp().size_bytes);
-  text.make_room(size >= known && size > 0 ? size + 1 : block_bytes);
-  first_bytes.copy(text.end(), known);
-  text.added(known);
-  read_rest(file, text);
+  // One byte more than the size lets the read that finds the end happen without growing.
+  bytes.make_room(size > 0 ? size + 1 : block_bytes);
+  if (size > 0) {
+    bytes.added(read_in_parallel(file, bytes.end(), size, device));
+    file.skip_to(bytes.view().size());
+  }
+  read_rest(file, bytes);
+  return bytes;
+}
+
+ByteBuffer inflate_gzip(std::string_view bytes, const std::string& name, MemoryBudget& budget) {
+  ByteBuffer text(budget);
+  GzipReader(bytes, name).read_all(text);
   return text;
+}
+
+ByteBuffer load_text(const std::filesystem::path& path, MemoryBudget& budget, const Device& device) {
+  const InputFile file(path);
+  ByteBuffer bytes = load_bytes(file, budget, device);
+  return is_gzip(bytes.view()) ? inflate_gzip(bytes.view(), file.name(), budget) : std::move(bytes);
 }
 
 }  // namespace tessera::io

@@ -1,13 +1,16 @@
 /// \file
-/// Whole files in memory, inflated when they are gzip-compressed.
+/// Whole files in memory, inflated where they are gzip-compressed.
 #pragma once
 
+#include "io/input_file.hpp"
 #include "io/memory_budget.hpp"
+#include "tessera/device.hpp"
 
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace tessera::io {
@@ -39,9 +42,17 @@ class ByteBuffer {
   std::size_t capacity_ = 0;
 };
 
-/// Reads a file; gzip, also of several members, is recognised by its first two bytes.
-/// \throws IoError with the system's reason; ParseError for a truncated or corrupt gzip stream, at the position that
-///         the text had reached; OutOfMemory
-[[nodiscard]] ByteBuffer load_text(const std::filesystem::path& path, MemoryBudget& budget);
+/// The bytes of a file as they are; of a regular one in parallel. \throws IoError with the system's reason; OutOfMemory
+[[nodiscard]] ByteBuffer load_bytes(const InputFile& file, MemoryBudget& budget, const Device& device);
+
+/// Whether bytes begin as gzip streams do.
+[[nodiscard]] bool is_gzip(std::string_view bytes) noexcept;
+
+/// Inflates a stream of one or more gzip members. \param name stands for the file in messages
+/// \throws ParseError for a truncated or corrupt stream, at the position that the text had reached; OutOfMemory
+[[nodiscard]] ByteBuffer inflate_gzip(std::string_view bytes, const std::string& name, MemoryBudget& budget);
+
+/// The text of a file, inflated when its first two bytes say gzip. Throws as the functions above.
+[[nodiscard]] ByteBuffer load_text(const std::filesystem::path& path, MemoryBudget& budget, const Device& device);
 
 }  // namespace tessera::io

@@ -61,7 +61,7 @@ std::vector<T> read_document(const Document& document, const ReadOptions& option
 template <class T>
 std::vector<T> read_vector(const std::filesystem::path& path, const ReadOptions& options) {
   MemoryBudget budget(options.memory_limit_bytes);
-  const io::ByteBuffer text = io::load_text(path, budget);
+  const io::ByteBuffer text = io::load_text(path, budget, options.device);
   return read_document<T>({text.view(), path.string()}, options, budget);
 }
 

@@ -23,8 +23,10 @@ enum class BinaryValues { pattern, fp32, fp64 };
 struct BinarySource {
   std::uint64_t size_bytes = 0;
   std::int64_t modified_ns = 0;    ///< time of its last modification, since the epoch
+  std::int64_t changed_ns = 0;     ///< time at which the system last changed anything about it; nobody else can set it
+  std::uint64_t inode = 0;         ///< its number in the file system
   std::uint64_t content_hash = 0;  ///< of all its bytes
-  /// Whether it had been left alone for so long before it was read that its next modification has another time.
+  /// Whether it had been left alone for so long before it was read that any later change has another time.
   bool settled = false;
 
   friend bool operator==(const BinarySource&, const BinarySource&) = default;

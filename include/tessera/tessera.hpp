@@ -10,6 +10,7 @@
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/linear_operator.hpp"
+#include "tessera/matrix_cache.hpp"
 #include "tessera/matrix_market.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/report.hpp"

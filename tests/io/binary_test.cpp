@@ -127,7 +127,7 @@ TYPED_TEST(BinaryTyped, SeveralPiecesAndThreads) {
 
 TEST_F(Binary, KeepsWhatTheTextSaid) {
   const auto text = small_text();
-  const BinarySource source{123, -5, 0xfedcba9876543210U, true};
+  const BinarySource source{123, -5, 77, 42, 0xfedcba9876543210U, true};
   write_binary(file(), text, source);
   EXPECT_TRUE(is_binary_matrix(file()));
   const BinaryMatrixInfo info = read_binary_info(file());
@@ -151,7 +151,7 @@ TEST_F(Binary, KeepsWhatTheTextSaid) {
 }
 
 TEST_F(Binary, EveryChangedBitIsRefused) {
-  write_binary(file(), small_text(), BinarySource{1, 2, 3, false});
+  write_binary(file(), small_text(), BinarySource{1, 2, 3, 4, 5, false});
   const std::string bytes = testing::read_text(file());
   ASSERT_EQ(outcome(), "ok");
   ASSERT_LT(bytes.size(), 1000U);
@@ -234,7 +234,7 @@ TEST_F(Binary, HeadersThatCannotBeTrusted) {
        "byte 120: expected section 0 of 40 bytes at byte 256, found 40 bytes at byte 320"},
       {[](BinaryHeader& h) { h.sections[2].bytes = 8; },
        "byte 168: expected section 2 of 48 bytes at byte 384, found 8 bytes at byte 384"},
-      {[](BinaryHeader& h) { h.more_reserved[5] = 1; }, "byte 232: expected reserved bytes to be 0"},
+      {[](BinaryHeader& h) { h.more_reserved[3] = 1; }, "byte 232: expected reserved bytes to be 0"},
       // Sizes that fit together, but not the file: nothing of that size is allocated.
       {[](BinaryHeader& h) {
          h.nnz = std::int64_t{1} << 50;

@@ -1,0 +1,43 @@
+/// \file
+/// Reading a text file through a binary one that lies beside it. The matrix is always the one that the text file holds
+/// at this moment.
+#pragma once
+
+#include "tessera/binary_matrix.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace tessera {
+
+struct CacheOptions {
+  ReadOptions read;
+  /// Where caches are kept; empty: each beside its source. It has to exist.
+  std::filesystem::path directory;
+};
+
+/// A matrix and where it came from.
+template <class T>
+struct CachedMatrix {
+  MatrixMarketMatrix<T> file;
+  std::filesystem::path cache;  ///< path of the binary file
+  bool from_cache = false;      ///< the text was not parsed
+  bool written = false;         ///< the binary file was written
+  std::string note;             ///< why the cache was not used, and why it could not be written; empty when it was used
+};
+
+/// Where the cache of `source` lies: SOURCE.tsb, or in `directory` NAME-HASH.tsb with a hash of the full path.
+[[nodiscard]] std::filesystem::path cache_path(const std::filesystem::path& source,
+                                               const std::filesystem::path& directory = {});
+
+/// The matrix of a Matrix Market file, taken from its cache when that belongs to the file as it is now and gives
+/// exactly what the text would give: the same type of values, and no merged entries where `options` refuses them. The
+/// file is the same when size, inode and both times are, and it had been left alone for two seconds before it was read;
+/// otherwise all its bytes are compared by their checksum. A cache that is damaged, outdated or of the other precision
+/// is replaced. What cannot be written is no error: `note` tells.
+///
+/// \throws as read_matrix_market, for the source alone
+template <class T>
+[[nodiscard]] CachedMatrix<T> read_cached(const std::filesystem::path& source, const CacheOptions& options = {});
+
+}  // namespace tessera

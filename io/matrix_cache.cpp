@@ -1,0 +1,167 @@
+#include "tessera/matrix_cache.hpp"
+
+#include "io/binary_header.hpp"
+#include "io/checksum.hpp"
+#include "io/input_file.hpp"
+#include "io/source.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace tessera {
+
+namespace {
+
+using io::ByteBuffer;
+using io::FileStamp;
+using io::InputFile;
+using io::MemoryBudget;
+
+/// File systems keep times in steps, of two seconds at most. A file that was changed longer ago than that gets another
+/// time when it is changed again.
+constexpr std::int64_t settling_ns = 2'000'000'000;
+
+std::uint64_t hash_of(std::string_view bytes, const Device& device) {
+  return io::checksum(bytes.data(), bytes.size(), device);
+}
+
+/// The source, opened once: what its name leads to may change meanwhile.
+class Source {
+ public:
+  Source(const std::filesystem::path& path, const ReadOptions& options)
+      : file_(path), stamp_(file_.stamp()), options_(options), budget_(options.memory_limit_bytes) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const std::int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+    settled_ = std::max(stamp_.modified_ns, stamp_.changed_ns) <= now_ns - settling_ns;
+  }
+
+  [[nodiscard]] bool regular() const { return stamp_.regular; }
+
+  /// Whether a cache was made from the same bytes. Reads them only when the file system cannot vouch for them.
+  [[nodiscard]] bool is(const BinarySource& other) {
+    if (other.size_bytes != stamp_.size_bytes) return false;
+    const bool untouched =
+        other.modified_ns == stamp_.modified_ns && other.changed_ns == stamp_.changed_ns && other.inode == stamp_.inode;
+    return (untouched && other.settled) || other.content_hash == hash_of(bytes(), options_.device);
+  }
+
+  /// The state of the file before it was read, with the hash of the bytes that were read.
+  [[nodiscard]] BinarySource identity() {
+    return {stamp_.size_bytes, stamp_.modified_ns, stamp_.changed_ns, stamp_.inode, hash_of(bytes(), options_.device),
+            settled_};
+  }
+
+  template <class T>
+  [[nodiscard]] MatrixMarketMatrix<T> parse() {
+    ByteBuffer inflated(budget_);
+    std::string_view text = bytes();
+    if (io::is_gzip(text)) {
+      inflated = io::inflate_gzip(text, file_.name(), budget_);
+      text = inflated.view();
+    }
+    ReadOptions rest = options_;
+    rest.memory_limit_bytes = std::max<std::uint64_t>(budget_.left(), 1);  // 0 would mean no limit
+    return parse_matrix_market<T>(text, file_.name(), rest);
+  }
+
+ private:
+  std::string_view bytes() {
+    if (!bytes_) bytes_ = io::load_bytes(file_, budget_, options_.device);
+    return bytes_->view();
+  }
+
+  InputFile file_;
+  FileStamp stamp_;
+  ReadOptions options_;
+  MemoryBudget budget_;
+  bool settled_ = false;
+  std::optional<ByteBuffer> bytes_;
+};
+
+/// Whether values stored so are the ones that the text gives as T. A conversion would round twice.
+template <class T>
+bool same_type(BinaryValues values) {
+  return values == BinaryValues::pattern ||
+         values == (std::is_same_v<T, float> ? BinaryValues::fp32 : BinaryValues::fp64);
+}
+
+/// The cached matrix, or nothing with the reason in `note`.
+template <class T>
+std::optional<MatrixMarketMatrix<T>> look_up(const std::filesystem::path& path, Source& source,
+                                             const ReadOptions& options, std::string& note) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    note = "no cache yet";
+    return std::nullopt;
+  }
+  try {
+    const InputFile file(path);
+    const io::BinaryHeader header = io::read_binary_header(file);
+    const BinaryMatrixInfo info = io::info_of(header);
+    if (!info.source || !source.is(*info.source)) {
+      note = "the cache was made from another state of the file";
+    } else if (!same_type<T>(info.values)) {
+      note = fmt::format("the cache holds {} values", to_string(info.values));
+    } else if (info.duplicates > 0 && options.duplicates == Duplicates::error) {
+      note = "the cache holds merged entries";
+    } else {
+      return io::read_binary_sections<T>(file, header, options);
+    }
+  } catch (const ParseError& damaged) {
+    note = damaged.what();
+  } catch (const InvalidMatrix& damaged) {
+    note = damaged.what();
+  } catch (const IoError& unreadable) {
+    note = unreadable.what();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::filesystem::path cache_path(const std::filesystem::path& source, const std::filesystem::path& directory) {
+  if (directory.empty()) return source.string() + ".tsb";
+  std::error_code failed;
+  std::filesystem::path full = std::filesystem::weakly_canonical(source, failed);
+  if (failed) full = source;
+  const std::string text = full.string();
+  return directory / fmt::format("{}-{:016x}.tsb", source.filename().string(),
+                                 io::checksum(text.data(), text.size(), Device::host(1)));
+}
+
+template <class T>
+CachedMatrix<T> read_cached(const std::filesystem::path& source, const CacheOptions& options) {
+  CachedMatrix<T> result;
+  result.cache = cache_path(source, options.directory);
+  Source text(source, options.read);
+  if (!text.regular()) {
+    result.note = "only regular files are cached";
+    result.file = text.parse<T>();
+    return result;
+  }
+  if (auto cached = look_up<T>(result.cache, text, options.read, result.note)) {
+    result.file = std::move(*cached);
+    result.from_cache = true;
+    return result;
+  }
+  result.file = text.parse<T>();
+  try {
+    write_binary(result.cache, result.file, text.identity());
+    result.written = true;
+  } catch (const IoError& unwritable) {
+    result.note += fmt::format("; {}", unwritable.what());
+  }
+  return result;
+}
+
+template CachedMatrix<float> read_cached(const std::filesystem::path&, const CacheOptions&);
+template CachedMatrix<double> read_cached(const std::filesystem::path&, const CacheOptions&);
+
+}  // namespace tessera
