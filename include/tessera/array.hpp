@@ -15,7 +15,8 @@
 namespace tessera {
 
 namespace detail {
-/// 64-byte aligned memory on `device`; from 4 MiB on aligned to, and if the system can on, huge pages of 2 MiB. \throws OutOfMemory, InvalidArgument when count * size overflows
+/// 64-byte aligned memory on `device`; from 4 MiB on aligned to, and if the system can on, huge pages of 2 MiB. \throws
+/// OutOfMemory, InvalidArgument when count * size overflows
 void* allocate_bytes(const Device& device, std::int64_t count, std::size_t element_bytes);
 /// \param bytes as allocated
 void deallocate_bytes(const Device& device, void* data, std::uint64_t bytes) noexcept;
@@ -27,8 +28,9 @@ void copy_bytes(const Device& to, void* target, const Device& from, const void* 
 /// Contents of freshly allocated memory.
 enum class Init { zero, none };
 
-/// A fixed-size array of trivially copyable elements that owns memory on one device, or holds on to that of another owner
-/// (adopt). It moves, and is copied only by an explicit to(device). Elements on the host are reached through span() or operator[].
+/// A fixed-size array of trivially copyable elements that owns memory on one device, or holds on to that of another
+/// owner (adopt). It moves, and is copied only by an explicit to(device). Elements on the host are reached through
+/// span() or operator[].
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>, "Array<T> holds trivially copyable elements");
@@ -114,9 +116,11 @@ class Array {
 
  private:
   void release() noexcept {
-    if (data_ != nullptr) detail::deallocate_bytes(device_, data_, bytes());
+    if (data_ != nullptr && !adopted_) detail::deallocate_bytes(device_, data_, bytes());
     data_ = nullptr;
     size_ = 0;
+    owner_.reset();
+    adopted_ = false;
   }
 
   Device device_;
