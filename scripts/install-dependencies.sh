@@ -5,7 +5,8 @@ set -euo pipefail
 
 packages=(
   g++ make cmake git ccache
-  libeigen3-dev libfmt-dev libgtest-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
+  libeigen3-dev libfmt-dev libgtest-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
+  zlib1g-dev
 )
 
 missing=()

@@ -1,63 +1,76 @@
 #include "cli_options.hpp"
 
+#include "command_line.hpp"
+#include "config_layers.hpp"
 #include "nearest.hpp"
-#include "unavailable.hpp"
 #include "usage_error.hpp"
 
 #include <fmt/format.h>
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 
 #include <algorithm>
 #include <array>
-#include <utility>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
 
 namespace tessera::cli {
 
+std::string_view to_string(SettingSource source) {
+  switch (source) {
+    case SettingSource::command_line:
+      return "command line";
+    case SettingSource::set:
+      return "--set";
+    case SettingSource::environment:
+      return "environment";
+    case SettingSource::config_file:
+      return "config file";
+    case SettingSource::solve_toml:
+      return "./solve.toml";
+  }
+  return "command line";
+}
+
+namespace {
+
+[[nodiscard]] int count_of(const Setting& flag) {
+  int count = 0;
+  static_cast<void>(std::from_chars(flag.text.data(), flag.text.data() + flag.text.size(), count));
+  return count;
+}
+
+}  // namespace
+
+const Setting* Options::setting(std::string_view name) const {
+  const auto found = settings_.find(name);
+  return found == settings_.end() ? nullptr : &found->second;
+}
+
+bool Options::given(std::string_view name) const {
+  const OptionSpec* spec = find_option(command_, name);
+  if (spec != nullptr && spec->kind == ValueKind::flag) return flag(name);
+  return setting(name) != nullptr;
+}
+
+int Options::flag_count(std::string_view name) const {
+  const Setting* found = setting(name);
+  return found == nullptr ? 0 : count_of(*found);
+}
+
 std::optional<std::string> Options::text(std::string_view name) const {
-  if (const auto found = values_.find(name); found != values_.end()) return found->second;
+  if (const Setting* found = setting(name)) return found->text;
   const OptionSpec* spec = find_option(command_, name);
   if (spec == nullptr || spec->fallback.empty()) return std::nullopt;
   if (!spec->fp32_fallback.empty() && text("precision") == "fp32") return std::string(spec->fp32_fallback);
   return std::string(spec->fallback);
 }
 
+std::string_view Options::source(std::string_view name) const {
+  const Setting* found = setting(name);
+  return found == nullptr ? "default" : to_string(found->source);
+}
+
 namespace {
-
-using Words = std::vector<std::string>;
-
-/// --json takes a following word only if it cannot be the matrix: `solve --json A.mtx` must not overwrite A.mtx.
-[[nodiscard]] Words settle_optional_values(Words arguments) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == "--") break;
-    if (arguments[i] != "--json") continue;
-    const bool has_file = i + 1 < arguments.size() && (arguments[i + 1] == "-" || arguments[i + 1].ends_with(".json"));
-    arguments[i] = "--json=" + (has_file ? arguments[i + 1] : std::string("-"));
-    if (has_file) arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-  }
-  return arguments;
-}
-
-[[nodiscard]] std::vector<const OptionSpec*> distinct_options() {
-  std::vector<const OptionSpec*> distinct;
-  for (const OptionSpec& spec : option_table()) {
-    const bool known = std::any_of(distinct.begin(), distinct.end(), [&](auto* s) { return s->name == spec.name; });
-    if (!known) distinct.push_back(&spec);
-  }
-  return distinct;
-}
-
-[[noreturn]] void refuse_unknown(const std::string& argument) {
-  const std::string option =
-      argument.starts_with("--") ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
-  if (is_later_option(option)) refuse_option(option);
-  std::vector<std::string> names;
-  for (const OptionSpec* spec : distinct_options()) names.push_back("--" + std::string(spec->name));
-  const std::vector<std::string_view> candidates(names.begin(), names.end());
-  const std::string hint = did_you_mean(option, candidates);
-  throw UsageError(fmt::format("unknown option {}", option), hint.empty() ? "solve --help lists all options" : hint);
-}
 
 /// What to use instead of an option that belongs to another command.
 [[nodiscard]] std::string replacement_hint(std::string_view name, Command command) {
@@ -85,71 +98,112 @@ using Words = std::vector<std::string>;
   return {};
 }
 
-void require_applicable(Command command, std::string_view name) {
-  if (find_option(command, name) != nullptr) return;
-  throw UsageError(fmt::format("option --{} does not apply to {}", name, to_string(command)),
-                   replacement_hint(name, command));
+/// A problem is a file or one of the model problems.
+[[nodiscard]] bool takes_problem(Command command) {
+  return std::any_of(option_table().begin(), option_table().end(),
+                     [&](const OptionSpec& spec) { return spec.group == "Problem" && uses(command, spec); });
 }
 
-/// Takes the command off the front of the words; without one, the method decides.
-[[nodiscard]] Command take_command(Words& words, std::string_view method) {
-  if (!words.empty()) {
-    if (is_later_command(words.front())) refuse_command(words.front());
-    for (const Command command : commands()) {
-      if (words.front() != to_string(command)) continue;
-      words.erase(words.begin());
-      if (method == "pagerank" && command == Command::run) {
-        throw UsageError("run does not rank graphs", "use: solve pagerank, or --method pagerank without \"run\"");
-      }
-      return command;
+[[nodiscard]] bool applies(Command command, std::string_view name) {
+  if (name == "command") return true;
+  return name == "matrix" ? takes_problem(command) : find_option(command, name) != nullptr;
+}
+
+void require_applicable(Command command, const Layer& layer) {
+  for (const auto& [name, setting] : layer) {
+    if (applies(command, name)) continue;
+    throw UsageError(fmt::format("option --{} does not apply to {}", name, to_string(command)),
+                     replacement_hint(name, command));
+  }
+}
+
+/// The strongest layer that names a command or a method decides.
+[[nodiscard]] Command decide_command(const std::optional<Command>& typed, const std::vector<Layer>& layers) {
+  if (typed) return *typed;
+  for (const Layer& layer : layers) {
+    if (const auto found = layer.find("command"); found != layer.end()) return *parse_command(found->second.text);
+    if (const auto found = layer.find("method"); found != layer.end()) {
+      return found->second.text == "pagerank" ? Command::pagerank : Command::run;
     }
   }
-  return method == "pagerank" ? Command::pagerank : Command::run;
+  return Command::run;
+}
+
+/// Settings of which a stronger one makes a weaker one void, whichever of them each is.
+constexpr std::array<std::array<std::string_view, 6>, 3> rivals{
+    {{"matrix", "poisson2d", "poisson3d", "convdiff", "powerlaw", "generate"},
+     {"tol", "tol-per-node"},
+     {"quiet", "verbose"}}};
+
+[[nodiscard]] bool is_outdone(std::string_view name, const Layer& stronger) {
+  for (const auto& group : rivals) {
+    if (std::find(group.begin(), group.end(), name) == group.end()) continue;
+    return std::any_of(group.begin(), group.end(), [&](std::string_view rival) {
+      const auto found = stronger.find(rival);
+      return found != stronger.end() && found->second.text != "0";
+    });
+  }
+  return false;
+}
+
+/// Files and the environment may hold settings of several commands; those of another one are passed over.
+[[nodiscard]] bool concerns(Command command, const std::string& name, const Setting& setting) {
+  const bool typed = setting.source == SettingSource::command_line || setting.source == SettingSource::set;
+  if (typed) return true;
+  if (name == "method" && (setting.text == "pagerank") != (command == Command::pagerank)) return false;
+  return applies(command, name);
+}
+
+[[nodiscard]] Layer merge(Command command, const std::vector<Layer>& layers) {
+  Layer merged;
+  for (const Layer& layer : layers) {
+    const Layer stronger = merged;
+    for (const auto& [name, setting] : layer) {
+      if (!concerns(command, name, setting) || is_outdone(name, stronger)) continue;
+      merged.emplace(name, setting);
+    }
+  }
+  return merged;
+}
+
+[[nodiscard]] std::vector<Layer> layers_behind(const CommandLine& line) {
+  std::vector<Layer> layers{set_layer(line.assignments), environment_layer()};
+  if (const auto config = line.settings.find("config"); config != line.settings.end()) {
+    layers.push_back(file_layer(config->second.text, SettingSource::config_file));
+  }
+  std::error_code ignored;
+  if (std::filesystem::exists("solve.toml", ignored)) {
+    layers.push_back(file_layer("solve.toml", SettingSource::solve_toml));
+  }
+  return layers;
 }
 
 }  // namespace
 
-Options parse_command_line(const Words& arguments) {
-  CLI::App app;
-  app.set_help_flag();
-  app.allow_extras();
-  Words words;
-  app.add_option("words", words);
-  const std::vector<const OptionSpec*> specs = distinct_options();
-  std::vector<CLI::Option*> parsed;
-  for (const OptionSpec* spec : specs) {
-    std::string names = "--" + std::string(spec->name);
-    if (spec->letter != '\0') names += std::string(",-") + spec->letter;
-    parsed.push_back(spec->kind == ValueKind::flag ? app.add_flag(names) : app.add_option(names)->take_all());
+Options resolve_options(const std::vector<std::string>& arguments) {
+  CommandLine line = parse_command_line(arguments);
+  const bool informs = line.settings.contains("help") || line.settings.contains("version");
+  const bool configurable = !line.command || find_option(*line.command, "config") != nullptr;
+  std::vector<Layer> layers{line.settings};
+  if (configurable && !informs) {
+    for (Layer& layer : layers_behind(line)) layers.push_back(std::move(layer));
   }
-
-  Words reversed = settle_optional_values(arguments);
-  std::reverse(reversed.begin(), reversed.end());
-  try {
-    app.parse(std::move(reversed));
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what(), "solve --help lists all options");
+  const Command command = decide_command(line.command, layers);
+  if (takes_problem(command) && !line.words.empty()) {
+    layers.front().emplace("matrix", Setting{line.words.front(), SettingSource::command_line, {}});
   }
+  require_applicable(command, layers.front());
+  if (layers.size() > 1) require_applicable(command, layers[1]);
 
-  std::map<std::string, std::string, std::less<>> values;
-  std::map<std::string, int, std::less<>> flags;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    if (parsed[i]->count() == 0) continue;
-    const std::string name(specs[i]->name);
-    if (specs[i]->kind == ValueKind::flag) {
-      flags[name] = static_cast<int>(parsed[i]->count());
-      continue;
-    }
-    if (parsed[i]->count() > 1) throw UsageError(fmt::format("option --{} is given more than once", name));
-    values[name] = parsed[i]->results().front();
+  Layer settings = merge(command, layers);
+  if (const auto method = settings.find("method");
+      method != settings.end() && command == Command::run && method->second.text == "pagerank") {
+    throw UsageError("run does not rank graphs", "use: solve pagerank, or --method pagerank without \"run\"");
   }
-
-  const auto method = values.find("method");
-  const Command command = take_command(words, method == values.end() ? "" : std::string_view(method->second));
-  for (const std::string& extra : app.remaining()) refuse_unknown(extra);
-  for (const auto& [name, value] : values) require_applicable(command, name);
-  for (const auto& [name, value] : flags) require_applicable(command, name);
-  return {command, std::move(words), std::move(values), std::move(flags)};
+  if (const auto matrix = settings.find("matrix"); matrix != settings.end() && line.words.empty()) {
+    line.words.push_back(matrix->second.text);
+  }
+  return {command, std::move(line.words), std::move(settings)};
 }
 
 }  // namespace tessera::cli

@@ -1,47 +1,50 @@
 /// \file
-/// The command line, taken apart but not yet understood.
+/// What a run was asked for: the command line and everything that stands behind it, taken together.
 #pragma once
 
 #include "option_table.hpp"
+#include "setting.hpp"
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tessera::cli {
 
-/// What was typed. Every option present applies to the command.
+/// One value at most for each option. Every option present applies to the command.
 class Options {
  public:
-  Options(Command command, std::vector<std::string> words, std::map<std::string, std::string, std::less<>> values,
-          std::map<std::string, int, std::less<>> flags)
-      : command_(command), words_(std::move(words)), values_(std::move(values)), flags_(std::move(flags)) {}
+  Options(Command command, std::vector<std::string> words, Layer settings)
+      : command_(command), words_(std::move(words)), settings_(std::move(settings)) {}
 
   [[nodiscard]] Command command() const noexcept { return command_; }
   /// Bare words after the command: the matrix, the topic of list.
   [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
-  [[nodiscard]] bool given(std::string_view name) const {
-    return values_.find(name) != values_.end() || flag_count(name) > 0;
-  }
-  [[nodiscard]] int flag_count(std::string_view name) const {
-    const auto found = flags_.find(name);
-    return found == flags_.end() ? 0 : found->second;
-  }
+  /// Not left to its default. A flag that a file sets to false is not given.
+  [[nodiscard]] bool given(std::string_view name) const;
+  [[nodiscard]] int flag_count(std::string_view name) const;
   [[nodiscard]] bool flag(std::string_view name) const { return flag_count(name) > 0; }
-  /// The text typed, else the default, else nothing.
+  /// The text given, else the default, else nothing.
   [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
+  /// The setting as it was given; nullptr where the default holds.
+  [[nodiscard]] const Setting* setting(std::string_view name) const;
+  /// "command line", "--set", "environment", "config file", "./solve.toml" or "default".
+  [[nodiscard]] std::string_view source(std::string_view name) const;
 
  private:
   Command command_;
   std::vector<std::string> words_;
-  std::map<std::string, std::string, std::less<>> values_;
-  std::map<std::string, int, std::less<>> flags_;
+  Layer settings_;
 };
 
+/// Reads the command line, --set, the environment (SOLVE_<OPTION>), the file of --config and ./solve.toml; the earlier
+/// in this list, the stronger. What a file or the environment sets for another command is passed over; commands without
+/// --config, and --help and --version, read the command line only.
 /// \param arguments without the program's name
-/// \throws UsageError for everything that this build does not know or that does not apply to the command
-[[nodiscard]] Options parse_command_line(const std::vector<std::string>& arguments);
+/// \throws UsageError for everything that this build does not know, or that is typed and does not apply to the command;
+///         ParseError for a file that is neither TOML nor JSON; IoError for one that cannot be read
+[[nodiscard]] Options resolve_options(const std::vector<std::string>& arguments);
 
 }  // namespace tessera::cli

@@ -55,7 +55,8 @@ constexpr std::size_t help_column = 32;
 [[nodiscard]] std::string option_section(Command command) {
   std::string result;
   std::string_view group;
-  for (const std::string_view heading : {"Problem", "Method", "Stopping", "Kernel", "Machine", "Output"}) {
+  for (const std::string_view heading :
+       {"Problem", "Method", "Stopping", "Kernel", "Machine", "Output", "Configuration"}) {
     for (const OptionSpec& spec : option_table()) {
       if (spec.group != heading || !uses(command, spec)) continue;
       if (group != heading) result += fmt::format("\n{}:\n", heading);

@@ -2,11 +2,14 @@
 /// solve: sparse systems and graph ranking from the command line.
 
 #include "commands.hpp"
+#include "config_text.hpp"
 #include "help_text.hpp"
 #include "interrupt.hpp"
 #include "machine.hpp"
 #include "messages.hpp"
 #include "outputs.hpp"
+#include "settings.hpp"
+#include "usage_error.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,12 +23,23 @@ namespace tessera::cli {
 
 namespace {
 
+/// What the command itself would refuse about its options, files aside.
+void require_sound(const Options& options) {
+  if (options.command() == Command::run) static_cast<void>(run_settings(options));
+  if (options.command() == Command::pagerank) static_cast<void>(pagerank_settings(options));
+}
+
 [[nodiscard]] ExitCode dispatch(const Options& options, const Invocation& invocation) {
   if (options.flag("help")) {
     write_stdout(help_text(options.command()));
     return ExitCode::success;
   }
   if (options.flag("version")) return version_command(options);
+  if (options.flag("print-config")) {
+    require_sound(options);
+    write_stdout(config_text(options));
+    return ExitCode::success;
+  }
   switch (options.command()) {
     case Command::run:
       return run_command(options, invocation);
@@ -39,6 +53,18 @@ namespace {
       return list_command(options);
   }
   return ExitCode::internal_error;
+}
+
+/// A value that came from elsewhere than the command line is refused with its place.
+[[nodiscard]] ExitCode run_program(const std::vector<std::string>& arguments, const Invocation& invocation) {
+  const Options options = resolve_options(arguments);
+  try {
+    return dispatch(options, invocation);
+  } catch (const OptionError& error) {
+    const Setting* setting = options.setting(error.option());
+    if (setting == nullptr || setting->place.empty()) throw;
+    throw UsageError(setting->place + ": " + error.what(), error.hint());
+  }
 }
 
 /// A standard stream that the caller closed is opened on /dev/null: else the next file opened would take its number,
@@ -64,7 +90,7 @@ int main(int argc, char** argv) {
     static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
     install_interrupt_handlers();
     const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
-    return static_cast<int>(dispatch(parse_command_line(arguments), invocation));
+    return static_cast<int>(run_program(arguments, invocation));
   } catch (const std::exception& error) {
     const Failure failure = classify(error);
     print_failure(failure);

@@ -8,7 +8,8 @@
 
 namespace tessera::cli {
 
-/// The candidate that differs from `word` by the fewest typing errors, if that is few enough to be one; else empty.
+/// The candidate that differs from `word` by the fewest typing errors, if they are few enough (one, or a third of the
+/// letters); else the only candidate that begins with it; else empty.
 [[nodiscard]] std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 /// "did you mean CANDIDATE?", or empty text.

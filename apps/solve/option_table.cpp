@@ -1,5 +1,7 @@
 #include "option_table.hpp"
 
+#include "tessera/spmv.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -14,7 +16,13 @@ constexpr unsigned both = run | rank;
 constexpr unsigned matrix = both | look;  ///< commands that read or make a matrix
 constexpr unsigned doctor = bit(Command::doctor);
 constexpr unsigned list = bit(Command::list);
+/// Commands that read ./solve.toml, the environment and --config.
+constexpr unsigned configurable = matrix | doctor;
 constexpr unsigned every = matrix | doctor | list;
+
+constexpr std::string_view configuration = "Configuration";
+
+constexpr std::string_view vector_files = ".mtx|.mtx.gz|.txt";
 
 using enum ValueKind;
 
@@ -28,16 +36,19 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"duplicates", 0, "Problem", matrix, text, "sum|error", "sum", "what to do with repeated entries of a file"},
     {"rhs", 'b', "Problem", run, text, "FILE|WORD", "Aones",
      "right-hand side: a vector file, ones, random, unit:i (i from 1), or Aones = A times ones, whose solution is "
-     "known so that the error is printed"},
-    {"x0", 0, "Problem", run, text, "FILE|WORD", "zero", "initial guess: a vector file, zero, rhs or random"},
+     "known so that the error is printed",
+     "", "ones|Aones|random|unit:", vector_files},
+    {"x0", 0, "Problem", run, text, "FILE|WORD", "zero", "initial guess: a vector file, zero, rhs or random", "",
+     "zero|rhs|random", vector_files},
     {"unweighted", 0, "Problem", rank | look, flag, "", "",
      "ignore the values: every stored entry is a link of weight 1"},
 
     {"method", 'm', "Method", run, text, "NAME", "auto",
-     "cg, bicgstab, pagerank, or auto: cg for a numerically symmetric matrix with positive diagonal, else bicgstab"},
-    {"method", 'm', "Method", rank, text, "NAME", "pagerank", "pagerank"},
+     "cg, bicgstab, pagerank, or auto: cg for a numerically symmetric matrix with positive diagonal, else bicgstab", "",
+     "auto|cg|bicgstab|pagerank"},
+    {"method", 'm', "Method", rank, text, "NAME", "pagerank", "pagerank", "", "pagerank"},
     {"precond", 'p', "Method", run, text, "NAME", "auto",
-     "none, jacobi, or auto: jacobi when every diagonal entry is there and nonzero, else none"},
+     "none, jacobi, or auto: jacobi when every diagonal entry is there and nonzero, else none", "", "auto|none|jacobi"},
     {"restart-on-breakdown", 0, "Method", run, count, "N", "3",
      "restarts after breakdowns without progress in between; 0 stops at the first"},
     {"replace-residual", 0, "Method", run, text, "N|auto", "auto",
@@ -49,7 +60,7 @@ constexpr auto table = std::to_array<OptionSpec>({
      "where the rank of vertices without out-links goes: teleport (the distribution of jumps), uniform, self, or drop "
      "(lost; ranks are scaled back to sum 1)"},
     {"personalize", 0, "Method", rank, text, "FILE", "",
-     "distribution of jumps: a vector file with one weight >= 0 a vertex; default uniform"},
+     "distribution of jumps: a vector file with one weight >= 0 a vertex; default uniform", "", "", vector_files},
     {"sum", 0, "Method", rank, text, "1|n", "1", "ranks sum to 1, or to the number of vertices"},
 
     {"rtol", 0, "Stopping", run, number, "X", "1e-8",
@@ -74,18 +85,20 @@ constexpr auto table = std::to_array<OptionSpec>({
      "least class to keep: run = bitwise equal from run to run, gpu = for any number of threads"},
     {"precision", 0, "Kernel", matrix, text, "fp64|fp32", "fp64", "element type of matrix and vectors"},
 
-    {"device", 0, "Machine", matrix, text, "NAME", "auto", "auto, host, cuda or cuda:N"},
+    {"device", 0, "Machine", matrix, text, "NAME", "auto", "auto, host, cuda or cuda:N", "", "auto|host|cuda"},
     {"threads", 0, "Machine", matrix | doctor, text, "N|auto", "auto", "worker threads; auto: all, or OMP_NUM_THREADS"},
     {"mem-limit", 0, "Machine", matrix, bytes, "SIZE", "", "refuse to need more memory than this (exit code 6): 8GiB"},
     {"seed", 0, "Machine", matrix, count, "N", "42", "of everything random"},
 
     {"output", 'o', "Output", both, text, "FILE|-", "",
      "write the solution (or the ranks) as a Matrix Market array; .gz is compressed; - is standard output, and the "
-     "summary then goes to standard error"},
+     "summary then goes to standard error",
+     "", "", ".mtx|.mtx.gz"},
     {"json", 0, "Output", every, text, "[FILE|-]", "",
      "one JSON document, to standard output instead of the summary unless a file is named (--json=FILE, or a name "
-     "that ends in .json)"},
-    {"history", 0, "Output", both, text, "FILE", "", "residual of every iteration as CSV"},
+     "that ends in .json)",
+     "", "", ".json"},
+    {"history", 0, "Output", both, text, "FILE", "", "residual of every iteration as CSV", "", "", ".csv"},
     {"top", 0, "Output", rank, count, "K", "10", "list the K highest ranks; vertices count from 1, as in the file"},
     {"spy", 0, "Output", look, count, "N", "24",
      "height of the spy plot in lines for a square matrix, which is 2 N wide; less where the matrix is rectangular"},
@@ -93,8 +106,19 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"quiet", 'q', "Output", matrix, flag, "", "", "no summary, no progress, no warnings"},
     {"verbose", 'v', "Output", matrix, flag, "", "", "what is being done, on standard error; -vv: all settings too"},
     {"progress", 0, "Output", matrix, text, "MODE", "auto",
-     "auto, bar, plain, json (lines) or none, on standard error, after the first half second"},
+     "auto, bar, plain, json (lines) or none, on standard error, after the first half second", "",
+     "auto|bar|plain|json|none"},
     {"exit-zero", 0, "Output", both, flag, "", "", "exit with 0 instead of 3 or 4"},
+
+    {"config", 'c', configuration, configurable, text, "FILE", "",
+     "settings from a TOML or JSON file, each by the long name of its option: rtol = 1e-10, matrix = \"A.mtx\"; a "
+     "document written by --json repeats its run",
+     "", "", ".toml|.json"},
+    {"set", 's', configuration, configurable, text, "KEY=VALUE", "",
+     "one setting, stronger than files and environment; may be repeated"},
+    {"print-config", 0, configuration, configurable, flag, "", "",
+     "print the settings as TOML that repeats the run with --config, and do nothing else"},
+
     {"version", 0, "Output", every, flag, "", "", "version, commit, compiler and CUDA of this build"},
     {"help", 'h', "Output", every, flag, "", "", "this text"},
 });
@@ -119,6 +143,12 @@ std::string_view to_string(Command command) {
   return "run";
 }
 
+std::optional<Command> parse_command(std::string_view word) {
+  const auto* found = std::find_if(all_commands.begin(), all_commands.end(),
+                                   [&](Command command) { return to_string(command) == word; });
+  return found == all_commands.end() ? std::nullopt : std::optional(*found);
+}
+
 std::span<const Command> commands() { return all_commands; }
 
 std::string_view describe(Command command) {
@@ -138,6 +168,44 @@ std::string_view describe(Command command) {
 }
 
 std::span<const OptionSpec> option_table() { return table; }
+
+std::vector<const OptionSpec*> distinct_options() {
+  std::vector<const OptionSpec*> distinct;
+  for (const OptionSpec& spec : table) {
+    if (find_option(spec.name) == &spec) distinct.push_back(&spec);
+  }
+  return distinct;
+}
+
+const OptionSpec* find_option(std::string_view name) {
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](const OptionSpec& spec) { return spec.name == name; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+bool is_configurable(const OptionSpec& spec) {
+  return spec.group != configuration && spec.name != "help" && spec.name != "version";
+}
+
+std::vector<std::string> option_words(const OptionSpec& spec) {
+  std::vector<std::string> words;
+  if (spec.name == "spmv") {
+    words.emplace_back(to_string(SpmvAlgorithm::automatic));
+    for (const SpmvAlgorithm algorithm : spmv_algorithms()) words.emplace_back(to_string(algorithm));
+    return words;
+  }
+  std::string_view rest = spec.words.empty() ? spec.value : spec.words;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find('|'));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    // "N" and "FILE" stand for something else; "-" is better typed than completed.
+    const bool stands_for_itself = !spec.words.empty() || std::all_of(word.begin(), word.end(), [](char c) {
+      return c >= '0' && c != '[' && !(c >= 'A' && c <= 'Z');
+    });
+    if (stands_for_itself) words.emplace_back(word);
+  }
+  return words;
+}
 
 const OptionSpec* find_option(Command command, std::string_view name) {
   const auto found = std::find_if(table.begin(), table.end(),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@ namespace tessera::cli {
 enum class Command { run, pagerank, inspect, doctor, list };
 
 [[nodiscard]] std::string_view to_string(Command command);
+[[nodiscard]] std::optional<Command> parse_command(std::string_view word);
 [[nodiscard]] std::span<const Command> commands();
 /// One line for the help text.
 [[nodiscard]] std::string_view describe(Command command);
@@ -37,6 +39,8 @@ struct OptionSpec {
   std::string_view fallback;  ///< default, as the user would type it; empty when there is none
   std::string_view help;
   std::string_view fp32_fallback = {};  ///< default with --precision fp32, where it is another
+  std::string_view words = {};          ///< "a|b": words it may be, where `value` does not list them
+  std::string_view files = {};          ///< ".mtx|.gz": endings of the files it may name, for completion
 };
 
 [[nodiscard]] constexpr unsigned bit(Command command) { return 1U << static_cast<unsigned>(command); }
@@ -47,7 +51,18 @@ struct OptionSpec {
 /// A name may occur twice, for commands with different defaults.
 [[nodiscard]] std::span<const OptionSpec> option_table();
 
+/// The first entry of each name.
+[[nodiscard]] std::vector<const OptionSpec*> distinct_options();
+
 /// The entry that applies to a command; nullptr when the option does not.
 [[nodiscard]] const OptionSpec* find_option(Command command, std::string_view name);
+/// The first entry of any command.
+[[nodiscard]] const OptionSpec* find_option(std::string_view name);
+
+/// Whether files and the environment may set it: everything but help, version and the options that name such files.
+[[nodiscard]] bool is_configurable(const OptionSpec& spec);
+
+/// The words that the option's value may be, parameters such as i of "unit:i" left out. Empty where anything goes.
+[[nodiscard]] std::vector<std::string> option_words(const OptionSpec& spec);
 
 }  // namespace tessera::cli

@@ -13,14 +13,14 @@
 namespace tessera::cli {
 
 void refuse_text(std::string_view name, std::string_view text, std::string_view expected) {
-  throw UsageError(fmt::format("option --{}: expected {}, got \"{}\"", name, expected, text));
+  throw OptionError(std::string(name), fmt::format("option --{}: expected {}, got \"{}\"", name, expected, text));
 }
 
 namespace {
 
 [[nodiscard]] std::string text_of(const Options& options, std::string_view name) {
   auto text = options.text(name);
-  if (!text) throw UsageError(fmt::format("option --{} needs a value", name));
+  if (!text) throw OptionError(std::string(name), fmt::format("option --{} needs a value", name));
   return *std::move(text);
 }
 
@@ -78,8 +78,8 @@ std::size_t choose(const Options& options, std::string_view name, std::span<cons
   if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
   const std::string known = fmt::format("{}", fmt::join(choices, ", "));
   if (is_later_value(name, text)) refuse_value(name, text, known);
-  throw UsageError(fmt::format("option --{}: expected one of {}, got \"{}\"", name, known, text),
-                   did_you_mean(text, choices));
+  throw OptionError(std::string(name), fmt::format("option --{}: expected one of {}, got \"{}\"", name, known, text),
+                    did_you_mean(text, choices));
 }
 
 }  // namespace tessera::cli

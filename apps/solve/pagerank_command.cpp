@@ -8,7 +8,6 @@
 #include "report_json.hpp"
 #include "summary_text.hpp"
 #include "timer.hpp"
-#include "unread_settings.hpp"
 #include "usage_error.hpp"
 #include "verbose.hpp"
 
@@ -162,13 +161,10 @@ template <class T>
                                       const Invocation& invocation) {
   Progress progress(settings.output.progress, settings.output.verbosity);
   print_banner(options, settings.machine.device, progress);
-  const Warnings unread = unread_settings();
-  if (!settings.output.quiet) print_warnings(unread);
   Ranked<T> ranked = rank_graph<T>(settings, progress);
   progress.finish();
   PageRankOutcome& outcome = ranked.outcome;
   if (!settings.output.quiet) print_warnings(outcome.warnings);
-  outcome.warnings.insert(outcome.warnings.begin(), unread.begin(), unread.end());
 
   Deliverables results;
   results.write_vector = [&](const std::string& path) {

@@ -231,18 +231,23 @@ Json document_head(const std::string& schema, const Invocation& invocation) {
 
 Json config_json(const Options& options) {
   Json json = Json::object();
+  const auto put = [&](std::string_view name, Json value) {
+    Json item{{"value", std::move(value)}, {"source", options.source(name)}};
+    const Setting* setting = options.setting(name);
+    if (setting != nullptr && !setting->place.empty()) item["place"] = setting->place;
+    json[std::string(name)] = std::move(item);
+  };
+  // The command is what this run makes of its words and its method, whether or not it was named.
+  json["command"] = {{"value", to_string(options.command())}, {"source", "command line"}};
+  if (options.setting("matrix") != nullptr) put("matrix", options.words().front());
   for (const OptionSpec& spec : option_table()) {
-    if (!uses(options.command(), spec) || spec.name == "help" || spec.name == "version") continue;
-    Json item;
+    if (!uses(options.command(), spec) || !is_configurable(spec)) continue;
     if (spec.kind == ValueKind::flag) {
-      item["value"] = options.flag(spec.name);
-      if (spec.name == "verbose") item["value"] = options.flag_count(spec.name);
-    } else {
-      const auto text = options.text(spec.name);
-      item["value"] = text ? typed_value(spec.kind, *text) : Json(nullptr);
+      put(spec.name, spec.name == "verbose" ? Json(options.flag_count(spec.name)) : Json(options.flag(spec.name)));
+      continue;
     }
-    item["source"] = options.given(spec.name) ? "command line" : "default";
-    json[std::string(spec.name)] = std::move(item);
+    const auto text = options.text(spec.name);
+    put(spec.name, text ? typed_value(spec.kind, *text) : Json(nullptr));
   }
   return json;
 }

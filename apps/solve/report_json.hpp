@@ -11,7 +11,8 @@ namespace tessera::cli {
 /// schema, tool, command, started, machine.
 [[nodiscard]] Json document_head(const std::string& schema, const Invocation& invocation);
 
-/// Every option of the command: its value and whether it came from the command line or is the default.
+/// The command, the matrix and every option of the command: its value, its source, and its place in a file. Such an
+/// object is what --config takes from a document.
 [[nodiscard]] Json config_json(const Options& options);
 
 [[nodiscard]] Json matrix_json(const CommonOutcome& outcome);

@@ -9,7 +9,6 @@
 #include "run_method.hpp"
 #include "summary_text.hpp"
 #include "timer.hpp"
-#include "unread_settings.hpp"
 #include "verbose.hpp"
 
 #include "tessera/error.hpp"
@@ -177,13 +176,10 @@ template <class T>
 [[nodiscard]] ExitCode run_typed(const RunSettings& settings, const Options& options, const Invocation& invocation) {
   Progress progress(settings.output.progress, settings.output.verbosity);
   print_banner(options, settings.machine.device, progress);
-  const Warnings unread = unread_settings();
-  if (!settings.output.quiet) print_warnings(unread);
   Solved<T> solved = solve_system<T>(settings, progress);
   progress.finish();
   RunOutcome& outcome = solved.outcome;
   if (!settings.output.quiet) print_warnings(outcome.warnings);
-  outcome.warnings.insert(outcome.warnings.begin(), unread.begin(), unread.end());
 
   Deliverables results;
   results.write_vector = [&](const std::string& path) {

@@ -20,12 +20,11 @@ using Word = std::string_view;
 constexpr std::array<Word, 6> later_commands{"compare", "tune", "spgemm", "bench", "convert", "report"};
 
 constexpr std::array<Word, 40> later_options{
-    "--transpose", "--reorder",    "--scale",     "--index",      "--graph",         "--events",   "--html",
-    "--plot",      "--color",      "--warmup",    "--repeat",     "--noise",         "--min-time", "--cold",
-    "--config",    "-c",           "--set",       "-s",           "--dry-run",       "--debug",    "--print-config",
-    "--verify",    "--from-petsc", "--from-amgx", "--from-scipy", "--from-ginkgo",   "--return",   "--kernels",
-    "--applies",   "--sort",       "--md",        "--csv",        "--baseline",      "--solvers",  "--suite",
-    "--power",     "--estimate",   "--resume",    "--report",     "--fail-if-slower"};
+    "--transpose", "--reorder", "--scale",   "--index",      "--graph",     "--events",     "--html",
+    "--plot",      "--color",   "--warmup",  "--repeat",     "--noise",     "--min-time",   "--cold",
+    "--dry-run",   "--debug",   "--verify",  "--from-petsc", "--from-amgx", "--from-scipy", "--from-ginkgo",
+    "--return",    "--kernels", "--applies", "--sort",       "--md",        "--csv",        "--baseline",
+    "--solvers",   "--suite",   "--power",   "--estimate",   "--resume",    "--report",     "--fail-if-slower"};
 
 constexpr std::array<std::pair<Word, Word>, 13> later_values{{{"precond", "ilu0"},
                                                               {"precond", "bjacobi"},
@@ -66,7 +65,8 @@ void refuse_command(Word word) {
 void refuse_option(Word option) { throw UsageError(fmt::format("option {} is not available in this build", option)); }
 
 void refuse_value(Word option, Word value, Word available) {
-  throw UsageError(fmt::format("--{} {} is not available in this build; available: {}", option, value, available));
+  throw OptionError(std::string(option),
+                    fmt::format("--{} {} is not available in this build; available: {}", option, value, available));
 }
 
 }  // namespace tessera::cli

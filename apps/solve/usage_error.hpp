@@ -21,4 +21,17 @@ class UsageError : public std::runtime_error {
   std::string hint_;
 };
 
+/// A value that an option does not take. Where the value came from (a file, the environment) is added by the program.
+class OptionError : public UsageError {
+ public:
+  OptionError(std::string option, const std::string& message, std::string hint = {})
+      : UsageError(message, std::move(hint)), option_(std::move(option)) {}
+
+  /// Long name without dashes.
+  [[nodiscard]] const std::string& option() const noexcept { return option_; }
+
+ private:
+  std::string option_;
+};
+
 }  // namespace tessera::cli

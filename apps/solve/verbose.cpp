@@ -19,8 +19,10 @@ void print_banner(const Options& options, const Device& device, Progress& progre
     if (!uses(options.command(), spec) || spec.kind == ValueKind::flag) continue;
     const auto text = options.text(spec.name);
     if (!text) continue;
+    const Setting* setting = options.setting(spec.name);
+    const bool placed = setting != nullptr && !setting->place.empty();
     progress.detail(
-        fmt::format("  --{} {} ({})", spec.name, *text, options.given(spec.name) ? "command line" : "default"));
+        fmt::format("  --{} {} ({})", spec.name, *text, placed ? setting->place : options.source(spec.name)));
   }
 }
 

@@ -1,0 +1,26 @@
+/// \file
+/// Settings that stand behind the command line: --set, the environment, files.
+#pragma once
+
+#include "setting.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tessera::cli {
+
+// A key is the long name of an option without dashes, "matrix" or "command". Each function throws UsageError for a key
+// that no command knows, naming the place and the nearest key, and for a value of the wrong type.
+
+/// \param assignments the texts of --set: "key=value"
+[[nodiscard]] Layer set_layer(const std::vector<std::string>& assignments);
+
+/// The variables SOLVE_<KEY>, in capitals and with underscores for dashes; an empty one counts as not set.
+[[nodiscard]] Layer environment_layer();
+
+/// A TOML or JSON file, told apart by content: JSON begins with a brace. In a document that a run wrote (--json), the
+/// options that were not left to their defaults are taken.
+/// \throws ParseError with line and column for text that is neither; IoError when the file cannot be read
+[[nodiscard]] Layer file_layer(const std::string& path, SettingSource source);
+
+}  // namespace tessera::cli
