@@ -39,6 +39,26 @@ namespace {
   return count;
 }
 
+[[nodiscard]] bool is_typed(const Setting& setting) {
+  return setting.source == SettingSource::command_line || setting.source == SettingSource::set;
+}
+
+/// Settings of which a stronger one makes a weaker one void, whichever of them each is.
+constexpr std::array<std::array<std::string_view, 6>, 4> rivals{
+    {{"matrix", "poisson2d", "poisson3d", "convdiff", "powerlaw", "generate"},
+     {"tol", "tol-per-node"},
+     {"spy", "no-spy"},
+     {"quiet", "verbose"}}};
+
+/// Whether one of the rivals of `name`, itself included, is such.
+template <class Predicate>
+[[nodiscard]] bool has_rival(std::string_view name, const Predicate& is_such) {
+  return std::any_of(rivals.begin(), rivals.end(), [&](const auto& group) {
+    const bool concerned = std::find(group.begin(), group.end(), name) != group.end();
+    return concerned && std::any_of(group.begin(), group.end(), is_such);
+  });
+}
+
 }  // namespace
 
 const Setting* Options::setting(std::string_view name) const {
@@ -52,6 +72,11 @@ bool Options::given(std::string_view name) const {
   return setting(name) != nullptr;
 }
 
+bool Options::typed(std::string_view name) const {
+  const Setting* found = setting(name);
+  return given(name) && found != nullptr && is_typed(*found);
+}
+
 int Options::flag_count(std::string_view name) const {
   const Setting* found = setting(name);
   return found == nullptr ? 0 : count_of(*found);
@@ -59,6 +84,10 @@ int Options::flag_count(std::string_view name) const {
 
 std::optional<std::string> Options::text(std::string_view name) const {
   if (const Setting* found = setting(name)) return found->text;
+  return fallback(name);
+}
+
+std::optional<std::string> Options::fallback(std::string_view name) const {
   const OptionSpec* spec = find_option(command_, name);
   if (spec == nullptr || spec->fallback.empty()) return std::nullopt;
   if (!spec->fp32_fallback.empty() && text("precision") == "fp32") return std::string(spec->fp32_fallback);
@@ -68,6 +97,19 @@ std::optional<std::string> Options::text(std::string_view name) const {
 std::string_view Options::source(std::string_view name) const {
   const Setting* found = setting(name);
   return found == nullptr ? "default" : to_string(found->source);
+}
+
+bool Options::is_outdone(std::string_view name) const {
+  if (setting(name) != nullptr) return false;
+  const bool has_fallback = fallback(name).has_value();
+  return has_rival(
+      name, [&](std::string_view rival) { return rival != name && (given(rival) || (!has_fallback && text(rival))); });
+}
+
+std::optional<std::string> Options::guarded_config() const {
+  const Setting* json = setting("json");
+  if (json != nullptr && json->source == SettingSource::config_file) return std::nullopt;
+  return text("config");
 }
 
 namespace {
@@ -122,34 +164,23 @@ void require_applicable(Command command, const Layer& layer) {
   if (typed) return *typed;
   for (const Layer& layer : layers) {
     if (const auto found = layer.find("command"); found != layer.end()) return *parse_command(found->second.text);
-    if (const auto found = layer.find("method"); found != layer.end()) {
+    if (const auto found = layer.find("method"); found != layer.end() && !found->second.text.empty()) {
       return found->second.text == "pagerank" ? Command::pagerank : Command::run;
     }
   }
   return Command::run;
 }
 
-/// Settings of which a stronger one makes a weaker one void, whichever of them each is.
-constexpr std::array<std::array<std::string_view, 6>, 3> rivals{
-    {{"matrix", "poisson2d", "poisson3d", "convdiff", "powerlaw", "generate"},
-     {"tol", "tol-per-node"},
-     {"quiet", "verbose"}}};
-
-[[nodiscard]] bool is_outdone(std::string_view name, const Layer& stronger) {
-  for (const auto& group : rivals) {
-    if (std::find(group.begin(), group.end(), name) == group.end()) continue;
-    return std::any_of(group.begin(), group.end(), [&](std::string_view rival) {
-      const auto found = stronger.find(rival);
-      return found != stronger.end() && found->second.text != "0";
-    });
-  }
-  return false;
+[[nodiscard]] bool outdone(std::string_view name, const Layer& stronger) {
+  return has_rival(name, [&](std::string_view rival) {
+    const auto found = stronger.find(rival);
+    return found != stronger.end() && !found->second.text.empty() && found->second.text != "0";
+  });
 }
 
 /// Files and the environment may hold settings of several commands; those of another one are passed over.
 [[nodiscard]] bool concerns(Command command, const std::string& name, const Setting& setting) {
-  const bool typed = setting.source == SettingSource::command_line || setting.source == SettingSource::set;
-  if (typed) return true;
+  if (is_typed(setting)) return true;
   if (name == "method" && (setting.text == "pagerank") != (command == Command::pagerank)) return false;
   return applies(command, name);
 }
@@ -159,10 +190,12 @@ constexpr std::array<std::array<std::string_view, 6>, 3> rivals{
   for (const Layer& layer : layers) {
     const Layer stronger = merged;
     for (const auto& [name, setting] : layer) {
-      if (!concerns(command, name, setting) || is_outdone(name, stronger)) continue;
+      if (!concerns(command, name, setting) || outdone(name, stronger)) continue;
       merged.emplace(name, setting);
     }
   }
+  // An empty text has kept the weaker sources from being heard; that was all.
+  std::erase_if(merged, [](const auto& entry) { return entry.second.text.empty(); });
   return merged;
 }
 

@@ -24,14 +24,23 @@ class Options {
   [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
   /// Not left to its default. A flag that a file sets to false is not given.
   [[nodiscard]] bool given(std::string_view name) const;
+  /// Given on the command line or by --set, so that it must have been meant for this very run.
+  [[nodiscard]] bool typed(std::string_view name) const;
   [[nodiscard]] int flag_count(std::string_view name) const;
   [[nodiscard]] bool flag(std::string_view name) const { return flag_count(name) > 0; }
   /// The text given, else the default, else nothing.
   [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
+  /// The default, which may depend on --precision.
+  [[nodiscard]] std::optional<std::string> fallback(std::string_view name) const;
+  /// Not given, and another option stands in its place: --poisson3d for the matrix, --tol-per-node for --tol.
+  [[nodiscard]] bool is_outdone(std::string_view name) const;
   /// The setting as it was given; nullptr where the default holds.
   [[nodiscard]] const Setting* setting(std::string_view name) const;
   /// "command line", "--set", "environment", "config file", "./solve.toml" or "default".
   [[nodiscard]] std::string_view source(std::string_view name) const;
+  /// The file of --config, which no output may overwrite; nothing where that file itself says that the run writes its
+  /// document there anew.
+  [[nodiscard]] std::optional<std::string> guarded_config() const;
 
  private:
   Command command_;

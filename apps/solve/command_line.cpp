@@ -52,8 +52,7 @@ void require_sensible_value(const std::string& argument) {
   if (is_later_option(option)) refuse_option(option);
   Words names;
   for (const OptionSpec* spec : distinct_options()) names.push_back("--" + std::string(spec->name));
-  const std::vector<std::string_view> candidates(names.begin(), names.end());
-  const std::string hint = did_you_mean(option, candidates);
+  const std::string hint = did_you_mean(option, names);
   throw UsageError(fmt::format("unknown option {}", option), hint.empty() ? "solve --help lists all options" : hint);
 }
 

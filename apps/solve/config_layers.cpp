@@ -61,8 +61,7 @@ void require_known(const ConfigEntry& entry) {
 void require_command(const ConfigEntry& entry) {
   if (parse_command(entry.text)) return;
   if (is_later_command(entry.text)) refuse_command(entry.text);
-  std::vector<std::string_view> names;
-  for (const Command command : commands()) names.push_back(to_string(command));
+  const std::vector<std::string_view> names = command_names();
   refuse(entry, fmt::format("command: expected one of {}, got \"{}\"", fmt::join(names, ", "), entry.text),
          did_you_mean(entry.text, names));
 }
@@ -76,12 +75,13 @@ void require_command(const ConfigEntry& entry) {
     refuse(entry, fmt::format("option --{}: expected {}, got {}", entry.key,
                               expected.empty() ? "true or false" : expected, entry.text));
   }
+  if (entry.type == Type::string && entry.text.empty() && entry.key != "command") return {};
   if (spec != nullptr && spec->kind == ValueKind::flag) return flag_text(entry);
-  if (entry.type == Type::boolean) {
+  // A number that reads "true" is refused where numbers are; a file of that name is not what anybody means.
+  const bool names_file =
+      spec == nullptr || (spec->kind == ValueKind::text && expected.find("FILE") != std::string::npos);
+  if (entry.type == Type::boolean && names_file) {
     refuse(entry, fmt::format("option --{}: expected {}, got {}", entry.key, expected, entry.text));
-  }
-  if (entry.text.empty()) {
-    refuse(entry, fmt::format("option --{}: expected {}, got an empty text", entry.key, expected));
   }
   return entry.text;
 }

@@ -10,7 +10,8 @@
 namespace tessera::cli {
 
 // A key is the long name of an option without dashes, "matrix" or "command". Each function throws UsageError for a key
-// that no command knows, naming the place and the nearest key, and for a value of the wrong type.
+// that no command knows, naming the place and the nearest key, and for a value of the wrong type. An empty text takes
+// back what a weaker source sets.
 
 /// \param assignments the texts of --set: "key=value"
 [[nodiscard]] Layer set_layer(const std::vector<std::string>& assignments);

@@ -40,13 +40,19 @@ namespace {
 }
 
 [[nodiscard]] std::string line_of(const Options& options, const OptionSpec& spec) {
-  const std::string key(spec.name);
-  if (const Setting* setting = options.setting(spec.name)) {
-    return fmt::format("{} = {}\n", key, value_text(spec, setting->text));
+  if (spec.kind == ValueKind::flag) {
+    const int count = options.flag_count(spec.name);
+    return fmt::format("{} = {}{}\n", spec.name, value_text(spec, std::to_string(count)),
+                       count == 0 ? "  # default" : "");
   }
-  if (spec.kind == ValueKind::flag) return fmt::format("# {} = {}\n", key, key == "verbose" ? "0" : "false");
-  const auto fallback = options.text(spec.name);
-  return fallback ? fmt::format("# {} = {}\n", key, value_text(spec, *fallback)) : fmt::format("# {} =\n", key);
+  const auto text = options.text(spec.name);
+  const auto fallback = options.fallback(spec.name);
+  // A weaker source cannot set it either, as long as its rival stands here.
+  if (options.is_outdone(spec.name)) return fmt::format("# {} =\n", spec.name);
+  if (!text) return fmt::format("{} = \"\"  # default\n", spec.name);
+  const std::string value = value_text(spec, *text);
+  const bool usual = fallback && value == value_text(spec, *fallback);
+  return fmt::format("{} = {}{}\n", spec.name, value, usual ? "  # default" : "");
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 
 namespace tessera::cli {
 
-/// TOML that repeats the run with --config FILE. Every setting that was given, from wherever it came, is a line; the
-/// defaults are comments. The same text results when it is read back.
+/// TOML that repeats the run with --config FILE, whatever ./solve.toml may say: every option of the command has a line,
+/// defaults among them. The same text results when it is read back.
 /// \throws UsageError for a name that is not UTF-8, which TOML cannot hold
 [[nodiscard]] std::string config_text(const Options& options);
 

@@ -65,4 +65,9 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
   return found.empty() ? std::string() : "did you mean " + std::string(found) + "?";
 }
 
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+  const std::vector<std::string_view> views(candidates.begin(), candidates.end());
+  return did_you_mean(word, views);
+}
+
 }  // namespace tessera::cli

@@ -14,5 +14,6 @@ namespace tessera::cli {
 
 /// "did you mean CANDIDATE?", or empty text.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
+[[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace tessera::cli

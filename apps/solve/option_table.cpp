@@ -151,6 +151,12 @@ std::optional<Command> parse_command(std::string_view word) {
 
 std::span<const Command> commands() { return all_commands; }
 
+std::vector<std::string_view> command_names() {
+  std::vector<std::string_view> names;
+  for (const Command command : all_commands) names.push_back(to_string(command));
+  return names;
+}
+
 std::string_view describe(Command command) {
   switch (command) {
     case Command::run:

@@ -16,6 +16,7 @@ enum class Command { run, pagerank, inspect, doctor, list };
 [[nodiscard]] std::string_view to_string(Command command);
 [[nodiscard]] std::optional<Command> parse_command(std::string_view word);
 [[nodiscard]] std::span<const Command> commands();
+[[nodiscard]] std::vector<std::string_view> command_names();
 /// One line for the help text.
 [[nodiscard]] std::string_view describe(Command command);
 

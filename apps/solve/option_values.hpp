@@ -3,19 +3,36 @@
 #pragma once
 
 #include "cli_options.hpp"
+#include "nearest.hpp"
+#include "usage_error.hpp"
+
+#include <fmt/format.h>
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace tessera::cli {
 
 /// \throws UsageError: option --name: expected WHAT, got "text"
 [[noreturn]] void refuse_text(std::string_view name, std::string_view text, std::string_view expected);
+
+/// For an option that takes a file or one of some words: text that is not a file and nearly a word is a typing error.
+/// \param words vector of texts
+/// \throws OptionError naming the nearest word
+template <class Words>
+void refuse_mistyped_word(std::string_view name, const std::string& text, const Words& words) {
+  const std::string hint = did_you_mean(text, words);
+  std::error_code ignored;
+  if (hint.empty() || std::filesystem::exists(text, ignored)) return;
+  throw OptionError(std::string(name), fmt::format("there is no file \"{}\"", text), hint);
+}
 
 /// Number within [low, high]; the option must have a default or be given.
 [[nodiscard]] double number_option(const Options& options, std::string_view name, double low, double high);

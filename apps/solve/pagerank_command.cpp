@@ -185,6 +185,7 @@ ExitCode pagerank_command(const Options& options, const Invocation& invocation) 
   std::vector<std::string> inputs;
   if (settings.problem.source == Source::file) inputs.push_back(settings.problem.path);
   if (settings.personalize) inputs.push_back(*settings.personalize);
+  if (const auto config = options.guarded_config()) inputs.push_back(*config);
   check_outputs(settings.output, inputs);
   return settings.machine.precision == Precision::fp64 ? pagerank_typed<double>(settings, options, invocation)
                                                        : pagerank_typed<float>(settings, options, invocation);

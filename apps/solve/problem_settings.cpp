@@ -32,16 +32,15 @@ ProblemSettings problem_settings(const Options& options) {
                                                             : "for a first try: solve --poisson3d 32");
   }
   if (given.size() > 1) {
-    std::vector<std::string_view> known;
-    for (const Command command : commands()) known.push_back(to_string(command));
     throw UsageError(fmt::format("one problem is needed, found {}: {}", given.size(), fmt::join(given, ", ")),
-                     options.words().empty() ? "" : did_you_mean(given.front(), known));
+                     options.words().empty() ? "" : did_you_mean(given.front(), command_names()));
   }
   if (result.source == Source::file) {
     result.path = given.front();
+    refuse_mistyped_word("matrix", result.path, command_names());
     if (result.path == "-") throw UsageError("reading the matrix from standard input is not available in this build");
   }
-  if (result.source != Source::file && options.given("duplicates")) {
+  if (result.source != Source::file && options.typed("duplicates")) {
     throw UsageError("option --duplicates applies to files only");
   }
   constexpr Choices<Duplicates, 2> duplicates{{{"sum", Duplicates::sum}, {"error", Duplicates::error}}};

@@ -203,6 +203,7 @@ ExitCode run_command(const Options& options, const Invocation& invocation) {
   for (const VectorSettings& vector : {settings.rhs, settings.x0}) {
     if (vector.kind == VectorSettings::Kind::file) inputs.push_back(vector.path);
   }
+  if (const auto config = options.guarded_config()) inputs.push_back(*config);
   check_outputs(settings.output, inputs);
   return settings.machine.precision == Precision::fp64 ? run_typed<double>(settings, options, invocation)
                                                        : run_typed<float>(settings, options, invocation);

@@ -15,7 +15,9 @@ enum class SettingSource { command_line, set, environment, config_file, solve_to
 [[nodiscard]] std::string_view to_string(SettingSource source);
 
 struct Setting {
-  std::string text;  ///< as it would be typed after the option; of a flag how often it is given
+  /// As it would be typed after the option; of a flag how often it is given. In a layer an empty text means "not set,
+  /// whatever a weaker source says".
+  std::string text;
   SettingSource source = SettingSource::command_line;
   std::string place;  ///< "run.toml:3", "SOLVE_RTOL", "--set rtol=1"; empty on the command line
 };

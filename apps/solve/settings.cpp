@@ -75,7 +75,9 @@ MachineSettings machine_settings(const Options& options) {
   try {
     result.device = Device::parse(device);
   } catch (const InvalidArgument&) {
-    refuse_text("device", device, "auto, host, cuda or cuda:N");
+    const std::vector<std::string> words = option_words(*find_option("device"));
+    throw OptionError("device", fmt::format("option --device: expected auto, host, cuda or cuda:N, got \"{}\"", device),
+                      did_you_mean(device, words));
   }
   constexpr std::int64_t most_threads = 4096;
   const std::int64_t threads = count_or_auto_option(options, "threads", 0, most_threads);
@@ -123,6 +125,7 @@ VectorSettings rhs_settings(const Options& options) {
     if (!index || *index < 1) refuse_text("rhs", text, "unit:i with i from 1 to the number of rows");
     return {Kind::unit, {}, *index - 1};
   }
+  refuse_mistyped_word("rhs", text, option_words(*find_option("rhs")));
   return {Kind::file, text, 0};
 }
 
@@ -132,6 +135,7 @@ VectorSettings x0_settings(const Options& options) {
   if (text == "zero") return {Kind::zero, {}, 0};
   if (text == "rhs") return {Kind::rhs, {}, 0};
   if (text == "random") return {Kind::random, {}, 0};
+  refuse_mistyped_word("x0", text, option_words(*find_option("x0")));
   return {Kind::file, text, 0};
 }
 
@@ -188,7 +192,7 @@ RunSettings run_settings(const Options& options) {
   result.solver.keep_history = result.output.wants_history();
   result.machine = machine_settings(options);
   result.spmv = spmv_settings(options, result.machine.device);
-  result.shadow_given = options.given("shadow");
+  result.shadow_given = options.typed("shadow");
   if (result.method == Method::cg && result.shadow_given) {
     throw UsageError("option --shadow does not apply to cg", "it belongs to --method bicgstab");
   }

@@ -56,10 +56,8 @@ bool is_later_value(Word option, Word value) {
 }
 
 void refuse_command(Word word) {
-  std::vector<std::string_view> names;
-  for (const Command command : commands()) names.push_back(to_string(command));
   throw UsageError(fmt::format("command \"{}\" is not available in this build", word),
-                   fmt::format("available: {}; a file of that name is ./{}", fmt::join(names, ", "), word));
+                   fmt::format("available: {}; a file of that name is ./{}", fmt::join(command_names(), ", "), word));
 }
 
 void refuse_option(Word option) { throw UsageError(fmt::format("option {} is not available in this build", option)); }
