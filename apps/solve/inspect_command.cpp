@@ -8,7 +8,6 @@
 #include "problem.hpp"
 #include "progress.hpp"
 #include "timer.hpp"
-#include "unread_settings.hpp"
 #include "usage_error.hpp"
 #include "verbose.hpp"
 
@@ -133,13 +132,10 @@ ExitCode inspect_command(const Options& options, const Invocation& invocation) {
   check_outputs(settings.output, inputs);
   Progress progress(settings.output.progress, settings.output.verbosity);
   print_banner(options, settings.machine.device, progress);
-  const Warnings unread = unread_settings();
-  if (!settings.output.quiet) print_warnings(unread);
   InspectOutcome outcome = settings.machine.precision == Precision::fp64 ? inspect<double>(settings, progress)
                                                                          : inspect<float>(settings, progress);
   progress.finish();
   if (!settings.output.quiet) print_warnings(outcome.warnings);
-  outcome.warnings.insert(outcome.warnings.begin(), unread.begin(), unread.end());
 
   Deliverables results;
   results.summary = [&] { return inspect_text(outcome); };
