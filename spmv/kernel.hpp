@@ -27,6 +27,10 @@ class SpmvKernel {
   virtual ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
                                     std::span<const T> w) const = 0;
 
+  /// New values for the same structure, nnz of them in the order of the matrix, for kernels that keep a copy. Never
+  /// allocates; not concurrent with products. Not called for pattern matrices.
+  virtual void update_values(std::span<const T> /*values*/) {}
+
   /// What make_output() hands out. A kernel that says dual also overrides the two products below.
   [[nodiscard]] virtual typename DualBuffer<T>::Mode output_mode() const { return DualBuffer<T>::Mode::single; }
   /// y = A x, where the rows of y that several blocks share are zero already; clears them in `other`.

@@ -85,7 +85,10 @@ struct SpmvPlan<T>::Impl {
     } else {
       std::copy(values.begin(), values.end(), updated_values.begin());
     }
-    if (transposed) transposed->matrix = std::move(formed);
+    kernel->update_values(updated_values.span());
+    if (!transposed) return;
+    transposed->matrix = std::move(formed);
+    transposed->kernel->update_values(transposed->matrix.values().span());
   }
 
   /// One product into `out`, by product(y) or, where both sides can, by dual_product(y, other).

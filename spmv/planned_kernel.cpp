@@ -52,7 +52,8 @@ void check_spmv_options(const SpmvOptions& options) {
   if (options.algorithm != SpmvAlgorithm::automatic) {
     check_named_kernel(options);
   } else if (options.sigma != 0 || options.descriptor_bits != 0) {
-    throw NotSupported("sigma and descriptor_bits belong to the kernel merbit: name it, automatic may take another");
+    throw NotSupported(
+        "sigma and descriptor_bits belong to the kernels merbit and csr5: name one, automatic may take another");
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/nearest.hpp"
 #include "spmv/csr/csr.hpp"
+#include "spmv/csr5/csr5.hpp"
 #include "spmv/merbit/merbit.hpp"
 #include "spmv/merge/merge.hpp"
 #include "tessera/error.hpp"
@@ -18,14 +19,16 @@ namespace {
 
 constexpr std::string_view automatic_name = "auto";
 
-const std::array<SpmvKernelEntry, 3>& table() {
-  static const std::array<SpmvKernelEntry, 3> entries{{
+const std::array<SpmvKernelEntry, 4>& table() {
+  static const std::array<SpmvKernelEntry, 4> entries{{
       {SpmvAlgorithm::csr, "csr", "rows in parallel, no set-up; uneven when one row holds much of the matrix",
        Determinism::gpu_to_gpu, false, make_csr_kernel<float>, make_csr_kernel<double>},
       {SpmvAlgorithm::merge, "merge", "equal shares of the merge path, searched in every product; no set-up",
        Determinism::gpu_to_gpu, false, make_merge_kernel<float>, make_merge_kernel<double>},
       {SpmvAlgorithm::merbit, "merbit", "merge-path tiles with bit-field lane descriptors, built once",
        Determinism::gpu_to_gpu, true, make_merbit_kernel<float>, make_merbit_kernel<double>},
+      {SpmvAlgorithm::csr5, "csr5", "equal tiles of nonzeros, permuted, with bit-flag descriptors, built once",
+       Determinism::gpu_to_gpu, true, make_csr5_kernel<float>, make_csr5_kernel<double>},
   }};
   return entries;
 }

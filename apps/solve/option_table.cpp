@@ -79,7 +79,8 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"max-time", 0, "Stopping", both, seconds, "T|none", "none",
      "limit on the time of the iteration (exit code 3): 300s, 5m, 2h"},
 
-    {"spmv", 'k', "Kernel", both, text, "NAME", "auto", "product A x: auto, csr, merge or merbit (solve list kernels)"},
+    {"spmv", 'k', "Kernel", both, text, "NAME", "auto",
+     "product A x: auto, csr, merge, merbit or csr5 (solve list kernels)"},
     {"plan-info", 0, "Kernel", both, flag, "", "", "print what the set-up of the kernel cost and made"},
     {"determinism", 0, "Kernel", both, text, "none|run|gpu", "none",
      "least class to keep: run = bitwise equal from run to run, gpu = for any number of threads"},

@@ -26,13 +26,12 @@ constexpr std::array<Word, 40> later_options{
     "--return",    "--kernels", "--applies", "--sort",       "--md",        "--csv",        "--baseline",
     "--solvers",   "--suite",   "--power",   "--estimate",   "--resume",    "--report",     "--fail-if-slower"};
 
-constexpr std::array<std::pair<Word, Word>, 13> later_values{{{"precond", "ilu0"},
+constexpr std::array<std::pair<Word, Word>, 12> later_values{{{"precond", "ilu0"},
                                                               {"precond", "bjacobi"},
                                                               {"precond", "poly"},
                                                               {"precond", "neumann"},
                                                               {"precond", "ainv"},
                                                               {"precond", "amg"},
-                                                              {"spmv", "csr5"},
                                                               {"spmv", "csr-vector"},
                                                               {"spmv", "cusparse"},
                                                               {"precision", "mixed"},

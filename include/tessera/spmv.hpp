@@ -21,9 +21,10 @@ enum class SpmvAlgorithm {
   csr,     ///< rows in parallel; no set-up
   merge,   ///< equal shares of the merge path, searched anew in every product (Merrill & Garland, SC 2016); no set-up
   merbit,  ///< merge-path tiles with bit-field lane descriptors (merbit-spmv.txt, §4)
+  csr5,    ///< equal tiles of nonzeros, stored transposed in copies of its own (Liu & Vinter, ICS 2015)
 };
 
-[[nodiscard]] std::string_view to_string(SpmvAlgorithm algorithm);  ///< "auto", "csr", "merge", "merbit"
+[[nodiscard]] std::string_view to_string(SpmvAlgorithm algorithm);  ///< "auto", "csr", ..., "csr5"
 /// \throws InvalidArgument naming the known kernels and, if there is one, the nearest
 [[nodiscard]] SpmvAlgorithm parse_spmv_algorithm(std::string_view name);
 /// One line that describes a kernel, for help texts.
@@ -47,8 +48,8 @@ struct SpmvOptions {
   /// on the host always keeps gpu_to_gpu, which is free there. MERBIT by name adds shared rows atomically, through two
   /// output vectors in turn (DualBuffer), unless a class is asked for: then it adds them in a fixed order into one.
   Determinism determinism = Determinism::not_guaranteed;
-  int sigma = 0;                              ///< MERBIT, by name only: path steps per lane; 0 takes the tuned default
-  int descriptor_bits = 0;                    ///< MERBIT: 32 or 64; 0 takes the narrowest that holds sigma
+  int sigma = 0;            ///< by name only; MERBIT: path steps per lane, CSR5: nonzeros; 0: tuned default
+  int descriptor_bits = 0;  ///< MERBIT, CSR5: 32 or 64; 0 takes the narrowest that holds sigma
   std::int64_t expected_applications = 1000;  ///< products the plan will serve: `automatic` weighs set-up against them
   /// Also offer apply_transposed(): Aᵀ is formed at set-up, with descriptors of its own. A kernel chosen by name serves
   /// both; `automatic` looks at the rows of Aᵀ, which are the columns of A.
@@ -66,12 +67,12 @@ struct TransposeInfo {
 struct PlanInfo {
   SpmvAlgorithm algorithm = SpmvAlgorithm::csr;           ///< never `automatic`
   std::string reason;                                     ///< one sentence: why this kernel
-  std::uint64_t bytes = 0;                                ///< descriptors only, without the matrix
+  std::uint64_t bytes = 0;                                ///< descriptors and copies of its own, without the matrix
   double build_ms = 0.0;                                  ///< wall-clock time of the set-up
   Determinism determinism = Determinism::not_guaranteed;  ///< the class that this plan keeps
-  int sigma = 0;                                          ///< MERBIT only, else 0
-  int descriptor_bits = 0;                                ///< MERBIT only, else 0
-  std::int64_t tiles = 0;                                 ///< MERBIT only, else 0
+  int sigma = 0;                                          ///< MERBIT and CSR5, else 0
+  int descriptor_bits = 0;                                ///< MERBIT and CSR5, else 0
+  std::int64_t tiles = 0;                                 ///< MERBIT and CSR5, else 0
   std::optional<TransposeInfo> transpose;                 ///< of a plan made with_transpose; its class is `determinism`
 };
 

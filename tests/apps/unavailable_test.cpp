@@ -46,7 +46,7 @@ TEST_F(UnavailableTest, Values) {
     expect_refused("--poisson3d 4 -p " + precond,
                    "--precond " + precond + " is not available in this build; " + preconds);
   }
-  for (const std::string kernel : {"csr5", "csr-vector", "cusparse"}) {
+  for (const std::string kernel : {"csr-vector", "cusparse"}) {
     expect_refused("--poisson3d 4 --spmv " + kernel, "--spmv " + kernel + " is not available in this build");
   }
   expect_refused("--poisson3d 4 --precision mixed", "--precision mixed is not available in this build");

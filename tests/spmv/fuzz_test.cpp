@@ -26,6 +26,7 @@ void fuzz(const testing::KernelCase& kernel, std::uint64_t seed) {
   const auto storage = generator() % 2 == 0 ? ValueStorage::weighted : ValueStorage::pattern;
   SpmvOptions options = testing::options_of(kernel, static_cast<int>(1 + generator() % 4));
   if (kernel.algorithm == SpmvAlgorithm::merbit) options.sigma = static_cast<int>(generator() % 54);
+  if (kernel.algorithm == SpmvAlgorithm::csr5) options.sigma = static_cast<int>(generator() % 49);
   const SpmvPlan<T> plan(testing::with_row_lengths<T>(random_lengths(generator, rows, cols), cols, storage, seed),
                          options);
   const auto x = testing::random_vector<T>(cols, seed + 1);

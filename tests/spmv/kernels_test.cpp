@@ -71,6 +71,8 @@ template <class T, ValueStorage storage>
 using MerbitAtomic = Case<T, storage, SpmvAlgorithm::merbit, Determinism::not_guaranteed>;
 template <class T, ValueStorage storage>
 using MerbitCarries = Case<T, storage, SpmvAlgorithm::merbit, Determinism::run_to_run>;
+template <class T, ValueStorage storage>
+using Csr5 = Case<T, storage, SpmvAlgorithm::csr5, Determinism::gpu_to_gpu>;
 
 constexpr auto weighted = ValueStorage::weighted;
 constexpr auto pattern = ValueStorage::pattern;
@@ -80,7 +82,8 @@ using Cases =
                      MergeKernel<double, weighted>, MergeKernel<double, pattern>, MerbitAtomic<float, weighted>,
                      MerbitAtomic<float, pattern>, MerbitAtomic<double, weighted>, MerbitAtomic<double, pattern>,
                      MerbitCarries<float, weighted>, MerbitCarries<float, pattern>, MerbitCarries<double, weighted>,
-                     MerbitCarries<double, pattern>>;
+                     MerbitCarries<double, pattern>, Csr5<float, weighted>, Csr5<float, pattern>,
+                     Csr5<double, weighted>, Csr5<double, pattern>>;
 TYPED_TEST_SUITE(Kernels, Cases);
 
 TYPED_TEST(Kernels, UpdatesOfAdversarialMatricesOnAllThreadCounts) {

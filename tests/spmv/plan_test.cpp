@@ -85,7 +85,7 @@ TEST(SpmvPlan, RefusesOptionsThatMakeNoSense) {
   EXPECT_NE(message_of<NotSupported>(build([](auto& o) {
               o.algorithm = SpmvAlgorithm::automatic;
               o.sigma = 7;
-            })).find("belong to the kernel merbit"),
+            })).find("belong to the kernels merbit and csr5"),
             std::string::npos);
   EXPECT_THROW(SpmvPlan<double>(std::shared_ptr<const Csr<double>>()), InvalidArgument);
 }

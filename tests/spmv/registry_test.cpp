@@ -27,8 +27,8 @@ TEST(Registry, NamesComeBack) {
     names.insert(to_string(algorithm));
     descriptions.insert(describe(algorithm));
   }
-  EXPECT_EQ(names, (std::set<std::string_view>{"csr", "merge", "merbit"}));
-  EXPECT_EQ(descriptions.size(), 3U);
+  EXPECT_EQ(names, (std::set<std::string_view>{"csr", "merge", "merbit", "csr5"}));
+  EXPECT_EQ(descriptions.size(), 4U);
   EXPECT_EQ(parse_spmv_algorithm("auto"), SpmvAlgorithm::automatic);
   EXPECT_EQ(to_string(SpmvAlgorithm::automatic), "auto");
   EXPECT_FALSE(describe(SpmvAlgorithm::automatic).empty());
@@ -36,8 +36,8 @@ TEST(Registry, NamesComeBack) {
 
 TEST(Registry, UnknownNamesAreExplained) {
   EXPECT_EQ(parse_error("merbt"),
-            "unknown SpMV kernel 'merbt': known are auto, csr, merge, merbit; did you mean 'merbit'?");
-  EXPECT_EQ(parse_error("CSR5x"), "unknown SpMV kernel 'CSR5x': known are auto, csr, merge, merbit");
+            "unknown SpMV kernel 'merbt': known are auto, csr, merge, merbit, csr5; did you mean 'merbit'?");
+  EXPECT_EQ(parse_error("CSR-5-x"), "unknown SpMV kernel 'CSR-5-x': known are auto, csr, merge, merbit, csr5");
   EXPECT_NE(parse_error(""), "");
   EXPECT_THROW((void)to_string(static_cast<SpmvAlgorithm>(17)), InvalidArgument);
 }
