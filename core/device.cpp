@@ -4,7 +4,9 @@
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
+#ifdef _OPENMP
 #include <omp.h>
+#endif
 
 #include <charconv>
 #include <string>
@@ -18,9 +20,17 @@ constexpr bool has_cuda_kernels = false;
 
 constexpr int max_threads = 4096;
 
+int all_threads() {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
 }  // namespace
 
-Device::Device() : Device(Kind::host, 0, omp_get_max_threads()) {}
+Device::Device() : Device(Kind::host, 0, all_threads()) {}
 
 Device Device::host(int threads) {
   if (threads < 0 || threads > max_threads) {

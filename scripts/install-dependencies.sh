@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Installs the Debian/Ubuntu packages that Tessera is built from, if any is missing. Does nothing on a prepared machine.
 # CUDA is optional and not installed: where nvcc is on the PATH, the build uses it.
+#
+#   scripts/install-dependencies.sh [PACKAGE...]     PACKAGEs: further ones
 set -euo pipefail
 
 packages=(
   g++ make cmake git ccache
   libeigen3-dev libfmt-dev libgtest-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   zlib1g-dev
+  "$@"
 )
 
 missing=()

@@ -6,7 +6,9 @@
 #include "usage_error.hpp"
 
 #include <fmt/format.h>
+#ifdef _OPENMP
 #include <omp.h>
+#endif
 #include <unistd.h>
 
 #include <array>
@@ -82,7 +84,9 @@ MachineSettings machine_settings(const Options& options) {
   constexpr std::int64_t most_threads = 4096;
   const std::int64_t threads = count_or_auto_option(options, "threads", 0, most_threads);
   // Reading and generating take the host's default number of threads.
+#ifdef _OPENMP
   if (threads > 0) omp_set_num_threads(static_cast<int>(threads));
+#endif
   if (result.device.is_host()) result.device = Device::host(static_cast<int>(threads));
   constexpr Choices<Precision, 2> precisions{{{"fp64", Precision::fp64}, {"fp32", Precision::fp32}}};
   result.precision = choice_option(options, "precision", precisions);

@@ -1,7 +1,12 @@
 #include "io/parse_number.hpp"
 
+#include "io/fast_real.hpp"
+
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -34,6 +39,104 @@ TEST(ParseNumber, AgreesWithStrtod) {
       EXPECT_EQ(value, expected) << text;
     }
   }
+}
+
+/// What the fast way makes of the whole text; false when it leaves it to the careful way.
+template <class T>
+bool read_fast(const std::string& text, T& value) {
+  const char* end = text.data() + text.size();
+  const char* last = detail::fast_real(text.data(), end, value);
+  EXPECT_TRUE(last == nullptr || last == end) << text;
+  return last != nullptr;
+}
+
+template <class T>
+void expect_exact(const std::string& text) {
+  T value{};
+  ASSERT_TRUE(read_fast(text, value)) << text;
+  T expected{};
+  if constexpr (sizeof(T) == sizeof(float)) {
+    expected = std::strtof(text.c_str(), nullptr);
+  } else {
+    expected = std::strtod(text.c_str(), nullptr);
+  }
+  EXPECT_EQ(std::memcmp(&value, &expected, sizeof(T)), 0) << text << " gives " << value;
+}
+
+void expect_exact_in_both(const std::string& text) {
+  expect_exact<float>(text);
+  expect_exact<double>(text);
+}
+
+TEST(FastReal, AgreesWithStrtodAndStrtof) {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 200000; ++round) {
+    std::string digits;
+    const std::size_t count = 1 + random() % 19;
+    while (digits.size() < count) digits += static_cast<char>('0' + random() % 10);
+    const int fraction = static_cast<int>(random() % (count + 1));
+    std::string text = (random() % 2 == 0 ? "-" : "") + digits;
+    if (fraction > 0 || random() % 4 == 0) text.insert(text.size() - static_cast<std::size_t>(fraction), ".");
+    if (random() % 2 == 0) {
+      const int exponent = static_cast<int>(random() % 28) - (random() % 2 == 0 ? 27 - fraction : 0);
+      if (exponent - fraction > 27 || exponent - fraction < -27) continue;
+      text += "e" + std::to_string(exponent);
+    }
+    expect_exact_in_both(text);
+  }
+}
+
+TEST(FastReal, ShortestDigitsOfRandomNumbers) {
+  std::mt19937_64 random(12);
+  std::uniform_real_distribution<double> uniform(-10.0, 10.0);
+  std::array<char, 64> buffer{};
+  for (int round = 0; round < 100000; ++round) {
+    const double number = uniform(random);
+    std::snprintf(buffer.data(), buffer.size(), "%.17g", number);
+    double value = 0;
+    if (read_fast(buffer.data(), value)) {
+      EXPECT_EQ(value, number) << buffer.data();
+    }
+  }
+}
+
+TEST(FastReal, HalfwayAndItsNeighbours) {
+  // Odd and even mantissas plus exactly one half of the last place, and one digit more or less.
+  for (const std::uint64_t even : {std::uint64_t{1} << 53, (std::uint64_t{1} << 53) + 2, std::uint64_t{1} << 60}) {
+    const std::uint64_t unit = even >> 52;
+    for (std::uint64_t k = 0; k < 8; ++k) {
+      const std::uint64_t halfway = even + k * unit + unit / 2;
+      for (const std::uint64_t number : {halfway - 1, halfway, halfway + 1}) {
+        expect_exact_in_both(std::to_string(number));
+        expect_exact_in_both(std::to_string(number) + "e5");
+        expect_exact_in_both(std::to_string(number) + "e-5");
+      }
+    }
+  }
+  // Halves of small integers times powers of two are exact ties in float: 16777217 = 2^24 + 1.
+  for (const char* text : {"16777217", "16777219", "16777217.0", "1677721.75", "33554434", "33554438", "16777217e3"}) {
+    expect_exact_in_both(text);
+  }
+}
+
+TEST(FastReal, EdgesOfItsRange) {
+  for (const char* text : {"0", "-0", "0.0", "-0.000e9", "9999999999999999999", "0.9999999999999999999e27", "1e27",
+                           "1e-27", "9999999999999999999e-27", "1.e3", ".5", "00000000012345678", "7E+3", "7e-03"}) {
+    std::string left = text;
+    double value = 0;
+    if (read_fast(left, value)) expect_exact<double>(left);
+  }
+  float single = 0;
+  EXPECT_TRUE(read_fast<float>("9999999999999999999e27", single));
+  EXPECT_TRUE(std::isinf(single));
+  for (const char* text : {"", "-", ".", "-.", "e5", "1e", "1e+", "+1", "--1", "1e28", "1e-28", "12345678901234567890",
+                           "0.00000000000000000001", "1e0001", "inf", "nan", "x"}) {
+    double value = 0;
+    EXPECT_FALSE(read_fast<double>(text, value)) << text;
+  }
+  double value = 0;
+  const std::string followed = "1.5x";
+  EXPECT_EQ(detail::fast_real(followed.data(), followed.data() + followed.size(), value), followed.data() + 3);
 }
 
 TEST(ParseNumber, FortranExponents) {

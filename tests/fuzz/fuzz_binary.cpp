@@ -1,0 +1,74 @@
+// Binary matrix files. Chance never meets a checksum, so the first byte says how much is put right before reading:
+// 0 nothing, 1 the checksums, 2 also the places of the sections, 3 also everything else that has only one right value.
+#include "io/binary_header.hpp"
+#include "io/checksum.hpp"
+#include "tests/fuzz/fuzzing.hpp"
+
+#include <cstdint>
+
+namespace tessera::fuzzing {
+namespace {
+
+using io::BinaryHeader;
+
+/// Whether the section lies in the file.
+bool is_inside(const io::BinarySection& section, std::size_t size) {
+  return section.offset <= size && section.bytes <= size - section.offset;
+}
+
+void put_right(std::string& bytes, int how_much) {
+  if (how_much == 0 || bytes.size() < sizeof(BinaryHeader)) return;
+  BinaryHeader header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (how_much == 3) {
+    const BinaryHeader right;
+    header.magic = right.magic;
+    header.version = right.version;
+    header.header_bytes = right.header_bytes;
+    header.reserved = 0;
+    header.more_reserved = right.more_reserved;
+    // Numbers of random bytes are hardly ever small.
+    header.rows &= 0xff;
+    header.cols &= 0xff;
+    header.nnz &= 0x3ff;
+    header.values %= 3;
+  }
+  if (how_much >= 2 && header.rows >= 0 && header.rows < 1 << 20 && header.nnz >= 0 && header.nnz < 1 << 20) {
+    io::lay_out_sections(header);
+    if (how_much == 3) bytes.resize(header.file_bytes);
+  }
+  for (io::BinarySection& section : header.sections) {
+    if (!is_inside(section, bytes.size())) continue;
+    section.checksum = io::checksum(bytes.data() + section.offset, section.bytes, Device::host(1));
+  }
+  header.checksum = io::header_checksum(header);
+  std::memcpy(bytes.data(), &header, sizeof(header));
+}
+
+template <class T>
+std::optional<MatrixMarketMatrix<T>> read_as(const std::filesystem::path& path) {
+  auto matrix = accepted(path.string(), [&] { return read_binary<T>(path, limited()); });
+  if (matrix) validate(matrix->matrix.view());
+  return matrix;
+}
+
+void read(int how_much, std::string bytes) {
+  put_right(bytes, how_much);
+  static const Scratch scratch(".in.tsb");
+  scratch.hold(bytes);
+  const auto in_double = read_as<double>(scratch.path());
+  const auto in_float = read_as<float>(scratch.path());
+  require(in_double.has_value() || !in_float.has_value(), "what is refused in double is refused in float");
+  const auto info = accepted(scratch.path().string(), [&] { return read_binary_info(scratch.path()); });
+  require(info.has_value() || !in_double.has_value(), "a matrix has a sound header");
+  if (in_double) require_round_trips(*in_double);
+}
+
+}  // namespace
+}  // namespace tessera::fuzzing
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  tessera::fuzzing::read(data[0] % 4, std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
+  return 0;
+}

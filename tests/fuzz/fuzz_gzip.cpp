@@ -1,0 +1,61 @@
+// Compressed input. The first byte says how: even, the rest is a gzip stream as it comes; odd, the rest is compressed
+// into two members, cut where the byte says, and has to read as the text itself does.
+#include "io/source.hpp"
+#include "tests/fuzz/fuzzing.hpp"
+
+#include <zlib.h>
+
+#include <cstdint>
+
+namespace tessera::fuzzing {
+namespace {
+
+const std::string name = "fuzz.mtx.gz";
+
+std::string gzip(std::string_view text) {
+  z_stream stream{};
+  constexpr int gzip_format = 16 + MAX_WBITS;
+  require(deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, gzip_format, 8, Z_DEFAULT_STRATEGY) == Z_OK, "zlib works");
+  std::string input(text);
+  std::string output(deflateBound(&stream, input.size()) + 32, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(input.data());
+  stream.avail_in = static_cast<uInt>(input.size());
+  stream.next_out = reinterpret_cast<Bytef*>(output.data());
+  stream.avail_out = static_cast<uInt>(output.size());
+  require(deflate(&stream, Z_FINISH) == Z_STREAM_END, "zlib compresses");
+  output.resize(stream.total_out);
+  deflateEnd(&stream);
+  return output;
+}
+
+std::optional<std::string> inflated(std::string_view bytes) {
+  return accepted(name, [&] {
+    io::MemoryBudget budget(limited().memory_limit_bytes);
+    return std::string(io::inflate_gzip(bytes, name, budget).view());
+  });
+}
+
+void read_stream(std::string_view bytes) {
+  const auto text = inflated(bytes);
+  if (text) static_cast<void>(accepted(name, [&] { return parse_matrix_market<double>(*text, name, limited()); }));
+}
+
+void read_compressed(std::size_t cut, std::string_view text) {
+  cut = text.empty() ? 0 : cut % text.size();
+  const auto back = inflated(gzip(text.substr(0, cut)) + gzip(text.substr(cut)));
+  require(back.has_value() && *back == text, "compressed text comes back");
+}
+
+}  // namespace
+}  // namespace tessera::fuzzing
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
+  if (data[0] % 2 == 0) {
+    tessera::fuzzing::read_stream(rest);
+  } else {
+    tessera::fuzzing::read_compressed(data[0] / 2, rest);
+  }
+  return 0;
+}
