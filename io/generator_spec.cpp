@@ -18,9 +18,9 @@ class SpecParser {
   SpecParser(std::string_view text, std::uint64_t seed) : text_(text) { spec_.seed = seed; }
 
   GeneratorSpec parse() {
-    const std::size_t colon = text_.find(':');
-    spec_.family = text_.substr(0, colon);
-    if (colon != std::string_view::npos) parse_parts(text_.substr(colon + 1));
+    const std::size_t end = text_.find_first_of(":,");
+    spec_.family = text_.substr(0, end);
+    if (end != std::string_view::npos) parse_parts(text_.substr(end + 1));
     try {
       static_cast<void>(io::Recipe(spec_));
     } catch (const InvalidArgument& error) {

@@ -142,6 +142,7 @@ namespace {
 
 /// A problem is a file or one of the model problems.
 [[nodiscard]] bool takes_problem(Command command) {
+  if (command == Command::convert) return false;  // its words are IN and OUT, which no file sets
   return std::any_of(option_table().begin(), option_table().end(),
                      [&](const OptionSpec& spec) { return spec.group == "Problem" && uses(command, spec); });
 }

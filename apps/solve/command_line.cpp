@@ -38,6 +38,10 @@ void require_sensible_value(const std::string& argument) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--") break;
     require_sensible_value(arguments[i]);
+    if (arguments[i] == "--cache") {
+      const bool has_word = i + 1 < arguments.size() && (arguments[i + 1] == "on" || arguments[i + 1] == "off");
+      if (!has_word) arguments[i] = "--cache=on";
+    }
     if (arguments[i] != "--json") continue;
     const bool has_file = i + 1 < arguments.size() && (arguments[i + 1] == "-" || arguments[i + 1].ends_with(".json"));
     arguments[i] = "--json=" + (has_file ? arguments[i + 1] : std::string("-"));

@@ -80,10 +80,13 @@ constexpr std::size_t help_column = 32;
     case Command::inspect:
       return "usage: solve inspect MATRIX [options]\n"
              "       solve inspect --poisson3d N [options]\n";
+    case Command::convert:
+      return "usage: solve convert IN OUT [options]\n"
+             "       solve convert --generate NAME:SIZE OUT [options]\n";
     case Command::doctor:
       return "usage: solve doctor [options]\n";
     case Command::list:
-      return "usage: solve list [methods|preconds|kernels|formats] [options]\n";
+      return "usage: solve list [methods|preconds|kernels|formats|generators] [options]\n";
   }
   return "";
 }
@@ -104,6 +107,11 @@ constexpr std::size_t help_column = 32;
       return "  solve inspect A.mtx                            why is it slow, why does it not converge?\n"
              "  solve inspect A.mtx.gz --spy 32\n"
              "  solve inspect A.mtx --json | jq .advice\n";
+    case Command::convert:
+      return "  solve convert A.mtx.gz A.tsb                   then: solve A.tsb\n"
+             "  solve convert A.tsb - | head                   Matrix Market text on standard output\n"
+             "  solve convert --generate road:1e5 road.mtx.gz\n"
+             "  solve convert --vector b.txt b.mtx\n";
     case Command::doctor:
       return "  solve doctor\n  solve doctor --json\n";
     case Command::list:
@@ -122,6 +130,8 @@ constexpr std::size_t help_column = 32;
              "  130, 143 interrupted (partial results are written)\n";
     case Command::inspect:
       return "  0 inspected    2 usage    5 bad input or output file    6 out of memory\n";
+    case Command::convert:
+      return "  0 written    2 usage    5 bad input, OUT exists or cannot be written    6 out of memory\n";
     case Command::doctor:
       return "  0 the host backend works    2 usage    8 the self-test failed\n";
     case Command::list:
@@ -136,7 +146,7 @@ std::string help_text(Command command) {
   std::string result(usage(command));
   result += fmt::format("\n{}: {}\n", to_string(command), describe(command));
   if (command == Command::run) {
-    result += "MATRIX is a Matrix Market file, plain or gzip.\n\nCommands:\n";
+    result += "MATRIX is a Matrix Market file, plain or gzip, or a binary file of solve convert.\n\nCommands:\n";
     for (const Command each : commands()) result += fmt::format("  {:<10}{}\n", to_string(each), describe(each));
   }
   result += option_section(command);

@@ -68,6 +68,7 @@ void describe_matrix(const InspectSettings& settings, const Problem<T>& problem,
   const CsrView<T> view = problem.matrix->view();
   outcome.problem = problem.name;
   outcome.from_file = settings.problem.source == Source::file;
+  outcome.cache = problem.cache;
   outcome.header = problem.header;
   outcome.duplicates = problem.duplicates;
   outcome.pattern = view.is_pattern();
@@ -120,6 +121,7 @@ template <class T>
   outcome.memory.plan = outcome.plan.bytes;
   outcome.advice = advise(outcome);
   outcome.warnings = inspect_warnings(outcome);
+  warn_about_cache(outcome, outcome.warnings);
   return outcome;
 }
 

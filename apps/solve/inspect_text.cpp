@@ -39,7 +39,7 @@ constexpr std::size_t margin = 12;  ///< where the text of a line begins
   text += outcome.duplicates == 0
               ? std::string(", no duplicates")
               : fmt::format(", {} {}", counted(outcome.duplicates, "duplicate"), outcome.pattern ? "merged" : "summed");
-  return line("file", text);
+  return line("file", text + cache_text(outcome));
 }
 
 [[nodiscard]] std::string values_line(const InspectOutcome& outcome) {

@@ -47,6 +47,8 @@ void require_sound(const Options& options) {
       return pagerank_command(options, invocation);
     case Command::inspect:
       return inspect_command(options, invocation);
+    case Command::convert:
+      return convert_command(options, invocation);
     case Command::doctor:
       return doctor_command(options, invocation);
     case Command::list:

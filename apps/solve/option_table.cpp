@@ -12,12 +12,13 @@ namespace {
 constexpr unsigned run = bit(Command::run);
 constexpr unsigned rank = bit(Command::pagerank);
 constexpr unsigned look = bit(Command::inspect);
+constexpr unsigned change = bit(Command::convert);
 constexpr unsigned both = run | rank;
-constexpr unsigned matrix = both | look;  ///< commands that read or make a matrix
+constexpr unsigned matrix = both | look | change;  ///< commands that read or make a matrix
 constexpr unsigned doctor = bit(Command::doctor);
 constexpr unsigned list = bit(Command::list);
 /// Commands that read ./solve.toml, the environment and --config.
-constexpr unsigned configurable = matrix | doctor;
+constexpr unsigned configurable = both | look | doctor;
 constexpr unsigned every = matrix | doctor | list;
 
 constexpr std::string_view configuration = "Configuration";
@@ -27,12 +28,19 @@ constexpr std::string_view vector_files = ".mtx|.mtx.gz|.txt";
 using enum ValueKind;
 
 constexpr auto table = std::to_array<OptionSpec>({
-    {"poisson2d", 0, "Problem", run | look, count, "N", "", "Laplace's equation on an N x N grid, 5 points"},
-    {"poisson3d", 0, "Problem", run | look, count, "N", "", "Laplace's equation on an N x N x N grid, 7 points"},
-    {"convdiff", 0, "Problem", run | look, count, "N", "",
+    {"poisson2d", 0, "Problem", run | look | change, count, "N", "", "Laplace's equation on an N x N grid, 5 points"},
+    {"poisson3d", 0, "Problem", run | look | change, count, "N", "",
+     "Laplace's equation on an N x N x N grid, 7 points"},
+    {"convdiff", 0, "Problem", run | look | change, count, "N", "",
      "convection and diffusion on N x N x N, upwind, cell Peclet numbers 1, 0.5, 0.25; not symmetric"},
-    {"powerlaw", 0, "Problem", rank | look, count, "N", "",
+    {"powerlaw", 0, "Problem", rank | look | change, count, "N", "",
      "R-MAT graph with 2^k >= N vertices, 16 drawn edges a vertex, seeded by --seed"},
+    {"generate", 0, "Problem", matrix, text, "NAME[:SIZE]", "",
+     "a matrix of a family of any size, with parameters after commas: kmer:55e6, web:1e6,seed=3, rmat:scale=20 "
+     "(solve list generators)"},
+    {"cache", 0, "Problem", matrix, text, "on|off|DIR", "off",
+     "after reading A.mtx keep A.mtx.tsb, a binary file that is read much faster, and use it as long as A.mtx stays as "
+     "it is; --cache alone means on, --cache=DIR keeps the caches in a directory"},
     {"duplicates", 0, "Problem", matrix, text, "sum|error", "sum", "what to do with repeated entries of a file"},
     {"rhs", 'b', "Problem", run, text, "FILE|WORD", "Aones",
      "right-hand side: a vector file, ones, random, unit:i (i from 1), or Aones = A times ones, whose solution is "
@@ -42,6 +50,8 @@ constexpr auto table = std::to_array<OptionSpec>({
      "zero|rhs|random", vector_files},
     {"unweighted", 0, "Problem", rank | look, flag, "", "",
      "ignore the values: every stored entry is a link of weight 1"},
+    {"pattern", 0, "Problem", change, flag, "", "", "write the positions alone, without values"},
+    {"vector", 0, "Problem", change, flag, "", "", "IN holds a vector, not a matrix"},
 
     {"method", 'm', "Method", run, text, "NAME", "auto",
      "cg, bicgstab, pagerank, or auto: cg for a numerically symmetric matrix with positive diagonal, else bicgstab", "",
@@ -95,6 +105,11 @@ constexpr auto table = std::to_array<OptionSpec>({
      "write the solution (or the ranks) as a Matrix Market array; .gz is compressed; - is standard output, and the "
      "summary then goes to standard error",
      "", "", ".mtx|.mtx.gz"},
+    {"to", 0, "Output", change, text, "auto|mtx|mtx.gz|tsb", "auto",
+     "format to write; tsb is binary; auto: by the end of the name of OUT"},
+    {"symmetric", 0, "Output", change, text, "auto|general", "auto",
+     "auto: a numerically symmetric matrix is written to text as its lower triangle; general: all entries"},
+    {"force", 0, "Output", change, flag, "", "", "replace OUT if it exists"},
     {"json", 0, "Output", every, text, "[FILE|-]", "",
      "one JSON document, to standard output instead of the summary unless a file is named (--json=FILE, or a name "
      "that ends in .json)",
@@ -124,7 +139,8 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"help", 'h', "Output", every, flag, "", "", "this text"},
 });
 
-constexpr std::array all_commands{Command::run, Command::pagerank, Command::inspect, Command::doctor, Command::list};
+constexpr std::array all_commands{Command::run,     Command::pagerank, Command::inspect,
+                                  Command::convert, Command::doctor,   Command::list};
 
 }  // namespace
 
@@ -136,6 +152,8 @@ std::string_view to_string(Command command) {
       return "pagerank";
     case Command::inspect:
       return "inspect";
+    case Command::convert:
+      return "convert";
     case Command::doctor:
       return "doctor";
     case Command::list:
@@ -166,10 +184,12 @@ std::string_view describe(Command command) {
       return "rank the vertices of a graph; row i of the matrix holds the out-links of i";
     case Command::inspect:
       return "what a matrix is like, and which method and kernel suit it; nothing is solved";
+    case Command::convert:
+      return "write a matrix in another format: Matrix Market text or a binary file";
     case Command::doctor:
       return "what this build and this machine offer, and a short self-test";
     case Command::list:
-      return "list methods, preconds, kernels or formats";
+      return "list methods, preconds, kernels, formats or generators";
   }
   return "";
 }

@@ -31,10 +31,20 @@ struct MemoryUse {
   std::uint64_t precond = 0;
 };
 
-/// What `run` and `pagerank` have in common.
+/// How a cache served.
+struct CacheUse {
+  std::string path;
+  bool from_cache = false;       ///< the text was not parsed
+  bool written = false;          ///< the cache is new
+  std::string note;              ///< why it was not used or not written
+  bool worth_a_warning = false;  ///< there was one that could not be used, or none could be written
+};
+
+/// What the commands that look at a matrix have in common.
 struct CommonOutcome {
   std::string problem;  ///< file or model problem
   bool from_file = false;
+  std::optional<CacheUse> cache;
   MatrixStatistics matrix;
   offset_t duplicates = 0;
   bool pattern = false;

@@ -53,6 +53,7 @@ void describe_graph(const PageRankSettings& settings, const Problem<T>& problem,
   outcome.inspect_ms = timer.milliseconds();
   outcome.problem = problem.name;
   outcome.from_file = settings.problem.source == Source::file;
+  outcome.cache = problem.cache;
   outcome.duplicates = problem.duplicates;
   outcome.pattern = view.is_pattern();
   outcome.precision = settings.machine.precision;
@@ -85,6 +86,7 @@ void take_result(PageRankResult<T>&& result, std::int64_t top, Ranked<T>& ranked
 }
 
 void add_warnings(const PageRankOutcome& outcome, Warnings& warnings) {
+  warn_about_cache(outcome, warnings);
   if (outcome.duplicates > 0) {
     const std::string_view fate =
         outcome.pattern ? "count once" : "have the sum of their weights; --unweighted counts them once";

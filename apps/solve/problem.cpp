@@ -5,97 +5,19 @@
 
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
-#include "tessera/matrix_market.hpp"
+#include "tessera/matrix_cache.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
+#include <filesystem>
 #include <random>
+#include <system_error>
 #include <utility>
 
 namespace tessera::cli {
 
 namespace {
-
-/// Flow of --convdiff: no two directions alike, moderate enough for every method.
-constexpr Peclet convdiff_peclet{1.0, 0.5, 0.25};
-
-[[nodiscard]] int scale_of(std::int64_t vertices) {
-  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(vertices - 1)));
-}
-
-struct ModelSize {
-  double rows = 0.0;
-  double entries_per_row = 0.0;
-};
-
-[[nodiscard]] ModelSize model_size(const ProblemSettings& settings) {
-  const auto n = static_cast<double>(settings.size);
-  switch (settings.source) {
-    case Source::poisson2d:
-      return {n * n, 5.0};
-    case Source::poisson3d:
-    case Source::convdiff:
-      return {n * n * n, 7.0};
-    case Source::powerlaw:
-      return {static_cast<double>(std::uint64_t{1} << scale_of(settings.size)), 16.0};
-    case Source::file:
-      break;
-  }
-  return {};
-}
-
-/// Matrix of a model problem before it is made; never more than the rows that an index can count need.
-template <class T>
-[[nodiscard]] std::uint64_t predicted_bytes(const ProblemSettings& settings) {
-  const ModelSize size = model_size(settings);
-  const bool pattern = settings.source == Source::powerlaw;
-  const double entry = sizeof(index_t) + (pattern ? 0.0 : double{sizeof(T)});
-  // An R-MAT graph is made from a list of drawn edges, which coexists with the result.
-  const double copies = pattern ? 3.0 : 1.0;
-  const double bytes = size.rows * (double{sizeof(offset_t)} + size.entries_per_row * entry * copies);
-  constexpr double most = 1e18;
-  return static_cast<std::uint64_t>(std::min(bytes, most));
-}
-
-template <class T>
-[[nodiscard]] Csr<T> generate(const ProblemSettings& settings, const MachineSettings& machine) {
-  const std::int64_t n = settings.size;
-  switch (settings.source) {
-    case Source::poisson2d:
-      return poisson2d<T>(n, n);
-    case Source::poisson3d:
-      return poisson3d<T>(n, n, n);
-    case Source::convdiff:
-      return convection_diffusion<T>(n, n, n, convdiff_peclet);
-    case Source::powerlaw: {
-      RmatOptions rmat_options;
-      rmat_options.scale = scale_of(n);
-      rmat_options.seed = machine.seed;
-      return rmat<T>(rmat_options);
-    }
-    case Source::file:
-      break;
-  }
-  return {};
-}
-
-[[nodiscard]] std::string problem_name(const ProblemSettings& settings) {
-  switch (settings.source) {
-    case Source::poisson2d:
-      return fmt::format("poisson2d {}", settings.size);
-    case Source::poisson3d:
-      return fmt::format("poisson3d {}", settings.size);
-    case Source::convdiff:
-      return fmt::format("convdiff {}", settings.size);
-    case Source::powerlaw:
-      return fmt::format("powerlaw {}", settings.size);
-    case Source::file:
-      break;
-  }
-  return settings.path;
-}
 
 /// The structure alone: every stored entry becomes a link.
 template <class T>
@@ -105,10 +27,65 @@ template <class T>
                          Array<index_t>::copy_of(view.columns), Check::trusted);
 }
 
+[[nodiscard]] ReadOptions read_options(const ProblemSettings& settings, const MachineSettings& machine) {
+  ReadOptions options;
+  options.duplicates = settings.duplicates;
+  options.device = machine.device;
+  options.memory_limit_bytes = machine.memory_limit_bytes;
+  return options;
+}
+
+template <class T>
+[[nodiscard]] LoadedMatrix<T> read_through_cache(const ProblemSettings& settings, const MachineSettings& machine) {
+  CacheOptions options;
+  options.read = read_options(settings, machine);
+  if (settings.caching == Caching::directory) options.directory = settings.cache_directory;
+  std::error_code ignored;
+  const bool existed = std::filesystem::exists(cache_path(settings.path, options.directory), ignored);
+  CachedMatrix<T> cached = read_cached<T>(settings.path, options);
+  const bool as_expected = cached.from_cache || (cached.written && !existed);
+  return {std::move(cached.file),
+          CacheUse{cached.cache.string(), cached.from_cache, cached.written, cached.note, !as_expected}, 0.0};
+}
+
+template <class T>
+[[nodiscard]] LoadedMatrix<T> read_file(const ProblemSettings& settings, const MachineSettings& machine) {
+  // A pipe can be opened only once, so it is not asked what it holds.
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(settings.path, ignored) && is_binary_matrix(settings.path)) {
+    return {read_binary<T>(settings.path, read_options(settings, machine)), std::nullopt, 0.0};
+  }
+  if (settings.caching != Caching::off) return read_through_cache<T>(settings, machine);
+  return {read_matrix_market<T>(settings.path, read_options(settings, machine)), std::nullopt, 0.0};
+}
+
+template <class T>
+[[nodiscard]] LoadedMatrix<T> make_matrix(const ProblemSettings& settings, const MachineSettings& machine) {
+  std::optional<ValueStorage> storage;
+  if (settings.unweighted) storage = ValueStorage::pattern;
+  require_memory(machine, generated_bytes<T>(settings.generator, storage), "the matrix of " + settings.name);
+  LoadedMatrix<T> made;
+  made.file.matrix = generate<T>(settings.generator, storage);
+  const Csr<T>& matrix = made.file.matrix;
+  made.file.header = {MatrixMarketFormat::coordinate,
+                      matrix.is_pattern() ? MatrixMarketField::pattern : MatrixMarketField::real,
+                      MatrixMarketSymmetry::general,
+                      matrix.rows(),
+                      matrix.cols(),
+                      matrix.nnz()};
+  return made;
+}
+
 }  // namespace
 
+void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings) {
+  if (!outcome.cache || !outcome.cache->worth_a_warning) return;
+  warnings.push_back({"W009", fmt::format("cache {}: {}; {} was read instead", outcome.cache->path, outcome.cache->note,
+                                          outcome.problem)});
+}
+
 std::string loading_text(const ProblemSettings& settings) {
-  return (settings.source == Source::file ? "reading " : "generating ") + problem_name(settings);
+  return (settings.source == Source::file ? "reading " : "generating ") + settings.name;
 }
 
 std::uint64_t memory_budget(const MachineSettings& machine) {
@@ -121,27 +98,32 @@ void require_memory(const MachineSettings& machine, std::uint64_t needed, const 
 }
 
 template <class T>
-Problem<T> load_problem(const ProblemSettings& settings, const MachineSettings& machine) {
+LoadedMatrix<T> load_matrix(const ProblemSettings& settings, const MachineSettings& machine) {
   const Timer timer;
+  LoadedMatrix<T> loaded =
+      settings.source == Source::file ? read_file<T>(settings, machine) : make_matrix<T>(settings, machine);
+  if (settings.unweighted && !loaded.file.matrix.is_pattern()) {
+    loaded.file.matrix = without_values(loaded.file.matrix);
+    loaded.file.header.field = MatrixMarketField::pattern;
+    if (loaded.file.header.symmetry == MatrixMarketSymmetry::skew_symmetric) {
+      loaded.file.header.symmetry = MatrixMarketSymmetry::symmetric;
+    }
+    loaded.file.explicit_zeros = 0;
+  }
+  loaded.read_ms = timer.milliseconds();
+  return loaded;
+}
+
+template <class T>
+Problem<T> load_problem(const ProblemSettings& settings, const MachineSettings& machine) {
+  LoadedMatrix<T> loaded = load_matrix<T>(settings, machine);
   Problem<T> problem;
-  problem.name = problem_name(settings);
-  if (settings.source == Source::file) {
-    ReadOptions options;
-    options.duplicates = settings.duplicates;
-    options.device = machine.device;
-    options.memory_limit_bytes = machine.memory_limit_bytes;
-    MatrixMarketMatrix<T> file = read_matrix_market<T>(settings.path, options);
-    problem.duplicates = file.duplicates;
-    problem.header = file.header;
-    problem.matrix = std::make_shared<const Csr<T>>(std::move(file.matrix));
-  } else {
-    require_memory(machine, predicted_bytes<T>(settings), "the matrix of " + problem.name);
-    problem.matrix = std::make_shared<const Csr<T>>(generate<T>(settings, machine));
-  }
-  if (settings.unweighted && !problem.matrix->is_pattern()) {
-    problem.matrix = std::make_shared<const Csr<T>>(without_values(*problem.matrix));
-  }
-  problem.read_ms = timer.milliseconds();
+  problem.name = settings.name;
+  problem.duplicates = loaded.file.duplicates;
+  if (settings.source == Source::file) problem.header = loaded.file.header;
+  problem.cache = std::move(loaded.cache);
+  problem.matrix = std::make_shared<const Csr<T>>(std::move(loaded.file.matrix));
+  problem.read_ms = loaded.read_ms;
   return problem;
 }
 
@@ -210,6 +192,8 @@ std::string describe(const VectorSettings& settings) {
   return settings.path;
 }
 
+template LoadedMatrix<float> load_matrix(const ProblemSettings&, const MachineSettings&);
+template LoadedMatrix<double> load_matrix(const ProblemSettings&, const MachineSettings&);
 template Problem<float> load_problem(const ProblemSettings&, const MachineSettings&);
 template Problem<double> load_problem(const ProblemSettings&, const MachineSettings&);
 template std::vector<float> random_vector(std::int64_t, std::uint64_t);

@@ -2,6 +2,7 @@
 /// The matrix of a run, read or generated, and the vectors that go with it.
 #pragma once
 
+#include "outcome.hpp"
 #include "settings.hpp"
 
 #include "tessera/csr.hpp"
@@ -22,12 +23,29 @@ struct Problem {
   std::string name;                          ///< file or generator, for messages
   offset_t duplicates = 0;                   ///< entries summed into others
   std::optional<MatrixMarketHeader> header;  ///< of a file
+  std::optional<CacheUse> cache;             ///< where one was asked for
   double read_ms = 0.0;                      ///< reading or generating
 };
 
+/// A matrix as its file or its generator gives it.
+template <class T>
+struct LoadedMatrix {
+  MatrixMarketMatrix<T> file;
+  std::optional<CacheUse> cache;
+  double read_ms = 0.0;
+};
+
+/// Reads (text, binary, or through a cache) or generates. Throws as load_problem.
+template <class T>
+[[nodiscard]] LoadedMatrix<T> load_matrix(const ProblemSettings& settings, const MachineSettings& machine);
+
+/// The same, shared.
 /// \throws what the reader and the generators throw; OutOfMemory before a generated matrix would exceed the limit
 template <class T>
 [[nodiscard]] Problem<T> load_problem(const ProblemSettings& settings, const MachineSettings& machine);
+
+/// W009, when a cache could not be used or written.
+void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings);
 
 /// "reading A.mtx", "generating poisson3d 64".
 [[nodiscard]] std::string loading_text(const ProblemSettings& settings);

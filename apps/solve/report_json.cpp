@@ -183,6 +183,11 @@ Json matrix_json(const CommonOutcome& outcome) {
   put_number(json, "gini_row_nnz", m.gini_row_nnz);
   json["empty_rows"] = m.empty_rows;
   json["duplicates_merged"] = outcome.duplicates;
+  if (outcome.cache) {
+    const CacheUse& cache = *outcome.cache;
+    json["cache"] = {
+        {"path", cache.path}, {"from_cache", cache.from_cache}, {"written", cache.written}, {"note", cache.note}};
+  }
   return json;
 }
 

@@ -62,6 +62,7 @@ template <class T>
 
 void add_warnings(const RunOutcome& outcome, Warnings& warnings) {
   const SolveReport& report = outcome.report;
+  warn_about_cache(outcome, warnings);
   if (outcome.duplicates > 0) {
     warnings.push_back(
         {"W001", fmt::format("{} repeated entries of {} {}; --duplicates error refuses them", outcome.duplicates,
@@ -96,6 +97,7 @@ void describe_problem(const RunSettings& settings, const Problem<T>& problem, Ru
   const CsrView<T> view = problem.matrix->view();
   outcome.problem = problem.name;
   outcome.from_file = settings.problem.source == Source::file;
+  outcome.cache = problem.cache;
   outcome.duplicates = problem.duplicates;
   outcome.pattern = view.is_pattern();
   outcome.precision = settings.machine.precision;

@@ -6,6 +6,7 @@
 
 #include "tessera/assemble.hpp"
 #include "tessera/device.hpp"
+#include "tessera/generators.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/solvers.hpp"
 #include "tessera/spmv.hpp"
@@ -13,15 +14,21 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tessera::cli {
 
-enum class Source { file, poisson2d, poisson3d, convdiff, powerlaw };
+enum class Source { file, generator };
+
+enum class Caching { off, beside, directory };
 
 struct ProblemSettings {
   Source source = Source::file;
-  std::string path;       ///< of a file
-  std::int64_t size = 0;  ///< of a model problem
+  std::string path;         ///< of a file
+  GeneratorSpec generator;  ///< of a generated matrix
+  std::string name;         ///< file or generator, for messages
+  Caching caching = Caching::off;
+  std::string cache_directory;  ///< for Caching::directory
   Duplicates duplicates = Duplicates::sum;
   bool unweighted = false;
 };
@@ -97,6 +104,8 @@ struct PageRankSettings {
 
 /// \throws UsageError unless exactly one file or model problem is named
 [[nodiscard]] ProblemSettings problem_settings(const Options& options);
+/// The same where not all bare words name a matrix.
+[[nodiscard]] ProblemSettings problem_settings(const Options& options, const std::vector<std::string>& files);
 /// Sets the number of threads as well. \throws DeviceUnavailable for a device that does not exist
 [[nodiscard]] MachineSettings machine_settings(const Options& options);
 /// \throws UsageError for outputs that exclude each other

@@ -34,6 +34,12 @@ std::string counted(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+std::string cache_text(const CommonOutcome& outcome) {
+  if (!outcome.cache) return {};
+  if (outcome.cache->from_cache) return ", read from cache " + outcome.cache->path;
+  return outcome.cache->written ? ", cache written: " + outcome.cache->path : std::string();
+}
+
 namespace {
 
 [[nodiscard]] std::string_view name_of(Symmetry symmetry) {
@@ -58,7 +64,7 @@ namespace {
   const MatrixStatistics& m = outcome.matrix;
   std::string text = fmt::format("{}: {} x {}, {} nonzeros ({}{}), {:.1f} per row", outcome.problem, m.rows, m.cols,
                                  m.nnz, name_of(m.symmetry), outcome.pattern ? ", pattern" : "", m.mean_row_nnz);
-  return text + duplicates_text(outcome);
+  return text + duplicates_text(outcome) + cache_text(outcome);
 }
 
 [[nodiscard]] std::string kernel_text(const CommonOutcome& outcome, bool chosen_by_user) {
@@ -157,9 +163,9 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
 
 std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSettings& settings) {
   const MatrixStatistics& m = outcome.matrix;
-  std::string text =
-      line("graph", fmt::format("{}: {} vertices, {} edges ({}){}", outcome.problem, m.rows, outcome.edges,
-                                outcome.pattern ? "unweighted" : "weighted", duplicates_text(outcome)));
+  std::string text = line("graph", fmt::format("{}: {} vertices, {} edges ({}){}", outcome.problem, m.rows,
+                                               outcome.edges, outcome.pattern ? "unweighted" : "weighted",
+                                               duplicates_text(outcome) + cache_text(outcome)));
   text += line("pagerank", definition_text(outcome));
   text += line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user));
   if (settings.plan_info) text += plan_lines(outcome);

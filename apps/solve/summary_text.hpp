@@ -17,6 +17,8 @@ namespace tessera::cli {
 [[nodiscard]] std::string line(std::string_view key, std::string_view text);
 /// "1 restart", "2 restarts".
 [[nodiscard]] std::string counted(std::int64_t count, std::string_view noun);
+/// ", read from cache A.mtx.tsb", or nothing.
+[[nodiscard]] std::string cache_text(const CommonOutcome& outcome);
 /// "12.3 ms", "4.56 s".
 [[nodiscard]] std::string time_text(double milliseconds);
 /// "512 B", "1.2 MiB".

@@ -17,7 +17,7 @@ namespace {
 
 using Word = std::string_view;
 
-constexpr std::array<Word, 6> later_commands{"compare", "tune", "spgemm", "bench", "convert", "report"};
+constexpr std::array<Word, 5> later_commands{"compare", "tune", "spgemm", "bench", "report"};
 
 constexpr std::array<Word, 40> later_options{
     "--transpose", "--reorder", "--scale",   "--index",      "--graph",     "--events",     "--html",

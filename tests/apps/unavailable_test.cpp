@@ -17,7 +17,7 @@ class UnavailableTest : public SolveTest {
 };
 
 TEST_F(UnavailableTest, Commands) {
-  for (const std::string command : {"compare", "tune", "spgemm", "bench", "convert", "report"}) {
+  for (const std::string command : {"compare", "tune", "spgemm", "bench", "report"}) {
     expect_refused(command + " A.mtx --kernels all", "command \"" + command + "\" is not available in this build");
   }
 }

@@ -1,0 +1,268 @@
+#include "commands.hpp"
+#include "delivery.hpp"
+#include "interrupt.hpp"
+#include "messages.hpp"
+#include "option_values.hpp"
+#include "outputs.hpp"
+#include "problem.hpp"
+#include "progress.hpp"
+#include "report_json.hpp"
+#include "summary_text.hpp"
+#include "timer.hpp"
+#include "unread_settings.hpp"
+#include "usage_error.hpp"
+#include "verbose.hpp"
+
+#include "tessera/binary_matrix.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace tessera::cli {
+
+namespace {
+
+enum class FileFormat { text, text_gzip, binary };
+
+struct ConvertSettings {
+  ProblemSettings problem;
+  MachineSettings machine;
+  OutputSettings output;  ///< the OUT of the command is output.vector
+  FileFormat format = FileFormat::text;
+  bool vector = false;
+  bool lower_triangle = true;  ///< of a symmetric matrix, in text
+};
+
+/// What was written.
+struct ConvertOutcome : CommonOutcome {
+  std::string out;
+  FileFormat format = FileFormat::text;
+  std::string storage;  ///< "general", "symmetric"
+  bool vector = false;
+  std::int64_t elements = 0;  ///< of a vector
+  std::uint64_t bytes_written = 0;
+  double read_ms = 0.0;
+  double write_ms = 0.0;
+};
+
+[[nodiscard]] std::string_view name_of(FileFormat format) {
+  switch (format) {
+    case FileFormat::text:
+      return "mtx";
+    case FileFormat::text_gzip:
+      return "mtx.gz";
+    case FileFormat::binary:
+      break;
+  }
+  return "tsb";
+}
+
+[[nodiscard]] FileFormat format_of(const Options& options, const std::string& out) {
+  enum class Word { automatic, text, text_gzip, binary };
+  constexpr Choices<Word, 4> words{
+      {{"auto", Word::automatic}, {"mtx", Word::text}, {"mtx.gz", Word::text_gzip}, {"tsb", Word::binary}}};
+  const Word wanted = choice_option(options, "to", words);
+  const bool gzip_name = out.ends_with(".gz");
+  switch (wanted) {
+    case Word::text:
+      if (gzip_name) throw UsageError("--to mtx: a name that ends in .gz is compressed", "--to mtx.gz");
+      return FileFormat::text;
+    case Word::text_gzip:
+      if (!gzip_name) throw UsageError(fmt::format("--to mtx.gz: the name {} does not end in .gz", out));
+      return FileFormat::text_gzip;
+    case Word::binary:
+      if (gzip_name) throw UsageError("--to tsb: binary files are not compressed");
+      return FileFormat::binary;
+    case Word::automatic:
+      break;
+  }
+  if (out == "-" || out.ends_with(".mtx")) return FileFormat::text;
+  if (out.ends_with(".mtx.gz")) return FileFormat::text_gzip;
+  if (out.ends_with(".tsb")) return FileFormat::binary;
+  throw UsageError(fmt::format("the name {} does not tell the format to write", out),
+                   "end it in .mtx, .mtx.gz or .tsb, or say --to mtx");
+}
+
+[[nodiscard]] ConvertSettings convert_settings(const Options& options) {
+  std::vector<std::string> words = options.words();
+  if (words.empty()) throw UsageError("convert needs IN and OUT", "solve convert A.mtx A.tsb");
+  ConvertSettings result;
+  const std::string out = std::move(words.back());
+  words.pop_back();
+  result.problem = problem_settings(options, words);
+  result.problem.unweighted = options.flag("pattern");
+  result.machine = machine_settings(options);
+  result.output = output_settings(options);
+  result.output.vector = out;
+  result.format = format_of(options, out);
+  constexpr Choices<bool, 2> storages{{{"auto", true}, {"general", false}}};
+  result.lower_triangle = choice_option(options, "symmetric", storages);
+  result.vector = options.flag("vector");
+  if (out == "-" && result.format == FileFormat::binary) {
+    throw UsageError("a binary file does not go to standard output", "name a file that ends in .tsb");
+  }
+  if (out == "-" && result.output.json_on_stdout()) {
+    throw UsageError("--json and OUT - both want standard output", "give one of them a file: --json=FILE");
+  }
+  if (result.vector && result.format == FileFormat::binary) {
+    throw UsageError("--vector: binary files hold matrices only", "write the vector to a .mtx file");
+  }
+  if (result.vector && result.problem.source != Source::file) {
+    throw UsageError("--vector: generators make matrices only");
+  }
+  for (const std::string_view name : {"pattern", "symmetric", "duplicates", "cache"}) {
+    if (result.vector && options.given(name)) throw UsageError(fmt::format("--{} does not apply to a vector", name));
+  }
+  return result;
+}
+
+/// A file that is there already is replaced only when that was asked for; pipes and devices are written to.
+void check_replacement(const Options& options, const std::string& out) {
+  std::error_code ignored;
+  if (out == "-" || options.flag("force") || !std::filesystem::is_regular_file(out, ignored)) return;
+  throw IoError(fmt::format("{} exists already; --force replaces it", out));
+}
+
+template <class T>
+void write_matrix(const ConvertSettings& settings, const MatrixMarketMatrix<T>& file, ConvertOutcome& outcome) {
+  const std::string path = outcome.out == "-" ? "/dev/stdout" : outcome.out;
+  outcome.storage = "general";
+  if (settings.format == FileFormat::binary) {
+    write_binary(path, file);
+    return;
+  }
+  WriteOptions options;
+  if (settings.lower_triangle && outcome.matrix.symmetry == Symmetry::numerical && outcome.matrix.rows > 0) {
+    options.symmetry = MatrixMarketSymmetry::symmetric;
+    outcome.storage = "symmetric";
+  }
+  write_matrix_market(path, file.matrix.view(), options);
+}
+
+template <class T>
+void convert_matrix(const ConvertSettings& settings, Progress& progress, ConvertOutcome& outcome) {
+  progress.phase(loading_text(settings.problem));
+  const LoadedMatrix<T> loaded = load_matrix<T>(settings.problem, settings.machine);
+  stop_if_interrupted();
+  const CsrView<T> view = loaded.file.matrix.view();
+  outcome.read_ms = loaded.read_ms;
+  outcome.cache = loaded.cache;
+  outcome.duplicates = loaded.file.duplicates;
+  outcome.pattern = view.is_pattern();
+  outcome.memory.matrix = loaded.file.matrix.bytes();
+  outcome.matrix = statistics(view, settings.machine.device);
+  stop_if_interrupted();
+  progress.phase("writing " + outcome.out);
+  const Timer timer;
+  write_matrix(settings, loaded.file, outcome);
+  outcome.write_ms = timer.milliseconds();
+  warn_about_cache(outcome, outcome.warnings);
+  if (outcome.duplicates > 0) {
+    outcome.warnings.push_back(
+        {"W001", fmt::format("{} repeated entries of {} {}; --duplicates error refuses them", outcome.duplicates,
+                             outcome.problem, outcome.pattern ? "count once" : "were summed")});
+  }
+}
+
+template <class T>
+void convert_vector(const ConvertSettings& settings, Progress& progress, ConvertOutcome& outcome) {
+  progress.phase(loading_text(settings.problem));
+  ReadOptions options;
+  options.device = settings.machine.device;
+  options.memory_limit_bytes = settings.machine.memory_limit_bytes;
+  const Timer read_timer;
+  const std::vector<T> vector = read_vector<T>(settings.problem.path, options);
+  outcome.read_ms = read_timer.milliseconds();
+  stop_if_interrupted();
+  outcome.elements = static_cast<std::int64_t>(vector.size());
+  progress.phase("writing " + outcome.out);
+  const Timer write_timer;
+  write_solution<T>(outcome.out, vector, {});
+  outcome.write_ms = write_timer.milliseconds();
+}
+
+[[nodiscard]] std::string convert_text(const ConvertOutcome& outcome) {
+  const MatrixStatistics& m = outcome.matrix;
+  std::string what =
+      outcome.vector ? fmt::format("vector of {}", outcome.elements)
+                     : fmt::format("{} x {}, {} nonzeros{}", m.rows, m.cols, m.nnz, outcome.pattern ? ", pattern" : "");
+  std::string text = line("read", outcome.problem + ": " + what + cache_text(outcome));
+  std::string written = fmt::format("{}: {}", outcome.out, name_of(outcome.format));
+  if (!outcome.vector && outcome.format != FileFormat::binary) written += ", " + outcome.storage;
+  if (outcome.bytes_written > 0) written += ", " + size_text(outcome.bytes_written);
+  text += line("wrote", written);
+  return text + line("time", fmt::format("read {}, write {}", time_text(outcome.read_ms), time_text(outcome.write_ms)));
+}
+
+[[nodiscard]] Json convert_json(const ConvertOutcome& outcome, const Options& options, const Invocation& invocation,
+                                ExitCode code) {
+  Json json = document_head("solve.convert/1", invocation);
+  json["config"] = config_json(options);
+  if (outcome.vector) {
+    json["vector"] = {{"path", outcome.problem}, {"elements", outcome.elements}};
+  } else {
+    json["matrix"] = matrix_json(outcome);
+  }
+  json["output"] = {{"path", outcome.out}, {"format", name_of(outcome.format)}};
+  json["output"]["storage"] = outcome.vector ? Json(nullptr) : Json(outcome.storage);
+  json["output"]["bytes"] = outcome.bytes_written;
+  json["result"] = {{"status", "written"}, {"exit_code", static_cast<int>(code)}};
+  json["timings_ms"] = {{"read", outcome.read_ms}, {"write", outcome.write_ms}};
+  json["warnings"] = warnings_json(outcome.warnings);
+  return json;
+}
+
+void convert(const ConvertSettings& settings, Progress& progress, ConvertOutcome& outcome) {
+  const bool fp64 = settings.machine.precision == Precision::fp64;
+  if (settings.vector) {
+    fp64 ? convert_vector<double>(settings, progress, outcome) : convert_vector<float>(settings, progress, outcome);
+  } else {
+    fp64 ? convert_matrix<double>(settings, progress, outcome) : convert_matrix<float>(settings, progress, outcome);
+  }
+  std::error_code unknown;
+  const std::uintmax_t size = std::filesystem::file_size(outcome.out, unknown);
+  if (!unknown) outcome.bytes_written = size;
+}
+
+}  // namespace
+
+ExitCode convert_command(const Options& options, const Invocation& invocation) {
+  ConvertSettings settings = convert_settings(options);
+  const std::string out = *settings.output.vector;
+  std::vector<std::string> inputs;
+  if (settings.problem.source == Source::file) inputs.push_back(settings.problem.path);
+  check_outputs(settings.output, inputs);
+  check_replacement(options, out);
+
+  Progress progress(settings.output.progress, settings.output.verbosity);
+  print_banner(options, settings.machine.device, progress);
+  const Warnings unread = unread_settings();
+  if (!settings.output.quiet) print_warnings(unread);
+  ConvertOutcome outcome;
+  outcome.problem = settings.problem.name;
+  outcome.from_file = settings.problem.source == Source::file;
+  outcome.precision = settings.machine.precision;
+  outcome.out = out;
+  outcome.format = settings.format;
+  outcome.vector = settings.vector;
+  convert(settings, progress, outcome);
+  progress.finish();
+  if (!settings.output.quiet) print_warnings(outcome.warnings);
+  outcome.warnings.insert(outcome.warnings.begin(), unread.begin(), unread.end());
+
+  Deliverables results;
+  results.write_vector = [](const std::string&) {};
+  results.summary = [&] { return convert_text(outcome); };
+  results.json = [&](ExitCode code) { return document_text(convert_json(outcome, options, invocation, code)); };
+  return deliver(settings.output, ExitCode::success, results);
+}
+
+}  // namespace tessera::cli
