@@ -9,7 +9,6 @@
 #include "report_json.hpp"
 #include "summary_text.hpp"
 #include "timer.hpp"
-#include "unread_settings.hpp"
 #include "usage_error.hpp"
 #include "verbose.hpp"
 
@@ -18,10 +17,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -91,12 +92,24 @@ struct ConvertOutcome : CommonOutcome {
                    "end it in .mtx, .mtx.gz or .tsb, or say --to mtx");
 }
 
+[[nodiscard]] bool makes_matrix(const Options& options) {
+  constexpr std::array<std::string_view, 5> makers{"generate", "poisson2d", "poisson3d", "convdiff", "powerlaw"};
+  return std::any_of(makers.begin(), makers.end(), [&](std::string_view name) { return options.given(name); });
+}
+
 [[nodiscard]] ConvertSettings convert_settings(const Options& options) {
   std::vector<std::string> words = options.words();
   if (words.empty()) throw UsageError("convert needs IN and OUT", "solve convert A.mtx A.tsb");
   ConvertSettings result;
   const std::string out = std::move(words.back());
   words.pop_back();
+  if (words.empty() && !makes_matrix(options)) {
+    throw UsageError(fmt::format("convert needs IN and OUT, found {} alone", out), "solve convert A.mtx A.tsb");
+  }
+  std::error_code ignored;
+  if (!words.empty() && std::filesystem::equivalent(words.front(), out, ignored)) {
+    throw UsageError(fmt::format("IN and OUT are the same file {}", out));
+  }
   result.problem = problem_settings(options, words);
   result.problem.unweighted = options.flag("pattern");
   result.machine = machine_settings(options);
@@ -244,8 +257,6 @@ ExitCode convert_command(const Options& options, const Invocation& invocation) {
 
   Progress progress(settings.output.progress, settings.output.verbosity);
   print_banner(options, settings.machine.device, progress);
-  const Warnings unread = unread_settings();
-  if (!settings.output.quiet) print_warnings(unread);
   ConvertOutcome outcome;
   outcome.problem = settings.problem.name;
   outcome.from_file = settings.problem.source == Source::file;
@@ -256,7 +267,6 @@ ExitCode convert_command(const Options& options, const Invocation& invocation) {
   convert(settings, progress, outcome);
   progress.finish();
   if (!settings.output.quiet) print_warnings(outcome.warnings);
-  outcome.warnings.insert(outcome.warnings.begin(), unread.begin(), unread.end());
 
   Deliverables results;
   results.write_vector = [](const std::string&) {};

@@ -4,13 +4,13 @@
 #include "outputs.hpp"
 #include "usage_error.hpp"
 
+#include "tessera/generators.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/text_file.hpp"
 
 #include <fmt/format.h>
 
-#include <array>
-#include <string_view>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,18 +18,53 @@ namespace tessera::cli {
 
 namespace {
 
-using Entry = std::pair<std::string_view, std::string_view>;
+struct Entry {
+  std::string name;
+  std::string description;
+  Json facts = Json::object();  ///< for programs, beside name and description
+};
 
 struct Topic {
-  std::string_view name;
+  std::string name;
   std::vector<Entry> entries;
 };
+
+[[nodiscard]] Json parameter_json(const GeneratorParameter& parameter) {
+  Json json{{"name", parameter.name}, {"description", parameter.description}};
+  json["default"] = number_or_null(parameter.standard);
+  json["least"] = number_or_null(parameter.least);
+  json["most"] = number_or_null(parameter.most);
+  json["whole"] = parameter.whole;
+  return json;
+}
+
+/// "description; SIZE = rows, default 100; keep, seed".
+[[nodiscard]] Entry generator_entry(const GeneratorFamily& family) {
+  Entry entry{std::string(family.name), {}, Json::object()};
+  std::string names;
+  Json parameters = Json::array();
+  for (const GeneratorParameter& parameter : family.parameters) {
+    names += fmt::format("{}{}", names.empty() ? "; parameters " : ", ", parameter.name);
+    parameters.push_back(parameter_json(parameter));
+  }
+  entry.description =
+      fmt::format("{}; SIZE = {}, default {}{}", family.description, family.size_means, family.default_size, names);
+  entry.facts["size_means"] = family.size_means;
+  entry.facts["default_size"] = family.default_size;
+  entry.facts["max_size"] = family.max_size;
+  entry.facts["symmetric"] = family.symmetric;
+  entry.facts["pattern"] = family.storage == ValueStorage::pattern;
+  entry.facts["parameters"] = std::move(parameters);
+  return entry;
+}
 
 [[nodiscard]] std::vector<Topic> all_topics() {
   Topic kernels{"kernels", {}};
   for (const SpmvAlgorithm algorithm : spmv_algorithms()) {
-    kernels.entries.emplace_back(to_string(algorithm), describe(algorithm));
+    kernels.entries.push_back({std::string(to_string(algorithm)), std::string(describe(algorithm))});
   }
+  Topic generators{"generators", {}};
+  for (const GeneratorFamily& family : generator_families()) generators.entries.push_back(generator_entry(family));
   return {
       {"methods",
        {{"cg", "conjugate gradients, for symmetric positive definite matrices"},
@@ -40,7 +75,10 @@ struct Topic {
       {"formats",
        {{"matrix-market", "coordinate and array files; real, integer, pattern; general, symmetric, skew-symmetric"},
         {"matrix-market-gzip", "the same, compressed; recognised by content when read, by .gz when written"},
+        {"tessera-binary",
+         "a matrix as it lies in memory, with checksums; written by solve convert (.tsb) and --cache"},
         {"text-vector", "one number a line, for right-hand sides, initial guesses and personalization"}}},
+      std::move(generators),
   };
 }
 
@@ -49,10 +87,11 @@ struct Topic {
   if (options.words().empty()) return topics;
   if (options.words().size() > 1) throw UsageError("list takes one topic");
   const std::string& wanted = options.words().front();
+  std::vector<std::string> known;
+  for (const Topic& topic : topics) known.push_back(topic.name);
   for (Topic& topic : topics) {
     if (topic.name == wanted) return {std::move(topic)};
   }
-  constexpr std::array<std::string_view, 4> known{"methods", "preconds", "kernels", "formats"};
   throw UsageError(fmt::format("list: expected one of {}, got \"{}\"", fmt::join(known, ", "), wanted),
                    did_you_mean(wanted, known));
 }
@@ -61,7 +100,7 @@ struct Topic {
   std::string text;
   for (const Topic& topic : topics) {
     if (topics.size() > 1) text += fmt::format("{}{}:\n", text.empty() ? "" : "\n", topic.name);
-    for (const auto& [name, description] : topic.entries) text += fmt::format("{:<20}{}\n", name, description);
+    for (const Entry& entry : topic.entries) text += fmt::format("{:<20}{}\n", entry.name, entry.description);
   }
   return text;
 }
@@ -70,10 +109,12 @@ struct Topic {
   Json json{{"schema", "solve.list/1"}};
   for (const Topic& topic : topics) {
     Json entries = Json::array();
-    for (const auto& [name, description] : topic.entries) {
-      entries.push_back({{"name", name}, {"description", description}});
+    for (const Entry& entry : topic.entries) {
+      Json item{{"name", entry.name}, {"description", entry.description}};
+      item.update(entry.facts);
+      entries.push_back(std::move(item));
     }
-    json[std::string(topic.name)] = std::move(entries);
+    json[topic.name] = std::move(entries);
   }
   return document_text(std::move(json));
 }

@@ -106,7 +106,7 @@ constexpr auto table = std::to_array<OptionSpec>({
      "summary then goes to standard error",
      "", "", ".mtx|.mtx.gz"},
     {"to", 0, "Output", change, text, "auto|mtx|mtx.gz|tsb", "auto",
-     "format to write; tsb is binary; auto: by the end of the name of OUT"},
+     "format to write; tsb is binary; auto: by the end of the name of OUT", "", "auto|mtx|mtx.gz|tsb"},
     {"symmetric", 0, "Output", change, text, "auto|general", "auto",
      "auto: a numerically symmetric matrix is written to text as its lower triangle; general: all entries"},
     {"force", 0, "Output", change, flag, "", "", "replace OUT if it exists"},

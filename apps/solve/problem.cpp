@@ -80,8 +80,8 @@ template <class T>
 
 void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings) {
   if (!outcome.cache || !outcome.cache->worth_a_warning) return;
-  warnings.push_back({"W009", fmt::format("cache {}: {}; {} was read instead", outcome.cache->path, outcome.cache->note,
-                                          outcome.problem)});
+  warnings.push_back(
+      {"W009", fmt::format("{} was read instead of its cache: {}", outcome.problem, outcome.cache->note)});
 }
 
 std::string loading_text(const ProblemSettings& settings) {

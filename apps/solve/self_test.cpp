@@ -1,5 +1,6 @@
 #include "self_test.hpp"
 
+#include "tessera/binary_matrix.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
@@ -8,13 +9,16 @@
 #include "tessera/spmv.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <span>
+#include <system_error>
 
 namespace tessera::cli {
 
@@ -79,14 +83,69 @@ namespace {
   return check;
 }
 
+/// What one thread computes, all of them compute.
+[[nodiscard]] Check threads_check(const std::shared_ptr<const Csr<double>>& matrix, const Device& device) {
+  Check check{fmt::format("1 and {} threads agree bit by bit", device.threads()), false, {}};
+  try {
+    SpmvOptions options;
+    options.algorithm = SpmvAlgorithm::csr;
+    std::vector<double> x(static_cast<std::size_t>(matrix->cols()));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 / static_cast<double>(i + 3);
+    std::vector<double> alone(x.size());
+    std::vector<double> together(x.size());
+    options.device = Device::host(1);
+    SpmvPlan<double>(matrix, options).apply(x, alone);
+    options.device = device;
+    SpmvPlan<double>(matrix, options).apply(x, together);
+    check.passed = alone == together;
+    check.detail = check.passed ? "equal" : "different";
+  } catch (const std::exception& error) {
+    check.detail = error.what();
+  }
+  return check;
+}
+
+/// A file that vanishes with its object.
+struct TemporaryFile {
+  std::filesystem::path path;
+  ~TemporaryFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+};
+
+[[nodiscard]] Check binary_check(const Csr<double>& matrix) {
+  Check check{"binary file, written and read", false, {}};
+  try {
+    const TemporaryFile file{std::filesystem::temp_directory_path() /
+                             fmt::format("tessera-doctor-{}.tsb", static_cast<long>(::getpid()))};
+    write_binary(file.path, matrix.view());
+    const MatrixMarketMatrix<double> back = read_binary<double>(file.path);
+    const CsrView<double> a = matrix.view();
+    const CsrView<double> b = back.matrix.view();
+    check.passed = a.rows == b.rows && a.cols == b.cols &&
+                   std::equal(a.row_offsets.begin(), a.row_offsets.end(), b.row_offsets.begin(), b.row_offsets.end()) &&
+                   std::equal(a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end()) &&
+                   std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end());
+    check.detail = check.passed ? fmt::format("{} bytes, equal", std::filesystem::file_size(file.path)) : "different";
+  } catch (const std::exception& error) {
+    check.detail = error.what();
+  }
+  return check;
+}
+
 }  // namespace
 
 std::vector<Check> self_test(const Device& device) {
   std::vector<Check> checks;
   constexpr std::int64_t side = 32;
+  constexpr std::int64_t large = 128;
   try {
     const auto matrix = std::make_shared<const Csr<double>>(poisson2d<double>(side, side));
     for (const SpmvAlgorithm algorithm : spmv_algorithms()) checks.push_back(poisson_check(matrix, algorithm, device));
+    // Long enough for the loops to be shared out.
+    checks.push_back(threads_check(std::make_shared<const Csr<double>>(poisson2d<double>(large, large)), device));
+    checks.push_back(binary_check(*matrix));
   } catch (const std::exception& error) {
     checks.push_back({"poisson2d 32", false, error.what()});
   }

@@ -42,12 +42,14 @@ TEST_F(HelpTest, WithoutACommandIsThatOfRun) {
 /// Each example of the help text is a command line that parses; files and jq aside, it runs.
 TEST_F(HelpTest, ExamplesAreAccepted) {
   file("A.mtx", laplace4);
+  file("b.txt", "1\n2\n3\n4\n");
   file("web.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 3\n1 2\n2 3\n3 1\n");
   for (const char* line :
        {"--poisson3d 16", "A.mtx", "--method bicgstab A.mtx --rtol 1e-10 -o x.mtx",
         "A.mtx --history r.csv --max-time 5m", "pagerank web.mtx --damping 0.85 --tol 1e-9 --norm l1 --top 10",
         "--method pagerank web.mtx -o ranks.mtx", "pagerank --powerlaw 1e3 --tol-per-node 1e-8", "doctor --json",
-        "inspect A.mtx", "inspect A.mtx --spy 32", "inspect A.mtx --json", "list kernels"}) {
+        "inspect A.mtx", "inspect A.mtx --spy 32", "inspect A.mtx --json", "convert A.mtx A.tsb", "convert A.tsb -",
+        "convert --generate road:1e3 road.mtx.gz", "convert --vector b.txt b.mtx", "list kernels"}) {
     const auto result = run(line);
     EXPECT_EQ(result.exit_code, 0) << line << "\n" << result.err;
   }
@@ -71,6 +73,11 @@ TEST_F(HelpTest, ListsNameWhatOptionsAccept) {
   }
   for (const auto& precond : json["preconds"]) EXPECT_EQ(run({"--poisson2d", "5", "-p", precond["name"]}).exit_code, 0);
   EXPECT_EQ(json["methods"].size(), 3U);
+  ASSERT_GE(json["generators"].size(), 14U);
+  for (const auto& family : json["generators"]) {
+    const std::string spec = family["name"].get<std::string>() + ":64";
+    EXPECT_EQ(run({"inspect", "--generate", spec, "--json"}).exit_code, 0) << spec;
+  }
   EXPECT_NE(run("list kernels").out.find("merbit"), std::string::npos);
 }
 
@@ -78,8 +85,17 @@ TEST_F(HelpTest, DoctorAsJson) {
   const auto json = nlohmann::json::parse(run("doctor --json").out);
   EXPECT_EQ(json["schema"], "solve.doctor/1");
   EXPECT_EQ(json["result"]["status"], "healthy");
-  ASSERT_GE(json["self_test"].size(), 4U) << "every kernel and PageRank";
-  for (const auto& check : json["self_test"]) EXPECT_TRUE(check["passed"]) << check;
+  const auto kernels = nlohmann::json::parse(run("list kernels --json").out)["kernels"];
+  std::string names;
+  for (const auto& check : json["self_test"]) {
+    EXPECT_TRUE(check["passed"]) << check;
+    names += check["name"].get<std::string>() + "\n";
+  }
+  for (const auto& kernel : kernels) {
+    const std::string name = kernel["name"];
+    EXPECT_NE(names.find("kernel " + name + "\n"), std::string::npos) << names;
+  }
+  for (const char* what : {"threads agree", "binary file", "pagerank"}) EXPECT_NE(names.find(what), std::string::npos);
 }
 
 }  // namespace
