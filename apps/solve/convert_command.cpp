@@ -226,7 +226,7 @@ void convert_vector(const ConvertSettings& settings, Progress& progress, Convert
   }
   json["output"] = {{"path", outcome.out}, {"format", name_of(outcome.format)}};
   json["output"]["storage"] = outcome.vector ? Json(nullptr) : Json(outcome.storage);
-  json["output"]["bytes"] = outcome.bytes_written;
+  json["output"]["bytes"] = outcome.out == "-" ? Json(nullptr) : Json(outcome.bytes_written);
   json["result"] = {{"status", "written"}, {"exit_code", static_cast<int>(code)}};
   json["timings_ms"] = {{"read", outcome.read_ms}, {"write", outcome.write_ms}};
   json["warnings"] = warnings_json(outcome.warnings);

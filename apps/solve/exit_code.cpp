@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <new>
+#include <string_view>
 
 namespace tessera::cli {
 
@@ -35,6 +36,14 @@ template <class E>
   return dynamic_cast<const E*>(&error) != nullptr;
 }
 
+/// The libraries put a hint at the end of what they say; it gets a line of its own.
+[[nodiscard]] Failure bad_input(const std::string& text) {
+  constexpr std::string_view separator = "; hint: ";
+  const std::size_t place = text.rfind(separator);
+  if (place == std::string::npos) return {ExitCode::bad_input, text, {}};
+  return {ExitCode::bad_input, text.substr(0, place), text.substr(place + separator.size())};
+}
+
 }  // namespace
 
 Failure classify(const std::exception& error) {
@@ -50,7 +59,7 @@ Failure classify(const std::exception& error) {
     return {ExitCode::no_device, error.what(), "--device host works everywhere; solve doctor shows what is there"};
   }
   if (is<ParseError>(error) || is<InvalidMatrix>(error) || is<IoError>(error) || is<DimensionError>(error)) {
-    return {ExitCode::bad_input, error.what(), {}};
+    return bad_input(error.what());
   }
   if (const auto* interrupted = dynamic_cast<const Interrupted*>(&error)) {
     const bool terminated = interrupted->signal() == SIGTERM;

@@ -34,7 +34,10 @@ PreparedPrecond<T> prepare_precond(Precond wanted, const MatrixStatistics& facts
       result.inverse = std::make_unique<JacobiPreconditioner<T>>(matrix, device);
       result.bytes = static_cast<std::uint64_t>(matrix.rows) * sizeof(T);
     } catch (const InvalidMatrix& error) {
-      if (wanted == Precond::jacobi) throw InvalidMatrix(fmt::format("{}: {}", problem, error.what()));
+      if (wanted == Precond::jacobi) {
+        throw InvalidMatrix(
+            fmt::format("{}: {}; hint: --precond none does without the diagonal", problem, error.what()));
+      }
       result.choice = {Precond::none, error.what()};
     }
   }

@@ -15,9 +15,8 @@ struct Check {
   std::string detail;  ///< what was measured, or what went wrong
 };
 
-/// Solves a Poisson problem with a known solution with every kernel, compares one thread with all, takes a matrix through
-/// a binary file, and ranks a cycle, whose ranks are all equal.
-/// Never throws for a failed check.
+/// Solves a Poisson problem with a known solution with every kernel, compares one thread with all, takes a matrix
+/// through a binary file, and ranks a cycle, whose ranks are all equal. Never throws for a failed check.
 [[nodiscard]] std::vector<Check> self_test(const Device& device);
 
 }  // namespace tessera::cli

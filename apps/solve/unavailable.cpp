@@ -1,6 +1,5 @@
 #include "unavailable.hpp"
 
-#include "option_table.hpp"
 #include "usage_error.hpp"
 
 #include <fmt/format.h>
@@ -9,7 +8,6 @@
 #include <array>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace tessera::cli {
 
@@ -56,7 +54,7 @@ bool is_later_value(Word option, Word value) {
 
 void refuse_command(Word word) {
   throw UsageError(fmt::format("command \"{}\" is not available in this build", word),
-                   fmt::format("available: {}; a file of that name is ./{}", fmt::join(command_names(), ", "), word));
+                   fmt::format("solve --help lists the commands; a file of that name is ./{}", word));
 }
 
 void refuse_option(Word option) { throw UsageError(fmt::format("option {} is not available in this build", option)); }
