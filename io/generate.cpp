@@ -17,10 +17,11 @@ const io::GeneratorEntry& entry_of(const io::Recipe& recipe) {
 
 template <class T>
 Csr<T> matrix_of(const io::GeneratorEntry& entry, const io::Recipe& recipe) {
-  if constexpr (std::is_same_v<T, float>)
+  if constexpr (std::is_same_v<T, float>) {
     return entry.matrix_float(recipe);
-  else
+  } else {
     return entry.matrix_double(recipe);
+  }
 }
 
 /// Its positions, which are the same for both types of values.

@@ -12,8 +12,6 @@ namespace tessera {
 
 namespace {
 
-using io::Expected;
-using io::GeneratorEntry;
 using io::Recipe;
 using io::StencilPoint;
 

@@ -63,7 +63,7 @@ class Array {
     Array result;
     result.data_ = memory.data();
     result.size_ = static_cast<std::int64_t>(memory.size());
-    result.owner_ = std::move(owner);
+    result.owner_.swap(owner);
     result.adopted_ = true;
     return result;
   }
