@@ -18,9 +18,12 @@ inline constexpr int csr5_seg_offset_bits = 5;
 
 /// Bits that hold every y_offset: at most 31 * sigma starts lie before the last lane.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr int csr5_y_offset_bits(int sigma) noexcept {
-  int bits = 0;
-  while ((1 << bits) < lanes_per_tile * sigma) ++bits;
-  return bits;
+  const auto largest = static_cast<std::uint32_t>(lanes_per_tile * sigma - 1);
+#ifdef __CUDA_ARCH__
+  return 32 - __clz(static_cast<int>(largest));
+#else
+  return static_cast<int>(std::bit_width(largest));
+#endif
 }
 
 /// The most nonzeros a lane can have with descriptors of so many bits: 17 with 32, 48 with 64.

@@ -68,18 +68,19 @@ template <class T, class Epilogue>
 void commit_tile(const Csr5Tiles& tiles, std::int64_t tile, const TileSums<T>& sums,
                  RowCloser<T, Epilogue>& rows) noexcept {
   const index_t first_row = tiles.first_row(tile);
-  const auto ended = static_cast<index_t>(sums.segments - 1);
+  const T* segments = sums.segments();
+  const auto ended = static_cast<index_t>(sums.count - 1);
   rows.move_to(first_row);
   if (!tiles.has_empty_rows(tile)) {
-    if (ended > 0) rows.close_run(sums.ended.data() + 1, ended);
+    if (ended > 0) rows.close_run(segments, ended);
   } else {
     const std::uint32_t* offset = tiles.empty_offset.data() + tiles.empty_ptr[tile];
     for (index_t n = 0; n < ended; ++n) {
-      rows.add(sums.ended[static_cast<std::size_t>(n) + 1]);
+      rows.add(segments[n]);
       rows.move_to(static_cast<index_t>(first_row + static_cast<std::int64_t>(offset[n + 1])));
     }
   }
-  rows.add(sums.open);
+  rows.add(segments[ended]);
 }
 
 /// The nonzeros beyond the tiles, row by row.
