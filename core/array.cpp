@@ -4,6 +4,7 @@
 #include "core/huge_pages.hpp"
 #include "core/parallel.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -13,13 +14,40 @@ namespace {
 
 constexpr std::uint64_t huge_page_bytes = std::uint64_t{2} << 20;
 
-/// Arrays of this size lie on huge pages where the system has them: random reads of x then seldom miss the TLB, and
-/// hardware prefetchers, which stop at the end of a page, stop less often (bench/NOTES.md).
+/// Arrays of this size lie on huge pages where the system has them: random reads of x then seldom miss the TLB
+/// (bench/NOTES.md).
 constexpr std::uint64_t huge_array_bytes = 2 * huge_page_bytes;
 
-constexpr std::align_val_t alignment_of(std::uint64_t bytes) {
-  return std::align_val_t{bytes >= huge_array_bytes ? huge_page_bytes : 64};
+/// Large arrays begin at different distances from the start of their page. Entry i of all vectors of a loop would
+/// otherwise have the same low address bits, and compete for the same sets of a cache and the same banks of memory:
+/// that took a fifth off a product (bench/NOTES.md).
+constexpr std::uint64_t stagger_bytes = 4096 + 5 * 64;
+constexpr std::uint64_t stagger_steps = 32;
+
+std::uint64_t next_stagger() noexcept {
+  static std::atomic<std::uint64_t> count{0};
+  return count.fetch_add(1, std::memory_order_relaxed) % stagger_steps * stagger_bytes;
 }
+
+constexpr std::align_val_t small_alignment{64};
+constexpr std::align_val_t large_alignment{huge_page_bytes};
+
+/// Null when there is no memory.
+void* allocate_large(std::uint64_t bytes) noexcept {
+  const std::uint64_t padded = bytes + stagger_steps * stagger_bytes;
+  if (padded < bytes) return nullptr;
+  void* page = ::operator new(padded, large_alignment, std::nothrow);
+  if (page == nullptr) return nullptr;
+  host::prefer_huge_pages(page, padded);
+  return static_cast<char*>(page) + next_stagger();
+}
+
+void deallocate_large(void* data) noexcept {
+  const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(data) % huge_page_bytes;
+  ::operator delete(static_cast<char*>(data) - distance, large_alignment);
+}
+
+static_assert(stagger_steps * stagger_bytes < huge_page_bytes);
 
 /// From this size on the system is asked what it has: it promises memory freely and kills the process later.
 constexpr std::uint64_t ask_first_bytes = std::uint64_t{64} << 20;
@@ -38,14 +66,18 @@ void* allocate_bytes(const Device& device, std::int64_t count, std::size_t eleme
     const std::uint64_t available = available_host_memory_bytes();
     if (available != 0 && bytes > available) throw OutOfMemory(bytes, available, "array on the host");
   }
-  void* data = ::operator new(bytes, alignment_of(bytes), std::nothrow);
+  const bool large = bytes >= huge_array_bytes;
+  void* data = large ? allocate_large(bytes) : ::operator new(bytes, small_alignment, std::nothrow);
   if (data == nullptr) throw OutOfMemory(bytes, available_host_memory_bytes(), "array on the host");
-  host::prefer_huge_pages(data, bytes);
   return data;
 }
 
 void deallocate_bytes(const Device& /*device*/, void* data, std::uint64_t bytes) noexcept {
-  ::operator delete(data, alignment_of(bytes));
+  if (bytes >= huge_array_bytes) {
+    deallocate_large(data);
+  } else {
+    ::operator delete(data, small_alignment);
+  }
 }
 
 void zero_bytes(const Device& device, void* data, std::uint64_t bytes) {

@@ -15,7 +15,7 @@
 namespace tessera {
 
 namespace detail {
-/// 64-byte aligned memory on `device`; from 4 MiB on aligned to, and if the system can on, huge pages of 2 MiB. \throws
+/// 64-byte aligned memory on `device`; from 4 MiB on on huge pages of 2 MiB, if the system has them. \throws
 /// OutOfMemory, InvalidArgument when count * size overflows
 void* allocate_bytes(const Device& device, std::int64_t count, std::size_t element_bytes);
 /// \param bytes as allocated
