@@ -79,7 +79,8 @@ struct SpmvPlan<T>::Impl {
   void update(std::span<const T> values) {
     CsrView<T> updated = matrix->view();
     updated.values = values;
-    Csr<T> formed = transposed ? tessera::transpose(updated, device) : Csr<T>();
+    std::optional<Csr<T>> formed;
+    if (transposed) formed = tessera::transpose(updated, device);
     if (updated_values.empty()) {
       updated_values = Array<T>::copy_of(values, device);
     } else {
@@ -87,7 +88,7 @@ struct SpmvPlan<T>::Impl {
     }
     kernel->update_values(updated_values.span());
     if (!transposed) return;
-    transposed->matrix = std::move(formed);
+    transposed->matrix = std::move(*formed);
     transposed->kernel->update_values(transposed->matrix.values().span());
   }
 

@@ -3,9 +3,15 @@
 /// loop asks which it has.
 #pragma once
 
+#include "spmv/gather_access.hpp"
 #include "tessera/csr.hpp"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
 #include <span>
+#include <type_traits>
 
 namespace tessera::host {
 
@@ -14,6 +20,7 @@ struct WeightedTerms {
   const T* values;
   const index_t* columns;
   const T* x;
+  offset_t count;  ///< nonzeros of the matrix
   [[nodiscard]] T operator[](offset_t k) const noexcept { return values[k] * x[columns[k]]; }
 };
 
@@ -21,18 +28,47 @@ template <class T>
 struct PatternTerms {
   const index_t* columns;
   const T* x;
+  offset_t count;  ///< nonzeros of the matrix
   [[nodiscard]] T operator[](offset_t k) const noexcept { return x[columns[k]]; }
 };
+
+/// The same terms, where each asks for the x of a later one.
+template <class Terms>
+struct PrefetchedTerms {
+  Terms terms;
+  offset_t count = terms.count;
+  [[nodiscard]] auto operator[](offset_t k) const noexcept {
+    __builtin_prefetch(terms.x + terms.columns[std::min(k + gather_distance, count - 1)]);
+    return terms[k];
+  }
+};
+
+/// The terms without prefetching, for x that is in a cache already.
+template <class Terms>
+[[nodiscard]] const Terms& cached(const Terms& terms) noexcept {
+  return terms;
+}
+template <class Terms>
+[[nodiscard]] const Terms& cached(const PrefetchedTerms<Terms>& prefetched) noexcept {
+  return prefetched.terms;
+}
 
 /// function(terms) with the type of terms that the matrix has.
 template <class T, class Function>
 auto with_terms(const CsrView<T>& a, std::span<const T> x, Function&& function) {
-  if (a.is_pattern()) return function(PatternTerms<T>{a.columns.data(), x.data()});
-  return function(WeightedTerms<T>{a.values.data(), a.columns.data(), x.data()});
+  if (a.is_pattern()) return function(PatternTerms<T>{a.columns.data(), x.data(), a.nnz()});
+  return function(WeightedTerms<T>{a.values.data(), a.columns.data(), x.data(), a.nnz()});
 }
 
-/// Terms from which sum_terms() adds in four partial sums. Below, the plain loop is faster: its only hard branch is its
-/// end.
+/// The same, prefetched where the matrix reads x all over.
+template <class T, class Function>
+auto with_terms(const CsrView<T>& a, std::span<const T> x, GatherAccess access, Function&& function) {
+  if (access == GatherAccess::streamed) return with_terms(a, x, function);
+  return with_terms(
+      a, x, [&](const auto& terms) { return function(PrefetchedTerms<std::remove_cvref_t<decltype(terms)>>{terms}); });
+}
+
+/// Terms from which sum_terms() adds in four partial sums. Below, two are faster.
 inline constexpr offset_t long_sum = 256;
 
 /// Sum of many terms; four partial sums hide the latency of the additions.
@@ -50,13 +86,46 @@ template <class T, class Terms>
   return (partial[0] + partial[1]) + (partial[2] + partial[3]);
 }
 
-/// Sum of the terms [begin, end), in an order that depends on their number alone.
+/// Rows of at most so many terms are summed without a branch: their lengths are what a processor cannot foresee.
+inline constexpr offset_t short_sum = 4;
+
+/// Which of four terms count, by their number. Read from memory: a compiler that could compute them would branch.
+template <class Bits>
+inline constexpr std::array<std::array<Bits, 4>, 5> few_terms_mask{{{0, 0, 0, 0},
+                                                                    {~Bits{0}, 0, 0, 0},
+                                                                    {~Bits{0}, ~Bits{0}, 0, 0},
+                                                                    {~Bits{0}, ~Bits{0}, ~Bits{0}, 0},
+                                                                    {~Bits{0}, ~Bits{0}, ~Bits{0}, ~Bits{0}}}};
+
+/// Sum of `count` <= 4 terms from k on, of which four can be read. The others become zero whatever they were, NaN too.
+template <class T, class Terms>
+[[nodiscard]] inline T sum_few_terms(const Terms& terms, offset_t k, offset_t count) noexcept {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  const auto& mask = few_terms_mask<Bits>[static_cast<std::size_t>(count)];
+  std::array<T, 4> kept;
+  for (std::size_t j = 0; j < 4; ++j) {
+    kept[j] = std::bit_cast<T>(std::bit_cast<Bits>(terms[k + static_cast<offset_t>(j)]) & mask[j]);
+  }
+  return (kept[0] + kept[2]) + (kept[1] + kept[3]);
+}
+
+/// Sum of the terms [begin, end), in an order that depends on their number alone, and for the last few of the matrix on
+/// their place.
 template <class T, class Terms>
 [[nodiscard]] inline T sum_terms(const Terms& terms, offset_t begin, offset_t end) noexcept {
+  if (end - begin <= short_sum && begin + short_sum <= terms.count) {
+    return sum_few_terms<T>(terms, begin, end - begin);
+  }
   if (end - begin >= long_sum) return sum_many_terms<T>(terms, begin, end);
-  T sum{0};
-  for (offset_t k = begin; k < end; ++k) sum += terms[k];
-  return sum;
+  T even{0};
+  T odd{0};
+  offset_t k = begin;
+  for (; k + 2 <= end; k += 2) {
+    even += terms[k];
+    odd += terms[k + 1];
+  }
+  if (k < end) even += terms[k];
+  return even + odd;
 }
 
 }  // namespace tessera::host

@@ -4,10 +4,14 @@
 /// reads them in order anyway.
 #pragma once
 
+#include "core/parallel.hpp"
+#include "preprocess/long_row_slices.hpp"
 #include "preprocess/merbit_tiles.hpp"
 #include "spmv/terms.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace tessera::host {
 
@@ -39,9 +43,8 @@ struct OpenRow {
 template <class T, DescriptorWord Word, class Terms>
 [[nodiscard]] inline OpenRow<T> sum_lane(Word down_flags, int steps, const Terms& terms, offset_t k, T* rows) noexcept {
   const auto sum_run = [&](int length) {
-    T sum{0};
-    for (const offset_t end = k + length; k < end; ++k) sum += terms[k];
-    return sum;
+    const offset_t begin = std::exchange(k, k + length);
+    return sum_terms<T>(terms, begin, k);
   };
   const int open = for_each_closed_run(down_flags, steps, [&](int length) { *rows++ = sum_run(length); });
   return {sum_run(open), down_flags != 0};
@@ -71,11 +74,49 @@ void sum_tile(const MerbitTiles& tiles, const Word* words, std::int64_t tile, co
   }
 }
 
+/// Sums of the runs of long-row tiles that were computed window by window, in the order of the runs. On the stack:
+/// products neither allocate nor share anything.
+template <class T>
+using LongRowSums = std::array<T, static_cast<std::size_t>(max_long_row_slices)>;
+
+/// Goes through all runs one window of x at a time. Partial sums are added in the order of the windows.
+template <class T, class Terms>
+void sum_long_rows(const Device& device, const LongRowSlices& slices, const Terms& terms, LongRowSums<T>& sums) {
+  const std::int64_t runs = slices.runs();
+  parallel_tasks(device, slices.windows, [&](std::int64_t w) {
+    const std::int64_t first = w * runs;
+    for (std::int64_t r = first; r < first + runs; ++r) {
+      sums[static_cast<std::size_t>(r)] = sum_terms<T>(terms, slices.begin[r], slices.begin[r + runs]);
+    }
+  });
+  for (std::int64_t r = runs; r < slices.windows * runs; ++r) {
+    sums[static_cast<std::size_t>(r % runs)] += sums[static_cast<std::size_t>(r)];
+  }
+}
+
+/// Everything that the sum of a block depends on but the terms.
+template <class T, DescriptorWord Word>
+struct BlockInput {
+  const BlockGrid& grid;
+  const Word* words;
+  const LongRowSlices& long_rows;
+  const T* long_row_sums;  ///< one a run
+
+  /// What a long-row tile adds: its own terms, or, in the first tile of a run that was summed already, the whole run's.
+  template <class Terms>
+  [[nodiscard]] T long_row_tile(std::int64_t tile, const Terms& terms) const noexcept {
+    const std::int64_t run = long_rows.run_of(tile);
+    if (run == long_rows.runs()) return sum_terms<T>(terms, grid.tiles.tile_x[tile], grid.tiles.tile_x[tile + 1]);
+    return tile == long_rows.first_tile[run] ? long_row_sums[run] : T{0};
+  }
+};
+
 /// One block: rows[i] becomes the block's sum of row first_row(block) + i for every row that it closes.
 /// \returns the sum of the row in which the block ends
 template <class T, DescriptorWord Word, class Terms>
-[[nodiscard, gnu::noinline]] T sum_block(const BlockGrid& grid, const Word* words, std::int64_t block,
-                                         const Terms& terms, T* rows) noexcept {
+[[nodiscard, gnu::noinline]] T sum_block(const BlockInput<T, Word>& input, std::int64_t block, const Terms& terms,
+                                         T* rows) noexcept {
+  const BlockGrid& grid = input.grid;
   const MerbitTiles& tiles = grid.tiles;
   const std::int64_t begin = block * grid.tiles_per_block;
   const std::int64_t end = std::min(begin + grid.tiles_per_block, tiles.tiles());
@@ -83,9 +124,9 @@ template <class T, DescriptorWord Word, class Terms>
   T carry{0};
   for (std::int64_t tile = begin; tile < end; ++tile) {
     if (tiles.is_long_row(tile)) {
-      carry += sum_terms<T>(terms, tiles.tile_x[tile], tiles.tile_x[tile + 1]);
+      carry += input.long_row_tile(tile, terms);
     } else {
-      sum_tile<T>(tiles, words, tile, terms, rows + (tiles.first_row(tile) - first_row), carry);
+      sum_tile<T>(tiles, input.words, tile, terms, rows + (tiles.first_row(tile) - first_row), carry);
     }
   }
   return carry;

@@ -14,41 +14,39 @@ namespace {
 template <class T>
 class MerbitKernel final : public SpmvKernel<T> {
  public:
-  MerbitKernel(const Device& device, MerbitTiles tiles, MerbitCommit commit)
-      : device_(device), tiles_(std::move(tiles)), commit_(commit) {}
+  MerbitKernel(const Device& device, MerbitSetup setup) : device_(device), setup_(std::move(setup)) {}
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
-    host::merbit_apply(device_, a, tiles_, commit_, alpha, x, beta, y);
+    host::merbit_apply(device_, a, setup_, alpha, x, beta, y);
   }
   ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
                             std::span<const T> w) const override {
-    return host::merbit_apply_and_dot(device_, a, tiles_, commit_, x, y, w);
+    return host::merbit_apply_and_dot(device_, a, setup_, x, y, w);
   }
 
   [[nodiscard]] typename DualBuffer<T>::Mode output_mode() const override {
-    return commit_ == MerbitCommit::atomic ? DualBuffer<T>::Mode::dual : DualBuffer<T>::Mode::single;
+    return setup_.commit == MerbitCommit::atomic ? DualBuffer<T>::Mode::dual : DualBuffer<T>::Mode::single;
   }
-  void prepare_dual(std::span<T> y) const override { host::merbit_clear_shared(device_, tiles_, y); }
+  void prepare_dual(std::span<T> y) const override { host::merbit_clear_shared(device_, setup_, y); }
   void apply_dual(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<T> other) const override {
-    host::merbit_apply_dual(device_, a, tiles_, x, y, other);
+    host::merbit_apply_dual(device_, a, setup_, x, y, other);
   }
   ProductDots apply_dual_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<T> other,
                                  std::span<const T> w) const override {
-    return host::merbit_apply_dual_and_dot(device_, a, tiles_, x, y, other, w);
+    return host::merbit_apply_dual_and_dot(device_, a, setup_, x, y, other, w);
   }
 
   void describe(PlanInfo& info) const override {
-    info.determinism = commit_ == MerbitCommit::atomic ? Determinism::not_guaranteed : Determinism::gpu_to_gpu;
-    info.bytes = tiles_.bytes();
-    info.sigma = tiles_.sigma;
-    info.descriptor_bits = tiles_.descriptor_bits;
-    info.tiles = tiles_.tiles();
+    info.determinism = setup_.commit == MerbitCommit::atomic ? Determinism::not_guaranteed : Determinism::gpu_to_gpu;
+    info.bytes = setup_.tiles.bytes() + setup_.long_rows.bytes();
+    info.sigma = setup_.tiles.sigma;
+    info.descriptor_bits = setup_.tiles.descriptor_bits;
+    info.tiles = setup_.tiles.tiles();
   }
 
  private:
   Device device_;
-  MerbitTiles tiles_;
-  MerbitCommit commit_;
+  MerbitSetup setup_;
 };
 
 /// Descriptor width and steps a lane, from what the caller fixed and the policy for the rest.
@@ -76,11 +74,12 @@ Shape choose_shape(const SpmvOptions& options, const MerbitPolicy& policy) {
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options) {
   const Shape shape = choose_shape(options, host_merbit_policy<T>);
-  const MerbitCommit commit =
-      options.determinism == Determinism::not_guaranteed ? MerbitCommit::atomic : MerbitCommit::carries;
-  return std::make_unique<MerbitKernel<T>>(
-      options.device, build_merbit_tiles(a.rows, a.row_offsets, shape.sigma, shape.descriptor_bits, options.device),
-      commit);
+  MerbitSetup setup;
+  setup.tiles = build_merbit_tiles(a.rows, a.row_offsets, shape.sigma, shape.descriptor_bits, options.device);
+  setup.long_rows = build_long_row_slices(setup.tiles, a.columns, a.cols, sizeof(T), options.device);
+  setup.access = classify_gathers(a);
+  setup.commit = options.determinism == Determinism::not_guaranteed ? MerbitCommit::atomic : MerbitCommit::carries;
+  return std::make_unique<MerbitKernel<T>>(options.device, std::move(setup));
 }
 
 template std::unique_ptr<SpmvKernel<float>> make_merbit_kernel(const CsrView<float>&, const SpmvOptions&);

@@ -3,7 +3,9 @@
 /// may come without them.
 #pragma once
 
+#include "preprocess/long_row_slices.hpp"
 #include "preprocess/merbit_tiles.hpp"
+#include "spmv/gather_access.hpp"
 #include "spmv/kernel.hpp"
 
 #include <memory>
@@ -20,31 +22,38 @@ enum class MerbitCommit {
 template <class T>
 [[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options);
 
+/// What the plan prepares.
+struct MerbitSetup {
+  MerbitTiles tiles;
+  LongRowSlices long_rows;
+  GatherAccess access = GatherAccess::streamed;
+  MerbitCommit commit = MerbitCommit::carries;
+};
+
 namespace host {
 
 /// y = α A x + β y. With the atomic commit a pass over the shared rows goes first, which clears or scales them.
 template <class T>
-void merbit_apply(const Device& device, const CsrView<T>& a, const MerbitTiles& tiles, MerbitCommit commit, T alpha,
-                  std::span<const T> x, T beta, std::span<T> y);
+void merbit_apply(const Device& device, const CsrView<T>& a, const MerbitSetup& setup, T alpha, std::span<const T> x,
+                  T beta, std::span<T> y);
 
 /// y = A x with <w, y> and <y, y>.
 template <class T>
-[[nodiscard]] ProductDots merbit_apply_and_dot(const Device& device, const CsrView<T>& a, const MerbitTiles& tiles,
-                                               MerbitCommit commit, std::span<const T> x, std::span<T> y,
-                                               std::span<const T> w);
+[[nodiscard]] ProductDots merbit_apply_and_dot(const Device& device, const CsrView<T>& a, const MerbitSetup& setup,
+                                               std::span<const T> x, std::span<T> y, std::span<const T> w);
 
 /// Sets the rows of y that several blocks share to zero: the rows in which a block starts.
 template <class T>
-void merbit_clear_shared(const Device& device, const MerbitTiles& tiles, std::span<T> y);
+void merbit_clear_shared(const Device& device, const MerbitSetup& setup, std::span<T> y);
 
 /// y = A x with the atomic commit, where the shared rows of y are zero already; clears those of `other`.
 template <class T>
-void merbit_apply_dual(const Device& device, const CsrView<T>& a, const MerbitTiles& tiles, std::span<const T> x,
+void merbit_apply_dual(const Device& device, const CsrView<T>& a, const MerbitSetup& setup, std::span<const T> x,
                        std::span<T> y, std::span<T> other);
 
 /// The same with <w, y> and <y, y>.
 template <class T>
-[[nodiscard]] ProductDots merbit_apply_dual_and_dot(const Device& device, const CsrView<T>& a, const MerbitTiles& tiles,
+[[nodiscard]] ProductDots merbit_apply_dual_and_dot(const Device& device, const CsrView<T>& a, const MerbitSetup& setup,
                                                     std::span<const T> x, std::span<T> y, std::span<T> other,
                                                     std::span<const T> w);
 

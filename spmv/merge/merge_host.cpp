@@ -45,26 +45,28 @@ ProductDots multiply(const Device& device, const CsrView<T>& a, const Terms& ter
 }  // namespace
 
 template <class T>
-void merge_apply(const Device& device, const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) {
-  with_terms(a, x, [&](const auto& terms) {
+void merge_apply(const Device& device, const CsrView<T>& a, GatherAccess access, T alpha, std::span<const T> x, T beta,
+                 std::span<T> y) {
+  with_terms(a, x, access, [&](const auto& terms) {
     with_update(alpha, beta, y, [&](const auto& epilogue) { multiply(device, a, terms, epilogue); });
   });
 }
 
 template <class T>
-ProductDots merge_apply_and_dot(const Device& device, const CsrView<T>& a, std::span<const T> x, std::span<T> y,
-                                std::span<const T> w) {
-  return with_terms(a, x, [&](const auto& terms) {
+ProductDots merge_apply_and_dot(const Device& device, const CsrView<T>& a, GatherAccess access, std::span<const T> x,
+                                std::span<T> y, std::span<const T> w) {
+  return with_terms(a, x, access, [&](const auto& terms) {
     return multiply(device, a, terms, OverwriteAndDot<T>{y.data(), w.data()});
   });
 }
 
-template void merge_apply(const Device&, const CsrView<float>&, float, std::span<const float>, float, std::span<float>);
-template void merge_apply(const Device&, const CsrView<double>&, double, std::span<const double>, double,
+template void merge_apply(const Device&, const CsrView<float>&, GatherAccess, float, std::span<const float>, float,
+                          std::span<float>);
+template void merge_apply(const Device&, const CsrView<double>&, GatherAccess, double, std::span<const double>, double,
                           std::span<double>);
-template ProductDots merge_apply_and_dot(const Device&, const CsrView<float>&, std::span<const float>, std::span<float>,
-                                         std::span<const float>);
-template ProductDots merge_apply_and_dot(const Device&, const CsrView<double>&, std::span<const double>,
+template ProductDots merge_apply_and_dot(const Device&, const CsrView<float>&, GatherAccess, std::span<const float>,
+                                         std::span<float>, std::span<const float>);
+template ProductDots merge_apply_and_dot(const Device&, const CsrView<double>&, GatherAccess, std::span<const double>,
                                          std::span<double>, std::span<const double>);
 
 }  // namespace tessera::host

@@ -89,14 +89,16 @@ TYPED_TEST(Merbit, ReferenceWalkEqualsTheDefinitionBitwise) {
 TYPED_TEST(Merbit, NeverReadsRowOffsets) {
   const auto matrix =
       testing::with_row_lengths<TypeParam>(testing::power_law_lengths(2500, 3000, 4), 3000, ValueStorage::weighted);
-  const MerbitTiles tiles = build_merbit_tiles(matrix.rows(), matrix.row_offsets().span(), 21, 32);
+  MerbitSetup setup;
+  setup.tiles = build_merbit_tiles(matrix.rows(), matrix.row_offsets().span(), 21, 32);
   const auto x = testing::random_vector<TypeParam>(3000, 3);
   const auto oracle = testing::product_oracle(matrix.view(), constant(x));
   CsrView<TypeParam> without_offsets = matrix.view();
   without_offsets.row_offsets = {};
   for (const auto commit : {MerbitCommit::atomic, MerbitCommit::carries}) {
+    setup.commit = commit;
     std::vector<TypeParam> y(2500);
-    host::merbit_apply<TypeParam>(Device::host(2), without_offsets, tiles, commit, TypeParam{1}, x, TypeParam{0}, y);
+    host::merbit_apply<TypeParam>(Device::host(2), without_offsets, setup, TypeParam{1}, x, TypeParam{0}, y);
     ASSERT_TRUE(near(oracle, constant(y)));
   }
 }

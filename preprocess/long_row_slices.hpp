@@ -1,0 +1,43 @@
+/// \file
+/// Long rows, cut where their columns cross from one window of x into the next. A product that goes window by window
+/// through all long rows reads each window of x into the cache once, where row by row it would read all of x for every
+/// row. Worth while where several rows are so long that together they pass over x more than once.
+#pragma once
+
+#include "preprocess/merbit_tiles.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tessera {
+
+/// Runs of long-row tiles and their slices. Plain data; empty where slices would gain nothing.
+struct LongRowSlices {
+  std::int64_t windows = 0;
+  Array<std::int64_t> first_tile;  ///< runs entries, ascending: the first tile of each run
+  Array<std::int64_t> end_tile;    ///< runs entries: the tile after the last of each run
+  Array<offset_t> begin;           ///< (windows + 1) * runs: nonzero at which run r enters window w, at w * runs + r
+
+  [[nodiscard]] std::int64_t runs() const noexcept { return first_tile.size(); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return first_tile.bytes() + end_tile.bytes() + begin.bytes(); }
+  /// The run that holds a long-row tile, or runs() when its row is not among them. O(log runs)
+  [[nodiscard]] std::int64_t run_of(std::int64_t tile) const noexcept {
+    const auto after = std::upper_bound(first_tile.begin(), first_tile.end(), tile) - first_tile.begin();
+    return after > 0 && tile < end_tile[after - 1] ? after - 1 : runs();
+  }
+};
+
+/// Bounds windows * runs, since products keep a partial sum for each on their stack.
+inline constexpr std::int64_t max_long_row_slices = 8192;
+
+/// Chooses the runs and cuts them. The choice depends on the matrix and the element size alone. O(tiles) and, for what
+/// is chosen, O(slices log nnz), parallel over runs.
+/// \param columns       of the matrix that `tiles` describes, ascending in every row
+/// \param cols          its number of columns
+/// \param element_bytes size of an entry of x
+/// \throws OutOfMemory
+[[nodiscard]] LongRowSlices build_long_row_slices(const MerbitTiles& tiles, std::span<const index_t> columns,
+                                                  index_t cols, std::size_t element_bytes,
+                                                  const Device& device = Device{});
+
+}  // namespace tessera
