@@ -1,0 +1,273 @@
+/// SpMV kernels against Eigen's row-major product over the zoo of matrix families, in one run: candidates take turns in
+/// random order, every result is compared with a long-double oracle before its time counts, set-up stands beside it.
+///
+///   bench_spmv --nonzeros 6e6 --json results.json
+#include "tessera/spmv.hpp"
+#include "bench/report.hpp"
+#include "tessera/generators.hpp"
+#include "tests/support/eigen_bridge.hpp"
+#include "tests/support/oracle.hpp"
+
+#include <CLI/CLI.hpp>
+#include <Eigen/SparseCore>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::bench {
+
+namespace {
+
+TimingOptions timing_of_a_family() {
+  TimingOptions timing;
+  timing.min_rounds = 11;
+  timing.max_rounds = 60;
+  timing.min_seconds = 1.0;
+  timing.max_seconds = 8.0;
+  return timing;
+}
+
+struct Settings {
+  double nonzeros = 6e6;
+  std::vector<std::string> families{"lap2d", "fem3d", "rmat", "road", "kmer", "mawi", "web", "band", "rowskew"};
+  std::vector<std::string> precisions{"fp64"};
+  TimingOptions timing = timing_of_a_family();
+  std::string json;
+};
+
+template <class T>
+struct Problem {
+  std::string name;
+  std::shared_ptr<const Csr<T>> weighted;
+  std::shared_ptr<const Csr<T>> pattern;
+  Eigen::SparseMatrix<T, Eigen::RowMajor, int> eigen;
+  Eigen::Matrix<T, Eigen::Dynamic, 1> eigen_x;
+  Eigen::Matrix<T, Eigen::Dynamic, 1> eigen_y;
+  Array<T> x;
+  Array<T> y;
+};
+
+/// Mean row lengths of the families (performance.md), by which a number of nonzeros becomes a size.
+std::int64_t rows_for(const std::string& family, double nonzeros) {
+  const std::pair<const char*, double> means[] = {{"lap2d", 5.0}, {"fem3d", 26.6}, {"rmat", 15.6},
+                                                  {"road", 2.4},  {"kmer", 2.13},  {"mawi", 2.1},
+                                                  {"web", 15.3},  {"band", 200.0}, {"rowskew", 24.1}};
+  for (const auto& [name, mean] : means) {
+    if (family == name) return static_cast<std::int64_t>(nonzeros / mean);
+  }
+  throw std::runtime_error("unknown family " + family);
+}
+
+template <class T>
+Csr<T> pattern_of(const Csr<T>& matrix) {
+  return Csr<T>::pattern(matrix.rows(), matrix.cols(), matrix.row_offsets().to(Device{}), matrix.columns().to(Device{}),
+                         Check::trusted);
+}
+
+template <class T>
+Problem<T> make_problem(const std::string& family, double nonzeros) {
+  Problem<T> problem;
+  problem.name = family;
+  GeneratorSpec spec{family, rows_for(family, nonzeros)};
+  problem.weighted = std::make_shared<const Csr<T>>(generate<T>(spec, ValueStorage::weighted));
+  const Csr<T>& a = *problem.weighted;
+  problem.pattern = std::make_shared<const Csr<T>>(pattern_of(a));
+  problem.eigen = testing::to_eigen(a.view());
+  problem.eigen_x.resize(a.cols());
+  problem.eigen_y.resize(a.rows());
+  problem.x = Array<T>(a.cols());
+  problem.y = Array<T>(a.rows());
+  for (index_t j = 0; j < a.cols(); ++j) {
+    problem.x[j] = static_cast<T>(static_cast<std::uint32_t>(j) * 2654435761U >> 8) * static_cast<T>(0x1p-24);
+    problem.eigen_x[j] = problem.x[j];
+  }
+  return problem;
+}
+
+/// Whether every entry is within its rounding bound of the exact product.
+template <class T>
+bool agrees(const testing::ProductOracle& oracle, std::span<const T> y) {
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (!(std::fabs(static_cast<long double>(y[i]) - oracle.y[i]) <= oracle.bound[i])) return false;
+  }
+  return true;
+}
+
+template <class T>
+testing::ProductOracle exact_product(const Csr<T>& a, const Array<T>& x) {
+  const std::vector<T> zero(static_cast<std::size_t>(a.rows()));
+  return testing::multiply_oracle<T>(T{1}, a.view(), x.span(), T{0}, zero);
+}
+
+struct Kernel {
+  std::string name;
+  SpmvAlgorithm algorithm;
+  Determinism determinism;
+  bool pattern;
+};
+
+std::vector<Kernel> kernels() {
+  std::vector<Kernel> list;
+  for (const bool pattern : {false, true}) {
+    for (const SpmvAlgorithm algorithm : spmv_algorithms()) {
+      const std::string name{to_string(algorithm)};
+      list.push_back({name, algorithm, Determinism::gpu_to_gpu, pattern});
+      if (algorithm == SpmvAlgorithm::merbit) {
+        list.push_back({name + " atomic", algorithm, Determinism::not_guaranteed, pattern});
+      }
+    }
+  }
+  return list;
+}
+
+template <class T>
+struct Entry {
+  Kernel kernel;
+  std::unique_ptr<SpmvPlan<T>> plan;
+  DualBuffer<T> out;
+  bool pass = false;
+};
+
+/// The bytes that any product must move: matrix with 32-bit offsets, x and y once.
+template <class T>
+double least_bytes(const Csr<T>& a) {
+  const double per_nonzero = sizeof(index_t) + (a.is_pattern() ? 0.0 : sizeof(T));
+  return per_nonzero * static_cast<double>(a.nnz()) + 4.0 * (a.rows() + 1.0) +
+         static_cast<double>(sizeof(T)) * (static_cast<double>(a.rows()) + static_cast<double>(a.cols()));
+}
+
+template <class T>
+std::vector<Entry<T>> make_entries(Problem<T>& problem) {
+  const testing::ProductOracle weighted = exact_product(*problem.weighted, problem.x);
+  const testing::ProductOracle pattern = exact_product(*problem.pattern, problem.x);
+  std::vector<Entry<T>> entries;
+  for (const Kernel& kernel : kernels()) {
+    SpmvOptions options;
+    options.algorithm = kernel.algorithm;
+    options.determinism = kernel.determinism;
+    auto plan = std::make_unique<SpmvPlan<T>>(kernel.pattern ? problem.pattern : problem.weighted, options);
+    DualBuffer<T> out = plan->make_output();
+    std::fill(problem.y.begin(), problem.y.end(), std::numeric_limits<T>::quiet_NaN());
+    plan->apply(problem.x.span(), problem.y.span());
+    const bool single = agrees<T>(kernel.pattern ? pattern : weighted, problem.y.span());
+    plan->apply(problem.x.span(), out);
+    const bool buffered = agrees<T>(kernel.pattern ? pattern : weighted, std::as_const(out).current());
+    entries.push_back({kernel, std::move(plan), std::move(out), single && buffered});
+  }
+  return entries;
+}
+
+/// Copies an array of 2^25 doubles: what the memory of this machine gives.
+struct Copy {
+  Array<double> from{std::int64_t{1} << 25};
+  Array<double> to{std::int64_t{1} << 25, Init::none};
+  void operator()() { detail::copy_bytes(Device{}, to.data(), Device{}, from.data(), from.bytes()); }
+  [[nodiscard]] double bytes() const { return 2.0 * static_cast<double>(from.bytes()); }
+};
+
+template <class T>
+Json measure(Problem<T>& problem, Copy& copy, const TimingOptions& timing) {
+  std::vector<Entry<T>> entries = make_entries(problem);
+  std::vector<TimingCandidate> candidates{
+      {"Eigen", [&] { problem.eigen_y.noalias() = problem.eigen * problem.eigen_x; }, {}},
+      {"copy", [&] { copy(); }, {}}};
+  for (Entry<T>& entry : entries) {
+    if (!entry.pass) continue;
+    candidates.push_back({entry.kernel.name, [&] { entry.plan->apply(problem.x.span(), entry.out); }, {}});
+  }
+  const TimingSamples samples = time_interleaved(candidates, timing);
+  const TimingSummary eigen = summarise(samples[0]);
+  const double copy_rate = copy.bytes() / summarise(samples[1]).median * 1e-6;
+  const Csr<T>& a = *problem.weighted;
+  Json result{{"family", problem.name},
+              {"precision", sizeof(T) == 8 ? "fp64" : "fp32"},
+              {"rows", a.rows()},
+              {"nonzeros", a.nnz()},
+              {"copy_gbytes_per_s", copy_rate},
+              {"eigen", json_of(eigen)}};
+  fmt::print("{:8} {} {:6.1f} M nonzeros  copy {:.1f} GB/s  Eigen {:.2f} ms\n", problem.name,
+             sizeof(T) == 8 ? "fp64" : "fp32", 1e-6 * static_cast<double>(a.nnz()), copy_rate, eigen.median);
+  std::size_t c = 2;
+  for (const Entry<T>& entry : entries) {
+    Json row{{"kernel", entry.kernel.name}, {"pattern", entry.kernel.pattern}, {"pass", entry.pass}};
+    if (entry.pass) {
+      const TimingSummary summary = summarise(samples[c]);
+      const TimingRatio speedup = median_ratio(samples[0], samples[c]);
+      const double bytes = least_bytes(entry.kernel.pattern ? *problem.pattern : a);
+      const double share = bytes / summary.median * 1e-6 / copy_rate;
+      row["time"] = json_of(summary);
+      row["speedup_over_eigen"] = json_of(speedup);
+      row["least_bytes"] = bytes;
+      row["share_of_copy_bandwidth"] = share;
+      row["setup_ms"] = entry.plan->info().build_ms;
+      row["setup_bytes"] = entry.plan->info().bytes;
+      fmt::print("  {:15}{:8} ({:7.2f} ms) {:8.2f} ms  {:5.2f}x [{:.2f}, {:.2f}]  {:3.0f} % of copy\n",
+                 entry.kernel.name, entry.kernel.pattern ? "pattern" : "", entry.plan->info().build_ms, summary.median,
+                 speedup.ratio, speedup.low, speedup.high, 100.0 * share);
+      ++c;
+    } else {
+      fmt::print("  {:15}{:8} FAIL\n", entry.kernel.name, entry.kernel.pattern ? "pattern" : "");
+    }
+    result["kernels"].push_back(row);
+  }
+  std::fflush(stdout);
+  return result;
+}
+
+bool run(const Settings& settings) {
+  Json report = document("spmv");
+  report["baseline"] = fmt::format("Eigen {}.{}.{}, SparseMatrix<T, RowMajor, int> * vector, {} threads",
+                                   EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION, Eigen::nbThreads());
+  report["results"] = Json::array();
+  Copy copy;
+  for (const std::string& family : settings.families) {
+    for (const std::string& precision : settings.precisions) {
+      if (precision == "fp32") {
+        auto problem = make_problem<float>(family, settings.nonzeros);
+        report["results"].push_back(measure(problem, copy, settings.timing));
+      } else {
+        auto problem = make_problem<double>(family, settings.nonzeros);
+        report["results"].push_back(measure(problem, copy, settings.timing));
+      }
+    }
+  }
+  write(report, settings.json);
+  for (const Json& result : report["results"]) {
+    for (const Json& row : result["kernels"]) {
+      if (!row["pass"].get<bool>()) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) {
+  tessera::bench::Settings settings;
+  CLI::App app("SpMV kernels against Eigen over the matrix families");
+  app.add_option("--nonzeros", settings.nonzeros, "Nonzeros of each matrix, about")->capture_default_str();
+  app.add_option("--families", settings.families, "Families to measure")->delimiter(',')->capture_default_str();
+  app.add_option("--precision", settings.precisions, "fp64, fp32 or both")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"fp64", "fp32"}))
+      ->capture_default_str();
+  app.add_option("--max-seconds", settings.timing.max_seconds, "Longest measurement of one family")
+      ->capture_default_str();
+  app.add_option("--json", settings.json, "Write the results here");
+  CLI11_PARSE(app, argc, argv);
+  settings.timing.min_seconds = std::min(settings.timing.min_seconds, settings.timing.max_seconds);
+  try {
+    return tessera::bench::run(settings) ? 0 : 1;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_spmv: {}\n", error.what());
+    return 1;
+  }
+}
