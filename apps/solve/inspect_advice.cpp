@@ -41,7 +41,8 @@ namespace {
 }
 
 [[nodiscard]] std::string source_words(const InspectOutcome& outcome) {
-  return outcome.from_file ? shell_word(outcome.problem) : "--" + outcome.problem;
+  const std::string words = outcome.from_file ? shell_word(outcome.problem) : "--" + outcome.problem;
+  return words + (outcome.transposed ? " --transpose" : "");
 }
 
 void warn_about_values(const InspectOutcome& outcome, Warnings& warnings) {

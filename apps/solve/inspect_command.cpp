@@ -69,6 +69,7 @@ void describe_matrix(const InspectSettings& settings, const Problem<T>& problem,
   outcome.problem = problem.name;
   outcome.from_file = settings.problem.source == Source::file;
   outcome.cache = problem.cache;
+  outcome.transposed = settings.problem.transposed;
   outcome.header = problem.header;
   outcome.duplicates = problem.duplicates;
   outcome.pattern = view.is_pattern();

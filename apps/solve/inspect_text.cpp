@@ -25,7 +25,8 @@ constexpr std::size_t margin = 12;  ///< where the text of a line begins
 
 [[nodiscard]] std::string matrix_line(const InspectOutcome& outcome) {
   const MatrixStatistics& m = outcome.matrix;
-  std::string text = fmt::format("{}: {} x {}, {} nonzeros", outcome.problem, m.rows, m.cols, m.nnz);
+  std::string text = fmt::format("{}{}: {} x {}, {} nonzeros", outcome.problem,
+                                 outcome.transposed ? ", transposed" : "", m.rows, m.cols, m.nnz);
   const double positions = static_cast<double>(m.rows) * static_cast<double>(m.cols);
   if (positions > 0) text += fmt::format(" ({:.3g} % full)", 100.0 * static_cast<double>(m.nnz) / positions);
   return line("matrix", text);

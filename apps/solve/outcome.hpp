@@ -45,6 +45,7 @@ struct CommonOutcome {
   std::string problem;  ///< file or model problem
   bool from_file = false;
   std::optional<CacheUse> cache;
+  bool transposed = false;  ///< --transpose: `matrix` describes the transpose
   MatrixStatistics matrix;
   offset_t duplicates = 0;
   bool pattern = false;

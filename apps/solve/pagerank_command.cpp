@@ -54,6 +54,7 @@ void describe_graph(const PageRankSettings& settings, const Problem<T>& problem,
   outcome.problem = problem.name;
   outcome.from_file = settings.problem.source == Source::file;
   outcome.cache = problem.cache;
+  outcome.transposed = settings.problem.transposed;
   outcome.duplicates = problem.duplicates;
   outcome.pattern = view.is_pattern();
   outcome.precision = settings.machine.precision;

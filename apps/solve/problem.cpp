@@ -6,6 +6,7 @@
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/matrix_cache.hpp"
+#include "tessera/statistics.hpp"
 
 #include <fmt/format.h>
 
@@ -76,6 +77,15 @@ template <class T>
   return made;
 }
 
+/// Beside the matrix itself for as long as it takes.
+template <class T>
+[[nodiscard]] Csr<T> transposed(const Csr<T>& matrix, const std::string& name, const MachineSettings& machine) {
+  // What the machine says is available no longer counts the matrix; a user's limit does.
+  const std::uint64_t resident = machine.memory_limit_bytes != 0 ? matrix.bytes() : 0;
+  require_memory(machine, resident + matrix.bytes(), "the transpose of " + name);
+  return transpose(matrix.view(), machine.device);
+}
+
 }  // namespace
 
 void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings) {
@@ -123,7 +133,11 @@ Problem<T> load_problem(const ProblemSettings& settings, const MachineSettings& 
   if (settings.source == Source::file) problem.header = loaded.file.header;
   problem.cache = std::move(loaded.cache);
   problem.matrix = std::make_shared<const Csr<T>>(std::move(loaded.file.matrix));
-  problem.read_ms = loaded.read_ms;
+  const Timer timer;
+  if (settings.transposed) {
+    problem.matrix = std::make_shared<const Csr<T>>(transposed(*problem.matrix, problem.name, machine));
+  }
+  problem.read_ms = loaded.read_ms + timer.milliseconds();
   return problem;
 }
 

@@ -86,6 +86,7 @@ ProblemSettings problem_settings(const Options& options, const std::vector<std::
   constexpr Choices<Duplicates, 2> duplicates{{{"sum", Duplicates::sum}, {"error", Duplicates::error}}};
   result.duplicates = choice_option(options, "duplicates", duplicates);
   result.unweighted = options.flag("unweighted");
+  result.transposed = options.flag("transpose");
   return result;
 }
 

@@ -172,6 +172,7 @@ Json matrix_json(const CommonOutcome& outcome) {
   const MatrixStatistics& m = outcome.matrix;
   Json json;
   json[outcome.from_file ? "path" : "generator"] = outcome.problem;
+  json["transposed"] = outcome.transposed;
   json["rows"] = m.rows;
   json["cols"] = m.cols;
   json["nnz"] = m.nnz;

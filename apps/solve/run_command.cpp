@@ -98,6 +98,7 @@ void describe_problem(const RunSettings& settings, const Problem<T>& problem, Ru
   outcome.problem = problem.name;
   outcome.from_file = settings.problem.source == Source::file;
   outcome.cache = problem.cache;
+  outcome.transposed = settings.problem.transposed;
   outcome.duplicates = problem.duplicates;
   outcome.pattern = view.is_pattern();
   outcome.precision = settings.machine.precision;

@@ -31,6 +31,7 @@ struct ProblemSettings {
   std::string cache_directory;  ///< for Caching::directory
   Duplicates duplicates = Duplicates::sum;
   bool unweighted = false;
+  bool transposed = false;
 };
 
 enum class Precision { fp64, fp32 };

@@ -62,8 +62,9 @@ namespace {
 
 [[nodiscard]] std::string matrix_text(const CommonOutcome& outcome) {
   const MatrixStatistics& m = outcome.matrix;
-  std::string text = fmt::format("{}: {} x {}, {} nonzeros ({}{}), {:.1f} per row", outcome.problem, m.rows, m.cols,
-                                 m.nnz, name_of(m.symmetry), outcome.pattern ? ", pattern" : "", m.mean_row_nnz);
+  std::string text = fmt::format("{}{}: {} x {}, {} nonzeros ({}{}), {:.1f} per row", outcome.problem,
+                                 outcome.transposed ? ", transposed" : "", m.rows, m.cols, m.nnz, name_of(m.symmetry),
+                                 outcome.pattern ? ", pattern" : "", m.mean_row_nnz);
   return text + duplicates_text(outcome) + cache_text(outcome);
 }
 
@@ -76,7 +77,7 @@ namespace {
 [[nodiscard]] std::string plan_lines(const CommonOutcome& outcome) {
   const PlanInfo& plan = outcome.plan;
   std::string text =
-      fmt::format("{} of descriptors, determinism {}", size_text(plan.bytes), to_string(plan.determinism));
+      fmt::format("{} of descriptors and copies, determinism {}", size_text(plan.bytes), to_string(plan.determinism));
   if (plan.tiles > 0) {
     text += fmt::format(", {} tiles, sigma {}, {}-bit descriptors", plan.tiles, plan.sigma, plan.descriptor_bits);
   }
@@ -163,8 +164,9 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
 
 std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSettings& settings) {
   const MatrixStatistics& m = outcome.matrix;
-  std::string text = line("graph", fmt::format("{}: {} vertices, {} edges ({}){}", outcome.problem, m.rows,
-                                               outcome.edges, outcome.pattern ? "unweighted" : "weighted",
+  std::string text = line("graph", fmt::format("{}{}: {} vertices, {} edges ({}){}", outcome.problem,
+                                               outcome.transposed ? ", reversed" : "", m.rows, outcome.edges,
+                                               outcome.pattern ? "unweighted" : "weighted",
                                                duplicates_text(outcome) + cache_text(outcome)));
   text += line("pagerank", definition_text(outcome));
   text += line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user));

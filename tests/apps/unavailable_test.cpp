@@ -29,7 +29,7 @@ TEST_F(UnavailableTest, ACommandNameWithAPathIsAFile) {
 
 TEST_F(UnavailableTest, Options) {
   for (const std::string option :
-       {"--transpose", "--reorder rcm", "--scale diag", "--index 64", "--graph on", "--events e.jsonl", "--html r.html",
+       {"--reorder rcm", "--scale diag", "--index 64", "--graph on", "--events e.jsonl", "--html r.html",
         "--html=r.html", "--plot p.svg", "--color always", "--warmup 2", "--repeat auto", "--noise 1%",
         "--min-time 0.5s", "--cold", "--dry-run", "--debug", "--verify"}) {
     const std::string name = option.substr(0, option.find_first_of(" ="));
