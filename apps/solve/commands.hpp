@@ -9,6 +9,7 @@
 namespace tessera::cli {
 
 [[nodiscard]] ExitCode run_command(const Options& options, const Invocation& invocation);
+[[nodiscard]] ExitCode compare_command(const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode pagerank_command(const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode inspect_command(const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode convert_command(const Options& options, const Invocation& invocation);

@@ -56,7 +56,7 @@ constexpr std::size_t help_column = 32;
   std::string result;
   std::string_view group;
   for (const std::string_view heading :
-       {"Problem", "Method", "Stopping", "Kernel", "Machine", "Output", "Configuration"}) {
+       {"Problem", "Method", "Stopping", "Kernel", "Comparison", "Machine", "Output", "Configuration"}) {
     for (const OptionSpec& spec : option_table()) {
       if (spec.group != heading || !uses(command, spec)) continue;
       if (group != heading) result += fmt::format("\n{}:\n", heading);
@@ -77,6 +77,9 @@ constexpr std::size_t help_column = 32;
       return "usage: solve pagerank GRAPH [options]\n"
              "       solve --method pagerank GRAPH [options]\n"
              "       solve pagerank --powerlaw N [options]\n";
+    case Command::compare:
+      return "usage: solve compare MATRIX [options]\n"
+             "       solve compare --poisson3d N --solvers cg [options]\n";
     case Command::inspect:
       return "usage: solve inspect MATRIX [options]\n"
              "       solve inspect --poisson3d N [options]\n";
@@ -103,6 +106,12 @@ constexpr std::size_t help_column = 32;
       return "  solve pagerank web.mtx --damping 0.85 --tol 1e-9 --norm l1 --top 10\n"
              "  solve --method pagerank web.mtx.gz -o ranks.mtx\n"
              "  solve pagerank --powerlaw 1e5 --tol-per-node 1e-8\n";
+    case Command::compare:
+      return "  solve compare A.mtx                            which kernel is best for this matrix?\n"
+             "  solve compare A.mtx --kernels csr,merbit --solvers cg,bicgstab --rtol 1e-6\n"
+             "  solve compare --powerlaw 1e5 --solvers pagerank --md -\n"
+             "  solve compare A.mtx --json=before.json\n"
+             "  solve compare A.mtx --baseline before.json --fail-if-slower 5%\n";
     case Command::inspect:
       return "  solve inspect A.mtx                            why is it slow, why does it not converge?\n"
              "  solve inspect A.mtx.gz --spy 32\n"
@@ -128,6 +137,12 @@ constexpr std::size_t help_column = 32;
              "  3 iteration or time limit   4 breakdown, divergence, stagnation, not finite\n"
              "  5 bad input or output file  6 out of memory         7 no usable device\n"
              "  130, 143 interrupted (partial results are written)\n";
+    case Command::compare:
+      return "  0 measured    1 internal error    2 usage    5 bad input or output file\n"
+             "  3, 4 a solve did not converge, as in run (--exit-zero: 0)\n"
+             "  6 out of memory    7 no usable device\n"
+             "  8 a kernel or a solve failed its check, or is slower than --fail-if-slower allows\n"
+             "  130, 143 interrupted (what was measured is written)\n";
     case Command::inspect:
       return "  0 inspected    2 usage    5 bad input or output file    6 out of memory\n";
     case Command::convert:

@@ -2,6 +2,7 @@
 /// solve: sparse systems and graph ranking from the command line.
 
 #include "commands.hpp"
+#include "compare/compare_settings.hpp"
 #include "config_text.hpp"
 #include "help_text.hpp"
 #include "interrupt.hpp"
@@ -27,6 +28,7 @@ namespace {
 void require_sound(const Options& options) {
   if (options.command() == Command::run) static_cast<void>(run_settings(options));
   if (options.command() == Command::pagerank) static_cast<void>(pagerank_settings(options));
+  if (options.command() == Command::compare) static_cast<void>(compare_settings(options));
 }
 
 [[nodiscard]] ExitCode dispatch(const Options& options, const Invocation& invocation) {
@@ -43,6 +45,8 @@ void require_sound(const Options& options) {
   switch (options.command()) {
     case Command::run:
       return run_command(options, invocation);
+    case Command::compare:
+      return compare_command(options, invocation);
     case Command::pagerank:
       return pagerank_command(options, invocation);
     case Command::inspect:

@@ -14,7 +14,10 @@ constexpr unsigned rank = bit(Command::pagerank);
 constexpr unsigned look = bit(Command::inspect);
 constexpr unsigned change = bit(Command::convert);
 constexpr unsigned both = run | rank;
-constexpr unsigned matrix = both | look | change;  ///< commands that read or make a matrix
+constexpr unsigned compare = bit(Command::compare);
+constexpr unsigned solving = run | compare;
+constexpr unsigned ranking = rank | compare;
+constexpr unsigned matrix = both | look | change | compare;  ///< commands that read or make a matrix
 constexpr unsigned doctor = bit(Command::doctor);
 constexpr unsigned list = bit(Command::list);
 /// Commands that read ./solve.toml, the environment and --config.
@@ -28,12 +31,13 @@ constexpr std::string_view vector_files = ".mtx|.mtx.gz|.txt";
 using enum ValueKind;
 
 constexpr auto table = std::to_array<OptionSpec>({
-    {"poisson2d", 0, "Problem", run | look | change, count, "N", "", "Laplace's equation on an N x N grid, 5 points"},
-    {"poisson3d", 0, "Problem", run | look | change, count, "N", "",
+    {"poisson2d", 0, "Problem", solving | look | change, count, "N", "",
+     "Laplace's equation on an N x N grid, 5 points"},
+    {"poisson3d", 0, "Problem", solving | look | change, count, "N", "",
      "Laplace's equation on an N x N x N grid, 7 points"},
-    {"convdiff", 0, "Problem", run | look | change, count, "N", "",
+    {"convdiff", 0, "Problem", solving | look | change, count, "N", "",
      "convection and diffusion on N x N x N, upwind, cell Peclet numbers 1, 0.5, 0.25; not symmetric"},
-    {"powerlaw", 0, "Problem", rank | look | change, count, "N", "",
+    {"powerlaw", 0, "Problem", ranking | look | change, count, "N", "",
      "R-MAT graph with 2^k >= N vertices, 16 drawn edges a vertex, seeded by --seed"},
     {"generate", 0, "Problem", matrix, text, "NAME[:SIZE]", "",
      "a matrix of a family of any size, with parameters after commas: kmer:55e6, web:1e6,seed=3, rmat:scale=20 "
@@ -42,13 +46,13 @@ constexpr auto table = std::to_array<OptionSpec>({
      "after reading A.mtx keep A.mtx.tsb, a binary file that is read much faster, and use it as long as A.mtx stays as "
      "it is; --cache alone means on, --cache=DIR keeps the caches in a directory"},
     {"duplicates", 0, "Problem", matrix, text, "sum|error", "sum", "what to do with repeated entries of a file"},
-    {"rhs", 'b', "Problem", run, text, "FILE|WORD", "Aones",
+    {"rhs", 'b', "Problem", solving, text, "FILE|WORD", "Aones",
      "right-hand side: a vector file, ones, random, unit:i (i from 1), or Aones = A times ones, whose solution is "
      "known so that the error is printed",
      "", "ones|Aones|random|unit:", vector_files},
-    {"x0", 0, "Problem", run, text, "FILE|WORD", "zero", "initial guess: a vector file, zero, rhs or random", "",
+    {"x0", 0, "Problem", solving, text, "FILE|WORD", "zero", "initial guess: a vector file, zero, rhs or random", "",
      "zero|rhs|random", vector_files},
-    {"unweighted", 0, "Problem", rank | look, flag, "", "",
+    {"unweighted", 0, "Problem", ranking | look, flag, "", "",
      "ignore the values: every stored entry is a link of weight 1"},
     {"pattern", 0, "Problem", change, flag, "", "", "write the positions alone, without values"},
     {"vector", 0, "Problem", change, flag, "", "", "IN holds a vector, not a matrix"},
@@ -59,15 +63,15 @@ constexpr auto table = std::to_array<OptionSpec>({
      "cg, bicgstab, pagerank, or auto: cg for a numerically symmetric matrix with positive diagonal, else bicgstab", "",
      "auto|cg|bicgstab|pagerank"},
     {"method", 'm', "Method", rank, text, "NAME", "pagerank", "pagerank", "", "pagerank"},
-    {"precond", 'p', "Method", run, text, "NAME", "auto",
+    {"precond", 'p', "Method", solving, text, "NAME", "auto",
      "none, jacobi, or auto: jacobi when every diagonal entry is there and nonzero, else none", "", "auto|none|jacobi"},
-    {"restart-on-breakdown", 0, "Method", run, count, "N", "3",
+    {"restart-on-breakdown", 0, "Method", solving, count, "N", "3",
      "restarts after breakdowns without progress in between; 0 stops at the first"},
-    {"replace-residual", 0, "Method", run, text, "N|auto", "auto",
+    {"replace-residual", 0, "Method", solving, text, "N|auto", "auto",
      "replace the recurrence's residual by the true one every N iterations; auto: only when the check that precedes "
      "every success finds that they disagree"},
-    {"shadow", 0, "Method", run, text, "r0|random", "r0", "shadow vector of bicgstab"},
-    {"damping", 0, "Method", rank, number, "D", "0.85", "probability of following a link, in [0, 1)"},
+    {"shadow", 0, "Method", solving, text, "r0|random", "r0", "shadow vector of bicgstab"},
+    {"damping", 0, "Method", ranking, number, "D", "0.85", "probability of following a link, in [0, 1)"},
     {"dangling", 0, "Method", rank, text, "WHERE", "teleport",
      "where the rank of vertices without out-links goes: teleport (the distribution of jumps), uniform, self, or drop "
      "(lost; ranks are scaled back to sum 1)"},
@@ -75,20 +79,20 @@ constexpr auto table = std::to_array<OptionSpec>({
      "distribution of jumps: a vector file with one weight >= 0 a vertex; default uniform", "", "", vector_files},
     {"sum", 0, "Method", rank, text, "1|n", "1", "ranks sum to 1, or to the number of vertices"},
 
-    {"rtol", 0, "Stopping", run, number, "X", "1e-8",
+    {"rtol", 0, "Stopping", solving, number, "X", "1e-8",
      "stop when ||b - A x|| <= max(rtol * base, atol), verified with the true residual", "1e-5"},
-    {"atol", 0, "Stopping", run, number, "X", "0", "absolute tolerance, in the units of b"},
-    {"norm-base", 0, "Stopping", run, text, "b|r0", "b", "what rtol is relative to: ||b|| or ||b - A x0||"},
-    {"max-iters", 0, "Stopping", run, count, "N", "10000", "limit on iterations (exit code 3)"},
-    {"dtol", 0, "Stopping", run, number, "X", "1e5", "diverged when the residual exceeds X * max(||b||, ||r0||)"},
-    {"stagnation", 0, "Stopping", run, text, "N|auto", "auto",
+    {"atol", 0, "Stopping", solving, number, "X", "0", "absolute tolerance, in the units of b"},
+    {"norm-base", 0, "Stopping", solving, text, "b|r0", "b", "what rtol is relative to: ||b|| or ||b - A x0||"},
+    {"max-iters", 0, "Stopping", solving, count, "N", "10000", "limit on iterations (exit code 3)"},
+    {"dtol", 0, "Stopping", solving, number, "X", "1e5", "diverged when the residual exceeds X * max(||b||, ||r0||)"},
+    {"stagnation", 0, "Stopping", solving, text, "N|auto", "auto",
      "stagnated when the smallest residual has not fallen by 1 % within N iterations; auto: max(1000, rows)"},
-    {"tol", 0, "Stopping", rank, number, "X", "1e-9", "stop when ||x' - x|| <= X in the norm of --norm", "1e-5"},
+    {"tol", 0, "Stopping", ranking, number, "X", "1e-9", "stop when ||x' - x|| <= X in the norm of --norm", "1e-5"},
     {"norm", 0, "Stopping", rank, text, "l1|l2|linf", "l1", "norm of the change"},
     {"tol-per-node", 0, "Stopping", rank, number, "X", "",
      "stop when ||x' - x|| <= X * vertices in l1, which is what NetworkX calls tol"},
     {"max-iters", 0, "Stopping", rank, count, "N", "1000", "limit on iterations (exit code 3, ranks are written)"},
-    {"max-time", 0, "Stopping", both, seconds, "T|none", "none",
+    {"max-time", 0, "Stopping", both | compare, seconds, "T|none", "none",
      "limit on the time of the iteration (exit code 3): 300s, 5m, 2h"},
 
     {"spmv", 'k', "Kernel", both, text, "NAME", "auto",
@@ -97,6 +101,26 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"determinism", 0, "Kernel", both, text, "none|run|gpu", "none",
      "least class to keep: run = bitwise equal from run to run, gpu = for any number of threads"},
     {"precision", 0, "Kernel", matrix, text, "fp64|fp32", "fp64", "element type of matrix and vectors"},
+
+    {"kernels", 0, "Comparison", compare, text, "all|A,B", "all",
+     "which to compare (solve list kernels); NAME:gpu is NAME made to repeat bit by bit; csr always takes part as the "
+     "reference"},
+    {"solvers", 0, "Comparison", compare, text, "A,B", "",
+     "solve with each kernel too: cg, bicgstab, pagerank, to the tolerance of the options above"},
+    {"applies", 0, "Comparison", compare, count, "N", "1000", "products that the total counts besides the set-up"},
+    {"sort", 0, "Comparison", compare, text, "KEY", "total",
+     "order of the kernels, best first: total, spmv, setup, error or memory", "", "total|spmv|setup|error|memory"},
+    {"baseline", 0, "Comparison", compare, text, "FILE", "",
+     "a --json document of an earlier comparison of the same matrix: show the change of every time", "", "", ".json"},
+    {"fail-if-slower", 0, "Comparison", compare, number, "X", "",
+     "exit with 8 when a time has clearly grown by more than X against the baseline: 5%"},
+    {"repeat", 0, "Comparison", compare, text, "N|auto", "auto",
+     "rounds; auto: at least 10 (3 of solves), until all times are quiet or 10 times --min-time has passed"},
+    {"min-time", 0, "Comparison", compare, seconds, "T", "0.5s", "least time of the rounds of all kernels together"},
+    {"noise", 0, "Comparison", compare, number, "X", "1%",
+     "a time is quiet when the middle half of its samples lies within this share of the median"},
+    {"warmup", 0, "Comparison", compare, count, "N", "2", "untimed products of each kernel before the first round"},
+    {"cold", 0, "Comparison", compare, flag, "", "", "time products with emptied caches too"},
 
     {"device", 0, "Machine", matrix, text, "NAME", "auto", "auto, host, cuda or cuda:N", "", "auto|host|cuda"},
     {"threads", 0, "Machine", matrix | doctor, text, "N|auto", "auto", "worker threads; auto: all, or OMP_NUM_THREADS"},
@@ -117,6 +141,8 @@ constexpr auto table = std::to_array<OptionSpec>({
      "that ends in .json)",
      "", "", ".json"},
     {"history", 0, "Output", both, text, "FILE", "", "residual of every iteration as CSV", "", "", ".csv"},
+    {"csv", 0, "Output", compare, text, "FILE|-", "", "the rows as CSV, numbers in full", "", "", ".csv"},
+    {"md", 0, "Output", compare, text, "FILE|-", "", "the tables as Markdown", "", "", ".md"},
     {"top", 0, "Output", rank, count, "K", "10", "list the K highest ranks; vertices count from 1, as in the file"},
     {"spy", 0, "Output", look, count, "N", "24",
      "height of the spy plot in lines for a square matrix, which is 2 N wide; less where the matrix is rectangular"},
@@ -126,7 +152,7 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"progress", 0, "Output", matrix, text, "MODE", "auto",
      "auto, bar, plain, json (lines) or none, on standard error, after the first half second", "",
      "auto|bar|plain|json|none"},
-    {"exit-zero", 0, "Output", both, flag, "", "", "exit with 0 instead of 3 or 4"},
+    {"exit-zero", 0, "Output", both | compare, flag, "", "", "exit with 0 instead of 3 or 4"},
 
     {"config", 'c', configuration, configurable, text, "FILE", "",
      "settings from a TOML or JSON file, each by the long name of its option: rtol = 1e-10, matrix = \"A.mtx\"; a "
@@ -141,7 +167,7 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"help", 'h', "Output", every, flag, "", "", "this text"},
 });
 
-constexpr std::array all_commands{Command::run,     Command::pagerank, Command::inspect,
+constexpr std::array all_commands{Command::run,     Command::pagerank, Command::compare, Command::inspect,
                                   Command::convert, Command::doctor,   Command::list};
 
 }  // namespace
@@ -152,6 +178,8 @@ std::string_view to_string(Command command) {
       return "run";
     case Command::pagerank:
       return "pagerank";
+    case Command::compare:
+      return "compare";
     case Command::inspect:
       return "inspect";
     case Command::convert:
@@ -184,6 +212,8 @@ std::string_view describe(Command command) {
       return "solve A x = b (the default)";
     case Command::pagerank:
       return "rank the vertices of a graph; row i of the matrix holds the out-links of i";
+    case Command::compare:
+      return "check and time every SpMV kernel on one matrix, and whole solves with each";
     case Command::inspect:
       return "what a matrix is like, and which method and kernel suit it; nothing is solved";
     case Command::convert:

@@ -49,7 +49,9 @@ TEST_F(HelpTest, ExamplesAreAccepted) {
         "A.mtx --history r.csv --max-time 5m", "pagerank web.mtx --damping 0.85 --tol 1e-9 --norm l1 --top 10",
         "--method pagerank web.mtx -o ranks.mtx", "pagerank --powerlaw 1e3 --tol-per-node 1e-8", "doctor --json",
         "inspect A.mtx", "inspect A.mtx --spy 32", "inspect A.mtx --json", "convert A.mtx A.tsb", "convert A.tsb -",
-        "convert --generate road:1e3 road.mtx.gz", "convert --vector b.txt b.mtx", "list kernels"}) {
+        "convert --generate road:1e3 road.mtx.gz", "convert --vector b.txt b.mtx", "list kernels",
+        "compare A.mtx --kernels csr,merbit --solvers cg,bicgstab --rtol 1e-6 --repeat 3",
+        "compare --powerlaw 1e3 --solvers pagerank --repeat 3 --md -"}) {
     const auto result = run(line);
     EXPECT_EQ(result.exit_code, 0) << line << "\n" << result.err;
   }

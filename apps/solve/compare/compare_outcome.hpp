@@ -1,0 +1,109 @@
+/// \file
+/// What a comparison has found, before it is rendered.
+#pragma once
+
+#include "compare/compare_settings.hpp"
+#include "outcome.hpp"
+
+#include "tessera/timing.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::cli {
+
+/// Times of one thing, with what follows from them.
+struct Times {
+  std::vector<double> samples_ms;
+  TimingSummary summary;
+  std::optional<TimingRatio> speed_up;  ///< over the reference in the same run; nothing where it cannot be formed
+  std::optional<TimingRatio> change;    ///< time here over time in the baseline; above 1 is slower
+  [[nodiscard]] bool measured() const noexcept { return summary.count > 0; }
+};
+
+/// When the set-up of a kernel is won back against the reference.
+struct PaysAfter {
+  bool known = false;                   ///< both were timed
+  std::optional<std::int64_t> applies;  ///< products; nothing: never
+  bool clear = false;                   ///< the interval of the speed-up excludes 1
+};
+
+/// One kernel. A kernel that failed its check has no times.
+struct KernelRow {
+  std::string kernel;
+  bool reference = false;
+  bool passed = false;
+  std::string reason;  ///< of a failure
+  double error_over_bound = 0.0;
+  bool repeats = false;
+  PlanInfo plan;
+  Times setup;
+  Times warm;
+  Times cold;
+  PaysAfter pays;
+  double total_ms = 0.0;  ///< set-up and --applies products
+};
+
+/// One solver with one kernel.
+struct SolveRow {
+  Solver solver = Solver::cg;
+  std::string kernel;
+  bool reference = false;
+  bool passed = false;
+  std::string reason;  ///< of a failure
+  Status status = Status::interrupted;
+  std::string status_reason;
+  std::int64_t iterations = 0;  ///< of the first run, as spmv_count
+  std::int64_t spmv_count = 0;
+  std::int64_t min_iterations = 0;  ///< over all runs
+  std::int64_t max_iterations = 0;
+  double target = 0.0;
+  double reported_residual = 0.0;
+  double checked_residual = 0.0;  ///< computed apart from the solver, in long double
+  double allowance = 0.0;         ///< how far rounding may have moved it
+  Times setup;
+  Times solve;
+  Times total;
+  PaysAfter pays;
+  bool solved = false;  ///< at least one run was completed
+};
+
+struct CompareOutcome : CommonOutcome {
+  std::vector<KernelRow> products;
+  std::vector<SolveRow> solves;
+  std::string precond;             ///< of cg and bicgstab
+  std::uint64_t least_bytes = 0;   ///< that a product has to move
+  double copy_gbytes_per_s = 0.0;  ///< of as many bytes; 0 when not measured
+  std::uint64_t cache_bytes = 0;   ///< last-level cache
+  std::int64_t applies = 0;
+  SortKey sort = SortKey::total;
+  double noise = 0.0;  ///< asked for
+  std::int64_t unchecked_rows = 0;
+  std::optional<double> fail_if_slower;
+  std::optional<std::string> baseline;
+  std::vector<std::string> slower;  ///< cases that lost clearly against the baseline
+  bool interrupted = false;
+
+  [[nodiscard]] bool failed() const;
+};
+
+/// least_bytes over a time; 0 for no time.
+[[nodiscard]] double gbytes_per_second(std::uint64_t bytes, double milliseconds);
+
+/// Speed-up with its interval; nothing when either was not timed or took no time at all.
+[[nodiscard]] std::optional<TimingRatio> speed_up(const Times& reference, const Times& own, std::uint64_t seed);
+
+/// \param extra_setup_ms what the set-up costs above that of the reference
+[[nodiscard]] PaysAfter pays_after(double extra_setup_ms, double reference_ms, double own_ms,
+                                   const std::optional<TimingRatio>& speed_up);
+
+/// Best first by the key, kernels that were not timed after them, failures last; ties keep their order.
+void sort_rows(std::vector<KernelRow>& rows, SortKey key);
+
+/// The exit code that the rows ask for: 8 for a failure or a clear loss, 130 or 143 after a signal, else that of the
+/// worst solve (see exit_code_of).
+[[nodiscard]] ExitCode exit_code_of(const CompareOutcome& outcome, int signal, bool exit_zero);
+
+}  // namespace tessera::cli

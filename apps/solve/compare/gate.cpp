@@ -1,0 +1,84 @@
+#include "compare/gate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <vector>
+
+namespace tessera::cli {
+
+namespace {
+
+/// Enough that both vectors of a dual buffer are written three times.
+constexpr int buffered_products = 6;
+
+template <class T>
+void poison(std::span<T> vector) {
+  std::fill(vector.begin(), vector.end(), std::numeric_limits<T>::quiet_NaN());
+}
+
+template <class T>
+[[nodiscard]] bool same_bits(std::span<const T> a, std::span<const T> b) {
+  return a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+/// Takes a result into the verdict. \returns whether it is within its bounds
+template <class T>
+bool judge(const ProductOracle& oracle, std::span<const T> y, std::string_view which, Verdict& verdict) {
+  const Deviation found = deviation(oracle, y);
+  verdict.error_over_bound = std::max(verdict.error_over_bound, found.error_over_bound);
+  if (found.within_bound()) return true;
+  verdict.reason = fmt::format("{}, {}", which, found.reason);
+  return false;
+}
+
+template <class T>
+void check_all(const PlannedKernel<T>& kernel, std::span<const T> x, const ProductOracle& oracle, Verdict& verdict) {
+  const LinearOperator<T>& product = *kernel.product;
+  std::vector<T> first(oracle.y.size());
+  poison<T>(first);
+  product.apply(x, std::span<T>(first));
+  if (!judge<T>(oracle, first, "plain output", verdict)) return;
+
+  DualBuffer<T> out = product.make_output();
+  poison(out.current());
+  poison(out.next());
+  verdict.repeats = true;
+  for (int i = 0; i < buffered_products; ++i) {
+    product.apply(x, out);
+    const std::span<T> y = out.current();
+    if (!judge<T>(oracle, y, fmt::format("product {} of a loop", i + 1), verdict)) return;
+    if (i == 0) std::copy(y.begin(), y.end(), first.begin());
+    verdict.repeats = verdict.repeats && same_bits<T>(first, y);
+    // The result belongs to the caller, who may do with it what he likes.
+    poison(y);
+  }
+  if (!verdict.repeats && kernel.info.determinism != Determinism::not_guaranteed) {
+    verdict.reason =
+        fmt::format("products differ in their bits, although the plan promises {}", to_string(kernel.info.determinism));
+    return;
+  }
+  verdict.passed = true;
+}
+
+}  // namespace
+
+template <class T>
+Verdict check_products(const PlannedKernel<T>& kernel, std::span<const T> x, const ProductOracle& oracle) {
+  Verdict verdict;
+  try {
+    check_all(kernel, x, oracle, verdict);
+  } catch (const std::exception& error) {
+    verdict.passed = false;
+    verdict.reason = error.what();
+  }
+  return verdict;
+}
+
+template Verdict check_products(const PlannedKernel<float>&, std::span<const float>, const ProductOracle&);
+template Verdict check_products(const PlannedKernel<double>&, std::span<const double>, const ProductOracle&);
+
+}  // namespace tessera::cli

@@ -1,0 +1,218 @@
+#include "compare/products.hpp"
+
+#include "compare/gate.hpp"
+#include "compare/measure.hpp"
+#include "compare/oracle.hpp"
+#include "interrupt.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace tessera::cli {
+
+namespace {
+
+template <class T>
+struct Contender {
+  const Candidate<T>* candidate = nullptr;
+  KernelRow* row = nullptr;
+  PlannedKernel<T> planned;
+  std::optional<DualBuffer<T>> out;
+};
+
+template <class T>
+void fail(Contender<T>& contender, std::string reason) {
+  contender.row->passed = false;
+  contender.row->reason = std::move(reason);
+  contender.out.reset();
+  contender.planned.product.reset();
+}
+
+/// What the command itself holds: x, outputs, the oracle, the yardstick and what evicts the caches.
+template <class T>
+[[nodiscard]] std::uint64_t workspace_bytes(const CompareSettings& settings, const Csr<T>& matrix,
+                                            std::size_t candidates, std::uint64_t least_bytes) {
+  const auto rows = static_cast<std::uint64_t>(matrix.rows());
+  const auto cols = static_cast<std::uint64_t>(matrix.cols());
+  std::uint64_t needed = (cols + 2 * candidates * rows) * sizeof(T) + 2 * rows * sizeof(long double);
+  needed += CopyYardstick::capped(least_bytes);
+  if (settings.timing.cold) needed += CacheFlusher::bytes();
+  return needed;
+}
+
+template <class T>
+void check_one(Contender<T>& contender, const std::shared_ptr<const Csr<T>>& matrix, std::span<const T> x,
+               const ProductOracle& oracle) {
+  KernelRow& row = *contender.row;
+  try {
+    contender.planned = contender.candidate->plan(matrix);
+  } catch (const std::exception& error) {
+    fail(contender, error.what());
+    return;
+  }
+  row.plan = contender.planned.info;
+  Verdict verdict = check_products(contender.planned, x, oracle);
+  row.passed = verdict.passed;
+  row.error_over_bound = verdict.error_over_bound;
+  row.repeats = verdict.repeats;
+  if (!verdict.passed) fail(contender, std::move(verdict.reason));
+}
+
+/// Set-ups take turns too. The last one of each kernel stays.
+template <class T>
+void time_setups(const CompareSettings& settings, const std::shared_ptr<const Csr<T>>& matrix,
+                 std::vector<Contender<T>*>& contenders) {
+  std::vector<TimingCandidate> timed;
+  for (Contender<T>* contender : contenders) {
+    timed.push_back({contender->candidate->name,
+                     [contender, &matrix] { contender->planned = contender->candidate->plan(matrix); },
+                     [contender] { contender->planned.product.reset(); }});
+  }
+  TimingOptions options = product_timing(settings);
+  constexpr int least = 3;
+  constexpr int most = 50;
+  options.warmup = 0;  // the set-up for the check was one
+  options.min_rounds = least;
+  options.max_rounds = most;
+  const TimingSamples samples = time_interleaved(timed, options);
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    contenders[i]->row->setup = {samples[i], summarise(samples[i]), {}, {}};
+    if (contenders[i]->planned.product == nullptr) {
+      contenders[i]->planned = contenders[i]->candidate->plan(matrix);
+    }
+    contenders[i]->row->plan = contenders[i]->planned.info;
+  }
+}
+
+template <class T>
+[[nodiscard]] std::vector<TimingCandidate> timed_products(const std::vector<Contender<T>*>& contenders,
+                                                          std::span<const T> x, const std::function<void()>& before) {
+  std::vector<TimingCandidate> timed;
+  for (Contender<T>* contender : contenders) {
+    timed.push_back({contender->candidate->name,
+                     [contender, x] { contender->planned.product->apply(x, *contender->out); }, before});
+  }
+  return timed;
+}
+
+[[nodiscard]] Times times_of(const std::vector<double>& samples) { return {samples, summarise(samples), {}, {}}; }
+
+template <class T>
+void time_warm(const CompareSettings& settings, std::span<const T> x, std::vector<Contender<T>*>& contenders,
+               CompareOutcome& outcome) {
+  std::vector<TimingCandidate> timed = timed_products<T>(contenders, x, {});
+  CopyYardstick copy(outcome.least_bytes, settings.machine.device.threads());
+  if (outcome.least_bytes > 0) timed.push_back({"copy", [&copy] { copy(); }, {}});
+  const TimingSamples samples = time_interleaved(timed, product_timing(settings));
+  for (std::size_t i = 0; i < contenders.size(); ++i) contenders[i]->row->warm = times_of(samples[i]);
+  if (timed.size() == contenders.size()) return;
+  outcome.copy_gbytes_per_s = gbytes_per_second(copy.bytes(), summarise(samples.back()).median);
+}
+
+template <class T>
+void time_cold(const CompareSettings& settings, std::span<const T> x, std::vector<Contender<T>*>& contenders) {
+  CacheFlusher flush(settings.machine.device.threads());
+  const TimingSamples samples =
+      time_interleaved(timed_products<T>(contenders, x, [&flush] { flush(); }), product_timing(settings));
+  for (std::size_t i = 0; i < contenders.size(); ++i) contenders[i]->row->cold = times_of(samples[i]);
+}
+
+/// The last timed product has to be as right as the first.
+template <class T>
+void check_again(std::vector<Contender<T>*>& contenders, std::span<const T> x, const ProductOracle& oracle) {
+  for (Contender<T>* contender : contenders) {
+    if (!contender->row->warm.measured()) continue;
+    contender->planned.product->apply(x, *contender->out);
+    const Deviation found = deviation<T>(oracle, contender->out->current());
+    if (found.within_bound()) continue;
+    const std::string reason = fmt::format("after {} rounds, {}", contender->row->warm.summary.count, found.reason);
+    contender->row->warm = {};
+    contender->row->cold = {};
+    contender->row->setup = {};
+    fail(*contender, reason);
+  }
+}
+
+/// Everything that follows from times and needs the reference.
+void derive(const CompareSettings& settings, std::vector<KernelRow>& rows) {
+  const KernelRow* reference = nullptr;
+  for (KernelRow& row : rows) {
+    if (row.reference && row.passed) reference = &row;
+  }
+  for (KernelRow& row : rows) {
+    if (!row.warm.measured()) continue;
+    row.total_ms = row.setup.summary.median + static_cast<double>(settings.applies) * row.warm.summary.median;
+    if (reference == nullptr) continue;
+    row.warm.speed_up = speed_up(reference->warm, row.warm, settings.machine.seed);
+    row.cold.speed_up = speed_up(reference->cold, row.cold, settings.machine.seed);
+    if (row.reference) continue;
+    row.pays = pays_after(row.setup.summary.median - reference->setup.summary.median, reference->warm.summary.median,
+                          row.warm.summary.median, row.warm.speed_up);
+  }
+}
+
+}  // namespace
+
+template <class T>
+std::uint64_t least_product_bytes(const MatrixStatistics& matrix, bool pattern) {
+  const auto nnz = static_cast<std::uint64_t>(matrix.nnz);
+  const auto rows = static_cast<std::uint64_t>(matrix.rows);
+  const auto used_cols = static_cast<std::uint64_t>(matrix.cols - matrix.empty_cols);
+  return nnz * (sizeof(index_t) + (pattern ? 0 : sizeof(T))) + (rows + 1) * sizeof(offset_t) +
+         (used_cols + rows) * sizeof(T);
+}
+
+template <class T>
+void compare_products(const CompareSettings& settings, const Problem<T>& problem,
+                      const std::vector<Candidate<T>>& candidates, Progress& progress, CompareOutcome& outcome) {
+  const Csr<T>& matrix = *problem.matrix;
+  outcome.least_bytes = least_product_bytes<T>(outcome.matrix, outcome.pattern);
+  outcome.cache_bytes = last_level_cache_bytes();
+  outcome.products.resize(candidates.size());
+  outcome.memory.vectors = workspace_bytes(settings, matrix, candidates.size(), outcome.least_bytes);
+  const std::uint64_t resident = settings.machine.memory_limit_bytes != 0 ? matrix.bytes() : 0;
+  require_memory(settings.machine, resident + outcome.memory.vectors, "the vectors of the comparison");
+
+  progress.phase("computing the product in long double");
+  const std::vector<T> x = random_vector<T>(matrix.cols(), settings.machine.seed);
+  const ProductOracle oracle = product_oracle<T>(matrix.view(), x);
+  outcome.unchecked_rows = oracle.unchecked_rows;
+
+  std::vector<Contender<T>> contenders(candidates.size());
+  std::vector<Contender<T>*> passed;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    contenders[i].candidate = &candidates[i];
+    contenders[i].row = &outcome.products[i];
+    contenders[i].row->kernel = candidates[i].name;
+    contenders[i].row->reference = candidates[i].name == reference_kernel;
+    progress.phase(fmt::format("checking kernel {} ({} of {})", candidates[i].name, i + 1, candidates.size()));
+    check_one<T>(contenders[i], problem.matrix, x, oracle);
+    if (contenders[i].row->passed) passed.push_back(&contenders[i]);
+  }
+  progress.phase(fmt::format("timing the set-up of {} kernels", passed.size()));
+  if (interrupt_signal() == 0) time_setups(settings, problem.matrix, passed);
+  for (Contender<T>* contender : passed) contender->out.emplace(contender->planned.product->make_output());
+  progress.phase(fmt::format("timing {} kernels in turn", passed.size()));
+  if (interrupt_signal() == 0) time_warm<T>(settings, x, passed, outcome);
+  if (settings.timing.cold) {
+    progress.phase("timing them with cold caches");
+    if (interrupt_signal() == 0) time_cold<T>(settings, x, passed);
+  }
+  check_again<T>(passed, x, oracle);
+  derive(settings, outcome.products);
+  for (const KernelRow& row : outcome.products) outcome.memory.plan += row.plan.bytes;
+}
+
+template std::uint64_t least_product_bytes<float>(const MatrixStatistics&, bool);
+template std::uint64_t least_product_bytes<double>(const MatrixStatistics&, bool);
+template void compare_products(const CompareSettings&, const Problem<float>&, const std::vector<Candidate<float>>&,
+                               Progress&, CompareOutcome&);
+template void compare_products(const CompareSettings&, const Problem<double>&, const std::vector<Candidate<double>>&,
+                               Progress&, CompareOutcome&);
+
+}  // namespace tessera::cli
