@@ -40,6 +40,7 @@ SpyGrid spy(const CsrView<T>& matrix, int rows, int cols, const Device& device) 
   SpyGrid grid{matrix.rows, matrix.cols, rows, cols, {}};
   grid.counts.resize(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols));
   std::vector<std::int64_t> bounds;
+  bounds.reserve(static_cast<std::size_t>(cols));
   for (int c = 0; c < cols; ++c) bounds.push_back(host::part_of(matrix.cols, cols, c).end);
   host::parallel_tasks(device, rows, [&](std::int64_t r) {
     offset_t* const counts = grid.counts.data() + r * cols;

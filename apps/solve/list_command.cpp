@@ -88,6 +88,7 @@ struct Topic {
   if (options.words().size() > 1) throw UsageError("list takes one topic");
   const std::string& wanted = options.words().front();
   std::vector<std::string> known;
+  known.reserve(topics.size());
   for (const Topic& topic : topics) known.push_back(topic.name);
   for (Topic& topic : topics) {
     if (topic.name == wanted) return {std::move(topic)};
@@ -116,7 +117,7 @@ struct Topic {
     }
     json[topic.name] = std::move(entries);
   }
-  return document_text(std::move(json));
+  return document_text(json);
 }
 
 }  // namespace
