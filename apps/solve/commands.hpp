@@ -15,6 +15,7 @@ namespace tessera::cli {
 [[nodiscard]] ExitCode convert_command(const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode doctor_command(const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode list_command(const Options& options);
+[[nodiscard]] ExitCode completion_command(const Options& options);
 /// --version, of any command.
 [[nodiscard]] ExitCode version_command(const Options& options);
 

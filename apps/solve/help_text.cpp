@@ -88,6 +88,8 @@ constexpr std::size_t help_column = 32;
              "       solve convert --generate NAME:SIZE OUT [options]\n";
     case Command::doctor:
       return "usage: solve doctor [options]\n";
+    case Command::completion:
+      return "usage: solve completion bash|zsh\n";
     case Command::list:
       return "usage: solve list [methods|preconds|kernels|formats|generators] [options]\n";
   }
@@ -123,6 +125,9 @@ constexpr std::size_t help_column = 32;
              "  solve convert --vector b.txt b.mtx\n";
     case Command::doctor:
       return "  solve doctor\n  solve doctor --json\n";
+    case Command::completion:
+      return "  solve completion bash > ~/.local/share/bash-completion/completions/solve\n"
+             "  solve completion zsh > ~/.zfunc/_solve         with fpath+=~/.zfunc before compinit\n";
     case Command::list:
       return "  solve list kernels\n  solve list --json\n";
   }
@@ -149,6 +154,8 @@ constexpr std::size_t help_column = 32;
       return "  0 written    2 usage    5 bad input, OUT exists or cannot be written    6 out of memory\n";
     case Command::doctor:
       return "  0 the host backend works    2 usage    8 the self-test failed\n";
+    case Command::completion:
+      return "  0 printed    2 usage\n";
     case Command::list:
       return "  0 listed    2 usage\n";
   }

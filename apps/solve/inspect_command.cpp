@@ -2,7 +2,6 @@
 #include "delivery.hpp"
 #include "inspect.hpp"
 #include "interrupt.hpp"
-#include "messages.hpp"
 #include "option_values.hpp"
 #include "outputs.hpp"
 #include "problem.hpp"
@@ -132,13 +131,14 @@ ExitCode inspect_command(const Options& options, const Invocation& invocation) {
   const InspectSettings settings = inspect_settings(options);
   std::vector<std::string> inputs;
   if (settings.problem.source == Source::file) inputs.push_back(settings.problem.path);
+  if (const auto config = options.guarded_config()) inputs.push_back(*config);
   check_outputs(settings.output, inputs);
   Progress progress(settings.output.progress, settings.output.verbosity);
   print_banner(options, settings.machine.device, progress);
   InspectOutcome outcome = settings.machine.precision == Precision::fp64 ? inspect<double>(settings, progress)
                                                                          : inspect<float>(settings, progress);
   progress.finish();
-  if (!settings.output.quiet) print_warnings(outcome.warnings);
+  if (!settings.output.quiet) progress.warn(outcome.warnings);
 
   Deliverables results;
   results.summary = [&] { return inspect_text(outcome); };

@@ -57,6 +57,8 @@ void require_sound(const Options& options) {
       return doctor_command(options, invocation);
     case Command::list:
       return list_command(options);
+    case Command::completion:
+      return completion_command(options);
   }
   return ExitCode::internal_error;
 }

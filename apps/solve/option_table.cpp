@@ -20,8 +20,9 @@ constexpr unsigned ranking = rank | compare;
 constexpr unsigned matrix = both | look | change | compare;  ///< commands that read or make a matrix
 constexpr unsigned doctor = bit(Command::doctor);
 constexpr unsigned list = bit(Command::list);
+constexpr unsigned completion = bit(Command::completion);
 /// Commands that read ./solve.toml, the environment and --config.
-constexpr unsigned configurable = both | look | doctor;
+constexpr unsigned configurable = both | look | compare | doctor;
 constexpr unsigned every = matrix | doctor | list;
 
 constexpr std::string_view configuration = "Configuration";
@@ -38,7 +39,7 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"convdiff", 0, "Problem", solving | look | change, count, "N", "",
      "convection and diffusion on N x N x N, upwind, cell Peclet numbers 1, 0.5, 0.25; not symmetric"},
     {"powerlaw", 0, "Problem", ranking | look | change, count, "N", "",
-     "R-MAT graph with 2^k >= N vertices, 16 drawn edges a vertex, seeded by --seed"},
+     "R-MAT graph with 2^k >= N vertices (at most 2^30), 16 drawn edges a vertex, seeded by --seed"},
     {"generate", 0, "Problem", matrix, text, "NAME[:SIZE]", "",
      "a matrix of a family of any size, with parameters after commas: kmer:55e6, web:1e6,seed=3, rmat:scale=20 "
      "(solve list generators)"},
@@ -74,7 +75,8 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"damping", 0, "Method", ranking, number, "D", "0.85", "probability of following a link, in [0, 1)"},
     {"dangling", 0, "Method", rank, text, "WHERE", "teleport",
      "where the rank of vertices without out-links goes: teleport (the distribution of jumps), uniform, self, or drop "
-     "(lost; ranks are scaled back to sum 1)"},
+     "(lost; ranks are scaled back to sum 1)",
+     "", "teleport|uniform|self|drop"},
     {"personalize", 0, "Method", rank, text, "FILE", "",
      "distribution of jumps: a vector file with one weight >= 0 a vertex; default uniform", "", "", vector_files},
     {"sum", 0, "Method", rank, text, "1|n", "1", "ranks sum to 1, or to the number of vertices"},
@@ -163,12 +165,12 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"print-config", 0, configuration, configurable, flag, "", "",
      "print the settings as TOML that repeats the run with --config, and do nothing else"},
 
-    {"version", 0, "Output", every, flag, "", "", "version, commit, compiler and CUDA of this build"},
-    {"help", 'h', "Output", every, flag, "", "", "this text"},
+    {"version", 0, "Output", every | completion, flag, "", "", "version, commit, compiler and CUDA of this build"},
+    {"help", 'h', "Output", every | completion, flag, "", "", "this text"},
 });
 
 constexpr std::array all_commands{Command::run,     Command::pagerank, Command::compare, Command::inspect,
-                                  Command::convert, Command::doctor,   Command::list};
+                                  Command::convert, Command::doctor,   Command::list,    Command::completion};
 
 }  // namespace
 
@@ -188,6 +190,8 @@ std::string_view to_string(Command command) {
       return "doctor";
     case Command::list:
       return "list";
+    case Command::completion:
+      return "completion";
   }
   return "run";
 }
@@ -206,6 +210,16 @@ std::vector<std::string_view> command_names() {
   return names;
 }
 
+std::string_view command_words(Command command) {
+  if (command == Command::list) return "methods|preconds|kernels|formats|generators";
+  return command == Command::completion ? "bash|zsh" : "";
+}
+
+std::string_view command_files(Command command) {
+  const bool reads_matrix = (bit(command) & matrix) != 0;
+  return reads_matrix ? ".mtx|.mtx.gz|.tsb" : "";
+}
+
 std::string_view describe(Command command) {
   switch (command) {
     case Command::run:
@@ -220,6 +234,8 @@ std::string_view describe(Command command) {
       return "write a matrix in another format: Matrix Market text or a binary file";
     case Command::doctor:
       return "what this build and this machine offer, and a short self-test";
+    case Command::completion:
+      return "print the script that lets a shell complete these commands: bash or zsh";
     case Command::list:
       return "list methods, preconds, kernels, formats or generators";
   }

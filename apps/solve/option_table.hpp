@@ -11,12 +11,16 @@
 
 namespace tessera::cli {
 
-enum class Command { run, pagerank, compare, inspect, convert, doctor, list };
+enum class Command { run, pagerank, compare, inspect, convert, doctor, list, completion };
 
 [[nodiscard]] std::string_view to_string(Command command);
 [[nodiscard]] std::optional<Command> parse_command(std::string_view word);
 [[nodiscard]] std::span<const Command> commands();
 [[nodiscard]] std::vector<std::string_view> command_names();
+/// "a|b": the bare words that may follow a command, where they are no files.
+[[nodiscard]] std::string_view command_words(Command command);
+/// ".mtx|.gz": endings of the files that may follow a command.
+[[nodiscard]] std::string_view command_files(Command command);
 /// One line for the help text.
 [[nodiscard]] std::string_view describe(Command command);
 

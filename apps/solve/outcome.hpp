@@ -55,6 +55,7 @@ struct CommonOutcome {
   PlanInfo plan;
   MemoryUse memory;
   double inspect_ms = 0.0;  ///< statistics of the matrix
+  double write_ms = 0.0;    ///< of the vector, once it is written
   Warnings warnings;
 };
 

@@ -1,7 +1,6 @@
 #include "commands.hpp"
 #include "delivery.hpp"
 #include "interrupt.hpp"
-#include "messages.hpp"
 #include "outputs.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
@@ -167,13 +166,15 @@ template <class T>
   Ranked<T> ranked = rank_graph<T>(settings, progress);
   progress.finish();
   PageRankOutcome& outcome = ranked.outcome;
-  if (!settings.output.quiet) print_warnings(outcome.warnings);
+  if (!settings.output.quiet) progress.warn(outcome.warnings);
 
   Deliverables results;
   results.write_vector = [&](const std::string& path) {
+    const Timer timer;
     write_solution<T>(path, ranked.ranks,
                       {fmt::format("PageRank of {}, damping {}: {}", outcome.problem, outcome.options.damping,
                                    to_string(outcome.status))});
+    outcome.write_ms = timer.milliseconds();
   };
   results.history = &outcome.history;
   results.summary = [&] { return pagerank_summary(outcome, settings.output); };

@@ -149,6 +149,14 @@ void Progress::update(const IterationInfo& info) {
   write_line(mode_ == ProgressMode::json ? json_line(info, now) : progress_line(info, trend_, now));
 }
 
+void Progress::warn(const Warnings& warnings) {
+  finish();
+  if (mode_ != ProgressMode::json) return print_warnings(warnings);
+  for (const Warning& warning : warnings) {
+    write_line(line_text(Json{{"event", "warning"}, {"code", warning.code}, {"text", warning.text}}));
+  }
+}
+
 void Progress::finish() {
   if (!line_open_) return;
   write_stderr("\r\033[K");

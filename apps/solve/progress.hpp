@@ -3,6 +3,7 @@
 #pragma once
 
 #include "settings.hpp"
+#include "warning.hpp"
 
 #include "tessera/report.hpp"
 
@@ -52,6 +53,8 @@ class Progress {
   void detail(const std::string& text);
   /// Once an iteration; costs a comparison and a logarithm unless something is shown.
   void update(const IterationInfo& info);
+  /// For people, or as JSON lines where progress is shown so.
+  void warn(const Warnings& warnings);
   /// Clears the redrawn line, so that other text may follow.
   void finish();
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace tessera::cli {
 
@@ -51,16 +52,54 @@ constexpr std::size_t full_history_rows = 10000;
   return json;
 }
 
-[[nodiscard]] Json timings_json(const Timings& timings, double inspect_ms, std::int64_t iterations) {
+/// Median time between two entries of the history, which has one for every iteration. Nothing for less than two.
+[[nodiscard]] std::optional<double> median_iteration_ms(const std::vector<HistoryEntry>& history) {
+  std::vector<double> gaps;
+  for (std::size_t i = 1; i < history.size(); ++i) {
+    gaps.push_back(1e3 * (history[i].seconds - history[i - 1].seconds));
+  }
+  if (gaps.empty()) return std::nullopt;
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::nth_element(gaps.begin(), middle, gaps.end());
+  return *middle;
+}
+
+struct Progression {
+  std::int64_t iterations = 0;
+  const std::vector<HistoryEntry>* history = nullptr;
+};
+
+[[nodiscard]] Json timings_json(const Timings& timings, const CommonOutcome& outcome, const Progression& progression) {
   Json json;
-  put_number(json, "read", timings.read_ms);
-  put_number(json, "inspect", inspect_ms);
+  put_number(json, outcome.from_file ? "read" : "generate", timings.read_ms);
+  put_number(json, "inspect", outcome.inspect_ms);
   put_number(json, "plan", timings.plan_ms);
   put_number(json, "precond_setup", timings.preconditioner_ms);
   put_number(json, "solve", timings.solve_ms);
-  if (iterations > 0) put_number(json, "per_iteration_mean", timings.solve_ms / static_cast<double>(iterations));
+  put_number(json, "write", outcome.write_ms);
+  if (progression.iterations > 0) {
+    put_number(json, "per_iteration_mean", timings.solve_ms / static_cast<double>(progression.iterations));
+  }
+  if (const auto median = median_iteration_ms(*progression.history)) put_number(json, "per_iteration_median", *median);
   put_number(json, "total",
-             timings.read_ms + inspect_ms + timings.plan_ms + timings.preconditioner_ms + timings.solve_ms);
+             timings.read_ms + outcome.inspect_ms + timings.plan_ms + timings.preconditioner_ms + timings.solve_ms +
+                 outcome.write_ms);
+  return json;
+}
+
+/// The work of the products alone, over the whole time of the solve: lower bounds of what the machine did.
+struct ProductWork {
+  std::int64_t products = 0;
+  offset_t nnz = 0;
+  std::uint64_t bytes = 0;  ///< matrix and descriptors, read once a product; 0 where it is not known
+};
+
+[[nodiscard]] Json derived_json(const ProductWork& work, double solve_ms) {
+  Json json = Json::object();
+  if (!(solve_ms > 0.0)) return json;
+  const double per_second = static_cast<double>(work.products) / (1e6 * solve_ms);
+  put_number(json, "gflops", 2.0 * static_cast<double>(work.nnz) * per_second);
+  if (work.bytes > 0) put_number(json, "gbytes_per_s", static_cast<double>(work.bytes) * per_second);
   return json;
 }
 
@@ -99,6 +138,9 @@ constexpr std::size_t full_history_rows = 10000;
   put_number(residual, "r0_norm", report.r0_norm);
   put_number(residual, "target", report.target);
   residual["norm"] = "l2";
+  put_number(residual, "rtol", outcome.relative_tolerance);
+  put_number(residual, "atol", outcome.absolute_tolerance);
+  residual["base"] = outcome.base == ResidualBase::b ? "b" : "r0";
   json["residual"] = std::move(residual);
   json["rhs"] = outcome.rhs;
   json["x0"] = outcome.x0;
@@ -225,10 +267,12 @@ Json document_head(const std::string& schema, const Invocation& invocation) {
   const BuildInfo build = build_info();
   Json json;
   json["schema"] = schema;
-  json["tool"] = {{"name", "solve"},
-                  {"version", build.version},
-                  {"commit", build.commit},
-                  {"build", {{"compiler", build.compiler}, {"cuda", build.cuda}, {"type", build.build_type}}}};
+  json["tool"] = {
+      {"name", "solve"},
+      {"version", build.version},
+      {"commit", build.commit},
+      {"build",
+       {{"compiler", build.compiler}, {"cuda", build.cuda}, {"type", build.build_type}, {"flags", build.flags}}}};
   json["command"] = invocation.arguments;
   json["started"] = invocation.started;
   json["machine"] = {{"host", host_name()}, {"cpu", cpu_name()}, {"gpu", nullptr}};
@@ -268,7 +312,11 @@ Json run_json(const RunOutcome& outcome, const Options& options, const Invocatio
   }
   json["result"] = run_result_json(outcome, code);
   json["history"] = history_json(outcome.report.history);
-  json["timings_ms"] = timings_json(outcome.report.timings, outcome.inspect_ms, outcome.report.iterations);
+  json["timings_ms"] =
+      timings_json(outcome.report.timings, outcome, {outcome.report.iterations, &outcome.report.history});
+  json["derived"] =
+      derived_json({outcome.report.spmv_count, outcome.matrix.nnz, outcome.memory.matrix + outcome.memory.plan},
+                   outcome.report.timings.solve_ms);
   json["memory_bytes"] = memory_json(outcome.memory);
   json["warnings"] = warnings_json(outcome.warnings);
   return json;
@@ -279,7 +327,8 @@ Json pagerank_json(const PageRankOutcome& outcome, const Options& options, const
   Json json = common_json("solve.pagerank/1", outcome, options, invocation);
   json["result"] = pagerank_result_json(outcome, code);
   json["history"] = history_json(outcome.history);
-  json["timings_ms"] = timings_json(outcome.timings, outcome.inspect_ms, outcome.iterations);
+  json["timings_ms"] = timings_json(outcome.timings, outcome, {outcome.iterations, &outcome.history});
+  json["derived"] = derived_json({outcome.spmv_count, outcome.edges, 0}, outcome.timings.solve_ms);
   json["memory_bytes"] = memory_json(outcome.memory);
   json["warnings"] = warnings_json(outcome.warnings);
   return json;

@@ -1,7 +1,6 @@
 #include "commands.hpp"
 #include "delivery.hpp"
 #include "interrupt.hpp"
-#include "messages.hpp"
 #include "outputs.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
@@ -19,6 +18,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -60,9 +60,20 @@ template <class T>
   return largest;
 }
 
+/// A tolerance that rounding alone exceeds is not reached except by luck.
+void warn_of_precision(const RunOutcome& outcome, Warnings& warnings) {
+  const bool single = outcome.precision == Precision::fp32;
+  const double resolved =
+      single ? double{std::numeric_limits<float>::epsilon()} : std::numeric_limits<double>::epsilon();
+  if (outcome.relative_tolerance >= resolved || outcome.absolute_tolerance > 0.0) return;
+  warnings.push_back({"W010", fmt::format("--rtol {:g} asks for more than {} resolves, which is about {:.1e} of ||b||",
+                                          outcome.relative_tolerance, single ? "fp32" : "fp64", resolved)});
+}
+
 void add_warnings(const RunOutcome& outcome, Warnings& warnings) {
   const SolveReport& report = outcome.report;
   warn_about_cache(outcome, warnings);
+  warn_of_precision(outcome, warnings);
   if (outcome.duplicates > 0) {
     warnings.push_back(
         {"W001", fmt::format("{} repeated entries of {} {}; --duplicates error refuses them", outcome.duplicates,
@@ -182,13 +193,15 @@ template <class T>
   Solved<T> solved = solve_system<T>(settings, progress);
   progress.finish();
   RunOutcome& outcome = solved.outcome;
-  if (!settings.output.quiet) print_warnings(outcome.warnings);
+  if (!settings.output.quiet) progress.warn(outcome.warnings);
 
   Deliverables results;
   results.write_vector = [&](const std::string& path) {
+    const Timer timer;
     write_solution<T>(path, solved.x,
                       {fmt::format("solution of {} with right-hand side {}: {}", outcome.problem, outcome.rhs,
                                    to_string(outcome.report.status))});
+    outcome.write_ms = timer.milliseconds();
   };
   results.history = &outcome.report.history;
   results.summary = [&] { return run_summary(outcome, settings.output); };

@@ -155,10 +155,10 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
     text +=
         line("error", fmt::format("max |x - x_exact| = {:.2e}   (right-hand side {})", *outcome.error, outcome.rhs));
   }
-  text +=
-      line("time", fmt::format("read {}, inspect {}, plan {}, preconditioner {}, solve {}", time_text(timings.read_ms),
-                               time_text(outcome.inspect_ms), time_text(timings.plan_ms),
-                               time_text(timings.preconditioner_ms), time_text(timings.solve_ms)));
+  text += line("time", fmt::format("{} {}, inspect {}, plan {}, preconditioner {}, solve {}",
+                                   outcome.from_file ? "read" : "generate", time_text(timings.read_ms),
+                                   time_text(outcome.inspect_ms), time_text(timings.plan_ms),
+                                   time_text(timings.preconditioner_ms), time_text(timings.solve_ms)));
   return text;
 }
 
@@ -181,8 +181,9 @@ std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSetting
   }
   text += line("sum", fmt::format("{:.15g} over {} ranks{}", outcome.sum, m.rows,
                                   outcome.sum_to_vertices ? "   (scaled to the number of vertices)" : ""));
-  text += line("time", fmt::format("read {}, plan {}, solve {}", time_text(outcome.timings.read_ms),
-                                   time_text(outcome.timings.plan_ms), time_text(outcome.timings.solve_ms)));
+  text += line("time", fmt::format("{} {}, plan {}, solve {}", outcome.from_file ? "read" : "generate",
+                                   time_text(outcome.timings.read_ms), time_text(outcome.timings.plan_ms),
+                                   time_text(outcome.timings.solve_ms)));
   return text + top_list(outcome);
 }
 

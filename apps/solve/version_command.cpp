@@ -19,7 +19,8 @@ ExitCode version_command(const Options& options) {
     const Json document{{"schema", "solve.version/1"}, {"name", "solve"},
                         {"version", build.version},    {"commit", build.commit},
                         {"compiler", build.compiler},  {"build_type", build.build_type},
-                        {"cuda", build.cuda},          {"gpus", std::move(gpus)}};
+                        {"flags", build.flags},        {"cuda", build.cuda},
+                        {"gpus", std::move(gpus)}};
     const std::string text = document_text(document);
     json == "-" ? write_stdout(text) : write_text_file(*json, text);
     return ExitCode::success;

@@ -13,6 +13,7 @@ struct BuildInfo {
   std::string_view compiler;    ///< e.g. "GNU 12.2.0"
   std::string_view build_type;  ///< "Release", ...
   std::string_view cuda;        ///< toolkit version, or "none"
+  std::string_view flags;       ///< compiler options of the build type, e.g. "-O3 -DNDEBUG"
 };
 
 [[nodiscard]] BuildInfo build_info();
