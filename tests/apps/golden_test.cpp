@@ -155,8 +155,8 @@ TEST_P(GoldenTest, IsAsRecorded) {
   EXPECT_EQ(text, contents(golden)) << golden;
 }
 
-INSTANTIATE_TEST_SUITE_P(Outputs, GoldenTest, ::testing::ValuesIn(golden_cases()), [](const auto& info) {
-  std::string name = info.param.name;
+INSTANTIATE_TEST_SUITE_P(Outputs, GoldenTest, ::testing::ValuesIn(golden_cases()), [](const auto& golden) {
+  std::string name = golden.param.name;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
