@@ -1,5 +1,6 @@
 #include "option_table.hpp"
 
+#include "tessera/generators.hpp"
 #include "tessera/spmv.hpp"
 
 #include <algorithm>
@@ -267,6 +268,10 @@ std::vector<std::string> option_words(const OptionSpec& spec) {
   if (spec.name == "spmv") {
     words.emplace_back(to_string(SpmvAlgorithm::automatic));
     for (const SpmvAlgorithm algorithm : spmv_algorithms()) words.emplace_back(to_string(algorithm));
+    return words;
+  }
+  if (spec.name == "generate") {
+    for (const GeneratorFamily& family : generator_families()) words.push_back(std::string(family.name) + ":");
     return words;
   }
   std::string_view rest = spec.words.empty() ? spec.value : spec.words;
