@@ -60,7 +60,8 @@ namespace {
 std::string config_text(const Options& options) {
   std::string text = fmt::format(
       "# solve {}: this file repeats the run with solve --config FILE.\n"
-      "# Lines that begin with # show defaults.\n\ncommand = \"{}\"\n",
+      "# An empty text means: not set. A line that is commented out is replaced by another option.\n\ncommand = "
+      "\"{}\"\n",
       build_info().version, to_string(options.command()));
   if (options.setting("matrix") != nullptr) {
     text += fmt::format("matrix = {}\n", quoted("matrix", options.words().front()));

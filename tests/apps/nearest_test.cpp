@@ -5,6 +5,7 @@
 #include "nearest.hpp"
 
 #include <array>
+#include <ostream>
 
 namespace tessera::testing {
 
@@ -14,6 +15,8 @@ struct Mistake {
   std::string line;
   std::string meant;
 };
+
+void PrintTo(const Mistake& mistake, std::ostream* stream) { *stream << mistake.line; }
 
 class NearestNameTest : public SolveTest, public ::testing::WithParamInterface<Mistake> {};
 
@@ -30,15 +33,15 @@ INSTANTIATE_TEST_SUITE_P(
         // options
         Mistake{"--poisson3d 4 --rtoll 1", "--rtol"}, Mistake{"--poisson3d 4 --RTOL 1", "--rtol"},
         Mistake{"--poisson3d 4 --max_iters 5", "--max-iters"}, Mistake{"--poison3d 4", "--poisson3d"},
-        Mistake{"--poisson3d 4 --max-iter=5", "--max-iters"}, Mistake{"--poisson3d 4 --prec none", "--precond"},
-        Mistake{"--poisson3d 4 --outptu x", "--output"},
+        Mistake{"--poisson3d 4 --max-iter=5", "--max-iters"},
+        Mistake{"--poisson3d 4 --replace 5", "--replace-residual"}, Mistake{"--poisson3d 4 --outptu x", "--output"},
         // commands
         Mistake{"pagernk", "pagerank"}, Mistake{"pagernk web.mtx", "pagerank"}, Mistake{"docter", "doctor"},
-        Mistake{"lsit", "list"}, Mistake{"insepct A.mtx", "inspect"}, Mistake{"complete bash", "completion"},
+        Mistake{"lsit", "list"}, Mistake{"insepct A.mtx", "inspect"}, Mistake{"completon bash", "completion"},
         // methods, kernels, preconditioners and other enumerations
         Mistake{"--poisson3d 4 -m bicgstb", "bicgstab"}, Mistake{"--poisson3d 4 -m CG", "cg"},
         Mistake{"--poisson3d 4 -m gc", "cg"}, Mistake{"--poisson3d 4 -k merbti", "merbit"},
-        Mistake{"--poisson3d 4 -k mreg", "merge"}, Mistake{"--poisson3d 4 -p jacoby", "jacobi"},
+        Mistake{"--poisson3d 4 -k mrege", "merge"}, Mistake{"--poisson3d 4 -p jacoby", "jacobi"},
         Mistake{"--poisson3d 4 --precision fp46", "fp64"}, Mistake{"--poisson3d 4 --determinism rnu", "run"},
         Mistake{"--poisson3d 4 --progress plian", "plain"}, Mistake{"--poisson3d 4 --shadow rand", "random"},
         Mistake{"--poisson3d 4 --norm-base r1", "r0"}, Mistake{"--poisson3d 4 --device hots", "host"},
