@@ -58,7 +58,7 @@ constexpr auto table = std::to_array<OptionSpec>({
      "ignore the values: every stored entry is a link of weight 1"},
     {"pattern", 0, "Problem", change, flag, "", "", "write the positions alone, without values"},
     {"vector", 0, "Problem", change, flag, "", "", "IN holds a vector, not a matrix"},
-    {"transpose", 0, "Problem", both | look, flag, "", "",
+    {"transpose", 0, "Problem", both | look | compare, flag, "", "",
      "take the transpose of the matrix, formed when it is read: solve A^T x = b; reverse every link of a graph"},
 
     {"method", 'm', "Method", run, text, "NAME", "auto",

@@ -50,6 +50,8 @@ TEST_F(SchemaTest, EveryDocumentIsAsPublished) {
       {"A.tsb", 0},
       {"A.mtx --cache=on", 0},
       {"--generate road:100", 0},
+      {"compare A.mtx --repeat 3 --solvers cg,bicgstab --cold", 0},
+      {"compare --powerlaw 100 --solvers pagerank --repeat 3", 0},
       {"list", 0},
       {"list kernels", 0},
       {"--version", 0},

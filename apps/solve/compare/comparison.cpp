@@ -25,6 +25,8 @@ void describe_problem(const CompareSettings& settings, const Problem<T>& problem
   outcome.problem = problem.name;
   outcome.from_file = settings.problem.source == Source::file;
   outcome.duplicates = problem.duplicates;
+  outcome.cache = problem.cache;
+  outcome.transposed = settings.problem.transposed;
   outcome.pattern = view.is_pattern();
   outcome.precision = settings.machine.precision;
   outcome.threads = settings.machine.device.threads();
@@ -98,6 +100,7 @@ CompareOutcome compare(const CompareSettings& settings, const Problem<T>& proble
   }
   sort_rows(outcome.products, settings.sort);
   sort_solves(outcome.solves);
+  warn_about_cache(outcome, outcome.warnings);
   warn_of_noise(outcome);
   return outcome;
 }
