@@ -207,6 +207,7 @@ std::span<const Command> commands() { return all_commands; }
 
 std::vector<std::string_view> command_names() {
   std::vector<std::string_view> names;
+  names.reserve(all_commands.size());
   for (const Command command : all_commands) names.push_back(to_string(command));
   return names;
 }
