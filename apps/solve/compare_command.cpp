@@ -20,7 +20,7 @@ ExitCode compare_and_report(const CompareSettings& settings, const std::vector<C
   const Problem<T> problem = load_problem<T>(settings.problem, settings.machine);
   CompareOutcome outcome = compare(settings, problem, candidates, progress);
   progress.finish();
-  if (!settings.output.quiet) print_warnings(outcome.warnings);
+  if (!settings.output.quiet) progress.warn(outcome.warnings);
 
   Deliverables results;
   results.summary = [&] { return compare_summary(outcome); };
