@@ -90,7 +90,7 @@ struct Findings {
   }
   json["self_test"] = std::move(checks);
   json["result"] = {{"status", findings.healthy ? "healthy" : "failed"}, {"exit_code", static_cast<int>(code)}};
-  return document_text(std::move(json));
+  return document_text(json);
 }
 
 }  // namespace
