@@ -79,7 +79,8 @@ class Scramble {
 /// below n (cycle walking; Black and Rogaway, CT-RSA 2002).
 class Permutation {
  public:
-  constexpr Permutation(std::uint64_t n, std::uint64_t seed) : n_(n), scramble_(static_cast<int>(std::bit_width(n - 1)), seed) {}
+  constexpr Permutation(std::uint64_t n, std::uint64_t seed)
+      : n_(n), scramble_(static_cast<int>(std::bit_width(n - 1)), seed) {}
 
   [[nodiscard]] constexpr std::uint64_t operator()(std::uint64_t x) const {
     do {

@@ -67,10 +67,12 @@ TEST_F(HelpTest, ExamplesAreAccepted) {
       options.directory = path("");
       const std::string script = "HOME=" + path("") +
                                  "; mkdir -p ~/.local/share/bash-completion/completions ~/.zfunc; jq() { cat; }; "
-                                 "set -o pipefail; " TESSERA_SOLVE_BINARY " " +
+                                 "set -o pipefail; export SOLVE_REPEAT=3; " TESSERA_SOLVE_BINARY " " +
                                  example;
       const auto result = run_process({"/usr/bin/env", "bash", "-c", script}, options);
-      EXPECT_EQ(result.exit_code, 0) << example << "\n" << result.err;
+      // Times of a 4 x 4 matrix may well differ by more than an example allows.
+      const bool slower = example.find("--fail-if-slower") != std::string::npos && result.exit_code == 8;
+      EXPECT_TRUE(result.exit_code == 0 || slower) << example << "\n" << result.err;
       ++count;
     }
   }

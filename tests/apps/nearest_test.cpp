@@ -34,7 +34,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"--poisson3d 4 --rtoll 1", "--rtol"}, Mistake{"--poisson3d 4 --RTOL 1", "--rtol"},
         Mistake{"--poisson3d 4 --max_iters 5", "--max-iters"}, Mistake{"--poison3d 4", "--poisson3d"},
         Mistake{"--poisson3d 4 --max-iter=5", "--max-iters"},
-        Mistake{"--poisson3d 4 --replace-residue 5", "--replace-residual"}, Mistake{"--poisson3d 4 --outptu x", "--output"},
+        Mistake{"--poisson3d 4 --replace-residue 5", "--replace-residual"},
+        Mistake{"--poisson3d 4 --outptu x", "--output"},
         // commands
         Mistake{"pagernk", "pagerank"}, Mistake{"pagernk web.mtx", "pagerank"}, Mistake{"docter", "doctor"},
         Mistake{"lsit", "list"}, Mistake{"insepct A.mtx", "inspect"}, Mistake{"completon bash", "completion"},
