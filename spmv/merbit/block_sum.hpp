@@ -32,22 +32,15 @@ struct BlockGrid {
   }
 };
 
-/// Sum of the terms of a lane, a tile or a block since its last closed row.
-template <class T>
-struct OpenRow {
-  T sum{0};
-  bool closed_any = false;
-};
-
-/// One lane: sums of the rows it closes go to rows[0], rows[1], ...
+/// One lane: sums of the rows it closes go to rows[0], rows[1], ... \returns the sum of the row that it leaves open
 template <class T, DescriptorWord Word, class Terms>
-[[nodiscard]] inline OpenRow<T> sum_lane(Word down_flags, int steps, const Terms& terms, offset_t k, T* rows) noexcept {
+[[nodiscard]] inline T sum_lane(Word down_flags, int steps, const Terms& terms, offset_t k, T* rows) noexcept {
   const auto sum_run = [&](int length) {
     const offset_t begin = std::exchange(k, k + length);
     return sum_terms<T>(terms, begin, k);
   };
   const int open = for_each_closed_run(down_flags, steps, [&](int length) { *rows++ = sum_run(length); });
-  return {sum_run(open), down_flags != 0};
+  return sum_run(open);
 }
 
 /// One tile. `carry` is the open sum before it on entry and after it on return.
@@ -61,16 +54,20 @@ void sum_tile(const MerbitTiles& tiles, const Word* words, std::int64_t tile, co
   const Word* lane_words = words + tile * lanes_per_tile;
   for (int step = 0; step < tile_steps; step += sigma, ++lane_words) {
     const LaneSteps<Word> lane = unpack_lane<Word>(*lane_words, sigma);
-    T* rows = tile_rows + lane.y_offset;
-    const OpenRow<T> open =
-        sum_lane<T>(lane.down_flags, std::min(sigma, tile_steps - step), terms, tile_x + step - lane.y_offset, rows);
-    // The segmented scan of a warp, one lane at a time: the first row a lane closes takes what lanes before it left.
-    if (open.closed_any) {
-      rows[0] += carry;
-      carry = open.sum;
-    } else {
-      carry += open.sum;
+    const offset_t k = tile_x + step - lane.y_offset;
+    if (lane.down_flags == 0) {
+      // Lanes inside one row, all at once.
+      int end = step + sigma;
+      for (; end < tile_steps && unpack_lane<Word>(lane_words[1], sigma).down_flags == 0; end += sigma) ++lane_words;
+      carry += sum_terms<T>(terms, k, k + std::min(end, tile_steps) - step);
+      step = end - sigma;
+      continue;
     }
+    T* rows = tile_rows + lane.y_offset;
+    const T open = sum_lane<T>(lane.down_flags, std::min(sigma, tile_steps - step), terms, k, rows);
+    // The segmented scan of a warp, one lane at a time: the first row a lane closes takes what lanes before it left.
+    rows[0] += carry;
+    carry = open;
   }
 }
 

@@ -52,6 +52,7 @@ constexpr std::int64_t most_rounds = 1'000'000;
   const auto text = options.text("solvers");
   if (!text) return {};
   std::vector<std::string_view> known;
+  known.reserve(solvers.size());
   for (const Solver solver : solvers) known.push_back(to_string(solver));
   std::vector<Solver> result;
   for (const std::string& word : parse_word_list("solvers", *text, known)) {

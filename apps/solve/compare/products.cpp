@@ -26,9 +26,9 @@ struct Contender {
 };
 
 template <class T>
-void fail(Contender<T>& contender, std::string reason) {
+void fail(Contender<T>& contender, std::string_view reason) {
   contender.row->passed = false;
-  contender.row->reason = std::move(reason);
+  contender.row->reason = reason;
   contender.out.reset();
   contender.planned.product.reset();
 }
@@ -68,6 +68,7 @@ template <class T>
 void time_setups(const CompareSettings& settings, const std::shared_ptr<const Csr<T>>& matrix,
                  std::vector<Contender<T>*>& contenders) {
   std::vector<TimingCandidate> timed;
+  timed.reserve(contenders.size());
   for (Contender<T>* contender : contenders) {
     timed.push_back({contender->candidate->name,
                      [contender, &matrix] { contender->planned = contender->candidate->plan(matrix); },
@@ -93,6 +94,7 @@ template <class T>
 [[nodiscard]] std::vector<TimingCandidate> timed_products(const std::vector<Contender<T>*>& contenders,
                                                           std::span<const T> x, const std::function<void()>& before) {
   std::vector<TimingCandidate> timed;
+  timed.reserve(contenders.size());
   for (Contender<T>* contender : contenders) {
     timed.push_back({contender->candidate->name,
                      [contender, x] { contender->planned.product->apply(x, *contender->out); }, before});

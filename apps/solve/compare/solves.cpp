@@ -97,8 +97,10 @@ struct Recorder {
 
 void time_entries(const CompareSettings& settings, std::vector<Entry*>& entries) {
   std::vector<Recorder> recorders;
+  recorders.reserve(entries.size());
   for (Entry* entry : entries) recorders.push_back({entry, {}, {}, {}, {}});
   std::vector<TimingCandidate> timed;
+  timed.reserve(recorders.size());
   for (Recorder& recorder : recorders) {
     timed.push_back({recorder.entry->row->kernel, [&recorder] { recorder.run(); },
                      [&recorder] { recorder.entry->task->prepare(); }});

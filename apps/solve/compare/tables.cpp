@@ -85,9 +85,9 @@ struct Unit {
   cells.push_back(pays_text(row.pays));
   cells.push_back(timed ? short_number(row.total_ms) : none);
   cells.push_back(row.passed ? short_number(row.error_over_bound) : none);
-  cells.push_back(row.passed ? (row.repeats ? "same" : "differ") : none);
+  cells.emplace_back(row.passed ? (row.repeats ? "same" : "differ") : none);
   if (outcome.baseline) cells.push_back(change_text(row.warm.change));
-  cells.push_back(row.passed ? "pass" : "FAIL");
+  cells.emplace_back(row.passed ? "pass" : "FAIL");
   return cells;
 }
 
