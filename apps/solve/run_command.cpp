@@ -64,7 +64,7 @@ template <class T>
 void warn_of_precision(const RunOutcome& outcome, Warnings& warnings) {
   const bool single = outcome.precision == Precision::fp32;
   const double resolved =
-      single ? double{std::numeric_limits<float>::epsilon()} : std::numeric_limits<double>::epsilon();
+      single ? static_cast<double>(std::numeric_limits<float>::epsilon()) : std::numeric_limits<double>::epsilon();
   if (outcome.relative_tolerance >= resolved || outcome.absolute_tolerance > 0.0) return;
   warnings.push_back({"W010", fmt::format("--rtol {:g} asks for more than {} resolves, which is about {:.1e} of ||b||",
                                           outcome.relative_tolerance, single ? "fp32" : "fp64", resolved)});

@@ -48,10 +48,10 @@ constexpr double unbounded = std::numeric_limits<double>::max();
 
 void require_one_stdout(const OutputSettings& outputs) {
   std::vector<std::string_view> takers;
-  if (outputs.json == "-") takers.push_back("--json");
-  if (outputs.vector == "-") takers.push_back("--output -");
-  if (outputs.csv == "-") takers.push_back("--csv -");
-  if (outputs.markdown == "-") takers.push_back("--md -");
+  if (outputs.json == "-") takers.emplace_back("--json");
+  if (outputs.vector == "-") takers.emplace_back("--output -");
+  if (outputs.csv == "-") takers.emplace_back("--csv -");
+  if (outputs.markdown == "-") takers.emplace_back("--md -");
   if (takers.size() < 2) return;
   const std::string_view name = takers.front().substr(0, takers.front().find(' '));
   throw UsageError(

@@ -50,8 +50,8 @@ template <class T>
 ProductOracle product_oracle(const CsrView<T>& matrix, std::span<const T> x) {
   const auto rows = static_cast<std::size_t>(matrix.rows);
   ProductOracle result{std::vector<long double>(rows), std::vector<long double>(rows), 0};
-  constexpr long double smallest = static_cast<long double>(std::numeric_limits<T>::denorm_min());
-  constexpr long double largest = static_cast<long double>(std::numeric_limits<T>::max());
+  constexpr auto smallest = static_cast<long double>(std::numeric_limits<T>::denorm_min());
+  constexpr auto largest = static_cast<long double>(std::numeric_limits<T>::max());
   std::int64_t unchecked = 0;
 #pragma omp parallel for schedule(dynamic, 1024) reduction(+ : unchecked)
   for (std::size_t row = 0; row < rows; ++row) {
