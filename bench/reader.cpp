@@ -1,35 +1,36 @@
-// Reading a large Matrix Market file: Tessera's reader, its binary file, and Eigen's loadMarket, in turn in one run.
-// Prints JSON. Every result is compared entry by entry with the matrix that was written before a time counts.
-//
-//   bench_reader [ENTRIES [real|integer [DIRECTORY]]]     ENTRIES: default 5e6; DIRECTORY: for the files, which it
-//   removes
+/// Reading a large Matrix Market file: Tessera's reader, its binary file, and Eigen's loadMarket, in turn in one run.
+/// Every result is compared entry by entry with the matrix that was written before a time counts.
+///
+///   bench_reader --entries 5e6 --json results.json
+#include "bench/report.hpp"
 #include "tessera/assemble.hpp"
 #include "tessera/binary_matrix.hpp"
-#include "tessera/device.hpp"
 #include "tessera/matrix_market.hpp"
-#include "tessera/timing.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 #include <Eigen/SparseCore>
-#include <nlohmann/json.hpp>
 #include <unsupported/Eigen/SparseExtra>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
+#include <iterator>
 #include <random>
-#include <stdexcept>
-#include <string>
-#include <utility>
 #include <vector>
+
+namespace tessera::bench {
 
 namespace {
 
-using tessera::index_t;
-using tessera::offset_t;
 using EigenMatrix = Eigen::SparseMatrix<double, Eigen::RowMajor, int>;
+
+struct Settings {
+  double entries = 5e6;
+  std::string field = "real";
+  std::string directory = std::filesystem::temp_directory_path().string();
+  std::string json;
+};
 
 /// Entries in random order, as programs write them that do not sort; positions are distinct with few exceptions.
 struct Entries {
@@ -79,8 +80,7 @@ void require(bool condition, const std::string& what) {
 
 /// Whether columns, values and offsets are the expected ones, bit by bit.
 template <class Offsets, class Columns, class Values>
-bool equal(const tessera::CsrView<double>& expected, const Offsets* offsets, const Columns* columns,
-           const Values* values) {
+bool equal(const CsrView<double>& expected, const Offsets* offsets, const Columns* columns, const Values* values) {
   for (std::size_t i = 0; i < expected.row_offsets.size(); ++i) {
     if (expected.row_offsets[i] != offsets[i]) return false;
   }
@@ -91,18 +91,17 @@ bool equal(const tessera::CsrView<double>& expected, const Offsets* offsets, con
 }
 
 void check_results(const Entries& entries, const std::filesystem::path& text, const std::filesystem::path& binary) {
-  const auto expected =
-      tessera::assemble<double>(entries.size, entries.size, entries.rows, entries.columns, entries.values);
-  const tessera::CsrView<double> view = expected.matrix.view();
-  const auto check = [&](const tessera::CsrView<double>& a, const char* name) {
+  const auto expected = assemble<double>(entries.size, entries.size, entries.rows, entries.columns, entries.values);
+  const CsrView<double> view = expected.matrix.view();
+  const auto check = [&](const CsrView<double>& a, const char* name) {
     require(a.rows == view.rows && a.cols == view.cols && a.nnz() == view.nnz() &&
                 equal(view, a.row_offsets.data(), a.columns.data(), a.values.data()),
             std::string(name) + " gives another matrix");
   };
-  const auto file = tessera::read_matrix_market<double>(text);
+  const auto file = read_matrix_market<double>(text);
   check(file.matrix.view(), "the reader");
-  tessera::write_binary(binary, file);
-  check(tessera::read_binary<double>(binary).matrix.view(), "the binary file");
+  write_binary(binary, file);
+  check(read_binary<double>(binary).matrix.view(), "the binary file");
   EigenMatrix matrix;
   require(Eigen::loadMarket(matrix, text.string()), "Eigen refuses the file");
   require(matrix.rows() == view.rows && matrix.cols() == view.cols && matrix.nonZeros() == view.nnz() &&
@@ -110,42 +109,35 @@ void check_results(const Entries& entries, const std::filesystem::path& text, co
           "Eigen gives another matrix");
 }
 
-nlohmann::json row(const tessera::TimingSummary& summary, std::uintmax_t bytes) {
-  return {{"median_ms", summary.median},
-          {"lower_quartile_ms", summary.lower_quartile},
-          {"upper_quartile_ms", summary.upper_quartile},
-          {"samples", summary.count},
-          {"file_bytes", bytes},
-          {"gb_per_s", static_cast<double>(bytes) / summary.median / 1e6}};
-}
-
-nlohmann::json row(const tessera::TimingRatio& ratio) {
-  return {{"ratio", ratio.ratio}, {"low", ratio.low}, {"high", ratio.high}};
-}
-
-nlohmann::json measure(const std::filesystem::path& text, const std::filesystem::path& binary) {
-  const std::vector<tessera::TimingCandidate> candidates{
+Json measure(const std::filesystem::path& text, const std::filesystem::path& binary) {
+  const std::vector<TimingCandidate> candidates{
       {"eigen loadMarket",
        [&] {
          EigenMatrix matrix;
          Eigen::loadMarket(matrix, text.string());
        },
        {}},
-      {"read_matrix_market", [&] { static_cast<void>(tessera::read_matrix_market<double>(text)); }, {}},
-      {"read_binary", [&] { static_cast<void>(tessera::read_binary<double>(binary)); }, {}}};
-  tessera::TimingOptions options;
-  options.warmup = 1;
-  options.max_seconds = 20.0;
-  const tessera::TimingSamples samples = tessera::time_interleaved(candidates, options);
-  const auto text_bytes = std::filesystem::file_size(text);
-  const auto binary_bytes = std::filesystem::file_size(binary);
-  nlohmann::json json;
+      {"read_matrix_market", [&] { (void)read_matrix_market<double>(text); }, {}},
+      {"read_binary", [&] { (void)read_binary<double>(binary); }, {}}};
+  TimingOptions timing;
+  timing.warmup = 1;
+  timing.max_seconds = 20.0;
+  const TimingSamples samples = time_interleaved(candidates, timing);
+  Json rows = Json::array();
   for (std::size_t c = 0; c < candidates.size(); ++c) {
-    json["times"][candidates[c].name] = row(tessera::summarise(samples[c]), c == 2 ? binary_bytes : text_bytes);
+    const TimingSummary summary = summarise(samples[c]);
+    const TimingRatio speedup = median_ratio(samples[0], samples[c]);
+    const std::uintmax_t bytes = std::filesystem::file_size(c == 2 ? binary : text);
+    const double rate = static_cast<double>(bytes) / summary.median * 1e-6;
+    rows.push_back({{"reader", candidates[c].name},
+                    {"time", json_of(summary)},
+                    {"file_bytes", bytes},
+                    {"gbytes_per_s", rate},
+                    {"speedup_over_eigen", json_of(speedup)}});
+    fmt::print("  {:18} {:9.2f} ms  {:6.3f} GB/s  {:6.2f}x [{:.2f}, {:.2f}]\n", candidates[c].name, summary.median,
+               rate, speedup.ratio, speedup.low, speedup.high);
   }
-  json["speedups"]["reader over eigen"] = row(tessera::median_ratio(samples[0], samples[1]));
-  json["speedups"]["binary over reader"] = row(tessera::median_ratio(samples[1], samples[2]));
-  return json;
+  return rows;
 }
 
 /// Removes the files, whatever happens.
@@ -167,33 +159,45 @@ struct Files {
   }
 };
 
-void run(int argc, char** argv) {
-  const std::int64_t count = argc > 1 ? static_cast<std::int64_t>(std::stod(argv[1])) : 5'000'000;
-  const std::string field = argc > 2 ? argv[2] : "real";
-  require(count > 0 && (field == "real" || field == "integer"),
-          "usage: bench_reader [ENTRIES [real|integer [DIRECTORY]]]");
-  const Files files(argc > 3 ? std::filesystem::path(argv[3]) : std::filesystem::temp_directory_path());
-  const Entries entries = random_entries(count, field == "integer");
-  write_text(files.text, entries, field == "integer");
+void run(const Settings& settings) {
+  const bool integer = settings.field == "integer";
+  const Files files(settings.directory);
+  const Entries entries = random_entries(static_cast<std::int64_t>(settings.entries), integer);
+  write_text(files.text, entries, integer);
   check_results(entries, files.text, files.binary);
-  nlohmann::json json = measure(files.text, files.binary);
-  json["benchmark"] = "reader";
-  json["entries"] = count;
-  json["rows"] = entries.size;
-  json["field"] = field;
-  json["threads"] = tessera::Device{}.threads();
-  json["checked"] = "all three matrices are equal bit by bit";
-  std::cout << json.dump(2) << '\n';
+  fmt::print("{} entries, {} rows, {}\n", entries.rows.size(), entries.size, settings.field);
+  Json report = document("reader");
+  report["baseline"] = fmt::format("Eigen {}.{}.{}, loadMarket of SparseMatrix<double, RowMajor, int>",
+                                   EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION);
+  report["entries"] = entries.rows.size();
+  report["rows"] = entries.size;
+  report["field"] = settings.field;
+  report["checked"] = "all three matrices are equal bit by bit";
+  report["readers"] = measure(files.text, files.binary);
+  write(report, settings.json);
 }
 
 }  // namespace
 
+}  // namespace tessera::bench
+
 int main(int argc, char** argv) {
   try {
-    run(argc, argv);
-    return std::cout.flush() ? 0 : 1;
+    tessera::bench::Settings settings;
+    CLI::App app("Tessera's readers against Eigen's loadMarket");
+    app.add_option("--entries", settings.entries, "Entries of the matrix")
+        ->check(CLI::Range(1.0, 1e9))
+        ->capture_default_str();
+    app.add_option("--field", settings.field, "Kind of the values")
+        ->check(CLI::IsMember({"real", "integer"}))
+        ->capture_default_str();
+    app.add_option("--directory", settings.directory, "Place for the files, which it removes")->capture_default_str();
+    app.add_option("--json", settings.json, "Write the results here");
+    CLI11_PARSE(app, argc, argv);
+    tessera::bench::run(settings);
   } catch (const std::exception& error) {
-    std::cerr << "bench_reader: " << error.what() << '\n';
+    fmt::print(stderr, "bench_reader: {}\n", error.what());
     return 1;
   }
+  return 0;
 }
