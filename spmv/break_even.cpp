@@ -1,31 +1,28 @@
 #include "spmv/break_even.hpp"
 
-#include "core/stopwatch.hpp"
 #include "spmv/csr/csr.hpp"
 #include "spmv/registry.hpp"
 #include "tessera/error.hpp"
+#include "tessera/timing.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <vector>
+#include <utility>
 
 namespace tessera {
 
 namespace {
 
-double median(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-template <class T>
-double time_product(const SpmvKernel<T>& kernel, const CsrView<T>& a, std::span<const T> x, std::span<T> y) {
-  const Stopwatch watch;
-  kernel.apply(a, T{1}, x, T{0}, y);
-  return watch.milliseconds();
+/// As many products as asked for, each a sample of its own.
+TimingOptions timing_of(int repetitions) {
+  TimingOptions timing;
+  timing.warmup = 1;
+  timing.min_rounds = timing.max_rounds = repetitions;
+  timing.min_sample_ms = 0.0;
+  return timing;
 }
 
 }  // namespace
@@ -42,16 +39,11 @@ BreakEven measure_break_even(const Device& device, const SpmvKernel<T>& kernel, 
   Array<T> x(a.cols);
   std::fill(x.begin(), x.end(), T{1});
   Array<T> y(a.rows);
-  std::vector<double> own_ms;
-  std::vector<double> reference_ms;
-  for (int i = 0; i <= repetitions; ++i) {
-    const double own = time_product<T>(kernel, a, x.span(), y.span());
-    const double other = time_product<T>(*reference, a, x.span(), y.span());
-    if (i == 0) continue;  // warm-up
-    own_ms.push_back(own);
-    reference_ms.push_back(other);
-  }
-  BreakEven result{median(own_ms), median(reference_ms), std::nullopt};
+  const std::array<TimingCandidate, 2> candidates{
+      {{"plan", [&] { kernel.apply(a, T{1}, std::as_const(x).span(), T{0}, y.span()); }, {}},
+       {"csr", [&] { reference->apply(a, T{1}, std::as_const(x).span(), T{0}, y.span()); }, {}}}};
+  const TimingSamples samples = time_interleaved(candidates, timing_of(repetitions));
+  BreakEven result{summarise(samples[0]).median, summarise(samples[1]).median, std::nullopt};
   if (!spmv_kernel_entry(info.algorithm).has_setup) {
     result.applications = 0;
   } else if (result.apply_ms < result.reference_ms) {
