@@ -12,11 +12,11 @@ namespace tessera::detail {
 
 namespace {
 
-constexpr std::uint64_t huge_page_bytes = std::uint64_t{2} << 20;
+using host::huge_page_bytes;
 
 /// Arrays of this size lie on huge pages where the system has them: random reads of x then seldom miss the TLB
 /// (bench/NOTES.md).
-constexpr std::uint64_t huge_array_bytes = 2 * huge_page_bytes;
+constexpr std::uint64_t huge_array_bytes = host::huge_buffer_bytes;
 
 /// Large arrays begin at different distances from the start of their page. Entry i of all vectors of a loop would
 /// otherwise have the same low address bits, and compete for the same sets of a cache and the same banks of memory:

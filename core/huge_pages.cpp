@@ -6,8 +6,7 @@
 namespace tessera::host {
 
 void prefer_huge_pages(void* data, std::uint64_t bytes) noexcept {
-  constexpr std::uint64_t worth_it = std::uint64_t{4} << 20;
-  if (bytes < worth_it) return;
+  if (bytes < huge_buffer_bytes) return;
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
   const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(data) + bytes) / page * page;

@@ -1,5 +1,6 @@
 #include "preprocess/long_row_slices.hpp"
 
+#include "core/cache_size.hpp"
 #include "core/parallel.hpp"
 
 #include <vector>
@@ -7,9 +8,6 @@
 namespace tessera {
 
 namespace {
-
-/// A vector of this size stays in a core's second-level cache anyway.
-constexpr std::uint64_t cached_vector_bytes = std::uint64_t{1} << 20;
 
 /// Widths of a window, in bytes of x: the narrowest leaves slices long enough, the widest still fits the cache.
 constexpr std::uint64_t narrowest_window_bytes = std::uint64_t{1} << 17;

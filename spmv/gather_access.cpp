@@ -1,5 +1,7 @@
 #include "spmv/gather_access.hpp"
 
+#include "core/cache_size.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -12,9 +14,6 @@ constexpr offset_t max_windows = 256;
 
 /// Windows across rows that a judgement needs: one in so many.
 constexpr offset_t least_seen_part = 16;
-
-/// A vector of this size mostly stays in a core's second-level cache.
-constexpr std::uint64_t cached_vector_bytes = std::uint64_t{1} << 20;
 
 /// Between structured matrices (at most 0.2) and graphs (at least 0.28); see bench/NOTES.md.
 constexpr double scattered_line_share = 0.24;
