@@ -2,7 +2,6 @@
 
 #include "command_line.hpp"
 #include "config_layers.hpp"
-#include "nearest.hpp"
 #include "usage_error.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,9 @@
 #include "command_line.hpp"
 
-#include "nearest.hpp"
 #include "unavailable.hpp"
 #include "usage_error.hpp"
+
+#include "core/nearest.hpp"
 
 #include <fmt/format.h>
 #include <CLI/App.hpp>

@@ -1,8 +1,9 @@
 #include "commands.hpp"
 #include "completion.hpp"
-#include "nearest.hpp"
 #include "outputs.hpp"
 #include "usage_error.hpp"
+
+#include "core/nearest.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 #include "config_layers.hpp"
 
 #include "config_entries.hpp"
-#include "nearest.hpp"
 #include "option_table.hpp"
 #include "unavailable.hpp"
 #include "usage_error.hpp"
 
+#include "core/nearest.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>

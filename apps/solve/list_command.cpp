@@ -1,9 +1,9 @@
 #include "commands.hpp"
 #include "json_text.hpp"
-#include "nearest.hpp"
 #include "outputs.hpp"
 #include "usage_error.hpp"
 
+#include "core/nearest.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/text_file.hpp"

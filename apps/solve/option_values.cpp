@@ -1,9 +1,10 @@
 #include "option_values.hpp"
 
-#include "nearest.hpp"
 #include "unavailable.hpp"
 #include "units.hpp"
 #include "usage_error.hpp"
+
+#include "core/nearest.hpp"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,9 @@
 #pragma once
 
 #include "cli_options.hpp"
-#include "nearest.hpp"
 #include "usage_error.hpp"
+
+#include "core/nearest.hpp"
 
 #include <fmt/format.h>
 

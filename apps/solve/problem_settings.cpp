@@ -1,8 +1,8 @@
-#include "nearest.hpp"
 #include "option_values.hpp"
 #include "settings.hpp"
 #include "usage_error.hpp"
 
+#include "core/nearest.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>

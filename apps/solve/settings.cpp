@@ -1,9 +1,10 @@
 #include "settings.hpp"
 
-#include "nearest.hpp"
 #include "option_values.hpp"
 #include "units.hpp"
 #include "usage_error.hpp"
+
+#include "core/nearest.hpp"
 
 #include <fmt/format.h>
 #ifdef _OPENMP

@@ -2,9 +2,6 @@
 
 #include "solve_process.hpp"
 
-#include "nearest.hpp"
-
-#include <array>
 #include <ostream>
 
 namespace tessera::testing {
@@ -55,16 +52,6 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"--poisson3d 4 --set rtoll=1", "rtol"}, Mistake{"--poisson3d 4 -s maxiters=1", "max-iters"},
         Mistake{"--poisson3d 4 -s max_time=1", "max-time"}, Mistake{"-s comand=run", "command"},
         Mistake{"-s matirx=A.mtx", "matrix"}, Mistake{"-s command=pagernk", "pagerank"}));
-
-TEST(Nearest, CountsSwappedNeighboursOnceAndOverlooksCapitals) {
-  constexpr std::array<std::string_view, 2> words{"cg", "bicgstab"};
-  EXPECT_EQ(cli::nearest("gc", words), "cg");
-  EXPECT_EQ(cli::nearest("BiCGStab", words), "bicgstab");
-  EXPECT_EQ(cli::nearest("bicg", words), "bicgstab") << "its only beginning";
-  EXPECT_EQ(cli::nearest("x", words), "");
-  EXPECT_EQ(cli::nearest("", words), "");
-  EXPECT_EQ(cli::nearest("gmres", words), "");
-}
 
 }  // namespace
 

@@ -1,13 +1,11 @@
-/// Parts of the command that are easier to test alone: units, nearest words, the trend, the shortened history.
+/// Parts of the command that are easier to test alone: units, the trend, the shortened history.
 
-#include "nearest.hpp"
 #include "progress.hpp"
 #include "report_json.hpp"
 #include "units.hpp"
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 
 namespace tessera::cli {
@@ -41,13 +39,6 @@ TEST(Units, AnythingElseIsNoNumber) {
   }
   for (const char* text : {"-1s", "3x", "s", "1e308h"}) EXPECT_FALSE(parse_seconds(text)) << text;
   for (const char* text : {"-1", "8GiBs", "1e30GiB"}) EXPECT_FALSE(parse_bytes(text)) << text;
-}
-
-TEST(Nearest, FindsTypingErrorsOnly) {
-  constexpr std::array<std::string_view, 3> words{"--rtol", "--atol", "--max-iters"};
-  EXPECT_EQ(nearest("--rtoll", words), "--rtol");
-  EXPECT_EQ(nearest("--max-iter", words), "--max-iters");
-  EXPECT_EQ(nearest("--something-else", words), "");
 }
 
 TEST(ResidualTrend, RecoversAnExactSlope) {

@@ -1,7 +1,8 @@
 #include "compare/word_list.hpp"
 
-#include "nearest.hpp"
 #include "usage_error.hpp"
+
+#include "core/nearest.hpp"
 
 #include <fmt/format.h>
 
