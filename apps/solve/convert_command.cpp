@@ -1,7 +1,6 @@
 #include "commands.hpp"
 #include "delivery.hpp"
 #include "interrupt.hpp"
-#include "messages.hpp"
 #include "option_values.hpp"
 #include "outputs.hpp"
 #include "problem.hpp"
@@ -240,6 +239,7 @@ void convert(const ConvertSettings& settings, Progress& progress, ConvertOutcome
   } else {
     fp64 ? convert_matrix<double>(settings, progress, outcome) : convert_matrix<float>(settings, progress, outcome);
   }
+  if (outcome.out == "-") return;
   std::error_code unknown;
   const std::uintmax_t size = std::filesystem::file_size(outcome.out, unknown);
   if (!unknown) outcome.bytes_written = size;
@@ -266,7 +266,7 @@ ExitCode convert_command(const Options& options, const Invocation& invocation) {
   outcome.vector = settings.vector;
   convert(settings, progress, outcome);
   progress.finish();
-  if (!settings.output.quiet) print_warnings(outcome.warnings);
+  if (!settings.output.quiet) progress.warn(outcome.warnings);
 
   Deliverables results;
   results.write_vector = [](const std::string&) {};

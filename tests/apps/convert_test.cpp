@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
+#include <string>
 
 namespace tessera::testing {
 
@@ -51,6 +53,14 @@ TEST_F(ConvertTest, RoundTrips) {
   expect_same(a.matrix.view(), read_binary<double>(path("b.tsb")).matrix.view());
   expect_same(a.matrix.view(), read_matrix_market<double>(path("c.mtx.gz")).matrix.view());
   expect_same(a.matrix.view(), read_binary<double>(path("d")).matrix.view());
+}
+
+TEST_F(ConvertTest, WarningsAreEventsWhereProgressIsJson) {
+  file("d.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n1 1 2\n2 2 1\n");
+  std::istringstream events(run("convert d.mtx d.tsb --progress json").err);
+  std::string code;
+  for (std::string line; std::getline(events, line);) code = json::parse(line).value("code", "");
+  EXPECT_EQ(code, "W001") << "the last event";
 }
 
 TEST_F(ConvertTest, EveryCommandTakesTheBinaryFile) {
