@@ -177,11 +177,7 @@ void convert_matrix(const ConvertSettings& settings, Progress& progress, Convert
   write_matrix(settings, loaded.file, outcome);
   outcome.write_ms = timer.milliseconds();
   warn_about_cache(outcome, outcome.warnings);
-  if (outcome.duplicates > 0) {
-    outcome.warnings.push_back(
-        {"W001", fmt::format("{} repeated entries of {} {}; --duplicates error refuses them", outcome.duplicates,
-                             outcome.problem, outcome.pattern ? "count once" : "were summed")});
-  }
+  warn_about_duplicates(outcome, outcome.warnings);
 }
 
 template <class T>

@@ -1,4 +1,5 @@
 #include "inspect.hpp"
+#include "problem.hpp"
 #include "run_method.hpp"
 
 #include <fmt/format.h>
@@ -118,11 +119,7 @@ Advice advise(const InspectOutcome& outcome) {
 
 Warnings inspect_warnings(const InspectOutcome& outcome) {
   Warnings warnings;
-  if (outcome.duplicates > 0) {
-    warnings.push_back(
-        {"W001", fmt::format("{} repeated entries of {} {}; --duplicates error refuses them", outcome.duplicates,
-                             outcome.problem, outcome.pattern ? "count once" : "were summed")});
-  }
+  warn_about_duplicates(outcome, warnings);
   if (!outcome.components || looks_like_graph(outcome)) return warnings;
   warn_about_values(outcome, warnings);
   warn_about_positions(outcome, warnings);

@@ -63,22 +63,6 @@ template <class T>
 }
 
 template <class T>
-void describe_matrix(const InspectSettings& settings, const Problem<T>& problem, InspectOutcome& outcome) {
-  const CsrView<T> view = problem.matrix->view();
-  outcome.problem = problem.name;
-  outcome.from_file = settings.problem.source == Source::file;
-  outcome.cache = problem.cache;
-  outcome.transposed = settings.problem.transposed;
-  outcome.header = problem.header;
-  outcome.duplicates = problem.duplicates;
-  outcome.pattern = view.is_pattern();
-  outcome.precision = settings.machine.precision;
-  outcome.threads = settings.machine.device.threads();
-  outcome.memory.matrix = problem.matrix->bytes();
-  outcome.read_ms = problem.read_ms;
-}
-
-template <class T>
 void measure_matrix(const InspectSettings& settings, const CsrView<T>& view, Progress& progress,
                     InspectOutcome& outcome) {
   const Device& device = settings.machine.device;
@@ -105,7 +89,9 @@ template <class T>
   progress.phase(loading_text(settings.problem));
   const Problem<T> problem = load_problem<T>(settings.problem, settings.machine);
   stop_if_interrupted();
-  describe_matrix(settings, problem, outcome);
+  take_problem(settings.problem, settings.machine, problem, outcome);
+  outcome.header = problem.header;
+  outcome.read_ms = problem.read_ms;
   const Timer timer;
   measure_matrix(settings, problem.matrix->view(), progress, outcome);
   outcome.inspect_ms = timer.milliseconds();

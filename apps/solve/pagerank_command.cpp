@@ -47,23 +47,15 @@ template <class T>
 void describe_graph(const PageRankSettings& settings, const Problem<T>& problem, const TransitionMatrix<T>& transition,
                     PageRankOutcome& outcome) {
   const Timer timer;
-  const CsrView<T> view = problem.matrix->view();
-  outcome.matrix = statistics(view, settings.machine.device);
+  take_problem(settings.problem, settings.machine, problem, outcome);
+  outcome.matrix = statistics(problem.matrix->view(), settings.machine.device);
   outcome.inspect_ms = timer.milliseconds();
-  outcome.problem = problem.name;
-  outcome.from_file = settings.problem.source == Source::file;
-  outcome.cache = problem.cache;
-  outcome.transposed = settings.problem.transposed;
-  outcome.duplicates = problem.duplicates;
-  outcome.pattern = view.is_pattern();
-  outcome.precision = settings.machine.precision;
-  outcome.threads = settings.machine.device.threads();
   outcome.kernel_chosen_by_user = settings.pagerank.spmv.algorithm != SpmvAlgorithm::automatic;
   outcome.edges = transition.edges();
   outcome.personalized = settings.personalize.has_value();
   outcome.sum_to_vertices = settings.sum_to_vertices;
   outcome.scale = settings.sum_to_vertices ? static_cast<double>(transition.vertices()) : 1.0;
-  outcome.memory.matrix = problem.matrix->bytes() + transition.bytes();
+  outcome.memory.matrix += transition.bytes();
 }
 
 template <class T>

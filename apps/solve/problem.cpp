@@ -88,6 +88,27 @@ template <class T>
 
 }  // namespace
 
+template <class T>
+void take_problem(const ProblemSettings& settings, const MachineSettings& machine, const Problem<T>& problem,
+                  CommonOutcome& outcome) {
+  outcome.problem = problem.name;
+  outcome.from_file = settings.source == Source::file;
+  outcome.cache = problem.cache;
+  outcome.transposed = settings.transposed;
+  outcome.duplicates = problem.duplicates;
+  outcome.pattern = problem.matrix->is_pattern();
+  outcome.precision = machine.precision;
+  outcome.threads = machine.device.threads();
+  outcome.memory.matrix = problem.matrix->bytes();
+}
+
+void warn_about_duplicates(const CommonOutcome& outcome, Warnings& warnings) {
+  if (outcome.duplicates == 0) return;
+  warnings.push_back(
+      {"W001", fmt::format("{} repeated entries of {} {}; --duplicates error refuses them", outcome.duplicates,
+                           outcome.problem, outcome.pattern ? "count once" : "were summed")});
+}
+
 void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings) {
   if (!outcome.cache || !outcome.cache->worth_a_warning) return;
   warnings.push_back(
@@ -210,6 +231,8 @@ template LoadedMatrix<float> load_matrix(const ProblemSettings&, const MachineSe
 template LoadedMatrix<double> load_matrix(const ProblemSettings&, const MachineSettings&);
 template Problem<float> load_problem(const ProblemSettings&, const MachineSettings&);
 template Problem<double> load_problem(const ProblemSettings&, const MachineSettings&);
+template void take_problem(const ProblemSettings&, const MachineSettings&, const Problem<float>&, CommonOutcome&);
+template void take_problem(const ProblemSettings&, const MachineSettings&, const Problem<double>&, CommonOutcome&);
 template std::vector<float> random_vector(std::int64_t, std::uint64_t);
 template std::vector<double> random_vector(std::int64_t, std::uint64_t);
 template std::vector<float> read_vector_of(const std::string&, std::int64_t, const MachineSettings&,

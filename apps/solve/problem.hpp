@@ -44,6 +44,14 @@ template <class T>
 template <class T>
 [[nodiscard]] Problem<T> load_problem(const ProblemSettings& settings, const MachineSettings& machine);
 
+/// What every command says of its problem; statistics are not taken here.
+template <class T>
+void take_problem(const ProblemSettings& settings, const MachineSettings& machine, const Problem<T>& problem,
+                  CommonOutcome& outcome);
+
+/// W001, when entries of a matrix were merged.
+void warn_about_duplicates(const CommonOutcome& outcome, Warnings& warnings);
+
 /// W009, when a cache could not be used or written.
 void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings);
 

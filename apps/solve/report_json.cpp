@@ -3,9 +3,9 @@
 #include "machine.hpp"
 #include "units.hpp"
 
+#include "tessera/timing.hpp"
 #include "tessera/version.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -59,9 +59,7 @@ constexpr std::size_t full_history_rows = 10000;
     gaps.push_back(1e3 * (history[i].seconds - history[i - 1].seconds));
   }
   if (gaps.empty()) return std::nullopt;
-  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
-  std::nth_element(gaps.begin(), middle, gaps.end());
-  return *middle;
+  return summarise(gaps).median;
 }
 
 struct Progression {

@@ -74,11 +74,7 @@ void add_warnings(const RunOutcome& outcome, Warnings& warnings) {
   const SolveReport& report = outcome.report;
   warn_about_cache(outcome, warnings);
   warn_of_precision(outcome, warnings);
-  if (outcome.duplicates > 0) {
-    warnings.push_back(
-        {"W001", fmt::format("{} repeated entries of {} {}; --duplicates error refuses them", outcome.duplicates,
-                             outcome.problem, outcome.pattern ? "count once" : "were summed")});
-  }
+  warn_about_duplicates(outcome, warnings);
   if (outcome.pattern) {
     warnings.push_back({"W002", fmt::format("{} has no values: every nonzero counts as 1", outcome.problem)});
   }
@@ -105,22 +101,14 @@ void add_warnings(const RunOutcome& outcome, Warnings& warnings) {
 template <class T>
 void describe_problem(const RunSettings& settings, const Problem<T>& problem, RunOutcome& outcome) {
   const Timer timer;
-  const CsrView<T> view = problem.matrix->view();
-  outcome.problem = problem.name;
-  outcome.from_file = settings.problem.source == Source::file;
-  outcome.cache = problem.cache;
-  outcome.transposed = settings.problem.transposed;
-  outcome.duplicates = problem.duplicates;
-  outcome.pattern = view.is_pattern();
-  outcome.precision = settings.machine.precision;
-  outcome.threads = settings.machine.device.threads();
+  take_problem(settings.problem, settings.machine, problem, outcome);
   outcome.kernel_chosen_by_user = settings.spmv.algorithm != SpmvAlgorithm::automatic;
   outcome.rhs = describe(settings.rhs);
   outcome.x0 = describe(settings.x0);
   outcome.relative_tolerance = settings.solver.relative_tolerance;
   outcome.absolute_tolerance = settings.solver.absolute_tolerance;
   outcome.base = settings.solver.base;
-  outcome.matrix = statistics(view, settings.machine.device);
+  outcome.matrix = statistics(problem.matrix->view(), settings.machine.device);
   outcome.inspect_ms = timer.milliseconds();
 }
 
@@ -141,7 +129,6 @@ template <class T>
   if (settings.shadow_given && method.method == Method::cg) {
     outcome.warnings.push_back({"W008", "--shadow belongs to bicgstab and has no effect: cg was chosen"});
   }
-  outcome.memory.matrix = problem.matrix->bytes();
   outcome.memory.vectors = vector_bytes(method.method, problem.matrix->rows(), sizeof(T));
   // What the machine says is available no longer counts the matrix; a user's limit does.
   const std::uint64_t resident = machine.memory_limit_bytes != 0 ? outcome.memory.matrix : 0;

@@ -21,17 +21,8 @@ namespace {
 template <class T>
 void describe_problem(const CompareSettings& settings, const Problem<T>& problem, CompareOutcome& outcome) {
   const Timer timer;
-  const CsrView<T> view = problem.matrix->view();
-  outcome.problem = problem.name;
-  outcome.from_file = settings.problem.source == Source::file;
-  outcome.duplicates = problem.duplicates;
-  outcome.cache = problem.cache;
-  outcome.transposed = settings.problem.transposed;
-  outcome.pattern = view.is_pattern();
-  outcome.precision = settings.machine.precision;
-  outcome.threads = settings.machine.device.threads();
-  outcome.matrix = statistics(view, settings.machine.device);
-  outcome.memory.matrix = problem.matrix->bytes();
+  take_problem(settings.problem, settings.machine, problem, outcome);
+  outcome.matrix = statistics(problem.matrix->view(), settings.machine.device);
   outcome.inspect_ms = timer.milliseconds();
   outcome.applies = settings.applies;
   outcome.sort = settings.sort;
