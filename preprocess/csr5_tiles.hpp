@@ -3,6 +3,7 @@
 #pragma once
 
 #include "preprocess/csr5_descriptor.hpp"
+#include "preprocess/lane_words.hpp"
 #include "tessera/csr.hpp"
 
 #include <cstdint>
@@ -15,18 +16,15 @@ inline constexpr std::uint32_t empty_row_mark = std::uint32_t{1} << 31;
 
 /// Tile descriptors. Plain data: built by build_csr5_tiles(), then only read. Nonzeros beyond the last complete tile
 /// have no descriptors; they are multiplied row by row.
-struct Csr5Tiles {
+struct Csr5Tiles : LaneWords {
   index_t rows = 0;
   offset_t nnz = 0;
   int sigma = 0;
-  int descriptor_bits = 0;        ///< 32 or 64
   Array<std::uint32_t> tile_ptr;  ///< tiles + 1: row of each tile's first nonzero, with empty_row_mark; then the row
                                   ///< of the first nonzero beyond the tiles, or rows when there is none
-  Array<std::uint32_t> lane_words_32;  ///< 32 a tile with 32-bit descriptors, else empty
-  Array<std::uint64_t> lane_words_64;  ///< 32 a tile with 64-bit descriptors, else empty
-  Array<offset_t> empty_ptr;           ///< tiles + 1: first entry of each tile in empty_offset; empty without any mark
-  Array<std::uint32_t> empty_offset;   ///< for marked tiles, the row of each segment minus the tile's first row
-  Array<index_t> columns;              ///< nnz: transposed inside each tile, beyond the tiles as in the matrix
+  Array<offset_t> empty_ptr;      ///< tiles + 1: first entry of each tile in empty_offset; empty without any mark
+  Array<std::uint32_t> empty_offset;  ///< for marked tiles, the row of each segment minus the tile's first row
+  Array<index_t> columns;             ///< nnz: transposed inside each tile, beyond the tiles as in the matrix
 
   [[nodiscard]] std::int64_t tiles() const noexcept { return tile_ptr.size() - 1; }
   [[nodiscard]] std::int64_t nonzeros_per_tile() const noexcept { return std::int64_t{lanes_per_tile} * sigma; }
@@ -37,24 +35,16 @@ struct Csr5Tiles {
     return static_cast<index_t>(tile_ptr[tile] & ~empty_row_mark);
   }
   [[nodiscard]] std::uint64_t bytes() const noexcept {
-    return tile_ptr.bytes() + lane_words_32.bytes() + lane_words_64.bytes() + empty_ptr.bytes() + empty_offset.bytes() +
-           columns.bytes();
-  }
-  /// The descriptors as words of their width.
-  template <DescriptorWord Word>
-  [[nodiscard]] const Array<Word>& lane_words() const noexcept {
-    if constexpr (sizeof(Word) == 4) {
-      return lane_words_32;
-    } else {
-      return lane_words_64;
-    }
+    return tile_ptr.bytes() + lane_bytes() + empty_ptr.bytes() + empty_offset.bytes() + columns.bytes();
   }
 };
 
 /// Cuts the nonzeros of a valid matrix into tiles and permutes its columns. O(tiles log rows + rows + nnz), parallel
-/// over tiles. \param columns         nnz entries \param sigma           nonzeros a lane, in [1,
-/// csr5_max_sigma(descriptor_bits)] \param descriptor_bits 32 or 64 \throws InvalidArgument for other values,
-/// OutOfMemory
+/// over tiles.
+/// \param columns         nnz entries
+/// \param sigma           nonzeros a lane, in [1, csr5_max_sigma(descriptor_bits)]
+/// \param descriptor_bits 32 or 64
+/// \throws InvalidArgument for other values, OutOfMemory
 [[nodiscard]] Csr5Tiles build_csr5_tiles(index_t rows, std::span<const offset_t> row_offsets,
                                          std::span<const index_t> columns, int sigma, int descriptor_bits,
                                          const Device& device = Device{});

@@ -2,7 +2,8 @@
 /// What MERBIT keeps of a matrix's structure between products (merbit-spmv.txt, §4.1).
 #pragma once
 
-#include "preprocess/lane_descriptor.hpp"
+#include "preprocess/lane_words.hpp"
+#include "preprocess/merge_search.hpp"
 #include "tessera/csr.hpp"
 
 #include <cstdint>
@@ -13,15 +14,12 @@ namespace tessera {
 inline constexpr std::uint32_t long_row_mark = std::uint32_t{1} << 31;
 
 /// Tile descriptors. Plain data: built by build_merbit_tiles(), then only read.
-struct MerbitTiles {
+struct MerbitTiles : LaneWords {
   index_t rows = 0;
   offset_t nnz = 0;
   int sigma = 0;
-  int descriptor_bits = 0;             ///< 32 or 64
-  Array<offset_t> tile_x;              ///< tiles + 1: first nonzero of each tile, then nnz
-  Array<std::uint32_t> tile_y;         ///< tiles + 1: first row of each tile, with long_row_mark; then rows
-  Array<std::uint32_t> lane_words_32;  ///< 32 a tile with 32-bit descriptors, else empty
-  Array<std::uint64_t> lane_words_64;  ///< 32 a tile with 64-bit descriptors, else empty
+  Array<offset_t> tile_x;       ///< tiles + 1: first nonzero of each tile, then nnz
+  Array<std::uint32_t> tile_y;  ///< tiles + 1: first row of each tile, with long_row_mark; then rows
 
   [[nodiscard]] offset_t length() const noexcept { return path_length(rows, nnz); }
   [[nodiscard]] std::int64_t tiles() const noexcept { return tile_x.size() - 1; }
@@ -30,18 +28,7 @@ struct MerbitTiles {
   [[nodiscard]] index_t first_row(std::int64_t tile) const noexcept {
     return static_cast<index_t>(tile_y[tile] & ~long_row_mark);
   }
-  [[nodiscard]] std::uint64_t bytes() const noexcept {
-    return tile_x.bytes() + tile_y.bytes() + lane_words_32.bytes() + lane_words_64.bytes();
-  }
-  /// The descriptors as words of their width.
-  template <DescriptorWord Word>
-  [[nodiscard]] const Array<Word>& lane_words() const noexcept {
-    if constexpr (sizeof(Word) == 4) {
-      return lane_words_32;
-    } else {
-      return lane_words_64;
-    }
-  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return tile_x.bytes() + tile_y.bytes() + lane_bytes(); }
 };
 
 /// Cuts the merge path of a valid matrix into tiles. O(tiles log rows + rows + nnz), parallel over tiles.
