@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks formatting and runs clang-tidy with the project's configuration; any finding fails.
+# Checks formatting and runs clang-tidy with the project's configuration; any finding fails. What was clean before and
+# has not changed since is passed over (scripts/clang-tidy-cached.py; TESSERA_LINT_CACHE names another place).
 #
 #   scripts/lint.sh [PRESET] [FILE...]     PRESET: a configured build directory with compile commands (default release);
 #                                          FILEs: sources to check (default: all of them)
@@ -16,4 +17,7 @@ else
   mapfile -t sources < <(git ls-files 'core/*.cpp' 'io/*.cpp' 'preprocess/*.cpp' 'spmv/*.cpp' 'solvers/*.cpp' \
     'apps/*.cpp' 'examples/*.cpp')
 fi
-printf '%s\0' "${sources[@]}" | xargs -0 -P "$(nproc)" -n 1 clang-tidy --quiet -p "build/$preset" --extra-arg=-Wno-unknown-warning-option
+cache=${TESSERA_LINT_CACHE:-$HOME/.cache/tessera-lint}
+mkdir -p "$cache"
+printf '%s\0' "${sources[@]}" | xargs -0 -P "$(nproc)" -n 1 scripts/clang-tidy-cached.py "build/$preset"
+find "$cache" -type f -mtime +30 -delete
