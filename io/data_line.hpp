@@ -123,7 +123,9 @@ template <class T, class Number>
 
 }  // namespace detail
 
-/// Reads a line without any blank line or comment before it. \param p its first visible character \param end its end
+/// Reads a line without any blank line or comment before it.
+/// \param p   its first visible character
+/// \param end its end
 template <class T>
 [[nodiscard]] LineFault read_carefully(const char* p, const char* end, const LineRules& rules,
                                        Entry<T>& entry) noexcept {
@@ -148,8 +150,9 @@ template <class T>
   return {};
 }
 
-/// The same for the plain spelling, at full speed. \param p on success moved to the end of the line \param end end of
-/// the text, behind the line's end
+/// The same for the plain spelling, at full speed.
+/// \param p   on success moved to the end of the line
+/// \param end end of the text, behind the line's end
 /// \return false when the careful way has to decide
 template <MatrixMarketFormat format, MatrixMarketField field, class T>
 [[nodiscard]] inline bool read_fast(const char*& p, const char* end, const LineRules& rules, Entry<T>& entry) noexcept {

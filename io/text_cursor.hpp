@@ -43,8 +43,8 @@ struct Token {
 /// Which lines are comments: Matrix Market knows '%', plain lists of numbers also '#'.
 enum class Comments { percent, percent_or_hash };
 
-/// First visible character of the next line that is neither blank nor a comment, or `end`. \param p start of a line, or
-/// anything behind the last token of one
+/// First visible character of the next line that is neither blank nor a comment, or `end`.
+/// \param p start of a line, or anything behind the last token of one
 [[nodiscard]] inline const char* next_data_line(const char* p, const char* end, Comments comments) noexcept {
   while (true) {
     while (p < end && (is_blank(*p) || *p == '\n')) ++p;

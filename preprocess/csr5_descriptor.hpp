@@ -71,7 +71,9 @@ template <DescriptorWord Word>
 }
 
 /// The first row that begins at nonzero `k` or later: the smallest i with row_offsets[i] >= k.
-/// \param row_offsets rows + 1 entries \param k in [0, nnz] \returns at most rows
+/// \param row_offsets rows + 1 entries
+/// \param k           in [0, nnz]
+/// \returns at most rows
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t first_row_from(const offset_t* row_offsets, index_t rows,
                                                                    offset_t k) noexcept {
   index_t low = 0;
@@ -95,8 +97,7 @@ template <DescriptorWord Word>
 
 /// Row starts among the nonzeros [begin, begin + sigma).
 /// \param row where to look from: first_row_from(begin), or first_row_from(begin + 1) in the first lane of a tile,
-/// whose
-///            first bit is set anyway; afterwards first_row_from(begin + sigma)
+///            whose first bit is set anyway; afterwards first_row_from(begin + sigma)
 template <DescriptorWord Word>
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr Word csr5_row_starts(const offset_t* row_offsets, index_t rows,
                                                                  offset_t begin, int sigma, index_t& row) noexcept {

@@ -23,8 +23,8 @@ struct Deliverables {
   std::function<std::string(ExitCode)> json;  ///< told the exit code as far as it is known by then
 };
 
-/// Writes vector, history, CSV, Markdown, JSON and summary. \returns `code`, or bad_input when an output could not be
-/// written
+/// Writes vector, history, CSV, Markdown, JSON and summary.
+/// \returns `code`, or bad_input when an output could not be written
 [[nodiscard]] ExitCode deliver(const OutputSettings& settings, ExitCode code, const Deliverables& results);
 
 }  // namespace tessera::cli

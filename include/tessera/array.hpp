@@ -15,8 +15,8 @@
 namespace tessera {
 
 namespace detail {
-/// 64-byte aligned memory on `device`; from 4 MiB on on huge pages of 2 MiB, if the system has them. \throws
-/// OutOfMemory, InvalidArgument when count * size overflows
+/// 64-byte aligned memory on `device`; 4 MiB and more lie on huge pages of 2 MiB, if the system has them.
+/// \throws OutOfMemory, InvalidArgument when count * size overflows
 void* allocate_bytes(const Device& device, std::int64_t count, std::size_t element_bytes);
 /// \param bytes as allocated
 void deallocate_bytes(const Device& device, void* data, std::uint64_t bytes) noexcept;

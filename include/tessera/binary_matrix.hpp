@@ -59,8 +59,7 @@ void write_binary(const std::filesystem::path& path, const CsrView<T>& matrix);
 /// \param options with Duplicates::error, a matrix whose text repeated positions is refused
 /// \throws IoError       when it cannot be read or is no regular file
 /// \throws ParseError    with the byte where the file is not what it has to be: another format, a newer version, cut
-/// off,
-///                       longer than it says, a wrong checksum, sizes that do not fit each other
+///                       off, longer than it says, a wrong checksum, sizes that do not fit each other
 /// \throws InvalidMatrix when the checksums are right but the matrix breaks an invariant of CsrView, holds NaN or
 ///                       infinity, does not fit single precision, or has merged positions with Duplicates::error
 /// \throws OutOfMemory   before anything is allocated that the file does not hold

@@ -117,8 +117,8 @@ template <class Derived>
 /// Copies an Eigen matrix of any storage order and index type: a SparseMatrix, Map or Ref, compressed or not. Explicit
 /// zeros stay entries.
 /// \throws InvalidMatrix when the columns of a row (rows of a column, if column-major) do not ascend without
-/// duplicates,
-///         which Eigen itself does not promise of mapped memory, or when a size exceeds 2^31 - 1; OutOfMemory
+///         duplicates, which Eigen itself does not promise of mapped memory, or when a size exceeds 2^31 - 1;
+///         OutOfMemory
 /// Complexity: O(rows + nnz); a column-major matrix is transposed in parallel.
 template <class Derived>
 [[nodiscard]] Csr<typename Derived::Scalar> from_eigen(const Eigen::SparseCompressedBase<Derived>& a) {

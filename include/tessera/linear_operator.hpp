@@ -78,7 +78,8 @@ class LinearOperator {
   [[nodiscard]] virtual Device device() const { return Device{}; }
 
   /// y = A x. NaN or infinity that y held before never matters.
-  /// \param x cols() elements \param y rows() elements, not overlapping x
+  /// \param x cols() elements
+  /// \param y rows() elements, not overlapping x
   /// \throws DimensionError for other sizes, InvalidArgument when x and y overlap
   void apply(std::span<const T> x, std::span<T> y) const { apply(T{1}, x, T{0}, y); }
 
@@ -102,7 +103,8 @@ class LinearOperator {
   /// r = 2^exponent b - A x, the residual by which solvers judge x. By default one product in T; an operator that can
   /// sum more accurately does (SpmvPlan<float> sums in double), so that rounding does not hide a residual.
   /// \param exponent scales b without rounding; b in plain units with 0
-  /// \param b,r rows() elements \param x cols() elements; r overlaps neither
+  /// \param b,r rows() elements; r overlaps neither b nor x
+  /// \param x cols() elements
   /// \returns ‖r‖₂², summed in double
   /// \throws as apply()
   double residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const;
@@ -112,7 +114,8 @@ class LinearOperator {
   [[nodiscard]] virtual bool has_transpose() const { return false; }
 
   /// y = Aᵀ x. NaN or infinity that y held before never matters.
-  /// \param x rows() elements \param y cols() elements, not overlapping x
+  /// \param x rows() elements
+  /// \param y cols() elements, not overlapping x
   /// \throws NotSupported naming the remedy when !has_transpose(); otherwise as apply()
   void apply_transposed(std::span<const T> x, std::span<T> y) const { apply_transposed(T{1}, x, T{0}, y); }
 

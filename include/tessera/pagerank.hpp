@@ -31,8 +31,7 @@ class TransitionMatrix {
  public:
   /// \param adjacency square; row i holds the out-links of vertex i with weights >= 0. A zero weight is no link.
   /// \throws InvalidMatrix when not square, for a negative or non-finite weight (named by row and column), or for a
-  /// vertex
-  ///         whose total out weight is so small or large that its inverse is no normal number of T
+  ///         vertex whose total out weight is so small or large that its inverse is no normal number of T
   explicit TransitionMatrix(const CsrView<T>& adjacency, const Device& device = Device{});
 
   [[nodiscard]] index_t vertices() const noexcept { return in_links_->rows(); }

@@ -47,11 +47,10 @@ struct SolverOptions {
 /// \param A        square operator
 /// \param M        approximate inverse of A, symmetric positive definite, same size
 /// \param b        right-hand side, n elements
-/// \param x        initial guess on entry; on return, whatever the status, the last iterate, or an earlier one of
-/// clearly
-///                 lower residual (to a factor of 2, as far above rounding errors as the recurrence can tell). Always
-///                 finite when it was so on entry, and in the caller's units even when the observer or an operator
-///                 throws. Must not overlap b
+/// \param x        initial guess on entry; on return, whatever the status, the last iterate, or an earlier one with a
+///                 clearly lower residual (to a factor of 2, as far above rounding errors as the recurrence can tell).
+///                 Always finite when it was so on entry, and in the caller's units even when the observer or an
+///                 operator throws. Must not overlap b
 /// \returns a report; converged only if the true residual, A.residual(b, x), meets the tolerance
 /// \throws DimensionError for sizes that do not fit, InvalidArgument for options out of range, OutOfMemory
 /// Range: b may have any scale. For double, squares of A's entries must be normal numbers (|a_ij| about 1e-150 to

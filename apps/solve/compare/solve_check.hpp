@@ -13,7 +13,9 @@ struct CheckedResidual {
   double allowance = 0.0;  ///< how far the residual that a solver computes in T may lie below it, by rounding alone
 };
 
-/// ‖b - A x‖₂. \param b rows elements \param x cols elements. O(nnz)
+/// ‖b - A x‖₂. O(nnz)
+/// \param b rows elements
+/// \param x cols elements
 template <class T>
 [[nodiscard]] CheckedResidual checked_residual(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x);
 

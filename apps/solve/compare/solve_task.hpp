@@ -58,8 +58,8 @@ struct SolveInputs {
 };
 
 /// Makes the vectors that the chosen solvers need (none: nothing), and says in the outcome which preconditioner they
-/// get. \throws DimensionError for a matrix that is not square; what reading vectors, the preconditioner and the
-/// transition
+/// get.
+/// \throws DimensionError for a matrix that is not square; what reading vectors, the preconditioner and the transition
 ///         matrix throw; OutOfMemory
 template <class T>
 [[nodiscard]] SolveInputs<T> solve_inputs(const CompareSettings& settings, const Problem<T>& problem,
