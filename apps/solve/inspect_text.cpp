@@ -164,8 +164,8 @@ std::string inspect_text(const InspectOutcome& outcome) {
   text += band_line(outcome) + structure_lines(outcome) + row_lines(outcome);
   if (outcome.spy) text += spy_text(*outcome.spy, margin);
   text += kernel_lines(outcome) + advice_lines(outcome);
-  return text +
-         line("time", fmt::format("read {}, inspect {}", time_text(outcome.read_ms), time_text(outcome.inspect_ms)));
+  return text + line("time", fmt::format("{} {}, inspect {}", outcome.from_file ? "read" : "generate",
+                                         time_text(outcome.read_ms), time_text(outcome.inspect_ms)));
 }
 
 }  // namespace tessera::cli
