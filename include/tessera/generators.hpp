@@ -16,14 +16,14 @@
 namespace tessera {
 
 /// Finite differences for -Δu on an nx x ny grid with Dirichlet boundary, scaled by h²: symmetric positive definite.
-/// 5 points: 4 and -1. 9 points: 8 and -1 (all neighbours).
+/// 5 points: 4 and -1. 9 points: 8 and -1 (all neighbours; that is scaled by 3h²).
 enum class Stencil2d { five_point, nine_point };
 
 /// \throws InvalidArgument when a size is below 1 or nx * ny exceeds 2^31 - 1; OutOfMemory
 template <class T>
 [[nodiscard]] Csr<T> poisson2d(std::int64_t nx, std::int64_t ny, Stencil2d stencil = Stencil2d::five_point);
 
-/// 7 points: 6 and -1. 27 points: 26 and -1 (all neighbours).
+/// 7 points: 6 and -1. 27 points: 26 and -1 (all neighbours; that is scaled by 9h²).
 enum class Stencil3d { seven_point, twentyseven_point };
 
 /// \throws as poisson2d
