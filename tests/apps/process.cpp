@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <system_error>
 
 namespace tessera::testing {
@@ -27,6 +28,9 @@ struct Pipe {
 /// Between fork and exec: nothing that allocates.
 [[noreturn]] void become(char* const* arguments, int out, int err, const char* directory) {
   if (directory != nullptr && ::chdir(directory) != 0) ::_exit(126);
+  // Tests that run in the background were started with these ignored, and solve respects that.
+  ::signal(SIGINT, SIG_DFL);
+  ::signal(SIGTERM, SIG_DFL);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
   ::execv(arguments[0], arguments);
