@@ -44,7 +44,7 @@ TEST_F(CompareTest, TheDocumentHoldsACaseAKernel) {
   EXPECT_EQ(json["schema"], "solve.compare/1");
   EXPECT_EQ(json["result"]["status"], "complete");
   EXPECT_EQ(json["matrix"]["rows"], 1728);
-  // 7-point Laplacian of 12^3: 11 520 nonzeros of 12 bytes, 1729 offsets of 8, x and y of 8 each.
+  // 7-point Laplacian of 12^3: 11 232 nonzeros of 12 bytes, 1729 offsets of 8, x and y of 8 each.
   EXPECT_EQ(json["result"]["least_bytes"], 11'232 * 12 + 1729 * 8 + 2 * 1728 * 8);
   EXPECT_EQ(json["matrix"]["nnz"], 11'232);
   std::set<std::string> products;
@@ -100,7 +100,6 @@ TEST_F(CompareTest, ShapesAtTheEdge) {
   file("one.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n");
   file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 5 3\n1 1 1\n1 5 2\n2 3 -1\n");
   file("tall.mtx", "%%MatrixMarket matrix coordinate pattern general\n5 2 3\n1 1\n5 2\n3 1\n");
-  file("nan.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n2 2 inf\n");
   for (const std::string name : {"empty", "blank", "one", "wide", "tall"}) {
     for (const std::string precision : {"fp64", "fp32"}) {
       const auto json = json_of(name + ".mtx --precision " + precision);

@@ -255,7 +255,7 @@ TEST(Zoo, RowskewHasFourKindsOfRows) {
   for (const offset_t length : {0, 1, 2}) expect_near(count(length, length), 0.3 * light, five_deviations(light, 0.3));
   expect_near(count(4, 60), 0.1 * light, five_deviations(light, 0.1));
   EXPECT_EQ(count(0, 2) + count(4, 60) + 200, 10000);
-  // One heavy row in each fiftieth of the matrix.
+  // One heavy row in each two-hundredth of the matrix.
   for (std::size_t part = 0; part < 200; ++part) {
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(50 * part);
     ASSERT_EQ(std::count(begin, begin + 50, 1000), 1) << part;
