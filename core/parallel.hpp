@@ -31,7 +31,7 @@ inline constexpr std::int64_t serial_threshold = 8192;
 /// body(i) for i in [0, count), each i one unit of substantial work, handed out one by one.
 template <class Body>
 void parallel_tasks(const Device& device, std::int64_t count, Body&& body) {
-  const int threads = static_cast<int>(std::min<std::int64_t>(device.threads(), count));
+  [[maybe_unused]] const int threads = static_cast<int>(std::min<std::int64_t>(device.threads(), count));
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
   for (std::int64_t i = 0; i < count; ++i) body(i);
 }
@@ -62,7 +62,8 @@ template <class Value, class Body>
 [[nodiscard]] Value parallel_sum(const Device& device, std::int64_t n, Body&& body) {
   const std::int64_t chunks = sum_chunks(n);
   std::array<Value, max_sum_chunks> partial;
-  const int threads = n < serial_threshold ? 1 : static_cast<int>(std::min<std::int64_t>(device.threads(), chunks));
+  [[maybe_unused]] const int threads =
+      n < serial_threshold ? 1 : static_cast<int>(std::min<std::int64_t>(device.threads(), chunks));
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
   for (std::int64_t c = 0; c < chunks; ++c) partial[static_cast<std::size_t>(c)] = body(part_of(n, chunks, c));
   Value total{};
