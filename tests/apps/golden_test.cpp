@@ -27,7 +27,9 @@ void PrintTo(const Golden& golden, std::ostream* stream) { *stream << golden.lin
       {std::regex(R"(\d\.\d+e[-+]\d\d\b)"), "NUMBER"},
       {std::regex(R"(sum( +)[0-9.e-]+ over)"), "sum$1NUMBER over"},
       {std::regex(R"(solve \(Tessera\) .*)"), "solve (Tessera) VERSION"},
-      {std::regex(R"(gpu cuda:.*\n)"), ""}};
+      {std::regex(R"(gpu cuda:.*\n)"), ""},
+      // Progress is shown after half a second, which a busy machine may need.
+      {std::regex(R"(.*  elapsed \d+:\d\d.*\n)"), ""}};
   for (const auto& [pattern, replacement] : replacements) text = std::regex_replace(text, pattern, replacement);
   return text;
 }
