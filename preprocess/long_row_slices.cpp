@@ -43,17 +43,46 @@ void keep_from(std::vector<Run>& runs, offset_t length) {
              runs.end());
 }
 
-/// Width of the windows, in columns. Narrows `runs` down to those that are long enough for it.
-std::int64_t choose_window(std::vector<Run>& runs, index_t cols, std::size_t element_bytes) {
-  const auto count = [](const std::vector<Run>& some) { return static_cast<std::int64_t>(some.size()); };
-  std::uint64_t bytes = narrowest_window_bytes;
-  const auto width = [&] { return static_cast<std::int64_t>(bytes / element_bytes); };
-  const auto windows = [&] { return (cols + width() - 1) / width(); };
-  while (bytes < widest_window_bytes && windows() * count(runs) > max_long_row_slices) bytes *= 2;
-  offset_t least = windows() * shortest_slice;
+/// Windows over x and their width in columns.
+struct Windows {
+  std::int64_t count;
+  std::int64_t width;
+  /// Nonzeros of a run that gains by being cut.
+  [[nodiscard]] offset_t shortest_run_worth_cutting() const noexcept {
+    return std::max(shortest_run, count * shortest_slice);
+  }
+};
+
+/// The narrowest windows that keep the slices of so many runs within their bound, or the widest.
+Windows choose_windows(std::int64_t runs, index_t cols, std::size_t element_bytes) {
+  for (std::uint64_t bytes = narrowest_window_bytes;; bytes *= 2) {
+    const auto width = static_cast<std::int64_t>(bytes / element_bytes);
+    const std::int64_t count = (cols + width - 1) / width;
+    if (bytes >= widest_window_bytes || count * runs <= max_long_row_slices) return {count, width};
+  }
+}
+
+/// Narrows `runs` down to those that are long enough for the windows, and to as many as may be cut.
+void choose_runs(std::vector<Run>& runs, const Windows& windows) {
+  offset_t least = windows.shortest_run_worth_cutting();
   keep_from(runs, least);
-  while (windows() * count(runs) > max_long_row_slices) keep_from(runs, least *= 2);
-  return width();
+  while (windows.count * static_cast<std::int64_t>(runs.size()) > max_long_row_slices) keep_from(runs, least *= 2);
+}
+
+bool stays_in_cache(index_t cols, std::size_t element_bytes) {
+  return static_cast<std::uint64_t>(cols) * element_bytes <= cached_vector_bytes;
+}
+
+RowTotals rows_from(std::span<const offset_t> row_offsets, offset_t length, const Device& device) {
+  const auto rows = static_cast<std::int64_t>(row_offsets.size()) - 1;
+  return host::parallel_sum<RowTotals>(device, rows, [&](host::Range range) {
+    RowTotals totals;
+    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
+      const offset_t nonzeros = row_offsets[i + 1] - row_offsets[i];
+      if (nonzeros >= length) totals += {1, nonzeros};
+    }
+    return totals;
+  });
 }
 
 /// Where each window begins within one run.
@@ -70,17 +99,29 @@ void cut(std::span<const index_t> columns, const MerbitTiles& tiles, std::int64_
 
 }  // namespace
 
+RowTotals rows_worth_slicing(std::span<const offset_t> row_offsets, index_t cols, std::size_t element_bytes,
+                             const Device& device) {
+  if (stays_in_cache(cols, element_bytes)) return {};
+  const std::int64_t candidates = rows_from(row_offsets, shortest_run, device).rows;
+  if (candidates == 0) return {};
+  const Windows windows = choose_windows(candidates, cols, element_bytes);
+  const RowTotals totals = rows_from(row_offsets, windows.shortest_run_worth_cutting(), device);
+  const bool worth = totals.nonzeros >= least_passes * cols && windows.count * totals.rows <= max_long_row_slices;
+  return worth ? totals : RowTotals{};
+}
+
 LongRowSlices build_long_row_slices(const MerbitTiles& tiles, std::span<const index_t> columns, index_t cols,
                                     std::size_t element_bytes, const Device& device) {
   LongRowSlices slices;
-  if (static_cast<std::uint64_t>(cols) * element_bytes <= cached_vector_bytes) return slices;
+  if (stays_in_cache(cols, element_bytes)) return slices;
   std::vector<Run> runs = find_runs(tiles);
-  const std::int64_t width = choose_window(runs, cols, element_bytes);
+  const Windows windows = choose_windows(static_cast<std::int64_t>(runs.size()), cols, element_bytes);
+  choose_runs(runs, windows);
   offset_t nonzeros = 0;
   for (const Run& run : runs) nonzeros += run.length;
   if (nonzeros < least_passes * cols) return slices;
   const auto count = static_cast<std::int64_t>(runs.size());
-  slices.windows = (cols + width - 1) / width;
+  slices.windows = windows.count;
   slices.first_tile = Array<std::int64_t>(count, Init::none);
   slices.end_tile = Array<std::int64_t>(count, Init::none);
   slices.begin = Array<offset_t>((slices.windows + 1) * count, Init::none);
@@ -88,7 +129,7 @@ LongRowSlices build_long_row_slices(const MerbitTiles& tiles, std::span<const in
     slices.first_tile[r] = runs[static_cast<std::size_t>(r)].first_tile;
     slices.end_tile[r] = runs[static_cast<std::size_t>(r)].end_tile;
   }
-  host::parallel_tasks(device, count, [&](std::int64_t r) { cut(columns, tiles, width, r, slices); });
+  host::parallel_tasks(device, count, [&](std::int64_t r) { cut(columns, tiles, windows.width, r, slices); });
   return slices;
 }
 

@@ -20,15 +20,31 @@ struct LongRowSlices {
 
   [[nodiscard]] std::int64_t runs() const noexcept { return first_tile.size(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return first_tile.bytes() + end_tile.bytes() + begin.bytes(); }
-  /// The run that holds a long-row tile, or runs() when its row is not among them. O(log runs)
-  [[nodiscard]] std::int64_t run_of(std::int64_t tile) const noexcept {
-    const auto after = std::upper_bound(first_tile.begin(), first_tile.end(), tile) - first_tile.begin();
-    return after > 0 && tile < end_tile[after - 1] ? after - 1 : runs();
+  /// The first run that ends after `tile`, or runs(). O(log runs)
+  [[nodiscard]] std::int64_t first_run_after(std::int64_t tile) const noexcept {
+    return std::upper_bound(end_tile.begin(), end_tile.end(), tile) - end_tile.begin();
   }
 };
 
 /// Bounds windows * runs, since products keep a partial sum for each on their stack.
 inline constexpr std::int64_t max_long_row_slices = 8192;
+
+/// Rows of a kind.
+struct RowTotals {
+  std::int64_t rows = 0;
+  offset_t nonzeros = 0;
+  RowTotals& operator+=(const RowTotals& other) {
+    rows += other.rows;
+    nonzeros += other.nonzeros;
+    return *this;
+  }
+};
+
+/// The rows that slices would cut, by their lengths; none where slices would gain nothing, or might not keep to their
+/// bound. O(rows), parallel
+/// \param element_bytes size of an entry of x
+[[nodiscard]] RowTotals rows_worth_slicing(std::span<const offset_t> row_offsets, index_t cols,
+                                           std::size_t element_bytes, const Device& device = Device{});
 
 /// Chooses the runs and cuts them. The choice depends on the matrix and the element size alone. O(tiles) and, for what
 /// is chosen, O(slices log nnz), parallel over runs.

@@ -22,6 +22,12 @@ struct WeightedTerms {
   const T* x;
   offset_t count;  ///< nonzeros of the matrix
   [[nodiscard]] T operator[](offset_t k) const noexcept { return values[k] * x[columns[k]]; }
+  /// Asks for the matrix at nonzero k, or at the last.
+  void prefetch_matrix(offset_t k) const noexcept {
+    k = std::min(k, count - 1);
+    __builtin_prefetch(values + k);
+    __builtin_prefetch(columns + k);
+  }
 };
 
 template <class T>
@@ -30,6 +36,8 @@ struct PatternTerms {
   const T* x;
   offset_t count;  ///< nonzeros of the matrix
   [[nodiscard]] T operator[](offset_t k) const noexcept { return x[columns[k]]; }
+  /// Asks for the matrix at nonzero k, or at the last.
+  void prefetch_matrix(offset_t k) const noexcept { __builtin_prefetch(columns + std::min(k, count - 1)); }
 };
 
 /// The same terms, where each asks for the x of a later one.
@@ -41,6 +49,7 @@ struct PrefetchedTerms {
     __builtin_prefetch(terms.x + terms.columns[std::min(k + gather_distance, count - 1)]);
     return terms[k];
   }
+  void prefetch_matrix(offset_t k) const noexcept { terms.prefetch_matrix(k); }
 };
 
 /// The terms without prefetching, for x that is in a cache already.
@@ -68,19 +77,29 @@ auto with_terms(const CsrView<T>& a, std::span<const T> x, GatherAccess access, 
       a, x, [&](const auto& terms) { return function(PrefetchedTerms<std::remove_cvref_t<decltype(terms)>>{terms}); });
 }
 
-/// Terms from which sum_terms() adds in four partial sums. Below, two are faster.
-inline constexpr offset_t long_sum = 256;
+/// Nonzeros between a term and the request for the values and columns further on: about a page, at whose end the
+/// hardware stops to read ahead.
+inline constexpr offset_t stream_distance = 512;
 
-/// Sum of many terms; four partial sums hide the latency of the additions.
+/// Terms from which sum_terms() adds in four partial sums. Below, two are faster.
+inline constexpr offset_t long_sum = 96;
+
+/// Sum of many terms; four partial sums hide the latency of the additions. What is asked for ahead goes on at `next`,
+/// where the sum after this one begins.
 template <class T, class Terms>
-[[nodiscard, gnu::noinline]] T sum_many_terms(const Terms& terms, offset_t begin, offset_t end) noexcept {
+[[nodiscard, gnu::noinline]] T sum_many_terms(Terms terms, offset_t begin, offset_t end, offset_t next) noexcept {
+  const offset_t jump = next - end;
   T partial[4] = {};
   offset_t k = begin;
-  for (; k + 4 <= end; k += 4) {
-    partial[0] += terms[k];
-    partial[1] += terms[k + 1];
-    partial[2] += terms[k + 2];
-    partial[3] += terms[k + 3];
+  for (; k + 8 <= end; k += 8) {
+    const offset_t ahead = k + stream_distance;
+    terms.prefetch_matrix(ahead < end ? ahead : ahead + jump);
+    for (offset_t j = k; j < k + 8; j += 4) {
+      partial[0] += terms[j];
+      partial[1] += terms[j + 1];
+      partial[2] += terms[j + 2];
+      partial[3] += terms[j + 3];
+    }
   }
   for (; k < end; ++k) partial[0] += terms[k];
   return (partial[0] + partial[1]) + (partial[2] + partial[3]);
@@ -116,7 +135,8 @@ template <class T, class Terms>
   if (end - begin <= short_sum && begin + short_sum <= terms.count) {
     return sum_few_terms<T>(terms, begin, end - begin);
   }
-  if (end - begin >= long_sum) return sum_many_terms<T>(terms, begin, end);
+  if (end - begin >= long_sum) return sum_many_terms<T>(terms, begin, end, end);
+  terms.prefetch_matrix(begin + stream_distance);
   T even{0};
   T odd{0};
   offset_t k = begin;

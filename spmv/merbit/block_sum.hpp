@@ -1,12 +1,13 @@
 /// \file
-/// What one block of MERBIT computes before its commit: the sums of the rows that it closes, and of the one it leaves
-/// open. A tile is worked on as a warp would, lane by lane; its products are not staged, since on the host a lane
-/// reads them in order anyway.
+/// What one block of MERBIT computes before its commit: the rows that it both begins and closes are stored, the sums of
+/// the two rows that other blocks may share are left to the commit. A block is walked row by row, by the flags of its
+/// lanes: where lanes and tiles end plays no part in the sums, since one thread works on all of them.
 #pragma once
 
 #include "core/parallel.hpp"
 #include "preprocess/long_row_slices.hpp"
 #include "preprocess/merbit_tiles.hpp"
+#include "spmv/segments.hpp"
 #include "spmv/terms.hpp"
 
 #include <algorithm>
@@ -15,16 +16,17 @@
 
 namespace tessera::host {
 
-/// Blocks of consecutive tiles.
+/// Blocks of consecutive tiles, the units of work. How many there are depends on the matrix alone.
 struct BlockGrid {
   const MerbitTiles& tiles;
-  int tiles_per_block;
+  int least_tiles;  ///< of a block, about
 
-  [[nodiscard]] std::int64_t size() const noexcept { return (tiles.tiles() + tiles_per_block - 1) / tiles_per_block; }
-  /// The row in which a block starts; for block size(), the number of rows.
-  [[nodiscard]] index_t first_row(std::int64_t block) const noexcept {
-    return tiles.first_row(std::min(block * tiles_per_block, tiles.tiles()));
+  [[nodiscard]] std::int64_t size() const noexcept {
+    return std::min((tiles.tiles() + least_tiles - 1) / least_tiles, max_segments);
   }
+  [[nodiscard]] Range tiles_of(std::int64_t block) const noexcept { return part_of(tiles.tiles(), size(), block); }
+  /// The row in which a block starts; for block size(), the number of rows.
+  [[nodiscard]] index_t first_row(std::int64_t block) const noexcept { return tiles.first_row(tiles_of(block).begin); }
   /// Whether no earlier block starts in the same row. The rows that blocks start in are the shared ones; visiting just
   /// the blocks for which this holds visits every shared row once.
   [[nodiscard]] bool is_first_in_row(std::int64_t block) const noexcept {
@@ -32,43 +34,42 @@ struct BlockGrid {
   }
 };
 
-/// One lane: sums of the rows it closes go to rows[0], rows[1], ... \returns the sum of the row that it leaves open
-template <class T, DescriptorWord Word, class Terms>
-[[nodiscard]] inline T sum_lane(Word down_flags, int steps, const Terms& terms, offset_t k, T* rows) noexcept {
-  const auto sum_run = [&](int length) {
-    const offset_t begin = std::exchange(k, k + length);
-    return sum_terms<T>(terms, begin, k);
-  };
-  const int open = for_each_closed_run(down_flags, steps, [&](int length) { *rows++ = sum_run(length); });
-  return sum_run(open);
-}
+/// Sums of the rows at the ends of some tiles.
+template <class T>
+struct EndSums {
+  T first{0};  ///< of the row in which the tiles begin, if they close it
+  T open{0};   ///< of the row in which they end
+};
 
-/// One tile. `carry` is the open sum before it on entry and after it on return.
-template <class T, DescriptorWord Word, class Terms>
-void sum_tile(const MerbitTiles& tiles, const Word* words, std::int64_t tile, const Terms& terms, T* tile_rows,
-              T& carry) noexcept {
-  const offset_t tile_x = tiles.tile_x[tile];
+/// The tiles of a range: rows that end in it are stored, but for the one in which it begins. Terms and epilogue come by
+/// value, and the loop is a function of its own: so the compiler keeps their pointers in registers (bench/NOTES.md).
+template <class T, DescriptorWord Word, class Terms, class Epilogue>
+[[nodiscard, gnu::noinline]] EndSums<T> multiply_tiles(const MerbitTiles& tiles, const Word* words, Range range,
+                                                       Terms terms, Epilogue epilogue, ProductDots& dots) noexcept {
   const int sigma = tiles.sigma;
-  const offset_t first_step = tile * tiles.steps_per_tile();
-  const auto tile_steps = static_cast<int>(std::min(tiles.steps_per_tile(), tiles.length() - first_step));
-  const Word* lane_words = words + tile * lanes_per_tile;
-  for (int step = 0; step < tile_steps; step += sigma, ++lane_words) {
-    const LaneSteps<Word> lane = unpack_lane<Word>(*lane_words, sigma);
-    const offset_t k = tile_x + step - lane.y_offset;
-    if (lane.down_flags == 0) {
-      // Lanes inside one row, all at once.
-      int end = step + sigma;
-      for (; end < tile_steps && unpack_lane<Word>(lane_words[1], sigma).down_flags == 0; end += sigma) ++lane_words;
-      carry += sum_terms<T>(terms, k, k + std::min(end, tile_steps) - step);
-      step = end - sigma;
-      continue;
+  const index_t first_row = tiles.first_row(range.begin);
+  const Word* const end_word = words + range.end * lanes_per_tile;
+  EndSums<T> sums;
+  ProductDots inner;  // in registers: `dots` might alias y
+  index_t row = first_row;
+  offset_t begin = tiles.tile_x[range.begin];
+  offset_t lane_begin = begin + first_row;  // on the path, and less the row: the nonzero
+  for (const Word* word = words + range.begin * lanes_per_tile; word < end_word; ++word, lane_begin += sigma) {
+    for (Word flags = unpack_lane<Word>(*word, sigma).down_flags; flags != 0; flags &= flags - 1) {
+      const offset_t end = lane_begin + lowest_flag(flags) - row;
+      const T sum = sum_terms<T>(terms, begin, end);
+      begin = end;
+      if (row == first_row) {
+        sums.first = sum;
+      } else {
+        epilogue.store(row, sum, inner);
+      }
+      ++row;
     }
-    T* rows = tile_rows + lane.y_offset;
-    const T open = sum_lane<T>(lane.down_flags, std::min(sigma, tile_steps - step), terms, k, rows);
-    // The segmented scan of a warp, one lane at a time: the first row a lane closes takes what lanes before it left.
-    rows[0] += carry;
-    carry = open;
   }
+  sums.open = sum_terms<T>(terms, begin, tiles.tile_x[range.end]);
+  dots += inner;
+  return sums;
 }
 
 /// Sums of the runs of long-row tiles that were computed window by window, in the order of the runs. On the stack:
@@ -83,7 +84,8 @@ void sum_long_rows(const Device& device, const LongRowSlices& slices, const Term
   parallel_tasks(device, slices.windows, [&](std::int64_t w) {
     const std::int64_t first = w * runs;
     for (std::int64_t r = first; r < first + runs; ++r) {
-      sums[static_cast<std::size_t>(r)] = sum_terms<T>(terms, slices.begin[r], slices.begin[r + runs]);
+      sums[static_cast<std::size_t>(r)] =
+          sum_many_terms<T>(terms, slices.begin[r], slices.begin[r + runs], slices.begin[r + 1]);
     }
   });
   for (std::int64_t r = runs; r < slices.windows * runs; ++r) {
@@ -91,42 +93,50 @@ void sum_long_rows(const Device& device, const LongRowSlices& slices, const Term
   }
 }
 
-/// Everything that the sum of a block depends on but the terms.
+/// Everything that a block depends on but the terms and the epilogue.
 template <class T, DescriptorWord Word>
 struct BlockInput {
   const BlockGrid& grid;
   const Word* words;
   const LongRowSlices& long_rows;
   const T* long_row_sums;  ///< one a run
-
-  /// What a long-row tile adds: its own terms, or, in the first tile of a run that was summed already, the whole run's.
-  template <class Terms>
-  [[nodiscard]] T long_row_tile(std::int64_t tile, const Terms& terms) const noexcept {
-    const std::int64_t run = long_rows.run_of(tile);
-    if (run == long_rows.runs()) return sum_terms<T>(terms, grid.tiles.tile_x[tile], grid.tiles.tile_x[tile + 1]);
-    return tile == long_rows.first_tile[run] ? long_row_sums[run] : T{0};
-  }
 };
 
-/// One block: rows[i] becomes the block's sum of row first_row(block) + i for every row that it closes.
-/// \returns the sum of the row in which the block ends
-template <class T, DescriptorWord Word, class Terms>
-[[nodiscard, gnu::noinline]] T sum_block(const BlockInput<T, Word>& input, std::int64_t block, const Terms& terms,
-                                         T* rows) noexcept {
-  const BlockGrid& grid = input.grid;
-  const MerbitTiles& tiles = grid.tiles;
-  const std::int64_t begin = block * grid.tiles_per_block;
-  const std::int64_t end = std::min(begin + grid.tiles_per_block, tiles.tiles());
-  const index_t first_row = tiles.first_row(begin);
-  T carry{0};
-  for (std::int64_t tile = begin; tile < end; ++tile) {
-    if (tiles.is_long_row(tile)) {
-      carry += input.long_row_tile(tile, terms);
-    } else {
-      sum_tile<T>(tiles, input.words, tile, terms, rows + (tiles.first_row(tile) - first_row), carry);
+/// One block: the stretches of tiles between the runs that were summed already, and the sums of the runs that begin in
+/// it.
+template <class T, DescriptorWord Word, class Terms, class Epilogue>
+[[nodiscard]] EndSums<T> multiply_block(const BlockInput<T, Word>& input, std::int64_t block, const Terms& terms,
+                                        const Epilogue& epilogue, ProductDots& dots) noexcept {
+  const MerbitTiles& tiles = input.grid.tiles;
+  const LongRowSlices& long_rows = input.long_rows;
+  const Range range = input.grid.tiles_of(block);
+  EndSums<T> sums;
+  const auto add_tiles = [&](Range stretch) {
+    const auto [first, open] = multiply_tiles<T>(tiles, input.words, stretch, terms, epilogue, dots);
+    const index_t row = tiles.first_row(stretch.begin);
+    if (row == tiles.first_row(stretch.end)) {
+      sums.open += open;
+      return;
     }
+    const T sum = std::exchange(sums.open, open) + first;
+    if (row == tiles.first_row(range.begin)) {
+      sums.first = sum;
+    } else {
+      epilogue.store(row, sum, dots);
+    }
+  };
+  std::int64_t tile = range.begin;
+  std::int64_t run = long_rows.first_run_after(tile);
+  for (; run < long_rows.runs() && long_rows.first_tile[run] < range.end; ++run) {
+    const std::int64_t first_tile = long_rows.first_tile[run];
+    if (first_tile >= range.begin) {
+      add_tiles({tile, first_tile});
+      sums.open += input.long_row_sums[run];
+    }
+    tile = std::min(long_rows.end_tile[run], range.end);
   }
-  return carry;
+  add_tiles({tile, range.end});
+  return sums;
 }
 
 }  // namespace tessera::host

@@ -16,113 +16,63 @@ BlockGrid grid_of(const MerbitTiles& tiles) {
   return {tiles, host_merbit_policy<T>.tiles_per_block};
 }
 
-/// The block's row buffer. On the stack: products neither allocate nor share anything.
-template <class T>
-using RowBuffer = std::array<T, static_cast<std::size_t>(host_merbit_policy<T>.max_block_steps())>;
-
 /// function(input) with what blocks need, in the type that the descriptors have. Long rows are summed first.
 template <class T, class Terms, class Function>
-auto with_block_input(const Device& device, const MerbitSetup& setup, const BlockGrid& grid, const Terms& terms,
+void with_block_input(const Device& device, const MerbitSetup& setup, const BlockGrid& grid, const Terms& terms,
                       Function&& function) {
   LongRowSums<T> long_row_sums;
   sum_long_rows<T>(device, setup.long_rows, cached(terms), long_row_sums);
   const auto input = [&](const auto* words) {
     return BlockInput<T, std::remove_cvref_t<decltype(*words)>>{grid, words, setup.long_rows, long_row_sums.data()};
   };
-  if (setup.tiles.descriptor_bits == 32) return function(input(setup.tiles.lane_words_32.data()));
-  return function(input(setup.tiles.lane_words_64.data()));
-}
-
-/// body(block range, part) over all blocks.
-template <class Body>
-std::int64_t for_parts(const Device& device, const BlockGrid& grid, Body&& body) {
-  const std::int64_t parts = std::min(grid.size(), max_segments);
-  parallel_tasks(device, parts,
-                 [&](std::int64_t part) { body(part_of(grid.size(), parts, part), static_cast<std::size_t>(part)); });
-  return parts;
-}
-
-/// The rows that a block both begins and closes: all of [begin, end) but the first.
-template <class T, class Epilogue>
-void store_inner_rows(index_t begin, index_t end, const RowBuffer<T>& rows, const Epilogue& epilogue,
-                      ProductDots& dots) {
-  ProductDots inner;  // in registers: `dots` might alias y
-  for (index_t i = begin + 1; i < end; ++i) epilogue.store(i, rows[static_cast<std::size_t>(i - begin)], inner);
-  dots += inner;
-}
-
-/// Carries commit: the blocks of one part in order, each handing its open row to the next.
-template <class T, class Word, class Terms, class Epilogue>
-Segment<T> multiply_part(const BlockInput<T, Word>& input, Range blocks, const Terms& terms, const Epilogue& epilogue) {
-  const BlockGrid& grid = input.grid;
-  RowBuffer<T> rows;
-  Segment<T> segment{grid.first_row(blocks.begin), grid.first_row(blocks.end), T{0}, {}};
-  for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
-    const index_t begin = grid.first_row(block);
-    const index_t end = grid.first_row(block + 1);
-    const T open = sum_block<T>(input, block, terms, rows.data());
-    if (begin == end) {
-      segment.carry += open;
-      continue;
-    }
-    rows[0] += segment.carry;
-    segment.carry = open;
-    // Only the first row of the part can have sums in other parts.
-    if (begin == segment.first_row) {
-      epilogue.store_shared(begin, rows[0]);
-    } else {
-      epilogue.store(begin, rows[0], segment.dots);
-    }
-    store_inner_rows<T>(begin, end, rows, epilogue, segment.dots);
+  if (setup.tiles.descriptor_bits == 32) {
+    function(input(setup.tiles.lane_words_32.data()));
+  } else {
+    function(input(setup.tiles.lane_words_64.data()));
   }
-  return segment;
 }
 
+/// Carries commit: the rows in which blocks end are kept apart, then added in the order of the blocks.
 template <class T, class Terms, class Epilogue>
 ProductDots multiply_with_carries(const Device& device, const MerbitSetup& setup, const BlockGrid& grid,
                                   const Terms& terms, const Epilogue& epilogue) {
   Segments<T> segments;
-  const std::int64_t parts = with_block_input<T>(device, setup, grid, terms, [&](const auto& input) {
-    return for_parts(device, grid, [&](Range blocks, std::size_t part) {
-      segments[part] = multiply_part<T>(input, blocks, terms, epilogue);
+  with_block_input<T>(device, setup, grid, terms, [&](const auto& input) {
+    parallel_tasks(device, grid.size(), [&](std::int64_t block) {
+      Segment<T> segment{grid.first_row(block), grid.first_row(block + 1), T{0}, {}};
+      const EndSums<T> sums = multiply_block<T>(input, block, terms, epilogue, segment.dots);
+      if (segment.first_row < segment.end_row) epilogue.store_shared(segment.first_row, sums.first);
+      segment.carry = sums.open;
+      segments[static_cast<std::size_t>(block)] = segment;
     });
   });
-  return join_segments<T>(std::span(segments).first(static_cast<std::size_t>(parts)), grid.tiles.rows, epilogue);
+  return join_segments<T>(std::span(segments).first(static_cast<std::size_t>(grid.size())), grid.tiles.rows, epilogue);
 }
 
-/// Atomic commit of one block, whose first and last rows are shared.
-template <class T, class Epilogue>
-void commit_block(const BlockGrid& grid, std::int64_t block, const RowBuffer<T>& rows, T open, const Epilogue& epilogue,
-                  ProductDots& dots) {
-  const index_t begin = grid.first_row(block);
-  const index_t end = grid.first_row(block + 1);
-  if (begin < end) epilogue.add_atomic(begin, rows[0]);
-  store_inner_rows<T>(begin, end, rows, epilogue, dots);
-  if (end < grid.tiles.rows) epilogue.add_atomic(end, open);
-}
-
-/// The shared rows of y are zero or hold β y. clear_other(row) is called once for every shared row.
+/// Atomic commit: the rows in which blocks begin are zero or hold β y. clear_other(row) is called once for each of
+/// them.
 template <class T, class Terms, class Epilogue, class ClearOther>
 ProductDots multiply_with_atomics(const Device& device, const MerbitSetup& setup, const BlockGrid& grid,
                                   const Terms& terms, const Epilogue& epilogue, const ClearOther& clear_other) {
   std::array<ProductDots, max_segments> dots;
-  const std::int64_t parts = with_block_input<T>(device, setup, grid, terms, [&](const auto& input) {
-    return for_parts(device, grid, [&](Range blocks, std::size_t part) {
-      RowBuffer<T> rows;
-      dots[part] = {};
-      for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
-        const T open = sum_block<T>(input, block, terms, rows.data());
-        commit_block<T>(grid, block, rows, open, epilogue, dots[part]);
-        if (grid.is_first_in_row(block)) clear_other(grid.first_row(block));
-      }
+  with_block_input<T>(device, setup, grid, terms, [&](const auto& input) {
+    parallel_tasks(device, grid.size(), [&](std::int64_t block) {
+      ProductDots inner;
+      const EndSums<T> sums = multiply_block<T>(input, block, terms, epilogue, inner);
+      const index_t begin = grid.first_row(block);
+      const index_t end = grid.first_row(block + 1);
+      if (begin < end) epilogue.add_atomic(begin, sums.first);
+      if (end < grid.tiles.rows) epilogue.add_atomic(end, sums.open);
+      if (grid.is_first_in_row(block)) clear_other(begin);
+      dots[static_cast<std::size_t>(block)] = inner;
     });
   });
   // Shared rows are final only now, and <y, y> is not linear in their parts.
   ProductDots total;
   for (std::int64_t block = 0; block < grid.size(); ++block) {
     if (grid.first_row(block) < grid.first_row(block + 1)) epilogue.finish(grid.first_row(block), total);
+    total += dots[static_cast<std::size_t>(block)];
   }
-  for (std::int64_t part = 0; part < parts; ++part) total += dots[static_cast<std::size_t>(part)];
   return total;
 }
 

@@ -15,11 +15,6 @@ struct MerbitPolicy {
   int sigma_32 = 0;  ///< default steps a lane with 32-bit descriptors, which are the default
   int sigma_64 = 0;  ///< default steps a lane with 64-bit descriptors
 
-  /// Path steps of a block at most; its row buffer has so many elements.
-  [[nodiscard]] constexpr int max_block_steps() const noexcept {
-    return tiles_per_block * lanes_per_tile * max_sigma(64);
-  }
-
   friend constexpr bool operator==(const MerbitPolicy&, const MerbitPolicy&) = default;
   friend std::ostream& operator<<(std::ostream& out, const MerbitPolicy& policy) {
     return out << "{tiles_per_block " << policy.tiles_per_block << ", sigma_32 " << policy.sigma_32 << ", sigma_64 "
@@ -27,8 +22,8 @@ struct MerbitPolicy {
   }
 };
 
-/// Host threads: long lanes, since the work per lane is what the host pays for; blocks whose row buffer stays in the
-/// first-level or second-level cache.
+/// Host threads: long lanes, since a lane costs a branch that cannot be foreseen; blocks that are worth handing out.
+/// There they have so many tiles or more.
 template <class T>
 inline constexpr MerbitPolicy host_merbit_policy{8, 21, 53};
 

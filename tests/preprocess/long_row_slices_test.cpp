@@ -50,22 +50,23 @@ TEST(LongRowSlicesTest, CutEveryRunAtTheWindowsWithoutLossOrOverlap) {
   }
 }
 
-TEST(LongRowSlicesTest, KnowTheRunOfEveryTile) {
+TEST(LongRowSlicesTest, KnowTheRunAtOrAfterEveryTile) {
   const Built built = build(hubs_among_short_rows(30, 40000));
+  const LongRowSlices& slices = built.slices;
   std::int64_t in_runs = 0;
   for (std::int64_t tile = 0; tile < built.tiles.tiles(); ++tile) {
-    const std::int64_t run = built.slices.run_of(tile);
-    if (run == built.slices.runs()) continue;
+    const std::int64_t run = slices.first_run_after(tile);
+    if (run > 0) {
+      ASSERT_LE(slices.end_tile[run - 1], tile);
+    }
+    if (run == slices.runs()) continue;
+    ASSERT_GT(slices.end_tile[run], tile);
+    if (slices.first_tile[run] > tile) continue;
+    ASSERT_TRUE(built.tiles.is_long_row(tile));
     ++in_runs;
-    EXPECT_TRUE(built.tiles.is_long_row(tile));
-    EXPECT_GE(tile, built.slices.first_tile[run]);
-    EXPECT_LT(tile, built.slices.end_tile[run]);
   }
-  std::int64_t expected = 0;
-  for (std::int64_t r = 0; r < built.slices.runs(); ++r)
-    expected += built.slices.end_tile[r] - built.slices.first_tile[r];
-  EXPECT_EQ(in_runs, expected);
-  EXPECT_GT(expected, 30 * 50);
+  EXPECT_EQ(slices.first_run_after(built.tiles.tiles()), slices.runs());
+  EXPECT_GT(in_runs, 30 * 50);
 }
 
 TEST(LongRowSlicesTest, AreNotMadeWhereTheyGainNothing) {
@@ -76,7 +77,7 @@ TEST(LongRowSlicesTest, AreNotMadeWhereTheyGainNothing) {
   EXPECT_EQ(build(hubs_among_short_rows(14, 40000)).slices.bytes(), 0U);        // fewer than two passes over x
   const LongRowSlices empty =
       build_long_row_slices(build_merbit_tiles(0, std::vector<offset_t>{0}, 21, 32), {}, cols, 8);
-  EXPECT_EQ(empty.run_of(0), empty.runs());
+  EXPECT_EQ(empty.first_run_after(0), empty.runs());
 }
 
 TEST(LongRowSlicesTest, StayWithinTheirBoundByWiderWindowsAndFewerRuns) {
@@ -92,6 +93,25 @@ TEST(LongRowSlicesTest, StayWithinTheirBoundByWiderWindowsAndFewerRuns) {
   const LongRowSlices fewer = slices_for(64);  // even 37 of the widest are
   EXPECT_EQ(fewer.windows, 37);
   EXPECT_EQ(fewer.runs(), 100);
+}
+
+RowTotals worth_slicing(const std::vector<index_t>& lengths, index_t columns, std::size_t element_bytes) {
+  const auto a = testing::with_row_lengths<double>(lengths, columns, ValueStorage::pattern);
+  return rows_worth_slicing(a.row_offsets().span(), columns, element_bytes);
+}
+
+TEST(LongRowSlicesTest, RowLengthsTellWhetherTheyGain) {
+  const RowTotals totals = worth_slicing(hubs_among_short_rows(30, 40000), cols, 8);
+  EXPECT_EQ(totals.rows, 30);
+  EXPECT_EQ(totals.nonzeros, 30 * 40000);
+  EXPECT_EQ(worth_slicing(hubs_among_short_rows(1, 250000), cols, 8).rows, 0);    // x is read once
+  EXPECT_EQ(worth_slicing(hubs_among_short_rows(0, 0), cols, 8).rows, 0);         // no long row
+  EXPECT_EQ(worth_slicing(hubs_among_short_rows(100, 3000), cols, 8).rows, 0);    // rows too short
+  EXPECT_EQ(worth_slicing(hubs_among_short_rows(30, 40000), 100000, 8).rows, 0);  // x stays in the cache
+  EXPECT_EQ(worth_slicing(hubs_among_short_rows(14, 40000), cols, 8).rows, 0);    // fewer than two passes over x
+  EXPECT_EQ(worth_slicing(std::vector<index_t>(400, 6500), cols, 16).rows, 400);  // with wider windows
+  EXPECT_EQ(worth_slicing(std::vector<index_t>(400, 6500), cols, 64).rows, 0);    // too many for the bound
+  EXPECT_EQ(rows_worth_slicing(std::vector<offset_t>{0}, cols, 8).nonzeros, 0);
 }
 
 TEST(LongRowSlicesTest, DoNotDependOnTheNumberOfThreads) {

@@ -117,6 +117,39 @@ TYPED_TEST(Merbit, PathsOfEveryLengthAroundTheBlocks) {
   }
 }
 
+/// Long rows that pass over a long x several times: of many lengths, next to each other, first and last.
+template <class T>
+std::shared_ptr<const Csr<T>> hubs_everywhere(std::uint64_t seed) {
+  std::vector<index_t> lengths = testing::power_law_lengths(4000, 500, seed);
+  for (std::size_t h = 0; h < 50; ++h) lengths[h * 79 + h * h % 5] = static_cast<index_t>(12000 + 517 * h);
+  lengths[1] = 20000;
+  lengths.back() = 30000;
+  return std::make_shared<const Csr<T>>(testing::with_row_lengths<T>(lengths, 300000, ValueStorage::weighted));
+}
+
+TYPED_TEST(Merbit, RowsSummedByWindowsMayLieAnywhereInTheBlocks) {
+  const auto matrix = hubs_everywhere<TypeParam>(5);
+  const auto x = testing::random_vector<TypeParam>(300000, 3);
+  const auto oracle = testing::product_oracle(matrix->view(), constant(x));
+  const auto multiply = [&](int sigma, Determinism determinism, int threads) {
+    SpmvOptions options = testing::options_of({SpmvAlgorithm::merbit, determinism}, threads);
+    options.sigma = sigma;
+    std::vector<TypeParam> y(oracle.y.size(), TypeParam{1});
+    SpmvPlan<TypeParam>(matrix, options).apply(TypeParam{1}, x, TypeParam{0}, y);
+    return y;
+  };
+  for (const int sigma : {1, 7, 21, 53}) {
+    SCOPED_TRACE(sigma);
+    const auto offsets = matrix->row_offsets().span();
+    const MerbitTiles tiles = build_merbit_tiles(matrix->rows(), offsets, sigma, sigma > max_sigma(32) ? 64 : 32);
+    ASSERT_GT(build_long_row_slices(tiles, matrix->columns().span(), 300000, sizeof(TypeParam)).runs(), 40);
+    const auto y = multiply(sigma, Determinism::gpu_to_gpu, 1);
+    ASSERT_TRUE(near(oracle, constant(y)));
+    ASSERT_EQ(multiply(sigma, Determinism::gpu_to_gpu, 3), y);
+    ASSERT_TRUE(near(oracle, constant(multiply(sigma, Determinism::not_guaranteed, 2))));
+  }
+}
+
 TEST(MerbitPolicy, PrintsAndCompares) {
   std::ostringstream text;
   text << MerbitPolicy{8, 21, 53};
