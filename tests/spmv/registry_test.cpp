@@ -59,11 +59,19 @@ TEST(Registry, EveryKernelKeepsTheClassItRegisters) {
   }
 }
 
-PlanInfo automatic_plan(const std::vector<index_t>& lengths, std::int64_t applications, int threads = 2) {
+PlanInfo automatic_plan(const std::vector<index_t>& lengths, std::int64_t applications, int threads = 2,
+                        index_t cols = 60000) {
   SpmvOptions options;
   options.expected_applications = applications;
   options.device = Device::host(threads);
-  return SpmvPlan<double>(testing::with_row_lengths<double>(lengths, 60000, ValueStorage::pattern), options).info();
+  return SpmvPlan<double>(testing::with_row_lengths<double>(lengths, cols, ValueStorage::pattern), options).info();
+}
+
+/// Forty rows of a tenth of x among short ones, for a matrix of 300000 columns.
+std::vector<index_t> forty_long_rows() {
+  std::vector<index_t> lengths(30000, 3);
+  for (std::size_t h = 0; h < 40; ++h) lengths[h * 731 + 5] = 30000;
+  return lengths;
 }
 
 TEST(Selection, EvenRowsTakeTheRowKernel) {
@@ -72,14 +80,19 @@ TEST(Selection, EvenRowsTakeTheRowKernel) {
   EXPECT_NE(info.reason.find("longest row holds 5 of 100000 nonzeros"), std::string::npos) << info.reason;
 }
 
-TEST(Selection, AHubRowIsCutWithTilesOnlyWhenTheyPay) {
-  const auto lengths = testing::one_long_row(10000, 5000, 50000, 5);
-  const PlanInfo often = automatic_plan(lengths, 1000);
+TEST(Selection, AHubRowIsCut) {
+  const PlanInfo info = automatic_plan(testing::one_long_row(10000, 5000, 50000, 5), 1000);
+  EXPECT_EQ(info.algorithm, SpmvAlgorithm::merge);
+  EXPECT_NE(info.reason.find("one row holds 50000 of 99995 nonzeros (50 %)"), std::string::npos) << info.reason;
+}
+
+TEST(Selection, LongRowsThatReadXSeveralTimesTakeMerbitWhenItsSetUpPays) {
+  const PlanInfo often = automatic_plan(forty_long_rows(), 5, 2, 300000);
   EXPECT_EQ(often.algorithm, SpmvAlgorithm::merbit);
-  EXPECT_NE(often.reason.find("one row holds 50000 of 99995 nonzeros (50 %)"), std::string::npos) << often.reason;
-  const PlanInfo seldom = automatic_plan(lengths, 3);
-  EXPECT_EQ(seldom.algorithm, SpmvAlgorithm::merge);
-  EXPECT_NE(seldom.reason.find("3 products would not repay tiles"), std::string::npos) << seldom.reason;
+  EXPECT_NE(often.reason.find("40 long rows hold 1200000 of 1289880 nonzeros, 4.0 a column"), std::string::npos)
+      << often.reason;
+  EXPECT_EQ(automatic_plan(forty_long_rows(), 4, 2, 300000).algorithm, SpmvAlgorithm::merge);
+  EXPECT_EQ(automatic_plan(forty_long_rows(), 1000, 2, 100000).algorithm, SpmvAlgorithm::merge);  // x stays in a cache
 }
 
 TEST(Selection, SmallMatricesTakeTheRowKernel) {
@@ -90,16 +103,15 @@ TEST(Selection, SmallMatricesTakeTheRowKernel) {
 TEST(Selection, DoesNotDependOnTheNumberOfThreads) {
   const auto lengths = testing::one_long_row(10000, 5000, 3000, 5);
   EXPECT_EQ(automatic_plan(lengths, 1000, 1).algorithm, automatic_plan(lengths, 1000, 5).algorithm);
+  EXPECT_EQ(automatic_plan(forty_long_rows(), 1000, 1, 300000).reason,
+            automatic_plan(forty_long_rows(), 1000, 5, 300000).reason);
 }
 
 TEST(Selection, AutomaticIsReproducibleOnTheHost) {
-  const SpmvOptions options;
-  ASSERT_EQ(options.determinism, Determinism::not_guaranteed);
-  const SpmvPlan<double> plan(
-      testing::with_row_lengths<double>(testing::one_long_row(10000, 5000, 50000, 5), 60000, ValueStorage::weighted),
-      options);
-  EXPECT_EQ(plan.info().algorithm, SpmvAlgorithm::merbit);
-  EXPECT_EQ(plan.info().determinism, Determinism::gpu_to_gpu);
+  ASSERT_EQ(SpmvOptions{}.determinism, Determinism::not_guaranteed);
+  const PlanInfo info = automatic_plan(forty_long_rows(), 1000, 2, 300000);
+  EXPECT_EQ(info.algorithm, SpmvAlgorithm::merbit);
+  EXPECT_EQ(info.determinism, Determinism::gpu_to_gpu);
 }
 
 }  // namespace

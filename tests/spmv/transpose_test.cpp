@@ -222,7 +222,7 @@ TEST(TransposedPlan, AutomaticLooksAtTheColumns) {
   const SpmvPlan<double> plan(testing::make_pattern<double>(40000, 80001, offsets, columns), options);
   EXPECT_EQ(plan.info().algorithm, SpmvAlgorithm::csr);
   ASSERT_TRUE(plan.info().transpose.has_value());
-  EXPECT_EQ(plan.info().transpose->algorithm, SpmvAlgorithm::merbit);
+  EXPECT_EQ(plan.info().transpose->algorithm, SpmvAlgorithm::merge);
   EXPECT_EQ(plan.info().determinism, Determinism::gpu_to_gpu);
   check_transposed_products(plan);
 }
