@@ -1,11 +1,12 @@
 #include "tessera/assemble.hpp"
 
 #include "core/parallel.hpp"
-#include "core/row_blocks.hpp"
+#include "core/sort_entries.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <limits>
 #include <utility>
@@ -108,151 +109,76 @@ Csr<T> copy_sorted(const Coordinates<T>& in) {
   return make_matrix(in, std::move(offsets), Array<index_t>::copy_of(in.column_indices), Array<T>::copy_of(in.values));
 }
 
-/// Column and position in the input. Ordering by both makes every sort of a row stable.
-struct PackedKey {
-  static constexpr std::int64_t max_entries = std::int64_t{1} << 32;
+template <class T>
+[[noreturn]] void report_duplicate(const Coordinates<T>& in, std::pair<index_t, index_t> position) {
+  const auto next_from = [&](std::size_t k) {
+    while (in.row_indices[k] != position.first || in.column_indices[k] != position.second) ++k;
+    return k;
+  };
+  const std::size_t first = next_from(0);
+  throw InvalidMatrix(fmt::format("position ({}, {}) occurs more than once: entries {} and {}", position.first,
+                                  position.second, first, next_from(first + 1)));
+}
 
-  PackedKey(index_t column, offset_t position)
-      : bits((static_cast<std::uint64_t>(column) << 32) | static_cast<std::uint64_t>(position)) {}
-  [[nodiscard]] index_t column() const { return static_cast<index_t>(bits >> 32); }
-  [[nodiscard]] offset_t position() const { return static_cast<offset_t>(bits & 0xffffffffU); }
-  friend bool operator<(PackedKey a, PackedKey b) { return a.bits < b.bits; }
+/// Closes the gaps that added entries left between the blocks.
+template <class T>
+EntryTable<T> close_gaps(const RowBlocks& blocks, std::span<const offset_t> begin,
+                         std::span<const ArrangedBlock> arranged, const EntryTable<T>& table, ValueStorage storage,
+                         Array<offset_t>& offsets) {
+  std::array<offset_t, max_row_blocks + 1> target{};
+  for (std::size_t b = 0; b < arranged.size(); ++b) target[b + 1] = target[b] + arranged[b].kept;
+  EntryTable<T> closed(target[arranged.size()], storage);
+  host::parallel_tasks(Device{}, blocks.count(), [&](std::int64_t block) {
+    const auto b = static_cast<std::size_t>(block);
+    std::copy_n(table.columns.begin() + begin[b], arranged[b].kept, closed.columns.begin() + target[b]);
+    if (!table.values.empty()) {
+      std::copy_n(table.values.begin() + begin[b], arranged[b].kept, closed.values.begin() + target[b]);
+    }
+    const host::Range rows = blocks.rows_of(block);
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) offsets[row + 1] -= begin[b] - target[b];
+  });
+  return closed;
+}
 
-  std::uint64_t bits;
-};
-
-/// The same for more than 2^32 entries.
-struct WideKey {
-  WideKey(index_t column, offset_t position) : column_(column), position_(position) {}
-  [[nodiscard]] index_t column() const { return column_; }
-  [[nodiscard]] offset_t position() const { return position_; }
-  friend bool operator<(const WideKey& a, const WideKey& b) {
-    return a.column_ != b.column_ ? a.column_ < b.column_ : a.position_ < b.position_;
+template <class Entry, class T, class EntryAt>
+Assembly<T> assemble_unordered(const Coordinates<T>& in, Duplicates policy, EntryAt&& entry_at) {
+  const RowBlocks blocks = choose_row_blocks(in.rows, in.count(), sizeof(Entry));
+  const auto count = static_cast<std::size_t>(blocks.count());
+  BlockedEntries<Entry> blocked = share_out<Entry>(blocks, in.count(), entry_at);
+  EntryTable<T> table(in.count(), in.storage);
+  Array<offset_t> offsets(in.rows + 1, Init::none);
+  offsets[0] = 0;
+  std::array<ArrangedBlock, max_row_blocks> arranged;
+  host::parallel_tasks(Device{}, blocks.count(), [&](std::int64_t block) {
+    const auto b = static_cast<std::size_t>(block);
+    arranged[b] = arrange_block<Entry>(blocks.rows_of(block), blocked.of(b), blocked.begin[b], offsets.data(), table);
+  });
+  blocked.entries = {};
+  offset_t kept = 0;
+  for (std::size_t b = 0; b < count; ++b) {
+    kept += arranged[b].kept;
+    if (arranged[b].first_repeated && policy == Duplicates::error) report_duplicate(in, *arranged[b].first_repeated);
   }
-
-  index_t column_;
-  offset_t position_;
-};
-
-template <class Key>
-struct RowBuckets {
-  Array<offset_t> offsets;
-  Array<Key> keys;
-};
-
-/// Counting sort by row, stable. The input is cut into parts with a histogram each, so that parts scatter
-/// independently; there are never more histogram counters than entries or rows, whichever is larger.
-template <class Key, class T>
-RowBuckets<Key> bucket_by_row(const Coordinates<T>& in) {
-  const Device device;
-  const offset_t nnz = in.count();
-  const std::int64_t parts = std::clamp<std::int64_t>(nnz / std::max<std::int64_t>(in.rows, 1), 1, device.threads());
-  Array<offset_t> cursor(parts * in.rows);
-  host::parallel_tasks(device, parts, [&](std::int64_t part) {
-    offset_t* counts = cursor.data() + part * in.rows;
-    const host::Range range = host::part_of(nnz, parts, part);
-    for (std::int64_t k = range.begin; k < range.end; ++k) ++counts[in.row_indices[static_cast<std::size_t>(k)]];
-  });
-  RowBuckets<Key> result{Array<offset_t>(in.rows + 1, Init::none), Array<Key>(nnz, Init::none)};
-  offset_t total = 0;
-  for (std::int64_t row = 0; row < in.rows; ++row) {
-    result.offsets[row] = total;
-    for (std::int64_t part = 0; part < parts; ++part) {
-      total += std::exchange(cursor[part * in.rows + row], total);
-    }
+  if (kept < in.count()) {
+    table = close_gaps(blocks, std::span<const offset_t>(blocked.begin), std::span(arranged).first(count), table,
+                       in.storage, offsets);
   }
-  result.offsets[in.rows] = total;
-  host::parallel_tasks(device, parts, [&](std::int64_t part) {
-    offset_t* next = cursor.data() + part * in.rows;
-    const host::Range range = host::part_of(nnz, parts, part);
-    for (std::int64_t k = range.begin; k < range.end; ++k) {
-      const auto entry = static_cast<std::size_t>(k);
-      result.keys[next[in.row_indices[entry]]++] = Key(in.column_indices[entry], k);
-    }
-  });
-  return result;
+  return {make_matrix(in, std::move(offsets), std::move(table.columns), std::move(table.values)), in.count() - kept};
 }
 
-/// Sorts every row and returns how many entries repeat the position of the one before them.
-template <class Key>
-offset_t sort_rows(RowBuckets<Key>& buckets) {
-  std::atomic<offset_t> duplicates{0};
-  host::for_row_blocks(buckets.offsets, [&](host::Range rows) {
-    offset_t repeated = 0;
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      Key* first = buckets.keys.data() + buckets.offsets[row];
-      Key* last = buckets.keys.data() + buckets.offsets[row + 1];
-      if (!std::is_sorted(first, last)) std::sort(first, last);
-      for (Key* key = first; key + 1 < last; ++key) repeated += key[0].column() == key[1].column() ? 1 : 0;
-    }
-    duplicates += repeated;
-  });
-  return duplicates;
-}
-
-template <class Key>
-[[noreturn]] void report_duplicate(const RowBuckets<Key>& buckets) {
-  for (std::int64_t row = 0; row + 1 < buckets.offsets.size(); ++row) {
-    for (offset_t k = buckets.offsets[row] + 1; k < buckets.offsets[row + 1]; ++k) {
-      const Key before = buckets.keys[k - 1];
-      const Key key = buckets.keys[k];
-      if (before.column() != key.column()) continue;
-      throw InvalidMatrix(fmt::format("position ({}, {}) occurs more than once: entries {} and {}", row, key.column(),
-                                      before.position(), key.position()));
-    }
-  }
-  throw InvalidMatrix("a position occurs more than once");
-}
-
-template <class Key>
-Array<offset_t> offsets_without_duplicates(const RowBuckets<Key>& buckets) {
-  Array<offset_t> merged(buckets.offsets.size());
-  host::for_row_blocks(buckets.offsets, [&](host::Range rows) {
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      offset_t distinct = 0;
-      index_t previous = -1;
-      for (offset_t k = buckets.offsets[row]; k < buckets.offsets[row + 1]; ++k) {
-        distinct += buckets.keys[k].column() == previous ? 0 : 1;
-        previous = buckets.keys[k].column();
-      }
-      merged[row + 1] = distinct;
-    }
-  });
-  for (std::int64_t row = 0; row + 1 < merged.size(); ++row) merged[row + 1] += merged[row];
-  return merged;
-}
-
-/// Writes the sorted rows, adding entries of equal position in input order.
-template <class Key, class T>
-Csr<T> gather(const Coordinates<T>& in, const RowBuckets<Key>& buckets, Array<offset_t> offsets) {
-  const offset_t nnz = offsets[in.rows];
-  Array<index_t> columns(nnz, Init::none);
-  Array<T> values(in.weighted() ? nnz : 0, Init::none);
-  host::for_row_blocks(buckets.offsets, [&](host::Range rows) {
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      offset_t out = offsets[row] - 1;
-      index_t previous = -1;
-      for (offset_t k = buckets.offsets[row]; k < buckets.offsets[row + 1]; ++k) {
-        const Key key = buckets.keys[k];
-        const bool repeated = key.column() == previous;
-        if (!repeated) columns[++out] = previous = key.column();
-        if (!in.weighted()) continue;
-        const T value = in.values[static_cast<std::size_t>(key.position())];
-        values[out] = repeated ? values[out] + value : value;
-      }
-    }
-  });
-  return make_matrix(in, std::move(offsets), std::move(columns), std::move(values));
-}
-
-template <class Key, class T>
+template <class T>
 Assembly<T> assemble_unordered(const Coordinates<T>& in, Duplicates policy) {
-  RowBuckets<Key> buckets = bucket_by_row<Key>(in);
-  const offset_t duplicates = sort_rows(buckets);
-  if (duplicates > 0 && policy == Duplicates::error) report_duplicate(buckets);
-  Array<offset_t> offsets =
-      duplicates > 0 ? offsets_without_duplicates(buckets) : Array<offset_t>::copy_of(buckets.offsets.span());
-  return {gather(in, buckets, std::move(offsets)), duplicates};
+  const index_t* rows = in.row_indices.data();
+  const index_t* columns = in.column_indices.data();
+  if (!in.weighted()) {
+    return assemble_unordered<PatternEntry>(in, policy, [=](std::int64_t k) {
+      return PatternEntry{rows[k], columns[k]};
+    });
+  }
+  const T* values = in.values.data();
+  return assemble_unordered<WeightedEntry<T>>(in, policy, [=](std::int64_t k) {
+    return WeightedEntry<T>{rows[k], columns[k], values[k]};
+  });
 }
 
 }  // namespace
@@ -264,8 +190,7 @@ Assembly<T> assemble(std::int64_t rows, std::int64_t cols, std::span<const index
   const Coordinates<T> in{rows, cols, row_indices, column_indices, values, storage};
   check_coordinates(in);
   if (strictly_ascending(in)) return {copy_sorted(in), 0};
-  if (in.count() <= PackedKey::max_entries) return assemble_unordered<PackedKey>(in, duplicates);
-  return assemble_unordered<WideKey>(in, duplicates);
+  return assemble_unordered(in, duplicates);
 }
 
 template Assembly<float> assemble(std::int64_t, std::int64_t, std::span<const index_t>, std::span<const index_t>,

@@ -19,12 +19,12 @@ using io::Document;
 using io::MemoryBudget;
 using io::ParsedHeader;
 
-/// Peak of assemble(): offsets and row cursors, a sort key per entry, and the result. Checked here so that two large
+/// Peak of assemble(): offsets, a copy of the entries, and the result. Checked here so that two large
 /// sizes in a header with few entries end in an OutOfMemory that says so.
 template <class T>
 void reserve_assembly(const MatrixMarketHeader& header, offset_t entries, MemoryBudget& budget) {
-  const auto row_bytes = (static_cast<std::uint64_t>(header.rows) + 1) * 3 * sizeof(offset_t);
-  const auto entry_bytes = static_cast<std::uint64_t>(entries) * (2 * sizeof(offset_t) + sizeof(index_t) + sizeof(T));
+  const auto row_bytes = (static_cast<std::uint64_t>(header.rows) + 1) * sizeof(offset_t);
+  const auto entry_bytes = static_cast<std::uint64_t>(entries) * (3 * sizeof(index_t) + 2 * sizeof(T));
   budget.reserve(row_bytes + entry_bytes, "compressed rows of the matrix");
 }
 

@@ -1,4 +1,5 @@
 #include "tessera/assemble.hpp"
+#include "core/sort_entries.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/make_csr.hpp"
 
@@ -89,6 +90,24 @@ TEST(Assemble, EqualsAMap) {
   expect_as_by_map(100000, 3, random_entries<double>(100000, 3, 60000, 4));  // many empty rows
   expect_as_by_map(1, 1, random_entries<double>(1, 1, 10000, 5));
   expect_as_by_map(30000, 30000, random_entries<float>(30000, 30000, 200000, 6));
+  expect_as_by_map(2000, 300, random_entries<double>(2000, 300, 400000, 8));  // duplicates in many blocks of rows
+  expect_as_by_map(40, 5000, random_entries<float>(40, 5000, 150000, 9));     // a block a row
+}
+
+TEST(Assemble, BlocksOfRowsAreBounded) {
+  constexpr std::int64_t most_rows = (std::int64_t{1} << 31) - 1;
+  for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{5}, std::int64_t{4097}, most_rows}) {
+    for (const offset_t entries : {offset_t{2}, offset_t{1000000}, offset_t{1} << 33}) {
+      const RowBlocks blocks = choose_row_blocks(rows, entries, sizeof(WeightedEntry<double>));
+      ASSERT_LE(blocks.count(), max_row_blocks);
+      ASSERT_EQ(blocks.rows_of(0).begin, 0);
+      ASSERT_EQ(blocks.rows_of(blocks.count() - 1).end, rows);
+      ASSERT_EQ(blocks.block_of(static_cast<index_t>(rows - 1)), blocks.count() - 1);
+      if (entries == 2) {
+        ASSERT_EQ(blocks.count(), 1);
+      }
+    }
+  }
 }
 
 TEST(Assemble, SortedInput) {
@@ -133,6 +152,27 @@ TEST(Assemble, DuplicatesCanBeRefused) {
     FAIL() << "accepted";
   } catch (const InvalidMatrix& e) {
     EXPECT_EQ(std::string(e.what()), "position (2, 1) occurs more than once: entries 0 and 4");
+  }
+}
+
+TEST(Assemble, TheFirstDuplicateIsThatOfTheFirstRow) {
+  Entries<double> in;
+  for (index_t i = 60000; i-- > 0;) {
+    in.rows.push_back(i);
+    in.columns.push_back(7);
+    in.values.push_back(1);
+  }
+  for (const index_t row : {50000, 20000, 20000}) {
+    in.rows.push_back(row);
+    in.columns.push_back(7);
+    in.values.push_back(1);
+  }
+  try {
+    static_cast<void>(
+        assemble<double>(60000, 8, in.rows, in.columns, in.values, ValueStorage::weighted, Duplicates::error));
+    FAIL() << "accepted";
+  } catch (const InvalidMatrix& e) {
+    EXPECT_EQ(std::string(e.what()), "position (20000, 7) occurs more than once: entries 39999 and 60001");
   }
 }
 
