@@ -136,6 +136,7 @@ template <class T, class Terms>
     return sum_few_terms<T>(terms, begin, end - begin);
   }
   if (end - begin >= long_sum) return sum_many_terms<T>(terms, begin, end, end);
+  if (begin == end) return T{0};  // perhaps of a matrix without any
   terms.prefetch_matrix(begin + stream_distance);
   T even{0};
   T odd{0};
