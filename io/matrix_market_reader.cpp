@@ -39,11 +39,13 @@ void check_sums(const Document& document, const CsrView<T>& a) {
                                   a.columns[static_cast<std::size_t>(k)] + 1, *bad));
 }
 
-template <class T>
+/// \param release_text called once the text is of no use: its memory then serves the assembly
+template <class T, class ReleaseText>
 MatrixMarketMatrix<T> read_coordinate(const Document& document, const ParsedHeader& parsed, const ReadOptions& options,
-                                      MemoryBudget& budget) {
+                                      MemoryBudget& budget, ReleaseText&& release_text) {
   const MatrixMarketHeader& header = parsed.header;
   const auto entries = io::read_coordinate_entries<T>(document, parsed, options.device, budget);
+  if (options.duplicates != Duplicates::error) release_text();
   reserve_assembly<T>(header, entries.count, budget);
   const auto storage = header.field == MatrixMarketField::pattern ? ValueStorage::pattern : ValueStorage::weighted;
   Assembly<T> assembly = assemble<T>(header.rows, header.cols, entries.row_span(), entries.column_span(),
@@ -95,11 +97,12 @@ MatrixMarketMatrix<T> read_array(const Document& document, const ParsedHeader& p
   return {std::move(assembly.matrix), header, 0, 0};
 }
 
-template <class T>
-MatrixMarketMatrix<T> read_document(const Document& document, const ReadOptions& options, MemoryBudget& budget) {
+template <class T, class ReleaseText>
+MatrixMarketMatrix<T> read_document(const Document& document, const ReadOptions& options, MemoryBudget& budget,
+                                    ReleaseText&& release_text) {
   const ParsedHeader parsed = io::parse_header(document);
   if (parsed.header.format == MatrixMarketFormat::array) return read_array<T>(document, parsed, options, budget);
-  return read_coordinate<T>(document, parsed, options, budget);
+  return read_coordinate<T>(document, parsed, options, budget, release_text);
 }
 
 }  // namespace
@@ -107,14 +110,14 @@ MatrixMarketMatrix<T> read_document(const Document& document, const ReadOptions&
 template <class T>
 MatrixMarketMatrix<T> read_matrix_market(const std::filesystem::path& path, const ReadOptions& options) {
   MemoryBudget budget(options.memory_limit_bytes);
-  const io::ByteBuffer text = io::load_text(path, budget, options.device);
-  return read_document<T>({text.view(), path.string()}, options, budget);
+  io::ByteBuffer text = io::load_text(path, budget, options.device);
+  return read_document<T>({text.view(), path.string()}, options, budget, [&text] { text.clear(); });
 }
 
 template <class T>
 MatrixMarketMatrix<T> parse_matrix_market(std::string_view text, const std::string& name, const ReadOptions& options) {
   MemoryBudget budget(options.memory_limit_bytes);
-  return read_document<T>({text, name}, options, budget);
+  return read_document<T>({text, name}, options, budget, [] {});
 }
 
 template MatrixMarketMatrix<float> read_matrix_market(const std::filesystem::path&, const ReadOptions&);

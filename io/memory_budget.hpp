@@ -13,6 +13,8 @@ class MemoryBudget {
 
   /// Counts `bytes` as in use. \throws OutOfMemory naming `purpose` when they exceed what is left
   void reserve(std::uint64_t bytes, const char* purpose);
+  /// Counts `bytes` that were reserved as free again.
+  void give_back(std::uint64_t bytes) noexcept { used_ -= bytes; }
   [[nodiscard]] std::uint64_t left() const noexcept { return limit_ - used_; }
 
  private:

@@ -28,6 +28,12 @@ void ByteBuffer::make_room(std::size_t bytes) {
   }
 }
 
+void ByteBuffer::clear() noexcept {
+  data_.reset();
+  budget_->give_back(capacity_);
+  size_ = capacity_ = 0;
+}
+
 void ByteBuffer::reallocate(std::size_t capacity) {
   budget_->reserve(capacity - capacity_, "text of the file");
   void* grown = std::realloc(data_.get(), capacity);

@@ -25,6 +25,9 @@ class ByteBuffer {
   /// Counts `bytes` written at end() as content.
   void added(std::size_t bytes) noexcept { size_ += bytes; }
 
+  /// Gives the content and its memory back.
+  void clear() noexcept;
+
   [[nodiscard]] char* end() noexcept { return data_.get() + size_; }
   [[nodiscard]] std::size_t room() const noexcept { return capacity_ - size_; }
   [[nodiscard]] std::string_view view() const noexcept { return {data_.get(), size_}; }

@@ -63,5 +63,19 @@ TEST(MemoryLimit, BoundsAreTight) {
   EXPECT_THROW(static_cast<void>(read_matrix_market<double>(dir.file("a.mtx"), limited(1000))), OutOfMemory);
 }
 
+TEST(MemoryLimit, TheTextMakesRoomForTheMatrix) {
+  std::string text = "%%MatrixMarket matrix coordinate real general\n1000 1000 1000\n";
+  for (int k = 1000; k >= 1; --k) {
+    text += std::to_string(k) + " " + std::to_string(k) + " 1." + std::string(200, '0') + "\n";
+  }
+  const testing::TemporaryDirectory dir;
+  testing::write_text(dir.file("a.mtx"), text);
+  // Room for text and entries, but not for the matrix too.
+  ReadOptions options = limited(text.size() + 20000);
+  EXPECT_EQ(read_matrix_market<double>(dir.file("a.mtx"), options).matrix.nnz(), 1000);
+  options.duplicates = Duplicates::error;  // which an error would have to find in the text
+  EXPECT_THROW(static_cast<void>(read_matrix_market<double>(dir.file("a.mtx"), options)), OutOfMemory);
+}
+
 }  // namespace
 }  // namespace tessera
