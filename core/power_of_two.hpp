@@ -2,8 +2,6 @@
 /// Scaling by powers of two: exact, so that a solve in scaled units is the solve in the user's units.
 #pragma once
 
-#include "core/host_device.hpp"
-
 #include <cmath>
 
 namespace tessera::host {
@@ -15,7 +13,7 @@ class PowerOfTwo {
   explicit PowerOfTwo(int exponent)
       : first_(std::ldexp(T{1}, exponent / 2)), second_(std::ldexp(T{1}, exponent - exponent / 2)) {}
 
-  TESSERA_HOST_DEVICE T operator()(T value) const noexcept { return (value * first_) * second_; }
+  T operator()(T value) const noexcept { return (value * first_) * second_; }
 
  private:
   T first_;

@@ -1,7 +1,6 @@
 #include "preprocess/merbit_tiles.hpp"
 
 #include "core/parallel.hpp"
-#include "preprocess/tiles_cuda.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -53,7 +52,6 @@ void build_all(MerbitTiles& tiles, const offset_t* row_offsets, Array<Word>& wor
 MerbitTiles build_merbit_tiles(index_t rows, std::span<const offset_t> row_offsets, int sigma, int descriptor_bits,
                                const Device& device) {
   check_parameters(sigma, descriptor_bits);
-  if (!device.is_host()) return cuda::build_merbit_tiles(rows, row_offsets, sigma, descriptor_bits, device);
   MerbitTiles tiles;
   tiles.rows = rows;
   tiles.nnz = row_offsets.back();

@@ -50,8 +50,7 @@ struct CommonOutcome {
   offset_t duplicates = 0;
   bool pattern = false;
   Precision precision = Precision::fp64;
-  Device device;    ///< of products and iterations
-  int threads = 0;  ///< of the host
+  int threads = 0;
   bool kernel_chosen_by_user = false;
   PlanInfo plan;
   MemoryUse memory;

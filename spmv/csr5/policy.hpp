@@ -3,7 +3,6 @@
 #pragma once
 
 #include "preprocess/csr5_descriptor.hpp"
-#include "tessera/spmv.hpp"
 
 #include <algorithm>
 #include <ostream>
@@ -31,22 +30,11 @@ struct Csr5Policy {
   }
 };
 
-/// The table of Liu & Vinter, ICS 2015, for the host and GPUs.
+/// The table of Liu & Vinter, ICS 2015.
 template <class T>
-inline constexpr Csr5Policy csr5_policy{4, 32, 256, 6};
+inline constexpr Csr5Policy host_csr5_policy{4, 32, 256, 6};
 
-static_assert(csr5_policy<float>.max_sigma <= csr5_max_sigma(64));
-static_assert(csr5_policy<double>.max_sigma <= csr5_max_sigma(64));
-
-/// Nonzeros a lane and width of its descriptor.
-struct Csr5Shape {
-  int sigma = 0;
-  int descriptor_bits = 0;
-};
-
-/// What the caller fixed, and for the rest the policy and the narrowest descriptors.
-/// \throws NotSupported when sigma does not fit the descriptors
-[[nodiscard]] Csr5Shape choose_csr5_shape(const SpmvOptions& options, const Csr5Policy& policy, index_t rows,
-                                          offset_t nnz);
+static_assert(host_csr5_policy<float>.max_sigma <= csr5_max_sigma(64));
+static_assert(host_csr5_policy<double>.max_sigma <= csr5_max_sigma(64));
 
 }  // namespace tessera

@@ -49,12 +49,16 @@ class MerbitKernel final : public SpmvKernel<T> {
   MerbitSetup setup_;
 };
 
-}  // namespace
+/// Descriptor width and steps a lane, from what the caller fixed and the policy for the rest.
+struct Shape {
+  int sigma = 0;
+  int descriptor_bits = 0;
+};
 
-MerbitShape choose_merbit_shape(const SpmvOptions& options, int sigma_32, int sigma_64) {
+Shape choose_shape(const SpmvOptions& options, const MerbitPolicy& policy) {
   if (options.sigma == 0) {
-    if (options.descriptor_bits == 64) return {sigma_64, 64};
-    return {sigma_32, 32};
+    if (options.descriptor_bits == 64) return {policy.sigma_64, 64};
+    return {policy.sigma_32, 32};
   }
   const int narrowest = options.sigma <= max_sigma(32) ? 32 : 64;
   const int bits = options.descriptor_bits == 0 ? narrowest : options.descriptor_bits;
@@ -65,10 +69,11 @@ MerbitShape choose_merbit_shape(const SpmvOptions& options, int sigma_32, int si
   return {options.sigma, bits};
 }
 
+}  // namespace
+
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options) {
-  constexpr MerbitPolicy policy = host_merbit_policy<T>;
-  const MerbitShape shape = choose_merbit_shape(options, policy.sigma_32, policy.sigma_64);
+  const Shape shape = choose_shape(options, host_merbit_policy<T>);
   MerbitSetup setup;
   setup.tiles = build_merbit_tiles(a.rows, a.row_offsets, shape.sigma, shape.descriptor_bits, options.device);
   setup.long_rows = build_long_row_slices(setup.tiles, a.columns, a.cols, sizeof(T), options.device);

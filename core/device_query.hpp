@@ -1,5 +1,6 @@
 /// \file
-/// What the CUDA runtime says of the machine's GPUs.
+/// The one question this layer asks the CUDA runtime. Exactly one of device_query_cuda.cu and device_query_none.cpp is
+/// part of a build.
 #pragma once
 
 #include "tessera/device.hpp"
