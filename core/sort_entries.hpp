@@ -169,8 +169,8 @@ offset_t merge_row(EntryTable<T>& table, index_t row, offset_t begin, offset_t e
   return out;
 }
 
-/// Arranges the entries of a block's rows in `table` from `begin` on and notes the ends of the rows in offsets[row +
-/// 1]. \param entries of the block; what they hold afterwards is of no use
+/// Arranges the entries of a block's rows in `table` from `begin` on, and notes where row i ends in offsets[i + 1].
+/// \param entries of the block; what they hold afterwards is of no use
 template <class Entry, class T>
 ArrangedBlock arrange_block(host::Range rows, std::span<Entry> entries, offset_t begin, offset_t* offsets,
                             EntryTable<T>& table) {

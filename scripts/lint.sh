@@ -17,7 +17,8 @@ else
   mapfile -t sources < <(git ls-files 'core/*.cpp' 'io/*.cpp' 'preprocess/*.cpp' 'spmv/*.cpp' 'solvers/*.cpp' \
     'apps/*.cpp' 'examples/*.cpp')
 fi
-cache=${TESSERA_LINT_CACHE:-$HOME/.cache/tessera-lint}
-mkdir -p "$cache"
+cache=${TESSERA_LINT_CACHE:-${HOME:-build}/.cache/tessera-lint}
+mkdir -p "$cache" 2>/dev/null || { cache=build/lint-cache; mkdir -p "$cache"; }
+export TESSERA_LINT_CACHE=$cache
 printf '%s\0' "${sources[@]}" | xargs -0 -P "$(nproc)" -n 1 scripts/clang-tidy-cached.py "build/$preset"
 find "$cache" -type f -mtime +30 -delete
