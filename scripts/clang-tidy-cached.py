@@ -19,10 +19,17 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def compile_command(build, source):
-    for entry in json.loads((build / "compile_commands.json").read_text()):
+    """Of a source that this build leaves out (a backend that is switched off): the command of its neighbour, which is what
+    clang-tidy assumes too."""
+    entries = json.loads((build / "compile_commands.json").read_text())
+    for entry in entries:
         if pathlib.Path(entry["file"]) == source:
             return entry["directory"], shlex.split(entry["command"])
-    sys.exit(f"{source}: not in {build}/compile_commands.json")
+    for entry in entries:
+        if pathlib.Path(entry["file"]).parent == source.parent:
+            words = shlex.split(entry["command"])
+            return entry["directory"], [str(source) if word == entry["file"] else word for word in words]
+    sys.exit(f"{source}: neither it nor a source beside it is in {build}/compile_commands.json")
 
 
 def included_files(directory, command):
