@@ -2,7 +2,7 @@
 
 function(tessera_compile_settings target)
   target_compile_features(${target} PUBLIC cxx_std_20)
-  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF CUDA_EXTENSIONS OFF)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion
     -Wnon-virtual-dtor -Wold-style-cast -Wcast-align -Woverloaded-virtual)
   # GCC 12 warns falsely about std::string's operator+ (GCC bug 105329).
@@ -13,6 +13,10 @@ function(tessera_compile_settings target)
     list(APPEND warnings -Werror)
   endif()
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>")
+  # CUDA_STANDARD 20 is unknown to the CMake of Debian 12.
+  target_compile_options(${target} PRIVATE
+    "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--extended-lambda;-Xcompiler=-Wall,-Wextra>"
+    "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${TESSERA_WARNINGS_AS_ERRORS}>>:-Werror=all-warnings>")
   if(TESSERA_NATIVE)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
   endif()

@@ -1,6 +1,7 @@
 #include "tessera/array.hpp"
 
 #include "core/checked.hpp"
+#include "core/cuda/memory.hpp"
 #include "core/huge_pages.hpp"
 #include "core/parallel.hpp"
 
@@ -52,16 +53,12 @@ static_assert(stagger_steps * stagger_bytes < huge_page_bytes);
 /// From this size on the system is asked what it has: it promises memory freely and kills the process later.
 constexpr std::uint64_t ask_first_bytes = std::uint64_t{64} << 20;
 
-void require_host(const Device& device) {
-  if (!device.is_host()) throw DeviceUnavailable("no memory on " + device.name() + ": this build has no CUDA backend");
-}
-
 }  // namespace
 
 void* allocate_bytes(const Device& device, std::int64_t count, std::size_t element_bytes) {
-  require_host(device);
   const auto bytes =
       checked_multiply<std::uint64_t>(static_cast<std::uint64_t>(count), element_bytes, "array size in bytes");
+  if (!device.is_host()) return cuda::allocate_bytes(device, bytes);
   if (bytes >= ask_first_bytes) {
     const std::uint64_t available = available_host_memory_bytes();
     if (available != 0 && bytes > available) throw OutOfMemory(bytes, available, "array on the host");
@@ -72,8 +69,10 @@ void* allocate_bytes(const Device& device, std::int64_t count, std::size_t eleme
   return data;
 }
 
-void deallocate_bytes(const Device& /*device*/, void* data, std::uint64_t bytes) noexcept {
-  if (bytes >= huge_array_bytes) {
+void deallocate_bytes(const Device& device, void* data, std::uint64_t bytes) noexcept {
+  if (!device.is_host()) {
+    cuda::deallocate_bytes(device, data);
+  } else if (bytes >= huge_array_bytes) {
     deallocate_large(data);
   } else {
     ::operator delete(data, small_alignment);
@@ -81,15 +80,14 @@ void deallocate_bytes(const Device& /*device*/, void* data, std::uint64_t bytes)
 }
 
 void zero_bytes(const Device& device, void* data, std::uint64_t bytes) {
-  require_host(device);
+  if (!device.is_host()) return cuda::zero_bytes(device, data, bytes);
   host::parallel_for(device, static_cast<std::int64_t>(bytes), [data](host::Range range) {
     std::memset(static_cast<char*>(data) + range.begin, 0, static_cast<std::size_t>(range.size()));
   });
 }
 
 void copy_bytes(const Device& to, void* target, const Device& from, const void* source, std::uint64_t bytes) {
-  require_host(to);
-  require_host(from);
+  if (!to.is_host() || !from.is_host()) return cuda::copy_bytes(to, target, from, source, bytes);
   host::parallel_for(to, static_cast<std::int64_t>(bytes), [=](host::Range range) {
     if (range.size() == 0) return;
     std::memcpy(static_cast<char*>(target) + range.begin, static_cast<const char*>(source) + range.begin,

@@ -168,6 +168,18 @@ Csr<T> Csr<T>::copy_of(const CsrView<T>& matrix) {
              Array<index_t>::copy_of(matrix.columns), Array<T>::copy_of(matrix.values), Check::full);
 }
 
+template <class T>
+Csr<T> Csr<T>::to(const Device& target) const {
+  Csr result;
+  result.rows_ = rows_;
+  result.cols_ = cols_;
+  result.storage_ = storage_;
+  result.row_offsets_ = row_offsets_.to(target);
+  result.columns_ = columns_.to(target);
+  result.values_ = values_.to(target);
+  return result;
+}
+
 template class Csr<float>;
 template class Csr<double>;
 template void validate<float>(const CsrView<float>&);

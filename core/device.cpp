@@ -1,6 +1,7 @@
 #include "tessera/device.hpp"
 
-#include "core/device_query.hpp"
+#include "core/cuda/device_query.hpp"
+#include "core/cuda/memory.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -15,9 +16,6 @@ namespace tessera {
 
 namespace {
 
-/// The CUDA backend answers device queries only: there are no kernels to run on a GPU yet.
-constexpr bool has_cuda_kernels = false;
-
 constexpr int max_threads = 4096;
 
 int all_threads() {
@@ -26,6 +24,12 @@ int all_threads() {
 #else
   return 1;
 #endif
+}
+
+/// Which GPUs there are does not change while a program runs.
+const CudaSurvey& known_gpus() {
+  static const CudaSurvey found = survey_cuda();
+  return found;
 }
 
 }  // namespace
@@ -41,21 +45,23 @@ Device Device::host(int threads) {
 
 Device Device::cuda(int ordinal) {
   if (ordinal < 0) throw InvalidArgument(fmt::format("number of a GPU must not be negative, got {}", ordinal));
-  if (!has_cuda_kernels) {
-    throw DeviceUnavailable(fmt::format("device cuda:{} cannot be used: this version has no CUDA kernels", ordinal));
+  const CudaSurvey& found = known_gpus();
+  if (static_cast<std::size_t>(ordinal) >= found.devices.size()) {
+    throw DeviceUnavailable(
+        fmt::format("device cuda:{} cannot be used: {}", ordinal,
+                    found.problem.empty() ? fmt::format("{} found", found.devices.size()) : found.problem));
   }
-  const CudaSurvey survey = survey_cuda();
-  if (static_cast<std::size_t>(ordinal) >= survey.devices.size()) {
-    throw DeviceUnavailable(fmt::format("device cuda:{} does not exist: {} found{}{}", ordinal, survey.devices.size(),
-                                        survey.problem.empty() ? "" : "; ", survey.problem));
+  const CudaDeviceInfo& gpu = found.devices[static_cast<std::size_t>(ordinal)];
+  if (!gpu.has_machine_code) {
+    throw DeviceUnavailable(
+        fmt::format("device cuda:{} ({}, compute capability {}.{}) cannot be used: this build has no machine code for "
+                    "it; configure with -DTESSERA_CUDA_ARCHITECTURES={}{}",
+                    ordinal, gpu.name, gpu.compute_major, gpu.compute_minor, gpu.compute_major, gpu.compute_minor));
   }
   return {Kind::cuda, ordinal, 0};
 }
 
-Device Device::best() {
-  if (has_cuda_kernels && !survey_cuda().devices.empty()) return cuda(0);
-  return Device{};
-}
+Device Device::best() { return Device{}; }
 
 Device Device::parse(std::string_view text) {
   if (text == "auto") return best();
@@ -72,6 +78,10 @@ Device Device::parse(std::string_view text) {
 }
 
 std::string Device::name() const { return is_host() ? "host" : fmt::format("cuda:{}", ordinal_); }
+
+void synchronize(const Device& device) {
+  if (!device.is_host()) cuda::synchronize(device);
+}
 
 CudaSurvey survey_cuda() { return cuda::survey(); }
 

@@ -1,5 +1,6 @@
 #include "tessera/linear_operator.hpp"
 
+#include "core/cuda/vector_ops.hpp"
 #include "core/parallel.hpp"
 #include "core/power_of_two.hpp"
 #include "tessera/error.hpp"
@@ -59,6 +60,7 @@ void check_not_in_buffer(const char* name, std::span<const T> vector, DualBuffer
 /// Both sums in one pass.
 template <class T>
 ProductDots dots_of(const Device& device, std::span<const T> y, std::span<const T> w) {
+  if (!device.is_host()) return cuda::dots(device, y, w);
   return host::parallel_sum<ProductDots>(device, static_cast<std::int64_t>(y.size()), [&](host::Range range) {
     ProductDots sums;
     for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
@@ -74,9 +76,21 @@ ProductDots dots_of(const Device& device, std::span<const T> y, std::span<const 
 template <class T>
 void scale(const Device& device, T beta, std::span<T> y) {
   if (beta == T{1}) return;
+  if (!device.is_host()) return cuda::scale(device, beta, y);
   host::parallel_for(device, static_cast<std::int64_t>(y.size()), [=](host::Range range) {
     for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
       y[i] = beta == T{0} ? T{0} : beta * y[i];
+    }
+  });
+}
+
+/// y = α x + β y; the old y is not read when β = 0.
+template <class T>
+void combine(const Device& device, T alpha, std::span<const T> x, T beta, std::span<T> y) {
+  if (!device.is_host()) return cuda::combine(device, alpha, x, beta, y);
+  host::parallel_for(device, static_cast<std::int64_t>(y.size()), [=](host::Range range) {
+    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
+      y[i] = beta == T{0} ? alpha * x[i] : alpha * x[i] + beta * y[i];
     }
   });
 }
@@ -92,12 +106,7 @@ void apply_function(const typename FunctionOperator<T>::Function& function, cons
   }
   Array<T> product(static_cast<std::int64_t>(y.size()), Init::none, device);
   function(x, product.span());
-  host::parallel_for(device, product.size(), [&](host::Range range) {
-    for (std::int64_t i = range.begin; i < range.end; ++i) {
-      const auto k = static_cast<std::size_t>(i);
-      y[k] = alpha * product[i] + beta * y[k];
-    }
-  });
+  combine<T>(device, alpha, product.span(), beta, y);
 }
 
 void require_size(std::int64_t rows, std::int64_t cols) {
@@ -185,6 +194,7 @@ double LinearOperator<T>::residual(int exponent, std::span<const T> b, std::span
 template <class T>
 double LinearOperator<T>::do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const {
   do_apply(T{1}, x, T{0}, r);
+  if (!device().is_host()) return cuda::subtract_from(device(), exponent, b, r);
   return host::parallel_sum<double>(
       device(), static_cast<std::int64_t>(r.size()), [=, scaled = host::PowerOfTwo<T>(exponent)](host::Range range) {
         double sum = 0.0;
@@ -211,11 +221,7 @@ ProductDots LinearOperator<T>::do_apply_and_dot_buffered(std::span<const T> x, D
 
 template <class T>
 void IdentityOperator<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
-  host::parallel_for(device_, n_, [=](host::Range range) {
-    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
-      y[i] = beta == T{0} ? alpha * x[i] : alpha * x[i] + beta * y[i];
-    }
-  });
+  combine(device_, alpha, x, beta, y);
 }
 
 template <class T>

@@ -2,6 +2,8 @@
 /// Scaling by powers of two: exact, so that a solve in scaled units is the solve in the user's units.
 #pragma once
 
+#include "core/host_device.hpp"
+
 #include <cmath>
 
 namespace tessera::host {
@@ -13,7 +15,7 @@ class PowerOfTwo {
   explicit PowerOfTwo(int exponent)
       : first_(std::ldexp(T{1}, exponent / 2)), second_(std::ldexp(T{1}, exponent - exponent / 2)) {}
 
-  T operator()(T value) const noexcept { return (value * first_) * second_; }
+  TESSERA_HOST_DEVICE T operator()(T value) const noexcept { return (value * first_) * second_; }
 
  private:
   T first_;

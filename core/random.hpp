@@ -3,6 +3,8 @@
 /// seed and stream number, so each edge or row draws from its own.
 #pragma once
 
+#include "core/host_device.hpp"
+
 #include <bit>
 #include <concepts>
 #include <cstdint>
@@ -12,13 +14,13 @@ namespace tessera::io {
 /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
 class SplitMix64 {
  public:
-  explicit constexpr SplitMix64(std::uint64_t seed) : state_(seed) {}
+  TESSERA_HOST_DEVICE explicit constexpr SplitMix64(std::uint64_t seed) : state_(seed) {}
 
   /// Stream number `stream` of `seed`.
-  constexpr SplitMix64(std::uint64_t seed, std::uint64_t stream)
+  TESSERA_HOST_DEVICE constexpr SplitMix64(std::uint64_t seed, std::uint64_t stream)
       : state_(SplitMix64(seed).next() ^ SplitMix64(stream * gamma).next()) {}
 
-  constexpr std::uint64_t next() {
+  TESSERA_HOST_DEVICE constexpr std::uint64_t next() {
     state_ += gamma;
     std::uint64_t z = state_;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -27,7 +29,7 @@ class SplitMix64 {
   }
 
   /// Uniform in [0, 1), a multiple of 2^-53.
-  constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+  TESSERA_HOST_DEVICE constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
   /// Uniform in [0, bound) for bound in 1 ... 2^32; off by less than bound / 2^32 relatively.
   constexpr std::uint64_t below(std::uint64_t bound) { return ((next() >> 32) * bound) >> 32; }

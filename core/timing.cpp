@@ -1,5 +1,6 @@
 #include "tessera/timing.hpp"
 
+#include "core/cuda/event_clock.hpp"
 #include "core/random.hpp"
 #include "core/stopwatch.hpp"
 #include "tessera/error.hpp"
@@ -34,16 +35,24 @@ void check(std::span<const TimingCandidate> candidates, const TimingOptions& opt
   }
 }
 
+double wall_clock(const std::function<void()>& work) {
+  const Stopwatch watch;
+  work();
+  return watch.milliseconds();
+}
+
 /// A candidate with the number of runs that make a sample long enough for the clock.
 struct Contestant {
   const TimingCandidate* candidate;
+  const TimingClock* clock;
   int runs = 1;
 
   [[nodiscard]] double sample() const {
     if (candidate->before) candidate->before();
-    const Stopwatch watch;
-    for (int i = 0; i < runs; ++i) candidate->run();
-    return watch.milliseconds() / runs;
+    const auto work = [this] {
+      for (int i = 0; i < runs; ++i) candidate->run();
+    };
+    return (*clock)(work) / runs;
   }
 
   void warm_up(const TimingOptions& options) {
@@ -88,15 +97,21 @@ double median_of_resample(std::span<const double> samples, std::vector<double>& 
 
 }  // namespace
 
+TimingClock timing_clock(const Device& device) {
+  if (device.is_host()) return wall_clock;
+  return cuda::event_clock(device);
+}
+
 TimingSamples time_interleaved(std::span<const TimingCandidate> candidates, const TimingOptions& options) {
   check(candidates, options);
   TimingSamples samples(candidates.size());
   if (candidates.empty()) return samples;
   const auto stopped = [&] { return options.stop_early && options.stop_early(); };
+  const TimingClock clock = options.clock ? options.clock : wall_clock;
   std::vector<Contestant> contestants;
   for (const TimingCandidate& candidate : candidates) {
     if (stopped()) return samples;
-    contestants.push_back({&candidate});
+    contestants.push_back({&candidate, &clock});
     contestants.back().warm_up(options);
   }
   std::vector<std::size_t> order(candidates.size());

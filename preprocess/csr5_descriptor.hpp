@@ -20,7 +20,10 @@ inline constexpr int csr5_seg_offset_bits = 5;
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr int csr5_y_offset_bits(int sigma) noexcept {
   const auto largest = static_cast<std::uint32_t>(lanes_per_tile * sigma - 1);
 #ifdef __CUDA_ARCH__
-  return 32 - __clz(static_cast<int>(largest));
+  if (!__builtin_is_constant_evaluated()) return 32 - __clz(static_cast<int>(largest));
+  int bits = 0;
+  for (std::uint32_t rest = largest; rest > 0; rest /= 2) ++bits;
+  return bits;
 #else
   return static_cast<int>(std::bit_width(largest));
 #endif

@@ -1,6 +1,7 @@
 #include "preprocess/csr5_tiles.hpp"
 
 #include "core/parallel.hpp"
+#include "preprocess/csr5_tiles_cuda.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -107,6 +108,7 @@ void permute(const Csr5Tiles& tiles, const T* from, T* to, const Device& device)
 Csr5Tiles build_csr5_tiles(index_t rows, std::span<const offset_t> row_offsets, std::span<const index_t> columns,
                            int sigma, int descriptor_bits, const Device& device) {
   check_parameters(sigma, descriptor_bits);
+  if (!device.is_host()) return cuda::build_csr5_tiles(device, rows, row_offsets, columns, sigma, descriptor_bits);
   Csr5Tiles tiles;
   tiles.rows = rows;
   tiles.nnz = row_offsets.back();
@@ -130,6 +132,7 @@ Csr5Tiles build_csr5_tiles(index_t rows, std::span<const offset_t> row_offsets, 
 template <class T>
 void permute_csr5_values(const Csr5Tiles& tiles, std::span<const T> values, std::span<T> permuted,
                          const Device& device) {
+  if (!device.is_host()) return cuda::permute_csr5_values(device, tiles, values, permuted);
   permute(tiles, values.data(), permuted.data(), device);
 }
 

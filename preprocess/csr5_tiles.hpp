@@ -15,7 +15,8 @@ namespace tessera {
 inline constexpr std::uint32_t empty_row_mark = std::uint32_t{1} << 31;
 
 /// Tile descriptors. Plain data: built by build_csr5_tiles(), then only read. Nonzeros beyond the last complete tile
-/// have no descriptors; they are multiplied row by row.
+/// have no descriptors; they are multiplied row by row. All arrays lie on one device; has_empty_rows() and first_row()
+/// read them, on the host.
 struct Csr5Tiles : LaneWords {
   index_t rows = 0;
   offset_t nnz = 0;
@@ -40,17 +41,17 @@ struct Csr5Tiles : LaneWords {
 };
 
 /// Cuts the nonzeros of a valid matrix into tiles and permutes its columns. O(tiles log rows + rows + nnz), parallel
-/// over tiles.
-/// \param columns         nnz entries
-/// \param sigma           nonzeros a lane, in [1, csr5_max_sigma(descriptor_bits)]
-/// \param descriptor_bits 32 or 64
+/// over tiles. The arrays are the same bit by bit on the host and on a GPU.
+/// \param row_offsets,columns rows + 1 and nnz entries, on `device`, where the tiles go as well
+/// \param sigma               nonzeros a lane, in [1, csr5_max_sigma(descriptor_bits)]
+/// \param descriptor_bits     32 or 64
 /// \throws InvalidArgument for other values, OutOfMemory
 [[nodiscard]] Csr5Tiles build_csr5_tiles(index_t rows, std::span<const offset_t> row_offsets,
                                          std::span<const index_t> columns, int sigma, int descriptor_bits,
                                          const Device& device = Device{});
 
 /// Brings values from the order of the matrix into that of tiles.columns; never allocates, parallel over tiles.
-/// \param values,permuted tiles.nnz entries, not overlapping
+/// \param values,permuted tiles.nnz entries on the device of the tiles, not overlapping
 template <class T>
 void permute_csr5_values(const Csr5Tiles& tiles, std::span<const T> values, std::span<T> permuted,
                          const Device& device = Device{});

@@ -1,6 +1,7 @@
 #include "preprocess/merbit_tiles.hpp"
 
 #include "core/parallel.hpp"
+#include "preprocess/tiles_cuda.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -52,6 +53,7 @@ void build_all(MerbitTiles& tiles, const offset_t* row_offsets, Array<Word>& wor
 MerbitTiles build_merbit_tiles(index_t rows, std::span<const offset_t> row_offsets, int sigma, int descriptor_bits,
                                const Device& device) {
   check_parameters(sigma, descriptor_bits);
+  if (!device.is_host()) return cuda::build_merbit_tiles(rows, row_offsets, sigma, descriptor_bits, device);
   MerbitTiles tiles;
   tiles.rows = rows;
   tiles.nnz = row_offsets.back();

@@ -31,8 +31,8 @@ struct MerbitTiles : LaneWords {
   [[nodiscard]] std::uint64_t bytes() const noexcept { return tile_x.bytes() + tile_y.bytes() + lane_bytes(); }
 };
 
-/// Cuts the merge path of a valid matrix into tiles. O(tiles log rows + rows + nnz), parallel over tiles.
-/// \param sigma           steps a lane, in [1, max_sigma(descriptor_bits)]
+/// Cuts the merge path of a valid matrix into tiles, on the device where its offsets lie. O(tiles log rows + rows +
+/// nnz) on the host, parallel over tiles. \param sigma           steps a lane, in [1, max_sigma(descriptor_bits)]
 /// \param descriptor_bits 32 or 64
 /// \throws InvalidArgument for other values, OutOfMemory
 [[nodiscard]] MerbitTiles build_merbit_tiles(index_t rows, std::span<const offset_t> row_offsets, int sigma,

@@ -11,7 +11,6 @@
 ///   s = r - α v with <s,s>      3n    reads r, v; writes s in the place of r
 ///   t = A ŝ with <s,t>, <t,t>   2n    reads s; writes t
 ///   x, r with <r,r>, <r̂,r>      7n    reads x, p̂, s, t, r̂; writes x, r
-#include "core/random.hpp"
 #include "solvers/krylov.hpp"
 #include "tessera/solvers.hpp"
 
@@ -34,10 +33,10 @@ class StabilisedBiConjugateGradients {
   StabilisedBiConjugateGradients(KrylovSolve<T>& solve, const SolverOptions& options)
       : solve_(solve),
         options_(options),
-        n_(solve.r().size()),
+        n_(vectors::length(solve.r())),
         random_shadow_(options.shadow == Shadow::random),
         v_(solve.make_product()),
-        shadow_(static_cast<std::int64_t>(n_), Init::none, solve.device()),
+        shadow_(n_, Init::none, solve.device()),
         p_(shadow_.size(), Init::none, solve.device()),
         p_hat_(solve.folding().identity ? 0 : shadow_.size(), Init::none, solve.device()),
         s_hat_(p_hat_.size(), Init::none, solve.device()) {}
@@ -62,7 +61,7 @@ class StabilisedBiConjugateGradients {
 
   KrylovSolve<T>& solve_;
   const SolverOptions& options_;
-  std::size_t n_;
+  std::int64_t n_;
   bool random_shadow_;
   std::uint64_t shadows_drawn_ = 0;
   bool first_step_ = true;      // of a cycle
@@ -92,7 +91,7 @@ Next StabilisedBiConjugateGradients<T>::cycle() {
   choose_shadow();
   first_step_ = true;
   // ρ = <r̂, r>,  p = r
-  rho_ = host::dot(solve_.device(), shadow, r);
+  rho_ = vectors::dot(solve_.device(), shadow, r);
   double beta = 0.0;
   for (;;) {
     const double cosine = rho_ / shadow_norm_ / solve_.r_norm();
@@ -107,10 +106,10 @@ Next StabilisedBiConjugateGradients<T>::cycle() {
     const double previous = std::exchange(rho_, update_solution_and_residual());
     const Next next = solve_.after_iteration(r_norm_);
     if (next == Next::restart || next == Next::stop) return next;
-    if (next == Next::replaced) rho_ = host::dot(solve_.device(), shadow, r);
+    if (next == Next::replaced) rho_ = vectors::dot(solve_.device(), shadow, r);
     // β = (ρ' / ρ) (α / ω)
     beta = (rho_ / previous) * (alpha_ / omega_);
-    if (!host::fits<T>(beta)) return break_down(Breakdown::not_finite, beta);
+    if (!vectors::fits<T>(beta)) return break_down(Breakdown::not_finite, beta);
     first_step_ = false;
   }
 }
@@ -152,7 +151,7 @@ Next StabilisedBiConjugateGradients<T>::second_half() {
 /// x = x + α p̂, whose residual is s.
 template <class T>
 Next StabilisedBiConjugateGradients<T>::accept_half_step() {
-  host::add_multiple<T>(solve_.device(), static_cast<T>(alpha_), p_hat(), solve_.x());
+  vectors::add_multiple<T>(solve_.device(), static_cast<T>(alpha_), p_hat(), solve_.x());
   return solve_.after_iteration(s_norm_);
 }
 
@@ -167,7 +166,7 @@ template <class T>
 Next StabilisedBiConjugateGradients<T>::break_down_in_omega(double cosine) {
   enlarge_omega_ = true;
   if (s_norm_ < solve_.r_norm()) {
-    host::add_multiple<T>(solve_.device(), static_cast<T>(alpha_), p_hat(), solve_.x());
+    vectors::add_multiple<T>(solve_.device(), static_cast<T>(alpha_), p_hat(), solve_.x());
   }
   return break_down(Breakdown::omega, cosine);
 }
@@ -175,13 +174,9 @@ Next StabilisedBiConjugateGradients<T>::break_down_in_omega(double cosine) {
 template <class T>
 void StabilisedBiConjugateGradients<T>::choose_shadow() {
   const std::uint64_t stream = shadows_drawn_++ << 32;
-  const auto sum = host::fused_sum<double>(
-      solve_.device(), n_,
-      [=, random = random_shadow_, seed = options_.seed, r = solve_.r(), shadow = shadow_.span()](std::size_t i,
-                                                                                                  double& total) {
-        shadow[i] = random ? static_cast<T>(2.0 * io::SplitMix64(seed, stream + i).uniform() - 1.0) : r[i];
-        total += static_cast<double>(shadow[i]) * static_cast<double>(shadow[i]);
-      });
+  const double sum =
+      run_pass(solve_.device(), n_,
+               passes::ShadowVector<T>{random_shadow_, options_.seed, stream, solve_.r().data(), shadow_.data()});
   shadow_norm_ = std::sqrt(sum);
 }
 
@@ -191,15 +186,10 @@ void StabilisedBiConjugateGradients<T>::update_direction(double beta) {
   const std::span<const T> v = std::as_const(v_).current();
   const std::span<T> hat = solve_.folding().folds ? p_hat() : p_.span();
   const double sum = std::visit(
-      [&](const auto& m) {
-        return host::fused_sum<double>(solve_.device(), n_,
-                                       [=, b = static_cast<T>(beta), w = static_cast<T>(omega_), r = solve_.r(),
-                                        p = p_.span()](std::size_t i, double& total) {
-                                         const T direction = b == T{0} ? r[i] : r[i] + b * (p[i] - w * v[i]);
-                                         p[i] = direction;
-                                         hat[i] = m(i, direction);
-                                         total += static_cast<double>(hat[i]) * static_cast<double>(hat[i]);
-                                       });
+      [&]<class M>(const M& m) {
+        return run_pass(solve_.device(), n_,
+                        passes::StabilisedDirection<T, M>{m, static_cast<T>(beta), static_cast<T>(omega_),
+                                                          solve_.r().data(), v.data(), p_.data(), hat.data()});
       },
       solve_.folding().entry);
   p_hat_norm_ = std::sqrt(solve_.folding().folds ? sum : solve_.precondition(p_.span(), p_hat(), p_.span()).yy);
@@ -212,18 +202,10 @@ void StabilisedBiConjugateGradients<T>::update_half_residual() {
   const std::span<const T> v = std::as_const(v_).current();
   const std::span<T> s = solve_.r();
   const std::span<T> hat = solve_.folding().folds ? s_hat() : s;
-  const host::TwoSums sums = std::visit(
-      [&](const auto& m) {
-        return host::fused_sum<host::TwoSums>(solve_.device(), n_,
-                                              [=, a = static_cast<T>(alpha_)](std::size_t i, host::TwoSums& total) {
-                                                const T residual = s[i] - a * v[i];
-                                                s[i] = residual;
-                                                hat[i] = m(i, residual);
-                                                const auto value = static_cast<double>(residual);
-                                                const auto preconditioned = static_cast<double>(hat[i]);
-                                                total.first += value * value;
-                                                total.second += preconditioned * preconditioned;
-                                              });
+  const passes::TwoSums sums = std::visit(
+      [&]<class M>(const M& m) {
+        return run_pass(solve_.device(), n_,
+                        passes::HalfResidual<T, M>{m, static_cast<T>(alpha_), v.data(), s.data(), hat.data()});
       },
       solve_.folding().entry);
   s_norm_ = std::sqrt(sums.first);
@@ -235,16 +217,10 @@ void StabilisedBiConjugateGradients<T>::update_half_residual() {
 template <class T>
 double StabilisedBiConjugateGradients<T>::update_solution_and_residual() {
   const std::span<const T> t = std::as_const(solve_.product()).current();
-  const auto sums = host::fused_sum<host::TwoSums>(
-      solve_.device(), n_,
-      [=, a = static_cast<T>(alpha_), w = static_cast<T>(omega_), x = solve_.x(), r = solve_.r(), ph = p_hat(),
-       sh = s_hat(), shadow = shadow_.span()](std::size_t i, host::TwoSums& total) {
-        x[i] += a * ph[i] + w * sh[i];
-        r[i] -= w * t[i];
-        const auto value = static_cast<double>(r[i]);
-        total.first += value * value;
-        total.second += value * static_cast<double>(shadow[i]);
-      });
+  const passes::TwoSums sums =
+      run_pass(solve_.device(), n_,
+               passes::StabilisedStep<T>{static_cast<T>(alpha_), static_cast<T>(omega_), p_hat().data(), s_hat().data(),
+                                         shadow_.data(), t.data(), solve_.x().data(), solve_.r().data()});
   r_norm_ = std::sqrt(sums.first);
   return sums.second;
 }

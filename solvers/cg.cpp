@@ -23,24 +23,13 @@ namespace {
 /// A multiple of the machine epsilon times ‖A‖ ‖p‖² within which the sign of pᵀAp is a matter of rounding.
 constexpr double sign_noise = 100.0;
 
-/// Values of one pass over x and r.
-struct ResidualDots {
-  double rr = 0.0;
-  double rz = 0.0;
-  ResidualDots& operator+=(const ResidualDots& other) noexcept {
-    rr += other.rr;
-    rz += other.rz;
-    return *this;
-  }
-};
-
 template <class T>
 class ConjugateGradients {
  public:
   explicit ConjugateGradients(KrylovSolve<T>& solve)
       : solve_(solve),
-        n_(solve.r().size()),
-        p_(static_cast<std::int64_t>(n_), Init::none, solve.device()),
+        n_(vectors::length(solve.r())),
+        p_(n_, Init::none, solve.device()),
         z_(solve.folding().folds ? 0 : p_.size(), Init::none, solve.device()) {}
 
   /// Iterates from r = b - A x until a restart or the end.
@@ -49,11 +38,11 @@ class ConjugateGradients {
  private:
   [[nodiscard]] Next test_curvature(const ProductDots& dots);
   [[nodiscard]] double precondition();
-  [[nodiscard]] ResidualDots update_solution_and_residual(double alpha);
+  [[nodiscard]] passes::TwoSums update_solution_and_residual(double alpha);
   void update_direction(double beta);
 
   KrylovSolve<T>& solve_;
-  std::size_t n_;
+  std::int64_t n_;
   Array<T> p_;
   Array<T> z_;           // M r; empty where M folds into the passes
   double p_norm_ = 0.0;  // ‖p‖₂
@@ -76,16 +65,16 @@ Next ConjugateGradients<T>::cycle() {
     const double alpha = rho / dots.wy;
     if (!solve_.step_is_safe(alpha, p_norm_)) return solve_.breakdown(Breakdown::not_finite, alpha);
     // x = x + α p,  r = r - α q
-    const ResidualDots residual = update_solution_and_residual(alpha);
-    const Next next = solve_.after_iteration(std::sqrt(residual.rr));
+    const passes::TwoSums residual = update_solution_and_residual(alpha);
+    const Next next = solve_.after_iteration(std::sqrt(residual.first));
     if (next == Next::restart || next == Next::stop) return next;
     // z = M r,  ρ' = <r, z>
     const bool known = solve_.folding().folds && next == Next::proceed;
     if (known) solve_.count_folded();
-    const double previous = std::exchange(rho, known ? residual.rz : precondition());
+    const double previous = std::exchange(rho, known ? residual.second : precondition());
     // p = z + β p,  β = ρ' / ρ
     const double beta = rho / previous;
-    if (!host::fits<T>(beta)) return solve_.breakdown(Breakdown::not_finite, beta);
+    if (!vectors::fits<T>(beta)) return solve_.breakdown(Breakdown::not_finite, beta);
     update_direction(beta);
   }
 }
@@ -111,28 +100,21 @@ double ConjugateGradients<T>::precondition() {
   if (!solve_.folding().folds) return solve_.precondition(r, z_.span(), r).wy;
   solve_.count_folded();
   return std::visit(
-      [&](const auto& m) {
-        return host::fused_sum<double>(solve_.device(), n_, [=](std::size_t i, double& rz) {
-          rz += static_cast<double>(r[i]) * static_cast<double>(m(i, r[i]));
-        });
+      [&]<class M>(const M& m) {
+        return run_pass(solve_.device(), n_, passes::PreconditionedDot<T, M>{m, r.data()});
       },
       solve_.folding().entry);
 }
 
+/// \returns <r, r> and <r, M r>, of which the second means something where M folds
 template <class T>
-ResidualDots ConjugateGradients<T>::update_solution_and_residual(double alpha) {
+passes::TwoSums ConjugateGradients<T>::update_solution_and_residual(double alpha) {
   const std::span<const T> q = std::as_const(solve_.product()).current();
   return std::visit(
-      [&](const auto& m) {
-        return host::fused_sum<ResidualDots>(solve_.device(), n_,
-                                             [=, a = static_cast<T>(alpha), p = std::as_const(p_).span(),
-                                              x = solve_.x(), r = solve_.r()](std::size_t i, ResidualDots& dots) {
-                                               x[i] += a * p[i];
-                                               r[i] -= a * q[i];
-                                               const auto value = static_cast<double>(r[i]);
-                                               dots.rr += value * value;
-                                               dots.rz += value * static_cast<double>(m(i, r[i]));
-                                             });
+      [&]<class M>(const M& m) {
+        return run_pass(solve_.device(), n_,
+                        passes::ConjugateStep<T, M>{m, static_cast<T>(alpha), p_.data(), q.data(), solve_.x().data(),
+                                                    solve_.r().data()});
       },
       solve_.folding().entry);
 }
@@ -142,12 +124,9 @@ template <class T>
 void ConjugateGradients<T>::update_direction(double beta) {
   const std::span<const T> z = solve_.folding().folds ? std::span<const T>(solve_.r()) : std::as_const(z_).span();
   const double sum = std::visit(
-      [&](const auto& m) {
-        return host::fused_sum<double>(solve_.device(), n_,
-                                       [=, b = static_cast<T>(beta), p = p_.span()](std::size_t i, double& pp) {
-                                         p[i] = b == T{0} ? m(i, z[i]) : m(i, z[i]) + b * p[i];
-                                         pp += static_cast<double>(p[i]) * static_cast<double>(p[i]);
-                                       });
+      [&]<class M>(const M& m) {
+        return run_pass(solve_.device(), n_,
+                        passes::ConjugateDirection<T, M>{m, static_cast<T>(beta), z.data(), p_.data()});
       },
       solve_.folding().entry);
   p_norm_ = std::sqrt(sum);

@@ -1,5 +1,6 @@
 #include "solvers/krylov.hpp"
 
+#include "core/cuda/memory.hpp"
 #include "solvers/scaled_units.hpp"
 #include "tessera/error.hpp"
 
@@ -26,12 +27,23 @@ void check_operands(const LinearOperator<T>& a, const LinearOperator<T>& m, std:
     throw DimensionError(
         fmt::format("the preconditioner must be {0} x {0} as A, is {1} x {2}", a.rows(), m.rows(), m.cols()));
   }
+  if (!(m.device() == a.device())) {
+    throw InvalidArgument(
+        fmt::format("the preconditioner must lie on {} as A, lies on {}", a.device().name(), m.device().name()));
+  }
   const auto check_size = [&](const char* name, std::size_t size) {
     if (static_cast<std::int64_t>(size) == a.rows()) return;
     throw DimensionError(fmt::format("A is {0} x {0}: {1} must have {0} elements, has {2}", a.rows(), name, size));
   };
   check_size("b", b.size());
   check_size("x", x.size());
+  const auto check_place = [device = a.device()](const char* name, const T* address) {
+    if (device.is_host() || address == nullptr || cuda::is_reachable(device, address)) return;
+    throw InvalidArgument(
+        fmt::format("A is on {0}: {1} must lie there as well, lies on the host", device.name(), name));
+  };
+  check_place("b", b.data());
+  check_place("x", x.data());
   const std::less<const T*> before;
   if (!b.empty() && before(b.data(), x.data() + x.size()) && before(x.data(), b.data() + b.size())) {
     throw InvalidArgument("b and x must not overlap");
@@ -39,8 +51,9 @@ void check_operands(const LinearOperator<T>& a, const LinearOperator<T>& m, std:
 }
 
 template <class T>
-std::string first_not_finite(const char* name, std::span<const T> values) {
-  const auto bad = std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
+std::string first_not_finite(const Device& device, const char* name, std::span<const T> vector) {
+  const Array<T> values = vectors::to_host(device, vector);
+  const auto* const bad = std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
   if (bad == values.end()) return fmt::format("the norm of {} is beyond the range of double", name);
   return fmt::format("{}[{}] is {}", name, bad - values.begin(), *bad);
 }
@@ -67,6 +80,16 @@ KrylovSolve<T>::KrylovSolve(const LinearOperator<T>& A, const LinearOperator<T>&
   }
 }
 
+/// Only a device that has failed throws here, whose x nobody can read any more.
+template <class T>
+KrylovSolve<T>::~KrylovSolve() {
+  try {
+    static_cast<void>(restore_units());
+  } catch (const Error&) {
+    return;
+  }
+}
+
 template <class T>
 Next KrylovSolve<T>::begin() {
   if (x_.empty()) {
@@ -74,14 +97,14 @@ Next KrylovSolve<T>::begin() {
     report_.reason = "the system is empty";
     return Next::stop;
   }
-  const double b_largest = host::largest_magnitude<T>(device_, b_);
-  const double x_largest = host::largest_magnitude<T>(device_, x_);
-  if (!std::isfinite(b_largest)) return refuse(first_not_finite("b", b_));
-  if (!std::isfinite(x_largest)) return refuse(first_not_finite<T>("x", x_));
+  const double b_largest = vectors::largest_magnitude<T>(device_, b_);
+  const double x_largest = vectors::largest_magnitude<T>(device_, x_);
+  if (!std::isfinite(b_largest)) return refuse(first_not_finite(device_, "b", b_));
+  if (!std::isfinite(x_largest)) return refuse(first_not_finite<T>(device_, "x", x_));
   if (b_largest == 0.0) return solve_zero_right_side(x_largest);
   if (!enter_scaled_units(b_largest, x_largest)) {
     return refuse(std::isfinite(norm_) ? "x0 is too large, compared with b, for the range of the element type"
-                                       : first_not_finite<T>("(b - A x0)", residual_.span()));
+                                       : first_not_finite<T>(device_, "(b - A x0)", residual_.span()));
   }
   const Control control = show();
   record_true_residual();
@@ -95,8 +118,8 @@ Next KrylovSolve<T>::begin() {
 template <class T>
 Next KrylovSolve<T>::refuse(const std::string& reason) {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-  const double b_largest = host::largest_magnitude<T>(device_, b_);
-  report_.b_norm = std::isfinite(b_largest) ? host::scaled_norm(device_, b_, b_largest).value() : b_largest;
+  const double b_largest = vectors::largest_magnitude<T>(device_, b_);
+  report_.b_norm = std::isfinite(b_largest) ? vectors::scaled_norm(device_, b_, b_largest).value() : b_largest;
   report_.r0_norm = report_.recurrence_residual = report_.true_residual = unknown;
   report_.target = options_.base == ResidualBase::b
                        ? std::max(options_.relative_tolerance * report_.b_norm, options_.absolute_tolerance)
@@ -113,15 +136,15 @@ Next KrylovSolve<T>::solve_zero_right_side(double x_largest) {
   ++report_.spmv_count;
   a_.apply(x_, product_);
   const std::span<const T> image = std::as_const(product_).current();
-  const double image_largest = host::largest_magnitude(device_, image);
-  if (!std::isfinite(image_largest)) return refuse(first_not_finite("(A x0)", image));
-  const double r0 = host::scaled_norm(device_, image, image_largest).value();
+  const double image_largest = vectors::largest_magnitude(device_, image);
+  if (!std::isfinite(image_largest)) return refuse(first_not_finite(device_, "(A x0)", image));
+  const double r0 = vectors::scaled_norm(device_, image, image_largest).value();
   stopping_.begin(0.0, r0, 0);
   report_.r0_norm = r0;
   report_.target = stopping_.target();
   const bool keep = stopping_.satisfied(r0);
   report_.recurrence_residual = report_.true_residual = norm_ = keep ? r0 : 0.0;
-  if (!keep) std::fill(x_.begin(), x_.end(), T{0});
+  if (!keep) vectors::clear(device_, x_);
   report_.status = Status::converged;
   report_.reason = stopping_.reason(Status::converged, report_, norm_) +
                    (keep || x_largest == 0.0 ? " (b = 0)" : " (b = 0, solved by x = 0)");
@@ -134,16 +157,16 @@ Next KrylovSolve<T>::solve_zero_right_side(double x_largest) {
 /// False, with x as it was, when x0 or its residual does not fit into the scaled units.
 template <class T>
 bool KrylovSolve<T>::enter_scaled_units(double b_largest, double x_largest) {
-  const host::ScaledNorm b_norm = host::scaled_norm(device_, b_, b_largest);
+  const vectors::ScaledNorm b_norm = vectors::scaled_norm(device_, b_, b_largest);
   exponent_ = b_norm.exponent;
   x_limit_ = static_cast<double>(std::numeric_limits<T>::max()) / 4;
   x_limit_ = std::min(x_limit_, std::ldexp(x_limit_, -exponent_));
   x_bound_ = std::ldexp(x_largest, -exponent_);
   if (!(x_bound_ <= x_limit_)) return false;
-  std::copy(x_.begin(), x_.end(), best_x_.begin());
+  vectors::copy<T>(device_, x_, best_x_.span());
   guess_kept_ = true;
   // Digits lost here are lost to the iteration as well; the guess itself is kept for the case that it is the answer.
-  static_cast<void>(host::scale_by_power(device_, x_, -exponent_));
+  static_cast<void>(vectors::scale_by_power(device_, x_, -exponent_));
   units_ = Units::scaled;
   compute_residual();
   if (!std::isfinite(norm_)) {
@@ -159,14 +182,14 @@ bool KrylovSolve<T>::enter_scaled_units(double b_largest, double x_largest) {
 }
 
 template <class T>
-void KrylovSolve<T>::restore_guess() noexcept {
-  std::copy(best_x_.begin(), best_x_.end(), x_.begin());
+void KrylovSolve<T>::restore_guess() {
+  vectors::copy<T>(device_, best_x_.span(), x_);
   units_ = Units::user;
 }
 
 template <class T>
-bool KrylovSolve<T>::restore_units() noexcept {
-  return std::exchange(units_, Units::user) == Units::user || host::scale_by_power(device_, x_, exponent_);
+bool KrylovSolve<T>::restore_units() {
+  return std::exchange(units_, Units::user) == Units::user || vectors::scale_by_power(device_, x_, exponent_);
 }
 
 template <class T>
@@ -200,7 +223,7 @@ template <class T>
 bool KrylovSolve<T>::step_is_safe(double factor, double p_norm) noexcept {
   const double bound = x_bound_ + std::abs(factor) * p_norm;
   // Written so that NaN is unsafe.
-  if (!host::fits<T>(factor) || !(bound <= x_limit_)) return false;
+  if (!vectors::fits<T>(factor) || !(bound <= x_limit_)) return false;
   x_bound_ = bound;
   return true;
 }
@@ -229,19 +252,17 @@ template <class T>
 void KrylovSolve<T>::keep_best() {
   best_norm_ = norm_;
   guess_kept_ = false;
-  host::parallel_for(device_, best_x_.size(), [x = x_, best = best_x_.span()](host::Range range) {
-    std::copy(x.begin() + range.begin, x.begin() + range.end, best.begin() + range.begin);
-  });
+  vectors::copy<T>(device_, x_, best_x_.span());
 }
 
 template <class T>
 void KrylovSolve<T>::return_to_best() {
   if (norm_ <= best_norm_) return;
   const double present = norm_;
-  std::swap_ranges(x_.begin(), x_.end(), best_x_.begin());
+  vectors::swap(device_, x_, best_x_.span());
   // best_norm_ may be the recurrence's word; only what is computed counts.
   if (!(compute_residual() < present || !std::isfinite(present))) {
-    std::swap_ranges(x_.begin(), x_.end(), best_x_.begin());
+    vectors::swap(device_, x_, best_x_.span());
     compute_residual();
   }
   keep_best();
@@ -317,7 +338,7 @@ void KrylovSolve<T>::compute_residual_in_user_units() {
   ++report_.spmv_count;
   const double from_sum = std::sqrt(a_.residual(0, b_, x_, residual_.span()));
   const std::span<const T> r = residual_.span();
-  const host::ScaledNorm norm = host::scaled_norm(device_, r, host::largest_magnitude(device_, r));
+  const vectors::ScaledNorm norm = vectors::scaled_norm(device_, r, vectors::largest_magnitude(device_, r));
   norm_ = std::max(std::ldexp(from_sum, -exponent_), std::ldexp(norm.mantissa, norm.exponent - exponent_));
 }
 

@@ -38,7 +38,7 @@ class KrylovSolve {
  public:
   KrylovSolve(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
               const SolverOptions& options);
-  ~KrylovSolve() { static_cast<void>(restore_units()); }
+  ~KrylovSolve();
   KrylovSolve(const KrylovSolve&) = delete;
   KrylovSolve& operator=(const KrylovSolve&) = delete;
   KrylovSolve(KrylovSolve&&) = delete;
@@ -72,7 +72,7 @@ class KrylovSolve {
   [[nodiscard]] DualBuffer<T>& product() noexcept { return product_; }
   /// Storage for a second product per iteration.
   [[nodiscard]] DualBuffer<T> make_product() const { return a_.make_output(); }
-  [[nodiscard]] const host::Folding<T>& folding() const noexcept { return folding_; }
+  [[nodiscard]] const vectors::Folding<T>& folding() const noexcept { return folding_; }
   [[nodiscard]] const Device& device() const noexcept { return device_; }
   [[nodiscard]] bool wants_check(double norm) const noexcept { return stopping_.wants_check(norm); }
 
@@ -85,9 +85,9 @@ class KrylovSolve {
   [[nodiscard]] Next solve_zero_right_side(double x_largest);
   [[nodiscard]] bool enter_scaled_units(double b_largest, double x_largest);
   /// x back in the caller's units. False when digits of it fell below the smallest normal number of T.
-  bool restore_units() noexcept;
+  bool restore_units();
   /// x as the caller gave it, digit by digit; possible until the first keep_best().
-  void restore_guess() noexcept;
+  void restore_guess();
 
   /// r = b' - A x', one product. \returns its norm
   double compute_residual();
@@ -111,7 +111,7 @@ class KrylovSolve {
   std::span<T> x_;
   const SolverOptions& options_;
   Device device_;
-  host::Folding<T> folding_;
+  vectors::Folding<T> folding_;
   DualBuffer<T> product_;
   Array<T> residual_;
   Stopping stopping_;

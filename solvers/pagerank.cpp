@@ -64,9 +64,9 @@ void check_options(const PageRankOptions& options) {
   }
 }
 
-/// Sums to 1; empty when uniform.
+/// Sums to 1; empty when uniform. On the host.
 template <class T>
-Array<T> teleport_distribution(std::span<const double> weights, index_t vertices, const Device& device) {
+Array<T> teleport_distribution(std::span<const double> weights, index_t vertices) {
   if (weights.empty()) return {};
   if (static_cast<std::int64_t>(weights.size()) != vertices) {
     throw DimensionError(
@@ -82,14 +82,31 @@ Array<T> teleport_distribution(std::span<const double> weights, index_t vertices
   }
   if (largest == 0.0) throw InvalidArgument("personalization sums to 0");
   // Divided by the largest first, so that neither the sum nor its inverse leaves the range of the type.
-  host::CompensatedSum sum;
+  passes::CompensatedSum sum;
   for (const double weight : weights) sum.add(weight / largest);
-  Array<T> result(vertices, Init::none, device);
+  Array<T> result(vertices, Init::none);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     result.data()[i] = static_cast<T>(weights[i] / largest / sum.value());
   }
   return result;
 }
+
+/// What the steps read besides the matrix, where they run.
+template <class T>
+struct RankInputs {
+  Array<T> out_inverse;  ///< a copy on a GPU; empty on the host, where that of the transition matrix serves
+  Array<T> teleport;
+  double upload_ms = 0.0;
+
+  RankInputs(const TransitionMatrix<T>& transition, const PageRankOptions& options, const Device& device)
+      : teleport(teleport_distribution<T>(options.personalization, transition.vertices())) {
+    if (device.is_host()) return;
+    const Stopwatch watch;
+    out_inverse = Array<T>::copy_of(transition.inverse_out_weight(), device);
+    teleport = teleport.to(device);
+    upload_ms = watch.milliseconds();
+  }
+};
 
 template <class T>
 class PageRank {
@@ -98,11 +115,12 @@ class PageRank {
       : options_(options),
         plan_(transition.in_links(), options.spmv),
         product_(plan_.make_output()),
-        ranks_(transition.inverse_out_weight(),
-               teleport_distribution<T>(options.personalization, transition.vertices(), plan_.device()),
-               plan_.device()) {
+        inputs_(transition, options, plan_.device()),
+        ranks_(plan_.device().is_host() ? transition.inverse_out_weight() : std::as_const(inputs_.out_inverse).span(),
+               std::move(inputs_.teleport), plan_.device()) {
     result_.plan = plan_.info();
     result_.timings.plan_ms = result_.plan.build_ms;
+    result_.timings.upload_ms = result_.plan.upload_ms + inputs_.upload_ms;
     result_.dangling_count = static_cast<index_t>(transition.dangling().size());
     result_.change = std::numeric_limits<double>::infinity();
     if (options.keep_history) {
@@ -114,6 +132,7 @@ class PageRank {
 
  private:
   void iterate();
+  void download();
   [[nodiscard]] std::optional<Status> verdict();
   [[nodiscard]] Control show();
   [[nodiscard]] std::string reason() const;
@@ -121,7 +140,8 @@ class PageRank {
   const PageRankOptions& options_;
   SpmvPlan<T> plan_;
   DualBuffer<T> product_;
-  host::RankVector<T> ranks_;
+  RankInputs<T> inputs_;
+  RankVector<T> ranks_;
   PageRankResult<T> result_;
   Stopwatch watch_;
   double best_change_ = std::numeric_limits<double>::infinity();
@@ -140,9 +160,18 @@ PageRankResult<T> PageRank<T>::run() {
   iterate();
   result_.reason = reason();
   result_.sum = ranks_.normalise();
-  result_.ranks = ranks_.take_ranks();
   result_.timings.solve_ms = watch_.milliseconds();
+  result_.ranks = ranks_.take_ranks();
+  if (!plan_.device().is_host()) download();
   return std::move(result_);
+}
+
+/// The ranks to the host.
+template <class T>
+void PageRank<T>::download() {
+  const Stopwatch watch;
+  result_.ranks = result_.ranks.to(Device{});
+  result_.timings.download_ms = watch.milliseconds();
 }
 
 template <class T>
@@ -158,7 +187,7 @@ void PageRank<T>::iterate() {
     ranks_.step(std::as_const(product_).current(), options_.damping, options_.dangling);
     ++result_.spmv_count;
     ++result_.iterations;
-    result_.change = ranks_.sums().change(options_.norm);
+    result_.change = change_of(ranks_.sums(), options_.norm);
     const Control control = show();
     if (const auto status = verdict()) {
       result_.status = *status;
@@ -174,7 +203,7 @@ void PageRank<T>::iterate() {
 /// Why to end after this step; nothing means go on.
 template <class T>
 std::optional<Status> PageRank<T>::verdict() {
-  const host::RankSums& sums = ranks_.sums();
+  const passes::RankSums& sums = ranks_.sums();
   if (!std::isfinite(sums.total.value())) return Status::not_finite;
   if (result_.change <= options_.tolerance) return Status::converged;
   if (sums.l1 < best_change_) {

@@ -1,44 +1,22 @@
 /// \file
-/// Fused passes over vectors: one trip through memory that updates and sums at once. Sums run in double whatever the
-/// element type and in an order that depends on the length alone, so they are bitwise the same for every number of
-/// threads.
+/// Vector operations of the solvers, on the device where the vectors lie.
 #pragma once
 
-#include "core/parallel.hpp"
+#include "solvers/passes/krylov_steps.hpp"
+#include "solvers/passes/run.hpp"
+#include "solvers/passes/vector_steps.hpp"
+#include "tessera/array.hpp"
 #include "tessera/error.hpp"
 #include "tessera/linear_operator.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
 #include <variant>
 
-namespace tessera::host {
-
-/// Two sums of one pass.
-struct TwoSums {
-  double first = 0.0;
-  double second = 0.0;
-  TwoSums& operator+=(const TwoSums& other) noexcept {
-    first += other.first;
-    second += other.second;
-    return *this;
-  }
-};
-
-/// Largest absolute value; NaN as soon as one element is NaN.
-struct Largest {
-  double value = 0.0;
-  Largest& operator+=(const Largest& other) noexcept {
-    if (!(other.value <= value) && !std::isnan(value)) value = other.value;
-    return *this;
-  }
-};
+namespace tessera::vectors {
 
 /// Whether a scalar converts to T without overflow; false for NaN.
 template <class T>
@@ -46,72 +24,57 @@ template <class T>
   return std::abs(scalar) <= static_cast<double>(std::numeric_limits<T>::max());
 }
 
-/// step(i, sums) for i in `range`. Four interleaved partial sums: a single chain of additions would wait for each other
-/// longer than for memory.
-template <class Sums, class Step>
-[[nodiscard]] Sums accumulate(Range range, const Step& step) {
-  std::array<Sums, 4> lane{};
-  auto i = static_cast<std::size_t>(range.begin);
-  const auto end = static_cast<std::size_t>(range.end);
-  for (; i + 4 <= end; i += 4) {
-    step(i, lane[0]);
-    step(i + 1, lane[1]);
-    step(i + 2, lane[2]);
-    step(i + 3, lane[3]);
-  }
-  for (; i < end; ++i) step(i, lane[0]);
-  lane[0] += lane[1];
-  lane[2] += lane[3];
-  lane[0] += lane[2];
-  return lane[0];
-}
-
-/// The sums of step(i, sums) over [0, n). step may write to element i of its vectors.
-template <class Sums, class Step>
-[[nodiscard]] Sums fused_sum(const Device& device, std::size_t n, const Step& step) {
-  return parallel_sum<Sums>(device, static_cast<std::int64_t>(n),
-                            [&](Range range) { return accumulate<Sums>(range, step); });
+template <class T>
+[[nodiscard]] std::int64_t length(std::span<T> x) noexcept {
+  return static_cast<std::int64_t>(x.size());
 }
 
 /// max |x_i|, NaN if any element is.
 template <class T>
 [[nodiscard]] double largest_magnitude(const Device& device, std::span<const T> x) {
-  return fused_sum<Largest>(
-             device, x.size(),
-             [=](std::size_t i, Largest& largest) { largest += Largest{std::abs(static_cast<double>(x[i]))}; })
-      .value;
+  return run_pass(device, length(x), passes::LargestMagnitude<T>{x.data()}).value;
 }
 
 /// <x, y>
 template <class T>
 [[nodiscard]] double dot(const Device& device, std::span<const T> x, std::span<const T> y) {
-  return fused_sum<double>(device, x.size(), [=](std::size_t i, double& sum) {
-    sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
-  });
+  return run_pass(device, length(x), passes::Dot<T>{x.data(), y.data()});
 }
 
 /// y += a x
 template <class T>
 void add_multiple(const Device& device, T a, std::span<const T> x, std::span<T> y) {
-  parallel_for(device, static_cast<std::int64_t>(x.size()), [=](Range range) {
-    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) y[i] += a * x[i];
-  });
+  run_pass(device, length(x), passes::AddMultiple<T>{a, x.data(), y.data()});
 }
 
-/// Entry i of z = M r inside a fused pass, for each kind of M.
+/// to = from
 template <class T>
-struct IdentityEntry {
-  T operator()(std::size_t /*i*/, T r) const noexcept { return r; }
-};
+void copy(const Device& device, std::span<const T> from, std::span<T> to) {
+  detail::copy_bytes(device, to.data(), device, from.data(), from.size_bytes());
+}
+
 template <class T>
-struct DiagonalEntry {
-  std::span<const T> diagonal;
-  T operator()(std::size_t i, T r) const noexcept { return diagonal[i] * r; }
-};
+void swap(const Device& device, std::span<T> x, std::span<T> y) {
+  run_pass(device, length(x), passes::Swap<T>{x.data(), y.data()});
+}
+
+/// x = 0
+template <class T>
+void clear(const Device& device, std::span<T> x) {
+  detail::zero_bytes(device, x.data(), x.size_bytes());
+}
+
+/// A copy on the host, to look at.
+template <class T>
+[[nodiscard]] Array<T> to_host(const Device& device, std::span<const T> x) {
+  Array<T> result(length(x), Init::none);
+  detail::copy_bytes(Device{}, result.data(), device, x.data(), x.size_bytes());
+  return result;
+}
 
 /// Preconditioner that needs no pass of its own.
 template <class T>
-using FoldedEntry = std::variant<IdentityEntry<T>, DiagonalEntry<T>>;
+using FoldedEntry = std::variant<passes::IdentityEntry<T>, passes::DiagonalEntry<T>>;
 
 /// How an operator folds into vector passes; `folds` is false for one that must be applied.
 template <class T>
@@ -128,10 +91,10 @@ struct Folding {
         throw DimensionError("the diagonal of an operator with " + std::to_string(m.rows()) + " rows has " +
                              std::to_string(diagonal->size()) + " entries");
       }
-      entry = DiagonalEntry<T>{*diagonal};
+      entry = passes::DiagonalEntry<T>{diagonal->data()};
       folds = true;
     }
   }
 };
 
-}  // namespace tessera::host
+}  // namespace tessera::vectors

@@ -1,6 +1,5 @@
 #include "spmv/break_even.hpp"
 
-#include "spmv/csr/csr.hpp"
 #include "spmv/registry.hpp"
 #include "tessera/error.hpp"
 #include "tessera/timing.hpp"
@@ -10,7 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace tessera {
 
@@ -25,6 +27,20 @@ TimingOptions timing_of(int repetitions) {
   return timing;
 }
 
+/// The kernel without tiles that products are compared with.
+template <class T>
+std::unique_ptr<SpmvKernel<T>> make_reference(const Device& device, const CsrView<T>& a) {
+  SpmvOptions options;
+  options.device = device;
+  options.algorithm = device.is_host() ? SpmvAlgorithm::csr : SpmvAlgorithm::csr_vector;
+  const SpmvBackend& backend = spmv_kernel_entry(options.algorithm).on(device);
+  if constexpr (std::is_same_v<T, float>) {
+    return backend.make_float(a, options);
+  } else {
+    return backend.make_double(a, options);
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -33,15 +49,16 @@ BreakEven measure_break_even(const Device& device, const SpmvKernel<T>& kernel, 
   if (repetitions < 1 || repetitions > 1000) {
     throw InvalidArgument(fmt::format("repetitions must be in [1, 1000], got {}", repetitions));
   }
-  SpmvOptions plain;
-  plain.device = device;
-  const auto reference = make_csr_kernel(a, plain);
-  Array<T> x(a.cols);
-  std::fill(x.begin(), x.end(), T{1});
-  Array<T> y(a.rows);
+  const auto reference = make_reference(device, a);
+  const std::vector<T> ones(static_cast<std::size_t>(a.cols), T{1});
+  const auto x = Array<T>::copy_of(ones, device);
+  Array<T> y(a.rows, Init::zero, device);
+  const auto product = [&](const SpmvKernel<T>& of) {
+    of.apply(a, T{1}, x.span(), T{0}, y.span());
+    synchronize(device);
+  };
   const std::array<TimingCandidate, 2> candidates{
-      {{"plan", [&] { kernel.apply(a, T{1}, std::as_const(x).span(), T{0}, y.span()); }, {}},
-       {"csr", [&] { reference->apply(a, T{1}, std::as_const(x).span(), T{0}, y.span()); }, {}}}};
+      {{"plan", [&] { product(kernel); }, {}}, {"reference", [&] { product(*reference); }, {}}}};
   const TimingSamples samples = time_interleaved(candidates, timing_of(repetitions));
   BreakEven result{summarise(samples[0]).median, summarise(samples[1]).median, std::nullopt};
   if (!spmv_kernel_entry(info.algorithm).has_setup) {

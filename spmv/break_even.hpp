@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-/// Times products of `kernel` and of the csr kernel in turn.
+/// Times products of `kernel` and in turn of the csr kernel, or of csr-vector on a GPU.
 /// \param info        of the kernel: what its set-up took, if it has one
 /// \param repetitions in [1, 1000]
 /// \throws InvalidArgument for other numbers, OutOfMemory

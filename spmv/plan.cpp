@@ -1,6 +1,8 @@
+#include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "spmv/break_even.hpp"
 #include "spmv/csr/csr.hpp"
+#include "spmv/csr/residual_cuda.hpp"
 #include "spmv/kernel.hpp"
 #include "spmv/planned_kernel.hpp"
 #include "spmv/same_structure.hpp"
@@ -12,6 +14,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -29,44 +32,83 @@ std::uint64_t next_plan_id() {
 /// Aᵀ with the values as they stand, and a kernel for it.
 template <class T>
 struct TransposedProduct {
-  Csr<T> matrix;
+  std::shared_ptr<const Csr<T>> matrix;
   std::unique_ptr<SpmvKernel<T>> kernel;
 };
+
+/// The matrix where it is needed: itself if it lies there, else a copy.
+template <class T>
+std::shared_ptr<const Csr<T>> on_device(const std::shared_ptr<const Csr<T>>& matrix, const Device& device) {
+  return matrix->device() == device ? matrix : std::make_shared<const Csr<T>>(matrix->to(device));
+}
+
+/// Values on the host, rounded to float. \throws InvalidMatrix for one that no float holds
+template <class T>
+Array<T> rounded(std::span<const T> values, const Device& host) {
+  Array<T> result = Array<T>::copy_of(values, host);
+  std::atomic<std::int64_t> too_large{-1};
+  host::parallel_for(host, result.size(), [&](host::Range range) {
+    for (std::int64_t k = range.begin; k < range.end; ++k) {
+      const auto value = static_cast<float>(result[k]);
+      if (std::isinf(value) && !std::isinf(result[k])) too_large = k;
+      result[k] = static_cast<T>(value);
+    }
+  });
+  if (const std::int64_t k = too_large; k >= 0) {
+    throw InvalidMatrix(
+        fmt::format("fp32_values: nonzero {} is {:g}, too large for a float", k, values[static_cast<std::size_t>(k)]));
+  }
+  return result;
+}
 
 }  // namespace
 
 template <class T>
 struct SpmvPlan<T>::Impl {
-  std::shared_ptr<const Csr<T>> matrix;
-  Array<T> updated_values;  ///< empty until the first update
+  std::shared_ptr<const Csr<T>> matrix;  ///< on the device
+  Array<T> updated_values;               ///< on the device; empty until the values differ from those of the matrix
   Device device;
+  bool rounds_values = false;
   std::unique_ptr<SpmvKernel<T>> kernel;
   std::optional<TransposedProduct<T>> transposed;
   PlanInfo info;
   std::uint64_t id = next_plan_id();
 
-  Impl(std::shared_ptr<const Csr<T>> source, const SpmvOptions& options)
-      : matrix(std::move(source)), device(options.device) {
-    if (!matrix) throw InvalidArgument("SpmvPlan needs a matrix, got a null pointer");
+  Impl(std::shared_ptr<const Csr<T>> source, const SpmvOptions& options) : device(options.device) {
+    if (!source) throw InvalidArgument("SpmvPlan needs a matrix, got a null pointer");
     check_spmv_options(options);
+    rounds_values = options.fp32_values && std::is_same_v<T, double> && !source->is_pattern();
+    // To look at a matrix that lies on a GPU is to bring it here.
+    const bool looked_at = options.algorithm == SpmvAlgorithm::automatic || options.with_transpose || rounds_values;
+    const std::shared_ptr<const Csr<T>> on_host = looked_at ? on_device(source, host()) : source;
+    const Stopwatch uploading;
+    matrix = on_device(source, device);
+    if (matrix != source) info.upload_ms = uploading.milliseconds();
     const Stopwatch watch;
-    PlannedKernel<T> planned = plan_kernel(matrix->view(), options);
+    if (rounds_values) updated_values = values_on_device(on_host->values().span());
+    PlannedKernel<T> planned = plan_kernel(view(), on_host->view(), options);
     kernel = std::move(planned.kernel);
     kernel->describe(info);
     info.algorithm = planned.algorithm;
     info.reason = std::move(planned.reason);
+    synchronize(device);
     info.build_ms = watch.milliseconds();
-    if (options.with_transpose) plan_transpose(options);
+    if (options.with_transpose) plan_transpose(*on_host, options);
   }
 
-  void plan_transpose(const SpmvOptions& options) {
+  void plan_transpose(const Csr<T>& on_host, const SpmvOptions& options) {
     const Stopwatch watch;
-    Csr<T> formed = tessera::transpose(matrix->view(), device);
-    PlannedKernel<T> planned = plan_kernel(formed.view(), options);
+    CsrView<T> source = on_host.view();
+    const Array<T> values = rounds_values ? rounded(source.values, host()) : Array<T>{};
+    if (rounds_values) source.values = values.span();
+    const auto formed = std::make_shared<const Csr<T>>(tessera::transpose(source, host()));
+    std::shared_ptr<const Csr<T>> placed = on_device(formed, device);
+    PlannedKernel<T> planned = plan_kernel(placed->view(), formed->view(), options);
     PlanInfo facts;
     planned.kernel->describe(facts);
-    info.transpose = TransposeInfo{planned.algorithm, formed.bytes() + facts.bytes, watch.milliseconds()};
-    transposed = TransposedProduct<T>{std::move(formed), std::move(planned.kernel)};
+    synchronize(device);
+    info.transpose = TransposeInfo{planned.algorithm, placed->bytes() + facts.bytes, watch.milliseconds()};
+    transposed = TransposedProduct<T>{std::move(placed), std::move(planned.kernel)};
   }
 
   [[nodiscard]] CsrView<T> view() const noexcept {
@@ -75,21 +117,36 @@ struct SpmvPlan<T>::Impl {
     return result;
   }
 
+  /// \param values on the host
+  [[nodiscard]] Array<T> values_on_device(std::span<const T> values) const {
+    return rounds_values ? rounded(values, host()).to(device) : Array<T>::copy_of(values, device);
+  }
+
+  /// Where to work on host data: with as many threads as the plan was given.
+  [[nodiscard]] Device host() const { return device.is_host() ? device : Device{}; }
+
+  /// Aᵀ with other values, on the device. \param values on the host
+  [[nodiscard]] std::shared_ptr<const Csr<T>> transposed_with(std::span<const T> values) const {
+    const std::shared_ptr<const Csr<T>> on_host = on_device(matrix, host());
+    const Array<T> kept = rounds_values ? rounded(values, host()) : Array<T>{};
+    CsrView<T> updated = on_host->view();
+    updated.values = rounds_values ? kept.span() : values;
+    return on_device(std::make_shared<const Csr<T>>(tessera::transpose(updated, host())), device);
+  }
+
   /// Whatever can throw comes first.
   void update(std::span<const T> values) {
-    CsrView<T> updated = matrix->view();
-    updated.values = values;
-    std::optional<Csr<T>> formed;
-    if (transposed) formed = tessera::transpose(updated, device);
-    if (updated_values.empty()) {
-      updated_values = Array<T>::copy_of(values, device);
+    std::shared_ptr<const Csr<T>> formed;
+    if (transposed) formed = transposed_with(values);
+    if (updated_values.empty() || rounds_values) {
+      updated_values = values_on_device(values);
     } else {
-      std::copy(values.begin(), values.end(), updated_values.begin());
+      detail::copy_bytes(device, updated_values.data(), Device{}, values.data(), updated_values.bytes());
     }
     kernel->update_values(updated_values.span());
     if (!transposed) return;
-    transposed->matrix = std::move(*formed);
-    transposed->kernel->update_values(transposed->matrix.values().span());
+    transposed->matrix = std::move(formed);
+    transposed->kernel->update_values(transposed->matrix->values().span());
   }
 
   /// One product into `out`, by product(y) or, where both sides can, by dual_product(y, other).
@@ -172,7 +229,8 @@ void SpmvPlan<T>::update_values(std::span<const T> values) {
 
 template <class T>
 void SpmvPlan<T>::update_values(const CsrView<T>& matrix) {
-  require_same_structure(impl_->device, impl_->view(), matrix);
+  const std::shared_ptr<const Csr<T>> planned = on_device(impl_->matrix, impl_->host());
+  require_same_structure(impl_->host(), planned->view(), matrix);
   update_values(matrix.values);
 }
 
@@ -194,10 +252,10 @@ ProductDots SpmvPlan<T>::do_apply_and_dot(std::span<const T> x, std::span<T> y, 
 template <class T>
 double SpmvPlan<T>::do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const {
   if constexpr (std::is_same_v<T, float>) {
+    if (!impl_->device.is_host()) return cuda::csr_residual(impl_->device, impl_->view(), exponent, b, x, r);
     return host::csr_residual(impl_->device, impl_->view(), exponent, b, x, r);
-  } else {
-    return LinearOperator<T>::do_residual(exponent, b, x, r);
   }
+  return LinearOperator<T>::do_residual(exponent, b, x, r);
 }
 
 template <class T>
@@ -226,7 +284,7 @@ ProductDots SpmvPlan<T>::do_apply_and_dot_buffered(std::span<const T> x, DualBuf
 
 template <class T>
 void SpmvPlan<T>::do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
-  impl_->transposed->kernel->apply(impl_->transposed->matrix.view(), alpha, x, beta, y);
+  impl_->transposed->kernel->apply(impl_->transposed->matrix->view(), alpha, x, beta, y);
 }
 
 template <class T>

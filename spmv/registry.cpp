@@ -3,6 +3,7 @@
 #include "core/nearest.hpp"
 #include "spmv/csr/csr.hpp"
 #include "spmv/csr5/csr5.hpp"
+#include "spmv/cuda/kernels.hpp"
 #include "spmv/merbit/merbit.hpp"
 #include "spmv/merge/merge.hpp"
 #include "tessera/error.hpp"
@@ -19,16 +20,32 @@ namespace {
 
 constexpr std::string_view automatic_name = "auto";
 
-const std::array<SpmvKernelEntry, 4>& table() {
-  static const std::array<SpmvKernelEntry, 4> entries{{
-      {SpmvAlgorithm::csr, "csr", "rows in parallel, no set-up; uneven when one row holds much of the matrix",
-       Determinism::gpu_to_gpu, false, make_csr_kernel<float>, make_csr_kernel<double>},
-      {SpmvAlgorithm::merge, "merge", "equal shares of the merge path, searched in every product; no set-up",
-       Determinism::gpu_to_gpu, false, make_merge_kernel<float>, make_merge_kernel<double>},
-      {SpmvAlgorithm::merbit, "merbit", "merge-path tiles with bit-field lane descriptors, built once",
-       Determinism::gpu_to_gpu, true, make_merbit_kernel<float>, make_merbit_kernel<double>},
-      {SpmvAlgorithm::csr5, "csr5", "equal tiles of nonzeros, permuted, with bit-flag descriptors, built once",
-       Determinism::gpu_to_gpu, true, make_csr5_kernel<float>, make_csr5_kernel<double>},
+template <class Float, class Double>
+SpmvBackend on_host(Float make_float, Double make_double) {
+  return {Determinism::gpu_to_gpu, make_float, make_double};
+}
+
+using enum SpmvAlgorithm;
+
+const std::array<SpmvKernelEntry, 7>& table() {
+  static const std::array<SpmvKernelEntry, 7> entries{{
+      {csr, "csr", "rows in parallel, no set-up; uneven when one row holds much of the matrix", false, false,
+       on_host(make_csr_kernel<float>, make_csr_kernel<double>), cuda_backend(csr)},
+      {merge, "merge", "equal shares of the merge path, searched in every product; no set-up", false, false,
+       on_host(make_merge_kernel<float>, make_merge_kernel<double>), cuda_backend(merge)},
+      {merbit, "merbit", "merge-path tiles with bit-field lane descriptors, built once", true, true,
+       on_host(make_merbit_kernel<float>, make_merbit_kernel<double>), cuda_backend(merbit)},
+      {csr5, "csr5", "equal tiles of nonzeros, permuted, with bit-flag descriptors, built once", true, true,
+       on_host(make_csr5_kernel<float>, make_csr5_kernel<double>), cuda_backend(csr5)},
+      {csr_vector,
+       "csr-vector",
+       "part of a warp a row, by mean length; long rows split off",
+       false,
+       true,
+       {},
+       cuda_backend(csr_vector)},
+      {vendor_csr, "vendor-csr", "cuSPARSE on CSR, prepared once", false, true, {}, cuda_backend(vendor_csr)},
+      {vendor_coo, "vendor-coo", "cuSPARSE on COO", false, true, {}, cuda_backend(vendor_coo)},
   }};
   return entries;
 }
@@ -67,13 +84,28 @@ SpmvAlgorithm parse_spmv_algorithm(std::string_view name) {
       fmt::format("unknown SpMV kernel '{}': known are {}{}", name, fmt::join(names, ", "), nearest_hint(name, names)));
 }
 
-std::span<const SpmvAlgorithm> spmv_algorithms() {
-  static const std::vector<SpmvAlgorithm> algorithms = [] {
+std::span<const SpmvAlgorithm> spmv_algorithms(const Device& device) { return spmv_algorithms(device.kind()); }
+
+std::span<const SpmvAlgorithm> spmv_algorithms(Device::Kind kind) {
+  const auto offered_on = [](Device::Kind place) {
+    std::vector<SpmvAlgorithm> result;
+    for (const auto& entry : table()) {
+      if ((place == Device::Kind::host ? entry.host : entry.cuda).offered()) result.push_back(entry.algorithm);
+    }
+    return result;
+  };
+  static const std::vector<SpmvAlgorithm> on_host = offered_on(Device::Kind::host);
+  static const std::vector<SpmvAlgorithm> on_cuda = offered_on(Device::Kind::cuda);
+  return kind == Device::Kind::host ? on_host : on_cuda;
+}
+
+std::span<const SpmvAlgorithm> known_spmv_algorithms() {
+  static const std::vector<SpmvAlgorithm> all = [] {
     std::vector<SpmvAlgorithm> result;
     for (const auto& entry : table()) result.push_back(entry.algorithm);
     return result;
   }();
-  return algorithms;
+  return all;
 }
 
 std::string_view to_string(Determinism determinism) {

@@ -13,14 +13,25 @@ namespace tessera {
 template <class T>
 using SpmvKernelFactory = std::unique_ptr<SpmvKernel<T>> (*)(const CsrView<T>&, const SpmvOptions&);
 
+/// A kernel on one kind of device.
+struct SpmvBackend {
+  Determinism strongest = Determinism::not_guaranteed;  ///< class that the kernel can keep when asked
+  SpmvKernelFactory<float> make_float = nullptr;
+  SpmvKernelFactory<double> make_double = nullptr;
+
+  [[nodiscard]] bool offered() const noexcept { return make_float != nullptr; }
+};
+
 struct SpmvKernelEntry {
   SpmvAlgorithm algorithm;
   std::string_view name;
   std::string_view description;
-  Determinism strongest;  ///< class that the kernel can keep when asked
-  bool has_setup;         ///< builds descriptors, so takes sigma and descriptor_bits
-  SpmvKernelFactory<float> make_float;
-  SpmvKernelFactory<double> make_double;
+  bool has_descriptors;  ///< builds tiles, so takes sigma and descriptor_bits
+  bool has_setup;        ///< the first product costs more than the others
+  SpmvBackend host;
+  SpmvBackend cuda;
+
+  [[nodiscard]] const SpmvBackend& on(const Device& device) const noexcept { return device.is_host() ? host : cuda; }
 };
 
 /// \throws InvalidArgument for `automatic` and for values that no kernel has

@@ -3,11 +3,14 @@
 #include "core/parallel.hpp"
 #include "preprocess/long_row_slices.hpp"
 #include "preprocess/merge_search.hpp"
+#include "spmv/registry.hpp"
 #include "spmv/segments.hpp"
+#include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -17,6 +20,9 @@ namespace {
 
 /// The row kernel balances all but a row that alone is more than this part of the work: no thread can help with it.
 constexpr std::int64_t largest_row_part = 64;
+
+/// Products that repay tiles on a GPU.
+constexpr std::int64_t applications_worth_tiles = 50;
 
 /// Products that repay tiles and slices: each product saves about a third of its time, the set-up takes the time of
 /// one.
@@ -44,6 +50,24 @@ offset_t longest_row(const CsrView<T>& a, const Device& device) {
       .length;
 }
 
+/// On a GPU: tiles where products repay them, else the first kernel that balances by itself and keeps the class asked
+/// for. Row lengths do not matter to those.
+SpmvSelection select_for_gpu(const SpmvOptions& options) {
+  using enum SpmvAlgorithm;
+  const bool worth_tiles = options.expected_applications >= applications_worth_tiles;
+  const std::array ranked =
+      worth_tiles ? std::array{merbit, merge, csr_vector, csr5} : std::array{merge, csr_vector, merbit, csr5};
+  for (const SpmvAlgorithm algorithm : ranked) {
+    const SpmvBackend& backend = spmv_kernel_entry(algorithm).cuda;
+    if (!backend.offered() || backend.strongest < options.determinism) continue;
+    return {algorithm, algorithm == merbit
+                           ? fmt::format("equal shares of the work for every warp; {} products repay the tiles",
+                                         options.expected_applications)
+                           : fmt::format("{} products would not repay tiles", options.expected_applications)};
+  }
+  throw NotSupported(fmt::format("no kernel on {} keeps {}", options.device.name(), to_string(options.determinism)));
+}
+
 /// MERBIT where its slices gain something and are repaid. Nothing else makes it faster than the others on the host.
 template <class T>
 std::optional<SpmvSelection> select_slices(const CsrView<T>& a, const SpmvOptions& options) {
@@ -61,6 +85,7 @@ std::optional<SpmvSelection> select_slices(const CsrView<T>& a, const SpmvOption
 
 template <class T>
 SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options) {
+  if (!options.device.is_host()) return select_for_gpu(options);
   const offset_t length = path_length(a.rows, a.nnz());
   if (length <= 2 * host::steps_per_segment) {
     return {SpmvAlgorithm::csr,

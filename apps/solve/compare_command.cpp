@@ -15,7 +15,7 @@ template <class T>
 ExitCode compare_and_report(const CompareSettings& settings, const std::vector<Candidate<T>>& candidates,
                             const Options& options, const Invocation& invocation) {
   Progress progress(settings.output.progress, settings.output.verbosity);
-  print_banner(options, settings.machine.device, progress);
+  print_banner(options, settings.machine, progress);
   progress.phase(loading_text(settings.problem));
   const Problem<T> problem = load_problem<T>(settings.problem, settings.machine);
   CompareOutcome outcome = compare(settings, problem, candidates, progress);

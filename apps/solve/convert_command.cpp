@@ -170,7 +170,7 @@ void convert_matrix(const ConvertSettings& settings, Progress& progress, Convert
   outcome.duplicates = loaded.file.duplicates;
   outcome.pattern = view.is_pattern();
   outcome.memory.matrix = loaded.file.matrix.bytes();
-  outcome.matrix = statistics(view, settings.machine.device);
+  outcome.matrix = statistics(view, settings.machine.host);
   stop_if_interrupted();
   progress.phase("writing " + outcome.out);
   const Timer timer;
@@ -184,7 +184,7 @@ template <class T>
 void convert_vector(const ConvertSettings& settings, Progress& progress, ConvertOutcome& outcome) {
   progress.phase(loading_text(settings.problem));
   ReadOptions options;
-  options.device = settings.machine.device;
+  options.device = settings.machine.host;
   options.memory_limit_bytes = settings.machine.memory_limit_bytes;
   const Timer read_timer;
   const std::vector<T> vector = read_vector<T>(settings.problem.path, options);
@@ -252,7 +252,7 @@ ExitCode convert_command(const Options& options, const Invocation& invocation) {
   check_replacement(options, out);
 
   Progress progress(settings.output.progress, settings.output.verbosity);
-  print_banner(options, settings.machine.device, progress);
+  print_banner(options, settings.machine, progress);
   ConvertOutcome outcome;
   outcome.problem = settings.problem.name;
   outcome.from_file = settings.problem.source == Source::file;

@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "device_facts.hpp"
 #include "json_text.hpp"
 #include "machine.hpp"
 #include "option_values.hpp"
@@ -9,6 +10,7 @@
 #include "usage_error.hpp"
 
 #include "tessera/device.hpp"
+#include "tessera/spmv.hpp"
 #include "tessera/text_file.hpp"
 #include "tessera/version.hpp"
 
@@ -16,6 +18,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace tessera::cli {
 
@@ -24,22 +27,42 @@ namespace {
 struct Findings {
   CudaSurvey cuda;
   Device host;
-  std::vector<Check> checks;
+  std::vector<Check> checks;  ///< of the host, then of the GPUs in their order
+  std::size_t gpus = 0;       ///< that were tested
   bool healthy = false;
 };
 
-/// 12080 is CUDA 12.8.
-[[nodiscard]] std::string cuda_version(int number) {
-  if (number == 0) return "none";
-  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+/// GPUs that this build has machine code and kernels for.
+[[nodiscard]] std::vector<Device> usable_gpus(const CudaSurvey& survey) {
+  std::vector<Device> gpus;
+  if (spmv_algorithms(Device::Kind::cuda).empty()) return gpus;
+  for (const CudaDeviceInfo& gpu : survey.devices) {
+    if (gpu.has_machine_code) gpus.push_back(Device::cuda(gpu.ordinal));
+  }
+  return gpus;
+}
+
+[[nodiscard]] std::string kernel_names(Device::Kind kind) {
+  std::string names;
+  for (const SpmvAlgorithm algorithm : spmv_algorithms(kind)) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(algorithm));
+  }
+  return names.empty() ? "none in this build" : names;
+}
+
+[[nodiscard]] std::string verdict(const Findings& findings) {
+  const std::string what = findings.gpus == 0 ? "the host backend" : "the host backend and the GPU";
+  if (findings.healthy) return fmt::format("{} {}", what, findings.gpus == 0 ? "works" : "work");
+  return fmt::format("{} {} NOT work", what, findings.gpus == 0 ? "does" : "do");
 }
 
 [[nodiscard]] std::string gpu_lines(const CudaSurvey& survey) {
   std::string text;
   for (const CudaDeviceInfo& gpu : survey.devices) {
-    text += fmt::format("gpu         cuda:{}: {}, sm_{}{}, {} multiprocessors, {} of {} free\n", gpu.ordinal, gpu.name,
-                        gpu.compute_major, gpu.compute_minor, gpu.multiprocessors, size_text(gpu.memory_free_bytes),
-                        size_text(gpu.memory_total_bytes));
+    text += fmt::format("gpu         cuda:{}: {}, sm_{}{}{}, {} multiprocessors, {} of {} free\n", gpu.ordinal,
+                        gpu.name, gpu.compute_major, gpu.compute_minor,
+                        gpu.has_machine_code ? "" : " (no machine code in this build)", gpu.multiprocessors,
+                        size_text(gpu.memory_free_bytes), size_text(gpu.memory_total_bytes));
   }
   if (survey.devices.empty()) text = fmt::format("gpu         none: {}\n", survey.problem);
   return text;
@@ -55,10 +78,16 @@ struct Findings {
   text += gpu_lines(findings.cuda);
   text += fmt::format("host        {}, {} threads, {} of memory available\n", cpu_name(), findings.host.threads(),
                       size_text(available_host_memory_bytes()));
+  text += fmt::format("kernels     host: {}; cuda: {}\n", kernel_names(Device::Kind::host),
+                      kernel_names(Device::Kind::cuda));
   for (const Check& check : findings.checks) {
-    text += fmt::format("self-test   {}  {}: {}\n", check.passed ? "PASS" : "FAIL", check.name, check.detail);
+    text += fmt::format("self-test   {}  {}: {}\n",
+                        check.skipped  ? "SKIP"
+                        : check.passed ? "PASS"
+                                       : "FAIL",
+                        check.name, check.detail);
   }
-  text += fmt::format("verdict     the host backend {}\n", findings.healthy ? "works" : "does NOT work");
+  text += fmt::format("verdict     {}\n", verdict(findings));
   return text;
 }
 
@@ -106,6 +135,10 @@ ExitCode doctor_command(const Options& options, const Invocation& invocation) {
   findings.host = Device::host(static_cast<int>(count_or_auto_option(options, "threads", 0, most_threads)));
   findings.cuda = survey_cuda();
   findings.checks = self_test(findings.host);
+  for (const Device& gpu : usable_gpus(findings.cuda)) {
+    ++findings.gpus;
+    for (Check& check : self_test(gpu)) findings.checks.push_back(std::move(check));
+  }
   findings.healthy =
       std::all_of(findings.checks.begin(), findings.checks.end(), [](const Check& c) { return c.passed; });
   const ExitCode code = findings.healthy ? ExitCode::success : ExitCode::verification_failed;

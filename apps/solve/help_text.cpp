@@ -153,7 +153,7 @@ constexpr std::size_t help_column = 32;
     case Command::convert:
       return "  0 written    2 usage    5 bad input, OUT exists or cannot be written    6 out of memory\n";
     case Command::doctor:
-      return "  0 the host backend works    2 usage    8 the self-test failed\n";
+      return "  0 everything works    2 usage    8 the self-test failed\n";
     case Command::completion:
       return "  0 printed    2 usage\n";
     case Command::list:

@@ -58,6 +58,8 @@ template <class T>
     cost.plan = SpmvPlan<T>(problem.matrix, options).info();
   } catch (const OutOfMemory& error) {
     cost.problem = error.what();
+  } catch (const NotSupported& error) {  // a library is missing
+    cost.problem = error.what();
   }
   return cost;
 }
@@ -65,7 +67,7 @@ template <class T>
 template <class T>
 void measure_matrix(const InspectSettings& settings, const CsrView<T>& view, Progress& progress,
                     InspectOutcome& outcome) {
-  const Device& device = settings.machine.device;
+  const Device& device = settings.machine.host;
   progress.phase("inspecting rows and values");
   outcome.matrix = statistics(view, device);
   stop_if_interrupted();
@@ -97,7 +99,7 @@ template <class T>
   outcome.inspect_ms = timer.milliseconds();
 
   progress.phase("setting up each kernel");
-  for (const SpmvAlgorithm algorithm : spmv_algorithms()) {
+  for (const SpmvAlgorithm algorithm : spmv_algorithms(settings.machine.device)) {
     outcome.kernels.push_back(cost_of(algorithm, problem, settings.machine.device));
     stop_if_interrupted();
   }
@@ -120,7 +122,7 @@ ExitCode inspect_command(const Options& options, const Invocation& invocation) {
   if (const auto config = options.guarded_config()) inputs.push_back(*config);
   check_outputs(settings.output, inputs);
   Progress progress(settings.output.progress, settings.output.verbosity);
-  print_banner(options, settings.machine.device, progress);
+  print_banner(options, settings.machine, progress);
   InspectOutcome outcome = settings.machine.precision == Precision::fp64 ? inspect<double>(settings, progress)
                                                                          : inspect<float>(settings, progress);
   progress.finish();

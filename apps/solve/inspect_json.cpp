@@ -140,7 +140,7 @@ namespace {
 
 Json inspect_json(const InspectOutcome& outcome, const Options& options, const Invocation& invocation, ExitCode code) {
   Json json = document_head("solve.inspect/1", invocation);
-  json["machine"]["threads"] = outcome.threads;
+  put_machine(json, outcome);
   json["config"] = config_json(options);
   json["matrix"] = matrix_json(outcome);
   json["file"] = outcome.header ? file_json(*outcome.header) : Json(nullptr);

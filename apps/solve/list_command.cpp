@@ -9,7 +9,9 @@
 #include "tessera/text_file.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,11 +60,22 @@ struct Topic {
   return entry;
 }
 
+/// "[host, cuda] description".
+[[nodiscard]] Entry kernel_entry(SpmvAlgorithm algorithm) {
+  std::vector<std::string> devices;
+  for (const auto& [kind, name] : {std::pair{Device::Kind::host, "host"}, std::pair{Device::Kind::cuda, "cuda"}}) {
+    const auto offered = spmv_algorithms(kind);
+    if (std::find(offered.begin(), offered.end(), algorithm) != offered.end()) devices.emplace_back(name);
+  }
+  const std::string places = devices.empty() ? "not in this build" : fmt::format("{}", fmt::join(devices, ", "));
+  Entry entry{std::string(to_string(algorithm)), fmt::format("[{}] {}", places, describe(algorithm)), Json::object()};
+  entry.facts["devices"] = devices;
+  return entry;
+}
+
 [[nodiscard]] std::vector<Topic> all_topics() {
   Topic kernels{"kernels", {}};
-  for (const SpmvAlgorithm algorithm : spmv_algorithms()) {
-    kernels.entries.push_back({std::string(to_string(algorithm)), std::string(describe(algorithm))});
-  }
+  for (const SpmvAlgorithm algorithm : known_spmv_algorithms()) kernels.entries.push_back(kernel_entry(algorithm));
   Topic generators{"generators", {}};
   for (const GeneratorFamily& family : generator_families()) generators.entries.push_back(generator_entry(family));
   return {

@@ -99,15 +99,15 @@ constexpr auto table = std::to_array<OptionSpec>({
      "limit on the time of the iteration (exit code 3): 300s, 5m, 2h"},
 
     {"spmv", 'k', "Kernel", both, text, "NAME", "auto",
-     "product A x: auto, csr, merge, merbit or csr5 (solve list kernels)"},
+     "product A x: auto, or a kernel that the device has (solve list kernels)"},
     {"plan-info", 0, "Kernel", both, flag, "", "", "print what the set-up of the kernel cost and made"},
     {"determinism", 0, "Kernel", both, text, "none|run|gpu", "none",
-     "least class to keep: run = bitwise equal from run to run, gpu = for any number of threads"},
+     "least class to keep: run = bitwise equal from run to run, gpu = for any number of threads, on any GPU"},
     {"precision", 0, "Kernel", matrix, text, "fp64|fp32", "fp64", "element type of matrix and vectors"},
 
     {"kernels", 0, "Comparison", compare, text, "all|A,B", "all",
-     "which to compare (solve list kernels); NAME:gpu is NAME made to repeat bit by bit; csr always takes part as the "
-     "reference"},
+     "which to compare (solve list kernels); NAME:gpu is NAME made to repeat bit by bit; csr, on a GPU csr-vector, "
+     "always takes part as the reference"},
     {"solvers", 0, "Comparison", compare, text, "A,B", "",
      "solve with each kernel too: cg, bicgstab, pagerank, to the tolerance of the options above"},
     {"applies", 0, "Comparison", compare, count, "N", "1000", "products that the total counts besides the set-up"},
@@ -125,7 +125,8 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"warmup", 0, "Comparison", compare, count, "N", "2", "untimed products of each kernel before the first round"},
     {"cold", 0, "Comparison", compare, flag, "", "", "time products with emptied caches too"},
 
-    {"device", 0, "Machine", matrix, text, "NAME", "auto", "auto, host, cuda or cuda:N", "", "auto|host|cuda"},
+    {"device", 0, "Machine", matrix, text, "NAME", "auto",
+     "host, cuda or cuda:N; auto: the host, as long as no GPU has proved the CUDA backend", "", "auto|host|cuda"},
     {"threads", 0, "Machine", matrix | doctor, text, "N|auto", "auto", "worker threads; auto: all, or OMP_NUM_THREADS"},
     {"mem-limit", 0, "Machine", matrix, bytes, "SIZE", "", "refuse to need more memory than this (exit code 6): 8GiB"},
     {"seed", 0, "Machine", matrix, count, "N", "42", "of everything random"},
@@ -268,7 +269,7 @@ std::vector<std::string> option_words(const OptionSpec& spec) {
   std::vector<std::string> words;
   if (spec.name == "spmv") {
     words.emplace_back(to_string(SpmvAlgorithm::automatic));
-    for (const SpmvAlgorithm algorithm : spmv_algorithms()) words.emplace_back(to_string(algorithm));
+    for (const SpmvAlgorithm algorithm : known_spmv_algorithms()) words.emplace_back(to_string(algorithm));
     return words;
   }
   if (spec.name == "generate") {

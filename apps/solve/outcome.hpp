@@ -50,7 +50,8 @@ struct CommonOutcome {
   offset_t duplicates = 0;
   bool pattern = false;
   Precision precision = Precision::fp64;
-  int threads = 0;
+  Device device;    ///< of products and iterations
+  int threads = 0;  ///< of the host
   bool kernel_chosen_by_user = false;
   PlanInfo plan;
   MemoryUse memory;

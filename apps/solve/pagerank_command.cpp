@@ -48,7 +48,7 @@ void describe_graph(const PageRankSettings& settings, const Problem<T>& problem,
                     PageRankOutcome& outcome) {
   const Timer timer;
   take_problem(settings.problem, settings.machine, problem, outcome);
-  outcome.matrix = statistics(problem.matrix->view(), settings.machine.device);
+  outcome.matrix = statistics(problem.matrix->view(), settings.machine.host);
   outcome.inspect_ms = timer.milliseconds();
   outcome.kernel_chosen_by_user = settings.pagerank.spmv.algorithm != SpmvAlgorithm::automatic;
   outcome.edges = transition.edges();
@@ -123,7 +123,7 @@ template <class T>
 
   progress.phase("making the transition matrix");
   const Timer plan_timer;
-  const TransitionMatrix<T> transition = make_transition(problem, machine.device);
+  const TransitionMatrix<T> transition = make_transition(problem, machine.host);
   const double transition_ms = plan_timer.milliseconds();
   describe_graph(settings, problem, transition, outcome);
 
@@ -154,7 +154,7 @@ template <class T>
 [[nodiscard]] ExitCode pagerank_typed(const PageRankSettings& settings, const Options& options,
                                       const Invocation& invocation) {
   Progress progress(settings.output.progress, settings.output.verbosity);
-  print_banner(options, settings.machine.device, progress);
+  print_banner(options, settings.machine, progress);
   Ranked<T> ranked = rank_graph<T>(settings, progress);
   progress.finish();
   PageRankOutcome& outcome = ranked.outcome;

@@ -31,7 +31,7 @@ template <class T>
 [[nodiscard]] ReadOptions read_options(const ProblemSettings& settings, const MachineSettings& machine) {
   ReadOptions options;
   options.duplicates = settings.duplicates;
-  options.device = machine.device;
+  options.device = machine.host;
   options.memory_limit_bytes = machine.memory_limit_bytes;
   return options;
 }
@@ -83,7 +83,7 @@ template <class T>
   // What the machine says is available no longer counts the matrix; a user's limit does.
   const std::uint64_t resident = machine.memory_limit_bytes != 0 ? matrix.bytes() : 0;
   require_memory(machine, resident + matrix.bytes(), "the transpose of " + name);
-  return transpose(matrix.view(), machine.device);
+  return transpose(matrix.view(), machine.host);
 }
 
 }  // namespace
@@ -98,7 +98,8 @@ void take_problem(const ProblemSettings& settings, const MachineSettings& machin
   outcome.duplicates = problem.duplicates;
   outcome.pattern = problem.matrix->is_pattern();
   outcome.precision = machine.precision;
-  outcome.threads = machine.device.threads();
+  outcome.device = machine.device;
+  outcome.threads = machine.host.threads();
   outcome.memory.matrix = problem.matrix->bytes();
 }
 
@@ -175,7 +176,7 @@ template <class T>
 std::vector<T> read_vector_of(const std::string& path, std::int64_t n, const MachineSettings& machine,
                               const std::string& what) {
   ReadOptions options;
-  options.device = machine.device;
+  options.device = machine.host;
   options.memory_limit_bytes = machine.memory_limit_bytes;
   std::vector<T> vector = read_vector<T>(path, options);
   if (static_cast<std::int64_t>(vector.size()) != n) {
@@ -200,8 +201,11 @@ std::vector<T> make_vector(const VectorSettings& settings, const LinearOperator<
     vector[static_cast<std::size_t>(settings.index)] = T{1};
   }
   if (settings.kind == Kind::a_ones) {
-    const std::vector<T> ones(static_cast<std::size_t>(A.cols()), T{1});
-    A.apply(ones, vector);
+    const Device device = A.device();
+    const auto ones = Array<T>::copy_of(std::vector<T>(static_cast<std::size_t>(A.cols()), T{1}), device);
+    Array<T> image(n, Init::none, device);
+    A.apply(ones.span(), image.span());
+    detail::copy_bytes(Device{}, vector.data(), device, image.data(), image.bytes());
   }
   return vector;
 }

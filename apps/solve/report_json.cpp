@@ -1,5 +1,6 @@
 #include "report_json.hpp"
 
+#include "device_facts.hpp"
 #include "machine.hpp"
 #include "units.hpp"
 
@@ -71,17 +72,19 @@ struct Progression {
   Json json;
   put_number(json, outcome.from_file ? "read" : "generate", timings.read_ms);
   put_number(json, "inspect", outcome.inspect_ms);
+  put_number(json, "upload", timings.upload_ms);
   put_number(json, "plan", timings.plan_ms);
   put_number(json, "precond_setup", timings.preconditioner_ms);
   put_number(json, "solve", timings.solve_ms);
+  put_number(json, "download", timings.download_ms);
   put_number(json, "write", outcome.write_ms);
   if (progression.iterations > 0) {
     put_number(json, "per_iteration_mean", timings.solve_ms / static_cast<double>(progression.iterations));
   }
   if (const auto median = median_iteration_ms(*progression.history)) put_number(json, "per_iteration_median", *median);
   put_number(json, "total",
-             timings.read_ms + outcome.inspect_ms + timings.plan_ms + timings.preconditioner_ms + timings.solve_ms +
-                 outcome.write_ms);
+             timings.read_ms + outcome.inspect_ms + timings.upload_ms + timings.plan_ms + timings.preconditioner_ms +
+                 timings.solve_ms + timings.download_ms + outcome.write_ms);
   return json;
 }
 
@@ -178,7 +181,7 @@ struct ProductWork {
 [[nodiscard]] Json common_json(const std::string& schema, const CommonOutcome& outcome, const Options& options,
                                const Invocation& invocation) {
   Json json = document_head(schema, invocation);
-  json["machine"]["threads"] = outcome.threads;
+  put_machine(json, outcome);
   json["matrix"] = matrix_json(outcome);
   json["config"] = config_json(options);
   json["plan"] = plan_json(outcome.plan);
@@ -238,6 +241,7 @@ Json plan_json(const PlanInfo& plan) {
   json["reason"] = plan.reason;
   json["bytes"] = plan.bytes;
   put_number(json, "build_ms", plan.build_ms);
+  put_number(json, "upload_ms", plan.upload_ms);
   json["determinism"] = to_string(plan.determinism);
   json["tiles"] = plan.tiles;
   json["sigma"] = plan.sigma;
@@ -259,6 +263,11 @@ Json warnings_json(const Warnings& warnings) {
   Json json = Json::array();
   for (const Warning& warning : warnings) json.push_back({{"code", warning.code}, {"text", warning.text}});
   return json;
+}
+
+void put_machine(Json& json, const CommonOutcome& outcome) {
+  json["machine"]["gpu"] = gpu_json(outcome.device);
+  json["machine"]["threads"] = outcome.threads;
 }
 
 Json document_head(const std::string& schema, const Invocation& invocation) {

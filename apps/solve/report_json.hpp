@@ -11,6 +11,9 @@ namespace tessera::cli {
 /// schema, tool, command, started, machine.
 [[nodiscard]] Json document_head(const std::string& schema, const Invocation& invocation);
 
+/// In a document with a head: the GPU that was used, null where the host did the work, and the threads of the host.
+void put_machine(Json& json, const CommonOutcome& outcome);
+
 /// The command, the matrix and every option of the command: its value, its source, and its place in a file. Such an
 /// object is what --config takes from a document.
 [[nodiscard]] Json config_json(const Options& options);

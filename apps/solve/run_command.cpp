@@ -108,7 +108,7 @@ void describe_problem(const RunSettings& settings, const Problem<T>& problem, Ru
   outcome.relative_tolerance = settings.solver.relative_tolerance;
   outcome.absolute_tolerance = settings.solver.absolute_tolerance;
   outcome.base = settings.solver.base;
-  outcome.matrix = statistics(problem.matrix->view(), settings.machine.device);
+  outcome.matrix = statistics(problem.matrix->view(), settings.machine.host);
   outcome.inspect_ms = timer.milliseconds();
 }
 
@@ -137,7 +137,7 @@ template <class T>
   progress.phase("planning the product");
   const Timer plan_timer;
   const SpmvPlan<T> A(problem.matrix, settings.spmv);
-  const double plan_ms = plan_timer.milliseconds();
+  const double plan_ms = plan_timer.milliseconds() - A.info().upload_ms;
   outcome.plan = A.info();
   outcome.memory.plan = outcome.plan.bytes;
 
@@ -148,7 +148,7 @@ template <class T>
                  : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess");
   const Timer precond_timer;
   const PreparedPrecond<T> M =
-      prepare_precond(settings.precond, outcome.matrix, problem.matrix->view(), machine.device, outcome.problem);
+      prepare_precond(settings.precond, outcome.matrix, A.matrix(), machine.device, outcome.problem);
   const double precond_ms = precond_timer.milliseconds();
   outcome.memory.precond = M.bytes;
   outcome.precond = to_string(M.choice.precond);
@@ -161,14 +161,15 @@ template <class T>
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
   const std::span<T> x(result.x);
-  outcome.report =
-      method.method == Method::cg ? cg<T>(A, *M.inverse, b, x, solver) : bicgstab<T>(A, *M.inverse, b, x, solver);
+  outcome.report = solve_where_it_lies<T>(method.method, {A, *M.inverse}, b, x, solver);
   outcome.report.timings.read_ms = problem.read_ms;
+  outcome.report.timings.upload_ms += A.info().upload_ms;
   outcome.report.timings.plan_ms = plan_ms;
   outcome.report.timings.preconditioner_ms = precond_ms;
 
   if (settings.rhs.kind == VectorSettings::Kind::a_ones) outcome.error = distance_from_ones<T>(x);
-  if (settings.output.plan_info && interrupt_signal() == 0) outcome.break_even = A.measure_break_even();
+  const bool measures = settings.output.plan_info && machine.device.is_host();
+  if (measures && interrupt_signal() == 0) outcome.break_even = A.measure_break_even();
   add_warnings(outcome, outcome.warnings);
   return result;
 }
@@ -176,7 +177,7 @@ template <class T>
 template <class T>
 [[nodiscard]] ExitCode run_typed(const RunSettings& settings, const Options& options, const Invocation& invocation) {
   Progress progress(settings.output.progress, settings.output.verbosity);
-  print_banner(options, settings.machine.device, progress);
+  print_banner(options, settings.machine, progress);
   Solved<T> solved = solve_system<T>(settings, progress);
   progress.finish();
   RunOutcome& outcome = solved.outcome;

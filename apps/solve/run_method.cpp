@@ -1,5 +1,7 @@
 #include "run_method.hpp"
 
+#include "timer.hpp"
+
 #include "tessera/error.hpp"
 #include "tessera/solvers.hpp"
 
@@ -49,6 +51,33 @@ template PreparedPrecond<float> prepare_precond(Precond, const MatrixStatistics&
                                                 const std::string&);
 template PreparedPrecond<double> prepare_precond(Precond, const MatrixStatistics&, const CsrView<double>&,
                                                  const Device&, const std::string&);
+
+template <class T>
+SolveReport solve_where_it_lies(Method method, const SystemOperators<T>& system, std::span<const T> b, std::span<T> x,
+                                const SolverOptions& options) {
+  const auto& [A, M] = system;
+  const auto solve = [&](std::span<const T> placed_b, std::span<T> placed_x) {
+    return method == Method::cg ? cg<T>(A, M, placed_b, placed_x, options)
+                                : bicgstab<T>(A, M, placed_b, placed_x, options);
+  };
+  const Device device = A.device();
+  if (device.is_host()) return solve(b, x);
+  const Timer uploading;
+  const auto device_b = Array<T>::copy_of(b, device);
+  auto device_x = Array<T>::copy_of(x, device);
+  const double upload_ms = uploading.milliseconds();
+  SolveReport report = solve(device_b.span(), device_x.span());
+  const Timer downloading;
+  detail::copy_bytes(Device{}, x.data(), device, device_x.data(), device_x.bytes());
+  report.timings.upload_ms = upload_ms;
+  report.timings.download_ms = downloading.milliseconds();
+  return report;
+}
+
+template SolveReport solve_where_it_lies(Method, const SystemOperators<float>&, std::span<const float>,
+                                         std::span<float>, const SolverOptions&);
+template SolveReport solve_where_it_lies(Method, const SystemOperators<double>&, std::span<const double>,
+                                         std::span<double>, const SolverOptions&);
 
 std::string to_string(Method method) {
   switch (method) {

@@ -5,10 +5,12 @@
 #include "settings.hpp"
 
 #include "tessera/linear_operator.hpp"
+#include "tessera/solvers.hpp"
 #include "tessera/statistics.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace tessera::cli {
@@ -34,12 +36,26 @@ struct PreparedPrecond {
   std::uint64_t bytes = 0;
 };
 
-/// Chooses and builds. `automatic` gives up Jacobi where the inverse of an entry is not finite.
-/// \throws InvalidMatrix naming the problem where a preconditioner that the user chose cannot be built
+/// Chooses and builds. \param matrix lies on `device`. `automatic` gives up Jacobi where the inverse of an entry is not
+/// finite. \throws InvalidMatrix naming the problem where a preconditioner that the user chose cannot be built
 template <class T>
 [[nodiscard]] PreparedPrecond<T> prepare_precond(Precond wanted, const MatrixStatistics& facts,
                                                  const CsrView<T>& matrix, const Device& device,
                                                  const std::string& problem);
+
+/// A and M of a system, on one device.
+template <class T>
+struct SystemOperators {
+  const LinearOperator<T>& A;
+  const LinearOperator<T>& M;
+};
+
+/// Solves with b and x on the host, wherever A and M are: takes them there and brings x back, and says in the report
+/// how long that took. \param method not automatic
+/// \throws what the method throws; x on a GPU is then lost, and the caller's stays as it was
+template <class T>
+[[nodiscard]] SolveReport solve_where_it_lies(Method method, const SystemOperators<T>& system, std::span<const T> b,
+                                              std::span<T> x, const SolverOptions& options);
 
 [[nodiscard]] std::string to_string(Method method);
 [[nodiscard]] std::string to_string(Precond precond);

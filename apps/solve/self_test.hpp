@@ -11,12 +11,14 @@ namespace tessera::cli {
 
 struct Check {
   std::string name;
-  bool passed = false;
-  std::string detail;  ///< what was measured, or what went wrong
+  bool passed = false;   ///< also where it was skipped
+  bool skipped = false;  ///< nothing is wrong, but what it tests is not there
+  std::string detail;    ///< what was measured, or what went wrong
 };
 
-/// Solves a Poisson problem with a known solution with every kernel, compares one thread with all, takes a matrix
-/// through a binary file, and ranks a cycle, whose ranks are all equal. Never throws for a failed check.
+/// Solves a Poisson problem with a known solution with every kernel of the device and ranks a cycle, whose ranks are
+/// all equal; on the host also compares one thread with all and takes a matrix through a binary file. Never throws for
+/// a failed check.
 [[nodiscard]] std::vector<Check> self_test(const Device& device);
 
 }  // namespace tessera::cli

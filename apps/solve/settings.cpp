@@ -12,6 +12,7 @@
 #endif
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <string_view>
@@ -70,13 +71,59 @@ void set_tolerance(const Options& options, PageRankSettings& settings) {
   settings.tolerance_per_vertex = number_option(options, "tol-per-node", 0.0, unbounded);
 }
 
+/// The kernels that the options name; none for auto and all.
+[[nodiscard]] std::vector<std::string> named_kernels(const Options& options) {
+  std::vector<std::string> names;
+  if (const auto kernel = options.text("spmv"); kernel && *kernel != "auto") names.push_back(*kernel);
+  std::string_view rest;
+  const auto list = options.text("kernels");
+  if (list && *list != "all") rest = *list;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    names.emplace_back(word.substr(0, word.find(':')));
+  }
+  return names;
+}
+
+[[nodiscard]] bool offered_on(Device::Kind kind, std::string_view name) {
+  const auto kernels = spmv_algorithms(kind);
+  return std::any_of(kernels.begin(), kernels.end(), [name](SpmvAlgorithm each) { return to_string(each) == name; });
+}
+
+/// What `auto` means: Device::best(), but the host where there is nothing to multiply, for a kernel that only the host
+/// has, and in a build without kernels for GPUs. A driver takes a while to start, so it is asked last.
+[[nodiscard]] Device automatic_device(const Options& options) {
+  if (options.command() == Command::convert || spmv_algorithms(Device::Kind::cuda).empty()) return Device{};
+  for (const std::string& name : named_kernels(options)) {
+    if (offered_on(Device::Kind::host, name) && !offered_on(Device::Kind::cuda, name)) return Device{};
+  }
+  return Device::best();
+}
+
+/// \throws OptionError naming the kernels that the device has
+void require_offered(SpmvAlgorithm algorithm, const Device& device) {
+  const auto offered = spmv_algorithms(device);
+  if (algorithm == SpmvAlgorithm::automatic) return;
+  if (std::find(offered.begin(), offered.end(), algorithm) != offered.end()) return;
+  std::vector<std::string_view> names;
+  for (const SpmvAlgorithm each : offered) names.push_back(to_string(each));
+  const Device::Kind other = device.is_host() ? Device::Kind::cuda : Device::Kind::host;
+  const std::string_view elsewhere = device.is_host() ? "cuda" : "host";
+  throw OptionError(
+      "spmv",
+      fmt::format("kernel {} does not run on {}: known there are {}", to_string(algorithm), device.name(),
+                  names.empty() ? std::string("none") : fmt::format("auto, {}", fmt::join(names, ", "))),
+      offered_on(other, to_string(algorithm)) ? fmt::format("--device {} has it", elsewhere) : std::string());
+}
+
 }  // namespace
 
 MachineSettings machine_settings(const Options& options) {
   MachineSettings result;
   const std::string device = options.text("device").value_or("auto");
   try {
-    result.device = Device::parse(device);
+    result.device = device == "auto" ? automatic_device(options) : Device::parse(device);
   } catch (const InvalidArgument&) {
     const std::vector<std::string> words = option_words(*find_option("device"));
     throw OptionError("device", fmt::format("option --device: expected auto, host, cuda or cuda:N, got \"{}\"", device),
@@ -88,7 +135,8 @@ MachineSettings machine_settings(const Options& options) {
 #ifdef _OPENMP
   if (threads > 0) omp_set_num_threads(static_cast<int>(threads));
 #endif
-  if (result.device.is_host()) result.device = Device::host(static_cast<int>(threads));
+  result.host = Device::host(static_cast<int>(threads));
+  if (result.device.is_host()) result.device = result.host;
   constexpr Choices<Precision, 2> precisions{{{"fp64", Precision::fp64}, {"fp32", Precision::fp32}}};
   result.precision = choice_option(options, "precision", precisions);
   if (options.given("mem-limit")) result.memory_limit_bytes = bytes_option(options, "mem-limit");
@@ -172,8 +220,9 @@ Precond precond_setting(const Options& options) {
 SpmvOptions spmv_settings(const Options& options, const Device& device) {
   SpmvOptions result;
   std::vector<std::string_view> known{to_string(SpmvAlgorithm::automatic)};
-  for (const SpmvAlgorithm algorithm : spmv_algorithms()) known.push_back(to_string(algorithm));
+  for (const SpmvAlgorithm algorithm : known_spmv_algorithms()) known.push_back(to_string(algorithm));
   result.algorithm = parse_spmv_algorithm(known[choose(options, "spmv", known)]);
+  require_offered(result.algorithm, device);
   constexpr Choices<Determinism, 3> classes{
       {{"none", Determinism::not_guaranteed}, {"run", Determinism::run_to_run}, {"gpu", Determinism::gpu_to_gpu}}};
   result.determinism = choice_option(options, "determinism", classes);

@@ -37,7 +37,8 @@ struct ProblemSettings {
 enum class Precision { fp64, fp32 };
 
 struct MachineSettings {
-  Device device;
+  Device device;  ///< where products and iterations run
+  Device host;    ///< where all else is done: reading, inspecting, checking
   Precision precision = Precision::fp64;
   std::uint64_t memory_limit_bytes = 0;  ///< 0: what the machine has
   std::uint64_t seed = 42;

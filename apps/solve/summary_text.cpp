@@ -1,5 +1,7 @@
 #include "summary_text.hpp"
 
+#include "device_facts.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -74,6 +76,13 @@ namespace {
                      chosen_by_user ? "" : ")");
 }
 
+/// Where a GPU did the work, which one, and what bringing the data there and back took.
+[[nodiscard]] std::string device_line(const CommonOutcome& outcome, const Timings& timings) {
+  if (outcome.device.is_host()) return {};
+  return line("device", fmt::format("{}, upload {}, download {}", device_text(outcome.device, Device{}),
+                                    time_text(timings.upload_ms), time_text(timings.download_ms)));
+}
+
 [[nodiscard]] std::string plan_lines(const CommonOutcome& outcome) {
   const PlanInfo& plan = outcome.plan;
   std::string text =
@@ -84,11 +93,11 @@ namespace {
   return line("plan", text);
 }
 
-[[nodiscard]] std::string break_even_line(const BreakEven& even) {
+[[nodiscard]] std::string break_even_line(const BreakEven& even, const Device& device) {
   const std::string after = even.applications ? fmt::format("pays after {} products", *even.applications)
                                               : std::string("never pays on this matrix");
-  return line("break-even", fmt::format("{} ({} a product, csr kernel {})", after, time_text(even.apply_ms),
-                                        time_text(even.reference_ms)));
+  return line("break-even", fmt::format("{} ({} a product, {} kernel {})", after, time_text(even.apply_ms),
+                                        device.is_host() ? "csr" : "csr-vector", time_text(even.reference_ms)));
 }
 
 [[nodiscard]] std::string chosen(const std::string& reason) {
@@ -147,8 +156,9 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
   std::string text = line("matrix", matrix_text(outcome));
   text += line("method", method_text(outcome));
   text += line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user));
+  text += device_line(outcome, timings);
   if (settings.plan_info) text += plan_lines(outcome);
-  if (outcome.break_even) text += break_even_line(*outcome.break_even);
+  if (outcome.break_even) text += break_even_line(*outcome.break_even, outcome.device);
   text += line("status", status_text(outcome));
   text += line("residual", residual_text(outcome));
   if (outcome.error) {
@@ -170,6 +180,7 @@ std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSetting
                                                duplicates_text(outcome) + cache_text(outcome)));
   text += line("pagerank", definition_text(outcome));
   text += line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user));
+  text += device_line(outcome, outcome.timings);
   if (settings.plan_info) text += plan_lines(outcome);
   std::string status = fmt::format("{} after {}", to_string(outcome.status), counted(outcome.iterations, "iteration"));
   if (outcome.status != Status::converged) status += ": " + outcome.reason;

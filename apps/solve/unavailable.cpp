@@ -22,14 +22,12 @@ constexpr std::array<Word, 21> later_options{
     "--color",       "--dry-run", "--debug", "--verify", "--from-petsc", "--from-amgx", "--from-scipy",
     "--from-ginkgo", "--return",  "--suite", "--power",  "--estimate",   "--resume",    "--report"};
 
-constexpr std::array<std::pair<Word, Word>, 12> later_values{{{"precond", "ilu0"},
+constexpr std::array<std::pair<Word, Word>, 10> later_values{{{"precond", "ilu0"},
                                                               {"precond", "bjacobi"},
                                                               {"precond", "poly"},
                                                               {"precond", "neumann"},
                                                               {"precond", "ainv"},
                                                               {"precond", "amg"},
-                                                              {"spmv", "csr-vector"},
-                                                              {"spmv", "cusparse"},
                                                               {"precision", "mixed"},
                                                               {"replace-residual", "never"},
                                                               {"method", "gmres"},

@@ -1,6 +1,6 @@
 #include "verbose.hpp"
 
-#include "machine.hpp"
+#include "device_facts.hpp"
 
 #include "tessera/version.hpp"
 
@@ -8,12 +8,12 @@
 
 namespace tessera::cli {
 
-void print_banner(const Options& options, const Device& device, Progress& progress) {
+void print_banner(const Options& options, const MachineSettings& machine, Progress& progress) {
   const int verbosity = options.flag_count("verbose");
   if (verbosity == 0) return;
   const BuildInfo build = build_info();
-  progress.detail(fmt::format("Tessera {} ({}), {}, {} with {} threads on {}", build.version, build.commit,
-                              build.compiler, device.name(), device.threads(), cpu_name()));
+  progress.detail(fmt::format("Tessera {} ({}), {}, {}", build.version, build.commit, build.compiler,
+                              device_text(machine.device, machine.host)));
   if (verbosity == 1) return;
   for (const OptionSpec& spec : option_table()) {
     if (!uses(options.command(), spec) || spec.kind == ValueKind::flag) continue;

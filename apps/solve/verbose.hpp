@@ -5,11 +5,11 @@
 #include "cli_options.hpp"
 #include "progress.hpp"
 
-#include "tessera/device.hpp"
+#include "settings.hpp"
 
 namespace tessera::cli {
 
 /// Version and machine; with -vv every setting as well.
-void print_banner(const Options& options, const Device& device, Progress& progress);
+void print_banner(const Options& options, const MachineSettings& machine, Progress& progress);
 
 }  // namespace tessera::cli

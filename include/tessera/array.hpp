@@ -15,7 +15,8 @@
 namespace tessera {
 
 namespace detail {
-/// 64-byte aligned memory on `device`; 4 MiB and more lie on huge pages of 2 MiB, if the system has them.
+/// Aligned memory on `device`: on the host to 64 bytes, and from 4 MiB on on huge pages of 2 MiB if the system has
+/// them; on a GPU to 256 bytes, in the order of its stream.
 /// \throws OutOfMemory, InvalidArgument when count * size overflows
 void* allocate_bytes(const Device& device, std::int64_t count, std::size_t element_bytes);
 /// \param bytes as allocated

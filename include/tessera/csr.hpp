@@ -54,9 +54,14 @@ class Csr {
   [[nodiscard]] static Csr pattern(std::int64_t rows, std::int64_t cols, Array<offset_t> row_offsets,
                                    Array<index_t> columns, Check check = Check::full);
 
-  /// Copies a view.
+  /// Copies a view of a matrix on the host.
   [[nodiscard]] static Csr copy_of(const CsrView<T>& matrix);
 
+  /// A copy on `target` (which may be the same device). \throws OutOfMemory, CudaError
+  [[nodiscard]] Csr to(const Device& target) const;
+
+  /// Where the arrays lie. Matrices are made on the host; those elsewhere are copies, which are not validated again.
+  [[nodiscard]] const Device& device() const noexcept { return row_offsets_.device(); }
   [[nodiscard]] index_t rows() const noexcept { return rows_; }
   [[nodiscard]] index_t cols() const noexcept { return cols_; }
   [[nodiscard]] offset_t nnz() const noexcept { return columns_.size(); }

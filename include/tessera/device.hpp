@@ -22,10 +22,11 @@ class Device {
   [[nodiscard]] static Device host(int threads = 0);
 
   /// GPU number `ordinal`, counted from 0.
-  /// \throws DeviceUnavailable when this build has no CUDA kernels or the machine no such GPU
+  /// \throws DeviceUnavailable when this build has no CUDA backend or none for that GPU, or the machine no such GPU
   [[nodiscard]] static Device cuda(int ordinal = 0);
 
-  /// The first usable GPU that this build has kernels for, else the host with all threads.
+  /// What "auto" means: the host with all threads. The CUDA backend of this version has not run on a GPU yet, so a GPU
+  /// has to be asked for by name.
   [[nodiscard]] static Device best();
 
   /// Reads "auto", "host", "cuda" or "cuda:N". \throws InvalidArgument for other text, DeviceUnavailable as cuda() does
@@ -63,6 +64,7 @@ struct CudaDeviceInfo {
   std::uint64_t memory_total_bytes = 0;
   std::uint64_t memory_free_bytes = 0;
   std::uint64_t l2_bytes = 0;
+  bool has_machine_code = false;  ///< this build was compiled for its architecture
 };
 
 /// Outcome of looking for GPUs; never throws for a machine that has none.
@@ -76,6 +78,10 @@ struct CudaSurvey {
 
 /// Asks driver and runtime which GPUs there are. Takes up to about a second the first time (driver start).
 [[nodiscard]] CudaSurvey survey_cuda();
+
+/// Waits until all work given to a device is done. Products and vector passes on a GPU return before they are complete;
+/// whatever brings numbers back waits by itself. Returns at once for the host. \throws CudaError
+void synchronize(const Device& device);
 
 /// Bytes of host memory that can be allocated without swapping; 0 when the system does not tell.
 [[nodiscard]] std::uint64_t available_host_memory_bytes();

@@ -81,13 +81,13 @@ struct PageRankOptions {
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   bool keep_history = false;
   Observer observer = {};
-  SpmvOptions spmv = {};  ///< kernel for the product with the in-links
+  SpmvOptions spmv = {};  ///< kernel for the product with the in-links, and the device where the iteration runs
 };
 
 /// Ranks and how they were reached.
 template <class T>
 struct [[nodiscard]] PageRankResult {
-  Array<T> ranks;  ///< one a vertex, sum 1; the latest iterate whatever the status
+  Array<T> ranks;  ///< one a vertex, on the host, sum 1; the latest iterate whatever the status
   Status status = Status::max_iterations;
   std::string reason;  ///< the inequality that fired, with numbers
   std::int64_t iterations = 0;

@@ -20,6 +20,7 @@ enum class Shadow { r0, random };
 
 /// Parameters of every Krylov method. All thresholds are relative to ‖b‖, ‖r₀‖ or to the norms of the factors of a
 /// product, so scaling A and b never changes an outcome; absolute_tolerance alone has the units of b.
+/// The iteration runs where A is: M, b and x have to lie on A.device() as well.
 struct SolverOptions {
   double relative_tolerance = 1e-8;  ///< converged when ‖b - A x‖₂ <= max(relative * base, absolute)
   double absolute_tolerance = 0.0;
@@ -46,13 +47,14 @@ struct SolverOptions {
 /// Conjugate gradients (Hestenes & Stiefel 1952) for symmetric positive definite A.
 /// \param A        square operator
 /// \param M        approximate inverse of A, symmetric positive definite, same size
-/// \param b        right-hand side, n elements
+/// \param b        right-hand side, n elements, on A's device as x
 /// \param x        initial guess on entry; on return, whatever the status, the last iterate, or an earlier one with a
 ///                 clearly lower residual (to a factor of 2, as far above rounding errors as the recurrence can tell).
 ///                 Always finite when it was so on entry, and in the caller's units even when the observer or an
 ///                 operator throws. Must not overlap b
 /// \returns a report; converged only if the true residual, A.residual(b, x), meets the tolerance
-/// \throws DimensionError for sizes that do not fit, InvalidArgument for options out of range, OutOfMemory
+/// \throws DimensionError for sizes that do not fit, InvalidArgument for options out of range and for M, b or x on
+///         another device than A, OutOfMemory, CudaError
 /// Range: b may have any scale. For double, squares of A's entries must be normal numbers (|a_ij| about 1e-150 to
 /// 1e150); for float, the entries of A x and of x, both divided by ‖b‖₂, must be normal numbers. Beyond, a solve ends
 /// as not_finite or stagnated. Per iteration: one product with A, one with M, and no allocation. A diagonal M is folded
@@ -81,6 +83,7 @@ SolveReport bicgstab(const LinearOperator<T>& A, std::span<const T> b, std::span
 template <class T>
 class JacobiPreconditioner final : public LinearOperator<T> {
  public:
+  /// \param matrix lies on `device`, as SpmvPlan::matrix() lies on that of its plan
   /// \throws InvalidMatrix naming the first row whose diagonal entry is missing, zero, not finite, or without a finite
   ///         inverse; DimensionError for a matrix that is not square
   explicit JacobiPreconditioner(const CsrView<T>& matrix, const Device& device = Device{});

@@ -18,19 +18,27 @@ namespace tessera {
 /// The kernels. `automatic` looks at the row lengths and says why it chose what it chose.
 enum class SpmvAlgorithm {
   automatic,
-  csr,     ///< rows in parallel; no set-up
-  merge,   ///< equal shares of the merge path, searched anew in every product (Merrill & Garland, SC 2016); no set-up
-  merbit,  ///< merge-path tiles with bit-field lane descriptors (merbit-spmv.txt, §4)
-  csr5,    ///< equal tiles of nonzeros, stored transposed in copies of its own (Liu & Vinter, ICS 2015)
+  csr,         ///< host: rows in parallel; no set-up
+  merge,       ///< equal shares of the merge path, searched in every product (Merrill & Garland, SC 2016); no set-up
+  merbit,      ///< merge-path tiles with bit-field lane descriptors (merbit-spmv.txt, §4)
+  csr5,        ///< equal tiles of nonzeros, stored transposed in copies of its own (Liu & Vinter, ICS 2015)
+  csr_vector,  ///< GPU: a part of a warp a row, by mean length, long rows split off (Bell & Garland, SC 2009)
+  vendor_csr,  ///< GPU: cuSPARSE's product on CSR, prepared once
+  vendor_coo,  ///< GPU: cuSPARSE's product on COO
 };
 
-[[nodiscard]] std::string_view to_string(SpmvAlgorithm algorithm);  ///< "auto", "csr", ..., "csr5"
+[[nodiscard]] std::string_view to_string(SpmvAlgorithm algorithm);  ///< "auto", "csr", ..., "vendor-coo"
 /// \throws InvalidArgument naming the known kernels and, if there is one, the nearest
 [[nodiscard]] SpmvAlgorithm parse_spmv_algorithm(std::string_view name);
 /// One line that describes a kernel, for help texts.
 [[nodiscard]] std::string_view describe(SpmvAlgorithm algorithm);
-/// Kernels that can be chosen by name, `automatic` not among them.
-[[nodiscard]] std::span<const SpmvAlgorithm> spmv_algorithms();
+/// Kernels that can be chosen by name on a device, `automatic` not among them; those of a GPU whatever GPU, and none in
+/// a build without the CUDA backend.
+[[nodiscard]] std::span<const SpmvAlgorithm> spmv_algorithms(const Device& device = Device{});
+/// The same for a kind of device, whether or not the machine has one.
+[[nodiscard]] std::span<const SpmvAlgorithm> spmv_algorithms(Device::Kind kind);
+/// All kernels, those included that this build does not have, `automatic` not among them.
+[[nodiscard]] std::span<const SpmvAlgorithm> known_spmv_algorithms();
 
 /// How far results repeat, in CUB's words. Ordered: a stronger class satisfies a weaker request.
 enum class Determinism {
@@ -51,6 +59,10 @@ struct SpmvOptions {
   int sigma = 0;            ///< by name only; MERBIT: path steps per lane, CSR5: nonzeros; 0: tuned default
   int descriptor_bits = 0;  ///< MERBIT, CSR5: 32 or 64; 0 takes the narrowest that holds sigma
   std::int64_t expected_applications = 1000;  ///< products the plan will serve: `automatic` weighs set-up against them
+  /// Keep the values of a double matrix rounded to float, and compute and sum in double: 4 bytes a nonzero less to read
+  /// on a GPU. On the host the same numbers come out, without the gain. No effect on float and pattern matrices. A
+  /// finite value that no float holds is refused (InvalidMatrix).
+  bool fp32_values = false;
   /// Also offer apply_transposed(): Aᵀ is formed at set-up, with descriptors of its own. A kernel chosen by name serves
   /// both; `automatic` looks at the rows of Aᵀ, which are the columns of A.
   bool with_transpose = false;
@@ -69,6 +81,8 @@ struct PlanInfo {
   std::string reason;                                     ///< one sentence: why this kernel
   std::uint64_t bytes = 0;                                ///< descriptors and copies of its own, without the matrix
   double build_ms = 0.0;                                  ///< wall-clock time of the set-up
+  double upload_ms = 0.0;                                 ///< wall-clock time of copying the matrix to a GPU; not part
+                                                          ///< of build_ms, 0 when it lies there already
   Determinism determinism = Determinism::not_guaranteed;  ///< the class that this plan keeps
   int sigma = 0;                                          ///< MERBIT and CSR5, else 0
   int descriptor_bits = 0;                                ///< MERBIT and CSR5, else 0
@@ -76,10 +90,10 @@ struct PlanInfo {
   std::optional<TransposeInfo> transpose;                 ///< of a plan made with_transpose; its class is `determinism`
 };
 
-/// When a plan has repaid its set-up, measured against the plan-free `csr` kernel.
+/// When a plan has repaid its set-up, measured against a kernel without one: `csr` on the host, `csr_vector` on a GPU.
 struct BreakEven {
   double apply_ms = 0.0;      ///< median of this plan's product
-  double reference_ms = 0.0;  ///< median of the csr kernel's product, measured alternately
+  double reference_ms = 0.0;  ///< median of the reference's product, measured alternately
   /// Products after which build time is won back; 0 for a plan without set-up, nothing when it never is.
   std::optional<std::int64_t> applications;
 };
@@ -89,10 +103,11 @@ struct BreakEven {
 template <class T>
 class SpmvPlan final : public LinearOperator<T> {
  public:
-  /// Takes the matrix over. \throws NotSupported when options contradict each other (kernel and determinism, sigma and
+  /// Takes the matrix over. One on the host is copied to the device of the options; the vectors of products then have
+  /// to lie there as well. \throws NotSupported when options contradict each other (kernel and determinism, sigma and
   /// descriptor bits), InvalidArgument for values out of range, OutOfMemory
   explicit SpmvPlan(Csr<T> matrix, const SpmvOptions& options = {});
-  /// Shares the matrix with its owner; nothing is copied.
+  /// Shares the matrix with its owner; nothing is copied if it lies on the device of the options.
   explicit SpmvPlan(std::shared_ptr<const Csr<T>> matrix, const SpmvOptions& options = {});
   ~SpmvPlan() override;
   SpmvPlan(SpmvPlan&&) noexcept;
@@ -105,13 +120,13 @@ class SpmvPlan final : public LinearOperator<T> {
   [[nodiscard]] bool has_transpose() const override;
 
   [[nodiscard]] const PlanInfo& info() const noexcept;
-  /// The matrix as the next product will see it, updated values included.
+  /// The matrix as the next product will see it, on the plan's device, updated values included.
   [[nodiscard]] CsrView<T> matrix() const noexcept;
 
   /// Replaces the values; structure and descriptors stay. The caller's matrix is never changed: the first update makes
   /// a copy of the values array that the plan owns, later ones reuse it. Not concurrent with products. A plan made
   /// with_transpose forms Aᵀ anew each time, beside the old one. An update that throws changes nothing.
-  /// \param values nnz entries in CSR order
+  /// \param values nnz entries in CSR order, on the host
   /// \throws DimensionError for another length, InvalidArgument for a pattern matrix, OutOfMemory
   void update_values(std::span<const T> values);
 

@@ -3,6 +3,8 @@
 /// them alike; medians and quartiles, no means; a ratio comes with the interval in which it lies.
 #pragma once
 
+#include "tessera/device.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -10,6 +12,14 @@
 #include <vector>
 
 namespace tessera {
+
+/// Does some work and says how many milliseconds it took.
+using TimingClock = std::function<double(const std::function<void()>& work)>;
+
+/// On the host the wall clock. On a GPU, whose work goes on after the call that gives it: the clock of the device, from
+/// the first thing that `work` puts into its stream until the last is done.
+/// \throws DeviceUnavailable, CudaError; so does the clock
+[[nodiscard]] TimingClock timing_clock(const Device& device);
 
 /// Something to be timed.
 struct TimingCandidate {
@@ -28,6 +38,7 @@ struct TimingOptions {
   double noise = 0.01;               ///< interquartile range over median that every candidate has to reach
   double min_sample_ms = 0.05;       ///< shorter runs are repeated within a sample (not when `before` is set)
   std::uint64_t seed = 42;           ///< of the order within rounds
+  TimingClock clock;                 ///< what measures a sample; empty: the wall clock
   std::function<bool()> stop_early;  ///< asked between samples; true ends the measurement; may be empty
 };
 

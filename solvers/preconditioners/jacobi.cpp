@@ -1,55 +1,53 @@
-#include "core/parallel.hpp"
+#include "solvers/passes/diagonal_steps.hpp"
+#include "solvers/vector_ops.hpp"
 #include "tessera/error.hpp"
 #include "tessera/solvers.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
+#include <cstdint>
 
 namespace tessera {
 
 namespace {
 
-/// a_ii, or nothing when it is not stored.
 template <class T>
-std::optional<T> diagonal_entry(const CsrView<T>& a, std::int64_t row) {
-  const auto i = static_cast<std::size_t>(row);
-  const auto begin = a.columns.begin() + a.row_offsets[i];
-  const auto end = a.columns.begin() + a.row_offsets[i + 1];
-  const auto position = std::lower_bound(begin, end, static_cast<index_t>(row));
-  if (position == end || *position != row) return std::nullopt;
-  return a.value(position - a.columns.begin());
+passes::Rows<T> rows_of(const CsrView<T>& a) {
+  return {a.row_offsets.data(), a.columns.data(), a.is_pattern() ? nullptr : a.values.data()};
 }
 
+/// One element of a vector on a device.
 template <class T>
-bool is_invertible(std::optional<T> entry) {
-  return entry && std::isfinite(*entry) && *entry != T{0} && std::isfinite(T{1} / *entry);
+T element(const Device& device, const T* address) {
+  T value{};
+  detail::copy_bytes(Device{}, &value, device, address, sizeof(T));
+  return value;
 }
 
-struct FirstRow {
-  std::int64_t row = -1;  ///< -1: none
-  FirstRow& operator+=(const FirstRow& other) noexcept {
-    if (row < 0) row = other.row;
-    return *this;
-  }
-};
+/// Where the row's diagonal entry is stored, looked up from the host; -1: nowhere.
+template <class T>
+offset_t diagonal_of_row(const CsrView<T>& a, const Device& device, std::int64_t row) {
+  const offset_t begin = element(device, a.row_offsets.data() + row);
+  const offset_t end = element(device, a.row_offsets.data() + row + 1);
+  const auto columns = vectors::to_host(
+      device, a.columns.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
+  const auto* const found = std::lower_bound(columns.begin(), columns.end(), static_cast<index_t>(row));
+  return found != columns.end() && *found == row ? begin + (found - columns.begin()) : -1;
+}
 
 template <class T>
 void require_invertible_diagonal(const CsrView<T>& a, const Device& device) {
-  const auto bad = host::parallel_sum<FirstRow>(device, a.rows, [&](host::Range range) {
-    for (std::int64_t i = range.begin; i < range.end; ++i) {
-      if (!is_invertible(diagonal_entry(a, i))) return FirstRow{i};
-    }
-    return FirstRow{};
-  });
-  if (bad.row < 0) return;
-  const std::optional<T> entry = diagonal_entry(a, bad.row);
-  throw InvalidMatrix(
-      entry ? fmt::format("Jacobi needs a finite inverse of every diagonal entry: row {} (counted from 0) holds {}",
-                          bad.row, *entry)
-            : fmt::format("Jacobi needs a full diagonal: row {} (counted from 0) has no diagonal entry", bad.row));
+  const std::int64_t row = run_pass(device, a.rows, passes::FirstUnfitDiagonal<T>{rows_of(a)}).index;
+  if (row < 0) return;
+  const offset_t position = diagonal_of_row(a, device, row);
+  if (position < 0) {
+    throw InvalidMatrix(
+        fmt::format("Jacobi needs a full diagonal: row {} (counted from 0) has no diagonal entry", row));
+  }
+  const T entry = a.is_pattern() ? T{1} : element(device, a.values.data() + position);
+  throw InvalidMatrix(fmt::format(
+      "Jacobi needs a finite inverse of every diagonal entry: row {} (counted from 0) holds {}", row, entry));
 }
 
 template <class T>
@@ -72,19 +70,12 @@ void JacobiPreconditioner<T>::refresh(const CsrView<T>& matrix) {
     throw DimensionError(fmt::format("Jacobi was made for {0} x {0}, got {1} x {1}", rows(), matrix.rows));
   }
   require_invertible_diagonal(matrix, device());
-  host::parallel_for(device(), matrix.rows, [&](host::Range range) {
-    for (std::int64_t i = range.begin; i < range.end; ++i) inverse_diagonal_[i] = T{1} / *diagonal_entry(matrix, i);
-  });
+  run_pass(device(), rows(), passes::InverseDiagonal<T>{rows_of(matrix), inverse_diagonal_.data()});
 }
 
 template <class T>
 void JacobiPreconditioner<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
-  host::parallel_for(device(), rows(), [=, d = inverse_diagonal_.span()](host::Range range) {
-    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
-      const T product = alpha * (d[i] * x[i]);
-      y[i] = beta == T{0} ? product : product + beta * y[i];
-    }
-  });
+  run_pass(device(), rows(), passes::DiagonalProduct<T>{alpha, beta, inverse_diagonal_.data(), x.data(), y.data()});
 }
 
 template class JacobiPreconditioner<float>;

@@ -48,14 +48,9 @@ class Csr5Kernel final : public SpmvKernel<T> {
   Array<T> values_;  ///< in the order of tiles_.columns; none for a pattern matrix
 };
 
-/// Nonzeros a lane and width of its descriptor.
-struct Shape {
-  int sigma = 0;
-  int descriptor_bits = 0;
-};
+}  // namespace
 
-/// What the caller fixed, and for the rest the policy and the narrowest descriptors.
-Shape choose_shape(const SpmvOptions& options, const Csr5Policy& policy, index_t rows, offset_t nnz) {
+Csr5Shape choose_csr5_shape(const SpmvOptions& options, const Csr5Policy& policy, index_t rows, offset_t nnz) {
   const int sigma = options.sigma != 0 ? options.sigma : policy.sigma(std::max(rows, 1), nnz);
   const int narrowest = sigma <= csr5_max_sigma(32) ? 32 : 64;
   const int bits = options.descriptor_bits == 0 ? narrowest : options.descriptor_bits;
@@ -64,11 +59,9 @@ Shape choose_shape(const SpmvOptions& options, const Csr5Policy& policy, index_t
                                  options.sigma != 0 ? "asked for" : "the mean row length asks for", sigma));
 }
 
-}  // namespace
-
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_csr5_kernel(const CsrView<T>& a, const SpmvOptions& options) {
-  const Shape shape = choose_shape(options, host_csr5_policy<T>, a.rows, a.nnz());
+  const Csr5Shape shape = choose_csr5_shape(options, csr5_policy<T>, a.rows, a.nnz());
   return std::make_unique<Csr5Kernel<T>>(
       options.device,
       build_csr5_tiles(a.rows, a.row_offsets, a.columns, shape.sigma, shape.descriptor_bits, options.device), a);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "preprocess/csr5_descriptor.hpp"
+#include "tessera/spmv.hpp"
 
 #include <algorithm>
 #include <ostream>
@@ -30,11 +31,22 @@ struct Csr5Policy {
   }
 };
 
-/// The table of Liu & Vinter, ICS 2015.
+/// The table of Liu & Vinter, ICS 2015, for the host and GPUs.
 template <class T>
-inline constexpr Csr5Policy host_csr5_policy{4, 32, 256, 6};
+inline constexpr Csr5Policy csr5_policy{4, 32, 256, 6};
 
-static_assert(host_csr5_policy<float>.max_sigma <= csr5_max_sigma(64));
-static_assert(host_csr5_policy<double>.max_sigma <= csr5_max_sigma(64));
+static_assert(csr5_policy<float>.max_sigma <= csr5_max_sigma(64));
+static_assert(csr5_policy<double>.max_sigma <= csr5_max_sigma(64));
+
+/// Nonzeros a lane and width of its descriptor.
+struct Csr5Shape {
+  int sigma = 0;
+  int descriptor_bits = 0;
+};
+
+/// What the caller fixed, and for the rest the policy and the narrowest descriptors.
+/// \throws NotSupported when sigma does not fit the descriptors
+[[nodiscard]] Csr5Shape choose_csr5_shape(const SpmvOptions& options, const Csr5Policy& policy, index_t rows,
+                                          offset_t nnz);
 
 }  // namespace tessera

@@ -49,16 +49,12 @@ class MerbitKernel final : public SpmvKernel<T> {
   MerbitSetup setup_;
 };
 
-/// Descriptor width and steps a lane, from what the caller fixed and the policy for the rest.
-struct Shape {
-  int sigma = 0;
-  int descriptor_bits = 0;
-};
+}  // namespace
 
-Shape choose_shape(const SpmvOptions& options, const MerbitPolicy& policy) {
+MerbitShape choose_merbit_shape(const SpmvOptions& options, int sigma_32, int sigma_64) {
   if (options.sigma == 0) {
-    if (options.descriptor_bits == 64) return {policy.sigma_64, 64};
-    return {policy.sigma_32, 32};
+    if (options.descriptor_bits == 64) return {sigma_64, 64};
+    return {sigma_32, 32};
   }
   const int narrowest = options.sigma <= max_sigma(32) ? 32 : 64;
   const int bits = options.descriptor_bits == 0 ? narrowest : options.descriptor_bits;
@@ -69,11 +65,10 @@ Shape choose_shape(const SpmvOptions& options, const MerbitPolicy& policy) {
   return {options.sigma, bits};
 }
 
-}  // namespace
-
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options) {
-  const Shape shape = choose_shape(options, host_merbit_policy<T>);
+  constexpr MerbitPolicy policy = host_merbit_policy<T>;
+  const MerbitShape shape = choose_merbit_shape(options, policy.sigma_32, policy.sigma_64);
   MerbitSetup setup;
   setup.tiles = build_merbit_tiles(a.rows, a.row_offsets, shape.sigma, shape.descriptor_bits, options.device);
   setup.long_rows = build_long_row_slices(setup.tiles, a.columns, a.cols, sizeof(T), options.device);

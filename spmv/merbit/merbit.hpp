@@ -18,6 +18,16 @@ enum class MerbitCommit {
   carries,  ///< kept apart and added in the order of the blocks: bitwise the same for any number of threads
 };
 
+/// Descriptor width and steps a lane.
+struct MerbitShape {
+  int sigma = 0;
+  int descriptor_bits = 0;
+};
+
+/// What the caller fixed, and for the rest the defaults for descriptors of 32 and of 64 bits.
+/// \throws NotSupported when the asked-for sigma does not fit the asked-for descriptors
+[[nodiscard]] MerbitShape choose_merbit_shape(const SpmvOptions& options, int sigma_32, int sigma_64);
+
 /// \throws as SpmvPlan's constructor
 template <class T>
 [[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options);

@@ -102,17 +102,17 @@ TEST_F(BaselineTest, CasesThatAreNewAreSaid) {
 TEST_F(BaselineTest, AnotherMatrixTypeOrMachine) {
   const cli::Baseline baseline = written(outcome_with(2.0, 0.1));
   auto same = outcome_with(2.0, 0.1);
-  check_baseline(baseline, baseline.cpu, same);
+  check_baseline(baseline, baseline.cpu, "", same);
   EXPECT_TRUE(same.warnings.empty());
-  check_baseline(baseline, "another processor", same);
+  check_baseline(baseline, "another processor", "", same);
   ASSERT_EQ(same.warnings.size(), 1U);
   EXPECT_NE(same.warnings[0].text.find("another processor"), std::string::npos);
   auto larger = outcome_with(2.0, 0.1);
   larger.matrix.nnz = 11;
-  EXPECT_THROW(check_baseline(baseline, baseline.cpu, larger), InvalidMatrix);
+  EXPECT_THROW(check_baseline(baseline, baseline.cpu, "", larger), InvalidMatrix);
   auto single = outcome_with(2.0, 0.1);
   single.precision = cli::Precision::fp32;
-  EXPECT_THROW(check_baseline(baseline, baseline.cpu, single), InvalidMatrix);
+  EXPECT_THROW(check_baseline(baseline, baseline.cpu, "", single), InvalidMatrix);
 }
 
 TEST_F(BaselineTest, WhatIsNoComparisonIsRefused) {

@@ -27,9 +27,11 @@ void PrintTo(const Golden& golden, std::ostream* stream) { *stream << golden.lin
       {std::regex(R"(\d\.\d+e[-+]\d\d\b)"), "NUMBER"},
       {std::regex(R"(sum( +)[0-9.e-]+ over)"), "sum$1NUMBER over"},
       {std::regex(R"(solve \(Tessera\) .*)"), "solve (Tessera) VERSION"},
+      {std::regex(R"(\[(host|cuda|host, cuda|not in this build)\])"), "[devices]"},
       {std::regex(R"(gpu cuda:.*\n)"), ""},
       // Progress is shown after half a second, which a busy machine may need.
       {std::regex(R"(.*  elapsed \d+:\d\d.*\n)"), ""}};
+  text = without_reason(text);
   for (const auto& [pattern, replacement] : replacements) text = std::regex_replace(text, pattern, replacement);
   return text;
 }
@@ -44,11 +46,12 @@ void flatten_members(Json& object) {
 
 /// Keeps names, order, types and what follows from the command line alone.
 void flatten(Json& value, const std::string& key) {
-  static const std::vector<std::string> measured{
-      "timings_ms",     "derived",       "residual", "history", "build_ms", "iterations", "spmv_count", "precond_count",
-      "error_vs_known", "peak_resident", "change",   "sum",     "rank",     "total_rows", "threads"};
+  static const std::vector<std::string> measured{"timings_ms",    "derived",        "residual",      "history",
+                                                 "build_ms",      "upload_ms",      "iterations",    "spmv_count",
+                                                 "precond_count", "error_vs_known", "peak_resident", "change",
+                                                 "sum",           "rank",           "total_rows",    "threads"};
   static const std::vector<std::string> varying{"host", "cpu",        "version", "commit",  "compiler", "cuda",
-                                                "type", "build_type", "flags",   "started", "gpus"};
+                                                "type", "build_type", "flags",   "started", "gpus",     "devices"};
   const auto among = [&](const std::vector<std::string>& names) {
     return std::find(names.begin(), names.end(), key) != names.end();
   };

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <string_view>
 #include <system_error>
 
 namespace tessera::testing {
@@ -26,15 +27,33 @@ struct Pipe {
 }
 
 /// Between fork and exec: nothing that allocates.
-[[noreturn]] void become(char* const* arguments, int out, int err, const char* directory) {
+[[noreturn]] void become(char* const* arguments, char* const* environment, int out, int err, const char* directory) {
   if (directory != nullptr && ::chdir(directory) != 0) ::_exit(126);
   // Tests that run in the background were started with these ignored, and solve respects that.
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGTERM, SIG_DFL);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
-  ::execv(arguments[0], arguments);
+  ::execve(arguments[0], arguments, environment);
   ::_exit(127);
+}
+
+/// Ends with a null pointer, as exec wants it.
+[[nodiscard]] std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+[[nodiscard]] std::vector<std::string> environment(bool hide_gpus) {
+  const std::string visible = "CUDA_VISIBLE_DEVICES=";
+  std::vector<std::string> variables;
+  for (char** entry = ::environ; *entry != nullptr; ++entry) {
+    if (!hide_gpus || !std::string_view(*entry).starts_with(visible)) variables.emplace_back(*entry);
+  }
+  if (hide_gpus) variables.push_back(visible);
+  return variables;
 }
 
 /// Appends what is there. \returns false at the end of the stream
@@ -70,9 +89,9 @@ void collect(pid_t child, const Pipe& out, const Pipe& err, const ProcessOptions
 
 ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessOptions& options) {
   std::vector<std::string> copies = arguments;
-  std::vector<char*> pointers;
-  for (std::string& argument : copies) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
+  const std::vector<char*> pointers = pointers_to(copies);
+  std::vector<std::string> variables = environment(options.hide_gpus);
+  const std::vector<char*> variable_pointers = pointers_to(variables);
   const Pipe out = make_pipe();
   const Pipe err = make_pipe();
   const int full = options.stdout_to_full_disk ? ::open("/dev/full", O_WRONLY | O_CLOEXEC) : -1;
@@ -81,7 +100,7 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const Proce
   const pid_t child = ::fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (child == 0) {
-    become(pointers.data(), full >= 0 ? full : out.write_end, err.write_end,
+    become(pointers.data(), variable_pointers.data(), full >= 0 ? full : out.write_end, err.write_end,
            directory.empty() ? nullptr : directory.c_str());
   }
   ::close(out.write_end);

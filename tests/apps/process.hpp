@@ -29,6 +29,8 @@ struct ProcessOptions {
   SignalWhen signal_when;
   std::filesystem::path directory;  ///< to run in; empty: the current one
   bool stdout_to_full_disk = false;
+  /// As on a machine without GPUs, so that what a command prints does not depend on the machine.
+  bool hide_gpus = true;
 };
 
 /// Runs arguments[0] with the rest as its arguments. Kills it when the time is over.

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -21,6 +22,12 @@ namespace tessera::testing {
 [[nodiscard]] inline ProcessResult solve(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
   arguments.insert(arguments.begin(), TESSERA_SOLVE_BINARY);
   return run_process(arguments, options);
+}
+
+/// Why a GPU cannot be used differs between builds and machines.
+[[nodiscard]] inline std::string without_reason(const std::string& text) {
+  static const std::regex reason(R"((device cuda:\d+ cannot be used: ).*)");
+  return std::regex_replace(text, reason, "$1<reason>");
 }
 
 /// Words separated by blanks.

@@ -45,8 +45,9 @@ TEST_F(UnavailableTest, Values) {
     expect_refused("--poisson3d 4 -p " + precond,
                    "--precond " + precond + " is not available in this build; " + preconds);
   }
-  for (const std::string kernel : {"csr-vector", "cusparse"}) {
-    expect_refused("--poisson3d 4 --spmv " + kernel, "--spmv " + kernel + " is not available in this build");
+  for (const std::string kernel : {"csr-vector", "vendor-csr", "vendor-coo"}) {
+    expect_refused("--poisson3d 4 --device host --spmv " + kernel,
+                   "kernel " + kernel + " does not run on host: known there are auto, csr, merge, merbit, csr5");
   }
   expect_refused("--poisson3d 4 --precision mixed", "--precision mixed is not available in this build");
   expect_refused("--poisson3d 4 --replace-residual never", "--replace-residual never is not available in this build");

@@ -1,6 +1,6 @@
 /// What the survey of GPUs says must hang together, on a machine with GPUs as on one without.
 
-#include "core/device_query.hpp"
+#include "core/cuda/device_query.hpp"
 #include "tessera/device.hpp"
 #include "tessera/error.hpp"
 #include "tessera/version.hpp"
@@ -39,11 +39,15 @@ TEST(DeviceQuery, DescribesEveryDevice) {
   }
 }
 
-/// Until there are kernels for it, a GPU that exists is refused all the same, never used silently or replaced by the
-/// host.
-TEST(DeviceQuery, DevicesWithoutKernelsAreRefused) {
-  EXPECT_THROW(static_cast<void>(Device::cuda(0)), DeviceUnavailable);
-  EXPECT_THROW(static_cast<void>(Device::parse("cuda:0")), DeviceUnavailable);
+TEST(DeviceQuery, AGpuThatIsNotThereIsRefusedWithTheReason) {
+  const CudaSurvey survey = survey_cuda();
+  if (!survey.devices.empty()) GTEST_SKIP() << "this machine has a GPU";
+  try {
+    static_cast<void>(Device::parse("cuda:0"));
+    FAIL() << "a GPU was given out";
+  } catch (const DeviceUnavailable& error) {
+    EXPECT_EQ(error.what(), "device cuda:0 cannot be used: " + survey.problem);
+  }
   EXPECT_TRUE(Device::best().is_host());
 }
 

@@ -111,6 +111,30 @@ TEST(TimeInterleavedTest, GoesOnForTheTimeAskedAndEndsAtTheLimit) {
   EXPECT_LE(time_interleaved(candidates, options)[0].size(), 2U);
 }
 
+/// A sample is what the clock says of all its runs together.
+TEST(TimeInterleavedTest, TakesTheClockThatItIsGiven) {
+  int runs = 0;
+  TimingOptions options;
+  options.warmup = 1;
+  options.min_rounds = options.max_rounds = 4;
+  options.min_seconds = 0.0;
+  options.min_sample_ms = 6.0;
+  options.clock = [&runs](const std::function<void()>& work) {
+    const int before = runs;
+    work();
+    return 2.0 * (runs - before);
+  };
+  const std::vector<TimingCandidate> candidates{{"two", [&runs] { ++runs; }, {}}};
+  EXPECT_EQ(time_interleaved(candidates, options), TimingSamples{std::vector<double>(4, 2.0)});
+  EXPECT_EQ(runs, 1 + 4 * 3);
+}
+
+TEST(TimingClockTest, OfTheHostIsTheClockOnTheWall) {
+  const double elapsed = timing_clock(Device{})([] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
+  EXPECT_GE(elapsed, 20.0);
+  EXPECT_LT(elapsed, 10'000.0);
+}
+
 TEST(TimeInterleavedTest, EndsEarlyWhenAskedTo) {
   int runs = 0;
   const std::vector<TimingCandidate> candidates{{"a", [&] { ++runs; }, [] {}}};

@@ -178,11 +178,11 @@ TEST(Csr5Plan, RefusesShapesThatDoNotFit) {
 
 TEST(Csr5Policy, PrintsAndCompares) {
   std::ostringstream text;
-  text << host_csr5_policy<double>;
+  text << csr5_policy<double>;
   EXPECT_EQ(text.str(), "{min_sigma 4, max_sigma 32, long_mean 256, long_sigma 6}");
-  EXPECT_EQ((Csr5Policy{4, 32, 256, 6}), host_csr5_policy<float>);
-  EXPECT_NE((Csr5Policy{4, 32, 256, 7}), host_csr5_policy<float>);
-  EXPECT_EQ(host_csr5_policy<double>.sigma(1, (offset_t{1} << 40)), 6);
+  EXPECT_EQ((Csr5Policy{4, 32, 256, 6}), csr5_policy<float>);
+  EXPECT_NE((Csr5Policy{4, 32, 256, 7}), csr5_policy<float>);
+  EXPECT_EQ(csr5_policy<double>.sigma(1, (offset_t{1} << 40)), 6);
 }
 
 }  // namespace

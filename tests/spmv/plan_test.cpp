@@ -1,4 +1,5 @@
 #include "tessera/error.hpp"
+#include "tessera/statistics.hpp"
 #include "tests/spmv/product_check.hpp"
 #include "tests/support/make_csr.hpp"
 
@@ -212,6 +213,48 @@ TEST(SpmvPlan, BreakEven) {
   }
   EXPECT_THROW((void)merge.measure_break_even(0), InvalidArgument);
   EXPECT_THROW((void)merge.measure_break_even(1001), InvalidArgument);
+}
+
+TEST(Plan, ValuesRoundedToFloatAreMultipliedInDouble) {
+  const std::vector<index_t> lengths = testing::power_law_lengths(500, 400, 3);
+  for (const testing::KernelCase& kernel : testing::all_kernel_cases) {
+    SCOPED_TRACE(testing::name_of(kernel));
+    SpmvOptions options = testing::options_of(kernel);
+    options.fp32_values = true;
+    options.with_transpose = true;
+    const auto matrix =
+        std::make_shared<const Csr<double>>(testing::with_row_lengths<double>(lengths, 400, ValueStorage::weighted));
+    SpmvPlan<double> plan(matrix, options);
+    std::vector<double> doubled(matrix->values().begin(), matrix->values().end());
+    for (int round = 0; round < 3; ++round) {
+      const CsrView<double> kept = plan.matrix();
+      for (std::size_t k = 0; k < doubled.size(); ++k) {
+        ASSERT_EQ(kept.values[k], static_cast<double>(static_cast<float>(doubled[k])));
+      }
+      const auto x = testing::random_vector<double>(400, 1);
+      std::vector<double> y(500);
+      plan.apply(x, y);
+      ASSERT_TRUE(testing::near(testing::product_oracle(kept, std::span<const double>(x)), testing::constant(y)));
+      const auto z = testing::random_vector<double>(500, 2);
+      std::vector<double> transposed(400);
+      plan.apply_transposed(z, transposed);
+      const Csr<double> formed = transpose(kept);
+      ASSERT_TRUE(testing::near(testing::product_oracle(formed.view(), std::span<const double>(z)),
+                                testing::constant(transposed)));
+      for (double& value : doubled) value *= 1.1;
+      plan.update_values(std::span<const double>(doubled));
+    }
+  }
+}
+
+TEST(Plan, ValuesThatNoFloatHoldsAreRefused) {
+  SpmvOptions options;
+  options.fp32_values = true;
+  const auto matrix = testing::make_csr<double>(2, 2, {0, 1, 2}, {0, 1}, {1.0, 1e39});
+  EXPECT_NE(message_of<InvalidMatrix>([&] {
+              const SpmvPlan<double> plan(Csr<double>::copy_of(matrix.view()), options);
+            }).find("nonzero 1 is 1e+39"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -36,10 +36,29 @@ TEST(Registry, NamesComeBack) {
 
 TEST(Registry, UnknownNamesAreExplained) {
   EXPECT_EQ(parse_error("merbt"),
-            "unknown SpMV kernel 'merbt': known are auto, csr, merge, merbit, csr5; did you mean 'merbit'?");
-  EXPECT_EQ(parse_error("CSR-5-x"), "unknown SpMV kernel 'CSR-5-x': known are auto, csr, merge, merbit, csr5");
+            "unknown SpMV kernel 'merbt': known are auto, csr, merge, merbit, csr5, csr-vector, vendor-csr, "
+            "vendor-coo; did you mean 'merbit'?");
+  EXPECT_EQ(
+      parse_error("CSR-5-x"),
+      "unknown SpMV kernel 'CSR-5-x': known are auto, csr, merge, merbit, csr5, csr-vector, vendor-csr, vendor-coo");
   EXPECT_NE(parse_error(""), "");
   EXPECT_THROW((void)to_string(static_cast<SpmvAlgorithm>(17)), InvalidArgument);
+}
+
+TEST(Registry, KernelsOfAGpuAreRefusedOnTheHostByName) {
+  for (const SpmvAlgorithm algorithm :
+       {SpmvAlgorithm::csr_vector, SpmvAlgorithm::vendor_csr, SpmvAlgorithm::vendor_coo}) {
+    EXPECT_EQ(parse_spmv_algorithm(to_string(algorithm)), algorithm);
+    EXPECT_FALSE(spmv_kernel_entry(algorithm).host.offered());
+    try {
+      const SpmvPlan<double> plan(testing::with_row_lengths<double>({1, 2}, 3, ValueStorage::weighted),
+                                  testing::options_of({algorithm, Determinism::not_guaranteed}));
+      FAIL() << to_string(algorithm) << " ran on the host";
+    } catch (const NotSupported& error) {
+      EXPECT_EQ(error.what(), "kernel " + std::string(to_string(algorithm)) +
+                                  " does not run on host: known there are csr, merge, merbit, csr5");
+    }
+  }
 }
 
 TEST(Registry, DeterminismNames) {
@@ -53,8 +72,8 @@ TEST(Registry, EveryKernelKeepsTheClassItRegisters) {
   for (const SpmvAlgorithm algorithm : spmv_algorithms()) {
     const SpmvKernelEntry& entry = spmv_kernel_entry(algorithm);
     const SpmvPlan<double> plan(testing::with_row_lengths<double>({1, 2}, 3, ValueStorage::weighted),
-                                testing::options_of({algorithm, entry.strongest}));
-    EXPECT_EQ(plan.info().determinism, entry.strongest) << entry.name;
+                                testing::options_of({algorithm, entry.host.strongest}));
+    EXPECT_EQ(plan.info().determinism, entry.host.strongest) << entry.name;
     EXPECT_EQ(plan.info().bytes > 0, entry.has_setup) << entry.name;
   }
 }

@@ -110,6 +110,8 @@ Baseline read_baseline(const std::string& path) {
     baseline.precision = document.at("config").at("precision").at("value").get<std::string>();
     baseline.cpu = document.at("machine").at("cpu").get<std::string>();
     baseline.threads = document.at("machine").at("threads").get<int>();
+    const Json& gpu = document.at("machine").at("gpu");
+    if (gpu.is_object()) baseline.gpu = gpu.at("name").get<std::string>();
     for (const Json& item : document.at("cases")) add_case(item, baseline);
   } catch (const Json::exception&) {
     refuse(path, "this is no result of solve compare --json");
@@ -129,7 +131,7 @@ std::optional<TimingRatio> change_of(const TimingSummary& old_times, const Timin
   return TimingRatio{ratio, ratio / spread, ratio * spread};
 }
 
-void check_baseline(const Baseline& baseline, const std::string& cpu, CompareOutcome& outcome) {
+void check_baseline(const Baseline& baseline, const std::string& cpu, const std::string& gpu, CompareOutcome& outcome) {
   const MatrixStatistics& matrix = outcome.matrix;
   if (baseline.rows != matrix.rows || baseline.cols != matrix.cols || baseline.nnz != matrix.nnz) {
     refuse(baseline.path,
@@ -141,7 +143,11 @@ void check_baseline(const Baseline& baseline, const std::string& cpu, CompareOut
     refuse(baseline.path, fmt::format("it compares {} values in {}, this run {} in {}", baseline.value,
                                       baseline.precision, value_name(outcome), precision));
   }
-  if (baseline.cpu != cpu || baseline.threads != outcome.threads) {
+  if (baseline.gpu != gpu) {
+    const auto place = [](const std::string& name) { return name.empty() ? std::string("the host") : name; };
+    outcome.warnings.push_back(
+        {"W021", fmt::format("the baseline was measured on {}, this run on {}", place(baseline.gpu), place(gpu))});
+  } else if (gpu.empty() && (baseline.cpu != cpu || baseline.threads != outcome.threads)) {
     outcome.warnings.push_back(
         {"W021", fmt::format("the baseline was measured with {} threads on {}, this run with {} on {}",
                              baseline.threads, baseline.cpu, outcome.threads, cpu)});

@@ -22,6 +22,7 @@ struct Baseline {
   std::string value;  ///< "fp64", "fp32", "pattern"
   std::string precision;
   std::string cpu;
+  std::string gpu;  ///< empty: the host's threads were measured
   int threads = 0;
   std::map<std::string, BaselineCase> cases;  ///< by case_name()
 };
@@ -40,8 +41,8 @@ struct Baseline {
 [[nodiscard]] std::optional<TimingRatio> change_of(const TimingSummary& old_times, const TimingSummary& new_times);
 
 /// \throws InvalidMatrix when the baseline is of another matrix or type. Warns when it is of another machine.
-/// \param cpu name of this machine's processor
-void check_baseline(const Baseline& baseline, const std::string& cpu, CompareOutcome& outcome);
+/// \param cpu name of this machine's processor \param gpu name of the GPU that is measured; empty: the host is
+void check_baseline(const Baseline& baseline, const std::string& cpu, const std::string& gpu, CompareOutcome& outcome);
 
 /// Puts the change into every row that the baseline knows, lists in outcome.slower what lost clearly (the whole
 /// interval above 1 + allowed), and warns of cases that the baseline does not have.

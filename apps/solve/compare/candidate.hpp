@@ -28,19 +28,23 @@ struct Candidate {
   SpmvOptions options;
   /// Sets the kernel up; may throw.
   std::function<PlannedKernel<T>(const std::shared_ptr<const Csr<T>>&)> plan;
+  std::string unavailable = {};  ///< why it cannot be set up on this machine (a library is missing); empty: it can
 };
 
-/// The kernel that all others are measured against: no set-up, no surprises.
-inline constexpr std::string_view reference_kernel = "csr";
+/// The candidate that all others are measured against, one without set-up: csr on the host, csr-vector on a GPU. Empty
+/// where neither takes part.
+template <class T>
+[[nodiscard]] std::string reference_of(const std::vector<Candidate<T>>& candidates);
 
-/// Every kernel of the registry. One that adds in no fixed order unless a determinism class is asked for (MERBIT's two
-/// commits) appears twice, the second time as "NAME:gpu" with Determinism::gpu_to_gpu.
+/// Every kernel that the device has. One that keeps a stronger class when asked than by itself (MERBIT's two commits)
+/// appears twice, the second time as "NAME:gpu" with Determinism::gpu_to_gpu or, where it can do no more, as "NAME:run"
+/// with Determinism::run_to_run.
 template <class T>
 [[nodiscard]] std::vector<Candidate<T>> registered_candidates(const Device& device);
 
 /// The candidates that --kernels names, in the order of the table; the reference always takes part, as the first.
 /// \param wanted "all", or names separated by commas
-/// \throws UsageError for an unknown name (naming the nearest) and for one given twice
+/// \throws UsageError for an unknown name (naming the nearest), for one given twice, and for one that is unavailable
 template <class T>
 [[nodiscard]] std::vector<Candidate<T>> choose_candidates(std::vector<Candidate<T>> table, const std::string& wanted);
 

@@ -73,6 +73,7 @@ struct SolveRow {
 struct CompareOutcome : CommonOutcome {
   std::vector<KernelRow> products;
   std::vector<SolveRow> solves;
+  std::string reference;           ///< the kernel that all are measured against
   std::string precond;             ///< of cg and bicgstab
   std::uint64_t least_bytes = 0;   ///< that a product has to move
   double copy_gbytes_per_s = 0.0;  ///< of as many bytes; 0 when not measured

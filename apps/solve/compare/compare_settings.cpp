@@ -113,6 +113,12 @@ void require_used(const Options& options, const std::vector<Solver>& solvers) {
   result.max_seconds = patience * timing.min_seconds;
   result.noise = timing.noise;
   result.seed = settings.machine.seed;
+  if (!settings.machine.device.is_host()) {
+    // The time from the call to the start of the work is then a small part.
+    constexpr double device_sample_ms = 1.0;
+    result.min_sample_ms = device_sample_ms;
+    result.clock = timing_clock(settings.machine.device);
+  }
   result.stop_early = [] { return interrupt_signal() != 0; };
   return result;
 }
@@ -160,6 +166,7 @@ TimingOptions solve_timing(const CompareSettings& settings) {
   TimingOptions result = timing_options(settings, least, most);
   result.warmup = 0;  // the verified solve before was one
   result.min_sample_ms = 0.0;
+  result.clock = {};
   return result;
 }
 

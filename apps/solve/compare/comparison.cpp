@@ -3,6 +3,7 @@
 #include "compare/baseline.hpp"
 #include "compare/products.hpp"
 #include "compare/solves.hpp"
+#include "device_facts.hpp"
 #include "interrupt.hpp"
 #include "machine.hpp"
 #include "timer.hpp"
@@ -22,7 +23,7 @@ template <class T>
 void describe_problem(const CompareSettings& settings, const Problem<T>& problem, CompareOutcome& outcome) {
   const Timer timer;
   take_problem(settings.problem, settings.machine, problem, outcome);
-  outcome.matrix = statistics(problem.matrix->view(), settings.machine.device);
+  outcome.matrix = statistics(problem.matrix->view(), settings.machine.host);
   outcome.inspect_ms = timer.milliseconds();
   outcome.applies = settings.applies;
   outcome.sort = settings.sort;
@@ -68,18 +69,33 @@ void sort_solves(std::vector<SolveRow>& rows) {
   });
 }
 
+/// Warns of those that cannot take part.
+template <class T>
+[[nodiscard]] std::vector<Candidate<T>> available(const std::vector<Candidate<T>>& all, Warnings& warnings) {
+  std::vector<Candidate<T>> able;
+  for (const Candidate<T>& candidate : all) {
+    if (candidate.unavailable.empty()) {
+      able.push_back(candidate);
+    } else {
+      warnings.push_back({"W023", fmt::format("{} takes no part: {}", candidate.name, candidate.unavailable)});
+    }
+  }
+  return able;
+}
+
 }  // namespace
 
 template <class T>
-CompareOutcome compare(const CompareSettings& settings, const Problem<T>& problem,
-                       const std::vector<Candidate<T>>& candidates, Progress& progress) {
+CompareOutcome compare(const CompareSettings& settings, const Problem<T>& problem, const std::vector<Candidate<T>>& all,
+                       Progress& progress) {
   CompareOutcome outcome;
+  const std::vector<Candidate<T>> candidates = available(all, outcome.warnings);
   progress.phase("inspecting the matrix");
   describe_problem(settings, problem, outcome);
   std::optional<Baseline> baseline;
   if (settings.baseline) {
     baseline = read_baseline(*settings.baseline);
-    check_baseline(*baseline, cpu_name(), outcome);
+    check_baseline(*baseline, cpu_name(), gpu_name(outcome.device), outcome);
   }
   const SolveInputs<T> inputs = solve_inputs(settings, problem, outcome);
   compare_products(settings, problem, candidates, progress, outcome);

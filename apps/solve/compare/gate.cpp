@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace tessera::cli {
@@ -15,9 +16,28 @@ namespace {
 /// Enough that both vectors of a dual buffer are written three times.
 constexpr int buffered_products = 6;
 
+/// Fills vectors of one length with NaN, wherever they lie.
 template <class T>
-void poison(std::span<T> vector) {
-  std::fill(vector.begin(), vector.end(), std::numeric_limits<T>::quiet_NaN());
+class Poison {
+ public:
+  Poison(std::size_t size, const Device& device)
+      : device_(device), nans_(Array<T>::copy_of(std::vector<T>(size, std::numeric_limits<T>::quiet_NaN()), device)) {}
+
+  /// The second vector of a buffer may be empty.
+  void operator()(std::span<T> vector) const {
+    detail::copy_bytes(device_, vector.data(), device_, nans_.data(), vector.size_bytes());
+  }
+
+ private:
+  Device device_;
+  Array<T> nans_;
+};
+
+template <class T>
+[[nodiscard]] std::vector<T> to_host(const Device& device, std::span<const T> vector) {
+  std::vector<T> result(vector.size());
+  detail::copy_bytes(Device{}, result.data(), device, vector.data(), vector.size_bytes());
+  return result;
 }
 
 template <class T>
@@ -38,9 +58,13 @@ bool judge(const ProductOracle& oracle, std::span<const T> y, std::string_view w
 template <class T>
 void check_all(const PlannedKernel<T>& kernel, std::span<const T> x, const ProductOracle& oracle, Verdict& verdict) {
   const LinearOperator<T>& product = *kernel.product;
-  std::vector<T> first(oracle.y.size());
-  poison<T>(first);
-  product.apply(x, std::span<T>(first));
+  const Device device = product.device();
+  const auto placed_x = Array<T>::copy_of(x, device);
+  const Poison<T> poison(oracle.y.size(), device);
+  Array<T> plain(product.rows(), Init::none, device);
+  poison(plain.span());
+  product.apply(placed_x.span(), plain.span());
+  std::vector<T> first = to_host<T>(device, plain.span());
   if (!judge<T>(oracle, first, "plain output", verdict)) return;
 
   DualBuffer<T> out = product.make_output();
@@ -48,13 +72,13 @@ void check_all(const PlannedKernel<T>& kernel, std::span<const T> x, const Produ
   poison(out.next());
   verdict.repeats = true;
   for (int i = 0; i < buffered_products; ++i) {
-    product.apply(x, out);
-    const std::span<T> y = out.current();
+    product.apply(placed_x.span(), out);
+    const std::vector<T> y = to_host<T>(device, std::as_const(out).current());
     if (!judge<T>(oracle, y, fmt::format("product {} of a loop", i + 1), verdict)) return;
-    if (i == 0) std::copy(y.begin(), y.end(), first.begin());
+    if (i == 0) first = y;
     verdict.repeats = verdict.repeats && same_bits<T>(first, y);
     // The result belongs to the caller, who may do with it what he likes.
-    poison(y);
+    poison(out.current());
   }
   if (!verdict.repeats && kernel.info.determinism != Determinism::not_guaranteed) {
     verdict.reason =

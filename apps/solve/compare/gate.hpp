@@ -19,7 +19,8 @@ struct Verdict {
 
 /// Applies the kernel to a plain vector and repeatedly to the output that it makes for itself, every output filled with
 /// NaN before, and holds all results against the oracle. A kernel whose plan promises equal bits and whose products
-/// differ fails too. What the kernel throws is a failure with the exception's text.
+/// differ fails too. Outputs are brought to the host to be judged. What the kernel throws is a failure with the
+/// exception's text.
 template <class T>
 [[nodiscard]] Verdict check_products(const PlannedKernel<T>& kernel, std::span<const T> x, const ProductOracle& oracle);
 

@@ -129,7 +129,7 @@ void put_pays(Json& json, const PaysAfter& pays) {
 
 Json compare_json(const CompareOutcome& outcome, const Options& options, const Invocation& invocation, ExitCode code) {
   Json json = document_head("solve.compare/1", invocation);
-  json["machine"]["threads"] = outcome.threads;
+  put_machine(json, outcome);
   json["matrix"] = matrix_json(outcome);
   json["config"] = config_json(options);
   json["result"] = result_json(outcome, code);

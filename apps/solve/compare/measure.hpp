@@ -2,43 +2,41 @@
 /// What timing needs besides the protocol of tessera/timing.hpp: caches that are cold, and a yardstick.
 #pragma once
 
-#include "tessera/timing.hpp"
+#include "tessera/array.hpp"
+#include "tessera/device.hpp"
 
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 namespace tessera::cli {
 
-/// Bytes of the largest cache; 64 MiB where the system does not tell.
-[[nodiscard]] std::uint64_t last_level_cache_bytes();
+/// Bytes of the largest cache of a device; 64 MiB where the system does not tell.
+[[nodiscard]] std::uint64_t last_level_cache_bytes(const Device& device);
 
-/// Evicts what the caches hold by writing a buffer of twice the last-level cache with all threads.
+/// Evicts what the caches of a device hold by writing a buffer of twice the largest, on the host with all threads.
 class CacheFlusher {
  public:
-  explicit CacheFlusher(int threads);
-  [[nodiscard]] static std::uint64_t bytes();
+  explicit CacheFlusher(const Device& device);
+  [[nodiscard]] static std::uint64_t bytes(const Device& device);
   void operator()();
 
  private:
-  int threads_;
   std::uint64_t pass_ = 0;
-  std::vector<std::uint64_t> buffer_;
+  Array<std::uint64_t> buffer_;
 };
 
-/// Copies between two arrays, so that as many bytes are moved as a product has to move at least (up to 512 MiB).
+/// Copies between two arrays on a device, so that as many bytes are moved as a product has to move at least (up to
+/// 512 MiB on the host).
 class CopyYardstick {
  public:
-  CopyYardstick(std::uint64_t bytes, int threads);
-  [[nodiscard]] static std::uint64_t capped(std::uint64_t bytes);
+  CopyYardstick(std::uint64_t bytes, const Device& device);
+  [[nodiscard]] static std::uint64_t capped(std::uint64_t bytes, const Device& device);
   /// Read and written by one call.
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return 2 * sizeof(std::uint64_t) * source_.size(); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return 2 * source_.bytes(); }
   void operator()();
 
  private:
-  int threads_;
-  std::vector<std::uint64_t> source_;
-  std::vector<std::uint64_t> target_;
+  Array<std::uint64_t> source_;
+  Array<std::uint64_t> target_;
 };
 
 }  // namespace tessera::cli

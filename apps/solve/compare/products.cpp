@@ -4,6 +4,7 @@
 #include "compare/measure.hpp"
 #include "compare/oracle.hpp"
 #include "interrupt.hpp"
+#include "timer.hpp"
 
 #include <fmt/format.h>
 
@@ -17,12 +18,15 @@ namespace tessera::cli {
 
 namespace {
 
+[[nodiscard]] Times times_of(const std::vector<double>& samples) { return {samples, summarise(samples), {}, {}}; }
+
 template <class T>
 struct Contender {
   const Candidate<T>* candidate = nullptr;
   KernelRow* row = nullptr;
   PlannedKernel<T> planned;
   std::optional<DualBuffer<T>> out;
+  std::vector<double> setup_ms;  ///< without the upload of the matrix
 };
 
 template <class T>
@@ -37,11 +41,13 @@ void fail(Contender<T>& contender, std::string_view reason) {
 template <class T>
 [[nodiscard]] std::uint64_t workspace_bytes(const CompareSettings& settings, const Csr<T>& matrix,
                                             std::size_t candidates, std::uint64_t least_bytes) {
+  const Device& device = settings.machine.device;
   const auto rows = static_cast<std::uint64_t>(matrix.rows());
   const auto cols = static_cast<std::uint64_t>(matrix.cols());
-  std::uint64_t needed = (cols + 2 * candidates * rows) * sizeof(T) + 2 * rows * sizeof(long double);
-  needed += CopyYardstick::capped(least_bytes);
-  if (settings.timing.cold) needed += CacheFlusher::bytes();
+  std::uint64_t needed = 2 * rows * sizeof(long double) + cols * sizeof(T);
+  if (!device.is_host()) return needed + rows * sizeof(T);  // what is brought back to be checked
+  needed += 2 * candidates * rows * sizeof(T) + CopyYardstick::capped(least_bytes, device);
+  if (settings.timing.cold) needed += CacheFlusher::bytes(device);
   return needed;
 }
 
@@ -63,6 +69,13 @@ void check_one(Contender<T>& contender, const std::shared_ptr<const Csr<T>>& mat
   if (!verdict.passed) fail(contender, std::move(verdict.reason));
 }
 
+template <class T>
+void set_up(Contender<T>& contender, const std::shared_ptr<const Csr<T>>& matrix) {
+  const Timer timer;
+  contender.planned = contender.candidate->plan(matrix);
+  contender.setup_ms.push_back(timer.milliseconds() - contender.planned.info.upload_ms);
+}
+
 /// Set-ups take turns too. The last one of each kernel stays.
 template <class T>
 void time_setups(const CompareSettings& settings, const std::shared_ptr<const Csr<T>>& matrix,
@@ -70,8 +83,7 @@ void time_setups(const CompareSettings& settings, const std::shared_ptr<const Cs
   std::vector<TimingCandidate> timed;
   timed.reserve(contenders.size());
   for (Contender<T>* contender : contenders) {
-    timed.push_back({contender->candidate->name,
-                     [contender, &matrix] { contender->planned = contender->candidate->plan(matrix); },
+    timed.push_back({contender->candidate->name, [contender, &matrix] { set_up(*contender, matrix); },
                      [contender] { contender->planned.product.reset(); }});
   }
   TimingOptions options = product_timing(settings);
@@ -80,13 +92,12 @@ void time_setups(const CompareSettings& settings, const std::shared_ptr<const Cs
   options.warmup = 0;  // the set-up for the check was one
   options.min_rounds = least;
   options.max_rounds = most;
-  const TimingSamples samples = time_interleaved(timed, options);
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
-    contenders[i]->row->setup = {samples[i], summarise(samples[i]), {}, {}};
-    if (contenders[i]->planned.product == nullptr) {
-      contenders[i]->planned = contenders[i]->candidate->plan(matrix);
-    }
-    contenders[i]->row->plan = contenders[i]->planned.info;
+  options.clock = {};  // what a user waits for, also where a GPU does the work
+  static_cast<void>(time_interleaved(timed, options));
+  for (Contender<T>* contender : contenders) {
+    contender->row->setup = times_of(contender->setup_ms);
+    if (contender->planned.product == nullptr) contender->planned = contender->candidate->plan(matrix);
+    contender->row->plan = contender->planned.info;
   }
 }
 
@@ -102,13 +113,11 @@ template <class T>
   return timed;
 }
 
-[[nodiscard]] Times times_of(const std::vector<double>& samples) { return {samples, summarise(samples), {}, {}}; }
-
 template <class T>
 void time_warm(const CompareSettings& settings, std::span<const T> x, std::vector<Contender<T>*>& contenders,
                CompareOutcome& outcome) {
   std::vector<TimingCandidate> timed = timed_products<T>(contenders, x, {});
-  CopyYardstick copy(outcome.least_bytes, settings.machine.device.threads());
+  CopyYardstick copy(outcome.least_bytes, settings.machine.device);
   if (outcome.least_bytes > 0) timed.push_back({"copy", [&copy] { copy(); }, {}});
   const TimingSamples samples = time_interleaved(timed, product_timing(settings));
   for (std::size_t i = 0; i < contenders.size(); ++i) contenders[i]->row->warm = times_of(samples[i]);
@@ -118,7 +127,7 @@ void time_warm(const CompareSettings& settings, std::span<const T> x, std::vecto
 
 template <class T>
 void time_cold(const CompareSettings& settings, std::span<const T> x, std::vector<Contender<T>*>& contenders) {
-  CacheFlusher flush(settings.machine.device.threads());
+  CacheFlusher flush(settings.machine.device);
   const TimingSamples samples =
       time_interleaved(timed_products<T>(contenders, x, [&flush] { flush(); }), product_timing(settings));
   for (std::size_t i = 0; i < contenders.size(); ++i) contenders[i]->row->cold = times_of(samples[i]);
@@ -126,11 +135,14 @@ void time_cold(const CompareSettings& settings, std::span<const T> x, std::vecto
 
 /// The last timed product has to be as right as the first.
 template <class T>
-void check_again(std::vector<Contender<T>*>& contenders, std::span<const T> x, const ProductOracle& oracle) {
+void check_again(const Device& device, std::vector<Contender<T>*>& contenders, std::span<const T> x,
+                 const ProductOracle& oracle) {
   for (Contender<T>* contender : contenders) {
     if (!contender->row->warm.measured()) continue;
     contender->planned.product->apply(x, *contender->out);
-    const Deviation found = deviation<T>(oracle, contender->out->current());
+    std::vector<T> y(oracle.y.size());
+    detail::copy_bytes(Device{}, y.data(), device, contender->out->current().data(), y.size() * sizeof(T));
+    const Deviation found = deviation<T>(oracle, y);
     if (found.within_bound()) continue;
     const std::string reason = fmt::format("after {} rounds, {}", contender->row->warm.summary.count, found.reason);
     contender->row->warm = {};
@@ -174,7 +186,8 @@ void compare_products(const CompareSettings& settings, const Problem<T>& problem
                       const std::vector<Candidate<T>>& candidates, Progress& progress, CompareOutcome& outcome) {
   const Csr<T>& matrix = *problem.matrix;
   outcome.least_bytes = least_product_bytes<T>(outcome.matrix, outcome.pattern);
-  outcome.cache_bytes = last_level_cache_bytes();
+  outcome.cache_bytes = last_level_cache_bytes(settings.machine.device);
+  outcome.reference = reference_of(candidates);
   outcome.products.resize(candidates.size());
   outcome.memory.vectors = workspace_bytes(settings, matrix, candidates.size(), outcome.least_bytes);
   const std::uint64_t resident = settings.machine.memory_limit_bytes != 0 ? matrix.bytes() : 0;
@@ -191,7 +204,7 @@ void compare_products(const CompareSettings& settings, const Problem<T>& problem
     contenders[i].candidate = &candidates[i];
     contenders[i].row = &outcome.products[i];
     contenders[i].row->kernel = candidates[i].name;
-    contenders[i].row->reference = candidates[i].name == reference_kernel;
+    contenders[i].row->reference = candidates[i].name == outcome.reference;
     progress.phase(fmt::format("checking kernel {} ({} of {})", candidates[i].name, i + 1, candidates.size()));
     check_one<T>(contenders[i], problem.matrix, x, oracle);
     if (contenders[i].row->passed) passed.push_back(&contenders[i]);
@@ -199,13 +212,15 @@ void compare_products(const CompareSettings& settings, const Problem<T>& problem
   progress.phase(fmt::format("timing the set-up of {} kernels", passed.size()));
   if (interrupt_signal() == 0) time_setups(settings, problem.matrix, passed);
   for (Contender<T>* contender : passed) contender->out.emplace(contender->planned.product->make_output());
+  const auto placed = Array<T>::copy_of(x, settings.machine.device);
+  const std::span<const T> placed_x = placed.span();
   progress.phase(fmt::format("timing {} kernels in turn", passed.size()));
-  if (interrupt_signal() == 0) time_warm<T>(settings, x, passed, outcome);
+  if (interrupt_signal() == 0) time_warm<T>(settings, placed_x, passed, outcome);
   if (settings.timing.cold) {
     progress.phase("timing them with cold caches");
-    if (interrupt_signal() == 0) time_cold<T>(settings, x, passed);
+    if (interrupt_signal() == 0) time_cold<T>(settings, placed_x, passed);
   }
-  check_again<T>(passed, x, oracle);
+  check_again<T>(settings.machine.device, passed, placed_x, oracle);
   derive(settings, outcome.products);
   for (const KernelRow& row : outcome.products) outcome.memory.plan += row.plan.bytes;
 }

@@ -35,13 +35,13 @@ class KrylovTask final : public SolveTask {
   SolveRun run() override {
     const Timer setup;
     kernel_ = candidate_.plan(inputs_.matrix);
-    precond_ = prepare_precond(inputs_.precond, inputs_.facts, inputs_.matrix->view(), inputs_.device, inputs_.problem);
+    precond_ = prepare_precond(inputs_.precond, inputs_.facts, inputs_.placed->view(), inputs_.device, inputs_.problem);
     SolveRun result;
-    result.setup_ms = setup.milliseconds();
-    const Timer solve;
-    const auto method = solver_ == Solver::cg ? static_cast<Function>(&cg<T>) : static_cast<Function>(&bicgstab<T>);
-    SolveReport report = method(*kernel_.product, *precond_.inverse, inputs_.b, x_, inputs_.solver);
-    result.solve_ms = solve.milliseconds();
+    result.setup_ms = setup.milliseconds() - kernel_.info.upload_ms;
+    const Method method = solver_ == Solver::cg ? Method::cg : Method::bicgstab;
+    SolveReport report =
+        solve_where_it_lies<T>(method, {*kernel_.product, *precond_.inverse}, inputs_.b, x_, inputs_.solver);
+    result.solve_ms = report.timings.solve_ms;
     result.status = report.status;
     result.reason = std::move(report.reason);
     result.iterations = report.iterations;
@@ -56,9 +56,6 @@ class KrylovTask final : public SolveTask {
   }
 
  private:
-  using Function = SolveReport (*)(const LinearOperator<T>&, const LinearOperator<T>&, std::span<const T>, std::span<T>,
-                                   const SolverOptions&);
-
   Solver solver_;
   const SolveInputs<T>& inputs_;
   const Candidate<T>& candidate_;
@@ -128,6 +125,8 @@ SolveInputs<T> solve_inputs(const CompareSettings& settings, const Problem<T>& p
   if (settings.solvers.empty()) return inputs;
   require_square(problem);
   inputs.matrix = problem.matrix;
+  inputs.placed =
+      machine.device.is_host() ? problem.matrix : std::make_shared<const Csr<T>>(problem.matrix->to(machine.device));
   inputs.problem = problem.name;
   inputs.device = machine.device;
   inputs.facts = outcome.matrix;
@@ -142,7 +141,7 @@ SolveInputs<T> solve_inputs(const CompareSettings& settings, const Problem<T>& p
   require_memory(machine, resident + transition + solver_vectors * rows * sizeof(T), "the vectors of the solvers");
 
   if (ranks) {
-    inputs.transition = make_transition(problem, machine.device);
+    inputs.transition = make_transition(problem, machine.host);
     inputs.pagerank = settings.pagerank;
     inputs.pagerank.observer = go_on_unless_interrupted;
   }
@@ -151,16 +150,15 @@ SolveInputs<T> solve_inputs(const CompareSettings& settings, const Problem<T>& p
   inputs.solver.observer = go_on_unless_interrupted;
   SpmvOptions plain;
   plain.algorithm = SpmvAlgorithm::csr;
-  plain.device = machine.device;
+  plain.device = machine.host;
   const SpmvPlan<T> A(problem.matrix, plain);
   inputs.b = make_vector<T>(settings.rhs, A, machine, machine.seed, "right-hand side");
   inputs.x0 = settings.x0.kind == VectorSettings::Kind::rhs
                   ? inputs.b
                   : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess");
   // Chosen once; a preconditioner that the user wants and the matrix does not allow is refused here.
-  inputs.precond =
-      prepare_precond(settings.precond, outcome.matrix, problem.matrix->view(), machine.device, problem.name)
-          .choice.precond;
+  inputs.precond = prepare_precond(settings.precond, outcome.matrix, problem.matrix->view(), machine.host, problem.name)
+                       .choice.precond;
   outcome.precond = to_string(inputs.precond);
   return inputs;
 }

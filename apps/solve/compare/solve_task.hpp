@@ -45,7 +45,8 @@ class SolveTask {
 /// What the solves of one problem share.
 template <class T>
 struct SolveInputs {
-  std::shared_ptr<const Csr<T>> matrix;
+  std::shared_ptr<const Csr<T>> matrix;  ///< on the host
+  std::shared_ptr<const Csr<T>> placed;  ///< on the device: the same, or a copy
   std::string problem;
   Device device;
   MatrixStatistics facts;

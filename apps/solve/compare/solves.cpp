@@ -150,7 +150,7 @@ void compare_solves(const CompareSettings& settings, const SolveInputs<T>& input
       SolveRow& row = outcome.solves[place];
       row.solver = solver;
       row.kernel = candidates[i].name;
-      row.reference = candidates[i].name == reference_kernel;
+      row.reference = candidates[i].name == outcome.reference;
       row.passed = outcome.products[i].passed;
       if (!row.passed) {
         row.reason = "the kernel failed its check";

@@ -1,4 +1,5 @@
 #include "compare/tables.hpp"
+#include "device_facts.hpp"
 #include "machine.hpp"
 #include "summary_text.hpp"
 
@@ -21,7 +22,9 @@ namespace {
   std::vector<std::string> lines;
   lines.push_back(fmt::format("{}: {} x {}, {} nonzeros{}, {:.1f} per row", outcome.problem, m.rows, m.cols, m.nnz,
                               outcome.pattern ? " (pattern)" : "", m.mean_row_nnz));
-  lines.push_back(fmt::format("{} threads on {}, {}, {} rounds, kernels in random order", outcome.threads, cpu_name(),
+  const std::string place = outcome.device.is_host() ? fmt::format("{} threads on {}", outcome.threads, cpu_name())
+                                                     : device_text(outcome.device, Device{});
+  lines.push_back(fmt::format("{}, {}, {} rounds, kernels in random order", place,
                               outcome.precision == Precision::fp64 ? "fp64" : "fp32", rounds_of(outcome)));
   std::string traffic = fmt::format("a product moves at least {} (last-level cache {})", size_text(outcome.least_bytes),
                                     size_text(outcome.cache_bytes));

@@ -1,6 +1,5 @@
 #include "compare/tables.hpp"
 
-#include "compare/candidate.hpp"
 #include "summary_text.hpp"
 
 #include <fmt/format.h>
@@ -149,7 +148,7 @@ TextTable product_table(const CompareOutcome& outcome) {
                    {"product", fmt::format("{} ±IQR", unit.name)},
                    {"", "GB/s"},
                    {"of", "copy"},
-                   {fmt::format("x faster than {}", reference_kernel), "(95 % interval)"},
+                   {fmt::format("x faster than {}", outcome.reference), "(95 % interval)"},
                    {"pays", "after"},
                    {fmt::format("{} x", outcome.applies), "ms"},
                    {"error/", "bound"},
@@ -172,7 +171,7 @@ TextTable solve_table(const CompareOutcome& outcome, Solver solver) {
                    {"solve", "ms ±IQR"},
                    {"end to", "end ms"},
                    {"us per", "product"},
-                   {fmt::format("x faster than {}", reference_kernel), "(95 % interval)"},
+                   {fmt::format("x faster than {}", outcome.reference), "(95 % interval)"},
                    {"pays", "after"},
                    {"residual", "checked"}};
   if (outcome.baseline) table.columns.push_back({"time against", "baseline"});

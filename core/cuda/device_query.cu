@@ -1,4 +1,4 @@
-#include "core/device_query.hpp"
+#include "core/cuda/device_query.hpp"
 
 #include <cuda_runtime.h>
 
@@ -28,6 +28,22 @@ std::uint64_t free_memory_bytes(int ordinal, CudaSurvey& survey) {
   return known ? free_bytes : 0;
 }
 
+/// Asked for its attributes only: a GPU that this build has no machine code for cannot give them.
+__global__ void probe_kernel() {}
+
+bool has_machine_code(int ordinal) {
+  int previous = 0;
+  if (cudaGetDevice(&previous) != cudaSuccess || cudaSetDevice(ordinal) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return false;
+  }
+  cudaFuncAttributes attributes{};
+  const bool usable = cudaFuncGetAttributes(&attributes, probe_kernel) == cudaSuccess;
+  static_cast<void>(cudaGetLastError());
+  static_cast<void>(cudaSetDevice(previous));
+  return usable;
+}
+
 }  // namespace
 
 CudaSurvey survey() {
@@ -47,7 +63,8 @@ CudaSurvey survey() {
     if (!succeeded(cudaGetDeviceProperties(&properties, ordinal), "device properties", result)) continue;
     result.devices.push_back({ordinal, properties.name, properties.major, properties.minor,
                               properties.multiProcessorCount, properties.totalGlobalMem,
-                              free_memory_bytes(ordinal, result), static_cast<std::uint64_t>(properties.l2CacheSize)});
+                              free_memory_bytes(ordinal, result), static_cast<std::uint64_t>(properties.l2CacheSize),
+                              has_machine_code(ordinal)});
   }
   return result;
 }

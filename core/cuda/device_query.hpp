@@ -1,6 +1,5 @@
 /// \file
-/// The one question this layer asks the CUDA runtime. Exactly one of device_query_cuda.cu and device_query_none.cpp is
-/// part of a build.
+/// What the CUDA runtime says of the machine's GPUs.
 #pragma once
 
 #include "tessera/device.hpp"

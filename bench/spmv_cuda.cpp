@@ -1,0 +1,299 @@
+/// SpMV kernels on a GPU over the zoo of matrix families at full size: every product is checked against long double on
+/// the host before its time counts; kernels, weighted and pattern, take turns in random order in one process, timed by
+/// events; set-up, plan bytes and the bandwidth of a plain copy stand beside the times.
+///
+///   bench_spmv_cuda --precision fp64 --json results.json
+///   bench_spmv_cuda --families lap2d,kmer --kernels merbit,vendor-csr --part 0.1
+#include "apps/solve/device_facts.hpp"
+#include "bench/report.hpp"
+#include "bench/spmv_entry.hpp"
+#include "bench/zoo.hpp"
+#include "core/stopwatch.hpp"
+#include "tessera/error.hpp"
+#include "tessera/spmv.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::bench {
+
+namespace {
+
+struct Settings {
+  std::vector<std::string> families = zoo_families();
+  std::vector<std::string> precisions{"fp64"};
+  std::vector<std::string> storages{"weighted", "pattern"};
+  std::vector<std::string> kernels;  ///< empty: all
+  std::string device = "cuda";
+  std::string json;
+  double part = 1.0;
+  int rounds = 50;
+};
+
+std::vector<Contestant> contestants(const Settings& settings, const Device& device) {
+  std::vector<Contestant> all;
+  const auto add = [&](std::string name, SpmvAlgorithm algorithm, Determinism determinism) {
+    const auto& wanted = settings.kernels;
+    const bool named = std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+    if (!wanted.empty() && !named && name != vendor_name) return;
+    SpmvOptions options;
+    options.algorithm = algorithm;
+    options.device = device;
+    options.determinism = determinism;
+    all.push_back({std::move(name), options});
+  };
+  for (const SpmvAlgorithm algorithm : spmv_algorithms(device)) {
+    const std::string name(to_string(algorithm));
+    add(name, algorithm, Determinism::not_guaranteed);
+    if (algorithm == SpmvAlgorithm::merbit) add(name + ":gpu", algorithm, Determinism::gpu_to_gpu);
+  }
+  add("auto", SpmvAlgorithm::automatic, Determinism::not_guaranteed);
+  return all;
+}
+
+template <class T>
+Json row_of(const Entry<T>& entry, const Entry<T>* baseline, double bytes, double copy_rate) {
+  Json row{{"kernel", entry.kernel}, {"pattern", entry.pattern}, {"pass", entry.failure.empty()}};
+  if (!entry.failure.empty()) {
+    row["reason"] = entry.failure;
+    return row;
+  }
+  const double share = bytes / entry.time.median * 1e-6 / copy_rate;
+  row["time"] = json_of(entry.time);
+  row["setup_ms"] = entry.setup_ms;
+  row["plan_bytes"] = entry.plan->info().bytes;
+  row["chosen"] = to_string(entry.plan->info().algorithm);
+  row["sigma"] = entry.plan->info().sigma;
+  row["determinism"] = to_string(entry.plan->info().determinism);
+  row["error_over_bound"] = entry.error_over_bound;
+  row["least_bytes"] = bytes;
+  row["share_of_copy_bandwidth"] = share;
+  if (baseline == nullptr) return row;
+  row["speedup_over_baseline"] = json_of(median_ratio(baseline->samples, entry.samples));
+  const auto pays = break_even(entry, *baseline);
+  row["pays_after"] = pays ? Json(*pays) : Json(nullptr);
+  return row;
+}
+
+void print_row(const Json& row) {
+  const std::string name = row["kernel"].get<std::string>();
+  const char* storage = row["pattern"].get<bool>() ? "pattern" : "";
+  if (!row["pass"].get<bool>()) {
+    fmt::print("  {:12}{:8} {}\n", name, storage, row["reason"].get<std::string>());
+    return;
+  }
+  std::string ratio;
+  std::string pays;
+  if (row.contains("speedup_over_baseline")) {
+    const Json& speedup = row["speedup_over_baseline"];
+    ratio = fmt::format("{:5.2f}x [{:.2f}, {:.2f}]", speedup["ratio"].get<double>(), speedup["low"].get<double>(),
+                        speedup["high"].get<double>());
+    pays = row["pays_after"].is_null() ? "never" : fmt::format("{}", row["pays_after"].get<std::int64_t>());
+  }
+  fmt::print("  {:12}{:8} ({:8.3f} ms) {:8.4f} ms  {}  {:3.0f} % of copy  pays {:>6}  plan {:.1f} MB\n", name, storage,
+             row["setup_ms"].get<double>(), row["time"]["median_ms"].get<double>(), ratio,
+             100.0 * row["share_of_copy_bandwidth"].get<double>(), pays, 1e-6 * row["plan_bytes"].get<double>());
+}
+
+/// Speed-ups over the baseline of one precision, by kernel and storage, for the geometric means.
+using Speedups = std::map<std::string, std::vector<double>>;
+
+template <class T>
+class Bench {
+ public:
+  Bench(const Settings& settings, std::string precision, const Device& device, Copy& copy)
+      : settings_(settings), precision_(std::move(precision)), device_(device), copy_(copy) {}
+
+  [[nodiscard]] Json measure(const ZooMatrix& zoo);
+  [[nodiscard]] Json means() const;
+
+ private:
+  [[nodiscard]] Case<T> make_case(const ZooMatrix& zoo, bool pattern, std::span<const T> x) const;
+  [[nodiscard]] bool mixed() const { return precision_ == "mixed"; }
+
+  const Settings& settings_;
+  std::string precision_;
+  Device device_;
+  Copy& copy_;
+  Speedups speedups_;
+};
+
+template <class T>
+Case<T> Bench<T>::make_case(const ZooMatrix& zoo, bool pattern, std::span<const T> x) const {
+  const Csr<T> host = pattern ? pattern_of<T>(zoo.matrix) : with_type<T>(zoo.matrix);
+  Case<T> result;
+  result.pattern = pattern;
+  result.reference = reference_product(host.view(), x, mixed());
+  result.least_bytes = least_bytes(host, mixed() ? sizeof(float) : sizeof(T));
+  result.matrix = std::make_shared<const Csr<T>>(host.to(device_));
+  return result;
+}
+
+template <class T>
+Json Bench<T>::measure(const ZooMatrix& zoo) {
+  const Stopwatch whole;
+  const std::vector<T> host_x = input_vector<T>(zoo.matrix.cols());
+  const auto x = Array<T>::copy_of(host_x, device_);
+  const auto nans = Array<T>::copy_of(
+      std::vector<T>(static_cast<std::size_t>(zoo.matrix.rows()), std::numeric_limits<T>::quiet_NaN()), device_);
+  std::vector<Case<T>> cases;
+  std::vector<Entry<T>> entries;
+  for (const std::string& storage : settings_.storages) {
+    cases.push_back(make_case(zoo, storage == "pattern", host_x));
+    for (Contestant contestant : contestants(settings_, device_)) {
+      contestant.options.fp32_values = mixed();
+      entries.push_back(prepare(contestant, cases.back(), x, nans));
+    }
+  }
+  const double prepare_ms = whole.milliseconds();
+  const double copy_rate = time_all(entries, x, copy_, settings_.rounds);
+  const Entry<T>* baseline = baseline_of(entries);
+  Json result{
+      {"family", zoo.family},           {"precision", precision_},
+      {"rows", zoo.matrix.rows()},      {"nonzeros", zoo.matrix.nnz()},
+      {"generate_ms", zoo.generate_ms}, {"prepare_and_check_ms", prepare_ms},
+      {"copy_gbytes_per_s", copy_rate}, {"baseline", baseline == nullptr ? Json(nullptr) : Json(baseline->kernel)}};
+  fmt::print(
+      "{:8} {}  {:.1f} M rows, {:.1f} M nonzeros  copy {:.0f} GB/s  (generated in {:.1f} s, checked in {:.1f} s, "
+      "timed in {:.1f} s)  against {}\n",
+      zoo.family, precision_, 1e-6 * zoo.matrix.rows(), 1e-6 * static_cast<double>(zoo.matrix.nnz()), copy_rate,
+      1e-3 * zoo.generate_ms, 1e-3 * prepare_ms, 1e-3 * (whole.milliseconds() - prepare_ms),
+      baseline == nullptr ? "nothing" : baseline->kernel);
+  for (const Entry<T>& entry : entries) {
+    const auto own = std::find_if(cases.begin(), cases.end(),
+                                  [&entry](const Case<T>& each) { return each.pattern == entry.pattern; });
+    Json row = row_of(entry, baseline, own->least_bytes, copy_rate);
+    print_row(row);
+    if (row.contains("speedup_over_baseline")) {
+      speedups_[entry.kernel + (entry.pattern ? " pattern" : "")].push_back(
+          row["speedup_over_baseline"]["ratio"].get<double>());
+    }
+    result["kernels"].push_back(std::move(row));
+  }
+  std::fflush(stdout);
+  return result;
+}
+
+template <class T>
+Json Bench<T>::means() const {
+  Json means = Json::array();
+  fmt::print("geometric means over the baseline, {}\n", precision_);
+  for (const auto& [name, ratios] : speedups_) {
+    double logs = 0.0;
+    for (const double ratio : ratios) logs += std::log(ratio);
+    const double mean = std::exp(logs / static_cast<double>(ratios.size()));
+    const double least = *std::min_element(ratios.begin(), ratios.end());
+    fmt::print("  {:20} {:5.2f}x over {} families, least {:.2f}x\n", name, mean, ratios.size(), least);
+    means.push_back({{"kernel", name},
+                     {"precision", precision_},
+                     {"families", ratios.size()},
+                     {"geometric_mean_speedup", mean},
+                     {"least_speedup", least}});
+  }
+  return means;
+}
+
+/// One plan of each kernel on a small matrix: libraries are loaded and handles made before a set-up is timed.
+void wake_up(const Settings& settings, const Device& device) {
+  const auto small = std::make_shared<const Csr<double>>(make_zoo_matrix("lap2d", 1e-3).matrix);
+  for (const Contestant& contestant : contestants(settings, device)) {
+    try {
+      const SpmvPlan<double> plan(small, contestant.options);
+      DualBuffer<double> out = plan.make_output();
+      const Array<double> x(plan.cols(), Init::zero, device);
+      plan.apply(x.span(), out);
+    } catch (const Error& error) {
+      fmt::print("{}: {}\n", contestant.name, error.what());
+    }
+  }
+  synchronize(device);
+}
+
+bool all_pass(const Json& results) {
+  for (const Json& result : results) {
+    for (const Json& row : result["kernels"]) {
+      if (!row["pass"].get<bool>()) return false;
+    }
+  }
+  return true;
+}
+
+bool run(const Settings& settings) {
+  const Stopwatch watch;
+  const Device device = Device::parse(settings.device);
+  if (device.is_host())
+    throw InvalidArgument("bench_spmv measures the host; this program needs --device cuda or cuda:N");
+  Json report = document("spmv_cuda");
+  report["machine"]["gpu"] = cli::gpu_json(device);
+  report["tessera"]["cuda_toolkit"] = build_info().cuda;
+  report["results"] = Json::array();
+  report["means"] = Json::array();
+  fmt::print("{}\n", cli::device_text(device, Device{}));
+  wake_up(settings, device);
+  Copy copy(device);
+  std::map<std::string, Bench<double>> doubles;
+  std::map<std::string, Bench<float>> floats;
+  for (const std::string& precision : settings.precisions) {
+    if (precision == "fp32") {
+      floats.emplace(precision, Bench<float>(settings, precision, device, copy));
+    } else {
+      doubles.emplace(precision, Bench<double>(settings, precision, device, copy));
+    }
+  }
+  for (const std::string& family : settings.families) {
+    const ZooMatrix zoo = make_zoo_matrix(family, settings.part);
+    for (auto& [precision, bench] : doubles) report["results"].push_back(bench.measure(zoo));
+    for (auto& [precision, bench] : floats) report["results"].push_back(bench.measure(zoo));
+    report["seconds"] = watch.seconds();
+    write(report, settings.json);  // so that a run that is cut short leaves something
+  }
+  for (const auto& [precision, bench] : doubles) report["means"].push_back(bench.means());
+  for (const auto& [precision, bench] : floats) report["means"].push_back(bench.means());
+  report["seconds"] = watch.seconds();
+  write(report, settings.json);
+  fmt::print("{:.0f} s in all\n", watch.seconds());
+  return all_pass(report["results"]);
+}
+
+}  // namespace
+
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) {
+  tessera::bench::Settings settings;
+  CLI::App app("SpMV kernels on a GPU over the matrix families");
+  app.add_option("--families", settings.families, "Families to measure")->delimiter(',')->capture_default_str();
+  app.add_option("--precision", settings.precisions, "fp64, fp32, mixed (values in fp32, sums in fp64)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"fp64", "fp32", "mixed"}))
+      ->capture_default_str();
+  app.add_option("--storage", settings.storages, "weighted, pattern")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"weighted", "pattern"}))
+      ->capture_default_str();
+  app.add_option("--kernels", settings.kernels, "Kernels to measure besides vendor-csr; NAME:gpu and auto too")
+      ->delimiter(',');
+  app.add_option("--part", settings.part, "Part of the full number of rows")
+      ->check(CLI::Range(1e-6, 1.0))
+      ->capture_default_str();
+  app.add_option("--rounds", settings.rounds, "Samples of each kernel")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--device", settings.device, "cuda or cuda:N")->capture_default_str();
+  app.add_option("--json", settings.json, "Write the results here");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return tessera::bench::run(settings) ? 0 : 1;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_spmv_cuda: {}\n", error.what());
+    return 1;
+  }
+}

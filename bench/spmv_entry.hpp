@@ -1,0 +1,168 @@
+/// \file
+/// One kernel of a benchmark on a GPU: set up, checked, timed.
+#pragma once
+
+#include "bench/zoo.hpp"
+#include "tessera/error.hpp"
+#include "tessera/spmv.hpp"
+#include "tessera/timing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera::bench {
+
+/// The kernel that all others are held against, where it is there.
+inline constexpr std::string_view vendor_name = "vendor-csr";
+inline constexpr std::string_view plain_name = "csr-vector";
+
+/// One kernel with the options that choose it.
+struct Contestant {
+  std::string name;
+  SpmvOptions options;
+};
+
+/// A kernel on one matrix, from its check to its times.
+template <class T>
+struct Entry {
+  std::string kernel;
+  bool pattern = false;
+  std::unique_ptr<SpmvPlan<T>> plan;
+  std::optional<DualBuffer<T>> out;
+  std::string failure;  ///< empty: it may be timed
+  double error_over_bound = 0.0;
+  double setup_ms = 0.0;
+  TimingSummary time;
+  std::vector<double> samples;
+};
+
+/// Matrix, input and what has to come out, for one storage.
+template <class T>
+struct Case {
+  std::shared_ptr<const Csr<T>> matrix;  ///< on the device
+  Reference reference;
+  bool pattern = false;
+  double least_bytes = 0.0;
+};
+
+/// The bytes that any product must move: matrix with 32-bit offsets, x and y once. \param value_bytes of a nonzero
+template <class T>
+double least_bytes(const Csr<T>& a, std::size_t value_bytes) {
+  const double per_nonzero = static_cast<double>(sizeof(index_t) + (a.is_pattern() ? 0 : value_bytes));
+  return per_nonzero * static_cast<double>(a.nnz()) + 4.0 * (a.rows() + 1.0) +
+         static_cast<double>(sizeof(T)) * (static_cast<double>(a.rows()) + static_cast<double>(a.cols()));
+}
+
+template <class T>
+void check_output(const Reference& reference, const Device& device, std::span<const T> y, Entry<T>& entry) {
+  std::vector<T> found(y.size());
+  detail::copy_bytes(Device{}, found.data(), device, y.data(), y.size_bytes());
+  entry.error_over_bound = std::max(entry.error_over_bound, error_over_bound<T>(reference, found));
+  if (!(entry.error_over_bound <= 1.0)) {
+    entry.failure = fmt::format("WRONG: error {:.3g} times what rounding explains", entry.error_over_bound);
+  }
+}
+
+/// Into the output that repeated products use, every element NaN before, twice: both vectors of a dual buffer count.
+template <class T>
+void check(const Case<T>& given, const Array<T>& x, const Array<T>& nans, Entry<T>& entry) {
+  const Device& device = x.device();
+  entry.out.emplace(entry.plan->make_output());
+  for (int pass = 0; pass < 2 && entry.failure.empty(); ++pass) {
+    detail::copy_bytes(device, entry.out->current().data(), device, nans.data(), nans.bytes());
+    if (pass == 0)
+      detail::copy_bytes(device, entry.out->next().data(), device, nans.data(), entry.out->next().size_bytes());
+    entry.plan->apply(x.span(), *entry.out);
+    check_output<T>(given.reference, device, std::as_const(*entry.out).current(), entry);
+  }
+}
+
+template <class T>
+Entry<T> prepare(const Contestant& contestant, const Case<T>& given, const Array<T>& x, const Array<T>& nans) {
+  constexpr int setups = 3;
+  Entry<T> entry;
+  entry.kernel = contestant.name;
+  entry.pattern = given.pattern;
+  try {
+    std::vector<double> setup_ms;
+    for (int i = 0; i < setups; ++i) {
+      entry.plan.reset();
+      entry.plan = std::make_unique<SpmvPlan<T>>(given.matrix, contestant.options);
+      setup_ms.push_back(entry.plan->info().build_ms);
+    }
+    entry.setup_ms = summarise(setup_ms).median;
+    check(given, x, nans, entry);
+  } catch (const Error& error) {
+    entry.failure = error.what();
+  }
+  if (!entry.failure.empty()) entry.plan.reset();
+  return entry;
+}
+
+/// Device to device, bytes read and written.
+struct Copy {
+  static constexpr std::int64_t elements = std::int64_t{1} << 27;
+  Array<double> from;
+  Array<double> to;
+
+  explicit Copy(const Device& device) : from(elements, Init::zero, device), to(elements, Init::zero, device) {}
+  void operator()() { detail::copy_bytes(to.device(), to.data(), from.device(), from.data(), from.bytes()); }
+  [[nodiscard]] double bytes() const { return 2.0 * static_cast<double>(from.bytes()); }
+};
+
+/// All that may be timed, in turn. \returns GB/s of the copy
+template <class T>
+double time_all(std::vector<Entry<T>>& entries, const Array<T>& x, Copy& copy, int rounds) {
+  std::vector<TimingCandidate> candidates{{"copy", [&copy] { copy(); }, {}}};
+  std::vector<Entry<T>*> timed;
+  for (Entry<T>& entry : entries) {
+    if (!entry.failure.empty()) continue;
+    timed.push_back(&entry);
+    candidates.push_back({entry.kernel, [&entry, &x] { entry.plan->apply(x.span(), *entry.out); }, {}});
+  }
+  TimingOptions options;
+  options.warmup = 3;
+  options.min_rounds = rounds;
+  options.max_rounds = rounds;
+  options.min_seconds = 0.0;
+  options.min_sample_ms = 1.0;  // so that the start of the work after the first event is a small part
+  options.clock = timing_clock(x.device());
+  const TimingSamples samples = time_interleaved(candidates, options);
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    timed[i]->samples = samples[i + 1];
+    timed[i]->time = summarise(samples[i + 1]);
+  }
+  return copy.bytes() / summarise(samples[0]).median * 1e-6;
+}
+
+/// The weighted product of the vendor's library, else that of csr-vector: what all are held against.
+template <class T>
+const Entry<T>* baseline_of(const std::vector<Entry<T>>& entries) {
+  for (const std::string_view name : {vendor_name, plain_name}) {
+    for (const Entry<T>& entry : entries) {
+      if (entry.kernel == name && !entry.pattern && entry.time.count > 0) return &entry;
+    }
+  }
+  return nullptr;
+}
+
+/// Products after which the set-up beyond that of the baseline is won back; nothing: never.
+template <class T>
+std::optional<std::int64_t> break_even(const Entry<T>& entry, const Entry<T>& baseline) {
+  const double extra = entry.setup_ms - baseline.setup_ms;
+  const double gain = baseline.time.median - entry.time.median;
+  if (extra <= 0.0 && gain >= 0.0) return 0;
+  if (gain <= 0.0) return std::nullopt;
+  return static_cast<std::int64_t>(std::ceil(extra / gain));
+}
+
+}  // namespace tessera::bench

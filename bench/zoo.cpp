@@ -1,0 +1,133 @@
+#include "bench/zoo.hpp"
+
+#include "core/parallel.hpp"
+#include "core/stopwatch.hpp"
+#include "tessera/generators.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace tessera::bench {
+
+namespace {
+
+/// Largest of some numbers, for parallel_sum.
+struct Worst {
+  double value = 0.0;
+  Worst& operator+=(const Worst& other) noexcept {
+    if (!(other.value <= value)) value = other.value;
+    return *this;
+  }
+};
+
+std::int64_t full_size(const std::string& family) {
+  for (const GeneratorFamily& known : generator_families()) {
+    if (known.name == family) return known.default_size;
+  }
+  throw std::runtime_error("unknown family " + family);
+}
+
+}  // namespace
+
+const std::vector<std::string>& zoo_families() {
+  static const std::vector<std::string> names{"lap2d", "fem3d", "rmat", "road",   "kmer",
+                                              "mawi",  "web",   "band", "rowskew"};
+  return names;
+}
+
+ZooMatrix make_zoo_matrix(const std::string& family, double part) {
+  GeneratorSpec spec{family, static_cast<std::int64_t>(part * static_cast<double>(full_size(family)))};
+  const Stopwatch watch;
+  Csr<double> matrix = generate<double>(spec, ValueStorage::weighted);
+  return {family, std::move(matrix), watch.milliseconds()};
+}
+
+template <class T>
+Csr<T> with_type(const Csr<double>& matrix) {
+  const Device host;
+  Array<T> values(matrix.nnz(), Init::none);
+  host::parallel_for(host, matrix.nnz(), [&](host::Range range) {
+    for (std::int64_t k = range.begin; k < range.end; ++k) values[k] = static_cast<T>(matrix.values()[k]);
+  });
+  return Csr<T>(matrix.rows(), matrix.cols(), matrix.row_offsets().to(host), matrix.columns().to(host),
+                std::move(values), Check::trusted);
+}
+
+template <class T>
+Csr<T> pattern_of(const Csr<double>& matrix) {
+  const Device host;
+  return Csr<T>::pattern(matrix.rows(), matrix.cols(), matrix.row_offsets().to(host), matrix.columns().to(host),
+                         Check::trusted);
+}
+
+template <class T>
+std::vector<T> input_vector(index_t n) {
+  std::vector<T> x(static_cast<std::size_t>(n));
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    x[j] = static_cast<T>(static_cast<std::uint32_t>(j) * 2654435761U >> 8) * static_cast<T>(0x1p-24);
+  }
+  return x;
+}
+
+template <class T>
+Reference reference_product(const CsrView<T>& matrix, std::span<const T> x, bool round_values) {
+  Reference reference;
+  reference.y.resize(static_cast<std::size_t>(matrix.rows));
+  reference.length.resize(reference.y.size());
+  // Rows differ much in length, so they are handed out in small groups.
+  constexpr std::int64_t group = 4096;
+  host::parallel_tasks(Device{}, (matrix.rows + group - 1) / group, [&](std::int64_t g) {
+    const std::int64_t end = std::min<std::int64_t>(matrix.rows, (g + 1) * group);
+    for (auto row = static_cast<std::size_t>(g * group); row < static_cast<std::size_t>(end); ++row) {
+      long double sum = 0.0L;
+      for (offset_t k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1]; ++k) {
+        const T stored = matrix.value(k);
+        const double value =
+            round_values ? static_cast<double>(static_cast<float>(stored)) : static_cast<double>(stored);
+        const auto column = static_cast<std::size_t>(matrix.columns[static_cast<std::size_t>(k)]);
+        sum += static_cast<long double>(value) * static_cast<long double>(x[column]);
+      }
+      reference.y[row] = static_cast<double>(sum);
+      reference.length[row] = matrix.row_offsets[row + 1] - matrix.row_offsets[row];
+    }
+  });
+  return reference;
+}
+
+template <class T>
+double error_over_bound(const Reference& reference, std::span<const T> y) {
+  constexpr double epsilon = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
+  // Long rows are summed in parts, whose errors partly cancel; the bound of one long sum would accept anything.
+  constexpr double most_roundings = 4096.0;
+  return host::parallel_sum<Worst>(
+             Device{}, static_cast<std::int64_t>(y.size()),
+             [&](host::Range range) {
+               Worst worst;
+               for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
+                 const double error = std::abs(static_cast<double>(y[i]) - reference.y[i]);
+                 const double roundings = std::min(static_cast<double>(reference.length[i] + 4), most_roundings);
+                 const double bound = roundings * epsilon * reference.y[i];
+                 if (error == 0.0) continue;
+                 const double ratio = error / bound;
+                 worst += {std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio};
+               }
+               return worst;
+             })
+      .value;
+}
+
+template Csr<float> with_type(const Csr<double>&);
+template Csr<double> with_type(const Csr<double>&);
+template Csr<float> pattern_of(const Csr<double>&);
+template Csr<double> pattern_of(const Csr<double>&);
+template std::vector<float> input_vector(index_t);
+template std::vector<double> input_vector(index_t);
+template Reference reference_product(const CsrView<float>&, std::span<const float>, bool);
+template Reference reference_product(const CsrView<double>&, std::span<const double>, bool);
+template double error_over_bound(const Reference&, std::span<const float>);
+template double error_over_bound(const Reference&, std::span<const double>);
+
+}  // namespace tessera::bench

@@ -1,0 +1,56 @@
+/// \file
+/// The matrices of the benchmarks on a GPU: the families of performance.md at their full sizes or a part of them, made
+/// once on the host, with what their products must be.
+#pragma once
+
+#include "tessera/csr.hpp"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera::bench {
+
+/// "lap2d", ..., "rowskew", in the order of performance.md.
+[[nodiscard]] const std::vector<std::string>& zoo_families();
+
+/// A family's structure with values, in double, on the host.
+struct ZooMatrix {
+  std::string family;
+  Csr<double> matrix;
+  double generate_ms = 0.0;
+};
+
+/// \param part of the full number of rows, in (0, 1] \throws std::runtime_error for an unknown family
+[[nodiscard]] ZooMatrix make_zoo_matrix(const std::string& family, double part);
+
+/// Values rounded to T, the same structure.
+template <class T>
+[[nodiscard]] Csr<T> with_type(const Csr<double>& matrix);
+
+/// The structure alone.
+template <class T>
+[[nodiscard]] Csr<T> pattern_of(const Csr<double>& matrix);
+
+/// n numbers in [0, 1), multiples of 2^-24, which float holds too.
+template <class T>
+[[nodiscard]] std::vector<T> input_vector(index_t n);
+
+/// y = A x row by row in long double, and the length of every row, from which its rounding errors follow.
+struct Reference {
+  std::vector<double> y;
+  std::vector<offset_t> length;
+};
+
+/// \param round_values to float first
+template <class T>
+[[nodiscard]] Reference reference_product(const CsrView<T>& matrix, std::span<const T> x, bool round_values);
+
+/// The largest error of all rows over what rounding in T explains: below 1 for a correct product, infinity for NaN.
+/// Matrix and x hold no negative numbers, so that (length + 4) * epsilon * y bounds the error of a row in whatever
+/// order it is summed; of long rows less is accepted.
+template <class T>
+[[nodiscard]] double error_over_bound(const Reference& reference, std::span<const T> y);
+
+}  // namespace tessera::bench

@@ -1,0 +1,79 @@
+#include "core/cuda/context.hpp"
+
+#include "core/cuda/check.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+#include <mutex>
+
+namespace tessera::cuda {
+
+namespace {
+
+constexpr int max_devices = 64;
+
+int attribute(cudaDeviceAttr which, int ordinal) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, ordinal), "asking for a property of the device");
+  return value;
+}
+
+/// A pool of our own: freed memory stays with the process, and the settings of the user's default pool are not touched.
+cudaMemPool_t make_pool(int ordinal) {
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = ordinal;
+  cudaMemPool_t pool = nullptr;
+  check(cudaMemPoolCreate(&pool, &properties), "making a memory pool");
+  std::uint64_t keep_all = std::numeric_limits<std::uint64_t>::max();
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_all), "setting up the memory pool");
+  return pool;
+}
+
+}  // namespace
+
+CurrentDevice::CurrentDevice(const Device& device) {
+  check(cudaGetDevice(&previous_), "asking for the current device");
+  if (previous_ == device.ordinal()) return;
+  check(cudaSetDevice(device.ordinal()), "selecting the device");
+  switched_ = true;
+}
+
+CurrentDevice::~CurrentDevice() {
+  if (switched_) static_cast<void>(cudaSetDevice(previous_));
+}
+
+Context& Context::of(const Device& device) {
+  static std::mutex mutex;
+  static std::array<Context*, max_devices> contexts{};
+  if (device.is_host()) throw DeviceUnavailable("the host has no CUDA context");
+  const auto index = static_cast<std::size_t>(device.ordinal());
+  if (index >= contexts.size()) {
+    throw DeviceUnavailable(fmt::format("device {}: at most {} GPUs are served", device.name(), max_devices));
+  }
+  const std::scoped_lock lock(mutex);
+  if (contexts[index] == nullptr) {
+    const CurrentDevice current(device);
+    contexts[index] = new Context(device.ordinal());
+  }
+  return *contexts[index];
+}
+
+Context::Context(int ordinal)
+    : pool_(make_pool(ordinal)),
+      multiprocessors_(attribute(cudaDevAttrMultiProcessorCount, ordinal)),
+      shared_bytes_per_block_(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal)),
+      shared_bytes_per_multiprocessor_(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, ordinal)),
+      l2_bytes_(attribute(cudaDevAttrL2CacheSize, ordinal)),
+      compute_capability_(10 * attribute(cudaDevAttrComputeCapabilityMajor, ordinal) +
+                          attribute(cudaDevAttrComputeCapabilityMinor, ordinal)) {
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+}
+
+void Context::synchronize() const { check(cudaStreamSynchronize(stream_), "waiting for the device"); }
+
+}  // namespace tessera::cuda

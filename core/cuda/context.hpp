@@ -1,0 +1,63 @@
+/// \file
+/// What the CUDA backend keeps of one GPU for the life of the process: its stream, its memory pool, its limits.
+#pragma once
+
+#include "tessera/device.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace tessera::cuda {
+
+/// Makes a GPU the current one of this thread, and the one before it again at the end.
+class CurrentDevice {
+ public:
+  /// \throws CudaError
+  explicit CurrentDevice(const Device& device);
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+  ~CurrentDevice();
+
+ private:
+  int previous_ = 0;
+  bool switched_ = false;
+};
+
+/// One GPU in use. All work of the library on it goes into one stream, in order; so memory that one call frees another
+/// may take at once, and a copy to the host waits for everything before it.
+class Context {
+ public:
+  /// The context of a GPU, made at its first use and never taken down: static objects may still free arrays at exit.
+  /// \throws DeviceUnavailable, CudaError
+  [[nodiscard]] static Context& of(const Device& device);
+
+  explicit Context(int ordinal);
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  ~Context() = delete;
+
+  [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
+  [[nodiscard]] cudaMemPool_t pool() const noexcept { return pool_; }
+  [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
+  /// Most shared memory that one block may ask for, and that one multiprocessor has for all of its blocks.
+  [[nodiscard]] int shared_bytes_per_block() const noexcept { return shared_bytes_per_block_; }
+  [[nodiscard]] int shared_bytes_per_multiprocessor() const noexcept { return shared_bytes_per_multiprocessor_; }
+  [[nodiscard]] std::int64_t l2_bytes() const noexcept { return l2_bytes_; }
+  /// 10 * major + minor, e.g. 90.
+  [[nodiscard]] int compute_capability() const noexcept { return compute_capability_; }
+
+  /// Waits for all work of the stream. \throws CudaError for whatever failed meanwhile
+  void synchronize() const;
+
+ private:
+  cudaStream_t stream_ = nullptr;
+  cudaMemPool_t pool_ = nullptr;
+  int multiprocessors_ = 0;
+  int shared_bytes_per_block_ = 0;
+  int shared_bytes_per_multiprocessor_ = 0;
+  std::int64_t l2_bytes_ = 0;
+  int compute_capability_ = 0;
+};
+
+}  // namespace tessera::cuda

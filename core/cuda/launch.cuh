@@ -1,0 +1,41 @@
+/// \file
+/// Launching kernels, and bringing a few numbers back.
+#pragma once
+
+#include "core/cuda/check.hpp"
+#include "core/cuda/context.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace tessera::cuda {
+
+/// Lanes of a warp.
+inline constexpr int warp_size = 32;
+inline constexpr unsigned full_warp = 0xffffffffu;
+
+/// Blocks that a grid of one thread an item needs; at least 1, so that a launch for no items is legal.
+[[nodiscard]] inline unsigned blocks_for(std::int64_t items, int items_per_block) {
+  const std::int64_t blocks = (items + items_per_block - 1) / items_per_block;
+  return blocks < 1 ? 1u : static_cast<unsigned>(blocks);
+}
+
+/// How a kernel is started.
+struct Grid {
+  unsigned blocks = 1;
+  int threads = 256;             ///< a block
+  std::size_t shared_bytes = 0;  ///< dynamic, a block
+};
+
+/// Starts a kernel in the stream of `context`. The caller has made the device current.
+/// \param name for the message \throws CudaError when it cannot be started
+template <class... Parameters, class... Arguments>
+void launch(std::string_view name, const Context& context, const Grid& grid, void (*kernel)(Parameters...),
+            Arguments&&... arguments) {
+  kernel<<<grid.blocks, static_cast<unsigned>(grid.threads), grid.shared_bytes, context.stream()>>>(
+      std::forward<Arguments>(arguments)...);
+  check(cudaGetLastError(), name);
+}
+
+}  // namespace tessera::cuda

@@ -1,0 +1,86 @@
+#include "core/cuda/memory.hpp"
+
+#include "core/cuda/check.hpp"
+#include "core/cuda/context.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+namespace tessera::cuda {
+
+namespace {
+
+std::uint64_t free_bytes() {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  if (cudaMemGetInfo(&free, &total) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return 0;
+  }
+  return free;
+}
+
+/// Null when there is no memory.
+void* try_allocate(const Context& context, std::uint64_t bytes) {
+  void* data = nullptr;
+  const cudaError_t code = cudaMallocFromPoolAsync(&data, bytes, context.pool(), context.stream());
+  if (code == cudaSuccess) return data;
+  if (code != cudaErrorMemoryAllocation) fail(code, fmt::format("allocating {} bytes", bytes));
+  static_cast<void>(cudaGetLastError());
+  return nullptr;
+}
+
+}  // namespace
+
+void* allocate_bytes(const Device& device, std::uint64_t bytes) {
+  const Context& context = Context::of(device);
+  const CurrentDevice current(device);
+  if (void* data = try_allocate(context, bytes)) return data;
+  // What was freed may still be held by the pool, in pieces of other sizes.
+  context.synchronize();
+  check(cudaMemPoolTrimTo(context.pool(), 0), "returning unused memory");
+  if (void* data = try_allocate(context, bytes)) return data;
+  throw OutOfMemory(bytes, free_bytes(), "array on " + device.name());
+}
+
+void deallocate_bytes(const Device& device, void* data) noexcept {
+  // A failure here can only come from an earlier error of the context or from the end of the process.
+  try {
+    const CurrentDevice current(device);
+    if (cudaFreeAsync(data, Context::of(device).stream()) != cudaSuccess) static_cast<void>(cudaGetLastError());
+  } catch (const Error&) {
+    return;
+  }
+}
+
+void zero_bytes(const Device& device, void* data, std::uint64_t bytes) {
+  const Context& context = Context::of(device);
+  const CurrentDevice current(device);
+  check(cudaMemsetAsync(data, 0, bytes, context.stream()), fmt::format("clearing {} bytes", bytes));
+}
+
+void copy_bytes(const Device& to, void* target, const Device& from, const void* source, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  const Device& device = to.is_host() ? from : to;
+  // Copies between GPUs run in the stream of the target, after all work of the source.
+  if (!from.is_host() && !(from == device)) Context::of(from).synchronize();
+  const Context& context = Context::of(device);
+  const CurrentDevice current(device);
+  check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, context.stream()),
+        fmt::format("copying {} bytes from {} to {}", bytes, from.name(), to.name()));
+  if (!(to == from)) context.synchronize();
+}
+
+bool is_reachable(const Device& device, const void* address) {
+  const CurrentDevice current(device);
+  cudaPointerAttributes attributes{};
+  check(cudaPointerGetAttributes(&attributes, address), "asking where a vector lies");
+  return attributes.type != cudaMemoryTypeUnregistered;
+}
+
+void synchronize(const Device& device) {
+  const CurrentDevice current(device);
+  Context::of(device).synchronize();
+}
+
+}  // namespace tessera::cuda

@@ -1,0 +1,28 @@
+/// \file
+/// Tiles built on a GPU from row offsets that lie there. In a build without CUDA every function throws
+/// DeviceUnavailable.
+#pragma once
+
+#include "preprocess/merbit_tiles.hpp"
+#include "preprocess/snapped_tiles.hpp"
+
+#include <span>
+
+namespace tessera::cuda {
+
+/// build_merbit_tiles() on a GPU: the same bits. One search a lane, O(lanes (log rows + sigma)) in all. Waits for the
+/// number of nonzeros, which only the offsets tell. \throws as build_merbit_tiles()
+[[nodiscard]] MerbitTiles build_merbit_tiles(index_t rows, std::span<const offset_t> row_offsets, int sigma,
+                                             int descriptor_bits, const Device& device);
+
+/// Snapped tiles. One search a tile, then every row offset is read once: O(tiles log rows + rows). Waits once, for the
+/// number of shared starts.
+/// \param row_offsets rows + 1 entries on the device
+/// \param nnz         the last of them
+/// \param sigma       steps a lane, in [1, 22]
+/// \param snap        in [0, 16 sigma): no tile is empty then
+/// \throws InvalidArgument for other values, OutOfMemory
+[[nodiscard]] SnappedTiles build_snapped_tiles(index_t rows, std::span<const offset_t> row_offsets, offset_t nnz,
+                                               int sigma, int snap, const Device& device);
+
+}  // namespace tessera::cuda

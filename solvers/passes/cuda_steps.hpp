@@ -1,0 +1,61 @@
+/// \file
+/// The steps that run on a GPU. Included once, after the definition of cuda::Pass: the CUDA backend instantiates it for
+/// these, and the file that stands in for it where it is not built does too.
+#include "solvers/passes/diagonal_steps.hpp"
+#include "solvers/passes/krylov_steps.hpp"
+#include "solvers/passes/rank_steps.hpp"
+#include "solvers/passes/vector_steps.hpp"
+
+namespace tessera::cuda {
+
+template struct Pass<passes::LargestMagnitude<float>>;
+template struct Pass<passes::Dot<float>>;
+template struct Pass<passes::AddMultiple<float>>;
+template struct Pass<passes::Swap<float>>;
+template struct Pass<passes::ScaleByPower<float>>;
+template struct Pass<passes::ScaledSquares<float>>;
+template struct Pass<passes::PreconditionedDot<float, passes::IdentityEntry<float>>>;
+template struct Pass<passes::PreconditionedDot<float, passes::DiagonalEntry<float>>>;
+template struct Pass<passes::ConjugateStep<float, passes::IdentityEntry<float>>>;
+template struct Pass<passes::ConjugateStep<float, passes::DiagonalEntry<float>>>;
+template struct Pass<passes::ConjugateDirection<float, passes::IdentityEntry<float>>>;
+template struct Pass<passes::ConjugateDirection<float, passes::DiagonalEntry<float>>>;
+template struct Pass<passes::ShadowVector<float>>;
+template struct Pass<passes::StabilisedDirection<float, passes::IdentityEntry<float>>>;
+template struct Pass<passes::StabilisedDirection<float, passes::DiagonalEntry<float>>>;
+template struct Pass<passes::HalfResidual<float, passes::IdentityEntry<float>>>;
+template struct Pass<passes::HalfResidual<float, passes::DiagonalEntry<float>>>;
+template struct Pass<passes::StabilisedStep<float>>;
+template struct Pass<passes::RankStart<float>>;
+template struct Pass<passes::RankStep<float>>;
+template struct Pass<passes::RankScale<float>>;
+template struct Pass<passes::FirstUnfitDiagonal<float>>;
+template struct Pass<passes::InverseDiagonal<float>>;
+template struct Pass<passes::DiagonalProduct<float>>;
+
+template struct Pass<passes::LargestMagnitude<double>>;
+template struct Pass<passes::Dot<double>>;
+template struct Pass<passes::AddMultiple<double>>;
+template struct Pass<passes::Swap<double>>;
+template struct Pass<passes::ScaleByPower<double>>;
+template struct Pass<passes::ScaledSquares<double>>;
+template struct Pass<passes::PreconditionedDot<double, passes::IdentityEntry<double>>>;
+template struct Pass<passes::PreconditionedDot<double, passes::DiagonalEntry<double>>>;
+template struct Pass<passes::ConjugateStep<double, passes::IdentityEntry<double>>>;
+template struct Pass<passes::ConjugateStep<double, passes::DiagonalEntry<double>>>;
+template struct Pass<passes::ConjugateDirection<double, passes::IdentityEntry<double>>>;
+template struct Pass<passes::ConjugateDirection<double, passes::DiagonalEntry<double>>>;
+template struct Pass<passes::ShadowVector<double>>;
+template struct Pass<passes::StabilisedDirection<double, passes::IdentityEntry<double>>>;
+template struct Pass<passes::StabilisedDirection<double, passes::DiagonalEntry<double>>>;
+template struct Pass<passes::HalfResidual<double, passes::IdentityEntry<double>>>;
+template struct Pass<passes::HalfResidual<double, passes::DiagonalEntry<double>>>;
+template struct Pass<passes::StabilisedStep<double>>;
+template struct Pass<passes::RankStart<double>>;
+template struct Pass<passes::RankStep<double>>;
+template struct Pass<passes::RankScale<double>>;
+template struct Pass<passes::FirstUnfitDiagonal<double>>;
+template struct Pass<passes::InverseDiagonal<double>>;
+template struct Pass<passes::DiagonalProduct<double>>;
+
+}  // namespace tessera::cuda

@@ -1,0 +1,42 @@
+#include "core/cuda/reduce.cuh"
+#include "core/power_of_two.hpp"
+#include "spmv/csr/residual_cuda.hpp"
+#include "spmv/merge/merge_product.cuh"
+
+namespace tessera::cuda {
+
+namespace {
+
+/// y = A x in double.
+Array<double> product_in_double(const Device& device, const CsrView<float>& a, std::span<const float> x) {
+  const Context& context = Context::of(device);
+  const CurrentDevice current(device);
+  Array<double> y(a.rows, Init::none, device);
+  MergeScratch<double> scratch(a.rows, a.nnz(), device);
+  const Update<double> update{y.data(), 1.0, 0.0};
+  if (a.is_pattern()) {
+    scratch.multiply(context, a, PatternTerms<double, float>{a.columns.data(), x.data()}, update);
+  } else {
+    scratch.multiply(context, a, WeightedTerms<double, float, float>{a.values.data(), a.columns.data(), x.data()},
+                     update);
+  }
+  return y;
+}
+
+}  // namespace
+
+double csr_residual(const Device& device, const CsrView<float>& a, int exponent, std::span<const float> b,
+                    std::span<const float> x, std::span<float> r) {
+  const Array<double> product = product_in_double(device, a, x);
+  const double* const y = product.data();
+  const float* const from = b.data();
+  float* const to = r.data();
+  const host::PowerOfTwo<double> scaled(exponent);
+  return fused_sum<1>(device, a.rows, [=] __device__(std::int64_t i, double(&sum)[1]) {
+    const double value = scaled(static_cast<double>(from[i])) - y[i];
+    to[i] = static_cast<float>(value);
+    sum[0] += value * value;
+  })[0];
+}
+
+}  // namespace tessera::cuda

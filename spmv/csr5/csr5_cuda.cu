@@ -1,0 +1,188 @@
+#include "core/cuda/reduce.cuh"
+#include "core/cuda/vector_ops.hpp"
+#include "preprocess/csr5_tiles_cuda.hpp"
+#include "spmv/csr5/csr5_cuda.hpp"
+#include "spmv/csr5/policy.hpp"
+#include "spmv/csr5/tile_product.cuh"
+#include "spmv/cuda/carries.cuh"
+
+#include <mutex>
+#include <type_traits>
+#include <utility>
+
+namespace tessera::cuda {
+
+namespace {
+
+constexpr int threads = 128;
+constexpr int warps_per_block = threads / warp_size;
+
+/// The nonzeros beyond the tiles lie in the rows [first_row, end_row).
+struct Rest {
+  index_t first_row = 0;
+  index_t end_row = 0;
+};
+
+/// A warp a tile; behind them a warp a row of the rest.
+template <class Word, class Terms, class T>
+__global__ void __launch_bounds__(threads)
+    csr5_kernel(Csr5Arrays<Word> arrays, Rest rest, Terms terms, Update<T> update, T* calibrator) {
+  const std::int64_t warp = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.x / warp_size;
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  if (warp < arrays.tiles) {
+    multiply_tile(arrays, warp, lane, terms, TileRows<T>(arrays, warp, update, calibrator));
+    return;
+  }
+  const std::int64_t row = rest.first_row + (warp - arrays.tiles);
+  if (row >= rest.end_row) return;
+  const offset_t tiled = arrays.first_nonzero(arrays.tiles);
+  const offset_t begin = arrays.row_offsets[row];
+  const offset_t end = arrays.row_offsets[row + 1];
+  T sum = strided_sum(terms, (begin < tiled ? tiled : begin) + lane, end, warp_size);
+  for (unsigned distance = warp_size / 2; distance > 0; distance /= 2) {
+    sum += __shfl_down_sync(full_warp, sum, distance);
+  }
+  if (lane != 0) return;
+  if (begin >= tiled && begin < end) update.store(static_cast<index_t>(row), sum);
+  if (row == rest.first_row) calibrator[arrays.tiles] = begin >= tiled ? T{0} : sum;
+}
+
+/// The row to which a tile's entry of the calibrator belongs.
+struct FirstRows {
+  const std::uint32_t* tile_ptr;
+  __device__ index_t operator()(std::int64_t tile) const {
+    return static_cast<index_t>(tile_ptr[tile] & ~empty_row_mark);
+  }
+};
+
+bool has_empty_rows(const Device& device, std::span<const offset_t> row_offsets) {
+  const offset_t* const offsets = row_offsets.data();
+  return fused_sum<1>(device, static_cast<std::int64_t>(row_offsets.size()) - 1,
+                      [=] __device__(std::int64_t row, double(&sum)[1]) {
+                        if (offsets[row] == offsets[row + 1]) sum[0] += 1;
+                      })[0] > 0;
+}
+
+/// Where the rest lies: from the row of the tiles' last pointer to that of the last nonzero.
+Rest find_rest(const Device& device, const Csr5Tiles& tiles, std::span<const offset_t> row_offsets) {
+  if (tiles.tiled_nnz() == tiles.nnz) return {};
+  Array<index_t> ends(2, Init::none, device);
+  index_t* const to = ends.data();
+  for_each(device, 1,
+           [=, pointer = tiles.tile_ptr.data() + tiles.tiles(), rows = tiles.rows, offsets = row_offsets.data(),
+            nnz = tiles.nnz] __device__(std::int64_t) {
+             to[0] = static_cast<index_t>(*pointer);
+             to[1] = row_of_nonzero(offsets, rows, nnz - 1) + 1;
+           });
+  Rest rest;
+  const Array<index_t> on_host = ends.to(Device{});
+  rest.first_row = on_host[0];
+  rest.end_row = on_host[1];
+  return rest;
+}
+
+template <class T>
+class Csr5Kernel final : public SpmvKernel<T> {
+ public:
+  Csr5Kernel(const CsrView<T>& a, Csr5Tiles tiles, const SpmvOptions& options)
+      : device_(options.device),
+        tiles_(std::move(tiles)),
+        rest_(find_rest(device_, tiles_, a.row_offsets)),
+        has_empty_rows_(has_empty_rows(device_, a.row_offsets)),
+        calibrator_(tiles_.tiles() + (rest_.end_row > rest_.first_row ? 1 : 0), Init::none, device_),
+        carries_(calibrator_.size(), device_) {
+    if (a.is_pattern()) return;
+    const bool as_float = options.fp32_values && std::is_same_v<T, double>;
+    values_ = Array<T>(as_float ? 0 : a.nnz(), Init::none, device_);
+    floats_ = Array<float>(as_float ? a.nnz() : 0, Init::none, device_);
+    Csr5Kernel::update_values(a.values);
+  }
+
+  void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
+    const Context& context = Context::of(device_);
+    const CurrentDevice current(device_);
+    const std::scoped_lock lock(mutex_);
+    // No tile knows of empty rows: they are scaled with all others, whose tiles then add to what they find.
+    if (has_empty_rows_) {
+      scale(device_, beta, y);
+      if (beta != T{0}) beta = T{1};
+    }
+    const Update<T> update{y.data(), alpha, beta};
+    CsrView<T> permuted = a;
+    permuted.columns = tiles_.columns.span();
+    permuted.values = values_.span();
+    with_terms<T>(permuted, floats_.span(), x, [&](const auto& terms) {
+      if (tiles_.descriptor_bits == 32) {
+        multiply(context, a, tiles_.lane_words_32, terms, update);
+      } else {
+        multiply(context, a, tiles_.lane_words_64, terms, update);
+      }
+    });
+    carries_.join(context, FirstRows{tiles_.tile_ptr.data()}, calibrator_.data(), a.rows, update);
+  }
+
+  /// The product, then the sums in one pass, in an order that depends on the number of rows alone.
+  ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                            std::span<const T> w) const override {
+    apply(a, T{1}, x, T{0}, y);
+    return dots<T>(device_, y, w);
+  }
+
+  void update_values(std::span<const T> values) override {
+    if constexpr (std::is_same_v<T, double>) {
+      if (!floats_.empty()) return permute_csr5_values<double, float>(device_, tiles_, values, floats_.span());
+    }
+    permute_csr5_values<T, T>(device_, tiles_, values, values_.span());
+  }
+
+  void describe(PlanInfo& info) const override {
+    info.determinism = Determinism::run_to_run;
+    info.bytes = tiles_.bytes() + values_.bytes() + floats_.bytes() + calibrator_.bytes() + carries_.bytes();
+    info.sigma = tiles_.sigma;
+    info.descriptor_bits = tiles_.descriptor_bits;
+    info.tiles = tiles_.tiles();
+  }
+
+ private:
+  template <class Word, class Terms>
+  void multiply(const Context& context, const CsrView<T>& a, const Array<Word>& words, const Terms& terms,
+                const Update<T>& update) const {
+    const Csr5Arrays<Word> arrays{tiles_.tiles(),
+                                  tiles_.sigma,
+                                  a.row_offsets.data(),
+                                  tiles_.tile_ptr.data(),
+                                  words.data(),
+                                  tiles_.empty_ptr.data(),
+                                  tiles_.empty_offset.data()};
+    const std::int64_t warps = arrays.tiles + (rest_.end_row - rest_.first_row);
+    if (warps == 0) return;
+    launch("product of CSR5 tiles", context, Grid{blocks_for(warps, warps_per_block), threads},
+           csr5_kernel<Word, Terms, T>, arrays, rest_, terms, update, calibrator_.data());
+  }
+
+  Device device_;
+  Csr5Tiles tiles_;
+  Rest rest_;
+  bool has_empty_rows_;
+  Array<T> values_;              ///< in the order of tiles_.columns; none for a pattern matrix, and with floats_
+  Array<float> floats_;          ///< the same, rounded
+  mutable std::mutex mutex_;     ///< of the rest, from the first launch of a product to its last
+  mutable Array<T> calibrator_;  ///< what each tile, and the rest, has of a row that began before it
+  mutable CarryTree<T> carries_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<SpmvKernel<T>> make_csr5_kernel(const CsrView<T>& on_device, const SpmvOptions& options) {
+  const Csr5Shape shape = choose_csr5_shape(options, csr5_policy<T>, on_device.rows, on_device.nnz());
+  return std::make_unique<Csr5Kernel<T>>(on_device,
+                                         build_csr5_tiles(options.device, on_device.rows, on_device.row_offsets,
+                                                          on_device.columns, shape.sigma, shape.descriptor_bits),
+                                         options);
+}
+
+template std::unique_ptr<SpmvKernel<float>> make_csr5_kernel(const CsrView<float>&, const SpmvOptions&);
+template std::unique_ptr<SpmvKernel<double>> make_csr5_kernel(const CsrView<double>&, const SpmvOptions&);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,34 @@
+/// \file
+/// Tuning of the csr-vector kernel.
+#pragma once
+
+#include "core/host_device.hpp"
+#include "tessera/types.hpp"
+
+namespace tessera {
+
+/// Rows beyond this length never count towards the mean: a few of them would choose the lanes for all.
+inline constexpr offset_t csr_vector_typical_row = 512;
+
+/// Nonzeros of a long row that one warp adds up.
+inline constexpr offset_t csr_vector_part = 1024;
+
+/// Lanes of a warp that share a row: 1, 2, 4, 8, 16 or 32, the fewest that go through a row of mean length at most one
+/// and a half times. \param rows 1 or more \param nnz nonzeros of the rows that are not beyond csr_vector_typical_row
+[[nodiscard]] constexpr int csr_vector_lanes(index_t rows, offset_t nnz) noexcept {
+  int lanes = 1;
+  while (lanes < 32 && 2 * nnz > 3 * offset_t{rows} * lanes) lanes *= 2;
+  return lanes;
+}
+
+/// Rows longer than this are long: their lanes would still be busy when the others have finished.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr offset_t csr_vector_long_row(int lanes) noexcept {
+  return 64 * offset_t{lanes} < csr_vector_typical_row ? 64 * offset_t{lanes} : csr_vector_typical_row;
+}
+
+/// Parts of a row when those longer than `long_row` are cut: none for the others.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr offset_t csr_vector_parts(offset_t length, offset_t long_row) noexcept {
+  return length > long_row ? (length + csr_vector_part - 1) / csr_vector_part : 0;
+}
+
+}  // namespace tessera

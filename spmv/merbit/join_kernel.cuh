@@ -1,0 +1,157 @@
+/// \file
+/// What follows a product in the same stream: the rows that several tiles share get the parts that their tiles kept,
+/// and the inner products are added up. Everything in an order that the tiles alone decide.
+#pragma once
+
+#include "core/cuda/reduce.cuh"
+#include "core/cuda/warp.cuh"
+#include "spmv/merbit/product_cuda.hpp"
+
+namespace tessera::cuda {
+
+inline constexpr int join_threads = 1024;
+inline constexpr int max_join_blocks = 512;
+
+/// Carries that one thread adds by itself.
+inline constexpr std::int64_t short_run = 32;
+
+/// The carries of a row that lies in several tiles: those of tiles [first, first + count).
+struct CarryRun {
+  index_t row = 0;
+  std::int64_t first = 0;
+  std::int64_t count = 0;  ///< 0: no row that tile `t` ends began in an earlier tile
+};
+
+/// The carries of the row that tile t ends but does not begin. \param t in [1, tiles)
+template <class Tiles>
+[[nodiscard]] TESSERA_HOST_DEVICE inline CarryRun carry_run(const Tiles& tiles, std::int64_t t) {
+  const index_t row = tiles.first_row(t);
+  if (!tiles.begins_inside(t) || tiles.first_row(t + 1) == row) return {};
+  if (t == 1 || tiles.first_row(t - 1) != row || !tiles.begins_inside(t - 1)) return {row, t - 1, 1};
+  // The first tile after tile 0 that begins inside the row: those of one row are neighbours.
+  std::int64_t low = 1;
+  std::int64_t high = t - 1;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (tiles.first_row(middle) == row && tiles.begins_inside(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return {row, low - 1, t - low + 1};
+}
+
+/// Sums of runs too long for one thread, by the whole block; `sum` of the threads that own one is set.
+template <class T>
+__device__ void sum_long_runs(const T* carries, const CarryRun& mine, T& sum) {
+  constexpr int warps = join_threads / warp_size;
+  __shared__ unsigned owners[warps];
+  __shared__ CarryRun shared_run;
+  __shared__ double of_warp[warps];
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  const int warp = static_cast<int>(threadIdx.x / warp_size);
+  const unsigned long_runs = __ballot_sync(full_warp, mine.count > short_run);
+  if (lane == 0) owners[warp] = long_runs;
+  __syncthreads();
+  for (int w = 0; w < warps; ++w) {
+    for (unsigned left = owners[w]; left != 0; left &= left - 1) {
+      const int owner = w * warp_size + lowest_flag(left);
+      if (static_cast<int>(threadIdx.x) == owner) shared_run = mine;
+      __syncthreads();
+      double part = 0.0;
+      for (std::int64_t i = threadIdx.x; i < shared_run.count; i += join_threads) {
+        part += static_cast<double>(carries[shared_run.first + i]);
+      }
+      part = sum_over_lanes(part);
+      if (lane == 0) of_warp[warp] = part;
+      __syncthreads();
+      if (static_cast<int>(threadIdx.x) == owner) {
+        double total = 0.0;
+        for (const double of_one : of_warp) total += of_one;
+        sum = static_cast<T>(total);
+      }
+      __syncthreads();
+    }
+  }
+}
+
+/// Where the inner products of a product come together.
+struct DotSums {
+  std::int64_t slots = 0;           ///< partial sums of the product
+  ProductDots* of_block = nullptr;  ///< one a block
+  unsigned* finished = nullptr;     ///< blocks that are done; 0 between launches
+  ProductDots* total = nullptr;
+};
+
+/// Adds the carries of shared rows to y, and clears these rows in `other` if there is one. \returns what the rows add
+/// to the inner products, in the thread of each row
+template <class T, bool WithDots, class Tiles>
+__device__ ProductDots join_rows(const Tiles& tiles, const ProductOutput<T>& out) {
+  ProductDots dots;
+  for (std::int64_t first = 1 + std::int64_t{blockIdx.x} * join_threads; first < tiles.tiles;
+       first += std::int64_t{gridDim.x} * join_threads) {
+    const std::int64_t t = first + threadIdx.x;
+    const CarryRun run = t < tiles.tiles ? carry_run(tiles, t) : CarryRun{};
+    T sum{0};
+    for (std::int64_t i = 0; i < run.count && run.count <= short_run; ++i) sum += out.carries[run.first + i];
+    sum_long_runs(out.carries, run, sum);
+    if (run.count == 0) continue;
+    const T value = out.y[run.row] + out.alpha * sum;
+    out.y[run.row] = value;
+    if (out.other != nullptr) out.other[run.row] = T{0};
+    if constexpr (WithDots) {
+      const auto wide = static_cast<double>(value);
+      dots.wy += static_cast<double>(out.w[run.row]) * wide;
+      dots.yy += wide * wide;
+    }
+  }
+  return dots;
+}
+
+/// Adds up what the threads of all blocks hold and what the product's warps wrote. The block that is done last adds the
+/// blocks.
+inline __device__ void add_dots(const ProductDots& mine, const ProductDots* partial, const DotSums& sums) {
+  __shared__ bool is_last;
+  double of_block[2] = {mine.wy, mine.yy};
+  for (std::int64_t i = std::int64_t{blockIdx.x} * join_threads + threadIdx.x; i < sums.slots;
+       i += std::int64_t{gridDim.x} * join_threads) {
+    of_block[0] += partial[i].wy;
+    of_block[1] += partial[i].yy;
+  }
+  block_sum<2, join_threads>(of_block);
+  if (threadIdx.x == 0) {
+    sums.of_block[blockIdx.x] = {of_block[0], of_block[1]};
+    __threadfence();
+    is_last = atomicAdd(sums.finished, 1u) + 1 == gridDim.x;
+  }
+  __syncthreads();
+  if (!is_last) return;
+  __threadfence();
+  double total[2] = {0.0, 0.0};
+  if (threadIdx.x < gridDim.x) {
+    total[0] = __ldcg(&sums.of_block[threadIdx.x].wy);
+    total[1] = __ldcg(&sums.of_block[threadIdx.x].yy);
+  }
+  block_sum<2, join_threads>(total);
+  if (threadIdx.x != 0) return;
+  *sums.total = {total[0], total[1]};
+  *sums.finished = 0;
+}
+
+/// At most max_join_blocks blocks of join_threads.
+template <class T, bool WithDots, class Tiles>
+__global__ void __launch_bounds__(join_threads) join_kernel(Tiles tiles, ProductOutput<T> out, DotSums sums) {
+  const ProductDots dots = join_rows<T, WithDots>(tiles, out);
+  if constexpr (WithDots) add_dots(dots, out.partial_dots, sums);
+}
+static_assert(max_join_blocks <= join_threads);
+
+/// Clears the rows that several tiles share.
+template <class T, class Tiles>
+__global__ void __launch_bounds__(join_threads) clear_shared_kernel(Tiles tiles, T* y) {
+  const std::int64_t t = 1 + std::int64_t{blockIdx.x} * join_threads + threadIdx.x;
+  if (t < tiles.tiles && tiles.begins_inside(t)) y[tiles.first_row(t)] = T{0};
+}
+
+}  // namespace tessera::cuda

@@ -1,0 +1,261 @@
+#include "spmv/merbit/merbit_cuda.hpp"
+
+#include "preprocess/tiles_cuda.hpp"
+#include "spmv/merbit/join_kernel.cuh"
+#include "spmv/merbit/merbit.hpp"
+#include "spmv/merbit/policy_cuda.hpp"
+#include "tessera/error.hpp"
+
+#include <mutex>
+#include <type_traits>
+#include <utility>
+
+namespace tessera::cuda {
+
+namespace {
+
+constexpr int bulk_copy_capability = 90;
+
+/// The tiles of a plan: of one kind or the other.
+struct PlannedTiles {
+  MerbitLayout layout = MerbitLayout::scalar;
+  SnappedTiles snapped;
+  MerbitTiles exact;
+
+  [[nodiscard]] bool are_exact() const { return layout == MerbitLayout::exact; }
+  [[nodiscard]] std::int64_t count() const { return are_exact() ? exact.tiles() : snapped.tiles(); }
+  [[nodiscard]] std::uint64_t bytes() const { return are_exact() ? exact.bytes() : snapped.bytes(); }
+  /// Whether any row may lie in several tiles.
+  [[nodiscard]] bool share_rows() const { return are_exact() ? exact.tiles() > 1 : snapped.shared_starts > 0; }
+
+  [[nodiscard]] SnappedTileArrays snapped_arrays() const {
+    return {snapped.starts.data(), snapped.lane_words.data(), snapped.tiles()};
+  }
+  [[nodiscard]] ExactTileArrays exact_arrays() const {
+    return {
+        exact.tile_x.data(), exact.tile_y.data(), exact.lane_words_32.data(), exact.lane_words_64.data(), exact.tiles(),
+        exact.sigma,         exact.rows};
+  }
+  /// function(tiles) with the arrays in use.
+  template <class Function>
+  void visit(Function&& function) const {
+    if (are_exact()) {
+      function(exact_arrays());
+    } else {
+      function(snapped_arrays());
+    }
+  }
+};
+
+/// Memory that products of one kernel use in turn.
+template <class T>
+struct Scratch {
+  Array<T> carries;             ///< one a tile, if any row is shared
+  Array<ProductDots> partial;   ///< one a slot
+  Array<ProductDots> of_block;  ///< max_join_blocks, then the total
+  Array<unsigned> finished;
+
+  [[nodiscard]] std::uint64_t bytes() const {
+    return carries.bytes() + partial.bytes() + of_block.bytes() + finished.bytes();
+  }
+};
+
+/// A public place for the lambda: nvcc takes none from private members.
+template <class T>
+void round_to_float(const Device& device, std::span<const T> values, Array<float>& rounded) {
+  const T* const from = values.data();
+  float* const to = rounded.data();
+  for_each(device, rounded.size(), [=] __device__(std::int64_t k) { to[k] = static_cast<float>(from[k]); });
+}
+
+template <class T, class V>
+class MerbitCudaKernel final : public SpmvKernel<T> {
+  static constexpr bool rounds_values = std::is_same_v<V, float> && !std::is_same_v<T, float>;
+
+ public:
+  MerbitCudaKernel(const Device& device, const CsrView<T>& a, PlannedTiles tiles, bool atomic)
+      : device_(device),
+        context_(&Context::of(device)),
+        tiles_(std::move(tiles)),
+        product_(merbit_product<T, V>(tiles_.layout)),
+        atomic_(atomic && tiles_.share_rows()) {
+    const CurrentDevice current(device_);
+    resident_ = product_.prepare(*context_);
+    const std::int64_t slots = product_.dot_slots(*context_, resident_, tiles_.count());
+    if (tiles_.share_rows()) scratch_.carries = Array<T>(tiles_.count(), Init::none, device_);
+    scratch_.partial = Array<ProductDots>(slots, Init::none, device_);
+    scratch_.of_block = Array<ProductDots>(max_join_blocks + 1, Init::none, device_);
+    scratch_.finished = Array<unsigned>(1, Init::zero, device_);
+    if constexpr (rounds_values) {
+      rounded_ = Array<float>(a.nnz(), Init::none, device_);
+      round_to_float(device_, a.values, rounded_);
+    }
+  }
+
+  void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
+    const CurrentDevice current(device_);
+    ProductOutput<T> out{y.data(), alpha, beta};
+    if (!tiles_.share_rows()) return product_.launch(*context_, resident_, input(a, x), out);
+    out.carries = scratch_.carries.data();
+    const std::scoped_lock lock(mutex_);
+    product_.launch(*context_, resident_, input(a, x), out);
+    join<false>(out, {});
+  }
+
+  ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                            std::span<const T> w) const override {
+    return apply_and_dot_clearing(a, x, y, {}, w);
+  }
+
+  void update_values(std::span<const T> values) override {
+    if constexpr (rounds_values) round_to_float(device_, values, rounded_);
+  }
+
+  [[nodiscard]] typename DualBuffer<T>::Mode output_mode() const override {
+    return atomic_ ? DualBuffer<T>::Mode::dual : DualBuffer<T>::Mode::single;
+  }
+
+  void prepare_dual(std::span<T> y) const override {
+    const CurrentDevice current(device_);
+    tiles_.visit([&](const auto& tiles) {
+      launch("clearing shared rows", *context_, Grid{blocks_for(tiles.tiles, join_threads), join_threads},
+             clear_shared_kernel<T, std::remove_cvref_t<decltype(tiles)>>, tiles, y.data());
+    });
+  }
+
+  void apply_dual(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<T> other) const override {
+    const CurrentDevice current(device_);
+    ProductOutput<T> out{y.data()};
+    out.other = other.data();
+    product_.launch(*context_, resident_, input(a, x), out);
+  }
+
+  /// Inner products need whole rows, so the shared ones come together by carries here too.
+  ProductDots apply_dual_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<T> other,
+                                 std::span<const T> w) const override {
+    return apply_and_dot_clearing(a, x, y, other, w);
+  }
+
+  void describe(PlanInfo& info) const override {
+    info.determinism = atomic_ ? Determinism::not_guaranteed : Determinism::run_to_run;
+    info.bytes = tiles_.bytes() + scratch_.bytes() + rounded_.bytes();
+    info.sigma = tiles_.are_exact() ? tiles_.exact.sigma : tiles_.snapped.sigma;
+    info.descriptor_bits = tiles_.are_exact() ? tiles_.exact.descriptor_bits : 32;
+    info.tiles = tiles_.count();
+  }
+
+ private:
+  [[nodiscard]] ProductInput<T, V> input(const CsrView<T>& a, std::span<const T> x) const {
+    ProductInput<T, V> in{{a.columns.data(), nullptr, a.nnz()}, {}, {}, x.data()};
+    if constexpr (rounds_values) {
+      in.matrix.values = rounded_.data();
+    } else if constexpr (std::is_same_v<V, T>) {
+      in.matrix.values = a.values.data();
+    }
+    if (tiles_.are_exact()) {
+      in.exact = tiles_.exact_arrays();
+    } else {
+      in.snapped = tiles_.snapped_arrays();
+    }
+    return in;
+  }
+
+  /// \param other with shared rows to clear, or empty
+  ProductDots apply_and_dot_clearing(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<T> other,
+                                     std::span<const T> w) const {
+    const CurrentDevice current(device_);
+    ProductDots* const of_block = scratch_.of_block.data();
+    ProductOutput<T> out{
+        y.data(), T{1}, T{0}, scratch_.carries.data(), other.data(), w.data(), scratch_.partial.data()};
+    const DotSums sums{scratch_.partial.size(), of_block, scratch_.finished.data(), of_block + max_join_blocks};
+    const std::scoped_lock lock(mutex_);
+    product_.launch_with_dots(*context_, resident_, input(a, x), out);
+    join<true>(out, sums);
+    ProductDots result;
+    detail::copy_bytes(Device{}, &result, device_, sums.total, sizeof(result));
+    return result;
+  }
+
+  template <bool WithDots>
+  void join(const ProductOutput<T>& out, const DotSums& sums) const {
+    tiles_.visit([&](auto tiles) {
+      // Without shared rows there are carries neither written nor to be added.
+      if (!tiles_.share_rows()) tiles.tiles = 0;
+      const std::int64_t items = tiles.tiles > sums.slots ? tiles.tiles : sums.slots;
+      const unsigned needed = blocks_for(items, join_threads);
+      const unsigned blocks = needed < max_join_blocks ? needed : max_join_blocks;
+      launch("joining shared rows", *context_, Grid{blocks, join_threads}, join_kernel<T, WithDots, decltype(tiles)>,
+             tiles, out, sums);
+    });
+  }
+
+  Device device_;
+  const Context* context_;
+  PlannedTiles tiles_;
+  MerbitProduct<T, V> product_;
+  ResidentBlocks resident_;
+  bool atomic_;
+  Array<float> rounded_;  ///< the values of a double matrix that is to be read as float
+  mutable Scratch<T> scratch_;
+  mutable std::mutex mutex_;  ///< held while launches that share `scratch_` are put into the stream
+};
+
+/// Whether a column array may be read in groups of 16 bytes.
+bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
+
+template <class T>
+MerbitLayout layout_for(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning) {
+  const bool has_bulk_copies = Context::of(options.device).compute_capability() >= bulk_copy_capability;
+  if (tuning.layout) {
+    if (*tuning.layout == MerbitLayout::pipelined && !has_bulk_copies) {
+      throw NotSupported("the pipelined layout of MERBIT needs compute capability 9.0, which " + options.device.name() +
+                         " lacks");
+    }
+    return *tuning.layout;
+  }
+  if (options.sigma != 0 || options.descriptor_bits == 64) return MerbitLayout::exact;
+  if (!is_aligned(a.columns.data()) || !is_aligned(a.values.data())) return MerbitLayout::scalar;
+  return choose_layout(sample_gathers(a.columns, static_cast<int>(sizeof(T)), options.device), has_bulk_copies);
+}
+
+template <class T, class V>
+std::unique_ptr<SpmvKernel<T>> make_kernel(const CsrView<T>& a, const SpmvOptions& options,
+                                           const MerbitTuning& tuning) {
+  PlannedTiles tiles;
+  tiles.layout = layout_for(a, options, tuning);
+  if (tiles.layout == MerbitLayout::exact) {
+    const MerbitShape shape = choose_merbit_shape(options, exact_sigma_32, exact_sigma_64);
+    tiles.exact =
+        tessera::build_merbit_tiles(a.rows, a.row_offsets, shape.sigma, shape.descriptor_bits, options.device);
+  } else {
+    const int snap = tuning.snap.value_or(choose_snap(a.rows, a.nnz()));
+    const int sigma = merbit_product<T, V>(tiles.layout).sigma;
+    tiles.snapped = build_snapped_tiles(a.rows, a.row_offsets, a.nnz(), sigma, snap, options.device);
+  }
+  const bool atomic = options.determinism == Determinism::not_guaranteed;
+  return std::make_unique<MerbitCudaKernel<T, V>>(options.device, a, std::move(tiles), atomic);
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options,
+                                                  const MerbitTuning& tuning) {
+  if (a.is_pattern()) return make_kernel<T, Ones>(a, options, tuning);
+  if (options.fp32_values) return make_kernel<T, float>(a, options, tuning);
+  return make_kernel<T, T>(a, options, tuning);
+}
+
+template <class T>
+std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options) {
+  return make_merbit_kernel(a, options, MerbitTuning{});
+}
+
+template std::unique_ptr<SpmvKernel<float>> make_merbit_kernel(const CsrView<float>&, const SpmvOptions&);
+template std::unique_ptr<SpmvKernel<double>> make_merbit_kernel(const CsrView<double>&, const SpmvOptions&);
+template std::unique_ptr<SpmvKernel<float>> make_merbit_kernel(const CsrView<float>&, const SpmvOptions&,
+                                                               const MerbitTuning&);
+template std::unique_ptr<SpmvKernel<double>> make_merbit_kernel(const CsrView<double>&, const SpmvOptions&,
+                                                                const MerbitTuning&);
+
+}  // namespace tessera::cuda

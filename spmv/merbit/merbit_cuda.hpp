@@ -1,0 +1,30 @@
+/// \file
+/// MERBIT on a GPU.
+#pragma once
+
+#include "spmv/kernel.hpp"
+#include "spmv/merbit/product_cuda.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace tessera::cuda {
+
+/// What tests and benchmarks may force; by default everything is chosen for the matrix.
+struct MerbitTuning {
+  std::optional<MerbitLayout> layout;
+  std::optional<int> snap;  ///< of snapped tiles: in [0, 16 sigma)
+};
+
+/// A sigma or 64-bit descriptors asked for by the options mean the layout `exact`; otherwise the matrix decides between
+/// the others. Rows that several tiles share are added atomically into dual buffers, unless options.determinism asks
+/// for more than not_guaranteed or no row is shared: then the results are run_to_run. \param a on options.device
+/// \throws as SpmvPlan's constructor; NotSupported for a forced layout that the GPU lacks
+template <class T>
+[[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options,
+                                                                const MerbitTuning& tuning);
+
+template <class T>
+[[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options);
+
+}  // namespace tessera::cuda

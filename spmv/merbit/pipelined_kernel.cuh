@@ -1,0 +1,191 @@
+/// \file
+/// The layout `pipelined`: persistent warps, each with two private buffers. While a warp sums one tile, the copy engine
+/// brings its next. Rows are summed straight from the buffers, with neighbouring lanes in neighbouring rows, so that on
+/// a mesh the reads of x coalesce; only tiles that have to be walked stage their products.
+#pragma once
+
+#include "core/cuda/bulk_copy.cuh"
+#include "spmv/merbit/policy_cuda.hpp"
+#include "spmv/merbit/tile_sum.cuh"
+
+namespace tessera::cuda {
+
+/// Copies begin and end at multiples of so many nonzeros: 16 bytes of columns.
+inline constexpr int copy_group = bulk_copy_granule / static_cast<int>(sizeof(index_t));
+
+/// Sizes of a warp's buffers, in bytes.
+template <class T, class V, int Sigma>
+struct PipelineBuffers {
+  static constexpr int entries = lanes_per_tile * Sigma + 2 * copy_group;
+  static constexpr int column_bytes = entries * static_cast<int>(sizeof(index_t));
+  static constexpr int value_bytes = is_ones<V> ? 0 : entries * static_cast<int>(sizeof(V));
+  /// Products overwrite the values where they have their size.
+  static constexpr bool in_place = std::is_same_v<T, V>;
+  static constexpr int product_bytes = in_place ? 0 : entries * static_cast<int>(sizeof(T));
+  static constexpr int warp_bytes = 2 * (column_bytes + value_bytes) + product_bytes;
+  static_assert(column_bytes % bulk_copy_granule == 0 && value_bytes % bulk_copy_granule == 0);
+
+  [[nodiscard]] static constexpr int block_bytes(int warps) { return warps * warp_bytes; }
+
+  unsigned char* base;
+  [[nodiscard]] __device__ index_t* columns(int stage) const {
+    return reinterpret_cast<index_t*>(base + stage * column_bytes);
+  }
+  [[nodiscard]] __device__ V* values(int stage) const {
+    return reinterpret_cast<V*>(base + 2 * column_bytes + stage * value_bytes);
+  }
+  [[nodiscard]] __device__ T* products(int stage) const {
+    if constexpr (in_place) {
+      return values(stage);
+    } else {
+      return reinterpret_cast<T*>(base + 2 * (column_bytes + value_bytes));
+    }
+  }
+};
+
+/// The part of a tile that whole groups cover; the last tile of a matrix may have a few nonzeros beyond.
+struct CopyWindow {
+  offset_t base;  ///< first nonzero that is copied
+  int begin;      ///< first nonzero of the tile, from `base`
+  int end;        ///< after its last; 0 for a tile without any
+  int copied;     ///< nonzeros that come by bulk copy
+};
+
+[[nodiscard]] __device__ inline CopyWindow copy_window(offset_t x, int nonzeros, offset_t nnz) {
+  const int begin = static_cast<int>(x & (copy_group - 1));
+  const offset_t base = x - begin;
+  const int end = nonzeros > 0 ? begin + nonzeros : 0;
+  const int wanted = (end + copy_group - 1) / copy_group * copy_group;
+  const offset_t left = (nnz - base) / copy_group * copy_group;
+  return {base, begin, end, left < wanted ? static_cast<int>(left) : wanted};
+}
+
+/// Starts the copies of a tile into one stage. One lane.
+template <class V, class Buffers>
+__device__ inline void start_copies(const MatrixArrays<V>& a, const TileStart& start, const TileStart& end,
+                                    const Buffers& buffers, int stage, CopyBarrier* barrier) {
+  const CopyWindow window = copy_window(start.x, static_cast<int>(end.x - start.x), a.nnz);
+  const auto count = static_cast<std::uint32_t>(window.copied);
+  const std::uint32_t value_bytes = is_ones<V> ? 0 : count * static_cast<std::uint32_t>(sizeof(V));
+  expect_bytes(barrier, count * static_cast<std::uint32_t>(sizeof(index_t)) + value_bytes);
+  if (count == 0) return;
+  bulk_copy(buffers.columns(stage), a.columns + window.base, count * static_cast<std::uint32_t>(sizeof(index_t)),
+            barrier);
+  if constexpr (!is_ones<V>) bulk_copy(buffers.values(stage), a.values + window.base, value_bytes, barrier);
+}
+
+/// Loads what the bulk copy had to leave out.
+template <class V, class Buffers>
+__device__ inline void load_rest(const MatrixArrays<V>& a, const CopyWindow& window, const Buffers& buffers, int stage,
+                                 int lane) {
+  if (window.copied >= window.end) return;
+  const int k = window.copied + lane;
+  if (k < window.end) {
+    buffers.columns(stage)[k] = a.columns[window.base + k];
+    if constexpr (!is_ones<V>) buffers.values(stage)[k] = a.values[window.base + k];
+  }
+  __syncwarp();
+}
+
+/// Products straight from a buffer.
+template <class T, class V>
+struct BufferedTerms {
+  const index_t* columns;
+  const V* values;
+  const T* x;
+  [[nodiscard]] __device__ T operator()(int k) const {
+    const T gathered = __ldg(x + columns[k]);
+    if constexpr (is_ones<V>) {
+      return gathered;
+    } else {
+      return static_cast<T>(values[k]) * gathered;
+    }
+  }
+};
+
+/// Products of a whole tile, which a walk needs side by side.
+template <int Unroll, class T, class Terms>
+__device__ inline void stage_products(const Terms& terms, int nonzeros, int lane, T* products) {
+  for (int first = lane; first < nonzeros; first += Unroll * warp_size) {
+    T product[Unroll];
+#pragma unroll
+    for (int u = 0; u < Unroll; ++u) {
+      product[u] = first + u * warp_size < nonzeros ? terms(first + u * warp_size) : T{0};
+    }
+#pragma unroll
+    for (int u = 0; u < Unroll; ++u) {
+      if (first + u * warp_size < nonzeros) products[first + u * warp_size] = product[u];
+    }
+  }
+  __syncwarp();
+}
+
+/// What a warp knows of a tile ahead of time.
+struct PendingTile {
+  TileStart start;
+  TileStart end;
+  [[nodiscard]] __device__ static PendingTile load(const SnappedTileArrays& tiles, std::int64_t number) {
+    if (number >= tiles.tiles) return {};
+    return {tiles.starts[number], tiles.starts[number + 1]};
+  }
+};
+
+[[nodiscard]] __device__ inline std::uint32_t load_word(const SnappedTileArrays& tiles, std::int64_t number, int lane) {
+  return number < tiles.tiles ? __ldcs(tiles.lane_words + number * lanes_per_tile + lane) : 0;
+}
+
+/// Warp w of all sums tiles w, w + warps, ...
+template <class T, class V, class Policy, bool WithDots>
+__global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
+    pipelined_kernel(MatrixArrays<V> a, SnappedTileArrays tiles, const T* __restrict__ x, ProductOutput<T> out) {
+  using Buffers = PipelineBuffers<T, V, Policy::sigma>;
+  constexpr int warps = Policy::threads / warp_size;
+  __shared__ CopyBarrier barriers_of[warps][2];
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  const int warp = static_cast<int>(threadIdx.x / warp_size);
+  const Buffers buffers{dynamic_shared_memory() + warp * Buffers::warp_bytes};
+  CopyBarrier* const barriers = barriers_of[warp];
+  if (lane == 0) {
+    init_barrier(barriers);
+    init_barrier(barriers + 1);
+    make_barriers_visible();
+  }
+  __syncwarp();
+  const std::int64_t stride = std::int64_t{gridDim.x} * warps;
+  const std::int64_t slot = std::int64_t{blockIdx.x} * warps + warp;
+  TileCommit<T, WithDots> commit(out);
+  PendingTile current = PendingTile::load(tiles, slot);
+  PendingTile next = PendingTile::load(tiles, slot + stride);
+  std::uint32_t word = load_word(tiles, slot, lane);
+  if (lane == 0 && slot < tiles.tiles) start_copies(a, current.start, current.end, buffers, 0, barriers);
+  if (lane == 0 && slot + stride < tiles.tiles) start_copies(a, next.start, next.end, buffers, 1, barriers + 1);
+  std::uint32_t round = 0;
+  for (std::int64_t number = slot; number < tiles.tiles; number += stride, ++round) {
+    const int stage = static_cast<int>(round % 2);
+    const PendingTile after = PendingTile::load(tiles, number + 2 * stride);
+    const std::uint32_t next_word = load_word(tiles, number + stride, lane);
+    const TileSpan tile = span_between(number, current.start, current.end);
+    const CopyWindow window = copy_window(tile.x, tile.nonzeros, a.nnz);
+    wait_for_copies(barriers + stage, round / 2 % 2);
+    __syncwarp();
+    load_rest(a, window, buffers, stage, lane);
+    const V* const values = is_ones<V> ? nullptr : buffers.values(stage) + window.begin;
+    const BufferedTerms<T, V> terms{buffers.columns(stage) + window.begin, values, x};
+    if (!sum_without_walk<Policy::unroll>(tile, current.start, word, terms, lane, commit)) {
+      T* const products = buffers.products(stage) + window.begin;
+      stage_products<Policy::unroll>(terms, tile.nonzeros, lane, products);
+      sum_by_walk<Policy::sigma>(tile, products, word, lane, commit);
+    }
+    release_to_bulk_copies();
+    __syncwarp();
+    if (lane == 0 && number + 2 * stride < tiles.tiles) {
+      start_copies(a, after.start, after.end, buffers, stage, barriers + stage);
+    }
+    current = next;
+    next = after;
+    word = next_word;
+  }
+  commit.write_dots(slot, lane);
+}
+
+}  // namespace tessera::cuda

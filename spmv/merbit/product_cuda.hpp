@@ -1,0 +1,108 @@
+/// \file
+/// Products along tiles on a GPU: what goes in, and how a layout is called.
+///
+/// A layout is a way to bring nonzeros to the lanes of a warp:
+///   exact      the tiles of merbit-spmv.txt, with any sigma and both descriptor widths; nothing is known at compile
+///   time scalar     one nonzero a lane and load; few registers, full occupancy: for reads of x all over vector four
+///   nonzeros a lane and load pipelined  persistent warps; the next tile arrives by bulk copies while this one is
+///   summed; for reads of x nearby.
+///              Compute capability 9.0
+/// All but `exact` use snapped tiles.
+#pragma once
+
+#include "core/cuda/context.hpp"
+#include "preprocess/merbit_tiles.hpp"
+#include "preprocess/snapped_tiles.hpp"
+#include "tessera/linear_operator.hpp"
+
+#include <cstdint>
+
+namespace tessera::cuda {
+
+enum class MerbitLayout { exact, scalar, vector, pipelined };
+
+/// Stands for the values of a pattern matrix: every nonzero is 1, and nothing is read.
+struct Ones {};
+
+/// The nonzeros, on the device.
+template <class V>
+struct MatrixArrays {
+  const index_t* columns = nullptr;
+  const V* values = nullptr;  ///< null for Ones
+  offset_t nnz = 0;
+};
+
+/// Where snapped tiles lie.
+struct SnappedTileArrays {
+  const TileStart* starts = nullptr;
+  const std::uint32_t* lane_words = nullptr;
+  std::int64_t tiles = 0;
+
+  /// Whether the row in which tile t begins may have begun before. \param t in [1, tiles]
+  [[nodiscard]] TESSERA_HOST_DEVICE bool begins_inside(std::int64_t t) const { return starts[t].inside_row(); }
+  [[nodiscard]] TESSERA_HOST_DEVICE index_t first_row(std::int64_t t) const { return starts[t].y(); }
+};
+
+/// Where the tiles of merbit-spmv.txt lie.
+struct ExactTileArrays {
+  const offset_t* tile_x = nullptr;
+  const std::uint32_t* tile_y = nullptr;
+  const std::uint32_t* lane_words_32 = nullptr;  ///< one of the two is null
+  const std::uint64_t* lane_words_64 = nullptr;
+  std::int64_t tiles = 0;
+  int sigma = 0;
+  index_t rows = 0;
+
+  /// The tiles do not tell whether a row begins with them, so every one may share its first row.
+  [[nodiscard]] TESSERA_HOST_DEVICE bool begins_inside(std::int64_t t) const { return first_row(t) < rows; }
+  [[nodiscard]] TESSERA_HOST_DEVICE index_t first_row(std::int64_t t) const {
+    return static_cast<index_t>(tile_y[t] & ~long_row_mark);
+  }
+};
+
+/// Where row sums go. y = alpha A x + beta y with carries; without, y += A x in the shared rows, which must be zero,
+/// y = A x in the others, and the shared rows of `other` are cleared.
+template <class T>
+struct ProductOutput {
+  T* y = nullptr;
+  T alpha = T{1};
+  T beta = T{0};
+  T* carries = nullptr;                 ///< one a tile, or null
+  T* other = nullptr;                   ///< read only without carries
+  const T* w = nullptr;                 ///< with inner products
+  ProductDots* partial_dots = nullptr;  ///< with inner products: one a slot
+};
+
+/// Everything that a product reads. One of the two kinds of tiles is in use.
+template <class T, class V>
+struct ProductInput {
+  MatrixArrays<V> matrix;
+  SnappedTileArrays snapped;
+  ExactTileArrays exact;
+  const T* x = nullptr;
+};
+
+/// Blocks that a multiprocessor holds at a time, for layouts that start no more than that.
+struct ResidentBlocks {
+  int plain = 0;
+  int with_dots = 0;
+};
+
+/// A layout for one pair of types. Launches go into the context's stream; the caller has made the device current.
+template <class T, class V>
+struct MerbitProduct {
+  using Launch = void (*)(const Context&, const ResidentBlocks&, const ProductInput<T, V>&, const ProductOutput<T>&);
+
+  int sigma = 0;                                        ///< 0 for exact: any
+  ResidentBlocks (*prepare)(const Context&) = nullptr;  ///< once, before the first launch
+  Launch launch = nullptr;
+  Launch launch_with_dots = nullptr;
+  /// Entries of ProductOutput::partial_dots that launch_with_dots writes.
+  std::int64_t (*dot_slots)(const Context&, const ResidentBlocks&, std::int64_t tiles) = nullptr;
+};
+
+/// T in {float, double}; V in {T, float, Ones}.
+template <class T, class V>
+[[nodiscard]] MerbitProduct<T, V> merbit_product(MerbitLayout layout);
+
+}  // namespace tessera::cuda

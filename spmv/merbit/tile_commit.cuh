@@ -1,0 +1,96 @@
+/// \file
+/// What the kernels of MERBIT read and write, and what becomes of the row sums of a tile (merbit-spmv.txt, §4.3).
+#pragma once
+
+#include "core/cuda/warp.cuh"
+#include "preprocess/snapped_tiles.hpp"
+#include "spmv/merbit/product_cuda.hpp"
+
+#include <type_traits>
+
+namespace tessera::cuda {
+
+template <class V>
+inline constexpr bool is_ones = std::is_same_v<V, Ones>;
+
+/// One tile as its warp sees it.
+struct TileSpan {
+  std::int64_t tile = 0;
+  offset_t x = 0;   ///< first nonzero
+  index_t row = 0;  ///< first row
+  int nonzeros = 0;
+  int rows = 0;              ///< that end here
+  bool from_inside = false;  ///< the first row may have begun in an earlier tile
+  bool to_inside = false;    ///< the row after those that end here has begun, and goes on in the next tile
+};
+
+[[nodiscard]] __device__ inline TileSpan span_between(std::int64_t tile, const TileStart& start, const TileStart& end) {
+  return {tile,
+          start.x,
+          start.y(),
+          static_cast<int>(end.x - start.x),
+          static_cast<int>(end.y() - start.y()),
+          start.inside_row(),
+          end.inside_row()};
+}
+
+/// Takes the row sums of one warp. A row that lies in several tiles is stored, as far as it got, by the tile in which
+/// it ends. The parts of the others are either kept, one a tile, for join_shared_rows(), or added to y at once.
+template <class T, bool WithDots>
+class TileCommit {
+ public:
+  __device__ explicit TileCommit(const ProductOutput<T>& out) : out_(out) {}
+
+  /// A row that lies in one tile.
+  __device__ void store(index_t row, T sum) {
+    const T value = updated(row, sum);
+    out_.y[row] = value;
+    if constexpr (WithDots) {
+      const auto wide = static_cast<double>(value);
+      wy_ += static_cast<double>(out_.w[row]) * wide;
+      yy_ += wide * wide;
+    }
+  }
+
+  /// Row number `i` of the tile, which ends there.
+  __device__ void store_ended(const TileSpan& tile, int i, T sum) {
+    if (i > 0 || !tile.from_inside) {
+      store(tile.row + i, sum);
+    } else if (out_.carries == nullptr) {
+      atomicAdd(out_.y + tile.row, sum);
+    } else {
+      out_.y[tile.row] = updated(tile.row, sum);
+    }
+  }
+
+  /// What the tile holds of the row inside which it ends. One lane.
+  __device__ void leave_open(const TileSpan& tile, T sum) {
+    if (out_.carries == nullptr) {
+      atomicAdd(out_.y + tile.row + tile.rows, sum);
+      out_.other[tile.row + tile.rows] = T{0};
+    } else {
+      out_.carries[tile.tile] = sum;
+    }
+  }
+
+  /// The warp's share of the inner products. All lanes. \param slot of the warp, in out.partial_dots
+  __device__ void write_dots(std::int64_t slot, int lane) {
+    if constexpr (WithDots) {
+      const double wy = sum_over_lanes(wy_);
+      const double yy = sum_over_lanes(yy_);
+      if (lane == 0) out_.partial_dots[slot] = {wy, yy};
+    }
+  }
+
+ private:
+  [[nodiscard]] __device__ T updated(index_t row, T sum) const {
+    const T scaled = out_.alpha * sum;
+    return out_.beta == T{0} ? scaled : scaled + out_.beta * out_.y[row];
+  }
+
+  ProductOutput<T> out_;
+  double wy_ = 0.0;
+  double yy_ = 0.0;
+};
+
+}  // namespace tessera::cuda

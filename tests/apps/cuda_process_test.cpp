@@ -1,0 +1,125 @@
+/// The command on a GPU. Skips where there is none.
+
+#include "solve_process.hpp"
+
+#include "tessera/spmv.hpp"
+#include "tests/support/cuda_test.hpp"
+
+#include <algorithm>
+
+namespace tessera::testing {
+
+namespace {
+
+using Json = nlohmann::json;
+
+class CudaProcessTest : public SolveTest {
+ protected:
+  void SetUp() override {
+    SolveTest::SetUp();
+    std::string why;
+    if (!has_gpu(why)) GTEST_SKIP() << "needs a GPU: " << why;
+    if (spmv_algorithms(Device::Kind::cuda).empty()) GTEST_SKIP() << "this build has no kernels for a GPU";
+  }
+
+  [[nodiscard]] ProcessResult with_gpu(const std::string& line) const {
+    ProcessOptions options;
+    options.directory = path("");
+    options.hide_gpus = false;
+    return solve(words(line), options);
+  }
+
+  [[nodiscard]] Json document(const std::string& line, int exit_code = 0) const {
+    const ProcessResult result = with_gpu(line + " --json");
+    EXPECT_EQ(result.exit_code, exit_code) << line << "\n" << result.err;
+    Json json = Json::parse(result.out, nullptr, false);
+    EXPECT_FALSE(json.is_discarded()) << result.out;
+    return json;
+  }
+};
+
+TEST_F(CudaProcessTest, RunSolvesThereAndSaysSo) {
+  for (const std::string system : {"--poisson3d 24", "--convdiff 16", "--poisson3d 24 --precision fp32"}) {
+    const Json json = document(system + " --device cuda");
+    EXPECT_EQ(json["result"]["status"], "converged");
+    EXPECT_LT(json["result"]["error_vs_known"].get<double>(), 1e-2);
+    EXPECT_EQ(json["machine"]["gpu"]["device"], "cuda:0");
+    EXPECT_FALSE(json["machine"]["gpu"]["name"].get<std::string>().empty());
+    EXPECT_GT(json["timings_ms"]["upload"].get<double>(), 0.0);
+    EXPECT_GT(json["timings_ms"]["download"].get<double>(), 0.0);
+    const Json host = document(system + " --device host");
+    EXPECT_TRUE(host["machine"]["gpu"].is_null());
+    const auto there = json["result"]["iterations"].get<std::int64_t>();
+    const auto here = host["result"]["iterations"].get<std::int64_t>();
+    EXPECT_LE(std::abs(there - here), 2 + here / 20);
+  }
+  const ProcessResult text = with_gpu("--poisson3d 24 --device cuda --plan-info");
+  EXPECT_NE(text.out.find("device      cuda:0 ("), std::string::npos) << text.out << text.err;
+}
+
+TEST_F(CudaProcessTest, AutoTakesTheGpuUnlessTheKernelIsOfTheHost) {
+  EXPECT_TRUE(document("--poisson3d 10")["machine"]["gpu"].is_object());
+  EXPECT_TRUE(document("--poisson3d 10 -k csr")["machine"]["gpu"].is_null());
+  const ProcessResult refused = with_gpu("--poisson3d 10 -k csr --device cuda");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("kernel csr does not run on cuda:0: known there are auto, "), std::string::npos)
+      << refused.err;
+  EXPECT_NE(refused.err.find("--device host has it"), std::string::npos) << refused.err;
+}
+
+TEST_F(CudaProcessTest, EveryKernelSolves) {
+  for (const SpmvAlgorithm kernel : spmv_algorithms(Device::Kind::cuda)) {
+    const std::string name(to_string(kernel));
+    const Json json = document("--poisson2d 60 --device cuda -k " + name);
+    EXPECT_EQ(json["result"]["status"], "converged") << name;
+    EXPECT_EQ(json["plan"]["kernel"], name);
+  }
+}
+
+TEST_F(CudaProcessTest, PageRankAgreesWithTheHost) {
+  const Json there = document("pagerank --powerlaw 5000 --seed 3 --top 20 --device cuda");
+  const Json here = document("pagerank --powerlaw 5000 --seed 3 --top 20 --device host");
+  EXPECT_EQ(there["result"]["status"], "converged");
+  for (std::size_t i = 0; i < 20; ++i) {
+    EXPECT_NEAR(there["result"]["top"][i]["rank"].get<double>(), here["result"]["top"][i]["rank"].get<double>(), 1e-9);
+  }
+}
+
+TEST_F(CudaProcessTest, CompareChecksAndTimesTheKernelsOfTheGpu) {
+  const Json json =
+      document("compare --poisson2d 300 --device cuda --solvers cg,bicgstab --rtol 1e-4 --min-time 0.05s");
+  EXPECT_EQ(json["machine"]["gpu"]["device"], "cuda:0");
+  EXPECT_GT(json["result"]["copy_gbytes_per_s"].get<double>(), 0.0);
+  std::size_t products = 0;
+  for (const Json& item : json["cases"]) {
+    EXPECT_NE(item["result"]["status"], "FAIL") << item.dump(1);
+    if (item["kind"] != "product") continue;
+    ++products;
+    EXPECT_GT(item["product_ms"]["warm"]["median"].get<double>(), 0.0);
+  }
+  EXPECT_GE(products, spmv_algorithms(Device::Kind::cuda).size());
+}
+
+TEST_F(CudaProcessTest, InspectSetsUpTheKernelsOfTheGpu) {
+  const Json json = document("inspect --poisson2d 60 --device cuda");
+  EXPECT_EQ(json["kernels"].size(), spmv_algorithms(Device::Kind::cuda).size());
+}
+
+TEST_F(CudaProcessTest, DoctorTestsTheGpu) {
+  const Json json = document("doctor");
+  EXPECT_EQ(json["result"]["status"], "healthy");
+  const auto on_gpu = std::count_if(json["self_test"].begin(), json["self_test"].end(), [](const Json& check) {
+    return check["name"].get<std::string>().find(" on cuda:0") != std::string::npos;
+  });
+  EXPECT_GT(on_gpu, static_cast<std::ptrdiff_t>(spmv_algorithms(Device::Kind::cuda).size()));
+}
+
+TEST_F(CudaProcessTest, AGpuThatIsNotThere) {
+  const ProcessResult result = with_gpu("--poisson3d 4 --device cuda:63");
+  EXPECT_EQ(result.exit_code, 7);
+  EXPECT_NE(result.err.find("device cuda:63 cannot be used: "), std::string::npos) << result.err;
+}
+
+}  // namespace
+
+}  // namespace tessera::testing

@@ -1,0 +1,3 @@
+#pragma once
+#include <string_view>
+namespace tessera::cuda { inline void check(int, std::string_view) {} }

@@ -1,0 +1,199 @@
+// MERBIT on a GPU: every layout, value type and commit against the oracle.
+#include "tests/spmv/merbit_cuda_support.hpp"
+
+#include <algorithm>
+#include <random>
+
+namespace tessera {
+namespace {
+
+using testing::dual_products_match;
+using testing::MerbitCudaCase;
+using testing::MerbitOnGpu;
+using testing::products_match;
+
+class MerbitCuda : public testing::CudaTest {};
+
+constexpr Determinism both_commits[] = {Determinism::not_guaranteed, Determinism::run_to_run};
+
+/// Steps between and inside tiles of the layouts.
+template <class T>
+std::vector<index_t> path_units() {
+  constexpr index_t pipelined = lanes_per_tile * cuda::MerbitCudaPolicy<T, T>::Pipelined::sigma;
+  constexpr index_t scalar = lanes_per_tile * cuda::MerbitCudaPolicy<T, T>::Scalar::sigma;
+  return {pipelined - cuda::short_snap, pipelined, scalar - cuda::short_snap, 224};
+}
+
+template <class T>
+void check_everything(const Csr<T>& matrix, const MerbitCudaCase& forced, bool fp32_values, std::uint64_t seed) {
+  for (const Determinism determinism : both_commits) {
+    const MerbitOnGpu<T> a(Csr<T>::copy_of(matrix.view()), forced, determinism, fp32_values);
+    if (a.view().rows == 0) continue;
+    ASSERT_TRUE(products_match(a, seed)) << forced.name << ", " << to_string(determinism);
+    if (a.kernel().output_mode() == DualBuffer<T>::Mode::dual) {
+      ASSERT_TRUE(dual_products_match(a, seed)) << forced.name;
+    }
+  }
+}
+
+template <class T>
+void check_adversarial(ValueStorage storage, bool fp32_values) {
+  for (const auto& [name, matrix] : testing::adversarial_matrices<T>(storage, path_units<T>())) {
+    for (const MerbitCudaCase& forced : testing::merbit_cuda_cases()) {
+      check_everything(matrix, forced, fp32_values, 17);
+      ASSERT_FALSE(::testing::Test::HasFatalFailure()) << name;
+    }
+  }
+}
+
+TEST_F(MerbitCuda, AdversarialMatricesFloat) { check_adversarial<float>(ValueStorage::weighted, false); }
+TEST_F(MerbitCuda, AdversarialMatricesFloatPattern) { check_adversarial<float>(ValueStorage::pattern, false); }
+TEST_F(MerbitCuda, AdversarialMatricesDouble) { check_adversarial<double>(ValueStorage::weighted, false); }
+TEST_F(MerbitCuda, AdversarialMatricesDoublePattern) { check_adversarial<double>(ValueStorage::pattern, false); }
+TEST_F(MerbitCuda, AdversarialMatricesRoundedValues) { check_adversarial<double>(ValueStorage::weighted, true); }
+
+/// Rows of a mixture of kinds, so that tiles of all kinds occur next to each other.
+std::vector<index_t> mixed_lengths(std::mt19937_64& generator) {
+  std::vector<index_t> lengths;
+  const std::size_t stretches = 1 + generator() % 8;
+  for (std::size_t s = 0; s < stretches; ++s) {
+    const std::size_t rows = generator() % 300;
+    const index_t longest = std::array<index_t, 7>{0, 1, 5, 30, 70, 400, 3000}[generator() % 7];
+    for (std::size_t i = 0; i < (longest > 300 ? rows % 20 : rows); ++i) {
+      const bool fixed = s % 2 == 0;
+      lengths.push_back(fixed ? longest
+                              : static_cast<index_t>(generator() % (static_cast<std::uint64_t>(longest) + 1)));
+    }
+  }
+  if (lengths.empty()) lengths.push_back(0);
+  return lengths;
+}
+
+template <class T>
+void fuzz(std::uint64_t first_seed, int shapes) {
+  const std::vector<MerbitCudaCase> cases = testing::merbit_cuda_cases();
+  for (int shape = 0; shape < shapes; ++shape) {
+    const std::uint64_t seed = first_seed + static_cast<std::uint64_t>(shape);
+    std::mt19937_64 generator(seed);
+    const std::vector<index_t> lengths = mixed_lengths(generator);
+    const index_t longest = *std::max_element(lengths.begin(), lengths.end());
+    const auto cols = longest + 1 + static_cast<index_t>(generator() % 5000);
+    const auto storage = generator() % 4 == 0 ? ValueStorage::pattern : ValueStorage::weighted;
+    const bool fp32_values = sizeof(T) == 8 && storage == ValueStorage::weighted && generator() % 3 == 0;
+    const auto matrix = testing::with_row_lengths<T>(lengths, cols, storage, seed);
+    check_everything(matrix, cases[static_cast<std::size_t>(shape) % cases.size()], fp32_values, seed);
+    check_everything(matrix, cases[1 + seed % 3], fp32_values, seed);
+    ASSERT_FALSE(::testing::Test::HasFatalFailure()) << "seed " << seed;
+  }
+}
+
+TEST_F(MerbitCuda, RandomShapesFloat) { fuzz<float>(1000, 120); }
+TEST_F(MerbitCuda, RandomShapesDouble) { fuzz<double>(2000, 120); }
+
+/// Hubs over thousands of tiles of the smallest sigma, and short rows around them.
+std::vector<index_t> hub_lengths() {
+  std::vector<index_t> lengths = testing::power_law_lengths(3000, 900, 3);
+  lengths[700] = 400000;
+  lengths[701] = 0;
+  lengths[702] = 30000;
+  return lengths;
+}
+
+TEST_F(MerbitCuda, HubRowsOverThousandsOfTiles) {
+  const auto matrix = testing::with_row_lengths<double>(hub_lengths(), 500000, ValueStorage::weighted, 5);
+  for (const MerbitCudaCase& forced : testing::merbit_cuda_cases()) {
+    check_everything(matrix, forced, false, 3);
+    ASSERT_FALSE(HasFatalFailure());
+  }
+}
+
+TEST_F(MerbitCuda, RunToRunResultsAreBitwiseEqual) {
+  const auto matrix = testing::with_row_lengths<float>(hub_lengths(), 500000, ValueStorage::weighted, 7);
+  for (const MerbitCudaCase& forced : testing::merbit_cuda_cases()) {
+    const MerbitOnGpu<float> a(Csr<float>::copy_of(matrix.view()), forced, Determinism::run_to_run);
+    ASSERT_EQ(a.kernel().output_mode(), DualBuffer<float>::Mode::single);
+    const auto x = testing::random_vector<float>(a.view().cols, 1);
+    const auto w = testing::random_vector<float>(a.view().rows, 2);
+    const auto [first, first_dots] = a.apply_and_dot(x, w);
+    const auto plain = a.apply(1.0F, x, 0.0F, w);
+    for (int run = 0; run < 20; ++run) {
+      const auto [again, dots] = a.apply_and_dot(x, w);
+      ASSERT_EQ(again, first) << forced.name << ", run " << run;
+      ASSERT_EQ(dots.wy, first_dots.wy) << forced.name << ", run " << run;
+      ASSERT_EQ(dots.yy, first_dots.yy) << forced.name << ", run " << run;
+      ASSERT_EQ(a.apply(1.0F, x, 0.0F, w), plain) << forced.name << ", run " << run;
+    }
+  }
+}
+
+TEST_F(MerbitCuda, NewValuesReachTheRoundedCopy) {
+  const auto matrix = testing::with_row_lengths<double>(testing::lengths_of(500, 6), 900, ValueStorage::weighted, 5);
+  MerbitOnGpu<double> a(Csr<double>::copy_of(matrix.view()), {"chosen", {}}, Determinism::run_to_run, true);
+  const auto x = testing::random_vector<double>(900, 2);
+  const std::vector<double> y(500);
+  const std::vector<double> before = a.apply(1.0, x, 0.0, y);
+  std::vector<double> values(matrix.values().begin(), matrix.values().end());
+  for (double& value : values) value *= 2.0;
+  const auto updated = Array<double>::copy_of(values, a.gpu());
+  a.kernel().update_values(updated.span());
+  const std::vector<double> after = a.apply(1.0, x, 0.0, y);
+  for (std::size_t i = 0; i < after.size(); ++i) ASSERT_EQ(after[i], 2.0 * before[i]);
+}
+
+TEST_F(MerbitCuda, RowsWithoutSharingNeedOneVectorOnly) {
+  const auto matrix = testing::with_row_lengths<double>(testing::lengths_of(5000, 5), 900, ValueStorage::weighted, 5);
+  const MerbitOnGpu<double> a(Csr<double>::copy_of(matrix.view()), {"chosen", {}}, Determinism::not_guaranteed);
+  EXPECT_EQ(a.kernel().output_mode(), DualBuffer<double>::Mode::single);
+  PlanInfo info;
+  a.kernel().describe(info);
+  EXPECT_EQ(info.determinism, Determinism::run_to_run);
+}
+
+TEST_F(MerbitCuda, SigmaAndDescriptorsAskedForAreUsed) {
+  const auto matrix = testing::with_row_lengths<float>(testing::lengths_of(5000, 5), 900, ValueStorage::weighted, 5);
+  for (const auto& [sigma, bits, expected_bits] :
+       {std::array{9, 0, 32}, std::array{9, 64, 64}, std::array{30, 0, 64}}) {
+    const MerbitOnGpu<float> a(Csr<float>::copy_of(matrix.view()), {"exact", {}, sigma, bits}, Determinism::run_to_run);
+    PlanInfo info;
+    a.kernel().describe(info);
+    EXPECT_EQ(info.sigma, sigma);
+    EXPECT_EQ(info.descriptor_bits, expected_bits);
+    EXPECT_EQ(info.tiles, (5000 * 6 + 32 * sigma - 1) / (32 * sigma));
+  }
+  EXPECT_THROW((MerbitOnGpu<float>(Csr<float>::copy_of(matrix.view()), {"exact", {}, 23, 32}, Determinism::run_to_run)),
+               NotSupported);
+}
+
+TEST_F(MerbitCuda, PlansAlternateBetweenTwoBuffers) {
+  SpmvOptions options;
+  options.algorithm = SpmvAlgorithm::merbit;
+  options.device = gpu();
+  options.sigma = 7;
+  const auto matrix = testing::with_row_lengths<double>(hub_lengths(), 500000, ValueStorage::weighted, 9);
+  const SpmvPlan<double> plan(Csr<double>::copy_of(matrix.view()), options);
+  DualBuffer<double> first = plan.make_output();
+  DualBuffer<double> second = plan.make_output();
+  ASSERT_EQ(first.mode(), DualBuffer<double>::Mode::dual);
+  const auto w = testing::random_vector<double>(plan.rows(), 4);
+  const auto on_w = Array<double>::copy_of(w, gpu());
+  for (std::uint64_t round = 0; round < 6; ++round) {
+    DualBuffer<double>& buffer = round % 3 == 0 ? second : first;
+    const auto x = testing::random_vector<double>(plan.cols(), round);
+    const auto on_x = Array<double>::copy_of(x, gpu());
+    ProductDots dots;
+    if (round % 2 == 0) {
+      plan.apply(on_x.span(), buffer);
+    } else {
+      dots = plan.apply_and_dot(on_x.span(), buffer, on_w.span());
+    }
+    std::vector<double> y(static_cast<std::size_t>(plan.rows()));
+    detail::copy_bytes(Device{}, y.data(), gpu(), buffer.current().data(), y.size() * sizeof(double));
+    ASSERT_TRUE(testing::near(testing::product_oracle(matrix.view(), testing::constant(x)), testing::constant(y)));
+    if (round % 2 == 1) {
+      ASSERT_TRUE(testing::dots_match(dots, testing::constant(y), testing::constant(w)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,178 @@
+// What plans on a GPU promise beside right products: repeatable bits, new values, products from several threads.
+#include "spmv/registry.hpp"
+#include "tests/spmv/cuda_check.hpp"
+#include "tests/support/compare.hpp"
+
+#include <thread>
+
+namespace tessera {
+namespace {
+
+using testing::constant;
+using testing::CudaCase;
+using testing::CudaProduct;
+using testing::near;
+
+template <class T>
+class CudaPlan : public testing::CudaTest {};
+using Types = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(CudaPlan, Types);
+
+/// Hub rows that many blocks share, among a power law.
+template <class T>
+Csr<T> shared_rows_matrix() {
+  std::vector<index_t> lengths = testing::power_law_lengths(6000, 2000, 8);
+  lengths[0] = 90000;
+  lengths[3000] = 80000;
+  lengths[3001] = 20001;
+  return testing::with_row_lengths<T>(lengths, 100000, ValueStorage::weighted);
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return testing::same_bytes(std::span<const T>(a), std::span<const T>(b));
+}
+
+TYPED_TEST(CudaPlan, RepeatsBitwiseWhereItSaysSo) {
+  const auto matrix = shared_rows_matrix<TypeParam>();
+  const auto x = testing::random_vector<TypeParam>(100000, 3);
+  const auto y0 = testing::random_vector<TypeParam>(6000, 5);
+  for (CudaCase kernel : testing::cuda_cases<TypeParam>(this->gpu())) {
+    kernel.determinism = spmv_kernel_entry(kernel.algorithm).cuda.strongest;
+    if (kernel.determinism == Determinism::not_guaranteed) continue;
+    SCOPED_TRACE(kernel.name());
+    const CudaProduct<TypeParam> first(matrix, kernel.options(this->gpu()));
+    const CudaProduct<TypeParam> second(matrix, kernel.options(this->gpu()));
+    EXPECT_GE(first.plan().info().determinism, kernel.determinism);
+    const auto expected = first.apply(TypeParam{2}, x, TypeParam{-3}, y0);
+    const auto [expected_product, expected_dots] = first.apply_and_dot(x, y0);
+    for (int run = 0; run < 20; ++run) {
+      const CudaProduct<TypeParam>& product = run % 2 == 0 ? first : second;
+      ASSERT_TRUE(same_bits(product.apply(TypeParam{2}, x, TypeParam{-3}, y0), expected)) << "run " << run;
+      const auto [y, dots] = product.apply_and_dot(x, y0);
+      ASSERT_TRUE(same_bits(y, expected_product)) << "run " << run;
+      ASSERT_EQ(dots.wy, expected_dots.wy);
+      ASSERT_EQ(dots.yy, expected_dots.yy);
+    }
+  }
+}
+
+TYPED_TEST(CudaPlan, UpdatesOfValuesReachEveryKernel) {
+  const auto matrix =
+      testing::with_row_lengths<TypeParam>(testing::power_law_lengths(800, 1500, 2), 1600, ValueStorage::weighted);
+  const auto x = testing::random_vector<TypeParam>(1600, 3);
+  for (const CudaCase& kernel : testing::cuda_cases<TypeParam>(this->gpu())) {
+    SCOPED_TRACE(kernel.name());
+    CudaProduct<TypeParam> product(matrix, kernel.options(this->gpu()));
+    const std::uint64_t bytes = product.plan().info().bytes;
+    for (std::uint64_t round = 0; round < 3; ++round) {
+      const auto values = testing::random_vector<TypeParam>(matrix.nnz(), 50 + round);
+      product.update_values(values, kernel.fp32_values);
+      ASSERT_TRUE(near(testing::product_oracle(product.matrix(), constant(x)), constant(product.apply(x)))) << round;
+    }
+    EXPECT_EQ(product.plan().info().bytes, bytes);
+  }
+}
+
+TYPED_TEST(CudaPlan, ServesTwoThreadsAtOnce) {
+  const auto matrix = shared_rows_matrix<TypeParam>();
+  for (const CudaCase& kernel : testing::cuda_cases<TypeParam>(this->gpu())) {
+    SCOPED_TRACE(kernel.name());
+    const CudaProduct<TypeParam> product(matrix, kernel.options(this->gpu()));
+    std::vector<TypeParam> results[2];
+    const auto work = [&](std::size_t which) {
+      for (int run = 0; run < 10; ++run) {
+        results[which] = product.apply(testing::random_vector<TypeParam>(100000, which));
+      }
+    };
+    std::thread other([&] { work(1); });
+    work(0);
+    other.join();
+    for (const std::size_t which : {0U, 1U}) {
+      const auto x = testing::random_vector<TypeParam>(100000, which);
+      ASSERT_TRUE(near(testing::product_oracle(product.matrix(), constant(x)), constant(results[which])));
+    }
+  }
+}
+
+TYPED_TEST(CudaPlan, MultipliesWithTheTranspose) {
+  const auto matrix =
+      testing::with_row_lengths<TypeParam>(testing::power_law_lengths(900, 700, 2), 800, ValueStorage::weighted);
+  SpmvOptions options = CudaCase{SpmvAlgorithm::merge}.options(this->gpu());
+  options.with_transpose = true;
+  const SpmvPlan<TypeParam> plan(Csr<TypeParam>::copy_of(matrix.view()), options);
+  const auto x = testing::random_vector<TypeParam>(900, 1);
+  std::vector<long double> expected(800);
+  std::vector<long double> magnitude(800);
+  const CsrView<TypeParam> a = matrix.view();
+  for (std::size_t i = 0; i < 900; ++i) {
+    for (offset_t k = a.row_offsets[i]; k < a.row_offsets[i + 1]; ++k) {
+      const auto j = static_cast<std::size_t>(a.columns[static_cast<std::size_t>(k)]);
+      const long double term = static_cast<long double>(a.value(k)) * static_cast<long double>(x[i]);
+      expected[j] += term;
+      magnitude[j] += std::fabs(term);
+    }
+  }
+  const auto source = Array<TypeParam>::copy_of(x, this->gpu());
+  Array<TypeParam> target(800, Init::none, this->gpu());
+  plan.apply_transposed(source.span(), target.span());
+  const Array<TypeParam> y = target.to(Device{});
+  for (std::size_t j = 0; j < 800; ++j) {
+    ASSERT_LE(std::fabs(static_cast<long double>(y[static_cast<std::int64_t>(j)]) - expected[j]),
+              904 * std::numeric_limits<TypeParam>::epsilon() * magnitude[j]);
+  }
+}
+
+TYPED_TEST(CudaPlan, MeasuresWhenItHasPaid) {
+  const auto matrix = testing::with_row_lengths<TypeParam>(testing::lengths_of(500, 4), 600, ValueStorage::weighted);
+  for (const CudaCase& kernel : testing::cuda_cases<TypeParam>(this->gpu())) {
+    const CudaProduct<TypeParam> product(matrix, kernel.options(this->gpu()));
+    const BreakEven result = product.plan().measure_break_even(3);
+    EXPECT_GT(result.apply_ms, 0.0) << kernel.name();
+    EXPECT_GT(result.reference_ms, 0.0) << kernel.name();
+  }
+}
+
+TYPED_TEST(CudaPlan, SaysWhatItKeeps) {
+  const auto weighted = testing::with_row_lengths<TypeParam>(testing::lengths_of(500, 4), 600, ValueStorage::weighted);
+  const auto pattern = testing::with_row_lengths<TypeParam>(testing::lengths_of(500, 4), 600, ValueStorage::pattern);
+  for (const CudaCase& kernel : testing::cuda_cases<TypeParam>(this->gpu())) {
+    SCOPED_TRACE(kernel.name());
+    const PlanInfo info = CudaProduct<TypeParam>(weighted, kernel.options(this->gpu())).plan().info();
+    const PlanInfo without = CudaProduct<TypeParam>(pattern, kernel.options(this->gpu())).plan().info();
+    EXPECT_EQ(info.algorithm, kernel.algorithm);
+    EXPECT_GT(info.build_ms, 0.0);
+    EXPECT_GT(info.upload_ms, 0.0);
+    if (testing::is_vendor(kernel.algorithm)) {
+      EXPECT_EQ(without.bytes, info.bytes + 2000 * sizeof(TypeParam));  // ones
+    } else if (kernel.fp32_values) {
+      EXPECT_EQ(info.bytes, without.bytes + 2000 * sizeof(float));
+    } else if (kernel.algorithm == SpmvAlgorithm::csr5) {
+      EXPECT_EQ(info.bytes, without.bytes + 2000 * sizeof(TypeParam));
+    }
+  }
+}
+
+TYPED_TEST(CudaPlan, ChoosesAKernelByItself) {
+  const auto matrix = testing::with_row_lengths<TypeParam>(testing::lengths_of(500, 4), 600, ValueStorage::weighted);
+  SpmvOptions options;
+  options.device = this->gpu();
+  const CudaProduct<TypeParam> product(matrix, options);
+  EXPECT_NE(product.plan().info().algorithm, SpmvAlgorithm::automatic);
+  EXPECT_FALSE(product.plan().info().reason.empty());
+  testing::check_all_products(product);
+  options.determinism = Determinism::gpu_to_gpu;
+  EXPECT_THROW(CudaProduct<TypeParam>(matrix, options), NotSupported);
+}
+
+class CudaVendor : public testing::CudaTest {};
+
+TEST_F(CudaVendor, NamesTheLibraryThatIsMissing) {
+  std::string why;
+  if (testing::has_vendor_kernels(gpu(), why)) GTEST_SKIP() << "cuSPARSE is here";
+  EXPECT_NE(why.find("libcusparse.so.12"), std::string::npos) << why;
+  EXPECT_NE(why.find("LD_LIBRARY_PATH"), std::string::npos) << why;
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,117 @@
+// The walk of a GPU thread through its tile, and the rules of csr-vector, on the host.
+#include "spmv/merge/tile_path.hpp"
+#include "preprocess/csr5_descriptor.hpp"
+#include "preprocess/merge_search.hpp"
+#include "spmv/csr_vector/policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+/// Row ends with the open row behind them.
+std::vector<int> with_open_row(std::vector<int> row_ends) {
+  row_ends.push_back(std::numeric_limits<int>::max());
+  return row_ends;
+}
+
+TEST(TilePath, CrossesDiagonalsAsTheWholePathDoes) {
+  const std::vector<offset_t> row_offsets{0, 3, 3, 3, 10, 11, 11, 11, 30};
+  const std::vector<int> row_ends = with_open_row({3, 3, 3, 10, 11, 11, 11, 30});
+  const TilePath path{row_ends.data(), 8, 30};
+  for (int diagonal = 0; diagonal <= path.length(); ++diagonal) {
+    EXPECT_EQ(path.finished_rows(diagonal), merge_search(row_offsets.data(), 8, 30, diagonal).y) << diagonal;
+  }
+}
+
+/// Sums of the rows that end in the tile and of the open one, from walks of `steps` steps.
+std::vector<long> sums_of_walks(const std::vector<int>& row_ends, int nonzeros, int steps) {
+  const TilePath path{row_ends.data(), static_cast<int>(row_ends.size()) - 1, nonzeros};
+  std::vector<long> slots(static_cast<std::size_t>(path.length()));
+  for (int k = 0; k < nonzeros; ++k) slots[static_cast<std::size_t>(k)] = 1 + k * k;
+  long open = 0;
+  for (int begin = 0; begin < path.length(); begin += steps) {
+    const auto walk = walk_tile(path, begin, std::min(begin + steps, path.length()), slots.data());
+    if (walk.closed > 0) {
+      slots[static_cast<std::size_t>(nonzeros + walk.first_row)] += open;
+      open = 0;
+    }
+    open += walk.carry;
+  }
+  std::vector<long> sums(slots.begin() + nonzeros, slots.end());
+  sums.push_back(open);
+  return sums;
+}
+
+TEST(TilePath, WalksOfAnyLengthGiveTheSumsOfTheRows) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    std::mt19937_64 generator(seed);
+    std::vector<int> row_ends;
+    std::vector<long> expected;
+    int end = 0;
+    for (int row = 0; row < 40; ++row) {
+      const int begin = end;
+      end += static_cast<int>(generator() % (seed % 2 == 0 ? 4 : 30));
+      row_ends.push_back(end);
+      expected.push_back(0);
+      for (int k = begin; k < end; ++k) expected.back() += 1 + k * k;
+    }
+    const int nonzeros = end + static_cast<int>(generator() % 9);
+    expected.push_back(0);
+    for (int k = end; k < nonzeros; ++k) expected.back() += 1 + k * k;
+    for (const int steps : {1, 2, 7, 11, 1000}) {
+      EXPECT_EQ(sums_of_walks(with_open_row(row_ends), nonzeros, steps), expected) << seed << ", " << steps;
+    }
+  }
+}
+
+TEST(TilePath, TilesInsideOneRowOnlyCarry) {
+  const std::vector<int> none = with_open_row({});
+  EXPECT_EQ(sums_of_walks(none, 5, 2), (std::vector<long>{1 + 2 + 5 + 10 + 17}));
+  EXPECT_EQ(sums_of_walks(with_open_row({0, 0, 0}), 0, 2), (std::vector<long>{0, 0, 0, 0}));
+}
+
+TEST(CsrVectorPolicy, TakesTheFewestLanesForRowsOfMeanLength) {
+  const auto lanes = [](offset_t mean) { return csr_vector_lanes(1000, 1000 * mean); };
+  EXPECT_EQ(csr_vector_lanes(1, 0), 1);
+  EXPECT_EQ(lanes(1), 1);
+  EXPECT_EQ(lanes(2), 2);
+  EXPECT_EQ(lanes(3), 2);
+  EXPECT_EQ(lanes(5), 4);
+  EXPECT_EQ(lanes(24), 16);
+  EXPECT_EQ(lanes(25), 32);
+  EXPECT_EQ(lanes(100000), 32);
+  EXPECT_EQ(csr_vector_lanes(std::numeric_limits<index_t>::max(), offset_t{1} << 40), 32);
+}
+
+TEST(CsrVectorPolicy, CutsLongRowsOnly) {
+  EXPECT_EQ(csr_vector_long_row(1), 64);
+  EXPECT_EQ(csr_vector_long_row(32), csr_vector_typical_row);
+  EXPECT_EQ(csr_vector_parts(64, 64), 0);
+  EXPECT_EQ(csr_vector_parts(65, 64), 1);
+  EXPECT_EQ(csr_vector_parts(1024, 64), 1);
+  EXPECT_EQ(csr_vector_parts(1025, 64), 2);
+  EXPECT_EQ(csr_vector_parts((offset_t{1} << 33) + 1, 512), (offset_t{1} << 23) + 1);
+}
+
+TEST(BeyondTwoToThe31, OffsetsAreSearchedAndCut) {
+  // Four rows, three of them of 2^32 nonzeros or so.
+  constexpr offset_t big = offset_t{1} << 32;
+  const std::vector<offset_t> offsets{0, big, big, 2 * big + 7, 3 * big};
+  EXPECT_EQ(merge_search(offsets.data(), 4, 3 * big, big + 1), (PathPoint{big, 1}));
+  EXPECT_EQ(merge_search(offsets.data(), 4, 3 * big, 2 * big + 5), (PathPoint{2 * big + 3, 2}));
+  EXPECT_EQ(merge_search(offsets.data(), 4, 3 * big, 3 * big + 4), (PathPoint{3 * big, 4}));
+  EXPECT_EQ(row_of_nonzero(offsets.data(), 4, big - 1), 0);
+  EXPECT_EQ(row_of_nonzero(offsets.data(), 4, big), 2);
+  EXPECT_EQ(row_of_nonzero(offsets.data(), 4, 3 * big - 1), 3);
+  index_t row = 3;
+  EXPECT_EQ(csr5_row_starts<std::uint32_t>(offsets.data(), 4, 2 * big, 16, row), std::uint32_t{1} << 7);
+  EXPECT_EQ(row, 4);
+}
+
+}  // namespace
+}  // namespace tessera
