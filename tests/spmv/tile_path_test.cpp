@@ -31,7 +31,9 @@ TEST(TilePath, CrossesDiagonalsAsTheWholePathDoes) {
 /// Sums of the rows that end in the tile and of the open one, from walks of `steps` steps.
 std::vector<long> sums_of_walks(const std::vector<int>& row_ends, int nonzeros, int steps) {
   const TilePath path{row_ends.data(), static_cast<int>(row_ends.size()) - 1, nonzeros};
-  std::vector<long> slots(static_cast<std::size_t>(path.length()));
+  constexpr long guard = -1;
+  std::vector<long> slots(static_cast<std::size_t>(path.length()) + 1);
+  slots.back() = guard;
   for (int k = 0; k < nonzeros; ++k) slots[static_cast<std::size_t>(k)] = 1 + k * k;
   long open = 0;
   for (int begin = 0; begin < path.length(); begin += steps) {
@@ -42,9 +44,9 @@ std::vector<long> sums_of_walks(const std::vector<int>& row_ends, int nonzeros, 
     }
     open += walk.carry;
   }
-  std::vector<long> sums(slots.begin() + nonzeros, slots.end());
-  sums.push_back(open);
-  return sums;
+  EXPECT_EQ(slots.back(), guard) << "written behind the last row";
+  slots.back() = open;
+  return {slots.begin() + nonzeros, slots.end()};
 }
 
 TEST(TilePath, WalksOfAnyLengthGiveTheSumsOfTheRows) {
