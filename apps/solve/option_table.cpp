@@ -126,7 +126,7 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"cold", 0, "Comparison", compare, flag, "", "", "time products with emptied caches too"},
 
     {"device", 0, "Machine", matrix, text, "NAME", "auto",
-     "host, cuda or cuda:N; auto: the host, as long as no GPU has proved the CUDA backend", "", "auto|host|cuda"},
+     "host, cuda or cuda:N; auto: the host, since the CUDA kernels have not run on a GPU yet", "", "auto|host|cuda"},
     {"threads", 0, "Machine", matrix | doctor, text, "N|auto", "auto", "worker threads; auto: all, or OMP_NUM_THREADS"},
     {"mem-limit", 0, "Machine", matrix, bytes, "SIZE", "", "refuse to need more memory than this (exit code 6): 8GiB"},
     {"seed", 0, "Machine", matrix, count, "N", "42", "of everything random"},

@@ -27,6 +27,7 @@ namespace {
   outcome.matrix = statistics(matrix->view());
   const auto problem = problem_of(matrix);
   const auto inputs = cli::solve_inputs(settings, problem, outcome);
+  outcome.reference = cli::reference_of(candidates);
   outcome.products.resize(candidates.size());
   for (cli::KernelRow& row : outcome.products) row.passed = true;
   cli::compare_solves(settings, inputs, candidates, progress, outcome);

@@ -4,6 +4,7 @@
 
 #include "option_table.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 namespace tessera::testing {
@@ -92,7 +93,11 @@ TEST_F(HelpTest, ListsNameWhatOptionsAccept) {
   const auto json = nlohmann::json::parse(run("list --json").out);
   EXPECT_EQ(json["schema"], "solve.list/1");
   for (const auto& kernel : json["kernels"]) {
-    EXPECT_EQ(run({"--poisson2d", "5", "-k", kernel["name"]}).exit_code, 0);
+    const auto& devices = kernel["devices"];
+    const bool on_host = std::find(devices.begin(), devices.end(), "host") != devices.end();
+    const auto result = run({"--poisson2d", "5", "-k", kernel["name"], "--device", "host"});
+    EXPECT_EQ(result.exit_code, on_host ? 0 : 2) << kernel << result.err;
+    EXPECT_EQ(result.err.find("does not run on host") != std::string::npos, !on_host) << result.err;
     EXPECT_FALSE(kernel["description"].get<std::string>().empty());
   }
   for (const auto& precond : json["preconds"]) EXPECT_EQ(run({"--poisson2d", "5", "-p", precond["name"]}).exit_code, 0);
@@ -116,8 +121,10 @@ TEST_F(HelpTest, DoctorAsJson) {
     names += check["name"].get<std::string>() + "\n";
   }
   for (const auto& kernel : kernels) {
+    const auto& devices = kernel["devices"];
+    if (std::find(devices.begin(), devices.end(), "host") == devices.end()) continue;
     const std::string name = kernel["name"];
-    EXPECT_NE(names.find("kernel " + name + "\n"), std::string::npos) << names;
+    EXPECT_NE(names.find("kernel " + name + " on host\n"), std::string::npos) << names;
   }
   for (const char* what : {"threads agree", "binary file", "pagerank"}) EXPECT_NE(names.find(what), std::string::npos);
 }
