@@ -150,12 +150,12 @@ class VendorKernel final : public SpmvKernel<T> {
   Device device_;
   const CuSparse& cusparse_;
   cusparseHandle_t handle_;
-  Array<std::int32_t> offsets_;  ///< of CSR, where they fit
-  Array<index_t> row_of_;        ///< of COO
-  Array<T> ones_;                ///< values of a pattern matrix
+  Array<std::int32_t> offsets_;      ///< of CSR, where they fit
+  Array<index_t> row_of_;            ///< of COO
+  Array<T> ones_;                    ///< values of a pattern matrix
   mutable Array<std::byte> buffer_;  ///< what cuSPARSE asked for
-  CsrView<T> planned_;           ///< as cuSPARSE knows it; the arrays live as long as the plan
-  MatrixDescriptor matrix_;      ///< none without nonzeros
+  CsrView<T> planned_;               ///< as cuSPARSE knows it; the arrays live as long as the plan
+  MatrixDescriptor matrix_;          ///< none without nonzeros
 };
 
 }  // namespace
