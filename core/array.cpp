@@ -5,6 +5,7 @@
 #include "core/huge_pages.hpp"
 #include "core/parallel.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <new>
@@ -79,19 +80,34 @@ void deallocate_bytes(const Device& device, void* data, std::uint64_t bytes) noe
   }
 }
 
+namespace {
+
+/// Calls body(first byte, bytes) on parts of an array, cut at multiples of 8: small ones stay on one thread, as all
+/// passes over as many numbers do.
+template <class Body>
+void share_out_bytes(const Device& device, std::uint64_t bytes, const Body& body) {
+  constexpr std::int64_t word = 8;
+  const auto total = static_cast<std::int64_t>(bytes);
+  host::parallel_for(device, (total + word - 1) / word, [&](host::Range range) {
+    const std::int64_t begin = range.begin * word;
+    const std::int64_t end = std::min(range.end * word, total);
+    if (begin < end) body(begin, static_cast<std::size_t>(end - begin));
+  });
+}
+
+}  // namespace
+
 void zero_bytes(const Device& device, void* data, std::uint64_t bytes) {
   if (!device.is_host()) return cuda::zero_bytes(device, data, bytes);
-  host::parallel_for(device, static_cast<std::int64_t>(bytes), [data](host::Range range) {
-    std::memset(static_cast<char*>(data) + range.begin, 0, static_cast<std::size_t>(range.size()));
+  share_out_bytes(device, bytes, [data](std::int64_t begin, std::size_t size) {
+    std::memset(static_cast<char*>(data) + begin, 0, size);
   });
 }
 
 void copy_bytes(const Device& to, void* target, const Device& from, const void* source, std::uint64_t bytes) {
   if (!to.is_host() || !from.is_host()) return cuda::copy_bytes(to, target, from, source, bytes);
-  host::parallel_for(to, static_cast<std::int64_t>(bytes), [=](host::Range range) {
-    if (range.size() == 0) return;
-    std::memcpy(static_cast<char*>(target) + range.begin, static_cast<const char*>(source) + range.begin,
-                static_cast<std::size_t>(range.size()));
+  share_out_bytes(to, bytes, [=](std::int64_t begin, std::size_t size) {
+    std::memcpy(static_cast<char*>(target) + begin, static_cast<const char*>(source) + begin, size);
   });
 }
 

@@ -9,7 +9,10 @@
 #include <omp.h>
 #endif
 
+#include <algorithm>
 #include <charconv>
+#include <map>
+#include <mutex>
 #include <string>
 
 namespace tessera {
@@ -26,10 +29,26 @@ int all_threads() {
 #endif
 }
 
-/// Which GPUs there are does not change while a program runs.
-const CudaSurvey& known_gpus() {
-  static const CudaSurvey found = survey_cuda();
+/// What is known of a GPU and the machine; asked once of each that can be used.
+CudaSurvey known_gpu(int ordinal) {
+  static std::mutex mutex;
+  static std::map<int, CudaSurvey> usable;
+  const std::scoped_lock lock(mutex);
+  if (const auto known = usable.find(ordinal); known != usable.end()) return known->second;
+  CudaSurvey found = survey_cuda(ordinal);
+  for (const CudaDeviceInfo& gpu : found.devices) {
+    if (gpu.ordinal == ordinal && gpu.has_machine_code) usable.emplace(ordinal, found);
+  }
   return found;
+}
+
+/// Why a GPU that the survey does not list cannot be used.
+std::string reason_for_absence(const CudaSurvey& found, int ordinal) {
+  if (found.devices.empty()) return found.problem;
+  const std::size_t count = found.devices.size();
+  return fmt::format("there is no GPU {}: {} found, cuda:{}{}", ordinal,
+                     count == 1 ? "1 GPU" : fmt::format("{} GPUs", count), found.devices.front().ordinal,
+                     count == 1 ? "" : fmt::format(" to cuda:{}", found.devices.back().ordinal));
 }
 
 }  // namespace
@@ -45,18 +64,20 @@ Device Device::host(int threads) {
 
 Device Device::cuda(int ordinal) {
   if (ordinal < 0) throw InvalidArgument(fmt::format("number of a GPU must not be negative, got {}", ordinal));
-  const CudaSurvey& found = known_gpus();
-  if (static_cast<std::size_t>(ordinal) >= found.devices.size()) {
+  const CudaSurvey found = known_gpu(ordinal);
+  const auto gpu = std::find_if(found.devices.begin(), found.devices.end(),
+                                [ordinal](const CudaDeviceInfo& each) { return each.ordinal == ordinal; });
+  if (gpu == found.devices.end()) {
     throw DeviceUnavailable(
-        fmt::format("device cuda:{} cannot be used: {}", ordinal,
-                    found.problem.empty() ? fmt::format("{} found", found.devices.size()) : found.problem));
+        fmt::format("device cuda:{} cannot be used: {}", ordinal, reason_for_absence(found, ordinal)));
   }
-  const CudaDeviceInfo& gpu = found.devices[static_cast<std::size_t>(ordinal)];
-  if (!gpu.has_machine_code) {
+  const std::string which = fmt::format("device cuda:{} ({}, compute capability {}.{}) cannot be used: ", ordinal,
+                                        gpu->name, gpu->compute_major, gpu->compute_minor);
+  if (!gpu->problem.empty()) throw DeviceUnavailable(which + gpu->problem);
+  if (!gpu->has_machine_code) {
     throw DeviceUnavailable(
-        fmt::format("device cuda:{} ({}, compute capability {}.{}) cannot be used: this build has no machine code for "
-                    "it; configure with -DTESSERA_CUDA_ARCHITECTURES={}{}",
-                    ordinal, gpu.name, gpu.compute_major, gpu.compute_minor, gpu.compute_major, gpu.compute_minor));
+        fmt::format("{}this build has no machine code for it; configure with -DTESSERA_CUDA_ARCHITECTURES={}{}", which,
+                    gpu->compute_major, gpu->compute_minor));
   }
   return {Kind::cuda, ordinal, 0};
 }
@@ -83,6 +104,6 @@ void synchronize(const Device& device) {
   if (!device.is_host()) cuda::synchronize(device);
 }
 
-CudaSurvey survey_cuda() { return cuda::survey(); }
+CudaSurvey survey_cuda(int ordinal) { return cuda::survey(ordinal); }
 
 }  // namespace tessera

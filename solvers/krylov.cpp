@@ -39,8 +39,7 @@ void check_operands(const LinearOperator<T>& a, const LinearOperator<T>& m, std:
   check_size("x", x.size());
   const auto check_place = [device = a.device()](const char* name, const T* address) {
     if (device.is_host() || address == nullptr || cuda::is_reachable(device, address)) return;
-    throw InvalidArgument(
-        fmt::format("A is on {0}: {1} must lie there as well, lies on the host", device.name(), name));
+    throw InvalidArgument(fmt::format("A is on {0}: {1} must lie there as well", device.name(), name));
   };
   check_place("b", b.data());
   check_place("x", x.data());
@@ -52,8 +51,10 @@ void check_operands(const LinearOperator<T>& a, const LinearOperator<T>& m, std:
 
 template <class T>
 std::string first_not_finite(const Device& device, const char* name, std::span<const T> vector) {
-  const Array<T> values = vectors::to_host(device, vector);
-  const auto* const bad = std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
+  Array<T> copy;
+  if (!device.is_host()) copy = vectors::to_host(device, vector);
+  const std::span<const T> values = device.is_host() ? vector : copy.span();
+  const auto bad = std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
   if (bad == values.end()) return fmt::format("the norm of {} is beyond the range of double", name);
   return fmt::format("{}[{}] is {}", name, bad - values.begin(), *bad);
 }
@@ -85,7 +86,7 @@ template <class T>
 KrylovSolve<T>::~KrylovSolve() {
   try {
     static_cast<void>(restore_units());
-  } catch (const Error&) {
+  } catch (...) {
     return;
   }
 }
@@ -189,7 +190,10 @@ void KrylovSolve<T>::restore_guess() {
 
 template <class T>
 bool KrylovSolve<T>::restore_units() {
-  return std::exchange(units_, Units::user) == Units::user || vectors::scale_by_power(device_, x_, exponent_);
+  if (units_ == Units::user) return true;
+  const bool fits = vectors::scale_by_power(device_, x_, exponent_);
+  units_ = Units::user;
+  return fits;
 }
 
 template <class T>

@@ -14,6 +14,9 @@ namespace tessera::cli {
 /// 12080 is "12.8"; 0 is "none".
 [[nodiscard]] std::string cuda_version(int number);
 
+/// Version of the kernel's driver, "580.95.05"; "unknown" where the system does not tell.
+[[nodiscard]] std::string gpu_driver();
+
 /// What the runtime says of a GPU; nothing for the host.
 [[nodiscard]] std::optional<CudaDeviceInfo> gpu_info(const Device& device);
 
@@ -23,7 +26,8 @@ namespace tessera::cli {
 /// "host with 16 threads on AMD EPYC ...", "cuda:0 (NVIDIA H200)".
 [[nodiscard]] std::string device_text(const Device& device, const Device& host);
 
-/// The GPU that was used: device, name, sm, multiprocessors, memory, driver, runtime. Null for the host.
+/// The GPU that was used: device, name, sm, multiprocessors, memory, driver, the CUDA
+/// that it supports, runtime. Null for the host.
 [[nodiscard]] Json gpu_json(const Device& device);
 
 }  // namespace tessera::cli

@@ -52,16 +52,24 @@ struct Findings {
 
 [[nodiscard]] std::string verdict(const Findings& findings) {
   const std::string what = findings.gpus == 0 ? "the host backend" : "the host backend and the GPU";
-  if (findings.healthy) return fmt::format("{} {}", what, findings.gpus == 0 ? "works" : "work");
+  const auto skipped =
+      std::count_if(findings.checks.begin(), findings.checks.end(), [](const Check& check) { return check.skipped; });
+  const std::string but =
+      skipped == 0 ? "" : fmt::format(" ({} of {} checks skipped)", skipped, findings.checks.size());
+  if (findings.healthy) return fmt::format("{} {}{}", what, findings.gpus == 0 ? "works" : "work", but);
   return fmt::format("{} {} NOT work", what, findings.gpus == 0 ? "does" : "do");
+}
+
+[[nodiscard]] std::string trouble_of(const CudaDeviceInfo& gpu) {
+  if (!gpu.problem.empty()) return fmt::format(" ({})", gpu.problem);
+  return gpu.has_machine_code ? "" : " (no machine code in this build)";
 }
 
 [[nodiscard]] std::string gpu_lines(const CudaSurvey& survey) {
   std::string text;
   for (const CudaDeviceInfo& gpu : survey.devices) {
     text += fmt::format("gpu         cuda:{}: {}, sm_{}{}{}, {} multiprocessors, {} of {} free\n", gpu.ordinal,
-                        gpu.name, gpu.compute_major, gpu.compute_minor,
-                        gpu.has_machine_code ? "" : " (no machine code in this build)", gpu.multiprocessors,
+                        gpu.name, gpu.compute_major, gpu.compute_minor, trouble_of(gpu), gpu.multiprocessors,
                         size_text(gpu.memory_free_bytes), size_text(gpu.memory_total_bytes));
   }
   if (survey.devices.empty()) text = fmt::format("gpu         none: {}\n", survey.problem);
@@ -99,7 +107,9 @@ struct Findings {
                     {"sm", fmt::format("{}.{}", gpu.compute_major, gpu.compute_minor)},
                     {"multiprocessors", gpu.multiprocessors},
                     {"mem_total_bytes", gpu.memory_total_bytes},
-                    {"mem_free_bytes", gpu.memory_free_bytes}});
+                    {"mem_free_bytes", gpu.memory_free_bytes},
+                    {"machine_code", gpu.has_machine_code},
+                    {"problem", gpu.problem}});
   }
   return gpus;
 }
@@ -115,7 +125,8 @@ struct Findings {
                   {"problem", findings.cuda.problem}};
   Json checks = Json::array();
   for (const Check& check : findings.checks) {
-    checks.push_back({{"name", check.name}, {"passed", check.passed}, {"detail", check.detail}});
+    checks.push_back(
+        {{"name", check.name}, {"passed", check.passed}, {"skipped", check.skipped}, {"detail", check.detail}});
   }
   json["self_test"] = std::move(checks);
   json["result"] = {{"status", findings.healthy ? "healthy" : "failed"}, {"exit_code", static_cast<int>(code)}};

@@ -102,11 +102,12 @@ constexpr auto table = std::to_array<OptionSpec>({
      "product A x: auto, or a kernel that the device has (solve list kernels)"},
     {"plan-info", 0, "Kernel", both, flag, "", "", "print what the set-up of the kernel cost and made"},
     {"determinism", 0, "Kernel", both, text, "none|run|gpu", "none",
-     "least class to keep: run = bitwise equal from run to run, gpu = for any number of threads, on any GPU"},
+     "least class to keep: run = bitwise equal from run to run, gpu = for any number of threads too (host)"},
     {"precision", 0, "Kernel", matrix, text, "fp64|fp32", "fp64", "element type of matrix and vectors"},
 
     {"kernels", 0, "Comparison", compare, text, "all|A,B", "all",
-     "which to compare (solve list kernels); NAME:gpu is NAME made to repeat bit by bit; csr, on a GPU csr-vector, "
+     "which to compare (solve list kernels); NAME:gpu, on a GPU NAME:run, is NAME made to repeat bit by bit; csr, on a "
+     "GPU csr-vector, "
      "always takes part as the reference"},
     {"solvers", 0, "Comparison", compare, text, "A,B", "",
      "solve with each kernel too: cg, bicgstab, pagerank, to the tolerance of the options above"},

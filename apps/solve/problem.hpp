@@ -44,6 +44,12 @@ template <class T>
 template <class T>
 [[nodiscard]] Problem<T> load_problem(const ProblemSettings& settings, const MachineSettings& machine);
 
+/// The matrix on a device: itself, or a copy. \throws OutOfMemory, CudaError
+template <class T>
+[[nodiscard]] std::shared_ptr<const Csr<T>> placed(const std::shared_ptr<const Csr<T>>& matrix, const Device& device) {
+  return device.is_host() ? matrix : std::make_shared<const Csr<T>>(matrix->to(device));
+}
+
 /// What every command says of its problem; statistics are not taken here.
 template <class T>
 void take_problem(const ProblemSettings& settings, const MachineSettings& machine, const Problem<T>& problem,

@@ -168,8 +168,7 @@ template <class T>
   outcome.report.timings.preconditioner_ms = precond_ms;
 
   if (settings.rhs.kind == VectorSettings::Kind::a_ones) outcome.error = distance_from_ones<T>(x);
-  const bool measures = settings.output.plan_info && machine.device.is_host();
-  if (measures && interrupt_signal() == 0) outcome.break_even = A.measure_break_even();
+  if (settings.output.plan_info && interrupt_signal() == 0) outcome.break_even = A.measure_break_even();
   add_warnings(outcome, outcome.warnings);
   return result;
 }

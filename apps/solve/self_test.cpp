@@ -137,7 +137,7 @@ struct TemporaryFile {
 }  // namespace
 
 std::vector<Check> self_test(const Device& device) {
-  std::vector<Check> checks;
+  std::vector<Check> checks = product_checks(device);
   constexpr std::int64_t side = 32;
   constexpr std::int64_t large = 128;
   try {

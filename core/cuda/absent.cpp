@@ -16,7 +16,7 @@ namespace {
 
 }  // namespace
 
-CudaSurvey survey() {
+CudaSurvey survey(int /*ordinal*/) {
   CudaSurvey result;
   result.problem = "this build has no CUDA backend (no nvcc was found, or TESSERA_CUDA=OFF)";
   return result;
@@ -31,6 +31,8 @@ void copy_bytes(const Device& to, void* /*target*/, const Device& from, const vo
 }
 
 bool is_reachable(const Device& device, const void* /*address*/) { refuse(device); }
+
+bool lies_on_a_gpu(const void* /*address*/) { return false; }
 
 void synchronize(const Device& device) { refuse(device); }
 

@@ -70,12 +70,13 @@ __device__ inline void wait_for_copies(CopyBarrier* barrier, std::uint32_t parit
 
 #else
 
-__device__ inline void init_barrier(CopyBarrier*) {}
-__device__ inline void make_barriers_visible() {}
-__device__ inline void release_to_bulk_copies() {}
-__device__ inline void expect_bytes(CopyBarrier*, std::uint32_t) {}
-__device__ inline void bulk_copy(void*, const void*, std::uint32_t, CopyBarrier*) {}
-__device__ inline void wait_for_copies(CopyBarrier*, std::uint32_t) {}
+// Code that must not run: has_bulk_copies() keeps it from being chosen.
+__device__ inline void init_barrier(CopyBarrier*) { __trap(); }
+__device__ inline void make_barriers_visible() { __trap(); }
+__device__ inline void release_to_bulk_copies() { __trap(); }
+__device__ inline void expect_bytes(CopyBarrier*, std::uint32_t) { __trap(); }
+__device__ inline void bulk_copy(void*, const void*, std::uint32_t, CopyBarrier*) { __trap(); }
+__device__ inline void wait_for_copies(CopyBarrier*, std::uint32_t) { __trap(); }
 
 #endif
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <limits>
 #include <mutex>
 
@@ -14,6 +15,7 @@ namespace tessera::cuda {
 namespace {
 
 constexpr int max_devices = 64;
+std::atomic<bool> some_context_exists = false;
 
 int attribute(cudaDeviceAttr which, int ordinal) {
   int value = 0;
@@ -47,6 +49,8 @@ CurrentDevice::~CurrentDevice() {
   if (switched_) static_cast<void>(cudaSetDevice(previous_));
 }
 
+bool Context::any() noexcept { return some_context_exists.load(); }
+
 Context& Context::of(const Device& device) {
   static std::mutex mutex;
   static std::array<Context*, max_devices> contexts{};
@@ -59,6 +63,7 @@ Context& Context::of(const Device& device) {
   if (contexts[index] == nullptr) {
     const CurrentDevice current(device);
     contexts[index] = new Context(device.ordinal());
+    some_context_exists = true;
   }
   return *contexts[index];
 }
@@ -72,6 +77,9 @@ Context::Context(int ordinal)
       compute_capability_(10 * attribute(cudaDevAttrComputeCapabilityMajor, ordinal) +
                           attribute(cudaDevAttrComputeCapabilityMinor, ordinal)) {
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+  check(cudaMalloc(&sum_space_.on_device, std::size_t{SumSpace::values} * SumSpace::value_bytes),
+        "allocating the space of sums");
+  check(cudaMallocHost(&sum_space_.on_host, SumSpace::value_bytes), "allocating page-locked memory");
 }
 
 void Context::synchronize() const { check(cudaStreamSynchronize(stream_), "waiting for the device"); }

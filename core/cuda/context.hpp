@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <mutex>
 
 namespace tessera::cuda {
 
@@ -24,6 +25,16 @@ class CurrentDevice {
   bool switched_ = false;
 };
 
+/// Where a pass over vectors keeps the sums of its blocks, and where the host finds their total: made once, so that no
+/// iteration allocates. One pass at a time may use it.
+struct SumSpace {
+  static constexpr int values = 1025;
+  static constexpr int value_bytes = 64;
+  std::mutex mutex;
+  void* on_device = nullptr;  ///< values * value_bytes
+  void* on_host = nullptr;    ///< value_bytes, page-locked
+};
+
 /// One GPU in use. All work of the library on it goes into one stream, in order; so memory that one call frees another
 /// may take at once, and a copy to the host waits for everything before it.
 class Context {
@@ -31,6 +42,9 @@ class Context {
   /// The context of a GPU, made at its first use and never taken down: static objects may still free arrays at exit.
   /// \throws DeviceUnavailable, CudaError
   [[nodiscard]] static Context& of(const Device& device);
+
+  /// Whether any GPU is in use; asks no driver.
+  [[nodiscard]] static bool any() noexcept;
 
   explicit Context(int ordinal);
   Context(const Context&) = delete;
@@ -44,6 +58,7 @@ class Context {
   [[nodiscard]] int shared_bytes_per_block() const noexcept { return shared_bytes_per_block_; }
   [[nodiscard]] int shared_bytes_per_multiprocessor() const noexcept { return shared_bytes_per_multiprocessor_; }
   [[nodiscard]] std::int64_t l2_bytes() const noexcept { return l2_bytes_; }
+  [[nodiscard]] SumSpace& sum_space() const noexcept { return sum_space_; }
   /// 10 * major + minor, e.g. 90.
   [[nodiscard]] int compute_capability() const noexcept { return compute_capability_; }
 
@@ -58,6 +73,7 @@ class Context {
   int shared_bytes_per_multiprocessor_ = 0;
   std::int64_t l2_bytes_ = 0;
   int compute_capability_ = 0;
+  mutable SumSpace sum_space_;
 };
 
 }  // namespace tessera::cuda

@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include <string>
+#include <utility>
 
 namespace tessera::cuda {
 
@@ -16,37 +17,41 @@ bool succeeded(cudaError_t code, const char* question, CudaSurvey& survey) {
   return false;
 }
 
-/// Free memory needs a context on the device, so the caller's current device is put back afterwards.
-std::uint64_t free_memory_bytes(int ordinal, CudaSurvey& survey) {
-  int previous = 0;
-  if (!succeeded(cudaGetDevice(&previous), "current device", survey)) return 0;
-  std::size_t free_bytes = 0;
-  std::size_t total_bytes = 0;
-  const bool known = succeeded(cudaSetDevice(ordinal), "select device", survey) &&
-                     succeeded(cudaMemGetInfo(&free_bytes, &total_bytes), "free memory", survey);
-  succeeded(cudaSetDevice(previous), "restore device", survey);
-  return known ? free_bytes : 0;
-}
-
 /// Asked for its attributes only: a GPU that this build has no machine code for cannot give them.
 __global__ void probe_kernel() {}
 
-bool has_machine_code(int ordinal) {
-  int previous = 0;
-  if (cudaGetDevice(&previous) != cudaSuccess || cudaSetDevice(ordinal) != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());
-    return false;
-  }
+bool means_no_machine_code(cudaError_t code) {
+  return code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction ||
+         code == cudaErrorUnsupportedPtxVersion;
+}
+
+/// What needs a context on the current device.
+cudaError_t look_into(CudaDeviceInfo& gpu) {
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  const cudaError_t memory = cudaMemGetInfo(&free_bytes, &total_bytes);
+  if (memory != cudaSuccess) return memory;
+  gpu.memory_free_bytes = free_bytes;
   cudaFuncAttributes attributes{};
-  const bool usable = cudaFuncGetAttributes(&attributes, probe_kernel) == cudaSuccess;
-  static_cast<void>(cudaGetLastError());
+  const cudaError_t probe = cudaFuncGetAttributes(&attributes, probe_kernel);
+  gpu.has_machine_code = probe == cudaSuccess;
+  return means_no_machine_code(probe) ? cudaSuccess : probe;
+}
+
+/// Fills in what is known only after looking; the caller's current device is put back afterwards.
+void look_into_device(CudaDeviceInfo& gpu) {
+  int previous = 0;
+  cudaError_t code = cudaGetDevice(&previous);
+  if (code == cudaSuccess) code = cudaSetDevice(gpu.ordinal);
+  if (code == cudaSuccess) code = look_into(gpu);
+  if (code != cudaSuccess) gpu.problem = cudaGetErrorString(code);
   static_cast<void>(cudaSetDevice(previous));
-  return usable;
+  static_cast<void>(cudaGetLastError());
 }
 
 }  // namespace
 
-CudaSurvey survey() {
+CudaSurvey survey(int ordinal) {
   CudaSurvey result;
   result.compiled_in = true;
   int count = 0;
@@ -58,13 +63,21 @@ CudaSurvey survey() {
   }
   if (!succeeded(cudaGetDeviceCount(&count), "number of devices", result)) return result;
   if (count == 0) result.problem = "the driver sees no GPU";
-  for (int ordinal = 0; ordinal < count; ++ordinal) {
+  for (int i = 0; i < count; ++i) {
     cudaDeviceProp properties{};
-    if (!succeeded(cudaGetDeviceProperties(&properties, ordinal), "device properties", result)) continue;
-    result.devices.push_back({ordinal, properties.name, properties.major, properties.minor,
-                              properties.multiProcessorCount, properties.totalGlobalMem,
-                              free_memory_bytes(ordinal, result), static_cast<std::uint64_t>(properties.l2CacheSize),
-                              has_machine_code(ordinal)});
+    if (!succeeded(cudaGetDeviceProperties(&properties, i), "device properties", result)) continue;
+    CudaDeviceInfo gpu{i,
+                       properties.name,
+                       properties.major,
+                       properties.minor,
+                       properties.multiProcessorCount,
+                       properties.totalGlobalMem,
+                       0,
+                       static_cast<std::uint64_t>(properties.l2CacheSize),
+                       false,
+                       {}};
+    if (ordinal < 0 || ordinal == i) look_into_device(gpu);
+    result.devices.push_back(std::move(gpu));
   }
   return result;
 }

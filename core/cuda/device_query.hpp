@@ -6,7 +6,7 @@
 
 namespace tessera::cuda {
 
-/// Never throws for a machine without GPU or driver: the survey says what is missing.
-[[nodiscard]] CudaSurvey survey();
+/// Never throws for a machine without GPU or driver: the survey says what is missing. \param ordinal as survey_cuda()
+[[nodiscard]] CudaSurvey survey(int ordinal);
 
 }  // namespace tessera::cuda

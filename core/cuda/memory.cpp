@@ -48,12 +48,13 @@ void deallocate_bytes(const Device& device, void* data) noexcept {
   try {
     const CurrentDevice current(device);
     if (cudaFreeAsync(data, Context::of(device).stream()) != cudaSuccess) static_cast<void>(cudaGetLastError());
-  } catch (const Error&) {
+  } catch (...) {
     return;
   }
 }
 
 void zero_bytes(const Device& device, void* data, std::uint64_t bytes) {
+  if (bytes == 0) return;
   const Context& context = Context::of(device);
   const CurrentDevice current(device);
   check(cudaMemsetAsync(data, 0, bytes, context.stream()), fmt::format("clearing {} bytes", bytes));
@@ -75,7 +76,15 @@ bool is_reachable(const Device& device, const void* address) {
   const CurrentDevice current(device);
   cudaPointerAttributes attributes{};
   check(cudaPointerGetAttributes(&attributes, address), "asking where a vector lies");
+  if (attributes.type == cudaMemoryTypeDevice) return attributes.device == device.ordinal();
   return attributes.type != cudaMemoryTypeUnregistered;
+}
+
+bool lies_on_a_gpu(const void* address) {
+  if (address == nullptr || !Context::any()) return false;
+  cudaPointerAttributes attributes{};
+  check(cudaPointerGetAttributes(&attributes, address), "asking where an array lies");
+  return attributes.type == cudaMemoryTypeDevice;
 }
 
 void synchronize(const Device& device) {

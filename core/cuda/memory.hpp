@@ -1,5 +1,6 @@
 /// \file
-/// Memory of a GPU, in the order of its stream. In a build without CUDA every function throws DeviceUnavailable.
+/// Memory of a GPU, in the order of its stream. In a build without CUDA every function but
+/// lies_on_a_gpu() throws DeviceUnavailable.
 #pragma once
 
 #include "tessera/device.hpp"
@@ -17,9 +18,12 @@ void zero_bytes(const Device& device, void* data, std::uint64_t bytes);
 /// Between the host and a GPU, on one GPU, or between two. Returns when the source may be changed and, for a copy to
 /// the host, when the target is complete. \throws CudaError
 void copy_bytes(const Device& to, void* target, const Device& from, const void* source, std::uint64_t bytes);
-/// Whether a kernel on the device may read and write at an address: memory of the GPU, or of the host where CUDA has
-/// been told of it. An address into an array will do. \throws CudaError
+/// Whether a kernel on the device may read and write at an address: memory of that GPU, or of the host where CUDA
+/// has been told of it. An address into an array will do. \throws CudaError
 [[nodiscard]] bool is_reachable(const Device& device, const void* address);
+/// Whether an address lies in the memory of any GPU; false, without asking the driver, while none is in use.
+/// \throws CudaError
+[[nodiscard]] bool lies_on_a_gpu(const void* address);
 /// Waits for the device's stream. \throws CudaError
 void synchronize(const Device& device);
 

@@ -1,18 +1,22 @@
 /// \file
-/// Passes over vectors that update and sum at once, on a GPU: the counterpart of host::fused_sum.
+/// Passes over vectors that update and sum at once, on a GPU: the counterpart of host::fused_sum. Sums are of any small
+/// type with operator+=: compensated sums, largest values, several at a time.
 #pragma once
 
 #include "core/cuda/launch.cuh"
-#include "tessera/array.hpp"
 
 #include <array>
 #include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <type_traits>
 
 namespace tessera::cuda {
 
 /// Blocks of a sum: a constant, so that its order, and with it every bit of the result, is the same on any GPU.
 inline constexpr int sum_blocks = 1024;
 inline constexpr int sum_threads = 256;
+static_assert(sum_blocks + 1 <= SumSpace::values);
 
 /// Adds the N sums of all threads of a block; thread 0 returns the totals. The order is fixed. Every thread must call.
 template <int N, int Threads>
@@ -37,45 +41,110 @@ __device__ void block_sum(double (&sums)[N]) {
   }
 }
 
-/// partial[block * N + k]: what the block's indices add to sum k.
-template <int N, class Step>
-__global__ void __launch_bounds__(sum_threads) partial_sums_kernel(std::int64_t n, Step step, double* partial) {
-  double sums[N] = {};
+/// The value of the lane `distance` further on in the warp. Every lane must call.
+template <class Value>
+__device__ Value value_of_lane_after(const Value& value, unsigned distance) {
+  static_assert(std::is_trivially_copyable_v<Value> && sizeof(Value) % sizeof(int) == 0);
+  constexpr int words = sizeof(Value) / sizeof(int);
+  int word[words];
+  memcpy(word, &value, sizeof(Value));
+  for (int k = 0; k < words; ++k) word[k] = __shfl_down_sync(full_warp, word[k], distance);
+  Value result;
+  memcpy(&result, word, sizeof(Value));
+  return result;
+}
+
+/// Adds the values of a warp in a fixed order; lane 0 returns the total.
+template <class Value>
+__device__ Value add_up_warp(Value value) {
+  for (unsigned distance = warp_size / 2; distance > 0; distance /= 2) value += value_of_lane_after(value, distance);
+  return value;
+}
+
+/// Adds the values of a block of sum_threads threads in a fixed order; thread 0 returns the total. Every thread must
+/// call.
+template <class Value>
+__device__ Value add_up_block(Value value) {
+  constexpr unsigned warps = sum_threads / warp_size;
+  // Values have constructors, which shared memory does not run.
+  __shared__ alignas(Value) unsigned char of_warp[warps * sizeof(Value)];
+  const unsigned lane = threadIdx.x % warp_size;
+  const unsigned warp = threadIdx.x / warp_size;
+  value = add_up_warp(value);
+  if (lane == 0) memcpy(of_warp + warp * sizeof(Value), &value, sizeof(Value));
+  __syncthreads();
+  if (warp != 0) return value;
+  Value rest{};
+  if (lane < warps) memcpy(&rest, of_warp + lane * sizeof(Value), sizeof(Value));
+  return add_up_warp(rest);
+}
+
+/// partial[block]: what the indices of the block add.
+template <class Value, class Step>
+__global__ void __launch_bounds__(sum_threads) partial_values_kernel(std::int64_t n, Step step, Value* partial) {
+  Value value{};
   const std::int64_t stride = std::int64_t{gridDim.x} * sum_threads;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x; i < n; i += stride) step(i, sums);
-  block_sum<N, sum_threads>(sums);
-  if (threadIdx.x != 0) return;
-  for (int k = 0; k < N; ++k) partial[std::int64_t{blockIdx.x} * N + k] = sums[k];
+  for (std::int64_t i = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x; i < n; i += stride) step(i, value);
+  value = add_up_block(value);
+  if (threadIdx.x == 0) partial[blockIdx.x] = value;
 }
 
-/// Adds the partial sums of `count` blocks. One block.
-template <int N>
-__global__ void __launch_bounds__(sum_threads) total_sums_kernel(int count, const double* partial, double* totals) {
-  double sums[N] = {};
-  for (int block = static_cast<int>(threadIdx.x); block < count; block += sum_threads) {
-    for (int k = 0; k < N; ++k) sums[k] += partial[std::int64_t{block} * N + k];
-  }
-  block_sum<N, sum_threads>(sums);
-  if (threadIdx.x != 0) return;
-  for (int k = 0; k < N; ++k) totals[k] = sums[k];
+/// Adds the values of `count` blocks. One block.
+template <class Value>
+__global__ void __launch_bounds__(sum_threads) total_values_kernel(int count, const Value* partial, Value* total) {
+  Value value{};
+  for (int block = static_cast<int>(threadIdx.x); block < count; block += sum_threads) value += partial[block];
+  value = add_up_block(value);
+  if (threadIdx.x == 0) *total = value;
 }
 
-/// The N sums of step(i, sums) over [0, n), in an order that depends on n alone. step may write to element i of its
-/// vectors. Waits for the result. \param step callable on the device, copied there \throws CudaError, OutOfMemory
-template <int N, class Step>
-[[nodiscard]] std::array<double, N> fused_sum(const Device& device, std::int64_t n, const Step& step) {
+/// The sum of step(i, value) over [0, n), in an order that depends on n alone. step may write to element i of its
+/// vectors. Waits for the result and allocates nothing. \param step callable on the device, copied there
+/// \throws CudaError
+template <class Value, class Step>
+[[nodiscard]] Value fused_values(const Device& device, std::int64_t n, const Step& step) {
+  static_assert(sizeof(Value) <= SumSpace::value_bytes && std::is_trivially_copyable_v<Value>);
   const Context& context = Context::of(device);
   const CurrentDevice current(device);
+  SumSpace& space = context.sum_space();
+  const std::scoped_lock alone(space.mutex);
+  auto* const partial = static_cast<Value*>(space.on_device);
   const unsigned needed = blocks_for(n, sum_threads);
   const unsigned blocks = needed < sum_blocks ? needed : sum_blocks;
-  Array<double> partial(std::int64_t{blocks} * N + N, Init::none, device);
-  double* const totals = partial.data() + std::int64_t{blocks} * N;
-  launch("sum over a vector", context, Grid{blocks, sum_threads}, partial_sums_kernel<N, Step>, n, step,
-         partial.data());
-  launch("sum over blocks", context, Grid{1, sum_threads}, total_sums_kernel<N>, static_cast<int>(blocks),
-         static_cast<const double*>(partial.data()), totals);
+  Value* const total = partial + blocks;
+  launch("sum over a vector", context, Grid{blocks, sum_threads}, partial_values_kernel<Value, Step>, n, step, partial);
+  launch("sum over blocks", context, Grid{1, sum_threads}, total_values_kernel<Value>, static_cast<int>(blocks),
+         static_cast<const Value*>(partial), total);
+  check(cudaMemcpyAsync(space.on_host, total, sizeof(Value), cudaMemcpyDeviceToHost, context.stream()),
+        "bringing a sum to the host");
+  context.synchronize();
+  Value result{};
+  std::memcpy(&result, space.on_host, sizeof(Value));
+  return result;
+}
+
+/// N sums of one pass.
+template <int N>
+struct PlainSums {
+  double of[N] = {};
+  __device__ PlainSums& operator+=(const PlainSums& other) {
+    for (int k = 0; k < N; ++k) of[k] += other.of[k];
+    return *this;
+  }
+};
+
+template <int N, class Step>
+struct PlainStep {
+  Step step;
+  __device__ void operator()(std::int64_t i, PlainSums<N>& sums) const { step(i, sums.of); }
+};
+
+/// The N sums of step(i, sums) over [0, n): fused_values() of plain doubles.
+template <int N, class Step>
+[[nodiscard]] std::array<double, N> fused_sum(const Device& device, std::int64_t n, const Step& step) {
+  const auto sums = fused_values<PlainSums<N>>(device, n, PlainStep<N, Step>{step});
   std::array<double, N> result{};
-  detail::copy_bytes(Device{}, result.data(), device, totals, sizeof(result));
+  for (int k = 0; k < N; ++k) result[k] = sums.of[k];
   return result;
 }
 

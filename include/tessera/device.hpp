@@ -65,6 +65,7 @@ struct CudaDeviceInfo {
   std::uint64_t memory_free_bytes = 0;
   std::uint64_t l2_bytes = 0;
   bool has_machine_code = false;  ///< this build was compiled for its architecture
+  std::string problem;            ///< why it cannot be used (in exclusive use, out of memory); empty: it can
 };
 
 /// Outcome of looking for GPUs; never throws for a machine that has none.
@@ -77,7 +78,9 @@ struct CudaSurvey {
 };
 
 /// Asks driver and runtime which GPUs there are. Takes up to about a second the first time (driver start).
-[[nodiscard]] CudaSurvey survey_cuda();
+/// \param ordinal the one to look into, which takes some of its memory; -1: all of them. Of the others free memory and
+/// machine code are not known (0, false)
+[[nodiscard]] CudaSurvey survey_cuda(int ordinal = -1);
 
 /// Waits until all work given to a device is done. Products and vector passes on a GPU return before they are complete;
 /// whatever brings numbers back waits by itself. Returns at once for the host. \throws CudaError

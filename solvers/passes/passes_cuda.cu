@@ -1,4 +1,4 @@
-#include "core/cuda/reduce_values.cuh"
+#include "core/cuda/reduce.cuh"
 #include "solvers/passes/cuda_pass.hpp"
 
 #include <type_traits>

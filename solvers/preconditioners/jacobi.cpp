@@ -1,3 +1,4 @@
+#include "core/cuda/memory.hpp"
 #include "solvers/passes/diagonal_steps.hpp"
 #include "solvers/vector_ops.hpp"
 #include "tessera/error.hpp"
@@ -50,6 +51,13 @@ void require_invertible_diagonal(const CsrView<T>& a, const Device& device) {
       "Jacobi needs a finite inverse of every diagonal entry: row {} (counted from 0) holds {}", row, entry));
 }
 
+/// A plan on a GPU gives a view of its memory there, which the host cannot read.
+template <class T>
+void require_same_place(const CsrView<T>& a, const Device& device) {
+  if (!device.is_host() || !cuda::lies_on_a_gpu(a.row_offsets.data())) return;
+  throw InvalidArgument("Jacobi is to be made on the host, but the matrix lies on a GPU: pass the device of the plan");
+}
+
 template <class T>
 void require_square(const CsrView<T>& a) {
   if (!a.is_square()) throw DimensionError(fmt::format("Jacobi needs a square matrix, got {} x {}", a.rows, a.cols));
@@ -59,13 +67,14 @@ void require_square(const CsrView<T>& a) {
 
 template <class T>
 JacobiPreconditioner<T>::JacobiPreconditioner(const CsrView<T>& matrix, const Device& device)
-    : inverse_diagonal_((require_square(matrix), matrix.rows), Init::none, device) {
+    : inverse_diagonal_((require_square(matrix), require_same_place(matrix, device), matrix.rows), Init::none, device) {
   refresh(matrix);
 }
 
 template <class T>
 void JacobiPreconditioner<T>::refresh(const CsrView<T>& matrix) {
   require_square(matrix);
+  require_same_place(matrix, device());
   if (matrix.rows != rows()) {
     throw DimensionError(fmt::format("Jacobi was made for {0} x {0}, got {1} x {1}", rows(), matrix.rows));
   }

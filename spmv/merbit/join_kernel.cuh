@@ -74,6 +74,7 @@ __device__ void sum_long_runs(const T* carries, const CarryRun& mine, T& sum) {
       __syncthreads();
     }
   }
+  __syncthreads();  // the next call overwrites `owners`, which slower warps may still be reading
 }
 
 /// Where the inner products of a product come together.

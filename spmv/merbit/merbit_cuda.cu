@@ -203,19 +203,30 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
 /// Whether a column array may be read in groups of 16 bytes.
 bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
 
+/// Whether the code that runs on the GPU was compiled with bulk copies: code for an older architecture, translated by
+/// the driver, has none, whatever the GPU.
+bool has_bulk_copies(const Device& device) {
+  const CurrentDevice current(device);
+  cudaFuncAttributes code{};
+  check(cudaFuncGetAttributes(&code, join_kernel<float, false, SnappedTileArrays>), "asking for the machine code");
+  return code.ptxVersion >= bulk_copy_capability;
+}
+
 template <class T>
 MerbitLayout layout_for(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning) {
-  const bool has_bulk_copies = Context::of(options.device).compute_capability() >= bulk_copy_capability;
+  const bool bulk_copies = has_bulk_copies(options.device);
   if (tuning.layout) {
-    if (*tuning.layout == MerbitLayout::pipelined && !has_bulk_copies) {
-      throw NotSupported("the pipelined layout of MERBIT needs compute capability 9.0, which " + options.device.name() +
-                         " lacks");
+    if (*tuning.layout == MerbitLayout::pipelined && !bulk_copies) {
+      throw NotSupported(
+          "the pipelined layout of MERBIT needs code for compute capability 9.0, which this build does "
+          "not have for " +
+          options.device.name());
     }
     return *tuning.layout;
   }
   if (options.sigma != 0 || options.descriptor_bits == 64) return MerbitLayout::exact;
   if (!is_aligned(a.columns.data()) || !is_aligned(a.values.data())) return MerbitLayout::scalar;
-  return choose_layout(sample_gathers(a.columns, static_cast<int>(sizeof(T)), options.device), has_bulk_copies);
+  return choose_layout(sample_gathers(a.columns, static_cast<int>(sizeof(T)), options.device), bulk_copies);
 }
 
 template <class T, class V>

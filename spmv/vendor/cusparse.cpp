@@ -46,6 +46,9 @@ const CuSparse& CuSparse::library() {
 
 void CuSparse::check(cusparseStatus_t status, std::string_view call) const {
   if (status == CUSPARSE_STATUS_SUCCESS) return;
+  if (status == CUSPARSE_STATUS_NOT_SUPPORTED) {
+    throw NotSupported(fmt::format("cuSPARSE: {}: {}", call, get_error_name(status)));
+  }
   throw CudaError(static_cast<int>(status), fmt::format("cuSPARSE: {} failed: {}", call, get_error_name(status)));
 }
 

@@ -30,7 +30,8 @@ struct CuSparse {
   /// The library, which stays loaded. \throws NotSupported when it cannot be loaded, saying why
   [[nodiscard]] static const CuSparse& library();
 
-  /// \param call what was attempted \throws CudaError with the name of the status when it is not success
+  /// \param call what was attempted \throws NotSupported when the library says that it is, CudaError with the name of
+  /// the status for any other that is not success
   void check(cusparseStatus_t status, std::string_view call) const;
 };
 

@@ -4,6 +4,9 @@
 #include "core/cuda/vector_ops.hpp"
 #include "spmv/vendor/cusparse.hpp"
 #include "spmv/vendor/indices.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
 
 #include <cstddef>
 #include <limits>
@@ -95,10 +98,14 @@ class VendorKernel final : public SpmvKernel<T> {
   }
 
   void make_indices(const CsrView<T>& a) {
+    if (a.nnz() > std::numeric_limits<std::int32_t>::max()) {
+      throw NotSupported(fmt::format(
+          "cuSPARSE takes offsets and columns of one width: {} nonzeros are too many for 32 bits", a.nnz()));
+    }
     if (format_ == Format::coo) {
       row_of_ = Array<index_t>(a.nnz(), Init::none, device_);
       expand_rows(device_, a.row_offsets, row_of_.span());
-    } else if (a.nnz() <= std::numeric_limits<std::int32_t>::max()) {
+    } else {
       offsets_ = Array<std::int32_t>(static_cast<std::int64_t>(a.row_offsets.size()), Init::none, device_);
       narrow_offsets(device_, a.row_offsets, offsets_.span());
     }
@@ -111,12 +118,10 @@ class VendorKernel final : public SpmvKernel<T> {
                                            CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, data_type<T>),
                       "describing the matrix in COO");
     } else {
-      const bool narrow = !offsets_.empty();
-      const void* offsets = narrow ? static_cast<const void*>(offsets_.data()) : a.row_offsets.data();
-      cusparse_.check(cusparse_.create_csr(&matrix, a.rows, a.cols, a.nnz(), offsets, a.columns.data(), values,
-                                           narrow ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I, CUSPARSE_INDEX_32I,
-                                           CUSPARSE_INDEX_BASE_ZERO, data_type<T>),
-                      "describing the matrix in CSR");
+      cusparse_.check(
+          cusparse_.create_csr(&matrix, a.rows, a.cols, a.nnz(), offsets_.data(), a.columns.data(), values,
+                               CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, data_type<T>),
+          "describing the matrix in CSR");
     }
     return MatrixDescriptor(matrix);
   }
@@ -136,21 +141,22 @@ class VendorKernel final : public SpmvKernel<T> {
         cusparse_.spmv_buffer_size(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix.get(), vectors.x.get(),
                                    &zero, vectors.y.get(), data_type<T>, algorithm(), &bytes),
         "asking for the size of the buffer");
-    const auto size = static_cast<std::int64_t>(bytes);
-    if (buffer_.size() < size) buffer_ = Array<std::byte>(size, Init::none, device_);
+    // The buffer belongs to the matrix that was prepared with it: both change together, or neither does.
+    Array<std::byte> buffer(static_cast<std::int64_t>(bytes), Init::none, device_);
     cusparse_.check(
         cusparse_.spmv_preprocess(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix.get(), vectors.x.get(), &zero,
-                                  vectors.y.get(), data_type<T>, algorithm(), buffer_.data()),
+                                  vectors.y.get(), data_type<T>, algorithm(), buffer.data()),
         "preparing the product");
     planned_ = a;
     matrix_ = std::move(matrix);
+    buffer_ = std::move(buffer);
   }
 
   Format format_;
   Device device_;
   const CuSparse& cusparse_;
   cusparseHandle_t handle_;
-  Array<std::int32_t> offsets_;      ///< of CSR, where they fit
+  Array<std::int32_t> offsets_;      ///< of CSR
   Array<index_t> row_of_;            ///< of COO
   Array<T> ones_;                    ///< values of a pattern matrix
   mutable Array<std::byte> buffer_;  ///< what cuSPARSE asked for

@@ -86,10 +86,10 @@ template <class T>
 }  // namespace
 
 template <class T>
-CompareOutcome compare(const CompareSettings& settings, const Problem<T>& problem, const std::vector<Candidate<T>>& all,
-                       Progress& progress) {
+CompareOutcome compare(const CompareSettings& settings, const Problem<T>& problem,
+                       const std::vector<Candidate<T>>& candidates, Progress& progress) {
   CompareOutcome outcome;
-  const std::vector<Candidate<T>> candidates = available(all, outcome.warnings);
+  const std::vector<Candidate<T>> able = available(candidates, outcome.warnings);
   progress.phase("inspecting the matrix");
   describe_problem(settings, problem, outcome);
   std::optional<Baseline> baseline;
@@ -98,8 +98,8 @@ CompareOutcome compare(const CompareSettings& settings, const Problem<T>& proble
     check_baseline(*baseline, cpu_name(), gpu_name(outcome.device), outcome);
   }
   const SolveInputs<T> inputs = solve_inputs(settings, problem, outcome);
-  compare_products(settings, problem, candidates, progress, outcome);
-  if (!settings.solvers.empty()) compare_solves(settings, inputs, candidates, progress, outcome);
+  compare_products(settings, problem, able, progress, outcome);
+  if (!settings.solvers.empty()) compare_solves(settings, inputs, able, progress, outcome);
   outcome.interrupted = interrupt_signal() != 0;
   if (baseline) {
     hold_against_baseline(*baseline, settings.fail_if_slower.value_or(std::numeric_limits<double>::infinity()),

@@ -198,6 +198,8 @@ void compare_products(const CompareSettings& settings, const Problem<T>& problem
   const ProductOracle oracle = product_oracle<T>(matrix.view(), x);
   outcome.unchecked_rows = oracle.unchecked_rows;
 
+  // One copy on the device serves all kernels.
+  const auto on_device = placed(problem.matrix, settings.machine.device);
   std::vector<Contender<T>> contenders(candidates.size());
   std::vector<Contender<T>*> passed;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -206,14 +208,14 @@ void compare_products(const CompareSettings& settings, const Problem<T>& problem
     contenders[i].row->kernel = candidates[i].name;
     contenders[i].row->reference = candidates[i].name == outcome.reference;
     progress.phase(fmt::format("checking kernel {} ({} of {})", candidates[i].name, i + 1, candidates.size()));
-    check_one<T>(contenders[i], problem.matrix, x, oracle);
+    check_one<T>(contenders[i], on_device, x, oracle);
     if (contenders[i].row->passed) passed.push_back(&contenders[i]);
   }
   progress.phase(fmt::format("timing the set-up of {} kernels", passed.size()));
-  if (interrupt_signal() == 0) time_setups(settings, problem.matrix, passed);
+  if (interrupt_signal() == 0) time_setups(settings, on_device, passed);
   for (Contender<T>* contender : passed) contender->out.emplace(contender->planned.product->make_output());
-  const auto placed = Array<T>::copy_of(x, settings.machine.device);
-  const std::span<const T> placed_x = placed.span();
+  const auto x_on_device = Array<T>::copy_of(x, settings.machine.device);
+  const std::span<const T> placed_x = x_on_device.span();
   progress.phase(fmt::format("timing {} kernels in turn", passed.size()));
   if (interrupt_signal() == 0) time_warm<T>(settings, placed_x, passed, outcome);
   if (settings.timing.cold) {
