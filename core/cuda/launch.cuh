@@ -4,6 +4,7 @@
 
 #include "core/cuda/check.hpp"
 #include "core/cuda/context.hpp"
+#include "core/cuda/start_kernel.cuh"
 
 #include <cstdint>
 #include <string_view>
@@ -33,8 +34,8 @@ struct Grid {
 template <class... Parameters, class... Arguments>
 void launch(std::string_view name, const Context& context, const Grid& grid, void (*kernel)(Parameters...),
             Arguments&&... arguments) {
-  kernel<<<grid.blocks, static_cast<unsigned>(grid.threads), grid.shared_bytes, context.stream()>>>(
-      std::forward<Arguments>(arguments)...);
+  start_kernel(kernel, grid.blocks, static_cast<unsigned>(grid.threads), grid.shared_bytes, context.stream(),
+               std::forward<Arguments>(arguments)...);
   check(cudaGetLastError(), name);
 }
 
