@@ -18,3 +18,13 @@ if(TESSERA_CUDA)
     message(STATUS "CUDA: no compiler found, building the host backend alone")
   endif()
 endif()
+
+# Sources of the CUDA backend: in the library where nvcc builds it, and emulated in the tests (tests/emulator).
+function(tessera_cuda_sources)
+  set(sources ${ARGN})
+  list(TRANSFORM sources PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  set_property(GLOBAL APPEND PROPERTY TESSERA_CUDA_SOURCES ${sources})
+  if(TESSERA_HAS_CUDA)
+    target_sources(tessera PRIVATE ${sources})
+  endif()
+endfunction()

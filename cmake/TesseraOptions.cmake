@@ -1,8 +1,14 @@
 # User-visible switches and the defaults of a single-configuration build.
 
+set(TESSERA_EMULATOR_WORKS OFF)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(TESSERA_EMULATOR_WORKS ON)
+endif()
 option(TESSERA_BUILD_APPS "Build the command-line program solve" ${PROJECT_IS_TOP_LEVEL})
 option(TESSERA_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(TESSERA_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(TESSERA_BUILD_EMULATOR "Build the tests of the CUDA backend on an emulated GPU (tests/emulator); x86-64 only"
+  ${TESSERA_EMULATOR_WORKS})
 option(TESSERA_BUILD_BENCH "Build the programs that measure (bench/)" OFF)
 option(TESSERA_BUILD_FUZZERS "Build the libFuzzer targets of tests/fuzz; needs clang (scripts/fuzz.sh does it all)" OFF)
 option(TESSERA_OPENMP "Use the threads of the host; without it all loops are serial" ON)

@@ -4,8 +4,7 @@
 
 #include "core/cuda/check.hpp"
 #include "core/cuda/context.hpp"
-
-#include <cuda_runtime.h>
+#include "core/cuda/start_kernel.cuh"
 
 #include <cstdint>
 #include <string_view>
@@ -35,13 +34,9 @@ struct Grid {
 template <class... Parameters, class... Arguments>
 void launch(std::string_view name, const Context& context, const Grid& grid, void (*kernel)(Parameters...),
             Arguments&&... arguments) {
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(grid.blocks);
-  config.blockDim = dim3(static_cast<unsigned>(grid.threads));
-  config.dynamicSmemBytes = grid.shared_bytes;
-  config.stream = context.stream();
-  // Unlike <<<>>> and cudaGetLastError(), this says how this launch went, not what the caller left behind.
-  check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), name);
+  check(start_kernel(kernel, grid.blocks, static_cast<unsigned>(grid.threads), grid.shared_bytes, context.stream(),
+                     std::forward<Arguments>(arguments)...),
+        name);
 }
 
 }  // namespace tessera::cuda

@@ -67,7 +67,7 @@ template <class Value>
 __device__ Value add_up_block(Value value) {
   constexpr unsigned warps = sum_threads / warp_size;
   // Values have constructors, which shared memory does not run.
-  __shared__ alignas(Value) unsigned char of_warp[warps * sizeof(Value)];
+  alignas(Value) __shared__ unsigned char of_warp[warps * sizeof(Value)];
   const unsigned lane = threadIdx.x % warp_size;
   const unsigned warp = threadIdx.x / warp_size;
   value = add_up_warp(value);

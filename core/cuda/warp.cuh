@@ -18,12 +18,6 @@ template <class T>
   return value;
 }
 
-/// The block's dynamic shared memory, aligned to 128 bytes.
-[[nodiscard]] __device__ inline unsigned char* dynamic_shared_memory() {
-  extern __shared__ __align__(128) unsigned char tessera_dynamic_shared_memory[];
-  return tessera_dynamic_shared_memory;
-}
-
 /// What four consecutive entries are loaded into.
 template <class T>
 struct Four {

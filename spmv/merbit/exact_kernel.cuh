@@ -2,6 +2,7 @@
 /// The layout `exact`: the tiles of merbit-spmv.txt, §4.1, as they are, for any sigma and both descriptor widths.
 #pragma once
 
+#include "core/cuda/shared_memory.cuh"
 #include "spmv/merbit/policy_cuda.hpp"
 #include "spmv/merbit/tile_sum.cuh"
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/cuda/bulk_copy.cuh"
+#include "core/cuda/shared_memory.cuh"
 #include "spmv/merbit/policy_cuda.hpp"
 #include "spmv/merbit/tile_sum.cuh"
 

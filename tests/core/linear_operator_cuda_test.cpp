@@ -82,7 +82,7 @@ TYPED_TEST(CudaOperator, SumsRepeatBitwise) {
   const auto x = this->upload(testing::random_vector<T>(300001, 1));
   const auto w = this->upload(testing::random_vector<T>(300001, 2));
   const ProductDots first = cuda::dots<T>(this->gpu(), x.span(), w.span());
-  for (int run = 0; run < 20; ++run) {
+  for (int run = 0; run < testing::repetitions(20, 2); ++run) {
     const ProductDots again = cuda::dots<T>(this->gpu(), x.span(), w.span());
     ASSERT_EQ(again.wy, first.wy);
     ASSERT_EQ(again.yy, first.yy);

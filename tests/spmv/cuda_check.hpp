@@ -2,11 +2,12 @@
 /// Products of plans on a GPU, with vectors on the host.
 #pragma once
 
-#include "tessera/error.hpp"
 #include "tests/spmv/product_check.hpp"
+#include "tests/support/cuda_kernels.hpp"
 #include "tests/support/cuda_test.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,32 +34,11 @@ struct CudaCase {
   }
 };
 
-[[nodiscard]] inline bool is_vendor(SpmvAlgorithm algorithm) {
-  return algorithm == SpmvAlgorithm::vendor_csr || algorithm == SpmvAlgorithm::vendor_coo;
-}
-
-/// Whether cuSPARSE can be loaded here; if not, `why` is what the kernels say.
-[[nodiscard]] inline bool has_vendor_kernels(const Device& gpu, std::string& why) {
-  try {
-    SpmvOptions options;
-    options.device = gpu;
-    options.algorithm = SpmvAlgorithm::vendor_csr;
-    const SpmvPlan<float> plan(with_row_lengths<float>({1, 2}, 3, ValueStorage::weighted), options);
-    return true;
-  } catch (const NotSupported& error) {
-    why = error.what();
-    return false;
-  }
-}
-
 /// Every kernel that can run, with the weakest class and, for MERBIT, where that is another commit, the strongest.
 template <class T>
 [[nodiscard]] std::vector<CudaCase> cuda_cases(const Device& gpu, ValueStorage storage = ValueStorage::weighted) {
-  std::string why;
-  const bool vendor = has_vendor_kernels(gpu, why);
   std::vector<CudaCase> cases;
-  for (const SpmvAlgorithm algorithm : spmv_algorithms(gpu)) {
-    if (is_vendor(algorithm) && !vendor) continue;
+  for (const SpmvAlgorithm algorithm : cuda_algorithms(gpu)) {
     cases.push_back({algorithm});
     if (algorithm == SpmvAlgorithm::merbit) cases.push_back({algorithm, Determinism::run_to_run});
   }
@@ -139,7 +119,8 @@ class CudaProduct {
 /// All forms of product against the oracle.
 template <class T>
 void check_all_products(const CudaProduct<T>& product) {
-  constexpr std::pair<double, double> factors[] = {{1, 0}, {2, 0}, {1, 1}, {-0.5, 3}, {0, 2}, {0, 0}};
+  constexpr std::pair<double, double> all_factors[] = {{1, 0}, {-0.5, 3}, {0, 2}, {2, 0}, {1, 1}, {0, 0}};
+  const auto factors = std::span(all_factors).first(static_cast<std::size_t>(repetitions(6, 3)));
   const SpmvPlan<T>& plan = product.plan();
   const auto x = random_vector<T>(plan.cols(), 3);
   for (const auto& [a, b] : factors) {
@@ -163,7 +144,7 @@ void check_buffered_products(const CudaProduct<T>& product) {
   const auto w = random_vector<T>(plan.rows(), 6);
   const auto weights = Array<T>::copy_of(w, plan.device());
   DualBuffer<T> buffer = plan.make_output();
-  for (std::uint64_t round = 0; round < 3; ++round) {
+  for (std::uint64_t round = 0; round < static_cast<std::uint64_t>(repetitions(3, 2)); ++round) {
     const auto x = random_vector<T>(plan.cols(), round);
     const auto source = Array<T>::copy_of(x, plan.device());
     const auto oracle = product_oracle(product.matrix(), constant(x));

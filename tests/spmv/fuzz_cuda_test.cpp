@@ -44,7 +44,7 @@ void fuzz(const CudaCase& kernel, const Device& gpu, std::uint64_t seed) {
 
 TEST_F(CudaFuzz, RandomShapesOfEveryKernel) {
   for (const CudaCase& kernel : testing::cuda_cases<double>(gpu())) {
-    for (std::uint64_t seed = 0; seed < 110; ++seed) {
+    for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::repetitions(110, 6)); ++seed) {
       SCOPED_TRACE(kernel.name() + ", seed " + std::to_string(seed));
       fuzz<double>(kernel, gpu(), seed);
       if (!kernel.fp32_values) fuzz<float>(kernel, gpu(), 1000 + seed);

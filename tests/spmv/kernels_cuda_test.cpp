@@ -22,9 +22,9 @@ const std::vector<index_t> path_units = {128, 896};
 /// So long that carries of carries have to be joined.
 std::vector<index_t> hub_lengths() {
   std::vector<index_t> lengths = testing::power_law_lengths(700, 900, 5);
-  lengths[300] = 600000;
+  lengths[300] = testing::repetitions(600000, 300000);
   lengths[301] = 0;
-  lengths[302] = 300000;
+  lengths[302] = testing::repetitions(300000, 30000);
   return lengths;
 }
 

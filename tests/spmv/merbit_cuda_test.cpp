@@ -87,13 +87,13 @@ void fuzz(std::uint64_t first_seed, int shapes) {
   }
 }
 
-TEST_F(MerbitCuda, RandomShapesFloat) { fuzz<float>(1000, 120); }
-TEST_F(MerbitCuda, RandomShapesDouble) { fuzz<double>(2000, 120); }
+TEST_F(MerbitCuda, RandomShapesFloat) { fuzz<float>(1000, testing::repetitions(120, 18)); }
+TEST_F(MerbitCuda, RandomShapesDouble) { fuzz<double>(2000, testing::repetitions(120, 18)); }
 
 /// Hubs over thousands of tiles of the smallest sigma, and short rows around them.
 std::vector<index_t> hub_lengths() {
   std::vector<index_t> lengths = testing::power_law_lengths(3000, 900, 3);
-  lengths[700] = 400000;
+  lengths[700] = testing::repetitions(400000, 100000);
   lengths[701] = 0;
   lengths[702] = 30000;
   return lengths;
@@ -116,7 +116,7 @@ TEST_F(MerbitCuda, RunToRunResultsAreBitwiseEqual) {
     const auto w = testing::random_vector<float>(a.view().rows, 2);
     const auto [first, first_dots] = a.apply_and_dot(x, w);
     const auto plain = a.apply(1.0F, x, 0.0F, w);
-    for (int run = 0; run < 20; ++run) {
+    for (int run = 0; run < testing::repetitions(20, 2); ++run) {
       const auto [again, dots] = a.apply_and_dot(x, w);
       ASSERT_EQ(again, first) << forced.name << ", run " << run;
       ASSERT_EQ(dots.wy, first_dots.wy) << forced.name << ", run " << run;

@@ -46,7 +46,7 @@ TYPED_TEST(CudaPlan, RepeatsBitwiseWhereItSaysSo) {
     EXPECT_GE(first.plan().info().determinism, kernel.determinism);
     const auto expected = first.apply(TypeParam{2}, x, TypeParam{-3}, y0);
     const auto [expected_product, expected_dots] = first.apply_and_dot(x, y0);
-    for (int run = 0; run < 20; ++run) {
+    for (int run = 0; run < testing::repetitions(20, 2); ++run) {
       const CudaProduct<TypeParam>& product = run % 2 == 0 ? first : second;
       ASSERT_TRUE(same_bits(product.apply(TypeParam{2}, x, TypeParam{-3}, y0), expected)) << "run " << run;
       const auto [y, dots] = product.apply_and_dot(x, y0);
@@ -81,7 +81,7 @@ TYPED_TEST(CudaPlan, ServesTwoThreadsAtOnce) {
     const CudaProduct<TypeParam> product(matrix, kernel.options(this->gpu()));
     std::vector<TypeParam> results[2];
     const auto work = [&](std::size_t which) {
-      for (int run = 0; run < 10; ++run) {
+      for (int run = 0; run < testing::repetitions(10, 2); ++run) {
         results[which] = product.apply(testing::random_vector<TypeParam>(100000, which));
       }
     };
@@ -144,8 +144,8 @@ TYPED_TEST(CudaPlan, SaysWhatItKeeps) {
     EXPECT_GT(info.build_ms, 0.0);
     EXPECT_GT(info.upload_ms, 0.0);
     if (testing::is_vendor(kernel.algorithm)) {
-      EXPECT_EQ(without.bytes, info.bytes + 2000 * sizeof(TypeParam));  // ones
-    } else if (kernel.fp32_values) {
+      EXPECT_EQ(without.bytes, info.bytes + 2000 * sizeof(TypeParam));             // ones
+    } else if (kernel.fp32_values && kernel.algorithm != SpmvAlgorithm::merbit) {  // whose tiles depend on the types
       EXPECT_EQ(info.bytes, without.bytes + 2000 * sizeof(float));
     } else if (kernel.algorithm == SpmvAlgorithm::csr5) {
       EXPECT_EQ(info.bytes, without.bytes + 2000 * sizeof(TypeParam));
@@ -170,6 +170,7 @@ class CudaVendor : public testing::CudaTest {};
 TEST_F(CudaVendor, NamesTheLibraryThatIsMissing) {
   std::string why;
   if (testing::has_vendor_kernels(gpu(), why)) GTEST_SKIP() << "cuSPARSE is here";
+  if (why.find("cusparse.h") != std::string::npos) GTEST_SKIP() << why;
   EXPECT_NE(why.find("libcusparse.so.12"), std::string::npos) << why;
   EXPECT_NE(why.find("LD_LIBRARY_PATH"), std::string::npos) << why;
 }

@@ -6,7 +6,24 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+
 namespace tessera::testing {
+
+#ifdef TESSERA_EMULATED_GPU
+inline constexpr bool gpu_is_emulated = true;
+#else
+inline constexpr bool gpu_is_emulated = false;
+#endif
+
+/// How often to do what is done many times on a GPU; an emulated one is slow.
+[[nodiscard]] constexpr int repetitions(int on_gpu, int emulated) { return gpu_is_emulated ? emulated : on_gpu; }
+
+/// Whether tests leave out a real matrix because an emulated GPU would take minutes.
+[[nodiscard]] constexpr bool is_too_large_here(std::int64_t nnz, std::int64_t limit = 20000) {
+  return gpu_is_emulated && nnz > limit;
+}
 
 /// Whether a GPU can be used; if not, `why` says what is missing.
 inline bool has_gpu(std::string& why) {

@@ -1,0 +1,48 @@
+/// \file
+/// Runs the threads of a kernel one at a time, a fiber each, from one barrier to the next. Blocks run one after another
+/// in random order; the order of warps, and of the lanes of a warp, changes at every barrier. TESSERA_EMULATOR_SEED
+/// chooses the order. What threads may not read is filled with ones (NaN, -1): shared memory before each block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace tessera::emulator {
+
+inline constexpr unsigned warp_lanes = 32;
+inline constexpr unsigned max_threads = 1024;
+
+struct GridShape {
+  unsigned blocks = 1;
+  unsigned threads = 1;
+  std::size_t shared_bytes = 0;  ///< dynamic, a block
+};
+
+/// Runs kernel() in every thread. One grid at a time. \returns what went wrong, or nothing
+[[nodiscard]] std::string run_grid(const GridShape& shape, const std::function<void()>& kernel);
+
+/// What follows is for threads of a kernel.
+
+/// Ends the grid: run_grid() returns this.
+[[noreturn]] void fail(const std::string& what);
+
+/// Intrinsics in which the lanes of a warp meet; all of them in the same.
+enum class Meeting { sync, shuffle, vote, maximum };
+
+/// \param mask must name all lanes: no kernel here asks for fewer
+void meet_warp(unsigned mask, Meeting kind);
+/// What the other lanes of the warp give for `own`, by lane.
+[[nodiscard]] const std::uint64_t* gather_warp(unsigned mask, Meeting kind, std::uint64_t own);
+void meet_block();
+/// Sum over the block.
+[[nodiscard]] int count_block(bool own);
+/// Lets other threads run.
+void give_way();
+
+[[nodiscard]] unsigned lane_of_thread();
+/// Of the block: as many bytes as the launch asked for, and not one more.
+[[nodiscard]] unsigned char* dynamic_shared();
+
+}  // namespace tessera::emulator
