@@ -13,8 +13,8 @@ namespace tessera::cuda {
 /// \param shared_bytes dynamic shared memory of a block
 /// \returns how this launch went: unlike <<<>>> with cudaGetLastError(), never what a caller left behind
 template <class... Parameters, class... Arguments>
-[[nodiscard]] cudaError_t start_kernel(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, std::size_t shared_bytes,
-                  cudaStream_t stream, Arguments&&... arguments) {
+[[nodiscard]] cudaError_t start_kernel(void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
+                                       std::size_t shared_bytes, cudaStream_t stream, Arguments&&... arguments) {
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(blocks);
   config.blockDim = dim3(threads);

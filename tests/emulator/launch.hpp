@@ -13,6 +13,6 @@ namespace tessera::emulator {
 /// Runs kernel() in every thread of the grid. \param kernel_address tells kernels apart
 /// \returns what is wrong with the launch or went wrong in the kernel
 cudaError_t launch(const void* kernel_address, const GridShape& shape, cudaStream_t stream,
-            const std::function<void()>& kernel);
+                   const std::function<void()>& kernel);
 
 }  // namespace tessera::emulator
