@@ -126,6 +126,25 @@ TEST_F(MerbitCuda, RunToRunResultsAreBitwiseEqual) {
   }
 }
 
+/// More tiles than the blocks of the join take in one go, and runs of carries too long for one of its threads: the
+/// block goes round its loop several times. An emulated GPU would take minutes.
+TEST_F(MerbitCuda, JoinsThatTakeSeveralRounds) {
+  if (testing::gpu_is_emulated) GTEST_SKIP() << "takes minutes on an emulated GPU";
+  const auto matrix = testing::with_row_lengths<double>(testing::lengths_of(15000, 1200), 2000, ValueStorage::pattern);
+  const MerbitOnGpu<double> a(Csr<double>::copy_of(matrix.view()), {"exact, sigma 1", {}, 1}, Determinism::run_to_run);
+  const auto x = testing::random_vector<double>(a.view().cols, 1);
+  const auto w = testing::random_vector<double>(a.view().rows, 2);
+  const auto expected = testing::product_oracle(a.view(), testing::constant(x));
+  const auto [first, first_dots] = a.apply_and_dot(x, w);
+  ASSERT_TRUE(testing::near(expected, testing::constant(first)));
+  for (int run = 0; run < 20; ++run) {
+    const auto [again, dots] = a.apply_and_dot(x, w);
+    ASSERT_EQ(again, first) << "run " << run;
+    ASSERT_EQ(dots.wy, first_dots.wy) << "run " << run;
+    ASSERT_EQ(a.apply(1.0, x, 0.0, w), first) << "run " << run;
+  }
+}
+
 TEST_F(MerbitCuda, NewValuesReachTheRoundedCopy) {
   const auto matrix = testing::with_row_lengths<double>(testing::lengths_of(500, 6), 900, ValueStorage::weighted, 5);
   MerbitOnGpu<double> a(Csr<double>::copy_of(matrix.view()), {"chosen", {}}, Determinism::run_to_run, true);
