@@ -14,7 +14,7 @@ git ls-files '*.hpp' '*.cpp' '*.cuh' '*.cu' | xargs clang-format --dry-run --Wer
 if [ $# -gt 0 ]; then
   sources=("$@")
 else
-  mapfile -t sources < <(git ls-files 'core/*.cpp' 'io/*.cpp' 'preprocess/*.cpp' 'spmv/*.cpp' 'solvers/*.cpp' \
+  mapfile -t sources < <(git ls-files 'core/*.cpp' 'io/*.cpp' 'preprocess/*.cpp' 'spmv/*.cpp' 'spgemm/*.cpp' 'solvers/*.cpp' \
     'apps/*.cpp' 'examples/*.cpp')
 fi
 cache=${TESSERA_LINT_CACHE:-${HOME:-build}/.cache/tessera-lint}

@@ -15,6 +15,7 @@
 #include "tessera/pagerank.hpp"
 #include "tessera/report.hpp"
 #include "tessera/solvers.hpp"
+#include "tessera/spgemm.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
 #include "tessera/text_file.hpp"

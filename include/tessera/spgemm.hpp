@@ -1,0 +1,200 @@
+/// \file
+/// Products of two sparse matrices, C = A B, row by row (F. Gustavson, ACM TOMS 4(3), 1978), with sizes estimated or
+/// counted first (ocean-hll-spgemm.txt).
+#pragma once
+
+#include "tessera/csr.hpp"
+#include "tessera/device.hpp"
+#include "tessera/spmv.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+/// How room for C is found. All give the same C.
+enum class SpgemmWorkflow {
+  automatic,    ///< by the products of a row and a sample of C; says why
+  hll,          ///< a HyperLogLog sketch a row of B, merged for every row of C
+  cohen,        ///< minima of random keys a row of B, merged for every row of C (E. Cohen, J. Comb. Optim. 2(3), 1998)
+  symbolic,     ///< count every row of C exactly, then compute into its final place: least memory
+  upper_bound,  ///< the number of products of every row
+  sampled,      ///< the total alone, from rows of C that are counted
+};
+
+[[nodiscard]] std::string_view to_string(
+    SpgemmWorkflow workflow);  ///< "auto", "hll", "cohen", "exact", "upper", "sampled"
+/// \throws InvalidArgument naming the known workflows and, if there is one, the nearest
+[[nodiscard]] SpgemmWorkflow parse_spgemm_workflow(std::string_view name);
+/// All but `automatic`.
+[[nodiscard]] std::span<const SpgemmWorkflow> spgemm_workflows();
+/// One line, for help texts.
+[[nodiscard]] std::string_view describe(SpgemmWorkflow workflow);
+
+/// What a row of C is summed in. `automatic` chooses for every row.
+enum class SpgemmAccumulator {
+  automatic,
+  merge,  ///< merges the scaled rows of B one after the other: few and short ones
+  dense,  ///< a value for every column of the row's range
+  hash,   ///< open addressing, then a sort: few entries in a wide range
+};
+
+[[nodiscard]] std::string_view to_string(SpgemmAccumulator accumulator);  ///< "auto", "merge", "dense", "hash"
+/// \throws InvalidArgument naming the known accumulators and, if there is one, the nearest
+[[nodiscard]] SpgemmAccumulator parse_spgemm_accumulator(std::string_view name);
+/// All but `automatic`.
+[[nodiscard]] std::span<const SpgemmAccumulator> spgemm_accumulators();
+/// One line, for help texts.
+[[nodiscard]] std::string_view describe(SpgemmAccumulator accumulator);
+
+struct SpgemmOptions {
+  SpgemmWorkflow workflow = SpgemmWorkflow::automatic;
+  /// By name: taken for every row that it can serve. `merge` leaves rows of A with more than 256 entries to the others.
+  SpgemmAccumulator accumulator = SpgemmAccumulator::automatic;
+  int registers =
+      0;  ///< of a sketch, and keys a row of `cohen`: 32, 64 or 128; 0: 32 below an expansion of 48, else 64
+  /// What a product may take beside A and B, C included; 0: what the machine has free. Workflows that need more fall
+  /// back to `symbolic`.
+  std::uint64_t memory_limit_bytes = 0;
+  /// Least class to keep. On the host every product keeps gpu_to_gpu: bitwise the same for every number of threads.
+  Determinism determinism = Determinism::not_guaranteed;
+  Device device;  ///< the host; GPUs are refused for now
+};
+
+/// Rows of C by the accumulator that summed them.
+struct SpgemmAccumulatorUse {
+  SpgemmAccumulator accumulator = SpgemmAccumulator::merge;  ///< never `automatic`
+  index_t rows = 0;                                          ///< rows with at least one product
+  offset_t products = 0;
+};
+
+/// What counting a few rows of C says of all.
+struct SpgemmSample {
+  index_t rows = 0;             ///< rows of A looked at
+  double compression = 1.0;     ///< their products over their entries in C
+  double relative_error = 0.0;  ///< standard error of 1 / compression, relative
+};
+
+/// What a product did and why.
+struct SpgemmReport {
+  SpgemmWorkflow workflow = SpgemmWorkflow::symbolic;  ///< what was done, never `automatic`
+  std::string reason;                                  ///< one sentence: why this workflow
+  std::string fallback;                                ///< why the workflow chosen first was left; empty if it was not
+  offset_t products = 0;                               ///< scalar products a_ik b_kj with both entries stored
+  offset_t nnz = 0;                                    ///< entries of C, those that cancelled to 0 included
+  double expansion = 0.0;                              ///< products / nnz(A)
+  std::optional<SpgemmSample> sample;                  ///< where rows were sampled
+  int registers = 0;                                   ///< of the workflows hll and cohen, else 0
+  double estimate_error = 0.0;                         ///< hll, cohen: mean of |estimate - entries| / entries over rows
+  index_t overflow_rows = 0;                          ///< rows that held more than was foreseen, computed a second time
+  std::vector<SpgemmAccumulatorUse> accumulators;     ///< those with rows, in the order of the enum
+  Determinism determinism = Determinism::gpu_to_gpu;  ///< the class kept
+  int threads = 1;                                    ///< that shared the rows
+  std::uint64_t peak_bytes = 0;                       ///< most memory held at once beside A and B, C included
+  double analysis_ms = 0.0;                           ///< products, ranges, sample, choice
+  double sizing_ms = 0.0;                             ///< estimates or the exact count
+  double numeric_ms = 0.0;                            ///< sums
+  double compaction_ms = 0.0;                         ///< into CSR, where sizes were not known before
+  double total_ms = 0.0;                              ///< all of it, wall clock
+
+  /// Floating-point operations: a product and a sum each.
+  [[nodiscard]] offset_t flops() const noexcept { return 2 * products; }
+  /// Products per entry of C; 1 for an empty one.
+  [[nodiscard]] double compression() const noexcept {
+    return nnz > 0 ? static_cast<double>(products) / static_cast<double>(nnz) : 1.0;
+  }
+};
+
+/// A product and how it came about.
+template <class T>
+struct SpgemmResult {
+  Csr<T> matrix;
+  SpgemmReport report;
+};
+
+/// C = A B. Rows of C are sorted; an entry exists where at least one product a_ik b_kj does, even if the sum is 0. The
+/// terms of an entry are added in the order of row i of A, so C has the same bits for every workflow and every number
+/// of threads. Pattern matrices count as ones: their product holds counts. \param a m x k, \param b k x n, both on the
+/// host; C is m x n \throws DimensionError, NotSupported for a GPU, InvalidArgument for options out of range,
+/// OutOfMemory with the bytes
+///         of the whole product, before any of it is summed
+/// O(products + rows) work and O(entries of the widest row) memory a thread beside C; the workflows other than
+/// `symbolic` hold up to another copy of C.
+template <class T>
+[[nodiscard]] SpgemmResult<T> spgemm(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options = {});
+
+/// The positions of C = A B as a pattern matrix; values are not looked at. Throws as spgemm().
+template <class T>
+[[nodiscard]] SpgemmResult<T> spgemm_pattern(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options = {});
+
+/// C = A B whose structure is found once, for factors whose values change.
+template <class T>
+class SpgemmPlan {
+ public:
+  /// Counts and places the entries of C. Shares the factors with their owners.
+  /// \throws as spgemm(); InvalidArgument for a null pointer
+  SpgemmPlan(std::shared_ptr<const Csr<T>> a, std::shared_ptr<const Csr<T>> b, const SpgemmOptions& options = {});
+  /// Takes the factors over.
+  SpgemmPlan(Csr<T> a, Csr<T> b, const SpgemmOptions& options = {});
+  ~SpgemmPlan();
+  SpgemmPlan(SpgemmPlan&&) noexcept;
+  SpgemmPlan& operator=(SpgemmPlan&&) noexcept;
+
+  /// C as a pattern matrix.
+  [[nodiscard]] const Csr<T>& structure() const noexcept;
+  /// Of the planning.
+  [[nodiscard]] const SpgemmReport& report() const noexcept;
+  /// What the plan holds beside the factors: C's structure and the rows' workspaces.
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
+
+  /// The product of the planned factors. Not concurrent with other products of this plan. \throws OutOfMemory
+  [[nodiscard]] Csr<T> multiply();
+  /// The product of factors with the planned structures and values of their own. Bitwise what spgemm() gives.
+  /// \throws InvalidMatrix naming the first difference of a structure, NotSupported for matrices on a GPU, OutOfMemory
+  [[nodiscard]] Csr<T> multiply(const Csr<T>& a, const Csr<T>& b);
+  /// The same into the values of C, in the order of structure(), without an allocation.
+  /// \throws DimensionError for another number of values
+  void multiply_into(const Csr<T>& a, const Csr<T>& b, std::span<T> values);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// R A P and how its two products came about.
+template <class T>
+struct GalerkinResult {
+  Csr<T> matrix;
+  SpgemmReport a_p;   ///< of A P, which is formed first (optimized-esc-spgemm.txt)
+  SpgemmReport r_ap;  ///< of R (A P)
+};
+
+/// The Galerkin product R A P of algebraic multigrid. \param r l x m, \param a m x k, \param p k x n
+/// \throws as spgemm(); a limit on memory holds for each product
+template <class T>
+[[nodiscard]] GalerkinResult<T> galerkin(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p,
+                                         const SpgemmOptions& options = {});
+
+/// A^k and the reports of the products that made it, in their order.
+template <class T>
+struct MatrixPower {
+  Csr<T> matrix;
+  std::vector<SpgemmReport> products;
+};
+
+/// A^k by left-to-right binary powering: square for every further bit of k, times A where the bit is 1; at most
+/// 2 log2 k products. k = 0 gives the identity, k = 1 a copy; both keep the storage of A (a pattern stays one). From
+/// k = 2 on a pattern matrix gives counts: the walks of length k from i to j.
+/// \throws DimensionError for a rectangular matrix, InvalidArgument for a negative k; else as spgemm()
+template <class T>
+[[nodiscard]] MatrixPower<T> matrix_power(const Csr<T>& a, int k, const SpgemmOptions& options = {});
+
+extern template class SpgemmPlan<float>;
+extern template class SpgemmPlan<double>;
+
+}  // namespace tessera

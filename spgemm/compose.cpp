@@ -1,0 +1,79 @@
+// Products of more than two factors.
+#include "core/parallel.hpp"
+#include "spgemm/check.hpp"
+#include "tessera/error.hpp"
+#include "tessera/spgemm.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <utility>
+
+namespace tessera {
+
+namespace {
+
+template <class T>
+Csr<T> identity_like(const Csr<T>& a) {
+  const std::int64_t n = a.rows();
+  Array<offset_t> offsets(n + 1, Init::none);
+  Array<index_t> columns(n, Init::none);
+  Array<T> values(a.is_pattern() ? 0 : n, Init::none);
+  for (std::int64_t i = 0; i < n; ++i) {
+    offsets[i] = i;
+    columns[i] = static_cast<index_t>(i);
+  }
+  offsets[n] = n;
+  if (a.is_pattern()) return Csr<T>::pattern(n, n, std::move(offsets), std::move(columns), Check::trusted);
+  for (T& value : values) value = T{1};
+  return Csr<T>(n, n, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
+}
+
+}  // namespace
+
+template <class T>
+GalerkinResult<T> galerkin(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p, const SpgemmOptions& options) {
+  // Both products are checked before the first is formed; A P has the rows of A.
+  check_product(a, p, options, "A", "P");
+  check_product(r, a, options, "R", "A");
+  SpgemmResult<T> a_p = spgemm(a, p, options);
+  SpgemmResult<T> r_ap = spgemm(r, a_p.matrix, options);
+  return {std::move(r_ap.matrix), std::move(a_p.report), std::move(r_ap.report)};
+}
+
+template <class T>
+MatrixPower<T> matrix_power(const Csr<T>& a, int k, const SpgemmOptions& options) {
+  if (a.rows() != a.cols()) {
+    throw DimensionError(fmt::format("powers need a square matrix, A is {} x {}", a.rows(), a.cols()));
+  }
+  if (k < 0) throw InvalidArgument(fmt::format("the power of a matrix must be at least 0, got {}", k));
+  check_product(a, a, options);
+  MatrixPower<T> result;
+  if (k == 0) {
+    result.matrix = identity_like(a);
+    return result;
+  }
+  const auto multiply = [&](const Csr<T>& left, const Csr<T>& right) {
+    SpgemmResult<T> product = spgemm(left, right, options);
+    result.products.push_back(std::move(product.report));
+    result.matrix = std::move(product.matrix);
+  };
+  const auto exponent = static_cast<unsigned>(k);
+  bool first = true;
+  for (int bit = static_cast<int>(std::bit_width(exponent)) - 2; bit >= 0; --bit) {
+    const Csr<T>& power = first ? a : result.matrix;
+    multiply(power, power);
+    first = false;
+    if ((exponent >> bit & 1U) != 0) multiply(result.matrix, a);
+  }
+  if (first) result.matrix = a.to(Device{});
+  return result;
+}
+
+template GalerkinResult<float> galerkin(const Csr<float>&, const Csr<float>&, const Csr<float>&, const SpgemmOptions&);
+template GalerkinResult<double> galerkin(const Csr<double>&, const Csr<double>&, const Csr<double>&,
+                                         const SpgemmOptions&);
+template MatrixPower<float> matrix_power(const Csr<float>&, int, const SpgemmOptions&);
+template MatrixPower<double> matrix_power(const Csr<double>&, int, const SpgemmOptions&);
+
+}  // namespace tessera

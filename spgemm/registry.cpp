@@ -1,0 +1,88 @@
+#include "core/nearest.hpp"
+#include "tessera/error.hpp"
+#include "tessera/spgemm.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <vector>
+
+namespace tessera {
+
+namespace {
+
+template <class E>
+struct Entry {
+  E value;
+  std::string_view name;
+  std::string_view description;
+};
+
+constexpr std::array<Entry<SpgemmWorkflow>, 6> workflows{{
+    {SpgemmWorkflow::automatic, "auto", "chosen by the products of a row and a sample"},
+    {SpgemmWorkflow::hll, "hll", "a HyperLogLog sketch a row of B, merged for every row of C"},
+    {SpgemmWorkflow::cohen, "cohen", "minima of random keys a row of B, merged for every row of C"},
+    {SpgemmWorkflow::symbolic, "exact", "every row counted first; least memory"},
+    {SpgemmWorkflow::upper_bound, "upper", "the number of products of every row"},
+    {SpgemmWorkflow::sampled, "sampled", "the total, from a sample of counted rows"},
+}};
+
+constexpr std::array<Entry<SpgemmAccumulator>, 4> accumulators{{
+    {SpgemmAccumulator::automatic, "auto", "chosen for every row"},
+    {SpgemmAccumulator::merge, "merge", "rows of B merged one after the other"},
+    {SpgemmAccumulator::dense, "dense", "a value for every column of the row's range"},
+    {SpgemmAccumulator::hash, "hash", "open addressing, then a sort"},
+}};
+
+template <class E, std::size_t N>
+const Entry<E>& entry_of(const std::array<Entry<E>, N>& table, E value, const char* what) {
+  for (const auto& entry : table) {
+    if (entry.value == value) return entry;
+  }
+  throw InvalidArgument(fmt::format("no SpGEMM {} has the number {}", what, static_cast<int>(value)));
+}
+
+template <class E, std::size_t N>
+E parse_entry(const std::array<Entry<E>, N>& table, std::string_view name, const char* what) {
+  std::vector<std::string_view> names;
+  for (const auto& entry : table) {
+    if (entry.name == name) return entry.value;
+    names.push_back(entry.name);
+  }
+  throw InvalidArgument(fmt::format("unknown SpGEMM {} '{}': known are {}{}", what, name, fmt::join(names, ", "),
+                                    nearest_hint(name, names)));
+}
+
+/// All entries but the first, which is `automatic`.
+template <class E, std::size_t N>
+constexpr std::array<E, N - 1> choices(const std::array<Entry<E>, N>& table) {
+  std::array<E, N - 1> result{};
+  for (std::size_t k = 1; k < N; ++k) result[k - 1] = table[k].value;
+  return result;
+}
+
+}  // namespace
+
+std::string_view to_string(SpgemmWorkflow workflow) { return entry_of(workflows, workflow, "workflow").name; }
+std::string_view describe(SpgemmWorkflow workflow) { return entry_of(workflows, workflow, "workflow").description; }
+SpgemmWorkflow parse_spgemm_workflow(std::string_view name) { return parse_entry(workflows, name, "workflow"); }
+std::span<const SpgemmWorkflow> spgemm_workflows() {
+  static constexpr auto all = choices(workflows);
+  return all;
+}
+
+std::string_view to_string(SpgemmAccumulator accumulator) {
+  return entry_of(accumulators, accumulator, "accumulator").name;
+}
+std::string_view describe(SpgemmAccumulator accumulator) {
+  return entry_of(accumulators, accumulator, "accumulator").description;
+}
+SpgemmAccumulator parse_spgemm_accumulator(std::string_view name) {
+  return parse_entry(accumulators, name, "accumulator");
+}
+std::span<const SpgemmAccumulator> spgemm_accumulators() {
+  static constexpr auto all = choices(accumulators);
+  return all;
+}
+
+}  // namespace tessera
