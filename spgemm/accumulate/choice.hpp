@@ -15,8 +15,8 @@ struct AccumulatorPolicy {
   /// Rows of A with more entries are never merged: the work grows with their square.
   offset_t merge_lists_most = 256;
   /// By itself, merge takes rows of at most so many lists and products.
-  offset_t merge_lists = 3;
-  offset_t merge_products = 64;
+  offset_t merge_lists = 8;
+  offset_t merge_products = 96;
   /// Looking through the flags of a window costs about as much as a product for so many columns.
   std::int64_t columns_per_product = 1024;
   /// Columns of the widest window.

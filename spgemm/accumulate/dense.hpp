@@ -35,21 +35,9 @@ class DenseAccumulator {
   offset_t accumulate(const Factors<V>& factors, const RowTask& row) noexcept {
     width_ = row.width;
     first_ = row.first_column;
-    V* values = values_.data();
-    std::uint8_t* flags = flags_.data();
-    std::uint8_t* blocks = blocks_.data();
-    const index_t first = first_;
-    offset_t fresh = 0;
-    for (offset_t k = row.begin; k < row.end; ++k) {
-      factors.for_each_product(k, [&](index_t column, [[maybe_unused]] V product) {
-        const auto c = static_cast<std::size_t>(column - first);
-        fresh += 1 - flags[c];
-        flags[c] = 1;
-        blocks[c / 64] = 1;
-        if constexpr (has_values<V>) values[c] += product;
-      });
-    }
-    if (fresh <= row.limit) return fresh;
+    const offset_t count =
+        row.products >= row.width / full_part ? accumulate_full(factors, row) : accumulate_thin(factors, row);
+    if (count <= row.limit) return count;
     discard();
     return row_overflow;
   }
@@ -84,6 +72,60 @@ class DenseAccumulator {
   }
 
  private:
+  /// From one product in so many columns on a row is full: most blocks hold entries, and entries are counted at the
+  /// end.
+  static constexpr index_t full_part = 2;
+
+  offset_t accumulate_thin(const Factors<V>& factors, const RowTask& row) noexcept {
+    V* values = values_.data();
+    std::uint8_t* flags = flags_.data();
+    std::uint8_t* blocks = blocks_.data();
+    const index_t first = first_;
+    offset_t fresh = 0;
+    for (offset_t k = row.begin; k < row.end; ++k) {
+      factors.for_each_product(k, [&](index_t column, [[maybe_unused]] V product) {
+        const auto c = static_cast<std::size_t>(column - first);
+        fresh += 1 - flags[c];
+        flags[c] = 1;
+        blocks[c / 64] = 1;
+        if constexpr (has_values<V>) values[c] += product;
+      });
+    }
+    return fresh;
+  }
+
+  offset_t accumulate_full(const Factors<V>& factors, const RowTask& row) noexcept {
+    V* values = values_.data();
+    std::uint8_t* flags = flags_.data();
+    const index_t first = first_;
+    std::memset(blocks_.data(), 1, static_cast<std::size_t>(block_count()));
+    for (offset_t k = row.begin; k < row.end; ++k) {
+      if (const ColumnRun run = factors.run_of(k); run.length > 0) {
+        const auto start = static_cast<std::size_t>(run.first - first);
+        std::memset(flags + start, 1, static_cast<std::size_t>(run.length));
+        if constexpr (has_values<V>) factors.add_run(k, values + start);
+        continue;
+      }
+      factors.for_each_product(k, [&](index_t column, [[maybe_unused]] V product) {
+        const auto c = static_cast<std::size_t>(column - first);
+        flags[c] = 1;
+        if constexpr (has_values<V>) values[c] += product;
+      });
+    }
+    return count_flags();
+  }
+
+  [[nodiscard]] offset_t count_flags() const noexcept {
+    offset_t count = 0;
+    for (std::int64_t c = 0; c < 64 * block_count(); c += 8) {
+      // The upper byte of the product is the sum of all bytes.
+      count += static_cast<offset_t>(load_word(&flags_[c]) * 0x0101010101010101U >> 56);
+    }
+    return count;
+  }
+
+  [[nodiscard]] std::int64_t block_count() const noexcept { return (std::int64_t{width_} + 63) / 64; }
+
   /// -0 + x is x for every x, -0 included; 0 + -0 would be 0.
   static constexpr V empty_value = [] {
     if constexpr (has_values<V>) return -V{0};
@@ -108,7 +150,7 @@ class DenseAccumulator {
   /// body(block) for the blocks of the window that hold entries, ascending; clears their flags.
   template <class Body>
   void for_each_block(Body&& body) noexcept {
-    const std::int64_t count = (std::int64_t{width_} + 63) / 64;
+    const std::int64_t count = block_count();
     for (std::int64_t b = 0; b < count; b += 8) {
       std::uint64_t word = load_word(&blocks_[b]);
       if (word == 0) continue;

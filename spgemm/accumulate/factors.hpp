@@ -14,6 +14,12 @@ struct NoValue {};
 template <class V>
 inline constexpr bool has_values = !std::is_same_v<V, NoValue>;
 
+/// Neighbouring columns.
+struct ColumnRun {
+  index_t first = 0;
+  index_t length = 0;
+};
+
 /// The arrays of A and B. \tparam V float, double or NoValue
 template <class V>
 struct Factors {
@@ -41,6 +47,28 @@ struct Factors {
     } else {
       for (offset_t l = begin; l < end; ++l) body(b_columns[l], NoValue{});
     }
+  }
+
+  /// The columns of entry `k`'s row of B if they lie next to each other, else a run of length 0.
+  [[nodiscard]] ColumnRun run_of(offset_t k) const noexcept {
+    const index_t row = a_columns[k];
+    const offset_t begin = b_offsets[row];
+    const offset_t end = b_offsets[row + 1];
+    if (begin == end || b_columns[end - 1] - b_columns[begin] + 1 != end - begin) return {};
+    return {b_columns[begin], static_cast<index_t>(end - begin)};
+  }
+
+  /// Adds the products of entry `k`, whose columns are a run, to the values at `target`.
+  void add_run(offset_t k, V* target) const noexcept {
+    const offset_t begin = b_offsets[a_columns[k]];
+    const offset_t length = b_offsets[a_columns[k] + 1] - begin;
+    const V factor = a_values == nullptr ? V{1} : a_values[k];
+    if (b_values == nullptr) {
+      for (offset_t l = 0; l < length; ++l) target[l] += factor;
+      return;
+    }
+    const V* source = b_values + begin;
+    for (offset_t l = 0; l < length; ++l) target[l] += factor * source[l];
   }
 };
 
