@@ -56,7 +56,7 @@ constexpr std::size_t help_column = 32;
   std::string result;
   std::string_view group;
   for (const std::string_view heading :
-       {"Problem", "Method", "Stopping", "Kernel", "Comparison", "Machine", "Output", "Configuration"}) {
+       {"Problem", "Method", "Stopping", "Kernel", "Comparison", "Product", "Machine", "Output", "Configuration"}) {
     for (const OptionSpec& spec : option_table()) {
       if (spec.group != heading || !uses(command, spec)) continue;
       if (group != heading) result += fmt::format("\n{}:\n", heading);
@@ -86,6 +86,9 @@ constexpr std::size_t help_column = 32;
     case Command::convert:
       return "usage: solve convert IN OUT [options]\n"
              "       solve convert --generate NAME:SIZE OUT [options]\n";
+    case Command::spgemm:
+      return "usage: solve spgemm A [B] [options]\n"
+             "       solve spgemm --generate NAME:SIZE [B] [options]\n";
     case Command::doctor:
       return "usage: solve doctor [options]\n";
     case Command::completion:
@@ -123,6 +126,10 @@ constexpr std::size_t help_column = 32;
              "  solve convert A.tsb - | head                   Matrix Market text on standard output\n"
              "  solve convert --generate road:1e5 road.mtx.gz\n"
              "  solve convert --vector b.txt b.mtx\n";
+    case Command::spgemm:
+      return "  solve spgemm A.mtx A.mtx.gz --verify           A times another matrix, checked\n"
+             "  solve spgemm A.mtx --power 3 -o A3.mtx\n"
+             "  solve spgemm A.mtx --estimate hll --json | jq .products\n";
     case Command::doctor:
       return "  solve doctor\n  solve doctor --json\n";
     case Command::completion:
@@ -152,6 +159,9 @@ constexpr std::size_t help_column = 32;
       return "  0 inspected    2 usage    5 bad input or output file    6 out of memory\n";
     case Command::convert:
       return "  0 written    2 usage    5 bad input, OUT exists or cannot be written    6 out of memory\n";
+    case Command::spgemm:
+      return "  0 multiplied    2 usage    5 bad input, sizes that do not fit, or output file\n"
+             "  6 out of memory    8 --verify found the product wrong\n";
     case Command::doctor:
       return "  0 everything works    2 usage    8 the self-test failed\n";
     case Command::completion:

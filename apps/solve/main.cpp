@@ -53,6 +53,8 @@ void require_sound(const Options& options) {
       return inspect_command(options, invocation);
     case Command::convert:
       return convert_command(options, invocation);
+    case Command::spgemm:
+      return spgemm_command(options, invocation);
     case Command::doctor:
       return doctor_command(options, invocation);
     case Command::list:

@@ -14,11 +14,12 @@ constexpr unsigned run = bit(Command::run);
 constexpr unsigned rank = bit(Command::pagerank);
 constexpr unsigned look = bit(Command::inspect);
 constexpr unsigned change = bit(Command::convert);
+constexpr unsigned multiply = bit(Command::spgemm);
 constexpr unsigned both = run | rank;
 constexpr unsigned compare = bit(Command::compare);
 constexpr unsigned solving = run | compare;
 constexpr unsigned ranking = rank | compare;
-constexpr unsigned matrix = both | look | change | compare;  ///< commands that read or make a matrix
+constexpr unsigned matrix = both | look | change | compare | multiply;  ///< commands that read or make a matrix
 constexpr unsigned doctor = bit(Command::doctor);
 constexpr unsigned list = bit(Command::list);
 constexpr unsigned completion = bit(Command::completion);
@@ -33,13 +34,13 @@ constexpr std::string_view vector_files = ".mtx|.mtx.gz|.txt";
 using enum ValueKind;
 
 constexpr auto table = std::to_array<OptionSpec>({
-    {"poisson2d", 0, "Problem", solving | look | change, count, "N", "",
+    {"poisson2d", 0, "Problem", solving | look | change | multiply, count, "N", "",
      "Laplace's equation on an N x N grid, 5 points"},
-    {"poisson3d", 0, "Problem", solving | look | change, count, "N", "",
+    {"poisson3d", 0, "Problem", solving | look | change | multiply, count, "N", "",
      "Laplace's equation on an N x N x N grid, 7 points"},
-    {"convdiff", 0, "Problem", solving | look | change, count, "N", "",
+    {"convdiff", 0, "Problem", solving | look | change | multiply, count, "N", "",
      "convection and diffusion on N x N x N, upwind, cell Peclet numbers 1, 0.5, 0.25; not symmetric"},
-    {"powerlaw", 0, "Problem", ranking | look | change, count, "N", "",
+    {"powerlaw", 0, "Problem", ranking | look | change | multiply, count, "N", "",
      "R-MAT graph with 2^k >= N vertices (at most 2^30), 16 drawn edges a vertex, seeded by --seed"},
     {"generate", 0, "Problem", matrix, text, "NAME[:SIZE]", "",
      "a matrix of a family of any size, with parameters after commas: kmer:55e6, web:1e6,seed=3, rmat:scale=20 "
@@ -54,7 +55,7 @@ constexpr auto table = std::to_array<OptionSpec>({
      "", "ones|Aones|random|unit:", vector_files},
     {"x0", 0, "Problem", solving, text, "FILE|WORD", "zero", "initial guess: a vector file, zero, rhs or random", "",
      "zero|rhs|random", vector_files},
-    {"unweighted", 0, "Problem", ranking | look, flag, "", "",
+    {"unweighted", 0, "Problem", ranking | look | multiply, flag, "", "",
      "ignore the values: every stored entry is a link of weight 1"},
     {"pattern", 0, "Problem", change, flag, "", "", "write the positions alone, without values"},
     {"vector", 0, "Problem", change, flag, "", "", "IN holds a vector, not a matrix"},
@@ -126,6 +127,15 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"warmup", 0, "Comparison", compare, count, "N", "2", "untimed products of each kernel before the first round"},
     {"cold", 0, "Comparison", compare, flag, "", "", "time products with emptied caches too"},
 
+    {"power", 0, "Product", multiply, count, "K", "2", "A^K, where there is no B: 0 is the identity"},
+    {"estimate", 0, "Product", multiply, text, "NAME", "auto",
+     "how the rows of the product get their room: hll or cohen (estimates), upper (all products), exact (counted "
+     "first; "
+     "least memory), sampled (the total), or auto, which says why",
+     "", "auto|hll|cohen|exact|upper|sampled"},
+    {"verify", 0, "Product", multiply, flag, "", "",
+     "compare (A B) x with A (B x) for a random x, against a bound on rounding (exit code 8)"},
+
     {"device", 0, "Machine", matrix, text, "NAME", "auto",
      "host, cuda or cuda:N; auto: the host, since the CUDA kernels have not run on a GPU yet", "", "auto|host|cuda"},
     {"threads", 0, "Machine", matrix | doctor, text, "N|auto", "auto", "worker threads; auto: all, or OMP_NUM_THREADS"},
@@ -136,6 +146,9 @@ constexpr auto table = std::to_array<OptionSpec>({
      "write the solution (or the ranks) as a Matrix Market array; .gz is compressed; - is standard output, and the "
      "summary then goes to standard error",
      "", "", ".mtx|.mtx.gz"},
+    {"output", 'o', "Output", multiply, text, "FILE|-", "",
+     "write the product: Matrix Market, .gz is compressed, .tsb is binary; - is standard output", "", "",
+     ".mtx|.mtx.gz|.tsb"},
     {"to", 0, "Output", change, text, "auto|mtx|mtx.gz|tsb", "auto",
      "format to write; tsb is binary; auto: by the end of the name of OUT", "", "auto|mtx|mtx.gz|tsb"},
     {"symmetric", 0, "Output", change, text, "auto|general", "auto",
@@ -172,8 +185,9 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"help", 'h', "Output", every | completion, flag, "", "", "this text"},
 });
 
-constexpr std::array all_commands{Command::run,     Command::pagerank, Command::compare, Command::inspect,
-                                  Command::convert, Command::doctor,   Command::list,    Command::completion};
+constexpr std::array all_commands{Command::run,     Command::pagerank, Command::compare,
+                                  Command::inspect, Command::convert,  Command::spgemm,
+                                  Command::doctor,  Command::list,     Command::completion};
 
 }  // namespace
 
@@ -189,6 +203,8 @@ std::string_view to_string(Command command) {
       return "inspect";
     case Command::convert:
       return "convert";
+    case Command::spgemm:
+      return "spgemm";
     case Command::doctor:
       return "doctor";
     case Command::list:
@@ -236,6 +252,8 @@ std::string_view describe(Command command) {
       return "what a matrix is like, and which method and kernel suit it; nothing is solved";
     case Command::convert:
       return "write a matrix in another format: Matrix Market text or a binary file";
+    case Command::spgemm:
+      return "multiply two sparse matrices, or raise one to a power";
     case Command::doctor:
       return "what this build and this machine offer, and a short self-test";
     case Command::completion:

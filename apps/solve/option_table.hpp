@@ -11,7 +11,7 @@
 
 namespace tessera::cli {
 
-enum class Command { run, pagerank, compare, inspect, convert, doctor, list, completion };
+enum class Command { run, pagerank, compare, inspect, convert, spgemm, doctor, list, completion };
 
 [[nodiscard]] std::string_view to_string(Command command);
 [[nodiscard]] std::optional<Command> parse_command(std::string_view word);

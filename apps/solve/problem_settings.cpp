@@ -61,6 +61,13 @@ void take_file(const Options& options, const std::string& path, ProblemSettings&
   }
 }
 
+void take_reading(const Options& options, ProblemSettings& settings) {
+  constexpr Choices<Duplicates, 2> duplicates{{{"sum", Duplicates::sum}, {"error", Duplicates::error}}};
+  settings.duplicates = choice_option(options, "duplicates", duplicates);
+  settings.unweighted = options.flag("unweighted");
+  settings.transposed = options.flag("transpose");
+}
+
 }  // namespace
 
 ProblemSettings problem_settings(const Options& options, const std::vector<std::string>& files) {
@@ -83,10 +90,14 @@ ProblemSettings problem_settings(const Options& options, const std::vector<std::
       if (options.typed(name)) throw UsageError(fmt::format("option --{} applies to files only", name));
     }
   }
-  constexpr Choices<Duplicates, 2> duplicates{{{"sum", Duplicates::sum}, {"error", Duplicates::error}}};
-  result.duplicates = choice_option(options, "duplicates", duplicates);
-  result.unweighted = options.flag("unweighted");
-  result.transposed = options.flag("transpose");
+  take_reading(options, result);
+  return result;
+}
+
+ProblemSettings file_settings(const Options& options, const std::string& path) {
+  ProblemSettings result;
+  take_file(options, path, result);
+  take_reading(options, result);
   return result;
 }
 

@@ -94,7 +94,8 @@ void set_tolerance(const Options& options, PageRankSettings& settings) {
 /// What `auto` means: Device::best(), but the host where there is nothing to multiply, for a kernel that only the host
 /// has, and in a build without kernels for GPUs. A driver takes a while to start, so it is asked last.
 [[nodiscard]] Device automatic_device(const Options& options) {
-  if (options.command() == Command::convert || spmv_algorithms(Device::Kind::cuda).empty()) return Device{};
+  const bool host_only = options.command() == Command::convert || options.command() == Command::spgemm;
+  if (host_only || spmv_algorithms(Device::Kind::cuda).empty()) return Device{};
   for (const std::string& name : named_kernels(options)) {
     if (offered_on(Device::Kind::host, name) && !offered_on(Device::Kind::cuda, name)) return Device{};
   }

@@ -110,6 +110,8 @@ struct PageRankSettings {
 [[nodiscard]] ProblemSettings problem_settings(const Options& options, const std::vector<std::string>& files);
 /// Sets the number of threads as well. \throws DeviceUnavailable for a device that does not exist
 [[nodiscard]] MachineSettings machine_settings(const Options& options);
+/// A further matrix that is a file, read as --cache, --duplicates and the like say.
+[[nodiscard]] ProblemSettings file_settings(const Options& options, const std::string& path);
 /// \throws UsageError for outputs that exclude each other
 [[nodiscard]] OutputSettings output_settings(const Options& options);
 [[nodiscard]] VectorSettings rhs_settings(const Options& options);

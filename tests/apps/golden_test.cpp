@@ -99,6 +99,10 @@ void flatten(Json& value, const std::string& key) {
       {"pagerank-json", "pagerank web.mtx --json --threads 2"},
       {"pagerank-not-converged", "pagerank web.mtx --max-iters 2 --top 0"},
       {"inspect", "inspect A.mtx --threads 2"},
+      {"spgemm", "spgemm A.mtx --verify --threads 2"},
+      {"spgemm-power", "spgemm web.mtx --power 3 --estimate exact --threads 2"},
+      {"spgemm-json", "spgemm A.mtx wide4.mtx --json --threads 2"},
+      {"error-sizes", "spgemm A.mtx wide.mtx"},
       {"list", "list"},
       {"list-json", "list --json"},
       {"version", "--version"},
@@ -143,6 +147,7 @@ class GoldenTest : public SolveTest, public ::testing::WithParamInterface<Golden
     file("b.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n-1\n");
     file("broken.mtx", real + "general\n2 2 2\n1 1 1\n2 2\n");
     file("wide.mtx", real + "general\n2 3 1\n1 1 1\n");
+    file("wide4.mtx", real + "general\n4 5 3\n1 5 1\n3 2 -1\n4 1 2\n");
     file("hole.mtx", real + "general\n2 2 2\n1 1 1\n1 2 1\n");
     file("bad-key.toml", "rtol = 1e-3\nmax-iter = 5\n");
     file("bad-value.toml", "# a comment\nprecond = \"jacoby\"\n");

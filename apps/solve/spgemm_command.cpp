@@ -1,0 +1,242 @@
+#include "commands.hpp"
+#include "delivery.hpp"
+#include "interrupt.hpp"
+#include "multiply.hpp"
+#include "option_values.hpp"
+#include "outputs.hpp"
+#include "problem.hpp"
+#include "progress.hpp"
+#include "timer.hpp"
+#include "usage_error.hpp"
+#include "verbose.hpp"
+
+#include "tessera/binary_matrix.hpp"
+#include "tessera/error.hpp"
+#include "tessera/spgemm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera::cli {
+
+namespace {
+
+struct SpgemmSettings {
+  ProblemSettings left;
+  std::optional<ProblemSettings> right;
+  int power = 2;  ///< of A alone
+  MachineSettings machine;
+  OutputSettings output;
+  SpgemmOptions product;
+  bool verify = false;
+};
+
+constexpr std::int64_t largest_power = 1'000'000;
+
+[[nodiscard]] bool makes_matrix(const Options& options) {
+  constexpr std::array<std::string_view, 5> makers{"generate", "poisson2d", "poisson3d", "convdiff", "powerlaw"};
+  return std::any_of(makers.begin(), makers.end(), [&](std::string_view name) { return options.given(name); });
+}
+
+/// A is a file or generated; B a file, behind A where A is one.
+void take_factors(const Options& options, SpgemmSettings& settings) {
+  std::vector<std::string> words = options.words();
+  std::vector<std::string> left;
+  if (!makes_matrix(options) && !words.empty()) {
+    left.push_back(words.front());
+    words.erase(words.begin());
+  }
+  settings.left = problem_settings(options, left);
+  if (words.size() > 1) {
+    throw UsageError(
+        fmt::format("spgemm multiplies A by one matrix B, found {}: {}", words.size(), fmt::join(words, ", ")));
+  }
+  if (words.empty()) return;
+  if (options.given("power")) throw UsageError("--power is that of one matrix, found B as well: " + words.front());
+  settings.right = file_settings(options, words.front());
+}
+
+[[nodiscard]] SpgemmSettings spgemm_settings(const Options& options) {
+  SpgemmSettings result;
+  take_factors(options, result);
+  result.machine = machine_settings(options);
+  result.output = output_settings(options);
+  if (options.given("power")) result.power = static_cast<int>(count_option(options, "power", 0, largest_power));
+  std::vector<std::string_view> names{to_string(SpgemmWorkflow::automatic)};
+  for (const SpgemmWorkflow workflow : spgemm_workflows()) names.push_back(to_string(workflow));
+  result.product.workflow = parse_spgemm_workflow(names[choose(options, "estimate", names)]);
+  result.product.memory_limit_bytes = result.machine.memory_limit_bytes;
+  result.product.device = result.machine.device;
+  result.verify = options.flag("verify");
+  return result;
+}
+
+/// y = M x, and |M| |x| beside it.
+struct CheckedVector {
+  std::vector<double> value;
+  std::vector<double> magnitude;
+};
+
+template <class T>
+[[nodiscard]] CheckedVector multiply(const CsrView<T>& m, const CheckedVector& x) {
+  const auto rows = static_cast<std::size_t>(m.rows);
+  CheckedVector y{std::vector<double>(rows), std::vector<double>(rows)};
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (offset_t k = m.row_offsets[i]; k < m.row_offsets[i + 1]; ++k) {
+      const auto j = static_cast<std::size_t>(m.columns[static_cast<std::size_t>(k)]);
+      const auto value = static_cast<double>(m.value(k));
+      y.value[i] += value * x.value[j];
+      y.magnitude[i] += std::fabs(value) * x.magnitude[j];
+    }
+  }
+  return y;
+}
+
+/// Largest |C x - A (... (A x))| over its bound. Every one of the `factors` products sums at most `longest` terms of T
+/// an entry and, applied to x, at most as many again in double.
+template <class T>
+[[nodiscard]] MultiplyCheck check_result(const CsrView<T>& c, const CheckedVector& x, const CheckedVector& expected,
+                                         int factors, double longest) {
+  const CheckedVector found = multiply(c, x);
+  const double unit = static_cast<double>(std::numeric_limits<T>::epsilon());
+  const double bound = unit * (2.0 * factors + 2.0) * (longest + 2.0);
+  MultiplyCheck result;
+  for (std::size_t i = 0; i < found.value.size(); ++i) {
+    const double difference = std::fabs(found.value[i] - expected.value[i]);
+    if (difference == 0.0) continue;
+    const double ratio = difference / (bound * expected.magnitude[i]);
+    result.error = std::isnan(ratio) ? std::numeric_limits<double>::infinity() : std::max(result.error, ratio);
+  }
+  return result;
+}
+
+template <class T>
+[[nodiscard]] double longest_sum(const CsrView<T>& a, const CsrView<T>& c) {
+  offset_t longest = 0;
+  for (const auto& offsets : {a.row_offsets, c.row_offsets}) {
+    for (std::size_t i = 0; i + 1 < offsets.size(); ++i) longest = std::max(longest, offsets[i + 1] - offsets[i]);
+  }
+  return static_cast<double>(longest);
+}
+
+template <class T>
+void verify(const SpgemmSettings& settings, const Csr<T>& a, const Csr<T>& b, const Csr<T>& c,
+            MultiplyOutcome& outcome) {
+  const Timer timer;
+  const std::vector<double> x = random_vector<double>(c.cols(), settings.machine.seed);
+  CheckedVector start{x, x};
+  for (double& element : start.magnitude) element = std::fabs(element);
+  const int factors = settings.right ? 2 : settings.power;
+  CheckedVector expected = start;
+  for (int k = 0; k < factors; ++k) {
+    expected = multiply(settings.right && k == 0 ? b.view() : a.view(), expected);
+    stop_if_interrupted();
+  }
+  outcome.check = check_result(c.view(), start, expected, factors, longest_sum(a.view(), c.view()));
+  outcome.verify_ms = timer.milliseconds();
+}
+
+template <class T>
+[[nodiscard]] Problem<T> load(const SpgemmSettings& settings, const ProblemSettings& problem, Progress& progress,
+                              CommonOutcome& outcome) {
+  progress.phase(loading_text(problem));
+  Problem<T> loaded = load_problem<T>(problem, settings.machine);
+  stop_if_interrupted();
+  take_problem(problem, settings.machine, loaded, outcome);
+  outcome.matrix = statistics(loaded.matrix->view(), settings.machine.host);
+  warn_about_cache(outcome, outcome.warnings);
+  warn_about_duplicates(outcome, outcome.warnings);
+  return loaded;
+}
+
+template <class T>
+void write_result(const std::string& path, const CsrView<T>& matrix) {
+  if (path.ends_with(".tsb")) {
+    write_binary(path, matrix);
+  } else {
+    write_matrix_market(path == "-" ? "/dev/stdout" : path, matrix);
+  }
+}
+
+template <class T>
+[[nodiscard]] Csr<T> multiply_factors(const SpgemmSettings& settings, const Csr<T>& a, const Csr<T>& b,
+                                      MultiplyOutcome& outcome) {
+  if (settings.right) {
+    SpgemmResult<T> product = spgemm(a, b, settings.product);
+    outcome.products.push_back(std::move(product.report));
+    return std::move(product.matrix);
+  }
+  MatrixPower<T> power = matrix_power(a, settings.power, settings.product);
+  outcome.products = std::move(power.products);
+  return std::move(power.matrix);
+}
+
+template <class T>
+[[nodiscard]] ExitCode run_product(const SpgemmSettings& settings, const Options& options, const Invocation& invocation,
+                                   Progress& progress) {
+  MultiplyOutcome outcome;
+  const Problem<T> left = load<T>(settings, settings.left, progress, outcome);
+  Problem<T> right;
+  outcome.read_ms = left.read_ms;
+  if (settings.right) {
+    outcome.right.emplace();
+    right = load<T>(settings, *settings.right, progress, *outcome.right);
+    outcome.read_ms += right.read_ms;
+    const Warnings& warnings = outcome.right->warnings;
+    outcome.warnings.insert(outcome.warnings.end(), warnings.begin(), warnings.end());
+  }
+  const Csr<T>& a = *left.matrix;
+  const Csr<T>& b = settings.right ? *right.matrix : a;
+  outcome.power = settings.right ? 1 : settings.power;
+  progress.phase("multiplying");
+  const Timer timer;
+  const Csr<T> c = multiply_factors(settings, a, b, outcome);
+  outcome.multiply_ms = timer.milliseconds();
+  outcome.rows = c.rows();
+  outcome.cols = c.cols();
+  outcome.nnz = c.nnz();
+  outcome.result_is_pattern = c.is_pattern();
+  stop_if_interrupted();
+  if (settings.verify) {
+    progress.phase("checking");
+    verify(settings, a, b, c, outcome);
+  }
+  progress.finish();
+  if (!settings.output.quiet) progress.warn(outcome.warnings);
+
+  Deliverables results;
+  results.write_vector = [&](const std::string& path) {
+    const Timer writing;
+    write_result(path, c.view());
+    outcome.write_ms = writing.milliseconds();
+  };
+  results.summary = [&] { return multiply_text(outcome); };
+  results.json = [&](ExitCode code) { return document_text(multiply_json(outcome, options, invocation, code)); };
+  const bool wrong = outcome.check && !outcome.check->passed();
+  return deliver(settings.output, wrong ? ExitCode::verification_failed : ExitCode::success, results);
+}
+
+}  // namespace
+
+ExitCode spgemm_command(const Options& options, const Invocation& invocation) {
+  const SpgemmSettings settings = spgemm_settings(options);
+  std::vector<std::string> inputs;
+  if (settings.left.source == Source::file) inputs.push_back(settings.left.path);
+  if (settings.right) inputs.push_back(settings.right->path);
+  check_outputs(settings.output, inputs);
+  Progress progress(settings.output.progress, settings.output.verbosity);
+  print_banner(options, settings.machine, progress);
+  return settings.machine.precision == Precision::fp64 ? run_product<double>(settings, options, invocation, progress)
+                                                       : run_product<float>(settings, options, invocation, progress);
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,90 @@
+/// solve spgemm: files, powers, estimates, checks and refusals.
+
+#include "solve_process.hpp"
+
+#include "tessera/binary_matrix.hpp"
+#include "tessera/generators.hpp"
+#include "tessera/matrix_market.hpp"
+#include "tessera/spgemm.hpp"
+#include "tests/support/compare.hpp"
+
+namespace tessera::testing {
+
+namespace {
+
+using nlohmann::json;
+
+class SpgemmCommandTest : public SolveTest {
+ protected:
+  void expect_refused(const std::string& line, int code, const std::string& text) const {
+    const auto result = run(line);
+    EXPECT_EQ(result.exit_code, code) << line << "\n" << result.err;
+    EXPECT_NE(result.err.find(text), std::string::npos) << line << "\n" << result.err;
+  }
+  [[nodiscard]] json document(const std::string& line) const {
+    const auto result = run(line + " --json");
+    EXPECT_EQ(result.exit_code, 0) << line << "\n" << result.err;
+    return json::parse(result.out);
+  }
+};
+
+TEST_F(SpgemmCommandTest, WritesWhatTheLibraryGives) {
+  const auto a = generate<double>(parse_generator("rmat:200"));
+  ASSERT_EQ(run("convert --generate rmat:200 a.tsb").exit_code, 0);
+  const auto expected = spgemm(a, a).matrix;
+  for (const std::string estimate : {"auto", "hll", "cohen", "exact", "upper", "sampled"}) {
+    ASSERT_EQ(run("spgemm a.tsb a.tsb -o c.tsb --verify --estimate " + estimate).exit_code, 0) << estimate;
+    expect_identical(expected.view(), read_binary<double>(path("c.tsb")).matrix.view());
+  }
+  ASSERT_EQ(run("spgemm a.tsb -o c.mtx.gz").exit_code, 0);
+  expect_identical(expected.view(), read_matrix_market<double>(path("c.mtx.gz")).matrix.view());
+  const auto piped = run("spgemm a.tsb -o -");
+  EXPECT_TRUE(piped.out.starts_with("%%MatrixMarket matrix coordinate real general")) << piped.out.substr(0, 80);
+}
+
+TEST_F(SpgemmCommandTest, Powers) {
+  file("path.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n");
+  EXPECT_EQ(document("spgemm path.mtx --power 0")["result"]["nnz"], 3);
+  EXPECT_EQ(document("spgemm path.mtx --power 1")["result"]["pattern"], true);
+  const json cube = document("spgemm path.mtx --power 3 --verify");
+  EXPECT_EQ(cube["power"], 3);
+  EXPECT_EQ(cube["products"].size(), 2U);
+  EXPECT_EQ(cube["result"]["nnz"], 4);
+  EXPECT_EQ(cube["check"]["passed"], true);
+  EXPECT_EQ(document("spgemm path.mtx")["power"], 2);
+}
+
+TEST_F(SpgemmCommandTest, RectangularWithGeneratedLeft) {
+  file("b.mtx", "%%MatrixMarket matrix coordinate real general\n9 2 3\n1 1 1\n5 2 2\n9 1 -1\n");
+  const json product = document("spgemm --poisson2d 3 b.mtx --verify --precision fp32");
+  EXPECT_EQ(product["result"]["rows"], 9);
+  EXPECT_EQ(product["result"]["cols"], 2);
+  EXPECT_EQ(product["right"]["nnz"], 3);
+  EXPECT_TRUE(product["power"].is_null());
+}
+
+TEST_F(SpgemmCommandTest, Refusals) {
+  file("a.mtx", laplace4);
+  file("w.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n");
+  expect_refused("spgemm a.mtx w.mtx", 5, "A is 4 x 4 and B is 2 x 3");
+  expect_refused("spgemm w.mtx", 5, "powers need a square matrix, A is 2 x 3");
+  expect_refused("spgemm a.mtx a.mtx --power 3", 2, "--power is that of one matrix");
+  expect_refused("spgemm a.mtx a.mtx a.mtx", 2, "one matrix B");
+  expect_refused("spgemm a.mtx --estimate exat", 2, "did you mean exact?");
+  expect_refused("spgemm a.mtx --power -1", 2, "--power");
+  expect_refused("spgemm", 2, "no problem given");
+  expect_refused("spgemm a.mtx -o a.mtx", 2, "would overwrite an input");
+  expect_refused("spgemm a.mtx --rtol 1e-3", 2, "does not apply to spgemm");
+  expect_refused("spgemm --generate fem3d:8000 --mem-limit 6MB", 6, "sparse product");
+}
+
+TEST_F(SpgemmCommandTest, AWrongProductIsSaid) {
+  file("inf.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1e200\n2 2 1\n");
+  const auto result = run("spgemm inf.mtx --verify");
+  EXPECT_EQ(result.exit_code, 8) << result.out << result.err;
+  EXPECT_NE(result.out.find("is not"), std::string::npos) << result.out;
+}
+
+}  // namespace
+
+}  // namespace tessera::testing
