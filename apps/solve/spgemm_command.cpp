@@ -107,7 +107,7 @@ template <class T>
 [[nodiscard]] MultiplyCheck check_result(const CsrView<T>& c, const CheckedVector& x, const CheckedVector& expected,
                                          int factors, double longest) {
   const CheckedVector found = multiply(c, x);
-  const double unit = static_cast<double>(std::numeric_limits<T>::epsilon());
+  const auto unit = static_cast<double>(std::numeric_limits<T>::epsilon());
   const double bound = unit * (2.0 * factors + 2.0) * (longest + 2.0);
   MultiplyCheck result;
   for (std::size_t i = 0; i < found.value.size(); ++i) {
