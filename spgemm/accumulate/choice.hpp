@@ -9,7 +9,7 @@
 
 namespace tessera::host {
 
-/// What decides. The numbers were measured on host processors (bench/spgemm.cpp).
+/// What decides. The numbers come from first trials on a host of two cores, not from a recorded benchmark.
 struct AccumulatorPolicy {
   SpgemmAccumulator preferred = SpgemmAccumulator::automatic;
   /// Rows of A with more entries are never merged: the work grows with their square.
