@@ -44,7 +44,10 @@ def included_files(directory, command):
 def key_of(tidy, build, source):
     directory, command = compile_command(build, source)
     version = subprocess.run([tidy[0], "--version"], check=True, capture_output=True).stdout
-    digest = hashlib.sha256(version + (ROOT / ".clang-tidy").read_bytes())
+    digest = hashlib.sha256(version)
+    for folder in [source.parent, *source.parent.parents]:
+        if folder.is_relative_to(ROOT) and (folder / ".clang-tidy").exists():
+            digest.update((folder / ".clang-tidy").read_bytes())
 
     def add(text):  # the same in every clone
         digest.update(text.replace(str(ROOT), "").encode() + b"\0")
