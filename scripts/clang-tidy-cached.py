@@ -19,17 +19,22 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def compile_command(build, source):
-    """Of a source that this build leaves out (a backend that is switched off): the command of its neighbour, which is what
-    clang-tidy assumes too."""
+    """Of a source that this build leaves out (a backend that is switched off): the command of the nearest source of its
+    kind, which is about what clang-tidy assumes too."""
+
+    def nearness(entry):
+        return len(os.path.commonpath([pathlib.Path(entry["file"]).parent, source.parent]))
+
     entries = json.loads((build / "compile_commands.json").read_text())
     for entry in entries:
         if pathlib.Path(entry["file"]) == source:
             return entry["directory"], shlex.split(entry["command"])
-    for entry in entries:
-        if pathlib.Path(entry["file"]).parent == source.parent:
-            words = shlex.split(entry["command"])
-            return entry["directory"], [str(source) if word == entry["file"] else word for word in words]
-    sys.exit(f"{source}: neither it nor a source beside it is in {build}/compile_commands.json")
+    alike = [entry for entry in entries if pathlib.Path(entry["file"]).suffix == source.suffix]
+    if not alike:
+        sys.exit(f"{source}: no source of its kind in {build}/compile_commands.json")
+    entry = max(alike, key=nearness)
+    words = shlex.split(entry["command"])
+    return entry["directory"], [str(source) if word == entry["file"] else word for word in words]
 
 
 def included_files(directory, command):

@@ -55,7 +55,8 @@ template PreparedPrecond<double> prepare_precond(Precond, const MatrixStatistics
 template <class T>
 SolveReport solve_where_it_lies(Method method, const SystemOperators<T>& system, std::span<const T> b, std::span<T> x,
                                 const SolverOptions& options) {
-  const auto& [A, M] = system;
+  const LinearOperator<T>& A = system.A;
+  const LinearOperator<T>& M = system.M;
   const auto solve = [&](std::span<const T> placed_b, std::span<T> placed_x) {
     return method == Method::cg ? cg<T>(A, M, placed_b, placed_x, options)
                                 : bicgstab<T>(A, M, placed_b, placed_x, options);
