@@ -290,7 +290,7 @@ std::string run_grid(const GridShape& shape, const std::function<void()>& kernel
   return block().failure.empty() ? std::string() : place(block().failure);
 }
 
-void fail(const std::string& what) {
+void fail(std::string_view what) {
   block().failure = what;
   Fiber::suspend();
   std::abort();  // the grid has ended

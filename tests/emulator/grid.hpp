@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace tessera::emulator {
 
@@ -25,8 +26,8 @@ struct GridShape {
 
 /// What follows is for threads of a kernel.
 
-/// Ends the grid: run_grid() returns this.
-[[noreturn]] void fail(const std::string& what);
+/// Ends the grid: run_grid() returns this. Its threads are abandoned with whatever they own.
+[[noreturn]] void fail(std::string_view what);
 
 /// Intrinsics in which the lanes of a warp meet; all of them in the same.
 enum class Meeting { sync, shuffle, vote, maximum };
