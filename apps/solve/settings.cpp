@@ -71,35 +71,9 @@ void set_tolerance(const Options& options, PageRankSettings& settings) {
   settings.tolerance_per_vertex = number_option(options, "tol-per-node", 0.0, unbounded);
 }
 
-/// The kernels that the options name; none for auto and all.
-[[nodiscard]] std::vector<std::string> named_kernels(const Options& options) {
-  std::vector<std::string> names;
-  if (const auto kernel = options.text("spmv"); kernel && *kernel != "auto") names.push_back(*kernel);
-  std::string_view rest;
-  const auto list = options.text("kernels");
-  if (list && *list != "all") rest = *list;
-  while (!rest.empty()) {
-    const std::string_view word = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
-    names.emplace_back(word.substr(0, word.find(':')));
-  }
-  return names;
-}
-
 [[nodiscard]] bool offered_on(Device::Kind kind, std::string_view name) {
   const auto kernels = spmv_algorithms(kind);
   return std::any_of(kernels.begin(), kernels.end(), [name](SpmvAlgorithm each) { return to_string(each) == name; });
-}
-
-/// What `auto` means: Device::best(), but the host where there is nothing to multiply, for a kernel that only the host
-/// has, and in a build without kernels for GPUs. A driver takes a while to start, so it is asked last.
-[[nodiscard]] Device automatic_device(const Options& options) {
-  const bool host_only = options.command() == Command::convert || options.command() == Command::spgemm;
-  if (host_only || spmv_algorithms(Device::Kind::cuda).empty()) return Device{};
-  for (const std::string& name : named_kernels(options)) {
-    if (offered_on(Device::Kind::host, name) && !offered_on(Device::Kind::cuda, name)) return Device{};
-  }
-  return Device::best();
 }
 
 /// \throws OptionError naming the kernels that the device has
@@ -124,7 +98,7 @@ MachineSettings machine_settings(const Options& options) {
   MachineSettings result;
   const std::string device = options.text("device").value_or("auto");
   try {
-    result.device = device == "auto" ? automatic_device(options) : Device::parse(device);
+    result.device = Device::parse(device);
   } catch (const InvalidArgument&) {
     const std::vector<std::string> words = option_words(*find_option("device"));
     throw OptionError("device", fmt::format("option --device: expected auto, host, cuda or cuda:N, got \"{}\"", device),

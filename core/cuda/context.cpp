@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <limits>
 #include <mutex>
 
@@ -69,13 +70,7 @@ Context& Context::of(const Device& device) {
 }
 
 Context::Context(int ordinal)
-    : pool_(make_pool(ordinal)),
-      multiprocessors_(attribute(cudaDevAttrMultiProcessorCount, ordinal)),
-      shared_bytes_per_block_(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal)),
-      shared_bytes_per_multiprocessor_(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, ordinal)),
-      l2_bytes_(attribute(cudaDevAttrL2CacheSize, ordinal)),
-      compute_capability_(10 * attribute(cudaDevAttrComputeCapabilityMajor, ordinal) +
-                          attribute(cudaDevAttrComputeCapabilityMinor, ordinal)) {
+    : pool_(make_pool(ordinal)), multiprocessors_(attribute(cudaDevAttrMultiProcessorCount, ordinal)) {
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
   check(cudaMalloc(&sum_space_.on_device, std::size_t{SumSpace::values} * SumSpace::value_bytes),
         "allocating the space of sums");

@@ -1,12 +1,11 @@
 /// \file
-/// What the CUDA backend keeps of one GPU for the life of the process: its stream, its memory pool, its limits.
+/// What the CUDA backend keeps of one GPU for the life of the process: its stream, its memory pool, its size.
 #pragma once
 
 #include "tessera/device.hpp"
 
 #include <cuda_runtime_api.h>
 
-#include <cstdint>
 #include <mutex>
 
 namespace tessera::cuda {
@@ -54,13 +53,7 @@ class Context {
   [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
   [[nodiscard]] cudaMemPool_t pool() const noexcept { return pool_; }
   [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
-  /// Most shared memory that one block may ask for, and that one multiprocessor has for all of its blocks.
-  [[nodiscard]] int shared_bytes_per_block() const noexcept { return shared_bytes_per_block_; }
-  [[nodiscard]] int shared_bytes_per_multiprocessor() const noexcept { return shared_bytes_per_multiprocessor_; }
-  [[nodiscard]] std::int64_t l2_bytes() const noexcept { return l2_bytes_; }
   [[nodiscard]] SumSpace& sum_space() const noexcept { return sum_space_; }
-  /// 10 * major + minor, e.g. 90.
-  [[nodiscard]] int compute_capability() const noexcept { return compute_capability_; }
 
   /// Waits for all work of the stream. \throws CudaError for whatever failed meanwhile
   void synchronize() const;
@@ -69,10 +62,6 @@ class Context {
   cudaStream_t stream_ = nullptr;
   cudaMemPool_t pool_ = nullptr;
   int multiprocessors_ = 0;
-  int shared_bytes_per_block_ = 0;
-  int shared_bytes_per_multiprocessor_ = 0;
-  std::int64_t l2_bytes_ = 0;
-  int compute_capability_ = 0;
   mutable SumSpace sum_space_;
 };
 

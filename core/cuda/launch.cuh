@@ -1,5 +1,5 @@
 /// \file
-/// Launching kernels, and bringing a few numbers back.
+/// Launching kernels.
 #pragma once
 
 #include "core/cuda/check.hpp"

@@ -18,28 +18,15 @@ inline constexpr int sum_blocks = 1024;
 inline constexpr int sum_threads = 256;
 static_assert(sum_blocks + 1 <= SumSpace::values);
 
-/// Adds the N sums of all threads of a block; thread 0 returns the totals. The order is fixed. Every thread must call.
-template <int N, int Threads>
-__device__ void block_sum(double (&sums)[N]) {
-  static_assert(Threads % warp_size == 0 && Threads / warp_size <= warp_size);
-  __shared__ double of_warp[N][Threads / warp_size];
-  const unsigned lane = threadIdx.x % warp_size;
-  const unsigned warp = threadIdx.x / warp_size;
-  for (int k = 0; k < N; ++k) {
-    for (int distance = warp_size / 2; distance > 0; distance /= 2) {
-      sums[k] += __shfl_down_sync(full_warp, sums[k], static_cast<unsigned>(distance));
-    }
-    if (lane == 0) of_warp[k][warp] = sums[k];
+/// N plain sums.
+template <int N>
+struct PlainSums {
+  double of[N] = {};
+  __device__ PlainSums& operator+=(const PlainSums& other) {
+    for (int k = 0; k < N; ++k) of[k] += other.of[k];
+    return *this;
   }
-  __syncthreads();
-  if (warp != 0) return;
-  for (int k = 0; k < N; ++k) {
-    sums[k] = lane < Threads / warp_size ? of_warp[k][lane] : 0.0;
-    for (int distance = warp_size / 2; distance > 0; distance /= 2) {
-      sums[k] += __shfl_down_sync(full_warp, sums[k], static_cast<unsigned>(distance));
-    }
-  }
-}
+};
 
 /// The value of the lane `distance` further on in the warp. Every lane must call.
 template <class Value>
@@ -61,11 +48,12 @@ __device__ Value add_up_warp(Value value) {
   return value;
 }
 
-/// Adds the values of a block of sum_threads threads in a fixed order; thread 0 returns the total. Every thread must
-/// call.
-template <class Value>
+/// Adds the values of all threads of a block in a fixed order; thread 0 returns the total. Every thread must call, and
+/// meet the others before the next call.
+template <int Threads, class Value>
 __device__ Value add_up_block(Value value) {
-  constexpr unsigned warps = sum_threads / warp_size;
+  static_assert(Threads % warp_size == 0 && Threads / warp_size <= warp_size);
+  constexpr unsigned warps = Threads / warp_size;
   // Values have constructors, which shared memory does not run.
   alignas(Value) __shared__ unsigned char of_warp[warps * sizeof(Value)];
   const unsigned lane = threadIdx.x % warp_size;
@@ -85,7 +73,7 @@ __global__ void __launch_bounds__(sum_threads) partial_values_kernel(std::int64_
   Value value{};
   const std::int64_t stride = std::int64_t{gridDim.x} * sum_threads;
   for (std::int64_t i = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x; i < n; i += stride) step(i, value);
-  value = add_up_block(value);
+  value = add_up_block<sum_threads>(value);
   if (threadIdx.x == 0) partial[blockIdx.x] = value;
 }
 
@@ -94,7 +82,7 @@ template <class Value>
 __global__ void __launch_bounds__(sum_threads) total_values_kernel(int count, const Value* partial, Value* total) {
   Value value{};
   for (int block = static_cast<int>(threadIdx.x); block < count; block += sum_threads) value += partial[block];
-  value = add_up_block(value);
+  value = add_up_block<sum_threads>(value);
   if (threadIdx.x == 0) *total = value;
 }
 
@@ -122,16 +110,6 @@ template <class Value, class Step>
   std::memcpy(&result, space.on_host, sizeof(Value));
   return result;
 }
-
-/// N sums of one pass.
-template <int N>
-struct PlainSums {
-  double of[N] = {};
-  __device__ PlainSums& operator+=(const PlainSums& other) {
-    for (int k = 0; k < N; ++k) of[k] += other.of[k];
-    return *this;
-  }
-};
 
 template <int N, class Step>
 struct PlainStep {

@@ -63,7 +63,7 @@ struct SpgemmOptions {
   std::uint64_t memory_limit_bytes = 0;
   /// Least class to keep. On the host every product keeps gpu_to_gpu: bitwise the same for every number of threads.
   Determinism determinism = Determinism::not_guaranteed;
-  Device device;  ///< the host; GPUs are refused for now
+  Device device;  ///< the host: a GPU is refused
 };
 
 /// Rows of C by the accumulator that summed them.

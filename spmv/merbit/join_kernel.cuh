@@ -114,29 +114,27 @@ __device__ ProductDots join_rows(const Tiles& tiles, const ProductOutput<T>& out
 /// blocks.
 inline __device__ void add_dots(const ProductDots& mine, const ProductDots* partial, const DotSums& sums) {
   __shared__ bool is_last;
-  double of_block[2] = {mine.wy, mine.yy};
+  PlainSums<2> sum{{mine.wy, mine.yy}};
   for (std::int64_t i = std::int64_t{blockIdx.x} * join_threads + threadIdx.x; i < sums.slots;
        i += std::int64_t{gridDim.x} * join_threads) {
-    of_block[0] += partial[i].wy;
-    of_block[1] += partial[i].yy;
+    sum += {{partial[i].wy, partial[i].yy}};
   }
-  block_sum<2, join_threads>(of_block);
+  const PlainSums<2> of_block = add_up_block<join_threads>(sum);
   if (threadIdx.x == 0) {
-    sums.of_block[blockIdx.x] = {of_block[0], of_block[1]};
+    sums.of_block[blockIdx.x] = {of_block.of[0], of_block.of[1]};
     __threadfence();
     is_last = atomicAdd(sums.finished, 1u) + 1 == gridDim.x;
   }
   __syncthreads();
   if (!is_last) return;
   __threadfence();
-  double total[2] = {0.0, 0.0};
+  PlainSums<2> rest;
   if (threadIdx.x < gridDim.x) {
-    total[0] = __ldcg(&sums.of_block[threadIdx.x].wy);
-    total[1] = __ldcg(&sums.of_block[threadIdx.x].yy);
+    rest = {{__ldcg(&sums.of_block[threadIdx.x].wy), __ldcg(&sums.of_block[threadIdx.x].yy)}};
   }
-  block_sum<2, join_threads>(total);
+  const PlainSums<2> total = add_up_block<join_threads>(rest);
   if (threadIdx.x != 0) return;
-  *sums.total = {total[0], total[1]};
+  *sums.total = {total.of[0], total.of[1]};
   *sums.finished = 0;
 }
 

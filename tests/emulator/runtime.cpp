@@ -156,16 +156,6 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ord
   switch (attribute) {
     case cudaDevAttrMultiProcessorCount:
       return give(value, multiprocessors);
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      return give(value, shared_bytes_per_block);
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      return give(value, shared_bytes_per_multiprocessor);
-    case cudaDevAttrL2CacheSize:
-      return give(value, l2_bytes);
-    case cudaDevAttrComputeCapabilityMajor:
-      return give(value, capability_major);
-    case cudaDevAttrComputeCapabilityMinor:
-      return give(value, capability_minor);
   }
   return report(cudaErrorInvalidValue);
 }

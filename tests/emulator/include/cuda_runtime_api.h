@@ -35,11 +35,6 @@ struct cudaDeviceProp {
 
 enum cudaDeviceAttr {
   cudaDevAttrMultiProcessorCount,
-  cudaDevAttrMaxSharedMemoryPerBlockOptin,
-  cudaDevAttrMaxSharedMemoryPerMultiprocessor,
-  cudaDevAttrL2CacheSize,
-  cudaDevAttrComputeCapabilityMajor,
-  cudaDevAttrComputeCapabilityMinor,
 };
 
 cudaError_t cudaRuntimeGetVersion(int* version);
