@@ -9,21 +9,27 @@ namespace tessera::cuda {
 
 inline constexpr int tile_builder_threads = 256;
 
-/// Starts of all tiles and the entry past them. \param shared_starts counts up for every tile that begins inside a row
+/// What the host needs to know of the tiles.
+struct TileCounts {
+  unsigned long long shared_starts = 0;  ///< tiles that begin inside a row
+  unsigned long long unsummable = 0;     ///< 1 if a tile has to be walked, but cannot be
+};
+
+/// Starts of all tiles and the entry past them.
 __global__ void __launch_bounds__(tile_builder_threads)
-    find_tile_starts(const offset_t* row_offsets, index_t rows, offset_t nnz, int sigma, int snap, std::int64_t tiles,
-                     TileStart* starts, unsigned long long* shared_starts) {
+    find_tile_starts(const offset_t* row_offsets, index_t rows, offset_t nnz, TileRules rules, std::int64_t tiles,
+                     TileStart* starts, TileCounts* counts) {
   const std::int64_t tile = std::int64_t{blockIdx.x} * tile_builder_threads + threadIdx.x;
   TileStart start;
   if (tile <= tiles) {
     const offset_t length = path_length(rows, nnz);
-    const offset_t diagonal = tile * snapped_spacing(sigma, snap);
-    start = snapped_start(row_offsets, rows, nnz, tile < tiles ? diagonal : length, snap);
+    const offset_t diagonal = tile * rules.spacing;
+    start = snapped_start(row_offsets, rows, nnz, tile < tiles ? diagonal : length, rules.snap);
     starts[tile] = start;
   }
   const unsigned inside = __ballot_sync(full_warp, start.inside_row());
   if (threadIdx.x % warp_size == 0 && inside != 0) {
-    atomicAdd(shared_starts, static_cast<unsigned long long>(__popc(inside)));
+    atomicAdd(&counts->shared_starts, static_cast<unsigned long long>(__popc(inside)));
   }
 }
 
@@ -72,10 +78,10 @@ __device__ inline std::uint32_t walk_word(const unsigned* down_steps, int sigma,
 
 /// Lane words of all tiles, and how each is summed.
 __global__ void __launch_bounds__(tile_builder_threads)
-    fill_tile_words(const offset_t* row_offsets, int sigma, std::int64_t tiles, TileStart* starts,
-                    std::uint32_t* lane_words) {
+    fill_tile_words(const offset_t* row_offsets, TileRules rules, std::int64_t tiles, TileStart* starts,
+                    std::uint32_t* lane_words, TileCounts* counts) {
   constexpr int warps = tile_builder_threads / warp_size;
-  constexpr int bitmap_words = max_sigma(32) + 1;  // one more, since a lane's bits are cut out of two neighbours
+  constexpr int bitmap_words = max_tile_steps / 32 + 1;  // one more, since a lane's bits are cut out of two neighbours
   __shared__ unsigned bitmaps[warps][bitmap_words];
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int warp = static_cast<int>(threadIdx.x / warp_size);
@@ -83,17 +89,20 @@ __global__ void __launch_bounds__(tile_builder_threads)
   if (tile >= tiles) return;
   const TileStart start = starts[tile];
   const TileStart end = starts[tile + 1];  // all but `summation`, which another warp may be writing
-  if (lane < bitmap_words) bitmaps[warp][lane] = 0;
+  for (int i = lane; i < bitmap_words; i += warp_size) bitmaps[warp][i] = 0;
   __syncwarp();
   TileShape shape{static_cast<int>(end.x - start.x), static_cast<int>(end.y() - start.y()), 0,
                   !start.inside_row() && !end.inside_row()};
   const TileRows seen = scan_tile_rows(row_offsets, start, shape.rows, lane, bitmaps[warp]);
   shape.longest = __reduce_max_sync(full_warp, seen.longest);
   __syncwarp();
-  const std::uint32_t summation = choose_summation(shape, sigma);
+  const std::uint32_t summation = choose_summation(shape, rules);
   const auto kind = static_cast<TileKind>(summation & tile_kind_mask);
   std::uint32_t word = 0;
-  if (kind == TileKind::walk) word = walk_word(bitmaps[warp], sigma, lane);
+  if (kind == TileKind::walk) {
+    if (rules.sigma > 0) word = walk_word(bitmaps[warp], rules.sigma, lane);
+    if (rules.sigma == 0 && lane == 0) counts->unsummable = 1;
+  }
   if (kind == TileKind::rows) word = seen.lengths;
   if (kind == TileKind::few_rows) word = seen.first_end;
   lane_words[tile * lanes_per_tile + lane] = word;

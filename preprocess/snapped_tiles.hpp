@@ -3,8 +3,8 @@
 /// would begin a few steps into a row begins with the row instead, so that short rows are never split between tiles.
 /// And tiles whose rows allow it are marked to be summed with some lanes a row, without a walk along the path.
 ///
-/// Tile t begins on diagonal t * (32 sigma - snap) of the merge path, or up to `snap` steps before it, at the start of
-/// its row; so it has at most 32 sigma steps.
+/// Tile t begins on diagonal t * spacing of the merge path, or up to `snap` steps before it, at the start of its row;
+/// so it has at most spacing + snap steps.
 #pragma once
 
 #include "preprocess/lane_descriptor.hpp"
@@ -26,6 +26,7 @@ enum class TileKind : std::uint32_t { walk, one_row, few_rows, rows };
 
 inline constexpr int max_few_rows = 16;        ///< at most lanes_per_tile
 inline constexpr int few_rows_mean = 48;       ///< least mean length, nonzeros
+inline constexpr int max_tile_steps = 1024;    ///< of tiles that are never walked
 inline constexpr int row_rounds = 4;           ///< rows of a tile of complete rows: so many times 32, one byte each
 inline constexpr int max_packed_length = 255;  ///< nonzeros
 inline constexpr int row_cost_per_sigma = 3;   ///< a step of a walk costs as much as so many of a sum along a row
@@ -51,15 +52,35 @@ struct alignas(16) TileStart {
   friend constexpr bool operator==(const TileStart&, const TileStart&) = default;
 };
 
-/// Steps from one tile to the next. \param snap less than 16 sigma, so that no tile is empty
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr offset_t snapped_spacing(int sigma, int snap) noexcept {
-  return offset_t{lanes_per_tile} * sigma - snap;
+/// How the path is cut, and how tiles may be summed.
+struct TileRules {
+  int sigma = 0;          ///< steps of a lane that walks; 0: tiles are never walked
+  int snap = 0;           ///< less than spacing, so that no tile is empty
+  int spacing = 0;        ///< steps from one tile to the next
+  bool few_rows = false;  ///< whether a warp may go from row to row where it could walk
+
+  /// Steps of the longest tile.
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr int most_steps() const noexcept { return spacing + snap; }
+  friend constexpr bool operator==(const TileRules&, const TileRules&) = default;
+};
+
+/// Tiles of at most 32 sigma steps. \param snap less than 16 sigma
+[[nodiscard]] constexpr TileRules walkable_tiles(int sigma, int snap, bool few_rows) noexcept {
+  return {sigma, snap, lanes_per_tile * sigma - snap, few_rows};
 }
 
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t snapped_tile_count(offset_t length, int sigma,
-                                                                            int snap) noexcept {
-  const offset_t spacing = snapped_spacing(sigma, snap);
-  return (length + spacing - 1) / spacing;
+/// Tiles of about a warp's width of rows of like length, which fill no more than `most_steps`. They are never walked:
+/// SnappedTiles::cannot_be_summed tells whether a matrix has tiles that would have to be.
+/// \param mean_length of a row \param most_steps more than 2 snap
+[[nodiscard]] constexpr TileRules row_tiles(offset_t mean_length, int most_steps, int snap) noexcept {
+  constexpr int rows = lanes_per_tile - 1;  // one less, since tiles begin up to a row earlier
+  const offset_t wanted = rows * (mean_length + 1);
+  return {0, snap, wanted < most_steps - snap ? static_cast<int>(wanted) : most_steps - snap, true};
+}
+
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t snapped_tile_count(offset_t length,
+                                                                            const TileRules& rules) noexcept {
+  return (length + rules.spacing - 1) / rules.spacing;
 }
 
 /// Where the tile begins that diagonal `diagonal` belongs to; `summation` is left 0.
@@ -95,8 +116,9 @@ struct TileShape {
   return rounds * ((shape.longest + lanes - 1) / lanes + 1) + lanes_log2;
 }
 
-/// The TileStart::summation of a tile.
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::uint32_t choose_summation(const TileShape& shape, int sigma) noexcept {
+/// The TileStart::summation of a tile: `walk` also where it cannot be walked.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::uint32_t choose_summation(const TileShape& shape,
+                                                                           const TileRules& rules) noexcept {
   if (shape.rows == 0) return static_cast<std::uint32_t>(TileKind::one_row);
   if (shape.complete && shape.rows <= row_rounds * lanes_per_tile && shape.longest <= max_packed_length) {
     int best = 0;
@@ -105,23 +127,22 @@ struct TileShape {
     for (int log2 = 1; log2 <= most; ++log2) {
       if (row_sum_cost(shape, log2) < row_sum_cost(shape, best)) best = log2;
     }
-    if (row_sum_cost(shape, best) <= row_cost_per_sigma * sigma) {
+    if (rules.sigma == 0 || row_sum_cost(shape, best) <= row_cost_per_sigma * rules.sigma) {
       return static_cast<std::uint32_t>(TileKind::rows) | static_cast<std::uint32_t>(best) << lanes_per_row_shift;
     }
   }
-  if (shape.rows <= max_few_rows && shape.rows * few_rows_mean <= shape.nonzeros) {
-    return static_cast<std::uint32_t>(TileKind::few_rows);
-  }
-  return static_cast<std::uint32_t>(TileKind::walk);
+  const bool few = rules.sigma == 0 ? shape.rows <= lanes_per_tile
+                                    : shape.rows <= max_few_rows && shape.rows * few_rows_mean <= shape.nonzeros;
+  return static_cast<std::uint32_t>(rules.few_rows && few ? TileKind::few_rows : TileKind::walk);
 }
 
 /// Snapped tiles on a GPU. Plain data: built once, then only read.
 struct SnappedTiles {
   index_t rows = 0;
   offset_t nnz = 0;
-  int sigma = 0;
-  int snap = 0;
+  TileRules rules;
   std::int64_t shared_starts = 0;   ///< tiles that begin inside a row
+  bool cannot_be_summed = false;    ///< some tile has to be walked, but `rules` has no sigma
   Array<TileStart> starts;          ///< tiles + 1
   Array<std::uint32_t> lane_words;  ///< 32 a tile
 

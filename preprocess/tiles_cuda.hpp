@@ -15,14 +15,14 @@ namespace tessera::cuda {
 [[nodiscard]] MerbitTiles build_merbit_tiles(index_t rows, std::span<const offset_t> row_offsets, int sigma,
                                              int descriptor_bits, const Device& device);
 
-/// Snapped tiles. One search a tile, then every row offset is read once: O(tiles log rows + rows). Waits once, for the
-/// number of shared starts.
+/// Snapped tiles. One search a tile, then every row offset is read once: O(tiles log rows + rows). Waits once, for what
+/// was counted.
 /// \param row_offsets rows + 1 entries on the device
 /// \param nnz         the last of them
-/// \param sigma       steps a lane, in [1, 22]
-/// \param snap        in [0, 16 sigma): no tile is empty then
-/// \throws InvalidArgument for other values, OutOfMemory
+/// \param rules       sigma in [0, 22], snap in [0, spacing); tiles of at most 32 sigma steps, or max_tile_steps where
+///                    sigma is 0
+/// \throws InvalidArgument for other rules, OutOfMemory
 [[nodiscard]] SnappedTiles build_snapped_tiles(index_t rows, std::span<const offset_t> row_offsets, offset_t nnz,
-                                               int sigma, int snap, const Device& device);
+                                               const TileRules& rules, const Device& device);
 
 }  // namespace tessera::cuda

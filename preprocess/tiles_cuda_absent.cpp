@@ -19,7 +19,7 @@ MerbitTiles build_merbit_tiles(index_t /*rows*/, std::span<const offset_t> /*row
 }
 
 SnappedTiles build_snapped_tiles(index_t /*rows*/, std::span<const offset_t> /*row_offsets*/, offset_t /*nnz*/,
-                                 int /*sigma*/, int /*snap*/, const Device& device) {
+                                 const TileRules& /*rules*/, const Device& device) {
   refuse(device);
 }
 

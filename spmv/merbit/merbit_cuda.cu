@@ -139,7 +139,7 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
   void describe(PlanInfo& info) const override {
     info.determinism = atomic_ ? Determinism::not_guaranteed : Determinism::run_to_run;
     info.bytes = tiles_.bytes() + scratch_.bytes() + rounded_.bytes();
-    info.sigma = tiles_.are_exact() ? tiles_.exact.sigma : tiles_.snapped.sigma;
+    info.sigma = tiles_.are_exact() ? tiles_.exact.sigma : tiles_.snapped.rules.sigma;
     info.descriptor_bits = tiles_.are_exact() ? tiles_.exact.descriptor_bits : 32;
     info.tiles = tiles_.count();
   }
@@ -241,7 +241,8 @@ std::unique_ptr<SpmvKernel<T>> make_kernel(const CsrView<T>& a, const SpmvOption
   } else {
     const int snap = tuning.snap.value_or(choose_snap(a.rows, a.nnz()));
     const int sigma = merbit_product<T, V>(tiles.layout).sigma;
-    tiles.snapped = build_snapped_tiles(a.rows, a.row_offsets, a.nnz(), sigma, snap, options.device);
+    tiles.snapped =
+        build_snapped_tiles(a.rows, a.row_offsets, a.nnz(), walkable_tiles(sigma, snap, true), options.device);
   }
   const bool atomic = options.determinism == Determinism::not_guaranteed;
   return std::make_unique<MerbitCudaKernel<T, V>>(options.device, a, std::move(tiles), atomic);

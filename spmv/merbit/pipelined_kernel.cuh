@@ -1,7 +1,8 @@
 /// \file
-/// The layout `pipelined`: persistent warps, each with two private buffers. While a warp sums one tile, the copy engine
-/// brings its next. Rows are summed straight from the buffers, with neighbouring lanes in neighbouring rows, so that on
-/// a mesh the reads of x coalesce; only tiles that have to be walked stage their products.
+/// Persistent warps, each with two private buffers. While a warp sums one tile, the copy engine brings its next. In the
+/// layouts `pipelined` and `rows`, rows are summed straight from the buffers, with neighbouring lanes in neighbouring
+/// rows, so that on a mesh the reads of x coalesce; only tiles that have to be walked stage their products. In the
+/// layout `staged` all tiles do that end rows.
 #pragma once
 
 #include "core/cuda/bulk_copy.cuh"
@@ -14,10 +15,10 @@ namespace tessera::cuda {
 /// Copies begin and end at multiples of so many nonzeros: 16 bytes of columns.
 inline constexpr int copy_group = bulk_copy_granule / static_cast<int>(sizeof(index_t));
 
-/// Sizes of a warp's buffers, in bytes.
-template <class T, class V, int Sigma>
+/// Sizes of a warp's buffers, in bytes. \tparam Steps of the longest tile
+template <class T, class V, int Steps>
 struct PipelineBuffers {
-  static constexpr int entries = lanes_per_tile * Sigma + 2 * copy_group;
+  static constexpr int entries = Steps + 2 * copy_group;
   static constexpr int column_bytes = entries * static_cast<int>(sizeof(index_t));
   static constexpr int value_bytes = is_ones<V> ? 0 : entries * static_cast<int>(sizeof(V));
   /// Products overwrite the values where they have their size.
@@ -75,15 +76,16 @@ __device__ inline void start_copies(const MatrixArrays<V>& a, const TileStart& s
   if constexpr (!is_ones<V>) bulk_copy(buffers.values(stage), a.values + window.base, value_bytes, barrier);
 }
 
-/// Loads what the bulk copy had to leave out.
+/// Loads what the bulk copy had to leave out, and fills its group up with zeros.
 template <class V, class Buffers>
 __device__ inline void load_rest(const MatrixArrays<V>& a, const CopyWindow& window, const Buffers& buffers, int stage,
                                  int lane) {
   if (window.copied >= window.end) return;
-  const int k = window.copied + lane;
-  if (k < window.end) {
-    buffers.columns(stage)[k] = a.columns[window.base + k];
-    if constexpr (!is_ones<V>) buffers.values(stage)[k] = a.values[window.base + k];
+  if (lane < copy_group) {
+    const int k = window.copied + lane;
+    const bool exists = k < window.end;
+    buffers.columns(stage)[k] = exists ? a.columns[window.base + k] : 0;
+    if constexpr (!is_ones<V>) buffers.values(stage)[k] = exists ? a.values[window.base + k] : V{0};
   }
   __syncwarp();
 }
@@ -104,21 +106,59 @@ struct BufferedTerms {
   }
 };
 
-/// Products of a whole tile, which a walk needs side by side.
-template <int Unroll, class T, class Terms>
-__device__ inline void stage_products(const Terms& terms, int nonzeros, int lane, T* products) {
-  for (int first = lane; first < nonzeros; first += Unroll * warp_size) {
-    T product[Unroll];
+/// Products of a whole tile side by side, four neighbours a lane; all reads of x are under way together. Up to
+/// copy_group - 1 elements beyond are written too.
+/// \param end nonzeros from the start of the buffers, which the tile begins in
+template <int Steps, class T, class V>
+__device__ inline void stage_products(const index_t* columns, const V* values, const T* x, int end, int lane,
+                                      T* products) {
+  constexpr int round = copy_group * warp_size;
+  constexpr int rounds = (Steps + copy_group - 1 + round - 1) / round;
+  T product[rounds][copy_group];
 #pragma unroll
-    for (int u = 0; u < Unroll; ++u) {
-      product[u] = first + u * warp_size < nonzeros ? terms(first + u * warp_size) : T{0};
-    }
+  for (int i = 0; i < rounds; ++i) {
+    const int k = i * round + lane * copy_group;
+    if (k >= end) continue;
+    const Four<index_t> column = read_four(columns + k);
 #pragma unroll
-    for (int u = 0; u < Unroll; ++u) {
-      if (first + u * warp_size < nonzeros) products[first + u * warp_size] = product[u];
+    for (int j = 0; j < copy_group; ++j) product[i][j] = __ldg(x + column.entry[j]);
+  }
+#pragma unroll
+  for (int i = 0; i < rounds; ++i) {
+    const int k = i * round + lane * copy_group;
+    if (k >= end) continue;
+    if constexpr (!is_ones<V>) {
+      const Four<V> value = read_four(values + k);
+#pragma unroll
+      for (int j = 0; j < copy_group; ++j) product[i][j] *= static_cast<T>(value.entry[j]);
     }
+    store_four(products + k, Four<T>{{product[i][0], product[i][1], product[i][2], product[i][3]}});
   }
   __syncwarp();
+}
+
+/// Sums of a tile whose columns and values have arrived. \param end as stage_products() wants it
+template <class T, class V, class Policy, bool WithDots, class Buffers>
+__device__ inline void sum_buffered_tile(const TileSpan& tile, const TileStart& start, std::uint32_t word,
+                                         const CopyWindow& window, const Buffers& buffers, int stage, const T* x,
+                                         int lane, TileCommit<T, WithDots>& commit) {
+  const V* const values = is_ones<V> ? nullptr : buffers.values(stage);
+  const index_t* const columns = buffers.columns(stage);
+  if (!Policy::staged || start.kind() == TileKind::one_row) {
+    const V* const tile_values = is_ones<V> ? nullptr : values + window.begin;
+    const BufferedTerms<T, V> terms{columns + window.begin, tile_values, x};
+    if (sum_without_walk<Policy::unroll>(tile, start, word, terms, lane, commit)) return;
+  }
+  if constexpr (Policy::sigma > 0) {
+    T* const staged = buffers.products(stage);
+    stage_products<Policy::steps>(columns, values, x, window.end, lane, staged);
+    T* const products = staged + window.begin;
+    if constexpr (Policy::staged) {
+      const auto terms = [products](int k) { return products[k]; };
+      if (sum_without_walk<staged_unroll>(tile, start, word, terms, lane, commit)) return;
+    }
+    sum_by_walk<Policy::sigma>(tile, products, word, lane, commit);
+  }
 }
 
 /// What a warp knows of a tile ahead of time.
@@ -139,7 +179,7 @@ struct PendingTile {
 template <class T, class V, class Policy, bool WithDots>
 __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     pipelined_kernel(MatrixArrays<V> a, SnappedTileArrays tiles, const T* __restrict__ x, ProductOutput<T> out) {
-  using Buffers = PipelineBuffers<T, V, Policy::sigma>;
+  using Buffers = PipelineBuffers<T, V, Policy::steps>;
   constexpr int warps = Policy::threads / warp_size;
   __shared__ CopyBarrier barriers_of[warps][2];
   const int lane = static_cast<int>(threadIdx.x % warp_size);
@@ -170,13 +210,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     wait_for_copies(barriers + stage, round / 2 % 2);
     __syncwarp();
     load_rest(a, window, buffers, stage, lane);
-    const V* const values = is_ones<V> ? nullptr : buffers.values(stage) + window.begin;
-    const BufferedTerms<T, V> terms{buffers.columns(stage) + window.begin, values, x};
-    if (!sum_without_walk<Policy::unroll>(tile, current.start, word, terms, lane, commit)) {
-      T* const products = buffers.products(stage) + window.begin;
-      stage_products<Policy::unroll>(terms, tile.nonzeros, lane, products);
-      sum_by_walk<Policy::sigma>(tile, products, word, lane, commit);
-    }
+    sum_buffered_tile<T, V, Policy>(tile, current.start, word, window, buffers, stage, x, lane, commit);
     release_to_bulk_copies();
     __syncwarp();
     if (lane == 0 && number + 2 * stride < tiles.tiles) {

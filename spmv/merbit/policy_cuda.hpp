@@ -22,14 +22,19 @@ struct DirectPolicy {
   static constexpr int min_blocks = MinBlocks;
 };
 
-/// Sizes of the layout `pipelined`.
-/// \tparam Unroll terms of a row that are in flight together
-template <int Sigma, int Unroll, int Threads, int MinBlocks>
+/// Sizes of the layouts `pipelined`, `staged` and `rows`.
+/// \tparam Sigma     of walks; 0 where tiles are never walked
+/// \tparam Unroll    terms of a row that are in flight together
+/// \tparam Staged    whether products are put side by side before rows are summed
+/// \tparam Steps     of the longest tile
+template <int Sigma, int Unroll, int Threads, int MinBlocks, bool Staged = false, int Steps = lanes_per_tile* Sigma>
 struct PipelinePolicy {
   static constexpr int sigma = Sigma;
   static constexpr int unroll = Unroll;
   static constexpr int threads = Threads;
   static constexpr int min_blocks = MinBlocks;
+  static constexpr bool staged = Staged;
+  static constexpr int steps = Steps;
 };
 
 /// Products read back from shared memory at a time.

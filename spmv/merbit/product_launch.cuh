@@ -40,7 +40,7 @@ inline ResidentBlocks nothing_to_prepare(const Context& /*context*/) { return {}
 template <class T, class V, class Policy>
 struct PipelinedLaunch {
   static constexpr int warps = Policy::threads / warp_size;
-  static constexpr int shared_bytes = PipelineBuffers<T, V, Policy::sigma>::block_bytes(warps);
+  static constexpr int shared_bytes = PipelineBuffers<T, V, Policy::steps>::block_bytes(warps);
 
   template <bool WithDots>
   static int prepare_one() {

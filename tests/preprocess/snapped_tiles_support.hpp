@@ -13,11 +13,13 @@ struct NaiveSnappedTiles {
   std::vector<TileStart> starts;
   std::vector<std::uint32_t> lane_words;
   std::int64_t shared_starts = 0;
+  bool cannot_be_summed = false;
 };
 
 /// Lane words of the tile between two starts, whose summation is set.
 inline std::vector<std::uint32_t> naive_lane_words(const std::vector<offset_t>& offsets, const TileStart& start,
-                                                   const TileStart& end, int sigma) {
+                                                   const TileStart& end, const TileRules& rules) {
+  const int sigma = rules.sigma;
   const auto rows = static_cast<index_t>(offsets.size() - 1);
   const int tile_rows = end.y() - start.y();
   std::vector<std::uint32_t> words(lanes_per_tile, 0);
@@ -29,7 +31,7 @@ inline std::vector<std::uint32_t> naive_lane_words(const std::vector<offset_t>& 
     const auto flags = walk_lane<std::uint32_t>(offsets.data(), rows, std::clamp(left, 0, sigma), point);
     left -= sigma;
     const auto end_of = [&](int row) { return offsets[static_cast<std::size_t>(start.y() + row + 1)]; };
-    if (start.kind() == TileKind::walk) word = pack_lane<std::uint32_t>({flags, y_offset}, sigma);
+    if (start.kind() == TileKind::walk && sigma > 0) word = pack_lane<std::uint32_t>({flags, y_offset}, sigma);
     if (start.kind() == TileKind::few_rows && lane < tile_rows)
       word = static_cast<std::uint32_t>(end_of(lane) - start.x);
     for (int j = 0; start.kind() == TileKind::rows && j < row_rounds; ++j) {
@@ -42,13 +44,13 @@ inline std::vector<std::uint32_t> naive_lane_words(const std::vector<offset_t>& 
   return words;
 }
 
-inline NaiveSnappedTiles naive_snapped_tiles(const std::vector<offset_t>& offsets, int sigma, int snap) {
+inline NaiveSnappedTiles naive_snapped_tiles(const std::vector<offset_t>& offsets, const TileRules& rules) {
   const auto rows = static_cast<index_t>(offsets.size() - 1);
   const offset_t nnz = offsets.back();
-  const std::int64_t count = snapped_tile_count(path_length(rows, nnz), sigma, snap);
+  const std::int64_t count = snapped_tile_count(path_length(rows, nnz), rules);
   NaiveSnappedTiles tiles;
   for (std::int64_t t = 0; t < count; ++t) {
-    tiles.starts.push_back(snapped_start(offsets.data(), rows, nnz, t * snapped_spacing(sigma, snap), snap));
+    tiles.starts.push_back(snapped_start(offsets.data(), rows, nnz, t * rules.spacing, rules.snap));
     tiles.shared_starts += tiles.starts.back().inside_row() ? 1 : 0;
   }
   tiles.starts.push_back({nnz, static_cast<std::uint32_t>(rows), 0});
@@ -61,8 +63,9 @@ inline NaiveSnappedTiles naive_snapped_tiles(const std::vector<offset_t>& offset
       const offset_t from = std::max(offsets[static_cast<std::size_t>(i)], start.x);
       shape.longest = std::max(shape.longest, static_cast<int>(offsets[static_cast<std::size_t>(i) + 1] - from));
     }
-    start.summation = choose_summation(shape, sigma);
-    const auto words = naive_lane_words(offsets, start, end, sigma);
+    start.summation = choose_summation(shape, rules);
+    if (start.kind() == TileKind::walk && rules.sigma == 0) tiles.cannot_be_summed = true;
+    const auto words = naive_lane_words(offsets, start, end, rules);
     tiles.lane_words.insert(tiles.lane_words.end(), words.begin(), words.end());
   }
   return tiles;

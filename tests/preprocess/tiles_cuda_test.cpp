@@ -55,13 +55,13 @@ TEST_F(TilesCuda, MerbitTilesRefuseWhatTheHostRefuses) {
   EXPECT_THROW((void)build_merbit_tiles(1, offsets.span(), 23, 32, gpu()), InvalidArgument);
 }
 
-void expect_same_snapped_tiles(const std::vector<offset_t>& offsets, int sigma, int snap) {
+void expect_same_snapped_tiles(const std::vector<offset_t>& offsets, const TileRules& rules) {
   const auto rows = static_cast<index_t>(offsets.size() - 1);
   const auto on_gpu = Array<offset_t>::copy_of(offsets, Device::cuda(0));
-  const SnappedTiles device =
-      cuda::build_snapped_tiles(rows, on_gpu.span(), offsets.back(), sigma, snap, Device::cuda(0));
-  const auto naive = testing::naive_snapped_tiles(offsets, sigma, snap);
+  const SnappedTiles device = cuda::build_snapped_tiles(rows, on_gpu.span(), offsets.back(), rules, Device::cuda(0));
+  const auto naive = testing::naive_snapped_tiles(offsets, rules);
   ASSERT_EQ(device.shared_starts, naive.shared_starts);
+  ASSERT_EQ(device.cannot_be_summed, naive.cannot_be_summed);
   expect_equal(device.lane_words, Array<std::uint32_t>::copy_of(naive.lane_words));
   const Array<TileStart> starts = device.starts.to(Device{});
   ASSERT_EQ(starts.size(), static_cast<std::int64_t>(naive.starts.size()));
@@ -72,23 +72,36 @@ TEST_F(TilesCuda, SnappedTilesEqualThoseWalked) {
   std::mt19937_64 generator(7);
   for (int sigma = 1; sigma <= 22; ++sigma) {
     for (const int snap : {0, std::min(16, 16 * sigma - 1), 16 * sigma - 1}) {
-      expect_same_snapped_tiles(testing::mixed_offsets(1 + generator() % 2000, generator), sigma, snap);
+      expect_same_snapped_tiles(testing::mixed_offsets(1 + generator() % 2000, generator),
+                                walkable_tiles(sigma, snap, sigma % 3 != 0));
       ASSERT_FALSE(HasFatalFailure()) << "sigma " << sigma << ", snap " << snap;
     }
   }
 }
 
+TEST_F(TilesCuda, RowTilesEqualThoseWalked) {
+  std::mt19937_64 generator(11);
+  for (int mean = 0; mean < 40; ++mean) {
+    expect_same_snapped_tiles(testing::mixed_offsets(1 + generator() % 2000, generator), row_tiles(mean, 928, 32));
+    ASSERT_FALSE(HasFatalFailure()) << "mean " << mean;
+  }
+}
+
 TEST_F(TilesCuda, SnappedTilesOfEverySmallMatrix) {
   for (const auto& offsets : testing::all_small_offsets(4, 3)) {
-    expect_same_snapped_tiles(offsets, 1, 15);
+    expect_same_snapped_tiles(offsets, walkable_tiles(1, 15, true));
     ASSERT_FALSE(HasFatalFailure());
   }
 }
 
 TEST_F(TilesCuda, SnappedTilesRefuseOtherSizes) {
   const auto offsets = Array<offset_t>::copy_of(std::vector<offset_t>{0, 1}, gpu());
-  EXPECT_THROW((void)cuda::build_snapped_tiles(1, offsets.span(), 1, 23, 16, gpu()), InvalidArgument);
-  EXPECT_THROW((void)cuda::build_snapped_tiles(1, offsets.span(), 1, 11, 176, gpu()), InvalidArgument);
+  EXPECT_THROW((void)cuda::build_snapped_tiles(1, offsets.span(), 1, walkable_tiles(23, 16, true), gpu()),
+               InvalidArgument);
+  EXPECT_THROW((void)cuda::build_snapped_tiles(1, offsets.span(), 1, walkable_tiles(11, 176, true), gpu()),
+               InvalidArgument);
+  EXPECT_THROW((void)cuda::build_snapped_tiles(1, offsets.span(), 1, row_tiles(1000, 1056, 32), gpu()),
+               InvalidArgument);
 }
 
 }  // namespace

@@ -1,0 +1,168 @@
+/// Sizes of MERBIT's layouts on a GPU against each other, over the zoo of matrix families: what the policies in
+/// spmv/merbit/policy_cuda.hpp are chosen by. Every product is checked before its time counts; all take turns in one
+/// process with the vendor's; shared rows are joined by carries.
+///
+///   bench_merbit_layouts --families lap2d,road --precision fp32
+#include "bench/merbit_layouts.hpp"
+#include "bench/zoo.hpp"
+#include "preprocess/tiles_cuda.hpp"
+#include "tessera/error.hpp"
+#include "tessera/spmv.hpp"
+#include "tessera/timing.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera::bench {
+
+namespace {
+
+using namespace tessera::cuda;
+
+struct Settings {
+  std::vector<std::string> families = zoo_families();
+  std::vector<std::string> precisions{"fp32", "fp64"};
+  std::vector<std::string> storages{"weighted", "pattern"};
+  int rounds = 15;
+};
+
+/// One variant on one matrix.
+template <class T, class V>
+struct Prepared {
+  const Variant<T, V>* variant = nullptr;
+  ResidentBlocks resident;
+  SnappedTiles tiles;
+  ProductInput<T, V> in;
+  Array<T> carries;
+  Array<T> y;
+  double error = 0.0;
+  double median_ms = 0.0;
+
+  void multiply(const Context& context) {
+    ProductOutput<T> out{y.data()};
+    out.carries = carries.data();
+    variant->product.launch(context, resident, in, out);
+    if (tiles.shared_starts == 0) return;
+    join_shared_rows(context, in.snapped, out);
+  }
+};
+
+template <class T, class V>
+const V* values_of(const Csr<T>& a) {
+  if constexpr (std::is_same_v<T, V>) return a.values().data();
+  return nullptr;
+}
+
+template <class T, class V>
+Prepared<T, V> prepare(const Variant<T, V>& variant, const Csr<T>& a, const Array<T>& x) {
+  const Device& device = x.device();
+  const Context& context = Context::of(device);
+  Prepared<T, V> made;
+  made.variant = &variant;
+  made.resident = variant.product.prepare(context);
+  made.tiles = build_snapped_tiles(a.rows(), a.row_offsets().span(), a.nnz(), variant.rules(a.rows(), a.nnz()), device);
+  made.carries = Array<T>(made.tiles.tiles(), Init::none, device);
+  made.y = Array<T>(a.rows(), Init::none, device);
+  const SnappedTileArrays arrays{made.tiles.starts.data(), made.tiles.lane_words.data(), made.tiles.tiles()};
+  made.in = {{a.columns().data(), values_of<T, V>(a), a.nnz()}, arrays, {}, x.data()};
+  return made;
+}
+
+/// Median of the samples, ms.
+double median_of(const std::vector<double>& samples) {
+  return summarise(std::span<const double>(samples.data(), samples.size())).median;
+}
+
+template <class T, class V>
+void print(std::vector<Prepared<T, V>>& all, double vendor_ms) {
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.median_ms < b.median_ms; });
+  for (const Prepared<T, V>& each : all) {
+    fmt::print("  {:8.4f} ms {:5.2f}x  {}{}\n", each.median_ms, vendor_ms / each.median_ms, each.variant->name,
+               each.error <= 1.0 ? "" : "  WRONG");
+  }
+  std::fflush(stdout);
+}
+
+template <class T, class V>
+void measure(const ZooMatrix& zoo, const Settings& settings) {
+  const Device device = Device::cuda(0);
+  const Context& context = Context::of(device);
+  const std::vector<T> host_x = input_vector<T>(zoo.matrix.cols());
+  const auto x = Array<T>::copy_of(std::span<const T>(host_x.data(), host_x.size()), device);
+  const Csr<T> host = std::is_same_v<V, Ones> ? pattern_of<T>(zoo.matrix) : with_type<T>(zoo.matrix);
+  const Reference reference = reference_product(host.view(), std::span<const T>(host_x.data(), host_x.size()), false);
+  const auto matrix = std::make_shared<const Csr<T>>(host.to(device));
+  SpmvOptions options;
+  options.device = device;
+  options.algorithm = SpmvAlgorithm::vendor_csr;
+  const SpmvPlan<T> vendor(matrix, options);
+  DualBuffer<T> vendor_y = vendor.make_output();
+  const std::vector<Variant<T, V>> given = merbit_variants<T, V>();
+  std::vector<Prepared<T, V>> all;
+  std::vector<TimingCandidate> candidates{{"vendor", [&] { vendor.apply(x.span(), vendor_y); }, {}}};
+  for (const Variant<T, V>& variant : given) {
+    Prepared<T, V> made = prepare(variant, *matrix, x);
+    if (made.tiles.cannot_be_summed) continue;
+    made.multiply(context);
+    std::vector<T> found(static_cast<std::size_t>(made.y.size()));
+    detail::copy_bytes(Device{}, found.data(), device, made.y.data(), made.y.bytes());
+    made.error = error_over_bound<T>(reference, std::span<const T>(found.data(), found.size()));
+    all.push_back(std::move(made));
+  }
+  for (Prepared<T, V>& each : all) candidates.push_back({each.variant->name, [&] { each.multiply(context); }, {}});
+  TimingOptions timing;
+  timing.warmup = 3;
+  timing.min_rounds = timing.max_rounds = settings.rounds;
+  timing.min_seconds = 0.0;
+  timing.min_sample_ms = 1.0;
+  timing.clock = timing_clock(device);
+  const TimingSamples samples = time_interleaved(candidates, timing);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].median_ms = median_of(samples[i + 1]);
+  const double vendor_ms = median_of(samples[0]);
+  fmt::print("{} {} {}  vendor {:.4f} ms\n", zoo.family, sizeof(T) == 4 ? "fp32" : "fp64",
+             std::is_same_v<V, Ones> ? "pattern" : "weighted", vendor_ms);
+  print(all, vendor_ms);
+}
+
+void run(const Settings& settings) {
+  const auto wanted = [](const std::vector<std::string>& list, const char* word) {
+    return std::find(list.begin(), list.end(), word) != list.end();
+  };
+  for (const std::string& family : settings.families) {
+    const ZooMatrix zoo = make_zoo_matrix(family, 1.0);
+    if (wanted(settings.precisions, "fp32")) {
+      if (wanted(settings.storages, "weighted")) measure<float, float>(zoo, settings);
+      if (wanted(settings.storages, "pattern")) measure<float, Ones>(zoo, settings);
+    }
+    if (wanted(settings.precisions, "fp64")) {
+      if (wanted(settings.storages, "weighted")) measure<double, double>(zoo, settings);
+      if (wanted(settings.storages, "pattern")) measure<double, Ones>(zoo, settings);
+    }
+  }
+}
+
+}  // namespace
+
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) {
+  tessera::bench::Settings settings;
+  CLI::App app("Sizes of MERBIT's layouts on a GPU over the matrix families");
+  app.add_option("--families", settings.families, "Families to measure")->delimiter(',')->capture_default_str();
+  app.add_option("--precision", settings.precisions, "fp32, fp64")->delimiter(',')->capture_default_str();
+  app.add_option("--storage", settings.storages, "weighted, pattern")->delimiter(',')->capture_default_str();
+  app.add_option("--rounds", settings.rounds, "Samples of each")->check(CLI::Range(1, 100000))->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    tessera::bench::run(settings);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_merbit_layouts: {}\n", error.what());
+    return 1;
+  }
+}
