@@ -16,8 +16,10 @@ std::string name_of(const std::string& kind, int sigma, int width, int threads, 
 
 template <class T, class V, class Policy>
 Variant<T, V> direct(const std::string& kind) {
+  using Launcher = DirectLaunch<T, V, Policy>;
+  const auto prepare = [](const Context&) { return ResidentBlocks{Launcher::template prepare_one<false>(), 0}; };
   return {name_of(kind, Policy::sigma, Policy::batch, Policy::threads, Policy::min_blocks),
-          {Policy::sigma, nothing_to_prepare, launch_direct<T, V, Policy, false>, nullptr, slot_a_tile}};
+          {Policy::sigma, prepare, Launcher::template launch_one<false>, nullptr, slot_a_tile}};
 }
 
 template <class T, class V, class Policy>
@@ -38,27 +40,33 @@ std::vector<Variant<T, V>> merbit_variants() {
   constexpr int blocks = wide ? 3 : 4;
   constexpr int rows_steps = 928;
   return {
-      direct<T, V, DirectPolicy<9, 1, 5, 128, 12>>("scalar"),
-      direct<T, V, DirectPolicy<13, 1, 7, 128, wide ? 8 : 12>>("scalar"),
-      direct<T, V, DirectPolicy<13, 1, 7, 128, 10>>("scalar"),
-      direct<T, V, DirectPolicy<13, 1, 4, 128, 14>>("scalar"),
-      direct<T, V, DirectPolicy<17, 1, 9, 128, wide ? 8 : 10>>("scalar"),
-      direct<T, V, DirectPolicy<21, 1, 7, 128, 8>>("scalar"),
-      direct<T, V, DirectPolicy<13, 1, 7, 64, wide ? 16 : 24>>("scalar"),
-      direct<T, V, DirectPolicy<11, 4, 3, 128, 8>>("vector"),
-      direct<T, V, DirectPolicy<15, 4, 4, 128, wide ? 6 : 8>>("vector"),
-      direct<T, V, DirectPolicy<15, 4, 2, 128, 8>>("vector"),
-      direct<T, V, DirectPolicy<15, 4, 2, 64, 16>>("vector"),
+      direct<T, V, DirectPolicy<13, 1, 7, 128, wide ? 8 : 12, 1>>("scalar 1"),
+      direct<T, V, DirectPolicy<13, 1, 7, 128, wide ? 8 : 12, 3>>("scalar 3"),
+      direct<T, V, DirectPolicy<21, 1, 7, 128, 8, 1>>("scalar 1"),
+      direct<T, V, DirectPolicy<21, 1, 7, 128, 8, 3>>("scalar 3"),
+      direct<T, V, DirectPolicy<21, 1, 7, 128, 8, 0>>("scalar 0"),
+      direct<T, V, DirectPolicy<21, 1, 11, 128, wide ? 5 : 7, 1>>("scalar 1"),
+      direct<T, V, DirectPolicy<15, 4, 2, 128, 8, 1>>("vector 1"),
+      direct<T, V, DirectPolicy<15, 4, 2, 128, 8, 3>>("vector 3"),
+      direct<T, V, DirectPolicy<15, 4, 2, 128, 8, 8>>("vector 8"),
+      direct<T, V, DirectPolicy<15, 4, 2, 128, 8, 0>>("vector 0"),
+      direct<T, V, DirectPolicy<15, 4, 2, 64, 16, 3>>("vector 3"),
+      direct<T, V, DirectPolicy<15, 4, 3, 128, wide ? 6 : 8, 3>>("vector 3"),
+      direct<T, V, DirectPolicy<11, 4, 2, 128, 8, 3>>("vector 3"),
+      direct<T, V, DirectPolicy<15, 4, 4, 128, wide ? 5 : 8, 1>>("vector 1"),
+      direct<T, V, DirectPolicy<15, 4, 4, 128, wide ? 5 : 8, 3>>("vector 3"),
+      direct<T, V, DirectPolicy<15, 4, 4, 128, wide ? 5 : 8, 8>>("vector 8"),
+      direct<T, V, DirectPolicy<15, 4, 4, 128, wide ? 5 : 8, 0>>("vector 0"),
+      direct<T, V, DirectPolicy<19, 4, 5, 128, wide ? 4 : 6, 4>>("vector 4"),
+      direct<T, V, DirectPolicy<7, 4, 2, 128, wide ? 8 : 10, 8>>("vector 8"),
       pipelined<T, V, PipelinePolicy<11, 6, 256, blocks>>("pipelined"),
-      pipelined<T, V, PipelinePolicy<11, 4, 256, blocks>>("pipelined"),
-      pipelined<T, V, PipelinePolicy<11, 5, 128, 2 * blocks>>("pipelined"),
-      pipelined<T, V, PipelinePolicy<11, 4, 256, blocks, true>>("staged"),
-      pipelined<T, V, PipelinePolicy<11, 4, 256, blocks, true>>("staged, no few rows,", false),
-      pipelined<T, V, PipelinePolicy<7, 4, 256, blocks, true>>("staged, no few rows,", false),
-      pipelined<T, V, PipelinePolicy<11, 4, 128, 2 * blocks, true>>("staged, no few rows,", false),
-      pipelined<T, V, PipelinePolicy<0, 9, 96, 4, false, rows_steps>>("rows"),
-      pipelined<T, V, PipelinePolicy<0, 7, 64, 6, false, rows_steps>>("rows"),
-      pipelined<T, V, PipelinePolicy<0, 14, 96, 4, false, rows_steps>>("rows"),
+      pipelined<T, V, PipelinePolicy<9, 6, 256, blocks>>("pipelined"),
+      pipelined<T, V, PipelinePolicy<11, 4, 256, blocks, true>>("staged", false),
+      pipelined<T, V, PipelinePolicy<9, 4, 256, blocks, true>>("staged", false),
+      pipelined<T, V, PipelinePolicy<7, 4, 256, blocks, true>>("staged", false),
+      pipelined<T, V, PipelinePolicy<7, 4, 256, 4, true>>("staged", false),
+      pipelined<T, V, PipelinePolicy<0, 9, 96, wide ? 3 : 4, false, rows_steps>>("rows"),
+      pipelined<T, V, PipelinePolicy<0, 14, 96, wide ? 3 : 4, false, rows_steps>>("rows"),
   };
 }
 

@@ -113,24 +113,13 @@ struct LoadedBatch {
   }
 };
 
-/// One tile a warp.
+/// One tile, by one warp. \param staged room for its products and row sums
 template <class T, class V, class Policy, bool WithDots>
-__global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
-    direct_kernel(MatrixArrays<V> a, SnappedTileArrays tiles, const T* __restrict__ x, ProductOutput<T> out) {
-  constexpr int warps = Policy::threads / warp_size;
-  constexpr int room = lanes_per_tile * Policy::sigma + 2 * Policy::width;
-  alignas(16) __shared__ T staged_by[warps][room];
-  const int lane = static_cast<int>(threadIdx.x % warp_size);
-  const int warp = static_cast<int>(threadIdx.x / warp_size);
-  const std::int64_t number = std::int64_t{blockIdx.x} * warps + warp;
-  if (number >= tiles.tiles) return;
-  const TileStart start = tiles.starts[number];
-  const TileSpan tile = span_between(number, start, tiles.starts[number + 1]);
-  const std::uint32_t word = __ldcs(tiles.lane_words + number * lanes_per_tile + lane);
-  TileCommit<T, WithDots> commit(out);
+__device__ inline void multiply_tile(const MatrixArrays<V>& a, const TileSpan& tile, const TileStart& start,
+                                     std::uint32_t word, const T* x, T* staged, int lane,
+                                     TileCommit<T, WithDots>& commit) {
   const LoadWindow<V> window = load_window<Policy::width>(a, tile);
   const bool one_row = start.kind() == TileKind::one_row;
-  T* const staged = staged_by[warp];
   T sum{0};
 #pragma unroll 1
   for (int first = 0; first * warp_size * Policy::width < window.end; first += Policy::batch) {
@@ -145,15 +134,52 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
   if (one_row) {
     sum = sum_over_lanes(sum);
     if (lane == 0) commit.leave_open(tile, sum);
-  } else {
-    __syncwarp();
-    T* const products = staged + window.begin;
-    const auto terms = [products](int k) { return products[k]; };
-    if (!sum_without_walk<staged_unroll>(tile, start, word, terms, lane, commit)) {
-      sum_by_walk<Policy::sigma>(tile, products, word, lane, commit);
-    }
+    return;
   }
-  commit.write_dots(number, lane);
+  __syncwarp();
+  T* const products = staged + window.begin;
+  const auto terms = [products](int k) { return products[k]; };
+  if (!sum_without_walk<staged_unroll>(tile, start, word, terms, lane, commit)) {
+    sum_by_walk<Policy::sigma>(tile, products, word, lane, commit);
+  }
+}
+
+/// The tiles of a warp: first, first + stride, ... below end.
+struct TileSequence {
+  std::int64_t first;
+  std::int64_t end;
+  std::int64_t stride;
+};
+
+/// \tparam TilesPerWarp so many, the warps of a block in turn on neighbouring tiles; 0: all warps of the grid in turn
+template <int Warps, int TilesPerWarp>
+[[nodiscard]] __device__ inline TileSequence tiles_of_warp(std::int64_t tiles, std::int64_t block, int warp) {
+  if constexpr (TilesPerWarp == 0) return {block * Warps + warp, tiles, std::int64_t{gridDim.x} * Warps};
+  constexpr std::int64_t each = std::int64_t{Warps} * TilesPerWarp;
+  const std::int64_t end = (block + 1) * each;
+  return {block * each + warp, end < tiles ? end : tiles, Warps};
+}
+
+/// Asking for the place of the next tile while one is summed would spill registers, which costs more than it gains.
+template <class T, class V, class Policy, bool WithDots>
+__global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
+    direct_kernel(MatrixArrays<V> a, SnappedTileArrays tiles, const T* __restrict__ x, ProductOutput<T> out) {
+  constexpr int warps = Policy::threads / warp_size;
+  constexpr int room = lanes_per_tile * Policy::sigma + 2 * Policy::width;
+  alignas(16) __shared__ T staged_by[warps][room];
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  const int warp = static_cast<int>(threadIdx.x / warp_size);
+  const auto [first, end, stride] = tiles_of_warp<warps, Policy::tiles_per_warp>(tiles.tiles, blockIdx.x, warp);
+  TileCommit<T, WithDots> commit(out);
+#pragma unroll 1
+  for (std::int64_t number = first; number < end; number += stride) {
+    const TileStart start = tiles.starts[number];
+    const TileSpan tile = span_between(number, start, tiles.starts[number + 1]);
+    const std::uint32_t word = __ldcs(tiles.lane_words + number * lanes_per_tile + lane);
+    multiply_tile<T, V, Policy>(a, tile, start, word, x, staged_by[warp], lane, commit);
+    __syncwarp();
+  }
+  commit.write_dots(std::int64_t{blockIdx.x} * warps + warp, lane);
 }
 
 }  // namespace tessera::cuda

@@ -64,9 +64,9 @@ struct CopyWindow {
 
 /// Starts the copies of a tile into one stage. One lane.
 template <class V, class Buffers>
-__device__ inline void start_copies(const MatrixArrays<V>& a, const TileStart& start, const TileStart& end,
-                                    const Buffers& buffers, int stage, CopyBarrier* barrier) {
-  const CopyWindow window = copy_window(start.x, static_cast<int>(end.x - start.x), a.nnz);
+__device__ inline void start_copies(const MatrixArrays<V>& a, const PendingTile& tile, const Buffers& buffers,
+                                    int stage, CopyBarrier* barrier) {
+  const CopyWindow window = copy_window(tile.start.x, tile.nonzeros(), a.nnz);
   const auto count = static_cast<std::uint32_t>(window.copied);
   const std::uint32_t value_bytes = is_ones<V> ? 0 : count * static_cast<std::uint32_t>(sizeof(V));
   expect_bytes(barrier, count * static_cast<std::uint32_t>(sizeof(index_t)) + value_bytes);
@@ -106,33 +106,37 @@ struct BufferedTerms {
   }
 };
 
-/// Products of a whole tile side by side, four neighbours a lane; all reads of x are under way together. Up to
-/// copy_group - 1 elements beyond are written too.
+/// Products of a whole tile side by side, four neighbours a lane. Up to copy_group - 1 elements beyond are written too.
+/// As many reads of x are under way together as registers allow: any that were spilled would cost more.
 /// \param end nonzeros from the start of the buffers, which the tile begins in
 template <int Steps, class T, class V>
 __device__ inline void stage_products(const index_t* columns, const V* values, const T* x, int end, int lane,
                                       T* products) {
   constexpr int round = copy_group * warp_size;
   constexpr int rounds = (Steps + copy_group - 1 + round - 1) / round;
-  T product[rounds][copy_group];
+  constexpr int together = sizeof(T) == 8 ? 1 : rounds;
 #pragma unroll
-  for (int i = 0; i < rounds; ++i) {
-    const int k = i * round + lane * copy_group;
-    if (k >= end) continue;
-    const Four<index_t> column = read_four(columns + k);
+  for (int first = 0; first < rounds; first += together) {
+    T product[together][copy_group];
 #pragma unroll
-    for (int j = 0; j < copy_group; ++j) product[i][j] = __ldg(x + column.entry[j]);
-  }
+    for (int i = 0; i < together; ++i) {
+      const int k = (first + i) * round + lane * copy_group;
+      if (k >= end) continue;
+      const Four<index_t> column = read_four(columns + k);
 #pragma unroll
-  for (int i = 0; i < rounds; ++i) {
-    const int k = i * round + lane * copy_group;
-    if (k >= end) continue;
-    if constexpr (!is_ones<V>) {
-      const Four<V> value = read_four(values + k);
-#pragma unroll
-      for (int j = 0; j < copy_group; ++j) product[i][j] *= static_cast<T>(value.entry[j]);
+      for (int j = 0; j < copy_group; ++j) product[i][j] = __ldg(x + column.entry[j]);
     }
-    store_four(products + k, Four<T>{{product[i][0], product[i][1], product[i][2], product[i][3]}});
+#pragma unroll
+    for (int i = 0; i < together; ++i) {
+      const int k = (first + i) * round + lane * copy_group;
+      if (k >= end) continue;
+      if constexpr (!is_ones<V>) {
+        const Four<V> value = read_four(values + k);
+#pragma unroll
+        for (int j = 0; j < copy_group; ++j) product[i][j] *= static_cast<T>(value.entry[j]);
+      }
+      store_four(products + k, Four<T>{{product[i][0], product[i][1], product[i][2], product[i][3]}});
+    }
   }
   __syncwarp();
 }
@@ -161,21 +165,8 @@ __device__ inline void sum_buffered_tile(const TileSpan& tile, const TileStart& 
   }
 }
 
-/// What a warp knows of a tile ahead of time.
-struct PendingTile {
-  TileStart start;
-  TileStart end;
-  [[nodiscard]] __device__ static PendingTile load(const SnappedTileArrays& tiles, std::int64_t number) {
-    if (number >= tiles.tiles) return {};
-    return {tiles.starts[number], tiles.starts[number + 1]};
-  }
-};
-
-[[nodiscard]] __device__ inline std::uint32_t load_word(const SnappedTileArrays& tiles, std::int64_t number, int lane) {
-  return number < tiles.tiles ? __ldcs(tiles.lane_words + number * lanes_per_tile + lane) : 0;
-}
-
-/// Warp w of all sums tiles w, w + warps, ...
+/// Every block sums a stretch of neighbouring tiles, its warps in turn: what they read of x they share in the
+/// first-level cache.
 template <class T, class V, class Policy, bool WithDots>
 __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     pipelined_kernel(MatrixArrays<V> a, SnappedTileArrays tiles, const T* __restrict__ x, ProductOutput<T> out) {
@@ -194,18 +185,19 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
   __syncwarp();
   const std::int64_t stride = std::int64_t{gridDim.x} * warps;
   const std::int64_t slot = std::int64_t{blockIdx.x} * warps + warp;
+  const std::int64_t end = tiles.tiles;
   TileCommit<T, WithDots> commit(out);
-  PendingTile current = PendingTile::load(tiles, slot);
-  PendingTile next = PendingTile::load(tiles, slot + stride);
-  std::uint32_t word = load_word(tiles, slot, lane);
-  if (lane == 0 && slot < tiles.tiles) start_copies(a, current.start, current.end, buffers, 0, barriers);
-  if (lane == 0 && slot + stride < tiles.tiles) start_copies(a, next.start, next.end, buffers, 1, barriers + 1);
+  PendingTile current = PendingTile::load(tiles, slot, end);
+  PendingTile next = PendingTile::load(tiles, slot + stride, end);
+  std::uint32_t word = load_word(tiles, slot, end, lane);
+  if (lane == 0 && slot < end) start_copies(a, current, buffers, 0, barriers);
+  if (lane == 0 && slot + stride < end) start_copies(a, next, buffers, 1, barriers + 1);
   std::uint32_t round = 0;
-  for (std::int64_t number = slot; number < tiles.tiles; number += stride, ++round) {
+  for (std::int64_t number = slot; number < end; number += stride, ++round) {
     const int stage = static_cast<int>(round % 2);
-    const PendingTile after = PendingTile::load(tiles, number + 2 * stride);
-    const std::uint32_t next_word = load_word(tiles, number + stride, lane);
-    const TileSpan tile = span_between(number, current.start, current.end);
+    const PendingTile after = PendingTile::load(tiles, number + 2 * stride, end);
+    const std::uint32_t next_word = load_word(tiles, number + stride, end, lane);
+    const TileSpan tile = current.span(number);
     const CopyWindow window = copy_window(tile.x, tile.nonzeros, a.nnz);
     wait_for_copies(barriers + stage, round / 2 % 2);
     __syncwarp();
@@ -213,9 +205,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     sum_buffered_tile<T, V, Policy>(tile, current.start, word, window, buffers, stage, x, lane, commit);
     release_to_bulk_copies();
     __syncwarp();
-    if (lane == 0 && number + 2 * stride < tiles.tiles) {
-      start_copies(a, after.start, after.end, buffers, stage, barriers + stage);
-    }
+    if (lane == 0 && number + 2 * stride < end) start_copies(a, after, buffers, stage, barriers + stage);
     current = next;
     next = after;
     word = next_word;

@@ -13,13 +13,15 @@ namespace tessera::cuda {
 /// \tparam Batch     loads of a lane that are in flight together
 /// \tparam Threads   a block; a block waits for its slowest warp
 /// \tparam MinBlocks a multiprocessor: bounds the registers
-template <int Sigma, int Width, int Batch, int Threads, int MinBlocks>
+/// \tparam TilesPerWarp which a warp sums one after the other
+template <int Sigma, int Width, int Batch, int Threads, int MinBlocks, int TilesPerWarp = 8>
 struct DirectPolicy {
   static constexpr int sigma = Sigma;
   static constexpr int width = Width;
   static constexpr int batch = Batch;
   static constexpr int threads = Threads;
   static constexpr int min_blocks = MinBlocks;
+  static constexpr int tiles_per_warp = TilesPerWarp;
 };
 
 /// Sizes of the layouts `pipelined`, `staged` and `rows`.

@@ -16,12 +16,45 @@ void launch_exact(const Context& context, const ResidentBlocks& /*resident*/, co
   launch("MERBIT product (exact)", context, grid, exact_kernel<T, V, WithDots>, in.matrix, in.exact, in.x, out);
 }
 
-template <class T, class V, class Policy, bool WithDots>
-void launch_direct(const Context& context, const ResidentBlocks& /*resident*/, const ProductInput<T, V>& in,
-                   const ProductOutput<T>& out) {
-  const Grid grid{blocks_for(in.snapped.tiles, Policy::threads / warp_size), Policy::threads};
-  launch("MERBIT product", context, grid, direct_kernel<T, V, Policy, WithDots>, in.matrix, in.snapped, in.x, out);
+/// Blocks of a persistent kernel.
+[[nodiscard]] inline unsigned persistent_blocks(const Context& context, int resident, std::int64_t tiles, int warps) {
+  const auto all = static_cast<unsigned>(resident * context.multiprocessors());
+  const unsigned needed = blocks_for(tiles, warps);
+  return needed < all ? needed : all;
 }
+
+template <class T, class V, class Policy>
+struct DirectLaunch {
+  static constexpr int warps = Policy::threads / warp_size;
+
+  template <bool WithDots>
+  static int prepare_one() {
+    int blocks = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, direct_kernel<T, V, Policy, WithDots>, Policy::threads,
+                                                        0),
+          "counting resident blocks");
+    return blocks > 0 ? blocks : 1;
+  }
+
+  static ResidentBlocks prepare(const Context& /*context*/) { return {prepare_one<false>(), prepare_one<true>()}; }
+
+  static unsigned blocks(const Context& context, int resident, std::int64_t tiles) {
+    if constexpr (Policy::tiles_per_warp == 0) return persistent_blocks(context, resident, tiles, warps);
+    return blocks_for(tiles, warps * Policy::tiles_per_warp);
+  }
+
+  template <bool WithDots>
+  static void launch_one(const Context& context, const ResidentBlocks& resident, const ProductInput<T, V>& in,
+                         const ProductOutput<T>& out) {
+    const int each = WithDots ? resident.with_dots : resident.plain;
+    launch("MERBIT product", context, Grid{blocks(context, each, in.snapped.tiles), Policy::threads},
+           direct_kernel<T, V, Policy, WithDots>, in.matrix, in.snapped, in.x, out);
+  }
+
+  static std::int64_t dot_slots(const Context& context, const ResidentBlocks& resident, std::int64_t tiles) {
+    return std::int64_t{blocks(context, resident.with_dots, tiles)} * warps;
+  }
+};
 
 /// One slot a tile, whatever the grid.
 inline std::int64_t slot_a_tile(const Context& /*context*/, const ResidentBlocks& /*resident*/, std::int64_t tiles) {
@@ -29,13 +62,6 @@ inline std::int64_t slot_a_tile(const Context& /*context*/, const ResidentBlocks
 }
 
 inline ResidentBlocks nothing_to_prepare(const Context& /*context*/) { return {}; }
-
-/// Blocks of a persistent kernel.
-[[nodiscard]] inline unsigned persistent_blocks(const Context& context, int resident, std::int64_t tiles, int warps) {
-  const auto all = static_cast<unsigned>(resident * context.multiprocessors());
-  const unsigned needed = blocks_for(tiles, warps);
-  return needed < all ? needed : all;
-}
 
 template <class T, class V, class Policy>
 struct PipelinedLaunch {
@@ -70,28 +96,22 @@ struct PipelinedLaunch {
   }
 };
 
-template <class T, class V, class Policy>
-[[nodiscard]] MerbitProduct<T, V> direct_product() {
-  return {Policy::sigma, nothing_to_prepare, launch_direct<T, V, Policy, false>, launch_direct<T, V, Policy, true>,
-          slot_a_tile};
-}
-
-template <class T, class V, class Policy>
-[[nodiscard]] MerbitProduct<T, V> pipelined_product() {
-  using Launcher = PipelinedLaunch<T, V, Policy>;
-  return {Policy::sigma, Launcher::prepare, Launcher::template launch_one<false>, Launcher::template launch_one<true>,
-          Launcher::dot_slots};
+/// The layout that Launcher launches.
+template <class T, class V, template <class, class, class> class Launcher, class Policy>
+[[nodiscard]] MerbitProduct<T, V> product_by() {
+  using Of = Launcher<T, V, Policy>;
+  return {Policy::sigma, Of::prepare, Of::template launch_one<false>, Of::template launch_one<true>, Of::dot_slots};
 }
 
 template <class T, class V>
 MerbitProduct<T, V> merbit_product(MerbitLayout layout) {
   switch (layout) {
     case MerbitLayout::scalar:
-      return direct_product<T, V, typename MerbitCudaPolicy<T, V>::Scalar>();
+      return product_by<T, V, DirectLaunch, typename MerbitCudaPolicy<T, V>::Scalar>();
     case MerbitLayout::vector:
-      return direct_product<T, V, typename MerbitCudaPolicy<T, V>::Vector>();
+      return product_by<T, V, DirectLaunch, typename MerbitCudaPolicy<T, V>::Vector>();
     case MerbitLayout::pipelined:
-      return pipelined_product<T, V, typename MerbitCudaPolicy<T, V>::Pipelined>();
+      return product_by<T, V, PipelinedLaunch, typename MerbitCudaPolicy<T, V>::Pipelined>();
     case MerbitLayout::exact:
       break;
   }
