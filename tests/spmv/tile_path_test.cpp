@@ -77,15 +77,17 @@ TEST(TilePath, TilesInsideOneRowOnlyCarry) {
   EXPECT_EQ(sums_of_walks(with_open_row({0, 0, 0}), 0, 2), (std::vector<long>{0, 0, 0, 0}));
 }
 
-TEST(CsrVectorPolicy, TakesTheFewestLanesForRowsOfMeanLength) {
+TEST(CsrVectorPolicy, TakesTheFewestLanesThatLoadARowOfMeanLengthAtOnce) {
   const auto lanes = [](offset_t mean) { return csr_vector_lanes(1000, 1000 * mean); };
   EXPECT_EQ(csr_vector_lanes(1, 0), 1);
-  EXPECT_EQ(lanes(1), 1);
-  EXPECT_EQ(lanes(2), 2);
-  EXPECT_EQ(lanes(3), 2);
-  EXPECT_EQ(lanes(5), 4);
-  EXPECT_EQ(lanes(24), 16);
-  EXPECT_EQ(lanes(25), 32);
+  EXPECT_EQ(lanes(3), 1);
+  EXPECT_EQ(lanes(4), 2);
+  EXPECT_EQ(lanes(7), 2);
+  EXPECT_EQ(lanes(8), 4);
+  EXPECT_EQ(lanes(28), 8);
+  EXPECT_EQ(lanes(29), 16);
+  EXPECT_EQ(lanes(56), 16);
+  EXPECT_EQ(lanes(57), 32);
   EXPECT_EQ(lanes(100000), 32);
   EXPECT_EQ(csr_vector_lanes(std::numeric_limits<index_t>::max(), offset_t{1} << 40), 32);
 }
