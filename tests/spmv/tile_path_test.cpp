@@ -13,8 +13,9 @@
 namespace tessera {
 namespace {
 
-/// Row ends with the open row behind them.
+/// The steps that finish rows which end at these nonzeros, with the open row behind them.
 std::vector<int> with_open_row(std::vector<int> row_ends) {
+  for (std::size_t row = 0; row < row_ends.size(); ++row) row_ends[row] += static_cast<int>(row);
   row_ends.push_back(std::numeric_limits<int>::max());
   return row_ends;
 }
@@ -37,7 +38,9 @@ std::vector<long> sums_of_walks(const std::vector<int>& row_ends, int nonzeros, 
   for (int k = 0; k < nonzeros; ++k) slots[static_cast<std::size_t>(k)] = 1 + k * k;
   long open = 0;
   for (int begin = 0; begin < path.length(); begin += steps) {
-    const auto walk = walk_tile(path, begin, std::min(begin + steps, path.length()), slots.data());
+    TileWalker walker(path, begin, slots.data());
+    for (int step = begin; step < std::min(begin + steps, path.length()); ++step) walker.step(step);
+    const auto walk = walker.result();
     if (walk.closed > 0) {
       slots[static_cast<std::size_t>(nonzeros + walk.first_row)] += open;
       open = 0;
