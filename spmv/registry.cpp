@@ -31,7 +31,7 @@ const std::array<SpmvKernelEntry, 7>& table() {
   static const std::array<SpmvKernelEntry, 7> entries{{
       {csr, "csr", "rows in parallel, no set-up; uneven when one row holds much of the matrix", false, false,
        on_host(make_csr_kernel<float>, make_csr_kernel<double>), cuda_backend(csr)},
-      {merge, "merge", "equal shares of the merge path, searched in every product; no set-up", false, false,
+      {merge, "merge", "equal shares of the merge path, found by searches; next to no set-up", false, false,
        on_host(make_merge_kernel<float>, make_merge_kernel<double>), cuda_backend(merge)},
       {merbit, "merbit", "merge-path tiles with bit-field lane descriptors, built once", true, true,
        on_host(make_merbit_kernel<float>, make_merbit_kernel<double>), cuda_backend(merbit)},

@@ -19,7 +19,7 @@ namespace tessera {
 enum class SpmvAlgorithm {
   automatic,
   csr,         ///< host: rows in parallel; no set-up
-  merge,       ///< equal shares of the merge path, searched in every product (Merrill & Garland, SC 2016); no set-up
+  merge,       ///< equal shares of the merge path (Merrill & Garland, SC 2016); next to no set-up
   merbit,      ///< merge-path tiles with bit-field lane descriptors (merbit-spmv.txt, §4)
   csr5,        ///< equal tiles of nonzeros, stored transposed in copies of its own (Liu & Vinter, ICS 2015)
   csr_vector,  ///< GPU: a part of a warp a row, by mean length, long rows split off (Bell & Garland, SC 2009)

@@ -38,7 +38,9 @@ __global__ void __launch_bounds__(threads)
   const offset_t tiled = arrays.first_nonzero(arrays.tiles);
   const offset_t begin = arrays.row_offsets[row];
   const offset_t end = arrays.row_offsets[row + 1];
-  T sum = strided_sum(terms, (begin < tiled ? tiled : begin) + lane, end, warp_size);
+  // The rest is shorter than a tile.
+  const offset_t first = (begin < tiled ? tiled : begin) + lane;
+  T sum = strided_sum<4, warp_size, NextUse::never>(terms.from(first), static_cast<int>(end - first));
   for (unsigned distance = warp_size / 2; distance > 0; distance /= 2) {
     sum += __shfl_down_sync(full_warp, sum, distance);
   }

@@ -28,18 +28,21 @@ __device__ T sum_over_lanes(T sum) {
 template <int Lanes, class Terms, class T>
 __global__ void __launch_bounds__(threads)
     rows_kernel(index_t rows, const offset_t* row_offsets, offset_t long_row, Terms terms, Update<T> update) {
-  const std::int64_t thread = std::int64_t{blockIdx.x} * threads + threadIdx.x;
-  const std::int64_t row = thread / Lanes;
+  // Without a sign, the last block's rows beyond 2^31 have numbers, too.
+  const unsigned row = blockIdx.x * (threads / Lanes) + threadIdx.x / Lanes;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
+  const bool exists = row < static_cast<unsigned>(rows);
   offset_t begin = 0;
-  offset_t end = 0;
-  if (row < rows) {
-    begin = row_offsets[row];
-    end = row_offsets[row + 1];
-    if (end - begin > long_row) end = begin;
+  int length = 0;
+  if (exists) {
+    begin = __ldg(row_offsets + row);
+    const offset_t whole = __ldg(row_offsets + row + 1) - begin;
+    length = whole > long_row ? 0 : static_cast<int>(whole);
   }
-  const T sum = sum_over_lanes<Lanes>(strided_sum(terms, begin + lane, end, Lanes));
-  if (lane == 0 && row < rows) update.store(static_cast<index_t>(row), sum);
+  // Neighbouring rows share lines, and so do the loads of a batch.
+  const T sum = sum_over_lanes<Lanes>(
+      strided_sum<csr_vector_batch, Lanes, NextUse::soon>(terms.from(begin + lane), length - lane));
+  if (lane == 0 && exists) update.store(static_cast<index_t>(row), sum);
 }
 
 /// A warp a part of a long row.
@@ -51,9 +54,10 @@ __global__ void __launch_bounds__(threads)
   if (part >= parts) return;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const offset_t begin = part_begin[part];
-  const offset_t row_end = row_offsets[part_row[part] + 1];
-  const offset_t end = begin + csr_vector_part < row_end ? begin + csr_vector_part : row_end;
-  const T sum = sum_over_lanes<warp_size>(strided_sum(terms, begin + lane, end, warp_size));
+  const offset_t rest = row_offsets[part_row[part] + 1] - begin;
+  const int length = static_cast<int>(rest < csr_vector_part ? rest : csr_vector_part);
+  const T sum = sum_over_lanes<warp_size>(
+      strided_sum<csr_vector_part_batch, warp_size, NextUse::never>(terms.from(begin + lane), length - lane));
   if (lane == 0) sums[part] = sum;
 }
 

@@ -13,11 +13,16 @@ inline constexpr offset_t csr_vector_typical_row = 512;
 /// Nonzeros of a long row that one warp adds up.
 inline constexpr offset_t csr_vector_part = 1024;
 
-/// Lanes of a warp that share a row: 1, 2, 4, 8, 16 or 32, the fewest that go through a row of mean length at most one
-/// and a half times. \param rows 1 or more \param nnz nonzeros of the rows that are not beyond csr_vector_typical_row
+/// Terms of a row that each of its lanes loads at once, and of a part of a long row.
+inline constexpr int csr_vector_batch = 4;
+inline constexpr int csr_vector_part_batch = 8;
+
+/// Lanes of a warp that share a row: 1, 2, 4, 8, 16 or 32, the fewest that load a row of mean length at once with an
+/// eighth of the loads to spare. Few lanes keep many rows under way. \param rows 1 or more \param nnz nonzeros of the
+/// rows that are not beyond csr_vector_typical_row
 [[nodiscard]] constexpr int csr_vector_lanes(index_t rows, offset_t nnz) noexcept {
   int lanes = 1;
-  while (lanes < 32 && 2 * nnz > 3 * offset_t{rows} * lanes) lanes *= 2;
+  while (lanes < 32 && 8 * nnz > 7 * offset_t{rows} * lanes * csr_vector_batch) lanes *= 2;
   return lanes;
 }
 

@@ -6,31 +6,75 @@
 
 #include "tessera/csr.hpp"
 
+#include <cstdint>
 #include <span>
 #include <type_traits>
 
 namespace tessera::cuda {
 
-/// Formed in S, from values stored as V and a vector of X. What a product reads once is streamed past the caches, which
-/// stay for x.
+/// When the memory line that a load touches is touched again.
+enum class NextUse {
+  never,  ///< it is streamed past the caches, which stay for x
+  soon,   ///< by another load of this thread or of its neighbours
+};
+
+template <NextUse Use, class E>
+__device__ E load_entry(const E* from) {
+  if constexpr (Use == NextUse::never) {
+    return __ldcs(from);
+  } else {
+    return __ldg(from);
+  }
+}
+
+/// from + count, by way of the address: the compiler then keeps it, and adds indices of 32 bits to it, where it would
+/// form an index of 64 bits for every load.
+template <class E>
+__device__ const E* base_at(const E* from, offset_t count) {
+  return reinterpret_cast<const E*>(reinterpret_cast<std::uintptr_t>(from) +
+                                    static_cast<std::uintptr_t>(count) * sizeof(E));
+}
+
+/// Formed in S, from values stored as V and a vector of X.
 template <class S, class V, class X = S>
 struct WeightedTerms {
   using Sum = S;
+  /// What the matrix has of a term.
+  struct Entry {
+    V value;
+    index_t column;
+  };
   const V* values;
   const index_t* columns;
   const X* x;
-  __device__ S operator[](offset_t k) const {
-    return static_cast<S>(__ldcs(values + k)) * static_cast<S>(__ldg(x + __ldcs(columns + k)));
+
+  /// These terms numbered from nonzero `first` on.
+  __device__ WeightedTerms from(offset_t first) const { return {base_at(values, first), base_at(columns, first), x}; }
+  template <NextUse Use>
+  __device__ Entry entry(offset_t k) const {
+    return {load_entry<Use>(values + k), load_entry<Use>(columns + k)};
   }
+  __device__ S product(const Entry& entry) const {
+    return static_cast<S>(entry.value) * static_cast<S>(__ldg(x + entry.column));
+  }
+  __device__ S operator[](offset_t k) const { return product(entry<NextUse::never>(k)); }
 };
 
 /// The same where every value is 1.
 template <class S, class X = S>
 struct PatternTerms {
   using Sum = S;
+  using Entry = index_t;
   const index_t* columns;
   const X* x;
-  __device__ S operator[](offset_t k) const { return static_cast<S>(__ldg(x + __ldcs(columns + k))); }
+
+  __device__ PatternTerms from(offset_t first) const { return {base_at(columns, first), x}; }
+  template <NextUse Use>
+  __device__ Entry entry(offset_t k) const {
+    return load_entry<Use>(columns + k);
+  }
+  __device__ S product(Entry column) const { return static_cast<S>(__ldg(x + column)); }
+  __device__ S operator[](offset_t k) const { return product(entry<NextUse::never>(k)); }
 };
 
 /// function(terms) with the type of terms that the matrix has.
@@ -54,19 +98,36 @@ struct Update {
   __device__ void add(index_t row, T sum) const { y[row] += alpha * sum; }
 };
 
-/// Sum of the terms begin, begin + stride, ... below end. Four loads are under way at a time.
-template <class Terms>
-__device__ typename Terms::Sum strided_sum(const Terms& terms, offset_t begin, offset_t end, int stride) {
-  typename Terms::Sum sum{0};
-  offset_t k = begin;
-  for (; k + 3 * stride < end; k += 4 * stride) {
-    const auto first = terms[k];
-    const auto second = terms[k + stride];
-    const auto third = terms[k + 2 * stride];
-    const auto fourth = terms[k + 3 * stride];
-    sum += (first + second) + (third + fourth);
+/// Sum of the first terms 0, Stride, 2 Stride, ... below `count`, at most Batch of them. All that is read of the matrix
+/// is under way before the first entry of x is asked for.
+template <int Batch, int Stride, NextUse Use, class Terms>
+__device__ typename Terms::Sum batch_sum(const Terms& terms, int count) {
+  static_assert(Batch % 2 == 0);
+  typename Terms::Entry entry[Batch];
+  typename Terms::Sum term[Batch];
+#pragma unroll
+  for (int i = 0; i < Batch; ++i) {
+    if (i * Stride < count) entry[i] = terms.template entry<Use>(i * Stride);
   }
-  for (; k < end; k += stride) sum += terms[k];
+#pragma unroll
+  for (int i = 0; i < Batch; ++i) {
+    term[i] = i * Stride < count ? terms.product(entry[i]) : typename Terms::Sum{0};
+  }
+  typename Terms::Sum sum{0};
+#pragma unroll
+  for (int i = 0; i < Batch; i += 2) sum += term[i] + term[i + 1];
+  return sum;
+}
+
+/// Sum of the terms 0, Stride, 2 Stride, ... below `count`, batch by batch.
+template <int Batch, int Stride, NextUse Use, class Terms>
+__device__ typename Terms::Sum strided_sum(Terms terms, int count) {
+  typename Terms::Sum sum{0};
+#pragma unroll 1
+  for (; count > 0; count -= Batch * Stride) {
+    sum += batch_sum<Batch, Stride, Use>(terms, count);
+    terms = terms.from(Batch * Stride);
+  }
   return sum;
 }
 

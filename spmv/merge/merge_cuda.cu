@@ -12,14 +12,15 @@ template <class T>
 class MergeKernel final : public DeviceKernel<T> {
  public:
   MergeKernel(const CsrView<T>& a, const SpmvOptions& options)
-      : DeviceKernel<T>(a, options), scratch_(a.rows, a.nnz(), options.device) {}
+      : DeviceKernel<T>(a, options), scratch_(a.row_offsets, a.nnz(), options.device) {}
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     const Context& context = Context::of(this->device());
     const CurrentDevice current(this->device());
     const Update<T> update{y.data(), alpha, beta};
     const std::scoped_lock lock(mutex_);
-    with_terms(a, this->floats(), x, [&](const auto& terms) { scratch_.multiply(context, a, terms, update); });
+    with_terms(a, this->floats(), x,
+               [&](const auto& terms) { scratch_.multiply(context, a.row_offsets.data(), terms, update); });
   }
 
   void describe(PlanInfo& info) const override {

@@ -11,6 +11,7 @@
 #include "spmv/merge/tile_path.hpp"
 
 #include <limits>
+#include <span>
 
 namespace tessera::cuda {
 
@@ -21,7 +22,11 @@ struct MergePolicy {
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr int tile() const noexcept { return threads * steps; }
 };
 
-inline constexpr MergePolicy cuda_merge_policy{128, 7};
+inline constexpr MergePolicy cuda_merge_policy{128, 9};
+
+/// Blocks that a multiprocessor has to hold: so few that the registers take all loads of a tile at once.
+template <class S>
+inline constexpr int merge_blocks = sizeof(S) == 4 ? 12 : 10;
 
 /// Where the row ends that is open at the end of a tile, as far as the tile knows.
 inline constexpr int beyond_tile = std::numeric_limits<int>::max();
@@ -37,118 +42,191 @@ __global__ void __launch_bounds__(256) merge_tile_starts_kernel(index_t rows, of
   first_rows[tile] = merge_search(row_offsets, rows, nnz, diagonal).y;
 }
 
-/// A partial sum that either goes on with the row open before it, or not.
+/// Sums of a row that is open: before a thread, and after it.
 template <class S>
-struct OpenSum {
-  bool closed_row = false;  ///< a row was finished since the beginning: sums from before belong to that one
-  S sum{0};
-
-  /// Puts `earlier` before this.
-  __device__ void follow(const OpenSum& earlier) {
-    if (!closed_row) sum = earlier.sum + sum;
-    closed_row = closed_row || earlier.closed_row;
-  }
+struct OpenSums {
+  S before;
+  S after;
 };
 
-/// What the threads before this one leave open; `own` becomes what is open after this thread. Threads of the block in
-/// order. Every thread must call.
+/// Joins what the threads of a block leave open, in their order. Every thread must call.
+/// \param closed whether the thread has finished a row: `sum` does not go on with the row open before it
 template <class S>
-__device__ S sum_open_before(OpenSum<S>& own) {
-  constexpr int warps = cuda_merge_policy.threads / warp_size;
+__device__ OpenSums<S> join_open_sums(bool closed, S sum) {
+  constexpr unsigned warps = cuda_merge_policy.threads / warp_size;
   __shared__ bool warp_closed[warps];
   __shared__ S warp_sum[warps];
   const unsigned lane = threadIdx.x % warp_size;
   const unsigned warp = threadIdx.x / warp_size;
+  const unsigned closing = __ballot_sync(full_warp, closed);
+  const unsigned closing_before = closing & ((1u << lane) - 1);
+  const unsigned closing_so_far = closing_before | (closed ? 1u << lane : 0u);
+  // The lane with which the row began that is open after this one; 0 where it began with an earlier warp.
+  const unsigned first =
+      closing_so_far == 0 ? 0 : warp_size - 1 - static_cast<unsigned>(__clz(static_cast<int>(closing_so_far)));
   for (unsigned distance = 1; distance < warp_size; distance *= 2) {
-    const OpenSum<S> earlier{__shfl_up_sync(full_warp, static_cast<int>(own.closed_row), distance) != 0,
-                             __shfl_up_sync(full_warp, own.sum, distance)};
-    if (lane >= distance) own.follow(earlier);
+    const S earlier = __shfl_up_sync(full_warp, sum, distance);
+    if (lane >= first + distance) sum += earlier;
   }
   if (lane == warp_size - 1) {
-    warp_closed[warp] = own.closed_row;
-    warp_sum[warp] = own.sum;
+    warp_closed[warp] = closing != 0;
+    warp_sum[warp] = sum;
   }
-  OpenSum<S> before{__shfl_up_sync(full_warp, static_cast<int>(own.closed_row), 1) != 0,
-                    __shfl_up_sync(full_warp, own.sum, 1)};
-  if (lane == 0) before = {};
+  S before = __shfl_up_sync(full_warp, sum, 1);
+  if (lane == 0) before = S{0};
   __syncthreads();
-  OpenSum<S> warps_before;
-  for (unsigned w = 0; w < warp; ++w) {
-    OpenSum<S> next{warp_closed[w], warp_sum[w]};
-    next.follow(warps_before);
-    warps_before = next;
+  S warps_before{0};
+#pragma unroll
+  for (unsigned w = 0; w + 1 < warps; ++w) {
+    if (w < warp) warps_before = warp_closed[w] ? warp_sum[w] : warps_before + warp_sum[w];
   }
-  before.follow(warps_before);
-  own.follow(warps_before);
-  return before.sum;
+  if (closing_before == 0) before += warps_before;
+  if (closing_so_far == 0) sum += warps_before;
+  return {before, sum};
+}
+
+/// Ends of some rows of a tile, on their way from memory.
+struct RowEnds {
+  static constexpr int count = 3;
+  static constexpr int rows = count * cuda_merge_policy.threads;  ///< that the block has under way
+  offset_t end[count];
+
+  /// \param row_offsets from the tile's first row on \param begin this thread's first row
+  __device__ RowEnds(const offset_t* row_offsets, int begin, int rows_of_tile) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      const int row = begin + i * cuda_merge_policy.threads;
+      end[i] = row_offsets[row < rows_of_tile ? row + 1 : rows_of_tile];
+    }
+  }
+
+  /// \param first number of the nonzero with which the tile begins
+  __device__ void store(offset_t first, int begin, int rows_of_tile, int* row_ends) const {
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      const int row = begin + i * cuda_merge_policy.threads;
+      if (row < rows_of_tile) row_ends[row] = static_cast<int>(end[i] - first) + row;
+    }
+  }
+};
+
+/// Stores the ends that are under way, those of further rows, and the mark of the open row.
+__device__ inline void store_row_ends(const RowEnds& under_way, const offset_t* row_offsets, offset_t first, int rows,
+                                      int* row_ends) {
+  int begin = static_cast<int>(threadIdx.x);
+  under_way.store(first, begin, rows, row_ends);
+#pragma unroll 1
+  for (begin += RowEnds::rows; begin < rows; begin += RowEnds::rows) {
+    RowEnds(row_offsets, begin, rows).store(first, begin, rows, row_ends);
+  }
+  if (threadIdx.x == 0) row_ends[rows] = beyond_tile;
+}
+
+/// Puts the terms and row ends of the block's tile into shared memory. All that is read of the matrix is under way
+/// before the first entry of x is asked for. In place of terms beyond the last that one is loaded again: loads without
+/// conditions are those that wait for one another least. What it leaves behind the terms, the walk overwrites.
+/// \param terms, row_offsets from the tile's first nonzero and row on \param first number of that nonzero
+template <class Terms, class S>
+__device__ void load_tile(const Terms& terms, const offset_t* row_offsets, offset_t first, const TilePath& path,
+                          S* slots, int* row_ends) {
+  constexpr int threads = cuda_merge_policy.threads;
+  constexpr int steps = cuda_merge_policy.steps;
+  const RowEnds ends(row_offsets, static_cast<int>(threadIdx.x), path.rows);
+  if (path.nonzeros == 0) return store_row_ends(ends, row_offsets, first, path.rows, row_ends);
+  const unsigned last = static_cast<unsigned>(path.nonzeros) - 1;
+  typename Terms::Entry entry[steps];
+#pragma unroll
+  for (int i = 0; i < steps; ++i) {
+    const unsigned k = i * threads + threadIdx.x;
+    entry[i] = terms.template entry<NextUse::never>(k < last ? k : last);
+  }
+  S term[steps];
+#pragma unroll
+  for (int i = 0; i < steps; ++i) term[i] = terms.product(entry[i]);
+  store_row_ends(ends, row_offsets, first, path.rows, row_ends);
+#pragma unroll
+  for (int i = 0; i < steps; ++i) slots[i * threads + threadIdx.x] = term[i];
+}
+
+/// This thread's part of the path. Only the last tile of a matrix is not full.
+template <class S>
+__device__ ThreadWalk<S> walk_own_steps(const TilePath& path, S* slots) {
+  constexpr int steps = cuda_merge_policy.steps;
+  const int begin = static_cast<int>(threadIdx.x) * steps;
+  const int length = path.length();
+  TileWalker<S> walker(path, begin < length ? begin : length, slots);
+  if (length == cuda_merge_policy.tile()) {
+#pragma unroll
+    for (int i = 0; i < steps; ++i) walker.step(begin + i);
+  } else {
+#pragma unroll 1
+    for (int step = begin; step < begin + steps && step < length; ++step) walker.step(step);
+  }
+  return walker.result();
 }
 
 /// A block a tile: terms and row ends go to shared memory, every thread walks its steps there, and the rows that end in
 /// the tile are stored; carries[tile] is what the row open at its end has so far.
 template <class Terms, class S>
-__global__ void __launch_bounds__(cuda_merge_policy.threads)
+__global__ void __launch_bounds__(cuda_merge_policy.threads, merge_blocks<S>)
     merge_tiles_kernel(offset_t length, const offset_t* row_offsets, const index_t* first_rows, Terms terms,
                        Update<S> update, S* carries) {
   constexpr int threads = cuda_merge_policy.threads;
-  constexpr int steps = cuda_merge_policy.steps;
   constexpr int tile_steps = cuda_merge_policy.tile();
   __shared__ S slots[tile_steps];
   __shared__ int row_ends[tile_steps + 1];
   const offset_t begin = std::int64_t{blockIdx.x} * tile_steps;
-  const offset_t end = begin + tile_steps < length ? begin + tile_steps : length;
-  const index_t first_row = first_rows[blockIdx.x];
-  const int rows = first_rows[blockIdx.x + std::int64_t{1}] - first_row;
+  const int steps = length - begin < tile_steps ? static_cast<int>(length - begin) : tile_steps;
+  const index_t first_row = __ldg(first_rows + blockIdx.x);
+  const int rows = __ldg(first_rows + blockIdx.x + 1) - first_row;
   const offset_t first = begin - first_row;
-  const TilePath path{row_ends, rows, static_cast<int>(end - begin) - rows};
-  const int thread = static_cast<int>(threadIdx.x);
-#pragma unroll
-  for (int i = 0; i < steps; ++i) {
-    const int k = i * threads + thread;
-    if (k < path.nonzeros) slots[k] = terms[first + k];
-  }
-  for (int row = thread; row < rows; row += threads) {
-    row_ends[row] = static_cast<int>(row_offsets[first_row + std::int64_t{row} + 1] - first);
-  }
-  if (thread == 0) row_ends[rows] = beyond_tile;
+  const TilePath path{row_ends, rows, steps - rows};
+  load_tile(terms.from(first), row_offsets + first_row, first, path, slots, row_ends);
   __syncthreads();
-  const int last_step = path.length();
-  const int walk_begin = thread * steps < last_step ? thread * steps : last_step;
-  const int walk_end = walk_begin + steps < last_step ? walk_begin + steps : last_step;
-  const ThreadWalk<S> walk = walk_tile(path, walk_begin, walk_end, slots);
-  OpenSum<S> open{walk.closed > 0, walk.carry};
-  const S before = sum_open_before(open);
-  if (walk.closed > 0) slots[path.nonzeros + walk.first_row] += before;
-  if (thread == threads - 1) carries[blockIdx.x] = open.sum;
+  const ThreadWalk<S> walk = walk_own_steps(path, slots);
+  const OpenSums<S> open = join_open_sums(walk.closed > 0, walk.carry);
+  if (walk.closed > 0) slots[path.nonzeros + walk.first_row] += open.before;
+  if (threadIdx.x == threads - 1) carries[blockIdx.x] = open.after;
   __syncthreads();
-  for (int row = thread; row < rows; row += threads) update.store(first_row + row, slots[path.nonzeros + row]);
+#pragma unroll 1
+  for (int row = static_cast<int>(threadIdx.x); row < rows; row += threads) {
+    update.store(first_row + row, slots[path.nonzeros + row]);
+  }
 }
 
-/// Space that products of one structure need, with sums in S.
+/// The tiles of one structure and the space that its products need, with sums in S.
 template <class S>
 class MergeScratch {
  public:
-  MergeScratch(index_t rows, offset_t nnz, const Device& device)
-      : tiles_((path_length(rows, nnz) + cuda_merge_policy.tile() - 1) / cuda_merge_policy.tile()),
+  /// Searches where the tiles begin: O(tiles log rows). \param row_offsets on the device, rows + 1 entries
+  MergeScratch(std::span<const offset_t> row_offsets, offset_t nnz, const Device& device)
+      : rows_(static_cast<index_t>(row_offsets.size() - 1)),
+        length_(path_length(rows_, nnz)),
+        tiles_((length_ + cuda_merge_policy.tile() - 1) / cuda_merge_policy.tile()),
         first_rows_(tiles_ + 1, Init::none, device),
         sums_(tiles_, Init::none, device),
-        carries_(tiles_, device) {}
+        carries_(tiles_, device) {
+    const CurrentDevice current(device);
+    launch("searching the merge path", Context::of(device), Grid{blocks_for(tiles_ + 1, 256), 256},
+           merge_tile_starts_kernel<cuda_merge_policy.tile()>, rows_, nnz, row_offsets.data(), tiles_,
+           first_rows_.data());
+  }
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return first_rows_.bytes() + sums_.bytes() + carries_.bytes(); }
 
   /// y = α A x + β y in the order of the path, whose parts depend on the matrix alone. Not concurrent with itself.
-  /// \param a rows > 0; the structure that this was made for \param terms of that structure
-  template <class T, class Terms>
-  void multiply(const Context& context, const CsrView<T>& a, const Terms& terms, const Update<S>& update) {
-    launch("searching the merge path", context, Grid{blocks_for(tiles_ + 1, 256), 256},
-           merge_tile_starts_kernel<cuda_merge_policy.tile()>, a.rows, a.nnz(), a.row_offsets.data(), tiles_,
-           first_rows_.data());
+  /// \param row_offsets of the structure that this was made for \param terms of that structure
+  template <class Terms>
+  void multiply(const Context& context, const offset_t* row_offsets, const Terms& terms, const Update<S>& update) {
+    if (tiles_ == 0) return;
     launch("product along the merge path", context, Grid{static_cast<unsigned>(tiles_), cuda_merge_policy.threads},
-           merge_tiles_kernel<Terms, S>, path_length(a.rows, a.nnz()), a.row_offsets.data(), first_rows_.data(), terms,
-           update, sums_.data());
-    carries_.join(context, RowArray{first_rows_.data() + 1}, sums_.data(), a.rows, update);
+           merge_tiles_kernel<Terms, S>, length_, row_offsets, first_rows_.data(), terms, update, sums_.data());
+    carries_.join(context, RowArray{first_rows_.data() + 1}, sums_.data(), rows_, update);
   }
 
  private:
+  index_t rows_;
+  offset_t length_;  ///< of the path
   std::int64_t tiles_;
   Array<index_t> first_rows_;  ///< of each tile, and what lies beyond
   Array<S> sums_;              ///< what each tile leaves over

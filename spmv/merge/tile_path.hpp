@@ -10,8 +10,8 @@ namespace tessera {
 
 /// A path of `rows` rows that end in the tile and the nonzeros that it consumes.
 struct TilePath {
-  const int*
-      row_ends;  ///< rows + 1 entries: where each row ends; the last is beyond every nonzero: that row stays open
+  const int* row_ends;  ///< rows + 1 entries: the step that finishes each row, which is the row's number plus that of
+                        ///< the nonzeros up to its end; the last lies beyond the tile: that row stays open
   int rows = 0;
   int nonzeros = 0;
 
@@ -22,8 +22,8 @@ struct TilePath {
     int low = diagonal > nonzeros ? diagonal - nonzeros : 0;
     int high = diagonal < rows ? diagonal : rows;
     while (low < high) {
-      const int middle = low + (high - low) / 2;
-      if (row_ends[middle] > diagonal - middle - 1) {
+      const int middle = (low + high) / 2;
+      if (row_ends[middle] >= diagonal) {
         high = middle;
       } else {
         low = middle + 1;
@@ -41,25 +41,44 @@ struct ThreadWalk {
   S carry{0};         ///< of the row that is open where it ends
 };
 
-/// Goes along the path from one diagonal to another and leaves the sums of the rows that it finishes in
-/// slots[nonzeros + row]; the first lacks what earlier threads have of it.
-/// \param slots length() entries, of which the first `nonzeros` hold the terms
+/// Goes along the path from a diagonal on and leaves the sums of the rows that it finishes in slots[nonzeros + row];
+/// the first lacks what earlier threads have of it.
 template <class S>
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr ThreadWalk<S> walk_tile(const TilePath& path, int begin, int end,
-                                                                    S* slots) noexcept {
-  const int first_row = path.finished_rows(begin);
-  int row = first_row;
-  int x = begin - first_row;
-  S sum{0};
-  for (int step = begin; step < end; ++step) {
-    if (x < path.row_ends[row]) {
-      sum += slots[x++];
+class TileWalker {
+ public:
+  /// \param slots length() entries, of which the first `nonzeros` hold the terms
+  TESSERA_HOST_DEVICE constexpr TileWalker(const TilePath& path, int begin, S* slots) noexcept
+      : first_row_(path.finished_rows(begin)),
+        row_(first_row_),
+        row_end_(path.row_ends + first_row_),
+        end_(*row_end_),
+        term_(slots + (begin - first_row_)),
+        sum_of_row_(slots + (path.nonzeros + first_row_)) {}
+
+  /// Takes step number `number`: those from `begin` on, in order.
+  TESSERA_HOST_DEVICE constexpr void step(int number) noexcept {
+    if (number < end_) {
+      sum_ += *term_++;
     } else {
-      slots[path.nonzeros + row++] = sum;
-      sum = S{0};
+      *sum_of_row_++ = sum_;
+      sum_ = S{0};
+      end_ = *++row_end_;
+      ++row_;
     }
   }
-  return {first_row, row - first_row, sum};
-}
+
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr ThreadWalk<S> result() const noexcept {
+    return {first_row_, row_ - first_row_, sum_};
+  }
+
+ private:
+  int first_row_;
+  int row_;
+  const int* row_end_;
+  int end_;
+  const S* term_;
+  S* sum_of_row_;
+  S sum_{0};
+};
 
 }  // namespace tessera

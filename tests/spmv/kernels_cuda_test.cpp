@@ -17,7 +17,7 @@ TYPED_TEST_SUITE(CudaKernels, Types);
 constexpr ValueStorage storages[] = {ValueStorage::weighted, ValueStorage::pattern};
 
 /// A tile of CSR5 and one of the merge kernel.
-const std::vector<index_t> path_units = {128, 896};
+const std::vector<index_t> path_units = {128, 1152};
 
 /// So long that carries of carries have to be joined.
 std::vector<index_t> hub_lengths() {

@@ -45,7 +45,7 @@ void expect_residual(const CudaProduct<T>& product, int exponent) {
 
 TYPED_TEST(CudaResidual, IsAccurateForEveryMatrix) {
   for (const ValueStorage storage : {ValueStorage::weighted, ValueStorage::pattern}) {
-    for (const auto& [name, matrix] : adversarial_matrices<TypeParam>(storage, {896})) {
+    for (const auto& [name, matrix] : adversarial_matrices<TypeParam>(storage, {1152})) {
       SCOPED_TRACE(name);
       const CudaProduct<TypeParam> product(matrix, CudaCase{SpmvAlgorithm::csr_vector}.options(this->gpu()));
       for (const int exponent : {0, -7, 20}) expect_residual(product, exponent);

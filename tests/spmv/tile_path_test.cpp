@@ -13,8 +13,9 @@
 namespace tessera {
 namespace {
 
-/// Row ends with the open row behind them.
+/// The steps that finish rows which end at these nonzeros, with the open row behind them.
 std::vector<int> with_open_row(std::vector<int> row_ends) {
+  for (std::size_t row = 0; row < row_ends.size(); ++row) row_ends[row] += static_cast<int>(row);
   row_ends.push_back(std::numeric_limits<int>::max());
   return row_ends;
 }
@@ -37,7 +38,9 @@ std::vector<long> sums_of_walks(const std::vector<int>& row_ends, int nonzeros, 
   for (int k = 0; k < nonzeros; ++k) slots[static_cast<std::size_t>(k)] = 1 + k * k;
   long open = 0;
   for (int begin = 0; begin < path.length(); begin += steps) {
-    const auto walk = walk_tile(path, begin, std::min(begin + steps, path.length()), slots.data());
+    TileWalker walker(path, begin, slots.data());
+    for (int step = begin; step < std::min(begin + steps, path.length()); ++step) walker.step(step);
+    const auto walk = walker.result();
     if (walk.closed > 0) {
       slots[static_cast<std::size_t>(nonzeros + walk.first_row)] += open;
       open = 0;
@@ -77,15 +80,17 @@ TEST(TilePath, TilesInsideOneRowOnlyCarry) {
   EXPECT_EQ(sums_of_walks(with_open_row({0, 0, 0}), 0, 2), (std::vector<long>{0, 0, 0, 0}));
 }
 
-TEST(CsrVectorPolicy, TakesTheFewestLanesForRowsOfMeanLength) {
+TEST(CsrVectorPolicy, TakesTheFewestLanesThatLoadARowOfMeanLengthAtOnce) {
   const auto lanes = [](offset_t mean) { return csr_vector_lanes(1000, 1000 * mean); };
   EXPECT_EQ(csr_vector_lanes(1, 0), 1);
-  EXPECT_EQ(lanes(1), 1);
-  EXPECT_EQ(lanes(2), 2);
-  EXPECT_EQ(lanes(3), 2);
-  EXPECT_EQ(lanes(5), 4);
-  EXPECT_EQ(lanes(24), 16);
-  EXPECT_EQ(lanes(25), 32);
+  EXPECT_EQ(lanes(3), 1);
+  EXPECT_EQ(lanes(4), 2);
+  EXPECT_EQ(lanes(7), 2);
+  EXPECT_EQ(lanes(8), 4);
+  EXPECT_EQ(lanes(28), 8);
+  EXPECT_EQ(lanes(29), 16);
+  EXPECT_EQ(lanes(56), 16);
+  EXPECT_EQ(lanes(57), 32);
   EXPECT_EQ(lanes(100000), 32);
   EXPECT_EQ(csr_vector_lanes(std::numeric_limits<index_t>::max(), offset_t{1} << 40), 32);
 }
