@@ -1,4 +1,4 @@
-#include "core/cuda/reduce.cuh"
+#include "core/cuda/launch.cuh"
 #include "core/cuda/vector_ops.hpp"
 #include "preprocess/csr5_tiles_cuda.hpp"
 #include "spmv/csr5/csr5_cuda.hpp"
@@ -16,6 +16,9 @@ namespace {
 
 constexpr int threads = 128;
 constexpr int warps_per_block = threads / warp_size;
+/// Terms of a lane that are loaded at a time: with few entries a lane, more of them would cost warps.
+constexpr int short_batch = 4;
+constexpr int long_batch = 8;
 
 /// The nonzeros beyond the tiles lie in the rows [first_row, end_row).
 struct Rest {
@@ -24,13 +27,13 @@ struct Rest {
 };
 
 /// A warp a tile; behind them a warp a row of the rest.
-template <class Word, class Terms, class T>
+template <int Batch, class Word, class Terms, class T>
 __global__ void __launch_bounds__(threads)
     csr5_kernel(Csr5Arrays<Word> arrays, Rest rest, Terms terms, Update<T> update, T* calibrator) {
   const std::int64_t warp = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.x / warp_size;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   if (warp < arrays.tiles) {
-    multiply_tile(arrays, warp, lane, terms, TileRows<T>(arrays, warp, update, calibrator));
+    multiply_tile<Batch>(arrays, warp, lane, terms, update, calibrator);
     return;
   }
   const std::int64_t row = rest.first_row + (warp - arrays.tiles);
@@ -55,40 +58,40 @@ struct FirstRows {
   }
 };
 
-bool has_empty_rows(const Device& device, std::span<const offset_t> row_offsets) {
-  const offset_t* const offsets = row_offsets.data();
-  return fused_sum<1>(device, static_cast<std::int64_t>(row_offsets.size()) - 1,
-                      [=] __device__(std::int64_t row, double(&sum)[1]) {
-                        if (offsets[row] == offsets[row + 1]) sum[0] += 1;
-                      })[0] > 0;
+/// Rows of which a lane of scale_empty_rows_kernel() has the bits; a warp has those of 1024.
+constexpr int rows_per_word = 32;
+
+/// Empty rows, of which no tile knows: y = β y. A warp takes 32 words, of one after the other.
+template <class T>
+__global__ void __launch_bounds__(threads)
+    scale_empty_rows_kernel(std::int64_t words, const std::uint32_t* empty_rows, T beta, T* y) {
+  const std::int64_t first = (std::int64_t{blockIdx.x} * warps_per_block + threadIdx.x / warp_size) * warp_size;
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  const std::uint32_t own = first + lane < words ? empty_rows[first + lane] : 0;
+#pragma unroll 4
+  for (int i = 0; i < warp_size; ++i) {
+    const std::uint32_t word = __shfl_sync(full_warp, own, i);
+    T* const row = y + (first + i) * rows_per_word + lane;
+    if ((word >> lane & 1) != 0) *row = beta == T{0} ? T{0} : beta * *row;
+  }
 }
 
-/// Where the rest lies: from the row of the tiles' last pointer to that of the last nonzero.
-Rest find_rest(const Device& device, const Csr5Tiles& tiles, std::span<const offset_t> row_offsets) {
-  if (tiles.tiled_nnz() == tiles.nnz) return {};
-  Array<index_t> ends(2, Init::none, device);
-  index_t* const to = ends.data();
-  for_each(device, 1,
-           [=, pointer = tiles.tile_ptr.data() + tiles.tiles(), rows = tiles.rows, offsets = row_offsets.data(),
-            nnz = tiles.nnz] __device__(std::int64_t) {
-             to[0] = static_cast<index_t>(*pointer);
-             to[1] = row_of_nonzero(offsets, rows, nnz - 1) + 1;
-           });
-  Rest rest;
-  const Array<index_t> on_host = ends.to(Device{});
-  rest.first_row = on_host[0];
-  rest.end_row = on_host[1];
-  return rest;
+template <class T>
+void scale_empty_rows(const Context& context, const Array<std::uint32_t>& empty_rows, T beta, T* y) {
+  if (empty_rows.empty() || beta == T{1}) return;
+  launch("scaling empty rows", context, Grid{blocks_for(empty_rows.size(), threads), threads},
+         scale_empty_rows_kernel<T>, empty_rows.size(), empty_rows.data(), beta, y);
 }
 
 template <class T>
 class Csr5Kernel final : public SpmvKernel<T> {
  public:
-  Csr5Kernel(const CsrView<T>& a, Csr5Tiles tiles, const SpmvOptions& options)
+  Csr5Kernel(const CsrView<T>& a, Csr5GpuTiles built, const SpmvOptions& options)
       : device_(options.device),
-        tiles_(std::move(tiles)),
-        rest_(find_rest(device_, tiles_, a.row_offsets)),
-        has_empty_rows_(has_empty_rows(device_, a.row_offsets)),
+        tiles_(std::move(built.tiles)),
+        begins_row_(std::move(built.begins_row)),
+        empty_rows_(std::move(built.empty_rows)),
+        rest_{built.rest_begin, built.rest_end},
         calibrator_(tiles_.tiles() + (rest_.end_row > rest_.first_row ? 1 : 0), Init::none, device_),
         carries_(calibrator_.size(), device_) {
     if (a.is_pattern()) return;
@@ -102,11 +105,7 @@ class Csr5Kernel final : public SpmvKernel<T> {
     const Context& context = Context::of(device_);
     const CurrentDevice current(device_);
     const std::scoped_lock lock(mutex_);
-    // No tile knows of empty rows: they are scaled with all others, whose tiles then add to what they find.
-    if (has_empty_rows_) {
-      scale(device_, beta, y);
-      if (beta != T{0}) beta = T{1};
-    }
+    scale_empty_rows(context, empty_rows_, beta, y.data());
     const Update<T> update{y.data(), alpha, beta};
     CsrView<T> permuted = a;
     permuted.columns = tiles_.columns.span();
@@ -137,7 +136,8 @@ class Csr5Kernel final : public SpmvKernel<T> {
 
   void describe(PlanInfo& info) const override {
     info.determinism = Determinism::run_to_run;
-    info.bytes = tiles_.bytes() + values_.bytes() + floats_.bytes() + calibrator_.bytes() + carries_.bytes();
+    info.bytes = tiles_.bytes() + begins_row_.bytes() + empty_rows_.bytes() + values_.bytes() + floats_.bytes() +
+                 calibrator_.bytes() + carries_.bytes();
     info.sigma = tiles_.sigma;
     info.descriptor_bits = tiles_.descriptor_bits;
     info.tiles = tiles_.tiles();
@@ -147,23 +147,22 @@ class Csr5Kernel final : public SpmvKernel<T> {
   template <class Word, class Terms>
   void multiply(const Context& context, const CsrView<T>& a, const Array<Word>& words, const Terms& terms,
                 const Update<T>& update) const {
-    const Csr5Arrays<Word> arrays{tiles_.tiles(),
-                                  tiles_.sigma,
-                                  a.row_offsets.data(),
-                                  tiles_.tile_ptr.data(),
-                                  words.data(),
-                                  tiles_.empty_ptr.data(),
-                                  tiles_.empty_offset.data()};
+    const Csr5Arrays<Word> arrays{
+        tiles_.tiles(), tiles_.sigma,       a.row_offsets.data(),    tiles_.tile_ptr.data(),
+        words.data(),   begins_row_.data(), tiles_.empty_ptr.data(), tiles_.empty_offset.data()};
     const std::int64_t warps = arrays.tiles + (rest_.end_row - rest_.first_row);
     if (warps == 0) return;
-    launch("product of CSR5 tiles", context, Grid{blocks_for(warps, warps_per_block), threads},
-           csr5_kernel<Word, Terms, T>, arrays, rest_, terms, update, calibrator_.data());
+    const auto kernel =
+        tiles_.sigma < long_batch ? csr5_kernel<short_batch, Word, Terms, T> : csr5_kernel<long_batch, Word, Terms, T>;
+    launch("product of CSR5 tiles", context, Grid{blocks_for(warps, warps_per_block), threads}, kernel, arrays, rest_,
+           terms, update, calibrator_.data());
   }
 
   Device device_;
   Csr5Tiles tiles_;
+  Array<std::uint8_t> begins_row_;
+  Array<std::uint32_t> empty_rows_;
   Rest rest_;
-  bool has_empty_rows_;
   Array<T> values_;              ///< in the order of tiles_.columns; none for a pattern matrix, and with floats_
   Array<float> floats_;          ///< the same, rounded
   mutable std::mutex mutex_;     ///< of the rest, from the first launch of a product to its last
