@@ -43,6 +43,8 @@ struct TileChunks {
 };
 
 inline constexpr int permute_threads = 128;
+/// Blocks that a multiprocessor shall have room for: 64 registers a thread.
+inline constexpr int permute_blocks = 8;
 
 /// Entries of a lane on their way from the matrix to shared memory.
 template <class From, class To>
@@ -87,10 +89,11 @@ __device__ void load_chunk(const From* from, int rows, int lane, To* shared, con
 }
 
 /// Entry j of lane l goes from l * sigma + j to j * 32 + l. A warp a chunk, but the first, which copies what lies
-/// beyond the tiles. \param for_tile called by all lanes for every tile, with its number and the lane
-template <class From, class To, class ForTile>
-__global__ void __launch_bounds__(permute_threads)
-    permute_kernel(TileChunks chunks, const From* from, To* to, ForTile for_tile) {
+/// beyond the tiles. \param for_tiles called by all lanes with the number of the chunk's first tile, those of it, and
+/// the lane
+template <class From, class To, class ForTiles>
+__global__ void __launch_bounds__(permute_threads, permute_blocks)
+    permute_kernel(TileChunks chunks, const From* from, To* to, ForTiles for_tiles) {
   const int warp_of_block = static_cast<int>(threadIdx.x / warp_size);
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const std::int64_t warp = std::int64_t{blockIdx.x} * (blockDim.x / warp_size) + warp_of_block;
@@ -106,9 +109,7 @@ __global__ void __launch_bounds__(permute_threads)
   const int tiles = left < chunks.tiles_per_chunk ? static_cast<int>(left) : chunks.tiles_per_chunk;
   const offset_t first = first_tile * chunks.tile_nonzeros();
   To* const shared = reinterpret_cast<To*>(dynamic_shared_memory()) + warp_of_block * chunks.room<To>();
-  load_chunk(from + first, tiles * chunks.sigma, lane, shared, [&] {
-    for (int tile = 0; tile < tiles; ++tile) for_tile(first_tile + tile, lane);
-  });
+  load_chunk(from + first, tiles * chunks.sigma, lane, shared, [&] { for_tiles(first_tile, tiles, lane); });
   __syncwarp();
   To* target = to + first + lane;
   for (int tile = 0; tile < tiles; ++tile) {
@@ -119,9 +120,9 @@ __global__ void __launch_bounds__(permute_threads)
   }
 }
 
-/// \param for_tile see permute_kernel()
-template <class From, class To, class ForTile>
-void permute(const Device& device, const Csr5Tiles& tiles, const From* from, To* to, const ForTile& for_tile) {
+/// \param for_tiles see permute_kernel()
+template <class From, class To, class ForTiles>
+void permute(const Device& device, const Csr5Tiles& tiles, const From* from, To* to, const ForTiles& for_tiles) {
   if (tiles.nnz == 0) return;
   constexpr std::size_t always_there = 48 * 1024;  // bytes of shared memory that a block has without asking
   const CurrentDevice current(device);
@@ -131,7 +132,7 @@ void permute(const Device& device, const Csr5Tiles& tiles, const From* from, To*
   while (static_cast<std::size_t>(warps) * bytes > always_there) warps /= 2;
   launch("permuting into tiles", Context::of(device),
          Grid{blocks_for(chunks.count() + 1, warps), warps * warp_size, static_cast<std::size_t>(warps) * bytes},
-         permute_kernel<From, To, ForTile>, chunks, from, to, for_tile);
+         permute_kernel<From, To, ForTiles>, chunks, from, to, for_tiles);
 }
 
 }  // namespace tessera::cuda

@@ -1,32 +1,14 @@
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/scan.hpp"
+#include "preprocess/csr5_empty_offset.cuh"
+#include "preprocess/csr5_flags.cuh"
 #include "preprocess/csr5_permute.cuh"
 #include "preprocess/csr5_row_pass.cuh"
 #include "preprocess/csr5_tiles_cuda.hpp"
 
-#include <type_traits>
-
 namespace tessera::cuda {
 
 namespace {
-
-__device__ int count_flags(std::uint32_t flags) { return __popc(flags); }
-__device__ int count_flags(std::uint64_t flags) { return __popcll(static_cast<unsigned long long>(flags)); }
-
-/// sigma bits from bit `first` on. Reads up to two words beyond the one that holds it.
-template <class Word>
-__device__ Word bits_from(const std::uint32_t* bitmap, int first, int sigma) {
-  const std::uint32_t* const words = bitmap + first / 32;
-  const auto shift = static_cast<unsigned>(first % 32);
-  const unsigned low = __funnelshift_r(words[0], words[1], shift);
-  const Word mask = static_cast<Word>((Word{1} << sigma) - 1);
-  if constexpr (sizeof(Word) == 4) {
-    return low & mask;
-  } else {
-    const unsigned high = __funnelshift_r(words[1], words[2], shift);
-    return (Word{high} << 32 | low) & mask;
-  }
-}
 
 /// Sum of the values of this lane and the earlier ones.
 __device__ int running_sum(int value, int lane) {
@@ -37,20 +19,57 @@ __device__ int running_sum(int value, int lane) {
   return value;
 }
 
-/// Makes the descriptors of a tile from what the pass over the rows found.
+/// What the pass over the rows found of a tile, as a lane loads it.
 template <class Word>
-struct DescribeTile {
+struct TileMarks {
+  static constexpr int parts = sizeof(Word) / 4 + 1;
+  std::uint32_t part[parts];  ///< of row_starts, from the word on that has the lane's first bit
+  std::uint32_t first_row;
+  std::uint32_t last_row;
+
+  /// The bits of the lane's nonzeros. \param first the place of the lane's first bit in the tile
+  [[nodiscard]] __device__ Word starts(int first, int sigma) const {
+    const auto shift = static_cast<unsigned>(first % 32);
+    Word bits = __funnelshift_r(part[0], part[1], shift);
+    if constexpr (sizeof(Word) == 8) bits |= Word{__funnelshift_r(part[1], part[2], shift)} << 32;
+    return bits & static_cast<Word>((Word{1} << sigma) - 1);
+  }
+};
+
+/// Makes the descriptors of tiles from what the pass over the rows found.
+template <class Word>
+struct DescribeTiles {
   int sigma;
-  const std::uint32_t* row_starts;
+  const std::uint32_t* row_starts;  ///< up to two words beyond the last are read
   const std::uint32_t* last_row;
   std::uint32_t* tile_ptr;  ///< gets its marks
   Word* words;
   offset_t* segments;  ///< gets the entries that each tile needs in empty_offset
   std::uint8_t* begins_row;
 
-  /// All lanes of a warp for one tile.
-  __device__ void operator()(std::int64_t tile, int lane) const {
-    const Word starts = bits_from<Word>(row_starts + tile * sigma, lane * sigma, sigma);
+  /// All lanes of a warp, for some tiles. The next tile's marks are under way while one is described.
+  __device__ void operator()(std::int64_t first_tile, int tiles, int lane) const {
+    TileMarks<Word> marks = load(first_tile, lane);
+    for (int i = 0; i < tiles; ++i) {
+      const TileMarks<Word> current = marks;
+      if (i + 1 < tiles) marks = load(first_tile + i + 1, lane);
+      describe(first_tile + i, lane, current);
+    }
+  }
+
+ private:
+  __device__ TileMarks<Word> load(std::int64_t tile, int lane) const {
+    TileMarks<Word> marks;
+    const std::uint32_t* const from = row_starts + tile * sigma + lane * sigma / 32;
+#pragma unroll
+    for (int i = 0; i < TileMarks<Word>::parts; ++i) marks.part[i] = from[i];
+    marks.first_row = tile_ptr[tile];
+    marks.last_row = last_row[tile];
+    return marks;
+  }
+
+  __device__ void describe(std::int64_t tile, int lane, const TileMarks<Word>& marks) const {
+    const Word starts = marks.starts(lane * sigma, sigma);
     const Word flags = lane == 0 ? starts | Word{1} : starts;
     const unsigned starting = __ballot_sync(full_warp, flags != 0);
     const int own = count_flags(flags);
@@ -59,16 +78,15 @@ struct DescribeTile {
         pack_csr5_lane<Word>({flags, static_cast<std::uint32_t>(sum - own), csr5_seg_offset(starting, lane)}, sigma);
     if (lane == 0) begins_row[tile] = static_cast<std::uint8_t>(starts & 1);
     if (lane != warp_size - 1) return;
-    const std::uint32_t first_row = tile_ptr[tile];
-    const bool consecutive = last_row[tile] - first_row == static_cast<std::uint32_t>(sum - 1);
-    if (!consecutive) tile_ptr[tile] = first_row | empty_row_mark;
+    const bool consecutive = marks.last_row - marks.first_row == static_cast<std::uint32_t>(sum - 1);
+    if (!consecutive) tile_ptr[tile] = marks.first_row | empty_row_mark;
     segments[tile] = consecutive ? 0 : sum;
   }
 };
 
-/// Nothing to do for a tile.
+/// Nothing to do for tiles.
 struct PermuteOnly {
-  __device__ void operator()(std::int64_t /*tile*/, int /*lane*/) const {}
+  __device__ void operator()(std::int64_t /*first_tile*/, int /*tiles*/, int /*lane*/) const {}
 };
 
 void scan_rows(const Device& device, index_t rows, std::span<const offset_t> row_offsets, const TileGrid& grid,
@@ -85,44 +103,31 @@ void describe_and_permute(const Device& device, const RowFindings& rows, std::sp
                           Csr5GpuTiles& built, Array<Word>& words) {
   Csr5Tiles& tiles = built.tiles;
   words = Array<Word>(tiles.tiles() * lanes_per_tile, Init::none, device);
-  const DescribeTile<Word> describe{tiles.sigma,  rows.row_starts,        rows.last_row,          rows.first_row,
-                                    words.data(), tiles.empty_ptr.data(), built.begins_row.data()};
+  const DescribeTiles<Word> describe{tiles.sigma,  rows.row_starts,        rows.last_row,          rows.first_row,
+                                     words.data(), tiles.empty_ptr.data(), built.begins_row.data()};
   permute(device, tiles, columns.data(), tiles.columns.data(), describe);
   exclusive_sum_on_device(device, tiles.empty_ptr.span());
 }
 
-/// Brings what the host has to know.
-RowEnds ends_of(const Device& device, const Csr5Tiles& tiles, Array<RowEnds>& ends) {
+/// Adds what is known since the descriptors were made to what the host has to know.
+void complete_ends(const Device& device, const Csr5Tiles& tiles, Array<RowEnds>& ends) {
   for_each(device, 1,
            [to = ends.data(), empty_ptr = tiles.empty_ptr.data(), tile_ptr = tiles.tile_ptr.data(),
             count = tiles.tiles()] __device__(std::int64_t) {
              to->empty_offsets = empty_ptr[count];
              to->rest_begin = static_cast<index_t>(tile_ptr[count]);
            });
-  return ends.to(Device{})[0];
 }
 
-/// The rows of the segments of marked tiles, but for the first segments, whose entries are zero.
 template <class Word>
 void fill_empty_offset(const Device& device, const TileGrid& grid, std::span<const offset_t> row_offsets,
                        Csr5Tiles& tiles, const Array<Word>& words) {
-  for_each(device, tiles.rows,
-           [grid, sigma = tiles.sigma, offsets = row_offsets.data(), tile_ptr = tiles.tile_ptr.data(),
-            lane_words = words.data(), empty_ptr = tiles.empty_ptr.data(),
-            to = tiles.empty_offset.data()] __device__(std::int64_t row) {
-             const offset_t begin = offsets[row];
-             const TilePlace at = grid.place_of(begin);
-             const std::int64_t tile = at.tile;
-             if (tile >= grid.tiles || begin == offsets[row + 1]) return;
-             const std::uint32_t pointer = tile_ptr[tile];
-             if ((pointer & empty_row_mark) == 0) return;
-             const unsigned lane = at.offset / static_cast<unsigned>(sigma);
-             const unsigned bit = at.offset - lane * static_cast<unsigned>(sigma);
-             const Csr5Lane<Word> content = unpack_csr5_lane<Word>(lane_words[tile * lanes_per_tile + lane], sigma);
-             const Word earlier = static_cast<Word>((Word{1} << bit) - 1);
-             const offset_t segment = offset_t{content.y_offset} + count_flags(content.row_starts & earlier);
-             to[empty_ptr[tile] + segment] = static_cast<std::uint32_t>(row) - (pointer & ~empty_row_mark);
-           });
+  const CurrentDevice current(device);
+  const EmptyOffsets<Word> offsets{tiles.sigma, tiles.tile_ptr.data(), words.data(), tiles.empty_ptr.data(),
+                                   tiles.empty_offset.data()};
+  launch("rows of segments", Context::of(device),
+         Grid{blocks_for(tiles.rows, row_pass_threads * rows_per_lane), row_pass_threads},
+         fill_empty_offset_kernel<Word>, row_offsets.data(), tiles.rows, grid, offsets);
 }
 
 /// function(words) with the array of descriptors that the tiles use.
@@ -156,7 +161,8 @@ Csr5GpuTiles allocate_tiles(const Device& device, index_t rows, offset_t nnz, in
 }  // namespace
 
 Csr5GpuTiles build_csr5_tiles(const Device& device, index_t rows, std::span<const offset_t> row_offsets,
-                              std::span<const index_t> columns, int sigma, int descriptor_bits) {
+                              std::span<const index_t> columns, int sigma, int descriptor_bits,
+                              const std::function<void(const Csr5Tiles&)>& meanwhile) {
   const auto nnz = static_cast<offset_t>(columns.size());
   Csr5GpuTiles built = allocate_tiles(device, rows, nnz, sigma, descriptor_bits);
   Csr5Tiles& tiles = built.tiles;
@@ -168,7 +174,9 @@ Csr5GpuTiles build_csr5_tiles(const Device& device, index_t rows, std::span<cons
                           ends.data()};
   scan_rows(device, rows, row_offsets, grid, found);
   with_words(tiles, [&](auto& words) { describe_and_permute(device, found, columns, built, words); });
-  const RowEnds known = ends_of(device, tiles, ends);
+  complete_ends(device, tiles, ends);
+  if (meanwhile) meanwhile(tiles);
+  const RowEnds known = ends.to(Device{})[0];
   built.rest_begin = known.rest_begin;
   built.rest_end = tiles.tiled_nnz() < nnz ? known.rest_end : known.rest_begin;
   if (known.has_empty_rows == 0) built.empty_rows = {};

@@ -5,6 +5,7 @@
 #include "preprocess/csr5_tiles.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace tessera::cuda {
@@ -20,9 +21,13 @@ struct Csr5GpuTiles {
 
 /// As tessera::build_csr5_tiles(), whose arrays these are bit by bit, from a matrix on a GPU, to which all arrays go.
 /// A pass over the rows marks where they begin; a warp a tile makes descriptors of the marks while it permutes columns.
-/// O(rows + nnz) \param sigma,descriptor_bits checked \throws OutOfMemory, CudaError
+/// O(rows + nnz) \param sigma,descriptor_bits checked
+/// \param meanwhile if given, called before the host waits: puts work into the stream that needs of the tiles only what
+///                  permute_csr5_values() does
+/// \throws OutOfMemory, CudaError
 [[nodiscard]] Csr5GpuTiles build_csr5_tiles(const Device& device, index_t rows, std::span<const offset_t> row_offsets,
-                                            std::span<const index_t> columns, int sigma, int descriptor_bits);
+                                            std::span<const index_t> columns, int sigma, int descriptor_bits,
+                                            const std::function<void(const Csr5Tiles&)>& meanwhile = {});
 
 /// As tessera::permute_csr5_values(), rounded to To.
 template <class From, class To>

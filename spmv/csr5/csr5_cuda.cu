@@ -83,23 +83,40 @@ void scale_empty_rows(const Context& context, const Array<std::uint32_t>& empty_
          scale_empty_rows_kernel<T>, empty_rows.size(), empty_rows.data(), beta, y);
 }
 
+/// The values in the order of the tiles' columns.
+template <class T>
+struct PermutedValues {
+  Array<T> exact;       ///< none for a pattern matrix, and with `floats`
+  Array<float> floats;  ///< the same, rounded, where that was asked for
+
+  PermutedValues(const CsrView<T>& a, const SpmvOptions& options) {
+    if (a.is_pattern()) return;
+    const bool as_float = options.fp32_values && std::is_same_v<T, double>;
+    exact = Array<T>(as_float ? 0 : a.nnz(), Init::none, options.device);
+    floats = Array<float>(as_float ? a.nnz() : 0, Init::none, options.device);
+  }
+  void update(const Device& device, const Csr5Tiles& tiles, std::span<const T> values) {
+    if constexpr (std::is_same_v<T, double>) {
+      if (!floats.empty()) return permute_csr5_values<double, float>(device, tiles, values, floats.span());
+    }
+    permute_csr5_values<T, T>(device, tiles, values, exact.span());
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return exact.bytes() + floats.bytes(); }
+};
+
 template <class T>
 class Csr5Kernel final : public SpmvKernel<T> {
  public:
-  Csr5Kernel(const CsrView<T>& a, Csr5GpuTiles built, const SpmvOptions& options)
-      : device_(options.device),
+  /// \param values of the matrix, permuted
+  Csr5Kernel(Csr5GpuTiles built, PermutedValues<T> values, const Device& device)
+      : device_(device),
         tiles_(std::move(built.tiles)),
         begins_row_(std::move(built.begins_row)),
         empty_rows_(std::move(built.empty_rows)),
         rest_{built.rest_begin, built.rest_end},
+        values_(std::move(values)),
         calibrator_(tiles_.tiles() + (rest_.end_row > rest_.first_row ? 1 : 0), Init::none, device_),
-        carries_(calibrator_.size(), device_) {
-    if (a.is_pattern()) return;
-    const bool as_float = options.fp32_values && std::is_same_v<T, double>;
-    values_ = Array<T>(as_float ? 0 : a.nnz(), Init::none, device_);
-    floats_ = Array<float>(as_float ? a.nnz() : 0, Init::none, device_);
-    Csr5Kernel::update_values(a.values);
-  }
+        carries_(calibrator_.size(), device_) {}
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     const Context& context = Context::of(device_);
@@ -109,8 +126,8 @@ class Csr5Kernel final : public SpmvKernel<T> {
     const Update<T> update{y.data(), alpha, beta};
     CsrView<T> permuted = a;
     permuted.columns = tiles_.columns.span();
-    permuted.values = values_.span();
-    with_terms<T>(permuted, floats_.span(), x, [&](const auto& terms) {
+    permuted.values = values_.exact.span();
+    with_terms<T>(permuted, values_.floats.span(), x, [&](const auto& terms) {
       if (tiles_.descriptor_bits == 32) {
         multiply(context, a, tiles_.lane_words_32, terms, update);
       } else {
@@ -127,17 +144,12 @@ class Csr5Kernel final : public SpmvKernel<T> {
     return dots<T>(device_, y, w);
   }
 
-  void update_values(std::span<const T> values) override {
-    if constexpr (std::is_same_v<T, double>) {
-      if (!floats_.empty()) return permute_csr5_values<double, float>(device_, tiles_, values, floats_.span());
-    }
-    permute_csr5_values<T, T>(device_, tiles_, values, values_.span());
-  }
+  void update_values(std::span<const T> values) override { values_.update(device_, tiles_, values); }
 
   void describe(PlanInfo& info) const override {
     info.determinism = Determinism::run_to_run;
-    info.bytes = tiles_.bytes() + begins_row_.bytes() + empty_rows_.bytes() + values_.bytes() + floats_.bytes() +
-                 calibrator_.bytes() + carries_.bytes();
+    info.bytes = tiles_.bytes() + begins_row_.bytes() + empty_rows_.bytes() + values_.bytes() + calibrator_.bytes() +
+                 carries_.bytes();
     info.sigma = tiles_.sigma;
     info.descriptor_bits = tiles_.descriptor_bits;
     info.tiles = tiles_.tiles();
@@ -163,8 +175,7 @@ class Csr5Kernel final : public SpmvKernel<T> {
   Array<std::uint8_t> begins_row_;
   Array<std::uint32_t> empty_rows_;
   Rest rest_;
-  Array<T> values_;              ///< in the order of tiles_.columns; none for a pattern matrix, and with floats_
-  Array<float> floats_;          ///< the same, rounded
+  PermutedValues<T> values_;
   mutable std::mutex mutex_;     ///< of the rest, from the first launch of a product to its last
   mutable Array<T> calibrator_;  ///< what each tile, and the rest, has of a row that began before it
   mutable CarryTree<T> carries_;
@@ -175,10 +186,13 @@ class Csr5Kernel final : public SpmvKernel<T> {
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_csr5_kernel(const CsrView<T>& on_device, const SpmvOptions& options) {
   const Csr5Shape shape = choose_csr5_shape(options, csr5_policy<T>, on_device.rows, on_device.nnz());
-  return std::make_unique<Csr5Kernel<T>>(on_device,
-                                         build_csr5_tiles(options.device, on_device.rows, on_device.row_offsets,
-                                                          on_device.columns, shape.sigma, shape.descriptor_bits),
-                                         options);
+  const Device& device = options.device;
+  PermutedValues<T> values(on_device, options);
+  Csr5GpuTiles built = build_csr5_tiles(device, on_device.rows, on_device.row_offsets, on_device.columns, shape.sigma,
+                                        shape.descriptor_bits, [&](const Csr5Tiles& tiles) {
+                                          if (!on_device.is_pattern()) values.update(device, tiles, on_device.values);
+                                        });
+  return std::make_unique<Csr5Kernel<T>>(std::move(built), std::move(values), device);
 }
 
 template std::unique_ptr<SpmvKernel<float>> make_csr5_kernel(const CsrView<float>&, const SpmvOptions&);

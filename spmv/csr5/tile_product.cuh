@@ -5,6 +5,7 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/warp.cuh"
 #include "preprocess/csr5_descriptor.hpp"
+#include "preprocess/csr5_flags.cuh"
 #include "preprocess/csr5_tiles.hpp"
 #include "spmv/cuda/terms.cuh"
 
@@ -33,11 +34,14 @@ struct TileStructure {
   Word word;
   std::uint32_t pointer;
   std::uint8_t begins_row;
+  offset_t empty = 0;  ///< the tile's first entry in empty_offset, if it has any
 
   __device__ TileStructure(const Csr5Arrays<Word>& arrays, std::int64_t tile, int lane)
       : word(__ldcs(arrays.words + tile * lanes_per_tile + lane)),
         pointer(arrays.tile_ptr[tile]),
-        begins_row(arrays.begins_row[tile]) {}
+        begins_row(arrays.begins_row[tile]) {
+    if (arrays.empty_ptr != nullptr) empty = arrays.empty_ptr[tile];
+  }
 };
 
 /// The rows of one tile's segments, and where their sums go. The tile in which a row begins stores it, whatever other
@@ -52,17 +56,30 @@ class TileRows {
         calibrator_(calibrator + tile),
         first_row_(static_cast<index_t>(structure.pointer & ~empty_row_mark)),
         begins_row_(structure.begins_row != 0) {
-    if ((structure.pointer & empty_row_mark) != 0) offset_ = arrays.empty_offset + arrays.empty_ptr[tile];
+    if ((structure.pointer & empty_row_mark) != 0) offset_ = arrays.empty_offset + structure.empty;
   }
 
-  /// What this tile has of its segment number n.
-  __device__ void store(int n, T sum) const {
-    if (n > 0) {
-      update_.store(offset_ == nullptr ? first_row_ + n : static_cast<index_t>(first_row_ + std::int64_t{offset_[n]}),
-                    sum);
-      return;
+  /// \param n in [-1, segments of the tile) \returns anything for -1
+  [[nodiscard]] __device__ index_t row_of(int n) const {
+    return first_row_ + (offset_ == nullptr || n <= 0 ? n : static_cast<index_t>(offset_[n]));
+  }
+
+  /// Rows of the segments that end where others start, with all loads under way at a time.
+  /// \param starts,open bit i: row[i] is wanted, for the segment before that start; the segment before the first
+  template <int Batch>
+  __device__ void rows_before(unsigned starts, int open, index_t (&row)[Batch]) const {
+#pragma unroll
+    for (int i = 0; i < Batch; ++i) {
+      const bool wanted = (starts & (1u << i)) != 0;
+      row[i] = row_of(wanted ? open : 0);
+      open += wanted ? 1 : 0;
     }
-    if (begins_row_) update_.store(first_row_, sum);
+  }
+
+  /// What this tile has of its segment number n, which is in `row`.
+  __device__ void store(int n, index_t row, T sum) const {
+    if (n > 0) return update_.store(row, sum);
+    if (begins_row_) update_.store(row, sum);
     *calibrator_ = begins_row_ ? T{0} : sum;
   }
 
@@ -109,17 +126,19 @@ struct LaneSums {
   /// \param starts bit i: whether term i begins a row
   template <int Batch>
   __device__ void add(const TermBatch<Batch, T>& batch, unsigned starts, const TileRows<T>& rows) {
+    index_t ended[Batch];
+    rows.rows_before(starts, segment, ended);
 #pragma unroll
     for (int i = 0; i < Batch; ++i) {
-      if ((starts & (1u << i)) != 0) start(rows);
+      if ((starts & (1u << i)) != 0) start(rows, ended[i]);
       sum += batch.term[i];
     }
   }
 
  private:
-  __device__ void start(const TileRows<T>& rows) {
+  __device__ void start(const TileRows<T>& rows, index_t ended) {
     if (started) {
-      rows.store(segment, sum);
+      rows.store(segment, ended, sum);
     } else {
       head = sum;
       started = true;
@@ -149,7 +168,7 @@ __device__ void add_segment(int sigma, const Terms& terms, offset_t first, int l
     sum += batch.sum();
   }
   sum = sum_over_lanes(sum);
-  if (lane == 0) rows.store(0, sum);
+  if (lane == 0) rows.store(0, rows.row_of(0), sum);
 }
 
 /// Multiplies a tile. Every lane of the warp must call. \param calibrator an entry a tile
@@ -166,6 +185,7 @@ __device__ void multiply_tile(const Csr5Arrays<Word>& arrays, std::int64_t tile,
   const Word later = lane == 0 ? starts & ~Word{1} : starts;
   if (__any_sync(full_warp, later != 0) == 0) return add_segment(arrays.sigma, terms, first, lane, batch, rows);
   LaneSums<T> sums{static_cast<int>(content.y_offset) - 1};
+  const index_t last_row = rows.row_of(sums.segment + count_flags(content.row_starts));
   for (int j = 0;;) {
     sums.add(batch, static_cast<unsigned>(starts), rows);
     j += Batch;
@@ -180,7 +200,7 @@ __device__ void multiply_tile(const Csr5Arrays<Word>& arrays, std::int64_t tile,
   const T heads = sum_heads(head, lane, sums.started ? lane : end);
   const T following = __shfl_down_sync(full_warp, heads, 1);
   if (!sums.started) return;
-  rows.store(sums.segment, lane < warp_size - 1 ? sums.sum + following : sums.sum);
+  rows.store(sums.segment, last_row, lane < warp_size - 1 ? sums.sum + following : sums.sum);
 }
 
 }  // namespace tessera::cuda
