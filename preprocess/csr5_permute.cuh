@@ -89,8 +89,8 @@ __device__ void load_chunk(const From* from, int rows, int lane, To* shared, con
 }
 
 /// Entry j of lane l goes from l * sigma + j to j * 32 + l. A warp a chunk, but the first, which copies what lies
-/// beyond the tiles. \param for_tiles called by all lanes with the number of the chunk's first tile, those of it, and
-/// the lane
+/// beyond the tiles. \param for_tiles called by all lanes with the number of the chunk's first tile, the number of its
+/// tiles and the lane
 template <class From, class To, class ForTiles>
 __global__ void __launch_bounds__(permute_threads, permute_blocks)
     permute_kernel(TileChunks chunks, const From* from, To* to, ForTiles for_tiles) {
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(permute_threads, permute_blocks)
   }
 }
 
-/// \param for_tiles see permute_kernel()
+/// Brings entries into the order of the tiles. \param for_tiles see permute_kernel()
 template <class From, class To, class ForTiles>
 void permute(const Device& device, const Csr5Tiles& tiles, const From* from, To* to, const ForTiles& for_tiles) {
   if (tiles.nnz == 0) return;
