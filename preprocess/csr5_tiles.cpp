@@ -108,7 +108,8 @@ void permute(const Csr5Tiles& tiles, const T* from, T* to, const Device& device)
 Csr5Tiles build_csr5_tiles(index_t rows, std::span<const offset_t> row_offsets, std::span<const index_t> columns,
                            int sigma, int descriptor_bits, const Device& device) {
   check_parameters(sigma, descriptor_bits);
-  if (!device.is_host()) return cuda::build_csr5_tiles(device, rows, row_offsets, columns, sigma, descriptor_bits);
+  if (!device.is_host())
+    return cuda::build_csr5_tiles(device, rows, row_offsets, columns, sigma, descriptor_bits).tiles;
   Csr5Tiles tiles;
   tiles.rows = rows;
   tiles.nnz = row_offsets.back();

@@ -13,8 +13,9 @@ namespace {
 
 }  // namespace
 
-Csr5Tiles build_csr5_tiles(const Device& device, index_t /*rows*/, std::span<const offset_t> /*row_offsets*/,
-                           std::span<const index_t> /*columns*/, int /*sigma*/, int /*descriptor_bits*/) {
+Csr5GpuTiles build_csr5_tiles(const Device& device, index_t /*rows*/, std::span<const offset_t> /*row_offsets*/,
+                              std::span<const index_t> /*columns*/, int /*sigma*/, int /*descriptor_bits*/,
+                              const std::function<void(const Csr5Tiles&)>& /*meanwhile*/) {
   refuse(device);
 }
 

@@ -1,168 +1,198 @@
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/scan.hpp"
+#include "preprocess/csr5_empty_offset.cuh"
+#include "preprocess/csr5_flags.cuh"
+#include "preprocess/csr5_permute.cuh"
+#include "preprocess/csr5_row_pass.cuh"
 #include "preprocess/csr5_tiles_cuda.hpp"
 
 namespace tessera::cuda {
 
 namespace {
 
-constexpr int threads = 256;
-constexpr int tiles_per_block = threads / warp_size;
-
-__device__ void set_flags(std::uint32_t* word, std::uint32_t flags) { atomicOr(word, flags); }
-__device__ void set_flags(std::uint64_t* word, std::uint64_t flags) {
-  static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
-  atomicOr(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(flags));
+/// Sum of the values of this lane and the earlier ones.
+__device__ int running_sum(int value, int lane) {
+  for (unsigned distance = 1; distance < warp_size; distance *= 2) {
+    const int other = __shfl_up_sync(full_warp, value, distance);
+    if (lane >= static_cast<int>(distance)) value += other;
+  }
+  return value;
 }
 
-__device__ int count_flags(std::uint32_t flags) { return __popc(flags); }
-__device__ int count_flags(std::uint64_t flags) { return __popcll(static_cast<unsigned long long>(flags)); }
-
-/// What the kernels need to know of the tiles.
+/// What the pass over the rows found of a tile, as a lane loads it.
 template <class Word>
-struct Shape {
-  index_t rows;
-  const offset_t* row_offsets;
-  int sigma;
-  std::int64_t tiles;
-  Word* words;
-  std::uint32_t* tile_ptr;
+struct TileMarks {
+  static constexpr int parts = sizeof(Word) / 4 + 1;
+  std::uint32_t part[parts];  ///< of row_starts, from the word on that has the lane's first bit
+  std::uint32_t first_row;
+  std::uint32_t last_row;
 
-  [[nodiscard]] TESSERA_HOST_DEVICE offset_t tile_nonzeros() const noexcept { return offset_t{lanes_per_tile} * sigma; }
+  /// The bits of the lane's nonzeros. \param first the place of the lane's first bit in the tile
+  [[nodiscard]] __device__ Word starts(int first, int sigma) const {
+    const auto shift = static_cast<unsigned>(first % 32);
+    Word bits = __funnelshift_r(part[0], part[1], shift);
+    if constexpr (sizeof(Word) == 8) bits |= Word{__funnelshift_r(part[1], part[2], shift)} << 32;
+    return bits & static_cast<Word>((Word{1} << sigma) - 1);
+  }
 };
 
-/// words[l] gets the bits of the nonzeros of lane l that begin a row.
+/// Makes the descriptors of tiles from what the pass over the rows found.
 template <class Word>
-void mark_row_starts(const Device& device, const Shape<Word>& shape) {
-  for_each(device, shape.rows, [=] __device__(std::int64_t row) {
-    const offset_t begin = shape.row_offsets[row];
-    if (begin >= shape.tiles * shape.tile_nonzeros() || begin == shape.row_offsets[row + 1]) return;
-    set_flags(shape.words + begin / shape.sigma, Word{1} << (begin % shape.sigma));
-  });
-}
+struct DescribeTiles {
+  int sigma;
+  const std::uint32_t* row_starts;  ///< up to two words beyond the last are read
+  const std::uint32_t* last_row;
+  std::uint32_t* tile_ptr;  ///< gets its marks
+  Word* words;
+  offset_t* segments;  ///< gets the entries that each tile needs in empty_offset
+  std::uint8_t* begins_row;
 
-/// A warp a tile: flags become descriptors. \param segments entries that each tile needs in empty_offset
-template <class Word>
-__global__ void __launch_bounds__(threads) describe_tiles_kernel(Shape<Word> shape, offset_t* segments) {
-  const std::int64_t tile = std::int64_t{blockIdx.x} * tiles_per_block + threadIdx.x / warp_size;
-  if (tile >= shape.tiles) return;
-  const int lane = static_cast<int>(threadIdx.x % warp_size);
-  // Lane 0 looks for the row of the first nonzero, the others for that of the last.
-  const offset_t begin = tile * shape.tile_nonzeros();
-  const index_t row =
-      row_of_nonzero(shape.row_offsets, shape.rows, lane == 0 ? begin : begin + shape.tile_nonzeros() - 1);
-  const index_t first_row = __shfl_sync(full_warp, row, 0);
-  const index_t last_row = __shfl_sync(full_warp, row, 1);
-  Word* const word = shape.words + tile * lanes_per_tile + lane;
-  const Word flags = lane == 0 ? *word | Word{1} : *word;
-  const unsigned starting = __ballot_sync(full_warp, flags != 0);
-  const int own = count_flags(flags);
-  int sum = own;
-  for (unsigned distance = 1; distance < warp_size; distance *= 2) {
-    const int other = __shfl_up_sync(full_warp, sum, distance);
-    if (lane >= static_cast<int>(distance)) sum += other;
+  /// All lanes of a warp, for some tiles. The next tile's marks are under way while one is described.
+  __device__ void operator()(std::int64_t first_tile, int tiles, int lane) const {
+    TileMarks<Word> marks = load(first_tile, lane);
+    for (int i = 0; i < tiles; ++i) {
+      const TileMarks<Word> current = marks;
+      if (i + 1 < tiles) marks = load(first_tile + i + 1, lane);
+      describe(first_tile + i, lane, current);
+    }
   }
-  *word = pack_csr5_lane<Word>({flags, static_cast<std::uint32_t>(sum - own), csr5_seg_offset(starting, lane)},
-                               shape.sigma);
-  if (lane != warp_size - 1) return;
-  const bool consecutive = last_row - first_row == sum - 1;
-  shape.tile_ptr[tile] = static_cast<std::uint32_t>(first_row) | (consecutive ? 0 : empty_row_mark);
-  segments[tile] = consecutive ? 0 : sum;
+
+ private:
+  __device__ TileMarks<Word> load(std::int64_t tile, int lane) const {
+    TileMarks<Word> marks;
+    const std::uint32_t* const from = row_starts + tile * sigma + lane * sigma / 32;
+#pragma unroll
+    for (int i = 0; i < TileMarks<Word>::parts; ++i) marks.part[i] = from[i];
+    marks.first_row = tile_ptr[tile];
+    marks.last_row = last_row[tile];
+    return marks;
+  }
+
+  __device__ void describe(std::int64_t tile, int lane, const TileMarks<Word>& marks) const {
+    const Word starts = marks.starts(lane * sigma, sigma);
+    const Word flags = lane == 0 ? starts | Word{1} : starts;
+    const unsigned starting = __ballot_sync(full_warp, flags != 0);
+    const int own = count_flags(flags);
+    const int sum = running_sum(own, lane);
+    words[tile * lanes_per_tile + lane] =
+        pack_csr5_lane<Word>({flags, static_cast<std::uint32_t>(sum - own), csr5_seg_offset(starting, lane)}, sigma);
+    if (lane == 0) begins_row[tile] = static_cast<std::uint8_t>(starts & 1);
+    if (lane != warp_size - 1) return;
+    const bool consecutive = marks.last_row - marks.first_row == static_cast<std::uint32_t>(sum - 1);
+    if (!consecutive) tile_ptr[tile] = marks.first_row | empty_row_mark;
+    segments[tile] = consecutive ? 0 : sum;
+  }
+};
+
+/// Nothing to do for tiles.
+struct PermuteOnly {
+  __device__ void operator()(std::int64_t /*first_tile*/, int /*tiles*/, int /*lane*/) const {}
+};
+
+void scan_rows(const Device& device, index_t rows, std::span<const offset_t> row_offsets, const TileGrid& grid,
+               const RowFindings& to) {
+  const CurrentDevice current(device);
+  launch("marking where rows begin", Context::of(device),
+         Grid{blocks_for(rows, row_pass_threads * rows_per_lane), row_pass_threads}, scan_rows_kernel,
+         row_offsets.data(), rows, grid, to);
 }
 
-/// Row of the first nonzero beyond the tiles, or the number of rows when there is none.
+/// Makes the descriptors and permutes the columns.
 template <class Word>
-void write_last_pointer(const Device& device, const Shape<Word>& shape, offset_t nnz) {
-  for_each(device, 1, [=] __device__(std::int64_t) {
-    const offset_t tiled = shape.tiles * shape.tile_nonzeros();
-    shape.tile_ptr[shape.tiles] =
-        static_cast<std::uint32_t>(tiled < nnz ? row_of_nonzero(shape.row_offsets, shape.rows, tiled) : shape.rows);
-  });
+void describe_and_permute(const Device& device, const RowFindings& rows, std::span<const index_t> columns,
+                          Csr5GpuTiles& built, Array<Word>& words) {
+  Csr5Tiles& tiles = built.tiles;
+  words = Array<Word>(tiles.tiles() * lanes_per_tile, Init::none, device);
+  const DescribeTiles<Word> describe{tiles.sigma,  rows.row_starts,        rows.last_row,          rows.first_row,
+                                     words.data(), tiles.empty_ptr.data(), built.begins_row.data()};
+  permute(device, tiles, columns.data(), tiles.columns.data(), describe);
+  exclusive_sum_on_device(device, tiles.empty_ptr.span());
 }
 
-/// The rows of the segments of marked tiles, but for the first segments, whose entries are zero.
+/// Adds what is known since the descriptors were made to what the host has to know.
+void complete_ends(const Device& device, const Csr5Tiles& tiles, Array<RowEnds>& ends) {
+  for_each(device, 1,
+           [to = ends.data(), empty_ptr = tiles.empty_ptr.data(), tile_ptr = tiles.tile_ptr.data(),
+            count = tiles.tiles()] __device__(std::int64_t) {
+             to->empty_offsets = empty_ptr[count];
+             to->rest_begin = static_cast<index_t>(tile_ptr[count]);
+           });
+}
+
 template <class Word>
-void fill_empty_offset(const Device& device, const Shape<Word>& shape, const offset_t* empty_ptr,
-                       std::uint32_t* empty_offset) {
-  for_each(device, shape.rows, [=] __device__(std::int64_t row) {
-    const offset_t begin = shape.row_offsets[row];
-    if (begin >= shape.tiles * shape.tile_nonzeros() || begin == shape.row_offsets[row + 1]) return;
-    const std::int64_t tile = begin / shape.tile_nonzeros();
-    const std::uint32_t pointer = shape.tile_ptr[tile];
-    if ((pointer & empty_row_mark) == 0) return;
-    const Csr5Lane<Word> lane = unpack_csr5_lane<Word>(shape.words[begin / shape.sigma], shape.sigma);
-    const Word earlier = static_cast<Word>((Word{1} << (begin % shape.sigma)) - 1);
-    const offset_t segment = offset_t{lane.y_offset} + count_flags(static_cast<Word>(lane.row_starts & earlier));
-    empty_offset[empty_ptr[tile] + segment] = static_cast<std::uint32_t>(row) - (pointer & ~empty_row_mark);
-  });
+void fill_empty_offset(const Device& device, const TileGrid& grid, std::span<const offset_t> row_offsets,
+                       Csr5Tiles& tiles, const Array<Word>& words) {
+  const CurrentDevice current(device);
+  const EmptyOffsets<Word> offsets{tiles.sigma, tiles.tile_ptr.data(), words.data(), tiles.empty_ptr.data(),
+                                   tiles.empty_offset.data()};
+  launch("rows of segments", Context::of(device),
+         Grid{blocks_for(tiles.rows, row_pass_threads * rows_per_lane), row_pass_threads},
+         fill_empty_offset_kernel<Word>, row_offsets.data(), tiles.rows, grid, offsets);
 }
 
-/// Entry j of lane l goes from l * sigma + j to j * 32 + l. A warp a tile.
-template <class From, class To>
-__global__ void __launch_bounds__(threads)
-    permute_kernel(std::int64_t tiles, offset_t nnz, int sigma, const From* from, To* to) {
-  const std::int64_t tile = std::int64_t{blockIdx.x} * tiles_per_block + threadIdx.x / warp_size;
-  const int lane = static_cast<int>(threadIdx.x % warp_size);
-  const offset_t first = tile * lanes_per_tile * sigma;
-  if (tile < tiles) {
-    for (int j = 0; j < sigma; ++j)
-      to[first + j * lanes_per_tile + lane] = static_cast<To>(from[first + lane * sigma + j]);
-  } else if (tile == tiles) {  // beyond the tiles nothing moves
-    for (offset_t k = first + lane; k < nnz; k += warp_size) to[k] = static_cast<To>(from[k]);
+/// function(words) with the array of descriptors that the tiles use.
+template <class Function>
+void with_words(Csr5Tiles& tiles, const Function& function) {
+  if (tiles.descriptor_bits == 32) {
+    function(tiles.lane_words_32);
+  } else {
+    function(tiles.lane_words_64);
   }
 }
 
-template <class From, class To>
-void permute(const Device& device, const Csr5Tiles& tiles, const From* from, To* to) {
-  if (tiles.nnz == 0) return;
-  const CurrentDevice current(device);
-  launch("permuting into tiles", Context::of(device), Grid{blocks_for(tiles.tiles() + 1, tiles_per_block), threads},
-         permute_kernel<From, To>, tiles.tiles(), tiles.nnz, tiles.sigma, from, to);
-}
-
-template <class Word>
-void describe_tiles(const Device& device, std::span<const offset_t> row_offsets, Csr5Tiles& tiles, Array<Word>& words) {
-  const CurrentDevice current(device);
-  const std::int64_t count = tiles.tiles();
-  words = Array<Word>(count * lanes_per_tile, Init::zero, device);
-  const Shape<Word> shape{tiles.rows, row_offsets.data(), tiles.sigma, count, words.data(), tiles.tile_ptr.data()};
-  write_last_pointer(device, shape, tiles.nnz);
-  if (count == 0) return;
-  mark_row_starts(device, shape);
-  Array<offset_t> empty_ptr(count + 1, Init::zero, device);
-  launch("making tile descriptors", Context::of(device), Grid{blocks_for(count, tiles_per_block), threads},
-         describe_tiles_kernel<Word>, shape, empty_ptr.data());
-  const offset_t total = exclusive_sum(device, empty_ptr.span());
-  if (total == 0) return;
-  tiles.empty_ptr = std::move(empty_ptr);
-  tiles.empty_offset = Array<std::uint32_t>(total, Init::zero, device);
-  fill_empty_offset(device, shape, tiles.empty_ptr.data(), tiles.empty_offset.data());
+/// Tiles with room for all but the words and empty_offset.
+Csr5GpuTiles allocate_tiles(const Device& device, index_t rows, offset_t nnz, int sigma, int descriptor_bits) {
+  Csr5GpuTiles built;
+  Csr5Tiles& tiles = built.tiles;
+  tiles.rows = rows;
+  tiles.nnz = nnz;
+  tiles.sigma = sigma;
+  tiles.descriptor_bits = descriptor_bits;
+  const std::int64_t count = nnz / tiles.nonzeros_per_tile();
+  tiles.tile_ptr = Array<std::uint32_t>(count + 1, Init::none, device);
+  tiles.empty_ptr = Array<offset_t>(count + 1, Init::none, device);
+  detail::zero_bytes(device, tiles.empty_ptr.data() + count, sizeof(offset_t));
+  tiles.columns = Array<index_t>(nnz, Init::none, device);
+  built.begins_row = Array<std::uint8_t>(count, Init::none, device);
+  built.empty_rows = Array<std::uint32_t>((std::int64_t{rows} + 31) / 32, Init::none, device);
+  return built;
 }
 
 }  // namespace
 
-Csr5Tiles build_csr5_tiles(const Device& device, index_t rows, std::span<const offset_t> row_offsets,
-                           std::span<const index_t> columns, int sigma, int descriptor_bits) {
-  Csr5Tiles tiles;
-  tiles.rows = rows;
-  tiles.nnz = static_cast<offset_t>(columns.size());
-  tiles.sigma = sigma;
-  tiles.descriptor_bits = descriptor_bits;
-  tiles.tile_ptr = Array<std::uint32_t>(tiles.nnz / tiles.nonzeros_per_tile() + 1, Init::none, device);
-  if (descriptor_bits == 32) {
-    describe_tiles(device, row_offsets, tiles, tiles.lane_words_32);
-  } else {
-    describe_tiles(device, row_offsets, tiles, tiles.lane_words_64);
+Csr5GpuTiles build_csr5_tiles(const Device& device, index_t rows, std::span<const offset_t> row_offsets,
+                              std::span<const index_t> columns, int sigma, int descriptor_bits,
+                              const std::function<void(const Csr5Tiles&)>& meanwhile) {
+  const auto nnz = static_cast<offset_t>(columns.size());
+  Csr5GpuTiles built = allocate_tiles(device, rows, nnz, sigma, descriptor_bits);
+  Csr5Tiles& tiles = built.tiles;
+  const TileGrid grid(nnz, tiles.tiles(), tiles.nonzeros_per_tile());
+  Array<std::uint32_t> row_starts(nnz / 32 + 3, Init::zero, device);  // two words may be read beyond the last
+  Array<std::uint32_t> last_row(tiles.tiles(), Init::none, device);
+  Array<RowEnds> ends(1, Init::zero, device);
+  const RowFindings found{row_starts.data(), built.empty_rows.data(), tiles.tile_ptr.data(), last_row.data(),
+                          ends.data()};
+  scan_rows(device, rows, row_offsets, grid, found);
+  with_words(tiles, [&](auto& words) { describe_and_permute(device, found, columns, built, words); });
+  complete_ends(device, tiles, ends);
+  if (meanwhile) meanwhile(tiles);
+  const RowEnds known = ends.to(Device{})[0];
+  built.rest_begin = known.rest_begin;
+  built.rest_end = tiles.tiled_nnz() < nnz ? known.rest_end : known.rest_begin;
+  if (known.has_empty_rows == 0) built.empty_rows = {};
+  if (known.empty_offsets == 0) {
+    tiles.empty_ptr = {};
+    return built;
   }
-  tiles.columns = Array<index_t>(tiles.nnz, Init::none, device);
-  permute(device, tiles, columns.data(), tiles.columns.data());
-  return tiles;
+  tiles.empty_offset = Array<std::uint32_t>(known.empty_offsets, Init::zero, device);
+  with_words(tiles, [&](auto& words) { fill_empty_offset(device, grid, row_offsets, tiles, words); });
+  return built;
 }
 
 template <class From, class To>
 void permute_csr5_values(const Device& device, const Csr5Tiles& tiles, std::span<const From> values,
                          std::span<To> permuted) {
-  permute(device, tiles, values.data(), permuted.data());
+  permute(device, tiles, values.data(), permuted.data(), PermuteOnly{});
 }
 
 template void permute_csr5_values(const Device&, const Csr5Tiles&, std::span<const float>, std::span<float>);

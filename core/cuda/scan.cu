@@ -89,4 +89,11 @@ offset_t exclusive_sum(const Device& device, std::span<offset_t> counts) {
   return result;
 }
 
+void exclusive_sum_on_device(const Device& device, std::span<offset_t> counts) {
+  if (counts.empty()) return;
+  const CurrentDevice current(device);
+  Array<offset_t> total(1, Init::none, device);
+  scan(Context::of(device), device, counts, total.data());
+}
+
 }  // namespace tessera::cuda

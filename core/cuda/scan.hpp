@@ -13,4 +13,7 @@ namespace tessera::cuda {
 /// \param counts on the device \returns the sum of all; waits for it \throws CudaError, OutOfMemory
 [[nodiscard]] offset_t exclusive_sum(const Device& device, std::span<offset_t> counts);
 
+/// The same without the total and without waiting.
+void exclusive_sum_on_device(const Device& device, std::span<offset_t> counts);
+
 }  // namespace tessera::cuda

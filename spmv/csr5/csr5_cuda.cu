@@ -1,4 +1,4 @@
-#include "core/cuda/reduce.cuh"
+#include "core/cuda/launch.cuh"
 #include "core/cuda/vector_ops.hpp"
 #include "preprocess/csr5_tiles_cuda.hpp"
 #include "spmv/csr5/csr5_cuda.hpp"
@@ -16,6 +16,9 @@ namespace {
 
 constexpr int threads = 128;
 constexpr int warps_per_block = threads / warp_size;
+/// Terms of a lane that are loaded at a time: with few entries a lane, more of them would cost warps.
+constexpr int short_batch = 4;
+constexpr int long_batch = 8;
 
 /// The nonzeros beyond the tiles lie in the rows [first_row, end_row).
 struct Rest {
@@ -24,13 +27,13 @@ struct Rest {
 };
 
 /// A warp a tile; behind them a warp a row of the rest.
-template <class Word, class Terms, class T>
+template <int Batch, class Word, class Terms, class T>
 __global__ void __launch_bounds__(threads)
     csr5_kernel(Csr5Arrays<Word> arrays, Rest rest, Terms terms, Update<T> update, T* calibrator) {
   const std::int64_t warp = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.x / warp_size;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   if (warp < arrays.tiles) {
-    multiply_tile(arrays, warp, lane, terms, TileRows<T>(arrays, warp, update, calibrator));
+    multiply_tile<Batch>(arrays, warp, lane, terms, update, calibrator);
     return;
   }
   const std::int64_t row = rest.first_row + (warp - arrays.tiles);
@@ -57,63 +60,76 @@ struct FirstRows {
   }
 };
 
-bool has_empty_rows(const Device& device, std::span<const offset_t> row_offsets) {
-  const offset_t* const offsets = row_offsets.data();
-  return fused_sum<1>(device, static_cast<std::int64_t>(row_offsets.size()) - 1,
-                      [=] __device__(std::int64_t row, double(&sum)[1]) {
-                        if (offsets[row] == offsets[row + 1]) sum[0] += 1;
-                      })[0] > 0;
+/// Rows of which a lane of scale_empty_rows_kernel() has the bits; a warp has those of 1024.
+constexpr int rows_per_word = 32;
+
+/// Empty rows, of which no tile knows: y = β y. A warp takes 32 words, of one after the other.
+template <class T>
+__global__ void __launch_bounds__(threads)
+    scale_empty_rows_kernel(std::int64_t words, const std::uint32_t* empty_rows, T beta, T* y) {
+  const std::int64_t first = (std::int64_t{blockIdx.x} * warps_per_block + threadIdx.x / warp_size) * warp_size;
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  const std::uint32_t own = first + lane < words ? empty_rows[first + lane] : 0;
+#pragma unroll 4
+  for (int i = 0; i < warp_size; ++i) {
+    const std::uint32_t word = __shfl_sync(full_warp, own, i);
+    T* const row = y + (first + i) * rows_per_word + lane;
+    if ((word >> lane & 1) != 0) *row = beta == T{0} ? T{0} : beta * *row;
+  }
 }
 
-/// Where the rest lies: from the row of the tiles' last pointer to that of the last nonzero.
-Rest find_rest(const Device& device, const Csr5Tiles& tiles, std::span<const offset_t> row_offsets) {
-  if (tiles.tiled_nnz() == tiles.nnz) return {};
-  Array<index_t> ends(2, Init::none, device);
-  index_t* const to = ends.data();
-  for_each(device, 1,
-           [=, pointer = tiles.tile_ptr.data() + tiles.tiles(), rows = tiles.rows, offsets = row_offsets.data(),
-            nnz = tiles.nnz] __device__(std::int64_t) {
-             to[0] = static_cast<index_t>(*pointer);
-             to[1] = row_of_nonzero(offsets, rows, nnz - 1) + 1;
-           });
-  Rest rest;
-  const Array<index_t> on_host = ends.to(Device{});
-  rest.first_row = on_host[0];
-  rest.end_row = on_host[1];
-  return rest;
+template <class T>
+void scale_empty_rows(const Context& context, const Array<std::uint32_t>& empty_rows, T beta, T* y) {
+  if (empty_rows.empty() || beta == T{1}) return;
+  launch("scaling empty rows", context, Grid{blocks_for(empty_rows.size(), threads), threads},
+         scale_empty_rows_kernel<T>, empty_rows.size(), empty_rows.data(), beta, y);
 }
+
+/// The values in the order of the tiles' columns.
+template <class T>
+struct PermutedValues {
+  Array<T> exact;       ///< none for a pattern matrix, and with `floats`
+  Array<float> floats;  ///< the same, rounded, where that was asked for
+
+  PermutedValues(const CsrView<T>& a, const SpmvOptions& options) {
+    if (a.is_pattern()) return;
+    const bool as_float = options.fp32_values && std::is_same_v<T, double>;
+    exact = Array<T>(as_float ? 0 : a.nnz(), Init::none, options.device);
+    floats = Array<float>(as_float ? a.nnz() : 0, Init::none, options.device);
+  }
+  void update(const Device& device, const Csr5Tiles& tiles, std::span<const T> values) {
+    if constexpr (std::is_same_v<T, double>) {
+      if (!floats.empty()) return permute_csr5_values<double, float>(device, tiles, values, floats.span());
+    }
+    permute_csr5_values<T, T>(device, tiles, values, exact.span());
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return exact.bytes() + floats.bytes(); }
+};
 
 template <class T>
 class Csr5Kernel final : public SpmvKernel<T> {
  public:
-  Csr5Kernel(const CsrView<T>& a, Csr5Tiles tiles, const SpmvOptions& options)
-      : device_(options.device),
-        tiles_(std::move(tiles)),
-        rest_(find_rest(device_, tiles_, a.row_offsets)),
-        has_empty_rows_(has_empty_rows(device_, a.row_offsets)),
+  /// \param values of the matrix, permuted
+  Csr5Kernel(Csr5GpuTiles built, PermutedValues<T> values, const Device& device)
+      : device_(device),
+        tiles_(std::move(built.tiles)),
+        begins_row_(std::move(built.begins_row)),
+        empty_rows_(std::move(built.empty_rows)),
+        rest_{built.rest_begin, built.rest_end},
+        values_(std::move(values)),
         calibrator_(tiles_.tiles() + (rest_.end_row > rest_.first_row ? 1 : 0), Init::none, device_),
-        carries_(calibrator_.size(), device_) {
-    if (a.is_pattern()) return;
-    const bool as_float = options.fp32_values && std::is_same_v<T, double>;
-    values_ = Array<T>(as_float ? 0 : a.nnz(), Init::none, device_);
-    floats_ = Array<float>(as_float ? a.nnz() : 0, Init::none, device_);
-    Csr5Kernel::update_values(a.values);
-  }
+        carries_(calibrator_.size(), device_) {}
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     const Context& context = Context::of(device_);
     const CurrentDevice current(device_);
     const std::scoped_lock lock(mutex_);
-    // No tile knows of empty rows: they are scaled with all others, whose tiles then add to what they find.
-    if (has_empty_rows_) {
-      scale(device_, beta, y);
-      if (beta != T{0}) beta = T{1};
-    }
+    scale_empty_rows(context, empty_rows_, beta, y.data());
     const Update<T> update{y.data(), alpha, beta};
     CsrView<T> permuted = a;
     permuted.columns = tiles_.columns.span();
-    permuted.values = values_.span();
-    with_terms<T>(permuted, floats_.span(), x, [&](const auto& terms) {
+    permuted.values = values_.exact.span();
+    with_terms<T>(permuted, values_.floats.span(), x, [&](const auto& terms) {
       if (tiles_.descriptor_bits == 32) {
         multiply(context, a, tiles_.lane_words_32, terms, update);
       } else {
@@ -130,16 +146,12 @@ class Csr5Kernel final : public SpmvKernel<T> {
     return dots<T>(device_, y, w);
   }
 
-  void update_values(std::span<const T> values) override {
-    if constexpr (std::is_same_v<T, double>) {
-      if (!floats_.empty()) return permute_csr5_values<double, float>(device_, tiles_, values, floats_.span());
-    }
-    permute_csr5_values<T, T>(device_, tiles_, values, values_.span());
-  }
+  void update_values(std::span<const T> values) override { values_.update(device_, tiles_, values); }
 
   void describe(PlanInfo& info) const override {
     info.determinism = Determinism::run_to_run;
-    info.bytes = tiles_.bytes() + values_.bytes() + floats_.bytes() + calibrator_.bytes() + carries_.bytes();
+    info.bytes = tiles_.bytes() + begins_row_.bytes() + empty_rows_.bytes() + values_.bytes() + calibrator_.bytes() +
+                 carries_.bytes();
     info.sigma = tiles_.sigma;
     info.descriptor_bits = tiles_.descriptor_bits;
     info.tiles = tiles_.tiles();
@@ -149,25 +161,23 @@ class Csr5Kernel final : public SpmvKernel<T> {
   template <class Word, class Terms>
   void multiply(const Context& context, const CsrView<T>& a, const Array<Word>& words, const Terms& terms,
                 const Update<T>& update) const {
-    const Csr5Arrays<Word> arrays{tiles_.tiles(),
-                                  tiles_.sigma,
-                                  a.row_offsets.data(),
-                                  tiles_.tile_ptr.data(),
-                                  words.data(),
-                                  tiles_.empty_ptr.data(),
-                                  tiles_.empty_offset.data()};
+    const Csr5Arrays<Word> arrays{
+        tiles_.tiles(), tiles_.sigma,       a.row_offsets.data(),    tiles_.tile_ptr.data(),
+        words.data(),   begins_row_.data(), tiles_.empty_ptr.data(), tiles_.empty_offset.data()};
     const std::int64_t warps = arrays.tiles + (rest_.end_row - rest_.first_row);
     if (warps == 0) return;
-    launch("product of CSR5 tiles", context, Grid{blocks_for(warps, warps_per_block), threads},
-           csr5_kernel<Word, Terms, T>, arrays, rest_, terms, update, calibrator_.data());
+    const auto kernel =
+        tiles_.sigma < long_batch ? csr5_kernel<short_batch, Word, Terms, T> : csr5_kernel<long_batch, Word, Terms, T>;
+    launch("product of CSR5 tiles", context, Grid{blocks_for(warps, warps_per_block), threads}, kernel, arrays, rest_,
+           terms, update, calibrator_.data());
   }
 
   Device device_;
   Csr5Tiles tiles_;
+  Array<std::uint8_t> begins_row_;
+  Array<std::uint32_t> empty_rows_;
   Rest rest_;
-  bool has_empty_rows_;
-  Array<T> values_;              ///< in the order of tiles_.columns; none for a pattern matrix, and with floats_
-  Array<float> floats_;          ///< the same, rounded
+  PermutedValues<T> values_;
   mutable std::mutex mutex_;     ///< of the rest, from the first launch of a product to its last
   mutable Array<T> calibrator_;  ///< what each tile, and the rest, has of a row that began before it
   mutable CarryTree<T> carries_;
@@ -178,10 +188,13 @@ class Csr5Kernel final : public SpmvKernel<T> {
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_csr5_kernel(const CsrView<T>& on_device, const SpmvOptions& options) {
   const Csr5Shape shape = choose_csr5_shape(options, csr5_policy<T>, on_device.rows, on_device.nnz());
-  return std::make_unique<Csr5Kernel<T>>(on_device,
-                                         build_csr5_tiles(options.device, on_device.rows, on_device.row_offsets,
-                                                          on_device.columns, shape.sigma, shape.descriptor_bits),
-                                         options);
+  const Device& device = options.device;
+  PermutedValues<T> values(on_device, options);
+  Csr5GpuTiles built = build_csr5_tiles(device, on_device.rows, on_device.row_offsets, on_device.columns, shape.sigma,
+                                        shape.descriptor_bits, [&](const Csr5Tiles& tiles) {
+                                          if (!on_device.is_pattern()) values.update(device, tiles, on_device.values);
+                                        });
+  return std::make_unique<Csr5Kernel<T>>(std::move(built), std::move(values), device);
 }
 
 template std::unique_ptr<SpmvKernel<float>> make_csr5_kernel(const CsrView<float>&, const SpmvOptions&);

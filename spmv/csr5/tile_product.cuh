@@ -3,13 +3,15 @@
 #pragma once
 
 #include "core/cuda/launch.cuh"
+#include "core/cuda/warp.cuh"
 #include "preprocess/csr5_descriptor.hpp"
+#include "preprocess/csr5_flags.cuh"
 #include "preprocess/csr5_tiles.hpp"
 #include "spmv/cuda/terms.cuh"
 
 namespace tessera::cuda {
 
-/// The arrays of Csr5Tiles on a GPU.
+/// The arrays of Csr5GpuTiles.
 template <class Word>
 struct Csr5Arrays {
   std::int64_t tiles;
@@ -17,11 +19,28 @@ struct Csr5Arrays {
   const offset_t* row_offsets;
   const std::uint32_t* tile_ptr;
   const Word* words;
+  const std::uint8_t* begins_row;
   const offset_t* empty_ptr;
   const std::uint32_t* empty_offset;
 
   [[nodiscard]] __device__ offset_t first_nonzero(std::int64_t tile) const {
     return tile * lanes_per_tile * offset_t{sigma};
+  }
+};
+
+/// What a lane reads of its tile's structure: loaded, but not looked at, before the first nonzeros are under way.
+template <class Word>
+struct TileStructure {
+  Word word;
+  std::uint32_t pointer;
+  std::uint8_t begins_row;
+  offset_t empty = 0;  ///< the tile's first entry in empty_offset, if it has any
+
+  __device__ TileStructure(const Csr5Arrays<Word>& arrays, std::int64_t tile, int lane)
+      : word(__ldcs(arrays.words + tile * lanes_per_tile + lane)),
+        pointer(arrays.tile_ptr[tile]),
+        begins_row(arrays.begins_row[tile]) {
+    if (arrays.empty_ptr != nullptr) empty = arrays.empty_ptr[tile];
   }
 };
 
@@ -31,22 +50,36 @@ template <class T>
 class TileRows {
  public:
   template <class Word>
-  __device__ TileRows(const Csr5Arrays<Word>& arrays, std::int64_t tile, const Update<T>& update, T* calibrator)
-      : update_(update), calibrator_(calibrator + tile) {
-    const std::uint32_t pointer = arrays.tile_ptr[tile];
-    first_row_ = static_cast<index_t>(pointer & ~empty_row_mark);
-    if ((pointer & empty_row_mark) != 0) offset_ = arrays.empty_offset + arrays.empty_ptr[tile];
-    begins_row_ = arrays.row_offsets[first_row_] == arrays.first_nonzero(tile);
+  __device__ TileRows(const Csr5Arrays<Word>& arrays, std::int64_t tile, const TileStructure<Word>& structure,
+                      const Update<T>& update, T* calibrator)
+      : update_(update),
+        calibrator_(calibrator + tile),
+        first_row_(static_cast<index_t>(structure.pointer & ~empty_row_mark)),
+        begins_row_(structure.begins_row != 0) {
+    if ((structure.pointer & empty_row_mark) != 0) offset_ = arrays.empty_offset + structure.empty;
   }
 
-  /// What this tile has of its segment number n.
-  __device__ void store(int n, T sum) const {
-    if (n > 0) {
-      update_.store(offset_ == nullptr ? first_row_ + n : static_cast<index_t>(first_row_ + std::int64_t{offset_[n]}),
-                    sum);
-      return;
+  /// \param n in [-1, segments of the tile) \returns anything for -1
+  [[nodiscard]] __device__ index_t row_of(int n) const {
+    return first_row_ + (offset_ == nullptr || n <= 0 ? n : static_cast<index_t>(offset_[n]));
+  }
+
+  /// Rows of the segments that end where others start, with all loads under way at a time.
+  /// \param starts,open bit i: row[i] is wanted, for the segment before that start; the segment before the first
+  template <int Batch>
+  __device__ void rows_before(unsigned starts, int open, index_t (&row)[Batch]) const {
+#pragma unroll
+    for (int i = 0; i < Batch; ++i) {
+      const bool wanted = (starts & (1u << i)) != 0;
+      row[i] = row_of(wanted ? open : 0);
+      open += wanted ? 1 : 0;
     }
-    if (begins_row_) update_.store(first_row_, sum);
+  }
+
+  /// What this tile has of its segment number n, which is in `row`.
+  __device__ void store(int n, index_t row, T sum) const {
+    if (n > 0) return update_.store(row, sum);
+    if (begins_row_) update_.store(row, sum);
     *calibrator_ = begins_row_ ? T{0} : sum;
   }
 
@@ -58,27 +91,60 @@ class TileRows {
   bool begins_row_;
 };
 
+/// Terms of one lane whose loads are under way at a time.
+template <int Batch, class T>
+struct TermBatch {
+  T term[Batch];
+
+  /// Entries of a lane from one on, `left` of which there are; zeros after them. Every lane has the same number.
+  template <class Terms>
+  __device__ void load(const Terms& terms, offset_t entry, int left) {
+    if (left >= Batch) {
+#pragma unroll
+      for (int i = 0; i < Batch; ++i) term[i] = terms[entry + i * lanes_per_tile];
+    } else {
+#pragma unroll
+      for (int i = 0; i < Batch; ++i) term[i] = i < left ? terms[entry + i * lanes_per_tile] : T{0};
+    }
+  }
+  [[nodiscard]] __device__ T sum() const {
+    T sum = term[0];
+#pragma unroll
+    for (int i = 1; i < Batch; ++i) sum += term[i];
+    return sum;
+  }
+};
+
 /// The terms of one lane, cut where rows begin.
-template <class Word, class T>
+template <class T>
 struct LaneSums {
-  Word row_starts;
   int segment;           ///< the one that is open
   T head{0};             ///< the terms before the lane's first start
   T sum{0};              ///< the terms since the latest start, or since the lane began
   bool started = false;  ///< there was a start
 
-  __device__ void add(int j, T term, const TileRows<T>& rows) {
-    if ((row_starts >> j & 1) != 0) {
-      if (started) {
-        rows.store(segment, sum);
-      } else {
-        head = sum;
-        started = true;
-      }
-      ++segment;
-      sum = T{0};
+  /// \param starts bit i: whether term i begins a row
+  template <int Batch>
+  __device__ void add(const TermBatch<Batch, T>& batch, unsigned starts, const TileRows<T>& rows) {
+    index_t ended[Batch];
+    rows.rows_before(starts, segment, ended);
+#pragma unroll
+    for (int i = 0; i < Batch; ++i) {
+      if ((starts & (1u << i)) != 0) start(rows, ended[i]);
+      sum += batch.term[i];
     }
-    sum += term;
+  }
+
+ private:
+  __device__ void start(const TileRows<T>& rows, index_t ended) {
+    if (started) {
+      rows.store(segment, ended, sum);
+    } else {
+      head = sum;
+      started = true;
+    }
+    ++segment;
+    sum = T{0};
   }
 };
 
@@ -92,24 +158,40 @@ __device__ T sum_heads(T head, int lane, int last) {
   return head;
 }
 
-/// Multiplies a tile. Every lane of the warp must call.
-template <class Word, class Terms, class T>
+/// The rest of a tile that is a single segment. Every lane of the warp must call. \param batch the first of the lane
+template <int Batch, class Terms, class T>
+__device__ void add_segment(int sigma, const Terms& terms, offset_t first, int lane, TermBatch<Batch, T>& batch,
+                            const TileRows<T>& rows) {
+  T sum = batch.sum();
+  for (int j = Batch; j < sigma; j += Batch) {
+    batch.load(terms, first + j * lanes_per_tile, sigma - j);
+    sum += batch.sum();
+  }
+  sum = sum_over_lanes(sum);
+  if (lane == 0) rows.store(0, rows.row_of(0), sum);
+}
+
+/// Multiplies a tile. Every lane of the warp must call. \param calibrator an entry a tile
+template <int Batch, class Word, class Terms, class T>
 __device__ void multiply_tile(const Csr5Arrays<Word>& arrays, std::int64_t tile, int lane, const Terms& terms,
-                              const TileRows<T>& rows) {
-  constexpr int batch = 4;  // loads under way at a time
-  const Csr5Lane<Word> content = unpack_csr5_lane<Word>(arrays.words[tile * lanes_per_tile + lane], arrays.sigma);
+                              const Update<T>& update, T* calibrator) {
+  const TileStructure<Word> structure(arrays, tile, lane);
   const offset_t first = arrays.first_nonzero(tile) + lane;
-  LaneSums<Word, T> sums{content.row_starts, static_cast<int>(content.y_offset) - 1};
-  for (int j = 0; j < arrays.sigma; j += batch) {
-    T term[batch];
-#pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      if (j + i < arrays.sigma) term[i] = terms[first + (j + i) * lanes_per_tile];
-    }
-#pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      if (j + i < arrays.sigma) sums.add(j + i, term[i], rows);
-    }
+  TermBatch<Batch, T> batch;
+  batch.load(terms, first, arrays.sigma);
+  const TileRows<T> rows(arrays, tile, structure, update, calibrator);
+  const Csr5Lane<Word> content = unpack_csr5_lane<Word>(structure.word, arrays.sigma);
+  Word starts = content.row_starts;
+  const Word later = lane == 0 ? starts & ~Word{1} : starts;
+  if (__any_sync(full_warp, later != 0) == 0) return add_segment(arrays.sigma, terms, first, lane, batch, rows);
+  LaneSums<T> sums{static_cast<int>(content.y_offset) - 1};
+  const index_t last_row = rows.row_of(sums.segment + count_flags(content.row_starts));
+  for (int j = 0;;) {
+    sums.add(batch, static_cast<unsigned>(starts), rows);
+    j += Batch;
+    if (j >= arrays.sigma) break;
+    starts >>= Batch;
+    batch.load(terms, first + j * lanes_per_tile, arrays.sigma - j);
   }
   // A segment goes on through the lanes without a start, up to the head of the next that has one.
   const T head = sums.started ? sums.head : sums.sum;
@@ -118,7 +200,7 @@ __device__ void multiply_tile(const Csr5Arrays<Word>& arrays, std::int64_t tile,
   const T heads = sum_heads(head, lane, sums.started ? lane : end);
   const T following = __shfl_down_sync(full_warp, heads, 1);
   if (!sums.started) return;
-  rows.store(sums.segment, lane < warp_size - 1 ? sums.sum + following : sums.sum);
+  rows.store(sums.segment, last_row, lane < warp_size - 1 ? sums.sum + following : sums.sum);
 }
 
 }  // namespace tessera::cuda

@@ -66,5 +66,19 @@ TEST_F(CudaCsr5Tiles, EqualThoseOfTheHostForRandomShapes) {
   }
 }
 
+TEST_F(CudaCsr5Tiles, EqualThoseOfTheHostForLongRowsAndStretchesOfEmptyOnes) {
+  // Rows over many tiles, several in the same four rows, and more empty rows in a tile than a warp looks at.
+  std::vector<index_t> lengths(1000, 0);
+  for (const index_t length : {5000, 7001, 1, 6000, 32, 768, 5}) lengths.push_back(length);
+  lengths.insert(lengths.end(), 700, 0);
+  lengths.insert(lengths.end(), {3, 4097, 2});
+  lengths.insert(lengths.end(), 333, 0);
+  for (const auto& [sigma, bits] : {std::pair{1, 32}, {4, 32}, {16, 32}, {24, 64}, {48, 64}}) {
+    SCOPED_TRACE("sigma " + std::to_string(sigma) + ", bits " + std::to_string(bits));
+    compare(testing::with_row_lengths<float>(lengths, 7500, ValueStorage::weighted), sigma, bits);
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
 }  // namespace
 }  // namespace tessera
