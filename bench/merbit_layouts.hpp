@@ -11,18 +11,17 @@
 
 namespace tessera::bench {
 
-/// Some sizes of a layout. Row tiles are cut by the mean length of rows.
+/// Some sizes of a layout.
 template <class T, class V>
 struct Variant {
   std::string name;
   cuda::MerbitProduct<T, V> product;
-  int row_steps = 0;  ///< of row tiles; 0 for tiles that may be walked
-  bool few_rows = true;
 
   [[nodiscard]] TileRules rules(index_t rows, offset_t nnz) const {
-    const int snap = cuda::choose_snap(rows, nnz);
-    if (row_steps > 0) return row_tiles(nnz / std::max(rows, 1), row_steps, snap);
-    return walkable_tiles(product.sigma, snap, few_rows);
+    if (product.sigma == 0) {
+      return row_tiles(nnz / std::max(rows, 1), product.steps, cuda::choose_snap(rows, nnz));
+    }
+    return cuda::choose_tiles(rows, nnz, product.sigma, product.batch);
   }
 };
 

@@ -3,6 +3,7 @@
 #include "core/parallel.hpp"
 #include "preprocess/long_row_slices.hpp"
 #include "preprocess/merge_search.hpp"
+#include "spmv/csr_vector/even_rows.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/segments.hpp"
 #include "tessera/error.hpp"
@@ -23,6 +24,10 @@ constexpr std::int64_t largest_row_part = 64;
 
 /// Products that repay tiles on a GPU.
 constexpr std::int64_t applications_worth_tiles = 50;
+
+/// On a GPU, rows of at least so many nonzeros on average, and of like length, keep a warp each busy by themselves.
+constexpr offset_t mean_worth_warps = 48;
+constexpr double most_spread = 1.1;
 
 /// Products that repay tiles and slices: each product saves about a third of its time, the set-up takes the time of
 /// one.
@@ -50,16 +55,26 @@ offset_t longest_row(const CsrView<T>& a, const Device& device) {
       .length;
 }
 
-/// On a GPU: tiles where products repay them, else the first kernel that balances by itself and keeps the class asked
-/// for. Row lengths do not matter to those.
-SpmvSelection select_for_gpu(const SpmvOptions& options) {
+[[nodiscard]] bool keeps_class(SpmvAlgorithm algorithm, const SpmvOptions& options) {
+  const SpmvBackend& backend = spmv_kernel_entry(algorithm).cuda;
+  return backend.offered() && backend.strongest >= options.determinism;
+}
+
+/// On a GPU: rows where each fills a warp, tiles where products repay them, else the first kernel that balances by
+/// itself; of those that keep the class asked for.
+template <class T>
+SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options) {
   using enum SpmvAlgorithm;
+  const offset_t mean = a.rows > 0 ? a.nnz() / a.rows : 0;
+  if (mean >= mean_worth_warps && keeps_class(csr_vector, options) &&
+      cuda::row_length_spread(options.device, a.row_offsets) <= most_spread) {
+    return {csr_vector, fmt::format("rows of like length, {} nonzeros on average, fill a warp each", mean)};
+  }
   const bool worth_tiles = options.expected_applications >= applications_worth_tiles;
   const std::array ranked =
       worth_tiles ? std::array{merbit, merge, csr_vector, csr5} : std::array{merge, csr_vector, merbit, csr5};
   for (const SpmvAlgorithm algorithm : ranked) {
-    const SpmvBackend& backend = spmv_kernel_entry(algorithm).cuda;
-    if (!backend.offered() || backend.strongest < options.determinism) continue;
+    if (!keeps_class(algorithm, options)) continue;
     return {algorithm, algorithm == merbit
                            ? fmt::format("equal shares of the work for every warp; {} products repay the tiles",
                                          options.expected_applications)
@@ -85,7 +100,7 @@ std::optional<SpmvSelection> select_slices(const CsrView<T>& a, const SpmvOption
 
 template <class T>
 SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options) {
-  if (!options.device.is_host()) return select_for_gpu(options);
+  if (!options.device.is_host()) return select_for_gpu(a, options);
   const offset_t length = path_length(a.rows, a.nnz());
   if (length <= 2 * host::steps_per_segment) {
     return {SpmvAlgorithm::csr,

@@ -39,21 +39,6 @@ struct Four {
   return {{low.x, low.y, high.x, high.y}};
 }
 
-/// Four consecutive entries. \param from in shared memory, aligned to 16 bytes
-[[nodiscard]] __device__ inline Four<std::int32_t> read_four(const std::int32_t* from) {
-  const int4 q = *reinterpret_cast<const int4*>(from);
-  return {{q.x, q.y, q.z, q.w}};
-}
-[[nodiscard]] __device__ inline Four<float> read_four(const float* from) {
-  const float4 q = *reinterpret_cast<const float4*>(from);
-  return {{q.x, q.y, q.z, q.w}};
-}
-[[nodiscard]] __device__ inline Four<double> read_four(const double* from) {
-  const double2 low = reinterpret_cast<const double2*>(from)[0];
-  const double2 high = reinterpret_cast<const double2*>(from)[1];
-  return {{low.x, low.y, high.x, high.y}};
-}
-
 /// \param to in shared memory, aligned to 16 bytes
 __device__ inline void store_four(float* to, const Four<float>& q) {
   *reinterpret_cast<float4*>(to) = make_float4(q.entry[0], q.entry[1], q.entry[2], q.entry[3]);

@@ -1,6 +1,6 @@
 /// \file
-/// The layouts `scalar` and `vector`: a warp loads its tile straight into registers, multiplies, and stages the
-/// products in shared memory to sum them. Long rows are summed in registers.
+/// The layouts `scalar`, `local_scalar` and `vector`: a warp loads its tile straight into registers, multiplies, and
+/// stages the products in shared memory to sum them. Long rows are summed in registers.
 #pragma once
 
 #include "spmv/merbit/policy_cuda.hpp"
@@ -144,42 +144,28 @@ __device__ inline void multiply_tile(const MatrixArrays<V>& a, const TileSpan& t
   }
 }
 
-/// The tiles of a warp: first, first + stride, ... below end.
-struct TileSequence {
-  std::int64_t first;
-  std::int64_t end;
-  std::int64_t stride;
-};
-
-/// \tparam TilesPerWarp so many, the warps of a block in turn on neighbouring tiles; 0: all warps of the grid in turn
-template <int Warps, int TilesPerWarp>
-[[nodiscard]] __device__ inline TileSequence tiles_of_warp(std::int64_t tiles, std::int64_t block, int warp) {
-  if constexpr (TilesPerWarp == 0) return {block * Warps + warp, tiles, std::int64_t{gridDim.x} * Warps};
-  constexpr std::int64_t each = std::int64_t{Warps} * TilesPerWarp;
-  const std::int64_t end = (block + 1) * each;
-  return {block * each + warp, end < tiles ? end : tiles, Warps};
-}
-
-/// Asking for the place of the next tile while one is summed would spill registers, which costs more than it gains.
+/// Warp w of all sums tiles w, w + warps, ...; without persistent warps just the first. Asking for the place of the
+/// next tile while one is summed would spill registers, which costs more than it gains.
 template <class T, class V, class Policy, bool WithDots>
-__global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
+__global__ void __launch_bounds__(Policy::threads, least_blocks(Policy::min_blocks, WithDots))
     direct_kernel(MatrixArrays<V> a, SnappedTileArrays tiles, const T* __restrict__ x, ProductOutput<T> out) {
   constexpr int warps = Policy::threads / warp_size;
   constexpr int room = lanes_per_tile * Policy::sigma + 2 * Policy::width;
   alignas(16) __shared__ T staged_by[warps][room];
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int warp = static_cast<int>(threadIdx.x / warp_size);
-  const auto [first, end, stride] = tiles_of_warp<warps, Policy::tiles_per_warp>(tiles.tiles, blockIdx.x, warp);
+  const std::int64_t slot = std::int64_t{blockIdx.x} * warps + warp;
+  const std::int64_t stride = std::int64_t{gridDim.x} * warps;
   TileCommit<T, WithDots> commit(out);
 #pragma unroll 1
-  for (std::int64_t number = first; number < end; number += stride) {
+  for (std::int64_t number = slot; number < tiles.tiles; number += stride) {
     const TileStart start = tiles.starts[number];
     const TileSpan tile = span_between(number, start, tiles.starts[number + 1]);
     const std::uint32_t word = __ldcs(tiles.lane_words + number * lanes_per_tile + lane);
     multiply_tile<T, V, Policy>(a, tile, start, word, x, staged_by[warp], lane, commit);
     __syncwarp();
   }
-  commit.write_dots(std::int64_t{blockIdx.x} * warps + warp, lane);
+  commit.write_dots(slot, lane);
 }
 
 }  // namespace tessera::cuda

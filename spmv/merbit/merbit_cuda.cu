@@ -16,6 +16,13 @@ namespace {
 
 constexpr int bulk_copy_capability = 90;
 
+/// Share of tiles inside one row from which on they add up by carries. R-MAT graphs have about a quarter, and win 3 %
+/// by atomic additions; a third and more lose up to 10 %.
+constexpr double most_inner_tiles = 1.0 / 3.0;
+
+/// Fewer never wait long.
+constexpr double crowd = 4096;
+
 /// The tiles of a plan: of one kind or the other.
 struct PlannedTiles {
   MerbitLayout layout = MerbitLayout::scalar;
@@ -27,6 +34,12 @@ struct PlannedTiles {
   [[nodiscard]] std::uint64_t bytes() const { return are_exact() ? exact.bytes() : snapped.bytes(); }
   /// Whether any row may lie in several tiles.
   [[nodiscard]] bool share_rows() const { return are_exact() ? exact.tiles() > 1 : snapped.shared_starts > 0; }
+
+  /// Whether so many tiles lie inside long rows that their additions to the same elements of y would wait for each
+  /// other longer than a join takes.
+  [[nodiscard]] bool crowd_rows() const {
+    return snapped.inner_tiles >= crowd && snapped.inner_tiles > most_inner_tiles * static_cast<double>(count());
+  }
 
   [[nodiscard]] SnappedTileArrays snapped_arrays() const {
     return {snapped.starts.data(), snapped.lane_words.data(), snapped.tiles()};
@@ -200,6 +213,11 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
   mutable std::mutex mutex_;  ///< held while launches that share `scratch_` are put into the stream
 };
 
+template <class T>
+offset_t mean_length(const CsrView<T>& a) {
+  return a.rows > 0 ? a.nnz() / a.rows : 0;
+}
+
 /// Whether a column array may be read in groups of 16 bytes.
 bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
 
@@ -216,35 +234,54 @@ template <class T>
 MerbitLayout layout_for(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning) {
   const bool bulk_copies = has_bulk_copies(options.device);
   if (tuning.layout) {
-    if (*tuning.layout == MerbitLayout::pipelined && !bulk_copies) {
+    if (*tuning.layout == MerbitLayout::rows && !bulk_copies) {
       throw NotSupported(
-          "the pipelined layout of MERBIT needs code for compute capability 9.0, which this build does "
-          "not have for " +
+          "the layout rows of MERBIT needs code for compute capability 9.0, which this build does not have for " +
           options.device.name());
     }
     return *tuning.layout;
   }
   if (options.sigma != 0 || options.descriptor_bits == 64) return MerbitLayout::exact;
   if (!is_aligned(a.columns.data()) || !is_aligned(a.values.data())) return MerbitLayout::scalar;
-  return choose_layout(sample_gathers(a.columns, static_cast<int>(sizeof(T)), options.device), bulk_copies);
+  const double line_share = sample_gathers(a.columns, static_cast<int>(sizeof(T)), options.device).line_share();
+  return choose_layout({line_share, mean_length(a), a.is_pattern(), sizeof(T) == sizeof(double), bulk_copies});
+}
+
+/// Tiles of the layout `rows`; none where some of them would have to be walked.
+template <class T>
+SnappedTiles build_row_tiles(const CsrView<T>& a, int most_steps, const Device& device) {
+  const TileRules rules = row_tiles(mean_length(a), most_steps, choose_snap(a.rows, a.nnz()));
+  SnappedTiles tiles = build_snapped_tiles(a.rows, a.row_offsets, a.nnz(), rules, device);
+  return tiles.cannot_be_summed ? SnappedTiles{} : std::move(tiles);
 }
 
 template <class T, class V>
-std::unique_ptr<SpmvKernel<T>> make_kernel(const CsrView<T>& a, const SpmvOptions& options,
-                                           const MerbitTuning& tuning) {
+PlannedTiles plan_tiles(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning) {
   PlannedTiles tiles;
   tiles.layout = layout_for(a, options, tuning);
   if (tiles.layout == MerbitLayout::exact) {
     const MerbitShape shape = choose_merbit_shape(options, exact_sigma_32, exact_sigma_64);
     tiles.exact =
         tessera::build_merbit_tiles(a.rows, a.row_offsets, shape.sigma, shape.descriptor_bits, options.device);
-  } else {
-    const int snap = tuning.snap.value_or(choose_snap(a.rows, a.nnz()));
-    const int sigma = merbit_product<T, V>(tiles.layout).sigma;
-    tiles.snapped =
-        build_snapped_tiles(a.rows, a.row_offsets, a.nnz(), walkable_tiles(sigma, snap, true), options.device);
+    return tiles;
   }
-  const bool atomic = options.determinism == Determinism::not_guaranteed;
+  if (tiles.layout == MerbitLayout::rows) {
+    tiles.snapped = build_row_tiles(a, merbit_product<T, V>(MerbitLayout::rows).steps, options.device);
+    if (!tiles.snapped.starts.empty()) return tiles;
+    tiles.layout = MerbitLayout::vector;
+  }
+  const MerbitProduct<T, V> product = merbit_product<T, V>(tiles.layout);
+  TileRules rules = choose_tiles(a.rows, a.nnz(), product.sigma, product.batch);
+  if (tuning.snap) rules = walkable_tiles(product.sigma, *tuning.snap, true);
+  tiles.snapped = build_snapped_tiles(a.rows, a.row_offsets, a.nnz(), rules, options.device);
+  return tiles;
+}
+
+template <class T, class V>
+std::unique_ptr<SpmvKernel<T>> make_kernel(const CsrView<T>& a, const SpmvOptions& options,
+                                           const MerbitTuning& tuning) {
+  PlannedTiles tiles = plan_tiles<T, V>(a, options, tuning);
+  const bool atomic = options.determinism == Determinism::not_guaranteed && !tiles.crowd_rows();
   return std::make_unique<MerbitCudaKernel<T, V>>(options.device, a, std::move(tiles), atomic);
 }
 

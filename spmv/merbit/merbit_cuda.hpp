@@ -10,16 +10,17 @@
 
 namespace tessera::cuda {
 
-/// What tests and benchmarks may force; by default everything is chosen for the matrix.
+/// What tests may force; by default everything is chosen for the matrix.
 struct MerbitTuning {
-  std::optional<MerbitLayout> layout;
-  std::optional<int> snap;  ///< of snapped tiles: in [0, 16 sigma)
+  std::optional<MerbitLayout> layout;  ///< `rows` gives way to `vector` where some tile would have to be walked
+  std::optional<int> snap;             ///< of snapped tiles: in [0, 16 sigma)
 };
 
 /// A sigma or 64-bit descriptors asked for by the options mean the layout `exact`; otherwise the matrix decides between
 /// the others. Rows that several tiles share are added atomically into dual buffers, unless options.determinism asks
-/// for more than not_guaranteed or no row is shared: then the results are run_to_run. \param a on options.device
-/// \throws as SpmvPlan's constructor; NotSupported for a forced layout that the GPU lacks
+/// for more than not_guaranteed, no row is shared, or long rows hold a third of the matrix: then the results are
+/// run_to_run. \param a on options.device
+/// \throws as SpmvPlan's constructor; NotSupported for a forced layout that GPU or matrix do not suit
 template <class T>
 [[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options,
                                                                 const MerbitTuning& tuning);

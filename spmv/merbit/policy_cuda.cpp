@@ -4,19 +4,23 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Up to here the lines of x that a multiprocessor's warps read stay in what the buffers leave of the first-level
-/// cache.
+/// Up to here neighbouring nonzeros read x so near to each other that all tiles take the same time.
 constexpr double local_line_share = 0.16;
 
-/// Up to here wide loads gain more than the gathers of four neighbouring nonzeros a lane lose.
-constexpr double mixed_line_share = 0.28;
+/// Rows from here on fill enough of a lane's time for a lane a row.
+constexpr offset_t least_lane_row = 12;
+
+/// Shorter rows are so many in a tile that four nonzeros a load pay in double too.
+constexpr offset_t least_scalar_mean = 4;
 
 }  // namespace
 
-MerbitLayout choose_layout(const GatherSample& sample, bool has_bulk_copies) noexcept {
-  const double share = sample.line_share();
-  if (share <= local_line_share) return has_bulk_copies ? MerbitLayout::pipelined : MerbitLayout::vector;
-  return share <= mixed_line_share ? MerbitLayout::vector : MerbitLayout::scalar;
+MerbitLayout choose_layout(const LayoutTraits& traits) noexcept {
+  if (traits.line_share > local_line_share) return MerbitLayout::scalar;
+  if (!traits.pattern) return MerbitLayout::vector;
+  const bool lane_rows = traits.mean >= least_lane_row && (traits.mean < long_mean || !traits.doubles);
+  if (lane_rows && traits.has_bulk_copies) return MerbitLayout::rows;
+  return traits.doubles && traits.mean >= least_scalar_mean ? MerbitLayout::local_scalar : MerbitLayout::vector;
 }
 
 }  // namespace tessera::cuda

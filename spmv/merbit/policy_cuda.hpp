@@ -7,75 +7,78 @@
 
 namespace tessera::cuda {
 
-/// Sizes of the layouts `scalar` and `vector`. A type, since nvcc takes no values of classes as arguments of kernels.
-/// \tparam Sigma     odd: walks are free of bank conflicts
-/// \tparam Width     nonzeros of a load: 1 or 4
-/// \tparam Batch     loads of a lane that are in flight together
-/// \tparam Threads   a block; a block waits for its slowest warp
-/// \tparam MinBlocks a multiprocessor: bounds the registers
-/// \tparam TilesPerWarp which a warp sums one after the other
-template <int Sigma, int Width, int Batch, int Threads, int MinBlocks, int TilesPerWarp = 8>
+/// Sizes of the layouts that load into registers. A type, since nvcc takes no values of classes as arguments of
+/// kernels. \tparam Sigma      odd: walks are free of bank conflicts \tparam Width      nonzeros of a load: 1 or 4
+/// \tparam Batch      loads of a lane that are in flight together
+/// \tparam Threads    a block; a block waits for its slowest warp
+/// \tparam MinBlocks  a multiprocessor: bounds the registers, and none may be spilled
+/// \tparam Persistent no more warps than the GPU holds, which go on to other tiles: saves their start where all tiles
+///                    take the same time, and leaves some waiting where they do not
+template <int Sigma, int Width, int Batch, int Threads, int MinBlocks, bool Persistent>
 struct DirectPolicy {
   static constexpr int sigma = Sigma;
   static constexpr int width = Width;
   static constexpr int batch = Batch;
   static constexpr int threads = Threads;
   static constexpr int min_blocks = MinBlocks;
-  static constexpr int tiles_per_warp = TilesPerWarp;
+  static constexpr bool persistent = Persistent;
 };
 
-/// Sizes of the layouts `pipelined`, `staged` and `rows`.
-/// \tparam Sigma     of walks; 0 where tiles are never walked
-/// \tparam Unroll    terms of a row that are in flight together
-/// \tparam Staged    whether products are put side by side before rows are summed
-/// \tparam Steps     of the longest tile
-template <int Sigma, int Unroll, int Threads, int MinBlocks, bool Staged = false, int Steps = lanes_per_tile* Sigma>
-struct PipelinePolicy {
-  static constexpr int sigma = Sigma;
+/// Sizes of the layout `rows`.
+/// \tparam Steps  of the longest tile
+/// \tparam Unroll terms of a row that are in flight together
+template <int Steps, int Unroll, int Threads, int MinBlocks>
+struct RowsPolicy {
+  static constexpr int steps = Steps;
   static constexpr int unroll = Unroll;
   static constexpr int threads = Threads;
   static constexpr int min_blocks = MinBlocks;
-  static constexpr bool staged = Staged;
-  static constexpr int steps = Steps;
 };
 
 /// Products read back from shared memory at a time.
 inline constexpr int staged_unroll = 4;
 
-/// The registers that a lane needs grow with Batch and the size of T; MinBlocks is chosen to leave them and no more.
-/// Sigma as the prototypes measured it on one H200 (bench/NOTES.md).
+/// Blocks a multiprocessor that leave the registers which inner products need beside.
+[[nodiscard]] constexpr int least_blocks(int min_blocks, bool with_dots) noexcept {
+  return with_dots ? min_blocks - 1 : min_blocks;
+}
+
+/// Measured on one H200 with bench_merbit_layouts (bench/NOTES.md). The registers that a lane needs grow with Batch and
+/// the size of T; MinBlocks is chosen to leave them and no more.
 template <class T, class V>
 struct MerbitCudaPolicy;
 
 template <>
 struct MerbitCudaPolicy<float, float> {
-  using Scalar = DirectPolicy<13, 1, 7, 128, 12>;
-  using Vector = DirectPolicy<15, 4, 4, 128, 8>;
-  using Pipelined = PipelinePolicy<11, 6, 256, 4>;
+  using Scalar = DirectPolicy<21, 1, 7, 128, 8, false>;
+  using LocalScalar = DirectPolicy<21, 1, 7, 128, 8, true>;
+  using Vector = DirectPolicy<17, 4, 4, 128, 8, true>;
 };
 template <>
 struct MerbitCudaPolicy<float, Ones> {
-  using Scalar = DirectPolicy<17, 1, 9, 128, 12>;
-  using Vector = DirectPolicy<15, 4, 4, 128, 8>;
-  using Pipelined = PipelinePolicy<11, 6, 256, 4>;
+  using Scalar = DirectPolicy<21, 1, 10, 128, 7, false>;
+  using LocalScalar = DirectPolicy<21, 1, 7, 128, 8, true>;
+  using Vector = DirectPolicy<17, 4, 4, 128, 8, true>;
+  using Rows = RowsPolicy<928, 14, 128, 3>;
 };
 template <>
 struct MerbitCudaPolicy<double, double> {
-  using Scalar = DirectPolicy<13, 1, 7, 128, 8>;
-  using Vector = DirectPolicy<15, 4, 2, 128, 8>;
-  using Pipelined = PipelinePolicy<11, 6, 256, 3>;
+  using Scalar = DirectPolicy<21, 1, 11, 128, 5, false>;
+  using LocalScalar = DirectPolicy<21, 1, 7, 128, 8, true>;
+  using Vector = DirectPolicy<15, 4, 2, 128, 8, true>;
 };
 template <>
 struct MerbitCudaPolicy<double, float> {
-  using Scalar = DirectPolicy<13, 1, 7, 128, 8>;
-  using Vector = DirectPolicy<15, 4, 2, 128, 8>;
-  using Pipelined = PipelinePolicy<11, 6, 256, 3>;
+  using Scalar = DirectPolicy<21, 1, 10, 128, 5, false>;
+  using LocalScalar = DirectPolicy<21, 1, 7, 128, 8, true>;
+  using Vector = DirectPolicy<15, 4, 2, 128, 8, true>;
 };
 template <>
 struct MerbitCudaPolicy<double, Ones> {
-  using Scalar = DirectPolicy<17, 1, 9, 128, 8>;
-  using Vector = DirectPolicy<15, 4, 2, 128, 8>;
-  using Pipelined = PipelinePolicy<11, 6, 256, 3>;
+  using Scalar = DirectPolicy<13, 1, 7, 128, 8, false>;
+  using LocalScalar = DirectPolicy<21, 1, 7, 128, 8, true>;
+  using Vector = DirectPolicy<15, 4, 2, 128, 8, true>;
+  using Rows = RowsPolicy<928, 14, 96, 3>;
 };
 
 /// Default sigma of `exact`, by descriptor width.
@@ -86,14 +89,44 @@ inline constexpr int exact_sigma_64 = 15;
 inline constexpr int short_snap = 16;
 inline constexpr int long_snap = 32;
 
-[[nodiscard]] inline int choose_snap(index_t rows, offset_t nnz) noexcept {
+[[nodiscard]] constexpr int choose_snap(index_t rows, offset_t nnz) noexcept {
   const offset_t mean = rows > 0 ? nnz / rows : 0;
   return mean >= short_snap - 2 && mean < long_snap ? long_snap : short_snap;
 }
 
-/// The layout for a matrix, by the share of distinct 128-byte lines of x among neighbouring nonzeros. Bulk copies pay
-/// while the lines of x stay in the first-level cache, whose room the buffers take.
-/// \param has_bulk_copies compute capability 9.0 or later
-[[nodiscard]] MerbitLayout choose_layout(const GatherSample& sample, bool has_bulk_copies) noexcept;
+/// Rows of at least so many nonzeros on average, and fewer than the second number, are best summed with as many lanes a
+/// row as make a full warp of 16 rows.
+inline constexpr offset_t grouped_mean = 14;
+inline constexpr offset_t long_mean = 48;
+
+/// Tiles of at most 32 sigma steps. One batch of wide loads takes in a whole tile where that does not cost two fifths
+/// of its length. \param batch nonzeros that a warp loads together; 0: any number
+[[nodiscard]] constexpr TileRules choose_tiles(index_t rows, offset_t nnz, int sigma, int batch) noexcept {
+  const int snap = choose_snap(rows, nnz);
+  TileRules rules = walkable_tiles(sigma, snap, true);
+  if (rows == 0 || nnz == 0 || batch == 0) return rules;
+  const offset_t mean = nnz / rows;
+  const offset_t grouped = 16 * (mean + 1);
+  if (mean >= grouped_mean && mean < long_mean) {
+    if (grouped < rules.spacing) rules.spacing = static_cast<int>(grouped);
+    return rules;
+  }
+  // Three nonzeros are lost to alignment, and a tile may begin a row early.
+  const double steps_per_nonzero = static_cast<double>(rows) / static_cast<double>(nnz) + 1.0;
+  const double fitting = (batch - 3) * steps_per_nonzero - static_cast<double>(mean < snap ? mean + 1 : snap);
+  if (5 * fitting > 3 * rules.spacing && fitting < rules.spacing) rules.spacing = static_cast<int>(fitting);
+  return rules;
+}
+
+/// What decides the layout for a matrix.
+struct LayoutTraits {
+  double line_share = 0.0;  ///< GatherSample::line_share()
+  offset_t mean = 0;        ///< nonzeros a row
+  bool pattern = false;
+  bool doubles = false;          ///< x in double
+  bool has_bulk_copies = false;  ///< code for compute capability 9.0 or later
+};
+
+[[nodiscard]] MerbitLayout choose_layout(const LayoutTraits& traits) noexcept;
 
 }  // namespace tessera::cuda

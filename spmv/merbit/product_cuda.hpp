@@ -1,12 +1,14 @@
 /// \file
 /// Products along tiles on a GPU: what goes in, and how a layout is called.
 ///
-/// A layout is a way to bring nonzeros to the lanes of a warp:
-///   exact      the tiles of merbit-spmv.txt, with any sigma and both descriptor widths; nothing is known at compile
-///   time scalar     one nonzero a lane and load; few registers, full occupancy: for reads of x all over vector four
-///   nonzeros a lane and load pipelined  persistent warps; the next tile arrives by bulk copies while this one is
-///   summed; for reads of x nearby.
-///              Compute capability 9.0
+/// A layout is a way to bring nonzeros to the lanes of a warp.
+///   exact         the tiles of merbit-spmv.txt, with any sigma and both descriptor widths; nothing is known at compile
+///                 time
+///   scalar        one nonzero a lane and load, a warp for each tile: for reads of x all over
+///   local_scalar  the same with long tiles and persistent warps: for reads of x nearby, where no values are read
+///   vector        four nonzeros a lane and load, persistent warps: for reads of x nearby
+///   rows          pattern matrices with rows of like length: a lane or some lanes a row, columns by bulk copies while
+///                 the tile before is summed. Compute capability 9.0
 /// All but `exact` use snapped tiles.
 #pragma once
 
@@ -19,7 +21,7 @@
 
 namespace tessera::cuda {
 
-enum class MerbitLayout { exact, scalar, vector, pipelined };
+enum class MerbitLayout { exact, scalar, local_scalar, vector, rows };
 
 /// Stands for the values of a pattern matrix: every nonzero is 1, and nothing is read.
 struct Ones {};
@@ -93,7 +95,9 @@ template <class T, class V>
 struct MerbitProduct {
   using Launch = void (*)(const Context&, const ResidentBlocks&, const ProductInput<T, V>&, const ProductOutput<T>&);
 
-  int sigma = 0;                                        ///< 0 for exact: any
+  int sigma = 0;  ///< 0 for exact: any; for rows: never walked
+  int batch = 0;  ///< nonzeros that a warp loads together, where tiles should fit it
+  int steps = 0;  ///< of the longest tile of rows
   ResidentBlocks (*prepare)(const Context&) = nullptr;  ///< once, before the first launch
   Launch launch = nullptr;
   Launch launch_with_dots = nullptr;

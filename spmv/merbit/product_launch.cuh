@@ -4,7 +4,8 @@
 
 #include "spmv/merbit/direct_kernel.cuh"
 #include "spmv/merbit/exact_kernel.cuh"
-#include "spmv/merbit/pipelined_kernel.cuh"
+#include "spmv/merbit/rows_kernel.cuh"
+#include "tessera/error.hpp"
 
 namespace tessera::cuda {
 
@@ -16,11 +17,27 @@ void launch_exact(const Context& context, const ResidentBlocks& /*resident*/, co
   launch("MERBIT product (exact)", context, grid, exact_kernel<T, V, WithDots>, in.matrix, in.exact, in.x, out);
 }
 
+/// One slot a tile, whatever the grid.
+inline std::int64_t slot_a_tile(const Context& /*context*/, const ResidentBlocks& /*resident*/, std::int64_t tiles) {
+  return tiles;
+}
+
+inline ResidentBlocks nothing_to_prepare(const Context& /*context*/) { return {}; }
+
 /// Blocks of a persistent kernel.
 [[nodiscard]] inline unsigned persistent_blocks(const Context& context, int resident, std::int64_t tiles, int warps) {
   const auto all = static_cast<unsigned>(resident * context.multiprocessors());
   const unsigned needed = blocks_for(tiles, warps);
   return needed < all ? needed : all;
+}
+
+/// Blocks of a kernel that a multiprocessor holds at a time.
+template <class Kernel>
+[[nodiscard]] int resident_blocks(Kernel* kernel, int threads, int shared_bytes) {
+  int blocks = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, static_cast<std::size_t>(shared_bytes)),
+        "counting resident blocks");
+  return blocks > 0 ? blocks : 1;
 }
 
 template <class T, class V, class Policy>
@@ -29,18 +46,11 @@ struct DirectLaunch {
 
   template <bool WithDots>
   static int prepare_one() {
-    int blocks = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, direct_kernel<T, V, Policy, WithDots>, Policy::threads,
-                                                        0),
-          "counting resident blocks");
-    return blocks > 0 ? blocks : 1;
+    return Policy::persistent ? resident_blocks(direct_kernel<T, V, Policy, WithDots>, Policy::threads, 0) : 0;
   }
 
-  static ResidentBlocks prepare(const Context& /*context*/) { return {prepare_one<false>(), prepare_one<true>()}; }
-
   static unsigned blocks(const Context& context, int resident, std::int64_t tiles) {
-    if constexpr (Policy::tiles_per_warp == 0) return persistent_blocks(context, resident, tiles, warps);
-    return blocks_for(tiles, warps * Policy::tiles_per_warp);
+    return Policy::persistent ? persistent_blocks(context, resident, tiles, warps) : blocks_for(tiles, warps);
   }
 
   template <bool WithDots>
@@ -50,72 +60,91 @@ struct DirectLaunch {
     launch("MERBIT product", context, Grid{blocks(context, each, in.snapped.tiles), Policy::threads},
            direct_kernel<T, V, Policy, WithDots>, in.matrix, in.snapped, in.x, out);
   }
-
-  static std::int64_t dot_slots(const Context& context, const ResidentBlocks& resident, std::int64_t tiles) {
-    return std::int64_t{blocks(context, resident.with_dots, tiles)} * warps;
-  }
 };
 
-/// One slot a tile, whatever the grid.
-inline std::int64_t slot_a_tile(const Context& /*context*/, const ResidentBlocks& /*resident*/, std::int64_t tiles) {
-  return tiles;
-}
-
-inline ResidentBlocks nothing_to_prepare(const Context& /*context*/) { return {}; }
-
 template <class T, class V, class Policy>
-struct PipelinedLaunch {
+struct RowsLaunch {
   static constexpr int warps = Policy::threads / warp_size;
-  static constexpr int shared_bytes = PipelineBuffers<T, V, Policy::steps>::block_bytes(warps);
+  static constexpr int shared_bytes = ColumnBuffers<Policy::steps>::block_bytes(warps);
 
   template <bool WithDots>
   static int prepare_one() {
-    const auto kernel = pipelined_kernel<T, V, Policy, WithDots>;
+    const auto kernel = rows_kernel<T, Policy, WithDots>;
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
           "asking for shared memory");
-    int blocks = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, Policy::threads, std::size_t{shared_bytes}),
-          "counting resident blocks");
-    return blocks > 0 ? blocks : 1;
+    return resident_blocks(kernel, Policy::threads, shared_bytes);
   }
 
-  static ResidentBlocks prepare(const Context& /*context*/) { return {prepare_one<false>(), prepare_one<true>()}; }
+  static unsigned blocks(const Context& context, int resident, std::int64_t tiles) {
+    return persistent_blocks(context, resident, tiles, warps);
+  }
 
   template <bool WithDots>
   static void launch_one(const Context& context, const ResidentBlocks& resident, const ProductInput<T, V>& in,
                          const ProductOutput<T>& out) {
-    const int blocks = WithDots ? resident.with_dots : resident.plain;
-    const Grid grid{persistent_blocks(context, blocks, in.snapped.tiles, warps), Policy::threads,
-                    std::size_t{shared_bytes}};
-    launch("MERBIT product (pipelined)", context, grid, pipelined_kernel<T, V, Policy, WithDots>, in.matrix, in.snapped,
-           in.x, out);
-  }
-
-  static std::int64_t dot_slots(const Context& context, const ResidentBlocks& resident, std::int64_t tiles) {
-    return std::int64_t{persistent_blocks(context, resident.with_dots, tiles, warps)} * warps;
+    const int each = WithDots ? resident.with_dots : resident.plain;
+    launch("MERBIT product (rows)", context,
+           Grid{blocks(context, each, in.snapped.tiles), Policy::threads, std::size_t{shared_bytes}},
+           rows_kernel<T, Policy, WithDots>, in.matrix, in.snapped, in.x, out);
   }
 };
 
-/// The layout that Launcher launches.
-template <class T, class V, template <class, class, class> class Launcher, class Policy>
-[[nodiscard]] MerbitProduct<T, V> product_by() {
-  using Of = Launcher<T, V, Policy>;
-  return {Policy::sigma, Of::prepare, Of::template launch_one<false>, Of::template launch_one<true>, Of::dot_slots};
+template <class Launcher>
+ResidentBlocks prepare_both(const Context& /*context*/) {
+  return {Launcher::template prepare_one<false>(), Launcher::template prepare_one<true>()};
+}
+
+/// One slot a warp.
+template <class Launcher>
+std::int64_t slot_a_warp(const Context& context, const ResidentBlocks& resident, std::int64_t tiles) {
+  return std::int64_t{Launcher::blocks(context, resident.with_dots, tiles)} * Launcher::warps;
+}
+
+template <class T, class V, class Policy>
+[[nodiscard]] MerbitProduct<T, V> direct_product() {
+  using Launcher = DirectLaunch<T, V, Policy>;
+  const int batch = Policy::width > 1 ? Policy::width * Policy::batch * warp_size : 0;
+  return {Policy::sigma,
+          batch,
+          0,
+          prepare_both<Launcher>,
+          Launcher::template launch_one<false>,
+          Launcher::template launch_one<true>,
+          slot_a_warp<Launcher>};
+}
+
+template <class T, class V>
+[[nodiscard]] MerbitProduct<T, V> rows_product() {
+  if constexpr (is_ones<V>) {
+    using Policy = typename MerbitCudaPolicy<T, V>::Rows;
+    using Launcher = RowsLaunch<T, V, Policy>;
+    return {0,
+            0,
+            Policy::steps,
+            prepare_both<Launcher>,
+            Launcher::template launch_one<false>,
+            Launcher::template launch_one<true>,
+            slot_a_warp<Launcher>};
+  } else {
+    throw NotSupported("the layout rows of MERBIT is for pattern matrices, and this one has values");
+  }
 }
 
 template <class T, class V>
 MerbitProduct<T, V> merbit_product(MerbitLayout layout) {
   switch (layout) {
     case MerbitLayout::scalar:
-      return product_by<T, V, DirectLaunch, typename MerbitCudaPolicy<T, V>::Scalar>();
+      return direct_product<T, V, typename MerbitCudaPolicy<T, V>::Scalar>();
+    case MerbitLayout::local_scalar:
+      return direct_product<T, V, typename MerbitCudaPolicy<T, V>::LocalScalar>();
     case MerbitLayout::vector:
-      return product_by<T, V, DirectLaunch, typename MerbitCudaPolicy<T, V>::Vector>();
-    case MerbitLayout::pipelined:
-      return product_by<T, V, PipelinedLaunch, typename MerbitCudaPolicy<T, V>::Pipelined>();
+      return direct_product<T, V, typename MerbitCudaPolicy<T, V>::Vector>();
+    case MerbitLayout::rows:
+      return rows_product<T, V>();
     case MerbitLayout::exact:
       break;
   }
-  return {0, nothing_to_prepare, launch_exact<T, V, false>, launch_exact<T, V, true>, slot_a_tile};
+  return {0, 0, 0, nothing_to_prepare, launch_exact<T, V, false>, launch_exact<T, V, true>, slot_a_tile};
 }
 
 }  // namespace tessera::cuda

@@ -34,36 +34,6 @@ struct TileSpan {
           end.inside_row()};
 }
 
-/// What a warp knows of a tile ahead of time, in few registers.
-struct PendingTile {
-  TileStart start;
-  std::uint32_t extent = 0;  ///< 12 bits nonzeros, 12 bits rows, then whether the tile ends inside a row
-
-  [[nodiscard]] __device__ int nonzeros() const { return static_cast<int>(extent & 0xfff); }
-  [[nodiscard]] __device__ TileSpan span(std::int64_t number) const {
-    const auto rows = static_cast<int>(extent >> 12 & 0xfff);
-    return {number, start.x, start.y(), nonzeros(), rows, start.inside_row(), (extent >> 24) != 0};
-  }
-
-  /// \param end of the warp's tiles
-  [[nodiscard]] __device__ static PendingTile load(const SnappedTileArrays& tiles, std::int64_t number,
-                                                   std::int64_t end) {
-    if (number >= end) return {};
-    const TileStart from = tiles.starts[number];
-    const TileStart to = tiles.starts[number + 1];
-    const auto nonzeros = static_cast<std::uint32_t>(to.x - from.x);
-    const auto rows = static_cast<std::uint32_t>(to.y() - from.y());
-    return {from, nonzeros | rows << 12 | (to.inside_row() ? 1u << 24 : 0u)};
-  }
-};
-static_assert(max_tile_steps <= 0xfff);
-
-/// The lane word of a tile, ahead of time.
-[[nodiscard]] __device__ inline std::uint32_t load_word(const SnappedTileArrays& tiles, std::int64_t number,
-                                                        std::int64_t end, int lane) {
-  return number < end ? __ldcs(tiles.lane_words + number * lanes_per_tile + lane) : 0;
-}
-
 /// Takes the row sums of one warp. A row that lies in several tiles is stored, as far as it got, by the tile in which
 /// it ends. The parts of the others are either kept, one a tile, for join_shared_rows(), or added to y at once.
 template <class T, bool WithDots>

@@ -19,9 +19,9 @@ constexpr Determinism both_commits[] = {Determinism::not_guaranteed, Determinism
 /// Steps between and inside tiles of the layouts.
 template <class T>
 std::vector<index_t> path_units() {
-  constexpr index_t pipelined = lanes_per_tile * cuda::MerbitCudaPolicy<T, T>::Pipelined::sigma;
+  constexpr index_t vector = lanes_per_tile * cuda::MerbitCudaPolicy<T, T>::Vector::sigma;
   constexpr index_t scalar = lanes_per_tile * cuda::MerbitCudaPolicy<T, T>::Scalar::sigma;
-  return {pipelined - cuda::short_snap, pipelined, scalar - cuda::short_snap, 224};
+  return {vector - cuda::short_snap, vector, scalar - cuda::short_snap, 224};
 }
 
 template <class T>
@@ -82,13 +82,84 @@ void fuzz(std::uint64_t first_seed, int shapes) {
     const bool fp32_values = sizeof(T) == 8 && storage == ValueStorage::weighted && generator() % 3 == 0;
     const auto matrix = testing::with_row_lengths<T>(lengths, cols, storage, seed);
     check_everything(matrix, cases[static_cast<std::size_t>(shape) % cases.size()], fp32_values, seed);
-    check_everything(matrix, cases[1 + seed % 3], fp32_values, seed);
+    check_everything(matrix, cases[1 + seed % 4], fp32_values, seed);
     ASSERT_FALSE(::testing::Test::HasFatalFailure()) << "seed " << seed;
   }
 }
 
 TEST_F(MerbitCuda, RandomShapesFloat) { fuzz<float>(1000, testing::repetitions(120, 18)); }
 TEST_F(MerbitCuda, RandomShapesDouble) { fuzz<double>(2000, testing::repetitions(120, 18)); }
+
+/// Rows of like length: the layout of choice for patterns, and the others beside it.
+TEST_F(MerbitCuda, EvenRowsOfPatterns) {
+  for (const index_t length : {12, 20, 27, 31, 60, 200, 255, 256}) {
+    const auto matrix =
+        testing::with_row_lengths<double>(testing::lengths_of(1500, length), 3000, ValueStorage::pattern);
+    for (const MerbitCudaCase& forced : testing::merbit_cuda_cases()) {
+      check_everything(matrix, forced, false, static_cast<std::uint64_t>(length));
+      ASSERT_FALSE(HasFatalFailure()) << length;
+    }
+  }
+}
+
+TEST_F(MerbitCuda, RowTilesArePatternsOnly) {
+  const auto matrix = testing::with_row_lengths<float>(testing::lengths_of(500, 27), 900, ValueStorage::weighted, 5);
+  EXPECT_THROW((MerbitOnGpu<float>(Csr<float>::copy_of(matrix.view()), {"rows", cuda::MerbitLayout::rows},
+                                   Determinism::run_to_run)),
+               NotSupported);
+}
+
+TEST_F(MerbitCuda, RowTilesThatWouldHaveToBeWalkedGiveWay) {
+  std::vector<index_t> lengths = testing::lengths_of(3000, 12);
+  lengths[1500] = 2000;
+  for (index_t i = 1501; i < 1600; ++i) lengths[static_cast<std::size_t>(i)] = 0;
+  const auto matrix = testing::with_row_lengths<float>(lengths, 3000, ValueStorage::pattern);
+  const MerbitOnGpu<float> a(Csr<float>::copy_of(matrix.view()), {"rows", cuda::MerbitLayout::rows},
+                             Determinism::run_to_run);
+  PlanInfo info;
+  a.kernel().describe(info);
+  EXPECT_EQ(info.sigma, (cuda::MerbitCudaPolicy<float, cuda::Ones>::Vector::sigma));
+  EXPECT_TRUE(products_match(a, 3));
+}
+
+/// Many tiles that add to one element of y would wait for each other.
+TEST_F(MerbitCuda, CrowdedRowsAreJoinedByCarries) {
+  if (testing::gpu_is_emulated) GTEST_SKIP() << "takes minutes on an emulated GPU";
+  const auto matrix = testing::with_row_lengths<double>({4000000, 3}, 5000000, ValueStorage::pattern);
+  const MerbitOnGpu<double> a(Csr<double>::copy_of(matrix.view()), {"chosen", {}}, Determinism::not_guaranteed);
+  EXPECT_EQ(a.kernel().output_mode(), DualBuffer<double>::Mode::single);
+  EXPECT_TRUE(products_match(a, 3));
+}
+
+TEST(MerbitCudaPolicy, TilesFitTheLoadsOfAWarp) {
+  using cuda::choose_tiles;
+  EXPECT_EQ(choose_tiles(0, 0, 15, 256), walkable_tiles(15, 16, true));
+  EXPECT_EQ(choose_tiles(1000, 5000, 17, 0), walkable_tiles(17, 16, true));
+  EXPECT_EQ(choose_tiles(1000, 5000, 17, 512), walkable_tiles(17, 16, true));  // 440 nonzeros a tile
+  EXPECT_EQ(choose_tiles(1000, 200000, 17, 512).spacing, 495);                 // 509 nonzeros, 16 of them snapped
+  EXPECT_EQ(choose_tiles(1000, 5000, 15, 256).spacing, 297);
+  EXPECT_EQ(choose_tiles(1000, 200000, 15, 256), walkable_tiles(15, 16, true));  // half a tile would be too short
+  EXPECT_EQ(choose_tiles(1000, 27000, 17, 512).spacing, 448);                    // 16 rows
+  EXPECT_EQ(choose_tiles(1000, 40000, 17, 512), walkable_tiles(17, 16, true));
+  EXPECT_EQ(choose_tiles(1, offset_t{1} << 40, 15, 256), walkable_tiles(15, 16, true));
+}
+
+TEST(MerbitCudaPolicy, LayoutFollowsReadsOfXAndRows) {
+  using enum cuda::MerbitLayout;
+  const auto layout = [](double share, offset_t mean, bool pattern, bool doubles, bool bulk_copies) {
+    return cuda::choose_layout({share, mean, pattern, doubles, bulk_copies});
+  };
+  EXPECT_EQ(layout(0.9, 5, false, false, true), scalar);
+  EXPECT_EQ(layout(0.9, 5, true, true, true), scalar);
+  EXPECT_EQ(layout(0.05, 5, false, true, true), vector);
+  EXPECT_EQ(layout(0.05, 27, true, true, true), rows);
+  EXPECT_EQ(layout(0.05, 27, true, true, false), local_scalar);
+  EXPECT_EQ(layout(0.05, 200, true, true, true), local_scalar);
+  EXPECT_EQ(layout(0.05, 200, true, false, true), rows);
+  EXPECT_EQ(layout(0.05, 5, true, true, true), local_scalar);
+  EXPECT_EQ(layout(0.05, 2, true, true, true), vector);
+  EXPECT_EQ(layout(0.05, 5, true, false, true), vector);
+}
 
 /// Hubs over thousands of tiles of the smallest sigma, and short rows around them.
 std::vector<index_t> hub_lengths() {

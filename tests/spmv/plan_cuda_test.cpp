@@ -165,6 +165,23 @@ TYPED_TEST(CudaPlan, ChoosesAKernelByItself) {
   EXPECT_THROW(CudaProduct<TypeParam>(matrix, options), NotSupported);
 }
 
+TYPED_TEST(CudaPlan, AutomaticChoiceFollowsTheRowsAndTheProducts) {
+  SpmvOptions options;
+  options.device = this->gpu();
+  const auto chosen = [&options](std::vector<index_t> lengths) {
+    const auto matrix = testing::with_row_lengths<TypeParam>(lengths, 600, ValueStorage::pattern);
+    return CudaProduct<TypeParam>(matrix, options).plan().info().algorithm;
+  };
+  EXPECT_EQ(chosen(testing::lengths_of(500, 60)), SpmvAlgorithm::csr_vector);
+  EXPECT_EQ(chosen(testing::lengths_of(500, 40)), SpmvAlgorithm::merbit);
+  std::vector<index_t> uneven = testing::lengths_of(500, 40);
+  for (std::size_t i = 0; i < uneven.size(); i += 10) uneven[i] = 300;
+  EXPECT_EQ(chosen(uneven), SpmvAlgorithm::merbit);
+  EXPECT_EQ(chosen(testing::lengths_of(500, 0)), SpmvAlgorithm::merbit);
+  options.expected_applications = 2;
+  EXPECT_EQ(chosen(testing::lengths_of(500, 40)), SpmvAlgorithm::merge);
+}
+
 class CudaVendor : public testing::CudaTest {};
 
 TEST_F(CudaVendor, NamesTheLibraryThatIsMissing) {
