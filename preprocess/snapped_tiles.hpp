@@ -72,11 +72,13 @@ struct TileRules {
 
 /// Tiles of about a warp's width of rows of like length, which fill no more than `most_steps`. They are never walked:
 /// SnappedTiles::cannot_be_summed tells whether a matrix has tiles that would have to be.
-/// \param mean_length of a row \param most_steps more than 2 snap
+/// \param mean_length of a row \param most_steps more than 3 snap
 [[nodiscard]] constexpr TileRules row_tiles(offset_t mean_length, int most_steps, int snap) noexcept {
   constexpr int rows = lanes_per_tile - 1;  // one less, since tiles begin up to a row earlier
   const offset_t wanted = rows * (mean_length + 1);
-  return {0, snap, wanted < most_steps - snap ? static_cast<int>(wanted) : most_steps - snap, true};
+  const int least = 2 * snap + 1;
+  const int most = most_steps - snap;
+  return {0, snap, wanted < least ? least : wanted < most ? static_cast<int>(wanted) : most, true};
 }
 
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t snapped_tile_count(offset_t length,

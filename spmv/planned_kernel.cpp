@@ -75,7 +75,7 @@ PlannedKernel<T> plan_kernel(const CsrView<T>& a, const CsrView<T>& on_host, con
   SpmvOptions chosen = options;
   std::string reason = "named by the caller";
   if (options.algorithm == SpmvAlgorithm::automatic) {
-    SpmvSelection selection = select_spmv_kernel(on_host, options);
+    SpmvSelection selection = select_spmv_kernel(options.device.is_host() ? on_host : a, options);
     chosen.algorithm = selection.algorithm;
     // The strongest class costs nothing on the host: whoever leaves the choice to us gets reproducible results.
     if (options.device.is_host()) chosen.determinism = spmv_kernel_entry(selection.algorithm).host.strongest;

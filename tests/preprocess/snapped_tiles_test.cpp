@@ -109,6 +109,7 @@ TEST(SnappedTiles, SummationFollowsTheRows) {
 TEST(SnappedTiles, RowTilesHoldAWarpOfRows) {
   EXPECT_EQ(row_tiles(27, 928, 32), (TileRules{0, 32, 868, true}));
   EXPECT_EQ(row_tiles(100, 928, 32), (TileRules{0, 32, 896, true}));
+  EXPECT_EQ(row_tiles(0, 928, 32), (TileRules{0, 32, 65, true}));
   std::vector<offset_t> offsets{0};
   for (int i = 0; i < 5000; ++i) offsets.push_back(offsets.back() + 27);
   const TileRules rules = row_tiles(27, 928, 32);
