@@ -12,7 +12,7 @@ inline constexpr int tile_builder_threads = 256;
 /// What the host needs to know of the tiles.
 struct TileCounts {
   unsigned long long shared_starts = 0;  ///< tiles that begin inside a row
-  unsigned long long sampled_inner = 0;  ///< of every inner_sample-th tile, those in which no row ends
+  unsigned long long crowd_samples = 0;  ///< tiles of the sample whose row goes on for crowd_span tiles
   unsigned long long unsummable = 0;     ///< 1 if a tile has to be walked, but cannot be
 };
 
@@ -108,7 +108,8 @@ __global__ void __launch_bounds__(tile_builder_threads)
   if (kind == TileKind::few_rows) word = seen.first_end;
   lane_words[tile * lanes_per_tile + lane] = word;
   if (lane == 0) starts[tile].summation = summation;
-  if (lane == 0 && kind == TileKind::one_row && tile % inner_sample == 0) atomicAdd(&counts->sampled_inner, 1ull);
+  if (lane != 0 || tile % crowd_sample != 0 || tile + crowd_span >= tiles) return;
+  if (starts[tile + crowd_span].row == start.row) atomicAdd(&counts->crowd_samples, 1ull);
 }
 
 }  // namespace tessera::cuda

@@ -27,7 +27,8 @@ enum class TileKind : std::uint32_t { walk, one_row, few_rows, rows };
 inline constexpr int max_few_rows = 16;        ///< at most lanes_per_tile
 inline constexpr int few_rows_mean = 48;       ///< least mean length, nonzeros
 inline constexpr int max_tile_steps = 1024;    ///< of tiles that are never walked
-inline constexpr int inner_sample = 64;        ///< tiles
+inline constexpr int crowd_sample = 64;        ///< every so many tiles one is looked at
+inline constexpr int crowd_span = 256;         ///< tiles of one row that make a crowd
 inline constexpr int row_rounds = 4;           ///< rows of a tile of complete rows: so many times 32, one byte each
 inline constexpr int max_packed_length = 255;  ///< nonzeros
 inline constexpr int row_cost_per_sigma = 3;   ///< a step of a walk costs as much as so many of a sum along a row
@@ -145,7 +146,7 @@ struct SnappedTiles {
   offset_t nnz = 0;
   TileRules rules;
   std::int64_t shared_starts = 0;   ///< tiles that begin inside a row
-  double inner_tiles = 0.0;         ///< tiles in which no row ends, estimated from every inner_sample-th tile
+  double crowded_tiles = 0.0;       ///< tiles whose row goes on for crowd_span tiles; estimated from a sample
   bool cannot_be_summed = false;    ///< some tile has to be walked, but `rules` has no sigma
   Array<TileStart> starts;          ///< tiles + 1
   Array<std::uint32_t> lane_words;  ///< 32 a tile

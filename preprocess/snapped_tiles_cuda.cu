@@ -46,7 +46,7 @@ SnappedTiles build_snapped_tiles(index_t rows, std::span<const offset_t> row_off
   TileCounts counted;
   detail::copy_bytes(Device{}, &counted, device, counts.data(), sizeof(counted));
   tiles.shared_starts = static_cast<std::int64_t>(counted.shared_starts);
-  tiles.inner_tiles = static_cast<double>(inner_sample) * static_cast<double>(counted.sampled_inner);
+  tiles.crowded_tiles = static_cast<double>(crowd_sample) * static_cast<double>(counted.crowd_samples);
   tiles.cannot_be_summed = counted.unsummable != 0;
   return tiles;
 }

@@ -16,11 +16,8 @@ namespace {
 
 constexpr int bulk_copy_capability = 90;
 
-/// Share of tiles inside one row from which on they add up by carries. R-MAT graphs have about a quarter, and win 3 %
-/// by atomic additions; a third and more lose up to 10 %.
-constexpr double most_inner_tiles = 1.0 / 3.0;
-
-/// Fewer never wait long.
+/// So many tiles in rows over hundreds of tiles would wait for each other, adding to the same elements of y, longer
+/// than a join takes.
 constexpr double crowd = 4096;
 
 /// The tiles of a plan: of one kind or the other.
@@ -35,11 +32,7 @@ struct PlannedTiles {
   /// Whether any row may lie in several tiles.
   [[nodiscard]] bool share_rows() const { return are_exact() ? exact.tiles() > 1 : snapped.shared_starts > 0; }
 
-  /// Whether so many tiles lie inside long rows that their additions to the same elements of y would wait for each
-  /// other longer than a join takes.
-  [[nodiscard]] bool crowd_rows() const {
-    return snapped.inner_tiles >= crowd && snapped.inner_tiles > most_inner_tiles * static_cast<double>(count());
-  }
+  [[nodiscard]] bool crowd_rows() const { return snapped.crowded_tiles >= crowd; }
 
   [[nodiscard]] SnappedTileArrays snapped_arrays() const {
     return {snapped.starts.data(), snapped.lane_words.data(), snapped.tiles()};

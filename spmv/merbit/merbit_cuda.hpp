@@ -18,7 +18,7 @@ struct MerbitTuning {
 
 /// A sigma or 64-bit descriptors asked for by the options mean the layout `exact`; otherwise the matrix decides between
 /// the others. Rows that several tiles share are added atomically into dual buffers, unless options.determinism asks
-/// for more than not_guaranteed, no row is shared, or long rows hold a third of the matrix: then the results are
+/// for more than not_guaranteed, no row is shared, or thousands of tiles share a few: then the results are
 /// run_to_run. \param a on options.device
 /// \throws as SpmvPlan's constructor; NotSupported for a forced layout that GPU or matrix do not suit
 template <class T>

@@ -95,7 +95,7 @@ class SolversOnGpu : public CudaTest {
 };
 
 TEST_F(SolversOnGpu, Poisson) {
-  constexpr int side = repetitions(150, 20);
+  const int side = repetitions(150, 20);
   for (const bool jacobi : {false, true}) {
     for (const Solver solver : {Solver::cg, Solver::bicgstab}) {
       Task<double> flat(poisson2d<double>(side, side), solver);

@@ -39,9 +39,13 @@ void check_everything(const Csr<T>& matrix, const MerbitCudaCase& forced, bool f
 
 template <class T>
 void check_adversarial(ValueStorage storage, bool fp32_values) {
+  const std::vector<MerbitCudaCase> cases = testing::merbit_cuda_cases();
+  std::size_t number = 0;
   for (const auto& [name, matrix] : testing::adversarial_matrices<T>(storage, path_units<T>())) {
-    for (const MerbitCudaCase& forced : testing::merbit_cuda_cases()) {
-      check_everything(matrix, forced, fp32_values, 17);
+    ++number;
+    for (std::size_t c = 0; c < cases.size(); ++c) {
+      if (testing::is_spared(number, c, cases.size())) continue;
+      check_everything(matrix, cases[c], fp32_values, 17);
       ASSERT_FALSE(::testing::Test::HasFatalFailure()) << name;
     }
   }
@@ -93,11 +97,15 @@ TEST_F(MerbitCuda, RandomShapesDouble) { fuzz<double>(2000, testing::repetitions
 
 /// Rows of like length: the layout of choice for patterns, and the others beside it.
 TEST_F(MerbitCuda, EvenRowsOfPatterns) {
+  const std::vector<MerbitCudaCase> cases = testing::merbit_cuda_cases();
+  const auto rows = static_cast<std::size_t>(testing::repetitions(1500, 150));
   for (const index_t length : {12, 20, 27, 31, 60, 200, 255, 256}) {
     const auto matrix =
-        testing::with_row_lengths<double>(testing::lengths_of(1500, length), 3000, ValueStorage::pattern);
-    for (const MerbitCudaCase& forced : testing::merbit_cuda_cases()) {
-      check_everything(matrix, forced, false, static_cast<std::uint64_t>(length));
+        testing::with_row_lengths<double>(testing::lengths_of(rows, length), 3000, ValueStorage::pattern);
+    for (std::size_t c = 0; c < cases.size(); ++c) {
+      const bool is_rows = cases[c].layout == cuda::MerbitLayout::rows;
+      if (!is_rows && testing::is_spared(static_cast<std::size_t>(length), c, cases.size())) continue;
+      check_everything(matrix, cases[c], false, static_cast<std::uint64_t>(length));
       ASSERT_FALSE(HasFatalFailure()) << length;
     }
   }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 
 namespace tessera::testing {
@@ -17,8 +18,18 @@ inline constexpr bool gpu_is_emulated = true;
 inline constexpr bool gpu_is_emulated = false;
 #endif
 
+/// Whether the environment asks for fewer cases, as under a sanitizer.
+[[nodiscard]] inline bool sparing() { return std::getenv("TESSERA_SPARING_TESTS") != nullptr; }
+
 /// How often to do what is done many times on a GPU; an emulated one is slow.
-[[nodiscard]] constexpr int repetitions(int on_gpu, int emulated) { return gpu_is_emulated ? emulated : on_gpu; }
+[[nodiscard]] inline int repetitions(int on_gpu, int emulated) {
+  return gpu_is_emulated || sparing() ? emulated : on_gpu;
+}
+
+/// Whether to leave out a pair of cases: when sparing, each first one meets one second one only.
+[[nodiscard]] inline bool is_spared(std::size_t first, std::size_t second, std::size_t seconds) {
+  return sparing() && first % seconds != second;
+}
 
 /// Whether tests leave out a real matrix because an emulated GPU would take minutes.
 [[nodiscard]] constexpr bool is_too_large_here(std::int64_t nnz, std::int64_t limit = 20000) {
