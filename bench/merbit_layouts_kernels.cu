@@ -9,8 +9,8 @@ namespace {
 
 using namespace tessera::cuda;
 
-std::string name_of(const std::string& kind, int sigma, int width, int threads, int blocks) {
-  return kind + " s" + std::to_string(sigma) + " u" + std::to_string(width) + " " + std::to_string(threads) + "x" +
+std::string name_of(const std::string& kind, int sigma, int batch, int threads, int blocks) {
+  return kind + " s" + std::to_string(sigma) + " b" + std::to_string(batch) + " " + std::to_string(threads) + "x" +
          std::to_string(blocks);
 }
 

@@ -52,7 +52,7 @@ struct TileGrid {
 };
 
 /// What the host has to know of the rows; all zero before the pass.
-struct RowEnds {
+struct RowPassEnds {
   offset_t empty_offsets;        ///< not by this pass: the size of empty_offset
   index_t rest_begin;            ///< not by this pass: the row of the first nonzero beyond the tiles
   index_t rest_end;              ///< one past the row of the last nonzero
@@ -65,7 +65,7 @@ struct RowFindings {
   std::uint32_t* empty_rows;  ///< a bit a row
   std::uint32_t* first_row;  ///< tiles + 1: row of each tile's first nonzero and of the first beyond the tiles, or rows
   std::uint32_t* last_row;   ///< tiles: row of each tile's last nonzero
-  RowEnds* ends;
+  RowPassEnds* ends;
 };
 
 inline constexpr int row_pass_threads = 256;

@@ -110,7 +110,7 @@ void describe_and_permute(const Device& device, const RowFindings& rows, std::sp
 }
 
 /// Adds what is known since the descriptors were made to what the host has to know.
-void complete_ends(const Device& device, const Csr5Tiles& tiles, Array<RowEnds>& ends) {
+void complete_ends(const Device& device, const Csr5Tiles& tiles, Array<RowPassEnds>& ends) {
   for_each(device, 1,
            [to = ends.data(), empty_ptr = tiles.empty_ptr.data(), tile_ptr = tiles.tile_ptr.data(),
             count = tiles.tiles()] __device__(std::int64_t) {
@@ -169,14 +169,14 @@ Csr5GpuTiles build_csr5_tiles(const Device& device, index_t rows, std::span<cons
   const TileGrid grid(nnz, tiles.tiles(), tiles.nonzeros_per_tile());
   Array<std::uint32_t> row_starts(nnz / 32 + 3, Init::zero, device);  // two words may be read beyond the last
   Array<std::uint32_t> last_row(tiles.tiles(), Init::none, device);
-  Array<RowEnds> ends(1, Init::zero, device);
+  Array<RowPassEnds> ends(1, Init::zero, device);
   const RowFindings found{row_starts.data(), built.empty_rows.data(), tiles.tile_ptr.data(), last_row.data(),
                           ends.data()};
   scan_rows(device, rows, row_offsets, grid, found);
   with_words(tiles, [&](auto& words) { describe_and_permute(device, found, columns, built, words); });
   complete_ends(device, tiles, ends);
   if (meanwhile) meanwhile(tiles);
-  const RowEnds known = ends.to(Device{})[0];
+  const RowPassEnds known = ends.to(Device{})[0];
   built.rest_begin = known.rest_begin;
   built.rest_end = tiles.tiled_nnz() < nnz ? known.rest_end : known.rest_begin;
   if (known.has_empty_rows == 0) built.empty_rows = {};

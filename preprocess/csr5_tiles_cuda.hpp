@@ -20,7 +20,7 @@ struct Csr5GpuTiles {
 };
 
 /// As tessera::build_csr5_tiles(), whose arrays these are bit by bit, from a matrix on a GPU, to which all arrays go.
-/// A pass over the rows marks where they begin; a warp a tile makes descriptors of the marks while it permutes columns.
+/// A pass over the rows marks where they begin; warps make descriptors of the marks while they permute columns.
 /// O(rows + nnz) \param sigma,descriptor_bits checked
 /// \param meanwhile if given, called before the host waits: puts work into the stream that needs of the tiles only what
 ///                  permute_csr5_values() does

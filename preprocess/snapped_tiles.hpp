@@ -54,12 +54,11 @@ struct alignas(16) TileStart {
   friend constexpr bool operator==(const TileStart&, const TileStart&) = default;
 };
 
-/// How the path is cut, and how tiles may be summed.
+/// How the path is cut, and whether tiles may be walked.
 struct TileRules {
-  int sigma = 0;          ///< steps of a lane that walks; 0: tiles are never walked
-  int snap = 0;           ///< less than spacing, so that no tile is empty
-  int spacing = 0;        ///< steps from one tile to the next
-  bool few_rows = false;  ///< whether a warp may go from row to row where it could walk
+  int sigma = 0;    ///< steps of a lane that walks; 0: tiles are never walked
+  int snap = 0;     ///< less than spacing, so that no tile is empty
+  int spacing = 0;  ///< steps from one tile to the next
 
   /// Steps of the longest tile.
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr int most_steps() const noexcept { return spacing + snap; }
@@ -67,8 +66,8 @@ struct TileRules {
 };
 
 /// Tiles of at most 32 sigma steps. \param snap less than 16 sigma
-[[nodiscard]] constexpr TileRules walkable_tiles(int sigma, int snap, bool few_rows) noexcept {
-  return {sigma, snap, lanes_per_tile * sigma - snap, few_rows};
+[[nodiscard]] constexpr TileRules walkable_tiles(int sigma, int snap) noexcept {
+  return {sigma, snap, lanes_per_tile * sigma - snap};
 }
 
 /// Tiles of about a warp's width of rows of like length, which fill no more than `most_steps`. They are never walked:
@@ -79,7 +78,7 @@ struct TileRules {
   const offset_t wanted = rows * (mean_length + 1);
   const int least = 2 * snap + 1;
   const int most = most_steps - snap;
-  return {0, snap, wanted < least ? least : wanted < most ? static_cast<int>(wanted) : most, true};
+  return {0, snap, wanted < least ? least : wanted < most ? static_cast<int>(wanted) : most};
 }
 
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t snapped_tile_count(offset_t length,
@@ -137,7 +136,7 @@ struct TileShape {
   }
   const bool few = rules.sigma == 0 ? shape.rows <= lanes_per_tile
                                     : shape.rows <= max_few_rows && shape.rows * few_rows_mean <= shape.nonzeros;
-  return static_cast<std::uint32_t>(rules.few_rows && few ? TileKind::few_rows : TileKind::walk);
+  return static_cast<std::uint32_t>(few ? TileKind::few_rows : TileKind::walk);
 }
 
 /// Snapped tiles on a GPU. Plain data: built once, then only read.

@@ -78,8 +78,9 @@ struct SpmvPlan<T>::Impl {
     if (!source) throw InvalidArgument("SpmvPlan needs a matrix, got a null pointer");
     check_spmv_options(options);
     rounds_values = options.fp32_values && std::is_same_v<T, double> && !source->is_pattern();
-    // To look at a matrix that lies on a GPU is to bring it here.
-    const bool looked_at = options.algorithm == SpmvAlgorithm::automatic || options.with_transpose || rounds_values;
+    // What the host looks at has to be here. For a GPU, kernels are chosen by what the GPU sees.
+    const bool chosen_here = options.algorithm == SpmvAlgorithm::automatic && device.is_host();
+    const bool looked_at = chosen_here || options.with_transpose || rounds_values;
     const std::shared_ptr<const Csr<T>> on_host = looked_at ? on_device(source, host()) : source;
     const Stopwatch uploading;
     matrix = on_device(source, device);

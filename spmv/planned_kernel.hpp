@@ -24,7 +24,7 @@ void check_spmv_options(const SpmvOptions& options);
 
 /// Chooses a kernel where that is left to us, and prepares it for the structure and values of `a`.
 /// \param a       the matrix on options.device
-/// \param on_host the same on the host, to look at where the choice is left to us; else anywhere
+/// \param on_host the same on the host where that is to choose a kernel for itself; else anywhere
 /// \param options checked \throws NotSupported for descriptors that do not fit, OutOfMemory
 template <class T>
 [[nodiscard]] PlannedKernel<T> plan_kernel(const CsrView<T>& a, const CsrView<T>& on_host, const SpmvOptions& options);

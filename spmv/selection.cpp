@@ -25,7 +25,7 @@ constexpr std::int64_t largest_row_part = 64;
 /// Products that repay tiles on a GPU.
 constexpr std::int64_t applications_worth_tiles = 50;
 
-/// On a GPU, rows of at least so many nonzeros on average, and of like length, keep a warp each busy by themselves.
+/// On a GPU, rows of at least so many nonzeros on average, and of like length, balance by themselves.
 constexpr offset_t mean_worth_warps = 48;
 constexpr double most_spread = 1.1;
 
@@ -60,15 +60,15 @@ offset_t longest_row(const CsrView<T>& a, const Device& device) {
   return backend.offered() && backend.strongest >= options.determinism;
 }
 
-/// On a GPU: rows where each fills a warp, tiles where products repay them, else the first kernel that balances by
-/// itself; of those that keep the class asked for.
+/// On a GPU: rows where they balance by themselves, tiles where products repay them, else the first kernel that
+/// balances by itself; of those that keep the class asked for.
 template <class T>
 SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options) {
   using enum SpmvAlgorithm;
   const offset_t mean = a.rows > 0 ? a.nnz() / a.rows : 0;
   if (mean >= mean_worth_warps && keeps_class(csr_vector, options) &&
       cuda::row_length_spread(options.device, a.row_offsets) <= most_spread) {
-    return {csr_vector, fmt::format("rows of like length, {} nonzeros on average, fill a warp each", mean)};
+    return {csr_vector, fmt::format("rows of like length, {} nonzeros on average, balance by themselves", mean)};
   }
   const bool worth_tiles = options.expected_applications >= applications_worth_tiles;
   const std::array ranked =

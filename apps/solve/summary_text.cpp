@@ -88,7 +88,8 @@ namespace {
   std::string text =
       fmt::format("{} of descriptors and copies, determinism {}", size_text(plan.bytes), to_string(plan.determinism));
   if (plan.tiles > 0) {
-    text += fmt::format(", {} tiles, sigma {}, {}-bit descriptors", plan.tiles, plan.sigma, plan.descriptor_bits);
+    text += fmt::format(", {} tiles", plan.tiles);
+    if (plan.sigma > 0) text += fmt::format(", sigma {}, {}-bit descriptors", plan.sigma, plan.descriptor_bits);
   }
   return line("plan", text);
 }

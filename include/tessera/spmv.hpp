@@ -54,7 +54,7 @@ struct SpmvOptions {
   Device device;
   /// Least class to keep. A kernel named explicitly that cannot keep it is refused; `automatic` picks one that can, and
   /// on the host always keeps gpu_to_gpu, which is free there. MERBIT by name adds shared rows atomically, through two
-  /// output vectors in turn (DualBuffer), unless a class is asked for: then it adds them in a fixed order into one.
+  /// output vectors in turn (DualBuffer); in a fixed order into one when a class is asked for, or a GPU is crowded.
   Determinism determinism = Determinism::not_guaranteed;
   int sigma = 0;            ///< by name only; MERBIT: path steps per lane, CSR5: nonzeros; 0: tuned default
   int descriptor_bits = 0;  ///< MERBIT, CSR5: 32 or 64; 0 takes the narrowest that holds sigma
@@ -84,8 +84,8 @@ struct PlanInfo {
   double upload_ms = 0.0;                                 ///< wall-clock time of copying the matrix to a GPU; not part
                                                           ///< of build_ms, 0 when it lies there already
   Determinism determinism = Determinism::not_guaranteed;  ///< the class that this plan keeps
-  int sigma = 0;                                          ///< MERBIT and CSR5, else 0
-  int descriptor_bits = 0;                                ///< MERBIT and CSR5, else 0
+  int sigma = 0;                                          ///< MERBIT and CSR5, else 0; 0 for tiles that nobody walks
+  int descriptor_bits = 0;                                ///< as sigma
   std::int64_t tiles = 0;                                 ///< MERBIT and CSR5, else 0
   std::optional<TransposeInfo> transpose;                 ///< of a plan made with_transpose; its class is `determinism`
 };

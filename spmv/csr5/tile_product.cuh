@@ -11,7 +11,7 @@
 
 namespace tessera::cuda {
 
-/// The arrays of Csr5GpuTiles.
+/// The arrays of Csr5GpuTiles, and the row offsets of the matrix.
 template <class Word>
 struct Csr5Arrays {
   std::int64_t tiles;
@@ -47,11 +47,11 @@ struct TileStructure {
 /// The rows of one tile's segments, and where their sums go. The tile in which a row begins stores it, whatever other
 /// tiles hold of it goes to the calibrator: that can only be the tile's first segment.
 template <class T>
-class TileRows {
+class SegmentRows {
  public:
   template <class Word>
-  __device__ TileRows(const Csr5Arrays<Word>& arrays, std::int64_t tile, const TileStructure<Word>& structure,
-                      const Update<T>& update, T* calibrator)
+  __device__ SegmentRows(const Csr5Arrays<Word>& arrays, std::int64_t tile, const TileStructure<Word>& structure,
+                         const Update<T>& update, T* calibrator)
       : update_(update),
         calibrator_(calibrator + tile),
         first_row_(static_cast<index_t>(structure.pointer & ~empty_row_mark)),
@@ -125,7 +125,7 @@ struct LaneSums {
 
   /// \param starts bit i: whether term i begins a row
   template <int Batch>
-  __device__ void add(const TermBatch<Batch, T>& batch, unsigned starts, const TileRows<T>& rows) {
+  __device__ void add(const TermBatch<Batch, T>& batch, unsigned starts, const SegmentRows<T>& rows) {
     index_t ended[Batch];
     rows.rows_before(starts, segment, ended);
 #pragma unroll
@@ -136,7 +136,7 @@ struct LaneSums {
   }
 
  private:
-  __device__ void start(const TileRows<T>& rows, index_t ended) {
+  __device__ void start(const SegmentRows<T>& rows, index_t ended) {
     if (started) {
       rows.store(segment, ended, sum);
     } else {
@@ -161,7 +161,7 @@ __device__ T sum_heads(T head, int lane, int last) {
 /// The rest of a tile that is a single segment. Every lane of the warp must call. \param batch the first of the lane
 template <int Batch, class Terms, class T>
 __device__ void add_segment(int sigma, const Terms& terms, offset_t first, int lane, TermBatch<Batch, T>& batch,
-                            const TileRows<T>& rows) {
+                            const SegmentRows<T>& rows) {
   T sum = batch.sum();
   for (int j = Batch; j < sigma; j += Batch) {
     batch.load(terms, first + j * lanes_per_tile, sigma - j);
@@ -179,7 +179,7 @@ __device__ void multiply_tile(const Csr5Arrays<Word>& arrays, std::int64_t tile,
   const offset_t first = arrays.first_nonzero(tile) + lane;
   TermBatch<Batch, T> batch;
   batch.load(terms, first, arrays.sigma);
-  const TileRows<T> rows(arrays, tile, structure, update, calibrator);
+  const SegmentRows<T> rows(arrays, tile, structure, update, calibrator);
   const Csr5Lane<Word> content = unpack_csr5_lane<Word>(structure.word, arrays.sigma);
   Word starts = content.row_starts;
   const Word later = lane == 0 ? starts & ~Word{1} : starts;

@@ -146,7 +146,7 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
     info.determinism = atomic_ ? Determinism::not_guaranteed : Determinism::run_to_run;
     info.bytes = tiles_.bytes() + scratch_.bytes() + rounded_.bytes();
     info.sigma = tiles_.are_exact() ? tiles_.exact.sigma : tiles_.snapped.rules.sigma;
-    info.descriptor_bits = tiles_.are_exact() ? tiles_.exact.descriptor_bits : 32;
+    info.descriptor_bits = tiles_.are_exact() ? tiles_.exact.descriptor_bits : info.sigma > 0 ? 32 : 0;
     info.tiles = tiles_.count();
   }
 
@@ -214,6 +214,11 @@ offset_t mean_length(const CsrView<T>& a) {
 /// Whether a column array may be read in groups of 16 bytes.
 bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
 
+template <class T>
+bool loads_fours(const CsrView<T>& a) {
+  return is_aligned(a.columns.data()) && is_aligned(a.values.data());
+}
+
 /// Whether the code that runs on the GPU was compiled with bulk copies: code for an older architecture, translated by
 /// the driver, has none, whatever the GPU.
 bool has_bulk_copies(const Device& device) {
@@ -223,19 +228,23 @@ bool has_bulk_copies(const Device& device) {
   return code.ptxVersion >= bulk_copy_capability;
 }
 
+/// \throws NotSupported for a layout that code or arrays do not suit
 template <class T>
-MerbitLayout layout_for(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning) {
-  const bool bulk_copies = has_bulk_copies(options.device);
-  if (tuning.layout) {
-    if (*tuning.layout == MerbitLayout::rows && !bulk_copies) {
-      throw NotSupported(
-          "the layout rows of MERBIT needs code for compute capability 9.0, which this build does not have for " +
-          options.device.name());
-    }
-    return *tuning.layout;
+void check_forced_layout(MerbitLayout layout, const CsrView<T>& a, const Device& device, bool bulk_copies) {
+  if (layout == MerbitLayout::rows && !bulk_copies) {
+    throw NotSupported(
+        "the layout rows of MERBIT needs code for compute capability 9.0, which this build does not have for " +
+        device.name());
   }
+  const bool wide = layout == MerbitLayout::rows || layout == MerbitLayout::vector;
+  if (wide && !loads_fours(a)) throw NotSupported("this layout of MERBIT needs arrays aligned to 16 bytes");
+}
+
+/// \param bulk_copies whether layouts that need them may be chosen
+template <class T>
+MerbitLayout layout_for(const CsrView<T>& a, const SpmvOptions& options, bool bulk_copies) {
   if (options.sigma != 0 || options.descriptor_bits == 64) return MerbitLayout::exact;
-  if (!is_aligned(a.columns.data()) || !is_aligned(a.values.data())) return MerbitLayout::scalar;
+  if (!loads_fours(a)) return MerbitLayout::scalar;
   const double line_share = sample_gathers(a.columns, static_cast<int>(sizeof(T)), options.device).line_share();
   return choose_layout({line_share, mean_length(a), a.is_pattern(), sizeof(T) == sizeof(double), bulk_copies});
 }
@@ -250,8 +259,10 @@ SnappedTiles build_row_tiles(const CsrView<T>& a, int most_steps, const Device& 
 
 template <class T, class V>
 PlannedTiles plan_tiles(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning) {
+  const bool bulk_copies = has_bulk_copies(options.device);
+  if (tuning.layout) check_forced_layout(*tuning.layout, a, options.device, bulk_copies);
   PlannedTiles tiles;
-  tiles.layout = layout_for(a, options, tuning);
+  tiles.layout = tuning.layout ? *tuning.layout : layout_for(a, options, bulk_copies);
   if (tiles.layout == MerbitLayout::exact) {
     const MerbitShape shape = choose_merbit_shape(options, exact_sigma_32, exact_sigma_64);
     tiles.exact =
@@ -261,11 +272,10 @@ PlannedTiles plan_tiles(const CsrView<T>& a, const SpmvOptions& options, const M
   if (tiles.layout == MerbitLayout::rows) {
     tiles.snapped = build_row_tiles(a, merbit_product<T, V>(MerbitLayout::rows).steps, options.device);
     if (!tiles.snapped.starts.empty()) return tiles;
-    tiles.layout = MerbitLayout::vector;
+    tiles.layout = layout_for(a, options, false);
   }
   const MerbitProduct<T, V> product = merbit_product<T, V>(tiles.layout);
-  TileRules rules = choose_tiles(a.rows, a.nnz(), product.sigma, product.batch);
-  if (tuning.snap) rules = walkable_tiles(product.sigma, *tuning.snap, true);
+  const TileRules rules = choose_tiles(a.rows, a.nnz(), product.sigma, product.batch);
   tiles.snapped = build_snapped_tiles(a.rows, a.row_offsets, a.nnz(), rules, options.device);
   return tiles;
 }

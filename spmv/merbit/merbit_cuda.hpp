@@ -12,13 +12,12 @@ namespace tessera::cuda {
 
 /// What tests may force; by default everything is chosen for the matrix.
 struct MerbitTuning {
-  std::optional<MerbitLayout> layout;  ///< `rows` gives way to `vector` where some tile would have to be walked
-  std::optional<int> snap;             ///< of snapped tiles: in [0, 16 sigma)
+  std::optional<MerbitLayout> layout;  ///< `rows` gives way to another where some tile would have to be walked
 };
 
 /// A sigma or 64-bit descriptors asked for by the options mean the layout `exact`; otherwise the matrix decides between
 /// the others. Rows that several tiles share are added atomically into dual buffers, unless options.determinism asks
-/// for more than not_guaranteed, no row is shared, or thousands of tiles share a few: then the results are
+/// for more than not_guaranteed, no row is shared, or thousands of snapped tiles share a few: then the results are
 /// run_to_run. \param a on options.device
 /// \throws as SpmvPlan's constructor; NotSupported for a forced layout that GPU or matrix do not suit
 template <class T>

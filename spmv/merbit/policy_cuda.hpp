@@ -12,8 +12,7 @@ namespace tessera::cuda {
 /// \tparam Batch      loads of a lane that are in flight together
 /// \tparam Threads    a block; a block waits for its slowest warp
 /// \tparam MinBlocks  a multiprocessor: bounds the registers, and none may be spilled
-/// \tparam Persistent no more warps than the GPU holds, which go on to other tiles: saves their start where all tiles
-///                    take the same time, and leaves some waiting where they do not
+/// \tparam Persistent no more warps than the GPU holds: pays where all tiles take the same time, costs where not
 template <int Sigma, int Width, int Batch, int Threads, int MinBlocks, bool Persistent>
 struct DirectPolicy {
   static constexpr int sigma = Sigma;
@@ -43,8 +42,8 @@ inline constexpr int staged_unroll = 4;
   return with_dots ? min_blocks - 1 : min_blocks;
 }
 
-/// Measured on one H200 with bench_merbit_layouts (bench/NOTES.md). The registers that a lane needs grow with Batch and
-/// the size of T; MinBlocks is chosen to leave them and no more.
+/// Chosen by measurements on one H200 (bench/NOTES.md; bench_merbit_layouts repeats the main ones). The registers that
+/// a lane needs grow with Batch and the size of T; MinBlocks is chosen to leave them and no more.
 template <class T, class V>
 struct MerbitCudaPolicy;
 
@@ -103,7 +102,7 @@ inline constexpr offset_t long_mean = 48;
 /// of its length. \param batch nonzeros that a warp loads together; 0: any number
 [[nodiscard]] constexpr TileRules choose_tiles(index_t rows, offset_t nnz, int sigma, int batch) noexcept {
   const int snap = choose_snap(rows, nnz);
-  TileRules rules = walkable_tiles(sigma, snap, true);
+  TileRules rules = walkable_tiles(sigma, snap);
   if (rows == 0 || nnz == 0 || batch == 0) return rules;
   const offset_t mean = nnz / rows;
   const offset_t grouped = 16 * (mean + 1);

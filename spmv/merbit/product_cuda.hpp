@@ -7,8 +7,8 @@
 ///   scalar        one nonzero a lane and load, a warp for each tile: for reads of x all over
 ///   local_scalar  the same with long tiles and persistent warps: for reads of x nearby, where no values are read
 ///   vector        four nonzeros a lane and load, persistent warps: for reads of x nearby
-///   rows          pattern matrices with rows of like length: a lane or some lanes a row, columns by bulk copies while
-///                 the tile before is summed. Compute capability 9.0
+///   rows          pattern matrices whose rows are best of like length: a lane or some lanes a row, columns by bulk
+///                 copies while the tile before is summed. Compute capability 9.0
 /// All but `exact` use snapped tiles.
 #pragma once
 

@@ -72,8 +72,7 @@ TEST_F(TilesCuda, SnappedTilesEqualThoseWalked) {
   std::mt19937_64 generator(7);
   for (int sigma = 1; sigma <= 22; ++sigma) {
     for (const int snap : {0, std::min(16, 16 * sigma - 1), 16 * sigma - 1}) {
-      expect_same_snapped_tiles(testing::mixed_offsets(1 + generator() % 2000, generator),
-                                walkable_tiles(sigma, snap, sigma % 3 != 0));
+      expect_same_snapped_tiles(testing::mixed_offsets(1 + generator() % 2000, generator), walkable_tiles(sigma, snap));
       ASSERT_FALSE(HasFatalFailure()) << "sigma " << sigma << ", snap " << snap;
     }
   }
@@ -89,17 +88,15 @@ TEST_F(TilesCuda, RowTilesEqualThoseWalked) {
 
 TEST_F(TilesCuda, SnappedTilesOfEverySmallMatrix) {
   for (const auto& offsets : testing::all_small_offsets(4, 3)) {
-    expect_same_snapped_tiles(offsets, walkable_tiles(1, 15, true));
+    expect_same_snapped_tiles(offsets, walkable_tiles(1, 15));
     ASSERT_FALSE(HasFatalFailure());
   }
 }
 
 TEST_F(TilesCuda, SnappedTilesRefuseOtherSizes) {
   const auto offsets = Array<offset_t>::copy_of(std::vector<offset_t>{0, 1}, gpu());
-  EXPECT_THROW((void)cuda::build_snapped_tiles(1, offsets.span(), 1, walkable_tiles(23, 16, true), gpu()),
-               InvalidArgument);
-  EXPECT_THROW((void)cuda::build_snapped_tiles(1, offsets.span(), 1, walkable_tiles(11, 176, true), gpu()),
-               InvalidArgument);
+  EXPECT_THROW((void)cuda::build_snapped_tiles(1, offsets.span(), 1, walkable_tiles(23, 16), gpu()), InvalidArgument);
+  EXPECT_THROW((void)cuda::build_snapped_tiles(1, offsets.span(), 1, walkable_tiles(11, 176), gpu()), InvalidArgument);
   EXPECT_THROW((void)cuda::build_snapped_tiles(1, offsets.span(), 1, row_tiles(1000, 1056, 32), gpu()),
                InvalidArgument);
 }

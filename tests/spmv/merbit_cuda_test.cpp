@@ -95,6 +95,14 @@ void fuzz(std::uint64_t first_seed, int shapes) {
 TEST_F(MerbitCuda, RandomShapesFloat) { fuzz<float>(1000, testing::repetitions(120, 18)); }
 TEST_F(MerbitCuda, RandomShapesDouble) { fuzz<double>(2000, testing::repetitions(120, 18)); }
 
+void expect_row_tiles(const Csr<double>& matrix, const MerbitCudaCase& rows) {
+  const MerbitOnGpu<double> a(Csr<double>::copy_of(matrix.view()), rows, Determinism::run_to_run);
+  PlanInfo info;
+  a.kernel().describe(info);
+  EXPECT_EQ(info.sigma, 0);
+  EXPECT_EQ(info.descriptor_bits, 0);
+}
+
 /// Rows of like length: the layout of choice for patterns, and the others beside it.
 TEST_F(MerbitCuda, EvenRowsOfPatterns) {
   const std::vector<MerbitCudaCase> cases = testing::merbit_cuda_cases();
@@ -105,6 +113,7 @@ TEST_F(MerbitCuda, EvenRowsOfPatterns) {
     for (std::size_t c = 0; c < cases.size(); ++c) {
       const bool is_rows = cases[c].layout == cuda::MerbitLayout::rows;
       if (!is_rows && testing::is_spared(static_cast<std::size_t>(length), c, cases.size())) continue;
+      if (is_rows) expect_row_tiles(matrix, cases[c]);
       check_everything(matrix, cases[c], false, static_cast<std::uint64_t>(length));
       ASSERT_FALSE(HasFatalFailure()) << length;
     }
@@ -142,15 +151,15 @@ TEST_F(MerbitCuda, CrowdedRowsAreJoinedByCarries) {
 
 TEST(MerbitCudaPolicy, TilesFitTheLoadsOfAWarp) {
   using cuda::choose_tiles;
-  EXPECT_EQ(choose_tiles(0, 0, 15, 256), walkable_tiles(15, 16, true));
-  EXPECT_EQ(choose_tiles(1000, 5000, 17, 0), walkable_tiles(17, 16, true));
-  EXPECT_EQ(choose_tiles(1000, 5000, 17, 512), walkable_tiles(17, 16, true));  // 440 nonzeros a tile
-  EXPECT_EQ(choose_tiles(1000, 200000, 17, 512).spacing, 495);                 // 509 nonzeros, 16 of them snapped
+  EXPECT_EQ(choose_tiles(0, 0, 15, 256), walkable_tiles(15, 16));
+  EXPECT_EQ(choose_tiles(1000, 5000, 17, 0), walkable_tiles(17, 16));
+  EXPECT_EQ(choose_tiles(1000, 5000, 17, 512), walkable_tiles(17, 16));  // 440 nonzeros a tile
+  EXPECT_EQ(choose_tiles(1000, 200000, 17, 512).spacing, 495);           // 509 nonzeros, 16 of them snapped
   EXPECT_EQ(choose_tiles(1000, 5000, 15, 256).spacing, 297);
-  EXPECT_EQ(choose_tiles(1000, 200000, 15, 256), walkable_tiles(15, 16, true));  // half a tile would be too short
-  EXPECT_EQ(choose_tiles(1000, 27000, 17, 512).spacing, 448);                    // 16 rows
-  EXPECT_EQ(choose_tiles(1000, 40000, 17, 512), walkable_tiles(17, 16, true));
-  EXPECT_EQ(choose_tiles(1, offset_t{1} << 40, 15, 256), walkable_tiles(15, 16, true));
+  EXPECT_EQ(choose_tiles(1000, 200000, 15, 256), walkable_tiles(15, 16));  // half a tile would be too short
+  EXPECT_EQ(choose_tiles(1000, 27000, 17, 512).spacing, 448);              // 16 rows
+  EXPECT_EQ(choose_tiles(1000, 40000, 17, 512), walkable_tiles(17, 16));
+  EXPECT_EQ(choose_tiles(1, offset_t{1} << 40, 15, 256), walkable_tiles(15, 16));
 }
 
 TEST(MerbitCudaPolicy, LayoutFollowsReadsOfXAndRows) {
@@ -184,13 +193,17 @@ TEST_F(MerbitCuda, HubRowsOverThousandsOfTiles) {
   for (const MerbitCudaCase& forced : testing::merbit_cuda_cases()) {
     check_everything(matrix, forced, false, 3);
     ASSERT_FALSE(HasFatalFailure());
+    if (forced.layout == cuda::MerbitLayout::rows) continue;  // for patterns
+    const MerbitOnGpu<double> a(Csr<double>::copy_of(matrix.view()), forced, Determinism::not_guaranteed);
+    EXPECT_EQ(a.kernel().output_mode(), DualBuffer<double>::Mode::dual) << forced.name;
   }
 }
 
 TEST_F(MerbitCuda, RunToRunResultsAreBitwiseEqual) {
-  const auto matrix = testing::with_row_lengths<float>(hub_lengths(), 500000, ValueStorage::weighted, 7);
+  const auto hubs = testing::with_row_lengths<float>(hub_lengths(), 500000, ValueStorage::weighted, 7);
+  const auto even = testing::with_row_lengths<float>(testing::lengths_of(3000, 27), 500000, ValueStorage::pattern, 7);
   for (const MerbitCudaCase& forced : testing::merbit_cuda_cases()) {
-    if (forced.layout == cuda::MerbitLayout::rows) continue;  // for patterns
+    const Csr<float>& matrix = forced.layout == cuda::MerbitLayout::rows ? even : hubs;
     const MerbitOnGpu<float> a(Csr<float>::copy_of(matrix.view()), forced, Determinism::run_to_run);
     ASSERT_EQ(a.kernel().output_mode(), DualBuffer<float>::Mode::single);
     const auto x = testing::random_vector<float>(a.view().cols, 1);
