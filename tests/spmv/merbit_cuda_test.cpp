@@ -120,6 +120,25 @@ TEST_F(MerbitCuda, EvenRowsOfPatterns) {
   }
 }
 
+/// More tiles than persistent warps take in a few rounds, also with inner products.
+template <class T>
+void check_rounds() {
+  const std::vector<std::pair<cuda::MerbitLayout, index_t>> cases = {
+      {cuda::MerbitLayout::rows, 27}, {cuda::MerbitLayout::vector, 5}, {cuda::MerbitLayout::local_scalar, 5}};
+  for (const auto& [layout, length] : cases) {
+    const int rows = length > 20 ? testing::repetitions(200000, 4000) : testing::repetitions(1500000, 6000);
+    const auto lengths = testing::lengths_of(static_cast<std::size_t>(rows), length);
+    const auto matrix = testing::with_row_lengths<T>(lengths, rows, ValueStorage::pattern);
+    const MerbitOnGpu<T> a(Csr<T>::copy_of(matrix.view()), {"persistent", layout}, Determinism::run_to_run);
+    ASSERT_TRUE(products_match(a, 7)) << length;
+  }
+}
+
+TEST_F(MerbitCuda, PersistentWarpsGoRoundSeveralTimes) {
+  check_rounds<float>();
+  check_rounds<double>();
+}
+
 TEST_F(MerbitCuda, RowTilesArePatternsOnly) {
   const auto matrix = testing::with_row_lengths<float>(testing::lengths_of(500, 27), 900, ValueStorage::weighted, 5);
   EXPECT_THROW((MerbitOnGpu<float>(Csr<float>::copy_of(matrix.view()), {"rows", cuda::MerbitLayout::rows},
