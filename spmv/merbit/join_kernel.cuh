@@ -1,7 +1,7 @@
 /// \file
 /// What follows a product in the same stream: the rows that several tiles share get the parts that their tiles kept,
-/// and the inner products are added up. Everything in an order that the
-/// tiles decide, and for inner products the size of the GPU too.
+/// and the inner products are added up. Everything in an order that the tiles decide, and for inner products the size
+/// of the GPU too.
 #pragma once
 
 #include "core/cuda/reduce.cuh"

@@ -7,8 +7,9 @@
 
 namespace tessera::cuda {
 
-/// Sizes of the layouts that load into registers. A type, since nvcc takes no values of classes as arguments of
-/// kernels. \tparam Sigma      odd: walks are free of bank conflicts \tparam Width      nonzeros of a load: 1 or 4
+/// Sizes of the layouts that load into registers. A type, since nvcc takes no objects as arguments of kernel templates.
+/// \tparam Sigma      odd: walks are free of bank conflicts
+/// \tparam Width      nonzeros of a load: 1 or 4
 /// \tparam Batch      loads of a lane that are in flight together
 /// \tparam Threads    a block; a block waits for its slowest warp
 /// \tparam MinBlocks  a multiprocessor: bounds the registers, and none may be spilled
