@@ -10,22 +10,17 @@
 ///   v = A p̂ with <r̂,v>, <v,v>   3n    reads p̂, r̂; writes v
 ///   s = r - α v with <s,s>      3n    reads r, v; writes s in the place of r
 ///   t = A ŝ with <s,t>, <t,t>   2n    reads s; writes t
-///   x, r with <r,r>, <r̂,r>      7n    reads x, p̂, s, t, r̂; writes x, r
+///   x, r with <r,r>, <r̂,r>      7n    reads x, p̂, s, t, r̂; writes x, r; + 1n when x is kept
 #include "solvers/krylov.hpp"
+#include "solvers/loop/bicgstab_steps.hpp"
 #include "tessera/solvers.hpp"
 
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace tessera {
 
 namespace {
-
-/// Least |cosine| of t and s that ω is made to respect after a breakdown in ω (Sleijpen & van der Vorst).
-constexpr double omega_cosine = 0.7;
-
-constexpr bool vanishes(double cosine, double epsilon) { return !(std::abs(cosine) > epsilon); }
 
 template <class T>
 class StabilisedBiConjugateGradients {
@@ -45,184 +40,131 @@ class StabilisedBiConjugateGradients {
   [[nodiscard]] Next cycle();
 
  private:
-  [[nodiscard]] Next first_half();
-  [[nodiscard]] Next second_half();
-  [[nodiscard]] Next accept_half_step();
-  [[nodiscard]] Next break_down(Breakdown kind, double value);
-  [[nodiscard]] Next break_down_in_omega(double cosine);
+  using Loop = typename KrylovSolve<T>::Loop;
 
-  void choose_shadow();
-  void update_direction(double beta);
-  void update_half_residual();
-  [[nodiscard]] double update_solution_and_residual();
+  void iterate(Loop& loop);
+  template <class M>
+  void first_half(Loop& loop, const M& m);
+  void second_half(Loop& loop);
+  void complete();
+  void start();
+  void start_again();
+  [[nodiscard]] double shadow_product();
 
   [[nodiscard]] std::span<T> p_hat() noexcept { return solve_.folding().identity ? p_.span() : p_hat_.span(); }
   [[nodiscard]] std::span<T> s_hat() noexcept { return solve_.folding().identity ? solve_.r() : s_hat_.span(); }
+  /// x = x + α p̂, whose residual is s.
+  void accept_half_step() {
+    vectors::add_multiple<T>(solve_.device(), static_cast<T>(solve_.state().alpha), p_hat(), solve_.x());
+  }
 
   KrylovSolve<T>& solve_;
   const SolverOptions& options_;
   std::int64_t n_;
   bool random_shadow_;
   std::uint64_t shadows_drawn_ = 0;
-  bool first_step_ = true;      // of a cycle
-  bool enlarge_omega_ = false;  // since a breakdown in ω
 
   DualBuffer<T> v_;
   Array<T> shadow_;  // r̂
   Array<T> p_;
   Array<T> p_hat_;  // p̂ = M p and ŝ = M s; empty where M is the identity
   Array<T> s_hat_;
-
-  double r_norm_ = 0.0;  // ‖r‖₂ after an iteration
-  double rho_ = 0.0;
-  double alpha_ = 0.0;
-  double omega_ = 0.0;
-  double shadow_norm_ = 0.0;
-  double p_hat_norm_ = 0.0;
-  double s_norm_ = 0.0;
-  double s_hat_norm_ = 0.0;
 };
 
 template <class T>
 Next StabilisedBiConjugateGradients<T>::cycle() {
-  constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
-  const std::span<const T> shadow = shadow_.span();
-  const std::span<const T> r = solve_.r();
-  choose_shadow();
-  first_step_ = true;
-  // ρ = <r̂, r>,  p = r
-  rho_ = vectors::dot(solve_.device(), shadow, r);
-  double beta = 0.0;
+  start();
   for (;;) {
-    const double cosine = rho_ / shadow_norm_ / solve_.r_norm();
-    if (vanishes(cosine, epsilon)) return break_down(Breakdown::rho, cosine);
-    // p = r + β (p - ω v),  p̂ = M p
-    update_direction(beta);
-    // v = A p̂,  α = ρ / <r̂, v>,  s = r - α v
-    if (const Next next = first_half(); next != Next::proceed) return next;
-    // ŝ = M s,  t = A ŝ,  ω = <t, s> / <t, t>
-    if (const Next next = second_half(); next != Next::proceed) return next;
-    // x = x + α p̂ + ω ŝ,  r = s - ω t,  ρ' = <r̂, r>
-    const double previous = std::exchange(rho_, update_solution_and_residual());
-    const Next next = solve_.after_iteration(r_norm_);
+    const Next next = solve_.iterate([this](Loop& loop) { iterate(loop); }, [this] { complete(); });
     if (next == Next::restart || next == Next::stop) return next;
-    if (next == Next::replaced) rho_ = vectors::dot(solve_.device(), shadow, r);
-    // β = (ρ' / ρ) (α / ω)
-    beta = (rho_ / previous) * (alpha_ / omega_);
-    if (!vectors::fits<T>(beta)) return break_down(Breakdown::not_finite, beta);
-    first_step_ = false;
+    if (next == Next::replaced) start_again();
   }
 }
 
 template <class T>
-Next StabilisedBiConjugateGradients<T>::first_half() {
-  constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
-  if (!std::isfinite(p_hat_norm_)) return break_down(Breakdown::not_finite, p_hat_norm_);
-  const ProductDots dots = solve_.multiply(p_hat(), v_, shadow_.span());
-  const double v_norm = std::sqrt(dots.yy);
-  if (!std::isfinite(dots.wy) || !std::isfinite(v_norm)) return break_down(Breakdown::not_finite, dots.wy);
-  const double cosine = v_norm > 0.0 ? dots.wy / shadow_norm_ / v_norm : 0.0;
-  if (vanishes(cosine, epsilon)) return break_down(Breakdown::alpha, cosine);
-  alpha_ = rho_ / dots.wy;
-  if (!solve_.step_is_safe(alpha_, p_hat_norm_)) return break_down(Breakdown::not_finite, alpha_);
-  update_half_residual();
-  if (!std::isfinite(s_norm_)) return break_down(Breakdown::not_finite, s_norm_);
-  // A vanishing s is no breakdown but the solution, which x + α p̂ holds; t = A ŝ would say nothing.
-  return solve_.wants_check(s_norm_) ? accept_half_step() : Next::proceed;
+void StabilisedBiConjugateGradients<T>::iterate(Loop& loop) {
+  std::visit([&]<class M>(const M& m) { first_half(loop, m); }, solve_.folding().entry);
+  second_half(loop);
 }
 
 template <class T>
-Next StabilisedBiConjugateGradients<T>::second_half() {
-  constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
-  const std::span<const T> s = solve_.r();
-  if (!solve_.folding().folds) s_hat_norm_ = std::sqrt(solve_.precondition(s, s_hat(), s).yy);
-  if (!std::isfinite(s_hat_norm_)) return break_down(Breakdown::not_finite, s_hat_norm_);
-  const ProductDots dots = solve_.multiply(s_hat(), solve_.product(), s);
-  const double t_norm = std::sqrt(dots.yy);
-  if (!std::isfinite(dots.wy) || !std::isfinite(t_norm)) return break_down(Breakdown::not_finite, dots.wy);
-  const double cosine = t_norm > 0.0 ? dots.wy / s_norm_ / t_norm : 0.0;
-  const bool enlarged = enlarge_omega_ && t_norm > 0.0 && std::abs(cosine) < omega_cosine;
-  if (!enlarged && vanishes(cosine, epsilon)) return break_down_in_omega(cosine);
-  omega_ = enlarged ? std::copysign(omega_cosine, cosine) * s_norm_ / t_norm : dots.wy / dots.yy;
-  if (!solve_.step_is_safe(omega_, s_hat_norm_)) return break_down(Breakdown::not_finite, omega_);
-  return Next::proceed;
-}
-
-/// x = x + α p̂, whose residual is s.
-template <class T>
-Next StabilisedBiConjugateGradients<T>::accept_half_step() {
-  vectors::add_multiple<T>(solve_.device(), static_cast<T>(alpha_), p_hat(), solve_.x());
-  return solve_.after_iteration(s_norm_);
-}
-
-/// Starting again with r̂ = r only helps when r is another one than before; else a random shadow must.
-template <class T>
-Next StabilisedBiConjugateGradients<T>::break_down(Breakdown kind, double value) {
-  random_shadow_ = first_step_ || options_.shadow == Shadow::random;
-  return solve_.breakdown(kind, value);
-}
-
-template <class T>
-Next StabilisedBiConjugateGradients<T>::break_down_in_omega(double cosine) {
-  enlarge_omega_ = true;
-  if (s_norm_ < solve_.r_norm()) {
-    vectors::add_multiple<T>(solve_.device(), static_cast<T>(alpha_), p_hat(), solve_.x());
+template <class M>
+void StabilisedBiConjugateGradients<T>::first_half(Loop& loop, const M& m) {
+  const bool folds = solve_.folding().folds;
+  const bool counts = solve_.counts_folded();
+  const std::span<T> s = solve_.r();
+  const T* const v = v_.current().data();
+  // p = r + β (p - ω v),  p̂ = M p
+  T* const hat_of_p = folds ? p_hat().data() : p_.data();
+  loop.pass(n_, bicgstab_steps::Direction<T, M>{folds, counts, {m, T{0}, T{0}, s.data(), v, p_.data(), hat_of_p}});
+  if (!folds) {
+    loop.template product<T>(solve_.m(), p_.span(), p_hat(), p_.span());
+    loop.pass(0, bicgstab_steps::HatNorm{false});
   }
-  return break_down(Breakdown::omega, cosine);
+  // v = A p̂,  α = ρ / <r̂, v>,  s = r - α v,  ŝ = M s
+  loop.template product<T>(solve_.a(), p_hat(), v_, shadow_.span());
+  T* const hat_of_s = folds ? s_hat().data() : s.data();
+  loop.pass(n_, bicgstab_steps::HalfStep<T, M>{folds, counts, {m, T{0}, v_.current().data(), s.data(), hat_of_s}});
+  if (!folds) {
+    loop.template product<T>(solve_.m(), s, s_hat(), s);
+    loop.pass(0, bicgstab_steps::HatNorm{true});
+  }
 }
 
 template <class T>
-void StabilisedBiConjugateGradients<T>::choose_shadow() {
+void StabilisedBiConjugateGradients<T>::second_half(Loop& loop) {
+  const std::span<T> s = solve_.r();
+  // t = A ŝ,  ω = <t, s> / <t, t>
+  loop.template product<T>(solve_.a(), s_hat(), solve_.product(), s);
+  const T* const t = solve_.product().current().data();
+  // x = x + α p̂ + ω ŝ,  r = s - ω t,  ρ' = <r̂, r>,  β = (ρ' / ρ) (α / ω)
+  loop.pass(n_, bicgstab_steps::FullStep<T>{{T{0}, T{0}, p_hat().data(), s_hat().data(), shadow_.data(), t,
+                                             solve_.x().data(), s.data(), solve_.kept().data(), false}});
+}
+
+/// What a halt in the middle of an iteration leaves to do.
+template <class T>
+void StabilisedBiConjugateGradients<T>::complete() {
+  KrylovState& state = solve_.state();
+  solve_.keep_if_due();
+  if (state.halt == loop::Halt::half_step) {
+    accept_half_step();
+    return solve_.finish_iteration(state.s_norm);
+  }
+  if (state.halt != loop::Halt::breakdown) return;
+  if (state.breakdown == Breakdown::omega) {
+    state.enlarge_omega = true;
+    if (state.s_norm < state.norm) accept_half_step();
+  }
+  // Starting again with r̂ = r only helps when r is another one than before; else a random shadow must.
+  random_shadow_ = state.first_step || options_.shadow == Shadow::random;
+}
+
+/// A shadow vector,  ρ = <r̂, r>,  p = r
+template <class T>
+void StabilisedBiConjugateGradients<T>::start() {
   const std::uint64_t stream = shadows_drawn_++ << 32;
   const double sum =
       run_pass(solve_.device(), n_,
                passes::ShadowVector<T>{random_shadow_, options_.seed, stream, solve_.r().data(), shadow_.data()});
-  shadow_norm_ = std::sqrt(sum);
+  KrylovState& state = solve_.state();
+  state.shadow_norm = std::sqrt(sum);
+  state.first_step = true;
+  state.beta = 0.0;
+  state.rho = shadow_product();
 }
 
-/// Also p̂ and its norm; with β = 0 the old p and v are not read.
+/// After r was computed anew: the direction stays.
 template <class T>
-void StabilisedBiConjugateGradients<T>::update_direction(double beta) {
-  const std::span<const T> v = std::as_const(v_).current();
-  const std::span<T> hat = solve_.folding().folds ? p_hat() : p_.span();
-  const double sum = std::visit(
-      [&]<class M>(const M& m) {
-        return run_pass(solve_.device(), n_,
-                        passes::StabilisedDirection<T, M>{m, static_cast<T>(beta), static_cast<T>(omega_),
-                                                          solve_.r().data(), v.data(), p_.data(), hat.data()});
-      },
-      solve_.folding().entry);
-  p_hat_norm_ = std::sqrt(solve_.folding().folds ? sum : solve_.precondition(p_.span(), p_hat(), p_.span()).yy);
-  if (solve_.folding().folds) solve_.count_folded();
+void StabilisedBiConjugateGradients<T>::start_again() {
+  KrylovState& state = solve_.state();
+  state.next_rho = shadow_product();
+  bicgstab_steps::FullStep<T>::proceed(state);
 }
 
-/// s = r - α v in the place of r; ŝ too where M folds.
 template <class T>
-void StabilisedBiConjugateGradients<T>::update_half_residual() {
-  const std::span<const T> v = std::as_const(v_).current();
-  const std::span<T> s = solve_.r();
-  const std::span<T> hat = solve_.folding().folds ? s_hat() : s;
-  const passes::TwoSums sums = std::visit(
-      [&]<class M>(const M& m) {
-        return run_pass(solve_.device(), n_,
-                        passes::HalfResidual<T, M>{m, static_cast<T>(alpha_), v.data(), s.data(), hat.data()});
-      },
-      solve_.folding().entry);
-  s_norm_ = std::sqrt(sums.first);
-  s_hat_norm_ = std::sqrt(sums.second);
-  if (solve_.folding().folds) solve_.count_folded();
-}
-
-/// \returns <r̂, r>; ‖r‖₂ goes to r_norm_
-template <class T>
-double StabilisedBiConjugateGradients<T>::update_solution_and_residual() {
-  const std::span<const T> t = std::as_const(solve_.product()).current();
-  const passes::TwoSums sums =
-      run_pass(solve_.device(), n_,
-               passes::StabilisedStep<T>{static_cast<T>(alpha_), static_cast<T>(omega_), p_hat().data(), s_hat().data(),
-                                         shadow_.data(), t.data(), solve_.x().data(), solve_.r().data()});
-  r_norm_ = std::sqrt(sums.first);
-  return sums.second;
+double StabilisedBiConjugateGradients<T>::shadow_product() {
+  return vectors::dot<T>(solve_.device(), shadow_.span(), solve_.r());
 }
 
 }  // namespace

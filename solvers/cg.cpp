@@ -1,27 +1,24 @@
 /// Preconditioned conjugate gradients.
 ///
 /// M. R. Hestenes, E. Stiefel, Methods of Conjugate Gradients for Solving Linear Systems, J. Res. NBS 49(6), 1952;
-/// preconditioned as in Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.1.
+/// preconditioned as in Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.1. x follows one pass
+/// later than r, where p is read anyway.
 ///
 /// Memory movement per iteration, n elements each, besides the matrix (in brackets: general M instead of a folded one):
 ///   q = A p with <p,q>          2n    reads p, writes q
-///   x, r with <r,r>, <r,Mr>     6n    reads x, p, r, q; writes x, r; + 1n for a diagonal
+///   r with <r,r>, <r,Mr>        3n    reads r, q; writes r; + 1n for a diagonal
 ///   [z = M r with <r,z>         2n    + M]
-///   p                           3n    reads r [z], p; writes p; + 1n for a diagonal
+///   x, p with <p,p>             5n    reads x, r [z], p; writes x, p; + 1n for a diagonal, + 1n when x is kept
 #include "solvers/krylov.hpp"
+#include "solvers/loop/cg_steps.hpp"
 #include "tessera/solvers.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace tessera {
 
 namespace {
-
-/// A multiple of the machine epsilon times ‖A‖ ‖p‖² within which the sign of pᵀAp is a matter of rounding.
-constexpr double sign_noise = 100.0;
 
 template <class T>
 class ConjugateGradients {
@@ -36,61 +33,78 @@ class ConjugateGradients {
   [[nodiscard]] Next cycle();
 
  private:
-  [[nodiscard]] Next test_curvature(const ProductDots& dots);
+  void iterate(typename KrylovSolve<T>::Loop& loop);
+  void complete();
+  void start();
+  void start_again();
   [[nodiscard]] double precondition();
-  [[nodiscard]] passes::TwoSums update_solution_and_residual(double alpha);
   void update_direction(double beta);
+
+  [[nodiscard]] std::span<const T> z() {
+    return solve_.folding().folds ? std::span<const T>(solve_.r()) : std::as_const(z_).span();
+  }
 
   KrylovSolve<T>& solve_;
   std::int64_t n_;
   Array<T> p_;
-  Array<T> z_;           // M r; empty where M folds into the passes
-  double p_norm_ = 0.0;  // ‖p‖₂
-  double a_norm_ = 0.0;  // largest ‖A p‖ / ‖p‖ seen, a lower bound of ‖A‖₂
+  Array<T> z_;  // M r; empty where M folds into the passes
 };
 
 template <class T>
 Next ConjugateGradients<T>::cycle() {
-  // z = M r,  ρ = <r, z>,  p = z
-  double rho = precondition();
-  update_direction(0.0);
+  start();
   for (;;) {
-    if (!std::isfinite(rho) || !std::isfinite(p_norm_)) return solve_.breakdown(Breakdown::not_finite, rho);
-    // M is not positive definite; starting again will not make it so.
-    const double r_norm = solve_.r_norm();
-    if (rho <= 0.0) return solve_.breakdown(Breakdown::preconditioner, rho / r_norm / r_norm, Recovery::none);
-    // q = A p,  α = ρ / <p, q>
-    const ProductDots dots = solve_.multiply(p_.span(), solve_.product(), p_.span());
-    if (const Next next = test_curvature(dots); next != Next::proceed) return next;
-    const double alpha = rho / dots.wy;
-    if (!solve_.step_is_safe(alpha, p_norm_)) return solve_.breakdown(Breakdown::not_finite, alpha);
-    // x = x + α p,  r = r - α q
-    const passes::TwoSums residual = update_solution_and_residual(alpha);
-    const Next next = solve_.after_iteration(std::sqrt(residual.first));
+    const Next next = solve_.iterate([this](auto& loop) { iterate(loop); }, [this] { complete(); });
     if (next == Next::restart || next == Next::stop) return next;
-    // z = M r,  ρ' = <r, z>
-    const bool known = solve_.folding().folds && next == Next::proceed;
-    if (known) solve_.count_folded();
-    const double previous = std::exchange(rho, known ? residual.second : precondition());
-    // p = z + β p,  β = ρ' / ρ
-    const double beta = rho / previous;
-    if (!vectors::fits<T>(beta)) return solve_.breakdown(Breakdown::not_finite, beta);
-    update_direction(beta);
+    if (next == Next::replaced) start_again();
   }
 }
 
-/// <p, A p> must be positive. Where it is not, rounding may be to blame (p nearly in the null space of a semidefinite
-/// A): then starting again can help.
 template <class T>
-Next ConjugateGradients<T>::test_curvature(const ProductDots& dots) {
-  const double q_norm = std::sqrt(dots.yy);
-  if (!std::isfinite(dots.wy) || !std::isfinite(q_norm)) return solve_.breakdown(Breakdown::not_finite, dots.wy);
-  constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
-  a_norm_ = std::max(a_norm_, q_norm / p_norm_);
-  if (dots.wy > epsilon * p_norm_ * q_norm) return Next::proceed;
-  const double cosine = q_norm > 0.0 ? dots.wy / p_norm_ / q_norm : 0.0;
-  const bool indefinite = dots.wy < -sign_noise * epsilon * a_norm_ * p_norm_ * p_norm_;
-  return solve_.breakdown(Breakdown::indefinite, cosine, indefinite ? Recovery::none : Recovery::restart);
+void ConjugateGradients<T>::iterate(typename KrylovSolve<T>::Loop& loop) {
+  const vectors::Folding<T>& folding = solve_.folding();
+  const std::span<T> r = solve_.r();
+  // q = A p
+  loop.template product<T>(solve_.a(), p_.span(), solve_.product(), p_.span());
+  const T* const q = solve_.product().current().data();
+  std::visit(
+      [&]<class M>(const M& m) {
+        // α = ρ / <p, q>,  r = r - α q
+        loop.pass(n_, cg_steps::Residual<T, M>{solve_.counts_folded(), {m, T{0}, q, r.data()}});
+        // z = M r,  ρ' = <r, z>
+        if (!folding.folds) loop.template product<T>(solve_.m(), r, z_.span(), r);
+        // β = ρ' / ρ,  x = x + α p,  p = z + β p
+        loop.pass(n_, cg_steps::Direction<T, M>{folding.folds,
+                                                {m, T{0}, T{0}, false, z().data(), solve_.x().data(), p_.data(),
+                                                 solve_.kept().data()}});
+      },
+      folding.entry);
+}
+
+/// x catches up with r.
+template <class T>
+void ConjugateGradients<T>::complete() {
+  KrylovState& state = solve_.state();
+  if (!state.x_is_behind) return;
+  state.x_is_behind = false;
+  vectors::add_multiple<T>(solve_.device(), static_cast<T>(state.alpha), p_.span(), solve_.x());
+}
+
+/// z = M r,  ρ = <r, z>,  p = z
+template <class T>
+void ConjugateGradients<T>::start() {
+  solve_.state().rho = precondition();
+  update_direction(0.0);
+}
+
+/// The same after r was computed anew: the direction stays.
+template <class T>
+void ConjugateGradients<T>::start_again() {
+  KrylovState& state = solve_.state();
+  const double previous = std::exchange(state.rho, precondition());
+  const double beta = state.rho / previous;
+  if (!state.fits(beta)) return state.break_down(Breakdown::not_finite, beta);
+  update_direction(beta);
 }
 
 /// <r, M r>, with z = M r formed where M needs a pass of its own.
@@ -106,30 +120,17 @@ double ConjugateGradients<T>::precondition() {
       solve_.folding().entry);
 }
 
-/// \returns <r, r> and <r, M r>, of which the second means something where M folds
-template <class T>
-passes::TwoSums ConjugateGradients<T>::update_solution_and_residual(double alpha) {
-  const std::span<const T> q = std::as_const(solve_.product()).current();
-  return std::visit(
-      [&]<class M>(const M& m) {
-        return run_pass(solve_.device(), n_,
-                        passes::ConjugateStep<T, M>{m, static_cast<T>(alpha), p_.data(), q.data(), solve_.x().data(),
-                                                    solve_.r().data()});
-      },
-      solve_.folding().entry);
-}
-
 /// p = z + β p; with β = 0 the old p is not read.
 template <class T>
 void ConjugateGradients<T>::update_direction(double beta) {
-  const std::span<const T> z = solve_.folding().folds ? std::span<const T>(solve_.r()) : std::as_const(z_).span();
   const double sum = std::visit(
       [&]<class M>(const M& m) {
         return run_pass(solve_.device(), n_,
-                        passes::ConjugateDirection<T, M>{m, static_cast<T>(beta), z.data(), p_.data()});
+                        passes::ConjugateDirection<T, M>{m, static_cast<T>(beta), z().data(), p_.data()});
       },
       solve_.folding().entry);
-  p_norm_ = std::sqrt(sum);
+  solve_.state().p_norm = std::sqrt(sum);
+  cg_steps::test_direction(solve_.state());
 }
 
 }  // namespace

@@ -50,6 +50,11 @@ void check_operands(const LinearOperator<T>& a, const LinearOperator<T>& m, std:
 }
 
 template <class T>
+bool runs_by_itself(const LinearOperator<T>& a, const LinearOperator<T>& m, const vectors::Folding<T>& folding) {
+  return a.is_enqueueable() && (folding.folds || m.is_enqueueable());
+}
+
+template <class T>
 std::string first_not_finite(const Device& device, const char* name, std::span<const T> vector) {
   Array<T> copy;
   if (!device.is_host()) copy = vectors::to_host(device, vector);
@@ -73,8 +78,10 @@ KrylovSolve<T>::KrylovSolve(const LinearOperator<T>& A, const LinearOperator<T>&
       folding_(M),
       product_((check_operands<T>(A, M, b, x), check_options(options), A.make_output())),
       residual_(A.rows(), Init::none, device_),
-      stopping_(options, A.rows(), static_cast<double>(std::numeric_limits<T>::epsilon())),
+      loop_(device_, runs_by_itself(A, M, folding_)),
+      stopping_(options, A.rows(), static_cast<double>(std::numeric_limits<T>::epsilon()), loop_.state()),
       best_x_(A.rows(), Init::none, device_) {
+  state().element_limit = static_cast<double>(std::numeric_limits<T>::max());
   if (options.keep_history) {
     const std::int64_t entries = std::min(options.max_iterations, reserved_history - 1) + 1;
     report_.history.reserve(static_cast<std::size_t>(entries));
@@ -104,13 +111,13 @@ Next KrylovSolve<T>::begin() {
   if (!std::isfinite(x_largest)) return refuse(first_not_finite<T>(device_, "x", x_));
   if (b_largest == 0.0) return solve_zero_right_side(x_largest);
   if (!enter_scaled_units(b_largest, x_largest)) {
-    return refuse(std::isfinite(norm_) ? "x0 is too large, compared with b, for the range of the element type"
+    return refuse(std::isfinite(norm()) ? "x0 is too large, compared with b, for the range of the element type"
                                        : first_not_finite<T>(device_, "(b - A x0)", residual_.span()));
   }
-  const Control control = show();
+  note({0, norm(), watch_.seconds()});
   record_true_residual();
-  if (stopping_.satisfied(norm_)) return stop(Status::converged);
-  if (control == Control::stop) return stop(Status::interrupted);
+  if (state().satisfied(norm())) return stop(Status::converged);
+  if (interrupted_) return stop(Status::interrupted);
   if (options_.max_iterations == 0) return stop(Status::max_iterations);
   keep_best();
   return Next::proceed;
@@ -142,14 +149,14 @@ Next KrylovSolve<T>::solve_zero_right_side(double x_largest) {
   const double r0 = vectors::scaled_norm(device_, image, image_largest).value();
   stopping_.begin(0.0, r0, 0);
   report_.r0_norm = r0;
-  report_.target = stopping_.target();
-  const bool keep = stopping_.satisfied(r0);
-  report_.recurrence_residual = report_.true_residual = norm_ = keep ? r0 : 0.0;
+  report_.target = state().target;
+  const bool keep = state().satisfied(r0);
+  report_.recurrence_residual = report_.true_residual = state().norm = keep ? r0 : 0.0;
   if (!keep) vectors::clear(device_, x_);
   report_.status = Status::converged;
-  report_.reason = stopping_.reason(Status::converged, report_, norm_) +
+  report_.reason = stopping_.reason(Status::converged, report_, norm()) +
                    (keep || x_largest == 0.0 ? " (b = 0)" : " (b = 0, solved by x = 0)");
-  show();
+  note({0, norm(), watch_.seconds()});
   record_true_residual();
   report_.timings.solve_ms = watch_.milliseconds();
   return Next::stop;
@@ -160,25 +167,25 @@ template <class T>
 bool KrylovSolve<T>::enter_scaled_units(double b_largest, double x_largest) {
   const vectors::ScaledNorm b_norm = vectors::scaled_norm(device_, b_, b_largest);
   exponent_ = b_norm.exponent;
-  x_limit_ = static_cast<double>(std::numeric_limits<T>::max()) / 4;
-  x_limit_ = std::min(x_limit_, std::ldexp(x_limit_, -exponent_));
-  x_bound_ = std::ldexp(x_largest, -exponent_);
-  if (!(x_bound_ <= x_limit_)) return false;
+  const double limit = static_cast<double>(std::numeric_limits<T>::max()) / 4;
+  state().x_limit = std::min(limit, std::ldexp(limit, -exponent_));
+  state().x_bound = std::ldexp(x_largest, -exponent_);
+  if (!(state().x_bound <= state().x_limit)) return false;
   vectors::copy<T>(device_, x_, best_x_.span());
   guess_kept_ = true;
   // Digits lost here are lost to the iteration as well; the guess itself is kept for the case that it is the answer.
   static_cast<void>(vectors::scale_by_power(device_, x_, -exponent_));
   units_ = Units::scaled;
   compute_residual();
-  if (!std::isfinite(norm_)) {
+  if (!std::isfinite(norm())) {
     restore_guess();
     return false;
   }
-  recurrence_ = best_norm_ = norm_;
-  stopping_.begin(b_norm.mantissa, norm_, exponent_);
+  state().recurrence = state().kept_norm = norm();
+  stopping_.begin(b_norm.mantissa, norm(), exponent_);
   report_.b_norm = b_norm.value();
-  report_.r0_norm = stopping_.user_units(norm_);
-  report_.target = stopping_.user_units(stopping_.target());
+  report_.r0_norm = stopping_.user_units(norm());
+  report_.target = stopping_.user_units(state().target);
   return true;
 }
 
@@ -197,12 +204,6 @@ bool KrylovSolve<T>::restore_units() {
 }
 
 template <class T>
-ProductDots KrylovSolve<T>::multiply(std::span<const T> v, DualBuffer<T>& out, std::span<const T> w) {
-  ++report_.spmv_count;
-  return a_.apply_and_dot(v, out, w);
-}
-
-template <class T>
 ProductDots KrylovSolve<T>::precondition(std::span<const T> v, std::span<T> z, std::span<const T> w) {
   ++report_.preconditioner_count;
   return m_.apply_and_dot(v, z, w);
@@ -211,60 +212,74 @@ ProductDots KrylovSolve<T>::precondition(std::span<const T> v, std::span<T> z, s
 template <class T>
 double KrylovSolve<T>::compute_residual() {
   ++report_.spmv_count;
-  norm_ = std::sqrt(a_.residual(-exponent_, b_, x_, residual_.span()));
+  state().norm = std::sqrt(a_.residual(-exponent_, b_, x_, residual_.span()));
   residual_true_ = true;
-  return norm_;
+  return norm();
 }
 
 template <class T>
 double KrylovSolve<T>::check_iterate() {
   compute_residual();
   record_true_residual();
-  return norm_;
+  return norm();
 }
 
 template <class T>
-bool KrylovSolve<T>::step_is_safe(double factor, double p_norm) noexcept {
-  const double bound = x_bound_ + std::abs(factor) * p_norm;
-  // Written so that NaN is unsafe.
-  if (!vectors::fits<T>(factor) || !(bound <= x_limit_)) return false;
-  x_bound_ = bound;
-  return true;
+void KrylovSolve<T>::finish_iteration(double residual) {
+  state().halt = loop::Halt::none;
+  state().after_iteration(residual);
+  report_.iterations = state().iteration;
+  note({state().iteration, residual, watch_.seconds()});
 }
 
 template <class T>
-Next KrylovSolve<T>::after_iteration(double recurrence) {
-  ++report_.iterations;
-  norm_ = recurrence_ = recurrence;
-  residual_true_ = false;
-  const Control control = show();
-  if (!std::isfinite(recurrence)) return breakdown(Breakdown::not_finite, recurrence);
-  if (control == Control::stop) return stop(Status::interrupted);
+void KrylovSolve<T>::keep_if_due() {
+  if (!state().keep) return;
+  state().keep = false;
+  guess_kept_ = false;
+  vectors::copy<T>(device_, x_, best_x_.span());
+}
+
+/// What the loop halted for. Afterwards it may go on, unless the method is to do something first.
+template <class T>
+Next KrylovSolve<T>::settle() {
+  const Next next = settle_halt();
+  state().halt = loop::Halt::none;
+  return next;
+}
+
+template <class T>
+Next KrylovSolve<T>::settle_halt() {
+  const loop::Halt halt = state().halt;
+  if (halt == loop::Halt::breakdown) return break_down();
+  if (interrupted_) return stop(Status::interrupted);
   Next next = Next::proceed;
-  if (stopping_.wants_check(recurrence)) {
-    next = check();
-  } else if (stopping_.wants_replacement(report_.iterations)) {
-    next = replace_periodically();
-  }
+  if (halt == loop::Halt::limit) return stop(state().status);
+  if (halt == loop::Halt::check) next = check();
+  if (halt == loop::Halt::replace) next = replace_periodically();
   if (next == Next::stop) return next;
-  if (const auto status = stopping_.verdict(report_.iterations, norm_, watch_.seconds())) return stop(*status);
-  if (norm_ < 0.5 * best_norm_ && stopping_.trusts(norm_)) keep_best();
+  if (halt != loop::Halt::none) {
+    if (const auto status = stopping_.verdict(norm())) return stop(*status);
+  }
+  if (time_is_up()) return stop(Status::time_limit);
+  state().consider_keeping();
+  keep_if_due();
   return next;
 }
 
 template <class T>
 void KrylovSolve<T>::keep_best() {
-  best_norm_ = norm_;
+  state().kept_norm = norm();
   guess_kept_ = false;
   vectors::copy<T>(device_, x_, best_x_.span());
 }
 
 template <class T>
 void KrylovSolve<T>::return_to_best() {
-  if (norm_ <= best_norm_) return;
-  const double present = norm_;
+  if (norm() <= state().kept_norm) return;
+  const double present = norm();
   vectors::swap(device_, x_, best_x_.span());
-  // best_norm_ may be the recurrence's word; only what is computed counts.
+  // kept_norm may be the recurrence's word; only what is computed counts.
   if (!(compute_residual() < present || !std::isfinite(present))) {
     vectors::swap(device_, x_, best_x_.span());
     compute_residual();
@@ -275,13 +290,16 @@ void KrylovSolve<T>::return_to_best() {
 /// The recurrence says that x is good enough, or knows nothing any more: b - A x decides.
 template <class T>
 Next KrylovSolve<T>::check() {
-  if (stopping_.satisfied(check_iterate())) return stop(Status::converged);
-  if (!std::isfinite(norm_)) return breakdown(Breakdown::not_finite, norm_);
+  if (state().satisfied(check_iterate())) return stop(Status::converged);
+  if (!std::isfinite(norm())) {
+    state().break_down(Breakdown::not_finite, norm());
+    return break_down();
+  }
   return_to_best();
-  if (stopping_.satisfied(norm_)) return stop(Status::converged);
+  if (state().satisfied(norm())) return stop(Status::converged);
   keep_best();
-  if (stopping_.restart_is_futile(norm_)) return stop(Status::stagnated);
-  stopping_.replaced(report_.iterations, norm_);
+  if (stopping_.restart_is_futile(norm())) return stop(Status::stagnated);
+  stopping_.replaced(norm());
   ++report_.replacements;
   return Next::restart;
 }
@@ -290,25 +308,29 @@ Next KrylovSolve<T>::check() {
 template <class T>
 Next KrylovSolve<T>::replace_periodically() {
   const double residual = check_iterate();
-  if (stopping_.satisfied(residual)) return stop(Status::converged);
-  if (!std::isfinite(residual)) return breakdown(Breakdown::not_finite, residual);
-  stopping_.replaced(report_.iterations, residual);
+  if (state().satisfied(residual)) return stop(Status::converged);
+  if (!std::isfinite(residual)) {
+    state().break_down(Breakdown::not_finite, residual);
+    return break_down();
+  }
+  stopping_.replaced(residual);
   ++report_.replacements;
   return Next::replaced;
 }
 
 template <class T>
-Next KrylovSolve<T>::breakdown(Breakdown kind, double value, Recovery recovery) {
-  report_.breakdowns.push_back({report_.iterations, kind, value, false});
+Next KrylovSolve<T>::break_down() {
+  const Breakdown kind = state().breakdown;
+  report_.breakdowns.push_back({report_.iterations, kind, state().breakdown_value, false});
   check_iterate();
   return_to_best();
-  const double residual = norm_;
-  if (stopping_.satisfied(residual)) return stop(Status::converged);
-  if (recovery == Recovery::none || !stopping_.may_restart(residual)) {
+  const double residual = norm();
+  if (state().satisfied(residual)) return stop(Status::converged);
+  if (state().recovery == Recovery::none || !stopping_.may_restart(residual)) {
     report_.breakdown = kind;
     return stop(kind == Breakdown::not_finite ? Status::not_finite : Status::breakdown);
   }
-  stopping_.replaced(report_.iterations, residual);
+  stopping_.replaced(residual);
   report_.breakdowns.back().restarted = true;
   ++report_.restarts;
   return Next::restart;
@@ -318,7 +340,7 @@ Next KrylovSolve<T>::breakdown(Breakdown kind, double value, Recovery recovery) 
 template <class T>
 Next KrylovSolve<T>::stop(Status status) {
   if (!residual_true_) check_iterate();
-  if (!stopping_.satisfied(norm_)) return_to_best();
+  if (!state().satisfied(norm())) return_to_best();
   bool underflow = false;
   if (guess_kept_) {
     restore_guess();
@@ -326,11 +348,11 @@ Next KrylovSolve<T>::stop(Status status) {
     underflow = true;
     compute_residual_in_user_units();
   }
-  report_.status = stopping_.satisfied(norm_) ? Status::converged : underflow ? Status::stagnated : status;
-  report_.recurrence_residual = stopping_.user_units(recurrence_);
-  report_.true_residual = stopping_.user_units(norm_);
+  report_.status = state().satisfied(norm()) ? Status::converged : underflow ? Status::stagnated : status;
+  report_.recurrence_residual = stopping_.user_units(state().recurrence);
+  report_.true_residual = stopping_.user_units(norm());
   report_.reason = underflow && !report_.converged() ? "digits of x are below the range of the element type; " : "";
-  report_.reason += stopping_.reason(report_.status, report_, norm_);
+  report_.reason += stopping_.reason(report_.status, report_, norm());
   report_.timings.solve_ms = watch_.milliseconds();
   return Next::stop;
 }
@@ -343,23 +365,34 @@ void KrylovSolve<T>::compute_residual_in_user_units() {
   const double from_sum = std::sqrt(a_.residual(0, b_, x_, residual_.span()));
   const std::span<const T> r = residual_.span();
   const vectors::ScaledNorm norm = vectors::scaled_norm(device_, r, vectors::largest_magnitude(device_, r));
-  norm_ = std::max(std::ldexp(from_sum, -exponent_), std::ldexp(norm.mantissa, norm.exponent - exponent_));
+  state().norm = std::max(std::ldexp(from_sum, -exponent_), std::ldexp(norm.mantissa, norm.exponent - exponent_));
 }
 
 template <class T>
-Control KrylovSolve<T>::show() {
-  const double norm = stopping_.user_units(norm_);
-  const double seconds = watch_.seconds();
+bool KrylovSolve<T>::note(const loop::LoopEntry& entry) {
+  const double norm = stopping_.user_units(entry.norm);
+  seconds_ = entry.seconds;
+  stopping_.set_seconds(entry.seconds);
   if (options_.keep_history) {
-    report_.history.push_back({report_.iterations, seconds, norm, std::numeric_limits<double>::quiet_NaN()});
+    report_.history.push_back({entry.iteration, entry.seconds, norm, std::numeric_limits<double>::quiet_NaN()});
   }
-  if (!options_.observer) return Control::proceed;
-  return options_.observer({report_.iterations, options_.max_iterations, norm, report_.target, seconds});
+  if (options_.observer && !interrupted_) {
+    const IterationInfo info{entry.iteration, options_.max_iterations, norm, report_.target, entry.seconds};
+    interrupted_ = options_.observer(info) == Control::stop;
+  }
+  return !interrupted_ && !time_is_up();
 }
 
 template <class T>
 void KrylovSolve<T>::record_true_residual() {
-  if (!report_.history.empty()) report_.history.back().true_residual = stopping_.user_units(norm_);
+  if (!report_.history.empty()) report_.history.back().true_residual = stopping_.user_units(norm());
+}
+
+template <class T>
+SolveReport KrylovSolve<T>::take_report() {
+  report_.spmv_count += state().products;
+  report_.preconditioner_count += state().preconditionings;
+  return std::move(report_);
 }
 
 template class KrylovSolve<float>;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "core/stopwatch.hpp"
+#include "solvers/krylov_state.hpp"
+#include "solvers/loop/loop.hpp"
 #include "solvers/stopping.hpp"
 #include "solvers/vector_ops.hpp"
 #include "tessera/array.hpp"
@@ -25,14 +27,12 @@ enum class Next {
   stop,      ///< the report is complete
 };
 
-/// Whether a breakdown may be mended by starting again.
-enum class Recovery { restart, none };
-
 /// One solve. It works on A x' = b' with b' = 2^-e b and ‖b'‖₂ in [1, 2), x' = 2^-e x held in the caller's x: a power
 /// of two changes no digit, so scaling the problem changes no outcome, and no square overflows. The caller's x is back
 /// in the caller's units when the solve ends, exceptions included.
 ///
-/// Invariant for the methods: x() is finite at all times. They ask step_is_safe() before they change it.
+/// Invariant for the methods: x() is finite at all times. Their steps ask KrylovState::step_is_safe() before they change
+/// it.
 template <class T>
 class KrylovSolve {
  public:
@@ -47,36 +47,46 @@ class KrylovSolve {
   /// Scales, forms r = b - A x and shows iteration 0 to the observer. Next::stop when there is nothing to iterate on.
   [[nodiscard]] Next begin();
 
-  /// Counts an iteration that left x() and r() updated, ‖r‖₂ as given.
-  [[nodiscard]] Next after_iteration(double recurrence);
+  using Loop = loop::Loop<KrylovState>;
 
-  /// \param value the cosine that vanished, or the raw quantity
-  [[nodiscard]] Next breakdown(Breakdown kind, double value, Recovery recovery = Recovery::restart);
+  /// Runs iteration(loop) until its state halts, lets complete() finish what the halt cut short, and settles what it was
+  /// about. The state may be halted already. \returns what the method has to do now
+  template <class Iteration, class Complete>
+  [[nodiscard]] Next iterate(Iteration&& iteration, Complete&& complete) {
+    residual_true_ = false;
+    loop_.run(iteration, [this](const loop::LoopEntry& entry) { return note(entry); });
+    report_.iterations = state().iteration;
+    complete();
+    keep_if_due();
+    return settle();
+  }
+  /// For complete(): an iteration that ended by what the host did. \param residual ‖r‖₂ of x()
+  void finish_iteration(double residual);
+  /// Keeps x() if the loop wants it kept. For a complete() that changes it.
+  void keep_if_due();
 
-  /// Whether x + factor * p and factor itself stay within the range of T in the user's units as in the scaled ones.
-  /// True counts the step. \param p_norm ‖p‖₂
-  [[nodiscard]] bool step_is_safe(double factor, double p_norm) noexcept;
+  [[nodiscard]] KrylovState& state() noexcept { return loop_.state(); }
 
-  /// out = A v with <w, A v> and ‖A v‖².
-  ProductDots multiply(std::span<const T> v, DualBuffer<T>& out, std::span<const T> w);
   /// z = M v with <w, z> and ‖z‖².
   ProductDots precondition(std::span<const T> v, std::span<T> z, std::span<const T> w);
   /// A folded preconditioner was applied once more inside a pass.
-  void count_folded() noexcept { report_.preconditioner_count += folding_.identity ? 0 : 1; }
+  void count_folded() noexcept { report_.preconditioner_count += counts_folded() ? 1 : 0; }
+  [[nodiscard]] bool counts_folded() const noexcept { return folding_.folds && !folding_.identity; }
 
+  [[nodiscard]] const LinearOperator<T>& a() const noexcept { return a_; }
+  [[nodiscard]] const LinearOperator<T>& m() const noexcept { return m_; }
   [[nodiscard]] std::span<T> x() const noexcept { return x_; }
   [[nodiscard]] std::span<T> r() noexcept { return residual_.span(); }
-  /// ‖r‖₂ as the recurrence or the last computation has it.
-  [[nodiscard]] double r_norm() const noexcept { return norm_; }
   /// Storage of one product.
   [[nodiscard]] DualBuffer<T>& product() noexcept { return product_; }
   /// Storage for a second product per iteration.
   [[nodiscard]] DualBuffer<T> make_product() const { return a_.make_output(); }
   [[nodiscard]] const vectors::Folding<T>& folding() const noexcept { return folding_; }
   [[nodiscard]] const Device& device() const noexcept { return device_; }
-  [[nodiscard]] bool wants_check(double norm) const noexcept { return stopping_.wants_check(norm); }
+  /// Where the kept x goes.
+  [[nodiscard]] std::span<T> kept() noexcept { return best_x_.span(); }
 
-  [[nodiscard]] SolveReport take_report() { return std::move(report_); }
+  [[nodiscard]] SolveReport take_report();
 
  private:
   enum class Units { user, scaled };
@@ -94,6 +104,9 @@ class KrylovSolve {
   /// The same for the iterate that the history shows last, which notes it.
   double check_iterate();
   void compute_residual_in_user_units();
+  [[nodiscard]] Next settle();
+  [[nodiscard]] Next settle_halt();
+  [[nodiscard]] Next break_down();
   [[nodiscard]] Next check();
   [[nodiscard]] Next replace_periodically();
   [[nodiscard]] Next stop(Status status);
@@ -101,8 +114,10 @@ class KrylovSolve {
   void keep_best();
   /// Goes back to the best x when the present one, whose residual was just computed, is worse.
   void return_to_best();
-  /// History and observer.
-  Control show();
+  /// History, observer and time limit. \returns whether to go on
+  bool note(const loop::LoopEntry& entry);
+  [[nodiscard]] bool time_is_up() const noexcept { return seconds_ > options_.time_limit_seconds; }
+  [[nodiscard]] double norm() const noexcept { return loop_.state().norm; }
   void record_true_residual();
 
   const LinearOperator<T>& a_;
@@ -114,20 +129,18 @@ class KrylovSolve {
   vectors::Folding<T> folding_;
   DualBuffer<T> product_;
   Array<T> residual_;
+  Loop loop_;
   Stopping stopping_;
   SolveReport report_;
   Stopwatch watch_;
 
   int exponent_ = 0;            // b' = 2^-exponent b
   Units units_ = Units::user;   // of x_
-  double norm_ = 0.0;           // ‖r‖₂
-  double recurrence_ = 0.0;     // ‖r‖₂ as the recurrence last had it
+  double seconds_ = 0.0;        // of the latest iteration
+  bool interrupted_ = false;    // the observer asked to stop
   bool residual_true_ = false;  // r is b - A x of the present x
   Array<T> best_x_;             // x' when ‖r‖ was lowest, to a factor of 2: each halving costs one copy
-  double best_norm_ = 0.0;
-  bool guess_kept_ = false;  // best_x_ holds the caller's x, in the caller's units
-  double x_bound_ = 0.0;     // no |x'_i| exceeds it
-  double x_limit_ = 0.0;
+  bool guess_kept_ = false;     // best_x_ holds the caller's x, in the caller's units
 };
 
 extern template class KrylovSolve<float>;

@@ -12,11 +12,6 @@ namespace tessera {
 
 namespace {
 
-/// The recurrence has collected rounding errors of at least epsilon times its largest value; a hundredth of that is
-/// safely below anything it can know.
-constexpr double noise_fraction = 0.01;
-/// Far enough above them: the errors grow with the norm of A and with the iterations too.
-constexpr double trusted_multiple = 1e4;
 /// A restart from the true residual must lower it to this fraction to count as progress ...
 constexpr double useful_reduction = 0.9;
 /// ... and so many may fail to.
@@ -72,50 +67,37 @@ void check_options(const SolverOptions& options) {
   require_count("replacement_interval", options.replacement_interval);
 }
 
-Stopping::Stopping(const SolverOptions& options, std::int64_t n, double epsilon)
-    : options_(options), window_(stagnation_window(options, n)), epsilon_(epsilon) {}
+Stopping::Stopping(const SolverOptions& options, std::int64_t n, double epsilon, KrylovState& state)
+    : options_(options), state_(state) {
+  state_.epsilon = epsilon;
+  state_.window = stagnation_window(options, n);
+  state_.max_iterations = options.max_iterations;
+  state_.replacement_interval = options.replacement_interval;
+}
 
 void Stopping::begin(double b_norm, double r0_norm, int exponent) {
   exponent_ = exponent;
   const double base = options_.base == ResidualBase::b ? b_norm : r0_norm;
-  target_ = std::max(options_.relative_tolerance * base, std::ldexp(options_.absolute_tolerance, -exponent));
-  divergence_limit_ = options_.divergence_tolerance * std::max(b_norm, r0_norm);
-  peak_ = best_ = last_residual_ = restart_reference_ = r0_norm;
+  state_.target = std::max(options_.relative_tolerance * base, std::ldexp(options_.absolute_tolerance, -exponent));
+  state_.divergence_limit = options_.divergence_tolerance * std::max(b_norm, r0_norm);
+  state_.peak = state_.best = restart_reference_ = r0_norm;
 }
 
 double Stopping::user_units(double norm) const { return std::ldexp(norm, exponent_); }
 
-bool Stopping::wants_check(double recurrence) const noexcept {
-  return recurrence <= std::max(target_, noise_fraction * epsilon_ * peak_);
-}
-
-bool Stopping::trusts(double recurrence) const noexcept { return recurrence > trusted_multiple * epsilon_ * peak_; }
-
-bool Stopping::wants_replacement(std::int64_t iteration) const noexcept {
-  return options_.replacement_interval > 0 && iteration % options_.replacement_interval == 0;
-}
-
-std::optional<Status> Stopping::verdict(std::int64_t iteration, double residual, double seconds) {
-  last_residual_ = residual;
-  seconds_ = seconds;
-  peak_ = std::max(peak_, residual);
-  if (options_.replacement_interval == 0 && residual < 0.99 * best_) {
-    best_ = residual;
-    best_iteration_ = iteration;
-  }
-  if (residual > divergence_limit_) return Status::diverged;
-  if (iteration - best_iteration_ >= window_) return Status::stagnated;
-  if (iteration >= options_.max_iterations) return Status::max_iterations;
-  if (seconds > options_.time_limit_seconds) return Status::time_limit;
+std::optional<Status> Stopping::verdict(double residual) {
+  state_.halt = loop::Halt::none;
+  state_.judge(residual);
+  if (state_.halted()) return state_.status;
   return std::nullopt;
 }
 
-void Stopping::replaced(std::int64_t iteration, double true_residual) {
-  peak_ = true_residual;
+void Stopping::replaced(double true_residual) {
+  state_.peak = true_residual;
   const bool periodic = options_.replacement_interval > 0;
-  if (periodic && !(true_residual < 0.99 * best_)) return;
-  best_ = true_residual;
-  best_iteration_ = iteration;
+  if (periodic && !(true_residual < 0.99 * state_.best)) return;
+  state_.best = true_residual;
+  state_.best_iteration = state_.iteration;
 }
 
 bool Stopping::restart_is_futile(double true_residual) {
@@ -135,7 +117,7 @@ bool Stopping::may_restart(double true_residual) {
 
 std::string Stopping::target_text() const {
   return fmt::format("max(rtol*||{}||_2, atol) = {:.6g}", options_.base == ResidualBase::b ? "b" : "r0",
-                     user_units(target_));
+                     user_units(state_.target));
 }
 
 std::string Stopping::breakdown_cause(const SolveReport& report) const {
@@ -155,8 +137,8 @@ std::string Stopping::cause(Status status, const SolveReport& report) const {
     case Status::interrupted:
       return fmt::format("stopped by the observer after iteration {}; ", report.iterations);
     case Status::diverged:
-      return fmt::format("||r||_2 = {:.6g} > dtol*max(||b||_2, ||r0||_2) = {:.6g}; ", user_units(last_residual_),
-                         user_units(divergence_limit_));
+      return fmt::format("||r||_2 = {:.6g} > dtol*max(||b||_2, ||r0||_2) = {:.6g}; ", user_units(state_.judged),
+                         user_units(state_.divergence_limit));
     case Status::stagnated:
       if (futile_checks_ > allowed_futile_checks) {
         return fmt::format(
@@ -164,8 +146,8 @@ std::string Stopping::cause(Status status, const SolveReport& report) const {
             "all; ",
             futile_checks_);
       }
-      return fmt::format("||r||_2 has not fallen by 1 % below {:.6g} within {} iterations; ", user_units(best_),
-                         window_);
+      return fmt::format("||r||_2 has not fallen by 1 % below {:.6g} within {} iterations; ", user_units(state_.best),
+                         state_.window);
     case Status::breakdown:
     case Status::not_finite:
       return breakdown_cause(report);
@@ -174,7 +156,7 @@ std::string Stopping::cause(Status status, const SolveReport& report) const {
 }
 
 std::string Stopping::reason(Status status, const SolveReport& report, double true_residual) const {
-  const char* relation = satisfied(true_residual) ? "<=" : std::isnan(true_residual) ? "is not <=" : ">";
+  const char* relation = state_.satisfied(true_residual) ? "<=" : std::isnan(true_residual) ? "is not <=" : ">";
   return fmt::format("{}||b - A x||_2 = {:.6g} {} {}", cause(status, report), user_units(true_residual), relation,
                      target_text());
 }

@@ -1,3 +1,4 @@
+#include "core/cuda/vector_ops.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "spmv/break_even.hpp"
@@ -209,6 +210,11 @@ bool SpmvPlan<T>::has_transpose() const {
 }
 
 template <class T>
+bool SpmvPlan<T>::is_enqueueable() const {
+  return !impl_->device.is_host();
+}
+
+template <class T>
 const PlanInfo& SpmvPlan<T>::info() const noexcept {
   return impl_->info;
 }
@@ -248,6 +254,15 @@ void SpmvPlan<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y
 template <class T>
 ProductDots SpmvPlan<T>::do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const {
   return impl_->kernel->apply_and_dot(impl_->view(), x, y, w);
+}
+
+template <class T>
+void SpmvPlan<T>::do_enqueue_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w,
+                                           ProductDots* sums) const {
+  const SpmvKernel<T>& kernel = *impl_->kernel;
+  if (kernel.enqueue_apply_and_dot(impl_->view(), x, y, w, sums)) return;
+  kernel.apply(impl_->view(), T{1}, x, T{0}, y);
+  cuda::enqueue_dots<T>(impl_->device, y, w, sums);
 }
 
 template <class T>

@@ -51,6 +51,10 @@ ProductDots dots(const Device& device, std::span<const T> /*y*/, std::span<const
   refuse(device);
 }
 template <class T>
+void enqueue_dots(const Device& device, std::span<const T> /*y*/, std::span<const T> /*w*/, ProductDots* /*sums*/) {
+  refuse(device);
+}
+template <class T>
 double subtract_from(const Device& device, int /*exponent*/, std::span<const T> /*b*/, std::span<T> /*r*/) {
   refuse(device);
 }
@@ -58,10 +62,12 @@ double subtract_from(const Device& device, int /*exponent*/, std::span<const T> 
 template void scale(const Device&, float, std::span<float>);
 template void combine(const Device&, float, std::span<const float>, float, std::span<float>);
 template ProductDots dots(const Device&, std::span<const float>, std::span<const float>);
+template void enqueue_dots(const Device&, std::span<const float>, std::span<const float>, ProductDots*);
 template double subtract_from(const Device&, int, std::span<const float>, std::span<float>);
 template void scale(const Device&, double, std::span<double>);
 template void combine(const Device&, double, std::span<const double>, double, std::span<double>);
 template ProductDots dots(const Device&, std::span<const double>, std::span<const double>);
+template void enqueue_dots(const Device&, std::span<const double>, std::span<const double>, ProductDots*);
 template double subtract_from(const Device&, int, std::span<const double>, std::span<double>);
 
 }  // namespace tessera::cuda

@@ -18,6 +18,13 @@ namespace {
 constexpr int max_devices = 64;
 std::atomic<bool> some_context_exists = false;
 
+/// What StreamOfThread has set.
+struct OtherStream {
+  const Context* context = nullptr;
+  cudaStream_t stream = nullptr;
+};
+thread_local OtherStream other_stream;
+
 int attribute(cudaDeviceAttr which, int ordinal) {
   int value = 0;
   check(cudaDeviceGetAttribute(&value, which, ordinal), "asking for a property of the device");
@@ -76,6 +83,15 @@ Context::Context(int ordinal)
         "allocating the space of sums");
   check(cudaMallocHost(&sum_space_.on_host, SumSpace::value_bytes), "allocating page-locked memory");
 }
+
+cudaStream_t Context::stream() const noexcept {
+  return other_stream.context == this ? other_stream.stream : stream_;
+}
+
+StreamOfThread::StreamOfThread(const Context& context, cudaStream_t stream) noexcept {
+  other_stream = {&context, stream};
+}
+StreamOfThread::~StreamOfThread() { other_stream = {}; }
 
 void Context::synchronize() const { check(cudaStreamSynchronize(stream_), "waiting for the device"); }
 

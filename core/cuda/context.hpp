@@ -50,7 +50,8 @@ class Context {
   Context& operator=(const Context&) = delete;
   ~Context() = delete;
 
-  [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
+  /// The stream of the GPU; on a thread that records a graph for it (StreamOfThread), the one that is recorded.
+  [[nodiscard]] cudaStream_t stream() const noexcept;
   [[nodiscard]] cudaMemPool_t pool() const noexcept { return pool_; }
   [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
   [[nodiscard]] SumSpace& sum_space() const noexcept { return sum_space_; }
@@ -63,6 +64,15 @@ class Context {
   cudaMemPool_t pool_ = nullptr;
   int multiprocessors_ = 0;
   mutable SumSpace sum_space_;
+};
+
+/// Puts what this thread launches on one GPU into another stream than the GPU's own.
+class StreamOfThread {
+ public:
+  StreamOfThread(const Context& context, cudaStream_t stream) noexcept;
+  StreamOfThread(const StreamOfThread&) = delete;
+  StreamOfThread& operator=(const StreamOfThread&) = delete;
+  ~StreamOfThread();
 };
 
 }  // namespace tessera::cuda

@@ -86,9 +86,20 @@ __global__ void __launch_bounds__(sum_threads) total_values_kernel(int count, co
   if (threadIdx.x == 0) *total = value;
 }
 
-/// The sum of step(i, value) over [0, n), in an order that depends on n alone. step may write to element i of its
-/// vectors. Waits for the result and allocates nothing. \param step callable on the device, copied there
+/// The sum of step(i, value) over [0, n) to *total on the device, in an order that depends on n alone. step may write to
+/// element i of its vectors. Neither waits nor allocates. \param step callable on the device, copied there
+/// \param partial room for sum_blocks values; work in the same stream may use it afterwards
 /// \throws CudaError
+template <class Value, class Step>
+void enqueue_values(const Context& context, std::int64_t n, const Step& step, Value* partial, Value* total) {
+  const unsigned needed = blocks_for(n, sum_threads);
+  const unsigned blocks = needed < sum_blocks ? needed : sum_blocks;
+  launch("sum over a vector", context, Grid{blocks, sum_threads}, partial_values_kernel<Value, Step>, n, step, partial);
+  launch("sum over blocks", context, Grid{1, sum_threads}, total_values_kernel<Value>, static_cast<int>(blocks),
+         static_cast<const Value*>(partial), total);
+}
+
+/// The same, brought to the host. Waits for the result.
 template <class Value, class Step>
 [[nodiscard]] Value fused_values(const Device& device, std::int64_t n, const Step& step) {
   static_assert(sizeof(Value) <= SumSpace::value_bytes && std::is_trivially_copyable_v<Value>);
@@ -97,12 +108,8 @@ template <class Value, class Step>
   SumSpace& space = context.sum_space();
   const std::scoped_lock alone(space.mutex);
   auto* const partial = static_cast<Value*>(space.on_device);
-  const unsigned needed = blocks_for(n, sum_threads);
-  const unsigned blocks = needed < sum_blocks ? needed : sum_blocks;
-  Value* const total = partial + blocks;
-  launch("sum over a vector", context, Grid{blocks, sum_threads}, partial_values_kernel<Value, Step>, n, step, partial);
-  launch("sum over blocks", context, Grid{1, sum_threads}, total_values_kernel<Value>, static_cast<int>(blocks),
-         static_cast<const Value*>(partial), total);
+  Value* const total = partial + sum_blocks;
+  enqueue_values(context, n, step, partial, total);
   check(cudaMemcpyAsync(space.on_host, total, sizeof(Value), cudaMemcpyDeviceToHost, context.stream()),
         "bringing a sum to the host");
   context.synchronize();

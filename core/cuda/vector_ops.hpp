@@ -22,6 +22,10 @@ void combine(const Device& device, T alpha, std::span<const T> x, T beta, std::s
 template <class T>
 [[nodiscard]] ProductDots dots(const Device& device, std::span<const T> y, std::span<const T> w);
 
+/// The same to *sums on the device, without waiting.
+template <class T>
+void enqueue_dots(const Device& device, std::span<const T> y, std::span<const T> w, ProductDots* sums);
+
 /// r = 2^exponent b - r. \returns ‖r‖₂²
 template <class T>
 [[nodiscard]] double subtract_from(const Device& device, int exponent, std::span<const T> b, std::span<T> r);

@@ -100,6 +100,19 @@ class LinearOperator {
   void apply(std::span<const T> x, DualBuffer<T>& out) const;
   ProductDots apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const;
 
+  /// Whether enqueue_apply_and_dot() works: a product can be put into the stream of a GPU without waiting for it, so that
+  /// a solver may record its loop once and leave it to the GPU. Plans on a GPU offer it; false by default.
+  [[nodiscard]] virtual bool is_enqueueable() const { return false; }
+
+  /// y = A x, and both inner products to *sums, by work in the stream of device() alone: returns before it is done,
+  /// allocates nothing, and leaves the host out. For what the call puts into the stream to be repeated, all operands have
+  /// to stay where they are.
+  /// \param sums on the device
+  /// \throws NotSupported when !is_enqueueable(); otherwise as apply_and_dot()
+  void enqueue_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w, ProductDots* sums) const;
+  /// The result is out.current(), in the vector that was current before.
+  void enqueue_apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w, ProductDots* sums) const;
+
   /// r = 2^exponent b - A x, the residual by which solvers judge x. By default one product in T; an operator that can
   /// sum more accurately does (SpmvPlan<float> sums in double), so that rounding does not hide a residual.
   /// \param exponent scales b without rounding; b in plain units with 0
@@ -137,6 +150,9 @@ class LinearOperator {
   virtual void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const = 0;
   /// Default: product, then one fused pass for both sums.
   virtual ProductDots do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const;
+  /// Called only where is_enqueueable(), which a class overrides together with it.
+  virtual void do_enqueue_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w,
+                                        ProductDots* sums) const;
   virtual double do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const;
   /// Defaults: write current() in place.
   virtual void do_apply_buffered(std::span<const T> x, DualBuffer<T>& out) const;

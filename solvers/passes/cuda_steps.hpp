@@ -8,6 +8,8 @@
 
 namespace tessera::cuda {
 
+template struct Pass<passes::NoBody>;
+
 template struct Pass<passes::LargestMagnitude<float>>;
 template struct Pass<passes::Dot<float>>;
 template struct Pass<passes::AddMultiple<float>>;
@@ -16,8 +18,10 @@ template struct Pass<passes::ScaleByPower<float>>;
 template struct Pass<passes::ScaledSquares<float>>;
 template struct Pass<passes::PreconditionedDot<float, passes::IdentityEntry<float>>>;
 template struct Pass<passes::PreconditionedDot<float, passes::DiagonalEntry<float>>>;
-template struct Pass<passes::ConjugateStep<float, passes::IdentityEntry<float>>>;
-template struct Pass<passes::ConjugateStep<float, passes::DiagonalEntry<float>>>;
+template struct Pass<passes::ConjugateResidual<float, passes::IdentityEntry<float>>>;
+template struct Pass<passes::ConjugateDirections<float, passes::IdentityEntry<float>>>;
+template struct Pass<passes::ConjugateResidual<float, passes::DiagonalEntry<float>>>;
+template struct Pass<passes::ConjugateDirections<float, passes::DiagonalEntry<float>>>;
 template struct Pass<passes::ConjugateDirection<float, passes::IdentityEntry<float>>>;
 template struct Pass<passes::ConjugateDirection<float, passes::DiagonalEntry<float>>>;
 template struct Pass<passes::ShadowVector<float>>;
@@ -41,8 +45,10 @@ template struct Pass<passes::ScaleByPower<double>>;
 template struct Pass<passes::ScaledSquares<double>>;
 template struct Pass<passes::PreconditionedDot<double, passes::IdentityEntry<double>>>;
 template struct Pass<passes::PreconditionedDot<double, passes::DiagonalEntry<double>>>;
-template struct Pass<passes::ConjugateStep<double, passes::IdentityEntry<double>>>;
-template struct Pass<passes::ConjugateStep<double, passes::DiagonalEntry<double>>>;
+template struct Pass<passes::ConjugateResidual<double, passes::IdentityEntry<double>>>;
+template struct Pass<passes::ConjugateDirections<double, passes::IdentityEntry<double>>>;
+template struct Pass<passes::ConjugateResidual<double, passes::DiagonalEntry<double>>>;
+template struct Pass<passes::ConjugateDirections<double, passes::DiagonalEntry<double>>>;
 template struct Pass<passes::ConjugateDirection<double, passes::IdentityEntry<double>>>;
 template struct Pass<passes::ConjugateDirection<double, passes::DiagonalEntry<double>>>;
 template struct Pass<passes::ShadowVector<double>>;

@@ -31,22 +31,43 @@ struct PreconditionedDot {
   }
 };
 
-/// CG: x += α p, r -= α q with <r, r> and <r, M r>.
+/// CG: r -= α q with <r, r> and <r, M r>.
 template <class T, class M>
-struct ConjugateStep {
+struct ConjugateResidual {
   using Sums = TwoSums;
   M m;
   T alpha;
-  const T* p;
   const T* q;
-  T* x;
   T* r;
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, TwoSums& sums) const {
-    x[i] += alpha * p[i];
-    r[i] -= alpha * q[i];
-    const auto value = static_cast<double>(r[i]);
+    const T residual = r[i] - alpha * q[i];
+    r[i] = residual;
+    const auto value = static_cast<double>(residual);
     sums.first += value * value;
-    sums.second += value * static_cast<double>(m(i, r[i]));
+    sums.second += value * static_cast<double>(m(i, residual));
+  }
+};
+
+/// CG: x += α p, then p = M z + β p with <p, p>; the new x is kept too if asked for.
+template <class T, class M>
+struct ConjugateDirections {
+  using Sums = double;
+  M m;
+  T alpha;
+  T beta;
+  bool keep;
+  const T* z;
+  T* x;
+  T* p;
+  T* kept;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, double& pp) const {
+    const T old = p[i];
+    const T solution = x[i] + alpha * old;
+    const T direction = m(i, z[i]) + beta * old;
+    x[i] = solution;
+    if (keep) kept[i] = solution;
+    p[i] = direction;
+    pp += static_cast<double>(direction) * static_cast<double>(direction);
   }
 };
 
@@ -119,7 +140,7 @@ struct HalfResidual {
   }
 };
 
-/// BiCGSTAB: x += α p̂ + ω ŝ, r = s - ω t with <r, r> and <r̂, r>.
+/// BiCGSTAB: x += α p̂ + ω ŝ, r = s - ω t with <r, r> and <r̂, r>; the old x is kept too if asked for.
 template <class T>
 struct StabilisedStep {
   using Sums = TwoSums;
@@ -131,12 +152,19 @@ struct StabilisedStep {
   const T* t;
   T* x;
   T* r;
+  T* kept;
+  bool keep;
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, TwoSums& sums) const {
-    x[i] += alpha * p_hat[i] + omega * s_hat[i];
-    r[i] -= omega * t[i];
-    const auto value = static_cast<double>(r[i]);
+    const T old = x[i];
+    if (keep) kept[i] = old;
+    const T solution = old + (alpha * p_hat[i] + omega * s_hat[i]);
+    const T residual = r[i] - omega * t[i];
+    const auto against = static_cast<double>(shadow[i]);
+    x[i] = solution;
+    r[i] = residual;
+    const auto value = static_cast<double>(residual);
     sums.first += value * value;
-    sums.second += value * static_cast<double>(shadow[i]);
+    sums.second += value * against;
   }
 };
 

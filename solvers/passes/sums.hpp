@@ -14,6 +14,12 @@ struct NoSum {
   TESSERA_HOST_DEVICE NoSum& operator+=(const NoSum& /*other*/) noexcept { return *this; }
 };
 
+/// Of a step that deals with scalars alone.
+struct NoBody {
+  using Sums = NoSum;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t /*i*/, NoSum& /*sum*/) const noexcept {}
+};
+
 /// Two sums of one pass.
 struct TwoSums {
   double first = 0.0;

@@ -113,6 +113,14 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
     return apply_and_dot_clearing(a, x, y, {}, w);
   }
 
+  bool enqueue_apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
+                             ProductDots* sums) const override {
+    const CurrentDevice current(device_);
+    const std::scoped_lock lock(mutex_);
+    launch_with_dots(a, x, y, {}, w, sums);
+    return true;
+  }
+
   void update_values(std::span<const T> values) override {
     if constexpr (rounds_values) round_to_float(device_, values, rounded_);
   }
@@ -170,16 +178,22 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
   ProductDots apply_and_dot_clearing(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<T> other,
                                      std::span<const T> w) const {
     const CurrentDevice current(device_);
-    ProductDots* const of_block = scratch_.of_block.data();
-    ProductOutput<T> out{
-        y.data(), T{1}, T{0}, scratch_.carries.data(), other.data(), w.data(), scratch_.partial.data()};
-    const DotSums sums{scratch_.partial.size(), of_block, scratch_.finished.data(), of_block + max_join_blocks};
+    ProductDots* const total = scratch_.of_block.data() + max_join_blocks;
     const std::scoped_lock lock(mutex_);
+    launch_with_dots(a, x, y, other, w, total);
+    ProductDots result;
+    detail::copy_bytes(Device{}, &result, device_, total, sizeof(result));
+    return result;
+  }
+
+  /// The caller holds the mutex.
+  void launch_with_dots(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<T> other,
+                        std::span<const T> w, ProductDots* total) const {
+    const ProductOutput<T> out{
+        y.data(), T{1}, T{0}, scratch_.carries.data(), other.data(), w.data(), scratch_.partial.data()};
+    const DotSums sums{scratch_.partial.size(), scratch_.of_block.data(), scratch_.finished.data(), total};
     product_.launch_with_dots(*context_, resident_, input(a, x), out);
     join<true>(out, sums);
-    ProductDots result;
-    detail::copy_bytes(Device{}, &result, device_, sums.total, sizeof(result));
-    return result;
   }
 
   template <bool WithDots>

@@ -66,6 +66,8 @@ class VendorKernel final : public SpmvKernel<T> {
     const CurrentDevice current(device_);
     const std::scoped_lock lock(handle_mutex());
     const Vectors<T> vectors(cusparse_, x, y);
+    // A loop may be recording from another stream than the usual one.
+    cusparse_.check(cusparse_.set_stream(handle_, Context::of(device_).stream()), "choosing the stream");
     cusparse_.check(cusparse_.spmv(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &alpha, matrix_.get(), vectors.x.get(),
                                    &beta, vectors.y.get(), data_type<T>, algorithm(), buffer_.data()),
                     "the product");
@@ -130,6 +132,7 @@ class VendorKernel final : public SpmvKernel<T> {
   void prepare(const CsrView<T>& a, const T* values) {
     const CurrentDevice current(device_);
     const std::scoped_lock lock(handle_mutex());
+    cusparse_.check(cusparse_.set_stream(handle_, Context::of(device_).stream()), "choosing the stream");
     MatrixDescriptor matrix = describe_matrix(a, values);
     const Array<T> x(a.cols, Init::zero, device_);
     Array<T> y(a.rows, Init::zero, device_);

@@ -1,5 +1,6 @@
 // The calls of the CUDA runtime, for one emulated device.
 #include "tests/emulator/device_memory.hpp"
+#include "tests/emulator/graphs.hpp"
 #include "tests/emulator/launch.hpp"
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <string>
 #include <utility>
 
-struct EmulatedStream {};
 struct EmulatedPool {};
 struct EmulatedEvent {
   std::chrono::steady_clock::time_point recorded;
@@ -90,8 +90,10 @@ class Access {
 
 }  // namespace
 
-cudaError_t launch(const void* kernel_address, const GridShape& shape, cudaStream_t stream,
-                   const std::function<void()>& kernel) {
+namespace {
+
+cudaError_t run_kernel(const void* kernel_address, const GridShape& shape, cudaStream_t stream,
+                       const std::function<void()>& kernel) {
   DeviceState& state = device();
   const Access access(state);
   if (!is_possible(shape)) return report(cudaErrorInvalidConfiguration);
@@ -102,6 +104,13 @@ cudaError_t launch(const void* kernel_address, const GridShape& shape, cudaStrea
   if (failure.empty()) return cudaSuccess;
   last_error = {cudaErrorLaunchFailure, std::move(failure)};
   return cudaErrorLaunchFailure;
+}
+
+}  // namespace
+
+cudaError_t launch(const void* kernel_address, const GridShape& shape, cudaStream_t stream,
+                   const std::function<void()>& kernel) {
+  return do_or_record(stream, [=] { return run_kernel(kernel_address, shape, stream, kernel); });
 }
 
 }  // namespace tessera::emulator
@@ -161,10 +170,15 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ord
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned /*flags*/) {
-  static EmulatedStream the_one;
-  return give(stream, &the_one);
+  return give(stream, new EmulatedStream);
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return require(stream != nullptr); }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  delete stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return require(stream != nullptr && stream->recorded == nullptr);
+}
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return give(event, new EmulatedEvent); }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
@@ -212,6 +226,11 @@ cudaError_t cudaMallocHost(void** data, std::size_t bytes) {
   return report(*data == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }
 
+cudaError_t cudaFreeHost(void* data) {
+  std::free(data);
+  return cudaSuccess;
+}
+
 cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
   DeviceState& state = device();
   const std::scoped_lock lock(state.mutex);
@@ -226,22 +245,26 @@ cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
 }
 
 cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t stream) {
-  DeviceState& state = device();
-  const Access access(state);
-  const bool on_device = state.memory.find(data).first != nullptr && state.memory.is_range(data, bytes);
-  if (stream == nullptr || !on_device) return report(cudaErrorInvalidValue);
-  std::memset(data, value, bytes);
-  return cudaSuccess;
+  return do_or_record(stream, [=] {
+    DeviceState& state = device();
+    const Access access(state);
+    const bool on_device = state.memory.find(data).first != nullptr && state.memory.is_range(data, bytes);
+    if (stream == nullptr || !on_device) return report(cudaErrorInvalidValue);
+    std::memset(data, value, bytes);
+    return cudaSuccess;
+  });
 }
 
 cudaError_t cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, cudaMemcpyKind /*kind*/,
                             cudaStream_t stream) {
-  DeviceState& state = device();
-  const Access access(state);
-  const bool inside = state.memory.is_range(target, bytes) && state.memory.is_range(source, bytes);
-  if (stream == nullptr || !inside) return report(cudaErrorInvalidValue);
-  std::memmove(target, source, bytes);
-  return cudaSuccess;
+  return do_or_record(stream, [=] {
+    DeviceState& state = device();
+    const Access access(state);
+    const bool inside = state.memory.is_range(target, bytes) && state.memory.is_range(source, bytes);
+    if (stream == nullptr || !inside) return report(cudaErrorInvalidValue);
+    std::memmove(target, source, bytes);
+    return cudaSuccess;
+  });
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {

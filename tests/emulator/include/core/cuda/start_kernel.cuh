@@ -17,7 +17,7 @@ template <class... Parameters, class... Arguments>
                                        std::size_t shared_bytes, cudaStream_t stream, Arguments&&... arguments) {
   const std::tuple<Parameters...> parameters(std::forward<Arguments>(arguments)...);
   return emulator::launch(reinterpret_cast<const void*>(kernel), {blocks, threads, shared_bytes}, stream,
-                          [&] { std::apply(kernel, parameters); });
+                          [=] { std::apply(kernel, parameters); });
 }
 
 }  // namespace tessera::cuda

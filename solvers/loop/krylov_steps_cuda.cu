@@ -1,0 +1,3 @@
+#include "solvers/loop/loop_pass.cuh"
+
+#include "solvers/loop/krylov_steps_list.hpp"

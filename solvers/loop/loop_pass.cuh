@@ -1,0 +1,113 @@
+/// \file
+/// The kernels of a loop that a GPU runs by itself.
+#pragma once
+
+#include "core/cuda/device_clock.cuh"
+#include "core/cuda/reduce.cuh"
+#include "solvers/loop/resident_loop.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace tessera::cuda {
+
+/// Entries that one run may note.
+inline constexpr std::int64_t loop_entries = 1024;
+
+/// What a resident loop keeps beside the state of its method.
+struct LoopHead {
+  std::int64_t chunk = 0;     ///< iterations of the next run; set by the host
+  std::int64_t first = 0;     ///< completed when this run began
+  std::int64_t pause_at = 0;  ///< completed when it should end
+  std::uint64_t began = 0;    ///< nanoseconds
+  cudaGraphConditionalHandle goes_on = 0;
+  unsigned finished = 0;  ///< blocks of the present pass that are done; 0 between passes
+  loop::LoopEntry entries[loop_entries];
+};
+
+/// Notes the iteration that has been completed, and ends the run where nothing is left to do. One thread.
+inline __device__ void close_pass(const loop::LoopControl& control, std::int64_t before, LoopHead& head) {
+  if (control.iteration != before && control.iteration - head.first <= loop_entries) {
+    const double seconds = static_cast<double>(device_nanoseconds() - head.began) * 1e-9;
+    head.entries[control.iteration - head.first - 1] = {control.iteration, control.norm, seconds};
+  }
+  if (control.halted() || control.iteration >= head.pause_at) cudaGraphSetConditional(head.goes_on, 0);
+}
+
+/// A value that another block has just written: past the first-level cache.
+template <class Value>
+__device__ Value value_of_other_block(const Value* address) {
+  static_assert(sizeof(Value) % sizeof(int) == 0);
+  constexpr int words = sizeof(Value) / sizeof(int);
+  const volatile int* const from = reinterpret_cast<const int*>(address);
+  int word[words];
+  for (int k = 0; k < words; ++k) word[k] = from[k];
+  Value value;
+  memcpy(&value, word, sizeof(Value));
+  return value;
+}
+
+/// One pass of a loop. Every thread works out the scalars for itself; the block that is done last adds up and makes them
+/// known.
+template <class Step>
+__global__ void __launch_bounds__(sum_threads)
+    loop_pass_kernel(std::int64_t n, Step step, typename Step::State* state, LoopHead* head,
+                     typename Step::Body::Sums* partial) {
+  using State = typename Step::State;
+  using Sums = typename Step::Body::Sums;
+  __shared__ bool is_last;
+  Sums sums{};
+  {
+    State scalars = *state;
+    if (scalars.halted()) return;
+    step.begin(scalars);
+    if (!scalars.halted()) {
+      const auto body = step.bind(scalars);
+      const std::int64_t stride = std::int64_t{gridDim.x} * sum_threads;
+      for (std::int64_t i = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x; i < n; i += stride) body(i, sums);
+    }
+  }
+  constexpr bool adds_up = !std::is_empty_v<Sums>;
+  if constexpr (adds_up) sums = add_up_block<sum_threads>(sums);
+  if (threadIdx.x == 0) {
+    if constexpr (adds_up) partial[blockIdx.x] = sums;
+    __threadfence();
+    is_last = atomicAdd(&head->finished, 1u) + 1 == gridDim.x;
+  }
+  __syncthreads();
+  if (!is_last) return;
+  __threadfence();
+  Sums rest{};
+  if constexpr (adds_up) {
+    for (unsigned block = threadIdx.x; block < gridDim.x; block += sum_threads) {
+      rest += value_of_other_block(partial + block);
+    }
+    rest = add_up_block<sum_threads>(rest);
+  }
+  if (threadIdx.x != 0) return;
+  State scalars = *state;
+  const std::int64_t before = scalars.iteration;
+  step.begin(scalars);
+  if (!scalars.halted()) step.finish(scalars, rest);
+  *state = scalars;
+  head->finished = 0;
+  close_pass(scalars, before, *head);
+}
+
+template <class Step>
+void LoopPass<Step>::record(const Device& device, const LoopFrame& frame, std::int64_t n, const Step& step) {
+  using Sums = typename Step::Body::Sums;
+  static_assert(sizeof(Sums) <= SumSpace::value_bytes && std::is_trivially_copyable_v<Sums>);
+  static_assert(std::is_base_of_v<loop::LoopControl, typename Step::State>);
+  const Context& context = Context::of(device);
+  const CurrentDevice current(device);
+  const unsigned needed = blocks_for(n, sum_threads);
+  launch("pass of a loop", context, Grid{needed < sum_blocks ? needed : sum_blocks, sum_threads},
+         loop_pass_kernel<Step>, n, step, static_cast<typename Step::State*>(frame.state),
+         static_cast<LoopHead*>(frame.head), static_cast<Sums*>(context.sum_space().on_device));
+}
+
+}  // namespace tessera::cuda
