@@ -93,6 +93,9 @@ StreamOfThread::StreamOfThread(const Context& context, cudaStream_t stream) noex
 }
 StreamOfThread::~StreamOfThread() { other_stream = {}; }
 
-void Context::synchronize() const { check(cudaStreamSynchronize(stream_), "waiting for the device"); }
+void Context::synchronize() const {
+  ++waits_;
+  check(cudaStreamSynchronize(stream_), "waiting for the device");
+}
 
 }  // namespace tessera::cuda

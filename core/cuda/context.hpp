@@ -6,6 +6,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
+#include <cstdint>
 #include <mutex>
 
 namespace tessera::cuda {
@@ -34,6 +36,12 @@ struct SumSpace {
   void* on_host = nullptr;    ///< value_bytes, page-locked
 };
 
+/// What costs time besides work on the GPU, since the context was made.
+struct ContextCounts {
+  std::uint64_t allocations = 0;
+  std::uint64_t waits = 0;
+};
+
 /// One GPU in use. All work of the library on it goes into one stream, in order; so memory that one call frees another
 /// may take at once, and a copy to the host waits for everything before it.
 class Context {
@@ -59,11 +67,16 @@ class Context {
   /// Waits for all work of the stream. \throws CudaError for whatever failed meanwhile
   void synchronize() const;
 
+  [[nodiscard]] ContextCounts counts() const noexcept { return {allocations_.load(), waits_.load()}; }
+  void count_allocation() const noexcept { ++allocations_; }
+
  private:
   cudaStream_t stream_ = nullptr;
   cudaMemPool_t pool_ = nullptr;
   int multiprocessors_ = 0;
   mutable SumSpace sum_space_;
+  mutable std::atomic<std::uint64_t> allocations_ = 0;
+  mutable std::atomic<std::uint64_t> waits_ = 0;
 };
 
 /// Puts what this thread launches on one GPU into another stream than the GPU's own.

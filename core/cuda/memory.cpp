@@ -22,6 +22,7 @@ std::uint64_t free_bytes() {
 
 /// Null when there is no memory.
 void* try_allocate(const Context& context, std::uint64_t bytes) {
+  context.count_allocation();
   void* data = nullptr;
   const cudaError_t code = cudaMallocFromPoolAsync(&data, bytes, context.pool(), context.stream());
   if (code == cudaSuccess) return data;

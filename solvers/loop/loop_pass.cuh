@@ -17,6 +17,9 @@ namespace tessera::cuda {
 /// Entries that one run may note.
 inline constexpr std::int64_t loop_entries = 1024;
 
+/// Blocks of a pass that a multiprocessor should have room for, so that enough loads are under way.
+inline constexpr int blocks_at_a_time = 6;
+
 /// What a resident loop keeps beside the state of its method.
 struct LoopHead {
   std::int64_t chunk = 0;     ///< iterations of the next run; set by the host
@@ -50,27 +53,39 @@ __device__ Value value_of_other_block(const Value* address) {
   return value;
 }
 
-/// One pass of a loop. Every thread works out the scalars for itself; the block that is done last adds up and makes them
-/// known.
+/// Copies words by the threads of a block.
+inline __device__ void copy_words(int* to, const int* from, int count) {
+  for (int k = static_cast<int>(threadIdx.x); k < count; k += sum_threads) to[k] = from[k];
+}
+
+/// One pass of a loop. Every block works out the scalars for itself; the one that is done last adds up and makes them
+/// known. The scalars are in shared memory, where they cost the loop over the vectors no registers.
 template <class Step>
-__global__ void __launch_bounds__(sum_threads)
+__global__ void __launch_bounds__(sum_threads, blocks_at_a_time)
     loop_pass_kernel(std::int64_t n, Step step, typename Step::State* state, LoopHead* head,
                      typename Step::Body::Sums* partial) {
   using State = typename Step::State;
   using Sums = typename Step::Body::Sums;
-  __shared__ bool is_last;
-  Sums sums{};
-  {
-    State scalars = *state;
-    if (scalars.halted()) return;
-    step.begin(scalars);
-    if (!scalars.halted()) {
-      const auto body = step.bind(scalars);
-      const std::int64_t stride = std::int64_t{gridDim.x} * sum_threads;
-      for (std::int64_t i = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x; i < n; i += stride) body(i, sums);
-    }
-  }
   constexpr bool adds_up = !std::is_empty_v<Sums>;
+  static_assert(std::is_trivially_copyable_v<State> && sizeof(State) % sizeof(int) == 0);
+  constexpr int words = sizeof(State) / sizeof(int);
+  // Its constructor does not run.
+  alignas(State) __shared__ int copy[words];
+  __shared__ bool is_last;
+  State& scalars = *reinterpret_cast<State*>(copy);
+  copy_words(copy, reinterpret_cast<const int*>(state), words);
+  __syncthreads();
+  if (scalars.halted()) return;
+  const std::int64_t before = scalars.iteration;
+  __syncthreads();
+  if (threadIdx.x == 0) step.begin(scalars);
+  __syncthreads();
+  Sums sums{};
+  if (!scalars.halted()) {
+    const auto body = step.bind(scalars);
+    const std::int64_t stride = std::int64_t{gridDim.x} * sum_threads;
+    for (std::int64_t i = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x; i < n; i += stride) body(i, sums);
+  }
   if constexpr (adds_up) sums = add_up_block<sum_threads>(sums);
   if (threadIdx.x == 0) {
     if constexpr (adds_up) partial[blockIdx.x] = sums;
@@ -87,14 +102,13 @@ __global__ void __launch_bounds__(sum_threads)
     }
     rest = add_up_block<sum_threads>(rest);
   }
-  if (threadIdx.x != 0) return;
-  State scalars = *state;
-  const std::int64_t before = scalars.iteration;
-  step.begin(scalars);
-  if (!scalars.halted()) step.finish(scalars, rest);
-  *state = scalars;
-  head->finished = 0;
-  close_pass(scalars, before, *head);
+  if (threadIdx.x == 0) {
+    if (!scalars.halted()) step.finish(scalars, rest);
+    head->finished = 0;
+    close_pass(scalars, before, *head);
+  }
+  __syncthreads();
+  copy_words(reinterpret_cast<int*>(state), copy, words);
 }
 
 template <class Step>

@@ -1,0 +1,285 @@
+/// Loops that a GPU runs by itself: the same bits as the same loop driven by the host, the same endings as on the host,
+/// nothing allocated and next to nothing waited for.
+#include "core/cuda/context.hpp"
+#include "tests/solvers/systems.hpp"
+#include "tests/support/cuda_test.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace tessera::testing {
+namespace {
+
+enum class Method { cg, bicgstab };
+
+/// A plan that has to be waited for, so that the host drives the loop.
+class Waiting final : public LinearOperator<double> {
+ public:
+  explicit Waiting(const LinearOperator<double>& a) : a_(a) {}
+  [[nodiscard]] std::int64_t rows() const override { return a_.rows(); }
+  [[nodiscard]] std::int64_t cols() const override { return a_.cols(); }
+  [[nodiscard]] Device device() const override { return a_.device(); }
+
+ protected:
+  void do_apply(double alpha, std::span<const double> x, double beta, std::span<double> y) const override {
+    a_.apply(alpha, x, beta, y);
+  }
+  ProductDots do_apply_and_dot(std::span<const double> x, std::span<double> y,
+                               std::span<const double> w) const override {
+    return a_.apply_and_dot(x, y, w);
+  }
+  double do_residual(int exponent, std::span<const double> b, std::span<const double> x,
+                     std::span<double> r) const override {
+    return a_.residual(exponent, b, x, r);
+  }
+
+ private:
+  const LinearOperator<double>& a_;
+};
+
+struct Case {
+  std::string name;
+  std::shared_ptr<const Csr<double>> matrix;
+  std::vector<double> b;
+  std::vector<double> x0;
+  Method method = Method::cg;
+  bool jacobi = false;
+  bool rounding_decides = false;  ///< which of the endings without convergence it comes to, and when
+  SolverOptions options;
+
+  Case(std::string title, Csr<double> a, Method how)
+      : name(std::move(title)),
+        matrix(std::make_shared<const Csr<double>>(std::move(a))),
+        b(product(matrix->view(), std::vector<double>(static_cast<std::size_t>(matrix->cols()), 1.0))),
+        x0(b.size()),
+        method(how) {}
+};
+
+struct Solved {
+  SolveReport report;
+  std::vector<double> x;
+};
+
+Solved solve(const Case& task, const LinearOperator<double>& a, const LinearOperator<double>& m) {
+  const auto b = Array<double>::copy_of(task.b, a.device());
+  auto x = Array<double>::copy_of(task.x0, a.device());
+  SolveReport report = task.method == Method::cg ? cg<double>(a, m, b.span(), x.span(), task.options)
+                                                 : bicgstab<double>(a, m, b.span(), x.span(), task.options);
+  const Array<double> found = x.to(Device{});
+  return {std::move(report), {found.begin(), found.end()}};
+}
+
+SpmvPlan<double> plan_on(const Device& device, const std::shared_ptr<const Csr<double>>& matrix) {
+  SpmvOptions options;
+  options.device = device;
+  options.algorithm = SpmvAlgorithm::merbit;
+  options.determinism = Determinism::run_to_run;
+  return SpmvPlan<double>(matrix, options);
+}
+
+/// \param waiting whether the host drives the loop
+Solved run(const Case& task, const Device& device, bool waiting = false) {
+  const SpmvPlan<double> plan = plan_on(device, task.matrix);
+  const Waiting slow(plan);
+  const LinearOperator<double>& a = waiting ? static_cast<const LinearOperator<double>&>(slow) : plan;
+  if (!task.jacobi) return solve(task, a, IdentityOperator<double>(plan.rows(), device));
+  return solve(task, a, JacobiPreconditioner<double>(plan.matrix(), device));
+}
+
+Case with(Case task, const SolverOptions& options) {
+  task.options = options;
+  return task;
+}
+
+Csr<double> path_laplacian(index_t n) {
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  std::vector<double> values;
+  for (index_t i = 0; i < n; ++i) {
+    for (const index_t j : {i - 1, i, i + 1}) {
+      if (j < 0 || j >= n) continue;
+      columns.push_back(j);
+      values.push_back(j != i ? -1.0 : i == 0 || i + 1 == n ? 1.0 : 2.0);
+    }
+    offsets.push_back(static_cast<offset_t>(columns.size()));
+  }
+  return make_csr<double>(n, n, offsets, columns, values);
+}
+
+/// Endings of every kind.
+std::vector<Case> endings() {
+  std::vector<Case> all;
+  for (const Method method : {Method::cg, Method::bicgstab}) {
+    const Case flat("poisson", poisson2d<double>(15, 15), method);
+    all.push_back(flat);
+    for (const std::int64_t limit : {0, 1, 2, 3, 4, 5, 17}) all.push_back(with(flat, {.max_iterations = limit}));
+    all.push_back(with(flat, {.base = ResidualBase::r0}));
+    all.push_back(with(flat, {.replacement_interval = 5, .keep_history = true}));
+    all.push_back(with(flat, {.relative_tolerance = 1e-10, .stagnation_window = 1}));
+    Case preconditioned = flat;
+    preconditioned.jacobi = true;
+    all.push_back(preconditioned);
+    Case guessed("a guess that solves it", poisson2d<double>(9, 9), method);
+    guessed.x0.assign(guessed.b.size(), 1.0);
+    all.push_back(guessed);
+    for (const index_t n : {5, 64, 300}) {
+      Case inconsistent("singular and inconsistent", path_laplacian(n), method);
+      inconsistent.b = random_values<double>(inconsistent.b.size(), 3);
+      inconsistent.b[0] += 1.0;
+      inconsistent.rounding_decides = true;
+      all.push_back(inconsistent);
+    }
+  }
+  all.push_back(Case("tiny", scaled(convection_diffusion<double>(10, 10, 1, {.x = 1.0}), 1e-30), Method::bicgstab));
+  all.push_back(Case("negative definite", scaled(poisson2d<double>(12, 12), -1.0), Method::bicgstab));
+  all.push_back(Case("indefinite", diagonal_matrix<double>({1.0, 2.0, -3.0}), Method::cg));
+  Case growing("growing", from_dense<double>({{1, 100}, {-100, 1}}, 2), Method::cg);
+  growing.b = {1.0, 0.0};
+  all.push_back(with(growing, {.divergence_tolerance = 10.0}));
+  const std::vector<std::vector<std::vector<double>>> skew{
+      {{0, 1}, {-1, 0}},
+      {{0, 2, 0, 1}, {-2, 0, 3, 0}, {0, -3, 0, 1}, {-1, 0, -1, 0}},
+      {{0, 1, 0, 0}, {-1, 0, 0, 0}, {0, 0, 0, 5}, {0, 0, -5, 0}}};
+  for (const auto& dense : skew) {
+    const Case task("skew", from_dense(dense, static_cast<std::int64_t>(dense.size())), Method::bicgstab);
+    all.push_back(task);
+    all.push_back(with(task, {.breakdown_restarts = 0}));
+    all.push_back(with(task, {.shadow = Shadow::random}));
+  }
+  Case cyclic("cyclic", from_dense<double>({{0, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}, 4),
+              Method::bicgstab);
+  cyclic.b = {1, 0, 0, 0};
+  all.push_back(cyclic);
+  return all;
+}
+
+class LoopOnGpu : public CudaTest {};
+
+/// One source of control flow, one order of sums: whoever drives the loop, every bit is the same.
+TEST_F(LoopOnGpu, HostDrivenLoopGivesTheSameBits) {
+  for (const Case& task : endings()) {
+    SCOPED_TRACE(task.name);
+    const Solved alone = run(task, gpu());
+    const Solved driven = run(task, gpu(), true);
+    EXPECT_EQ(alone.report.status, driven.report.status) << alone.report.reason << "\n" << driven.report.reason;
+    EXPECT_EQ(alone.report.reason, driven.report.reason);
+    EXPECT_EQ(alone.report.iterations, driven.report.iterations);
+    EXPECT_EQ(alone.report.spmv_count, driven.report.spmv_count);
+    EXPECT_EQ(alone.report.preconditioner_count, driven.report.preconditioner_count);
+    EXPECT_EQ(alone.report.restarts, driven.report.restarts);
+    EXPECT_EQ(alone.report.replacements, driven.report.replacements);
+    EXPECT_EQ(alone.report.true_residual, driven.report.true_residual);
+    EXPECT_EQ(alone.x, driven.x);
+    ASSERT_EQ(alone.report.history.size(), driven.report.history.size());
+    for (std::size_t i = 0; i < alone.report.history.size(); ++i) {
+      EXPECT_EQ(alone.report.history[i].iteration, driven.report.history[i].iteration);
+      EXPECT_EQ(alone.report.history[i].recurrence, driven.report.history[i].recurrence);
+      if (i > 0) EXPECT_GE(alone.report.history[i].seconds, alone.report.history[i - 1].seconds);
+    }
+  }
+}
+
+TEST_F(LoopOnGpu, EndsAsOnTheHost) {
+  for (const Case& task : endings()) {
+    SCOPED_TRACE(task.name);
+    const Solved found = run(task, gpu());
+    const Solved expected = run(task, Device{});
+    expect_honest(found.report, task.matrix->view(), task.b, found.x);
+    if (task.rounding_decides) {
+      EXPECT_EQ(found.report.converged(), expected.report.converged()) << found.report.reason;
+      continue;
+    }
+    EXPECT_EQ(found.report.status, expected.report.status) << found.report.reason << "\n" << expected.report.reason;
+    const std::int64_t slack = 2 + expected.report.iterations / 20;
+    EXPECT_LE(std::abs(found.report.iterations - expected.report.iterations), slack)
+        << found.report.iterations << " and on the host " << expected.report.iterations;
+  }
+}
+
+/// A preconditioner that is a plan itself is recorded too; as a diagonal it would have been folded into the passes.
+TEST_F(LoopOnGpu, PreconditionersThatAreProducts) {
+  for (const Method method : {Method::cg, Method::bicgstab}) {
+    Case task("poisson", poisson2d<double>(14, 14), method);
+    task.options.keep_history = true;
+    const SpmvPlan<double> plan = plan_on(gpu(), task.matrix);
+    const auto inverse = std::make_shared<const Csr<double>>(diagonal_matrix(std::vector<double>(196, 0.25)));
+    const SpmvPlan<double> m = plan_on(gpu(), inverse);
+    const Solved alone = solve(task, plan, m);
+    const Solved driven = solve(task, Waiting(plan), m);
+    EXPECT_TRUE(alone.report.converged()) << alone.report.reason;
+    EXPECT_EQ(alone.x, driven.x);
+    EXPECT_EQ(alone.report.iterations, driven.report.iterations);
+    EXPECT_EQ(alone.report.preconditioner_count, driven.report.preconditioner_count);
+    const Solved folded = solve(task, plan, JacobiPreconditioner<double>(plan.matrix(), gpu()));
+    EXPECT_LE(std::abs(alone.report.iterations - folded.report.iterations), 2);
+  }
+}
+
+TEST_F(LoopOnGpu, ObserverStopsItWithinOneReport) {
+  for (const Method method : {Method::cg, Method::bicgstab}) {
+    Case task("poisson", poisson2d<double>(40, 40), method);
+    std::vector<std::int64_t> seen;
+    task.options.keep_history = true;
+    task.options.observer = [&](const IterationInfo& info) {
+      seen.push_back(info.iteration);
+      return info.iteration == 3 ? Control::stop : Control::proceed;
+    };
+    const Solved found = run(task, gpu());
+    EXPECT_EQ(found.report.status, Status::interrupted) << found.report.reason;
+    EXPECT_EQ(seen, (std::vector<std::int64_t>{0, 1, 2, 3}));
+    EXPECT_GE(found.report.iterations, 3);
+    EXPECT_LE(found.report.iterations, 20);
+    EXPECT_EQ(found.report.history.size(), static_cast<std::size_t>(found.report.iterations) + 1) << "nothing is lost";
+    expect_honest(found.report, task.matrix->view(), task.b, found.x);
+  }
+}
+
+TEST_F(LoopOnGpu, TimeLimit) {
+  Case task("poisson", poisson2d<double>(40, 40), Method::cg);
+  task.options.time_limit_seconds = 0.0;
+  const Solved found = run(task, gpu());
+  EXPECT_EQ(found.report.status, Status::time_limit) << found.report.reason;
+  EXPECT_LE(found.report.iterations, 20);
+  expect_honest(found.report, task.matrix->view(), task.b, found.x);
+}
+
+TEST_F(LoopOnGpu, RunToRunIsBitwiseEqual) {
+  Case task("convection", convection_diffusion<double>(12, 12, 3, {.x = 1.0, .y = 0.5}), Method::bicgstab);
+  task.jacobi = true;
+  const Solved first = run(task, gpu());
+  for (int repetition = 1; repetition < repetitions(20, 2); ++repetition) {
+    const Solved again = run(task, gpu());
+    EXPECT_EQ(again.report.iterations, first.report.iterations);
+    ASSERT_EQ(again.x, first.x);
+  }
+}
+
+/// More iterations take no more allocations, and at most one wait for several of them.
+TEST_F(LoopOnGpu, IterationsNeitherAllocateNorWait) {
+  for (const Method method : {Method::cg, Method::bicgstab}) {
+    Case task("poisson", poisson2d<double>(30, 30), method);
+    task.options.relative_tolerance = 0.0;
+    task.options.stagnation_window = 100000;
+    const cuda::Context& context = cuda::Context::of(gpu());
+    const auto cost = [&](std::int64_t iterations) {
+      task.options.max_iterations = iterations;
+      const SpmvPlan<double> plan = plan_on(gpu(), task.matrix);
+      const cuda::ContextCounts before = context.counts();
+      const Solved found = solve(task, plan, IdentityOperator<double>(plan.rows(), gpu()));
+      EXPECT_EQ(found.report.iterations, iterations) << found.report.reason;
+      const cuda::ContextCounts after = context.counts();
+      return cuda::ContextCounts{after.allocations - before.allocations, after.waits - before.waits};
+    };
+    const cuda::ContextCounts few = cost(10);
+    const cuda::ContextCounts many = cost(50);
+    EXPECT_EQ(many.allocations, few.allocations);
+    EXPECT_LE(many.waits, few.waits + 40 / 4) << "four iterations go round at a time, at the least";
+  }
+}
+
+}  // namespace
+}  // namespace tessera::testing
