@@ -1,8 +1,8 @@
 /// Preconditioned conjugate gradients.
 ///
 /// M. R. Hestenes, E. Stiefel, Methods of Conjugate Gradients for Solving Linear Systems, J. Res. NBS 49(6), 1952;
-/// preconditioned as in Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.1. x follows one pass
-/// later than r, where p is read anyway.
+/// preconditioned as in Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.1. x follows one
+/// pass later than r, where p is read anyway.
 ///
 /// Memory movement per iteration, n elements each, besides the matrix (in brackets: general M instead of a folded one):
 ///   q = A p with <p,q>          2n    reads p, writes q
@@ -74,9 +74,9 @@ void ConjugateGradients<T>::iterate(typename KrylovSolve<T>::Loop& loop) {
         // z = M r,  ρ' = <r, z>
         if (!folding.folds) loop.template product<T>(solve_.m(), r, z_.span(), r);
         // β = ρ' / ρ,  x = x + α p,  p = z + β p
-        loop.pass(n_, cg_steps::Direction<T, M>{folding.folds,
-                                                {m, T{0}, T{0}, false, z().data(), solve_.x().data(), p_.data(),
-                                                 solve_.kept().data()}});
+        loop.pass(n_, cg_steps::Direction<T, M>{
+                          folding.folds,
+                          {m, T{0}, T{0}, false, z().data(), solve_.x().data(), p_.data(), solve_.kept().data()}});
       },
       folding.entry);
 }

@@ -112,7 +112,7 @@ Next KrylovSolve<T>::begin() {
   if (b_largest == 0.0) return solve_zero_right_side(x_largest);
   if (!enter_scaled_units(b_largest, x_largest)) {
     return refuse(std::isfinite(norm()) ? "x0 is too large, compared with b, for the range of the element type"
-                                       : first_not_finite<T>(device_, "(b - A x0)", residual_.span()));
+                                        : first_not_finite<T>(device_, "(b - A x0)", residual_.span()));
   }
   note({0, norm(), watch_.seconds()});
   record_true_residual();

@@ -31,8 +31,8 @@ enum class Next {
 /// of two changes no digit, so scaling the problem changes no outcome, and no square overflows. The caller's x is back
 /// in the caller's units when the solve ends, exceptions included.
 ///
-/// Invariant for the methods: x() is finite at all times. Their steps ask KrylovState::step_is_safe() before they change
-/// it.
+/// Invariant for the methods: x() is finite at all times. Their steps ask KrylovState::step_is_safe() before they
+/// change it.
 template <class T>
 class KrylovSolve {
  public:
@@ -49,8 +49,8 @@ class KrylovSolve {
 
   using Loop = loop::Loop<KrylovState>;
 
-  /// Runs iteration(loop) until its state halts, lets complete() finish what the halt cut short, and settles what it was
-  /// about. The state may be halted already. \returns what the method has to do now
+  /// Runs iteration(loop) until its state halts, lets complete() finish what the halt cut short, and settles what it
+  /// was about. The state may be halted already. \returns what the method has to do now
   template <class Iteration, class Complete>
   [[nodiscard]] Next iterate(Iteration&& iteration, Complete&& complete) {
     residual_true_ = false;

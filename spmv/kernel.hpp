@@ -27,8 +27,8 @@ class SpmvKernel {
   virtual ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
                                     std::span<const T> w) const = 0;
 
-  /// The same without waiting, the sums to *sums on the device. \returns false, with nothing done, where the kernel has no
-  /// better way than apply() and a pass for the sums. On a GPU no product ever waits or allocates.
+  /// The same without waiting, the sums to *sums on the device. \returns false, with nothing done, where the kernel has
+  /// no better way than apply() and a pass for the sums. On a GPU no product ever waits or allocates.
   virtual bool enqueue_apply_and_dot(const CsrView<T>& /*a*/, std::span<const T> /*x*/, std::span<T> /*y*/,
                                      std::span<const T> /*w*/, ProductDots* /*sums*/) const {
     return false;

@@ -84,9 +84,7 @@ Context::Context(int ordinal)
   check(cudaMallocHost(&sum_space_.on_host, SumSpace::value_bytes), "allocating page-locked memory");
 }
 
-cudaStream_t Context::stream() const noexcept {
-  return other_stream.context == this ? other_stream.stream : stream_;
-}
+cudaStream_t Context::stream() const noexcept { return other_stream.context == this ? other_stream.stream : stream_; }
 
 StreamOfThread::StreamOfThread(const Context& context, cudaStream_t stream) noexcept {
   other_stream = {&context, stream};

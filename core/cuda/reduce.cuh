@@ -86,10 +86,9 @@ __global__ void __launch_bounds__(sum_threads) total_values_kernel(int count, co
   if (threadIdx.x == 0) *total = value;
 }
 
-/// The sum of step(i, value) over [0, n) to *total on the device, in an order that depends on n alone. step may write to
-/// element i of its vectors. Neither waits nor allocates. \param step callable on the device, copied there
-/// \param partial room for sum_blocks values; work in the same stream may use it afterwards
-/// \throws CudaError
+/// The sum of step(i, value) over [0, n) to *total on the device, in an order that depends on n alone. step may write
+/// to element i of its vectors. Neither waits nor allocates. \param step callable on the device, copied there \param
+/// partial room for sum_blocks values; work in the same stream may use it afterwards \throws CudaError
 template <class Value, class Step>
 void enqueue_values(const Context& context, std::int64_t n, const Step& step, Value* partial, Value* total) {
   const unsigned needed = blocks_for(n, sum_threads);

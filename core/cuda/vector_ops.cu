@@ -34,7 +34,8 @@ struct BothDots {
 
 template <class T>
 ProductDots dots(const Device& device, std::span<const T> y, std::span<const T> w) {
-  const auto sums = fused_values<PlainSums<2>>(device, static_cast<std::int64_t>(y.size()), BothDots<T>{w.data(), y.data()});
+  const auto sums =
+      fused_values<PlainSums<2>>(device, static_cast<std::int64_t>(y.size()), BothDots<T>{w.data(), y.data()});
   return {sums.of[0], sums.of[1]};
 }
 

@@ -100,15 +100,14 @@ class LinearOperator {
   void apply(std::span<const T> x, DualBuffer<T>& out) const;
   ProductDots apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const;
 
-  /// Whether enqueue_apply_and_dot() works: a product can be put into the stream of a GPU without waiting for it, so that
-  /// a solver may record its loop once and leave it to the GPU. Plans on a GPU offer it; false by default.
+  /// Whether enqueue_apply_and_dot() works: a product can be put into the stream of a GPU without waiting for it, so
+  /// that a solver may record its loop once and leave it to the GPU. Plans on a GPU offer it; false by default.
   [[nodiscard]] virtual bool is_enqueueable() const { return false; }
 
   /// y = A x, and both inner products to *sums, by work in the stream of device() alone: returns before it is done,
-  /// allocates nothing, and leaves the host out. For what the call puts into the stream to be repeated, all operands have
-  /// to stay where they are.
-  /// \param sums on the device
-  /// \throws NotSupported when !is_enqueueable(); otherwise as apply_and_dot()
+  /// allocates nothing, and leaves the host out. For what the call puts into the stream to be repeated, all operands
+  /// have to stay where they are. \param sums on the device \throws NotSupported when !is_enqueueable(); otherwise as
+  /// apply_and_dot()
   void enqueue_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w, ProductDots* sums) const;
   /// The result is out.current(), in the vector that was current before.
   void enqueue_apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w, ProductDots* sums) const;

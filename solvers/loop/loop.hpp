@@ -32,8 +32,7 @@ template <class State>
 class Loop {
  public:
   /// \param resident whether every product of the iteration can be enqueued
-  Loop(const Device& device, bool resident)
-      : device_(device), resident_(resident && cuda::can_record_loops(device)) {}
+  Loop(const Device& device, bool resident) : device_(device), resident_(resident && cuda::can_record_loops(device)) {}
 
   /// Between runs.
   [[nodiscard]] State& state() noexcept { return state_; }

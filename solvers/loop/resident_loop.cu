@@ -48,9 +48,9 @@ constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + alignment
 struct ResidentLoop::Impl {
   Device device;
   std::uint64_t state_bytes;
-  std::uint64_t head_at;         ///< bytes from the state to the head
-  Array<std::byte> memory;       ///< the state, then the head
-  HostBuffer mirror;             ///< the same on the host
+  std::uint64_t head_at;    ///< bytes from the state to the head
+  Array<std::byte> memory;  ///< the state, then the head
+  HostBuffer mirror;        ///< the same on the host
   LoopFrame frame;
   LoopGraph graph;
 

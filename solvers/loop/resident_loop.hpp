@@ -33,14 +33,14 @@ class ResidentLoop {
 
   [[nodiscard]] const LoopFrame& frame() const noexcept;
 
-  /// Records what `iteration` puts into the device's stream on this thread; nothing of it runs yet. It is called several
-  /// times and may neither allocate nor wait.
+  /// Records what `iteration` puts into the device's stream on this thread; nothing of it runs yet. It is called
+  /// several times and may neither allocate nor wait.
   void record(const std::function<void()>& iteration);
 
   /// Runs until the state halts or about `iterations` more are done (some more than asked for are possible).
   /// \param state in: where the loop starts, when `enter`; out: where it stands
-  /// \returns what it noted, one entry an iteration; seconds count from the beginning of this call. Valid until the next
-  /// \throws CudaError
+  /// \returns what it noted, one entry an iteration; seconds count from the beginning of this call. Valid until the
+  /// next \throws CudaError
   std::span<const loop::LoopEntry> run(std::int64_t iterations, void* state, bool enter);
 
  private:

@@ -140,10 +140,9 @@ std::vector<Case> endings() {
   Case growing("growing", from_dense<double>({{1, 100}, {-100, 1}}, 2), Method::cg);
   growing.b = {1.0, 0.0};
   all.push_back(with(growing, {.divergence_tolerance = 10.0}));
-  const std::vector<std::vector<std::vector<double>>> skew{
-      {{0, 1}, {-1, 0}},
-      {{0, 2, 0, 1}, {-2, 0, 3, 0}, {0, -3, 0, 1}, {-1, 0, -1, 0}},
-      {{0, 1, 0, 0}, {-1, 0, 0, 0}, {0, 0, 0, 5}, {0, 0, -5, 0}}};
+  const std::vector<std::vector<std::vector<double>>> skew{{{0, 1}, {-1, 0}},
+                                                           {{0, 2, 0, 1}, {-2, 0, 3, 0}, {0, -3, 0, 1}, {-1, 0, -1, 0}},
+                                                           {{0, 1, 0, 0}, {-1, 0, 0, 0}, {0, 0, 0, 5}, {0, 0, -5, 0}}};
   for (const auto& dense : skew) {
     const Case task("skew", from_dense(dense, static_cast<std::int64_t>(dense.size())), Method::bicgstab);
     all.push_back(task);
