@@ -20,7 +20,7 @@ struct SolverBenchSettings {
   double scale = 1.0;    ///< part of the full number of rows
   int rounds = 0;        ///< 0: more for small systems
   int iterations = 24;   ///< that the long solve does beyond the short one
-  double seconds = 4.0;  ///< for the whole solves of one problem, beyond the least
+  double seconds = 3.0;  ///< for the whole solves of one problem, beyond the least
 };
 
 /// Whether a name was asked for, where no names mean all.
