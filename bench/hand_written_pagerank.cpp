@@ -2,6 +2,7 @@
 
 #include "core/cuda/context.hpp"
 #include "core/stopwatch.hpp"
+#include "tessera/timing.hpp"
 
 namespace tessera::bench {
 
@@ -18,14 +19,25 @@ HandWrittenPageRank::HandWrittenPageRank(const TransitionMatrix<double>& transit
   out_inverse_ = Array<double>::copy_of(transition.inverse_out_weight(), device_);
   synchronize(device_);
   upload_ms_ = upload.milliseconds();
-  const Stopwatch setup;
+  constexpr int setups = 3;
+  std::vector<double> times;
+  for (int i = 0; i < setups; ++i) {
+    const Stopwatch setup;
+    set_up();
+    times.push_back(setup.milliseconds());
+  }
+  setup_ms_ = summarise(times).median;
+}
+
+void HandWrittenPageRank::set_up() {
   const CsrView<double> links = in_links_->view();
+  product_.reset();
   offsets_ = narrow_row_offsets(links, device_);
+  values_ = {};
   values_ = Array<double>(links.nnz(), Init::none, device_);
   gather(device_, links.nnz(), links.columns.data(), out_inverse_.data(), values_.data());
   product_ = std::make_unique<const VendorProduct>(links, offsets_.span(), values_.span(), device_);
   synchronize(device_);
-  setup_ms_ = setup.milliseconds();
 }
 
 /// x = 1 / n, and the sums of a step that led there: what dangles of it.

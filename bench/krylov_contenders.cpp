@@ -5,6 +5,7 @@
 #include "tessera/error.hpp"
 #include "tessera/timing.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -48,16 +49,25 @@ SolverOptions options_of(std::int64_t max_iterations, double tolerance) {
 
 }  // namespace
 
+std::vector<SpmvAlgorithm> wanted_kernels(const SolverBenchSettings& settings, const Device& device) {
+  std::vector<SpmvAlgorithm> order{SpmvAlgorithm::automatic};
+  const auto known = spmv_algorithms(device);
+  order.insert(order.end(), known.begin(), known.end());
+  std::stable_partition(order.begin(), order.end(), [](SpmvAlgorithm algorithm) {
+    return algorithm == SpmvAlgorithm::automatic || algorithm == SpmvAlgorithm::merbit;
+  });
+  std::erase_if(order, [&settings](SpmvAlgorithm algorithm) {
+    return !is_wanted(settings.kernels, std::string(to_string(algorithm)));
+  });
+  return order;
+}
+
 std::string to_string(KrylovMethod method) { return method == KrylovMethod::cg ? "cg" : "bicgstab"; }
 
 KrylovContenders::KrylovContenders(KrylovSystem& system, const SolverBenchSettings& settings) : system_(system) {
   prepare_jacobi();
   prepare_hand_written();
-  std::vector<SpmvAlgorithm> algorithms{SpmvAlgorithm::automatic};
-  for (const SpmvAlgorithm algorithm : spmv_algorithms(system.device())) algorithms.push_back(algorithm);
-  for (const SpmvAlgorithm algorithm : algorithms) {
-    if (is_wanted(settings.kernels, std::string(to_string(algorithm)))) prepare_kernel(algorithm);
-  }
+  for (const SpmvAlgorithm algorithm : wanted_kernels(settings, system.device())) prepare_kernel(algorithm);
 }
 
 void KrylovContenders::prepare_jacobi() {

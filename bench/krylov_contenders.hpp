@@ -21,6 +21,9 @@ inline constexpr std::string_view hand_written_name = "hand-written";
 inline constexpr std::string_view sparing_name = "hand-written/8";
 inline constexpr int sparing_checks = 8;
 
+/// Those of a device that were asked for: `auto` and merbit first, since the last ones may find no time left.
+[[nodiscard]] std::vector<SpmvAlgorithm> wanted_kernels(const SolverBenchSettings& settings, const Device& device);
+
 enum class KrylovMethod { cg, bicgstab };
 
 [[nodiscard]] std::string to_string(KrylovMethod method);
@@ -55,7 +58,7 @@ class KrylovContenders {
 
   [[nodiscard]] KrylovSystem& system() noexcept { return system_; }
   [[nodiscard]] bool has_jacobi() const noexcept { return jacobi_ != nullptr; }
-  /// The loops written by hand first, then `auto`, then the other kernels; those refused as well. They live as long as
+  /// The loops written by hand first, then wanted_kernels(); those refused as well. They live as long as
   /// this.
   [[nodiscard]] std::vector<KrylovContender> of(const KrylovTask& task);
 

@@ -52,7 +52,7 @@ void check_long_solve(KrylovSystem& system, KrylovRow& row, std::int64_t iterati
 
 /// The iterations that all contenders can do beyond the short solve; some need not even do the fewest.
 std::int64_t iterations_for_all(KrylovSystem& system, std::vector<KrylovRow>& rows, std::int64_t wanted) {
-  for (std::int64_t timed = wanted;; timed = std::max(least_iterations, timed / 2)) {
+  for (std::int64_t timed = wanted;; timed = std::max(least_iterations, timed - short_solve)) {
     bool all = true;
     for (KrylovRow& row : rows) {
       if (!row.contender.refusal.empty()) continue;
@@ -97,6 +97,11 @@ Json iteration_row(const std::vector<KrylovRow>& rows, const KrylovRow& row, dou
   if (!row.failure.empty()) {
     json["reason"] = row.failure;
     fmt::print("  {:15} {}\n", row.contender.name, row.failure);
+    return json;
+  }
+  if (!(row.time.median > 0.0)) {
+    json["reason"] = "lost in the noise of the clock";
+    fmt::print("  {:15} lost in the noise of the clock\n", row.contender.name);
     return json;
   }
   const double share = bytes / row.time.median * 1e-6 / copy_rate;

@@ -86,7 +86,7 @@ Json tolerance_row(const std::vector<KrylovRow>& rows, const KrylovRow& row, con
 
 Json measure_to_tolerance(KrylovContenders& contenders, const KrylovTask& task, const ToleranceLimits& limits,
                           const SolverBenchSettings& settings, SetupTable& table) {
-  constexpr std::size_t always_run = 3;  // by hand, by hand with fewer checks, `auto`
+  constexpr std::size_t always_run = 4;  // by hand, by hand with fewer checks, `auto`, merbit
   constexpr int most_rounds = 11;
   KrylovSystem& system = contenders.system();
   std::vector<KrylovRow> rows = rows_of(contenders, task);

@@ -27,10 +27,7 @@ RankContenders::RankContenders(const TransitionMatrix<double>& transition, const
                                const SolverBenchSettings& settings)
     : transition_(transition) {
   add_hand_written(device);
-  if (is_wanted(settings.kernels, "auto")) add_kernel(SpmvAlgorithm::automatic, device);
-  for (const SpmvAlgorithm algorithm : spmv_algorithms(device)) {
-    if (is_wanted(settings.kernels, std::string(to_string(algorithm)))) add_kernel(algorithm, device);
-  }
+  for (const SpmvAlgorithm algorithm : wanted_kernels(settings, device)) add_kernel(algorithm, device);
 }
 
 void RankContenders::add_hand_written(const Device& device) {

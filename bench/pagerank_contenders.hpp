@@ -36,7 +36,7 @@ class RankContenders {
   /// \param transition without weights
   RankContenders(const TransitionMatrix<double>& transition, const Device& device, const SolverBenchSettings& settings);
 
-  /// The loops written by hand first, then `auto`, then the other kernels. They live as long as this.
+  /// The loops written by hand first, then wanted_kernels(). They live as long as this.
   [[nodiscard]] const std::vector<RankContender>& all() const noexcept { return contenders_; }
 
  private:

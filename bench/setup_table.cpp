@@ -6,8 +6,19 @@
 
 namespace tessera::bench {
 
+namespace {
+
+std::string short_ms(double ms) {
+  constexpr int most_decimals = 3;
+  int decimals = most_decimals;
+  for (double limit = 1.0; decimals > 0 && ms >= limit; limit *= 10.0) --decimals;
+  return fmt::format("{:.{}f}", ms, decimals);
+}
+
+}  // namespace
+
 void SetupTable::add(const std::string& row, const std::string& column, double total_ms, double setup_ms) {
-  add(row, column, fmt::format("{:.4g}({:.2g})", total_ms, setup_ms));
+  add(row, column, fmt::format("{}({})", short_ms(total_ms), short_ms(setup_ms)));
 }
 
 void SetupTable::add(const std::string& row, const std::string& column, const std::string& text) {

@@ -9,8 +9,8 @@ namespace tessera::bench {
 
 struct SolverBenchSettings {
   std::vector<std::string> parts{"krylov", "converge", "paper-bicgstab", "pagerank"};
-  std::vector<std::string> problems;         ///< of krylov and converge; empty: those of the part
-  std::vector<std::string> graphs;           ///< of pagerank; empty: those of the part
+  std::vector<std::string> problems;         ///< of krylov and converge; empty: those of the part; "none"
+  std::vector<std::string> graphs;           ///< of pagerank; empty: those of the part; "none"
   std::vector<std::string> files;            ///< Matrix Market; empty: some of TESSERA_TEST_DATA
   std::vector<std::string> kernels;          ///< empty: all
   std::vector<std::string> methods;          ///< empty: those that suit the matrix

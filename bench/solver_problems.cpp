@@ -20,6 +20,9 @@ namespace fs = std::filesystem;
 
 using Names = std::vector<std::string>;
 
+/// In the place of names: files alone.
+constexpr std::string_view no_names = "none";
+
 const Names& real_systems() {
   static const Names names{"G3_circuit_lead400k", "Andrews", "bcsstk16", "memplus", "add32", "sherman1", "orsirr_1"};
   return names;
@@ -83,6 +86,11 @@ std::vector<fs::path> files_of(const SolverBenchSettings& settings, const Names&
   return files;
 }
 
+/// Problems were named, files were not.
+bool names_only(const Names& names, const SolverBenchSettings& settings) {
+  return !names.empty() && names.front() != no_names && settings.files.empty();
+}
+
 /// Every stored value 1.
 Csr<double> with_ones(const Csr<double>& matrix) {
   const Device host;
@@ -100,10 +108,11 @@ Csr<double> read(const fs::path& file) {
 std::vector<SolverProblem> systems(const SolverBenchSettings& settings, const Names& standard) {
   std::vector<SolverProblem> problems;
   for (const std::string& name : settings.problems.empty() ? standard : settings.problems) {
+    if (name == no_names) continue;
     const GeneratorSpec spec = spec_of(name, settings.scale);
     problems.push_back({name, [spec] { return generate<double>(spec, ValueStorage::weighted); }});
   }
-  if (!settings.problems.empty() && settings.files.empty()) return problems;
+  if (names_only(settings.problems, settings)) return problems;
   for (const fs::path& file : files_of(settings, real_systems())) {
     problems.push_back({name_of(file), [file] { return read(file); }});
   }
@@ -134,10 +143,11 @@ std::vector<SolverProblem> graph_problems(const SolverBenchSettings& settings) {
   static const Names standard{"rmat", "web", "road", "kmer", "mawi"};
   std::vector<SolverProblem> problems;
   for (const std::string& name : settings.graphs.empty() ? standard : settings.graphs) {
+    if (name == no_names) continue;
     const GeneratorSpec spec = graph_spec_of(name, settings.scale);
     problems.push_back({name, [spec] { return generate<double>(spec, ValueStorage::pattern); }});
   }
-  if (!settings.graphs.empty() && settings.files.empty()) return problems;
+  if (names_only(settings.graphs, settings)) return problems;
   for (const fs::path& file : files_of(settings, real_graphs())) {
     problems.push_back({name_of(file), [file] { return pattern_of<double>(read_matrix_market<double>(file).matrix); }});
   }

@@ -194,9 +194,11 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"krylov", "converge", "paper-bicgstab", "pagerank"}))
       ->capture_default_str();
   app.add_option("--problems", settings.problems,
-                 "Systems of krylov and converge: lap2d, fem3d, convdiff3d or generators such as poisson2d:300")
+                 "Systems of krylov and converge: lap2d, fem3d, convdiff3d or generators such as "
+                 "poisson2d:300, separated by semicolons; or none")
       ->delimiter(';');
-  app.add_option("--graphs", settings.graphs, "Graphs of pagerank: generators such as rmat, web, road:1e6")
+  app.add_option("--graphs", settings.graphs,
+                 "Graphs of pagerank: generators such as rmat, web, road:1e6, separated by semicolons; or none")
       ->delimiter(';');
   app.add_option("--matrix", settings.files,
                  "Matrix Market files for all parts; default: some of the folder TESSERA_TEST_DATA")
