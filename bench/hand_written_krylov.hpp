@@ -1,0 +1,78 @@
+/// \file
+/// CG and BiCGSTAB as they are written by hand on cuSPARSE and cuBLAS: a prepared product, scalars that stay on the
+/// GPU, kernels of one's own only for scalars and for Jacobi. They have no guard against breakdowns, and believe the
+/// residual of the recurrence.
+#pragma once
+
+#include "bench/cublas.hpp"
+#include "bench/pinned_value.hpp"
+#include "bench/vendor_product.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tessera::bench {
+
+struct HandWrittenStop {
+  std::int64_t max_iterations = 0;
+  double tolerance = 0.0;  ///< of ‖r‖ / ‖b‖, by the recurrence
+  int check_every = 1;     ///< iterations from one residual brought to the host to the next
+};
+
+struct HandWrittenResult {
+  std::int64_t iterations = 0;
+  double residual = 0.0;  ///< ‖r‖ / ‖b‖ by the recurrence; NaN after a breakdown
+};
+
+/// Vectors are made with the object: a solve allocates nothing. It starts from x = 0.
+class HandWrittenKrylov {
+ public:
+  /// \param inverse_diagonal of Jacobi; empty: no preconditioner. It and the product live as long as this
+  /// \throws NotSupported, OutOfMemory, CudaError
+  HandWrittenKrylov(const VendorProduct& product, std::span<const double> inverse_diagonal);
+
+  /// \param b,x on the device
+  HandWrittenResult cg(std::span<const double> b, std::span<double> x, const HandWrittenStop& stop);
+  /// Preconditioned from the right.
+  HandWrittenResult bicgstab(std::span<const double> b, std::span<double> x, const HandWrittenStop& stop);
+
+ private:
+  /// Their places in scalars_.
+  enum Scalar { one, rho, next_rho, below, quotient, alpha, minus_alpha, omega, minus_omega, beta, residual, count };
+
+  void begin(std::span<const double> b, std::span<double> x);
+  void cg_iteration(double* x);
+  void bicgstab_iteration(double* x);
+  template <class Iteration>
+  HandWrittenResult iterate(const HandWrittenStop& stop, Iteration iteration);
+
+  [[nodiscard]] double* at(Scalar scalar) noexcept { return scalars_.data() + scalar; }
+  void dot(const double* v, const double* w, Scalar result);
+  void add(Scalar factor, const double* v, double* w);  ///< w += factor v
+  void scale(Scalar factor, double* v);
+  void copy(const double* from, double* to);
+  /// M v: `out` after it was written, or v itself without a preconditioner.
+  [[nodiscard]] VendorVector& precondition(VendorVector& v, VendorVector& out);
+  /// ‖r‖² of the recurrence, which waits for the GPU.
+  [[nodiscard]] double bring_residual();
+
+  const VendorProduct& product_;
+  std::span<const double> inverse_diagonal_;
+  Device device_;
+  std::int64_t n_;
+  const CuBlas& cublas_;
+  cublasHandle_t handle_;
+  Array<double> scalars_;
+  PinnedValue<double> on_host_;
+  VendorVector r_;  // s, in BiCGSTAB's second half
+  VendorVector p_;
+  VendorVector z_;  // M r, M p
+  VendorVector q_;  // A p, A M p
+  VendorVector s_hat_;
+  VendorVector t_;
+  Array<double> shadow_;
+  double b_squared_ = 0.0;
+};
+
+}  // namespace tessera::bench

@@ -1,0 +1,159 @@
+#include "bench/krylov_contenders.hpp"
+
+#include "bench/hand_written_kernels.hpp"
+#include "core/stopwatch.hpp"
+#include "tessera/error.hpp"
+#include "tessera/timing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tessera::bench {
+
+namespace {
+
+/// Median time of making something, the work on the GPU included. \param make leaves what it made behind
+template <class Make>
+double setup_ms(const Device& device, Make make) {
+  constexpr int setups = 3;
+  std::vector<double> times;
+  for (int i = 0; i < setups; ++i) {
+    const Stopwatch watch;
+    make();
+    synchronize(device);
+    times.push_back(watch.milliseconds());
+  }
+  return summarise(times).median;
+}
+
+KrylovOutcome outcome_of(const SolveReport& report) {
+  return {report.iterations, report.recurrence_residual / report.b_norm, report.restarts + report.replacements,
+          std::string(to_string(report.status))};
+}
+
+KrylovOutcome outcome_of(const HandWrittenResult& result, double tolerance) {
+  std::string ending = result.residual <= tolerance ? "converged" : "max_iterations";
+  if (!std::isfinite(result.residual)) ending = "not_finite";
+  return {result.iterations, result.residual, 0, std::move(ending)};
+}
+
+/// The limits are the caller's alone: what else ends a solve early is out of reach while iterations are timed.
+SolverOptions options_of(std::int64_t max_iterations, double tolerance) {
+  SolverOptions options;
+  options.max_iterations = max_iterations;
+  options.relative_tolerance = tolerance;
+  if (tolerance == 0.0) options.divergence_tolerance = 1e300;
+  return options;
+}
+
+}  // namespace
+
+std::vector<SpmvAlgorithm> wanted_kernels(const SolverBenchSettings& settings, const Device& device) {
+  std::vector<SpmvAlgorithm> order{SpmvAlgorithm::automatic};
+  const auto known = spmv_algorithms(device);
+  order.insert(order.end(), known.begin(), known.end());
+  std::stable_partition(order.begin(), order.end(), [](SpmvAlgorithm algorithm) {
+    return algorithm == SpmvAlgorithm::automatic || algorithm == SpmvAlgorithm::merbit;
+  });
+  std::erase_if(order, [&settings](SpmvAlgorithm algorithm) {
+    return !is_wanted(settings.kernels, std::string(to_string(algorithm)));
+  });
+  return order;
+}
+
+std::string to_string(KrylovMethod method) { return method == KrylovMethod::cg ? "cg" : "bicgstab"; }
+
+KrylovContenders::KrylovContenders(KrylovSystem& system, const SolverBenchSettings& settings) : system_(system) {
+  prepare_jacobi();
+  prepare_hand_written();
+  for (const SpmvAlgorithm algorithm : wanted_kernels(settings, system.device())) prepare_kernel(algorithm);
+}
+
+void KrylovContenders::prepare_jacobi() {
+  try {
+    jacobi_ms_ = setup_ms(system_.device(), [this] {
+      jacobi_ = std::make_unique<JacobiPreconditioner<double>>(system_.matrix()->view(), system_.device());
+    });
+  } catch (const InvalidMatrix&) {
+    jacobi_.reset();
+  }
+}
+
+void KrylovContenders::prepare_hand_written() {
+  const Device& device = system_.device();
+  const CsrView<double> a = system_.matrix()->view();
+  try {
+    static_cast<void>(cublas_handle(device));
+    offsets_ = narrow_row_offsets(a, device);
+    product_ms_ =
+        setup_ms(device, [&] { product_ = std::make_unique<VendorProduct>(a, offsets_.span(), a.values, device); });
+    if (!has_jacobi()) return;
+    inverse_diagonal_ms_ = setup_ms(device, [&] {
+      inverse_diagonal_ = Array<double>(a.rows, Init::none, device);
+      invert_diagonal(device, a, inverse_diagonal_.data());
+    });
+  } catch (const NotSupported& error) {
+    hand_written_refusal_ = error.what();
+  }
+}
+
+void KrylovContenders::prepare_kernel(SpmvAlgorithm algorithm) {
+  Kernel kernel;
+  kernel.name = to_string(algorithm);
+  SpmvOptions options;
+  options.algorithm = algorithm;
+  options.device = system_.device();
+  try {
+    kernel.setup_ms = setup_ms(system_.device(), [&] {
+      kernel.plan.reset();
+      kernel.plan = std::make_unique<SpmvPlan<double>>(system_.matrix(), options);
+    });
+  } catch (const NotSupported& error) {
+    kernel.refusal = error.what();
+  }
+  kernels_.push_back(std::move(kernel));
+}
+
+std::vector<KrylovContender> KrylovContenders::of(const KrylovTask& task) {
+  std::vector<KrylovContender> list = hand_written(task);
+  for (const Kernel& kernel : kernels_) list.push_back(with_kernel(task, kernel));
+  return list;
+}
+
+std::vector<KrylovContender> KrylovContenders::hand_written(const KrylovTask& task) {
+  if (!hand_written_refusal_.empty()) return {{std::string(hand_written_name), 0.0, hand_written_refusal_, {}}};
+  std::shared_ptr<HandWrittenKrylov> loop;
+  const std::span<const double> inverse = std::as_const(inverse_diagonal_).span();
+  const double vectors_ms = setup_ms(system_.device(), [&] {
+    loop = std::make_shared<HandWrittenKrylov>(*product_, task.jacobi ? inverse : std::span<const double>{});
+  });
+  const double setup = product_ms_ + vectors_ms + (task.jacobi ? inverse_diagonal_ms_ : 0.0);
+  const auto contender = [&](std::string_view name, int check_every) {
+    const auto solve = [this, loop, task, check_every](std::int64_t max_iterations, double tolerance) {
+      const HandWrittenStop stop{max_iterations, tolerance, check_every};
+      const HandWrittenResult result = task.method == KrylovMethod::cg ? loop->cg(system_.b(), system_.x(), stop)
+                                                                       : loop->bicgstab(system_.b(), system_.x(), stop);
+      return outcome_of(result, tolerance);
+    };
+    return KrylovContender{std::string(name), setup, {}, solve};
+  };
+  return {contender(hand_written_name, 1), contender(sparing_name, sparing_checks)};
+}
+
+KrylovContender KrylovContenders::with_kernel(const KrylovTask& task, const Kernel& kernel) {
+  const auto solve = [this, task, plan = kernel.plan.get()](std::int64_t max_iterations, double tolerance) {
+    const SolverOptions options = options_of(max_iterations, tolerance);
+    const std::span<const double> b = system_.b();
+    const std::span<double> x = system_.x();
+    detail::zero_bytes(system_.device(), x.data(), x.size_bytes());
+    if (task.method == KrylovMethod::cg) {
+      return outcome_of(task.jacobi ? cg<double>(*plan, *jacobi_, b, x, options) : cg<double>(*plan, b, x, options));
+    }
+    return outcome_of(task.jacobi ? bicgstab<double>(*plan, *jacobi_, b, x, options)
+                                  : bicgstab<double>(*plan, b, x, options));
+  };
+  return {kernel.name, kernel.setup_ms + (task.jacobi ? jacobi_ms_ : 0.0), kernel.refusal, solve};
+}
+
+}  // namespace tessera::bench

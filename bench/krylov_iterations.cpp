@@ -1,0 +1,138 @@
+#include "bench/krylov_iterations.hpp"
+
+#include "bench/krylov_rows.hpp"
+#include "bench/speedup.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::bench {
+
+namespace {
+
+constexpr std::int64_t short_solve = 8;
+constexpr std::int64_t least_iterations = 8;
+/// How far a recurrence's residual may lie from the computed one within so few iterations, relative to the larger of
+/// it and ‖b‖.
+constexpr double residual_drift = 1e-6;
+
+constexpr std::int64_t small_system = 1'000'000;
+constexpr int rounds_of_small = 51;
+constexpr int rounds_of_large = 5;
+
+/// Bytes that an iteration must move: the matrix with 32-bit offsets a product, and the vectors of passes that are
+/// fused as far as the recurrence allows (solvers/cg.cpp, solvers/bicgstab.cpp).
+double least_iteration_bytes(const Csr<double>& a, const KrylovTask& task) {
+  const double n = a.rows();
+  const double matrix = 12.0 * static_cast<double>(a.nnz()) + 4.0 * (n + 1.0);
+  if (task.method == KrylovMethod::cg) return matrix + 8.0 * n * (task.jacobi ? 13.0 : 11.0);
+  return 2.0 * matrix + 8.0 * n * (task.jacobi ? 23.0 : 19.0);
+}
+
+bool ended_early(const KrylovRow& row, std::int64_t iterations) {
+  return row.outcome.iterations != iterations || row.outcome.mends != 0;
+}
+
+/// One long solve, whose time does not count, and whether it did what it says.
+void check_long_solve(KrylovSystem& system, KrylovRow& row, std::int64_t iterations) {
+  row.outcome = row.contender.solve(iterations, 0.0);
+  row.true_residual = system.true_residual();
+  row.failure.clear();
+  if (ended_early(row, iterations)) {
+    row.failure = fmt::format("{} after {} of {} iterations, mended {} times", row.outcome.ending,
+                              row.outcome.iterations, iterations, row.outcome.mends);
+  } else if (const double drift = std::abs(row.true_residual - row.outcome.residual);
+             !(drift <= residual_drift * std::max(1.0, row.outcome.residual))) {
+    row.wrong = true;
+    row.failure = fmt::format("WRONG: residual {:.3g}, computed apart {:.3g}", row.outcome.residual, row.true_residual);
+  }
+}
+
+/// The iterations that all contenders can do beyond the short solve; some need not even do the fewest.
+std::int64_t iterations_for_all(KrylovSystem& system, std::vector<KrylovRow>& rows, std::int64_t wanted) {
+  for (std::int64_t timed = wanted;; timed = std::max(least_iterations, timed - short_solve)) {
+    bool all = true;
+    for (KrylovRow& row : rows) {
+      if (!row.contender.refusal.empty()) continue;
+      check_long_solve(system, row, short_solve + timed);
+      all = all && !ended_early(row, short_solve + timed);
+    }
+    if (all || timed <= least_iterations) return timed;
+  }
+}
+
+/// \returns GB/s of a copy
+double time_iterations(KrylovSystem& system, std::vector<KrylovRow>& rows, std::int64_t timed, int rounds, Copy& copy) {
+  std::vector<TimingCandidate> candidates{{"copy", [&copy] { copy(); }, {}}};
+  std::vector<KrylovRow*> order;
+  for (KrylovRow& row : rows) {
+    if (!row.failure.empty()) continue;
+    order.push_back(&row);
+    for (const std::int64_t iterations : {short_solve, short_solve + timed}) {
+      candidates.push_back(
+          {row.contender.name, [&row, iterations] { static_cast<void>(row.contender.solve(iterations, 0.0)); }, {}});
+    }
+  }
+  TimingOptions options;
+  options.warmup = 1;
+  options.min_rounds = options.max_rounds = rounds;
+  options.min_seconds = 0.0;
+  options.clock = timing_clock(system.device());
+  const TimingSamples samples = time_interleaved(candidates, options);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::vector<double>& quick = samples[2 * i + 1];
+    const std::vector<double>& slow = samples[2 * i + 2];
+    for (std::size_t round = 0; round < quick.size(); ++round) {
+      order[i]->samples.push_back((slow[round] - quick[round]) / static_cast<double>(timed));
+    }
+    order[i]->time = summarise(order[i]->samples);
+  }
+  return copy.bytes() / summarise(samples[0]).median * 1e-6;
+}
+
+Json iteration_row(const std::vector<KrylovRow>& rows, const KrylovRow& row, double bytes, double copy_rate) {
+  Json json = facts_of(row);
+  if (!row.failure.empty()) {
+    json["reason"] = row.failure;
+    fmt::print("  {:15} {}\n", row.contender.name, row.failure);
+    return json;
+  }
+  if (!(row.time.median > 0.0)) {
+    json["reason"] = "lost in the noise of the clock";
+    fmt::print("  {:15} lost in the noise of the clock\n", row.contender.name);
+    return json;
+  }
+  const double share = bytes / row.time.median * 1e-6 / copy_rate;
+  json["per_iteration"] = json_of(row.time);
+  json["share_of_copy_bandwidth"] = share;
+  add_speedups(rows, row, json);
+  fmt::print("  {:15} ({:7.3f} ms) {:9.4f} ms [{:.4f}, {:.4f}] {:3.0f} % of copy{}\n", row.contender.name,
+             row.contender.setup_ms, row.time.median, row.time.lower_quartile, row.time.upper_quartile, 100.0 * share,
+             speedup_text(json));
+  return json;
+}
+
+}  // namespace
+
+Json measure_iterations(KrylovContenders& contenders, const KrylovTask& task, const SolverBenchSettings& settings,
+                        Copy& copy) {
+  KrylovSystem& system = contenders.system();
+  std::vector<KrylovRow> rows = rows_of(contenders, task);
+  const std::int64_t timed = iterations_for_all(system, rows, settings.iterations);
+  const int standard = system.host().rows() <= small_system ? rounds_of_small : rounds_of_large;
+  const double copy_rate = time_iterations(system, rows, timed, settings.rounds > 0 ? settings.rounds : standard, copy);
+  const double bytes = least_iteration_bytes(system.host(), task);
+  Json json = header(system, task);
+  json["iterations_timed"] = timed;
+  json["least_bytes"] = bytes;
+  json["copy_gbytes_per_s"] = copy_rate;
+  fmt::print("{} {}, {} unknowns, {} nonzeros: per iteration, of {} (copy {:.0f} GB/s)\n", system.name(), task.name(),
+             system.host().rows(), system.host().nnz(), timed, copy_rate);
+  for (const KrylovRow& row : rows) json["solvers"].push_back(iteration_row(rows, row, bytes, copy_rate));
+  std::fflush(stdout);
+  return json;
+}
+
+}  // namespace tessera::bench
