@@ -28,7 +28,7 @@ double setup_ms(const Device& device, Make make) {
 }
 
 KrylovOutcome outcome_of(const SolveReport& report) {
-  return {report.iterations, report.recurrence_residual / report.b_norm, report.restarts + report.replacements,
+  return {report.iterations, report.true_residual / report.b_norm, report.restarts + report.replacements,
           std::string(to_string(report.status))};
 }
 

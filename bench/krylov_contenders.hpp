@@ -38,7 +38,7 @@ struct KrylovTask {
 /// What a solve said of itself.
 struct KrylovOutcome {
   std::int64_t iterations = 0;
-  double residual = 0.0;   ///< ‖r‖ / ‖b‖
+  double residual = 0.0;   ///< ‖b - A x‖ / ‖b‖ as the solver has it
   std::int64_t mends = 0;  ///< restarts and replacements, which cost products of their own
   std::string ending;
 };

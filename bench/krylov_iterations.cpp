@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t short_solve = 8;
 constexpr std::int64_t least_iterations = 8;
-/// How far a recurrence's residual may lie from the computed one within so few iterations, relative to the larger of
-/// it and ‖b‖.
+/// How far the residual that a solver reports may lie from the one computed apart within so few iterations, relative to
+/// the larger of it and ‖b‖.
 constexpr double residual_drift = 1e-6;
 
 constexpr std::int64_t small_system = 1'000'000;

@@ -34,7 +34,7 @@ Json facts_of(const KrylovRow& row) {
           {"iterations", row.outcome.iterations},
           {"ending", row.outcome.ending},
           {"mends", row.outcome.mends},
-          {"recurrence_residual", row.outcome.residual},
+          {"reported_residual", row.outcome.residual},
           {"true_residual", row.true_residual}};
 }
 

@@ -33,7 +33,7 @@ struct Row {
   std::vector<double> upload_ms{};
   std::vector<double> short_ms{};
   std::vector<double> long_ms{};
-  std::vector<std::int64_t> iterations{};  ///< of the long runs, which end when ranks stand still
+  std::vector<std::int64_t> long_iterations{};  ///< of the long runs, which end when ranks stand still
   std::vector<double> iteration_ms{};
 
   [[nodiscard]] bool timed() const { return !iteration_ms.empty(); }
@@ -134,7 +134,7 @@ void time_runs(std::vector<Row>& rows, int rounds) {
                               const RankRun run = row.contender.run(iterations);
                               latest_ms = run.solve_ms;
                               samples.push_back(run.solve_ms);
-                              if (iterations == long_run) row.iterations.push_back(run.iterations);
+                              if (iterations == long_run) row.long_iterations.push_back(run.iterations);
                               row.setup_ms.push_back(run.setup_ms);
                               row.upload_ms.push_back(run.upload_ms);
                             },
@@ -155,7 +155,7 @@ void time_runs(std::vector<Row>& rows, int rounds) {
   for (Row& row : rows) {
     for (std::size_t i = 0; i < row.long_ms.size(); ++i) {
       row.iteration_ms.push_back((row.long_ms[i] - row.short_ms[i]) /
-                                 static_cast<double>(row.iterations[i] - short_run));
+                                 static_cast<double>(row.long_iterations[i] - short_run));
     }
   }
 }

@@ -36,10 +36,10 @@ class Bench {
   static const Device& gpu(const Device& device);
 
   void wake_up();
-  void iterations();
-  void to_tolerance();
-  void ones();
-  void ranks();
+  void iterations(const std::vector<SolverProblem>& problems);
+  void to_tolerance(const std::vector<SolverProblem>& problems);
+  void ones(const std::vector<SolverProblem>& problems);
+  void ranks(const std::vector<SolverProblem>& problems);
   [[nodiscard]] std::vector<KrylovTask> tasks_of(const KrylovContenders& contenders, const KrylovSystem& system,
                                                  const std::vector<std::string>& preconditioners) const;
   /// A problem that cannot be made or does not fit is noted, and the others go on.
@@ -63,6 +63,11 @@ const Device& Bench::gpu(const Device& device) {
 }
 
 bool Bench::run() {
+  // All names are understood before anything is measured.
+  const std::vector<SolverProblem> systems = iteration_problems(settings_);
+  const std::vector<SolverProblem> whole = tolerance_problems(settings_);
+  const std::vector<SolverProblem> of_ones = ones_problems(settings_);
+  const std::vector<SolverProblem> graphs = graph_problems(settings_);
   report_["machine"]["gpu"] = cli::gpu_json(device_);
   report_["tessera"]["cuda_toolkit"] = build_info().cuda;
   report_["baseline"] =
@@ -70,10 +75,10 @@ bool Bench::run() {
       "brought to the host in every iteration, in hand-written/8 in every eighth";
   fmt::print("{}\n", cli::device_text(device_, Device{}));
   wake_up();
-  if (is_wanted(settings_.parts, "krylov")) iterations();
-  if (is_wanted(settings_.parts, "converge")) to_tolerance();
-  if (is_wanted(settings_.parts, "paper-bicgstab")) ones();
-  if (is_wanted(settings_.parts, "pagerank")) ranks();
+  if (is_wanted(settings_.parts, "krylov")) iterations(systems);
+  if (is_wanted(settings_.parts, "converge")) to_tolerance(whole);
+  if (is_wanted(settings_.parts, "paper-bicgstab")) ones(of_ones);
+  if (is_wanted(settings_.parts, "pagerank")) ranks(graphs);
   fmt::print("{:.0f} s in all{}\n", watch_.seconds(), all_right_ ? "" : "; SOME RESULTS WERE WRONG");
   return all_right_;
 }
@@ -133,8 +138,8 @@ void Bench::add(const std::string& part, Json result) {
   write(report_, settings_.json);  // so that a run that is cut short leaves something
 }
 
-void Bench::iterations() {
-  each("per_iteration", iteration_problems(settings_), [this](const SolverProblem& problem) {
+void Bench::iterations(const std::vector<SolverProblem>& problems) {
+  each("per_iteration", problems, [this](const SolverProblem& problem) {
     Csr<double> matrix = problem.make();
     std::vector<double> b = scattered_right_side(matrix.rows());
     KrylovSystem system(problem.name, std::move(matrix), std::move(b), device_);
@@ -145,11 +150,11 @@ void Bench::iterations() {
   });
 }
 
-void Bench::to_tolerance() {
+void Bench::to_tolerance(const std::vector<SolverProblem>& problems) {
   SetupTable table;
   const std::vector<std::string> jacobi{"jacobi"};
   const std::vector<std::string>& wanted = settings_.preconditioners.empty() ? jacobi : settings_.preconditioners;
-  each("to_tolerance", tolerance_problems(settings_), [&](const SolverProblem& problem) {
+  each("to_tolerance", problems, [&](const SolverProblem& problem) {
     Csr<double> matrix = problem.make();
     std::vector<double> b = scattered_right_side(matrix.rows());
     KrylovSystem system(problem.name, std::move(matrix), std::move(b), device_);
@@ -161,9 +166,9 @@ void Bench::to_tolerance() {
   table.print("ms to a relative residual of 1e-8 (of it set-up)");
 }
 
-void Bench::ones() {
+void Bench::ones(const std::vector<SolverProblem>& problems) {
   SetupTable table;
-  each("paper_bicgstab", ones_problems(settings_), [&](const SolverProblem& problem) {
+  each("paper_bicgstab", problems, [&](const SolverProblem& problem) {
     Csr<double> matrix = problem.make();
     std::vector<double> b = row_sums(matrix);
     KrylovSystem system(problem.name, std::move(matrix), std::move(b), device_);
@@ -173,9 +178,9 @@ void Bench::ones() {
   table.print("ms of BiCGSTAB on matrices of ones to 1e-8 (of it set-up)");
 }
 
-void Bench::ranks() {
+void Bench::ranks(const std::vector<SolverProblem>& problems) {
   SetupTable table;
-  each("pagerank", graph_problems(settings_), [&](const SolverProblem& problem) {
+  each("pagerank", problems, [&](const SolverProblem& problem) {
     add("pagerank", measure_pagerank(problem.name, problem.make(), device_, settings_, copy_, table));
   });
   table.print("ms of 200 iterations of PageRank (of it set-up)");
