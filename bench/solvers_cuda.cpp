@@ -208,8 +208,9 @@ int main(int argc, char** argv) {
   app.add_option("--matrix", settings.files,
                  "Matrix Market files for all parts; default: some of the folder TESSERA_TEST_DATA")
       ->check(CLI::ExistingFile);
-  app.add_option("--kernels", settings.kernels, "Tessera's SpMV kernels, auto among them; default: all")
-      ->delimiter(',');
+  app.add_option("--kernels", settings.kernels, "Tessera's SpMV kernels; default: all")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"auto", "merbit", "csr5", "merge", "csr-vector", "vendor-csr", "vendor-coo"}));
   app.add_option("--methods", settings.methods, "cg, bicgstab; default: those that suit the matrix")
       ->delimiter(',')
       ->check(CLI::IsMember({"cg", "bicgstab"}));
