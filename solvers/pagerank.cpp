@@ -4,20 +4,22 @@
 /// for vertices without out-links after A. N. Langville, C. D. Meyer, Deeper Inside PageRank, Internet Math. 1(3),
 /// 2004.
 ///
-/// Memory movement per iteration, n elements each, besides the columns of the matrix: the product reads y and writes q
-/// (2n); one pass reads q, x and the inverse out weights and writes x and y (5n; 1n more with a personalization).
+/// What a step reads and writes is noted in solvers/rank/: product_loop.cpp, and fused_loop.cpp for GPUs.
 #include "tessera/pagerank.hpp"
 
 #include "core/stopwatch.hpp"
-#include "solvers/rank_vector.hpp"
+#include "solvers/rank/fused_loop.hpp"
+#include "solvers/rank/rank_loop.hpp"
+#include "spmv/plan_internals.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <numbers>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,11 +28,6 @@ namespace tessera {
 namespace {
 
 constexpr std::int64_t reserved_history = 65536;
-
-/// Iterations without a lower change after which rounding is to blame, and the size in machine epsilons below which it
-/// can be. A step contracts the L1 distance of distributions by the damping, so above that size the change falls.
-constexpr std::int64_t stagnation_window = 50;
-constexpr double rounding_level = 1000.0;
 
 /// Largest distance of two distributions.
 double diameter(RankNorm norm) {
@@ -91,62 +88,60 @@ Array<T> teleport_distribution(std::span<const double> weights, index_t vertices
   return result;
 }
 
-/// What the steps read besides the matrix, where they run.
-template <class T>
-struct RankInputs {
-  Array<T> out_inverse;  ///< a copy on a GPU; empty on the host, where that of the transition matrix serves
-  Array<T> teleport;
-  double upload_ms = 0.0;
-
-  RankInputs(const TransitionMatrix<T>& transition, const PageRankOptions& options, const Device& device)
-      : teleport(teleport_distribution<T>(options.personalization, transition.vertices())) {
-    if (device.is_host()) return;
-    const Stopwatch watch;
-    out_inverse = Array<T>::copy_of(transition.inverse_out_weight(), device);
-    teleport = teleport.to(device);
-    upload_ms = watch.milliseconds();
-  }
-};
-
 template <class T>
 class PageRank {
  public:
   PageRank(const TransitionMatrix<T>& transition, const PageRankOptions& options)
-      : options_(options),
-        plan_(transition.in_links(), options.spmv),
-        product_(plan_.make_output()),
-        inputs_(transition, options, plan_.device()),
-        ranks_(plan_.device().is_host() ? transition.inverse_out_weight() : std::as_const(inputs_.out_inverse).span(),
-               std::move(inputs_.teleport), plan_.device()) {
+      : transition_(transition),
+        options_(options),
+        teleport_(teleport_distribution<T>(options.personalization, transition.vertices())),
+        plan_(transition.in_links(), options.spmv) {
     result_.plan = plan_.info();
     result_.timings.plan_ms = result_.plan.build_ms;
-    result_.timings.upload_ms = result_.plan.upload_ms + inputs_.upload_ms;
     result_.dangling_count = static_cast<index_t>(transition.dangling().size());
     result_.change = std::numeric_limits<double>::infinity();
     if (options.keep_history) {
       result_.history.reserve(static_cast<std::size_t>(std::min(options.max_iterations, reserved_history)));
     }
+    if (plan_.rows() == 0) return;
+    const Stopwatch watch;
+    loop_ = make_loop();
+    result_.timings.upload_ms = result_.plan.upload_ms + (plan_.device().is_host() ? 0.0 : watch.milliseconds());
   }
 
   [[nodiscard]] PageRankResult<T> run();
 
  private:
+  [[nodiscard]] std::unique_ptr<RankLoop<T>> make_loop();
   void iterate();
   void download();
-  [[nodiscard]] std::optional<Status> verdict();
+  [[nodiscard]] Control show_steps();
   [[nodiscard]] Control show();
+  [[nodiscard]] bool is_late() const { return watch_.seconds() > options_.time_limit_seconds; }
   [[nodiscard]] std::string reason() const;
 
+  const TransitionMatrix<T>& transition_;
   const PageRankOptions& options_;
+  Array<T> teleport_;
   SpmvPlan<T> plan_;
-  DualBuffer<T> product_;
-  RankInputs<T> inputs_;
-  RankVector<T> ranks_;
+  std::unique_ptr<RankLoop<T>> loop_;
   PageRankResult<T> result_;
   Stopwatch watch_;
-  double best_change_ = std::numeric_limits<double>::infinity();
-  std::int64_t best_iteration_ = 0;
 };
+
+template <class T>
+std::unique_ptr<RankLoop<T>> PageRank<T>::make_loop() {
+  const RankRules rules = rank_rules<T>(options_, plan_.rows());
+  if (!plan_.device().is_host()) teleport_ = teleport_.to(plan_.device());
+  auto fused = make_rank_product(plan_.device(), PlanInternals::kernel(plan_), plan_.matrix());
+  if (fused) {
+    // Its sums are added in a fixed order, also where products of the plan are not.
+    result_.plan.determinism = std::max(result_.plan.determinism, Determinism::run_to_run);
+    return make_fused_rank_loop(std::move(fused), transition_.out_degree(), rules, std::move(teleport_),
+                                plan_.device());
+  }
+  return make_product_rank_loop(plan_, transition_, rules, std::move(teleport_));
+}
 
 template <class T>
 PageRankResult<T> PageRank<T>::run() {
@@ -159,9 +154,10 @@ PageRankResult<T> PageRank<T>::run() {
   }
   iterate();
   result_.reason = reason();
-  result_.sum = ranks_.normalise();
+  FinalRanks<T> final_ranks = loop_->take_ranks();
+  result_.sum = final_ranks.sum;
   result_.timings.solve_ms = watch_.milliseconds();
-  result_.ranks = ranks_.take_ranks();
+  result_.ranks = std::move(final_ranks.ranks);
   if (!plan_.device().is_host()) download();
   return std::move(result_);
 }
@@ -180,41 +176,37 @@ void PageRank<T>::iterate() {
     result_.status = Status::interrupted;
     return;
   }
+  // Who looks at every step, or at the clock, gets to see every step before the next begins.
+  const bool is_watched = options_.observer || options_.time_limit_seconds < std::numeric_limits<double>::infinity();
+  const int steps = is_watched ? 1 : loop_->steps_at_once();
+  const RankState& state = loop_->state();
   result_.status = Status::max_iterations;
-  while (result_.iterations < options_.max_iterations) {
-    // q = Wᵀ D⁻¹ x,  x' = d (q + dangling(x)) + (1 - d) v
-    plan_.apply(ranks_.source(), product_);
-    ranks_.step(std::as_const(product_).current(), options_.damping, options_.dangling);
-    ++result_.spmv_count;
-    ++result_.iterations;
-    result_.change = change_of(ranks_.sums(), options_.norm);
-    const Control control = show();
-    if (const auto status = verdict()) {
-      result_.status = *status;
+  while (state.halt == 0) {
+    loop_->run(steps);
+    const Control control = show_steps();
+    if (state.halt != 0 && state.status != Status::max_iterations) {
+      result_.status = state.status;
       return;
     }
-    if (control == Control::stop) {
-      result_.status = Status::interrupted;
+    if (is_late() || control == Control::stop) {
+      result_.status = is_late() ? Status::time_limit : Status::interrupted;
       return;
     }
   }
 }
 
-/// Why to end after this step; nothing means go on.
+/// All steps that nobody has seen yet.
 template <class T>
-std::optional<Status> PageRank<T>::verdict() {
-  const passes::RankSums& sums = ranks_.sums();
-  if (!std::isfinite(sums.total.value())) return Status::not_finite;
-  if (result_.change <= options_.tolerance) return Status::converged;
-  if (sums.l1 < best_change_) {
-    best_change_ = sums.l1;
-    best_iteration_ = result_.iterations;
+Control PageRank<T>::show_steps() {
+  const RankState& state = loop_->state();
+  Control control = Control::proceed;
+  while (result_.iterations < state.iteration) {
+    ++result_.iterations;
+    ++result_.spmv_count;
+    result_.change = state.changes[result_.iterations % remembered_changes];
+    control = show();
   }
-  constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
-  const bool no_progress = result_.iterations - best_iteration_ >= stagnation_window;
-  if (no_progress && sums.l1 <= rounding_level * epsilon) return Status::stagnated;
-  if (watch_.seconds() > options_.time_limit_seconds) return Status::time_limit;
-  return std::nullopt;
+  return control;
 }
 
 /// History and observer.

@@ -146,7 +146,7 @@ __device__ inline void multiply_tile(const MatrixArrays<V>& a, const TileSpan& t
 /// Warp w of all sums tiles w, w + warps, ...; without persistent warps just the first. Asking for the place of the
 /// next tile while one is summed would spill registers, which costs more than it gains.
 template <class T, class V, class Policy, class Commit>
-__global__ void __launch_bounds__(Policy::threads, Policy::min_blocks - Commit::fewer_blocks)
+__global__ void __launch_bounds__(Policy::threads, Policy::min_blocks - Commit::fewer_blocks(Policy::width))
     direct_kernel(MatrixArrays<V> a, SnappedTileArrays tiles, const T* __restrict__ x, typename Commit::Output out) {
   constexpr int warps = Policy::threads / warp_size;
   constexpr int room = lanes_per_tile * Policy::sigma + 2 * Policy::width;

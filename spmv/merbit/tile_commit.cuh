@@ -2,8 +2,8 @@
 /// What the kernels of MERBIT read and write, and what becomes of the row sums of a tile (merbit-spmv.txt, §4.3).
 ///
 /// Kernels are templates of a commit policy, made from its `Output` by every thread. `Sum` is the type of row sums;
-/// `fewer_blocks`, how many blocks a multiprocessor holds less than without what the policy keeps in registers. Besides
-/// the functions of TileCommit it may decide that there is nothing to do, is_idle(), and which vector is read,
+/// fewer_blocks(), for nonzeros a load, how many blocks a multiprocessor holds less to leave registers to the policy.
+/// Besides the functions of TileCommit it may decide that there is nothing to do, is_idle(), and which vector is read,
 /// source().
 #pragma once
 
@@ -46,7 +46,7 @@ class TileCommit {
  public:
   using Sum = T;
   using Output = ProductOutput<T>;
-  static constexpr int fewer_blocks = WithDots ? 1 : 0;
+  [[nodiscard]] static constexpr int fewer_blocks(int /*width*/) { return WithDots ? 1 : 0; }
 
   __device__ explicit TileCommit(const ProductOutput<T>& out) : out_(out) {}
 
