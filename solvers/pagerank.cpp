@@ -22,6 +22,7 @@
 #include <numbers>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tessera {
 
@@ -91,11 +92,11 @@ Array<T> teleport_distribution(std::span<const double> weights, index_t vertices
 template <class T>
 class PageRank {
  public:
-  PageRank(const TransitionMatrix<T>& transition, const PageRankOptions& options)
-      : transition_(transition),
-        options_(options),
-        teleport_(teleport_distribution<T>(options.personalization, transition.vertices())),
-        plan_(transition.in_links(), options.spmv) {
+  /// \param plan of the in-links \param teleport sums to 1, on the host; empty when uniform. All but `teleport` outlive
+  /// the solve.
+  PageRank(const TransitionMatrix<T>& transition, const SpmvPlan<T>& plan, const PageRankOptions& options,
+           Array<T> teleport)
+      : transition_(transition), options_(options), plan_(plan), teleport_(std::move(teleport)) {
     result_.plan = plan_.info();
     result_.timings.plan_ms = result_.plan.build_ms;
     result_.dangling_count = static_cast<index_t>(transition.dangling().size());
@@ -122,8 +123,8 @@ class PageRank {
 
   const TransitionMatrix<T>& transition_;
   const PageRankOptions& options_;
+  const SpmvPlan<T>& plan_;
   Array<T> teleport_;
-  SpmvPlan<T> plan_;
   std::unique_ptr<RankLoop<T>> loop_;
   PageRankResult<T> result_;
   Stopwatch watch_;
@@ -279,10 +280,45 @@ std::string_view to_string(RankNorm norm) {
 template <class T>
 PageRankResult<T> pagerank(const TransitionMatrix<T>& transition, const PageRankOptions& options) {
   check_options(options);
-  return PageRank<T>(transition, options).run();
+  Array<T> teleport = teleport_distribution<T>(options.personalization, transition.vertices());
+  const SpmvPlan<T> plan(transition.in_links(), options.spmv);
+  return PageRank<T>(transition, plan, options, std::move(teleport)).run();
+}
+
+template <class T>
+std::vector<PageRankResult<T>> pagerank_multi(const TransitionMatrix<T>& transition,
+                                              std::span<const std::span<const double>> personalizations,
+                                              const PageRankOptions& options) {
+  check_options(options);
+  if (!options.personalization.empty()) {
+    throw InvalidArgument("pagerank_multi: personalizations are given beside the options, which must have none");
+  }
+  if (options.observer) throw InvalidArgument("pagerank_multi: no observer, since several vectors have no one order");
+  std::vector<Array<T>> teleports;
+  teleports.reserve(personalizations.size());
+  for (const auto weights : personalizations) {
+    teleports.push_back(teleport_distribution<T>(weights, transition.vertices()));
+  }
+  const SpmvPlan<T> plan(transition.in_links(), options.spmv);
+  const Stopwatch watch;
+  std::vector<PageRankResult<T>> results;
+  results.reserve(teleports.size());
+  for (std::size_t k = 0; k < teleports.size(); ++k) {
+    PageRankOptions of_one = options;
+    of_one.personalization = personalizations[k];
+    of_one.time_limit_seconds = std::max(options.time_limit_seconds - watch.seconds(), 0.0);
+    results.push_back(PageRank<T>(transition, plan, of_one, std::move(teleports[k])).run());
+  }
+  return results;
 }
 
 template PageRankResult<float> pagerank<float>(const TransitionMatrix<float>&, const PageRankOptions&);
 template PageRankResult<double> pagerank<double>(const TransitionMatrix<double>&, const PageRankOptions&);
+template std::vector<PageRankResult<float>> pagerank_multi(const TransitionMatrix<float>&,
+                                                           std::span<const std::span<const double>>,
+                                                           const PageRankOptions&);
+template std::vector<PageRankResult<double>> pagerank_multi(const TransitionMatrix<double>&,
+                                                            std::span<const std::span<const double>>,
+                                                            const PageRankOptions&);
 
 }  // namespace tessera

@@ -324,6 +324,25 @@ TEST_F(FusedPageRank, GraphsWithWeightsAndOtherKernelsTakeTheirProduct) {
   EXPECT_EQ(make_rank_product<double>(gpu(), *kernel, on_gpu.view()), nullptr);
 }
 
+TEST_F(FusedPageRank, SeveralVectors) {
+  const auto graph = with_row_lengths<double>(power_law_lengths(200, 100, 5), 200, ValueStorage::pattern, 7);
+  const TransitionMatrix<double> transition(graph.view());
+  const std::vector<double> weights = uneven_weights(200);
+  const std::vector<std::span<const double>> sources{{}, weights};
+  PageRankOptions options;
+  options.tolerance = 1e-9;
+  const auto expected = pagerank_multi<double>(transition, sources, options);
+  options.spmv.device = gpu();
+  options.spmv.algorithm = SpmvAlgorithm::merbit;
+  const auto found = pagerank_multi<double>(transition, sources, options);
+  ASSERT_EQ(found.size(), 2U);
+  for (std::size_t k = 0; k < 2; ++k) {
+    EXPECT_TRUE(found[k].converged()) << found[k].reason;
+    const LongVector ranks(expected[k].ranks.begin(), expected[k].ranks.end());
+    EXPECT_LE(l1_distance<double>(found[k].ranks.span(), ranks), 1e-8L);
+  }
+}
+
 TEST_F(FusedPageRank, EmptyGraph) {
   PageRankOptions options;
   options.spmv.device = gpu();
