@@ -89,117 +89,59 @@ Array<T> teleport_distribution(std::span<const double> weights, index_t vertices
   return result;
 }
 
+/// One vector of a loop: what it comes to.
 template <class T>
 class PageRank {
  public:
-  /// \param plan of the in-links \param teleport sums to 1, on the host; empty when uniform. All but `teleport` outlive
-  /// the solve.
-  PageRank(const TransitionMatrix<T>& transition, const SpmvPlan<T>& plan, const PageRankOptions& options,
-           Array<T> teleport)
-      : transition_(transition), options_(options), plan_(plan), teleport_(std::move(teleport)) {
-    result_.plan = plan_.info();
+  /// \param vector of the loop. All but `info` outlive the solve.
+  PageRank(const PageRankOptions& options, PlanInfo info, RankLoop<T>& loop, int vector)
+      : options_(options), loop_(&loop), vector_(vector) {
+    result_.plan = std::move(info);
     result_.timings.plan_ms = result_.plan.build_ms;
-    result_.dangling_count = static_cast<index_t>(transition.dangling().size());
     result_.change = std::numeric_limits<double>::infinity();
     if (options.keep_history) {
       result_.history.reserve(static_cast<std::size_t>(std::min(options.max_iterations, reserved_history)));
     }
-    if (plan_.rows() == 0) return;
-    const Stopwatch watch;
-    loop_ = make_loop();
-    result_.timings.upload_ms = result_.plan.upload_ms + (plan_.device().is_host() ? 0.0 : watch.milliseconds());
   }
 
-  [[nodiscard]] PageRankResult<T> run();
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
+  /// Shows the start.
+  void begin();
+  /// Looks at the steps that the loop has made since, and ends where one of them was the last.
+  void follow();
+  /// Fetches the ranks. \param upload_ms of vectors
+  [[nodiscard]] PageRankResult<T> finish(index_t dangling_count, double upload_ms);
 
  private:
-  [[nodiscard]] std::unique_ptr<RankLoop<T>> make_loop();
-  void iterate();
-  void download();
-  [[nodiscard]] Control show_steps();
+  void end(Status status);
   [[nodiscard]] Control show();
-  [[nodiscard]] bool is_late() const { return watch_.seconds() > options_.time_limit_seconds; }
   [[nodiscard]] std::string reason() const;
 
-  const TransitionMatrix<T>& transition_;
   const PageRankOptions& options_;
-  const SpmvPlan<T>& plan_;
-  Array<T> teleport_;
-  std::unique_ptr<RankLoop<T>> loop_;
+  RankLoop<T>* loop_;
+  int vector_;
+  bool has_ended_ = false;
   PageRankResult<T> result_;
   Stopwatch watch_;
 };
 
 template <class T>
-std::unique_ptr<RankLoop<T>> PageRank<T>::make_loop() {
-  const RankRules rules = rank_rules<T>(options_, plan_.rows());
-  if (!plan_.device().is_host()) teleport_ = teleport_.to(plan_.device());
-  auto fused = make_rank_product(plan_.device(), PlanInternals::kernel(plan_), plan_.matrix());
-  if (fused) {
-    // Its sums are added in a fixed order, also where products of the plan are not.
-    result_.plan.determinism = std::max(result_.plan.determinism, Determinism::run_to_run);
-    return make_fused_rank_loop(std::move(fused), transition_.out_degree(), rules, std::move(teleport_),
-                                plan_.device());
-  }
-  return make_product_rank_loop(plan_, transition_, rules, std::move(teleport_));
+void PageRank<T>::end(Status status) {
+  has_ended_ = true;
+  result_.status = status;
 }
 
 template <class T>
-PageRankResult<T> PageRank<T>::run() {
+void PageRank<T>::begin() {
   watch_ = Stopwatch{};
-  if (plan_.rows() == 0) {
-    result_.status = Status::converged;
-    result_.reason = "the graph is empty";
-    result_.change = 0.0;
-    return std::move(result_);
-  }
-  iterate();
-  result_.reason = reason();
-  FinalRanks<T> final_ranks = loop_->take_ranks();
-  result_.sum = final_ranks.sum;
-  result_.timings.solve_ms = watch_.milliseconds();
-  result_.ranks = std::move(final_ranks.ranks);
-  if (!plan_.device().is_host()) download();
-  return std::move(result_);
-}
-
-/// The ranks to the host.
-template <class T>
-void PageRank<T>::download() {
-  const Stopwatch watch;
-  result_.ranks = result_.ranks.to(Device{});
-  result_.timings.download_ms = watch.milliseconds();
+  if (show() == Control::stop) return end(Status::interrupted);
+  if (loop_->state(vector_).halt != 0) end(loop_->state(vector_).status);
 }
 
 template <class T>
-void PageRank<T>::iterate() {
-  if (show() == Control::stop) {
-    result_.status = Status::interrupted;
-    return;
-  }
-  // Who looks at every step, or at the clock, gets to see every step before the next begins.
-  const bool is_watched = options_.observer || options_.time_limit_seconds < std::numeric_limits<double>::infinity();
-  const int steps = is_watched ? 1 : loop_->steps_at_once();
-  const RankState& state = loop_->state();
-  result_.status = Status::max_iterations;
-  while (state.halt == 0) {
-    loop_->run(steps);
-    const Control control = show_steps();
-    if (state.halt != 0 && state.status != Status::max_iterations) {
-      result_.status = state.status;
-      return;
-    }
-    if (is_late() || control == Control::stop) {
-      result_.status = is_late() ? Status::time_limit : Status::interrupted;
-      return;
-    }
-  }
-}
-
-/// All steps that nobody has seen yet.
-template <class T>
-Control PageRank<T>::show_steps() {
-  const RankState& state = loop_->state();
+void PageRank<T>::follow() {
+  if (has_ended_) return;
+  const RankState& state = loop_->state(vector_);
   Control control = Control::proceed;
   while (result_.iterations < state.iteration) {
     ++result_.iterations;
@@ -207,7 +149,26 @@ Control PageRank<T>::show_steps() {
     result_.change = state.changes[result_.iterations % remembered_changes];
     control = show();
   }
-  return control;
+  if (state.halt != 0 && state.status != Status::max_iterations) return end(state.status);
+  if (watch_.seconds() > options_.time_limit_seconds) return end(Status::time_limit);
+  if (control == Control::stop) return end(Status::interrupted);
+  if (state.halt != 0) end(state.status);
+}
+
+template <class T>
+PageRankResult<T> PageRank<T>::finish(index_t dangling_count, double upload_ms) {
+  result_.dangling_count = dangling_count;
+  result_.timings.upload_ms = result_.plan.upload_ms + upload_ms;
+  result_.reason = reason();
+  FinalRanks<T> final_ranks = loop_->take_ranks(vector_);
+  result_.sum = final_ranks.sum;
+  result_.timings.solve_ms = watch_.milliseconds();
+  result_.ranks = std::move(final_ranks.ranks);
+  if (result_.ranks.device().is_host()) return std::move(result_);
+  const Stopwatch watch;
+  result_.ranks = result_.ranks.to(Device{});
+  result_.timings.download_ms = watch.milliseconds();
+  return std::move(result_);
 }
 
 /// History and observer.
@@ -249,6 +210,104 @@ std::string PageRank<T>::reason() const {
                      result_.change <= options_.tolerance ? "<=" : ">", options_.tolerance);
 }
 
+/// Distributions side by side, element i of all of them in one place; empty where all are uniform.
+template <class T>
+Array<T> interleave(std::span<const Array<T>> teleports, index_t vertices) {
+  const auto count = static_cast<std::int64_t>(teleports.size());
+  if (std::all_of(teleports.begin(), teleports.end(), [](const Array<T>& v) { return v.empty(); })) return {};
+  Array<T> result(vertices * count, Init::none);
+  const T uniform = static_cast<T>(1.0 / static_cast<double>(vertices));
+  for (std::int64_t k = 0; k < count; ++k) {
+    const Array<T>& v = teleports[static_cast<std::size_t>(k)];
+    for (std::int64_t i = 0; i < vertices; ++i) result[i * count + k] = v.empty() ? uniform : v[i];
+  }
+  return result;
+}
+
+/// As many of some vectors as a plan iterates at a time.
+template <class T>
+class RankSolve {
+ public:
+  RankSolve(const TransitionMatrix<T>& transition, const SpmvPlan<T>& plan, const PageRankOptions& options)
+      : transition_(transition), plan_(plan), options_(options) {}
+
+  /// \param teleports on the host, at least one; an empty one is uniform
+  /// \returns the results of the first of them, at least one
+  [[nodiscard]] std::vector<PageRankResult<T>> run(std::span<const Array<T>> teleports);
+
+ private:
+  void make_loop(std::span<const Array<T>> teleports);
+  [[nodiscard]] PageRankResult<T> of_empty_graph() const;
+
+  const TransitionMatrix<T>& transition_;
+  const SpmvPlan<T>& plan_;
+  const PageRankOptions& options_;
+  PlanInfo info_;
+  std::unique_ptr<RankLoop<T>> loop_;
+};
+
+/// The widest one that the plan and the number of vectors allow.
+template <class T>
+void RankSolve<T>::make_loop(std::span<const Array<T>> teleports) {
+  RankRules rules = rank_rules<T>(options_, plan_.rows());
+  std::size_t width = most_rank_vectors;
+  std::unique_ptr<RankProduct<T>> fused;
+  for (; width > 0 && !fused; width /= 2) {
+    if (width > teleports.size()) continue;
+    fused = make_rank_product(plan_.device(), PlanInternals::kernel(plan_), plan_.matrix(), static_cast<int>(width));
+    if (fused) break;
+  }
+  width = fused ? width : 1;
+  Array<T> teleport = interleave(teleports.first(width), transition_.vertices());
+  rules.uniform_teleport = teleport.empty();
+  if (!plan_.device().is_host()) teleport = teleport.to(plan_.device());
+  if (!fused) {
+    loop_ = make_product_rank_loop(plan_, transition_, rules, std::move(teleport));
+    return;
+  }
+  // Its sums are added in a fixed order, also where products of the plan are not.
+  info_.determinism = std::max(info_.determinism, Determinism::run_to_run);
+  loop_ = make_fused_rank_loop(std::move(fused), transition_.out_degree(), rules, std::move(teleport),
+                               static_cast<int>(width), plan_.device());
+}
+
+template <class T>
+PageRankResult<T> RankSolve<T>::of_empty_graph() const {
+  PageRankResult<T> result;
+  result.plan = info_;
+  result.timings.plan_ms = info_.build_ms;
+  result.timings.upload_ms = info_.upload_ms;
+  result.status = Status::converged;
+  result.reason = "the graph is empty";
+  return result;
+}
+
+template <class T>
+std::vector<PageRankResult<T>> RankSolve<T>::run(std::span<const Array<T>> teleports) {
+  std::vector<PageRankResult<T>> results;
+  info_ = plan_.info();
+  if (plan_.rows() == 0) {
+    results.push_back(of_empty_graph());
+    return results;
+  }
+  const Stopwatch uploading;
+  make_loop(teleports);
+  const double upload_ms = plan_.device().is_host() ? 0.0 : uploading.milliseconds();
+  std::vector<PageRank<T>> vectors;
+  for (int k = 0; k < loop_->vectors(); ++k) vectors.emplace_back(options_, info_, *loop_, k);
+  for (PageRank<T>& vector : vectors) vector.begin();
+  // Who looks at every step, or at the clock, gets to see every step before the next begins.
+  const bool is_watched = options_.observer || options_.time_limit_seconds < std::numeric_limits<double>::infinity();
+  const int steps = is_watched ? 1 : loop_->steps_at_once();
+  while (!std::all_of(vectors.begin(), vectors.end(), [](const PageRank<T>& vector) { return vector.has_ended(); })) {
+    loop_->run(steps);
+    for (PageRank<T>& vector : vectors) vector.follow();
+  }
+  const auto dangling_count = static_cast<index_t>(transition_.dangling().size());
+  for (PageRank<T>& vector : vectors) results.push_back(vector.finish(dangling_count, upload_ms));
+  return results;
+}
+
 }  // namespace
 
 std::string_view to_string(Dangling dangling) {
@@ -280,9 +339,10 @@ std::string_view to_string(RankNorm norm) {
 template <class T>
 PageRankResult<T> pagerank(const TransitionMatrix<T>& transition, const PageRankOptions& options) {
   check_options(options);
-  Array<T> teleport = teleport_distribution<T>(options.personalization, transition.vertices());
+  std::vector<Array<T>> teleport;
+  teleport.push_back(teleport_distribution<T>(options.personalization, transition.vertices()));
   const SpmvPlan<T> plan(transition.in_links(), options.spmv);
-  return PageRank<T>(transition, plan, options, std::move(teleport)).run();
+  return std::move(RankSolve<T>(transition, plan, options).run(teleport).front());
 }
 
 template <class T>
@@ -303,11 +363,12 @@ std::vector<PageRankResult<T>> pagerank_multi(const TransitionMatrix<T>& transit
   const Stopwatch watch;
   std::vector<PageRankResult<T>> results;
   results.reserve(teleports.size());
-  for (std::size_t k = 0; k < teleports.size(); ++k) {
-    PageRankOptions of_one = options;
-    of_one.personalization = personalizations[k];
-    of_one.time_limit_seconds = std::max(options.time_limit_seconds - watch.seconds(), 0.0);
-    results.push_back(PageRank<T>(transition, plan, of_one, std::move(teleports[k])).run());
+  while (results.size() < teleports.size()) {
+    PageRankOptions left = options;
+    left.time_limit_seconds = std::max(options.time_limit_seconds - watch.seconds(), 0.0);
+    RankSolve<T> solve(transition, plan, left);
+    const auto waiting = std::span(teleports).subspan(results.size());
+    for (auto& result : solve.run(waiting)) results.push_back(std::move(result));
   }
   return results;
 }

@@ -115,7 +115,8 @@ template <class T>
 /// PageRank from several teleport distributions on one graph, with one plan: result k is that of pagerank() with
 /// personalizations[k] for its personalization, an empty one meaning uniform, and has ended for a reason of its own.
 /// In every result, `plan` and plan_ms are those of the one plan; a time limit counts for all vectors together.
-/// Today one vector is iterated after the other, so the matrix is read once an iteration and vector.
+/// On a GPU up to eight vectors share each pass over the matrix where its in-links are a pattern and its kernel is
+/// `merbit`; elsewhere one vector is iterated after the other.
 ///
 /// \param options personalization and observer must be empty
 /// \returns one result a personalization, in their order

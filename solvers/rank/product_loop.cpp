@@ -25,7 +25,7 @@ class ProductRankLoop final : public RankLoop<T> {
                std::move(teleport), plan.device()),
         state_(first_rank_state(rules, ranks_.sums())) {}
 
-  [[nodiscard]] const RankState& state() const noexcept override { return state_; }
+  [[nodiscard]] const RankState& state(int /*vector*/) const noexcept override { return state_; }
 
   void run(int steps) override {
     for (int step = 0; step < steps && state_.halt == 0; ++step) {
@@ -36,7 +36,7 @@ class ProductRankLoop final : public RankLoop<T> {
     }
   }
 
-  [[nodiscard]] FinalRanks<T> take_ranks() override {
+  [[nodiscard]] FinalRanks<T> take_ranks(int /*vector*/) override {
     const double sum = ranks_.normalise();
     return {ranks_.take_ranks(), sum};
   }

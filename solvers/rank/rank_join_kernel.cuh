@@ -13,9 +13,9 @@ namespace tessera::cuda {
 
 /// Where the sums of a step come together.
 struct RankJoin {
-  std::int64_t slots = 0;                ///< of RankOutput::parts
-  passes::RankSums* of_block = nullptr;  ///< one a block
-  unsigned* finished = nullptr;          ///< blocks that are done; 0 between launches
+  unsigned blocks = 1;                   ///< a vector, at most max_join_blocks
+  passes::RankSums* of_block = nullptr;  ///< one a block, vector after vector
+  unsigned* finished = nullptr;          ///< a vector: blocks that are done; 0 between launches
 };
 
 /// Past the first cache level, which knows nothing of what other blocks write.
@@ -30,45 +30,51 @@ struct RankJoin {
   return sums;
 }
 
-/// What this thread adds to the sums: the shared rows that it completes, and some slots of the product.
-template <class T, class Tiles>
-[[nodiscard]] __device__ passes::RankSums join_ranks(const Tiles& tiles, const RankOutput<T>& out, std::int64_t slots,
-                                                     RankCommit<T>& commit) {
-  const std::int64_t stride = std::int64_t{gridDim.x} * join_threads;
-  const std::int64_t begin = std::int64_t{blockIdx.x} * join_threads;
+/// What this thread adds to the sums of its vector: the shared rows that it completes, and some slots of the product.
+/// \param block number among the `blocks` of the vector
+template <class T, int K, class Tiles>
+[[nodiscard]] __device__ passes::RankSums join_ranks(const Tiles& tiles, std::int64_t slots, unsigned block,
+                                                     unsigned blocks, RankCommit<T, K>& commit) {
+  const std::int64_t stride = std::int64_t{blocks} * join_threads;
+  const std::int64_t begin = std::int64_t{block} * join_threads;
+  const T* const carries = commit.carries();
   for (std::int64_t first = 1 + begin; first < tiles.tiles; first += stride) {
     T sum{0};
-    const CarryRun run = add_carries(tiles, static_cast<const T*>(out.carries), first + threadIdx.x, sum);
+    const CarryRun run = add_carries(tiles, carries, first + threadIdx.x, sum);
     if (run.count != 0) commit.store(run.row, commit.ended(run.row) + sum);
   }
   passes::RankSums sums = commit.parts().sums();
-  for (std::int64_t i = begin + threadIdx.x; i < slots; i += stride) sums += out.parts[i].sums();
+  const RankParts* const parts = commit.slots();
+  for (std::int64_t i = begin + threadIdx.x; i < slots; i += stride) sums += parts[i].sums();
   return sums;
 }
 
-/// At most max_join_blocks blocks of join_threads. The block that is done last adds the blocks and decides whether
-/// there is another step; by then no other one reads the state.
-template <class T, class Tiles>
+/// join.blocks blocks of join_threads for each of the K vectors. The block of a vector that is done last adds the
+/// blocks and decides whether there is another step; by then no other one reads the state.
+template <class T, int K, class Tiles>
 __global__ void __launch_bounds__(join_threads)
     rank_join_kernel(Tiles tiles, RankOutput<T> out, RankJoin join, RankRules rules) {
   __shared__ bool is_last;
-  RankCommit<T> commit(out);
+  const unsigned vector = K == 1 ? 0 : blockIdx.x / join.blocks;
+  const unsigned block = K == 1 ? blockIdx.x : blockIdx.x % join.blocks;
+  RankCommit<T, K> commit(out, static_cast<int>(vector));
   if (commit.is_idle()) return;
-  const passes::RankSums of_block = add_up_block<join_threads>(join_ranks(tiles, out, join.slots, commit));
+  passes::RankSums* const of_block = join.of_block + vector * join.blocks;
+  const passes::RankSums mine = add_up_block<join_threads>(join_ranks(tiles, out.slots, block, join.blocks, commit));
   if (threadIdx.x == 0) {
-    join.of_block[blockIdx.x] = of_block;
+    of_block[block] = mine;
     __threadfence();
-    is_last = atomicAdd(join.finished, 1u) + 1 == gridDim.x;
+    is_last = atomicAdd(join.finished + vector, 1u) + 1 == join.blocks;
   }
   __syncthreads();
   if (!is_last) return;
   __threadfence();
   passes::RankSums rest;
-  if (threadIdx.x < gridDim.x) rest = load_sums(join.of_block + threadIdx.x);
+  if (threadIdx.x < join.blocks) rest = load_sums(of_block + threadIdx.x);
   const passes::RankSums total = add_up_block<join_threads>(rest);
   if (threadIdx.x != 0) return;
-  finish_rank_step(rules, *out.vectors.state, total);
-  *join.finished = 0;
+  finish_rank_step(rules, out.vectors.state[vector], total);
+  join.finished[vector] = 0;
 }
 
 }  // namespace tessera::cuda

@@ -19,7 +19,7 @@ struct FinalRanks {
   double sum = 0.0;
 };
 
-/// Begins at the teleport distribution.
+/// Iterates one or several vectors, each from its teleport distribution and with a state of its own.
 template <class T>
 class RankLoop {
  public:
@@ -28,13 +28,14 @@ class RankLoop {
   RankLoop& operator=(const RankLoop&) = delete;
   virtual ~RankLoop() = default;
 
-  /// As of the latest step that run() returned from.
-  [[nodiscard]] virtual const RankState& state() const noexcept = 0;
-  /// Makes up to `steps` steps, no more once the state has halted. Allocates nothing.
+  [[nodiscard]] virtual int vectors() const noexcept { return 1; }
+  /// As of the latest step that run() returned from. \param vector in [0, vectors()), here and below
+  [[nodiscard]] virtual const RankState& state(int vector) const noexcept = 0;
+  /// Makes up to `steps` steps of every vector, no more once its state has halted. Allocates nothing.
   /// \param steps at most remembered_changes
   virtual void run(int steps) = 0;
-  /// The ranks scaled to sum 1. Ends the loop.
-  [[nodiscard]] virtual FinalRanks<T> take_ranks() = 0;
+  /// The ranks scaled to sum 1. Once a vector, after all steps.
+  [[nodiscard]] virtual FinalRanks<T> take_ranks(int vector) = 0;
   /// How many steps run() should be asked for where nobody looks at each one.
   [[nodiscard]] virtual int steps_at_once() const noexcept { return 1; }
 };

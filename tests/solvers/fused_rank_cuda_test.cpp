@@ -1,10 +1,9 @@
 /// PageRank by fused products on a GPU, with every layout of tiles, against the same on the host.
 #include "solvers/rank/fused_loop.hpp"
 #include "spmv/merbit/merbit_cuda.hpp"
+#include "tests/solvers/rank_graphs.hpp"
 #include "tests/solvers/rank_oracle.hpp"
-#include "tests/support/adversarial.hpp"
 #include "tests/support/cuda_test.hpp"
-#include "tests/support/make_csr.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,8 +17,6 @@
 
 namespace tessera::testing {
 namespace {
-
-constexpr Dangling policies[] = {Dangling::teleport, Dangling::uniform, Dangling::self, Dangling::drop};
 
 /// What is forced on the kernel of the plan.
 struct Forced {
@@ -60,14 +57,14 @@ class FusedRanks {
   /// \param steps asked for at a time
   [[nodiscard]] Ranked<T> run(const PageRankOptions& options, const std::vector<T>& teleport, int steps = 8) const {
     const Device gpu = Device::cuda(0);
-    auto product = make_rank_product<T>(gpu, *kernel_, links_.view());
+    auto product = make_rank_product<T>(gpu, *kernel_, links_.view(), 1);
     if (!product) throw std::runtime_error("no fused product for this kernel");
     const RankRules rules = rank_rules<T>(options, transition_.vertices());
     auto v = rules.uniform_teleport ? Array<T>{} : Array<T>::copy_of(teleport, gpu);
-    const auto loop = make_fused_rank_loop(std::move(product), transition_.out_degree(), rules, std::move(v), gpu);
-    while (loop->state().halt == 0) loop->run(steps);
-    Ranked<T> result{loop->state(), 0.0, {}};
-    FinalRanks<T> final_ranks = loop->take_ranks();
+    const auto loop = make_fused_rank_loop(std::move(product), transition_.out_degree(), rules, std::move(v), 1, gpu);
+    while (loop->state(0).halt == 0) loop->run(steps);
+    Ranked<T> result{loop->state(0), 0.0, {}};
+    FinalRanks<T> final_ranks = loop->take_ranks(0);
     result.sum = final_ranks.sum;
     const Array<T> ranks = final_ranks.ranks.to(Device{});
     result.ranks.assign(ranks.begin(), ranks.end());
@@ -125,60 +122,6 @@ void check_graph(const Csr<T>& adjacency, const Forced& forced, PageRankOptions 
       if (::testing::Test::HasFatalFailure()) return;
     }
   }
-}
-
-template <class T>
-Csr<T> pattern_of(const std::vector<std::vector<index_t>>& links) {
-  std::vector<offset_t> offsets{0};
-  std::vector<index_t> columns;
-  for (const auto& row : links) {
-    columns.insert(columns.end(), row.begin(), row.end());
-    offsets.push_back(static_cast<offset_t>(columns.size()));
-  }
-  return make_pattern<T>(static_cast<std::int64_t>(links.size()), static_cast<std::int64_t>(links.size()), offsets,
-                         columns);
-}
-
-/// Leaves that link to vertex 0, which links to every third of them.
-template <class T>
-Csr<T> star(index_t leaves) {
-  std::vector<std::vector<index_t>> links(static_cast<std::size_t>(leaves) + 1, {0});
-  links[0].clear();
-  for (index_t i = 1; i <= leaves; i += 3) links[0].push_back(i);
-  return pattern_of<T>(links);
-}
-
-template <class T>
-Csr<T> chain(index_t n) {
-  std::vector<std::vector<index_t>> links(static_cast<std::size_t>(n));
-  for (index_t i = 0; i + 1 < n; ++i) links[static_cast<std::size_t>(i)] = {i + 1};
-  return pattern_of<T>(links);
-}
-
-/// Every vertex links to itself, and every second one to the next.
-template <class T>
-Csr<T> self_loops(index_t n) {
-  std::vector<std::vector<index_t>> links(static_cast<std::size_t>(n));
-  for (index_t i = 0; i < n; ++i) {
-    links[static_cast<std::size_t>(i)] = {i};
-    if (i % 2 == 0 && i + 1 < n) links[static_cast<std::size_t>(i)].push_back(i + 1);
-  }
-  return pattern_of<T>(links);
-}
-
-template <class T>
-std::vector<std::pair<std::string, Csr<T>>> small_graphs() {
-  std::vector<std::pair<std::string, Csr<T>>> graphs;
-  graphs.emplace_back("one vertex", pattern_of<T>({{}}));
-  graphs.emplace_back("one vertex with a loop", pattern_of<T>({{0}}));
-  graphs.emplace_back("all dangling", pattern_of<T>(std::vector<std::vector<index_t>>(70)));
-  graphs.emplace_back("star", star<T>(1500));
-  graphs.emplace_back("chain", chain<T>(500));
-  graphs.emplace_back("self loops", self_loops<T>(300));
-  graphs.emplace_back("even rows", with_row_lengths<T>(lengths_of(400, 13), 400, ValueStorage::pattern, 3));
-  graphs.emplace_back("power law", with_row_lengths<T>(power_law_lengths(600, 500, 5), 600, ValueStorage::pattern, 7));
-  graphs.emplace_back("full", with_row_lengths<T>(lengths_of(90, 90), 90, ValueStorage::pattern, 3));
-  return graphs;
 }
 
 class FusedPageRank : public CudaTest {};
@@ -321,26 +264,7 @@ TEST_F(FusedPageRank, GraphsWithWeightsAndOtherKernelsTakeTheirProduct) {
   spmv.device = gpu();
   spmv.algorithm = SpmvAlgorithm::merbit;
   const auto kernel = cuda::make_merbit_kernel<double>(on_gpu.view(), spmv, {});
-  EXPECT_EQ(make_rank_product<double>(gpu(), *kernel, on_gpu.view()), nullptr);
-}
-
-TEST_F(FusedPageRank, SeveralVectors) {
-  const auto graph = with_row_lengths<double>(power_law_lengths(200, 100, 5), 200, ValueStorage::pattern, 7);
-  const TransitionMatrix<double> transition(graph.view());
-  const std::vector<double> weights = uneven_weights(200);
-  const std::vector<std::span<const double>> sources{{}, weights};
-  PageRankOptions options;
-  options.tolerance = 1e-9;
-  const auto expected = pagerank_multi<double>(transition, sources, options);
-  options.spmv.device = gpu();
-  options.spmv.algorithm = SpmvAlgorithm::merbit;
-  const auto found = pagerank_multi<double>(transition, sources, options);
-  ASSERT_EQ(found.size(), 2U);
-  for (std::size_t k = 0; k < 2; ++k) {
-    EXPECT_TRUE(found[k].converged()) << found[k].reason;
-    const LongVector ranks(expected[k].ranks.begin(), expected[k].ranks.end());
-    EXPECT_LE(l1_distance<double>(found[k].ranks.span(), ranks), 1e-8L);
-  }
+  EXPECT_EQ(make_rank_product<double>(gpu(), *kernel, on_gpu.view(), 1), nullptr);
 }
 
 TEST_F(FusedPageRank, EmptyGraph) {
