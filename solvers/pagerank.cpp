@@ -10,6 +10,7 @@
 #include "core/stopwatch.hpp"
 #include "solvers/rank/fused_loop.hpp"
 #include "solvers/rank/rank_loop.hpp"
+#include "solvers/rank/teleport.hpp"
 #include "spmv/plan_internals.hpp"
 #include "tessera/error.hpp"
 
@@ -60,33 +61,6 @@ void check_options(const PageRankOptions& options) {
   if (!(options.time_limit_seconds >= 0.0)) {
     throw InvalidArgument(fmt::format("time_limit_seconds must be >= 0, got {}", options.time_limit_seconds));
   }
-}
-
-/// Sums to 1; empty when uniform. On the host.
-template <class T>
-Array<T> teleport_distribution(std::span<const double> weights, index_t vertices) {
-  if (weights.empty()) return {};
-  if (static_cast<std::int64_t>(weights.size()) != vertices) {
-    throw DimensionError(
-        fmt::format("personalization must have one weight a vertex: {}, got {}", vertices, weights.size()));
-  }
-  double largest = 0.0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    if (!(weights[i] >= 0.0) || std::isinf(weights[i])) {
-      throw InvalidArgument(fmt::format(
-          "personalization must be finite and not negative, but vertex {} (counted from 0) has {}", i, weights[i]));
-    }
-    largest = std::max(largest, weights[i]);
-  }
-  if (largest == 0.0) throw InvalidArgument("personalization sums to 0");
-  // Divided by the largest first, so that neither the sum nor its inverse leaves the range of the type.
-  passes::CompensatedSum sum;
-  for (const double weight : weights) sum.add(weight / largest);
-  Array<T> result(vertices, Init::none);
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    result.data()[i] = static_cast<T>(weights[i] / largest / sum.value());
-  }
-  return result;
 }
 
 /// One vector of a loop: what it comes to.
@@ -210,20 +184,6 @@ std::string PageRank<T>::reason() const {
                      result_.change <= options_.tolerance ? "<=" : ">", options_.tolerance);
 }
 
-/// Distributions side by side, element i of all of them in one place; empty where all are uniform.
-template <class T>
-Array<T> interleave(std::span<const Array<T>> teleports, index_t vertices) {
-  const auto count = static_cast<std::int64_t>(teleports.size());
-  if (std::all_of(teleports.begin(), teleports.end(), [](const Array<T>& v) { return v.empty(); })) return {};
-  Array<T> result(vertices * count, Init::none);
-  const T uniform = static_cast<T>(1.0 / static_cast<double>(vertices));
-  for (std::int64_t k = 0; k < count; ++k) {
-    const Array<T>& v = teleports[static_cast<std::size_t>(k)];
-    for (std::int64_t i = 0; i < vertices; ++i) result[i * count + k] = v.empty() ? uniform : v[i];
-  }
-  return result;
-}
-
 /// As many of some vectors as a plan iterates at a time.
 template <class T>
 class RankSolve {
@@ -258,7 +218,7 @@ void RankSolve<T>::make_loop(std::span<const Array<T>> teleports) {
     if (fused) break;
   }
   width = fused ? width : 1;
-  Array<T> teleport = interleave(teleports.first(width), transition_.vertices());
+  Array<T> teleport = interleave_teleports(teleports.first(width), transition_.vertices());
   rules.uniform_teleport = teleport.empty();
   if (!plan_.device().is_host()) teleport = teleport.to(plan_.device());
   if (!fused) {

@@ -59,7 +59,8 @@ class MultiRankTile {
   }
 
   [[nodiscard]] __device__ auto terms() const {
-    return [columns = columns_, source = source_](int k) { return __ldg(source + std::int64_t{columns[k]} * K); };
+    return
+        [columns = columns_, source = source_](int k) { return __ldg(source + std::int64_t{__ldg(columns + k)} * K); };
   }
 
   __device__ void row_by_row(RankCommit<T, K>& commit) const {

@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-/// What one thread adds up of a step: plain sums of some hundred terms at most, which RankSums then collects.
+/// What one thread adds up of a step: plain sums of some thousand terms at most, which RankSums then collects.
 struct RankParts {
   double total = 0.0;
   double dangling = 0.0;
