@@ -67,10 +67,10 @@ void check_options(const PageRankOptions& options) {
 template <class T>
 class PageRank {
  public:
-  /// \param vector of the loop. All but `info` outlive the solve.
-  PageRank(const PageRankOptions& options, PlanInfo info, RankLoop<T>& loop, int vector)
+  /// \param vector of the loop. All outlive the solve.
+  PageRank(const PageRankOptions& options, const PlanInfo& info, RankLoop<T>& loop, int vector)
       : options_(options), loop_(&loop), vector_(vector) {
-    result_.plan = std::move(info);
+    result_.plan = info;
     result_.timings.plan_ms = result_.plan.build_ms;
     result_.change = std::numeric_limits<double>::infinity();
     if (options.keep_history) {
@@ -254,6 +254,7 @@ std::vector<PageRankResult<T>> RankSolve<T>::run(std::span<const Array<T>> telep
   make_loop(teleports);
   const double upload_ms = plan_.device().is_host() ? 0.0 : uploading.milliseconds();
   std::vector<PageRank<T>> vectors;
+  vectors.reserve(static_cast<std::size_t>(loop_->vectors()));
   for (int k = 0; k < loop_->vectors(); ++k) vectors.emplace_back(options_, info_, *loop_, k);
   for (PageRank<T>& vector : vectors) vector.begin();
   // Who looks at every step, or at the clock, gets to see every step before the next begins.
