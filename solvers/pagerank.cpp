@@ -4,33 +4,32 @@
 /// for vertices without out-links after A. N. Langville, C. D. Meyer, Deeper Inside PageRank, Internet Math. 1(3),
 /// 2004.
 ///
-/// Memory movement per iteration, n elements each, besides the columns of the matrix: the product reads y and writes q
-/// (2n); one pass reads q, x and the inverse out weights and writes x and y (5n; 1n more with a personalization).
+/// What a step reads and writes is noted in solvers/rank/: product_loop.cpp, and fused_loop.cpp for GPUs.
 #include "tessera/pagerank.hpp"
 
 #include "core/stopwatch.hpp"
-#include "solvers/rank_vector.hpp"
+#include "solvers/rank/fused_loop.hpp"
+#include "solvers/rank/rank_loop.hpp"
+#include "solvers/rank/teleport.hpp"
+#include "spmv/plan_internals.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <numbers>
-#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tessera {
 
 namespace {
 
 constexpr std::int64_t reserved_history = 65536;
-
-/// Iterations without a lower change after which rounding is to blame, and the size in machine epsilons below which it
-/// can be. A step contracts the L1 distance of distributions by the damping, so above that size the change falls.
-constexpr std::int64_t stagnation_window = 50;
-constexpr double rounding_level = 1000.0;
 
 /// Largest distance of two distributions.
 double diameter(RankNorm norm) {
@@ -64,157 +63,86 @@ void check_options(const PageRankOptions& options) {
   }
 }
 
-/// Sums to 1; empty when uniform. On the host.
-template <class T>
-Array<T> teleport_distribution(std::span<const double> weights, index_t vertices) {
-  if (weights.empty()) return {};
-  if (static_cast<std::int64_t>(weights.size()) != vertices) {
-    throw DimensionError(
-        fmt::format("personalization must have one weight a vertex: {}, got {}", vertices, weights.size()));
-  }
-  double largest = 0.0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    if (!(weights[i] >= 0.0) || std::isinf(weights[i])) {
-      throw InvalidArgument(fmt::format(
-          "personalization must be finite and not negative, but vertex {} (counted from 0) has {}", i, weights[i]));
-    }
-    largest = std::max(largest, weights[i]);
-  }
-  if (largest == 0.0) throw InvalidArgument("personalization sums to 0");
-  // Divided by the largest first, so that neither the sum nor its inverse leaves the range of the type.
-  passes::CompensatedSum sum;
-  for (const double weight : weights) sum.add(weight / largest);
-  Array<T> result(vertices, Init::none);
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    result.data()[i] = static_cast<T>(weights[i] / largest / sum.value());
-  }
-  return result;
-}
-
-/// What the steps read besides the matrix, where they run.
-template <class T>
-struct RankInputs {
-  Array<T> out_inverse;  ///< a copy on a GPU; empty on the host, where that of the transition matrix serves
-  Array<T> teleport;
-  double upload_ms = 0.0;
-
-  RankInputs(const TransitionMatrix<T>& transition, const PageRankOptions& options, const Device& device)
-      : teleport(teleport_distribution<T>(options.personalization, transition.vertices())) {
-    if (device.is_host()) return;
-    const Stopwatch watch;
-    out_inverse = Array<T>::copy_of(transition.inverse_out_weight(), device);
-    teleport = teleport.to(device);
-    upload_ms = watch.milliseconds();
-  }
-};
-
+/// One vector of a loop: what it comes to.
 template <class T>
 class PageRank {
  public:
-  PageRank(const TransitionMatrix<T>& transition, const PageRankOptions& options)
-      : options_(options),
-        plan_(transition.in_links(), options.spmv),
-        product_(plan_.make_output()),
-        inputs_(transition, options, plan_.device()),
-        ranks_(plan_.device().is_host() ? transition.inverse_out_weight() : std::as_const(inputs_.out_inverse).span(),
-               std::move(inputs_.teleport), plan_.device()) {
-    result_.plan = plan_.info();
+  /// \param vector of the loop. All outlive the solve.
+  PageRank(const PageRankOptions& options, const PlanInfo& info, RankLoop<T>& loop, int vector)
+      : options_(options), loop_(&loop), vector_(vector) {
+    result_.plan = info;
     result_.timings.plan_ms = result_.plan.build_ms;
-    result_.timings.upload_ms = result_.plan.upload_ms + inputs_.upload_ms;
-    result_.dangling_count = static_cast<index_t>(transition.dangling().size());
     result_.change = std::numeric_limits<double>::infinity();
     if (options.keep_history) {
       result_.history.reserve(static_cast<std::size_t>(std::min(options.max_iterations, reserved_history)));
     }
   }
 
-  [[nodiscard]] PageRankResult<T> run();
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
+  /// Shows the start.
+  void begin();
+  /// Looks at the steps that the loop has made since, and ends where one of them was the last.
+  void follow();
+  /// Fetches the ranks. \param upload_ms of vectors
+  [[nodiscard]] PageRankResult<T> finish(index_t dangling_count, double upload_ms);
 
  private:
-  void iterate();
-  void download();
-  [[nodiscard]] std::optional<Status> verdict();
+  void end(Status status);
   [[nodiscard]] Control show();
   [[nodiscard]] std::string reason() const;
 
   const PageRankOptions& options_;
-  SpmvPlan<T> plan_;
-  DualBuffer<T> product_;
-  RankInputs<T> inputs_;
-  RankVector<T> ranks_;
+  RankLoop<T>* loop_;
+  int vector_;
+  bool has_ended_ = false;
   PageRankResult<T> result_;
   Stopwatch watch_;
-  double best_change_ = std::numeric_limits<double>::infinity();
-  std::int64_t best_iteration_ = 0;
 };
 
 template <class T>
-PageRankResult<T> PageRank<T>::run() {
-  watch_ = Stopwatch{};
-  if (plan_.rows() == 0) {
-    result_.status = Status::converged;
-    result_.reason = "the graph is empty";
-    result_.change = 0.0;
-    return std::move(result_);
-  }
-  iterate();
-  result_.reason = reason();
-  result_.sum = ranks_.normalise();
-  result_.timings.solve_ms = watch_.milliseconds();
-  result_.ranks = ranks_.take_ranks();
-  if (!plan_.device().is_host()) download();
-  return std::move(result_);
+void PageRank<T>::end(Status status) {
+  has_ended_ = true;
+  result_.status = status;
 }
 
-/// The ranks to the host.
 template <class T>
-void PageRank<T>::download() {
+void PageRank<T>::begin() {
+  watch_ = Stopwatch{};
+  if (show() == Control::stop) return end(Status::interrupted);
+  if (loop_->state(vector_).halt != 0) end(loop_->state(vector_).status);
+}
+
+template <class T>
+void PageRank<T>::follow() {
+  if (has_ended_) return;
+  const RankState& state = loop_->state(vector_);
+  Control control = Control::proceed;
+  while (result_.iterations < state.iteration) {
+    ++result_.iterations;
+    ++result_.spmv_count;
+    result_.change = state.changes[result_.iterations % remembered_changes];
+    control = show();
+  }
+  if (state.halt != 0 && state.status != Status::max_iterations) return end(state.status);
+  if (watch_.seconds() > options_.time_limit_seconds) return end(Status::time_limit);
+  if (control == Control::stop) return end(Status::interrupted);
+  if (state.halt != 0) end(state.status);
+}
+
+template <class T>
+PageRankResult<T> PageRank<T>::finish(index_t dangling_count, double upload_ms) {
+  result_.dangling_count = dangling_count;
+  result_.timings.upload_ms = result_.plan.upload_ms + upload_ms;
+  result_.reason = reason();
+  FinalRanks<T> final_ranks = loop_->take_ranks(vector_);
+  result_.sum = final_ranks.sum;
+  result_.timings.solve_ms = watch_.milliseconds();
+  result_.ranks = std::move(final_ranks.ranks);
+  if (result_.ranks.device().is_host()) return std::move(result_);
   const Stopwatch watch;
   result_.ranks = result_.ranks.to(Device{});
   result_.timings.download_ms = watch.milliseconds();
-}
-
-template <class T>
-void PageRank<T>::iterate() {
-  if (show() == Control::stop) {
-    result_.status = Status::interrupted;
-    return;
-  }
-  result_.status = Status::max_iterations;
-  while (result_.iterations < options_.max_iterations) {
-    // q = Wᵀ D⁻¹ x,  x' = d (q + dangling(x)) + (1 - d) v
-    plan_.apply(ranks_.source(), product_);
-    ranks_.step(std::as_const(product_).current(), options_.damping, options_.dangling);
-    ++result_.spmv_count;
-    ++result_.iterations;
-    result_.change = change_of(ranks_.sums(), options_.norm);
-    const Control control = show();
-    if (const auto status = verdict()) {
-      result_.status = *status;
-      return;
-    }
-    if (control == Control::stop) {
-      result_.status = Status::interrupted;
-      return;
-    }
-  }
-}
-
-/// Why to end after this step; nothing means go on.
-template <class T>
-std::optional<Status> PageRank<T>::verdict() {
-  const passes::RankSums& sums = ranks_.sums();
-  if (!std::isfinite(sums.total.value())) return Status::not_finite;
-  if (result_.change <= options_.tolerance) return Status::converged;
-  if (sums.l1 < best_change_) {
-    best_change_ = sums.l1;
-    best_iteration_ = result_.iterations;
-  }
-  constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
-  const bool no_progress = result_.iterations - best_iteration_ >= stagnation_window;
-  if (no_progress && sums.l1 <= rounding_level * epsilon) return Status::stagnated;
-  if (watch_.seconds() > options_.time_limit_seconds) return Status::time_limit;
-  return std::nullopt;
+  return std::move(result_);
 }
 
 /// History and observer.
@@ -256,6 +184,91 @@ std::string PageRank<T>::reason() const {
                      result_.change <= options_.tolerance ? "<=" : ">", options_.tolerance);
 }
 
+/// As many of some vectors as a plan iterates at a time.
+template <class T>
+class RankSolve {
+ public:
+  RankSolve(const TransitionMatrix<T>& transition, const SpmvPlan<T>& plan, const PageRankOptions& options)
+      : transition_(transition), plan_(plan), options_(options) {}
+
+  /// \param teleports on the host, at least one; an empty one is uniform
+  /// \returns the results of the first of them, at least one
+  [[nodiscard]] std::vector<PageRankResult<T>> run(std::span<const Array<T>> teleports);
+
+ private:
+  void make_loop(std::span<const Array<T>> teleports);
+  [[nodiscard]] PageRankResult<T> of_empty_graph() const;
+
+  const TransitionMatrix<T>& transition_;
+  const SpmvPlan<T>& plan_;
+  const PageRankOptions& options_;
+  PlanInfo info_;
+  std::unique_ptr<RankLoop<T>> loop_;
+};
+
+/// The widest one that the plan and the number of vectors allow.
+template <class T>
+void RankSolve<T>::make_loop(std::span<const Array<T>> teleports) {
+  RankRules rules = rank_rules<T>(options_, plan_.rows());
+  std::size_t width = most_rank_vectors;
+  std::unique_ptr<RankProduct<T>> fused;
+  for (; width > 0 && !fused; width /= 2) {
+    if (width > teleports.size()) continue;
+    fused = make_rank_product(plan_.device(), PlanInternals::kernel(plan_), plan_.matrix(), static_cast<int>(width));
+    if (fused) break;
+  }
+  width = fused ? width : 1;
+  Array<T> teleport = interleave_teleports(teleports.first(width), transition_.vertices());
+  rules.uniform_teleport = teleport.empty();
+  if (!plan_.device().is_host()) teleport = teleport.to(plan_.device());
+  if (!fused) {
+    loop_ = make_product_rank_loop(plan_, transition_, rules, std::move(teleport));
+    return;
+  }
+  // Its sums are added in a fixed order, also where products of the plan are not.
+  info_.determinism = std::max(info_.determinism, Determinism::run_to_run);
+  loop_ = make_fused_rank_loop(std::move(fused), transition_.out_degree(), rules, std::move(teleport),
+                               static_cast<int>(width), plan_.device());
+}
+
+template <class T>
+PageRankResult<T> RankSolve<T>::of_empty_graph() const {
+  PageRankResult<T> result;
+  result.plan = info_;
+  result.timings.plan_ms = info_.build_ms;
+  result.timings.upload_ms = info_.upload_ms;
+  result.status = Status::converged;
+  result.reason = "the graph is empty";
+  return result;
+}
+
+template <class T>
+std::vector<PageRankResult<T>> RankSolve<T>::run(std::span<const Array<T>> teleports) {
+  std::vector<PageRankResult<T>> results;
+  info_ = plan_.info();
+  if (plan_.rows() == 0) {
+    results.push_back(of_empty_graph());
+    return results;
+  }
+  const Stopwatch uploading;
+  make_loop(teleports);
+  const double upload_ms = plan_.device().is_host() ? 0.0 : uploading.milliseconds();
+  std::vector<PageRank<T>> vectors;
+  vectors.reserve(static_cast<std::size_t>(loop_->vectors()));
+  for (int k = 0; k < loop_->vectors(); ++k) vectors.emplace_back(options_, info_, *loop_, k);
+  for (PageRank<T>& vector : vectors) vector.begin();
+  // Who looks at every step, or at the clock, gets to see every step before the next begins.
+  const bool is_watched = options_.observer || options_.time_limit_seconds < std::numeric_limits<double>::infinity();
+  const int steps = is_watched ? 1 : loop_->steps_at_once();
+  while (!std::all_of(vectors.begin(), vectors.end(), [](const PageRank<T>& vector) { return vector.has_ended(); })) {
+    loop_->run(steps);
+    for (PageRank<T>& vector : vectors) vector.follow();
+  }
+  const auto dangling_count = static_cast<index_t>(transition_.dangling().size());
+  for (PageRank<T>& vector : vectors) results.push_back(vector.finish(dangling_count, upload_ms));
+  return results;
+}
+
 }  // namespace
 
 std::string_view to_string(Dangling dangling) {
@@ -287,10 +300,47 @@ std::string_view to_string(RankNorm norm) {
 template <class T>
 PageRankResult<T> pagerank(const TransitionMatrix<T>& transition, const PageRankOptions& options) {
   check_options(options);
-  return PageRank<T>(transition, options).run();
+  std::vector<Array<T>> teleport;
+  teleport.push_back(teleport_distribution<T>(options.personalization, transition.vertices()));
+  const SpmvPlan<T> plan(transition.in_links(), options.spmv);
+  return std::move(RankSolve<T>(transition, plan, options).run(teleport).front());
+}
+
+template <class T>
+std::vector<PageRankResult<T>> pagerank_multi(const TransitionMatrix<T>& transition,
+                                              std::span<const std::span<const double>> personalizations,
+                                              const PageRankOptions& options) {
+  check_options(options);
+  if (!options.personalization.empty()) {
+    throw InvalidArgument("pagerank_multi: personalizations are given beside the options, which must have none");
+  }
+  if (options.observer) throw InvalidArgument("pagerank_multi: no observer, since several vectors have no one order");
+  std::vector<Array<T>> teleports;
+  teleports.reserve(personalizations.size());
+  for (const auto weights : personalizations) {
+    teleports.push_back(teleport_distribution<T>(weights, transition.vertices()));
+  }
+  const SpmvPlan<T> plan(transition.in_links(), options.spmv);
+  const Stopwatch watch;
+  std::vector<PageRankResult<T>> results;
+  results.reserve(teleports.size());
+  while (results.size() < teleports.size()) {
+    PageRankOptions left = options;
+    left.time_limit_seconds = std::max(options.time_limit_seconds - watch.seconds(), 0.0);
+    RankSolve<T> solve(transition, plan, left);
+    const auto waiting = std::span(teleports).subspan(results.size());
+    for (auto& result : solve.run(waiting)) results.push_back(std::move(result));
+  }
+  return results;
 }
 
 template PageRankResult<float> pagerank<float>(const TransitionMatrix<float>&, const PageRankOptions&);
 template PageRankResult<double> pagerank<double>(const TransitionMatrix<double>&, const PageRankOptions&);
+template std::vector<PageRankResult<float>> pagerank_multi(const TransitionMatrix<float>&,
+                                                           std::span<const std::span<const double>>,
+                                                           const PageRankOptions&);
+template std::vector<PageRankResult<double>> pagerank_multi(const TransitionMatrix<double>&,
+                                                            std::span<const std::span<const double>>,
+                                                            const PageRankOptions&);
 
 }  // namespace tessera

@@ -19,43 +19,12 @@ RankVector<T>::RankVector(std::span<const T> out_inverse, Array<T> teleport, con
                    passes::RankStart<T>{uniform, teleport_or_null, out_inverse_.data(), ranks_.data(), source_.data()});
 }
 
-/// With s = Σ x, m the mass of dangling vertices divided by s, and n vertices.
 template <class T>
-passes::RankWeights RankVector<T>::weights(double damping, Dangling policy) const {
-  const double s = sums_.total.value();
-  const double m = sums_.dangling.value() / s;
-  const auto n = static_cast<double>(ranks_.size());
-  passes::RankWeights result{damping / s, 1.0 - damping, 0.0, 0.0};
-  switch (policy) {
-    case Dangling::teleport:
-      result.teleport += damping * m;
-      break;
-    case Dangling::uniform:
-      result.constant = damping * m / n;
-      break;
-    case Dangling::self:
-      result.self = damping / s;
-      break;
-    case Dangling::drop: {
-      const double kept = damping * (1.0 - m) + (1.0 - damping);
-      result.links /= kept;
-      result.teleport /= kept;
-      break;
-    }
-  }
-  if (!teleport_.empty()) return result;
-  result.constant += result.teleport / n;
-  result.teleport = 0.0;
-  return result;
-}
-
-template <class T>
-void RankVector<T>::step(std::span<const T> product, double damping, Dangling policy) {
+void RankVector<T>::step(std::span<const T> product, const passes::RankWeights& weights) {
   // v is read only where it is not uniform; any vector may stand in for it where its weight is 0.
   const T* const v = teleport_.empty() ? out_inverse_.data() : teleport_.data();
   sums_ = run_pass(device_, ranks_.size(),
-                   passes::RankStep<T>{weights(damping, policy), product.data(), v, out_inverse_.data(), ranks_.data(),
-                                       source_.data()});
+                   passes::RankStep<T>{weights, product.data(), v, out_inverse_.data(), ranks_.data(), source_.data()});
 }
 
 template <class T>

@@ -4,20 +4,14 @@
 
 #include "solvers/passes/rank_steps.hpp"
 #include "tessera/array.hpp"
-#include "tessera/pagerank.hpp"
 
-#include <cmath>
 #include <span>
+#include <utility>
 
 namespace tessera {
 
-/// How far a step has moved the ranks.
-[[nodiscard]] inline double change_of(const passes::RankSums& sums, RankNorm norm) noexcept {
-  return norm == RankNorm::l1 ? sums.l1 : norm == RankNorm::l2 ? std::sqrt(sums.squares) : sums.largest.value;
-}
-
-/// x and the source of its next product, y = x / out weight. x sums to 1 only to rounding: each step divides by the
-/// sum that the step before found, so that errors never add up.
+/// x and the source of its next product, y = x / out weight. x sums to 1 only to rounding: the weights of each step
+/// divide by the sum that the step before found.
 template <class T>
 class RankVector {
  public:
@@ -28,8 +22,8 @@ class RankVector {
   /// What the in-links are to be multiplied with.
   [[nodiscard]] std::span<const T> source() const noexcept { return source_.span(); }
 
-  /// x' = d (Pᵀ x + dangling(x)) + (1 - d) v. \param product in-links times source()
-  void step(std::span<const T> product, double damping, Dangling policy);
+  /// x' = d (Pᵀ x + dangling(x)) + (1 - d) v. \param product in-links times source() \param weights for sums()
+  void step(std::span<const T> product, const passes::RankWeights& weights);
 
   /// Scales x to sum 1. \returns the sum it then has
   double normalise();
@@ -39,8 +33,6 @@ class RankVector {
   [[nodiscard]] Array<T> take_ranks() { return std::move(ranks_); }
 
  private:
-  [[nodiscard]] passes::RankWeights weights(double damping, Dangling policy) const;
-
   Device device_;
   std::span<const T> out_inverse_;
   Array<T> teleport_;

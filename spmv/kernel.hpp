@@ -11,6 +11,10 @@
 
 namespace tessera {
 
+namespace cuda {
+struct MerbitTileArrays;
+}
+
 /// A kernel prepared for the structure of one matrix. The matrix comes with every call: its values may have changed,
 /// its structure not. Calls may run concurrently. Arguments arrive checked, rows > 0.
 template <class T>
@@ -50,6 +54,9 @@ class SpmvKernel {
   }
   /// Makes y fit for apply_dual().
   virtual void prepare_dual(std::span<T> /*y*/) const {}
+
+  /// The tiles of a MERBIT kernel on a GPU, which live as long as it; null for other kernels.
+  [[nodiscard]] virtual const cuda::MerbitTileArrays* merbit_tiles() const noexcept { return nullptr; }
 
   /// Fills the fields that only the kernel knows.
   virtual void describe(PlanInfo& info) const = 0;

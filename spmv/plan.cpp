@@ -5,6 +5,7 @@
 #include "spmv/csr/csr.hpp"
 #include "spmv/csr/residual_cuda.hpp"
 #include "spmv/kernel.hpp"
+#include "spmv/plan_internals.hpp"
 #include "spmv/planned_kernel.hpp"
 #include "spmv/same_structure.hpp"
 #include "tessera/error.hpp"
@@ -308,7 +309,15 @@ std::string_view SpmvPlan<T>::transpose_remedy() const {
   return "make the plan with SpmvOptions::with_transpose";
 }
 
+template <class T>
+const SpmvKernel<T>& PlanInternals::kernel(const SpmvPlan<T>& plan) noexcept {
+  return *plan.impl_->kernel;
+}
+
 template class SpmvPlan<float>;
 template class SpmvPlan<double>;
+
+template const SpmvKernel<float>& PlanInternals::kernel(const SpmvPlan<float>&) noexcept;
+template const SpmvKernel<double>& PlanInternals::kernel(const SpmvPlan<double>&) noexcept;
 
 }  // namespace tessera

@@ -103,13 +103,28 @@ struct [[nodiscard]] PageRankResult {
 };
 
 /// Iterates to the tolerance, or to Status::stagnated where rounding keeps the change above it. One product, no
-/// allocation per iteration; sums are compensated so that Σx stays 1.
+/// allocation per iteration; sums are compensated, and each iteration divides by the sum of the one before, so that Σx
+/// stays 1.
 ///
 /// \throws InvalidArgument for a damping outside [0, 1), a tolerance that is negative or that any two distributions
 ///         meet (l1 >= 2, l2 >= sqrt(2), linf >= 1), a personalization that is negative, not finite or sums to 0;
 ///         DimensionError for one of another length; OutOfMemory
 template <class T>
 [[nodiscard]] PageRankResult<T> pagerank(const TransitionMatrix<T>& transition, const PageRankOptions& options = {});
+
+/// PageRank from several teleport distributions on one graph, with one plan: result k is that of pagerank() with
+/// personalizations[k] for its personalization, an empty one meaning uniform, and has ended for a reason of its own.
+/// In every result, `plan` and plan_ms are those of the one plan; a time limit counts for all vectors together.
+/// On a GPU up to eight vectors share each pass over the matrix where its in-links are a pattern and its kernel is
+/// `merbit`; elsewhere one vector is iterated after the other.
+///
+/// \param options personalization and observer must be empty
+/// \returns one result a personalization, in their order
+/// \throws as pagerank(), before any iteration; InvalidArgument for options with a personalization or an observer
+template <class T>
+[[nodiscard]] std::vector<PageRankResult<T>> pagerank_multi(const TransitionMatrix<T>& transition,
+                                                            std::span<const std::span<const double>> personalizations,
+                                                            const PageRankOptions& options = {});
 
 /// A vertex and its rank.
 struct RankedVertex {

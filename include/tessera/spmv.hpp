@@ -98,6 +98,8 @@ struct BreakEven {
   std::optional<std::int64_t> applications;
 };
 
+struct PlanInternals;
+
 /// One matrix, one kernel, one device, prepared. A moved-from plan may only be assigned to or destroyed. Immutable but
 /// for update_values(). Products of one plan into distinct outputs may run concurrently.
 template <class T>
@@ -153,6 +155,7 @@ class SpmvPlan final : public LinearOperator<T> {
   [[nodiscard]] std::string_view transpose_remedy() const override;
 
  private:
+  friend struct PlanInternals;  ///< of the library
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

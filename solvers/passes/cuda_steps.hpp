@@ -4,6 +4,7 @@
 #include "solvers/passes/diagonal_steps.hpp"
 #include "solvers/passes/krylov_steps.hpp"
 #include "solvers/passes/rank_steps.hpp"
+#include "solvers/passes/scaled_rank_steps.hpp"
 #include "solvers/passes/vector_steps.hpp"
 
 namespace tessera::cuda {
@@ -33,6 +34,8 @@ template struct Pass<passes::StabilisedStep<float>>;
 template struct Pass<passes::RankStart<float>>;
 template struct Pass<passes::RankStep<float>>;
 template struct Pass<passes::RankScale<float>>;
+template struct Pass<passes::ScaledRankStart<float>>;
+template struct Pass<passes::UnscaledRank<float>>;
 template struct Pass<passes::FirstUnfitDiagonal<float>>;
 template struct Pass<passes::InverseDiagonal<float>>;
 template struct Pass<passes::DiagonalProduct<float>>;
@@ -60,6 +63,8 @@ template struct Pass<passes::StabilisedStep<double>>;
 template struct Pass<passes::RankStart<double>>;
 template struct Pass<passes::RankStep<double>>;
 template struct Pass<passes::RankScale<double>>;
+template struct Pass<passes::ScaledRankStart<double>>;
+template struct Pass<passes::UnscaledRank<double>>;
 template struct Pass<passes::FirstUnfitDiagonal<double>>;
 template struct Pass<passes::InverseDiagonal<double>>;
 template struct Pass<passes::DiagonalProduct<double>>;

@@ -66,7 +66,7 @@ struct CompensatedSum {
     error += other.error;
     return *this;
   }
-  [[nodiscard]] double value() const noexcept { return sum + error; }
+  [[nodiscard]] TESSERA_HOST_DEVICE double value() const noexcept { return sum + error; }
 };
 
 }  // namespace tessera::passes

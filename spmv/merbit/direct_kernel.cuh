@@ -114,10 +114,9 @@ struct LoadedBatch {
 };
 
 /// One tile, by one warp. \param staged room for its products and row sums
-template <class T, class V, class Policy, bool WithDots>
+template <class T, class V, class Policy, class Commit>
 __device__ inline void multiply_tile(const MatrixArrays<V>& a, const TileSpan& tile, const TileStart& start,
-                                     std::uint32_t word, const T* x, T* staged, int lane,
-                                     TileCommit<T, WithDots>& commit) {
+                                     std::uint32_t word, const T* x, T* staged, int lane, Commit& commit) {
   const LoadWindow<V> window = load_window<Policy::width>(a, tile);
   const bool one_row = start.kind() == TileKind::one_row;
   T sum{0};
@@ -146,9 +145,9 @@ __device__ inline void multiply_tile(const MatrixArrays<V>& a, const TileSpan& t
 
 /// Warp w of all sums tiles w, w + warps, ...; without persistent warps just the first. Asking for the place of the
 /// next tile while one is summed would spill registers, which costs more than it gains.
-template <class T, class V, class Policy, bool WithDots>
-__global__ void __launch_bounds__(Policy::threads, least_blocks(Policy::min_blocks, WithDots))
-    direct_kernel(MatrixArrays<V> a, SnappedTileArrays tiles, const T* __restrict__ x, ProductOutput<T> out) {
+template <class T, class V, class Policy, class Commit>
+__global__ void __launch_bounds__(Policy::threads, Policy::min_blocks - Commit::fewer_blocks(Policy::width))
+    direct_kernel(MatrixArrays<V> a, SnappedTileArrays tiles, const T* __restrict__ x, typename Commit::Output out) {
   constexpr int warps = Policy::threads / warp_size;
   constexpr int room = lanes_per_tile * Policy::sigma + 2 * Policy::width;
   alignas(16) __shared__ T staged_by[warps][room];
@@ -156,16 +155,18 @@ __global__ void __launch_bounds__(Policy::threads, least_blocks(Policy::min_bloc
   const int warp = static_cast<int>(threadIdx.x / warp_size);
   const std::int64_t slot = std::int64_t{blockIdx.x} * warps + warp;
   const std::int64_t stride = std::int64_t{gridDim.x} * warps;
-  TileCommit<T, WithDots> commit(out);
+  Commit commit(out);
+  if (commit.is_idle()) return;
+  const T* const source = commit.source(x);
 #pragma unroll 1
   for (std::int64_t number = slot; number < tiles.tiles; number += stride) {
     const TileStart start = tiles.starts[number];
     const TileSpan tile = span_between(number, start, tiles.starts[number + 1]);
     const std::uint32_t word = __ldcs(tiles.lane_words + number * lanes_per_tile + lane);
-    multiply_tile<T, V, Policy>(a, tile, start, word, x, staged_by[warp], lane, commit);
+    multiply_tile<T, V, Policy>(a, tile, start, word, source, staged_by[warp], lane, commit);
     __syncwarp();
   }
-  commit.write_dots(slot, lane);
+  commit.write_sums(slot, lane);
 }
 
 }  // namespace tessera::cuda

@@ -45,19 +45,21 @@ template <class T, class V>
 }
 
 /// One tile a warp. Dynamic shared memory: 32 sigma elements a warp.
-template <class T, class V, bool WithDots>
+template <class T, class V, class Commit>
 __global__ void __launch_bounds__(exact_threads)
-    exact_kernel(MatrixArrays<V> a, ExactTileArrays tiles, const T* __restrict__ x, ProductOutput<T> out) {
+    exact_kernel(MatrixArrays<V> a, ExactTileArrays tiles, const T* __restrict__ x, typename Commit::Output out) {
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int warp = static_cast<int>(threadIdx.x / warp_size);
   const std::int64_t number = std::int64_t{blockIdx.x} * (exact_threads / warp_size) + warp;
   if (number >= tiles.tiles) return;
-  TileCommit<T, WithDots> commit(out);
+  Commit commit(out);
+  if (commit.is_idle()) return;
+  const T* const source = commit.source(x);
   const TileSpan tile = exact_span(tiles, number);
-  const auto terms = [&](int k) { return product_of<T>(a, x, tile.x + k); };
+  const auto terms = [&](int k) { return product_of<T>(a, source, tile.x + k); };
   if (tile.rows == 0) {
     sum_one_row<staged_unroll>(tile, terms, lane, commit);
-    commit.write_dots(number, lane);
+    commit.write_sums(number, lane);
     return;
   }
   const LaneSteps<std::uint64_t> steps = exact_lane(tiles, number, lane);
@@ -79,7 +81,7 @@ __global__ void __launch_bounds__(exact_threads)
   };
   const int open = for_each_closed_run(steps.down_flags, mine, [&](int length) { *row_sum++ = sum_run(length); });
   commit_walk(tile, row_sums, first_closed, steps.down_flags != 0, sum_run(open), lane, commit);
-  commit.write_dots(number, lane);
+  commit.write_sums(number, lane);
 }
 
 }  // namespace tessera::cuda

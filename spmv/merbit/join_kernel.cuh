@@ -86,6 +86,16 @@ struct DotSums {
   ProductDots* total = nullptr;
 };
 
+/// The carries of the row that tile t ends but does not begin, and their sum; t may be any number from 1 on. Every
+/// thread of a block must call.
+template <class T, class Tiles>
+__device__ CarryRun add_carries(const Tiles& tiles, const T* carries, std::int64_t t, T& sum) {
+  const CarryRun run = t < tiles.tiles ? carry_run(tiles, t) : CarryRun{};
+  for (std::int64_t i = 0; i < run.count && run.count <= short_run; ++i) sum += carries[run.first + i];
+  sum_long_runs(carries, run, sum);
+  return run;
+}
+
 /// Adds the carries of shared rows to y, and clears these rows in `other` if there is one. \returns what the rows add
 /// to the inner products, in the thread of each row
 template <class T, bool WithDots, class Tiles>
@@ -93,11 +103,8 @@ __device__ ProductDots join_rows(const Tiles& tiles, const ProductOutput<T>& out
   ProductDots dots;
   for (std::int64_t first = 1 + std::int64_t{blockIdx.x} * join_threads; first < tiles.tiles;
        first += std::int64_t{gridDim.x} * join_threads) {
-    const std::int64_t t = first + threadIdx.x;
-    const CarryRun run = t < tiles.tiles ? carry_run(tiles, t) : CarryRun{};
     T sum{0};
-    for (std::int64_t i = 0; i < run.count && run.count <= short_run; ++i) sum += out.carries[run.first + i];
-    sum_long_runs(out.carries, run, sum);
+    const CarryRun run = add_carries(tiles, static_cast<const T*>(out.carries), first + threadIdx.x, sum);
     if (run.count == 0) continue;
     const T value = out.y[run.row] + out.alpha * sum;
     out.y[run.row] = value;

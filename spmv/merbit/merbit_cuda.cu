@@ -4,6 +4,7 @@
 #include "spmv/merbit/join_kernel.cuh"
 #include "spmv/merbit/merbit.hpp"
 #include "spmv/merbit/policy_cuda.hpp"
+#include "spmv/merbit/tile_arrays.hpp"
 #include "tessera/error.hpp"
 
 #include <mutex>
@@ -42,15 +43,6 @@ struct PlannedTiles {
         exact.tile_x.data(), exact.tile_y.data(), exact.lane_words_32.data(), exact.lane_words_64.data(), exact.tiles(),
         exact.sigma,         exact.rows};
   }
-  /// function(tiles) with the arrays in use.
-  template <class Function>
-  void visit(Function&& function) const {
-    if (are_exact()) {
-      function(exact_arrays());
-    } else {
-      function(snapped_arrays());
-    }
-  }
 };
 
 /// Memory that products of one kernel use in turn.
@@ -85,6 +77,13 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
         tiles_(std::move(tiles)),
         product_(merbit_product<T, V>(tiles_.layout)),
         atomic_(atomic && tiles_.share_rows()) {
+    arrays_.layout = tiles_.layout;
+    arrays_.share_rows = tiles_.share_rows();
+    if (tiles_.are_exact()) {
+      arrays_.exact = tiles_.exact_arrays();
+    } else {
+      arrays_.snapped = tiles_.snapped_arrays();
+    }
     const CurrentDevice current(device_);
     resident_ = product_.prepare(*context_);
     const std::int64_t slots = product_.dot_slots(*context_, resident_, tiles_.count());
@@ -131,7 +130,7 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
 
   void prepare_dual(std::span<T> y) const override {
     const CurrentDevice current(device_);
-    tiles_.visit([&](const auto& tiles) {
+    arrays_.visit([&](const auto& tiles) {
       launch("clearing shared rows", *context_, Grid{blocks_for(tiles.tiles, join_threads), join_threads},
              clear_shared_kernel<T, std::remove_cvref_t<decltype(tiles)>>, tiles, y.data());
     });
@@ -150,6 +149,8 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
     return apply_and_dot_clearing(a, x, y, other, w);
   }
 
+  [[nodiscard]] const MerbitTileArrays* merbit_tiles() const noexcept override { return &arrays_; }
+
   void describe(PlanInfo& info) const override {
     info.determinism = atomic_ ? Determinism::not_guaranteed : Determinism::run_to_run;
     info.bytes = tiles_.bytes() + scratch_.bytes() + rounded_.bytes();
@@ -160,16 +161,11 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
 
  private:
   [[nodiscard]] ProductInput<T, V> input(const CsrView<T>& a, std::span<const T> x) const {
-    ProductInput<T, V> in{{a.columns.data(), nullptr, a.nnz()}, {}, {}, x.data()};
+    ProductInput<T, V> in{{a.columns.data(), nullptr, a.nnz()}, arrays_.snapped, arrays_.exact, x.data()};
     if constexpr (rounds_values) {
       in.matrix.values = rounded_.data();
     } else if constexpr (std::is_same_v<V, T>) {
       in.matrix.values = a.values.data();
-    }
-    if (tiles_.are_exact()) {
-      in.exact = tiles_.exact_arrays();
-    } else {
-      in.snapped = tiles_.snapped_arrays();
     }
     return in;
   }
@@ -198,7 +194,7 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
 
   template <bool WithDots>
   void join(const ProductOutput<T>& out, const DotSums& sums) const {
-    tiles_.visit([&](auto tiles) {
+    arrays_.visit([&](auto tiles) {
       // Without shared rows there are carries neither written nor to be added.
       if (!tiles_.share_rows()) tiles.tiles = 0;
       const std::int64_t items = tiles.tiles > sums.slots ? tiles.tiles : sums.slots;
@@ -212,6 +208,7 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
   Device device_;
   const Context* context_;
   PlannedTiles tiles_;
+  MerbitTileArrays arrays_;  ///< where tiles_ lie
   MerbitProduct<T, V> product_;
   ResidentBlocks resident_;
   bool atomic_;

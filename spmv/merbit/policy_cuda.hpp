@@ -38,11 +38,6 @@ struct RowsPolicy {
 /// Products read back from shared memory at a time.
 inline constexpr int staged_unroll = 4;
 
-/// Blocks a multiprocessor that leave the registers which inner products need beside.
-[[nodiscard]] constexpr int least_blocks(int min_blocks, bool with_dots) noexcept {
-  return with_dots ? min_blocks - 1 : min_blocks;
-}
-
 /// Chosen by measurements on one H200 (bench/NOTES.md; bench_merbit_layouts repeats the main ones). The registers that
 /// a lane needs grow with Batch and the size of T; MinBlocks is chosen to leave them and no more.
 template <class T, class V>

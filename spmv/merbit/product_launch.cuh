@@ -9,12 +9,18 @@
 
 namespace tessera::cuda {
 
+/// \tparam Commit a policy of tile_commit.cuh, here and below
+template <class T, class V, class Commit>
+void start_exact(const Context& context, const ProductInput<T, V>& in, const typename Commit::Output& out) {
+  const std::size_t shared = std::size_t{exact_threads} * static_cast<std::size_t>(in.exact.sigma) * sizeof(T);
+  const Grid grid{blocks_for(in.exact.tiles, exact_threads / warp_size), exact_threads, shared};
+  launch("MERBIT product (exact)", context, grid, exact_kernel<T, V, Commit>, in.matrix, in.exact, in.x, out);
+}
+
 template <class T, class V, bool WithDots>
 void launch_exact(const Context& context, const ResidentBlocks& /*resident*/, const ProductInput<T, V>& in,
                   const ProductOutput<T>& out) {
-  const std::size_t shared = std::size_t{exact_threads} * static_cast<std::size_t>(in.exact.sigma) * sizeof(T);
-  const Grid grid{blocks_for(in.exact.tiles, exact_threads / warp_size), exact_threads, shared};
-  launch("MERBIT product (exact)", context, grid, exact_kernel<T, V, WithDots>, in.matrix, in.exact, in.x, out);
+  start_exact<T, V, TileCommit<T, WithDots>>(context, in, out);
 }
 
 /// One slot a tile, whatever the grid.
@@ -40,36 +46,39 @@ template <class Kernel>
   return blocks > 0 ? blocks : 1;
 }
 
+/// The layouts of direct_kernel.cuh.
 template <class T, class V, class Policy>
 struct DirectLaunch {
   static constexpr int warps = Policy::threads / warp_size;
 
-  template <bool WithDots>
+  /// \returns blocks that a multiprocessor holds at a time, where that matters
+  template <class Commit>
   static int prepare_one() {
-    return Policy::persistent ? resident_blocks(direct_kernel<T, V, Policy, WithDots>, Policy::threads, 0) : 0;
+    return Policy::persistent ? resident_blocks(direct_kernel<T, V, Policy, Commit>, Policy::threads, 0) : 0;
   }
 
   static unsigned blocks(const Context& context, int resident, std::int64_t tiles) {
     return Policy::persistent ? persistent_blocks(context, resident, tiles, warps) : blocks_for(tiles, warps);
   }
 
-  template <bool WithDots>
-  static void launch_one(const Context& context, const ResidentBlocks& resident, const ProductInput<T, V>& in,
-                         const ProductOutput<T>& out) {
-    const int each = WithDots ? resident.with_dots : resident.plain;
-    launch("MERBIT product", context, Grid{blocks(context, each, in.snapped.tiles), Policy::threads},
-           direct_kernel<T, V, Policy, WithDots>, in.matrix, in.snapped, in.x, out);
+  /// \param resident what prepare_one() said
+  template <class Commit>
+  static void start(const Context& context, int resident, const ProductInput<T, V>& in,
+                    const typename Commit::Output& out) {
+    launch("MERBIT product", context, Grid{blocks(context, resident, in.snapped.tiles), Policy::threads},
+           direct_kernel<T, V, Policy, Commit>, in.matrix, in.snapped, in.x, out);
   }
 };
 
-template <class T, class V, class Policy>
+/// The layout of rows_kernel.cuh.
+template <class T, class Policy>
 struct RowsLaunch {
   static constexpr int warps = Policy::threads / warp_size;
   static constexpr int shared_bytes = ColumnBuffers<Policy::steps>::block_bytes(warps);
 
-  template <bool WithDots>
+  template <class Commit>
   static int prepare_one() {
-    const auto kernel = rows_kernel<T, Policy, WithDots>;
+    const auto kernel = rows_kernel<T, Policy, Commit>;
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
           "asking for shared memory");
     return resident_blocks(kernel, Policy::threads, shared_bytes);
@@ -79,19 +88,26 @@ struct RowsLaunch {
     return persistent_blocks(context, resident, tiles, warps);
   }
 
-  template <bool WithDots>
-  static void launch_one(const Context& context, const ResidentBlocks& resident, const ProductInput<T, V>& in,
-                         const ProductOutput<T>& out) {
-    const int each = WithDots ? resident.with_dots : resident.plain;
+  template <class Commit>
+  static void start(const Context& context, int resident, const ProductInput<T, Ones>& in,
+                    const typename Commit::Output& out) {
     launch("MERBIT product (rows)", context,
-           Grid{blocks(context, each, in.snapped.tiles), Policy::threads, std::size_t{shared_bytes}},
-           rows_kernel<T, Policy, WithDots>, in.matrix, in.snapped, in.x, out);
+           Grid{blocks(context, resident, in.snapped.tiles), Policy::threads, std::size_t{shared_bytes}},
+           rows_kernel<T, Policy, Commit>, in.matrix, in.snapped, in.x, out);
   }
 };
 
-template <class Launcher>
+template <class Launcher, class T>
 ResidentBlocks prepare_both(const Context& /*context*/) {
-  return {Launcher::template prepare_one<false>(), Launcher::template prepare_one<true>()};
+  return {Launcher::template prepare_one<TileCommit<T, false>>(),
+          Launcher::template prepare_one<TileCommit<T, true>>()};
+}
+
+template <class Launcher, class T, class V, bool WithDots>
+void launch_one(const Context& context, const ResidentBlocks& resident, const ProductInput<T, V>& in,
+                const ProductOutput<T>& out) {
+  const int each = WithDots ? resident.with_dots : resident.plain;
+  Launcher::template start<TileCommit<T, WithDots>>(context, each, in, out);
 }
 
 /// One slot a warp.
@@ -107,9 +123,9 @@ template <class T, class V, class Policy>
   return {Policy::sigma,
           batch,
           0,
-          prepare_both<Launcher>,
-          Launcher::template launch_one<false>,
-          Launcher::template launch_one<true>,
+          prepare_both<Launcher, T>,
+          launch_one<Launcher, T, V, false>,
+          launch_one<Launcher, T, V, true>,
           slot_a_warp<Launcher>};
 }
 
@@ -117,13 +133,13 @@ template <class T, class V>
 [[nodiscard]] MerbitProduct<T, V> rows_product() {
   if constexpr (is_ones<V>) {
     using Policy = typename MerbitCudaPolicy<T, V>::Rows;
-    using Launcher = RowsLaunch<T, V, Policy>;
+    using Launcher = RowsLaunch<T, Policy>;
     return {0,
             0,
             Policy::steps,
-            prepare_both<Launcher>,
-            Launcher::template launch_one<false>,
-            Launcher::template launch_one<true>,
+            prepare_both<Launcher, T>,
+            launch_one<Launcher, T, V, false>,
+            launch_one<Launcher, T, V, true>,
             slot_a_warp<Launcher>};
   } else {
     throw NotSupported("the layout rows of MERBIT is for pattern matrices, and this one has values");

@@ -88,9 +88,9 @@ __device__ inline void load_rest(const MatrixArrays<Ones>& a, const CopyWindow& 
 }
 
 /// Warp w of all sums tiles w, w + warps, ... No tile may have to be walked.
-template <class T, class Policy, bool WithDots>
+template <class T, class Policy, class Commit>
 __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
-    rows_kernel(MatrixArrays<Ones> a, SnappedTileArrays tiles, const T* __restrict__ x, ProductOutput<T> out) {
+    rows_kernel(MatrixArrays<Ones> a, SnappedTileArrays tiles, const T* __restrict__ x, typename Commit::Output out) {
   using Buffers = ColumnBuffers<Policy::steps>;
   constexpr int warps = Policy::threads / warp_size;
   __shared__ CopyBarrier barriers_of[warps][2];
@@ -98,6 +98,9 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
   const int warp = static_cast<int>(threadIdx.x / warp_size);
   const Buffers buffers{reinterpret_cast<index_t*>(dynamic_shared_memory() + warp * Buffers::warp_bytes)};
   CopyBarrier* const barriers = barriers_of[warp];
+  Commit commit(out);
+  if (commit.is_idle()) return;
+  const T* const source = commit.source(x);
   if (lane == 0) {
     init_barrier(barriers);
     init_barrier(barriers + 1);
@@ -106,7 +109,6 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
   __syncwarp();
   const std::int64_t stride = std::int64_t{gridDim.x} * warps;
   const std::int64_t slot = std::int64_t{blockIdx.x} * warps + warp;
-  TileCommit<T, WithDots> commit(out);
   PendingTile current = PendingTile::load(tiles, slot);
   PendingTile next = PendingTile::load(tiles, slot + stride);
   std::uint32_t word = load_word(tiles, slot, lane);
@@ -123,7 +125,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     __syncwarp();
     load_rest(a, window, buffers.columns(stage), lane);
     const index_t* const columns = buffers.columns(stage) + window.begin;
-    const auto terms = [columns, x](int k) { return __ldg(x + columns[k]); };
+    const auto terms = [columns, source](int k) { return __ldg(source + columns[k]); };
     sum_without_walk<Policy::unroll>(tile, current.start, word, terms, lane, commit);
     release_to_bulk_copies();
     __syncwarp();
@@ -134,7 +136,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     next = after;
     word = next_word;
   }
-  commit.write_dots(slot, lane);
+  commit.write_sums(slot, lane);
 }
 
 }  // namespace tessera::cuda

@@ -1,5 +1,10 @@
 /// \file
 /// What the kernels of MERBIT read and write, and what becomes of the row sums of a tile (merbit-spmv.txt, §4.3).
+///
+/// Kernels are templates of a commit policy, made from its `Output` by every thread. `Sum` is the type of row sums;
+/// fewer_blocks(), for nonzeros a load, how many blocks a multiprocessor holds less to leave registers to the policy.
+/// Besides the functions of TileCommit it may decide that there is nothing to do, is_idle(), and which vector is read,
+/// source().
 #pragma once
 
 #include "core/cuda/warp.cuh"
@@ -39,7 +44,14 @@ struct TileSpan {
 template <class T, bool WithDots>
 class TileCommit {
  public:
+  using Sum = T;
+  using Output = ProductOutput<T>;
+  [[nodiscard]] static constexpr int fewer_blocks(int /*width*/) { return WithDots ? 1 : 0; }
+
   __device__ explicit TileCommit(const ProductOutput<T>& out) : out_(out) {}
+
+  [[nodiscard]] __device__ static constexpr bool is_idle() { return false; }
+  [[nodiscard]] __device__ static const T* source(const T* x) { return x; }
 
   /// A row that lies in one tile.
   __device__ void store(index_t row, T sum) {
@@ -74,7 +86,7 @@ class TileCommit {
   }
 
   /// The warp's share of the inner products. All lanes. \param slot of the warp, in out.partial_dots
-  __device__ void write_dots(std::int64_t slot, int lane) {
+  __device__ void write_sums(std::int64_t slot, int lane) {
     if constexpr (WithDots) {
       const double wy = sum_over_lanes(wy_);
       const double yy = sum_over_lanes(yy_);

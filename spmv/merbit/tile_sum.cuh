@@ -1,6 +1,7 @@
 /// \file
 /// Sums of the rows of one tile, by one warp, in the ways of TileKind. `terms(k)` is the product of nonzero k with its
-/// entry of x, k counted from the start of the tile. All lanes of the warp call these functions.
+/// entry of x, k counted from the start of the tile. What becomes of the sums is up to `commit`, one of the policies of
+/// tile_commit.cuh. All lanes of the warp call these functions.
 #pragma once
 
 #include "spmv/merbit/tile_commit.cuh"
@@ -22,17 +23,18 @@ template <int Unroll, class T, class Terms>
 }
 
 /// A tile inside one row.
-template <int Unroll, class T, bool WithDots, class Terms>
-__device__ inline void sum_one_row(const TileSpan& tile, const Terms& terms, int lane,
-                                   TileCommit<T, WithDots>& commit) {
+template <int Unroll, class Terms, class Commit>
+__device__ inline void sum_one_row(const TileSpan& tile, const Terms& terms, int lane, Commit& commit) {
+  using T = typename Commit::Sum;
   const T sum = sum_over_lanes(sum_strided<Unroll, T>(terms, lane, tile.nonzeros, warp_size));
   if (lane == 0) commit.leave_open(tile, sum);
 }
 
 /// The whole warp goes from row to row. \param end_of_row in lane i where row i ends
-template <int Unroll, class T, bool WithDots, class Terms>
+template <int Unroll, class Terms, class Commit>
 __device__ inline void sum_few_rows(const TileSpan& tile, std::uint32_t end_of_row, const Terms& terms, int lane,
-                                    TileCommit<T, WithDots>& commit) {
+                                    Commit& commit) {
+  using T = typename Commit::Sum;
   T of_my_row{0};
   int begin = 0;
   for (int i = 0; i < tile.rows; ++i) {
@@ -57,9 +59,10 @@ __device__ inline void sum_few_rows(const TileSpan& tile, std::uint32_t end_of_r
 }
 
 /// A tile of complete rows, one lane a row. \param lengths of rows lane, lane + 32, ...: a byte each
-template <int Unroll, class T, bool WithDots, class Terms>
+template <int Unroll, class Terms, class Commit>
 __device__ inline void sum_row_a_lane(const TileSpan& tile, std::uint32_t lengths, const Terms& terms, int lane,
-                                      TileCommit<T, WithDots>& commit) {
+                                      Commit& commit) {
+  using T = typename Commit::Sum;
   int before = 0;
   for (int first = 0; first < tile.rows; first += 2 * warp_size, lengths >>= 16) {
     const auto near = static_cast<int>(lengths & 0xff);
@@ -80,9 +83,10 @@ __device__ inline void sum_row_a_lane(const TileSpan& tile, std::uint32_t length
 }
 
 /// A tile of at most 32 complete rows, 2^lanes_log2 lanes a row. \param length of row `lane`
-template <int Unroll, class T, bool WithDots, class Terms>
+template <int Unroll, class Terms, class Commit>
 __device__ inline void sum_row_a_group(const TileSpan& tile, int lanes_log2, std::uint32_t length, const Terms& terms,
-                                       int lane, TileCommit<T, WithDots>& commit) {
+                                       int lane, Commit& commit) {
+  using T = typename Commit::Sum;
   const std::uint32_t ends = inclusive_sums(length, lane);
   const int lanes = 1 << lanes_log2;
   const int of_group = lane & (lanes - 1);
@@ -100,9 +104,9 @@ __device__ inline void sum_row_a_group(const TileSpan& tile, int lanes_log2, std
 /// begin a segment. \param row_sums of all rows of the tile; the first that a lane closed lacks what lanes before it
 /// hold \param first_closed number in the tile of the first row that the lane closed \param closed whether it closed
 /// any \param open the lane's sum after the last row it closed
-template <class T, bool WithDots>
+template <class T, class Commit>
 __device__ inline void commit_walk(const TileSpan& tile, T* row_sums, int first_closed, bool closed, T open, int lane,
-                                   TileCommit<T, WithDots>& commit) {
+                                   Commit& commit) {
   const unsigned closing = __ballot_sync(full_warp, closed);
   const unsigned so_far = closing & (full_warp >> (warp_size - 1 - lane));
   const int segment_begin = so_far != 0 ? warp_size - 1 - __clz(static_cast<int>(so_far)) : 0;
@@ -121,9 +125,8 @@ __device__ inline void commit_walk(const TileSpan& tile, T* row_sums, int first_
 
 /// Walks sigma steps a lane. \param products of the tile, in shared memory, with room for one more element a row behind
 /// them; complete and visible to the warp \param word the lane's descriptor
-template <int Sigma, class T, bool WithDots>
-__device__ inline void sum_by_walk(const TileSpan& tile, T* products, std::uint32_t word, int lane,
-                                   TileCommit<T, WithDots>& commit) {
+template <int Sigma, class T, class Commit>
+__device__ inline void sum_by_walk(const TileSpan& tile, T* products, std::uint32_t word, int lane, Commit& commit) {
   const LaneSteps<std::uint32_t> steps = unpack_lane(word, Sigma);
   const int left = tile.nonzeros + tile.rows - lane * Sigma;
   constexpr std::uint32_t all = (std::uint32_t{1} << Sigma) - 1;
@@ -146,9 +149,9 @@ __device__ inline void sum_by_walk(const TileSpan& tile, T* products, std::uint3
 }
 
 /// A tile that ends rows, by terms alone. \returns false for one that has to be walked
-template <int Unroll, class T, bool WithDots, class Terms>
+template <int Unroll, class Terms, class Commit>
 __device__ inline bool sum_without_walk(const TileSpan& tile, const TileStart& start, std::uint32_t word,
-                                        const Terms& terms, int lane, TileCommit<T, WithDots>& commit) {
+                                        const Terms& terms, int lane, Commit& commit) {
   switch (start.kind()) {
     case TileKind::walk:
       return false;

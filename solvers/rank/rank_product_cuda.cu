@@ -1,0 +1,216 @@
+#include "solvers/rank/multi_rank_kernel.cuh"
+#include "solvers/rank/rank_join_kernel.cuh"
+#include "solvers/rank/rank_product.hpp"
+#include "spmv/merbit/product_launch.cuh"
+#include "spmv/merbit/tile_arrays.hpp"
+#include "tessera/array.hpp"
+
+namespace tessera {
+
+namespace cuda {
+
+namespace {
+
+/// The kernels of a layout.
+template <class T>
+struct RankLaunch {
+  int (*prepare)() = nullptr;  ///< once; \returns blocks that a multiprocessor holds at a time, where that matters
+  void (*start)(const Context&, int resident, const ProductInput<T, Ones>&, const RankOutput<T>&) = nullptr;
+  std::int64_t (*slots)(const Context&, int resident, std::int64_t tiles) = nullptr;
+};
+
+/// One slot a warp.
+template <class T, class Launcher>
+[[nodiscard]] RankLaunch<T> launch_by() {
+  RankLaunch<T> result;
+  result.prepare = Launcher::template prepare_one<RankCommit<T>>;
+  result.start = Launcher::template start<RankCommit<T>>;
+  result.slots = [](const Context& context, int resident, std::int64_t tiles) {
+    return std::int64_t{Launcher::blocks(context, resident, tiles)} * Launcher::warps;
+  };
+  return result;
+}
+
+/// One slot a tile.
+template <class T>
+[[nodiscard]] RankLaunch<T> launch_exact_ranks() {
+  RankLaunch<T> result;
+  result.prepare = [] { return 0; };
+  result.start = [](const Context& context, int, const ProductInput<T, Ones>& in, const RankOutput<T>& out) {
+    start_exact<T, Ones, RankCommit<T>>(context, in, out);
+  };
+  result.slots = [](const Context&, int, std::int64_t tiles) { return tiles; };
+  return result;
+}
+
+template <class T>
+[[nodiscard]] RankLaunch<T> rank_launch(MerbitLayout layout) {
+  using Policy = MerbitCudaPolicy<T, Ones>;
+  switch (layout) {
+    case MerbitLayout::scalar:
+      return launch_by<T, DirectLaunch<T, Ones, typename Policy::Scalar>>();
+    case MerbitLayout::local_scalar:
+      return launch_by<T, DirectLaunch<T, Ones, typename Policy::LocalScalar>>();
+    case MerbitLayout::vector:
+      return launch_by<T, DirectLaunch<T, Ones, typename Policy::Vector>>();
+    case MerbitLayout::rows:
+      return launch_by<T, RowsLaunch<T, typename Policy::Rows>>();
+    case MerbitLayout::exact:
+      break;
+  }
+  return launch_exact_ranks<T>();
+}
+
+/// Memory of its own that a step needs, and the launch that ends it. \tparam K vectors
+template <class T, int K>
+class RankEnding {
+ public:
+  RankEnding(const Device& device, const MerbitTileArrays& tiles, std::int64_t slots)
+      : tiles_(tiles),
+        slots_(slots),
+        carries_(tiles.share_rows ? K * tiles.count() : 0, Init::none, device),
+        parts_(K * slots, Init::none, device),
+        of_block_(K * std::int64_t{max_join_blocks}, Init::none, device),
+        finished_(K, Init::zero, device) {}
+
+  [[nodiscard]] RankOutput<T> output(const RankVectors<T>& vectors) {
+    return {vectors, carries_.data(), parts_.data(), tiles_.count(), slots_};
+  }
+
+  void enqueue(const Context& context, const RankRules& rules, const RankOutput<T>& out) {
+    tiles_.visit([&](auto tiles) {
+      // Without shared rows there are carries neither written nor to be added.
+      if (!tiles_.share_rows) tiles.tiles = 0;
+      const unsigned needed = blocks_for(tiles.tiles > slots_ ? tiles.tiles : slots_, join_threads);
+      const unsigned blocks = needed < max_join_blocks ? needed : max_join_blocks;
+      launch("ending a step of PageRank", context, Grid{K * blocks, join_threads},
+             rank_join_kernel<T, K, decltype(tiles)>, tiles, out, RankJoin{blocks, of_block_.data(), finished_.data()},
+             rules);
+    });
+  }
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept {
+    return carries_.bytes() + parts_.bytes() + of_block_.bytes() + finished_.bytes();
+  }
+
+ private:
+  MerbitTileArrays tiles_;
+  std::int64_t slots_;
+  Array<T> carries_;
+  Array<RankParts> parts_;
+  Array<passes::RankSums> of_block_;
+  Array<unsigned> finished_;
+};
+
+/// One vector, with the kernels of the plan's layout.
+template <class T>
+class SingleRankProduct final : public RankProduct<T> {
+ public:
+  SingleRankProduct(const Device& device, const MerbitTileArrays& tiles, const CsrView<T>& a)
+      : device_(device),
+        context_(&Context::of(device)),
+        launch_(rank_launch<T>(tiles.layout)),
+        resident_(prepare()),
+        ending_(device, tiles, launch_.slots(*context_, resident_, tiles.count())) {
+    in_.matrix = {a.columns.data(), nullptr, a.nnz()};
+    in_.snapped = tiles.snapped;
+    in_.exact = tiles.exact;
+  }
+
+  void enqueue_step(const RankRules& rules, const RankVectors<T>& vectors) override {
+    const CurrentDevice current(device_);
+    const RankOutput<T> out = ending_.output(vectors);
+    launch_.start(*context_, resident_, in_, out);
+    ending_.enqueue(*context_, rules, out);
+  }
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept override { return ending_.bytes(); }
+
+ private:
+  [[nodiscard]] int prepare() const {
+    const CurrentDevice current(device_);
+    return launch_.prepare();
+  }
+
+  Device device_;
+  const Context* context_;
+  RankLaunch<T> launch_;
+  int resident_;
+  RankEnding<T, 1> ending_;
+  ProductInput<T, Ones> in_;
+};
+
+/// K vectors, with a kernel for all snapped tiles.
+template <class T, int K>
+class MultiRankProduct final : public RankProduct<T> {
+  static constexpr int warps = MultiRankPolicy::threads / warp_size;
+
+ public:
+  MultiRankProduct(const Device& device, const MerbitTileArrays& tiles, const CsrView<T>& a)
+      : device_(device),
+        context_(&Context::of(device)),
+        matrix_{a.row_offsets.data(), a.columns.data()},
+        tiles_(tiles.snapped),
+        blocks_(count_blocks()),
+        ending_(device, tiles, std::int64_t{blocks_} * warps) {}
+
+  void enqueue_step(const RankRules& rules, const RankVectors<T>& vectors) override {
+    const CurrentDevice current(device_);
+    const RankOutput<T> out = ending_.output(vectors);
+    launch("a step of PageRank for several vectors", *context_, Grid{blocks_, MultiRankPolicy::threads},
+           multi_rank_kernel<T, K>, matrix_, tiles_, out);
+    ending_.enqueue(*context_, rules, out);
+  }
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept override { return ending_.bytes(); }
+
+ private:
+  [[nodiscard]] unsigned count_blocks() const {
+    const CurrentDevice current(device_);
+    const int resident = resident_blocks(multi_rank_kernel<T, K>, MultiRankPolicy::threads, 0);
+    return persistent_blocks(*context_, resident, tiles_.tiles, warps);
+  }
+
+  Device device_;
+  const Context* context_;
+  MultiRankMatrix matrix_;
+  SnappedTileArrays tiles_;
+  unsigned blocks_;
+  RankEnding<T, K> ending_;
+};
+
+template <class T>
+[[nodiscard]] std::unique_ptr<RankProduct<T>> multi_rank_product(const Device& device, const MerbitTileArrays& tiles,
+                                                                 const CsrView<T>& a, int vectors) {
+  if (tiles.are_exact()) return nullptr;
+  switch (vectors) {
+    case 2:
+      return std::make_unique<MultiRankProduct<T, 2>>(device, tiles, a);
+    case 4:
+      return std::make_unique<MultiRankProduct<T, 4>>(device, tiles, a);
+    case 8:
+      return std::make_unique<MultiRankProduct<T, 8>>(device, tiles, a);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+}  // namespace cuda
+
+template <class T>
+std::unique_ptr<RankProduct<T>> make_rank_product(const Device& device, const SpmvKernel<T>& kernel,
+                                                  const CsrView<T>& a, int vectors) {
+  const cuda::MerbitTileArrays* const tiles = kernel.merbit_tiles();
+  if (device.is_host() || tiles == nullptr || !a.is_pattern()) return nullptr;
+  if (vectors != 1) return cuda::multi_rank_product(device, *tiles, a, vectors);
+  return std::make_unique<cuda::SingleRankProduct<T>>(device, *tiles, a);
+}
+
+template std::unique_ptr<RankProduct<float>> make_rank_product(const Device&, const SpmvKernel<float>&,
+                                                               const CsrView<float>&, int);
+template std::unique_ptr<RankProduct<double>> make_rank_product(const Device&, const SpmvKernel<double>&,
+                                                                const CsrView<double>&, int);
+
+}  // namespace tessera
