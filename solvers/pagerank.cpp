@@ -95,6 +95,7 @@ class PageRank {
   RankLoop<T>* loop_;
   int vector_;
   bool has_ended_ = false;
+  bool has_stopped_ = false;  ///< the observer wants no more
   PageRankResult<T> result_;
   Stopwatch watch_;
 };
@@ -121,7 +122,7 @@ void PageRank<T>::follow() {
     ++result_.iterations;
     ++result_.spmv_count;
     result_.change = state.changes[result_.iterations % remembered_changes];
-    control = show();
+    if (show() == Control::stop) control = Control::stop;
   }
   if (state.halt != 0 && state.status != Status::max_iterations) return end(state.status);
   if (watch_.seconds() > options_.time_limit_seconds) return end(Status::time_limit);
@@ -152,8 +153,11 @@ Control PageRank<T>::show() {
   if (options_.keep_history && result_.iterations > 0) {
     result_.history.push_back({result_.iterations, seconds, result_.change, std::numeric_limits<double>::quiet_NaN()});
   }
-  if (!options_.observer) return Control::proceed;
-  return options_.observer({result_.iterations, options_.max_iterations, result_.change, options_.tolerance, seconds});
+  if (!options_.observer || has_stopped_) return Control::proceed;
+  const Control control =
+      options_.observer({result_.iterations, options_.max_iterations, result_.change, options_.tolerance, seconds});
+  has_stopped_ = control == Control::stop;
+  return control;
 }
 
 template <class T>
@@ -257,9 +261,7 @@ std::vector<PageRankResult<T>> RankSolve<T>::run(std::span<const Array<T>> telep
   vectors.reserve(static_cast<std::size_t>(loop_->vectors()));
   for (int k = 0; k < loop_->vectors(); ++k) vectors.emplace_back(options_, info_, *loop_, k);
   for (PageRank<T>& vector : vectors) vector.begin();
-  // Who looks at every step, or at the clock, gets to see every step before the next begins.
-  const bool is_watched = options_.observer || options_.time_limit_seconds < std::numeric_limits<double>::infinity();
-  const int steps = is_watched ? 1 : loop_->steps_at_once();
+  const int steps = loop_->steps_at_once();
   while (!std::all_of(vectors.begin(), vectors.end(), [](const PageRank<T>& vector) { return vector.has_ended(); })) {
     loop_->run(steps);
     for (PageRank<T>& vector : vectors) vector.follow();

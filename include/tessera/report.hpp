@@ -104,6 +104,8 @@ enum class Control { proceed, stop };
 /// Called on the solving thread after every iteration (and once before the first, as iteration 0). Returning
 /// Control::stop ends the solve with Status::interrupted and the current iterate. Exceptions pass through to the
 /// caller. A solve that its data rule out (NaN or infinity in b or x0) or that is empty ends without a call.
+/// A GPU iterates by itself and reports after about 10 ms, or a few iterations if they take longer: observers then hear
+/// of all these iterations one after the other, and what they stop is that much further on.
 using Observer = std::function<Control(const IterationInfo&)>;
 
 }  // namespace tessera

@@ -18,7 +18,7 @@ namespace tessera::cuda {
 inline constexpr std::int64_t loop_entries = 1024;
 
 /// Blocks of a pass that a multiprocessor should have room for, so that enough loads are under way.
-inline constexpr int blocks_at_a_time = 6;
+inline constexpr int blocks_at_a_time = 4;
 
 /// What a resident loop keeps beside the state of its method.
 struct LoopHead {
@@ -84,7 +84,17 @@ __global__ void __launch_bounds__(sum_threads, blocks_at_a_time)
   if (!scalars.halted()) {
     const auto body = step.bind(scalars);
     const std::int64_t stride = std::int64_t{gridDim.x} * sum_threads;
-    for (std::int64_t i = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x; i < n; i += stride) body(i, sums);
+    std::int64_t i = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x;
+    if constexpr (adds_up) {
+      // The loads of two indices at a time.
+      for (; i + stride < n; i += 2 * stride) {
+        const auto one = body.load(i);
+        const auto other = body.load(i + stride);
+        body(i, one, sums);
+        body(i + stride, other, sums);
+      }
+    }
+    for (; i < n; i += stride) body(i, sums);
   }
   if constexpr (adds_up) sums = add_up_block<sum_threads>(sums);
   if (threadIdx.x == 0) {

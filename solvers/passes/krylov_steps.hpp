@@ -1,5 +1,6 @@
 /// \file
-/// The fused steps of the Krylov methods. M is what becomes of entry i under a preconditioner that needs no pass of its
+/// The fused steps of the Krylov methods. Those of their loops load first and store then, so that a caller may have the
+/// loads of several indices under way. M is what becomes of entry i under a preconditioner that needs no pass of its
 /// own: IdentityEntry or DiagonalEntry.
 #pragma once
 
@@ -39,13 +40,18 @@ struct ConjugateResidual {
   T alpha;
   const T* q;
   T* r;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, TwoSums& sums) const {
-    const T residual = r[i] - alpha * q[i];
+  struct Loaded {
+    T q, r;
+  };
+  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {q[i], r[i]}; }
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, TwoSums& sums) const {
+    const T residual = old.r - alpha * old.q;
     r[i] = residual;
     const auto value = static_cast<double>(residual);
     sums.first += value * value;
     sums.second += value * static_cast<double>(m(i, residual));
   }
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, TwoSums& sums) const { (*this)(i, load(i), sums); }
 };
 
 /// CG: x += α p, then p = M z + β p with <p, p>; the new x is kept too if asked for.
@@ -60,15 +66,19 @@ struct ConjugateDirections {
   T* x;
   T* p;
   T* kept;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, double& pp) const {
-    const T old = p[i];
-    const T solution = x[i] + alpha * old;
-    const T direction = m(i, z[i]) + beta * old;
+  struct Loaded {
+    T z, x, p;
+  };
+  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {m(i, z[i]), x[i], p[i]}; }
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, double& pp) const {
+    const T solution = old.x + alpha * old.p;
+    const T direction = old.z + beta * old.p;
     x[i] = solution;
     if (keep) kept[i] = solution;
     p[i] = direction;
     pp += static_cast<double>(direction) * static_cast<double>(direction);
   }
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, double& pp) const { (*this)(i, load(i), pp); }
 };
 
 /// CG: p = M z + β p with <p, p>; the old p is not read when β = 0.
@@ -112,12 +122,21 @@ struct StabilisedDirection {
   const T* v;
   T* p;
   T* hat;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, double& sum) const {
-    const T direction = beta == T{0} ? r[i] : r[i] + beta * (p[i] - omega * v[i]);
-    p[i] = direction;
-    hat[i] = m(i, direction);
-    sum += static_cast<double>(hat[i]) * static_cast<double>(hat[i]);
+  struct Loaded {
+    T r, p, v;
+  };
+  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const {
+    if (beta == T{0}) return {r[i], T{0}, T{0}};
+    return {r[i], p[i], v[i]};
   }
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, double& sum) const {
+    const T direction = beta == T{0} ? old.r : old.r + beta * (old.p - omega * old.v);
+    const T preconditioned = m(i, direction);
+    p[i] = direction;
+    if (hat != p) hat[i] = preconditioned;
+    sum += static_cast<double>(preconditioned) * static_cast<double>(preconditioned);
+  }
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, double& sum) const { (*this)(i, load(i), sum); }
 };
 
 /// BiCGSTAB: s = r - α v in the place of r, ŝ = M s with <s, s> and <ŝ, ŝ>.
@@ -129,15 +148,21 @@ struct HalfResidual {
   const T* v;
   T* s;
   T* hat;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, TwoSums& sums) const {
-    const T residual = s[i] - alpha * v[i];
+  struct Loaded {
+    T v, s;
+  };
+  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {v[i], s[i]}; }
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, TwoSums& sums) const {
+    const T residual = old.s - alpha * old.v;
+    const T preconditioned = m(i, residual);
     s[i] = residual;
-    hat[i] = m(i, residual);
+    if (hat != s) hat[i] = preconditioned;
     const auto value = static_cast<double>(residual);
-    const auto preconditioned = static_cast<double>(hat[i]);
+    const auto hat_value = static_cast<double>(preconditioned);
     sums.first += value * value;
-    sums.second += preconditioned * preconditioned;
+    sums.second += hat_value * hat_value;
   }
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, TwoSums& sums) const { (*this)(i, load(i), sums); }
 };
 
 /// BiCGSTAB: x += α p̂ + ω ŝ, r = s - ω t with <r, r> and <r̂, r>; the old x is kept too if asked for.
@@ -154,18 +179,23 @@ struct StabilisedStep {
   T* r;
   T* kept;
   bool keep;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, TwoSums& sums) const {
-    const T old = x[i];
-    if (keep) kept[i] = old;
-    const T solution = old + (alpha * p_hat[i] + omega * s_hat[i]);
-    const T residual = r[i] - omega * t[i];
-    const auto against = static_cast<double>(shadow[i]);
+  struct Loaded {
+    T p_hat, s_hat, shadow, t, x, r;
+  };
+  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const {
+    return {p_hat[i], s_hat[i], shadow[i], t[i], x[i], r[i]};
+  }
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, TwoSums& sums) const {
+    if (keep) kept[i] = old.x;
+    const T solution = old.x + (alpha * old.p_hat + omega * old.s_hat);
+    const T residual = old.r - omega * old.t;
     x[i] = solution;
     r[i] = residual;
     const auto value = static_cast<double>(residual);
     sums.first += value * value;
-    sums.second += value * against;
+    sums.second += value * static_cast<double>(old.shadow);
   }
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, TwoSums& sums) const { (*this)(i, load(i), sums); }
 };
 
 }  // namespace tessera::passes

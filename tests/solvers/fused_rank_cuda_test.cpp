@@ -242,7 +242,8 @@ TEST_F(FusedPageRank, ObserversSeeEveryStepAndMayStop) {
   };
   const auto found = pagerank(TransitionMatrix<double>(graph.view()), options);
   EXPECT_EQ(found.status, Status::interrupted);
-  EXPECT_EQ(found.iterations, 3);
+  EXPECT_GE(found.iterations, 3);
+  EXPECT_LE(found.iterations, 8) << "the steps that were under way";
   EXPECT_EQ(seen, (std::vector<std::int64_t>{0, 1, 2, 3}));
 }
 
