@@ -18,6 +18,12 @@ inline constexpr int sum_blocks = 1024;
 inline constexpr int sum_threads = 256;
 static_assert(sum_blocks + 1 <= SumSpace::values);
 
+/// Blocks that add up n elements: two elements a thread at the least, since every block costs the last one time.
+[[nodiscard]] inline unsigned blocks_of_sum(std::int64_t n) {
+  const unsigned needed = blocks_for(n, 2 * sum_threads);
+  return needed < sum_blocks ? needed : sum_blocks;
+}
+
 /// N plain sums.
 template <int N>
 struct PlainSums {
@@ -91,8 +97,7 @@ __global__ void __launch_bounds__(sum_threads) total_values_kernel(int count, co
 /// partial room for sum_blocks values; work in the same stream may use it afterwards \throws CudaError
 template <class Value, class Step>
 void enqueue_values(const Context& context, std::int64_t n, const Step& step, Value* partial, Value* total) {
-  const unsigned needed = blocks_for(n, sum_threads);
-  const unsigned blocks = needed < sum_blocks ? needed : sum_blocks;
+  const unsigned blocks = blocks_of_sum(n);
   launch("sum over a vector", context, Grid{blocks, sum_threads}, partial_values_kernel<Value, Step>, n, step, partial);
   launch("sum over blocks", context, Grid{1, sum_threads}, total_values_kernel<Value>, static_cast<int>(blocks),
          static_cast<const Value*>(partial), total);

@@ -128,10 +128,9 @@ void LoopPass<Step>::record(const Device& device, const LoopFrame& frame, std::i
   static_assert(std::is_base_of_v<loop::LoopControl, typename Step::State>);
   const Context& context = Context::of(device);
   const CurrentDevice current(device);
-  const unsigned needed = blocks_for(n, sum_threads);
-  launch("pass of a loop", context, Grid{needed < sum_blocks ? needed : sum_blocks, sum_threads},
-         loop_pass_kernel<Step>, n, step, static_cast<typename Step::State*>(frame.state),
-         static_cast<LoopHead*>(frame.head), static_cast<Sums*>(context.sum_space().on_device));
+  launch("pass of a loop", context, Grid{blocks_of_sum(n), sum_threads}, loop_pass_kernel<Step>, n, step,
+         static_cast<typename Step::State*>(frame.state), static_cast<LoopHead*>(frame.head),
+         static_cast<Sums*>(context.sum_space().on_device));
 }
 
 }  // namespace tessera::cuda

@@ -10,6 +10,19 @@
 
 namespace tessera::cuda {
 
+/// Asks for the cache lines of some elements. All lanes.
+template <class Element>
+__device__ void prefetch(const Element* from, int count, int lane) {
+  constexpr int per_line = 128 / static_cast<int>(sizeof(Element));
+  for (int k = lane * per_line; k < count; k += warp_size * per_line) {
+#ifdef __CUDA_ARCH__
+    asm volatile("prefetch.global.L1 [%0];" : : "l"(from + k));
+#else
+    static_cast<void>(from[k]);
+#endif
+  }
+}
+
 /// The argument of kernels.
 template <class T>
 struct RankOutput {
@@ -65,6 +78,12 @@ class RankCommit {
 
   [[nodiscard]] __device__ bool is_idle() const { return halted_; }
   [[nodiscard]] __device__ const T* source(const T* /*x*/) const { return source_; }
+
+  /// Asks for the degrees and the old ranks of the tile's rows, which would be waited for at its end.
+  __device__ void expect(const TileSpan& tile, int lane) const {
+    prefetch(out_.vectors.degrees + tile.row, tile.rows, lane);
+    if constexpr (K == 1) prefetch(source_ + tile.row, tile.rows, lane);
+  }
 
   /// A row that lies in one tile, or whose parts have been added.
   __device__ void store(index_t row, T sum) {

@@ -163,6 +163,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks - Commit::
     const TileStart start = tiles.starts[number];
     const TileSpan tile = span_between(number, start, tiles.starts[number + 1]);
     const std::uint32_t word = __ldcs(tiles.lane_words + number * lanes_per_tile + lane);
+    commit.expect(tile, lane);
     multiply_tile<T, V, Policy>(a, tile, start, word, source, staged_by[warp], lane, commit);
     __syncwarp();
   }

@@ -120,6 +120,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     const PendingTile after = PendingTile::load(tiles, number + 2 * stride);
     const std::uint32_t next_word = load_word(tiles, number + stride, lane);
     const TileSpan tile = current.span(number);
+    commit.expect(tile, lane);
     const CopyWindow window = copy_window(tile.x, tile.nonzeros, a.nnz);
     wait_for_copies(barriers + stage, round / 2 % 2);
     __syncwarp();

@@ -53,6 +53,9 @@ class TileCommit {
   [[nodiscard]] __device__ static constexpr bool is_idle() { return false; }
   [[nodiscard]] __device__ static const T* source(const T* x) { return x; }
 
+  /// Before the tile is multiplied: what the commit will read may be asked for. All lanes.
+  __device__ void expect(const TileSpan& /*tile*/, int /*lane*/) const {}
+
   /// A row that lies in one tile.
   __device__ void store(index_t row, T sum) {
     const T value = updated(row, sum);

@@ -186,7 +186,8 @@ TEST_F(FusedPageRank, HubOverThousandsOfTiles) {
     const FusedRanks<double> fused(transition, forced);
     const auto found = fused.run(options, {});
     expect_as_on_host(found, expected, 0.0);
-    ASSERT_NEAR(found.ranks[0], expected.ranks[0], 1e-14);
+    // Two million numbers of like size, added up in another order.
+    ASSERT_NEAR(found.ranks[0], expected.ranks[0], 1e-12);
   }
 }
 
