@@ -16,6 +16,9 @@ namespace {
 /// Iterations between two looks at whether to go on: each look takes some microseconds.
 constexpr int iterations_a_look = 4;
 
+/// CUDA version of the first driver that knows conditional nodes.
+constexpr int driver_with_loops = 12040;
+
 /// Before the first look of a run.
 __global__ void begin_run_kernel(const loop::LoopControl* control, LoopHead* head) {
   head->first = control->iteration;
@@ -71,7 +74,10 @@ struct ResidentLoop::Impl {
   }
 };
 
-bool can_record_loops(const Device& device) { return !device.is_host(); }
+bool can_record_loops(const Device& device) {
+  int driver = 0;
+  return !device.is_host() && cudaDriverGetVersion(&driver) == cudaSuccess && driver >= driver_with_loops;
+}
 
 ResidentLoop::ResidentLoop(const Device& device, std::uint64_t state_bytes) {
   const CurrentDevice current(device);

@@ -19,7 +19,7 @@ struct LoopFrame {
   void* head = nullptr;  ///< a LoopHead
 };
 
-/// Whether loops can be recorded on a device: false for the host and in builds with a CUDA Toolkit before 12.4.
+/// Whether loops can be recorded on a device: false for the host, and with a driver for CUDA before 12.4.
 [[nodiscard]] bool can_record_loops(const Device& device);
 
 /// One loop on one GPU.
