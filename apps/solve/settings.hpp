@@ -37,8 +37,10 @@ struct ProblemSettings {
 enum class Precision { fp64, fp32 };
 
 struct MachineSettings {
-  Device device;  ///< where products and iterations run
-  Device host;    ///< where all else is done: reading, inspecting, checking
+  Device device;                  ///< where products and iterations run
+  Device host;                    ///< where all else is done: reading, inspecting, checking
+  bool device_undecided = false;  ///< --device auto of run or pagerank, until the matrix is known: `device` is the host
+  std::string device_reason;      ///< why `auto` chose the device; empty where the user did, or nobody chooses
   Precision precision = Precision::fp64;
   std::uint64_t memory_limit_bytes = 0;  ///< 0: what the machine has
   std::uint64_t seed = 42;
