@@ -120,7 +120,8 @@ struct PageRankSettings {
 [[nodiscard]] VectorSettings x0_settings(const Options& options);
 [[nodiscard]] Precond precond_setting(const Options& options);
 [[nodiscard]] SolverOptions solver_settings(const Options& options);
-[[nodiscard]] SpmvOptions spmv_settings(const Options& options, const Device& device);
+/// A kernel that GPUs alone have settles an undecided device. \throws OptionError for one that the device does not have
+[[nodiscard]] SpmvOptions spmv_settings(const Options& options, MachineSettings& machine);
 
 /// \throws UsageError naming option and text; DeviceUnavailable for a device that does not exist
 [[nodiscard]] RunSettings run_settings(const Options& options);

@@ -1,4 +1,4 @@
-/// What --device auto chooses, with GPUs that need not exist.
+/// What --device auto chooses, with GPUs that need not exist; and what the command says of it on a machine without one.
 
 #include "solve_process.hpp"
 
@@ -129,6 +129,48 @@ TEST(DeviceChoice, AClassThatOnlyTheHostKeepsStaysThere) {
   options.algorithm = SpmvAlgorithm::merge;
   EXPECT_TRUE(cli::product_places(options).host);
   EXPECT_FALSE(cli::product_places(options).gpu);
+}
+
+class DeviceReasonTest : public SolveTest {
+ protected:
+  [[nodiscard]] Json machine(const std::string& line) const {
+    const ProcessResult result = run(line + " --json");
+    EXPECT_EQ(result.exit_code, 0) << line << "\n" << result.err;
+    return Json::parse(result.out)["machine"];
+  }
+};
+
+TEST_F(DeviceReasonTest, SmallMatricesSaySo) {
+  const std::string why = " nonzeros: starting a GPU would take longer than the host needs";
+  for (const std::string line : {"--poisson2d 10", "--poisson2d 10 --device auto", "--poisson2d 10 -k merbit"}) {
+    const Json facts = machine(line);
+    EXPECT_EQ(facts["device_reason"], "460" + why) << line;
+    EXPECT_TRUE(facts["gpu"].is_null());
+  }
+  EXPECT_TRUE(machine("pagerank --powerlaw 100")["device_reason"].get<std::string>().ends_with(why));
+  const std::string text = run("--poisson2d 10 --device auto").out;
+  EXPECT_NE(text.find("\ndevice      host (auto: 460" + why + ")\n"), std::string::npos) << text;
+  const std::string said = run("--poisson2d 10 -v").err;
+  EXPECT_NE(said.find(" (auto: 460" + why + ")\n"), std::string::npos) << said;
+}
+
+TEST_F(DeviceReasonTest, LargeMatricesMissAGpu) {
+  const std::string large = "--poisson2d 700 --max-iters 1 --exit-zero -p none";
+  EXPECT_TRUE(machine(large)["device_reason"].get<std::string>().starts_with("no GPU: "));
+  EXPECT_EQ(machine(large + " -k csr")["device_reason"], "kernel csr runs on the host only");
+}
+
+TEST_F(DeviceReasonTest, OnlyAutoHasOne) {
+  EXPECT_FALSE(machine("--poisson2d 10 --device host").contains("device_reason"));
+  EXPECT_FALSE(machine("pagerank --powerlaw 100 --device host").contains("device_reason"));
+  EXPECT_FALSE(machine("inspect --poisson2d 10").contains("device_reason"));
+  EXPECT_EQ(run("--poisson2d 10 --device host").out.find("\ndevice "), std::string::npos);
+}
+
+TEST_F(DeviceReasonTest, AKernelOfGpusIsRefusedWithoutOne) {
+  const ProcessResult result = run("--poisson2d 10 -k csr-vector");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("kernel csr-vector does not run on host"), std::string::npos) << result.err;
 }
 
 }  // namespace
