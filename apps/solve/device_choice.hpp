@@ -15,7 +15,8 @@
 
 namespace tessera::cli {
 
-/// Nonzeros from which starting a GPU is repaid by one solve.
+/// Nonzeros from which `auto` takes a GPU: with fewer, starting it is expected to take longer than the host needs for
+/// the whole solve. Not measured yet.
 inline constexpr offset_t worth_a_gpu = 2'000'000;
 
 /// Where there is a kernel for the product that was asked for.
