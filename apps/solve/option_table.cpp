@@ -136,8 +136,11 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"verify", 0, "Product", multiply, flag, "", "",
      "compare (A B) x with A (B x) for a random x, against a bound on rounding (exit code 8)"},
 
-    {"device", 0, "Machine", matrix, text, "NAME", "auto", "host, cuda or cuda:N; auto: the host", "",
+    {"device", 0, "Machine", both, text, "NAME", "auto",
+     "host, cuda or cuda:N; auto: a GPU for a large matrix that fits there, else the host, and says why", "",
      "auto|host|cuda"},
+    {"device", 0, "Machine", look | change | compare | multiply, text, "NAME", "auto",
+     "host, cuda or cuda:N; auto: the host", "", "auto|host|cuda"},
     {"threads", 0, "Machine", matrix | doctor, text, "N|auto", "auto", "worker threads; auto: all, or OMP_NUM_THREADS"},
     {"mem-limit", 0, "Machine", matrix, bytes, "SIZE", "", "refuse to need more memory than this (exit code 6): 8GiB"},
     {"seed", 0, "Machine", matrix, count, "N", "42", "of everything random"},

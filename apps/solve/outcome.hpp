@@ -50,8 +50,9 @@ struct CommonOutcome {
   offset_t duplicates = 0;
   bool pattern = false;
   Precision precision = Precision::fp64;
-  Device device;    ///< of products and iterations
-  int threads = 0;  ///< of the host
+  Device device;              ///< of products and iterations
+  std::string device_reason;  ///< empty when the user chose
+  int threads = 0;            ///< of the host
   bool kernel_chosen_by_user = false;
   PlanInfo plan;
   MemoryUse memory;

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "delivery.hpp"
+#include "device_choice.hpp"
 #include "interrupt.hpp"
 #include "outputs.hpp"
 #include "problem.hpp"
@@ -106,13 +107,15 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] Ranked<T> rank_graph(const PageRankSettings& settings, Progress& progress) {
+[[nodiscard]] Ranked<T> rank_graph(PageRankSettings settings, Progress& progress) {
   Ranked<T> ranked;
   PageRankOutcome& outcome = ranked.outcome;
-  const MachineSettings& machine = settings.machine;
+  MachineSettings& machine = settings.machine;
 
   progress.phase(loading_text(settings.problem));
   const Problem<T> problem = load_problem<T>(settings.problem, machine);
+  settle_device(workload_of(*problem.matrix, settings.pagerank.spmv), machine, settings.pagerank.spmv);
+  print_device(machine, progress);
   const auto vertices = static_cast<std::uint64_t>(problem.matrix->rows());
   // Ranks old and new, their scaled copy, the teleport distribution, and the ranks handed out.
   constexpr std::uint64_t vectors = 6;

@@ -99,6 +99,7 @@ void take_problem(const ProblemSettings& settings, const MachineSettings& machin
   outcome.pattern = problem.matrix->is_pattern();
   outcome.precision = machine.precision;
   outcome.device = machine.device;
+  outcome.device_reason = machine.device_reason;
   outcome.threads = machine.host.threads();
   outcome.memory.matrix = problem.matrix->bytes();
 }

@@ -267,6 +267,7 @@ Json warnings_json(const Warnings& warnings) {
 
 void put_machine(Json& json, const CommonOutcome& outcome) {
   json["machine"]["gpu"] = gpu_json(outcome.device);
+  if (!outcome.device_reason.empty()) json["machine"]["device_reason"] = outcome.device_reason;
   json["machine"]["threads"] = outcome.threads;
 }
 

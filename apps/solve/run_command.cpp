@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "delivery.hpp"
+#include "device_choice.hpp"
 #include "interrupt.hpp"
 #include "outputs.hpp"
 #include "problem.hpp"
@@ -113,14 +114,16 @@ void describe_problem(const RunSettings& settings, const Problem<T>& problem, Ru
 }
 
 template <class T>
-[[nodiscard]] Solved<T> solve_system(const RunSettings& settings, Progress& progress) {
+[[nodiscard]] Solved<T> solve_system(RunSettings settings, Progress& progress) {
   Solved<T> result;
   RunOutcome& outcome = result.outcome;
-  const MachineSettings& machine = settings.machine;
+  MachineSettings& machine = settings.machine;
 
   progress.phase(loading_text(settings.problem));
   const Problem<T> problem = load_problem<T>(settings.problem, machine);
   require_square(problem);
+  settle_device(workload_of(*problem.matrix, settings.spmv), machine, settings.spmv);
+  print_device(machine, progress);
   progress.phase("inspecting the matrix");
   describe_problem(settings, problem, outcome);
   const MethodChoice method = choose_method(settings.method, outcome.matrix);

@@ -1,5 +1,6 @@
 #include "settings.hpp"
 
+#include "device_choice.hpp"
 #include "option_values.hpp"
 #include "units.hpp"
 #include "usage_error.hpp"
@@ -92,6 +93,13 @@ void require_offered(SpmvAlgorithm algorithm, const Device& device) {
       offered_on(other, to_string(algorithm)) ? fmt::format("--device {} has it", elsewhere) : std::string());
 }
 
+/// A kernel that GPUs alone have needs no look at the matrix. Without a GPU it is left to the host, which refuses it.
+void settle_by_kernel(MachineSettings& machine, SpmvOptions& spmv) {
+  const ProductPlaces places = product_places(spmv);
+  if (places.host || !places.gpu) return;
+  settle_device({.places = places}, machine, spmv);
+}
+
 }  // namespace
 
 MachineSettings machine_settings(const Options& options) {
@@ -112,6 +120,8 @@ MachineSettings machine_settings(const Options& options) {
 #endif
   result.host = Device::host(static_cast<int>(threads));
   if (result.device.is_host()) result.device = result.host;
+  const bool chooses = options.command() == Command::run || options.command() == Command::pagerank;
+  result.device_undecided = chooses && device == "auto";
   constexpr Choices<Precision, 2> precisions{{{"fp64", Precision::fp64}, {"fp32", Precision::fp32}}};
   result.precision = choice_option(options, "precision", precisions);
   if (options.given("mem-limit")) result.memory_limit_bytes = bytes_option(options, "mem-limit");
@@ -192,16 +202,17 @@ Precond precond_setting(const Options& options) {
   return choice_option(options, "precond", preconds);
 }
 
-SpmvOptions spmv_settings(const Options& options, const Device& device) {
+SpmvOptions spmv_settings(const Options& options, MachineSettings& machine) {
   SpmvOptions result;
   std::vector<std::string_view> known{to_string(SpmvAlgorithm::automatic)};
   for (const SpmvAlgorithm algorithm : known_spmv_algorithms()) known.push_back(to_string(algorithm));
   result.algorithm = parse_spmv_algorithm(known[choose(options, "spmv", known)]);
-  require_offered(result.algorithm, device);
   constexpr Choices<Determinism, 3> classes{
       {{"none", Determinism::not_guaranteed}, {"run", Determinism::run_to_run}, {"gpu", Determinism::gpu_to_gpu}}};
   result.determinism = choice_option(options, "determinism", classes);
-  result.device = device;
+  result.device = machine.device;
+  settle_by_kernel(machine, result);
+  require_offered(result.algorithm, machine.device);
   return result;
 }
 
@@ -220,7 +231,7 @@ RunSettings run_settings(const Options& options) {
   result.solver = solver_settings(options);
   result.solver.keep_history = result.output.wants_history();
   result.machine = machine_settings(options);
-  result.spmv = spmv_settings(options, result.machine.device);
+  result.spmv = spmv_settings(options, result.machine);
   result.shadow_given = options.typed("shadow");
   if (result.method == Method::cg && result.shadow_given) {
     throw UsageError("option --shadow does not apply to cg", "it belongs to --method bicgstab");
@@ -251,7 +262,7 @@ PageRankSettings pagerank_settings(const Options& options) {
   result.sum_to_vertices = choice_option(options, "sum", sums);
   result.top = count_option(options, "top");
   result.machine = machine_settings(options);
-  rank.spmv = spmv_settings(options, result.machine.device);
+  rank.spmv = spmv_settings(options, result.machine);
   return result;
 }
 

@@ -37,8 +37,10 @@ struct ProblemSettings {
 enum class Precision { fp64, fp32 };
 
 struct MachineSettings {
-  Device device;  ///< where products and iterations run
-  Device host;    ///< where all else is done: reading, inspecting, checking
+  Device device;                  ///< where products and iterations run
+  Device host;                    ///< where all else is done: reading, inspecting, checking
+  bool device_undecided = false;  ///< --device auto of run or pagerank, until the matrix is known: `device` is the host
+  std::string device_reason;      ///< why `auto` chose the device; empty where the user did, or nobody chooses
   Precision precision = Precision::fp64;
   std::uint64_t memory_limit_bytes = 0;  ///< 0: what the machine has
   std::uint64_t seed = 42;
@@ -118,7 +120,8 @@ struct PageRankSettings {
 [[nodiscard]] VectorSettings x0_settings(const Options& options);
 [[nodiscard]] Precond precond_setting(const Options& options);
 [[nodiscard]] SolverOptions solver_settings(const Options& options);
-[[nodiscard]] SpmvOptions spmv_settings(const Options& options, const Device& device);
+/// A kernel that GPUs alone have settles an undecided device. \throws OptionError for one that the device does not have
+[[nodiscard]] SpmvOptions spmv_settings(const Options& options, MachineSettings& machine);
 
 /// \throws UsageError naming option and text; DeviceUnavailable for a device that does not exist
 [[nodiscard]] RunSettings run_settings(const Options& options);

@@ -76,11 +76,16 @@ namespace {
                      chosen_by_user ? "" : ")");
 }
 
-/// Where a GPU did the work, which one, and what bringing the data there and back took.
+[[nodiscard]] std::string chosen(const std::string& reason) {
+  return reason.empty() ? std::string() : fmt::format(" (auto: {})", reason);
+}
+
+/// Where a GPU did the work, which one, and what bringing the data there and back took; and what made `auto` choose.
 [[nodiscard]] std::string device_line(const CommonOutcome& outcome, const Timings& timings) {
-  if (outcome.device.is_host()) return {};
-  return line("device", fmt::format("{}, upload {}, download {}", device_text(outcome.device, Device{}),
-                                    time_text(timings.upload_ms), time_text(timings.download_ms)));
+  const std::string why = chosen(outcome.device_reason);
+  if (outcome.device.is_host()) return why.empty() ? std::string() : line("device", outcome.device.name() + why);
+  return line("device", fmt::format("{}, upload {}, download {}{}", device_text(outcome.device, Device{}),
+                                    time_text(timings.upload_ms), time_text(timings.download_ms), why));
 }
 
 [[nodiscard]] std::string plan_lines(const CommonOutcome& outcome) {
@@ -99,10 +104,6 @@ namespace {
                                               : std::string("never pays on this matrix");
   return line("break-even", fmt::format("{} ({} a product, {} kernel {})", after, time_text(even.apply_ms),
                                         device.is_host() ? "csr" : "csr-vector", time_text(even.reference_ms)));
-}
-
-[[nodiscard]] std::string chosen(const std::string& reason) {
-  return reason.empty() ? std::string() : fmt::format(" (auto: {})", reason);
 }
 
 [[nodiscard]] std::string method_text(const RunOutcome& outcome) {

@@ -12,8 +12,9 @@ void print_banner(const Options& options, const MachineSettings& machine, Progre
   const int verbosity = options.flag_count("verbose");
   if (verbosity == 0) return;
   const BuildInfo build = build_info();
-  progress.detail(fmt::format("Tessera {} ({}), {}, {}", build.version, build.commit, build.compiler,
-                              device_text(machine.device, machine.host)));
+  progress.detail(fmt::format(
+      "Tessera {} ({}), {}, {}", build.version, build.commit, build.compiler,
+      machine.device_undecided ? "device chosen once the matrix is known" : device_text(machine.device, machine.host)));
   if (verbosity == 1) return;
   for (const OptionSpec& spec : option_table()) {
     if (!uses(options.command(), spec) || spec.kind == ValueKind::flag) continue;
@@ -24,6 +25,12 @@ void print_banner(const Options& options, const MachineSettings& machine, Progre
     progress.detail(
         fmt::format("  --{} {} ({})", spec.name, *text, placed ? setting->place : options.source(spec.name)));
   }
+}
+
+void print_device(const MachineSettings& machine, Progress& progress) {
+  if (machine.device_reason.empty()) return;
+  progress.detail(
+      fmt::format("device {} (auto: {})", device_text(machine.device, machine.host), machine.device_reason));
 }
 
 }  // namespace tessera::cli

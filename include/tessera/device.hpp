@@ -25,8 +25,8 @@ class Device {
   /// \throws DeviceUnavailable when this build has no CUDA backend or none for that GPU, or the machine no such GPU
   [[nodiscard]] static Device cuda(int ordinal = 0);
 
-  /// What "auto" means: the host with all threads. A GPU has to be asked for by name, since small systems are solved
-  /// sooner on the host.
+  /// What "auto" means here: the host with all threads. A GPU has to be asked for by name, since small systems are
+  /// solved sooner on the host. The command line chooses by the size of the matrix instead.
   [[nodiscard]] static Device best();
 
   /// Reads "auto", "host", "cuda" or "cuda:N". \throws InvalidArgument for other text, DeviceUnavailable as cuda() does

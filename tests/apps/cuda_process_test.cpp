@@ -57,7 +57,25 @@ TEST_F(CudaProcessTest, RunSolvesThereAndSaysSo) {
   EXPECT_NE(text.out.find("device      cuda:0 ("), std::string::npos) << text.out << text.err;
 }
 
-TEST_F(CudaProcessTest, AutoTakesTheHostAndKernelsHaveDevices) {
+TEST_F(CudaProcessTest, AutoTakesTheGpuWhereItPays) {
+  const std::string large = "--poisson3d 100 --max-iters 2 --exit-zero";
+  const Json there = document(large)["machine"];
+  EXPECT_FALSE(there["gpu"].is_null());
+  const auto reason = there["device_reason"].get<std::string>();
+  EXPECT_TRUE(reason.starts_with("6940000 nonzeros are worth starting a GPU, about ")) << reason;
+  EXPECT_EQ(document(large + " -k csr")["machine"]["device_reason"], "kernel csr runs on the host only");
+  EXPECT_EQ(document(large + " --determinism gpu")["machine"]["device_reason"],
+            "a product with --determinism gpu runs on the host only");
+  EXPECT_FALSE(document(large + " --device cuda")["machine"].contains("device_reason"));
+  const Json named = document("--poisson3d 10 -k csr-vector")["machine"];
+  EXPECT_FALSE(named["gpu"].is_null());
+  EXPECT_EQ(named["device_reason"], "kernel csr-vector runs on a GPU only");
+  EXPECT_FALSE(document("pagerank --powerlaw 3e5 --max-iters 2 --exit-zero")["machine"]["gpu"].is_null());
+  const ProcessResult text = with_gpu(large);
+  EXPECT_NE(text.out.find("(auto: 6940000 nonzeros are worth starting a GPU"), std::string::npos) << text.out;
+}
+
+TEST_F(CudaProcessTest, AutoLeavesSmallMatricesToTheHostAndKernelsHaveDevices) {
   EXPECT_TRUE(document("--poisson3d 10")["machine"]["gpu"].is_null());
   EXPECT_TRUE(document("--poisson3d 10 -k csr")["machine"]["gpu"].is_null());
   const ProcessResult refused = with_gpu("--poisson3d 10 -k csr --device cuda");

@@ -1,0 +1,105 @@
+#include "device_choice.hpp"
+
+#include "summary_text.hpp"
+
+#include "spmv/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace tessera::cli {
+
+namespace {
+
+[[nodiscard]] std::string_view option_word(Determinism determinism) {
+  return determinism == Determinism::gpu_to_gpu ? "gpu" : "run";
+}
+
+/// What the class asked for adds to the name of a product.
+[[nodiscard]] std::string with_class(const std::string& product, Determinism determinism) {
+  if (determinism == Determinism::not_guaranteed) return product;
+  return fmt::format("{} with --determinism {}", product, option_word(determinism));
+}
+
+[[nodiscard]] ProductPlaces places_of_any_kernel(Determinism determinism) {
+  const auto kernels = spmv_algorithms(Device::Kind::cuda);
+  const bool kept = std::any_of(kernels.begin(), kernels.end(), [determinism](SpmvAlgorithm each) {
+    return spmv_kernel_entry(each).cuda.strongest >= determinism;
+  });
+  // A build without kernels for GPUs finds no GPU either, which is the better reason.
+  return {with_class("a product", determinism), true, kept || determinism == Determinism::not_guaranteed};
+}
+
+[[nodiscard]] std::string trouble_of(const CudaDeviceInfo& gpu) {
+  return fmt::format("cuda:{} ({}): {}", gpu.ordinal, gpu.name,
+                     gpu.problem.empty() ? "this build has no machine code for it" : gpu.problem);
+}
+
+}  // namespace
+
+ProductPlaces product_places(const SpmvOptions& options) {
+  if (options.algorithm == SpmvAlgorithm::automatic) return places_of_any_kernel(options.determinism);
+  const SpmvKernelEntry& entry = spmv_kernel_entry(options.algorithm);
+  const std::string kernel = fmt::format("kernel {}", entry.name);
+  if (!entry.host.offered()) return {kernel, false, entry.cuda.offered()};
+  if (!entry.cuda.offered()) return {kernel, true, false};
+  return {with_class(kernel, options.determinism), true, entry.cuda.strongest >= options.determinism};
+}
+
+std::uint64_t bytes_on_gpu(const Workload& work) {
+  constexpr std::uint64_t vectors = 10;
+  const auto rows = static_cast<std::uint64_t>(work.rows);
+  const auto nnz = static_cast<std::uint64_t>(work.nnz);
+  const std::uint64_t matrix = (rows + 1) * sizeof(offset_t) + nnz * (sizeof(index_t) + work.value_bytes);
+  const std::uint64_t descriptors = 2 * nnz / 5;
+  return matrix + descriptors + vectors * rows * work.element_bytes;
+}
+
+GpuSearch find_gpu() {
+  const CudaSurvey first = survey_cuda(0);
+  if (first.devices.empty()) return {std::nullopt, first.problem};
+  std::string problem;
+  for (const CudaDeviceInfo& listed : first.devices) {
+    const CudaSurvey survey = listed.ordinal == 0 ? first : survey_cuda(listed.ordinal);
+    for (const CudaDeviceInfo& gpu : survey.devices) {
+      if (gpu.ordinal != listed.ordinal) continue;
+      if (gpu.problem.empty() && gpu.has_machine_code) {
+        return {UsableGpu{gpu.ordinal, gpu.name, gpu.memory_free_bytes}, {}};
+      }
+      if (problem.empty()) problem = trouble_of(gpu);
+    }
+  }
+  return {std::nullopt, problem};
+}
+
+DeviceChoice choose_device(const Workload& work, const std::function<GpuSearch()>& search) {
+  const bool gpu_alone = work.places.gpu && !work.places.host;
+  if (!gpu_alone && work.nnz < worth_a_gpu) {
+    return {std::nullopt,
+            fmt::format("{}: starting a GPU would take longer than the host needs", counted(work.nnz, "nonzero"))};
+  }
+  if (!work.places.gpu) return {std::nullopt, work.places.product + " runs on the host only"};
+  const auto [gpu, problem] = search();
+  if (!gpu) return {std::nullopt, "no GPU: " + problem};
+  if (gpu_alone) return {gpu->ordinal, work.places.product + " runs on a GPU only"};
+  const std::uint64_t needed = bytes_on_gpu(work);
+  if (needed > gpu->free_bytes / 10 * 9) {
+    return {std::nullopt, fmt::format("about {} needed, too much for cuda:{} ({}) with {} free", size_text(needed),
+                                      gpu->ordinal, gpu->name, size_text(gpu->free_bytes))};
+  }
+  return {gpu->ordinal, fmt::format("{} are worth starting a GPU, about {} needed, {} free",
+                                    counted(work.nnz, "nonzero"), size_text(needed), size_text(gpu->free_bytes))};
+}
+
+void settle_device(const Workload& work, MachineSettings& machine, SpmvOptions& spmv) {
+  if (!machine.device_undecided) return;
+  const DeviceChoice choice = choose_device(work, find_gpu);
+  if (choice.gpu) machine.device = Device::cuda(*choice.gpu);
+  machine.device_reason = choice.reason;
+  machine.device_undecided = false;
+  spmv.device = machine.device;
+}
+
+}  // namespace tessera::cli
