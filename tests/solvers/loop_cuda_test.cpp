@@ -177,7 +177,9 @@ TEST_F(LoopOnGpu, HostDrivenLoopGivesTheSameBits) {
     for (std::size_t i = 0; i < alone.report.history.size(); ++i) {
       EXPECT_EQ(alone.report.history[i].iteration, driven.report.history[i].iteration);
       EXPECT_EQ(alone.report.history[i].recurrence, driven.report.history[i].recurrence);
-      if (i > 0) EXPECT_GE(alone.report.history[i].seconds, alone.report.history[i - 1].seconds);
+      if (i > 0) {
+        EXPECT_GE(alone.report.history[i].seconds, alone.report.history[i - 1].seconds);
+      }
     }
   }
 }
