@@ -115,19 +115,28 @@ class Loop {
     }
   }
 
+  /// The iteration may be called later too, so all that it refers to has to outlive the loop.
   template <class Iteration>
   void record(Iteration& iteration) {
     auto graph = std::make_unique<cuda::ResidentLoop>(device_, sizeof(State));
-    recorded_ = graph.get();
-    try {
-      graph->record([&] { iteration(*this); });
-    } catch (...) {
-      recorded_ = nullptr;
-      throw;
-    }
-    recorded_ = nullptr;
+    graph->record([this, iteration, into = graph.get()]() mutable {
+      const Recording recording(recorded_, into);
+      iteration(*this);
+    });
     graph_ = std::move(graph);
   }
+
+  /// Sets a pointer for a while.
+  class Recording {
+   public:
+    Recording(cuda::ResidentLoop*& place, cuda::ResidentLoop* into) noexcept : place_(place) { place_ = into; }
+    Recording(const Recording&) = delete;
+    Recording& operator=(const Recording&) = delete;
+    ~Recording() { place_ = nullptr; }
+
+   private:
+    cuda::ResidentLoop*& place_;
+  };
 
   Device device_;
   bool resident_;

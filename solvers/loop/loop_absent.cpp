@@ -22,7 +22,7 @@ bool can_record_loops(const Device& /*device*/) { return false; }
 ResidentLoop::ResidentLoop(const Device& device, std::uint64_t /*state_bytes*/) { refuse(device); }
 ResidentLoop::~ResidentLoop() = default;
 const LoopFrame& ResidentLoop::frame() const noexcept { return impl_->frame; }
-void ResidentLoop::record(const std::function<void()>& /*iteration*/) {}
+void ResidentLoop::record(std::function<void()> /*iteration*/) {}
 std::span<const loop::LoopEntry> ResidentLoop::run(std::int64_t /*iterations*/, void* /*state*/, bool /*enter*/) {
   return {};
 }

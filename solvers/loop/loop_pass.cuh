@@ -22,12 +22,12 @@ inline constexpr int blocks_at_a_time = 4;
 
 /// What a resident loop keeps beside the state of its method.
 struct LoopHead {
-  std::int64_t chunk = 0;     ///< iterations of the next run; set by the host
-  std::int64_t first = 0;     ///< completed when this run began
-  std::int64_t pause_at = 0;  ///< completed when it should end
-  std::uint64_t began = 0;    ///< nanoseconds
-  cudaGraphConditionalHandle goes_on = 0;
-  unsigned finished = 0;  ///< blocks of the present pass that are done; 0 between passes
+  std::int64_t chunk = 0;                  ///< iterations of the next run; set by the host
+  std::int64_t first = 0;                  ///< completed when this run began
+  std::int64_t pause_at = 0;               ///< completed when it should end
+  std::uint64_t began = 0;                 ///< nanoseconds
+  cudaGraphConditionalHandle goes_on = 0;  ///< 0: there is no graph
+  unsigned finished = 0;                   ///< blocks of the present pass that are done; 0 between passes
   loop::LoopEntry entries[loop_entries];
 };
 
@@ -37,7 +37,8 @@ inline __device__ void close_pass(const loop::LoopControl& control, std::int64_t
     const double seconds = static_cast<double>(device_nanoseconds() - head.began) * 1e-9;
     head.entries[control.iteration - head.first - 1] = {control.iteration, control.norm, seconds};
   }
-  if (control.halted() || control.iteration >= head.pause_at) cudaGraphSetConditional(head.goes_on, 0);
+  const bool ends = control.halted() || control.iteration >= head.pause_at;
+  if (ends && head.goes_on != 0) cudaGraphSetConditional(head.goes_on, 0);
 }
 
 /// A value that another block has just written: past the first-level cache.

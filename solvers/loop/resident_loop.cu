@@ -7,7 +7,10 @@
 #include "tessera/array.hpp"
 
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 namespace tessera::cuda {
 
@@ -19,12 +22,24 @@ constexpr int iterations_a_look = 4;
 /// CUDA version of the first driver that knows conditional nodes.
 constexpr int driver_with_loops = 12040;
 
+/// Rounds of the body that are launched before the host looks, where there is no graph.
+constexpr std::int64_t launched_rounds = 4;
+
+/// Whether loops go into graphs: not where the driver is too old, nor where the environment says so, for tools that do
+/// not follow kernels into conditional nodes.
+bool graphs_are_usable() {
+  const char* const wish = std::getenv("TESSERA_CUDA_GRAPHS");
+  if (wish != nullptr && std::string_view(wish) == "0") return false;
+  int driver = 0;
+  return cudaDriverGetVersion(&driver) == cudaSuccess && driver >= driver_with_loops;
+}
+
 /// Before the first look of a run.
 __global__ void begin_run_kernel(const loop::LoopControl* control, LoopHead* head) {
   head->first = control->iteration;
   head->pause_at = control->iteration + head->chunk;
   head->began = device_nanoseconds();
-  cudaGraphSetConditional(head->goes_on, control->halted() ? 0 : 1);
+  if (head->goes_on != 0) cudaGraphSetConditional(head->goes_on, control->halted() ? 0 : 1);
 }
 
 /// Page-locked memory.
@@ -55,7 +70,8 @@ struct ResidentLoop::Impl {
   Array<std::byte> memory;  ///< the state, then the head
   HostBuffer mirror;        ///< the same on the host
   LoopFrame frame;
-  LoopGraph graph;
+  std::unique_ptr<LoopGraph> graph;  ///< none: every pass is launched by itself
+  std::function<void()> iteration;   ///< that is launched then
 
   Impl(const Device& where, std::uint64_t bytes)
       : device(where),
@@ -63,8 +79,12 @@ struct ResidentLoop::Impl {
         head_at(aligned(bytes)),
         memory(static_cast<std::int64_t>(head_at + sizeof(LoopHead)), Init::zero, device),
         mirror(head_at + sizeof(LoopHead)),
-        frame{memory.data(), memory.data() + head_at},
-        graph(device) {}
+        frame{memory.data(), memory.data() + head_at} {
+    if (graphs_are_usable()) graph = std::make_unique<LoopGraph>(device);
+  }
+
+  void begin_run() const;
+  void launch_run(std::int64_t iterations) const;
 
   [[nodiscard]] LoopHead& head() const { return *reinterpret_cast<LoopHead*>(mirror.data() + head_at); }
 
@@ -74,10 +94,7 @@ struct ResidentLoop::Impl {
   }
 };
 
-bool can_record_loops(const Device& device) {
-  int driver = 0;
-  return !device.is_host() && cudaDriverGetVersion(&driver) == cudaSuccess && driver >= driver_with_loops;
-}
+bool can_record_loops(const Device& device) { return !device.is_host(); }
 
 ResidentLoop::ResidentLoop(const Device& device, std::uint64_t state_bytes) {
   const CurrentDevice current(device);
@@ -88,18 +105,31 @@ ResidentLoop::~ResidentLoop() = default;
 
 const LoopFrame& ResidentLoop::frame() const noexcept { return impl_->frame; }
 
-void ResidentLoop::record(const std::function<void()>& iteration) {
+void ResidentLoop::Impl::begin_run() const {
+  launch("beginning of a run", Context::of(device), Grid{1, 1}, begin_run_kernel,
+         static_cast<const loop::LoopControl*>(frame.state), static_cast<LoopHead*>(frame.head));
+}
+
+void ResidentLoop::Impl::launch_run(std::int64_t iterations) const {
+  if (graph) return graph->launch();
+  begin_run();
+  const std::int64_t rounds = (iterations + iterations_a_look - 1) / iterations_a_look;
+  for (std::int64_t i = 0; i < iterations_a_look * (rounds < launched_rounds ? rounds : launched_rounds); ++i)
+    iteration();
+}
+
+void ResidentLoop::record(std::function<void()> iteration) {
   const CurrentDevice current(impl_->device);
-  const Context& context = Context::of(impl_->device);
-  impl_->head().goes_on = impl_->graph.condition();
-  impl_->graph.record_before([&] {
-    launch("beginning of a run", context, Grid{1, 1}, begin_run_kernel,
-           static_cast<const loop::LoopControl*>(impl_->frame.state), static_cast<LoopHead*>(impl_->frame.head));
-  });
-  impl_->graph.record_body([&] {
+  if (!impl_->graph) {
+    impl_->iteration = std::move(iteration);
+    return;
+  }
+  impl_->head().goes_on = impl_->graph->condition();
+  impl_->graph->record_before([this] { impl_->begin_run(); });
+  impl_->graph->record_body([&] {
     for (int i = 0; i < iterations_a_look; ++i) iteration();
   });
-  impl_->graph.complete();
+  impl_->graph->complete();
 }
 
 std::span<const loop::LoopEntry> ResidentLoop::run(std::int64_t iterations, void* state, bool enter) {
@@ -112,7 +142,7 @@ std::span<const loop::LoopEntry> ResidentLoop::run(std::int64_t iterations, void
   if (enter) std::memcpy(mirror, state, impl_->state_bytes);
   const std::uint64_t up = impl_->head_at + offsetof(LoopHead, entries);
   impl_->copy(frame.state, mirror, up);
-  impl_->graph.launch();
+  impl_->launch_run(head.chunk);
   impl_->copy(mirror, frame.state, impl_->head_at + sizeof(LoopHead));
   Context::of(impl_->device).synchronize();
   std::memcpy(state, mirror, impl_->state_bytes);

@@ -1,6 +1,7 @@
 /// \file
 /// A loop that a GPU runs by itself: recorded once into a CUDA graph, it goes round until its state halts, without the
-/// host in between.
+/// host in between. With a driver for CUDA before 12.4, or TESSERA_CUDA_GRAPHS=0 in the environment, the host launches
+/// some rounds at a time instead.
 #pragma once
 
 #include "solvers/loop/loop_control.hpp"
@@ -19,7 +20,7 @@ struct LoopFrame {
   void* head = nullptr;  ///< a LoopHead
 };
 
-/// Whether loops can be recorded on a device: false for the host, and with a driver for CUDA before 12.4.
+/// Whether loops can be recorded on a device: false for the host.
 [[nodiscard]] bool can_record_loops(const Device& device);
 
 /// One loop on one GPU.
@@ -34,8 +35,8 @@ class ResidentLoop {
   [[nodiscard]] const LoopFrame& frame() const noexcept;
 
   /// Records what `iteration` puts into the device's stream on this thread; nothing of it runs yet. It is called
-  /// several times and may neither allocate nor wait.
-  void record(const std::function<void()>& iteration);
+  /// several times and may neither allocate nor wait, in run() too.
+  void record(std::function<void()> iteration);
 
   /// Runs until the state halts or about `iterations` more are done (some more than asked for are possible).
   /// \param state in: where the loop starts, when `enter`; out: where it stands
@@ -49,7 +50,7 @@ class ResidentLoop {
 };
 
 /// Records one pass of a loop: step.begin(state), the body that step.bind(state) gives for every index in [0, n), and
-/// step.finish(state, sums). Does nothing while the state is halted. For the steps that loop_steps_cuda.hpp lists.
+/// step.finish(state, sums). Does nothing while the state is halted. For the steps that krylov_steps_list.hpp lists.
 template <class Step>
 struct LoopPass {
   static void record(const Device& device, const LoopFrame& frame, std::int64_t n, const Step& step);
