@@ -15,9 +15,9 @@
 
 namespace tessera::cli {
 
-/// Nonzeros from which `auto` takes a GPU: with fewer, starting it takes longer than the host needs for the whole solve.
-/// Where a solve by CG with Jacobi of Poisson 2D took as long from start to end of the program on an H200 as on the 16
-/// threads of its host, about .35 s (bench/NOTES.md).
+/// Nonzeros from which `auto` takes a GPU: with fewer, starting it takes longer than the host needs for the whole
+/// solve. Where a solve by CG with Jacobi of Poisson 2D took as long from start to end of the program on an H200 as on
+/// the 16 threads of its host, about .35 s (bench/NOTES.md).
 inline constexpr offset_t worth_a_gpu = 1'300'000;
 
 /// Where there is a kernel for the product that was asked for.
