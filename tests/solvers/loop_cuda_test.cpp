@@ -153,7 +153,10 @@ std::vector<Case> endings() {
               Method::bicgstab);
   cyclic.b = {1, 0, 0, 0};
   all.push_back(cyclic);
-  return all;
+  if (!sparing()) return all;
+  std::vector<Case> some;
+  for (std::size_t i = 0; i < all.size(); i += 4) some.push_back(all[i]);
+  return some;
 }
 
 class LoopOnGpu : public CudaTest {};
