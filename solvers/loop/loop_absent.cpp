@@ -3,6 +3,8 @@
 #include "solvers/loop/resident_loop.hpp"
 #include "tessera/error.hpp"
 
+#include <utility>
+
 namespace tessera::cuda {
 
 namespace {
@@ -15,6 +17,7 @@ namespace {
 
 struct ResidentLoop::Impl {
   LoopFrame frame;
+  std::function<void()> iteration;
 };
 
 bool can_record_loops(const Device& /*device*/) { return false; }
@@ -22,7 +25,7 @@ bool can_record_loops(const Device& /*device*/) { return false; }
 ResidentLoop::ResidentLoop(const Device& device, std::uint64_t /*state_bytes*/) { refuse(device); }
 ResidentLoop::~ResidentLoop() = default;
 const LoopFrame& ResidentLoop::frame() const noexcept { return impl_->frame; }
-void ResidentLoop::record(std::function<void()> /*iteration*/) {}
+void ResidentLoop::record(std::function<void()> iteration) { impl_->iteration = std::move(iteration); }
 std::span<const loop::LoopEntry> ResidentLoop::run(std::int64_t /*iterations*/, void* /*state*/, bool /*enter*/) {
   return {};
 }
