@@ -37,7 +37,6 @@ class Loop {
   /// Between runs.
   [[nodiscard]] State& state() noexcept { return state_; }
   [[nodiscard]] const State& state() const noexcept { return state_; }
-  [[nodiscard]] bool is_resident() const noexcept { return resident_; }
 
   /// Runs iteration(*this) until the state halts or note(entry), called for every completed iteration in order, says
   /// false. A resident loop may be some iterations ahead by then, of which note() hears too.

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "core/cuda/device_clock.cuh"
+#include "core/cuda/other_block.cuh"
 #include "core/cuda/reduce.cuh"
 #include "solvers/loop/resident_loop.hpp"
 
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 namespace tessera::cuda {
@@ -39,19 +39,6 @@ inline __device__ void close_pass(const loop::LoopControl& control, std::int64_t
   }
   const bool ends = control.halted() || control.iteration >= head.pause_at;
   if (ends && head.goes_on != 0) cudaGraphSetConditional(head.goes_on, 0);
-}
-
-/// A value that another block has just written: past the first-level cache.
-template <class Value>
-__device__ Value value_of_other_block(const Value* address) {
-  static_assert(sizeof(Value) % sizeof(int) == 0);
-  constexpr int words = sizeof(Value) / sizeof(int);
-  const volatile int* const from = reinterpret_cast<const int*>(address);
-  int word[words];
-  for (int k = 0; k < words; ++k) word[k] = from[k];
-  Value value;
-  memcpy(&value, word, sizeof(Value));
-  return value;
 }
 
 /// Copies words by the threads of a block.

@@ -3,11 +3,10 @@
 /// and the state brought forward.
 #pragma once
 
+#include "core/cuda/other_block.cuh"
 #include "core/cuda/reduce.cuh"
 #include "solvers/rank/rank_commit.cuh"
 #include "spmv/merbit/join_kernel.cuh"
-
-#include <cstring>
 
 namespace tessera::cuda {
 
@@ -17,18 +16,6 @@ struct RankJoin {
   passes::RankSums* of_block = nullptr;  ///< one a block, vector after vector
   unsigned* finished = nullptr;          ///< a vector: blocks that are done; 0 between launches
 };
-
-/// Past the first cache level, which knows nothing of what other blocks write.
-[[nodiscard]] __device__ inline passes::RankSums load_sums(const passes::RankSums* from) {
-  constexpr int words = sizeof(passes::RankSums) / sizeof(double);
-  static_assert(words * sizeof(double) == sizeof(passes::RankSums));
-  double word[words];
-#pragma unroll
-  for (int k = 0; k < words; ++k) word[k] = __ldcg(reinterpret_cast<const double*>(from) + k);
-  passes::RankSums sums;
-  memcpy(&sums, word, sizeof(sums));
-  return sums;
-}
 
 /// What this thread adds to the sums of its vector: the shared rows that it completes, and some slots of the product.
 /// \param block number among the `blocks` of the vector
@@ -70,7 +57,7 @@ __global__ void __launch_bounds__(join_threads)
   if (!is_last) return;
   __threadfence();
   passes::RankSums rest;
-  if (threadIdx.x < join.blocks) rest = load_sums(of_block + threadIdx.x);
+  if (threadIdx.x < join.blocks) rest = value_of_other_block(of_block + threadIdx.x);
   const passes::RankSums total = add_up_block<join_threads>(rest);
   if (threadIdx.x != 0) return;
   finish_rank_step(rules, out.vectors.state[vector], total);
