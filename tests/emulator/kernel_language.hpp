@@ -32,8 +32,17 @@ struct dim3 {
   unsigned y = 1;
   unsigned z = 1;
 };
+struct alignas(8) int2 {
+  int x, y;
+};
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
 struct alignas(16) int4 {
   int x, y, z, w;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
 };
 struct alignas(16) float4 {
   float x, y, z, w;
@@ -42,6 +51,10 @@ struct alignas(16) double2 {
   double x, y;
 };
 
+inline int2 make_int2(int x, int y) { return {x, y}; }
+inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 inline double2 make_double2(double x, double y) { return {x, y}; }
 
@@ -106,6 +119,22 @@ T or_into(T* address, T value) {
   return before;
 }
 
+template <class T>
+T raise_to(T* address, T value) {
+  require_aligned(address);
+  const T before = *address;
+  if (before < value) *address = value;
+  return before;
+}
+
+template <class T>
+T exchange_if(T* address, T expected, T value) {
+  require_aligned(address);
+  const T before = *address;
+  if (before == expected) *address = value;
+  return before;
+}
+
 }  // namespace tessera::emulator
 
 // Barriers and votes.
@@ -124,6 +153,32 @@ inline unsigned __ballot_sync(unsigned mask, int predicate) {
 }
 inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0 ? 1 : 0; }
 
+/// All values of a warp's lanes that take part, combined one after the other.
+template <class Combine>
+unsigned reduce_lanes(unsigned mask, tessera::emulator::Meeting meeting, unsigned value, Combine combine) {
+  using namespace tessera::emulator;
+  const std::uint64_t* const given = gather_warp(mask, meeting, to_bits(value));
+  unsigned result = 0;
+  bool first = true;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    if ((mask >> lane & 1U) == 0) continue;
+    const auto other = from_bits<unsigned>(given[lane]);
+    result = first ? other : combine(result, other);
+    first = false;
+  }
+  return result;
+}
+inline unsigned __reduce_add_sync(unsigned mask, unsigned value) {
+  return reduce_lanes(mask, tessera::emulator::Meeting::sum, value, [](unsigned a, unsigned b) { return a + b; });
+}
+inline unsigned __reduce_max_sync(unsigned mask, unsigned value) {
+  return reduce_lanes(mask, tessera::emulator::Meeting::maximum, value,
+                      [](unsigned a, unsigned b) { return a < b ? b : a; });
+}
+inline unsigned __reduce_min_sync(unsigned mask, unsigned value) {
+  return reduce_lanes(mask, tessera::emulator::Meeting::minimum, value,
+                      [](unsigned a, unsigned b) { return a < b ? a : b; });
+}
 inline int __reduce_max_sync(unsigned mask, int value) {
   using namespace tessera::emulator;
   const std::uint64_t* const given = gather_warp(mask, Meeting::maximum, to_bits(value));
@@ -182,10 +237,25 @@ inline unsigned long long atomicAdd(unsigned long long* address, unsigned long l
 }
 inline float atomicAdd(float* address, float value) { return tessera::emulator::add_to(address, value); }
 inline double atomicAdd(double* address, double value) { return tessera::emulator::add_to(address, value); }
+inline unsigned atomicMax(unsigned* address, unsigned value) { return tessera::emulator::raise_to(address, value); }
+inline int atomicMax(int* address, int value) { return tessera::emulator::raise_to(address, value); }
+inline int atomicCAS(int* address, int expected, int value) {
+  return tessera::emulator::exchange_if(address, expected, value);
+}
+inline unsigned atomicCAS(unsigned* address, unsigned expected, unsigned value) {
+  return tessera::emulator::exchange_if(address, expected, value);
+}
 inline unsigned atomicOr(unsigned* address, unsigned value) { return tessera::emulator::or_into(address, value); }
 inline unsigned long long atomicOr(unsigned long long* address, unsigned long long value) {
   return tessera::emulator::or_into(address, value);
 }
+
+// Arithmetic that is never contracted: built without fused multiply-add.
+
+inline double __dmul_rn(double a, double b) { return a * b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline double __dadd_rn(double a, double b) { return a + b; }
+inline float __fadd_rn(float a, float b) { return a + b; }
 
 // Bits.
 

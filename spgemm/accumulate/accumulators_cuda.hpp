@@ -1,0 +1,58 @@
+/// \file
+/// The accumulators of a GPU. Each puts the launches for a batch of rows into the stream of its device and waits for
+/// nothing. Entries of a row ascend by column; the terms of an entry are added in the order of A's row, rounded one by
+/// one, so all of them give the same bits, which are the host's (but see enqueue_wide).
+#pragma once
+
+#include "core/cuda/context.hpp"
+#include "core/host_device.hpp"
+#include "spgemm/cuda/row_batch.hpp"
+
+#include <cstdint>
+
+namespace tessera::cuda {
+
+/// Thread a row: merges up to `merge_lists` short rows of B, their heads in registers.
+/// Row: most_lists <= merge_lists.
+inline constexpr index_t merge_lists = 8;
+template <class V>
+void enqueue_merge(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+                   const RowOutput<V>& out);
+
+/// Warp a row: expands up to `esc_products` products, sorts them in registers by column and place, contracts
+/// (optimized-esc-spgemm.txt). Row: products <= esc_products, and column range and place fit into 32 bits (esc_fits).
+inline constexpr std::uint32_t esc_products = 512;
+/// Whether a row of so many columns can be sorted. \param places power of two, at least the products of the row
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool esc_fits(index_t width, std::uint32_t places) noexcept {
+  return static_cast<std::uint64_t>(width) * places < (std::uint64_t{1} << 32) - places;
+}
+template <class V>
+void enqueue_esc(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+                 const RowOutput<V>& out);
+
+/// Warp a row: a bitmap over the row's columns, whose running population count is the place of an entry.
+/// Row: window_bytes() of the batch within the shared memory of a block (largest_window_bytes).
+template <class V>
+void enqueue_window(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+                    const RowOutput<V>& out);
+
+/// Warp a row: a value and a flag for every column of the row's range. Row: width <= dense_columns.
+inline constexpr index_t dense_columns = 2048;
+template <class V>
+void enqueue_dense(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+                   const RowOutput<V>& out);
+
+/// Block a row: a hash table of columns in shared memory, sorted at the end.
+/// Row: at most hash_entries entries; the batch's most_entries bounds them.
+inline constexpr index_t hash_entries = 4096;
+template <class V>
+void enqueue_hash(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+                  const RowOutput<V>& out);
+
+/// Block a row: a bitmap over all columns, one stretch of them after the other, and sums straight into C. Any row.
+/// \param pass count or place \param ordered: terms in the order of A's row, else in any order by atomic additions
+template <class V>
+void enqueue_wide(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+                  const RowOutput<V>& out, bool ordered);
+
+}  // namespace tessera::cuda

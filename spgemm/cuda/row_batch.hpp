@@ -1,0 +1,59 @@
+/// \file
+/// What the accumulators of a GPU are given: rows of C, what the analysis found of them, and where they go.
+#pragma once
+
+#include "spgemm/accumulate/factors.hpp"
+#include "tessera/types.hpp"
+
+#include <cstdint>
+
+namespace tessera::cuda {
+
+using host::Factors;
+using host::has_values;
+using host::NoValue;
+
+/// What the analysis found of every row of C; arrays on the device, an entry a row.
+struct RowFacts {
+  const std::uint32_t* products = nullptr;  ///< scalar products; the largest number stands for it and all above
+  const index_t* first_columns = nullptr;   ///< smallest column; 0 for a row without products
+  const index_t* widths = nullptr;          ///< columns from the smallest to the largest; 0 for a row without products
+};
+
+/// Rows of C that one accumulator does in one launch. The numbers are the largest over these rows, or larger.
+struct RowBatch {
+  RowFacts facts;
+  const index_t* rows = nullptr;  ///< their numbers, on the device; null: 0 ... count - 1
+  index_t count = 0;
+  index_t most_lists = 0;           ///< entries of a row of A
+  std::uint32_t most_products = 0;  ///< scalar products of a row
+  index_t widest = 0;               ///< columns from the first to the last of a row
+  index_t most_entries = 0;         ///< entries of a row of C: counted, or what products and columns allow
+  double mean_list = 0.0;           ///< entries of a row of B, averaged over the entries of A
+  double mean_entries = 0.0;        ///< entries of a row of C: counted or foreseen
+};
+
+/// What a launch does with its rows. Rows without products have no entries in every pass.
+enum class RowPass {
+  count,  ///< says how many entries they have
+  place,  ///< writes them to places that are known
+  claim,  ///< finds the number of entries, looks for room for so many, and writes them there
+};
+
+/// A row that found no room.
+inline constexpr offset_t no_place = -1;
+
+/// Where rows go; arrays on the device, an entry a row of C unless said otherwise. \tparam V NoValue: columns alone
+template <class V>
+struct RowOutput {
+  offset_t* counts = nullptr;        ///< count, claim: entries of the row go here
+  const offset_t* starts = nullptr;  ///< place: first entry of every row and one past the last; claim: the same of the
+                                     ///< rows' rooms, or null: rows take what they need from the common room
+  index_t* columns = nullptr;        ///< place: of C; claim: of the room
+  V* values = nullptr;               ///< the same for values; null for NoValue
+  offset_t* places = nullptr;        ///< claim: where the row was put in the room, or no_place
+  unsigned long long* cursor = nullptr;  ///< claim without starts: one number, entries taken of the common room
+  offset_t room = 0;                     ///< claim without starts: entries of the common room
+};
+
+}  // namespace tessera::cuda

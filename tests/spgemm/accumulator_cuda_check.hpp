@@ -1,0 +1,208 @@
+/// \file
+/// One accumulator of a GPU over the rows of a product that it serves, in every pass, against the host's product.
+#pragma once
+
+#include "core/cuda/context.hpp"
+#include "spgemm/analysis/analysis.hpp"
+#include "spgemm/cuda/row_batch.hpp"
+#include "tests/spgemm/product_check.hpp"
+#include "tests/support/cuda_test.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+namespace tessera::testing {
+
+/// \tparam V double, float or NoValue \tparam T type of the matrices
+template <class V, class T>
+class AccumulatorCheck {
+ public:
+  using Enqueue = void (*)(const cuda::Context&, cuda::RowPass, const cuda::Factors<V>&, const cuda::RowBatch&,
+                           const cuda::RowOutput<V>&);
+
+  AccumulatorCheck(const Device& gpu, const Csr<T>& a, const Csr<T>& b)
+      : gpu_(gpu),
+        a_(a.to(gpu)),
+        b_(b.to(gpu)),
+        analysis_(host::analyse_product(a.view(), b.view(), Device::host(1))),
+        expected_(expected(a, b)) {
+    std::vector<std::uint32_t> products(static_cast<std::size_t>(a.rows()));
+    for (index_t i = 0; i < a.rows(); ++i) {
+      const host::RowTask row = analysis_.task(a.row_offsets().data(), i);
+      products[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(row.products);
+      tasks_.push_back(row);
+    }
+    products_ = Array<std::uint32_t>::copy_of(products, gpu);
+    first_columns_ = analysis_.first_columns.to(gpu);
+    widths_ = analysis_.widths.to(gpu);
+    mean_list_ = a.nnz() == 0 ? 0.0 : static_cast<double>(analysis_.total()) / static_cast<double>(a.nnz());
+  }
+
+  /// All passes over the rows that serves(task, entries of C) admits. \returns how many these are
+  template <class Serves>
+  index_t run(Enqueue enqueue, Serves&& serves) {
+    std::vector<index_t> rows;
+    for (index_t i = 0; i < expected_.rows(); ++i) {
+      if (serves(tasks_[static_cast<std::size_t>(i)], entries(i))) rows.push_back(i);
+    }
+    const auto count = static_cast<index_t>(rows.size());
+    batch_ = cuda::RowBatch{};
+    batch_.facts = {products_.data(), first_columns_.data(), widths_.data()};
+    batch_.count = count;
+    batch_.mean_list = mean_list_;
+    offset_t total = 0;
+    for (const index_t i : rows) {
+      const host::RowTask& row = tasks_[static_cast<std::size_t>(i)];
+      batch_.most_lists = std::max(batch_.most_lists, static_cast<index_t>(row.lists()));
+      batch_.most_products = std::max(batch_.most_products, static_cast<std::uint32_t>(row.products));
+      batch_.widest = std::max(batch_.widest, row.width);
+      batch_.most_entries = std::max(batch_.most_entries, static_cast<index_t>(row.limit));
+      total += entries(i);
+    }
+    batch_.mean_entries = count == 0 ? 0.0 : static_cast<double>(total) / count;
+    const auto on_gpu = Array<index_t>::copy_of(rows, gpu_);
+    // All rows of the matrix are also done without a list.
+    batch_.rows = count == expected_.rows() ? nullptr : on_gpu.data();
+    enqueue_ = enqueue;
+    rows_ = std::move(rows);
+    check_count();
+    if (!::testing::Test::HasFatalFailure()) check_place();
+    if (!::testing::Test::HasFatalFailure()) check_claims();
+    return count;
+  }
+
+ private:
+  [[nodiscard]] static Csr<T> expected(const Csr<T>& a, const Csr<T>& b) {
+    SpgemmOptions options;
+    options.workflow = SpgemmWorkflow::symbolic;
+    return spgemm(a, b, options).matrix;
+  }
+  [[nodiscard]] offset_t entries(index_t i) const noexcept {
+    return expected_.row_offsets()[i + 1] - expected_.row_offsets()[i];
+  }
+  [[nodiscard]] cuda::Factors<V> factors() const { return host::factors_of<V>(a_.view(), b_.view()); }
+
+  void launch(cuda::RowPass pass, const cuda::RowOutput<V>& out) const {
+    const cuda::CurrentDevice current(gpu_);
+    enqueue_(cuda::Context::of(gpu_), pass, factors(), batch_, out);
+  }
+
+  void check_count() const {
+    std::vector<offset_t> marked(static_cast<std::size_t>(expected_.rows()), -7);
+    auto counts = Array<offset_t>::copy_of(marked, gpu_);
+    cuda::RowOutput<V> out;
+    out.counts = counts.data();
+    launch(cuda::RowPass::count, out);
+    const auto found = counts.to(Device{});
+    for (const index_t i : rows_) ASSERT_EQ(found[i], entries(i)) << "count of row " << i;
+    // Nobody else's row was touched.
+    for (const index_t i : rows_) marked[static_cast<std::size_t>(i)] = found[i];
+    for (index_t i = 0; i < expected_.rows(); ++i) ASSERT_EQ(found[i], marked[static_cast<std::size_t>(i)]) << i;
+  }
+
+  void check_place() const {
+    const auto starts = expected_.row_offsets().to(gpu_);
+    Array<index_t> columns(expected_.nnz(), Init::zero, gpu_);
+    Array<V> values(has_values ? expected_.nnz() : 0, Init::zero, gpu_);
+    cuda::RowOutput<V> out;
+    out.starts = starts.data();
+    out.columns = columns.data();
+    out.values = has_values ? values.data() : nullptr;
+    launch(cuda::RowPass::place, out);
+    const auto places = expected_.row_offsets().to(Device{});
+    compare(places, columns.to(Device{}), values.to(Device{}));
+  }
+
+  void check_claims() const {
+    offset_t all = 0;
+    for (const index_t i : rows_) all += entries(i);
+    check_claim(all, false);
+    check_claim(all - all / 3, false);
+    check_claim(2 * expected_.nnz(), true);
+  }
+
+  /// \param own rooms of their own, those of every third row too small by one; else one room for all
+  void check_claim(offset_t room, bool own) const {
+    SCOPED_TRACE(own ? "rooms of the rows" : "common room of " + std::to_string(room));
+    const index_t m = expected_.rows();
+    Array<offset_t> counts(m, Init::zero, gpu_);
+    Array<offset_t> places(m, Init::zero, gpu_);
+    std::vector<offset_t> starts{0};
+    for (index_t i = 0; i < m; ++i) starts.push_back(starts.back() + std::max<offset_t>(0, entries(i) + 1 - i % 3));
+    const auto starts_on_gpu = Array<offset_t>::copy_of(starts, gpu_);
+    if (own) room = starts.back();
+    Array<index_t> columns(room, Init::zero, gpu_);
+    Array<V> values(has_values ? room : 0, Init::zero, gpu_);
+    Array<unsigned long long> cursor(1, Init::zero, gpu_);
+    cuda::RowOutput<V> out{counts.data(),
+                           own ? starts_on_gpu.data() : nullptr,
+                           columns.data(),
+                           has_values ? values.data() : nullptr,
+                           places.data(),
+                           cursor.data(),
+                           room};
+    launch(cuda::RowPass::claim, out);
+    const auto found = counts.to(Device{});
+    const auto where = places.to(Device{});
+    offset_t placed = 0;
+    for (const index_t i : rows_) {
+      ASSERT_EQ(found[i], entries(i)) << "row " << i;
+      const bool fits = entries(i) <= starts[static_cast<std::size_t>(i) + 1] - starts[static_cast<std::size_t>(i)];
+      if (own) {
+        ASSERT_EQ(where[i], fits ? starts[static_cast<std::size_t>(i)] : cuda::no_place) << "row " << i;
+      }
+      if (where[i] != cuda::no_place) placed += entries(i);
+    }
+    offset_t all = 0;
+    for (const index_t i : rows_) all += entries(i);
+    ASSERT_LE(placed, room);
+    if (!own && room >= all) {
+      ASSERT_EQ(placed, all);
+    }
+    compare(where, columns.to(Device{}), values.to(Device{}));
+  }
+
+  void compare(const Array<offset_t>& places, const Array<index_t>& columns, const Array<V>& values) const {
+    for (const index_t i : rows_) {
+      const offset_t place = places[i];
+      if (place == cuda::no_place) continue;
+      const offset_t from = expected_.row_offsets()[i];
+      for (offset_t k = 0; k < entries(i); ++k) {
+        ASSERT_EQ(columns[place + k], expected_.columns()[from + k]) << "row " << i << ", entry " << k;
+        if constexpr (has_values) {
+          ASSERT_TRUE(same_value(values[place + k], expected_.values()[from + k]))
+              << "row " << i << ", entry " << k << ": " << values[place + k] << ", not "
+              << expected_.values()[from + k];
+        }
+      }
+    }
+  }
+
+  /// Bit by bit, save that one NaN is as good as another.
+  template <class X>
+  [[nodiscard]] static bool same_value(X one, X other) {
+    if (std::isnan(one) && std::isnan(other)) return true;
+    return one == other && std::signbit(one) == std::signbit(other);
+  }
+
+  static constexpr bool has_values = cuda::has_values<V>;
+
+  Device gpu_;
+  Csr<T> a_;
+  Csr<T> b_;
+  host::ProductAnalysis analysis_;
+  Csr<T> expected_;
+  std::vector<host::RowTask> tasks_;
+  Array<std::uint32_t> products_;
+  Array<index_t> first_columns_;
+  Array<index_t> widths_;
+  double mean_list_ = 0.0;
+  cuda::RowBatch batch_;
+  std::vector<index_t> rows_;
+  Enqueue enqueue_ = nullptr;
+};
+
+}  // namespace tessera::testing
