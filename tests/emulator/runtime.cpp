@@ -288,6 +288,8 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
 }
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  // In percent, -1 for the default; a wish, which changes no result.
+  if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return require(value >= -1 && value <= 100);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 || value > shared_bytes_per_block) {
     return report(cudaErrorInvalidValue);
   }
