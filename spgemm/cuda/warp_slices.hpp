@@ -11,9 +11,9 @@ namespace tessera::cuda {
 
 /// Dynamic shared memory that a block of compute capability 9.0 may ask for (CUDA C++ Programming Guide, "Technical
 /// Specifications per Compute Capability").
-inline constexpr std::int64_t largest_slice_bytes = 227 * 1024;
+inline constexpr std::int64_t largest_slice_bytes = std::int64_t{227} * 1024;
 /// What a block has without asking.
-inline constexpr std::int64_t plain_shared_bytes = 48 * 1024;
+inline constexpr std::int64_t plain_shared_bytes = std::int64_t{48} * 1024;
 
 /// Slices begin at multiples of this.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t aligned_bytes(std::int64_t bytes) noexcept {
@@ -22,7 +22,7 @@ inline constexpr std::int64_t plain_shared_bytes = 48 * 1024;
 
 /// Room for 32 entries of a row of A (row_lists.cuh). \param value_bytes of a value; 0 where only positions count
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t stage_bytes(int value_bytes) noexcept {
-  return 32 * (value_bytes == 0 ? 8 : 16);
+  return std::int64_t{32} * (value_bytes == 0 ? 8 : 16);
 }
 
 /// Words of 32 columns that a row of so many columns may touch, wherever it begins.
@@ -55,7 +55,7 @@ inline constexpr int most_warps_of_block = 4;
 /// Warps that a multiprocessor of compute capability 9.0 holds in blocks of so many, as far as it depends on their
 /// slices (the guide's table: 228 KB, of which each block takes 1 KB for itself, 64 warps, 32 blocks).
 [[nodiscard]] constexpr std::int64_t resident_warps(int warps, std::int64_t slice) noexcept {
-  const std::int64_t by_memory = 228 * 1024 / (warps * slice + 1024);
+  const std::int64_t by_memory = std::int64_t{228} * 1024 / (warps * slice + 1024);
   const std::int64_t by_threads = 64 / warps < 32 ? 64 / warps : 32;
   return warps * (by_memory < by_threads ? by_memory : by_threads);
 }

@@ -23,8 +23,8 @@ TEST(WarpSlices, BytesOfAWindow) {
   EXPECT_EQ(window_bytes(0, 0, 0), 256);
   EXPECT_EQ(window_bytes(1, 0, 0), 256 + 16);
   EXPECT_EQ(window_bytes(1000, 50, 0), 256 + 144) << "positions need no room for entries";
-  EXPECT_EQ(window_bytes(1000, 50, 8), 512 + 33 * 8 + 50 * 12 + 8);
-  EXPECT_EQ(window_bytes(1000, 50, 4), 512 + 33 * 8 + 50 * 8 + 0);
+  EXPECT_EQ(window_bytes(1000, 50, 8), 512 + 33 * 8 + 50 * 12);
+  EXPECT_EQ(window_bytes(1000, 50, 4), 512 + 33 * 8 + 50 * 8 + 8) << "a multiple of 16";
   constexpr index_t most = std::numeric_limits<index_t>::max();
   EXPECT_GT(window_bytes(most, most, 8), std::int64_t{12} * most) << "nothing overflows";
 }
