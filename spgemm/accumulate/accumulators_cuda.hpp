@@ -52,8 +52,12 @@ template <class V>
 void enqueue_hash(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                   const RowOutput<V>& out);
 
-/// Block a row: a bitmap over all columns, one stretch of them after the other, and sums straight into C. Any row.
-/// \param pass count or place \param ordered: terms in the order of A's row, else in any order by atomic additions
+/// Block a row: a bitmap over all columns, one stretch of them after the other, and sums straight into C. Any row. A
+/// stretch has up to 819 200 columns (1 638 400 to count); columns between stretches that no entry lies in cost
+/// nothing. Rows with one stretch: O(products). Others: every stretch besides costs a binary search in every row of B
+/// that the row of A names, and the reading of its bitmap, 200 KB. \param pass count or place \param ordered terms in
+/// the order of A's row; else in any order by atomic additions, which differ from run to run by rounding and take float
+/// numbers below the normal ones for zero \throws InvalidArgument for another pass
 template <class V>
 void enqueue_wide(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                   const RowOutput<V>& out, bool ordered);

@@ -1,0 +1,222 @@
+/// \file
+/// Block a row of C: a bitmap of its columns in shared memory, one stretch after the other. The population count up to
+/// a bit is the place of its entry, so that C is written in order and sums go where they belong, without a sort
+/// (ocean-hll-spgemm.txt: values in global memory, dense accumulator with a bitmap).
+#pragma once
+
+#include "core/cuda/launch.cuh"
+#include "core/cuda/shared_memory.cuh"
+#include "spgemm/bitmap/wide_stretch.cuh"
+#include "spgemm/cuda/rows.cuh"
+
+#include <cstdint>
+#include <type_traits>
+
+namespace tessera::cuda {
+
+/// 32 columns: a bit each. Where entries are placed, also the number of entries before them.
+template <RowPass Pass>
+using Mark = std::conditional_t<Pass == RowPass::count, unsigned, uint2>;
+
+[[nodiscard]] __device__ inline unsigned& bits_of(unsigned& mark) { return mark; }
+[[nodiscard]] __device__ inline unsigned& bits_of(uint2& mark) { return mark.x; }
+
+/// Threads of a multiprocessor whose registers are not spilled.
+inline constexpr int wide_resident = 1024;
+
+/// How a launch is divided.
+struct WideShape {
+  unsigned marks = 0;  ///< of a block, at least 1
+  unsigned lanes = 0;  ///< for a row of B: power of two, 4 to 32
+};
+
+/// A row of C that a block does.
+template <class V, RowPass Pass, bool Ordered, int Threads>
+class WideRow {
+ public:
+  static_assert(Pass != RowPass::claim, "columns are placed stretch by stretch, before the row is counted");
+  static constexpr unsigned warps = Threads / warp_size;
+
+  /// What the threads of a block tell each other.
+  struct Shared {
+    unsigned taken;
+    unsigned entries[warps];
+    unsigned next[warps];
+  };
+
+  __device__ WideRow(const Factors<V>& factors, const RowBatch& batch, index_t row, const WideShape& shape,
+                     Shared& shared)
+      : factors_(factors),
+        shared_(shared),
+        marks_(reinterpret_cast<Mark<Pass>*>(dynamic_shared_memory())),
+        shape_(shape),
+        begin_(factors.a_offsets[row]),
+        lists_(static_cast<unsigned>(factors.a_offsets[row + 1] - begin_)) {
+    const auto width = static_cast<unsigned>(batch.facts.widths[row]);
+    stretch_.first = static_cast<unsigned>(batch.facts.first_columns[row]);
+    end_ = stretch_.first + width;
+    stretch_.whole = width <= shape.marks * mark_columns;
+    if (width == 0) stretch_.first = no_column;
+  }
+
+  /// Whether there is another stretch.
+  [[nodiscard]] __device__ bool begin_stretch() {
+    if (stretch_.first == no_column) return false;
+    const unsigned rest = end_ - stretch_.first;
+    const unsigned most = shape_.marks * mark_columns;
+    stretch_.end = stretch_.first + (rest < most ? rest : most);
+    used_ = (stretch_.end - stretch_.first + mark_columns - 1) / mark_columns;
+    __syncthreads();  // the last stretch has been read
+    for (unsigned i = threadIdx.x; i < used_; i += Threads) marks_[i] = Mark<Pass>{};
+    if (threadIdx.x == 0) shared_.taken = 0;
+    __syncthreads();
+    return true;
+  }
+
+  /// Marks the columns of the stretch. \returns their number
+  __device__ unsigned mark() {
+    const Factors<NoValue> columns{factors_.a_offsets, factors_.a_columns, nullptr,
+                                   factors_.b_offsets, factors_.b_columns, nullptr};
+    const unsigned next = for_products_of_stretch(columns, begin_, lists_, stretch_, shape_.lanes, &shared_.taken,
+                                                  [&](index_t column, NoValue) {
+                                                    const unsigned at = static_cast<unsigned>(column) - stretch_.first;
+                                                    unsigned& bits = bits_of(marks_[at / mark_columns]);
+                                                    const unsigned bit = 1U << at % mark_columns;
+                                                    // Most columns come more than once; another thread's bit may be
+                                                    // missed here, which costs an atomic.
+                                                    if ((bits & bit) == 0) atomicOr(&bits, bit);
+                                                  });
+    const unsigned of_warp = __reduce_min_sync(full_warp, next);
+    if (lane() == 0) shared_.next[warp()] = of_warp;
+    __syncthreads();
+    if (threadIdx.x == 0) shared_.taken = 0;
+    return count();
+  }
+
+  /// Writes the stretch. \param columns, values: first of the stretch, whose `entries` mark() has returned
+  __device__ void place(unsigned entries, index_t* columns, [[maybe_unused]] V* values) {
+    number_marks();
+    if constexpr (has_values<V>) {
+      for (unsigned i = threadIdx.x; i < entries; i += Threads) values[i] = sum_begin<V>;
+    }
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < used_; i += Threads) expand(i, columns);
+    if constexpr (has_values<V>) add(entries, columns, values);
+  }
+
+  /// Goes on to the next column of the row. To be called after mark().
+  __device__ void end_stretch() {
+    unsigned next = no_column;
+    for (unsigned w = 0; w < warps; ++w) next = shared_.next[w] < next ? shared_.next[w] : next;
+    stretch_.first = next;
+  }
+
+ private:
+  static constexpr unsigned mark_columns = 32;
+
+  [[nodiscard]] __device__ static unsigned lane() { return threadIdx.x % warp_size; }
+  [[nodiscard]] __device__ static unsigned warp() { return threadIdx.x / warp_size; }
+  /// Marks that one thread counts. Odd, so that the threads of a warp read from different banks.
+  [[nodiscard]] __device__ unsigned share() const { return (used_ + Threads - 1) / Threads | 1U; }
+
+  /// All columns that are marked; leaves those before the marks of this thread in before_.
+  [[nodiscard]] __device__ unsigned count() {
+    unsigned own = 0;
+    const unsigned begin = threadIdx.x * share();
+    for (unsigned i = begin; i < begin + share() && i < used_; ++i) own += __popc(bits_of(marks_[i]));
+    unsigned running = own;
+    for (unsigned distance = 1; distance < warp_size; distance *= 2) {
+      const unsigned other = __shfl_up_sync(full_warp, running, distance);
+      if (lane() >= distance) running += other;
+    }
+    if (lane() == warp_size - 1) shared_.entries[warp()] = running;
+    __syncthreads();
+    unsigned total = 0;
+    before_ = running - own;
+    for (unsigned w = 0; w < warps; ++w) {
+      if (w < warp()) before_ += shared_.entries[w];
+      total += shared_.entries[w];
+    }
+    return total;
+  }
+
+  __device__ void number_marks() {
+    const unsigned begin = threadIdx.x * share();
+    unsigned before = before_;
+    for (unsigned i = begin; i < begin + share() && i < used_; ++i) {
+      marks_[i].y = before;
+      before += __popc(marks_[i].x);
+    }
+  }
+
+  __device__ void expand(unsigned i, index_t* columns) const {
+    const uint2 mark = marks_[i];
+    index_t* to = columns + mark.y;
+    for (unsigned bits = mark.x; bits != 0; bits &= bits - 1) {
+      *to++ = static_cast<index_t>(stretch_.first + i * mark_columns + __ffs(static_cast<int>(bits)) - 1);
+    }
+  }
+
+  /// Place of a marked column in the stretch.
+  [[nodiscard]] __device__ unsigned rank(index_t column) const {
+    const unsigned at = static_cast<unsigned>(column) - stretch_.first;
+    const uint2 mark = marks_[at / mark_columns];
+    return mark.y + __popc(mark.x & ((1U << at % mark_columns) - 1));
+  }
+
+  /// In order: each warp adds to columns of its own, so that no warp waits for another.
+  __device__ void add(unsigned entries, const index_t* columns, V* values) {
+    if constexpr (Ordered) {
+      __syncthreads();  // columns are there
+      for_products_in_order(factors_, begin_, lists_, share_of_warp(entries, columns), [&](index_t column, V product) {
+        V& value = values[rank(column)];
+        value = sum_of(value, product);
+      });
+    } else {
+      for_products_of_stretch(factors_, begin_, lists_, stretch_, shape_.lanes, &shared_.taken,
+                              [&](index_t column, V product) { atomicAdd(values + rank(column), product); });
+    }
+  }
+
+  /// The columns to which this warp adds: each warp has the same number of entries of C.
+  [[nodiscard]] __device__ Stretch share_of_warp(unsigned entries, const index_t* columns) const {
+    Stretch own;
+    own.first = static_cast<unsigned>(columns[entries * warp() / warps]);
+    own.end = warp() + 1 == warps ? stretch_.end : static_cast<unsigned>(columns[entries * (warp() + 1) / warps]);
+    return own;
+  }
+
+  const Factors<V>& factors_;
+  Shared& shared_;
+  Mark<Pass>* marks_;
+  WideShape shape_;
+  offset_t begin_;
+  unsigned lists_;
+  unsigned end_ = 0;  ///< one past the row's last column
+  Stretch stretch_;
+  unsigned used_ = 0;    ///< marks of the stretch
+  unsigned before_ = 0;  ///< entries before this thread's marks
+};
+
+/// A block a row. \param pass count or place
+template <class V, RowPass Pass, bool Ordered, int Threads>
+__global__ void __launch_bounds__(Threads, wide_resident / Threads)
+    wide_kernel(Factors<V> factors, RowBatch batch, RowOutput<V> out, WideShape shape) {
+  using Row = WideRow<V, Pass, Ordered, Threads>;
+  __shared__ typename Row::Shared shared;
+  const index_t number = row_of(batch, static_cast<index_t>(blockIdx.x));
+  Row row(factors, batch, number, shape, shared);
+  offset_t entries = 0;
+  while (row.begin_stretch()) {
+    const unsigned here = row.mark();
+    if constexpr (Pass == RowPass::place) {
+      const offset_t place = out.starts[number] + entries;
+      row.place(here, out.columns + place, has_values<V> ? out.values + place : nullptr);
+    }
+    row.end_stretch();
+    entries += here;
+  }
+  if (Pass == RowPass::count && threadIdx.x == 0) out.counts[number] = entries;
+}
+
+}  // namespace tessera::cuda

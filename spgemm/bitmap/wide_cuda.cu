@@ -1,0 +1,101 @@
+#include "core/cuda/check.hpp"
+#include "spgemm/bitmap/wide.cuh"
+#include "spgemm/bitmap/wide.hpp"
+#include "tessera/error.hpp"
+
+#include <algorithm>
+
+namespace tessera::cuda {
+
+namespace {
+
+/// Threads for rows with few entries, and for others.
+constexpr int light_threads = 128;
+constexpr int heavy_threads = 512;
+/// Rows with more entries on average are heavy.
+constexpr double heavy_entries = 4096;
+/// Bitmaps with which so few light blocks fit onto a multiprocessor that its threads would be idle.
+constexpr std::size_t heavy_bytes = std::size_t{24} * 1024;
+
+/// The marks that the widest row needs, as far as they fit into `bytes`.
+template <RowPass Pass>
+[[nodiscard]] unsigned marks_of(const RowBatch& batch, std::size_t bytes) {
+  const std::size_t needed = (static_cast<std::size_t>(batch.widest) + 31) / 32;
+  return static_cast<unsigned>(
+      std::clamp<std::size_t>(bytes / sizeof(Mark<Pass>), 1, std::max<std::size_t>(needed, 1)));
+}
+
+/// Lanes for a row of B.
+[[nodiscard]] unsigned lanes_of(const RowBatch& batch) {
+  unsigned lanes = 4;
+  while (lanes < warp_size && lanes < batch.mean_list) lanes *= 2;
+  return lanes;
+}
+
+template <class V, RowPass Pass, bool Ordered, int Threads>
+void launch_wide(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out,
+                 const WideShape& shape) {
+  const auto kernel = wide_kernel<V, Pass, Ordered, Threads>;
+  const std::size_t bytes = shape.marks * sizeof(Mark<Pass>);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(wide_bytes)),
+        "asking for shared memory");
+  launch("rows of a product, by stretches of columns", context,
+         Grid{static_cast<unsigned>(batch.count), Threads, bytes}, kernel, factors, batch, out, shape);
+}
+
+template <class V, RowPass Pass, bool Ordered>
+void launch_wide(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out,
+                 std::size_t bytes) {
+  const WideShape shape{marks_of<Pass>(batch, bytes), lanes_of(batch)};
+  if (batch.mean_entries > heavy_entries || shape.marks * sizeof(Mark<Pass>) > heavy_bytes) {
+    launch_wide<V, Pass, Ordered, heavy_threads>(context, factors, batch, out, shape);
+  } else {
+    launch_wide<V, Pass, Ordered, light_threads>(context, factors, batch, out, shape);
+  }
+}
+
+void count_wide(const Context& context, const Factors<NoValue>& factors, const RowBatch& batch, offset_t* counts,
+                std::size_t bytes) {
+  RowOutput<NoValue> out;
+  out.counts = counts;
+  launch_wide<NoValue, RowPass::count, false>(context, factors, batch, out, bytes);
+}
+
+}  // namespace
+
+template <class V>
+void enqueue_wide(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+                  const RowOutput<V>& out, bool ordered, std::size_t bytes) {
+  if (pass == RowPass::claim) throw InvalidArgument("rows by stretches of columns cannot look for places");
+  if (batch.count == 0) return;
+  if (pass == RowPass::count) {
+    const Factors<NoValue> columns{factors.a_offsets, factors.a_columns, nullptr,
+                                   factors.b_offsets, factors.b_columns, nullptr};
+    return count_wide(context, columns, batch, out.counts, bytes);
+  }
+  if constexpr (has_values<V>) {
+    if (ordered) return launch_wide<V, RowPass::place, true>(context, factors, batch, out, bytes);
+  }
+  launch_wide<V, RowPass::place, false>(context, factors, batch, out, bytes);
+}
+
+template <class V>
+void enqueue_wide(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+                  const RowOutput<V>& out, bool ordered) {
+  enqueue_wide(context, pass, factors, batch, out, ordered, wide_bytes);
+}
+
+template void enqueue_wide(const Context&, RowPass, const Factors<double>&, const RowBatch&, const RowOutput<double>&,
+                           bool, std::size_t);
+template void enqueue_wide(const Context&, RowPass, const Factors<float>&, const RowBatch&, const RowOutput<float>&,
+                           bool, std::size_t);
+template void enqueue_wide(const Context&, RowPass, const Factors<NoValue>&, const RowBatch&, const RowOutput<NoValue>&,
+                           bool, std::size_t);
+template void enqueue_wide(const Context&, RowPass, const Factors<double>&, const RowBatch&, const RowOutput<double>&,
+                           bool);
+template void enqueue_wide(const Context&, RowPass, const Factors<float>&, const RowBatch&, const RowOutput<float>&,
+                           bool);
+template void enqueue_wide(const Context&, RowPass, const Factors<NoValue>&, const RowBatch&, const RowOutput<NoValue>&,
+                           bool);
+
+}  // namespace tessera::cuda
