@@ -7,8 +7,8 @@
 ///   bench_spgemm_cuda --problems fem27,A.mtx.gz,A.mtx.gz:t --ways auto,hll,window
 #include "apps/solve/device_facts.hpp"
 #include "bench/report.hpp"
-#include "bench/spgemm_zoo.hpp"
 #include "bench/speedup.hpp"
+#include "bench/spgemm_zoo.hpp"
 #include "bench/vendor_spgemm.hpp"
 #include "core/stopwatch.hpp"
 #include "tessera/error.hpp"
@@ -91,8 +91,7 @@ bool agrees(const Csr<double>& expected, const Csr<double>& found) {
 Json json_of_report(const SpgemmReport& report, std::uint64_t product_bytes) {
   Json accumulators = Json::array();
   for (const SpgemmAccumulatorUse& use : report.accumulators) {
-    accumulators.push_back(
-        {{"name", to_string(use.accumulator)}, {"rows", use.rows}, {"products", use.products}});
+    accumulators.push_back({{"name", to_string(use.accumulator)}, {"rows", use.rows}, {"products", use.products}});
   }
   Json json{{"workflow", to_string(report.workflow)},
             {"reason", report.reason},
@@ -249,7 +248,7 @@ void run(const Settings& settings) {
   const Device device = Device::parse(settings.device);
   const Stopwatch total;
   Json report = document("spgemm_cuda");
-  cli::add_device_facts(report["machine"], device);
+  report["machine"]["gpu"] = cli::gpu_json(device);
   report["baseline"] = "cusparseSpGEMM, algorithm 1, fp64, 32-bit offsets, buffers and C from the same pool";
   report["protocol"] = fmt::format("wall clock of whole products, C allocated from a warm pool; {} warm-ups, {} rounds",
                                    settings.warmups, settings.rounds);

@@ -43,9 +43,7 @@ struct Functions {
 };
 
 struct DestroyWork {
-  void operator()(cusparseSpGEMMDescr_t work) const noexcept {
-    static_cast<void>(Functions::library().destroy(work));
-  }
+  void operator()(cusparseSpGEMMDescr_t work) const noexcept { static_cast<void>(Functions::library().destroy(work)); }
 };
 using WorkDescriptor = std::unique_ptr<cusparseSpGEMMDescr, DestroyWork>;
 

@@ -47,7 +47,8 @@ enum class SpgemmAccumulator {
   wide,    ///< the same over one stretch of columns after the other, summed in C itself: any row; GPU
 };
 
-[[nodiscard]] std::string_view to_string(SpgemmAccumulator accumulator);  ///< "auto", "merge", "dense", "hash", "esc", "window", "wide"
+[[nodiscard]] std::string_view to_string(
+    SpgemmAccumulator accumulator);  ///< "auto", "merge", "dense", "hash", "esc", "window", "wide"
 /// \throws InvalidArgument naming the known accumulators and, if there is one, the nearest
 [[nodiscard]] SpgemmAccumulator parse_spgemm_accumulator(std::string_view name);
 /// All that a device has, `automatic` excepted.
@@ -66,9 +67,9 @@ struct SpgemmOptions {
   /// What a product may take beside A and B, C included; 0: what the machine has free. Workflows that need more fall
   /// back to `symbolic`.
   std::uint64_t memory_limit_bytes = 0;
-  /// Least class to keep. On the host every product keeps gpu_to_gpu: bitwise the same for every number of threads. On a
-  /// GPU `wide` adds the terms of an entry in any order unless a class is asked for; then all classes give the bits of
-  /// the host (built without fused multiply-add).
+  /// Least class to keep. On the host every product keeps gpu_to_gpu: bitwise the same for every number of threads. On
+  /// a GPU `wide` adds the terms of an entry in any order unless a class is asked for; then all classes give the bits
+  /// of the host (built without fused multiply-add).
   Determinism determinism = Determinism::not_guaranteed;
   Device device;  ///< where C is formed and will lie
 };
@@ -129,7 +130,8 @@ struct SpgemmResult {
 /// terms of an entry are added in the order of row i of A, so C has the same bits for every workflow and every number
 /// of threads (on a GPU see SpgemmOptions::determinism). Pattern matrices count as ones: their product holds counts.
 /// \param a m x k \param b k x n; each on the host or on the device of the options, where C, m x n, will lie
-/// \throws DimensionError; NotSupported for a factor on another device, or an accumulator that the device does not have;
+/// \throws DimensionError; NotSupported for a factor on another device, or an accumulator that the device does not
+/// have;
 ///         InvalidArgument for options out of range; OutOfMemory with the bytes of the whole product, before any of it
 ///         is summed
 /// O(products + rows) work and O(entries of the widest row) memory a thread beside C; the workflows other than

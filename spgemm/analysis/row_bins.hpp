@@ -25,7 +25,7 @@ enum class RowBin : std::uint8_t {
   window_8k,
   window_16k,
   window_32k,
-  window_56k,
+  window_large,
   hash_384,  ///< by entries
   hash_1536,
   hash_4096,
@@ -39,7 +39,7 @@ inline constexpr int row_bins = 18;
   if (bin == RowBin::merge) return SpgemmAccumulator::merge;
   if (bin <= RowBin::esc_512) return SpgemmAccumulator::esc;
   if (bin == RowBin::dense) return SpgemmAccumulator::dense;
-  if (bin <= RowBin::window_56k) return SpgemmAccumulator::window;
+  if (bin <= RowBin::window_large) return SpgemmAccumulator::window;
   if (bin <= RowBin::hash_4096) return SpgemmAccumulator::hash;
   return SpgemmAccumulator::wide;
 }
@@ -64,8 +64,10 @@ struct RowPolicy {
   index_t dense_width = 1024;
   std::uint32_t dense_compression = 4;  ///< products per column of the range
   index_t window_width = 24576;
-  std::uint32_t hash_sparsity = 16;        ///< columns of the range per entry
-  std::uint32_t heavy_products = 1 << 14;  ///< for more threads a row
+  std::int64_t window_bytes = std::int64_t{56} * 1024;  ///< of a warp: four of them fit into a block
+  std::int64_t window_bytes = std::int64_t{56} * 1024;  ///< of a warp: four of them fit into a block
+  std::uint32_t hash_sparsity = 16;                     ///< columns of the range per entry
+  std::uint32_t heavy_products = 1 << 14;               ///< for more threads a row
 };
 
 /// What the row has at most.
@@ -91,15 +93,20 @@ struct RowPolicy {
   return row.products <= esc_products && esc_fits(row.width, esc_places(row.products));
 }
 
+/// Bytes of shared memory that `window` takes for the row.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t window_slice(const RowShape& row,
+                                                                      const RowPolicy& policy) noexcept {
+  return policy.counting ? window_bytes(row.width, 0, 0) : window_bytes(row.width, row.entries, policy.value_bytes);
+}
+
 /// The bin of the row's slice; `none` when it is larger than all.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin window_bin(const RowShape& row, const RowPolicy& policy) noexcept {
-  const std::uint64_t bytes =
-      policy.counting ? window_bytes(row.width, 0, 0) : window_bytes(row.width, row.entries, policy.value_bytes);
+  const std::int64_t bytes = window_slice(row, policy);
   if (bytes <= 4096) return RowBin::window_4k;
   if (bytes <= 8192) return RowBin::window_8k;
   if (bytes <= 16384) return RowBin::window_16k;
   if (bytes <= 32768) return RowBin::window_32k;
-  return bytes <= largest_window_bytes ? RowBin::window_56k : RowBin::none;
+  return bytes <= largest_window_bytes ? RowBin::window_large : RowBin::none;
 }
 
 /// Entries that a table must hold: a table that overflows cannot say how many entries the row has.
@@ -148,8 +155,9 @@ struct RowPolicy {
   const bool dense = row.width <= policy.dense_width && row.products / policy.dense_compression >= width;
   if (dense) return RowBin::dense;
   if (row.products <= policy.esc_products && esc_serves(row)) return esc_bin(row.products);
-  const RowBin window = row.width <= policy.window_width ? window_bin(row, policy) : RowBin::none;
-  if (window != RowBin::none) return window;
+  if (row.width <= policy.window_width && window_slice(row, policy) <= policy.window_bytes) {
+    return window_bin(row, policy);
+  }
   if (esc_serves(row)) return esc_bin(row.products);
   const RowBin hash =
       width / policy.hash_sparsity >= static_cast<std::uint32_t>(row.entries) ? hash_bin(row, policy) : RowBin::none;
