@@ -39,7 +39,7 @@ TEST(WarpSlices, BlocksHaveAsManyWarpsAsKeepMostOfThemResident) {
   EXPECT_EQ(warps_of_block(256), 4);
   EXPECT_EQ(warps_of_block(largest_slice_bytes), 1);
   EXPECT_EQ(warps_of_block(largest_slice_bytes / 2), 2);
-  EXPECT_EQ(warps_of_block(70 * 1024), 1) << "three blocks of one warp, or one block of two";
+  EXPECT_EQ(warps_of_block(std::int64_t{70} * 1024), 1) << "three blocks of one warp, or one block of two";
   for (std::int64_t slice = 256; slice <= largest_slice_bytes; slice += 16) {
     const int warps = warps_of_block(slice);
     ASSERT_LE(warps * slice, largest_slice_bytes);
