@@ -157,11 +157,11 @@ __global__ void __launch_bounds__(threads, blocks_in_registers<K>)
     if (staged) {
       int at = static_cast<int>(places.before);
       merge_row<K, V, Weights>(factors, row.begin, row.lists,
-                      [&](index_t column, V value) { stage.put(at++, column, value); });
+                               [&](index_t column, V value) { stage.put(at++, column, value); });
     } else {
       offset_t at = places.place;
       merge_row<K, V, Weights>(factors, row.begin, row.lists,
-                      [&](index_t column, V value) { target.put(at++, column, value); });
+                               [&](index_t column, V value) { target.put(at++, column, value); });
     }
   }
   if (!staged) return;

@@ -104,8 +104,8 @@ class ListHeads {
   W scale_[K];         ///< value of A's entry
 };
 
-/// Calls write(column, value) for the entries of a row of C, ascending. \tparam W V, or NoValue when values do not matter
-/// \tparam Weights whether B has values
+/// Calls write(column, value) for the entries of a row of C, ascending. \tparam W V, or NoValue when values do not
+/// matter \tparam Weights whether B has values
 template <int K, class W, bool Weights, class V, class Write>
 __device__ void merge_row(const Factors<V>& factors, offset_t begin, int lists, Write&& write) {
   ListHeads<K, W, Weights> heads(factors, begin, lists);

@@ -28,9 +28,8 @@ inline constexpr std::size_t shared_bytes_kept = 1024;
 /// \param shared_bytes of a block \throws CudaError
 template <class... Parameters>
 void set_carve_out(void (*kernel)(Parameters...), std::size_t shared_bytes, int blocks) {
-  check(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve_out(shared_bytes, blocks)),
-      "dividing the L1 cache");
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve_out(shared_bytes, blocks)),
+        "dividing the L1 cache");
 }
 
 }  // namespace tessera::cuda

@@ -186,7 +186,7 @@ __device__ void sort_products(const ProductBuffer<E, W>& buffer, int products, s
     const int place = lane + warp_size * i;
     keys[i] = place < products ? buffer.keys[place] : no_key;
   }
-  sort_in_warp(keys);
+  if (products > 0) sort_in_warp(keys);
 }
 
 /// Bit i: key i of this lane is the first one of its column. All lanes must call.
