@@ -121,11 +121,13 @@ __device__ void copy_rows(const Entries<V>& to, const Entries<V>& stage, const B
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int entries = places.place == no_place ? 0 : static_cast<int>(places.entries);
   const int before = static_cast<int>(places.before);
+#pragma unroll 1
   for (int first = 0; first < warp_size; first += warp_size / copy_lanes) {
     const int owner = first + lane / copy_lanes;
     const offset_t place = __shfl_sync(full_warp, places.place, owner);
     const int from = __shfl_sync(full_warp, before, owner);
     const int length = __shfl_sync(full_warp, entries, owner);
+#pragma unroll 1
     for (int k = lane % copy_lanes; k < length; k += copy_lanes) to.copy(place + k, stage, from + k);
   }
 }

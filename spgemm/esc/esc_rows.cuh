@@ -186,7 +186,7 @@ __device__ void sort_products(const ProductBuffer<E, W>& buffer, int products, s
     const int place = lane + warp_size * i;
     keys[i] = place < products ? buffer.keys[place] : no_key;
   }
-  sort_in_warp(keys);
+  if (products > 0) sort_in_warp(keys);
 }
 
 /// Bit i: key i of this lane is the first one of its column. All lanes must call.
@@ -239,11 +239,12 @@ __device__ void contract(const ProductBuffer<E, V>& buffer, const ProductKeys& n
                          const RowOutput<V>& out, offset_t place) {
   for (int e = static_cast<int>(threadIdx.x % warp_size); e < entries; e += warp_size) {
     const int first = buffer.heads[e];
-    std::uint32_t key = buffer.keys[first];
+    const std::uint32_t key = buffer.keys[first];
     out.columns[place + e] = numbering.column(key);
     if constexpr (has_values<V>) {
       const int end = e + 1 < entries ? buffer.heads[e + 1] : products;
       V sum = buffer.values[numbering.place(key)];
+#pragma unroll 1
       for (int i = first + 1; i < end; ++i) sum = sum_of(sum, buffer.values[numbering.place(buffer.keys[i])]);
       out.values[place + e] = sum;
     }

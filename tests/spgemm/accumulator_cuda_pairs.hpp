@@ -13,18 +13,20 @@
 
 namespace tessera::testing {
 
-/// Calls body(name, a, b) for the adversarial matrices times their transposes and each other. An emulated GPU gets a
-/// part of them.
+/// Calls body(a, b) for the adversarial matrices times their transposes and each other. An emulated GPU gets the
+/// smaller ones of them, and each matrix meets one of `emulated_stride` others.
 template <class T, class Body>
-void for_each_adversarial_pair(ValueStorage storage, Body&& body) {
+void for_each_adversarial_pair(ValueStorage storage, int emulated_stride, Body&& body) {
   const auto most_products = static_cast<offset_t>(repetitions(600'000, 20'000));
+  const auto most_rows = static_cast<std::int64_t>(repetitions(100'000, 100'000 / emulated_stride));
   const auto pass = [&](const std::string& name, const Csr<T>& a, const Csr<T>& b) {
-    if (a.cols() != b.rows() || count_products(a.view(), b.view()) > most_products) return;
+    if (a.cols() != b.rows() || a.rows() > most_rows) return;
+    if (count_products(a.view(), b.view()) > most_products) return;
     SCOPED_TRACE(name);
     body(a, b);
   };
   const auto list = adversarial_matrices<T>(storage, {64, 512});
-  const auto stride = static_cast<std::size_t>(repetitions(1, 5));
+  const auto stride = static_cast<std::size_t>(repetitions(1, emulated_stride));
   for (std::size_t i = 0; i < list.size() && !::testing::Test::HasFailure(); ++i) {
     const auto& [name, matrix] = list[i];
     const Csr<T> transposed = transpose(matrix.view());
@@ -52,7 +54,8 @@ template <class T>
   std::vector<index_t> lengths(static_cast<std::size_t>(shape.inner));
   for (std::size_t k = 0; k < lengths.size(); ++k) lengths[k] = shape.list_lengths[k % shape.list_lengths.size()];
   const auto rows = lengths_of(static_cast<std::size_t>(shape.rows), shape.lists);
-  return {with_row_lengths<T>(rows, shape.inner, a_storage, 11), with_row_lengths<T>(lengths, shape.cols, b_storage, 12)};
+  return {with_row_lengths<T>(rows, shape.inner, a_storage, 11),
+          with_row_lengths<T>(lengths, shape.cols, b_storage, 12)};
 }
 
 /// The same positions with values on which arithmetic goes wrong: zeros of both signs, infinities, no numbers, the
@@ -60,9 +63,18 @@ template <class T>
 template <class T>
 [[nodiscard]] Csr<T> with_strange_values(const Csr<T>& matrix, std::uint64_t seed) {
   using Limits = std::numeric_limits<T>;
-  const std::array<T, 12> strange{T(-0.0),        T(0),          Limits::infinity(),   -Limits::infinity(),
-                                  Limits::quiet_NaN(), Limits::max(), -Limits::max(),  Limits::denorm_min(),
-                                  T(1),           T(-1),         T(1) / 3,             T(-1) / 3};
+  const std::array<T, 12> strange{T(-0.0),
+                                  T(0),
+                                  Limits::infinity(),
+                                  -Limits::infinity(),
+                                  Limits::quiet_NaN(),
+                                  Limits::max(),
+                                  -Limits::max(),
+                                  Limits::denorm_min(),
+                                  T(1),
+                                  T(-1),
+                                  T(1) / 3,
+                                  T(-1) / 3};
   std::mt19937_64 generator(seed);
   std::vector<T> values(static_cast<std::size_t>(matrix.nnz()));
   // Mostly harmless, or every sum would be no number.

@@ -14,6 +14,7 @@ using testing::PairShape;
 
 constexpr auto weighted = ValueStorage::weighted;
 constexpr auto pattern = ValueStorage::pattern;
+constexpr int emulated_stride = 20;
 
 class EscCuda : public testing::CudaTest {
  protected:
@@ -21,8 +22,7 @@ class EscCuda : public testing::CudaTest {
   template <class V, class T>
   static index_t check(const Csr<T>& a, const Csr<T>& b, offset_t most = esc_products) {
     return AccumulatorCheck<V, T>(gpu(), a, b).run(cuda::enqueue_esc<V>, [&](const host::RowTask& row, offset_t) {
-      return row.products <= most &&
-             cuda::esc_fits(row.width, std::bit_ceil(static_cast<std::uint32_t>(row.products)));
+      return row.products <= most && cuda::esc_fits(row.width, std::bit_ceil(static_cast<std::uint32_t>(row.products)));
     });
   }
   /// With and without values, which A and B may both lack.
@@ -40,13 +40,16 @@ class EscCuda : public testing::CudaTest {
 };
 
 TEST_F(EscCuda, AdversarialPairsDouble) {
-  testing::for_each_adversarial_pair<double>(weighted, [](const auto& a, const auto& b) { check<double>(a, b); });
+  testing::for_each_adversarial_pair<double>(weighted, emulated_stride,
+                                             [](const auto& a, const auto& b) { check<double>(a, b); });
 }
 TEST_F(EscCuda, AdversarialPairsFloat) {
-  testing::for_each_adversarial_pair<float>(weighted, [](const auto& a, const auto& b) { check<float>(a, b); });
+  testing::for_each_adversarial_pair<float>(weighted, emulated_stride,
+                                            [](const auto& a, const auto& b) { check<float>(a, b); });
 }
 TEST_F(EscCuda, AdversarialPairsOfPatterns) {
-  testing::for_each_adversarial_pair<double>(pattern, [](const auto& a, const auto& b) { check<NoValue>(a, b); });
+  testing::for_each_adversarial_pair<double>(pattern, emulated_stride,
+                                             [](const auto& a, const auto& b) { check<NoValue>(a, b); });
 }
 
 TEST_F(EscCuda, RowsThatFillTheirRegisters) {
@@ -68,7 +71,7 @@ TEST_F(EscCuda, EverySizeOfAGroupOfLanes) {
   for (const index_t length : {1, 2, 3, 5, 6, 11, 12, 22, 24, 40}) {
     SCOPED_TRACE(length);
     // Lists of other lengths as well: some need several rounds.
-    const auto [a, b] = testing::make_pair_of<double>({20, 12, 50, {length, 0, 2 * length - 1, length}, 130});
+    const auto [a, b] = testing::make_pair_of<double>({20, 6, 50, {length, 0, 2 * length - 1, length}, 130});
     ASSERT_EQ((check<double>(a, b)), 20);
   }
 }
@@ -102,7 +105,7 @@ TEST_F(EscCuda, ListOfRowsOfEachSize) {
   std::vector<index_t> lengths;
   for (index_t i = 0; i < 120; ++i) lengths.push_back(i * 37 % 90);
   const auto a = testing::with_row_lengths<double>(lengths, 100, weighted, 6);
-  const auto b = testing::with_row_lengths<double>(testing::power_law_lengths(100, 60, 7), 64, weighted, 8);
+  const auto b = testing::with_row_lengths<double>(testing::lengths_of(100, 7), 64, weighted, 8);
   index_t before = 0;
   for (const offset_t most : {32, 64, 128, 256, 512}) {
     SCOPED_TRACE(most);

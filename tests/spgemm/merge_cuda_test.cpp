@@ -12,6 +12,7 @@ using testing::PairShape;
 
 constexpr auto weighted = ValueStorage::weighted;
 constexpr auto pattern = ValueStorage::pattern;
+constexpr int emulated_stride = 2;
 
 class MergeCuda : public testing::CudaTest {
  protected:
@@ -22,8 +23,9 @@ class MergeCuda : public testing::CudaTest {
   }
   template <class V, class T>
   static index_t check_by(const Csr<T>& a, const Csr<T>& b, typename AccumulatorCheck<V, T>::Enqueue enqueue) {
-    return AccumulatorCheck<V, T>(gpu(), a, b).run(
-        enqueue, [](const host::RowTask& row, offset_t) { return row.lists() <= merge_lists; });
+    return AccumulatorCheck<V, T>(gpu(), a, b).run(enqueue, [](const host::RowTask& row, offset_t) {
+      return row.lists() <= merge_lists;
+    });
   }
   /// With and without values, which A and B may both lack.
   template <class T>
@@ -40,13 +42,16 @@ class MergeCuda : public testing::CudaTest {
 };
 
 TEST_F(MergeCuda, AdversarialPairsDouble) {
-  testing::for_each_adversarial_pair<double>(weighted, [](const auto& a, const auto& b) { check<double>(a, b); });
+  testing::for_each_adversarial_pair<double>(weighted, emulated_stride,
+                                             [](const auto& a, const auto& b) { check<double>(a, b); });
 }
 TEST_F(MergeCuda, AdversarialPairsFloat) {
-  testing::for_each_adversarial_pair<float>(weighted, [](const auto& a, const auto& b) { check<float>(a, b); });
+  testing::for_each_adversarial_pair<float>(weighted, emulated_stride,
+                                            [](const auto& a, const auto& b) { check<float>(a, b); });
 }
 TEST_F(MergeCuda, AdversarialPairsOfPatterns) {
-  testing::for_each_adversarial_pair<double>(pattern, [](const auto& a, const auto& b) { check<NoValue>(a, b); });
+  testing::for_each_adversarial_pair<double>(pattern, emulated_stride,
+                                             [](const auto& a, const auto& b) { check<NoValue>(a, b); });
 }
 
 TEST_F(MergeCuda, EveryNumberOfLists) {
@@ -120,15 +125,16 @@ TEST_F(MergeCuda, BlocksThatDoNotFitIntoSharedMemory) {
 
 TEST_F(MergeCuda, MeansThatWereForeseenWrong) {
   const auto [a, b] = testing::make_pair_of<double>({300, 4, 30, {6, 3}, 50});
-  check_by<double>(a, b, [](const cuda::Context& context, cuda::RowPass pass, const cuda::Factors<double>& factors,
-                            const cuda::RowBatch& batch, const cuda::RowOutput<double>& out) {
-    cuda::RowBatch other = batch;
-    other.mean_entries = 0;
-    cuda::enqueue_merge(context, pass, factors, other, out);
-    other.mean_entries = 1e6;
-    other.most_entries = 1 << 30;
-    if (pass != cuda::RowPass::claim) cuda::enqueue_merge(context, pass, factors, other, out);
-  });
+  check_by<double>(a, b,
+                   [](const cuda::Context& context, cuda::RowPass pass, const cuda::Factors<double>& factors,
+                      const cuda::RowBatch& batch, const cuda::RowOutput<double>& out) {
+                     cuda::RowBatch other = batch;
+                     other.mean_entries = 0;
+                     cuda::enqueue_merge(context, pass, factors, other, out);
+                     other.mean_entries = 1e6;
+                     other.most_entries = 1 << 30;
+                     if (pass != cuda::RowPass::claim) cuda::enqueue_merge(context, pass, factors, other, out);
+                   });
 }
 
 TEST_F(MergeCuda, ColumnsUpToTheLastOneThereIs) {
