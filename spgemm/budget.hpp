@@ -15,9 +15,11 @@ namespace tessera {
 class SpgemmBudget {
  public:
   /// \param limit_bytes 0: what the machine has free at this moment, which also bounds a larger limit
-  explicit SpgemmBudget(std::uint64_t limit_bytes) {
-    const std::uint64_t available = available_host_memory_bytes();
-    limit_ = available == 0 ? std::numeric_limits<std::uint64_t>::max() : available;
+  explicit SpgemmBudget(std::uint64_t limit_bytes) : SpgemmBudget(limit_bytes, available_host_memory_bytes()) {}
+
+  /// \param limit_bytes 0: all that is available \param available_bytes 0: not known
+  SpgemmBudget(std::uint64_t limit_bytes, std::uint64_t available_bytes)
+      : limit_(available_bytes == 0 ? std::numeric_limits<std::uint64_t>::max() : available_bytes) {
     if (limit_bytes != 0) limit_ = std::min(limit_, limit_bytes);
   }
 

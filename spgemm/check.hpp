@@ -8,13 +8,14 @@
 namespace tessera {
 
 /// \param name_a, name_b how a message calls the factors
-/// \throws DimensionError naming both sizes, NotSupported for matrices or options on a GPU, InvalidArgument
+/// \throws DimensionError naming both sizes, NotSupported for matrices on another device than the options' and for
+/// accumulators that it does not have, InvalidArgument
 template <class T>
 void check_product(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options, const char* name_a = "A",
                    const char* name_b = "B");
 
-/// \throws NotSupported for a matrix on a GPU
+/// \throws NotSupported for a matrix neither on the host nor on `device`
 template <class T>
-void require_on_host(const Csr<T>& matrix, const char* name);
+void require_reachable(const Csr<T>& matrix, const Device& device, const char* name);
 
 }  // namespace tessera

@@ -29,6 +29,11 @@ Csr<T> identity_like(const Csr<T>& a) {
   return Csr<T>(n, n, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
 }
 
+template <class T>
+Csr<T> on_device(Csr<T> matrix, const Device& device) {
+  return matrix.device() == device ? std::move(matrix) : matrix.to(device);
+}
+
 }  // namespace
 
 template <class T>
@@ -50,7 +55,7 @@ MatrixPower<T> matrix_power(const Csr<T>& a, int k, const SpgemmOptions& options
   check_product(a, a, options);
   MatrixPower<T> result;
   if (k == 0) {
-    result.matrix = identity_like(a);
+    result.matrix = on_device(identity_like(a), options.device);
     return result;
   }
   const auto multiply = [&](const Csr<T>& left, const Csr<T>& right) {
@@ -66,7 +71,7 @@ MatrixPower<T> matrix_power(const Csr<T>& a, int k, const SpgemmOptions& options
     first = false;
     if ((exponent >> bit & 1U) != 0) multiply(result.matrix, a);
   }
-  if (first) result.matrix = a.to(Device{});
+  if (first) result.matrix = a.to(options.device);
   return result;
 }
 

@@ -27,11 +27,14 @@ constexpr std::array<Entry<SpgemmWorkflow>, 6> workflows{{
     {SpgemmWorkflow::sampled, "sampled", "the total, from a sample of counted rows"},
 }};
 
-constexpr std::array<Entry<SpgemmAccumulator>, 4> accumulators{{
+constexpr std::array<Entry<SpgemmAccumulator>, 7> accumulators{{
     {SpgemmAccumulator::automatic, "auto", "chosen for every row"},
     {SpgemmAccumulator::merge, "merge", "rows of B merged one after the other"},
     {SpgemmAccumulator::dense, "dense", "a value for every column of the row's range"},
     {SpgemmAccumulator::hash, "hash", "open addressing, then a sort"},
+    {SpgemmAccumulator::esc, "esc", "expand, sort, contract in registers (GPU)"},
+    {SpgemmAccumulator::window, "window", "a bitmap over the row's range, whose counts are places (GPU)"},
+    {SpgemmAccumulator::wide, "wide", "a bitmap over all columns, summed in C itself (GPU)"},
 }};
 
 template <class E, std::size_t N>
@@ -80,9 +83,10 @@ std::string_view describe(SpgemmAccumulator accumulator) {
 SpgemmAccumulator parse_spgemm_accumulator(std::string_view name) {
   return parse_entry(accumulators, name, "accumulator");
 }
-std::span<const SpgemmAccumulator> spgemm_accumulators() {
+std::span<const SpgemmAccumulator> spgemm_accumulators(Device::Kind kind) {
   static constexpr auto all = choices(accumulators);
-  return all;
+  const std::span<const SpgemmAccumulator> every(all);
+  return kind == Device::Kind::cuda ? every : every.first(3);
 }
 
 }  // namespace tessera

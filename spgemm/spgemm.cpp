@@ -4,6 +4,7 @@
 #include "spgemm/analysis/sample.hpp"
 #include "spgemm/analysis/selection.hpp"
 #include "spgemm/check.hpp"
+#include "spgemm/cuda/product.hpp"
 #include "spgemm/hll/estimate.hpp"
 #include "spgemm/one_pass.hpp"
 #include "spgemm/spgemm.hpp"
@@ -182,12 +183,14 @@ class Workflow {
 template <class T>
 SpgemmResult<T> spgemm(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options) {
   check_product(a, b, options);
+  if (!options.device.is_host()) return cuda::multiply<T>(a, b, options);
   return host::Workflow<T, T>(a, b, options).run();
 }
 
 template <class T>
 SpgemmResult<T> spgemm_pattern(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options) {
   check_product(a, b, options);
+  if (!options.device.is_host()) return cuda::multiply<host::NoValue>(a, b, options);
   return host::Workflow<host::NoValue, T>(a, b, options).run();
 }
 

@@ -30,6 +30,8 @@ void copy_bytes(const Device& to, void* /*target*/, const Device& from, const vo
   refuse(to.is_host() ? from : to);
 }
 
+std::uint64_t available_bytes(const Device& device) { refuse(device); }
+
 bool is_reachable(const Device& device, const void* /*address*/) { refuse(device); }
 
 bool lies_on_a_gpu(const void* /*address*/) { return false; }

@@ -81,7 +81,7 @@ Context::Context(int ordinal)
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
   check(cudaMalloc(&sum_space_.on_device, std::size_t{SumSpace::values} * SumSpace::value_bytes),
         "allocating the space of sums");
-  check(cudaMallocHost(&sum_space_.on_host, SumSpace::value_bytes), "allocating page-locked memory");
+  check(cudaMallocHost(&sum_space_.on_host, SumSpace::host_bytes), "allocating page-locked memory");
 }
 
 cudaStream_t Context::stream() const noexcept { return other_stream.context == this ? other_stream.stream : stream_; }

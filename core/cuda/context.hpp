@@ -31,9 +31,10 @@ class CurrentDevice {
 struct SumSpace {
   static constexpr int values = 1025;
   static constexpr int value_bytes = 64;
+  static constexpr int host_bytes = 4096;
   std::mutex mutex;
   void* on_device = nullptr;  ///< values * value_bytes
-  void* on_host = nullptr;    ///< value_bytes, page-locked
+  void* on_host = nullptr;    ///< host_bytes, page-locked
 };
 
 /// What costs time besides work on the GPU, since the context was made.

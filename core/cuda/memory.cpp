@@ -73,6 +73,16 @@ void copy_bytes(const Device& to, void* target, const Device& from, const void* 
   if (!(to == from)) context.synchronize();
 }
 
+std::uint64_t available_bytes(const Device& device) {
+  const Context& context = Context::of(device);
+  const CurrentDevice current(device);
+  std::uint64_t reserved = 0;
+  std::uint64_t used = 0;
+  check(cudaMemPoolGetAttribute(context.pool(), cudaMemPoolAttrReservedMemCurrent, &reserved), "asking a memory pool");
+  check(cudaMemPoolGetAttribute(context.pool(), cudaMemPoolAttrUsedMemCurrent, &used), "asking a memory pool");
+  return free_bytes() + (reserved - used);
+}
+
 bool is_reachable(const Device& device, const void* address) {
   const CurrentDevice current(device);
   cudaPointerAttributes attributes{};

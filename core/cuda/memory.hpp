@@ -18,6 +18,8 @@ void zero_bytes(const Device& device, void* data, std::uint64_t bytes);
 /// Between the host and a GPU, on one GPU, or between two. Returns when the source may be changed and, for a copy to
 /// the host, when the target is complete. \throws CudaError
 void copy_bytes(const Device& to, void* target, const Device& from, const void* source, std::uint64_t bytes);
+/// Bytes that can be allocated: free ones of the device and unused ones of the pool. \throws CudaError
+[[nodiscard]] std::uint64_t available_bytes(const Device& device);
 /// Whether a kernel on the device may read and write at an address: memory of that GPU, or of the host where CUDA
 /// has been told of it. An address into an array will do. \throws CudaError
 [[nodiscard]] bool is_reachable(const Device& device, const void* address);

@@ -39,31 +39,39 @@ enum class SpgemmWorkflow {
 /// What a row of C is summed in. `automatic` chooses for every row.
 enum class SpgemmAccumulator {
   automatic,
-  merge,  ///< merges the scaled rows of B one after the other: few and short ones
-  dense,  ///< a value for every column of the row's range
-  hash,   ///< open addressing, then a sort: few entries in a wide range
+  merge,   ///< merges the scaled rows of B: few and short ones
+  dense,   ///< a value for every column of the row's range
+  hash,    ///< open addressing, then a sort: few entries in a wide range
+  esc,     ///< expand, sort, contract in registers (optimized-esc-spgemm.txt); GPU
+  window,  ///< a bitmap over the row's range, in which the count of earlier bits is an entry's place; GPU
+  wide,    ///< the same over one stretch of columns after the other, summed in C itself: any row; GPU
 };
 
-[[nodiscard]] std::string_view to_string(SpgemmAccumulator accumulator);  ///< "auto", "merge", "dense", "hash"
+[[nodiscard]] std::string_view to_string(
+    SpgemmAccumulator accumulator);  ///< "auto", "merge", "dense", "hash", "esc", "window", "wide"
 /// \throws InvalidArgument naming the known accumulators and, if there is one, the nearest
 [[nodiscard]] SpgemmAccumulator parse_spgemm_accumulator(std::string_view name);
-/// All but `automatic`.
-[[nodiscard]] std::span<const SpgemmAccumulator> spgemm_accumulators();
+/// All that a device has, `automatic` excepted.
+[[nodiscard]] std::span<const SpgemmAccumulator> spgemm_accumulators(Device::Kind kind = Device::Kind::host);
 /// One line, for help texts.
 [[nodiscard]] std::string_view describe(SpgemmAccumulator accumulator);
 
 struct SpgemmOptions {
   SpgemmWorkflow workflow = SpgemmWorkflow::automatic;
-  /// By name: taken for every row that it can serve. `merge` leaves rows of A with more than 256 entries to the others.
+  /// By name: taken for every row that it can serve. On the host `merge` leaves rows of A with more than 256 entries to
+  /// the others; on a GPU all but `wide` have limits: merge 8 entries of A, esc 512 products, dense 2048 columns, hash
+  /// 4096 entries, window what fits into shared memory.
   SpgemmAccumulator accumulator = SpgemmAccumulator::automatic;
   int registers =
       0;  ///< of a sketch, and keys a row of `cohen`: 32, 64 or 128; 0: 32 below an expansion of 48, else 64
   /// What a product may take beside A and B, C included; 0: what the machine has free. Workflows that need more fall
   /// back to `symbolic`.
   std::uint64_t memory_limit_bytes = 0;
-  /// Least class to keep. On the host every product keeps gpu_to_gpu: bitwise the same for every number of threads.
+  /// Least class to keep. On the host every product keeps gpu_to_gpu: bitwise the same for every number of threads. On
+  /// a GPU `wide` adds the terms of an entry in any order unless a class is asked for; then all classes give the bits
+  /// of the host (built without fused multiply-add).
   Determinism determinism = Determinism::not_guaranteed;
-  Device device;  ///< the host: a GPU is refused
+  Device device;  ///< where C is formed and will lie
 };
 
 /// Rows of C by the accumulator that summed them.
@@ -94,8 +102,9 @@ struct SpgemmReport {
   index_t overflow_rows = 0;                          ///< rows that held more than was foreseen, computed a second time
   std::vector<SpgemmAccumulatorUse> accumulators;     ///< those with rows, in the order of the enum
   Determinism determinism = Determinism::gpu_to_gpu;  ///< the class kept
-  int threads = 1;                                    ///< that shared the rows
+  int threads = 1;                                    ///< of the host that shared the rows; 0 on a GPU
   std::uint64_t peak_bytes = 0;                       ///< most memory held at once beside A and B, C included
+  double upload_ms = 0.0;                             ///< factors of the host brought to a GPU
   double analysis_ms = 0.0;                           ///< products, ranges, sample, choice
   double sizing_ms = 0.0;                             ///< estimates or the exact count
   double numeric_ms = 0.0;                            ///< sums
@@ -119,10 +128,12 @@ struct SpgemmResult {
 
 /// C = A B. Rows of C are sorted; an entry exists where at least one product a_ik b_kj does, even if the sum is 0. The
 /// terms of an entry are added in the order of row i of A, so C has the same bits for every workflow and every number
-/// of threads. Pattern matrices count as ones: their product holds counts. \param a m x k, \param b k x n, both on the
-/// host; C is m x n \throws DimensionError, NotSupported for a GPU, InvalidArgument for options out of range,
-/// OutOfMemory with the bytes
-///         of the whole product, before any of it is summed
+/// of threads (on a GPU see SpgemmOptions::determinism). Pattern matrices count as ones: their product holds counts.
+/// \param a m x k \param b k x n; each on the host or on the device of the options, where C, m x n, will lie
+/// \throws DimensionError; NotSupported for a factor on another device, or an accumulator that the device does not
+/// have;
+///         InvalidArgument for options out of range; OutOfMemory with the bytes of the whole product, before any of it
+///         is summed
 /// O(products + rows) work and O(entries of the widest row) memory a thread beside C; the workflows other than
 /// `symbolic` hold up to another copy of C.
 template <class T>

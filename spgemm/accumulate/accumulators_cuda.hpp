@@ -7,6 +7,7 @@
 #include "core/cuda/context.hpp"
 #include "core/host_device.hpp"
 #include "spgemm/cuda/row_batch.hpp"
+#include "spgemm/cuda/warp_slices.hpp"
 
 #include <cstdint>
 
@@ -31,12 +32,14 @@ void enqueue_esc(const Context& context, RowPass pass, const Factors<V>& factors
                  const RowOutput<V>& out);
 
 /// Warp a row: a bitmap over the row's columns, whose running population count is the place of an entry.
-/// Row: window_bytes() of the batch within the shared memory of a block (largest_window_bytes).
+/// Batch: window_bytes() of it at most largest_window_bytes, and B of fewer than 2^32 entries. In a claim most_entries
+/// may be too small for some rows: these are counted and find no place.
 template <class V>
 void enqueue_window(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                     const RowOutput<V>& out);
 
-/// Warp a row: a value and a flag for every column of the row's range. Row: width <= dense_columns.
+/// Warp a row: a value and a flag for every column of the row's range. Row: width <= dense_columns; B has fewer than
+/// 2^32 entries.
 inline constexpr index_t dense_columns = 2048;
 template <class V>
 void enqueue_dense(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,

@@ -33,11 +33,16 @@ TESSERA_HOST_DEVICE constexpr void cohen_merge(std::uint32_t* keys, const std::u
   for (int k = 0; k < K; ++k) keys[k] = keys[k] < other[k] ? other[k] : keys[k];
 }
 
+/// The variate of a key.
+[[nodiscard]] TESSERA_HOST_DEVICE inline double cohen_variate(std::uint32_t key) noexcept {
+  return -std::log((static_cast<double>(key) + 0.5) * 0x1p-32);
+}
+
 /// \param keys of a set that is not empty
 template <int K>
 [[nodiscard]] TESSERA_HOST_DEVICE double cohen_estimate(const std::uint32_t* keys) noexcept {
   double sum = 0.0;
-  for (int k = 0; k < K; ++k) sum -= std::log((static_cast<double>(keys[k]) + 0.5) * 0x1p-32);
+  for (int k = 0; k < K; ++k) sum += cohen_variate(keys[k]);
   return (K - 1) / sum;
 }
 

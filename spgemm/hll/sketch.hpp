@@ -77,18 +77,30 @@ TESSERA_HOST_DEVICE constexpr void sketch_merge(std::uint8_t* registers, const s
 /// Standard error of an estimate, relative.
 [[nodiscard]] inline double sketch_error(int registers) noexcept { return 1.04 / std::sqrt(registers); }
 
+/// What the estimate needs of registers; sums of parts are those of the whole.
+struct SketchSums {
+  std::uint64_t powers = 0;  ///< Σ 2^(32 - rank): exact
+  int empty = 0;             ///< registers without a mark
+
+  TESSERA_HOST_DEVICE constexpr void add(unsigned rank) noexcept {
+    powers += std::uint64_t{1} << (32 - rank);
+    empty += rank == 0 ? 1 : 0;
+  }
+};
+
 /// Number of distinct indices in a sketch: α M² / Σ 2^-rank, and for few M ln(M / empty registers).
 template <int M>
+[[nodiscard]] TESSERA_HOST_DEVICE double sketch_estimate(const SketchSums& sums) noexcept {
+  const double estimate = sketch_alpha(M) * M * M * 4294967296.0 / static_cast<double>(sums.powers);
+  if (estimate > 2.5 * M || sums.empty == 0) return estimate;
+  return M * std::log(static_cast<double>(M) / sums.empty);
+}
+
+template <int M>
 [[nodiscard]] TESSERA_HOST_DEVICE double sketch_estimate(const std::uint8_t* registers) noexcept {
-  std::uint64_t sum = 0;  // of 2^(32 - rank): exact
-  int empty = 0;
-  for (int r = 0; r < M; ++r) {
-    sum += std::uint64_t{1} << (32 - registers[r]);
-    empty += registers[r] == 0 ? 1 : 0;
-  }
-  const double estimate = sketch_alpha(M) * M * M * 4294967296.0 / static_cast<double>(sum);
-  if (estimate > 2.5 * M || empty == 0) return estimate;
-  return M * std::log(static_cast<double>(M) / empty);
+  SketchSums sums;
+  for (int r = 0; r < M; ++r) sums.add(registers[r]);
+  return sketch_estimate<M>(sums);
 }
 
 }  // namespace tessera

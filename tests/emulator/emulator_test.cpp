@@ -50,6 +50,9 @@ TEST_F(Emulator, RefusesGridsThatAGpuRefuses) {
   expect_failure("cudaErrorInvalidValue", Grid{1, threads, 49153}, nothing_kernel);
   check(cudaFuncSetAttribute(nothing_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 50000), "asking for more");
   EXPECT_EQ(failure(Grid{1, threads, 50000}, nothing_kernel), "");
+  EXPECT_EQ(cudaFuncSetAttribute(nothing_kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100), cudaSuccess);
+  EXPECT_EQ(cudaFuncSetAttribute(nothing_kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 101),
+            cudaErrorInvalidValue);
 }
 
 /// Every thread writes what its right neighbour has put into shared memory.

@@ -267,6 +267,16 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
   return static_cast<unsigned long long>(Product{a} * b >> 64);
 }
 inline int __ffs(int bits) { return bits == 0 ? 0 : std::countr_zero(static_cast<unsigned>(bits)) + 1; }
+/// The larger one of every pair of bytes.
+inline unsigned __vmaxu4(unsigned a, unsigned b) {
+  unsigned result = 0;
+  for (int shift = 0; shift < 32; shift += 8) {
+    const unsigned one = a >> shift & 255;
+    const unsigned other = b >> shift & 255;
+    result |= (one < other ? other : one) << shift;
+  }
+  return result;
+}
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   const std::uint64_t both = std::uint64_t{high} << 32 | low;
   return static_cast<unsigned>(both >> (shift % 32));

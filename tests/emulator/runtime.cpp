@@ -204,6 +204,12 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* prope
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr /*attribute*/, void* value) {
   return require(pool != nullptr && value != nullptr);
 }
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr /*attribute*/, void* value) {
+  if (pool == nullptr || value == nullptr) return report(cudaErrorInvalidValue);
+  // The emulated pool keeps nothing back.
+  *static_cast<std::uint64_t*>(value) = 0;
+  return cudaSuccess;
+}
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t /*bytes*/) { return require(pool != nullptr); }
 
 cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
@@ -282,6 +288,8 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
 }
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  // In percent, -1 for the default; a wish, which changes no result.
+  if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return require(value >= -1 && value <= 100);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 || value > shared_bytes_per_block) {
     return report(cudaErrorInvalidValue);
   }

@@ -1,0 +1,294 @@
+/// Sparse products on a GPU over the families of performance.md and over files: A A where A is square, else A times its
+/// transpose. Times are of whole products, wall clock, C's allocation from a warm pool included: after warm-ups the
+/// candidates take turns. The product of `auto` is checked against the host's before its time counts; the others must
+/// agree with it. Baseline: cuSPARSE, algorithm 1, from the same pool.
+///
+///   bench_spgemm_cuda --json results.json
+///   bench_spgemm_cuda --problems fem27,A.mtx.gz,A.mtx.gz:t --ways auto,hll,window
+#include "apps/solve/device_facts.hpp"
+#include "bench/report.hpp"
+#include "bench/speedup.hpp"
+#include "bench/spgemm_zoo.hpp"
+#include "bench/vendor_spgemm.hpp"
+#include "core/stopwatch.hpp"
+#include "tessera/error.hpp"
+#include "tessera/spgemm.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::bench {
+
+namespace {
+
+constexpr const char* vendor_name = "cusparse-alg1";
+
+struct Settings {
+  std::vector<std::string> problems = spgemm_families();
+  std::vector<std::string> ways{"auto"};
+  std::string device = "cuda";
+  std::string json;
+  bool vendor = true;
+  int warmups = 10;
+  int rounds = 10;
+  std::int64_t most_checked = 2'000'000'000;
+};
+
+/// A way to form the product, and what became of it.
+struct Candidate {
+  std::string name;
+  std::function<void()> run;
+  std::vector<double> ms;
+  std::string failure;
+  SpgemmReport report;  ///< of Tessera's
+};
+
+/// "auto", "ordered", a workflow or an accumulator.
+SpgemmOptions options_of(const std::string& way, const Device& device) {
+  SpgemmOptions options;
+  options.device = device;
+  if (way == "auto") return options;
+  if (way == "ordered") {
+    options.determinism = Determinism::gpu_to_gpu;
+    return options;
+  }
+  for (const SpgemmWorkflow workflow : spgemm_workflows()) {
+    if (to_string(workflow) == way) options.workflow = workflow;
+  }
+  if (options.workflow == SpgemmWorkflow::automatic) options.accumulator = parse_spgemm_accumulator(way);
+  return options;
+}
+
+/// Same positions; values within 1e-12 of the largest of their row.
+bool agrees(const Csr<double>& expected, const Csr<double>& found) {
+  if (expected.nnz() != found.nnz()) return false;
+  const auto same = [](const auto& one, const auto& other) {
+    return std::equal(one.begin(), one.end(), other.begin(), other.end());
+  };
+  if (!same(expected.row_offsets(), found.row_offsets()) || !same(expected.columns(), found.columns())) return false;
+  for (index_t i = 0; i < expected.rows(); ++i) {
+    double largest = 0.0;
+    double worst = 0.0;
+    for (offset_t k = expected.row_offsets()[i]; k < expected.row_offsets()[i + 1]; ++k) {
+      largest = std::max(largest, std::fabs(expected.values()[k]));
+      const double difference = std::fabs(expected.values()[k] - found.values()[k]);
+      worst = difference <= worst ? worst : difference;
+    }
+    if (!(worst <= 1e-12 * largest)) return false;
+  }
+  return true;
+}
+
+Json json_of_report(const SpgemmReport& report, std::uint64_t product_bytes) {
+  Json accumulators = Json::array();
+  for (const SpgemmAccumulatorUse& use : report.accumulators) {
+    accumulators.push_back({{"name", to_string(use.accumulator)}, {"rows", use.rows}, {"products", use.products}});
+  }
+  Json json{{"workflow", to_string(report.workflow)},
+            {"reason", report.reason},
+            {"fallback", report.fallback},
+            {"accumulators", accumulators},
+            {"determinism", to_string(report.determinism)},
+            {"analysis_ms", report.analysis_ms},
+            {"sizing_ms", report.sizing_ms},
+            {"numeric_ms", report.numeric_ms},
+            {"compaction_ms", report.compaction_ms},
+            {"peak_bytes", report.peak_bytes},
+            {"peak_over_product", static_cast<double>(report.peak_bytes) / static_cast<double>(product_bytes)}};
+  if (report.registers > 0) {
+    json["registers"] = report.registers;
+    json["estimate_error"] = report.estimate_error;
+  }
+  if (report.registers > 0 || report.sample) json["overflow_rows"] = report.overflow_rows;
+  if (report.sample) {
+    json["sample"] = {{"rows", report.sample->rows},
+                      {"compression", report.sample->compression},
+                      {"relative_error", report.sample->relative_error}};
+  }
+  return json;
+}
+
+class Bench {
+ public:
+  Bench(const Settings& settings, const Device& device) : settings_(settings), device_(device) {}
+
+  [[nodiscard]] Json measure(const std::string& name);
+
+ private:
+  void prepare(const SpgemmProblem& problem);
+  [[nodiscard]] bool check(const SpgemmProblem& problem);
+  void time();
+  [[nodiscard]] Json rows_of(std::uint64_t product_bytes) const;
+
+  const Settings& settings_;
+  Device device_;
+  Csr<double> a_;
+  Csr<double> b_;
+  std::optional<VendorSpgemm> vendor_;
+  std::vector<Candidate> candidates_;
+};
+
+void Bench::prepare(const SpgemmProblem& problem) {
+  candidates_.clear();
+  vendor_.reset();
+  a_ = problem.a.to(device_);
+  const bool squared = &problem.right() == &problem.a;
+  b_ = squared ? Csr<double>() : problem.right().to(device_);
+  const Csr<double>& right = squared ? a_ : b_;
+  candidates_.reserve(settings_.ways.size() + 1);
+  if (settings_.vendor) {
+    Candidate& vendor = candidates_.emplace_back();
+    vendor.name = vendor_name;
+    try {
+      vendor_.emplace(a_, right, device_);
+      vendor.run = [this] { static_cast<void>(vendor_->multiply()); };
+    } catch (const Error& error) {
+      vendor.failure = error.what();
+    }
+  }
+  for (const std::string& way : settings_.ways) {
+    Candidate& candidate = candidates_.emplace_back();
+    candidate.name = way;
+    const SpgemmOptions options = options_of(way, device_);
+    candidate.run = [this, &candidate, &right, options] { candidate.report = spgemm(a_, right, options).report; };
+  }
+}
+
+/// Of every way of Tessera; the first is compared with the host entry by entry, the others with the first.
+bool Bench::check(const SpgemmProblem& problem) {
+  const Csr<double>& right = &problem.right() == &problem.a ? a_ : b_;
+  Csr<double> expected = spgemm(problem.a, problem.right()).matrix;
+  for (Candidate& candidate : candidates_) {
+    if (candidate.name == vendor_name) continue;
+    const Csr<double> found = spgemm(a_, right, options_of(candidate.name, device_)).matrix.to(Device{});
+    if (!agrees(expected, found)) candidate.failure = "the product differs from the host's";
+  }
+  return true;
+}
+
+void Bench::time() {
+  for (int round = -settings_.warmups; round < settings_.rounds; ++round) {
+    for (Candidate& candidate : candidates_) {
+      if (!candidate.failure.empty()) continue;
+      try {
+        const Stopwatch watch;
+        candidate.run();
+        if (round >= 0) candidate.ms.push_back(watch.milliseconds());
+      } catch (const Error& error) {
+        candidate.failure = error.what();
+        candidate.ms.clear();
+      }
+    }
+  }
+}
+
+Json Bench::rows_of(std::uint64_t product_bytes) const {
+  Json rows = Json::array();
+  for (const Candidate& candidate : candidates_) {
+    Json row{{"name", candidate.name}};
+    if (!candidate.failure.empty()) {
+      row["failure"] = candidate.failure;
+      fmt::print("  {:14} {}\n", candidate.name, candidate.failure);
+      rows.push_back(std::move(row));
+      continue;
+    }
+    double sum = 0.0;
+    for (const double ms : candidate.ms) sum += ms;
+    row["time"] = json_of(summarise(candidate.ms));
+    row["mean_ms"] = sum / static_cast<double>(candidate.ms.size());
+    if (candidate.name == vendor_name) {
+      row["peak_bytes"] = vendor_->peak_bytes();
+    } else {
+      row["report"] = json_of_report(candidate.report, product_bytes);
+    }
+    if (settings_.vendor) add_speedup(row, vendor_name, candidates_.front().ms, candidate.ms);
+    fmt::print("  {:14} {:9.3f} ms{}  (analysis {:.3f}, sizing {:.3f}, numeric {:.3f}, compaction {:.3f})\n",
+               candidate.name, row["time"]["median_ms"].get<double>(), speedup_text(row), candidate.report.analysis_ms,
+               candidate.report.sizing_ms, candidate.report.numeric_ms, candidate.report.compaction_ms);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json Bench::measure(const std::string& name) {
+  const Stopwatch generating;
+  const SpgemmProblem problem = make_spgemm_problem(name);
+  const double generate_ms = generating.milliseconds();
+  prepare(problem);
+  // The first product warms the pool.
+  const SpgemmReport report = spgemm(a_, b_.rows() == 0 ? a_ : b_, options_of("auto", device_)).report;
+  const bool checked = report.products <= settings_.most_checked && check(problem);
+  time();
+  const std::uint64_t product_bytes = (static_cast<std::uint64_t>(a_.rows()) + 1) * sizeof(offset_t) +
+                                      static_cast<std::uint64_t>(report.nnz) * (sizeof(index_t) + sizeof(double));
+  fmt::print("{}: {} rows, {} products, {} entries, {:.2f} products an entry{}\n", problem.name, a_.rows(),
+             report.products, report.nnz, report.compression(), checked ? "" : ", not checked");
+  return {{"problem", problem.name},
+          {"rows", a_.rows()},
+          {"nnz", a_.nnz()},
+          {"products", report.products},
+          {"product_nnz", report.nnz},
+          {"expansion", report.expansion},
+          {"product_bytes", product_bytes},
+          {"generate_or_read_ms", generate_ms},
+          {"checked", checked},
+          {"entrants", rows_of(product_bytes)}};
+}
+
+void run(const Settings& settings) {
+  const Device device = Device::parse(settings.device);
+  const Stopwatch total;
+  Json report = document("spgemm_cuda");
+  report["machine"]["gpu"] = cli::gpu_json(device);
+  report["baseline"] = "cusparseSpGEMM, algorithm 1, fp64, 32-bit offsets, buffers and C from the same pool";
+  report["protocol"] = fmt::format("wall clock of whole products, C allocated from a warm pool; {} warm-ups, {} rounds",
+                                   settings.warmups, settings.rounds);
+  report["problems"] = Json::array();
+  Bench bench(settings, device);
+  for (const std::string& name : settings.problems) {
+    try {
+      report["problems"].push_back(bench.measure(name));
+    } catch (const OutOfMemory& error) {
+      fmt::print("{}: {}\n", name, error.what());
+      report["problems"].push_back({{"problem", name}, {"failure", error.what()}});
+    }
+    std::fflush(stdout);
+    report["seconds"] = 1e-3 * total.milliseconds();
+    write(report, settings.json);
+  }
+}
+
+}  // namespace
+
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) {
+  tessera::bench::Settings settings;
+  CLI::App app("Sparse products on a GPU against cuSPARSE's");
+  app.add_option("--problems", settings.problems, "Families and files, separated by commas")->delimiter(',');
+  app.add_option("--ways", settings.ways, "auto, ordered, workflows, accumulators")->delimiter(',');
+  app.add_option("--device", settings.device, "GPU")->capture_default_str();
+  app.add_option("--warmups", settings.warmups, "Untimed products of each")->capture_default_str();
+  app.add_option("--rounds", settings.rounds, "Samples of each")->capture_default_str();
+  app.add_option("--most-checked", settings.most_checked, "Scalar products up to which the host is asked")
+      ->capture_default_str();
+  app.add_flag("!--no-vendor", settings.vendor, "Leave the vendor out");
+  app.add_option("--json", settings.json, "Write the results here, after every problem");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    tessera::bench::run(settings);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_spgemm_cuda: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

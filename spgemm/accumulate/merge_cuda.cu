@@ -1,0 +1,246 @@
+#include "core/cuda/launch.cuh"
+#include "core/cuda/shared_memory.cuh"
+#include "spgemm/accumulate/accumulators_cuda.hpp"
+#include "spgemm/accumulate/merge_rows.cuh"
+#include "spgemm/cuda/block_claim.cuh"
+#include "spgemm/cuda/carve_out.cuh"
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+namespace tessera::cuda {
+
+namespace {
+
+constexpr int threads = 128;
+/// Blocks that a multiprocessor should hold at once: more of them would share an L1 that the rest leaves too small
+/// (spgemm-prototypes.md, lesson 7: best at 35 to 60 per cent of shared memory, with blocks of 12 to 24 KB).
+constexpr int resident_blocks = 6;
+/// Blocks for which a multiprocessor has registers.
+template <int K>
+inline constexpr int blocks_in_registers = K > 6 ? 5 : resident_blocks;
+/// The most that a block may hold back of its entries; beyond, too few blocks are resident.
+constexpr std::size_t most_stage_bytes = 40 * 1024;
+/// Entries that a group of lanes copies of a row at once.
+constexpr int copy_lanes = 8;
+
+/// The row of this thread.
+struct ThreadRow {
+  bool exists = false;
+  index_t number = 0;
+  offset_t begin = 0;  ///< first entry of A's row
+  int lists = 0;       ///< entries of A's row
+};
+
+__device__ ThreadRow row_of_thread(const RowBatch& batch, const offset_t* a_offsets) {
+  ThreadRow row;
+  // Without a sign, the last block's rows beyond 2^31 have numbers, too.
+  const unsigned i = blockIdx.x * threads + threadIdx.x;
+  row.exists = i < static_cast<unsigned>(batch.count);
+  if (!row.exists) return row;
+  row.number = row_of(batch, static_cast<index_t>(i));
+  row.begin = __ldg(a_offsets + row.number);
+  row.lists = static_cast<int>(__ldg(a_offsets + row.number + 1) - row.begin);
+  return row;
+}
+
+template <int K>
+__global__ void __launch_bounds__(threads)
+    merge_count_kernel(Factors<NoValue> factors, RowBatch batch, RowOutput<NoValue> out) {
+  const ThreadRow row = row_of_thread(batch, factors.a_offsets);
+  if (row.exists) out.counts[row.number] = count_merged<K>(factors, row.begin, row.lists);
+}
+
+/// Where the entries of a block go, which has a row a thread.
+struct BlockPlaces {
+  offset_t entries = 0;       ///< of this thread's row
+  offset_t place = no_place;  ///< of its first entry
+  offset_t before = 0;        ///< entries of the block's earlier rows
+  offset_t total = 0;         ///< entries of the block
+  bool in_one_piece = false;  ///< the rows lie one after the other, as they do in the block
+  offset_t first = no_place;  ///< in one piece: place of the block's first entry
+};
+
+template <class V>
+__device__ BlockPlaces known_places(const RowOutput<V>& out, const RowBatch& batch, const ThreadRow& row) {
+  BlockPlaces result;
+  if (row.exists) {
+    result.place = out.starts[row.number];
+    result.entries = out.starts[row.number + 1] - result.place;
+  }
+  if (batch.rows == nullptr) {
+    const offset_t first_row = offset_t{blockIdx.x} * threads;
+    const offset_t end_row = first_row + threads < batch.count ? first_row + threads : batch.count;
+    result.in_one_piece = true;
+    result.first = out.starts[first_row];
+    result.total = out.starts[end_row] - result.first;
+    result.before = result.place - result.first;
+  } else {
+    const BlockEntries in_block = entries_in_block<threads>(result.entries);
+    result.before = in_block.before;
+    result.total = in_block.total;
+  }
+  return result;
+}
+
+/// \param n entries of the thread's row, 0 without one
+template <class V>
+__device__ BlockPlaces claimed_places(const RowOutput<V>& out, const ThreadRow& row, offset_t n) {
+  const BlockEntries in_block = entries_in_block<threads>(n);
+  BlockPlaces result{n, no_place, in_block.before, in_block.total};
+  if (out.starts != nullptr) {
+    if (row.exists) result.place = claim_place(out, row.number, n);
+    return result;
+  }
+  result.in_one_piece = true;
+  result.first = claim_for_block(out, in_block.total);
+  if (row.exists) result.place = take_of_block(out, row.number, n, result.first, in_block.before);
+  return result;
+}
+
+template <RowPass Pass, int K, class V>
+__device__ BlockPlaces places_of_block(const Factors<V>& factors, const RowOutput<V>& out, const RowBatch& batch,
+                                       const ThreadRow& row) {
+  if constexpr (Pass == RowPass::place) {
+    return known_places(out, batch, row);
+  } else {
+    return claimed_places(out, row, count_merged<K>(factors, row.begin, row.lists));
+  }
+}
+
+/// Writes rows that lie in one piece, too.
+template <class V>
+__device__ void copy_piece(const Entries<V>& to, const Entries<V>& stage, const BlockPlaces& places) {
+  for (int i = static_cast<int>(threadIdx.x); i < places.total; i += threads) to.copy(places.first + i, stage, i);
+}
+
+/// Each warp copies its own rows, a group of lanes a row. All lanes must call.
+template <class V>
+__device__ void copy_rows(const Entries<V>& to, const Entries<V>& stage, const BlockPlaces& places) {
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  const int entries = places.place == no_place ? 0 : static_cast<int>(places.entries);
+  const int before = static_cast<int>(places.before);
+#pragma unroll 1
+  for (int first = 0; first < warp_size; first += warp_size / copy_lanes) {
+    const int owner = first + lane / copy_lanes;
+    const offset_t place = __shfl_sync(full_warp, places.place, owner);
+    const int from = __shfl_sync(full_warp, before, owner);
+    const int length = __shfl_sync(full_warp, entries, owner);
+#pragma unroll 1
+    for (int k = lane % copy_lanes; k < length; k += copy_lanes) to.copy(place + k, stage, from + k);
+  }
+}
+
+/// Room for entries in shared memory.
+template <class V>
+__device__ Entries<V> stage_of_block(int capacity) {
+  unsigned char* const shared = dynamic_shared_memory();
+  if constexpr (has_values<V>) {
+    return {reinterpret_cast<index_t*>(shared + static_cast<std::size_t>(capacity) * sizeof(V)),
+            reinterpret_cast<V*>(shared)};
+  } else {
+    return {reinterpret_cast<index_t*>(shared), nullptr};
+  }
+}
+
+/// Rows go through shared memory, so that neighbouring threads write neighbouring entries.
+/// \param capacity entries that a block can hold back; blocks with more of them write each row as it is merged
+/// \tparam Weights whether B has values
+template <RowPass Pass, int K, class V, bool Weights>
+__global__ void __launch_bounds__(threads, blocks_in_registers<K>)
+    merge_kernel(Factors<V> factors, RowBatch batch, RowOutput<V> out, int capacity) {
+  const ThreadRow row = row_of_thread(batch, factors.a_offsets);
+  const BlockPlaces places = places_of_block<Pass, K>(factors, out, batch, row);
+  const bool staged = places.total <= capacity;
+  const Entries<V> target{out.columns, out.values};
+  const Entries<V> stage = stage_of_block<V>(capacity);
+  if (places.place != no_place) {
+    if (staged) {
+      int at = static_cast<int>(places.before);
+      merge_row<K, V, Weights>(factors, row.begin, row.lists,
+                               [&](index_t column, V value) { stage.put(at++, column, value); });
+    } else {
+      offset_t at = places.place;
+      merge_row<K, V, Weights>(factors, row.begin, row.lists,
+                               [&](index_t column, V value) { target.put(at++, column, value); });
+    }
+  }
+  if (!staged) return;
+  __syncthreads();
+  if (!places.in_one_piece) {
+    copy_rows(target, stage, places);
+  } else if (places.first != no_place) {
+    copy_piece(target, stage, places);
+  }
+}
+
+/// Entries that a block should be able to hold back: a quarter more than the mean of its rows.
+template <class V>
+int stage_capacity(const RowBatch& batch) {
+  const double mean = std::min(1.25 * batch.mean_entries + 2, static_cast<double>(batch.most_entries));
+  const double wanted = threads * mean;
+  if (wanted * static_cast<double>(Entries<V>::bytes) > static_cast<double>(most_stage_bytes)) return 0;
+  const int granule = 32;
+  return (static_cast<int>(wanted) + granule - 1) / granule * granule;
+}
+
+template <RowPass Pass, int K, class V, bool Weights>
+void launch_writing(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out) {
+  const auto kernel = merge_kernel<Pass, K, V, Weights>;
+  const int capacity = stage_capacity<V>(batch);
+  const std::size_t shared_bytes = static_cast<std::size_t>(capacity) * Entries<V>::bytes;
+  set_carve_out(kernel, shared_bytes, resident_blocks);
+  launch("merging rows", context, Grid{blocks_for(batch.count, threads), threads, shared_bytes}, kernel, factors, batch,
+         out, capacity);
+}
+
+template <RowPass Pass, int K, class V>
+void launch_lists(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out) {
+  if constexpr (Pass == RowPass::count) {
+    const Factors<NoValue> pattern{factors.a_offsets, factors.a_columns, nullptr, factors.b_offsets, factors.b_columns};
+    RowOutput<NoValue> counts;
+    counts.counts = out.counts;
+    set_carve_out(merge_count_kernel<K>, 0, resident_blocks);
+    launch("counting merged rows", context, Grid{blocks_for(batch.count, threads), threads}, merge_count_kernel<K>,
+           pattern, batch, counts);
+  } else if constexpr (has_values<V>) {
+    if (factors.b_values != nullptr) return launch_writing<Pass, K, V, true>(context, factors, batch, out);
+    launch_writing<Pass, K, V, false>(context, factors, batch, out);
+  } else {
+    launch_writing<Pass, K, V, false>(context, factors, batch, out);
+  }
+}
+
+template <RowPass Pass, class V>
+void launch_pass(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out) {
+  const index_t lists = batch.most_lists;
+  if (lists <= 2) return launch_lists<Pass, 2>(context, factors, batch, out);
+  if (lists <= 4) return launch_lists<Pass, 4>(context, factors, batch, out);
+  if (lists <= 5) return launch_lists<Pass, 5>(context, factors, batch, out);
+  if (lists <= 6) return launch_lists<Pass, 6>(context, factors, batch, out);
+  return launch_lists<Pass, merge_lists>(context, factors, batch, out);
+}
+
+}  // namespace
+
+template <class V>
+void enqueue_merge(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+                   const RowOutput<V>& out) {
+  if (batch.count == 0) return;
+  switch (pass) {
+    case RowPass::count:
+      return launch_pass<RowPass::count>(context, factors, batch, out);
+    case RowPass::place:
+      return launch_pass<RowPass::place>(context, factors, batch, out);
+    case RowPass::claim:
+      return launch_pass<RowPass::claim>(context, factors, batch, out);
+  }
+}
+
+template void enqueue_merge(const Context&, RowPass, const Factors<double>&, const RowBatch&, const RowOutput<double>&);
+template void enqueue_merge(const Context&, RowPass, const Factors<float>&, const RowBatch&, const RowOutput<float>&);
+template void enqueue_merge(const Context&, RowPass, const Factors<NoValue>&, const RowBatch&,
+                            const RowOutput<NoValue>&);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,62 @@
+/// \file
+/// What one pass over the entries of A tells a GPU about C = A B, and the rows of C by the bins they are done in.
+#pragma once
+
+#include "core/cuda/context.hpp"
+#include "spgemm/analysis/row_bins.hpp"
+#include "spgemm/cuda/row_batch.hpp"
+#include "tessera/array.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace tessera::cuda {
+
+using BinTable = std::array<BinTotals, row_bins>;
+
+/// Arrays on the device, an entry a row of C.
+struct RowAnalysis {
+  Array<std::uint32_t> products;
+  Array<index_t> first_columns;
+  Array<index_t> widths;
+  Array<std::uint8_t> bins;  ///< RowBin of every row
+  Array<BinTotals> totals;   ///< row_bins of them
+
+  RowAnalysis(index_t rows, const Device& device);
+  [[nodiscard]] RowFacts facts() const noexcept { return {products.data(), first_columns.data(), widths.data()}; }
+  [[nodiscard]] static std::uint64_t bytes(std::int64_t rows) noexcept {
+    return static_cast<std::uint64_t>(rows) * (sizeof(std::uint32_t) + 2 * sizeof(index_t) + 1) + sizeof(BinTable);
+  }
+};
+
+/// Where the entries of rows are known or foreseen; at most one of the pointers is set, on the device.
+struct RowEntries {
+  const offset_t* counts = nullptr;  ///< of every row
+  const float* estimates = nullptr;  ///< of every row
+  double factor = 1.0;               ///< entries foreseen for an estimated entry; without counts and estimates: for a
+                                     ///< product
+  const offset_t* places = nullptr;  ///< only rows with no_place are looked at; null: all
+};
+
+/// Facts, bins and totals of all rows, put into the device's stream. O(nnz(A) + rows).
+/// \param mean_lists entries of A a row
+void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, index_t rows, double mean_lists,
+                      const RowPolicy& policy, RowAnalysis& analysis);
+
+/// Bins and totals anew, by entries. O(rows).
+void enqueue_choice(const Context& context, const offset_t* a_offsets, index_t rows, const RowEntries& entries,
+                    const RowPolicy& policy, RowAnalysis& analysis);
+
+/// The rows of every bin one after the other, those of `none` left out. O(rows). \param rows as many as C has
+void enqueue_partition(const Context& context, const RowAnalysis& analysis, const BinTable& totals, index_t rows,
+                       index_t* list);
+
+/// Totals and, after them, one number of the device, brought to the host: waits.
+/// \param number on the device, or null
+struct BroughtTotals {
+  BinTable totals{};
+  offset_t number = 0;
+};
+[[nodiscard]] BroughtTotals bring_totals(const Context& context, const RowAnalysis& analysis, const offset_t* number);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,119 @@
+/// \file
+/// Totals of the bins of rows, gathered by the threads of a block.
+#pragma once
+
+#include "core/cuda/launch.cuh"
+#include "core/cuda/warp.cuh"
+#include "spgemm/analysis/row_bins.hpp"
+
+#include <cstdint>
+
+namespace tessera::cuda {
+
+/// One row as the totals see it.
+struct CollectedRow {
+  RowBin bin = RowBin::none;
+  bool active = false;  ///< the others only take part in the votes
+  unsigned lists = 0;
+  unsigned products = 0;
+  unsigned width = 0;
+  unsigned entries = 0;
+  unsigned long long all_products = 0;  ///< where `products` is too small a number
+};
+
+/// Gathers in registers as long as all rows of a warp are of one bin, which is the common case, else in shared memory.
+class BinCollector {
+ public:
+  /// \param totals row_bins of them in shared memory, cleared, shared by the block
+  __device__ explicit BinCollector(BinTotals* totals) : totals_(totals) {}
+
+  /// Every lane of the warp must call.
+  __device__ void add(const CollectedRow& row) {
+    const unsigned active = __ballot_sync(full_warp, row.active);
+    if (active == 0) return;
+    if (current_ < 0) current_ = __shfl_sync(full_warp, static_cast<int>(row.bin), __ffs(active) - 1);
+    const unsigned alike = __ballot_sync(full_warp, row.active && static_cast<int>(row.bin) == current_);
+    if (row.active && static_cast<int>(row.bin) == current_) add_to_own(row);
+    unsigned left = active & ~alike;
+    while (left != 0) {
+      const int bin = __shfl_sync(full_warp, static_cast<int>(row.bin), __ffs(left) - 1);
+      const bool member = row.active && static_cast<int>(row.bin) == bin;
+      left &= ~__ballot_sync(full_warp, member);
+      BinTotals of_lane;
+      if (member) of_lane = totals_of(row);
+      add_up(of_lane, bin);
+    }
+  }
+
+  /// At the end; every lane of the warp must call. Complete when the block has met.
+  __device__ void finish() {
+    if (current_ >= 0) add_up(own_, current_);
+  }
+
+ private:
+  __device__ static BinTotals totals_of(const CollectedRow& row) {
+    return {1, row.lists, row.products, row.width, row.entries, 0, row.lists, row.all_products, row.entries};
+  }
+
+  __device__ void add_to_own(const CollectedRow& row) {
+    ++own_.rows;
+    own_.most_lists = max(own_.most_lists, row.lists);
+    own_.most_products = max(own_.most_products, row.products);
+    own_.widest = max(own_.widest, row.width);
+    own_.most_entries = max(own_.most_entries, row.entries);
+    own_.lists += row.lists;
+    own_.products += row.all_products;
+    own_.entries += row.entries;
+  }
+
+  __device__ void add_up(const BinTotals& of_lane, int bin) {
+    const unsigned rows = __reduce_add_sync(full_warp, of_lane.rows);
+    const unsigned most_lists = __reduce_max_sync(full_warp, of_lane.most_lists);
+    const unsigned most_products = __reduce_max_sync(full_warp, of_lane.most_products);
+    const unsigned widest = __reduce_max_sync(full_warp, of_lane.widest);
+    const unsigned most_entries = __reduce_max_sync(full_warp, of_lane.most_entries);
+    const unsigned long long lists = sum_over_lanes(of_lane.lists);
+    const unsigned long long products = sum_over_lanes(of_lane.products);
+    const unsigned long long entries = sum_over_lanes(of_lane.entries);
+    if (threadIdx.x % warp_size != 0) return;
+    BinTotals& to = totals_[bin];
+    atomicAdd(&to.rows, rows);
+    atomicMax(&to.most_lists, most_lists);
+    atomicMax(&to.most_products, most_products);
+    atomicMax(&to.widest, widest);
+    atomicMax(&to.most_entries, most_entries);
+    atomicAdd(&to.lists, lists);
+    atomicAdd(&to.products, products);
+    atomicAdd(&to.entries, entries);
+  }
+
+  BinTotals* totals_;
+  BinTotals own_;
+  int current_ = -1;
+};
+
+/// Adds the totals of a block to those of all. Every thread must call, once the block has met.
+__device__ inline void publish_totals(const BinTotals* of_block, BinTotals* of_all) {
+  const int bin = static_cast<int>(threadIdx.x);
+  if (bin >= row_bins || of_block[bin].rows == 0) return;
+  const BinTotals& from = of_block[bin];
+  BinTotals& to = of_all[bin];
+  atomicAdd(&to.rows, from.rows);
+  atomicMax(&to.most_lists, from.most_lists);
+  atomicMax(&to.most_products, from.most_products);
+  atomicMax(&to.widest, from.widest);
+  atomicMax(&to.most_entries, from.most_entries);
+  atomicAdd(&to.lists, from.lists);
+  atomicAdd(&to.products, from.products);
+  atomicAdd(&to.entries, from.entries);
+}
+
+/// Clears totals in shared memory. Every thread must call, and meet the others before the totals are used.
+__device__ inline void clear_totals(BinTotals* of_block) {
+  if (static_cast<int>(threadIdx.x) >= row_bins) return;
+  BinTotals& to = of_block[threadIdx.x];
+  to.rows = to.most_lists = to.most_products = to.widest = to.most_entries = to.unused = 0;
+  to.lists = to.products = to.entries = 0;
+}
+
+}  // namespace tessera::cuda

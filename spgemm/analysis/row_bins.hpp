@@ -1,0 +1,191 @@
+/// \file
+/// Which accumulator of a GPU does a row of C, and in which of its sizes: a function of the row alone. Rows of a bin
+/// are done in one launch, whose shared memory is that of its largest row; so there are several bins an accumulator.
+#pragma once
+
+#include "core/host_device.hpp"
+#include "spgemm/accumulate/accumulators_cuda.hpp"
+#include "spgemm/cuda/warp_slices.hpp"
+#include "tessera/spgemm.hpp"
+
+#include <cstdint>
+
+namespace tessera::cuda {
+
+enum class RowBin : std::uint8_t {
+  none,  ///< rows without products
+  merge,
+  esc_32,  ///< by products
+  esc_64,
+  esc_128,
+  esc_256,
+  esc_512,
+  dense,
+  window_4k,  ///< by bytes of shared memory a warp
+  window_8k,
+  window_16k,
+  window_32k,
+  window_large,
+  hash_384,  ///< by entries
+  hash_1536,
+  hash_4096,
+  wide,
+  wide_heavy,
+};
+inline constexpr int row_bins = 18;
+
+/// The accumulator of a bin other than `none`.
+[[nodiscard]] constexpr SpgemmAccumulator accumulator_of(RowBin bin) noexcept {
+  if (bin == RowBin::merge) return SpgemmAccumulator::merge;
+  if (bin <= RowBin::esc_512) return SpgemmAccumulator::esc;
+  if (bin == RowBin::dense) return SpgemmAccumulator::dense;
+  if (bin <= RowBin::window_large) return SpgemmAccumulator::window;
+  if (bin <= RowBin::hash_4096) return SpgemmAccumulator::hash;
+  return SpgemmAccumulator::wide;
+}
+
+/// A row before it is done.
+struct RowShape {
+  index_t lists = 0;  ///< entries of A's row
+  std::uint32_t products = 0;
+  index_t width = 0;
+  index_t entries = 0;  ///< of C's row: counted, foreseen, or what products and columns allow
+};
+
+/// What decides. Where numbers are not limits of the accumulators they come from bench/NOTES.md, "SpGEMM on a GPU".
+struct RowPolicy {
+  SpgemmAccumulator preferred = SpgemmAccumulator::automatic;  ///< for every row that it can serve
+  bool counting = false;                                       ///< entries are not needed, only their number
+  bool counted = false;                                        ///< the entries of a row are known, not foreseen
+  bool short_positions = true;                                 ///< B has less than 2^32 entries
+  int value_bytes = 8;                                         ///< of a value of C, 0 for a pattern
+  std::uint32_t merge_products = 128;
+  std::uint32_t esc_products = 256;
+  index_t dense_width = 1024;
+  std::uint32_t dense_compression = 4;  ///< products per column of the range
+  index_t window_width = 24576;
+  std::int64_t window_bytes = std::int64_t{56} * 1024;  ///< of a warp: four of them fit into a block
+  std::int64_t window_bytes = std::int64_t{56} * 1024;  ///< of a warp: four of them fit into a block
+  std::uint32_t hash_sparsity = 16;                     ///< columns of the range per entry
+  std::uint32_t heavy_products = 1 << 14;               ///< for more threads a row
+};
+
+/// What the row has at most.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t entries_at_most(std::uint32_t products, index_t width) noexcept {
+  return products < static_cast<std::uint32_t>(width) ? static_cast<index_t>(products) : width;
+}
+
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin esc_bin(std::uint32_t products) noexcept {
+  if (products <= 32) return RowBin::esc_32;
+  if (products <= 64) return RowBin::esc_64;
+  if (products <= 128) return RowBin::esc_128;
+  return products <= 256 ? RowBin::esc_256 : RowBin::esc_512;
+}
+
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::uint32_t esc_places(std::uint32_t products) noexcept {
+  std::uint32_t places = 32;
+  while (places < products) places *= 2;
+  return places;
+}
+
+/// Whether ESC can do the row at all.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool esc_serves(const RowShape& row) noexcept {
+  return row.products <= esc_products && esc_fits(row.width, esc_places(row.products));
+}
+
+/// Bytes of shared memory that `window` takes for the row.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t window_slice(const RowShape& row,
+                                                                      const RowPolicy& policy) noexcept {
+  return policy.counting ? window_bytes(row.width, 0, 0) : window_bytes(row.width, row.entries, policy.value_bytes);
+}
+
+/// The bin of the row's slice; `none` when it is larger than all.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin window_bin(const RowShape& row, const RowPolicy& policy) noexcept {
+  const std::int64_t bytes = window_slice(row, policy);
+  if (bytes <= 4096) return RowBin::window_4k;
+  if (bytes <= 8192) return RowBin::window_8k;
+  if (bytes <= 16384) return RowBin::window_16k;
+  if (bytes <= 32768) return RowBin::window_32k;
+  return bytes <= largest_window_bytes ? RowBin::window_large : RowBin::none;
+}
+
+/// Entries that a table must hold: a table that overflows cannot say how many entries the row has.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t table_entries(const RowShape& row,
+                                                                  const RowPolicy& policy) noexcept {
+  return policy.counted ? row.entries : entries_at_most(row.products, row.width);
+}
+
+/// The bin by entries; `none` when there are too many.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin hash_bin(const RowShape& row, const RowPolicy& policy) noexcept {
+  const index_t entries = table_entries(row, policy);
+  if (entries <= 384) return RowBin::hash_384;
+  if (entries <= 1536) return RowBin::hash_1536;
+  return entries <= hash_entries ? RowBin::hash_4096 : RowBin::none;
+}
+
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin wide_bin(const RowShape& row, const RowPolicy& policy) noexcept {
+  return row.products <= policy.heavy_products ? RowBin::wide : RowBin::wide_heavy;
+}
+
+/// The bin of an accumulator by name; `none` where it cannot do the row.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin named_bin(SpgemmAccumulator name, const RowShape& row,
+                                                             const RowPolicy& policy) noexcept {
+  switch (name) {
+    case SpgemmAccumulator::merge:
+      return row.lists <= merge_lists ? RowBin::merge : RowBin::none;
+    case SpgemmAccumulator::esc:
+      return esc_serves(row) ? esc_bin(row.products) : RowBin::none;
+    case SpgemmAccumulator::dense:
+      return row.width <= dense_columns ? RowBin::dense : RowBin::none;
+    case SpgemmAccumulator::window:
+      return window_bin(row, policy);
+    case SpgemmAccumulator::hash:
+      return hash_bin(row, policy);
+    case SpgemmAccumulator::wide:
+      return wide_bin(row, policy);
+    default:
+      return RowBin::none;
+  }
+}
+
+/// The bin by what a row costs where.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin cheapest_bin(const RowShape& row, const RowPolicy& policy) noexcept {
+  if (row.lists <= merge_lists && row.products <= policy.merge_products) return RowBin::merge;
+  const auto width = static_cast<std::uint32_t>(row.width);
+  const bool dense = row.width <= policy.dense_width && row.products / policy.dense_compression >= width;
+  if (dense) return RowBin::dense;
+  if (row.products <= policy.esc_products && esc_serves(row)) return esc_bin(row.products);
+  if (row.width <= policy.window_width && window_slice(row, policy) <= policy.window_bytes) {
+    return window_bin(row, policy);
+  }
+  if (esc_serves(row)) return esc_bin(row.products);
+  const RowBin hash =
+      width / policy.hash_sparsity >= static_cast<std::uint32_t>(row.entries) ? hash_bin(row, policy) : RowBin::none;
+  return hash != RowBin::none ? hash : wide_bin(row, policy);
+}
+
+/// O(1).
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin choose_bin(const RowShape& row, const RowPolicy& policy) noexcept {
+  if (row.products == 0) return RowBin::none;
+  if (!policy.short_positions) return wide_bin(row, policy);
+  if (policy.preferred != SpgemmAccumulator::automatic) {
+    const RowBin named = named_bin(policy.preferred, row, policy);
+    if (named != RowBin::none) return named;
+  }
+  return cheapest_bin(row, policy);
+}
+
+/// Sums and largest numbers over the rows of a bin.
+struct BinTotals {
+  unsigned rows = 0;
+  unsigned most_lists = 0;
+  unsigned most_products = 0;
+  unsigned widest = 0;
+  unsigned most_entries = 0;
+  unsigned unused = 0;
+  unsigned long long lists = 0;
+  unsigned long long products = 0;
+  unsigned long long entries = 0;
+};
+
+}  // namespace tessera::cuda

@@ -1,0 +1,91 @@
+#include "spgemm/cuda/bins.hpp"
+
+#include "tessera/error.hpp"
+
+#include <algorithm>
+
+namespace tessera::cuda {
+
+BinnedRows::BinnedRows(const Context& context, const RowAnalysis& analysis, const BinTable& totals, index_t rows,
+                       bool some)
+    : facts_(analysis.facts()), totals_(totals), rows_(rows) {
+  for (int bin = row_bins - 1; bin > 0; --bin) {
+    if (totals_[static_cast<std::size_t>(bin)].rows > 0) used_.push_back(static_cast<RowBin>(bin));
+  }
+  // Accumulators pass over rows without products by themselves, as long as these do not outnumber the others.
+  const bool alone = !some && used_.size() == 1 && total(RowBin::none).rows <= total(used_.front()).rows;
+  if (used_.empty() || alone) return;
+  list_ = Array<index_t>(rows, Init::none, analysis.bins.device());
+  enqueue_partition(context, analysis, totals, rows, list_.data());
+}
+
+bool BinnedRows::has(SpgemmAccumulator accumulator) const noexcept {
+  return std::any_of(used_.begin(), used_.end(), [&](RowBin bin) { return accumulator_of(bin) == accumulator; });
+}
+
+RowBatch BinnedRows::batch(RowBin bin) const noexcept {
+  const BinTotals& bin_total = total(bin);
+  RowBatch result;
+  result.facts = facts_;
+  result.count = list_.empty() ? rows_ : static_cast<index_t>(bin_total.rows);
+  if (!list_.empty()) {
+    index_t start = 0;
+    for (int before = 1; before < static_cast<int>(bin); ++before) {
+      start += static_cast<index_t>(totals_[static_cast<std::size_t>(before)].rows);
+    }
+    result.rows = list_.data() + start;
+  }
+  result.most_lists = static_cast<index_t>(bin_total.most_lists);
+  result.most_products = bin_total.most_products;
+  result.widest = static_cast<index_t>(bin_total.widest);
+  result.most_entries = static_cast<index_t>(bin_total.most_entries);
+  const auto ratio = [](unsigned long long above, unsigned long long below) {
+    return below == 0 ? 0.0 : static_cast<double>(above) / static_cast<double>(below);
+  };
+  result.mean_list = ratio(bin_total.products, bin_total.lists);
+  result.mean_entries = ratio(bin_total.entries, bin_total.rows);
+  return result;
+}
+
+BinTotals sum_of_bins(const BinTable& totals) noexcept {
+  BinTotals sum;
+  for (const BinTotals& bin : totals) {
+    sum.rows += bin.rows;
+    sum.most_lists = std::max(sum.most_lists, bin.most_lists);
+    sum.most_products = std::max(sum.most_products, bin.most_products);
+    sum.widest = std::max(sum.widest, bin.widest);
+    sum.most_entries = std::max(sum.most_entries, bin.most_entries);
+    sum.lists += bin.lists;
+    sum.products += bin.products;
+    sum.entries += bin.entries;
+  }
+  return sum;
+}
+
+template <class V>
+void enqueue_bin(const Context& context, RowBin bin, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+                 const RowOutput<V>& out, bool ordered) {
+  switch (accumulator_of(bin)) {
+    case SpgemmAccumulator::merge:
+      return enqueue_merge(context, pass, factors, batch, out);
+    case SpgemmAccumulator::esc:
+      return enqueue_esc(context, pass, factors, batch, out);
+    case SpgemmAccumulator::dense:
+      return enqueue_dense(context, pass, factors, batch, out);
+    case SpgemmAccumulator::window:
+      return enqueue_window(context, pass, factors, batch, out);
+    case SpgemmAccumulator::hash:
+      return enqueue_hash(context, pass, factors, batch, out);
+    default:
+      return enqueue_wide(context, pass, factors, batch, out, ordered);
+  }
+}
+
+template void enqueue_bin(const Context&, RowBin, RowPass, const Factors<NoValue>&, const RowBatch&,
+                          const RowOutput<NoValue>&, bool);
+template void enqueue_bin(const Context&, RowBin, RowPass, const Factors<float>&, const RowBatch&,
+                          const RowOutput<float>&, bool);
+template void enqueue_bin(const Context&, RowBin, RowPass, const Factors<double>&, const RowBatch&,
+                          const RowOutput<double>&, bool);
+
+}  // namespace tessera::cuda

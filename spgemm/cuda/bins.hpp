@@ -1,0 +1,47 @@
+/// \file
+/// The rows of C in their bins, each done by its accumulator.
+#pragma once
+
+#include "spgemm/analysis/analysis_cuda.hpp"
+#include "spgemm/cuda/row_batch.hpp"
+
+#include <vector>
+
+namespace tessera::cuda {
+
+/// Rows of bins as lists on the device, or no list where all rows that have products are of one bin.
+class BinnedRows {
+ public:
+  BinnedRows() = default;
+  /// \param analysis with the bins that `totals` are of; must outlive the batches
+  /// \param some whether rows of the bin `none` may have products
+  BinnedRows(const Context& context, const RowAnalysis& analysis, const BinTable& totals, index_t rows,
+             bool some = false);
+
+  [[nodiscard]] const BinTable& totals() const noexcept { return totals_; }
+  [[nodiscard]] const BinTotals& total(RowBin bin) const noexcept { return totals_[static_cast<std::size_t>(bin)]; }
+  /// Bins with rows other than `none`, those with the most work a row first, so that it does not lag behind.
+  [[nodiscard]] const std::vector<RowBin>& used() const noexcept { return used_; }
+  /// Whether some row may be in none of the batches.
+  [[nodiscard]] bool leaves_rows_out() const noexcept { return !list_.empty() && total(RowBin::none).rows > 0; }
+  [[nodiscard]] bool has(SpgemmAccumulator accumulator) const noexcept;
+  [[nodiscard]] RowBatch batch(RowBin bin) const noexcept;
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return list_.bytes(); }
+
+ private:
+  RowFacts facts_;
+  BinTable totals_{};
+  index_t rows_ = 0;
+  std::vector<RowBin> used_;
+  Array<index_t> list_;
+};
+
+/// Rows, products and entries over all bins.
+[[nodiscard]] BinTotals sum_of_bins(const BinTable& totals) noexcept;
+
+/// Puts a batch's launches into the device's stream. \param ordered see enqueue_wide
+template <class V>
+void enqueue_bin(const Context& context, RowBin bin, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+                 const RowOutput<V>& out, bool ordered);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,107 @@
+#include "spgemm/cuda/job.hpp"
+
+#include "core/cuda/memory.hpp"
+
+#include <algorithm>
+
+namespace tessera::cuda {
+
+namespace {
+
+/// Need up to which the memory of the device is not asked for: asking takes longer than small products do.
+constexpr std::uint64_t surely_free_bytes = std::uint64_t{256} << 20;
+
+/// 0: not known.
+std::uint64_t available_for(const Device& device, std::uint64_t need) {
+  return need < surely_free_bytes ? 0 : available_bytes(device);
+}
+
+template <class V>
+RowPolicy policy_of(const SpgemmOptions& options, offset_t b_nnz) {
+  RowPolicy policy;
+  policy.preferred = options.accumulator;
+  policy.short_positions = b_nnz < (offset_t{1} << 32);
+  policy.value_bytes = static_cast<int>(value_bytes<V>);
+  return policy;
+}
+
+}  // namespace
+
+template <class V>
+template <class T>
+ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& product_options)
+    : options(product_options),
+      context(Context::of(product_options.device)),
+      current(product_options.device),
+      rows(a.rows),
+      inner(b.rows),
+      cols(b.cols),
+      factors(host::factors_of<V>(a, b)),
+      positions(host::factors_of<NoValue>(a, b)),
+      analysis(a.rows, product_options.device),
+      policy(policy_of<V>(product_options, b.nnz())),
+      ordered(product_options.determinism != Determinism::not_guaranteed) {
+  RowPolicy counting = policy;
+  counting.counting = true;
+  const double mean_lists = rows == 0 ? 0.0 : static_cast<double>(a.nnz()) / rows;
+  enqueue_analysis(context, positions, rows, mean_lists, counting, analysis);
+  const BinTable totals = bring_totals(context, analysis, nullptr).totals;
+  all = sum_of_bins(totals);
+  report.products = static_cast<offset_t>(all.products);
+  report.expansion = a.nnz() > 0 ? static_cast<double>(report.products) / static_cast<double>(a.nnz()) : 0.0;
+  budget.emplace(options.memory_limit_bytes, available_for(device(), csr_bytes(rows, bound_total(), value_bytes<V>)));
+  budget->reserve(RowAnalysis::bytes(rows), "analysis of a sparse product");
+  bins = BinnedRows(context, analysis, totals, rows);
+  budget->reserve(bins.bytes(), "analysis of a sparse product");
+}
+
+template <class V>
+void enqueue_counts(const ProductJob<V>& job, const BinnedRows& bins, offset_t* counts) {
+  if (bins.leaves_rows_out() || bins.used().empty()) {
+    zero_bytes(job.device(), counts, static_cast<std::uint64_t>(job.rows) * sizeof(offset_t));
+  }
+  RowOutput<NoValue> out;
+  out.counts = counts;
+  for (const RowBin bin : bins.used()) {
+    enqueue_bin(job.context, bin, RowPass::count, job.positions, bins.batch(bin), out, true);
+  }
+}
+
+template <class V>
+void enqueue_places(ProductJob<V>& job, const BinnedRows& bins, const offset_t* offsets, index_t* columns, V* values) {
+  RowOutput<V> out;
+  out.starts = offsets;
+  out.columns = columns;
+  out.values = values;
+  for (const RowBin bin : bins.used()) {
+    enqueue_bin(job.context, bin, RowPass::place, job.factors, bins.batch(bin), out, job.ordered);
+    note_use(job.report, bin, bins.total(bin));
+  }
+  if (has_values<V> && !job.ordered && bins.has(SpgemmAccumulator::wide)) job.adds_in_any_order = true;
+}
+
+void note_use(SpgemmReport& report, RowBin bin, const BinTotals& total) {
+  const SpgemmAccumulator accumulator = accumulator_of(bin);
+  const auto found = std::find_if(report.accumulators.begin(), report.accumulators.end(),
+                                  [&](const SpgemmAccumulatorUse& use) { return use.accumulator >= accumulator; });
+  const SpgemmAccumulatorUse more{accumulator, static_cast<index_t>(total.rows), static_cast<offset_t>(total.products)};
+  if (found == report.accumulators.end() || found->accumulator != accumulator) {
+    report.accumulators.insert(found, more);
+    return;
+  }
+  found->rows += more.rows;
+  found->products += more.products;
+}
+
+template ProductJob<float>::ProductJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
+template ProductJob<double>::ProductJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
+template ProductJob<NoValue>::ProductJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
+template ProductJob<NoValue>::ProductJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
+template void enqueue_counts(const ProductJob<float>&, const BinnedRows&, offset_t*);
+template void enqueue_counts(const ProductJob<double>&, const BinnedRows&, offset_t*);
+template void enqueue_counts(const ProductJob<NoValue>&, const BinnedRows&, offset_t*);
+template void enqueue_places(ProductJob<float>&, const BinnedRows&, const offset_t*, index_t*, float*);
+template void enqueue_places(ProductJob<double>&, const BinnedRows&, const offset_t*, index_t*, double*);
+template void enqueue_places(ProductJob<NoValue>&, const BinnedRows&, const offset_t*, index_t*, NoValue*);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,96 @@
+/// \file
+/// One product on a GPU: what all of its passes share.
+#pragma once
+
+#include "core/cuda/context.hpp"
+#include "spgemm/analysis/analysis_cuda.hpp"
+#include "spgemm/budget.hpp"
+#include "spgemm/cuda/bins.hpp"
+#include "tessera/spgemm.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace tessera::cuda {
+
+/// \tparam V float, double or NoValue for the pattern
+template <class V>
+struct ProductJob {
+  /// Analyses the product of two matrices on the device of the options. Waits for the totals.
+  /// \throws OutOfMemory
+  template <class T>
+  ProductJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options);
+
+  SpgemmOptions options;
+  const Context& context;
+  CurrentDevice current;
+  index_t rows;   ///< of A and C
+  index_t inner;  ///< rows of B
+  index_t cols;   ///< of B and C
+  Factors<V> factors;
+  Factors<NoValue> positions;
+  RowAnalysis analysis;
+  RowPolicy policy;
+  bool ordered = false;            ///< terms of a row in the order of A's row
+  bool adds_in_any_order = false;  ///< some rows were summed in another order
+  BinTotals all;                   ///< over all rows; entries: the most that they can have
+  std::optional<SpgemmBudget> budget;
+  BinnedRows bins;  ///< for counting
+  SpgemmReport report;
+
+  [[nodiscard]] const Device& device() const noexcept { return options.device; }
+  /// Entries that C has at most.
+  [[nodiscard]] offset_t bound_total() const noexcept { return static_cast<offset_t>(all.entries); }
+  /// Policy for rows whose entries are known.
+  [[nodiscard]] RowPolicy counted_policy() const noexcept {
+    RowPolicy result = policy;
+    result.counted = true;
+    return result;
+  }
+};
+
+/// C in parts, on the device.
+template <class V>
+struct CsrArrays {
+  Array<offset_t> offsets;
+  Array<index_t> columns;
+  Array<V> values;  ///< none for a pattern
+};
+
+/// Bytes of a value of C.
+template <class V>
+inline constexpr std::size_t value_bytes = has_values<V> ? sizeof(V) : 0;
+
+/// Counts the rows of `bins`: counts[row]; other rows get 0 where `bins` has lists. \param counts as many as rows
+template <class V>
+void enqueue_counts(const ProductJob<V>& job, const BinnedRows& bins, offset_t* counts);
+
+/// Puts rows of known length to their places, and remembers what summed them. \param offsets of C
+template <class V>
+void enqueue_places(ProductJob<V>& job, const BinnedRows& bins, const offset_t* offsets, index_t* columns, V* values);
+
+/// Adds the rows of a bin to the report's list of accumulators.
+void note_use(SpgemmReport& report, RowBin bin, const BinTotals& total);
+
+/// Rows of known length in their bins.
+struct CountedRows {
+  Array<offset_t> offsets;  ///< of C
+  BinnedRows bins;
+  offset_t nnz = 0;
+};
+
+/// Counts every row, and takes the bins for counting from the job. Waits. \throws OutOfMemory
+template <class V>
+[[nodiscard]] CountedRows count_rows(ProductJob<V>& job);
+
+/// The workflow `symbolic`: counts, then puts every row to its place. \throws OutOfMemory before anything is summed
+template <class V>
+[[nodiscard]] CsrArrays<V> count_and_place(ProductJob<V>& job);
+
+/// The other workflows: rows are written to a room of estimated size, then moved to their places. None when the room
+/// does not fit into memory; the report says what it would have needed. \throws OutOfMemory only when count_and_place()
+/// would throw
+template <class V>
+[[nodiscard]] std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job);
+
+}  // namespace tessera::cuda

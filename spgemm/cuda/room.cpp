@@ -1,0 +1,217 @@
+// The workflows that write rows to a room of estimated size, from where they move into C.
+#include "core/cuda/check.hpp"
+#include "core/cuda/memory.hpp"
+#include "core/cuda/scan.hpp"
+#include "core/stopwatch.hpp"
+#include "spgemm/analysis/sample_cuda.hpp"
+#include "spgemm/analysis/selection.hpp"
+#include "spgemm/cuda/compaction.hpp"
+#include "spgemm/cuda/job.hpp"
+#include "spgemm/hll/estimate.hpp"
+#include "spgemm/hll/sketch_cuda.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tessera::cuda {
+
+namespace {
+
+/// Entries more than foreseen for which there is room, as a multiple; the sum of many estimates errs by far less than
+/// each of them.
+constexpr double room_margin = 1.08;
+
+/// What is foreseen.
+struct RoomPlan {
+  offset_t room = 0;       ///< entries that are provided for
+  RowEntries entries;      ///< of the rows
+  Array<float> estimates;  ///< where `entries` points
+};
+
+template <class V>
+offset_t bounded(const ProductJob<V>& job, double entries) noexcept {
+  const auto bound = static_cast<double>(job.bound_total());
+  return entries < bound ? static_cast<offset_t>(std::ceil(entries)) : job.bound_total();
+}
+
+template <class V>
+RoomPlan plan_by_sample(ProductJob<V>& job) {
+  RoomPlan plan;
+  const SpgemmSample sample = sample_compression(job.context, job.device(), job.positions, job.bins, job.rows);
+  job.report.sample = sample;
+  const double expected = static_cast<double>(job.report.products) / sample.compression;
+  plan.room = bounded(job, expected * (1.02 + 3.0 * sample.relative_error));
+  plan.entries.factor = 2.0 / sample.compression;
+  return plan;
+}
+
+/// None when the sketches do not fit into memory.
+template <class V>
+std::optional<RoomPlan> plan_by_sketches(ProductJob<V>& job) {
+  SpgemmReport& report = job.report;
+  report.registers = job.options.registers != 0 ? job.options.registers : sketch_registers(report.expansion);
+  const std::uint64_t bytes = host::estimate_bytes(report.workflow, report.registers, job.rows, job.inner);
+  if (!job.budget->fits(bytes)) return std::nullopt;
+  job.budget->reserve(bytes, "sketches of a sparse product");
+  RoomPlan plan;
+  plan.estimates = enqueue_estimates(job.context, job.device(), job.positions, job.rows, job.inner, report.workflow,
+                                     report.registers);
+  job.budget->release(bytes - plan.estimates.bytes());
+  plan.room = bounded(job, sum_of_estimates(job.device(), plan.estimates) * room_margin + job.rows);
+  plan.entries.estimates = plan.estimates.data();
+  plan.entries.factor = estimate_margin(report.registers);
+  return plan;
+}
+
+template <class V>
+std::optional<RoomPlan> plan_room(ProductJob<V>& job) {
+  if (job.report.workflow == SpgemmWorkflow::sampled) return plan_by_sample(job);
+  if (job.report.workflow != SpgemmWorkflow::upper_bound) return plan_by_sketches(job);
+  RoomPlan plan;
+  plan.room = job.bound_total();
+  return plan;
+}
+
+/// The room and where rows lie in it.
+template <class V>
+struct Room {
+  Room(const ProductJob<V>& job, offset_t entries)
+      : columns(entries, Init::none, job.device()),
+        values(has_values<V> ? entries : 0, Init::none, job.device()),
+        places(job.rows, Init::none, job.device()),
+        cursor(1, Init::zero, job.device()) {
+    static_assert(no_place == -1);
+    if (job.rows == 0) return;
+    check(cudaMemsetAsync(places.data(), 0xff, places.bytes(), job.context.stream()), "clearing places of rows");
+  }
+
+  Array<index_t> columns;
+  Array<V> values;
+  Array<offset_t> places;
+  Array<unsigned long long> cursor;
+
+  [[nodiscard]] static std::uint64_t bytes(std::int64_t rows, offset_t entries) noexcept {
+    return csr_bytes(rows, entries, value_bytes<V>);
+  }
+};
+
+/// Puts the rows of all bins into the room, those of `wide` excepted, which are counted: they are summed where they
+/// stay.
+template <class V>
+void enqueue_claims(ProductJob<V>& job, const BinnedRows& bins, Room<V>& room, offset_t entries, offset_t* counts) {
+  RowOutput<V> out;
+  out.counts = counts;
+  out.columns = room.columns.data();
+  out.values = room.values.data();
+  out.places = room.places.data();
+  out.cursor = room.cursor.data();
+  out.room = entries;
+  RowOutput<NoValue> counted;
+  counted.counts = counts;
+  for (const RowBin bin : bins.used()) {
+    if (accumulator_of(bin) == SpgemmAccumulator::wide) {
+      enqueue_bin(job.context, bin, RowPass::count, job.positions, bins.batch(bin), counted, true);
+    } else {
+      enqueue_bin(job.context, bin, RowPass::claim, job.factors, bins.batch(bin), out, true);
+      note_use(job.report, bin, bins.total(bin));
+    }
+  }
+}
+
+/// What the pass over the rows has left to do.
+struct LeftOver {
+  BinTable totals{};
+  offset_t nnz = 0;
+};
+
+/// Rows without a place get bins by their counts; counts become offsets. Waits.
+template <class V>
+LeftOver look_back(ProductJob<V>& job, const Room<V>& room, Array<offset_t>& counts) {
+  RowEntries left;
+  left.counts = counts.data();
+  left.places = room.places.data();
+  enqueue_choice(job.context, job.factors.a_offsets, job.rows, left, job.counted_policy(), job.analysis);
+  exclusive_sum_on_device(job.device(), counts.span());
+  const BroughtTotals brought = bring_totals(job.context, job.analysis, counts.data() + job.rows);
+  return {brought.totals, brought.number};
+}
+
+index_t wide_rows(const BinnedRows& bins) noexcept {
+  return static_cast<index_t>(bins.total(RowBin::wide).rows + bins.total(RowBin::wide_heavy).rows);
+}
+
+template <class V>
+CsrArrays<V> move_into_place(ProductJob<V>& job, Room<V>& room, Array<offset_t> offsets, const LeftOver& left,
+                             const BinnedRows& filled) {
+  CsrArrays<V> c{std::move(offsets), Array<index_t>(left.nnz, Init::none, job.device()),
+                 Array<V>(has_values<V> ? left.nnz : 0, Init::none, job.device())};
+  const double mean = job.rows == 0 ? 0.0 : static_cast<double>(left.nnz) / job.rows;
+  enqueue_compaction<V>(job.context, job.rows, mean, room.places.data(), c.offsets.data(), room.columns.data(),
+                        room.values.data(), c.columns.data(), c.values.data());
+  const BinnedRows rest(job.context, job.analysis, left.totals, job.rows, true);
+  enqueue_places(job, rest, c.offsets.data(), c.columns.data(), c.values.data());
+  const BinTotals all_left = sum_of_bins(left.totals);
+  const index_t placed_now = static_cast<index_t>(all_left.rows - left.totals[0].rows);
+  job.report.overflow_rows = placed_now - wide_rows(filled);
+  return c;
+}
+
+template <class V>
+std::nullopt_t give_up(ProductJob<V>& job, std::uint64_t need) {
+  job.report.fallback = fmt::format("{} needs {} bytes more, beyond the limit of {}: exact instead",
+                                    to_string(job.report.workflow), need, job.budget->limit());
+  job.report.accumulators.clear();
+  return std::nullopt;
+}
+
+}  // namespace
+
+template <class V>
+std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job) {
+  SpgemmReport& report = job.report;
+  SpgemmBudget& budget = *job.budget;
+  const Stopwatch sizing;
+  std::optional<RoomPlan> plan = plan_room(job);
+  if (!plan) return give_up(job, host::estimate_bytes(report.workflow, report.registers, job.rows, job.inner));
+  enqueue_choice(job.context, job.factors.a_offsets, job.rows, plan->entries, job.policy, job.analysis);
+  const BinTable totals = bring_totals(job.context, job.analysis, nullptr).totals;
+  report.sizing_ms = sizing.milliseconds();
+  // The rows' lists, the offsets, the room and, beside it, C.
+  const std::uint64_t fixed = static_cast<std::uint64_t>(job.rows) * sizeof(index_t) + csr_bytes(job.rows, 0, 0);
+  const std::uint64_t room_bytes = Room<V>::bytes(job.rows, plan->room);
+  const std::uint64_t need = fixed + room_bytes + csr_bytes(0, plan->room, value_bytes<V>);
+  if (!budget.fits(need)) return give_up(job, need);
+  budget.reserve(fixed + room_bytes, "room of a sparse product");
+
+  const Stopwatch summing;
+  const BinnedRows bins(job.context, job.analysis, totals, job.rows);
+  Room<V> room(job, plan->room);
+  Array<offset_t> counts(std::int64_t{job.rows} + 1, Init::zero, job.device());
+  enqueue_claims(job, bins, room, plan->room, counts.data());
+  const LeftOver left = look_back(job, room, counts);
+  report.numeric_ms = summing.milliseconds();
+
+  const Stopwatch compacting;
+  const std::uint64_t c_bytes = csr_bytes(0, left.nnz, value_bytes<V>);
+  if (!budget.fits(c_bytes)) {
+    budget.release(fixed + room_bytes);
+    return give_up(job, need + c_bytes);
+  }
+  budget.reserve(c_bytes, "sparse product");
+  CsrArrays<V> c = move_into_place(job, room, std::move(counts), left, bins);
+  job.context.synchronize();
+  report.compaction_ms = compacting.milliseconds();
+  if (!plan->estimates.empty()) {
+    report.estimate_error = mean_estimate_error(job.device(), plan->estimates, c.offsets);
+  }
+  return c;
+}
+
+template std::optional<CsrArrays<float>> claim_and_compact(ProductJob<float>&);
+template std::optional<CsrArrays<double>> claim_and_compact(ProductJob<double>&);
+template std::optional<CsrArrays<NoValue>> claim_and_compact(ProductJob<NoValue>&);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,79 @@
+/// \file
+/// Shared memory of the kernels whose warps do a row of C each: every warp of a block has a slice of it.
+#pragma once
+
+#include "core/host_device.hpp"
+#include "tessera/types.hpp"
+
+#include <cstdint>
+
+namespace tessera::cuda {
+
+/// Dynamic shared memory that a block of compute capability 9.0 may ask for (CUDA C++ Programming Guide, "Technical
+/// Specifications per Compute Capability").
+inline constexpr std::int64_t largest_slice_bytes = std::int64_t{227} * 1024;
+/// What a block has without asking.
+inline constexpr std::int64_t plain_shared_bytes = std::int64_t{48} * 1024;
+
+/// Slices begin at multiples of this.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t aligned_bytes(std::int64_t bytes) noexcept {
+  return (bytes + 15) / 16 * 16;
+}
+
+/// Room for 32 entries of a row of A (row_lists.cuh). \param value_bytes of a value; 0 where only positions count
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t stage_bytes(int value_bytes) noexcept {
+  return std::int64_t{32} * (value_bytes == 0 ? 8 : 16);
+}
+
+/// Words of 32 columns that a row of so many columns may touch, wherever it begins.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t window_words(std::int64_t width) noexcept {
+  return width == 0 ? 0 : (width + 62) / 32;
+}
+
+/// Bytes of such a word: its bits and, where values are summed, the place of the first of them in the row.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr int window_word_bytes(int value_bytes) noexcept {
+  return value_bytes == 0 ? 4 : 8;
+}
+
+/// Slice of enqueue_window. \param value_bytes of a value of C; 0 for NoValue and for the count pass
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t window_bytes(index_t widest, index_t most_entries,
+                                                                      int value_bytes) noexcept {
+  const std::int64_t entry_bytes = value_bytes == 0 ? 0 : value_bytes + std::int64_t{sizeof(index_t)};
+  return aligned_bytes(stage_bytes(value_bytes) + window_words(widest) * window_word_bytes(value_bytes) +
+                       most_entries * entry_bytes);
+}
+/// What window_bytes() of a batch may be at most.
+inline constexpr std::int64_t largest_window_bytes = largest_slice_bytes;
+
+/// Slice of enqueue_dense. \param value_bytes see window_bytes()
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t dense_bytes(index_t widest, int value_bytes) noexcept {
+  return stage_bytes(value_bytes) + aligned_bytes(std::int64_t{widest} * value_bytes) + aligned_bytes(widest);
+}
+
+inline constexpr int most_warps_of_block = 4;
+
+/// Warps that a multiprocessor of compute capability 9.0 holds in blocks of so many, as far as it depends on their
+/// slices (the guide's table: 228 KB, of which each block takes 1 KB for itself, 64 warps, 32 blocks).
+[[nodiscard]] constexpr std::int64_t resident_warps(int warps, std::int64_t slice) noexcept {
+  const std::int64_t by_memory = std::int64_t{228} * 1024 / (warps * slice + 1024);
+  const std::int64_t by_threads = 64 / warps < 32 ? 64 / warps : 32;
+  return warps * (by_memory < by_threads ? by_memory : by_threads);
+}
+
+/// Warps of a block: as many as let a multiprocessor hold the most warps; of several such numbers the largest.
+[[nodiscard]] constexpr int warps_of_block(std::int64_t slice) noexcept {
+  int best = 1;
+  for (int warps = 2; warps <= most_warps_of_block; warps *= 2) {
+    const bool fits = warps * slice <= largest_slice_bytes;
+    if (fits && resident_warps(warps, slice) >= resident_warps(best, slice)) best = warps;
+  }
+  return best;
+}
+
+/// Lanes that read one row of B where the order of its entries does not matter. \param mean_list entries of such a row
+[[nodiscard]] constexpr int lanes_of_list(double mean_list) noexcept {
+  if (mean_list > 16) return 32;
+  return mean_list > 8 ? 16 : 8;
+}
+
+}  // namespace tessera::cuda

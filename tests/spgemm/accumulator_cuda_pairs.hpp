@@ -1,0 +1,89 @@
+/// \file
+/// Pairs of matrices on which the accumulators of a GPU are tested.
+#pragma once
+
+#include "tessera/statistics.hpp"
+#include "tests/spgemm/accumulator_cuda_check.hpp"
+
+#include <array>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::testing {
+
+/// Calls body(a, b) for the adversarial matrices times their transposes and each other. An emulated GPU gets the
+/// smaller ones of them, and each matrix meets one of `emulated_stride` others.
+template <class T, class Body>
+void for_each_adversarial_pair(ValueStorage storage, int emulated_stride, Body&& body) {
+  const auto most_products = static_cast<offset_t>(repetitions(600'000, 20'000));
+  const auto most_rows = static_cast<std::int64_t>(repetitions(100'000, 100'000 / emulated_stride));
+  const auto pass = [&](const std::string& name, const Csr<T>& a, const Csr<T>& b) {
+    if (a.cols() != b.rows() || a.rows() > most_rows) return;
+    if (count_products(a.view(), b.view()) > most_products) return;
+    SCOPED_TRACE(name);
+    body(a, b);
+  };
+  const auto list = adversarial_matrices<T>(storage, {64, 512});
+  const auto stride = static_cast<std::size_t>(repetitions(1, emulated_stride));
+  for (std::size_t i = 0; i < list.size() && !::testing::Test::HasFailure(); ++i) {
+    const auto& [name, matrix] = list[i];
+    const Csr<T> transposed = transpose(matrix.view());
+    pass(name + " times its transpose", matrix, transposed);
+    pass(name + ", transpose times itself", transposed, matrix);
+    for (std::size_t j = i % stride; j < list.size(); j += stride) {
+      pass(name + " times " + list[j].name, matrix, list[j].matrix);
+    }
+  }
+}
+
+/// Rows of A with `lists` entries each, and as many rows of B as A has columns.
+struct PairShape {
+  index_t rows = 0;
+  index_t lists = 0;
+  index_t inner = 0;
+  std::vector<index_t> list_lengths;  ///< taken in turn by the rows of B
+  index_t cols = 0;
+};
+
+template <class T>
+[[nodiscard]] std::pair<Csr<T>, Csr<T>> make_pair_of(const PairShape& shape,
+                                                     ValueStorage a_storage = ValueStorage::weighted,
+                                                     ValueStorage b_storage = ValueStorage::weighted) {
+  std::vector<index_t> lengths(static_cast<std::size_t>(shape.inner));
+  for (std::size_t k = 0; k < lengths.size(); ++k) lengths[k] = shape.list_lengths[k % shape.list_lengths.size()];
+  const auto rows = lengths_of(static_cast<std::size_t>(shape.rows), shape.lists);
+  return {with_row_lengths<T>(rows, shape.inner, a_storage, 11),
+          with_row_lengths<T>(lengths, shape.cols, b_storage, 12)};
+}
+
+/// The same positions with values on which arithmetic goes wrong: zeros of both signs, infinities, no numbers, the
+/// smallest and the largest, and numbers that cancel.
+template <class T>
+[[nodiscard]] Csr<T> with_strange_values(const Csr<T>& matrix, std::uint64_t seed) {
+  using Limits = std::numeric_limits<T>;
+  const std::array<T, 12> strange{T(-0.0),
+                                  T(0),
+                                  Limits::infinity(),
+                                  -Limits::infinity(),
+                                  Limits::quiet_NaN(),
+                                  Limits::max(),
+                                  -Limits::max(),
+                                  Limits::denorm_min(),
+                                  T(1),
+                                  T(-1),
+                                  T(1) / 3,
+                                  T(-1) / 3};
+  std::mt19937_64 generator(seed);
+  std::vector<T> values(static_cast<std::size_t>(matrix.nnz()));
+  // Mostly harmless, or every sum would be no number.
+  for (T& value : values) {
+    const std::uint64_t draw = generator() % 64;
+    value = strange[draw < strange.size() ? draw : draw % 2 == 0 ? 8 + draw / 2 % 4 : draw % 4 / 2];
+  }
+  return Csr<T>(matrix.rows(), matrix.cols(), matrix.row_offsets().to(Device{}), matrix.columns().to(Device{}),
+                Array<T>::copy_of(values));
+}
+
+}  // namespace tessera::testing

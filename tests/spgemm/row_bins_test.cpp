@@ -1,0 +1,128 @@
+// Which accumulator of a GPU does a row: the logic is the host's to test.
+#include "spgemm/analysis/row_bins.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+
+namespace tessera::cuda {
+namespace {
+
+RowShape row(index_t lists, std::uint32_t products, index_t width) {
+  return {lists, products, width, entries_at_most(products, width)};
+}
+
+TEST(RowBins, RowsWithoutProductsAreInNone) {
+  EXPECT_EQ(choose_bin(row(0, 0, 0), {}), RowBin::none);
+  RowPolicy named;
+  named.preferred = SpgemmAccumulator::wide;
+  EXPECT_EQ(choose_bin(row(3, 0, 0), named), RowBin::none);
+}
+
+TEST(RowBins, EveryBinButNoneHasAnAccumulator) {
+  EXPECT_EQ(accumulator_of(RowBin::merge), SpgemmAccumulator::merge);
+  EXPECT_EQ(accumulator_of(RowBin::esc_32), SpgemmAccumulator::esc);
+  EXPECT_EQ(accumulator_of(RowBin::esc_512), SpgemmAccumulator::esc);
+  EXPECT_EQ(accumulator_of(RowBin::dense), SpgemmAccumulator::dense);
+  EXPECT_EQ(accumulator_of(RowBin::window_4k), SpgemmAccumulator::window);
+  EXPECT_EQ(accumulator_of(RowBin::window_large), SpgemmAccumulator::window);
+  EXPECT_EQ(accumulator_of(RowBin::hash_384), SpgemmAccumulator::hash);
+  EXPECT_EQ(accumulator_of(RowBin::hash_4096), SpgemmAccumulator::hash);
+  EXPECT_EQ(accumulator_of(RowBin::wide), SpgemmAccumulator::wide);
+  EXPECT_EQ(accumulator_of(RowBin::wide_heavy), SpgemmAccumulator::wide);
+  EXPECT_EQ(static_cast<int>(RowBin::wide_heavy) + 1, row_bins);
+}
+
+TEST(RowBins, ANamedAccumulatorTakesWhatItCan) {
+  RowPolicy policy;
+  policy.counted = true;
+  const auto chosen = [&](SpgemmAccumulator name, const RowShape& shape) {
+    policy.preferred = name;
+    return accumulator_of(choose_bin(shape, policy));
+  };
+  EXPECT_EQ(chosen(SpgemmAccumulator::merge, row(merge_lists, 100000, 100000)), SpgemmAccumulator::merge);
+  EXPECT_NE(chosen(SpgemmAccumulator::merge, row(merge_lists + 1, 9, 9)), SpgemmAccumulator::merge);
+  EXPECT_EQ(chosen(SpgemmAccumulator::esc, row(40, esc_products, 1000)), SpgemmAccumulator::esc);
+  EXPECT_NE(chosen(SpgemmAccumulator::esc, row(40, esc_products + 1, 1000)), SpgemmAccumulator::esc);
+  EXPECT_NE(chosen(SpgemmAccumulator::esc, row(40, 500, 2'000'000'000)), SpgemmAccumulator::esc)
+      << "column and place need more than 32 bits";
+  EXPECT_EQ(chosen(SpgemmAccumulator::dense, row(40, 100, dense_columns)), SpgemmAccumulator::dense);
+  EXPECT_NE(chosen(SpgemmAccumulator::dense, row(40, 100, dense_columns + 1)), SpgemmAccumulator::dense);
+  EXPECT_EQ(chosen(SpgemmAccumulator::hash, row(40, hash_entries, 1 << 30)), SpgemmAccumulator::hash);
+  EXPECT_NE(chosen(SpgemmAccumulator::hash, row(40, hash_entries + 1, 1 << 30)), SpgemmAccumulator::hash);
+  EXPECT_EQ(chosen(SpgemmAccumulator::window, row(400, 3000, 100000)), SpgemmAccumulator::window);
+  EXPECT_NE(chosen(SpgemmAccumulator::window, row(400, 3000, 1 << 30)), SpgemmAccumulator::window);
+  EXPECT_EQ(chosen(SpgemmAccumulator::wide, row(1, 1, 1)), SpgemmAccumulator::wide);
+}
+
+TEST(RowBins, TablesAreSizedByWhatARowCanHoldUnlessItIsCounted) {
+  RowPolicy policy;
+  policy.preferred = SpgemmAccumulator::hash;
+  RowShape shape = row(100, 10000, 1 << 28);
+  shape.entries = 300;
+  EXPECT_EQ(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::wide) << "the estimate may be too low";
+  policy.counted = true;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::hash_384);
+}
+
+TEST(RowBins, WindowsNeedNoRoomForEntriesToCount) {
+  RowPolicy policy;
+  const RowShape shape = row(300, 200000, 16000);
+  EXPECT_NE(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::window) << "16000 entries of 12 bytes";
+  policy.counting = true;
+  EXPECT_EQ(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::window);
+}
+
+TEST(RowBins, FactorsBeyond32BitsAreForWideAlone) {
+  RowPolicy policy;
+  policy.short_positions = false;
+  for (const auto name : {SpgemmAccumulator::automatic, SpgemmAccumulator::merge, SpgemmAccumulator::window}) {
+    policy.preferred = name;
+    EXPECT_EQ(choose_bin(row(2, 10, 10), policy), RowBin::wide);
+  }
+}
+
+TEST(RowBins, EveryRowFitsTheBinItGets) {
+  for (const bool counting : {false, true}) {
+    for (std::uint64_t products = 1; products <= std::numeric_limits<std::uint32_t>::max(); products *= 3) {
+      for (std::int64_t width = 1; width <= std::numeric_limits<index_t>::max(); width *= 3) {
+        RowPolicy policy;
+        policy.counting = counting;
+        const RowShape shape = row(static_cast<index_t>(products % 1000 + 1), static_cast<std::uint32_t>(products),
+                                   static_cast<index_t>(width));
+        const RowBin bin = choose_bin(shape, policy);
+        const SpgemmAccumulator name = accumulator_of(bin);
+        ASSERT_NE(bin, RowBin::none);
+        if (name == SpgemmAccumulator::merge) {
+          ASSERT_LE(shape.lists, merge_lists);
+        }
+        if (name == SpgemmAccumulator::esc) {
+          ASSERT_TRUE(esc_serves(shape));
+        }
+        if (name == SpgemmAccumulator::dense) {
+          ASSERT_LE(shape.width, dense_columns);
+        }
+        if (name == SpgemmAccumulator::hash) {
+          ASSERT_LE(shape.entries, hash_entries);
+        }
+        if (name == SpgemmAccumulator::window) {
+          ASSERT_LE(window_bytes(shape.width, counting ? 0 : shape.entries, counting ? 0 : 8), largest_window_bytes);
+        }
+      }
+    }
+  }
+}
+
+TEST(RowBins, EscBinsByProducts) {
+  EXPECT_EQ(esc_bin(32), RowBin::esc_32);
+  EXPECT_EQ(esc_bin(33), RowBin::esc_64);
+  EXPECT_EQ(esc_bin(256), RowBin::esc_256);
+  EXPECT_EQ(esc_bin(257), RowBin::esc_512);
+  EXPECT_EQ(esc_places(1), 32U);
+  EXPECT_EQ(esc_places(33), 64U);
+  EXPECT_EQ(esc_places(512), 512U);
+}
+
+}  // namespace
+}  // namespace tessera::cuda
