@@ -45,8 +45,10 @@ template <class V>
 void enqueue_dense(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                    const RowOutput<V>& out);
 
-/// Block a row: a hash table of columns in shared memory, sorted at the end.
-/// Row: at most hash_entries entries; the batch's most_entries bounds them.
+/// A hash table of columns in shared memory, at most 3/4 full, sorted at the end. Warp a row up to 768 entries, else
+/// block a row: then the warps share out the columns of C once these are known, and read B a second time for the
+/// values. Row: at most hash_entries entries; the batch's most_entries bounds them, and a row with more would go round
+/// for ever.
 inline constexpr index_t hash_entries = 4096;
 template <class V>
 void enqueue_hash(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,

@@ -6,8 +6,8 @@
 
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
-#include "spgemm/bitmap/wide_stretch.cuh"
 #include "spgemm/cuda/rows.cuh"
+#include "spgemm/cuda/stretch.cuh"
 
 #include <cstdint>
 #include <type_traits>
@@ -75,10 +75,8 @@ class WideRow {
 
   /// Marks the columns of the stretch. \returns their number
   __device__ unsigned mark() {
-    const Factors<NoValue> columns{factors_.a_offsets, factors_.a_columns, nullptr,
-                                   factors_.b_offsets, factors_.b_columns, nullptr};
-    const unsigned next = for_products_of_stretch(columns, begin_, lists_, stretch_, shape_.lanes, &shared_.taken,
-                                                  [&](index_t column, NoValue) {
+    const unsigned next = for_products_of_stretch(columns_alone(factors_), begin_, lists_, stretch_, shape_.lanes,
+                                                  &shared_.taken, [&](index_t column, NoValue) {
                                                     const unsigned at = static_cast<unsigned>(column) - stretch_.first;
                                                     unsigned& bits = bits_of(marks_[at / mark_columns]);
                                                     const unsigned bit = 1U << at % mark_columns;

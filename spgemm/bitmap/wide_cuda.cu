@@ -25,13 +25,6 @@ template <RowPass Pass>
       std::clamp<std::size_t>(bytes / sizeof(Mark<Pass>), 1, std::max<std::size_t>(needed, 1)));
 }
 
-/// Lanes for a row of B.
-[[nodiscard]] unsigned lanes_of(const RowBatch& batch) {
-  unsigned lanes = 4;
-  while (lanes < warp_size && lanes < batch.mean_list) lanes *= 2;
-  return lanes;
-}
-
 template <class V, RowPass Pass, bool Ordered, int Threads>
 void launch_wide(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out,
                  const WideShape& shape) {
@@ -46,7 +39,7 @@ void launch_wide(const Context& context, const Factors<V>& factors, const RowBat
 template <class V, RowPass Pass, bool Ordered>
 void launch_wide(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out,
                  std::size_t bytes) {
-  const WideShape shape{marks_of<Pass>(batch, bytes), lanes_of(batch)};
+  const WideShape shape{marks_of<Pass>(batch, bytes), lanes_for(batch.mean_list)};
   if (batch.mean_entries > heavy_entries || shape.marks * sizeof(Mark<Pass>) > heavy_bytes) {
     launch_wide<V, Pass, Ordered, heavy_threads>(context, factors, batch, out, shape);
   } else {
@@ -69,9 +62,7 @@ void enqueue_wide(const Context& context, RowPass pass, const Factors<V>& factor
   if (pass == RowPass::claim) throw InvalidArgument("rows by stretches of columns cannot look for places");
   if (batch.count == 0) return;
   if (pass == RowPass::count) {
-    const Factors<NoValue> columns{factors.a_offsets, factors.a_columns, nullptr,
-                                   factors.b_offsets, factors.b_columns, nullptr};
-    return count_wide(context, columns, batch, out.counts, bytes);
+    return count_wide(context, columns_alone(factors), batch, out.counts, bytes);
   }
   if constexpr (has_values<V>) {
     if (ordered) return launch_wide<V, RowPass::place, true>(context, factors, batch, out, bytes);

@@ -1,13 +1,20 @@
 /// \file
-/// Rows of B as a block sees them that does a row of C one stretch of columns after the other.
+/// Rows of B as warps see them that share a row of C, all of it or a stretch of its columns.
 #pragma once
 
 #include "core/cuda/launch.cuh"
+#include "core/host_device.hpp"
 #include "spgemm/cuda/rows.cuh"
 
 #include <cstdint>
 
 namespace tessera::cuda {
+
+/// The factors without their values.
+template <class V>
+[[nodiscard]] TESSERA_HOST_DEVICE Factors<NoValue> columns_alone(const Factors<V>& factors) {
+  return {factors.a_offsets, factors.a_columns, nullptr, factors.b_offsets, factors.b_columns, nullptr};
+}
 
 /// Beyond all columns.
 inline constexpr unsigned no_column = ~0U;
@@ -85,11 +92,18 @@ template <class V>
   }
 }
 
+/// Lanes for a row of B. \param mean_list entries of one
+[[nodiscard]] inline unsigned lanes_for(double mean_list) {
+  unsigned lanes = 4;
+  while (lanes < warp_size && lanes < mean_list) lanes *= 2;
+  return lanes;
+}
+
 /// Parts that a group of lanes reads at once, so that their loads overlap.
 inline constexpr int parts_at_once = 4;
 
-/// body(column, product) for all products of entries [begin, begin + lists) of A in a stretch, in any order; all warps
-/// of the block share the entries. `lanes` neighbouring lanes take an entry. Every thread must call.
+/// body(column, product) for all products of entries [begin, begin + lists) of A in a stretch, in any order; the warps
+/// with the same `taken` share the entries. `lanes` neighbouring lanes take an entry. Every lane must call.
 /// \param lanes power of two, 4 to 32 \param taken in shared memory, 0: entries that warps have taken
 /// \returns the smallest column after the stretch that this thread met
 template <class V, class Body>

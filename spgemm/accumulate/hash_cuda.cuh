@@ -1,0 +1,348 @@
+/// \file
+/// A row of C in a hash table in shared memory (ocean-hll-spgemm.txt), summed in the host's order, sorted at the end.
+#pragma once
+
+#include "core/cuda/launch.cuh"
+#include "core/cuda/shared_memory.cuh"
+#include "spgemm/accumulate/sort_team.cuh"
+#include "spgemm/cuda/rows.cuh"
+#include "spgemm/cuda/stretch.cuh"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tessera::cuda {
+
+[[nodiscard]] constexpr unsigned log2_of(unsigned power) { return power <= 1 ? 0 : 1 + log2_of(power / 2); }
+
+/// Sizes of a table and of the threads that share it: a warp up to 1024 slots, else a block.
+template <int Slots>
+struct HashShape {
+  static_assert((Slots & (Slots - 1)) == 0);
+  static constexpr int team = Slots <= 1024 ? warp_size : 256;
+  static constexpr int threads = team == warp_size ? 128 : team;
+  static constexpr int rows = threads / team;  ///< of a block
+  static constexpr unsigned bits = log2_of(Slots);
+  /// Entries of a row: three quarters of the slots.
+  static constexpr int entries = Slots / 4 * 3 < hash_entries ? Slots / 4 * 3 : hash_entries;
+  /// Keys that are sorted.
+  static constexpr int keys = Slots < hash_entries ? Slots : hash_entries;
+};
+
+/// Columns of a row in open addressing. \tparam Slots a power of two, more than the row has entries
+template <int Slots>
+class ColumnTable {
+ public:
+  static constexpr index_t vacant = -1;
+
+  __device__ explicit ColumnTable(index_t* columns) : columns_(columns) {}
+
+  __device__ void clear(unsigned slot) { columns_[slot] = vacant; }
+  [[nodiscard]] __device__ index_t column(unsigned slot) const { return columns_[slot]; }
+
+  /// The slot of a column, taken now if it has none. \param taken counts slots
+  [[nodiscard]] __device__ unsigned insert(index_t column, unsigned& taken) {
+    for (unsigned slot = home(column);; slot = (slot + 1) % Slots) {
+      index_t there = columns_[slot];
+      if (there == vacant) {
+        there = atomicCAS(columns_ + slot, vacant, column);
+        if (there == vacant) {
+          ++taken;
+          return slot;
+        }
+      }
+      if (there == column) return slot;
+    }
+  }
+
+  /// The slot of a column that has one.
+  [[nodiscard]] __device__ unsigned find(index_t column) const {
+    unsigned slot = home(column);
+    while (columns_[slot] != column) slot = (slot + 1) % Slots;
+    return slot;
+  }
+
+ private:
+  /// The upper bits of a product with the golden ratio.
+  [[nodiscard]] __device__ static unsigned home(index_t column) {
+    return (static_cast<unsigned>(column) * 0x9e3779b1U) >> (32 - HashShape<Slots>::bits);
+  }
+
+  index_t* columns_;
+};
+
+/// What the threads of a team tell each other.
+struct TeamShared {
+  unsigned taken;    ///< entries of A
+  unsigned entries;  ///< of the row
+  unsigned packed;
+  offset_t place;
+};
+
+/// Where a team's arrays lie in shared memory: values and columns by slot, keys that are sorted. A warp adds before it
+/// sorts, so that short keys may overwrite the columns.
+template <class V, class Key, int Slots>
+struct HashLayout {
+  using Shape = HashShape<Slots>;
+  static constexpr bool keys_over_columns = Shape::team == warp_size && sizeof(Key) == sizeof(index_t);
+  static constexpr std::size_t values_bytes = has_values<V> ? Slots * sizeof(V) : 0;
+  static constexpr std::size_t columns_bytes = Slots * sizeof(index_t);
+  static constexpr std::size_t keys_begin = values_bytes + (keys_over_columns ? 0 : columns_bytes);
+  static constexpr std::size_t keys_bytes = spread(Shape::keys) * sizeof(Key);
+  static constexpr std::size_t bytes = values_bytes + columns_bytes + (keys_over_columns ? 0 : keys_bytes);
+  static_assert(!keys_over_columns || spread(Shape::entries) * sizeof(Key) <= columns_bytes);
+  static_assert(bytes % 16 == 0);
+};
+
+/// A row of C that a team does. \tparam Key holds a column of the row's range above a slot
+template <class V, class Key, int Slots>
+class HashRow {
+ public:
+  using Shape = HashShape<Slots>;
+  using Layout = HashLayout<V, Key, Slots>;
+
+  /// \param memory of the team, Layout::bytes
+  __device__ HashRow(const Factors<V>& factors, const RowFacts& facts, index_t row, unsigned char* memory,
+                     TeamShared& shared)
+      : factors_(factors),
+        shared_(shared),
+        table_(reinterpret_cast<index_t*>(memory + Layout::values_bytes)),
+        values_(reinterpret_cast<V*>(memory)),
+        keys_(reinterpret_cast<Key*>(memory + Layout::keys_begin)),
+        begin_(factors.a_offsets[row]),
+        lists_(static_cast<unsigned>(factors.a_offsets[row + 1] - begin_)),
+        first_(facts.first_columns[row]),
+        end_(static_cast<unsigned>(first_) + static_cast<unsigned>(facts.widths[row])) {}
+
+  __device__ void clear() {
+    for (unsigned slot = AllOf::thread(); slot < Slots; slot += Shape::team) {
+      table_.clear(slot);
+      if constexpr (has_values<V>) values_[slot] = sum_begin<V>;
+    }
+    if (AllOf::thread() == 0) shared_ = TeamShared{};
+    AllOf::meet();
+  }
+
+  /// Columns alone. \param lanes for a row of B
+  __device__ void insert(unsigned lanes) {
+    unsigned taken = 0;
+    for_products_of_stretch(columns_alone(factors_), begin_, lists_, whole(), lanes, &shared_.taken,
+                            [&](index_t column, NoValue) { static_cast<void>(table_.insert(column, taken)); });
+    count(taken);
+  }
+
+  /// Columns and values, by a warp: the rows of B one after the other, in each of which columns are distinct.
+  __device__ void insert_and_add() {
+    unsigned taken = 0;
+    unsigned next = no_column;
+    for (unsigned from = 0; from < lists_; from += warp_size) {
+      Part<V> own;
+      if (from + lane() < lists_) own = part_of(factors_, begin_ + from + lane(), whole(), next);
+      const unsigned rest = lists_ - from;
+      for (unsigned l = 0; l < warp_size && l < rest; l += parts_at_once) add_parts(own, l, taken);
+    }
+    count(taken);
+  }
+
+  /// After insert() or insert_and_add().
+  [[nodiscard]] __device__ unsigned entries() const { return shared_.entries; }
+
+  /// Puts the keys of the entries in order.
+  __device__ void sort() {
+    pack();
+    Key own[Shape::keys / Shape::team];
+    constexpr unsigned each = Shape::keys / Shape::team;
+    const unsigned first = AllOf::thread() * each;
+#pragma unroll
+    for (unsigned i = 0; i < each; ++i) own[i] = first + i < entries() ? keys_[spread(first + i)] : no_key;
+    unsigned size = 1;
+    while (size < entries()) size *= 2;
+    sort_team<each, Shape::team>(own, size, keys_);
+    AllOf::meet();
+#pragma unroll
+    for (unsigned i = 0; i < each; ++i) {
+      if (first + i < entries()) keys_[spread(first + i)] = own[i];
+    }
+    AllOf::meet();
+  }
+
+  /// Values, by a block, after sort(): every warp walks through the rows of B and adds to columns of its own, of which
+  /// each has the same number, so that no warp waits for another.
+  __device__ void add_in_order() {
+    constexpr unsigned warps = Shape::team / warp_size;
+    const unsigned warp = AllOf::thread() / warp_size;
+    const unsigned begin = entries() * warp / warps;
+    const unsigned end = entries() * (warp + 1) / warps;
+    if (begin < end) {
+      const Stretch own{static_cast<unsigned>(column_of(begin)),
+                        end < entries() ? static_cast<unsigned>(column_of(end)) : end_, false};
+      for_products_in_order(factors_, begin_, lists_, own, [&](index_t column, V product) {
+        V& value = values_[table_.find(column)];
+        value = sum_of(value, product);
+      });
+    }
+    AllOf::meet();
+  }
+
+  /// \param columns, values: first of the row
+  __device__ void write(index_t* columns, [[maybe_unused]] V* values) const {
+    for (unsigned i = AllOf::thread(); i < entries(); i += Shape::team) {
+      columns[i] = column_of(i);
+      if constexpr (has_values<V>) values[i] = values_[static_cast<unsigned>(keys_[spread(i)] % Slots)];
+    }
+  }
+
+  /// What thread 0 of the team gives. Every thread must call.
+  [[nodiscard]] __device__ offset_t from_first(offset_t place) {
+    if (AllOf::thread() == 0) shared_.place = place;
+    AllOf::meet();
+    return shared_.place;
+  }
+
+ private:
+  using AllOf = Team<Shape::team>;
+  static constexpr Key no_key = ~Key{0};
+
+  [[nodiscard]] __device__ static unsigned lane() { return threadIdx.x % warp_size; }
+  [[nodiscard]] __device__ Stretch whole() const { return {static_cast<unsigned>(first_), end_, true}; }
+  [[nodiscard]] __device__ index_t column_of(unsigned entry) const {
+    return first_ + static_cast<index_t>(keys_[spread(entry)] / Slots);
+  }
+
+  __device__ void count(unsigned taken) {
+    taken = __reduce_add_sync(full_warp, taken);
+    if (lane() == 0) atomicAdd(&shared_.entries, taken);
+    AllOf::meet();
+  }
+
+  /// Products of parts_at_once entries of A, which lanes hold from lane l on.
+  __device__ void add_parts(const Part<V>& own, unsigned l, unsigned& taken) {
+    Part<V> part[parts_at_once];
+    int longest = 0;
+#pragma unroll
+    for (unsigned u = 0; u < parts_at_once; ++u) {
+      part[u] = part_of_lane(own, static_cast<int>(l + u));
+      if (part[u].length > longest) longest = part[u].length;
+    }
+    if (longest <= warp_size) return add_short(part, taken);
+#pragma unroll
+    for (unsigned u = 0; u < parts_at_once; ++u) {
+      for (int i = static_cast<int>(lane()); i < part[u].length; i += warp_size) {
+        const offset_t place = part[u].begin + i;
+        V& value = values_[table_.insert(factors_.b_columns[place], taken)];
+        value = sum_of(value, product_at(factors_, part[u], place));
+      }
+      __syncwarp();
+    }
+  }
+
+  /// The same when none has more products than there are lanes: their loads overlap, their sums do not.
+  __device__ void add_short(const Part<V> (&part)[parts_at_once], unsigned& taken) {
+    index_t column[parts_at_once];
+    V product[parts_at_once];
+#pragma unroll
+    for (unsigned u = 0; u < parts_at_once; ++u) {
+      column[u] = -1;
+      if (static_cast<int>(lane()) < part[u].length) {
+        column[u] = factors_.b_columns[part[u].begin + lane()];
+        product[u] = product_at(factors_, part[u], part[u].begin + lane());
+      }
+    }
+#pragma unroll
+    for (unsigned u = 0; u < parts_at_once; ++u) {
+      if (column[u] >= 0) {
+        V& value = values_[table_.insert(column[u], taken)];
+        value = sum_of(value, product[u]);
+      }
+      __syncwarp();
+    }
+  }
+
+  /// Keys of the entries, without gaps, in any order.
+  __device__ void pack() {
+    constexpr unsigned each = Slots / Shape::team;
+    Key own[each];
+#pragma unroll
+    for (unsigned i = 0; i < each; ++i) own[i] = key_of(i * Shape::team + AllOf::thread());
+    AllOf::meet();  // columns have been read
+#pragma unroll
+    for (unsigned i = 0; i < each; ++i) {
+      const unsigned filled = __ballot_sync(full_warp, own[i] != no_key);
+      unsigned place = 0;
+      if (lane() == 0) place = atomicAdd(&shared_.packed, static_cast<unsigned>(__popc(filled)));
+      place = __shfl_sync(full_warp, place, 0) + __popc(filled & ((1U << lane()) - 1));
+      if (own[i] != no_key) keys_[spread(place)] = own[i];
+    }
+    AllOf::meet();
+  }
+
+  [[nodiscard]] __device__ Key key_of(unsigned slot) const {
+    const index_t column = table_.column(slot);
+    return column == ColumnTable<Slots>::vacant ? no_key : static_cast<Key>(column - first_) * Slots + slot;
+  }
+
+  const Factors<V>& factors_;
+  TeamShared& shared_;
+  ColumnTable<Slots> table_;
+  V* values_;
+  Key* keys_;
+  offset_t begin_;
+  unsigned lists_;
+  index_t first_;
+  unsigned end_;  ///< one past the row's last column
+};
+
+/// The row of a batch that this thread's team does, or none beyond the last.
+template <int Slots>
+[[nodiscard]] __device__ std::int64_t number_of_team() {
+  return std::int64_t{blockIdx.x} * HashShape<Slots>::rows + threadIdx.x / HashShape<Slots>::team;
+}
+
+/// counts[row]: entries of the row.
+template <int Slots>
+__global__ void __launch_bounds__(HashShape<Slots>::threads)
+    hash_count_kernel(Factors<NoValue> factors, RowBatch batch, offset_t* counts, unsigned lanes) {
+  using Shape = HashShape<Slots>;
+  __shared__ TeamShared shared[Shape::rows];
+  const unsigned team = threadIdx.x / Shape::team;
+  const std::int64_t number = number_of_team<Slots>();
+  if (number >= batch.count) return;
+  const index_t row = row_of(batch, static_cast<index_t>(number));
+  HashRow<NoValue, std::uint32_t, Slots> hash(factors, batch.facts, row,
+                                              dynamic_shared_memory() + team * Slots * sizeof(index_t), shared[team]);
+  hash.clear();
+  hash.insert(lanes);
+  if (threadIdx.x % Shape::team == 0) counts[row] = hash.entries();
+}
+
+/// \param pass place or claim
+template <class V, class Key, int Slots>
+__global__ void __launch_bounds__(HashShape<Slots>::threads, 512 / HashShape<Slots>::threads)
+    hash_kernel(RowPass pass, Factors<V> factors, RowBatch batch, RowOutput<V> out, unsigned lanes) {
+  using Shape = HashShape<Slots>;
+  __shared__ TeamShared shared[Shape::rows];
+  const unsigned team = threadIdx.x / Shape::team;
+  const std::int64_t number = number_of_team<Slots>();
+  if (number >= batch.count) return;
+  const index_t row = row_of(batch, static_cast<index_t>(number));
+  HashRow<V, Key, Slots> hash(factors, batch.facts, row,
+                              dynamic_shared_memory() + team * HashLayout<V, Key, Slots>::bytes, shared[team]);
+  hash.clear();
+  constexpr bool alone = Shape::team == warp_size;
+  if constexpr (alone && has_values<V>) {
+    hash.insert_and_add();
+  } else {
+    hash.insert(lanes);
+  }
+  offset_t place = 0;
+  if (threadIdx.x % Shape::team == 0) {
+    place = pass == RowPass::place ? out.starts[row] : claim_place(out, row, static_cast<offset_t>(hash.entries()));
+  }
+  place = hash.from_first(place);
+  if (place == no_place) return;
+  hash.sort();
+  if constexpr (!alone && has_values<V>) hash.add_in_order();
+  hash.write(out.columns + place, has_values<V> ? out.values + place : nullptr);
+}
+
+}  // namespace tessera::cuda
