@@ -14,7 +14,7 @@
 namespace tessera::cuda {
 
 /// Thread a row: merges up to `merge_lists` short rows of B, their heads in registers.
-/// Row: most_lists <= merge_lists.
+/// Row: most_lists <= merge_lists. B has fewer than 2^32 entries.
 inline constexpr index_t merge_lists = 8;
 template <class V>
 void enqueue_merge(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
@@ -22,6 +22,7 @@ void enqueue_merge(const Context& context, RowPass pass, const Factors<V>& facto
 
 /// Warp a row: expands up to `esc_products` products, sorts them in registers by column and place, contracts
 /// (optimized-esc-spgemm.txt). Row: products <= esc_products, and column range and place fit into 32 bits (esc_fits).
+/// B has fewer than 2^32 entries.
 inline constexpr std::uint32_t esc_products = 512;
 /// Whether a row of so many columns can be sorted. \param places power of two, at least the products of the row
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool esc_fits(index_t width, std::uint32_t places) noexcept {

@@ -6,8 +6,8 @@
 #include "spgemm/cuda/carve_out.cuh"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 namespace tessera::cuda {
 
@@ -109,7 +109,7 @@ __device__ BlockPlaces places_of_block(const Factors<V>& factors, const RowOutpu
   }
 }
 
-/// Writes rows that lie in one piece, too.
+/// The rows lie in one piece where they go, too.
 template <class V>
 __device__ void copy_piece(const Entries<V>& to, const Entries<V>& stage, const BlockPlaces& places) {
   for (int i = static_cast<int>(threadIdx.x); i < places.total; i += threads) to.copy(places.first + i, stage, i);

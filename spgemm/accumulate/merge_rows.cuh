@@ -4,6 +4,7 @@
 
 #include "spgemm/cuda/rows.cuh"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tessera::cuda {

@@ -7,6 +7,7 @@
 #include "spgemm/cuda/rows.cuh"
 #include "spgemm/esc/warp_sort.cuh"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tessera::cuda {
