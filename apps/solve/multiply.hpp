@@ -31,7 +31,8 @@ struct MultiplyOutcome : CommonOutcome {
   std::vector<SpgemmReport> products;  ///< in the order in which they were made
   std::optional<MultiplyCheck> check;
   double read_ms = 0.0;
-  double multiply_ms = 0.0;
+  double multiply_ms = 0.0;  ///< on a GPU with the upload of the factors
+  double download_ms = 0.0;  ///< of the result of a GPU
   double verify_ms = 0.0;
 };
 

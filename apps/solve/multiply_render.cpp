@@ -51,7 +51,8 @@ namespace {
   json["determinism"] = to_string(report.determinism);
   json["threads"] = report.threads;
   json["peak_bytes"] = report.peak_bytes;
-  json["timings_ms"] = {{"analysis", report.analysis_ms},
+  json["timings_ms"] = {{"upload", report.upload_ms},
+                        {"analysis", report.analysis_ms},
                         {"sizing", report.sizing_ms},
                         {"numeric", report.numeric_ms},
                         {"compaction", report.compaction_ms},
@@ -73,6 +74,7 @@ std::string multiply_text(const MultiplyOutcome& outcome) {
                                       outcome.check->passed() ? "=" : "is not", outcome.check->error));
   }
   std::string times = fmt::format("read {}, multiply {}", time_text(outcome.read_ms), time_text(outcome.multiply_ms));
+  if (outcome.download_ms > 0.0) times += fmt::format(", download {}", time_text(outcome.download_ms));
   if (outcome.check) times += fmt::format(", check {}", time_text(outcome.verify_ms));
   return text + line("time", times);
 }
@@ -97,6 +99,7 @@ Json multiply_json(const MultiplyOutcome& outcome, const Options& options, const
                     {"exit_code", static_cast<int>(code)}};
   json["timings_ms"] = {{"read", outcome.read_ms},
                         {"multiply", outcome.multiply_ms},
+                        {"download", outcome.download_ms},
                         {"verify", outcome.verify_ms},
                         {"write", outcome.write_ms}};
   json["warnings"] = warnings_json(outcome.warnings);

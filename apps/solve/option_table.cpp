@@ -102,8 +102,8 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"spmv", 'k', "Kernel", both, text, "NAME", "auto",
      "product A x: auto, or a kernel that the device has (solve list kernels)"},
     {"plan-info", 0, "Kernel", both, flag, "", "", "print what the set-up of the kernel cost and made"},
-    {"determinism", 0, "Kernel", both, text, "none|run|gpu", "none",
-     "least class to keep: run = bitwise equal from run to run, gpu = for any number of threads too (host)"},
+    {"determinism", 0, "Kernel", both | multiply, text, "none|run|gpu", "none",
+     "least class to keep: run = bitwise equal from run to run, gpu = for any number of threads too"},
     {"precision", 0, "Kernel", matrix, text, "fp64|fp32", "fp64", "element type of matrix and vectors"},
 
     {"kernels", 0, "Comparison", compare, text, "all|A,B", "all",
@@ -133,6 +133,9 @@ constexpr auto table = std::to_array<OptionSpec>({
      "first; "
      "least memory), sampled (the total), or auto, which says why",
      "", "auto|hll|cohen|exact|upper|sampled"},
+    {"accumulator", 0, "Product", multiply, text, "NAME", "auto",
+     "what a row of the product is summed in, where that can do it; esc, window and wide are for GPUs", "",
+     "auto|merge|dense|hash|esc|window|wide"},
     {"verify", 0, "Product", multiply, flag, "", "",
      "compare (A B) x with A (B x) for a random x, against a bound on rounding (exit code 8)"},
 

@@ -202,14 +202,18 @@ Precond precond_setting(const Options& options) {
   return choice_option(options, "precond", preconds);
 }
 
+Determinism determinism_setting(const Options& options) {
+  constexpr Choices<Determinism, 3> classes{
+      {{"none", Determinism::not_guaranteed}, {"run", Determinism::run_to_run}, {"gpu", Determinism::gpu_to_gpu}}};
+  return choice_option(options, "determinism", classes);
+}
+
 SpmvOptions spmv_settings(const Options& options, MachineSettings& machine) {
   SpmvOptions result;
   std::vector<std::string_view> known{to_string(SpmvAlgorithm::automatic)};
   for (const SpmvAlgorithm algorithm : known_spmv_algorithms()) known.push_back(to_string(algorithm));
   result.algorithm = parse_spmv_algorithm(known[choose(options, "spmv", known)]);
-  constexpr Choices<Determinism, 3> classes{
-      {{"none", Determinism::not_guaranteed}, {"run", Determinism::run_to_run}, {"gpu", Determinism::gpu_to_gpu}}};
-  result.determinism = choice_option(options, "determinism", classes);
+  result.determinism = determinism_setting(options);
   result.device = machine.device;
   settle_by_kernel(machine, result);
   require_offered(result.algorithm, machine.device);

@@ -120,6 +120,7 @@ struct PageRankSettings {
 [[nodiscard]] VectorSettings x0_settings(const Options& options);
 [[nodiscard]] Precond precond_setting(const Options& options);
 [[nodiscard]] SolverOptions solver_settings(const Options& options);
+[[nodiscard]] Determinism determinism_setting(const Options& options);
 /// A kernel that GPUs alone have settles an undecided device. \throws OptionError for one that the device does not have
 [[nodiscard]] SpmvOptions spmv_settings(const Options& options, MachineSettings& machine);
 

@@ -74,6 +74,10 @@ void take_factors(const Options& options, SpgemmSettings& settings) {
   std::vector<std::string_view> names{to_string(SpgemmWorkflow::automatic)};
   for (const SpgemmWorkflow workflow : spgemm_workflows()) names.push_back(to_string(workflow));
   result.product.workflow = parse_spgemm_workflow(names[choose(options, "estimate", names)]);
+  std::vector<std::string_view> accumulators{to_string(SpgemmAccumulator::automatic)};
+  for (const auto name : spgemm_accumulators(Device::Kind::cuda)) accumulators.push_back(to_string(name));
+  result.product.accumulator = parse_spgemm_accumulator(accumulators[choose(options, "accumulator", accumulators)]);
+  result.product.determinism = determinism_setting(options);
   result.product.memory_limit_bytes = result.machine.memory_limit_bytes;
   result.product.device = result.machine.device;
   result.verify = options.flag("verify");
@@ -199,8 +203,13 @@ template <class T>
   outcome.power = settings.right ? 1 : settings.power;
   progress.phase("multiplying");
   const Timer timer;
-  const Csr<T> c = multiply_factors(settings, a, b, outcome);
+  Csr<T> c = multiply_factors(settings, a, b, outcome);
   outcome.multiply_ms = timer.milliseconds();
+  if (!c.device().is_host()) {
+    const Timer downloading;
+    c = c.to(Device{});
+    outcome.download_ms = downloading.milliseconds();
+  }
   outcome.rows = c.rows();
   outcome.cols = c.cols();
   outcome.nnz = c.nnz();

@@ -64,8 +64,7 @@ struct RowPolicy {
   index_t dense_width = 1024;
   std::uint32_t dense_compression = 4;  ///< products per column of the range
   index_t window_width = 24576;
-  std::int64_t window_bytes = std::int64_t{56} * 1024;  ///< of a warp: four of them fit into a block
-  std::int64_t window_bytes = std::int64_t{56} * 1024;  ///< of a warp: four of them fit into a block
+  std::int64_t window_most_bytes = std::int64_t{56} * 1024;  ///< of a warp: four of them fit into a block
   std::uint32_t hash_sparsity = 16;                     ///< columns of the range per entry
   std::uint32_t heavy_products = 1 << 14;               ///< for more threads a row
 };
@@ -155,7 +154,7 @@ struct RowPolicy {
   const bool dense = row.width <= policy.dense_width && row.products / policy.dense_compression >= width;
   if (dense) return RowBin::dense;
   if (row.products <= policy.esc_products && esc_serves(row)) return esc_bin(row.products);
-  if (row.width <= policy.window_width && window_slice(row, policy) <= policy.window_bytes) {
+  if (row.width <= policy.window_width && window_slice(row, policy) <= policy.window_most_bytes) {
     return window_bin(row, policy);
   }
   if (esc_serves(row)) return esc_bin(row.products);

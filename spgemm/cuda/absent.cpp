@@ -31,8 +31,8 @@ template std::unique_ptr<ProductPlan<double>> make_product_plan(std::shared_ptr<
                                                                 std::shared_ptr<const Csr<double>>,
                                                                 const SpgemmOptions&);
 template SpgemmResult<float> multiply<float>(const Csr<float>&, const Csr<float>&, const SpgemmOptions&);
-template SpgemmResult<float> multiply<NoValue>(const Csr<float>&, const Csr<float>&, const SpgemmOptions&);
+template SpgemmResult<float> multiply<host::NoValue>(const Csr<float>&, const Csr<float>&, const SpgemmOptions&);
 template SpgemmResult<double> multiply<double>(const Csr<double>&, const Csr<double>&, const SpgemmOptions&);
-template SpgemmResult<double> multiply<NoValue>(const Csr<double>&, const Csr<double>&, const SpgemmOptions&);
+template SpgemmResult<double> multiply<host::NoValue>(const Csr<double>&, const Csr<double>&, const SpgemmOptions&);
 
 }  // namespace tessera::cuda

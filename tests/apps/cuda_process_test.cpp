@@ -143,6 +143,23 @@ TEST_F(CudaProcessTest, AGpuThatIsNotThere) {
   EXPECT_NE(result.err.find("device cuda:63 cannot be used: "), std::string::npos) << result.err;
 }
 
+TEST_F(CudaProcessTest, ProductsAreThoseOfTheHost) {
+  const std::string product = "spgemm --poisson3d 12 --power 3 --verify --determinism gpu -o ";
+  const Json there = document(product + "there.mtx --device cuda");
+  EXPECT_EQ(there["machine"]["gpu"]["device"], "cuda:0");
+  EXPECT_TRUE(there["check"]["passed"].get<bool>());
+  EXPECT_EQ(there["products"].size(), 2U);
+  EXPECT_GT(there["timings_ms"]["download"].get<double>(), 0.0);
+  for (const Json& report : there["products"]) EXPECT_EQ(report["determinism"], "gpu_to_gpu");
+  const Json here = document(product + "here.mtx --device host");
+  EXPECT_EQ(here["timings_ms"]["download"], 0.0);
+  EXPECT_EQ(contents(path("there.mtx")), contents(path("here.mtx")));
+  for (const std::string way : {"--estimate hll", "--estimate sampled", "--accumulator wide", "--accumulator hash"}) {
+    EXPECT_TRUE(document("spgemm --poisson3d 12 --verify --device cuda " + way)["check"]["passed"].get<bool>()) << way;
+  }
+  EXPECT_EQ(with_gpu("spgemm --poisson3d 12 --device host --accumulator wide").exit_code, 2);
+}
+
 }  // namespace
 
 }  // namespace tessera::testing
