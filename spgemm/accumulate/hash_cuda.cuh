@@ -134,7 +134,7 @@ class HashRow {
   /// Columns and values, by a warp: the rows of B one after the other, in each of which columns are distinct.
   __device__ void insert_and_add() {
     unsigned taken = 0;
-    unsigned next = no_column;
+    unsigned next = beyond_columns;
     for (unsigned from = 0; from < lists_; from += warp_size) {
       Part<V> own;
       if (from + lane() < lists_) own = part_of(factors_, begin_ + from + lane(), whole(), next);

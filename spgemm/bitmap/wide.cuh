@@ -56,12 +56,12 @@ class WideRow {
     stretch_.first = static_cast<unsigned>(batch.facts.first_columns[row]);
     end_ = stretch_.first + width;
     stretch_.whole = width <= shape.marks * mark_columns;
-    if (width == 0) stretch_.first = no_column;
+    if (width == 0) stretch_.first = beyond_columns;
   }
 
   /// Whether there is another stretch.
   [[nodiscard]] __device__ bool begin_stretch() {
-    if (stretch_.first == no_column) return false;
+    if (stretch_.first == beyond_columns) return false;
     const unsigned rest = end_ - stretch_.first;
     const unsigned most = shape_.marks * mark_columns;
     stretch_.end = stretch_.first + (rest < most ? rest : most);
@@ -104,7 +104,7 @@ class WideRow {
 
   /// Goes on to the next column of the row. To be called after mark().
   __device__ void end_stretch() {
-    unsigned next = no_column;
+    unsigned next = beyond_columns;
     for (unsigned w = 0; w < warps; ++w) next = shared_.next[w] < next ? shared_.next[w] : next;
     stretch_.first = next;
   }

@@ -17,7 +17,7 @@ template <class V>
 }
 
 /// Beyond all columns.
-inline constexpr unsigned no_column = ~0U;
+inline constexpr unsigned beyond_columns = ~0U;
 
 /// Consecutive columns of a row of C. Columns have no sign here: the end of a stretch may lie beyond 2^31.
 struct Stretch {
@@ -112,7 +112,7 @@ __device__ unsigned for_products_of_stretch(const Factors<V>& factors, offset_t 
   const unsigned lane = threadIdx.x % warp_size;
   const unsigned groups = warp_size / lanes;
   const unsigned at_once = groups * parts_at_once;
-  unsigned next = no_column;
+  unsigned next = beyond_columns;
   for (;;) {
     unsigned from = 0;
     if (lane == 0) from = atomicAdd(taken, at_once);
@@ -153,7 +153,7 @@ template <class V, class Body>
 __device__ void for_products_in_order(const Factors<V>& factors, offset_t begin, unsigned lists, const Stretch& stretch,
                                       Body&& body) {
   const unsigned lane = threadIdx.x % warp_size;
-  unsigned next = no_column;
+  unsigned next = beyond_columns;
   for (unsigned from = 0; from < lists; from += warp_size) {
     Part<V> own;
     if (from + lane < lists) own = part_of(factors, begin + from + lane, stretch, next);
