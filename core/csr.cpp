@@ -25,7 +25,7 @@ index_t checked_size(std::int64_t size, const char* name) {
 }
 
 template <class T>
-void validate_shape(const CsrView<T>& a) {
+void validate_sizes(const CsrView<T>& a) {
   checked_size(a.rows, "rows");
   checked_size(a.cols, "columns");
   if (a.row_offsets.size() != static_cast<std::size_t>(a.rows) + 1) {
@@ -38,6 +38,11 @@ void validate_shape(const CsrView<T>& a) {
                                     a.is_pattern() ? "pattern" : "weighted", a.columns.size(), expected_values,
                                     a.values.size()));
   }
+}
+
+template <class T>
+void validate_shape(const CsrView<T>& a) {
+  validate_sizes(a);
   if (a.row_offsets.front() != 0 || a.row_offsets.back() != a.nnz()) {
     throw InvalidMatrix(fmt::format("row offsets must run from 0 to the {} nonzeros, but run from {} to {}", a.nnz(),
                                     a.row_offsets.front(), a.row_offsets.back()));
@@ -144,7 +149,10 @@ Csr<T>::Csr(std::int64_t rows, std::int64_t cols, ValueStorage storage, Array<of
       row_offsets_(std::move(row_offsets)),
       columns_(std::move(columns)),
       values_(std::move(values)) {
-  if (check == Check::full) {
+  if (!device().is_host()) {
+    validate_sizes(view());
+    if (check == Check::full) validate(to(Device{}).view());
+  } else if (check == Check::full) {
     validate(view());
   } else {
     validate_shape(view());

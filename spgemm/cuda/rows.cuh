@@ -32,12 +32,14 @@ template <class V>
 }
 
 /// Room for n entries of a row; counts them. One thread calls for its row.
-/// \returns the first place, or no_place when there is too little room
+/// \returns the first place, or no_place when there is too little room; a row without entries always has a place
 template <class V>
 [[nodiscard]] __device__ offset_t claim_place(const RowOutput<V>& out, index_t row, offset_t n) {
   offset_t place = no_place;
   if (out.starts != nullptr) {
     if (n <= out.starts[row + 1] - out.starts[row]) place = out.starts[row];
+  } else if (n == 0) {
+    place = 0;
   } else {
     const auto taken = static_cast<offset_t>(atomicAdd(out.cursor, static_cast<unsigned long long>(n)));
     if (taken + n <= out.room) place = taken;
