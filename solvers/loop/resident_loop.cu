@@ -90,6 +90,7 @@ ResidentLoop::ResidentLoop(const Device& device, std::uint64_t state_bytes) {
 ResidentLoop::~ResidentLoop() = default;
 
 const LoopFrame& ResidentLoop::frame() const noexcept { return impl_->frame; }
+bool ResidentLoop::is_graph() const noexcept { return impl_->graph != nullptr; }
 
 void ResidentLoop::Impl::begin_run() const {
   launch("beginning of a run", Context::of(device), Grid{1, 1}, begin_run_kernel,
