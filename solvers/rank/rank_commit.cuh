@@ -110,15 +110,15 @@ class RankCommit {
     const auto i = element(row);
     const T old = __ldg(source_ + i);
     // Read again for every row, from the first cache level: that leaves registers to every thread.
-    // Nothing waits for the degree: a load that only dangling vertices need would come at the end of the chain.
-    const auto* const weights = reinterpret_cast<const double2*>(&out_.vectors.state[vector_of_thread()].weights);
-    const double2 links_and_constant = __ldg(weights);
-    const double2 teleport_and_self = __ldg(weights + 1);
+    const passes::RankWeights* const weights = &out_.vectors.state[vector_of_thread()].weights;
+    const double2 links_and_constant = __ldg(reinterpret_cast<const double2*>(weights));
     double base = links_and_constant.y;
     if (out_.vectors.teleport != nullptr) {
-      base += teleport_and_self.x * static_cast<double>(__ldcs(out_.vectors.teleport + i));
+      base += __ldg(&weights->teleport) * static_cast<double>(__ldcs(out_.vectors.teleport + i));
     }
-    base += degree == 0 ? teleport_and_self.y * static_cast<double>(old) : 0.0;
+    // Not only where the degree is 0, which would end the chain of loads with one more.
+    const double self = __ldg(&weights->self) * static_cast<double>(old);
+    base += degree == 0 ? self : 0.0;
     target_[i] =
         scaled_rank_step(links_and_constant.x, base, sum, old, rank_divisor(degree), degree == 0, out_.norm, parts_);
   }
