@@ -140,9 +140,8 @@ std::vector<SolverProblem> ones_problems(const SolverBenchSettings& settings) {
 }
 
 std::vector<SolverProblem> graph_problems(const SolverBenchSettings& settings) {
-  static const Names standard{"rmat", "web", "road", "kmer", "mawi"};
   std::vector<SolverProblem> problems;
-  for (const std::string& name : settings.graphs.empty() ? standard : settings.graphs) {
+  for (const std::string& name : settings.graphs.empty() ? zoo_families() : settings.graphs) {
     if (name == no_names) continue;
     const GeneratorSpec spec = graph_spec_of(name, settings.scale);
     problems.push_back({name, [spec] { return generate<double>(spec, ValueStorage::pattern); }});

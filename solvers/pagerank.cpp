@@ -261,9 +261,8 @@ std::vector<PageRankResult<T>> RankSolve<T>::run(std::span<const Array<T>> telep
   vectors.reserve(static_cast<std::size_t>(loop_->vectors()));
   for (int k = 0; k < loop_->vectors(); ++k) vectors.emplace_back(options_, info_, *loop_, k);
   for (PageRank<T>& vector : vectors) vector.begin();
-  const int steps = loop_->steps_at_once();
   while (!std::all_of(vectors.begin(), vectors.end(), [](const PageRank<T>& vector) { return vector.has_ended(); })) {
-    loop_->run(steps);
+    loop_->run(loop_->steps_at_once());
     for (PageRank<T>& vector : vectors) vector.follow();
   }
   const auto dangling_count = static_cast<index_t>(transition_.dangling().size());

@@ -38,6 +38,13 @@ class SpmvKernel {
     return false;
   }
 
+  /// The same with the sums left in parts. \returns them, on the device, until the next product; none, with nothing
+  /// done, where the kernel adds up by itself
+  virtual std::span<const ProductDots> enqueue_apply_and_dot_parts(const CsrView<T>& /*a*/, std::span<const T> /*x*/,
+                                                                   std::span<T> /*y*/, std::span<const T> /*w*/) const {
+    return {};
+  }
+
   /// New values for the same structure, nnz of them in the order of the matrix, for kernels that keep a copy. Never
   /// allocates; not concurrent with products. Not called for pattern matrices.
   virtual void update_values(std::span<const T> /*values*/) {}

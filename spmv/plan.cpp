@@ -267,6 +267,14 @@ void SpmvPlan<T>::do_enqueue_apply_and_dot(std::span<const T> x, std::span<T> y,
 }
 
 template <class T>
+std::span<const ProductDots> SpmvPlan<T>::do_enqueue_apply_and_dot_parts(std::span<const T> x, std::span<T> y,
+                                                                         std::span<const T> w,
+                                                                         ProductDots* sums) const {
+  const auto parts = impl_->kernel->enqueue_apply_and_dot_parts(impl_->view(), x, y, w);
+  return parts.empty() ? LinearOperator<T>::do_enqueue_apply_and_dot_parts(x, y, w, sums) : parts;
+}
+
+template <class T>
 double SpmvPlan<T>::do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const {
   if constexpr (std::is_same_v<T, float>) {
     if (!impl_->device.is_host()) return cuda::csr_residual(impl_->device, impl_->view(), exponent, b, x, r);

@@ -29,6 +29,11 @@ constexpr std::int64_t applications_worth_tiles = 50;
 constexpr offset_t mean_worth_warps = 48;
 constexpr double most_spread = 1.1;
 
+/// On a GPU, products of matrices with values and at most so many nonzeros are as long as their chain of loads:
+/// shortest where a few lanes sum a row, without anything to join (bench/NOTES.md). Patterns stay with tiles, since
+/// PageRank does all of a step in a product of tiles.
+constexpr offset_t most_of_short_chains = 2'000'000;
+
 /// Products that repay tiles and slices: each product saves about a third of its time, the set-up takes the time of
 /// one.
 constexpr std::int64_t applications_worth_slices = 5;
@@ -69,6 +74,10 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options) {
   if (mean >= mean_worth_warps && keeps_class(csr_vector, options) &&
       cuda::row_length_spread(options.device, a.row_offsets) <= most_spread) {
     return {csr_vector, fmt::format("rows of like length, {} nonzeros on average, balance by themselves", mean)};
+  }
+  if (a.nnz() <= most_of_short_chains && !a.is_pattern() && keeps_class(csr_vector, options) &&
+      cuda::is_product_in_one_kernel(options.device, a.row_offsets)) {
+    return {csr_vector, fmt::format("{} nonzeros are so few that launches and loads in a chain decide", a.nnz())};
   }
   const bool worth_tiles = options.expected_applications >= applications_worth_tiles;
   const std::array ranked =

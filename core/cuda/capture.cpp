@@ -2,21 +2,43 @@
 
 #include "core/cuda/check.hpp"
 
+#include <cstdlib>
+#include <string_view>
 #include <vector>
 
 namespace tessera::cuda {
 
+namespace {
+
+/// CUDA version of the first driver that knows conditional nodes.
+constexpr int driver_with_loops = 12040;
+
+}  // namespace
+
+bool graphs_are_usable() {
+  const char* const wish = std::getenv("TESSERA_CUDA_GRAPHS");
+  if (wish != nullptr && std::string_view(wish) == "0") return false;
+  int driver = 0;
+  return cudaDriverGetVersion(&driver) == cudaSuccess && driver >= driver_with_loops;
+}
+
 LoopGraph::LoopGraph(const Device& device) : context_(Context::of(device)) {
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream to record from");
   check(cudaGraphCreate(&graph_, 0), "making a graph");
-  check(cudaGraphConditionalHandleCreate(&condition_, graph_, 0, cudaGraphCondAssignDefault),
-        "making the condition of a graph");
 }
 
 LoopGraph::~LoopGraph() {
   if (ready_ != nullptr) static_cast<void>(cudaGraphExecDestroy(ready_));
   if (graph_ != nullptr) static_cast<void>(cudaGraphDestroy(graph_));
   if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
+}
+
+cudaGraphConditionalHandle LoopGraph::condition() {
+  if (has_condition_) return condition_;
+  check(cudaGraphConditionalHandleCreate(&condition_, graph_, 0, cudaGraphCondAssignDefault),
+        "making the condition of a graph");
+  has_condition_ = true;
+  return condition_;
 }
 
 void LoopGraph::record(cudaGraph_t into, const std::function<void()>& work) {
@@ -46,7 +68,7 @@ cudaGraph_t LoopGraph::add_loop() {
   if (count > 0) check(cudaGraphGetNodes(graph_, before.data(), &count), "looking at a graph");
   cudaGraphNodeParams loop{};
   loop.type = cudaGraphNodeTypeConditional;
-  loop.conditional.handle = condition_;
+  loop.conditional.handle = condition();
   loop.conditional.type = cudaGraphCondTypeWhile;
   loop.conditional.size = 1;
   cudaGraphNode_t node = nullptr;

@@ -1,6 +1,6 @@
 /// \file
-/// CUDA graphs that go round by themselves: recorded from what a thread puts into the stream of a device, with a
-/// conditional while node (CUDA 12.4).
+/// CUDA graphs, recorded from what a thread puts into the stream of a device; also such that go round by themselves, by
+/// a conditional while node (CUDA 12.4).
 #pragma once
 
 #include "core/cuda/context.hpp"
@@ -9,8 +9,12 @@
 
 namespace tessera::cuda {
 
-/// A graph of two parts: what runs once, then a body that runs for as long as a condition, which kernels set by
-/// cudaGraphSetConditional(condition(), 0 or 1), is 1. Before each launch it is 0.
+/// Whether graphs are to be recorded: not where the driver is too old for those that go round, nor where the
+/// environment says so (TESSERA_CUDA_GRAPHS=0), for tools that do not follow kernels into conditional nodes.
+[[nodiscard]] bool graphs_are_usable();
+
+/// A graph of one or two parts: what runs once, then perhaps a body that runs for as long as a condition, which kernels
+/// set by cudaGraphSetConditional(condition(), 0 or 1), is 1. Before each launch it is 0.
 class LoopGraph {
  public:
   /// \throws CudaError
@@ -19,10 +23,11 @@ class LoopGraph {
   LoopGraph& operator=(const LoopGraph&) = delete;
   ~LoopGraph();
 
-  [[nodiscard]] cudaGraphConditionalHandle condition() const noexcept { return condition_; }
+  /// Of a graph with a body.
+  [[nodiscard]] cudaGraphConditionalHandle condition();
 
-  // Each once, in this order. What the calling thread launches meanwhile is recorded instead of run; work of other
-  // threads goes its usual way.
+  // Each once at most, in this order. What the calling thread launches meanwhile is recorded instead of run; work of
+  // other threads goes its usual way.
   void record_before(const std::function<void()>& work);
   void record_body(const std::function<void()>& work);
   /// Makes it ready to be launched. \throws CudaError
@@ -39,6 +44,7 @@ class LoopGraph {
   cudaGraph_t graph_ = nullptr;
   cudaGraphExec_t ready_ = nullptr;
   cudaStream_t stream_ = nullptr;  ///< for recording
+  bool has_condition_ = false;
   cudaGraphConditionalHandle condition_ = 0;
 };
 

@@ -112,6 +112,14 @@ class LinearOperator {
   /// The result is out.current(), in the vector that was current before.
   void enqueue_apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w, ProductDots* sums) const;
 
+  /// The same for a caller that adds up: less waiting between the kernels of a small product. \param sums on the
+  /// device; where there are no parts, the inner products go there \returns parts of them, on the device, that last
+  /// until the next product; or {sums, 1}
+  [[nodiscard]] std::span<const ProductDots> enqueue_apply_and_dot_parts(std::span<const T> x, std::span<T> y,
+                                                                         std::span<const T> w, ProductDots* sums) const;
+  [[nodiscard]] std::span<const ProductDots> enqueue_apply_and_dot_parts(std::span<const T> x, DualBuffer<T>& out,
+                                                                         std::span<const T> w, ProductDots* sums) const;
+
   /// r = 2^exponent b - A x, the residual by which solvers judge x. By default one product in T; an operator that can
   /// sum more accurately does (SpmvPlan<float> sums in double), so that rounding does not hide a residual.
   /// \param exponent scales b without rounding; b in plain units with 0
@@ -152,6 +160,9 @@ class LinearOperator {
   /// Called only where is_enqueueable(), which a class overrides together with it.
   virtual void do_enqueue_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w,
                                         ProductDots* sums) const;
+  /// Default: no parts.
+  virtual std::span<const ProductDots> do_enqueue_apply_and_dot_parts(std::span<const T> x, std::span<T> y,
+                                                                      std::span<const T> w, ProductDots* sums) const;
   virtual double do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const;
   /// Defaults: write current() in place.
   virtual void do_apply_buffered(std::span<const T> x, DualBuffer<T>& out) const;

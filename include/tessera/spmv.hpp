@@ -148,6 +148,8 @@ class SpmvPlan final : public LinearOperator<T> {
   /// For float, row by row with sums in double: a residual in float would drown in its own rounding.
   void do_enqueue_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w,
                                 ProductDots* sums) const override;
+  std::span<const ProductDots> do_enqueue_apply_and_dot_parts(std::span<const T> x, std::span<T> y,
+                                                              std::span<const T> w, ProductDots* sums) const override;
   double do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const override;
   void do_apply_buffered(std::span<const T> x, DualBuffer<T>& out) const override;
   ProductDots do_apply_and_dot_buffered(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const override;

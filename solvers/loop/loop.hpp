@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace tessera::loop {
 
@@ -54,7 +55,9 @@ class Loop {
   /// One step over [0, n). With n = 0 scalars alone.
   template <class Step>
   void pass(std::int64_t n, const Step& step) {
-    if (recorded_ != nullptr) return cuda::LoopPass<Step>::record(device_, recorded_->frame(), n, step);
+    if (recorded_ != nullptr) {
+      return cuda::LoopPass<Step>::record(device_, recorded_->frame(), n, step, std::exchange(dot_parts_, {}));
+    }
     if (state_.halted()) return;
     step.begin(state_);
     if (state_.halted()) return;
@@ -65,7 +68,7 @@ class Loop {
   template <class T>
   void product(const LinearOperator<T>& a, std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) {
     if (recorded_ != nullptr) {
-      a.enqueue_apply_and_dot(x, out, w, dots_on_device());
+      enqueue_product(a, x, out, w);
     } else if (!state_.halted()) {
       state_.dots = a.apply_and_dot(x, out, w);
     }
@@ -73,15 +76,21 @@ class Loop {
   template <class T>
   void product(const LinearOperator<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) {
     if (recorded_ != nullptr) {
-      a.enqueue_apply_and_dot(x, y, w, dots_on_device());
+      enqueue_product(a, x, y, w);
     } else if (!state_.halted()) {
       state_.dots = a.apply_and_dot(x, y, w);
     }
   }
 
  private:
-  [[nodiscard]] ProductDots* dots_on_device() const {
-    return &static_cast<LoopControl*>(recorded_->frame().state)->dots;
+  /// In a graph nothing comes between the product and the pass that adds its parts up; without one, another thread
+  /// might multiply with the same plan.
+  template <class T, class Output>
+  void enqueue_product(const LinearOperator<T>& a, std::span<const T> x, Output&& out, std::span<const T> w) {
+    ProductDots* const dots = &static_cast<LoopControl*>(recorded_->frame().state)->dots;
+    if (!recorded_->is_graph()) return a.enqueue_apply_and_dot(x, out, w, dots);
+    const std::span<const ProductDots> parts = a.enqueue_apply_and_dot_parts(x, out, w, dots);
+    if (parts.data() != dots) dot_parts_ = parts;
   }
 
   template <class Iteration, class Note>
@@ -143,6 +152,7 @@ class Loop {
   Stopwatch watch_;
   std::unique_ptr<cuda::ResidentLoop> graph_;
   cuda::ResidentLoop* recorded_ = nullptr;  ///< while it is being recorded
+  std::span<const ProductDots> dot_parts_;  ///< of the latest product, for the pass after it to add up
 };
 
 }  // namespace tessera::loop

@@ -46,12 +46,19 @@ inline __device__ void copy_words(int* to, const int* from, int count) {
   for (int k = static_cast<int>(threadIdx.x); k < count; k += sum_threads) to[k] = from[k];
 }
 
+/// Inner products from their parts, in every block: less than a kernel of its own takes. Thread 0 returns them.
+inline __device__ PlainSums<2> sum_of_parts(const ProductDots* parts, int count) {
+  PlainSums<2> sum;
+  for (int k = static_cast<int>(threadIdx.x); k < count; k += sum_threads) sum += {{parts[k].wy, parts[k].yy}};
+  return add_up_block<sum_threads>(sum);
+}
+
 /// One pass of a loop. Every block works out the scalars for itself; the one that is done last adds up and makes them
 /// known. The scalars are in shared memory, where they cost the loop over the vectors no registers.
 template <class Step>
 __global__ void __launch_bounds__(sum_threads, blocks_at_a_time)
     loop_pass_kernel(std::int64_t n, Step step, typename Step::State* state, LoopHead* head,
-                     typename Step::Body::Sums* partial) {
+                     typename Step::Body::Sums* partial, const ProductDots* dot_parts, int dot_count) {
   using State = typename Step::State;
   using Sums = typename Step::Body::Sums;
   constexpr bool adds_up = !std::is_empty_v<Sums>;
@@ -62,11 +69,16 @@ __global__ void __launch_bounds__(sum_threads, blocks_at_a_time)
   __shared__ bool is_last;
   State& scalars = *reinterpret_cast<State*>(copy);
   copy_words(copy, reinterpret_cast<const int*>(state), words);
+  PlainSums<2> dots;
+  if (dot_count > 0) dots = sum_of_parts(dot_parts, dot_count);
   __syncthreads();
   if (scalars.halted()) return;
   const std::int64_t before = scalars.iteration;
   __syncthreads();
-  if (threadIdx.x == 0) step.begin(scalars);
+  if (threadIdx.x == 0) {
+    if (dot_count > 0) scalars.dots = {dots.of[0], dots.of[1]};
+    step.begin(scalars);
+  }
   __syncthreads();
   Sums sums{};
   if (!scalars.halted()) {
@@ -110,7 +122,8 @@ __global__ void __launch_bounds__(sum_threads, blocks_at_a_time)
 }
 
 template <class Step>
-void LoopPass<Step>::record(const Device& device, const LoopFrame& frame, std::int64_t n, const Step& step) {
+void LoopPass<Step>::record(const Device& device, const LoopFrame& frame, std::int64_t n, const Step& step,
+                            std::span<const ProductDots> dot_parts) {
   using Sums = typename Step::Body::Sums;
   static_assert(sizeof(Sums) <= SumSpace::value_bytes && std::is_trivially_copyable_v<Sums>);
   static_assert(std::is_base_of_v<loop::LoopControl, typename Step::State>);
@@ -118,7 +131,7 @@ void LoopPass<Step>::record(const Device& device, const LoopFrame& frame, std::i
   const CurrentDevice current(device);
   launch("pass of a loop", context, Grid{blocks_of_sum(n), sum_threads}, loop_pass_kernel<Step>, n, step,
          static_cast<typename Step::State*>(frame.state), static_cast<LoopHead*>(frame.head),
-         static_cast<Sums*>(context.sum_space().on_device));
+         static_cast<Sums*>(context.sum_space().on_device), dot_parts.data(), static_cast<int>(dot_parts.size()));
 }
 
 }  // namespace tessera::cuda

@@ -7,9 +7,7 @@
 #include "tessera/array.hpp"
 
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
 namespace tessera::cuda {
@@ -19,20 +17,8 @@ namespace {
 /// Iterations between two looks at whether to go on: each look takes some microseconds.
 constexpr int iterations_a_look = 4;
 
-/// CUDA version of the first driver that knows conditional nodes.
-constexpr int driver_with_loops = 12040;
-
 /// Rounds of the body that are launched before the host looks, where there is no graph.
 constexpr std::int64_t launched_rounds = 4;
-
-/// Whether loops go into graphs: not where the driver is too old, nor where the environment says so, for tools that do
-/// not follow kernels into conditional nodes.
-bool graphs_are_usable() {
-  const char* const wish = std::getenv("TESSERA_CUDA_GRAPHS");
-  if (wish != nullptr && std::string_view(wish) == "0") return false;
-  int driver = 0;
-  return cudaDriverGetVersion(&driver) == cudaSuccess && driver >= driver_with_loops;
-}
 
 /// Before the first look of a run.
 __global__ void begin_run_kernel(const loop::LoopControl* control, LoopHead* head) {
@@ -104,6 +90,7 @@ ResidentLoop::ResidentLoop(const Device& device, std::uint64_t state_bytes) {
 ResidentLoop::~ResidentLoop() = default;
 
 const LoopFrame& ResidentLoop::frame() const noexcept { return impl_->frame; }
+bool ResidentLoop::is_graph() const noexcept { return impl_->graph != nullptr; }
 
 void ResidentLoop::Impl::begin_run() const {
   launch("beginning of a run", Context::of(device), Grid{1, 1}, begin_run_kernel,

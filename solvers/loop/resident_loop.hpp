@@ -33,6 +33,8 @@ class ResidentLoop {
   ~ResidentLoop();
 
   [[nodiscard]] const LoopFrame& frame() const noexcept;
+  /// Whether it goes round by itself; otherwise the host launches every pass.
+  [[nodiscard]] bool is_graph() const noexcept;
 
   /// Records what `iteration` puts into the device's stream on this thread; nothing of it runs yet. It is called
   /// several times and may neither allocate nor wait, in run() too.
@@ -51,9 +53,11 @@ class ResidentLoop {
 
 /// Records one pass of a loop: step.begin(state), the body that step.bind(state) gives for every index in [0, n), and
 /// step.finish(state, sums). Does nothing while the state is halted. For the steps that krylov_steps_list.hpp lists.
+/// \param dot_parts on the device, to be added up into the state's dots first, if there are any
 template <class Step>
 struct LoopPass {
-  static void record(const Device& device, const LoopFrame& frame, std::int64_t n, const Step& step);
+  static void record(const Device& device, const LoopFrame& frame, std::int64_t n, const Step& step,
+                     std::span<const ProductDots> dot_parts);
 };
 
 }  // namespace tessera::cuda

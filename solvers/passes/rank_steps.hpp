@@ -27,11 +27,12 @@ struct RankSums {
   }
 };
 
-/// x' = links * product + teleport * v + constant (+ self * x for a dangling vertex)
-struct RankWeights {
+/// x' = links * product + constant + teleport * v (+ self * x for a dangling vertex). Aligned so that a GPU reads the
+/// first two at once.
+struct alignas(16) RankWeights {
   double links = 0.0;
-  double teleport = 0.0;
   double constant = 0.0;
+  double teleport = 0.0;
   double self = 0.0;
 };
 

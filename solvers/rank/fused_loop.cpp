@@ -3,9 +3,10 @@
 /// Memory movement per step, besides the columns and descriptors of the matrix (for several vectors: columns and row
 /// offsets, once for all) and the places that the product reads y in: the degrees (n numbers of 4 bytes), and for each
 /// vector the row's own y (n elements, mostly cached by then), with a personalization v (n), and the new y, which is
-/// written (n). The host reads the states once in `chunk` steps.
+/// written (n). The host reads the states once in some steps.
 #include "solvers/rank/fused_loop.hpp"
 
+#include "core/stopwatch.hpp"
 #include "solvers/passes/run.hpp"
 #include "solvers/passes/scaled_rank_steps.hpp"
 
@@ -17,9 +18,12 @@ namespace tessera {
 
 namespace {
 
-/// Steps that are under way before the host looks.
-constexpr int chunk = 8;
-static_assert(chunk <= remembered_changes);
+/// Steps that are under way before the host looks: so few at first, then as many as take a while.
+constexpr int least_chunk = 8;
+constexpr int most_chunk = remembered_changes;
+constexpr double report_seconds = 0.005;
+constexpr double most_share = 0.25;  ///< of the steps made so far
+static_assert(most_chunk % least_chunk == 0);
 
 template <class T>
 class FusedRankLoop final : public RankLoop<T> {
@@ -47,12 +51,14 @@ class FusedRankLoop final : public RankLoop<T> {
   [[nodiscard]] const RankState& state(int vector) const noexcept override {
     return states_[static_cast<std::size_t>(vector)];
   }
-  [[nodiscard]] int steps_at_once() const noexcept override { return chunk; }
+  [[nodiscard]] int steps_at_once() const noexcept override { return chunk_; }
 
   void run(int steps) override {
     if (std::all_of(states_.begin(), states_.end(), [](const RankState& state) { return state.halt != 0; })) return;
-    for (int step = 0; step < steps; ++step) product_->enqueue_step(rules_, arguments_);
+    const Stopwatch watch;
+    product_->enqueue_steps(rules_, arguments_, steps);
     detail::copy_bytes(Device{}, states_.data(), device_, on_device_.data(), on_device_.bytes());
+    choose_chunk(watch.seconds() / steps);
   }
 
   [[nodiscard]] FinalRanks<T> take_ranks(int vector) override {
@@ -68,6 +74,15 @@ class FusedRankLoop final : public RankLoop<T> {
   }
 
  private:
+  /// More at a time where steps are short, but few against those made: what is under way after the last one is in vain.
+  void choose_chunk(double seconds_a_step) {
+    std::int64_t made = 0;
+    for (const RankState& state : states_) made = std::max(made, state.iteration);
+    const double fitting = std::min(report_seconds / seconds_a_step, static_cast<double>(made) * most_share);
+    const int chunks = static_cast<int>(std::min<double>(fitting, most_chunk)) / least_chunk;
+    chunk_ = std::max(chunks, 1) * least_chunk;
+  }
+
   [[nodiscard]] RankState first_state(int vector) {
     const T* const v = teleport_.empty() ? nullptr : teleport_.data() + vector;
     const passes::ScaledRankStart<T> start{1.0 / rules_.vertices, v, degrees_.data(), scaled_[0].data() + vector,
@@ -84,6 +99,7 @@ class FusedRankLoop final : public RankLoop<T> {
   Array<RankState> on_device_;
   std::vector<RankState> states_;
   RankVectors<T> arguments_;
+  int chunk_ = least_chunk;
 };
 
 }  // namespace

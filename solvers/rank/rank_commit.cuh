@@ -23,14 +23,21 @@ __device__ void prefetch(const Element* from, int count, int lane) {
   }
 }
 
+/// What a warp adds to the sums of a step, but for the largest change: total, dangling, l1, squares as in RankParts.
+struct alignas(16) RankSlot {
+  double sum[4];
+};
+
 /// The argument of kernels.
 template <class T>
 struct RankOutput {
   RankVectors<T> vectors;
-  T* carries = nullptr;        ///< one a tile, vector after vector; null where no row is shared
-  RankParts* parts = nullptr;  ///< one a slot, vector after vector
+  T* carries = nullptr;       ///< one a tile, vector after vector; null where no row is shared
+  RankSlot* parts = nullptr;  ///< one a slot, vector after vector
+  double* largest = nullptr;  ///< the same, used with the norm linf alone
   std::int64_t tiles = 0;
   std::int64_t slots = 0;
+  RankNorm norm = RankNorm::l1;  ///< in which the change is wanted, besides l1
 };
 
 /// Sum over the lanes whose numbers differ from this one's by a multiple of K, in a fixed order; every lane gets it.
@@ -43,20 +50,32 @@ template <int K, class V>
 }
 
 template <int K>
-[[nodiscard]] __device__ RankParts sum_over_vector(const RankParts& mine) {
-  RankParts sum{sum_over_vector<K>(mine.total), sum_over_vector<K>(mine.dangling), sum_over_vector<K>(mine.l1),
-                sum_over_vector<K>(mine.squares), mine.largest};
+[[nodiscard]] __device__ inline double largest_over_vector(double value) {
   for (int distance = warp_size / 2; distance >= K; distance /= 2) {
-    const double other = __shfl_xor_sync(full_warp, sum.largest, distance);
-    sum.largest = other <= sum.largest ? sum.largest : other;
+    const double other = __shfl_xor_sync(full_warp, value, distance);
+    value = other <= value ? value : other;
   }
-  return sum;
+  return value;
 }
 
-/// Read again for every row, from the first cache level: eight registers less for every thread.
-[[nodiscard]] __device__ inline passes::RankWeights load_weights(const RankState* state) {
-  const passes::RankWeights& from = state->weights;
-  return {__ldg(&from.links), __ldg(&from.teleport), __ldg(&from.constant), __ldg(&from.self)};
+/// Of four numbers a lane: lanes 0, 8, 16 and 24 get the sums of the first, second, third and fourth over the warp, in
+/// a fixed order. Each half of the warp goes on with two of them, each quarter with one: six exchanges instead of
+/// twenty.
+[[nodiscard]] __device__ inline double transposed_sum(const double (&mine)[4], int lane) {
+  const bool upper_half = (lane & 16) != 0;
+  const bool upper_quarter = (lane & 8) != 0;
+  double pair[2];
+#pragma unroll
+  for (int k = 0; k < 2; ++k) {
+    const double kept = upper_half ? mine[k + 2] : mine[k];
+    const double given = upper_half ? mine[k] : mine[k + 2];
+    pair[k] = kept + __shfl_xor_sync(full_warp, given, 16);
+  }
+  const double given = upper_quarter ? pair[0] : pair[1];
+  double sum = (upper_quarter ? pair[1] : pair[0]) + __shfl_xor_sync(full_warp, given, 8);
+#pragma unroll
+  for (int distance = 4; distance > 0; distance /= 2) sum += __shfl_xor_sync(full_warp, sum, distance);
+  return sum;
 }
 
 /// Tiles that share a row leave their parts of it for rank_join_kernel: the one in which it ends in the vector that is
@@ -89,9 +108,19 @@ class RankCommit {
   __device__ void store(index_t row, T sum) {
     const index_t degree = __ldcs(out_.vectors.degrees + row);
     const auto i = element(row);
-    const T v = out_.vectors.teleport != nullptr ? __ldcs(out_.vectors.teleport + i) : T{0};
-    const passes::RankWeights weights = load_weights(out_.vectors.state + vector_of_thread());
-    target_[i] = scaled_rank_step(weights, sum, v, degree, __ldg(source_ + i), parts_);
+    const T old = __ldg(source_ + i);
+    // Read again for every row, from the first cache level: that leaves registers to every thread.
+    const passes::RankWeights* const weights = &out_.vectors.state[vector_of_thread()].weights;
+    const double2 links_and_constant = __ldg(reinterpret_cast<const double2*>(weights));
+    double base = links_and_constant.y;
+    if (out_.vectors.teleport != nullptr) {
+      base += __ldg(&weights->teleport) * static_cast<double>(__ldcs(out_.vectors.teleport + i));
+    }
+    // Not only where the degree is 0, which would end the chain of loads with one more.
+    const double self = __ldg(&weights->self) * static_cast<double>(old);
+    base += degree == 0 ? self : 0.0;
+    target_[i] =
+        scaled_rank_step(links_and_constant.x, base, sum, old, rank_divisor(degree), degree == 0, out_.norm, parts_);
   }
 
   /// Row number `i` of the tile, which ends there.
@@ -111,18 +140,35 @@ class RankCommit {
 
   /// Of the thread's vector.
   [[nodiscard]] __device__ T* carries() const { return out_.carries + vector_of_thread() * out_.tiles; }
-  [[nodiscard]] __device__ RankParts* slots() const { return out_.parts + vector_of_thread() * out_.slots; }
+  /// What a warp has written. \param slot of the warp
+  [[nodiscard]] __device__ passes::RankSums sums_of(std::int64_t slot) const {
+    const RankSlot of = out_.parts[place(slot)];
+    const double largest = out_.norm == RankNorm::linf ? out_.largest[place(slot)] : 0.0;
+    return {{of.sum[0], 0.0}, {of.sum[1], 0.0}, of.sum[2], of.sum[3], {largest}};
+  }
 
   [[nodiscard]] __device__ const RankParts& parts() const { return parts_; }
 
   /// The warp's share of the sums. All lanes, lane i for vector i % K. \param slot of the warp
   __device__ void write_sums(std::int64_t slot, int lane) {
-    const RankParts sum = sum_over_vector<K>(parts_);
-    if (lane < K) slots()[slot] = sum;
+    if constexpr (K == 1) {
+      const double sum = transposed_sum({parts_.total, parts_.dangling, parts_.l1, parts_.squares}, lane);
+      if (lane % 8 == 0) out_.parts[slot].sum[lane / 8] = sum;
+    } else {
+      const RankSlot sums{{sum_over_vector<K>(parts_.total), sum_over_vector<K>(parts_.dangling),
+                           sum_over_vector<K>(parts_.l1), sum_over_vector<K>(parts_.squares)}};
+      if (lane < K) out_.parts[place(slot)] = sums;
+    }
+    if (out_.norm != RankNorm::linf) return;
+    const double largest = largest_over_vector<K>(parts_.largest);
+    if (lane < K) out_.largest[place(slot)] = largest;
   }
 
  private:
   [[nodiscard]] __device__ int vector_of_thread() const { return K == 1 ? 0 : vector_; }
+  [[nodiscard]] __device__ std::int64_t place(std::int64_t slot) const {
+    return vector_of_thread() * out_.slots + slot;
+  }
   [[nodiscard]] __device__ auto element(index_t row) const {
     if constexpr (K == 1) {
       return row;

@@ -31,8 +31,7 @@ template <class T, int K, class Tiles>
     if (run.count != 0) commit.store(run.row, commit.ended(run.row) + sum);
   }
   passes::RankSums sums = commit.parts().sums();
-  const RankParts* const parts = commit.slots();
-  for (std::int64_t i = begin + threadIdx.x; i < slots; i += stride) sums += parts[i].sums();
+  for (std::int64_t i = begin + threadIdx.x; i < slots; i += stride) sums += commit.sums_of(i);
   return sums;
 }
 

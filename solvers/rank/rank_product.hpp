@@ -35,6 +35,10 @@ class RankProduct {
   /// itself. \throws CudaError
   virtual void enqueue_step(const RankRules& rules, const RankVectors<T>& vectors) = 0;
 
+  /// Puts several steps into the stream, recorded at the first call where that can be done; so every call must come
+  /// with the same rules and vectors. \throws CudaError
+  virtual void enqueue_steps(const RankRules& rules, const RankVectors<T>& vectors, int steps) = 0;
+
   /// Of its own, on the device.
   [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
 };

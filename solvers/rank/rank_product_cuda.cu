@@ -1,9 +1,13 @@
+#include "core/cuda/capture.hpp"
 #include "solvers/rank/multi_rank_kernel.cuh"
 #include "solvers/rank/rank_join_kernel.cuh"
 #include "solvers/rank/rank_product.hpp"
 #include "spmv/merbit/product_launch.cuh"
 #include "spmv/merbit/tile_arrays.hpp"
 #include "tessera/array.hpp"
+
+#include <memory>
+#include <utility>
 
 namespace tessera {
 
@@ -70,11 +74,12 @@ class RankEnding {
         slots_(slots),
         carries_(tiles.share_rows ? K * tiles.count() : 0, Init::none, device),
         parts_(K * slots, Init::none, device),
+        largest_(K * slots, Init::none, device),
         of_block_(K * std::int64_t{max_join_blocks}, Init::none, device),
         finished_(K, Init::zero, device) {}
 
-  [[nodiscard]] RankOutput<T> output(const RankVectors<T>& vectors) {
-    return {vectors, carries_.data(), parts_.data(), tiles_.count(), slots_};
+  [[nodiscard]] RankOutput<T> output(const RankRules& rules, const RankVectors<T>& vectors) {
+    return {vectors, carries_.data(), parts_.data(), largest_.data(), tiles_.count(), slots_, rules.norm};
   }
 
   void enqueue(const Context& context, const RankRules& rules, const RankOutput<T>& out) {
@@ -90,24 +95,58 @@ class RankEnding {
   }
 
   [[nodiscard]] std::uint64_t bytes() const noexcept {
-    return carries_.bytes() + parts_.bytes() + of_block_.bytes() + finished_.bytes();
+    return carries_.bytes() + parts_.bytes() + largest_.bytes() + of_block_.bytes() + finished_.bytes();
   }
 
  private:
   MerbitTileArrays tiles_;
   std::int64_t slots_;
   Array<T> carries_;
-  Array<RankParts> parts_;
+  Array<RankSlot> parts_;
+  Array<double> largest_;
   Array<passes::RankSums> of_block_;
   Array<unsigned> finished_;
 };
 
+/// Steps that are recorded together.
+constexpr int steps_a_graph = 8;
+
+/// Several steps at once, by a graph of some.
+template <class T>
+class RecordedRankProduct : public RankProduct<T> {
+ public:
+  explicit RecordedRankProduct(const Device& device) : device_(device) {}
+
+  void enqueue_steps(const RankRules& rules, const RankVectors<T>& vectors, int steps) override {
+    const CurrentDevice current(device_);
+    if (!graph_ && steps >= steps_a_graph && graphs_are_usable()) record(rules, vectors);
+    for (; graph_ && steps >= steps_a_graph; steps -= steps_a_graph) graph_->launch();
+    for (; steps > 0; --steps) this->enqueue_step(rules, vectors);
+  }
+
+ protected:
+  [[nodiscard]] const Device& device() const noexcept { return device_; }
+
+ private:
+  void record(const RankRules& rules, const RankVectors<T>& vectors) {
+    auto graph = std::make_unique<LoopGraph>(device_);
+    graph->record_before([&] {
+      for (int step = 0; step < steps_a_graph; ++step) this->enqueue_step(rules, vectors);
+    });
+    graph->complete();
+    graph_ = std::move(graph);
+  }
+
+  Device device_;
+  std::unique_ptr<LoopGraph> graph_;
+};
+
 /// One vector, with the kernels of the plan's layout.
 template <class T>
-class SingleRankProduct final : public RankProduct<T> {
+class SingleRankProduct final : public RecordedRankProduct<T> {
  public:
   SingleRankProduct(const Device& device, const MerbitTileArrays& tiles, const CsrView<T>& a)
-      : device_(device),
+      : RecordedRankProduct<T>(device),
         context_(&Context::of(device)),
         launch_(rank_launch<T>(tiles.layout)),
         resident_(prepare()),
@@ -118,8 +157,8 @@ class SingleRankProduct final : public RankProduct<T> {
   }
 
   void enqueue_step(const RankRules& rules, const RankVectors<T>& vectors) override {
-    const CurrentDevice current(device_);
-    const RankOutput<T> out = ending_.output(vectors);
+    const CurrentDevice current(this->device());
+    const RankOutput<T> out = ending_.output(rules, vectors);
     launch_.start(*context_, resident_, in_, out);
     ending_.enqueue(*context_, rules, out);
   }
@@ -128,11 +167,10 @@ class SingleRankProduct final : public RankProduct<T> {
 
  private:
   [[nodiscard]] int prepare() const {
-    const CurrentDevice current(device_);
+    const CurrentDevice current(this->device());
     return launch_.prepare();
   }
 
-  Device device_;
   const Context* context_;
   RankLaunch<T> launch_;
   int resident_;
@@ -142,12 +180,12 @@ class SingleRankProduct final : public RankProduct<T> {
 
 /// K vectors, with a kernel for all snapped tiles.
 template <class T, int K>
-class MultiRankProduct final : public RankProduct<T> {
+class MultiRankProduct final : public RecordedRankProduct<T> {
   static constexpr int warps = MultiRankPolicy::threads / warp_size;
 
  public:
   MultiRankProduct(const Device& device, const MerbitTileArrays& tiles, const CsrView<T>& a)
-      : device_(device),
+      : RecordedRankProduct<T>(device),
         context_(&Context::of(device)),
         matrix_{a.row_offsets.data(), a.columns.data()},
         tiles_(tiles.snapped),
@@ -155,8 +193,8 @@ class MultiRankProduct final : public RankProduct<T> {
         ending_(device, tiles, std::int64_t{blocks_} * warps) {}
 
   void enqueue_step(const RankRules& rules, const RankVectors<T>& vectors) override {
-    const CurrentDevice current(device_);
-    const RankOutput<T> out = ending_.output(vectors);
+    const CurrentDevice current(this->device());
+    const RankOutput<T> out = ending_.output(rules, vectors);
     launch("a step of PageRank for several vectors", *context_, Grid{blocks_, MultiRankPolicy::threads},
            multi_rank_kernel<T, K>, matrix_, tiles_, out);
     ending_.enqueue(*context_, rules, out);
@@ -166,12 +204,11 @@ class MultiRankProduct final : public RankProduct<T> {
 
  private:
   [[nodiscard]] unsigned count_blocks() const {
-    const CurrentDevice current(device_);
+    const CurrentDevice current(this->device());
     const int resident = resident_blocks(multi_rank_kernel<T, K>, MultiRankPolicy::threads, 0);
     return persistent_blocks(*context_, resident, tiles_.tiles, warps);
   }
 
-  Device device_;
   const Context* context_;
   MultiRankMatrix matrix_;
   SnappedTileArrays tiles_;

@@ -15,7 +15,7 @@
 namespace tessera {
 
 /// Steps whose changes a state remembers.
-inline constexpr int remembered_changes = 16;
+inline constexpr int remembered_changes = 64;
 
 /// Iterations without a lower change after which rounding is to blame, and the size in machine epsilons below which it
 /// can be. A step contracts the L1 distance of distributions by the damping, so above that size the change falls.
@@ -74,7 +74,7 @@ struct RankState {
   const double d = rules.damping;
   const double s = sums.total.value();
   const double m = sums.dangling.value() / s;
-  passes::RankWeights result{d / s, 1.0 - d, 0.0, 0.0};
+  passes::RankWeights result{.links = d / s, .teleport = 1.0 - d};
   switch (rules.dangling) {
     case Dangling::teleport:
       result.teleport += d * m;

@@ -1,5 +1,7 @@
 #include "core/cuda/reduce.cuh"
 #include "spmv/csr_vector/even_rows.hpp"
+#include "spmv/csr_vector/long_rows.hpp"
+#include "spmv/csr_vector/policy.hpp"
 
 namespace tessera::cuda {
 
@@ -12,6 +14,13 @@ double row_length_spread(const Device& device, std::span<const offset_t> row_off
     sum[1] += length * length;
   });
   return sums[0] > 0 ? sums[1] * static_cast<double>(rows) / (sums[0] * sums[0]) : 0.0;
+}
+
+bool is_product_in_one_kernel(const Device& device, std::span<const offset_t> row_offsets) {
+  const auto rows = static_cast<index_t>(row_offsets.size() - 1);
+  if (rows == 0) return false;
+  const RowLengths lengths = row_lengths(device, row_offsets);
+  return csr_vector_whole_lanes(rows, lengths.typical, lengths.longest) > 0;
 }
 
 }  // namespace tessera::cuda

@@ -71,17 +71,27 @@ __global__ void __launch_bounds__(threads)
   });
 }
 
+/// RowLengths over many rows.
+struct LengthSums {
+  offset_t typical = 0;
+  offset_t longest = 0;
+  __device__ LengthSums& operator+=(const LengthSums& other) {
+    typical += other.typical;
+    longest = other.longest > longest ? other.longest : longest;
+    return *this;
+  }
+};
+
 }  // namespace
 
-offset_t typical_nonzeros(const Device& device, std::span<const offset_t> row_offsets) {
+RowLengths row_lengths(const Device& device, std::span<const offset_t> row_offsets) {
   const offset_t* const offsets = row_offsets.data();
-  // Lengths are integers: their sum in double is exact up to 2^53.
-  const auto sums = fused_sum<1>(device, static_cast<std::int64_t>(row_offsets.size()) - 1,
-                                 [=] __device__(std::int64_t row, double(&sum)[1]) {
-                                   const offset_t length = offsets[row + 1] - offsets[row];
-                                   if (length <= csr_vector_typical_row) sum[0] += static_cast<double>(length);
-                                 });
-  return static_cast<offset_t>(sums[0]);
+  const auto sums = fused_values<LengthSums>(device, static_cast<std::int64_t>(row_offsets.size()) - 1,
+                                             [=] __device__(std::int64_t row, LengthSums & of_thread) {
+                                               const offset_t length = offsets[row + 1] - offsets[row];
+                                               of_thread += {length <= csr_vector_typical_row ? length : 0, length};
+                                             });
+  return {sums.typical, sums.longest};
 }
 
 LongRows find_long_rows(const Device& device, std::span<const offset_t> row_offsets, offset_t longer_than) {

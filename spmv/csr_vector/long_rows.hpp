@@ -19,8 +19,13 @@ struct LongRows {
   [[nodiscard]] std::uint64_t bytes() const noexcept { return row.bytes() + begin.bytes(); }
 };
 
-/// Nonzeros in rows of at most csr_vector_typical_row. O(rows). \param row_offsets on the device, rows + 1 entries
-[[nodiscard]] offset_t typical_nonzeros(const Device& device, std::span<const offset_t> row_offsets);
+struct RowLengths {
+  offset_t typical = 0;  ///< nonzeros in rows of at most csr_vector_typical_row
+  offset_t longest = 0;  ///< row
+};
+
+/// O(rows); waits. \param row_offsets on the device, rows + 1 entries
+[[nodiscard]] RowLengths row_lengths(const Device& device, std::span<const offset_t> row_offsets);
 
 /// O(rows + parts). \throws OutOfMemory, CudaError
 [[nodiscard]] LongRows find_long_rows(const Device& device, std::span<const offset_t> row_offsets,

@@ -5,6 +5,8 @@
 #include "core/host_device.hpp"
 #include "tessera/types.hpp"
 
+#include <cstdint>
+
 namespace tessera {
 
 /// Rows beyond this length never count towards the mean: a few of them would choose the lanes for all.
@@ -34,6 +36,22 @@ inline constexpr int csr_vector_part_batch = 8;
 /// Parts of a row when those longer than `long_row` are cut: none for the others.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr offset_t csr_vector_parts(offset_t length, offset_t long_row) noexcept {
   return length > long_row ? (length + csr_vector_part - 1) / csr_vector_part : 0;
+}
+
+/// The product with inner products in one kernel, for matrices so small that the loads in a chain and the launches
+/// decide: as many lanes a row as let the longest one end in a few batches.
+inline constexpr int csr_vector_whole_threads = 256;
+inline constexpr std::int64_t csr_vector_whole_blocks = 4096;
+inline constexpr int csr_vector_few_batches = 4;
+inline constexpr int csr_vector_most_batches = 8;
+
+/// Lanes a row; 0 where the product takes several kernels. \param longest row
+[[nodiscard]] constexpr int csr_vector_whole_lanes(index_t rows, offset_t typical_nonzeros, offset_t longest) noexcept {
+  if (rows == 0) return 0;
+  int lanes = csr_vector_lanes(rows, typical_nonzeros);
+  while (lanes < 32 && longest > offset_t{lanes} * csr_vector_batch * csr_vector_few_batches) lanes *= 2;
+  if (longest > offset_t{lanes} * csr_vector_batch * csr_vector_most_batches) return 0;
+  return offset_t{rows} * lanes <= csr_vector_whole_blocks * csr_vector_whole_threads ? lanes : 0;
 }
 
 }  // namespace tessera

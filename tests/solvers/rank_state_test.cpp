@@ -79,7 +79,7 @@ struct ScaledIteration {
         sum += y[static_cast<std::size_t>(links.columns[static_cast<std::size_t>(k)])];
       }
       RankParts parts;
-      next[i] = scaled_rank_step(state.weights, sum, teleport[i], transition.out_degree()[i], y[i], parts);
+      next[i] = scaled_rank_step(state.weights, sum, teleport[i], transition.out_degree()[i], y[i], rules.norm, parts);
       sums += parts.sums();
     }
     y = std::move(next);

@@ -168,8 +168,8 @@ TYPED_TEST(CudaPlan, ChoosesAKernelByItself) {
 TYPED_TEST(CudaPlan, AutomaticChoiceFollowsTheRowsAndTheProducts) {
   SpmvOptions options;
   options.device = this->gpu();
-  const auto chosen = [&options](std::vector<index_t> lengths) {
-    const auto matrix = testing::with_row_lengths<TypeParam>(lengths, 600, ValueStorage::pattern);
+  const auto chosen = [&options](std::vector<index_t> lengths, ValueStorage storage = ValueStorage::pattern) {
+    const auto matrix = testing::with_row_lengths<TypeParam>(lengths, 600, storage);
     return CudaProduct<TypeParam>(matrix, options).plan().info().algorithm;
   };
   EXPECT_EQ(chosen(testing::lengths_of(500, 60)), SpmvAlgorithm::csr_vector);
@@ -178,6 +178,9 @@ TYPED_TEST(CudaPlan, AutomaticChoiceFollowsTheRowsAndTheProducts) {
   for (std::size_t i = 0; i < uneven.size(); i += 10) uneven[i] = 300;
   EXPECT_EQ(chosen(uneven), SpmvAlgorithm::merbit);
   EXPECT_EQ(chosen(testing::lengths_of(500, 0)), SpmvAlgorithm::merbit);
+  // Few nonzeros with values: one kernel, if no row keeps it waiting.
+  EXPECT_EQ(chosen(testing::lengths_of(500, 40), ValueStorage::weighted), SpmvAlgorithm::csr_vector);
+  EXPECT_EQ(chosen(uneven, ValueStorage::weighted), SpmvAlgorithm::csr_vector);
   options.expected_applications = 2;
   EXPECT_EQ(chosen(testing::lengths_of(500, 40)), SpmvAlgorithm::merge);
 }
