@@ -45,7 +45,8 @@ class Csr {
   /// The 0 x 0 matrix.
   Csr();
 
-  /// Takes over the arrays. \param values nnz entries
+  /// Takes over the arrays, all of one device; those of a GPU are copied to be checked in full. \param values nnz
+  /// entries
   /// \throws InvalidMatrix when the arrays break an invariant of CsrView or a size exceeds 2^31 - 1
   Csr(std::int64_t rows, std::int64_t cols, Array<offset_t> row_offsets, Array<index_t> columns, Array<T> values,
       Check check = Check::full);
@@ -60,7 +61,7 @@ class Csr {
   /// A copy on `target` (which may be the same device). \throws OutOfMemory, CudaError
   [[nodiscard]] Csr to(const Device& target) const;
 
-  /// Where the arrays lie. Matrices are made on the host; those elsewhere are copies, which are not validated again.
+  /// Where the arrays lie.
   [[nodiscard]] const Device& device() const noexcept { return row_offsets_.device(); }
   [[nodiscard]] index_t rows() const noexcept { return rows_; }
   [[nodiscard]] index_t cols() const noexcept { return cols_; }

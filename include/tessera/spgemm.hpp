@@ -74,7 +74,7 @@ struct SpgemmOptions {
   Device device;  ///< where C is formed and will lie
 };
 
-/// Rows of C by the accumulator that summed them.
+/// Rows of C by the accumulator that summed them; on a GPU rows that overflowed count twice.
 struct SpgemmAccumulatorUse {
   SpgemmAccumulator accumulator = SpgemmAccumulator::merge;  ///< never `automatic`
   index_t rows = 0;                                          ///< rows with at least one product

@@ -41,6 +41,16 @@ __device__ RowSeen see_lists(const Factors<NoValue>& factors, offset_t k, offset
   return seen;
 }
 
+/// The same without columns, which would have to be waited for.
+__device__ RowSeen count_lists(const Factors<NoValue>& factors, offset_t k, offset_t end, int step) {
+  RowSeen seen;
+  for (; k < end; k += step) {
+    const index_t row = factors.a_columns[k];
+    seen.products += static_cast<unsigned long long>(factors.b_offsets[row + 1] - factors.b_offsets[row]);
+  }
+  return seen;
+}
+
 /// Over groups of neighbouring lanes.
 template <int Lanes>
 __device__ RowSeen join_lanes(RowSeen seen) {
@@ -52,6 +62,27 @@ __device__ RowSeen join_lanes(RowSeen seen) {
   return seen;
 }
 
+/// A row by `Lanes` lanes, part-th of which calls; every lane of the warp must call. Rows that will be merged need no
+/// range: theirs begins at 0 and has a column for every product.
+template <int Lanes>
+__device__ RowSeen see_row(const Factors<NoValue>& factors, const RowPolicy& policy, offset_t begin, offset_t end,
+                           unsigned part) {
+  const bool short_row = policy.merges() && end - begin <= merge_lists;
+  RowSeen seen = join_lanes<Lanes>(short_row ? count_lists(factors, begin + part, end, Lanes)
+                                             : see_lists(factors, begin + part, end, Lanes));
+  const bool merged = short_row && policy.merges(seen.products);
+  if (merged && seen.products > 0) {
+    seen.first = 0;
+    seen.behind = static_cast<unsigned>(seen.products < 0x7fffffffull ? seen.products : 0x7fffffffull);
+  }
+  const bool again = short_row && !merged;
+  if (__ballot_sync(full_warp, again) == 0) return seen;
+  RowSeen ranged;
+  if (again) ranged = see_lists(factors, begin + part, end, Lanes);
+  ranged = join_lanes<Lanes>(ranged);
+  return again ? ranged : seen;
+}
+
 /// Where facts and bins of rows go.
 struct AnalysisOutput {
   std::uint32_t* products;
@@ -61,6 +92,20 @@ struct AnalysisOutput {
   BinTotals* totals;
 };
 
+/// A row as the totals see it.
+__device__ CollectedRow collected_row(RowBin bin, const RowShape& row, const RowPolicy& policy,
+                                      unsigned long long all_products) {
+  const bool in_window = bin != RowBin::none && accumulator_of(bin) == SpgemmAccumulator::window;
+  return {bin,
+          true,
+          static_cast<unsigned>(row.lists),
+          row.products,
+          static_cast<unsigned>(row.width),
+          static_cast<unsigned>(row.entries),
+          in_window ? static_cast<unsigned>(window_slice(row, policy)) : 0,
+          all_products};
+}
+
 /// Writes what was found of a row. One thread calls.
 __device__ CollectedRow note_row(const AnalysisOutput& out, const RowPolicy& policy, index_t row, unsigned lists,
                                  const RowSeen& seen) {
@@ -68,12 +113,13 @@ __device__ CollectedRow note_row(const AnalysisOutput& out, const RowPolicy& pol
   const auto products = static_cast<std::uint32_t>(seen.products < 0xffffffffull ? seen.products : 0xffffffffull);
   const auto width = static_cast<index_t>(any ? seen.behind - seen.first : 0);
   const index_t entries = entries_at_most(products, width);
-  const RowBin bin = choose_bin({static_cast<index_t>(lists), products, width, entries}, policy);
+  const RowShape shape{static_cast<index_t>(lists), products, width, entries};
+  const RowBin bin = choose_bin(shape, policy);
   out.products[row] = products;
   out.first_columns[row] = any ? static_cast<index_t>(seen.first) : 0;
   out.widths[row] = width;
   out.bins[row] = static_cast<std::uint8_t>(bin);
-  return {bin, true, lists, products, static_cast<unsigned>(width), static_cast<unsigned>(entries), seen.products};
+  return collected_row(bin, shape, policy, seen.products);
 }
 
 /// A row that all threads of the block read. Every thread must call; thread 0 has the whole.
@@ -109,7 +155,7 @@ __device__ void note_long_rows(const Factors<NoValue>& factors, const AnalysisOu
 
 /// `Lanes` neighbouring lanes a row.
 template <int Lanes>
-__global__ void __launch_bounds__(analysis_threads)
+__global__ void __launch_bounds__(analysis_threads, 5)
     analysis_kernel(Factors<NoValue> factors, index_t rows, RowPolicy policy, AnalysisOutput out) {
   alignas(BinTotals) __shared__ unsigned char totals_space[row_bins * sizeof(BinTotals)];
   __shared__ index_t put_off[most_long_rows];
@@ -142,7 +188,7 @@ __global__ void __launch_bounds__(analysis_threads)
     }
     const bool reads =
         __shfl_sync(full_warp, static_cast<int>(noted), static_cast<int>(threadIdx.x % warp_size - part)) != 0;
-    const RowSeen seen = join_lanes<Lanes>(see_lists(factors, begin + part, reads ? end : begin, Lanes));
+    const RowSeen seen = see_row<Lanes>(factors, policy, begin, reads ? end : begin, part);
     CollectedRow collected;
     if (noted) collected = note_row(out, policy, row, static_cast<unsigned>(lists), seen);
     collector.add(collected);
@@ -182,15 +228,10 @@ __global__ void __launch_bounds__(analysis_threads)
       const std::uint32_t products = wanted ? facts.products[i] : 0;
       const index_t width = facts.widths[i];
       const index_t most = entries_of(entries, i, products, width);
-      const RowBin bin = choose_bin({lists, products, width, most}, policy);
+      const RowShape shape{lists, products, width, most};
+      const RowBin bin = choose_bin(shape, policy);
       bins[i] = static_cast<std::uint8_t>(bin);
-      collected = {bin,
-                   true,
-                   static_cast<unsigned>(lists),
-                   products,
-                   static_cast<unsigned>(width),
-                   static_cast<unsigned>(most),
-                   products};
+      collected = collected_row(bin, shape, policy, products);
     }
     collector.add(collected);
   }

@@ -18,6 +18,7 @@ struct CollectedRow {
   unsigned products = 0;
   unsigned width = 0;
   unsigned entries = 0;
+  unsigned slice = 0;
   unsigned long long all_products = 0;  ///< where `products` is too small a number
 };
 
@@ -52,7 +53,7 @@ class BinCollector {
 
  private:
   __device__ static BinTotals totals_of(const CollectedRow& row) {
-    return {1, row.lists, row.products, row.width, row.entries, 0, row.lists, row.all_products, row.entries};
+    return {1, row.lists, row.products, row.width, row.entries, row.slice, row.lists, row.all_products, row.entries};
   }
 
   __device__ void add_to_own(const CollectedRow& row) {
@@ -61,6 +62,7 @@ class BinCollector {
     own_.most_products = max(own_.most_products, row.products);
     own_.widest = max(own_.widest, row.width);
     own_.most_entries = max(own_.most_entries, row.entries);
+    own_.slice = max(own_.slice, row.slice);
     own_.lists += row.lists;
     own_.products += row.all_products;
     own_.entries += row.entries;
@@ -72,6 +74,7 @@ class BinCollector {
     const unsigned most_products = __reduce_max_sync(full_warp, of_lane.most_products);
     const unsigned widest = __reduce_max_sync(full_warp, of_lane.widest);
     const unsigned most_entries = __reduce_max_sync(full_warp, of_lane.most_entries);
+    const unsigned slice = __reduce_max_sync(full_warp, of_lane.slice);
     const unsigned long long lists = sum_over_lanes(of_lane.lists);
     const unsigned long long products = sum_over_lanes(of_lane.products);
     const unsigned long long entries = sum_over_lanes(of_lane.entries);
@@ -82,6 +85,7 @@ class BinCollector {
     atomicMax(&to.most_products, most_products);
     atomicMax(&to.widest, widest);
     atomicMax(&to.most_entries, most_entries);
+    atomicMax(&to.slice, slice);
     atomicAdd(&to.lists, lists);
     atomicAdd(&to.products, products);
     atomicAdd(&to.entries, entries);
@@ -103,6 +107,7 @@ __device__ inline void publish_totals(const BinTotals* of_block, BinTotals* of_a
   atomicMax(&to.most_products, from.most_products);
   atomicMax(&to.widest, from.widest);
   atomicMax(&to.most_entries, from.most_entries);
+  atomicMax(&to.slice, from.slice);
   atomicAdd(&to.lists, from.lists);
   atomicAdd(&to.products, from.products);
   atomicAdd(&to.entries, from.entries);
@@ -112,7 +117,7 @@ __device__ inline void publish_totals(const BinTotals* of_block, BinTotals* of_a
 __device__ inline void clear_totals(BinTotals* of_block) {
   if (static_cast<int>(threadIdx.x) >= row_bins) return;
   BinTotals& to = of_block[threadIdx.x];
-  to.rows = to.most_lists = to.most_products = to.widest = to.most_entries = to.unused = 0;
+  to.rows = to.most_lists = to.most_products = to.widest = to.most_entries = to.slice = 0;
   to.lists = to.products = to.entries = 0;
 }
 

@@ -35,7 +35,7 @@ enum class RowBin : std::uint8_t {
 inline constexpr int row_bins = 18;
 
 /// The accumulator of a bin other than `none`.
-[[nodiscard]] constexpr SpgemmAccumulator accumulator_of(RowBin bin) noexcept {
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr SpgemmAccumulator accumulator_of(RowBin bin) noexcept {
   if (bin == RowBin::merge) return SpgemmAccumulator::merge;
   if (bin <= RowBin::esc_512) return SpgemmAccumulator::esc;
   if (bin == RowBin::dense) return SpgemmAccumulator::dense;
@@ -60,13 +60,25 @@ struct RowPolicy {
   bool short_positions = true;                                 ///< B has less than 2^32 entries
   int value_bytes = 8;                                         ///< of a value of C, 0 for a pattern
   std::uint32_t merge_products = 128;
-  std::uint32_t esc_products = 256;
   index_t dense_width = 1024;
   std::uint32_t dense_compression = 4;  ///< products per column of the range
+  // What a warp does alone, however many products there are, and in how much shared memory.
+  std::uint32_t window_products = 1 << 14;
   index_t window_width = 24576;
-  std::int64_t window_most_bytes = std::int64_t{56} * 1024;  ///< of a warp: four of them fit into a block
-  std::uint32_t hash_sparsity = 16;                     ///< columns of the range per entry
-  std::uint32_t heavy_products = 1 << 14;               ///< for more threads a row
+  std::int64_t window_most_bytes = std::int64_t{16} * 1024;
+  std::uint32_t window_columns = 8;        ///< per product, below which a bitmap costs less than to sort
+  std::uint32_t window_compression = 2;    ///< products per entry, from which it costs less than sums in C
+  index_t hash_width = 1 << 18;            ///< columns from which `wide` costs more to clear and to look through
+  std::uint32_t heavy_products = 1 << 14;  ///< for more threads a row
+
+  /// Whether some rows of few lists are merged.
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool merges() const noexcept {
+    return short_positions && (preferred == SpgemmAccumulator::automatic || preferred == SpgemmAccumulator::merge);
+  }
+  /// Whether a row of few lists is merged.
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool merges(std::uint64_t products) const noexcept {
+    return merges() && (preferred == SpgemmAccumulator::merge || products <= merge_products);
+  }
 };
 
 /// What the row has at most.
@@ -147,19 +159,28 @@ struct RowPolicy {
   }
 }
 
+/// Whether a warp with a bitmap costs least of all that is left for the row.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool prefers_window(const RowShape& row, const RowPolicy& policy) noexcept {
+  if (row.products > policy.window_products || row.width > policy.window_width) return false;
+  if (window_slice(row, policy) > policy.window_most_bytes) return false;
+  const bool narrow = static_cast<std::uint32_t>(row.width) / policy.window_columns <= row.products;
+  const auto entries = static_cast<std::uint32_t>(row.entries);
+  const bool compresses = policy.counted && row.products / policy.window_compression >= entries;
+  // Short rows would be sorted instead.
+  if (esc_serves(row)) return narrow && (!policy.counted || compresses);
+  return !policy.counted || compresses;
+}
+
 /// The bin by what a row costs where.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin cheapest_bin(const RowShape& row, const RowPolicy& policy) noexcept {
-  if (row.lists <= merge_lists && row.products <= policy.merge_products) return RowBin::merge;
+  if (row.lists <= merge_lists && policy.merges(row.products)) return RowBin::merge;
   const auto width = static_cast<std::uint32_t>(row.width);
-  const bool dense = row.width <= policy.dense_width && row.products / policy.dense_compression >= width;
+  const bool dense = row.width <= policy.dense_width && row.products / policy.dense_compression >= width &&
+                     row.products <= policy.window_products;
   if (dense) return RowBin::dense;
-  if (row.products <= policy.esc_products && esc_serves(row)) return esc_bin(row.products);
-  if (row.width <= policy.window_width && window_slice(row, policy) <= policy.window_most_bytes) {
-    return window_bin(row, policy);
-  }
+  if (prefers_window(row, policy)) return window_bin(row, policy);
   if (esc_serves(row)) return esc_bin(row.products);
-  const RowBin hash =
-      width / policy.hash_sparsity >= static_cast<std::uint32_t>(row.entries) ? hash_bin(row, policy) : RowBin::none;
+  const RowBin hash = row.width > policy.hash_width ? hash_bin(row, policy) : RowBin::none;
   return hash != RowBin::none ? hash : wide_bin(row, policy);
 }
 
@@ -181,7 +202,7 @@ struct BinTotals {
   unsigned most_products = 0;
   unsigned widest = 0;
   unsigned most_entries = 0;
-  unsigned unused = 0;
+  unsigned slice = 0;  ///< window_slice() of the largest; 0 in other bins
   unsigned long long lists = 0;
   unsigned long long products = 0;
   unsigned long long entries = 0;

@@ -88,10 +88,13 @@ __global__ void __launch_bounds__(threads)
   RowLists<V> lists(factors, row, reinterpret_cast<List<V>*>(memory));
   mark_row(bitmap, factors, lists, lanes);
   const int n = rank_words(bitmap);
-  const offset_t place = place_of_warp<Pass>(out, row, n, batch.most_entries);
+  // Each row has its own division of the slice.
+  unsigned char* const after_words = after_stage + bitmap.count * sizeof(RankedWord);
+  const auto room = static_cast<unsigned>(memory + slice - after_words) / (sizeof(V) + sizeof(index_t));
+  const offset_t place = place_of_warp<Pass>(out, row, n, room);
   if (place == no_place) return;
-  auto* const values = reinterpret_cast<V*>(after_stage + window_words(batch.widest) * sizeof(RankedWord));
-  const WindowSums<V> sums{bitmap, values, reinterpret_cast<index_t*>(values + batch.most_entries)};
+  auto* const values = reinterpret_cast<V*>(after_words);
+  const WindowSums<V> sums{bitmap, values, reinterpret_cast<index_t*>(values + n)};
   sum_row(factors, lists, sums, n, out.columns + place, out.values + place);
 }
 
@@ -100,8 +103,8 @@ void launch_rows(const Context& context, const Factors<V>& factors, const RowBat
   const int lanes = lanes_of_list(batch.mean_list);
   if constexpr (has_values<V>) {
     launch_slices("rows of C in a window", context, batch.count,
-                  window_bytes(batch.widest, batch.most_entries, sizeof(V)), values_kernel<Pass, V>, factors, batch,
-                  out, lanes);
+                  batch.slice > 0 ? batch.slice : window_bytes(batch.widest, batch.most_entries, sizeof(V)),
+                  values_kernel<Pass, V>, factors, batch, out, lanes);
   } else {
     launch_slices("columns of C in a window", context, batch.count, window_bytes(batch.widest, 0, 0),
                   columns_kernel<Pass>, factors, batch, out, lanes);

@@ -39,6 +39,7 @@ RowBatch BinnedRows::batch(RowBin bin) const noexcept {
   result.most_products = bin_total.most_products;
   result.widest = static_cast<index_t>(bin_total.widest);
   result.most_entries = static_cast<index_t>(bin_total.most_entries);
+  result.slice = bin_total.slice;
   const auto ratio = [](unsigned long long above, unsigned long long below) {
     return below == 0 ? 0.0 : static_cast<double>(above) / static_cast<double>(below);
   };
@@ -55,6 +56,7 @@ BinTotals sum_of_bins(const BinTable& totals) noexcept {
     sum.most_products = std::max(sum.most_products, bin.most_products);
     sum.widest = std::max(sum.widest, bin.widest);
     sum.most_entries = std::max(sum.most_entries, bin.most_entries);
+    sum.slice = std::max(sum.slice, bin.slice);
     sum.lists += bin.lists;
     sum.products += bin.products;
     sum.entries += bin.entries;

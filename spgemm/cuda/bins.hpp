@@ -2,6 +2,7 @@
 /// The rows of C in their bins, each done by its accumulator.
 #pragma once
 
+#include "core/cuda/side_streams.hpp"
 #include "spgemm/analysis/analysis_cuda.hpp"
 #include "spgemm/cuda/row_batch.hpp"
 
@@ -35,6 +36,19 @@ class BinnedRows {
   std::vector<RowBin> used_;
   Array<index_t> list_;
 };
+
+/// Calls work(bin) for every bin with rows; what it launches runs side by side. Memory must be neither taken nor given
+/// back meanwhile.
+template <class Work>
+void for_each_bin(const Device& device, const BinnedRows& rows, Work&& work) {
+  if (rows.used().empty()) return;
+  if (rows.used().size() == 1) return work(rows.used().front());
+  SideStreams::Fork fork(device);
+  int number = 0;
+  for (const RowBin bin : rows.used()) {
+    fork.run(number++, [&] { work(bin); });
+  }
+}
 
 /// Rows, products and entries over all bins.
 [[nodiscard]] BinTotals sum_of_bins(const BinTable& totals) noexcept;

@@ -62,9 +62,9 @@ void enqueue_counts(const ProductJob<V>& job, const BinnedRows& bins, offset_t* 
   }
   RowOutput<NoValue> out;
   out.counts = counts;
-  for (const RowBin bin : bins.used()) {
+  for_each_bin(job.device(), bins, [&](RowBin bin) {
     enqueue_bin(job.context, bin, RowPass::count, job.positions, bins.batch(bin), out, true);
-  }
+  });
 }
 
 template <class V>
@@ -73,10 +73,10 @@ void enqueue_places(ProductJob<V>& job, const BinnedRows& bins, const offset_t* 
   out.starts = offsets;
   out.columns = columns;
   out.values = values;
-  for (const RowBin bin : bins.used()) {
+  for_each_bin(job.device(), bins, [&](RowBin bin) {
     enqueue_bin(job.context, bin, RowPass::place, job.factors, bins.batch(bin), out, job.ordered);
     note_use(job.report, bin, bins.total(bin));
-  }
+  });
   if (has_values<V> && !job.ordered && bins.has(SpgemmAccumulator::wide)) job.adds_in_any_order = true;
 }
 

@@ -71,9 +71,9 @@ class DevicePlan final : public ProductPlan<T> {
 
   template <class V>
   void enqueue(const Factors<V>& factors, const RowOutput<V>& out) const {
-    for (const RowBin bin : bins_.used()) {
+    for_each_bin(job_.device(), bins_, [&](RowBin bin) {
       enqueue_bin(job_.context, bin, RowPass::place, factors, bins_.batch(bin), out, job_.ordered);
-    }
+    });
   }
 
   [[nodiscard]] Csr<T> place_structure() {

@@ -111,14 +111,14 @@ void enqueue_claims(ProductJob<V>& job, const BinnedRows& bins, Room<V>& room, o
   out.room = entries;
   RowOutput<NoValue> counted;
   counted.counts = counts;
-  for (const RowBin bin : bins.used()) {
+  for_each_bin(job.device(), bins, [&](RowBin bin) {
     if (accumulator_of(bin) == SpgemmAccumulator::wide) {
       enqueue_bin(job.context, bin, RowPass::count, job.positions, bins.batch(bin), counted, true);
     } else {
       enqueue_bin(job.context, bin, RowPass::claim, job.factors, bins.batch(bin), out, true);
       note_use(job.report, bin, bins.total(bin));
     }
-  }
+  });
 }
 
 /// What the pass over the rows has left to do.
@@ -183,7 +183,10 @@ std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job) {
   const std::uint64_t fixed = static_cast<std::uint64_t>(job.rows) * sizeof(index_t) + csr_bytes(job.rows, 0, 0);
   const std::uint64_t room_bytes = Room<V>::bytes(job.rows, plan->room);
   const std::uint64_t need = fixed + room_bytes + csr_bytes(0, plan->room, value_bytes<V>);
-  if (!budget.fits(need)) return give_up(job, need);
+  if (!budget.fits(need)) {
+    budget.release(plan->estimates.bytes());
+    return give_up(job, need);
+  }
   budget.reserve(fixed + room_bytes, "room of a sparse product");
 
   const Stopwatch summing;
@@ -197,7 +200,7 @@ std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job) {
   const Stopwatch compacting;
   const std::uint64_t c_bytes = csr_bytes(0, left.nnz, value_bytes<V>);
   if (!budget.fits(c_bytes)) {
-    budget.release(fixed + room_bytes);
+    budget.release(fixed + room_bytes + plan->estimates.bytes());
     return give_up(job, need + c_bytes);
   }
   budget.reserve(c_bytes, "sparse product");

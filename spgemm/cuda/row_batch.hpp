@@ -29,6 +29,7 @@ struct RowBatch {
   std::uint32_t most_products = 0;  ///< scalar products of a row
   index_t widest = 0;               ///< columns from the first to the last of a row
   index_t most_entries = 0;         ///< entries of a row of C: counted, or what products and columns allow
+  std::int64_t slice = 0;           ///< bytes that `window` takes for a row; 0: as widest and most_entries say
   double mean_list = 0.0;           ///< entries of a row of B, averaged over the entries of A
   double mean_entries = 0.0;        ///< entries of a row of C: counted or foreseen
 };

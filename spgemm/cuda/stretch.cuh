@@ -114,6 +114,8 @@ __device__ unsigned for_products_of_stretch(const Factors<V>& factors, offset_t 
   const unsigned at_once = groups * parts_at_once;
   unsigned next = beyond_columns;
   for (;;) {
+    // Lanes whose rows ended early have gone ahead, some since before a barrier of the block.
+    __syncwarp();
     unsigned from = 0;
     if (lane == 0) from = atomicAdd(taken, at_once);
     from = __shfl_sync(full_warp, from, 0);

@@ -59,7 +59,8 @@ Csr<double> uneven(index_t rows) {
   std::vector<index_t> columns;
   for (index_t i = 0; i < rows; ++i) {
     const bool spread = i % 16 == 0;
-    for (index_t k = 0; k < 40; ++k) columns.push_back(spread ? k * (rows / 40) + i % (rows / 40) : k + i / 64);
+    for (index_t k = 0; k < 40; ++k)
+      columns.push_back(spread ? k * (rows / 40) + i % (rows / 40) : k + std::min(i / 64 * 64, rows - 40));
     offsets.push_back(static_cast<offset_t>(columns.size()));
   }
   const auto nnz = static_cast<std::int64_t>(columns.size());

@@ -68,7 +68,7 @@ TEST(RowBins, TablesAreSizedByWhatARowCanHoldUnlessItIsCounted) {
 
 TEST(RowBins, WindowsNeedNoRoomForEntriesToCount) {
   RowPolicy policy;
-  const RowShape shape = row(300, 200000, 16000);
+  const RowShape shape = row(300, 16000, 16000);
   EXPECT_NE(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::window) << "16000 entries of 12 bytes";
   policy.counting = true;
   EXPECT_EQ(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::window);

@@ -68,7 +68,7 @@ void check_estimates(const Device& gpu) {
   }
 }
 
-TEST_F(WindowCuda, RowsBeyondAnEstimateAreCountedAndFindNoPlace) { check_estimates<double>(gpu()); }
+TEST_F(WindowCuda, RowsBeyondAnEstimateAreCountedAndWrittenWholeOrNotAtAll) { check_estimates<double>(gpu()); }
 
 TEST_F(WindowCuda, PositionsNeedNoEstimate) {
   const auto a = testing::with_row_lengths<double>({1, 0, 9, 30}, 60, ValueStorage::weighted, 11);
