@@ -55,6 +55,8 @@ template <class V>
 void enqueue_hash(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                   const RowOutput<V>& out);
 
+/// Products of a row beyond which enqueue_wide gives it all threads that a block can have.
+inline constexpr std::uint32_t wide_huge_products = 1 << 18;
 /// Block a row: a bitmap over all columns, one stretch of them after the other, and sums straight into C. Any row. A
 /// stretch has up to 819 200 columns (1 638 400 to count); columns between stretches that no entry lies in cost
 /// nothing. Rows with one stretch: O(products). Others: every stretch besides costs a binary search in every row of B

@@ -29,10 +29,11 @@ enum class RowBin : std::uint8_t {
   hash_384,  ///< by entries
   hash_1536,
   hash_4096,
-  wide,
+  wide,  ///< by products
   wide_heavy,
+  wide_huge,
 };
-inline constexpr int row_bins = 18;
+inline constexpr int row_bins = 19;
 
 /// The accumulator of a bin other than `none`.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr SpgemmAccumulator accumulator_of(RowBin bin) noexcept {
@@ -59,17 +60,19 @@ struct RowPolicy {
   bool counted = false;                                        ///< the entries of a row are known, not foreseen
   bool short_positions = true;                                 ///< B has less than 2^32 entries
   int value_bytes = 8;                                         ///< of a value of C, 0 for a pattern
-  std::uint32_t merge_products = 128;
+  std::uint32_t merge_products = 48;
   index_t dense_width = 1024;
   std::uint32_t dense_compression = 4;  ///< products per column of the range
   // What a warp does alone, however many products there are, and in how much shared memory.
   std::uint32_t window_products = 1 << 14;
   index_t window_width = 24576;
   std::int64_t window_most_bytes = std::int64_t{16} * 1024;
-  std::uint32_t window_columns = 8;        ///< per product, below which a bitmap costs less than to sort
-  std::uint32_t window_compression = 2;    ///< products per entry, from which it costs less than sums in C
-  index_t hash_width = 1 << 18;            ///< columns from which `wide` costs more to clear and to look through
-  std::uint32_t heavy_products = 1 << 14;  ///< for more threads a row
+  std::uint32_t window_columns = 8;      ///< per product, below which a bitmap costs less than to sort
+  std::uint32_t window_compression = 2;  ///< products per entry, from which it costs less than sums in C
+  index_t hash_width = 1 << 19;          ///< columns from which `wide` costs more to clear and to look through
+  // For more threads a row, and to begin with the longest ones.
+  std::uint32_t heavy_products = 1 << 14;
+  std::uint32_t huge_products = wide_huge_products;
 
   /// Whether some rows of few lists are merged.
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool merges() const noexcept {
@@ -135,7 +138,8 @@ struct RowPolicy {
 }
 
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin wide_bin(const RowShape& row, const RowPolicy& policy) noexcept {
-  return row.products <= policy.heavy_products ? RowBin::wide : RowBin::wide_heavy;
+  if (row.products <= policy.heavy_products) return RowBin::wide;
+  return row.products <= policy.huge_products ? RowBin::wide_heavy : RowBin::wide_huge;
 }
 
 /// The bin of an accumulator by name; `none` where it cannot do the row.

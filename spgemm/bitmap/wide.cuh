@@ -21,6 +21,17 @@ using Mark = std::conditional_t<Pass == RowPass::count, unsigned, uint2>;
 [[nodiscard]] __device__ inline unsigned& bits_of(unsigned& mark) { return mark; }
 [[nodiscard]] __device__ inline unsigned& bits_of(uint2& mark) { return mark.x; }
 
+/// body(i) for i in [0, count) by the threads of a block. All threads go round equally often: nvcc 13.0 lets the lanes
+/// of a warp that skip a loop come to the next barrier before the others, and the barrier takes them for the whole
+/// warp.
+template <int Threads, class Body>
+__device__ void for_each_of_block(unsigned count, Body&& body) {
+  for (unsigned base = 0; base < count; base += Threads) {
+    const unsigned i = base + threadIdx.x;
+    if (i < count) body(i);
+  }
+}
+
 /// Threads of a multiprocessor whose registers are not spilled.
 inline constexpr int wide_resident = 1024;
 
@@ -67,7 +78,7 @@ class WideRow {
     stretch_.end = stretch_.first + (rest < most ? rest : most);
     used_ = (stretch_.end - stretch_.first + mark_columns - 1) / mark_columns;
     __syncthreads();  // the last stretch has been read
-    for (unsigned i = threadIdx.x; i < used_; i += Threads) marks_[i] = Mark<Pass>{};
+    for_each_of_block<Threads>(used_, [&](unsigned i) { marks_[i] = Mark<Pass>{}; });
     if (threadIdx.x == 0) shared_.taken = 0;
     __syncthreads();
     return true;
@@ -95,10 +106,10 @@ class WideRow {
   __device__ void place(unsigned entries, index_t* columns, [[maybe_unused]] V* values) {
     number_marks();
     if constexpr (has_values<V>) {
-      for (unsigned i = threadIdx.x; i < entries; i += Threads) values[i] = sum_begin<V>;
+      for_each_of_block<Threads>(entries, [&](unsigned i) { values[i] = sum_begin<V>; });
     }
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < used_; i += Threads) expand(i, columns);
+    for_each_of_block<Threads>(used_, [&](unsigned i) { expand(i, columns); });
     if constexpr (has_values<V>) add(entries, columns, values);
   }
 
@@ -121,7 +132,9 @@ class WideRow {
   [[nodiscard]] __device__ unsigned count() {
     unsigned own = 0;
     const unsigned begin = threadIdx.x * share();
-    for (unsigned i = begin; i < begin + share() && i < used_; ++i) own += __popc(bits_of(marks_[i]));
+    for (unsigned k = 0; k < share(); ++k) {
+      if (begin + k < used_) own += __popc(bits_of(marks_[begin + k]));
+    }
     unsigned running = own;
     for (unsigned distance = 1; distance < warp_size; distance *= 2) {
       const unsigned other = __shfl_up_sync(full_warp, running, distance);
@@ -141,9 +154,10 @@ class WideRow {
   __device__ void number_marks() {
     const unsigned begin = threadIdx.x * share();
     unsigned before = before_;
-    for (unsigned i = begin; i < begin + share() && i < used_; ++i) {
-      marks_[i].y = before;
-      before += __popc(marks_[i].x);
+    for (unsigned k = 0; k < share(); ++k) {
+      if (begin + k >= used_) continue;
+      marks_[begin + k].y = before;
+      before += __popc(marks_[begin + k].x);
     }
   }
 

@@ -12,6 +12,7 @@ namespace {
 /// Threads for rows with few entries, and for others.
 constexpr int light_threads = 128;
 constexpr int heavy_threads = 512;
+constexpr int huge_threads = 1024;
 /// Rows with more entries on average are heavy.
 constexpr double heavy_entries = 4096;
 /// Bitmaps with which so few light blocks fit onto a multiprocessor that its threads would be idle.
@@ -40,7 +41,9 @@ template <class V, RowPass Pass, bool Ordered>
 void launch_wide(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out,
                  std::size_t bytes) {
   const WideShape shape{marks_of<Pass>(batch, bytes), lanes_for(batch.mean_list)};
-  if (batch.mean_entries > heavy_entries || shape.marks * sizeof(Mark<Pass>) > heavy_bytes) {
+  if (batch.most_products > wide_huge_products) {
+    launch_wide<V, Pass, Ordered, huge_threads>(context, factors, batch, out, shape);
+  } else if (batch.mean_entries > heavy_entries || shape.marks * sizeof(Mark<Pass>) > heavy_bytes) {
     launch_wide<V, Pass, Ordered, heavy_threads>(context, factors, batch, out, shape);
   } else {
     launch_wide<V, Pass, Ordered, light_threads>(context, factors, batch, out, shape);

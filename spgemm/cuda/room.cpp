@@ -140,7 +140,9 @@ LeftOver look_back(ProductJob<V>& job, const Room<V>& room, Array<offset_t>& cou
 }
 
 index_t wide_rows(const BinnedRows& bins) noexcept {
-  return static_cast<index_t>(bins.total(RowBin::wide).rows + bins.total(RowBin::wide_heavy).rows);
+  unsigned rows = 0;
+  for (const RowBin bin : {RowBin::wide, RowBin::wide_heavy, RowBin::wide_huge}) rows += bins.total(bin).rows;
+  return static_cast<index_t>(rows);
 }
 
 template <class V>

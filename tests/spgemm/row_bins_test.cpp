@@ -31,7 +31,8 @@ TEST(RowBins, EveryBinButNoneHasAnAccumulator) {
   EXPECT_EQ(accumulator_of(RowBin::hash_4096), SpgemmAccumulator::hash);
   EXPECT_EQ(accumulator_of(RowBin::wide), SpgemmAccumulator::wide);
   EXPECT_EQ(accumulator_of(RowBin::wide_heavy), SpgemmAccumulator::wide);
-  EXPECT_EQ(static_cast<int>(RowBin::wide_heavy) + 1, row_bins);
+  EXPECT_EQ(accumulator_of(RowBin::wide_huge), SpgemmAccumulator::wide);
+  EXPECT_EQ(static_cast<int>(RowBin::wide_huge) + 1, row_bins);
 }
 
 TEST(RowBins, ANamedAccumulatorTakesWhatItCan) {
