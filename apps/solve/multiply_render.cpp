@@ -51,12 +51,9 @@ namespace {
   json["determinism"] = to_string(report.determinism);
   json["threads"] = report.threads;
   json["peak_bytes"] = report.peak_bytes;
-  json["timings_ms"] = {{"upload", report.upload_ms},
-                        {"analysis", report.analysis_ms},
-                        {"sizing", report.sizing_ms},
-                        {"numeric", report.numeric_ms},
-                        {"compaction", report.compaction_ms},
-                        {"total", report.total_ms}};
+  json["timings_ms"] = {{"upload", report.upload_ms},         {"analysis", report.analysis_ms},
+                        {"sizing", report.sizing_ms},         {"numeric", report.numeric_ms},
+                        {"compaction", report.compaction_ms}, {"total", report.total_ms}};
   return json;
 }
 
