@@ -9,7 +9,7 @@ namespace tessera::cuda {
 
 /// Rows of a bin that are looked at: 3 %, at least 64 and at most 10 000, never more than there are.
 [[nodiscard]] constexpr index_t bin_sample_size(index_t rows) noexcept {
-  const index_t share = static_cast<index_t>(std::int64_t{rows} * 3 / 100);
+  const auto share = static_cast<index_t>(std::int64_t{rows} * 3 / 100);
   const index_t wanted = share < 64 ? 64 : share > 10000 ? 10000 : share;
   return rows < wanted ? rows : wanted;
 }

@@ -156,7 +156,7 @@ CsrArrays<V> move_into_place(ProductJob<V>& job, Room<V>& room, Array<offset_t> 
   const BinnedRows rest(job.context, job.analysis, left.totals, job.rows, true);
   enqueue_places(job, rest, c.offsets.data(), c.columns.data(), c.values.data());
   const BinTotals all_left = sum_of_bins(left.totals);
-  const index_t placed_now = static_cast<index_t>(all_left.rows - left.totals[0].rows);
+  const auto placed_now = static_cast<index_t>(all_left.rows - left.totals[0].rows);
   job.report.overflow_rows = placed_now - wide_rows(filled);
   return c;
 }
