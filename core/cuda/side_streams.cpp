@@ -8,7 +8,8 @@ namespace tessera::cuda {
 
 SideStreams& SideStreams::of(const Device& device) {
   static std::mutex mutex;
-  static std::map<int, SideStreams*> all;
+  // Never taken down, as the streams: work may still be on its way at exit.
+  static auto& all = *new std::map<int, SideStreams*>;
   const std::scoped_lock lock(mutex);
   SideStreams*& known = all[device.ordinal()];
   if (known == nullptr) known = new SideStreams(device);
