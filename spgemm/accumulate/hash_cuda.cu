@@ -40,7 +40,7 @@ void launch_rows(const Context& context, RowPass pass, const Factors<V>& factors
 template <int Slots, class V>
 void run_pass(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
               const RowOutput<V>& out) {
-  if (pass == RowPass::count) return count_rows<Slots>(context, columns_alone(factors), batch, out.counts);
+  if (pass == RowPass::count) return count_rows<Slots>(context, positions_of(factors), batch, out.counts);
   launch_rows<Slots>(context, pass, factors, batch, out);
 }
 

@@ -126,7 +126,7 @@ class HashRow {
   /// Columns alone. \param lanes for a row of B
   __device__ void insert(unsigned lanes) {
     unsigned taken = 0;
-    for_products_of_stretch(columns_alone(factors_), begin_, lists_, whole(), lanes, &shared_.taken,
+    for_products_of_stretch(positions_of(factors_), begin_, lists_, whole(), lanes, &shared_.taken,
                             [&](index_t column, NoValue) { static_cast<void>(table_.insert(column, taken)); });
     count(taken);
   }

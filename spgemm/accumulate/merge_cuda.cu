@@ -198,12 +198,11 @@ void launch_writing(const Context& context, const Factors<V>& factors, const Row
 template <RowPass Pass, int K, class V>
 void launch_lists(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out) {
   if constexpr (Pass == RowPass::count) {
-    const Factors<NoValue> pattern{factors.a_offsets, factors.a_columns, nullptr, factors.b_offsets, factors.b_columns};
     RowOutput<NoValue> counts;
     counts.counts = out.counts;
     set_carve_out(merge_count_kernel<K>, 0, resident_blocks);
     launch("counting merged rows", context, Grid{blocks_for(batch.count, threads), threads}, merge_count_kernel<K>,
-           pattern, batch, counts);
+           positions_of(factors), batch, counts);
   } else if constexpr (has_values<V>) {
     if (factors.b_values != nullptr) return launch_writing<Pass, K, V, true>(context, factors, batch, out);
     launch_writing<Pass, K, V, false>(context, factors, batch, out);

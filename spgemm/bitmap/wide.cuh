@@ -86,7 +86,7 @@ class WideRow {
 
   /// Marks the columns of the stretch. \returns their number
   __device__ unsigned mark() {
-    const unsigned next = for_products_of_stretch(columns_alone(factors_), begin_, lists_, stretch_, shape_.lanes,
+    const unsigned next = for_products_of_stretch(positions_of(factors_), begin_, lists_, stretch_, shape_.lanes,
                                                   &shared_.taken, [&](index_t column, NoValue) {
                                                     const unsigned at = static_cast<unsigned>(column) - stretch_.first;
                                                     unsigned& bits = bits_of(marks_[at / mark_columns]);

@@ -65,7 +65,7 @@ void enqueue_wide(const Context& context, RowPass pass, const Factors<V>& factor
   if (pass == RowPass::claim) throw InvalidArgument("rows by stretches of columns cannot look for places");
   if (batch.count == 0) return;
   if (pass == RowPass::count) {
-    return count_wide(context, columns_alone(factors), batch, out.counts, bytes);
+    return count_wide(context, positions_of(factors), batch, out.counts, bytes);
   }
   if constexpr (has_values<V>) {
     if (ordered) return launch_wide<V, RowPass::place, true>(context, factors, batch, out, bytes);

@@ -21,17 +21,19 @@ class DevicePlan final : public ProductPlan<T> {
   DevicePlan(std::shared_ptr<const Csr<T>> a, std::shared_ptr<const Csr<T>> b, const SpgemmOptions& options)
       : a_(on_device(a, options.device)),
         b_(b == a ? a_ : on_device(b, options.device)),
+        upload_ms_(total_.milliseconds()),
         job_(a_->view(), b_->view(), options) {
-    const Stopwatch total;
-    structure_ = place_structure();
     SpgemmReport& report = job_.report;
+    report.upload_ms = upload_ms_;
+    report.analysis_ms = total_.milliseconds() - upload_ms_;
+    structure_ = place_structure();
     report.workflow = SpgemmWorkflow::symbolic;
     report.reason = "a plan counts every row";
     report.nnz = structure_.nnz();
     report.threads = 0;
     report.determinism = takes_any_order() ? Determinism::not_guaranteed : Determinism::gpu_to_gpu;
     report.peak_bytes = job_.budget->peak();
-    report.total_ms = total.milliseconds();
+    report.total_ms = total_.milliseconds();
   }
 
   [[nodiscard]] const Device& device() const noexcept override { return job_.device(); }
@@ -108,8 +110,10 @@ class DevicePlan final : public ProductPlan<T> {
     require_same_structure(Device{}, expected.view(), found);
   }
 
+  Stopwatch total_;  ///< of the planning
   std::shared_ptr<const Csr<T>> a_;
   std::shared_ptr<const Csr<T>> b_;
+  double upload_ms_;
   ProductJob<T> job_;
   BinnedRows bins_;
   Csr<T> structure_;

@@ -2,6 +2,7 @@
 /// What the accumulators of a GPU are given: rows of C, what the analysis found of them, and where they go.
 #pragma once
 
+#include "core/host_device.hpp"
 #include "spgemm/accumulate/factors.hpp"
 #include "tessera/types.hpp"
 
@@ -12,6 +13,12 @@ namespace tessera::cuda {
 using host::Factors;
 using host::has_values;
 using host::NoValue;
+
+/// The factors without their values.
+template <class V>
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr Factors<NoValue> positions_of(const Factors<V>& factors) noexcept {
+  return {factors.a_offsets, factors.a_columns, nullptr, factors.b_offsets, factors.b_columns, nullptr};
+}
 
 /// What the analysis found of every row of C; arrays on the device, an entry a row.
 struct RowFacts {

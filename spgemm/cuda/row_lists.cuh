@@ -35,12 +35,6 @@ template <class V>
   }
 }
 
-/// The same factors, of which only the positions count.
-template <class V>
-[[nodiscard]] Factors<NoValue> positions_of(const Factors<V>& factors) {
-  return {factors.a_offsets, factors.a_columns, nullptr, factors.b_offsets, factors.b_columns, nullptr};
-}
-
 /// Row of B that entry `k` of A names.
 template <class V>
 [[nodiscard]] __device__ List<V> list_of(const Factors<V>& factors, offset_t k) {

@@ -10,12 +10,6 @@
 
 namespace tessera::cuda {
 
-/// The factors without their values.
-template <class V>
-[[nodiscard]] TESSERA_HOST_DEVICE Factors<NoValue> columns_alone(const Factors<V>& factors) {
-  return {factors.a_offsets, factors.a_columns, nullptr, factors.b_offsets, factors.b_columns, nullptr};
-}
-
 /// Beyond all columns.
 inline constexpr unsigned beyond_columns = ~0U;
 

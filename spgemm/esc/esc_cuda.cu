@@ -120,10 +120,9 @@ void launch_pass(const Context& context, RowPass pass, const Factors<V>& factors
   } else if (pass == RowPass::claim) {
     launch_kernel<E>(context, esc_kernel<RowPass::claim, E, V>, factors, batch, out);
   } else {
-    const Factors<NoValue> pattern{factors.a_offsets, factors.a_columns, nullptr, factors.b_offsets, factors.b_columns};
     RowOutput<NoValue> counts;
     counts.counts = out.counts;
-    launch_kernel<E>(context, esc_count_kernel<E>, pattern, batch, counts);
+    launch_kernel<E>(context, esc_count_kernel<E>, positions_of(factors), batch, counts);
   }
 }
 

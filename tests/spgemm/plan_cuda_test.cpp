@@ -30,6 +30,11 @@ TEST_F(SpgemmPlanOnGpu, NewValuesOnAStoredStructure) {
       EXPECT_TRUE(plan.structure().is_pattern());
       EXPECT_TRUE(plan.structure().device() == gpu());
       EXPECT_GT(plan.bytes(), plan.structure().bytes());
+      // Nothing of the set-up is left out.
+      const SpgemmReport& report = plan.report();
+      EXPECT_GT(report.upload_ms, 0.0);
+      EXPECT_GT(report.analysis_ms, 0.0);
+      EXPECT_GE(report.total_ms, report.upload_ms + report.analysis_ms + report.sizing_ms);
       for (std::uint64_t seed = 0; seed < 2; ++seed) {
         const Csr<double> left = with_values(a, seed);
         const Csr<double> right = with_values(a, seed + 10).to(gpu());

@@ -19,7 +19,7 @@ offset_t most_products() { return testing::repetitions(400000, 6000); }
 
 const auto kind = Device::Kind::cuda;
 
-/// Each pair of matrices meets one workflow and one accumulator of all, in turn; every one of a few pairs meets all.
+/// Each pair of matrices meets some ways to multiply, in turn.
 class Pairs {
  public:
   explicit Pairs(const Device& gpu) : gpu_(gpu) {}
