@@ -46,14 +46,15 @@ template <class V>
 void enqueue_dense(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                    const RowOutput<V>& out);
 
-/// A hash table of columns in shared memory, at most 3/4 full, sorted at the end. Warp a row up to 768 entries, else
-/// block a row: then the warps share out the columns of C once these are known, and read B a second time for the
-/// values. Row: at most hash_entries entries; the batch's most_entries bounds them, and a row with more would go round
-/// for ever.
+/// A hash table of columns in shared memory, at most 3/4 full, sorted at the end. Warp a row up to hash_warp_entries,
+/// in order; else block a row, which reads B a second time for the values: these are added in C itself, or, in order,
+/// beside the table by warps that share out the columns of C. Row: at most hash_entries entries; the batch's
+/// most_entries bounds them, and a row with more would go round for ever. \param ordered as for enqueue_wide
 inline constexpr index_t hash_entries = 4096;
+inline constexpr index_t hash_warp_entries = 768;
 template <class V>
 void enqueue_hash(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
-                  const RowOutput<V>& out);
+                  const RowOutput<V>& out, bool ordered);
 
 /// Products of a row beyond which enqueue_wide gives it all threads that a block can have.
 inline constexpr std::uint32_t wide_huge_products = 1 << 18;

@@ -63,7 +63,8 @@ struct RowPolicy {
   std::uint32_t merge_products = 48;
   index_t dense_width = 1024;
   std::uint32_t dense_compression = 4;  ///< products per column of the range
-  // What a warp does alone, however many products there are, and in how much shared memory.
+  // What a warp does alone, one list after the other, and in how much shared memory.
+  index_t warp_lists = 256;
   std::uint32_t window_products = 1 << 14;
   index_t window_width = 24576;
   std::int64_t window_most_bytes = std::int64_t{16} * 1024;
@@ -165,7 +166,8 @@ struct RowPolicy {
 
 /// Whether a warp with a bitmap costs least of all that is left for the row.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool prefers_window(const RowShape& row, const RowPolicy& policy) noexcept {
-  if (row.products > policy.window_products || row.width > policy.window_width) return false;
+  if (row.products > policy.window_products || row.lists > policy.warp_lists) return false;
+  if (row.width > policy.window_width) return false;
   if (window_slice(row, policy) > policy.window_most_bytes) return false;
   const bool narrow = static_cast<std::uint32_t>(row.width) / policy.window_columns <= row.products;
   const auto entries = static_cast<std::uint32_t>(row.entries);
@@ -180,7 +182,7 @@ struct RowPolicy {
   if (row.lists <= merge_lists && policy.merges(row.products)) return RowBin::merge;
   const auto width = static_cast<std::uint32_t>(row.width);
   const bool dense = row.width <= policy.dense_width && row.products / policy.dense_compression >= width &&
-                     row.products <= policy.window_products;
+                     row.products <= policy.window_products && row.lists <= policy.warp_lists;
   if (dense) return RowBin::dense;
   if (prefers_window(row, policy)) return window_bin(row, policy);
   if (esc_serves(row)) return esc_bin(row.products);

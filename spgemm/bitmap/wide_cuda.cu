@@ -28,25 +28,25 @@ template <RowPass Pass>
 
 template <class V, RowPass Pass, bool Ordered, int Threads>
 void launch_wide(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out,
-                 const WideShape& shape) {
+                 unsigned marks) {
   const auto kernel = wide_kernel<V, Pass, Ordered, Threads>;
-  const std::size_t bytes = shape.marks * sizeof(Mark<Pass>);
+  const std::size_t bytes = marks * sizeof(Mark<Pass>);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(wide_bytes)),
         "asking for shared memory");
   launch("rows of a product, by stretches of columns", context,
-         Grid{static_cast<unsigned>(batch.count), Threads, bytes}, kernel, factors, batch, out, shape);
+         Grid{static_cast<unsigned>(batch.count), Threads, bytes}, kernel, factors, batch, out, marks);
 }
 
 template <class V, RowPass Pass, bool Ordered>
 void launch_wide(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out,
                  std::size_t bytes) {
-  const WideShape shape{marks_of<Pass>(batch, bytes), lanes_for(batch.mean_list)};
+  const unsigned marks = marks_of<Pass>(batch, bytes);
   if (batch.most_products > wide_huge_products) {
-    launch_wide<V, Pass, Ordered, huge_threads>(context, factors, batch, out, shape);
-  } else if (batch.mean_entries > heavy_entries || shape.marks * sizeof(Mark<Pass>) > heavy_bytes) {
-    launch_wide<V, Pass, Ordered, heavy_threads>(context, factors, batch, out, shape);
+    launch_wide<V, Pass, Ordered, huge_threads>(context, factors, batch, out, marks);
+  } else if (batch.mean_entries > heavy_entries || marks * sizeof(Mark<Pass>) > heavy_bytes) {
+    launch_wide<V, Pass, Ordered, heavy_threads>(context, factors, batch, out, marks);
   } else {
-    launch_wide<V, Pass, Ordered, light_threads>(context, factors, batch, out, shape);
+    launch_wide<V, Pass, Ordered, light_threads>(context, factors, batch, out, marks);
   }
 }
 

@@ -43,8 +43,7 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
       ordered(product_options.determinism != Determinism::not_guaranteed) {
   RowPolicy counting = policy;
   counting.counting = true;
-  const double mean_lists = rows == 0 ? 0.0 : static_cast<double>(a.nnz()) / rows;
-  enqueue_analysis(context, positions, rows, mean_lists, counting, analysis);
+  enqueue_analysis(context, positions, {rows, inner, a.nnz()}, counting, analysis);
   const BinTable totals = bring_totals(context, analysis, nullptr).totals;
   all = sum_of_bins(totals);
   report.products = static_cast<offset_t>(all.products);
@@ -77,7 +76,7 @@ void enqueue_places(ProductJob<V>& job, const BinnedRows& bins, const offset_t* 
     enqueue_bin(job.context, bin, RowPass::place, job.factors, bins.batch(bin), out, job.ordered);
     note_use(job.report, bin, bins.total(bin));
   });
-  if (has_values<V> && !job.ordered && bins.has(SpgemmAccumulator::wide)) job.adds_in_any_order = true;
+  if (has_values<V> && !job.ordered && bins.add_in_any_order()) job.adds_in_any_order = true;
 }
 
 void note_use(SpgemmReport& report, RowBin bin, const BinTotals& total) {
