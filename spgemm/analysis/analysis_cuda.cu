@@ -1,7 +1,7 @@
 #include "core/cuda/launch.cuh"
-#include "core/cuda/warp.cuh"
 #include "spgemm/analysis/analysis_cuda.hpp"
 #include "spgemm/analysis/bin_collector.cuh"
+#include "spgemm/analysis/row_seen.cuh"
 
 #include <cuda_runtime_api.h>
 
@@ -19,28 +19,6 @@ constexpr offset_t long_row = 256;
 /// As many of them a block can put off; further ones are read at once.
 constexpr int most_long_rows = 64;
 
-/// What a thread has seen of the rows of B that a row of A names.
-struct RowSeen {
-  unsigned long long products = 0;
-  unsigned first = 0x7fffffffu;  ///< column
-  unsigned behind = 0;           ///< one past the last column
-};
-
-__device__ void see_list(const index_t* b_columns, offset_t begin, offset_t end, RowSeen& seen) {
-  if (begin == end) return;
-  seen.products += static_cast<unsigned long long>(end - begin);
-  seen.first = min(seen.first, static_cast<unsigned>(b_columns[begin]));
-  seen.behind = max(seen.behind, static_cast<unsigned>(b_columns[end - 1]) + 1);
-}
-
-/// What the analysis needs of a row of B, in one place, so that an entry of A costs one read and not three.
-struct alignas(16) ListDigest {
-  unsigned entries;
-  unsigned first;   ///< column
-  unsigned behind;  ///< one past the last column
-  unsigned unused;
-};
-
 __global__ void __launch_bounds__(analysis_threads)
     digest_kernel(Factors<NoValue> factors, index_t inner, ListDigest* digests) {
   const std::int64_t row = std::int64_t{blockIdx.x} * analysis_threads + threadIdx.x;
@@ -48,73 +26,6 @@ __global__ void __launch_bounds__(analysis_threads)
   RowSeen seen;
   see_list(factors.b_columns, factors.b_offsets[row], factors.b_offsets[row + 1], seen);
   digests[row] = {static_cast<unsigned>(seen.products), seen.first, seen.behind, 0};
-}
-
-/// The factors, and what has been made of the rows of B.
-struct AnalysedFactors {
-  Factors<NoValue> positions;
-  const ListDigest* digests = nullptr;  ///< null: to be looked up in B
-};
-
-/// Every `step`-th entry of A from `k` on.
-__device__ RowSeen see_lists(const AnalysedFactors& factors, offset_t k, offset_t end, int step) {
-  RowSeen seen;
-  const Factors<NoValue>& positions = factors.positions;
-  for (; k < end; k += step) {
-    const index_t row = positions.a_columns[k];
-    if (factors.digests != nullptr) {
-      const auto digest = reinterpret_cast<const uint4*>(factors.digests)[row];
-      seen.products += digest.x;
-      seen.first = min(seen.first, digest.y);
-      seen.behind = max(seen.behind, digest.z);
-    } else {
-      see_list(positions.b_columns, positions.b_offsets[row], positions.b_offsets[row + 1], seen);
-    }
-  }
-  return seen;
-}
-
-/// The same without columns, which would have to be waited for.
-__device__ RowSeen count_lists(const Factors<NoValue>& factors, offset_t k, offset_t end, int step) {
-  RowSeen seen;
-  for (; k < end; k += step) {
-    const index_t row = factors.a_columns[k];
-    seen.products += static_cast<unsigned long long>(factors.b_offsets[row + 1] - factors.b_offsets[row]);
-  }
-  return seen;
-}
-
-/// Over groups of neighbouring lanes.
-template <int Lanes>
-__device__ RowSeen join_lanes(RowSeen seen) {
-  for (int distance = Lanes / 2; distance > 0; distance /= 2) {
-    seen.products += __shfl_xor_sync(full_warp, seen.products, distance);
-    seen.first = min(seen.first, __shfl_xor_sync(full_warp, seen.first, distance));
-    seen.behind = max(seen.behind, __shfl_xor_sync(full_warp, seen.behind, distance));
-  }
-  return seen;
-}
-
-/// A row by `Lanes` lanes, part-th of which calls; every lane of the warp must call. Rows that will be merged need no
-/// range: theirs begins at 0 and has a column for every product.
-template <int Lanes>
-__device__ RowSeen see_row(const AnalysedFactors& factors, const RowPolicy& policy, offset_t begin, offset_t end,
-                           unsigned part) {
-  const bool short_row = policy.merges() && end - begin <= merge_lists;
-  RowSeen seen = join_lanes<Lanes>(short_row && factors.digests == nullptr
-                                       ? count_lists(factors.positions, begin + part, end, Lanes)
-                                       : see_lists(factors, begin + part, end, Lanes));
-  const bool merged = short_row && policy.merges(seen.products);
-  if (merged && seen.products > 0) {
-    seen.first = 0;
-    seen.behind = static_cast<unsigned>(seen.products < 0x7fffffffull ? seen.products : 0x7fffffffull);
-  }
-  const bool again = short_row && !merged && factors.digests == nullptr;
-  if (__ballot_sync(full_warp, again) == 0) return seen;
-  RowSeen ranged;
-  if (again) ranged = see_lists(factors, begin + part, end, Lanes);
-  ranged = join_lanes<Lanes>(ranged);
-  return again ? ranged : seen;
 }
 
 /// Where facts and bins of rows go.
