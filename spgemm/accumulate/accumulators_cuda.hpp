@@ -68,4 +68,21 @@ template <class V>
 void enqueue_wide(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                   const RowOutput<V>& out, bool ordered);
 
+/// Words of the bitmap of a row of so many columns: an even number.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t wide_marks(index_t width) noexcept {
+  return (std::int64_t{width} + 63) / 64 * 2;
+}
+/// Shared memory of a row whose sums are beside its bitmap.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t wide_shared_bytes(index_t width, index_t entries,
+                                                                           int value_bytes) noexcept {
+  return wide_marks(width) * 8 + std::int64_t{entries} * value_bytes;
+}
+/// Two blocks a multiprocessor.
+inline constexpr std::int64_t most_wide_shared_bytes = 104 * 1024;
+/// The pass place of enqueue_wide in the order of A's row, with the sums in shared memory. Batch: with the slice of its
+/// largest row, wide_shared_bytes(), or without, then that of its widest row and most entries is at most 200 KB.
+template <class V>
+void enqueue_wide_in_shared(const Context& context, const Factors<V>& factors, const RowBatch& batch,
+                            const RowOutput<V>& out);
+
 }  // namespace tessera::cuda

@@ -151,13 +151,10 @@ class HashRow {
   /// Columns and values, by a warp: the rows of B one after the other, in each of which columns are distinct.
   __device__ void insert_and_add() {
     unsigned taken = 0;
-    unsigned next = beyond_columns;
-    for (unsigned from = 0; from < lists_; from += warp_size) {
-      Part<V> own;
-      if (from + lane() < lists_) own = part_of(factors_, begin_ + from + lane(), whole(), next);
-      const unsigned rest = lists_ - from;
-      for (unsigned l = 0; l < warp_size && l < rest; l += loads_at_once) add_parts(own, l, taken);
-    }
+    for_products_in_order(factors_, begin_, lists_, whole(), [&](index_t column, V product) {
+      V& value = values_[table_.insert(column, taken)];
+      value = sum_of(value, product);
+    });
     count(taken);
   }
 
@@ -260,49 +257,6 @@ class HashRow {
     taken = __reduce_add_sync(full_warp, taken);
     if (lane() == 0) atomicAdd(&shared_.entries, taken);
     AllOf::meet();
-  }
-
-  /// Products of loads_at_once entries of A, which lanes hold from lane l on.
-  __device__ void add_parts(const Part<V>& own, unsigned l, unsigned& taken) {
-    Part<V> part[loads_at_once];
-    int longest = 0;
-#pragma unroll
-    for (unsigned u = 0; u < loads_at_once; ++u) {
-      part[u] = part_of_lane(own, static_cast<int>(l + u));
-      if (part[u].length > longest) longest = part[u].length;
-    }
-    if (longest <= warp_size) return add_short(part, taken);
-#pragma unroll
-    for (unsigned u = 0; u < loads_at_once; ++u) {
-      for (int i = static_cast<int>(lane()); i < part[u].length; i += warp_size) {
-        const offset_t place = part[u].begin + i;
-        V& value = values_[table_.insert(factors_.b_columns[place], taken)];
-        value = sum_of(value, product_at(factors_, part[u], place));
-      }
-      __syncwarp();
-    }
-  }
-
-  /// The same when none has more products than there are lanes: their loads overlap, their sums do not.
-  __device__ void add_short(const Part<V> (&part)[loads_at_once], unsigned& taken) {
-    index_t column[loads_at_once];
-    V product[loads_at_once];
-#pragma unroll
-    for (unsigned u = 0; u < loads_at_once; ++u) {
-      column[u] = -1;
-      if (static_cast<int>(lane()) < part[u].length) {
-        column[u] = factors_.b_columns[part[u].begin + lane()];
-        product[u] = product_at(factors_, part[u], part[u].begin + lane());
-      }
-    }
-#pragma unroll
-    for (unsigned u = 0; u < loads_at_once; ++u) {
-      if (column[u] >= 0) {
-        V& value = values_[table_.insert(column[u], taken)];
-        value = sum_of(value, product[u]);
-      }
-      __syncwarp();
-    }
   }
 
   /// Keys of the entries, without gaps, in any order.

@@ -40,14 +40,13 @@ struct AnalysisOutput {
 /// A row as the totals see it.
 __device__ CollectedRow collected_row(RowBin bin, const RowShape& row, const RowPolicy& policy,
                                       unsigned long long all_products) {
-  const bool in_window = bin != RowBin::none && accumulator_of(bin) == SpgemmAccumulator::window;
   return {bin,
           true,
           static_cast<unsigned>(row.lists),
           row.products,
           static_cast<unsigned>(row.width),
           static_cast<unsigned>(row.entries),
-          in_window ? static_cast<unsigned>(window_slice(row, policy)) : 0,
+          static_cast<unsigned>(slice_of(bin, row, policy)),
           all_products};
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
+#include "spgemm/accumulate/accumulators_cuda.hpp"
 #include "spgemm/cuda/list_shares.cuh"
 #include "spgemm/cuda/rows.cuh"
 
@@ -32,11 +33,15 @@ __device__ void for_each_of_block(unsigned count, Body&& body) {
   }
 }
 
+/// Where the sums of a row are formed: in C, by atomic additions in any order or in the order of A's row; or in shared
+/// memory behind the bitmap, in that order, which is faster where many products fall on an entry.
+enum class WideSums { any_order, in_order, in_shared };
+
 /// Threads of a multiprocessor whose registers are not spilled.
 inline constexpr int wide_resident = 1024;
 
 /// A row of C that a block does.
-template <class V, RowPass Pass, bool Ordered, int Threads>
+template <class V, RowPass Pass, WideSums Sums, int Threads>
 class WideRow {
  public:
   static_assert(Pass != RowPass::claim, "columns are placed stretch by stretch, before the row is counted");
@@ -60,7 +65,8 @@ class WideRow {
     const auto width = static_cast<unsigned>(batch.facts.widths[row]);
     stretch_.first = static_cast<unsigned>(batch.facts.first_columns[row]);
     end_ = stretch_.first + width;
-    stretch_.whole = width <= marks * mark_columns;
+    if (Sums == WideSums::in_shared) most_marks_ = static_cast<unsigned>(wide_marks(static_cast<index_t>(width)));
+    stretch_.whole = width <= most_marks_ * mark_columns;
     if (width == 0) stretch_.first = beyond_columns;
   }
 
@@ -94,12 +100,17 @@ class WideRow {
   /// Writes the stretch. \param columns, values: first of the stretch, whose `entries` mark_all() has returned
   __device__ void place(unsigned entries, index_t* columns, [[maybe_unused]] V* values) {
     number_marks();
+    V* const sums = Sums == WideSums::in_shared ? reinterpret_cast<V*>(marks_ + most_marks_) : values;
     if constexpr (has_values<V>) {
-      for_each_of_block<Threads>(entries, [&](unsigned i) { values[i] = sum_begin<V>; });
+      for_each_of_block<Threads>(entries, [&](unsigned i) { sums[i] = sum_begin<V>; });
     }
     __syncthreads();
     for_each_of_block<Threads>(used_, [&](unsigned i) { expand(i, columns); });
-    if constexpr (has_values<V>) add(entries, columns, values);
+    if constexpr (has_values<V>) add(entries, columns, sums);
+    if constexpr (Sums == WideSums::in_shared) {
+      __syncthreads();
+      for_each_of_block<Threads>(entries, [&](unsigned i) { values[i] = sums[i]; });
+    }
   }
 
   /// Goes on to the next column of the row. To be called after mark_all().
@@ -170,12 +181,12 @@ class WideRow {
   }
 
   /// In order: each warp adds to columns of its own, so that no warp waits for another.
-  __device__ void add(unsigned entries, const index_t* columns, V* values) {
-    if constexpr (Ordered) {
+  __device__ void add(unsigned entries, const index_t* columns, V* sums) {
+    if constexpr (Sums != WideSums::any_order) {
       __syncthreads();  // columns are there
       for_products_in_order(factors_, begin_, lists_, share_of_warp(entries, columns), [&](index_t column, V product) {
-        V& value = values[rank(column)];
-        value = sum_of(value, product);
+        V& sum = sums[rank(column)];
+        sum = sum_of(sum, product);
       });
     } else {
       for (unsigned from = 0; from < lists_; from += Threads) {
@@ -183,7 +194,7 @@ class WideRow {
         if (lists_ > Threads) {
           static_cast<void>(shares_.take(positions_of(factors_), begin_ + from, lists_ - from, stretch_));
         }
-        shares_.for_products(factors_, [&](index_t column, V product) { atomicAdd(values + rank(column), product); });
+        shares_.for_products(factors_, [&](index_t column, V product) { atomicAdd(sums + rank(column), product); });
       }
     }
   }
@@ -209,11 +220,11 @@ class WideRow {
   unsigned before_ = 0;  ///< entries before this thread's marks
 };
 
-/// A block a row. \param marks of a block, at least 1
-template <class V, RowPass Pass, bool Ordered, int Threads>
+/// A block a row. \param marks of a block, at least 1; with sums in shared memory each row has its own number
+template <class V, RowPass Pass, WideSums Sums, int Threads>
 __global__ void __launch_bounds__(Threads, wide_resident / Threads)
     wide_kernel(Factors<V> factors, RowBatch batch, RowOutput<V> out, unsigned marks) {
-  using Row = WideRow<V, Pass, Ordered, Threads>;
+  using Row = WideRow<V, Pass, Sums, Threads>;
   __shared__ typename Row::Shared shared;
   const index_t number = row_of(batch, static_cast<index_t>(blockIdx.x));
   Row row(factors, batch, number, marks, shared);

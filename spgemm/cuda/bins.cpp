@@ -23,7 +23,7 @@ bool BinnedRows::add_in_any_order() const noexcept {
   return std::any_of(used_.begin(), used_.end(), [&](RowBin bin) {
     const SpgemmAccumulator accumulator = accumulator_of(bin);
     const auto most_entries = static_cast<index_t>(total(bin).most_entries);
-    return accumulator == SpgemmAccumulator::wide ||
+    return (accumulator == SpgemmAccumulator::wide && bin < RowBin::wide_shared_48k) ||
            (accumulator == SpgemmAccumulator::hash && most_entries > hash_warp_entries);
   });
 }
@@ -84,6 +84,9 @@ void enqueue_bin(const Context& context, RowBin bin, RowPass pass, const Factors
     case SpgemmAccumulator::hash:
       return enqueue_hash(context, pass, factors, batch, out, ordered);
     default:
+      if constexpr (has_values<V>) {
+        if (bin >= RowBin::wide_shared_48k) return enqueue_wide_in_shared(context, factors, batch, out);
+      }
       return enqueue_wide(context, pass, factors, batch, out, ordered);
   }
 }

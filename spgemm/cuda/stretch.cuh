@@ -169,6 +169,39 @@ __device__ void for_products_of_parts(const Factors<V>& factors, Part<V> own, Bo
   for_products_by_groups(factors, own, lanes, warp_size - __clz(static_cast<int>(filled)), body);
 }
 
+/// body(column, product) for the products of loads_at_once parts, one part after the other: what one did is there
+/// before the next. Short parts are loaded together. All lanes hold the same parts.
+template <class V, class Body>
+__device__ void for_parts_in_order(const Factors<V>& factors, const Part<V> (&part)[loads_at_once], Body&& body) {
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  int longest = 0;
+#pragma unroll
+  for (int u = 0; u < loads_at_once; ++u) longest = part[u].length > longest ? part[u].length : longest;
+  if (longest > warp_size) {
+#pragma unroll
+    for (int u = 0; u < loads_at_once; ++u) {
+      for_products_of_part(factors, part[u], body);
+      __syncwarp();
+    }
+    return;
+  }
+  index_t column[loads_at_once];
+  V product[loads_at_once];
+#pragma unroll
+  for (int u = 0; u < loads_at_once; ++u) {
+    column[u] = -1;
+    if (lane < part[u].length) {
+      column[u] = factors.b_columns[part[u].begin + lane];
+      product[u] = product_at(factors, part[u], part[u].begin + lane);
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < loads_at_once; ++u) {
+    if (column[u] >= 0) body(column[u], product[u]);
+    __syncwarp();
+  }
+}
+
 /// body(column, product) for all products of entries [begin, begin + lists) of A in a stretch, by a warp, entry after
 /// entry: what one did is there before the next. Every lane must call.
 template <class V, class Body>
@@ -179,9 +212,16 @@ __device__ void for_products_in_order(const Factors<V>& factors, offset_t begin,
   for (unsigned from = 0; from < lists; from += warp_size) {
     Part<V> own;
     if (from + lane < lists) own = part_of(factors, begin + from + lane, stretch, next);
-    for (unsigned filled = __ballot_sync(full_warp, own.length > 0); filled != 0; filled &= filled - 1) {
-      for_products_of_part(factors, part_of_lane(own, __ffs(static_cast<int>(filled)) - 1), body);
-      __syncwarp();
+    unsigned filled = __ballot_sync(full_warp, own.length > 0);
+    while (filled != 0) {
+      Part<V> part[loads_at_once];
+#pragma unroll
+      for (int u = 0; u < loads_at_once; ++u) {
+        if (filled == 0) continue;
+        part[u] = part_of_lane(own, __ffs(static_cast<int>(filled)) - 1);
+        filled &= filled - 1;
+      }
+      for_parts_in_order(factors, part, body);
     }
   }
 }
