@@ -65,17 +65,18 @@ struct RowPolicy {
   std::uint32_t merge_products = 48;
   index_t dense_width = 1024;
   std::uint32_t dense_compression = 4;  ///< products per column of the range
+  std::uint32_t dense_products = 1 << 14;
   // What a warp does alone, one list after the other, and in how much shared memory.
   index_t warp_lists = 256;
-  std::uint32_t window_products = 1 << 14;
+  std::uint32_t window_products = 1 << 13;
   index_t window_width = 24576;
-  std::int64_t window_most_bytes = std::int64_t{16} * 1024;
+  std::int64_t window_most_bytes = std::int64_t{12} * 1024;
   std::uint32_t window_columns = 8;      ///< per product, below which a bitmap costs less than to sort
   std::uint32_t window_compression = 2;  ///< products per entry, from which it costs less than sums in C
   // For sums in shared memory instead of in C.
   std::uint32_t shared_compression = 3;  ///< products per entry
   std::uint32_t shared_list = 1024;      ///< products per entry of A
-  index_t hash_width = 1 << 19;          ///< columns from which `wide` costs more to clear and to look through
+  std::uint32_t hash_columns = 256;      ///< per product, beyond which `wide` costs more to clear and to look through
   // For more threads a row, and to begin with the longest ones.
   std::uint32_t heavy_products = 1 << 14;
   std::uint32_t huge_products = wide_huge_products;
@@ -206,11 +207,12 @@ struct RowPolicy {
   if (row.lists <= merge_lists && policy.merges(row.products)) return RowBin::merge;
   const auto width = static_cast<std::uint32_t>(row.width);
   const bool dense = row.width <= policy.dense_width && row.products / policy.dense_compression >= width &&
-                     row.products <= policy.window_products && row.lists <= policy.warp_lists;
+                     row.products <= policy.dense_products && row.lists <= policy.warp_lists;
   if (dense) return RowBin::dense;
   if (prefers_window(row, policy)) return window_bin(row, policy);
   if (esc_serves(row)) return esc_bin(row.products);
-  const RowBin hash = row.width > policy.hash_width ? hash_bin(row, policy) : RowBin::none;
+  const bool sparse = width / policy.hash_columns > row.products;
+  const RowBin hash = sparse ? hash_bin(row, policy) : RowBin::none;
   if (hash != RowBin::none) return hash;
   const RowBin shared = shared_bin(row, policy);
   return shared != RowBin::none ? shared : wide_bin(row, policy);

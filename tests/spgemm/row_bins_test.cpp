@@ -71,8 +71,8 @@ TEST(RowBins, TablesAreSizedByWhatARowCanHoldUnlessItIsCounted) {
 
 TEST(RowBins, WindowsNeedNoRoomForEntriesToCount) {
   RowPolicy policy;
-  const RowShape shape = row(200, 16000, 16000);
-  EXPECT_NE(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::window) << "16000 entries of 12 bytes";
+  const RowShape shape = row(200, 8000, 8000);
+  EXPECT_NE(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::window) << "8000 entries of 12 bytes";
   policy.counting = true;
   EXPECT_EQ(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::window);
 }
@@ -105,7 +105,7 @@ TEST(RowBins, RowsOfManyListsAreForABlock) {
   shape.lists = 257;
   EXPECT_EQ(choose_bin(shape, policy), RowBin::wide);
   shape = row(256, 6000, 2000);
-  shape.entries = 1000;
+  shape.entries = 700;
   EXPECT_EQ(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::window);
   shape.lists = 257;
   EXPECT_EQ(choose_bin(shape, policy), RowBin::wide);
