@@ -43,14 +43,20 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
       ordered(product_options.determinism != Determinism::not_guaranteed) {
   RowPolicy counting = policy;
   counting.counting = true;
-  enqueue_analysis(context, positions, {rows, inner, a.nnz()}, counting, analysis);
+  const ProductShape shape{rows, inner, a.nnz()};
+  const bool counts_first =
+      options.workflow == SpgemmWorkflow::automatic || options.workflow == SpgemmWorkflow::symbolic;
+  if (counts_first) enqueue_repeats(context, positions, shape, analysis);
+  enqueue_analysis(context, positions, shape, counting, analysis);
   const BinTable totals = bring_totals(context, analysis, nullptr).totals;
   all = sum_of_bins(totals);
   report.products = static_cast<offset_t>(all.products);
   report.expansion = a.nnz() > 0 ? static_cast<double>(report.products) / static_cast<double>(a.nnz()) : 0.0;
   budget.emplace(options.memory_limit_bytes, available_for(device(), csr_bytes(rows, bound_total(), value_bytes<V>)));
   budget->reserve(RowAnalysis::bytes(rows), "analysis of a sparse product");
-  bins = BinnedRows(context, analysis, totals, rows);
+  // A few repeats are counted once more rather than left out of a list.
+  const bool leaves_out = analysis.repeats && totals[0].rows >= static_cast<unsigned>(rows) / 4;
+  bins = BinnedRows(context, analysis, totals, rows, leaves_out);
   budget->reserve(bins.bytes(), "analysis of a sparse product");
 }
 
