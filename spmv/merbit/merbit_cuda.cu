@@ -258,11 +258,11 @@ void check_forced_layout(MerbitLayout layout, const CsrView<T>& a, const Device&
         "the layout rows of MERBIT needs code for compute capability 9.0, which this build does not have for " +
         device.name());
   }
-  if (layout != MerbitLayout::scalar && layout != MerbitLayout::exact && !loads_fours(a))
-    throw NotSupported("this layout of MERBIT needs arrays aligned to 16 bytes");
+  const bool wide = layout != MerbitLayout::scalar && layout != MerbitLayout::exact;
+  if (wide && !loads_fours(a)) throw NotSupported("this layout of MERBIT needs arrays aligned to 16 bytes");
 }
 
-/// \param bulk_copies whether layouts that need them may be chosen
+/// Layout and reason alone. \param bulk_copies whether layouts that need them may be chosen
 template <class T>
 PlannedTiles layout_for(const CsrView<T>& a, const SpmvOptions& options, bool bulk_copies) {
   if (options.sigma != 0 || options.descriptor_bits == 64) return planned_layout(MerbitLayout::exact);
