@@ -22,6 +22,22 @@ Variant<T, V> direct() {
           direct_product<T, V, Policy>()};
 }
 
+template <class T, class Policy>
+Variant<T, Ones> columns() {
+  const std::string kind = Policy::persistent ? "columns, persistent," : "columns,";
+  return {name_of(kind, Policy::sigma, Policy::unroll, Policy::threads, Policy::min_blocks),
+          columns_product<T, Ones, Policy>(), Policy::persistent ? local_columns_tiles : columns_tiles};
+}
+
+template <class T>
+void add_columns(std::vector<Variant<T, Ones>>& variants) {
+  variants.push_back(columns<T, ColumnsPolicy<13, 8, false, 128, 8, false>>());
+  variants.push_back(columns<T, ColumnsPolicy<15, 8, false, 128, 8, false>>());
+  variants.push_back(columns<T, ColumnsPolicy<21, 8, false, 128, 8, false>>());
+  variants.push_back(columns<T, ColumnsPolicy<13, 5, true, 1024, 1, true>>());
+  variants.push_back(columns<T, ColumnsPolicy<15, 5, true, 1024, 1, true>>());
+}
+
 }  // namespace
 
 template <class T, class V>
@@ -39,7 +55,10 @@ std::vector<Variant<T, V>> merbit_variants() {
       direct<T, V, DirectPolicy<17, 4, 4, 128, wide ? 5 : 8, false>>(),
       direct<T, V, DirectPolicy<17, 4, 4, 128, wide ? 5 : 8, true>>(),
   };
-  if constexpr (std::is_same_v<V, Ones>) variants.push_back({"rows", rows_product<T, V>()});
+  if constexpr (std::is_same_v<V, Ones>) {
+    variants.push_back({"rows", rows_product<T, V>()});
+    add_columns(variants);
+  }
   return variants;
 }
 

@@ -56,9 +56,10 @@ struct alignas(16) TileStart {
 
 /// How the path is cut, and whether tiles may be walked.
 struct TileRules {
-  int sigma = 0;    ///< steps of a lane that walks; 0: tiles are never walked
-  int snap = 0;     ///< less than spacing, so that no tile is empty
-  int spacing = 0;  ///< steps from one tile to the next
+  int sigma = 0;     ///< steps of a lane that walks; 0: tiles are never walked
+  int snap = 0;      ///< less than spacing, so that no tile is empty
+  int spacing = 0;   ///< steps from one tile to the next
+  int row_cost = 0;  ///< tiles that may be walked are summed along rows where that takes up to so many steps
 
   /// Steps of the longest tile.
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr int most_steps() const noexcept { return spacing + snap; }
@@ -67,7 +68,7 @@ struct TileRules {
 
 /// Tiles of at most 32 sigma steps. \param snap less than 16 sigma
 [[nodiscard]] constexpr TileRules walkable_tiles(int sigma, int snap) noexcept {
-  return {sigma, snap, lanes_per_tile * sigma - snap};
+  return {sigma, snap, lanes_per_tile * sigma - snap, row_cost_per_sigma * sigma};
 }
 
 /// Tiles of about a warp's width of rows of like length, which fill no more than `most_steps`. They are never walked:
@@ -78,7 +79,7 @@ struct TileRules {
   const offset_t wanted = rows * (mean_length + 1);
   const int least = 2 * snap + 1;
   const int most = most_steps - snap;
-  return {0, snap, wanted < least ? least : wanted < most ? static_cast<int>(wanted) : most};
+  return {0, snap, wanted < least ? least : wanted < most ? static_cast<int>(wanted) : most, 0};
 }
 
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t snapped_tile_count(offset_t length,
@@ -130,7 +131,7 @@ struct TileShape {
     for (int log2 = 1; log2 <= most; ++log2) {
       if (row_sum_cost(shape, log2) < row_sum_cost(shape, best)) best = log2;
     }
-    if (rules.sigma == 0 || row_sum_cost(shape, best) <= row_cost_per_sigma * rules.sigma) {
+    if (rules.sigma == 0 || row_sum_cost(shape, best) <= rules.row_cost) {
       return static_cast<std::uint32_t>(TileKind::rows) | static_cast<std::uint32_t>(best) << lanes_per_row_shift;
     }
   }

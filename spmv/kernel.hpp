@@ -65,7 +65,7 @@ class SpmvKernel {
   /// The tiles of a MERBIT kernel on a GPU, which live as long as it; null for other kernels.
   [[nodiscard]] virtual const cuda::MerbitTileArrays* merbit_tiles() const noexcept { return nullptr; }
 
-  /// Fills the fields that only the kernel knows.
+  /// Fills the fields that only the kernel knows, and may add to the reason.
   virtual void describe(PlanInfo& info) const = 0;
 };
 

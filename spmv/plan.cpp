@@ -91,9 +91,9 @@ struct SpmvPlan<T>::Impl {
     if (rounds_values) updated_values = values_on_device(on_host->values().span());
     PlannedKernel<T> planned = plan_kernel(view(), on_host->view(), options);
     kernel = std::move(planned.kernel);
-    kernel->describe(info);
     info.algorithm = planned.algorithm;
     info.reason = std::move(planned.reason);
+    kernel->describe(info);
     synchronize(device);
     info.build_ms = watch.milliseconds();
     if (options.with_transpose) plan_transpose(*on_host, options);

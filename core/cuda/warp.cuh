@@ -51,7 +51,26 @@ struct Four {
   return {{low.x, low.y, high.x, high.y}};
 }
 
+/// The same past the first-level cache, whose lines stay for others, and the first to leave the second. \param from
+/// aligned to 16 bytes
+[[nodiscard]] __device__ inline Four<std::int32_t> load_four_once(const std::int32_t* from) {
+#ifdef __CUDA_ARCH__
+  int4 q;
+  asm("{ .reg .b64 once;\n"
+      "  createpolicy.fractional.L2::evict_first.b64 once, 1.0;\n"
+      "  ld.global.L1::no_allocate.L2::cache_hint.v4.s32 {%0, %1, %2, %3}, [%4], once; }"
+      : "=r"(q.x), "=r"(q.y), "=r"(q.z), "=r"(q.w)
+      : "l"(from));
+  return {{q.x, q.y, q.z, q.w}};
+#else
+  return load_four(from);
+#endif
+}
+
 /// \param to in shared memory, aligned to 16 bytes
+__device__ inline void store_four(std::int32_t* to, const Four<std::int32_t>& q) {
+  *reinterpret_cast<int4*>(to) = make_int4(q.entry[0], q.entry[1], q.entry[2], q.entry[3]);
+}
 __device__ inline void store_four(float* to, const Four<float>& q) {
   *reinterpret_cast<float4*>(to) = make_float4(q.entry[0], q.entry[1], q.entry[2], q.entry[3]);
 }

@@ -10,20 +10,24 @@
 
 namespace tessera::cuda {
 
-/// Asks for the cache lines of some elements. All lanes.
+/// Asks for the cache lines of some elements, that of the last one too, which need not begin in any of the others. All
+/// lanes.
 template <class Element>
 __device__ void prefetch(const Element* from, int count, int lane) {
   constexpr int per_line = 128 / static_cast<int>(sizeof(Element));
-  for (int k = lane * per_line; k < count; k += warp_size * per_line) {
+  if (count == 0) return;
+  for (int k = lane * per_line; k < count + per_line - 1; k += warp_size * per_line) {
+    const Element* const element = from + (k < count ? k : count - 1);
 #ifdef __CUDA_ARCH__
-    asm volatile("prefetch.global.L1 [%0];" : : "l"(from + k));
+    asm volatile("prefetch.global.L1 [%0];" : : "l"(element));
 #else
-    static_cast<void>(from[k]);
+    static_cast<void>(*element);
 #endif
   }
 }
 
-/// What a warp adds to the sums of a step, but for the largest change: total, dangling, l1, squares as in RankParts.
+/// What a warp or a block adds to the sums of a step, but for the largest change: total, dangling, l1, and with the
+/// norm l2 the squares, as in RankParts.
 struct alignas(16) RankSlot {
   double sum[4];
 };
@@ -38,6 +42,7 @@ struct RankOutput {
   std::int64_t tiles = 0;
   std::int64_t slots = 0;
   RankNorm norm = RankNorm::l1;  ///< in which the change is wanted, besides l1
+  bool self_weighted = false;    ///< dangling vertices keep a share of their rank
 };
 
 /// Sum over the lanes whose numbers differ from this one's by a multiple of K, in a fixed order; every lane gets it.
@@ -116,9 +121,11 @@ class RankCommit {
     if (out_.vectors.teleport != nullptr) {
       base += __ldg(&weights->teleport) * static_cast<double>(__ldcs(out_.vectors.teleport + i));
     }
-    // Not only where the degree is 0, which would end the chain of loads with one more.
-    const double self = __ldg(&weights->self) * static_cast<double>(old);
-    base += degree == 0 ? self : 0.0;
+    if (out_.self_weighted) {
+      // Not only where the degree is 0, which would end the chain of loads with one more.
+      const double self = __ldg(&weights->self) * static_cast<double>(old);
+      base += degree == 0 ? self : 0.0;
+    }
     target_[i] =
         scaled_rank_step(links_and_constant.x, base, sum, old, rank_divisor(degree), degree == 0, out_.norm, parts_);
   }
@@ -140,28 +147,53 @@ class RankCommit {
 
   /// Of the thread's vector.
   [[nodiscard]] __device__ T* carries() const { return out_.carries + vector_of_thread() * out_.tiles; }
-  /// What a warp has written. \param slot of the warp
+  /// What was written. \param slot of a warp or a block
   [[nodiscard]] __device__ passes::RankSums sums_of(std::int64_t slot) const {
     const RankSlot of = out_.parts[place(slot)];
+    const double squares = out_.norm == RankNorm::l2 ? of.sum[3] : 0.0;
     const double largest = out_.norm == RankNorm::linf ? out_.largest[place(slot)] : 0.0;
-    return {{of.sum[0], 0.0}, {of.sum[1], 0.0}, of.sum[2], of.sum[3], {largest}};
+    return {{of.sum[0], 0.0}, {of.sum[1], 0.0}, of.sum[2], squares, {largest}};
   }
 
-  [[nodiscard]] __device__ const RankParts& parts() const { return parts_; }
+  [[nodiscard]] __device__ passes::RankSums sums() const { return parts_.sums(out_.norm); }
 
   /// The warp's share of the sums. All lanes, lane i for vector i % K. \param slot of the warp
   __device__ void write_sums(std::int64_t slot, int lane) {
     if constexpr (K == 1) {
-      const double sum = transposed_sum({parts_.total, parts_.dangling, parts_.l1, parts_.squares}, lane);
+      const double sum = transposed_sum({parts_.total, parts_.dangling, parts_.l1, parts_.other}, lane);
       if (lane % 8 == 0) out_.parts[slot].sum[lane / 8] = sum;
     } else {
       const RankSlot sums{{sum_over_vector<K>(parts_.total), sum_over_vector<K>(parts_.dangling),
-                           sum_over_vector<K>(parts_.l1), sum_over_vector<K>(parts_.squares)}};
+                           sum_over_vector<K>(parts_.l1), sum_over_vector<K>(parts_.other)}};
       if (lane < K) out_.parts[place(slot)] = sums;
     }
     if (out_.norm != RankNorm::linf) return;
-    const double largest = largest_over_vector<K>(parts_.largest);
+    const double largest = largest_over_vector<K>(parts_.other);
     if (lane < K) out_.largest[place(slot)] = largest;
+  }
+
+  /// The share of a block that works for one vector, warp after warp. All threads. \param slot of the block
+  template <int Warps>
+  __device__ void write_sums_of_block(std::int64_t slot, int lane) {
+    static_assert(K == 1);
+    __shared__ double of_warp[Warps][5];
+    double* const mine = of_warp[threadIdx.x / warp_size];
+    const double sum = transposed_sum({parts_.total, parts_.dangling, parts_.l1, parts_.other}, lane);
+    if (lane % 8 == 0) mine[lane / 8] = sum;
+    if (out_.norm == RankNorm::linf) {
+      const double largest = largest_over_vector<1>(parts_.other);
+      if (lane == 0) mine[4] = largest;
+    }
+    __syncthreads();
+    if (threadIdx.x < 4) {
+      double total = 0.0;
+      for (const auto& warp : of_warp) total += warp[threadIdx.x];
+      out_.parts[slot].sum[threadIdx.x] = total;
+    }
+    if (out_.norm != RankNorm::linf || threadIdx.x != 0) return;
+    double largest = 0.0;
+    for (const auto& warp : of_warp) largest = warp[4] <= largest ? largest : warp[4];
+    out_.largest[slot] = largest;
   }
 
  private:

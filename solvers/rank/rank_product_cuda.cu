@@ -2,6 +2,7 @@
 #include "solvers/rank/multi_rank_kernel.cuh"
 #include "solvers/rank/rank_join_kernel.cuh"
 #include "solvers/rank/rank_product.hpp"
+#include "spmv/merbit/carry_runs.hpp"
 #include "spmv/merbit/product_launch.cuh"
 #include "spmv/merbit/tile_arrays.hpp"
 #include "tessera/array.hpp"
@@ -23,14 +24,14 @@ struct RankLaunch {
   std::int64_t (*slots)(const Context&, int resident, std::int64_t tiles) = nullptr;
 };
 
-/// One slot a warp.
+/// One slot a warp or a block.
 template <class T, class Launcher>
 [[nodiscard]] RankLaunch<T> launch_by() {
   RankLaunch<T> result;
   result.prepare = Launcher::template prepare_one<RankCommit<T>>;
   result.start = Launcher::template start<RankCommit<T>>;
   result.slots = [](const Context& context, int resident, std::int64_t tiles) {
-    return std::int64_t{Launcher::blocks(context, resident, tiles)} * Launcher::warps;
+    return std::int64_t{Launcher::blocks(context, resident, tiles)} * Launcher::slots_a_block;
   };
   return result;
 }
@@ -53,10 +54,12 @@ template <class T>
   switch (layout) {
     case MerbitLayout::scalar:
       return launch_by<T, DirectLaunch<T, Ones, typename Policy::Scalar>>();
-    case MerbitLayout::local_scalar:
-      return launch_by<T, DirectLaunch<T, Ones, typename Policy::LocalScalar>>();
     case MerbitLayout::vector:
       return launch_by<T, DirectLaunch<T, Ones, typename Policy::Vector>>();
+    case MerbitLayout::columns:
+      return launch_by<T, ColumnsLaunch<T, typename Policy::Columns>>();
+    case MerbitLayout::local_columns:
+      return launch_by<T, ColumnsLaunch<T, typename Policy::LocalColumns>>();
     case MerbitLayout::rows:
       return launch_by<T, RowsLaunch<T, typename Policy::Rows>>();
     case MerbitLayout::exact:
@@ -70,37 +73,35 @@ template <class T, int K>
 class RankEnding {
  public:
   RankEnding(const Device& device, const MerbitTileArrays& tiles, std::int64_t slots)
-      : tiles_(tiles),
+      : tiles_(tiles.count()),
         slots_(slots),
+        runs_(find_carry_runs(device, tiles)),
         carries_(tiles.share_rows ? K * tiles.count() : 0, Init::none, device),
         parts_(K * slots, Init::none, device),
         largest_(K * slots, Init::none, device),
-        of_block_(K * std::int64_t{max_join_blocks}, Init::none, device),
+        of_block_(K * std::int64_t{max_rank_join_blocks}, Init::none, device),
         finished_(K, Init::zero, device) {}
 
   [[nodiscard]] RankOutput<T> output(const RankRules& rules, const RankVectors<T>& vectors) {
-    return {vectors, carries_.data(), parts_.data(), largest_.data(), tiles_.count(), slots_, rules.norm};
+    return {vectors, carries_.data(), parts_.data(), largest_.data(),
+            tiles_,  slots_,          rules.norm,    rules.dangling == Dangling::self};
   }
 
   void enqueue(const Context& context, const RankRules& rules, const RankOutput<T>& out) {
-    tiles_.visit([&](auto tiles) {
-      // Without shared rows there are carries neither written nor to be added.
-      if (!tiles_.share_rows) tiles.tiles = 0;
-      const unsigned needed = blocks_for(tiles.tiles > slots_ ? tiles.tiles : slots_, join_threads);
-      const unsigned blocks = needed < max_join_blocks ? needed : max_join_blocks;
-      launch("ending a step of PageRank", context, Grid{K * blocks, join_threads},
-             rank_join_kernel<T, K, decltype(tiles)>, tiles, out, RankJoin{blocks, of_block_.data(), finished_.data()},
-             rules);
-    });
+    const unsigned blocks = rank_join_blocks(runs_.size(), slots_);
+    const RankJoin join{runs_.data(), runs_.size(), blocks, of_block_.data(), finished_.data()};
+    launch("ending a step of PageRank", context, Grid{K * blocks, rank_join_threads}, rank_join_kernel<T, K>, out, join,
+           rules);
   }
 
   [[nodiscard]] std::uint64_t bytes() const noexcept {
-    return carries_.bytes() + parts_.bytes() + largest_.bytes() + of_block_.bytes() + finished_.bytes();
+    return runs_.bytes() + carries_.bytes() + parts_.bytes() + largest_.bytes() + of_block_.bytes() + finished_.bytes();
   }
 
  private:
-  MerbitTileArrays tiles_;
+  std::int64_t tiles_;
   std::int64_t slots_;
+  Array<CarryRun> runs_;
   Array<T> carries_;
   Array<RankSlot> parts_;
   Array<double> largest_;

@@ -1,5 +1,5 @@
 /// \file
-/// The layouts `scalar`, `local_scalar` and `vector`: a warp loads its tile straight into registers, multiplies, and
+/// The layouts `scalar` and `vector`: a warp loads its tile straight into registers, multiplies, and
 /// stages the products in shared memory to sum them. Long rows are summed in registers.
 #pragma once
 

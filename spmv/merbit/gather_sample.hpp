@@ -15,11 +15,16 @@ inline constexpr int gather_line_bytes = 128;   ///< of the first-level cache
 /// What a sample found; all zero for a matrix of less than one window.
 struct GatherSample {
   std::int64_t windows = 0;
-  std::int64_t lines = 0;  ///< distinct lines of x, summed over the windows
+  std::int64_t lines = 0;      ///< distinct lines of x, summed over the windows
+  std::int64_t all_lines = 0;  ///< distinct lines of x in all windows together, at most a few percent too low
 
   /// Distinct lines a nonzero, between 0 and 1.
   [[nodiscard]] double line_share() const noexcept {
     return windows > 0 ? static_cast<double>(lines) / static_cast<double>(windows * gather_window) : 0.0;
+  }
+  /// Windows that touch a line, on average; 1 without any.
+  [[nodiscard]] double line_uses() const noexcept {
+    return all_lines > 0 ? static_cast<double>(lines) / static_cast<double>(all_lines) : 1.0;
   }
 };
 

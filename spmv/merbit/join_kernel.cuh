@@ -6,6 +6,7 @@
 
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/warp.cuh"
+#include "spmv/merbit/carry_runs.hpp"
 #include "spmv/merbit/product_cuda.hpp"
 
 namespace tessera::cuda {
@@ -13,15 +14,9 @@ namespace tessera::cuda {
 inline constexpr int join_threads = 1024;
 inline constexpr int max_join_blocks = 512;
 
-/// Carries that one thread adds by itself.
+/// Carries that one thread adds by itself, and those that its warp adds.
 inline constexpr std::int64_t short_run = 32;
-
-/// The carries of a row that lies in several tiles: those of tiles [first, first + count).
-struct CarryRun {
-  index_t row = 0;
-  std::int64_t first = 0;
-  std::int64_t count = 0;  ///< 0: no row that tile `t` ends began in an earlier tile
-};
+inline constexpr std::int64_t warp_run = 1024;
 
 /// The carries of the row that tile t ends but does not begin. \param t in [1, tiles)
 template <class Tiles>
@@ -43,16 +38,33 @@ template <class Tiles>
   return {row, low - 1, t - low + 1};
 }
 
-/// Sums of runs too long for one thread, by the whole block; `sum` of the threads that own one is set.
+/// Sums of runs too long for one thread, by its warp; `sum` of the threads that own one is set.
 template <class T>
-__device__ void sum_long_runs(const T* carries, const CarryRun& mine, T& sum) {
-  constexpr int warps = join_threads / warp_size;
+__device__ void sum_warp_runs(const T* carries, const CarryRun& mine, T& sum) {
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  unsigned left = __ballot_sync(full_warp, mine.count > short_run && mine.count <= warp_run);
+  for (; left != 0; left &= left - 1) {
+    const int owner = lowest_flag(left);
+    const std::int64_t first = __shfl_sync(full_warp, mine.first, owner);
+    const auto count = static_cast<int>(__shfl_sync(full_warp, mine.count, owner));
+    double part = 0.0;
+    for (int i = lane; i < count; i += warp_size) part += static_cast<double>(carries[first + i]);
+    part = sum_over_lanes(part);
+    if (lane == owner) sum = static_cast<T>(part);
+  }
+}
+
+/// Sums of longer runs, by the whole block of Threads; `sum` of the threads that own one is set.
+template <int Threads, class T>
+__device__ void sum_block_runs(const T* carries, const CarryRun& mine, T& sum) {
+  constexpr int warps = Threads / warp_size;
   __shared__ unsigned owners[warps];
   __shared__ CarryRun shared_run;
   __shared__ double of_warp[warps];
+  if (__syncthreads_count(mine.count > warp_run) == 0) return;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int warp = static_cast<int>(threadIdx.x / warp_size);
-  const unsigned long_runs = __ballot_sync(full_warp, mine.count > short_run);
+  const unsigned long_runs = __ballot_sync(full_warp, mine.count > warp_run);
   if (lane == 0) owners[warp] = long_runs;
   __syncthreads();
   for (int w = 0; w < warps; ++w) {
@@ -61,7 +73,7 @@ __device__ void sum_long_runs(const T* carries, const CarryRun& mine, T& sum) {
       if (static_cast<int>(threadIdx.x) == owner) shared_run = mine;
       __syncthreads();
       double part = 0.0;
-      for (std::int64_t i = threadIdx.x; i < shared_run.count; i += join_threads) {
+      for (std::int64_t i = threadIdx.x; i < shared_run.count; i += Threads) {
         part += static_cast<double>(carries[shared_run.first + i]);
       }
       part = sum_over_lanes(part);
@@ -78,6 +90,16 @@ __device__ void sum_long_runs(const T* carries, const CarryRun& mine, T& sum) {
   __syncthreads();  // the next call overwrites `owners`, which slower warps may still be reading
 }
 
+/// Sum of the carries of a run. Every thread of a block of Threads must call, those without a run with an empty one.
+template <int Threads, class T>
+[[nodiscard]] __device__ T sum_of_run(const T* carries, const CarryRun& run) {
+  T sum{0};
+  for (std::int64_t i = 0; i < run.count && run.count <= short_run; ++i) sum += carries[run.first + i];
+  sum_warp_runs(carries, run, sum);
+  sum_block_runs<Threads>(carries, run, sum);
+  return sum;
+}
+
 /// Where the inner products of a product come together.
 struct DotSums {
   std::int64_t slots = 0;           ///< partial sums of the product
@@ -86,16 +108,6 @@ struct DotSums {
   ProductDots* total = nullptr;
 };
 
-/// The carries of the row that tile t ends but does not begin, and their sum; t may be any number from 1 on. Every
-/// thread of a block must call.
-template <class T, class Tiles>
-__device__ CarryRun add_carries(const Tiles& tiles, const T* carries, std::int64_t t, T& sum) {
-  const CarryRun run = t < tiles.tiles ? carry_run(tiles, t) : CarryRun{};
-  for (std::int64_t i = 0; i < run.count && run.count <= short_run; ++i) sum += carries[run.first + i];
-  sum_long_runs(carries, run, sum);
-  return run;
-}
-
 /// Adds the carries of shared rows to y, and clears these rows in `other` if there is one. \returns what the rows add
 /// to the inner products, in the thread of each row
 template <class T, bool WithDots, class Tiles>
@@ -103,8 +115,9 @@ __device__ ProductDots join_rows(const Tiles& tiles, const ProductOutput<T>& out
   ProductDots dots;
   for (std::int64_t first = 1 + std::int64_t{blockIdx.x} * join_threads; first < tiles.tiles;
        first += std::int64_t{gridDim.x} * join_threads) {
-    T sum{0};
-    const CarryRun run = add_carries(tiles, static_cast<const T*>(out.carries), first + threadIdx.x, sum);
+    const std::int64_t t = first + threadIdx.x;
+    const CarryRun run = t < tiles.tiles ? carry_run(tiles, t) : CarryRun{};
+    const T sum = sum_of_run<join_threads>(static_cast<const T*>(out.carries), run);
     if (run.count == 0) continue;
     const T value = out.y[run.row] + out.alpha * sum;
     out.y[run.row] = value;

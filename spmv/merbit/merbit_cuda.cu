@@ -8,6 +8,7 @@
 #include "tessera/error.hpp"
 
 #include <mutex>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -24,6 +25,7 @@ constexpr double crowd = 4096;
 /// The tiles of a plan: of one kind or the other.
 struct PlannedTiles {
   MerbitLayout layout = MerbitLayout::scalar;
+  std::string reason;  ///< why this layout, where a sample of the columns decided
   SnappedTiles snapped;
   MerbitTiles exact;
 
@@ -44,6 +46,14 @@ struct PlannedTiles {
         exact.sigma,         exact.rows};
   }
 };
+
+/// Without tiles yet.
+PlannedTiles planned_layout(MerbitLayout layout, std::string reason = {}) {
+  PlannedTiles planned;
+  planned.layout = layout;
+  planned.reason = std::move(reason);
+  return planned;
+}
 
 /// Memory that products of one kernel use in turn.
 template <class T>
@@ -157,6 +167,7 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
     info.sigma = tiles_.are_exact() ? tiles_.exact.sigma : tiles_.snapped.rules.sigma;
     info.descriptor_bits = tiles_.are_exact() ? tiles_.exact.descriptor_bits : info.sigma > 0 ? 32 : 0;
     info.tiles = tiles_.count();
+    if (!tiles_.reason.empty()) info.reason += "; " + tiles_.reason;
   }
 
  private:
@@ -247,17 +258,27 @@ void check_forced_layout(MerbitLayout layout, const CsrView<T>& a, const Device&
         "the layout rows of MERBIT needs code for compute capability 9.0, which this build does not have for " +
         device.name());
   }
-  const bool wide = layout == MerbitLayout::rows || layout == MerbitLayout::vector;
+  const bool wide = layout != MerbitLayout::scalar && layout != MerbitLayout::exact;
   if (wide && !loads_fours(a)) throw NotSupported("this layout of MERBIT needs arrays aligned to 16 bytes");
 }
 
-/// \param bulk_copies whether layouts that need them may be chosen
+/// Layout and reason alone. \param bulk_copies whether layouts that need them may be chosen
 template <class T>
-MerbitLayout layout_for(const CsrView<T>& a, const SpmvOptions& options, bool bulk_copies) {
-  if (options.sigma != 0 || options.descriptor_bits == 64) return MerbitLayout::exact;
-  if (!loads_fours(a)) return MerbitLayout::scalar;
-  const double line_share = sample_gathers(a.columns, static_cast<int>(sizeof(T)), options.device).line_share();
-  return choose_layout({line_share, mean_length(a), a.is_pattern(), sizeof(T) == sizeof(double), bulk_copies});
+PlannedTiles layout_for(const CsrView<T>& a, const SpmvOptions& options, bool bulk_copies) {
+  if (options.sigma != 0 || options.descriptor_bits == 64) return planned_layout(MerbitLayout::exact);
+  if (!loads_fours(a)) return planned_layout(MerbitLayout::scalar);
+  const GatherSample gathers = sample_gathers(a.columns, static_cast<int>(sizeof(T)), options.device);
+  const LayoutTraits traits{gathers.line_share(), gathers.line_uses(),         a.nnz(),    mean_length(a),
+                            a.is_pattern(),       sizeof(T) == sizeof(double), bulk_copies};
+  const MerbitLayout layout = choose_layout(traits);
+  return planned_layout(layout, layout_reason(layout, traits));
+}
+
+/// Of the layouts whose tiles may be walked.
+TileRules tile_rules(MerbitLayout layout, index_t rows, offset_t nnz, int sigma, int batch) {
+  if (layout == MerbitLayout::columns) return columns_tiles(rows, nnz, sigma);
+  if (layout == MerbitLayout::local_columns) return local_columns_tiles(rows, nnz, sigma);
+  return choose_tiles(rows, nnz, sigma, batch);
 }
 
 /// Tiles of the layout `rows`; none where some of them would have to be walked.
@@ -272,8 +293,7 @@ template <class T, class V>
 PlannedTiles plan_tiles(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning) {
   const bool bulk_copies = has_bulk_copies(options.device);
   if (tuning.layout) check_forced_layout(*tuning.layout, a, options.device, bulk_copies);
-  PlannedTiles tiles;
-  tiles.layout = tuning.layout ? *tuning.layout : layout_for(a, options, bulk_copies);
+  PlannedTiles tiles = tuning.layout ? planned_layout(*tuning.layout) : layout_for(a, options, bulk_copies);
   if (tiles.layout == MerbitLayout::exact) {
     const MerbitShape shape = choose_merbit_shape(options, exact_sigma_32, exact_sigma_64);
     tiles.exact =
@@ -283,10 +303,10 @@ PlannedTiles plan_tiles(const CsrView<T>& a, const SpmvOptions& options, const M
   if (tiles.layout == MerbitLayout::rows) {
     tiles.snapped = build_row_tiles(a, merbit_product<T, V>(MerbitLayout::rows).steps, options.device);
     if (!tiles.snapped.starts.empty()) return tiles;
-    tiles.layout = layout_for(a, options, false);
+    tiles = layout_for(a, options, false);
   }
   const MerbitProduct<T, V> product = merbit_product<T, V>(tiles.layout);
-  const TileRules rules = choose_tiles(a.rows, a.nnz(), product.sigma, product.batch);
+  const TileRules rules = tile_rules(tiles.layout, a.rows, a.nnz(), product.sigma, product.batch);
   tiles.snapped = build_snapped_tiles(a.rows, a.row_offsets, a.nnz(), rules, options.device);
   return tiles;
 }

@@ -5,8 +5,9 @@
 ///   exact         the tiles of merbit-spmv.txt, with any sigma and both descriptor widths; nothing is known at compile
 ///                 time
 ///   scalar        one nonzero a lane and load, a warp for each tile: for reads of x all over
-///   local_scalar  the same with long tiles and persistent warps: for reads of x nearby, where no values are read
 ///   vector        four nonzeros a lane and load, persistent warps: for reads of x nearby
+///   columns       pattern matrices: columns are staged, and lanes gather x for steps of their own
+///   local_columns the same with persistent warps, for tiles that take the same time
 ///   rows          pattern matrices whose rows are best of like length: a lane or some lanes a row, columns by bulk
 ///                 copies while the tile before is summed. Compute capability 9.0
 /// All but `exact` use snapped tiles.
@@ -21,7 +22,7 @@
 
 namespace tessera::cuda {
 
-enum class MerbitLayout { exact, scalar, local_scalar, vector, rows };
+enum class MerbitLayout { exact, scalar, vector, columns, local_columns, rows };
 
 /// Stands for the values of a pattern matrix: every nonzero is 1, and nothing is read.
 struct Ones {};

@@ -2,6 +2,7 @@
 /// From a layout's name to its kernels, for one pair of types.
 #pragma once
 
+#include "spmv/merbit/columns_kernel.cuh"
 #include "spmv/merbit/direct_kernel.cuh"
 #include "spmv/merbit/exact_kernel.cuh"
 #include "spmv/merbit/rows_kernel.cuh"
@@ -50,6 +51,7 @@ template <class Kernel>
 template <class T, class V, class Policy>
 struct DirectLaunch {
   static constexpr int warps = Policy::threads / warp_size;
+  static constexpr int slots_a_block = warps;
 
   /// \returns blocks that a multiprocessor holds at a time, where that matters
   template <class Commit>
@@ -70,10 +72,39 @@ struct DirectLaunch {
   }
 };
 
+/// The layouts of columns_kernel.cuh.
+template <class T, class Policy>
+struct ColumnsLaunch {
+  static constexpr int warps = Policy::threads / warp_size;
+  static constexpr int slots_a_block = 1;
+  static constexpr int shared_bytes = warps * Policy::room * static_cast<int>(sizeof(index_t));
+
+  template <class Commit>
+  static int prepare_one() {
+    const auto kernel = columns_kernel<T, Policy, Commit>;
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
+          "asking for shared memory");
+    return Policy::persistent ? resident_blocks(kernel, Policy::threads, shared_bytes) : 0;
+  }
+
+  static unsigned blocks(const Context& context, int resident, std::int64_t tiles) {
+    return Policy::persistent ? persistent_blocks(context, resident, tiles, warps) : blocks_for(tiles, warps);
+  }
+
+  template <class Commit>
+  static void start(const Context& context, int resident, const ProductInput<T, Ones>& in,
+                    const typename Commit::Output& out) {
+    launch("MERBIT product (columns)", context,
+           Grid{blocks(context, resident, in.snapped.tiles), Policy::threads, std::size_t{shared_bytes}},
+           columns_kernel<T, Policy, Commit>, in.matrix, in.snapped, in.x, out);
+  }
+};
+
 /// The layout of rows_kernel.cuh.
 template <class T, class Policy>
 struct RowsLaunch {
   static constexpr int warps = Policy::threads / warp_size;
+  static constexpr int slots_a_block = warps;
   static constexpr int shared_bytes = ColumnBuffers<Policy::steps>::block_bytes(warps);
 
   template <class Commit>
@@ -110,10 +141,10 @@ void launch_one(const Context& context, const ResidentBlocks& resident, const Pr
   Launcher::template start<TileCommit<T, WithDots>>(context, each, in, out);
 }
 
-/// One slot a warp.
+/// One slot a warp or a block.
 template <class Launcher>
-std::int64_t slot_a_warp(const Context& context, const ResidentBlocks& resident, std::int64_t tiles) {
-  return std::int64_t{Launcher::blocks(context, resident.with_dots, tiles)} * Launcher::warps;
+std::int64_t slots_of_blocks(const Context& context, const ResidentBlocks& resident, std::int64_t tiles) {
+  return std::int64_t{Launcher::blocks(context, resident.with_dots, tiles)} * Launcher::slots_a_block;
 }
 
 template <class T, class V, class Policy>
@@ -126,23 +157,43 @@ template <class T, class V, class Policy>
           prepare_both<Launcher, T>,
           launch_one<Launcher, T, V, false>,
           launch_one<Launcher, T, V, true>,
-          slot_a_warp<Launcher>};
+          slots_of_blocks<Launcher>};
+}
+
+template <class T, class V, class Policy>
+[[nodiscard]] MerbitProduct<T, V> columns_product() {
+  using Launcher = ColumnsLaunch<T, Policy>;
+  return {Policy::sigma,
+          0,
+          0,
+          prepare_both<Launcher, T>,
+          launch_one<Launcher, T, V, false>,
+          launch_one<Launcher, T, V, true>,
+          slots_of_blocks<Launcher>};
 }
 
 template <class T, class V>
 [[nodiscard]] MerbitProduct<T, V> rows_product() {
+  using Policy = typename MerbitCudaPolicy<T, V>::Rows;
+  using Launcher = RowsLaunch<T, Policy>;
+  return {0,
+          0,
+          Policy::steps,
+          prepare_both<Launcher, T>,
+          launch_one<Launcher, T, V, false>,
+          launch_one<Launcher, T, V, true>,
+          slots_of_blocks<Launcher>};
+}
+
+template <class T, class V>
+[[nodiscard]] MerbitProduct<T, V> pattern_product(MerbitLayout layout) {
   if constexpr (is_ones<V>) {
-    using Policy = typename MerbitCudaPolicy<T, V>::Rows;
-    using Launcher = RowsLaunch<T, Policy>;
-    return {0,
-            0,
-            Policy::steps,
-            prepare_both<Launcher, T>,
-            launch_one<Launcher, T, V, false>,
-            launch_one<Launcher, T, V, true>,
-            slot_a_warp<Launcher>};
+    using Policy = MerbitCudaPolicy<T, V>;
+    if (layout == MerbitLayout::rows) return rows_product<T, V>();
+    if (layout == MerbitLayout::columns) return columns_product<T, V, typename Policy::Columns>();
+    return columns_product<T, V, typename Policy::LocalColumns>();
   } else {
-    throw NotSupported("the layout rows of MERBIT is for pattern matrices, and this one has values");
+    throw NotSupported("this layout of MERBIT is for pattern matrices, and this one has values");
   }
 }
 
@@ -151,12 +202,12 @@ MerbitProduct<T, V> merbit_product(MerbitLayout layout) {
   switch (layout) {
     case MerbitLayout::scalar:
       return direct_product<T, V, typename MerbitCudaPolicy<T, V>::Scalar>();
-    case MerbitLayout::local_scalar:
-      return direct_product<T, V, typename MerbitCudaPolicy<T, V>::LocalScalar>();
     case MerbitLayout::vector:
       return direct_product<T, V, typename MerbitCudaPolicy<T, V>::Vector>();
+    case MerbitLayout::columns:
+    case MerbitLayout::local_columns:
     case MerbitLayout::rows:
-      return rows_product<T, V>();
+      return pattern_product<T, V>(layout);
     case MerbitLayout::exact:
       break;
   }

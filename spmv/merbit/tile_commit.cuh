@@ -97,6 +97,25 @@ class TileCommit {
     }
   }
 
+  /// The block's, warp after warp. All threads. \param slot of the block
+  template <int Warps>
+  __device__ void write_sums_of_block(std::int64_t slot, int lane) {
+    if constexpr (WithDots) {
+      __shared__ double of_warp[Warps][2];
+      const double wy = sum_over_lanes(wy_);
+      const double yy = sum_over_lanes(yy_);
+      if (lane < 2) of_warp[threadIdx.x / warp_size][lane] = lane == 0 ? wy : yy;
+      __syncthreads();
+      if (threadIdx.x != 0) return;
+      ProductDots total;
+      for (const auto& sums : of_warp) {
+        total.wy += sums[0];
+        total.yy += sums[1];
+      }
+      out_.partial_dots[slot] = total;
+    }
+  }
+
  private:
   [[nodiscard]] __device__ T updated(index_t row, T sum) const {
     const T scaled = out_.alpha * sum;

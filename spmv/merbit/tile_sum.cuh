@@ -100,22 +100,28 @@ __device__ inline void sum_row_a_group(const TileSpan& tile, int lanes_log2, std
   }
 }
 
-/// Joins what the lanes of a walk leave open and commits the tile: a segmented scan, where lanes that closed a row
-/// begin a segment. \param row_sums of all rows of the tile; the first that a lane closed lacks what lanes before it
-/// hold \param first_closed number in the tile of the first row that the lane closed \param closed whether it closed
-/// any \param open the lane's sum after the last row it closed
-template <class T, class Commit>
-__device__ inline void commit_walk(const TileSpan& tile, T* row_sums, int first_closed, bool closed, T open, int lane,
-                                   Commit& commit) {
+/// Sum of what this lane of a walk and the ones before it leave open, back to the nearest that closed a row: a
+/// segmented scan. \param open the lane's sum after the last row it closed
+template <class T>
+[[nodiscard]] __device__ inline T open_sums(T open, bool closed, int lane) {
   const unsigned closing = __ballot_sync(full_warp, closed);
   const unsigned so_far = closing & (full_warp >> (warp_size - 1 - lane));
   const int segment_begin = so_far != 0 ? warp_size - 1 - __clz(static_cast<int>(so_far)) : 0;
-  T carry = open;
 #pragma unroll
   for (int distance = 1; distance < warp_size; distance *= 2) {
-    const T other = __shfl_up_sync(full_warp, carry, static_cast<unsigned>(distance));
-    if (lane - distance >= segment_begin) carry += other;
+    const T other = __shfl_up_sync(full_warp, open, static_cast<unsigned>(distance));
+    if (lane - distance >= segment_begin) open += other;
   }
+  return open;
+}
+
+/// Joins what the lanes of a walk leave open and commits the tile. \param row_sums of all rows of the tile; the first
+/// that a lane closed lacks what lanes before it hold \param first_closed number in the tile of the first row that the
+/// lane closed \param closed whether it closed any \param open the lane's sum after the last row it closed
+template <class T, class Commit>
+__device__ inline void commit_walk(const TileSpan& tile, T* row_sums, int first_closed, bool closed, T open, int lane,
+                                   Commit& commit) {
+  const T carry = open_sums(open, closed, lane);
   const T before = __shfl_up_sync(full_warp, carry, 1);
   if (closed && lane > 0) row_sums[first_closed] += before;
   __syncwarp();

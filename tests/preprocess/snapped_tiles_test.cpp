@@ -98,6 +98,10 @@ TEST(SnappedTiles, SummationFollowsTheRows) {
   EXPECT_EQ(kind_of({280, 56, 200, true}), TileKind::walk);
   EXPECT_EQ(kind_of({0, 129, 0, true}), TileKind::walk);
   EXPECT_EQ(kind_of({0, 128, 0, true}), TileKind::rows);
+  TileRules reluctant = walkable_tiles(11, 16);
+  reluctant.row_cost = 11;
+  EXPECT_EQ(kind_by({280, 56, 5, true}, reluctant), TileKind::walk);
+  EXPECT_EQ(kind_by({220, 56, 4, true}, reluctant), TileKind::rows);
   const TileRules unwalked = row_tiles(27, 928, 32);
   EXPECT_EQ(kind_by({864, 32, 27, true}, unwalked), TileKind::rows);
   EXPECT_EQ(kind_by({864, 32, 40, false}, unwalked), TileKind::few_rows);

@@ -27,8 +27,14 @@ struct Forced {
 
 std::vector<Forced> forced_layouts() {
   using enum cuda::MerbitLayout;
-  return {{"chosen", {}}, {"scalar", scalar},        {"local scalar", local_scalar}, {"vector", vector},
-          {"rows", rows}, {"exact, sigma 1", {}, 1}, {"exact, sigma 9", {}, 9}};
+  return {{"chosen", {}},
+          {"scalar", scalar},
+          {"vector", vector},
+          {"columns", columns},
+          {"local columns", local_columns},
+          {"rows", rows},
+          {"exact, sigma 1", {}, 1},
+          {"exact, sigma 9", {}, 9}};
 }
 
 /// What an iteration came to, ranks on the host.

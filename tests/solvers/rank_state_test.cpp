@@ -80,7 +80,7 @@ struct ScaledIteration {
       }
       RankParts parts;
       next[i] = scaled_rank_step(state.weights, sum, teleport[i], transition.out_degree()[i], y[i], rules.norm, parts);
-      sums += parts.sums();
+      sums += parts.sums(rules.norm);
     }
     y = std::move(next);
     finish_rank_step(rules, state, sums);

@@ -25,8 +25,9 @@ struct MerbitCudaCase {
   using enum cuda::MerbitLayout;
   return {{"chosen", {}},
           {"scalar", scalar},
-          {"local scalar", local_scalar},
           {"vector", vector},
+          {"columns", columns},
+          {"local columns", local_columns},
           {"rows", rows},
           {"exact, sigma 1", {}, 1},
           {"exact, sigma 7", {}, 7},

@@ -1,0 +1,208 @@
+/// \file
+/// The layouts `columns` and `local_columns`, for pattern matrices: a warp stages the columns of its tile in shared
+/// memory, and each lane gathers x for steps or rows of its own. So the lanes of one gather stand for nonzeros some
+/// rows apart. Where neighbouring rows have like columns these lie in fewer lines of x than 32 neighbouring nonzeros
+/// do, and the first-level cache looks up one line a cycle. Columns need half the room that products do, and do not go
+/// through that cache, which is left to x.
+#pragma once
+
+#include "core/cuda/shared_memory.cuh"
+#include "spmv/merbit/direct_kernel.cuh"
+
+namespace tessera::cuda {
+
+/// Columns of a load.
+inline constexpr int columns_a_load = 4;
+
+/// Stages the columns of a window. \tparam Rounds of loads that take in a whole tile
+template <int Rounds>
+__device__ inline void stage_columns(const LoadWindow<Ones>& window, index_t* staged, int lane) {
+  Four<index_t> four[Rounds];
+#pragma unroll
+  for (int i = 0; i < Rounds; ++i) {
+    const int k = (i * warp_size + lane) * columns_a_load;
+    if (k + columns_a_load <= window.available) {
+      four[i] = load_four_once(window.columns + k);
+    } else {
+#pragma unroll
+      for (int j = 0; j < columns_a_load; ++j)
+        four[i].entry[j] = k + j < window.end ? __ldcs(window.columns + k + j) : 0;
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < Rounds; ++i) {
+    const int k = (i * warp_size + lane) * columns_a_load;
+    if (k < window.end) store_four(staged + k, four[i]);
+  }
+}
+
+/// What a lane of a walk does.
+template <int Sigma>
+struct LaneWalk {
+  std::uint32_t down_flags;
+  std::uint32_t right_flags;
+  int first_closed;  ///< row of the tile that the lane closes first, if any
+
+  __device__ LaneWalk(const TileSpan& tile, std::uint32_t word, int lane) {
+    const LaneSteps<std::uint32_t> steps = unpack_lane(word, Sigma);
+    const int left = tile.nonzeros + tile.rows - lane * Sigma;
+    constexpr std::uint32_t all = (std::uint32_t{1} << Sigma) - 1;
+    const std::uint32_t valid = left >= Sigma ? all : left <= 0 ? 0 : (std::uint32_t{1} << left) - 1;
+    down_flags = steps.down_flags;
+    right_flags = ~down_flags & valid;
+    first_closed = static_cast<int>(steps.y_offset);
+  }
+
+  /// The entries of x for the steps to the right, 0 for the others. All are under way at a time.
+  template <class T, class Gather>
+  __device__ void gather_terms(const index_t* columns, int lane, const Gather& gather, T (&term)[Sigma]) const {
+    const index_t* column = columns + (lane * Sigma - first_closed);
+#pragma unroll
+    for (int step = 0; step < Sigma; ++step) {
+      term[step] = T{0};
+      if ((right_flags >> step & 1) != 0) term[step] = gather(*column++);
+    }
+  }
+
+  /// Sum of the terms after the last row that the lane closes.
+  template <class T>
+  [[nodiscard]] __device__ T open_sum(const T (&term)[Sigma]) const {
+    T open{0};
+#pragma unroll
+    for (int step = 0; step < Sigma; ++step) {
+      open += term[step];
+      if ((down_flags >> step & 1) != 0) open = T{0};
+    }
+    return open;
+  }
+
+  /// The sums of the lane's rows among [base, base + room) of the tile to `row_sums`. \param sum of what lanes before
+  /// hold of the first
+  template <class T>
+  __device__ void close_rows(const T (&term)[Sigma], T sum, int base, int room, T* row_sums) const {
+    int row = first_closed - base;
+#pragma unroll
+    for (int step = 0; step < Sigma; ++step) {
+      sum += term[step];
+      if ((down_flags >> step & 1) != 0) {
+        if (static_cast<unsigned>(row) < static_cast<unsigned>(room)) row_sums[row] = sum;
+        ++row;
+        sum = T{0};
+      }
+    }
+  }
+};
+
+/// The sums of rows [base, base + room) of a tile to `row_sums`, which may lie where the columns are. \returns what the
+/// tile holds of the row after its last, in the last lane
+template <int Sigma, class T, class Gather>
+__device__ inline T sum_walked_rows(const LaneWalk<Sigma>& walk, const index_t* columns, const Gather& gather, int base,
+                                    int room, T* row_sums, int lane) {
+  T term[Sigma];
+  walk.gather_terms(columns, lane, gather, term);
+  const T open = open_sums(walk.open_sum(term), walk.down_flags != 0, lane);
+  const T before = __shfl_up_sync(full_warp, open, 1);
+  __syncwarp();
+  walk.close_rows(term, lane > 0 ? before : T{0}, base, room, row_sums);
+  __syncwarp();
+  return open;
+}
+
+/// A tile of complete rows, one lane a row; every lane gathers for two rows at a time.
+/// \param lengths of rows lane, lane + 32, ...: a byte each
+template <int Unroll, class Terms, class Commit>
+__device__ inline void sum_two_rows_a_lane(const TileSpan& tile, std::uint32_t lengths, const Terms& terms, int lane,
+                                           Commit& commit) {
+  using T = typename Commit::Sum;
+  int before = 0;
+  for (int first = lane; first - lane < tile.rows; first += 2 * warp_size, lengths >>= 16) {
+    const auto near = static_cast<int>(lengths & 0xff);
+    const auto far = static_cast<int>(lengths >> 8 & 0xff);
+    const std::uint32_t ends = inclusive_sums(static_cast<std::uint32_t>(near | far << 16), lane);
+    const std::uint32_t totals = __shfl_sync(full_warp, ends, warp_size - 1);
+    const int near_begin = before + static_cast<int>(ends & 0xffff) - near;
+    before += static_cast<int>(totals & 0xffff);
+    const int far_begin = before + static_cast<int>(ends >> 16) - far;
+    before += static_cast<int>(totals >> 16);
+    T near_sum{0};
+    T far_sum{0};
+    for (int k = 0; k < near || k < far; k += Unroll) {
+      T near_term[Unroll];
+      T far_term[Unroll];
+#pragma unroll
+      for (int u = 0; u < Unroll; ++u) near_term[u] = k + u < near ? terms(near_begin + k + u) : T{0};
+#pragma unroll
+      for (int u = 0; u < Unroll; ++u) far_term[u] = k + u < far ? terms(far_begin + k + u) : T{0};
+#pragma unroll
+      for (int u = 0; u < Unroll; ++u) near_sum += near_term[u];
+#pragma unroll
+      for (int u = 0; u < Unroll; ++u) far_sum += far_term[u];
+    }
+    if (first < tile.rows) commit.store(tile.row + first, near_sum);
+    if (first + warp_size < tile.rows) commit.store(tile.row + first + warp_size, far_sum);
+  }
+}
+
+/// A tile whose columns are staged, by one warp. \param staged Policy::room columns, from the start of the window
+template <class Policy, class Gather, class Commit>
+__device__ inline void sum_staged_tile(const LoadWindow<Ones>& window, const TileSpan& tile, const TileStart& start,
+                                       std::uint32_t word, const Gather& gather, index_t* staged, int lane,
+                                       Commit& commit) {
+  using T = typename Commit::Sum;
+  const index_t* const columns = staged + window.begin;
+  const auto terms = [columns, gather](int k) { return gather(columns[k]); };
+  if (Policy::two_rows && start.kind() == TileKind::rows && start.lanes_per_row_log2() == 0) {
+    return sum_two_rows_a_lane<Policy::unroll>(tile, word, terms, lane, commit);
+  }
+  if (sum_without_walk<Policy::unroll>(tile, start, word, terms, lane, commit)) return;
+  // Sums take the place of the columns where there is room for all of them; else they go behind them, some at a time.
+  constexpr int columns_a_sum = static_cast<int>(sizeof(T) / sizeof(index_t));
+  constexpr int all_sums = Policy::room / columns_a_sum;
+  constexpr int some_sums = all_sums / 4;
+  const bool fits = columns_a_sum == 1 || tile.rows <= all_sums;
+  const int room = fits ? all_sums : some_sums;
+  T* const row_sums = reinterpret_cast<T*>(staged) + (fits ? 0 : all_sums - some_sums);
+  const LaneWalk<Policy::sigma> walk(tile, word, lane);
+#pragma unroll 1
+  for (int base = 0; base < tile.rows; base += room) {
+    const T open = sum_walked_rows(walk, columns, gather, base, room, row_sums, lane);
+    if (base == 0 && tile.to_inside && lane == warp_size - 1) commit.leave_open(tile, open);
+    const int count = tile.rows - base < room ? tile.rows - base : room;
+    for (int i = lane; i < count; i += warp_size) commit.store_ended(tile, base + i, row_sums[i]);
+    __syncwarp();
+  }
+}
+
+/// Warp w of all sums tiles w, w + warps, ...; without persistent warps just the first.
+template <class T, class Policy, class Commit>
+__global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
+    columns_kernel(MatrixArrays<Ones> a, SnappedTileArrays tiles, const T* __restrict__ x,
+                   typename Commit::Output out) {
+  constexpr int warps = Policy::threads / warp_size;
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  const int warp = static_cast<int>(threadIdx.x / warp_size);
+  Commit commit(out);
+  if (commit.is_idle()) return;
+  const T* const source = commit.source(x);
+  const auto gather = [source](index_t column) { return __ldg(source + column); };
+  index_t* const staged = reinterpret_cast<index_t*>(dynamic_shared_memory()) + warp * Policy::room;
+  std::int64_t number = std::int64_t{blockIdx.x} * warps + warp;
+  const std::int64_t first_end = number + 1 < tiles.tiles ? number + 1 : tiles.tiles;
+  const std::int64_t end = Policy::persistent ? tiles.tiles : first_end;
+  const std::int64_t stride = Policy::persistent ? std::int64_t{gridDim.x} * warps : warps;
+#pragma unroll 1
+  for (; number < end; number += stride) {
+    const TileStart start = tiles.starts[number];
+    const TileSpan tile = span_between(number, start, tiles.starts[number + 1]);
+    const std::uint32_t word = __ldcs(tiles.lane_words + number * lanes_per_tile + lane);
+    const LoadWindow<Ones> window = load_window<columns_a_load>(a, tile);
+    stage_columns<Policy::rounds>(window, staged, lane);
+    commit.expect(tile, lane);
+    __syncwarp();
+    sum_staged_tile<Policy>(window, tile, start, word, gather, staged, lane, commit);
+    __syncwarp();
+  }
+  commit.template write_sums_of_block<warps>(blockIdx.x, lane);
+}
+
+}  // namespace tessera::cuda

@@ -1,0 +1,140 @@
+// What a plan of MERBIT on a GPU is made from: the sample of the columns, the choice of the layout, the sizes of tiles,
+// and the list of shared rows.
+#include "spmv/merbit/carry_runs.hpp"
+#include "spmv/merbit/gather_sample.hpp"
+#include "spmv/merbit/tile_arrays.hpp"
+#include "tests/spmv/merbit_cuda_support.hpp"
+
+#include <vector>
+
+namespace tessera {
+namespace {
+
+class MerbitCudaPlan : public testing::CudaTest {};
+
+/// Rows of one column each, all of them in few lines of x, or each in a line of its own.
+Csr<double> one_column_a_row(index_t rows, index_t columns, index_t step) {
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> column;
+  for (index_t i = 0; i < rows; ++i) {
+    column.push_back(static_cast<index_t>(std::int64_t{i} * step % columns));
+    offsets.push_back(offsets.back() + 1);
+  }
+  return Csr<double>::pattern(rows, columns, Array<offset_t>::copy_of(std::span<const offset_t>(offsets)),
+                              Array<index_t>::copy_of(std::span<const index_t>(column)));
+}
+
+TEST_F(MerbitCudaPlan, SampleTellsReadsThatComeBack) {
+  const Device gpu = Device::cuda(0);
+  const auto sample = [&](const Csr<double>& matrix) {
+    const Csr<double> there = matrix.to(gpu);
+    return cuda::sample_gathers(there.columns().span(), sizeof(double), gpu);
+  };
+  constexpr index_t rows = 128 * 64;
+  const auto apart = sample(one_column_a_row(rows, rows * 16, 16));
+  EXPECT_EQ(apart.line_share(), 1.0);
+  EXPECT_NEAR(apart.line_uses(), 1.0, 0.05);
+  const auto again = sample(one_column_a_row(rows, 128 * 16, 16));
+  EXPECT_EQ(again.line_share(), 1.0);
+  EXPECT_EQ(again.line_uses(), 64.0);
+  const auto nearby = sample(one_column_a_row(rows, rows, 1));
+  EXPECT_NEAR(nearby.line_share(), 1.0 / 16.0, 1.0 / 128.0);  // windows begin anywhere in a line
+  EXPECT_NEAR(nearby.line_uses(), 1.0, 0.15);
+  EXPECT_EQ(cuda::GatherSample{}.line_uses(), 1.0);
+}
+
+TEST_F(MerbitCudaPlan, ThePlanSaysWhichLayoutItTook) {
+  const auto matrix = testing::with_row_lengths<double>(testing::lengths_of(4000, 9), 50000, ValueStorage::pattern, 3);
+  SpmvOptions options;
+  options.device = Device::cuda(0);
+  options.algorithm = SpmvAlgorithm::merbit;
+  const SpmvPlan<double> plan(std::make_shared<const Csr<double>>(Csr<double>::copy_of(matrix.view())), options);
+  const std::string& reason = plan.info().reason;
+  EXPECT_EQ(reason.rfind("named by the caller; layout columns: ", 0), 0U) << reason;
+}
+
+/// The list of shared rows against a look at every tile.
+TEST_F(MerbitCudaPlan, SharedRowsAreFoundInOrder) {
+  std::vector<index_t> lengths = testing::power_law_lengths(3000, 9000, 3);
+  lengths[1000] = 40000;
+  const auto matrix = testing::with_row_lengths<double>(lengths, 50000, ValueStorage::pattern, 9);
+  const Csr<double> there = matrix.to(Device::cuda(0));
+  SpmvOptions options;
+  options.device = Device::cuda(0);
+  for (const int sigma : {0, 5}) {
+    options.sigma = sigma;
+    const auto kernel = cuda::make_merbit_kernel<double>(there.view(), options, {});
+    const cuda::MerbitTileArrays& tiles = *kernel->merbit_tiles();
+    ASSERT_TRUE(tiles.share_rows);
+    const Array<cuda::CarryRun> runs = cuda::find_carry_runs(options.device, tiles).to(Device{});
+    ASSERT_GT(runs.size(), 0);
+    std::int64_t longest = 0;
+    for (std::int64_t i = 0; i < runs.size(); ++i) {
+      ASSERT_GT(runs[i].count, 0);
+      if (i > 0) {
+        ASSERT_GT(runs[i].row, runs[i - 1].row);
+        ASSERT_GE(runs[i].first, runs[i - 1].first + runs[i - 1].count);
+      }
+      if (runs[i].row == 1000) longest = runs[i].count;
+    }
+    EXPECT_GE(longest, 40000 / 500);
+  }
+}
+
+TEST(MerbitCudaPolicy, TilesFitTheLoadsOfAWarp) {
+  using cuda::choose_tiles;
+  EXPECT_EQ(choose_tiles(0, 0, 15, 256), walkable_tiles(15, 16));
+  EXPECT_EQ(choose_tiles(1000, 5000, 17, 0), walkable_tiles(17, 16));
+  EXPECT_EQ(choose_tiles(1000, 5000, 17, 512), walkable_tiles(17, 16));  // 440 nonzeros a tile
+  EXPECT_EQ(choose_tiles(1000, 200000, 17, 512).spacing, 495);           // 509 nonzeros, 16 of them snapped
+  EXPECT_EQ(choose_tiles(1000, 5000, 15, 256).spacing, 297);
+  EXPECT_EQ(choose_tiles(1000, 200000, 15, 256), walkable_tiles(15, 16));  // half a tile would be too short
+  EXPECT_EQ(choose_tiles(1000, 27000, 17, 512).spacing, 448);              // 16 rows
+  EXPECT_EQ(choose_tiles(1000, 40000, 17, 512), walkable_tiles(17, 16));
+  EXPECT_EQ(choose_tiles(1, offset_t{1} << 40, 15, 256), walkable_tiles(15, 16));
+}
+
+TEST(MerbitCudaPolicy, LayoutFollowsReadsOfXAndRows) {
+  using enum cuda::MerbitLayout;
+  const auto layout = [](double share, offset_t mean, bool pattern, bool doubles, bool bulk_copies,
+                         offset_t nnz = 60'000'000, double uses = 1.0) {
+    return cuda::choose_layout({share, uses, nnz, mean, pattern, doubles, bulk_copies});
+  };
+  EXPECT_EQ(layout(0.9, 5, false, false, true), scalar);
+  EXPECT_EQ(layout(0.9, 5, true, true, true), columns);
+  EXPECT_EQ(layout(0.9, 5, true, false, true), columns);
+  EXPECT_EQ(layout(0.9, 0, true, true, true), scalar);
+  EXPECT_EQ(layout(0.9, 24, true, true, true, 60'000'000, 5.0), local_columns);
+  EXPECT_EQ(layout(0.9, 24, true, false, true, 60'000'000, 5.0), columns);
+  EXPECT_EQ(layout(0.9, 24, true, true, true, 100'000, 5.0), columns);
+  EXPECT_EQ(layout(0.05, 5, false, true, true), vector);
+  EXPECT_EQ(layout(0.05, 27, true, true, true), rows);
+  EXPECT_EQ(layout(0.05, 27, true, true, false), local_columns);
+  EXPECT_EQ(layout(0.05, 200, true, true, true), local_columns);
+  EXPECT_EQ(layout(0.05, 200, true, false, true), rows);
+  EXPECT_EQ(layout(0.05, 5, true, true, true), local_columns);
+  EXPECT_EQ(layout(0.05, 5, true, true, true, 100'000), vector);
+  EXPECT_EQ(layout(0.05, 2, true, true, true), local_columns);
+  EXPECT_EQ(layout(0.05, 0, true, true, true), vector);
+  EXPECT_EQ(layout(0.05, 5, true, false, true), vector);
+}
+
+TEST(MerbitCudaPolicy, ReasonsTellWhatTheSampleFound) {
+  EXPECT_EQ(
+      cuda::layout_reason(cuda::MerbitLayout::local_columns, {0.96, 5.89}),
+      "layout local columns: 100 neighbouring nonzeros touch 96 lines of x, each of them in 5.9 places of a sample");
+}
+
+TEST(MerbitCudaPolicy, TilesOfStagedColumns) {
+  using cuda::columns_tiles;
+  using cuda::local_columns_tiles;
+  EXPECT_EQ(columns_tiles(1000, 5000, 15), (TileRules{15, 16, 464, cuda::columns_row_cost}));
+  EXPECT_EQ(columns_tiles(1000, 20000, 15), (TileRules{15, 32, 448, cuda::columns_row_cost}));
+  EXPECT_EQ(columns_tiles(0, 0, 15), local_columns_tiles(0, 0, 15));
+  EXPECT_EQ(local_columns_tiles(1000, 5000, 15), columns_tiles(1000, 5000, 15));
+  EXPECT_EQ(local_columns_tiles(1000, 2400, 15).spacing, 394);  // 116 rows
+  EXPECT_EQ(local_columns_tiles(1000, 0, 15).spacing, 116);
+}
+
+}  // namespace
+}  // namespace tessera
