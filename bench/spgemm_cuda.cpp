@@ -5,6 +5,7 @@
 ///
 ///   bench_spgemm_cuda --json results.json
 ///   bench_spgemm_cuda --problems fem27,A.mtx.gz,A.mtx.gz:t --ways auto,hll,window
+///   bench_spgemm_cuda --problems ap5,ap9,ap7,ap27 --ways auto,esc
 #include "apps/solve/device_facts.hpp"
 #include "bench/report.hpp"
 #include "bench/speedup.hpp"
@@ -52,7 +53,7 @@ struct Candidate {
   SpgemmReport report;  ///< of Tessera's
 };
 
-/// "auto", "ordered", a workflow or an accumulator.
+/// "auto", "ordered", a workflow or an accumulator; "esc" is the workflow.
 SpgemmOptions options_of(const std::string& way, const Device& device) {
   SpgemmOptions options;
   options.device = device;

@@ -1,0 +1,185 @@
+// Radix sort from the lowest digit on: each tile of keys counts its digits, running sums over the tiles of one digit
+// after the other give the places, and each tile writes its keys there, sorted by the digit, in runs.
+#include "core/cuda/launch.cuh"
+#include "core/cuda/radix_sort.hpp"
+#include "core/cuda/scan.hpp"
+
+#include <utility>
+
+namespace tessera::cuda {
+
+namespace {
+
+constexpr int digit_bits = 8;
+constexpr int digits = 1 << digit_bits;
+constexpr int threads = digits;
+constexpr int warps = threads / warp_size;
+constexpr int keys_of_thread = 16;
+constexpr int tile = threads * keys_of_thread;
+constexpr int keys_of_warp = warp_size * keys_of_thread;
+
+/// Which bits of a key are looked at.
+struct Digit {
+  int shift = 0;
+  unsigned mask = 0;
+  [[nodiscard]] __device__ unsigned of(std::uint64_t key) const { return static_cast<unsigned>(key >> shift) & mask; }
+};
+
+/// counts[d tiles + t]: keys of tile t with digit d.
+__global__ void __launch_bounds__(threads)
+    digit_counts_kernel(std::int64_t n, const std::uint64_t* keys, Digit digit, std::int64_t tiles, offset_t* counts) {
+  __shared__ unsigned of_digit[digits];
+  of_digit[threadIdx.x] = 0;
+  __syncthreads();
+  const std::int64_t first = std::int64_t{blockIdx.x} * tile + threadIdx.x;
+#pragma unroll 4
+  for (int i = 0; i < keys_of_thread; ++i) {
+    const std::int64_t k = first + std::int64_t{i} * threads;
+    if (k < n) atomicAdd(&of_digit[digit.of(__ldcs(keys + k))], 1u);
+  }
+  __syncthreads();
+  counts[threadIdx.x * tiles + blockIdx.x] = of_digit[threadIdx.x];
+}
+
+/// Lanes that are active and have this lane's digit. All lanes must call; those not active get what means nothing.
+__device__ unsigned lanes_alike(unsigned digit, bool active) {
+  unsigned alike = __ballot_sync(full_warp, active);
+#pragma unroll
+  for (int bit = 0; bit < digit_bits; ++bit) {
+    const unsigned votes = __ballot_sync(full_warp, (digit >> bit & 1) != 0);
+    alike &= (digit >> bit & 1) != 0 ? votes : ~votes;
+  }
+  return alike;
+}
+
+/// Sum over the threads before this one. All threads must call, once a kernel.
+__device__ unsigned sum_before_thread(unsigned value) {
+  __shared__ unsigned of_warps[warps];
+  const unsigned lane = threadIdx.x % warp_size;
+  unsigned up_to = value;
+  for (unsigned distance = 1; distance < warp_size; distance *= 2) {
+    const unsigned other = __shfl_up_sync(full_warp, up_to, distance);
+    if (lane >= distance) up_to += other;
+  }
+  if (lane == warp_size - 1) of_warps[threadIdx.x / warp_size] = up_to;
+  __syncthreads();
+  unsigned before = up_to - value;
+  for (unsigned w = 0; w < warps; ++w) {
+    if (w < threadIdx.x / warp_size) before += of_warps[w];
+  }
+  return before;
+}
+
+/// The keys of a tile and how each warp counts its digits.
+struct TileShared {
+  std::uint64_t keys[tile];        ///< sorted by the digit
+  unsigned counts[warps][digits];  ///< of a warp's keys; then places in the tile of its first
+  offset_t targets[digits];        ///< where key k of the tile goes, less k
+};
+
+/// The keys of a thread, which lie 32 apart, with their ranks among those of its warp with the same digit.
+struct OwnKeys {
+  std::uint64_t key[keys_of_thread];
+  unsigned rank[keys_of_thread];
+};
+
+/// Every lane must call. \param first key of the warp
+__device__ void rank_keys(std::int64_t n, const std::uint64_t* keys, Digit digit, std::int64_t first, unsigned* counts,
+                          OwnKeys& own) {
+  const unsigned lane = threadIdx.x % warp_size;
+  const unsigned earlier = (1u << lane) - 1;
+#pragma unroll
+  for (int i = 0; i < keys_of_thread; ++i) {
+    const std::int64_t k = first + i * warp_size + lane;
+    own.key[i] = k < n ? __ldcs(keys + k) : 0;
+  }
+#pragma unroll
+  for (int i = 0; i < keys_of_thread; ++i) {
+    const bool exists = first + i * warp_size + lane < n;
+    const unsigned d = digit.of(own.key[i]);
+    const unsigned alike = lanes_alike(d, exists);
+    const unsigned before = counts[d];
+    __syncwarp();
+    own.rank[i] = before + static_cast<unsigned>(__popc(alike & earlier));
+    if (exists && (alike & earlier) == 0) counts[d] = before + static_cast<unsigned>(__popc(alike));
+    __syncwarp();
+  }
+}
+
+/// Counts become places in the tile. Every thread must call; thread d does digit d. \param begin place of the tile's
+/// first key with this thread's digit among all keys
+__device__ void find_places(TileShared& shared, offset_t begin) {
+  unsigned of_digit = 0;
+  for (int w = 0; w < warps; ++w) of_digit += shared.counts[w][threadIdx.x];
+  unsigned place = sum_before_thread(of_digit);
+  shared.targets[threadIdx.x] = begin - place;
+  for (int w = 0; w < warps; ++w) {
+    const unsigned count = shared.counts[w][threadIdx.x];
+    shared.counts[w][threadIdx.x] = place;
+    place += count;
+  }
+}
+
+/// \param begins counts of digit_counts_kernel as running sums
+__global__ void __launch_bounds__(threads)
+    scatter_kernel(std::int64_t n, const std::uint64_t* keys, Digit digit, std::int64_t tiles, const offset_t* begins,
+                   std::uint64_t* sorted) {
+  __shared__ TileShared shared;
+  const int warp = static_cast<int>(threadIdx.x / warp_size);
+  for (int w = 0; w < warps; ++w) shared.counts[w][threadIdx.x] = 0;
+  __syncthreads();
+  const std::int64_t first = std::int64_t{blockIdx.x} * tile;
+  const std::int64_t first_of_warp = first + warp * keys_of_warp;
+  OwnKeys own;
+  rank_keys(n, keys, digit, first_of_warp, shared.counts[warp], own);
+  __syncthreads();
+  find_places(shared, begins[threadIdx.x * tiles + blockIdx.x]);
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < keys_of_thread; ++i) {
+    const bool exists = first_of_warp + i * warp_size + threadIdx.x % warp_size < n;
+    if (exists) shared.keys[shared.counts[warp][digit.of(own.key[i])] + own.rank[i]] = own.key[i];
+  }
+  __syncthreads();
+#pragma unroll 4
+  for (int i = 0; i < keys_of_thread; ++i) {
+    const int k = i * threads + static_cast<int>(threadIdx.x);
+    if (first + k >= n) continue;
+    const std::uint64_t key = shared.keys[k];
+    sorted[shared.targets[digit.of(key)] + k] = key;
+  }
+}
+
+std::int64_t tiles_of(std::int64_t count) noexcept { return (count + tile - 1) / tile; }
+
+}  // namespace
+
+std::uint64_t sort_scratch_bytes(std::int64_t count) noexcept {
+  // The running sums take a sum a chunk of counts besides.
+  const auto counts = static_cast<std::uint64_t>(tiles_of(count)) * digits * sizeof(offset_t);
+  return counts + counts / 512;
+}
+
+void enqueue_sort(const Device& device, Array<std::uint64_t>& keys, Array<std::uint64_t>& other, std::int64_t count,
+                  int begin, int end) {
+  if (count < 2 || end <= begin) return;
+  const Context& context = Context::of(device);
+  const CurrentDevice current(device);
+  const std::int64_t tiles = tiles_of(count);
+  const Grid grid{static_cast<unsigned>(tiles), threads};
+  Array<offset_t> counts(tiles * digits, Init::none, device);
+  const int passes = (end - begin + digit_bits - 1) / digit_bits;
+  for (int pass = 0; pass < passes; ++pass) {
+    // Digits of nearly the same length.
+    const int from = begin + (end - begin) * pass / passes;
+    const int to = begin + (end - begin) * (pass + 1) / passes;
+    const Digit digit{from, (1u << (to - from)) - 1};
+    launch("counting digits", context, grid, digit_counts_kernel, count, keys.data(), digit, tiles, counts.data());
+    exclusive_sum_on_device(device, counts.span());
+    launch("scattering keys", context, grid, scatter_kernel, count, keys.data(), digit, tiles, counts.data(),
+           other.data());
+    std::swap(keys, other);
+  }
+}
+
+}  // namespace tessera::cuda
