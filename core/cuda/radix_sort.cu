@@ -1,5 +1,6 @@
-// Radix sort from the lowest digit on: each tile of keys counts its digits, running sums over the tiles of one digit
-// after the other give the places, and each tile writes its keys there, sorted by the digit, in runs.
+// Radix sort from the lowest digit on: each tile of keys counts its digits, running sums over the tiles of a segment,
+// one digit after the other, and over the segments give the places, and each tile writes its keys there, sorted by the
+// digit, in runs.
 #include "core/cuda/launch.cuh"
 #include "core/cuda/radix_sort.hpp"
 #include "core/cuda/scan.hpp"
@@ -14,8 +15,7 @@ constexpr int digit_bits = 8;
 constexpr int digits = 1 << digit_bits;
 constexpr int threads = digits;
 constexpr int warps = threads / warp_size;
-constexpr int keys_of_thread = 16;
-constexpr int tile = threads * keys_of_thread;
+constexpr int keys_of_thread = keys_of_tile / threads;
 constexpr int keys_of_warp = warp_size * keys_of_thread;
 
 /// Which bits of a key are looked at.
@@ -25,20 +25,24 @@ struct Digit {
   [[nodiscard]] __device__ unsigned of(std::uint64_t key) const { return static_cast<unsigned>(key >> shift) & mask; }
 };
 
-/// counts[d tiles + t]: keys of tile t with digit d.
+/// Where a tile counts the keys with a digit.
+__device__ std::int64_t count_of(const KeyTile& tile, unsigned digit) {
+  return tile.before * digits + digit * tile.of_segment + tile.number;
+}
+
 __global__ void __launch_bounds__(threads)
-    digit_counts_kernel(std::int64_t n, const std::uint64_t* keys, Digit digit, std::int64_t tiles, offset_t* counts) {
+    digit_counts_kernel(KeyTiles tiles, const std::uint64_t* keys, Digit digit, offset_t* counts) {
   __shared__ unsigned of_digit[digits];
   of_digit[threadIdx.x] = 0;
   __syncthreads();
-  const std::int64_t first = std::int64_t{blockIdx.x} * tile + threadIdx.x;
+  const KeyTile tile = tiles.tile(blockIdx.x);
 #pragma unroll 4
   for (int i = 0; i < keys_of_thread; ++i) {
-    const std::int64_t k = first + std::int64_t{i} * threads;
-    if (k < n) atomicAdd(&of_digit[digit.of(__ldcs(keys + k))], 1u);
+    const int k = i * threads + static_cast<int>(threadIdx.x);
+    if (k < tile.keys) atomicAdd(&of_digit[digit.of(__ldcs(keys + tile.first + k))], 1u);
   }
   __syncthreads();
-  counts[threadIdx.x * tiles + blockIdx.x] = of_digit[threadIdx.x];
+  counts[count_of(tile, threadIdx.x)] = of_digit[threadIdx.x];
 }
 
 /// Lanes that are active and have this lane's digit. All lanes must call; those not active get what means nothing.
@@ -72,9 +76,9 @@ __device__ unsigned sum_before_thread(unsigned value) {
 
 /// The keys of a tile and how each warp counts its digits.
 struct TileShared {
-  std::uint64_t keys[tile];        ///< sorted by the digit
-  unsigned counts[warps][digits];  ///< of a warp's keys; then places in the tile of its first
-  offset_t targets[digits];        ///< where key k of the tile goes, less k
+  std::uint64_t keys[keys_of_tile];  ///< sorted by the digit
+  unsigned counts[warps][digits];    ///< of a warp's keys; then places in the tile of its first
+  offset_t targets[digits];          ///< where key k of the tile goes, less k
 };
 
 /// The keys of a thread, which lie 32 apart, with their ranks among those of its warp with the same digit.
@@ -83,19 +87,20 @@ struct OwnKeys {
   unsigned rank[keys_of_thread];
 };
 
-/// Every lane must call. \param first key of the warp
-__device__ void rank_keys(std::int64_t n, const std::uint64_t* keys, Digit digit, std::int64_t first, unsigned* counts,
-                          OwnKeys& own) {
-  const unsigned lane = threadIdx.x % warp_size;
-  const unsigned earlier = (1u << lane) - 1;
+/// Number in the tile of key i of this thread.
+__device__ int number_of(int i) {
+  return static_cast<int>(threadIdx.x / warp_size) * keys_of_warp + i * warp_size +
+         static_cast<int>(threadIdx.x % warp_size);
+}
+
+/// Every lane must call. \param keys of the tile \param counts of the warp, cleared
+__device__ void rank_keys(const KeyTile& tile, const std::uint64_t* keys, Digit digit, unsigned* counts, OwnKeys& own) {
+  const unsigned earlier = (1u << threadIdx.x % warp_size) - 1;
+#pragma unroll
+  for (int i = 0; i < keys_of_thread; ++i) own.key[i] = number_of(i) < tile.keys ? __ldcs(keys + number_of(i)) : 0;
 #pragma unroll
   for (int i = 0; i < keys_of_thread; ++i) {
-    const std::int64_t k = first + i * warp_size + lane;
-    own.key[i] = k < n ? __ldcs(keys + k) : 0;
-  }
-#pragma unroll
-  for (int i = 0; i < keys_of_thread; ++i) {
-    const bool exists = first + i * warp_size + lane < n;
+    const bool exists = number_of(i) < tile.keys;
     const unsigned d = digit.of(own.key[i]);
     const unsigned alike = lanes_alike(d, exists);
     const unsigned before = counts[d];
@@ -121,63 +126,57 @@ __device__ void find_places(TileShared& shared, offset_t begin) {
 }
 
 /// \param begins counts of digit_counts_kernel as running sums
-__global__ void __launch_bounds__(threads)
-    scatter_kernel(std::int64_t n, const std::uint64_t* keys, Digit digit, std::int64_t tiles, const offset_t* begins,
-                   std::uint64_t* sorted) {
+__global__ void __launch_bounds__(threads) scatter_kernel(KeyTiles tiles, const std::uint64_t* keys, Digit digit,
+                                                          const offset_t* begins, std::uint64_t* sorted) {
   __shared__ TileShared shared;
-  const int warp = static_cast<int>(threadIdx.x / warp_size);
+  const unsigned warp = threadIdx.x / warp_size;
   for (int w = 0; w < warps; ++w) shared.counts[w][threadIdx.x] = 0;
   __syncthreads();
-  const std::int64_t first = std::int64_t{blockIdx.x} * tile;
-  const std::int64_t first_of_warp = first + warp * keys_of_warp;
+  const KeyTile tile = tiles.tile(blockIdx.x);
   OwnKeys own;
-  rank_keys(n, keys, digit, first_of_warp, shared.counts[warp], own);
+  rank_keys(tile, keys + tile.first, digit, shared.counts[warp], own);
   __syncthreads();
-  find_places(shared, begins[threadIdx.x * tiles + blockIdx.x]);
+  find_places(shared, begins[count_of(tile, threadIdx.x)]);
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < keys_of_thread; ++i) {
-    const bool exists = first_of_warp + i * warp_size + threadIdx.x % warp_size < n;
-    if (exists) shared.keys[shared.counts[warp][digit.of(own.key[i])] + own.rank[i]] = own.key[i];
+    if (number_of(i) >= tile.keys) continue;
+    shared.keys[shared.counts[warp][digit.of(own.key[i])] + own.rank[i]] = own.key[i];
   }
   __syncthreads();
 #pragma unroll 4
   for (int i = 0; i < keys_of_thread; ++i) {
     const int k = i * threads + static_cast<int>(threadIdx.x);
-    if (first + k >= n) continue;
+    if (k >= tile.keys) continue;
     const std::uint64_t key = shared.keys[k];
     sorted[shared.targets[digit.of(key)] + k] = key;
   }
 }
 
-std::int64_t tiles_of(std::int64_t count) noexcept { return (count + tile - 1) / tile; }
-
 }  // namespace
 
-std::uint64_t sort_scratch_bytes(std::int64_t count) noexcept {
+std::uint64_t sort_scratch_bytes(std::int64_t tiles) noexcept {
   // The running sums take a sum a chunk of counts besides.
-  const auto counts = static_cast<std::uint64_t>(tiles_of(count)) * digits * sizeof(offset_t);
+  const auto counts = static_cast<std::uint64_t>(tiles) * digits * sizeof(offset_t);
   return counts + counts / 512;
 }
 
-void enqueue_sort(const Device& device, Array<std::uint64_t>& keys, Array<std::uint64_t>& other, std::int64_t count,
+void enqueue_sort(const Device& device, Array<std::uint64_t>& keys, Array<std::uint64_t>& other, const KeyTiles& tiles,
                   int begin, int end) {
-  if (count < 2 || end <= begin) return;
+  if (tiles.keys < 2 || end <= begin) return;
   const Context& context = Context::of(device);
   const CurrentDevice current(device);
-  const std::int64_t tiles = tiles_of(count);
-  const Grid grid{static_cast<unsigned>(tiles), threads};
-  Array<offset_t> counts(tiles * digits, Init::none, device);
+  const Grid grid{static_cast<unsigned>(tiles.tiles), threads};
+  Array<offset_t> counts(tiles.tiles * digits, Init::none, device);
   const int passes = (end - begin + digit_bits - 1) / digit_bits;
   for (int pass = 0; pass < passes; ++pass) {
     // Digits of nearly the same length.
     const int from = begin + (end - begin) * pass / passes;
     const int to = begin + (end - begin) * (pass + 1) / passes;
     const Digit digit{from, (1u << (to - from)) - 1};
-    launch("counting digits", context, grid, digit_counts_kernel, count, keys.data(), digit, tiles, counts.data());
+    launch("counting digits", context, grid, digit_counts_kernel, tiles, keys.data(), digit, counts.data());
     exclusive_sum_on_device(device, counts.span());
-    launch("scattering keys", context, grid, scatter_kernel, count, keys.data(), digit, tiles, counts.data(),
-           other.data());
+    launch("scattering keys", context, grid, scatter_kernel, tiles, keys.data(), digit, counts.data(), other.data());
     std::swap(keys, other);
   }
 }

@@ -32,7 +32,7 @@ class DeviceRows {
   /// Products of the largest row.
   [[nodiscard]] offset_t largest() const noexcept { return largest_; }
   /// Whether keys of 64 bits hold a column and a place of the largest row.
-  [[nodiscard]] bool keys_fit() const noexcept { return slice_fits(batch_.widest, 1, largest_); }
+  [[nodiscard]] bool keys_fit() const noexcept { return keys().fit(); }
 
   /// The pass `claim`: expands, sorts and contracts one slice after the other. \param slice products of a slice; one
   /// row may have more of them \throws OutOfMemory
@@ -40,19 +40,15 @@ class DeviceRows {
   void claim(const Factors<V>& factors, const RowOutput<V>& out, offset_t slice) const;
 
  private:
-  /// Rows first ... last - 1 of the batch.
-  struct Slice {
-    index_t first = 0;
-    index_t last = 0;
-  };
-  [[nodiscard]] Slice next_slice(index_t first, offset_t products) const noexcept;
+  [[nodiscard]] DeviceKeys keys() const noexcept { return device_keys(batch_.widest, largest_); }
+  /// Products before each row of the slice that begins with row `first` of the batch, and at last all of them.
+  [[nodiscard]] std::vector<offset_t> slice_from(index_t first, offset_t products) const;
 
   Device device_;
   RowBatch batch_;
   Array<offset_t> row_lists_;       ///< entries of A before each row, and at last all
   Array<offset_t> list_products_;   ///< products before each of these entries, and at last all
-  Array<offset_t> row_products_;    ///< products before each row, and at last all
-  std::vector<offset_t> products_;  ///< the same on the host
+  std::vector<offset_t> products_;  ///< before each row, and at last all
   offset_t largest_ = 0;
 };
 

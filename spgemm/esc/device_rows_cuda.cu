@@ -1,6 +1,8 @@
+#include "core/cuda/key_tiles.hpp"
 #include "core/cuda/launch.cuh"
 #include "core/cuda/radix_sort.hpp"
 #include "core/cuda/scan.hpp"
+#include "core/cuda/warp.cuh"
 #include "spgemm/cuda/rows.cuh"
 #include "spgemm/esc/device_rows.hpp"
 
@@ -13,8 +15,9 @@ namespace tessera::cuda {
 namespace {
 
 constexpr int threads = 256;
-/// Neighbouring products that a block expands.
-constexpr int products_of_block = 8 * threads;
+constexpr int warps = threads / warp_size;
+/// Keys of a tile that a thread looks at.
+constexpr int rounds = keys_of_tile / threads;
 /// Products whose keys and values are on their way at once while they are added.
 constexpr int products_at_once = 4;
 
@@ -75,77 +78,101 @@ __global__ void __launch_bounds__(threads)
   if (i <= rows) row_products[i] = list_products[row_lists[i]];
 }
 
-/// A slice as its kernels see it.
+/// A slice as its kernels see it: a row is a segment of keys.
 struct SliceView {
   ListsOfRows rows;
   const offset_t* list_products;
-  const offset_t* row_products;
-  index_t first = 0;      ///< row of the batch
-  index_t last = 0;       ///< one past the last
-  offset_t begin = 0;     ///< products before the slice
-  offset_t products = 0;  ///< of the slice
-  SliceKeys keys;
+  index_t first = 0;   ///< row of the batch
+  offset_t begin = 0;  ///< products of the batch before the slice
+  DeviceKeys keys;
+  KeyTiles tiles;
+
+  /// The row of C that a tile is of.
+  [[nodiscard]] __device__ index_t row(const KeyTile& tile) const { return row_of(rows.batch, first + tile.segment); }
 };
 
-/// Neighbouring threads take neighbouring products, whatever lists and rows these are of.
+/// Block a tile: neighbouring threads take neighbouring products, whatever rows of B these are of.
 template <class V>
 __global__ void __launch_bounds__(threads)
     expand_kernel(Factors<V> factors, SliceView slice, std::uint64_t* keys, [[maybe_unused]] V* values) {
-  const offset_t first = slice.begin + offset_t{blockIdx.x} * products_of_block;
-  const offset_t end = slice.begin + slice.products;
-  const offset_t last_product = (first + products_of_block < end ? first + products_of_block : end) - 1;
-  // All threads look for the same rows and lists, between which they then find their own.
-  const std::int64_t low_row = last_not_above(slice.row_products, slice.first, slice.last - 1, first);
-  const std::int64_t high_row = last_not_above(slice.row_products, low_row, slice.last - 1, last_product);
+  const KeyTile tile = slice.tiles.tile(blockIdx.x);
+  const offset_t row_begin = slice.tiles.begins[tile.segment];
+  const std::int64_t i = slice.first + tile.segment;
+  const index_t first_column = slice.rows.batch.facts.first_columns[slice.row(tile)];
+  // All threads look for the same lists, between which they then find their own.
+  const offset_t before = slice.begin + tile.first;
   const offset_t* const row_lists = slice.rows.row_lists;
-  const std::int64_t low = last_not_above(slice.list_products, row_lists[low_row], row_lists[low_row + 1] - 1, first);
-  const std::int64_t high = last_not_above(slice.list_products, low, row_lists[high_row + 1] - 1, last_product);
-  for (offset_t q = first + threadIdx.x; q <= last_product; q += threads) {
-    const std::int64_t i = last_not_above(slice.row_products, low_row, high_row, q);
-    const std::int64_t l = last_not_above(slice.list_products, low, high, q);
+  const std::int64_t low = last_not_above(slice.list_products, row_lists[i], row_lists[i + 1] - 1, before);
+  const std::int64_t high = last_not_above(slice.list_products, low, row_lists[i + 1] - 1, before + tile.keys - 1);
+  for (int q = static_cast<int>(threadIdx.x); q < tile.keys; q += threads) {
+    const std::int64_t l = last_not_above(slice.list_products, low, high, before + q);
     const offset_t k = slice.rows.entry(l, i);
-    const offset_t at = factors.b_offsets[factors.a_columns[k]] + (q - slice.list_products[l]);
-    const index_t row = row_of(slice.rows.batch, static_cast<index_t>(i));
-    const index_t column = factors.b_columns[at] - slice.rows.batch.facts.first_columns[row];
-    keys[q - slice.begin] = slice.keys.key(static_cast<index_t>(i) - slice.first, column, q - slice.begin);
+    const offset_t at = factors.b_offsets[factors.a_columns[k]] + (before + q - slice.list_products[l]);
+    const offset_t place = tile.first + q - row_begin;
+    keys[tile.first + q] = slice.keys.key(factors.b_columns[at] - first_column, place);
     if constexpr (has_values<V>) {
-      values[q - slice.begin] = product_of(value_at(factors.a_values, k), value_at(factors.b_values, at));
+      values[tile.first + q] = product_of(value_at(factors.a_values, k), value_at(factors.b_values, at));
     }
   }
 }
 
-/// 1 for keys that begin an entry, else 0; and 0 behind the last.
+/// Whether key k, of which there are some in the tile, begins an entry.
+__device__ bool is_head(const SliceView& slice, const KeyTile& tile, const std::uint64_t* keys, int k) {
+  if (k >= tile.keys) return false;
+  if (k == 0 && tile.number == 0) return true;
+  const offset_t at = tile.first + k;
+  return slice.keys.column(keys[at]) != slice.keys.column(keys[at - 1]);
+}
+
+/// Which of the keys of a thread, `threads` apart, begin entries: a bit each.
+__device__ unsigned heads_of_thread(const SliceView& slice, const KeyTile& tile, const std::uint64_t* keys) {
+  unsigned heads = 0;
+#pragma unroll 4
+  for (int i = 0; i < rounds; ++i) {
+    if (is_head(slice, tile, keys, i * threads + static_cast<int>(threadIdx.x))) heads |= 1u << i;
+  }
+  return heads;
+}
+
+/// Entries that begin in each tile.
 __global__ void __launch_bounds__(threads)
-    heads_kernel(offset_t n, const std::uint64_t* keys, SliceKeys numbering, offset_t* heads) {
-  const offset_t k = offset_t{blockIdx.x} * threads + threadIdx.x;
-  if (k > n) return;
-  const bool head = k < n && (k == 0 || numbering.entry(keys[k]) != numbering.entry(keys[k - 1]));
-  heads[k] = head ? 1 : 0;
+    count_heads_kernel(SliceView slice, const std::uint64_t* keys, offset_t* entries) {
+  __shared__ int of_warps[warps];
+  const KeyTile tile = slice.tiles.tile(blockIdx.x);
+  const int own = sum_over_lanes(__popc(heads_of_thread(slice, tile, keys)));
+  if (threadIdx.x % warp_size == 0) of_warps[threadIdx.x / warp_size] = own;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  offset_t sum = 0;
+  for (int w = 0; w < warps; ++w) sum += of_warps[w];
+  entries[blockIdx.x] = sum;
 }
 
-/// \param ranks entries that begin before each key
+/// \param entries that begin before each tile
 template <class V>
-__global__ void __launch_bounds__(threads) claim_kernel(SliceView slice, const offset_t* ranks, RowOutput<V> out) {
-  const std::int64_t i = slice.first + std::int64_t{blockIdx.x} * threads + threadIdx.x;
-  if (i >= slice.last) return;
-  const offset_t begin = slice.row_products[i] - slice.begin;
-  const offset_t end = slice.row_products[i + 1] - slice.begin;
-  static_cast<void>(claim_place(out, row_of(slice.rows.batch, static_cast<index_t>(i)), ranks[end] - ranks[begin]));
+__global__ void __launch_bounds__(threads)
+    claim_kernel(SliceView slice, index_t rows, const offset_t* entries, RowOutput<V> out) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x;
+  if (i >= rows) return;
+  const offset_t count = entries[slice.tiles.befores[i + 1]] - entries[slice.tiles.befores[i]];
+  static_cast<void>(claim_place(out, row_of(slice.rows.batch, slice.first + static_cast<index_t>(i)), count));
 }
 
-/// Sum of the products from key k on that are of its entry, in the order of their places.
+/// Sum of the products from key k on that are of its entry, in the order of their places. \param keys, values of the
+/// row \param count keys of the row
 template <class V>
-__device__ V sum_of_entry(const SliceView& slice, const std::uint64_t* keys, const V* values, offset_t k) {
-  const std::uint64_t entry = slice.keys.entry(keys[k]);
-  V sum = values[slice.keys.place(keys[k])];
+__device__ V sum_of_entry(const DeviceKeys& numbering, const std::uint64_t* keys, const V* values, offset_t k,
+                          offset_t count) {
+  const index_t column = numbering.column(keys[k]);
+  V sum = values[numbering.place(keys[k])];
   for (++k;; k += products_at_once) {
     bool own[products_at_once];
     V value[products_at_once];
 #pragma unroll
     for (int u = 0; u < products_at_once; ++u) {
-      const std::uint64_t key = k + u < slice.products ? keys[k + u] : 0;
-      own[u] = k + u < slice.products && slice.keys.entry(key) == entry;
-      value[u] = own[u] ? values[slice.keys.place(key)] : V{0};
+      const std::uint64_t key = k + u < count ? keys[k + u] : 0;
+      own[u] = k + u < count && numbering.column(key) == column;
+      value[u] = own[u] ? values[numbering.place(key)] : V{0};
     }
 #pragma unroll
     for (int u = 0; u < products_at_once; ++u) {
@@ -155,51 +182,87 @@ __device__ V sum_of_entry(const SliceView& slice, const std::uint64_t* keys, con
   }
 }
 
-/// A thread a key; those of keys that begin an entry write it.
+/// Writes which keys of a tile begin entries, in their order. Every thread of the block calls. \returns how many
+__device__ unsigned list_heads(unsigned heads, std::uint16_t* list) {
+  __shared__ unsigned counts[rounds * warps];
+  const unsigned warp = threadIdx.x / warp_size;
+  const unsigned earlier = (1u << threadIdx.x % warp_size) - 1;
+  unsigned rank[rounds];  // among the heads of the warp's keys of the round
+#pragma unroll
+  for (int i = 0; i < rounds; ++i) {
+    const unsigned votes = __ballot_sync(full_warp, (heads >> i & 1) != 0);
+    rank[i] = static_cast<unsigned>(__popc(votes & earlier));
+    if (threadIdx.x % warp_size == 0) counts[i * warps + warp] = static_cast<unsigned>(__popc(votes));
+  }
+  __syncthreads();
+  unsigned sum = 0;
+#pragma unroll
+  for (int i = 0; i < rounds; ++i) {
+#pragma unroll
+    for (unsigned w = 0; w < warps; ++w) {
+      if (w == warp && (heads >> i & 1) != 0) {
+        list[sum + rank[i]] = static_cast<std::uint16_t>(i * threads + static_cast<int>(threadIdx.x));
+      }
+      sum += counts[i * warps + w];
+    }
+  }
+  __syncthreads();
+  return sum;
+}
+
+/// Block a tile, a thread an entry that begins there. \param entries that begin before each tile
 template <class V>
 __global__ void __launch_bounds__(threads) contract_kernel(SliceView slice, const std::uint64_t* keys, const V* values,
-                                                           const offset_t* ranks, RowOutput<V> out) {
-  const offset_t k = offset_t{blockIdx.x} * threads + threadIdx.x;
-  if (k >= slice.products || ranks[k] == ranks[k + 1]) return;
-  const index_t i = slice.first + slice.keys.row(keys[k]);
-  const index_t row = row_of(slice.rows.batch, i);
-  const offset_t place = out.places[row];
-  if (place == no_place) return;
-  const offset_t at = place + ranks[k] - ranks[slice.row_products[i] - slice.begin];
-  out.columns[at] = slice.rows.batch.facts.first_columns[row] + slice.keys.column(keys[k]);
-  if constexpr (has_values<V>) out.values[at] = sum_of_entry(slice, keys, values, k);
+                                                           const offset_t* entries, RowOutput<V> out) {
+  __shared__ std::uint16_t heads[keys_of_tile];
+  const KeyTile tile = slice.tiles.tile(blockIdx.x);
+  const unsigned count = list_heads(heads_of_thread(slice, tile, keys), heads);
+  const index_t row = slice.row(tile);
+  if (out.places[row] == no_place) return;
+  const index_t first_column = slice.rows.batch.facts.first_columns[row];
+  const offset_t place = out.places[row] + entries[blockIdx.x] - entries[tile.before];
+  const offset_t begin = slice.tiles.begins[tile.segment];
+  const offset_t end = slice.tiles.begins[tile.segment + 1];
+  for (unsigned e = threadIdx.x; e < count; e += threads) {
+    const offset_t k = tile.first + heads[e];
+    out.columns[place + e] = first_column + slice.keys.column(keys[k]);
+    if constexpr (has_values<V>) {
+      out.values[place + e] = sum_of_entry(slice.keys, keys + begin, values + begin, k - begin, end - begin);
+    }
+  }
 }
 
 /// Expands, sorts and contracts a slice. Puts its launches into the stream.
 template <class V>
-void claim_slice(const Device& device, const Factors<V>& factors, index_t rows, SliceView slice,
+void claim_slice(const Device& device, const Factors<V>& factors, index_t rows, const SliceView& slice,
                  const RowOutput<V>& out) {
   const Context& context = Context::of(device);
-  const offset_t n = slice.products;
-  Array<std::uint64_t> keys(n + 1, Init::none, device);
-  Array<std::uint64_t> other(n + 1, Init::none, device);
-  Array<V> values(has_values<V> ? n : 0, Init::none, device);
-  launch("expanding products", context, Grid{blocks_for(n, products_of_block), threads}, expand_kernel<V>, factors,
-         slice, keys.data(), values.data());
-  enqueue_sort(device, keys, other, n, slice.keys.place_bits,
-               slice.keys.place_bits + slice.keys.column_bits + bits_below(rows));
-  // What was sorted from is free for the ranks.
-  auto* const ranks = reinterpret_cast<offset_t*>(other.data());
-  launch("heads of entries", context, Grid{blocks_for(n + 1, threads), threads}, heads_kernel, n, keys.data(),
-         slice.keys, ranks);
-  exclusive_sum_on_device(device, {ranks, static_cast<std::size_t>(n + 1)});
-  launch("places of rows", context, Grid{blocks_for(rows, threads), threads}, claim_kernel<V>, slice, ranks, out);
-  launch("contracting products", context, Grid{blocks_for(n, threads), threads}, contract_kernel<V>, slice, keys.data(),
-         values.data(), ranks, out);
+  const KeyTiles& tiles = slice.tiles;
+  Array<std::uint64_t> keys(tiles.keys, Init::none, device);
+  Array<std::uint64_t> other(tiles.keys, Init::none, device);
+  Array<V> values(has_values<V> ? tiles.keys : 0, Init::none, device);
+  Array<offset_t> entries(tiles.tiles + 1, Init::zero, device);
+  const Grid grid{static_cast<unsigned>(tiles.tiles), threads};
+  if (tiles.tiles > 0) {
+    launch("expanding products", context, grid, expand_kernel<V>, factors, slice, keys.data(), values.data());
+    enqueue_sort(device, keys, other, tiles, slice.keys.place_bits, slice.keys.place_bits + slice.keys.column_bits);
+    launch("counting entries", context, grid, count_heads_kernel, slice, keys.data(), entries.data());
+    exclusive_sum_on_device(device, entries.span());
+  }
+  launch("places of rows", context, Grid{blocks_for(rows, threads), threads}, claim_kernel<V>, slice, rows,
+         entries.data(), out);
+  if (tiles.tiles == 0) return;
+  launch("contracting products", context, grid, contract_kernel<V>, slice, keys.data(), values.data(), entries.data(),
+         out);
 }
+
+/// Tiles that a slice has at most: rows with more than half a tile of products each never have more.
+std::int64_t most_tiles(offset_t products) noexcept { return 2 * tiles_of(products) + 1; }
 
 }  // namespace
 
 DeviceRows::DeviceRows(const Device& device, const Factors<NoValue>& factors, const RowBatch& batch)
-    : device_(device),
-      batch_(batch),
-      row_lists_(std::int64_t{batch.count} + 1, Init::none, device),
-      row_products_(std::int64_t{batch.count} + 1, Init::none, device) {
+    : device_(device), batch_(batch), row_lists_(std::int64_t{batch.count} + 1, Init::none, device) {
   const Context& context = Context::of(device);
   const CurrentDevice current(device);
   const Grid rows_grid{blocks_for(std::int64_t{batch.count} + 1, threads), threads};
@@ -210,9 +273,10 @@ DeviceRows::DeviceRows(const Device& device, const Factors<NoValue>& factors, co
   launch("counting products", context, Grid{blocks_for(lists + 1, threads), threads}, count_products_kernel, factors,
          rows, lists, list_products_.data());
   exclusive_sum_on_device(device, list_products_.span());
+  Array<offset_t> products(row_lists_.size(), Init::none, device);
   launch("products of rows", context, rows_grid, products_of_rows_kernel, batch.count, row_lists_.data(),
-         list_products_.data(), row_products_.data());
-  const Array<offset_t> on_host = row_products_.to(Device{});
+         list_products_.data(), products.data());
+  const Array<offset_t> on_host = products.to(Device{});
   products_.assign(on_host.begin(), on_host.end());
   for (std::size_t i = 0; i + 1 < products_.size(); ++i) {
     largest_ = std::max(largest_, products_[i + 1] - products_[i]);
@@ -226,33 +290,38 @@ std::uint64_t DeviceRows::bytes(std::int64_t rows, std::int64_t lists) noexcept 
 }
 
 std::uint64_t DeviceRows::slice_bytes(offset_t products, std::size_t value_bytes) noexcept {
-  const auto n = static_cast<std::uint64_t>(products) + 1;
-  return n * (2 * sizeof(std::uint64_t) + value_bytes) + n / 256 + sort_scratch_bytes(products);
+  const std::int64_t tiles = most_tiles(products);
+  return static_cast<std::uint64_t>(products) * (2 * sizeof(std::uint64_t) + value_bytes) + sort_scratch_bytes(tiles) +
+         TileTable::bytes(tiles, tiles) + 2 * static_cast<std::uint64_t>(tiles) * sizeof(offset_t);
 }
 
-DeviceRows::Slice DeviceRows::next_slice(index_t first, offset_t products) const noexcept {
-  const auto products_to = [&](index_t last) {
-    return products_[static_cast<std::size_t>(last)] - products_[static_cast<std::size_t>(first)];
-  };
-  index_t last = first + 1;
-  while (last < batch_.count && products_to(last + 1) <= products &&
-         slice_fits(batch_.widest, last + 1 - first, products_to(last + 1))) {
-    ++last;
+std::vector<offset_t> DeviceRows::slice_from(index_t first, offset_t products) const {
+  std::vector<offset_t> begins{0};
+  std::int64_t tiles = 0;
+  for (auto i = static_cast<std::size_t>(first); i + 1 < products_.size(); ++i) {
+    const offset_t of_row = products_[i + 1] - products_[i];
+    // A row without products counts as a tile, so that there are no more rows than tiles.
+    tiles += std::max<std::int64_t>(1, tiles_of(of_row));
+    const bool fits = begins.back() + of_row <= products && tiles <= most_tiles(products);
+    if (begins.size() > 1 && !fits) break;
+    begins.push_back(begins.back() + of_row);
   }
-  return {first, last};
+  return begins;
 }
 
 template <class V>
 void DeviceRows::claim(const Factors<V>& factors, const RowOutput<V>& out, offset_t slice) const {
   const CurrentDevice current(device_);
-  for (Slice rows = next_slice(0, slice); rows.first < batch_.count; rows = next_slice(rows.last, slice)) {
-    const offset_t begin = products_[static_cast<std::size_t>(rows.first)];
-    const offset_t products = products_[static_cast<std::size_t>(rows.last)] - begin;
-    const ListsOfRows lists{batch_, factors.a_offsets, row_lists_.data()};
-    claim_slice(device_, factors, rows.last - rows.first,
-                SliceView{lists, list_products_.data(), row_products_.data(), rows.first, rows.last, begin, products,
-                          slice_keys(batch_.widest, products)},
+  const ListsOfRows lists{batch_, factors.a_offsets, row_lists_.data()};
+  for (index_t first = 0; first < batch_.count;) {
+    const std::vector<offset_t> begins = slice_from(first, slice);
+    const auto rows = static_cast<index_t>(begins.size() - 1);
+    const TileTable table(device_, begins);
+    claim_slice(device_, factors, rows,
+                SliceView{lists, list_products_.data(), first, products_[static_cast<std::size_t>(first)], keys(),
+                          table.view()},
                 out);
+    first += rows;
   }
 }
 

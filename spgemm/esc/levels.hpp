@@ -88,44 +88,33 @@ inline constexpr int esc_classes = 13;
   return static_cast<std::uint64_t>(widest) * places < (std::uint64_t{1} << 32) - places;
 }
 
-/// How the products of several rows are numbered that all blocks sort: the row above the column above the place.
-struct SliceKeys {
-  int column_bits = 0;  ///< of columns relative to the first of their row
-  int place_bits = 0;   ///< of products of the slice
-
-  /// Keys of the same entry agree in this.
-  [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::uint64_t entry(std::uint64_t key) const noexcept {
-    return key >> place_bits;
-  }
-  [[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t row(std::uint64_t key) const noexcept {
-    // In two steps, since both together may be 64.
-    return static_cast<index_t>(entry(key) >> column_bits);
-  }
-  [[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t column(std::uint64_t key) const noexcept {
-    return static_cast<index_t>(entry(key) & ((std::uint64_t{1} << column_bits) - 1));
-  }
-  [[nodiscard]] TESSERA_HOST_DEVICE constexpr offset_t place(std::uint64_t key) const noexcept {
-    return static_cast<offset_t>(key & ((std::uint64_t{1} << place_bits) - 1));
-  }
-  [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::uint64_t key(index_t row, index_t column,
-                                                                offset_t place) const noexcept {
-    const std::uint64_t entry = (static_cast<std::uint64_t>(row) << column_bits) | static_cast<std::uint64_t>(column);
-    return entry << place_bits | static_cast<std::uint64_t>(place);
-  }
-};
-
 /// Bits of the numbers below n.
 [[nodiscard]] constexpr int bits_below(std::int64_t n) noexcept {
   return n < 2 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
 }
 
-[[nodiscard]] constexpr SliceKeys slice_keys(index_t widest, offset_t products) noexcept {
-  return {bits_below(widest), bits_below(products)};
-}
+/// How the products of a row are numbered that all blocks sort: the column, relative to the row's first, above the
+/// place.
+struct DeviceKeys {
+  int column_bits = 0;
+  int place_bits = 0;
 
-/// Whether keys of so many rows and products fit into 64 bits.
-[[nodiscard]] constexpr bool slice_fits(index_t widest, std::int64_t rows, offset_t products) noexcept {
-  return bits_below(widest) + bits_below(rows) + bits_below(products) <= 64;
+  /// Keys of the same entry agree in this.
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t column(std::uint64_t key) const noexcept {
+    return static_cast<index_t>(key >> place_bits);
+  }
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr offset_t place(std::uint64_t key) const noexcept {
+    return static_cast<offset_t>(key & ((std::uint64_t{1} << place_bits) - 1));
+  }
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::uint64_t key(index_t column, offset_t place) const noexcept {
+    return static_cast<std::uint64_t>(column) << place_bits | static_cast<std::uint64_t>(place);
+  }
+  [[nodiscard]] constexpr bool fit() const noexcept { return column_bits + place_bits <= 64; }
+};
+
+/// \param largest products of a row
+[[nodiscard]] constexpr DeviceKeys device_keys(index_t widest, offset_t largest) noexcept {
+  return {bits_below(widest), bits_below(largest)};
 }
 
 }  // namespace tessera::cuda

@@ -84,7 +84,8 @@ RowBatch WorkOrder::batch(EscClass size, const RowFacts& facts, double mean_list
 }
 
 std::uint64_t WorkOrder::peak_bytes(std::int64_t rows) noexcept {
-  return static_cast<std::uint64_t>(rows) * (2 * sizeof(std::uint64_t) + sizeof(index_t)) + sort_scratch_bytes(rows);
+  return static_cast<std::uint64_t>(rows) * (2 * sizeof(std::uint64_t) + sizeof(index_t)) +
+         sort_scratch_bytes(tiles_of(rows));
 }
 
 WorkOrder natural_order(index_t rows, const EscTotals& all) noexcept {
@@ -101,7 +102,7 @@ WorkOrder order_by_work(const Device& device, const RowFacts& facts, index_t row
   Array<std::uint64_t> keys(rows, Init::none, device);
   Array<std::uint64_t> other(rows, Init::none, device);
   launch("keys of rows", context, grid, work_keys_kernel, rows, facts, keys.data());
-  enqueue_sort(device, keys, other, rows, row_bits, row_bits + bits_below(esc_block_products + 2));
+  enqueue_sort(device, keys, other, one_segment(rows), row_bits, row_bits + bits_below(esc_block_products + 2));
   WorkOrder order;
   order.rows = Array<index_t>(rows, Init::none, device);
   Array<EscTotals> totals(esc_classes, Init::zero, device);

@@ -16,7 +16,7 @@ class RadixSortOnGpu : public testing::CudaTest {
     const auto n = static_cast<std::int64_t>(keys.size());
     auto on_gpu = Array<std::uint64_t>::copy_of(keys, gpu());
     Array<std::uint64_t> other(n, Init::none, gpu());
-    cuda::enqueue_sort(gpu(), on_gpu, other, n, begin, end);
+    cuda::enqueue_sort(gpu(), on_gpu, other, cuda::one_segment(n), begin, end);
     const Array<std::uint64_t> found = on_gpu.to(Device{});
     auto expected = keys;
     const auto part = [&](std::uint64_t key) {
@@ -54,15 +54,34 @@ TEST_F(RadixSortOnGpu, FewerKeysThanTheArrayHas) {
   std::vector<std::uint64_t> keys{5, 4, 3, 2, 1, 0};
   auto on_gpu = Array<std::uint64_t>::copy_of(keys, gpu());
   Array<std::uint64_t> other(6, Init::zero, gpu());
-  cuda::enqueue_sort(gpu(), on_gpu, other, 4, 0, 8);
+  cuda::enqueue_sort(gpu(), on_gpu, other, cuda::one_segment(4), 0, 8);
   const Array<std::uint64_t> found = on_gpu.to(Device{});
   for (std::int64_t k = 0; k < 4; ++k) EXPECT_EQ(found[k], static_cast<std::uint64_t>(k + 2));
+}
+
+TEST_F(RadixSortOnGpu, EachSegmentByItself) {
+  std::vector<offset_t> begins{0};
+  for (const offset_t length : {3, 0, 4096, 1, 4097, 0, 0, 9000, 2}) begins.push_back(begins.back() + length);
+  std::mt19937_64 generator(6);
+  std::vector<std::uint64_t> keys(static_cast<std::size_t>(begins.back()));
+  for (auto& key : keys) key = generator() % (1 << 20);
+  auto on_gpu = Array<std::uint64_t>::copy_of(keys, gpu());
+  Array<std::uint64_t> other(begins.back(), Init::none, gpu());
+  const cuda::TileTable table(gpu(), begins);
+  EXPECT_EQ(table.view().tiles, 9);
+  cuda::enqueue_sort(gpu(), on_gpu, other, table.view(), 0, 20);
+  const Array<std::uint64_t> found = on_gpu.to(Device{});
+  for (std::size_t s = 0; s + 1 < begins.size(); ++s) {
+    const auto at = [&](std::size_t segment) { return keys.begin() + begins[segment]; };
+    std::sort(at(s), at(s + 1));
+  }
+  ASSERT_TRUE(std::equal(keys.begin(), keys.end(), found.begin(), found.end()));
 }
 
 TEST_F(RadixSortOnGpu, NothingToSort) {
   Array<std::uint64_t> none;
   Array<std::uint64_t> other;
-  EXPECT_NO_THROW(cuda::enqueue_sort(gpu(), none, other, 0, 0, 64));
+  EXPECT_NO_THROW(cuda::enqueue_sort(gpu(), none, other, cuda::one_segment(0), 0, 64));
   check({7, 3}, 4, 4);
 }
 

@@ -17,7 +17,7 @@ using testing::AccumulatorCheck;
 
 constexpr auto weighted = ValueStorage::weighted;
 constexpr auto pattern = ValueStorage::pattern;
-constexpr int emulated_stride = 24;
+constexpr int emulated_stride = 60;
 
 /// Products of a slice of the last level, so that there are several.
 constexpr offset_t small_slice = 900;

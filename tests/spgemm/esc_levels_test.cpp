@@ -54,34 +54,29 @@ TEST(EscLevels, KeysOf32BitsWhereColumnAndPlaceFit) {
   EXPECT_TRUE(short_keys(std::numeric_limits<index_t>::max() - 1, 1));
 }
 
-TEST(EscLevels, KeysOfASliceGiveBackWhatWentIn) {
+TEST(EscLevels, KeysOfAllBlocksGiveBackWhatWentIn) {
   for (const index_t widest : {1, 2, 3, 1000, std::numeric_limits<index_t>::max()}) {
-    for (const offset_t products : {offset_t{1}, offset_t{2}, offset_t{7000}, offset_t{1} << 32}) {
-      const SliceKeys keys = slice_keys(widest, products);
-      const bool one_row = !slice_fits(widest, 2, products);
-      const index_t row = one_row ? 0 : 1;
-      const std::uint64_t key = keys.key(row, widest - 1, products - 1);
-      EXPECT_EQ(keys.row(key), row);
+    for (const offset_t largest : {offset_t{1}, offset_t{2}, offset_t{7000}, offset_t{1} << 33}) {
+      const DeviceKeys keys = device_keys(widest, largest);
+      ASSERT_TRUE(keys.fit());
+      const std::uint64_t key = keys.key(widest - 1, largest - 1);
       EXPECT_EQ(keys.column(key), widest - 1);
-      EXPECT_EQ(keys.place(key), products - 1);
-      EXPECT_EQ(keys.entry(key), keys.entry(keys.key(row, widest - 1, 0)));
+      EXPECT_EQ(keys.place(key), largest - 1);
       if (widest > 1) {
-        EXPECT_LT(keys.key(row, widest - 2, products - 1), keys.key(row, widest - 1, 0));
+        EXPECT_LT(keys.key(widest - 2, largest - 1), keys.key(widest - 1, 0));
       }
     }
   }
 }
 
-TEST(EscLevels, SlicesAreBoundedByTheirKeys) {
+TEST(EscLevels, RowsOfMoreProductsThanKeysNumber) {
   EXPECT_EQ(bits_below(0), 0);
   EXPECT_EQ(bits_below(1), 0);
   EXPECT_EQ(bits_below(2), 1);
   EXPECT_EQ(bits_below(257), 9);
   const index_t widest = std::numeric_limits<index_t>::max();
-  EXPECT_TRUE(slice_fits(widest, 1, offset_t{1} << 33));
-  EXPECT_FALSE(slice_fits(widest, 1, (offset_t{1} << 33) + 1));
-  EXPECT_TRUE(slice_fits(widest, 32, offset_t{1} << 28));
-  EXPECT_FALSE(slice_fits(widest, 33, offset_t{1} << 28));
+  EXPECT_TRUE(device_keys(widest, offset_t{1} << 33).fit());
+  EXPECT_FALSE(device_keys(widest, (offset_t{1} << 33) + 1).fit());
 }
 
 }  // namespace
