@@ -52,8 +52,7 @@ Csr<double> tentative(const Aggregates& aggregates) {
   Array<double> ones(rows, Init::none);
   for (std::int64_t i = 0; i < rows; ++i) offsets[i + 1] = i + 1;
   std::fill(ones.begin(), ones.end(), 1.0);
-  return Csr<double>(rows, aggregates.count, std::move(offsets), Array<index_t>::copy_of(aggregates.of),
-                     std::move(ones));
+  return {rows, aggregates.count, std::move(offsets), Array<index_t>::copy_of(aggregates.of), std::move(ones)};
 }
 
 double diagonal(const Csr<double>& a, std::int64_t i) {
@@ -76,7 +75,7 @@ Csr<double> smoothed_interpolation(const Csr<double>& a) {
       values[k] = (p.columns()[k] == own ? 1.0 : 0.0) - scale * p.values()[k];
     }
   }
-  return Csr<double>(p.rows(), p.cols(), p.row_offsets().to(Device{}), p.columns().to(Device{}), std::move(values));
+  return {p.rows(), p.cols(), p.row_offsets().to(Device{}), p.columns().to(Device{}), std::move(values)};
 }
 
 }  // namespace tessera::bench

@@ -39,11 +39,15 @@ class Hold {
   std::uint64_t bytes_;
 };
 
+/// Whether rows are done in the order of the matrix, since a thread does each of them.
+template <class V>
+bool keeps_order(const ProductJob<V>& job) noexcept {
+  return job.all.most_products <= esc_thread_products && job.policy.short_positions;
+}
+
 template <class V>
 WorkOrder order_rows(const ProductJob<V>& job) {
-  if (job.all.most_products <= esc_thread_products && job.policy.short_positions) {
-    return natural_order(job.rows, {job.all.rows, job.all.most_products, job.all.widest});
-  }
+  if (keeps_order(job)) return natural_order(job.rows, {job.all.rows, job.all.most_products, job.all.widest});
   return order_by_work(job.device(), job.analysis.facts(), job.rows, job.policy.short_positions);
 }
 
@@ -62,7 +66,7 @@ void enqueue_class(const ProductJob<V>& job, EscClass size, const RowBatch& batc
 /// The rows of all levels but the last, those with the most work first.
 template <class V>
 void enqueue_classes(const ProductJob<V>& job, const WorkOrder& order, const RowOutput<V>& out) {
-  const double lists = static_cast<double>(job.all.lists);
+  const auto lists = static_cast<double>(job.all.lists);
   const double mean_list = job.all.lists == 0 ? 0.0 : static_cast<double>(job.all.products) / lists;
   SideStreams::Fork fork(job.device());
   int number = 0;
@@ -121,7 +125,7 @@ std::optional<CsrArrays<V>> expand_sort_contract(ProductJob<V>& job) {
   SpgemmBudget& budget = *job.budget;
   const std::uint64_t c_bytes = csr_bytes(0, job.bound_total(), value_bytes<V>);
   const std::uint64_t room_bytes = csr_bytes(job.rows, 0, 0) + Room<V>::bytes(job.rows, job.bound_total());
-  const std::uint64_t order_bytes = WorkOrder::peak_bytes(job.rows);
+  const std::uint64_t order_bytes = keeps_order(job) ? 0 : WorkOrder::peak_bytes(job.rows);
   if (!budget.fits(order_bytes + room_bytes + c_bytes)) return give_up(job, order_bytes + room_bytes + c_bytes);
   const Stopwatch ordering;
   Hold of_order(budget, order_bytes, "order of the rows of a sparse product");

@@ -257,7 +257,7 @@ void claim_slice(const Device& device, const Factors<V>& factors, index_t rows, 
 }
 
 /// Tiles that a slice has at most: rows with more than half a tile of products each never have more.
-std::int64_t most_tiles(offset_t products) noexcept { return 2 * tiles_of(products) + 1; }
+std::int64_t most_tiles(offset_t products) noexcept { return 2 * tiles_of(products) + 256; }
 
 }  // namespace
 
