@@ -235,6 +235,7 @@ Json Bench::measure(const std::string& name) {
   return {{"problem", problem.name},
           {"rows", a_.rows()},
           {"nnz", a_.nnz()},
+          {"right_nnz", problem.right().nnz()},
           {"products", report.products},
           {"product_nnz", report.nnz},
           {"expansion", report.expansion},
