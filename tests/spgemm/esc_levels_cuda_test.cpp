@@ -237,5 +237,18 @@ TEST_F(EscLevelsCuda, OrderOfRowsByWork) {
   }
 }
 
+TEST_F(EscLevelsCuda, RowsOfALongFactorAreForAllBlocks) {
+  const std::vector<std::uint32_t> products{3, 0, 7000, 40, 0, 1};
+  const std::vector<index_t> widths{3, 0, 500, 40, 0, 1};
+  const auto on_gpu = Array<std::uint32_t>::copy_of(products, gpu());
+  const auto widths_on_gpu = Array<index_t>::copy_of(widths, gpu());
+  const cuda::WorkOrder order = cuda::order_by_work(gpu(), {on_gpu.data(), nullptr, widths_on_gpu.data()}, 6, false);
+  EXPECT_EQ(order.total(EscClass::none).rows, 2U);
+  EXPECT_EQ(order.total(EscClass::device).rows, 4U);
+  EXPECT_EQ(order.total(EscClass::device).widest, 500U);
+  const auto found = order.rows.to(Device{});
+  EXPECT_EQ(std::vector<index_t>(found.begin(), found.end()), (std::vector<index_t>{1, 4, 5, 0, 3, 2}));
+}
+
 }  // namespace
 }  // namespace tessera
