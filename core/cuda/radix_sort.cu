@@ -4,6 +4,7 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/radix_sort.hpp"
 #include "core/cuda/scan.hpp"
+#include "core/cuda/warp.cuh"
 
 #include <utility>
 
@@ -60,11 +61,7 @@ __device__ unsigned lanes_alike(unsigned digit, bool active) {
 __device__ unsigned sum_before_thread(unsigned value) {
   __shared__ unsigned of_warps[warps];
   const unsigned lane = threadIdx.x % warp_size;
-  unsigned up_to = value;
-  for (unsigned distance = 1; distance < warp_size; distance *= 2) {
-    const unsigned other = __shfl_up_sync(full_warp, up_to, distance);
-    if (lane >= distance) up_to += other;
-  }
+  const unsigned up_to = sum_up_to_lane(value);
   if (lane == warp_size - 1) of_warps[threadIdx.x / warp_size] = up_to;
   __syncthreads();
   unsigned before = up_to - value;

@@ -1,5 +1,6 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/scan.hpp"
+#include "core/cuda/warp.cuh"
 #include "tessera/array.hpp"
 
 namespace tessera::cuda {
@@ -8,8 +9,11 @@ namespace {
 
 constexpr int scan_threads = 256;
 constexpr int scan_warps = scan_threads / warp_size;
+constexpr int entries_of_thread = 8;
 /// Entries that a block adds up.
-constexpr std::int64_t scan_chunk = 8 * scan_threads;
+constexpr std::int64_t scan_chunk = entries_of_thread * scan_threads;
+/// Chunks up to which every block adds up the sums of those before its own.
+constexpr unsigned most_direct_chunks = 4096;
 
 /// Sum of the values of this thread and the earlier ones of its block; `total` becomes that of all. Every thread must
 /// call.
@@ -17,10 +21,8 @@ __device__ offset_t block_running_sum(offset_t value, offset_t& total) {
   __shared__ offset_t of_warp[scan_warps];
   const unsigned lane = threadIdx.x % warp_size;
   const unsigned warp = threadIdx.x / warp_size;
-  for (unsigned distance = 1; distance < warp_size; distance *= 2) {
-    const offset_t other = __shfl_up_sync(full_warp, value, distance);
-    if (lane >= distance) value += other;
-  }
+  value = sum_up_to_lane(value);
+  __syncthreads();  // the last call has read of_warp
   if (lane == warp_size - 1) of_warp[warp] = value;
   __syncthreads();
   total = 0;
@@ -28,52 +30,65 @@ __device__ offset_t block_running_sum(offset_t value, offset_t& total) {
     if (w == warp) value += total;
     total += of_warp[w];
   }
-  __syncthreads();  // the next call overwrites of_warp
   return value;
+}
+
+/// Sum of entries [begin, end), for all threads of a block, each of which must call.
+__device__ offset_t sum_by_block(const offset_t* entries, std::int64_t begin, std::int64_t end) {
+  offset_t sum = 0;
+  for (std::int64_t i = begin + threadIdx.x; i < end; i += scan_threads) sum += entries[i];
+  offset_t total = 0;
+  block_running_sum(sum, total);
+  return total;
 }
 
 /// Sum of each chunk.
 __global__ void __launch_bounds__(scan_threads)
     chunk_sums_kernel(std::int64_t n, const offset_t* counts, offset_t* sums) {
   const std::int64_t begin = std::int64_t{blockIdx.x} * scan_chunk;
-  const std::int64_t end = begin + scan_chunk < n ? begin + scan_chunk : n;
-  offset_t sum = 0;
-  for (std::int64_t i = begin + threadIdx.x; i < end; i += scan_threads) sum += counts[i];
-  offset_t total = 0;
-  block_running_sum(sum, total);
+  const offset_t total = sum_by_block(counts, begin, begin + scan_chunk < n ? begin + scan_chunk : n);
   if (threadIdx.x == 0) sums[blockIdx.x] = total;
 }
 
 /// Running sums inside each chunk, from what lies before it.
-/// \param before a sum for each chunk, or null for a single one \param total of the single chunk
+/// \param sums of the chunks, or null for a single chunk \param running whether they have been added up
+/// \param total where the sum of all goes, or null
 __global__ void __launch_bounds__(scan_threads)
-    chunk_scan_kernel(std::int64_t n, offset_t* counts, const offset_t* before, offset_t* total) {
-  const std::int64_t begin = std::int64_t{blockIdx.x} * scan_chunk;
-  offset_t sum = before == nullptr ? 0 : before[blockIdx.x];
-  for (std::int64_t first = begin; first < begin + scan_chunk; first += scan_threads) {
-    const std::int64_t i = first + threadIdx.x;
-    const offset_t count = i < n ? counts[i] : 0;
-    offset_t of_block = 0;
-    const offset_t inclusive = block_running_sum(count, of_block);
-    if (i < n) counts[i] = sum + inclusive - count;
-    sum += of_block;
+    chunk_scan_kernel(std::int64_t n, offset_t* counts, const offset_t* sums, bool running, offset_t* total) {
+  offset_t before = 0;
+  if (sums != nullptr) before = running ? sums[blockIdx.x] : sum_by_block(sums, 0, blockIdx.x);
+  const std::int64_t begin = std::int64_t{blockIdx.x} * scan_chunk + std::int64_t{threadIdx.x} * entries_of_thread;
+  offset_t own[entries_of_thread];
+  offset_t of_thread = 0;
+#pragma unroll
+  for (int k = 0; k < entries_of_thread; ++k) {
+    own[k] = begin + k < n ? counts[begin + k] : 0;
+    of_thread += own[k];
   }
-  if (before == nullptr && threadIdx.x == 0) *total = sum;
+  offset_t of_block = 0;
+  offset_t sum = before + block_running_sum(of_thread, of_block) - of_thread;
+#pragma unroll
+  for (int k = 0; k < entries_of_thread; ++k) {
+    if (begin + k < n) counts[begin + k] = sum;
+    sum += own[k];
+  }
+  if (total != nullptr && blockIdx.x + 1 == gridDim.x && threadIdx.x == 0) *total = before + of_block;
 }
 
-/// The same without waiting. \param total where the sum of all goes, on the device
+/// The same without waiting. \param total where the sum of all goes, on the device, or null
 void scan(const Context& context, const Device& device, std::span<offset_t> counts, offset_t* total) {
   const auto n = static_cast<std::int64_t>(counts.size());
   const unsigned chunks = blocks_for(n, static_cast<int>(scan_chunk));
   const Grid grid{chunks, scan_threads};
   if (chunks == 1) {
-    launch("running sums", context, grid, chunk_scan_kernel, n, counts.data(), nullptr, total);
+    launch("running sums", context, grid, chunk_scan_kernel, n, counts.data(), nullptr, false, total);
     return;
   }
   Array<offset_t> sums(chunks, Init::none, device);
   launch("sums of chunks", context, grid, chunk_sums_kernel, n, counts.data(), sums.data());
-  scan(context, device, sums.span(), total);
-  launch("running sums", context, grid, chunk_scan_kernel, n, counts.data(), sums.data(), nullptr);
+  const bool running = chunks > most_direct_chunks;
+  if (running) scan(context, device, sums.span(), nullptr);
+  launch("running sums", context, grid, chunk_scan_kernel, n, counts.data(), sums.data(), running, total);
 }
 
 }  // namespace
@@ -92,8 +107,7 @@ offset_t exclusive_sum(const Device& device, std::span<offset_t> counts) {
 void exclusive_sum_on_device(const Device& device, std::span<offset_t> counts) {
   if (counts.empty()) return;
   const CurrentDevice current(device);
-  Array<offset_t> total(1, Init::none, device);
-  scan(Context::of(device), device, counts, total.data());
+  scan(Context::of(device), device, counts, nullptr);
 }
 
 }  // namespace tessera::cuda

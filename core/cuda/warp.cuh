@@ -18,6 +18,18 @@ template <class T>
   return value;
 }
 
+/// Sum of the values of this lane and the earlier ones.
+template <class T>
+[[nodiscard]] __device__ inline T sum_up_to_lane(T value) {
+  const unsigned lane = threadIdx.x % warp_size;
+#pragma unroll
+  for (unsigned distance = 1; distance < warp_size; distance *= 2) {
+    const T other = __shfl_up_sync(full_warp, value, distance);
+    if (lane >= distance) value += other;
+  }
+  return value;
+}
+
 /// What four consecutive entries are loaded into.
 template <class T>
 struct Four {

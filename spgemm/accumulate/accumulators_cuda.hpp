@@ -46,14 +46,15 @@ template <class V>
 void enqueue_dense(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                    const RowOutput<V>& out);
 
-/// A hash table of columns in shared memory, at most 3/4 full, sorted at the end. Warp a row up to 768 entries, else
-/// block a row: then the warps share out the columns of C once these are known, and read B a second time for the
-/// values. Row: at most hash_entries entries; the batch's most_entries bounds them, and a row with more would go round
-/// for ever.
+/// A hash table of columns in shared memory, at most 3/4 full, sorted at the end. Warp a row up to hash_warp_entries,
+/// in order; else block a row, which reads B a second time for the values: these are added in C itself, or, in order,
+/// beside the table by warps that share out the columns of C. Row: at most hash_entries entries; the batch's
+/// most_entries bounds them, and a row with more would go round for ever. \param ordered as for enqueue_wide
 inline constexpr index_t hash_entries = 4096;
+inline constexpr index_t hash_warp_entries = 768;
 template <class V>
 void enqueue_hash(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
-                  const RowOutput<V>& out);
+                  const RowOutput<V>& out, bool ordered);
 
 /// Products of a row beyond which enqueue_wide gives it all threads that a block can have.
 inline constexpr std::uint32_t wide_huge_products = 1 << 18;
@@ -66,5 +67,22 @@ inline constexpr std::uint32_t wide_huge_products = 1 << 18;
 template <class V>
 void enqueue_wide(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                   const RowOutput<V>& out, bool ordered);
+
+/// Words of the bitmap of a row of so many columns: an even number.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t wide_marks(index_t width) noexcept {
+  return (std::int64_t{width} + 63) / 64 * 2;
+}
+/// Shared memory of a row whose sums are beside its bitmap.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t wide_shared_bytes(index_t width, index_t entries,
+                                                                           int value_bytes) noexcept {
+  return wide_marks(width) * 8 + std::int64_t{entries} * value_bytes;
+}
+/// Two blocks a multiprocessor.
+inline constexpr std::int64_t most_wide_shared_bytes = 104 * 1024;
+/// The pass place of enqueue_wide in the order of A's row, with the sums in shared memory. Batch: with the slice of its
+/// largest row, wide_shared_bytes(), or without, then that of its widest row and most entries is at most 200 KB.
+template <class V>
+void enqueue_wide_in_shared(const Context& context, const Factors<V>& factors, const RowBatch& batch,
+                            const RowOutput<V>& out);
 
 }  // namespace tessera::cuda

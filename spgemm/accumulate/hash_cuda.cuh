@@ -5,11 +5,12 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
 #include "spgemm/accumulate/sort_team.cuh"
+#include "spgemm/cuda/list_shares.cuh"
 #include "spgemm/cuda/rows.cuh"
-#include "spgemm/cuda/stretch.cuh"
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace tessera::cuda {
 
@@ -73,19 +74,23 @@ class ColumnTable {
 
 /// What the threads of a team tell each other.
 struct TeamShared {
-  unsigned taken;    ///< entries of A
   unsigned entries;  ///< of the row
   unsigned packed;
   offset_t place;
 };
 
-/// Where a team's arrays lie in shared memory: values and columns by slot, keys that are sorted. A warp adds before it
-/// sorts, so that short keys may overwrite the columns.
-template <class V, class Key, int Slots>
+/// Where the sums of a row are formed: beside the table, in the order of A's row, or in C itself by atomic additions in
+/// any order (ocean-hll-spgemm.txt: keys in shared, values in global memory).
+enum class HashSums { in_table, in_product };
+
+/// Where a team's arrays lie in shared memory: values or places in the row, and columns, by slot; keys that are sorted.
+/// A warp adds before it sorts, so that short keys may overwrite the columns.
+template <class V, class Key, int Slots, HashSums Sums>
 struct HashLayout {
   using Shape = HashShape<Slots>;
   static constexpr bool keys_over_columns = Shape::team == warp_size && sizeof(Key) == sizeof(index_t);
-  static constexpr std::size_t values_bytes = has_values<V> ? Slots * sizeof(V) : 0;
+  static constexpr std::size_t cell_bytes = Sums == HashSums::in_product ? sizeof(std::uint16_t) : sizeof(V);
+  static constexpr std::size_t values_bytes = has_values<V> ? Slots * cell_bytes : 0;
   static constexpr std::size_t columns_bytes = Slots * sizeof(index_t);
   static constexpr std::size_t keys_begin = values_bytes + (keys_over_columns ? 0 : columns_bytes);
   static constexpr std::size_t keys_bytes = spread(Shape::keys) * sizeof(Key);
@@ -95,11 +100,13 @@ struct HashLayout {
 };
 
 /// A row of C that a team does. \tparam Key holds a column of the row's range above a slot
-template <class V, class Key, int Slots>
+template <class V, class Key, int Slots, HashSums Sums>
 class HashRow {
  public:
   using Shape = HashShape<Slots>;
-  using Layout = HashLayout<V, Key, Slots>;
+  using Layout = HashLayout<V, Key, Slots, Sums>;
+  static constexpr bool sums_in_table = has_values<V> && Sums == HashSums::in_table;
+  static_assert(hash_entries <= std::numeric_limits<std::uint16_t>::max());
 
   /// \param memory of the team, Layout::bytes
   __device__ HashRow(const Factors<V>& factors, const RowFacts& facts, index_t row, unsigned char* memory,
@@ -108,6 +115,7 @@ class HashRow {
         shared_(shared),
         table_(reinterpret_cast<index_t*>(memory + Layout::values_bytes)),
         values_(reinterpret_cast<V*>(memory)),
+        places_(reinterpret_cast<std::uint16_t*>(memory)),
         keys_(reinterpret_cast<Key*>(memory + Layout::keys_begin)),
         begin_(factors.a_offsets[row]),
         lists_(static_cast<unsigned>(factors.a_offsets[row + 1] - begin_)),
@@ -117,30 +125,36 @@ class HashRow {
   __device__ void clear() {
     for (unsigned slot = AllOf::thread(); slot < Slots; slot += Shape::team) {
       table_.clear(slot);
-      if constexpr (has_values<V>) values_[slot] = sum_begin<V>;
+      if constexpr (sums_in_table) values_[slot] = sum_begin<V>;
     }
     if (AllOf::thread() == 0) shared_ = TeamShared{};
     AllOf::meet();
   }
 
-  /// Columns alone. \param lanes for a row of B
-  __device__ void insert(unsigned lanes) {
+  /// Columns alone.
+  __device__ void insert() {
     unsigned taken = 0;
-    for_products_of_stretch(positions_of(factors_), begin_, lists_, whole(), lanes, &shared_.taken,
-                            [&](index_t column, NoValue) { static_cast<void>(table_.insert(column, taken)); });
+    const auto insert_one = [&](index_t column, NoValue) { static_cast<void>(table_.insert(column, taken)); };
+    if constexpr (Shape::team == warp_size) {
+      unsigned next = beyond_columns;
+      for (unsigned from = 0; from < lists_; from += warp_size) {
+        Part<NoValue> own;
+        if (from + lane() < lists_) own = part_of(positions_of(factors_), begin_ + from + lane(), whole(), next);
+        for_products_of_parts(positions_of(factors_), own, insert_one);
+      }
+    } else {
+      for_products(positions_of(factors_), insert_one);
+    }
     count(taken);
   }
 
   /// Columns and values, by a warp: the rows of B one after the other, in each of which columns are distinct.
   __device__ void insert_and_add() {
     unsigned taken = 0;
-    unsigned next = beyond_columns;
-    for (unsigned from = 0; from < lists_; from += warp_size) {
-      Part<V> own;
-      if (from + lane() < lists_) own = part_of(factors_, begin_ + from + lane(), whole(), next);
-      const unsigned rest = lists_ - from;
-      for (unsigned l = 0; l < warp_size && l < rest; l += parts_at_once) add_parts(own, l, taken);
-    }
+    for_products_in_order(factors_, begin_, lists_, whole(), [&](index_t column, V product) {
+      V& value = values_[table_.insert(column, taken)];
+      value = sum_of(value, product);
+    });
     count(taken);
   }
 
@@ -188,8 +202,19 @@ class HashRow {
   __device__ void write(index_t* columns, [[maybe_unused]] V* values) const {
     for (unsigned i = AllOf::thread(); i < entries(); i += Shape::team) {
       columns[i] = column_of(i);
-      if constexpr (has_values<V>) values[i] = values_[static_cast<unsigned>(keys_[spread(i)] % Slots)];
+      if constexpr (sums_in_table) values[i] = values_[slot_of(i)];
     }
+  }
+
+  /// Values, by a block, into C, after sort(). \param values first of the row
+  __device__ void add_in_product(V* values) {
+    for (unsigned i = AllOf::thread(); i < entries(); i += Shape::team) {
+      places_[slot_of(i)] = static_cast<std::uint16_t>(i);
+      values[i] = sum_begin<V>;
+    }
+    AllOf::meet();
+    for_products(factors_,
+                 [&](index_t column, V product) { atomicAdd(values + places_[table_.find(column)], product); });
   }
 
   /// What thread 0 of the team gives. Every thread must call.
@@ -209,53 +234,29 @@ class HashRow {
     return first_ + static_cast<index_t>(keys_[spread(entry)] / Slots);
   }
 
+  [[nodiscard]] __device__ unsigned slot_of(unsigned entry) const {
+    return static_cast<unsigned>(keys_[spread(entry)] % Slots);
+  }
+
+  [[nodiscard]] __device__ static ListSpace<Shape::team>& list_space() {
+    __shared__ ListSpace<Shape::team> space;
+    return space;
+  }
+
+  /// body(column, product) for all products of the row, by a block, in any order.
+  template <class W, class Body>
+  __device__ void for_products(const Factors<W>& factors, Body&& body) {
+    ListShares<Shape::team> shares(list_space());
+    for (unsigned from = 0; from < lists_; from += Shape::team) {
+      static_cast<void>(shares.take(positions_of(factors_), begin_ + from, lists_ - from, whole()));
+      shares.for_products(factors, body);
+    }
+  }
+
   __device__ void count(unsigned taken) {
     taken = __reduce_add_sync(full_warp, taken);
     if (lane() == 0) atomicAdd(&shared_.entries, taken);
     AllOf::meet();
-  }
-
-  /// Products of parts_at_once entries of A, which lanes hold from lane l on.
-  __device__ void add_parts(const Part<V>& own, unsigned l, unsigned& taken) {
-    Part<V> part[parts_at_once];
-    int longest = 0;
-#pragma unroll
-    for (unsigned u = 0; u < parts_at_once; ++u) {
-      part[u] = part_of_lane(own, static_cast<int>(l + u));
-      if (part[u].length > longest) longest = part[u].length;
-    }
-    if (longest <= warp_size) return add_short(part, taken);
-#pragma unroll
-    for (unsigned u = 0; u < parts_at_once; ++u) {
-      for (int i = static_cast<int>(lane()); i < part[u].length; i += warp_size) {
-        const offset_t place = part[u].begin + i;
-        V& value = values_[table_.insert(factors_.b_columns[place], taken)];
-        value = sum_of(value, product_at(factors_, part[u], place));
-      }
-      __syncwarp();
-    }
-  }
-
-  /// The same when none has more products than there are lanes: their loads overlap, their sums do not.
-  __device__ void add_short(const Part<V> (&part)[parts_at_once], unsigned& taken) {
-    index_t column[parts_at_once];
-    V product[parts_at_once];
-#pragma unroll
-    for (unsigned u = 0; u < parts_at_once; ++u) {
-      column[u] = -1;
-      if (static_cast<int>(lane()) < part[u].length) {
-        column[u] = factors_.b_columns[part[u].begin + lane()];
-        product[u] = product_at(factors_, part[u], part[u].begin + lane());
-      }
-    }
-#pragma unroll
-    for (unsigned u = 0; u < parts_at_once; ++u) {
-      if (column[u] >= 0) {
-        V& value = values_[table_.insert(column[u], taken)];
-        value = sum_of(value, product[u]);
-      }
-      __syncwarp();
-    }
   }
 
   /// Keys of the entries, without gaps, in any order.
@@ -284,13 +285,16 @@ class HashRow {
   const Factors<V>& factors_;
   TeamShared& shared_;
   ColumnTable<Slots> table_;
-  V* values_;
+  V* values_;              ///< by slot; or
+  std::uint16_t* places_;  ///< in the row, by slot
   Key* keys_;
   offset_t begin_;
   unsigned lists_;
   index_t first_;
   unsigned end_;  ///< one past the row's last column
 };
+
+static_assert(HashShape<1024>::team == warp_size && HashShape<1024>::entries == hash_warp_entries);
 
 /// The row of a batch that this thread's team does, or none beyond the last.
 template <int Slots>
@@ -301,38 +305,39 @@ template <int Slots>
 /// counts[row]: entries of the row.
 template <int Slots>
 __global__ void __launch_bounds__(HashShape<Slots>::threads)
-    hash_count_kernel(Factors<NoValue> factors, RowBatch batch, offset_t* counts, unsigned lanes) {
+    hash_count_kernel(Factors<NoValue> factors, RowBatch batch, offset_t* counts) {
   using Shape = HashShape<Slots>;
   __shared__ TeamShared shared[Shape::rows];
   const unsigned team = threadIdx.x / Shape::team;
   const std::int64_t number = number_of_team<Slots>();
   if (number >= batch.count) return;
   const index_t row = row_of(batch, static_cast<index_t>(number));
-  HashRow<NoValue, std::uint32_t, Slots> hash(factors, batch.facts, row,
-                                              dynamic_shared_memory() + team * Slots * sizeof(index_t), shared[team]);
+  HashRow<NoValue, std::uint32_t, Slots, HashSums::in_table> hash(
+      factors, batch.facts, row, dynamic_shared_memory() + team * Slots * sizeof(index_t), shared[team]);
   hash.clear();
-  hash.insert(lanes);
+  hash.insert();
   if (threadIdx.x % Shape::team == 0) counts[row] = hash.entries();
 }
 
 /// \param pass place or claim
-template <class V, class Key, int Slots>
+template <class V, class Key, int Slots, HashSums Sums>
 __global__ void __launch_bounds__(HashShape<Slots>::threads, 512 / HashShape<Slots>::threads)
-    hash_kernel(RowPass pass, Factors<V> factors, RowBatch batch, RowOutput<V> out, unsigned lanes) {
+    hash_kernel(RowPass pass, Factors<V> factors, RowBatch batch, RowOutput<V> out) {
+  using Row = HashRow<V, Key, Slots, Sums>;
   using Shape = HashShape<Slots>;
   __shared__ TeamShared shared[Shape::rows];
   const unsigned team = threadIdx.x / Shape::team;
   const std::int64_t number = number_of_team<Slots>();
   if (number >= batch.count) return;
   const index_t row = row_of(batch, static_cast<index_t>(number));
-  HashRow<V, Key, Slots> hash(factors, batch.facts, row,
-                              dynamic_shared_memory() + team * HashLayout<V, Key, Slots>::bytes, shared[team]);
+  Row hash(factors, batch.facts, row, dynamic_shared_memory() + team * Row::Layout::bytes, shared[team]);
   hash.clear();
   constexpr bool alone = Shape::team == warp_size;
+  static_assert(!alone || Sums == HashSums::in_table);
   if constexpr (alone && has_values<V>) {
     hash.insert_and_add();
   } else {
-    hash.insert(lanes);
+    hash.insert();
   }
   offset_t place = 0;
   if (threadIdx.x % Shape::team == 0) {
@@ -341,8 +346,9 @@ __global__ void __launch_bounds__(HashShape<Slots>::threads, 512 / HashShape<Slo
   place = hash.from_first(place);
   if (place == no_place) return;
   hash.sort();
-  if constexpr (!alone && has_values<V>) hash.add_in_order();
+  if constexpr (!alone && Row::sums_in_table) hash.add_in_order();
   hash.write(out.columns + place, has_values<V> ? out.values + place : nullptr);
+  if constexpr (has_values<V> && Sums == HashSums::in_product) hash.add_in_product(out.values + place);
 }
 
 }  // namespace tessera::cuda

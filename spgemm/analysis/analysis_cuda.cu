@@ -1,7 +1,7 @@
 #include "core/cuda/launch.cuh"
-#include "core/cuda/warp.cuh"
 #include "spgemm/analysis/analysis_cuda.hpp"
 #include "spgemm/analysis/bin_collector.cuh"
+#include "spgemm/analysis/row_seen.cuh"
 
 #include <cuda_runtime_api.h>
 
@@ -11,76 +11,21 @@ namespace tessera::cuda {
 
 namespace {
 
-constexpr int analysis_threads = 256;
+constexpr int analysis_threads = 512;
+/// More of them add more totals to the same numbers than they gain in time.
+constexpr int analysis_blocks_of_multiprocessor = 2;
 /// Rows of A with so many entries a lane are read by all threads of a block.
 constexpr offset_t long_row = 256;
 /// As many of them a block can put off; further ones are read at once.
 constexpr int most_long_rows = 64;
 
-/// What a thread has seen of the rows of B that a row of A names.
-struct RowSeen {
-  unsigned long long products = 0;
-  unsigned first = 0x7fffffffu;  ///< column
-  unsigned behind = 0;           ///< one past the last column
-};
-
-__device__ void see_list(const index_t* b_columns, offset_t begin, offset_t end, RowSeen& seen) {
-  if (begin == end) return;
-  seen.products += static_cast<unsigned long long>(end - begin);
-  seen.first = min(seen.first, static_cast<unsigned>(b_columns[begin]));
-  seen.behind = max(seen.behind, static_cast<unsigned>(b_columns[end - 1]) + 1);
-}
-
-/// Every `step`-th entry of A from `k` on.
-__device__ RowSeen see_lists(const Factors<NoValue>& factors, offset_t k, offset_t end, int step) {
+__global__ void __launch_bounds__(analysis_threads)
+    digest_kernel(Factors<NoValue> factors, index_t inner, ListDigest* digests) {
+  const std::int64_t row = std::int64_t{blockIdx.x} * analysis_threads + threadIdx.x;
+  if (row >= inner) return;
   RowSeen seen;
-  for (; k < end; k += step) {
-    const index_t row = factors.a_columns[k];
-    see_list(factors.b_columns, factors.b_offsets[row], factors.b_offsets[row + 1], seen);
-  }
-  return seen;
-}
-
-/// The same without columns, which would have to be waited for.
-__device__ RowSeen count_lists(const Factors<NoValue>& factors, offset_t k, offset_t end, int step) {
-  RowSeen seen;
-  for (; k < end; k += step) {
-    const index_t row = factors.a_columns[k];
-    seen.products += static_cast<unsigned long long>(factors.b_offsets[row + 1] - factors.b_offsets[row]);
-  }
-  return seen;
-}
-
-/// Over groups of neighbouring lanes.
-template <int Lanes>
-__device__ RowSeen join_lanes(RowSeen seen) {
-  for (int distance = Lanes / 2; distance > 0; distance /= 2) {
-    seen.products += __shfl_xor_sync(full_warp, seen.products, distance);
-    seen.first = min(seen.first, __shfl_xor_sync(full_warp, seen.first, distance));
-    seen.behind = max(seen.behind, __shfl_xor_sync(full_warp, seen.behind, distance));
-  }
-  return seen;
-}
-
-/// A row by `Lanes` lanes, part-th of which calls; every lane of the warp must call. Rows that will be merged need no
-/// range: theirs begins at 0 and has a column for every product.
-template <int Lanes>
-__device__ RowSeen see_row(const Factors<NoValue>& factors, const RowPolicy& policy, offset_t begin, offset_t end,
-                           unsigned part) {
-  const bool short_row = policy.merges() && end - begin <= merge_lists;
-  RowSeen seen = join_lanes<Lanes>(short_row ? count_lists(factors, begin + part, end, Lanes)
-                                             : see_lists(factors, begin + part, end, Lanes));
-  const bool merged = short_row && policy.merges(seen.products);
-  if (merged && seen.products > 0) {
-    seen.first = 0;
-    seen.behind = static_cast<unsigned>(seen.products < 0x7fffffffull ? seen.products : 0x7fffffffull);
-  }
-  const bool again = short_row && !merged;
-  if (__ballot_sync(full_warp, again) == 0) return seen;
-  RowSeen ranged;
-  if (again) ranged = see_lists(factors, begin + part, end, Lanes);
-  ranged = join_lanes<Lanes>(ranged);
-  return again ? ranged : seen;
+  see_list(factors.b_columns, factors.b_offsets[row], factors.b_offsets[row + 1], seen);
+  digests[row] = {static_cast<unsigned>(seen.products), seen.first, seen.behind, 0};
 }
 
 /// Where facts and bins of rows go.
@@ -95,14 +40,13 @@ struct AnalysisOutput {
 /// A row as the totals see it.
 __device__ CollectedRow collected_row(RowBin bin, const RowShape& row, const RowPolicy& policy,
                                       unsigned long long all_products) {
-  const bool in_window = bin != RowBin::none && accumulator_of(bin) == SpgemmAccumulator::window;
   return {bin,
           true,
           static_cast<unsigned>(row.lists),
           row.products,
           static_cast<unsigned>(row.width),
           static_cast<unsigned>(row.entries),
-          in_window ? static_cast<unsigned>(window_slice(row, policy)) : 0,
+          static_cast<unsigned>(slice_of(bin, row, policy)),
           all_products};
 }
 
@@ -123,7 +67,7 @@ __device__ CollectedRow note_row(const AnalysisOutput& out, const RowPolicy& pol
 }
 
 /// A row that all threads of the block read. Every thread must call; thread 0 has the whole.
-__device__ RowSeen see_by_block(const Factors<NoValue>& factors, offset_t begin, offset_t end, RowSeen* of_warp) {
+__device__ RowSeen see_by_block(const AnalysedFactors& factors, offset_t begin, offset_t end, RowSeen* of_warp) {
   const unsigned lane = threadIdx.x % warp_size;
   const unsigned warp = threadIdx.x / warp_size;
   RowSeen seen = join_lanes<warp_size>(see_lists(factors, begin + threadIdx.x, end, analysis_threads));
@@ -139,13 +83,13 @@ __device__ RowSeen see_by_block(const Factors<NoValue>& factors, offset_t begin,
 }
 
 /// The long rows that a block has put off. Every thread must call.
-__device__ void note_long_rows(const Factors<NoValue>& factors, const AnalysisOutput& out, const RowPolicy& policy,
+__device__ void note_long_rows(const AnalysedFactors& factors, const AnalysisOutput& out, const RowPolicy& policy,
                                const index_t* rows, int count, BinCollector& collector) {
   alignas(RowSeen) __shared__ unsigned char of_warp[analysis_threads / warp_size * sizeof(RowSeen)];
   for (int i = 0; i < count; ++i) {
     const index_t row = rows[i];
-    const offset_t begin = factors.a_offsets[row];
-    const offset_t end = factors.a_offsets[row + 1];
+    const offset_t begin = factors.positions.a_offsets[row];
+    const offset_t end = factors.positions.a_offsets[row + 1];
     const RowSeen seen = see_by_block(factors, begin, end, reinterpret_cast<RowSeen*>(of_warp));
     CollectedRow collected;
     if (threadIdx.x == 0) collected = note_row(out, policy, row, static_cast<unsigned>(end - begin), seen);
@@ -155,8 +99,8 @@ __device__ void note_long_rows(const Factors<NoValue>& factors, const AnalysisOu
 
 /// `Lanes` neighbouring lanes a row.
 template <int Lanes>
-__global__ void __launch_bounds__(analysis_threads, 5)
-    analysis_kernel(Factors<NoValue> factors, index_t rows, RowPolicy policy, AnalysisOutput out) {
+__global__ void __launch_bounds__(analysis_threads, analysis_blocks_of_multiprocessor)
+    analysis_kernel(AnalysedFactors factors, index_t rows, RowPolicy policy, AnalysisOutput out) {
   alignas(BinTotals) __shared__ unsigned char totals_space[row_bins * sizeof(BinTotals)];
   __shared__ index_t put_off[most_long_rows];
   __shared__ int put_off_count;
@@ -175,8 +119,8 @@ __global__ void __launch_bounds__(analysis_threads, 5)
     offset_t begin = 0;
     offset_t end = 0;
     if (i < rows) {
-      begin = factors.a_offsets[i];
-      end = factors.a_offsets[i + 1];
+      begin = factors.positions.a_offsets[i];
+      end = factors.positions.a_offsets[i + 1];
     }
     const offset_t lists = end - begin;
     if (lists >= long_row * Lanes) {
@@ -287,7 +231,7 @@ __global__ void __launch_bounds__(partition_threads)
 
 /// Blocks of a pass over rows: enough to fill the device, few enough that their totals cost little.
 unsigned analysis_blocks(const Context& context, std::int64_t rows, int rows_of_block) {
-  const auto most = static_cast<unsigned>(context.multiprocessors() * 8);
+  const auto most = static_cast<unsigned>(context.multiprocessors() * analysis_blocks_of_multiprocessor);
   const unsigned needed = blocks_for(rows, rows_of_block);
   return needed < most ? needed : most;
 }
@@ -297,8 +241,16 @@ void clear(const Context& context, RowAnalysis& analysis) {
         "clearing totals of rows");
 }
 
+/// Whether digests of the rows of B cost less than they save: several entries of A a row, most of which need a range.
+bool pays_digests(const ProductShape& shape, const RowPolicy& policy) noexcept {
+  constexpr offset_t few_entries = 1 << 19;
+  constexpr offset_t uses = 4;
+  const offset_t least_lists = policy.merges() ? 6 : 1;
+  return shape.a_nnz >= few_entries && shape.a_nnz >= uses * shape.inner && shape.a_nnz >= least_lists * shape.rows;
+}
+
 template <int Lanes>
-void enqueue_analysis_by(const Context& context, const Factors<NoValue>& factors, index_t rows, const RowPolicy& policy,
+void enqueue_analysis_by(const Context& context, const AnalysedFactors& factors, index_t rows, const RowPolicy& policy,
                          const AnalysisOutput& out) {
   const unsigned blocks = analysis_blocks(context, rows, analysis_threads / Lanes);
   launch("analysis of a sparse product", context, Grid{blocks, analysis_threads}, analysis_kernel<Lanes>, factors, rows,
@@ -314,20 +266,28 @@ RowAnalysis::RowAnalysis(index_t rows, const Device& device)
       bins(rows, Init::none, device),
       totals(row_bins, Init::none, device) {}
 
-void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, index_t rows, double mean_lists,
+void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, const ProductShape& shape,
                       const RowPolicy& policy, RowAnalysis& analysis) {
   clear(context, analysis);
   const AnalysisOutput out{analysis.products.data(), analysis.first_columns.data(), analysis.widths.data(),
                            analysis.bins.data(), analysis.totals.data()};
+  Array<ListDigest> digests;
+  if (pays_digests(shape, policy)) {
+    digests = Array<ListDigest>(shape.inner, Init::none, analysis.bins.device());
+    launch("digests of rows of B", context, Grid{blocks_for(shape.inner, analysis_threads), analysis_threads},
+           digest_kernel, factors, shape.inner, digests.data());
+  }
+  const AnalysedFactors analysed{factors, digests.data()};
+  const double mean_lists = shape.rows == 0 ? 0.0 : static_cast<double>(shape.a_nnz) / shape.rows;
   // A lane has some entries of its own to wait for at once.
   if (mean_lists < 6) {
-    enqueue_analysis_by<1>(context, factors, rows, policy, out);
+    enqueue_analysis_by<1>(context, analysed, shape.rows, policy, out);
   } else if (mean_lists < 12) {
-    enqueue_analysis_by<2>(context, factors, rows, policy, out);
+    enqueue_analysis_by<2>(context, analysed, shape.rows, policy, out);
   } else if (mean_lists < 48) {
-    enqueue_analysis_by<4>(context, factors, rows, policy, out);
+    enqueue_analysis_by<4>(context, analysed, shape.rows, policy, out);
   } else {
-    enqueue_analysis_by<8>(context, factors, rows, policy, out);
+    enqueue_analysis_by<8>(context, analysed, shape.rows, policy, out);
   }
 }
 

@@ -38,9 +38,14 @@ struct RowEntries {
   const offset_t* places = nullptr;  ///< only rows with no_place are looked at; null: all
 };
 
-/// Facts, bins and totals of all rows, put into the device's stream. O(nnz(A) + rows).
-/// \param mean_lists entries of A a row
-void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, index_t rows, double mean_lists,
+struct ProductShape {
+  index_t rows = 0;   ///< of A and C
+  index_t inner = 0;  ///< rows of B
+  offset_t a_nnz = 0;
+};
+
+/// Facts, bins and totals of all rows, put into the device's stream. O(nnz(A) + rows + inner).
+void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, const ProductShape& shape,
                       const RowPolicy& policy, RowAnalysis& analysis);
 
 /// Bins and totals anew, by entries. O(rows).

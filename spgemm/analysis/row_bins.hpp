@@ -32,8 +32,10 @@ enum class RowBin : std::uint8_t {
   wide,  ///< by products
   wide_heavy,
   wide_huge,
+  wide_shared_48k,  ///< by bytes of shared memory a block
+  wide_shared_large,
 };
-inline constexpr int row_bins = 19;
+inline constexpr int row_bins = 21;
 
 /// The accumulator of a bin other than `none`.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr SpgemmAccumulator accumulator_of(RowBin bin) noexcept {
@@ -63,13 +65,18 @@ struct RowPolicy {
   std::uint32_t merge_products = 48;
   index_t dense_width = 1024;
   std::uint32_t dense_compression = 4;  ///< products per column of the range
-  // What a warp does alone, however many products there are, and in how much shared memory.
-  std::uint32_t window_products = 1 << 14;
+  std::uint32_t dense_products = 1 << 14;
+  // What a warp does alone, one list after the other, and in how much shared memory.
+  index_t warp_lists = 256;
+  std::uint32_t window_products = 1 << 13;
   index_t window_width = 24576;
-  std::int64_t window_most_bytes = std::int64_t{16} * 1024;
+  std::int64_t window_most_bytes = std::int64_t{12} * 1024;
   std::uint32_t window_columns = 8;      ///< per product, below which a bitmap costs less than to sort
   std::uint32_t window_compression = 2;  ///< products per entry, from which it costs less than sums in C
-  index_t hash_width = 1 << 19;          ///< columns from which `wide` costs more to clear and to look through
+  // For sums in shared memory instead of in C.
+  std::uint32_t shared_compression = 3;  ///< products per entry
+  std::uint32_t shared_list = 1024;      ///< products per entry of A
+  std::uint32_t hash_columns = 256;      ///< per product, beyond which `wide` costs more to clear and to look through
   // For more threads a row, and to begin with the longest ones.
   std::uint32_t heavy_products = 1 << 14;
   std::uint32_t huge_products = wide_huge_products;
@@ -142,6 +149,25 @@ struct RowPolicy {
   return row.products <= policy.huge_products ? RowBin::wide_heavy : RowBin::wide_huge;
 }
 
+/// Bytes of shared memory that a row of `bin` takes, where rows of a bin differ in that; else 0.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t slice_of(RowBin bin, const RowShape& row,
+                                                                  const RowPolicy& policy) noexcept {
+  if (bin >= RowBin::window_4k && bin <= RowBin::window_large) return window_slice(row, policy);
+  if (bin >= RowBin::wide_shared_48k) return wide_shared_bytes(row.width, row.entries, policy.value_bytes);
+  return 0;
+}
+
+/// The bin of a block with the sums in shared memory; `none` where these do not fit or do not pay.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin shared_bin(const RowShape& row, const RowPolicy& policy) noexcept {
+  if (!policy.counted || policy.value_bytes == 0) return RowBin::none;
+  const std::uint32_t per_entry = row.products / policy.shared_compression;
+  if (per_entry < static_cast<std::uint32_t>(row.entries)) return RowBin::none;
+  if (row.products / policy.shared_list < static_cast<std::uint32_t>(row.lists)) return RowBin::none;
+  const std::int64_t bytes = wide_shared_bytes(row.width, row.entries, policy.value_bytes);
+  if (bytes <= 48 * 1024) return RowBin::wide_shared_48k;
+  return bytes <= most_wide_shared_bytes ? RowBin::wide_shared_large : RowBin::none;
+}
+
 /// The bin of an accumulator by name; `none` where it cannot do the row.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin named_bin(SpgemmAccumulator name, const RowShape& row,
                                                              const RowPolicy& policy) noexcept {
@@ -165,7 +191,8 @@ struct RowPolicy {
 
 /// Whether a warp with a bitmap costs least of all that is left for the row.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool prefers_window(const RowShape& row, const RowPolicy& policy) noexcept {
-  if (row.products > policy.window_products || row.width > policy.window_width) return false;
+  if (row.products > policy.window_products || row.lists > policy.warp_lists) return false;
+  if (row.width > policy.window_width) return false;
   if (window_slice(row, policy) > policy.window_most_bytes) return false;
   const bool narrow = static_cast<std::uint32_t>(row.width) / policy.window_columns <= row.products;
   const auto entries = static_cast<std::uint32_t>(row.entries);
@@ -180,12 +207,15 @@ struct RowPolicy {
   if (row.lists <= merge_lists && policy.merges(row.products)) return RowBin::merge;
   const auto width = static_cast<std::uint32_t>(row.width);
   const bool dense = row.width <= policy.dense_width && row.products / policy.dense_compression >= width &&
-                     row.products <= policy.window_products;
+                     row.products <= policy.dense_products && row.lists <= policy.warp_lists;
   if (dense) return RowBin::dense;
   if (prefers_window(row, policy)) return window_bin(row, policy);
   if (esc_serves(row)) return esc_bin(row.products);
-  const RowBin hash = row.width > policy.hash_width ? hash_bin(row, policy) : RowBin::none;
-  return hash != RowBin::none ? hash : wide_bin(row, policy);
+  const bool sparse = width / policy.hash_columns > row.products;
+  const RowBin hash = sparse ? hash_bin(row, policy) : RowBin::none;
+  if (hash != RowBin::none) return hash;
+  const RowBin shared = shared_bin(row, policy);
+  return shared != RowBin::none ? shared : wide_bin(row, policy);
 }
 
 /// O(1).
@@ -206,7 +236,7 @@ struct BinTotals {
   unsigned most_products = 0;
   unsigned widest = 0;
   unsigned most_entries = 0;
-  unsigned slice = 0;  ///< window_slice() of the largest; 0 in other bins
+  unsigned slice = 0;  ///< slice_of() the largest
   unsigned long long lists = 0;
   unsigned long long products = 0;
   unsigned long long entries = 0;

@@ -32,10 +32,21 @@ inline constexpr double sketch_compression = 8.0;
 inline constexpr double trusted_sample_error = 0.1;
 
 /// Whether the choice needs a sample.
-[[nodiscard]] inline bool wants_sample(double mean_products) noexcept { return mean_products >= upper_bound_products; }
+[[nodiscard]] constexpr bool wants_sample(double mean_products) noexcept {
+  return mean_products >= upper_bound_products;
+}
 
 /// The rule for the host. \param facts with a sample where wants_sample() says so
 [[nodiscard]] WorkflowChoice choose_workflow(const WorkflowFacts& facts);
+
+/// The rule of the paper (ocean-hll-spgemm.txt, table 1), which neither host nor GPU follows: what it estimates is
+/// sooner counted or sampled (bench/NOTES.md).
+[[nodiscard]] constexpr SpgemmWorkflow workflow_of_paper(double mean_products, double expansion,
+                                                         double compression) noexcept {
+  if (!wants_sample(mean_products)) return SpgemmWorkflow::upper_bound;
+  const bool estimates = expansion >= sketch_expansion && compression >= sketch_compression;
+  return estimates ? SpgemmWorkflow::hll : SpgemmWorkflow::symbolic;
+}
 
 /// Registers of a sketch: 32 below an expansion of 48, else 64 (ocean-hll-spgemm.txt, §4.3).
 [[nodiscard]] constexpr int sketch_registers(double expansion) noexcept { return expansion < 48.0 ? 32 : 64; }

@@ -2,6 +2,7 @@
 /// A bit for every column of a row of C in shared memory, and the places of entries from the population counts.
 #pragma once
 
+#include "core/cuda/warp.cuh"
 #include "spgemm/cuda/slice_launch.cuh"
 
 #include <cstdint>
@@ -52,16 +53,6 @@ struct Bitmap {
   }
 };
 
-/// Sum of the values of the earlier lanes.
-[[nodiscard]] __device__ inline unsigned sum_before(unsigned value) {
-  unsigned sum = value;
-  for (unsigned distance = 1; distance < warp_size; distance *= 2) {
-    const unsigned other = __shfl_up_sync(full_warp, sum, distance);
-    if (lane_of_warp() >= static_cast<int>(distance)) sum += other;
-  }
-  return sum - value;
-}
-
 /// Gives every word its rank. \returns how many bits are set in all
 [[nodiscard]] __device__ inline int rank_words(const Bitmap<RankedWord>& bitmap) {
   // Neighbouring words a lane: an odd number, for the sake of the banks.
@@ -70,7 +61,7 @@ struct Bitmap {
   const int end = begin + each < bitmap.count ? begin + each : bitmap.count;
   unsigned own = 0;
   for (int w = begin; w < end; ++w) own += static_cast<unsigned>(__popc(bitmap.words[w].bits));
-  unsigned rank = sum_before(own);
+  unsigned rank = sum_up_to_lane(own) - own;
   const unsigned total = __shfl_sync(full_warp, rank + own, warp_size - 1);
   for (int w = begin; w < end; ++w) {
     bitmap.words[w].rank = rank;

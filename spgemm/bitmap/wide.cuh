@@ -6,8 +6,9 @@
 
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
+#include "spgemm/accumulate/accumulators_cuda.hpp"
+#include "spgemm/cuda/list_shares.cuh"
 #include "spgemm/cuda/rows.cuh"
-#include "spgemm/cuda/stretch.cuh"
 
 #include <cstdint>
 #include <type_traits>
@@ -32,17 +33,15 @@ __device__ void for_each_of_block(unsigned count, Body&& body) {
   }
 }
 
+/// Where the sums of a row are formed: in C, by atomic additions in any order or in the order of A's row; or in shared
+/// memory behind the bitmap, in that order, which is faster where many products fall on an entry.
+enum class WideSums { any_order, in_order, in_shared };
+
 /// Threads of a multiprocessor whose registers are not spilled.
 inline constexpr int wide_resident = 1024;
 
-/// How a launch is divided.
-struct WideShape {
-  unsigned marks = 0;  ///< of a block, at least 1
-  unsigned lanes = 0;  ///< for a row of B: power of two, 4 to 32
-};
-
 /// A row of C that a block does.
-template <class V, RowPass Pass, bool Ordered, int Threads>
+template <class V, RowPass Pass, WideSums Sums, int Threads>
 class WideRow {
  public:
   static_assert(Pass != RowPass::claim, "columns are placed stretch by stretch, before the row is counted");
@@ -50,23 +49,24 @@ class WideRow {
 
   /// What the threads of a block tell each other.
   struct Shared {
-    unsigned taken;
+    ListSpace<Threads> lists;
     unsigned entries[warps];
     unsigned next[warps];
   };
 
-  __device__ WideRow(const Factors<V>& factors, const RowBatch& batch, index_t row, const WideShape& shape,
-                     Shared& shared)
+  __device__ WideRow(const Factors<V>& factors, const RowBatch& batch, index_t row, unsigned marks, Shared& shared)
       : factors_(factors),
         shared_(shared),
         marks_(reinterpret_cast<Mark<Pass>*>(dynamic_shared_memory())),
-        shape_(shape),
+        most_marks_(marks),
+        shares_(shared.lists),
         begin_(factors.a_offsets[row]),
         lists_(static_cast<unsigned>(factors.a_offsets[row + 1] - begin_)) {
     const auto width = static_cast<unsigned>(batch.facts.widths[row]);
     stretch_.first = static_cast<unsigned>(batch.facts.first_columns[row]);
     end_ = stretch_.first + width;
-    stretch_.whole = width <= shape.marks * mark_columns;
+    if (Sums == WideSums::in_shared) most_marks_ = static_cast<unsigned>(wide_marks(static_cast<index_t>(width)));
+    stretch_.whole = width <= most_marks_ * mark_columns;
     if (width == 0) stretch_.first = beyond_columns;
   }
 
@@ -74,46 +74,46 @@ class WideRow {
   [[nodiscard]] __device__ bool begin_stretch() {
     if (stretch_.first == beyond_columns) return false;
     const unsigned rest = end_ - stretch_.first;
-    const unsigned most = shape_.marks * mark_columns;
+    const unsigned most = most_marks_ * mark_columns;
     stretch_.end = stretch_.first + (rest < most ? rest : most);
     used_ = (stretch_.end - stretch_.first + mark_columns - 1) / mark_columns;
     __syncthreads();  // the last stretch has been read
     for_each_of_block<Threads>(used_, [&](unsigned i) { marks_[i] = Mark<Pass>{}; });
-    if (threadIdx.x == 0) shared_.taken = 0;
     __syncthreads();
     return true;
   }
 
   /// Marks the columns of the stretch. \returns their number
-  __device__ unsigned mark() {
-    const unsigned next = for_products_of_stretch(positions_of(factors_), begin_, lists_, stretch_, shape_.lanes,
-                                                  &shared_.taken, [&](index_t column, NoValue) {
-                                                    const unsigned at = static_cast<unsigned>(column) - stretch_.first;
-                                                    unsigned& bits = bits_of(marks_[at / mark_columns]);
-                                                    const unsigned bit = 1U << at % mark_columns;
-                                                    // Most columns come more than once; another thread's bit may be
-                                                    // missed here, which costs an atomic.
-                                                    if ((bits & bit) == 0) atomicOr(&bits, bit);
-                                                  });
-    const unsigned of_warp = __reduce_min_sync(full_warp, next);
-    if (lane() == 0) shared_.next[warp()] = of_warp;
+  __device__ unsigned mark_all() {
+    unsigned next = beyond_columns;
+    for (unsigned from = 0; from < lists_; from += Threads) {
+      const unsigned of_thread = shares_.take(positions_of(factors_), begin_ + from, lists_ - from, stretch_);
+      if (of_thread < next) next = of_thread;
+      shares_.for_products(positions_of(factors_), [&](index_t column, NoValue) { mark(column); });
+    }
+    next = __reduce_min_sync(full_warp, next);
+    if (lane() == 0) shared_.next[warp()] = next;
     __syncthreads();
-    if (threadIdx.x == 0) shared_.taken = 0;
     return count();
   }
 
-  /// Writes the stretch. \param columns, values: first of the stretch, whose `entries` mark() has returned
+  /// Writes the stretch. \param columns, values: first of the stretch, whose `entries` mark_all() has returned
   __device__ void place(unsigned entries, index_t* columns, [[maybe_unused]] V* values) {
     number_marks();
+    V* const sums = Sums == WideSums::in_shared ? reinterpret_cast<V*>(marks_ + most_marks_) : values;
     if constexpr (has_values<V>) {
-      for_each_of_block<Threads>(entries, [&](unsigned i) { values[i] = sum_begin<V>; });
+      for_each_of_block<Threads>(entries, [&](unsigned i) { sums[i] = sum_begin<V>; });
     }
     __syncthreads();
     for_each_of_block<Threads>(used_, [&](unsigned i) { expand(i, columns); });
-    if constexpr (has_values<V>) add(entries, columns, values);
+    if constexpr (has_values<V>) add(entries, columns, sums);
+    if constexpr (Sums == WideSums::in_shared) {
+      __syncthreads();
+      for_each_of_block<Threads>(entries, [&](unsigned i) { values[i] = sums[i]; });
+    }
   }
 
-  /// Goes on to the next column of the row. To be called after mark().
+  /// Goes on to the next column of the row. To be called after mark_all().
   __device__ void end_stretch() {
     unsigned next = beyond_columns;
     for (unsigned w = 0; w < warps; ++w) next = shared_.next[w] < next ? shared_.next[w] : next;
@@ -128,6 +128,14 @@ class WideRow {
   /// Marks that one thread counts. Odd, so that the threads of a warp read from different banks.
   [[nodiscard]] __device__ unsigned share() const { return (used_ + Threads - 1) / Threads | 1U; }
 
+  __device__ void mark(index_t column) {
+    const unsigned at = static_cast<unsigned>(column) - stretch_.first;
+    unsigned& bits = bits_of(marks_[at / mark_columns]);
+    const unsigned bit = 1U << at % mark_columns;
+    // Most columns come more than once; another thread's bit may be missed here, which costs an atomic.
+    if ((bits & bit) == 0) atomicOr(&bits, bit);
+  }
+
   /// All columns that are marked; leaves those before the marks of this thread in before_.
   [[nodiscard]] __device__ unsigned count() {
     unsigned own = 0;
@@ -135,11 +143,7 @@ class WideRow {
     for (unsigned k = 0; k < share(); ++k) {
       if (begin + k < used_) own += __popc(bits_of(marks_[begin + k]));
     }
-    unsigned running = own;
-    for (unsigned distance = 1; distance < warp_size; distance *= 2) {
-      const unsigned other = __shfl_up_sync(full_warp, running, distance);
-      if (lane() >= distance) running += other;
-    }
+    const unsigned running = sum_up_to_lane(own);
     if (lane() == warp_size - 1) shared_.entries[warp()] = running;
     __syncthreads();
     unsigned total = 0;
@@ -177,16 +181,21 @@ class WideRow {
   }
 
   /// In order: each warp adds to columns of its own, so that no warp waits for another.
-  __device__ void add(unsigned entries, const index_t* columns, V* values) {
-    if constexpr (Ordered) {
+  __device__ void add(unsigned entries, const index_t* columns, V* sums) {
+    if constexpr (Sums != WideSums::any_order) {
       __syncthreads();  // columns are there
       for_products_in_order(factors_, begin_, lists_, share_of_warp(entries, columns), [&](index_t column, V product) {
-        V& value = values[rank(column)];
-        value = sum_of(value, product);
+        V& sum = sums[rank(column)];
+        sum = sum_of(sum, product);
       });
     } else {
-      for_products_of_stretch(factors_, begin_, lists_, stretch_, shape_.lanes, &shared_.taken,
-                              [&](index_t column, V product) { atomicAdd(values + rank(column), product); });
+      for (unsigned from = 0; from < lists_; from += Threads) {
+        // The only lists there are have been taken to mark their columns.
+        if (lists_ > Threads) {
+          static_cast<void>(shares_.take(positions_of(factors_), begin_ + from, lists_ - from, stretch_));
+        }
+        shares_.for_products(factors_, [&](index_t column, V product) { atomicAdd(sums + rank(column), product); });
+      }
     }
   }
 
@@ -201,7 +210,8 @@ class WideRow {
   const Factors<V>& factors_;
   Shared& shared_;
   Mark<Pass>* marks_;
-  WideShape shape_;
+  unsigned most_marks_;
+  ListShares<Threads> shares_;
   offset_t begin_;
   unsigned lists_;
   unsigned end_ = 0;  ///< one past the row's last column
@@ -210,17 +220,17 @@ class WideRow {
   unsigned before_ = 0;  ///< entries before this thread's marks
 };
 
-/// A block a row. \param pass count or place
-template <class V, RowPass Pass, bool Ordered, int Threads>
+/// A block a row. \param marks of a block, at least 1; with sums in shared memory each row has its own number
+template <class V, RowPass Pass, WideSums Sums, int Threads>
 __global__ void __launch_bounds__(Threads, wide_resident / Threads)
-    wide_kernel(Factors<V> factors, RowBatch batch, RowOutput<V> out, WideShape shape) {
-  using Row = WideRow<V, Pass, Ordered, Threads>;
+    wide_kernel(Factors<V> factors, RowBatch batch, RowOutput<V> out, unsigned marks) {
+  using Row = WideRow<V, Pass, Sums, Threads>;
   __shared__ typename Row::Shared shared;
   const index_t number = row_of(batch, static_cast<index_t>(blockIdx.x));
-  Row row(factors, batch, number, shape, shared);
+  Row row(factors, batch, number, marks, shared);
   offset_t entries = 0;
   while (row.begin_stretch()) {
-    const unsigned here = row.mark();
+    const unsigned here = row.mark_all();
     if constexpr (Pass == RowPass::place) {
       const offset_t place = out.starts[number] + entries;
       row.place(here, out.columns + place, has_values<V> ? out.values + place : nullptr);

@@ -13,6 +13,10 @@ namespace {
 constexpr int light_threads = 128;
 constexpr int heavy_threads = 512;
 constexpr int huge_threads = 1024;
+/// Threads for rows whose sums are in shared memory, of which every warp reads its part of every list; and products a
+/// list from which more of them have enough to read.
+constexpr int shared_threads = 256;
+constexpr double lists_of_many_warps = 512;
 /// Rows with more entries on average are heavy.
 constexpr double heavy_entries = 4096;
 /// Bitmaps with which so few light blocks fit onto a multiprocessor that its threads would be idle.
@@ -26,27 +30,27 @@ template <RowPass Pass>
       std::clamp<std::size_t>(bytes / sizeof(Mark<Pass>), 1, std::max<std::size_t>(needed, 1)));
 }
 
-template <class V, RowPass Pass, bool Ordered, int Threads>
+template <class V, RowPass Pass, WideSums Sums, int Threads>
 void launch_wide(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out,
-                 const WideShape& shape) {
-  const auto kernel = wide_kernel<V, Pass, Ordered, Threads>;
-  const std::size_t bytes = shape.marks * sizeof(Mark<Pass>);
+                 unsigned marks, std::size_t bytes) {
+  const auto kernel = wide_kernel<V, Pass, Sums, Threads>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(wide_bytes)),
         "asking for shared memory");
   launch("rows of a product, by stretches of columns", context,
-         Grid{static_cast<unsigned>(batch.count), Threads, bytes}, kernel, factors, batch, out, shape);
+         Grid{static_cast<unsigned>(batch.count), Threads, bytes}, kernel, factors, batch, out, marks);
 }
 
-template <class V, RowPass Pass, bool Ordered>
+template <class V, RowPass Pass, WideSums Sums>
 void launch_wide(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out,
-                 std::size_t bytes) {
-  const WideShape shape{marks_of<Pass>(batch, bytes), lanes_for(batch.mean_list)};
+                 std::size_t most_bytes) {
+  const unsigned marks = marks_of<Pass>(batch, most_bytes);
+  const std::size_t bytes = marks * sizeof(Mark<Pass>);
   if (batch.most_products > wide_huge_products) {
-    launch_wide<V, Pass, Ordered, huge_threads>(context, factors, batch, out, shape);
-  } else if (batch.mean_entries > heavy_entries || shape.marks * sizeof(Mark<Pass>) > heavy_bytes) {
-    launch_wide<V, Pass, Ordered, heavy_threads>(context, factors, batch, out, shape);
+    launch_wide<V, Pass, Sums, huge_threads>(context, factors, batch, out, marks, bytes);
+  } else if (batch.mean_entries > heavy_entries || bytes > heavy_bytes) {
+    launch_wide<V, Pass, Sums, heavy_threads>(context, factors, batch, out, marks, bytes);
   } else {
-    launch_wide<V, Pass, Ordered, light_threads>(context, factors, batch, out, shape);
+    launch_wide<V, Pass, Sums, light_threads>(context, factors, batch, out, marks, bytes);
   }
 }
 
@@ -54,7 +58,7 @@ void count_wide(const Context& context, const Factors<NoValue>& factors, const R
                 std::size_t bytes) {
   RowOutput<NoValue> out;
   out.counts = counts;
-  launch_wide<NoValue, RowPass::count, false>(context, factors, batch, out, bytes);
+  launch_wide<NoValue, RowPass::count, WideSums::any_order>(context, factors, batch, out, bytes);
 }
 
 }  // namespace
@@ -68,9 +72,9 @@ void enqueue_wide(const Context& context, RowPass pass, const Factors<V>& factor
     return count_wide(context, positions_of(factors), batch, out.counts, bytes);
   }
   if constexpr (has_values<V>) {
-    if (ordered) return launch_wide<V, RowPass::place, true>(context, factors, batch, out, bytes);
+    if (ordered) return launch_wide<V, RowPass::place, WideSums::in_order>(context, factors, batch, out, bytes);
   }
-  launch_wide<V, RowPass::place, false>(context, factors, batch, out, bytes);
+  launch_wide<V, RowPass::place, WideSums::any_order>(context, factors, batch, out, bytes);
 }
 
 template <class V>
@@ -79,6 +83,24 @@ void enqueue_wide(const Context& context, RowPass pass, const Factors<V>& factor
   enqueue_wide(context, pass, factors, batch, out, ordered, wide_bytes);
 }
 
+template <class V>
+void enqueue_wide_in_shared(const Context& context, const Factors<V>& factors, const RowBatch& batch,
+                            const RowOutput<V>& out) {
+  if (batch.count == 0) return;
+  const auto bytes = static_cast<std::size_t>(
+      batch.slice > 0 ? batch.slice : wide_shared_bytes(batch.widest, batch.most_entries, sizeof(V)));
+  constexpr unsigned of_each_row = 0;
+  if (batch.mean_list < lists_of_many_warps) {
+    launch_wide<V, RowPass::place, WideSums::in_shared, shared_threads>(context, factors, batch, out, of_each_row,
+                                                                        bytes);
+  } else {
+    launch_wide<V, RowPass::place, WideSums::in_shared, heavy_threads>(context, factors, batch, out, of_each_row,
+                                                                       bytes);
+  }
+}
+
+template void enqueue_wide_in_shared(const Context&, const Factors<double>&, const RowBatch&, const RowOutput<double>&);
+template void enqueue_wide_in_shared(const Context&, const Factors<float>&, const RowBatch&, const RowOutput<float>&);
 template void enqueue_wide(const Context&, RowPass, const Factors<double>&, const RowBatch&, const RowOutput<double>&,
                            bool, std::size_t);
 template void enqueue_wide(const Context&, RowPass, const Factors<float>&, const RowBatch&, const RowOutput<float>&,

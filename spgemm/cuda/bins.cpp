@@ -19,8 +19,13 @@ BinnedRows::BinnedRows(const Context& context, const RowAnalysis& analysis, cons
   enqueue_partition(context, analysis, totals, rows, list_.data());
 }
 
-bool BinnedRows::has(SpgemmAccumulator accumulator) const noexcept {
-  return std::any_of(used_.begin(), used_.end(), [&](RowBin bin) { return accumulator_of(bin) == accumulator; });
+bool BinnedRows::add_in_any_order() const noexcept {
+  return std::any_of(used_.begin(), used_.end(), [&](RowBin bin) {
+    const SpgemmAccumulator accumulator = accumulator_of(bin);
+    const auto most_entries = static_cast<index_t>(total(bin).most_entries);
+    return (accumulator == SpgemmAccumulator::wide && bin < RowBin::wide_shared_48k) ||
+           (accumulator == SpgemmAccumulator::hash && most_entries > hash_warp_entries);
+  });
 }
 
 RowBatch BinnedRows::batch(RowBin bin) const noexcept {
@@ -77,8 +82,11 @@ void enqueue_bin(const Context& context, RowBin bin, RowPass pass, const Factors
     case SpgemmAccumulator::window:
       return enqueue_window(context, pass, factors, batch, out);
     case SpgemmAccumulator::hash:
-      return enqueue_hash(context, pass, factors, batch, out);
+      return enqueue_hash(context, pass, factors, batch, out, ordered);
     default:
+      if constexpr (has_values<V>) {
+        if (bin >= RowBin::wide_shared_48k) return enqueue_wide_in_shared(context, factors, batch, out);
+      }
       return enqueue_wide(context, pass, factors, batch, out, ordered);
   }
 }

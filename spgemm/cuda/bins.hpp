@@ -25,7 +25,8 @@ class BinnedRows {
   [[nodiscard]] const std::vector<RowBin>& used() const noexcept { return used_; }
   /// Whether some row may be in none of the batches.
   [[nodiscard]] bool leaves_rows_out() const noexcept { return !list_.empty() && total(RowBin::none).rows > 0; }
-  [[nodiscard]] bool has(SpgemmAccumulator accumulator) const noexcept;
+  /// Whether placing some of the rows, unless ordered, adds their terms in any order.
+  [[nodiscard]] bool add_in_any_order() const noexcept;
   [[nodiscard]] RowBatch batch(RowBin bin) const noexcept;
   [[nodiscard]] std::uint64_t bytes() const noexcept { return list_.bytes(); }
 

@@ -19,11 +19,7 @@ template <int Threads>
   __shared__ offset_t of_warps[Threads / warp_size];
   const unsigned lane = threadIdx.x % warp_size;
   const unsigned warp = threadIdx.x / warp_size;
-  offset_t up_to = n;
-  for (unsigned distance = 1; distance < warp_size; distance *= 2) {
-    const offset_t other = __shfl_up_sync(full_warp, up_to, distance);
-    if (lane >= distance) up_to += other;
-  }
+  const offset_t up_to = sum_up_to_lane(n);
   if (lane == warp_size - 1) of_warps[warp] = up_to;
   __syncthreads();
   BlockEntries result{up_to - n, 0};

@@ -48,8 +48,7 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
   RowPolicy counting = counting_policy();
   // Unlike rows that are merged, those that are sorted need the range of their columns.
   if (only_esc) counting.preferred = SpgemmAccumulator::esc;
-  const double mean_lists = rows == 0 ? 0.0 : static_cast<double>(a.nnz()) / rows;
-  enqueue_analysis(context, positions, rows, mean_lists, counting, analysis);
+  enqueue_analysis(context, positions, {rows, inner, a.nnz()}, counting, analysis);
   const BinTable totals = bring_totals(context, analysis, nullptr).totals;
   all = sum_of_bins(totals);
   rows_with_products = rows - static_cast<index_t>(totals[static_cast<std::size_t>(RowBin::none)].rows);
@@ -95,7 +94,7 @@ void enqueue_places(ProductJob<V>& job, const BinnedRows& bins, const offset_t* 
     enqueue_bin(job.context, bin, RowPass::place, job.factors, bins.batch(bin), out, job.ordered);
     note_use(job.report, bin, bins.total(bin));
   });
-  if (has_values<V> && !job.ordered && bins.has(SpgemmAccumulator::wide)) job.adds_in_any_order = true;
+  if (has_values<V> && !job.ordered && bins.add_in_any_order()) job.adds_in_any_order = true;
 }
 
 void note_use(SpgemmReport& report, RowBin bin, const BinTotals& total) {

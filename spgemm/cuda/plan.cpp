@@ -75,7 +75,7 @@ class DevicePlan final : public ProductPlan<T> {
     return matrix->device() == device ? matrix : std::make_shared<const Csr<T>>(matrix->to(device));
   }
 
-  [[nodiscard]] bool takes_any_order() const noexcept { return !job_.ordered && bins_.has(SpgemmAccumulator::wide); }
+  [[nodiscard]] bool takes_any_order() const noexcept { return !job_.ordered && bins_.add_in_any_order(); }
 
   template <class V>
   void enqueue(const Factors<V>& factors, const RowOutput<V>& out) const {

@@ -86,48 +86,56 @@ template <class V>
   }
 }
 
-/// Lanes for a row of B. \param mean_list entries of one
-[[nodiscard]] inline unsigned lanes_for(double mean_list) {
-  unsigned lanes = 4;
-  while (lanes < warp_size && lanes < mean_list) lanes *= 2;
-  return lanes;
+/// Loads of a thread that are under way at once.
+inline constexpr int loads_at_once = 4;
+
+/// body(column, product) for the products of one part, which all lanes of the warp hold, in any order. Loops of a warp
+/// here and below have one length for all of its lanes, so that all come to the barrier behind them together
+/// (bench/NOTES.md, "A barrier that let a warp through in halves").
+template <class V, class Body>
+__device__ void for_products_of_part(const Factors<V>& factors, const Part<V>& part, Body&& body) {
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  for (int base = 0; base < part.length; base += warp_size * loads_at_once) {
+    index_t column[loads_at_once];
+    V product[loads_at_once];
+#pragma unroll
+    for (int u = 0; u < loads_at_once; ++u) {
+      const int i = base + u * warp_size + lane;
+      column[u] = -1;
+      if (i < part.length) {
+        column[u] = factors.b_columns[part.begin + i];
+        product[u] = product_at(factors, part, part.begin + i);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < loads_at_once; ++u) {
+      if (column[u] >= 0) body(column[u], product[u]);
+    }
+  }
 }
 
-/// Parts that a group of lanes reads at once, so that their loads overlap.
-inline constexpr int parts_at_once = 4;
-
-/// body(column, product) for all products of entries [begin, begin + lists) of A in a stretch, in any order; the warps
-/// with the same `taken` share the entries. `lanes` neighbouring lanes take an entry. Every lane must call.
-/// \param lanes power of two, 4 to 32 \param taken in shared memory, 0: entries that warps have taken
-/// \returns the smallest column after the stretch that this thread met
+/// body(column, product) for the products of parts of like length, in any order: a group of lanes takes loads_at_once
+/// of them. \param lanes of a group: power of two, 4 to 32 \param held lanes from there on hold empty parts
 template <class V, class Body>
-__device__ unsigned for_products_of_stretch(const Factors<V>& factors, offset_t begin, unsigned lists,
-                                            const Stretch& stretch, unsigned lanes, unsigned* taken, Body&& body) {
+__device__ void for_products_by_groups(const Factors<V>& factors, const Part<V>& own, unsigned lanes, unsigned held,
+                                       Body&& body) {
   const unsigned lane = threadIdx.x % warp_size;
   const unsigned groups = warp_size / lanes;
-  const unsigned at_once = groups * parts_at_once;
-  unsigned next = beyond_columns;
-  for (;;) {
-    // Lanes whose rows ended early have gone ahead, some since before a barrier of the block.
-    __syncwarp();
-    unsigned from = 0;
-    if (lane == 0) from = atomicAdd(taken, at_once);
-    from = __shfl_sync(full_warp, from, 0);
-    if (from >= lists) break;
-    Part<V> own;
-    if (lane < at_once && from + lane < lists) own = part_of(factors, begin + from + lane, stretch, next);
-    Part<V> part[parts_at_once];
+  for (unsigned from = 0; from < held; from += groups * loads_at_once) {
+    Part<V> part[loads_at_once];
     int longest = 0;
 #pragma unroll
-    for (int u = 0; u < parts_at_once; ++u) {
-      part[u] = part_of_lane(own, static_cast<int>(u * groups + lane / lanes));
+    for (unsigned u = 0; u < loads_at_once; ++u) {
+      part[u] = part_of_lane(own, static_cast<int>(from + u * groups + lane / lanes));
       if (part[u].length > longest) longest = part[u].length;
     }
-    for (int i = static_cast<int>(lane % lanes); i < longest; i += static_cast<int>(lanes)) {
-      index_t column[parts_at_once];
-      V product[parts_at_once];
+    longest = __reduce_max_sync(full_warp, longest);
+    for (int base = 0; base < longest; base += static_cast<int>(lanes)) {
+      const int i = base + static_cast<int>(lane % lanes);
+      index_t column[loads_at_once];
+      V product[loads_at_once];
 #pragma unroll
-      for (int u = 0; u < parts_at_once; ++u) {
+      for (int u = 0; u < loads_at_once; ++u) {
         column[u] = -1;
         if (i < part[u].length) {
           column[u] = factors.b_columns[part[u].begin + i];
@@ -135,16 +143,67 @@ __device__ unsigned for_products_of_stretch(const Factors<V>& factors, offset_t 
         }
       }
 #pragma unroll
-      for (int u = 0; u < parts_at_once; ++u) {
+      for (int u = 0; u < loads_at_once; ++u) {
         if (column[u] >= 0) body(column[u], product[u]);
       }
     }
   }
-  return next;
 }
 
-/// The same by this warp alone, entry after entry of A: what one entry did is there before the next. Every lane must
+/// Products from which all lanes of a warp take a part together.
+inline constexpr int long_part = 2 * warp_size;
+
+/// body(column, product) for the products of the parts that the lanes of a warp hold, in any order. Every lane must
 /// call.
+template <class V, class Body>
+__device__ void for_products_of_parts(const Factors<V>& factors, Part<V> own, Body&& body) {
+  for (unsigned rest = __ballot_sync(full_warp, own.length >= long_part); rest != 0; rest &= rest - 1) {
+    for_products_of_part(factors, part_of_lane(own, __ffs(static_cast<int>(rest)) - 1), body);
+  }
+  if (own.length >= long_part) own.length = 0;
+  const unsigned filled = __ballot_sync(full_warp, own.length > 0);
+  if (filled == 0) return;
+  const unsigned mean = __reduce_add_sync(full_warp, static_cast<unsigned>(own.length)) / __popc(filled);
+  unsigned lanes = 4;
+  while (lanes < warp_size && lanes < mean) lanes *= 2;
+  for_products_by_groups(factors, own, lanes, warp_size - __clz(static_cast<int>(filled)), body);
+}
+
+/// body(column, product) for the products of loads_at_once parts, one part after the other: what one did is there
+/// before the next. Short parts are loaded together. All lanes hold the same parts.
+template <class V, class Body>
+__device__ void for_parts_in_order(const Factors<V>& factors, const Part<V> (&part)[loads_at_once], Body&& body) {
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  int longest = 0;
+#pragma unroll
+  for (int u = 0; u < loads_at_once; ++u) longest = part[u].length > longest ? part[u].length : longest;
+  if (longest > warp_size) {
+#pragma unroll
+    for (int u = 0; u < loads_at_once; ++u) {
+      for_products_of_part(factors, part[u], body);
+      __syncwarp();
+    }
+    return;
+  }
+  index_t column[loads_at_once];
+  V product[loads_at_once];
+#pragma unroll
+  for (int u = 0; u < loads_at_once; ++u) {
+    column[u] = -1;
+    if (lane < part[u].length) {
+      column[u] = factors.b_columns[part[u].begin + lane];
+      product[u] = product_at(factors, part[u], part[u].begin + lane);
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < loads_at_once; ++u) {
+    if (column[u] >= 0) body(column[u], product[u]);
+    __syncwarp();
+  }
+}
+
+/// body(column, product) for all products of entries [begin, begin + lists) of A in a stretch, by a warp, entry after
+/// entry: what one did is there before the next. Every lane must call.
 template <class V, class Body>
 __device__ void for_products_in_order(const Factors<V>& factors, offset_t begin, unsigned lists, const Stretch& stretch,
                                       Body&& body) {
@@ -153,12 +212,16 @@ __device__ void for_products_in_order(const Factors<V>& factors, offset_t begin,
   for (unsigned from = 0; from < lists; from += warp_size) {
     Part<V> own;
     if (from + lane < lists) own = part_of(factors, begin + from + lane, stretch, next);
-    for (unsigned filled = __ballot_sync(full_warp, own.length > 0); filled != 0; filled &= filled - 1) {
-      const Part<V> part = part_of_lane(own, __ffs(static_cast<int>(filled)) - 1);
-      for (int i = static_cast<int>(lane); i < part.length; i += warp_size) {
-        body(factors.b_columns[part.begin + i], product_at(factors, part, part.begin + i));
+    unsigned filled = __ballot_sync(full_warp, own.length > 0);
+    while (filled != 0) {
+      Part<V> part[loads_at_once];
+#pragma unroll
+      for (int u = 0; u < loads_at_once; ++u) {
+        if (filled == 0) continue;
+        part[u] = part_of_lane(own, __ffs(static_cast<int>(filled)) - 1);
+        filled &= filled - 1;
       }
-      __syncwarp();
+      for_parts_in_order(factors, part, body);
     }
   }
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/cuda/launch.cuh"
+#include "core/cuda/warp.cuh"
 #include "spgemm/accumulate/sort_team.cuh"
 #include "spgemm/cuda/rows.cuh"
 #include "spgemm/esc/place_key.cuh"
@@ -18,12 +19,7 @@ namespace tessera::cuda {
 template <int Threads>
 [[nodiscard]] __device__ unsigned sum_before_in_team(unsigned value, unsigned& total, unsigned* of_warps) {
   const unsigned lane = threadIdx.x % warp_size;
-  unsigned up_to = value;
-#pragma unroll
-  for (unsigned distance = 1; distance < warp_size; distance *= 2) {
-    const unsigned other = __shfl_up_sync(full_warp, up_to, distance);
-    if (lane >= distance) up_to += other;
-  }
+  const unsigned up_to = sum_up_to_lane(value);
   total = __shfl_sync(full_warp, up_to, warp_size - 1);
   if constexpr (Team<Threads>::is_warp) return up_to - value;
   const unsigned warp = Team<Threads>::thread() / warp_size;

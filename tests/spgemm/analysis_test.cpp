@@ -75,6 +75,13 @@ TEST(SpgemmSample, FindsTheCompression) {
   }
 }
 
+TEST(SpgemmSelection, RuleOfThePaper) {
+  EXPECT_EQ(workflow_of_paper(63.9, 26.0, 20.0), SpgemmWorkflow::upper_bound);
+  EXPECT_EQ(workflow_of_paper(64.0, 8.0, 8.0), SpgemmWorkflow::hll);
+  EXPECT_EQ(workflow_of_paper(64.0, 7.9, 8.0), SpgemmWorkflow::symbolic);
+  EXPECT_EQ(workflow_of_paper(700.0, 26.0, 7.9), SpgemmWorkflow::symbolic);
+}
+
 TEST(SpgemmSelection, Rule) {
   const WorkflowChoice shorts = choose_workflow({25.0, 5.0, {}});
   EXPECT_EQ(shorts.workflow, SpgemmWorkflow::upper_bound);

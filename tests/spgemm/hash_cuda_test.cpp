@@ -19,14 +19,16 @@ class HashCuda : public testing::CudaTest {};
 constexpr index_t brims[] = {384, 768, 1536, 3072, 4096};
 
 /// Rows in the table for `Most` entries or a larger one, with long keys where the row is said to be wide.
-template <class V, index_t Most, bool Wide>
+template <class V, index_t Most, bool Wide, bool Ordered = true>
 void enqueue(const cuda::Context& context, cuda::RowPass pass, const cuda::Factors<V>& factors,
              const cuda::RowBatch& batch, const cuda::RowOutput<V>& out) {
   cuda::RowBatch larger = batch;
   larger.most_entries = std::max(batch.most_entries, Most);
   if (Wide) larger.widest = std::numeric_limits<index_t>::max();
-  cuda::enqueue_hash<V>(context, pass, factors, larger, out);
+  cuda::enqueue_hash<V>(context, pass, factors, larger, out, Ordered);
 }
+
+constexpr testing::AccumulatorTraits in_any_order{.claims = true, .ordered = false};
 
 bool fits(const host::RowTask& row, offset_t) { return row.limit <= cuda::hash_entries; }
 
@@ -42,6 +44,8 @@ index_t check(const Device& gpu, const Csr<T>& a, const Csr<T>& b) {
   rows.run(enqueue<V, brims[2], false>, small);
   rows.run(enqueue<V, brims[3], true>, small);
   rows.run(enqueue<V, brims[4], false>, small);
+  rows.run(enqueue<V, brims[2], true, false>, small, in_any_order);
+  rows.run(enqueue<V, brims[4], false, false>, small, in_any_order);
   return served;
 }
 
@@ -109,6 +113,8 @@ void check_brims(const Device& gpu, index_t lists) {
       testing::AccumulatorCheck<V, double> rows(gpu, a, b);
       EXPECT_EQ(rows.run(enqueue<V, 0, false>, fits), 3);
       rows.run(enqueue<V, 0, true>, fits);
+      rows.run(enqueue<V, 0, false, false>, fits, in_any_order);
+      rows.run(enqueue<V, 0, true, false>, fits, in_any_order);
       if (::testing::Test::HasFailure()) return;
     }
   }
@@ -184,7 +190,7 @@ TEST_F(HashCuda, CancellationDependsOnTheOrder) {
 TEST_F(HashCuda, EmptyBatchDoesNothing) {
   const cuda::CurrentDevice current(gpu());
   for (const cuda::RowPass pass : {cuda::RowPass::count, cuda::RowPass::place, cuda::RowPass::claim}) {
-    cuda::enqueue_hash<double>(cuda::Context::of(gpu()), pass, {}, {}, {});
+    cuda::enqueue_hash<double>(cuda::Context::of(gpu()), pass, {}, {}, {}, false);
   }
   cuda::Context::of(gpu()).synchronize();
 }

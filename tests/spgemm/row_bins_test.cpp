@@ -32,7 +32,9 @@ TEST(RowBins, EveryBinButNoneHasAnAccumulator) {
   EXPECT_EQ(accumulator_of(RowBin::wide), SpgemmAccumulator::wide);
   EXPECT_EQ(accumulator_of(RowBin::wide_heavy), SpgemmAccumulator::wide);
   EXPECT_EQ(accumulator_of(RowBin::wide_huge), SpgemmAccumulator::wide);
-  EXPECT_EQ(static_cast<int>(RowBin::wide_huge) + 1, row_bins);
+  EXPECT_EQ(accumulator_of(RowBin::wide_shared_48k), SpgemmAccumulator::wide);
+  EXPECT_EQ(accumulator_of(RowBin::wide_shared_large), SpgemmAccumulator::wide);
+  EXPECT_EQ(static_cast<int>(RowBin::wide_shared_large) + 1, row_bins);
 }
 
 TEST(RowBins, ANamedAccumulatorTakesWhatItCan) {
@@ -69,10 +71,44 @@ TEST(RowBins, TablesAreSizedByWhatARowCanHoldUnlessItIsCounted) {
 
 TEST(RowBins, WindowsNeedNoRoomForEntriesToCount) {
   RowPolicy policy;
-  const RowShape shape = row(300, 16000, 16000);
-  EXPECT_NE(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::window) << "16000 entries of 12 bytes";
+  const RowShape shape = row(200, 8000, 8000);
+  EXPECT_NE(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::window) << "8000 entries of 12 bytes";
   policy.counting = true;
   EXPECT_EQ(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::window);
+}
+
+TEST(RowBins, SumsInSharedMemoryWhereLongListsOverlap) {
+  RowPolicy policy;
+  policy.counted = true;
+  RowShape shape = row(17, 23000, 3000);
+  shape.entries = 3000;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::wide_shared_48k);
+  shape.lists = 100;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::wide_heavy) << "short lists";
+  shape = row(10, 30000, 12000);
+  shape.entries = 10000;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::wide_shared_large);
+  shape.entries = 10001;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::wide_heavy) << "few products an entry";
+  shape = row(10, 300000, 20000);
+  shape.entries = 20000;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::wide_huge) << "more than fits";
+  policy.counted = false;
+  EXPECT_NE(choose_bin(row(17, 23000, 3000), policy), RowBin::wide_shared_48k) << "entries are not known";
+}
+
+TEST(RowBins, RowsOfManyListsAreForABlock) {
+  RowPolicy policy;
+  policy.counted = true;
+  RowShape shape = row(256, 6000, 800);
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::dense);
+  shape.lists = 257;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::wide);
+  shape = row(256, 6000, 2000);
+  shape.entries = 700;
+  EXPECT_EQ(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::window);
+  shape.lists = 257;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::wide);
 }
 
 TEST(RowBins, FactorsBeyond32BitsAreForWideAlone) {
@@ -85,11 +121,14 @@ TEST(RowBins, FactorsBeyond32BitsAreForWideAlone) {
 }
 
 TEST(RowBins, EveryRowFitsTheBinItGets) {
-  for (const bool counting : {false, true}) {
+  enum class Known { nothing, entries, nothing_needed };
+  for (const Known known : {Known::nothing, Known::entries, Known::nothing_needed}) {
+    const bool counting = known == Known::nothing_needed;
     for (std::uint64_t products = 1; products <= std::numeric_limits<std::uint32_t>::max(); products *= 3) {
       for (std::int64_t width = 1; width <= std::numeric_limits<index_t>::max(); width *= 3) {
         RowPolicy policy;
         policy.counting = counting;
+        policy.counted = known == Known::entries;
         const RowShape shape = row(static_cast<index_t>(products % 1000 + 1), static_cast<std::uint32_t>(products),
                                    static_cast<index_t>(width));
         const RowBin bin = choose_bin(shape, policy);
@@ -109,6 +148,9 @@ TEST(RowBins, EveryRowFitsTheBinItGets) {
         }
         if (name == SpgemmAccumulator::window) {
           ASSERT_LE(window_bytes(shape.width, counting ? 0 : shape.entries, counting ? 0 : 8), largest_window_bytes);
+        }
+        if (bin >= RowBin::wide_shared_48k) {
+          ASSERT_LE(wide_shared_bytes(shape.width, shape.entries, 8), most_wide_shared_bytes);
         }
       }
     }

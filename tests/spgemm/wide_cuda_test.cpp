@@ -23,15 +23,30 @@ void enqueue(const cuda::Context& context, cuda::RowPass pass, const cuda::Facto
   cuda::enqueue_wide<V>(context, pass, factors, batch, out, Ordered, Bytes);
 }
 
+/// Counts as ever, and places with the sums in shared memory.
+template <class V>
+void enqueue_in_shared(const cuda::Context& context, cuda::RowPass pass, const cuda::Factors<V>& factors,
+                       const cuda::RowBatch& batch, const cuda::RowOutput<V>& out) {
+  if (pass == cuda::RowPass::count) return enqueue<V, true, cuda::wide_bytes>(context, pass, factors, batch, out);
+  cuda::enqueue_wide_in_shared<V>(context, factors, batch, out);
+}
+
 constexpr testing::AccumulatorTraits in_order{.claims = false, .ordered = true};
 constexpr testing::AccumulatorTraits in_any_order{.claims = false, .ordered = false};
 
 bool all_rows(const host::RowTask&, offset_t) { return true; }
 
-/// All rows and some of them, in one stretch and in many, in both orders.
+/// All rows and some of them, in one stretch and in many, in both orders, and with sums in shared memory where they
+/// fit.
 template <class V, class T>
 void check(const Device& gpu, const Csr<T>& a, const Csr<T>& b) {
   testing::AccumulatorCheck<V, T> rows(gpu, a, b);
+  if constexpr (cuda::has_values<V>) {
+    const auto fits = [](const host::RowTask& row, offset_t) {
+      return row.width <= 100'000 && row.limit <= 10'000 && row.products > 0;
+    };
+    rows.run(enqueue_in_shared<V>, fits, in_order);
+  }
   rows.run(enqueue<V, true, few_bytes>, all_rows, in_order);
   rows.run(enqueue<V, false, cuda::wide_bytes>, all_rows, in_any_order);
   if (::testing::Test::HasFailure()) return;
