@@ -35,6 +35,7 @@ struct AnalysisOutput {
   index_t* widths;
   std::uint8_t* bins;
   BinTotals* totals;
+  bool repeats;  ///< whether bins say which rows repeat the one before
 };
 
 /// A row as the totals see it.
@@ -58,11 +59,12 @@ __device__ CollectedRow note_row(const AnalysisOutput& out, const RowPolicy& pol
   const auto width = static_cast<index_t>(any ? seen.behind - seen.first : 0);
   const index_t entries = entries_at_most(products, width);
   const RowShape shape{static_cast<index_t>(lists), products, width, entries};
-  const RowBin bin = choose_bin(shape, policy);
+  const bool repeat = out.repeats && is_repeat(out.bins[row]);
+  const RowBin bin = repeat ? RowBin::none : choose_bin(shape, policy);
   out.products[row] = products;
   out.first_columns[row] = any ? static_cast<index_t>(seen.first) : 0;
   out.widths[row] = width;
-  out.bins[row] = static_cast<std::uint8_t>(bin);
+  out.bins[row] = repeat ? repeat_bit : static_cast<std::uint8_t>(bin);
   return collected_row(bin, shape, policy, seen.products);
 }
 
@@ -204,7 +206,7 @@ __global__ void __launch_bounds__(partition_threads)
   unsigned place_of[rows_of_thread];
   for (int k = 0; k < rows_of_thread; ++k) {
     const std::int64_t i = first + k * partition_threads;
-    bin_of[k] = i < rows ? bins[i] : 0;
+    bin_of[k] = i < rows && !is_repeat(bins[i]) ? bins[i] : 0;
     unsigned left = __ballot_sync(full_warp, bin_of[k] != 0);
     while (left != 0) {
       const int bin = __shfl_sync(full_warp, bin_of[k], __ffs(left) - 1);
@@ -270,7 +272,7 @@ void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, c
                       const RowPolicy& policy, RowAnalysis& analysis) {
   clear(context, analysis);
   const AnalysisOutput out{analysis.products.data(), analysis.first_columns.data(), analysis.widths.data(),
-                           analysis.bins.data(), analysis.totals.data()};
+                           analysis.bins.data(),     analysis.totals.data(),        analysis.repeats};
   Array<ListDigest> digests;
   if (pays_digests(shape, policy)) {
     digests = Array<ListDigest>(shape.inner, Init::none, analysis.bins.device());

@@ -21,6 +21,7 @@ struct RowAnalysis {
   Array<index_t> widths;
   Array<std::uint8_t> bins;  ///< RowBin of every row
   Array<BinTotals> totals;   ///< row_bins of them
+  bool repeats = false;      ///< whether bins have repeat_bit where enqueue_repeats() found it
 
   RowAnalysis(index_t rows, const Device& device);
   [[nodiscard]] RowFacts facts() const noexcept { return {products.data(), first_columns.data(), widths.data()}; }
@@ -43,6 +44,21 @@ struct ProductShape {
   index_t inner = 0;  ///< rows of B
   offset_t a_nnz = 0;
 };
+
+/// In the bins of rows whose row of A has the positions of the row before it, so that C's has as well: they are in no
+/// bin, and their entries are those of the first such row.
+inline constexpr std::uint8_t repeat_bit = 0x80;
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool is_repeat(std::uint8_t bin) noexcept {
+  return (bin & repeat_bit) != 0;
+}
+
+/// Looks for rows that repeat the one before, as several unknowns a node make them, where rows of A are long enough for
+/// that to pay. To be followed by enqueue_analysis(). O(nnz(A)).
+void enqueue_repeats(const Context& context, const Factors<NoValue>& factors, const ProductShape& shape,
+                     RowAnalysis& analysis);
+
+/// Copies the counts of rows that are repeated to those that repeat them, after enqueue_analysis() and counting.
+void enqueue_repeated_counts(const Context& context, const RowAnalysis& analysis, index_t rows, offset_t* counts);
 
 /// Facts, bins and totals of all rows, put into the device's stream. O(nnz(A) + rows + inner).
 void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, const ProductShape& shape,

@@ -17,7 +17,8 @@ bool depends_on_entries(RowBin bin) noexcept { return bin > RowBin::esc_512; }
 /// Counts become offsets; the bins are chosen anew where the counts matter. Waits.
 template <class V>
 CountedRows bins_by_counts(ProductJob<V>& job, Array<offset_t> counts) {
-  const bool anew = std::any_of(job.bins.used().begin(), job.bins.used().end(), depends_on_entries);
+  const bool anew =
+      job.analysis.repeats || std::any_of(job.bins.used().begin(), job.bins.used().end(), depends_on_entries);
   RowEntries entries;
   entries.counts = counts.data();
   if (anew) {
@@ -42,6 +43,7 @@ CountedRows count_rows(ProductJob<V>& job) {
   Array<offset_t> counts(std::int64_t{job.rows} + 1, Init::none, job.device());
   zero_bytes(job.device(), counts.data() + job.rows, sizeof(offset_t));
   enqueue_counts(job, job.bins, counts.data());
+  enqueue_repeated_counts(job.context, job.analysis, job.rows, counts.data());
   return bins_by_counts(job, std::move(counts));
 }
 

@@ -48,7 +48,11 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
   RowPolicy counting = counting_policy();
   // Unlike rows that are merged, those that are sorted need the range of their columns.
   if (only_esc) counting.preferred = SpgemmAccumulator::esc;
-  enqueue_analysis(context, positions, {rows, inner, a.nnz()}, counting, analysis);
+  const ProductShape shape{rows, inner, a.nnz()};
+  const bool counts_first =
+      options.workflow == SpgemmWorkflow::automatic || options.workflow == SpgemmWorkflow::symbolic;
+  if (counts_first) enqueue_repeats(context, positions, shape, analysis);
+  enqueue_analysis(context, positions, shape, counting, analysis);
   const BinTable totals = bring_totals(context, analysis, nullptr).totals;
   all = sum_of_bins(totals);
   rows_with_products = rows - static_cast<index_t>(totals[static_cast<std::size_t>(RowBin::none)].rows);
@@ -60,7 +64,9 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
   budget.emplace(options.memory_limit_bytes, available_for(device(), most_bytes));
   budget->reserve(RowAnalysis::bytes(rows), "analysis of a sparse product");
   if (only_esc) return;
-  bins = BinnedRows(context, analysis, totals, rows);
+  // A few repeats are counted once more rather than left out of a list.
+  const bool leaves_out = analysis.repeats && totals[0].rows >= static_cast<unsigned>(rows) / 4;
+  bins = BinnedRows(context, analysis, totals, rows, leaves_out);
   budget->reserve(bins.bytes(), "analysis of a sparse product");
 }
 

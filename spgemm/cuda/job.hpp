@@ -34,7 +34,7 @@ struct ProductJob {
   bool ordered = false;            ///< terms of a row in the order of A's row
   bool adds_in_any_order = false;  ///< some rows were summed in another order
   BinTotals all;                   ///< over all rows; entries: the most that they can have
-  index_t rows_with_products = 0;
+  index_t rows_with_products = 0;  ///< rows that repeat others left out, which those of `esc` never are
   std::optional<SpgemmBudget> budget;
   BinnedRows bins;  ///< for counting; none for the workflow `esc`, see bin_rows()
   SpgemmReport report;

@@ -1,0 +1,113 @@
+// Rows of A with the positions of the row before, which a GPU counts once.
+#include "spgemm/analysis/analysis_cuda.hpp"
+#include "tests/spgemm/product_cuda_check.hpp"
+#include "tests/support/make_csr.hpp"
+
+#include "tessera/generators.hpp"
+
+namespace tessera {
+namespace {
+
+class RepeatsOnGpu : public testing::CudaTest {};
+
+/// Rows with the same positions and values of their own.
+struct Group {
+  index_t rows = 1;
+  index_t first = 0;
+  index_t step = 1;
+  index_t entries = 0;
+};
+
+Csr<double> rows_of(const std::vector<Group>& groups, index_t cols) {
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  for (const Group& group : groups) {
+    for (index_t i = 0; i < group.rows; ++i) {
+      for (index_t k = 0; k < group.entries; ++k) columns.push_back(group.first + k * group.step);
+      offsets.push_back(static_cast<offset_t>(columns.size()));
+    }
+  }
+  const auto values = testing::random_vector<double>(static_cast<std::int64_t>(columns.size()), 4);
+  return testing::make_csr<double>(static_cast<index_t>(offsets.size()) - 1, cols, offsets, columns, values);
+}
+
+/// Some are like the ones before but for the places of their columns or one entry more; some are longer than is looked
+/// back.
+std::vector<Group> many_groups() {
+  return {{3, 0, 2, 20},  {3, 0, 2, 20},  {1, 1, 2, 20},  {2, 0, 2, 21}, {5, 0, 2, 7},    {4, 0, 0, 0},
+          {97, 5, 1, 33}, {96, 5, 1, 34}, {200, 7, 3, 9}, {1, 7, 3, 8},  {70, 10, 1, 64}, {2, 10, 1, 65}};
+}
+
+std::vector<bool> expected_repeats(const Csr<double>& a) {
+  std::vector<bool> repeats;
+  for (index_t i = 0; i < a.rows(); ++i) {
+    const auto begin = a.row_offsets()[i];
+    const auto length = a.row_offsets()[i + 1] - begin;
+    bool alike = i % 96 != 0 && length >= 8 && begin - a.row_offsets()[i - 1] == length;
+    for (offset_t k = 0; alike && k < length; ++k) {
+      alike = a.columns()[begin + k] == a.columns()[begin - length + k];
+    }
+    repeats.push_back(alike);
+  }
+  return repeats;
+}
+
+TEST_F(RepeatsOnGpu, AreFound) {
+  const Csr<double> a = rows_of(many_groups(), 80);
+  const Csr<double> there = a.to(gpu());
+  const cuda::CurrentDevice current(gpu());
+  const cuda::Context& context = cuda::Context::of(gpu());
+  cuda::RowAnalysis analysis(a.rows(), gpu());
+  const auto factors = host::factors_of<cuda::NoValue>(there.view(), there.view());
+  cuda::enqueue_repeats(context, factors, {a.rows(), a.cols(), a.nnz()}, analysis);
+  ASSERT_TRUE(analysis.repeats);
+  const auto bins = analysis.bins.to(Device{});
+  const std::vector<bool> expected = expected_repeats(a);
+  index_t found = 0;
+  for (index_t i = 0; i < a.rows(); ++i) {
+    ASSERT_EQ(cuda::is_repeat(bins[i]), expected[static_cast<std::size_t>(i)]) << "row " << i;
+    found += cuda::is_repeat(bins[i]) ? 1 : 0;
+  }
+  EXPECT_GT(found, 450);
+}
+
+TEST_F(RepeatsOnGpu, AreNotLookedForInShortRows) {
+  cuda::RowAnalysis analysis(100, gpu());
+  cuda::enqueue_repeats(cuda::Context::of(gpu()), {}, {100, 100, 799}, analysis);
+  EXPECT_FALSE(analysis.repeats);
+}
+
+TEST_F(RepeatsOnGpu, HaveTheCountsOfTheFirstAndSumsOfTheirOwn) {
+  const Csr<double> a = rows_of(many_groups(), 80);
+  for (const index_t length : {0, 3, 40}) {
+    SCOPED_TRACE(length);
+    const auto b = testing::with_row_lengths<double>(testing::lengths_of(80, length), 3000, ValueStorage::weighted, 6);
+    const auto expected = spgemm(a, b);
+    const auto all = testing::with_automatic(spgemm_accumulators(Device::Kind::cuda));
+    for (const auto accumulator : all) {
+      testing::check_on_gpu(a, b, expected, testing::gpu_options(gpu(), SpgemmWorkflow::symbolic, accumulator));
+      ASSERT_FALSE(HasFailure());
+    }
+    SpgemmPlan<double> plan(a.to(gpu()), b.to(gpu()), testing::gpu_options(gpu(), SpgemmWorkflow::automatic));
+    testing::expect_identical(expected.matrix.view(), plan.multiply().to(Device{}).view());
+  }
+}
+
+/// Three unknowns a node.
+TEST_F(RepeatsOnGpu, ThreeUnknownsANode) {
+  const auto nodes = generate<double>(parse_generator(testing::gpu_is_emulated ? "fem3d:64" : "fem3d:4000"));
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  for (index_t i = 0; i < 3 * nodes.rows(); ++i) {
+    for (offset_t k = nodes.row_offsets()[i / 3]; k < nodes.row_offsets()[i / 3 + 1]; ++k) {
+      for (index_t unknown = 0; unknown < 3; ++unknown) columns.push_back(3 * nodes.columns()[k] + unknown);
+    }
+    offsets.push_back(static_cast<offset_t>(columns.size()));
+  }
+  const auto values = testing::random_vector<double>(static_cast<std::int64_t>(columns.size()), 8);
+  const auto a = testing::make_csr<double>(3 * nodes.rows(), 3 * nodes.rows(), offsets, columns, values);
+  testing::check_on_gpu(a, a, spgemm(a, a), testing::gpu_options(gpu(), SpgemmWorkflow::automatic));
+}
+
+}  // namespace
+}  // namespace tessera
