@@ -46,7 +46,7 @@ __device__ CollectedRow collected_row(RowBin bin, const RowShape& row, const Row
           static_cast<unsigned>(row.lists),
           row.products,
           static_cast<unsigned>(row.width),
-          static_cast<unsigned>(row.entries),
+          static_cast<unsigned>(entries_to_hold(bin, row, policy)),
           static_cast<unsigned>(slice_of(bin, row, policy)),
           all_products};
 }

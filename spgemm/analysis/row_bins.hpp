@@ -157,6 +157,13 @@ struct RowPolicy {
   return 0;
 }
 
+/// Entries for which `bin` must have room in this row: those of a table may be more than foreseen.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t entries_to_hold(RowBin bin, const RowShape& row,
+                                                                    const RowPolicy& policy) noexcept {
+  const bool in_table = bin >= RowBin::hash_384 && bin <= RowBin::hash_4096;
+  return in_table ? table_entries(row, policy) : row.entries;
+}
+
 /// The bin of a block with the sums in shared memory; `none` where these do not fit or do not pay.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin shared_bin(const RowShape& row, const RowPolicy& policy) noexcept {
   if (!policy.counted || policy.value_bytes == 0) return RowBin::none;

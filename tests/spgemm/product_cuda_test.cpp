@@ -131,6 +131,36 @@ TEST_F(SpgemmOnGpu, WideRangesOfFewEntries) {
   }
 }
 
+/// Most rows compress much, so that few entries are foreseen of those that do not: their tables must hold them all.
+TEST_F(SpgemmOnGpu, TablesOfRowsWithMoreEntriesThanForeseen) {
+  constexpr index_t lists = 20;
+  constexpr index_t length = 60;
+  constexpr index_t cols = 400'000;
+  const index_t alike = testing::repetitions(600, 60);
+  // Rows of B: `lists` with the same columns, then `lists` with columns of their own.
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  for (index_t l = 0; l < 2 * lists; ++l) {
+    for (index_t j = 0; j < length; ++j) columns.push_back(l < lists ? j : (j * lists + l - lists) * 333);
+    offsets.push_back(static_cast<offset_t>(columns.size()));
+  }
+  const auto b_values = testing::random_vector<double>(static_cast<std::int64_t>(columns.size()), 3);
+  const auto b = testing::make_csr<double>(2 * lists, cols, offsets, columns, b_values);
+  offsets = {0};
+  columns.clear();
+  for (index_t i = 0; i < alike + 4; ++i) {
+    for (index_t l = 0; l < lists; ++l) columns.push_back(i < alike ? l : lists + l);
+    offsets.push_back(static_cast<offset_t>(columns.size()));
+  }
+  const auto a_values = testing::random_vector<double>(static_cast<std::int64_t>(columns.size()), 5);
+  const auto a = testing::make_csr<double>(alike + 4, 2 * lists, offsets, columns, a_values);
+  const auto expected = spgemm(a, b);
+  ASSERT_EQ(expected.matrix.row_offsets()[alike + 1] - expected.matrix.row_offsets()[alike], lists * length);
+  for (const auto workflow : testing::with_automatic(spgemm_workflows())) {
+    testing::check_on_gpu(a, b, expected, testing::gpu_options(gpu(), workflow));
+  }
+}
+
 TEST_F(SpgemmOnGpu, SignsOfZeroAndNumbersThatAreNone) {
   const double infinity = std::numeric_limits<double>::infinity();
   const auto b =

@@ -77,6 +77,17 @@ TEST(RowBins, WindowsNeedNoRoomForEntriesToCount) {
   EXPECT_EQ(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::window);
 }
 
+TEST(RowBins, TablesHoldMoreThanIsForeseen) {
+  RowPolicy policy;
+  RowShape shape = row(20, 1200, 1 << 20);
+  shape.entries = 170;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::hash_1536);
+  EXPECT_EQ(entries_to_hold(RowBin::hash_1536, shape, policy), 1200);
+  EXPECT_EQ(entries_to_hold(RowBin::window_4k, shape, policy), 170) << "a window counts what it cannot hold";
+  policy.counted = true;
+  EXPECT_EQ(entries_to_hold(RowBin::hash_384, shape, policy), 170);
+}
+
 TEST(RowBins, SumsInSharedMemoryWhereLongListsOverlap) {
   RowPolicy policy;
   policy.counted = true;
