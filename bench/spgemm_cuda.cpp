@@ -5,6 +5,7 @@
 ///
 ///   bench_spgemm_cuda --json results.json
 ///   bench_spgemm_cuda --problems fem27,A.mtx.gz,A.mtx.gz:t --ways auto,hll,window
+///   bench_spgemm_cuda --problems ap5,ap9,ap7,ap27 --ways auto,esc
 #include "apps/solve/device_facts.hpp"
 #include "bench/report.hpp"
 #include "bench/speedup.hpp"
@@ -54,7 +55,7 @@ struct Candidate {
   SpgemmReport report;  ///< of Tessera's
 };
 
-/// "auto", "ordered", "plan" (new values on a stored structure), a workflow or an accumulator.
+/// "auto", "ordered", "plan" (new values on a stored structure), a workflow or an accumulator; "esc" is the workflow.
 SpgemmOptions options_of(const std::string& way, const Device& device) {
   SpgemmOptions options;
   options.device = device;
@@ -262,6 +263,7 @@ Json Bench::measure(const std::string& name) {
   return {{"problem", problem.name},
           {"rows", a_.rows()},
           {"nnz", a_.nnz()},
+          {"right_nnz", problem.right().nnz()},
           {"products", report.products},
           {"product_nnz", report.nnz},
           {"expansion", report.expansion},

@@ -1,5 +1,6 @@
 #include "bench/spgemm_zoo.hpp"
 
+#include "bench/spgemm_interpolation.hpp"
 #include "core/random.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/matrix_market.hpp"
@@ -253,6 +254,17 @@ const std::map<std::string, std::function<Csr<double>()>>& makers() {
   return all;
 }
 
+/// The structured matrices of optimized-esc-spgemm.txt, table 3, by points of the stencil; each is multiplied by its
+/// interpolation.
+const std::map<std::string, std::function<Csr<double>()>>& interpolated() {
+  static const std::map<std::string, std::function<Csr<double>()>> all{
+      {"ap5", [] { return poisson2d<double>(1024, 1024); }},
+      {"ap9", [] { return poisson2d<double>(1024, 1024, Stencil2d::nine_point); }},
+      {"ap7", [] { return poisson3d<double>(101, 101, 101); }},
+      {"ap27", [] { return poisson3d<double>(101, 101, 101, Stencil3d::twentyseven_point); }}};
+  return all;
+}
+
 /// Patterns get ones, as the vendor needs values.
 Csr<double> weighted(Csr<double> matrix) {
   if (!matrix.is_pattern()) return matrix;
@@ -278,6 +290,10 @@ SpgemmProblem make_spgemm_problem(const std::string& name) {
   const std::string path = transposed ? name.substr(0, name.size() - 2) : name;
   if (maker != makers().end()) {
     problem.a = maker->second();
+  } else if (const auto setting = interpolated().find(name); setting != interpolated().end()) {
+    problem.a = setting->second();
+    problem.b = smoothed_interpolation(problem.a);
+    return problem;
   } else if (std::filesystem::exists(path)) {
     problem.a = weighted(read_matrix_market<double>(path).matrix);
     problem.name = std::filesystem::path(path).filename().string();

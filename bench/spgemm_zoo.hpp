@@ -1,5 +1,6 @@
 /// \file
-/// The matrices on which SpGEMM is measured: the families of performance.md, section SpGEMM, from seeds of our own.
+/// The matrices on which SpGEMM is measured: the families of performance.md, section SpGEMM, from seeds of our own, and
+/// the setting A P of optimized-esc-spgemm.txt.
 #pragma once
 
 #include "tessera/csr.hpp"
@@ -20,8 +21,10 @@ struct SpgemmProblem {
 /// "cage", ..., "small27".
 [[nodiscard]] const std::vector<std::string>& spgemm_families();
 
-/// \param name of a family, or a file: A A where A is square, else A times its transpose; "FILE:t": A times its
-/// transpose \throws std::runtime_error for an unknown family; as read_matrix_market()
+/// \param name of a family; "ap5", "ap9", "ap7", "ap27": A P with Poisson's A of so many points and the interpolation P
+/// of a smoothed aggregation (the tables of optimized-esc-spgemm.txt); or a file: A A where A is square, else A times
+/// its transpose; "FILE:t": A times its transpose \throws std::runtime_error for an unknown family; as
+/// read_matrix_market()
 [[nodiscard]] SpgemmProblem make_spgemm_problem(const std::string& name);
 
 }  // namespace tessera::bench

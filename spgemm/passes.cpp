@@ -10,7 +10,7 @@ namespace {
 /// Sizes of the workspaces and what the accumulators have to do, over some rows.
 struct RowTotals {
   WorkspaceSizes sizes;
-  std::array<SpgemmAccumulatorUse, 3> use{};
+  std::array<SpgemmAccumulatorUse, 4> use{};  ///< in the order of spgemm_accumulators()
 
   RowTotals& operator+=(const RowTotals& other) noexcept {
     sizes += other.sizes;
@@ -28,6 +28,9 @@ struct RowTotals {
     } else if (accumulator == SpgemmAccumulator::dense) {
       sizes.dense_width = std::max<std::int64_t>(sizes.dense_width, row.width);
       number = 1;
+    } else if (accumulator == SpgemmAccumulator::esc) {
+      sizes.esc_products = std::max(sizes.esc_products, row.products);
+      number = 3;
     } else {
       sizes.hash_entries = std::max(sizes.hash_entries, row.limit);
       number = 2;

@@ -18,13 +18,14 @@ struct Entry {
   std::string_view description;
 };
 
-constexpr std::array<Entry<SpgemmWorkflow>, 6> workflows{{
+constexpr std::array<Entry<SpgemmWorkflow>, 7> workflows{{
     {SpgemmWorkflow::automatic, "auto", "chosen by the products of a row and a sample"},
     {SpgemmWorkflow::hll, "hll", "a HyperLogLog sketch a row of B, merged for every row of C"},
     {SpgemmWorkflow::cohen, "cohen", "minima of random keys a row of B, merged for every row of C"},
     {SpgemmWorkflow::symbolic, "exact", "every row counted first; least memory"},
     {SpgemmWorkflow::upper_bound, "upper", "the number of products of every row"},
     {SpgemmWorkflow::sampled, "sampled", "the total, from a sample of counted rows"},
+    {SpgemmWorkflow::esc, "esc", "the number of products of every row; all rows expanded, sorted, contracted"},
 }};
 
 constexpr std::array<Entry<SpgemmAccumulator>, 7> accumulators{{
@@ -32,7 +33,7 @@ constexpr std::array<Entry<SpgemmAccumulator>, 7> accumulators{{
     {SpgemmAccumulator::merge, "merge", "rows of B merged one after the other"},
     {SpgemmAccumulator::dense, "dense", "a value for every column of the row's range"},
     {SpgemmAccumulator::hash, "hash", "open addressing, then a sort"},
-    {SpgemmAccumulator::esc, "esc", "expand, sort, contract in registers (GPU)"},
+    {SpgemmAccumulator::esc, "esc", "expand, sort, contract"},
     {SpgemmAccumulator::window, "window", "a bitmap over the row's range, whose counts are places (GPU)"},
     {SpgemmAccumulator::wide, "wide", "a bitmap over all columns, summed in C itself (GPU)"},
 }};
@@ -86,7 +87,7 @@ SpgemmAccumulator parse_spgemm_accumulator(std::string_view name) {
 std::span<const SpgemmAccumulator> spgemm_accumulators(Device::Kind kind) {
   static constexpr auto all = choices(accumulators);
   const std::span<const SpgemmAccumulator> every(all);
-  return kind == Device::Kind::cuda ? every : every.first(3);
+  return kind == Device::Kind::cuda ? every : every.first(4);
 }
 
 }  // namespace tessera

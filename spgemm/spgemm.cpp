@@ -41,6 +41,7 @@ class Workflow {
       : options_(options), job_(start_job(a.view(), b.view(), options)) {
     report_.products = job_.analysis.total();
     if (a.nnz() > 0) report_.expansion = static_cast<double>(report_.products) / static_cast<double>(a.nnz());
+    if (options.workflow == SpgemmWorkflow::esc) job_.policy.preferred = SpgemmAccumulator::esc;
     fit_workspaces<NoValue>(job_, 0);
     choose();
     report_.analysis_ms = total_.milliseconds();
@@ -88,7 +89,7 @@ class Workflow {
   /// Room by the workflow chosen; none when its estimates do not fit into memory.
   [[nodiscard]] std::optional<RoomPlan> plan_room() {
     RoomPlan plan;
-    if (report_.workflow == SpgemmWorkflow::upper_bound) {
+    if (report_.workflow == SpgemmWorkflow::upper_bound || report_.workflow == SpgemmWorkflow::esc) {
       plan.room = plan.expected = job_.analysis.bound_total;
     } else if (report_.workflow == SpgemmWorkflow::sampled) {
       const double expected = static_cast<double>(report_.products) / report_.sample->compression;
@@ -148,6 +149,7 @@ class Workflow {
                                    to_string(report_.workflow), need, job_.budget.limit());
     report_.workflow = SpgemmWorkflow::symbolic;
     report_.registers = 0;
+    job_.policy.preferred = options_.accumulator;
     job_.budget.release(estimates_.bytes());
     estimates_ = {};
     const double before = report_.sizing_ms;

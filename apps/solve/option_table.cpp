@@ -130,11 +130,12 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"power", 0, "Product", multiply, count, "K", "2", "A^K, where there is no B: 0 is the identity"},
     {"estimate", 0, "Product", multiply, text, "NAME", "auto",
      "how the rows of the product get their room: hll or cohen (estimates), upper (all products), exact (counted "
-     "first; "
-     "least memory), sampled (the total), or auto, which says why",
-     "", "auto|hll|cohen|exact|upper|sampled"},
+     "first; least memory), sampled (the total), esc (all products, and every row by sorting them), or auto, which "
+     "says "
+     "why",
+     "", "auto|hll|cohen|exact|upper|sampled|esc"},
     {"accumulator", 0, "Product", multiply, text, "NAME", "auto",
-     "what a row of the product is summed in, where that can do it; esc, window and wide are for GPUs", "",
+     "what a row of the product is summed in, where that can do it; window and wide are for GPUs", "",
      "auto|merge|dense|hash|esc|window|wide"},
     {"verify", 0, "Product", multiply, flag, "", "",
      "compare (A B) x with A (B x) for a random x, against a bound on rounding (exit code 8)"},

@@ -25,10 +25,11 @@ enum class SpgemmWorkflow {
   symbolic,     ///< count every row of C exactly, then compute into its final place: least memory
   upper_bound,  ///< the number of products of every row
   sampled,      ///< the total alone, from rows of C that are counted
+  esc,          ///< as upper_bound, and every row by expansion, sorting, contraction (optimized-esc-spgemm.txt)
 };
 
 [[nodiscard]] std::string_view to_string(
-    SpgemmWorkflow workflow);  ///< "auto", "hll", "cohen", "exact", "upper", "sampled"
+    SpgemmWorkflow workflow);  ///< "auto", "hll", "cohen", "exact", "upper", "sampled", "esc"
 /// \throws InvalidArgument naming the known workflows and, if there is one, the nearest
 [[nodiscard]] SpgemmWorkflow parse_spgemm_workflow(std::string_view name);
 /// All but `automatic`.
@@ -42,7 +43,7 @@ enum class SpgemmAccumulator {
   merge,   ///< merges the scaled rows of B: few and short ones
   dense,   ///< a value for every column of the row's range
   hash,    ///< open addressing, then a sort: few entries in a wide range
-  esc,     ///< expand, sort, contract in registers (optimized-esc-spgemm.txt); GPU
+  esc,     ///< expand, sort, contract (optimized-esc-spgemm.txt); on a GPU in registers
   window,  ///< a bitmap over the row's range, in which the count of earlier bits is an entry's place; GPU
   wide,    ///< the same over one stretch of columns after the other, summed in C itself: any row; GPU
 };
@@ -60,7 +61,8 @@ struct SpgemmOptions {
   SpgemmWorkflow workflow = SpgemmWorkflow::automatic;
   /// By name: taken for every row that it can serve. On the host `merge` leaves rows of A with more than 256 entries to
   /// the others; on a GPU all but `wide` have limits: merge 8 entries of A, esc 512 products, dense 2048 columns, hash
-  /// 4096 entries, window what fits into shared memory.
+  /// 4096 entries, window what fits into shared memory. The workflow `esc` looks at it only where it gives way to
+  /// `symbolic`.
   SpgemmAccumulator accumulator = SpgemmAccumulator::automatic;
   int registers =
       0;  ///< of a sketch, and keys a row of `cohen`: 32, 64 or 128; 0: 32 below an expansion of 48, else 64

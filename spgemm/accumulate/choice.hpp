@@ -21,6 +21,8 @@ struct AccumulatorPolicy {
   std::int64_t columns_per_product = 1024;
   /// Columns of the widest window.
   std::int64_t dense_width = std::int64_t{1} << 23;
+  /// Products of a row that are sorted at once; their places have 32 bits.
+  offset_t esc_products = (offset_t{1} << 32) - 1;
   /// Take what needs less memory, not less time.
   bool frugal = false;
 };
@@ -31,6 +33,7 @@ struct AccumulatorPolicy {
   using enum SpgemmAccumulator;
   const bool mergeable = row.lists() <= policy.merge_lists_most;
   if (policy.preferred == merge && mergeable) return merge;
+  if (policy.preferred == esc && row.products <= policy.esc_products) return esc;
   if (policy.preferred == dense || policy.preferred == hash) return policy.preferred;
   if (row.lists() <= policy.merge_lists && row.products <= policy.merge_products) return merge;
   const offset_t bound = row.products < row.width ? row.products : row.width;

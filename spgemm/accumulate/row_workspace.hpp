@@ -4,6 +4,7 @@
 
 #include "spgemm/accumulate/choice.hpp"
 #include "spgemm/accumulate/dense.hpp"
+#include "spgemm/accumulate/esc.hpp"
 #include "spgemm/accumulate/hash.hpp"
 #include "spgemm/accumulate/merge.hpp"
 
@@ -17,11 +18,13 @@ struct WorkspaceSizes {
   std::int64_t merge_entries = 0;
   std::int64_t dense_width = 0;
   std::int64_t hash_entries = 0;
+  std::int64_t esc_products = 0;
 
   WorkspaceSizes& operator+=(const WorkspaceSizes& other) noexcept {
     merge_entries = std::max(merge_entries, other.merge_entries);
     dense_width = std::max(dense_width, other.dense_width);
     hash_entries = std::max(hash_entries, other.hash_entries);
+    esc_products = std::max(esc_products, other.esc_products);
     return *this;
   }
 };
@@ -31,11 +34,11 @@ template <class V>
 class RowWorkspace {
  public:
   explicit RowWorkspace(const WorkspaceSizes& sizes)
-      : merge_(sizes.merge_entries), dense_(sizes.dense_width), hash_(sizes.hash_entries) {}
+      : merge_(sizes.merge_entries), dense_(sizes.dense_width), hash_(sizes.hash_entries), esc_(sizes.esc_products) {}
 
   [[nodiscard]] static std::uint64_t bytes(const WorkspaceSizes& sizes) noexcept {
     return MergeAccumulator<V>::bytes(sizes.merge_entries) + DenseAccumulator<V>::bytes(sizes.dense_width) +
-           HashAccumulator<V>::bytes(sizes.hash_entries);
+           HashAccumulator<V>::bytes(sizes.hash_entries) + EscAccumulator<V>::bytes(sizes.esc_products);
   }
 
   /// \returns the entries of the row, which emit() or discard() has to follow, or row_overflow
@@ -46,6 +49,8 @@ class RowWorkspace {
         return merge_.accumulate(factors, row);
       case SpgemmAccumulator::dense:
         return dense_.accumulate(factors, row);
+      case SpgemmAccumulator::esc:
+        return esc_.accumulate(factors, row);
       default:
         return hash_.accumulate(factors, row);
     }
@@ -58,6 +63,8 @@ class RowWorkspace {
         return merge_.emit(columns, values);
       case SpgemmAccumulator::dense:
         return dense_.emit(columns, values);
+      case SpgemmAccumulator::esc:
+        return esc_.emit(columns, values);
       default:
         return hash_.emit(columns, values);
     }
@@ -72,6 +79,7 @@ class RowWorkspace {
   MergeAccumulator<V> merge_;
   DenseAccumulator<V> dense_;
   HashAccumulator<V> hash_;
+  EscAccumulator<V> esc_;
   SpgemmAccumulator current_ = SpgemmAccumulator::merge;
 };
 

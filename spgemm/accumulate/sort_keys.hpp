@@ -20,7 +20,8 @@ using SortKey = std::uint64_t;
 /// Rows below this many entries are sorted by comparisons.
 inline constexpr std::int64_t radix_threshold = 96;
 
-/// Ascending by column; columns are distinct. \param scratch as long as keys \param width columns are below it
+/// Ascending by column, and at one column by place. Either columns are distinct, or the places ascend at first.
+/// \param scratch as long as keys \param width columns are below it
 /// \returns where the sorted keys lie: `keys` or `scratch`
 inline SortKey* sort_keys(SortKey* keys, SortKey* scratch, std::int64_t count, std::uint32_t width) noexcept {
   if (count < radix_threshold) {

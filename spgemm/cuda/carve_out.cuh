@@ -32,4 +32,13 @@ void set_carve_out(void (*kernel)(Parameters...), std::size_t shared_bytes, int 
         "dividing the L1 cache");
 }
 
+/// Lets the blocks of a kernel have more shared memory than without asking.
+/// \param most_dynamic_bytes ones of any launch: always the same number, since another thread may be about to
+/// launch the kernel \throws CudaError
+template <class... Parameters>
+void allow_shared_bytes(void (*kernel)(Parameters...), std::size_t most_dynamic_bytes) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most_dynamic_bytes)),
+        "asking for shared memory");
+}
+
 }  // namespace tessera::cuda

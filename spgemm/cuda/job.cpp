@@ -1,6 +1,7 @@
 #include "spgemm/cuda/job.hpp"
 
 #include "core/cuda/memory.hpp"
+#include "spgemm/esc/levels.hpp"
 
 #include <algorithm>
 
@@ -10,6 +11,8 @@ namespace {
 
 /// Need up to which the memory of the device is not asked for: asking takes longer than small products do.
 constexpr std::uint64_t surely_free_bytes = std::uint64_t{256} << 20;
+/// Of a product that all blocks sort: its key twice and its value.
+constexpr std::uint64_t esc_product_bytes = 24;
 
 /// 0: not known.
 std::uint64_t available_for(const Device& device, std::uint64_t need) {
@@ -41,8 +44,10 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
       analysis(a.rows, product_options.device),
       policy(policy_of<V>(product_options, b.nnz())),
       ordered(product_options.determinism != Determinism::not_guaranteed) {
-  RowPolicy counting = policy;
-  counting.counting = true;
+  const bool only_esc = options.workflow == SpgemmWorkflow::esc;
+  RowPolicy counting = counting_policy();
+  // Unlike rows that are merged, those that are sorted need the range of their columns.
+  if (only_esc) counting.preferred = SpgemmAccumulator::esc;
   const ProductShape shape{rows, inner, a.nnz()};
   const bool counts_first =
       options.workflow == SpgemmWorkflow::automatic || options.workflow == SpgemmWorkflow::symbolic;
@@ -50,14 +55,27 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
   enqueue_analysis(context, positions, shape, counting, analysis);
   const BinTable totals = bring_totals(context, analysis, nullptr).totals;
   all = sum_of_bins(totals);
+  rows_with_products = rows - static_cast<index_t>(totals[static_cast<std::size_t>(RowBin::none)].rows);
   report.products = static_cast<offset_t>(all.products);
   report.expansion = a.nnz() > 0 ? static_cast<double>(report.products) / static_cast<double>(a.nnz()) : 0.0;
-  budget.emplace(options.memory_limit_bytes, available_for(device(), csr_bytes(rows, bound_total(), value_bytes<V>)));
+  const bool slices = only_esc && all.most_products > esc_block_products;
+  const std::uint64_t sorted_bytes = slices ? all.products * esc_product_bytes : 0;
+  const std::uint64_t most_bytes = csr_bytes(rows, bound_total(), value_bytes<V>) + sorted_bytes;
+  budget.emplace(options.memory_limit_bytes, available_for(device(), most_bytes));
   budget->reserve(RowAnalysis::bytes(rows), "analysis of a sparse product");
+  if (only_esc) return;
   // A few repeats are counted once more rather than left out of a list.
   const bool leaves_out = analysis.repeats && totals[0].rows >= static_cast<unsigned>(rows) / 4;
   bins = BinnedRows(context, analysis, totals, rows, leaves_out);
   budget->reserve(bins.bytes(), "analysis of a sparse product");
+}
+
+template <class V>
+void bin_rows(ProductJob<V>& job) {
+  enqueue_choice(job.context, job.factors.a_offsets, job.rows, RowEntries{}, job.counting_policy(), job.analysis);
+  const BinTable totals = bring_totals(job.context, job.analysis, nullptr).totals;
+  job.bins = BinnedRows(job.context, job.analysis, totals, job.rows);
+  job.budget->reserve(job.bins.bytes(), "analysis of a sparse product");
 }
 
 template <class V>
@@ -102,6 +120,9 @@ template ProductJob<float>::ProductJob(const CsrView<float>&, const CsrView<floa
 template ProductJob<double>::ProductJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
 template ProductJob<NoValue>::ProductJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
 template ProductJob<NoValue>::ProductJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
+template void bin_rows(ProductJob<float>&);
+template void bin_rows(ProductJob<double>&);
+template void bin_rows(ProductJob<NoValue>&);
 template void enqueue_counts(const ProductJob<float>&, const BinnedRows&, offset_t*);
 template void enqueue_counts(const ProductJob<double>&, const BinnedRows&, offset_t*);
 template void enqueue_counts(const ProductJob<NoValue>&, const BinnedRows&, offset_t*);

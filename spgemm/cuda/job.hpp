@@ -34,13 +34,20 @@ struct ProductJob {
   bool ordered = false;            ///< terms of a row in the order of A's row
   bool adds_in_any_order = false;  ///< some rows were summed in another order
   BinTotals all;                   ///< over all rows; entries: the most that they can have
+  index_t rows_with_products = 0;  ///< rows that repeat others left out, which those of `esc` never are
   std::optional<SpgemmBudget> budget;
-  BinnedRows bins;  ///< for counting
+  BinnedRows bins;  ///< for counting; none for the workflow `esc`, see bin_rows()
   SpgemmReport report;
 
   [[nodiscard]] const Device& device() const noexcept { return options.device; }
   /// Entries that C has at most.
   [[nodiscard]] offset_t bound_total() const noexcept { return static_cast<offset_t>(all.entries); }
+  /// Policy for rows that are to be counted.
+  [[nodiscard]] RowPolicy counting_policy() const noexcept {
+    RowPolicy result = policy;
+    result.counting = true;
+    return result;
+  }
   /// Policy for rows whose entries are known.
   [[nodiscard]] RowPolicy counted_policy() const noexcept {
     RowPolicy result = policy;
@@ -60,6 +67,10 @@ struct CsrArrays {
 /// Bytes of a value of C.
 template <class V>
 inline constexpr std::size_t value_bytes = has_values<V> ? sizeof(V) : 0;
+
+/// Bins for counting, for a job of the workflow `esc` that gives way to `symbolic`. Waits. \throws OutOfMemory
+template <class V>
+void bin_rows(ProductJob<V>& job);
 
 /// Counts the rows of `bins`: counts[row]; other rows get 0 where `bins` has lists. \param counts as many as rows
 template <class V>
@@ -92,5 +103,10 @@ template <class V>
 /// would throw
 template <class V>
 [[nodiscard]] std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job);
+
+/// The workflow `esc`: rows in the order of their products, each by the threads of its level, into a room for all
+/// products; then to their places. None and \throws as claim_and_compact()
+template <class V>
+[[nodiscard]] std::optional<CsrArrays<V>> expand_sort_contract(ProductJob<V>& job);
 
 }  // namespace tessera::cuda

@@ -22,7 +22,7 @@ class DevicePlan final : public ProductPlan<T> {
       : a_(on_device(a, options.device)),
         b_(b == a ? a_ : on_device(b, options.device)),
         upload_ms_(total_.milliseconds()),
-        job_(a_->view(), b_->view(), options) {
+        job_(a_->view(), b_->view(), planning(options)) {
     SpgemmReport& report = job_.report;
     report.upload_ms = upload_ms_;
     report.analysis_ms = total_.milliseconds() - upload_ms_;
@@ -64,6 +64,12 @@ class DevicePlan final : public ProductPlan<T> {
   }
 
  private:
+  /// A plan counts every row, whatever the workflow.
+  [[nodiscard]] static SpgemmOptions planning(SpgemmOptions options) {
+    options.workflow = SpgemmWorkflow::symbolic;
+    return options;
+  }
+
   [[nodiscard]] static std::shared_ptr<const Csr<T>> on_device(const std::shared_ptr<const Csr<T>>& matrix,
                                                                const Device& device) {
     return matrix->device() == device ? matrix : std::make_shared<const Csr<T>>(matrix->to(device));

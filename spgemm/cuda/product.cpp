@@ -22,8 +22,13 @@ void choose_workflow(ProductJob<V>& job) {
 
 template <class V>
 CsrArrays<V> compute(ProductJob<V>& job) {
-  if (job.report.workflow != SpgemmWorkflow::symbolic) {
-    if (std::optional<CsrArrays<V>> c = claim_and_compact(job)) return std::move(*c);
+  const SpgemmWorkflow first = job.report.workflow;
+  if (first != SpgemmWorkflow::symbolic) {
+    const bool only_esc = first == SpgemmWorkflow::esc;
+    if (std::optional<CsrArrays<V>> c = only_esc ? expand_sort_contract(job) : claim_and_compact(job)) {
+      return std::move(*c);
+    }
+    if (only_esc) bin_rows(job);
     job.report.workflow = SpgemmWorkflow::symbolic;
     job.report.registers = 0;
   }

@@ -1,5 +1,5 @@
 // The workflows that write rows to a room of estimated size, from where they move into C.
-#include "core/cuda/check.hpp"
+#include "spgemm/cuda/room.hpp"
 #include "core/cuda/memory.hpp"
 #include "core/cuda/scan.hpp"
 #include "core/stopwatch.hpp"
@@ -75,40 +75,11 @@ std::optional<RoomPlan> plan_room(ProductJob<V>& job) {
   return plan;
 }
 
-/// The room and where rows lie in it.
-template <class V>
-struct Room {
-  Room(const ProductJob<V>& job, offset_t entries)
-      : columns(entries, Init::none, job.device()),
-        values(has_values<V> ? entries : 0, Init::none, job.device()),
-        places(job.rows, Init::none, job.device()),
-        cursor(1, Init::zero, job.device()) {
-    static_assert(no_place == -1);
-    if (job.rows == 0) return;
-    check(cudaMemsetAsync(places.data(), 0xff, places.bytes(), job.context.stream()), "clearing places of rows");
-  }
-
-  Array<index_t> columns;
-  Array<V> values;
-  Array<offset_t> places;
-  Array<unsigned long long> cursor;
-
-  [[nodiscard]] static std::uint64_t bytes(std::int64_t rows, offset_t entries) noexcept {
-    return csr_bytes(rows, entries, value_bytes<V>);
-  }
-};
-
 /// Puts the rows of all bins into the room, those of `wide` excepted, which are counted: they are summed where they
 /// stay.
 template <class V>
-void enqueue_claims(ProductJob<V>& job, const BinnedRows& bins, Room<V>& room, offset_t entries, offset_t* counts) {
-  RowOutput<V> out;
-  out.counts = counts;
-  out.columns = room.columns.data();
-  out.values = room.values.data();
-  out.places = room.places.data();
-  out.cursor = room.cursor.data();
-  out.room = entries;
+void enqueue_claims(ProductJob<V>& job, const BinnedRows& bins, Room<V>& room, offset_t* counts) {
+  const RowOutput<V> out = room.output(counts);
   RowOutput<NoValue> counted;
   counted.counts = counts;
   for_each_bin(job.device(), bins, [&](RowBin bin) {
@@ -195,7 +166,7 @@ std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job) {
   const BinnedRows bins(job.context, job.analysis, totals, job.rows);
   Room<V> room(job, plan->room);
   Array<offset_t> counts(std::int64_t{job.rows} + 1, Init::zero, job.device());
-  enqueue_claims(job, bins, room, plan->room, counts.data());
+  enqueue_claims(job, bins, room, counts.data());
   const LeftOver left = look_back(job, room, counts);
   report.numeric_ms = summing.milliseconds();
 

@@ -5,6 +5,7 @@
 #include "core/cuda/shared_memory.cuh"
 #include "core/cuda/warp.cuh"
 #include "spgemm/cuda/rows.cuh"
+#include "spgemm/esc/place_key.cuh"
 #include "spgemm/esc/warp_sort.cuh"
 
 #include <cstddef>
@@ -33,22 +34,8 @@ struct ProductBuffer {
   }
 };
 
-/// How the products of a row are numbered: by column, and at one column by place, which is the order of A's row.
-struct ProductKeys {
-  index_t first_column = 0;
-  int place_bits = 0;
-
-  [[nodiscard]] __device__ std::uint32_t key(index_t column, int place) const {
-    return static_cast<std::uint32_t>(column - first_column) << place_bits | static_cast<std::uint32_t>(place);
-  }
-  [[nodiscard]] __device__ std::uint32_t column_part(std::uint32_t key) const { return key >> place_bits; }
-  [[nodiscard]] __device__ index_t column(std::uint32_t key) const {
-    return first_column + static_cast<index_t>(column_part(key));
-  }
-  [[nodiscard]] __device__ int place(std::uint32_t key) const {
-    return static_cast<int>(key & ((std::uint32_t{1} << place_bits) - 1));
-  }
-};
+/// How the products of a row are numbered.
+using ProductKeys = PlaceKeys<std::uint32_t>;
 
 /// \param products of the row
 [[nodiscard]] __device__ inline ProductKeys keys_of_row(index_t first_column, std::uint32_t products) {

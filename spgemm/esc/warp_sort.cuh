@@ -10,15 +10,16 @@
 
 namespace tessera::cuda {
 
-__device__ inline void put_in_order(std::uint32_t& first, std::uint32_t& second) {
-  const std::uint32_t smaller = first < second ? first : second;
+template <class Key>
+__device__ void put_in_order(Key& first, Key& second) {
+  const Key smaller = first < second ? first : second;
   second = first < second ? second : first;
   first = smaller;
 }
 
 /// Merges inside the lanes: E keys of which every half of a half ... is in place.
-template <int E>
-__device__ void merge_in_lanes(std::uint32_t (&keys)[E], int longest = E / 2) {
+template <int E, class Key>
+__device__ void merge_in_lanes(Key (&keys)[E], int longest = E / 2) {
 #pragma unroll
   for (int distance = longest; distance > 0; distance /= 2) {
 #pragma unroll
@@ -29,8 +30,8 @@ __device__ void merge_in_lanes(std::uint32_t (&keys)[E], int longest = E / 2) {
 }
 
 /// Each lane's keys ascend.
-template <int E>
-__device__ void sort_in_lanes(std::uint32_t (&keys)[E]) {
+template <int E, class Key>
+__device__ void sort_in_lanes(Key (&keys)[E]) {
 #pragma unroll
   for (int run = 1; run < E; run *= 2) {
 #pragma unroll

@@ -87,6 +87,7 @@ TEST(Accumulators, OverflowLeavesNothingBehind) {
   expect_overflow_leaves_nothing(host::HashAccumulator<double>(190));
   expect_overflow_leaves_nothing(host::DenseAccumulator<double>(1000));
   expect_overflow_leaves_nothing(host::MergeAccumulator<double>(190));
+  expect_overflow_leaves_nothing(host::EscAccumulator<double>(190));
 }
 
 TEST(Accumulators, HashTablesFilledToTheBrim) {
@@ -118,8 +119,20 @@ TEST(Accumulators, DenseWindowsEndAtBlocks) {
   }
 }
 
+TEST(Accumulators, EscSortsByComparisonsAndByRadix) {
+  for (const index_t count : {1, 2, 47, 48, 49, 96, 300}) {
+    SCOPED_TRACE(count);
+    host::EscAccumulator<double> accumulator(3 * std::int64_t{count});
+    for (const index_t stride : {1, 100, 1 << 18}) {
+      const auto columns = columns_from(2, stride, count);
+      expect_sums(accumulator,
+                  OneRow({columns, columns_from(2, 2 * stride, (count + 1) / 2), columns}, 3 + count * stride));
+    }
+  }
+}
+
 TEST(Accumulators, RowsDoNotSeeEachOther) {
-  host::RowWorkspace<double> workspace({400, 3000, 400});
+  host::RowWorkspace<double> workspace({400, 3000, 400, 200});
   for (int round = 0; round < 30; ++round) {
     for (const SpgemmAccumulator accumulator : spgemm_accumulators()) {
       const OneRow row({columns_from(round, 3, 100), columns_from(2 * round, 5, 100)}, 3000);

@@ -1,0 +1,181 @@
+// Radix sort from the lowest digit on: each tile of keys counts its digits, running sums over the tiles of a segment,
+// one digit after the other, and over the segments give the places, and each tile writes its keys there, sorted by the
+// digit, in runs.
+#include "core/cuda/launch.cuh"
+#include "core/cuda/radix_sort.hpp"
+#include "core/cuda/scan.hpp"
+#include "core/cuda/warp.cuh"
+
+#include <utility>
+
+namespace tessera::cuda {
+
+namespace {
+
+constexpr int digit_bits = 8;
+constexpr int digits = 1 << digit_bits;
+constexpr int threads = digits;
+constexpr int warps = threads / warp_size;
+constexpr int keys_of_thread = keys_of_tile / threads;
+constexpr int keys_of_warp = warp_size * keys_of_thread;
+
+/// Which bits of a key are looked at.
+struct Digit {
+  int shift = 0;
+  unsigned mask = 0;
+  [[nodiscard]] __device__ unsigned of(std::uint64_t key) const { return static_cast<unsigned>(key >> shift) & mask; }
+};
+
+/// Where a tile counts the keys with a digit.
+__device__ std::int64_t count_of(const KeyTile& tile, unsigned digit) {
+  return tile.before * digits + digit * tile.of_segment + tile.number;
+}
+
+__global__ void __launch_bounds__(threads)
+    digit_counts_kernel(KeyTiles tiles, const std::uint64_t* keys, Digit digit, offset_t* counts) {
+  __shared__ unsigned of_digit[digits];
+  of_digit[threadIdx.x] = 0;
+  __syncthreads();
+  const KeyTile tile = tiles.tile(blockIdx.x);
+#pragma unroll 4
+  for (int i = 0; i < keys_of_thread; ++i) {
+    const int k = i * threads + static_cast<int>(threadIdx.x);
+    if (k < tile.keys) atomicAdd(&of_digit[digit.of(__ldcs(keys + tile.first + k))], 1u);
+  }
+  __syncthreads();
+  counts[count_of(tile, threadIdx.x)] = of_digit[threadIdx.x];
+}
+
+/// Lanes that are active and have this lane's digit. All lanes must call; those not active get what means nothing.
+__device__ unsigned lanes_alike(unsigned digit, bool active) {
+  unsigned alike = __ballot_sync(full_warp, active);
+#pragma unroll
+  for (int bit = 0; bit < digit_bits; ++bit) {
+    const unsigned votes = __ballot_sync(full_warp, (digit >> bit & 1) != 0);
+    alike &= (digit >> bit & 1) != 0 ? votes : ~votes;
+  }
+  return alike;
+}
+
+/// Sum over the threads before this one. All threads must call, once a kernel.
+__device__ unsigned sum_before_thread(unsigned value) {
+  __shared__ unsigned of_warps[warps];
+  const unsigned lane = threadIdx.x % warp_size;
+  const unsigned up_to = sum_up_to_lane(value);
+  if (lane == warp_size - 1) of_warps[threadIdx.x / warp_size] = up_to;
+  __syncthreads();
+  unsigned before = up_to - value;
+  for (unsigned w = 0; w < warps; ++w) {
+    if (w < threadIdx.x / warp_size) before += of_warps[w];
+  }
+  return before;
+}
+
+/// The keys of a tile and how each warp counts its digits.
+struct TileShared {
+  std::uint64_t keys[keys_of_tile];  ///< sorted by the digit
+  unsigned counts[warps][digits];    ///< of a warp's keys; then places in the tile of its first
+  offset_t targets[digits];          ///< where key k of the tile goes, less k
+};
+
+/// The keys of a thread, which lie 32 apart, with their ranks among those of its warp with the same digit.
+struct OwnKeys {
+  std::uint64_t key[keys_of_thread];
+  unsigned rank[keys_of_thread];
+};
+
+/// Number in the tile of key i of this thread.
+__device__ int number_of(int i) {
+  return static_cast<int>(threadIdx.x / warp_size) * keys_of_warp + i * warp_size +
+         static_cast<int>(threadIdx.x % warp_size);
+}
+
+/// Every lane must call. \param keys of the tile \param counts of the warp, cleared
+__device__ void rank_keys(const KeyTile& tile, const std::uint64_t* keys, Digit digit, unsigned* counts, OwnKeys& own) {
+  const unsigned earlier = (1u << threadIdx.x % warp_size) - 1;
+#pragma unroll
+  for (int i = 0; i < keys_of_thread; ++i) own.key[i] = number_of(i) < tile.keys ? __ldcs(keys + number_of(i)) : 0;
+#pragma unroll
+  for (int i = 0; i < keys_of_thread; ++i) {
+    const bool exists = number_of(i) < tile.keys;
+    const unsigned d = digit.of(own.key[i]);
+    const unsigned alike = lanes_alike(d, exists);
+    const unsigned before = counts[d];
+    __syncwarp();
+    own.rank[i] = before + static_cast<unsigned>(__popc(alike & earlier));
+    if (exists && (alike & earlier) == 0) counts[d] = before + static_cast<unsigned>(__popc(alike));
+    __syncwarp();
+  }
+}
+
+/// Counts become places in the tile. Every thread must call; thread d does digit d. \param begin place of the tile's
+/// first key with this thread's digit among all keys
+__device__ void find_places(TileShared& shared, offset_t begin) {
+  unsigned of_digit = 0;
+  for (int w = 0; w < warps; ++w) of_digit += shared.counts[w][threadIdx.x];
+  unsigned place = sum_before_thread(of_digit);
+  shared.targets[threadIdx.x] = begin - place;
+  for (int w = 0; w < warps; ++w) {
+    const unsigned count = shared.counts[w][threadIdx.x];
+    shared.counts[w][threadIdx.x] = place;
+    place += count;
+  }
+}
+
+/// \param begins counts of digit_counts_kernel as running sums
+__global__ void __launch_bounds__(threads) scatter_kernel(KeyTiles tiles, const std::uint64_t* keys, Digit digit,
+                                                          const offset_t* begins, std::uint64_t* sorted) {
+  __shared__ TileShared shared;
+  const unsigned warp = threadIdx.x / warp_size;
+  for (int w = 0; w < warps; ++w) shared.counts[w][threadIdx.x] = 0;
+  __syncthreads();
+  const KeyTile tile = tiles.tile(blockIdx.x);
+  OwnKeys own;
+  rank_keys(tile, keys + tile.first, digit, shared.counts[warp], own);
+  __syncthreads();
+  find_places(shared, begins[count_of(tile, threadIdx.x)]);
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < keys_of_thread; ++i) {
+    if (number_of(i) >= tile.keys) continue;
+    shared.keys[shared.counts[warp][digit.of(own.key[i])] + own.rank[i]] = own.key[i];
+  }
+  __syncthreads();
+#pragma unroll 4
+  for (int i = 0; i < keys_of_thread; ++i) {
+    const int k = i * threads + static_cast<int>(threadIdx.x);
+    if (k >= tile.keys) continue;
+    const std::uint64_t key = shared.keys[k];
+    sorted[shared.targets[digit.of(key)] + k] = key;
+  }
+}
+
+}  // namespace
+
+std::uint64_t sort_scratch_bytes(std::int64_t tiles) noexcept {
+  // The running sums take a sum a chunk of counts besides.
+  const auto counts = static_cast<std::uint64_t>(tiles) * digits * sizeof(offset_t);
+  return counts + counts / 512;
+}
+
+void enqueue_sort(const Device& device, Array<std::uint64_t>& keys, Array<std::uint64_t>& other, const KeyTiles& tiles,
+                  int begin, int end) {
+  if (tiles.keys < 2 || end <= begin) return;
+  const Context& context = Context::of(device);
+  const CurrentDevice current(device);
+  const Grid grid{static_cast<unsigned>(tiles.tiles), threads};
+  Array<offset_t> counts(tiles.tiles * digits, Init::none, device);
+  const int passes = (end - begin + digit_bits - 1) / digit_bits;
+  for (int pass = 0; pass < passes; ++pass) {
+    // Digits of nearly the same length.
+    const int from = begin + (end - begin) * pass / passes;
+    const int to = begin + (end - begin) * (pass + 1) / passes;
+    const Digit digit{from, (1u << (to - from)) - 1};
+    launch("counting digits", context, grid, digit_counts_kernel, tiles, keys.data(), digit, counts.data());
+    exclusive_sum_on_device(device, counts.span());
+    launch("scattering keys", context, grid, scatter_kernel, tiles, keys.data(), digit, counts.data(), other.data());
+    std::swap(keys, other);
+  }
+}
+
+}  // namespace tessera::cuda
