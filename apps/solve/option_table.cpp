@@ -131,8 +131,7 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"estimate", 0, "Product", multiply, text, "NAME", "auto",
      "how the rows of the product get their room: hll or cohen (estimates), upper (all products), exact (counted "
      "first; least memory), sampled (the total), esc (all products, and every row by sorting them), or auto, which "
-     "says "
-     "why",
+     "says why",
      "", "auto|hll|cohen|exact|upper|sampled|esc"},
     {"accumulator", 0, "Product", multiply, text, "NAME", "auto",
      "what a row of the product is summed in, where that can do it; window and wide are for GPUs", "",

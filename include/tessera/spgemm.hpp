@@ -70,7 +70,7 @@ struct SpgemmOptions {
   /// back to `symbolic`.
   std::uint64_t memory_limit_bytes = 0;
   /// Least class to keep. On the host every product keeps gpu_to_gpu: bitwise the same for every number of threads. On
-  /// a GPU `wide`, and `hash` for rows of more than 768 entries, add the terms of an entry in any order unless a class
+  /// a GPU `wide`, and `hash` for rows of more than 384 entries, add the terms of an entry in any order unless a class
   /// is asked for; then all classes give the bits of the host (built without fused multiply-add).
   Determinism determinism = Determinism::not_guaranteed;
   Device device;  ///< where C is formed and will lie

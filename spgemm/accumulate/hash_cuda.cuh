@@ -208,7 +208,10 @@ class HashRow {
 
   /// Values, by a block, into C, after sort(). \param values first of the row
   __device__ void add_in_product(V* values) {
-    for (unsigned i = AllOf::thread(); i < entries(); i += Shape::team) {
+    // All threads go round equally often, for the sake of the barrier behind it (for_each_of_block in wide.cuh).
+    for (unsigned base = 0; base < entries(); base += Shape::team) {
+      const unsigned i = base + AllOf::thread();
+      if (i >= entries()) continue;
       places_[slot_of(i)] = static_cast<std::uint16_t>(i);
       values[i] = sum_begin<V>;
     }

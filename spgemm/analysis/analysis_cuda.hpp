@@ -60,7 +60,8 @@ void enqueue_repeats(const Context& context, const Factors<NoValue>& factors, co
 /// Copies the counts of rows that are repeated to those that repeat them, after enqueue_analysis() and counting.
 void enqueue_repeated_counts(const Context& context, const RowAnalysis& analysis, index_t rows, offset_t* counts);
 
-/// Facts, bins and totals of all rows, put into the device's stream. O(nnz(A) + rows + inner).
+/// Facts, bins and totals of all rows, put into the device's stream. O(nnz(A) + rows + inner). Where A has many
+/// entries, 16 bytes a row of B serve meanwhile, before a budget of memory begins to count.
 void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, const ProductShape& shape,
                       const RowPolicy& policy, RowAnalysis& analysis);
 

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace tessera::cuda {
@@ -77,14 +78,19 @@ void enqueue_classes(const ProductJob<V>& job, const WorkOrder& order, const Row
   }
 }
 
-/// The rows of the last level, in slices that fit into memory. \returns bytes that were missing, 0 when all was done
 template <class V>
-std::uint64_t claim_by_device(const ProductJob<V>& job, SpgemmBudget& budget, const WorkOrder& order,
-                              const RowOutput<V>& out) {
+std::string beyond_limit(const ProductJob<V>& job, std::uint64_t need) {
+  return fmt::format("esc needs {} bytes more, beyond the limit of {}", need, job.budget->limit());
+}
+
+/// The rows of the last level, in slices that fit into memory. \returns why not, nothing when all was done
+template <class V>
+std::string claim_by_device(const ProductJob<V>& job, SpgemmBudget& budget, const WorkOrder& order,
+                            const RowOutput<V>& out) {
   const RowBatch batch = order.batch(EscClass::device, job.analysis.facts(), 0.0);
-  if (batch.count == 0) return 0;
+  if (batch.count == 0) return {};
   const std::uint64_t lists = DeviceRows::bytes(batch.count, static_cast<std::int64_t>(job.all.lists));
-  if (!budget.fits(lists)) return lists;
+  if (!budget.fits(lists)) return beyond_limit(job, lists);
   const Hold of_lists(budget, lists, "rows of a sparse product");
   const DeviceRows rows(job.device(), job.positions, batch);
   offset_t slice = std::clamp(DeviceRows::usual_slice, rows.largest(), std::max(rows.largest(), rows.products()));
@@ -92,16 +98,16 @@ std::uint64_t claim_by_device(const ProductJob<V>& job, SpgemmBudget& budget, co
     slice = std::max(rows.largest(), slice / 2);
   }
   const std::uint64_t bytes = DeviceRows::slice_bytes(slice, value_bytes<V>);
-  if (!budget.fits(bytes) || !rows.keys_fit()) return bytes;
+  if (!rows.keys_fit()) return "a row has more products than the keys of esc can number";
+  if (!budget.fits(bytes)) return beyond_limit(job, bytes);
   const Hold of_slice(budget, bytes, "slice of a sparse product");
   rows.claim(job.factors, out, slice);
-  return 0;
+  return {};
 }
 
 template <class V>
-std::nullopt_t give_up(ProductJob<V>& job, std::uint64_t need) {
-  job.report.fallback =
-      fmt::format("esc needs {} bytes more, beyond the limit of {}: exact instead", need, job.budget->limit());
+std::nullopt_t give_up(ProductJob<V>& job, const std::string& reason) {
+  job.report.fallback = reason + ": exact instead";
   return std::nullopt;
 }
 
@@ -126,7 +132,8 @@ std::optional<CsrArrays<V>> expand_sort_contract(ProductJob<V>& job) {
   const std::uint64_t c_bytes = csr_bytes(0, job.bound_total(), value_bytes<V>);
   const std::uint64_t room_bytes = csr_bytes(job.rows, 0, 0) + Room<V>::bytes(job.rows, job.bound_total());
   const std::uint64_t order_bytes = keeps_order(job) ? 0 : WorkOrder::peak_bytes(job.rows);
-  if (!budget.fits(order_bytes + room_bytes + c_bytes)) return give_up(job, order_bytes + room_bytes + c_bytes);
+  const std::uint64_t least_bytes = order_bytes + room_bytes + c_bytes;
+  if (!budget.fits(least_bytes)) return give_up(job, beyond_limit(job, least_bytes));
   const Stopwatch ordering;
   Hold of_order(budget, order_bytes, "order of the rows of a sparse product");
   const WorkOrder order = order_rows(job);
@@ -139,7 +146,9 @@ std::optional<CsrArrays<V>> expand_sort_contract(ProductJob<V>& job) {
   Array<offset_t> counts(std::int64_t{job.rows} + 1, Init::zero, job.device());
   const RowOutput<V> out = room.output(counts.data());
   enqueue_classes(job, order, out);
-  if (const std::uint64_t need = claim_by_device(job, budget, order, out); need > 0) return give_up(job, need);
+  if (const std::string reason = claim_by_device(job, budget, order, out); !reason.empty()) {
+    return give_up(job, reason);
+  }
   const offset_t nnz = exclusive_sum(job.device(), counts.span());
   report.numeric_ms = summing.milliseconds();
 

@@ -73,17 +73,6 @@ template <class W, class V>
   return list;
 }
 
-/// Sum of the numbers of this lane and the earlier ones. All lanes must call.
-[[nodiscard]] __device__ inline int sum_up_to_lane(int value) {
-  const int lane = static_cast<int>(threadIdx.x % warp_size);
-#pragma unroll
-  for (int distance = 1; distance < warp_size; distance *= 2) {
-    const int other = __shfl_up_sync(full_warp, value, distance);
-    if (lane >= distance) value += other;
-  }
-  return value;
-}
-
 /// Writes the products of rows of B. \tparam V of the factors \tparam W V, or NoValue when values do not matter
 template <int E, class W, class V>
 class Expansion {

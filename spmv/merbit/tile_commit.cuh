@@ -40,7 +40,7 @@ struct TileSpan {
 }
 
 /// Takes the row sums of one warp. A row that lies in several tiles is stored, as far as it got, by the tile in which
-/// it ends. The parts of the others are either kept, one a tile, for join_shared_rows(), or added to y at once.
+/// it ends. The parts of the others are either kept, one a tile, for join_rows(), or added to y at once.
 template <class T, bool WithDots>
 class TileCommit {
  public:

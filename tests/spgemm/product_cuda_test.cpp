@@ -159,6 +159,9 @@ TEST_F(SpgemmOnGpu, TablesOfRowsWithMoreEntriesThanForeseen) {
   for (const auto workflow : testing::with_automatic(spgemm_workflows())) {
     testing::check_on_gpu(a, b, expected, testing::gpu_options(gpu(), workflow));
   }
+  auto any = testing::gpu_options(gpu(), SpgemmWorkflow::symbolic);
+  any.determinism = Determinism::not_guaranteed;
+  EXPECT_EQ(spgemm(a, b, any).report.determinism, Determinism::not_guaranteed) << "1200 entries in a table";
 }
 
 TEST_F(SpgemmOnGpu, SignsOfZeroAndNumbersThatAreNone) {
