@@ -78,7 +78,7 @@ void enqueue_wide(const Context& context, RowPass pass, const Factors<V>& factor
   return wide_marks(width) * 8 + std::int64_t{entries} * value_bytes;
 }
 /// Two blocks a multiprocessor.
-inline constexpr std::int64_t most_wide_shared_bytes = 104 * 1024;
+inline constexpr std::int64_t most_wide_shared_bytes = std::int64_t{104} * 1024;
 /// The pass place of enqueue_wide in the order of A's row, with the sums in shared memory. Batch: with the slice of its
 /// largest row, wide_shared_bytes(), or without, then that of its widest row and most entries is at most 200 KB.
 template <class V>

@@ -171,7 +171,7 @@ struct RowPolicy {
   if (per_entry < static_cast<std::uint32_t>(row.entries)) return RowBin::none;
   if (row.products / policy.shared_list < static_cast<std::uint32_t>(row.lists)) return RowBin::none;
   const std::int64_t bytes = wide_shared_bytes(row.width, row.entries, policy.value_bytes);
-  if (bytes <= 48 * 1024) return RowBin::wide_shared_48k;
+  if (bytes <= std::int64_t{48} * 1024) return RowBin::wide_shared_48k;
   return bytes <= most_wide_shared_bytes ? RowBin::wide_shared_large : RowBin::none;
 }
 
