@@ -64,8 +64,11 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
   budget.emplace(options.memory_limit_bytes, available_for(device(), most_bytes));
   budget->reserve(RowAnalysis::bytes(rows), "analysis of a sparse product");
   if (only_esc) return;
+  // Where no row is in the bin `none`, none repeats another.
+  const unsigned none_rows = totals[static_cast<std::size_t>(RowBin::none)].rows;
+  if (none_rows == 0) analysis.repeats = false;
   // A few repeats are counted once more rather than left out of a list.
-  const bool leaves_out = analysis.repeats && totals[0].rows >= static_cast<unsigned>(rows) / 4;
+  const bool leaves_out = analysis.repeats && none_rows >= static_cast<unsigned>(rows) / 4;
   bins = BinnedRows(context, analysis, totals, rows, leaves_out);
   budget->reserve(bins.bytes(), "analysis of a sparse product");
 }
