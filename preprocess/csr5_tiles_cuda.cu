@@ -1,5 +1,6 @@
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/scan.hpp"
+#include "core/cuda/warp.cuh"
 #include "preprocess/csr5_empty_offset.cuh"
 #include "preprocess/csr5_flags.cuh"
 #include "preprocess/csr5_permute.cuh"
@@ -9,15 +10,6 @@
 namespace tessera::cuda {
 
 namespace {
-
-/// Sum of the values of this lane and the earlier ones.
-__device__ int running_sum(int value, int lane) {
-  for (unsigned distance = 1; distance < warp_size; distance *= 2) {
-    const int other = __shfl_up_sync(full_warp, value, distance);
-    if (lane >= static_cast<int>(distance)) value += other;
-  }
-  return value;
-}
 
 /// What the pass over the rows found of a tile, as a lane loads it.
 template <class Word>
@@ -73,7 +65,7 @@ struct DescribeTiles {
     const Word flags = lane == 0 ? starts | Word{1} : starts;
     const unsigned starting = __ballot_sync(full_warp, flags != 0);
     const int own = count_flags(flags);
-    const int sum = running_sum(own, lane);
+    const int sum = sum_up_to_lane(own);
     words[tile * lanes_per_tile + lane] =
         pack_csr5_lane<Word>({flags, static_cast<std::uint32_t>(sum - own), csr5_seg_offset(starting, lane)}, sigma);
     if (lane == 0) begins_row[tile] = static_cast<std::uint8_t>(starts & 1);

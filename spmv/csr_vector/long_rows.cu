@@ -1,5 +1,6 @@
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/scan.hpp"
+#include "core/cuda/warp.cuh"
 #include "spmv/csr_vector/long_rows.hpp"
 #include "spmv/csr_vector/policy.hpp"
 
@@ -10,16 +11,6 @@ namespace {
 constexpr int threads = 256;
 /// Rows that a warp looks through.
 constexpr std::int64_t rows_per_warp = 1024;
-
-/// Sum of the values of this lane and the earlier ones.
-__device__ offset_t warp_running_sum(offset_t value) {
-  const unsigned lane = threadIdx.x % warp_size;
-  for (unsigned distance = 1; distance < warp_size; distance *= 2) {
-    const offset_t other = __shfl_up_sync(full_warp, value, distance);
-    if (lane >= distance) value += other;
-  }
-  return value;
-}
 
 /// function(row, before, parts) for the rows of this thread's warp, with the parts of that row and the sum of those of
 /// the warp's earlier rows. \returns the sum of all
@@ -33,7 +24,7 @@ __device__ offset_t for_rows_of_warp(std::int64_t rows, const offset_t* row_offs
     const std::int64_t row = first + lane;
     const offset_t parts =
         row < rows ? csr_vector_parts(row_offsets[row + 1] - row_offsets[row], longer_than) : offset_t{0};
-    const offset_t inclusive = warp_running_sum(parts);
+    const offset_t inclusive = sum_up_to_lane(parts);
     function(row, total + inclusive - parts, parts);
     total += __shfl_sync(full_warp, inclusive, warp_size - 1);
   }
