@@ -1,6 +1,7 @@
 // Radix sort from the lowest digit on: each tile of keys counts its digits, running sums over the tiles of a segment,
 // one digit after the other, and over the segments give the places, and each tile writes its keys there, sorted by the
 // digit, in runs.
+#include "core/cuda/block_sum.cuh"
 #include "core/cuda/launch.cuh"
 #include "core/cuda/radix_sort.hpp"
 #include "core/cuda/scan.hpp"
@@ -57,20 +58,6 @@ __device__ unsigned lanes_alike(unsigned digit, bool active) {
   return alike;
 }
 
-/// Sum over the threads before this one. All threads must call, once a kernel.
-__device__ unsigned sum_before_thread(unsigned value) {
-  __shared__ unsigned of_warps[warps];
-  const unsigned lane = threadIdx.x % warp_size;
-  const unsigned up_to = sum_up_to_lane(value);
-  if (lane == warp_size - 1) of_warps[threadIdx.x / warp_size] = up_to;
-  __syncthreads();
-  unsigned before = up_to - value;
-  for (unsigned w = 0; w < warps; ++w) {
-    if (w < threadIdx.x / warp_size) before += of_warps[w];
-  }
-  return before;
-}
-
 /// The keys of a tile and how each warp counts its digits.
 struct TileShared {
   std::uint64_t keys[keys_of_tile];  ///< sorted by the digit
@@ -111,9 +98,10 @@ __device__ void rank_keys(const KeyTile& tile, const std::uint64_t* keys, Digit 
 /// Counts become places in the tile. Every thread must call; thread d does digit d. \param begin place of the tile's
 /// first key with this thread's digit among all keys
 __device__ void find_places(TileShared& shared, offset_t begin) {
+  __shared__ unsigned of_warps[warps];
   unsigned of_digit = 0;
   for (int w = 0; w < warps; ++w) of_digit += shared.counts[w][threadIdx.x];
-  unsigned place = sum_before_thread(of_digit);
+  unsigned place = running_sum_in_block<threads>(of_digit, of_warps).before;
   shared.targets[threadIdx.x] = begin - place;
   for (int w = 0; w < warps; ++w) {
     const unsigned count = shared.counts[w][threadIdx.x];

@@ -1,6 +1,6 @@
+#include "core/cuda/block_sum.cuh"
 #include "core/cuda/launch.cuh"
 #include "core/cuda/scan.hpp"
-#include "core/cuda/warp.cuh"
 #include "tessera/array.hpp"
 
 namespace tessera::cuda {
@@ -8,38 +8,23 @@ namespace tessera::cuda {
 namespace {
 
 constexpr int scan_threads = 256;
-constexpr int scan_warps = scan_threads / warp_size;
 constexpr int entries_of_thread = 8;
 /// Entries that a block adds up.
 constexpr std::int64_t scan_chunk = entries_of_thread * scan_threads;
 /// Chunks up to which every block adds up the sums of those before its own.
 constexpr unsigned most_direct_chunks = 4096;
 
-/// Sum of the values of this thread and the earlier ones of its block; `total` becomes that of all. Every thread must
-/// call.
-__device__ offset_t block_running_sum(offset_t value, offset_t& total) {
-  __shared__ offset_t of_warp[scan_warps];
-  const unsigned lane = threadIdx.x % warp_size;
-  const unsigned warp = threadIdx.x / warp_size;
-  value = sum_up_to_lane(value);
-  __syncthreads();  // the last call has read of_warp
-  if (lane == warp_size - 1) of_warp[warp] = value;
-  __syncthreads();
-  total = 0;
-  for (unsigned w = 0; w < scan_warps; ++w) {
-    if (w == warp) value += total;
-    total += of_warp[w];
-  }
-  return value;
+/// Every thread must call.
+__device__ BlockSum<offset_t> running_sum(offset_t value) {
+  __shared__ offset_t of_warps[scan_threads / warp_size];
+  return running_sum_in_block<scan_threads, true>(value, of_warps);
 }
 
 /// Sum of entries [begin, end), for all threads of a block, each of which must call.
 __device__ offset_t sum_by_block(const offset_t* entries, std::int64_t begin, std::int64_t end) {
   offset_t sum = 0;
   for (std::int64_t i = begin + threadIdx.x; i < end; i += scan_threads) sum += entries[i];
-  offset_t total = 0;
-  block_running_sum(sum, total);
-  return total;
+  return running_sum(sum).total;
 }
 
 /// Sum of each chunk.
@@ -65,14 +50,14 @@ __global__ void __launch_bounds__(scan_threads)
     own[k] = begin + k < n ? counts[begin + k] : 0;
     of_thread += own[k];
   }
-  offset_t of_block = 0;
-  offset_t sum = before + block_running_sum(of_thread, of_block) - of_thread;
+  const BlockSum<offset_t> in_block = running_sum(of_thread);
+  offset_t sum = before + in_block.before;
 #pragma unroll
   for (int k = 0; k < entries_of_thread; ++k) {
     if (begin + k < n) counts[begin + k] = sum;
     sum += own[k];
   }
-  if (total != nullptr && blockIdx.x + 1 == gridDim.x && threadIdx.x == 0) *total = before + of_block;
+  if (total != nullptr && blockIdx.x + 1 == gridDim.x && threadIdx.x == 0) *total = before + in_block.total;
 }
 
 /// The same without waiting. \param total where the sum of all goes, on the device, or null

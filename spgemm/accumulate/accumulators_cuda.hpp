@@ -21,13 +21,9 @@ void enqueue_merge(const Context& context, RowPass pass, const Factors<V>& facto
                    const RowOutput<V>& out);
 
 /// Warp a row: expands up to `esc_products` products, sorts them in registers by column and place, contracts
-/// (optimized-esc-spgemm.txt). Row: products <= esc_products, and column range and place fit into 32 bits (esc_fits).
+/// (optimized-esc-spgemm.txt). Row: products <= esc_products, and column range and place fit into 32 bits (short_keys).
 /// B has fewer than 2^32 entries.
 inline constexpr std::uint32_t esc_products = 512;
-/// Whether a row of so many columns can be sorted. \param places power of two, at least the products of the row
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool esc_fits(index_t width, std::uint32_t places) noexcept {
-  return static_cast<std::uint64_t>(width) * places < (std::uint64_t{1} << 32) - places;
-}
 template <class V>
 void enqueue_esc(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                  const RowOutput<V>& out);

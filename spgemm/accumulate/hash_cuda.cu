@@ -1,6 +1,7 @@
 #include "core/cuda/check.hpp"
 #include "spgemm/accumulate/accumulators_cuda.hpp"
 #include "spgemm/accumulate/hash_cuda.cuh"
+#include "spgemm/esc/levels.hpp"
 
 namespace tessera::cuda {
 
@@ -30,7 +31,7 @@ void launch_rows(const Context& context, RowPass pass, const Factors<V>& factors
 template <int Slots, HashSums Sums, class V>
 void launch_rows(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                  const RowOutput<V>& out) {
-  if (esc_fits(batch.widest, Slots)) {
+  if (short_keys(batch.widest, Slots)) {
     launch_rows<std::uint32_t, Slots, Sums>(context, pass, factors, batch, out);
   } else {
     launch_rows<std::uint64_t, Slots, Sums>(context, pass, factors, batch, out);

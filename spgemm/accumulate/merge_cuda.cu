@@ -2,7 +2,7 @@
 #include "core/cuda/shared_memory.cuh"
 #include "spgemm/accumulate/accumulators_cuda.hpp"
 #include "spgemm/accumulate/merge_rows.cuh"
-#include "spgemm/cuda/block_claim.cuh"
+#include "spgemm/cuda/block_places.cuh"
 #include "spgemm/cuda/carve_out.cuh"
 
 #include <algorithm>
@@ -22,8 +22,6 @@ template <int K>
 inline constexpr int blocks_in_registers = K > 6 ? 5 : resident_blocks;
 /// The most that a block may hold back of its entries; beyond, too few blocks are resident.
 constexpr std::size_t most_stage_bytes = 40 * 1024;
-/// Entries that a group of lanes copies of a row at once.
-constexpr int copy_lanes = 8;
 
 /// The row of this thread.
 struct ThreadRow {
@@ -52,83 +50,14 @@ __global__ void __launch_bounds__(threads)
   if (row.exists) out.counts[row.number] = count_merged<K>(factors, row.begin, row.lists);
 }
 
-/// Where the entries of a block go, which has a row a thread.
-struct BlockPlaces {
-  offset_t entries = 0;       ///< of this thread's row
-  offset_t place = no_place;  ///< of its first entry
-  offset_t before = 0;        ///< entries of the block's earlier rows
-  offset_t total = 0;         ///< entries of the block
-  bool in_one_piece = false;  ///< the rows lie one after the other, as they do in the block
-  offset_t first = no_place;  ///< in one piece: place of the block's first entry
-};
-
-template <class V>
-__device__ BlockPlaces known_places(const RowOutput<V>& out, const RowBatch& batch, const ThreadRow& row) {
-  BlockPlaces result;
-  if (row.exists) {
-    result.place = out.starts[row.number];
-    result.entries = out.starts[row.number + 1] - result.place;
-  }
-  if (batch.rows == nullptr) {
-    const offset_t first_row = offset_t{blockIdx.x} * threads;
-    const offset_t end_row = first_row + threads < batch.count ? first_row + threads : batch.count;
-    result.in_one_piece = true;
-    result.first = out.starts[first_row];
-    result.total = out.starts[end_row] - result.first;
-    result.before = result.place - result.first;
-  } else {
-    const BlockEntries in_block = entries_in_block<threads>(result.entries);
-    result.before = in_block.before;
-    result.total = in_block.total;
-  }
-  return result;
-}
-
-/// \param n entries of the thread's row, 0 without one
-template <class V>
-__device__ BlockPlaces claimed_places(const RowOutput<V>& out, const ThreadRow& row, offset_t n) {
-  const BlockEntries in_block = entries_in_block<threads>(n);
-  BlockPlaces result{n, no_place, in_block.before, in_block.total};
-  if (out.starts != nullptr) {
-    if (row.exists) result.place = claim_place(out, row.number, n);
-    return result;
-  }
-  result.in_one_piece = true;
-  result.first = claim_for_block(out, in_block.total);
-  if (row.exists) result.place = take_of_block(out, row.number, n, result.first, in_block.before);
-  return result;
-}
-
 template <RowPass Pass, int K, class V>
 __device__ BlockPlaces places_of_block(const Factors<V>& factors, const RowOutput<V>& out, const RowBatch& batch,
                                        const ThreadRow& row) {
   if constexpr (Pass == RowPass::place) {
-    return known_places(out, batch, row);
+    return known_places<threads>(out, batch, row.exists, row.number);
   } else {
-    return claimed_places(out, row, count_merged<K>(factors, row.begin, row.lists));
-  }
-}
-
-/// The rows lie in one piece where they go, too.
-template <class V>
-__device__ void copy_piece(const Entries<V>& to, const Entries<V>& stage, const BlockPlaces& places) {
-  for (int i = static_cast<int>(threadIdx.x); i < places.total; i += threads) to.copy(places.first + i, stage, i);
-}
-
-/// Each warp copies its own rows, a group of lanes a row. All lanes must call.
-template <class V>
-__device__ void copy_rows(const Entries<V>& to, const Entries<V>& stage, const BlockPlaces& places) {
-  const int lane = static_cast<int>(threadIdx.x % warp_size);
-  const int entries = places.place == no_place ? 0 : static_cast<int>(places.entries);
-  const int before = static_cast<int>(places.before);
-#pragma unroll 1
-  for (int first = 0; first < warp_size; first += warp_size / copy_lanes) {
-    const int owner = first + lane / copy_lanes;
-    const offset_t place = __shfl_sync(full_warp, places.place, owner);
-    const int from = __shfl_sync(full_warp, before, owner);
-    const int length = __shfl_sync(full_warp, entries, owner);
-#pragma unroll 1
-    for (int k = lane % copy_lanes; k < length; k += copy_lanes) to.copy(place + k, stage, from + k);
+    const offset_t n = count_merged<K>(factors, row.begin, row.lists);
+    return claimed_places<threads>(out, row.exists, row.number, n);
   }
 }
 
@@ -166,13 +95,7 @@ __global__ void __launch_bounds__(threads, blocks_in_registers<K>)
                                [&](index_t column, V value) { target.put(at++, column, value); });
     }
   }
-  if (!staged) return;
-  __syncthreads();
-  if (!places.in_one_piece) {
-    copy_rows(target, stage, places);
-  } else if (places.first != no_place) {
-    copy_piece(target, stage, places);
-  }
+  if (staged) copy_block<threads>(target, stage, places);
 }
 
 /// Entries that a block should be able to hold back: a quarter more than the mean of its rows.

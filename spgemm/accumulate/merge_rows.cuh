@@ -4,7 +4,6 @@
 
 #include "spgemm/cuda/rows.cuh"
 
-#include <cstddef>
 #include <cstdint>
 
 namespace tessera::cuda {
@@ -123,24 +122,5 @@ template <int K, class V>
   merge_row<K, NoValue, false>(factors, begin, lists, [&](index_t, NoValue) { ++n; });
   return n;
 }
-
-/// Entries on their way to C or to the room. \tparam V NoValue: columns alone
-template <class V>
-struct Entries {
-  index_t* columns = nullptr;
-  V* values = nullptr;
-
-  __device__ void put(offset_t place, index_t column, [[maybe_unused]] V value) const {
-    columns[place] = column;
-    if constexpr (has_values<V>) values[place] = value;
-  }
-  /// Puts entry `from_place` of `from` to `place`.
-  __device__ void copy(offset_t place, const Entries& from, offset_t from_place) const {
-    columns[place] = from.columns[from_place];
-    if constexpr (has_values<V>) values[place] = from.values[from_place];
-  }
-  /// Bytes of an entry.
-  static constexpr std::size_t bytes = sizeof(index_t) + (has_values<V> ? sizeof(V) : 0);
-};
 
 }  // namespace tessera::cuda

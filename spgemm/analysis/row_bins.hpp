@@ -6,6 +6,7 @@
 #include "core/host_device.hpp"
 #include "spgemm/accumulate/accumulators_cuda.hpp"
 #include "spgemm/cuda/warp_slices.hpp"
+#include "spgemm/esc/levels.hpp"
 #include "tessera/spgemm.hpp"
 
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace tessera::cuda {
 enum class RowBin : std::uint8_t {
   none,  ///< rows without products
   merge,
-  esc_32,  ///< by products
+  esc_thread_16,  ///< by products
+  esc_thread_32,
   esc_64,
   esc_128,
   esc_256,
@@ -35,7 +37,7 @@ enum class RowBin : std::uint8_t {
   wide_shared_48k,  ///< by bytes of shared memory a block
   wide_shared_large,
 };
-inline constexpr int row_bins = 21;
+inline constexpr int row_bins = 22;
 
 /// The accumulator of a bin other than `none`.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr SpgemmAccumulator accumulator_of(RowBin bin) noexcept {
@@ -97,21 +99,23 @@ struct RowPolicy {
 }
 
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin esc_bin(std::uint32_t products) noexcept {
-  if (products <= 32) return RowBin::esc_32;
+  if (products <= 16) return RowBin::esc_thread_16;
+  if (products <= esc_thread_products) return RowBin::esc_thread_32;
   if (products <= 64) return RowBin::esc_64;
   if (products <= 128) return RowBin::esc_128;
   return products <= 256 ? RowBin::esc_256 : RowBin::esc_512;
 }
 
+/// Places for which a key must have room where rows of so many products are sorted.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::uint32_t esc_places(std::uint32_t products) noexcept {
-  std::uint32_t places = 32;
+  std::uint32_t places = esc_thread_products;
   while (places < products) places *= 2;
   return places;
 }
 
 /// Whether ESC can do the row at all.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool esc_serves(const RowShape& row) noexcept {
-  return row.products <= esc_products && esc_fits(row.width, esc_places(row.products));
+  return row.products <= esc_products && short_keys(row.width, esc_places(row.products));
 }
 
 /// Bytes of shared memory that `window` takes for the row.
@@ -212,6 +216,7 @@ struct RowPolicy {
 /// The bin by what a row costs where.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin cheapest_bin(const RowShape& row, const RowPolicy& policy) noexcept {
   if (row.lists <= merge_lists && policy.merges(row.products)) return RowBin::merge;
+  if (row.products <= esc_thread_products && esc_serves(row)) return esc_bin(row.products);
   const auto width = static_cast<std::uint32_t>(row.width);
   const bool dense = row.width <= policy.dense_width && row.products / policy.dense_compression >= width &&
                      row.products <= policy.dense_products && row.lists <= policy.warp_lists;

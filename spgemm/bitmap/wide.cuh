@@ -4,6 +4,7 @@
 /// (ocean-hll-spgemm.txt: values in global memory, dense accumulator with a bitmap).
 #pragma once
 
+#include "core/cuda/block_sum.cuh"
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
 #include "spgemm/accumulate/accumulators_cuda.hpp"
@@ -143,16 +144,9 @@ class WideRow {
     for (unsigned k = 0; k < share(); ++k) {
       if (begin + k < used_) own += __popc(bits_of(marks_[begin + k]));
     }
-    const unsigned running = sum_up_to_lane(own);
-    if (lane() == warp_size - 1) shared_.entries[warp()] = running;
-    __syncthreads();
-    unsigned total = 0;
-    before_ = running - own;
-    for (unsigned w = 0; w < warps; ++w) {
-      if (w < warp()) before_ += shared_.entries[w];
-      total += shared_.entries[w];
-    }
-    return total;
+    const BlockSum<unsigned> entries = running_sum_in_block<Threads>(own, shared_.entries);
+    before_ = entries.before;
+    return entries.total;
   }
 
   __device__ void number_marks() {

@@ -1,5 +1,6 @@
 #include "spgemm/cuda/bins.hpp"
 
+#include "spgemm/esc/levels_cuda.hpp"
 #include "tessera/error.hpp"
 
 #include <algorithm>
@@ -76,6 +77,7 @@ void enqueue_bin(const Context& context, RowBin bin, RowPass pass, const Factors
     case SpgemmAccumulator::merge:
       return enqueue_merge(context, pass, factors, batch, out);
     case SpgemmAccumulator::esc:
+      if (bin <= RowBin::esc_thread_32) return enqueue_esc_threads(context, pass, factors, batch, out);
       return enqueue_esc(context, pass, factors, batch, out);
     case SpgemmAccumulator::dense:
       return enqueue_dense(context, pass, factors, batch, out);

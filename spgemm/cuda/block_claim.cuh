@@ -2,32 +2,19 @@
 /// Room for all rows of a block at once: one atomic addition a block, however short its rows are.
 #pragma once
 
-#include "core/cuda/warp.cuh"
+#include "core/cuda/block_sum.cuh"
 #include "spgemm/cuda/rows.cuh"
 
 namespace tessera::cuda {
 
-/// Entries of a thread's row among those of its block.
-struct BlockEntries {
-  offset_t before = 0;  ///< of the threads before it
-  offset_t total = 0;   ///< of all threads
-};
+/// Entries of the rows of a block's threads.
+using BlockEntries = BlockSum<offset_t>;
 
 /// Every thread of the block calls, once a kernel. \param n entries of this thread's row, 0 without one
 template <int Threads>
 [[nodiscard]] __device__ BlockEntries entries_in_block(offset_t n) {
   __shared__ offset_t of_warps[Threads / warp_size];
-  const unsigned lane = threadIdx.x % warp_size;
-  const unsigned warp = threadIdx.x / warp_size;
-  const offset_t up_to = sum_up_to_lane(n);
-  if (lane == warp_size - 1) of_warps[warp] = up_to;
-  __syncthreads();
-  BlockEntries result{up_to - n, 0};
-  for (unsigned w = 0; w < Threads / warp_size; ++w) {
-    if (w < warp) result.before += of_warps[w];
-    result.total += of_warps[w];
-  }
-  return result;
+  return running_sum_in_block<Threads>(n, of_warps);
 }
 
 /// Takes `total` entries of the common room for a block, all of them or none. Every thread of the block calls, once a

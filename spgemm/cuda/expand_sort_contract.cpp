@@ -56,7 +56,7 @@ template <class V>
 void enqueue_class(const ProductJob<V>& job, EscClass size, const RowBatch& batch, const RowOutput<V>& out) {
   switch (level_of(size)) {
     case EscLevel::thread:
-      return enqueue_esc_threads(job.context, job.factors, batch, out);
+      return enqueue_esc_threads(job.context, RowPass::claim, job.factors, batch, out);
     case EscLevel::warp:
       return enqueue_esc_warps(job.context, job.factors, batch, out);
     default:

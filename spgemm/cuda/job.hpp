@@ -36,7 +36,7 @@ struct ProductJob {
   BinTotals all;                   ///< over all rows; entries: the most that they can have
   index_t rows_with_products = 0;  ///< rows that repeat others left out, which those of `esc` never are
   std::optional<SpgemmBudget> budget;
-  BinnedRows bins;  ///< for counting; none for the workflow `esc`, see bin_rows()
+  BinnedRows bins;  ///< for counting; none for the workflow `esc` and for others that gave way, see bin_rows()
   SpgemmReport report;
 
   [[nodiscard]] const Device& device() const noexcept { return options.device; }
@@ -68,7 +68,7 @@ struct CsrArrays {
 template <class V>
 inline constexpr std::size_t value_bytes = has_values<V> ? sizeof(V) : 0;
 
-/// Bins for counting, for a job of the workflow `esc` that gives way to `symbolic`. Waits. \throws OutOfMemory
+/// Bins for counting, for a job of another workflow that gives way to `symbolic`. Waits. \throws OutOfMemory
 template <class V>
 void bin_rows(ProductJob<V>& job);
 

@@ -3,7 +3,7 @@
 /// optimized-esc-spgemm.txt balances its expansion in the same way: over products, not over rows.
 #pragma once
 
-#include "core/cuda/warp.cuh"
+#include "core/cuda/block_sum.cuh"
 #include "spgemm/cuda/stretch.cuh"
 
 namespace tessera::cuda {
@@ -32,15 +32,9 @@ class ListShares {
     unsigned next = beyond_columns;
     Part<NoValue> own;
     if (threadIdx.x < lists_) own = part_of(factors, begin + threadIdx.x, stretch, next);
-    const unsigned up_to = sum_up_to_lane(static_cast<unsigned>(own.length));
-    __syncthreads();  // the lists before these have been used
-    if (lane() == warp_size - 1) space_.of_warps[warp()] = up_to;
-    __syncthreads();
-    unsigned before = 0;
-    for (unsigned w = 0; w < warps; ++w) {
-      if (w < warp()) before += space_.of_warps[w];
-    }
-    space_.ends[threadIdx.x] = before + up_to;
+    const auto length = static_cast<unsigned>(own.length);
+    // When it returns, the lists before these have been used.
+    space_.ends[threadIdx.x] = running_sum_in_block<Threads, true>(length, space_.of_warps).before + length;
     space_.begins[threadIdx.x] = own.begin;
     __syncthreads();
     return next;

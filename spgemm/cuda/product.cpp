@@ -28,7 +28,7 @@ CsrArrays<V> compute(ProductJob<V>& job) {
     if (std::optional<CsrArrays<V>> c = only_esc ? expand_sort_contract(job) : claim_and_compact(job)) {
       return std::move(*c);
     }
-    if (only_esc) bin_rows(job);
+    if (job.bins.used().empty()) bin_rows(job);
     job.report.workflow = SpgemmWorkflow::symbolic;
     job.report.registers = 0;
   }

@@ -23,6 +23,8 @@ namespace {
 /// Entries more than foreseen for which there is room, as a multiple; the sum of many estimates errs by far less than
 /// each of them.
 constexpr double room_margin = 1.08;
+/// As many at least, for products of few rows.
+constexpr double least_margin = 4096;
 
 /// What is foreseen.
 struct RoomPlan {
@@ -60,7 +62,8 @@ std::optional<RoomPlan> plan_by_sketches(ProductJob<V>& job) {
   plan.estimates = enqueue_estimates(job.context, job.device(), job.positions, job.rows, job.inner, report.workflow,
                                      report.registers);
   job.budget->release(bytes - plan.estimates.bytes());
-  plan.room = bounded(job, sum_of_estimates(job.device(), plan.estimates) * room_margin + job.rows);
+  const double expected = sum_of_estimates(job.device(), plan.estimates);
+  plan.room = bounded(job, std::max(expected * room_margin, expected + least_margin));
   plan.entries.estimates = plan.estimates.data();
   plan.entries.factor = estimate_margin(report.registers);
   return plan;
@@ -96,6 +99,11 @@ void enqueue_claims(ProductJob<V>& job, const BinnedRows& bins, Room<V>& room, o
 struct LeftOver {
   BinTable totals{};
   offset_t nnz = 0;
+
+  /// Without a place.
+  [[nodiscard]] index_t rows() const noexcept {
+    return static_cast<index_t>(sum_of_bins(totals).rows - totals[0].rows);
+  }
 };
 
 /// Rows without a place get bins by their counts; counts become offsets. Waits.
@@ -118,18 +126,25 @@ index_t wide_rows(const BinnedRows& bins) noexcept {
 
 template <class V>
 CsrArrays<V> move_into_place(ProductJob<V>& job, Room<V>& room, Array<offset_t> offsets, const LeftOver& left,
-                             const BinnedRows& filled) {
+                             index_t never_in_room) {
   CsrArrays<V> c{std::move(offsets), Array<index_t>(left.nnz, Init::none, job.device()),
                  Array<V>(has_values<V> ? left.nnz : 0, Init::none, job.device())};
   const double mean = job.rows == 0 ? 0.0 : static_cast<double>(left.nnz) / job.rows;
   enqueue_compaction<V>(job.context, job.rows, mean, room.places.data(), c.offsets.data(), room.columns.data(),
                         room.values.data(), c.columns.data(), c.values.data());
-  const BinnedRows rest(job.context, job.analysis, left.totals, job.rows, true);
-  enqueue_places(job, rest, c.offsets.data(), c.columns.data(), c.values.data());
-  const BinTotals all_left = sum_of_bins(left.totals);
-  const auto placed_now = static_cast<index_t>(all_left.rows - left.totals[0].rows);
-  job.report.overflow_rows = placed_now - wide_rows(filled);
+  if (left.rows() > 0) {
+    const BinnedRows rest(job.context, job.analysis, left.totals, job.rows, true);
+    enqueue_places(job, rest, c.offsets.data(), c.columns.data(), c.values.data());
+  }
+  job.report.overflow_rows = left.rows() - never_in_room;
   return c;
+}
+
+/// Bins for counting, which only counting needs.
+template <class V>
+void drop_bins(ProductJob<V>& job) {
+  job.budget->release(job.bins.bytes());
+  job.bins = BinnedRows();
 }
 
 template <class V>
@@ -152,18 +167,19 @@ std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job) {
   enqueue_choice(job.context, job.factors.a_offsets, job.rows, plan->entries, job.policy, job.analysis);
   const BinTable totals = bring_totals(job.context, job.analysis, nullptr).totals;
   report.sizing_ms = sizing.milliseconds();
+  drop_bins(job);
   // The rows' lists, the offsets, the room and, beside it, C.
-  const std::uint64_t fixed = static_cast<std::uint64_t>(job.rows) * sizeof(index_t) + csr_bytes(job.rows, 0, 0);
-  const std::uint64_t room_bytes = Room<V>::bytes(job.rows, plan->room);
-  const std::uint64_t need = fixed + room_bytes + csr_bytes(0, plan->room, value_bytes<V>);
+  const std::uint64_t list_bytes = static_cast<std::uint64_t>(job.rows) * sizeof(index_t);
+  const std::uint64_t room_bytes = csr_bytes(job.rows, 0, 0) + Room<V>::bytes(job.rows, plan->room);
+  const std::uint64_t need = list_bytes + room_bytes + csr_bytes(0, plan->room, value_bytes<V>);
   if (!budget.fits(need)) {
     budget.release(plan->estimates.bytes());
     return give_up(job, need);
   }
-  budget.reserve(fixed + room_bytes, "room of a sparse product");
+  budget.reserve(list_bytes + room_bytes, "room of a sparse product");
 
   const Stopwatch summing;
-  const BinnedRows bins(job.context, job.analysis, totals, job.rows);
+  BinnedRows bins(job.context, job.analysis, totals, job.rows);
   Room<V> room(job, plan->room);
   Array<offset_t> counts(std::int64_t{job.rows} + 1, Init::zero, job.device());
   enqueue_claims(job, bins, room, counts.data());
@@ -171,13 +187,19 @@ std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job) {
   report.numeric_ms = summing.milliseconds();
 
   const Stopwatch compacting;
+  const index_t never_in_room = wide_rows(bins);
+  bins = BinnedRows();
+  budget.release(list_bytes);
+  const std::uint64_t facts_bytes = left.rows() == 0 ? RowAnalysis::bytes(job.rows) : 0;
   const std::uint64_t c_bytes = csr_bytes(0, left.nnz, value_bytes<V>);
-  if (!budget.fits(c_bytes)) {
-    budget.release(fixed + room_bytes + plan->estimates.bytes());
+  if (!budget.fits(c_bytes - std::min(c_bytes, facts_bytes))) {
+    budget.release(room_bytes + plan->estimates.bytes());
     return give_up(job, need + c_bytes);
   }
+  if (facts_bytes > 0) job.analysis = RowAnalysis(0, job.device());
+  budget.release(facts_bytes);
   budget.reserve(c_bytes, "sparse product");
-  CsrArrays<V> c = move_into_place(job, room, std::move(counts), left, bins);
+  CsrArrays<V> c = move_into_place(job, room, std::move(counts), left, never_in_room);
   job.context.synchronize();
   report.compaction_ms = compacting.milliseconds();
   if (!plan->estimates.empty()) {

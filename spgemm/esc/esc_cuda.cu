@@ -133,7 +133,6 @@ void enqueue_esc(const Context& context, RowPass pass, const Factors<V>& factors
                  const RowOutput<V>& out) {
   if (batch.count == 0) return;
   const std::uint32_t products = batch.most_products;
-  if (products <= 32) return launch_pass<1>(context, pass, factors, batch, out);
   if (products <= 64) return launch_pass<2>(context, pass, factors, batch, out);
   if (products <= 128) return launch_pass<4>(context, pass, factors, batch, out);
   if (products <= 256) return launch_pass<8>(context, pass, factors, batch, out);

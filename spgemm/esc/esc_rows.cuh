@@ -13,7 +13,7 @@
 
 namespace tessera::cuda {
 
-/// Key of a place without a product; above all others (esc_fits).
+/// Key of a place without a product; above all others (short_keys).
 inline constexpr std::uint32_t no_key = 0xffffffff;
 
 /// Shared memory of a warp that sorts up to 32 E products. \tparam W type of the products, or NoValue
@@ -170,7 +170,7 @@ __device__ void sort_products(const ProductBuffer<E, W>& buffer, int products, s
 template <int E>
 [[nodiscard]] __device__ unsigned heads_of_lane(const ProductKeys& numbering, const std::uint32_t (&keys)[E]) {
   std::uint32_t before = __shfl_up_sync(full_warp, keys[E - 1], 1);
-  if (threadIdx.x % warp_size == 0) before = no_key;  // whose column no row has (esc_fits)
+  if (threadIdx.x % warp_size == 0) before = no_key;  // whose column no row has (short_keys)
   unsigned heads = 0;
 #pragma unroll
   for (int i = 0; i < E; ++i) {

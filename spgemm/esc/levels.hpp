@@ -84,7 +84,7 @@ inline constexpr int esc_classes = 13;
 
 /// Whether column, relative to a row's first, and place of a product share a key of 32 bits below the largest number,
 /// which stands for a place without a product; else they take 64. \param places a power of two
-[[nodiscard]] constexpr bool short_keys(index_t widest, std::uint32_t places) noexcept {
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool short_keys(index_t widest, std::uint32_t places) noexcept {
   return static_cast<std::uint64_t>(widest) * places < (std::uint64_t{1} << 32) - places;
 }
 

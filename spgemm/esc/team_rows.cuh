@@ -3,8 +3,8 @@
 /// each thread, sorted, and contracted (optimized-esc-spgemm.txt).
 #pragma once
 
+#include "core/cuda/block_sum.cuh"
 #include "core/cuda/launch.cuh"
-#include "core/cuda/warp.cuh"
 #include "spgemm/accumulate/sort_team.cuh"
 #include "spgemm/cuda/rows.cuh"
 #include "spgemm/esc/place_key.cuh"
@@ -18,21 +18,15 @@ namespace tessera::cuda {
 /// \param of_warps in shared memory, a number a warp
 template <int Threads>
 [[nodiscard]] __device__ unsigned sum_before_in_team(unsigned value, unsigned& total, unsigned* of_warps) {
-  const unsigned lane = threadIdx.x % warp_size;
-  const unsigned up_to = sum_up_to_lane(value);
-  total = __shfl_sync(full_warp, up_to, warp_size - 1);
-  if constexpr (Team<Threads>::is_warp) return up_to - value;
-  const unsigned warp = Team<Threads>::thread() / warp_size;
-  Team<Threads>::meet();  // nobody reads earlier numbers any more
-  if (lane == 0) of_warps[warp] = total;
-  Team<Threads>::meet();
-  unsigned before = up_to - value;
-  total = 0;
-  for (unsigned w = 0; w < Threads / warp_size; ++w) {
-    if (w < warp) before += of_warps[w];
-    total += of_warps[w];
+  if constexpr (Team<Threads>::is_warp) {
+    const unsigned up_to = sum_up_to_lane(value);
+    total = __shfl_sync(full_warp, up_to, warp_size - 1);
+    return up_to - value;
+  } else {
+    const BlockSum<unsigned> sum = running_sum_in_block<Threads, true>(value, of_warps);
+    total = sum.total;
+    return sum.before;
   }
-  return before;
 }
 
 /// Shared memory of a team. \tparam Each keys of a thread

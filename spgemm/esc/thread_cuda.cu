@@ -1,6 +1,6 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
-#include "spgemm/cuda/block_claim.cuh"
+#include "spgemm/cuda/block_places.cuh"
 #include "spgemm/cuda/carve_out.cuh"
 #include "spgemm/esc/levels_cuda.hpp"
 #include "spgemm/esc/place_key.cuh"
@@ -108,59 +108,72 @@ __device__ void sort_row(const PlaceKeys<Key>& numbering, const ThreadProducts<E
 /// Writes the entries of a row from `place` on, each the sum of its products in the order of their places.
 template <int E, class Key, class V>
 __device__ void contract(const PlaceKeys<Key>& numbering, const SortedProducts<E, Key, V>& row, int count,
-                         index_t* columns, [[maybe_unused]] V* values, offset_t place) {
+                         const Entries<V>& to, int place) {
   --place;
   [[maybe_unused]] V sum{};
 #pragma unroll
   for (int i = 0; i < E; ++i) {
     if (i >= count) continue;
-    if ((row.heads >> i & 1) != 0) columns[++place] = numbering.column(row.keys[i]);
+    if ((row.heads >> i & 1) != 0) to.columns[++place] = numbering.column(row.keys[i]);
     if constexpr (has_values<V>) {
       sum = (row.heads >> i & 1) != 0 ? row.values[i] : sum_of(sum, row.values[i]);
-      values[place] = sum;
+      to.values[place] = sum;
     }
   }
 }
 
-/// Rows of a block through shared memory to one piece of the room. Every thread must call, once nobody reads products
-/// any more.
+/// The row of this thread, sorted. All lanes must call.
 template <int E, class Key, class V>
-__device__ void write_piece(const PlaceKeys<Key>& numbering, const SortedProducts<E, Key, V>& row, int count,
-                            const BlockEntries& in_block, const ThreadProducts<E, Key, V>& stage,
-                            const RowOutput<V>& out, offset_t first) {
-  auto* const columns = reinterpret_cast<index_t*>(stage.keys);
-  contract(numbering, row, count, columns, stage.values, in_block.before);
-  __syncthreads();
-  if (first == no_place) return;
-  for (int i = static_cast<int>(threadIdx.x); i < in_block.total; i += threads) {
-    out.columns[first + i] = columns[i];
-    if constexpr (has_values<V>) out.values[first + i] = stage.values[i];
+__device__ int expand_and_sort(const Factors<V>& factors, const ThreadRow<Key>& row,
+                               const ThreadProducts<E, Key, V>& products, SortedProducts<E, Key, V>& sorted) {
+  const int count = expand(factors, row, products);
+  sort_row(row.keys, products, count, sorted);
+  return count;
+}
+
+template <int E>
+__global__ void __launch_bounds__(threads, resident_blocks<E>)
+    esc_thread_count_kernel(Factors<NoValue> factors, RowBatch batch, RowOutput<NoValue> out) {
+  using Key = std::uint32_t;
+  const ThreadRow<Key> row = row_of_thread<E, Key>(batch, factors.a_offsets);
+  SortedProducts<E, Key, NoValue> sorted;
+  expand_and_sort(factors, row, ThreadProducts<E, Key, NoValue>::of_block(), sorted);
+  if (row.exists) out.counts[row.number] = __popc(sorted.heads);
+}
+
+/// Where the rows of a block go. Every thread must call; all have read their products when it returns.
+template <RowPass Pass, class Key, class V>
+__device__ BlockPlaces places_of_block(const RowOutput<V>& out, const RowBatch& batch, const ThreadRow<Key>& row,
+                                       int entries) {
+  if constexpr (Pass == RowPass::claim) {
+    return claimed_places<threads>(out, row.exists, row.number, entries);
+  } else {
+    const BlockEntries in_block = entries_in_block<threads>(entries);
+    BlockPlaces places{entries, no_place, in_block.before, in_block.total};
+    if (row.exists) places.place = out.starts[row.number];
+    places.in_one_piece = batch.rows == nullptr;
+    if (places.in_one_piece) places.first = out.starts[offset_t{blockIdx.x} * threads];
+    return places;
   }
 }
 
-template <int E, class Key, class V>
+/// Rows go through shared memory, where their entries take the place of the products.
+template <RowPass Pass, int E, class Key, class V>
 __global__ void __launch_bounds__(threads, resident_blocks<E>)
     esc_thread_kernel(Factors<V> factors, RowBatch batch, RowOutput<V> out) {
   const ThreadRow<Key> row = row_of_thread<E, Key>(batch, factors.a_offsets);
   const auto products = ThreadProducts<E, Key, V>::of_block();
-  const int count = expand(factors, row, products);
   SortedProducts<E, Key, V> sorted;
-  sort_row(row.keys, products, count, sorted);
-  const int entries = __popc(sorted.heads);
-  const BlockEntries in_block = entries_in_block<threads>(entries);  // all have read their products
-  if (out.starts == nullptr) {
-    const offset_t first = claim_for_block(out, in_block.total);
-    if (row.exists) take_of_block(out, row.number, entries, first, in_block.before);
-    write_piece(row.keys, sorted, count, in_block, products, out, first);
-  } else if (row.exists) {
-    const offset_t place = claim_place(out, row.number, entries);
-    if (place != no_place) contract(row.keys, sorted, count, out.columns, out.values, place);
-  }
+  const int count = expand_and_sort(factors, row, products, sorted);
+  const BlockPlaces places = places_of_block<Pass>(out, batch, row, __popc(sorted.heads));
+  const Entries<V> stage{reinterpret_cast<index_t*>(products.keys), products.values};
+  contract(row.keys, sorted, count, stage, static_cast<int>(places.before));
+  copy_block<threads>(Entries<V>{out.columns, out.values}, stage, places);
 }
 
-template <int E, class Key, class V>
-void launch_threads(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out) {
-  const auto kernel = esc_thread_kernel<E, Key, V>;
+template <int E, class Key, class V, class Kernel>
+void launch_threads(const Context& context, Kernel kernel, const Factors<V>& factors, const RowBatch& batch,
+                    const RowOutput<V>& out) {
   const std::size_t bytes = ThreadProducts<E, Key, V>::bytes;
   allow_shared_bytes(kernel, bytes);
   set_carve_out(kernel, bytes, resident_blocks<E>);
@@ -168,28 +181,40 @@ void launch_threads(const Context& context, const Factors<V>& factors, const Row
          batch, out);
 }
 
-template <class Key, class V>
-void launch_keys(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out) {
-  if (batch.most_products <= 8) return launch_threads<8, Key>(context, factors, batch, out);
-  if (batch.most_products <= 16) return launch_threads<16, Key>(context, factors, batch, out);
-  launch_threads<esc_thread_products, Key>(context, factors, batch, out);
+template <int E, class V>
+void launch_pass(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+                 const RowOutput<V>& out) {
+  using Short = std::uint32_t;
+  using Long = std::uint64_t;
+  if (pass == RowPass::count) {
+    RowOutput<NoValue> counts;
+    counts.counts = out.counts;
+    launch_threads<E, Short>(context, esc_thread_count_kernel<E>, positions_of(factors), batch, counts);
+  } else if (pass == RowPass::place) {
+    launch_threads<E, Short>(context, esc_thread_kernel<RowPass::place, E, Short, V>, factors, batch, out);
+  } else if (short_keys(batch.widest, esc_thread_products)) {
+    launch_threads<E, Short>(context, esc_thread_kernel<RowPass::claim, E, Short, V>, factors, batch, out);
+  } else {
+    launch_threads<E, Long>(context, esc_thread_kernel<RowPass::claim, E, Long, V>, factors, batch, out);
+  }
 }
 
 }  // namespace
 
 template <class V>
-void enqueue_esc_threads(const Context& context, const Factors<V>& factors, const RowBatch& batch,
+void enqueue_esc_threads(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                          const RowOutput<V>& out) {
   if (batch.count == 0) return;
-  if (short_keys(batch.widest, esc_thread_products)) {
-    launch_keys<std::uint32_t>(context, factors, batch, out);
-  } else {
-    launch_keys<std::uint64_t>(context, factors, batch, out);
-  }
+  if (batch.most_products <= 8) return launch_pass<8>(context, pass, factors, batch, out);
+  if (batch.most_products <= 16) return launch_pass<16>(context, pass, factors, batch, out);
+  launch_pass<esc_thread_products>(context, pass, factors, batch, out);
 }
 
-template void enqueue_esc_threads(const Context&, const Factors<double>&, const RowBatch&, const RowOutput<double>&);
-template void enqueue_esc_threads(const Context&, const Factors<float>&, const RowBatch&, const RowOutput<float>&);
-template void enqueue_esc_threads(const Context&, const Factors<NoValue>&, const RowBatch&, const RowOutput<NoValue>&);
+template void enqueue_esc_threads(const Context&, RowPass, const Factors<double>&, const RowBatch&,
+                                  const RowOutput<double>&);
+template void enqueue_esc_threads(const Context&, RowPass, const Factors<float>&, const RowBatch&,
+                                  const RowOutput<float>&);
+template void enqueue_esc_threads(const Context&, RowPass, const Factors<NoValue>&, const RowBatch&,
+                                  const RowOutput<NoValue>&);
 
 }  // namespace tessera::cuda

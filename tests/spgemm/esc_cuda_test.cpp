@@ -1,5 +1,6 @@
 // Expansion, sorting and contraction, a warp a row, against the host's product.
 #include "spgemm/accumulate/accumulators_cuda.hpp"
+#include "spgemm/esc/levels.hpp"
 #include "tests/spgemm/accumulator_cuda_pairs.hpp"
 
 #include <bit>
@@ -22,7 +23,8 @@ class EscCuda : public testing::CudaTest {
   template <class V, class T>
   static index_t check(const Csr<T>& a, const Csr<T>& b, offset_t most = esc_products) {
     return AccumulatorCheck<V, T>(gpu(), a, b).run(cuda::enqueue_esc<V>, [&](const host::RowTask& row, offset_t) {
-      return row.products <= most && cuda::esc_fits(row.width, std::bit_ceil(static_cast<std::uint32_t>(row.products)));
+      return row.products <= most &&
+             cuda::short_keys(row.width, std::bit_ceil(static_cast<std::uint32_t>(row.products)));
     });
   }
   /// With and without values, which A and B may both lack.
@@ -123,7 +125,7 @@ TEST_F(EscCuda, RowsAsWideAsKeysAllow) {
     index_t width = std::numeric_limits<index_t>::max() - 1;
     const std::uint64_t fitting = ((std::uint64_t{1} << 32) - places - 1) / places;
     if (fitting < static_cast<std::uint64_t>(width)) width = static_cast<index_t>(fitting);
-    ASSERT_TRUE(cuda::esc_fits(width, places));
+    ASSERT_TRUE(cuda::short_keys(width, places));
     // Two rows of B with the first and the last column each; the rest of the products lies between.
     const auto half = static_cast<index_t>(places / 2 < 1 ? 1 : places / 2);
     std::vector<index_t> columns;

@@ -86,6 +86,20 @@ TEST_F(SpgemmReportOnGpu, RowsThatOverflowAreDoneAgain) {
   testing::expect_identical(expected.matrix.view(), result.matrix.to(Device{}).view());
 }
 
+/// Rows so short that what is known of a row weighs as much as some of its entries.
+TEST_F(SpgemmReportOnGpu, EstimatesHoldLittleMoreThanTheProductTwice) {
+  for (const char* const name : {"lap2d:2500", "fem3d:1000"}) {
+    SCOPED_TRACE(name);
+    const auto a = generate<double>(parse_generator(name));
+    for (const auto workflow : {SpgemmWorkflow::hll, SpgemmWorkflow::cohen}) {
+      const auto result = spgemm(a, a, testing::gpu_options(gpu(), workflow));
+      const auto bytes = static_cast<double>(result.matrix.bytes());
+      EXPECT_LE(static_cast<double>(result.report.peak_bytes), 2.3 * bytes) << to_string(workflow);
+      EXPECT_GE(static_cast<double>(result.report.peak_bytes), 2.0 * bytes) << to_string(workflow);
+    }
+  }
+}
+
 TEST_F(SpgemmReportOnGpu, FallsBackAndNeverFailsWhereExactRuns) {
   const auto a = fem();
   const auto exact = spgemm(a, a, testing::gpu_options(gpu(), SpgemmWorkflow::symbolic));

@@ -22,7 +22,7 @@ TEST(RowBins, RowsWithoutProductsAreInNone) {
 
 TEST(RowBins, EveryBinButNoneHasAnAccumulator) {
   EXPECT_EQ(accumulator_of(RowBin::merge), SpgemmAccumulator::merge);
-  EXPECT_EQ(accumulator_of(RowBin::esc_32), SpgemmAccumulator::esc);
+  EXPECT_EQ(accumulator_of(RowBin::esc_thread_16), SpgemmAccumulator::esc);
   EXPECT_EQ(accumulator_of(RowBin::esc_512), SpgemmAccumulator::esc);
   EXPECT_EQ(accumulator_of(RowBin::dense), SpgemmAccumulator::dense);
   EXPECT_EQ(accumulator_of(RowBin::window_4k), SpgemmAccumulator::window);
@@ -168,8 +168,25 @@ TEST(RowBins, EveryRowFitsTheBinItGets) {
   }
 }
 
+TEST(RowBins, ShortRowsOfManyListsAreSortedByAThread) {
+  for (const bool counted : {false, true}) {
+    RowPolicy policy;
+    policy.counted = counted;
+    EXPECT_EQ(choose_bin(row(merge_lists, 30, 40), policy), RowBin::merge);
+    EXPECT_EQ(choose_bin(row(merge_lists + 1, 16, 40), policy), RowBin::esc_thread_16);
+    EXPECT_EQ(choose_bin(row(merge_lists + 1, 30, 2), policy), RowBin::esc_thread_32);
+    EXPECT_NE(choose_bin(row(merge_lists + 1, 33, 40), policy), RowBin::esc_thread_32);
+    const RowShape widest = row(merge_lists + 1, 30, (1 << 27) - 2);
+    EXPECT_EQ(choose_bin(widest, policy), RowBin::esc_thread_32);
+    EXPECT_NE(accumulator_of(choose_bin(row(merge_lists + 1, 30, 1 << 27), policy)), SpgemmAccumulator::esc)
+        << "column and place need more than 32 bits";
+  }
+}
+
 TEST(RowBins, EscBinsByProducts) {
-  EXPECT_EQ(esc_bin(32), RowBin::esc_32);
+  EXPECT_EQ(esc_bin(16), RowBin::esc_thread_16);
+  EXPECT_EQ(esc_bin(17), RowBin::esc_thread_32);
+  EXPECT_EQ(esc_bin(32), RowBin::esc_thread_32);
   EXPECT_EQ(esc_bin(33), RowBin::esc_64);
   EXPECT_EQ(esc_bin(256), RowBin::esc_256);
   EXPECT_EQ(esc_bin(257), RowBin::esc_512);
