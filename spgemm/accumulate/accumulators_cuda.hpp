@@ -35,6 +35,13 @@ template <class V>
 void enqueue_window(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                     const RowOutput<V>& out);
 
+/// The pass place for a warp a group of up to rows_alike rows, one after the other, whose rows of A have the same
+/// positions: bitmap and rows of B are read once for all of them. Batch: the first row of each group, facts.bins, and
+/// the slice of the largest group, window_bytes() with rows_alike.
+template <class V>
+void enqueue_window_alike(const Context& context, const Factors<V>& factors, const RowBatch& batch,
+                          const RowOutput<V>& out);
+
 /// Warp a row: a value and a flag for every column of the row's range. Row: width <= dense_columns; B has fewer than
 /// 2^32 entries.
 inline constexpr index_t dense_columns = 2048;

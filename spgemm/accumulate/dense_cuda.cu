@@ -37,7 +37,7 @@ struct DenseSums {
   V* values;
 
   [[nodiscard]] __device__ int place_of(index_t column) const { return column - entries.first_column; }
-  __device__ void add(int place, index_t /*column*/, V product) const {
+  __device__ void add(int /*row*/, int place, index_t /*column*/, V product) const {
     entries.flags[place] = 1;
     values[place] = sum_of(values[place], product);
   }

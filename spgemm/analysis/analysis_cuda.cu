@@ -43,6 +43,7 @@ __device__ CollectedRow collected_row(RowBin bin, const RowShape& row, const Row
                                       unsigned long long all_products) {
   return {bin,
           true,
+          false,
           static_cast<unsigned>(row.lists),
           row.products,
           static_cast<unsigned>(row.width),
@@ -158,7 +159,7 @@ __device__ index_t entries_of(const RowEntries& entries, std::int64_t row, std::
 
 __global__ void __launch_bounds__(analysis_threads)
     choice_kernel(const offset_t* a_offsets, index_t rows, RowFacts facts, RowEntries entries, RowPolicy policy,
-                  std::uint8_t* bins, BinTotals* of_all) {
+                  bool groups, std::uint8_t* bins, BinTotals* of_all) {
   alignas(BinTotals) __shared__ unsigned char totals_space[row_bins * sizeof(BinTotals)];
   auto* const totals = reinterpret_cast<BinTotals*>(totals_space);
   clear_totals(totals);
@@ -174,10 +175,14 @@ __global__ void __launch_bounds__(analysis_threads)
       const std::uint32_t products = wanted ? facts.products[i] : 0;
       const index_t width = facts.widths[i];
       const index_t most = entries_of(entries, i, products, width);
-      const RowShape shape{lists, products, width, most};
+      // Rows of a group have the same shape, so that they get the same bin and keep, or lose, these bits together.
+      const std::uint8_t old = groups ? bins[i] : 0;
+      const bool leads = groups && !goes_along(old) && i + 1 < rows && goes_along(bins[i + 1]);
+      const RowShape shape{lists, products, width, most, goes_along(old) || leads};
       const RowBin bin = choose_bin(shape, policy);
-      bins[i] = static_cast<std::uint8_t>(bin);
       collected = collected_row(bin, shape, policy, products);
+      collected.besides = bin == RowBin::window_alike && goes_along(old);
+      bins[i] = collected.besides ? old : static_cast<std::uint8_t>(bin);
     }
     collector.add(collected);
   }
@@ -297,8 +302,8 @@ void enqueue_choice(const Context& context, const offset_t* a_offsets, index_t r
                     const RowPolicy& policy, RowAnalysis& analysis) {
   clear(context, analysis);
   launch("choice of accumulators", context, Grid{analysis_blocks(context, rows, analysis_threads), analysis_threads},
-         choice_kernel, a_offsets, rows, analysis.facts(), entries, policy, analysis.bins.data(),
-         analysis.totals.data());
+         choice_kernel, a_offsets, rows, analysis.facts(), entries, policy, analysis.repeats && policy.counted,
+         analysis.bins.data(), analysis.totals.data());
 }
 
 void enqueue_partition(const Context& context, const RowAnalysis& analysis, const BinTable& totals, index_t rows,

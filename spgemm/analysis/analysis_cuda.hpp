@@ -24,7 +24,9 @@ struct RowAnalysis {
   bool repeats = false;      ///< whether bins have repeat_bit where enqueue_repeats() found it
 
   RowAnalysis(index_t rows, const Device& device);
-  [[nodiscard]] RowFacts facts() const noexcept { return {products.data(), first_columns.data(), widths.data()}; }
+  [[nodiscard]] RowFacts facts() const noexcept {
+    return {products.data(), first_columns.data(), widths.data(), bins.data()};
+  }
   [[nodiscard]] static std::uint64_t bytes(std::int64_t rows) noexcept {
     return static_cast<std::uint64_t>(rows) * (sizeof(std::uint32_t) + 2 * sizeof(index_t) + 1) + sizeof(BinTable);
   }
@@ -52,20 +54,31 @@ inline constexpr std::uint8_t repeat_bit = 0x80;
   return (bin & repeat_bit) != 0;
 }
 
+/// Besides, in the bins of repeats, once they have their counts: done along with the row before, and whether the row
+/// after is, too. So up to rows_alike rows are done at once.
+inline constexpr std::uint8_t along_bit = 0x40;
+inline constexpr std::uint8_t third_bit = 0x20;
+static_assert(rows_alike == 3 && row_bins <= third_bit);
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool goes_along(std::uint8_t bin) noexcept {
+  return (bin & along_bit) != 0;
+}
+
 /// Looks for rows that repeat the one before, as several unknowns a node make them, where rows of A are long enough for
 /// that to pay. To be followed by enqueue_analysis(). O(nnz(A)).
 void enqueue_repeats(const Context& context, const Factors<NoValue>& factors, const ProductShape& shape,
                      RowAnalysis& analysis);
 
-/// Copies the counts of rows that are repeated to those that repeat them, after enqueue_analysis() and counting.
-void enqueue_repeated_counts(const Context& context, const RowAnalysis& analysis, index_t rows, offset_t* counts);
+/// Copies the counts of rows that are repeated to those that repeat them, after enqueue_analysis() and counting, and
+/// says which of these are done along with others.
+void enqueue_repeated_counts(const Context& context, RowAnalysis& analysis, index_t rows, offset_t* counts);
 
 /// Facts, bins and totals of all rows, put into the device's stream. O(nnz(A) + rows + inner). Where A has many
 /// entries, 16 bytes a row of B serve meanwhile, before a budget of memory begins to count.
 void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, const ProductShape& shape,
                       const RowPolicy& policy, RowAnalysis& analysis);
 
-/// Bins and totals anew, by entries. O(rows).
+/// Bins and totals anew, by entries. Rows that go along with another are in no bin, and count among its `besides`.
+/// O(rows).
 void enqueue_choice(const Context& context, const offset_t* a_offsets, index_t rows, const RowEntries& entries,
                     const RowPolicy& policy, RowAnalysis& analysis);
 

@@ -13,7 +13,8 @@ namespace tessera::cuda {
 /// One row as the totals see it.
 struct CollectedRow {
   RowBin bin = RowBin::none;
-  bool active = false;  ///< the others only take part in the votes
+  bool active = false;   ///< the others only take part in the votes
+  bool besides = false;  ///< done along with another row of the bin
   unsigned lists = 0;
   unsigned products = 0;
   unsigned width = 0;
@@ -53,11 +54,13 @@ class BinCollector {
 
  private:
   __device__ static BinTotals totals_of(const CollectedRow& row) {
-    return {1, row.lists, row.products, row.width, row.entries, row.slice, row.lists, row.all_products, row.entries};
+    const unsigned besides = row.besides ? 1 : 0;
+    return {1 - besides, row.lists, row.products, row.width,        row.entries,
+            row.slice,   besides,   row.lists,    row.all_products, row.entries};
   }
 
   __device__ void add_to_own(const CollectedRow& row) {
-    ++own_.rows;
+    ++(row.besides ? own_.besides : own_.rows);
     own_.most_lists = max(own_.most_lists, row.lists);
     own_.most_products = max(own_.most_products, row.products);
     own_.widest = max(own_.widest, row.width);
@@ -70,6 +73,7 @@ class BinCollector {
 
   __device__ void add_up(const BinTotals& of_lane, int bin) {
     const unsigned rows = __reduce_add_sync(full_warp, of_lane.rows);
+    const unsigned besides = __reduce_add_sync(full_warp, of_lane.besides);
     const unsigned most_lists = __reduce_max_sync(full_warp, of_lane.most_lists);
     const unsigned most_products = __reduce_max_sync(full_warp, of_lane.most_products);
     const unsigned widest = __reduce_max_sync(full_warp, of_lane.widest);
@@ -81,6 +85,7 @@ class BinCollector {
     if (threadIdx.x % warp_size != 0) return;
     BinTotals& to = totals_[bin];
     atomicAdd(&to.rows, rows);
+    if (besides != 0) atomicAdd(&to.besides, besides);
     atomicMax(&to.most_lists, most_lists);
     atomicMax(&to.most_products, most_products);
     atomicMax(&to.widest, widest);
@@ -99,10 +104,11 @@ class BinCollector {
 /// Adds the totals of a block to those of all. Every thread must call, once the block has met.
 __device__ inline void publish_totals(const BinTotals* of_block, BinTotals* of_all) {
   const int bin = static_cast<int>(threadIdx.x);
-  if (bin >= row_bins || of_block[bin].rows == 0) return;
+  if (bin >= row_bins || of_block[bin].rows + of_block[bin].besides == 0) return;
   const BinTotals& from = of_block[bin];
   BinTotals& to = of_all[bin];
   atomicAdd(&to.rows, from.rows);
+  if (from.besides != 0) atomicAdd(&to.besides, from.besides);
   atomicMax(&to.most_lists, from.most_lists);
   atomicMax(&to.most_products, from.most_products);
   atomicMax(&to.widest, from.widest);
@@ -117,7 +123,7 @@ __device__ inline void publish_totals(const BinTotals* of_block, BinTotals* of_a
 __device__ inline void clear_totals(BinTotals* of_block) {
   if (static_cast<int>(threadIdx.x) >= row_bins) return;
   BinTotals& to = of_block[threadIdx.x];
-  to.rows = to.most_lists = to.most_products = to.widest = to.most_entries = to.slice = 0;
+  to.rows = to.most_lists = to.most_products = to.widest = to.most_entries = to.slice = to.besides = 0;
   to.lists = to.products = to.entries = 0;
 }
 

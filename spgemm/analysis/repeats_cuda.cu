@@ -36,13 +36,17 @@ __global__ void __launch_bounds__(threads)
   if (part == 0 && row < rows) bins[row] = alike ? repeat_bit : 0;
 }
 
-__global__ void __launch_bounds__(threads)
-    repeated_counts_kernel(index_t rows, const std::uint8_t* bins, offset_t* counts) {
+__global__ void __launch_bounds__(threads) repeated_counts_kernel(index_t rows, std::uint8_t* bins, offset_t* counts) {
   const std::int64_t row = std::int64_t{blockIdx.x} * threads + threadIdx.x;
   if (row >= rows || !is_repeat(bins[row])) return;
   std::int64_t first = row - 1;
   while (is_repeat(bins[first])) --first;
   counts[row] = counts[first];
+  const auto number = static_cast<int>((row - first) % rows_alike);
+  if (number == 0) return;
+  // Others look at repeat_bit alone, which stays.
+  const bool third = number == 1 && row + 1 < rows && is_repeat(bins[row + 1]);
+  bins[row] = repeat_bit | along_bit | (third ? third_bit : 0);
 }
 
 }  // namespace
@@ -55,7 +59,7 @@ void enqueue_repeats(const Context& context, const Factors<NoValue>& factors, co
          repeats_kernel, factors.a_offsets, factors.a_columns, shape.rows, analysis.bins.data());
 }
 
-void enqueue_repeated_counts(const Context& context, const RowAnalysis& analysis, index_t rows, offset_t* counts) {
+void enqueue_repeated_counts(const Context& context, RowAnalysis& analysis, index_t rows, offset_t* counts) {
   if (!analysis.repeats || rows == 0) return;
   launch("counts of repeated rows", context, Grid{blocks_for(rows, threads), threads}, repeated_counts_kernel, rows,
          analysis.bins.data(), counts);

@@ -28,7 +28,8 @@ enum class RowBin : std::uint8_t {
   window_16k,
   window_32k,
   window_large,
-  hash_384,  ///< by entries
+  window_alike,  ///< rows of A with the same positions, by the first of them
+  hash_384,      ///< by entries
   hash_1536,
   hash_4096,
   wide,  ///< by products
@@ -37,14 +38,14 @@ enum class RowBin : std::uint8_t {
   wide_shared_48k,  ///< by bytes of shared memory a block
   wide_shared_large,
 };
-inline constexpr int row_bins = 22;
+inline constexpr int row_bins = 23;
 
 /// The accumulator of a bin other than `none`.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr SpgemmAccumulator accumulator_of(RowBin bin) noexcept {
   if (bin == RowBin::merge) return SpgemmAccumulator::merge;
   if (bin <= RowBin::esc_512) return SpgemmAccumulator::esc;
   if (bin == RowBin::dense) return SpgemmAccumulator::dense;
-  if (bin <= RowBin::window_large) return SpgemmAccumulator::window;
+  if (bin <= RowBin::window_alike) return SpgemmAccumulator::window;
   if (bin <= RowBin::hash_4096) return SpgemmAccumulator::hash;
   return SpgemmAccumulator::wide;
 }
@@ -55,6 +56,7 @@ struct RowShape {
   std::uint32_t products = 0;
   index_t width = 0;
   index_t entries = 0;  ///< of C's row: counted, foreseen, or what products and columns allow
+  bool alike = false;   ///< some neighbour's positions in A are the same, and both could be done at once
 };
 
 /// What decides. Where numbers are not limits of the accumulators they come from bench/NOTES.md, "SpGEMM on a GPU".
@@ -134,6 +136,23 @@ struct RowPolicy {
   return bytes <= largest_window_bytes ? RowBin::window_large : RowBin::none;
 }
 
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool is_window(RowBin bin) noexcept {
+  return bin >= RowBin::window_4k && bin <= RowBin::window_large;
+}
+
+/// Bytes of shared memory for the row and those done along with it.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t alike_slice(const RowShape& row,
+                                                                     const RowPolicy& policy) noexcept {
+  return window_bytes(row.width, row.entries, policy.value_bytes, rows_alike);
+}
+
+/// `bin`, unless the row is better done along with others.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin along_with_others(RowBin bin, const RowShape& row,
+                                                                     const RowPolicy& policy) noexcept {
+  const bool gains = row.alike && is_window(bin) && policy.counted && policy.value_bytes > 0;
+  return gains && alike_slice(row, policy) <= largest_window_bytes ? RowBin::window_alike : bin;
+}
+
 /// Entries that a table must hold: a table that overflows cannot say how many entries the row has.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t table_entries(const RowShape& row,
                                                                   const RowPolicy& policy) noexcept {
@@ -156,7 +175,8 @@ struct RowPolicy {
 /// Bytes of shared memory that a row of `bin` takes, where rows of a bin differ in that; else 0.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t slice_of(RowBin bin, const RowShape& row,
                                                                   const RowPolicy& policy) noexcept {
-  if (bin >= RowBin::window_4k && bin <= RowBin::window_large) return window_slice(row, policy);
+  if (is_window(bin)) return window_slice(row, policy);
+  if (bin == RowBin::window_alike) return alike_slice(row, policy);
   if (bin >= RowBin::wide_shared_48k) return wide_shared_bytes(row.width, row.entries, policy.value_bytes);
   return 0;
 }
@@ -236,9 +256,9 @@ struct RowPolicy {
   if (!policy.short_positions) return wide_bin(row, policy);
   if (policy.preferred != SpgemmAccumulator::automatic) {
     const RowBin named = named_bin(policy.preferred, row, policy);
-    if (named != RowBin::none) return named;
+    if (named != RowBin::none) return along_with_others(named, row, policy);
   }
-  return cheapest_bin(row, policy);
+  return along_with_others(cheapest_bin(row, policy), row, policy);
 }
 
 /// Sums and largest numbers over the rows of a bin.
@@ -248,7 +268,8 @@ struct BinTotals {
   unsigned most_products = 0;
   unsigned widest = 0;
   unsigned most_entries = 0;
-  unsigned slice = 0;  ///< slice_of() the largest
+  unsigned slice = 0;    ///< slice_of() the largest
+  unsigned besides = 0;  ///< rows that are done along with one of `rows`, but not counted there
   unsigned long long lists = 0;
   unsigned long long products = 0;
   unsigned long long entries = 0;

@@ -14,7 +14,8 @@ BinnedRows::BinnedRows(const Context& context, const RowAnalysis& analysis, cons
     if (totals_[static_cast<std::size_t>(bin)].rows > 0) used_.push_back(static_cast<RowBin>(bin));
   }
   // Accumulators pass over rows without products by themselves, as long as these do not outnumber the others.
-  const bool alone = !some && used_.size() == 1 && total(RowBin::none).rows <= total(used_.front()).rows;
+  const bool alone = !some && used_.size() == 1 && total(RowBin::none).rows <= total(used_.front()).rows &&
+                     total(used_.front()).besides == 0;
   if (used_.empty() || alone) return;
   list_ = Array<index_t>(rows, Init::none, analysis.bins.device());
   enqueue_partition(context, analysis, totals, rows, list_.data());
@@ -58,6 +59,7 @@ BinTotals sum_of_bins(const BinTable& totals) noexcept {
   BinTotals sum;
   for (const BinTotals& bin : totals) {
     sum.rows += bin.rows;
+    sum.besides += bin.besides;
     sum.most_lists = std::max(sum.most_lists, bin.most_lists);
     sum.most_products = std::max(sum.most_products, bin.most_products);
     sum.widest = std::max(sum.widest, bin.widest);
@@ -82,6 +84,7 @@ void enqueue_bin(const Context& context, RowBin bin, RowPass pass, const Factors
     case SpgemmAccumulator::dense:
       return enqueue_dense(context, pass, factors, batch, out);
     case SpgemmAccumulator::window:
+      if (bin == RowBin::window_alike) return enqueue_window_alike(context, factors, batch, out);
       return enqueue_window(context, pass, factors, batch, out);
     case SpgemmAccumulator::hash:
       return enqueue_hash(context, pass, factors, batch, out, ordered);

@@ -110,7 +110,8 @@ void note_use(SpgemmReport& report, RowBin bin, const BinTotals& total) {
   const SpgemmAccumulator accumulator = accumulator_of(bin);
   const auto found = std::find_if(report.accumulators.begin(), report.accumulators.end(),
                                   [&](const SpgemmAccumulatorUse& use) { return use.accumulator >= accumulator; });
-  const SpgemmAccumulatorUse more{accumulator, static_cast<index_t>(total.rows), static_cast<offset_t>(total.products)};
+  const SpgemmAccumulatorUse more{accumulator, static_cast<index_t>(total.rows + total.besides),
+                                  static_cast<offset_t>(total.products)};
   if (found == report.accumulators.end() || found->accumulator != accumulator) {
     report.accumulators.insert(found, more);
     return;

@@ -25,6 +25,7 @@ struct RowFacts {
   const std::uint32_t* products = nullptr;  ///< scalar products; the largest number stands for it and all above
   const index_t* first_columns = nullptr;   ///< smallest column; 0 for a row without products
   const index_t* widths = nullptr;          ///< columns from the smallest to the largest; 0 for a row without products
+  const std::uint8_t* bins = nullptr;       ///< which rows are done along with the one before (analysis_cuda.hpp)
 };
 
 /// Rows of C that one accumulator does in one launch. The numbers are the largest over these rows, or larger.

@@ -20,9 +20,15 @@ inline constexpr std::int64_t plain_shared_bytes = std::int64_t{48} * 1024;
   return (bytes + 15) / 16 * 16;
 }
 
-/// Room for 32 entries of a row of A (row_lists.cuh). \param value_bytes of a value; 0 where only positions count
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t stage_bytes(int value_bytes) noexcept {
-  return std::int64_t{32} * (value_bytes == 0 ? 8 : 16);
+/// An entry of a row of A, or of several rows with the same positions (row_lists.cuh). \param value_bytes of a value; 0
+/// where only positions count
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t list_bytes(int value_bytes, int rows = 1) noexcept {
+  return value_bytes == 0 ? 8 : aligned_bytes(8 + std::int64_t{rows} * value_bytes);
+}
+
+/// Room for 32 of them.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t stage_bytes(int value_bytes, int rows = 1) noexcept {
+  return 32 * list_bytes(value_bytes, rows);
 }
 
 /// Words of 32 columns that a row of so many columns may touch, wherever it begins.
@@ -35,13 +41,16 @@ inline constexpr std::int64_t plain_shared_bytes = std::int64_t{48} * 1024;
   return value_bytes == 0 ? 4 : 8;
 }
 
-/// Slice of enqueue_window. \param value_bytes of a value of C; 0 for NoValue and for the count pass
+/// Slice of enqueue_window. \param value_bytes of a value of C; 0 for NoValue and for the count pass \param rows that a
+/// warp does at once, all with the same positions
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t window_bytes(index_t widest, index_t most_entries,
-                                                                      int value_bytes) noexcept {
-  const std::int64_t entry_bytes = value_bytes == 0 ? 0 : value_bytes + std::int64_t{sizeof(index_t)};
-  return aligned_bytes(stage_bytes(value_bytes) + window_words(widest) * window_word_bytes(value_bytes) +
+                                                                      int value_bytes, int rows = 1) noexcept {
+  const std::int64_t entry_bytes = value_bytes == 0 ? 0 : rows * value_bytes + std::int64_t{sizeof(index_t)};
+  return aligned_bytes(stage_bytes(value_bytes, rows) + window_words(widest) * window_word_bytes(value_bytes) +
                        most_entries * entry_bytes);
 }
+/// Rows of A with the same positions, one after the other, that enqueue_window_alike() does at once.
+inline constexpr int rows_alike = 3;
 /// What window_bytes() of a batch may be at most.
 inline constexpr std::int64_t largest_window_bytes = largest_slice_bytes;
 

@@ -88,13 +88,13 @@ TEST_F(SpgemmReportOnGpu, RowsThatOverflowAreDoneAgain) {
 
 /// Rows so short that what is known of a row weighs as much as some of its entries.
 TEST_F(SpgemmReportOnGpu, EstimatesHoldLittleMoreThanTheProductTwice) {
-  for (const char* const name : {"lap2d:2500", "fem3d:1000"}) {
+  for (const auto& [name, most] : {std::pair{"lap2d:10000", 2.2}, {"fem3d:1000", 2.15}}) {
     SCOPED_TRACE(name);
     const auto a = generate<double>(parse_generator(name));
     for (const auto workflow : {SpgemmWorkflow::hll, SpgemmWorkflow::cohen}) {
       const auto result = spgemm(a, a, testing::gpu_options(gpu(), workflow));
       const auto bytes = static_cast<double>(result.matrix.bytes());
-      EXPECT_LE(static_cast<double>(result.report.peak_bytes), 2.3 * bytes) << to_string(workflow);
+      EXPECT_LE(static_cast<double>(result.report.peak_bytes), most * bytes) << to_string(workflow);
       EXPECT_GE(static_cast<double>(result.report.peak_bytes), 2.0 * bytes) << to_string(workflow);
     }
   }

@@ -71,6 +71,53 @@ TEST_F(RepeatsOnGpu, AreFound) {
   EXPECT_GT(found, 450);
 }
 
+/// Of each row: how many it is done along with are after it, or -1 where it goes along itself.
+std::vector<int> expected_followers(const std::vector<bool>& repeats) {
+  std::vector<int> followers(repeats.size(), 0);
+  std::size_t leader = 0;
+  for (std::size_t i = 0; i < repeats.size(); ++i) {
+    if (repeats[i] && followers[leader] < 2) {
+      ++followers[leader];
+      followers[i] = -1;
+    } else {
+      leader = i;
+    }
+  }
+  return followers;
+}
+
+TEST_F(RepeatsOnGpu, AreDoneThreeAtATime) {
+  const Csr<double> a = rows_of(many_groups(), 80);
+  const std::vector<bool> repeats = expected_repeats(a);
+  const cuda::CurrentDevice current(gpu());
+  cuda::RowAnalysis analysis(a.rows(), gpu());
+  analysis.repeats = true;
+  std::vector<std::uint8_t> bins;
+  std::vector<offset_t> counts;
+  for (index_t i = 0; i < a.rows(); ++i) {
+    const bool repeat = repeats[static_cast<std::size_t>(i)];
+    bins.push_back(repeat ? cuda::repeat_bit : 0);
+    counts.push_back(repeat ? -1 : i);
+  }
+  analysis.bins = Array<std::uint8_t>::copy_of(bins, gpu());
+  Array<offset_t> on_gpu = Array<offset_t>::copy_of(counts, gpu());
+  cuda::enqueue_repeated_counts(cuda::Context::of(gpu()), analysis, a.rows(), on_gpu.data());
+  const auto found = analysis.bins.to(Device{});
+  const auto found_counts = on_gpu.to(Device{});
+  const std::vector<int> expected = expected_followers(repeats);
+  for (index_t i = 0; i < a.rows(); ++i) {
+    const int followers = expected[static_cast<std::size_t>(i)];
+    ASSERT_EQ(cuda::goes_along(found[i]), followers < 0) << "row " << i;
+    ASSERT_EQ(cuda::is_repeat(found[i]), repeats[static_cast<std::size_t>(i)]) << "row " << i;
+    if (followers > 0) {
+      ASSERT_EQ((found[i + 1] & cuda::third_bit) != 0, followers == 2) << "row " << i;
+    }
+    if (repeats[static_cast<std::size_t>(i)]) {
+      ASSERT_EQ(found_counts[i], found_counts[i - 1]) << "row " << i;
+    }
+  }
+}
+
 TEST_F(RepeatsOnGpu, AreNotLookedForInShortRows) {
   cuda::RowAnalysis analysis(100, gpu());
   cuda::enqueue_repeats(cuda::Context::of(gpu()), {}, {100, 100, 799}, analysis);
@@ -90,9 +137,35 @@ TEST_F(RepeatsOnGpu, HaveTheCountsOfTheFirstAndSumsOfTheirOwn) {
       testing::check_on_gpu(a, b, expected, testing::gpu_options(gpu(), SpgemmWorkflow::symbolic, accumulator));
       ASSERT_FALSE(HasFailure());
     }
-    SpgemmPlan<double> plan(a.to(gpu()), b.to(gpu()), testing::gpu_options(gpu(), SpgemmWorkflow::automatic));
-    testing::expect_identical(expected.matrix.view(), plan.multiply().to(Device{}).view());
+    for (const auto accumulator : {SpgemmAccumulator::automatic, SpgemmAccumulator::window}) {
+      const auto options = testing::gpu_options(gpu(), SpgemmWorkflow::automatic, accumulator);
+      SpgemmPlan<double> plan(a.to(gpu()), b.to(gpu()), options);
+      testing::expect_identical(expected.matrix.view(), plan.multiply().to(Device{}).view());
+    }
   }
+}
+
+/// Rows that go along with others count as rows of the accumulator, and their products as its products.
+TEST_F(RepeatsOnGpu, TheReportCountsAllOfThem) {
+  const Csr<double> a = rows_of(many_groups(), 80);
+  const auto b = testing::with_row_lengths<double>(testing::lengths_of(80, 40), 3000, ValueStorage::weighted, 6);
+  const auto options = testing::gpu_options(gpu(), SpgemmWorkflow::symbolic, SpgemmAccumulator::window);
+  const SpgemmReport report = spgemm(a, b, options).report;
+  ASSERT_EQ(report.accumulators.size(), 1U);
+  EXPECT_EQ(report.accumulators[0].accumulator, SpgemmAccumulator::window);
+  EXPECT_EQ(report.accumulators[0].rows, a.rows() - 4);  // four are empty
+  EXPECT_EQ(report.accumulators[0].products, report.products);
+}
+
+TEST_F(RepeatsOnGpu, InFloat) {
+  const Csr<double> a = rows_of(many_groups(), 80);
+  Array<float> values(a.nnz());
+  for (offset_t k = 0; k < a.nnz(); ++k) values[k] = static_cast<float>(a.values()[k]);
+  const Csr<float> narrow(a.rows(), a.cols(), a.row_offsets().to(Device{}), a.columns().to(Device{}),
+                          std::move(values));
+  const auto b = testing::with_row_lengths<float>(testing::lengths_of(80, 9), 700, ValueStorage::weighted, 3);
+  testing::check_on_gpu(narrow, b, spgemm(narrow, b),
+                        testing::gpu_options(gpu(), SpgemmWorkflow::symbolic, SpgemmAccumulator::window));
 }
 
 /// Three unknowns a node.

@@ -168,6 +168,29 @@ TEST(RowBins, EveryRowFitsTheBinItGets) {
   }
 }
 
+TEST(RowBins, RowsOfAWindowGoAlongWithTheirNeighbours) {
+  RowPolicy policy;
+  policy.counted = true;
+  RowShape shape = row(80, 6000, 20000);
+  shape.entries = 340;
+  ASSERT_EQ(choose_bin(shape, policy), RowBin::window_16k);
+  shape.alike = true;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::window_alike);
+  EXPECT_EQ(slice_of(RowBin::window_alike, shape, policy), window_bytes(20000, 340, 8, rows_alike));
+  EXPECT_GT(window_bytes(20000, 340, 8, rows_alike), window_bytes(20000, 340, 8) + 2 * 340 * 8);
+  policy.value_bytes = 0;
+  EXPECT_NE(choose_bin(shape, policy), RowBin::window_alike) << "columns alone";
+  policy.value_bytes = 8;
+  policy.counted = false;
+  EXPECT_NE(choose_bin(shape, policy), RowBin::window_alike) << "entries are not known";
+  policy.counted = true;
+  policy.preferred = SpgemmAccumulator::wide;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::wide);
+  policy.preferred = SpgemmAccumulator::window;
+  shape.entries = 10'000;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::window_large) << "too many for three rows at once";
+}
+
 TEST(RowBins, ShortRowsOfManyListsAreSortedByAThread) {
   for (const bool counted : {false, true}) {
     RowPolicy policy;
