@@ -200,7 +200,8 @@ constexpr int partition_threads = 256;
 constexpr int rows_of_thread = 4;
 
 __global__ void __launch_bounds__(partition_threads)
-    partition_kernel(index_t rows, const std::uint8_t* bins, BinStarts starts, unsigned* taken, index_t* list) {
+    partition_kernel(index_t rows, const std::uint8_t* bins, BinMap map, BinStarts starts, unsigned* taken,
+                     index_t* list) {
   __shared__ unsigned of_block[row_bins];
   __shared__ unsigned begins[row_bins];
   if (threadIdx.x < row_bins) of_block[threadIdx.x] = 0;
@@ -211,7 +212,7 @@ __global__ void __launch_bounds__(partition_threads)
   unsigned place_of[rows_of_thread];
   for (int k = 0; k < rows_of_thread; ++k) {
     const std::int64_t i = first + k * partition_threads;
-    bin_of[k] = i < rows && !is_repeat(bins[i]) ? bins[i] : 0;
+    bin_of[k] = i < rows && !is_repeat(bins[i]) ? map.of[bins[i]] : 0;
     unsigned left = __ballot_sync(full_warp, bin_of[k] != 0);
     while (left != 0) {
       const int bin = __shfl_sync(full_warp, bin_of[k], __ffs(left) - 1);
@@ -306,8 +307,8 @@ void enqueue_choice(const Context& context, const offset_t* a_offsets, index_t r
          analysis.bins.data(), analysis.totals.data());
 }
 
-void enqueue_partition(const Context& context, const RowAnalysis& analysis, const BinTable& totals, index_t rows,
-                       index_t* list) {
+void enqueue_partition(const Context& context, const RowAnalysis& analysis, const BinTable& totals, const BinMap& map,
+                       index_t rows, index_t* list) {
   const Device& device = analysis.bins.device();
   Array<unsigned> taken(row_bins, Init::zero, device);
   BinStarts starts{};
@@ -317,7 +318,7 @@ void enqueue_partition(const Context& context, const RowAnalysis& analysis, cons
     start += static_cast<index_t>(totals[static_cast<std::size_t>(bin)].rows);
   }
   launch("partition of rows", context, Grid{blocks_for(rows, partition_threads * rows_of_thread), partition_threads},
-         partition_kernel, rows, analysis.bins.data(), starts, taken.data(), list);
+         partition_kernel, rows, analysis.bins.data(), map, starts, taken.data(), list);
 }
 
 BroughtTotals bring_totals(const Context& context, const RowAnalysis& analysis, const offset_t* number) {

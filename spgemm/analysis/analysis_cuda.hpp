@@ -3,16 +3,14 @@
 #pragma once
 
 #include "core/cuda/context.hpp"
+#include "spgemm/analysis/bin_folding.hpp"
 #include "spgemm/analysis/row_bins.hpp"
 #include "spgemm/cuda/row_batch.hpp"
 #include "tessera/array.hpp"
 
-#include <array>
 #include <cstdint>
 
 namespace tessera::cuda {
-
-using BinTable = std::array<BinTotals, row_bins>;
 
 /// Arrays on the device, an entry a row of C.
 struct RowAnalysis {
@@ -82,9 +80,10 @@ void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, c
 void enqueue_choice(const Context& context, const offset_t* a_offsets, index_t rows, const RowEntries& entries,
                     const RowPolicy& policy, RowAnalysis& analysis);
 
-/// The rows of every bin one after the other, those of `none` left out. O(rows). \param rows as many as C has
-void enqueue_partition(const Context& context, const RowAnalysis& analysis, const BinTable& totals, index_t rows,
-                       index_t* list);
+/// The rows of every bin one after the other, those of `none` left out. O(rows). \param totals, map after fold_bins()
+/// \param rows as many as C has
+void enqueue_partition(const Context& context, const RowAnalysis& analysis, const BinTable& totals, const BinMap& map,
+                       index_t rows, index_t* list);
 
 /// Totals and, after them, one number of the device, brought to the host: waits.
 /// \param number on the device, or null

@@ -9,6 +9,7 @@
 #include "spgemm/esc/levels.hpp"
 #include "tessera/spgemm.hpp"
 
+#include <array>
 #include <cstdint>
 
 namespace tessera::cuda {
@@ -274,5 +275,6 @@ struct BinTotals {
   unsigned long long products = 0;
   unsigned long long entries = 0;
 };
+using BinTable = std::array<BinTotals, row_bins>;
 
 }  // namespace tessera::cuda

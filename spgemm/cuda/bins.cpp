@@ -7,9 +7,10 @@
 
 namespace tessera::cuda {
 
-BinnedRows::BinnedRows(const Context& context, const RowAnalysis& analysis, const BinTable& totals, index_t rows,
-                       bool some)
+BinnedRows::BinnedRows(const Context& context, const RowAnalysis& analysis, const BinTable& totals,
+                       const RowPolicy& policy, index_t rows, bool some)
     : facts_(analysis.facts()), totals_(totals), rows_(rows) {
+  const BinMap map = fold_bins(totals_, policy);
   for (int bin = row_bins - 1; bin > 0; --bin) {
     if (totals_[static_cast<std::size_t>(bin)].rows > 0) used_.push_back(static_cast<RowBin>(bin));
   }
@@ -18,7 +19,7 @@ BinnedRows::BinnedRows(const Context& context, const RowAnalysis& analysis, cons
                      total(used_.front()).besides == 0;
   if (used_.empty() || alone) return;
   list_ = Array<index_t>(rows, Init::none, analysis.bins.device());
-  enqueue_partition(context, analysis, totals, rows, list_.data());
+  enqueue_partition(context, analysis, totals_, map, rows, list_.data());
 }
 
 bool BinnedRows::add_in_any_order() const noexcept {
@@ -57,18 +58,7 @@ RowBatch BinnedRows::batch(RowBin bin) const noexcept {
 
 BinTotals sum_of_bins(const BinTable& totals) noexcept {
   BinTotals sum;
-  for (const BinTotals& bin : totals) {
-    sum.rows += bin.rows;
-    sum.besides += bin.besides;
-    sum.most_lists = std::max(sum.most_lists, bin.most_lists);
-    sum.most_products = std::max(sum.most_products, bin.most_products);
-    sum.widest = std::max(sum.widest, bin.widest);
-    sum.most_entries = std::max(sum.most_entries, bin.most_entries);
-    sum.slice = std::max(sum.slice, bin.slice);
-    sum.lists += bin.lists;
-    sum.products += bin.products;
-    sum.entries += bin.entries;
-  }
+  for (const BinTotals& bin : totals) join(sum, bin);
   return sum;
 }
 

@@ -14,10 +14,10 @@ namespace tessera::cuda {
 class BinnedRows {
  public:
   BinnedRows() = default;
-  /// \param analysis with the bins that `totals` are of; must outlive the batches
+  /// \param analysis with the bins that `totals` are of; must outlive the batches \param policy that has chosen them
   /// \param some whether rows of the bin `none` may have products
-  BinnedRows(const Context& context, const RowAnalysis& analysis, const BinTable& totals, index_t rows,
-             bool some = false);
+  BinnedRows(const Context& context, const RowAnalysis& analysis, const BinTable& totals, const RowPolicy& policy,
+             index_t rows, bool some = false);
 
   [[nodiscard]] const BinTable& totals() const noexcept { return totals_; }
   [[nodiscard]] const BinTotals& total(RowBin bin) const noexcept { return totals_[static_cast<std::size_t>(bin)]; }

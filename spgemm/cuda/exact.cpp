@@ -29,7 +29,8 @@ CountedRows bins_by_counts(ProductJob<V>& job, Array<offset_t> counts) {
   if (!anew) return {std::move(counts), std::move(job.bins), brought.number};
   job.budget->release(job.bins.bytes());
   job.bins = BinnedRows();
-  CountedRows result{std::move(counts), BinnedRows(job.context, job.analysis, brought.totals, job.rows),
+  CountedRows result{std::move(counts),
+                     BinnedRows(job.context, job.analysis, brought.totals, job.counted_policy(), job.rows),
                      brought.number};
   job.budget->reserve(result.bins.bytes(), "analysis of a sparse product");
   return result;

@@ -69,7 +69,7 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
   if (none_rows == 0) analysis.repeats = false;
   // A few repeats are counted once more rather than left out of a list.
   const bool leaves_out = analysis.repeats && none_rows >= static_cast<unsigned>(rows) / 4;
-  bins = BinnedRows(context, analysis, totals, rows, leaves_out);
+  bins = BinnedRows(context, analysis, totals, counting, rows, leaves_out);
   budget->reserve(bins.bytes(), "analysis of a sparse product");
 }
 
@@ -77,7 +77,7 @@ template <class V>
 void bin_rows(ProductJob<V>& job) {
   enqueue_choice(job.context, job.factors.a_offsets, job.rows, RowEntries{}, job.counting_policy(), job.analysis);
   const BinTable totals = bring_totals(job.context, job.analysis, nullptr).totals;
-  job.bins = BinnedRows(job.context, job.analysis, totals, job.rows);
+  job.bins = BinnedRows(job.context, job.analysis, totals, job.counting_policy(), job.rows);
   job.budget->reserve(job.bins.bytes(), "analysis of a sparse product");
 }
 

@@ -133,7 +133,7 @@ CsrArrays<V> move_into_place(ProductJob<V>& job, Room<V>& room, Array<offset_t> 
   enqueue_compaction<V>(job.context, job.rows, mean, room.places.data(), c.offsets.data(), room.columns.data(),
                         room.values.data(), c.columns.data(), c.values.data());
   if (left.rows() > 0) {
-    const BinnedRows rest(job.context, job.analysis, left.totals, job.rows, true);
+    const BinnedRows rest(job.context, job.analysis, left.totals, job.counted_policy(), job.rows, true);
     enqueue_places(job, rest, c.offsets.data(), c.columns.data(), c.values.data());
   }
   job.report.overflow_rows = left.rows() - never_in_room;
@@ -179,7 +179,7 @@ std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job) {
   budget.reserve(list_bytes + room_bytes, "room of a sparse product");
 
   const Stopwatch summing;
-  BinnedRows bins(job.context, job.analysis, totals, job.rows);
+  BinnedRows bins(job.context, job.analysis, totals, job.policy, job.rows);
   Room<V> room(job, plan->room);
   Array<offset_t> counts(std::int64_t{job.rows} + 1, Init::zero, job.device());
   enqueue_claims(job, bins, room, counts.data());

@@ -1,0 +1,127 @@
+// Which bins join others: the logic is the host's to test.
+#include "spgemm/analysis/bin_folding.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace tessera::cuda {
+namespace {
+
+constexpr std::size_t place(RowBin bin) { return static_cast<std::size_t>(bin); }
+
+BinTotals bin_of(unsigned rows, unsigned long long products, unsigned widest = 100, unsigned entries = 10) {
+  BinTotals bin;
+  bin.rows = rows;
+  bin.products = products;
+  bin.most_products = static_cast<unsigned>(products / rows);
+  bin.widest = widest;
+  bin.most_entries = entries;
+  bin.slice = 3000;
+  bin.most_lists = 7;
+  bin.lists = 7ULL * rows;
+  bin.entries = products / 2;
+  return bin;
+}
+
+BinTable table(const std::vector<std::pair<RowBin, BinTotals>>& bins) {
+  BinTable totals{};
+  for (const auto& [bin, of_bin] : bins) totals[place(bin)] = of_bin;
+  return totals;
+}
+
+RowBin goes_to(const BinMap& map, RowBin bin) { return static_cast<RowBin>(map.of[place(bin)]); }
+
+RowPolicy counted() {
+  RowPolicy policy;
+  policy.counted = true;
+  return policy;
+}
+
+TEST(BinFolding, LargeBinsStay) {
+  BinTable totals;
+  for (int bin = 0; bin < row_bins; ++bin) totals[static_cast<std::size_t>(bin)] = bin_of(1 << 20, 1 << 28);
+  const BinTable before = totals;
+  const BinMap map = fold_bins(totals, counted());
+  for (int bin = 0; bin < row_bins; ++bin) {
+    EXPECT_EQ(map.of[bin], bin);
+    EXPECT_EQ(totals[static_cast<std::size_t>(bin)].rows, before[static_cast<std::size_t>(bin)].rows);
+  }
+}
+
+TEST(BinFolding, NothingIsLost) {
+  BinTable totals;
+  for (int bin = 0; bin < row_bins; ++bin) totals[static_cast<std::size_t>(bin)] = bin_of(3, 300);
+  const BinMap map = fold_bins(totals, counted());
+  BinTotals sum;
+  for (int bin = 0; bin < row_bins; ++bin) {
+    const BinTotals& of_bin = totals[static_cast<std::size_t>(bin)];
+    join(sum, of_bin);
+    const int target = map.of[bin];
+    EXPECT_EQ(map.of[target], target) << "rows go where a bin is done";
+    EXPECT_EQ(of_bin.rows > 0, target == bin);
+  }
+  EXPECT_EQ(sum.rows, 3U * row_bins);
+  EXPECT_EQ(sum.products, 300ULL * row_bins);
+  EXPECT_EQ(sum.lists, 21ULL * row_bins);
+  EXPECT_EQ(sum.entries, 150ULL * row_bins);
+  EXPECT_EQ(goes_to(map, RowBin::none), RowBin::none);
+  EXPECT_EQ(goes_to(map, RowBin::merge), RowBin::merge) << "the range of its rows is not known";
+}
+
+TEST(BinFolding, SortedRowsGoToTheNextSizeInUse) {
+  BinTable totals = table({{RowBin::esc_thread_16, bin_of(100, 900)},
+                           {RowBin::esc_64, bin_of(1500, 90000)},
+                           {RowBin::esc_256, bin_of(9000, 1 << 21)},
+                           {RowBin::esc_512, bin_of(9000, 1 << 22)}});
+  const BinMap map = fold_bins(totals, counted());
+  EXPECT_EQ(goes_to(map, RowBin::esc_thread_16), RowBin::esc_256) << "by way of the one between";
+  EXPECT_EQ(goes_to(map, RowBin::esc_64), RowBin::esc_256);
+  EXPECT_EQ(goes_to(map, RowBin::esc_256), RowBin::esc_256) << "too many";
+  EXPECT_EQ(totals[place(RowBin::esc_256)].rows, 10600U);
+  EXPECT_EQ(totals[place(RowBin::esc_64)].rows, 0U);
+}
+
+TEST(BinFolding, AFewRowsGoToWideUnlessTheyAreWider) {
+  for (const RowBin few : {RowBin::dense, RowBin::window_8k, RowBin::hash_1536}) {
+    BinTable totals = table({{few, bin_of(256, 5000, 400)}, {RowBin::wide, bin_of(900, 1 << 24, 500)}});
+    EXPECT_EQ(goes_to(fold_bins(totals, counted()), few), RowBin::wide);
+    totals = table({{few, bin_of(257, 5000, 400)}, {RowBin::wide, bin_of(900, 1 << 24, 500)}});
+    EXPECT_EQ(goes_to(fold_bins(totals, counted()), few), few);
+    totals = table({{few, bin_of(256, 5000, 501)}, {RowBin::wide, bin_of(900, 1 << 24, 500)}});
+    EXPECT_EQ(goes_to(fold_bins(totals, counted()), few), few);
+    totals = table({{few, bin_of(256, 5000, 400)}, {RowBin::wide_heavy, bin_of(900, 1 << 24, 500)}});
+    EXPECT_EQ(goes_to(fold_bins(totals, counted()), few), RowBin::wide_heavy);
+    totals = table({{few, bin_of(256, 5000, 400)}});
+    EXPECT_EQ(goes_to(fold_bins(totals, counted()), few), few) << "alone";
+  }
+}
+
+TEST(BinFolding, ANamedAccumulatorKeepsItsRows) {
+  RowPolicy policy = counted();
+  policy.preferred = SpgemmAccumulator::dense;
+  BinTable totals = table({{RowBin::dense, bin_of(2, 50)},
+                           {RowBin::window_4k, bin_of(2, 50)},
+                           {RowBin::window_8k, bin_of(2, 50)},
+                           {RowBin::wide, bin_of(900, 1 << 24, 500)}});
+  const BinMap map = fold_bins(totals, policy);
+  EXPECT_EQ(goes_to(map, RowBin::dense), RowBin::dense);
+  EXPECT_EQ(goes_to(map, RowBin::window_4k), RowBin::window_8k) << "a size of the same";
+  EXPECT_EQ(goes_to(map, RowBin::window_8k), RowBin::window_8k);
+}
+
+TEST(BinFolding, DenseRowsFitTheWindowThatTheyGoTo) {
+  BinTable totals = table({{RowBin::dense, bin_of(1000, 1 << 20, 1000, 200)},
+                           {RowBin::window_4k, bin_of(1 << 20, 1 << 28)},
+                           {RowBin::window_8k, bin_of(1 << 20, 1 << 28)}});
+  totals[place(RowBin::window_8k)].slice = 8000;
+  EXPECT_EQ(goes_to(fold_bins(totals, counted()), RowBin::dense), RowBin::window_8k);
+  EXPECT_EQ(totals[place(RowBin::window_8k)].slice, 8000U);
+  totals = table({{RowBin::dense, bin_of(1000, 1 << 22, 1000, 200)}, {RowBin::window_8k, bin_of(1 << 20, 1 << 28)}});
+  EXPECT_EQ(goes_to(fold_bins(totals, counted()), RowBin::dense), RowBin::dense) << "worth a launch";
+}
+
+}  // namespace
+}  // namespace tessera::cuda
