@@ -32,7 +32,7 @@ class StabilisedBiConjugateGradients {
         random_shadow_(options.shadow == Shadow::random),
         v_(solve.make_product()),
         shadow_(n_, Init::none, solve.device()),
-        p_(shadow_.size(), Init::none, solve.device()),
+        p_(shadow_.size(), Init::zero, solve.device()),
         p_hat_(solve.folding().identity ? 0 : shadow_.size(), Init::none, solve.device()),
         s_hat_(p_hat_.size(), Init::none, solve.device()) {}
 

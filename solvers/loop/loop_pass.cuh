@@ -53,6 +53,22 @@ inline __device__ PlainSums<2> sum_of_parts(const ProductDots* parts, int count)
   return add_up_block<sum_threads>(sum);
 }
 
+/// What a step that adds up loads of two indices.
+template <class Step, bool AddsUp = !std::is_empty_v<typename Step::Body::Sums>>
+struct EarlyLoads {
+  typename Step::Body::Loaded one{};
+  typename Step::Body::Loaded other{};
+
+  __device__ EarlyLoads(const Step& step, std::int64_t n, std::int64_t i, std::int64_t stride) {
+    if (i < n) one = step.body.load(i);
+    if (i + stride < n) other = step.body.load(i + stride);
+  }
+};
+template <class Step>
+struct EarlyLoads<Step, false> {
+  __device__ EarlyLoads(const Step& /*step*/, std::int64_t /*n*/, std::int64_t /*i*/, std::int64_t /*stride*/) {}
+};
+
 /// One pass of a loop. Every block works out the scalars for itself; the one that is done last adds up and makes them
 /// known. The scalars are in shared memory, where they cost the loop over the vectors no registers.
 template <class Step>
@@ -68,6 +84,10 @@ __global__ void __launch_bounds__(sum_threads, blocks_at_a_time)
   alignas(State) __shared__ int copy[words];
   __shared__ bool is_last;
   State& scalars = *reinterpret_cast<State*>(copy);
+  const std::int64_t stride = std::int64_t{gridDim.x} * sum_threads;
+  std::int64_t i = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x;
+  // The loads of the first two indices are under way while the scalars are worked out.
+  [[maybe_unused]] const EarlyLoads<Step> early(step, n, i, stride);
   copy_words(copy, reinterpret_cast<const int*>(state), words);
   PlainSums<2> dots;
   if (dot_count > 0) dots = sum_of_parts(dot_parts, dot_count);
@@ -83,9 +103,10 @@ __global__ void __launch_bounds__(sum_threads, blocks_at_a_time)
   Sums sums{};
   if (!scalars.halted()) {
     const auto body = step.bind(scalars);
-    const std::int64_t stride = std::int64_t{gridDim.x} * sum_threads;
-    std::int64_t i = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x;
     if constexpr (adds_up) {
+      if (i < n) body(i, early.one, sums);
+      if (i + stride < n) body(i + stride, early.other, sums);
+      i += 2 * stride;
       // The loads of two indices at a time.
       for (; i + stride < n; i += 2 * stride) {
         const auto one = body.load(i);

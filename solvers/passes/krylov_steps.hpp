@@ -1,7 +1,7 @@
 /// \file
-/// The fused steps of the Krylov methods. Those of their loops load first and store then, so that a caller may have the
-/// loads of several indices under way. M is what becomes of entry i under a preconditioner that needs no pass of its
-/// own: IdentityEntry or DiagonalEntry.
+/// The fused steps of the Krylov methods. Those of their loops load first, without a look at the scalars, and store
+/// then, so that a caller may have the loads of several indices under way, before the scalars are known too. M is what
+/// becomes of entry i under a preconditioner that needs no pass of its own: IdentityEntry or DiagonalEntry.
 #pragma once
 
 #include "core/random.hpp"
@@ -11,14 +11,33 @@
 
 namespace tessera::passes {
 
+/// Never contracted with a sum behind it: which of two products a compiler contracts may differ from kernel to kernel,
+/// and with it the bits.
+template <class T>
+[[nodiscard]] TESSERA_HOST_DEVICE T rounded_product(T a, T b) noexcept {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(T) == sizeof(double)) {
+    return __dmul_rn(a, b);
+  } else {
+    return __fmul_rn(a, b);
+  }
+#else
+  return a * b;
+#endif
+}
+
 template <class T>
 struct IdentityEntry {
-  TESSERA_HOST_DEVICE T operator()(std::int64_t /*i*/, T r) const noexcept { return r; }
+  struct Factor {};
+  [[nodiscard]] TESSERA_HOST_DEVICE Factor load(std::int64_t /*i*/) const noexcept { return {}; }
+  TESSERA_HOST_DEVICE T operator()(Factor /*factor*/, T r) const noexcept { return r; }
 };
 template <class T>
 struct DiagonalEntry {
+  using Factor = T;
   const T* diagonal;
-  TESSERA_HOST_DEVICE T operator()(std::int64_t i, T r) const noexcept { return diagonal[i] * r; }
+  [[nodiscard]] TESSERA_HOST_DEVICE Factor load(std::int64_t i) const noexcept { return diagonal[i]; }
+  TESSERA_HOST_DEVICE T operator()(Factor factor, T r) const noexcept { return rounded_product(factor, r); }
 };
 
 /// <r, M r>
@@ -28,7 +47,7 @@ struct PreconditionedDot {
   M m;
   const T* r;
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, double& rz) const {
-    rz += static_cast<double>(r[i]) * static_cast<double>(m(i, r[i]));
+    rz += static_cast<double>(r[i]) * static_cast<double>(m(m.load(i), r[i]));
   }
 };
 
@@ -42,14 +61,15 @@ struct ConjugateResidual {
   T* r;
   struct Loaded {
     T q, r;
+    typename M::Factor factor;
   };
-  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {q[i], r[i]}; }
+  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {q[i], r[i], m.load(i)}; }
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, TwoSums& sums) const {
     const T residual = old.r - alpha * old.q;
     r[i] = residual;
     const auto value = static_cast<double>(residual);
     sums.first += value * value;
-    sums.second += value * static_cast<double>(m(i, residual));
+    sums.second += value * static_cast<double>(m(old.factor, residual));
   }
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, TwoSums& sums) const { (*this)(i, load(i), sums); }
 };
@@ -68,11 +88,12 @@ struct ConjugateDirections {
   T* kept;
   struct Loaded {
     T z, x, p;
+    typename M::Factor factor;
   };
-  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {m(i, z[i]), x[i], p[i]}; }
+  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {z[i], x[i], p[i], m.load(i)}; }
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, double& pp) const {
     const T solution = old.x + alpha * old.p;
-    const T direction = old.z + beta * old.p;
+    const T direction = m(old.factor, old.z) + beta * old.p;
     x[i] = solution;
     if (keep) kept[i] = solution;
     p[i] = direction;
@@ -90,7 +111,8 @@ struct ConjugateDirection {
   const T* z;
   T* p;
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, double& pp) const {
-    p[i] = beta == T{0} ? m(i, z[i]) : m(i, z[i]) + beta * p[i];
+    const T preconditioned = m(m.load(i), z[i]);
+    p[i] = beta == T{0} ? preconditioned : preconditioned + beta * p[i];
     pp += static_cast<double>(p[i]) * static_cast<double>(p[i]);
   }
 };
@@ -111,7 +133,7 @@ struct ShadowVector {
   }
 };
 
-/// BiCGSTAB: p = r + β (p - ω v), p̂ = M p with <p̂, p̂>; the old p and v are not read when β = 0.
+/// BiCGSTAB: p = r + β (p - ω v), p̂ = M p with <p̂, p̂>; the old p and v do not matter when β = 0.
 template <class T, class M>
 struct StabilisedDirection {
   using Sums = double;
@@ -124,14 +146,12 @@ struct StabilisedDirection {
   T* hat;
   struct Loaded {
     T r, p, v;
+    typename M::Factor factor;
   };
-  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const {
-    if (beta == T{0}) return {r[i], T{0}, T{0}};
-    return {r[i], p[i], v[i]};
-  }
+  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {r[i], p[i], v[i], m.load(i)}; }
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, double& sum) const {
     const T direction = beta == T{0} ? old.r : old.r + beta * (old.p - omega * old.v);
-    const T preconditioned = m(i, direction);
+    const T preconditioned = m(old.factor, direction);
     p[i] = direction;
     if (hat != p) hat[i] = preconditioned;
     sum += static_cast<double>(preconditioned) * static_cast<double>(preconditioned);
@@ -150,11 +170,12 @@ struct HalfResidual {
   T* hat;
   struct Loaded {
     T v, s;
+    typename M::Factor factor;
   };
-  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {v[i], s[i]}; }
+  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {v[i], s[i], m.load(i)}; }
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, TwoSums& sums) const {
     const T residual = old.s - alpha * old.v;
-    const T preconditioned = m(i, residual);
+    const T preconditioned = m(old.factor, residual);
     s[i] = residual;
     if (hat != s) hat[i] = preconditioned;
     const auto value = static_cast<double>(residual);
@@ -187,7 +208,7 @@ struct StabilisedStep {
   }
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, TwoSums& sums) const {
     if (keep) kept[i] = old.x;
-    const T solution = old.x + (alpha * old.p_hat + omega * old.s_hat);
+    const T solution = old.x + (rounded_product(alpha, old.p_hat) + omega * old.s_hat);
     const T residual = old.r - omega * old.t;
     x[i] = solution;
     r[i] = residual;

@@ -76,7 +76,7 @@ struct RowPolicy {
   std::uint32_t window_products = 1 << 13;
   index_t window_width = 24576;
   std::int64_t window_most_bytes = std::int64_t{12} * 1024;
-  std::uint32_t window_columns = 8;      ///< per product, below which a bitmap costs less than to sort
+  std::uint32_t window_columns = 64;     ///< per product, below which a bitmap costs less than to sort
   std::uint32_t window_compression = 2;  ///< products per entry, from which it costs less than sums in C
   // For sums in shared memory instead of in C.
   std::uint32_t shared_compression = 3;  ///< products per entry
