@@ -11,7 +11,7 @@
 
 namespace tessera::passes {
 
-/// Never contracted with a sum behind it: which of two products a compiler contracts may differ from kernel to kernel,
+/// On a GPU never contracted with a sum behind it: which of two products a compiler contracts may differ from kernel to kernel,
 /// and with it the bits.
 template <class T>
 [[nodiscard]] TESSERA_HOST_DEVICE T rounded_product(T a, T b) noexcept {

@@ -175,7 +175,8 @@ __global__ void __launch_bounds__(analysis_threads)
       const std::uint32_t products = wanted ? facts.products[i] : 0;
       const index_t width = facts.widths[i];
       const index_t most = entries_of(entries, i, products, width);
-      // Rows of a group have the same shape, so that they get the same bin and keep, or lose, these bits together.
+      // Rows of a group have the same shape, so that they get the same bin and keep, or lose, these bits together. The
+      // next row's may be rewritten at this moment: lost is what it then says, and so they will be here.
       const std::uint8_t old = groups ? bins[i] : 0;
       const bool leads = groups && !goes_along(old) && i + 1 < rows && goes_along(bins[i + 1]);
       const RowShape shape{lists, products, width, most, goes_along(old) || leads};

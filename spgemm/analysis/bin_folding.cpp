@@ -10,6 +10,8 @@ namespace {
 constexpr unsigned long long worth_a_launch = 1 << 18;
 /// Rows for as many blocks as are at work at once.
 constexpr unsigned rows_at_once = 256;
+/// Rows that may lose shared memory to larger ones of their accumulator.
+constexpr unsigned few_rows = 1024;
 /// Products up to which `dense` gains less over `window` than a launch costs.
 constexpr unsigned long long worth_dense = 1 << 21;
 
@@ -35,7 +37,8 @@ class Folding {
     const RowBin target = total(RowBin::wide).rows > 0 ? RowBin::wide : RowBin::wide_heavy;
     for (int bin = number(RowBin::dense); bin <= number(RowBin::hash_4096); ++bin) {
       const BinTotals& few = totals_[place(bin)];
-      const bool little = few.rows <= rows_at_once && few.products <= worth_a_launch && few.besides == 0;
+      const bool little = few.rows <= rows_at_once && few.products <= worth_a_launch && few.besides == 0 &&
+                          few.most_products <= policy_.heavy_products;
       // A wider row would take shared memory from all others.
       if (used(bin) && little && few.widest <= total(target).widest) fold(bin, number(target));
     }
@@ -97,10 +100,14 @@ BinMap fold_bins(BinTable& totals, const RowPolicy& policy) {
   folding.upwards(RowBin::esc_thread_16, RowBin::esc_512, [](const BinTotals& bin, RowBin larger) {
     return bin.rows * places_of(larger) <= 2 * worth_a_launch;
   });
-  const auto little = [](const BinTotals& bin, RowBin) { return bin.products <= worth_a_launch; };
+  const auto little = [](const BinTotals& bin, RowBin) {
+    return bin.products <= worth_a_launch && bin.rows <= few_rows;
+  };
   folding.upwards(RowBin::window_4k, RowBin::window_large, little);
-  folding.upwards(RowBin::hash_384, RowBin::hash_4096, little);
-  if (policy.preferred == SpgemmAccumulator::automatic) {
+  // Rows of hash_384 keep the order of their terms, which those of larger tables may lose.
+  folding.upwards(RowBin::hash_1536, RowBin::hash_4096, little);
+  // Where entries are only foreseen, a window may be too small for what `dense` holds, and `wide` counts first.
+  if (policy.preferred == SpgemmAccumulator::automatic && (policy.counting || policy.counted)) {
     folding.dense_into_window();
     folding.into_wide();
   }

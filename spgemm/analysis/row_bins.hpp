@@ -262,7 +262,7 @@ struct RowPolicy {
   return along_with_others(cheapest_bin(row, policy), row, policy);
 }
 
-/// Sums and largest numbers over the rows of a bin.
+/// Sums and largest numbers over the rows of a bin and those besides.
 struct BinTotals {
   unsigned rows = 0;
   unsigned most_lists = 0;

@@ -52,7 +52,7 @@ RowBatch BinnedRows::batch(RowBin bin) const noexcept {
     return below == 0 ? 0.0 : static_cast<double>(above) / static_cast<double>(below);
   };
   result.mean_list = ratio(bin_total.products, bin_total.lists);
-  result.mean_entries = ratio(bin_total.entries, bin_total.rows);
+  result.mean_entries = ratio(bin_total.entries, bin_total.rows + bin_total.besides);
   return result;
 }
 

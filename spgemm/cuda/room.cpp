@@ -189,15 +189,17 @@ std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job) {
   const Stopwatch compacting;
   const index_t never_in_room = wide_rows(bins);
   bins = BinnedRows();
-  budget.release(list_bytes);
-  const std::uint64_t facts_bytes = left.rows() == 0 ? RowAnalysis::bytes(job.rows) : 0;
+  // Rows without a place need their list and their facts.
+  const bool all_placed = left.rows() == 0;
+  const std::uint64_t facts_bytes = RowAnalysis::bytes(job.rows) - RowAnalysis::bytes(0);
+  const std::uint64_t spare_bytes = all_placed ? list_bytes + facts_bytes : 0;
   const std::uint64_t c_bytes = csr_bytes(0, left.nnz, value_bytes<V>);
-  if (!budget.fits(c_bytes - std::min(c_bytes, facts_bytes))) {
-    budget.release(room_bytes + plan->estimates.bytes());
+  if (!budget.fits(c_bytes - std::min(c_bytes, spare_bytes))) {
+    budget.release(list_bytes + room_bytes + plan->estimates.bytes());
     return give_up(job, need + c_bytes);
   }
-  if (facts_bytes > 0) job.analysis = RowAnalysis(0, job.device());
-  budget.release(facts_bytes);
+  if (all_placed) job.analysis = RowAnalysis(0, job.device());
+  budget.release(spare_bytes);
   budget.reserve(c_bytes, "sparse product");
   CsrArrays<V> c = move_into_place(job, room, std::move(counts), left, never_in_room);
   job.context.synchronize();

@@ -99,6 +99,43 @@ TEST(BinFolding, AFewRowsGoToWideUnlessTheyAreWider) {
   }
 }
 
+/// What only the kernel for groups would write.
+TEST(BinFolding, GroupsStay) {
+  BinTotals groups = bin_of(10, 500, 400);
+  groups.besides = 20;
+  BinTable totals = table({{RowBin::window_alike, groups}, {RowBin::wide, bin_of(900, 1 << 24, 500)}});
+  EXPECT_EQ(goes_to(fold_bins(totals, counted()), RowBin::window_alike), RowBin::window_alike);
+  EXPECT_EQ(totals[place(RowBin::window_alike)].besides, 20U);
+  totals = table({{RowBin::window_alike, groups}});
+  totals[place(RowBin::window_8k)] = bin_of(3, 60);
+  EXPECT_EQ(goes_to(fold_bins(totals, counted()), RowBin::window_8k), RowBin::window_8k) << "not into a group's";
+}
+
+TEST(BinFolding, SmallTablesKeepTheOrderOfTheirTerms) {
+  RowPolicy policy = counted();
+  policy.preferred = SpgemmAccumulator::hash;
+  BinTable totals = table({{RowBin::hash_384, bin_of(5, 50)},
+                           {RowBin::hash_1536, bin_of(5, 50)},
+                           {RowBin::hash_4096, bin_of(5, 50, 100, 4000)}});
+  const BinMap map = fold_bins(totals, policy);
+  EXPECT_EQ(goes_to(map, RowBin::hash_384), RowBin::hash_384);
+  EXPECT_EQ(goes_to(map, RowBin::hash_1536), RowBin::hash_4096);
+}
+
+TEST(BinFolding, ManyShortRowsKeepTheirSmallWindows) {
+  RowPolicy policy = counted();
+  policy.preferred = SpgemmAccumulator::window;
+  BinTable totals = table({{RowBin::window_4k, bin_of(8000, 200'000)}, {RowBin::window_large, bin_of(1, 5000)}});
+  EXPECT_EQ(goes_to(fold_bins(totals, policy), RowBin::window_4k), RowBin::window_4k);
+}
+
+TEST(BinFolding, RowsWhoseEntriesAreForeseenStay) {
+  BinTable totals = table({{RowBin::dense, bin_of(20, 500)},
+                           {RowBin::window_8k, bin_of(1 << 20, 1 << 28)},
+                           {RowBin::wide, bin_of(900, 1 << 24, 500)}});
+  EXPECT_EQ(goes_to(fold_bins(totals, RowPolicy{}), RowBin::dense), RowBin::dense);
+}
+
 TEST(BinFolding, ANamedAccumulatorKeepsItsRows) {
   RowPolicy policy = counted();
   policy.preferred = SpgemmAccumulator::dense;

@@ -118,6 +118,48 @@ TEST_F(RepeatsOnGpu, AreDoneThreeAtATime) {
   }
 }
 
+TEST_F(RepeatsOnGpu, AreGivenToAWindowTogether) {
+  const Csr<double> a = rows_of(many_groups(), 80);
+  const auto b = testing::with_row_lengths<double>(testing::lengths_of(80, 40), 3000, ValueStorage::weighted, 6);
+  const Csr<double> a_there = a.to(gpu());
+  const Csr<double> b_there = b.to(gpu());
+  const auto factors = host::factors_of<cuda::NoValue>(a_there.view(), b_there.view());
+  const cuda::CurrentDevice current(gpu());
+  const cuda::Context& context = cuda::Context::of(gpu());
+  cuda::RowPolicy policy;
+  policy.preferred = SpgemmAccumulator::window;
+  cuda::RowAnalysis analysis(a.rows(), gpu());
+  const cuda::ProductShape shape{a.rows(), a.cols(), a.nnz()};
+  cuda::enqueue_repeats(context, factors, shape, analysis);
+  cuda::enqueue_analysis(context, factors, shape, policy, analysis);
+  const Csr<double> c = spgemm(a, b).matrix;
+  std::vector<offset_t> counts;
+  for (index_t i = 0; i < a.rows(); ++i) counts.push_back(c.row_offsets()[i + 1] - c.row_offsets()[i]);
+  Array<offset_t> on_gpu = Array<offset_t>::copy_of(counts, gpu());
+  cuda::enqueue_repeated_counts(context, analysis, a.rows(), on_gpu.data());
+  cuda::RowEntries entries;
+  entries.counts = on_gpu.data();
+  policy.counted = true;
+  cuda::enqueue_choice(context, a_there.row_offsets().data(), a.rows(), entries, policy, analysis);
+  const auto totals = cuda::bring_totals(context, analysis, nullptr).totals;
+  const auto bins = analysis.bins.to(Device{});
+
+  const std::vector<int> followers = expected_followers(expected_repeats(a));
+  unsigned leaders = 0;
+  unsigned others = 0;
+  for (index_t i = 0; i < a.rows(); ++i) {
+    const int after = followers[static_cast<std::size_t>(i)];
+    ASSERT_EQ(cuda::goes_along(bins[i]), after < 0) << "row " << i;
+    ASSERT_EQ(bins[i] == static_cast<std::uint8_t>(cuda::RowBin::window_alike), after > 0) << "row " << i;
+    leaders += after > 0 ? 1 : 0;
+    others += after < 0 ? 1 : 0;
+  }
+  const cuda::BinTotals& alike = totals[static_cast<std::size_t>(cuda::RowBin::window_alike)];
+  EXPECT_GT(leaders, 100U);
+  EXPECT_EQ(alike.rows, leaders);
+  EXPECT_EQ(alike.besides, others);
+}
+
 TEST_F(RepeatsOnGpu, AreNotLookedForInShortRows) {
   cuda::RowAnalysis analysis(100, gpu());
   cuda::enqueue_repeats(cuda::Context::of(gpu()), {}, {100, 100, 799}, analysis);
