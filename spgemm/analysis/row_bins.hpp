@@ -76,7 +76,9 @@ struct RowPolicy {
   std::uint32_t window_products = 1 << 13;
   index_t window_width = 24576;
   std::int64_t window_most_bytes = std::int64_t{12} * 1024;
-  std::uint32_t window_columns = 64;     ///< per product, below which a bitmap costs less than to sort
+  // Columns per product below which a bitmap costs less than to sort: 256 products, and more.
+  std::uint32_t window_columns = 8;
+  std::uint32_t window_columns_beyond = 64;
   std::uint32_t window_compression = 2;  ///< products per entry, from which it costs less than sums in C
   // For sums in shared memory instead of in C.
   std::uint32_t shared_compression = 3;  ///< products per entry
@@ -226,7 +228,8 @@ struct RowPolicy {
   if (row.products > policy.window_products || row.lists > policy.warp_lists) return false;
   if (row.width > policy.window_width) return false;
   if (window_slice(row, policy) > policy.window_most_bytes) return false;
-  const bool narrow = static_cast<std::uint32_t>(row.width) / policy.window_columns <= row.products;
+  const std::uint32_t columns = row.products <= 256 ? policy.window_columns : policy.window_columns_beyond;
+  const bool narrow = static_cast<std::uint32_t>(row.width) / columns <= row.products;
   const auto entries = static_cast<std::uint32_t>(row.entries);
   const bool compresses = policy.counted && row.products / policy.window_compression >= entries;
   // Short rows would be sorted instead.

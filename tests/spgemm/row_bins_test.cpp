@@ -191,6 +191,23 @@ TEST(RowBins, RowsOfAWindowGoAlongWithTheirNeighbours) {
   EXPECT_EQ(choose_bin(shape, policy), RowBin::window_large) << "too many for three rows at once";
 }
 
+TEST(RowBins, ShortRowsAreSortedUnlessTheyAreNarrow) {
+  RowPolicy policy;
+  policy.counting = true;
+  EXPECT_EQ(choose_bin(row(27, 120, 960), policy), RowBin::window_4k);
+  EXPECT_EQ(choose_bin(row(27, 120, 2300), policy), RowBin::esc_128);
+  EXPECT_EQ(choose_bin(row(27, 256, 2056), policy), RowBin::esc_256);
+  EXPECT_EQ(choose_bin(row(27, 257, 2056), policy), RowBin::window_4k);
+  EXPECT_EQ(choose_bin(row(27, 300, 19264), policy), RowBin::esc_512);
+  policy.counting = false;
+  policy.counted = true;
+  RowShape shape = row(18, 486, 16600);
+  shape.entries = 98;
+  EXPECT_EQ(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::window);
+  shape.entries = 300;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::esc_512) << "compresses too little";
+}
+
 TEST(RowBins, ShortRowsOfManyListsAreSortedByAThread) {
   for (const bool counted : {false, true}) {
     RowPolicy policy;
