@@ -122,7 +122,7 @@ __device__ void contract(const PlaceKeys<Key>& numbering, const SortedProducts<E
   }
 }
 
-/// The row of this thread, sorted. All lanes must call.
+/// Writes the products of the row of this thread and sorts them. \returns how many these are
 template <int E, class Key, class V>
 __device__ int expand_and_sort(const Factors<V>& factors, const ThreadRow<Key>& row,
                                const ThreadProducts<E, Key, V>& products, SortedProducts<E, Key, V>& sorted) {
