@@ -60,9 +60,9 @@ class Workflow {
  private:
   void choose() {
     const double rows = std::max<double>(1.0, static_cast<double>(job_.rows()));
-    WorkflowFacts facts{static_cast<double>(report_.products) / rows, report_.expansion, {}};
+    WorkflowFacts facts{static_cast<double>(report_.products) / rows, report_.expansion, report_.products, {}};
     const bool automatic = options_.workflow == SpgemmWorkflow::automatic;
-    if (options_.workflow == SpgemmWorkflow::sampled || (automatic && wants_sample(facts.mean_products))) {
+    if (options_.workflow == SpgemmWorkflow::sampled || (automatic && wants_sample(facts))) {
       facts.sample = sample_compression(job_);
       report_.sample = facts.sample;
     }

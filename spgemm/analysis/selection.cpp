@@ -5,6 +5,9 @@
 namespace tessera {
 
 WorkflowChoice choose_workflow(const WorkflowFacts& facts) {
+  if (facts.mean_products >= upper_bound_products && facts.products <= counted_products) {
+    return {SpgemmWorkflow::symbolic, fmt::format("{} products: counting costs less than a sample", facts.products)};
+  }
   if (!facts.sample) {
     return {SpgemmWorkflow::upper_bound,
             fmt::format("{:.3g} products a row: room for all of them costs less than to count or to sample",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tessera/spgemm.hpp"
+#include "tessera/types.hpp"
 
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@ namespace tessera {
 struct WorkflowFacts {
   double mean_products = 0.0;  ///< per row of A
   double expansion = 0.0;      ///< products per entry of A
+  offset_t products = 0;
   std::optional<SpgemmSample> sample;
 };
 
@@ -21,8 +23,11 @@ struct WorkflowChoice {
   std::string reason;
 };
 
-/// Products a row from which a sample is worth its time.
+/// Products a row from which room for all of them is too much.
 inline constexpr double upper_bound_products = 64.0;
+/// Products up to which counting costs less than a sample and the copy out of a store (bench/NOTES.md, "SpGEMM on the
+/// host").
+inline constexpr offset_t counted_products = offset_t{1} << 21;
 
 /// Expansion and compression from which the paper estimates all rows (ocean-hll-spgemm.txt, table 1).
 inline constexpr double sketch_expansion = 8.0;
@@ -32,8 +37,8 @@ inline constexpr double sketch_compression = 8.0;
 inline constexpr double trusted_sample_error = 0.1;
 
 /// Whether the choice needs a sample.
-[[nodiscard]] constexpr bool wants_sample(double mean_products) noexcept {
-  return mean_products >= upper_bound_products;
+[[nodiscard]] constexpr bool wants_sample(const WorkflowFacts& facts) noexcept {
+  return facts.mean_products >= upper_bound_products && facts.products > counted_products;
 }
 
 /// The rule for the host. \param facts with a sample where wants_sample() says so
@@ -43,7 +48,7 @@ inline constexpr double trusted_sample_error = 0.1;
 /// sooner counted or sampled (bench/NOTES.md).
 [[nodiscard]] constexpr SpgemmWorkflow workflow_of_paper(double mean_products, double expansion,
                                                          double compression) noexcept {
-  if (!wants_sample(mean_products)) return SpgemmWorkflow::upper_bound;
+  if (mean_products < upper_bound_products) return SpgemmWorkflow::upper_bound;
   const bool estimates = expansion >= sketch_expansion && compression >= sketch_compression;
   return estimates ? SpgemmWorkflow::hll : SpgemmWorkflow::symbolic;
 }

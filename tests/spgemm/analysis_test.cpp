@@ -83,16 +83,21 @@ TEST(SpgemmSelection, RuleOfThePaper) {
 }
 
 TEST(SpgemmSelection, Rule) {
-  const WorkflowChoice shorts = choose_workflow({25.0, 5.0, {}});
+  const WorkflowChoice shorts = choose_workflow({25.0, 5.0, 100, {}});
   EXPECT_EQ(shorts.workflow, SpgemmWorkflow::upper_bound);
   EXPECT_NE(shorts.reason.find("25 products a row"), std::string::npos);
-  const WorkflowChoice sampled = choose_workflow({700.0, 26.0, SpgemmSample{600, 5.9, 0.02}});
+  const WorkflowChoice sampled = choose_workflow({700.0, 26.0, 7'000'000, SpgemmSample{600, 5.9, 0.02}});
   EXPECT_EQ(sampled.workflow, SpgemmWorkflow::sampled);
   EXPECT_NE(sampled.reason.find("5.9 products an entry of C"), std::string::npos);
-  const WorkflowChoice skewed = choose_workflow({700.0, 26.0, SpgemmSample{600, 1.3, 0.4}});
+  const WorkflowChoice skewed = choose_workflow({700.0, 26.0, 7'000'000, SpgemmSample{600, 1.3, 0.4}});
   EXPECT_EQ(skewed.workflow, SpgemmWorkflow::symbolic);
-  EXPECT_FALSE(wants_sample(63.9));
-  EXPECT_TRUE(wants_sample(64.0));
+  const WorkflowChoice small = choose_workflow({700.0, 26.0, counted_products, {}});
+  EXPECT_EQ(small.workflow, SpgemmWorkflow::symbolic);
+  EXPECT_EQ(small.reason, "2097152 products: counting costs less than a sample");
+  EXPECT_FALSE(wants_sample({63.9, 5.0, 7'000'000, {}}));
+  EXPECT_TRUE(wants_sample({64.0, 5.0, 7'000'000, {}}));
+  EXPECT_TRUE(wants_sample({64.0, 5.0, counted_products + 1, {}}));
+  EXPECT_FALSE(wants_sample({64.0, 5.0, counted_products, {}}));
 }
 
 TEST(SpgemmSelection, Registers) {

@@ -151,8 +151,8 @@ TEST_F(RepeatsOnGpu, AreGivenToAWindowTogether) {
     const int after = followers[static_cast<std::size_t>(i)];
     ASSERT_EQ(cuda::goes_along(bins[i]), after < 0) << "row " << i;
     ASSERT_EQ(bins[i] == static_cast<std::uint8_t>(cuda::RowBin::window_alike), after > 0) << "row " << i;
-    leaders += after > 0 ? 1 : 0;
-    others += after < 0 ? 1 : 0;
+    leaders += after > 0 ? 1U : 0U;
+    others += after < 0 ? 1U : 0U;
   }
   const cuda::BinTotals& alike = totals[static_cast<std::size_t>(cuda::RowBin::window_alike)];
   EXPECT_GT(leaders, 100U);
