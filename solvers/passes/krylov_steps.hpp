@@ -11,8 +11,8 @@
 
 namespace tessera::passes {
 
-/// On a GPU never contracted with a sum behind it: which of two products a compiler contracts may differ from kernel to kernel,
-/// and with it the bits.
+/// On a GPU never contracted with a sum behind it: which of two products a compiler contracts may differ from kernel to
+/// kernel, and with it the bits.
 template <class T>
 [[nodiscard]] TESSERA_HOST_DEVICE T rounded_product(T a, T b) noexcept {
 #ifdef __CUDA_ARCH__
