@@ -45,7 +45,8 @@ inline constexpr std::int64_t plain_shared_bytes = std::int64_t{48} * 1024;
 /// warp does at once, all with the same positions
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t window_bytes(index_t widest, index_t most_entries,
                                                                       int value_bytes, int rows = 1) noexcept {
-  const std::int64_t entry_bytes = value_bytes == 0 ? 0 : rows * value_bytes + std::int64_t{sizeof(index_t)};
+  const std::int64_t entry_bytes =
+      value_bytes == 0 ? 0 : std::int64_t{rows} * value_bytes + std::int64_t{sizeof(index_t)};
   return aligned_bytes(stage_bytes(value_bytes, rows) + window_words(widest) * window_word_bytes(value_bytes) +
                        most_entries * entry_bytes);
 }
