@@ -1,6 +1,7 @@
 #include "spgemm/analysis/bin_folding.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tessera::cuda {
 

@@ -5,7 +5,6 @@
 
 #include "spgemm/analysis/row_bins.hpp"
 
-#include <array>
 #include <cstdint>
 
 namespace tessera::cuda {

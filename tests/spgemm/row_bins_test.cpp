@@ -38,8 +38,7 @@ TEST(RowBins, EveryBinButNoneHasAnAccumulator) {
 }
 
 TEST(RowBins, ANamedAccumulatorTakesWhatItCan) {
-  RowPolicy policy;
-  policy.counted = true;
+  RowPolicy policy{.counted = true};
   const auto chosen = [&](SpgemmAccumulator name, const RowShape& shape) {
     policy.preferred = name;
     return accumulator_of(choose_bin(shape, policy));
@@ -89,8 +88,7 @@ TEST(RowBins, TablesHoldMoreThanIsForeseen) {
 }
 
 TEST(RowBins, SumsInSharedMemoryWhereLongListsOverlap) {
-  RowPolicy policy;
-  policy.counted = true;
+  RowPolicy policy{.counted = true};
   RowShape shape = row(17, 23000, 3000);
   shape.entries = 3000;
   EXPECT_EQ(choose_bin(shape, policy), RowBin::wide_shared_48k);
@@ -109,8 +107,7 @@ TEST(RowBins, SumsInSharedMemoryWhereLongListsOverlap) {
 }
 
 TEST(RowBins, RowsOfManyListsAreForABlock) {
-  RowPolicy policy;
-  policy.counted = true;
+  RowPolicy policy{.counted = true};
   RowShape shape = row(256, 6000, 800);
   EXPECT_EQ(choose_bin(shape, policy), RowBin::dense);
   shape.lists = 257;
@@ -169,8 +166,7 @@ TEST(RowBins, EveryRowFitsTheBinItGets) {
 }
 
 TEST(RowBins, RowsOfAWindowGoAlongWithTheirNeighbours) {
-  RowPolicy policy;
-  policy.counted = true;
+  RowPolicy policy{.counted = true};
   RowShape shape = row(80, 6000, 20000);
   shape.entries = 340;
   ASSERT_EQ(choose_bin(shape, policy), RowBin::window_16k);
