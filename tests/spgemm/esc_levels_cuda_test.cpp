@@ -125,6 +125,17 @@ TEST_F(EscLevelsCuda, RowsThatFillAThread) {
   }
 }
 
+/// Several blocks, whose rows do not lie one after the other in C.
+TEST_F(EscLevelsCuda, RowsOfAThreadAmongLongerOnes) {
+  std::vector<index_t> lengths;
+  for (index_t i = 0; i < 300; ++i) lengths.push_back(i * 37 % 50);
+  const auto a = testing::with_row_lengths<double>(lengths, 100, weighted, 6);
+  const auto b = testing::with_row_lengths<double>(testing::lengths_of(100, 1), 64, weighted, 8);
+  const index_t served = check<EscLevel::thread, double>(a, b);
+  EXPECT_EQ(served, 198);
+  EXPECT_EQ((check<EscLevel::thread, NoValue>(a, b)), served);
+}
+
 TEST_F(EscLevelsCuda, RowsThatFillAWarp) {
   for (const index_t products : {33, 128, 129, 512, 513, 735, 736}) {
     for_each_split(products, 300, [](const auto& a, const auto& b) {
