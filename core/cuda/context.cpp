@@ -76,8 +76,21 @@ Context& Context::of(const Device& device) {
   return *contexts[index];
 }
 
-Context::Context(int ordinal)
-    : pool_(make_pool(ordinal)), multiprocessors_(attribute(cudaDevAttrMultiProcessorCount, ordinal)) {
+DeviceLimits device_limits(int ordinal) {
+  const auto ask = [ordinal](cudaDeviceAttr name) { return attribute(name, ordinal); };
+  DeviceLimits limits;
+  limits.compute_capability = 10 * ask(cudaDevAttrComputeCapabilityMajor) + ask(cudaDevAttrComputeCapabilityMinor);
+  limits.multiprocessors = ask(cudaDevAttrMultiProcessorCount);
+  limits.threads_per_multiprocessor = ask(cudaDevAttrMaxThreadsPerMultiProcessor);
+  limits.blocks_per_multiprocessor = ask(cudaDevAttrMaxBlocksPerMultiprocessor);
+  limits.shared_per_multiprocessor = ask(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  limits.shared_per_block = ask(cudaDevAttrMaxSharedMemoryPerBlock);
+  limits.largest_shared_per_block = ask(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  limits.reserved_shared_per_block = ask(cudaDevAttrReservedSharedMemoryPerBlock);
+  return limits;
+}
+
+Context::Context(int ordinal) : pool_(make_pool(ordinal)), limits_(device_limits(ordinal)) {
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
   check(cudaMalloc(&sum_space_.on_device, std::size_t{SumSpace::values} * SumSpace::value_bytes),
         "allocating the space of sums");

@@ -2,6 +2,7 @@
 /// What the CUDA backend keeps of one GPU for the life of the process: its stream, its memory pool, its size.
 #pragma once
 
+#include "core/cuda/device_limits.hpp"
 #include "tessera/device.hpp"
 
 #include <cuda_runtime_api.h>
@@ -62,7 +63,8 @@ class Context {
   /// The stream of the GPU; on a thread that records a graph for it (StreamOfThread), the one that is recorded.
   [[nodiscard]] cudaStream_t stream() const noexcept;
   [[nodiscard]] cudaMemPool_t pool() const noexcept { return pool_; }
-  [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
+  [[nodiscard]] const DeviceLimits& limits() const noexcept { return limits_; }
+  [[nodiscard]] int multiprocessors() const noexcept { return limits_.multiprocessors; }
   [[nodiscard]] SumSpace& sum_space() const noexcept { return sum_space_; }
 
   /// Waits for all work of the stream. \throws CudaError for whatever failed meanwhile
@@ -74,7 +76,7 @@ class Context {
  private:
   cudaStream_t stream_ = nullptr;
   cudaMemPool_t pool_ = nullptr;
-  int multiprocessors_ = 0;
+  DeviceLimits limits_;
   mutable SumSpace sum_space_;
   mutable std::atomic<std::uint64_t> allocations_ = 0;
   mutable std::atomic<std::uint64_t> waits_ = 0;

@@ -4,12 +4,15 @@
 #include "tests/emulator/launch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 struct EmulatedPool {};
@@ -21,18 +24,45 @@ namespace tessera::emulator {
 
 namespace {
 
-// The limits of compute capability 9.0; few multiprocessors, so that persistent blocks have several tiles each.
 constexpr int version = 13000;
-constexpr int capability_major = 9;
-constexpr int capability_minor = 0;
+// Few, so that persistent blocks have several tiles each.
 constexpr int multiprocessors = 2;
-constexpr int threads_per_multiprocessor = 2048;
-constexpr int blocks_per_multiprocessor = 32;
-constexpr int shared_bytes_per_multiprocessor = 233472;
-constexpr int shared_bytes_per_block = 232448;
 constexpr int shared_bytes_without_asking = 49152;
 constexpr int shared_bytes_reserved = 1024;
 constexpr int l2_bytes = 60 << 20;
+
+/// A GPU that can be emulated: what differs between compute capabilities (CUDA C++ Programming Guide, "Technical
+/// Specifications per Compute Capability").
+struct EmulatedDevice {
+  std::string_view name;
+  int major;
+  int minor;
+  int threads_per_multiprocessor;
+  int blocks_per_multiprocessor;
+  int shared_bytes_per_multiprocessor;
+
+  [[nodiscard]] constexpr int shared_bytes_per_block() const {
+    return shared_bytes_per_multiprocessor - shared_bytes_reserved;
+  }
+};
+constexpr std::array<EmulatedDevice, 4> emulated_devices{{{"8.0", 8, 0, 2048, 32, 164 * 1024},
+                                                          {"8.9", 8, 9, 1536, 24, 100 * 1024},
+                                                          {"9.0", 9, 0, 2048, 32, 228 * 1024},
+                                                          {"12.0", 12, 0, 1536, 24, 100 * 1024}}};
+
+/// The one that TESSERA_EMULATOR_DEVICE names, by its compute capability; 9.0 where it is unset.
+const EmulatedDevice& emulated_device() {
+  static const EmulatedDevice& chosen = []() -> const EmulatedDevice& {
+    const char* const wanted = std::getenv("TESSERA_EMULATOR_DEVICE");
+    const std::string_view name = wanted == nullptr ? "9.0" : wanted;
+    for (const EmulatedDevice& each : emulated_devices) {
+      if (each.name == name) return each;
+    }
+    std::fprintf(stderr, "TESSERA_EMULATOR_DEVICE=%s: known are 8.0, 8.9, 9.0 and 12.0\n", wanted);
+    std::abort();
+  }();
+  return chosen;
+}
 
 /// Held by whoever uses the device, which does one thing at a time.
 struct DeviceState {
@@ -155,16 +185,33 @@ cudaError_t cudaSetDevice(int ordinal) { return report(ordinal == 0 ? cudaSucces
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int ordinal) {
   if (ordinal != 0) return report(cudaErrorInvalidDevice);
-  *properties = {"emulated on the host", DeviceMemory::total_bytes, capability_major,
-                 capability_minor,       multiprocessors,           l2_bytes};
+  const EmulatedDevice& gpu = emulated_device();
+  *properties = {"emulated on the host", DeviceMemory::total_bytes, gpu.major, gpu.minor, multiprocessors, l2_bytes};
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ordinal) {
   if (ordinal != 0) return report(cudaErrorInvalidDevice);
+  const EmulatedDevice& gpu = emulated_device();
   switch (attribute) {
     case cudaDevAttrMultiProcessorCount:
       return give(value, multiprocessors);
+    case cudaDevAttrComputeCapabilityMajor:
+      return give(value, gpu.major);
+    case cudaDevAttrComputeCapabilityMinor:
+      return give(value, gpu.minor);
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      return give(value, gpu.threads_per_multiprocessor);
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+      return give(value, gpu.blocks_per_multiprocessor);
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      return give(value, gpu.shared_bytes_per_multiprocessor);
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      return give(value, shared_bytes_without_asking);
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      return give(value, gpu.shared_bytes_per_block());
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+      return give(value, shared_bytes_reserved);
   }
   return report(cudaErrorInvalidValue);
 }
@@ -288,14 +335,15 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
   attributes->maxThreadsPerBlock = static_cast<int>(max_threads);
-  attributes->ptxVersion = 10 * capability_major + capability_minor;
+  attributes->ptxVersion = 10 * emulated_device().major + emulated_device().minor;
   return require(kernel != nullptr);
 }
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   // In percent, -1 for the default; a wish, which changes no result.
   if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return require(value >= -1 && value <= 100);
-  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 || value > shared_bytes_per_block) {
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
+      value > emulated_device().shared_bytes_per_block()) {
     return report(cudaErrorInvalidValue);
   }
   DeviceState& state = device();
@@ -311,6 +359,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   if (threads < 1 || shared_bytes > static_cast<std::size_t>(shared_limit(state, kernel))) {
     return report(cudaErrorInvalidValue);
   }
-  const int by_shared = shared_bytes_per_multiprocessor / (static_cast<int>(shared_bytes) + shared_bytes_reserved);
-  return give(blocks, std::min({threads_per_multiprocessor / threads, by_shared, blocks_per_multiprocessor}));
+  const EmulatedDevice& gpu = emulated_device();
+  const int by_shared = gpu.shared_bytes_per_multiprocessor / (static_cast<int>(shared_bytes) + shared_bytes_reserved);
+  return give(blocks, std::min({gpu.threads_per_multiprocessor / threads, by_shared, gpu.blocks_per_multiprocessor}));
 }

@@ -37,6 +37,14 @@ struct cudaDeviceProp {
 
 enum cudaDeviceAttr {
   cudaDevAttrMultiProcessorCount,
+  cudaDevAttrComputeCapabilityMajor,
+  cudaDevAttrComputeCapabilityMinor,
+  cudaDevAttrMaxThreadsPerMultiProcessor,
+  cudaDevAttrMaxBlocksPerMultiprocessor,
+  cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+  cudaDevAttrMaxSharedMemoryPerBlock,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin,
+  cudaDevAttrReservedSharedMemoryPerBlock,
 };
 
 cudaError_t cudaRuntimeGetVersion(int* version);
