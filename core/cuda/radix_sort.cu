@@ -7,6 +7,7 @@
 #include "core/cuda/scan.hpp"
 #include "core/cuda/warp.cuh"
 
+#include <limits>
 #include <utility>
 
 namespace tessera::cuda {
@@ -141,14 +142,19 @@ __global__ void __launch_bounds__(threads) scatter_kernel(KeyTiles tiles, const 
 }  // namespace
 
 std::uint64_t sort_scratch_bytes(std::int64_t tiles) noexcept {
-  // The running sums take a sum a chunk of counts besides.
+  // The exclusive sum over the counts takes a sum per chunk besides. CUB takes 4 bytes per digit of its tiles, which
+  // are no smaller, and histograms of all passes.
   const auto counts = static_cast<std::uint64_t>(tiles) * digits * sizeof(offset_t);
-  return counts + counts / 512;
+  return counts + counts / 512 + (std::uint64_t{64} << 10);
 }
 
 void enqueue_sort(const Device& device, Array<std::uint64_t>& keys, Array<std::uint64_t>& other, const KeyTiles& tiles,
-                  int begin, int end) {
+                  int begin, int end, PrimitiveBy by) {
   if (tiles.keys < 2 || end <= begin) return;
+  const bool is_one_segment = tiles.begins == nullptr;
+  if (by == PrimitiveBy::cub && is_one_segment && tiles.keys <= std::numeric_limits<std::uint32_t>::max()) {
+    return cub_sort_keys(device, keys, other, static_cast<std::uint32_t>(tiles.keys), begin, end);
+  }
   const Context& context = Context::of(device);
   const CurrentDevice current(device);
   const Grid grid{static_cast<unsigned>(tiles.tiles), threads};

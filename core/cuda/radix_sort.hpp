@@ -2,6 +2,7 @@
 /// Keys of 64 bits in ascending order, on a GPU.
 #pragma once
 
+#include "core/cuda/cub_primitives.hpp"
 #include "core/cuda/key_tiles.hpp"
 #include "tessera/array.hpp"
 #include "tessera/device.hpp"
@@ -18,6 +19,6 @@ namespace tessera::cuda {
 /// Memory is taken from the device's stream. \param keys, other as long as all segments or longer; the sorted keys end
 /// in `keys`, what is in `other` is lost \throws CudaError, OutOfMemory
 void enqueue_sort(const Device& device, Array<std::uint64_t>& keys, Array<std::uint64_t>& other, const KeyTiles& tiles,
-                  int begin, int end);
+                  int begin, int end, PrimitiveBy by = sort_by);
 
 }  // namespace tessera::cuda
