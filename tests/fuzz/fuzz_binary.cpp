@@ -39,7 +39,8 @@ void put_right(std::string& bytes, int how_much) {
   }
   for (io::BinarySection& section : header.sections) {
     if (!is_inside(section, bytes.size())) continue;
-    section.checksum = io::checksum(bytes.data() + section.offset, section.bytes, Device::host(1));
+    section.checksum =
+        io::checksum(io::checksum_of(header), bytes.data() + section.offset, section.bytes, Device::host(1));
   }
   header.checksum = io::header_checksum(header);
   std::memcpy(bytes.data(), &header, sizeof(header));
