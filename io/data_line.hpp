@@ -5,8 +5,8 @@
 /// spelling; it gives up on everything else and leaves the judgement to the careful way.
 #pragma once
 
+#include "io/document.hpp"
 #include "io/parse_number.hpp"
-#include "io/text_cursor.hpp"
 #include "tessera/matrix_market.hpp"
 
 #include <charconv>

@@ -1,6 +1,6 @@
+#include "io/data_chunks.hpp"
 #include "io/matrix_market_header.hpp"
 #include "io/source.hpp"
-#include "io/value_lines.hpp"
 #include "tessera/matrix_market.hpp"
 
 #include <fmt/format.h>
