@@ -1,6 +1,6 @@
 #include "tessera/timing.hpp"
 
-#include "core/cuda/event_clock.hpp"
+#include "core/cuda/device_query.hpp"
 #include "core/random.hpp"
 #include "core/stopwatch.hpp"
 #include "tessera/error.hpp"

@@ -1,8 +1,8 @@
+#include "core/memory_budget.hpp"
 #include "core/parallel.hpp"
 #include "io/binary_header.hpp"
 #include "io/finite.hpp"
 #include "io/input_file.hpp"
-#include "io/memory_budget.hpp"
 #include "tessera/binary_matrix.hpp"
 #include "tessera/error.hpp"
 
@@ -19,10 +19,10 @@ namespace tessera {
 
 namespace {
 
+using detail::MemoryBudget;
 using io::BinaryHeader;
 using io::BinarySection;
 using io::InputFile;
-using io::MemoryBudget;
 
 constexpr std::array<const char*, 3> section_names{"row offsets", "columns", "values"};
 
@@ -153,7 +153,7 @@ MatrixMarketMatrix<T> io::read_binary_sections(const InputFile& file, const Bina
     throw InvalidMatrix(fmt::format("{}: the text it was made from repeats positions: {} entries were merged",
                                     file.name(), header.duplicates));
   }
-  MemoryBudget budget(options.memory_limit_bytes);
+  MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
   reserve<T>(header, budget);
   auto offsets = read_section<offset_t>(file, header, 0, options.device);
   auto columns = read_section<index_t>(file, header, 1, options.device);

@@ -2,11 +2,11 @@
 /// The data lines of a file cut into chunks that threads read independently; files with one number per line.
 #pragma once
 
+#include "core/memory_budget.hpp"
 #include "core/parallel.hpp"
 #include "io/data_line.hpp"
 #include "io/document.hpp"
 #include "io/matrix_market_header.hpp"
-#include "io/memory_budget.hpp"
 #include "tessera/array.hpp"
 
 #include <algorithm>
@@ -16,6 +16,8 @@
 #include <vector>
 
 namespace tessera::io {
+
+using tessera::detail::MemoryBudget;
 
 /// Whole lines, and how many data lines precede and are in them.
 struct Chunk {

@@ -18,10 +18,10 @@ namespace tessera {
 
 namespace {
 
+using detail::MemoryBudget;
 using io::ByteBuffer;
 using io::FileStamp;
 using io::InputFile;
-using io::MemoryBudget;
 
 /// File systems keep times in steps, of two seconds at most. A file that was changed longer ago than that gets another
 /// time when it is changed again.
@@ -35,7 +35,7 @@ std::uint64_t hash_of(io::Checksum function, std::string_view bytes, const Devic
 class Source {
  public:
   Source(const std::filesystem::path& path, const ReadOptions& options)
-      : file_(path), stamp_(file_.stamp()), options_(options), budget_(options.memory_limit_bytes) {
+      : file_(path), stamp_(file_.stamp()), options_(options), budget_(io::read_budget(options.memory_limit_bytes)) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const std::int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
     settled_ = std::max(stamp_.modified_ns, stamp_.changed_ns) <= now_ns - settling_ns;

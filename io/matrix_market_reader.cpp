@@ -1,7 +1,7 @@
 // Matrix Market matrices: coordinate files, read by many threads and expanded to general storage, and array files.
+#include "core/memory_budget.hpp"
 #include "io/data_chunks.hpp"
 #include "io/matrix_market_header.hpp"
-#include "io/memory_budget.hpp"
 #include "io/source.hpp"
 #include "tessera/array.hpp"
 #include "tessera/error.hpp"
@@ -209,8 +209,8 @@ void fail_at_duplicate(const Document& document, const CoordinateEntries<T>& ent
 
 namespace {
 
+using detail::MemoryBudget;
 using io::Document;
-using io::MemoryBudget;
 using io::ParsedHeader;
 
 /// Peak of assemble(): offsets, a copy of the entries, and the result. Checked here so that two large
@@ -303,14 +303,14 @@ MatrixMarketMatrix<T> read_document(const Document& document, const ReadOptions&
 
 template <class T>
 MatrixMarketMatrix<T> read_matrix_market(const std::filesystem::path& path, const ReadOptions& options) {
-  MemoryBudget budget(options.memory_limit_bytes);
+  MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
   io::ByteBuffer text = io::load_text(path, budget, options.device);
   return read_document<T>({text.view(), path.string()}, options, budget, [&text] { text.clear(); });
 }
 
 template <class T>
 MatrixMarketMatrix<T> parse_matrix_market(std::string_view text, const std::string& name, const ReadOptions& options) {
-  MemoryBudget budget(options.memory_limit_bytes);
+  MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
   return read_document<T>({text, name}, options, budget, [] {});
 }
 

@@ -1,7 +1,6 @@
 // Radix sort from the lowest digit on: each tile of keys counts its digits, running sums over the tiles of a segment,
 // one digit after the other, and over the segments give the places, and each tile writes its keys there, sorted by the
 // digit, in runs.
-#include "core/cuda/block_sum.cuh"
 #include "core/cuda/launch.cuh"
 #include "core/cuda/radix_sort.hpp"
 #include "core/cuda/scan.hpp"
@@ -9,6 +8,7 @@
 
 #include <limits>
 #include <utility>
+#include <vector>
 
 namespace tessera::cuda {
 
@@ -170,6 +170,18 @@ void enqueue_sort(const Device& device, Array<std::uint64_t>& keys, Array<std::u
     launch("scattering keys", context, grid, scatter_kernel, tiles, keys.data(), digit, counts.data(), other.data());
     std::swap(keys, other);
   }
+}
+
+TileTable::TileTable(const Device& device, std::span<const offset_t> begins)
+    : keys_(begins.back()), begins_(Array<offset_t>::copy_of(begins, device)) {
+  std::vector<std::int64_t> befores{0};
+  std::vector<index_t> segments;
+  for (std::size_t s = 0; s + 1 < begins.size(); ++s) {
+    befores.push_back(befores.back() + tiles_of(begins[s + 1] - begins[s]));
+    segments.resize(static_cast<std::size_t>(befores.back()), static_cast<index_t>(s));
+  }
+  befores_ = Array<std::int64_t>::copy_of(befores, device);
+  segments_ = Array<index_t>::copy_of(segments, device);
 }
 
 }  // namespace tessera::cuda

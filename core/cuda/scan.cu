@@ -1,8 +1,8 @@
 // Exclusive sums: CUB's, and own kernels to compare with. Those sum each chunk of 2048 counts, then scan each chunk
 // from the sum of the chunks before it.
-#include "core/cuda/block_sum.cuh"
 #include "core/cuda/launch.cuh"
 #include "core/cuda/scan.hpp"
+#include "core/cuda/warp.cuh"
 #include "tessera/array.hpp"
 
 namespace tessera::cuda {

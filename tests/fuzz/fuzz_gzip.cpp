@@ -30,7 +30,7 @@ std::string gzip(std::string_view text) {
 
 std::optional<std::string> inflated(std::string_view bytes) {
   return accepted(name, [&] {
-    io::MemoryBudget budget(limited().memory_limit_bytes);
+    auto budget = io::read_budget(limited().memory_limit_bytes);
     return std::string(io::inflate_gzip(bytes, name, budget).view());
   });
 }
