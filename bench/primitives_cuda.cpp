@@ -46,7 +46,7 @@ struct Contender {
 };
 
 std::vector<std::uint64_t> random_numbers(std::int64_t count, int bits) {
-  io::SplitMix64 random(static_cast<std::uint64_t>(count));
+  detail::SplitMix64 random(static_cast<std::uint64_t>(count));
   std::vector<std::uint64_t> numbers(static_cast<std::size_t>(count));
   for (auto& number : numbers) number = random.next() >> (64 - bits);
   return numbers;

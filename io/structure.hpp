@@ -13,6 +13,11 @@
 
 namespace tessera::io {
 
+using tessera::detail::Permutation;
+using tessera::detail::Scramble;
+using tessera::detail::SplitMix64;
+using tessera::detail::unit_interval;
+
 /// What a random number is for. The numbers are part of the definition of the matrices: they never change.
 enum class Draw : std::uint64_t { value = 1, edge = 2, second_edge = 3, row = 4, heavy_row = 5, permutation = 6 };
 
