@@ -25,7 +25,7 @@ namespace {
 constexpr int max_devices = 64;
 std::atomic<bool> some_context_exists = false;
 
-/// What StreamOfThread has set.
+/// Stream that StreamOfThread has set.
 struct OtherStream {
   const Context* context = nullptr;
   cudaStream_t stream = nullptr;
@@ -38,7 +38,7 @@ int attribute(cudaDeviceAttr which, int ordinal) {
   return value;
 }
 
-/// A pool of our own: freed memory stays with the process, and the settings of the user's default pool are not touched.
+/// A separate pool: freed memory stays with the process, and the default pool of the user keeps its settings.
 cudaMemPool_t make_pool(int ordinal) {
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
@@ -118,7 +118,7 @@ void Context::synchronize() const {
 
 SideStreams& SideStreams::of(const Device& device) {
   static std::mutex mutex;
-  // Never taken down, as the streams: work may still be on its way at exit.
+  // Never destroyed, like the streams: work may still run at exit.
   static auto& all = *new std::map<int, SideStreams*>;
   const std::scoped_lock lock(mutex);
   SideStreams*& known = all[device.ordinal()];
@@ -151,7 +151,7 @@ cudaStream_t SideStreams::Fork::enter(int k) {
 SideStreams::Fork::~Fork() {
   for (std::size_t i = 0; i < used_.size(); ++i) {
     if (!used_[i]) continue;
-    // An error here comes from earlier work, and shows at the next call.
+    // An error here comes from earlier work and shows at the next call.
     static_cast<void>(cudaEventRecord(streams_.done_[i], streams_.streams_[i]));
     static_cast<void>(cudaStreamWaitEvent(context_.stream(), streams_.done_[i], 0));
   }

@@ -37,7 +37,7 @@ void* allocate_bytes(const Device& device, std::uint64_t bytes) {
   const Context& context = Context::of(device);
   const CurrentDevice current(device);
   if (void* data = try_allocate(context, bytes)) return data;
-  // What was freed may still be held by the pool, in pieces of other sizes.
+  // The pool may still hold freed memory in pieces of other sizes.
   context.synchronize();
   check(cudaMemPoolTrimTo(context.pool(), 0), "returning unused memory");
   if (void* data = try_allocate(context, bytes)) return data;
@@ -45,7 +45,7 @@ void* allocate_bytes(const Device& device, std::uint64_t bytes) {
 }
 
 void deallocate_bytes(const Device& device, void* data) noexcept {
-  // A failure here can only come from an earlier error of the context or from the end of the process.
+  // Can only fail after an earlier error of the context or at the end of the process.
   try {
     const CurrentDevice current(device);
     if (cudaFreeAsync(data, Context::of(device).stream()) != cudaSuccess) static_cast<void>(cudaGetLastError());
