@@ -1,5 +1,5 @@
-// Exclusive sums: CUB's, and own kernels to compare with. Those sum each chunk of 2048 counts, then scan each chunk
-// from the sum of the chunks before it.
+// Exclusive scan: cub::DeviceScan, and own kernels to compare with (reduce-then-scan: the sum of each chunk of 2048
+// counts, then the scan of each chunk from the sum of the chunks before it).
 #include "core/cuda/launch.cuh"
 #include "core/cuda/scan.hpp"
 #include "core/cuda/warp.cuh"
