@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/cuda/device_clock.cuh"
-#include "core/cuda/other_block.cuh"
 #include "core/cuda/reduce.cuh"
 #include "solvers/loop/resident_loop.hpp"
 

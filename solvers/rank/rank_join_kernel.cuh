@@ -3,7 +3,6 @@
 /// and the state brought forward.
 #pragma once
 
-#include "core/cuda/other_block.cuh"
 #include "core/cuda/reduce.cuh"
 #include "solvers/rank/rank_commit.cuh"
 #include "spmv/merbit/join_kernel.cuh"

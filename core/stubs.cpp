@@ -1,7 +1,5 @@
-/// \file
-/// Stands in for the CUDA backend where it is not built.
+// Stands in for the CUDA backend of core/ in a build without it.
 #include "core/cuda/device_query.hpp"
-#include "core/cuda/event_clock.hpp"
 #include "core/cuda/memory.hpp"
 #include "core/cuda/vector_ops.hpp"
 #include "tessera/error.hpp"
