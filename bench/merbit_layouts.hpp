@@ -3,7 +3,7 @@
 #pragma once
 
 #include "preprocess/snapped_tiles.hpp"
-#include "spmv/merbit/policy_cuda.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 
 #include <algorithm>
 #include <string>

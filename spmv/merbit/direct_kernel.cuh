@@ -3,7 +3,7 @@
 /// stages the products in shared memory to sum them. Long rows are summed in registers.
 #pragma once
 
-#include "spmv/merbit/policy_cuda.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 #include "spmv/merbit/tile_sum.cuh"
 
 namespace tessera::cuda {
@@ -149,8 +149,7 @@ template <class T, class V, class Policy, class Commit>
 __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks - Commit::fewer_blocks(Policy::width))
     direct_kernel(MatrixArrays<V> a, SnappedTileArrays tiles, const T* __restrict__ x, typename Commit::Output out) {
   constexpr int warps = Policy::threads / warp_size;
-  constexpr int room = lanes_per_tile * Policy::sigma + 2 * Policy::width;
-  alignas(16) __shared__ T staged_by[warps][room];
+  alignas(16) __shared__ T staged_by[warps][Policy::staged];
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int warp = static_cast<int>(threadIdx.x / warp_size);
   const std::int64_t slot = std::int64_t{blockIdx.x} * warps + warp;

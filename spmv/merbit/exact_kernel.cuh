@@ -3,14 +3,10 @@
 #pragma once
 
 #include "core/cuda/shared_memory.cuh"
-#include "spmv/merbit/policy_cuda.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 #include "spmv/merbit/tile_sum.cuh"
 
 namespace tessera::cuda {
-
-/// So few that the products of the longest lanes fit in the shared memory that a block has without asking.
-inline constexpr int exact_threads = 64;
-static_assert(exact_threads * max_sigma(64) * static_cast<int>(sizeof(double)) <= 48 * 1024);
 
 [[nodiscard]] __device__ inline TileSpan exact_span(const ExactTileArrays& tiles, std::int64_t number) {
   const offset_t x = tiles.tile_x[number];

@@ -1,6 +1,6 @@
 #include "spmv/merbit/merbit.hpp"
 
-#include "spmv/merbit/policy.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 #include "preprocess/tiles_cuda.hpp"
 #include "spmv/merbit/join_kernel.cuh"
 #include "spmv/merbit/merbit.hpp"
-#include "spmv/merbit/policy_cuda.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 #include "spmv/merbit/tile_arrays.hpp"
 #include "tessera/error.hpp"
 
@@ -251,7 +251,7 @@ bool has_bulk_copies(const Device& device) {
 }
 
 /// \throws NotSupported for a layout that code or arrays do not suit
-template <class T>
+template <class T, class V>
 void check_forced_layout(MerbitLayout layout, const CsrView<T>& a, const Device& device, bool bulk_copies) {
   if (layout == MerbitLayout::rows && !bulk_copies) {
     throw NotSupported(
@@ -260,6 +260,7 @@ void check_forced_layout(MerbitLayout layout, const CsrView<T>& a, const Device&
   }
   const bool wide = layout != MerbitLayout::scalar && layout != MerbitLayout::exact;
   if (wide && !loads_fours(a)) throw NotSupported("this layout of MERBIT needs arrays aligned to 16 bytes");
+  check_layout_fits(layout, merbit_footprint<T, V>(layout), Context::of(device).limits(), device.name());
 }
 
 /// Layout and reason alone. \param bulk_copies whether layouts that need them may be chosen
@@ -270,7 +271,7 @@ PlannedTiles layout_for(const CsrView<T>& a, const SpmvOptions& options, bool bu
   const GatherSample gathers = sample_gathers(a.columns, static_cast<int>(sizeof(T)), options.device);
   const LayoutTraits traits{gathers.line_share(), gathers.line_uses(),         a.nnz(),    mean_length(a),
                             a.is_pattern(),       sizeof(T) == sizeof(double), bulk_copies};
-  const MerbitLayout layout = choose_layout(traits);
+  const MerbitLayout layout = choose_layout(traits, Context::of(options.device).limits());
   return planned_layout(layout, layout_reason(layout, traits));
 }
 
@@ -292,7 +293,7 @@ SnappedTiles build_row_tiles(const CsrView<T>& a, int most_steps, const Device& 
 template <class T, class V>
 PlannedTiles plan_tiles(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning) {
   const bool bulk_copies = has_bulk_copies(options.device);
-  if (tuning.layout) check_forced_layout(*tuning.layout, a, options.device, bulk_copies);
+  if (tuning.layout) check_forced_layout<T, V>(*tuning.layout, a, options.device, bulk_copies);
   PlannedTiles tiles = tuning.layout ? planned_layout(*tuning.layout) : layout_for(a, options, bulk_copies);
   if (tiles.layout == MerbitLayout::exact) {
     const MerbitShape shape = choose_merbit_shape(options, exact_sigma_32, exact_sigma_64);

@@ -1,31 +1,16 @@
 /// \file
 /// Products along tiles on a GPU: what goes in, and how a layout is called.
-///
-/// A layout is a way to bring nonzeros to the lanes of a warp.
-///   exact         the tiles of merbit-spmv.txt, with any sigma and both descriptor widths; nothing is known at compile
-///                 time
-///   scalar        one nonzero a lane and load, a warp for each tile: for reads of x all over
-///   vector        four nonzeros a lane and load, persistent warps: for reads of x nearby
-///   columns       pattern matrices: columns are staged, and lanes gather x for steps of their own
-///   local_columns the same with persistent warps, for tiles that take the same time
-///   rows          pattern matrices whose rows are best of like length: a lane or some lanes a row, columns by bulk
-///                 copies while the tile before is summed. Compute capability 9.0
-/// All but `exact` use snapped tiles.
 #pragma once
 
 #include "core/cuda/context.hpp"
 #include "preprocess/merbit_tiles.hpp"
 #include "preprocess/snapped_tiles.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 #include "tessera/linear_operator.hpp"
 
 #include <cstdint>
 
 namespace tessera::cuda {
-
-enum class MerbitLayout { exact, scalar, vector, columns, local_columns, rows };
-
-/// Stands for the values of a pattern matrix: every nonzero is 1, and nothing is read.
-struct Ones {};
 
 /// The nonzeros, on the device.
 template <class V>

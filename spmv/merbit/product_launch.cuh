@@ -77,7 +77,7 @@ template <class T, class Policy>
 struct ColumnsLaunch {
   static constexpr int warps = Policy::threads / warp_size;
   static constexpr int slots_a_block = 1;
-  static constexpr int shared_bytes = warps * Policy::room * static_cast<int>(sizeof(index_t));
+  static constexpr int shared_bytes = Policy::dynamic_shared_bytes;
 
   template <class Commit>
   static int prepare_one() {
@@ -105,7 +105,7 @@ template <class T, class Policy>
 struct RowsLaunch {
   static constexpr int warps = Policy::threads / warp_size;
   static constexpr int slots_a_block = warps;
-  static constexpr int shared_bytes = ColumnBuffers<Policy::steps>::block_bytes(warps);
+  static constexpr int shared_bytes = Policy::dynamic_shared_bytes;
 
   template <class Commit>
   static int prepare_one() {

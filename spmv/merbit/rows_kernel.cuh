@@ -6,7 +6,7 @@
 
 #include "core/cuda/bulk_copy.cuh"
 #include "core/cuda/shared_memory.cuh"
-#include "spmv/merbit/policy_cuda.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 #include "spmv/merbit/tile_sum.cuh"
 
 namespace tessera::cuda {
@@ -14,17 +14,14 @@ namespace tessera::cuda {
 /// Copies begin and end at multiples of so many columns: 16 bytes.
 inline constexpr int copy_group = bulk_copy_granule / static_cast<int>(sizeof(index_t));
 
-/// The two buffers of a warp. \tparam Steps of the longest tile
-template <int Steps>
+/// The two buffers of a warp.
+template <class Policy>
 struct ColumnBuffers {
-  static constexpr int entries = Steps + 2 * copy_group;
-  static constexpr int warp_bytes = 2 * entries * static_cast<int>(sizeof(index_t));
-  static_assert(entries % copy_group == 0);
-
-  [[nodiscard]] static constexpr int block_bytes(int warps) { return warps * warp_bytes; }
+  static_assert(Policy::buffer == Policy::steps + 2 * copy_group);
+  static_assert(Policy::buffer % copy_group == 0);
 
   index_t* base;
-  [[nodiscard]] __device__ index_t* columns(int stage) const { return base + stage * entries; }
+  [[nodiscard]] __device__ index_t* columns(int stage) const { return base + stage * Policy::buffer; }
 };
 
 /// The part of a tile that whole groups cover; the last tile of a matrix may have a few nonzeros beyond.
@@ -91,12 +88,12 @@ __device__ inline void load_rest(const MatrixArrays<Ones>& a, const CopyWindow& 
 template <class T, class Policy, class Commit>
 __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     rows_kernel(MatrixArrays<Ones> a, SnappedTileArrays tiles, const T* __restrict__ x, typename Commit::Output out) {
-  using Buffers = ColumnBuffers<Policy::steps>;
+  using Buffers = ColumnBuffers<Policy>;
   constexpr int warps = Policy::threads / warp_size;
   __shared__ CopyBarrier barriers_of[warps][2];
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int warp = static_cast<int>(threadIdx.x / warp_size);
-  const Buffers buffers{reinterpret_cast<index_t*>(dynamic_shared_memory() + warp * Buffers::warp_bytes)};
+  const Buffers buffers{reinterpret_cast<index_t*>(dynamic_shared_memory() + warp * Policy::buffer_bytes)};
   CopyBarrier* const barriers = barriers_of[warp];
   Commit commit(out);
   if (commit.is_idle()) return;

@@ -4,29 +4,16 @@
 #pragma once
 
 #include "core/cuda/launch.cuh"
-#include "core/host_device.hpp"
 #include "preprocess/merge_search.hpp"
 #include "spmv/cuda/carries.cuh"
 #include "spmv/cuda/terms.cuh"
+#include "spmv/merge/merge_tuning.hpp"
 #include "spmv/merge/tile_path.hpp"
 
 #include <limits>
 #include <span>
 
 namespace tessera::cuda {
-
-/// Path steps that a thread and a block take. Odd steps a thread keep shared memory free of bank conflicts.
-struct MergePolicy {
-  int threads;
-  int steps;
-  [[nodiscard]] TESSERA_HOST_DEVICE constexpr int tile() const noexcept { return threads * steps; }
-};
-
-inline constexpr MergePolicy cuda_merge_policy{128, 9};
-
-/// Blocks that a multiprocessor has to hold: so few that the registers take all loads of a tile at once.
-template <class S>
-inline constexpr int merge_blocks = sizeof(S) == 4 ? 12 : 10;
 
 /// Where the row ends that is open at the end of a tile, as far as the tile knows.
 inline constexpr int beyond_tile = std::numeric_limits<int>::max();
@@ -130,7 +117,7 @@ template <class Terms, class S>
 __device__ void load_tile(const Terms& terms, const offset_t* row_offsets, offset_t first, const TilePath& path,
                           S* slots, int* row_ends) {
   constexpr int threads = cuda_merge_policy.threads;
-  constexpr int steps = cuda_merge_policy.steps;
+  constexpr int steps = cuda_merge_policy.items;
   const RowEnds ends(row_offsets, static_cast<int>(threadIdx.x), path.rows);
   if (path.nonzeros == 0) return store_row_ends(ends, row_offsets, first, path.rows, row_ends);
   const unsigned last = static_cast<unsigned>(path.nonzeros) - 1;
@@ -151,7 +138,7 @@ __device__ void load_tile(const Terms& terms, const offset_t* row_offsets, offse
 /// This thread's part of the path. Only the last tile of a matrix is not full.
 template <class S>
 __device__ ThreadWalk<S> walk_own_steps(const TilePath& path, S* slots) {
-  constexpr int steps = cuda_merge_policy.steps;
+  constexpr int steps = cuda_merge_policy.items;
   const int begin = static_cast<int>(threadIdx.x) * steps;
   const int length = path.length();
   TileWalker<S> walker(path, begin < length ? begin : length, slots);
@@ -168,7 +155,7 @@ __device__ ThreadWalk<S> walk_own_steps(const TilePath& path, S* slots) {
 /// A block a tile: terms and row ends go to shared memory, every thread walks its steps there, and the rows that end in
 /// the tile are stored; carries[tile] is what the row open at its end has so far.
 template <class Terms, class S>
-__global__ void __launch_bounds__(cuda_merge_policy.threads, merge_blocks<S>)
+__global__ void __launch_bounds__(cuda_merge_policy.threads, merge_footprint<S>().min_blocks)
     merge_tiles_kernel(offset_t length, const offset_t* row_offsets, const index_t* first_rows, Terms terms,
                        Update<S> update, S* carries) {
   constexpr int threads = cuda_merge_policy.threads;
