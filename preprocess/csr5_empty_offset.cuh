@@ -3,8 +3,8 @@
 #pragma once
 
 #include "preprocess/csr5_flags.cuh"
-#include "preprocess/csr5_row_pass.cuh"
 #include "preprocess/csr5_tiles.hpp"
+#include "preprocess/csr5_tiles_kernel.cuh"
 
 #include <cstdint>
 

@@ -3,9 +3,9 @@
 #include "core/cuda/warp.cuh"
 #include "preprocess/csr5_empty_offset.cuh"
 #include "preprocess/csr5_flags.cuh"
-#include "preprocess/csr5_permute.cuh"
-#include "preprocess/csr5_row_pass.cuh"
+#include "preprocess/csr5_permute_kernel.cuh"
 #include "preprocess/csr5_tiles_cuda.hpp"
+#include "preprocess/csr5_tiles_kernel.cuh"
 
 namespace tessera::cuda {
 

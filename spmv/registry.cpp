@@ -3,9 +3,9 @@
 #include "core/nearest.hpp"
 #include "spmv/csr/csr.hpp"
 #include "spmv/csr5/csr5.hpp"
-#include "spmv/cuda/kernels.hpp"
 #include "spmv/merbit/merbit.hpp"
 #include "spmv/merge/merge.hpp"
+#include "spmv/registry_cuda.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>

@@ -3,9 +3,9 @@
 #include "core/parallel.hpp"
 #include "preprocess/long_row_slices.hpp"
 #include "preprocess/merge_search.hpp"
+#include "spmv/common/segments.hpp"
 #include "spmv/csr_vector/even_rows.hpp"
 #include "spmv/registry.hpp"
-#include "spmv/segments.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>

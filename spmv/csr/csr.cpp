@@ -1,6 +1,6 @@
 #include "spmv/csr/csr.hpp"
 
-#include "spmv/stateless_kernel.hpp"
+#include "spmv/common/stateless_kernel.hpp"
 
 namespace tessera {
 

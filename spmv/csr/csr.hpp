@@ -2,7 +2,7 @@
 /// Rows in parallel; nothing is prepared.
 #pragma once
 
-#include "spmv/gather_access.hpp"
+#include "spmv/common/gather_access.hpp"
 #include "spmv/kernel.hpp"
 
 #include <memory>

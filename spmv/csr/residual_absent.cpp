@@ -1,6 +1,6 @@
 /// \file
 /// Stands in for the CUDA backend where it is not built.
-#include "spmv/csr/residual_cuda.hpp"
+#include "spmv/residual/residual.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cuda {

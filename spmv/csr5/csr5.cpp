@@ -1,6 +1,6 @@
 #include "spmv/csr5/csr5.hpp"
 
-#include "spmv/csr5/policy.hpp"
+#include "spmv/csr5/csr5_tuning.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/vector_ops.hpp"
 #include "preprocess/csr5_tiles_cuda.hpp"
+#include "spmv/common/carries.cuh"
 #include "spmv/csr5/csr5_cuda.hpp"
-#include "spmv/csr5/policy.hpp"
-#include "spmv/csr5/tile_product.cuh"
-#include "spmv/cuda/carries.cuh"
+#include "spmv/csr5/csr5_kernel.cuh"
+#include "spmv/csr5/csr5_tuning.hpp"
 
 #include <mutex>
 #include <type_traits>

@@ -1,6 +1,6 @@
+#include "spmv/common/segments.hpp"
 #include "spmv/csr5/csr5.hpp"
 #include "spmv/csr5/tile_sum.hpp"
-#include "spmv/segments.hpp"
 
 #include <algorithm>
 

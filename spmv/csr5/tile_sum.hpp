@@ -5,7 +5,7 @@
 #pragma once
 
 #include "preprocess/csr5_tiles.hpp"
-#include "spmv/terms.hpp"
+#include "spmv/common/terms.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "core/cuda/reduce.cuh"
+#include "spmv/csr_vector/csr_vector_tuning.hpp"
 #include "spmv/csr_vector/even_rows.hpp"
-#include "spmv/csr_vector/long_rows.hpp"
-#include "spmv/csr_vector/policy.hpp"
+#include "spmv/csr_vector/row_lengths.hpp"
 
 namespace tessera::cuda {
 

@@ -7,8 +7,8 @@
 #include "core/parallel.hpp"
 #include "preprocess/long_row_slices.hpp"
 #include "preprocess/merbit_tiles.hpp"
-#include "spmv/segments.hpp"
-#include "spmv/terms.hpp"
+#include "spmv/common/segments.hpp"
+#include "spmv/common/terms.hpp"
 
 #include <algorithm>
 #include <array>

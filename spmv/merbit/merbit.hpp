@@ -5,7 +5,7 @@
 
 #include "preprocess/long_row_slices.hpp"
 #include "preprocess/merbit_tiles.hpp"
-#include "spmv/gather_access.hpp"
+#include "spmv/common/gather_access.hpp"
 #include "spmv/kernel.hpp"
 
 #include <memory>

@@ -1,7 +1,7 @@
+#include "spmv/common/segments.hpp"
 #include "spmv/merbit/block_sum.hpp"
 #include "spmv/merbit/merbit.hpp"
 #include "spmv/merbit/merbit_tuning.hpp"
-#include "spmv/segments.hpp"
 
 #include <algorithm>
 #include <array>

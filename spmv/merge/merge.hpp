@@ -2,7 +2,7 @@
 /// Equal shares of the merge path, found anew in every product (Merrill & Garland, SC 2016; merbit-spmv.txt, §3.3).
 #pragma once
 
-#include "spmv/gather_access.hpp"
+#include "spmv/common/gather_access.hpp"
 #include "spmv/kernel.hpp"
 
 #include <memory>

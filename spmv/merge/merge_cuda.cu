@@ -1,6 +1,6 @@
-#include "spmv/cuda/device_kernel.hpp"
+#include "spmv/common/device_kernel.hpp"
 #include "spmv/merge/merge_cuda.hpp"
-#include "spmv/merge/merge_product.cuh"
+#include "spmv/merge/merge_kernel.cuh"
 
 #include <mutex>
 

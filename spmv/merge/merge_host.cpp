@@ -1,7 +1,7 @@
 #include "preprocess/merge_search.hpp"
+#include "spmv/common/segments.hpp"
+#include "spmv/common/terms.hpp"
 #include "spmv/merge/merge.hpp"
-#include "spmv/segments.hpp"
-#include "spmv/terms.hpp"
 
 namespace tessera::host {
 

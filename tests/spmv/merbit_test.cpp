@@ -1,7 +1,7 @@
 // What is MERBIT's own: every sigma and width, the reference walk, and that row offsets are not read.
 #include "spmv/merbit/merbit.hpp"
-#include "spmv/csr/reference.hpp"
-#include "spmv/merbit/reference.hpp"
+#include "spmv/csr/csr_reference.hpp"
+#include "spmv/merbit/merbit_reference.hpp"
 #include "tests/spmv/product_check.hpp"
 
 #include <sstream>

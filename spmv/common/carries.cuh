@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/cuda/launch.cuh"
-#include "spmv/cuda/terms.cuh"
+#include "spmv/common/terms.cuh"
 #include "tessera/array.hpp"
 #include "tessera/types.hpp"
 

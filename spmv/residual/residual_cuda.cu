@@ -1,7 +1,7 @@
 #include "core/cuda/reduce.cuh"
 #include "core/power_of_two.hpp"
-#include "spmv/csr/residual_cuda.hpp"
-#include "spmv/merge/merge_product.cuh"
+#include "spmv/merge/merge_kernel.cuh"
+#include "spmv/residual/residual.hpp"
 
 namespace tessera::cuda {
 

@@ -1,11 +1,11 @@
 #include "core/cuda/launch.cuh"
+#include "spmv/common/carries.cuh"
+#include "spmv/common/device_kernel.hpp"
+#include "spmv/common/terms.cuh"
 #include "spmv/csr_vector/csr_vector.hpp"
-#include "spmv/csr_vector/long_rows.hpp"
-#include "spmv/csr_vector/policy.hpp"
-#include "spmv/csr_vector/whole_product.cuh"
-#include "spmv/cuda/carries.cuh"
-#include "spmv/cuda/device_kernel.hpp"
-#include "spmv/cuda/terms.cuh"
+#include "spmv/csr_vector/csr_vector_kernel.cuh"
+#include "spmv/csr_vector/csr_vector_tuning.hpp"
+#include "spmv/csr_vector/row_lengths.hpp"
 
 #include <mutex>
 #include <type_traits>

@@ -1,4 +1,4 @@
-#include "spmv/cuda/kernels.hpp"
+#include "spmv/registry_cuda.hpp"
 
 #include "spmv/csr5/csr5_cuda.hpp"
 #include "spmv/csr_vector/csr_vector.hpp"

@@ -1,8 +1,8 @@
 // The walk of a GPU thread through its tile, and the rules of csr-vector, on the host.
-#include "spmv/merge/tile_path.hpp"
+#include "spmv/merge/merge_tile.hpp"
 #include "preprocess/csr5_descriptor.hpp"
 #include "preprocess/merge_search.hpp"
-#include "spmv/csr_vector/policy.hpp"
+#include "spmv/csr_vector/csr_vector_tuning.hpp"
 
 #include <gtest/gtest.h>
 

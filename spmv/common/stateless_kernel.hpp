@@ -2,7 +2,7 @@
 /// A kernel without set-up but for a glance at the matrix: two functions that are called with it.
 #pragma once
 
-#include "spmv/gather_access.hpp"
+#include "spmv/common/gather_access.hpp"
 #include "spmv/kernel.hpp"
 
 namespace tessera {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/cuda/reduce.cuh"
-#include "spmv/csr_vector/policy.hpp"
-#include "spmv/cuda/terms.cuh"
+#include "spmv/common/terms.cuh"
+#include "spmv/csr_vector/csr_vector_tuning.hpp"
 
 #include <type_traits>
 

@@ -1,5 +1,5 @@
 #include "spmv/csr_vector/even_rows.hpp"
-#include "spmv/cuda/kernels.hpp"
+#include "spmv/registry_cuda.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera {

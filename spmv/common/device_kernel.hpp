@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/cuda/vector_ops.hpp"
-#include "spmv/cuda/float_values.hpp"
+#include "spmv/common/float_values.hpp"
 #include "spmv/kernel.hpp"
 
 #include <type_traits>

@@ -5,10 +5,10 @@
 
 #include "core/cuda/launch.cuh"
 #include "preprocess/merge_search.hpp"
-#include "spmv/cuda/carries.cuh"
-#include "spmv/cuda/terms.cuh"
+#include "spmv/common/carries.cuh"
+#include "spmv/common/terms.cuh"
+#include "spmv/merge/merge_tile.hpp"
 #include "spmv/merge/merge_tuning.hpp"
-#include "spmv/merge/tile_path.hpp"
 
 #include <limits>
 #include <span>

@@ -3,7 +3,7 @@
 /// loop asks which it has.
 #pragma once
 
-#include "spmv/gather_access.hpp"
+#include "spmv/common/gather_access.hpp"
 #include "tessera/csr.hpp"
 
 #include <algorithm>

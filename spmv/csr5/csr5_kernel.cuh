@@ -7,7 +7,7 @@
 #include "preprocess/csr5_descriptor.hpp"
 #include "preprocess/csr5_flags.cuh"
 #include "preprocess/csr5_tiles.hpp"
-#include "spmv/cuda/terms.cuh"
+#include "spmv/common/terms.cuh"
 
 namespace tessera::cuda {
 

@@ -1,4 +1,4 @@
-#include "spmv/gather_access.hpp"
+#include "spmv/common/gather_access.hpp"
 
 #include "core/cache_size.hpp"
 

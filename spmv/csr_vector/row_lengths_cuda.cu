@@ -1,8 +1,8 @@
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/scan.hpp"
 #include "core/cuda/warp.cuh"
-#include "spmv/csr_vector/long_rows.hpp"
-#include "spmv/csr_vector/policy.hpp"
+#include "spmv/csr_vector/csr_vector_tuning.hpp"
+#include "spmv/csr_vector/row_lengths.hpp"
 
 namespace tessera::cuda {
 

@@ -1,7 +1,7 @@
 #include "core/power_of_two.hpp"
 #include "preprocess/merge_search.hpp"
+#include "spmv/common/segments.hpp"
 #include "spmv/csr/csr.hpp"
-#include "spmv/segments.hpp"
 
 #include <array>
 #include <cstddef>

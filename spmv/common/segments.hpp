@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/parallel.hpp"
-#include "spmv/epilogue.hpp"
+#include "spmv/common/epilogue.hpp"
 
 #include <algorithm>
 #include <array>
