@@ -2,7 +2,6 @@
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "spmv/break_even.hpp"
-#include "spmv/csr/csr.hpp"
 #include "spmv/kernel.hpp"
 #include "spmv/plan_internals.hpp"
 #include "spmv/planned_kernel.hpp"

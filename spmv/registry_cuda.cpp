@@ -1,9 +1,8 @@
-#include "spmv/registry_cuda.hpp"
-
-#include "spmv/csr5/csr5_cuda.hpp"
+#include "spmv/csr5/csr5.hpp"
 #include "spmv/csr_vector/csr_vector.hpp"
-#include "spmv/merbit/merbit_cuda.hpp"
-#include "spmv/merge/merge_cuda.hpp"
+#include "spmv/merbit/merbit.hpp"
+#include "spmv/merge/merge.hpp"
+#include "spmv/registry.hpp"
 #include "spmv/vendor/vendor.hpp"
 
 namespace tessera {

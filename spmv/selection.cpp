@@ -4,7 +4,7 @@
 #include "preprocess/long_row_slices.hpp"
 #include "preprocess/merge_search.hpp"
 #include "spmv/common/segments.hpp"
-#include "spmv/csr_vector/even_rows.hpp"
+#include "spmv/csr_vector/row_lengths.hpp"
 #include "spmv/registry.hpp"
 #include "tessera/error.hpp"
 

@@ -4,12 +4,21 @@
 #pragma once
 
 #include "core/cuda/vector_ops.hpp"
-#include "spmv/common/float_values.hpp"
 #include "spmv/kernel.hpp"
+#include "tessera/array.hpp"
 
+#include <span>
 #include <type_traits>
 
 namespace tessera::cuda {
+
+/// A float copy of the values if the options ask for one and the matrix has double values; else nothing.
+/// \param on_device the matrix on options.device \throws OutOfMemory
+template <class T>
+[[nodiscard]] Array<float> float_values(const CsrView<T>& on_device, const SpmvOptions& options);
+
+/// \param from,to as many on the device
+void round_to_float(const Device& device, std::span<const double> from, std::span<float> to);
 
 /// A kernel overrides apply() and describe(), to which it adds float_bytes().
 template <class T>

@@ -1,38 +1,37 @@
 /// \file
-/// A kernel without set-up but for a glance at the matrix: two functions that are called with it.
+/// A host kernel without set-up but for a glance at the matrix: one function, called with whatever the product needs.
 #pragma once
 
-#include "spmv/common/gather_access.hpp"
+#include "spmv/common/epilogue.hpp"
+#include "spmv/common/terms.hpp"
 #include "spmv/kernel.hpp"
 
-namespace tessera {
+namespace tessera::host {
 
-template <class T>
+/// \tparam Multiply default-constructible, called as multiply(device, a, terms, epilogue) for the inner products.
+/// Its results must not depend on the number of threads.
+template <class T, class Multiply>
 class StatelessKernel final : public SpmvKernel<T> {
  public:
-  using Apply = void (*)(const Device&, const CsrView<T>&, GatherAccess, T, std::span<const T>, T, std::span<T>);
-  using ApplyAndDot = ProductDots (*)(const Device&, const CsrView<T>&, GatherAccess, std::span<const T>, std::span<T>,
-                                      std::span<const T>);
-
-  StatelessKernel(const Device& device, GatherAccess access, Determinism determinism, Apply product,
-                  ApplyAndDot product_and_dot)
-      : device_(device), access_(access), determinism_(determinism), apply_(product), apply_and_dot_(product_and_dot) {}
+  StatelessKernel(const CsrView<T>& a, const SpmvOptions& options)
+      : device_(options.device), access_(classify_gathers(a)) {}
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
-    apply_(device_, a, access_, alpha, x, beta, y);
+    with_terms(a, x, access_, [&](const auto& terms) {
+      with_update(alpha, beta, y, [&](const auto& epilogue) { Multiply{}(device_, a, terms, epilogue); });
+    });
   }
   ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
                             std::span<const T> w) const override {
-    return apply_and_dot_(device_, a, access_, x, y, w);
+    return with_terms(a, x, access_, [&](const auto& terms) {
+      return Multiply{}(device_, a, terms, OverwriteAndDot<T>{y.data(), w.data()});
+    });
   }
-  void describe(PlanInfo& info) const override { info.determinism = determinism_; }
+  void describe(PlanInfo& info) const override { info.determinism = Determinism::gpu_to_gpu; }
 
  private:
   Device device_;
   GatherAccess access_;
-  Determinism determinism_;
-  Apply apply_;
-  ApplyAndDot apply_and_dot_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::host

@@ -2,7 +2,7 @@
 #include "core/cuda/vector_ops.hpp"
 #include "preprocess/csr5_tiles_cuda.hpp"
 #include "spmv/common/carries.cuh"
-#include "spmv/csr5/csr5_cuda.hpp"
+#include "spmv/csr5/csr5.hpp"
 #include "spmv/csr5/csr5_kernel.cuh"
 #include "spmv/csr5/csr5_tuning.hpp"
 

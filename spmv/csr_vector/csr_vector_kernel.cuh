@@ -1,5 +1,6 @@
 /// \file
-/// A product and parts of its inner products in one kernel, for small matrices.
+/// Kernels of csr-vector: several lanes per row, a warp per part of a long row; and for small matrices the product with
+/// parts of its inner products in one kernel.
 #pragma once
 
 #include "core/cuda/reduce.cuh"
@@ -9,6 +10,52 @@
 #include <type_traits>
 
 namespace tessera::cuda {
+
+/// Adds the sums of the first of `Lanes` neighbours and the others; the first returns the total.
+template <int Lanes, class T>
+__device__ T sum_over_lanes(T sum) {
+  for (unsigned distance = Lanes / 2; distance > 0; distance /= 2) {
+    sum += __shfl_down_sync(full_warp, sum, distance, Lanes);
+  }
+  return sum;
+}
+
+/// Lanes csr_vector_threads a row. Long rows get no term yet.
+template <int Lanes, class Terms, class T>
+__global__ void __launch_bounds__(csr_vector_threads)
+    rows_kernel(index_t rows, const offset_t* row_offsets, offset_t long_row, Terms terms, Update<T> update) {
+  // Without a sign, the last block's rows beyond 2^31 have numbers, too.
+  const unsigned row = blockIdx.x * (csr_vector_threads / Lanes) + threadIdx.x / Lanes;
+  const int lane = static_cast<int>(threadIdx.x) % Lanes;
+  const bool exists = row < static_cast<unsigned>(rows);
+  offset_t begin = 0;
+  int length = 0;
+  if (exists) {
+    begin = __ldg(row_offsets + row);
+    const offset_t whole = __ldg(row_offsets + row + 1) - begin;
+    length = whole > long_row ? 0 : static_cast<int>(whole);
+  }
+  // Neighbouring rows share lines, and so do the loads of a batch.
+  const T sum = sum_over_lanes<Lanes>(
+      strided_sum<csr_vector_batch, Lanes, NextUse::soon>(terms.from(begin + lane), length - lane));
+  if (lane == 0 && exists) update.store(static_cast<index_t>(row), sum);
+}
+
+/// A warp a part of a long row.
+template <class Terms, class T>
+__global__ void __launch_bounds__(csr_vector_threads)
+    parts_kernel(std::int64_t parts, const index_t* part_row, const offset_t* part_begin, const offset_t* row_offsets,
+                 Terms terms, T* sums) {
+  const std::int64_t part = (std::int64_t{blockIdx.x} * csr_vector_threads + threadIdx.x) / warp_size;
+  if (part >= parts) return;
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  const offset_t begin = part_begin[part];
+  const offset_t rest = row_offsets[part_row[part] + 1] - begin;
+  const int length = static_cast<int>(rest < csr_vector_part ? rest : csr_vector_part);
+  const T sum = sum_over_lanes<warp_size>(
+      strided_sum<csr_vector_part_batch, warp_size, NextUse::never>(terms.from(begin + lane), length - lane));
+  if (lane == 0) sums[part] = sum;
+}
 
 /// Where y = A x and the inner products with w go.
 template <class T>

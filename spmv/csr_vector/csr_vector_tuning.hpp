@@ -15,6 +15,9 @@ inline constexpr offset_t csr_vector_typical_row = 512;
 /// Nonzeros of a long row that one warp adds up.
 inline constexpr offset_t csr_vector_part = 1024;
 
+/// Threads per block.
+inline constexpr int csr_vector_threads = 256;
+
 /// Terms of a row that each of its lanes loads at once, and of a part of a long row.
 inline constexpr int csr_vector_batch = 4;
 inline constexpr int csr_vector_part_batch = 8;

@@ -1,8 +1,9 @@
 /// \file
-/// The long rows of a matrix on a GPU, cut into parts.
+/// Row lengths of a matrix on a GPU: what they say about csr-vector, and the long rows, cut into parts.
 #pragma once
 
 #include "tessera/array.hpp"
+#include "tessera/device.hpp"
 #include "tessera/types.hpp"
 
 #include <span>
@@ -26,6 +27,14 @@ struct RowLengths {
 
 /// O(rows); waits. \param row_offsets on the device, rows + 1 entries
 [[nodiscard]] RowLengths row_lengths(const Device& device, std::span<const offset_t> row_offsets);
+
+/// Mean of the squared row lengths over the square of the mean: 1 where all are equal, more the more they differ; 0
+/// without nonzeros. O(rows); waits. \param row_offsets on the device, rows + 1 entries \throws CudaError
+[[nodiscard]] double row_length_spread(const Device& device, std::span<const offset_t> row_offsets);
+
+/// Whether csr-vector multiplies with inner products in one kernel: few rows, and none too long. O(rows); waits.
+/// \param row_offsets on the device, rows + 1 entries \throws CudaError
+[[nodiscard]] bool is_product_in_one_kernel(const Device& device, std::span<const offset_t> row_offsets);
 
 /// O(rows + parts). \throws OutOfMemory, CudaError
 [[nodiscard]] LongRows find_long_rows(const Device& device, std::span<const offset_t> row_offsets,

@@ -1,8 +1,7 @@
-#include "spmv/merbit/merbit_cuda.hpp"
+#include "spmv/merbit/merbit.hpp"
 
 #include "preprocess/tiles_cuda.hpp"
 #include "spmv/merbit/join_kernel.cuh"
-#include "spmv/merbit/merbit.hpp"
 #include "spmv/merbit/merbit_tuning.hpp"
 #include "spmv/merbit/tile_arrays.hpp"
 #include "tessera/error.hpp"

@@ -1,5 +1,5 @@
 #include "spmv/common/device_kernel.hpp"
-#include "spmv/merge/merge_cuda.hpp"
+#include "spmv/merge/merge.hpp"
 #include "spmv/merge/merge_kernel.cuh"
 
 #include <mutex>

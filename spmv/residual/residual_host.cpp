@@ -1,7 +1,8 @@
+#include "spmv/residual/residual.hpp"
+
 #include "core/power_of_two.hpp"
 #include "preprocess/merge_search.hpp"
 #include "spmv/common/segments.hpp"
-#include "spmv/csr/csr.hpp"
 
 #include <array>
 #include <cstddef>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "preprocess/snapped_tiles.hpp"
-#include "spmv/merbit/merbit_cuda.hpp"
+#include "spmv/merbit/merbit.hpp"
 #include "spmv/merbit/merbit_tuning.hpp"
 #include "tests/spmv/product_check.hpp"
 #include "tests/support/cuda_test.hpp"

@@ -1,5 +1,5 @@
 #include "core/cuda/reduce.cuh"
-#include "spmv/common/float_values.hpp"
+#include "spmv/common/device_kernel.hpp"
 
 #include <type_traits>
 
