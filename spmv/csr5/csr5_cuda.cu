@@ -107,10 +107,10 @@ struct PermutedValues {
 };
 
 template <class T>
-class Csr5Kernel final : public SpmvKernel<T> {
+class Csr5CudaKernel final : public SpmvKernel<T> {
  public:
   /// \param values of the matrix, permuted
-  Csr5Kernel(Csr5GpuTiles built, PermutedValues<T> values, const Device& device)
+  Csr5CudaKernel(Csr5GpuTiles built, PermutedValues<T> values, const Device& device)
       : device_(device),
         tiles_(std::move(built.tiles)),
         begins_row_(std::move(built.begins_row)),
@@ -194,7 +194,7 @@ std::unique_ptr<SpmvKernel<T>> make_csr5_kernel(const CsrView<T>& on_device, con
                                         shape.descriptor_bits, [&](const Csr5Tiles& tiles) {
                                           if (!on_device.is_pattern()) values.update(device, tiles, on_device.values);
                                         });
-  return std::make_unique<Csr5Kernel<T>>(std::move(built), std::move(values), device);
+  return std::make_unique<Csr5CudaKernel<T>>(std::move(built), std::move(values), device);
 }
 
 template std::unique_ptr<SpmvKernel<float>> make_csr5_kernel(const CsrView<float>&, const SpmvOptions&);

@@ -213,9 +213,9 @@ ProductDots multiply(const Device& device, const CsrView<T>& a, const Csr5Tiles&
 }
 
 template <class T>
-class Csr5Kernel final : public SpmvKernel<T> {
+class Csr5HostKernel final : public SpmvKernel<T> {
  public:
-  Csr5Kernel(const Device& device, Csr5Tiles tiles, const CsrView<T>& a)
+  Csr5HostKernel(const Device& device, Csr5Tiles tiles, const CsrView<T>& a)
       : device_(device), tiles_(std::move(tiles)), values_(a.is_pattern() ? 0 : a.nnz(), Init::none, device) {
     if (!a.is_pattern()) permute_csr5_values(tiles_, a.values, values_.span(), device_);
   }
@@ -259,7 +259,7 @@ class Csr5Kernel final : public SpmvKernel<T> {
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_csr5_kernel(const CsrView<T>& a, const SpmvOptions& options) {
   const Csr5Shape shape = choose_csr5_shape(options, csr5_policy<T>, a.rows, a.nnz());
-  return std::make_unique<Csr5Kernel<T>>(
+  return std::make_unique<Csr5HostKernel<T>>(
       options.device,
       build_csr5_tiles(a.rows, a.row_offsets, a.columns, shape.sigma, shape.descriptor_bits, options.device), a);
 }

@@ -31,6 +31,16 @@ template <class T>
 
 namespace cuda {
 
+struct MerbitTileArrays;
+
+/// A MERBIT kernel on a GPU as its tests see it.
+template <class T>
+class InspectableMerbitKernel : public SpmvKernel<T> {
+ public:
+  /// Live as long as the kernel.
+  [[nodiscard]] virtual const MerbitTileArrays& tiles() const noexcept = 0;
+};
+
 /// What tests may force; by default everything is chosen for the matrix.
 struct MerbitTuning {
   std::optional<MerbitLayout> layout;  ///< `rows` gives way to another where some tile would have to be walked
@@ -42,8 +52,9 @@ struct MerbitTuning {
 /// run_to_run. \param a on options.device
 /// \throws as SpmvPlan's constructor; NotSupported for a forced layout that GPU or matrix do not suit
 template <class T>
-[[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options,
-                                                                const MerbitTuning& tuning);
+[[nodiscard]] std::unique_ptr<InspectableMerbitKernel<T>> make_merbit_kernel(const CsrView<T>& a,
+                                                                             const SpmvOptions& options,
+                                                                             const MerbitTuning& tuning);
 
 template <class T>
 [[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options);

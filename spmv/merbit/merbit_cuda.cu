@@ -3,6 +3,7 @@
 #include "preprocess/tiles_cuda.hpp"
 #include "spmv/merbit/join_kernel.cuh"
 #include "spmv/merbit/merbit_tuning.hpp"
+#include "spmv/merbit/rank_product_cuda.hpp"
 #include "spmv/merbit/tile_arrays.hpp"
 #include "tessera/error.hpp"
 
@@ -76,7 +77,7 @@ void round_to_float(const Device& device, std::span<const T> values, Array<float
 }
 
 template <class T, class V>
-class MerbitCudaKernel final : public SpmvKernel<T> {
+class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
   static constexpr bool rounds_values = std::is_same_v<V, float> && !std::is_same_v<T, float>;
 
  public:
@@ -158,7 +159,12 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
     return apply_and_dot_clearing(a, x, y, other, w);
   }
 
-  [[nodiscard]] const MerbitTileArrays* merbit_tiles() const noexcept override { return &arrays_; }
+  [[nodiscard]] const MerbitTileArrays& tiles() const noexcept override { return arrays_; }
+
+  [[nodiscard]] std::unique_ptr<detail::RankProduct<T>> make_rank_product(const CsrView<T>& a,
+                                                                          int vectors) const override {
+    return make_merbit_rank_product(device_, arrays_, a, vectors);
+  }
 
   void describe(PlanInfo& info) const override {
     info.determinism = atomic_ ? Determinism::not_guaranteed : Determinism::run_to_run;
@@ -312,8 +318,8 @@ PlannedTiles plan_tiles(const CsrView<T>& a, const SpmvOptions& options, const M
 }
 
 template <class T, class V>
-std::unique_ptr<SpmvKernel<T>> make_kernel(const CsrView<T>& a, const SpmvOptions& options,
-                                           const MerbitTuning& tuning) {
+std::unique_ptr<InspectableMerbitKernel<T>> make_kernel(const CsrView<T>& a, const SpmvOptions& options,
+                                                        const MerbitTuning& tuning) {
   PlannedTiles tiles = plan_tiles<T, V>(a, options, tuning);
   const bool atomic = options.determinism == Determinism::not_guaranteed && !tiles.crowd_rows();
   return std::make_unique<MerbitCudaKernel<T, V>>(options.device, a, std::move(tiles), atomic);
@@ -322,8 +328,8 @@ std::unique_ptr<SpmvKernel<T>> make_kernel(const CsrView<T>& a, const SpmvOption
 }  // namespace
 
 template <class T>
-std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options,
-                                                  const MerbitTuning& tuning) {
+std::unique_ptr<InspectableMerbitKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options,
+                                                               const MerbitTuning& tuning) {
   if (a.is_pattern()) return make_kernel<T, Ones>(a, options, tuning);
   if (options.fp32_values) return make_kernel<T, float>(a, options, tuning);
   return make_kernel<T, T>(a, options, tuning);
@@ -336,9 +342,9 @@ std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const Spm
 
 template std::unique_ptr<SpmvKernel<float>> make_merbit_kernel(const CsrView<float>&, const SpmvOptions&);
 template std::unique_ptr<SpmvKernel<double>> make_merbit_kernel(const CsrView<double>&, const SpmvOptions&);
-template std::unique_ptr<SpmvKernel<float>> make_merbit_kernel(const CsrView<float>&, const SpmvOptions&,
-                                                               const MerbitTuning&);
-template std::unique_ptr<SpmvKernel<double>> make_merbit_kernel(const CsrView<double>&, const SpmvOptions&,
-                                                                const MerbitTuning&);
+template std::unique_ptr<InspectableMerbitKernel<float>> make_merbit_kernel(const CsrView<float>&, const SpmvOptions&,
+                                                                            const MerbitTuning&);
+template std::unique_ptr<InspectableMerbitKernel<double>> make_merbit_kernel(const CsrView<double>&, const SpmvOptions&,
+                                                                             const MerbitTuning&);
 
 }  // namespace tessera::cuda

@@ -269,9 +269,9 @@ ProductDots multiply_dual(const Device& device, const CsrView<T>& a, const Merbi
 }
 
 template <class T>
-class MerbitKernel final : public SpmvKernel<T> {
+class MerbitHostKernel final : public SpmvKernel<T> {
  public:
-  MerbitKernel(const Device& device, MerbitSetup setup) : device_(device), setup_(std::move(setup)) {}
+  MerbitHostKernel(const Device& device, MerbitSetup setup) : device_(device), setup_(std::move(setup)) {}
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     with_terms(a, x, setup_.access, [&](const auto& terms) {
@@ -323,7 +323,7 @@ std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const Spm
   setup.long_rows = build_long_row_slices(setup.tiles, a.columns, a.cols, sizeof(T), options.device);
   setup.access = classify_gathers(a);
   setup.commit = options.determinism == Determinism::not_guaranteed ? MerbitCommit::atomic : MerbitCommit::carries;
-  return std::make_unique<MerbitKernel<T>>(options.device, std::move(setup));
+  return std::make_unique<MerbitHostKernel<T>>(options.device, std::move(setup));
 }
 
 template std::unique_ptr<SpmvKernel<float>> make_merbit_kernel(const CsrView<float>&, const SpmvOptions&);

@@ -102,7 +102,7 @@ TEST_F(MerbitCudaPlan, SharedRowsAreFoundInOrder) {
     SCOPED_TRACE(sigma);
     options.sigma = sigma;
     const auto kernel = cuda::make_merbit_kernel<double>(there.view(), options, {});
-    const cuda::MerbitTileArrays& tiles = *kernel->merbit_tiles();
+    const cuda::MerbitTileArrays& tiles = kernel->tiles();
     ASSERT_TRUE(tiles.share_rows);
     const Array<cuda::CarryRun> runs = cuda::find_carry_runs(options.device, tiles).to(Device{});
     const std::vector<cuda::CarryRun> expected = expected_runs(tiles);

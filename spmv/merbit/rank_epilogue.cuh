@@ -1,17 +1,15 @@
 /// \file
-/// What becomes of the row sums of a tile in a step of PageRank: a commit policy of spmv/merbit/tile_commit.cuh that
-/// writes the next scaled ranks and adds up what the next step has to know.
+/// PageRank's epilogue of the MERBIT kernels: each row sum becomes the next scaled rank of its vertex, and the sums
+/// that the next iteration needs are formed on the way. Has the interface of TileCommit (spmv/merbit/tile_commit.cuh).
 #pragma once
 
 #include "core/cuda/warp.cuh"
-#include "solvers/rank/rank_product.hpp"
-#include "solvers/rank/scaled_rank.hpp"
 #include "spmv/merbit/tile_commit.cuh"
+#include "spmv/rank_product.hpp"
 
 namespace tessera::cuda {
 
-/// Asks for the cache lines of some elements, that of the last one too, which need not begin in any of the others. All
-/// lanes.
+/// Prefetches the cache lines of `count` elements, the line of the last one too. All lanes must call.
 template <class Element>
 __device__ void prefetch(const Element* from, int count, int lane) {
   constexpr int per_line = 128 / static_cast<int>(sizeof(Element));
@@ -32,20 +30,20 @@ struct alignas(16) RankSlot {
   double sum[4];
 };
 
-/// The argument of kernels.
+/// Kernel argument.
 template <class T>
 struct RankOutput {
-  RankVectors<T> vectors;
-  T* carries = nullptr;       ///< one a tile, vector after vector; null where no row is shared
-  RankSlot* parts = nullptr;  ///< one a slot, vector after vector
-  double* largest = nullptr;  ///< the same, used with the norm linf alone
+  detail::RankVectors<T> vectors;
+  T* carries = nullptr;       ///< one per tile, vector after vector; null where no row is shared
+  RankSlot* parts = nullptr;  ///< one per slot, vector after vector
+  double* largest = nullptr;  ///< one per slot, vector after vector; norm linf only
   std::int64_t tiles = 0;
   std::int64_t slots = 0;
-  RankNorm norm = RankNorm::l1;  ///< in which the change is wanted, besides l1
+  RankNorm norm = RankNorm::l1;  ///< of the change; l1 is always summed
   bool self_weighted = false;    ///< dangling vertices keep a share of their rank
 };
 
-/// Sum over the lanes whose numbers differ from this one's by a multiple of K, in a fixed order; every lane gets it.
+/// Sum over the lanes of one vector (lane i works for vector i % K), in a fixed order. Every lane gets it.
 template <int K, class V>
 [[nodiscard]] __device__ V sum_over_vector(V value) {
   for (int distance = warp_size / 2; distance >= K; distance /= 2) {
@@ -63,9 +61,8 @@ template <int K>
   return value;
 }
 
-/// Of four numbers a lane: lanes 0, 8, 16 and 24 get the sums of the first, second, third and fourth over the warp, in
-/// a fixed order. Each half of the warp goes on with two of them, each quarter with one: six exchanges instead of
-/// twenty.
+/// Sums four numbers per lane over the warp, in a fixed order: lanes 0, 8, 16 and 24 get the first, second, third and
+/// fourth sum. Each half of the warp continues with two of them, each quarter with one: six shuffles instead of twenty.
 [[nodiscard]] __device__ inline double transposed_sum(const double (&mine)[4], int lane) {
   const bool upper_half = (lane & 16) != 0;
   const bool upper_quarter = (lane & 8) != 0;
@@ -83,17 +80,17 @@ template <int K>
   return sum;
 }
 
-/// Tiles that share a row leave their parts of it for rank_join_kernel: the one in which it ends in the vector that is
-/// written, the others in `carries`. \tparam K vectors; a thread works for one of them
+/// A row shared by several tiles is completed by rank_join_kernel: the tile that ends it writes its part to the output
+/// vector, the others write theirs to `carries`. \tparam K vectors; a thread works for one of them
 template <class T, int K = 1>
-class RankCommit {
+class RankEpilogue {
  public:
   using Sum = T;
   using Output = RankOutput<T>;
   [[nodiscard]] static constexpr int fewer_blocks(int width) { return width > 1 ? 1 : 0; }
 
-  __device__ explicit RankCommit(const RankOutput<T>& out, int vector = 0) : out_(out), vector_(vector) {
-    const RankState& state = out.vectors.state[vector_of_thread()];
+  __device__ explicit RankEpilogue(const RankOutput<T>& out, int vector = 0) : out_(out), vector_(vector) {
+    const detail::RankState& state = out.vectors.state[vector_of_thread()];
     halted_ = state.halt != 0;
     const auto from = static_cast<int>(state.iteration % 2);
     source_ = from == 0 ? out.vectors.scaled[0] : out.vectors.scaled[1];
@@ -103,31 +100,31 @@ class RankCommit {
   [[nodiscard]] __device__ bool is_idle() const { return halted_; }
   [[nodiscard]] __device__ const T* source(const T* /*x*/) const { return source_; }
 
-  /// Asks for the degrees and the old ranks of the tile's rows, which would be waited for at its end.
+  /// Prefetches the degrees and the old ranks of the tile's rows: their latency would show at the end of the tile.
   __device__ void expect(const TileSpan& tile, int lane) const {
     prefetch(out_.vectors.degrees + tile.row, tile.rows, lane);
     if constexpr (K == 1) prefetch(source_ + tile.row, tile.rows, lane);
   }
 
-  /// A row that lies in one tile, or whose parts have been added.
+  /// A row with its whole sum.
   __device__ void store(index_t row, T sum) {
     const index_t degree = __ldcs(out_.vectors.degrees + row);
     const auto i = element(row);
     const T old = __ldg(source_ + i);
-    // Read again for every row, from the first cache level: that leaves registers to every thread.
-    const passes::RankWeights* const weights = &out_.vectors.state[vector_of_thread()].weights;
+    // Read again for every row, from the L1 cache: that saves registers.
+    const detail::RankWeights* const weights = &out_.vectors.state[vector_of_thread()].weights;
     const double2 links_and_constant = __ldg(reinterpret_cast<const double2*>(weights));
     double base = links_and_constant.y;
     if (out_.vectors.teleport != nullptr) {
       base += __ldg(&weights->teleport) * static_cast<double>(__ldcs(out_.vectors.teleport + i));
     }
     if (out_.self_weighted) {
-      // Not only where the degree is 0, which would end the chain of loads with one more.
+      // Loaded for every degree: a load that depends on the degree would lengthen the chain of loads.
       const double self = __ldg(&weights->self) * static_cast<double>(old);
       base += degree == 0 ? self : 0.0;
     }
-    target_[i] =
-        scaled_rank_step(links_and_constant.x, base, sum, old, rank_divisor(degree), degree == 0, out_.norm, parts_);
+    target_[i] = detail::update_scaled_rank(links_and_constant.x, base, sum, old, detail::rank_divisor(degree),
+                                            degree == 0, out_.norm, parts_);
   }
 
   /// Row number `i` of the tile, which ends there.
@@ -139,25 +136,25 @@ class RankCommit {
     }
   }
 
-  /// What the tile holds of the row inside which it ends. One lane.
+  /// Part of the row that goes on in the next tile. One lane.
   __device__ void leave_open(const TileSpan& tile, T sum) { carries()[tile.tile] = sum; }
 
-  /// What the tile that ended a shared row found of it.
+  /// Part of a shared row by the tile that ends it.
   [[nodiscard]] __device__ T ended(index_t row) const { return target_[element(row)]; }
 
   /// Of the thread's vector.
   [[nodiscard]] __device__ T* carries() const { return out_.carries + vector_of_thread() * out_.tiles; }
-  /// What was written. \param slot of a warp or a block
-  [[nodiscard]] __device__ passes::RankSums sums_of(std::int64_t slot) const {
+  /// Partial sums that were written. \param slot of a warp or a block
+  [[nodiscard]] __device__ detail::RankSums sums_of(std::int64_t slot) const {
     const RankSlot of = out_.parts[place(slot)];
     const double squares = out_.norm == RankNorm::l2 ? of.sum[3] : 0.0;
     const double largest = out_.norm == RankNorm::linf ? out_.largest[place(slot)] : 0.0;
     return {{of.sum[0], 0.0}, {of.sum[1], 0.0}, of.sum[2], squares, {largest}};
   }
 
-  [[nodiscard]] __device__ passes::RankSums sums() const { return parts_.sums(out_.norm); }
+  [[nodiscard]] __device__ detail::RankSums sums() const { return parts_.sums(out_.norm); }
 
-  /// The warp's share of the sums. All lanes, lane i for vector i % K. \param slot of the warp
+  /// Writes the partial sums of the warp. All lanes, lane i for vector i % K. \param slot of the warp
   __device__ void write_sums(std::int64_t slot, int lane) {
     if constexpr (K == 1) {
       const double sum = transposed_sum({parts_.total, parts_.dangling, parts_.l1, parts_.other}, lane);
@@ -172,7 +169,8 @@ class RankCommit {
     if (lane < K) out_.largest[place(slot)] = largest;
   }
 
-  /// The share of a block that works for one vector, warp after warp. All threads. \param slot of the block
+  /// Writes the partial sums of a block that works for one vector, added in the order of warps. All threads.
+  /// \param slot of the block
   template <int Warps>
   __device__ void write_sums_of_block(std::int64_t slot, int lane) {
     static_assert(K == 1);
@@ -214,7 +212,7 @@ class RankCommit {
   const T* source_;
   T* target_;
   bool halted_;
-  RankParts parts_;
+  detail::RankParts parts_;
 };
 
 }  // namespace tessera::cuda

@@ -1,48 +1,46 @@
+/// PageRank's fused product by MERBIT kernels.
+#include "spmv/merbit/rank_product_cuda.hpp"
+
 #include "core/cuda/capture.hpp"
-#include "solvers/rank/multi_rank_kernel.cuh"
-#include "solvers/rank/rank_join_kernel.cuh"
-#include "solvers/rank/rank_product.hpp"
 #include "spmv/merbit/carry_runs.hpp"
 #include "spmv/merbit/product_launch.cuh"
-#include "spmv/merbit/tile_arrays.hpp"
+#include "spmv/merbit/rank_kernels.cuh"
 #include "tessera/array.hpp"
 
 #include <memory>
 #include <utility>
 
-namespace tessera {
-
-namespace cuda {
+namespace tessera::cuda {
 
 namespace {
 
-/// The kernels of a layout.
+/// Launches of one layout.
 template <class T>
 struct RankLaunch {
-  int (*prepare)() = nullptr;  ///< once; \returns blocks that a multiprocessor holds at a time, where that matters
+  int (*prepare)() = nullptr;  ///< called once; \returns resident blocks per multiprocessor, where that matters
   void (*start)(const Context&, int resident, const ProductInput<T, Ones>&, const RankOutput<T>&) = nullptr;
   std::int64_t (*slots)(const Context&, int resident, std::int64_t tiles) = nullptr;
 };
 
-/// One slot a warp or a block.
+/// One slot per warp or block.
 template <class T, class Launcher>
 [[nodiscard]] RankLaunch<T> launch_by() {
   RankLaunch<T> result;
-  result.prepare = Launcher::template prepare_one<RankCommit<T>>;
-  result.start = Launcher::template start<RankCommit<T>>;
+  result.prepare = Launcher::template prepare_one<RankEpilogue<T>>;
+  result.start = Launcher::template start<RankEpilogue<T>>;
   result.slots = [](const Context& context, int resident, std::int64_t tiles) {
     return std::int64_t{Launcher::blocks(context, resident, tiles)} * Launcher::slots_a_block;
   };
   return result;
 }
 
-/// One slot a tile.
+/// One slot per tile.
 template <class T>
 [[nodiscard]] RankLaunch<T> launch_exact_ranks() {
   RankLaunch<T> result;
   result.prepare = [] { return 0; };
   result.start = [](const Context& context, int, const ProductInput<T, Ones>& in, const RankOutput<T>& out) {
-    start_exact<T, Ones, RankCommit<T>>(context, in, out);
+    start_exact<T, Ones, RankEpilogue<T>>(context, in, out);
   };
   result.slots = [](const Context&, int, std::int64_t tiles) { return tiles; };
   return result;
@@ -68,7 +66,7 @@ template <class T>
   return launch_exact_ranks<T>();
 }
 
-/// Memory of its own that a step needs, and the launch that ends it. \tparam K vectors
+/// Buffers of an iteration, and the launch that ends it. \tparam K vectors
 template <class T, int K>
 class RankEnding {
  public:
@@ -82,16 +80,16 @@ class RankEnding {
         of_block_(K * std::int64_t{max_rank_join_blocks}, Init::none, device),
         finished_(K, Init::zero, device) {}
 
-  [[nodiscard]] RankOutput<T> output(const RankRules& rules, const RankVectors<T>& vectors) {
+  [[nodiscard]] RankOutput<T> output(const detail::RankRules& rules, const detail::RankVectors<T>& vectors) {
     return {vectors, carries_.data(), parts_.data(), largest_.data(),
             tiles_,  slots_,          rules.norm,    rules.dangling == Dangling::self};
   }
 
-  void enqueue(const Context& context, const RankRules& rules, const RankOutput<T>& out) {
+  void enqueue(const Context& context, const detail::RankRules& rules, const RankOutput<T>& out) {
     const unsigned blocks = rank_join_blocks(runs_.size(), slots_);
     const RankJoin join{runs_.data(), runs_.size(), blocks, of_block_.data(), finished_.data()};
-    launch("ending a step of PageRank", context, Grid{K * blocks, rank_join_threads}, rank_join_kernel<T, K>, out, join,
-           rules);
+    launch("end of a PageRank iteration", context, Grid{K * blocks, rank_join_threads}, rank_join_kernel<T, K>, out,
+           join, rules);
   }
 
   [[nodiscard]] std::uint64_t bytes() const noexcept {
@@ -105,34 +103,34 @@ class RankEnding {
   Array<T> carries_;
   Array<RankSlot> parts_;
   Array<double> largest_;
-  Array<passes::RankSums> of_block_;
+  Array<detail::RankSums> of_block_;
   Array<unsigned> finished_;
 };
 
-/// Steps that are recorded together.
-constexpr int steps_a_graph = 8;
+/// Iterations per CUDA graph.
+constexpr int iterations_per_graph = 8;
 
-/// Several steps at once, by a graph of some.
+/// Several iterations at once, by graphs.
 template <class T>
-class RecordedRankProduct : public RankProduct<T> {
+class RecordedRankProduct : public detail::RankProduct<T> {
  public:
   explicit RecordedRankProduct(const Device& device) : device_(device) {}
 
-  void enqueue_steps(const RankRules& rules, const RankVectors<T>& vectors, int steps) override {
+  void enqueue_iterations(const detail::RankRules& rules, const detail::RankVectors<T>& vectors, int count) override {
     const CurrentDevice current(device_);
-    if (!graph_ && steps >= steps_a_graph && graphs_are_usable()) record(rules, vectors);
-    for (; graph_ && steps >= steps_a_graph; steps -= steps_a_graph) graph_->launch();
-    for (; steps > 0; --steps) this->enqueue_step(rules, vectors);
+    if (!graph_ && count >= iterations_per_graph && graphs_are_usable()) record(rules, vectors);
+    for (; graph_ && count >= iterations_per_graph; count -= iterations_per_graph) graph_->launch();
+    for (; count > 0; --count) this->enqueue_iteration(rules, vectors);
   }
 
  protected:
   [[nodiscard]] const Device& device() const noexcept { return device_; }
 
  private:
-  void record(const RankRules& rules, const RankVectors<T>& vectors) {
+  void record(const detail::RankRules& rules, const detail::RankVectors<T>& vectors) {
     auto graph = std::make_unique<LoopGraph>(device_);
     graph->record_before([&] {
-      for (int step = 0; step < steps_a_graph; ++step) this->enqueue_step(rules, vectors);
+      for (int i = 0; i < iterations_per_graph; ++i) this->enqueue_iteration(rules, vectors);
     });
     graph->complete();
     graph_ = std::move(graph);
@@ -142,7 +140,7 @@ class RecordedRankProduct : public RankProduct<T> {
   std::unique_ptr<LoopGraph> graph_;
 };
 
-/// One vector, with the kernels of the plan's layout.
+/// One vector, with the plan's kernel.
 template <class T>
 class SingleRankProduct final : public RecordedRankProduct<T> {
  public:
@@ -157,7 +155,7 @@ class SingleRankProduct final : public RecordedRankProduct<T> {
     in_.exact = tiles.exact;
   }
 
-  void enqueue_step(const RankRules& rules, const RankVectors<T>& vectors) override {
+  void enqueue_iteration(const detail::RankRules& rules, const detail::RankVectors<T>& vectors) override {
     const CurrentDevice current(this->device());
     const RankOutput<T> out = ending_.output(rules, vectors);
     launch_.start(*context_, resident_, in_, out);
@@ -179,7 +177,7 @@ class SingleRankProduct final : public RecordedRankProduct<T> {
   ProductInput<T, Ones> in_;
 };
 
-/// K vectors, with a kernel for all snapped tiles.
+/// K vectors, with one kernel for all layouts of snapped tiles.
 template <class T, int K>
 class MultiRankProduct final : public RecordedRankProduct<T> {
   static constexpr int warps = MultiRankPolicy::threads / warp_size;
@@ -193,10 +191,10 @@ class MultiRankProduct final : public RecordedRankProduct<T> {
         blocks_(count_blocks()),
         ending_(device, tiles, std::int64_t{blocks_} * warps) {}
 
-  void enqueue_step(const RankRules& rules, const RankVectors<T>& vectors) override {
+  void enqueue_iteration(const detail::RankRules& rules, const detail::RankVectors<T>& vectors) override {
     const CurrentDevice current(this->device());
     const RankOutput<T> out = ending_.output(rules, vectors);
-    launch("a step of PageRank for several vectors", *context_, Grid{blocks_, MultiRankPolicy::threads},
+    launch("PageRank product of several vectors", *context_, Grid{blocks_, MultiRankPolicy::threads},
            multi_rank_kernel<T, K>, matrix_, tiles_, out);
     ending_.enqueue(*context_, rules, out);
   }
@@ -218,8 +216,9 @@ class MultiRankProduct final : public RecordedRankProduct<T> {
 };
 
 template <class T>
-[[nodiscard]] std::unique_ptr<RankProduct<T>> multi_rank_product(const Device& device, const MerbitTileArrays& tiles,
-                                                                 const CsrView<T>& a, int vectors) {
+[[nodiscard]] std::unique_ptr<detail::RankProduct<T>> multi_rank_product(const Device& device,
+                                                                         const MerbitTileArrays& tiles,
+                                                                         const CsrView<T>& a, int vectors) {
   if (tiles.are_exact()) return nullptr;
   switch (vectors) {
     case 2:
@@ -235,20 +234,17 @@ template <class T>
 
 }  // namespace
 
-}  // namespace cuda
-
 template <class T>
-std::unique_ptr<RankProduct<T>> make_rank_product(const Device& device, const SpmvKernel<T>& kernel,
-                                                  const CsrView<T>& a, int vectors) {
-  const cuda::MerbitTileArrays* const tiles = kernel.merbit_tiles();
-  if (device.is_host() || tiles == nullptr || !a.is_pattern()) return nullptr;
-  if (vectors != 1) return cuda::multi_rank_product(device, *tiles, a, vectors);
-  return std::make_unique<cuda::SingleRankProduct<T>>(device, *tiles, a);
+std::unique_ptr<detail::RankProduct<T>> make_merbit_rank_product(const Device& device, const MerbitTileArrays& tiles,
+                                                                 const CsrView<T>& a, int vectors) {
+  if (!a.is_pattern()) return nullptr;
+  if (vectors != 1) return multi_rank_product(device, tiles, a, vectors);
+  return std::make_unique<SingleRankProduct<T>>(device, tiles, a);
 }
 
-template std::unique_ptr<RankProduct<float>> make_rank_product(const Device&, const SpmvKernel<float>&,
-                                                               const CsrView<float>&, int);
-template std::unique_ptr<RankProduct<double>> make_rank_product(const Device&, const SpmvKernel<double>&,
-                                                                const CsrView<double>&, int);
+template std::unique_ptr<detail::RankProduct<float>> make_merbit_rank_product(const Device&, const MerbitTileArrays&,
+                                                                              const CsrView<float>&, int);
+template std::unique_ptr<detail::RankProduct<double>> make_merbit_rank_product(const Device&, const MerbitTileArrays&,
+                                                                               const CsrView<double>&, int);
 
-}  // namespace tessera
+}  // namespace tessera::cuda

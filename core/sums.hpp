@@ -1,5 +1,5 @@
 /// \file
-/// What passes over vectors add up. Each type is its own zero and adds with +=, on the host and on a GPU.
+/// Sums of reductions over vectors, on the host and on a GPU. A default-constructed value is the zero; += adds.
 #pragma once
 
 #include "core/host_device.hpp"
@@ -7,20 +7,20 @@
 #include <cmath>
 #include <cstdint>
 
-namespace tessera::passes {
+namespace tessera::detail {
 
-/// Of a pass that only writes.
+/// Of an operation that only writes.
 struct NoSum {
   TESSERA_HOST_DEVICE NoSum& operator+=(const NoSum& /*other*/) noexcept { return *this; }
 };
 
-/// Of a step that deals with scalars alone.
+/// Of an operation on scalars alone, which has no elements.
 struct NoBody {
   using Sums = NoSum;
   TESSERA_HOST_DEVICE void operator()(std::int64_t /*i*/, NoSum& /*sum*/) const noexcept {}
 };
 
-/// Two sums of one pass.
+/// Two sums of one reduction.
 struct TwoSums {
   double first = 0.0;
   double second = 0.0;
@@ -31,7 +31,7 @@ struct TwoSums {
   }
 };
 
-/// Largest absolute value; NaN as soon as one element is NaN.
+/// Largest absolute value; NaN if any element is NaN.
 struct Largest {
   double value = 0.0;
   TESSERA_HOST_DEVICE Largest& operator+=(const Largest& other) noexcept {
@@ -40,7 +40,7 @@ struct Largest {
   }
 };
 
-/// The lowest of some indices.
+/// Lowest index.
 struct FirstIndex {
   std::int64_t index = -1;  ///< -1: none
   TESSERA_HOST_DEVICE FirstIndex& operator+=(const FirstIndex& other) noexcept {
@@ -49,8 +49,7 @@ struct FirstIndex {
   }
 };
 
-/// A sum whose rounding errors are added up beside it (Knuth's exact addition): the ranks of 10^8 vertices sum to 1 as
-/// well as those of ten.
+/// Compensated sum: the rounding errors are summed too (Knuth's TwoSum). 10^8 ranks sum to 1 as well as ten do.
 struct CompensatedSum {
   double sum = 0.0;
   double error = 0.0;
@@ -69,4 +68,4 @@ struct CompensatedSum {
   [[nodiscard]] TESSERA_HOST_DEVICE double value() const noexcept { return sum + error; }
 };
 
-}  // namespace tessera::passes
+}  // namespace tessera::detail
