@@ -1,10 +1,9 @@
+#include "preprocess/csr5_tiles.hpp"
+
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/scan.hpp"
 #include "core/cuda/warp.cuh"
-#include "preprocess/csr5_empty_offset.cuh"
-#include "preprocess/csr5_flags.cuh"
 #include "preprocess/csr5_permute_kernel.cuh"
-#include "preprocess/csr5_tiles_cuda.hpp"
 #include "preprocess/csr5_tiles_kernel.cuh"
 
 namespace tessera::cuda {

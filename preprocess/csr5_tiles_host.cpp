@@ -1,7 +1,6 @@
 #include "preprocess/csr5_tiles.hpp"
 
 #include "core/parallel.hpp"
-#include "preprocess/csr5_tiles_cuda.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>

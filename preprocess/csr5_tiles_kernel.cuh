@@ -1,9 +1,11 @@
 /// \file
-/// The one pass over the rows of a matrix that finds what CSR5's tiles need of them on a GPU. Each lane takes four
-/// neighbouring rows, however many are empty, and the warp what long rows have of tiles.
+/// CSR5's tiles on a GPU, by rows. One pass over the rows of a matrix finds what the tiles need of them: each lane
+/// takes four neighbouring rows, however many are empty, and the whole warp the tiles inside long rows. A second pass,
+/// where rows are empty, writes the rows of the segments of marked tiles.
 #pragma once
 
 #include "core/cuda/launch.cuh"
+#include "preprocess/csr5_tiles.hpp"
 #include "tessera/types.hpp"
 
 #include <bit>
@@ -172,6 +174,58 @@ __global__ void __launch_bounds__(row_pass_threads)
   for (int i = 0; i < rows_per_lane; ++i) {
     if (own.filled(i) && own.offset[i + 1] == grid.nnz) to.ends->rest_end = static_cast<index_t>(own.first + i + 1);
   }
+}
+
+/// Where the rows that begin in tiles are written.
+template <class Word>
+struct EmptyOffsets {
+  int sigma;
+  const std::uint32_t* tile_ptr;  ///< with marks
+  const Word* words;
+  const offset_t* empty_ptr;
+  std::uint32_t* to;
+};
+
+/// What has to be known of the tile and the lane in which a row begins; nothing unless it begins in a tile.
+template <class Word>
+struct RowStart {
+  unsigned bit = 0;
+  std::uint32_t pointer = 0;
+  Word word = 0;
+  offset_t first = 0;
+
+  __device__ void load(const EmptyOffsets<Word>& offsets, TilePlace at) {
+    const unsigned lane = at.offset / static_cast<unsigned>(offsets.sigma);
+    bit = at.offset - lane * static_cast<unsigned>(offsets.sigma);
+    pointer = offsets.tile_ptr[at.tile];
+    word = offsets.words[at.tile * lanes_per_tile + lane];
+    first = offsets.empty_ptr[at.tile];
+  }
+  __device__ void write(const EmptyOffsets<Word>& offsets, std::uint32_t row) const {
+    if ((pointer & empty_row_mark) == 0) return;
+    const Csr5Lane<Word> lane = unpack_csr5_lane<Word>(word, offsets.sigma);
+    const Word earlier = static_cast<Word>((Word{1} << bit) - 1);
+    const offset_t segment = offset_t{lane.y_offset} + count_flags(static_cast<Word>(lane.row_starts & earlier));
+    offsets.to[first + segment] = row - (pointer & ~empty_row_mark);
+  }
+};
+
+/// Writes the rows that begin in marked tiles, each at its segment. First segments that begin before their tile are
+/// left as they are: zero.
+template <class Word>
+__global__ void __launch_bounds__(row_pass_threads)
+    fill_empty_offset_kernel(const offset_t* row_offsets, index_t rows, TileGrid grid, EmptyOffsets<Word> offsets) {
+  const std::int64_t thread = std::int64_t{blockIdx.x} * row_pass_threads + threadIdx.x;
+  const LaneRows own(row_offsets, rows, thread * rows_per_lane);
+  const TilePlace first = grid.place_of(own.offset[0]);
+  RowStart<Word> start[rows_per_lane];
+#pragma unroll
+  for (int i = 0; i < rows_per_lane; ++i) {
+    const TilePlace at = grid.place_after(first, own.offset[i] - own.offset[0], own.offset[i]);
+    if (own.filled(i) && at.tile < grid.tiles) start[i].load(offsets, at);
+  }
+#pragma unroll
+  for (int i = 0; i < rows_per_lane; ++i) start[i].write(offsets, static_cast<std::uint32_t>(own.first + i));
 }
 
 }  // namespace tessera::cuda

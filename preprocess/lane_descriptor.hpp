@@ -9,6 +9,7 @@
 
 #include "core/host_device.hpp"
 #include "preprocess/merge_search.hpp"
+#include "tessera/array.hpp"
 
 #include <bit>
 #include <concepts>
@@ -118,6 +119,20 @@ template <DescriptorWord Word>
 #endif
 }
 
+/// Number of set flags.
+template <DescriptorWord Word>
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr int count_flags(Word flags) noexcept {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(Word) == 4) {
+    return __popc(flags);
+  } else {
+    return __popcll(static_cast<unsigned long long>(flags));
+  }
+#else
+  return std::popcount(flags);
+#endif
+}
+
 /// Calls on_run(n) for every maximal run of n >= 0 right steps that ends with a down step, in order.
 /// \param steps number of valid steps of the lane \returns the right steps after the last down step
 template <DescriptorWord Word, class OnRun>
@@ -130,5 +145,24 @@ TESSERA_HOST_DEVICE constexpr int for_each_closed_run(Word down_flags, int steps
   }
   return steps - begin;
 }
+
+/// The descriptors of all lanes, in words of one of two widths: one of the arrays is in use.
+struct LaneWords {
+  int descriptor_bits = 0;             ///< 32 or 64
+  Array<std::uint32_t> lane_words_32;  ///< 32 per tile with 32-bit descriptors, else empty
+  Array<std::uint64_t> lane_words_64;  ///< 32 per tile with 64-bit descriptors, else empty
+
+  [[nodiscard]] std::uint64_t lane_bytes() const noexcept { return lane_words_32.bytes() + lane_words_64.bytes(); }
+
+  /// The descriptors as words of their width.
+  template <DescriptorWord Word>
+  [[nodiscard]] const Array<Word>& lane_words() const noexcept {
+    if constexpr (sizeof(Word) == 4) {
+      return lane_words_32;
+    } else {
+      return lane_words_64;
+    }
+  }
+};
 
 }  // namespace tessera

@@ -2,7 +2,7 @@
 /// What MERBIT keeps of a matrix's structure between products (merbit-spmv.txt, §4.1).
 #pragma once
 
-#include "preprocess/lane_words.hpp"
+#include "preprocess/lane_descriptor.hpp"
 #include "preprocess/merge_search.hpp"
 #include "tessera/csr.hpp"
 
@@ -38,4 +38,12 @@ struct MerbitTiles : LaneWords {
 [[nodiscard]] MerbitTiles build_merbit_tiles(index_t rows, std::span<const offset_t> row_offsets, int sigma,
                                              int descriptor_bits, const Device& device = Device{});
 
+namespace cuda {
+
+/// build_merbit_tiles() on a GPU: the same bits. One search a lane, O(lanes (log rows + sigma)) in all. Waits for the
+/// number of nonzeros, which only the offsets tell. \throws as above; DeviceUnavailable in a build without CUDA
+[[nodiscard]] MerbitTiles build_merbit_tiles(index_t rows, std::span<const offset_t> row_offsets, int sigma,
+                                             int descriptor_bits, const Device& device);
+
+}  // namespace cuda
 }  // namespace tessera

@@ -1,5 +1,6 @@
+#include "preprocess/merbit_tiles.hpp"
+
 #include "core/cuda/launch.cuh"
-#include "preprocess/tiles_cuda.hpp"
 
 namespace tessera::cuda {
 

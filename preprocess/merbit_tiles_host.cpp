@@ -1,7 +1,6 @@
 #include "preprocess/merbit_tiles.hpp"
 
 #include "core/parallel.hpp"
-#include "preprocess/tiles_cuda.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "preprocess/lane_descriptor.hpp"
+#include "tessera/array.hpp"
 #include "tessera/csr.hpp"
 
 #include <cstdint>
@@ -155,4 +156,17 @@ struct SnappedTiles {
   [[nodiscard]] std::uint64_t bytes() const noexcept { return starts.bytes() + lane_words.bytes(); }
 };
 
+namespace cuda {
+
+/// Snapped tiles. One search a tile, then every row offset is read once: O(tiles log rows + rows). Waits once, for what
+/// was counted.
+/// \param row_offsets rows + 1 entries on the device
+/// \param nnz         the last of them
+/// \param rules       sigma in [0, 22], snap in [0, spacing); tiles of at most 32 sigma steps, or max_tile_steps where
+///                    sigma is 0
+/// \throws InvalidArgument for other rules, OutOfMemory; DeviceUnavailable in a build without CUDA
+[[nodiscard]] SnappedTiles build_snapped_tiles(index_t rows, std::span<const offset_t> row_offsets, offset_t nnz,
+                                               const TileRules& rules, const Device& device);
+
+}  // namespace cuda
 }  // namespace tessera

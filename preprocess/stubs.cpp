@@ -1,6 +1,8 @@
 /// \file
-/// Stands in for the tile builders of the CUDA backend where it is not built.
-#include "preprocess/tiles_cuda.hpp"
+/// Stands in for the CUDA sources in a build without CUDA.
+#include "preprocess/csr5_tiles.hpp"
+#include "preprocess/merbit_tiles.hpp"
+#include "preprocess/snapped_tiles.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cuda {
@@ -22,5 +24,20 @@ SnappedTiles build_snapped_tiles(index_t /*rows*/, std::span<const offset_t> /*r
                                  const TileRules& /*rules*/, const Device& device) {
   refuse(device);
 }
+
+Csr5GpuTiles build_csr5_tiles(const Device& device, index_t /*rows*/, std::span<const offset_t> /*row_offsets*/,
+                              std::span<const index_t> /*columns*/, int /*sigma*/, int /*descriptor_bits*/,
+                              const std::function<void(const Csr5Tiles&)>& /*meanwhile*/) {
+  refuse(device);
+}
+
+template <class From, class To>
+void permute_csr5_values(const Device& device, const Csr5Tiles& /*tiles*/, std::span<const From> /*values*/,
+                         std::span<To> /*permuted*/) {
+  refuse(device);
+}
+
+template void permute_csr5_values(const Device&, const Csr5Tiles&, std::span<const float>, std::span<float>);
+template void permute_csr5_values(const Device&, const Csr5Tiles&, std::span<const double>, std::span<double>);
 
 }  // namespace tessera::cuda

@@ -1,6 +1,6 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/vector_ops.hpp"
-#include "preprocess/csr5_tiles_cuda.hpp"
+#include "preprocess/csr5_tiles.hpp"
 #include "spmv/common/carries.cuh"
 #include "spmv/csr5/csr5.hpp"
 #include "spmv/csr5/csr5_kernel.cuh"

@@ -5,7 +5,6 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/warp.cuh"
 #include "preprocess/csr5_descriptor.hpp"
-#include "preprocess/csr5_flags.cuh"
 #include "preprocess/csr5_tiles.hpp"
 #include "spmv/common/terms.cuh"
 

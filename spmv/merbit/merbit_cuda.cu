@@ -1,6 +1,7 @@
 #include "spmv/merbit/merbit.hpp"
 
-#include "preprocess/tiles_cuda.hpp"
+#include "preprocess/merbit_tiles.hpp"
+#include "preprocess/snapped_tiles.hpp"
 #include "spmv/merbit/join_kernel.cuh"
 #include "spmv/merbit/merbit_tuning.hpp"
 #include "spmv/merbit/rank_product_cuda.hpp"
