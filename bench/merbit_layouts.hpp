@@ -3,6 +3,7 @@
 #pragma once
 
 #include "preprocess/snapped_tiles.hpp"
+#include "spmv/merbit/merbit_arrays.hpp"
 #include "spmv/merbit/merbit_tuning.hpp"
 
 #include <algorithm>

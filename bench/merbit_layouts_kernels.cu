@@ -1,7 +1,7 @@
 #include "bench/merbit_layouts.hpp"
 
-#include "spmv/merbit/join_kernel.cuh"
-#include "spmv/merbit/product_launch.cuh"
+#include "spmv/merbit/merbit_join_kernel.cuh"
+#include "spmv/merbit/merbit_launch.cuh"
 
 namespace tessera::bench {
 

@@ -8,9 +8,9 @@
 
 #include "core/cuda/other_block.cuh"
 #include "core/cuda/reduce.cuh"
-#include "spmv/merbit/join_kernel.cuh"
+#include "spmv/merbit/merbit_join_kernel.cuh"
+#include "spmv/merbit/merbit_tile_sum.cuh"
 #include "spmv/merbit/rank_epilogue.cuh"
-#include "spmv/merbit/tile_sum.cuh"
 
 namespace tessera::cuda {
 

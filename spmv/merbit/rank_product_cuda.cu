@@ -2,8 +2,8 @@
 #include "spmv/merbit/rank_product_cuda.hpp"
 
 #include "core/cuda/capture.hpp"
-#include "spmv/merbit/carry_runs.hpp"
-#include "spmv/merbit/product_launch.cuh"
+#include "spmv/merbit/merbit_arrays.hpp"
+#include "spmv/merbit/merbit_launch.cuh"
 #include "spmv/merbit/rank_kernels.cuh"
 #include "tessera/array.hpp"
 

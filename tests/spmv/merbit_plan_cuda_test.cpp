@@ -1,7 +1,6 @@
 // What a plan of MERBIT on a GPU is made from: the sample of the columns, the chosen layout, the list of shared rows.
-#include "spmv/merbit/carry_runs.hpp"
-#include "spmv/merbit/gather_sample.hpp"
-#include "spmv/merbit/tile_arrays.hpp"
+#include "spmv/merbit/merbit_arrays.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 #include "tests/spmv/merbit_cuda_support.hpp"
 
 #include <algorithm>

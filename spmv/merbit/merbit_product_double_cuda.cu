@@ -1,4 +1,6 @@
-#include "spmv/merbit/product_launch.cuh"
+/// \file
+/// MERBIT's kernels for values and x in double.
+#include "spmv/merbit/merbit_launch.cuh"
 
 namespace tessera::cuda {
 

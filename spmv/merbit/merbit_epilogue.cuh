@@ -9,7 +9,7 @@
 
 #include "core/cuda/warp.cuh"
 #include "preprocess/snapped_tiles.hpp"
-#include "spmv/merbit/product_cuda.hpp"
+#include "spmv/merbit/merbit_arrays.hpp"
 
 #include <type_traits>
 

@@ -1,11 +1,12 @@
 /// \file
-/// Products along tiles on a GPU: what goes in, and how a layout is called.
+/// What the kernels of MERBIT on a GPU read and write, and how the kernels of a layout are called.
 #pragma once
 
 #include "core/cuda/context.hpp"
 #include "preprocess/merbit_tiles.hpp"
 #include "preprocess/snapped_tiles.hpp"
 #include "spmv/merbit/merbit_tuning.hpp"
+#include "tessera/array.hpp"
 #include "tessera/linear_operator.hpp"
 
 #include <cstdint>
@@ -47,6 +48,38 @@ struct ExactTileArrays {
     return static_cast<index_t>(tile_y[t] & ~long_row_mark);
   }
 };
+
+/// As long as the kernel of the plan.
+struct MerbitTileArrays {
+  MerbitLayout layout = MerbitLayout::scalar;
+  SnappedTileArrays snapped;  ///< unless the layout is `exact`
+  ExactTileArrays exact;      ///< else
+  bool share_rows = false;    ///< whether any row may lie in several tiles
+
+  [[nodiscard]] bool are_exact() const { return layout == MerbitLayout::exact; }
+  [[nodiscard]] std::int64_t count() const { return are_exact() ? exact.tiles : snapped.tiles; }
+
+  /// function(tiles) with the arrays in use.
+  template <class Function>
+  void visit(Function&& function) const {
+    if (are_exact()) {
+      function(exact);
+    } else {
+      function(snapped);
+    }
+  }
+};
+
+/// The carries of a row that lies in several tiles: those of tiles [first, first + count).
+struct CarryRun {
+  index_t row = 0;
+  std::int64_t first = 0;
+  std::int64_t count = 0;  ///< 0: no row that the tile ends began in an earlier one
+};
+
+/// In the order of the rows. O(tiles) work and scratch space; waits for the number of them. \throws OutOfMemory,
+/// CudaError
+[[nodiscard]] Array<CarryRun> find_carry_runs(const Device& device, const MerbitTileArrays& tiles);
 
 /// Where row sums go. y = alpha A x + beta y with carries; without, y += A x in the shared rows, which must be zero,
 /// y = A x in the others, and the shared rows of `other` are cleared.

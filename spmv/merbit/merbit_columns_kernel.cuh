@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/cuda/shared_memory.cuh"
-#include "spmv/merbit/direct_kernel.cuh"
+#include "spmv/merbit/merbit_direct_kernel.cuh"
 
 namespace tessera::cuda {
 

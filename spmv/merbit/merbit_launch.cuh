@@ -2,10 +2,9 @@
 /// From a layout's name to its kernels, for one pair of types.
 #pragma once
 
-#include "spmv/merbit/columns_kernel.cuh"
-#include "spmv/merbit/direct_kernel.cuh"
-#include "spmv/merbit/exact_kernel.cuh"
-#include "spmv/merbit/rows_kernel.cuh"
+#include "spmv/merbit/merbit_columns_kernel.cuh"
+#include "spmv/merbit/merbit_direct_kernel.cuh"
+#include "spmv/merbit/merbit_rows_kernel.cuh"
 #include "tessera/error.hpp"
 
 namespace tessera::cuda {

@@ -6,8 +6,8 @@
 
 #include "core/cuda/bulk_copy.cuh"
 #include "core/cuda/shared_memory.cuh"
+#include "spmv/merbit/merbit_tile_sum.cuh"
 #include "spmv/merbit/merbit_tuning.hpp"
-#include "spmv/merbit/tile_sum.cuh"
 
 namespace tessera::cuda {
 

@@ -1,5 +1,7 @@
+/// \file
+/// The sample of columns that the layout of MERBIT is chosen by.
 #include "core/cuda/launch.cuh"
-#include "spmv/merbit/gather_sample.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 #include "tessera/array.hpp"
 
 namespace tessera::cuda {

@@ -6,8 +6,7 @@
 
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/warp.cuh"
-#include "spmv/merbit/carry_runs.hpp"
-#include "spmv/merbit/product_cuda.hpp"
+#include "spmv/merbit/merbit_arrays.hpp"
 
 namespace tessera::cuda {
 

@@ -4,7 +4,7 @@
 /// tile_commit.cuh. All lanes of the warp call these functions.
 #pragma once
 
-#include "spmv/merbit/tile_commit.cuh"
+#include "spmv/merbit/merbit_epilogue.cuh"
 
 namespace tessera::cuda {
 
