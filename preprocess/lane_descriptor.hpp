@@ -41,26 +41,26 @@ concept DescriptorWord = std::same_as<Word, std::uint32_t> || std::same_as<Word,
 
 /// The content of a descriptor.
 template <DescriptorWord Word>
-struct LaneSteps {
+struct LaneItems {
   Word down_flags = 0;         ///< bit i: step i goes down; bits from sigma on are zero
   std::uint32_t y_offset = 0;  ///< first row of the lane minus first row of the tile
-  friend constexpr bool operator==(const LaneSteps&, const LaneSteps&) = default;
+  friend constexpr bool operator==(const LaneItems&, const LaneItems&) = default;
 };
 
 /// \param sigma in [1, max_sigma(bits of Word)]
 template <DescriptorWord Word>
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr Word pack_lane(const LaneSteps<Word>& lane, int sigma) noexcept {
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr Word pack_lane(const LaneItems<Word>& lane, int sigma) noexcept {
   return lane.down_flags | (static_cast<Word>(lane.y_offset) << sigma);
 }
 
 template <DescriptorWord Word>
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr LaneSteps<Word> unpack_lane(Word descriptor, int sigma) noexcept {
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr LaneItems<Word> unpack_lane(Word descriptor, int sigma) noexcept {
   const Word flag_mask = static_cast<Word>((Word{1} << sigma) - 1);
   return {descriptor & flag_mask, static_cast<std::uint32_t>(descriptor >> sigma)};
 }
 
 /// Steps of lane `lane` (counted over all tiles): sigma, but fewer at the end of the path and none past it.
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr int lane_step_count(offset_t length, int sigma, offset_t lane) noexcept {
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr int lane_item_count(offset_t length, int sigma, offset_t lane) noexcept {
   const offset_t left = length - lane * sigma;
   if (left <= 0) return 0;
   return left < sigma ? static_cast<int>(left) : sigma;
@@ -101,7 +101,7 @@ template <DescriptorWord Word>
   LocatedLane<Word> located;
   located.start = merge_search(row_offsets, rows, nnz, diagonal);
   located.end = located.start;
-  located.down_flags = walk_lane<Word>(row_offsets, rows, lane_step_count(length, sigma, lane), located.end);
+  located.down_flags = walk_lane<Word>(row_offsets, rows, lane_item_count(length, sigma, lane), located.end);
   return located;
 }
 

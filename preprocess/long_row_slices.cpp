@@ -73,10 +73,10 @@ bool stays_in_cache(index_t cols, std::size_t element_bytes) {
   return static_cast<std::uint64_t>(cols) * element_bytes <= cached_vector_bytes;
 }
 
-RowTotals rows_from(std::span<const offset_t> row_offsets, offset_t length, const Device& device) {
+LongRowTotals rows_from(std::span<const offset_t> row_offsets, offset_t length, const Device& device) {
   const auto rows = static_cast<std::int64_t>(row_offsets.size()) - 1;
-  return host::parallel_sum<RowTotals>(device, rows, [&](host::Range range) {
-    RowTotals totals;
+  return host::parallel_sum<LongRowTotals>(device, rows, [&](host::Range range) {
+    LongRowTotals totals;
     for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
       const offset_t nonzeros = row_offsets[i + 1] - row_offsets[i];
       if (nonzeros >= length) totals += {1, nonzeros};
@@ -99,15 +99,15 @@ void cut(std::span<const index_t> columns, const MerbitTiles& tiles, std::int64_
 
 }  // namespace
 
-RowTotals rows_worth_slicing(std::span<const offset_t> row_offsets, index_t cols, std::size_t element_bytes,
-                             const Device& device) {
+LongRowTotals rows_worth_slicing(std::span<const offset_t> row_offsets, index_t cols, std::size_t element_bytes,
+                                 const Device& device) {
   if (stays_in_cache(cols, element_bytes)) return {};
   const std::int64_t candidates = rows_from(row_offsets, shortest_run, device).rows;
   if (candidates == 0) return {};
   const Windows windows = choose_windows(candidates, cols, element_bytes);
-  const RowTotals totals = rows_from(row_offsets, windows.shortest_run_worth_cutting(), device);
+  const LongRowTotals totals = rows_from(row_offsets, windows.shortest_run_worth_cutting(), device);
   const bool worth = totals.nonzeros >= least_passes * cols && windows.count * totals.rows <= max_long_row_slices;
-  return worth ? totals : RowTotals{};
+  return worth ? totals : LongRowTotals{};
 }
 
 LongRowSlices build_long_row_slices(const MerbitTiles& tiles, std::span<const index_t> columns, index_t cols,

@@ -30,10 +30,10 @@ struct LongRowSlices {
 inline constexpr std::int64_t max_long_row_slices = 8192;
 
 /// Rows of a kind.
-struct RowTotals {
+struct LongRowTotals {
   std::int64_t rows = 0;
   offset_t nonzeros = 0;
-  RowTotals& operator+=(const RowTotals& other) {
+  LongRowTotals& operator+=(const LongRowTotals& other) {
     rows += other.rows;
     nonzeros += other.nonzeros;
     return *this;
@@ -43,8 +43,8 @@ struct RowTotals {
 /// The rows that slices would cut, by their lengths; none where slices would gain nothing, or might not keep to their
 /// bound. O(rows), parallel
 /// \param element_bytes size of an entry of x
-[[nodiscard]] RowTotals rows_worth_slicing(std::span<const offset_t> row_offsets, index_t cols,
-                                           std::size_t element_bytes, const Device& device = Device{});
+[[nodiscard]] LongRowTotals rows_worth_slicing(std::span<const offset_t> row_offsets, index_t cols,
+                                               std::size_t element_bytes, const Device& device = Device{});
 
 /// Chooses the runs and cuts them. The choice depends on the matrix and the element size alone. O(tiles) and, for what
 /// is chosen, O(slices log nnz), parallel over runs.

@@ -23,7 +23,7 @@ struct MerbitTiles : LaneWords {
 
   [[nodiscard]] offset_t length() const noexcept { return path_length(rows, nnz); }
   [[nodiscard]] std::int64_t tiles() const noexcept { return tile_x.size() - 1; }
-  [[nodiscard]] std::int64_t steps_per_tile() const noexcept { return std::int64_t{lanes_per_tile} * sigma; }
+  [[nodiscard]] std::int64_t items_per_tile() const noexcept { return std::int64_t{lanes_per_tile} * sigma; }
   [[nodiscard]] bool is_long_row(std::int64_t tile) const noexcept { return (tile_y[tile] & long_row_mark) != 0; }
   [[nodiscard]] index_t first_row(std::int64_t tile) const noexcept {
     return static_cast<index_t>(tile_y[tile] & ~long_row_mark);

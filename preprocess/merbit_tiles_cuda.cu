@@ -52,7 +52,7 @@ MerbitTiles build_merbit_tiles(index_t rows, std::span<const offset_t> row_offse
   tiles.sigma = sigma;
   tiles.descriptor_bits = descriptor_bits;
   detail::copy_bytes(Device{}, &tiles.nnz, device, row_offsets.data() + rows, sizeof(tiles.nnz));
-  const std::int64_t count = (tiles.length() + tiles.steps_per_tile() - 1) / tiles.steps_per_tile();
+  const std::int64_t count = (tiles.length() + tiles.items_per_tile() - 1) / tiles.items_per_tile();
   tiles.tile_x = Array<offset_t>(count + 1, Init::none, device);
   tiles.tile_y = Array<std::uint32_t>(count + 1, Init::none, device);
   if (descriptor_bits == 32) {

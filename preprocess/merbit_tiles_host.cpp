@@ -28,7 +28,7 @@ void build_tile(MerbitTiles& tiles, const offset_t* row_offsets, std::int64_t ti
   PathPoint point = start;
   for (int lane = 0; lane < lanes_per_tile; ++lane) {
     const auto y_offset = static_cast<std::uint32_t>(point.y - start.y);
-    const int steps = lane_step_count(tiles.length(), tiles.sigma, first_lane + lane);
+    const int steps = lane_item_count(tiles.length(), tiles.sigma, first_lane + lane);
     const Word flags = walk_lane<Word>(row_offsets, tiles.rows, steps, point);
     words[first_lane + lane] = pack_lane<Word>({flags, y_offset}, tiles.sigma);
   }
@@ -58,7 +58,7 @@ MerbitTiles build_merbit_tiles(index_t rows, std::span<const offset_t> row_offse
   tiles.nnz = row_offsets.back();
   tiles.sigma = sigma;
   tiles.descriptor_bits = descriptor_bits;
-  const std::int64_t count = (tiles.length() + tiles.steps_per_tile() - 1) / tiles.steps_per_tile();
+  const std::int64_t count = (tiles.length() + tiles.items_per_tile() - 1) / tiles.items_per_tile();
   tiles.tile_x = Array<offset_t>(count + 1, Init::none);
   tiles.tile_y = Array<std::uint32_t>(count + 1, Init::none);
   tiles.tile_x[count] = tiles.nnz;

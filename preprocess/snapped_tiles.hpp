@@ -27,7 +27,7 @@ enum class TileKind : std::uint32_t { walk, one_row, few_rows, rows };
 
 inline constexpr int max_few_rows = 16;        ///< at most lanes_per_tile
 inline constexpr int few_rows_mean = 48;       ///< least mean length, nonzeros
-inline constexpr int max_tile_steps = 1024;    ///< of tiles that are never walked
+inline constexpr int max_tile_items = 1024;    ///< of tiles that are never walked
 inline constexpr int crowd_sample = 64;        ///< every so many tiles one is looked at
 inline constexpr int crowd_span = 256;         ///< tiles of one row that make a crowd
 inline constexpr int row_rounds = 4;           ///< rows of a tile of complete rows: so many times 32, one byte each
@@ -63,7 +63,7 @@ struct TileRules {
   int row_cost = 0;  ///< tiles that may be walked are summed along rows where that takes up to so many steps
 
   /// Steps of the longest tile.
-  [[nodiscard]] TESSERA_HOST_DEVICE constexpr int most_steps() const noexcept { return spacing + snap; }
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr int max_items() const noexcept { return spacing + snap; }
   friend constexpr bool operator==(const TileRules&, const TileRules&) = default;
 };
 
@@ -72,14 +72,14 @@ struct TileRules {
   return {sigma, snap, lanes_per_tile * sigma - snap, row_cost_per_sigma * sigma};
 }
 
-/// Tiles of about a warp's width of rows of like length, which fill no more than `most_steps`. They are never walked:
+/// Tiles of about a warp's width of rows of like length, which fill no more than `max_items`. They are never walked:
 /// SnappedTiles::cannot_be_summed tells whether a matrix has tiles that would have to be.
-/// \param mean_length of a row \param most_steps more than 3 snap
-[[nodiscard]] constexpr TileRules row_tiles(offset_t mean_length, int most_steps, int snap) noexcept {
+/// \param mean_length of a row \param max_items more than 3 snap
+[[nodiscard]] constexpr TileRules row_tiles(offset_t mean_length, int max_items, int snap) noexcept {
   constexpr int rows = lanes_per_tile - 1;  // one less, since tiles begin up to a row earlier
   const offset_t wanted = rows * (mean_length + 1);
   const int least = 2 * snap + 1;
-  const int most = most_steps - snap;
+  const int most = max_items - snap;
   return {0, snap, wanted < least ? least : wanted < most ? static_cast<int>(wanted) : most, 0};
 }
 
@@ -162,7 +162,7 @@ namespace cuda {
 /// was counted.
 /// \param row_offsets rows + 1 entries on the device
 /// \param nnz         the last of them
-/// \param rules       sigma in [0, 22], snap in [0, spacing); tiles of at most 32 sigma steps, or max_tile_steps where
+/// \param rules       sigma in [0, 22], snap in [0, spacing); tiles of at most 32 sigma steps, or max_tile_items where
 ///                    sigma is 0
 /// \throws InvalidArgument for other rules, OutOfMemory; DeviceUnavailable in a build without CUDA
 [[nodiscard]] SnappedTiles build_snapped_tiles(index_t rows, std::span<const offset_t> row_offsets, offset_t nnz,

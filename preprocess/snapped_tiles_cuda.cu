@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(tile_builder_threads)
     fill_tile_words(const offset_t* row_offsets, TileRules rules, std::int64_t tiles, TileStart* starts,
                     std::uint32_t* lane_words, TileCounts* counts) {
   constexpr int warps = tile_builder_threads / warp_size;
-  constexpr int bitmap_words = max_tile_steps / 32 + 1;  // one more, since a lane's bits are cut out of two neighbours
+  constexpr int bitmap_words = max_tile_items / 32 + 1;  // one more, since a lane's bits are cut out of two neighbours
   __shared__ unsigned bitmaps[warps][bitmap_words];
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int warp = static_cast<int>(threadIdx.x / warp_size);
@@ -118,9 +118,9 @@ __global__ void __launch_bounds__(tile_builder_threads)
 
 void check_rules(const TileRules& rules) {
   const bool walked = rules.sigma > 0;
-  const int most = walked ? lanes_per_tile * rules.sigma : max_tile_steps;
+  const int most = walked ? lanes_per_tile * rules.sigma : max_tile_items;
   const bool fits = rules.sigma >= 0 && rules.sigma <= max_sigma(32) && rules.snap >= 0 && rules.spacing > rules.snap &&
-                    rules.most_steps() <= most;
+                    rules.max_items() <= most;
   if (fits) return;
   throw InvalidArgument("snapped tiles need sigma in [0, " + std::to_string(max_sigma(32)) +
                         "], snap in [0, spacing) and at most " + std::to_string(most) + " steps, got sigma " +

@@ -50,7 +50,7 @@ __device__ T sum_of_equal_rows(index_t row, T sum) {
 /// becomes the block's own carry. A row is added to by one block at most.
 template <class RowOf, class T>
 __global__ void __launch_bounds__(carries_per_block)
-    join_carries_kernel(std::int64_t count, RowOf row_of, const T* sums, index_t rows, Update<T> update,
+    join_carries_kernel(std::int64_t count, RowOf row_of, const T* sums, index_t rows, UpdateEpilogue<T> epilogue,
                         index_t* open_rows, T* open_sums) {
   const std::int64_t i = std::int64_t{blockIdx.x} * carries_per_block + threadIdx.x;
   const std::int64_t last = count - 1;
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(carries_per_block)
   const T sum = sum_of_equal_rows(row, i < count ? sums[i] : T{0});
   const bool complete = i >= last || row_of(i + 1) != row;
   // A sum of zero changes nothing; most parts that begin a row leave one.
-  if (i < count && complete && row < rows && sum != T{0}) update.add(row, sum);
+  if (i < count && complete && row < rows && sum != T{0}) epilogue.add(row, sum);
   if (threadIdx.x == carries_per_block - 1 && open_rows != nullptr) {
     open_rows[blockIdx.x] = row;
     open_sums[blockIdx.x] = complete ? T{0} : sum;
@@ -78,15 +78,15 @@ class CarryTree {
   /// Adds α times carry i to row row_of(i) of y, for all carries. The order depends on their number alone. Rows from
   /// `rows` on do not exist. Not concurrent with itself.
   template <class RowOf>
-  void join(const Context& context, RowOf row_of, const T* sums, index_t rows, const Update<T>& update) {
+  void join(const Context& context, RowOf row_of, const T* sums, index_t rows, const UpdateEpilogue<T>& epilogue) {
     if (count_ == 0) return;
     std::int64_t first = 0;
-    std::int64_t blocks = launch_level(context, count_, row_of, sums, rows, update, first);
+    std::int64_t blocks = launch_level(context, count_, row_of, sums, rows, epilogue, first);
     while (blocks > 1) {
       const RowArray level_rows{rows_.data() + first};
       const T* level_sums = sums_.data() + first;
       first += blocks;
-      blocks = launch_level(context, blocks, level_rows, level_sums, rows, update, first);
+      blocks = launch_level(context, blocks, level_rows, level_sums, rows, epilogue, first);
     }
   }
 
@@ -103,10 +103,10 @@ class CarryTree {
   /// \param first where the blocks' own carries go \returns the number of blocks
   template <class RowOf>
   std::int64_t launch_level(const Context& context, std::int64_t count, RowOf row_of, const T* sums, index_t rows,
-                            const Update<T>& update, std::int64_t first) {
+                            const UpdateEpilogue<T>& epilogue, std::int64_t first) {
     const unsigned blocks = blocks_for(count, carries_per_block);
     launch("adding carries to rows", context, Grid{blocks, carries_per_block}, join_carries_kernel<RowOf, T>, count,
-           row_of, sums, rows, update, blocks > 1 ? rows_.data() + first : nullptr,
+           row_of, sums, rows, epilogue, blocks > 1 ? rows_.data() + first : nullptr,
            blocks > 1 ? sums_.data() + first : nullptr);
     return blocks;
   }

@@ -68,7 +68,7 @@ struct OverwriteAndDot {
 
 /// function(epilogue) for y = α A x + β y.
 template <class T, class Function>
-void with_update(T alpha, T beta, std::span<T> y, Function&& function) {
+void with_epilogue(T alpha, T beta, std::span<T> y, Function&& function) {
   if (beta == T{0}) {
     function(Overwrite<T>{y.data(), alpha});
   } else {

@@ -18,7 +18,7 @@ class StatelessKernel final : public SpmvKernel<T> {
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     with_terms(a, x, access_, [&](const auto& terms) {
-      with_update(alpha, beta, y, [&](const auto& epilogue) { Multiply{}(device_, a, terms, epilogue); });
+      with_epilogue(alpha, beta, y, [&](const auto& epilogue) { Multiply{}(device_, a, terms, epilogue); });
     });
   }
   ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,

@@ -37,10 +37,10 @@ __device__ const E* base_at(const E* from, offset_t count) {
 
 /// Formed in S, from values stored as V and a vector of X.
 template <class S, class V, class X = S>
-struct WeightedTerms {
+struct DeviceWeightedTerms {
   using Sum = S;
   /// What the matrix has of a term.
-  struct Entry {
+  struct Nonzero {
     V value;
     index_t column;
   };
@@ -49,12 +49,14 @@ struct WeightedTerms {
   const X* x;
 
   /// These terms numbered from nonzero `first` on.
-  __device__ WeightedTerms from(offset_t first) const { return {base_at(values, first), base_at(columns, first), x}; }
+  __device__ DeviceWeightedTerms from(offset_t first) const {
+    return {base_at(values, first), base_at(columns, first), x};
+  }
   template <NextUse Use>
-  __device__ Entry entry(offset_t k) const {
+  __device__ Nonzero entry(offset_t k) const {
     return {load_entry<Use>(values + k), load_entry<Use>(columns + k)};
   }
-  __device__ S product(const Entry& entry) const {
+  __device__ S product(const Nonzero& entry) const {
     return static_cast<S>(entry.value) * static_cast<S>(__ldg(x + entry.column));
   }
   __device__ S operator[](offset_t k) const { return product(entry<NextUse::never>(k)); }
@@ -62,18 +64,18 @@ struct WeightedTerms {
 
 /// The same where every value is 1.
 template <class S, class X = S>
-struct PatternTerms {
+struct DevicePatternTerms {
   using Sum = S;
-  using Entry = index_t;
+  using Nonzero = index_t;
   const index_t* columns;
   const X* x;
 
-  __device__ PatternTerms from(offset_t first) const { return {base_at(columns, first), x}; }
+  __device__ DevicePatternTerms from(offset_t first) const { return {base_at(columns, first), x}; }
   template <NextUse Use>
-  __device__ Entry entry(offset_t k) const {
+  __device__ Nonzero entry(offset_t k) const {
     return load_entry<Use>(columns + k);
   }
-  __device__ S product(Entry column) const { return static_cast<S>(__ldg(x + column)); }
+  __device__ S product(Nonzero column) const { return static_cast<S>(__ldg(x + column)); }
   __device__ S operator[](offset_t k) const { return product(entry<NextUse::never>(k)); }
 };
 
@@ -81,16 +83,16 @@ struct PatternTerms {
 /// \param floats values to take in place of those of `a`, where that is not empty
 template <class T, class Function>
 void with_terms(const CsrView<T>& a, std::span<const float> floats, std::span<const T> x, Function&& function) {
-  if (a.is_pattern()) return function(PatternTerms<T>{a.columns.data(), x.data()});
+  if (a.is_pattern()) return function(DevicePatternTerms<T>{a.columns.data(), x.data()});
   if constexpr (std::is_same_v<T, double>) {
-    if (!floats.empty()) return function(WeightedTerms<T, float>{floats.data(), a.columns.data(), x.data()});
+    if (!floats.empty()) return function(DeviceWeightedTerms<T, float>{floats.data(), a.columns.data(), x.data()});
   }
-  function(WeightedTerms<T, T>{a.values.data(), a.columns.data(), x.data()});
+  function(DeviceWeightedTerms<T, T>{a.values.data(), a.columns.data(), x.data()});
 }
 
 /// y = α s + β y, where the old y is not read when β = 0; later parts of a row are added.
 template <class T>
-struct Update {
+struct UpdateEpilogue {
   T* y;
   T alpha;
   T beta;
@@ -103,7 +105,7 @@ struct Update {
 template <int Batch, int Stride, NextUse Use, class Terms>
 __device__ typename Terms::Sum batch_sum(const Terms& terms, int count) {
   static_assert(Batch % 2 == 0);
-  typename Terms::Entry entry[Batch];
+  typename Terms::Nonzero entry[Batch];
   typename Terms::Sum term[Batch];
 #pragma unroll
   for (int i = 0; i < Batch; ++i) {

@@ -1,5 +1,5 @@
 #include "preprocess/merge_search.hpp"
-#include "spmv/common/segments.hpp"
+#include "spmv/common/chunks.hpp"
 #include "spmv/common/stateless_kernel.hpp"
 #include "spmv/csr/csr.hpp"
 
@@ -27,16 +27,16 @@ struct MultiplyByRows {
                          const Epilogue& epilogue) const {
     const offset_t* row_offsets = a.row_offsets.data();
     const offset_t length = path_length(a.rows, a.nnz());
-    const std::int64_t segments = segment_count(length);
-    std::array<ProductDots, max_segments> dots;
-    parallel_tasks(device, segments, [&](std::int64_t s) {
-      const Range path = part_of(length, segments, s);
+    const std::int64_t chunks = chunk_count(length);
+    std::array<ProductDots, max_chunks> dots;
+    parallel_tasks(device, chunks, [&](std::int64_t s) {
+      const Range path = part_of(length, chunks, s);
       const Range rows{merge_search(row_offsets, a.rows, a.nnz(), path.begin).y,
                        merge_search(row_offsets, a.rows, a.nnz(), path.end).y};
       dots[static_cast<std::size_t>(s)] = multiply_rows<T>(row_offsets, rows, terms, epilogue);
     });
     ProductDots total;
-    for (std::int64_t s = 0; s < segments; ++s) total += dots[static_cast<std::size_t>(s)];
+    for (std::int64_t s = 0; s < chunks; ++s) total += dots[static_cast<std::size_t>(s)];
     return total;
   }
 };

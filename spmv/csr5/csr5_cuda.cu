@@ -29,11 +29,11 @@ struct Rest {
 /// A warp a tile; behind them a warp a row of the rest.
 template <int Batch, class Word, class Terms, class T>
 __global__ void __launch_bounds__(threads)
-    csr5_kernel(Csr5Arrays<Word> arrays, Rest rest, Terms terms, Update<T> update, T* calibrator) {
+    csr5_kernel(Csr5Arrays<Word> arrays, Rest rest, Terms terms, UpdateEpilogue<T> epilogue, T* calibrator) {
   const std::int64_t warp = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.x / warp_size;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   if (warp < arrays.tiles) {
-    multiply_tile<Batch>(arrays, warp, lane, terms, update, calibrator);
+    multiply_csr5_tile<Batch>(arrays, warp, lane, terms, epilogue, calibrator);
     return;
   }
   const std::int64_t row = rest.first_row + (warp - arrays.tiles);
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(threads)
     sum += __shfl_down_sync(full_warp, sum, distance);
   }
   if (lane != 0) return;
-  if (begin >= tiled && begin < end) update.store(static_cast<index_t>(row), sum);
+  if (begin >= tiled && begin < end) epilogue.store(static_cast<index_t>(row), sum);
   if (row == rest.first_row) calibrator[arrays.tiles] = begin >= tiled ? T{0} : sum;
 }
 
@@ -125,18 +125,18 @@ class Csr5CudaKernel final : public SpmvKernel<T> {
     const CurrentDevice current(device_);
     const std::scoped_lock lock(mutex_);
     scale_empty_rows(context, empty_rows_, beta, y.data());
-    const Update<T> update{y.data(), alpha, beta};
+    const UpdateEpilogue<T> epilogue{y.data(), alpha, beta};
     CsrView<T> permuted = a;
     permuted.columns = tiles_.columns.span();
     permuted.values = values_.exact.span();
     with_terms<T>(permuted, values_.floats.span(), x, [&](const auto& terms) {
       if (tiles_.descriptor_bits == 32) {
-        multiply(context, a, tiles_.lane_words_32, terms, update);
+        multiply(context, a, tiles_.lane_words_32, terms, epilogue);
       } else {
-        multiply(context, a, tiles_.lane_words_64, terms, update);
+        multiply(context, a, tiles_.lane_words_64, terms, epilogue);
       }
     });
-    carries_.join(context, FirstRows{tiles_.tile_ptr.data()}, calibrator_.data(), a.rows, update);
+    carries_.join(context, FirstRows{tiles_.tile_ptr.data()}, calibrator_.data(), a.rows, epilogue);
   }
 
   /// The product, then the sums in one pass, in an order that depends on the number of rows alone.
@@ -160,7 +160,7 @@ class Csr5CudaKernel final : public SpmvKernel<T> {
  private:
   template <class Word, class Terms>
   void multiply(const Context& context, const CsrView<T>& a, const Array<Word>& words, const Terms& terms,
-                const Update<T>& update) const {
+                const UpdateEpilogue<T>& epilogue) const {
     const Csr5Arrays<Word> arrays{
         tiles_.tiles(), tiles_.sigma,       a.row_offsets.data(),    tiles_.tile_ptr.data(),
         words.data(),   begins_row_.data(), tiles_.empty_ptr.data(), tiles_.empty_offset.data()};
@@ -169,7 +169,7 @@ class Csr5CudaKernel final : public SpmvKernel<T> {
     const auto kernel =
         tiles_.sigma < long_batch ? csr5_kernel<short_batch, Word, Terms, T> : csr5_kernel<long_batch, Word, Terms, T>;
     launch("product of CSR5 tiles", context, Grid{blocks_for(warps, warps_per_block), threads}, kernel, arrays, rest_,
-           terms, update, calibrator_.data());
+           terms, epilogue, calibrator_.data());
   }
 
   Device device_;

@@ -2,7 +2,7 @@
 /// CSR5 on the host. All lanes of a tile go through their entries together, as a warp would, so that the matrix is read
 /// in order. No branch depends on where rows begin: each lane keeps the index of the sum that it adds to.
 #include "preprocess/csr5_tiles.hpp"
-#include "spmv/common/segments.hpp"
+#include "spmv/common/chunks.hpp"
 #include "spmv/common/terms.hpp"
 #include "spmv/csr5/csr5.hpp"
 #include "spmv/csr5/csr5_tuning.hpp"
@@ -128,7 +128,7 @@ class RowCloser {
   }
 
   /// What is left when the run has reached the row in which the next one begins.
-  [[nodiscard]] Segment<T> finish() const noexcept { return {first_row_, open_, carry_, dots_}; }
+  [[nodiscard]] Chunk<T> finish() const noexcept { return {first_row_, open_, carry_, dots_}; }
 
  private:
   void close(index_t row, T sum) noexcept {
@@ -180,8 +180,8 @@ void commit_rest(const CsrView<T>& a, const Csr5Tiles& tiles, const Terms& terms
 
 /// The tiles [run.begin, run.end), of which number tiles() is what lies beyond the tiles.
 template <class T, class Word, class Terms, class Epilogue>
-Segment<T> multiply_run(const CsrView<T>& a, const Csr5Tiles& tiles, const Word* words, Range run, const Terms& terms,
-                        const Epilogue& epilogue) {
+Chunk<T> multiply_run(const CsrView<T>& a, const Csr5Tiles& tiles, const Word* words, Range run, const Terms& terms,
+                      const Epilogue& epilogue) {
   RowCloser<T, Epilogue> rows(run.begin == 0 ? 0 : tiles.first_row(run.begin), epilogue);
   TileSums<T> sums;
   for (std::int64_t tile = run.begin; tile < std::min(run.end, tiles.tiles()); ++tile) {
@@ -201,15 +201,15 @@ template <class T, class Terms, class Epilogue>
 ProductDots multiply(const Device& device, const CsrView<T>& a, const Csr5Tiles& tiles, const Terms& terms,
                      const Epilogue& epilogue) {
   const std::int64_t units = tiles.tiles() + 1;
-  const std::int64_t runs = std::min(units, segment_count(a.nnz() + a.rows));
-  Segments<T> calibrator;
+  const std::int64_t runs = std::min(units, chunk_count(a.nnz() + a.rows));
+  Chunks<T> calibrator;
   with_words(tiles, [&](const auto* words) {
     parallel_tasks(device, runs, [&](std::int64_t run) {
       calibrator[static_cast<std::size_t>(run)] =
           multiply_run<T>(a, tiles, words, part_of(units, runs, run), terms, epilogue);
     });
   });
-  return join_segments<T>(std::span(calibrator).first(static_cast<std::size_t>(runs)), a.rows, epilogue);
+  return join_chunks<T>(std::span(calibrator).first(static_cast<std::size_t>(runs)), a.rows, epilogue);
 }
 
 template <class T>
@@ -222,7 +222,7 @@ class Csr5HostKernel final : public SpmvKernel<T> {
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     with_terms(permuted(a), x, [&](const auto& terms) {
-      with_update(alpha, beta, y, [&](const auto& epilogue) { multiply(device_, a, tiles_, terms, epilogue); });
+      with_epilogue(alpha, beta, y, [&](const auto& epilogue) { multiply(device_, a, tiles_, terms, epilogue); });
     });
   }
   ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,

@@ -50,8 +50,8 @@ class SegmentRows {
  public:
   template <class Word>
   __device__ SegmentRows(const Csr5Arrays<Word>& arrays, std::int64_t tile, const TileStructure<Word>& structure,
-                         const Update<T>& update, T* calibrator)
-      : update_(update),
+                         const UpdateEpilogue<T>& epilogue, T* calibrator)
+      : epilogue_(epilogue),
         calibrator_(calibrator + tile),
         first_row_(static_cast<index_t>(structure.pointer & ~empty_row_mark)),
         begins_row_(structure.begins_row != 0) {
@@ -77,13 +77,13 @@ class SegmentRows {
 
   /// What this tile has of its segment number n, which is in `row`.
   __device__ void store(int n, index_t row, T sum) const {
-    if (n > 0) return update_.store(row, sum);
-    if (begins_row_) update_.store(row, sum);
+    if (n > 0) return epilogue_.store(row, sum);
+    if (begins_row_) epilogue_.store(row, sum);
     *calibrator_ = begins_row_ ? T{0} : sum;
   }
 
  private:
-  Update<T> update_;
+  UpdateEpilogue<T> epilogue_;
   T* calibrator_;
   index_t first_row_;
   const std::uint32_t* offset_ = nullptr;
@@ -172,13 +172,13 @@ __device__ void add_segment(int sigma, const Terms& terms, offset_t first, int l
 
 /// Multiplies a tile. Every lane of the warp must call. \param calibrator an entry a tile
 template <int Batch, class Word, class Terms, class T>
-__device__ void multiply_tile(const Csr5Arrays<Word>& arrays, std::int64_t tile, int lane, const Terms& terms,
-                              const Update<T>& update, T* calibrator) {
+__device__ void multiply_csr5_tile(const Csr5Arrays<Word>& arrays, std::int64_t tile, int lane, const Terms& terms,
+                                   const UpdateEpilogue<T>& epilogue, T* calibrator) {
   const TileStructure<Word> structure(arrays, tile, lane);
   const offset_t first = arrays.first_nonzero(tile) + lane;
   TermBatch<Batch, T> batch;
   batch.load(terms, first, arrays.sigma);
-  const SegmentRows<T> rows(arrays, tile, structure, update, calibrator);
+  const SegmentRows<T> rows(arrays, tile, structure, epilogue, calibrator);
   const Csr5Lane<Word> content = unpack_csr5_lane<Word>(structure.word, arrays.sigma);
   Word starts = content.row_starts;
   const Word later = lane == 0 ? starts & ~Word{1} : starts;

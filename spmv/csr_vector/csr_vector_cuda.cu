@@ -17,10 +17,10 @@ namespace {
 
 template <int Lanes, class Terms, class T>
 void launch_rows(const Context& context, const CsrView<T>& a, offset_t long_row, const Terms& terms,
-                 const Update<T>& update) {
+                 const UpdateEpilogue<T>& epilogue) {
   launch("product of rows", context,
          Grid{blocks_for(std::int64_t{a.rows} * Lanes, csr_vector_threads), csr_vector_threads},
-         rows_kernel<Lanes, Terms, T>, a.rows, a.row_offsets.data(), long_row, terms, update);
+         csr_vector_rows_kernel<Lanes, Terms, T>, a.rows, a.row_offsets.data(), long_row, terms, epilogue);
 }
 
 /// function(lanes) with their number as a constant.
@@ -61,13 +61,13 @@ class CsrVectorKernel final : public DeviceKernel<T> {
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     const Context& context = Context::of(this->device());
     const CurrentDevice current(this->device());
-    const Update<T> update{y.data(), alpha, beta};
+    const UpdateEpilogue<T> epilogue{y.data(), alpha, beta};
     const std::scoped_lock lock(mutex_);
     with_terms(a, this->floats(), x, [&](const auto& terms) {
       with_lanes(lanes_, [&](auto lanes) {
-        launch_rows<decltype(lanes)::value>(context, a, long_rows_.longer_than, terms, update);
+        launch_rows<decltype(lanes)::value>(context, a, long_rows_.longer_than, terms, epilogue);
       });
-      add_long_rows(context, a, terms, update);
+      add_long_rows(context, a, terms, epilogue);
     });
   }
 
@@ -117,7 +117,7 @@ class CsrVectorKernel final : public DeviceKernel<T> {
       with_lanes(whole_lanes_, [&](auto lanes) {
         using Terms = std::remove_cvref_t<decltype(terms)>;
         launch("product of rows with inner products", context, grid,
-               whole_product_kernel<decltype(lanes)::value, Terms, T>, a.rows, a.row_offsets.data(), terms, out);
+               csr_vector_whole_kernel<decltype(lanes)::value, Terms, T>, a.rows, a.row_offsets.data(), terms, out);
       });
     });
   }
@@ -133,13 +133,14 @@ class CsrVectorKernel final : public DeviceKernel<T> {
   }
 
   template <class Terms>
-  void add_long_rows(const Context& context, const CsrView<T>& a, const Terms& terms, const Update<T>& update) const {
+  void add_long_rows(const Context& context, const CsrView<T>& a, const Terms& terms,
+                     const UpdateEpilogue<T>& epilogue) const {
     const std::int64_t parts = long_rows_.parts();
     if (parts == 0) return;
     launch("product of long rows", context, Grid{blocks_for(parts, csr_vector_threads / warp_size), csr_vector_threads},
-           parts_kernel<Terms, T>, parts, long_rows_.row.data(), long_rows_.begin.data(), a.row_offsets.data(), terms,
-           sums_.data());
-    carries_.join(context, RowArray{long_rows_.row.data()}, sums_.data(), a.rows, update);
+           csr_vector_parts_kernel<Terms, T>, parts, long_rows_.row.data(), long_rows_.begin.data(),
+           a.row_offsets.data(), terms, sums_.data());
+    carries_.join(context, RowArray{long_rows_.row.data()}, sums_.data(), a.rows, epilogue);
   }
 
   int lanes_;

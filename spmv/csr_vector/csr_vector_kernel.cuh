@@ -23,7 +23,8 @@ __device__ T sum_over_lanes(T sum) {
 /// Lanes csr_vector_threads a row. Long rows get no term yet.
 template <int Lanes, class Terms, class T>
 __global__ void __launch_bounds__(csr_vector_threads)
-    rows_kernel(index_t rows, const offset_t* row_offsets, offset_t long_row, Terms terms, Update<T> update) {
+    csr_vector_rows_kernel(index_t rows, const offset_t* row_offsets, offset_t long_row, Terms terms,
+                           UpdateEpilogue<T> epilogue) {
   // Without a sign, the last block's rows beyond 2^31 have numbers, too.
   const unsigned row = blockIdx.x * (csr_vector_threads / Lanes) + threadIdx.x / Lanes;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
@@ -38,14 +39,14 @@ __global__ void __launch_bounds__(csr_vector_threads)
   // Neighbouring rows share lines, and so do the loads of a batch.
   const T sum = sum_over_lanes<Lanes>(
       strided_sum<csr_vector_batch, Lanes, NextUse::soon>(terms.from(begin + lane), length - lane));
-  if (lane == 0 && exists) update.store(static_cast<index_t>(row), sum);
+  if (lane == 0 && exists) epilogue.store(static_cast<index_t>(row), sum);
 }
 
 /// A warp a part of a long row.
 template <class Terms, class T>
 __global__ void __launch_bounds__(csr_vector_threads)
-    parts_kernel(std::int64_t parts, const index_t* part_row, const offset_t* part_begin, const offset_t* row_offsets,
-                 Terms terms, T* sums) {
+    csr_vector_parts_kernel(std::int64_t parts, const index_t* part_row, const offset_t* part_begin,
+                            const offset_t* row_offsets, Terms terms, T* sums) {
   const std::int64_t part = (std::int64_t{blockIdx.x} * csr_vector_threads + threadIdx.x) / warp_size;
   if (part >= parts) return;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
@@ -69,7 +70,7 @@ struct WholeOutput {
 /// wait longer than a kernel takes to start.
 template <int Lanes, class Terms, class T>
 __global__ void __launch_bounds__(csr_vector_whole_threads)
-    whole_product_kernel(index_t rows, const offset_t* row_offsets, Terms terms, WholeOutput<T> out) {
+    csr_vector_whole_kernel(index_t rows, const offset_t* row_offsets, Terms terms, WholeOutput<T> out) {
   const unsigned row = blockIdx.x * (csr_vector_whole_threads / Lanes) + threadIdx.x / Lanes;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
   const bool exists = row < static_cast<unsigned>(rows);

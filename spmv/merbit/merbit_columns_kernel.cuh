@@ -44,7 +44,7 @@ struct LaneWalk {
   int first_closed;  ///< row of the tile that the lane closes first, if any
 
   __device__ LaneWalk(const TileSpan& tile, std::uint32_t word, int lane) {
-    const LaneSteps<std::uint32_t> steps = unpack_lane(word, Sigma);
+    const LaneItems<std::uint32_t> steps = unpack_lane(word, Sigma);
     const int left = tile.nonzeros + tile.rows - lane * Sigma;
     constexpr std::uint32_t all = (std::uint32_t{1} << Sigma) - 1;
     const std::uint32_t valid = left >= Sigma ? all : left <= 0 ? 0 : (std::uint32_t{1} << left) - 1;
@@ -110,10 +110,10 @@ __device__ inline T sum_walked_rows(const LaneWalk<Sigma>& walk, const index_t* 
 
 /// A tile of complete rows, one lane a row; every lane gathers for two rows at a time.
 /// \param lengths of rows lane, lane + 32, ...: a byte each
-template <int Unroll, class Terms, class Commit>
+template <int Unroll, class Terms, class Epilogue>
 __device__ inline void sum_two_rows_a_lane(const TileSpan& tile, std::uint32_t lengths, const Terms& terms, int lane,
-                                           Commit& commit) {
-  using T = typename Commit::Sum;
+                                           Epilogue& epilogue) {
+  using T = typename Epilogue::Sum;
   int before = 0;
   for (int first = lane; first - lane < tile.rows; first += 2 * warp_size, lengths >>= 16) {
     const auto near = static_cast<int>(lengths & 0xff);
@@ -138,23 +138,23 @@ __device__ inline void sum_two_rows_a_lane(const TileSpan& tile, std::uint32_t l
 #pragma unroll
       for (int u = 0; u < Unroll; ++u) far_sum += far_term[u];
     }
-    if (first < tile.rows) commit.store(tile.row + first, near_sum);
-    if (first + warp_size < tile.rows) commit.store(tile.row + first + warp_size, far_sum);
+    if (first < tile.rows) epilogue.store(tile.row + first, near_sum);
+    if (first + warp_size < tile.rows) epilogue.store(tile.row + first + warp_size, far_sum);
   }
 }
 
 /// A tile whose columns are staged, by one warp. \param staged Policy::room columns, from the start of the window
-template <class Policy, class Gather, class Commit>
+template <class Policy, class Gather, class Epilogue>
 __device__ inline void sum_staged_tile(const LoadWindow<Ones>& window, const TileSpan& tile, const TileStart& start,
                                        std::uint32_t word, const Gather& gather, index_t* staged, int lane,
-                                       Commit& commit) {
-  using T = typename Commit::Sum;
+                                       Epilogue& epilogue) {
+  using T = typename Epilogue::Sum;
   const index_t* const columns = staged + window.begin;
   const auto terms = [columns, gather](int k) { return gather(columns[k]); };
   if (Policy::two_rows && start.kind() == TileKind::rows && start.lanes_per_row_log2() == 0) {
-    return sum_two_rows_a_lane<Policy::unroll>(tile, word, terms, lane, commit);
+    return sum_two_rows_a_lane<Policy::unroll>(tile, word, terms, lane, epilogue);
   }
-  if (sum_without_walk<Policy::unroll>(tile, start, word, terms, lane, commit)) return;
+  if (sum_without_walk<Policy::unroll>(tile, start, word, terms, lane, epilogue)) return;
   // Sums take the place of the columns where there is room for all of them; else they go behind them, some at a time.
   constexpr int columns_a_sum = static_cast<int>(sizeof(T) / sizeof(index_t));
   constexpr int all_sums = Policy::room / columns_a_sum;
@@ -166,24 +166,24 @@ __device__ inline void sum_staged_tile(const LoadWindow<Ones>& window, const Til
 #pragma unroll 1
   for (int base = 0; base < tile.rows; base += room) {
     const T open = sum_walked_rows(walk, columns, gather, base, room, row_sums, lane);
-    if (base == 0 && tile.to_inside && lane == warp_size - 1) commit.leave_open(tile, open);
+    if (base == 0 && tile.to_inside && lane == warp_size - 1) epilogue.leave_open(tile, open);
     const int count = tile.rows - base < room ? tile.rows - base : room;
-    for (int i = lane; i < count; i += warp_size) commit.store_ended(tile, base + i, row_sums[i]);
+    for (int i = lane; i < count; i += warp_size) epilogue.store_ended(tile, base + i, row_sums[i]);
     __syncwarp();
   }
 }
 
 /// Warp w of all sums tiles w, w + warps, ...; without persistent warps just the first.
-template <class T, class Policy, class Commit>
+template <class T, class Policy, class Epilogue>
 __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
-    columns_kernel(MatrixArrays<Ones> a, SnappedTileArrays tiles, const T* __restrict__ x,
-                   typename Commit::Output out) {
+    merbit_columns_kernel(MatrixArrays<Ones> a, SnappedTileArrays tiles, const T* __restrict__ x,
+                          typename Epilogue::Output out) {
   constexpr int warps = Policy::threads / warp_size;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int warp = static_cast<int>(threadIdx.x / warp_size);
-  Commit commit(out);
-  if (commit.is_idle()) return;
-  const T* const source = commit.source(x);
+  Epilogue epilogue(out);
+  if (epilogue.is_idle()) return;
+  const T* const source = epilogue.source(x);
   const auto gather = [source](index_t column) { return __ldg(source + column); };
   index_t* const staged = reinterpret_cast<index_t*>(dynamic_shared_memory()) + warp * Policy::room;
   std::int64_t number = std::int64_t{blockIdx.x} * warps + warp;
@@ -197,12 +197,12 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     const std::uint32_t word = __ldcs(tiles.lane_words + number * lanes_per_tile + lane);
     const LoadWindow<Ones> window = load_window<columns_a_load>(a, tile);
     stage_columns<Policy::rounds>(window, staged, lane);
-    commit.expect(tile, lane);
+    epilogue.expect(tile, lane);
     __syncwarp();
-    sum_staged_tile<Policy>(window, tile, start, word, gather, staged, lane, commit);
+    sum_staged_tile<Policy>(window, tile, start, word, gather, staged, lane, epilogue);
     __syncwarp();
   }
-  commit.template write_sums_of_block<warps>(blockIdx.x, lane);
+  epilogue.template write_sums_of_block<warps>(blockIdx.x, lane);
 }
 
 }  // namespace tessera::cuda

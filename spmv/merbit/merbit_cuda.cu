@@ -145,7 +145,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
     const CurrentDevice current(device_);
     arrays_.visit([&](const auto& tiles) {
       launch("clearing shared rows", *context_, Grid{blocks_for(tiles.tiles, join_threads), join_threads},
-             clear_shared_kernel<T, std::remove_cvref_t<decltype(tiles)>>, tiles, y.data());
+             merbit_clear_shared_kernel<T, std::remove_cvref_t<decltype(tiles)>>, tiles, y.data());
     });
   }
 
@@ -219,8 +219,8 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
       const std::int64_t items = tiles.tiles > sums.slots ? tiles.tiles : sums.slots;
       const unsigned needed = blocks_for(items, join_threads);
       const unsigned blocks = needed < max_join_blocks ? needed : max_join_blocks;
-      launch("joining shared rows", *context_, Grid{blocks, join_threads}, join_kernel<T, WithDots, decltype(tiles)>,
-             tiles, out, sums);
+      launch("joining shared rows", *context_, Grid{blocks, join_threads},
+             merbit_join_kernel<T, WithDots, decltype(tiles)>, tiles, out, sums);
     });
   }
 
@@ -254,7 +254,8 @@ bool loads_fours(const CsrView<T>& a) {
 bool has_bulk_copies(const Device& device) {
   const CurrentDevice current(device);
   cudaFuncAttributes code{};
-  check(cudaFuncGetAttributes(&code, join_kernel<float, false, SnappedTileArrays>), "asking for the machine code");
+  check(cudaFuncGetAttributes(&code, merbit_join_kernel<float, false, SnappedTileArrays>),
+        "asking for the machine code");
   return code.ptxVersion >= bulk_copy_capability;
 }
 
@@ -292,8 +293,8 @@ TileRules tile_rules(MerbitLayout layout, index_t rows, offset_t nnz, int sigma,
 
 /// Tiles of the layout `rows`; none where some of them would have to be walked.
 template <class T>
-SnappedTiles build_row_tiles(const CsrView<T>& a, int most_steps, const Device& device) {
-  const TileRules rules = row_tiles(mean_length(a), most_steps, choose_snap(a.rows, a.nnz()));
+SnappedTiles build_row_tiles(const CsrView<T>& a, int max_items, const Device& device) {
+  const TileRules rules = row_tiles(mean_length(a), max_items, choose_snap(a.rows, a.nnz()));
   SnappedTiles tiles = build_snapped_tiles(a.rows, a.row_offsets, a.nnz(), rules, device);
   return tiles.cannot_be_summed ? SnappedTiles{} : std::move(tiles);
 }

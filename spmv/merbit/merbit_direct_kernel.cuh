@@ -115,9 +115,9 @@ struct LoadedBatch {
 };
 
 /// One tile, by one warp. \param staged room for its products and row sums
-template <class T, class V, class Policy, class Commit>
+template <class T, class V, class Policy, class Epilogue>
 __device__ inline void multiply_tile(const MatrixArrays<V>& a, const TileSpan& tile, const TileStart& start,
-                                     std::uint32_t word, const T* x, T* staged, int lane, Commit& commit) {
+                                     std::uint32_t word, const T* x, T* staged, int lane, Epilogue& epilogue) {
   const LoadWindow<V> window = load_window<Policy::width>(a, tile);
   const bool one_row = start.kind() == TileKind::one_row;
   T sum{0};
@@ -133,41 +133,42 @@ __device__ inline void multiply_tile(const MatrixArrays<V>& a, const TileSpan& t
   }
   if (one_row) {
     sum = sum_over_lanes(sum);
-    if (lane == 0) commit.leave_open(tile, sum);
+    if (lane == 0) epilogue.leave_open(tile, sum);
     return;
   }
   __syncwarp();
   T* const products = staged + window.begin;
   const auto terms = [products](int k) { return products[k]; };
-  if (!sum_without_walk<staged_unroll>(tile, start, word, terms, lane, commit)) {
-    sum_by_walk<Policy::sigma>(tile, products, word, lane, commit);
+  if (!sum_without_walk<staged_unroll>(tile, start, word, terms, lane, epilogue)) {
+    sum_by_walk<Policy::sigma>(tile, products, word, lane, epilogue);
   }
 }
 
 /// Warp w of all sums tiles w, w + warps, ...; without persistent warps just the first. Asking for the place of the
 /// next tile while one is summed would spill registers, which costs more than it gains.
-template <class T, class V, class Policy, class Commit>
-__global__ void __launch_bounds__(Policy::threads, Policy::min_blocks - Commit::fewer_blocks(Policy::width))
-    direct_kernel(MatrixArrays<V> a, SnappedTileArrays tiles, const T* __restrict__ x, typename Commit::Output out) {
+template <class T, class V, class Policy, class Epilogue>
+__global__ void __launch_bounds__(Policy::threads, Policy::min_blocks - Epilogue::fewer_blocks(Policy::width))
+    merbit_direct_kernel(MatrixArrays<V> a, SnappedTileArrays tiles, const T* __restrict__ x,
+                         typename Epilogue::Output out) {
   constexpr int warps = Policy::threads / warp_size;
   alignas(16) __shared__ T staged_by[warps][Policy::staged];
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int warp = static_cast<int>(threadIdx.x / warp_size);
   const std::int64_t slot = std::int64_t{blockIdx.x} * warps + warp;
   const std::int64_t stride = std::int64_t{gridDim.x} * warps;
-  Commit commit(out);
-  if (commit.is_idle()) return;
-  const T* const source = commit.source(x);
+  Epilogue epilogue(out);
+  if (epilogue.is_idle()) return;
+  const T* const source = epilogue.source(x);
 #pragma unroll 1
   for (std::int64_t number = slot; number < tiles.tiles; number += stride) {
     const TileStart start = tiles.starts[number];
     const TileSpan tile = span_between(number, start, tiles.starts[number + 1]);
     const std::uint32_t word = __ldcs(tiles.lane_words + number * lanes_per_tile + lane);
-    commit.expect(tile, lane);
-    multiply_tile<T, V, Policy>(a, tile, start, word, source, staged_by[warp], lane, commit);
+    epilogue.expect(tile, lane);
+    multiply_tile<T, V, Policy>(a, tile, start, word, source, staged_by[warp], lane, epilogue);
     __syncwarp();
   }
-  commit.write_sums(slot, lane);
+  epilogue.write_sums(slot, lane);
 }
 
 [[nodiscard]] __device__ inline TileSpan exact_span(const ExactTileArrays& tiles, std::int64_t number) {
@@ -183,11 +184,11 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks - Commit::
           end_row < tiles.rows};
 }
 
-[[nodiscard]] __device__ inline LaneSteps<std::uint64_t> exact_lane(const ExactTileArrays& tiles, std::int64_t number,
+[[nodiscard]] __device__ inline LaneItems<std::uint64_t> exact_lane(const ExactTileArrays& tiles, std::int64_t number,
                                                                     int lane) {
   const std::int64_t word = number * lanes_per_tile + lane;
   if (tiles.lane_words_64 != nullptr) return unpack_lane(__ldcs(tiles.lane_words_64 + word), tiles.sigma);
-  const LaneSteps<std::uint32_t> steps = unpack_lane(__ldcs(tiles.lane_words_32 + word), tiles.sigma);
+  const LaneItems<std::uint32_t> steps = unpack_lane(__ldcs(tiles.lane_words_32 + word), tiles.sigma);
   return {steps.down_flags, steps.y_offset};
 }
 
@@ -203,24 +204,25 @@ template <class T, class V>
 }
 
 /// One tile a warp. Dynamic shared memory: 32 sigma elements a warp.
-template <class T, class V, class Commit>
+template <class T, class V, class Epilogue>
 __global__ void __launch_bounds__(exact_threads)
-    exact_kernel(MatrixArrays<V> a, ExactTileArrays tiles, const T* __restrict__ x, typename Commit::Output out) {
+    merbit_exact_kernel(MatrixArrays<V> a, ExactTileArrays tiles, const T* __restrict__ x,
+                        typename Epilogue::Output out) {
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int warp = static_cast<int>(threadIdx.x / warp_size);
   const std::int64_t number = std::int64_t{blockIdx.x} * (exact_threads / warp_size) + warp;
   if (number >= tiles.tiles) return;
-  Commit commit(out);
-  if (commit.is_idle()) return;
-  const T* const source = commit.source(x);
+  Epilogue epilogue(out);
+  if (epilogue.is_idle()) return;
+  const T* const source = epilogue.source(x);
   const TileSpan tile = exact_span(tiles, number);
   const auto terms = [&](int k) { return product_of<T>(a, source, tile.x + k); };
   if (tile.rows == 0) {
-    sum_one_row<staged_unroll>(tile, terms, lane, commit);
-    commit.write_sums(number, lane);
+    sum_one_row<staged_unroll>(tile, terms, lane, epilogue);
+    epilogue.write_sums(number, lane);
     return;
   }
-  const LaneSteps<std::uint64_t> steps = exact_lane(tiles, number, lane);
+  const LaneItems<std::uint64_t> steps = exact_lane(tiles, number, lane);
   T* const products = reinterpret_cast<T*>(dynamic_shared_memory()) + warp * lanes_per_tile * tiles.sigma;
 #pragma unroll 4
   for (int k = lane; k < tile.nonzeros; k += warp_size) products[k] = terms(k);
@@ -238,8 +240,8 @@ __global__ void __launch_bounds__(exact_threads)
     return sum;
   };
   const int open = for_each_closed_run(steps.down_flags, mine, [&](int length) { *row_sum++ = sum_run(length); });
-  commit_walk(tile, row_sums, first_closed, steps.down_flags != 0, sum_run(open), lane, commit);
-  commit.write_sums(number, lane);
+  finish_walk(tile, row_sums, first_closed, steps.down_flags != 0, sum_run(open), lane, epilogue);
+  epilogue.write_sums(number, lane);
 }
 
 }  // namespace tessera::cuda

@@ -3,8 +3,8 @@
 ///
 /// Kernels are templates of a commit policy, made from its `Output` by every thread. `Sum` is the type of row sums;
 /// fewer_blocks(), for nonzeros a load, how many blocks a multiprocessor holds less to leave registers to the policy.
-/// Besides the functions of TileCommit it may decide that there is nothing to do, is_idle(), and which vector is read,
-/// source().
+/// Besides the functions of ProductEpilogue it may decide that there is nothing to do, is_idle(), and which vector is
+/// read, source().
 #pragma once
 
 #include "core/cuda/warp.cuh"
@@ -42,13 +42,13 @@ struct TileSpan {
 /// Takes the row sums of one warp. A row that lies in several tiles is stored, as far as it got, by the tile in which
 /// it ends. The parts of the others are either kept, one a tile, for join_rows(), or added to y at once.
 template <class T, bool WithDots>
-class TileCommit {
+class ProductEpilogue {
  public:
   using Sum = T;
   using Output = ProductOutput<T>;
   [[nodiscard]] static constexpr int fewer_blocks(int /*width*/) { return WithDots ? 1 : 0; }
 
-  __device__ explicit TileCommit(const ProductOutput<T>& out) : out_(out) {}
+  __device__ explicit ProductEpilogue(const ProductOutput<T>& out) : out_(out) {}
 
   [[nodiscard]] __device__ static constexpr bool is_idle() { return false; }
   [[nodiscard]] __device__ static const T* source(const T* x) { return x; }

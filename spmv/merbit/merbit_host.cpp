@@ -5,8 +5,8 @@
 #include "core/parallel.hpp"
 #include "preprocess/long_row_slices.hpp"
 #include "preprocess/merbit_tiles.hpp"
+#include "spmv/common/chunks.hpp"
 #include "spmv/common/gather_access.hpp"
-#include "spmv/common/segments.hpp"
 #include "spmv/common/terms.hpp"
 #include "spmv/merbit/merbit.hpp"
 #include "spmv/merbit/merbit_tuning.hpp"
@@ -59,7 +59,7 @@ struct BlockGrid {
   int least_tiles;  ///< of a block, about
 
   [[nodiscard]] std::int64_t size() const noexcept {
-    return std::min((tiles.tiles() + least_tiles - 1) / least_tiles, max_segments);
+    return std::min((tiles.tiles() + least_tiles - 1) / least_tiles, max_chunks);
   }
   [[nodiscard]] Range tiles_of(std::int64_t block) const noexcept { return part_of(tiles.tiles(), size(), block); }
   /// The row in which a block starts; for block size(), the number of rows.
@@ -201,17 +201,17 @@ void with_block_input(const Device& device, const MerbitSetup& setup, const Bloc
 template <class T, class Terms, class Epilogue>
 ProductDots multiply_with_carries(const Device& device, const MerbitSetup& setup, const BlockGrid& grid,
                                   const Terms& terms, const Epilogue& epilogue) {
-  Segments<T> segments;
+  Chunks<T> segments;
   with_block_input<T>(device, setup, grid, terms, [&](const auto& input) {
     parallel_tasks(device, grid.size(), [&](std::int64_t block) {
-      Segment<T> segment{grid.first_row(block), grid.first_row(block + 1), T{0}, {}};
+      Chunk<T> segment{grid.first_row(block), grid.first_row(block + 1), T{0}, {}};
       const EndSums<T> sums = multiply_block<T>(input, block, terms, epilogue, segment.dots);
       if (segment.first_row < segment.end_row) epilogue.store_shared(segment.first_row, sums.first);
       segment.carry = sums.open;
       segments[static_cast<std::size_t>(block)] = segment;
     });
   });
-  return join_segments<T>(std::span(segments).first(static_cast<std::size_t>(grid.size())), grid.tiles.rows, epilogue);
+  return join_chunks<T>(std::span(segments).first(static_cast<std::size_t>(grid.size())), grid.tiles.rows, epilogue);
 }
 
 /// Atomic commit: the rows in which blocks begin are zero or hold β y. clear_other(row) is called once for each of
@@ -219,7 +219,7 @@ ProductDots multiply_with_carries(const Device& device, const MerbitSetup& setup
 template <class T, class Terms, class Epilogue, class ClearOther>
 ProductDots multiply_with_atomics(const Device& device, const MerbitSetup& setup, const BlockGrid& grid,
                                   const Terms& terms, const Epilogue& epilogue, const ClearOther& clear_other) {
-  std::array<ProductDots, max_segments> dots;
+  std::array<ProductDots, max_chunks> dots;
   with_block_input<T>(device, setup, grid, terms, [&](const auto& input) {
     parallel_tasks(device, grid.size(), [&](std::int64_t block) {
       ProductDots inner;
@@ -275,7 +275,7 @@ class MerbitHostKernel final : public SpmvKernel<T> {
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     with_terms(a, x, setup_.access, [&](const auto& terms) {
-      with_update(alpha, beta, y, [&](const auto& epilogue) { multiply<T>(device_, setup_, terms, epilogue); });
+      with_epilogue(alpha, beta, y, [&](const auto& epilogue) { multiply<T>(device_, setup_, terms, epilogue); });
     });
   }
   ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,

@@ -160,7 +160,7 @@ inline __device__ void add_dots(const ProductDots& mine, const ProductDots* part
 
 /// At most max_join_blocks blocks of join_threads.
 template <class T, bool WithDots, class Tiles>
-__global__ void __launch_bounds__(join_threads) join_kernel(Tiles tiles, ProductOutput<T> out, DotSums sums) {
+__global__ void __launch_bounds__(join_threads) merbit_join_kernel(Tiles tiles, ProductOutput<T> out, DotSums sums) {
   const ProductDots dots = join_rows<T, WithDots>(tiles, out);
   if constexpr (WithDots) add_dots(dots, out.partial_dots, sums);
 }
@@ -168,7 +168,7 @@ static_assert(max_join_blocks <= join_threads);
 
 /// Clears the rows that several tiles share.
 template <class T, class Tiles>
-__global__ void __launch_bounds__(join_threads) clear_shared_kernel(Tiles tiles, T* y) {
+__global__ void __launch_bounds__(join_threads) merbit_clear_shared_kernel(Tiles tiles, T* y) {
   const std::int64_t t = 1 + std::int64_t{blockIdx.x} * join_threads + threadIdx.x;
   if (t < tiles.tiles && tiles.begins_inside(t)) y[tiles.first_row(t)] = T{0};
 }

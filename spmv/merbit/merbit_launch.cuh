@@ -10,17 +10,17 @@
 namespace tessera::cuda {
 
 /// \tparam Commit a policy of tile_commit.cuh, here and below
-template <class T, class V, class Commit>
-void start_exact(const Context& context, const ProductInput<T, V>& in, const typename Commit::Output& out) {
+template <class T, class V, class Epilogue>
+void start_exact(const Context& context, const ProductInput<T, V>& in, const typename Epilogue::Output& out) {
   const std::size_t shared = std::size_t{exact_threads} * static_cast<std::size_t>(in.exact.sigma) * sizeof(T);
   const Grid grid{blocks_for(in.exact.tiles, exact_threads / warp_size), exact_threads, shared};
-  launch("MERBIT product (exact)", context, grid, exact_kernel<T, V, Commit>, in.matrix, in.exact, in.x, out);
+  launch("MERBIT product (exact)", context, grid, merbit_exact_kernel<T, V, Epilogue>, in.matrix, in.exact, in.x, out);
 }
 
 template <class T, class V, bool WithDots>
 void launch_exact(const Context& context, const ResidentBlocks& /*resident*/, const ProductInput<T, V>& in,
                   const ProductOutput<T>& out) {
-  start_exact<T, V, TileCommit<T, WithDots>>(context, in, out);
+  start_exact<T, V, ProductEpilogue<T, WithDots>>(context, in, out);
 }
 
 /// One slot a tile, whatever the grid.
@@ -53,9 +53,9 @@ struct DirectLaunch {
   static constexpr int slots_a_block = warps;
 
   /// \returns blocks that a multiprocessor holds at a time, where that matters
-  template <class Commit>
+  template <class Epilogue>
   static int prepare_one() {
-    return Policy::persistent ? resident_blocks(direct_kernel<T, V, Policy, Commit>, Policy::threads, 0) : 0;
+    return Policy::persistent ? resident_blocks(merbit_direct_kernel<T, V, Policy, Epilogue>, Policy::threads, 0) : 0;
   }
 
   static unsigned blocks(const Context& context, int resident, std::int64_t tiles) {
@@ -63,11 +63,11 @@ struct DirectLaunch {
   }
 
   /// \param resident what prepare_one() said
-  template <class Commit>
+  template <class Epilogue>
   static void start(const Context& context, int resident, const ProductInput<T, V>& in,
-                    const typename Commit::Output& out) {
+                    const typename Epilogue::Output& out) {
     launch("MERBIT product", context, Grid{blocks(context, resident, in.snapped.tiles), Policy::threads},
-           direct_kernel<T, V, Policy, Commit>, in.matrix, in.snapped, in.x, out);
+           merbit_direct_kernel<T, V, Policy, Epilogue>, in.matrix, in.snapped, in.x, out);
   }
 };
 
@@ -78,9 +78,9 @@ struct ColumnsLaunch {
   static constexpr int slots_a_block = 1;
   static constexpr int shared_bytes = Policy::dynamic_shared_bytes;
 
-  template <class Commit>
+  template <class Epilogue>
   static int prepare_one() {
-    const auto kernel = columns_kernel<T, Policy, Commit>;
+    const auto kernel = merbit_columns_kernel<T, Policy, Epilogue>;
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
           "asking for shared memory");
     return Policy::persistent ? resident_blocks(kernel, Policy::threads, shared_bytes) : 0;
@@ -90,12 +90,12 @@ struct ColumnsLaunch {
     return Policy::persistent ? persistent_blocks(context, resident, tiles, warps) : blocks_for(tiles, warps);
   }
 
-  template <class Commit>
+  template <class Epilogue>
   static void start(const Context& context, int resident, const ProductInput<T, Ones>& in,
-                    const typename Commit::Output& out) {
+                    const typename Epilogue::Output& out) {
     launch("MERBIT product (columns)", context,
            Grid{blocks(context, resident, in.snapped.tiles), Policy::threads, std::size_t{shared_bytes}},
-           columns_kernel<T, Policy, Commit>, in.matrix, in.snapped, in.x, out);
+           merbit_columns_kernel<T, Policy, Epilogue>, in.matrix, in.snapped, in.x, out);
   }
 };
 
@@ -106,9 +106,9 @@ struct RowsLaunch {
   static constexpr int slots_a_block = warps;
   static constexpr int shared_bytes = Policy::dynamic_shared_bytes;
 
-  template <class Commit>
+  template <class Epilogue>
   static int prepare_one() {
-    const auto kernel = rows_kernel<T, Policy, Commit>;
+    const auto kernel = merbit_rows_kernel<T, Policy, Epilogue>;
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
           "asking for shared memory");
     return resident_blocks(kernel, Policy::threads, shared_bytes);
@@ -118,26 +118,26 @@ struct RowsLaunch {
     return persistent_blocks(context, resident, tiles, warps);
   }
 
-  template <class Commit>
+  template <class Epilogue>
   static void start(const Context& context, int resident, const ProductInput<T, Ones>& in,
-                    const typename Commit::Output& out) {
+                    const typename Epilogue::Output& out) {
     launch("MERBIT product (rows)", context,
            Grid{blocks(context, resident, in.snapped.tiles), Policy::threads, std::size_t{shared_bytes}},
-           rows_kernel<T, Policy, Commit>, in.matrix, in.snapped, in.x, out);
+           merbit_rows_kernel<T, Policy, Epilogue>, in.matrix, in.snapped, in.x, out);
   }
 };
 
 template <class Launcher, class T>
 ResidentBlocks prepare_both(const Context& /*context*/) {
-  return {Launcher::template prepare_one<TileCommit<T, false>>(),
-          Launcher::template prepare_one<TileCommit<T, true>>()};
+  return {Launcher::template prepare_one<ProductEpilogue<T, false>>(),
+          Launcher::template prepare_one<ProductEpilogue<T, true>>()};
 }
 
 template <class Launcher, class T, class V, bool WithDots>
 void launch_one(const Context& context, const ResidentBlocks& resident, const ProductInput<T, V>& in,
                 const ProductOutput<T>& out) {
   const int each = WithDots ? resident.with_dots : resident.plain;
-  Launcher::template start<TileCommit<T, WithDots>>(context, each, in, out);
+  Launcher::template start<ProductEpilogue<T, WithDots>>(context, each, in, out);
 }
 
 /// One slot a warp or a block.

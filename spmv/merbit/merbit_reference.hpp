@@ -16,11 +16,11 @@ void merbit_multiply(const CsrView<T>& a, const MerbitTiles& tiles, std::span<co
   T sum{0};
   for (std::int64_t lane = 0; lane < tiles.tiles() * lanes_per_tile; ++lane) {
     const std::int64_t tile = lane / lanes_per_tile;
-    const LaneSteps<Word> steps = unpack_lane<Word>(tiles.lane_words<Word>()[lane], tiles.sigma);
+    const LaneItems<Word> steps = unpack_lane<Word>(tiles.lane_words<Word>()[lane], tiles.sigma);
     const offset_t offset = (lane % lanes_per_tile) * tiles.sigma;
     PathPoint point{tiles.tile_x[tile] + offset - steps.y_offset,
                     static_cast<index_t>(tiles.first_row(tile) + static_cast<std::int64_t>(steps.y_offset))};
-    const int count = lane_step_count(tiles.length(), tiles.sigma, lane);
+    const int count = lane_item_count(tiles.length(), tiles.sigma, lane);
     for (int step = 0; step < count; ++step) {
       if ((steps.down_flags >> step & 1) != 0) {
         y[static_cast<std::size_t>(point.y++)] = sum;

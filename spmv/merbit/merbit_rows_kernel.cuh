@@ -61,7 +61,7 @@ struct PendingTile {
     return {from, nonzeros | rows << 12 | (to.inside_row() ? 1u << 24 : 0u)};
   }
 };
-static_assert(max_tile_steps <= 0xfff);
+static_assert(max_tile_items <= 0xfff);
 
 [[nodiscard]] __device__ inline std::uint32_t load_word(const SnappedTileArrays& tiles, std::int64_t number, int lane) {
   return number < tiles.tiles ? __ldcs(tiles.lane_words + number * lanes_per_tile + lane) : 0;
@@ -85,9 +85,10 @@ __device__ inline void load_rest(const MatrixArrays<Ones>& a, const CopyWindow& 
 }
 
 /// Warp w of all sums tiles w, w + warps, ... No tile may have to be walked.
-template <class T, class Policy, class Commit>
+template <class T, class Policy, class Epilogue>
 __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
-    rows_kernel(MatrixArrays<Ones> a, SnappedTileArrays tiles, const T* __restrict__ x, typename Commit::Output out) {
+    merbit_rows_kernel(MatrixArrays<Ones> a, SnappedTileArrays tiles, const T* __restrict__ x,
+                       typename Epilogue::Output out) {
   using Buffers = ColumnBuffers<Policy>;
   constexpr int warps = Policy::threads / warp_size;
   __shared__ CopyBarrier barriers_of[warps][2];
@@ -95,9 +96,9 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
   const int warp = static_cast<int>(threadIdx.x / warp_size);
   const Buffers buffers{reinterpret_cast<index_t*>(dynamic_shared_memory() + warp * Policy::buffer_bytes)};
   CopyBarrier* const barriers = barriers_of[warp];
-  Commit commit(out);
-  if (commit.is_idle()) return;
-  const T* const source = commit.source(x);
+  Epilogue epilogue(out);
+  if (epilogue.is_idle()) return;
+  const T* const source = epilogue.source(x);
   if (lane == 0) {
     init_barrier(barriers);
     init_barrier(barriers + 1);
@@ -117,14 +118,14 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     const PendingTile after = PendingTile::load(tiles, number + 2 * stride);
     const std::uint32_t next_word = load_word(tiles, number + stride, lane);
     const TileSpan tile = current.span(number);
-    commit.expect(tile, lane);
+    epilogue.expect(tile, lane);
     const CopyWindow window = copy_window(tile.x, tile.nonzeros, a.nnz);
     wait_for_copies(barriers + stage, round / 2 % 2);
     __syncwarp();
     load_rest(a, window, buffers.columns(stage), lane);
     const index_t* const columns = buffers.columns(stage) + window.begin;
     const auto terms = [columns, source](int k) { return __ldg(source + columns[k]); };
-    sum_without_walk<Policy::unroll>(tile, current.start, word, terms, lane, commit);
+    sum_without_walk<Policy::unroll>(tile, current.start, word, terms, lane, epilogue);
     release_to_bulk_copies();
     __syncwarp();
     if (lane == 0 && number + 2 * stride < tiles.tiles) {
@@ -134,7 +135,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     next = after;
     word = next_word;
   }
-  commit.write_sums(slot, lane);
+  epilogue.write_sums(slot, lane);
 }
 
 }  // namespace tessera::cuda

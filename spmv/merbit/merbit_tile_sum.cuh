@@ -1,7 +1,7 @@
 /// \file
 /// Sums of the rows of one tile, by one warp, in the ways of TileKind. `terms(k)` is the product of nonzero k with its
-/// entry of x, k counted from the start of the tile. What becomes of the sums is up to `commit`, one of the policies of
-/// tile_commit.cuh. All lanes of the warp call these functions.
+/// entry of x, k counted from the start of the tile. What becomes of the sums is up to `epilogue`, one of the policies
+/// of tile_commit.cuh. All lanes of the warp call these functions.
 #pragma once
 
 #include "spmv/merbit/merbit_epilogue.cuh"
@@ -23,18 +23,18 @@ template <int Unroll, class T, class Terms>
 }
 
 /// A tile inside one row.
-template <int Unroll, class Terms, class Commit>
-__device__ inline void sum_one_row(const TileSpan& tile, const Terms& terms, int lane, Commit& commit) {
-  using T = typename Commit::Sum;
+template <int Unroll, class Terms, class Epilogue>
+__device__ inline void sum_one_row(const TileSpan& tile, const Terms& terms, int lane, Epilogue& epilogue) {
+  using T = typename Epilogue::Sum;
   const T sum = sum_over_lanes(sum_strided<Unroll, T>(terms, lane, tile.nonzeros, warp_size));
-  if (lane == 0) commit.leave_open(tile, sum);
+  if (lane == 0) epilogue.leave_open(tile, sum);
 }
 
 /// The whole warp goes from row to row. \param end_of_row in lane i where row i ends
-template <int Unroll, class Terms, class Commit>
+template <int Unroll, class Terms, class Epilogue>
 __device__ inline void sum_few_rows(const TileSpan& tile, std::uint32_t end_of_row, const Terms& terms, int lane,
-                                    Commit& commit) {
-  using T = typename Commit::Sum;
+                                    Epilogue& epilogue) {
+  using T = typename Epilogue::Sum;
   T of_my_row{0};
   int begin = 0;
   for (int i = 0; i < tile.rows; ++i) {
@@ -43,10 +43,10 @@ __device__ inline void sum_few_rows(const TileSpan& tile, std::uint32_t end_of_r
     if (lane == i) of_my_row = sum;
     begin = end;
   }
-  if (lane < tile.rows) commit.store_ended(tile, lane, of_my_row);
+  if (lane < tile.rows) epilogue.store_ended(tile, lane, of_my_row);
   if (!tile.to_inside) return;
   const T open = sum_over_lanes(sum_strided<Unroll, T>(terms, begin + lane, tile.nonzeros, warp_size));
-  if (lane == 0) commit.leave_open(tile, open);
+  if (lane == 0) epilogue.leave_open(tile, open);
 }
 
 /// Sums over lanes 0 ... lane of two 16-bit numbers at once.
@@ -59,10 +59,10 @@ __device__ inline void sum_few_rows(const TileSpan& tile, std::uint32_t end_of_r
 }
 
 /// A tile of complete rows, one lane a row. \param lengths of rows lane, lane + 32, ...: a byte each
-template <int Unroll, class Terms, class Commit>
+template <int Unroll, class Terms, class Epilogue>
 __device__ inline void sum_row_a_lane(const TileSpan& tile, std::uint32_t lengths, const Terms& terms, int lane,
-                                      Commit& commit) {
-  using T = typename Commit::Sum;
+                                      Epilogue& epilogue) {
+  using T = typename Epilogue::Sum;
   int before = 0;
   for (int first = 0; first < tile.rows; first += 2 * warp_size, lengths >>= 16) {
     const auto near = static_cast<int>(lengths & 0xff);
@@ -71,22 +71,22 @@ __device__ inline void sum_row_a_lane(const TileSpan& tile, std::uint32_t length
     const std::uint32_t totals = __shfl_sync(full_warp, ends, warp_size - 1);
     const int near_end = before + static_cast<int>(ends & 0xffff);
     const T near_sum = sum_strided<Unroll, T>(terms, near_end - near, near_end, 1);
-    if (first + lane < tile.rows) commit.store(tile.row + first + lane, near_sum);
+    if (first + lane < tile.rows) epilogue.store(tile.row + first + lane, near_sum);
     before += static_cast<int>(totals & 0xffff);
     if (first + warp_size < tile.rows) {
       const int far_end = before + static_cast<int>(ends >> 16);
       const T far_sum = sum_strided<Unroll, T>(terms, far_end - far, far_end, 1);
-      if (first + warp_size + lane < tile.rows) commit.store(tile.row + first + warp_size + lane, far_sum);
+      if (first + warp_size + lane < tile.rows) epilogue.store(tile.row + first + warp_size + lane, far_sum);
     }
     before += static_cast<int>(totals >> 16);
   }
 }
 
 /// A tile of at most 32 complete rows, 2^lanes_log2 lanes a row. \param length of row `lane`
-template <int Unroll, class Terms, class Commit>
+template <int Unroll, class Terms, class Epilogue>
 __device__ inline void sum_row_a_group(const TileSpan& tile, int lanes_log2, std::uint32_t length, const Terms& terms,
-                                       int lane, Commit& commit) {
-  using T = typename Commit::Sum;
+                                       int lane, Epilogue& epilogue) {
+  using T = typename Epilogue::Sum;
   const std::uint32_t ends = inclusive_sums(length, lane);
   const int lanes = 1 << lanes_log2;
   const int of_group = lane & (lanes - 1);
@@ -96,7 +96,7 @@ __device__ inline void sum_row_a_group(const TileSpan& tile, int lanes_log2, std
     const auto begin = end - static_cast<int>(__shfl_sync(full_warp, length, i % warp_size));
     T sum = i < tile.rows ? sum_strided<Unroll, T>(terms, begin + of_group, end, lanes) : T{0};
     sum = sum_over_lanes(sum, lanes);
-    if (of_group == 0 && i < tile.rows) commit.store(tile.row + i, sum);
+    if (of_group == 0 && i < tile.rows) epilogue.store(tile.row + i, sum);
   }
 }
 
@@ -118,22 +118,23 @@ template <class T>
 /// Joins what the lanes of a walk leave open and commits the tile. \param row_sums of all rows of the tile; the first
 /// that a lane closed lacks what lanes before it hold \param first_closed number in the tile of the first row that the
 /// lane closed \param closed whether it closed any \param open the lane's sum after the last row it closed
-template <class T, class Commit>
-__device__ inline void commit_walk(const TileSpan& tile, T* row_sums, int first_closed, bool closed, T open, int lane,
-                                   Commit& commit) {
+template <class T, class Epilogue>
+__device__ inline void finish_walk(const TileSpan& tile, T* row_sums, int first_closed, bool closed, T open, int lane,
+                                   Epilogue& epilogue) {
   const T carry = open_sums(open, closed, lane);
   const T before = __shfl_up_sync(full_warp, carry, 1);
   if (closed && lane > 0) row_sums[first_closed] += before;
   __syncwarp();
-  for (int i = lane; i < tile.rows; i += warp_size) commit.store_ended(tile, i, row_sums[i]);
-  if (tile.to_inside && lane == warp_size - 1) commit.leave_open(tile, carry);
+  for (int i = lane; i < tile.rows; i += warp_size) epilogue.store_ended(tile, i, row_sums[i]);
+  if (tile.to_inside && lane == warp_size - 1) epilogue.leave_open(tile, carry);
 }
 
 /// Walks sigma steps a lane. \param products of the tile, in shared memory, with room for one more element a row behind
 /// them; complete and visible to the warp \param word the lane's descriptor
-template <int Sigma, class T, class Commit>
-__device__ inline void sum_by_walk(const TileSpan& tile, T* products, std::uint32_t word, int lane, Commit& commit) {
-  const LaneSteps<std::uint32_t> steps = unpack_lane(word, Sigma);
+template <int Sigma, class T, class Epilogue>
+__device__ inline void sum_by_walk(const TileSpan& tile, T* products, std::uint32_t word, int lane,
+                                   Epilogue& epilogue) {
+  const LaneItems<std::uint32_t> steps = unpack_lane(word, Sigma);
   const int left = tile.nonzeros + tile.rows - lane * Sigma;
   constexpr std::uint32_t all = (std::uint32_t{1} << Sigma) - 1;
   const std::uint32_t valid = left >= Sigma ? all : left <= 0 ? 0 : (std::uint32_t{1} << left) - 1;
@@ -151,29 +152,29 @@ __device__ inline void sum_by_walk(const TileSpan& tile, T* products, std::uint3
       sum = T{0};
     }
   }
-  commit_walk(tile, row_sums, first_closed, steps.down_flags != 0, sum, lane, commit);
+  finish_walk(tile, row_sums, first_closed, steps.down_flags != 0, sum, lane, epilogue);
 }
 
 /// A tile that ends rows, by terms alone. \returns false for one that has to be walked
-template <int Unroll, class Terms, class Commit>
+template <int Unroll, class Terms, class Epilogue>
 __device__ inline bool sum_without_walk(const TileSpan& tile, const TileStart& start, std::uint32_t word,
-                                        const Terms& terms, int lane, Commit& commit) {
+                                        const Terms& terms, int lane, Epilogue& epilogue) {
   switch (start.kind()) {
     case TileKind::walk:
       return false;
     case TileKind::one_row:
-      sum_one_row<Unroll>(tile, terms, lane, commit);
+      sum_one_row<Unroll>(tile, terms, lane, epilogue);
       return true;
     case TileKind::few_rows:
-      sum_few_rows<Unroll>(tile, word, terms, lane, commit);
+      sum_few_rows<Unroll>(tile, word, terms, lane, epilogue);
       return true;
     case TileKind::rows:
       break;
   }
   if (start.lanes_per_row_log2() == 0) {
-    sum_row_a_lane<Unroll>(tile, word, terms, lane, commit);
+    sum_row_a_lane<Unroll>(tile, word, terms, lane, epilogue);
   } else {
-    sum_row_a_group<Unroll>(tile, start.lanes_per_row_log2(), word & 0xff, terms, lane, commit);
+    sum_row_a_group<Unroll>(tile, start.lanes_per_row_log2(), word & 0xff, terms, lane, epilogue);
   }
   return true;
 }

@@ -1,6 +1,6 @@
 /// \file
 /// PageRank's epilogue of the MERBIT kernels: each row sum becomes the next scaled rank of its vertex, and the sums
-/// that the next iteration needs are formed on the way. Has the interface of TileCommit
+/// that the next iteration needs are formed on the way. Has the interface of ProductEpilogue
 /// (spmv/merbit/merbit_epilogue.cuh).
 #pragma once
 

@@ -1,5 +1,5 @@
 #include "preprocess/merge_search.hpp"
-#include "spmv/common/segments.hpp"
+#include "spmv/common/chunks.hpp"
 #include "spmv/common/stateless_kernel.hpp"
 #include "spmv/merge/merge.hpp"
 
@@ -10,9 +10,9 @@ namespace {
 /// The path from `begin` to `end`. Terms and epilogue come by value, and the loop is a separate function: the compiler
 /// then keeps their pointers in registers instead of reading them from memory for every row (bench/NOTES.md).
 template <class T, class Terms, class Epilogue>
-[[gnu::noinline]] Segment<T> multiply_segment(const offset_t* row_offsets, PathPoint begin, PathPoint end, Terms terms,
-                                              Epilogue epilogue) {
-  Segment<T> segment{begin.y, end.y, T{0}, {}};
+[[gnu::noinline]] Chunk<T> multiply_chunk(const offset_t* row_offsets, PathPoint begin, PathPoint end, Terms terms,
+                                          Epilogue epilogue) {
+  Chunk<T> chunk{begin.y, end.y, T{0}, {}};
   offset_t x = begin.x;
   for (index_t row = begin.y; row < end.y; ++row) {
     const offset_t row_end = row_offsets[row + 1];
@@ -21,28 +21,28 @@ template <class T, class Terms, class Epilogue>
     if (row == begin.y) {
       epilogue.store_shared(row, sum);
     } else {
-      epilogue.store(row, sum, segment.dots);
+      epilogue.store(row, sum, chunk.dots);
     }
   }
-  segment.carry = sum_terms<T>(terms, x, end.x);
-  return segment;
+  chunk.carry = sum_terms<T>(terms, x, end.x);
+  return chunk;
 }
 
-struct MultiplyBySegments {
+struct MultiplyByChunks {
   template <class T, class Terms, class Epilogue>
   ProductDots operator()(const Device& device, const CsrView<T>& a, const Terms& terms,
                          const Epilogue& epilogue) const {
     const offset_t* row_offsets = a.row_offsets.data();
     const offset_t length = path_length(a.rows, a.nnz());
-    const std::int64_t count = segment_count(length);
-    Segments<T> segments;
+    const std::int64_t count = chunk_count(length);
+    Chunks<T> chunks;
     parallel_tasks(device, count, [&](std::int64_t s) {
       const Range path = part_of(length, count, s);
-      segments[static_cast<std::size_t>(s)] =
-          multiply_segment<T>(row_offsets, merge_search(row_offsets, a.rows, a.nnz(), path.begin),
-                              merge_search(row_offsets, a.rows, a.nnz(), path.end), terms, epilogue);
+      chunks[static_cast<std::size_t>(s)] =
+          multiply_chunk<T>(row_offsets, merge_search(row_offsets, a.rows, a.nnz(), path.begin),
+                            merge_search(row_offsets, a.rows, a.nnz(), path.end), terms, epilogue);
     });
-    return join_segments<T>(std::span(segments).first(static_cast<std::size_t>(count)), a.rows, epilogue);
+    return join_chunks<T>(std::span(chunks).first(static_cast<std::size_t>(count)), a.rows, epilogue);
   }
 };
 
@@ -50,7 +50,7 @@ struct MultiplyBySegments {
 
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_merge_kernel(const CsrView<T>& a, const SpmvOptions& options) {
-  return std::make_unique<StatelessKernel<T, MultiplyBySegments>>(a, options);
+  return std::make_unique<StatelessKernel<T, MultiplyByChunks>>(a, options);
 }
 
 template std::unique_ptr<SpmvKernel<float>> make_merge_kernel(const CsrView<float>&, const SpmvOptions&);

@@ -121,7 +121,7 @@ __device__ void load_tile(const Terms& terms, const offset_t* row_offsets, offse
   const RowEnds ends(row_offsets, static_cast<int>(threadIdx.x), path.rows);
   if (path.nonzeros == 0) return store_row_ends(ends, row_offsets, first, path.rows, row_ends);
   const unsigned last = static_cast<unsigned>(path.nonzeros) - 1;
-  typename Terms::Entry entry[steps];
+  typename Terms::Nonzero entry[steps];
 #pragma unroll
   for (int i = 0; i < steps; ++i) {
     const unsigned k = i * threads + threadIdx.x;
@@ -137,7 +137,7 @@ __device__ void load_tile(const Terms& terms, const offset_t* row_offsets, offse
 
 /// This thread's part of the path. Only the last tile of a matrix is not full.
 template <class S>
-__device__ ThreadWalk<S> walk_own_steps(const TilePath& path, S* slots) {
+__device__ ThreadWalk<S> walk_own_items(const TilePath& path, S* slots) {
   constexpr int steps = cuda_merge_policy.items;
   const int begin = static_cast<int>(threadIdx.x) * steps;
   const int length = path.length();
@@ -157,27 +157,27 @@ __device__ ThreadWalk<S> walk_own_steps(const TilePath& path, S* slots) {
 template <class Terms, class S>
 __global__ void __launch_bounds__(cuda_merge_policy.threads, merge_footprint<S>().min_blocks)
     merge_tiles_kernel(offset_t length, const offset_t* row_offsets, const index_t* first_rows, Terms terms,
-                       Update<S> update, S* carries) {
+                       UpdateEpilogue<S> epilogue, S* carries) {
   constexpr int threads = cuda_merge_policy.threads;
-  constexpr int tile_steps = cuda_merge_policy.tile();
-  __shared__ S slots[tile_steps];
-  __shared__ int row_ends[tile_steps + 1];
-  const offset_t begin = std::int64_t{blockIdx.x} * tile_steps;
-  const int steps = length - begin < tile_steps ? static_cast<int>(length - begin) : tile_steps;
+  constexpr int tile_items = cuda_merge_policy.tile();
+  __shared__ S slots[tile_items];
+  __shared__ int row_ends[tile_items + 1];
+  const offset_t begin = std::int64_t{blockIdx.x} * tile_items;
+  const int steps = length - begin < tile_items ? static_cast<int>(length - begin) : tile_items;
   const index_t first_row = __ldg(first_rows + blockIdx.x);
   const int rows = __ldg(first_rows + blockIdx.x + 1) - first_row;
   const offset_t first = begin - first_row;
   const TilePath path{row_ends, rows, steps - rows};
   load_tile(terms.from(first), row_offsets + first_row, first, path, slots, row_ends);
   __syncthreads();
-  const ThreadWalk<S> walk = walk_own_steps(path, slots);
+  const ThreadWalk<S> walk = walk_own_items(path, slots);
   const OpenSums<S> open = join_open_sums(walk.closed > 0, walk.carry);
   if (walk.closed > 0) slots[path.nonzeros + walk.first_row] += open.before;
   if (threadIdx.x == threads - 1) carries[blockIdx.x] = open.after;
   __syncthreads();
 #pragma unroll 1
   for (int row = static_cast<int>(threadIdx.x); row < rows; row += threads) {
-    update.store(first_row + row, slots[path.nonzeros + row]);
+    epilogue.store(first_row + row, slots[path.nonzeros + row]);
   }
 }
 
@@ -204,11 +204,12 @@ class MergeScratch {
   /// y = α A x + β y in the order of the path, whose parts depend on the matrix alone. Not concurrent with itself.
   /// \param row_offsets of the structure that this was made for \param terms of that structure
   template <class Terms>
-  void multiply(const Context& context, const offset_t* row_offsets, const Terms& terms, const Update<S>& update) {
+  void multiply(const Context& context, const offset_t* row_offsets, const Terms& terms,
+                const UpdateEpilogue<S>& epilogue) {
     if (tiles_ == 0) return;
     launch("product along the merge path", context, Grid{static_cast<unsigned>(tiles_), cuda_merge_policy.threads},
-           merge_tiles_kernel<Terms, S>, length_, row_offsets, first_rows_.data(), terms, update, sums_.data());
-    carries_.join(context, RowArray{first_rows_.data() + 1}, sums_.data(), rows_, update);
+           merge_tiles_kernel<Terms, S>, length_, row_offsets, first_rows_.data(), terms, epilogue, sums_.data());
+    carries_.join(context, RowArray{first_rows_.data() + 1}, sums_.data(), rows_, epilogue);
   }
 
  private:

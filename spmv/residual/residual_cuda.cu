@@ -13,12 +13,13 @@ Array<double> product_in_double(const Device& device, const CsrView<float>& a, s
   const CurrentDevice current(device);
   Array<double> y(a.rows, Init::none, device);
   MergeScratch<double> scratch(a.row_offsets, a.nnz(), device);
-  const Update<double> update{y.data(), 1.0, 0.0};
+  const UpdateEpilogue<double> epilogue{y.data(), 1.0, 0.0};
   if (a.is_pattern()) {
-    scratch.multiply(context, a.row_offsets.data(), PatternTerms<double, float>{a.columns.data(), x.data()}, update);
+    scratch.multiply(context, a.row_offsets.data(), DevicePatternTerms<double, float>{a.columns.data(), x.data()},
+                     epilogue);
   } else {
     scratch.multiply(context, a.row_offsets.data(),
-                     WeightedTerms<double, float, float>{a.values.data(), a.columns.data(), x.data()}, update);
+                     DeviceWeightedTerms<double, float, float>{a.values.data(), a.columns.data(), x.data()}, epilogue);
   }
   return y;
 }

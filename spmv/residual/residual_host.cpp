@@ -2,7 +2,7 @@
 
 #include "core/power_of_two.hpp"
 #include "preprocess/merge_search.hpp"
-#include "spmv/common/segments.hpp"
+#include "spmv/common/chunks.hpp"
 
 #include <array>
 #include <cstddef>
@@ -28,10 +28,10 @@ double csr_residual(const Device& device, const CsrView<T>& a, int exponent, std
                     std::span<T> r) {
   const PowerOfTwo<double> scaled(exponent);
   const offset_t length = path_length(a.rows, a.nnz());
-  const std::int64_t segments = segment_count(length);
-  std::array<double, max_segments> squares{};
-  parallel_tasks(device, segments, [&](std::int64_t s) {
-    const Range path = part_of(length, segments, s);
+  const std::int64_t chunks = chunk_count(length);
+  std::array<double, max_chunks> squares{};
+  parallel_tasks(device, chunks, [&](std::int64_t s) {
+    const Range path = part_of(length, chunks, s);
     const index_t end = merge_search(a.row_offsets.data(), a.rows, a.nnz(), path.end).y;
     for (index_t i = merge_search(a.row_offsets.data(), a.rows, a.nnz(), path.begin).y; i < end; ++i) {
       const auto row = static_cast<std::size_t>(i);

@@ -30,7 +30,7 @@ TYPED_TEST(LaneWord, EverySmallDescriptorComesBack) {
   for (int sigma = 1; sigma <= 7; ++sigma) {
     for (TypeParam flags = 0; flags < TypeParam{1} << sigma; ++flags) {
       for (std::uint32_t y = 0; y <= 32U * static_cast<unsigned>(sigma); ++y) {
-        const LaneSteps<TypeParam> lane{flags, y};
+        const LaneItems<TypeParam> lane{flags, y};
         ASSERT_EQ(unpack_lane(pack_lane(lane, sigma), sigma), lane);
       }
     }
@@ -44,7 +44,7 @@ TYPED_TEST(LaneWord, ExtremesAndRandomContentOfEverySigmaComeBack) {
     const auto all_flags = static_cast<TypeParam>((TypeParam{1} << sigma) - 1);
     const auto largest_offset = static_cast<std::uint32_t>(lanes_per_tile * sigma);
     for (int i = 0; i < 200; ++i) {
-      const LaneSteps<TypeParam> lane{
+      const LaneItems<TypeParam> lane{
           i == 0 ? all_flags : static_cast<TypeParam>(generator() & all_flags),
           i < 2 ? largest_offset : static_cast<std::uint32_t>(generator() % (largest_offset + 1))};
       ASSERT_EQ(unpack_lane(pack_lane(lane, sigma), sigma), lane) << sigma;
@@ -81,7 +81,7 @@ TYPED_TEST(LaneWord, LocatedLanesAreThePath) {
         const auto located = locate_lane<TypeParam>(offsets.data(), rows, offsets.back(), sigma, lane);
         const auto begin = static_cast<std::size_t>(std::min(lane * sigma, length));
         const auto end = static_cast<std::size_t>(std::min((lane + 1) * sigma, length));
-        ASSERT_EQ(lane_step_count(length, sigma, lane), static_cast<int>(end - begin));
+        ASSERT_EQ(lane_item_count(length, sigma, lane), static_cast<int>(end - begin));
         ASSERT_EQ(located.start, path[begin]);
         ASSERT_EQ(located.end, path[end]);
         for (std::size_t i = begin; i < end; ++i) {

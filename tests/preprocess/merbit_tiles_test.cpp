@@ -14,7 +14,7 @@ namespace {
 template <DescriptorWord Word>
 void expect_tiles_are_the_path(const MerbitTiles& tiles, const std::vector<PathPoint>& path) {
   const auto length = static_cast<offset_t>(path.size()) - 1;
-  const offset_t per_tile = tiles.steps_per_tile();
+  const offset_t per_tile = tiles.items_per_tile();
   ASSERT_EQ(tiles.tiles(), (length + per_tile - 1) / per_tile);
   ASSERT_EQ(tiles.lane_words<Word>().size(), 32 * tiles.tiles());
   for (std::int64_t tile = 0; tile <= tiles.tiles(); ++tile) {
