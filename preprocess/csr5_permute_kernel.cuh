@@ -1,6 +1,6 @@
 /// \file
-/// Entries of a matrix brought into the order of CSR5's tiles, on a GPU, through shared memory: what is read and what
-/// is written lies together.
+/// CSR5's permutation on a GPU: entries of a matrix are brought into the order of the tiles through shared memory, so
+/// that reads and writes coalesce.
 #pragma once
 
 #include "core/cuda/launch.cuh"
@@ -11,22 +11,22 @@
 
 namespace tessera::cuda {
 
-/// Where entry k of a chunk lies in shared memory: a gap every 128 bytes, so that the lanes of a warp meet different
+/// Index of entry k of a chunk in shared memory: a gap every 128 bytes, so that the lanes of a warp access different
 /// banks in both directions.
 template <class T>
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr unsigned place_in_chunk(unsigned k) noexcept {
-  constexpr unsigned run = 128 / sizeof(T);
-  return k + k / run;
+  constexpr unsigned line = 128 / sizeof(T);
+  return k + k / line;
 }
 
-/// Several short tiles, or a long one, that a warp permutes at a time.
+/// Chunks of one long tile or several short ones, which a warp permutes at a time.
 struct TileChunks {
   std::int64_t tiles;
   offset_t nnz;
   int sigma;
   int tiles_per_chunk;
 
-  /// Loads of a lane that are under way at a time.
+  /// Loads of a lane that are in flight together.
   static constexpr int batch = 16;
 
   explicit TileChunks(const Csr5Tiles& of)
@@ -43,7 +43,7 @@ struct TileChunks {
 };
 
 inline constexpr int permute_threads = 128;
-/// Blocks that a multiprocessor shall have room for: 64 registers a thread.
+/// Minimum blocks per multiprocessor: 64 registers per thread.
 inline constexpr int permute_blocks = 8;
 
 /// Entries of a lane on their way from the matrix to shared memory.
@@ -51,7 +51,7 @@ template <class From, class To>
 struct EntryBatch {
   From entry[TileChunks::batch];
 
-  /// \param from,left the lane's first entry; the number of all that it still has, the same for every lane
+  /// \param from,left the lane's first entry; how many entries it still has, the same for every lane
   __device__ void load(const From* from, int left) {
     if (left >= TileChunks::batch) {
 #pragma unroll
@@ -63,15 +63,15 @@ struct EntryBatch {
       }
     }
   }
-  /// \param to has room for all, those that were not loaded as well
+  /// \param to has room for a whole batch
   __device__ void store(To* to) const {
-    constexpr unsigned step = place_in_chunk<To>(warp_size);
+    constexpr unsigned stride = place_in_chunk<To>(warp_size);
 #pragma unroll
-    for (int i = 0; i < TileChunks::batch; ++i) to[i * step] = static_cast<To>(entry[i]);
+    for (int i = 0; i < TileChunks::batch; ++i) to[i * stride] = static_cast<To>(entry[i]);
   }
 };
 
-/// Entries of a chunk go from the matrix to shared memory. `meanwhile` runs while the first loads are under way.
+/// Copies a chunk from the matrix to shared memory. `meanwhile` runs while the first loads are in flight.
 /// \param from,rows,shared at the first entry of the chunk; entries of a lane; of the warp
 template <class From, class To, class Meanwhile>
 __device__ void load_chunk(const From* from, int rows, int lane, To* shared, const Meanwhile& meanwhile) {
@@ -88,9 +88,9 @@ __device__ void load_chunk(const From* from, int rows, int lane, To* shared, con
   }
 }
 
-/// Entry j of lane l goes from l * sigma + j to j * 32 + l. A warp a chunk, but the first, which copies what lies
-/// beyond the tiles. \param for_tiles called by all lanes with the number of the chunk's first tile, the number of its
-/// tiles and the lane
+/// Entry j of lane l goes from l * sigma + j to j * 32 + l. One warp per chunk; the first warp copies the nonzeros
+/// beyond the tiles instead. \param for_tiles called by all lanes with the number of the chunk's first tile, the number
+/// of its tiles and the lane
 template <class From, class To, class ForTiles>
 __global__ void __launch_bounds__(permute_threads, permute_blocks)
     permute_kernel(TileChunks chunks, const From* from, To* to, ForTiles for_tiles) {

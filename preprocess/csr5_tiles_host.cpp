@@ -54,13 +54,13 @@ offset_t build_tile(Csr5Tiles& tiles, const offset_t* row_offsets, std::int64_t 
         pack_csr5_lane<Word>({flags, segments, csr5_seg_offset(starting, lane)}, tiles.sigma);
     segments += static_cast<std::uint32_t>(std::popcount(flags));
   }
-  // The tile ends in row - 1: without empty rows in between, that is the row of its last segment.
+  // The tile ends in row - 1: without empty rows in between that is the row of its last segment.
   const bool consecutive = row - 1 - first_row == static_cast<index_t>(segments) - 1;
   tiles.tile_ptr[tile] = static_cast<std::uint32_t>(first_row) | (consecutive ? 0 : empty_row_mark);
   return consecutive ? 0 : segments;
 }
 
-/// The rows in which the segments of a marked tile lie.
+/// The rows of the segments of a marked tile.
 void fill_empty_offset(Csr5Tiles& tiles, const offset_t* row_offsets, std::int64_t tile) {
   std::uint32_t* offset = tiles.empty_offset.data() + tiles.empty_ptr[tile];
   const std::uint32_t* end = tiles.empty_offset.data() + tiles.empty_ptr[tile + 1];

@@ -13,13 +13,13 @@
 
 namespace tessera::cuda {
 
-/// A nonzero, or the end of all, by its tile.
+/// Position of a nonzero, or of the end, by tile.
 struct TilePlace {
   std::int64_t tile;
   std::uint32_t offset;  ///< nonzeros of the tile before it
 };
 
-/// Where tiles of `size` nonzeros lie among the nonzeros of a matrix. Quotients by multiplication: a row needs several.
+/// Maps nonzeros to tiles of `size` nonzeros. Divides by multiplication, since a row needs several quotients.
 struct TileGrid {
   offset_t nnz;
   std::int64_t tiles;  ///< complete ones
@@ -53,7 +53,7 @@ struct TileGrid {
   }
 };
 
-/// What the host has to know of the rows; all zero before the pass.
+/// What the host reads; all zero before the pass.
 struct RowPassEnds {
   offset_t empty_offsets;        ///< not by this pass: the size of empty_offset
   index_t rest_begin;            ///< not by this pass: the row of the first nonzero beyond the tiles
@@ -61,10 +61,10 @@ struct RowPassEnds {
   std::uint32_t has_empty_rows;  ///< 0 or 1
 };
 
-/// Where the pass writes. All but `row_starts` and `ends`, which are zero before, need not be set.
+/// Output of the pass. `row_starts` and `ends` must be zero before.
 struct RowFindings {
-  std::uint32_t* row_starts;  ///< a bit a nonzero: whether it begins a row
-  std::uint32_t* empty_rows;  ///< a bit a row
+  std::uint32_t* row_starts;  ///< one bit per nonzero: whether it begins a row
+  std::uint32_t* empty_rows;  ///< one bit per row
   std::uint32_t* first_row;  ///< tiles + 1: row of each tile's first nonzero and of the first beyond the tiles, or rows
   std::uint32_t* last_row;   ///< tiles: row of each tile's last nonzero
   RowPassEnds* ends;
@@ -85,7 +85,7 @@ struct LaneRows {
   [[nodiscard]] __device__ bool filled(int i) const { return offset[i] < offset[i + 1]; }
 };
 
-/// Sets the bits of the nonzeros that begin the lane's rows, with one atomic operation a word.
+/// Sets the bits of the nonzeros that begin the lane's rows, with one atomic operation per word.
 __device__ inline void mark_row_starts(const LaneRows& rows, std::uint32_t* bitmap) {
   auto word = static_cast<std::uint64_t>(rows.offset[0]) / 32;
   unsigned bits = 0;
@@ -118,7 +118,7 @@ __device__ inline void mark_empty_rows(const LaneRows& own, index_t rows, const 
   if (word != 0) to.ends->has_empty_rows = 1;
 }
 
-/// Tells a filled row to the tiles that begin or end in it, but for those that do both and the last that does.
+/// Writes a nonempty row to the tiles that begin or end in it, except to tiles that lie inside it.
 __device__ inline void write_tile_rows(const RowFindings& to, TilePlace begin, TilePlace end, std::uint32_t row) {
   if (begin.offset == 0) to.first_row[begin.tile] = row;
   if (end.tile == begin.tile) return;
@@ -126,7 +126,7 @@ __device__ inline void write_tile_rows(const RowFindings& to, TilePlace begin, T
   if (end.offset != 0) to.first_row[end.tile] = row;
 }
 
-/// Tells the long rows among those of the lanes to the tiles that write_tile_rows() leaves out. Every lane must call.
+/// Writes long rows to the tiles inside them, which write_tile_rows() leaves out. Every lane must call.
 __device__ inline void share_long_rows(const RowFindings& to, const std::int64_t (&tile)[rows_per_lane + 1],
                                        std::int64_t first) {
   const int lane = static_cast<int>(threadIdx.x % warp_size);
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(row_pass_threads)
   }
 }
 
-/// Where the rows that begin in tiles are written.
+/// Input and output of the second pass.
 template <class Word>
 struct EmptyOffsets {
   int sigma;
@@ -186,7 +186,7 @@ struct EmptyOffsets {
   std::uint32_t* to;
 };
 
-/// What has to be known of the tile and the lane in which a row begins; nothing unless it begins in a tile.
+/// Tile and lane in which a row begins; empty unless it begins in a tile.
 template <class Word>
 struct RowStart {
   unsigned bit = 0;
@@ -210,8 +210,8 @@ struct RowStart {
   }
 };
 
-/// Writes the rows that begin in marked tiles, each at its segment. First segments that begin before their tile are
-/// left as they are: zero.
+/// Writes the rows that begin in marked tiles, each at its segment. First segments that begin before their tile stay
+/// zero.
 template <class Word>
 __global__ void __launch_bounds__(row_pass_threads)
     fill_empty_offset_kernel(const offset_t* row_offsets, index_t rows, TileGrid grid, EmptyOffsets<Word> offsets) {

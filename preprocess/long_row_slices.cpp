@@ -9,14 +9,14 @@ namespace tessera {
 
 namespace {
 
-/// Widths of a window, in bytes of x: the narrowest leaves slices long enough, the widest still fits the cache.
+/// Width of a window, in bytes of x: with the narrowest, slices are long enough; the widest still fits the cache.
 constexpr std::uint64_t narrowest_window_bytes = std::uint64_t{1} << 17;
 constexpr std::uint64_t widest_window_bytes = std::uint64_t{1} << 19;
 
 constexpr offset_t shortest_run = 4096;  ///< nonzeros
 constexpr offset_t shortest_slice = 64;  ///< nonzeros, on average over a run
 
-/// Passes over x that the long rows have to make together.
+/// Least number of passes over x that the long rows make together.
 constexpr offset_t least_passes = 2;
 
 struct Run {
@@ -47,13 +47,13 @@ void keep_from(std::vector<Run>& runs, offset_t length) {
 struct Windows {
   std::int64_t count;
   std::int64_t width;
-  /// Nonzeros of a run that gains by being cut.
+  /// Least nonzeros of a run that is worth cutting.
   [[nodiscard]] offset_t shortest_run_worth_cutting() const noexcept {
     return std::max(shortest_run, count * shortest_slice);
   }
 };
 
-/// The narrowest windows that keep the slices of so many runs within their bound, or the widest.
+/// The narrowest windows that keep the slices of that many runs within their bound, or the widest.
 Windows choose_windows(std::int64_t runs, index_t cols, std::size_t element_bytes) {
   for (std::uint64_t bytes = narrowest_window_bytes;; bytes *= 2) {
     const auto width = static_cast<std::int64_t>(bytes / element_bytes);
@@ -62,7 +62,7 @@ Windows choose_windows(std::int64_t runs, index_t cols, std::size_t element_byte
   }
 }
 
-/// Narrows `runs` down to those that are long enough for the windows, and to as many as may be cut.
+/// Keeps the runs that are long enough for the windows, and no more than may be cut.
 void choose_runs(std::vector<Run>& runs, const Windows& windows) {
   offset_t least = windows.shortest_run_worth_cutting();
   keep_from(runs, least);
@@ -85,7 +85,7 @@ LongRowTotals rows_from(std::span<const offset_t> row_offsets, offset_t length, 
   });
 }
 
-/// Where each window begins within one run.
+/// Finds where each window begins within one run.
 void cut(std::span<const index_t> columns, const MerbitTiles& tiles, std::int64_t width, std::int64_t run,
          LongRowSlices& slices) {
   const index_t* end = columns.data() + tiles.tile_x[slices.end_tile[run]];

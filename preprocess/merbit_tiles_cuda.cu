@@ -8,7 +8,7 @@ namespace {
 
 constexpr int builder_threads = 256;
 
-/// One lane a thread, one tile a warp.
+/// One thread per lane, one warp per tile.
 template <DescriptorWord Word>
 __global__ void __launch_bounds__(builder_threads)
     build_tiles_kernel(const offset_t* row_offsets, index_t rows, offset_t nnz, int sigma, std::int64_t tiles,

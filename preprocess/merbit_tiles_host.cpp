@@ -19,8 +19,8 @@ void check_parameters(int sigma, int descriptor_bits) {
   }
 }
 
-/// Fills the descriptors of one tile. Its first lane is searched; the others start where the one before ended, which
-/// saves their searches and gives what locate_lane() would.
+/// Fills the descriptors of one tile. Its first lane is searched; each of the others starts where the previous one
+/// ended, which saves searches and gives the result of locate_lane().
 template <DescriptorWord Word>
 void build_tile(MerbitTiles& tiles, const offset_t* row_offsets, std::int64_t tile, Word* words) {
   const offset_t first_lane = tile * lanes_per_tile;
@@ -28,8 +28,8 @@ void build_tile(MerbitTiles& tiles, const offset_t* row_offsets, std::int64_t ti
   PathPoint point = start;
   for (int lane = 0; lane < lanes_per_tile; ++lane) {
     const auto y_offset = static_cast<std::uint32_t>(point.y - start.y);
-    const int steps = lane_item_count(tiles.length(), tiles.sigma, first_lane + lane);
-    const Word flags = walk_lane<Word>(row_offsets, tiles.rows, steps, point);
+    const int items = lane_item_count(tiles.length(), tiles.sigma, first_lane + lane);
+    const Word flags = walk_lane<Word>(row_offsets, tiles.rows, items, point);
     words[first_lane + lane] = pack_lane<Word>({flags, y_offset}, tiles.sigma);
   }
   tiles.tile_x[tile] = start.x;

@@ -13,10 +13,10 @@ namespace {
 
 constexpr int tile_builder_threads = 256;
 
-/// What the host needs to know of the tiles.
+/// Counts that the host reads.
 struct TileCounts {
   unsigned long long shared_starts = 0;  ///< tiles that begin inside a row
-  unsigned long long crowd_samples = 0;  ///< tiles of the sample whose row goes on for crowd_span tiles
+  unsigned long long crowd_samples = 0;  ///< tiles of the sample in rows of at least crowd_span tiles
   unsigned long long unsummable = 0;     ///< 1 if a tile has to be walked, but cannot be
 };
 
@@ -38,24 +38,24 @@ __global__ void __launch_bounds__(tile_builder_threads)
   }
 }
 
-/// What one pass of a warp over the rows of its tile brings.
+/// Results of one pass of a warp over the rows of its tile.
 struct TileRows {
   int longest = 0;              ///< over the lanes seen so far
   std::uint32_t lengths = 0;    ///< of rows lane, lane + 32, ...: a byte each
   std::uint32_t first_end = 0;  ///< where row `lane` ends, in nonzeros from the start of the tile
 };
 
-/// Looks at the rows that end in a tile and sets the bit of each one's down step in `down_steps`.
+/// Scans the rows that end in a tile, and sets the bit of each row end in `row_end_items`.
 __device__ inline TileRows scan_tile_rows(const offset_t* row_offsets, const TileStart& start, int tile_rows, int lane,
-                                          unsigned* down_steps) {
+                                          unsigned* row_end_items) {
   TileRows seen;
   for (int i = lane; i < tile_rows; i += warp_size) {
     const offset_t* const row = row_offsets + start.y() + i;
     const offset_t from = row[0] > start.x ? row[0] : start.x;
     const auto end = static_cast<int>(row[1] - start.x);
     const auto length = static_cast<int>(row[1] - from);
-    const int step = end + i;
-    atomicOr(down_steps + step / 32, 1u << (step % 32));
+    const int item = end + i;
+    atomicOr(row_end_items + item / 32, 1u << (item % 32));
     seen.longest = length > seen.longest ? length : seen.longest;
     if (i < row_rounds * lanes_per_tile) {
       const int kept = length < max_packed_length ? length : max_packed_length;
@@ -66,11 +66,11 @@ __device__ inline TileRows scan_tile_rows(const offset_t* row_offsets, const Til
   return seen;
 }
 
-/// The descriptor of a lane, from the down steps of its tile.
-__device__ inline std::uint32_t walk_word(const unsigned* down_steps, int sigma, int lane) {
+/// The descriptor of a lane, from the row ends of its tile.
+__device__ inline std::uint32_t walk_word(const unsigned* row_end_items, int sigma, int lane) {
   const int first = lane * sigma;
-  const unsigned low = down_steps[first / 32];
-  const unsigned high = down_steps[first / 32 + 1];
+  const unsigned low = row_end_items[first / 32];
+  const unsigned high = row_end_items[first / 32 + 1];
   const std::uint32_t flags = __funnelshift_r(low, high, static_cast<unsigned>(first % 32)) & ((1u << sigma) - 1);
   const int closed = __popc(flags);
   int before = closed;
@@ -86,14 +86,14 @@ __global__ void __launch_bounds__(tile_builder_threads)
     fill_tile_words(const offset_t* row_offsets, TileRules rules, std::int64_t tiles, TileStart* starts,
                     std::uint32_t* lane_words, TileCounts* counts) {
   constexpr int warps = tile_builder_threads / warp_size;
-  constexpr int bitmap_words = max_tile_items / 32 + 1;  // one more, since a lane's bits are cut out of two neighbours
+  constexpr int bitmap_words = max_tile_items / 32 + 1;  // one more, since a lane's bits may lie in two words
   __shared__ unsigned bitmaps[warps][bitmap_words];
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int warp = static_cast<int>(threadIdx.x / warp_size);
   const std::int64_t tile = std::int64_t{blockIdx.x} * warps + warp;
   if (tile >= tiles) return;
   const TileStart start = starts[tile];
-  const TileStart end = starts[tile + 1];  // all but `summation`, which another warp may be writing
+  const TileStart end = starts[tile + 1];  // do not read `summation`, which another warp may be writing
   for (int i = lane; i < bitmap_words; i += warp_size) bitmaps[warp][i] = 0;
   __syncwarp();
   TileShape shape{static_cast<int>(end.x - start.x), static_cast<int>(end.y() - start.y()), 0,
@@ -123,7 +123,7 @@ void check_rules(const TileRules& rules) {
                     rules.max_items() <= most;
   if (fits) return;
   throw InvalidArgument("snapped tiles need sigma in [0, " + std::to_string(max_sigma(32)) +
-                        "], snap in [0, spacing) and at most " + std::to_string(most) + " steps, got sigma " +
+                        "], snap in [0, spacing) and at most " + std::to_string(most) + " items, got sigma " +
                         std::to_string(rules.sigma) + ", snap " + std::to_string(rules.snap) + " and spacing " +
                         std::to_string(rules.spacing));
 }

@@ -16,10 +16,10 @@ namespace tessera::host {
 /// Bounds what a product keeps on its stack: products never allocate, and concurrent ones share nothing.
 inline constexpr std::int64_t max_chunks = 256;
 
-/// Path steps that are worth a chunk of their own.
+/// Path items that are worth a chunk of their own.
 inline constexpr std::int64_t items_per_chunk = 8192;
 
-/// Chunks of a path of `length` steps: 0 for an empty path.
+/// Chunks of a path of `length` items: 0 for an empty path.
 [[nodiscard]] constexpr std::int64_t chunk_count(std::int64_t length) noexcept {
   return std::min((length + items_per_chunk - 1) / items_per_chunk, max_chunks);
 }

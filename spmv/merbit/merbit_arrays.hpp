@@ -114,9 +114,9 @@ template <class T, class V>
 struct MerbitProduct {
   using Launch = void (*)(const Context&, const ResidentBlocks&, const ProductInput<T, V>&, const ProductOutput<T>&);
 
-  int sigma = 0;  ///< 0 for exact: any; for rows: never walked
-  int batch = 0;  ///< nonzeros that a warp loads together, where tiles should fit it
-  int steps = 0;  ///< of the longest tile of rows
+  int sigma = 0;      ///< 0 for exact: any; for rows: never walked
+  int batch = 0;      ///< nonzeros that a warp loads together, where tiles should fit it
+  int max_items = 0;  ///< path items of the longest tile of `rows`
   ResidentBlocks (*prepare)(const Context&) = nullptr;  ///< once, before the first launch
   Launch launch = nullptr;
   Launch launch_with_dots = nullptr;

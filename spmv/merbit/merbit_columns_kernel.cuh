@@ -1,6 +1,6 @@
 /// \file
 /// The layouts `columns` and `local_columns`, for pattern matrices: a warp stages the columns of its tile in shared
-/// memory, and each lane gathers x for steps or rows of its own. So the lanes of one gather stand for nonzeros some
+/// memory, and each lane gathers x for items or rows of its own. So the lanes of one gather stand for nonzeros some
 /// rows apart. Where neighbouring rows have like columns these lie in fewer lines of x than 32 neighbouring nonzeros
 /// do, and the first-level cache looks up one line a cycle. Columns need half the room that products do, and do not go
 /// through that cache, which is left to x.
@@ -44,23 +44,23 @@ struct LaneWalk {
   int first_closed;  ///< row of the tile that the lane closes first, if any
 
   __device__ LaneWalk(const TileSpan& tile, std::uint32_t word, int lane) {
-    const LaneItems<std::uint32_t> steps = unpack_lane(word, Sigma);
+    const LaneItems<std::uint32_t> items = unpack_lane(word, Sigma);
     const int left = tile.nonzeros + tile.rows - lane * Sigma;
     constexpr std::uint32_t all = (std::uint32_t{1} << Sigma) - 1;
     const std::uint32_t valid = left >= Sigma ? all : left <= 0 ? 0 : (std::uint32_t{1} << left) - 1;
-    down_flags = steps.down_flags;
+    down_flags = items.down_flags;
     right_flags = ~down_flags & valid;
-    first_closed = static_cast<int>(steps.y_offset);
+    first_closed = static_cast<int>(items.y_offset);
   }
 
-  /// The entries of x for the steps to the right, 0 for the others. All are under way at a time.
+  /// The entries of x for the items to the right, 0 for the others. All are under way at a time.
   template <class T, class Gather>
   __device__ void gather_terms(const index_t* columns, int lane, const Gather& gather, T (&term)[Sigma]) const {
     const index_t* column = columns + (lane * Sigma - first_closed);
 #pragma unroll
-    for (int step = 0; step < Sigma; ++step) {
-      term[step] = T{0};
-      if ((right_flags >> step & 1) != 0) term[step] = gather(*column++);
+    for (int item = 0; item < Sigma; ++item) {
+      term[item] = T{0};
+      if ((right_flags >> item & 1) != 0) term[item] = gather(*column++);
     }
   }
 
@@ -69,9 +69,9 @@ struct LaneWalk {
   [[nodiscard]] __device__ T open_sum(const T (&term)[Sigma]) const {
     T open{0};
 #pragma unroll
-    for (int step = 0; step < Sigma; ++step) {
-      open += term[step];
-      if ((down_flags >> step & 1) != 0) open = T{0};
+    for (int item = 0; item < Sigma; ++item) {
+      open += term[item];
+      if ((down_flags >> item & 1) != 0) open = T{0};
     }
     return open;
   }
@@ -82,9 +82,9 @@ struct LaneWalk {
   __device__ void close_rows(const T (&term)[Sigma], T sum, int base, int room, T* row_sums) const {
     int row = first_closed - base;
 #pragma unroll
-    for (int step = 0; step < Sigma; ++step) {
-      sum += term[step];
-      if ((down_flags >> step & 1) != 0) {
+    for (int item = 0; item < Sigma; ++item) {
+      sum += term[item];
+      if ((down_flags >> item & 1) != 0) {
         if (static_cast<unsigned>(row) < static_cast<unsigned>(room)) row_sums[row] = sum;
         ++row;
         sum = T{0};

@@ -311,7 +311,7 @@ PlannedTiles plan_tiles(const CsrView<T>& a, const SpmvOptions& options, const M
     return tiles;
   }
   if (tiles.layout == MerbitLayout::rows) {
-    tiles.snapped = build_row_tiles(a, merbit_product<T, V>(MerbitLayout::rows).steps, options.device);
+    tiles.snapped = build_row_tiles(a, merbit_product<T, V>(MerbitLayout::rows).max_items, options.device);
     if (!tiles.snapped.starts.empty()) return tiles;
     tiles = layout_for(a, options, false);
   }

@@ -188,8 +188,8 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks - Epilogue
                                                                     int lane) {
   const std::int64_t word = number * lanes_per_tile + lane;
   if (tiles.lane_words_64 != nullptr) return unpack_lane(__ldcs(tiles.lane_words_64 + word), tiles.sigma);
-  const LaneItems<std::uint32_t> steps = unpack_lane(__ldcs(tiles.lane_words_32 + word), tiles.sigma);
-  return {steps.down_flags, steps.y_offset};
+  const LaneItems<std::uint32_t> items = unpack_lane(__ldcs(tiles.lane_words_32 + word), tiles.sigma);
+  return {items.down_flags, items.y_offset};
 }
 
 /// Product number k of a matrix.
@@ -222,25 +222,25 @@ __global__ void __launch_bounds__(exact_threads)
     epilogue.write_sums(number, lane);
     return;
   }
-  const LaneItems<std::uint64_t> steps = exact_lane(tiles, number, lane);
+  const LaneItems<std::uint64_t> items = exact_lane(tiles, number, lane);
   T* const products = reinterpret_cast<T*>(dynamic_shared_memory()) + warp * lanes_per_tile * tiles.sigma;
 #pragma unroll 4
   for (int k = lane; k < tile.nonzeros; k += warp_size) products[k] = terms(k);
   __syncwarp();
-  const int first_step = lane * tiles.sigma;
-  const int left = tile.nonzeros + tile.rows - first_step;
+  const int first_item = lane * tiles.sigma;
+  const int left = tile.nonzeros + tile.rows - first_item;
   const int mine = left < 0 ? 0 : left < tiles.sigma ? left : tiles.sigma;
-  const auto first_closed = static_cast<int>(steps.y_offset);
+  const auto first_closed = static_cast<int>(items.y_offset);
   T* const row_sums = products + tile.nonzeros;
   T* row_sum = row_sums + first_closed;
-  const T* product = products + (first_step - first_closed);
+  const T* product = products + (first_item - first_closed);
   const auto sum_run = [&product](int length) {
     T sum{0};
     for (int k = 0; k < length; ++k) sum += *product++;
     return sum;
   };
-  const int open = for_each_closed_run(steps.down_flags, mine, [&](int length) { *row_sum++ = sum_run(length); });
-  finish_walk(tile, row_sums, first_closed, steps.down_flags != 0, sum_run(open), lane, epilogue);
+  const int open = for_each_closed_run(items.down_flags, mine, [&](int length) { *row_sum++ = sum_run(length); });
+  finish_walk(tile, row_sums, first_closed, items.down_flags != 0, sum_run(open), lane, epilogue);
   epilogue.write_sums(number, lane);
 }
 

@@ -177,7 +177,7 @@ template <class T, class V>
   using Launcher = RowsLaunch<T, Policy>;
   return {0,
           0,
-          Policy::steps,
+          Policy::max_items,
           prepare_both<Launcher, T>,
           launch_one<Launcher, T, V, false>,
           launch_one<Launcher, T, V, true>,

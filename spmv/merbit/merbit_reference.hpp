@@ -1,5 +1,5 @@
 /// \file
-/// MERBIT's product step by step: one lane after the other, one step after the other, one running sum. The oracle of
+/// MERBIT's product step by step: one lane after the other, one item after the other, one running sum. The oracle of
 /// the blocked kernel and the shortest explanation of the descriptors.
 #pragma once
 
@@ -16,13 +16,13 @@ void merbit_multiply(const CsrView<T>& a, const MerbitTiles& tiles, std::span<co
   T sum{0};
   for (std::int64_t lane = 0; lane < tiles.tiles() * lanes_per_tile; ++lane) {
     const std::int64_t tile = lane / lanes_per_tile;
-    const LaneItems<Word> steps = unpack_lane<Word>(tiles.lane_words<Word>()[lane], tiles.sigma);
+    const LaneItems<Word> items = unpack_lane<Word>(tiles.lane_words<Word>()[lane], tiles.sigma);
     const offset_t offset = (lane % lanes_per_tile) * tiles.sigma;
-    PathPoint point{tiles.tile_x[tile] + offset - steps.y_offset,
-                    static_cast<index_t>(tiles.first_row(tile) + static_cast<std::int64_t>(steps.y_offset))};
+    PathPoint point{tiles.tile_x[tile] + offset - items.y_offset,
+                    static_cast<index_t>(tiles.first_row(tile) + static_cast<std::int64_t>(items.y_offset))};
     const int count = lane_item_count(tiles.length(), tiles.sigma, lane);
-    for (int step = 0; step < count; ++step) {
-      if ((steps.down_flags >> step & 1) != 0) {
+    for (int item = 0; item < count; ++item) {
+      if ((items.down_flags >> item & 1) != 0) {
         y[static_cast<std::size_t>(point.y++)] = sum;
         sum = T{0};
       } else {

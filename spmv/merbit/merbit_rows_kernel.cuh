@@ -17,7 +17,7 @@ inline constexpr int copy_group = bulk_copy_granule / static_cast<int>(sizeof(in
 /// The two buffers of a warp.
 template <class Policy>
 struct ColumnBuffers {
-  static_assert(Policy::buffer == Policy::steps + 2 * copy_group);
+  static_assert(Policy::buffer == Policy::max_items + 2 * copy_group);
   static_assert(Policy::buffer % copy_group == 0);
 
   index_t* base;

@@ -8,14 +8,14 @@
 
 namespace tessera::cuda {
 
-/// terms(begin) + terms(begin + step) + ... below `end`, in this order; Unroll terms are asked for at a time.
+/// terms(begin) + terms(begin + stride) + ... below `end`, in this order, with Unroll terms in flight.
 template <int Unroll, class T, class Terms>
-[[nodiscard]] __device__ inline T sum_strided(const Terms& terms, int begin, int end, int step) {
+[[nodiscard]] __device__ inline T sum_strided(const Terms& terms, int begin, int end, int stride) {
   T sum{0};
-  for (int k = begin; k < end; k += Unroll * step) {
+  for (int k = begin; k < end; k += Unroll * stride) {
     T term[Unroll];
 #pragma unroll
-    for (int u = 0; u < Unroll; ++u) term[u] = k + u * step < end ? terms(k + u * step) : T{0};
+    for (int u = 0; u < Unroll; ++u) term[u] = k + u * stride < end ? terms(k + u * stride) : T{0};
 #pragma unroll
     for (int u = 0; u < Unroll; ++u) sum += term[u];
   }
@@ -129,30 +129,30 @@ __device__ inline void finish_walk(const TileSpan& tile, T* row_sums, int first_
   if (tile.to_inside && lane == warp_size - 1) epilogue.leave_open(tile, carry);
 }
 
-/// Walks sigma steps a lane. \param products of the tile, in shared memory, with room for one more element a row behind
+/// Walks sigma items a lane. \param products of the tile, in shared memory, with room for one more element a row behind
 /// them; complete and visible to the warp \param word the lane's descriptor
 template <int Sigma, class T, class Epilogue>
 __device__ inline void sum_by_walk(const TileSpan& tile, T* products, std::uint32_t word, int lane,
                                    Epilogue& epilogue) {
-  const LaneItems<std::uint32_t> steps = unpack_lane(word, Sigma);
+  const LaneItems<std::uint32_t> items = unpack_lane(word, Sigma);
   const int left = tile.nonzeros + tile.rows - lane * Sigma;
   constexpr std::uint32_t all = (std::uint32_t{1} << Sigma) - 1;
   const std::uint32_t valid = left >= Sigma ? all : left <= 0 ? 0 : (std::uint32_t{1} << left) - 1;
-  const std::uint32_t right_flags = ~steps.down_flags & valid;
-  const auto first_closed = static_cast<int>(steps.y_offset);
+  const std::uint32_t right_flags = ~items.down_flags & valid;
+  const auto first_closed = static_cast<int>(items.y_offset);
   T* const row_sums = products + tile.nonzeros;
   const T* product = products + (lane * Sigma - first_closed);
   T* row_sum = row_sums + first_closed;
   T sum{0};
 #pragma unroll
-  for (int step = 0; step < Sigma; ++step) {
-    if ((right_flags >> step & 1) != 0) sum += *product++;
-    if ((steps.down_flags >> step & 1) != 0) {
+  for (int item = 0; item < Sigma; ++item) {
+    if ((right_flags >> item & 1) != 0) sum += *product++;
+    if ((items.down_flags >> item & 1) != 0) {
       *row_sum++ = sum;
       sum = T{0};
     }
   }
-  finish_walk(tile, row_sums, first_closed, steps.down_flags != 0, sum, lane, epilogue);
+  finish_walk(tile, row_sums, first_closed, items.down_flags != 0, sum, lane, epilogue);
 }
 
 /// A tile that ends rows, by terms alone. \returns false for one that has to be walked

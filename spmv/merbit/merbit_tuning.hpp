@@ -78,16 +78,16 @@ struct DirectPolicy {
 };
 
 /// Sizes of the layout `rows`.
-/// \tparam Steps  path items of the longest tile
-/// \tparam Unroll terms of a row that are in flight together
-template <int Steps, int Unroll, int Threads, int MinBlocks>
+/// \tparam MaxItems path items of the longest tile
+/// \tparam Unroll   terms of a row that are in flight together
+template <int MaxItems, int Unroll, int Threads, int MinBlocks>
 struct RowsPolicy {
-  static constexpr int steps = Steps;
+  static constexpr int max_items = MaxItems;
   static constexpr int unroll = Unroll;
   static constexpr int threads = Threads;
   static constexpr int min_blocks = MinBlocks;
   /// Columns of one buffer: a tile's, and the rest of the two 16-byte groups at its ends.
-  static constexpr int buffer = Steps + 8;
+  static constexpr int buffer = MaxItems + 8;
   /// Bytes of the two buffers of a warp.
   static constexpr int buffer_bytes = 2 * buffer * static_cast<int>(sizeof(index_t));
   static constexpr int dynamic_shared_bytes = Threads / lanes_per_tile * buffer_bytes;

@@ -18,7 +18,7 @@ namespace tessera::cuda {
 /// Where the row ends that is open at the end of a tile, as far as the tile knows.
 inline constexpr int beyond_tile = std::numeric_limits<int>::max();
 
-/// first_rows[t]: rows finished where tile t of so many steps begins; one entry beyond the last tile.
+/// first_rows[t]: rows finished where tile t of so many items begins; one entry beyond the last tile.
 template <int TileSteps>
 __global__ void __launch_bounds__(256) merge_tile_starts_kernel(index_t rows, offset_t nnz, const offset_t* row_offsets,
                                                                 std::int64_t tiles, index_t* first_rows) {
@@ -117,42 +117,42 @@ template <class Terms, class S>
 __device__ void load_tile(const Terms& terms, const offset_t* row_offsets, offset_t first, const TilePath& path,
                           S* slots, int* row_ends) {
   constexpr int threads = cuda_merge_policy.threads;
-  constexpr int steps = cuda_merge_policy.items;
+  constexpr int items = cuda_merge_policy.items;
   const RowEnds ends(row_offsets, static_cast<int>(threadIdx.x), path.rows);
   if (path.nonzeros == 0) return store_row_ends(ends, row_offsets, first, path.rows, row_ends);
   const unsigned last = static_cast<unsigned>(path.nonzeros) - 1;
-  typename Terms::Nonzero entry[steps];
+  typename Terms::Nonzero entry[items];
 #pragma unroll
-  for (int i = 0; i < steps; ++i) {
+  for (int i = 0; i < items; ++i) {
     const unsigned k = i * threads + threadIdx.x;
     entry[i] = terms.template entry<NextUse::never>(k < last ? k : last);
   }
-  S term[steps];
+  S term[items];
 #pragma unroll
-  for (int i = 0; i < steps; ++i) term[i] = terms.product(entry[i]);
+  for (int i = 0; i < items; ++i) term[i] = terms.product(entry[i]);
   store_row_ends(ends, row_offsets, first, path.rows, row_ends);
 #pragma unroll
-  for (int i = 0; i < steps; ++i) slots[i * threads + threadIdx.x] = term[i];
+  for (int i = 0; i < items; ++i) slots[i * threads + threadIdx.x] = term[i];
 }
 
 /// This thread's part of the path. Only the last tile of a matrix is not full.
 template <class S>
 __device__ ThreadWalk<S> walk_own_items(const TilePath& path, S* slots) {
-  constexpr int steps = cuda_merge_policy.items;
-  const int begin = static_cast<int>(threadIdx.x) * steps;
+  constexpr int items = cuda_merge_policy.items;
+  const int begin = static_cast<int>(threadIdx.x) * items;
   const int length = path.length();
   TileWalker<S> walker(path, begin < length ? begin : length, slots);
   if (length == cuda_merge_policy.tile()) {
 #pragma unroll
-    for (int i = 0; i < steps; ++i) walker.step(begin + i);
+    for (int i = 0; i < items; ++i) walker.take(begin + i);
   } else {
 #pragma unroll 1
-    for (int step = begin; step < begin + steps && step < length; ++step) walker.step(step);
+    for (int item = begin; item < begin + items && item < length; ++item) walker.take(item);
   }
   return walker.result();
 }
 
-/// A block a tile: terms and row ends go to shared memory, every thread walks its steps there, and the rows that end in
+/// A block a tile: terms and row ends go to shared memory, every thread walks its items there, and the rows that end in
 /// the tile are stored; carries[tile] is what the row open at its end has so far.
 template <class Terms, class S>
 __global__ void __launch_bounds__(cuda_merge_policy.threads, merge_footprint<S>().min_blocks)
@@ -163,11 +163,11 @@ __global__ void __launch_bounds__(cuda_merge_policy.threads, merge_footprint<S>(
   __shared__ S slots[tile_items];
   __shared__ int row_ends[tile_items + 1];
   const offset_t begin = std::int64_t{blockIdx.x} * tile_items;
-  const int steps = length - begin < tile_items ? static_cast<int>(length - begin) : tile_items;
+  const int items = length - begin < tile_items ? static_cast<int>(length - begin) : tile_items;
   const index_t first_row = __ldg(first_rows + blockIdx.x);
   const int rows = __ldg(first_rows + blockIdx.x + 1) - first_row;
   const offset_t first = begin - first_row;
-  const TilePath path{row_ends, rows, steps - rows};
+  const TilePath path{row_ends, rows, items - rows};
   load_tile(terms.from(first), row_offsets + first_row, first, path, slots, row_ends);
   __syncthreads();
   const ThreadWalk<S> walk = walk_own_items(path, slots);

@@ -10,7 +10,7 @@ namespace tessera {
 
 /// A path of `rows` rows that end in the tile and the nonzeros that it consumes.
 struct TilePath {
-  const int* row_ends;  ///< rows + 1 entries: the step that finishes each row, which is the row's number plus that of
+  const int* row_ends;  ///< rows + 1 entries: the item that finishes each row, which is the row's number plus that of
                         ///< the nonzeros up to its end; the last lies beyond the tile: that row stays open
   int rows = 0;
   int nonzeros = 0;
@@ -55,8 +55,8 @@ class TileWalker {
         term_(slots + (begin - first_row_)),
         sum_of_row_(slots + (path.nonzeros + first_row_)) {}
 
-  /// Takes step number `number`: those from `begin` on, in order.
-  TESSERA_HOST_DEVICE constexpr void step(int number) noexcept {
+  /// Takes path item `number`: all from `begin` on, in order.
+  TESSERA_HOST_DEVICE constexpr void take(int number) noexcept {
     if (number < end_) {
       sum_ += *term_++;
     } else {

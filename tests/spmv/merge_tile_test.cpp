@@ -39,7 +39,7 @@ std::vector<long> sums_of_walks(const std::vector<int>& row_ends, int nonzeros, 
   long open = 0;
   for (int begin = 0; begin < path.length(); begin += steps) {
     TileWalker walker(path, begin, slots.data());
-    for (int step = begin; step < std::min(begin + steps, path.length()); ++step) walker.step(step);
+    for (int step = begin; step < std::min(begin + steps, path.length()); ++step) walker.take(step);
     const auto walk = walker.result();
     if (walk.closed > 0) {
       slots[static_cast<std::size_t>(nonzeros + walk.first_row)] += open;
