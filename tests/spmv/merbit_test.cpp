@@ -107,7 +107,7 @@ TYPED_TEST(Merbit, NeverReadsRowOffsets) {
 }
 
 TYPED_TEST(Merbit, PathsOfEveryLengthAroundTheBlocks) {
-  // One-entry rows: tile and block ends fall on both kinds of steps as the size grows.
+  // One-entry rows: tile and block ends fall on both kinds of items as the size grows.
   SpmvOptions options;
   options.algorithm = SpmvAlgorithm::merbit;
   options.sigma = 1;

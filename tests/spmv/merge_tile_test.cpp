@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-/// The steps that finish rows which end at these nonzeros, with the open row behind them.
+/// The items that finish rows which end at these nonzeros, with the open row behind them.
 std::vector<int> with_open_row(std::vector<int> row_ends) {
   for (std::size_t row = 0; row < row_ends.size(); ++row) row_ends[row] += static_cast<int>(row);
   row_ends.push_back(std::numeric_limits<int>::max());
@@ -29,17 +29,17 @@ TEST(TilePath, CrossesDiagonalsAsTheWholePathDoes) {
   }
 }
 
-/// Sums of the rows that end in the tile and of the open one, from walks of `steps` steps.
-std::vector<long> sums_of_walks(const std::vector<int>& row_ends, int nonzeros, int steps) {
+/// Sums of the rows that end in the tile and of the open one, from walks of `items` items.
+std::vector<long> sums_of_walks(const std::vector<int>& row_ends, int nonzeros, int items) {
   const TilePath path{row_ends.data(), static_cast<int>(row_ends.size()) - 1, nonzeros};
   constexpr long guard = -1;
   std::vector<long> slots(static_cast<std::size_t>(path.length()) + 1);
   slots.back() = guard;
   for (int k = 0; k < nonzeros; ++k) slots[static_cast<std::size_t>(k)] = 1 + k * k;
   long open = 0;
-  for (int begin = 0; begin < path.length(); begin += steps) {
+  for (int begin = 0; begin < path.length(); begin += items) {
     TileWalker walker(path, begin, slots.data());
-    for (int step = begin; step < std::min(begin + steps, path.length()); ++step) walker.take(step);
+    for (int item = begin; item < std::min(begin + items, path.length()); ++item) walker.take(item);
     const auto walk = walker.result();
     if (walk.closed > 0) {
       slots[static_cast<std::size_t>(nonzeros + walk.first_row)] += open;
@@ -68,8 +68,8 @@ TEST(TilePath, WalksOfAnyLengthGiveTheSumsOfTheRows) {
     const int nonzeros = end + static_cast<int>(generator() % 9);
     expected.push_back(0);
     for (int k = end; k < nonzeros; ++k) expected.back() += 1 + k * k;
-    for (const int steps : {1, 2, 7, 11, 1000}) {
-      EXPECT_EQ(sums_of_walks(with_open_row(row_ends), nonzeros, steps), expected) << seed << ", " << steps;
+    for (const int items : {1, 2, 7, 11, 1000}) {
+      EXPECT_EQ(sums_of_walks(with_open_row(row_ends), nonzeros, items), expected) << seed << ", " << items;
     }
   }
 }
