@@ -1,5 +1,5 @@
 /// \file
-/// Sums of row parts that several blocks leave over, added to the rows in one order, whatever the blocks did when.
+/// Carry fix-up: sums of row parts that several blocks leave open, added to the rows in a fixed order.
 #pragma once
 
 #include "core/cuda/launch.cuh"
@@ -11,7 +11,7 @@
 
 namespace tessera::cuda {
 
-/// Carries that a block joins.
+/// Carries per block.
 inline constexpr int carries_per_block = 256;
 
 /// The row of carry number i; rows ascend with i.
@@ -46,8 +46,8 @@ __device__ T sum_of_equal_rows(index_t row, T sum) {
   return before + sum;
 }
 
-/// Adds to each row what the carries of this block hold of it, unless the next block goes on with the row: then its sum
-/// becomes the block's own carry. A row is added to by one block at most.
+/// Adds the carries of this block to their rows. A row that continues in the next block is left to it: its sum becomes
+/// the block's own carry. At most one block adds to a row.
 template <class RowOf, class T>
 __global__ void __launch_bounds__(carries_per_block)
     join_carries_kernel(std::int64_t count, RowOf row_of, const T* sums, index_t rows, UpdateEpilogue<T> epilogue,
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(carries_per_block)
   const index_t row = row_of(i < last ? i : last);
   const T sum = sum_of_equal_rows(row, i < count ? sums[i] : T{0});
   const bool complete = i >= last || row_of(i + 1) != row;
-  // A sum of zero changes nothing; most parts that begin a row leave one.
+  // Most parts that begin a row leave a sum of zero, which changes nothing.
   if (i < count && complete && row < rows && sum != T{0}) epilogue.add(row, sum);
   if (threadIdx.x == carries_per_block - 1 && open_rows != nullptr) {
     open_rows[blockIdx.x] = row;
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(carries_per_block)
   }
 }
 
-/// Space for the carries of blocks that join carries, and so on, until one block joins all.
+/// Memory for the carries of blocks that join carries, level by level, until one block joins all.
 template <class T>
 class CarryTree {
  public:
@@ -100,7 +100,7 @@ class CarryTree {
     return above;
   }
 
-  /// \param first where the blocks' own carries go \returns the number of blocks
+  /// \param first index of the blocks' own carries \returns the number of blocks
   template <class RowOf>
   std::int64_t launch_level(const Context& context, std::int64_t count, RowOf row_of, const T* sums, index_t rows,
                             const UpdateEpilogue<T>& epilogue, std::int64_t first) {

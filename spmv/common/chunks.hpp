@@ -1,6 +1,6 @@
 /// \file
-/// Equal shares of the merge path, the units of work of the host kernels. How many there are depends on the matrix
-/// alone, and what they leave over is added in their order: results are bitwise the same for every number of threads.
+/// Chunks: equal parts of the merge path, the units of work of the host kernels. Their number depends on the matrix
+/// alone, and their carries are added in order: results are bitwise the same for every number of threads.
 #pragma once
 
 #include "core/parallel.hpp"
@@ -13,19 +13,19 @@
 
 namespace tessera::host {
 
-/// Bounds what a product keeps on its stack: products never allocate, and concurrent ones share nothing.
+/// Bounds the stack of a product: products never allocate, and concurrent ones share nothing.
 inline constexpr std::int64_t max_chunks = 256;
 
-/// Path items that are worth a chunk of their own.
+/// Path items per chunk, while there are at most max_chunks.
 inline constexpr std::int64_t items_per_chunk = 8192;
 
-/// Chunks of a path of `length` items: 0 for an empty path.
+/// Chunks of a path of `length` items; 0 for an empty path.
 [[nodiscard]] constexpr std::int64_t chunk_count(std::int64_t length) noexcept {
   return std::min((length + items_per_chunk - 1) / items_per_chunk, max_chunks);
 }
 
-/// What a chunk that closes the rows [first_row, end_row) leaves behind. Row first_row may have begun before it, and
-/// row end_row may go on after it.
+/// Results of a chunk that closes the rows [first_row, end_row). Row first_row may have begun before it, and row
+/// end_row may continue after it.
 template <class T>
 struct Chunk {
   index_t first_row = 0;
@@ -37,8 +37,8 @@ struct Chunk {
 template <class T>
 using Chunks = std::array<Chunk<T>, max_chunks>;
 
-/// Adds the carries to their rows, then the first rows of the chunks to the inner products: their values are final
-/// only now. Every row has been stored by the one chunk that closed it.
+/// Adds the carries to their rows, then the first rows of the chunks to the inner products, since only now their values
+/// are final. Every row has been stored by the one chunk that closed it.
 template <class T, class Epilogue>
 ProductDots join_chunks(std::span<const Chunk<T>> chunks, index_t rows, const Epilogue& epilogue) {
   for (const Chunk<T>& chunk : chunks) {

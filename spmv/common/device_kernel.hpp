@@ -1,6 +1,6 @@
 /// \file
-/// What the kernels of a GPU share that read the matrix where the plan keeps it: the float copy of the values, and sums
-/// in a pass of their own.
+/// Base of the kernels of a GPU that read the matrix of the plan: a float copy of the values
+/// (SpmvOptions::fp32_values), and inner products in a separate pass.
 #pragma once
 
 #include "core/cuda/vector_ops.hpp"

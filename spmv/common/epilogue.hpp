@@ -1,10 +1,10 @@
 /// \file
-/// What becomes of a finished row sum: y = α s, y = α s + β y, or y = s together with the inner products. Each is a
-/// type with the same operations, so that loops carry no choice:
-///   store(i, s, dots)   row i is complete: write it, add its share to the inner products
-///   store_shared(i, s)  row i is complete but for sums that add() brings: write it
+/// Epilogues of the host kernels: what happens to a row sum s, y = α s, y = α s + β y, or y = s with the inner
+/// products. Each is a type with the same operations, so that loops contain no branch:
+///   store(i, s, dots)   row i is complete: write it, and add its terms to the inner products
+///   store_shared(i, s)  row i is complete except for later calls of add(): write it
 ///   add(i, s)           another part of row i
-///   finish(i, dots)     row i has all its parts: add its share to the inner products
+///   finish(i, dots)     all parts of row i were added: add its terms to the inner products
 #pragma once
 
 #include "tessera/linear_operator.hpp"

@@ -12,7 +12,7 @@ namespace {
 constexpr offset_t window = 128;  ///< nonzeros looked at together
 constexpr offset_t max_windows = 256;
 
-/// Windows across rows that a judgement needs: one in so many.
+/// At least one in so many windows has to span several rows.
 constexpr offset_t least_seen_part = 16;
 
 /// Between structured matrices (at most 0.2) and graphs (at least 0.28); see bench/NOTES.md.
@@ -20,7 +20,7 @@ constexpr double scattered_line_share = 0.24;
 
 constexpr std::uint64_t cache_line_bytes = 64;
 
-/// Whether these nonzeros lie in one row, whose ascending reads the hardware can follow.
+/// Whether these nonzeros lie in one row, whose ascending reads the hardware can predict.
 bool in_one_row(std::span<const index_t> columns) {
   return std::adjacent_find(columns.begin(), columns.end(), [](index_t a, index_t b) { return a >= b; }) ==
          columns.end();

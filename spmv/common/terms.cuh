@@ -1,7 +1,6 @@
 /// \file
-/// The products a_ij x_j of a matrix on a GPU, by number of the nonzero, and what becomes of a row's sum. Weighted and
-/// pattern matrices, and values kept in less precision, are different types of terms, so that no loop asks which it
-/// has.
+/// The products a_ij x_j of a matrix on a GPU, by number of the nonzero, and the epilogue of a row sum. Weighted and
+/// pattern matrices, and values kept in lower precision, are different types, so that loops contain no branch.
 #pragma once
 
 #include "tessera/csr.hpp"
@@ -12,9 +11,9 @@
 
 namespace tessera::cuda {
 
-/// When the memory line that a load touches is touched again.
+/// When the cache line of a load is used again.
 enum class NextUse {
-  never,  ///< it is streamed past the caches, which stay for x
+  never,  ///< it bypasses the caches, which are left to x
   soon,   ///< by another load of this thread or of its neighbours
 };
 
@@ -27,8 +26,8 @@ __device__ E load_entry(const E* from) {
   }
 }
 
-/// from + count, by way of the address: the compiler then keeps it, and adds indices of 32 bits to it, where it would
-/// form an index of 64 bits for every load.
+/// from + count as an address: the compiler keeps it and adds 32-bit indices, instead of forming a 64-bit index for
+/// every load.
 template <class E>
 __device__ const E* base_at(const E* from, offset_t count) {
   return reinterpret_cast<const E*>(reinterpret_cast<std::uintptr_t>(from) +
@@ -39,7 +38,7 @@ __device__ const E* base_at(const E* from, offset_t count) {
 template <class S, class V, class X = S>
 struct DeviceWeightedTerms {
   using Sum = S;
-  /// What the matrix has of a term.
+  /// The part of a term that the matrix holds.
   struct Nonzero {
     V value;
     index_t column;
@@ -90,7 +89,7 @@ void with_terms(const CsrView<T>& a, std::span<const float> floats, std::span<co
   function(DeviceWeightedTerms<T, T>{a.values.data(), a.columns.data(), x.data()});
 }
 
-/// y = α s + β y, where the old y is not read when β = 0; later parts of a row are added.
+/// Epilogue y = α s + β y; the old y is not read when β = 0. Later parts of a row are added.
 template <class T>
 struct UpdateEpilogue {
   T* y;
@@ -100,8 +99,8 @@ struct UpdateEpilogue {
   __device__ void add(index_t row, T sum) const { y[row] += alpha * sum; }
 };
 
-/// Sum of the first terms 0, Stride, 2 Stride, ... below `count`, at most Batch of them. All that is read of the matrix
-/// is under way before the first entry of x is asked for.
+/// Sum of the first terms 0, Stride, 2 Stride, ... below `count`, at most Batch of them. All loads of the matrix are in
+/// flight before the first load of x.
 template <int Batch, int Stride, NextUse Use, class Terms>
 __device__ typename Terms::Sum batch_sum(const Terms& terms, int count) {
   static_assert(Batch % 2 == 0);

@@ -22,7 +22,7 @@ struct WeightedTerms {
   const T* x;
   offset_t count;  ///< nonzeros of the matrix
   [[nodiscard]] T operator[](offset_t k) const noexcept { return values[k] * x[columns[k]]; }
-  /// Asks for the matrix at nonzero k, or at the last.
+  /// Prefetches the matrix at nonzero k, or at the last.
   void prefetch_matrix(offset_t k) const noexcept {
     k = std::min(k, count - 1);
     __builtin_prefetch(values + k);
@@ -36,11 +36,11 @@ struct PatternTerms {
   const T* x;
   offset_t count;  ///< nonzeros of the matrix
   [[nodiscard]] T operator[](offset_t k) const noexcept { return x[columns[k]]; }
-  /// Asks for the matrix at nonzero k, or at the last.
+  /// Prefetches the matrix at nonzero k, or at the last.
   void prefetch_matrix(offset_t k) const noexcept { __builtin_prefetch(columns + std::min(k, count - 1)); }
 };
 
-/// The same terms, where each asks for the x of a later one.
+/// The same terms; each access prefetches the x of a later one.
 template <class Terms>
 struct PrefetchedTerms {
   Terms terms;
@@ -69,7 +69,7 @@ auto with_terms(const CsrView<T>& a, std::span<const T> x, Function&& function) 
   return function(WeightedTerms<T>{a.values.data(), a.columns.data(), x.data(), a.nnz()});
 }
 
-/// The same, prefetched where the matrix reads x all over.
+/// The same, with prefetching where reads of x are scattered.
 template <class T, class Function>
 auto with_terms(const CsrView<T>& a, std::span<const T> x, GatherAccess access, Function&& function) {
   if (access == GatherAccess::streamed) return with_terms(a, x, function);
@@ -77,15 +77,15 @@ auto with_terms(const CsrView<T>& a, std::span<const T> x, GatherAccess access, 
       a, x, [&](const auto& terms) { return function(PrefetchedTerms<std::remove_cvref_t<decltype(terms)>>{terms}); });
 }
 
-/// Nonzeros between a term and the request for the values and columns further on: about a page, at whose end the
-/// hardware stops to read ahead.
+/// Nonzeros between a term and the prefetch of values and columns: about a page, at whose end hardware prefetching
+/// stops.
 inline constexpr offset_t stream_distance = 512;
 
 /// Terms from which sum_terms() adds in four partial sums. Below, two are faster.
 inline constexpr offset_t long_sum = 96;
 
-/// Sum of many terms; four partial sums hide the latency of the additions. What is asked for ahead goes on at `next`,
-/// where the sum after this one begins.
+/// Sum of many terms; four partial sums hide the latency of the additions. Prefetches continue at `next`, where the
+/// following sum begins.
 template <class T, class Terms>
 [[nodiscard, gnu::noinline]] T sum_many_terms(Terms terms, offset_t begin, offset_t end, offset_t next) noexcept {
   const offset_t jump = next - end;
@@ -105,10 +105,10 @@ template <class T, class Terms>
   return (partial[0] + partial[1]) + (partial[2] + partial[3]);
 }
 
-/// Rows of at most so many terms are summed without a branch: their lengths are what a processor cannot foresee.
+/// Rows of at most so many terms are summed without a branch, since a processor cannot predict their lengths.
 inline constexpr offset_t short_sum = 4;
 
-/// Which of four terms count, by their number. Read from memory: a compiler that could compute them would branch.
+/// Masks of the first 0 to 4 of four terms. In memory, since a compiler that could compute them would branch.
 template <class Bits>
 inline constexpr std::array<std::array<Bits, 4>, 5> few_terms_mask{{{0, 0, 0, 0},
                                                                     {~Bits{0}, 0, 0, 0},
@@ -116,7 +116,7 @@ inline constexpr std::array<std::array<Bits, 4>, 5> few_terms_mask{{{0, 0, 0, 0}
                                                                     {~Bits{0}, ~Bits{0}, ~Bits{0}, 0},
                                                                     {~Bits{0}, ~Bits{0}, ~Bits{0}, ~Bits{0}}}};
 
-/// Sum of `count` <= 4 terms from k on, of which four can be read. The others become zero whatever they were, NaN too.
+/// Sum of `count` <= 4 terms from k on; four can be read. The others become zero, also NaN.
 template <class T, class Terms>
 [[nodiscard]] inline T sum_few_terms(const Terms& terms, offset_t k, offset_t count) noexcept {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
@@ -128,8 +128,8 @@ template <class T, class Terms>
   return (kept[0] + kept[2]) + (kept[1] + kept[3]);
 }
 
-/// Sum of the terms [begin, end), in an order that depends on their number alone, and for the last few of the matrix on
-/// their place.
+/// Sum of the terms [begin, end), in an order that depends on their number, and for the last few of the matrix also on
+/// their position.
 template <class T, class Terms>
 [[nodiscard]] inline T sum_terms(const Terms& terms, offset_t begin, offset_t end) noexcept {
   if (end - begin <= short_sum && begin + short_sum <= terms.count) {

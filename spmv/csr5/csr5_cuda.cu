@@ -16,17 +16,17 @@ namespace {
 
 constexpr int threads = 128;
 constexpr int warps_per_block = threads / warp_size;
-/// Terms of a lane that are loaded at a time: with few entries a lane, more of them would cost warps.
+/// Terms of a lane in flight: for lanes of few entries, more would cost resident warps.
 constexpr int short_batch = 4;
 constexpr int long_batch = 8;
 
-/// The nonzeros beyond the tiles lie in the rows [first_row, end_row).
+/// The rows [first_row, end_row) of the nonzeros beyond the tiles.
 struct Rest {
   index_t first_row = 0;
   index_t end_row = 0;
 };
 
-/// A warp a tile; behind them a warp a row of the rest.
+/// One warp per tile; behind them one warp per row of the rest.
 template <int Batch, class Word, class Terms, class T>
 __global__ void __launch_bounds__(threads)
     csr5_kernel(Csr5Arrays<Word> arrays, Rest rest, Terms terms, UpdateEpilogue<T> epilogue, T* calibrator) {
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(threads)
   if (row == rest.first_row) calibrator[arrays.tiles] = begin >= tiled ? T{0} : sum;
 }
 
-/// The row to which a tile's entry of the calibrator belongs.
+/// The row of a tile's entry in the calibrator.
 struct FirstRows {
   const std::uint32_t* tile_ptr;
   __device__ index_t operator()(std::int64_t tile) const {
@@ -60,10 +60,10 @@ struct FirstRows {
   }
 };
 
-/// Rows of which a lane of scale_empty_rows_kernel() has the bits; a warp has those of 1024.
+/// Rows per word of scale_empty_rows_kernel(); a warp has 32 words.
 constexpr int rows_per_word = 32;
 
-/// Empty rows, of which no tile knows: y = β y. A warp takes 32 words, of one after the other.
+/// y = β y for empty rows, which are in no tile. A warp takes 32 words, one after the other.
 template <class T>
 __global__ void __launch_bounds__(threads)
     scale_empty_rows_kernel(std::int64_t words, const std::uint32_t* empty_rows, T beta, T* y) {
@@ -179,7 +179,7 @@ class Csr5CudaKernel final : public SpmvKernel<T> {
   Rest rest_;
   PermutedValues<T> values_;
   mutable std::mutex mutex_;     ///< of the rest, from the first launch of a product to its last
-  mutable Array<T> calibrator_;  ///< what each tile, and the rest, has of a row that began before it
+  mutable Array<T> calibrator_;  ///< the part of each tile, and of the rest, of a row that began before it
   mutable CarryTree<T> carries_;
 };
 

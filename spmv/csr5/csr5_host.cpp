@@ -31,10 +31,10 @@ namespace host {
 
 namespace {
 
-/// Sums of the segments of a tile, the last of which goes on after it.
+/// Sums of the segments of a tile; the last segment may continue after it.
 template <class T>
 struct TileSums {
-  /// One cell a lane, for its entries before its first start; then one a segment.
+  /// One cell per lane, for its entries before its first start; then one per segment.
   std::array<T, std::size_t{lanes_per_tile} * (1 + csr5_max_sigma(64))> cells;
   std::size_t count = 0;
 
@@ -55,7 +55,7 @@ struct LaneCells {
     }
   }
 
-  /// To entry j: the flags are the low bits of the words.
+  /// Advances to entry j: the flags are the low bits of the words.
   template <DescriptorWord Word>
   void move_to(const Word* words, int j) noexcept {
     for (std::size_t lane = 0; lane < lanes_per_tile; ++lane) {
@@ -97,15 +97,15 @@ auto with_words(const Csr5Tiles& tiles, Function&& function) {
   return function(tiles.lane_words_64.data());
 }
 
-/// Closes the rows of a run of tiles in order, each once, the empty ones between them included.
+/// Closes the rows of a chunk of tiles in order, each once, including the empty rows between them.
 template <class T, class Epilogue>
 class RowCloser {
  public:
-  /// \param first_row the run's first; its sum may have a part in earlier runs
+  /// \param first_row of the chunk; earlier chunks may hold a part of its sum
   RowCloser(index_t first_row, const Epilogue& epilogue)
       : epilogue_(epilogue), first_row_(first_row), open_(first_row) {}
 
-  /// More of the open row.
+  /// Adds to the open row.
   void add(T sum) noexcept { carry_ += sum; }
 
   /// Closes everything before `row`, which becomes the open one.
@@ -117,8 +117,8 @@ class RowCloser {
     carry_ = T{0};
   }
 
-  /// Closes `count` >= 1 rows from the open one, the first with what was added before; then the next is open.
-  void close_run(const T* sums, index_t count) noexcept {
+  /// Closes `count` >= 1 rows from the open one on, the first including what was added before; then the next is open.
+  void close_rows(const T* sums, index_t count) noexcept {
     close(open_, carry_ + sums[0]);
     ProductDots inner;  // in registers: the members might alias y
     for (index_t n = 1; n < count; ++n) epilogue_.store(open_ + n, sums[n], inner);
@@ -127,7 +127,7 @@ class RowCloser {
     carry_ = T{0};
   }
 
-  /// What is left when the run has reached the row in which the next one begins.
+  /// The result, once the row in which the next chunk begins is open.
   [[nodiscard]] Chunk<T> finish() const noexcept { return {first_row_, open_, carry_, dots_}; }
 
  private:
@@ -154,7 +154,7 @@ void commit_tile(const Csr5Tiles& tiles, std::int64_t tile, const TileSums<T>& s
   const auto ended = static_cast<index_t>(sums.count - 1);
   rows.move_to(first_row);
   if (!tiles.has_empty_rows(tile)) {
-    if (ended > 0) rows.close_run(segments, ended);
+    if (ended > 0) rows.close_rows(segments, ended);
   } else {
     const std::uint32_t* offset = tiles.empty_offset.data() + tiles.empty_ptr[tile];
     for (index_t n = 0; n < ended; ++n) {
@@ -178,21 +178,21 @@ void commit_rest(const CsrView<T>& a, const Csr5Tiles& tiles, const Terms& terms
   }
 }
 
-/// The tiles [run.begin, run.end), of which number tiles() is what lies beyond the tiles.
+/// The tiles [chunk.begin, chunk.end); tile number tiles() stands for the nonzeros beyond the tiles.
 template <class T, class Word, class Terms, class Epilogue>
-Chunk<T> multiply_run(const CsrView<T>& a, const Csr5Tiles& tiles, const Word* words, Range run, const Terms& terms,
-                      const Epilogue& epilogue) {
-  RowCloser<T, Epilogue> rows(run.begin == 0 ? 0 : tiles.first_row(run.begin), epilogue);
+Chunk<T> multiply_chunk(const CsrView<T>& a, const Csr5Tiles& tiles, const Word* words, Range chunk, const Terms& terms,
+                        const Epilogue& epilogue) {
+  RowCloser<T, Epilogue> rows(chunk.begin == 0 ? 0 : tiles.first_row(chunk.begin), epilogue);
   TileSums<T> sums;
-  for (std::int64_t tile = run.begin; tile < std::min(run.end, tiles.tiles()); ++tile) {
+  for (std::int64_t tile = chunk.begin; tile < std::min(chunk.end, tiles.tiles()); ++tile) {
     sum_tile<T>(words + tile * lanes_per_tile, tiles.sigma, terms, tile * tiles.nonzeros_per_tile(), sums);
     commit_tile(tiles, tile, sums, rows);
   }
-  if (run.end > tiles.tiles()) {
+  if (chunk.end > tiles.tiles()) {
     commit_rest(a, tiles, terms, rows);
     rows.move_to(a.rows);
   } else {
-    rows.move_to(tiles.first_row(run.end));
+    rows.move_to(tiles.first_row(chunk.end));
   }
   return rows.finish();
 }
@@ -201,15 +201,15 @@ template <class T, class Terms, class Epilogue>
 ProductDots multiply(const Device& device, const CsrView<T>& a, const Csr5Tiles& tiles, const Terms& terms,
                      const Epilogue& epilogue) {
   const std::int64_t units = tiles.tiles() + 1;
-  const std::int64_t runs = std::min(units, chunk_count(a.nnz() + a.rows));
+  const std::int64_t chunks = std::min(units, chunk_count(a.nnz() + a.rows));
   Chunks<T> calibrator;
   with_words(tiles, [&](const auto* words) {
-    parallel_tasks(device, runs, [&](std::int64_t run) {
-      calibrator[static_cast<std::size_t>(run)] =
-          multiply_run<T>(a, tiles, words, part_of(units, runs, run), terms, epilogue);
+    parallel_tasks(device, chunks, [&](std::int64_t chunk) {
+      calibrator[static_cast<std::size_t>(chunk)] =
+          multiply_chunk<T>(a, tiles, words, part_of(units, chunks, chunk), terms, epilogue);
     });
   });
-  return join_chunks<T>(std::span(calibrator).first(static_cast<std::size_t>(runs)), a.rows, epilogue);
+  return join_chunks<T>(std::span(calibrator).first(static_cast<std::size_t>(chunks)), a.rows, epilogue);
 }
 
 template <class T>

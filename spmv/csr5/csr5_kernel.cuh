@@ -1,5 +1,5 @@
 /// \file
-/// What a warp does with one tile of CSR5.
+/// CSR5 on a GPU: the product of one tile by one warp.
 #pragma once
 
 #include "core/cuda/launch.cuh"
@@ -27,7 +27,7 @@ struct Csr5Arrays {
   }
 };
 
-/// What a lane reads of its tile's structure: loaded, but not looked at, before the first nonzeros are under way.
+/// Structure of a tile as a lane reads it: loaded before the first nonzeros, used after their loads were issued.
 template <class Word>
 struct TileStructure {
   Word word;
@@ -43,8 +43,8 @@ struct TileStructure {
   }
 };
 
-/// The rows of one tile's segments, and where their sums go. The tile in which a row begins stores it, whatever other
-/// tiles hold of it goes to the calibrator: that can only be the tile's first segment.
+/// Rows of the segments of a tile, and the output of their sums. The tile in which a row begins stores it; parts in
+/// other tiles go to the calibrator: only the first segment of a tile can be such a part.
 template <class T>
 class SegmentRows {
  public:
@@ -63,7 +63,7 @@ class SegmentRows {
     return first_row_ + (offset_ == nullptr || n <= 0 ? n : static_cast<index_t>(offset_[n]));
   }
 
-  /// Rows of the segments that end where others start, with all loads under way at a time.
+  /// Rows of the segments that end where others start, with all loads in flight together.
   /// \param starts,open bit i: row[i] is wanted, for the segment before that start; the segment before the first
   template <int Batch>
   __device__ void rows_before(unsigned starts, int open, index_t (&row)[Batch]) const {
@@ -75,7 +75,7 @@ class SegmentRows {
     }
   }
 
-  /// What this tile has of its segment number n, which is in `row`.
+  /// Stores the sum of segment number n, which lies in `row`.
   __device__ void store(int n, index_t row, T sum) const {
     if (n > 0) return epilogue_.store(row, sum);
     if (begins_row_) epilogue_.store(row, sum);
@@ -90,12 +90,13 @@ class SegmentRows {
   bool begins_row_;
 };
 
-/// Terms of one lane whose loads are under way at a time.
+/// Terms of one lane whose loads are in flight together.
 template <int Batch, class T>
 struct TermBatch {
   T term[Batch];
 
-  /// Entries of a lane from one on, `left` of which there are; zeros after them. Every lane has the same number.
+  /// Loads entries of a lane from `entry` on, of which `left` exist; zeros after them. `left` is the same in every
+  /// lane.
   template <class Terms>
   __device__ void load(const Terms& terms, offset_t entry, int left) {
     if (left >= Batch) {
@@ -114,7 +115,7 @@ struct TermBatch {
   }
 };
 
-/// The terms of one lane, cut where rows begin.
+/// Sums of the terms of one lane, cut where rows begin.
 template <class T>
 struct LaneSums {
   int segment;           ///< the one that is open
@@ -170,7 +171,7 @@ __device__ void add_segment(int sigma, const Terms& terms, offset_t first, int l
   if (lane == 0) rows.store(0, rows.row_of(0), sum);
 }
 
-/// Multiplies a tile. Every lane of the warp must call. \param calibrator an entry a tile
+/// Multiplies a tile. Every lane of the warp must call. \param calibrator one entry per tile
 template <int Batch, class Word, class Terms, class T>
 __device__ void multiply_csr5_tile(const Csr5Arrays<Word>& arrays, std::int64_t tile, int lane, const Terms& terms,
                                    const UpdateEpilogue<T>& epilogue, T* calibrator) {
@@ -192,7 +193,7 @@ __device__ void multiply_csr5_tile(const Csr5Arrays<Word>& arrays, std::int64_t 
     starts >>= Batch;
     batch.load(terms, first + j * lanes_per_tile, arrays.sigma - j);
   }
-  // A segment goes on through the lanes without a start, up to the head of the next that has one.
+  // A segment continues through lanes without a start, up to the head of the next lane that has one.
   const T head = sums.started ? sums.head : sums.sum;
   const int next_start = lane + static_cast<int>(content.seg_offset) + 1;
   const int end = next_start < warp_size ? next_start : warp_size - 1;

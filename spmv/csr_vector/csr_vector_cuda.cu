@@ -149,7 +149,7 @@ class CsrVectorKernel final : public DeviceKernel<T> {
   mutable std::mutex mutex_;  ///< of what follows, from the first launch of a product to its last
   mutable Array<T> sums_;     ///< of each part
   mutable CarryTree<T> carries_;
-  mutable Array<PlainSums<2>> of_block_;  ///< of the product in one kernel: one a block, then the total
+  mutable Array<PlainSums<2>> of_block_;  ///< of the product in one kernel: one per block, then the total
 };
 
 }  // namespace

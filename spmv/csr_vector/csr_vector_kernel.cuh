@@ -11,7 +11,7 @@
 
 namespace tessera::cuda {
 
-/// Adds the sums of the first of `Lanes` neighbours and the others; the first returns the total.
+/// Sum over `Lanes` neighbours, in the first of them.
 template <int Lanes, class T>
 __device__ T sum_over_lanes(T sum) {
   for (unsigned distance = Lanes / 2; distance > 0; distance /= 2) {
@@ -20,12 +20,12 @@ __device__ T sum_over_lanes(T sum) {
   return sum;
 }
 
-/// Lanes csr_vector_threads a row. Long rows get no term yet.
+/// `Lanes` threads per row. Long rows are stored as sums of no terms.
 template <int Lanes, class Terms, class T>
 __global__ void __launch_bounds__(csr_vector_threads)
     csr_vector_rows_kernel(index_t rows, const offset_t* row_offsets, offset_t long_row, Terms terms,
                            UpdateEpilogue<T> epilogue) {
-  // Without a sign, the last block's rows beyond 2^31 have numbers, too.
+  // Unsigned: rows of the last block may have numbers beyond 2^31.
   const unsigned row = blockIdx.x * (csr_vector_threads / Lanes) + threadIdx.x / Lanes;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
   const bool exists = row < static_cast<unsigned>(rows);
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(csr_vector_threads)
   if (lane == 0 && exists) epilogue.store(static_cast<index_t>(row), sum);
 }
 
-/// A warp a part of a long row.
+/// One warp per part of a long row.
 template <class Terms, class T>
 __global__ void __launch_bounds__(csr_vector_threads)
     csr_vector_parts_kernel(std::int64_t parts, const index_t* part_row, const offset_t* part_begin,
@@ -58,16 +58,16 @@ __global__ void __launch_bounds__(csr_vector_threads)
   if (lane == 0) sums[part] = sum;
 }
 
-/// Where y = A x and the inner products with w go.
+/// Output of y = A x and of the inner products with w.
 template <class T>
 struct WholeOutput {
   T* y = nullptr;
   const T* w = nullptr;
-  PlainSums<2>* of_block = nullptr;  ///< one a block
+  PlainSums<2>* of_block = nullptr;  ///< one per block
 };
 
-/// Lanes threads a row, long ones too. Parts are added up by whoever reads them: a last block that did so here would
-/// wait longer than a kernel takes to start.
+/// `Lanes` threads per row, also for long rows. The reader adds up the parts: a last block that did so here would wait
+/// longer than a kernel takes to start.
 template <int Lanes, class Terms, class T>
 __global__ void __launch_bounds__(csr_vector_whole_threads)
     csr_vector_whole_kernel(index_t rows, const offset_t* row_offsets, Terms terms, WholeOutput<T> out) {

@@ -9,11 +9,11 @@ namespace tessera::cuda {
 namespace {
 
 constexpr int threads = 256;
-/// Rows that a warp looks through.
+/// Rows per warp.
 constexpr std::int64_t rows_per_warp = 1024;
 
-/// function(row, before, parts) for the rows of this thread's warp, with the parts of that row and the sum of those of
-/// the warp's earlier rows. \returns the sum of all
+/// Calls function(row, before, parts) for the rows of this thread's warp: `parts` of that row, `before` in the warp's
+/// earlier rows. \returns the parts of all rows of the warp
 template <class Function>
 __device__ offset_t for_rows_of_warp(std::int64_t rows, const offset_t* row_offsets, offset_t longer_than,
                                      Function function) {
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(threads)
   if (warp < warps && threadIdx.x % warp_size == 0) counts[warp] = total;
 }
 
-/// \param before the parts in the rows of earlier warps
+/// \param before parts in the rows of earlier warps
 __global__ void __launch_bounds__(threads)
     write_parts_kernel(std::int64_t rows, const offset_t* row_offsets, offset_t longer_than, std::int64_t warps,
                        const offset_t* before, index_t* part_row, offset_t* part_begin) {

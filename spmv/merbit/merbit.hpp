@@ -41,16 +41,16 @@ class InspectableMerbitKernel : public SpmvKernel<T> {
   [[nodiscard]] virtual const MerbitTileArrays& tiles() const noexcept = 0;
 };
 
-/// What tests may force; by default everything is chosen for the matrix.
+/// What tests may force; by default everything is chosen for the matrix and the GPU.
 struct MerbitTuning {
-  std::optional<MerbitLayout> layout;  ///< `rows` gives way to another where some tile would have to be walked
+  std::optional<MerbitLayout> layout;  ///< `rows` is replaced where some tile would have to be walked
 };
 
-/// A sigma or 64-bit descriptors asked for by the options mean the layout `exact`; otherwise the matrix decides between
-/// the others. Rows that several tiles share are added atomically into dual buffers, unless options.determinism asks
-/// for more than not_guaranteed, no row is shared, or thousands of snapped tiles share a few: then the results are
-/// run_to_run. \param a on options.device
-/// \throws as SpmvPlan's constructor; NotSupported for a forced layout that GPU or matrix do not suit
+/// If the options ask for a sigma or for 64-bit descriptors, the layout is `exact`; otherwise matrix and GPU decide
+/// between the others. Shared rows are added atomically into dual buffers, except where options.determinism asks for
+/// more than not_guaranteed, no row is shared, or thousands of snapped tiles share a few: then results are run_to_run.
+/// \param a on options.device
+/// \throws as SpmvPlan's constructor; NotSupported for a forced layout that does not suit the GPU or the matrix
 template <class T>
 [[nodiscard]] std::unique_ptr<InspectableMerbitKernel<T>> make_merbit_kernel(const CsrView<T>& a,
                                                                              const SpmvOptions& options,

@@ -21,7 +21,7 @@ struct MatrixArrays {
   offset_t nnz = 0;
 };
 
-/// Where snapped tiles lie.
+/// Snapped tiles.
 struct SnappedTileArrays {
   const TileStart* starts = nullptr;
   const std::uint32_t* lane_words = nullptr;
@@ -32,7 +32,7 @@ struct SnappedTileArrays {
   [[nodiscard]] TESSERA_HOST_DEVICE index_t first_row(std::int64_t t) const { return starts[t].y(); }
 };
 
-/// Where the tiles of merbit-spmv.txt lie.
+/// The tiles of MERBIT, §4.1.
 struct ExactTileArrays {
   const offset_t* tile_x = nullptr;
   const std::uint32_t* tile_y = nullptr;
@@ -42,14 +42,14 @@ struct ExactTileArrays {
   int sigma = 0;
   index_t rows = 0;
 
-  /// The tiles do not tell whether a row begins with them, so every one may share its first row.
+  /// The tiles do not record whether a row begins with them, so every tile may share its first row.
   [[nodiscard]] TESSERA_HOST_DEVICE bool begins_inside(std::int64_t t) const { return first_row(t) < rows; }
   [[nodiscard]] TESSERA_HOST_DEVICE index_t first_row(std::int64_t t) const {
     return static_cast<index_t>(tile_y[t] & ~long_row_mark);
   }
 };
 
-/// As long as the kernel of the plan.
+/// The tiles of a kernel; valid as long as it.
 struct MerbitTileArrays {
   MerbitLayout layout = MerbitLayout::scalar;
   SnappedTileArrays snapped;  ///< unless the layout is `exact`
@@ -70,31 +70,31 @@ struct MerbitTileArrays {
   }
 };
 
-/// The carries of a row that lies in several tiles: those of tiles [first, first + count).
+/// The carries of a row that lies in several tiles: those of the tiles [first, first + count).
 struct CarryRun {
   index_t row = 0;
   std::int64_t first = 0;
-  std::int64_t count = 0;  ///< 0: no row that the tile ends began in an earlier one
+  std::int64_t count = 0;  ///< 0: no row that ends in the tile began in an earlier one
 };
 
-/// In the order of the rows. O(tiles) work and scratch space; waits for the number of them. \throws OutOfMemory,
-/// CudaError
+/// All rows that lie in several tiles, in order. O(tiles) work and scratch memory; waits for their number.
+/// \throws OutOfMemory, CudaError
 [[nodiscard]] Array<CarryRun> find_carry_runs(const Device& device, const MerbitTileArrays& tiles);
 
-/// Where row sums go. y = alpha A x + beta y with carries; without, y += A x in the shared rows, which must be zero,
-/// y = A x in the others, and the shared rows of `other` are cleared.
+/// Output of a product. With carries y = alpha A x + beta y. Without: y += A x in the shared rows, which must be zero;
+/// y = A x in the other rows; and the shared rows of `other` are cleared.
 template <class T>
 struct ProductOutput {
   T* y = nullptr;
   T alpha = T{1};
   T beta = T{0};
-  T* carries = nullptr;                 ///< one a tile, or null
+  T* carries = nullptr;                 ///< one per tile, or null
   T* other = nullptr;                   ///< read only without carries
   const T* w = nullptr;                 ///< with inner products
-  ProductDots* partial_dots = nullptr;  ///< with inner products: one a slot
+  ProductDots* partial_dots = nullptr;  ///< with inner products: one per slot
 };
 
-/// Everything that a product reads. One of the two kinds of tiles is in use.
+/// Input of a product. One of the two kinds of tiles is in use.
 template <class T, class V>
 struct ProductInput {
   MatrixArrays<V> matrix;
@@ -103,20 +103,21 @@ struct ProductInput {
   const T* x = nullptr;
 };
 
-/// Blocks that a multiprocessor holds at a time, for layouts that start no more than that.
+/// Resident blocks per multiprocessor, for persistent layouts, which start no more.
 struct ResidentBlocks {
   int plain = 0;
   int with_dots = 0;
 };
 
-/// A layout for one pair of types. Launches go into the context's stream; the caller has made the device current.
+/// The kernels of a layout for one pair of types. Launches go into the context's stream; the caller has made the device
+/// current.
 template <class T, class V>
 struct MerbitProduct {
   using Launch = void (*)(const Context&, const ResidentBlocks&, const ProductInput<T, V>&, const ProductOutput<T>&);
 
-  int sigma = 0;      ///< 0 for exact: any; for rows: never walked
-  int batch = 0;      ///< nonzeros that a warp loads together, where tiles should fit it
-  int max_items = 0;  ///< path items of the longest tile of `rows`
+  int sigma = 0;                                        ///< 0 for exact: any; for rows: never walked
+  int batch = 0;                                        ///< nonzeros that a warp loads together, if tiles should fit it
+  int max_items = 0;                                    ///< path items of the longest tile of `rows`
   ResidentBlocks (*prepare)(const Context&) = nullptr;  ///< once, before the first launch
   Launch launch = nullptr;
   Launch launch_with_dots = nullptr;

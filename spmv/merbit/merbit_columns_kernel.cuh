@@ -1,9 +1,9 @@
 /// \file
-/// The layouts `columns` and `local_columns`, for pattern matrices: a warp stages the columns of its tile in shared
-/// memory, and each lane gathers x for items or rows of its own. So the lanes of one gather stand for nonzeros some
-/// rows apart. Where neighbouring rows have like columns these lie in fewer lines of x than 32 neighbouring nonzeros
-/// do, and the first-level cache looks up one line a cycle. Columns need half the room that products do, and do not go
-/// through that cache, which is left to x.
+/// MERBIT's layouts `columns` and `local_columns`, for pattern matrices: a warp stages the columns of its tile in
+/// shared memory, and each lane gathers x for path items or rows of its own. The lanes of one gather then stand for
+/// nonzeros some rows apart. Where neighbouring rows have similar columns these lie in fewer lines of x than 32
+/// neighbouring nonzeros do, and the first-level cache serves one line per cycle. Columns need half the shared memory
+/// of products, and bypass that cache, which is left to x.
 #pragma once
 
 #include "core/cuda/shared_memory.cuh"
@@ -11,32 +11,32 @@
 
 namespace tessera::cuda {
 
-/// Columns of a load.
-inline constexpr int columns_a_load = 4;
+/// Columns per load.
+inline constexpr int columns_per_load = 4;
 
-/// Stages the columns of a window. \tparam Rounds of loads that take in a whole tile
+/// Stages the columns of a window. \tparam Rounds of loads per tile
 template <int Rounds>
 __device__ inline void stage_columns(const LoadWindow<Ones>& window, index_t* staged, int lane) {
   Four<index_t> four[Rounds];
 #pragma unroll
   for (int i = 0; i < Rounds; ++i) {
-    const int k = (i * warp_size + lane) * columns_a_load;
-    if (k + columns_a_load <= window.available) {
+    const int k = (i * warp_size + lane) * columns_per_load;
+    if (k + columns_per_load <= window.available) {
       four[i] = load_four_once(window.columns + k);
     } else {
 #pragma unroll
-      for (int j = 0; j < columns_a_load; ++j)
+      for (int j = 0; j < columns_per_load; ++j)
         four[i].entry[j] = k + j < window.end ? __ldcs(window.columns + k + j) : 0;
     }
   }
 #pragma unroll
   for (int i = 0; i < Rounds; ++i) {
-    const int k = (i * warp_size + lane) * columns_a_load;
+    const int k = (i * warp_size + lane) * columns_per_load;
     if (k < window.end) store_four(staged + k, four[i]);
   }
 }
 
-/// What a lane of a walk does.
+/// Path items of a lane of a walk.
 template <int Sigma>
 struct LaneWalk {
   std::uint32_t down_flags;
@@ -53,7 +53,7 @@ struct LaneWalk {
     first_closed = static_cast<int>(items.y_offset);
   }
 
-  /// The entries of x for the items to the right, 0 for the others. All are under way at a time.
+  /// The entries of x for the nonzeros of the lane, 0 for its row ends. All loads are in flight together.
   template <class T, class Gather>
   __device__ void gather_terms(const index_t* columns, int lane, const Gather& gather, T (&term)[Sigma]) const {
     const index_t* column = columns + (lane * Sigma - first_closed);
@@ -76,8 +76,8 @@ struct LaneWalk {
     return open;
   }
 
-  /// The sums of the lane's rows among [base, base + room) of the tile to `row_sums`. \param sum of what lanes before
-  /// hold of the first
+  /// The sums of the lane's rows among [base, base + room) of the tile to `row_sums`. \param sum parts of
+  /// the first row in earlier lanes
   template <class T>
   __device__ void close_rows(const T (&term)[Sigma], T sum, int base, int room, T* row_sums) const {
     int row = first_closed - base;
@@ -93,8 +93,8 @@ struct LaneWalk {
   }
 };
 
-/// The sums of rows [base, base + room) of a tile to `row_sums`, which may lie where the columns are. \returns what the
-/// tile holds of the row after its last, in the last lane
+/// Writes the sums of rows [base, base + room) of a tile to `row_sums`, which may overlap the columns. \returns in the
+/// last lane the part of the row that continues after the tile
 template <int Sigma, class T, class Gather>
 __device__ inline T sum_walked_rows(const LaneWalk<Sigma>& walk, const index_t* columns, const Gather& gather, int base,
                                     int room, T* row_sums, int lane) {
@@ -108,8 +108,8 @@ __device__ inline T sum_walked_rows(const LaneWalk<Sigma>& walk, const index_t* 
   return open;
 }
 
-/// A tile of complete rows, one lane a row; every lane gathers for two rows at a time.
-/// \param lengths of rows lane, lane + 32, ...: a byte each
+/// A tile of complete rows, one lane per row; every lane gathers for two rows at a time.
+/// \param lengths of rows lane, lane + 32, ...: one byte each
 template <int Unroll, class Terms, class Epilogue>
 __device__ inline void sum_two_rows_a_lane(const TileSpan& tile, std::uint32_t lengths, const Terms& terms, int lane,
                                            Epilogue& epilogue) {
@@ -155,11 +155,11 @@ __device__ inline void sum_staged_tile(const LoadWindow<Ones>& window, const Til
     return sum_two_rows_a_lane<Policy::unroll>(tile, word, terms, lane, epilogue);
   }
   if (sum_without_walk<Policy::unroll>(tile, start, word, terms, lane, epilogue)) return;
-  // Sums take the place of the columns where there is room for all of them; else they go behind them, some at a time.
-  constexpr int columns_a_sum = static_cast<int>(sizeof(T) / sizeof(index_t));
-  constexpr int all_sums = Policy::room / columns_a_sum;
+  // Sums overwrite the columns where all of them fit; else they go behind the columns, some at a time.
+  constexpr int columns_per_sum = static_cast<int>(sizeof(T) / sizeof(index_t));
+  constexpr int all_sums = Policy::room / columns_per_sum;
   constexpr int some_sums = all_sums / 4;
-  const bool fits = columns_a_sum == 1 || tile.rows <= all_sums;
+  const bool fits = columns_per_sum == 1 || tile.rows <= all_sums;
   const int room = fits ? all_sums : some_sums;
   T* const row_sums = reinterpret_cast<T*>(staged) + (fits ? 0 : all_sums - some_sums);
   const LaneWalk<Policy::sigma> walk(tile, word, lane);
@@ -173,7 +173,7 @@ __device__ inline void sum_staged_tile(const LoadWindow<Ones>& window, const Til
   }
 }
 
-/// Warp w of all sums tiles w, w + warps, ...; without persistent warps just the first.
+/// Warp w of all sums tiles w, w + warps, ...; without persistent warps only tile w.
 template <class T, class Policy, class Epilogue>
 __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     merbit_columns_kernel(MatrixArrays<Ones> a, SnappedTileArrays tiles, const T* __restrict__ x,
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     const TileStart start = tiles.starts[number];
     const TileSpan tile = span_between(number, start, tiles.starts[number + 1]);
     const std::uint32_t word = __ldcs(tiles.lane_words + number * lanes_per_tile + lane);
-    const LoadWindow<Ones> window = load_window<columns_a_load>(a, tile);
+    const LoadWindow<Ones> window = load_window<columns_per_load>(a, tile);
     stage_columns<Policy::rounds>(window, staged, lane);
     epilogue.expect(tile, lane);
     __syncwarp();

@@ -21,14 +21,13 @@ namespace {
 
 constexpr int bulk_copy_capability = 90;
 
-/// So many tiles in rows over hundreds of tiles would wait for each other, adding to the same elements of y, longer
-/// than a join takes.
+/// Above this many tiles sharing rows, atomic contention costs more than the carry fix-up pass.
 constexpr double crowd = 4096;
 
 /// The tiles of a plan: of one kind or the other.
 struct PlannedTiles {
   MerbitLayout layout = MerbitLayout::scalar;
-  std::string reason;  ///< why this layout, where a sample of the columns decided
+  std::string reason;  ///< of the layout, where a sample of the columns decided
   SnappedTiles snapped;
   MerbitTiles exact;
 
@@ -58,11 +57,11 @@ PlannedTiles planned_layout(MerbitLayout layout, std::string reason = {}) {
   return planned;
 }
 
-/// Memory that products of one kernel use in turn.
+/// Scratch memory that the products of one kernel use in turn.
 template <class T>
 struct Scratch {
-  Array<T> carries;             ///< one a tile, if any row is shared
-  Array<ProductDots> partial;   ///< one a slot
+  Array<T> carries;             ///< one per tile, if any row is shared
+  Array<ProductDots> partial;   ///< one per slot
   Array<ProductDots> of_block;  ///< max_join_blocks, then the total
   Array<unsigned> finished;
 
@@ -71,7 +70,7 @@ struct Scratch {
   }
 };
 
-/// A public place for the lambda: nvcc takes none from private members.
+/// A free function, since nvcc takes no lambdas from private members.
 template <class T>
 void round_to_float(const Device& device, std::span<const T> values, Array<float>& rounded) {
   const T* const from = values.data();
@@ -214,7 +213,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
   template <bool WithDots>
   void join(const ProductOutput<T>& out, const DotSums& sums) const {
     arrays_.visit([&](auto tiles) {
-      // Without shared rows there are carries neither written nor to be added.
+      // Without shared rows there are no carries.
       if (!tiles_.share_rows()) tiles.tiles = 0;
       const std::int64_t items = tiles.tiles > sums.slots ? tiles.tiles : sums.slots;
       const unsigned needed = blocks_for(items, join_threads);
@@ -231,7 +230,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
   MerbitProduct<T, V> product_;
   ResidentBlocks resident_;
   bool atomic_;
-  Array<float> rounded_;  ///< the values of a double matrix that is to be read as float
+  Array<float> rounded_;  ///< float copy of the values of a double matrix (fp32_values)
   mutable Scratch<T> scratch_;
   mutable std::mutex mutex_;  ///< held while launches that share `scratch_` are put into the stream
 };
@@ -249,8 +248,8 @@ bool loads_fours(const CsrView<T>& a) {
   return is_aligned(a.columns.data()) && is_aligned(a.values.data());
 }
 
-/// Whether the code that runs on the GPU was compiled with bulk copies: code for an older architecture, translated by
-/// the driver, has none, whatever the GPU.
+/// Whether the code that runs on the GPU has bulk copies: code compiled for an older architecture and translated by the
+/// driver has none, whatever the GPU.
 bool has_bulk_copies(const Device& device) {
   const CurrentDevice current(device);
   cudaFuncAttributes code{};
@@ -259,7 +258,7 @@ bool has_bulk_copies(const Device& device) {
   return code.ptxVersion >= bulk_copy_capability;
 }
 
-/// \throws NotSupported for a layout that code or arrays do not suit
+/// \throws NotSupported for a layout that does not suit the code, the arrays or the GPU
 template <class T, class V>
 void check_forced_layout(MerbitLayout layout, const CsrView<T>& a, const Device& device, bool bulk_copies) {
   if (layout == MerbitLayout::rows && !bulk_copies) {
@@ -284,14 +283,14 @@ PlannedTiles layout_for(const CsrView<T>& a, const SpmvOptions& options, bool bu
   return planned_layout(layout, layout_reason(layout, traits));
 }
 
-/// Of the layouts whose tiles may be walked.
+/// For the layouts whose tiles may be walked.
 TileRules tile_rules(MerbitLayout layout, index_t rows, offset_t nnz, int sigma, int batch) {
   if (layout == MerbitLayout::columns) return columns_tiles(rows, nnz, sigma);
   if (layout == MerbitLayout::local_columns) return local_columns_tiles(rows, nnz, sigma);
   return choose_tiles(rows, nnz, sigma, batch);
 }
 
-/// Tiles of the layout `rows`; none where some of them would have to be walked.
+/// Tiles of the layout `rows`; empty where some of them would have to be walked.
 template <class T>
 SnappedTiles build_row_tiles(const CsrView<T>& a, int max_items, const Device& device) {
   const TileRules rules = row_tiles(mean_length(a), max_items, choose_snap(a.rows, a.nnz()));

@@ -1,6 +1,7 @@
 /// \file
-/// The layouts `scalar` and `vector`: a warp loads its tile straight into registers, multiplies, and
-/// stages the products in shared memory to sum them. Long rows are summed in registers.
+/// MERBIT's layouts `scalar` and `vector`: a warp loads its tile straight into registers, multiplies, and stages the
+/// products in shared memory to sum them; long rows are summed in registers. And the layout `exact`: the tiles of
+/// MERBIT, §4.1, for any sigma and both descriptor widths.
 #pragma once
 
 #include "core/cuda/shared_memory.cuh"
@@ -9,7 +10,7 @@
 
 namespace tessera::cuda {
 
-/// Where a warp's loads begin: with the tile, or with the aligned group of Width nonzeros that it begins in.
+/// The loads of a warp: they begin with the tile, or with the aligned group of Width nonzeros in which it begins.
 template <class V>
 struct LoadWindow {
   const index_t* columns;
@@ -30,7 +31,7 @@ template <int Width, class V>
   return {a.columns + base, values, begin, end, left < groups_end ? static_cast<int>(left) : groups_end};
 }
 
-/// Some nonzeros of a lane, Width neighbours at a time.
+/// A batch of nonzeros of a lane, Width neighbours at a time.
 template <class T, class V, int Width, int Batch>
 struct LoadedBatch {
   index_t column[Batch][Width];
@@ -144,8 +145,8 @@ __device__ inline void multiply_tile(const MatrixArrays<V>& a, const TileSpan& t
   }
 }
 
-/// Warp w of all sums tiles w, w + warps, ...; without persistent warps just the first. Asking for the place of the
-/// next tile while one is summed would spill registers, which costs more than it gains.
+/// Warp w of all sums tiles w, w + warps, ...; without persistent warps only tile w. Prefetching the start of the next
+/// tile would spill registers, which costs more than it gains.
 template <class T, class V, class Policy, class Epilogue>
 __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks - Epilogue::fewer_blocks(Policy::width))
     merbit_direct_kernel(MatrixArrays<V> a, SnappedTileArrays tiles, const T* __restrict__ x,
@@ -203,7 +204,7 @@ template <class T, class V>
   }
 }
 
-/// One tile a warp. Dynamic shared memory: 32 sigma elements a warp.
+/// One warp per tile. Dynamic shared memory: 32 sigma elements per warp.
 template <class T, class V, class Epilogue>
 __global__ void __launch_bounds__(exact_threads)
     merbit_exact_kernel(MatrixArrays<V> a, ExactTileArrays tiles, const T* __restrict__ x,

@@ -1,10 +1,9 @@
 /// \file
-/// What the kernels of MERBIT read and write, and what becomes of the row sums of a tile (merbit-spmv.txt, §4.3).
+/// The epilogue of MERBIT's products on a GPU: how the row sums of a tile reach y (MERBIT, §4.3).
 ///
-/// Kernels are templates of a commit policy, made from its `Output` by every thread. `Sum` is the type of row sums;
-/// fewer_blocks(), for nonzeros a load, how many blocks a multiprocessor holds less to leave registers to the policy.
-/// Besides the functions of ProductEpilogue it may decide that there is nothing to do, is_idle(), and which vector is
-/// read, source().
+/// Kernels are templates of an epilogue, which every thread makes from its `Output`. `Sum` is the type of row sums;
+/// fewer_blocks(width): by how much to lower the minimum of blocks per multiprocessor, so that the epilogue gets
+/// registers. An epilogue may also say that there is nothing to do, is_idle(), and which vector is read, source().
 #pragma once
 
 #include "core/cuda/warp.cuh"
@@ -18,7 +17,7 @@ namespace tessera::cuda {
 template <class V>
 inline constexpr bool is_ones = std::is_same_v<V, Ones>;
 
-/// One tile as its warp sees it.
+/// The extent of a tile.
 struct TileSpan {
   std::int64_t tile = 0;
   offset_t x = 0;   ///< first nonzero
@@ -39,8 +38,8 @@ struct TileSpan {
           end.inside_row()};
 }
 
-/// Takes the row sums of one warp. A row that lies in several tiles is stored, as far as it got, by the tile in which
-/// it ends. The parts of the others are either kept, one a tile, for join_rows(), or added to y at once.
+/// Epilogue of a product, for the row sums of one warp. The part of a row in the tile in which it ends is stored. Parts
+/// in earlier tiles are either kept, one carry per tile, for join_rows(), or added to y atomically.
 template <class T, bool WithDots>
 class ProductEpilogue {
  public:
@@ -53,7 +52,7 @@ class ProductEpilogue {
   [[nodiscard]] __device__ static constexpr bool is_idle() { return false; }
   [[nodiscard]] __device__ static const T* source(const T* x) { return x; }
 
-  /// Before the tile is multiplied: what the commit will read may be asked for. All lanes.
+  /// Called before the tile is multiplied: may prefetch what the epilogue will read. All lanes.
   __device__ void expect(const TileSpan& /*tile*/, int /*lane*/) const {}
 
   /// A row that lies in one tile.
@@ -67,7 +66,7 @@ class ProductEpilogue {
     }
   }
 
-  /// Row number `i` of the tile, which ends there.
+  /// Row number `i` of those that end in the tile.
   __device__ void store_ended(const TileSpan& tile, int i, T sum) {
     if (i > 0 || !tile.from_inside) {
       store(tile.row + i, sum);
@@ -78,7 +77,7 @@ class ProductEpilogue {
     }
   }
 
-  /// What the tile holds of the row inside which it ends. One lane.
+  /// The part in this tile of the row that continues after it. One lane.
   __device__ void leave_open(const TileSpan& tile, T sum) {
     if (out_.carries == nullptr) {
       atomicAdd(out_.y + tile.row + tile.rows, sum);
@@ -88,7 +87,7 @@ class ProductEpilogue {
     }
   }
 
-  /// The warp's share of the inner products. All lanes. \param slot of the warp, in out.partial_dots
+  /// The warp's partial inner products. All lanes. \param slot of the warp, in out.partial_dots
   __device__ void write_sums(std::int64_t slot, int lane) {
     if constexpr (WithDots) {
       const double wy = sum_over_lanes(wy_);
@@ -97,7 +96,7 @@ class ProductEpilogue {
     }
   }
 
-  /// The block's, warp after warp. All threads. \param slot of the block
+  /// The block's partial inner products, warp after warp. All threads. \param slot of the block
   template <int Warps>
   __device__ void write_sums_of_block(std::int64_t slot, int lane) {
     if constexpr (WithDots) {

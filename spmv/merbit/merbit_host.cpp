@@ -39,13 +39,13 @@ namespace host {
 
 namespace {
 
-/// How sums of a row that several blocks share come together.
+/// How the parts of a row that several blocks share are added.
 enum class MerbitCommit {
-  atomic,   ///< added in whatever order blocks finish; the shared rows must be zero beforehand
-  carries,  ///< kept apart and added in the order of the blocks: bitwise the same for any number of threads
+  atomic,   ///< in the order in which blocks finish; the shared rows must be zero before
+  carries,  ///< kept apart, then added in the order of the blocks: bitwise the same for any number of threads
 };
 
-/// What the plan prepares.
+/// What the kernel prepares.
 struct MerbitSetup {
   MerbitTiles tiles;
   LongRowSlices long_rows;
@@ -53,10 +53,10 @@ struct MerbitSetup {
   MerbitCommit commit = MerbitCommit::carries;
 };
 
-/// Blocks of consecutive tiles, the units of work. How many there are depends on the matrix alone.
+/// Blocks of consecutive tiles, the units of work. Their number depends on the matrix alone.
 struct BlockGrid {
   const MerbitTiles& tiles;
-  int least_tiles;  ///< of a block, about
+  int least_tiles;  ///< per block, about
 
   [[nodiscard]] std::int64_t size() const noexcept {
     return std::min((tiles.tiles() + least_tiles - 1) / least_tiles, max_chunks);
@@ -64,8 +64,8 @@ struct BlockGrid {
   [[nodiscard]] Range tiles_of(std::int64_t block) const noexcept { return part_of(tiles.tiles(), size(), block); }
   /// The row in which a block starts; for block size(), the number of rows.
   [[nodiscard]] index_t first_row(std::int64_t block) const noexcept { return tiles.first_row(tiles_of(block).begin); }
-  /// Whether no earlier block starts in the same row. The rows that blocks start in are the shared ones; visiting just
-  /// the blocks for which this holds visits every shared row once.
+  /// Whether no earlier block starts in the same row. Shared rows are those in which blocks start: these blocks visit
+  /// each of them once.
   [[nodiscard]] bool is_first_in_row(std::int64_t block) const noexcept {
     return block == 0 || first_row(block - 1) < first_row(block);
   }
@@ -78,8 +78,8 @@ struct EndSums {
   T open{0};   ///< of the row in which they end
 };
 
-/// The tiles of a range: rows that end in it are stored, but for the one in which it begins. Terms and epilogue come by
-/// value, and the loop is a function of its own: so the compiler keeps their pointers in registers (bench/NOTES.md).
+/// The tiles of a range: rows that end in it are stored, except the row in which it begins. Terms and epilogue come by
+/// value, and the loop is a separate function: the compiler then keeps their pointers in registers (bench/NOTES.md).
 template <class T, DescriptorWord Word, class Terms, class Epilogue>
 [[nodiscard, gnu::noinline]] EndSums<T> multiply_tiles(const MerbitTiles& tiles, const Word* words, Range range,
                                                        Terms terms, Epilogue epilogue, ProductDots& dots) noexcept {
@@ -130,17 +130,16 @@ void sum_long_rows(const Device& device, const LongRowSlices& slices, const Term
   }
 }
 
-/// Everything that a block depends on but the terms and the epilogue.
+/// Input of a block besides terms and epilogue.
 template <class T, DescriptorWord Word>
 struct BlockInput {
   const BlockGrid& grid;
   const Word* words;
   const LongRowSlices& long_rows;
-  const T* long_row_sums;  ///< one a run
+  const T* long_row_sums;  ///< one per run
 };
 
-/// One block: the stretches of tiles between the runs that were summed already, and the sums of the runs that begin in
-/// it.
+/// One block: the tiles between the runs that were summed already, and the sums of the runs that begin in it.
 template <class T, DescriptorWord Word, class Terms, class Epilogue>
 [[nodiscard]] EndSums<T> multiply_block(const BlockInput<T, Word>& input, std::int64_t block, const Terms& terms,
                                         const Epilogue& epilogue, ProductDots& dots) noexcept {
@@ -148,10 +147,10 @@ template <class T, DescriptorWord Word, class Terms, class Epilogue>
   const LongRowSlices& long_rows = input.long_rows;
   const Range range = input.grid.tiles_of(block);
   EndSums<T> sums;
-  const auto add_tiles = [&](Range stretch) {
-    const auto [first, open] = multiply_tiles<T>(tiles, input.words, stretch, terms, epilogue, dots);
-    const index_t row = tiles.first_row(stretch.begin);
-    if (row == tiles.first_row(stretch.end)) {
+  const auto add_tiles = [&](Range between_runs) {
+    const auto [first, open] = multiply_tiles<T>(tiles, input.words, between_runs, terms, epilogue, dots);
+    const index_t row = tiles.first_row(between_runs.begin);
+    if (row == tiles.first_row(between_runs.end)) {
       sums.open += open;
       return;
     }
@@ -181,7 +180,7 @@ BlockGrid grid_of(const MerbitTiles& tiles) {
   return {tiles, host_merbit_policy<T>.tiles_per_block};
 }
 
-/// function(input) with what blocks need, in the type that the descriptors have. Long rows are summed first.
+/// Calls function(input) with the input of blocks, by the width of the descriptors. Long rows are summed first.
 template <class T, class Terms, class Function>
 void with_block_input(const Device& device, const MerbitSetup& setup, const BlockGrid& grid, const Terms& terms,
                       Function&& function) {
@@ -197,7 +196,7 @@ void with_block_input(const Device& device, const MerbitSetup& setup, const Bloc
   }
 }
 
-/// Carries commit: the rows in which blocks end are kept apart, then added in the order of the blocks.
+/// Commit by carries: the rows in which blocks end are kept apart, then added in the order of the blocks.
 template <class T, class Terms, class Epilogue>
 ProductDots multiply_with_carries(const Device& device, const MerbitSetup& setup, const BlockGrid& grid,
                                   const Terms& terms, const Epilogue& epilogue) {
@@ -214,8 +213,7 @@ ProductDots multiply_with_carries(const Device& device, const MerbitSetup& setup
   return join_chunks<T>(std::span(segments).first(static_cast<std::size_t>(grid.size())), grid.tiles.rows, epilogue);
 }
 
-/// Atomic commit: the rows in which blocks begin are zero or hold β y. clear_other(row) is called once for each of
-/// them.
+/// Atomic commit: the rows in which blocks begin are zero or hold β y; clear_other(row) is called once for each.
 template <class T, class Terms, class Epilogue, class ClearOther>
 ProductDots multiply_with_atomics(const Device& device, const MerbitSetup& setup, const BlockGrid& grid,
                                   const Terms& terms, const Epilogue& epilogue, const ClearOther& clear_other) {

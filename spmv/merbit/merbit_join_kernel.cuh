@@ -1,7 +1,7 @@
 /// \file
-/// What follows a product in the same stream: the rows that several tiles share get the parts that their tiles kept,
-/// and the inner products are added up. Everything in an order that the tiles decide, and for inner products the size
-/// of the GPU too.
+/// The carry fix-up of MERBIT on a GPU, after the product in the same stream: rows that several tiles share get the
+/// carries of their tiles, and the inner products are added up. The order of sums depends on the tiles, and for inner
+/// products also on the size of the GPU.
 #pragma once
 
 #include "core/cuda/reduce.cuh"
@@ -13,7 +13,7 @@ namespace tessera::cuda {
 inline constexpr int join_threads = 1024;
 inline constexpr int max_join_blocks = 512;
 
-/// Carries that one thread adds by itself, and those that its warp adds.
+/// Maximum carries of a row that one thread adds, and that one warp adds.
 inline constexpr std::int64_t short_run = 32;
 inline constexpr std::int64_t warp_run = 1024;
 
@@ -37,7 +37,7 @@ template <class Tiles>
   return {row, low - 1, t - low + 1};
 }
 
-/// Sums of runs too long for one thread, by its warp; `sum` of the threads that own one is set.
+/// Sums of runs too long for one thread, by its warp; sets `sum` of the threads that own one.
 template <class T>
 __device__ void sum_warp_runs(const T* carries, const CarryRun& mine, T& sum) {
   const int lane = static_cast<int>(threadIdx.x % warp_size);
@@ -53,7 +53,7 @@ __device__ void sum_warp_runs(const T* carries, const CarryRun& mine, T& sum) {
   }
 }
 
-/// Sums of longer runs, by the whole block of Threads; `sum` of the threads that own one is set.
+/// Sums of longer runs, by the whole block of Threads; sets `sum` of the threads that own one.
 template <int Threads, class T>
 __device__ void sum_block_runs(const T* carries, const CarryRun& mine, T& sum) {
   constexpr int warps = Threads / warp_size;
@@ -99,16 +99,16 @@ template <int Threads, class T>
   return sum;
 }
 
-/// Where the inner products of a product come together.
+/// Input and output of the sum of partial inner products.
 struct DotSums {
   std::int64_t slots = 0;           ///< partial sums of the product
-  ProductDots* of_block = nullptr;  ///< one a block
+  ProductDots* of_block = nullptr;  ///< one per block
   unsigned* finished = nullptr;     ///< blocks that are done; 0 between launches
   ProductDots* total = nullptr;
 };
 
-/// Adds the carries of shared rows to y, and clears these rows in `other` if there is one. \returns what the rows add
-/// to the inner products, in the thread of each row
+/// Adds the carries of shared rows to y, and clears these rows in `other` if there is one. \returns the
+/// terms of these rows in the inner products, in the thread of each row
 template <class T, bool WithDots, class Tiles>
 __device__ ProductDots join_rows(const Tiles& tiles, const ProductOutput<T>& out) {
   ProductDots dots;
@@ -130,8 +130,7 @@ __device__ ProductDots join_rows(const Tiles& tiles, const ProductOutput<T>& out
   return dots;
 }
 
-/// Adds up what the threads of all blocks hold and what the product's warps wrote. The block that is done last adds the
-/// blocks.
+/// Adds up the parts of all threads and those that the product's warps wrote. The last block to finish adds the blocks.
 inline __device__ void add_dots(const ProductDots& mine, const ProductDots* partial, const DotSums& sums) {
   __shared__ bool is_last;
   PlainSums<2> sum{{mine.wy, mine.yy}};

@@ -1,5 +1,5 @@
 /// \file
-/// From a layout's name to its kernels, for one pair of types.
+/// MERBIT's dispatch on a GPU: from a layout to its kernels, for one pair of types.
 #pragma once
 
 #include "spmv/merbit/merbit_columns_kernel.cuh"
@@ -9,7 +9,7 @@
 
 namespace tessera::cuda {
 
-/// \tparam Commit a policy of tile_commit.cuh, here and below
+/// \tparam Epilogue see merbit_epilogue.cuh, here and below
 template <class T, class V, class Epilogue>
 void start_exact(const Context& context, const ProductInput<T, V>& in, const typename Epilogue::Output& out) {
   const std::size_t shared = std::size_t{exact_threads} * static_cast<std::size_t>(in.exact.sigma) * sizeof(T);
@@ -23,8 +23,8 @@ void launch_exact(const Context& context, const ResidentBlocks& /*resident*/, co
   start_exact<T, V, ProductEpilogue<T, WithDots>>(context, in, out);
 }
 
-/// One slot a tile, whatever the grid.
-inline std::int64_t slot_a_tile(const Context& /*context*/, const ResidentBlocks& /*resident*/, std::int64_t tiles) {
+/// One slot per tile, whatever the grid.
+inline std::int64_t slot_per_tile(const Context& /*context*/, const ResidentBlocks& /*resident*/, std::int64_t tiles) {
   return tiles;
 }
 
@@ -37,7 +37,7 @@ inline ResidentBlocks nothing_to_prepare(const Context& /*context*/) { return {}
   return needed < all ? needed : all;
 }
 
-/// Blocks of a kernel that a multiprocessor holds at a time.
+/// Resident blocks of a kernel per multiprocessor.
 template <class Kernel>
 [[nodiscard]] int resident_blocks(Kernel* kernel, int threads, int shared_bytes) {
   int blocks = 0;
@@ -50,9 +50,9 @@ template <class Kernel>
 template <class T, class V, class Policy>
 struct DirectLaunch {
   static constexpr int warps = Policy::threads / warp_size;
-  static constexpr int slots_a_block = warps;
+  static constexpr int slots_per_block = warps;
 
-  /// \returns blocks that a multiprocessor holds at a time, where that matters
+  /// \returns resident blocks per multiprocessor, where that matters
   template <class Epilogue>
   static int prepare_one() {
     return Policy::persistent ? resident_blocks(merbit_direct_kernel<T, V, Policy, Epilogue>, Policy::threads, 0) : 0;
@@ -75,7 +75,7 @@ struct DirectLaunch {
 template <class T, class Policy>
 struct ColumnsLaunch {
   static constexpr int warps = Policy::threads / warp_size;
-  static constexpr int slots_a_block = 1;
+  static constexpr int slots_per_block = 1;
   static constexpr int shared_bytes = Policy::dynamic_shared_bytes;
 
   template <class Epilogue>
@@ -103,7 +103,7 @@ struct ColumnsLaunch {
 template <class T, class Policy>
 struct RowsLaunch {
   static constexpr int warps = Policy::threads / warp_size;
-  static constexpr int slots_a_block = warps;
+  static constexpr int slots_per_block = warps;
   static constexpr int shared_bytes = Policy::dynamic_shared_bytes;
 
   template <class Epilogue>
@@ -140,10 +140,10 @@ void launch_one(const Context& context, const ResidentBlocks& resident, const Pr
   Launcher::template start<ProductEpilogue<T, WithDots>>(context, each, in, out);
 }
 
-/// One slot a warp or a block.
+/// One slot per warp or per block.
 template <class Launcher>
 std::int64_t slots_of_blocks(const Context& context, const ResidentBlocks& resident, std::int64_t tiles) {
-  return std::int64_t{Launcher::blocks(context, resident.with_dots, tiles)} * Launcher::slots_a_block;
+  return std::int64_t{Launcher::blocks(context, resident.with_dots, tiles)} * Launcher::slots_per_block;
 }
 
 template <class T, class V, class Policy>
@@ -210,7 +210,7 @@ MerbitProduct<T, V> merbit_product(MerbitLayout layout) {
     case MerbitLayout::exact:
       break;
   }
-  return {0, 0, 0, nothing_to_prepare, launch_exact<T, V, false>, launch_exact<T, V, true>, slot_a_tile};
+  return {0, 0, 0, nothing_to_prepare, launch_exact<T, V, false>, launch_exact<T, V, true>, slot_per_tile};
 }
 
 }  // namespace tessera::cuda

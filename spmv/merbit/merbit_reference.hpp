@@ -1,6 +1,6 @@
 /// \file
 /// MERBIT's product step by step: one lane after the other, one item after the other, one running sum. The oracle of
-/// the blocked kernel and the shortest explanation of the descriptors.
+/// the blocked kernel, and the shortest explanation of the descriptors.
 #pragma once
 
 #include "preprocess/merbit_tiles.hpp"

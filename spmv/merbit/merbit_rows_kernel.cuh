@@ -1,7 +1,7 @@
 /// \file
-/// The layout `rows`, for pattern matrices: persistent warps, each with two private buffers. While a warp sums one
+/// MERBIT's layout `rows`, for pattern matrices: persistent warps, each with two private buffers. While a warp sums one
 /// tile, the copy engine brings the columns of its next. Neighbouring lanes sum neighbouring rows straight from the
-/// buffer, so that on a mesh the reads of x coalesce.
+/// buffer, so that on a mesh the reads of x coalesce. Compute capability 9.0.
 #pragma once
 
 #include "core/cuda/bulk_copy.cuh"
@@ -24,7 +24,7 @@ struct ColumnBuffers {
   [[nodiscard]] __device__ index_t* columns(int stage) const { return base + stage * Policy::buffer; }
 };
 
-/// The part of a tile that whole groups cover; the last tile of a matrix may have a few nonzeros beyond.
+/// The part of a tile that consists of whole groups; the last tile of a matrix may have a few nonzeros beyond it.
 struct CopyWindow {
   offset_t base;  ///< first nonzero that is copied
   int begin;      ///< first nonzero of the tile, from `base`
@@ -41,7 +41,7 @@ struct CopyWindow {
   return {base, begin, end, left < wanted ? static_cast<int>(left) : wanted};
 }
 
-/// What a warp knows of a tile ahead of time, in few registers.
+/// A tile whose columns are in flight, in few registers.
 struct PendingTile {
   TileStart start;
   std::uint32_t extent = 0;  ///< 12 bits nonzeros, 12 bits rows, then whether the tile ends inside a row
@@ -76,7 +76,7 @@ __device__ inline void start_copy(const MatrixArrays<Ones>& a, const PendingTile
   if (bytes > 0) bulk_copy(columns, a.columns + window.base, bytes, barrier);
 }
 
-/// Loads what the bulk copy had to leave out.
+/// Loads the nonzeros beyond the bulk copy.
 __device__ inline void load_rest(const MatrixArrays<Ones>& a, const CopyWindow& window, index_t* columns, int lane) {
   if (window.copied >= window.end) return;
   const int k = window.copied + lane;

@@ -8,26 +8,26 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Bits of a filter that tells lines apart: so many that of 65536 lines few meet in one.
+/// Bits of a filter that distinguishes lines: so many that few of 65536 lines collide.
 constexpr int filter_bits_log2 = 21;
 constexpr int filter_words = (1 << filter_bits_log2) / 32;
 
-/// What the blocks count, all zero before.
+/// Counts of all blocks, zero before.
 struct LineCounts {
   unsigned of_windows;
   unsigned of_all;
   std::uint32_t filter[filter_words];
 };
 
-/// Whether nobody has asked for the line before.
+/// Whether this is the first use of the line.
 __device__ bool is_first_use(LineCounts& counts, index_t line) {
   const std::uint32_t bit = static_cast<std::uint32_t>(line) * 2654435761U >> (32 - filter_bits_log2);
   const std::uint32_t mask = 1U << (bit % 32);
   return (atomicOr(&counts.filter[bit / 32], mask) & mask) == 0;
 }
 
-/// One window a block, one nonzero a thread: counts the lines that no earlier nonzero of the window touches, and those
-/// that no nonzero of any window does.
+/// One block per window, one thread per nonzero: counts the lines that no earlier nonzero of the window touches, and
+/// those that no nonzero of any window touched before.
 __global__ void __launch_bounds__(gather_window)
     count_lines(const index_t* columns, offset_t nnz, int entries_per_line, LineCounts* counts) {
   __shared__ index_t line_of[gather_window];

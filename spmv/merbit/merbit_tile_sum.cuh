@@ -1,7 +1,7 @@
 /// \file
-/// Sums of the rows of one tile, by one warp, in the ways of TileKind. `terms(k)` is the product of nonzero k with its
-/// entry of x, k counted from the start of the tile. What becomes of the sums is up to `epilogue`, one of the policies
-/// of tile_commit.cuh. All lanes of the warp call these functions.
+/// Row sums of one tile by one warp, in the ways of TileKind. `terms(k)` is the product of nonzero k with its entry of
+/// x, k counted from the start of the tile. The sums go to `epilogue` (merbit_epilogue.cuh). All lanes of the warp call
+/// these functions.
 #pragma once
 
 #include "spmv/merbit/merbit_epilogue.cuh"
@@ -30,7 +30,7 @@ __device__ inline void sum_one_row(const TileSpan& tile, const Terms& terms, int
   if (lane == 0) epilogue.leave_open(tile, sum);
 }
 
-/// The whole warp goes from row to row. \param end_of_row in lane i where row i ends
+/// The whole warp sums row after row. \param end_of_row in lane i: end of row i
 template <int Unroll, class Terms, class Epilogue>
 __device__ inline void sum_few_rows(const TileSpan& tile, std::uint32_t end_of_row, const Terms& terms, int lane,
                                     Epilogue& epilogue) {
@@ -58,7 +58,7 @@ __device__ inline void sum_few_rows(const TileSpan& tile, std::uint32_t end_of_r
   return pair;
 }
 
-/// A tile of complete rows, one lane a row. \param lengths of rows lane, lane + 32, ...: a byte each
+/// A tile of complete rows, one lane per row. \param lengths of rows lane, lane + 32, ...: one byte each
 template <int Unroll, class Terms, class Epilogue>
 __device__ inline void sum_row_a_lane(const TileSpan& tile, std::uint32_t lengths, const Terms& terms, int lane,
                                       Epilogue& epilogue) {
@@ -82,7 +82,7 @@ __device__ inline void sum_row_a_lane(const TileSpan& tile, std::uint32_t length
   }
 }
 
-/// A tile of at most 32 complete rows, 2^lanes_log2 lanes a row. \param length of row `lane`
+/// A tile of at most 32 complete rows, 2^lanes_log2 lanes per row. \param length of row `lane`
 template <int Unroll, class Terms, class Epilogue>
 __device__ inline void sum_row_a_group(const TileSpan& tile, int lanes_log2, std::uint32_t length, const Terms& terms,
                                        int lane, Epilogue& epilogue) {
@@ -100,24 +100,25 @@ __device__ inline void sum_row_a_group(const TileSpan& tile, int lanes_log2, std
   }
 }
 
-/// Sum of what this lane of a walk and the ones before it leave open, back to the nearest that closed a row: a
-/// segmented scan. \param open the lane's sum after the last row it closed
+/// Segmented scan: sum of the open sums of this lane of a walk and of those before it, back to the nearest that closed
+/// a row. \param open the lane's sum after the last row it closed
 template <class T>
 [[nodiscard]] __device__ inline T open_sums(T open, bool closed, int lane) {
   const unsigned closing = __ballot_sync(full_warp, closed);
   const unsigned so_far = closing & (full_warp >> (warp_size - 1 - lane));
-  const int segment_begin = so_far != 0 ? warp_size - 1 - __clz(static_cast<int>(so_far)) : 0;
+  const int first_lane = so_far != 0 ? warp_size - 1 - __clz(static_cast<int>(so_far)) : 0;
 #pragma unroll
   for (int distance = 1; distance < warp_size; distance *= 2) {
     const T other = __shfl_up_sync(full_warp, open, static_cast<unsigned>(distance));
-    if (lane - distance >= segment_begin) open += other;
+    if (lane - distance >= first_lane) open += other;
   }
   return open;
 }
 
-/// Joins what the lanes of a walk leave open and commits the tile. \param row_sums of all rows of the tile; the first
-/// that a lane closed lacks what lanes before it hold \param first_closed number in the tile of the first row that the
-/// lane closed \param closed whether it closed any \param open the lane's sum after the last row it closed
+/// Joins the open sums of the lanes of a walk and passes the row sums to the epilogue.
+/// \param row_sums     of all rows of the tile; the first that a lane closed lacks the parts of lanes before it
+/// \param first_closed number in the tile of the first row that the lane closed \param closed whether it closed any
+/// \param open         the lane's sum after the last row it closed
 template <class T, class Epilogue>
 __device__ inline void finish_walk(const TileSpan& tile, T* row_sums, int first_closed, bool closed, T open, int lane,
                                    Epilogue& epilogue) {
@@ -129,8 +130,8 @@ __device__ inline void finish_walk(const TileSpan& tile, T* row_sums, int first_
   if (tile.to_inside && lane == warp_size - 1) epilogue.leave_open(tile, carry);
 }
 
-/// Walks sigma items a lane. \param products of the tile, in shared memory, with room for one more element a row behind
-/// them; complete and visible to the warp \param word the lane's descriptor
+/// Walks sigma path items per lane. \param products of the tile, in shared memory, followed by room for one element per
+/// row; complete and visible to the warp \param word the lane's descriptor
 template <int Sigma, class T, class Epilogue>
 __device__ inline void sum_by_walk(const TileSpan& tile, T* products, std::uint32_t word, int lane,
                                    Epilogue& epilogue) {
@@ -155,7 +156,7 @@ __device__ inline void sum_by_walk(const TileSpan& tile, T* products, std::uint3
   finish_walk(tile, row_sums, first_closed, items.down_flags != 0, sum, lane, epilogue);
 }
 
-/// A tile that ends rows, by terms alone. \returns false for one that has to be walked
+/// Sums a tile without a walk. \returns false for a tile that has to be walked
 template <int Unroll, class Terms, class Epilogue>
 __device__ inline bool sum_without_walk(const TileSpan& tile, const TileStart& start, std::uint32_t word,
                                         const Terms& terms, int lane, Epilogue& epilogue) {

@@ -29,7 +29,7 @@ template <class T, class Launcher>
   result.prepare = Launcher::template prepare_one<RankEpilogue<T>>;
   result.start = Launcher::template start<RankEpilogue<T>>;
   result.slots = [](const Context& context, int resident, std::int64_t tiles) {
-    return std::int64_t{Launcher::blocks(context, resident, tiles)} * Launcher::slots_a_block;
+    return std::int64_t{Launcher::blocks(context, resident, tiles)} * Launcher::slots_per_block;
   };
   return result;
 }

@@ -1,6 +1,6 @@
 /// \file
-/// The product along the merge path on a GPU (Merrill & Garland, SC 2016; merbit-spmv.txt, §3.3): for the merge kernel,
-/// and for whatever wants sums of rows in another type than that of the matrix.
+/// MERGE on a GPU: the product along the merge path (Merrill & Garland, SC 2016), with row sums in any type: for the
+/// kernel merge, and for residuals in double.
 #pragma once
 
 #include "core/cuda/launch.cuh"
@@ -15,7 +15,7 @@
 
 namespace tessera::cuda {
 
-/// Where the row ends that is open at the end of a tile, as far as the tile knows.
+/// End of the row that is open at the end of a tile.
 inline constexpr int beyond_tile = std::numeric_limits<int>::max();
 
 /// first_rows[t]: rows finished where tile t of so many items begins; one entry beyond the last tile.
@@ -29,15 +29,15 @@ __global__ void __launch_bounds__(256) merge_tile_starts_kernel(index_t rows, of
   first_rows[tile] = merge_search(row_offsets, rows, nnz, diagonal).y;
 }
 
-/// Sums of a row that is open: before a thread, and after it.
+/// Sum of the open row before a thread, and after it.
 template <class S>
 struct OpenSums {
   S before;
   S after;
 };
 
-/// Joins what the threads of a block leave open, in their order. Every thread must call.
-/// \param closed whether the thread has finished a row: `sum` does not go on with the row open before it
+/// Joins the open sums of the threads of a block, in their order. Every thread must call.
+/// \param closed whether the thread has finished a row: then `sum` does not continue the row open before it
 template <class S>
 __device__ OpenSums<S> join_open_sums(bool closed, S sum) {
   constexpr unsigned warps = cuda_merge_policy.threads / warp_size;
@@ -48,7 +48,7 @@ __device__ OpenSums<S> join_open_sums(bool closed, S sum) {
   const unsigned closing = __ballot_sync(full_warp, closed);
   const unsigned closing_before = closing & ((1u << lane) - 1);
   const unsigned closing_so_far = closing_before | (closed ? 1u << lane : 0u);
-  // The lane with which the row began that is open after this one; 0 where it began with an earlier warp.
+  // The lane in which the row open after this lane began; 0 where it began in an earlier warp.
   const unsigned first =
       closing_so_far == 0 ? 0 : warp_size - 1 - static_cast<unsigned>(__clz(static_cast<int>(closing_so_far)));
   for (unsigned distance = 1; distance < warp_size; distance *= 2) {
@@ -72,10 +72,10 @@ __device__ OpenSums<S> join_open_sums(bool closed, S sum) {
   return {before, sum};
 }
 
-/// Ends of some rows of a tile, on their way from memory.
+/// Ends of some rows of a tile, whose loads are in flight.
 struct RowEnds {
   static constexpr int count = 3;
-  static constexpr int rows = count * cuda_merge_policy.threads;  ///< that the block has under way
+  static constexpr int rows = count * cuda_merge_policy.threads;  ///< that the block has in flight
   offset_t end[count];
 
   /// \param row_offsets from the tile's first row on \param begin this thread's first row
@@ -97,11 +97,11 @@ struct RowEnds {
   }
 };
 
-/// Stores the ends that are under way, those of further rows, and the mark of the open row.
-__device__ inline void store_row_ends(const RowEnds& under_way, const offset_t* row_offsets, offset_t first, int rows,
+/// Stores the ends that are in flight, those of further rows, and the mark of the open row.
+__device__ inline void store_row_ends(const RowEnds& in_flight, const offset_t* row_offsets, offset_t first, int rows,
                                       int* row_ends) {
   int begin = static_cast<int>(threadIdx.x);
-  under_way.store(first, begin, rows, row_ends);
+  in_flight.store(first, begin, rows, row_ends);
 #pragma unroll 1
   for (begin += RowEnds::rows; begin < rows; begin += RowEnds::rows) {
     RowEnds(row_offsets, begin, rows).store(first, begin, rows, row_ends);
@@ -109,10 +109,10 @@ __device__ inline void store_row_ends(const RowEnds& under_way, const offset_t* 
   if (threadIdx.x == 0) row_ends[rows] = beyond_tile;
 }
 
-/// Puts the terms and row ends of the block's tile into shared memory. All that is read of the matrix is under way
-/// before the first entry of x is asked for. In place of terms beyond the last that one is loaded again: loads without
-/// conditions are those that wait for one another least. What it leaves behind the terms, the walk overwrites.
-/// \param terms, row_offsets from the tile's first nonzero and row on \param first number of that nonzero
+/// Loads the terms and row ends of the block's tile into shared memory. All loads of the matrix are in flight before
+/// the first load of x. Beyond the last term that one is loaded again, since unconditional loads wait for one another
+/// least; the walk overwrites what this leaves behind the terms. \param terms, row_offsets from the tile's first
+/// nonzero and row on \param first number of that nonzero
 template <class Terms, class S>
 __device__ void load_tile(const Terms& terms, const offset_t* row_offsets, offset_t first, const TilePath& path,
                           S* slots, int* row_ends) {
@@ -135,7 +135,7 @@ __device__ void load_tile(const Terms& terms, const offset_t* row_offsets, offse
   for (int i = 0; i < items; ++i) slots[i * threads + threadIdx.x] = term[i];
 }
 
-/// This thread's part of the path. Only the last tile of a matrix is not full.
+/// Walks this thread's items of the path. Only the last tile of a matrix is not full.
 template <class S>
 __device__ ThreadWalk<S> walk_own_items(const TilePath& path, S* slots) {
   constexpr int items = cuda_merge_policy.items;
@@ -152,8 +152,8 @@ __device__ ThreadWalk<S> walk_own_items(const TilePath& path, S* slots) {
   return walker.result();
 }
 
-/// A block a tile: terms and row ends go to shared memory, every thread walks its items there, and the rows that end in
-/// the tile are stored; carries[tile] is what the row open at its end has so far.
+/// One block per tile: terms and row ends go to shared memory, every thread walks its items there, and the rows that
+/// end in the tile are stored; carries[tile] is the sum so far of the row open at its end.
 template <class Terms, class S>
 __global__ void __launch_bounds__(cuda_merge_policy.threads, merge_footprint<S>().min_blocks)
     merge_tiles_kernel(offset_t length, const offset_t* row_offsets, const index_t* first_rows, Terms terms,
@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(cuda_merge_policy.threads, merge_footprint<S>(
   }
 }
 
-/// The tiles of one structure and the space that its products need, with sums in S.
+/// Tiles of one structure and scratch memory of its products, with sums in S.
 template <class S>
 class MergeScratch {
  public:
@@ -201,7 +201,7 @@ class MergeScratch {
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return first_rows_.bytes() + sums_.bytes() + carries_.bytes(); }
 
-  /// y = α A x + β y in the order of the path, whose parts depend on the matrix alone. Not concurrent with itself.
+  /// y = α A x + β y in the order of the path, whose tiles depend on the matrix alone. Not concurrent with itself.
   /// \param row_offsets of the structure that this was made for \param terms of that structure
   template <class Terms>
   void multiply(const Context& context, const offset_t* row_offsets, const Terms& terms,
@@ -216,8 +216,8 @@ class MergeScratch {
   index_t rows_;
   offset_t length_;  ///< of the path
   std::int64_t tiles_;
-  Array<index_t> first_rows_;  ///< of each tile, and what lies beyond
-  Array<S> sums_;              ///< what each tile leaves over
+  Array<index_t> first_rows_;  ///< of each tile, and beyond the last
+  Array<S> sums_;              ///< carry of each tile
   CarryTree<S> carries_;
 };
 

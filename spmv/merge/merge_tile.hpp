@@ -1,6 +1,6 @@
 /// \file
-/// The merge path inside one tile of a GPU's merge kernel, in coordinates of the tile: x counts the nonzeros consumed
-/// since the tile began, y the rows finished since then.
+/// The merge path inside one tile of the kernel merge on a GPU, in coordinates of the tile: x counts the nonzeros
+/// consumed since the tile began, y the rows finished since then.
 #pragma once
 
 #include "core/host_device.hpp"
@@ -33,7 +33,7 @@ struct TilePath {
   }
 };
 
-/// What one thread leaves behind.
+/// Result of the walk of one thread.
 template <class S>
 struct ThreadWalk {
   int first_row = 0;  ///< open where the walk begins
@@ -41,8 +41,8 @@ struct ThreadWalk {
   S carry{0};         ///< of the row that is open where it ends
 };
 
-/// Goes along the path from a diagonal on and leaves the sums of the rows that it finishes in slots[nonzeros + row];
-/// the first lacks what earlier threads have of it.
+/// Walks the path from a diagonal on and leaves the sums of the rows that it finishes in slots[nonzeros + row]; the
+/// first sum lacks the parts of earlier threads.
 template <class S>
 class TileWalker {
  public:
