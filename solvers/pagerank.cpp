@@ -116,12 +116,12 @@ void PageRank<T>::begin() {
 template <class T>
 void PageRank<T>::follow() {
   if (has_ended_) return;
-  const RankState& state = loop_->state(vector_);
+  const detail::RankState& state = loop_->state(vector_);
   Control control = Control::proceed;
   while (result_.iterations < state.iteration) {
     ++result_.iterations;
     ++result_.spmv_count;
-    result_.change = state.changes[result_.iterations % remembered_changes];
+    result_.change = state.changes[result_.iterations % detail::remembered_changes];
     if (show() == Control::stop) control = Control::stop;
   }
   if (state.halt != 0 && state.status != Status::max_iterations) return end(state.status);
@@ -178,7 +178,7 @@ std::string PageRank<T>::reason() const {
       break;
     case Status::stagnated:
       cause = fmt::format("attainable accuracy of the type reached: no lower change within {} iterations; ",
-                          stagnation_window);
+                          detail::stagnation_window);
       break;
     default:
       break;
@@ -213,12 +213,12 @@ class RankSolve {
 /// The widest one that the plan and the number of vectors allow.
 template <class T>
 void RankSolve<T>::make_loop(std::span<const Array<T>> teleports) {
-  RankRules rules = rank_rules<T>(options_, plan_.rows());
-  std::size_t width = most_rank_vectors;
-  std::unique_ptr<RankProduct<T>> fused;
+  detail::RankRules rules = detail::rank_rules<T>(options_, plan_.rows());
+  std::size_t width = detail::most_rank_vectors;
+  std::unique_ptr<detail::RankProduct<T>> fused;
   for (; width > 0 && !fused; width /= 2) {
     if (width > teleports.size()) continue;
-    fused = make_rank_product(plan_.device(), PlanInternals::kernel(plan_), plan_.matrix(), static_cast<int>(width));
+    fused = PlanInternals::kernel(plan_).make_rank_product(plan_.matrix(), static_cast<int>(width));
     if (fused) break;
   }
   width = fused ? width : 1;
@@ -262,7 +262,7 @@ std::vector<PageRankResult<T>> RankSolve<T>::run(std::span<const Array<T>> telep
   for (int k = 0; k < loop_->vectors(); ++k) vectors.emplace_back(options_, info_, *loop_, k);
   for (PageRank<T>& vector : vectors) vector.begin();
   while (!std::all_of(vectors.begin(), vectors.end(), [](const PageRank<T>& vector) { return vector.has_ended(); })) {
-    loop_->run(loop_->steps_at_once());
+    loop_->run(loop_->iterations_per_check());
     for (PageRank<T>& vector : vectors) vector.follow();
   }
   const auto dangling_count = static_cast<index_t>(transition_.dangling().size());

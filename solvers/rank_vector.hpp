@@ -23,13 +23,13 @@ class RankVector {
   [[nodiscard]] std::span<const T> source() const noexcept { return source_.span(); }
 
   /// x' = d (Pᵀ x + dangling(x)) + (1 - d) v. \param product in-links times source() \param weights for sums()
-  void step(std::span<const T> product, const passes::RankWeights& weights);
+  void step(std::span<const T> product, const detail::RankWeights& weights);
 
   /// Scales x to sum 1. \returns the sum it then has
   double normalise();
 
   /// Of the latest step.
-  [[nodiscard]] const passes::RankSums& sums() const noexcept { return sums_; }
+  [[nodiscard]] const detail::RankSums& sums() const noexcept { return sums_; }
   [[nodiscard]] Array<T> take_ranks() { return std::move(ranks_); }
 
  private:
@@ -38,7 +38,7 @@ class RankVector {
   Array<T> teleport_;
   Array<T> ranks_;
   Array<T> source_;
-  passes::RankSums sums_;
+  detail::RankSums sums_;
 };
 
 extern template class RankVector<float>;

@@ -50,7 +50,7 @@ struct Direction {
 /// After p̂ = M p or ŝ = M s by a product: its norm. No vectors.
 struct HatNorm {
   using State = KrylovState;
-  using Body = passes::NoBody;
+  using Body = detail::NoBody;
   bool of_s;  ///< ŝ rather than p̂
 
   TESSERA_HOST_DEVICE void begin(State& s) const {
@@ -64,7 +64,7 @@ struct HatNorm {
     if (!std::isfinite(norm)) s.break_down(Breakdown::not_finite, norm);
   }
   [[nodiscard]] TESSERA_HOST_DEVICE Body bind(const State& /*s*/) const { return {}; }
-  TESSERA_HOST_DEVICE void finish(State& /*s*/, const passes::NoSum& /*sum*/) const {}
+  TESSERA_HOST_DEVICE void finish(State& /*s*/, const detail::NoSum& /*sum*/) const {}
 };
 
 /// After v = A p̂: α = ρ / <r̂, v>, s = r - α v with <s, s>, and ŝ = M s with <ŝ, ŝ>.
@@ -90,7 +90,7 @@ struct HalfStep {
     bound.alpha = static_cast<T>(s.alpha);
     return bound;
   }
-  TESSERA_HOST_DEVICE void finish(State& s, const passes::TwoSums& sums) const {
+  TESSERA_HOST_DEVICE void finish(State& s, const detail::TwoSums& sums) const {
     if (counts) ++s.preconditionings;
     s.s_norm = std::sqrt(sums.first);
     if (folds) s.s_hat_norm = std::sqrt(sums.second);
@@ -129,7 +129,7 @@ struct FullStep {
     bound.keep = s.keep;
     return bound;
   }
-  TESSERA_HOST_DEVICE void finish(State& s, const passes::TwoSums& sums) const {
+  TESSERA_HOST_DEVICE void finish(State& s, const detail::TwoSums& sums) const {
     s.keep = false;
     s.next_rho = sums.second;
     s.after_iteration(std::sqrt(sums.first));

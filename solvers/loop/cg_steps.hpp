@@ -52,7 +52,7 @@ struct Residual {
     bound.alpha = static_cast<T>(s.alpha);
     return bound;
   }
-  TESSERA_HOST_DEVICE void finish(State& s, const passes::TwoSums& sums) const {
+  TESSERA_HOST_DEVICE void finish(State& s, const detail::TwoSums& sums) const {
     s.x_is_behind = true;
     s.next_rho = sums.second;
     s.after_iteration(std::sqrt(sums.first));

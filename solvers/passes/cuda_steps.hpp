@@ -9,7 +9,7 @@
 
 namespace tessera::cuda {
 
-template struct Pass<passes::NoBody>;
+template struct Pass<detail::NoBody>;
 
 template struct Pass<passes::LargestMagnitude<float>>;
 template struct Pass<passes::Dot<float>>;
@@ -31,11 +31,11 @@ template struct Pass<passes::StabilisedDirection<float, passes::DiagonalEntry<fl
 template struct Pass<passes::HalfResidual<float, passes::IdentityEntry<float>>>;
 template struct Pass<passes::HalfResidual<float, passes::DiagonalEntry<float>>>;
 template struct Pass<passes::StabilisedStep<float>>;
-template struct Pass<passes::RankStart<float>>;
-template struct Pass<passes::RankStep<float>>;
-template struct Pass<passes::RankScale<float>>;
-template struct Pass<passes::ScaledRankStart<float>>;
-template struct Pass<passes::UnscaledRank<float>>;
+template struct Pass<passes::PagerankStart<float>>;
+template struct Pass<passes::PagerankUpdate<float>>;
+template struct Pass<passes::PagerankScale<float>>;
+template struct Pass<passes::PagerankStartScaled<float>>;
+template struct Pass<passes::PagerankUnscale<float>>;
 template struct Pass<passes::FirstUnfitDiagonal<float>>;
 template struct Pass<passes::InverseDiagonal<float>>;
 template struct Pass<passes::DiagonalProduct<float>>;
@@ -60,11 +60,11 @@ template struct Pass<passes::StabilisedDirection<double, passes::DiagonalEntry<d
 template struct Pass<passes::HalfResidual<double, passes::IdentityEntry<double>>>;
 template struct Pass<passes::HalfResidual<double, passes::DiagonalEntry<double>>>;
 template struct Pass<passes::StabilisedStep<double>>;
-template struct Pass<passes::RankStart<double>>;
-template struct Pass<passes::RankStep<double>>;
-template struct Pass<passes::RankScale<double>>;
-template struct Pass<passes::ScaledRankStart<double>>;
-template struct Pass<passes::UnscaledRank<double>>;
+template struct Pass<passes::PagerankStart<double>>;
+template struct Pass<passes::PagerankUpdate<double>>;
+template struct Pass<passes::PagerankScale<double>>;
+template struct Pass<passes::PagerankStartScaled<double>>;
+template struct Pass<passes::PagerankUnscale<double>>;
 template struct Pass<passes::FirstUnfitDiagonal<double>>;
 template struct Pass<passes::InverseDiagonal<double>>;
 template struct Pass<passes::DiagonalProduct<double>>;

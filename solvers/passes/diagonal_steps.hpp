@@ -2,7 +2,7 @@
 /// The steps of the Jacobi preconditioner: one thread finds the diagonal entry of one row by bisection.
 #pragma once
 
-#include "solvers/passes/sums.hpp"
+#include "core/sums.hpp"
 #include "tessera/types.hpp"
 
 #include <cmath>
@@ -42,25 +42,25 @@ template <class T>
 /// The first row whose diagonal entry is missing, zero, not finite, or without a finite inverse.
 template <class T>
 struct FirstUnfitDiagonal {
-  using Sums = FirstIndex;
+  using Sums = detail::FirstIndex;
   Rows<T> a;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t row, FirstIndex& first) const {
+  TESSERA_HOST_DEVICE void operator()(std::int64_t row, detail::FirstIndex& first) const {
     const offset_t k = diagonal_position(a, row);
     if (k >= 0) {
       const T entry = value_at(a, k);
       if (std::isfinite(entry) && entry != T{0} && std::isfinite(T{1} / entry)) return;
     }
-    first += FirstIndex{row};
+    first += detail::FirstIndex{row};
   }
 };
 
 /// d_i = 1 / a_ii, where all of them are fit.
 template <class T>
 struct InverseDiagonal {
-  using Sums = NoSum;
+  using Sums = detail::NoSum;
   Rows<T> a;
   T* inverse;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t row, NoSum& /*sum*/) const {
+  TESSERA_HOST_DEVICE void operator()(std::int64_t row, detail::NoSum& /*sum*/) const {
     inverse[row] = T{1} / value_at(a, diagonal_position(a, row));
   }
 };
@@ -68,13 +68,13 @@ struct InverseDiagonal {
 /// y = α D x + β y; the old y is not read when β = 0.
 template <class T>
 struct DiagonalProduct {
-  using Sums = NoSum;
+  using Sums = detail::NoSum;
   T alpha;
   T beta;
   const T* diagonal;
   const T* x;
   T* y;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, detail::NoSum& /*sum*/) const {
     const T product = alpha * (diagonal[i] * x[i]);
     y[i] = beta == T{0} ? product : product + beta * y[i];
   }

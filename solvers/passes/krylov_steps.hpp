@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/random.hpp"
-#include "solvers/passes/sums.hpp"
+#include "core/sums.hpp"
 
 #include <cstdint>
 
@@ -54,7 +54,7 @@ struct PreconditionedDot {
 /// CG: r -= α q with <r, r> and <r, M r>.
 template <class T, class M>
 struct ConjugateResidual {
-  using Sums = TwoSums;
+  using Sums = detail::TwoSums;
   M m;
   T alpha;
   const T* q;
@@ -64,14 +64,14 @@ struct ConjugateResidual {
     typename M::Factor factor;
   };
   [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {q[i], r[i], m.load(i)}; }
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, TwoSums& sums) const {
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, detail::TwoSums& sums) const {
     const T residual = old.r - alpha * old.q;
     r[i] = residual;
     const auto value = static_cast<double>(residual);
     sums.first += value * value;
     sums.second += value * static_cast<double>(m(old.factor, residual));
   }
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, TwoSums& sums) const { (*this)(i, load(i), sums); }
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, detail::TwoSums& sums) const { (*this)(i, load(i), sums); }
 };
 
 /// CG: x += α p, then p = M z + β p with <p, p>; the new x is kept too if asked for.
@@ -162,7 +162,7 @@ struct StabilisedDirection {
 /// BiCGSTAB: s = r - α v in the place of r, ŝ = M s with <s, s> and <ŝ, ŝ>.
 template <class T, class M>
 struct HalfResidual {
-  using Sums = TwoSums;
+  using Sums = detail::TwoSums;
   M m;
   T alpha;
   const T* v;
@@ -173,7 +173,7 @@ struct HalfResidual {
     typename M::Factor factor;
   };
   [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {v[i], s[i], m.load(i)}; }
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, TwoSums& sums) const {
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, detail::TwoSums& sums) const {
     const T residual = old.s - alpha * old.v;
     const T preconditioned = m(old.factor, residual);
     s[i] = residual;
@@ -183,13 +183,13 @@ struct HalfResidual {
     sums.first += value * value;
     sums.second += hat_value * hat_value;
   }
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, TwoSums& sums) const { (*this)(i, load(i), sums); }
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, detail::TwoSums& sums) const { (*this)(i, load(i), sums); }
 };
 
 /// BiCGSTAB: x += α p̂ + ω ŝ, r = s - ω t with <r, r> and <r̂, r>; the old x is kept too if asked for.
 template <class T>
 struct StabilisedStep {
-  using Sums = TwoSums;
+  using Sums = detail::TwoSums;
   T alpha;
   T omega;
   const T* p_hat;
@@ -206,7 +206,7 @@ struct StabilisedStep {
   [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const {
     return {p_hat[i], s_hat[i], shadow[i], t[i], x[i], r[i]};
   }
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, TwoSums& sums) const {
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, const Loaded& old, detail::TwoSums& sums) const {
     if (keep) kept[i] = old.x;
     const T solution = old.x + (rounded_product(alpha, old.p_hat) + omega * old.s_hat);
     const T residual = old.r - omega * old.t;
@@ -216,7 +216,7 @@ struct StabilisedStep {
     sums.first += value * value;
     sums.second += value * static_cast<double>(old.shadow);
   }
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, TwoSums& sums) const { (*this)(i, load(i), sums); }
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, detail::TwoSums& sums) const { (*this)(i, load(i), sums); }
 };
 
 }  // namespace tessera::passes

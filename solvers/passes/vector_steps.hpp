@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/power_of_two.hpp"
-#include "solvers/passes/sums.hpp"
+#include "core/sums.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace tessera::passes {
 /// max |x_i|
 template <class T>
 struct LargestMagnitude {
-  using Sums = Largest;
+  using Sums = detail::Largest;
   const T* x;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, Largest& largest) const {
-    largest += Largest{std::abs(static_cast<double>(x[i]))};
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, detail::Largest& largest) const {
+    largest += detail::Largest{std::abs(static_cast<double>(x[i]))};
   }
 };
 
@@ -35,20 +35,20 @@ struct Dot {
 /// y += a x
 template <class T>
 struct AddMultiple {
-  using Sums = NoSum;
+  using Sums = detail::NoSum;
   T a;
   const T* x;
   T* y;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const { y[i] += a * x[i]; }
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, detail::NoSum& /*sum*/) const { y[i] += a * x[i]; }
 };
 
 /// x <-> y
 template <class T>
 struct Swap {
-  using Sums = NoSum;
+  using Sums = detail::NoSum;
   T* x;
   T* y;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, detail::NoSum& /*sum*/) const {
     const T value = x[i];
     x[i] = y[i];
     y[i] = value;

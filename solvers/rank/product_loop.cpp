@@ -14,7 +14,7 @@ namespace {
 template <class T>
 class ProductRankLoop final : public RankLoop<T> {
  public:
-  ProductRankLoop(const SpmvPlan<T>& plan, const TransitionMatrix<T>& transition, const RankRules& rules,
+  ProductRankLoop(const SpmvPlan<T>& plan, const TransitionMatrix<T>& transition, const detail::RankRules& rules,
                   Array<T> teleport)
       : plan_(plan),
         rules_(rules),
@@ -23,16 +23,16 @@ class ProductRankLoop final : public RankLoop<T> {
                                              : Array<T>::copy_of(transition.inverse_out_weight(), plan.device())),
         ranks_(plan.device().is_host() ? transition.inverse_out_weight() : std::as_const(out_inverse_).span(),
                std::move(teleport), plan.device()),
-        state_(first_rank_state(rules, ranks_.sums())) {}
+        state_(detail::first_rank_state(rules, ranks_.sums())) {}
 
-  [[nodiscard]] const RankState& state(int /*vector*/) const noexcept override { return state_; }
+  [[nodiscard]] const detail::RankState& state(int /*vector*/) const noexcept override { return state_; }
 
   void run(int steps) override {
     for (int step = 0; step < steps && state_.halt == 0; ++step) {
       // q = Wᵀ D⁻¹ x,  x' = d (q + dangling(x)) + (1 - d) v
       plan_.apply(ranks_.source(), product_);
       ranks_.step(std::as_const(product_).current(), state_.weights);
-      finish_rank_step(rules_, state_, ranks_.sums());
+      detail::finish_iteration(rules_, state_, ranks_.sums());
     }
   }
 
@@ -43,25 +43,25 @@ class ProductRankLoop final : public RankLoop<T> {
 
  private:
   const SpmvPlan<T>& plan_;
-  RankRules rules_;
+  detail::RankRules rules_;
   DualBuffer<T> product_;
   Array<T> out_inverse_;  ///< a copy on a GPU; empty on the host, where that of the transition matrix serves
   RankVector<T> ranks_;
-  RankState state_;
+  detail::RankState state_;
 };
 
 }  // namespace
 
 template <class T>
 std::unique_ptr<RankLoop<T>> make_product_rank_loop(const SpmvPlan<T>& plan, const TransitionMatrix<T>& transition,
-                                                    const RankRules& rules, Array<T> teleport) {
+                                                    const detail::RankRules& rules, Array<T> teleport) {
   return std::make_unique<ProductRankLoop<T>>(plan, transition, rules, std::move(teleport));
 }
 
 template std::unique_ptr<RankLoop<float>> make_product_rank_loop(const SpmvPlan<float>&, const TransitionMatrix<float>&,
-                                                                 const RankRules&, Array<float>);
+                                                                 const detail::RankRules&, Array<float>);
 template std::unique_ptr<RankLoop<double>> make_product_rank_loop(const SpmvPlan<double>&,
-                                                                  const TransitionMatrix<double>&, const RankRules&,
-                                                                  Array<double>);
+                                                                  const TransitionMatrix<double>&,
+                                                                  const detail::RankRules&, Array<double>);
 
 }  // namespace tessera

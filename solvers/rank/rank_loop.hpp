@@ -3,7 +3,7 @@
 /// or on a GPU one fused product a step that keeps its state there.
 #pragma once
 
-#include "solvers/rank/rank_state.hpp"
+#include "spmv/pagerank_iteration.hpp"
 #include "tessera/array.hpp"
 #include "tessera/pagerank.hpp"
 
@@ -30,14 +30,14 @@ class RankLoop {
 
   [[nodiscard]] virtual int vectors() const noexcept { return 1; }
   /// As of the latest step that run() returned from. \param vector in [0, vectors()), here and below
-  [[nodiscard]] virtual const RankState& state(int vector) const noexcept = 0;
+  [[nodiscard]] virtual const detail::RankState& state(int vector) const noexcept = 0;
   /// Makes up to `steps` steps of every vector, no more once its state has halted. Allocates nothing.
-  /// \param steps at most remembered_changes
+  /// \param steps at most detail::remembered_changes
   virtual void run(int steps) = 0;
   /// The ranks scaled to sum 1. Once a vector, after all steps.
   [[nodiscard]] virtual FinalRanks<T> take_ranks(int vector) = 0;
   /// How many steps run() should be asked for where nobody looks at each one.
-  [[nodiscard]] virtual int steps_at_once() const noexcept { return 1; }
+  [[nodiscard]] virtual int iterations_per_check() const noexcept { return 1; }
 };
 
 /// A product with the plan of the in-links and a pass over the vectors a step.
@@ -46,13 +46,13 @@ class RankLoop {
 template <class T>
 [[nodiscard]] std::unique_ptr<RankLoop<T>> make_product_rank_loop(const SpmvPlan<T>& plan,
                                                                   const TransitionMatrix<T>& transition,
-                                                                  const RankRules& rules, Array<T> teleport);
+                                                                  const detail::RankRules& rules, Array<T> teleport);
 
 extern template std::unique_ptr<RankLoop<float>> make_product_rank_loop(const SpmvPlan<float>&,
                                                                         const TransitionMatrix<float>&,
-                                                                        const RankRules&, Array<float>);
+                                                                        const detail::RankRules&, Array<float>);
 extern template std::unique_ptr<RankLoop<double>> make_product_rank_loop(const SpmvPlan<double>&,
                                                                          const TransitionMatrix<double>&,
-                                                                         const RankRules&, Array<double>);
+                                                                         const detail::RankRules&, Array<double>);
 
 }  // namespace tessera

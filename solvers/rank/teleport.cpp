@@ -1,6 +1,6 @@
 #include "solvers/rank/teleport.hpp"
 
-#include "solvers/passes/sums.hpp"
+#include "core/sums.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ Array<T> teleport_distribution(std::span<const double> weights, index_t vertices
   }
   if (largest == 0.0) throw InvalidArgument("personalization sums to 0");
   // Divided by the largest first, so that neither the sum nor its inverse leaves the range of the type.
-  passes::CompensatedSum sum;
+  detail::CompensatedSum sum;
   for (const double weight : weights) sum.add(weight / largest);
   Array<T> result(vertices, Init::none);
   for (std::size_t i = 0; i < weights.size(); ++i) {
