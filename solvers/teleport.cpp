@@ -1,4 +1,4 @@
-#include "solvers/rank/teleport.hpp"
+#include "solvers/pagerank.hpp"
 
 #include "core/sums.hpp"
 #include "tessera/error.hpp"
@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tessera {
+namespace tessera::detail {
 
 template <class T>
 Array<T> teleport_distribution(std::span<const double> weights, index_t vertices) {
@@ -29,7 +29,7 @@ Array<T> teleport_distribution(std::span<const double> weights, index_t vertices
   }
   if (largest == 0.0) throw InvalidArgument("personalization sums to 0");
   // Divided by the largest first, so that neither the sum nor its inverse leaves the range of the type.
-  detail::CompensatedSum sum;
+  CompensatedSum sum;
   for (const double weight : weights) sum.add(weight / largest);
   Array<T> result(vertices, Init::none);
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -56,4 +56,4 @@ template Array<double> teleport_distribution(std::span<const double>, index_t);
 template Array<float> interleave_teleports(std::span<const Array<float>>, index_t);
 template Array<double> interleave_teleports(std::span<const Array<double>>, index_t);
 
-}  // namespace tessera
+}  // namespace tessera::detail
