@@ -1,3 +1,4 @@
+/// Jacobi preconditioner.
 #include "solvers/jacobi.hpp"
 
 #include "core/cuda/memory.hpp"
@@ -57,7 +58,7 @@ void require_invertible_diagonal(const CsrView<T>& a, const Device& device) {
 template <class T>
 void require_same_place(const CsrView<T>& a, const Device& device) {
   if (!device.is_host() || !cuda::lies_on_a_gpu(a.row_offsets.data())) return;
-  throw InvalidArgument("Jacobi is to be made on the host, but the matrix lies on a GPU: pass the device of the plan");
+  throw InvalidArgument("Jacobi was asked for on the host, but the matrix lies on a GPU: pass the device of the plan");
 }
 
 template <class T>

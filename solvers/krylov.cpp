@@ -1,3 +1,4 @@
+/// One Krylov solve in scaled units: first residual, checks, restarts, report.
 #include "solvers/krylov.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+/// Checks of the arguments of a Krylov method.
 #include "solvers/krylov_problem.hpp"
 
 #include "core/cuda/memory.hpp"

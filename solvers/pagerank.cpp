@@ -61,7 +61,7 @@ void check_options(const PageRankOptions& options) {
   }
 }
 
-/// One vector of a loop: what it comes to.
+/// The result of one vector of a loop, as it grows.
 template <class T>
 class PageRank {
  public:
@@ -77,9 +77,9 @@ class PageRank {
   }
 
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
-  /// Shows the start.
+  /// Shows iteration 0 to the observer.
   void begin();
-  /// Looks at the steps that the loop has made since, and ends where one of them was the last.
+  /// Takes the iterations that the loop has made since; ends after the last one.
   void follow();
   /// Fetches the ranks. \param upload_ms of vectors
   [[nodiscard]] PageRankResult<T> finish(index_t dangling_count, double upload_ms);
@@ -93,7 +93,7 @@ class PageRank {
   detail::RankLoop<T>* loop_;
   int vector_;
   bool has_ended_ = false;
-  bool has_stopped_ = false;  ///< the observer wants no more
+  bool has_stopped_ = false;  ///< the observer asked to stop
   PageRankResult<T> result_;
   Stopwatch watch_;
 };
@@ -181,12 +181,12 @@ std::string PageRank<T>::reason() const {
     default:
       break;
   }
-  if (result_.iterations == 0) return cause + "no step was made";
+  if (result_.iterations == 0) return cause + "no iteration was made";
   return fmt::format("{}||x' - x||_{} = {:.6g} {} tolerance = {:.6g}", cause, to_string(options_.norm), result_.change,
                      result_.change <= options_.tolerance ? "<=" : ">", options_.tolerance);
 }
 
-/// As many of some vectors as a plan iterates at a time.
+/// Some vectors on one plan, as many at a time as the plan allows.
 template <class T>
 class RankSolve {
  public:
@@ -208,7 +208,7 @@ class RankSolve {
   std::unique_ptr<detail::RankLoop<T>> loop_;
 };
 
-/// The widest one that the plan and the number of vectors allow.
+/// The loop of the most vectors that the plan and their number allow.
 template <class T>
 void RankSolve<T>::make_loop(std::span<const Array<T>> teleports) {
   detail::RankRules rules = detail::rank_rules<T>(options_, plan_.rows());
@@ -227,7 +227,7 @@ void RankSolve<T>::make_loop(std::span<const Array<T>> teleports) {
     loop_ = detail::make_product_rank_loop(plan_, transition_, rules, std::move(teleport));
     return;
   }
-  // Its sums are added in a fixed order, also where products of the plan are not.
+  // The fused product adds in a fixed order, also where products of the plan do not.
   info_.determinism = std::max(info_.determinism, Determinism::run_to_run);
   loop_ = detail::make_fused_rank_loop(std::move(fused), transition_.out_degree(), rules, std::move(teleport),
                                        static_cast<int>(width), plan_.device());

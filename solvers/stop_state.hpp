@@ -36,7 +36,7 @@ struct StopState : fused::LoopControl {
   // Memory of the stopping rules.
   double recurrence = 0.0;  ///< latest ‖r‖₂ of the recurrence
   double peak = 0.0;  ///< largest residual since the last computed one: the scale of the recurrence's rounding errors
-  double best = 0.0;  ///< smallest residual, lowered in steps of 1 %
+  double best = 0.0;  ///< smallest residual, updated when it falls by 1 %
   std::int64_t best_iteration = 0;
   double judged = 0.0;     ///< latest argument of judge()
   double kept_norm = 0.0;  ///< ‖r‖₂ of the kept x

@@ -6,7 +6,51 @@
 #include <cmath>
 #include <string_view>
 
-namespace tessera::detail {
+namespace tessera {
+
+std::string_view to_string(Status status) {
+  switch (status) {
+    case Status::converged:
+      return "converged";
+    case Status::max_iterations:
+      return "max_iterations";
+    case Status::time_limit:
+      return "time_limit";
+    case Status::breakdown:
+      return "breakdown";
+    case Status::diverged:
+      return "diverged";
+    case Status::stagnated:
+      return "stagnated";
+    case Status::not_finite:
+      return "not_finite";
+    case Status::interrupted:
+      return "interrupted";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Breakdown breakdown) {
+  switch (breakdown) {
+    case Breakdown::none:
+      return "none";
+    case Breakdown::rho:
+      return "rho";
+    case Breakdown::alpha:
+      return "alpha";
+    case Breakdown::omega:
+      return "omega";
+    case Breakdown::indefinite:
+      return "indefinite";
+    case Breakdown::preconditioner:
+      return "preconditioner";
+    case Breakdown::not_finite:
+      return "not_finite";
+  }
+  return "unknown";
+}
+
+namespace detail {
 
 namespace {
 
@@ -38,7 +82,7 @@ std::string_view describe(Breakdown kind) {
     case Breakdown::preconditioner:
       return "the preconditioner is not positive definite: r'Mr / r'r =";
     case Breakdown::not_finite:
-      return "a number or a step beyond the range of the type, or NaN, in the recurrence; last value";
+      return "a number or an update beyond the range of the type, or NaN, in the recurrence; last value";
   }
   return "";
 }
@@ -139,4 +183,6 @@ std::string StoppingCriteria::reason(Status status, const SolveReport& report, d
                      target_text());
 }
 
-}  // namespace tessera::detail
+}  // namespace detail
+
+}  // namespace tessera
