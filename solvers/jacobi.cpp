@@ -1,6 +1,8 @@
+/// Jacobi preconditioner.
+#include "solvers/jacobi.hpp"
+
 #include "core/cuda/memory.hpp"
-#include "solvers/passes/diagonal_steps.hpp"
-#include "solvers/vector_ops.hpp"
+#include "solvers/fused/vector_ops.hpp"
 #include "tessera/error.hpp"
 #include "tessera/solvers.hpp"
 
@@ -14,7 +16,7 @@ namespace tessera {
 namespace {
 
 template <class T>
-passes::Rows<T> rows_of(const CsrView<T>& a) {
+detail::CsrPointers<T> pointers_of(const CsrView<T>& a) {
   return {a.row_offsets.data(), a.columns.data(), a.is_pattern() ? nullptr : a.values.data()};
 }
 
@@ -26,20 +28,21 @@ T element(const Device& device, const T* address) {
   return value;
 }
 
-/// Where the row's diagonal entry is stored, looked up from the host; -1: nowhere.
+/// Position of the row's diagonal nonzero, looked up from the host; -1 when it is not stored.
 template <class T>
 offset_t diagonal_of_row(const CsrView<T>& a, const Device& device, std::int64_t row) {
   const offset_t begin = element(device, a.row_offsets.data() + row);
   const offset_t end = element(device, a.row_offsets.data() + row + 1);
-  const auto columns = vectors::to_host(
-      device, a.columns.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
+  const auto columns =
+      fused::to_host(device, a.columns.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
   const auto* const found = std::lower_bound(columns.begin(), columns.end(), static_cast<index_t>(row));
   return found != columns.end() && *found == row ? begin + (found - columns.begin()) : -1;
 }
 
 template <class T>
 void require_invertible_diagonal(const CsrView<T>& a, const Device& device) {
-  const std::int64_t row = run_pass(device, a.rows, passes::FirstUnfitDiagonal<T>{rows_of(a)}).index;
+  const std::int64_t row =
+      fused::transform_reduce(device, a.rows, detail::JacobiFirstUnfit<T>{.a = pointers_of(a)}).index;
   if (row < 0) return;
   const offset_t position = diagonal_of_row(a, device, row);
   if (position < 0) {
@@ -51,11 +54,11 @@ void require_invertible_diagonal(const CsrView<T>& a, const Device& device) {
       "Jacobi needs a finite inverse of every diagonal entry: row {} (counted from 0) holds {}", row, entry));
 }
 
-/// A plan on a GPU gives a view of its memory there, which the host cannot read.
+/// The view of a plan on a GPU points to memory that the host cannot read.
 template <class T>
 void require_same_place(const CsrView<T>& a, const Device& device) {
   if (!device.is_host() || !cuda::lies_on_a_gpu(a.row_offsets.data())) return;
-  throw InvalidArgument("Jacobi is to be made on the host, but the matrix lies on a GPU: pass the device of the plan");
+  throw InvalidArgument("Jacobi was asked for on the host, but the matrix lies on a GPU: pass the device of the plan");
 }
 
 template <class T>
@@ -79,12 +82,16 @@ void JacobiPreconditioner<T>::refresh(const CsrView<T>& matrix) {
     throw DimensionError(fmt::format("Jacobi was made for {0} x {0}, got {1} x {1}", rows(), matrix.rows));
   }
   require_invertible_diagonal(matrix, device());
-  run_pass(device(), rows(), passes::InverseDiagonal<T>{rows_of(matrix), inverse_diagonal_.data()});
+  fused::transform_reduce(device(), rows(),
+                          detail::JacobiInvert<T>{.a = pointers_of(matrix), .inverse = inverse_diagonal_.data()});
 }
 
 template <class T>
 void JacobiPreconditioner<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
-  run_pass(device(), rows(), passes::DiagonalProduct<T>{alpha, beta, inverse_diagonal_.data(), x.data(), y.data()});
+  fused::transform_reduce(
+      device(), rows(),
+      detail::JacobiProduct<T>{
+          .alpha = alpha, .beta = beta, .diagonal = inverse_diagonal_.data(), .x = x.data(), .y = y.data()});
 }
 
 template class JacobiPreconditioner<float>;
