@@ -29,7 +29,7 @@ void enqueue_esc(const Context& context, RowPass pass, const Factors<V>& factors
                  const RowOutput<V>& out);
 
 /// Warp a row: a bitmap over the row's columns, whose running population count is the place of an entry.
-/// Batch: window_bytes() of it at most largest_window_bytes, and B of fewer than 2^32 entries. In a claim most_entries
+/// Batch: window_bytes() of it at most Tuning::block_bytes, and B of fewer than 2^32 entries. In a claim most_entries
 /// may be too small for some rows: these are counted and find no place.
 template <class V>
 void enqueue_window(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
@@ -51,22 +51,20 @@ void enqueue_dense(const Context& context, RowPass pass, const Factors<V>& facto
 
 /// A hash table of columns in shared memory, at most 3/4 full, sorted at the end. Warp a row up to hash_warp_entries,
 /// in order; else block a row, which reads B a second time for the values: these are added in C itself, or, in order,
-/// beside the table by warps that share out the columns of C. Row: at most hash_entries entries; the batch's
+/// beside the table by warps that share out the columns of C. Row: at most Tuning::hash_entries entries; the batch's
 /// most_entries bounds them, and a row with more would go round for ever. \param ordered as for enqueue_wide
-inline constexpr index_t hash_entries = 4096;
 inline constexpr index_t hash_warp_entries = 768;
 template <class V>
 void enqueue_hash(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                   const RowOutput<V>& out, bool ordered);
 
-/// Products of a row beyond which enqueue_wide gives it all threads that a block can have.
-inline constexpr std::uint32_t wide_huge_products = 1 << 18;
 /// Block a row: a bitmap over all columns, one stretch of them after the other, and sums straight into C. Any row. A
-/// stretch has up to 819 200 columns (1 638 400 to count); columns between stretches that no entry lies in cost
-/// nothing. Rows with one stretch: O(products). Others: every stretch besides costs a binary search in every row of B
-/// that the row of A names, and the reading of its bitmap, 200 KB. \param pass count or place \param ordered terms in
-/// the order of A's row; else in any order by atomic additions, which differ from run to run by rounding and take float
-/// numbers below the normal ones for zero \throws InvalidArgument for another pass
+/// stretch has as many columns as Tuning::tiled_bytes allow: on compute capability 9.0 819 200 (1 638 400 to count);
+/// columns between stretches that no entry lies in cost nothing. Rows with one stretch: O(products). Others: every
+/// stretch besides costs a binary search in every row of B that the row of A names, and the reading of its bitmap.
+/// \param pass count or place \param ordered terms in the order of A's row; else in any order by atomic additions,
+/// which differ from run to run by rounding and take float numbers below the normal ones for zero \throws
+/// InvalidArgument for another pass
 template <class V>
 void enqueue_wide(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                   const RowOutput<V>& out, bool ordered);
@@ -80,10 +78,9 @@ void enqueue_wide(const Context& context, RowPass pass, const Factors<V>& factor
                                                                            int value_bytes) noexcept {
   return wide_marks(width) * 8 + std::int64_t{entries} * value_bytes;
 }
-/// Two blocks a multiprocessor.
-inline constexpr std::int64_t most_wide_shared_bytes = std::int64_t{104} * 1024;
 /// The pass place of enqueue_wide in the order of A's row, with the sums in shared memory. Batch: with the slice of its
-/// largest row, wide_shared_bytes(), or without, then that of its widest row and most entries is at most 200 KB.
+/// largest row, wide_shared_bytes(), or without, then that of its widest row and most entries is at most
+/// Tuning::tiled_bytes.
 template <class V>
 void enqueue_wide_in_shared(const Context& context, const Factors<V>& factors, const RowBatch& batch,
                             const RowOutput<V>& out);

@@ -1,6 +1,6 @@
-#include "core/cuda/check.hpp"
 #include "spgemm/accumulate/accumulators_cuda.hpp"
 #include "spgemm/accumulate/hash_cuda.cuh"
+#include "spgemm/cuda/carve_out.cuh"
 #include "spgemm/esc/levels.hpp"
 
 namespace tessera::cuda {
@@ -21,8 +21,7 @@ void launch_rows(const Context& context, RowPass pass, const Factors<V>& factors
   using Shape = HashShape<Slots>;
   constexpr std::size_t bytes = Shape::rows * HashLayout<V, Key, Slots, Sums>::bytes;
   const auto kernel = hash_kernel<V, Key, Slots, Sums>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-        "asking for shared memory");
+  allow_shared_bytes(kernel, bytes);
   launch("rows of a product in hash tables", context, Grid{blocks_for(batch.count, Shape::rows), Shape::threads, bytes},
          kernel, pass, factors, batch, out);
 }

@@ -4,6 +4,7 @@
 
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
+#include "spgemm/accumulate/hash_layout.hpp"
 #include "spgemm/accumulate/sort_team.cuh"
 #include "spgemm/cuda/list_shares.cuh"
 #include "spgemm/cuda/rows.cuh"
@@ -13,22 +14,6 @@
 #include <limits>
 
 namespace tessera::cuda {
-
-[[nodiscard]] constexpr unsigned log2_of(unsigned power) { return power <= 1 ? 0 : 1 + log2_of(power / 2); }
-
-/// Sizes of a table and of the threads that share it: a warp up to 1024 slots, else a block.
-template <int Slots>
-struct HashShape {
-  static_assert((Slots & (Slots - 1)) == 0);
-  static constexpr int team = Slots <= 1024 ? warp_size : 256;
-  static constexpr int threads = team == warp_size ? 128 : team;
-  static constexpr int rows = threads / team;  ///< of a block
-  static constexpr unsigned bits = log2_of(Slots);
-  /// Entries of a row: three quarters of the slots.
-  static constexpr int entries = Slots / 4 * 3 < hash_entries ? Slots / 4 * 3 : hash_entries;
-  /// Keys that are sorted.
-  static constexpr int keys = Slots < hash_entries ? Slots : hash_entries;
-};
 
 /// Columns of a row in open addressing. \tparam Slots a power of two, more than the row has entries
 template <int Slots>
@@ -79,26 +64,6 @@ struct TeamShared {
   offset_t place;
 };
 
-/// Where the sums of a row are formed: beside the table, in the order of A's row, or in C itself by atomic additions in
-/// any order (ocean-hll-spgemm.txt: keys in shared, values in global memory).
-enum class HashSums { in_table, in_product };
-
-/// Where a team's arrays lie in shared memory: values or places in the row, and columns, by slot; keys that are sorted.
-/// A warp adds before it sorts, so that short keys may overwrite the columns.
-template <class V, class Key, int Slots, HashSums Sums>
-struct HashLayout {
-  using Shape = HashShape<Slots>;
-  static constexpr bool keys_over_columns = Shape::team == warp_size && sizeof(Key) == sizeof(index_t);
-  static constexpr std::size_t cell_bytes = Sums == HashSums::in_product ? sizeof(std::uint16_t) : sizeof(V);
-  static constexpr std::size_t values_bytes = has_values<V> ? Slots * cell_bytes : 0;
-  static constexpr std::size_t columns_bytes = Slots * sizeof(index_t);
-  static constexpr std::size_t keys_begin = values_bytes + (keys_over_columns ? 0 : columns_bytes);
-  static constexpr std::size_t keys_bytes = spread(Shape::keys) * sizeof(Key);
-  static constexpr std::size_t bytes = values_bytes + columns_bytes + (keys_over_columns ? 0 : keys_bytes);
-  static_assert(!keys_over_columns || spread(Shape::entries) * sizeof(Key) <= columns_bytes);
-  static_assert(bytes % 16 == 0);
-};
-
 /// A row of C that a team does. \tparam Key holds a column of the row's range above a slot
 template <class V, class Key, int Slots, HashSums Sums>
 class HashRow {
@@ -106,7 +71,7 @@ class HashRow {
   using Shape = HashShape<Slots>;
   using Layout = HashLayout<V, Key, Slots, Sums>;
   static constexpr bool sums_in_table = has_values<V> && Sums == HashSums::in_table;
-  static_assert(hash_entries <= std::numeric_limits<std::uint16_t>::max());
+  static_assert(largest_hash_entries <= std::numeric_limits<std::uint16_t>::max());
 
   /// \param memory of the team, Layout::bytes
   __device__ HashRow(const Factors<V>& factors, const RowFacts& facts, index_t row, unsigned char* memory,

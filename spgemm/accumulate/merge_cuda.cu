@@ -113,7 +113,7 @@ void launch_writing(const Context& context, const Factors<V>& factors, const Row
   const auto kernel = merge_kernel<Pass, K, V, Weights>;
   const int capacity = stage_capacity<V>(batch);
   const std::size_t shared_bytes = static_cast<std::size_t>(capacity) * Entries<V>::bytes;
-  set_carve_out(kernel, shared_bytes, resident_blocks);
+  set_carve_out(kernel, shared_bytes, resident_blocks, context.limits());
   launch("merging rows", context, Grid{blocks_for(batch.count, threads), threads, shared_bytes}, kernel, factors, batch,
          out, capacity);
 }
@@ -123,7 +123,7 @@ void launch_lists(const Context& context, const Factors<V>& factors, const RowBa
   if constexpr (Pass == RowPass::count) {
     RowOutput<NoValue> counts;
     counts.counts = out.counts;
-    set_carve_out(merge_count_kernel<K>, 0, resident_blocks);
+    set_carve_out(merge_count_kernel<K>, 0, resident_blocks, context.limits());
     launch("counting merged rows", context, Grid{blocks_for(batch.count, threads), threads}, merge_count_kernel<K>,
            positions_of(factors), batch, counts);
   } else if constexpr (has_values<V>) {

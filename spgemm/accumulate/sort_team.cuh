@@ -3,13 +3,11 @@
 #pragma once
 
 #include "core/cuda/launch.cuh"
+#include "spgemm/accumulate/hash_layout.hpp"
 
 #include <cstdint>
 
 namespace tessera::cuda {
-
-/// Where key i lies in shared memory: neighbouring keys, and those a power of two apart, are in different banks.
-[[nodiscard]] constexpr __host__ __device__ unsigned spread(unsigned i) { return i + i / warp_size; }
 
 /// The threads of a warp, or of a block. \tparam Threads a power of two
 template <int Threads>

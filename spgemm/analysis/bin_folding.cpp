@@ -7,15 +7,6 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Products for which a launch beside others could do instead (measured: 8 to 13 us a launch).
-constexpr unsigned long long worth_a_launch = 1 << 18;
-/// Rows for as many blocks as are at work at once.
-constexpr unsigned rows_at_once = 256;
-/// Rows that may lose shared memory to larger ones of their accumulator.
-constexpr unsigned few_rows = 1024;
-/// Products up to which `dense` gains less over `window` than a launch costs.
-constexpr unsigned long long worth_dense = 1 << 21;
-
 class Folding {
  public:
   Folding(BinTable& totals, const RowPolicy& policy) : totals_(totals), policy_(policy) {
@@ -38,8 +29,8 @@ class Folding {
     const RowBin target = total(RowBin::wide).rows > 0 ? RowBin::wide : RowBin::wide_heavy;
     for (int bin = number(RowBin::dense); bin <= number(RowBin::hash_4096); ++bin) {
       const BinTotals& few = totals_[place(bin)];
-      const bool little = few.rows <= rows_at_once && few.products <= worth_a_launch && few.besides == 0 &&
-                          few.most_products <= policy_.heavy_products;
+      const bool little = few.rows <= policy_.tuning.resident_rows && few.products <= policy_.tuning.launch_products &&
+                          few.besides == 0 && few.most_products <= policy_.tuning.heavy_products;
       // A wider row would take shared memory from all others.
       if (used(bin) && little && few.widest <= total(target).widest) fold(bin, number(target));
     }
@@ -47,7 +38,7 @@ class Folding {
 
   void dense_into_window() {
     const BinTotals& dense = total(RowBin::dense);
-    if (dense.rows == 0 || dense.products > worth_dense) return;
+    if (dense.rows == 0 || dense.products > policy_.tuning.dense_launch_products) return;
     const std::int64_t slice = window_slice(
         {0, 0, static_cast<index_t>(dense.widest), static_cast<index_t>(dense.most_entries), false}, policy_);
     for (int bin = number(RowBin::window_4k); bin <= number(RowBin::window_large); ++bin) {
@@ -98,11 +89,11 @@ void join(BinTotals& sum, const BinTotals& bin) noexcept {
 
 BinMap fold_bins(BinTable& totals, const RowPolicy& policy) {
   Folding folding(totals, policy);
-  folding.upwards(RowBin::esc_thread_16, RowBin::esc_512, [](const BinTotals& bin, RowBin larger) {
-    return bin.rows * places_of(larger) <= 2 * worth_a_launch;
+  folding.upwards(RowBin::esc_thread_16, RowBin::esc_512, [&](const BinTotals& bin, RowBin larger) {
+    return bin.rows * places_of(larger) <= 2 * policy.tuning.launch_products;
   });
-  const auto little = [](const BinTotals& bin, RowBin) {
-    return bin.products <= worth_a_launch && bin.rows <= few_rows;
+  const auto little = [&](const BinTotals& bin, RowBin) {
+    return bin.products <= policy.tuning.launch_products && bin.rows <= policy.tuning.few_rows;
   };
   folding.upwards(RowBin::window_4k, RowBin::window_large, little);
   // Rows of hash_384 keep the order of their terms, which those of larger tables may lose.

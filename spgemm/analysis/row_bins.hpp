@@ -5,6 +5,7 @@
 
 #include "core/host_device.hpp"
 #include "spgemm/accumulate/accumulators_cuda.hpp"
+#include "spgemm/cuda/tuning.hpp"
 #include "spgemm/cuda/warp_slices.hpp"
 #include "spgemm/esc/levels.hpp"
 #include "tessera/spgemm.hpp"
@@ -60,33 +61,14 @@ struct RowShape {
   bool alike = false;   ///< some neighbour's positions in A are the same, and both could be done at once
 };
 
-/// What decides. Where numbers are not limits of the accumulators they come from bench/NOTES.md, "SpGEMM on a GPU".
+/// What decides.
 struct RowPolicy {
   SpgemmAccumulator preferred = SpgemmAccumulator::automatic;  ///< for every row that it can serve
   bool counting = false;                                       ///< entries are not needed, only their number
   bool counted = false;                                        ///< the entries of a row are known, not foreseen
   bool short_positions = true;                                 ///< B has less than 2^32 entries
   int value_bytes = 8;                                         ///< of a value of C, 0 for a pattern
-  std::uint32_t merge_products = 48;
-  index_t dense_width = 1024;
-  std::uint32_t dense_compression = 4;  ///< products per column of the range
-  std::uint32_t dense_products = 1 << 14;
-  // What a warp does alone, one list after the other, and in how much shared memory.
-  index_t warp_lists = 256;
-  std::uint32_t window_products = 1 << 13;
-  index_t window_width = 24576;
-  std::int64_t window_most_bytes = std::int64_t{12} * 1024;
-  // Columns per product below which a bitmap costs less than to sort: 256 products, and more.
-  std::uint32_t window_columns = 8;
-  std::uint32_t window_columns_beyond = 64;
-  std::uint32_t window_compression = 2;  ///< products per entry, from which it costs less than sums in C
-  // For sums in shared memory instead of in C.
-  std::uint32_t shared_compression = 3;  ///< products per entry
-  std::uint32_t shared_list = 1024;      ///< products per entry of A
-  std::uint32_t hash_columns = 256;      ///< per product, beyond which `wide` costs more to clear and to look through
-  // For more threads a row, and to begin with the longest ones.
-  std::uint32_t heavy_products = 1 << 14;
-  std::uint32_t huge_products = wide_huge_products;
+  Tuning tuning = tuning_sm90;                                 ///< of the device
 
   /// Whether some rows of few lists are merged.
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool merges() const noexcept {
@@ -94,7 +76,7 @@ struct RowPolicy {
   }
   /// Whether a row of few lists is merged.
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool merges(std::uint64_t products) const noexcept {
-    return merges() && (preferred == SpgemmAccumulator::merge || products <= merge_products);
+    return merges() && (preferred == SpgemmAccumulator::merge || products <= tuning.merge_products);
   }
 };
 
@@ -136,7 +118,7 @@ struct RowPolicy {
   if (bytes <= 8192) return RowBin::window_8k;
   if (bytes <= 16384) return RowBin::window_16k;
   if (bytes <= 32768) return RowBin::window_32k;
-  return bytes <= largest_window_bytes ? RowBin::window_large : RowBin::none;
+  return bytes <= policy.tuning.block_bytes ? RowBin::window_large : RowBin::none;
 }
 
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool is_window(RowBin bin) noexcept {
@@ -153,7 +135,7 @@ struct RowPolicy {
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin along_with_others(RowBin bin, const RowShape& row,
                                                                      const RowPolicy& policy) noexcept {
   const bool gains = row.alike && is_window(bin) && policy.counted && policy.value_bytes > 0;
-  return gains && alike_slice(row, policy) <= largest_window_bytes ? RowBin::window_alike : bin;
+  return gains && alike_slice(row, policy) <= policy.tuning.block_bytes ? RowBin::window_alike : bin;
 }
 
 /// Entries that a table must hold: a table that overflows cannot say how many entries the row has.
@@ -167,12 +149,12 @@ struct RowPolicy {
   const index_t entries = table_entries(row, policy);
   if (entries <= 384) return RowBin::hash_384;
   if (entries <= 1536) return RowBin::hash_1536;
-  return entries <= hash_entries ? RowBin::hash_4096 : RowBin::none;
+  return entries <= policy.tuning.hash_entries ? RowBin::hash_4096 : RowBin::none;
 }
 
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin wide_bin(const RowShape& row, const RowPolicy& policy) noexcept {
-  if (row.products <= policy.heavy_products) return RowBin::wide;
-  return row.products <= policy.huge_products ? RowBin::wide_heavy : RowBin::wide_huge;
+  if (row.products <= policy.tuning.heavy_products) return RowBin::wide;
+  return row.products <= policy.tuning.huge_products ? RowBin::wide_heavy : RowBin::wide_huge;
 }
 
 /// Bytes of shared memory that a row of `bin` takes, where rows of a bin differ in that; else 0.
@@ -194,12 +176,12 @@ struct RowPolicy {
 /// The bin of a block with the sums in shared memory; `none` where these do not fit or do not pay.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin shared_bin(const RowShape& row, const RowPolicy& policy) noexcept {
   if (!policy.counted || policy.value_bytes == 0) return RowBin::none;
-  const std::uint32_t per_entry = row.products / policy.shared_compression;
+  const std::uint32_t per_entry = row.products / policy.tuning.shared_compression;
   if (per_entry < static_cast<std::uint32_t>(row.entries)) return RowBin::none;
-  if (row.products / policy.shared_list < static_cast<std::uint32_t>(row.lists)) return RowBin::none;
+  if (row.products / policy.tuning.shared_b_row < static_cast<std::uint32_t>(row.lists)) return RowBin::none;
   const std::int64_t bytes = wide_shared_bytes(row.width, row.entries, policy.value_bytes);
   if (bytes <= std::int64_t{48} * 1024) return RowBin::wide_shared_48k;
-  return bytes <= most_wide_shared_bytes ? RowBin::wide_shared_large : RowBin::none;
+  return bytes <= policy.tuning.shared_sums_bytes ? RowBin::wide_shared_large : RowBin::none;
 }
 
 /// The bin of an accumulator by name; `none` where it cannot do the row.
@@ -225,13 +207,14 @@ struct RowPolicy {
 
 /// Whether a warp with a bitmap costs least of all that is left for the row.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool prefers_window(const RowShape& row, const RowPolicy& policy) noexcept {
-  if (row.products > policy.window_products || row.lists > policy.warp_lists) return false;
-  if (row.width > policy.window_width) return false;
-  if (window_slice(row, policy) > policy.window_most_bytes) return false;
-  const std::uint32_t columns = row.products <= 256 ? policy.window_columns : policy.window_columns_beyond;
+  if (row.products > policy.tuning.bitmap_products || row.lists > policy.tuning.warp_b_rows) return false;
+  if (row.width > policy.tuning.bitmap_width) return false;
+  if (window_slice(row, policy) > policy.tuning.bitmap_bytes) return false;
+  const std::uint32_t columns =
+      row.products <= 256 ? policy.tuning.bitmap_columns : policy.tuning.bitmap_columns_beyond;
   const bool narrow = static_cast<std::uint32_t>(row.width) / columns <= row.products;
   const auto entries = static_cast<std::uint32_t>(row.entries);
-  const bool compresses = policy.counted && row.products / policy.window_compression >= entries;
+  const bool compresses = policy.counted && row.products / policy.tuning.bitmap_compression >= entries;
   // Short rows would be sorted instead.
   if (esc_serves(row)) return narrow && (!policy.counted || compresses);
   return !policy.counted || compresses;
@@ -242,12 +225,13 @@ struct RowPolicy {
   if (row.lists <= merge_lists && policy.merges(row.products)) return RowBin::merge;
   if (row.products <= esc_thread_products && esc_serves(row)) return esc_bin(row.products);
   const auto width = static_cast<std::uint32_t>(row.width);
-  const bool dense = row.width <= policy.dense_width && row.products / policy.dense_compression >= width &&
-                     row.products <= policy.dense_products && row.lists <= policy.warp_lists;
+  const bool dense = row.width <= policy.tuning.dense_width &&
+                     row.products / policy.tuning.dense_compression >= width &&
+                     row.products <= policy.tuning.dense_products && row.lists <= policy.tuning.warp_b_rows;
   if (dense) return RowBin::dense;
   if (prefers_window(row, policy)) return window_bin(row, policy);
   if (esc_serves(row)) return esc_bin(row.products);
-  const bool sparse = width / policy.hash_columns > row.products;
+  const bool sparse = width / policy.tuning.hash_columns > row.products;
   const RowBin hash = sparse ? hash_bin(row, policy) : RowBin::none;
   if (hash != RowBin::none) return hash;
   const RowBin shared = shared_bin(row, policy);

@@ -10,6 +10,7 @@
 #include "spgemm/accumulate/accumulators_cuda.hpp"
 #include "spgemm/cuda/list_shares.cuh"
 #include "spgemm/cuda/rows.cuh"
+#include "spgemm/cuda/tuning.hpp"
 
 #include <cstdint>
 #include <type_traits>
@@ -219,6 +220,7 @@ template <class V, RowPass Pass, WideSums Sums, int Threads>
 __global__ void __launch_bounds__(Threads, wide_resident / Threads)
     wide_kernel(Factors<V> factors, RowBatch batch, RowOutput<V> out, unsigned marks) {
   using Row = WideRow<V, Pass, Sums, Threads>;
+  static_assert(sizeof(typename Row::Shared) <= static_shared_bytes);
   __shared__ typename Row::Shared shared;
   const index_t number = row_of(batch, static_cast<index_t>(blockIdx.x));
   Row row(factors, batch, number, marks, shared);

@@ -1,6 +1,7 @@
 #include "core/cuda/check.hpp"
 #include "spgemm/bitmap/wide.cuh"
 #include "spgemm/bitmap/wide.hpp"
+#include "spgemm/cuda/carve_out.cuh"
 #include "tessera/error.hpp"
 
 #include <algorithm>
@@ -13,14 +14,8 @@ namespace {
 constexpr int light_threads = 128;
 constexpr int heavy_threads = 512;
 constexpr int huge_threads = 1024;
-/// Threads for rows whose sums are in shared memory, of which every warp reads its part of every list; and products a
-/// list from which more of them have enough to read.
+/// Threads for rows whose sums are in shared memory, of which every warp reads its part of every list.
 constexpr int shared_threads = 256;
-constexpr double lists_of_many_warps = 512;
-/// Rows with more entries on average are heavy.
-constexpr double heavy_entries = 4096;
-/// Bitmaps with which so few light blocks fit onto a multiprocessor that its threads would be idle.
-constexpr std::size_t heavy_bytes = std::size_t{24} * 1024;
 
 /// The marks that the widest row needs, as far as they fit into `bytes`.
 template <RowPass Pass>
@@ -34,8 +29,7 @@ template <class V, RowPass Pass, WideSums Sums, int Threads>
 void launch_wide(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out,
                  unsigned marks, std::size_t bytes) {
   const auto kernel = wide_kernel<V, Pass, Sums, Threads>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(wide_bytes)),
-        "asking for shared memory");
+  allow_shared_bytes(kernel, tuning_for(context.limits()).tiled_bytes);
   launch("rows of a product, by stretches of columns", context,
          Grid{static_cast<unsigned>(batch.count), Threads, bytes}, kernel, factors, batch, out, marks);
 }
@@ -45,9 +39,10 @@ void launch_wide(const Context& context, const Factors<V>& factors, const RowBat
                  std::size_t most_bytes) {
   const unsigned marks = marks_of<Pass>(batch, most_bytes);
   const std::size_t bytes = marks * sizeof(Mark<Pass>);
-  if (batch.most_products > wide_huge_products) {
+  const Tuning& tuning = tuning_for(context.limits());
+  if (batch.most_products > tuning.huge_products) {
     launch_wide<V, Pass, Sums, huge_threads>(context, factors, batch, out, marks, bytes);
-  } else if (batch.mean_entries > heavy_entries || bytes > heavy_bytes) {
+  } else if (batch.mean_entries > tuning.heavy_entries || static_cast<std::int64_t>(bytes) > tuning.heavy_bytes) {
     launch_wide<V, Pass, Sums, heavy_threads>(context, factors, batch, out, marks, bytes);
   } else {
     launch_wide<V, Pass, Sums, light_threads>(context, factors, batch, out, marks, bytes);
@@ -80,7 +75,8 @@ void enqueue_wide(const Context& context, RowPass pass, const Factors<V>& factor
 template <class V>
 void enqueue_wide(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
                   const RowOutput<V>& out, bool ordered) {
-  enqueue_wide(context, pass, factors, batch, out, ordered, wide_bytes);
+  enqueue_wide(context, pass, factors, batch, out, ordered,
+               static_cast<std::size_t>(tuning_for(context.limits()).tiled_bytes));
 }
 
 template <class V>
@@ -90,7 +86,7 @@ void enqueue_wide_in_shared(const Context& context, const Factors<V>& factors, c
   const auto bytes = static_cast<std::size_t>(
       batch.slice > 0 ? batch.slice : wide_shared_bytes(batch.widest, batch.most_entries, sizeof(V)));
   constexpr unsigned of_each_row = 0;
-  if (batch.mean_list < lists_of_many_warps) {
+  if (batch.mean_list < tuning_for(context.limits()).shared_many_threads) {
     launch_wide<V, RowPass::place, WideSums::in_shared, shared_threads>(context, factors, batch, out, of_each_row,
                                                                         bytes);
   } else {

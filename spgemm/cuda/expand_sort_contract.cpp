@@ -49,7 +49,8 @@ bool keeps_order(const ProductJob<V>& job) noexcept {
 template <class V>
 WorkOrder order_rows(const ProductJob<V>& job) {
   if (keeps_order(job)) return natural_order(job.rows, {job.all.rows, job.all.most_products, job.all.widest});
-  return order_by_work(job.device(), job.analysis.facts(), job.rows, job.policy.short_positions);
+  return order_by_work(job.device(), job.analysis.facts(), job.rows, job.policy.short_positions,
+                       job.policy.tuning.esc_block_products);
 }
 
 template <class V>

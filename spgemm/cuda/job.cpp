@@ -20,8 +20,9 @@ std::uint64_t available_for(const Device& device, std::uint64_t need) {
 }
 
 template <class V>
-RowPolicy policy_of(const SpgemmOptions& options, offset_t b_nnz) {
+RowPolicy policy_of(const Context& context, const SpgemmOptions& options, offset_t b_nnz) {
   RowPolicy policy;
+  policy.tuning = tuning_for(context.limits());
   policy.preferred = options.accumulator;
   policy.short_positions = b_nnz < (offset_t{1} << 32);
   policy.value_bytes = static_cast<int>(value_bytes<V>);
@@ -42,7 +43,7 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
       factors(host::factors_of<V>(a, b)),
       positions(host::factors_of<NoValue>(a, b)),
       analysis(a.rows, product_options.device),
-      policy(policy_of<V>(product_options, b.nnz())),
+      policy(policy_of<V>(context, product_options, b.nnz())),
       ordered(product_options.determinism != Determinism::not_guaranteed) {
   const bool only_esc = options.workflow == SpgemmWorkflow::esc;
   RowPolicy counting = counting_policy();
@@ -58,7 +59,7 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
   rows_with_products = rows - static_cast<index_t>(totals[static_cast<std::size_t>(RowBin::none)].rows);
   report.products = static_cast<offset_t>(all.products);
   report.expansion = a.nnz() > 0 ? static_cast<double>(report.products) / static_cast<double>(a.nnz()) : 0.0;
-  const bool slices = only_esc && all.most_products > esc_block_products;
+  const bool slices = only_esc && all.most_products > policy.tuning.esc_block_products;
   const std::uint64_t sorted_bytes = slices ? all.products * esc_product_bytes : 0;
   const std::uint64_t most_bytes = csr_bytes(rows, bound_total(), value_bytes<V>) + sorted_bytes;
   budget.emplace(options.memory_limit_bytes, available_for(device(), most_bytes));

@@ -4,6 +4,7 @@
 
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
+#include "spgemm/cuda/carve_out.cuh"
 #include "spgemm/cuda/rows.cuh"
 #include "spgemm/cuda/warp_slices.hpp"
 
@@ -19,14 +20,11 @@ template <class... Parameters, class... Arguments>
 void launch_slices(std::string_view name, const Context& context, index_t rows, std::int64_t slice,
                    void (*kernel)(Parameters...), Arguments&&... arguments) {
   if (rows == 0) return;
-  const int warps = warps_of_block(slice);
+  const DeviceLimits& limits = context.limits();
+  const int warps = warps_of_block(slice, limits);
   const std::int64_t bytes = warps * slice;
-  if (bytes > plain_shared_bytes) {
-    // Always the same number: another thread may be about to launch this kernel with another slice.
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(largest_slice_bytes)),
-          "asking for shared memory");
-  }
+  // The kernels have no static shared memory.
+  if (bytes > limits.shared_per_block) allow_shared_bytes(kernel, limits.largest_shared_per_block);
   launch(name, context, Grid{blocks_for(rows, warps), warps * warp_size, static_cast<std::size_t>(bytes)}, kernel,
          std::forward<Arguments>(arguments)..., static_cast<unsigned>(slice));
 }

@@ -2,18 +2,14 @@
 /// Shared memory of the kernels whose warps do a row of C each: every warp of a block has a slice of it.
 #pragma once
 
+#include "core/cuda/device_limits.hpp"
 #include "core/host_device.hpp"
 #include "tessera/types.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace tessera::cuda {
-
-/// Dynamic shared memory that a block of compute capability 9.0 may ask for (CUDA C++ Programming Guide, "Technical
-/// Specifications per Compute Capability").
-inline constexpr std::int64_t largest_slice_bytes = std::int64_t{227} * 1024;
-/// What a block has without asking.
-inline constexpr std::int64_t plain_shared_bytes = std::int64_t{48} * 1024;
 
 /// Slices begin at multiples of this.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t aligned_bytes(std::int64_t bytes) noexcept {
@@ -52,8 +48,6 @@ inline constexpr std::int64_t plain_shared_bytes = std::int64_t{48} * 1024;
 }
 /// Rows of A with the same positions, one after the other, that enqueue_window_alike() does at once.
 inline constexpr int rows_alike = 3;
-/// What window_bytes() of a batch may be at most.
-inline constexpr std::int64_t largest_window_bytes = largest_slice_bytes;
 
 /// Slice of enqueue_dense. \param value_bytes see window_bytes()
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t dense_bytes(index_t widest, int value_bytes) noexcept {
@@ -62,22 +56,32 @@ inline constexpr std::int64_t largest_window_bytes = largest_slice_bytes;
 
 inline constexpr int most_warps_of_block = 4;
 
-/// Warps that a multiprocessor of compute capability 9.0 holds in blocks of so many, as far as it depends on their
-/// slices (the guide's table: 228 KB, of which each block takes 1 KB for itself, 64 warps, 32 blocks).
-[[nodiscard]] constexpr std::int64_t resident_warps(int warps, std::int64_t slice) noexcept {
-  const std::int64_t by_memory = std::int64_t{228} * 1024 / (warps * slice + 1024);
-  const std::int64_t by_threads = 64 / warps < 32 ? 64 / warps : 32;
-  return warps * (by_memory < by_threads ? by_memory : by_threads);
+/// Warps that an SM holds in blocks of so many, as far as it depends on their slices.
+[[nodiscard]] constexpr std::int64_t resident_warps(int warps, std::int64_t slice,
+                                                    const DeviceLimits& limits) noexcept {
+  const std::int64_t by_memory = limits.shared_per_multiprocessor / (warps * slice + limits.reserved_shared_per_block);
+  const std::int64_t all_warps = limits.threads_per_multiprocessor / 32;
+  const std::int64_t by_threads = std::min<std::int64_t>(all_warps / warps, limits.blocks_per_multiprocessor);
+  return warps * std::min(by_memory, by_threads);
 }
 
 /// Warps of a block: as many as let a multiprocessor hold the most warps; of several such numbers the largest.
-[[nodiscard]] constexpr int warps_of_block(std::int64_t slice) noexcept {
+[[nodiscard]] constexpr int warps_of_block(std::int64_t slice, const DeviceLimits& limits) noexcept {
   int best = 1;
   for (int warps = 2; warps <= most_warps_of_block; warps *= 2) {
-    const bool fits = warps * slice <= largest_slice_bytes;
-    if (fits && resident_warps(warps, slice) >= resident_warps(best, slice)) best = warps;
+    const bool fits = warps * slice <= limits.largest_shared_per_block;
+    if (fits && resident_warps(warps, slice, limits) >= resident_warps(best, slice, limits)) best = warps;
   }
   return best;
+}
+
+/// Share of the shared memory of an SM, in percent, in which `blocks` blocks of a kernel have room; the rest is left to
+/// the L1. \param shared_bytes of a block
+[[nodiscard]] constexpr int carve_out(std::int64_t shared_bytes, int blocks, const DeviceLimits& limits) noexcept {
+  if (shared_bytes == 0) return 0;
+  const std::int64_t wanted = blocks * (shared_bytes + limits.reserved_shared_per_block);
+  const std::int64_t all = limits.shared_per_multiprocessor;
+  return static_cast<int>(std::min<std::int64_t>(100, (100 * wanted + all - 1) / all));
 }
 
 /// Lanes that read one row of B where the order of its entries does not matter. \param mean_list entries of such a row

@@ -107,7 +107,7 @@ template <int E, class W, class Kernel>
 void launch_kernel(const Context& context, Kernel kernel, const Factors<W>& factors, const RowBatch& batch,
                    const RowOutput<W>& out) {
   const std::size_t shared_bytes = warps * ProductBuffer<E, W>::bytes;
-  set_carve_out(kernel, shared_bytes, resident_blocks);
+  set_carve_out(kernel, shared_bytes, resident_blocks, context.limits());
   launch("sorting the products of rows", context, Grid{blocks_for(batch.count, warps), threads, shared_bytes}, kernel,
          factors, batch, out, log_lanes_for(batch.mean_list));
 }

@@ -12,6 +12,7 @@
 namespace tessera::cuda {
 
 /// Products up to which a row is done by one thread, one warp, one block (the paper's α); more of them by all blocks.
+/// A device whose blocks have less memory leaves more rows to all blocks (Tuning::esc_block_products).
 inline constexpr std::uint32_t esc_thread_products = 32;
 inline constexpr std::uint32_t esc_warp_products = 736;
 inline constexpr std::uint32_t esc_block_products = 6144;
@@ -76,7 +77,10 @@ inline constexpr int esc_classes = 13;
 }
 
 /// \param short_positions whether B has fewer than 2^32 entries: only all blocks together read a larger one
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr EscClass esc_class(std::uint32_t products, bool short_positions) noexcept {
+/// \param block_products of a row that one block takes: the most of one of the classes
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr EscClass esc_class(
+    std::uint32_t products, bool short_positions, std::uint32_t block_products = esc_block_products) noexcept {
+  if (products > block_products) return EscClass::device;
   int size = 0;
   while (most_products_of(static_cast<EscClass>(size)) < products) ++size;
   return short_positions || size == 0 ? static_cast<EscClass>(size) : EscClass::device;
@@ -86,6 +90,17 @@ inline constexpr int esc_classes = 13;
 /// which stands for a place without a product; else they take 64. \param places a power of two
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool short_keys(index_t widest, std::uint32_t places) noexcept {
   return static_cast<std::uint64_t>(widest) * places < (std::uint64_t{1} << 32) - places;
+}
+
+/// Shared memory of a team of `threads` that sorts a row, `each` keys per thread. \param value_bytes of a product; 0
+/// for a pattern \param products of the largest row
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::size_t esc_team_bytes(unsigned threads, unsigned each,
+                                                                       std::size_t key_bytes, std::size_t value_bytes,
+                                                                       std::uint32_t products) noexcept {
+  const unsigned places = threads * each;
+  const std::size_t fixed = (places + places / 32) * key_bytes + threads * value_bytes +
+                            2 * threads * sizeof(std::uint32_t) + (threads / 32 + 4) * sizeof(offset_t);
+  return (fixed + products * (value_bytes + sizeof(std::uint16_t)) + 15) / 16 * 16;
 }
 
 /// Bits of the numbers below n.

@@ -33,15 +33,10 @@ template <int Threads>
 template <int Threads, int Each, class Key, class V>
 struct TeamMemory {
   static constexpr unsigned places = Threads * Each;
-  static constexpr std::size_t key_bytes = (places + places / warp_size) * sizeof(Key);
-  static constexpr std::size_t list_bytes = Threads * (has_values<V> ? sizeof(V) : 0);
-  static constexpr std::size_t fixed_bytes =
-      key_bytes + list_bytes + 2 * Threads * sizeof(std::uint32_t) + (Threads / warp_size + 4) * sizeof(offset_t);
 
   /// \param products of the largest row
   [[nodiscard]] __host__ __device__ static constexpr std::size_t bytes(std::uint32_t products) {
-    const std::size_t of_products = products * ((has_values<V> ? sizeof(V) : 0) + sizeof(std::uint16_t));
-    return (fixed_bytes + of_products + 15) / 16 * 16;
+    return esc_team_bytes(Threads, Each, sizeof(Key), has_values<V> ? sizeof(V) : 0, products);
   }
 
   Key* keys = nullptr;              ///< of the products, at spread() places

@@ -176,7 +176,7 @@ void launch_threads(const Context& context, Kernel kernel, const Factors<V>& fac
                     const RowOutput<V>& out) {
   const std::size_t bytes = ThreadProducts<E, Key, V>::bytes;
   allow_shared_bytes(kernel, bytes);
-  set_carve_out(kernel, bytes, resident_blocks<E>);
+  set_carve_out(kernel, bytes, resident_blocks<E>, context.limits());
   launch("sorting rows by threads", context, Grid{blocks_for(batch.count, threads), threads, bytes}, kernel, factors,
          batch, out);
 }

@@ -38,8 +38,8 @@ __device__ void add_rows(EscTotals* totals, bool exists, int size, unsigned prod
 }
 
 __global__ void __launch_bounds__(threads)
-    list_rows_kernel(index_t rows, RowFacts facts, bool short_positions, const std::uint64_t* keys, index_t* list,
-                     EscTotals* of_all) {
+    list_rows_kernel(index_t rows, RowFacts facts, bool short_positions, std::uint32_t block_products,
+                     const std::uint64_t* keys, index_t* list, EscTotals* of_all) {
   alignas(EscTotals) __shared__ unsigned char space[esc_classes * sizeof(EscTotals)];
   auto* const totals = reinterpret_cast<EscTotals*>(space);
   if (threadIdx.x < esc_classes) totals[threadIdx.x] = EscTotals{};
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(threads)
     list[i] = row;
     products = facts.products[row];
     width = static_cast<unsigned>(facts.widths[row]);
-    size = static_cast<int>(esc_class(products, short_positions));
+    size = static_cast<int>(esc_class(products, short_positions, block_products));
   }
   add_rows(totals, exists, size, products, width);
   __syncthreads();
@@ -96,7 +96,8 @@ WorkOrder natural_order(index_t rows, const EscTotals& all) noexcept {
   return order;
 }
 
-WorkOrder order_by_work(const Device& device, const RowFacts& facts, index_t rows, bool short_positions) {
+WorkOrder order_by_work(const Device& device, const RowFacts& facts, index_t rows, bool short_positions,
+                        std::uint32_t block_products) {
   const Context& context = Context::of(device);
   const Grid grid{blocks_for(rows, threads), threads};
   Array<std::uint64_t> keys(rows, Init::none, device);
@@ -106,8 +107,8 @@ WorkOrder order_by_work(const Device& device, const RowFacts& facts, index_t row
   WorkOrder order;
   order.rows = Array<index_t>(rows, Init::none, device);
   Array<EscTotals> totals(esc_classes, Init::zero, device);
-  launch("listing rows", context, grid, list_rows_kernel, rows, facts, short_positions, keys.data(), order.rows.data(),
-         totals.data());
+  launch("listing rows", context, grid, list_rows_kernel, rows, facts, short_positions, block_products, keys.data(),
+         order.rows.data(), totals.data());
   const Array<EscTotals> on_host = totals.to(Device{});
   std::copy(on_host.begin(), on_host.end(), order.totals.begin());
   return order;

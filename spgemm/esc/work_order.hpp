@@ -34,7 +34,8 @@ struct WorkOrder {
 /// \param all totals over all rows
 [[nodiscard]] WorkOrder natural_order(index_t rows, const EscTotals& all) noexcept;
 
-/// Waits. O(rows).
-[[nodiscard]] WorkOrder order_by_work(const Device& device, const RowFacts& facts, index_t rows, bool short_positions);
+/// \param block_products of a row that one block sorts. Waits. O(rows).
+[[nodiscard]] WorkOrder order_by_work(const Device& device, const RowFacts& facts, index_t rows, bool short_positions,
+                                      std::uint32_t block_products);
 
 }  // namespace tessera::cuda

@@ -1,0 +1,102 @@
+/// \file
+/// Thresholds of SpGEMM on a GPU, one table per architecture: how much shared memory the accumulators ask for, and from
+/// which size on a row of C goes to another accumulator.
+#pragma once
+
+#include "core/cuda/device_limits.hpp"
+#include "core/host_device.hpp"
+#include "tessera/types.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace tessera::cuda {
+
+/// The defaults are those of compute capability 9.0, measured on an H200 (bench/NOTES.md, "SpGEMM on a GPU"). The other
+/// tables differ where their shared memory forces them to; nothing was measured there.
+struct Tuning {
+  int compute_capability = 90;
+
+  // Limits of the accumulators, in bytes of dynamic shared memory and what follows from these. A row beyond a limit
+  // goes to the next accumulator that can do it; bitmap_tiled does any row.
+  std::int64_t block_bytes = std::int64_t{227} * 1024;        ///< what a block may have, static memory included
+  std::int64_t tiled_bytes = std::int64_t{200} * 1024;        ///< bitmap of a block, one column range after the other
+  std::int64_t shared_sums_bytes = std::int64_t{104} * 1024;  ///< bitmap and sums of a block: two blocks per SM
+  index_t hash_entries = 4096;                                ///< of a row in the largest hash table
+  std::uint32_t esc_block_products = 6144;                    ///< of a row that one block sorts
+
+  // Rows that one thread merges.
+  std::uint32_t merge_products = 48;
+
+  // Rows that a warp sums in a dense array.
+  index_t dense_width = 1024;
+  std::uint32_t dense_compression = 4;  ///< products per column of the range
+  std::uint32_t dense_products = 1 << 14;
+
+  // Rows that a warp does alone with a bitmap, one row of B after the other.
+  index_t warp_b_rows = 256;  ///< also for the dense array
+  std::uint32_t bitmap_products = 1 << 13;
+  index_t bitmap_width = 24576;
+  std::int64_t bitmap_bytes = std::int64_t{12} * 1024;  ///< where no accumulator was asked for by name
+  std::uint32_t bitmap_columns = 8;          ///< per product, up to 256 products: below, a bitmap beats sorting
+  std::uint32_t bitmap_columns_beyond = 64;  ///< the same for more products
+  std::uint32_t bitmap_compression = 2;      ///< products per entry, from which it costs less than sums in C
+
+  // Sums of a block in shared memory instead of in C.
+  std::uint32_t shared_compression = 3;     ///< products per entry
+  std::uint32_t shared_b_row = 1024;        ///< products per entry of A
+  std::uint32_t shared_many_threads = 512;  ///< mean products per entry of A, from which a block has 512 threads
+
+  std::uint32_t hash_columns = 256;  ///< per product, beyond which bitmap_tiled costs more to clear and to scan
+
+  // Threads of a block of bitmap_tiled.
+  std::uint32_t heavy_products = 1 << 14;              ///< of a row, from which it is launched apart from shorter ones
+  std::uint32_t huge_products = 1 << 18;               ///< of a row, from which a block has 1024 threads
+  double heavy_entries = 4096;                         ///< mean of a launch, from which a block has 512 threads
+  std::int64_t heavy_bytes = std::int64_t{24} * 1024;  ///< bitmap beyond which blocks of 128 threads leave the SM idle
+
+  // Bins that join others (merge_bins.hpp).
+  std::uint64_t launch_products = 1 << 18;        ///< worth a launch beside others: 8 to 13 us (measured)
+  std::uint32_t resident_rows = 256;              ///< rows for as many blocks as run at once
+  std::uint32_t few_rows = 1024;                  ///< rows that may lose shared memory to larger ones
+  std::uint64_t dense_launch_products = 1 << 21;  ///< up to which `dense` gains less over `bitmap` than a launch costs
+};
+
+/// Static shared memory of the kernels of a block is below this: it counts towards Tuning::block_bytes.
+inline constexpr std::int64_t static_shared_bytes = std::int64_t{16} * 1024;
+
+/// 164 KB per SM, of which a block may have 163.
+inline constexpr Tuning tuning_sm80{.compute_capability = 80,
+                                    .block_bytes = std::int64_t{163} * 1024,
+                                    .tiled_bytes = std::int64_t{146} * 1024,
+                                    .shared_sums_bytes = std::int64_t{72} * 1024};
+/// 100 KB per SM, of which a block may have 99: one block per SM has its sums in shared memory.
+inline constexpr Tuning tuning_sm89{.compute_capability = 89,
+                                    .block_bytes = std::int64_t{99} * 1024,
+                                    .tiled_bytes = std::int64_t{82} * 1024,
+                                    .shared_sums_bytes = std::int64_t{82} * 1024,
+                                    .hash_entries = 3072,
+                                    .esc_block_products = 4096};
+inline constexpr Tuning tuning_sm90{};
+/// As 8.9.
+inline constexpr Tuning tuning_sm120 = [] {
+  Tuning result = tuning_sm89;
+  result.compute_capability = 120;
+  return result;
+}();
+
+inline constexpr std::array<Tuning, 4> tunings{tuning_sm80, tuning_sm89, tuning_sm90, tuning_sm120};
+
+/// The table of the device's compute capability; else the one that uses the most of its shared memory. No device of
+/// compute capability 8.0 or above has less of it than 8.9.
+[[nodiscard]] constexpr const Tuning& tuning_for(const DeviceLimits& limits) noexcept {
+  const Tuning* best = &tunings[1];
+  for (const Tuning& tuning : tunings) {
+    if (tuning.compute_capability == limits.compute_capability) return tuning;
+    const bool fits = tuning.block_bytes <= limits.largest_shared_per_block;
+    if (fits && tuning.block_bytes > best->block_bytes) best = &tuning;
+  }
+  return *best;
+}
+
+}  // namespace tessera::cuda
