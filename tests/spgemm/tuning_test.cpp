@@ -122,8 +122,8 @@ TEST(Tuning, RowsThatABlockSortsFit) {
     EXPECT_TRUE(is_class) << "rows of a class are done by one kernel";
     for (std::uint32_t products = 1; products <= most; ++products) {
       const unsigned threads = products <= 2048 ? 128 : products <= 4096 ? 256 : 512;
-      for (const std::size_t value_bytes : {0, 4, 8}) {
-        for (const std::size_t key_bytes : {4, 8}) {
+      for (const std::size_t value_bytes : {std::size_t{0}, std::size_t{4}, std::size_t{8}}) {
+        for (const std::size_t key_bytes : {std::size_t{4}, std::size_t{8}}) {
           ASSERT_LE(esc_team_bytes(threads, 16, key_bytes, value_bytes, products + 1),
                     static_cast<std::size_t>(limits.largest_shared_per_block));
         }
