@@ -3,9 +3,9 @@
 #pragma once
 
 #include "core/cuda/context.hpp"
-#include "spgemm/analysis/analysis.hpp"
-#include "spgemm/cuda/row_batch.hpp"
-#include "spgemm/cuda/tuning.hpp"
+#include "spgemm/cuda/accumulators/row_batch.hpp"
+#include "spgemm/cuda/accumulators/tuning.hpp"
+#include "spgemm/host/analysis.hpp"
 #include "tests/spgemm/product_check.hpp"
 #include "tests/support/cuda_test.hpp"
 

@@ -1,7 +1,6 @@
 // The levels of ESC on a GPU, each over rows at its limits, against the host's bits.
-#include "spgemm/esc/device_rows.hpp"
-#include "spgemm/esc/levels_cuda.hpp"
-#include "spgemm/esc/work_order.hpp"
+#include "spgemm/cuda/accumulators/accumulators.hpp"
+#include "spgemm/cuda/workflows/esc.hpp"
 #include "tests/spgemm/accumulator_cuda_pairs.hpp"
 
 #include <algorithm>

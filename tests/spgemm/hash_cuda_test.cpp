@@ -1,5 +1,5 @@
 // Rows of a product in hash tables, on a GPU.
-#include "spgemm/accumulate/accumulators_cuda.hpp"
+#include "spgemm/cuda/accumulators/accumulators.hpp"
 #include "tessera/statistics.hpp"
 #include "tests/spgemm/accumulator_cuda_check.hpp"
 #include "tests/support/cuda_test.hpp"

@@ -1,5 +1,5 @@
 // Which accumulator of a GPU does a row: the logic is the host's to test.
-#include "spgemm/analysis/row_bins.hpp"
+#include "spgemm/cuda/row_bins.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Thresholds of SpGEMM per architecture: no accumulator asks for more shared memory than the device has.
-#include "spgemm/cuda/tuning.hpp"
-#include "spgemm/accumulate/hash_layout.hpp"
-#include "spgemm/esc/levels.hpp"
+#include "spgemm/cuda/accumulators/tuning.hpp"
+#include "spgemm/cuda/accumulators/esc_levels.hpp"
+#include "spgemm/cuda/accumulators/hash_tuning.hpp"
 #include "tests/spgemm/device_limits.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Shared memory of warps that own a row each.
-#include "spgemm/cuda/warp_slices.hpp"
+#include "spgemm/cuda/accumulators/tuning.hpp"
 #include "tests/spgemm/device_limits.hpp"
 
 #include <gtest/gtest.h>

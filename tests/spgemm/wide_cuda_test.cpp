@@ -1,5 +1,5 @@
 // Rows of a product by a bitmap over stretches of their columns, on a GPU.
-#include "spgemm/bitmap/wide.hpp"
+#include "spgemm/cuda/accumulators/accumulators.hpp"
 #include "tessera/statistics.hpp"
 #include "tests/spgemm/accumulator_cuda_check.hpp"
 #include "tests/support/cuda_test.hpp"
