@@ -5,8 +5,6 @@
 #include "core/stopwatch.hpp"
 #include "spgemm/common/sketches.hpp"
 #include "spgemm/cuda/job.hpp"
-#include "spgemm/host/workflows/one_phase.hpp"
-#include "spgemm/host/workflows/workflow_choice.hpp"
 
 #include <fmt/format.h>
 
