@@ -12,7 +12,7 @@
 #include "bench/spgemm_zoo.hpp"
 #include "bench/vendor_spgemm.hpp"
 #include "core/stopwatch.hpp"
-#include "spgemm/analysis/selection.hpp"
+#include "spgemm/host/workflows/workflow_choice.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spgemm.hpp"
 
@@ -195,7 +195,7 @@ Json paper_choice(const Csr<double>& a, const Csr<double>& b, const Device& devi
   const SpgemmReport report = spgemm(a, b, options_of("sampled", device)).report;
   if (!report.sample) return nullptr;
   const double mean_products = a.rows() == 0 ? 0.0 : static_cast<double>(report.products) / a.rows();
-  return {{"workflow", to_string(workflow_of_paper(mean_products, report.expansion, report.sample->compression))},
+  return {{"workflow", to_string(host::workflow_of_paper(mean_products, report.expansion, report.sample->compression))},
           {"mean_products", mean_products},
           {"expansion", report.expansion},
           {"sampled_compression", report.sample->compression},
