@@ -2,18 +2,16 @@
 /// What a plan asks of a kernel: one class a family, made by the registry for one matrix on one device.
 #pragma once
 
+#include "spmv/rank_product.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/linear_operator.hpp"
 #include "tessera/spmv.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace tessera {
-
-namespace cuda {
-struct MerbitTileArrays;
-}
 
 /// A kernel prepared for the structure of one matrix. The matrix comes with every call: its values may have changed,
 /// its structure not. Calls may run concurrently. Arguments arrive checked, rows > 0.
@@ -62,8 +60,13 @@ class SpmvKernel {
   /// Makes y fit for apply_dual().
   virtual void prepare_dual(std::span<T> /*y*/) const {}
 
-  /// The tiles of a MERBIT kernel on a GPU, which live as long as it; null for other kernels.
-  [[nodiscard]] virtual const cuda::MerbitTileArrays* merbit_tiles() const noexcept { return nullptr; }
+  /// PageRank iterations fused into the product, for kernels that offer it. The kernel and `a` outlive the result.
+  /// \param vectors 1, 2, 4 or 8 \returns null where the kernel, the matrix or the number of vectors does not suit
+  /// \throws OutOfMemory, CudaError
+  [[nodiscard]] virtual std::unique_ptr<detail::RankProduct<T>> make_rank_product(const CsrView<T>& /*a*/,
+                                                                                  int /*vectors*/) const {
+    return nullptr;
+  }
 
   /// Fills the fields that only the kernel knows, and may add to the reason.
   virtual void describe(PlanInfo& info) const = 0;

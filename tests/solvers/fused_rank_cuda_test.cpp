@@ -1,6 +1,6 @@
 /// PageRank by fused products on a GPU, with every layout of tiles, against the same on the host.
-#include "solvers/rank/fused_loop.hpp"
-#include "spmv/merbit/merbit_cuda.hpp"
+#include "solvers/pagerank.hpp"
+#include "spmv/merbit/merbit.hpp"
 #include "tests/solvers/rank_graphs.hpp"
 #include "tests/solvers/rank_oracle.hpp"
 #include "tests/support/cuda_test.hpp"
@@ -40,7 +40,7 @@ std::vector<Forced> forced_layouts() {
 /// What an iteration came to, ranks on the host.
 template <class T>
 struct Ranked {
-  RankState state;
+  detail::RankState state;
   double sum = 0.0;
   std::vector<T> ranks;
 };
@@ -63,14 +63,15 @@ class FusedRanks {
   /// \param steps asked for at a time
   [[nodiscard]] Ranked<T> run(const PageRankOptions& options, const std::vector<T>& teleport, int steps = 8) const {
     const Device gpu = Device::cuda(0);
-    auto product = make_rank_product<T>(gpu, *kernel_, links_.view(), 1);
+    auto product = kernel_->make_rank_product(links_.view(), 1);
     if (!product) throw std::runtime_error("no fused product for this kernel");
-    const RankRules rules = rank_rules<T>(options, transition_.vertices());
+    const detail::RankRules rules = detail::rank_rules<T>(options, transition_.vertices());
     auto v = rules.uniform_teleport ? Array<T>{} : Array<T>::copy_of(teleport, gpu);
-    const auto loop = make_fused_rank_loop(std::move(product), transition_.out_degree(), rules, std::move(v), 1, gpu);
+    const auto loop =
+        detail::make_fused_rank_loop(std::move(product), transition_.out_degree(), rules, std::move(v), 1, gpu);
     while (loop->state(0).halt == 0) loop->run(steps);
     Ranked<T> result{loop->state(0), 0.0, {}};
-    FinalRanks<T> final_ranks = loop->take_ranks(0);
+    detail::FinalRanks<T> final_ranks = loop->take_ranks(0);
     result.sum = final_ranks.sum;
     const Array<T> ranks = final_ranks.ranks.to(Device{});
     result.ranks.assign(ranks.begin(), ranks.end());
@@ -272,7 +273,7 @@ TEST_F(FusedPageRank, GraphsWithWeightsAndOtherKernelsTakeTheirProduct) {
   spmv.device = gpu();
   spmv.algorithm = SpmvAlgorithm::merbit;
   const auto kernel = cuda::make_merbit_kernel<double>(on_gpu.view(), spmv, {});
-  EXPECT_EQ(make_rank_product<double>(gpu(), *kernel, on_gpu.view(), 1), nullptr);
+  EXPECT_EQ(kernel->make_rank_product(on_gpu.view(), 1), nullptr);
 }
 
 TEST_F(FusedPageRank, EmptyGraph) {

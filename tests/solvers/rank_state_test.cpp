@@ -1,8 +1,8 @@
 /// What host and GPU share of an iteration of PageRank: the inverse of a degree, the step of a scaled rank, the weights
 /// and the verdict.
-#include "solvers/rank/rank_state.hpp"
+#include "spmv/pagerank_iteration.hpp"
 
-#include "solvers/passes/scaled_rank_steps.hpp"
+#include "solvers/pagerank.hpp"
 #include "tests/solvers/rank_oracle.hpp"
 #include "tests/support/make_csr.hpp"
 
@@ -26,11 +26,11 @@ TEST(ScaledRank, InverseOfEveryDegreeIsExactToRounding) {
   for (int k = 1; k < 31; ++k) degrees.push_back(index_t{1} << k);
   for (const index_t d : degrees) {
     const double exact = 1.0 / d;
-    ASSERT_LE(std::abs(inverse_divisor(rank_divisor(d)) - exact), epsilon * exact) << d;
+    ASSERT_LE(std::abs(detail::inverse_divisor(detail::rank_divisor(d)) - exact), epsilon * exact) << d;
   }
-  EXPECT_EQ(rank_divisor(0), 1.0) << "a vertex without out-links";
-  EXPECT_EQ(inverse_divisor(1.0), 1.0);
-  EXPECT_EQ(inverse_divisor(4096.0), 1.0 / 4096.0);
+  EXPECT_EQ(detail::rank_divisor(0), 1.0) << "a vertex without out-links";
+  EXPECT_EQ(detail::inverse_divisor(1.0), 1.0);
+  EXPECT_EQ(detail::inverse_divisor(4096.0), 1.0 / 4096.0);
 }
 
 /// Some vertices dangle, some link to themselves.
@@ -56,41 +56,45 @@ template <class T>
 struct ScaledIteration {
   const TransitionMatrix<double>& transition;
   std::vector<T> teleport;
-  RankRules rules;
+  detail::RankRules rules;
   std::vector<T> y;
-  RankState state;
+  detail::RankState state;
 
   ScaledIteration(const TransitionMatrix<double>& graph, const std::vector<double>& v, const PageRankOptions& options)
-      : transition(graph), teleport(v.begin(), v.end()), rules(rank_rules<T>(options, graph.vertices())), y(v.size()) {
-    passes::RankSums sums;
+      : transition(graph),
+        teleport(v.begin(), v.end()),
+        rules(detail::rank_rules<T>(options, graph.vertices())),
+        y(v.size()) {
+    detail::RankSums sums;
     const T* const given = rules.uniform_teleport ? nullptr : teleport.data();
-    const passes::ScaledRankStart<T> start{1.0 / rules.vertices, given, graph.out_degree().data(), y.data()};
+    const detail::PagerankStartScaled<T> start{1.0 / rules.vertices, given, graph.out_degree().data(), y.data()};
     for (std::size_t i = 0; i < y.size(); ++i) start(static_cast<std::int64_t>(i), sums);
-    state = first_rank_state(rules, sums);
+    state = detail::first_rank_state(rules, sums);
   }
 
   void step() {
     const CsrView<double> links = transition.in_links()->view();
     std::vector<T> next(y.size());
-    passes::RankSums sums;
+    detail::RankSums sums;
     for (std::size_t i = 0; i < y.size(); ++i) {
       T sum{0};
       for (offset_t k = links.row_offsets[i]; k < links.row_offsets[i + 1]; ++k) {
         sum += y[static_cast<std::size_t>(links.columns[static_cast<std::size_t>(k)])];
       }
-      RankParts parts;
-      next[i] = scaled_rank_step(state.weights, sum, teleport[i], transition.out_degree()[i], y[i], rules.norm, parts);
+      detail::RankParts parts;
+      next[i] = detail::update_scaled_rank(state.weights, sum, teleport[i], transition.out_degree()[i], y[i],
+                                           rules.norm, parts);
       sums += parts.sums(rules.norm);
     }
     y = std::move(next);
-    finish_rank_step(rules, state, sums);
+    detail::finish_iteration(rules, state, sums);
   }
 
   [[nodiscard]] std::vector<T> ranks() const {
     std::vector<T> x(y.size());
-    passes::CompensatedSum sum;
-    const passes::UnscaledRank<T> step{1.0 / state.sums.total.value(), y.data(), transition.out_degree().data(),
-                                       x.data()};
+    detail::CompensatedSum sum;
+    const detail::PagerankUnscale<T> step{1.0 / state.sums.total.value(), y.data(), transition.out_degree().data(),
+                                          x.data()};
     for (std::size_t i = 0; i < y.size(); ++i) step(static_cast<std::int64_t>(i), sum);
     return x;
   }
@@ -134,8 +138,8 @@ TEST_P(ScaledSteps, FollowTheDefinition) {
 }
 
 /// Sums of a step that moved the ranks by `change` in every norm.
-passes::RankSums moved_by(double change) {
-  passes::RankSums sums;
+detail::RankSums moved_by(double change) {
+  detail::RankSums sums;
   sums.total.add(1.0);
   sums.l1 = change;
   sums.squares = change * change;
@@ -143,21 +147,21 @@ passes::RankSums moved_by(double change) {
   return sums;
 }
 
-RankRules rules_of(double tolerance, std::int64_t max_iterations) {
+detail::RankRules rules_of(double tolerance, std::int64_t max_iterations) {
   PageRankOptions options;
   options.tolerance = tolerance;
   options.max_iterations = max_iterations;
-  return rank_rules<double>(options, 10);
+  return detail::rank_rules<double>(options, 10);
 }
 
 TEST(RankState, EndsWhereTheToleranceHolds) {
-  const RankRules rules = rules_of(0.25, 10);
-  RankState state = first_rank_state(rules, moved_by(0.0));
+  const detail::RankRules rules = rules_of(0.25, 10);
+  detail::RankState state = detail::first_rank_state(rules, moved_by(0.0));
   EXPECT_EQ(state.halt, 0);
   EXPECT_TRUE(std::isinf(state.norm));
-  finish_rank_step(rules, state, moved_by(0.5));
+  detail::finish_iteration(rules, state, moved_by(0.5));
   EXPECT_EQ(state.halt, 0);
-  finish_rank_step(rules, state, moved_by(0.25));
+  detail::finish_iteration(rules, state, moved_by(0.25));
   EXPECT_NE(state.halt, 0);
   EXPECT_EQ(state.status, Status::converged);
   EXPECT_EQ(state.iteration, 2);
@@ -166,33 +170,33 @@ TEST(RankState, EndsWhereTheToleranceHolds) {
 }
 
 TEST(RankState, EndsAtTheLimitAndBeforeTheFirstStepOfNone) {
-  const RankRules rules = rules_of(0.0, 3);
-  RankState state = first_rank_state(rules, moved_by(0.0));
+  const detail::RankRules rules = rules_of(0.0, 3);
+  detail::RankState state = detail::first_rank_state(rules, moved_by(0.0));
   for (int step = 0; step < 3; ++step) {
     EXPECT_EQ(state.halt, 0);
-    finish_rank_step(rules, state, moved_by(0.5));
+    detail::finish_iteration(rules, state, moved_by(0.5));
   }
   EXPECT_NE(state.halt, 0);
   EXPECT_EQ(state.status, Status::max_iterations);
-  EXPECT_NE(first_rank_state(rules_of(0.0, 0), moved_by(0.0)).halt, 0);
+  EXPECT_NE(detail::first_rank_state(rules_of(0.0, 0), moved_by(0.0)).halt, 0);
 }
 
 TEST(RankState, NoNumberEndsBeforeAnythingElse) {
-  const RankRules rules = rules_of(0.25, 1);
-  RankState state = first_rank_state(rules, moved_by(0.0));
-  passes::RankSums sums = moved_by(0.1);
+  const detail::RankRules rules = rules_of(0.25, 1);
+  detail::RankState state = detail::first_rank_state(rules, moved_by(0.0));
+  detail::RankSums sums = moved_by(0.1);
   sums.total.add(std::numeric_limits<double>::quiet_NaN());
-  finish_rank_step(rules, state, sums);
+  detail::finish_iteration(rules, state, sums);
   EXPECT_EQ(state.status, Status::not_finite);
 }
 
 TEST(RankState, StagnatesOnlyAtTheLevelOfRounding) {
   for (const double change : {100 * epsilon, 1e-3}) {
-    const RankRules rules = rules_of(0.0, 1000);
-    RankState state = first_rank_state(rules, moved_by(0.0));
-    for (std::int64_t step = 0; step <= stagnation_window; ++step) {
+    const detail::RankRules rules = rules_of(0.0, 1000);
+    detail::RankState state = detail::first_rank_state(rules, moved_by(0.0));
+    for (std::int64_t step = 0; step <= detail::stagnation_window; ++step) {
       EXPECT_EQ(state.halt, 0) << step;
-      finish_rank_step(rules, state, moved_by(change));
+      detail::finish_iteration(rules, state, moved_by(change));
     }
     EXPECT_EQ(state.halt != 0, change < 1e-6);
     if (state.halt != 0) {
@@ -203,13 +207,13 @@ TEST(RankState, StagnatesOnlyAtTheLevelOfRounding) {
 }
 
 TEST(RankState, MeasuresInTheNormAskedFor) {
-  passes::RankSums sums = moved_by(0.0);
+  detail::RankSums sums = moved_by(0.0);
   sums.l1 = 3.0;
   sums.squares = 4.0;
   sums.largest.value = 1.5;
-  EXPECT_EQ(rank_change(sums, RankNorm::l1), 3.0);
-  EXPECT_EQ(rank_change(sums, RankNorm::l2), 2.0);
-  EXPECT_EQ(rank_change(sums, RankNorm::linf), 1.5);
+  EXPECT_EQ(detail::rank_change(sums, RankNorm::l1), 3.0);
+  EXPECT_EQ(detail::rank_change(sums, RankNorm::l2), 2.0);
+  EXPECT_EQ(detail::rank_change(sums, RankNorm::linf), 1.5);
 }
 
 }  // namespace
