@@ -25,7 +25,7 @@ namespace {
 constexpr int max_devices = 64;
 std::atomic<bool> some_context_exists = false;
 
-/// Stream that StreamOfThread has set.
+/// Stream that StreamGuard has set.
 struct OtherStream {
   const Context* context = nullptr;
   cudaStream_t stream = nullptr;
@@ -53,14 +53,14 @@ cudaMemPool_t make_pool(int ordinal) {
 
 }  // namespace
 
-CurrentDevice::CurrentDevice(const Device& device) {
+DeviceGuard::DeviceGuard(const Device& device) {
   check(cudaGetDevice(&previous_), "asking for the current device");
   if (previous_ == device.ordinal()) return;
   check(cudaSetDevice(device.ordinal()), "selecting the device");
   switched_ = true;
 }
 
-CurrentDevice::~CurrentDevice() {
+DeviceGuard::~DeviceGuard() {
   if (switched_) static_cast<void>(cudaSetDevice(previous_));
 }
 
@@ -76,7 +76,7 @@ Context& Context::of(const Device& device) {
   }
   const std::scoped_lock lock(mutex);
   if (contexts[index] == nullptr) {
-    const CurrentDevice current(device);
+    const DeviceGuard current(device);
     contexts[index] = new Context(device.ordinal());
     some_context_exists = true;
   }
@@ -106,10 +106,8 @@ Context::Context(int ordinal) : pool_(make_pool(ordinal)), limits_(device_limits
 
 cudaStream_t Context::stream() const noexcept { return other_stream.context == this ? other_stream.stream : stream_; }
 
-StreamOfThread::StreamOfThread(const Context& context, cudaStream_t stream) noexcept {
-  other_stream = {&context, stream};
-}
-StreamOfThread::~StreamOfThread() { other_stream = {}; }
+StreamGuard::StreamGuard(const Context& context, cudaStream_t stream) noexcept { other_stream = {&context, stream}; }
+StreamGuard::~StreamGuard() { other_stream = {}; }
 
 void Context::synchronize() const {
   ++waits_;
@@ -127,7 +125,7 @@ SideStreams& SideStreams::of(const Device& device) {
 }
 
 SideStreams::SideStreams(const Device& device) : context_(Context::of(device)) {
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   check(cudaEventCreateWithFlags(&forked_, cudaEventDisableTiming), "making an event");
   for (int k = 0; k < count; ++k) {
     const auto i = static_cast<std::size_t>(k);

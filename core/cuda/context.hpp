@@ -15,13 +15,13 @@
 namespace tessera::cuda {
 
 /// Makes a GPU the current one of this thread; the destructor restores the previous one.
-class CurrentDevice {
+class DeviceGuard {
  public:
   /// \throws CudaError
-  explicit CurrentDevice(const Device& device);
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
-  ~CurrentDevice();
+  explicit DeviceGuard(const Device& device);
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
+  ~DeviceGuard();
 
  private:
   int previous_ = 0;
@@ -61,7 +61,7 @@ class Context {
   Context& operator=(const Context&) = delete;
   ~Context() = delete;
 
-  /// The stream of the GPU, or the stream that StreamOfThread has set for this thread.
+  /// The stream of the GPU, or the stream that StreamGuard has set for this thread.
   [[nodiscard]] cudaStream_t stream() const noexcept;
   [[nodiscard]] cudaMemPool_t pool() const noexcept { return pool_; }
   [[nodiscard]] const DeviceLimits& limits() const noexcept { return limits_; }
@@ -84,12 +84,12 @@ class Context {
 };
 
 /// Redirects the launches of this thread on one GPU to another stream.
-class StreamOfThread {
+class StreamGuard {
  public:
-  StreamOfThread(const Context& context, cudaStream_t stream) noexcept;
-  StreamOfThread(const StreamOfThread&) = delete;
-  StreamOfThread& operator=(const StreamOfThread&) = delete;
-  ~StreamOfThread();
+  StreamGuard(const Context& context, cudaStream_t stream) noexcept;
+  StreamGuard(const StreamGuard&) = delete;
+  StreamGuard& operator=(const StreamGuard&) = delete;
+  ~StreamGuard();
 };
 
 /// Further streams of a GPU for independent launches, made at first use and kept. Usage: Fork, then run(k, work) for
@@ -120,7 +120,7 @@ class SideStreams {
     /// Runs work() with its launches in stream k % count.
     template <class Work>
     void run(int k, Work&& work) {
-      const StreamOfThread other(context_, enter(k % count));
+      const StreamGuard other(context_, enter(k % count));
       work();
     }
 

@@ -117,9 +117,9 @@ struct Events {
 
 TimingClock event_clock(const Device& device) {
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   return [device, &context, events = std::make_shared<Events>()](const std::function<void()>& work) {
-    const CurrentDevice same(device);
+    const DeviceGuard same(device);
     events->begin.record(context);
     work();
     events->end.record(context);

@@ -157,7 +157,7 @@ void enqueue_sort(const Device& device, Array<std::uint64_t>& keys, Array<std::u
     return cub_sort_keys(device, keys, other, static_cast<std::uint32_t>(tiles.keys), begin, end);
   }
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   const Grid grid{static_cast<unsigned>(tiles.tiles), threads};
   Array<offset_t> counts(tiles.tiles * digits, Init::none, device);
   const int passes = (end - begin + digit_bits - 1) / digit_bits;

@@ -122,7 +122,7 @@ template <class Value, class Step>
 [[nodiscard]] Value fused_values(const Device& device, std::int64_t n, const Step& step) {
   static_assert(sizeof(Value) <= SumSpace::value_bytes && std::is_trivially_copyable_v<Value>);
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   SumSpace& space = context.sum_space();
   const std::scoped_lock alone(space.mutex);
   auto* const partial = static_cast<Value*>(space.on_device);
@@ -163,7 +163,7 @@ template <class Body>
 void for_each(const Device& device, std::int64_t n, const Body& body) {
   if (n == 0) return;
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   const auto enough = static_cast<unsigned>(context.multiprocessors() * 32);
   const unsigned needed = blocks_for(n, sum_threads);
   launch("pass over a vector", context, Grid{needed < enough ? needed : enough, sum_threads}, for_each_kernel<Body>, n,

@@ -95,7 +95,7 @@ offset_t exclusive_sum(const Device& device, std::span<offset_t> counts, Primiti
   if (counts.empty()) return 0;
   if (by == PrimitiveBy::cub) return cub_exclusive_sum_and_total(device, counts);
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   Array<offset_t> total(1, Init::none, device);
   own_exclusive_sum(context, device, counts, total.data());
   offset_t result = 0;
@@ -106,7 +106,7 @@ offset_t exclusive_sum(const Device& device, std::span<offset_t> counts, Primiti
 void exclusive_sum_on_device(const Device& device, std::span<offset_t> counts, PrimitiveBy by) {
   if (counts.empty()) return;
   if (by == PrimitiveBy::cub) return cub_exclusive_sum(device, counts);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   own_exclusive_sum(Context::of(device), device, counts, nullptr);
 }
 

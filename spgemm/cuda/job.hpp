@@ -24,7 +24,7 @@ struct ProductJob {
 
   SpgemmOptions options;
   const Context& context;
-  CurrentDevice current;
+  DeviceGuard current;
   index_t rows;   ///< of A and C
   index_t inner;  ///< rows of B
   index_t cols;   ///< of B and C

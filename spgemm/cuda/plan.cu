@@ -61,7 +61,7 @@ class DevicePlan final : public ProductPlan<T> {
   }
 
   void multiply_into(const Csr<T>* a, const Csr<T>* b, std::span<T> values) override {
-    const CurrentDevice current(job_.device());
+    const DeviceGuard current(job_.device());
     if (!values.empty() && !is_reachable(job_.device(), values.data())) {
       throw NotSupported("the values of a product on " + job_.device().name() + " must lie there");
     }
