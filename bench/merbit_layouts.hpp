@@ -3,7 +3,8 @@
 #pragma once
 
 #include "preprocess/snapped_tiles.hpp"
-#include "spmv/merbit/policy_cuda.hpp"
+#include "spmv/merbit/merbit_arrays.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 
 #include <algorithm>
 #include <string>
@@ -21,7 +22,7 @@ struct Variant {
   [[nodiscard]] TileRules rules(index_t rows, offset_t nnz) const {
     if (tiles != nullptr) return tiles(rows, nnz, product.sigma);
     if (product.sigma == 0) {
-      return row_tiles(nnz / std::max(rows, 1), product.steps, cuda::choose_snap(rows, nnz));
+      return row_tiles(nnz / std::max(rows, 1), product.max_items, cuda::choose_snap(rows, nnz));
     }
     return cuda::choose_tiles(rows, nnz, product.sigma, product.batch);
   }

@@ -1,5 +1,6 @@
+#include "preprocess/merbit_tiles.hpp"
+
 #include "core/cuda/launch.cuh"
-#include "preprocess/tiles_cuda.hpp"
 
 namespace tessera::cuda {
 
@@ -7,7 +8,7 @@ namespace {
 
 constexpr int builder_threads = 256;
 
-/// One lane a thread, one tile a warp.
+/// One thread per lane, one warp per tile.
 template <DescriptorWord Word>
 __global__ void __launch_bounds__(builder_threads)
     build_tiles_kernel(const offset_t* row_offsets, index_t rows, offset_t nnz, int sigma, std::int64_t tiles,
@@ -51,7 +52,7 @@ MerbitTiles build_merbit_tiles(index_t rows, std::span<const offset_t> row_offse
   tiles.sigma = sigma;
   tiles.descriptor_bits = descriptor_bits;
   detail::copy_bytes(Device{}, &tiles.nnz, device, row_offsets.data() + rows, sizeof(tiles.nnz));
-  const std::int64_t count = (tiles.length() + tiles.steps_per_tile() - 1) / tiles.steps_per_tile();
+  const std::int64_t count = (tiles.length() + tiles.items_per_tile() - 1) / tiles.items_per_tile();
   tiles.tile_x = Array<offset_t>(count + 1, Init::none, device);
   tiles.tile_y = Array<std::uint32_t>(count + 1, Init::none, device);
   if (descriptor_bits == 32) {

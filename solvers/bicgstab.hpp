@@ -225,7 +225,7 @@ struct BicgstabShadow {
   T* shadow;
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, double& sum) const {
     const std::uint64_t own = stream + static_cast<std::uint64_t>(i);
-    shadow[i] = random ? static_cast<T>(2.0 * io::SplitMix64(seed, own).uniform() - 1.0) : r[i];
+    shadow[i] = random ? static_cast<T>(2.0 * detail::SplitMix64(seed, own).uniform() - 1.0) : r[i];
     sum += static_cast<double>(shadow[i]) * static_cast<double>(shadow[i]);
   }
 };

@@ -34,6 +34,10 @@ struct SpmvKernelEntry {
   [[nodiscard]] const SpmvBackend& on(const Device& device) const noexcept { return device.is_host() ? host : cuda; }
 };
 
+/// How a kernel is made on a GPU; not offered() for one that runs on the host only, and for all of them in a build
+/// without CUDA. The factories take a matrix that lies on options.device.
+[[nodiscard]] SpmvBackend cuda_backend(SpmvAlgorithm algorithm);
+
 /// \throws InvalidArgument for `automatic` and for values that no kernel has
 [[nodiscard]] const SpmvKernelEntry& spmv_kernel_entry(SpmvAlgorithm algorithm);
 

@@ -3,9 +3,9 @@
 #include "core/parallel.hpp"
 #include "preprocess/long_row_slices.hpp"
 #include "preprocess/merge_search.hpp"
-#include "spmv/csr_vector/even_rows.hpp"
+#include "spmv/common/chunks.hpp"
+#include "spmv/csr_vector/row_lengths.hpp"
 #include "spmv/registry.hpp"
-#include "spmv/segments.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -96,7 +96,7 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options) {
 template <class T>
 std::optional<SpmvSelection> select_slices(const CsrView<T>& a, const SpmvOptions& options) {
   if (options.expected_applications < applications_worth_slices) return std::nullopt;
-  const RowTotals sliced = rows_worth_slicing(a.row_offsets, a.cols, sizeof(T), options.device);
+  const LongRowTotals sliced = rows_worth_slicing(a.row_offsets, a.cols, sizeof(T), options.device);
   if (sliced.rows == 0) return std::nullopt;
   const double passes = static_cast<double>(sliced.nonzeros) / static_cast<double>(a.cols);
   return SpmvSelection{SpmvAlgorithm::merbit,
@@ -111,7 +111,7 @@ template <class T>
 SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options) {
   if (!options.device.is_host()) return select_for_gpu(a, options);
   const offset_t length = path_length(a.rows, a.nnz());
-  if (length <= 2 * host::steps_per_segment) {
+  if (length <= 2 * host::items_per_chunk) {
     return {SpmvAlgorithm::csr,
             fmt::format("{} rows and {} nonzeros are too few to be worth sharing out evenly", a.rows, a.nnz())};
   }

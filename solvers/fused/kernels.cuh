@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/cuda/device_clock.cuh"
-#include "core/cuda/other_block.cuh"
 #include "core/cuda/reduce.cuh"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"

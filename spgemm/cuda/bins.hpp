@@ -2,9 +2,9 @@
 /// The rows of C in their bins, each done by its accumulator.
 #pragma once
 
-#include "core/cuda/side_streams.hpp"
-#include "spgemm/analysis/analysis_cuda.hpp"
-#include "spgemm/cuda/row_batch.hpp"
+#include "core/cuda/context.hpp"
+#include "spgemm/cuda/accumulators/row_batch.hpp"
+#include "spgemm/cuda/analysis.hpp"
 
 #include <vector>
 

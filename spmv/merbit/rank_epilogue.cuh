@@ -1,10 +1,11 @@
 /// \file
 /// PageRank's epilogue of the MERBIT kernels: each row sum becomes the next scaled rank of its vertex, and the sums
-/// that the next iteration needs are formed on the way. Has the interface of TileCommit (spmv/merbit/tile_commit.cuh).
+/// that the next iteration needs are formed on the way. Has the interface of ProductEpilogue
+/// (spmv/merbit/merbit_epilogue.cuh).
 #pragma once
 
 #include "core/cuda/warp.cuh"
-#include "spmv/merbit/tile_commit.cuh"
+#include "spmv/merbit/merbit_epilogue.cuh"
 #include "spmv/rank_product.hpp"
 
 namespace tessera::cuda {

@@ -6,11 +6,10 @@
 /// vector, and read a column once for all.
 #pragma once
 
-#include "core/cuda/other_block.cuh"
 #include "core/cuda/reduce.cuh"
-#include "spmv/merbit/join_kernel.cuh"
+#include "spmv/merbit/merbit_join_kernel.cuh"
+#include "spmv/merbit/merbit_tile_sum.cuh"
 #include "spmv/merbit/rank_epilogue.cuh"
-#include "spmv/merbit/tile_sum.cuh"
 
 namespace tessera::cuda {
 
@@ -40,16 +39,16 @@ class MultiRankTile {
         group_(lane / K),
         is_idle_(is_idle) {}
 
-  __device__ void sum_rows(RankEpilogue<T, K>& commit) const {
+  __device__ void sum_rows(RankEpilogue<T, K>& epilogue) const {
     constexpr int long_row = groups * MultiRankPolicy::unroll * MultiRankPolicy::long_rounds;
     if (tile_.nonzeros >= tile_.rows * long_row) {
-      row_by_row(commit);
+      row_by_row(epilogue);
     } else {
-      row_a_group(commit);
+      row_a_group(epilogue);
     }
     if (!tile_.to_inside) return;
     const T open = sum_over_vector<K>(part(tile_.rows > 0 ? end_of(tile_.rows - 1) : 0, tile_.nonzeros));
-    if (group_ == 0 && !is_idle_) commit.leave_open(tile_, open);
+    if (group_ == 0 && !is_idle_) epilogue.leave_open(tile_, open);
   }
 
  private:
@@ -69,20 +68,20 @@ class MultiRankTile {
         [columns = columns_, source = source_](int k) { return __ldg(source + std::int64_t{__ldg(columns + k)} * K); };
   }
 
-  __device__ void row_by_row(RankEpilogue<T, K>& commit) const {
+  __device__ void row_by_row(RankEpilogue<T, K>& epilogue) const {
     int begin = 0;
     for (int i = 0; i < tile_.rows; ++i) {
       const int end = end_of(i);
       const T sum = sum_over_vector<K>(part(begin, end));
-      if (group_ == i % groups && !is_idle_) commit.store_ended(tile_, i, sum);
+      if (group_ == i % groups && !is_idle_) epilogue.store_ended(tile_, i, sum);
       begin = end;
     }
   }
 
-  __device__ void row_a_group(RankEpilogue<T, K>& commit) const {
+  __device__ void row_a_group(RankEpilogue<T, K>& epilogue) const {
     for (int i = group_; i < tile_.rows && !is_idle_; i += groups) {
       const int begin = i > 0 ? end_of(i - 1) : 0;
-      commit.store_ended(tile_, i, sum_strided<MultiRankPolicy::unroll, T>(terms(), begin, end_of(i), 1));
+      epilogue.store_ended(tile_, i, sum_strided<MultiRankPolicy::unroll, T>(terms(), begin, end_of(i), 1));
     }
   }
 
@@ -101,14 +100,14 @@ __global__ void __launch_bounds__(MultiRankPolicy::threads, MultiRankPolicy::min
   constexpr int warps = MultiRankPolicy::threads / warp_size;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const std::int64_t slot = std::int64_t{blockIdx.x} * warps + threadIdx.x / warp_size;
-  RankEpilogue<T, K> commit(out, lane % K);
-  const bool is_idle = commit.is_idle();
+  RankEpilogue<T, K> epilogue(out, lane % K);
+  const bool is_idle = epilogue.is_idle();
   if (__ballot_sync(full_warp, !is_idle) == 0) return;
   for (std::int64_t number = slot; number < tiles.tiles; number += std::int64_t{gridDim.x} * warps) {
     const TileSpan tile = span_between(number, tiles.starts[number], tiles.starts[number + 1]);
-    MultiRankTile<T, K>(a, tile, commit.source(nullptr), lane, is_idle).sum_rows(commit);
+    MultiRankTile<T, K>(a, tile, epilogue.source(nullptr), lane, is_idle).sum_rows(epilogue);
   }
-  commit.write_sums(slot, lane);
+  epilogue.write_sums(slot, lane);
 }
 
 /// Blocks are small: compensated sums take registers.
@@ -138,18 +137,18 @@ struct RankJoin {
 /// \param block number among the blocks of the vector
 template <class T, int K>
 [[nodiscard]] __device__ detail::RankSums join_ranks(const RankJoin& join, std::int64_t slots, unsigned block,
-                                                     RankEpilogue<T, K>& commit) {
+                                                     RankEpilogue<T, K>& epilogue) {
   const std::int64_t stride = std::int64_t{join.blocks} * rank_join_threads;
   const std::int64_t begin = std::int64_t{block} * rank_join_threads;
-  const T* const carries = commit.carries();
+  const T* const carries = epilogue.carries();
   for (std::int64_t first = begin; first < join.run_count; first += stride) {
     const std::int64_t i = first + threadIdx.x;
     const CarryRun run = i < join.run_count ? join.runs[i] : CarryRun{};
     const T sum = sum_of_run<rank_join_threads>(carries, run);
-    if (run.count != 0) commit.store(run.row, commit.ended(run.row) + sum);
+    if (run.count != 0) epilogue.store(run.row, epilogue.ended(run.row) + sum);
   }
-  detail::RankSums sums = commit.sums();
-  for (std::int64_t i = begin + threadIdx.x; i < slots; i += stride) sums += commit.sums_of(i);
+  detail::RankSums sums = epilogue.sums();
+  for (std::int64_t i = begin + threadIdx.x; i < slots; i += stride) sums += epilogue.sums_of(i);
   return sums;
 }
 
@@ -180,9 +179,9 @@ __global__ void __launch_bounds__(rank_join_threads)
     rank_join_kernel(RankOutput<T> out, RankJoin join, detail::RankRules rules) {
   const unsigned vector = K == 1 ? 0 : blockIdx.x / join.blocks;
   const unsigned block = K == 1 ? blockIdx.x : blockIdx.x % join.blocks;
-  RankEpilogue<T, K> commit(out, static_cast<int>(vector));
-  if (commit.is_idle()) return;
-  detail::RankSums sums = add_up_block<rank_join_threads>(join_ranks(join, out.slots, block, commit));
+  RankEpilogue<T, K> epilogue(out, static_cast<int>(vector));
+  if (epilogue.is_idle()) return;
+  detail::RankSums sums = add_up_block<rank_join_threads>(join_ranks(join, out.slots, block, epilogue));
   if (!add_up_rank_blocks(join, vector, block, sums) || threadIdx.x != 0) return;
   detail::finish_iteration(rules, out.vectors.state[vector], sums);
   join.finished[vector] = 0;

@@ -2,8 +2,8 @@
 #include "spmv/merbit/rank_product_cuda.hpp"
 
 #include "core/cuda/capture.hpp"
-#include "spmv/merbit/carry_runs.hpp"
-#include "spmv/merbit/product_launch.cuh"
+#include "spmv/merbit/merbit_arrays.hpp"
+#include "spmv/merbit/merbit_launch.cuh"
 #include "spmv/merbit/rank_kernels.cuh"
 #include "tessera/array.hpp"
 
@@ -29,7 +29,7 @@ template <class T, class Launcher>
   result.prepare = Launcher::template prepare_one<RankEpilogue<T>>;
   result.start = Launcher::template start<RankEpilogue<T>>;
   result.slots = [](const Context& context, int resident, std::int64_t tiles) {
-    return std::int64_t{Launcher::blocks(context, resident, tiles)} * Launcher::slots_a_block;
+    return std::int64_t{Launcher::blocks(context, resident, tiles)} * Launcher::slots_per_block;
   };
   return result;
 }

@@ -2,7 +2,7 @@
 /// PageRank's fused product by MERBIT kernels on a GPU.
 #pragma once
 
-#include "spmv/merbit/tile_arrays.hpp"
+#include "spmv/merbit/merbit_arrays.hpp"
 #include "spmv/rank_product.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/device.hpp"

@@ -1,6 +1,6 @@
 /// PageRank by fused products on a GPU, with every layout of tiles, against the same on the host.
 #include "solvers/pagerank.hpp"
-#include "spmv/merbit/merbit_cuda.hpp"
+#include "spmv/merbit/merbit.hpp"
 #include "tests/solvers/rank_graphs.hpp"
 #include "tests/solvers/rank_oracle.hpp"
 #include "tests/support/cuda_test.hpp"

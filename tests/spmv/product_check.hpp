@@ -2,7 +2,7 @@
 /// Products of a plan against the long-double oracle and its error bound.
 #pragma once
 
-#include "spmv/merbit/policy.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 #include "tessera/spmv.hpp"
 #include "tests/support/adversarial.hpp"
 #include "tests/support/oracle.hpp"
