@@ -19,7 +19,7 @@ namespace tessera::bench {
 
 namespace {
 
-using Random = io::SplitMix64;
+using Random = detail::SplitMix64;
 
 /// A number in [0, count).
 std::int64_t pick(Random& random, std::int64_t count) {

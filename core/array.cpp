@@ -2,7 +2,7 @@
 
 #include "core/checked.hpp"
 #include "core/cuda/memory.hpp"
-#include "core/huge_pages.hpp"
+#include "core/host_memory.hpp"
 #include "core/parallel.hpp"
 
 #include <algorithm>

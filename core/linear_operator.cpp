@@ -178,59 +178,6 @@ ProductDots LinearOperator<T>::apply_and_dot(std::span<const T> x, DualBuffer<T>
 }
 
 template <class T>
-void LinearOperator<T>::enqueue_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w,
-                                              ProductDots* sums) const {
-  check_operands<T>(*this, x, y);
-  check_weights<T>(*this, w, y);
-  if (!is_enqueueable()) throw NotSupported("this operator cannot put its products into the stream of a GPU");
-  if (!y.empty()) do_enqueue_apply_and_dot(x, y, w, sums);
-}
-
-template <class T>
-void LinearOperator<T>::enqueue_apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w,
-                                              ProductDots* sums) const {
-  check_not_in_buffer<T>("x", x, out);
-  check_not_in_buffer<T>("w", w, out);
-  out.set_prepared_for(0);
-  enqueue_apply_and_dot(x, out.current(), w, sums);
-}
-
-template <class T>
-std::span<const ProductDots> LinearOperator<T>::enqueue_apply_and_dot_parts(std::span<const T> x, std::span<T> y,
-                                                                            std::span<const T> w,
-                                                                            ProductDots* sums) const {
-  check_operands<T>(*this, x, y);
-  check_weights<T>(*this, w, y);
-  if (!is_enqueueable()) throw NotSupported("this operator cannot put its products into the stream of a GPU");
-  if (y.empty()) return {sums, 1};
-  return do_enqueue_apply_and_dot_parts(x, y, w, sums);
-}
-
-template <class T>
-std::span<const ProductDots> LinearOperator<T>::enqueue_apply_and_dot_parts(std::span<const T> x, DualBuffer<T>& out,
-                                                                            std::span<const T> w,
-                                                                            ProductDots* sums) const {
-  check_not_in_buffer<T>("x", x, out);
-  check_not_in_buffer<T>("w", w, out);
-  out.set_prepared_for(0);
-  return enqueue_apply_and_dot_parts(x, out.current(), w, sums);
-}
-
-template <class T>
-std::span<const ProductDots> LinearOperator<T>::do_enqueue_apply_and_dot_parts(std::span<const T> x, std::span<T> y,
-                                                                               std::span<const T> w,
-                                                                               ProductDots* sums) const {
-  do_enqueue_apply_and_dot(x, y, w, sums);
-  return {sums, 1};
-}
-
-template <class T>
-void LinearOperator<T>::do_enqueue_apply_and_dot(std::span<const T> /*x*/, std::span<T> /*y*/, std::span<const T> /*w*/,
-                                                 ProductDots* /*sums*/) const {
-  throw NotSupported("an operator that says is_enqueueable() must override do_enqueue_apply_and_dot()");
-}
-
-template <class T>
 ProductDots LinearOperator<T>::do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const {
   do_apply(T{1}, x, T{0}, y);
   return dots_of<T>(device(), y, w);

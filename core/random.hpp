@@ -9,7 +9,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace tessera::io {
+namespace tessera::detail {
 
 /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
 class SplitMix64 {
@@ -96,4 +96,4 @@ class Permutation {
   Scramble scramble_;
 };
 
-}  // namespace tessera::io
+}  // namespace tessera::detail

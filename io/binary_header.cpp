@@ -1,7 +1,6 @@
 #include "io/binary_header.hpp"
 
 #include "core/checked.hpp"
-#include "io/checksum.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -47,9 +46,9 @@ BinaryHeader load_header(const InputFile& file) {
   BinaryHeader header;
   std::memcpy(&header, bytes.data(), sizeof(header));
   constexpr std::size_t end_of_version = offsetof(BinaryHeader, header_bytes);
-  if (got.bytes >= end_of_version && header.version != binary_version) {
+  if (got.bytes >= end_of_version && (header.version < 1 || header.version > binary_version)) {
     refuse(file, offsetof(BinaryHeader, version),
-           fmt::format("expected format version {}, found {}{}", binary_version, header.version,
+           fmt::format("expected format version 1 or {}, found {}{}", binary_version, header.version,
                        header.version > binary_version ? ": written by a newer Tessera" : ""));
   }
   if (got.bytes < sizeof(header)) {
@@ -164,7 +163,7 @@ void lay_out_sections(BinaryHeader& header) {
 std::uint64_t header_checksum(const BinaryHeader& header) noexcept {
   std::array<char, sizeof(BinaryHeader)> bytes{};
   std::memcpy(bytes.data(), &header, sizeof(header));
-  return chunk_checksum(bytes.data(), offsetof(BinaryHeader, checksum));
+  return chunk_checksum(checksum_of(header), bytes.data(), offsetof(BinaryHeader, checksum));
 }
 
 BinaryHeader read_binary_header(const InputFile& file) {

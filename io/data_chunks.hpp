@@ -1,10 +1,13 @@
 /// \file
-/// The data lines of a file cut into chunks that threads read independently.
+/// The data lines of a file cut into chunks that threads read independently; files with one number per line.
 #pragma once
 
+#include "core/memory_budget.hpp"
 #include "core/parallel.hpp"
 #include "io/data_line.hpp"
 #include "io/document.hpp"
+#include "io/matrix_market_header.hpp"
+#include "tessera/array.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,6 +16,8 @@
 #include <vector>
 
 namespace tessera::io {
+
+using tessera::detail::MemoryBudget;
 
 /// Whole lines, and how many data lines precede and are in them.
 struct Chunk {
@@ -94,5 +99,19 @@ template <class T>
 
 /// \throws ParseError for the first of these problems, if there are any
 void fail_at_first(const Document& document, const std::vector<Problem>& problems);
+
+/// The values of an array file in the order of its lines. \throws ParseError, OutOfMemory
+template <class T>
+[[nodiscard]] Array<T> read_array_values(const Document& document, const ParsedHeader& parsed, const Device& device,
+                                         MemoryBudget& budget);
+
+/// The numbers of a text without header; '%' and '#' start comment lines. \throws ParseError, OutOfMemory
+template <class T>
+[[nodiscard]] Array<T> read_plain_values(const Document& document, const Device& device, MemoryBudget& budget);
+
+extern template Array<float> read_array_values(const Document&, const ParsedHeader&, const Device&, MemoryBudget&);
+extern template Array<double> read_array_values(const Document&, const ParsedHeader&, const Device&, MemoryBudget&);
+extern template Array<float> read_plain_values(const Document&, const Device&, MemoryBudget&);
+extern template Array<double> read_plain_values(const Document&, const Device&, MemoryBudget&);
 
 }  // namespace tessera::io

@@ -5,9 +5,8 @@
 /// spelling; it gives up on everything else and leaves the judgement to the careful way.
 #pragma once
 
-#include "io/fast_real.hpp"
+#include "io/document.hpp"
 #include "io/parse_number.hpp"
-#include "io/text_cursor.hpp"
 #include "tessera/matrix_market.hpp"
 
 #include <charconv>
@@ -107,15 +106,10 @@ template <class T>
 
 template <class T, class Number>
 [[nodiscard]] bool fast_number(const char*& p, const char* end, T& value) noexcept {
-  const char* last = nullptr;
-  if constexpr (std::is_floating_point_v<Number>) last = fast_real(p, end, value);
-  if (last == nullptr) {
-    Number number{};
-    const auto [behind, error] = std::from_chars(p, end, number);
-    if (error != std::errc{}) return false;
-    value = static_cast<T>(number);
-    last = behind;
-  }
+  Number number{};
+  const auto [last, error] = std::from_chars(p, end, number);
+  if (error != std::errc{}) return false;
+  value = static_cast<T>(number);
   if (!std::isfinite(value)) return false;
   p = skip_blanks(last, end);
   return true;

@@ -2,12 +2,21 @@
 /// A file opened for reading.
 #pragma once
 
+#include "core/memory_budget.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 
 namespace tessera::io {
+
+using tessera::detail::MemoryBudget;
+
+/// The budget of a reader. \param limit_bytes as the caller said, even beyond what the machine has free; 0: what it has
+[[nodiscard]] inline MemoryBudget read_budget(std::uint64_t limit_bytes) {
+  return {limit_bytes, limit_bytes == 0 ? available_host_memory_bytes() : 0};
+}
 
 /// What the file system says of a file. Two equal stamps with some time between them mean that nothing was written.
 struct FileStamp {

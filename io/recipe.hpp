@@ -53,7 +53,7 @@ struct GeneratorEntry {
 
 [[nodiscard]] std::span<const GeneratorEntry> generator_entries();
 
-// One file a family.
+// In *_families.cpp, rmat.cpp and web.cpp.
 [[nodiscard]] GeneratorEntry lap2d_family();
 [[nodiscard]] GeneratorEntry fem3d_family();
 [[nodiscard]] GeneratorEntry rmat_family();

@@ -1,6 +1,6 @@
 #include "io/source.hpp"
 
-#include "core/huge_pages.hpp"
+#include "core/host_memory.hpp"
 #include "core/parallel.hpp"
 #include "io/document.hpp"
 #include "tessera/error.hpp"
@@ -30,7 +30,7 @@ void ByteBuffer::make_room(std::size_t bytes) {
 
 void ByteBuffer::clear() noexcept {
   data_.reset();
-  budget_->give_back(capacity_);
+  budget_->release(capacity_);
   size_ = capacity_ = 0;
 }
 

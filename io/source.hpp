@@ -2,8 +2,8 @@
 /// Whole files in memory, inflated where they are gzip-compressed.
 #pragma once
 
+#include "core/memory_budget.hpp"
 #include "io/input_file.hpp"
-#include "io/memory_budget.hpp"
 #include "tessera/device.hpp"
 
 #include <cstddef>

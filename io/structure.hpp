@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/parallel.hpp"
+#include "core/random.hpp"
 #include "tessera/csr.hpp"
 
 #include <algorithm>
@@ -11,6 +12,18 @@
 #include <cstdint>
 
 namespace tessera::io {
+
+using tessera::detail::Permutation;
+using tessera::detail::Scramble;
+using tessera::detail::SplitMix64;
+using tessera::detail::unit_interval;
+
+/// What a random number is for. The numbers are part of the definition of the matrices: they never change.
+enum class Draw : std::uint64_t { value = 1, edge = 2, second_edge = 3, row = 4, heavy_row = 5, permutation = 6 };
+
+[[nodiscard]] constexpr std::uint64_t draw_seed(std::uint64_t seed, Draw draw) {
+  return SplitMix64(seed, static_cast<std::uint64_t>(draw)).next();
+}
 
 struct Structure {
   std::int64_t rows = 0;

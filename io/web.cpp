@@ -1,6 +1,6 @@
 #include "core/portable_math.hpp"
-#include "io/draw.hpp"
 #include "io/recipe.hpp"
+#include "io/structure.hpp"
 
 #include <algorithm>
 #include <array>

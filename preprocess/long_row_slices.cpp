@@ -1,6 +1,6 @@
 #include "preprocess/long_row_slices.hpp"
 
-#include "core/cache_size.hpp"
+#include "core/host_memory.hpp"
 #include "core/parallel.hpp"
 
 #include <vector>

@@ -186,7 +186,7 @@ struct RankParts {
 }
 
 /// 1 / divisor to about one unit in the last place, for an integer of [1, 2^31]. On a GPU a division in double is a
-/// call with many branches; this is an approximation to 20 bits and one step that triples them.
+/// call with many branches; this is an approximation to 20 bits and one correction that triples them.
 [[nodiscard]] TESSERA_HOST_DEVICE inline double inverse_divisor(double divisor) noexcept {
 #ifdef __CUDA_ARCH__
   double first;

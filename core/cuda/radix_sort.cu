@@ -1,13 +1,14 @@
 // Radix sort from the lowest digit on: each tile of keys counts its digits, running sums over the tiles of a segment,
 // one digit after the other, and over the segments give the places, and each tile writes its keys there, sorted by the
 // digit, in runs.
-#include "core/cuda/block_sum.cuh"
 #include "core/cuda/launch.cuh"
 #include "core/cuda/radix_sort.hpp"
 #include "core/cuda/scan.hpp"
 #include "core/cuda/warp.cuh"
 
+#include <limits>
 #include <utility>
+#include <vector>
 
 namespace tessera::cuda {
 
@@ -141,14 +142,19 @@ __global__ void __launch_bounds__(threads) scatter_kernel(KeyTiles tiles, const 
 }  // namespace
 
 std::uint64_t sort_scratch_bytes(std::int64_t tiles) noexcept {
-  // The running sums take a sum a chunk of counts besides.
+  // The exclusive sum over the counts takes a sum per chunk besides. CUB takes 4 bytes per digit of its tiles, which
+  // are no smaller, and histograms of all passes.
   const auto counts = static_cast<std::uint64_t>(tiles) * digits * sizeof(offset_t);
-  return counts + counts / 512;
+  return counts + counts / 512 + (std::uint64_t{64} << 10);
 }
 
 void enqueue_sort(const Device& device, Array<std::uint64_t>& keys, Array<std::uint64_t>& other, const KeyTiles& tiles,
-                  int begin, int end) {
+                  int begin, int end, PrimitiveBy by) {
   if (tiles.keys < 2 || end <= begin) return;
+  const bool is_one_segment = tiles.begins == nullptr;
+  if (by == PrimitiveBy::cub && is_one_segment && tiles.keys <= std::numeric_limits<std::uint32_t>::max()) {
+    return cub_sort_keys(device, keys, other, static_cast<std::uint32_t>(tiles.keys), begin, end);
+  }
   const Context& context = Context::of(device);
   const CurrentDevice current(device);
   const Grid grid{static_cast<unsigned>(tiles.tiles), threads};
@@ -164,6 +170,18 @@ void enqueue_sort(const Device& device, Array<std::uint64_t>& keys, Array<std::u
     launch("scattering keys", context, grid, scatter_kernel, tiles, keys.data(), digit, counts.data(), other.data());
     std::swap(keys, other);
   }
+}
+
+TileTable::TileTable(const Device& device, std::span<const offset_t> begins)
+    : keys_(begins.back()), begins_(Array<offset_t>::copy_of(begins, device)) {
+  std::vector<std::int64_t> befores{0};
+  std::vector<index_t> segments;
+  for (std::size_t s = 0; s + 1 < begins.size(); ++s) {
+    befores.push_back(befores.back() + tiles_of(begins[s + 1] - begins[s]));
+    segments.resize(static_cast<std::size_t>(befores.back()), static_cast<index_t>(s));
+  }
+  befores_ = Array<std::int64_t>::copy_of(befores, device);
+  segments_ = Array<index_t>::copy_of(segments, device);
 }
 
 }  // namespace tessera::cuda

@@ -1,6 +1,8 @@
-#include "core/cuda/block_sum.cuh"
+// Exclusive sums: CUB's, and own kernels to compare with. Those sum each chunk of 2048 counts, then scan each chunk
+// from the sum of the chunks before it.
 #include "core/cuda/launch.cuh"
 #include "core/cuda/scan.hpp"
+#include "core/cuda/warp.cuh"
 #include "tessera/array.hpp"
 
 namespace tessera::cuda {
@@ -60,39 +62,52 @@ __global__ void __launch_bounds__(scan_threads)
   if (total != nullptr && blockIdx.x + 1 == gridDim.x && threadIdx.x == 0) *total = before + in_block.total;
 }
 
-/// The same without waiting. \param total where the sum of all goes, on the device, or null
-void scan(const Context& context, const Device& device, std::span<offset_t> counts, offset_t* total) {
+/// \param total where the sum of all goes, on the device, or null
+void own_exclusive_sum(const Context& context, const Device& device, std::span<offset_t> counts, offset_t* total) {
   const auto n = static_cast<std::int64_t>(counts.size());
   const unsigned chunks = blocks_for(n, static_cast<int>(scan_chunk));
   const Grid grid{chunks, scan_threads};
   if (chunks == 1) {
-    launch("running sums", context, grid, chunk_scan_kernel, n, counts.data(), nullptr, false, total);
+    launch("exclusive sum", context, grid, chunk_scan_kernel, n, counts.data(), nullptr, false, total);
     return;
   }
   Array<offset_t> sums(chunks, Init::none, device);
   launch("sums of chunks", context, grid, chunk_sums_kernel, n, counts.data(), sums.data());
   const bool running = chunks > most_direct_chunks;
-  if (running) scan(context, device, sums.span(), nullptr);
-  launch("running sums", context, grid, chunk_scan_kernel, n, counts.data(), sums.data(), running, total);
+  if (running) own_exclusive_sum(context, device, sums.span(), nullptr);
+  launch("exclusive sum", context, grid, chunk_scan_kernel, n, counts.data(), sums.data(), running, total);
+}
+
+/// The total is the last count and the sum before it: both are copied to the host after the scan.
+offset_t cub_exclusive_sum_and_total(const Device& device, std::span<offset_t> counts) {
+  Array<offset_t> last(2, Init::none, device);
+  const offset_t* const back = &counts.back();
+  detail::copy_bytes(device, last.data(), device, back, sizeof(offset_t));
+  cub_exclusive_sum(device, counts);
+  detail::copy_bytes(device, last.data() + 1, device, back, sizeof(offset_t));
+  const Array<offset_t> on_host = last.to(Device{});
+  return on_host[0] + on_host[1];
 }
 
 }  // namespace
 
-offset_t exclusive_sum(const Device& device, std::span<offset_t> counts) {
+offset_t exclusive_sum(const Device& device, std::span<offset_t> counts, PrimitiveBy by) {
   if (counts.empty()) return 0;
+  if (by == PrimitiveBy::cub) return cub_exclusive_sum_and_total(device, counts);
   const Context& context = Context::of(device);
   const CurrentDevice current(device);
   Array<offset_t> total(1, Init::none, device);
-  scan(context, device, counts, total.data());
+  own_exclusive_sum(context, device, counts, total.data());
   offset_t result = 0;
   detail::copy_bytes(Device{}, &result, device, total.data(), sizeof(result));
   return result;
 }
 
-void exclusive_sum_on_device(const Device& device, std::span<offset_t> counts) {
+void exclusive_sum_on_device(const Device& device, std::span<offset_t> counts, PrimitiveBy by) {
   if (counts.empty()) return;
+  if (by == PrimitiveBy::cub) return cub_exclusive_sum(device, counts);
   const CurrentDevice current(device);
-  scan(Context::of(device), device, counts, nullptr);
+  own_exclusive_sum(Context::of(device), device, counts, nullptr);
 }
 
 }  // namespace tessera::cuda

@@ -15,7 +15,12 @@
 
 namespace tessera {
 
-/// Inner products that come with a product for free. Sums run in double for both element types.
+namespace detail {
+template <class T>
+class EnqueuedProduct;
+}
+
+/// Inner products that are summed while a product is stored. Sums are double for both element types.
 struct ProductDots {
   double wy = 0.0;  ///< <w, y>
   double yy = 0.0;  ///< <y, y>
@@ -27,10 +32,10 @@ struct ProductDots {
   }
 };
 
-/// Output storage that an operator prepares for repeated products. Most operators use one vector. An operator whose
-/// kernel adds into a few rows from several places (MERBIT) uses two in turn: while it writes one, it clears just those
-/// rows of the other, so no pass over the whole vector is ever needed (merbit-spmv.txt, §4.2, dual-buffer commit).
-/// Obtained from LinearOperator::make_output(); one loop uses one buffer, two products per iteration use two.
+/// Output storage for repeated products. Most operators use one vector. A kernel that adds to a few rows from several
+/// places (MERBIT) uses two in turn: while it writes one, it clears just those rows of the other, and no product clears
+/// a whole vector (dual buffer: MERBIT, §4.2). Made by LinearOperator::make_output(). A loop with two products per
+/// iteration uses two of them.
 template <class T>
 class DualBuffer {
  public:
@@ -67,6 +72,11 @@ class DualBuffer {
 
 /// A linear map on vectors of element type T. Thread-compatible: const calls may run concurrently unless a class says
 /// otherwise. Vectors are spans on the operator's device.
+///
+/// To write an operator, derive from this class and override rows(), cols(), do_apply() and, on a GPU, device(). The
+/// solvers take it as A and as M. They call its products from the host, one at a time. Where A is an SpmvPlan on a GPU,
+/// and M is one or is diagonal, the GPU iterates without the host. Both ways give the same bits where the products do;
+/// the first waits for the GPU after every operation.
 template <class T>
 class LinearOperator {
  public:
@@ -99,26 +109,6 @@ class LinearOperator {
   /// \throws as above; InvalidArgument also when x or w lies in the buffer, in the result of an earlier product, say
   void apply(std::span<const T> x, DualBuffer<T>& out) const;
   ProductDots apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const;
-
-  /// Whether enqueue_apply_and_dot() works: a product can be put into the stream of a GPU without waiting for it, so
-  /// that a solver may record its loop once and leave it to the GPU. Plans on a GPU offer it; false by default.
-  [[nodiscard]] virtual bool is_enqueueable() const { return false; }
-
-  /// y = A x, and both inner products to *sums, by work in the stream of device() alone: returns before it is done,
-  /// allocates nothing, and leaves the host out. For what the call puts into the stream to be repeated, all operands
-  /// have to stay where they are. \param sums on the device \throws NotSupported when !is_enqueueable(); otherwise as
-  /// apply_and_dot()
-  void enqueue_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w, ProductDots* sums) const;
-  /// The result is out.current(), in the vector that was current before.
-  void enqueue_apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w, ProductDots* sums) const;
-
-  /// The same for a caller that adds up: less waiting between the kernels of a small product. \param sums on the
-  /// device; where there are no parts, the inner products go there \returns parts of them, on the device, that last
-  /// until the next product; or {sums, 1}
-  [[nodiscard]] std::span<const ProductDots> enqueue_apply_and_dot_parts(std::span<const T> x, std::span<T> y,
-                                                                         std::span<const T> w, ProductDots* sums) const;
-  [[nodiscard]] std::span<const ProductDots> enqueue_apply_and_dot_parts(std::span<const T> x, DualBuffer<T>& out,
-                                                                         std::span<const T> w, ProductDots* sums) const;
 
   /// r = 2^exponent b - A x, the residual by which solvers judge x. By default one product in T; an operator that can
   /// sum more accurately does (SpmvPlan<float> sums in double), so that rounding does not hide a residual.
@@ -157,12 +147,6 @@ class LinearOperator {
   virtual void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const = 0;
   /// Default: product, then one fused pass for both sums.
   virtual ProductDots do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const;
-  /// Called only where is_enqueueable(), which a class overrides together with it.
-  virtual void do_enqueue_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w,
-                                        ProductDots* sums) const;
-  /// Default: no parts.
-  virtual std::span<const ProductDots> do_enqueue_apply_and_dot_parts(std::span<const T> x, std::span<T> y,
-                                                                      std::span<const T> w, ProductDots* sums) const;
   virtual double do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const;
   /// Defaults: write current() in place.
   virtual void do_apply_buffered(std::span<const T> x, DualBuffer<T>& out) const;
@@ -171,6 +155,11 @@ class LinearOperator {
   virtual void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const;
   /// What to do when !has_transpose(); ends the message of the exception.
   [[nodiscard]] virtual std::string_view transpose_remedy() const;
+
+ private:
+  friend class detail::EnqueuedProduct<T>;
+  /// Of the library's own plans on a GPU; null by default.
+  [[nodiscard]] virtual const detail::EnqueuedProduct<T>* enqueued_product() const noexcept { return nullptr; }
 };
 
 /// The identity of size n; the "no preconditioner" of the solvers.

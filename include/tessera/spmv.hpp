@@ -121,8 +121,6 @@ class SpmvPlan final : public LinearOperator<T> {
   [[nodiscard]] Device device() const override;
   [[nodiscard]] DualBuffer<T> make_output() const override;
   [[nodiscard]] bool has_transpose() const override;
-  /// True on a GPU.
-  [[nodiscard]] bool is_enqueueable() const override;
 
   [[nodiscard]] const PlanInfo& info() const noexcept;
   /// The matrix as the next product will see it, on the plan's device, updated values included.
@@ -147,10 +145,6 @@ class SpmvPlan final : public LinearOperator<T> {
   void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
   ProductDots do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const override;
   /// For float, row by row with sums in double: a residual in float would drown in its own rounding.
-  void do_enqueue_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w,
-                                ProductDots* sums) const override;
-  std::span<const ProductDots> do_enqueue_apply_and_dot_parts(std::span<const T> x, std::span<T> y,
-                                                              std::span<const T> w, ProductDots* sums) const override;
   double do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const override;
   void do_apply_buffered(std::span<const T> x, DualBuffer<T>& out) const override;
   ProductDots do_apply_and_dot_buffered(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const override;
@@ -159,6 +153,7 @@ class SpmvPlan final : public LinearOperator<T> {
 
  private:
   friend struct PlanInternals;  ///< of the library
+  [[nodiscard]] const detail::EnqueuedProduct<T>* enqueued_product() const noexcept override;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

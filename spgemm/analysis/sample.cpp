@@ -14,7 +14,7 @@ constexpr std::uint64_t sample_seed = 0x5a3f1e;
 
 index_t sampled_row(index_t rows, index_t size, index_t k) noexcept {
   const Range part = part_of(rows, size, k);
-  io::SplitMix64 random(sample_seed, static_cast<std::uint64_t>(k));
+  detail::SplitMix64 random(sample_seed, static_cast<std::uint64_t>(k));
   return static_cast<index_t>(part.begin +
                               static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(part.size()))));
 }

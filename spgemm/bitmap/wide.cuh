@@ -4,9 +4,9 @@
 /// (ocean-hll-spgemm.txt: values in global memory, dense accumulator with a bitmap).
 #pragma once
 
-#include "core/cuda/block_sum.cuh"
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
+#include "core/cuda/warp.cuh"
 #include "spgemm/accumulate/accumulators_cuda.hpp"
 #include "spgemm/cuda/list_shares.cuh"
 #include "spgemm/cuda/rows.cuh"

@@ -2,7 +2,7 @@
 /// The rows of C in their bins, each done by its accumulator.
 #pragma once
 
-#include "core/cuda/side_streams.hpp"
+#include "core/cuda/context.hpp"
 #include "spgemm/analysis/analysis_cuda.hpp"
 #include "spgemm/cuda/row_batch.hpp"
 

@@ -2,7 +2,7 @@
 /// Room for all rows of a block at once: one atomic addition a block, however short its rows are.
 #pragma once
 
-#include "core/cuda/block_sum.cuh"
+#include "core/cuda/warp.cuh"
 #include "spgemm/cuda/rows.cuh"
 
 namespace tessera::cuda {

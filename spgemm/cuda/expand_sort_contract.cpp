@@ -1,6 +1,6 @@
 // The workflow that does every row by expansion, sorting and contraction (optimized-esc-spgemm.txt).
+#include "core/cuda/context.hpp"
 #include "core/cuda/scan.hpp"
-#include "core/cuda/side_streams.hpp"
 #include "core/stopwatch.hpp"
 #include "spgemm/cuda/compaction.hpp"
 #include "spgemm/cuda/job.hpp"

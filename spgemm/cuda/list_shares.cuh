@@ -3,7 +3,7 @@
 /// optimized-esc-spgemm.txt balances its expansion in the same way: over products, not over rows.
 #pragma once
 
-#include "core/cuda/block_sum.cuh"
+#include "core/cuda/warp.cuh"
 #include "spgemm/cuda/stretch.cuh"
 
 namespace tessera::cuda {

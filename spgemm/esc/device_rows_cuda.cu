@@ -1,4 +1,3 @@
-#include "core/cuda/key_tiles.hpp"
 #include "core/cuda/launch.cuh"
 #include "core/cuda/radix_sort.hpp"
 #include "core/cuda/scan.hpp"

@@ -3,8 +3,8 @@
 /// each thread, sorted, and contracted (optimized-esc-spgemm.txt).
 #pragma once
 
-#include "core/cuda/block_sum.cuh"
 #include "core/cuda/launch.cuh"
+#include "core/cuda/warp.cuh"
 #include "spgemm/accumulate/sort_team.cuh"
 #include "spgemm/cuda/rows.cuh"
 #include "spgemm/esc/place_key.cuh"

@@ -1,6 +1,6 @@
 #include "spmv/common/gather_access.hpp"
 
-#include "core/cache_size.hpp"
+#include "core/host_memory.hpp"
 
 #include <algorithm>
 #include <array>

@@ -25,8 +25,7 @@ __device__ void prefetch(const Element* from, int count, int lane) {
   }
 }
 
-/// What a warp or a block adds to the sums of a step, but for the largest change: total, dangling, l1, and with the
-/// norm l2 the squares, as in RankParts.
+/// Partial sums of one warp or block: total, dangling, l1, and with the norm l2 the squares, as in RankParts.
 struct alignas(16) RankSlot {
   double sum[4];
 };

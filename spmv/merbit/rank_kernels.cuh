@@ -6,7 +6,6 @@
 /// vector, and read a column once for all.
 #pragma once
 
-#include "core/cuda/other_block.cuh"
 #include "core/cuda/reduce.cuh"
 #include "spmv/merbit/merbit_join_kernel.cuh"
 #include "spmv/merbit/merbit_tile_sum.cuh"

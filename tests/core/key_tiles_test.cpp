@@ -1,5 +1,5 @@
 // Tiles of keys, none of which has keys of two segments: the logic is the host's to test.
-#include "core/cuda/key_tiles.hpp"
+#include "core/cuda/radix_sort.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,13 @@
 // That the emulator finds what it is for: kernels that are wrong in one way each.
 #include "core/cuda/bulk_copy.cuh"
+#include "core/cuda/capture.hpp"
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
 #include "tessera/array.hpp"
 #include "tessera/error.hpp"
 #include "tests/support/cuda_test.hpp"
+
+#include <cub/device/device_scan.cuh>
 
 #include <cmath>
 #include <string>
@@ -172,6 +175,25 @@ TEST_F(Emulator, FindsMisuseOfBulkCopies) {
   EXPECT_NE(run(Copying::without_barrier).find("nobody has made"), std::string::npos);
   EXPECT_EQ(run(Copying::read_early), "");
   for (const float value : download(to)) EXPECT_TRUE(std::isnan(value));
+}
+
+/// Primitives of libraries are work of the stream like any kernel.
+TEST_F(Emulator, RecordsCallsOfLibraries) {
+  auto counts = Array<int>::copy_of(std::vector<int>{1, 2, 3}, gpu());
+  std::size_t bytes = 0;
+  const auto scan = [&](void* storage) {
+    return cub::DeviceScan::ExclusiveSum(storage, bytes, counts.data(), counts.data(), 3, Context::of(gpu()).stream());
+  };
+  ASSERT_EQ(scan(nullptr), cudaSuccess);
+  Array<std::byte> storage(static_cast<std::int64_t>(bytes), Init::none, gpu());
+  LoopGraph graph(gpu());
+  graph.record_before([&] { check(scan(storage.data()), "scan"); });
+  graph.complete();
+  EXPECT_EQ(counts.to(Device{})[1], 2);
+  graph.launch();
+  EXPECT_EQ(counts.to(Device{})[1], 1);
+  --bytes;
+  EXPECT_EQ(scan(storage.data()), cudaErrorInvalidValue);
 }
 
 #ifdef __SANITIZE_ADDRESS__

@@ -1,6 +1,6 @@
 /// \file
-/// What all fuzzers share. Whatever comes in, a reader returns something valid or throws one of three documented errors
-/// that names the file; anything else ends the fuzzer.
+/// What all fuzz targets share. Whatever comes in, a reader returns something valid or throws one of three documented
+/// errors that names the file; anything else ends the fuzzer.
 #pragma once
 
 #include "tessera/binary_matrix.hpp"
@@ -20,6 +20,12 @@
 #include <string_view>
 
 namespace tessera::fuzzing {
+
+// The targets: each reads one input.
+void fuzz_matrix(std::string_view bytes);
+void fuzz_vector(std::string_view bytes);
+void fuzz_binary(std::string_view bytes);
+void fuzz_gzip(std::string_view bytes);
 
 inline void require(bool condition, const char* what) {
   if (condition) return;

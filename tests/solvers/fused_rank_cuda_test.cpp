@@ -1,5 +1,5 @@
 /// PageRank by fused products on a GPU, with every layout of tiles, against the same on the host.
-#include "solvers/rank/fused_loop.hpp"
+#include "solvers/pagerank.hpp"
 #include "spmv/merbit/merbit.hpp"
 #include "tests/solvers/rank_graphs.hpp"
 #include "tests/solvers/rank_oracle.hpp"
@@ -67,10 +67,11 @@ class FusedRanks {
     if (!product) throw std::runtime_error("no fused product for this kernel");
     const detail::RankRules rules = detail::rank_rules<T>(options, transition_.vertices());
     auto v = rules.uniform_teleport ? Array<T>{} : Array<T>::copy_of(teleport, gpu);
-    const auto loop = make_fused_rank_loop(std::move(product), transition_.out_degree(), rules, std::move(v), 1, gpu);
+    const auto loop =
+        detail::make_fused_rank_loop(std::move(product), transition_.out_degree(), rules, std::move(v), 1, gpu);
     while (loop->state(0).halt == 0) loop->run(steps);
     Ranked<T> result{loop->state(0), 0.0, {}};
-    FinalRanks<T> final_ranks = loop->take_ranks(0);
+    detail::FinalRanks<T> final_ranks = loop->take_ranks(0);
     result.sum = final_ranks.sum;
     const Array<T> ranks = final_ranks.ranks.to(Device{});
     result.ranks.assign(ranks.begin(), ranks.end());

@@ -2,7 +2,7 @@
 /// and the verdict.
 #include "spmv/pagerank_iteration.hpp"
 
-#include "solvers/passes/scaled_rank_steps.hpp"
+#include "solvers/pagerank.hpp"
 #include "tests/solvers/rank_oracle.hpp"
 #include "tests/support/make_csr.hpp"
 
@@ -67,7 +67,7 @@ struct ScaledIteration {
         y(v.size()) {
     detail::RankSums sums;
     const T* const given = rules.uniform_teleport ? nullptr : teleport.data();
-    const passes::PagerankStartScaled<T> start{1.0 / rules.vertices, given, graph.out_degree().data(), y.data()};
+    const detail::PagerankStartScaled<T> start{1.0 / rules.vertices, given, graph.out_degree().data(), y.data()};
     for (std::size_t i = 0; i < y.size(); ++i) start(static_cast<std::int64_t>(i), sums);
     state = detail::first_rank_state(rules, sums);
   }
@@ -93,7 +93,7 @@ struct ScaledIteration {
   [[nodiscard]] std::vector<T> ranks() const {
     std::vector<T> x(y.size());
     detail::CompensatedSum sum;
-    const passes::PagerankUnscale<T> step{1.0 / state.sums.total.value(), y.data(), transition.out_degree().data(),
+    const detail::PagerankUnscale<T> step{1.0 / state.sums.total.value(), y.data(), transition.out_degree().data(),
                                           x.data()};
     for (std::size_t i = 0; i < y.size(); ++i) step(static_cast<std::int64_t>(i), sum);
     return x;
