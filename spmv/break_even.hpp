@@ -2,7 +2,7 @@
 /// When the set-up of a kernel has paid.
 #pragma once
 
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 
 namespace tessera {
 

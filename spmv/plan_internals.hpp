@@ -2,7 +2,7 @@
 /// What solvers may know of a plan that its users do not.
 #pragma once
 
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 #include "tessera/spmv.hpp"
 
 namespace tessera {

@@ -2,7 +2,7 @@
 /// The table of kernels. A new kernel is one folder and one line of this table.
 #pragma once
 
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 #include "tessera/spmv.hpp"
 
 #include <memory>

@@ -3,7 +3,7 @@
 /// kernels may come without them.
 #pragma once
 
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 #include "spmv/merbit/merbit_tuning.hpp"
 
 #include <memory>

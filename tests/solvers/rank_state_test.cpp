@@ -1,6 +1,6 @@
 /// What host and GPU share of an iteration of PageRank: the inverse of a degree, the step of a scaled rank, the weights
 /// and the verdict.
-#include "spmv/pagerank_iteration.hpp"
+#include "spmv/common/pagerank_iteration.hpp"
 
 #include "solvers/pagerank.hpp"
 #include "tests/solvers/rank_oracle.hpp"

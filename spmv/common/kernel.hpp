@@ -1,8 +1,8 @@
 /// \file
-/// What a plan asks of a kernel: one class a family, made by the registry for one matrix on one device.
+/// Interface of an SpMV kernel: one class per family, made by the registry for one matrix on one device.
 #pragma once
 
-#include "spmv/rank_product.hpp"
+#include "spmv/common/rank_product.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/linear_operator.hpp"
 #include "tessera/spmv.hpp"
@@ -13,8 +13,8 @@
 
 namespace tessera {
 
-/// A kernel prepared for the structure of one matrix. The matrix comes with every call: its values may have changed,
-/// its structure not. Calls may run concurrently. Arguments arrive checked, rows > 0.
+/// A kernel prepared for the structure of one matrix. Every call passes the matrix: its values may have changed, its
+/// structure not. Calls may run concurrently. Arguments arrive checked, rows > 0.
 template <class T>
 class SpmvKernel {
  public:
