@@ -128,7 +128,7 @@ class RowCloser {
   }
 
   /// The result, once the row in which the next chunk begins is open.
-  [[nodiscard]] Chunk<T> finish() const noexcept { return {first_row_, open_, carry_, dots_}; }
+  [[nodiscard]] PathChunk<T> finish() const noexcept { return {first_row_, open_, carry_, dots_}; }
 
  private:
   void close(index_t row, T sum) noexcept {
@@ -180,7 +180,7 @@ void commit_rest(const CsrView<T>& a, const Csr5Tiles& tiles, const Terms& terms
 
 /// The tiles [chunk.begin, chunk.end); tile number tiles() stands for the nonzeros beyond the tiles.
 template <class T, class Word, class Terms, class Epilogue>
-Chunk<T> multiply_chunk(const CsrView<T>& a, const Csr5Tiles& tiles, const Word* words, Range chunk, const Terms& terms,
+PathChunk<T> multiply_chunk(const CsrView<T>& a, const Csr5Tiles& tiles, const Word* words, Range chunk, const Terms& terms,
                         const Epilogue& epilogue) {
   RowCloser<T, Epilogue> rows(chunk.begin == 0 ? 0 : tiles.first_row(chunk.begin), epilogue);
   TileSums<T> sums;
@@ -202,7 +202,7 @@ ProductDots multiply(const Device& device, const CsrView<T>& a, const Csr5Tiles&
                      const Epilogue& epilogue) {
   const std::int64_t units = tiles.tiles() + 1;
   const std::int64_t chunks = std::min(units, chunk_count(a.nnz() + a.rows));
-  Chunks<T> calibrator;
+  PathChunks<T> calibrator;
   with_words(tiles, [&](const auto* words) {
     parallel_tasks(device, chunks, [&](std::int64_t chunk) {
       calibrator[static_cast<std::size_t>(chunk)] =
