@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera {
+namespace tessera::detail {
 
 namespace {
 
@@ -76,4 +76,4 @@ template BreakEven measure_break_even(const Device&, const SpmvKernel<float>&, c
 template BreakEven measure_break_even(const Device&, const SpmvKernel<double>&, const CsrView<double>&, const PlanInfo&,
                                       int);
 
-}  // namespace tessera
+}  // namespace tessera::detail

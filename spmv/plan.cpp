@@ -23,6 +23,8 @@
 
 namespace tessera {
 
+using namespace detail;
+
 namespace {
 
 /// Never 0, which DualBuffer uses for "no plan".
@@ -258,7 +260,7 @@ void SpmvPlan<T>::update_values(const CsrView<T>& matrix) {
 
 template <class T>
 BreakEven SpmvPlan<T>::measure_break_even(int repetitions) const {
-  return tessera::measure_break_even(impl_->device, *impl_->kernel, impl_->view(), impl_->info, repetitions);
+  return detail::measure_break_even(impl_->device, *impl_->kernel, impl_->view(), impl_->info, repetitions);
 }
 
 template <class T>

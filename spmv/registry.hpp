@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-namespace tessera {
+namespace tessera::detail {
 
 template <class T>
 using SpmvKernelFactory = std::unique_ptr<SpmvKernel<T>> (*)(const CsrView<T>&, const SpmvOptions&);
@@ -41,4 +41,4 @@ struct SpmvKernelEntry {
 /// \throws InvalidArgument for `automatic` and for values that no kernel has
 [[nodiscard]] const SpmvKernelEntry& spmv_kernel_entry(SpmvAlgorithm algorithm);
 
-}  // namespace tessera
+}  // namespace tessera::detail

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera {
+namespace tessera::detail {
 
 namespace {
 
@@ -203,4 +203,4 @@ PlannedKernel<T> plan_kernel(const CsrView<T>& a, const CsrView<T>& on_host, con
 template PlannedKernel<float> plan_kernel(const CsrView<float>&, const CsrView<float>&, const SpmvOptions&);
 template PlannedKernel<double> plan_kernel(const CsrView<double>&, const CsrView<double>&, const SpmvOptions&);
 
-}  // namespace tessera
+}  // namespace tessera::detail

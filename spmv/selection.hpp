@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace tessera {
+namespace tessera::detail {
 
 /// A kernel and the sentence that says why.
 struct SpmvSelection {
@@ -45,4 +45,4 @@ void check_spmv_options(const SpmvOptions& options);
 template <class T>
 [[nodiscard]] PlannedKernel<T> plan_kernel(const CsrView<T>& a, const CsrView<T>& on_host, const SpmvOptions& options);
 
-}  // namespace tessera
+}  // namespace tessera::detail

@@ -2,6 +2,7 @@
 /// Interface of an SpMV kernel: one class per family, made by the registry for one matrix on one device.
 #pragma once
 
+#include "core/detail_namespace.hpp"
 #include "spmv/common/rank_product.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/linear_operator.hpp"
@@ -11,7 +12,7 @@
 #include <memory>
 #include <span>
 
-namespace tessera {
+namespace tessera::detail {
 
 /// A kernel prepared for the structure of one matrix. Every call passes the matrix: its values may have changed, its
 /// structure not. Calls may run concurrently. Arguments arrive checked, rows > 0.
@@ -72,4 +73,4 @@ class SpmvKernel {
   virtual void describe(PlanInfo& info) const = 0;
 };
 
-}  // namespace tessera
+}  // namespace tessera::detail

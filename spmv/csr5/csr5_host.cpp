@@ -18,6 +18,8 @@
 
 namespace tessera {
 
+namespace detail {
+
 Csr5Shape choose_csr5_shape(const SpmvOptions& options, const Csr5Policy& policy, index_t rows, offset_t nnz) {
   const int sigma = options.sigma != 0 ? options.sigma : policy.sigma(std::max(rows, 1), nnz);
   const int narrowest = sigma <= csr5_max_sigma(32) ? 32 : 64;
@@ -26,6 +28,8 @@ Csr5Shape choose_csr5_shape(const SpmvOptions& options, const Csr5Policy& policy
   throw NotSupported(fmt::format("{}-bit CSR5 descriptors hold at most sigma {}, {} {}", bits, csr5_max_sigma(bits),
                                  options.sigma != 0 ? "asked for" : "the mean row length asks for", sigma));
 }
+
+}  // namespace detail
 
 namespace host {
 
@@ -180,8 +184,8 @@ void commit_rest(const CsrView<T>& a, const Csr5Tiles& tiles, const Terms& terms
 
 /// The tiles [chunk.begin, chunk.end); tile number tiles() stands for the nonzeros beyond the tiles.
 template <class T, class Word, class Terms, class Epilogue>
-PathChunk<T> multiply_chunk(const CsrView<T>& a, const Csr5Tiles& tiles, const Word* words, Range chunk, const Terms& terms,
-                        const Epilogue& epilogue) {
+PathChunk<T> multiply_chunk(const CsrView<T>& a, const Csr5Tiles& tiles, const Word* words, Range chunk,
+                            const Terms& terms, const Epilogue& epilogue) {
   RowCloser<T, Epilogue> rows(chunk.begin == 0 ? 0 : tiles.first_row(chunk.begin), epilogue);
   TileSums<T> sums;
   for (std::int64_t tile = chunk.begin; tile < std::min(chunk.end, tiles.tiles()); ++tile) {

@@ -21,6 +21,8 @@
 
 namespace tessera {
 
+namespace detail {
+
 MerbitShape choose_merbit_shape(const SpmvOptions& options, int sigma_32, int sigma_64) {
   if (options.sigma == 0) {
     if (options.descriptor_bits == 64) return {sigma_64, 64};
@@ -34,6 +36,8 @@ MerbitShape choose_merbit_shape(const SpmvOptions& options, int sigma_32, int si
   }
   return {options.sigma, bits};
 }
+
+}  // namespace detail
 
 namespace host {
 

@@ -5,6 +5,8 @@
 #include <utility>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::constant;

@@ -2,6 +2,8 @@
 #include "tests/spmv/product_check.hpp"
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 std::vector<index_t> random_lengths(std::mt19937_64& generator, index_t rows, index_t cols) {

@@ -18,6 +18,8 @@
 
 namespace tessera::testing {
 
+using namespace detail;
+
 /// A kernel with the determinism class asked of it; for MERBIT that decides the commit.
 struct KernelCase {
   SpmvAlgorithm algorithm;

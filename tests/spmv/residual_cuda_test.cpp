@@ -4,6 +4,8 @@
 #include <cmath>
 
 namespace tessera::testing {
+
+using namespace detail;
 namespace {
 
 template <class T>

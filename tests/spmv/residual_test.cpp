@@ -5,6 +5,8 @@
 #include <cmath>
 
 namespace tessera::testing {
+
+using namespace detail;
 namespace {
 
 /// ‖r‖₂² and every r_i, where r is rounded to T only once. The oracle's bound is that of sums in T; sums in double have
