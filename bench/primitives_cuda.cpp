@@ -4,13 +4,13 @@
 /// compared bit by bit before a time counts.
 ///
 ///   bench_primitives_cuda --json results.json
-#include "apps/solve/device_facts.hpp"
 #include "bench/primitives_segmented.hpp"
 #include "bench/report.hpp"
 #include "bench/speedup.hpp"
 #include "core/cuda/radix_sort.hpp"
 #include "core/cuda/scan.hpp"
 #include "core/random.hpp"
+#include "support/machine.hpp"
 #include "tessera/array.hpp"
 
 #include <CLI/CLI.hpp>
@@ -182,7 +182,7 @@ void Bench::sort_in_segments(std::int64_t segments, std::int64_t length) {
 
 Json Bench::run() {
   Json report = document("primitives_cuda");
-  report["gpu"] = cli::gpu_json(device_);
+  report["gpu"] = support::gpu_json(device_);
   for (const std::int64_t size : {1'000, 2'049, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000}) {
     if (static_cast<double>(size) <= settings_.most) exclusive_sum(size);
   }

@@ -128,7 +128,7 @@ def check_documents(tree):
 def check_types(tree):
     definition = re.compile(
         r"^(?:template\s*<.*>\s*)?(?:class|struct|enum class|enum struct|union)\s+(?:alignas\(\w+\)\s+)?(\w+)"
-        r"(?:\s+final)?\s*(?::[^;{]*)?\{", re.M)
+        r"(?:\s+final)?\s*(?::(?!:)[^;{]*)?\{", re.M)
     places = {}
     for path in tree.sources:
         if path.parts[0] in LIBRARY:

@@ -3,9 +3,13 @@
 #pragma once
 
 #include "tessera/device.hpp"
-#include "tessera/timing.hpp"
+
+#include <functional>
 
 namespace tessera::cuda {
+
+/// Does some work and says how many milliseconds it took.
+using TimingClock = std::function<double(const std::function<void()>& work)>;
 
 /// Never throws for a machine without GPU or driver: the survey says what is missing. \param ordinal as survey_cuda()
 [[nodiscard]] CudaSurvey survey(int ordinal);

@@ -19,7 +19,7 @@ namespace tessera {
 
 /// How room for C is found. All give the same C.
 enum class SpgemmWorkflow {
-  automatic,    ///< by the products of a row and a sample of C; says why
+  automatic,    ///< on the host by the products per row and a sample of C; on a GPU always `symbolic`; says why
   hll,          ///< a HyperLogLog sketch a row of B, merged for every row of C
   cohen,        ///< minima of random keys a row of B, merged for every row of C (E. Cohen, J. Comb. Optim. 2(3), 1998)
   symbolic,     ///< count every row of C exactly, then compute into its final place: least memory
@@ -61,8 +61,8 @@ struct SpgemmOptions {
   SpgemmWorkflow workflow = SpgemmWorkflow::automatic;
   /// By name: taken for every row that it can serve. On the host `merge` leaves rows of A with more than 256 entries to
   /// the others; on a GPU all but `wide` have limits: merge 8 entries of A, esc 512 products, dense 2048 columns, hash
-  /// 4096 entries, window what fits into shared memory. The workflow `esc` looks at it only where it gives way to
-  /// `symbolic`.
+  /// 4096 entries (3072 where a block has 99 KB of shared memory), window what fits into shared memory. The workflow
+  /// `esc` looks at it only where it gives way to `symbolic`.
   SpgemmAccumulator accumulator = SpgemmAccumulator::automatic;
   int registers =
       0;  ///< of a sketch, and keys a row of `cohen`: 32, 64 or 128; 0: 32 below an expansion of 48, else 64

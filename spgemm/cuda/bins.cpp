@@ -1,6 +1,6 @@
 #include "spgemm/cuda/bins.hpp"
 
-#include "spgemm/esc/levels_cuda.hpp"
+#include "spgemm/cuda/accumulators/accumulators.hpp"
 #include "tessera/error.hpp"
 
 #include <algorithm>

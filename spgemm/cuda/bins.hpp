@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/cuda/context.hpp"
-#include "spgemm/analysis/analysis_cuda.hpp"
-#include "spgemm/cuda/row_batch.hpp"
+#include "spgemm/cuda/accumulators/row_batch.hpp"
+#include "spgemm/cuda/analysis.hpp"
 
 #include <vector>
 

@@ -3,9 +3,10 @@
 #pragma once
 
 #include "core/cuda/context.hpp"
-#include "spgemm/analysis/analysis_cuda.hpp"
-#include "spgemm/budget.hpp"
+#include "spgemm/common/budget.hpp"
+#include "spgemm/cuda/analysis.hpp"
 #include "spgemm/cuda/bins.hpp"
+#include "tessera/csr.hpp"
 #include "tessera/spgemm.hpp"
 
 #include <cstdint>
@@ -64,10 +65,6 @@ struct CsrArrays {
   Array<V> values;  ///< none for a pattern
 };
 
-/// Bytes of a value of C.
-template <class V>
-inline constexpr std::size_t value_bytes = has_values<V> ? sizeof(V) : 0;
-
 /// Bins for counting, for a job of another workflow that gives way to `symbolic`. Waits. \throws OutOfMemory
 template <class V>
 void bin_rows(ProductJob<V>& job);
@@ -98,15 +95,18 @@ template <class V>
 template <class V>
 [[nodiscard]] CsrArrays<V> count_and_place(ProductJob<V>& job);
 
-/// The other workflows: rows are written to a room of estimated size, then moved to their places. None when the room
-/// does not fit into memory; the report says what it would have needed. \throws OutOfMemory only when count_and_place()
-/// would throw
-template <class V>
-[[nodiscard]] std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job);
+/// The user's matrix, which must outlive this, or a copy of it on the device.
+template <class T>
+class LocalFactor {
+ public:
+  LocalFactor(const Csr<T>& matrix, const Device& device) : matrix_(&matrix) {
+    if (!(matrix.device() == device)) copy_.emplace(matrix.to(device));
+  }
+  [[nodiscard]] CsrView<T> view() const noexcept { return copy_ ? copy_->view() : matrix_->view(); }
 
-/// The workflow `esc`: rows in the order of their products, each by the threads of its level, into a room for all
-/// products; then to their places. None and \throws as claim_and_compact()
-template <class V>
-[[nodiscard]] std::optional<CsrArrays<V>> expand_sort_contract(ProductJob<V>& job);
+ private:
+  const Csr<T>* matrix_;
+  std::optional<Csr<T>> copy_;
+};
 
 }  // namespace tessera::cuda

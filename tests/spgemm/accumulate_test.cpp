@@ -1,5 +1,5 @@
 // The accumulators one by one: full tables, windows whose ends fall on blocks, rows that are given up.
-#include "spgemm/accumulate/row_workspace.hpp"
+#include "spgemm/host/accumulators/row_workspace.hpp"
 #include "tests/support/adversarial.hpp"
 #include "tests/support/make_csr.hpp"
 

@@ -3,8 +3,9 @@
 #pragma once
 
 #include "core/cuda/context.hpp"
-#include "spgemm/analysis/analysis.hpp"
-#include "spgemm/cuda/row_batch.hpp"
+#include "spgemm/cuda/accumulators/row_batch.hpp"
+#include "spgemm/cuda/accumulators/tuning.hpp"
+#include "spgemm/host/analysis.hpp"
 #include "tests/spgemm/product_check.hpp"
 #include "tests/support/cuda_test.hpp"
 
@@ -17,6 +18,11 @@
 #include <vector>
 
 namespace tessera::testing {
+
+/// Limits of the accumulators on the GPU of the tests.
+[[nodiscard]] inline const cuda::Tuning& tuning_of_gpu() {
+  return cuda::tuning_for(cuda::Context::of(Device::cuda(0)).limits());
+}
 
 /// What an accumulator does.
 struct AccumulatorTraits {

@@ -1,5 +1,5 @@
 // Which bins join others: the logic is the host's to test.
-#include "spgemm/analysis/bin_folding.hpp"
+#include "spgemm/cuda/merge_bins.hpp"
 
 #include <gtest/gtest.h>
 

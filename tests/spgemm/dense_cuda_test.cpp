@@ -1,5 +1,5 @@
 // Rows of C with a value and a flag a column on a GPU, against the host's product to the last bit.
-#include "spgemm/accumulate/accumulators_cuda.hpp"
+#include "spgemm/cuda/accumulators/accumulators.hpp"
 #include "tests/spgemm/warp_accumulator_cases.hpp"
 
 namespace tessera {

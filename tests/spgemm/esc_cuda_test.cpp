@@ -1,6 +1,6 @@
 // Expansion, sorting and contraction, a warp a row, against the host's product.
-#include "spgemm/accumulate/accumulators_cuda.hpp"
-#include "spgemm/esc/levels.hpp"
+#include "spgemm/cuda/accumulators/accumulators.hpp"
+#include "spgemm/cuda/accumulators/esc_levels.hpp"
 #include "tests/spgemm/accumulator_cuda_pairs.hpp"
 
 #include <bit>

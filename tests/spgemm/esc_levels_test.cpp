@@ -1,5 +1,5 @@
 // Which threads of a GPU sort a row, and in which keys: the logic is the host's to test.
-#include "spgemm/esc/levels.hpp"
+#include "spgemm/cuda/accumulators/esc_levels.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Merging short rows of B, a thread a row, against the host's product.
-#include "spgemm/accumulate/accumulators_cuda.hpp"
+#include "spgemm/cuda/accumulators/accumulators.hpp"
 #include "tests/spgemm/accumulator_cuda_pairs.hpp"
 
 namespace tessera {

@@ -1,5 +1,5 @@
 // Rows of A with the positions of the row before, which a GPU counts once.
-#include "spgemm/analysis/analysis_cuda.hpp"
+#include "spgemm/cuda/analysis.hpp"
 #include "tests/spgemm/product_cuda_check.hpp"
 #include "tests/support/make_csr.hpp"
 

@@ -1,10 +1,11 @@
 // Which accumulator of a GPU does a row: the logic is the host's to test.
-#include "spgemm/analysis/row_bins.hpp"
+#include "spgemm/cuda/row_bins.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace tessera::cuda {
 namespace {
@@ -51,8 +52,8 @@ TEST(RowBins, ANamedAccumulatorTakesWhatItCan) {
       << "column and place need more than 32 bits";
   EXPECT_EQ(chosen(SpgemmAccumulator::dense, row(40, 100, dense_columns)), SpgemmAccumulator::dense);
   EXPECT_NE(chosen(SpgemmAccumulator::dense, row(40, 100, dense_columns + 1)), SpgemmAccumulator::dense);
-  EXPECT_EQ(chosen(SpgemmAccumulator::hash, row(40, hash_entries, 1 << 30)), SpgemmAccumulator::hash);
-  EXPECT_NE(chosen(SpgemmAccumulator::hash, row(40, hash_entries + 1, 1 << 30)), SpgemmAccumulator::hash);
+  EXPECT_EQ(chosen(SpgemmAccumulator::hash, row(40, tuning_sm90.hash_entries, 1 << 30)), SpgemmAccumulator::hash);
+  EXPECT_NE(chosen(SpgemmAccumulator::hash, row(40, tuning_sm90.hash_entries + 1, 1 << 30)), SpgemmAccumulator::hash);
   EXPECT_EQ(chosen(SpgemmAccumulator::window, row(400, 3000, 100000)), SpgemmAccumulator::window);
   EXPECT_NE(chosen(SpgemmAccumulator::window, row(400, 3000, 1 << 30)), SpgemmAccumulator::window);
   EXPECT_EQ(chosen(SpgemmAccumulator::wide, row(1, 1, 1)), SpgemmAccumulator::wide);
@@ -128,37 +129,58 @@ TEST(RowBins, FactorsBeyond32BitsAreForWideAlone) {
   }
 }
 
-TEST(RowBins, EveryRowFitsTheBinItGets) {
+/// Whether the row is within what the accumulator of its bin does with so much shared memory.
+void check_fits(RowBin bin, const RowShape& shape, const RowPolicy& policy) {
+  const Tuning& tuning = policy.tuning;
+  const int value_bytes = policy.counting ? 0 : policy.value_bytes;
+  ASSERT_NE(bin, RowBin::none);
+  const SpgemmAccumulator name = accumulator_of(bin);
+  if (name == SpgemmAccumulator::merge) {
+    ASSERT_LE(shape.lists, merge_lists);
+  }
+  if (name == SpgemmAccumulator::esc) {
+    ASSERT_TRUE(esc_serves(shape));
+  }
+  if (name == SpgemmAccumulator::dense) {
+    ASSERT_LE(shape.width, dense_columns);
+    ASSERT_LE(dense_bytes(shape.width, value_bytes), tuning.block_bytes);
+  }
+  if (name == SpgemmAccumulator::hash) {
+    ASSERT_LE(table_entries(shape, policy), tuning.hash_entries);
+  }
+  if (name == SpgemmAccumulator::window) {
+    ASSERT_LE(slice_of(bin, shape, policy), tuning.block_bytes);
+    ASSERT_LE(window_bytes(shape.width, policy.counting ? 0 : shape.entries, value_bytes), tuning.block_bytes);
+  }
+  if (bin >= RowBin::wide_shared_48k) {
+    ASSERT_LE(wide_shared_bytes(shape.width, shape.entries, value_bytes), tuning.shared_sums_bytes);
+  }
+}
+
+TEST(RowBins, EveryRowFitsTheBinItGetsOnEveryArchitecture) {
   enum class Known { nothing, entries, nothing_needed };
-  for (const Known known : {Known::nothing, Known::entries, Known::nothing_needed}) {
-    const bool counting = known == Known::nothing_needed;
-    for (std::uint64_t products = 1; products <= std::numeric_limits<std::uint32_t>::max(); products *= 3) {
-      for (std::int64_t width = 1; width <= std::numeric_limits<index_t>::max(); width *= 3) {
-        RowPolicy policy;
-        policy.counting = counting;
-        policy.counted = known == Known::entries;
-        const RowShape shape = row(static_cast<index_t>(products % 1000 + 1), static_cast<std::uint32_t>(products),
+  std::vector<SpgemmAccumulator> names{SpgemmAccumulator::automatic};
+  for (const auto name : spgemm_accumulators(Device::Kind::cuda)) names.push_back(name);
+  for (const Tuning& tuning : tunings) {
+    for (const Known known : {Known::nothing, Known::entries, Known::nothing_needed}) {
+      for (const SpgemmAccumulator name : names) {
+        for (const int value_bytes : {0, 4, 8}) {
+          RowPolicy policy;
+          policy.preferred = name;
+          policy.tuning = tuning;
+          policy.value_bytes = value_bytes;
+          policy.counting = known == Known::nothing_needed;
+          policy.counted = known == Known::entries;
+          for (std::uint64_t products = 1; products <= std::numeric_limits<std::uint32_t>::max(); products *= 2) {
+            for (std::int64_t width = 1; width <= std::numeric_limits<index_t>::max(); width += 1 + width / 2) {
+              RowShape shape = row(static_cast<index_t>(products % 1000 + 1), static_cast<std::uint32_t>(products),
                                    static_cast<index_t>(width));
-        const RowBin bin = choose_bin(shape, policy);
-        const SpgemmAccumulator name = accumulator_of(bin);
-        ASSERT_NE(bin, RowBin::none);
-        if (name == SpgemmAccumulator::merge) {
-          ASSERT_LE(shape.lists, merge_lists);
-        }
-        if (name == SpgemmAccumulator::esc) {
-          ASSERT_TRUE(esc_serves(shape));
-        }
-        if (name == SpgemmAccumulator::dense) {
-          ASSERT_LE(shape.width, dense_columns);
-        }
-        if (name == SpgemmAccumulator::hash) {
-          ASSERT_LE(shape.entries, hash_entries);
-        }
-        if (name == SpgemmAccumulator::window) {
-          ASSERT_LE(window_bytes(shape.width, counting ? 0 : shape.entries, counting ? 0 : 8), largest_window_bytes);
-        }
-        if (bin >= RowBin::wide_shared_48k) {
-          ASSERT_LE(wide_shared_bytes(shape.width, shape.entries, 8), most_wide_shared_bytes);
+              shape.alike = known == Known::entries && width % 2 == 0;
+              check_fits(choose_bin(shape, policy), shape, policy);
+              ASSERT_FALSE(::testing::Test::HasFatalFailure())
+                  << tuning.compute_capability << ": " << products << " products, " << width << " columns";
+            }
+          }
         }
       }
     }

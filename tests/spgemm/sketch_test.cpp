@@ -1,6 +1,5 @@
 // HyperLogLog sketches and Cohen's keys: marks by hand, unions, errors over many sets.
-#include "spgemm/hll/sketch.hpp"
-#include "spgemm/cohen/min_keys.hpp"
+#include "spgemm/common/sketches.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +9,7 @@
 #include <set>
 #include <vector>
 
-namespace tessera {
+namespace tessera::detail {
 namespace {
 
 TEST(Sketch, HashIsABijection) {
@@ -146,4 +145,4 @@ TEST(Cohen, ErrorFallsWithTheKeys) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::detail

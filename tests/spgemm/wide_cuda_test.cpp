@@ -1,10 +1,11 @@
 // Rows of a product by a bitmap over stretches of their columns, on a GPU.
-#include "spgemm/bitmap/wide.hpp"
+#include "spgemm/cuda/accumulators/accumulators.hpp"
 #include "tessera/statistics.hpp"
 #include "tests/spgemm/accumulator_cuda_check.hpp"
 #include "tests/support/cuda_test.hpp"
 #include "tests/support/make_csr.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -17,17 +18,21 @@ class WideCuda : public testing::CudaTest {};
 /// Bitmaps so small that rows have many stretches: 128 columns where entries are placed, 256 where they are counted.
 constexpr std::size_t few_bytes = 32;
 
+/// As many as the device has.
+constexpr std::size_t all_bytes = std::size_t{1} << 30;
+
 template <class V, bool Ordered, std::size_t Bytes>
 void enqueue(const cuda::Context& context, cuda::RowPass pass, const cuda::Factors<V>& factors,
              const cuda::RowBatch& batch, const cuda::RowOutput<V>& out) {
-  cuda::enqueue_wide<V>(context, pass, factors, batch, out, Ordered, Bytes);
+  const auto most = static_cast<std::size_t>(testing::tuning_of_gpu().tiled_bytes);
+  cuda::enqueue_wide<V>(context, pass, factors, batch, out, Ordered, std::min(Bytes, most));
 }
 
 /// Counts as ever, and places with the sums in shared memory.
 template <class V>
 void enqueue_in_shared(const cuda::Context& context, cuda::RowPass pass, const cuda::Factors<V>& factors,
                        const cuda::RowBatch& batch, const cuda::RowOutput<V>& out) {
-  if (pass == cuda::RowPass::count) return enqueue<V, true, cuda::wide_bytes>(context, pass, factors, batch, out);
+  if (pass == cuda::RowPass::count) return enqueue<V, true, all_bytes>(context, pass, factors, batch, out);
   cuda::enqueue_wide_in_shared<V>(context, factors, batch, out);
 }
 
@@ -42,18 +47,21 @@ template <class V, class T>
 void check(const Device& gpu, const Csr<T>& a, const Csr<T>& b) {
   testing::AccumulatorCheck<V, T> rows(gpu, a, b);
   if constexpr (cuda::has_values<V>) {
-    const auto fits = [](const host::RowTask& row, offset_t) {
-      return row.width <= 100'000 && row.limit <= 10'000 && row.products > 0;
+    // The widest row and the one with the most entries together.
+    const std::int64_t bytes = testing::tuning_of_gpu().tiled_bytes - cuda::wide_shared_bytes(100'000, 0, sizeof(V));
+    const std::int64_t most_entries = std::min<std::int64_t>(10'000, bytes / std::int64_t{sizeof(V)});
+    const auto fits = [=](const host::RowTask& row, offset_t) {
+      return row.width <= 100'000 && row.limit <= most_entries && row.products > 0;
     };
     rows.run(enqueue_in_shared<V>, fits, in_order);
   }
   rows.run(enqueue<V, true, few_bytes>, all_rows, in_order);
-  rows.run(enqueue<V, false, cuda::wide_bytes>, all_rows, in_any_order);
+  rows.run(enqueue<V, false, all_bytes>, all_rows, in_any_order);
   if (::testing::Test::HasFailure()) return;
   const auto some_rows = [](const host::RowTask& row, offset_t entries) {
     return entries % 3 != 0 || row.products > 9;
   };
-  rows.run(enqueue<V, true, cuda::wide_bytes>, some_rows, in_order);
+  rows.run(enqueue<V, true, all_bytes>, some_rows, in_order);
   rows.run(enqueue<V, false, few_bytes>, some_rows, in_any_order);
 }
 
@@ -112,8 +120,8 @@ TEST_F(WideCuda, HeavyRows) {
   const auto a = testing::with_row_lengths<double>({40, 0, 25, 1, 37}, 40, ValueStorage::weighted, 9);
   testing::AccumulatorCheck<double, double> rows(gpu(), a, b);
   const auto heavy = [](const host::RowTask&, offset_t entries) { return entries > 6000; };
-  EXPECT_GE(rows.run(enqueue<double, true, cuda::wide_bytes>, heavy, in_order), 2);
-  rows.run(enqueue<double, false, cuda::wide_bytes>, heavy, in_any_order);
+  EXPECT_GE(rows.run(enqueue<double, true, all_bytes>, heavy, in_order), 2);
+  rows.run(enqueue<double, false, all_bytes>, heavy, in_any_order);
   rows.run(enqueue<double, false, std::size_t{1} << 11>, heavy, in_any_order);
   rows.run(enqueue<double, true, std::size_t{1} << 11>, all_rows, in_order);
 }

@@ -1,6 +1,8 @@
 // Rows of C by bitmap and rank on a GPU, against the host's product to the last bit.
-#include "spgemm/accumulate/accumulators_cuda.hpp"
+#include "spgemm/cuda/accumulators/accumulators.hpp"
 #include "tests/spgemm/warp_accumulator_cases.hpp"
+
+#include <algorithm>
 
 namespace tessera {
 namespace {
@@ -13,10 +15,9 @@ struct Window {
   }
   /// Together within the shared memory of a block.
   static constexpr index_t most_columns = 150'000;
-  static constexpr offset_t most_entries = 15'000;
-  static_assert(cuda::window_bytes(most_columns, most_entries, sizeof(double)) <= cuda::largest_window_bytes);
   static bool serves(const host::RowTask& row, offset_t /*entries*/) {
-    return row.width <= most_columns && row.limit <= most_entries;
+    const std::int64_t bytes = testing::tuning_of_gpu().block_bytes - cuda::window_bytes(most_columns, 0, 8);
+    return row.width <= most_columns && row.limit <= std::min<std::int64_t>(15'000, bytes / 12 - 1);
   }
 };
 

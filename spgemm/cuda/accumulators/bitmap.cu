@@ -1,0 +1,292 @@
+// Rows of C in a window: a warp's bitmap of their columns, whose ranks are the places of their sums.
+#include "core/cuda/warp.cuh"
+#include "spgemm/cuda/accumulators/accumulators.hpp"
+#include "spgemm/cuda/accumulators/launch.cuh"
+#include "spgemm/cuda/accumulators/warp_products.cuh"
+
+#include <cstdint>
+
+namespace tessera::cuda {
+
+namespace {
+
+/// 32 columns.
+struct BitWord {
+  unsigned bits;
+};
+/// The same, and how many bits are set in earlier words. One load brings both.
+struct alignas(8) RankedWord {
+  unsigned bits;
+  unsigned rank;
+};
+
+/// The columns of a row, from a multiple of 32 on. All lanes of the warp that owns it call what is not about one
+/// column, and meet in between. \tparam Word BitWord or RankedWord
+template <class Word>
+struct Bitmap {
+  Word* words;
+  int count;       ///< of words
+  index_t origin;  ///< column of the first bit
+
+  /// \param memory for window_words(width) words
+  __device__ Bitmap(unsigned char* memory, index_t first_column, index_t width)
+      : words(reinterpret_cast<Word*>(memory)),
+        count(width == 0 ? 0 : (first_column % 32 + width - 1) / 32 + 1),
+        origin(first_column / 32 * 32) {}
+
+  __device__ void clear() const {
+    for (int w = lane_of_warp(); w < count; w += warp_size) words[w] = Word{};
+  }
+
+  /// Sets the bit of a column. Neighbouring lanes share words, and most bits have been set before.
+  __device__ void mark(index_t column) const {
+    const auto at = static_cast<unsigned>(column - origin);
+    const unsigned bit = 1U << (at % 32);
+    unsigned* const bits = &words[at / 32].bits;
+    if ((*static_cast<const volatile unsigned*>(bits) & bit) == 0) atomicOr(bits, bit);
+  }
+
+  /// How many bits are set.
+  [[nodiscard]] __device__ int population() const {
+    unsigned sum = 0;
+    for (int w = lane_of_warp(); w < count; w += warp_size) sum += static_cast<unsigned>(__popc(words[w].bits));
+    return static_cast<int>(__reduce_add_sync(full_warp, sum));
+  }
+};
+
+/// Gives every word its rank. \returns how many bits are set in all
+[[nodiscard]] __device__ inline int rank_words(const Bitmap<RankedWord>& bitmap) {
+  // Neighbouring words a lane: an odd number, for the sake of the banks.
+  const int each = (bitmap.count + warp_size - 1) / warp_size | 1;
+  const int begin = lane_of_warp() * each;
+  const int end = begin + each < bitmap.count ? begin + each : bitmap.count;
+  unsigned own = 0;
+  for (int w = begin; w < end; ++w) own += static_cast<unsigned>(__popc(bitmap.words[w].bits));
+  unsigned rank = sum_up_to_lane(own) - own;
+  const unsigned total = __shfl_sync(full_warp, rank + own, warp_size - 1);
+  for (int w = begin; w < end; ++w) {
+    bitmap.words[w].rank = rank;
+    rank += static_cast<unsigned>(__popc(bitmap.words[w].bits));
+  }
+  return static_cast<int>(total);
+}
+
+/// Writes the columns whose bits are set, ascending.
+__device__ inline void write_columns(const Bitmap<BitWord>& bitmap, index_t* columns) {
+  const int lane = lane_of_warp();
+  const unsigned earlier = (1U << lane) - 1;
+  for (int first = 0; first < bitmap.count; first += warp_size) {
+    const unsigned own = first + lane < bitmap.count ? bitmap.words[first + lane].bits : 0;
+    for (unsigned rest = __ballot_sync(full_warp, own != 0); rest != 0; rest &= rest - 1) {
+      const int w = first + __ffs(static_cast<int>(rest)) - 1;
+      const unsigned bits = bitmap.words[w].bits;
+      if ((bits >> lane & 1U) != 0) columns[__popc(bits & earlier)] = bitmap.origin + 32 * w + lane;
+      columns += __popc(bits);
+    }
+  }
+}
+
+inline constexpr int window_threads = most_warps_of_block * warp_size;
+
+/// Sets the bits of a row's columns.
+template <class Word, class V, int Rows>
+__device__ void mark_row(const Bitmap<Word>& bitmap, const Factors<V>& factors, RowLists<V, Rows>& lists, int lanes) {
+  bitmap.clear();
+  __syncwarp();
+  mark_columns(factors, lists, lanes, [&](index_t column) { bitmap.mark(column); });
+  __syncwarp();
+}
+
+/// The bitmap of a row where values do not count, behind the stage for lists.
+[[nodiscard]] __device__ inline Bitmap<BitWord> marked_row(const Factors<NoValue>& factors, const RowFacts& facts,
+                                                           index_t row, int lanes, unsigned char* memory) {
+  const Bitmap<BitWord> bitmap(memory + stage_bytes(0), facts.first_columns[row], facts.widths[row]);
+  RowLists<NoValue> lists(factors, row, reinterpret_cast<List<NoValue>*>(memory));
+  mark_row(bitmap, factors, lists, lanes);
+  return bitmap;
+}
+
+/// The sums of rows and their columns, by place in the row: these are the same for all of the rows.
+template <class V>
+struct WindowSums {
+  Bitmap<RankedWord> bitmap;
+  V* values;
+  index_t* columns;
+  int entries;  ///< of a row
+
+  [[nodiscard]] __device__ int place_of(index_t column) const {
+    const auto at = static_cast<unsigned>(column - bitmap.origin);
+    const RankedWord word = bitmap.words[at / 32];
+    return static_cast<int>(word.rank) + __popc(word.bits & ((1U << (at % 32)) - 1));
+  }
+  /// Storing the column with every product costs less than expanding the bitmap.
+  __device__ void add(int row, int place, index_t column, V product) const {
+    if (row == 0) columns[place] = column;
+    V& sum = values[row * entries + place];
+    sum = sum_of(sum, product);
+  }
+};
+
+/// Up to `Rows` rows, one after the other, whose rows of A have the same positions. All lanes of the warp call.
+template <class V, int Rows>
+class WindowRows {
+ public:
+  /// Finds the entries. \param members rows that there are \param memory of the warp, whose division depends on the row
+  __device__ WindowRows(const Factors<V>& factors, const RowFacts& facts, index_t row, int members,
+                        unsigned char* memory, int lanes)
+      : factors_(factors),
+        lists_(factors, row, reinterpret_cast<List<V, Rows>*>(memory), members),
+        memory_(memory),
+        sums_{
+            {memory + stage_bytes(sizeof(V), Rows), facts.first_columns[row], facts.widths[row]}, nullptr, nullptr, 0} {
+    mark_row(sums_.bitmap, factors, lists_, lanes);
+    sums_.entries = rank_words(sums_.bitmap);
+    sums_.values = reinterpret_cast<V*>(sums_.bitmap.words + sums_.bitmap.count);
+    sums_.columns = reinterpret_cast<index_t*>(sums_.values + Rows * sums_.entries);
+  }
+
+  /// Of each row.
+  [[nodiscard]] __device__ int entries() const { return sums_.entries; }
+  /// Entries of a row for which a slice of so many bytes has room.
+  [[nodiscard]] __device__ int room(unsigned slice) const {
+    const auto used = static_cast<unsigned>(reinterpret_cast<unsigned char*>(sums_.values) - memory_);
+    return static_cast<int>((slice - used) / (Rows * sizeof(V) + sizeof(index_t)));
+  }
+
+  __device__ void add_up() {
+    for (int i = lane_of_warp(); i < Rows * sums_.entries; i += warp_size) sums_.values[i] = sum_begin<V>;
+    __syncwarp();
+    add_products(factors_, lists_, sums_);
+  }
+
+  __device__ void write(int row, index_t* columns, V* values) const {
+    for (int i = lane_of_warp(); i < sums_.entries; i += warp_size) {
+      columns[i] = sums_.columns[i];
+      values[i] = sums_.values[row * sums_.entries + i];
+    }
+  }
+
+ private:
+  const Factors<V>& factors_;
+  RowLists<V, Rows> lists_;
+  unsigned char* memory_;
+  WindowSums<V> sums_;
+};
+
+__global__ void __launch_bounds__(window_threads)
+    count_kernel(Factors<NoValue> factors, RowBatch batch, offset_t* counts, int lanes, unsigned slice) {
+  if (row_of_warp() >= static_cast<unsigned>(batch.count)) return;
+  const index_t row = row_of(batch, static_cast<index_t>(row_of_warp()));
+  const int n = marked_row(factors, batch.facts, row, lanes, slice_of_warp(slice)).population();
+  if (lane_of_warp() == 0) counts[row] = n;
+}
+
+template <RowPass Pass>
+__global__ void __launch_bounds__(window_threads)
+    columns_kernel(Factors<NoValue> factors, RowBatch batch, RowOutput<NoValue> out, int lanes, unsigned slice) {
+  if (row_of_warp() >= static_cast<unsigned>(batch.count)) return;
+  const index_t row = row_of(batch, static_cast<index_t>(row_of_warp()));
+  const Bitmap<BitWord> bitmap = marked_row(factors, batch.facts, row, lanes, slice_of_warp(slice));
+  const int n = Pass == RowPass::place ? 0 : bitmap.population();
+  const offset_t place = place_of_warp<Pass>(out, row, n, n);
+  if (place != no_place) write_columns(bitmap, out.columns + place);
+}
+
+template <RowPass Pass, class V>
+__global__ void __launch_bounds__(window_threads)
+    values_kernel(Factors<V> factors, RowBatch batch, RowOutput<V> out, int lanes, unsigned slice) {
+  if (row_of_warp() >= static_cast<unsigned>(batch.count)) return;
+  const index_t row = row_of(batch, static_cast<index_t>(row_of_warp()));
+  WindowRows<V, 1> window(factors, batch.facts, row, 1, slice_of_warp(slice), lanes);
+  const offset_t place = place_of_warp<Pass>(out, row, window.entries(), window.room(slice));
+  if (place == no_place) return;
+  window.add_up();
+  window.write(0, out.columns + place, out.values + place);
+}
+
+template <RowPass Pass, class V>
+void launch_rows(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out) {
+  const int lanes = lanes_of_list(batch.mean_list);
+  if constexpr (has_values<V>) {
+    launch_slices("rows of C in a window", context, batch.count,
+                  batch.slice > 0 ? batch.slice : window_bytes(batch.widest, batch.most_entries, sizeof(V)),
+                  values_kernel<Pass, V>, factors, batch, out, lanes);
+  } else {
+    launch_slices("columns of C in a window", context, batch.count, window_bytes(batch.widest, 0, 0),
+                  columns_kernel<Pass>, factors, batch, out, lanes);
+  }
+}
+
+}  // namespace
+
+template <class V>
+void enqueue_window(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+                    const RowOutput<V>& out) {
+  switch (pass) {
+    case RowPass::count:
+      return launch_slices("counting rows of C in a window", context, batch.count, window_bytes(batch.widest, 0, 0),
+                           count_kernel, positions_of(factors), batch, out.counts, lanes_of_list(batch.mean_list));
+    case RowPass::place:
+      return launch_rows<RowPass::place>(context, factors, batch, out);
+    case RowPass::claim:
+      return launch_rows<RowPass::claim>(context, factors, batch, out);
+  }
+}
+
+template void enqueue_window(const Context&, RowPass, const Factors<double>&, const RowBatch&,
+                             const RowOutput<double>&);
+template void enqueue_window(const Context&, RowPass, const Factors<float>&, const RowBatch&, const RowOutput<float>&);
+template void enqueue_window(const Context&, RowPass, const Factors<NoValue>&, const RowBatch&,
+                             const RowOutput<NoValue>&);
+
+namespace {
+
+/// Rows of the group that begins with `row`.
+[[nodiscard]] __device__ int members_of(const RowFacts& facts, index_t row) {
+  return (facts.bins[row + 1] & third_bit) != 0 ? 3 : 2;
+}
+
+template <class V>
+__global__ void __launch_bounds__(window_threads)
+    alike_values_kernel(Factors<V> factors, RowBatch batch, RowOutput<V> out, int lanes, unsigned slice) {
+  if (row_of_warp() >= static_cast<unsigned>(batch.count)) return;
+  const index_t row = row_of(batch, static_cast<index_t>(row_of_warp()));
+  const int members = members_of(batch.facts, row);
+  WindowRows<V, rows_alike> window(factors, batch.facts, row, members, slice_of_warp(slice), lanes);
+  if (window.entries() > window.room(slice)) return;
+  window.add_up();
+  for (int r = 0; r < members; ++r) {
+    const offset_t place = out.starts[row + r];
+    window.write(r, out.columns + place, out.values + place);
+  }
+}
+
+__global__ void __launch_bounds__(window_threads)
+    alike_columns_kernel(Factors<NoValue> factors, RowBatch batch, RowOutput<NoValue> out, int lanes, unsigned slice) {
+  if (row_of_warp() >= static_cast<unsigned>(batch.count)) return;
+  const index_t row = row_of(batch, static_cast<index_t>(row_of_warp()));
+  const Bitmap<BitWord> bitmap = marked_row(factors, batch.facts, row, lanes, slice_of_warp(slice));
+  const int members = members_of(batch.facts, row);
+  for (int r = 0; r < members; ++r) write_columns(bitmap, out.columns + out.starts[row + r]);
+}
+
+}  // namespace
+
+template <class V>
+void enqueue_window_alike(const Context& context, const Factors<V>& factors, const RowBatch& batch,
+                          const RowOutput<V>& out) {
+  const int lanes = lanes_of_list(batch.mean_list);
+  if constexpr (has_values<V>) {
+    launch_slices("rows of C in a window, several alike", context, batch.count, batch.slice, alike_values_kernel<V>,
+                  factors, batch, out, lanes);
+  } else {
+    launch_slices("columns of C in a window, several alike", context, batch.count, window_bytes(batch.widest, 0, 0),
+                  alike_columns_kernel, factors, batch, out, lanes);
+  }
+}
+
+template void enqueue_window_alike(const Context&, const Factors<double>&, const RowBatch&, const RowOutput<double>&);
+template void enqueue_window_alike(const Context&, const Factors<float>&, const RowBatch&, const RowOutput<float>&);
+template void enqueue_window_alike(const Context&, const Factors<NoValue>&, const RowBatch&, const RowOutput<NoValue>&);
+
+}  // namespace tessera::cuda

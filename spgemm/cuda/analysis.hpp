@@ -1,0 +1,80 @@
+/// \file
+/// What one pass over the entries of A tells a GPU about C = A B, and the rows of C by the bins they are done in.
+#pragma once
+
+#include "core/cuda/context.hpp"
+#include "spgemm/cuda/accumulators/row_batch.hpp"
+#include "spgemm/cuda/merge_bins.hpp"
+#include "spgemm/cuda/row_bins.hpp"
+#include "tessera/array.hpp"
+
+#include <cstdint>
+
+namespace tessera::cuda {
+
+/// Arrays on the device, an entry a row of C.
+struct RowAnalysis {
+  Array<std::uint32_t> products;
+  Array<index_t> first_columns;
+  Array<index_t> widths;
+  Array<std::uint8_t> bins;  ///< RowBin of every row
+  Array<BinTotals> totals;   ///< row_bins of them
+  bool repeats = false;      ///< whether bins have repeat_bit where enqueue_repeats() found it
+
+  RowAnalysis(index_t rows, const Device& device);
+  [[nodiscard]] RowFacts facts() const noexcept {
+    return {products.data(), first_columns.data(), widths.data(), bins.data()};
+  }
+  [[nodiscard]] static std::uint64_t bytes(std::int64_t rows) noexcept {
+    return static_cast<std::uint64_t>(rows) * (sizeof(std::uint32_t) + 2 * sizeof(index_t) + 1) + sizeof(BinTable);
+  }
+};
+
+/// Where the entries of rows are known or foreseen; at most one of the pointers is set, on the device.
+struct RowEntries {
+  const offset_t* counts = nullptr;  ///< of every row
+  const float* estimates = nullptr;  ///< of every row
+  double factor = 1.0;               ///< entries foreseen for an estimated entry; without counts and estimates: for a
+                                     ///< product
+  const offset_t* places = nullptr;  ///< only rows with no_place are looked at; null: all
+};
+
+struct ProductShape {
+  index_t rows = 0;   ///< of A and C
+  index_t inner = 0;  ///< rows of B
+  offset_t a_nnz = 0;
+};
+
+/// Looks for rows that repeat the one before, as several unknowns a node make them, where rows of A are long enough for
+/// that to pay. To be followed by enqueue_analysis(). O(nnz(A)).
+void enqueue_repeats(const Context& context, const Factors<NoValue>& factors, const ProductShape& shape,
+                     RowAnalysis& analysis);
+
+/// Copies the counts of rows that are repeated to those that repeat them, after enqueue_analysis() and counting, and
+/// says which of these are done along with others.
+void enqueue_repeated_counts(const Context& context, RowAnalysis& analysis, index_t rows, offset_t* counts);
+
+/// Facts, bins and totals of all rows, put into the device's stream. O(nnz(A) + rows + inner). Where A has many
+/// entries, 16 bytes a row of B serve meanwhile, before a budget of memory begins to count.
+void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, const ProductShape& shape,
+                      const RowPolicy& policy, RowAnalysis& analysis);
+
+/// Bins and totals anew, by entries. Rows that go along with another are in no bin, and count among its `besides`.
+/// O(rows).
+void enqueue_choice(const Context& context, const offset_t* a_offsets, index_t rows, const RowEntries& entries,
+                    const RowPolicy& policy, RowAnalysis& analysis);
+
+/// The rows of every bin one after the other, those of `none` left out. O(rows). \param totals, map after fold_bins()
+/// \param rows as many as C has
+void enqueue_partition(const Context& context, const RowAnalysis& analysis, const BinTable& totals, const BinMap& map,
+                       index_t rows, index_t* list);
+
+/// Totals and, after them, one number of the device, brought to the host: waits.
+/// \param number on the device, or null
+struct BroughtTotals {
+  BinTable totals{};
+  offset_t number = 0;
+};
+[[nodiscard]] BroughtTotals bring_totals(const Context& context, const RowAnalysis& analysis, const offset_t* number);
+
+}  // namespace tessera::cuda

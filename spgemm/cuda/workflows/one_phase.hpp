@@ -1,0 +1,92 @@
+/// \file
+/// Where rows of C are put whose places are not known yet.
+#pragma once
+
+#include "core/cuda/check.hpp"
+#include "core/cuda/context.hpp"
+#include "spgemm/cuda/accumulators/row_batch.hpp"
+#include "spgemm/cuda/bins.hpp"
+#include "spgemm/cuda/job.hpp"
+#include "tessera/array.hpp"
+#include "tessera/spgemm.hpp"
+
+#include <optional>
+
+namespace tessera::cuda {
+
+/// The room and where rows lie in it.
+template <class V>
+struct Room {
+  Room(const ProductJob<V>& job, offset_t entries)
+      : columns(entries, Init::none, job.device()),
+        values(has_values<V> ? entries : 0, Init::none, job.device()),
+        places(job.rows, Init::none, job.device()),
+        cursor(1, Init::zero, job.device()) {
+    static_assert(no_place == -1);
+    if (job.rows == 0) return;
+    check(cudaMemsetAsync(places.data(), 0xff, places.bytes(), job.context.stream()), "clearing places of rows");
+  }
+
+  Array<index_t> columns;
+  Array<V> values;
+  Array<offset_t> places;
+  Array<unsigned long long> cursor;
+
+  /// For the pass `claim`. \param counts entries of rows go here
+  [[nodiscard]] RowOutput<V> output(offset_t* counts) noexcept {
+    RowOutput<V> out;
+    out.counts = counts;
+    out.columns = columns.data();
+    out.values = values.data();
+    out.places = places.data();
+    out.cursor = cursor.data();
+    out.room = columns.size();
+    return out;
+  }
+
+  [[nodiscard]] static std::uint64_t bytes(std::int64_t rows, offset_t entries) noexcept {
+    return csr_bytes(rows, entries, value_bytes<V>);
+  }
+};
+
+/// What a workflow foresees of C.
+struct SizeEstimate {
+  offset_t room = 0;       ///< entries that are provided for
+  RowEntries entries;      ///< of the rows
+  Array<float> estimates;  ///< where `entries` points
+};
+
+/// By the workflow that the report names: a sample, sketches, or the number of products. None when its sketches do not
+/// fit into memory. Waits.
+template <class V>
+[[nodiscard]] std::optional<SizeEstimate> estimate_sizes(ProductJob<V>& job);
+
+/// Copies every row that has a place in the room to its place in C. O(nnz(C) + rows).
+/// \param places of every row in the room, or no_place \param offsets of C, rows + 1 entries
+/// \param mean_entries of a row
+template <class V>
+void enqueue_compaction(const Context& context, index_t rows, double mean_entries, const offset_t* places,
+                        const offset_t* offsets, const index_t* from_columns, const V* from_values, index_t* columns,
+                        V* values);
+
+/// Mean of |estimate - entries| / entries over the rows that have some. Waits. \param offsets of C
+[[nodiscard]] double mean_estimate_error(const Device& device, const Array<float>& estimates,
+                                         const Array<offset_t>& offsets);
+
+/// Forms C by another workflow than `symbolic`. None when that does not fit into memory; the report then says what it
+/// would have needed.
+template <class V>
+using NamedWorkflow = std::optional<CsrArrays<V>> (*)(ProductJob<V>&);
+
+/// The other workflows: rows are written to a room of estimated size, then moved to their places. None when the room
+/// does not fit into memory; the report says what it would have needed. \throws OutOfMemory only when count_and_place()
+/// would throw
+template <class V>
+[[nodiscard]] std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job);
+
+/// The workflow `esc`: rows in the order of their products, each by the threads of its level, into a room for all
+/// products; then to their places. None and \throws as claim_and_compact()
+template <class V>
+[[nodiscard]] std::optional<CsrArrays<V>> expand_sort_contract(ProductJob<V>& job);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,70 @@
+/// \file
+/// C in one pass over its rows: into a store whose size was estimated, from there into place.
+#pragma once
+
+#include "spgemm/host/job.hpp"
+
+#include <optional>
+#include <string>
+
+namespace tessera::host {
+
+/// What is foreseen before the pass.
+struct SizeEstimate {
+  offset_t room = 0;       ///< entries that are provided for
+  offset_t expected = 0;   ///< entries that C probably has
+  Array<float> estimates;  ///< of every row; none: only the sum of all counts
+  double margin = 1.0;     ///< room of a row over its estimate
+};
+
+/// By the workflow that the report names: a sample, sketches, or the number of products. None when its sketches do not
+/// fit into memory.
+template <class T>
+[[nodiscard]] std::optional<SizeEstimate> estimate_sizes(ProductJob<T>& job, const SpgemmOptions& options,
+                                                         SpgemmReport& report);
+
+/// What became of the pass.
+template <class T>
+struct OnePassResult {
+  Csr<T> matrix;
+  index_t overflow_rows = 0;
+  double numeric_ms = 0.0;
+  double compaction_ms = 0.0;
+  /// Nonempty when C and the store did not fit beside each other and the rows were summed a second time.
+  std::string fallback;
+};
+
+/// Bytes of the store with its workspaces and of C as foreseen.
+template <class V, class T>
+[[nodiscard]] std::uint64_t one_pass_bytes(const ProductJob<T>& job, const SizeEstimate& plan) noexcept;
+
+/// Rows that find no room, or hold more than their estimate allows for, are computed again straight into C.
+/// \throws OutOfMemory only when `symbolic` would throw
+template <class V, class T>
+[[nodiscard]] OnePassResult<T> one_pass(ProductJob<T>& job, const SizeEstimate& plan);
+
+/// Rows looked at: 3 %, at least 600 and at most 10 000, never more than there are.
+[[nodiscard]] constexpr index_t sample_size(index_t rows) noexcept {
+  const std::int64_t wanted = std::clamp<std::int64_t>(std::int64_t{rows} * 3 / 100, 600, 10000);
+  return static_cast<index_t>(std::min<std::int64_t>(rows, wanted));
+}
+
+/// Row number `k` of `size` sampled ones: at a random place of part k of the rows, the same in every run.
+[[nodiscard]] index_t sampled_row(index_t rows, index_t size, index_t k) noexcept;
+
+/// Relative standard error of 1 / compression over n rows: sqrt((ε² + CV² (1 + ε²)) / n).
+/// \param estimator_error ε, relative error of the size of a row; 0 for counted rows
+/// \param variation CV, standard deviation of the rows' sizes over their mean
+[[nodiscard]] double compression_error(double estimator_error, double variation, index_t n) noexcept;
+
+/// Counts the sampled rows. \throws OutOfMemory for the workspaces
+template <class T>
+[[nodiscard]] SpgemmSample sample_compression(ProductJob<T>& job);
+
+/// \param workflow hll or cohen \param registers 32, 64 or 128
+/// \returns an estimate a row, never above its bound; exact for rows with fewer than two lists
+/// O(nnz(B) + registers * nnz(A)); for cohen O(registers * (nnz(A) + nnz(B))). \throws OutOfMemory
+template <class T>
+[[nodiscard]] Array<float> estimate_rows(const ProductJob<T>& job, SpgemmWorkflow workflow, int registers);
+
+}  // namespace tessera::host
