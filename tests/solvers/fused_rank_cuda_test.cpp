@@ -81,7 +81,7 @@ class FusedRanks {
  private:
   const TransitionMatrix<T>& transition_;
   Csr<T> links_;
-  std::unique_ptr<SpmvKernel<T>> kernel_;
+  std::unique_ptr<detail::SpmvKernel<T>> kernel_;
 };
 
 std::vector<double> uneven_weights(index_t n) {

@@ -1,6 +1,6 @@
 /// PageRank, the part that host and GPU share: the inverse of a degree, the update of a scaled rank, the weights and
 /// the end of an iteration.
-#include "spmv/pagerank_iteration.hpp"
+#include "spmv/common/pagerank_iteration.hpp"
 
 #include "solvers/pagerank.hpp"
 #include "tests/solvers/rank_oracle.hpp"
