@@ -64,8 +64,8 @@ io::Structure rmat_structure(const RmatOptions& options) {
   const detail::Scramble scramble(options.scale, options.seed);
   return io::structure_by_entries(vertices, vertices, drawn_edges(options), [&](std::int64_t k) {
     const Edge edge = draw_edge(options, k);
-    if (!options.scramble_ids) return io::Entry{static_cast<index_t>(edge.row), static_cast<index_t>(edge.column)};
-    return io::Entry{static_cast<index_t>(scramble(edge.row)), static_cast<index_t>(scramble(edge.column))};
+    if (!options.scramble_ids) return io::DrawnEntry{static_cast<index_t>(edge.row), static_cast<index_t>(edge.column)};
+    return io::DrawnEntry{static_cast<index_t>(scramble(edge.row)), static_cast<index_t>(scramble(edge.column))};
   });
 }
 
