@@ -24,6 +24,8 @@
 
 namespace tessera::bench {
 
+using namespace detail;
+
 namespace {
 
 using namespace tessera::cuda;

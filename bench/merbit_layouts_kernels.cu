@@ -5,6 +5,8 @@
 
 namespace tessera::bench {
 
+using namespace detail;
+
 namespace {
 
 using namespace tessera::cuda;

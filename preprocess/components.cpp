@@ -10,6 +10,8 @@
 
 namespace tessera {
 
+using namespace detail;
+
 namespace {
 
 template <class T>

@@ -11,7 +11,7 @@
 
 #include "preprocess/lane_descriptor.hpp"
 
-namespace tessera {
+namespace tessera::detail {
 
 /// Bits of seg_offset, which is at most 31.
 inline constexpr int csr5_seg_offset_bits = 5;
@@ -111,4 +111,4 @@ template <DescriptorWord Word>
   return starts;
 }
 
-}  // namespace tessera
+}  // namespace tessera::detail

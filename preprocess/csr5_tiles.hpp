@@ -12,6 +12,8 @@
 
 namespace tessera {
 
+namespace detail {
+
 /// Set in tile_ptr of a tile with an empty row between the rows of its first and its last nonzero: then the rows of its
 /// segments are not consecutive.
 inline constexpr std::uint32_t empty_row_mark = std::uint32_t{1} << 31;
@@ -57,6 +59,8 @@ struct Csr5Tiles : LaneWords {
 template <class T>
 void permute_csr5_values(const Csr5Tiles& tiles, std::span<const T> values, std::span<T> permuted,
                          const Device& device = Device{});
+
+}  // namespace detail
 
 namespace cuda {
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-namespace tessera {
+namespace tessera::detail {
 
 namespace {
 
@@ -139,4 +139,4 @@ void permute_csr5_values(const Csr5Tiles& tiles, std::span<const T> values, std:
 template void permute_csr5_values(const Csr5Tiles&, std::span<const float>, std::span<float>, const Device&);
 template void permute_csr5_values(const Csr5Tiles&, std::span<const double>, std::span<double>, const Device&);
 
-}  // namespace tessera
+}  // namespace tessera::detail

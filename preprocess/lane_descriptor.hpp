@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace tessera {
+namespace tessera::detail {
 
 /// Lanes of a tile: the width of a warp.
 inline constexpr int lanes_per_tile = 32;
@@ -165,4 +165,4 @@ struct LaneWords {
   }
 };
 
-}  // namespace tessera
+}  // namespace tessera::detail

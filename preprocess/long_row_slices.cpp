@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tessera {
+namespace tessera::detail {
 
 namespace {
 
@@ -133,4 +133,4 @@ LongRowSlices build_long_row_slices(const MerbitTiles& tiles, std::span<const in
   return slices;
 }
 
-}  // namespace tessera
+}  // namespace tessera::detail

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace tessera {
+namespace tessera::detail {
 
 /// Runs of consecutive long-row tiles of one row, and their slices. Plain data; empty where slices gain nothing.
 struct LongRowSlices {
@@ -56,4 +56,4 @@ struct LongRowTotals {
                                                   index_t cols, std::size_t element_bytes,
                                                   const Device& device = Device{});
 
-}  // namespace tessera
+}  // namespace tessera::detail

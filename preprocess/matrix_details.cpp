@@ -7,6 +7,8 @@
 
 namespace tessera {
 
+using namespace detail;
+
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();

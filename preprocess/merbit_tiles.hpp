@@ -10,6 +10,8 @@
 
 namespace tessera {
 
+namespace detail {
+
 /// Set in tile_y of a tile without row ends: all its nonzeros belong to one long row.
 inline constexpr std::uint32_t long_row_mark = std::uint32_t{1} << 31;
 
@@ -37,6 +39,8 @@ struct MerbitTiles : LaneWords {
 /// \throws InvalidArgument for other values, OutOfMemory
 [[nodiscard]] MerbitTiles build_merbit_tiles(index_t rows, std::span<const offset_t> row_offsets, int sigma,
                                              int descriptor_bits, const Device& device = Device{});
+
+}  // namespace detail
 
 namespace cuda {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace tessera {
+namespace tessera::detail {
 
 namespace {
 
@@ -71,4 +71,4 @@ MerbitTiles build_merbit_tiles(index_t rows, std::span<const offset_t> row_offse
   return tiles;
 }
 
-}  // namespace tessera
+}  // namespace tessera::detail

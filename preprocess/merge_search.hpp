@@ -5,10 +5,11 @@
 /// (moves to the right) and row ends (moves down): from (x, y) it goes right while x < row_offsets[y + 1], else down.
 #pragma once
 
+#include "core/detail_namespace.hpp"
 #include "core/host_device.hpp"
 #include "tessera/types.hpp"
 
-namespace tessera {
+namespace tessera::detail {
 
 /// A point of the merge path.
 struct PathPoint {
@@ -42,4 +43,4 @@ struct PathPoint {
   return {diagonal - low, static_cast<index_t>(low)};
 }
 
-}  // namespace tessera
+}  // namespace tessera::detail

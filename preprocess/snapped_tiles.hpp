@@ -15,6 +15,8 @@
 
 namespace tessera {
 
+namespace detail {
+
 /// Set in TileStart::row of a tile that begins inside a row.
 inline constexpr std::uint32_t inside_row_mark = std::uint32_t{1} << 31;
 
@@ -155,6 +157,8 @@ struct SnappedTiles {
   [[nodiscard]] std::int64_t tiles() const noexcept { return starts.size() - 1; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return starts.bytes() + lane_words.bytes(); }
 };
+
+}  // namespace detail
 
 namespace cuda {
 

@@ -8,6 +8,8 @@
 
 namespace tessera {
 
+using namespace detail;
+
 namespace {
 
 constexpr int largest_grid = 1024;

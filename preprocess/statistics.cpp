@@ -12,6 +12,8 @@
 
 namespace tessera {
 
+using namespace detail;
+
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();

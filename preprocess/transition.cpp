@@ -12,6 +12,8 @@
 
 namespace tessera {
 
+using namespace detail;
+
 namespace {
 
 /// What one pass over the weights finds.

@@ -9,6 +9,8 @@
 
 namespace tessera {
 
+using namespace detail;
+
 namespace {
 
 /// Entries per part and column, later the place of the part's next entry in that column.

@@ -1,11 +1,11 @@
 /// \file
 /// PageRank by the power method: its element operations, and the loops that iterate. The solve is in pagerank.cpp, the
-/// loops are in pagerank_loops.cpp, the scalars of an iteration in spmv/pagerank_iteration.hpp.
+/// loops are in pagerank_loops.cpp, the scalars of an iteration in spmv/common/pagerank_iteration.hpp.
 #pragma once
 
 #include "solvers/fused/ops.hpp"
-#include "spmv/pagerank_iteration.hpp"
-#include "spmv/rank_product.hpp"
+#include "spmv/common/pagerank_iteration.hpp"
+#include "spmv/common/rank_product.hpp"
 #include "tessera/array.hpp"
 #include "tessera/pagerank.hpp"
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera {
+namespace tessera::detail {
 
 namespace {
 
@@ -80,4 +80,4 @@ template BreakEven measure_break_even(const Device&, const SpmvKernel<float>&, c
 template BreakEven measure_break_even(const Device&, const SpmvKernel<double>&, const CsrView<double>&, const PlanInfo&,
                                       int);
 
-}  // namespace tessera
+}  // namespace tessera::detail

@@ -3,11 +3,11 @@
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "spmv/break_even.hpp"
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 #include "spmv/plan_internals.hpp"
-#include "spmv/planned_kernel.hpp"
 #include "spmv/residual/residual.hpp"
 #include "spmv/same_structure.hpp"
+#include "spmv/selection.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
@@ -22,6 +22,8 @@
 #include <utility>
 
 namespace tessera {
+
+using namespace detail;
 
 namespace {
 
@@ -258,7 +260,7 @@ void SpmvPlan<T>::update_values(const CsrView<T>& matrix) {
 
 template <class T>
 BreakEven SpmvPlan<T>::measure_break_even(int repetitions) const {
-  return tessera::measure_break_even(impl_->device, *impl_->kernel, impl_->view(), impl_->info, repetitions);
+  return detail::measure_break_even(impl_->device, *impl_->kernel, impl_->view(), impl_->info, repetitions);
 }
 
 template <class T>

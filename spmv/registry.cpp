@@ -15,6 +15,8 @@
 
 namespace tessera {
 
+using namespace detail;
+
 namespace {
 
 constexpr std::string_view automatic_name = "auto";
@@ -57,7 +59,7 @@ std::vector<std::string_view> all_names() {
 
 }  // namespace
 
-const SpmvKernelEntry& spmv_kernel_entry(SpmvAlgorithm algorithm) {
+const SpmvKernelEntry& detail::spmv_kernel_entry(SpmvAlgorithm algorithm) {
   for (const auto& entry : table()) {
     if (entry.algorithm == algorithm) return entry;
   }

@@ -2,13 +2,13 @@
 /// The table of kernels. A new kernel is one folder and one line of this table.
 #pragma once
 
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 #include "tessera/spmv.hpp"
 
 #include <memory>
 #include <string_view>
 
-namespace tessera {
+namespace tessera::detail {
 
 template <class T>
 using SpmvKernelFactory = std::unique_ptr<SpmvKernel<T>> (*)(const CsrView<T>&, const SpmvOptions&);
@@ -41,4 +41,4 @@ struct SpmvKernelEntry {
 /// \throws InvalidArgument for `automatic` and for values that no kernel has
 [[nodiscard]] const SpmvKernelEntry& spmv_kernel_entry(SpmvAlgorithm algorithm);
 
-}  // namespace tessera
+}  // namespace tessera::detail

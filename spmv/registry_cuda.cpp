@@ -5,7 +5,7 @@
 #include "spmv/registry.hpp"
 #include "spmv/vendor/vendor.hpp"
 
-namespace tessera {
+namespace tessera::detail {
 
 SpmvBackend cuda_backend(SpmvAlgorithm algorithm) {
   switch (algorithm) {
@@ -26,4 +26,4 @@ SpmvBackend cuda_backend(SpmvAlgorithm algorithm) {
   }
 }
 
-}  // namespace tessera
+}  // namespace tessera::detail

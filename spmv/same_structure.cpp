@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <atomic>
 
-namespace tessera {
+namespace tessera::detail {
 
 namespace {
 
@@ -60,4 +60,4 @@ void require_same_structure(const Device& device, const CsrView<T>& planned, con
 template void require_same_structure(const Device&, const CsrView<float>&, const CsrView<float>&);
 template void require_same_structure(const Device&, const CsrView<double>&, const CsrView<double>&);
 
-}  // namespace tessera
+}  // namespace tessera::detail

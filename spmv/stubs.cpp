@@ -15,7 +15,7 @@ namespace {
 
 }  // namespace
 
-SpmvBackend cuda_backend(SpmvAlgorithm /*algorithm*/) { return {}; }
+detail::SpmvBackend detail::cuda_backend(SpmvAlgorithm /*algorithm*/) { return {}; }
 
 namespace cuda {
 

@@ -27,7 +27,7 @@ inline constexpr std::int64_t items_per_chunk = 8192;
 /// Results of a chunk that closes the rows [first_row, end_row). Row first_row may have begun before it, and row
 /// end_row may continue after it.
 template <class T>
-struct Chunk {
+struct PathChunk {
   index_t first_row = 0;
   index_t end_row = 0;
   T carry{};  ///< sum of the terms of row end_row
@@ -35,17 +35,17 @@ struct Chunk {
 };
 
 template <class T>
-using Chunks = std::array<Chunk<T>, max_chunks>;
+using PathChunks = std::array<PathChunk<T>, max_chunks>;
 
 /// Adds the carries to their rows, then the first rows of the chunks to the inner products, since only now their values
 /// are final. Every row has been stored by the one chunk that closed it.
 template <class T, class Epilogue>
-ProductDots join_chunks(std::span<const Chunk<T>> chunks, index_t rows, const Epilogue& epilogue) {
-  for (const Chunk<T>& chunk : chunks) {
+ProductDots join_chunks(std::span<const PathChunk<T>> chunks, index_t rows, const Epilogue& epilogue) {
+  for (const PathChunk<T>& chunk : chunks) {
     if (chunk.end_row < rows) epilogue.add(chunk.end_row, chunk.carry);
   }
   ProductDots total;
-  for (const Chunk<T>& chunk : chunks) {
+  for (const PathChunk<T>& chunk : chunks) {
     if (chunk.first_row < chunk.end_row) epilogue.finish(chunk.first_row, total);
     total += chunk.dots;
   }

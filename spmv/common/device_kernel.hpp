@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/cuda/vector_ops.hpp"
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 #include "tessera/array.hpp"
 
 #include <span>

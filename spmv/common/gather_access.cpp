@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace tessera {
+namespace tessera::detail {
 
 namespace {
 
@@ -67,4 +67,4 @@ template double sampled_line_share(const CsrView<double>&);
 template GatherAccess classify_gathers(const CsrView<float>&);
 template GatherAccess classify_gathers(const CsrView<double>&);
 
-}  // namespace tessera
+}  // namespace tessera::detail

@@ -5,7 +5,7 @@
 
 #include "tessera/csr.hpp"
 
-namespace tessera {
+namespace tessera::detail {
 
 enum class GatherAccess {
   streamed,   ///< neighbours in the matrix read neighbours in x, or x fits a cache
@@ -24,4 +24,4 @@ template <class T>
 template <class T>
 [[nodiscard]] GatherAccess classify_gathers(const CsrView<T>& a);
 
-}  // namespace tessera
+}  // namespace tessera::detail

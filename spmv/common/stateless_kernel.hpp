@@ -3,8 +3,8 @@
 #pragma once
 
 #include "spmv/common/epilogue.hpp"
+#include "spmv/common/kernel.hpp"
 #include "spmv/common/terms.hpp"
-#include "spmv/kernel.hpp"
 
 namespace tessera::host {
 

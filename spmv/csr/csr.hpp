@@ -2,7 +2,7 @@
 /// CSR: rows in parallel, without set-up.
 #pragma once
 
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 
 #include <memory>
 

@@ -8,6 +8,8 @@
 
 namespace tessera::reference {
 
+using namespace detail;
+
 template <class T>
 void csr_multiply(const CsrView<T>& a, std::span<const T> x, std::span<T> y) {
   for (std::size_t i = 0; i < y.size(); ++i) {

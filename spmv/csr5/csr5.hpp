@@ -3,7 +3,7 @@
 /// copies of columns and values: the caller's matrix stays as it is.
 #pragma once
 
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 
 #include <memory>
 

@@ -18,6 +18,8 @@
 
 namespace tessera {
 
+namespace detail {
+
 Csr5Shape choose_csr5_shape(const SpmvOptions& options, const Csr5Policy& policy, index_t rows, offset_t nnz) {
   const int sigma = options.sigma != 0 ? options.sigma : policy.sigma(std::max(rows, 1), nnz);
   const int narrowest = sigma <= csr5_max_sigma(32) ? 32 : 64;
@@ -26,6 +28,8 @@ Csr5Shape choose_csr5_shape(const SpmvOptions& options, const Csr5Policy& policy
   throw NotSupported(fmt::format("{}-bit CSR5 descriptors hold at most sigma {}, {} {}", bits, csr5_max_sigma(bits),
                                  options.sigma != 0 ? "asked for" : "the mean row length asks for", sigma));
 }
+
+}  // namespace detail
 
 namespace host {
 
@@ -128,7 +132,7 @@ class RowCloser {
   }
 
   /// The result, once the row in which the next chunk begins is open.
-  [[nodiscard]] Chunk<T> finish() const noexcept { return {first_row_, open_, carry_, dots_}; }
+  [[nodiscard]] PathChunk<T> finish() const noexcept { return {first_row_, open_, carry_, dots_}; }
 
  private:
   void close(index_t row, T sum) noexcept {
@@ -180,8 +184,8 @@ void commit_rest(const CsrView<T>& a, const Csr5Tiles& tiles, const Terms& terms
 
 /// The tiles [chunk.begin, chunk.end); tile number tiles() stands for the nonzeros beyond the tiles.
 template <class T, class Word, class Terms, class Epilogue>
-Chunk<T> multiply_chunk(const CsrView<T>& a, const Csr5Tiles& tiles, const Word* words, Range chunk, const Terms& terms,
-                        const Epilogue& epilogue) {
+PathChunk<T> multiply_chunk(const CsrView<T>& a, const Csr5Tiles& tiles, const Word* words, Range chunk,
+                            const Terms& terms, const Epilogue& epilogue) {
   RowCloser<T, Epilogue> rows(chunk.begin == 0 ? 0 : tiles.first_row(chunk.begin), epilogue);
   TileSums<T> sums;
   for (std::int64_t tile = chunk.begin; tile < std::min(chunk.end, tiles.tiles()); ++tile) {
@@ -202,7 +206,7 @@ ProductDots multiply(const Device& device, const CsrView<T>& a, const Csr5Tiles&
                      const Epilogue& epilogue) {
   const std::int64_t units = tiles.tiles() + 1;
   const std::int64_t chunks = std::min(units, chunk_count(a.nnz() + a.rows));
-  Chunks<T> calibrator;
+  PathChunks<T> calibrator;
   with_words(tiles, [&](const auto* words) {
     parallel_tasks(device, chunks, [&](std::int64_t chunk) {
       calibrator[static_cast<std::size_t>(chunk)] =

@@ -11,6 +11,8 @@
 
 namespace tessera::reference {
 
+using namespace detail;
+
 /// y = A x. Complete tiles are multiplied from the descriptors alone; `a` holds the permuted columns and values with
 /// the row offsets of the matrix. Word is that of the descriptors.
 template <DescriptorWord Word, class T>

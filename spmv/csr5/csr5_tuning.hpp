@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <ostream>
 
-namespace tessera {
+namespace tessera::detail {
 
 /// How long lanes are, by the mean row length: lanes about as long as rows give each lane about one row start.
 struct Csr5Policy {
@@ -49,4 +49,4 @@ struct Csr5Shape {
 [[nodiscard]] Csr5Shape choose_csr5_shape(const SpmvOptions& options, const Csr5Policy& policy, index_t rows,
                                           offset_t nnz);
 
-}  // namespace tessera
+}  // namespace tessera::detail

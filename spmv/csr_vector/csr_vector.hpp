@@ -2,7 +2,7 @@
 /// csr-vector: part of a warp per row on a GPU (Bell & Garland, SC 2009), with long rows split off.
 #pragma once
 
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 
 #include <memory>
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace tessera {
+namespace tessera::cuda {
 
 /// Rows beyond this length do not count towards the mean: a few of them would decide for all.
 inline constexpr offset_t csr_vector_typical_row = 512;
@@ -57,4 +57,4 @@ inline constexpr int csr_vector_most_batches = 8;
   return offset_t{rows} * lanes <= csr_vector_whole_blocks * csr_vector_whole_threads ? lanes : 0;
 }
 
-}  // namespace tessera
+}  // namespace tessera::cuda

@@ -3,13 +3,15 @@
 /// kernels may come without them.
 #pragma once
 
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 #include "spmv/merbit/merbit_tuning.hpp"
 
 #include <memory>
 #include <optional>
 
 namespace tessera {
+
+namespace detail {
 
 /// Descriptor width and path items per lane.
 struct MerbitShape {
@@ -20,6 +22,8 @@ struct MerbitShape {
 /// What the caller fixed; for the rest the defaults for descriptors of 32 and of 64 bits.
 /// \throws NotSupported when the requested sigma does not fit the requested descriptors
 [[nodiscard]] MerbitShape choose_merbit_shape(const SpmvOptions& options, int sigma_32, int sigma_64);
+
+}  // namespace detail
 
 namespace host {
 

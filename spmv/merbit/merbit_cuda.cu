@@ -305,8 +305,7 @@ PlannedTiles plan_tiles(const CsrView<T>& a, const SpmvOptions& options, const M
   PlannedTiles tiles = tuning.layout ? planned_layout(*tuning.layout) : layout_for(a, options, bulk_copies);
   if (tiles.layout == MerbitLayout::exact) {
     const MerbitShape shape = choose_merbit_shape(options, exact_sigma_32, exact_sigma_64);
-    tiles.exact =
-        tessera::build_merbit_tiles(a.rows, a.row_offsets, shape.sigma, shape.descriptor_bits, options.device);
+    tiles.exact = detail::build_merbit_tiles(a.rows, a.row_offsets, shape.sigma, shape.descriptor_bits, options.device);
     return tiles;
   }
   if (tiles.layout == MerbitLayout::rows) {

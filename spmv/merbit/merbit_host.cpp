@@ -21,6 +21,8 @@
 
 namespace tessera {
 
+namespace detail {
+
 MerbitShape choose_merbit_shape(const SpmvOptions& options, int sigma_32, int sigma_64) {
   if (options.sigma == 0) {
     if (options.descriptor_bits == 64) return {sigma_64, 64};
@@ -34,6 +36,8 @@ MerbitShape choose_merbit_shape(const SpmvOptions& options, int sigma_32, int si
   }
   return {options.sigma, bits};
 }
+
+}  // namespace detail
 
 namespace host {
 
@@ -200,10 +204,10 @@ void with_block_input(const Device& device, const MerbitSetup& setup, const Bloc
 template <class T, class Terms, class Epilogue>
 ProductDots multiply_with_carries(const Device& device, const MerbitSetup& setup, const BlockGrid& grid,
                                   const Terms& terms, const Epilogue& epilogue) {
-  Chunks<T> segments;
+  PathChunks<T> segments;
   with_block_input<T>(device, setup, grid, terms, [&](const auto& input) {
     parallel_tasks(device, grid.size(), [&](std::int64_t block) {
-      Chunk<T> segment{grid.first_row(block), grid.first_row(block + 1), T{0}, {}};
+      PathChunk<T> segment{grid.first_row(block), grid.first_row(block + 1), T{0}, {}};
       const EndSums<T> sums = multiply_block<T>(input, block, terms, epilogue, segment.dots);
       if (segment.first_row < segment.end_row) epilogue.store_shared(segment.first_row, sums.first);
       segment.carry = sums.open;

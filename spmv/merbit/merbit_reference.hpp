@@ -10,6 +10,8 @@
 
 namespace tessera::reference {
 
+using namespace detail;
+
 /// y = A x from the descriptors alone; row offsets are not read. Word is that of the descriptors.
 template <DescriptorWord Word, class T>
 void merbit_multiply(const CsrView<T>& a, const MerbitTiles& tiles, std::span<const T> x, std::span<T> y) {

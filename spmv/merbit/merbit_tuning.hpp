@@ -13,7 +13,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace tessera {
+namespace tessera::detail {
 
 /// Sizes on the host, per element type.
 struct MerbitPolicy {
@@ -36,7 +36,7 @@ inline constexpr MerbitPolicy host_merbit_policy{8, 21, 53};
 static_assert(host_merbit_policy<float>.sigma_32 <= max_sigma(32));
 static_assert(host_merbit_policy<double>.sigma_64 <= max_sigma(64));
 
-}  // namespace tessera
+}  // namespace tessera::detail
 
 namespace tessera::cuda {
 

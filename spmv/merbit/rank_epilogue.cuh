@@ -5,8 +5,8 @@
 #pragma once
 
 #include "core/cuda/warp.cuh"
+#include "spmv/common/rank_product.hpp"
 #include "spmv/merbit/merbit_epilogue.cuh"
-#include "spmv/rank_product.hpp"
 
 namespace tessera::cuda {
 

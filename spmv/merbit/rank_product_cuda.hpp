@@ -2,8 +2,8 @@
 /// PageRank's fused product by MERBIT kernels on a GPU.
 #pragma once
 
+#include "spmv/common/rank_product.hpp"
 #include "spmv/merbit/merbit_arrays.hpp"
-#include "spmv/rank_product.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/device.hpp"
 

@@ -2,7 +2,7 @@
 /// MERGE: equal shares of the merge path, found by searches in every product (Merrill & Garland, SC 2016).
 #pragma once
 
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 
 #include <memory>
 

@@ -10,9 +10,9 @@ namespace {
 /// The path from `begin` to `end`. Terms and epilogue come by value, and the loop is a separate function: the compiler
 /// then keeps their pointers in registers instead of reading them from memory for every row (bench/NOTES.md).
 template <class T, class Terms, class Epilogue>
-[[gnu::noinline]] Chunk<T> multiply_chunk(const offset_t* row_offsets, PathPoint begin, PathPoint end, Terms terms,
+[[gnu::noinline]] PathChunk<T> multiply_chunk(const offset_t* row_offsets, PathPoint begin, PathPoint end, Terms terms,
                                           Epilogue epilogue) {
-  Chunk<T> chunk{begin.y, end.y, T{0}, {}};
+  PathChunk<T> chunk{begin.y, end.y, T{0}, {}};
   offset_t x = begin.x;
   for (index_t row = begin.y; row < end.y; ++row) {
     const offset_t row_end = row_offsets[row + 1];
@@ -35,7 +35,7 @@ struct MultiplyByChunks {
     const offset_t* row_offsets = a.row_offsets.data();
     const offset_t length = path_length(a.rows, a.nnz());
     const std::int64_t count = chunk_count(length);
-    Chunks<T> chunks;
+    PathChunks<T> chunks;
     parallel_tasks(device, count, [&](std::int64_t s) {
       const Range path = part_of(length, count, s);
       chunks[static_cast<std::size_t>(s)] =

@@ -6,7 +6,7 @@
 #include "core/host_device.hpp"
 #include "tessera/types.hpp"
 
-namespace tessera {
+namespace tessera::detail {
 
 /// A path of `rows` rows that end in the tile and the nonzeros that it consumes.
 struct TilePath {
@@ -81,4 +81,4 @@ class TileWalker {
   S sum_{0};
 };
 
-}  // namespace tessera
+}  // namespace tessera::detail

@@ -9,6 +9,8 @@
 #include <random>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 /// The row of every nonzero.

@@ -8,6 +8,8 @@
 #include <vector>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 TEST(LaneDescriptor, WidthLimits) {

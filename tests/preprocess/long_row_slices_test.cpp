@@ -8,6 +8,8 @@
 #include <vector>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 constexpr index_t cols = 300000;  // x of 2.4 MB in double

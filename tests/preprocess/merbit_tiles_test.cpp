@@ -8,6 +8,8 @@
 #include <random>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 /// Every tile and lane against the path walked item by item.

@@ -8,6 +8,8 @@
 #include <random>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::naive_snapped_tiles;

@@ -8,6 +8,8 @@
 #include <random>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 class TilesCuda : public testing::CudaTest {};

@@ -9,6 +9,8 @@
 #include <sstream>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::constant;

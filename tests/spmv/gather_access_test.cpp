@@ -6,6 +6,8 @@
 #include "tests/spmv/product_check.hpp"
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 TEST(GatherAccessTest, MeshesStreamAndGraphsScatter) {

@@ -2,6 +2,8 @@
 #include "tests/spmv/cuda_check.hpp"
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::constant;

@@ -13,6 +13,8 @@
 
 namespace tessera::testing {
 
+using namespace detail;
+
 /// What is forced on a kernel.
 struct MerbitCudaCase {
   std::string name;

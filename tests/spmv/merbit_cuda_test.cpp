@@ -5,6 +5,8 @@
 #include <random>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::dual_products_match;

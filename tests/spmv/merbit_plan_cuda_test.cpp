@@ -7,6 +7,8 @@
 #include <vector>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 class MerbitCudaPlan : public testing::CudaTest {};

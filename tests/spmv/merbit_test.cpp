@@ -8,6 +8,8 @@
 #include <sstream>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::constant;

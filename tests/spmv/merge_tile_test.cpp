@@ -11,6 +11,8 @@
 #include <vector>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 /// The items that finish rows which end at these nonzeros, with the open row behind them.
@@ -81,8 +83,8 @@ TEST(TilePath, TilesInsideOneRowOnlyCarry) {
 }
 
 TEST(CsrVectorPolicy, TakesTheFewestLanesThatLoadARowOfMeanLengthAtOnce) {
-  const auto lanes = [](offset_t mean) { return csr_vector_lanes(1000, 1000 * mean); };
-  EXPECT_EQ(csr_vector_lanes(1, 0), 1);
+  const auto lanes = [](offset_t mean) { return cuda::csr_vector_lanes(1000, 1000 * mean); };
+  EXPECT_EQ(cuda::csr_vector_lanes(1, 0), 1);
   EXPECT_EQ(lanes(3), 1);
   EXPECT_EQ(lanes(4), 2);
   EXPECT_EQ(lanes(7), 2);
@@ -92,17 +94,17 @@ TEST(CsrVectorPolicy, TakesTheFewestLanesThatLoadARowOfMeanLengthAtOnce) {
   EXPECT_EQ(lanes(56), 16);
   EXPECT_EQ(lanes(57), 32);
   EXPECT_EQ(lanes(100000), 32);
-  EXPECT_EQ(csr_vector_lanes(std::numeric_limits<index_t>::max(), offset_t{1} << 40), 32);
+  EXPECT_EQ(cuda::csr_vector_lanes(std::numeric_limits<index_t>::max(), offset_t{1} << 40), 32);
 }
 
 TEST(CsrVectorPolicy, CutsLongRowsOnly) {
-  EXPECT_EQ(csr_vector_long_row(1), 64);
-  EXPECT_EQ(csr_vector_long_row(32), csr_vector_typical_row);
-  EXPECT_EQ(csr_vector_parts(64, 64), 0);
-  EXPECT_EQ(csr_vector_parts(65, 64), 1);
-  EXPECT_EQ(csr_vector_parts(1024, 64), 1);
-  EXPECT_EQ(csr_vector_parts(1025, 64), 2);
-  EXPECT_EQ(csr_vector_parts((offset_t{1} << 33) + 1, 512), (offset_t{1} << 23) + 1);
+  EXPECT_EQ(cuda::csr_vector_long_row(1), 64);
+  EXPECT_EQ(cuda::csr_vector_long_row(32), cuda::csr_vector_typical_row);
+  EXPECT_EQ(cuda::csr_vector_parts(64, 64), 0);
+  EXPECT_EQ(cuda::csr_vector_parts(65, 64), 1);
+  EXPECT_EQ(cuda::csr_vector_parts(1024, 64), 1);
+  EXPECT_EQ(cuda::csr_vector_parts(1025, 64), 2);
+  EXPECT_EQ(cuda::csr_vector_parts((offset_t{1} << 33) + 1, 512), (offset_t{1} << 23) + 1);
 }
 
 TEST(BeyondTwoToThe31, OffsetsAreSearchedAndCut) {

@@ -8,6 +8,8 @@
 #include <array>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 /// Compute capability, multiprocessors, then per multiprocessor threads, blocks and bytes of shared memory; bytes per

@@ -5,6 +5,8 @@
 #include <numeric>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 class CudaIndices : public testing::CudaTest {

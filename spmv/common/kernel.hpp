@@ -1,8 +1,9 @@
 /// \file
-/// What a plan asks of a kernel: one class a family, made by the registry for one matrix on one device.
+/// Interface of an SpMV kernel: one class per family, made by the registry for one matrix on one device.
 #pragma once
 
-#include "spmv/rank_product.hpp"
+#include "core/detail_namespace.hpp"
+#include "spmv/common/rank_product.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/linear_operator.hpp"
 #include "tessera/spmv.hpp"
@@ -11,10 +12,10 @@
 #include <memory>
 #include <span>
 
-namespace tessera {
+namespace tessera::detail {
 
-/// A kernel prepared for the structure of one matrix. The matrix comes with every call: its values may have changed,
-/// its structure not. Calls may run concurrently. Arguments arrive checked, rows > 0.
+/// A kernel prepared for the structure of one matrix. Every call passes the matrix: its values may have changed, its
+/// structure not. Calls may run concurrently. Arguments arrive checked, rows > 0.
 template <class T>
 class SpmvKernel {
  public:
@@ -72,4 +73,4 @@ class SpmvKernel {
   virtual void describe(PlanInfo& info) const = 0;
 };
 
-}  // namespace tessera
+}  // namespace tessera::detail

@@ -3,7 +3,7 @@
 /// happens where row sums are stored. A capability that a kernel may offer: SpmvKernel::make_rank_product().
 #pragma once
 
-#include "spmv/pagerank_iteration.hpp"
+#include "spmv/common/pagerank_iteration.hpp"
 #include "tessera/types.hpp"
 
 #include <cstdint>
