@@ -12,8 +12,8 @@ namespace tessera::io {
 
 namespace {
 
-/// Chains as in de Bruijn graphs of a genome: vertex i is linked to i + 1, now and then to a random one; then all
-/// vertices are renumbered, so that neighbours lie anywhere.
+/// Chains as in de Bruijn graphs of a genome: vertex i is linked to i + 1 and sometimes to a random vertex; then all
+/// vertices are renumbered at random.
 class KmerEdges {
  public:
   explicit KmerEdges(const Recipe& recipe)
@@ -85,7 +85,7 @@ GeneratorEntry kmer_family() {
 
 namespace {
 
-/// Packet traces: one hub that most vertices talk to, and edges between a few busy vertices and all others.
+/// Packet traces: one hub linked to most vertices, and edges between a few busy vertices and all others.
 class MawiEdges {
  public:
   explicit MawiEdges(const Recipe& recipe)
@@ -166,7 +166,7 @@ std::int64_t side_of(const Recipe& recipe) {
   return std::min<std::int64_t>(std::llround(std::sqrt(static_cast<double>(recipe.size()))), max_square_side);
 }
 
-/// A square grid, x fastest, of which each edge to the right and each edge down is kept with probability p.
+/// A square grid, x fastest. Each edge to the right and each edge down is kept with probability p.
 class StreetGrid {
  public:
   explicit StreetGrid(const Recipe& recipe)

@@ -46,7 +46,7 @@ Edge draw_edge(const RmatOptions& o, std::int64_t number) {
   Edge edge;
   for (int level = 0; level < o.scale; ++level) {
     const double r = random.uniform();
-    // Without branches, which no processor could foresee: upper left, upper right, lower left, lower right in turn.
+    // Without branches, which no processor could predict. Order: upper left, upper right, lower left, lower right.
     const unsigned behind_first = r >= o.a ? 1 : 0;
     const unsigned behind_second = r >= o.a + o.b ? 1 : 0;
     const unsigned behind_third = r >= o.a + o.b + o.c ? 1 : 0;
