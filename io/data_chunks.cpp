@@ -64,11 +64,11 @@ DataLines split_data_lines(const Document& document, const char* body, Comments 
     begin = last == end ? end : last + 1;
   }
   host::parallel_tasks(device, static_cast<std::int64_t>(data.chunks.size()), [&](std::int64_t c) {
-    Chunk& chunk = data.chunks[static_cast<std::size_t>(c)];
+    LineChunk& chunk = data.chunks[static_cast<std::size_t>(c)];
     const PlainLines plain = count_plain_lines(chunk.begin, chunk.end);
     chunk.lines = plain.plain ? plain.lines : count_data_lines(chunk.begin, chunk.end, comments);
   });
-  for (Chunk& chunk : data.chunks) {
+  for (LineChunk& chunk : data.chunks) {
     chunk.first_line = data.count;
     data.count += chunk.lines;
   }
@@ -76,7 +76,7 @@ DataLines split_data_lines(const Document& document, const char* body, Comments 
 }
 
 const char* find_data_line(const Document& document, const DataLines& data, std::int64_t line, Comments comments) {
-  for (const Chunk& chunk : data.chunks) {
+  for (const LineChunk& chunk : data.chunks) {
     if (line >= chunk.first_line + chunk.lines) continue;
     const char* p = next_data_line(chunk.begin, chunk.end, comments);
     for (std::int64_t k = chunk.first_line; k < line; ++k) {
@@ -125,7 +125,7 @@ const char* read_values(Array<T>& out, const DataLines& lines, Comments comments
   return read_data_lines(
       lines, out.size(), comments, device,
       [&rules, values = out.data()](std::size_t /*chunk*/, std::int64_t line, const char*& p, const char* end) {
-        Entry<T> entry;
+        TextEntry<T> entry;
         if (!read_line<MatrixMarketFormat::array, field>(p, end, rules, entry)) return false;
         values[line] = entry.value;
         return true;

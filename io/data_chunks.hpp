@@ -20,7 +20,7 @@ namespace tessera::io {
 using tessera::detail::MemoryBudget;
 
 /// Whole lines, the number of data lines before them and in them.
-struct Chunk {
+struct LineChunk {
   const char* begin = nullptr;
   const char* end = nullptr;
   std::int64_t first_line = 0;
@@ -30,7 +30,7 @@ struct Chunk {
 /// All lines after the header, in pieces of about a megabyte. The data lines are counted first, so that arrays are
 /// allocated for the lines of the file, not for the claim of its header.
 struct DataLines {
-  std::vector<Chunk> chunks;
+  std::vector<LineChunk> chunks;
   std::int64_t count = 0;
 };
 
@@ -57,7 +57,7 @@ template <class Reader>
   std::vector<const char*> malformed(data.chunks.size(), nullptr);
   host::parallel_tasks(device, static_cast<std::int64_t>(data.chunks.size()), [&](std::int64_t number) {
     const auto c = static_cast<std::size_t>(number);
-    const Chunk& chunk = data.chunks[c];
+    const LineChunk& chunk = data.chunks[c];
     const std::int64_t stop = std::min(chunk.first_line + chunk.lines, limit);
     const char* p = chunk.begin;
     for (std::int64_t line = chunk.first_line; line < stop; ++line) {
@@ -76,7 +76,8 @@ template <class Reader>
 
 /// Reads one data line: the fast way, else the careful way. \return false when it is malformed
 template <MatrixMarketFormat format, MatrixMarketField field, class T>
-[[nodiscard]] inline bool read_line(const char*& p, const char* end, const LineRules& rules, Entry<T>& entry) noexcept {
+[[nodiscard]] inline bool read_line(const char*& p, const char* end, const LineRules& rules,
+                                    TextEntry<T>& entry) noexcept {
   if (read_fast<format, field>(p, end, rules, entry)) return true;
   const char* last = line_end(p, end);
   if (read_carefully(p, last, rules, entry).fault != Fault::none) return false;
@@ -88,7 +89,7 @@ template <MatrixMarketFormat format, MatrixMarketField field, class T>
 template <class T>
 [[nodiscard]] Problem problem_of_line(const Document& document, const char* line, const LineRules& rules) {
   const char* end = line_end(line, document.end());
-  Entry<T> entry;
+  TextEntry<T> entry;
   const LineFault fault = read_carefully(line, end, rules, entry);
   return {fault.token.first, describe(fault, {line, static_cast<std::size_t>(end - line)}, rules)};
 }

@@ -29,11 +29,11 @@ enum class Fault {
 };
 
 /// A number of a line.
-enum class Part { row, column, value };
+enum class LinePart { row, column, value };
 
 struct LineFault {
   Fault fault = Fault::none;
-  Part part = Part::value;
+  LinePart part = LinePart::value;
   Token token;  ///< the wrong text, or the position where a number is missing
 };
 
@@ -52,7 +52,7 @@ struct LineRules {
 
 /// 0-based position; the value is 1 in a pattern file.
 template <class T>
-struct Entry {
+struct TextEntry {
   index_t row = 0;
   index_t column = 0;
   T value{1};
@@ -122,25 +122,26 @@ template <class T, class Number>
 /// \param end its end
 template <class T>
 [[nodiscard]] LineFault read_carefully(const char* p, const char* end, const LineRules& rules,
-                                       Entry<T>& entry) noexcept {
+                                       TextEntry<T>& entry) noexcept {
   Token token{p, p};
   if (rules.has_indices()) {
     token = next_token(token.last, end);
-    if (!detail::careful_index(token, rules.rows, entry.row)) return {Fault::bad_index, Part::row, token};
+    if (!detail::careful_index(token, rules.rows, entry.row)) return {Fault::bad_index, LinePart::row, token};
     token = next_token(token.last, end);
-    if (token.empty()) return {Fault::too_few_numbers, Part::column, token};
-    if (!detail::careful_index(token, rules.cols, entry.column)) return {Fault::bad_index, Part::column, token};
+    if (token.empty()) return {Fault::too_few_numbers, LinePart::column, token};
+    if (!detail::careful_index(token, rules.cols, entry.column)) return {Fault::bad_index, LinePart::column, token};
   }
   if (rules.has_values()) {
     token = next_token(token.last, end);
-    if (token.empty()) return {Fault::too_few_numbers, Part::value, token};
+    if (token.empty()) return {Fault::too_few_numbers, LinePart::value, token};
     const NumberStatus status = detail::careful_value(token, rules.field, entry.value);
-    if (status != NumberStatus::ok) return {detail::fault_of(status), Part::value, token};
+    if (status != NumberStatus::ok) return {detail::fault_of(status), LinePart::value, token};
     const bool skew = rules.has_indices() && rules.symmetry == MatrixMarketSymmetry::skew_symmetric;
-    if (skew && entry.row == entry.column && entry.value != T{0}) return {Fault::nonzero_diagonal, Part::value, token};
+    if (skew && entry.row == entry.column && entry.value != T{0})
+      return {Fault::nonzero_diagonal, LinePart::value, token};
   }
   const Token extra = next_token(token.last, end);
-  if (!extra.empty()) return {Fault::too_many_numbers, Part::value, extra};
+  if (!extra.empty()) return {Fault::too_many_numbers, LinePart::value, extra};
   return {};
 }
 
@@ -149,7 +150,8 @@ template <class T>
 /// \param end end of the text, behind the line's end
 /// \return false when the careful reader must decide
 template <MatrixMarketFormat format, MatrixMarketField field, class T>
-[[nodiscard]] inline bool read_fast(const char*& p, const char* end, const LineRules& rules, Entry<T>& entry) noexcept {
+[[nodiscard]] inline bool read_fast(const char*& p, const char* end, const LineRules& rules,
+                                    TextEntry<T>& entry) noexcept {
   const char* q = p;
   if constexpr (format == MatrixMarketFormat::coordinate) {
     if (!detail::fast_index(q, end, rules.rows, entry.row)) return false;

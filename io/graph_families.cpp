@@ -12,8 +12,8 @@ namespace tessera::io {
 
 namespace {
 
-/// Chains as in de Bruijn graphs of a genome: vertex i is linked to i + 1, now and then to a random one; then all
-/// vertices are renumbered, so that neighbours lie anywhere.
+/// Chains as in de Bruijn graphs of a genome: vertex i is linked to i + 1 and sometimes to a random vertex; then all
+/// vertices are renumbered at random.
 class KmerEdges {
  public:
   explicit KmerEdges(const Recipe& recipe)
@@ -24,20 +24,20 @@ class KmerEdges {
         cross_seed_(draw_seed(recipe.seed(), Draw::second_edge)),
         renumber_(static_cast<std::uint64_t>(n_), draw_seed(recipe.seed(), Draw::permutation)) {}
 
-  [[nodiscard]] Entry chain(std::int64_t i) const {
+  [[nodiscard]] DrawnEntry chain(std::int64_t i) const {
     if (i + 1 == n_ || SplitMix64(chain_seed_, static_cast<std::uint64_t>(i)).uniform() >= chain_) return {};
     return renumbered(i, i + 1);
   }
 
-  [[nodiscard]] Entry cross(std::int64_t i) const {
+  [[nodiscard]] DrawnEntry cross(std::int64_t i) const {
     SplitMix64 random(cross_seed_, static_cast<std::uint64_t>(i));
     if (random.uniform() >= cross_) return {};
     const auto to = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(n_)));
-    return to == i ? Entry{} : renumbered(i, to);
+    return to == i ? DrawnEntry{} : renumbered(i, to);
   }
 
  private:
-  [[nodiscard]] Entry renumbered(std::int64_t from, std::int64_t to) const {
+  [[nodiscard]] DrawnEntry renumbered(std::int64_t from, std::int64_t to) const {
     return {static_cast<index_t>(renumber_(static_cast<std::uint64_t>(from))),
             static_cast<index_t>(renumber_(static_cast<std::uint64_t>(to)))};
   }
@@ -85,7 +85,7 @@ GeneratorEntry kmer_family() {
 
 namespace {
 
-/// Packet traces: one hub that most vertices talk to, and edges between a few busy vertices and all others.
+/// Packet traces: one hub linked to most vertices, and edges between a few busy vertices and all others.
 class MawiEdges {
  public:
   explicit MawiEdges(const Recipe& recipe)
@@ -97,19 +97,19 @@ class MawiEdges {
         extra_seed_(draw_seed(recipe.seed(), Draw::second_edge)),
         renumber_(static_cast<std::uint64_t>(n_), draw_seed(recipe.seed(), Draw::permutation)) {}
 
-  [[nodiscard]] Entry to_hub(std::int64_t v) const {
+  [[nodiscard]] DrawnEntry to_hub(std::int64_t v) const {
     if (v == hub_ || SplitMix64(hub_seed_, static_cast<std::uint64_t>(v)).uniform() >= hub_probability_) return {};
     return {static_cast<index_t>(hub_), static_cast<index_t>(v)};
   }
 
   /// From a vertex whose rank is log-uniform to any vertex.
-  [[nodiscard]] Entry extra(std::int64_t k) const {
+  [[nodiscard]] DrawnEntry extra(std::int64_t k) const {
     SplitMix64 random(extra_seed_, static_cast<std::uint64_t>(k));
     const auto rank = static_cast<std::int64_t>(portable_exp2(random.uniform() * log2_n_));
     const auto busy = static_cast<std::uint64_t>(std::clamp<std::int64_t>(rank, 1, n_) - 1);
-    const Entry edge{static_cast<index_t>(renumber_(busy)),
-                     static_cast<index_t>(random.below(static_cast<std::uint64_t>(n_)))};
-    return edge.row == edge.column ? Entry{} : edge;
+    const DrawnEntry edge{static_cast<index_t>(renumber_(busy)),
+                          static_cast<index_t>(random.below(static_cast<std::uint64_t>(n_)))};
+    return edge.row == edge.column ? DrawnEntry{} : edge;
   }
 
  private:
@@ -166,7 +166,7 @@ std::int64_t side_of(const Recipe& recipe) {
   return std::min<std::int64_t>(std::llround(std::sqrt(static_cast<double>(recipe.size()))), max_square_side);
 }
 
-/// A square grid, x fastest, of which each edge to the right and each edge down is kept with probability p.
+/// A square grid, x fastest. Each edge to the right and each edge down is kept with probability p.
 class StreetGrid {
  public:
   explicit StreetGrid(const Recipe& recipe)

@@ -18,7 +18,7 @@ namespace {
 using io::Recipe;
 using io::StencilPoint;
 
-/// Standard points of a stencil are those of a star, the others those of a box.
+/// 5 and 7 points form a star, 9 and 27 points a box.
 std::vector<StencilPoint> points_2d(Stencil2d stencil) {
   return stencil == Stencil2d::nine_point ? io::box_stencil(2) : io::star_stencil(2);
 }
@@ -36,7 +36,7 @@ std::vector<StencilPoint> anisotropic_points(double epsilon) {
   return {{0, -1, 0, -epsilon}, {-1, 0, 0, -1.0}, {0, 0, 0, 2.0 + 2.0 * epsilon}, {1, 0, 0, -1.0}, {0, 1, 0, -epsilon}};
 }
 
-/// The value of `points`, of which only two are known.
+/// Whether `points` asks for the box; only two values are valid.
 bool takes_box(const Recipe& recipe, std::int64_t star, std::int64_t box) {
   const std::int64_t given = recipe.whole("points");
   if (given == star || given == box) return given == box;

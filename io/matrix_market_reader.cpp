@@ -67,7 +67,7 @@ const char* read_entries(CoordinateEntries<T>& out, std::vector<Tally>& tallies,
   return read_data_lines(out.lines, out.stored, Comments::percent, device,
                          [&, rows = out.rows.data(), columns = out.columns.data(), values = out.values.data()](
                              std::size_t chunk, std::int64_t line, const char*& p, const char* end) {
-                           Entry<T> entry;
+                           TextEntry<T> entry;
                            if (!read_line<MatrixMarketFormat::coordinate, field>(p, end, rules, entry)) return false;
                            rows[line] = entry.row;
                            columns[line] = entry.column;
@@ -132,7 +132,7 @@ void mirror(CoordinateEntries<T>& out, const std::vector<Tally>& tallies, const 
   }
   const T sign = rules.symmetry == MatrixMarketSymmetry::skew_symmetric ? T{-1} : T{1};
   host::parallel_tasks(device, static_cast<std::int64_t>(tallies.size()), [&](std::int64_t c) {
-    const Chunk& chunk = out.lines.chunks[static_cast<std::size_t>(c)];
+    const LineChunk& chunk = out.lines.chunks[static_cast<std::size_t>(c)];
     offset_t next = starts[static_cast<std::size_t>(c)];
     for (std::int64_t k = chunk.first_line; k < chunk.first_line + chunk.lines; ++k) {
       if (out.rows[k] == out.columns[k]) continue;

@@ -47,7 +47,7 @@ GeneratorEntry band_family() {
 
 namespace {
 
-/// Rows with hardly an entry, some of moderate length, and a few that hold most of the matrix.
+/// Many short rows, some of moderate length, and a few that hold most of the matrix.
 class SkewedRows {
  public:
   explicit SkewedRows(const Recipe& recipe)

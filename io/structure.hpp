@@ -57,11 +57,11 @@ template <class CountOf, class Fill>
 }
 
 /// A position, or none.
-struct Entry {
+struct DrawnEntry {
   index_t row = -1;
   index_t column = -1;
   [[nodiscard]] bool exists() const noexcept { return row >= 0; }
-  [[nodiscard]] Entry mirrored() const noexcept { return {column, row}; }
+  [[nodiscard]] DrawnEntry mirrored() const noexcept { return {column, row}; }
 };
 
 /// Gathers successive entries of one row, so that a hub costs one atomic operation per batch.
@@ -70,7 +70,7 @@ template <class Flush>
 class RowRun {
  public:
   explicit RowRun(Flush flush) : flush_(flush) {}
-  void add(Entry entry) {
+  void add(DrawnEntry entry) {
     if (entry.row != row_ || count_ == columns_.size()) end();
     row_ = entry.row;
     columns_[count_++] = entry.column;
@@ -93,7 +93,7 @@ void for_row_runs(std::int64_t draws, const EntryOf& entry_of, const Flush& flus
   host::parallel_for(Device{}, draws, [&](host::Range range) {
     RowRun<const Flush&> run(flush);
     for (std::int64_t k = range.begin; k < range.end; ++k) {
-      const Entry entry = entry_of(k);
+      const DrawnEntry entry = entry_of(k);
       if (entry.exists()) run.add(entry);
     }
     run.end();

@@ -29,7 +29,7 @@ int all_threads() {
 #endif
 }
 
-/// What is known of a GPU and the machine; asked once of each that can be used.
+/// Facts about a GPU and the machine, cached for usable GPUs.
 CudaSurvey known_gpu(int ordinal) {
   static std::mutex mutex;
   static std::map<int, CudaSurvey> usable;
@@ -42,7 +42,7 @@ CudaSurvey known_gpu(int ordinal) {
   return found;
 }
 
-/// Why a GPU that the survey does not list cannot be used.
+/// Reason why a GPU that the survey does not list cannot be used.
 std::string reason_for_absence(const CudaSurvey& found, int ordinal) {
   if (found.devices.empty()) return found.problem;
   const std::size_t count = found.devices.size();

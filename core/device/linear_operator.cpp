@@ -49,7 +49,8 @@ void check_weights(const LinearOperator<T>& a, std::span<const T> w, std::span<c
   if (overlap(w, y)) throw InvalidArgument("w and y of a product must not overlap");
 }
 
-/// Both vectors of a dual buffer are written: one with the result, the other where it is cleared for the next product.
+/// Both vectors of a dual buffer are written: one receives the result, the other is partly cleared for the next
+/// product.
 template <class T>
 void check_not_in_buffer(const char* name, std::span<const T> vector, DualBuffer<T>& out) {
   if (overlap<T>(vector, out.current()) || overlap<T>(vector, out.next())) {
@@ -72,7 +73,7 @@ ProductDots dots_of(const Device& device, std::span<const T> y, std::span<const 
   });
 }
 
-/// y = β y, where β = 0 overwrites whatever y held.
+/// y = β y; β = 0 overwrites NaN and infinity too.
 template <class T>
 void scale(const Device& device, T beta, std::span<T> y) {
   if (beta == T{1}) return;

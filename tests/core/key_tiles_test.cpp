@@ -1,4 +1,4 @@
-// Tiles of keys, none of which has keys of two segments: the logic is the host's to test.
+// Tiles of keys: no tile has keys of two segments. The host tests the logic.
 #include "core/cuda/radix_sort.hpp"
 
 #include <gtest/gtest.h>

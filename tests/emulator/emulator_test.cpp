@@ -1,4 +1,4 @@
-// That the emulator finds what it is for: kernels that are wrong in one way each.
+// The emulator finds faults: kernels with one fault each.
 #include "core/cuda/bulk_copy.cuh"
 #include "core/cuda/capture.hpp"
 #include "core/cuda/launch.cuh"
@@ -20,7 +20,7 @@ constexpr int threads = 128;
 
 class Emulator : public testing::CudaTest {
  protected:
-  /// What a launch is refused for, or how its kernel fails; nothing if it runs.
+  /// The error of a launch or of its kernel; empty if it runs.
   template <class... Parameters, class... Arguments>
   static std::string failure(const Grid& grid, void (*kernel)(Parameters...), Arguments... arguments) {
     try {
@@ -35,7 +35,7 @@ class Emulator : public testing::CudaTest {
                              Arguments... arguments) {
     const std::string found = failure(grid, kernel, arguments...);
     EXPECT_NE(found.find(part), std::string::npos) << found;
-    // The device goes on working.
+    // The device stays usable.
     EXPECT_EQ(Array<int>(3, Init::zero, gpu()).to(Device{})[2], 0);
   }
   static std::vector<float> download(const Array<float>& array) {
@@ -58,7 +58,7 @@ TEST_F(Emulator, RefusesGridsThatAGpuRefuses) {
             cudaErrorInvalidValue);
 }
 
-/// Every thread writes what its right neighbour has put into shared memory.
+/// Every thread writes the value that its right neighbour has put into shared memory.
 __global__ void neighbour_kernel(bool with_barrier, float* to) {
   __shared__ float values[threads];
   values[threadIdx.x] = static_cast<float>(threadIdx.x);
@@ -94,7 +94,7 @@ TEST_F(Emulator, FindsAMissingBarrierOfAWarp) {
   EXPECT_NE(download(to), expected);
 }
 
-/// Adds to what another block left.
+/// Reads values left by another block.
 __global__ void unwritten_kernel(float* to) {
   __shared__ float of_block;
   if (threadIdx.x == 0) to[blockIdx.x] = of_block + static_cast<float>(dynamic_shared_memory()[0]);

@@ -1,5 +1,6 @@
-// Binary matrix files. Chance never meets a checksum, so the first byte says how much is put right before reading:
-// 0 nothing, 1 the checksums, 2 also the places of the sections, 3 also everything else that has few right values.
+// Binary matrix files. Random bytes never have a right checksum, so the first byte says what is repaired before
+// reading: 0 nothing, 1 the checksums, 2 also the offsets of the sections, 3 also everything else that has few right
+// values.
 #include "io/binary_header.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 

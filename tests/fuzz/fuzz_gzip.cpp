@@ -1,5 +1,5 @@
-// Compressed input. The first byte says how: even, the rest is a gzip stream as it comes; odd, the rest is compressed
-// into two members, cut where the byte says, and has to read as the text itself does.
+// Compressed input. First byte even: the rest is a gzip stream. First byte odd: the rest is compressed into two
+// members, cut where the byte says, and must read like the text itself.
 #include "io/source.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// What all fuzz targets share. Whatever comes in, a reader returns something valid or throws one of three documented
-/// errors that names the file; anything else ends the fuzzer.
+/// Shared by all fuzz targets. For any input a reader returns a valid result or throws one of three documented errors
+/// that names the file; anything else ends the fuzzer.
 #pragma once
 
 #include "tessera/binary_matrix.hpp"
@@ -50,7 +50,7 @@ auto accepted(const std::string& name, Read&& read) -> std::optional<decltype(re
   return std::nullopt;
 }
 
-/// A file in memory where the system has such a place; its content is replaced for every input.
+/// A file in /dev/shm if the system has it; its content is replaced for every input.
 class Scratch {
  public:
   explicit Scratch(const char* suffix) {

@@ -1,4 +1,4 @@
-// Binary matrix files: what is written comes back bit by bit; what is damaged is refused.
+// Binary matrix files: written matrices come back bit by bit; damaged files are refused.
 #include "io/binary_header.hpp"
 #include "io/checksum.hpp"
 #include "tessera/binary_matrix.hpp"
@@ -393,7 +393,7 @@ TEST_P(ChecksumTest, EveryWordCountsInItsPlace) {
   }
 }
 
-/// Published test vectors of XXH3_64bits: the empty input and the seed of joining stay what xxHash says they are.
+/// XXH3_64bits of the empty input, as xxHash publishes it; also with the seed 0 of joining.
 TEST(Checksum, IsXxh3) {
   EXPECT_EQ(io::chunk_checksum(io::Checksum::xxh3, nullptr, 0), 0x2d06800538d394c2U);
   EXPECT_EQ(io::checksum(io::Checksum::xxh3, nullptr, 0, Device{}), 0x2d06800538d394c2U);

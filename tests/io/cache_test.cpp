@@ -1,4 +1,4 @@
-// The cache must never change what is read, whatever happens to it or to its source.
+// A cache never changes the matrix that is read, whatever happens to it or to its source.
 #include "io/binary_header.hpp"
 #include "tessera/error.hpp"
 #include "tessera/matrix_cache.hpp"
@@ -46,7 +46,7 @@ class Cache : public ::testing::Test {
     ASSERT_EQ(::utimensat(AT_FDCWD, source().c_str(), times.data(), 0), 0);
   }
 
-  /// Makes the cache vouch for the source as it is now by its times alone, as it would after two quiet seconds.
+  /// Marks the source as settled in the cache, as it would be after two seconds without a change.
   void settle() {
     auto text = read_matrix_market<double>(source());
     struct stat status {};
