@@ -44,4 +44,4 @@ typename Op::Sums TransformReduce<Op>::run(const Device& device, std::int64_t /*
 
 }  // namespace tessera::cuda
 
-#include "solvers/kernels.hpp"
+#include "solvers/registration.hpp"

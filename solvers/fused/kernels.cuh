@@ -1,5 +1,5 @@
 /// \file
-/// The kernels of element operations and of fused operations, and what emits them for the operations that are listed.
+/// The kernels of element operations and of fused operations.
 #pragma once
 
 #include "core/cuda/device_clock.cuh"

@@ -18,8 +18,8 @@
 ///   void    scalars_after(State&, const Sums&) const;  scalars that follow from the sums; may halt the loop
 /// Loop::apply() runs it. scalars_before() and scalars_after() run on the host or on a GPU.
 ///
-/// Every operation that is to run on a GPU is in the OpList at the end of its header; solvers/kernels.hpp registers the
-/// lists.
+/// Every operation that is to run on a GPU is in the OpList at the end of its header. solvers/registration.hpp
+/// registers the lists.
 #pragma once
 
 #include "core/power_of_two.hpp"

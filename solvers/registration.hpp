@@ -1,6 +1,6 @@
 /// \file
 /// Registration of the operations that run on a GPU: all that are in the OpList of their method. Included once by
-/// kernels_cuda.cu, which compiles their kernels, and once by stubs.cpp, which stands in for them.
+/// registration_cuda.cu, which compiles their kernels, and once by stubs.cpp, which stands in for them.
 #pragma once
 
 #include "solvers/bicgstab.hpp"
