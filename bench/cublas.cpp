@@ -62,7 +62,7 @@ cublasHandle_t cublas_handle(const Device& device) {
   const auto known = handles.find(device.ordinal());
   if (known != handles.end()) return known->second;
   const CuBlas& cublas = CuBlas::library();
-  const cuda::CurrentDevice current(device);
+  const cuda::DeviceGuard current(device);
   cublasHandle_t handle = nullptr;
   cublas.check(cublas.create(&handle), "starting");
   cublas.check(cublas.set_stream(handle, cuda::Context::of(device).stream()), "choosing the stream");

@@ -22,7 +22,7 @@ HandWrittenKrylov::HandWrittenKrylov(const VendorProduct& product, std::span<con
       s_hat_(inverse_diagonal.empty() ? 0 : n_, device_),
       t_(n_, device_),
       shadow_(n_, Init::none, device_) {
-  const cuda::CurrentDevice current(device_);
+  const cuda::DeviceGuard current(device_);
   fill(device_, 1, 1.0, at(one));
 }
 
@@ -74,7 +74,7 @@ HandWrittenResult HandWrittenKrylov::iterate(const HandWrittenStop& stop, Iterat
 }
 
 HandWrittenResult HandWrittenKrylov::cg(std::span<const double> b, std::span<double> x, const HandWrittenStop& stop) {
-  const cuda::CurrentDevice current(device_);
+  const cuda::DeviceGuard current(device_);
   begin(b, x);
   const VendorVector& z = precondition(r_, z_);
   copy(z.values.data(), p_.data());
@@ -99,7 +99,7 @@ void HandWrittenKrylov::cg_iteration(double* x) {
 
 HandWrittenResult HandWrittenKrylov::bicgstab(std::span<const double> b, std::span<double> x,
                                               const HandWrittenStop& stop) {
-  const cuda::CurrentDevice current(device_);
+  const cuda::DeviceGuard current(device_);
   begin(b, x);
   copy(r_.data(), shadow_.data());
   copy(r_.data(), p_.data());

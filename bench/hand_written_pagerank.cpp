@@ -13,7 +13,7 @@ HandWrittenPageRank::HandWrittenPageRank(const TransitionMatrix<double>& transit
       next_(n_, device),
       partial_(rank_step_blocks, Init::none, device),
       sums_(1, Init::zero, device) {
-  const cuda::CurrentDevice current(device_);
+  const cuda::DeviceGuard current(device_);
   const Stopwatch upload;
   in_links_ = std::make_unique<const Csr<double>>(transition.in_links()->to(device_));
   out_inverse_ = Array<double>::copy_of(transition.inverse_out_weight(), device_);
@@ -49,7 +49,7 @@ void HandWrittenPageRank::start() {
 }
 
 double HandWrittenPageRank::run(double damping, std::int64_t iterations, int check_every) {
-  const cuda::CurrentDevice current(device_);
+  const cuda::DeviceGuard current(device_);
   const cudaStream_t stream = cuda::Context::of(device_).stream();
   start();
   const Stopwatch watch;

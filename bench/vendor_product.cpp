@@ -42,7 +42,7 @@ VendorProduct::VendorProduct(const CsrView<double>& on_device, std::span<const s
       rows_(on_device.rows),
       cusparse_(cuda::CuSparse::library()),
       handle_(cuda::cusparse_handle(device)) {
-  const cuda::CurrentDevice current(device_);
+  const cuda::DeviceGuard current(device_);
   cusparseConstSpMatDescr_t matrix = nullptr;
   cusparse_.check(cusparse_.create_csr(&matrix, on_device.rows, on_device.cols, on_device.nnz(), row_offsets.data(),
                                        on_device.columns.data(), values.data(), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,

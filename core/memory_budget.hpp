@@ -6,6 +6,7 @@
 #include "tessera/error.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -41,5 +42,11 @@ class MemoryBudget {
   std::uint64_t used_ = 0;
   std::uint64_t peak_ = 0;
 };
+
+/// Bytes of a CSR matrix. \param value_bytes per value, 0 for a pattern
+[[nodiscard]] inline std::uint64_t csr_bytes(std::int64_t rows, std::int64_t nnz, std::size_t value_bytes) noexcept {
+  return (static_cast<std::uint64_t>(rows) + 1) * sizeof(std::int64_t) +
+         static_cast<std::uint64_t>(nnz) * (sizeof(std::int32_t) + value_bytes);
+}
 
 }  // namespace tessera::detail

@@ -125,7 +125,7 @@ template <class Entry, class EntryAt>
   return result;
 }
 
-/// What became of the entries of a block.
+/// Result of a block.
 struct ArrangedBlock {
   offset_t kept = 0;                                          ///< entries left, the others were added to them
   std::optional<std::pair<index_t, index_t>> first_repeated;  ///< position, in the order of the rows

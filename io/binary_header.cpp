@@ -34,7 +34,7 @@ constexpr std::int64_t max_count = std::numeric_limits<std::int64_t>::max();
   throw ParseError::at_byte(file.name(), byte, message);
 }
 
-/// Reads as much of the header as the file has, and says whether the file is one of ours at all.
+/// Reads as much of the header as the file has; refuses files of other formats.
 BinaryHeader load_header(const InputFile& file) {
   std::array<char, sizeof(BinaryHeader)> bytes{};
   const InputFile::Got got = file.read_at(0, bytes.data(), bytes.size());
@@ -95,7 +95,7 @@ void check_ranges(const InputFile& file, const BinaryHeader& h) {
   }
 }
 
-/// The places of the sections follow from the sizes; the file must agree with both.
+/// The offsets of the sections follow from the sizes; the file must agree.
 void check_layout(const InputFile& file, const BinaryHeader& header) {
   BinaryHeader expected = header;
   try {
@@ -131,7 +131,7 @@ std::uint64_t aligned(std::uint64_t offset) {
          section_alignment;
 }
 
-std::uint64_t bytes_a_value(std::uint32_t values) {
+std::uint64_t bytes_per_value(std::uint32_t values) {
   switch (static_cast<BinaryValues>(values)) {
     case BinaryValues::pattern:
       return 0;
@@ -150,7 +150,7 @@ void lay_out_sections(BinaryHeader& header) {
   const std::array<std::uint64_t, 3> bytes{
       (static_cast<std::uint64_t>(header.rows) + 1) * sizeof(offset_t),
       checked_multiply<std::uint64_t>(nnz, sizeof(index_t), "bytes of the columns"),
-      checked_multiply<std::uint64_t>(nnz, bytes_a_value(header.values), "bytes of the values")};
+      checked_multiply<std::uint64_t>(nnz, bytes_per_value(header.values), "bytes of the values")};
   std::uint64_t end = sizeof(BinaryHeader);
   for (std::size_t k = 0; k < bytes.size(); ++k) {
     header.sections[k].offset = aligned(end);

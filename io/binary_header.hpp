@@ -20,7 +20,7 @@ inline constexpr std::array<unsigned char, 8> binary_magic{0x89, 'T', 'S', 'B', 
 inline constexpr std::uint32_t binary_version = 2;
 inline constexpr std::uint64_t section_alignment = 64;
 
-/// Where an array of the matrix lies.
+/// Position of an array of the matrix.
 struct BinarySection {
   std::uint64_t offset = 0;  ///< from the start of the file, a multiple of 64
   std::uint64_t bytes = 0;
@@ -58,7 +58,7 @@ static_assert(sizeof(BinaryHeader) == 256 && offsetof(BinaryHeader, checksum) ==
 
 enum BinaryFlag : std::uint32_t { flag_has_source = 1, flag_source_settled = 2 };
 
-/// Sizes and places of all sections for a matrix of these sizes. \throws InvalidArgument when they exceed 64 bits
+/// Sizes and offsets of all sections for a matrix of these sizes. \throws InvalidArgument when they exceed 64 bits
 void lay_out_sections(BinaryHeader& header);
 
 /// The function of all checksums of a file with this header.
@@ -66,10 +66,10 @@ void lay_out_sections(BinaryHeader& header);
   return header.version == 1 ? Checksum::lanes : Checksum::xxh3;
 }
 
-/// Checksum of the header's own bytes.
+/// Checksum of the header.
 [[nodiscard]] std::uint64_t header_checksum(const BinaryHeader& header) noexcept;
 
-/// Reads the header and checks all that can be checked without the sections, the size of the file included.
+/// Reads the header and checks everything but the sections, the size of the file included.
 /// \throws IoError, ParseError
 [[nodiscard]] BinaryHeader read_binary_header(const InputFile& file);
 

@@ -26,7 +26,7 @@ using io::InputFile;
 
 constexpr std::array<const char*, 3> section_names{"row offsets", "columns", "values"};
 
-/// Reads a section piece by piece, taking each piece's checksum while it is still in the cache.
+/// Reads a section piece by piece; the checksum of a piece is computed while it is in the cache.
 template <class T>
 Array<T> read_section(const InputFile& file, const BinaryHeader& header, std::size_t which, const Device& device) {
   const BinarySection& section = header.sections[which];
@@ -58,7 +58,7 @@ Array<T> read_section(const InputFile& file, const BinaryHeader& header, std::si
   return data;
 }
 
-/// Between the sections lie zeros, which no checksum covers.
+/// The bytes between sections must be zero; no checksum covers them.
 void check_padding(const InputFile& file, const BinaryHeader& header) {
   std::uint64_t end = sizeof(BinaryHeader);
   for (const BinarySection& section : header.sections) {
@@ -78,12 +78,12 @@ void check_padding(const InputFile& file, const BinaryHeader& header) {
 [[noreturn]] void refuse_value(const InputFile& file, const BinaryHeader& header, std::int64_t k, double value,
                                const char* reason) {
   const BinarySection& section = header.sections[2];
-  const std::uint64_t bytes_a_value = section.bytes / static_cast<std::uint64_t>(header.nnz);
+  const std::uint64_t bytes_per_value = section.bytes / static_cast<std::uint64_t>(header.nnz);
   throw InvalidMatrix(fmt::format("{}: byte {}: nonzero {} is {}, {}", file.name(),
-                                  section.offset + static_cast<std::uint64_t>(k) * bytes_a_value, k, value, reason));
+                                  section.offset + static_cast<std::uint64_t>(k) * bytes_per_value, k, value, reason));
 }
 
-/// Values that are stored as `Stored` and wanted as T.
+/// Values stored as `Stored`, converted to T.
 template <class Stored, class T>
 Array<T> read_values_as(const InputFile& file, const BinaryHeader& header, const Device& device) {
   Array<Stored> stored = read_section<Stored>(file, header, 2, device);
@@ -110,7 +110,7 @@ template <class T>
 Array<T> read_values(const InputFile& file, const BinaryHeader& header, const Device& device) {
   switch (static_cast<BinaryValues>(header.values)) {
     case BinaryValues::pattern:
-      // Nothing to read, but its checksum counts like any other.
+      // Nothing to read, but its checksum is verified.
       return read_section<T>(file, header, 2, device);
     case BinaryValues::fp32:
       return read_values_as<float, T>(file, header, device);

@@ -1,5 +1,5 @@
 /// \file
-/// The data lines of a file cut into chunks that threads read independently; files with one number per line.
+/// The data lines of a file, cut into chunks for threads; files with one number per line.
 #pragma once
 
 #include "core/memory_budget.hpp"
@@ -19,7 +19,7 @@ namespace tessera::io {
 
 using tessera::detail::MemoryBudget;
 
-/// Whole lines, and how many data lines precede and are in them.
+/// Whole lines, the number of data lines before them and in them.
 struct Chunk {
   const char* begin = nullptr;
   const char* end = nullptr;
@@ -27,8 +27,8 @@ struct Chunk {
   std::int64_t lines = 0;
 };
 
-/// All lines behind the header, cut at line ends into pieces of about a megabyte. Counting the data lines first lets
-/// the arrays be allocated for what the file holds, whatever its header claims.
+/// All lines after the header, in pieces of about a megabyte. The data lines are counted first, so that arrays are
+/// allocated for the lines of the file, not for the claim of its header.
 struct DataLines {
   std::vector<Chunk> chunks;
   std::int64_t count = 0;
@@ -41,7 +41,7 @@ struct DataLines {
 [[nodiscard]] const char* find_data_line(const Document& document, const DataLines& data, std::int64_t line,
                                          Comments comments);
 
-/// A problem at a place of the text. Of several, the first in the text is reported.
+/// A problem at a position of the text. Of several problems the first in the text is reported.
 struct Problem {
   const char* where = nullptr;
   std::string message;

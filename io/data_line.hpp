@@ -1,8 +1,8 @@
 /// \file
-/// One line of data: what may be wrong with it, the careful way to read it, and the fast way.
+/// One data line: its faults, the careful reader and the fast reader.
 ///
-/// Both ways never allocate nor throw, so that they can run in parallel loops. The fast way takes only the plain
-/// spelling; it gives up on everything else and leaves the judgement to the careful way.
+/// Both readers neither allocate nor throw, so that they can run in parallel loops. The fast reader accepts only plain
+/// spelling; the careful reader decides about everything else.
 #pragma once
 
 #include "io/document.hpp"
@@ -28,16 +28,16 @@ enum class Fault {
   nonzero_diagonal,
 };
 
-/// Which number of a line.
+/// A number of a line.
 enum class Part { row, column, value };
 
 struct LineFault {
   Fault fault = Fault::none;
   Part part = Part::value;
-  Token token;  ///< what is wrong, or where something is missing
+  Token token;  ///< the wrong text, or the position where a number is missing
 };
 
-/// What a line must look like.
+/// The form of a line.
 struct LineRules {
   MatrixMarketFormat format = MatrixMarketFormat::coordinate;
   MatrixMarketField field = MatrixMarketField::real;
@@ -93,7 +93,7 @@ template <class T>
   return Fault::malformed_value;
 }
 
-/// Plain digits that a blank or line end follows. Up to 18 digits cannot overflow; more are left to the careful way.
+/// Plain digits, then a blank or the end of the line. Up to 18 digits cannot overflow; the careful reader takes more.
 [[nodiscard]] inline bool fast_index(const char*& p, const char* end, std::int64_t bound, index_t& index) noexcept {
   const char* first = p;
   std::int64_t number = 0;
@@ -144,10 +144,10 @@ template <class T>
   return {};
 }
 
-/// The same for the plain spelling, at full speed.
+/// The same for plain spelling, fast.
 /// \param p   on success moved to the end of the line
 /// \param end end of the text, behind the line's end
-/// \return false when the careful way has to decide
+/// \return false when the careful reader must decide
 template <MatrixMarketFormat format, MatrixMarketField field, class T>
 [[nodiscard]] inline bool read_fast(const char*& p, const char* end, const LineRules& rules, Entry<T>& entry) noexcept {
   const char* q = p;

@@ -1,6 +1,6 @@
 /// \file
-/// Text with the name under which its errors are reported, and scanning of its lines and tokens. A carriage return
-/// counts as a blank, so that CRLF files need no special care.
+/// Text with its name for error messages; scanning of lines and tokens. A carriage return counts as a blank, so that
+/// CRLF files need no special care.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct Document {
   return newline == nullptr ? end : static_cast<const char*>(newline);
 }
 
-/// A stretch of text without blanks; empty at the end of a line.
+/// Characters without blanks; empty at the end of a line.
 struct Token {
   const char* first = nullptr;
   const char* last = nullptr;

@@ -23,15 +23,15 @@ using io::ByteBuffer;
 using io::FileStamp;
 using io::InputFile;
 
-/// File systems keep times in steps, of two seconds at most. A file that was changed longer ago than that gets another
-/// time when it is changed again.
+/// File systems keep times in steps of at most two seconds. A file that was unchanged for longer gets another time at
+/// its next change.
 constexpr std::int64_t settling_ns = 2'000'000'000;
 
 std::uint64_t hash_of(io::Checksum function, std::string_view bytes, const Device& device) {
   return io::checksum(function, bytes.data(), bytes.size(), device);
 }
 
-/// The source, opened once: what its name leads to may change meanwhile.
+/// The source, opened once: its name may refer to another file later.
 class Source {
  public:
   Source(const std::filesystem::path& path, const ReadOptions& options)
@@ -43,7 +43,7 @@ class Source {
 
   [[nodiscard]] bool regular() const { return stamp_.regular; }
 
-  /// Whether a cache was made from the same bytes. Reads them only when the file system cannot vouch for them.
+  /// Whether a cache was made from the same bytes. Reads them only when the times of the file are not conclusive.
   /// \param function of the cache's format version
   [[nodiscard]] bool is(const BinarySource& other, io::Checksum function) {
     if (other.size_bytes != stamp_.size_bytes) return false;
@@ -85,7 +85,7 @@ class Source {
   std::optional<ByteBuffer> bytes_;
 };
 
-/// Whether values stored so are the ones that the text gives as T. A conversion would round twice.
+/// Whether stored values equal the values of the text as T. A conversion would round twice.
 template <class T>
 bool same_type(BinaryValues values) {
   return values == BinaryValues::pattern ||

@@ -48,7 +48,7 @@ struct CoordinateEntries {
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-/// What a chunk has seen. Each has a cache line of its own: neighbours are updated by other threads.
+/// Counters of a chunk, in a separate cache line each: other threads update the neighbours.
 struct alignas(64) Tally {
   offset_t zeros = 0;
   offset_t off_diagonal = 0;
@@ -222,7 +222,7 @@ void reserve_assembly(const MatrixMarketHeader& header, offset_t entries, Memory
   budget.reserve(row_bytes + entry_bytes, "compressed rows of the matrix");
 }
 
-/// Every value of the file is finite, but the sum of repeated ones need not be.
+/// Every value of the file is finite; a sum of repeated entries may overflow.
 template <class T>
 void check_sums(const Document& document, const CsrView<T>& a) {
   const auto bad = std::find_if(a.values.begin(), a.values.end(), [](T value) { return !std::isfinite(value); });
@@ -233,7 +233,7 @@ void check_sums(const Document& document, const CsrView<T>& a) {
                                   a.columns[static_cast<std::size_t>(k)] + 1, *bad));
 }
 
-/// \param release_text called once the text is of no use: its memory then serves the assembly
+/// \param release_text called when the text is no longer needed, so that assembly can use its memory
 template <class T, class ReleaseText>
 MatrixMarketMatrix<T> read_coordinate(const Document& document, const ParsedHeader& parsed, const ReadOptions& options,
                                       MemoryBudget& budget, ReleaseText&& release_text) {

@@ -23,7 +23,7 @@ void for_row_blocks(const Array<offset_t>& offsets, Body&& body) {
   });
 }
 
-/// Sorts and moves equal columns of a row together; returns how many distinct ones now lie in front.
+/// Sorts the columns of a row and moves the distinct ones to the front; returns their number.
 offset_t sort_row(index_t* first, index_t* last) {
   if (!std::is_sorted(first, last)) std::sort(first, last);
   return std::unique(first, last) - first;

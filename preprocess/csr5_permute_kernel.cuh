@@ -125,7 +125,7 @@ template <class From, class To, class ForTiles>
 void permute(const Device& device, const Csr5Tiles& tiles, const From* from, To* to, const ForTiles& for_tiles) {
   if (tiles.nnz == 0) return;
   constexpr std::size_t always_there = 48 * 1024;  // bytes of shared memory that a block has without asking
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   const TileChunks chunks(tiles);
   const std::size_t bytes = sizeof(To) * chunks.room<To>();
   int warps = permute_threads / warp_size;

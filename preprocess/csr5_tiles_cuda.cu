@@ -84,7 +84,7 @@ struct PermuteOnly {
 
 void scan_rows(const Device& device, index_t rows, std::span<const offset_t> row_offsets, const TileGrid& grid,
                const RowFindings& to) {
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   launch("marking where rows begin", Context::of(device),
          Grid{blocks_for(rows, row_pass_threads * rows_per_lane), row_pass_threads}, scan_rows_kernel,
          row_offsets.data(), rows, grid, to);
@@ -115,7 +115,7 @@ void complete_ends(const Device& device, const Csr5Tiles& tiles, Array<RowPassEn
 template <class Word>
 void fill_empty_offset(const Device& device, const TileGrid& grid, std::span<const offset_t> row_offsets,
                        Csr5Tiles& tiles, const Array<Word>& words) {
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   const EmptyOffsets<Word> offsets{tiles.sigma, tiles.tile_ptr.data(), words.data(), tiles.empty_ptr.data(),
                                    tiles.empty_offset.data()};
   launch("rows of segments", Context::of(device),

@@ -39,7 +39,7 @@ void build_all(MerbitTiles& tiles, const offset_t* row_offsets, Array<Word>& wor
   const std::int64_t count = tiles.tiles();
   words = Array<Word>(count * lanes_per_tile, Init::none, device);
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   launch("MERBIT tiles", context, Grid{blocks_for((count + 1) * lanes_per_tile, builder_threads), builder_threads},
          build_tiles_kernel<Word>, row_offsets, tiles.rows, tiles.nnz, tiles.sigma, count, tiles.tile_x.data(),
          tiles.tile_y.data(), words.data());

@@ -142,7 +142,7 @@ SnappedTiles build_snapped_tiles(index_t rows, std::span<const offset_t> row_off
   tiles.lane_words = Array<std::uint32_t>(count * lanes_per_tile, Init::none, device);
   Array<TileCounts> counts(1, Init::zero, device);
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   launch("search for the starts of tiles", context,
          Grid{blocks_for(count + 1, tile_builder_threads), tile_builder_threads}, find_tile_starts, row_offsets.data(),
          rows, nnz, rules, count, tiles.starts.data(), counts.data());

@@ -25,7 +25,7 @@ namespace {
 constexpr int max_devices = 64;
 std::atomic<bool> some_context_exists = false;
 
-/// What StreamOfThread has set.
+/// Stream that StreamGuard has set.
 struct OtherStream {
   const Context* context = nullptr;
   cudaStream_t stream = nullptr;
@@ -38,7 +38,7 @@ int attribute(cudaDeviceAttr which, int ordinal) {
   return value;
 }
 
-/// A pool of our own: freed memory stays with the process, and the settings of the user's default pool are not touched.
+/// A separate pool: freed memory stays with the process, and the default pool of the user keeps its settings.
 cudaMemPool_t make_pool(int ordinal) {
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
@@ -53,14 +53,14 @@ cudaMemPool_t make_pool(int ordinal) {
 
 }  // namespace
 
-CurrentDevice::CurrentDevice(const Device& device) {
+DeviceGuard::DeviceGuard(const Device& device) {
   check(cudaGetDevice(&previous_), "asking for the current device");
   if (previous_ == device.ordinal()) return;
   check(cudaSetDevice(device.ordinal()), "selecting the device");
   switched_ = true;
 }
 
-CurrentDevice::~CurrentDevice() {
+DeviceGuard::~DeviceGuard() {
   if (switched_) static_cast<void>(cudaSetDevice(previous_));
 }
 
@@ -76,7 +76,7 @@ Context& Context::of(const Device& device) {
   }
   const std::scoped_lock lock(mutex);
   if (contexts[index] == nullptr) {
-    const CurrentDevice current(device);
+    const DeviceGuard current(device);
     contexts[index] = new Context(device.ordinal());
     some_context_exists = true;
   }
@@ -106,10 +106,8 @@ Context::Context(int ordinal) : pool_(make_pool(ordinal)), limits_(device_limits
 
 cudaStream_t Context::stream() const noexcept { return other_stream.context == this ? other_stream.stream : stream_; }
 
-StreamOfThread::StreamOfThread(const Context& context, cudaStream_t stream) noexcept {
-  other_stream = {&context, stream};
-}
-StreamOfThread::~StreamOfThread() { other_stream = {}; }
+StreamGuard::StreamGuard(const Context& context, cudaStream_t stream) noexcept { other_stream = {&context, stream}; }
+StreamGuard::~StreamGuard() { other_stream = {}; }
 
 void Context::synchronize() const {
   ++waits_;
@@ -118,7 +116,7 @@ void Context::synchronize() const {
 
 SideStreams& SideStreams::of(const Device& device) {
   static std::mutex mutex;
-  // Never taken down, as the streams: work may still be on its way at exit.
+  // Never destroyed, like the streams: work may still run at exit.
   static auto& all = *new std::map<int, SideStreams*>;
   const std::scoped_lock lock(mutex);
   SideStreams*& known = all[device.ordinal()];
@@ -127,7 +125,7 @@ SideStreams& SideStreams::of(const Device& device) {
 }
 
 SideStreams::SideStreams(const Device& device) : context_(Context::of(device)) {
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   check(cudaEventCreateWithFlags(&forked_, cudaEventDisableTiming), "making an event");
   for (int k = 0; k < count; ++k) {
     const auto i = static_cast<std::size_t>(k);
@@ -151,7 +149,7 @@ cudaStream_t SideStreams::Fork::enter(int k) {
 SideStreams::Fork::~Fork() {
   for (std::size_t i = 0; i < used_.size(); ++i) {
     if (!used_[i]) continue;
-    // An error here comes from earlier work, and shows at the next call.
+    // An error here comes from earlier work and shows at the next call.
     static_cast<void>(cudaEventRecord(streams_.done_[i], streams_.streams_[i]));
     static_cast<void>(cudaStreamWaitEvent(context_.stream(), streams_.done_[i], 0));
   }

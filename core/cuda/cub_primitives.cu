@@ -19,7 +19,7 @@ namespace {
 template <class Call>
 void with_storage(const Device& device, std::string_view name, const Call& call) {
   const cudaStream_t stream = Context::of(device).stream();
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   std::size_t bytes = 0;
   check(call(nullptr, bytes, stream), name);
   Array<std::byte> storage(static_cast<std::int64_t>(bytes), Init::none, device);

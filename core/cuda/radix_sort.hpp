@@ -14,7 +14,7 @@
 
 namespace tessera::cuda {
 
-/// Keys of a tile at most: what a block sorts at once.
+/// Most keys of a tile, which one block sorts at once.
 inline constexpr int keys_of_tile = 4096;
 
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t tiles_of(offset_t keys) noexcept {
@@ -30,13 +30,13 @@ struct KeyTile {
   std::int64_t of_segment = 0;  ///< tiles of its segment
 };
 
-/// What kernels are given.
+/// Tiles as kernels see them.
 struct KeyTiles {
   offset_t keys = 0;
   std::int64_t tiles = 0;
-  const offset_t* begins = nullptr;       ///< of each segment: its first key, and at last all keys; null: one segment
-  const std::int64_t* befores = nullptr;  ///< of each segment: tiles of earlier ones, and at last all
-  const index_t* segments = nullptr;      ///< of each tile
+  const offset_t* begins = nullptr;       ///< first key per segment, then the number of keys; null: one segment
+  const std::int64_t* befores = nullptr;  ///< tiles before each segment, then the number of tiles
+  const index_t* segments = nullptr;      ///< segment of each tile
 
   [[nodiscard]] TESSERA_HOST_DEVICE KeyTile tile(std::int64_t t) const noexcept {
     KeyTile result;
@@ -62,7 +62,7 @@ struct KeyTiles {
 /// The tiles of segments, on a device.
 class TileTable {
  public:
-  /// \param begins of each segment: its first key, the first 0, and at last all keys
+  /// \param begins first key per segment, then the number of keys; begins[0] is 0
   TileTable(const Device& device, std::span<const offset_t> begins);
 
   [[nodiscard]] KeyTiles view() const noexcept {
@@ -80,13 +80,13 @@ class TileTable {
   Array<index_t> segments_;
 };
 
-/// What enqueue_sort() takes beside its two arrays.
+/// Bytes that enqueue_sort() takes besides its two arrays.
 [[nodiscard]] std::uint64_t sort_scratch_bytes(std::int64_t tiles) noexcept;
 
-/// Sorts the keys of every segment by their bits begin ... end - 1, by digits of 8 bits from the lowest on. Keys that
-/// agree in these bits keep their order, so that the bits below may say where a key comes from. O(keys) for each digit.
-/// Memory is taken from the device's stream. \param keys, other as long as all segments or longer; the sorted keys end
-/// in `keys`, what is in `other` is lost \throws CudaError, OutOfMemory
+/// Sorts the keys of every segment by their bits begin ... end - 1. Stable: the bits below may hold the origin of a
+/// key. O(keys) per digit of 8 bits. Temporary memory comes from the pool of the device, in stream order. \param keys,
+/// other at least as long as all segments; the sorted keys end in `keys`, the contents of `other` are lost \param by
+/// for one segment; several are always sorted by own kernels \throws CudaError, OutOfMemory
 void enqueue_sort(const Device& device, Array<std::uint64_t>& keys, Array<std::uint64_t>& other, const KeyTiles& tiles,
                   int begin, int end, PrimitiveBy by = sort_by);
 

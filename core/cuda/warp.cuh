@@ -9,8 +9,8 @@
 
 namespace tessera::cuda {
 
-/// Sum over groups of `lanes` neighbouring lanes, in a fixed order; every lane gets its group's. \param lanes power of
-/// two
+/// Sum over groups of `lanes` neighbouring lanes, in a fixed order; every lane gets the sum of its group.
+/// \param lanes a power of two
 template <class T>
 [[nodiscard]] __device__ inline T sum_over_lanes(T value, int lanes = warp_size) {
   for (int distance = lanes / 2; distance > 0; distance /= 2) {
@@ -19,7 +19,7 @@ template <class T>
   return value;
 }
 
-/// Sum of the values of this lane and the earlier ones.
+/// Inclusive sum over the lanes.
 template <class T>
 [[nodiscard]] __device__ inline T sum_up_to_lane(T value) {
   const unsigned lane = threadIdx.x % warp_size;
@@ -31,15 +31,15 @@ template <class T>
   return value;
 }
 
-/// What a thread of a block is told.
+/// Sums over a block, for one of its threads.
 template <class T>
 struct BlockSum {
   T before{};  ///< sum over the threads before it
   T total{};   ///< sum over all threads
 };
 
-/// Every thread of the block must call. \param of_warps in shared memory, as many as the block has warps; read until
-/// the next barrier \tparam Again whether some thread may still be reading it
+/// Exclusive sum and total over a block. Every thread must call. \param of_warps in shared memory, one element per
+/// warp; read until the next barrier \tparam Again whether some thread may still read of_warps
 template <int Threads, bool Again = false, class T>
 [[nodiscard]] __device__ BlockSum<T> running_sum_in_block(T value, T* of_warps) {
   const unsigned warp = threadIdx.x / warp_size;
@@ -55,13 +55,13 @@ template <int Threads, bool Again = false, class T>
   return sum;
 }
 
-/// What four consecutive entries are loaded into.
+/// Four consecutive entries.
 template <class T>
 struct Four {
   T entry[4];
 };
 
-/// Four consecutive entries that are read once only, by 16-byte loads. \param from aligned to 16 bytes
+/// Loads four consecutive entries that are read only once, by 16-byte loads. \param from aligned to 16 bytes
 [[nodiscard]] __device__ inline Four<std::int32_t> load_four(const std::int32_t* from) {
   const int4 q = __ldcs(reinterpret_cast<const int4*>(from));
   return {{q.x, q.y, q.z, q.w}};
@@ -76,8 +76,7 @@ struct Four {
   return {{low.x, low.y, high.x, high.y}};
 }
 
-/// The same past the first-level cache, whose lines stay for others, and the first to leave the second. \param from
-/// aligned to 16 bytes
+/// The same without allocation in L1 and with evict-first priority in L2. \param from aligned to 16 bytes
 [[nodiscard]] __device__ inline Four<std::int32_t> load_four_once(const std::int32_t* from) {
 #ifdef __CUDA_ARCH__
   int4 q;

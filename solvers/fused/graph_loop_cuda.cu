@@ -86,7 +86,7 @@ struct GraphLoop::Impl {
 bool has_graph_loops(const Device& device) { return !device.is_host(); }
 
 GraphLoop::GraphLoop(const Device& device, std::uint64_t state_bytes) {
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   impl_ = std::make_unique<Impl>(device, state_bytes);
 }
 
@@ -109,7 +109,7 @@ void GraphLoop::Impl::launch_run(std::int64_t iterations) const {
 }
 
 void GraphLoop::record(std::function<void()> iteration) {
-  const CurrentDevice current(impl_->device);
+  const DeviceGuard current(impl_->device);
   if (!impl_->graph) {
     impl_->iteration = std::move(iteration);
     return;
@@ -123,7 +123,7 @@ void GraphLoop::record(std::function<void()> iteration) {
 }
 
 std::span<const fused::LoopEntry> GraphLoop::run(std::int64_t iterations, void* state, bool enter) {
-  const CurrentDevice current(impl_->device);
+  const DeviceGuard current(impl_->device);
   const LoopFrame& frame = impl_->frame;
   std::byte* const mirror = impl_->mirror.data();
   LoopControlBlock& block = impl_->control_block();

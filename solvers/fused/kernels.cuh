@@ -162,7 +162,7 @@ void LoopOp<Op>::record(const Device& device, const LoopFrame& frame, std::int64
   static_assert(sizeof(Sums) <= SumSpace::value_bytes && std::is_trivially_copyable_v<Sums>);
   static_assert(std::is_base_of_v<fused::LoopControl, typename Op::State>);
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   launch("fused operation of a loop", context, Grid{blocks_of_sum(n), sum_threads}, loop_op_kernel<Op>, n, op,
          static_cast<typename Op::State*>(frame.state), static_cast<LoopControlBlock*>(frame.control_block),
          static_cast<Sums*>(context.sum_space().on_device), dot_parts.data(), static_cast<int>(dot_parts.size()));

@@ -61,7 +61,7 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
   report.expansion = a.nnz() > 0 ? static_cast<double>(report.products) / static_cast<double>(a.nnz()) : 0.0;
   const bool slices = only_esc && all.most_products > policy.tuning.esc_block_products;
   const std::uint64_t sorted_bytes = slices ? all.products * esc_product_bytes : 0;
-  const std::uint64_t most_bytes = csr_bytes(rows, bound_total(), value_bytes<V>) + sorted_bytes;
+  const std::uint64_t most_bytes = detail::csr_bytes(rows, bound_total(), value_bytes<V>) + sorted_bytes;
   budget.emplace(options.memory_limit_bytes, available_for(device(), most_bytes));
   budget->reserve(RowAnalysis::bytes(rows), "analysis of a sparse product");
   if (only_esc) return;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/cuda/context.hpp"
-#include "spgemm/common/budget.hpp"
+#include "core/memory_budget.hpp"
 #include "spgemm/cuda/analysis.hpp"
 #include "spgemm/cuda/bins.hpp"
 #include "tessera/csr.hpp"
@@ -24,7 +24,7 @@ struct ProductJob {
 
   SpgemmOptions options;
   const Context& context;
-  CurrentDevice current;
+  DeviceGuard current;
   index_t rows;   ///< of A and C
   index_t inner;  ///< rows of B
   index_t cols;   ///< of B and C
@@ -36,7 +36,7 @@ struct ProductJob {
   bool adds_in_any_order = false;  ///< some rows were summed in another order
   BinTotals all;                   ///< over all rows; entries: the most that they can have
   index_t rows_with_products = 0;  ///< rows that repeat others left out, which those of `esc` never are
-  std::optional<SpgemmBudget> budget;
+  std::optional<detail::MemoryBudget> budget;
   BinnedRows bins;  ///< for counting; none for the workflow `esc` and for others that gave way, see bin_rows()
   SpgemmReport report;
 

@@ -39,7 +39,7 @@ CsrArrays<V> count_and_place(ProductJob<V>& job) {
   CountedRows counted = count_rows(job);
   job.report.sizing_ms += counting.milliseconds();
   const Stopwatch placing;
-  job.budget->reserve(csr_bytes(0, counted.nnz, value_bytes<V>) - sizeof(offset_t), "sparse product");
+  job.budget->reserve(detail::csr_bytes(0, counted.nnz, value_bytes<V>) - sizeof(offset_t), "sparse product");
   CsrArrays<V> c{std::move(counted.offsets), Array<index_t>(counted.nnz, Init::none, job.device()),
                  Array<V>(has_values<V> ? counted.nnz : 0, Init::none, job.device())};
   enqueue_places(job, counted.bins, c.offsets.data(), c.columns.data(), c.values.data());

@@ -61,7 +61,7 @@ class DevicePlan final : public ProductPlan<T> {
   }
 
   void multiply_into(const Csr<T>* a, const Csr<T>* b, std::span<T> values) override {
-    const CurrentDevice current(job_.device());
+    const DeviceGuard current(job_.device());
     if (!values.empty() && !is_reachable(job_.device(), values.data())) {
       throw NotSupported("the values of a product on " + job_.device().name() + " must lie there");
     }
@@ -106,7 +106,7 @@ class DevicePlan final : public ProductPlan<T> {
     CountedRows counted = count_rows(job_);
     job_.report.sizing_ms = counting.milliseconds();
     bins_ = std::move(counted.bins);
-    job_.budget->reserve(csr_bytes(0, counted.nnz, 0) - sizeof(offset_t), "plan of a sparse product");
+    job_.budget->reserve(detail::csr_bytes(0, counted.nnz, 0) - sizeof(offset_t), "plan of a sparse product");
     Array<index_t> columns(counted.nnz, Init::none, job_.device());
     RowOutput<NoValue> out;
     out.starts = counted.offsets.data();

@@ -40,7 +40,7 @@ CountedRows bins_by_counts(ProductJob<V>& job, Array<offset_t> counts) {
 
 template <class V>
 CountedRows count_rows(ProductJob<V>& job) {
-  job.budget->reserve(csr_bytes(job.rows, 0, 0), "row offsets of a sparse product");
+  job.budget->reserve(detail::csr_bytes(job.rows, 0, 0), "row offsets of a sparse product");
   Array<offset_t> counts(std::int64_t{job.rows} + 1, Init::none, job.device());
   zero_bytes(job.device(), counts.data() + job.rows, sizeof(offset_t));
   enqueue_counts(job, job.bins, counts.data());

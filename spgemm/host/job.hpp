@@ -2,9 +2,9 @@
 /// One product on the threads of the host: what its phases share, and the phases.
 #pragma once
 
+#include "core/memory_budget.hpp"
 #include "core/parallel.hpp"
 #include "preprocess/merge_search.hpp"
-#include "spgemm/common/budget.hpp"
 #include "spgemm/host/accumulators/row_workspace.hpp"
 #include "spgemm/host/analysis.hpp"
 #include "tessera/spgemm.hpp"
@@ -21,7 +21,7 @@ struct ProductJob {
   CsrView<T> a;
   CsrView<T> b;
   Device device;
-  SpgemmBudget budget;
+  detail::MemoryBudget budget;
   ProductAnalysis analysis;
   AccumulatorPolicy policy;
   WorkspaceSizes sizes;

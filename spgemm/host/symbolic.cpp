@@ -7,7 +7,7 @@ namespace tessera::host {
 
 template <class T>
 ProductJob<T> start_job(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options) {
-  ProductJob<T> job{a, b, options.device, SpgemmBudget(options.memory_limit_bytes), {}, {}, {}, 1};
+  ProductJob<T> job{a, b, options.device, detail::MemoryBudget(options.memory_limit_bytes), {}, {}, {}, 1};
   job.workers = std::max(1, options.device.threads());
   job.policy.preferred = options.accumulator;
   job.budget.reserve(ProductAnalysis::bytes(a.rows), "analysis of a sparse product");

@@ -124,7 +124,7 @@ class Csr5CudaKernel final : public SpmvKernel<T> {
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     const Context& context = Context::of(device_);
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     const std::scoped_lock lock(mutex_);
     scale_empty_rows(context, empty_rows_, beta, y.data());
     const UpdateEpilogue<T> epilogue{y.data(), alpha, beta};

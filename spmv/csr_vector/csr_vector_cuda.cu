@@ -62,7 +62,7 @@ class CsrVectorKernel final : public DeviceKernel<T> {
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     const Context& context = Context::of(this->device());
-    const CurrentDevice current(this->device());
+    const DeviceGuard current(this->device());
     const UpdateEpilogue<T> epilogue{y.data(), alpha, beta};
     const std::scoped_lock lock(mutex_);
     with_terms(a, this->floats(), x, [&](const auto& terms) {
@@ -112,7 +112,7 @@ class CsrVectorKernel final : public DeviceKernel<T> {
   /// The caller holds the mutex, here and below.
   void launch_whole(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) const {
     const Context& context = Context::of(this->device());
-    const CurrentDevice current(this->device());
+    const DeviceGuard current(this->device());
     const WholeOutput<T> out{y.data(), w.data(), of_block_.data()};
     const Grid grid{static_cast<unsigned>(parts()), csr_vector_whole_threads};
     with_terms(a, this->floats(), x, [&](const auto& terms) {
@@ -128,7 +128,7 @@ class CsrVectorKernel final : public DeviceKernel<T> {
                          ProductDots* total) const {
     static_assert(sizeof(ProductDots) == sizeof(PlainSums<2>));
     launch_whole(a, x, y, w);
-    const CurrentDevice current(this->device());
+    const DeviceGuard current(this->device());
     launch("sum over blocks", Context::of(this->device()), Grid{1, sum_threads}, total_values_kernel<PlainSums<2>>,
            static_cast<int>(parts()), static_cast<const PlainSums<2>*>(of_block_.data()),
            reinterpret_cast<PlainSums<2>*>(total));

@@ -107,7 +107,7 @@ bool is_product_in_one_kernel(const Device& device, std::span<const offset_t> ro
 
 LongRows find_long_rows(const Device& device, std::span<const offset_t> row_offsets, offset_t longer_than) {
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   const auto rows = static_cast<std::int64_t>(row_offsets.size()) - 1;
   const std::int64_t warps = (rows + rows_per_warp - 1) / rows_per_warp;
   const Grid grid{blocks_for(warps, threads / warp_size), threads};

@@ -98,7 +98,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
     } else {
       arrays_.snapped = tiles_.snapped_arrays();
     }
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     resident_ = product_.prepare(*context_);
     const std::int64_t slots = product_.dot_slots(*context_, resident_, tiles_.count());
     if (tiles_.share_rows()) scratch_.carries = Array<T>(tiles_.count(), Init::none, device_);
@@ -112,7 +112,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
   }
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     ProductOutput<T> out{y.data(), alpha, beta};
     if (!tiles_.share_rows()) return product_.launch(*context_, resident_, input(a, x), out);
     out.carries = scratch_.carries.data();
@@ -128,7 +128,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
 
   bool enqueue_apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
                              ProductDots* sums) const override {
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     const std::scoped_lock lock(mutex_);
     launch_with_dots(a, x, y, {}, w, sums);
     return true;
@@ -143,7 +143,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
   }
 
   void prepare_dual(std::span<T> y) const override {
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     arrays_.visit([&](const auto& tiles) {
       launch("clearing shared rows", *context_, Grid{blocks_for(tiles.tiles, join_threads), join_threads},
              merbit_clear_shared_kernel<T, std::remove_cvref_t<decltype(tiles)>>, tiles, y.data());
@@ -151,7 +151,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
   }
 
   void apply_dual(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<T> other) const override {
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     ProductOutput<T> out{y.data()};
     out.other = other.data();
     product_.launch(*context_, resident_, input(a, x), out);
@@ -193,7 +193,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
   /// \param other with shared rows to clear, or empty
   ProductDots apply_and_dot_clearing(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<T> other,
                                      std::span<const T> w) const {
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     ProductDots* const total = scratch_.of_block.data() + max_join_blocks;
     const std::scoped_lock lock(mutex_);
     launch_with_dots(a, x, y, other, w, total);
@@ -253,7 +253,7 @@ bool loads_fours(const CsrView<T>& a) {
 /// Whether the code that runs on the GPU has bulk copies: code compiled for an older architecture and translated by the
 /// driver has none, whatever the GPU.
 bool has_bulk_copies(const Device& device) {
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   cudaFuncAttributes code{};
   check(cudaFuncGetAttributes(&code, merbit_join_kernel<float, false, SnappedTileArrays>),
         "asking for the machine code");

@@ -53,7 +53,7 @@ GatherSample sample_gathers(std::span<const index_t> columns, int element_bytes,
   sample.windows = gather_window_count(nnz);
   if (sample.windows == 0) return sample;
   Array<LineCounts> counts(1, Init::zero, device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   launch("sample of the columns", Context::of(device), Grid{static_cast<unsigned>(sample.windows), gather_window},
          count_lines, columns.data(), nnz, gather_line_bytes / element_bytes, counts.data());
   unsigned counted[2] = {};

@@ -118,7 +118,7 @@ class RecordedRankProduct : public detail::RankProduct<T> {
   explicit RecordedRankProduct(const Device& device) : device_(device) {}
 
   void enqueue_iterations(const detail::RankRules& rules, const detail::RankVectors<T>& vectors, int count) override {
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     if (!graph_ && count >= iterations_per_graph && graphs_are_usable()) record(rules, vectors);
     for (; graph_ && count >= iterations_per_graph; count -= iterations_per_graph) graph_->launch();
     for (; count > 0; --count) this->enqueue_iteration(rules, vectors);
@@ -157,7 +157,7 @@ class SingleRankProduct final : public RecordedRankProduct<T> {
   }
 
   void enqueue_iteration(const detail::RankRules& rules, const detail::RankVectors<T>& vectors) override {
-    const CurrentDevice current(this->device());
+    const DeviceGuard current(this->device());
     const RankOutput<T> out = ending_.output(rules, vectors);
     launch_.start(*context_, resident_, in_, out);
     ending_.enqueue(*context_, rules, out);
@@ -167,7 +167,7 @@ class SingleRankProduct final : public RecordedRankProduct<T> {
 
  private:
   [[nodiscard]] int prepare() const {
-    const CurrentDevice current(this->device());
+    const DeviceGuard current(this->device());
     return launch_.prepare();
   }
 
@@ -193,7 +193,7 @@ class MultiRankProduct final : public RecordedRankProduct<T> {
         ending_(device, tiles, std::int64_t{blocks_} * warps) {}
 
   void enqueue_iteration(const detail::RankRules& rules, const detail::RankVectors<T>& vectors) override {
-    const CurrentDevice current(this->device());
+    const DeviceGuard current(this->device());
     const RankOutput<T> out = ending_.output(rules, vectors);
     launch("PageRank product of several vectors", *context_, Grid{blocks_, MultiRankPolicy::threads},
            multi_rank_kernel<T, K>, matrix_, tiles_, out);
@@ -204,7 +204,7 @@ class MultiRankProduct final : public RecordedRankProduct<T> {
 
  private:
   [[nodiscard]] unsigned count_blocks() const {
-    const CurrentDevice current(this->device());
+    const DeviceGuard current(this->device());
     const int resident = resident_blocks(multi_rank_kernel<T, K>, MultiRankPolicy::threads, 0);
     return persistent_blocks(*context_, resident, tiles_.tiles, warps);
   }

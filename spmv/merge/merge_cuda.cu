@@ -18,7 +18,7 @@ class MergeKernel final : public DeviceKernel<T> {
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     const Context& context = Context::of(this->device());
-    const CurrentDevice current(this->device());
+    const DeviceGuard current(this->device());
     const UpdateEpilogue<T> epilogue{y.data(), alpha, beta};
     const std::scoped_lock lock(mutex_);
     with_terms(a, this->floats(), x,

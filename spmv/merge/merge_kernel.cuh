@@ -193,7 +193,7 @@ class MergeScratch {
         first_rows_(tiles_ + 1, Init::none, device),
         sums_(tiles_, Init::none, device),
         carries_(tiles_, device) {
-    const CurrentDevice current(device);
+    const DeviceGuard current(device);
     launch("searching the merge path", Context::of(device), Grid{blocks_for(tiles_ + 1, 256), 256},
            merge_tile_starts_kernel<cuda_merge_policy.tile()>, rows_, nnz, row_offsets.data(), tiles_,
            first_rows_.data());

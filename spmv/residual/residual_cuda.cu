@@ -12,7 +12,7 @@ namespace {
 /// y = A x in double.
 Array<double> product_in_double(const Device& device, const CsrView<float>& a, std::span<const float> x) {
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   Array<double> y(a.rows, Init::none, device);
   MergeScratch<double> scratch(a.row_offsets, a.nnz(), device);
   const UpdateEpilogue<double> epilogue{y.data(), 1.0, 0.0};

@@ -38,7 +38,7 @@ void narrow_offsets(const Device& device, std::span<const offset_t> from, std::s
 void expand_rows(const Device& device, std::span<const offset_t> row_offsets, std::span<index_t> row_of) {
   if (row_of.empty()) return;
   const auto nnz = static_cast<offset_t>(row_of.size());
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   launch("expanding row numbers", Context::of(device),
          Grid{blocks_for(nnz, static_cast<int>(nonzeros_per_block)), threads}, expand_rows_kernel,
          static_cast<index_t>(row_offsets.size() - 1), nnz, row_offsets.data(), row_of.data());

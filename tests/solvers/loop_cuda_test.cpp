@@ -50,7 +50,7 @@ struct Case {
   std::vector<double> x0;
   Method method = Method::cg;
   bool jacobi = false;
-  bool rounding_decides = false;  ///< which of the endings without convergence it comes to, and when
+  bool rounding_decides = false;  ///< on the ending, if it does not converge, and on its iteration
   SolverOptions options;
 
   Case(std::string title, Csr<double> a, Method how)
@@ -113,7 +113,7 @@ Csr<double> path_laplacian(index_t n) {
   return make_csr<double>(n, n, offsets, columns, values);
 }
 
-/// So many rows that passes have several blocks and threads that take two indices at a time; never left out.
+/// Enough rows for several blocks, and for threads with two elements at a time; never left out.
 constexpr const char* over_blocks = "over several blocks";
 
 /// Endings of every kind.
@@ -170,7 +170,7 @@ std::vector<Case> endings() {
 
 class LoopOnGpu : public CudaTest {};
 
-/// One source of control flow, one order of sums: whoever drives the loop, every bit is the same.
+/// One source of control flow, one order of sums: both ways give the same bits.
 void expect_same_bits(const Device& gpu, SpmvAlgorithm kernel) {
   for (const Case& task : endings()) {
     SCOPED_TRACE(task.name);
@@ -198,7 +198,8 @@ void expect_same_bits(const Device& gpu, SpmvAlgorithm kernel) {
 
 TEST_F(LoopOnGpu, HostDrivenLoopGivesTheSameBits) { expect_same_bits(gpu(), SpmvAlgorithm::merbit); }
 
-/// The pass after a product adds up its inner products, in the order of the kernel that does so for the host.
+/// The operation after a product adds the parts of its inner products, in the order of the kernel that does so for the
+/// host.
 TEST_F(LoopOnGpu, HostDrivenLoopGivesTheSameBitsByParts) { expect_same_bits(gpu(), SpmvAlgorithm::csr_vector); }
 
 TEST_F(LoopOnGpu, EndsAsOnTheHost) {
@@ -218,7 +219,7 @@ TEST_F(LoopOnGpu, EndsAsOnTheHost) {
   }
 }
 
-/// A preconditioner that is a plan itself is recorded too; as a diagonal it would have been folded into the passes.
+/// A preconditioner that is a plan is recorded too; as a diagonal it would be fused into the vector operations.
 TEST_F(LoopOnGpu, PreconditionersThatAreProducts) {
   for (const Method method : {Method::cg, Method::bicgstab}) {
     Case task("poisson", poisson2d<double>(14, 14), method);
@@ -237,7 +238,7 @@ TEST_F(LoopOnGpu, PreconditionersThatAreProducts) {
   }
 }
 
-/// The least that a user overrides, as A and as M.
+/// An operator with the least overrides, as A and as M.
 class Minimal final : public LinearOperator<double> {
  public:
   explicit Minimal(const LinearOperator<double>& a) : a_(a) {}
@@ -339,7 +340,7 @@ TEST_F(LoopOnGpu, RunToRunIsBitwiseEqual) {
   }
 }
 
-/// More iterations take no more allocations, and at most one wait for several of them.
+/// More iterations allocate no more, and wait at most once per check.
 TEST_F(LoopOnGpu, IterationsNeitherAllocateNorWait) {
   for (const Method method : {Method::cg, Method::bicgstab}) {
     Case task("poisson", poisson2d<double>(30, 30), method);

@@ -1,4 +1,4 @@
-/// Operators of users, by the public header alone, and operators that do not fit.
+/// Operators that users write with the public header alone, and operators that do not fit.
 #include "tessera/error.hpp"
 #include "tests/solvers/systems.hpp"
 
@@ -18,7 +18,7 @@ using Solve = SolveReport (*)(const LinearOperator<double>&, const LinearOperato
 
 class Operators : public ::testing::TestWithParam<Solve> {};
 
-/// -u'' by differences, and the average of neighbours as an approximate inverse of it.
+/// -u'' by differences; Smoother is an approximate inverse.
 class Laplacian final : public LinearOperator<double> {
  public:
   explicit Laplacian(std::int64_t n) : n_(n) {}

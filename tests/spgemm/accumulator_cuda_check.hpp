@@ -122,7 +122,7 @@ class AccumulatorCheck {
   [[nodiscard]] cuda::Factors<V> factors() const { return host::factors_of<V>(a_.view(), b_.view()); }
 
   void launch(cuda::RowPass pass, const cuda::RowOutput<V>& out) const {
-    const cuda::CurrentDevice current(gpu_);
+    const cuda::DeviceGuard current(gpu_);
     enqueue_(cuda::Context::of(gpu_), pass, factors(), batch_, out);
   }
 

@@ -192,7 +192,7 @@ TEST_F(HashCuda, CancellationDependsOnTheOrder) {
 }
 
 TEST_F(HashCuda, EmptyBatchDoesNothing) {
-  const cuda::CurrentDevice current(gpu());
+  const cuda::DeviceGuard current(gpu());
   for (const cuda::RowPass pass : {cuda::RowPass::count, cuda::RowPass::place, cuda::RowPass::claim}) {
     cuda::enqueue_hash<double>(cuda::Context::of(gpu()), pass, {}, {}, {}, false);
   }

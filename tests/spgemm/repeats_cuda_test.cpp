@@ -55,7 +55,7 @@ std::vector<bool> expected_repeats(const Csr<double>& a) {
 TEST_F(RepeatsOnGpu, AreFound) {
   const Csr<double> a = rows_of(many_groups(), 80);
   const Csr<double> there = a.to(gpu());
-  const cuda::CurrentDevice current(gpu());
+  const cuda::DeviceGuard current(gpu());
   const cuda::Context& context = cuda::Context::of(gpu());
   cuda::RowAnalysis analysis(a.rows(), gpu());
   const auto factors = host::factors_of<cuda::NoValue>(there.view(), there.view());
@@ -89,7 +89,7 @@ std::vector<int> expected_followers(const std::vector<bool>& repeats) {
 TEST_F(RepeatsOnGpu, AreDoneThreeAtATime) {
   const Csr<double> a = rows_of(many_groups(), 80);
   const std::vector<bool> repeats = expected_repeats(a);
-  const cuda::CurrentDevice current(gpu());
+  const cuda::DeviceGuard current(gpu());
   cuda::RowAnalysis analysis(a.rows(), gpu());
   analysis.repeats = true;
   std::vector<std::uint8_t> bins;
@@ -124,7 +124,7 @@ TEST_F(RepeatsOnGpu, AreGivenToAWindowTogether) {
   const Csr<double> a_there = a.to(gpu());
   const Csr<double> b_there = b.to(gpu());
   const auto factors = host::factors_of<cuda::NoValue>(a_there.view(), b_there.view());
-  const cuda::CurrentDevice current(gpu());
+  const cuda::DeviceGuard current(gpu());
   const cuda::Context& context = cuda::Context::of(gpu());
   cuda::RowPolicy policy;
   policy.preferred = SpgemmAccumulator::window;

@@ -170,7 +170,7 @@ TEST_F(WideCuda, CancellationDependsOnTheOrder) {
 }
 
 TEST_F(WideCuda, EmptyBatchDoesNothing) {
-  const cuda::CurrentDevice current(gpu());
+  const cuda::DeviceGuard current(gpu());
   cuda::enqueue_wide<double>(cuda::Context::of(gpu()), cuda::RowPass::place, {}, {}, {}, true);
   cuda::Context::of(gpu()).synchronize();
 }

@@ -19,7 +19,7 @@ namespace {
 /// Bytes of the budget that a part of the product holds, until the end of its scope.
 class Hold {
  public:
-  Hold(SpgemmBudget& budget, std::uint64_t bytes, const char* purpose) : budget_(budget), bytes_(bytes) {
+  Hold(detail::MemoryBudget& budget, std::uint64_t bytes, const char* purpose) : budget_(budget), bytes_(bytes) {
     budget_.reserve(bytes, purpose);
   }
   Hold(const Hold&) = delete;
@@ -33,7 +33,7 @@ class Hold {
   }
 
  private:
-  SpgemmBudget& budget_;
+  detail::MemoryBudget& budget_;
   std::uint64_t bytes_;
 };
 
@@ -83,7 +83,7 @@ std::string beyond_limit(const ProductJob<V>& job, std::uint64_t need) {
 
 /// The rows of the last level, in slices that fit into memory. \returns why not, nothing when all was done
 template <class V>
-std::string claim_by_device(const ProductJob<V>& job, SpgemmBudget& budget, const WorkOrder& order,
+std::string claim_by_device(const ProductJob<V>& job, detail::MemoryBudget& budget, const WorkOrder& order,
                             const RowOutput<V>& out) {
   const RowBatch batch = order.batch(EscClass::device, job.analysis.facts(), 0.0);
   if (batch.count == 0) return {};
@@ -126,9 +126,9 @@ CsrArrays<V> move_rows(const ProductJob<V>& job, const Room<V>& room, Array<offs
 template <class V>
 std::optional<CsrArrays<V>> expand_sort_contract(ProductJob<V>& job) {
   SpgemmReport& report = job.report;
-  SpgemmBudget& budget = *job.budget;
-  const std::uint64_t c_bytes = csr_bytes(0, job.bound_total(), value_bytes<V>);
-  const std::uint64_t room_bytes = csr_bytes(job.rows, 0, 0) + Room<V>::bytes(job.rows, job.bound_total());
+  detail::MemoryBudget& budget = *job.budget;
+  const std::uint64_t c_bytes = detail::csr_bytes(0, job.bound_total(), value_bytes<V>);
+  const std::uint64_t room_bytes = detail::csr_bytes(job.rows, 0, 0) + Room<V>::bytes(job.rows, job.bound_total());
   const std::uint64_t order_bytes = keeps_order(job) ? 0 : WorkOrder::peak_bytes(job.rows);
   const std::uint64_t least_bytes = order_bytes + room_bytes + c_bytes;
   if (!budget.fits(least_bytes)) return give_up(job, beyond_limit(job, least_bytes));
@@ -151,7 +151,7 @@ std::optional<CsrArrays<V>> expand_sort_contract(ProductJob<V>& job) {
   report.numeric_ms = summing.milliseconds();
 
   const Stopwatch moving;
-  budget.reserve(csr_bytes(0, nnz, value_bytes<V>), "sparse product");
+  budget.reserve(detail::csr_bytes(0, nnz, value_bytes<V>), "sparse product");
   CsrArrays<V> c = move_rows(job, room, std::move(counts), nnz);
   if (report.products > 0) report.accumulators = {{SpgemmAccumulator::esc, job.rows_with_products, report.products}};
   report.compaction_ms = moving.milliseconds();

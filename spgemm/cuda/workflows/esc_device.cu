@@ -263,7 +263,7 @@ std::int64_t most_tiles(offset_t products) noexcept { return 2 * tiles_of(produc
 DeviceRows::DeviceRows(const Device& device, const Factors<NoValue>& factors, const RowBatch& batch)
     : device_(device), batch_(batch), row_lists_(std::int64_t{batch.count} + 1, Init::none, device) {
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   const Grid rows_grid{blocks_for(std::int64_t{batch.count} + 1, threads), threads};
   launch("counting lists", context, rows_grid, count_lists_kernel, batch, factors.a_offsets, row_lists_.data());
   const offset_t lists = exclusive_sum(device, row_lists_.span());
@@ -310,7 +310,7 @@ std::vector<offset_t> DeviceRows::slice_from(index_t first, offset_t products) c
 
 template <class V>
 void DeviceRows::claim(const Factors<V>& factors, const RowOutput<V>& out, offset_t slice) const {
-  const CurrentDevice current(device_);
+  const DeviceGuard current(device_);
   const ListsOfRows lists{batch_, factors.a_offsets, row_lists_.data()};
   for (index_t first = 0; first < batch_.count;) {
     const std::vector<offset_t> begins = slice_from(first, slice);

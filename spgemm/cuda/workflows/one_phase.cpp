@@ -98,7 +98,7 @@ std::nullopt_t give_up(ProductJob<V>& job, std::uint64_t need) {
 template <class V>
 std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job) {
   SpgemmReport& report = job.report;
-  SpgemmBudget& budget = *job.budget;
+  detail::MemoryBudget& budget = *job.budget;
   const Stopwatch sizing;
   std::optional<SizeEstimate> plan = estimate_sizes(job);
   if (!plan) return give_up(job, detail::sketch_bytes(report.workflow, report.registers, job.rows, job.inner));
@@ -108,8 +108,8 @@ std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job) {
   drop_bins(job);
   // The rows' lists, the offsets, the room and, beside it, C.
   const std::uint64_t list_bytes = static_cast<std::uint64_t>(job.rows) * sizeof(index_t);
-  const std::uint64_t room_bytes = csr_bytes(job.rows, 0, 0) + Room<V>::bytes(job.rows, plan->room);
-  const std::uint64_t need = list_bytes + room_bytes + csr_bytes(0, plan->room, value_bytes<V>);
+  const std::uint64_t room_bytes = detail::csr_bytes(job.rows, 0, 0) + Room<V>::bytes(job.rows, plan->room);
+  const std::uint64_t need = list_bytes + room_bytes + detail::csr_bytes(0, plan->room, value_bytes<V>);
   if (!budget.fits(need)) {
     budget.release(plan->estimates.bytes());
     return give_up(job, need);
@@ -131,7 +131,7 @@ std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job) {
   const bool all_placed = left.rows() == 0;
   const std::uint64_t facts_bytes = RowAnalysis::bytes(job.rows) - RowAnalysis::bytes(0);
   const std::uint64_t spare_bytes = all_placed ? list_bytes + facts_bytes : 0;
-  const std::uint64_t c_bytes = csr_bytes(0, left.nnz, value_bytes<V>);
+  const std::uint64_t c_bytes = detail::csr_bytes(0, left.nnz, value_bytes<V>);
   if (!budget.fits(c_bytes - std::min(c_bytes, spare_bytes))) {
     budget.release(list_bytes + room_bytes + plan->estimates.bytes());
     return give_up(job, need + c_bytes);

@@ -45,7 +45,7 @@ struct Room {
   }
 
   [[nodiscard]] static std::uint64_t bytes(std::int64_t rows, offset_t entries) noexcept {
-    return csr_bytes(rows, entries, value_bytes<V>);
+    return detail::csr_bytes(rows, entries, value_bytes<V>);
   }
 };
 

@@ -152,7 +152,7 @@ template <class V, class T>
 std::uint64_t one_pass_bytes(const ProductJob<T>& job, const SizeEstimate& plan) noexcept {
   return store_bytes<V>(job.rows(), plan.room, job.workers) +
          RowWorkspace<V>::bytes(job.sizes) * static_cast<std::uint64_t>(job.workers) +
-         csr_bytes(job.rows(), plan.expected, value_bytes<V>);
+         detail::csr_bytes(job.rows(), plan.expected, value_bytes<V>);
 }
 
 namespace {
@@ -218,7 +218,7 @@ OnePassResult<T> one_pass(ProductJob<T>& job, const SizeEstimate& plan) {
   auto pass = std::make_unique<OnePass<V, T>>(job, plan);
   result.numeric_ms = watch.milliseconds();
   result.overflow_rows = pass->overflow_rows();
-  const std::uint64_t matrix_bytes = csr_bytes(job.rows(), pass->nnz(), value_bytes<V>);
+  const std::uint64_t matrix_bytes = detail::csr_bytes(job.rows(), pass->nnz(), value_bytes<V>);
   watch = Stopwatch();
   if (job.budget.fits(matrix_bytes)) {
     job.budget.reserve(matrix_bytes, "sparse product");

@@ -56,11 +56,11 @@ class Workflow {
 
   [[nodiscard]] Csr<T> count_and_sum() {
     const Stopwatch counting;
-    job_.budget.reserve(csr_bytes(job_.rows(), 0, 0), "row offsets of a sparse product");
+    job_.budget.reserve(detail::csr_bytes(job_.rows(), 0, 0), "row offsets of a sparse product");
     Array<offset_t> offsets = count_entries(job_);
     report_.sizing_ms = counting.milliseconds();
     const Stopwatch summing;
-    const std::uint64_t entries = csr_bytes(0, offsets[job_.rows()], value_bytes<V>);
+    const std::uint64_t entries = detail::csr_bytes(0, offsets[job_.rows()], value_bytes<V>);
     // All that the product will hold, for the message: C, the analysis and the workspaces.
     fit_workspaces<V>(job_, entries);
     job_.budget.reserve(entries, "sparse product");

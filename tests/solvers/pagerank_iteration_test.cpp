@@ -1,5 +1,5 @@
-/// What host and GPU share of an iteration of PageRank: the inverse of a degree, the step of a scaled rank, the weights
-/// and the verdict.
+/// PageRank, the part that host and GPU share: the inverse of a degree, the update of a scaled rank, the weights and
+/// the end of an iteration.
 #include "spmv/common/pagerank_iteration.hpp"
 
 #include "solvers/pagerank.hpp"
@@ -51,7 +51,7 @@ std::vector<double> teleport_of(std::size_t n, bool personalised) {
   return v;
 }
 
-/// The iteration as a GPU has it, by plain loops.
+/// The fused iteration by plain loops.
 template <class T>
 struct ScaledIteration {
   const TransitionMatrix<double>& transition;
@@ -72,7 +72,7 @@ struct ScaledIteration {
     state = detail::first_rank_state(rules, sums);
   }
 
-  void step() {
+  void iterate() {
     const CsrView<double> links = transition.in_links()->view();
     std::vector<T> next(y.size());
     detail::RankSums sums;
@@ -93,9 +93,9 @@ struct ScaledIteration {
   [[nodiscard]] std::vector<T> ranks() const {
     std::vector<T> x(y.size());
     detail::CompensatedSum sum;
-    const detail::PagerankUnscale<T> step{1.0 / state.sums.total.value(), y.data(), transition.out_degree().data(),
-                                          x.data()};
-    for (std::size_t i = 0; i < y.size(); ++i) step(static_cast<std::int64_t>(i), sum);
+    const detail::PagerankUnscale<T> unscale{1.0 / state.sums.total.value(), y.data(), transition.out_degree().data(),
+                                             x.data()};
+    for (std::size_t i = 0; i < y.size(); ++i) unscale(static_cast<std::int64_t>(i), sum);
     return x;
   }
 };
@@ -124,8 +124,8 @@ TEST_P(ScaledSteps, FollowTheDefinition) {
       for (int step = 0; step < 20; ++step) {
         const LongVector before = expected;
         expected = pagerank_step(adjacency.view(), before, LongVector(v.begin(), v.end()), 0.85L, GetParam());
-        wide.step();
-        narrow.step();
+        wide.iterate();
+        narrow.iterate();
         long double change = 0;
         for (std::size_t i = 0; i < n; ++i) change += std::abs(expected[i] - before[i]);
         ASSERT_NEAR(wide.state.norm, static_cast<double>(change), 1e-14);
@@ -137,7 +137,7 @@ TEST_P(ScaledSteps, FollowTheDefinition) {
   }
 }
 
-/// Sums of a step that moved the ranks by `change` in every norm.
+/// Sums of an iteration with the given change in every norm.
 detail::RankSums moved_by(double change) {
   detail::RankSums sums;
   sums.total.add(1.0);

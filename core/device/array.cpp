@@ -16,13 +16,12 @@ namespace {
 
 using host::huge_page_bytes;
 
-/// Arrays of this size lie on huge pages where the system has them: random reads of x then seldom miss the TLB
-/// (bench/NOTES.md).
+/// From this size on arrays lie on huge pages: random reads of x then seldom miss the TLB (bench/NOTES.md).
 constexpr std::uint64_t huge_array_bytes = host::huge_buffer_bytes;
 
-/// Large arrays begin at different distances from the start of their page. Entry i of all vectors of a loop would
-/// otherwise have the same low address bits, and compete for the same sets of a cache and the same banks of memory:
-/// that took a fifth off a product (bench/NOTES.md).
+/// Large arrays begin at different offsets in their page. Otherwise entry i of all vectors of a loop would have the
+/// same low address bits and compete for the same cache sets and memory banks: products were a fifth slower
+/// (bench/NOTES.md).
 constexpr std::uint64_t stagger_bytes = 4096 + 5 * 64;
 constexpr std::uint64_t stagger_steps = 32;
 
@@ -51,7 +50,7 @@ void deallocate_large(void* data) noexcept {
 
 static_assert(stagger_steps * stagger_bytes < huge_page_bytes);
 
-/// From this size on the system is asked what it has: it promises memory freely and kills the process later.
+/// From this size on the free memory is checked first: the system overcommits and would kill the process later.
 constexpr std::uint64_t ask_first_bytes = std::uint64_t{64} << 20;
 
 }  // namespace
@@ -82,8 +81,8 @@ void deallocate_bytes(const Device& device, void* data, std::uint64_t bytes) noe
 
 namespace {
 
-/// Calls body(first byte, bytes) on parts of an array, cut at multiples of 8: small ones stay on one thread, as all
-/// passes over as many numbers do.
+/// Calls body(first byte, bytes) on parts of an array, cut at multiples of 8. Small arrays stay on one thread, like all
+/// loops of that length.
 template <class Body>
 void share_out_bytes(const Device& device, std::uint64_t bytes, const Body& body) {
   constexpr std::int64_t word = 8;
