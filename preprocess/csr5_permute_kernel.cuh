@@ -124,13 +124,14 @@ __global__ void __launch_bounds__(permute_threads, permute_blocks)
 template <class From, class To, class ForTiles>
 void permute(const Device& device, const Csr5Tiles& tiles, const From* from, To* to, const ForTiles& for_tiles) {
   if (tiles.nnz == 0) return;
-  constexpr std::size_t always_there = 48 * 1024;  // bytes of shared memory that a block has without asking
+  const Context& context = Context::of(device);
+  const auto available = static_cast<std::size_t>(context.limits().shared_per_block);
   const DeviceGuard current(device);
   const TileChunks chunks(tiles);
   const std::size_t bytes = sizeof(To) * chunks.room<To>();
   int warps = permute_threads / warp_size;
-  while (static_cast<std::size_t>(warps) * bytes > always_there) warps /= 2;
-  launch("permuting into tiles", Context::of(device),
+  while (static_cast<std::size_t>(warps) * bytes > available) warps /= 2;
+  launch("permuting into tiles", context,
          Grid{blocks_for(chunks.count() + 1, warps), warps * warp_size, static_cast<std::size_t>(warps) * bytes},
          permute_kernel<From, To, ForTiles>, chunks, from, to, for_tiles);
 }

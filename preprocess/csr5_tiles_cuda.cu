@@ -1,3 +1,5 @@
+/// \file
+/// CSR5's tiles on a GPU: row starts as a bitmap, then descriptors and permutation in one kernel.
 #include "preprocess/csr5_tiles.hpp"
 
 #include "core/cuda/reduce.cuh"

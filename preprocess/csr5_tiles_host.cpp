@@ -1,3 +1,5 @@
+/// \file
+/// CSR5's tiles on the host.
 #include "preprocess/csr5_tiles.hpp"
 
 #include "core/parallel.hpp"

@@ -1,3 +1,5 @@
+/// \file
+/// Cache blocking of long rows: choice of runs and windows, and the cuts.
 #include "preprocess/long_row_slices.hpp"
 
 #include "core/host_memory.hpp"

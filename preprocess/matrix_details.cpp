@@ -1,3 +1,5 @@
+/// \file
+/// Symmetry, norms, bandwidths and hubs of a matrix.
 #include "core/parallel.hpp"
 #include "tessera/statistics.hpp"
 

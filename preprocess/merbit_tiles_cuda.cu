@@ -1,3 +1,5 @@
+/// \file
+/// MERBIT's tiles on a GPU: one search of the merge path per lane.
 #include "preprocess/merbit_tiles.hpp"
 
 #include "core/cuda/launch.cuh"

@@ -1,3 +1,5 @@
+/// \file
+/// MERBIT's tiles on the host: one search of the merge path per tile.
 #include "preprocess/merbit_tiles.hpp"
 
 #include "core/parallel.hpp"

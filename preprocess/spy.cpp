@@ -1,3 +1,5 @@
+/// \file
+/// Entries per cell of a coarse grid.
 #include "core/parallel.hpp"
 #include "tessera/error.hpp"
 #include "tessera/statistics.hpp"

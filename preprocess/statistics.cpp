@@ -1,3 +1,5 @@
+/// \file
+/// Row lengths, values and diagonal of a matrix in one pass.
 #include "tessera/statistics.hpp"
 
 #include "core/parallel.hpp"

@@ -1,3 +1,5 @@
+/// \file
+/// PageRank's transition matrix.
 #include "core/parallel.hpp"
 #include "tessera/error.hpp"
 #include "tessera/pagerank.hpp"

@@ -1,3 +1,5 @@
+/// \file
+/// Break-even of a kernel's set-up: timed in turn with a kernel without set-up.
 #include "spmv/break_even.hpp"
 
 #include "core/stopwatch.hpp"

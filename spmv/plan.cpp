@@ -1,3 +1,5 @@
+/// \file
+/// SpmvPlan: matrix, kernel and transpose on one device.
 #include "core/cuda/vector_ops.hpp"
 #include "core/enqueued_product.hpp"
 #include "core/parallel.hpp"

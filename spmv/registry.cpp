@@ -1,3 +1,5 @@
+/// \file
+/// The table of kernels, and their names.
 #include "spmv/registry.hpp"
 
 #include "core/nearest.hpp"
@@ -40,7 +42,7 @@ const std::array<SpmvKernelEntry, 7>& table() {
        on_host(host::make_csr5_kernel<float>, host::make_csr5_kernel<double>), cuda_backend(csr5)},
       {csr_vector,
        "csr-vector",
-       "part of a warp a row, by mean length; long rows split off",
+       "part of a warp per row, by mean length; long rows split off",
        false,
        true,
        {},

@@ -1,3 +1,5 @@
+/// \file
+/// The kernels of the CUDA backend.
 #include "spmv/csr5/csr5.hpp"
 #include "spmv/csr_vector/csr_vector.hpp"
 #include "spmv/merbit/merbit.hpp"

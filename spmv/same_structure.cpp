@@ -1,3 +1,5 @@
+/// \file
+/// Comparison of the structures of two matrices.
 #include "spmv/same_structure.hpp"
 
 #include "core/parallel.hpp"

@@ -1,3 +1,5 @@
+/// \file
+/// From options to a kernel: checks, the choice of `automatic`, set-up.
 #include "spmv/selection.hpp"
 
 #include "core/parallel.hpp"

@@ -1,3 +1,5 @@
+/// \file
+/// Float copies of double values.
 #include "core/cuda/reduce.cuh"
 #include "spmv/common/device_kernel.hpp"
 

@@ -1,3 +1,5 @@
+/// \file
+/// Classification of the reads of x by a sample of the columns.
 #include "spmv/common/gather_access.hpp"
 
 #include "core/host_memory.hpp"

@@ -1,3 +1,5 @@
+/// \file
+/// CSR on the host: rows split by the merge path.
 #include "preprocess/merge_search.hpp"
 #include "spmv/common/chunks.hpp"
 #include "spmv/common/stateless_kernel.hpp"

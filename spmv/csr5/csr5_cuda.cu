@@ -1,3 +1,5 @@
+/// \file
+/// CSR5 on a GPU: one warp per tile; carries of tiles in a calibrator.
 #include "core/cuda/launch.cuh"
 #include "core/cuda/vector_ops.hpp"
 #include "preprocess/csr5_tiles.hpp"

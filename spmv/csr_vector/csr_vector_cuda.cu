@@ -1,3 +1,5 @@
+/// \file
+/// csr-vector on a GPU: dispatch by lanes per row; long rows by parts and a carry fix-up.
 #include "core/cuda/launch.cuh"
 #include "spmv/common/carries.cuh"
 #include "spmv/common/device_kernel.hpp"

@@ -1,3 +1,5 @@
+/// \file
+/// Row lengths for csr-vector: their sums, and the parts of long rows.
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/scan.hpp"
 #include "core/cuda/warp.cuh"

@@ -1,3 +1,5 @@
+/// \file
+/// MERBIT on a GPU: the kernel object, and its planning: layout, tiles, commit.
 #include "spmv/merbit/merbit.hpp"
 
 #include "core/cuda/reduce.cuh"

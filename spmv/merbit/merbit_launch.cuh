@@ -46,7 +46,7 @@ template <class Kernel>
   return blocks > 0 ? blocks : 1;
 }
 
-/// The layouts of direct_kernel.cuh.
+/// The layouts of merbit_direct_kernel.cuh.
 template <class T, class V, class Policy>
 struct DirectLaunch {
   static constexpr int warps = Policy::threads / warp_size;
@@ -71,7 +71,7 @@ struct DirectLaunch {
   }
 };
 
-/// The layouts of columns_kernel.cuh.
+/// The layouts of merbit_columns_kernel.cuh.
 template <class T, class Policy>
 struct ColumnsLaunch {
   static constexpr int warps = Policy::threads / warp_size;
@@ -99,7 +99,7 @@ struct ColumnsLaunch {
   }
 };
 
-/// The layout of rows_kernel.cuh.
+/// The layout of merbit_rows_kernel.cuh.
 template <class T, class Policy>
 struct RowsLaunch {
   static constexpr int warps = Policy::threads / warp_size;

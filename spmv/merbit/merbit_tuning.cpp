@@ -1,3 +1,5 @@
+/// \file
+/// Choice of MERBIT's layout on a GPU.
 #include "spmv/merbit/merbit_tuning.hpp"
 
 #include "tessera/error.hpp"

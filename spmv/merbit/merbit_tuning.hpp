@@ -124,8 +124,9 @@ struct ColumnsPolicy {
 /// Products read back from shared memory at a time.
 inline constexpr int staged_unroll = 4;
 
-/// Chosen by measurements on one H200 (bench/NOTES.md; bench_merbit_layouts repeats the main ones). The registers that
-/// a lane needs grow with Batch and the size of T; MinBlocks is chosen to leave them and no more.
+/// One table for all architectures, measured on one H200 (bench/NOTES.md; bench_merbit_layouts repeats the main ones):
+/// all sizes fit compute capabilities 8.0 to 12.0 (tests/spmv/tuning_test.cpp). The registers that a lane needs grow
+/// with Batch and the size of T; MinBlocks leaves exactly these.
 template <class T, class V>
 struct MerbitCudaPolicy;
 

@@ -1,3 +1,4 @@
+/// \file
 /// PageRank's fused product by MERBIT kernels.
 #include "spmv/merbit/rank_product_cuda.hpp"
 

@@ -1,3 +1,5 @@
+/// \file
+/// MERGE on a GPU: the kernel object.
 #include "spmv/common/device_kernel.hpp"
 #include "spmv/merge/merge.hpp"
 #include "spmv/merge/merge_kernel.cuh"

@@ -1,3 +1,5 @@
+/// \file
+/// MERGE on the host: a chunk of the merge path per task.
 #include "preprocess/merge_search.hpp"
 #include "spmv/common/chunks.hpp"
 #include "spmv/common/stateless_kernel.hpp"
@@ -11,7 +13,7 @@ namespace {
 /// then keeps their pointers in registers instead of reading them from memory for every row (bench/NOTES.md).
 template <class T, class Terms, class Epilogue>
 [[gnu::noinline]] PathChunk<T> multiply_chunk(const offset_t* row_offsets, PathPoint begin, PathPoint end, Terms terms,
-                                          Epilogue epilogue) {
+                                              Epilogue epilogue) {
   PathChunk<T> chunk{begin.y, end.y, T{0}, {}};
   offset_t x = begin.x;
   for (index_t row = begin.y; row < end.y; ++row) {

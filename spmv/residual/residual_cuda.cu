@@ -1,3 +1,5 @@
+/// \file
+/// Residual of a float system on a GPU: a product in double along the merge path, then the difference.
 #include "core/cuda/reduce.cuh"
 #include "core/power_of_two.hpp"
 #include "spmv/merge/merge_kernel.cuh"

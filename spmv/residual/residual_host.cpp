@@ -1,3 +1,5 @@
+/// \file
+/// Residual of a float system on the host, row by row with sums in double.
 #include "spmv/residual/residual.hpp"
 
 #include "core/power_of_two.hpp"

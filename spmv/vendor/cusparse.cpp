@@ -1,3 +1,5 @@
+/// \file
+/// cuSPARSE, loaded at run time.
 #include "spmv/vendor/cusparse.hpp"
 
 #include "core/cuda/context.hpp"

@@ -1,3 +1,5 @@
+/// \file
+/// Index arrays for cuSPARSE, made on the GPU.
 #include "core/cuda/reduce.cuh"
 #include "preprocess/csr5_descriptor.hpp"
 #include "spmv/vendor/indices.hpp"

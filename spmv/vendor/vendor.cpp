@@ -1,3 +1,5 @@
+/// \file
+/// Kernels vendor-csr and vendor-coo: cusparseSpMV.
 #include "spmv/vendor/vendor.hpp"
 
 #include "core/cuda/context.hpp"

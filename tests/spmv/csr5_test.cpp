@@ -1,10 +1,9 @@
 // What is CSR5's own: every sigma and width, the reference walk, the order of the tiles, sigma by mean row length.
 #include "spmv/csr5/csr5.hpp"
-#include "spmv/csr/csr_reference.hpp"
-#include "spmv/csr5/csr5_reference.hpp"
 #include "spmv/csr5/csr5_tuning.hpp"
 #include "tessera/error.hpp"
 #include "tests/spmv/product_check.hpp"
+#include "tests/spmv/references.hpp"
 
 #include <sstream>
 

@@ -1,9 +1,8 @@
 // What is MERBIT's own: every sigma and width, the reference walk, and that row offsets are not read.
 #include "spmv/merbit/merbit.hpp"
 #include "preprocess/long_row_slices.hpp"
-#include "spmv/csr/csr_reference.hpp"
-#include "spmv/merbit/merbit_reference.hpp"
 #include "tests/spmv/product_check.hpp"
+#include "tests/spmv/references.hpp"
 
 #include <sstream>
 

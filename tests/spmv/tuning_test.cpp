@@ -24,7 +24,7 @@ TEST(MerbitTuning, TilesFitTheLoadsOfAWarp) {
   using cuda::choose_tiles;
   EXPECT_EQ(choose_tiles(0, 0, 15, 256), walkable_tiles(15, 16));
   EXPECT_EQ(choose_tiles(1000, 5000, 17, 0), walkable_tiles(17, 16));
-  EXPECT_EQ(choose_tiles(1000, 5000, 17, 512), walkable_tiles(17, 16));  // 440 nonzeros a tile
+  EXPECT_EQ(choose_tiles(1000, 5000, 17, 512), walkable_tiles(17, 16));  // 440 nonzeros per tile
   EXPECT_EQ(choose_tiles(1000, 200000, 17, 512).spacing, 495);           // 509 nonzeros, 16 of them snapped
   EXPECT_EQ(choose_tiles(1000, 5000, 15, 256).spacing, 297);
   EXPECT_EQ(choose_tiles(1000, 200000, 15, 256), walkable_tiles(15, 16));  // half a tile would be too short
