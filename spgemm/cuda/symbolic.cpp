@@ -70,6 +70,7 @@ void enqueue_counts(const ProductJob<V>& job, const BinnedRows& bins, offset_t* 
 
 template CountedRows count_rows(ProductJob<float>&);
 template CountedRows count_rows(ProductJob<double>&);
+template CountedRows count_rows(ProductJob<NoValue>&);
 template void bin_rows(ProductJob<float>&);
 template void bin_rows(ProductJob<double>&);
 template void bin_rows(ProductJob<NoValue>&);
