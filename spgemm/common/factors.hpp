@@ -20,7 +20,7 @@ template <class V>
 inline constexpr std::size_t value_bytes = has_values<V> ? sizeof(V) : 0;
 
 /// Neighbouring columns.
-struct ColumnRun {
+struct ContiguousColumns {
   index_t first = 0;
   index_t length = 0;
 };
@@ -55,7 +55,7 @@ struct Factors {
   }
 
   /// The columns of entry `k`'s row of B if they lie next to each other, else a run of length 0.
-  [[nodiscard]] ColumnRun run_of(offset_t k) const noexcept {
+  [[nodiscard]] ContiguousColumns contiguous_columns(offset_t k) const noexcept {
     const index_t row = a_columns[k];
     const offset_t begin = b_offsets[row];
     const offset_t end = b_offsets[row + 1];
@@ -64,7 +64,7 @@ struct Factors {
   }
 
   /// Adds the products of entry `k`, whose columns are a run, to the values at `target`.
-  void add_run(offset_t k, V* target) const noexcept {
+  void add_contiguous(offset_t k, V* target) const noexcept {
     const offset_t begin = b_offsets[a_columns[k]];
     const offset_t length = b_offsets[a_columns[k] + 1] - begin;
     const V factor = a_values == nullptr ? V{1} : a_values[k];
@@ -97,7 +97,7 @@ struct RowTask {
   offset_t products = 0;
   offset_t limit = 0;  ///< entries that C's row may have
 
-  [[nodiscard]] offset_t lists() const noexcept { return end - begin; }
+  [[nodiscard]] offset_t a_row_nnz() const noexcept { return end - begin; }
 };
 
 /// What an accumulator says of a row with more entries than its limit.
@@ -106,7 +106,7 @@ inline constexpr offset_t row_overflow = -1;
 }  // namespace tessera::detail
 
 namespace tessera::host {
-using detail::ColumnRun;
+using detail::ContiguousColumns;
 using detail::Factors;
 using detail::factors_of;
 using detail::has_values;

@@ -1,5 +1,5 @@
 /// \file
-/// HyperLogLog sketches of sets of column indices (P. Flajolet et al., AofA 2007; ocean-hll-spgemm.txt, §3).
+/// HyperLogLog sketches of sets of column indices (P. Flajolet et al., AofA 2007; Ocean, §3).
 ///
 /// A sketch is M registers of one byte, M a power of two. An index is hashed to 32 bits; the low log2 M bits name a
 /// register, which keeps the largest rank: one more than the leading zeros of the other bits. The sketch of a union is
@@ -141,7 +141,7 @@ template <int K>
 /// Standard error of an estimate, relative.
 [[nodiscard]] inline double cohen_error(int keys) noexcept { return 1.0 / std::sqrt(keys - 2.0); }
 
-/// Registers of a sketch: 32 below an expansion of 48, else 64 (ocean-hll-spgemm.txt, §4.3).
+/// Registers of a sketch: 32 below an expansion of 48, else 64 (Ocean, §4.3).
 [[nodiscard]] constexpr int sketch_registers(double expansion) noexcept { return expansion < 48.0 ? 32 : 64; }
 
 /// Room for an estimated row, as a multiple of its estimate.

@@ -12,7 +12,7 @@
 
 namespace tessera::cuda {
 
-/// Arrays on the device, an entry a row of C.
+/// Arrays on the device, an entry per row of C.
 struct RowAnalysis {
   Array<std::uint32_t> products;
   Array<index_t> first_columns;
@@ -36,7 +36,7 @@ struct RowEntries {
   const float* estimates = nullptr;  ///< of every row
   double factor = 1.0;               ///< entries foreseen for an estimated entry; without counts and estimates: for a
                                      ///< product
-  const offset_t* places = nullptr;  ///< only rows with no_place are looked at; null: all
+  const offset_t* buffer_offsets = nullptr;  ///< only rows with no_offset are looked at; null: all
 };
 
 struct ProductShape {
@@ -59,22 +59,22 @@ void enqueue_repeated_counts(const Context& context, RowAnalysis& analysis, inde
 void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, const ProductShape& shape,
                       const RowPolicy& policy, RowAnalysis& analysis);
 
-/// Bins and totals anew, by entries. Rows that go along with another are in no bin, and count among its `besides`.
+/// Bins and totals anew, by entries. Rows that go along with another are in no bin, and count among its `followers`.
 /// O(rows).
 void enqueue_choice(const Context& context, const offset_t* a_offsets, index_t rows, const RowEntries& entries,
                     const RowPolicy& policy, RowAnalysis& analysis);
 
-/// The rows of every bin one after the other, those of `none` left out. O(rows). \param totals, map after fold_bins()
+/// The rows of every bin one after the other, those of `none` left out. O(rows). \param totals, map after merge_bins()
 /// \param rows as many as C has
 void enqueue_partition(const Context& context, const RowAnalysis& analysis, const BinTable& totals, const BinMap& map,
                        index_t rows, index_t* list);
 
-/// Totals and, after them, one number of the device, brought to the host: waits.
+/// Totals and, after them, one number of the device, fetched to the host: waits.
 /// \param number on the device, or null
-struct BroughtTotals {
+struct FetchedTotals {
   BinTable totals{};
   offset_t number = 0;
 };
-[[nodiscard]] BroughtTotals bring_totals(const Context& context, const RowAnalysis& analysis, const offset_t* number);
+[[nodiscard]] FetchedTotals fetch_totals(const Context& context, const RowAnalysis& analysis, const offset_t* number);
 
 }  // namespace tessera::cuda

@@ -10,7 +10,7 @@
 
 namespace tessera::cuda {
 
-/// Rows of bins as lists on the device, or no list where all rows that have products are of one bin.
+/// Rows of bins as rows of B on the device, or no list where all rows that have products are of one bin.
 class BinnedRows {
  public:
   BinnedRows() = default;
@@ -54,9 +54,9 @@ void for_each_bin(const Device& device, const BinnedRows& rows, Work&& work) {
 /// Rows, products and entries over all bins.
 [[nodiscard]] BinTotals sum_of_bins(const BinTable& totals) noexcept;
 
-/// Puts a batch's launches into the device's stream. \param ordered see enqueue_wide
+/// Puts a batch's launches into the device's stream. \param ordered see enqueue_bitmap_tiled
 template <class V>
-void enqueue_bin(const Context& context, RowBin bin, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+void enqueue_bin(const Context& context, RowBin bin, Phase phase, const Factors<V>& factors, const RowBatch& batch,
                  const RowOutput<V>& out, bool ordered);
 
 }  // namespace tessera::cuda

@@ -20,12 +20,12 @@ struct SizeEstimate {
 /// By the workflow that the report names: a sample, sketches, or the number of products. None when its sketches do not
 /// fit into memory.
 template <class T>
-[[nodiscard]] std::optional<SizeEstimate> estimate_sizes(ProductJob<T>& job, const SpgemmOptions& options,
+[[nodiscard]] std::optional<SizeEstimate> estimate_sizes(HostJob<T>& job, const SpgemmOptions& options,
                                                          SpgemmReport& report);
 
 /// What became of the pass.
 template <class T>
-struct OnePassResult {
+struct OnePhaseResult {
   Csr<T> matrix;
   index_t overflow_rows = 0;
   double numeric_ms = 0.0;
@@ -36,12 +36,12 @@ struct OnePassResult {
 
 /// Bytes of the store with its workspaces and of C as foreseen.
 template <class V, class T>
-[[nodiscard]] std::uint64_t one_pass_bytes(const ProductJob<T>& job, const SizeEstimate& plan) noexcept;
+[[nodiscard]] std::uint64_t one_phase_bytes(const HostJob<T>& job, const SizeEstimate& plan) noexcept;
 
 /// Rows that find no room, or hold more than their estimate allows for, are computed again straight into C.
 /// \throws OutOfMemory only when `symbolic` would throw
 template <class V, class T>
-[[nodiscard]] OnePassResult<T> one_pass(ProductJob<T>& job, const SizeEstimate& plan);
+[[nodiscard]] OnePhaseResult<T> one_phase(HostJob<T>& job, const SizeEstimate& plan);
 
 /// Rows looked at: 3 %, at least 600 and at most 10 000, never more than there are.
 [[nodiscard]] constexpr index_t sample_size(index_t rows) noexcept {
@@ -59,12 +59,12 @@ template <class V, class T>
 
 /// Counts the sampled rows. \throws OutOfMemory for the workspaces
 template <class T>
-[[nodiscard]] SpgemmSample sample_compression(ProductJob<T>& job);
+[[nodiscard]] SpgemmSample sample_compression(HostJob<T>& job);
 
 /// \param workflow hll or cohen \param registers 32, 64 or 128
 /// \returns an estimate a row, never above its bound; exact for rows with fewer than two lists
 /// O(nnz(B) + registers * nnz(A)); for cohen O(registers * (nnz(A) + nnz(B))). \throws OutOfMemory
 template <class T>
-[[nodiscard]] Array<float> estimate_rows(const ProductJob<T>& job, SpgemmWorkflow workflow, int registers);
+[[nodiscard]] Array<float> estimate_rows(const HostJob<T>& job, SpgemmWorkflow workflow, int registers);
 
 }  // namespace tessera::host

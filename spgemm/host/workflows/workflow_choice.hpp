@@ -30,7 +30,7 @@ inline constexpr double upper_bound_products = 64.0;
 /// host").
 inline constexpr offset_t counted_products = offset_t{1} << 21;
 
-/// Expansion and compression from which the paper estimates all rows (ocean-hll-spgemm.txt, table 1).
+/// Expansion and compression from which the paper estimates all rows (Ocean, table 1).
 inline constexpr double sketch_expansion = 8.0;
 inline constexpr double sketch_compression = 8.0;
 
@@ -42,7 +42,7 @@ inline constexpr double trusted_sample_error = 0.1;
   return facts.mean_products >= upper_bound_products && facts.products > counted_products;
 }
 
-/// The rule of the paper (ocean-hll-spgemm.txt, table 1), which neither host nor GPU follows: what it estimates is
+/// The rule of the paper (Ocean, table 1), which neither host nor GPU follows: what it estimates is
 /// sooner counted or sampled (bench/NOTES.md).
 [[nodiscard]] constexpr SpgemmWorkflow workflow_of_paper(double mean_products, double expansion,
                                                          double compression) noexcept {
