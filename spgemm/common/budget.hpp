@@ -1,5 +1,5 @@
 /// \file
-/// Keeps a product within the memory it may take, and remembers the most that it held.
+/// Memory budget of a product: refuses what exceeds the limit, and records the peak.
 #pragma once
 
 #include "tessera/device.hpp"

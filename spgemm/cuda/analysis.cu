@@ -11,11 +11,11 @@ namespace tessera::cuda {
 namespace {
 
 constexpr int analysis_threads = 512;
-/// More of them add more totals to the same numbers than they gain in time.
+/// With more of them the atomic additions to the totals cost more than they gain.
 constexpr int analysis_blocks_of_multiprocessor = 2;
-/// Rows of A with so many entries a lane are read by all threads of a block.
+/// Rows of A with so many entries per lane are read by all threads of a block.
 constexpr offset_t long_row = 256;
-/// As many of them a block can put off; further ones are read at once.
+/// Such rows that a block defers to its end; further ones are read at once.
 constexpr int most_long_rows = 64;
 
 __global__ void __launch_bounds__(analysis_threads)
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(analysis_threads)
   b_row_bounds[row] = {static_cast<unsigned>(bounds.products), bounds.col_begin, bounds.col_end, 0};
 }
 
-/// Where facts and bins of rows go.
+/// Output: facts and bins of rows.
 struct AnalysisOutput {
   std::uint32_t* products;
   index_t* first_columns;
@@ -37,7 +37,7 @@ struct AnalysisOutput {
   bool repeats;  ///< whether bins say which rows repeat the one before
 };
 
-/// A row as the totals see it.
+/// The contribution of a row to the totals.
 __device__ CollectedRow collected_row(RowBin bin, const RowShape& row, const RowPolicy& policy,
                                       unsigned long long all_products) {
   return {bin,
@@ -51,7 +51,7 @@ __device__ CollectedRow collected_row(RowBin bin, const RowShape& row, const Row
           all_products};
 }
 
-/// Writes what was found of a row. One thread calls.
+/// Writes facts and bin of a row. One thread calls.
 __device__ CollectedRow note_row(const AnalysisOutput& out, const RowPolicy& policy, index_t row, unsigned b_rows,
                                  const RowBounds& bounds) {
   const bool any = bounds.products > 0;
@@ -68,7 +68,7 @@ __device__ CollectedRow note_row(const AnalysisOutput& out, const RowPolicy& pol
   return collected_row(bin, shape, policy, bounds.products);
 }
 
-/// A row that all threads of the block read. Every thread must call; thread 0 has the whole.
+/// Bounds of a row by all threads of the block, which must all call. The result is valid in thread 0.
 __device__ RowBounds row_bounds_by_block(const AnalysisFactors& factors, offset_t begin, offset_t end,
                                          RowBounds* of_warp) {
   const unsigned lane = threadIdx.x % warp_size;
@@ -85,7 +85,7 @@ __device__ RowBounds row_bounds_by_block(const AnalysisFactors& factors, offset_
   return bounds;
 }
 
-/// The long rows that a block has put off. Every thread must call.
+/// The long rows that a block has deferred. Every thread must call.
 __device__ void note_long_rows(const AnalysisFactors& factors, const AnalysisOutput& out, const RowPolicy& policy,
                                const index_t* rows, int count, BinCollector& collector) {
   alignas(RowBounds) __shared__ unsigned char of_warp[analysis_threads / warp_size * sizeof(RowBounds)];
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(analysis_threads, analysis_blocks_of_multiproc
     if (b_rows >= long_row * Lanes) {
       int offset = most_long_rows;
       if (lane_in_group == 0) offset = atomicAdd(&put_off_count, 1);
-      // All lanes of a group must know; the others of the warp go along.
+      // All lanes of a group must know; the other lanes of the warp take part in the shuffle.
       if (lane_in_group == 0 && offset < most_long_rows) put_off[offset] = row;
       if (offset < most_long_rows) noted = false;
     }
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(analysis_threads, analysis_blocks_of_multiproc
   publish_totals(totals, out.totals);
 }
 
-/// Entries of a row as known or foreseen, at most what it can have.
+/// Entries of a row, known or estimated, at most its upper bound.
 __device__ index_t entries_of(const RowEntries& entries, std::int64_t row, std::uint32_t products, index_t width) {
   if (entries.counts != nullptr) return static_cast<index_t>(entries.counts[row]);
   const index_t most = entries_at_most(products, width);
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(analysis_threads)
       const index_t width = facts.widths[i];
       const index_t most = entries_of(entries, i, products, width);
       // Rows of a group have the same shape, so that they get the same bin and keep, or lose, these bits together. The
-      // next row's may be rewritten at this moment: lost is what it then says, and so they will be here.
+      // bits of the next row may be rewritten at this moment, but then they are lost here, too.
       const std::uint8_t old = groups ? bins[i] : 0;
       const bool leads = groups && !is_follower(old) && i + 1 < rows && is_follower(bins[i + 1]);
       const RowShape shape{b_rows, products, width, most, is_follower(old) || leads};
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(analysis_threads)
   publish_totals(totals, of_all);
 }
 
-/// First offsets of the bins in the list of rows.
+/// First position of each bin in the list of rows.
 struct BinStarts {
   index_t of[row_bins];
 };
@@ -250,7 +250,7 @@ void clear(const Context& context, RowAnalysis& analysis) {
         "clearing totals of rows");
 }
 
-/// Whether b_row_bounds of the rows of B cost less than they save: several entries of A a row, most of which need a
+/// Whether bounds of all rows of B cost less than they save: several entries of A per row of B, most of which need a
 /// range.
 bool pays_digests(const ProductShape& shape, const RowPolicy& policy) noexcept {
   constexpr offset_t few_entries = 1 << 19;
@@ -289,7 +289,7 @@ void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, c
   }
   const AnalysisFactors analysed{factors, b_row_bounds.data()};
   const double mean_lists = shape.rows == 0 ? 0.0 : static_cast<double>(shape.a_nnz) / shape.rows;
-  // A lane has some entries of its own to wait for at once.
+  // Each lane has several independent loads in flight.
   if (mean_lists < 6) {
     enqueue_analysis_by<1>(context, analysed, shape.rows, policy, out);
   } else if (mean_lists < 12) {

@@ -1,5 +1,5 @@
 /// \file
-/// Totals of the bins of rows, gathered by the threads of a block.
+/// Parts of the analysis kernels: totals per bin, gathered by the threads of a block, and bounds of rows.
 #pragma once
 
 #include "core/cuda/launch.cuh"
@@ -11,17 +11,17 @@
 
 namespace tessera::cuda {
 
-/// One row as the totals see it.
+/// The contribution of one row to the totals.
 struct CollectedRow {
   RowBin bin = RowBin::none;
-  bool active = false;       ///< the others only take lane in the votes
-  bool is_follower = false;  ///< done along with another row of the bin
+  bool active = false;       ///< the others only take part in the votes
+  bool is_follower = false;  ///< of a row group
   unsigned a_row_nnz = 0;
   unsigned products = 0;
   unsigned width = 0;
   unsigned entries = 0;
   unsigned shared_bytes = 0;
-  unsigned long long all_products = 0;  ///< where `products` is too small a number
+  unsigned long long all_products = 0;  ///< of which `products` is the low part, saturated
 };
 
 /// Gathers in registers as long as all rows of a warp are of one bin, which is the common case, else in shared memory.
@@ -48,7 +48,7 @@ class BinCollector {
     }
   }
 
-  /// At the end; every lane of the warp must call. Complete when the block has met.
+  /// At the end; every lane of the warp must call. Complete after the next barrier of the block.
   __device__ void finish() {
     if (current_ >= 0) add_up(own_, current_);
   }
@@ -102,7 +102,7 @@ class BinCollector {
   int current_ = -1;
 };
 
-/// Adds the totals of a block to those of all. Every thread must call, once the block has met.
+/// Adds the totals of a block to those of all. Every thread must call, after a barrier.
 __device__ inline void publish_totals(const BinTotals* of_block, BinTotals* of_all) {
   const int bin = static_cast<int>(threadIdx.x);
   if (bin >= row_bins || of_block[bin].rows + of_block[bin].followers == 0) return;
@@ -120,7 +120,7 @@ __device__ inline void publish_totals(const BinTotals* of_block, BinTotals* of_a
   atomicAdd(&to.entries, from.entries);
 }
 
-/// Clears totals in shared memory. Every thread must call, and sync the others before the totals are used.
+/// Clears totals in shared memory. Every thread must call; a barrier must follow.
 __device__ inline void clear_totals(BinTotals* of_block) {
   if (static_cast<int>(threadIdx.x) >= row_bins) return;
   BinTotals& to = of_block[threadIdx.x];

@@ -14,7 +14,7 @@ BinnedRows::BinnedRows(const Context& context, const RowAnalysis& analysis, cons
   for (int bin = row_bins - 1; bin > 0; --bin) {
     if (totals_[static_cast<std::size_t>(bin)].rows > 0) used_.push_back(static_cast<RowBin>(bin));
   }
-  // Accumulators pass over rows without products by themselves, as long as these do not outnumber the others.
+  // Accumulators skip rows without products by themselves, which is cheap as long as these do not outnumber the others.
   const bool alone = !some && used_.size() == 1 && total(RowBin::none).rows <= total(used_.front()).rows &&
                      total(used_.front()).followers == 0;
   if (used_.empty() || alone) return;

@@ -9,9 +9,9 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Need up to which the memory of the device is not asked for: asking takes longer than small products do.
+/// Below this need the free memory of the device is not queried: the query takes longer than small products.
 constexpr std::uint64_t surely_free_bytes = std::uint64_t{256} << 20;
-/// Of a product that all blocks sort: its key twice and its value.
+/// Memory per product that all blocks sort: its key twice and its value.
 constexpr std::uint64_t esc_product_bytes = 24;
 
 /// 0: not known.

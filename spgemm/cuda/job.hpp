@@ -1,5 +1,5 @@
 /// \file
-/// One product on a GPU: what all of its passes share.
+/// One product on a GPU: what its phases share, and the phases.
 #pragma once
 
 #include "core/cuda/context.hpp"
@@ -37,7 +37,7 @@ struct DeviceJob {
   BinTotals all;                   ///< over all rows; entries: the most that they can have
   index_t rows_with_products = 0;  ///< rows that repeat others left out, which those of `esc` never are
   std::optional<SpgemmBudget> budget;
-  BinnedRows bins;  ///< for counting; none for the workflow `esc` and for others that gave way, see bin_rows()
+  BinnedRows bins;  ///< for the symbolic phase; none for the workflow `esc` and after a fallback, see bin_rows()
   SpgemmReport report;
 
   [[nodiscard]] const Device& device() const noexcept { return options.device; }
@@ -65,15 +65,16 @@ struct CsrArrays {
   Array<V> values;  ///< none for a pattern
 };
 
-/// Bins for counting, for a job of another workflow that gives way to `symbolic`. Waits. \throws OutOfMemory
+/// Bins for the symbolic phase, for a job of another workflow that falls back to `symbolic`. Waits. \throws OutOfMemory
 template <class V>
 void bin_rows(DeviceJob<V>& job);
 
-/// Counts the rows of `bins`: counts[row]; other rows get 0 where `bins` has rows of B. \param counts as many as rows
+/// Symbolic phase of the rows of `bins`: counts[row]; other rows get 0 where `bins` has lists. \param counts as many as
+/// rows
 template <class V>
 void enqueue_symbolic(const DeviceJob<V>& job, const BinnedRows& bins, offset_t* counts);
 
-/// Puts rows of known length to their offsets, and remembers what summed them. \param offsets of C
+/// Numeric phase of rows with known offsets; notes the accumulators in the report. \param offsets of C
 template <class V>
 void enqueue_numeric(DeviceJob<V>& job, const BinnedRows& bins, const offset_t* offsets, index_t* columns, V* values);
 
@@ -87,11 +88,11 @@ struct CountedRows {
   offset_t nnz = 0;
 };
 
-/// Counts every row, and takes the bins for counting from the job. Waits. \throws OutOfMemory
+/// Symbolic phase of all rows; consumes the bins of the job. Waits. \throws OutOfMemory
 template <class V>
 [[nodiscard]] CountedRows count_rows(DeviceJob<V>& job);
 
-/// The workflow `symbolic`: counts, then puts every row to its offset. \throws OutOfMemory before anything is summed
+/// The workflow `symbolic`: symbolic phase, then numeric phase. \throws OutOfMemory before anything is summed
 template <class V>
 [[nodiscard]] CsrArrays<V> two_phase(DeviceJob<V>& job);
 

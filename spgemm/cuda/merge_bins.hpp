@@ -47,14 +47,14 @@ class BinMerger {
     }
   }
 
-  /// A few rows of other accumulators, which `wide` serves as it serves all.
+  /// A few rows of other accumulators go to bitmap_tiled, which serves any row.
   void into_bitmap_tiled() {
     const RowBin target = total(RowBin::bitmap_tiled).rows > 0 ? RowBin::bitmap_tiled : RowBin::tiled_heavy;
     for (int bin = number(RowBin::dense); bin <= number(RowBin::hash_4096); ++bin) {
       const BinTotals& few = totals_[index(bin)];
       const bool little = few.rows <= policy_.tuning.resident_rows && few.products <= policy_.tuning.launch_products &&
                           few.followers == 0 && few.most_products <= policy_.tuning.heavy_products;
-      // A wider row would take shared memory from all others.
+      // A wider row would raise the shared memory of all others.
       if (used(bin) && little && few.widest <= total(target).widest) fold(bin, number(target));
     }
   }
@@ -95,7 +95,7 @@ class BinMerger {
   return 16ULL << doubled;
 }
 
-/// Joins bins of `totals`, in~offset. Rows go to a larger size of the same accumulator or, where no accumulator is
+/// Joins bins of `totals`, in place. Rows go to a larger size of the same accumulator or, where no accumulator is
 /// preferred, to one that serves every row of theirs. O(1) \param policy by which the rows have got their bins
 [[nodiscard]] inline BinMap merge_bins(BinTable& totals, const RowPolicy& policy) {
   BinMerger merger(totals, policy);
@@ -108,7 +108,7 @@ class BinMerger {
   merger.upwards(RowBin::bitmap_4k, RowBin::bitmap_large, little);
   // Rows of hash_384 keep the order of their terms, which those of larger tables may lose.
   merger.upwards(RowBin::hash_1536, RowBin::hash_4096, little);
-  // Where entries are only foreseen, a window may be too small for what `dense` holds, and `wide` counts first.
+  // Where entries are only estimated, a bitmap may be too small for the rows of `dense`, and bitmap_tiled counts first.
   if (policy.preferred == SpgemmAccumulator::automatic && (policy.counting || policy.counted)) {
     merger.dense_into_bitmap();
     merger.into_bitmap_tiled();

@@ -1,6 +1,6 @@
 /// \file
-/// Which accumulator of a GPU does a row of C, and in which of its sizes: a function of the row alone. Rows of a bin
-/// are done in one launch, whose shared memory is that of its largest row; so there are several bins an accumulator.
+/// Bins of the rows of C: accumulator and size class of a row, as a function of the row alone. Rows of a bin are done
+/// in one launch, whose shared memory is that of its largest row; so an accumulator has several bins.
 #pragma once
 
 #include "core/host_device.hpp"
@@ -24,7 +24,7 @@ enum class RowBin : std::uint8_t {
   esc_256,
   esc_512,
   dense,
-  bitmap_4k,  ///< by bytes of shared memory a warp
+  bitmap_4k,  ///< by bytes of shared memory per warp
   bitmap_8k,
   bitmap_16k,
   bitmap_32k,
@@ -36,7 +36,7 @@ enum class RowBin : std::uint8_t {
   bitmap_tiled,  ///< by products
   tiled_heavy,
   tiled_huge,
-  tiled_shared_48k,  ///< by bytes of shared memory a block
+  tiled_shared_48k,  ///< by bytes of shared memory per block
   tiled_shared_large,
 };
 inline constexpr int row_bins = 23;
@@ -58,10 +58,10 @@ struct RowShape {
   std::uint32_t products = 0;
   index_t width = 0;
   index_t entries = 0;    ///< of C's row: counted, foreseen, or what products and columns allow
-  bool in_group = false;  ///< some neighbour's positions in A are the same, and both could be done at once
+  bool in_group = false;  ///< it is in a row group: a neighbour has the same positions in A
 };
 
-/// What decides.
+/// What the choice depends on besides the row.
 struct RowPolicy {
   SpgemmAccumulator preferred = SpgemmAccumulator::automatic;  ///< for every row that it can serve
   bool counting = false;                                       ///< entries are not needed, only their number
@@ -70,17 +70,17 @@ struct RowPolicy {
   int value_bytes = 8;                                         ///< of a value of C, 0 for a pattern
   Tuning tuning = tuning_sm90;                                 ///< of the device
 
-  /// Whether some rows of few rows of B are merged.
+  /// Whether rows with few entries in A may be merged.
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool merges() const noexcept {
     return short_positions && (preferred == SpgemmAccumulator::automatic || preferred == SpgemmAccumulator::merge);
   }
-  /// Whether a row of few rows of B is merged.
+  /// Whether a row with few entries in A is merged.
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool merges(std::uint64_t products) const noexcept {
     return merges() && (preferred == SpgemmAccumulator::merge || products <= tuning.merge_products);
   }
 };
 
-/// What the row has at most.
+/// Upper bound of the entries of a row.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t entries_at_most(std::uint32_t products, index_t width) noexcept {
   return products < static_cast<std::uint32_t>(width) ? static_cast<index_t>(products) : width;
 }
@@ -93,7 +93,7 @@ struct RowPolicy {
   return products <= 256 ? RowBin::esc_256 : RowBin::esc_512;
 }
 
-/// Places for which a key must have room where rows of so many products are sorted.
+/// Offsets that a key must number where rows of so many products are sorted.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::uint32_t esc_sort_size(std::uint32_t products) noexcept {
   std::uint32_t offsets = esc_thread_products;
   while (offsets < products) offsets *= 2;
@@ -105,14 +105,14 @@ struct RowPolicy {
   return row.products <= esc_products && short_keys(row.width, esc_sort_size(row.products));
 }
 
-/// Bytes of shared memory that `window` takes for the row.
+/// Shared memory of the bitmap of the row.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t bitmap_bytes_of(const RowShape& row,
                                                                          const RowPolicy& policy) noexcept {
   return policy.counting ? bitmap_warp_bytes(row.width, 0, 0)
                          : bitmap_warp_bytes(row.width, row.entries, policy.value_bytes);
 }
 
-/// The bin of the row's shared_bytes; `none` when it is larger than all.
+/// The bitmap bin of the row; `none` when it needs more shared memory than a block has.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin bitmap_bin(const RowShape& row, const RowPolicy& policy) noexcept {
   const std::int64_t bytes = bitmap_bytes_of(row, policy);
   if (bytes <= 4096) return RowBin::bitmap_4k;
@@ -126,13 +126,13 @@ struct RowPolicy {
   return bin >= RowBin::bitmap_4k && bin <= RowBin::bitmap_large;
 }
 
-/// Bytes of shared memory for the row and those done along with it.
+/// Shared memory of a row group that begins with the row.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t row_group_bytes(const RowShape& row,
                                                                          const RowPolicy& policy) noexcept {
   return bitmap_warp_bytes(row.width, row.entries, policy.value_bytes, row_group_size);
 }
 
-/// `bin`, unless the row is better done along with others.
+/// `bin`, unless the row is better done as part of its row group.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin with_row_group(RowBin bin, const RowShape& row,
                                                                   const RowPolicy& policy) noexcept {
   const bool gains = row.in_group && is_bitmap(bin) && policy.counted && policy.value_bytes > 0;
@@ -174,7 +174,7 @@ struct RowPolicy {
   return in_table ? table_entries(row, policy) : row.entries;
 }
 
-/// The bin of a block with the sums in shared memory; `none` where these do not fit or do not pay.
+/// The bin of a block with the sums in shared memory; `none` where they do not fit or do not pay.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin shared_bin(const RowShape& row, const RowPolicy& policy) noexcept {
   if (!policy.counted || policy.value_bytes == 0) return RowBin::none;
   const std::uint32_t per_entry = row.products / policy.tuning.shared_compression;
@@ -206,7 +206,7 @@ struct RowPolicy {
   }
 }
 
-/// Whether a warp with a bitmap costs least of all that is left for the row.
+/// Whether a bitmap costs less than the accumulators that remain for the row.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool prefers_bitmap(const RowShape& row, const RowPolicy& policy) noexcept {
   if (row.products > policy.tuning.bitmap_products || row.a_row_nnz > policy.tuning.warp_b_rows) return false;
   if (row.width > policy.tuning.bitmap_width) return false;
@@ -221,7 +221,7 @@ struct RowPolicy {
   return !policy.counted || compresses;
 }
 
-/// The bin by what a row costs where.
+/// The bin in which the row costs least.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin cheapest_bin(const RowShape& row, const RowPolicy& policy) noexcept {
   if (row.a_row_nnz <= merge_b_rows && policy.merges(row.products)) return RowBin::merge;
   if (row.products <= esc_thread_products && esc_serves(row)) return esc_bin(row.products);
@@ -250,7 +250,7 @@ struct RowPolicy {
   return with_row_group(cheapest_bin(row, policy), row, policy);
 }
 
-/// Sums and largest numbers over the rows of a bin and those followers.
+/// Sums and maxima over the rows of a bin and their followers.
 struct BinTotals {
   unsigned rows = 0;
   unsigned max_a_row_nnz = 0;
@@ -258,7 +258,7 @@ struct BinTotals {
   unsigned widest = 0;
   unsigned most_entries = 0;
   unsigned shared_bytes = 0;  ///< shared_bytes_of() the largest
-  unsigned followers = 0;     ///< rows that are done along with one of `rows`, but not counted there
+  unsigned followers = 0;     ///< rows of row groups other than the first, which are not in `rows`
   unsigned long long a_nnz = 0;
   unsigned long long products = 0;
   unsigned long long entries = 0;

@@ -1,4 +1,4 @@
-// The workflow that counts first.
+// Symbolic phase.
 #include "core/cuda/memory.hpp"
 #include "core/cuda/scan.hpp"
 #include "core/stopwatch.hpp"
@@ -14,7 +14,7 @@ namespace {
 /// Whether rows of a bin may be done elsewhere once their entries are known.
 bool depends_on_entries(RowBin bin) noexcept { return bin > RowBin::esc_512; }
 
-/// Counts become offsets; the bins are chosen anew where the counts matter. Waits.
+/// Turns counts into offsets, and chooses bins anew where the counts matter. Waits.
 template <class V>
 CountedRows bins_by_counts(DeviceJob<V>& job, Array<offset_t> counts) {
   const bool anew =

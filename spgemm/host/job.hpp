@@ -70,9 +70,9 @@ template <class V>
   return workspaces;
 }
 
-/// Decides how many threads share the rows, and whether they save memory rather than time, so that the workspaces fit
-/// beside `other_bytes`; sets job.sizes, job.workers and job.policy.low_memory. \tparam V T or NoValue
-/// \throws OutOfMemory when not even one low_memory thread fits
+/// Decides how many threads share the rows, and whether accumulators with less memory are chosen, so that the
+/// workspaces fit beside `other_bytes`; sets job.sizes, job.workers and job.policy.low_memory. \tparam V T or NoValue
+/// \throws OutOfMemory when not even one thread with little memory fits
 template <class V, class T>
 void fit_workspaces(HostJob<T>& job, std::uint64_t other_bytes);
 
@@ -80,19 +80,20 @@ void fit_workspaces(HostJob<T>& job, std::uint64_t other_bytes);
 template <class T>
 [[nodiscard]] std::vector<SpgemmAccumulatorUse> accumulator_use(const HostJob<T>& job);
 
-/// Row offsets of C, counted. \throws OutOfMemory
+/// Symbolic phase: row offsets of C. \throws OutOfMemory
 template <class T>
 [[nodiscard]] Array<offset_t> count_entries(HostJob<T>& job);
 
-/// Sums every row into its place. \param columns may be null: values only \param values null for a pattern
+/// Numeric phase: sums every row at its offset. \param columns may be null: values only \param values null for a
+/// pattern
 template <class V, class T>
 void sum_rows(const HostJob<T>& job, std::vector<RowWorkspace<V>>& workspaces, const offset_t* offsets,
               index_t* columns, V* values);
 
-/// Adds up counts that lie at counts[1] ...; counts[0] becomes 0.
+/// Running sum of the counts at counts[1] ...; counts[0] becomes 0.
 void counts_to_offsets(Array<offset_t>& counts);
 
-/// C itself, once its offsets are known. The caller has reserved its bytes, not those of the workspaces.
+/// Numeric phase of C, whose offsets are known. The caller has reserved its bytes, not those of the workspaces.
 template <class V, class T>
 [[nodiscard]] Csr<T> sum_into_place(HostJob<T>& job, Array<offset_t> offsets);
 

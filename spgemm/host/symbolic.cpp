@@ -20,7 +20,7 @@ template HostJob<double> start_job(const CsrView<double>&, const CsrView<double>
 
 namespace {
 
-/// Sizes of the workspaces and what the accumulators have to do, over some rows.
+/// Sizes of the workspaces, and rows and products per accumulator, over some rows.
 struct AccumulatorTotals {
   WorkspaceSizes sizes;
   std::array<SpgemmAccumulatorUse, 4> use{};  ///< in the order of spgemm_accumulators()

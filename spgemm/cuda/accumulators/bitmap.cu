@@ -1,4 +1,5 @@
-// Rows of C in a rows: a warp's bitmap of their columns, whose ranks are the offsets of their sums.
+// Bitmap accumulator: one warp per row of C, a bitmap of its columns in shared memory, whose ranks are the offsets of
+// the sums. Nothing is searched or sorted.
 #include "core/cuda/warp.cuh"
 #include "spgemm/cuda/accumulators/accumulators.hpp"
 #include "spgemm/cuda/accumulators/launch.cuh"
@@ -20,8 +21,8 @@ struct alignas(8) RankedWord {
   unsigned rank;
 };
 
-/// The columns of a row, from a multiple of 32 on. All lanes of the warp that owns it call what is not about one
-/// column, and sync in between. \tparam Word BitWord or RankedWord
+/// The columns of a row, from a multiple of 32 on. Functions that are not about one column are called by all lanes of
+/// the warp, which synchronise in between. \tparam Word BitWord or RankedWord
 template <class Word>
 struct Bitmap {
   Word* words;
@@ -56,7 +57,7 @@ struct Bitmap {
 
 /// Gives every word its rank. \returns how many bits are set in all
 [[nodiscard]] __device__ inline int rank_words(const Bitmap<RankedWord>& bitmap) {
-  // Neighbouring words a lane: an odd number, for the sake of the banks.
+  // Neighbouring words per lane: an odd number, to avoid bank conflicts.
   const int each = (bitmap.count + warp_size - 1) / warp_size | 1;
   const int begin = lane_of_warp() * each;
   const int end = begin + each < bitmap.count ? begin + each : bitmap.count;
@@ -97,7 +98,7 @@ __device__ void mark_row(const Bitmap<Word>& bitmap, const Factors<V>& factors, 
   __syncwarp();
 }
 
-/// The bitmap of a row where values do not count, behind the stage for rows of B.
+/// The bitmap of a row of which only columns are wanted, in memory after the stage.
 [[nodiscard]] __device__ inline Bitmap<BitWord> marked_row(const Factors<NoValue>& factors, const RowFacts& facts,
                                                            index_t row, int lanes, unsigned char* memory) {
   const Bitmap<BitWord> bitmap(memory + stage_bytes(0), facts.first_columns[row], facts.widths[row]);
@@ -106,7 +107,7 @@ __device__ void mark_row(const Bitmap<Word>& bitmap, const Factors<V>& factors, 
   return bitmap;
 }
 
-/// The sums of rows and their columns, by offset in the row: these are the same for all of the rows.
+/// Sums and columns of a group of rows, by offset in the row. All rows of a group have the same columns.
 template <class V>
 struct BitmapSums {
   Bitmap<RankedWord> bitmap;
@@ -127,11 +128,11 @@ struct BitmapSums {
   }
 };
 
-/// Up to `Rows` rows, one after the other, whose rows of A have the same positions. All lanes of the warp call.
+/// A group of up to `Rows` consecutive rows, whose rows of A have the same positions. All lanes of the warp call.
 template <class V, int Rows>
 class BitmapRows {
  public:
-  /// Finds the entries. \param members rows that there are \param memory of the warp, whose division depends on the row
+  /// Finds the entries. \param members rows in the group \param memory of the warp; its layout depends on the row
   __device__ BitmapRows(const Factors<V>& factors, const RowFacts& facts, index_t row, int members,
                         unsigned char* memory, int lanes)
       : factors_(factors),
@@ -147,7 +148,7 @@ class BitmapRows {
 
   /// Of each row.
   [[nodiscard]] __device__ int entries() const { return sums_.entries; }
-  /// Entries of a row for which a shared_bytes of so many bytes has room.
+  /// Entries per row that fit into so many bytes.
   [[nodiscard]] __device__ int capacity(unsigned shared_bytes) const {
     const auto used = static_cast<unsigned>(reinterpret_cast<unsigned char*>(sums_.values) - memory_);
     return static_cast<int>((shared_bytes - used) / (Rows * sizeof(V) + sizeof(index_t)));

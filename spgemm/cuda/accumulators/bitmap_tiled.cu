@@ -1,6 +1,6 @@
-// One block per row of C: a bitmap of its columns in shared memory, one range after the other. The population count up
-// to a bit is the offset of its entry, so that C is written in order and sums go where they belong, without a sort
-// (Ocean, §3: values in global memory, dense accumulator with a bitmap).
+// Tiled bitmap accumulator: one block per row of C, a bitmap of one range of its columns after the other in shared
+// memory. The population count up to a bit is the offset of its entry, so C is written in order without a sort (Ocean,
+// §3: values in global memory, dense accumulator with a bitmap).
 #include "core/cuda/block_sum.cuh"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.cuh"
@@ -20,16 +20,15 @@ namespace tessera::cuda {
 
 namespace {
 
-/// 32 columns: a bit each. Where entries are placed, also the number of entries before them.
+/// 32 columns: a bit each. In phase numeric also the number of entries before them.
 template <Phase P>
 using Mark = std::conditional_t<P == Phase::symbolic, unsigned, uint2>;
 
 [[nodiscard]] __device__ inline unsigned& bits_of(unsigned& mark) { return mark; }
 [[nodiscard]] __device__ inline unsigned& bits_of(uint2& mark) { return mark.x; }
 
-/// body(i) for i in [0, count) by the threads of a block. All threads go round equally often: nvcc 13.0 lets the lanes
-/// of a warp that skip a loop come to the next barrier before the others, and the barrier takes them for the whole
-/// warp.
+/// body(i) for i in [0, count) by the threads of a block. All threads have the same trip count: with nvcc 13.0 lanes
+/// that skip a loop reach the next barrier before the others, and the barrier takes them for the whole warp.
 template <int Threads, class Body>
 __device__ void for_each_of_block(unsigned count, Body&& body) {
   for (unsigned base = 0; base < count; base += Threads) {
@@ -49,10 +48,10 @@ inline constexpr int tiled_resident = 1024;
 template <class V, Phase P, TiledSums Sums, int Threads>
 class TiledRow {
  public:
-  static_assert(P != Phase::numeric_allocating, "columns are placed stretch by stretch, before the row is counted");
+  static_assert(P != Phase::numeric_allocating, "columns are written range by range, before the row is counted");
   static constexpr unsigned warps = Threads / warp_size;
 
-  /// What the threads of a block tell each other.
+  /// Shared among the threads of a block.
   struct Shared {
     ProductSharesMemory<Threads> b_rows;
     unsigned entries[warps];
@@ -118,7 +117,7 @@ class TiledRow {
     }
   }
 
-  /// Goes on to the next column of the row. To be called after mark_all().
+  /// Moves on to the next column of the row. Call after mark_all().
   __device__ void end_range() {
     unsigned next = beyond_columns;
     for (unsigned w = 0; w < warps; ++w) next = shared_.next[w] < next ? shared_.next[w] : next;
@@ -141,7 +140,7 @@ class TiledRow {
     if ((bits & bit) == 0) atomicOr(&bits, bit);
   }
 
-  /// All columns that are marked; leaves those before the marks of this thread in before_.
+  /// Number of marked columns; before_ becomes the number of those before the marks of this thread.
   [[nodiscard]] __device__ unsigned count() {
     unsigned own = 0;
     const unsigned begin = threadIdx.x * share();
@@ -171,14 +170,14 @@ class TiledRow {
     }
   }
 
-  /// Place of a marked column in the range.
+  /// Offset of a marked column in the range.
   [[nodiscard]] __device__ unsigned rank(index_t column) const {
     const unsigned at = static_cast<unsigned>(column) - range_.first;
     const uint2 mark = marks_[at / mark_columns];
     return mark.y + __popc(mark.x & ((1U << at % mark_columns) - 1));
   }
 
-  /// In order: each warp adds to columns of its own, so that no warp waits for another.
+  /// In order: each warp adds to its own columns, so that no warp waits for another.
   __device__ void add(unsigned entries, const index_t* columns, V* sums) {
     if constexpr (Sums != TiledSums::any_order) {
       __syncthreads();  // columns are there
@@ -188,7 +187,7 @@ class TiledRow {
       });
     } else {
       for (unsigned from = 0; from < b_rows_; from += Threads) {
-        // The only rows of B there are have been taken to mark their columns.
+        // Up to `Threads` rows of B are still loaded from marking their columns.
         if (b_rows_ > Threads) {
           static_cast<void>(shares_.take(positions_of(factors_), begin_ + from, b_rows_ - from, range_));
         }

@@ -1,5 +1,5 @@
 /// \file
-/// Rows of C of a block that has one row per thread: where they go, and their way there through shared memory, so that
+/// Output of blocks with one row per thread: allocates the rows and copies them through shared memory, so that
 /// neighbouring threads write neighbouring entries.
 #pragma once
 
@@ -20,8 +20,8 @@ template <int Threads>
   return running_sum_in_block<Threads>(n, of_warps);
 }
 
-/// Takes `total` entries of the common room for a block, all of them or none. Every thread of the block calls, once a
-/// kernel. \returns the first offset, or no_offset when there is too little room
+/// Allocates `total` entries of the output buffer for a block, all or none. Every thread of the block calls, once per
+/// kernel. \returns the first entry, or no_offset when the buffer is full
 template <class V>
 [[nodiscard]] __device__ offset_t block_allocate(const RowOutput<V>& out, offset_t total) {
   __shared__ offset_t first;
@@ -33,8 +33,8 @@ template <class V>
   return first;
 }
 
-/// Says how many entries a row has and where it lies in what its block took. One thread calls for its row.
-/// \param first what block_allocate() returned \returns the row's first offset, or no_offset
+/// Notes how many entries a row has and where it lies in the allocation of its block. One thread calls for its row.
+/// \param first what block_allocate() returned \returns the row's first entry, or no_offset
 template <class V>
 __device__ offset_t allocate_row_in_block(const RowOutput<V>& out, index_t row, offset_t n, offset_t first,
                                           offset_t before) {
@@ -44,7 +44,7 @@ __device__ offset_t allocate_row_in_block(const RowOutput<V>& out, index_t row, 
   return offset;
 }
 
-/// Entries on their way to C or to the room. \tparam V NoValue: columns alone
+/// Arrays of entries: of C, of the output buffer, or of the stage in shared memory. \tparam V NoValue: columns alone
 template <class V>
 struct Entries {
   index_t* columns = nullptr;
@@ -54,7 +54,7 @@ struct Entries {
     columns[offset] = column;
     if constexpr (has_values<V>) values[offset] = value;
   }
-  /// Puts entry `from_offset` of `from` to `offset`.
+  /// Copies entry `from_offset` of `from` to `offset`.
   __device__ void copy(offset_t offset, const Entries& from, offset_t from_offset) const {
     columns[offset] = from.columns[from_offset];
     if constexpr (has_values<V>) values[offset] = from.values[from_offset];
@@ -69,12 +69,12 @@ struct BlockOffsets {
   offset_t offset = no_offset;  ///< of its first entry
   offset_t before = 0;          ///< entries of the block's earlier rows
   offset_t total = 0;           ///< entries of the block
-  bool in_one_piece = false;    ///< the rows lie one after the other, as they do in the block
+  bool in_one_piece = false;    ///< the rows are contiguous in the output, as in the block
   offset_t first = no_offset;   ///< in one piece: offset of the block's first entry
 };
 
-/// Of rows whose offsets are known. Every thread of the block calls, once per kernel. \param exists whether the thread
-/// has a row, which is `row`
+/// For phase numeric, where offsets are known. Every thread of the block calls, once per kernel. \param exists whether
+/// the thread has a row, which is `row`
 template <int Threads, class V>
 [[nodiscard]] __device__ BlockOffsets known_offsets(const RowOutput<V>& out, const RowBatch& batch, bool exists,
                                                     index_t row) {
@@ -98,8 +98,8 @@ template <int Threads, class V>
   return result;
 }
 
-/// Of rows that look for room. Every thread of the block calls, once per kernel. \param exists whether the thread has a
-/// row, which is `row` \param n entries of the thread's row, 0 without one
+/// For phase numeric_allocating. Every thread of the block calls, once per kernel. \param exists whether the thread has
+/// a row, which is `row` \param n entries of the thread's row, 0 without one
 template <int Threads, class V>
 [[nodiscard]] __device__ BlockOffsets allocated_offsets(const RowOutput<V>& out, bool exists, index_t row, offset_t n) {
   const BlockEntries in_block = entries_in_block<Threads>(n);
@@ -114,7 +114,7 @@ template <int Threads, class V>
   return result;
 }
 
-/// The rows lie in one piece where they go, too.
+/// For rows that are contiguous in the output, too.
 template <int Threads, class V>
 __device__ void copy_piece(const Entries<V>& to, const Entries<V>& stage, const BlockOffsets& offsets) {
   for (int i = static_cast<int>(threadIdx.x); i < offsets.total; i += Threads) to.copy(offsets.first + i, stage, i);
@@ -138,7 +138,7 @@ __device__ void copy_rows(const Entries<V>& to, const Entries<V>& stage, const B
   }
 }
 
-/// Copies what the block has written to `stage`. Every thread calls, once all are done with writing.
+/// Copies the stage of a block to the output. Every thread calls, after it has written its row.
 template <int Threads, class V>
 __device__ void copy_block(const Entries<V>& to, const Entries<V>& stage, const BlockOffsets& offsets) {
   __syncthreads();

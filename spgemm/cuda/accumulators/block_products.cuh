@@ -1,5 +1,6 @@
 /// \file
-/// Rows of B as warps see them that share a row of C, all of it or a range of its columns.
+/// Products of a row of C, or of a range of its columns, for the warps of a block: each warp gets as many products, not
+/// as many rows of B (the balanced expansion of Dalton, Olson & Bell, TOMS 2015).
 #pragma once
 
 #include "core/cuda/block_sum.cuh"
@@ -43,7 +44,8 @@ struct BRowPart {
   return begin;
 }
 
-/// What entry k of A takes from a range. \param next lowered to the first column of that row of B after the range
+/// The part of the row of B of entry k of A within a range. \param next lowered to the first column of that row of B
+/// after the range
 template <class V>
 [[nodiscard]] __device__ __forceinline__ BRowPart<V> part_of(const Factors<V>& factors, offset_t k,
                                                              const ColumnRange& stretch, unsigned& next) {
@@ -87,7 +89,7 @@ template <class V>
   }
 }
 
-/// Loads of a thread that are under way at once.
+/// Independent loads in flight per thread.
 inline constexpr int loads_at_once = 4;
 
 /// body(column, product) for the products of one part, which all lanes of the warp hold, in any order. Loops of a warp
@@ -170,8 +172,8 @@ __device__ void for_products_of_parts(const Factors<V>& factors, BRowPart<V> own
   for_products_by_groups(factors, own, lanes, warp_size - __clz(static_cast<int>(filled)), body);
 }
 
-/// body(column, product) for the products of loads_at_once parts, one part after the other: what one did is there
-/// before the next. Short parts are loaded together. All lanes hold the same parts.
+/// body(column, product) for the products of loads_at_once parts, one part after the other: the effects of one are
+/// visible to the next. Short parts are loaded together. All lanes hold the same parts.
 template <class V, class Body>
 __device__ void for_parts_in_order(const Factors<V>& factors, const BRowPart<V> (&part)[loads_at_once], Body&& body) {
   const int lane = static_cast<int>(threadIdx.x % warp_size);
@@ -203,8 +205,8 @@ __device__ void for_parts_in_order(const Factors<V>& factors, const BRowPart<V> 
   }
 }
 
-/// body(column, product) for all products of entries [begin, begin + rows of B) of A in a range, by a warp, entry after
-/// entry: what one did is there before the next. Every lane must call.
+/// body(column, product) for all products of entries [begin, begin + b_rows) of A in a range, by a warp, entry after
+/// entry: the effects of one are visible to the next. Every lane must call.
 template <class V, class Body>
 __device__ void for_products_in_order(const Factors<V>& factors, offset_t begin, unsigned b_rows,
                                       const ColumnRange& stretch, Body&& body) {
@@ -227,22 +229,22 @@ __device__ void for_products_in_order(const Factors<V>& factors, offset_t begin,
   }
 }
 
-/// What the threads of a block know of their rows of B: one each.
+/// Shared memory of ProductShares: one row of B per thread.
 template <int Threads>
 struct ProductSharesMemory {
   unsigned ends[Threads];    ///< products of the rows of B up to and with this one
-  offset_t begins[Threads];  ///< first offset in B of what the range takes
+  offset_t begins[Threads];  ///< first entry in B within the range
   unsigned of_warps[Threads / warp_size];
 };
 
-/// As many entries of a row of A as a block has threads. A row of B has at most one product a column of the range,
-/// whose bitmap or table is in shared memory, so all of them have less than 2^32.
+/// Shares of the products of up to `Threads` entries of a row of A. A row of B has at most one product per column of
+/// the range, whose bitmap or table is in shared memory, so all of them have less than 2^32.
 template <int Threads>
 class ProductShares {
  public:
   __device__ explicit ProductShares(ProductSharesMemory<Threads>& space) : space_(space) {}
 
-  /// Looks at entries [begin, begin + rows of B) of A. Every thread of the block must call.
+  /// Loads entries [begin, begin + b_rows) of A. Every thread of the block must call.
   /// \param b_rows at least 1; only the first Threads count
   /// \returns the smallest column after the range that this thread met, or beyond_columns
   __device__ unsigned take(const Factors<NoValue>& factors, offset_t begin, unsigned b_rows,
@@ -253,7 +255,7 @@ class ProductShares {
     BRowPart<NoValue> own;
     if (threadIdx.x < b_rows_) own = part_of(factors, begin + threadIdx.x, stretch, next);
     const auto length = static_cast<unsigned>(own.length);
-    // When it returns, the rows of B before these have been used.
+    // The sum synchronises: the rows of B before these have been used.
     space_.ends[threadIdx.x] = running_sum_in_block<Threads, true>(length, space_.of_warps).before + length;
     space_.begins[threadIdx.x] = own.begin;
     __syncthreads();
@@ -288,7 +290,7 @@ class ProductShares {
     return first;
   }
 
-  /// What products [from, to) have of a row of B; nothing of one that does not exist.
+  /// The part of a row of B that products [from, to) cover; empty where there is no such row.
   template <class V>
   [[nodiscard]] __device__ BRowPart<V> clipped(const Factors<V>& factors, unsigned b_row, unsigned from,
                                                unsigned to) const {

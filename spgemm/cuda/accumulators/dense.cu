@@ -18,7 +18,7 @@ struct ColumnFlags {
   __device__ ColumnFlags(unsigned char* memory, const RowFacts& facts, index_t row)
       : flags(memory), first_column(facts.first_columns[row]), width(facts.widths[row]) {}
 
-  /// Four flags at a time: there is room up to a multiple of 16.
+  /// Four flags at a time: the memory is a multiple of 16 bytes.
   [[nodiscard]] __device__ unsigned* words() const { return reinterpret_cast<unsigned*>(flags); }
   __device__ void clear() const {
     for (int w = lane_of_warp(); 4 * w < width; w += warp_size) words()[w] = 0;
@@ -57,7 +57,7 @@ __device__ void for_each_entry(const ColumnFlags& entries, Write write) {
   }
 }
 
-/// The flags of a row where values do not count, behind the stage for rows of B.
+/// The flags of a row of which only columns are wanted, in memory after the stage.
 [[nodiscard]] __device__ ColumnFlags flagged_row(const Factors<NoValue>& factors, const RowFacts& facts, index_t row,
                                                  int lanes, unsigned char* memory) {
   const ColumnFlags entries(memory + stage_bytes(0), facts, row);
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(threads)
   if (lane_of_warp() == 0) counts[row] = n;
 }
 
-/// Where the row goes; only the claim needs the number of its entries.
+/// First entry of the row in its output; only numeric_allocating needs the number of entries.
 template <Phase P, class V>
 [[nodiscard]] __device__ offset_t output_offset_of_row(const ColumnFlags& entries, const RowOutput<V>& out,
                                                        index_t row) {

@@ -1,5 +1,5 @@
-// A row of C by the threads of a group, a warp or a block: its products are expanded into shared memory, as many by
-// each thread, sorted, and contracted (Dalton, Olson & Bell, TOMS 2015).
+// Expansion, sorting, contraction of a row of C by a group of threads, a warp or a block: products are expanded into
+// shared memory, as many by each thread (Dalton, Olson & Bell, TOMS 2015).
 #include "core/cuda/block_sum.cuh"
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
@@ -44,10 +44,10 @@ struct GroupMemory {
 
   Key* keys = nullptr;              ///< of the products, at spread() offsets
   V* values = nullptr;              ///< of the products, by offset
-  V* scales = nullptr;              ///< entries of A at hand
+  V* scales = nullptr;              ///< staged entries of A
   offset_t* offset = nullptr;       ///< of the row
-  std::uint32_t* starts = nullptr;  ///< of the rows of B at hand: products of those before
-  std::uint32_t* begins = nullptr;  ///< of the rows of B at hand: first entry
+  std::uint32_t* starts = nullptr;  ///< of the staged rows of B: products of earlier ones
+  std::uint32_t* begins = nullptr;  ///< of the staged rows of B: first entry
   unsigned* of_warps = nullptr;     ///< see sum_before_in_group
   std::uint16_t* heads = nullptr;   ///< of each entry of the row: the first of its sorted keys
 
@@ -56,7 +56,7 @@ struct GroupMemory {
     if constexpr (has_values<V>) {
       values = take<V>(at, products);
       scales = take<V>(at, Threads);
-      // A float may be the last one of an odd number.
+      // Aligns what follows: the number of floats may be odd.
       at += sizeof(V) < sizeof(offset_t) ? products % 2 * sizeof(V) : 0;
     }
     offset = take<offset_t>(at, 1);
@@ -138,7 +138,7 @@ class GroupRow {
   }
 
  private:
-  /// The next rows of B, a thread each. \returns their products
+  /// Stages the next rows of B, one per thread. \returns their products
   [[nodiscard]] __device__ unsigned stage_b_rows(offset_t first, offset_t end) {
     const unsigned thread = All::thread();
     const offset_t k = first + thread;
@@ -157,7 +157,7 @@ class GroupRow {
     return total;
   }
 
-  /// Product q of the rows of B at hand.
+  /// Expands product q of the staged rows of B.
   __device__ void expand_product(unsigned q) {
     unsigned b_row = 0;  // the last one that begins at q or before: those without products end there, too
 #pragma unroll
@@ -201,7 +201,7 @@ class GroupRow {
 template <int Threads>
 inline constexpr int block_threads = Threads == warp_size ? 128 : Threads;
 
-/// Where the row of a group goes; every thread gets it, and must call.
+/// First entry of the row in the output buffer, for every thread, which must all call.
 template <int Threads, class V>
 __device__ offset_t output_offset_of_group(const RowOutput<V>& out, bool exists, index_t row, unsigned entries,
                                            offset_t* shared) {

@@ -1,5 +1,5 @@
 /// \file
-/// Which threads of a GPU do a row of C by expansion, sorting and contraction alone: a function of its products
+/// Levels of the workflow `esc`: which threads expand, sort and contract a row of C, as a function of its products
 /// (Dalton, Olson & Bell, TOMS 2015, §3.3).
 #pragma once
 
@@ -88,7 +88,7 @@ inline constexpr int esc_classes = 13;
 }
 
 /// Whether column, relative to a row's first, and offset of a product share a key of 32 bits below the largest number,
-/// which stands for an offset without a product; else they take 64. \param offsets a power of two
+/// which means "no product"; else they take 64. \param offsets a power of two
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool short_keys(index_t widest, std::uint32_t offsets) noexcept {
   return static_cast<std::uint64_t>(widest) * offsets < (std::uint64_t{1} << 32) - offsets;
 }
@@ -109,8 +109,7 @@ inline constexpr int esc_classes = 13;
   return n < 2 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
 }
 
-/// How the products of a row are numbered that all blocks sort: the column, relative to the row's first, above the
-/// offset.
+/// Keys of the products of a row that all blocks sort: the column, relative to the row's first, above the offset.
 struct DeviceKeys {
   int column_bits = 0;
   int offset_bits = 0;
@@ -133,10 +132,11 @@ struct DeviceKeys {
   return {bits_below(widest), bits_below(largest)};
 }
 
-/// \tparam Key of 32 bits where column and offset fit into them (short_keys), else of 64
+/// Keys of the products of a row that a thread, warp or block sorts: the column, relative to the row's first, above the
+/// offset. \tparam Key of 32 bits where both fit (short_keys), else of 64
 template <class Key>
 struct OffsetKeys {
-  /// Of what is no product; above all others.
+  /// Means "no product"; above all others.
   static constexpr Key none = ~Key{0};
 
   index_t first_column = 0;

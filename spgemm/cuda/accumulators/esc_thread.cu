@@ -35,7 +35,7 @@ struct ThreadProducts {
   [[nodiscard]] __device__ static unsigned slot(int k) { return static_cast<unsigned>(k) * threads + threadIdx.x; }
 };
 
-/// The row of this thread; one without entries of A when there is none.
+/// The row of this thread; without entries of A where there is none.
 template <class Key>
 struct ThreadRow {
   bool exists = false;
@@ -48,7 +48,7 @@ struct ThreadRow {
 template <int E, class Key>
 __device__ ThreadRow<Key> row_of_thread(const RowBatch& batch, const offset_t* a_offsets) {
   ThreadRow<Key> row;
-  // Without a sign, the last block's rows beyond 2^31 have numbers, too.
+  // Unsigned, so that the rows of the last block beyond 2^31 do not overflow.
   const unsigned i = blockIdx.x * threads + threadIdx.x;
   row.exists = i < static_cast<unsigned>(batch.count);
   if (!row.exists) return row;
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(threads, resident_blocks<E>)
   if (row.exists) out.counts[row.number] = __popc(sorted.heads);
 }
 
-/// Where the rows of a block go. Every thread must call; all have read their products when it returns.
+/// Offsets of the rows of a block in their output. Every thread must call; all have read their products on return.
 template <Phase P, class Key, class V>
 __device__ BlockOffsets offsets_of_block(const RowOutput<V>& out, const RowBatch& batch, const ThreadRow<Key>& row,
                                          int entries) {
@@ -157,7 +157,7 @@ __device__ BlockOffsets offsets_of_block(const RowOutput<V>& out, const RowBatch
   }
 }
 
-/// Rows go through shared memory, where their entries take the offset of the products.
+/// Rows go through shared memory, where their entries replace the products.
 template <Phase P, int E, class Key, class V>
 __global__ void __launch_bounds__(threads, resident_blocks<E>)
     esc_thread_kernel(Factors<V> factors, RowBatch batch, RowOutput<V> out) {

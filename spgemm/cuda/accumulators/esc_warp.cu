@@ -1,4 +1,4 @@
-// A row of C by expansion, sorting and contraction in one warp (Dalton, Olson & Bell, TOMS 2015).
+// Expansion, sorting, contraction of a row of C by one warp (Dalton, Olson & Bell, TOMS 2015).
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
 #include "core/cuda/warp.cuh"
@@ -16,7 +16,7 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Key of an offset without a product; above all others (short_keys).
+/// Means "no product"; above all other keys (short_keys).
 inline constexpr std::uint32_t no_key = 0xffffffff;
 
 /// Shared memory of a warp that sorts up to 32 E products. \tparam W type of the products, or NoValue
@@ -45,7 +45,7 @@ using ProductKeys = OffsetKeys<std::uint32_t>;
   return {first_column, products < 2 ? 0 : warp_size - __clz(static_cast<int>(products - 1))};
 }
 
-/// A row of B that an entry of A asks for. Positions have 32 bits: B has fewer than 2^32 entries.
+/// The row of B of an entry of A, and that entry. Positions have 32 bits: B has fewer than 2^32 entries.
 template <class W>
 struct ScaledBRow {
   std::uint32_t begin = 0;
@@ -53,7 +53,7 @@ struct ScaledBRow {
   int offset = 0;  ///< of its first product
   W scale{};       ///< value of A's entry
 
-  /// What another lane holds; nothing when there is no such lane. All lanes must call.
+  /// The one of another lane; empty when there is no such lane. All lanes must call.
   [[nodiscard]] __device__ ScaledBRow of_lane(int lane) const {
     ScaledBRow result;
     result.begin = __shfl_sync(full_warp, begin, lane);
@@ -101,7 +101,7 @@ class Expansion {
   }
 
  private:
-  /// Groups of lanes whose loads are under way at once.
+  /// Rows of B per group of lanes whose loads are in flight at once.
   static constexpr int batch = 2;
 
   /// \param count lanes that hold a row of B
@@ -127,7 +127,7 @@ class Expansion {
     }
   }
 
-  /// What the first round of its lanes has left of a row of B.
+  /// The rest of a row of B after one round of its lanes.
   __device__ void rest(const ScaledBRow<W>& b_row, int k) const {
 #pragma unroll 1
     for (; k < b_row.length; k += 1 << log_lanes_) {
@@ -257,7 +257,7 @@ __device__ WarpRow row_of_warp(const RowBatch& batch, const offset_t* a_offsets)
   return row;
 }
 
-/// Sorted products of a row. All lanes have the same, but for what is said to be a lane's.
+/// Sorted products of a row; the same in all lanes except where it says "of this lane".
 template <int E>
 struct SortedRow {
   std::uint32_t keys[E];  ///< of this lane
@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(threads, resident_blocks)
   if (row.exists && threadIdx.x % warp_size == 0) out.counts[row.number] = sorted.entries;
 }
 
-/// Where the row of this warp goes. All threads of the block must call.
+/// First entry of the row of this warp in its output. All threads of the block must call.
 template <Phase P, class V>
 __device__ offset_t output_offset_of_warp(const RowOutput<V>& out, const WarpRow& row, int entries) {
   const bool speaks = row.exists && threadIdx.x % warp_size == 0;

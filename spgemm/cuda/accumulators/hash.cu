@@ -1,4 +1,4 @@
-// A row of C in a hash table in shared memory (Ocean, §3), summed in the host's order, sorted at the end.
+// Hash accumulator: the columns of a row of C in open addressing in shared memory, sorted at the end (Ocean, §3).
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
 #include "spgemm/cuda/accumulators/accumulators.hpp"
@@ -59,14 +59,14 @@ class ColumnTable {
   index_t* columns_;
 };
 
-/// What the threads of a group tell each other.
+/// Shared among the threads of a group.
 struct GroupShared {
   unsigned entries;  ///< of the row
   unsigned packed;
   offset_t offset;
 };
 
-/// A row of C that a group does. \tparam Key holds a column of the row's range above a slot
+/// A row of C for a group of threads. \tparam Key has a column, relative to the row's first, above a slot
 template <class V, class Key, int Slots, HashSums Sums>
 class HashRow {
  public:
@@ -147,8 +147,8 @@ class HashRow {
     Group::sync();
   }
 
-  /// Values, by a block, after sort(): every warp walks through the rows of B and adds to columns of its own, of which
-  /// each has the same number, so that no warp waits for another.
+  /// Values, by a block, after sort(): every warp traverses all rows of B and adds to its own columns, as many as
+  /// the others have, so that no warp waits for another.
   __device__ void add_in_order() {
     constexpr unsigned warps = Shape::group / warp_size;
     const unsigned warp = Group::thread() / warp_size;
@@ -175,7 +175,7 @@ class HashRow {
 
   /// Values, by a block, into C, after sort(). \param values first of the row
   __device__ void add_in_product(V* values) {
-    // All threads go round equally often, for the sake of the barrier behind it (for_each_of_block in wide.cuh).
+    // All threads go round equally often, for the sake of the barrier behind it (for_each_of_block in bitmap_tiled.cu).
     for (unsigned base = 0; base < entries(); base += Shape::group) {
       const unsigned i = base + Group::thread();
       if (i >= entries()) continue;
@@ -187,7 +187,7 @@ class HashRow {
                  [&](index_t column, V product) { atomicAdd(values + offsets_[table_.find(column)], product); });
   }
 
-  /// What thread 0 of the group gives. Every thread must call.
+  /// The value of thread 0 of the group. Every thread must call.
   [[nodiscard]] __device__ offset_t from_first(offset_t offset) {
     if (Group::thread() == 0) shared_.offset = offset;
     Group::sync();

@@ -1,4 +1,4 @@
-// A row of C by merging a few rows of B at once, in one thread.
+// Merge accumulator: one thread per row of C merges up to 8 rows of B at once.
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
 #include "spgemm/cuda/accumulators/accumulators.hpp"
@@ -14,17 +14,17 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Column of a row of B that has ended: no matrix has it, for columns are fewer than 2^31.
+/// Column of a row of B that has ended: not a column of any matrix, which has fewer than 2^31.
 inline constexpr index_t no_column = 0x7fffffff;
 
-/// Up to K rows of B and how far they have been read. All indices are known when it is compiled, so that everything
-/// lies in registers. An entry's column and value are asked for as soon as the one before it is taken, those of all
-/// rows of B at once. Positions have 32 bits: B has fewer than 2^32 entries. \tparam W type of the values, or NoValue
-/// \tparam Weights whether B has values
+/// Up to K rows of B and the current entry of each. All indices are compile-time constants, so that everything is in
+/// registers. An entry is loaded as soon as the one before it is taken, those of all rows of B at once. Positions have
+/// 32 bits: B has fewer than 2^32 entries. \tparam W type of the values, or NoValue \tparam Weights whether B has
+/// values
 template <int K, class W, bool Weights>
 class BRowCursors {
  public:
-  /// \param begin first entry of A's row \param b_rows entries of A's row, at most K
+  /// \param begin first entry of A's row \param b_rows of it, at most K
   template <class V>
   __device__ BRowCursors(const Factors<V>& factors, offset_t begin, int b_rows) {
 #pragma unroll
@@ -66,7 +66,7 @@ class BRowCursors {
     }
   }
 
-  /// Goes on to the next entry in all rows of B that are at a column.
+  /// Advances all rows of B whose current entry is in a column.
   template <class V>
   __device__ void step_over(const Factors<V>& factors, index_t column) {
 #pragma unroll
@@ -131,13 +131,13 @@ template <int K, class V>
 }
 
 constexpr int threads = 128;
-/// Blocks that an SM should hold at once: more of them would share an L1 that the rest leaves too small
+/// Blocks that an SM should hold at once: with more of them the L1 that remains is too small
 /// (best at 35 to 60 per cent of shared memory, with blocks of 12 to 24 KB).
 constexpr int resident_blocks = 6;
 /// Blocks for which an SM has registers.
 template <int K>
 inline constexpr int blocks_in_registers = K > 6 ? 5 : resident_blocks;
-/// The most that a block may hold back of its entries; beyond, too few blocks are resident.
+/// Largest stage of a block; with a larger one too few blocks are resident.
 constexpr std::size_t most_stage_bytes = 40 * 1024;
 
 /// The row of this thread.
@@ -150,7 +150,7 @@ struct MergedRow {
 
 __device__ MergedRow row_of_thread(const RowBatch& batch, const offset_t* a_offsets) {
   MergedRow row;
-  // Without a sign, the last block's rows beyond 2^31 have numbers, too.
+  // Unsigned, so that the rows of the last block beyond 2^31 do not overflow.
   const unsigned i = blockIdx.x * threads + threadIdx.x;
   row.exists = i < static_cast<unsigned>(batch.count);
   if (!row.exists) return row;
@@ -178,7 +178,7 @@ __device__ BlockOffsets offsets_of_block(const Factors<V>& factors, const RowOut
   }
 }
 
-/// Memory for entries in shared memory.
+/// The stage: entries in shared memory.
 template <class V>
 __device__ Entries<V> stage_of_block(int capacity) {
   unsigned char* const shared = dynamic_shared_memory();
@@ -191,7 +191,7 @@ __device__ Entries<V> stage_of_block(int capacity) {
 }
 
 /// Rows go through shared memory, so that neighbouring threads write neighbouring entries.
-/// \param capacity entries that a block can hold back; blocks with more of them write each row as it is merged
+/// \param capacity entries of the stage; blocks with more entries write each row as it is merged
 /// \tparam Weights whether B has values
 template <Phase P, int K, class V, bool Weights>
 __global__ void __launch_bounds__(threads, blocks_in_registers<K>)
@@ -215,7 +215,7 @@ __global__ void __launch_bounds__(threads, blocks_in_registers<K>)
   if (staged) copy_block<threads>(target, stage, offsets);
 }
 
-/// Entries that a block should be able to hold back: a quarter more than the mean of its rows.
+/// Capacity of the stage: a quarter more than the mean entries of its rows.
 template <class V>
 int stage_capacity(const RowBatch& batch) {
   const double mean = std::min(1.25 * batch.mean_entries + 2, static_cast<double>(batch.most_entries));

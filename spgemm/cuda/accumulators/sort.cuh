@@ -1,5 +1,6 @@
 /// \file
-/// Sorting by the threads that do a row together: keys in registers, exchanged by shuffles and shared memory.
+/// Bitonic sorting networks (K. E. Batcher, "Sorting networks and their applications", 1968) with keys in registers: by
+/// the threads of a warp or block, which exchange keys by shuffles and shared memory, and by a warp alone.
 #pragma once
 
 #include "core/cuda/launch.cuh"
@@ -75,10 +76,9 @@ __device__ void merge_threads(Key (&keys)[Each], unsigned first, unsigned block,
   }
 }
 
-/// Sorts the keys of a group, `Each` a thread, one thread's after the other's: Batcher's bitonic network (Sorting
-/// networks and their applications, 1968). Every thread must call. Keys are distinct, save for those after the first
-/// `size`, which are as large as any and stay where they are. \param size a power of two \param exchange room for all
-/// keys at spread() offsets; unused by a warp
+/// Sorts the keys of a group, `Each` per thread, in the order of the threads. Every thread must call. Keys are
+/// distinct, save for those after the first `size`, which are as large as any and stay where they are. \param size a
+/// power of two \param exchange memory for all keys at spread() offsets; unused by a warp
 template <int Each, int Threads, class Key>
 __device__ void sort_group(Key (&keys)[Each], unsigned size, Key* exchange) {
   const unsigned first = ThreadGroup<Threads>::thread() * Each;
@@ -100,7 +100,7 @@ __device__ void put_in_order(Key& first, Key& second) {
   first = smaller;
 }
 
-/// Merges inside the lanes: E keys of which every half of a half ... is in~offset.
+/// Last merge steps, inside the lanes: distances of `longest`, longest / 2, ... 1.
 template <int E, class Key>
 __device__ void merge_in_lanes(Key (&keys)[E], int longest = E / 2) {
 #pragma unroll
@@ -112,7 +112,7 @@ __device__ void merge_in_lanes(Key (&keys)[E], int longest = E / 2) {
   }
 }
 
-/// Each lane's keys ascend.
+/// Sorts the keys of each lane.
 template <int E, class Key>
 __device__ void sort_in_lanes(Key (&keys)[E]) {
 #pragma unroll

@@ -1,5 +1,5 @@
 /// \file
-/// The rows of B that a row of A names, as a warp reads them. B has fewer than 2^32 entries here.
+/// Products of a row of C for one warp: the rows of B, staged in shared memory. B has fewer than 2^32 entries.
 #pragma once
 
 #include "spgemm/cuda/accumulators/launch.cuh"
@@ -10,8 +10,8 @@
 
 namespace tessera::cuda {
 
-/// A row of B and the entries of A that it is multiplied by, one in each of some rows. A load or two from shared memory
-/// bring all of it to all lanes.
+/// A row of B and the entries of A that it is multiplied by, one per row of a group. One or two loads from shared
+/// memory bring it to all lanes.
 template <class V, int Rows = 1>
 struct alignas(16) BRow {
   unsigned begin;
@@ -24,7 +24,7 @@ struct alignas(8) BRow<NoValue, Rows> {
   index_t length;
 };
 
-/// All of a row of B in shared memory, by loads of 16 bytes.
+/// Loads a BRow from shared memory, 16 bytes at a time.
 template <class V, int Rows>
 [[nodiscard]] __device__ BRow<V, Rows> load_b_row(const BRow<V, Rows>* from) {
   using Whole = BRow<V, Rows>;
@@ -42,13 +42,13 @@ template <class V, int Rows>
   }
 }
 
-/// The rows of B of a row of A, 32 at a time in shared memory. A row of no more is fetched there once, however often it
-/// is gone through. All lanes call. \tparam Rows from this one on, with the same positions
+/// The rows of B of a row of A, 32 at a time in shared memory. A row of A with up to 32 entries is staged once, however
+/// often it is traversed. All lanes call. \tparam Rows of A in the group, with the same positions
 template <class V, int Rows = 1>
 class WarpBRows {
  public:
-  /// \param stage room for 32 rows of B \param members rows that there are, up to Rows; the last stands for those
-  /// missing
+  /// \param stage room for 32 rows of B \param members rows in the group, up to Rows; the last one stands in for
+  /// missing ones
   __device__ WarpBRows(const Factors<V>& factors, index_t row, BRow<V, Rows>* stage, int members = Rows)
       : factors_(factors),
         begin_(factors.a_offsets[row]),
@@ -56,7 +56,7 @@ class WarpBRows {
         members_(members),
         stage_(stage) {}
 
-  /// Calls body(rows of B, count) for all rows of B in order, `count` of them at a time; those up to 32 are empty.
+  /// Calls body(stage, count) for all rows of B in order, `count` at a time; the rest of the 32 are empty.
   template <class Body>
   __device__ void for_each_stage(Body body) {
     for (offset_t first = begin_; first < end_; first += warp_size) {
@@ -101,7 +101,7 @@ class WarpBRows {
   BRow<V, Rows>* stage_;
 };
 
-/// Lists, or parts of rows of B, that are loaded together.
+/// Rows of B, or parts of them, that are loaded together.
 inline constexpr int b_rows_at_once = 4;
 
 /// Calls mark(column) for the column of each product, in any order. \param lanes that read one row of B: 8, 16 or 32
@@ -137,10 +137,10 @@ __device__ void mark_columns(const Factors<V>& factors, WarpBRows<V, Rows>& b_ro
   });
 }
 
-/// Adds the products of entries from, from + 1, ... of some rows of B: all loads are under way before the first sum is
-/// touched. The columns of a row of B differ, so that only the next row of B has to wait for it. All lanes call.
-/// \tparam Parts of 32 entries of each row of B \tparam Sums offset_of(column), and add(row, offset, column, product)
-/// for each of the rows
+/// Adds the products of entries from, from + 1, ... of some rows of B: all loads are in flight before the first sum is
+/// touched. The columns of a row of B differ, so only the next row of B has to wait for it. All lanes call. \tparam
+/// Parts of 32 entries of each row of B \tparam Sums offset_of(column), and add(row, offset, column, product) for each
+/// of the rows
 template <int Lists, int Parts, class V, int Rows, class Sums>
 __device__ void add_b_rows(const Factors<V>& factors, const BRow<V, Rows>* b_rows, index_t from, const Sums& sums) {
   index_t column[Lists][Parts];

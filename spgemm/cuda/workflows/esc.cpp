@@ -1,4 +1,4 @@
-// The workflow that does every row by expansion, sorting and contraction (Dalton, Olson & Bell, TOMS 2015).
+// The workflow `esc`: every row by expansion, sorting and contraction (Dalton, Olson & Bell, TOMS 2015).
 #include "spgemm/cuda/workflows/esc.hpp"
 #include "core/cuda/scan.hpp"
 #include "core/cuda/side_streams.hpp"
@@ -17,7 +17,7 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Bytes of the budget that a part of the product holds, until the end of its scope.
+/// Reserves bytes of the budget until the end of its scope.
 class Hold {
  public:
   Hold(SpgemmBudget& budget, std::uint64_t bytes, const char* purpose) : budget_(budget), bytes_(bytes) {
@@ -27,7 +27,7 @@ class Hold {
   Hold& operator=(const Hold&) = delete;
   ~Hold() { budget_.release(bytes_); }
 
-  /// Gives back all but so many.
+  /// Releases all but so many.
   void shrink(std::uint64_t bytes) noexcept {
     budget_.release(bytes_ - bytes);
     bytes_ = bytes;
@@ -110,7 +110,7 @@ std::nullopt_t give_up(DeviceJob<V>& job, const std::string& reason) {
   return std::nullopt;
 }
 
-/// Rows into C. \param offsets of C
+/// Copies the rows of the output buffer into C. \param offsets of C
 template <class V>
 CsrArrays<V> move_rows(const DeviceJob<V>& job, const OutputBuffer<V>& room, Array<offset_t> offsets, offset_t nnz) {
   CsrArrays<V> c{std::move(offsets), Array<index_t>(nnz, Init::none, job.device()),

@@ -1,6 +1,6 @@
 /// \file
-/// The last level of ESC: rows with more products than a block holds, done by all blocks together in slices that fit
-/// into memory (Dalton, Olson & Bell, TOMS 2015, algorithm 1).
+/// Parts of the workflow `esc`: the order of rows by work, and its last level, rows with more products than a block
+/// sorts, done by all blocks together in slices that fit into memory (Dalton, Olson & Bell, TOMS 2015, algorithm 1).
 #pragma once
 
 #include "core/cuda/context.hpp"
@@ -14,19 +14,19 @@
 
 namespace tessera::cuda {
 
-/// The rows of B that some rows of A name, and the products before each of them.
+/// The entries of some rows of A as one list, and the products before each of them.
 class DeviceRows {
  public:
   /// Products that a slice has where nothing else bounds it: 6 GB.
   static constexpr offset_t usual_slice = offset_t{1} << 28;
 
-  /// Waits, and keeps a list of the entries of these rows of A. \param batch may have products of any number, and its
-  /// `most_products` is not looked at
+  /// Waits, and keeps a list of the entries of these rows of A. \param batch may have any number of products; its
+  /// `most_products` is ignored
   DeviceRows(const Device& device, const Factors<NoValue>& factors, const RowBatch& batch);
 
-  /// What the constructor takes for `b_rows` entries of A.
+  /// Bytes of the lists for `b_rows` entries of A.
   [[nodiscard]] static std::uint64_t bytes(std::int64_t rows, std::int64_t b_rows) noexcept;
-  /// What a slice takes. \param value_bytes of a value; 0 for a pattern
+  /// Bytes of a slice. \param value_bytes of a value; 0 for a pattern
   [[nodiscard]] static std::uint64_t slice_bytes(offset_t products, std::size_t value_bytes) noexcept;
 
   [[nodiscard]] offset_t products() const noexcept { return products_.back(); }
@@ -53,7 +53,7 @@ class DeviceRows {
   offset_t largest_ = 0;
 };
 
-/// Of the rows of a class.
+/// Totals of the rows of a class.
 struct EscTotals {
   unsigned rows = 0;
   unsigned most_products = 0;

@@ -16,9 +16,9 @@ namespace {
 
 constexpr int threads = 256;
 constexpr int warps = threads / warp_size;
-/// Keys of a tile that a thread looks at.
+/// Keys of a tile per thread.
 constexpr int rounds = keys_of_tile / threads;
-/// Products whose keys and values are on their way at once while they are added.
+/// Products whose loads are in flight at once while they are added.
 constexpr int products_at_once = 4;
 
 /// The last number of `numbers` that is at most `bound`, among those from `low` to `high`; the one at `low` is.
@@ -52,7 +52,7 @@ struct BRowsOfRows {
   const offset_t* a_offsets;
   const offset_t* row_b_rows;
 
-  /// Which entry of A list l is. \param i its row's number in the batch
+  /// Number in A of entry l of the list. \param i its row's number in the batch
   [[nodiscard]] __device__ offset_t entry(std::int64_t l, std::int64_t i) const {
     return a_offsets[row_of(batch, static_cast<index_t>(i))] + (l - row_b_rows[i]);
   }
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(threads)
   if (i <= rows) row_products[i] = b_row_products[row_b_rows[i]];
 }
 
-/// A slice as its kernels see it: a row is a segment of keys.
+/// A slice for its kernels: a row is a segment of keys.
 struct SliceView {
   BRowsOfRows rows;
   const offset_t* b_row_products;
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(threads)
   const offset_t row_begin = slice.tiles.begins[tile.segment];
   const std::int64_t i = slice.first + tile.segment;
   const index_t first_column = slice.rows.batch.facts.first_columns[slice.row(tile)];
-  // All threads look for the same rows of B, between which they then find their own.
+  // All threads find the same first and last entry of A, between which they then find their own.
   const offset_t before = slice.begin + tile.first;
   const offset_t* const row_b_rows = slice.rows.row_b_rows;
   const std::int64_t low = last_not_above(slice.b_row_products, row_b_rows[i], row_b_rows[i + 1] - 1, before);
@@ -232,7 +232,7 @@ __global__ void __launch_bounds__(threads) contract_kernel(SliceView slice, cons
   }
 }
 
-/// Expands, sorts and contracts a slice. Puts its launches into the stream.
+/// Enqueues expansion, sorting and contraction of a slice.
 template <class V>
 void run_slice(const Device& device, const Factors<V>& factors, index_t rows, const SliceView& slice,
                const RowOutput<V>& out) {
@@ -285,7 +285,7 @@ DeviceRows::DeviceRows(const Device& device, const Factors<NoValue>& factors, co
 
 std::uint64_t DeviceRows::bytes(std::int64_t rows, std::int64_t b_rows) noexcept {
   const auto numbers = static_cast<std::uint64_t>(2 * (rows + 1) + b_rows + 1);
-  // The running sums take a sum a chunk followers.
+  // The running sums hold one more sum per chunk.
   return (numbers + numbers / 512) * sizeof(offset_t);
 }
 

@@ -1,4 +1,4 @@
-// The workflows that write rows to a room of estimated size, from where they move into C.
+// One-phase workflows on a GPU: rows are written to an output buffer of estimated size, then copied into C.
 #include "spgemm/cuda/workflows/one_phase.hpp"
 #include "core/cuda/memory.hpp"
 #include "core/cuda/scan.hpp"
@@ -16,8 +16,7 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Puts the rows of all bins into the room, those of `wide` excepted, which are counted: they are summed where they
-/// stay.
+/// Phase numeric_allocating of all bins but those of bitmap_tiled: these are counted here, and summed in C itself.
 template <class V>
 void enqueue_allocating(DeviceJob<V>& job, const BinnedRows& bins, OutputBuffer<V>& room, offset_t* counts) {
   const RowOutput<V> out = room.output(counts);
@@ -33,12 +32,12 @@ void enqueue_allocating(DeviceJob<V>& job, const BinnedRows& bins, OutputBuffer<
   });
 }
 
-/// What the pass over the rows has left to do.
+/// Rows that are not in the output buffer.
 struct UnplacedRows {
   BinTable totals{};
   offset_t nnz = 0;
 
-  /// Without an offset.
+  /// Their number.
   [[nodiscard]] index_t rows() const noexcept {
     return static_cast<index_t>(sum_of_bins(totals).rows - totals[0].rows);
   }
@@ -78,7 +77,7 @@ CsrArrays<V> compact(DeviceJob<V>& job, OutputBuffer<V>& room, Array<offset_t> o
   return c;
 }
 
-/// Bins for counting, which only counting needs.
+/// Releases the bins of the symbolic phase.
 template <class V>
 void drop_bins(DeviceJob<V>& job) {
   job.budget->release(job.bins.bytes());
@@ -106,7 +105,7 @@ std::optional<CsrArrays<V>> one_phase(DeviceJob<V>& job) {
   const BinTable totals = fetch_totals(job.context, job.analysis, nullptr).totals;
   report.sizing_ms = sizing.milliseconds();
   drop_bins(job);
-  // The rows' rows of B, the offsets, the room and, beside it, C.
+  // The lists of rows, the offsets, the output buffer and, beside it, C.
   const std::uint64_t b_row_bytes = static_cast<std::uint64_t>(job.rows) * sizeof(index_t);
   const std::uint64_t buffer_bytes = csr_bytes(job.rows, 0, 0) + OutputBuffer<V>::bytes(job.rows, plan->room);
   const std::uint64_t need = b_row_bytes + buffer_bytes + csr_bytes(0, plan->room, value_bytes<V>);

@@ -1,5 +1,5 @@
 /// \file
-/// Where rows of C are put whose buffer_offsets are not known yet.
+/// One-phase workflows on a GPU: estimated sizes, the output buffer, and the copy into C.
 #pragma once
 
 #include "core/cuda/check.hpp"
@@ -14,7 +14,7 @@
 
 namespace tessera::cuda {
 
-/// The room and where rows lie in it.
+/// Rows of C whose offsets in C are not known yet, and their offsets in this buffer.
 template <class V>
 struct OutputBuffer {
   OutputBuffer(const DeviceJob<V>& job, offset_t entries)
@@ -50,9 +50,9 @@ struct OutputBuffer {
   }
 };
 
-/// What a workflow foresees of C.
+/// Estimated size of C.
 struct DeviceSizeEstimate {
-  offset_t room = 0;       ///< entries that are provided for
+  offset_t room = 0;       ///< capacity of the output buffer, in entries
   RowEntries entries;      ///< of the rows
   Array<float> estimates;  ///< where `entries` points
 };
@@ -62,8 +62,8 @@ struct DeviceSizeEstimate {
 template <class V>
 [[nodiscard]] std::optional<DeviceSizeEstimate> estimate_sizes(DeviceJob<V>& job);
 
-/// Copies every row that has an offset in the room to its offset in C. O(nnz(C) + rows).
-/// \param buffer_offsets of every row in the room, or no_offset \param offsets of C, rows + 1 entries
+/// Copies every row of the output buffer to its offset in C. O(nnz(C) + rows).
+/// \param buffer_offsets of every row in the output buffer, or no_offset \param offsets of C, rows + 1 entries
 /// \param mean_entries of a row
 template <class V>
 void enqueue_compaction(const Context& context, index_t rows, double mean_entries, const offset_t* buffer_offsets,
@@ -79,14 +79,14 @@ void enqueue_compaction(const Context& context, index_t rows, double mean_entrie
 template <class V>
 using NamedWorkflow = std::optional<CsrArrays<V>> (*)(DeviceJob<V>&);
 
-/// The other workflows: rows are written to a room of estimated size, then moved to their buffer_offsets. None when the
-/// room does not fit into memory; the report says what it would have needed. \throws OutOfMemory only when two_phase()
-/// would throw
+/// All workflows but `symbolic` and `esc`: rows are written to an output buffer of estimated size, then copied into C.
+/// None when the buffer does not fit into memory; the report says what it would have needed. \throws OutOfMemory only
+/// when two_phase() would throw
 template <class V>
 [[nodiscard]] std::optional<CsrArrays<V>> one_phase(DeviceJob<V>& job);
 
-/// The workflow `esc`: rows in the order of their products, each by the threads of its level, into a room for all
-/// products; then to their buffer_offsets. None and \throws as one_phase()
+/// The workflow `esc`: rows in the order of their products, each by the threads of its level, into an output buffer for
+/// all products; then copied into C. None and \throws as one_phase()
 template <class V>
 [[nodiscard]] std::optional<CsrArrays<V>> esc_workflow(DeviceJob<V>& job);
 

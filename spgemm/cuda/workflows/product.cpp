@@ -20,7 +20,7 @@ void choose_workflow(DeviceJob<V>& job) {
       automatic ? "on a GPU counting costs less than moving C out of a store of estimated size" : "chosen by name";
 }
 
-/// Of all workflows but `symbolic`.
+/// All workflows but `symbolic`, which only a name reaches.
 template <class V>
 NamedWorkflow<V> workflow_of(SpgemmWorkflow name) {
   return name == SpgemmWorkflow::esc ? esc_workflow<V> : one_phase<V>;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int sketch_threads = 256;
 
-/// Four registers of a byte in a word.
+/// HyperLogLog: four registers of one byte per word.
 template <int M>
 struct HllSketch {
   static constexpr int words = M / 4;
@@ -44,7 +44,7 @@ struct HllSketch {
   }
 };
 
-/// A key a word.
+/// Minima of random keys: one key per word.
 template <int K>
 struct CohenSketch {
   static constexpr int words = K;
@@ -99,7 +99,7 @@ __device__ void join_b_rows(const Factors<NoValue>& factors, const std::uint32_t
   }
 }
 
-/// Estimates of the rows of C: a warp a row, whose groups of lanes take different rows of B.
+/// Estimates of the rows of C: one warp per row, whose groups of lanes take different rows of B.
 template <class Sketch>
 __global__ void __launch_bounds__(sketch_threads)
     merge_kernel(Factors<NoValue> factors, index_t rows, const std::uint32_t* sketches, float* estimates) {
@@ -173,7 +173,7 @@ struct SampleSums {
   double squares = 0.0;
 };
 
-/// Entry `k` of a sample of `size` out of `count`: at a random offset of part k.
+/// Entry `k` of a sample of `size` out of `count`: at a random position in part k.
 [[nodiscard]] TESSERA_HOST_DEVICE inline index_t sampled_position(index_t count, index_t size, index_t k) {
   const auto begin = static_cast<index_t>(std::int64_t{count} * k / size);
   const auto end = static_cast<index_t>(std::int64_t{count} * (k + 1) / size);
@@ -181,7 +181,7 @@ struct SampleSums {
          static_cast<index_t>(sketch_hash(static_cast<std::uint32_t>(k)) % static_cast<std::uint32_t>(end - begin));
 }
 
-/// Rows of a bin that are looked at: 3 %, at least 64 and at most 10 000, never more than there are.
+/// Sampled rows of a bin: 3 %, at least 64 and at most 10 000, never more than there are.
 [[nodiscard]] constexpr index_t bin_sample_size(index_t rows) noexcept {
   const auto share = static_cast<index_t>(std::int64_t{rows} * 3 / 100);
   const index_t wanted = share < 64 ? 64 : share > 10000 ? 10000 : share;
@@ -214,7 +214,7 @@ SampleSums sample_bin(const Context& context, const Device& device, const Factor
   return {sums[0], sums[1], sums[2]};
 }
 
-/// Square of the standard error of a bin's entries, foreseen from `size` of its `rows`.
+/// Square of the standard error of a bin's entries, estimated from `size` of its `rows`.
 double squared_error(const SampleSums& sums, index_t size, double rows) {
   const double mean = sums.entries / size;
   const double variance = std::max(sums.squares / size - mean * mean, 0.0);
@@ -245,10 +245,9 @@ SpgemmSample sample_compression(const Context& context, const Device& device, co
   return result;
 }
 
-/// Entries more than foreseen for which there is room, as a multiple; the sum of many estimates errs by far less than
-/// each of them.
+/// Capacity over the expected entries; the sum of many estimates errs far less than each of them.
 constexpr double capacity_margin = 1.08;
-/// As many at least, for products of few rows.
+/// Spare entries at least, for products of few rows.
 constexpr double min_spare_entries = 4096;
 
 template <class V>

@@ -15,7 +15,7 @@ offset_t chunk_entries(offset_t room, int workers) noexcept {
   return std::clamp<offset_t>(room / (std::int64_t{64} * workers), 64, 1 << 16);
 }
 
-/// Rows longer than this part of a chunk get room of their own, so that a chunk's end wastes little.
+/// Rows longer than this part of a chunk are allocated by themselves, so that the end of a chunk wastes little.
 constexpr offset_t chunk_part = 16;
 
 offset_t store_entries(offset_t room, int workers) noexcept {
@@ -37,7 +37,7 @@ struct RowStore {
         starts(rows, Init::none),
         chunk(chunk_entries(room, workers)) {}
 
-  /// Room for `count` entries. \returns its begin, or -1 when there is none
+  /// Allocates `count` entries. \returns the first, or -1 when the store is full
   [[nodiscard]] offset_t take(offset_t count) noexcept {
     const offset_t begin = used.fetch_add(count);
     return begin + count <= columns.size() ? begin : -1;
@@ -56,7 +56,7 @@ class StoreWriter {
  public:
   explicit StoreWriter(RowStore<V>& store) : store_(&store) {}
 
-  /// \returns where a row of `count` entries goes, or -1
+  /// Allocates a row of `count` entries. \returns the first, or -1 when the store is full
   [[nodiscard]] offset_t place(offset_t count) noexcept {
     if (count > end_ - next_) {
       if (count > store_->chunk / chunk_part) return store_->take(count);
@@ -123,7 +123,7 @@ void for_listed_rows(const HostJob<T>& job, const std::vector<index_t>& list, Bo
   });
 }
 
-/// Copies the rows of the store into place, neighbours in the store in one go.
+/// Copies the rows of the store into C, contiguous ones at once.
 template <class V, class T>
 void copy_rows(const HostJob<T>& job, const RowStore<V>& store, const Array<offset_t>& offsets, index_t* columns,
                V* values) {
@@ -157,7 +157,7 @@ std::uint64_t one_phase_bytes(const HostJob<T>& job, const SizeEstimate& plan) n
 
 namespace {
 
-/// The pass as an object: its steps share the store.
+/// The phase as an object: its steps share the store.
 template <class V, class T>
 class OnePhase {
  public:

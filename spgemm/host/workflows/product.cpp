@@ -16,7 +16,7 @@ namespace tessera::host {
 
 namespace {
 
-/// A product under way: the job and what it will report. \tparam V T, or NoValue for the pattern
+/// A product on the host: the job and its report. \tparam V T, or NoValue for the pattern
 template <class V, class T>
 class Workflow {
  public:

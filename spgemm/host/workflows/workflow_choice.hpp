@@ -1,5 +1,5 @@
 /// \file
-/// Which workflow a product takes.
+/// The choice of the workflow on the host.
 #pragma once
 
 #include "tessera/spgemm.hpp"
@@ -11,7 +11,7 @@
 
 namespace tessera::host {
 
-/// What the analysis says of a product.
+/// Facts about a product, from its analysis.
 struct WorkflowFacts {
   double mean_products = 0.0;  ///< per row of A
   double expansion = 0.0;      ///< products per entry of A
@@ -24,7 +24,7 @@ struct WorkflowChoice {
   std::string reason;
 };
 
-/// Products a row from which room for all of them is too much.
+/// Products per row from which a store for all of them is too large.
 inline constexpr double upper_bound_products = 64.0;
 /// Products up to which counting costs less than a sample and the copy out of a store (bench/NOTES.md, "SpGEMM on the
 /// host").
