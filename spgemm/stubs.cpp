@@ -1,5 +1,5 @@
 /// \file
-/// Stands in for SpGEMM on a GPU where the CUDA backend is not built.
+/// SpGEMM on a GPU in a build without CUDA: refuses.
 #include "spgemm/common/backends.hpp"
 #include "tessera/error.hpp"
 

@@ -134,8 +134,8 @@ constexpr auto table = std::to_array<OptionSpec>({
      "says why",
      "", "auto|hll|cohen|exact|upper|sampled|esc"},
     {"accumulator", 0, "Product", multiply, text, "NAME", "auto",
-     "what a row of the product is summed in, where that can do it; window and wide are for GPUs", "",
-     "auto|merge|dense|hash|esc|window|wide"},
+     "what a row of the product is summed in, where that can do it; bitmap and bitmap_tiled are for GPUs", "",
+     "auto|merge|dense|hash|esc|bitmap|bitmap_tiled"},
     {"verify", 0, "Product", multiply, flag, "", "",
      "compare (A B) x with A (B x) for a random x, against a bound on rounding (exit code 8)"},
 

@@ -1,6 +1,6 @@
 /// \file
 /// Products of two sparse matrices, C = A B, row by row (F. Gustavson, ACM TOMS 4(3), 1978), with sizes estimated or
-/// counted first (ocean-hll-spgemm.txt).
+/// counted first (Ocean, §3).
 #pragma once
 
 #include "tessera/csr.hpp"
@@ -25,7 +25,7 @@ enum class SpgemmWorkflow {
   symbolic,     ///< count every row of C exactly, then compute into its final place: least memory
   upper_bound,  ///< the number of products of every row
   sampled,      ///< the total alone, from rows of C that are counted
-  esc,          ///< as upper_bound, and every row by expansion, sorting, contraction (optimized-esc-spgemm.txt)
+  esc,          ///< as upper_bound, and every row by expansion, sorting, contraction (Dalton, Olson & Bell, TOMS 2015)
 };
 
 [[nodiscard]] std::string_view to_string(
@@ -40,16 +40,16 @@ enum class SpgemmWorkflow {
 /// What a row of C is summed in. `automatic` chooses for every row.
 enum class SpgemmAccumulator {
   automatic,
-  merge,   ///< merges the scaled rows of B: few and short ones
-  dense,   ///< a value for every column of the row's range
-  hash,    ///< open addressing, then a sort: few entries in a wide range
-  esc,     ///< expand, sort, contract (optimized-esc-spgemm.txt); on a GPU in registers
-  window,  ///< a bitmap over the row's range, in which the count of earlier bits is an entry's place; GPU
-  wide,    ///< the same over one stretch of columns after the other, summed in C itself: any row; GPU
+  merge,         ///< merges the scaled rows of B: few and short ones
+  dense,         ///< a value for every column of the row's range
+  hash,          ///< open addressing, then a sort: few entries in a wide range
+  esc,           ///< expand, sort, contract (Dalton, Olson & Bell, TOMS 2015); on a GPU in registers
+  bitmap,        ///< a bitmap over the row's column range: the number of earlier bits is the offset of an entry; GPU
+  bitmap_tiled,  ///< the same over one range of columns after the other, summed in C itself: any row; GPU
 };
 
 [[nodiscard]] std::string_view to_string(
-    SpgemmAccumulator accumulator);  ///< "auto", "merge", "dense", "hash", "esc", "window", "wide"
+    SpgemmAccumulator accumulator);  ///< "auto", "merge", "dense", "hash", "esc", "bitmap", "bitmap_tiled"
 /// \throws InvalidArgument naming the known accumulators and, if there is one, the nearest
 [[nodiscard]] SpgemmAccumulator parse_spgemm_accumulator(std::string_view name);
 /// All that a device has, `automatic` excepted.
@@ -183,7 +183,7 @@ class SpgemmPlan {
 template <class T>
 struct GalerkinResult {
   Csr<T> matrix;
-  SpgemmReport a_p;   ///< of A P, which is formed first (optimized-esc-spgemm.txt)
+  SpgemmReport a_p;   ///< of A P, which is formed first (Dalton, Olson & Bell, TOMS 2015)
   SpgemmReport r_ap;  ///< of R (A P)
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// Rows of A and B as the accumulators read them.
+/// The factors A and B as the accumulators of both backends read them.
 #pragma once
 
 #include "tessera/csr.hpp"
@@ -9,7 +9,7 @@
 
 namespace tessera::detail {
 
-/// Stands for the type of values where only positions count.
+/// Type of values where only positions count.
 struct NoValue {};
 
 template <class V>
@@ -19,8 +19,8 @@ inline constexpr bool has_values = !std::is_same_v<V, NoValue>;
 template <class V>
 inline constexpr std::size_t value_bytes = has_values<V> ? sizeof(V) : 0;
 
-/// Neighbouring columns.
-struct ColumnRun {
+/// Contiguous columns of a row of B.
+struct ContiguousColumns {
   index_t first = 0;
   index_t length = 0;
 };
@@ -54,8 +54,8 @@ struct Factors {
     }
   }
 
-  /// The columns of entry `k`'s row of B if they lie next to each other, else a run of length 0.
-  [[nodiscard]] ColumnRun run_of(offset_t k) const noexcept {
+  /// The columns of the row of B of entry `k` if they are contiguous; else length 0.
+  [[nodiscard]] ContiguousColumns contiguous_columns(offset_t k) const noexcept {
     const index_t row = a_columns[k];
     const offset_t begin = b_offsets[row];
     const offset_t end = b_offsets[row + 1];
@@ -63,8 +63,8 @@ struct Factors {
     return {b_columns[begin], static_cast<index_t>(end - begin)};
   }
 
-  /// Adds the products of entry `k`, whose columns are a run, to the values at `target`.
-  void add_run(offset_t k, V* target) const noexcept {
+  /// Adds the products of entry `k`, whose columns are contiguous, to the values at `target`.
+  void add_contiguous(offset_t k, V* target) const noexcept {
     const offset_t begin = b_offsets[a_columns[k]];
     const offset_t length = b_offsets[a_columns[k] + 1] - begin;
     const V factor = a_values == nullptr ? V{1} : a_values[k];
@@ -97,16 +97,16 @@ struct RowTask {
   offset_t products = 0;
   offset_t limit = 0;  ///< entries that C's row may have
 
-  [[nodiscard]] offset_t lists() const noexcept { return end - begin; }
+  [[nodiscard]] offset_t a_row_nnz() const noexcept { return end - begin; }
 };
 
-/// What an accumulator says of a row with more entries than its limit.
+/// Returned by an accumulator for a row with more entries than its limit.
 inline constexpr offset_t row_overflow = -1;
 
 }  // namespace tessera::detail
 
 namespace tessera::host {
-using detail::ColumnRun;
+using detail::ContiguousColumns;
 using detail::Factors;
 using detail::factors_of;
 using detail::has_values;

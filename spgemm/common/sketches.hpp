@@ -1,5 +1,7 @@
 /// \file
-/// HyperLogLog sketches of sets of column indices (P. Flajolet et al., AofA 2007; ocean-hll-spgemm.txt, §3).
+/// Sketches that estimate the size of sets of column indices: HyperLogLog and minima of random keys.
+///
+/// HyperLogLog (P. Flajolet et al., AofA 2007; Ocean, §3).
 ///
 /// A sketch is M registers of one byte, M a power of two. An index is hashed to 32 bits; the low log2 M bits name a
 /// register, which keeps the largest rank: one more than the leading zeros of the other bits. The sketch of a union is
@@ -43,7 +45,7 @@ struct SketchSize {
   static constexpr int index_bits = M == 32 ? 5 : M == 64 ? 6 : 7;
 };
 
-/// Where an index goes.
+/// Register and rank of an index.
 struct SketchMark {
   int slot = 0;
   std::uint8_t rank = 0;  ///< 1 ... 33 - log2 M
@@ -70,7 +72,7 @@ TESSERA_HOST_DEVICE constexpr void sketch_merge(std::uint8_t* registers, const s
   for (int r = 0; r < M; ++r) registers[r] = registers[r] < other[r] ? other[r] : registers[r];
 }
 
-/// The constant that takes the bias off the harmonic mean.
+/// The constant that corrects the bias of the harmonic mean.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr double sketch_alpha(int registers) noexcept {
   return registers == 32 ? 0.697 : registers == 64 ? 0.709 : 0.7213 / (1.0 + 1.079 / registers);
 }
@@ -78,7 +80,7 @@ TESSERA_HOST_DEVICE constexpr void sketch_merge(std::uint8_t* registers, const s
 /// Standard error of an estimate, relative.
 [[nodiscard]] inline double sketch_error(int registers) noexcept { return 1.04 / std::sqrt(registers); }
 
-/// What the estimate needs of registers; sums of parts are those of the whole.
+/// Sums over registers from which the estimate follows; they add up over parts of a sketch.
 struct SketchSums {
   std::uint64_t powers = 0;  ///< Σ 2^(32 - rank): exact
   int empty = 0;             ///< registers without a mark
@@ -104,7 +106,11 @@ template <int M>
   return sketch_estimate<M>(sums);
 }
 
-/// Draw number k of a column.
+/// Size of a set from the minima of random keys (E. Cohen, "Structure prediction and sparse matrix products", J. Comb.
+/// Optim. 2(3), 1998; hypre sizes its products so). K times over, every column draws an exponential variate. The
+/// minimum over n columns is exponential with rate n, so (K - 1) / Σ minima estimates n with a relative error of 1 /
+/// sqrt(K - 2). The variate of a column is -ln u with u from a hash, and its minimum the maximum of u: only hashes are
+/// compared, and logarithms are taken of K numbers per row. This is draw number k of a column.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::uint32_t cohen_key(index_t column, int k) noexcept {
   return sketch_hash(static_cast<std::uint32_t>(column) * 0x9e3779b1U + static_cast<std::uint32_t>(k) * 0x7f4a7c15U +
                      0x2545f491U);
@@ -141,10 +147,10 @@ template <int K>
 /// Standard error of an estimate, relative.
 [[nodiscard]] inline double cohen_error(int keys) noexcept { return 1.0 / std::sqrt(keys - 2.0); }
 
-/// Registers of a sketch: 32 below an expansion of 48, else 64 (ocean-hll-spgemm.txt, §4.3).
+/// Registers of a sketch: 32 below an expansion of 48, else 64 (Ocean, §4.3).
 [[nodiscard]] constexpr int sketch_registers(double expansion) noexcept { return expansion < 48.0 ? 32 : 64; }
 
-/// Room for an estimated row, as a multiple of its estimate.
+/// Capacity for an estimated row, as a multiple of its estimate.
 [[nodiscard]] constexpr double estimate_margin(int registers) noexcept { return registers == 32 ? 2.0 : 1.5; }
 
 /// Bytes that the estimate of all rows holds while it works: the sketches of B and a number per row of A.

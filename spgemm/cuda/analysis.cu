@@ -11,23 +11,23 @@ namespace tessera::cuda {
 namespace {
 
 constexpr int analysis_threads = 512;
-/// More of them add more totals to the same numbers than they gain in time.
+/// With more of them the atomic additions to the totals cost more than they gain.
 constexpr int analysis_blocks_of_multiprocessor = 2;
-/// Rows of A with so many entries a lane are read by all threads of a block.
+/// Rows of A with so many entries per lane are read by all threads of a block.
 constexpr offset_t long_row = 256;
-/// As many of them a block can put off; further ones are read at once.
+/// Such rows that a block defers to its end; further ones are read at once.
 constexpr int most_long_rows = 64;
 
 __global__ void __launch_bounds__(analysis_threads)
-    digest_kernel(Factors<NoValue> factors, index_t inner, ListDigest* digests) {
+    b_row_bounds_kernel(Factors<NoValue> factors, index_t inner, BRowBounds* b_row_bounds) {
   const std::int64_t row = std::int64_t{blockIdx.x} * analysis_threads + threadIdx.x;
   if (row >= inner) return;
-  RowSeen seen;
-  see_list(factors.b_columns, factors.b_offsets[row], factors.b_offsets[row + 1], seen);
-  digests[row] = {static_cast<unsigned>(seen.products), seen.first, seen.behind, 0};
+  RowBounds bounds;
+  extend_bounds(factors.b_columns, factors.b_offsets[row], factors.b_offsets[row + 1], bounds);
+  b_row_bounds[row] = {static_cast<unsigned>(bounds.products), bounds.col_begin, bounds.col_end, 0};
 }
 
-/// Where facts and bins of rows go.
+/// Output: facts and bins of rows.
 struct AnalysisOutput {
   std::uint32_t* products;
   index_t* first_columns;
@@ -37,72 +37,73 @@ struct AnalysisOutput {
   bool repeats;  ///< whether bins say which rows repeat the one before
 };
 
-/// A row as the totals see it.
+/// The contribution of a row to the totals.
 __device__ CollectedRow collected_row(RowBin bin, const RowShape& row, const RowPolicy& policy,
                                       unsigned long long all_products) {
   return {bin,
           true,
           false,
-          static_cast<unsigned>(row.lists),
+          static_cast<unsigned>(row.a_row_nnz),
           row.products,
           static_cast<unsigned>(row.width),
           static_cast<unsigned>(entries_to_hold(bin, row, policy)),
-          static_cast<unsigned>(slice_of(bin, row, policy)),
+          static_cast<unsigned>(shared_bytes_of(bin, row, policy)),
           all_products};
 }
 
-/// Writes what was found of a row. One thread calls.
-__device__ CollectedRow note_row(const AnalysisOutput& out, const RowPolicy& policy, index_t row, unsigned lists,
-                                 const RowSeen& seen) {
-  const bool any = seen.products > 0;
-  const auto products = static_cast<std::uint32_t>(seen.products < 0xffffffffull ? seen.products : 0xffffffffull);
-  const auto width = static_cast<index_t>(any ? seen.behind - seen.first : 0);
+/// Writes facts and bin of a row. One thread calls.
+__device__ CollectedRow note_row(const AnalysisOutput& out, const RowPolicy& policy, index_t row, unsigned b_rows,
+                                 const RowBounds& bounds) {
+  const bool any = bounds.products > 0;
+  const auto products = static_cast<std::uint32_t>(bounds.products < 0xffffffffull ? bounds.products : 0xffffffffull);
+  const auto width = static_cast<index_t>(any ? bounds.col_end - bounds.col_begin : 0);
   const index_t entries = entries_at_most(products, width);
-  const RowShape shape{static_cast<index_t>(lists), products, width, entries};
+  const RowShape shape{static_cast<index_t>(b_rows), products, width, entries};
   const bool repeat = out.repeats && is_repeat(out.bins[row]);
   const RowBin bin = repeat ? RowBin::none : choose_bin(shape, policy);
   out.products[row] = products;
-  out.first_columns[row] = any ? static_cast<index_t>(seen.first) : 0;
+  out.first_columns[row] = any ? static_cast<index_t>(bounds.col_begin) : 0;
   out.widths[row] = width;
   out.bins[row] = repeat ? repeat_bit : static_cast<std::uint8_t>(bin);
-  return collected_row(bin, shape, policy, seen.products);
+  return collected_row(bin, shape, policy, bounds.products);
 }
 
-/// A row that all threads of the block read. Every thread must call; thread 0 has the whole.
-__device__ RowSeen see_by_block(const AnalysedFactors& factors, offset_t begin, offset_t end, RowSeen* of_warp) {
+/// Bounds of a row by all threads of the block, which must all call. The result is valid in thread 0.
+__device__ RowBounds row_bounds_by_block(const AnalysisFactors& factors, offset_t begin, offset_t end,
+                                         RowBounds* of_warp) {
   const unsigned lane = threadIdx.x % warp_size;
   const unsigned warp = threadIdx.x / warp_size;
-  RowSeen seen = join_lanes<warp_size>(see_lists(factors, begin + threadIdx.x, end, analysis_threads));
-  if (lane == 0) of_warp[warp] = seen;
+  RowBounds bounds = reduce_lanes<warp_size>(bounds_of_b_rows(factors, begin + threadIdx.x, end, analysis_threads));
+  if (lane == 0) of_warp[warp] = bounds;
   __syncthreads();
   for (unsigned w = 1; w < analysis_threads / warp_size; ++w) {
-    seen.products += of_warp[w].products;
-    seen.first = min(seen.first, of_warp[w].first);
-    seen.behind = max(seen.behind, of_warp[w].behind);
+    bounds.products += of_warp[w].products;
+    bounds.col_begin = min(bounds.col_begin, of_warp[w].col_begin);
+    bounds.col_end = max(bounds.col_end, of_warp[w].col_end);
   }
   __syncthreads();
-  return seen;
+  return bounds;
 }
 
-/// The long rows that a block has put off. Every thread must call.
-__device__ void note_long_rows(const AnalysedFactors& factors, const AnalysisOutput& out, const RowPolicy& policy,
+/// The long rows that a block has deferred. Every thread must call.
+__device__ void note_long_rows(const AnalysisFactors& factors, const AnalysisOutput& out, const RowPolicy& policy,
                                const index_t* rows, int count, BinCollector& collector) {
-  alignas(RowSeen) __shared__ unsigned char of_warp[analysis_threads / warp_size * sizeof(RowSeen)];
+  alignas(RowBounds) __shared__ unsigned char of_warp[analysis_threads / warp_size * sizeof(RowBounds)];
   for (int i = 0; i < count; ++i) {
     const index_t row = rows[i];
     const offset_t begin = factors.positions.a_offsets[row];
     const offset_t end = factors.positions.a_offsets[row + 1];
-    const RowSeen seen = see_by_block(factors, begin, end, reinterpret_cast<RowSeen*>(of_warp));
+    const RowBounds bounds = row_bounds_by_block(factors, begin, end, reinterpret_cast<RowBounds*>(of_warp));
     CollectedRow collected;
-    if (threadIdx.x == 0) collected = note_row(out, policy, row, static_cast<unsigned>(end - begin), seen);
+    if (threadIdx.x == 0) collected = note_row(out, policy, row, static_cast<unsigned>(end - begin), bounds);
     if (threadIdx.x < warp_size) collector.add(collected);
   }
 }
 
-/// `Lanes` neighbouring lanes a row.
+/// `Lanes` neighbouring lanes per row.
 template <int Lanes>
 __global__ void __launch_bounds__(analysis_threads, analysis_blocks_of_multiprocessor)
-    analysis_kernel(AnalysedFactors factors, index_t rows, RowPolicy policy, AnalysisOutput out) {
+    analysis_kernel(AnalysisFactors factors, index_t rows, RowPolicy policy, AnalysisOutput out) {
   alignas(BinTotals) __shared__ unsigned char totals_space[row_bins * sizeof(BinTotals)];
   __shared__ index_t put_off[most_long_rows];
   __shared__ int put_off_count;
@@ -112,31 +113,31 @@ __global__ void __launch_bounds__(analysis_threads, analysis_blocks_of_multiproc
   __syncthreads();
   BinCollector collector(totals);
   constexpr int rows_of_block = analysis_threads / Lanes;
-  const unsigned part = threadIdx.x % Lanes;
+  const unsigned lane_in_group = threadIdx.x % Lanes;
   const std::int64_t stride = std::int64_t{gridDim.x} * rows_of_block;
   for (std::int64_t first = std::int64_t{blockIdx.x} * rows_of_block; first < rows; first += stride) {
     const std::int64_t i = first + threadIdx.x / Lanes;
     const auto row = static_cast<index_t>(i);
-    bool noted = i < rows && part == 0;
+    bool noted = i < rows && lane_in_group == 0;
     offset_t begin = 0;
     offset_t end = 0;
     if (i < rows) {
       begin = factors.positions.a_offsets[i];
       end = factors.positions.a_offsets[i + 1];
     }
-    const offset_t lists = end - begin;
-    if (lists >= long_row * Lanes) {
-      int place = most_long_rows;
-      if (part == 0) place = atomicAdd(&put_off_count, 1);
-      // All lanes of a group must know; the others of the warp go along.
-      if (part == 0 && place < most_long_rows) put_off[place] = row;
-      if (place < most_long_rows) noted = false;
+    const offset_t b_rows = end - begin;
+    if (b_rows >= long_row * Lanes) {
+      int offset = most_long_rows;
+      if (lane_in_group == 0) offset = atomicAdd(&put_off_count, 1);
+      // All lanes of a group must know; the other lanes of the warp take part in the shuffle.
+      if (lane_in_group == 0 && offset < most_long_rows) put_off[offset] = row;
+      if (offset < most_long_rows) noted = false;
     }
     const bool reads =
-        __shfl_sync(full_warp, static_cast<int>(noted), static_cast<int>(threadIdx.x % warp_size - part)) != 0;
-    const RowSeen seen = see_row<Lanes>(factors, policy, begin, reads ? end : begin, part);
+        __shfl_sync(full_warp, static_cast<int>(noted), static_cast<int>(threadIdx.x % warp_size - lane_in_group)) != 0;
+    const RowBounds bounds = row_bounds<Lanes>(factors, policy, begin, reads ? end : begin, lane_in_group);
     CollectedRow collected;
-    if (noted) collected = note_row(out, policy, row, static_cast<unsigned>(lists), seen);
+    if (noted) collected = note_row(out, policy, row, static_cast<unsigned>(b_rows), bounds);
     collector.add(collected);
   }
   __syncthreads();
@@ -146,7 +147,7 @@ __global__ void __launch_bounds__(analysis_threads, analysis_blocks_of_multiproc
   publish_totals(totals, out.totals);
 }
 
-/// Entries of a row as known or foreseen, at most what it can have.
+/// Entries of a row, known or estimated, at most its upper bound.
 __device__ index_t entries_of(const RowEntries& entries, std::int64_t row, std::uint32_t products, index_t width) {
   if (entries.counts != nullptr) return static_cast<index_t>(entries.counts[row]);
   const index_t most = entries_at_most(products, width);
@@ -169,20 +170,20 @@ __global__ void __launch_bounds__(analysis_threads)
     const std::int64_t i = first + threadIdx.x;
     CollectedRow collected;
     if (i < rows) {
-      const auto lists = static_cast<index_t>(a_offsets[i + 1] - a_offsets[i]);
-      const bool wanted = entries.places == nullptr || entries.places[i] == no_place;
+      const auto b_rows = static_cast<index_t>(a_offsets[i + 1] - a_offsets[i]);
+      const bool wanted = entries.buffer_offsets == nullptr || entries.buffer_offsets[i] == no_offset;
       const std::uint32_t products = wanted ? facts.products[i] : 0;
       const index_t width = facts.widths[i];
       const index_t most = entries_of(entries, i, products, width);
       // Rows of a group have the same shape, so that they get the same bin and keep, or lose, these bits together. The
-      // next row's may be rewritten at this moment: lost is what it then says, and so they will be here.
+      // bits of the next row may be rewritten at this moment, but then they are lost here, too.
       const std::uint8_t old = groups ? bins[i] : 0;
-      const bool leads = groups && !goes_along(old) && i + 1 < rows && goes_along(bins[i + 1]);
-      const RowShape shape{lists, products, width, most, goes_along(old) || leads};
+      const bool leads = groups && !is_follower(old) && i + 1 < rows && is_follower(bins[i + 1]);
+      const RowShape shape{b_rows, products, width, most, is_follower(old) || leads};
       const RowBin bin = choose_bin(shape, policy);
       collected = collected_row(bin, shape, policy, products);
-      collected.besides = bin == RowBin::window_alike && goes_along(old);
-      bins[i] = collected.besides ? old : static_cast<std::uint8_t>(bin);
+      collected.is_follower = bin == RowBin::bitmap_row_group && is_follower(old);
+      bins[i] = collected.is_follower ? old : static_cast<std::uint8_t>(bin);
     }
     collector.add(collected);
   }
@@ -191,7 +192,7 @@ __global__ void __launch_bounds__(analysis_threads)
   publish_totals(totals, of_all);
 }
 
-/// First places of the bins in the list of rows.
+/// First position of each bin in the list of rows.
 struct BinStarts {
   index_t of[row_bins];
 };
@@ -249,7 +250,8 @@ void clear(const Context& context, RowAnalysis& analysis) {
         "clearing totals of rows");
 }
 
-/// Whether digests of the rows of B cost less than they save: several entries of A a row, most of which need a range.
+/// Whether bounds of all rows of B cost less than they save: several entries of A per row of B, most of which need a
+/// range.
 bool pays_digests(const ProductShape& shape, const RowPolicy& policy) noexcept {
   constexpr offset_t few_entries = 1 << 19;
   constexpr offset_t uses = 4;
@@ -258,7 +260,7 @@ bool pays_digests(const ProductShape& shape, const RowPolicy& policy) noexcept {
 }
 
 template <int Lanes>
-void enqueue_analysis_by(const Context& context, const AnalysedFactors& factors, index_t rows, const RowPolicy& policy,
+void enqueue_analysis_by(const Context& context, const AnalysisFactors& factors, index_t rows, const RowPolicy& policy,
                          const AnalysisOutput& out) {
   const unsigned blocks = analysis_blocks(context, rows, analysis_threads / Lanes);
   launch("analysis of a sparse product", context, Grid{blocks, analysis_threads}, analysis_kernel<Lanes>, factors, rows,
@@ -279,15 +281,15 @@ void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, c
   clear(context, analysis);
   const AnalysisOutput out{analysis.products.data(), analysis.first_columns.data(), analysis.widths.data(),
                            analysis.bins.data(),     analysis.totals.data(),        analysis.repeats};
-  Array<ListDigest> digests;
+  Array<BRowBounds> b_row_bounds;
   if (pays_digests(shape, policy)) {
-    digests = Array<ListDigest>(shape.inner, Init::none, analysis.bins.device());
-    launch("digests of rows of B", context, Grid{blocks_for(shape.inner, analysis_threads), analysis_threads},
-           digest_kernel, factors, shape.inner, digests.data());
+    b_row_bounds = Array<BRowBounds>(shape.inner, Init::none, analysis.bins.device());
+    launch("b_row_bounds of rows of B", context, Grid{blocks_for(shape.inner, analysis_threads), analysis_threads},
+           b_row_bounds_kernel, factors, shape.inner, b_row_bounds.data());
   }
-  const AnalysedFactors analysed{factors, digests.data()};
+  const AnalysisFactors analysed{factors, b_row_bounds.data()};
   const double mean_lists = shape.rows == 0 ? 0.0 : static_cast<double>(shape.a_nnz) / shape.rows;
-  // A lane has some entries of its own to wait for at once.
+  // Each lane has several independent loads in flight.
   if (mean_lists < 6) {
     enqueue_analysis_by<1>(context, analysed, shape.rows, policy, out);
   } else if (mean_lists < 12) {
@@ -321,7 +323,7 @@ void enqueue_partition(const Context& context, const RowAnalysis& analysis, cons
          partition_kernel, rows, analysis.bins.data(), map, starts, taken.data(), list);
 }
 
-BroughtTotals bring_totals(const Context& context, const RowAnalysis& analysis, const offset_t* number) {
+FetchedTotals fetch_totals(const Context& context, const RowAnalysis& analysis, const offset_t* number) {
   static_assert(sizeof(BinTable) + sizeof(offset_t) <= SumSpace::host_bytes);
   SumSpace& space = context.sum_space();
   const std::scoped_lock alone(space.mutex);
@@ -334,7 +336,7 @@ BroughtTotals bring_totals(const Context& context, const RowAnalysis& analysis, 
         "bringing a total to the host");
   }
   context.synchronize();
-  BroughtTotals result;
+  FetchedTotals result;
   std::memcpy(result.totals.data(), target, sizeof(BinTable));
   if (number != nullptr) std::memcpy(&result.number, target + sizeof(BinTable), sizeof(offset_t));
   return result;

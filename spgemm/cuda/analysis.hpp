@@ -1,5 +1,5 @@
 /// \file
-/// What one pass over the entries of A tells a GPU about C = A B, and the rows of C by the bins they are done in.
+/// Analysis of C = A B on a GPU: products, column range and bin per row, from one pass over A; the rows of C by bins.
 #pragma once
 
 #include "core/cuda/context.hpp"
@@ -12,7 +12,7 @@
 
 namespace tessera::cuda {
 
-/// Arrays on the device, an entry a row of C.
+/// Arrays on the device, an entry per row of C.
 struct RowAnalysis {
   Array<std::uint32_t> products;
   Array<index_t> first_columns;
@@ -30,13 +30,13 @@ struct RowAnalysis {
   }
 };
 
-/// Where the entries of rows are known or foreseen; at most one of the pointers is set, on the device.
+/// Entries of rows, known or estimated; at most one of the pointers is set, on the device.
 struct RowEntries {
   const offset_t* counts = nullptr;  ///< of every row
   const float* estimates = nullptr;  ///< of every row
-  double factor = 1.0;               ///< entries foreseen for an estimated entry; without counts and estimates: for a
+  double factor = 1.0;               ///< entries expected per estimated entry; without counts and estimates: per
                                      ///< product
-  const offset_t* places = nullptr;  ///< only rows with no_place are looked at; null: all
+  const offset_t* buffer_offsets = nullptr;  ///< only rows with no_offset are looked at; null: all
 };
 
 struct ProductShape {
@@ -45,36 +45,36 @@ struct ProductShape {
   offset_t a_nnz = 0;
 };
 
-/// Looks for rows that repeat the one before, as several unknowns a node make them, where rows of A are long enough for
-/// that to pay. To be followed by enqueue_analysis(). O(nnz(A)).
+/// Finds rows of A with the positions of the row before, as several unknowns per node make them, where rows of A are
+/// long enough for that to pay. Call before enqueue_analysis(). O(nnz(A)).
 void enqueue_repeats(const Context& context, const Factors<NoValue>& factors, const ProductShape& shape,
                      RowAnalysis& analysis);
 
-/// Copies the counts of rows that are repeated to those that repeat them, after enqueue_analysis() and counting, and
-/// says which of these are done along with others.
+/// Copies the count of a row to the rows that repeat it, after enqueue_analysis() and the symbolic phase, and forms row
+/// groups.
 void enqueue_repeated_counts(const Context& context, RowAnalysis& analysis, index_t rows, offset_t* counts);
 
 /// Facts, bins and totals of all rows, put into the device's stream. O(nnz(A) + rows + inner). Where A has many
-/// entries, 16 bytes a row of B serve meanwhile, before a budget of memory begins to count.
+/// entries, it holds 16 bytes per row of B meanwhile, outside the memory budget.
 void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, const ProductShape& shape,
                       const RowPolicy& policy, RowAnalysis& analysis);
 
-/// Bins and totals anew, by entries. Rows that go along with another are in no bin, and count among its `besides`.
+/// Chooses bins and totals anew, by entries. Followers of a row group are in no bin, but count in its `followers`.
 /// O(rows).
 void enqueue_choice(const Context& context, const offset_t* a_offsets, index_t rows, const RowEntries& entries,
                     const RowPolicy& policy, RowAnalysis& analysis);
 
-/// The rows of every bin one after the other, those of `none` left out. O(rows). \param totals, map after fold_bins()
+/// The rows of every bin one after the other, those of `none` left out. O(rows). \param totals, map after merge_bins()
 /// \param rows as many as C has
 void enqueue_partition(const Context& context, const RowAnalysis& analysis, const BinTable& totals, const BinMap& map,
                        index_t rows, index_t* list);
 
-/// Totals and, after them, one number of the device, brought to the host: waits.
+/// The totals and one number of the device, copied to the host. Waits.
 /// \param number on the device, or null
-struct BroughtTotals {
+struct FetchedTotals {
   BinTable totals{};
   offset_t number = 0;
 };
-[[nodiscard]] BroughtTotals bring_totals(const Context& context, const RowAnalysis& analysis, const offset_t* number);
+[[nodiscard]] FetchedTotals fetch_totals(const Context& context, const RowAnalysis& analysis, const offset_t* number);
 
 }  // namespace tessera::cuda

@@ -1,5 +1,5 @@
 /// \file
-/// Totals of the bins of rows, gathered by the threads of a block.
+/// Parts of the analysis kernels: totals per bin, gathered by the threads of a block, and bounds of rows.
 #pragma once
 
 #include "core/cuda/launch.cuh"
@@ -11,17 +11,17 @@
 
 namespace tessera::cuda {
 
-/// One row as the totals see it.
+/// The contribution of one row to the totals.
 struct CollectedRow {
   RowBin bin = RowBin::none;
-  bool active = false;   ///< the others only take part in the votes
-  bool besides = false;  ///< done along with another row of the bin
-  unsigned lists = 0;
+  bool active = false;       ///< the others only take part in the votes
+  bool is_follower = false;  ///< of a row group
+  unsigned a_row_nnz = 0;
   unsigned products = 0;
   unsigned width = 0;
   unsigned entries = 0;
-  unsigned slice = 0;
-  unsigned long long all_products = 0;  ///< where `products` is too small a number
+  unsigned shared_bytes = 0;
+  unsigned long long all_products = 0;  ///< of which `products` is the low part, saturated
 };
 
 /// Gathers in registers as long as all rows of a warp are of one bin, which is the common case, else in shared memory.
@@ -35,9 +35,9 @@ class BinCollector {
     const unsigned active = __ballot_sync(full_warp, row.active);
     if (active == 0) return;
     if (current_ < 0) current_ = __shfl_sync(full_warp, static_cast<int>(row.bin), __ffs(active) - 1);
-    const unsigned alike = __ballot_sync(full_warp, row.active && static_cast<int>(row.bin) == current_);
+    const unsigned same = __ballot_sync(full_warp, row.active && static_cast<int>(row.bin) == current_);
     if (row.active && static_cast<int>(row.bin) == current_) add_to_own(row);
-    unsigned left = active & ~alike;
+    unsigned left = active & ~same;
     while (left != 0) {
       const int bin = __shfl_sync(full_warp, static_cast<int>(row.bin), __ffs(left) - 1);
       const bool member = row.active && static_cast<int>(row.bin) == bin;
@@ -48,51 +48,51 @@ class BinCollector {
     }
   }
 
-  /// At the end; every lane of the warp must call. Complete when the block has met.
+  /// At the end; every lane of the warp must call. Complete after the next barrier of the block.
   __device__ void finish() {
     if (current_ >= 0) add_up(own_, current_);
   }
 
  private:
   __device__ static BinTotals totals_of(const CollectedRow& row) {
-    const unsigned besides = row.besides ? 1 : 0;
-    return {1 - besides, row.lists, row.products, row.width,        row.entries,
-            row.slice,   besides,   row.lists,    row.all_products, row.entries};
+    const unsigned followers = row.is_follower ? 1 : 0;
+    return {1 - followers,    row.a_row_nnz, row.products,  row.width,        row.entries,
+            row.shared_bytes, followers,     row.a_row_nnz, row.all_products, row.entries};
   }
 
   __device__ void add_to_own(const CollectedRow& row) {
-    ++(row.besides ? own_.besides : own_.rows);
-    own_.most_lists = max(own_.most_lists, row.lists);
+    ++(row.is_follower ? own_.followers : own_.rows);
+    own_.max_a_row_nnz = max(own_.max_a_row_nnz, row.a_row_nnz);
     own_.most_products = max(own_.most_products, row.products);
     own_.widest = max(own_.widest, row.width);
     own_.most_entries = max(own_.most_entries, row.entries);
-    own_.slice = max(own_.slice, row.slice);
-    own_.lists += row.lists;
+    own_.shared_bytes = max(own_.shared_bytes, row.shared_bytes);
+    own_.a_nnz += row.a_row_nnz;
     own_.products += row.all_products;
     own_.entries += row.entries;
   }
 
   __device__ void add_up(const BinTotals& of_lane, int bin) {
     const unsigned rows = __reduce_add_sync(full_warp, of_lane.rows);
-    const unsigned besides = __reduce_add_sync(full_warp, of_lane.besides);
-    const unsigned most_lists = __reduce_max_sync(full_warp, of_lane.most_lists);
+    const unsigned followers = __reduce_add_sync(full_warp, of_lane.followers);
+    const unsigned max_a_row_nnz = __reduce_max_sync(full_warp, of_lane.max_a_row_nnz);
     const unsigned most_products = __reduce_max_sync(full_warp, of_lane.most_products);
     const unsigned widest = __reduce_max_sync(full_warp, of_lane.widest);
     const unsigned most_entries = __reduce_max_sync(full_warp, of_lane.most_entries);
-    const unsigned slice = __reduce_max_sync(full_warp, of_lane.slice);
-    const unsigned long long lists = sum_over_lanes(of_lane.lists);
+    const unsigned shared_bytes = __reduce_max_sync(full_warp, of_lane.shared_bytes);
+    const unsigned long long a_nnz = sum_over_lanes(of_lane.a_nnz);
     const unsigned long long products = sum_over_lanes(of_lane.products);
     const unsigned long long entries = sum_over_lanes(of_lane.entries);
     if (threadIdx.x % warp_size != 0) return;
     BinTotals& to = totals_[bin];
     atomicAdd(&to.rows, rows);
-    if (besides != 0) atomicAdd(&to.besides, besides);
-    atomicMax(&to.most_lists, most_lists);
+    if (followers != 0) atomicAdd(&to.followers, followers);
+    atomicMax(&to.max_a_row_nnz, max_a_row_nnz);
     atomicMax(&to.most_products, most_products);
     atomicMax(&to.widest, widest);
     atomicMax(&to.most_entries, most_entries);
-    atomicMax(&to.slice, slice);
-    atomicAdd(&to.lists, lists);
+    atomicMax(&to.shared_bytes, shared_bytes);
+    atomicAdd(&to.a_nnz, a_nnz);
     atomicAdd(&to.products, products);
     atomicAdd(&to.entries, entries);
   }
@@ -102,119 +102,119 @@ class BinCollector {
   int current_ = -1;
 };
 
-/// Adds the totals of a block to those of all. Every thread must call, once the block has met.
+/// Adds the totals of a block to those of all. Every thread must call, after a barrier.
 __device__ inline void publish_totals(const BinTotals* of_block, BinTotals* of_all) {
   const int bin = static_cast<int>(threadIdx.x);
-  if (bin >= row_bins || of_block[bin].rows + of_block[bin].besides == 0) return;
+  if (bin >= row_bins || of_block[bin].rows + of_block[bin].followers == 0) return;
   const BinTotals& from = of_block[bin];
   BinTotals& to = of_all[bin];
   atomicAdd(&to.rows, from.rows);
-  if (from.besides != 0) atomicAdd(&to.besides, from.besides);
-  atomicMax(&to.most_lists, from.most_lists);
+  if (from.followers != 0) atomicAdd(&to.followers, from.followers);
+  atomicMax(&to.max_a_row_nnz, from.max_a_row_nnz);
   atomicMax(&to.most_products, from.most_products);
   atomicMax(&to.widest, from.widest);
   atomicMax(&to.most_entries, from.most_entries);
-  atomicMax(&to.slice, from.slice);
-  atomicAdd(&to.lists, from.lists);
+  atomicMax(&to.shared_bytes, from.shared_bytes);
+  atomicAdd(&to.a_nnz, from.a_nnz);
   atomicAdd(&to.products, from.products);
   atomicAdd(&to.entries, from.entries);
 }
 
-/// Clears totals in shared memory. Every thread must call, and meet the others before the totals are used.
+/// Clears totals in shared memory. Every thread must call; a barrier must follow.
 __device__ inline void clear_totals(BinTotals* of_block) {
   if (static_cast<int>(threadIdx.x) >= row_bins) return;
   BinTotals& to = of_block[threadIdx.x];
-  to.rows = to.most_lists = to.most_products = to.widest = to.most_entries = to.slice = to.besides = 0;
-  to.lists = to.products = to.entries = 0;
+  to.rows = to.max_a_row_nnz = to.most_products = to.widest = to.most_entries = to.shared_bytes = to.followers = 0;
+  to.a_nnz = to.products = to.entries = 0;
 }
 
-/// What a thread has seen of the rows of B that a row of A names.
-struct RowSeen {
+/// Upper bound of nnz, and column range, of a row of C.
+struct RowBounds {
   unsigned long long products = 0;
-  unsigned first = 0x7fffffffu;  ///< column
-  unsigned behind = 0;           ///< one past the last column
+  unsigned col_begin = 0x7fffffffu;  ///< first column
+  unsigned col_end = 0;              ///< one past the last column
 };
 
-__device__ inline void see_list(const index_t* b_columns, offset_t begin, offset_t end, RowSeen& seen) {
+__device__ inline void extend_bounds(const index_t* b_columns, offset_t begin, offset_t end, RowBounds& bounds) {
   if (begin == end) return;
-  seen.products += static_cast<unsigned long long>(end - begin);
-  seen.first = min(seen.first, static_cast<unsigned>(b_columns[begin]));
-  seen.behind = max(seen.behind, static_cast<unsigned>(b_columns[end - 1]) + 1);
+  bounds.products += static_cast<unsigned long long>(end - begin);
+  bounds.col_begin = min(bounds.col_begin, static_cast<unsigned>(b_columns[begin]));
+  bounds.col_end = max(bounds.col_end, static_cast<unsigned>(b_columns[end - 1]) + 1);
 }
 
-/// What the analysis needs of a row of B, in one place, so that an entry of A costs one read and not three.
-struct alignas(16) ListDigest {
+/// Entries and column range of a row of B side by side, so that an entry of A costs one read instead of three.
+struct alignas(16) BRowBounds {
   unsigned entries;
-  unsigned first;   ///< column
-  unsigned behind;  ///< one past the last column
+  unsigned col_begin;  ///< first column
+  unsigned col_end;    ///< one past the last column
   unsigned unused;
 };
 
-/// The factors, and what has been made of the rows of B.
-struct AnalysedFactors {
+/// The factors, and the bounds of all rows of B where they were computed first.
+struct AnalysisFactors {
   Factors<NoValue> positions;
-  const ListDigest* digests = nullptr;  ///< null: to be looked up in B
+  const BRowBounds* b_row_bounds = nullptr;  ///< null: to be looked up in B
 };
 
-/// Every `step`-th entry of A from `k` on.
-__device__ inline RowSeen see_lists(const AnalysedFactors& factors, offset_t k, offset_t end, int step) {
-  RowSeen seen;
+/// Bounds over every `step`-th entry of A from `k` on.
+__device__ inline RowBounds bounds_of_b_rows(const AnalysisFactors& factors, offset_t k, offset_t end, int step) {
+  RowBounds bounds;
   const Factors<NoValue>& positions = factors.positions;
   for (; k < end; k += step) {
     const index_t row = positions.a_columns[k];
-    if (factors.digests != nullptr) {
-      const auto digest = reinterpret_cast<const uint4*>(factors.digests)[row];
-      seen.products += digest.x;
-      seen.first = min(seen.first, digest.y);
-      seen.behind = max(seen.behind, digest.z);
+    if (factors.b_row_bounds != nullptr) {
+      const auto of_b_row = reinterpret_cast<const uint4*>(factors.b_row_bounds)[row];
+      bounds.products += of_b_row.x;
+      bounds.col_begin = min(bounds.col_begin, of_b_row.y);
+      bounds.col_end = max(bounds.col_end, of_b_row.z);
     } else {
-      see_list(positions.b_columns, positions.b_offsets[row], positions.b_offsets[row + 1], seen);
+      extend_bounds(positions.b_columns, positions.b_offsets[row], positions.b_offsets[row + 1], bounds);
     }
   }
-  return seen;
+  return bounds;
 }
 
-/// The same without columns, which would have to be waited for.
-__device__ inline RowSeen count_lists(const Factors<NoValue>& factors, offset_t k, offset_t end, int step) {
-  RowSeen seen;
+/// The same without columns, so that nothing has to wait for these.
+__device__ inline RowBounds products_of_b_rows(const Factors<NoValue>& factors, offset_t k, offset_t end, int step) {
+  RowBounds bounds;
   for (; k < end; k += step) {
     const index_t row = factors.a_columns[k];
-    seen.products += static_cast<unsigned long long>(factors.b_offsets[row + 1] - factors.b_offsets[row]);
+    bounds.products += static_cast<unsigned long long>(factors.b_offsets[row + 1] - factors.b_offsets[row]);
   }
-  return seen;
+  return bounds;
 }
 
-/// Over groups of neighbouring lanes.
+/// Joins the bounds of groups of neighbouring lanes.
 template <int Lanes>
-__device__ RowSeen join_lanes(RowSeen seen) {
+__device__ RowBounds reduce_lanes(RowBounds bounds) {
   for (int distance = Lanes / 2; distance > 0; distance /= 2) {
-    seen.products += __shfl_xor_sync(full_warp, seen.products, distance);
-    seen.first = min(seen.first, __shfl_xor_sync(full_warp, seen.first, distance));
-    seen.behind = max(seen.behind, __shfl_xor_sync(full_warp, seen.behind, distance));
+    bounds.products += __shfl_xor_sync(full_warp, bounds.products, distance);
+    bounds.col_begin = min(bounds.col_begin, __shfl_xor_sync(full_warp, bounds.col_begin, distance));
+    bounds.col_end = max(bounds.col_end, __shfl_xor_sync(full_warp, bounds.col_end, distance));
   }
-  return seen;
+  return bounds;
 }
 
-/// A row by `Lanes` lanes, part-th of which calls; every lane of the warp must call. Rows that will be merged need no
-/// range: theirs begins at 0 and has a column for every product.
+/// Bounds of a row by `Lanes` lanes, of which this is number `lane`. Every lane of the warp must call. Rows that will
+/// be merged need no range: theirs begins at 0 and has a column for every product.
 template <int Lanes>
-__device__ RowSeen see_row(const AnalysedFactors& factors, const RowPolicy& policy, offset_t begin, offset_t end,
-                           unsigned part) {
-  const bool short_row = policy.merges() && end - begin <= merge_lists;
-  RowSeen seen = join_lanes<Lanes>(short_row && factors.digests == nullptr
-                                       ? count_lists(factors.positions, begin + part, end, Lanes)
-                                       : see_lists(factors, begin + part, end, Lanes));
-  const bool merged = short_row && policy.merges(seen.products);
-  if (merged && seen.products > 0) {
-    seen.first = 0;
-    seen.behind = static_cast<unsigned>(seen.products < 0x7fffffffull ? seen.products : 0x7fffffffull);
+__device__ RowBounds row_bounds(const AnalysisFactors& factors, const RowPolicy& policy, offset_t begin, offset_t end,
+                                unsigned lane) {
+  const bool short_row = policy.merges() && end - begin <= merge_b_rows;
+  RowBounds bounds = reduce_lanes<Lanes>(short_row && factors.b_row_bounds == nullptr
+                                             ? products_of_b_rows(factors.positions, begin + lane, end, Lanes)
+                                             : bounds_of_b_rows(factors, begin + lane, end, Lanes));
+  const bool merged = short_row && policy.merges(bounds.products);
+  if (merged && bounds.products > 0) {
+    bounds.col_begin = 0;
+    bounds.col_end = static_cast<unsigned>(bounds.products < 0x7fffffffull ? bounds.products : 0x7fffffffull);
   }
-  const bool again = short_row && !merged && factors.digests == nullptr;
-  if (__ballot_sync(full_warp, again) == 0) return seen;
-  RowSeen ranged;
-  if (again) ranged = see_lists(factors, begin + part, end, Lanes);
-  ranged = join_lanes<Lanes>(ranged);
-  return again ? ranged : seen;
+  const bool again = short_row && !merged && factors.b_row_bounds == nullptr;
+  if (__ballot_sync(full_warp, again) == 0) return bounds;
+  RowBounds ranged;
+  if (again) ranged = bounds_of_b_rows(factors, begin + lane, end, Lanes);
+  ranged = reduce_lanes<Lanes>(ranged);
+  return again ? ranged : bounds;
 }
 
 }  // namespace tessera::cuda

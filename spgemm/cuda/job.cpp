@@ -9,9 +9,9 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Need up to which the memory of the device is not asked for: asking takes longer than small products do.
+/// Below this need the free memory of the device is not queried: the query takes longer than small products.
 constexpr std::uint64_t surely_free_bytes = std::uint64_t{256} << 20;
-/// Of a product that all blocks sort: its key twice and its value.
+/// Memory per product that all blocks sort: its key twice and its value.
 constexpr std::uint64_t esc_product_bytes = 24;
 
 /// 0: not known.
@@ -33,7 +33,7 @@ RowPolicy policy_of(const Context& context, const SpgemmOptions& options, offset
 
 template <class V>
 template <class T>
-ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& product_options)
+DeviceJob<V>::DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& product_options)
     : options(product_options),
       context(Context::of(product_options.device)),
       current(product_options.device),
@@ -54,7 +54,7 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
       options.workflow == SpgemmWorkflow::automatic || options.workflow == SpgemmWorkflow::symbolic;
   if (counts_first) enqueue_repeats(context, positions, shape, analysis);
   enqueue_analysis(context, positions, shape, counting, analysis);
-  const BinTable totals = bring_totals(context, analysis, nullptr).totals;
+  const BinTable totals = fetch_totals(context, analysis, nullptr).totals;
   all = sum_of_bins(totals);
   rows_with_products = rows - static_cast<index_t>(totals[static_cast<std::size_t>(RowBin::none)].rows);
   report.products = static_cast<offset_t>(all.products);
@@ -74,9 +74,9 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
   budget->reserve(bins.bytes(), "analysis of a sparse product");
 }
 
-template ProductJob<float>::ProductJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
-template ProductJob<double>::ProductJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
-template ProductJob<NoValue>::ProductJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
-template ProductJob<NoValue>::ProductJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
+template DeviceJob<float>::DeviceJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
+template DeviceJob<double>::DeviceJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
+template DeviceJob<NoValue>::DeviceJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
+template DeviceJob<NoValue>::DeviceJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
 
 }  // namespace tessera::cuda

@@ -1,5 +1,5 @@
 /// \file
-/// One product on a GPU: what all of its passes share.
+/// One product on a GPU: what its phases share, and the phases.
 #pragma once
 
 #include "core/cuda/context.hpp"
@@ -16,11 +16,11 @@ namespace tessera::cuda {
 
 /// \tparam V float, double or NoValue for the pattern
 template <class V>
-struct ProductJob {
+struct DeviceJob {
   /// Analyses the product of two matrices on the device of the options. Waits for the totals.
   /// \throws OutOfMemory
   template <class T>
-  ProductJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options);
+  DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options);
 
   SpgemmOptions options;
   const Context& context;
@@ -37,7 +37,7 @@ struct ProductJob {
   BinTotals all;                   ///< over all rows; entries: the most that they can have
   index_t rows_with_products = 0;  ///< rows that repeat others left out, which those of `esc` never are
   std::optional<detail::MemoryBudget> budget;
-  BinnedRows bins;  ///< for counting; none for the workflow `esc` and for others that gave way, see bin_rows()
+  BinnedRows bins;  ///< for the symbolic phase; none for the workflow `esc` and after a fallback, see bin_rows()
   SpgemmReport report;
 
   [[nodiscard]] const Device& device() const noexcept { return options.device; }
@@ -65,17 +65,18 @@ struct CsrArrays {
   Array<V> values;  ///< none for a pattern
 };
 
-/// Bins for counting, for a job of another workflow that gives way to `symbolic`. Waits. \throws OutOfMemory
+/// Bins for the symbolic phase, for a job of another workflow that falls back to `symbolic`. Waits. \throws OutOfMemory
 template <class V>
-void bin_rows(ProductJob<V>& job);
+void bin_rows(DeviceJob<V>& job);
 
-/// Counts the rows of `bins`: counts[row]; other rows get 0 where `bins` has lists. \param counts as many as rows
+/// Symbolic phase of the rows of `bins`: counts[row]; other rows get 0 where `bins` has lists. \param counts as many as
+/// rows
 template <class V>
-void enqueue_counts(const ProductJob<V>& job, const BinnedRows& bins, offset_t* counts);
+void enqueue_symbolic(const DeviceJob<V>& job, const BinnedRows& bins, offset_t* counts);
 
-/// Puts rows of known length to their places, and remembers what summed them. \param offsets of C
+/// Numeric phase of rows with known offsets; notes the accumulators in the report. \param offsets of C
 template <class V>
-void enqueue_places(ProductJob<V>& job, const BinnedRows& bins, const offset_t* offsets, index_t* columns, V* values);
+void enqueue_numeric(DeviceJob<V>& job, const BinnedRows& bins, const offset_t* offsets, index_t* columns, V* values);
 
 /// Adds the rows of a bin to the report's list of accumulators.
 void note_use(SpgemmReport& report, RowBin bin, const BinTotals& total);
@@ -87,13 +88,13 @@ struct CountedRows {
   offset_t nnz = 0;
 };
 
-/// Counts every row, and takes the bins for counting from the job. Waits. \throws OutOfMemory
+/// Symbolic phase of all rows; consumes the bins of the job. Waits. \throws OutOfMemory
 template <class V>
-[[nodiscard]] CountedRows count_rows(ProductJob<V>& job);
+[[nodiscard]] CountedRows count_rows(DeviceJob<V>& job);
 
-/// The workflow `symbolic`: counts, then puts every row to its place. \throws OutOfMemory before anything is summed
+/// The workflow `symbolic`: symbolic phase, then numeric phase. \throws OutOfMemory before anything is summed
 template <class V>
-[[nodiscard]] CsrArrays<V> count_and_place(ProductJob<V>& job);
+[[nodiscard]] CsrArrays<V> two_phase(DeviceJob<V>& job);
 
 /// The user's matrix, which must outlive this, or a copy of it on the device.
 template <class T>

@@ -97,7 +97,7 @@ class DevicePlan final : public ProductPlan<T> {
   template <class V>
   void enqueue(const Factors<V>& factors, const RowOutput<V>& out) const {
     for_each_bin(job_.device(), bins_, [&](RowBin bin) {
-      enqueue_bin(job_.context, bin, RowPass::place, factors, bins_.batch(bin), out, job_.ordered);
+      enqueue_bin(job_.context, bin, Phase::numeric, factors, bins_.batch(bin), out, job_.ordered);
     });
   }
 
@@ -137,7 +137,7 @@ class DevicePlan final : public ProductPlan<T> {
   std::shared_ptr<const Csr<T>> a_;
   std::shared_ptr<const Csr<T>> b_;
   double upload_ms_;
-  ProductJob<T> job_;
+  DeviceJob<T> job_;
   BinnedRows bins_;
   Csr<T> structure_;
 };

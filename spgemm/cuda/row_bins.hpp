@@ -1,6 +1,6 @@
 /// \file
-/// Which accumulator of a GPU does a row of C, and in which of its sizes: a function of the row alone. Rows of a bin
-/// are done in one launch, whose shared memory is that of its largest row; so there are several bins an accumulator.
+/// Bins of the rows of C: accumulator and size class of a row, as a function of the row alone. Rows of a bin are done
+/// in one launch, whose shared memory is that of its largest row; so an accumulator has several bins.
 #pragma once
 
 #include "core/host_device.hpp"
@@ -24,44 +24,44 @@ enum class RowBin : std::uint8_t {
   esc_256,
   esc_512,
   dense,
-  window_4k,  ///< by bytes of shared memory a warp
-  window_8k,
-  window_16k,
-  window_32k,
-  window_large,
-  window_alike,  ///< rows of A with the same positions, by the first of them
-  hash_384,      ///< by entries
+  bitmap_4k,  ///< by bytes of shared memory per warp
+  bitmap_8k,
+  bitmap_16k,
+  bitmap_32k,
+  bitmap_large,
+  bitmap_row_group,  ///< rows of A with the same positions, by the first of them
+  hash_384,          ///< by entries
   hash_1536,
   hash_4096,
-  wide,  ///< by products
-  wide_heavy,
-  wide_huge,
-  wide_shared_48k,  ///< by bytes of shared memory a block
-  wide_shared_large,
+  bitmap_tiled,  ///< by products
+  tiled_heavy,
+  tiled_huge,
+  tiled_shared_48k,  ///< by bytes of shared memory per block
+  tiled_shared_large,
 };
 inline constexpr int row_bins = 23;
-static_assert(rows_alike == 3 && row_bins <= third_bit);
+static_assert(row_group_size == 3 && row_bins <= third_bit);
 
 /// The accumulator of a bin other than `none`.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr SpgemmAccumulator accumulator_of(RowBin bin) noexcept {
   if (bin == RowBin::merge) return SpgemmAccumulator::merge;
   if (bin <= RowBin::esc_512) return SpgemmAccumulator::esc;
   if (bin == RowBin::dense) return SpgemmAccumulator::dense;
-  if (bin <= RowBin::window_alike) return SpgemmAccumulator::window;
+  if (bin <= RowBin::bitmap_row_group) return SpgemmAccumulator::bitmap;
   if (bin <= RowBin::hash_4096) return SpgemmAccumulator::hash;
-  return SpgemmAccumulator::wide;
+  return SpgemmAccumulator::bitmap_tiled;
 }
 
 /// A row before it is done.
 struct RowShape {
-  index_t lists = 0;  ///< entries of A's row
+  index_t a_row_nnz = 0;  ///< entries of A's row
   std::uint32_t products = 0;
   index_t width = 0;
-  index_t entries = 0;  ///< of C's row: counted, foreseen, or what products and columns allow
-  bool alike = false;   ///< some neighbour's positions in A are the same, and both could be done at once
+  index_t entries = 0;    ///< of C's row: counted, foreseen, or what products and columns allow
+  bool in_group = false;  ///< it is in a row group: a neighbour has the same positions in A
 };
 
-/// What decides.
+/// What the choice depends on besides the row.
 struct RowPolicy {
   SpgemmAccumulator preferred = SpgemmAccumulator::automatic;  ///< for every row that it can serve
   bool counting = false;                                       ///< entries are not needed, only their number
@@ -70,17 +70,17 @@ struct RowPolicy {
   int value_bytes = 8;                                         ///< of a value of C, 0 for a pattern
   Tuning tuning = tuning_sm90;                                 ///< of the device
 
-  /// Whether some rows of few lists are merged.
+  /// Whether rows with few entries in A may be merged.
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool merges() const noexcept {
     return short_positions && (preferred == SpgemmAccumulator::automatic || preferred == SpgemmAccumulator::merge);
   }
-  /// Whether a row of few lists is merged.
+  /// Whether a row with few entries in A is merged.
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool merges(std::uint64_t products) const noexcept {
     return merges() && (preferred == SpgemmAccumulator::merge || products <= tuning.merge_products);
   }
 };
 
-/// What the row has at most.
+/// Upper bound of the entries of a row.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t entries_at_most(std::uint32_t products, index_t width) noexcept {
   return products < static_cast<std::uint32_t>(width) ? static_cast<index_t>(products) : width;
 }
@@ -93,49 +93,50 @@ struct RowPolicy {
   return products <= 256 ? RowBin::esc_256 : RowBin::esc_512;
 }
 
-/// Places for which a key must have room where rows of so many products are sorted.
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::uint32_t esc_places(std::uint32_t products) noexcept {
-  std::uint32_t places = esc_thread_products;
-  while (places < products) places *= 2;
-  return places;
+/// Offsets that a key must number where rows of so many products are sorted.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::uint32_t esc_sort_size(std::uint32_t products) noexcept {
+  std::uint32_t offsets = esc_thread_products;
+  while (offsets < products) offsets *= 2;
+  return offsets;
 }
 
 /// Whether ESC can do the row at all.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool esc_serves(const RowShape& row) noexcept {
-  return row.products <= esc_products && short_keys(row.width, esc_places(row.products));
+  return row.products <= esc_products && short_keys(row.width, esc_sort_size(row.products));
 }
 
-/// Bytes of shared memory that `window` takes for the row.
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t window_slice(const RowShape& row,
-                                                                      const RowPolicy& policy) noexcept {
-  return policy.counting ? window_bytes(row.width, 0, 0) : window_bytes(row.width, row.entries, policy.value_bytes);
+/// Shared memory of the bitmap of the row.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t bitmap_bytes_of(const RowShape& row,
+                                                                         const RowPolicy& policy) noexcept {
+  return policy.counting ? bitmap_warp_bytes(row.width, 0, 0)
+                         : bitmap_warp_bytes(row.width, row.entries, policy.value_bytes);
 }
 
-/// The bin of the row's slice; `none` when it is larger than all.
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin window_bin(const RowShape& row, const RowPolicy& policy) noexcept {
-  const std::int64_t bytes = window_slice(row, policy);
-  if (bytes <= 4096) return RowBin::window_4k;
-  if (bytes <= 8192) return RowBin::window_8k;
-  if (bytes <= 16384) return RowBin::window_16k;
-  if (bytes <= 32768) return RowBin::window_32k;
-  return bytes <= policy.tuning.block_bytes ? RowBin::window_large : RowBin::none;
+/// The bitmap bin of the row; `none` when it needs more shared memory than a block has.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin bitmap_bin(const RowShape& row, const RowPolicy& policy) noexcept {
+  const std::int64_t bytes = bitmap_bytes_of(row, policy);
+  if (bytes <= 4096) return RowBin::bitmap_4k;
+  if (bytes <= 8192) return RowBin::bitmap_8k;
+  if (bytes <= 16384) return RowBin::bitmap_16k;
+  if (bytes <= 32768) return RowBin::bitmap_32k;
+  return bytes <= policy.tuning.block_bytes ? RowBin::bitmap_large : RowBin::none;
 }
 
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool is_window(RowBin bin) noexcept {
-  return bin >= RowBin::window_4k && bin <= RowBin::window_large;
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool is_bitmap(RowBin bin) noexcept {
+  return bin >= RowBin::bitmap_4k && bin <= RowBin::bitmap_large;
 }
 
-/// Bytes of shared memory for the row and those done along with it.
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t alike_slice(const RowShape& row,
-                                                                     const RowPolicy& policy) noexcept {
-  return window_bytes(row.width, row.entries, policy.value_bytes, rows_alike);
+/// Shared memory of a row group that begins with the row.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t row_group_bytes(const RowShape& row,
+                                                                         const RowPolicy& policy) noexcept {
+  return bitmap_warp_bytes(row.width, row.entries, policy.value_bytes, row_group_size);
 }
 
-/// `bin`, unless the row is better done along with others.
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin along_with_others(RowBin bin, const RowShape& row,
-                                                                     const RowPolicy& policy) noexcept {
-  const bool gains = row.alike && is_window(bin) && policy.counted && policy.value_bytes > 0;
-  return gains && alike_slice(row, policy) <= policy.tuning.block_bytes ? RowBin::window_alike : bin;
+/// `bin`, unless the row is better done as part of its row group.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin with_row_group(RowBin bin, const RowShape& row,
+                                                                  const RowPolicy& policy) noexcept {
+  const bool gains = row.in_group && is_bitmap(bin) && policy.counted && policy.value_bytes > 0;
+  return gains && row_group_bytes(row, policy) <= policy.tuning.block_bytes ? RowBin::bitmap_row_group : bin;
 }
 
 /// Entries that a table must hold: a table that overflows cannot say how many entries the row has.
@@ -152,17 +153,17 @@ struct RowPolicy {
   return entries <= policy.tuning.hash_entries ? RowBin::hash_4096 : RowBin::none;
 }
 
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin wide_bin(const RowShape& row, const RowPolicy& policy) noexcept {
-  if (row.products <= policy.tuning.heavy_products) return RowBin::wide;
-  return row.products <= policy.tuning.huge_products ? RowBin::wide_heavy : RowBin::wide_huge;
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin tiled_bin(const RowShape& row, const RowPolicy& policy) noexcept {
+  if (row.products <= policy.tuning.heavy_products) return RowBin::bitmap_tiled;
+  return row.products <= policy.tuning.huge_products ? RowBin::tiled_heavy : RowBin::tiled_huge;
 }
 
 /// Bytes of shared memory that a row of `bin` takes, where rows of a bin differ in that; else 0.
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t slice_of(RowBin bin, const RowShape& row,
-                                                                  const RowPolicy& policy) noexcept {
-  if (is_window(bin)) return window_slice(row, policy);
-  if (bin == RowBin::window_alike) return alike_slice(row, policy);
-  if (bin >= RowBin::wide_shared_48k) return wide_shared_bytes(row.width, row.entries, policy.value_bytes);
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t shared_bytes_of(RowBin bin, const RowShape& row,
+                                                                         const RowPolicy& policy) noexcept {
+  if (is_bitmap(bin)) return bitmap_bytes_of(row, policy);
+  if (bin == RowBin::bitmap_row_group) return row_group_bytes(row, policy);
+  if (bin >= RowBin::tiled_shared_48k) return tiled_shared_bytes(row.width, row.entries, policy.value_bytes);
   return 0;
 }
 
@@ -173,15 +174,15 @@ struct RowPolicy {
   return in_table ? table_entries(row, policy) : row.entries;
 }
 
-/// The bin of a block with the sums in shared memory; `none` where these do not fit or do not pay.
+/// The bin of a block with the sums in shared memory; `none` where they do not fit or do not pay.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin shared_bin(const RowShape& row, const RowPolicy& policy) noexcept {
   if (!policy.counted || policy.value_bytes == 0) return RowBin::none;
   const std::uint32_t per_entry = row.products / policy.tuning.shared_compression;
   if (per_entry < static_cast<std::uint32_t>(row.entries)) return RowBin::none;
-  if (row.products / policy.tuning.shared_b_row < static_cast<std::uint32_t>(row.lists)) return RowBin::none;
-  const std::int64_t bytes = wide_shared_bytes(row.width, row.entries, policy.value_bytes);
-  if (bytes <= std::int64_t{48} * 1024) return RowBin::wide_shared_48k;
-  return bytes <= policy.tuning.shared_sums_bytes ? RowBin::wide_shared_large : RowBin::none;
+  if (row.products / policy.tuning.shared_b_row < static_cast<std::uint32_t>(row.a_row_nnz)) return RowBin::none;
+  const std::int64_t bytes = tiled_shared_bytes(row.width, row.entries, policy.value_bytes);
+  if (bytes <= std::int64_t{48} * 1024) return RowBin::tiled_shared_48k;
+  return bytes <= policy.tuning.shared_sums_bytes ? RowBin::tiled_shared_large : RowBin::none;
 }
 
 /// The bin of an accumulator by name; `none` where it cannot do the row.
@@ -189,27 +190,27 @@ struct RowPolicy {
                                                              const RowPolicy& policy) noexcept {
   switch (name) {
     case SpgemmAccumulator::merge:
-      return row.lists <= merge_lists ? RowBin::merge : RowBin::none;
+      return row.a_row_nnz <= merge_b_rows ? RowBin::merge : RowBin::none;
     case SpgemmAccumulator::esc:
       return esc_serves(row) ? esc_bin(row.products) : RowBin::none;
     case SpgemmAccumulator::dense:
       return row.width <= dense_columns ? RowBin::dense : RowBin::none;
-    case SpgemmAccumulator::window:
-      return window_bin(row, policy);
+    case SpgemmAccumulator::bitmap:
+      return bitmap_bin(row, policy);
     case SpgemmAccumulator::hash:
       return hash_bin(row, policy);
-    case SpgemmAccumulator::wide:
-      return wide_bin(row, policy);
+    case SpgemmAccumulator::bitmap_tiled:
+      return tiled_bin(row, policy);
     default:
       return RowBin::none;
   }
 }
 
-/// Whether a warp with a bitmap costs least of all that is left for the row.
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool prefers_window(const RowShape& row, const RowPolicy& policy) noexcept {
-  if (row.products > policy.tuning.bitmap_products || row.lists > policy.tuning.warp_b_rows) return false;
+/// Whether a bitmap costs less than the accumulators that remain for the row.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool prefers_bitmap(const RowShape& row, const RowPolicy& policy) noexcept {
+  if (row.products > policy.tuning.bitmap_products || row.a_row_nnz > policy.tuning.warp_b_rows) return false;
   if (row.width > policy.tuning.bitmap_width) return false;
-  if (window_slice(row, policy) > policy.tuning.bitmap_bytes) return false;
+  if (bitmap_bytes_of(row, policy) > policy.tuning.bitmap_bytes) return false;
   const std::uint32_t columns =
       row.products <= 256 ? policy.tuning.bitmap_columns : policy.tuning.bitmap_columns_beyond;
   const bool narrow = static_cast<std::uint32_t>(row.width) / columns <= row.products;
@@ -220,45 +221,45 @@ struct RowPolicy {
   return !policy.counted || compresses;
 }
 
-/// The bin by what a row costs where.
+/// The bin in which the row costs least.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin cheapest_bin(const RowShape& row, const RowPolicy& policy) noexcept {
-  if (row.lists <= merge_lists && policy.merges(row.products)) return RowBin::merge;
+  if (row.a_row_nnz <= merge_b_rows && policy.merges(row.products)) return RowBin::merge;
   if (row.products <= esc_thread_products && esc_serves(row)) return esc_bin(row.products);
   const auto width = static_cast<std::uint32_t>(row.width);
   const bool dense = row.width <= policy.tuning.dense_width &&
                      row.products / policy.tuning.dense_compression >= width &&
-                     row.products <= policy.tuning.dense_products && row.lists <= policy.tuning.warp_b_rows;
+                     row.products <= policy.tuning.dense_products && row.a_row_nnz <= policy.tuning.warp_b_rows;
   if (dense) return RowBin::dense;
-  if (prefers_window(row, policy)) return window_bin(row, policy);
+  if (prefers_bitmap(row, policy)) return bitmap_bin(row, policy);
   if (esc_serves(row)) return esc_bin(row.products);
   const bool sparse = width / policy.tuning.hash_columns > row.products;
   const RowBin hash = sparse ? hash_bin(row, policy) : RowBin::none;
   if (hash != RowBin::none) return hash;
   const RowBin shared = shared_bin(row, policy);
-  return shared != RowBin::none ? shared : wide_bin(row, policy);
+  return shared != RowBin::none ? shared : tiled_bin(row, policy);
 }
 
 /// O(1).
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin choose_bin(const RowShape& row, const RowPolicy& policy) noexcept {
   if (row.products == 0) return RowBin::none;
-  if (!policy.short_positions) return wide_bin(row, policy);
+  if (!policy.short_positions) return tiled_bin(row, policy);
   if (policy.preferred != SpgemmAccumulator::automatic) {
     const RowBin named = named_bin(policy.preferred, row, policy);
-    if (named != RowBin::none) return along_with_others(named, row, policy);
+    if (named != RowBin::none) return with_row_group(named, row, policy);
   }
-  return along_with_others(cheapest_bin(row, policy), row, policy);
+  return with_row_group(cheapest_bin(row, policy), row, policy);
 }
 
-/// Sums and largest numbers over the rows of a bin and those besides.
+/// Sums and maxima over the rows of a bin and their followers.
 struct BinTotals {
   unsigned rows = 0;
-  unsigned most_lists = 0;
+  unsigned max_a_row_nnz = 0;
   unsigned most_products = 0;
   unsigned widest = 0;
   unsigned most_entries = 0;
-  unsigned slice = 0;    ///< slice_of() the largest
-  unsigned besides = 0;  ///< rows that are done along with one of `rows`, but not counted there
-  unsigned long long lists = 0;
+  unsigned shared_bytes = 0;  ///< shared_bytes_of() the largest
+  unsigned followers = 0;     ///< rows of row groups other than the first, which are not in `rows`
+  unsigned long long a_nnz = 0;
   unsigned long long products = 0;
   unsigned long long entries = 0;
 };

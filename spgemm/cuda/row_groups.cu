@@ -1,4 +1,4 @@
-// Rows of A with the positions of the row before: what is found of one holds for all.
+// Row groups: rows of A with the positions of the row before. Analysis and symbolic phase of the first hold for all.
 #include "core/cuda/launch.cuh"
 #include "spgemm/cuda/analysis.hpp"
 
@@ -9,16 +9,16 @@ namespace {
 constexpr int threads = 256;
 /// Lanes that compare a row with the one before.
 constexpr int lanes = 8;
-/// Rows at multiples of this repeat nothing, so that nobody looks back further.
-constexpr index_t most_alike = 96;
-/// Entries a row of A from which a count saved is worth the comparison.
+/// Rows at multiples of this never count as repeats, which bounds the search for the first one.
+constexpr index_t max_group_rows = 96;
+/// Entries per row of A from which a saved count is worth the comparison.
 constexpr offset_t least_lists = 8;
 
 __global__ void __launch_bounds__(threads)
     repeats_kernel(const offset_t* a_offsets, const index_t* a_columns, index_t rows, std::uint8_t* bins) {
   const std::int64_t row = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / lanes;
   const unsigned part = threadIdx.x % lanes;
-  bool alike = row < rows && row % most_alike != 0;
+  bool alike = row < rows && row % max_group_rows != 0;
   offset_t before = 0;
   offset_t begin = 0;
   offset_t length = 0;
@@ -42,11 +42,11 @@ __global__ void __launch_bounds__(threads) repeated_counts_kernel(index_t rows, 
   std::int64_t first = row - 1;
   while (is_repeat(bins[first])) --first;
   counts[row] = counts[first];
-  const auto number = static_cast<int>((row - first) % rows_alike);
+  const auto number = static_cast<int>((row - first) % row_group_size);
   if (number == 0) return;
-  // Others look at repeat_bit alone, which stays.
+  // Other threads read repeat_bit alone, which stays.
   const bool third = number == 1 && row + 1 < rows && is_repeat(bins[row + 1]);
-  bins[row] = repeat_bit | along_bit | (third ? third_bit : 0);
+  bins[row] = repeat_bit | follower_bit | (third ? third_bit : 0);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 /// \file
-/// What one pass over the entries of A tells about C = A B.
+/// Analysis of C = A B on the host: products and column range per row, from one pass over A.
 #pragma once
 
 #include "spgemm/common/factors.hpp"

@@ -17,7 +17,7 @@ namespace tessera::host {
 
 /// Factors, analysis, budget and choice of accumulators of a product.
 template <class T>
-struct ProductJob {
+struct HostJob {
   CsrView<T> a;
   CsrView<T> b;
   Device device;
@@ -37,7 +37,7 @@ inline constexpr std::int64_t serial_products = 4096;
 /// body(worker, Range of rows) over blocks with nearly equal numbers of products, handed out in order. Each worker is
 /// one thread at a time. body must not throw.
 template <class T, class Body>
-void for_product_blocks(const ProductJob<T>& job, Body&& body) {
+void for_product_blocks(const HostJob<T>& job, Body&& body) {
   const offset_t* products = job.analysis.products.data();
   const offset_t total = job.analysis.total();
   const offset_t length = total + job.rows();
@@ -70,35 +70,36 @@ template <class V>
   return workspaces;
 }
 
-/// Decides how many threads share the rows, and whether they save memory rather than time, so that the workspaces fit
-/// beside `other_bytes`; sets job.sizes, job.workers and job.policy.frugal. \tparam V T or NoValue
-/// \throws OutOfMemory when not even one frugal thread fits
+/// Decides how many threads share the rows, and whether accumulators with less memory are chosen, so that the
+/// workspaces fit beside `other_bytes`; sets job.sizes, job.workers and job.policy.low_memory. \tparam V T or NoValue
+/// \throws OutOfMemory when not even one thread with little memory fits
 template <class V, class T>
-void fit_workspaces(ProductJob<T>& job, std::uint64_t other_bytes);
+void fit_workspaces(HostJob<T>& job, std::uint64_t other_bytes);
 
 /// Rows and products by accumulator, those without products left out.
 template <class T>
-[[nodiscard]] std::vector<SpgemmAccumulatorUse> accumulator_use(const ProductJob<T>& job);
+[[nodiscard]] std::vector<SpgemmAccumulatorUse> accumulator_use(const HostJob<T>& job);
 
-/// Row offsets of C, counted. \throws OutOfMemory
+/// Symbolic phase: row offsets of C. \throws OutOfMemory
 template <class T>
-[[nodiscard]] Array<offset_t> count_entries(ProductJob<T>& job);
+[[nodiscard]] Array<offset_t> count_entries(HostJob<T>& job);
 
-/// Sums every row into its place. \param columns may be null: values only \param values null for a pattern
+/// Numeric phase: sums every row at its offset. \param columns may be null: values only \param values null for a
+/// pattern
 template <class V, class T>
-void sum_rows(const ProductJob<T>& job, std::vector<RowWorkspace<V>>& workspaces, const offset_t* offsets,
+void sum_rows(const HostJob<T>& job, std::vector<RowWorkspace<V>>& workspaces, const offset_t* offsets,
               index_t* columns, V* values);
 
-/// Adds up counts that lie at counts[1] ...; counts[0] becomes 0.
+/// Running sum of the counts at counts[1] ...; counts[0] becomes 0.
 void counts_to_offsets(Array<offset_t>& counts);
 
-/// C itself, once its offsets are known. The caller has reserved its bytes, not those of the workspaces.
+/// Numeric phase of C, whose offsets are known. The caller has reserved its bytes, not those of the workspaces.
 template <class V, class T>
-[[nodiscard]] Csr<T> sum_into_place(ProductJob<T>& job, Array<offset_t> offsets);
+[[nodiscard]] Csr<T> sum_into_place(HostJob<T>& job, Array<offset_t> offsets);
 
 /// A matrix with values of type T, or a pattern where V is NoValue.
 template <class V, class T>
-[[nodiscard]] Csr<T> assemble_result(const ProductJob<T>& job, Array<offset_t> offsets, Array<index_t> columns,
+[[nodiscard]] Csr<T> assemble_result(const HostJob<T>& job, Array<offset_t> offsets, Array<index_t> columns,
                                      Array<V> values) {
   if constexpr (has_values<V>) {
     return Csr<T>(job.a.rows, job.b.cols, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
@@ -109,6 +110,6 @@ template <class V, class T>
 
 /// Analyses the product and begins to count its memory. \throws OutOfMemory, InvalidArgument
 template <class T>
-[[nodiscard]] ProductJob<T> start_job(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options);
+[[nodiscard]] HostJob<T> start_job(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options);
 
 }  // namespace tessera::host

@@ -5,7 +5,7 @@
 namespace tessera::host {
 
 template <class V, class T>
-void sum_rows(const ProductJob<T>& job, std::vector<RowWorkspace<V>>& workspaces, const offset_t* offsets,
+void sum_rows(const HostJob<T>& job, std::vector<RowWorkspace<V>>& workspaces, const offset_t* offsets,
               index_t* columns, V* values) {
   const auto factors = factors_of<V>(job.a, job.b);
   for_product_blocks(job, [&](std::size_t worker, Range rows) {
@@ -23,7 +23,7 @@ void sum_rows(const ProductJob<T>& job, std::vector<RowWorkspace<V>>& workspaces
 }
 
 template <class V, class T>
-Csr<T> sum_into_place(ProductJob<T>& job, Array<offset_t> offsets) {
+Csr<T> sum_into_place(HostJob<T>& job, Array<offset_t> offsets) {
   const offset_t nnz = offsets[job.rows()];
   fit_workspaces<V>(job, 0);
   const std::uint64_t bytes = RowWorkspace<V>::bytes(job.sizes) * static_cast<std::uint64_t>(job.workers);
@@ -36,12 +36,11 @@ Csr<T> sum_into_place(ProductJob<T>& job, Array<offset_t> offsets) {
   return assemble_result<V, T>(job, std::move(offsets), std::move(columns), std::move(values));
 }
 
-template void sum_rows(const ProductJob<float>&, std::vector<RowWorkspace<float>>&, const offset_t*, index_t*, float*);
-template void sum_rows(const ProductJob<double>&, std::vector<RowWorkspace<double>>&, const offset_t*, index_t*,
-                       double*);
-template Csr<float> sum_into_place<float>(ProductJob<float>&, Array<offset_t>);
-template Csr<float> sum_into_place<NoValue>(ProductJob<float>&, Array<offset_t>);
-template Csr<double> sum_into_place<double>(ProductJob<double>&, Array<offset_t>);
-template Csr<double> sum_into_place<NoValue>(ProductJob<double>&, Array<offset_t>);
+template void sum_rows(const HostJob<float>&, std::vector<RowWorkspace<float>>&, const offset_t*, index_t*, float*);
+template void sum_rows(const HostJob<double>&, std::vector<RowWorkspace<double>>&, const offset_t*, index_t*, double*);
+template Csr<float> sum_into_place<float>(HostJob<float>&, Array<offset_t>);
+template Csr<float> sum_into_place<NoValue>(HostJob<float>&, Array<offset_t>);
+template Csr<double> sum_into_place<double>(HostJob<double>&, Array<offset_t>);
+template Csr<double> sum_into_place<NoValue>(HostJob<double>&, Array<offset_t>);
 
 }  // namespace tessera::host

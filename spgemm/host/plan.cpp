@@ -55,7 +55,7 @@ class HostPlan final : public ProductPlan<T> {
 
   std::shared_ptr<const Csr<T>> a_;
   std::shared_ptr<const Csr<T>> b_;
-  ProductJob<T> job_;  ///< views of the factors
+  HostJob<T> job_;  ///< views of the factors
   Csr<T> structure_;
   std::vector<RowWorkspace<T>> workspaces_;
   SpgemmReport report_;

@@ -6,8 +6,8 @@
 namespace tessera::host {
 
 template <class T>
-ProductJob<T> start_job(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options) {
-  ProductJob<T> job{a, b, options.device, detail::MemoryBudget(options.memory_limit_bytes), {}, {}, {}, 1};
+HostJob<T> start_job(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options) {
+  HostJob<T> job{a, b, options.device, detail::MemoryBudget(options.memory_limit_bytes), {}, {}, {}, 1};
   job.workers = std::max(1, options.device.threads());
   job.policy.preferred = options.accumulator;
   job.budget.reserve(ProductAnalysis::bytes(a.rows), "analysis of a sparse product");
@@ -15,17 +15,17 @@ ProductJob<T> start_job(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOp
   return job;
 }
 
-template ProductJob<float> start_job(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
-template ProductJob<double> start_job(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
+template HostJob<float> start_job(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
+template HostJob<double> start_job(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
 
 namespace {
 
-/// Sizes of the workspaces and what the accumulators have to do, over some rows.
-struct RowTotals {
+/// Sizes of the workspaces, and rows and products per accumulator, over some rows.
+struct AccumulatorTotals {
   WorkspaceSizes sizes;
   std::array<SpgemmAccumulatorUse, 4> use{};  ///< in the order of spgemm_accumulators()
 
-  RowTotals& operator+=(const RowTotals& other) noexcept {
+  AccumulatorTotals& operator+=(const AccumulatorTotals& other) noexcept {
     sizes += other.sizes;
     for (std::size_t k = 0; k < use.size(); ++k) {
       use[k].rows += other.use[k].rows;
@@ -54,9 +54,9 @@ struct RowTotals {
 };
 
 template <class T>
-RowTotals row_totals(const ProductJob<T>& job, const AccumulatorPolicy& policy) {
-  return parallel_sum<RowTotals>(job.device, job.rows(), [&](Range rows) {
-    RowTotals totals;
+AccumulatorTotals accumulator_totals(const HostJob<T>& job, const AccumulatorPolicy& policy) {
+  return parallel_sum<AccumulatorTotals>(job.device, job.rows(), [&](Range rows) {
+    AccumulatorTotals totals;
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       const RowTask row = job.task(i);
       if (row.products > 0) totals.add(row, choose_accumulator(row, policy));
@@ -68,23 +68,23 @@ RowTotals row_totals(const ProductJob<T>& job, const AccumulatorPolicy& policy) 
 }  // namespace
 
 template <class V, class T>
-void fit_workspaces(ProductJob<T>& job, std::uint64_t other_bytes) {
+void fit_workspaces(HostJob<T>& job, std::uint64_t other_bytes) {
   const auto bytes = [&](int workers) {
     return other_bytes + RowWorkspace<V>::bytes(job.sizes) * static_cast<std::uint64_t>(workers);
   };
-  job.sizes = row_totals(job, job.policy).sizes;
+  job.sizes = accumulator_totals(job, job.policy).sizes;
   if (job.budget.fits(bytes(job.workers))) return;
-  job.policy.frugal = true;
+  job.policy.low_memory = true;
   job.policy.preferred = SpgemmAccumulator::automatic;
-  job.sizes = row_totals(job, job.policy).sizes;
+  job.sizes = accumulator_totals(job, job.policy).sizes;
   while (job.workers > 1 && !job.budget.fits(bytes(job.workers))) --job.workers;
   job.budget.reserve(bytes(job.workers), "sparse product with its workspace");
   job.budget.release(bytes(job.workers));
 }
 
 template <class T>
-std::vector<SpgemmAccumulatorUse> accumulator_use(const ProductJob<T>& job) {
-  const RowTotals totals = row_totals(job, job.policy);
+std::vector<SpgemmAccumulatorUse> accumulator_use(const HostJob<T>& job) {
+  const AccumulatorTotals totals = accumulator_totals(job, job.policy);
   std::vector<SpgemmAccumulatorUse> result;
   for (std::size_t k = 0; k < totals.use.size(); ++k) {
     if (totals.use[k].rows == 0) continue;
@@ -100,7 +100,7 @@ void counts_to_offsets(Array<offset_t>& counts) {
 }
 
 template <class T>
-Array<offset_t> count_entries(ProductJob<T>& job) {
+Array<offset_t> count_entries(HostJob<T>& job) {
   fit_workspaces<NoValue>(job, 0);
   const std::uint64_t bytes = RowWorkspace<NoValue>::bytes(job.sizes) * static_cast<std::uint64_t>(job.workers);
   job.budget.reserve(bytes, "workspace of a sparse product");
@@ -112,7 +112,7 @@ Array<offset_t> count_entries(ProductJob<T>& job) {
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       const RowTask row = job.task(i);
       offsets[i + 1] = row.products;
-      if (row.products == 0 || row.lists() == 1) continue;
+      if (row.products == 0 || row.a_row_nnz() == 1) continue;
       offsets[i + 1] = workspace.accumulate(factors, row, choose_accumulator(row, job.policy));
       workspace.discard();
     }
@@ -122,13 +122,13 @@ Array<offset_t> count_entries(ProductJob<T>& job) {
   return offsets;
 }
 
-template Array<offset_t> count_entries(ProductJob<float>&);
-template Array<offset_t> count_entries(ProductJob<double>&);
-template std::vector<SpgemmAccumulatorUse> accumulator_use(const ProductJob<float>&);
-template std::vector<SpgemmAccumulatorUse> accumulator_use(const ProductJob<double>&);
-template void fit_workspaces<float>(ProductJob<float>&, std::uint64_t);
-template void fit_workspaces<NoValue>(ProductJob<float>&, std::uint64_t);
-template void fit_workspaces<double>(ProductJob<double>&, std::uint64_t);
-template void fit_workspaces<NoValue>(ProductJob<double>&, std::uint64_t);
+template Array<offset_t> count_entries(HostJob<float>&);
+template Array<offset_t> count_entries(HostJob<double>&);
+template std::vector<SpgemmAccumulatorUse> accumulator_use(const HostJob<float>&);
+template std::vector<SpgemmAccumulatorUse> accumulator_use(const HostJob<double>&);
+template void fit_workspaces<float>(HostJob<float>&, std::uint64_t);
+template void fit_workspaces<NoValue>(HostJob<float>&, std::uint64_t);
+template void fit_workspaces<double>(HostJob<double>&, std::uint64_t);
+template void fit_workspaces<NoValue>(HostJob<double>&, std::uint64_t);
 
 }  // namespace tessera::host

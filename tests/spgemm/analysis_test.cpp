@@ -1,6 +1,6 @@
 // What is known before a product: sizes, ranges, samples, the choice of a workflow.
-#include "spgemm/common/sketches.hpp"
 #include "spgemm/host/analysis.hpp"
+#include "spgemm/common/sketches.hpp"
 #include "spgemm/host/job.hpp"
 #include "spgemm/host/workflows/one_phase.hpp"
 #include "spgemm/host/workflows/workflow_choice.hpp"

@@ -18,12 +18,12 @@ constexpr auto weighted = ValueStorage::weighted;
 constexpr auto pattern = ValueStorage::pattern;
 constexpr int emulated_stride = 60;
 
-/// Products of a slice of the last level, so that there are several.
+/// Products of a shared_bytes of the last level, so that there are several.
 constexpr offset_t small_slice = 900;
 
 template <class V>
-void claim_by_device(const cuda::Context& /*context*/, cuda::RowPass /*pass*/, const cuda::Factors<V>& factors,
-                     const cuda::RowBatch& batch, const cuda::RowOutput<V>& out) {
+void allocate_by_device(const cuda::Context& /*context*/, cuda::Phase /*pass*/, const cuda::Factors<V>& factors,
+                        const cuda::RowBatch& batch, const cuda::RowOutput<V>& out) {
   if (batch.count == 0) return;
   const cuda::DeviceRows rows(Device::cuda(0), cuda::positions_of(factors), batch);
   rows.claim(factors, out, small_slice);
@@ -31,16 +31,16 @@ void claim_by_device(const cuda::Context& /*context*/, cuda::RowPass /*pass*/, c
 
 /// A level as the checks call it.
 template <EscLevel Level, class V>
-void claim_by(const cuda::Context& context, [[maybe_unused]] cuda::RowPass pass, const cuda::Factors<V>& factors,
+void claim_by(const cuda::Context& context, [[maybe_unused]] cuda::Phase phase, const cuda::Factors<V>& factors,
               const cuda::RowBatch& batch, const cuda::RowOutput<V>& out) {
   if constexpr (Level == EscLevel::thread) {
-    cuda::enqueue_esc_threads(context, pass, factors, batch, out);
+    cuda::enqueue_esc_threads(context, phase, factors, batch, out);
   } else if constexpr (Level == EscLevel::warp) {
     cuda::enqueue_esc_warps(context, factors, batch, out);
   } else if constexpr (Level == EscLevel::block) {
     cuda::enqueue_esc_blocks(context, factors, batch, out);
   } else {
-    claim_by_device(context, pass, factors, batch, out);
+    allocate_by_device(context, phase, factors, batch, out);
   }
 }
 
@@ -102,14 +102,14 @@ TEST_F(EscLevelsCuda, AdversarialPairsOfPatterns) {
                                              [&](const auto& a, const auto& b) { check_pair<NoValue>(a, b); });
 }
 
-/// Rows of exactly so many products: in lists of one entry, of one list, and of several.
+/// Rows of exactly so many products: in rows of B of one entry, of one row of B, and of several.
 template <class Check>
 void for_each_split(index_t products, index_t cols, Check&& check) {
   SCOPED_TRACE(products);
   const auto [single, ones] = testing::make_pair_of<double>({3, products, products + 40, {1}, cols});
   check(single, ones);
-  const auto [one, lists] = testing::make_pair_of<double>({5, 1, 6, {products}, std::max(cols, products)});
-  check(one, lists);
+  const auto [one, b_rows] = testing::make_pair_of<double>({5, 1, 6, {products}, std::max(cols, products)});
+  check(one, b_rows);
   if (products % 4 != 0) return;
   const auto [both, parts] = testing::make_pair_of<double>({3, 4, 8, {products / 4}, std::max(cols, products / 4)});
   check(both, parts);
@@ -175,9 +175,9 @@ TEST_F(EscLevelsCuda, FloatRowsOfEachLevel) {
 
 TEST_F(EscLevelsCuda, KeysOf64Bits) {
   const index_t cols = std::numeric_limits<index_t>::max() - 1;
-  for (const index_t lists : {2, 8, 30, 70, 200}) {
-    SCOPED_TRACE(lists);
-    const auto [a, b] = testing::make_pair_of<double>({5, lists, 2 * lists, {3, 0, 4}, cols});
+  for (const index_t b_rows : {2, 8, 30, 70, 200}) {
+    SCOPED_TRACE(b_rows);
+    const auto [a, b] = testing::make_pair_of<double>({5, b_rows, 2 * b_rows, {3, 0, 4}, cols});
     check_levels<double>(a, b);
     check_levels<NoValue>(a, b);
   }

@@ -110,7 +110,7 @@ double sketch_mean_error() {
 }
 
 TEST(Sketch, MeanErrorsOfThePaper) {
-  // ocean-hll-spgemm.txt, §5.3: 0.13, 0.10, 0.07 for 32, 64, 128 registers.
+  // Ocean, §5.3: 0.13, 0.10, 0.07 for 32, 64, 128 registers.
   const double noise = 0.006;
   EXPECT_LE(sketch_mean_error<32>(), 0.13 + noise);
   EXPECT_LE(sketch_mean_error<64>(), 0.10 + noise);

@@ -80,7 +80,7 @@ template <class V, int Slots>
 std::int64_t most_hash_bytes() {
   std::int64_t most = std::max(hash_bytes<V, std::uint32_t, Slots, HashSums::in_table>(),
                                hash_bytes<V, std::uint64_t, Slots, HashSums::in_table>());
-  if constexpr (HashShape<Slots>::team != 32) {
+  if constexpr (HashShape<Slots>::group != 32) {
     most = std::max(most, hash_bytes<V, std::uint64_t, Slots, HashSums::in_product>());
   }
   return most;
@@ -124,7 +124,7 @@ TEST(Tuning, RowsThatABlockSortsFit) {
       const unsigned threads = products <= 2048 ? 128 : products <= 4096 ? 256 : 512;
       for (const std::size_t value_bytes : {std::size_t{0}, std::size_t{4}, std::size_t{8}}) {
         for (const std::size_t key_bytes : {std::size_t{4}, std::size_t{8}}) {
-          ASSERT_LE(esc_team_bytes(threads, 16, key_bytes, value_bytes, products + 1),
+          ASSERT_LE(esc_group_bytes(threads, 16, key_bytes, value_bytes, products + 1),
                     static_cast<std::size_t>(limits.largest_shared_per_block));
         }
       }

@@ -1,5 +1,6 @@
 /// \file
-/// Rows of B as warps see them that share a row of C, all of it or a stretch of its columns.
+/// Products of a row of C, or of a range of its columns, for the warps of a block: each warp gets as many products, not
+/// as many rows of B (the balanced expansion of Dalton, Olson & Bell, TOMS 2015).
 #pragma once
 
 #include "core/cuda/launch.cuh"
@@ -14,22 +15,22 @@ namespace tessera::cuda {
 /// Beyond all columns.
 inline constexpr unsigned beyond_columns = ~0U;
 
-/// Consecutive columns of a row of C. Columns have no sign here: the end of a stretch may lie beyond 2^31.
-struct Stretch {
+/// Consecutive columns of a row of C. Columns have no sign here: the end of a range may lie beyond 2^31.
+struct ColumnRange {
   unsigned first = 0;
   unsigned end = 0;    ///< one past the last
   bool whole = false;  ///< whether the row has no others
 };
 
-/// The part of a row of B that lies in a stretch, and the entry of A it is multiplied by.
+/// The part of a row of B that lies in a range, and the entry of A it is multiplied by.
 template <class V>
-struct Part {
+struct BRowPart {
   offset_t begin = 0;
   int length = 0;
   V factor{};
 };
 
-/// The first place in [begin, end) whose column is not below `column`, or end.
+/// The first offset in [begin, end) whose column is not below `column`, or end.
 [[nodiscard]] __device__ __forceinline__ offset_t first_not_below(const index_t* columns, offset_t begin, offset_t end,
                                                                   unsigned column) {
   while (begin < end) {
@@ -43,12 +44,13 @@ struct Part {
   return begin;
 }
 
-/// What entry k of A takes from a stretch. \param next lowered to the first column of that row of B after the stretch
+/// The part of the row of B of entry k of A within a range. \param next lowered to the first column of that row of B
+/// after the range
 template <class V>
-[[nodiscard]] __device__ __forceinline__ Part<V> part_of(const Factors<V>& factors, offset_t k, const Stretch& stretch,
-                                                         unsigned& next) {
+[[nodiscard]] __device__ __forceinline__ BRowPart<V> part_of(const Factors<V>& factors, offset_t k,
+                                                             const ColumnRange& stretch, unsigned& next) {
   const index_t row = factors.a_columns[k];
-  Part<V> part;
+  BRowPart<V> part;
   if constexpr (has_values<V>) part.factor = value_at(factors.a_values, k);
   part.begin = factors.b_offsets[row];
   offset_t end = factors.b_offsets[row + 1];
@@ -69,17 +71,17 @@ template <class V>
 
 /// The part that another lane holds. Every lane must call.
 template <class V>
-[[nodiscard]] __device__ Part<V> part_of_lane(const Part<V>& own, int lane) {
-  Part<V> part;
+[[nodiscard]] __device__ BRowPart<V> part_of_lane(const BRowPart<V>& own, int lane) {
+  BRowPart<V> part;
   part.begin = __shfl_sync(full_warp, own.begin, lane);
   part.length = __shfl_sync(full_warp, own.length, lane);
   if constexpr (has_values<V>) part.factor = __shfl_sync(full_warp, own.factor, lane);
   return part;
 }
 
-/// a_ik b_kj for the entry at place l of B; NoValue where there are no values.
+/// a_ik b_kj for the entry at offset l of B; NoValue where there are no values.
 template <class V>
-[[nodiscard]] __device__ V product_at(const Factors<V>& factors, const Part<V>& part, offset_t l) {
+[[nodiscard]] __device__ V product_at(const Factors<V>& factors, const BRowPart<V>& part, offset_t l) {
   if constexpr (has_values<V>) {
     return product_of(part.factor, value_at(factors.b_values, l));
   } else {
@@ -87,14 +89,14 @@ template <class V>
   }
 }
 
-/// Loads of a thread that are under way at once.
+/// Independent loads in flight per thread.
 inline constexpr int loads_at_once = 4;
 
 /// body(column, product) for the products of one part, which all lanes of the warp hold, in any order. Loops of a warp
 /// here and below have one length for all of its lanes, so that all come to the barrier behind them together
 /// (bench/NOTES.md, "A barrier that let a warp through in halves").
 template <class V, class Body>
-__device__ void for_products_of_part(const Factors<V>& factors, const Part<V>& part, Body&& body) {
+__device__ void for_products_of_part(const Factors<V>& factors, const BRowPart<V>& part, Body&& body) {
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   for (int base = 0; base < part.length; base += warp_size * loads_at_once) {
     index_t column[loads_at_once];
@@ -118,12 +120,12 @@ __device__ void for_products_of_part(const Factors<V>& factors, const Part<V>& p
 /// body(column, product) for the products of parts of like length, in any order: a group of lanes takes loads_at_once
 /// of them. \param lanes of a group: power of two, 4 to 32 \param held lanes from there on hold empty parts
 template <class V, class Body>
-__device__ void for_products_by_groups(const Factors<V>& factors, const Part<V>& own, unsigned lanes, unsigned held,
+__device__ void for_products_by_groups(const Factors<V>& factors, const BRowPart<V>& own, unsigned lanes, unsigned held,
                                        Body&& body) {
   const unsigned lane = threadIdx.x % warp_size;
   const unsigned groups = warp_size / lanes;
   for (unsigned from = 0; from < held; from += groups * loads_at_once) {
-    Part<V> part[loads_at_once];
+    BRowPart<V> part[loads_at_once];
     int longest = 0;
 #pragma unroll
     for (unsigned u = 0; u < loads_at_once; ++u) {
@@ -157,7 +159,7 @@ inline constexpr int long_part = 2 * warp_size;
 /// body(column, product) for the products of the parts that the lanes of a warp hold, in any order. Every lane must
 /// call.
 template <class V, class Body>
-__device__ void for_products_of_parts(const Factors<V>& factors, Part<V> own, Body&& body) {
+__device__ void for_products_of_parts(const Factors<V>& factors, BRowPart<V> own, Body&& body) {
   for (unsigned rest = __ballot_sync(full_warp, own.length >= long_part); rest != 0; rest &= rest - 1) {
     for_products_of_part(factors, part_of_lane(own, __ffs(static_cast<int>(rest)) - 1), body);
   }
@@ -170,10 +172,10 @@ __device__ void for_products_of_parts(const Factors<V>& factors, Part<V> own, Bo
   for_products_by_groups(factors, own, lanes, warp_size - __clz(static_cast<int>(filled)), body);
 }
 
-/// body(column, product) for the products of loads_at_once parts, one part after the other: what one did is there
-/// before the next. Short parts are loaded together. All lanes hold the same parts.
+/// body(column, product) for the products of loads_at_once parts, one part after the other: the effects of one are
+/// visible to the next. Short parts are loaded together. All lanes hold the same parts.
 template <class V, class Body>
-__device__ void for_parts_in_order(const Factors<V>& factors, const Part<V> (&part)[loads_at_once], Body&& body) {
+__device__ void for_parts_in_order(const Factors<V>& factors, const BRowPart<V> (&part)[loads_at_once], Body&& body) {
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   int longest = 0;
 #pragma unroll
@@ -203,19 +205,19 @@ __device__ void for_parts_in_order(const Factors<V>& factors, const Part<V> (&pa
   }
 }
 
-/// body(column, product) for all products of entries [begin, begin + lists) of A in a stretch, by a warp, entry after
-/// entry: what one did is there before the next. Every lane must call.
+/// body(column, product) for all products of entries [begin, begin + b_rows) of A in a range, by a warp, entry after
+/// entry: the effects of one are visible to the next. Every lane must call.
 template <class V, class Body>
-__device__ void for_products_in_order(const Factors<V>& factors, offset_t begin, unsigned lists, const Stretch& stretch,
-                                      Body&& body) {
+__device__ void for_products_in_order(const Factors<V>& factors, offset_t begin, unsigned b_rows,
+                                      const ColumnRange& stretch, Body&& body) {
   const unsigned lane = threadIdx.x % warp_size;
   unsigned next = beyond_columns;
-  for (unsigned from = 0; from < lists; from += warp_size) {
-    Part<V> own;
-    if (from + lane < lists) own = part_of(factors, begin + from + lane, stretch, next);
+  for (unsigned from = 0; from < b_rows; from += warp_size) {
+    BRowPart<V> own;
+    if (from + lane < b_rows) own = part_of(factors, begin + from + lane, stretch, next);
     unsigned filled = __ballot_sync(full_warp, own.length > 0);
     while (filled != 0) {
-      Part<V> part[loads_at_once];
+      BRowPart<V> part[loads_at_once];
 #pragma unroll
       for (int u = 0; u < loads_at_once; ++u) {
         if (filled == 0) continue;
@@ -227,32 +229,33 @@ __device__ void for_products_in_order(const Factors<V>& factors, offset_t begin,
   }
 }
 
-/// What the threads of a block know of their lists: one each.
+/// Shared memory of ProductShares: one row of B per thread.
 template <int Threads>
-struct ListSpace {
-  unsigned ends[Threads];    ///< products of the lists up to and with this one
-  offset_t begins[Threads];  ///< first place in B of what the stretch takes
+struct ProductSharesMemory {
+  unsigned ends[Threads];    ///< products of the rows of B up to and with this one
+  offset_t begins[Threads];  ///< first entry in B within the range
   unsigned of_warps[Threads / warp_size];
 };
 
-/// As many entries of a row of A as a block has threads. A list has at most one product a column of the stretch, whose
-/// bitmap or table is in shared memory, so all of them have less than 2^32.
+/// Shares of the products of up to `Threads` entries of a row of A. A row of B has at most one product per column of
+/// the range, whose bitmap or table is in shared memory, so all of them have less than 2^32.
 template <int Threads>
-class ListShares {
+class ProductShares {
  public:
-  __device__ explicit ListShares(ListSpace<Threads>& space) : space_(space) {}
+  __device__ explicit ProductShares(ProductSharesMemory<Threads>& space) : space_(space) {}
 
-  /// Looks at entries [begin, begin + lists) of A. Every thread of the block must call.
-  /// \param lists at least 1; only the first Threads count
-  /// \returns the smallest column after the stretch that this thread met, or beyond_columns
-  __device__ unsigned take(const Factors<NoValue>& factors, offset_t begin, unsigned lists, const Stretch& stretch) {
+  /// Loads entries [begin, begin + b_rows) of A. Every thread of the block must call.
+  /// \param b_rows at least 1; only the first Threads count
+  /// \returns the smallest column after the range that this thread met, or beyond_columns
+  __device__ unsigned take(const Factors<NoValue>& factors, offset_t begin, unsigned b_rows,
+                           const ColumnRange& stretch) {
     begin_ = begin;
-    lists_ = lists < Threads ? lists : Threads;
+    b_rows_ = b_rows < Threads ? b_rows : Threads;
     unsigned next = beyond_columns;
-    Part<NoValue> own;
-    if (threadIdx.x < lists_) own = part_of(factors, begin + threadIdx.x, stretch, next);
+    BRowPart<NoValue> own;
+    if (threadIdx.x < b_rows_) own = part_of(factors, begin + threadIdx.x, stretch, next);
     const auto length = static_cast<unsigned>(own.length);
-    // When it returns, the lists before these have been used.
+    // The sum synchronises: the rows of B before these have been used.
     space_.ends[threadIdx.x] = running_sum_in_block<Threads, true>(length, space_.of_warps).before + length;
     space_.begins[threadIdx.x] = own.begin;
     __syncthreads();
@@ -266,8 +269,8 @@ class ListShares {
     const auto from = static_cast<unsigned>(all * warp() / warps);
     const auto to = static_cast<unsigned>(all * (warp() + 1) / warps);
     if (from == to) return;
-    for (unsigned list = list_of(from); list < lists_ && before(list) < to; list += warp_size) {
-      for_products_of_parts(factors, clipped(factors, list + lane(), from, to), body);
+    for (unsigned b_row = b_row_of(from); b_row < b_rows_ && before(b_row) < to; b_row += warp_size) {
+      for_products_of_parts(factors, clipped(factors, b_row + lane(), from, to), body);
     }
   }
 
@@ -276,10 +279,10 @@ class ListShares {
 
   [[nodiscard]] __device__ static unsigned lane() { return threadIdx.x % warp_size; }
   [[nodiscard]] __device__ static unsigned warp() { return threadIdx.x / warp_size; }
-  [[nodiscard]] __device__ unsigned before(unsigned list) const { return list == 0 ? 0 : space_.ends[list - 1]; }
+  [[nodiscard]] __device__ unsigned before(unsigned b_row) const { return b_row == 0 ? 0 : space_.ends[b_row - 1]; }
 
-  /// The list of product number `product`.
-  [[nodiscard]] __device__ unsigned list_of(unsigned product) const {
+  /// The row of B of product number `product`.
+  [[nodiscard]] __device__ unsigned b_row_of(unsigned product) const {
     unsigned first = 0;
     for (unsigned step = Threads / 2; step > 0; step /= 2) {
       if (space_.ends[first + step - 1] <= product) first += step;
@@ -287,24 +290,25 @@ class ListShares {
     return first;
   }
 
-  /// What products [from, to) have of a list; nothing of one that does not exist.
+  /// The part of a row of B that products [from, to) cover; empty where there is no such row.
   template <class V>
-  [[nodiscard]] __device__ Part<V> clipped(const Factors<V>& factors, unsigned list, unsigned from, unsigned to) const {
-    Part<V> part;
-    if (list >= lists_) return part;
-    const unsigned first = before(list);
+  [[nodiscard]] __device__ BRowPart<V> clipped(const Factors<V>& factors, unsigned b_row, unsigned from,
+                                               unsigned to) const {
+    BRowPart<V> part;
+    if (b_row >= b_rows_) return part;
+    const unsigned first = before(b_row);
     const unsigned begin = first < from ? from : first;
-    const unsigned end = space_.ends[list] < to ? space_.ends[list] : to;
+    const unsigned end = space_.ends[b_row] < to ? space_.ends[b_row] : to;
     if (begin >= end) return part;
-    part.begin = space_.begins[list] + (begin - first);
+    part.begin = space_.begins[b_row] + (begin - first);
     part.length = static_cast<int>(end - begin);
-    if constexpr (has_values<V>) part.factor = value_at(factors.a_values, begin_ + list);
+    if constexpr (has_values<V>) part.factor = value_at(factors.a_values, begin_ + b_row);
     return part;
   }
 
-  ListSpace<Threads>& space_;
+  ProductSharesMemory<Threads>& space_;
   offset_t begin_ = 0;
-  unsigned lists_ = 0;
+  unsigned b_rows_ = 0;
 };
 
 }  // namespace tessera::cuda

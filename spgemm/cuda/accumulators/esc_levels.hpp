@@ -1,6 +1,6 @@
 /// \file
-/// Which threads of a GPU do a row of C by expansion, sorting and contraction alone: a function of its products
-/// (optimized-esc-spgemm.txt, §3.3).
+/// Levels of the workflow `esc`: which threads expand, sort and contract a row of C, as a function of its products
+/// (Dalton, Olson & Bell, TOMS 2015, §3.3).
 #pragma once
 
 #include "core/host_device.hpp"
@@ -87,19 +87,19 @@ inline constexpr int esc_classes = 13;
   return short_positions || size == 0 ? static_cast<EscClass>(size) : EscClass::device;
 }
 
-/// Whether column, relative to a row's first, and place of a product share a key of 32 bits below the largest number,
-/// which stands for a place without a product; else they take 64. \param places a power of two
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool short_keys(index_t widest, std::uint32_t places) noexcept {
-  return static_cast<std::uint64_t>(widest) * places < (std::uint64_t{1} << 32) - places;
+/// Whether column, relative to a row's first, and offset of a product share a key of 32 bits below the largest number,
+/// which means "no product"; else they take 64. \param offsets a power of two
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool short_keys(index_t widest, std::uint32_t offsets) noexcept {
+  return static_cast<std::uint64_t>(widest) * offsets < (std::uint64_t{1} << 32) - offsets;
 }
 
-/// Shared memory of a team of `threads` that sorts a row, `each` keys per thread. \param value_bytes of a product; 0
+/// Shared memory of a group of `threads` that sorts a row, `each` keys per thread. \param value_bytes of a product; 0
 /// for a pattern \param products of the largest row
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::size_t esc_team_bytes(unsigned threads, unsigned each,
-                                                                       std::size_t key_bytes, std::size_t value_bytes,
-                                                                       std::uint32_t products) noexcept {
-  const unsigned places = threads * each;
-  const std::size_t fixed = (places + places / 32) * key_bytes + threads * value_bytes +
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::size_t esc_group_bytes(unsigned threads, unsigned each,
+                                                                        std::size_t key_bytes, std::size_t value_bytes,
+                                                                        std::uint32_t products) noexcept {
+  const unsigned offsets = threads * each;
+  const std::size_t fixed = (offsets + offsets / 32) * key_bytes + threads * value_bytes +
                             2 * threads * sizeof(std::uint32_t) + (threads / 32 + 4) * sizeof(offset_t);
   return (fixed + products * (value_bytes + sizeof(std::uint16_t)) + 15) / 16 * 16;
 }
@@ -109,23 +109,22 @@ inline constexpr int esc_classes = 13;
   return n < 2 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
 }
 
-/// How the products of a row are numbered that all blocks sort: the column, relative to the row's first, above the
-/// place.
+/// Keys of the products of a row that all blocks sort: the column, relative to the row's first, above the offset.
 struct DeviceKeys {
   int column_bits = 0;
-  int place_bits = 0;
+  int offset_bits = 0;
 
   /// Keys of the same entry agree in this.
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t column(std::uint64_t key) const noexcept {
-    return static_cast<index_t>(key >> place_bits);
+    return static_cast<index_t>(key >> offset_bits);
   }
-  [[nodiscard]] TESSERA_HOST_DEVICE constexpr offset_t place(std::uint64_t key) const noexcept {
-    return static_cast<offset_t>(key & ((std::uint64_t{1} << place_bits) - 1));
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr offset_t offset(std::uint64_t key) const noexcept {
+    return static_cast<offset_t>(key & ((std::uint64_t{1} << offset_bits) - 1));
   }
-  [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::uint64_t key(index_t column, offset_t place) const noexcept {
-    return static_cast<std::uint64_t>(column) << place_bits | static_cast<std::uint64_t>(place);
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::uint64_t key(index_t column, offset_t offset) const noexcept {
+    return static_cast<std::uint64_t>(column) << offset_bits | static_cast<std::uint64_t>(offset);
   }
-  [[nodiscard]] constexpr bool fit() const noexcept { return column_bits + place_bits <= 64; }
+  [[nodiscard]] constexpr bool fit() const noexcept { return column_bits + offset_bits <= 64; }
 };
 
 /// \param largest products of a row
@@ -133,24 +132,25 @@ struct DeviceKeys {
   return {bits_below(widest), bits_below(largest)};
 }
 
-/// \tparam Key of 32 bits where column and place fit into them (short_keys), else of 64
+/// Keys of the products of a row that a thread, warp or block sorts: the column, relative to the row's first, above the
+/// offset. \tparam Key of 32 bits where both fit (short_keys), else of 64
 template <class Key>
-struct PlaceKeys {
-  /// Of what is no product; above all others.
+struct OffsetKeys {
+  /// Means "no product"; above all others.
   static constexpr Key none = ~Key{0};
 
   index_t first_column = 0;
-  int place_bits = 0;
+  int offset_bits = 0;
 
-  [[nodiscard]] TESSERA_HOST_DEVICE constexpr Key key(index_t column, int place) const {
-    return static_cast<Key>(column - first_column) << place_bits | static_cast<Key>(place);
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr Key key(index_t column, int offset) const {
+    return static_cast<Key>(column - first_column) << offset_bits | static_cast<Key>(offset);
   }
-  [[nodiscard]] TESSERA_HOST_DEVICE constexpr Key column_part(Key key) const { return key >> place_bits; }
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr Key column_part(Key key) const { return key >> offset_bits; }
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t column(Key key) const {
     return first_column + static_cast<index_t>(column_part(key));
   }
-  [[nodiscard]] TESSERA_HOST_DEVICE constexpr int place(Key key) const {
-    return static_cast<int>(key & ((Key{1} << place_bits) - 1));
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr int offset(Key key) const {
+    return static_cast<int>(key & ((Key{1} << offset_bits) - 1));
   }
 };
 

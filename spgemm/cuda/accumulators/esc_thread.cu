@@ -14,7 +14,7 @@ namespace tessera::cuda {
 namespace {
 
 constexpr int threads = 128;
-/// Blocks for which a multiprocessor has registers.
+/// Blocks for which an SM has registers.
 template <int E>
 inline constexpr int resident_blocks = E > 16 ? 4 : 6;
 
@@ -35,20 +35,20 @@ struct ThreadProducts {
   [[nodiscard]] __device__ static unsigned slot(int k) { return static_cast<unsigned>(k) * threads + threadIdx.x; }
 };
 
-/// The row of this thread; one without entries of A when there is none.
+/// The row of this thread; without entries of A where there is none.
 template <class Key>
 struct ThreadRow {
   bool exists = false;
   index_t number = 0;
   offset_t begin = 0;  ///< of A's row
   offset_t end = 0;
-  PlaceKeys<Key> keys;
+  OffsetKeys<Key> keys;
 };
 
 template <int E, class Key>
 __device__ ThreadRow<Key> row_of_thread(const RowBatch& batch, const offset_t* a_offsets) {
   ThreadRow<Key> row;
-  // Without a sign, the last block's rows beyond 2^31 have numbers, too.
+  // Unsigned, so that the rows of the last block beyond 2^31 do not overflow.
   const unsigned i = blockIdx.x * threads + threadIdx.x;
   row.exists = i < static_cast<unsigned>(batch.count);
   if (!row.exists) return row;
@@ -65,9 +65,9 @@ __device__ int expand(const Factors<V>& factors, const ThreadRow<Key>& row, cons
   int count = 0;
 #pragma unroll 1
   for (offset_t k = row.begin; k < row.end; ++k) {
-    const index_t list = __ldg(factors.a_columns + k);
-    const auto begin = static_cast<std::uint32_t>(__ldg(factors.b_offsets + list));
-    const auto end = static_cast<std::uint32_t>(__ldg(factors.b_offsets + list + 1));
+    const index_t b_row = __ldg(factors.a_columns + k);
+    const auto begin = static_cast<std::uint32_t>(__ldg(factors.b_offsets + b_row));
+    const auto end = static_cast<std::uint32_t>(__ldg(factors.b_offsets + b_row + 1));
     [[maybe_unused]] V scale{};
     if constexpr (has_values<V>) scale = value_at(factors.a_values, k);
 #pragma unroll 1
@@ -90,34 +90,34 @@ struct SortedProducts {
 };
 
 template <int E, class Key, class V>
-__device__ void sort_row(const PlaceKeys<Key>& numbering, const ThreadProducts<E, Key, V>& products, int count,
+__device__ void sort_row(const OffsetKeys<Key>& numbering, const ThreadProducts<E, Key, V>& products, int count,
                          SortedProducts<E, Key, V>& row) {
 #pragma unroll
-  for (int i = 0; i < E; ++i) row.keys[i] = i < count ? products.keys[products.slot(i)] : PlaceKeys<Key>::none;
+  for (int i = 0; i < E; ++i) row.keys[i] = i < count ? products.keys[products.slot(i)] : OffsetKeys<Key>::none;
   sort_in_lanes(row.keys);
 #pragma unroll
   for (int i = 0; i < E; ++i) {
     if (i >= count) continue;
-    if constexpr (has_values<V>) row.values[i] = products.values[products.slot(numbering.place(row.keys[i]))];
+    if constexpr (has_values<V>) row.values[i] = products.values[products.slot(numbering.offset(row.keys[i]))];
     const bool head =
         i == 0 || numbering.column_part(row.keys[i]) != numbering.column_part(row.keys[i > 0 ? i - 1 : 0]);
     if (head) row.heads |= 1u << i;
   }
 }
 
-/// Writes the entries of a row from `place` on, each the sum of its products in the order of their places.
+/// Writes the entries of a row from `offset` on, each the sum of its products in the order of their offsets.
 template <int E, class Key, class V>
-__device__ void contract(const PlaceKeys<Key>& numbering, const SortedProducts<E, Key, V>& row, int count,
-                         const Entries<V>& to, int place) {
-  --place;
+__device__ void contract(const OffsetKeys<Key>& numbering, const SortedProducts<E, Key, V>& row, int count,
+                         const Entries<V>& to, int offset) {
+  --offset;
   [[maybe_unused]] V sum{};
 #pragma unroll
   for (int i = 0; i < E; ++i) {
     if (i >= count) continue;
-    if ((row.heads >> i & 1) != 0) to.columns[++place] = numbering.column(row.keys[i]);
+    if ((row.heads >> i & 1) != 0) to.columns[++offset] = numbering.column(row.keys[i]);
     if constexpr (has_values<V>) {
       sum = (row.heads >> i & 1) != 0 ? row.values[i] : sum_of(sum, row.values[i]);
-      to.values[place] = sum;
+      to.values[offset] = sum;
     }
   }
 }
@@ -141,34 +141,34 @@ __global__ void __launch_bounds__(threads, resident_blocks<E>)
   if (row.exists) out.counts[row.number] = __popc(sorted.heads);
 }
 
-/// Where the rows of a block go. Every thread must call; all have read their products when it returns.
-template <RowPass Pass, class Key, class V>
-__device__ BlockPlaces places_of_block(const RowOutput<V>& out, const RowBatch& batch, const ThreadRow<Key>& row,
-                                       int entries) {
-  if constexpr (Pass == RowPass::claim) {
-    return claimed_places<threads>(out, row.exists, row.number, entries);
+/// Offsets of the rows of a block in their output. Every thread must call; all have read their products on return.
+template <Phase P, class Key, class V>
+__device__ BlockOffsets offsets_of_block(const RowOutput<V>& out, const RowBatch& batch, const ThreadRow<Key>& row,
+                                         int entries) {
+  if constexpr (P == Phase::numeric_allocating) {
+    return allocated_offsets<threads>(out, row.exists, row.number, entries);
   } else {
     const BlockEntries in_block = entries_in_block<threads>(entries);
-    BlockPlaces places{entries, no_place, in_block.before, in_block.total};
-    if (row.exists) places.place = out.starts[row.number];
-    places.in_one_piece = batch.rows == nullptr;
-    if (places.in_one_piece) places.first = out.starts[offset_t{blockIdx.x} * threads];
-    return places;
+    BlockOffsets offsets{entries, no_offset, in_block.before, in_block.total};
+    if (row.exists) offsets.offset = out.starts[row.number];
+    offsets.in_one_piece = batch.rows == nullptr;
+    if (offsets.in_one_piece) offsets.first = out.starts[offset_t{blockIdx.x} * threads];
+    return offsets;
   }
 }
 
-/// Rows go through shared memory, where their entries take the place of the products.
-template <RowPass Pass, int E, class Key, class V>
+/// Rows go through shared memory, where their entries replace the products.
+template <Phase P, int E, class Key, class V>
 __global__ void __launch_bounds__(threads, resident_blocks<E>)
     esc_thread_kernel(Factors<V> factors, RowBatch batch, RowOutput<V> out) {
   const ThreadRow<Key> row = row_of_thread<E, Key>(batch, factors.a_offsets);
   const auto products = ThreadProducts<E, Key, V>::of_block();
   SortedProducts<E, Key, V> sorted;
   const int count = expand_and_sort(factors, row, products, sorted);
-  const BlockPlaces places = places_of_block<Pass>(out, batch, row, __popc(sorted.heads));
+  const BlockOffsets offsets = offsets_of_block<P>(out, batch, row, __popc(sorted.heads));
   const Entries<V> stage{reinterpret_cast<index_t*>(products.keys), products.values};
-  contract(row.keys, sorted, count, stage, static_cast<int>(places.before));
-  copy_block<threads>(Entries<V>{out.columns, out.values}, stage, places);
+  contract(row.keys, sorted, count, stage, static_cast<int>(offsets.before));
+  copy_block<threads>(Entries<V>{out.columns, out.values}, stage, offsets);
 }
 
 template <int E, class Key, class V, class Kernel>
@@ -182,39 +182,39 @@ void launch_threads(const Context& context, Kernel kernel, const Factors<V>& fac
 }
 
 template <int E, class V>
-void launch_pass(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
-                 const RowOutput<V>& out) {
+void launch_phase(const Context& context, Phase phase, const Factors<V>& factors, const RowBatch& batch,
+                  const RowOutput<V>& out) {
   using Short = std::uint32_t;
   using Long = std::uint64_t;
-  if (pass == RowPass::count) {
+  if (phase == Phase::symbolic) {
     RowOutput<NoValue> counts;
     counts.counts = out.counts;
     launch_threads<E, Short>(context, esc_thread_count_kernel<E>, positions_of(factors), batch, counts);
-  } else if (pass == RowPass::place) {
-    launch_threads<E, Short>(context, esc_thread_kernel<RowPass::place, E, Short, V>, factors, batch, out);
+  } else if (phase == Phase::numeric) {
+    launch_threads<E, Short>(context, esc_thread_kernel<Phase::numeric, E, Short, V>, factors, batch, out);
   } else if (short_keys(batch.widest, esc_thread_products)) {
-    launch_threads<E, Short>(context, esc_thread_kernel<RowPass::claim, E, Short, V>, factors, batch, out);
+    launch_threads<E, Short>(context, esc_thread_kernel<Phase::numeric_allocating, E, Short, V>, factors, batch, out);
   } else {
-    launch_threads<E, Long>(context, esc_thread_kernel<RowPass::claim, E, Long, V>, factors, batch, out);
+    launch_threads<E, Long>(context, esc_thread_kernel<Phase::numeric_allocating, E, Long, V>, factors, batch, out);
   }
 }
 
 }  // namespace
 
 template <class V>
-void enqueue_esc_threads(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+void enqueue_esc_threads(const Context& context, Phase phase, const Factors<V>& factors, const RowBatch& batch,
                          const RowOutput<V>& out) {
   if (batch.count == 0) return;
-  if (batch.most_products <= 8) return launch_pass<8>(context, pass, factors, batch, out);
-  if (batch.most_products <= 16) return launch_pass<16>(context, pass, factors, batch, out);
-  launch_pass<esc_thread_products>(context, pass, factors, batch, out);
+  if (batch.most_products <= 8) return launch_phase<8>(context, phase, factors, batch, out);
+  if (batch.most_products <= 16) return launch_phase<16>(context, phase, factors, batch, out);
+  launch_phase<esc_thread_products>(context, phase, factors, batch, out);
 }
 
-template void enqueue_esc_threads(const Context&, RowPass, const Factors<double>&, const RowBatch&,
+template void enqueue_esc_threads(const Context&, Phase, const Factors<double>&, const RowBatch&,
                                   const RowOutput<double>&);
-template void enqueue_esc_threads(const Context&, RowPass, const Factors<float>&, const RowBatch&,
+template void enqueue_esc_threads(const Context&, Phase, const Factors<float>&, const RowBatch&,
                                   const RowOutput<float>&);
-template void enqueue_esc_threads(const Context&, RowPass, const Factors<NoValue>&, const RowBatch&,
+template void enqueue_esc_threads(const Context&, Phase, const Factors<NoValue>&, const RowBatch&,
                                   const RowOutput<NoValue>&);
 
 }  // namespace tessera::cuda

@@ -24,9 +24,9 @@ inline constexpr index_t largest_hash_entries = 4096;
 template <int Slots>
 struct HashShape {
   static_assert((Slots & (Slots - 1)) == 0);
-  static constexpr int team = Slots <= 1024 ? 32 : 256;
-  static constexpr int threads = team == 32 ? 128 : team;
-  static constexpr int rows = threads / team;  ///< of a block
+  static constexpr int group = Slots <= 1024 ? 32 : 256;
+  static constexpr int threads = group == 32 ? 128 : group;
+  static constexpr int rows = threads / group;  ///< of a block
   static constexpr unsigned bits = log2_of(Slots);
   /// Entries of a row: three quarters of the slots.
   static constexpr int entries = Slots / 4 * 3 < largest_hash_entries ? Slots / 4 * 3 : largest_hash_entries;
@@ -35,15 +35,15 @@ struct HashShape {
 };
 
 /// Where the sums of a row are formed: beside the table, in the order of A's row, or in C itself by atomic additions in
-/// any order (ocean-hll-spgemm.txt: keys in shared, values in global memory).
+/// any order (Ocean, §3: keys in shared, values in global memory).
 enum class HashSums { in_table, in_product };
 
-/// Where a team's arrays lie in shared memory: values or places in the row, and columns, by slot; keys that are sorted.
-/// A warp adds before it sorts, so that short keys may overwrite the columns.
+/// Where a group's arrays lie in shared memory: values or offsets in the row, and columns, by slot; keys that are
+/// sorted. A warp adds before it sorts, so that short keys may overwrite the columns.
 template <class V, class Key, int Slots, HashSums Sums>
 struct HashLayout {
   using Shape = HashShape<Slots>;
-  static constexpr bool keys_over_columns = Shape::team == 32 && sizeof(Key) == sizeof(index_t);
+  static constexpr bool keys_over_columns = Shape::group == 32 && sizeof(Key) == sizeof(index_t);
   static constexpr std::size_t cell_bytes = Sums == HashSums::in_product ? sizeof(std::uint16_t) : sizeof(V);
   static constexpr std::size_t values_bytes = has_values<V> ? Slots * cell_bytes : 0;
   static constexpr std::size_t columns_bytes = Slots * sizeof(index_t);

@@ -1,4 +1,4 @@
-// A row of C by merging a few rows of B at once, in one thread.
+// Merge accumulator: one thread per row of C merges up to 8 rows of B at once.
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
 #include "spgemm/cuda/accumulators/accumulators.hpp"
@@ -14,25 +14,25 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Column of a list that has ended: no matrix has it, for columns are fewer than 2^31.
+/// Column of a row of B that has ended: not a column of any matrix, which has fewer than 2^31.
 inline constexpr index_t no_column = 0x7fffffff;
 
-/// Up to K rows of B and how far they have been read. All indices are known when it is compiled, so that everything
-/// lies in registers. An entry's column and value are asked for as soon as the one before it is taken, those of all
-/// lists at once. Positions have 32 bits: B has fewer than 2^32 entries. \tparam W type of the values, or NoValue
-/// \tparam Weights whether B has values
+/// Up to K rows of B and the current entry of each. All indices are compile-time constants, so that everything is in
+/// registers. An entry is loaded as soon as the one before it is taken, those of all rows of B at once. Positions have
+/// 32 bits: B has fewer than 2^32 entries. \tparam W type of the values, or NoValue \tparam Weights whether B has
+/// values
 template <int K, class W, bool Weights>
-class ListHeads {
+class BRowCursors {
  public:
-  /// \param begin first entry of A's row \param lists entries of A's row, at most K
+  /// \param begin first entry of A's row \param b_rows of it, at most K
   template <class V>
-  __device__ ListHeads(const Factors<V>& factors, offset_t begin, int lists) {
+  __device__ BRowCursors(const Factors<V>& factors, offset_t begin, int b_rows) {
 #pragma unroll
     for (int u = 0; u < K; ++u) {
       next_[u] = 0;
       end_[u] = 0;
       scale_[u] = W{};
-      if (u < lists) open(u, factors, begin + u);
+      if (u < b_rows) open(u, factors, begin + u);
     }
 #pragma unroll
     for (int u = 0; u < K; ++u) {
@@ -50,7 +50,8 @@ class ListHeads {
     return least;
   }
 
-  /// Sum of the products at a column, in the order of A's row. Without branches: lanes of a warp take different lists.
+  /// Sum of the products at a column, in the order of A's row. Without branches: lanes of a warp take different rows of
+  /// B.
   [[nodiscard]] __device__ W sum_at([[maybe_unused]] index_t column) const {
     if constexpr (has_values<W>) {
       W sum = sum_begin<W>;
@@ -65,7 +66,7 @@ class ListHeads {
     }
   }
 
-  /// Goes on to the next entry in all lists that are at a column.
+  /// Advances all rows of B whose current entry is in a column.
   template <class V>
   __device__ void step_over(const Factors<V>& factors, index_t column) {
 #pragma unroll
@@ -113,71 +114,71 @@ class ListHeads {
 /// Calls write(column, value) for the entries of a row of C, ascending. \tparam W V, or NoValue when values do not
 /// matter \tparam Weights whether B has values
 template <int K, class W, bool Weights, class V, class Write>
-__device__ void merge_row(const Factors<V>& factors, offset_t begin, int lists, Write&& write) {
-  ListHeads<K, W, Weights> heads(factors, begin, lists);
-  for (index_t column = heads.column(); column != no_column; column = heads.column()) {
-    write(column, heads.sum_at(column));
-    heads.step_over(factors, column);
+__device__ void merge_row(const Factors<V>& factors, offset_t begin, int b_rows, Write&& write) {
+  BRowCursors<K, W, Weights> rows(factors, begin, b_rows);
+  for (index_t column = rows.column(); column != no_column; column = rows.column()) {
+    write(column, rows.sum_at(column));
+    rows.step_over(factors, column);
   }
 }
 
 /// Entries of a row of C.
 template <int K, class V>
-[[nodiscard]] __device__ offset_t count_merged(const Factors<V>& factors, offset_t begin, int lists) {
+[[nodiscard]] __device__ offset_t count_merged(const Factors<V>& factors, offset_t begin, int b_rows) {
   std::uint32_t n = 0;
-  merge_row<K, NoValue, false>(factors, begin, lists, [&](index_t, NoValue) { ++n; });
+  merge_row<K, NoValue, false>(factors, begin, b_rows, [&](index_t, NoValue) { ++n; });
   return n;
 }
 
 constexpr int threads = 128;
-/// Blocks that a multiprocessor should hold at once: more of them would share an L1 that the rest leaves too small
-/// (spgemm-prototypes.md, lesson 7: best at 35 to 60 per cent of shared memory, with blocks of 12 to 24 KB).
+/// Blocks that an SM should hold at once: with more of them the L1 that remains is too small
+/// (best at 35 to 60 per cent of shared memory, with blocks of 12 to 24 KB).
 constexpr int resident_blocks = 6;
-/// Blocks for which a multiprocessor has registers.
+/// Blocks for which an SM has registers.
 template <int K>
 inline constexpr int blocks_in_registers = K > 6 ? 5 : resident_blocks;
-/// The most that a block may hold back of its entries; beyond, too few blocks are resident.
+/// Largest stage of a block; with a larger one too few blocks are resident.
 constexpr std::size_t most_stage_bytes = 40 * 1024;
 
 /// The row of this thread.
-struct ThreadRow {
+struct MergedRow {
   bool exists = false;
   index_t number = 0;
   offset_t begin = 0;  ///< first entry of A's row
-  int lists = 0;       ///< entries of A's row
+  int a_row_nnz = 0;
 };
 
-__device__ ThreadRow row_of_thread(const RowBatch& batch, const offset_t* a_offsets) {
-  ThreadRow row;
-  // Without a sign, the last block's rows beyond 2^31 have numbers, too.
+__device__ MergedRow row_of_thread(const RowBatch& batch, const offset_t* a_offsets) {
+  MergedRow row;
+  // Unsigned, so that the rows of the last block beyond 2^31 do not overflow.
   const unsigned i = blockIdx.x * threads + threadIdx.x;
   row.exists = i < static_cast<unsigned>(batch.count);
   if (!row.exists) return row;
   row.number = row_of(batch, static_cast<index_t>(i));
   row.begin = __ldg(a_offsets + row.number);
-  row.lists = static_cast<int>(__ldg(a_offsets + row.number + 1) - row.begin);
+  row.a_row_nnz = static_cast<int>(__ldg(a_offsets + row.number + 1) - row.begin);
   return row;
 }
 
 template <int K>
 __global__ void __launch_bounds__(threads)
     merge_count_kernel(Factors<NoValue> factors, RowBatch batch, RowOutput<NoValue> out) {
-  const ThreadRow row = row_of_thread(batch, factors.a_offsets);
-  if (row.exists) out.counts[row.number] = count_merged<K>(factors, row.begin, row.lists);
+  const MergedRow row = row_of_thread(batch, factors.a_offsets);
+  if (row.exists) out.counts[row.number] = count_merged<K>(factors, row.begin, row.a_row_nnz);
 }
 
-template <RowPass Pass, int K, class V>
-__device__ BlockPlaces places_of_block(const Factors<V>& factors, const RowOutput<V>& out, const RowBatch& batch,
-                                       const ThreadRow& row) {
-  if constexpr (Pass == RowPass::place) {
-    return known_places<threads>(out, batch, row.exists, row.number);
+template <Phase P, int K, class V>
+__device__ BlockOffsets offsets_of_block(const Factors<V>& factors, const RowOutput<V>& out, const RowBatch& batch,
+                                         const MergedRow& row) {
+  if constexpr (P == Phase::numeric) {
+    return known_offsets<threads>(out, batch, row.exists, row.number);
   } else {
-    const offset_t n = count_merged<K>(factors, row.begin, row.lists);
-    return claimed_places<threads>(out, row.exists, row.number, n);
+    const offset_t n = count_merged<K>(factors, row.begin, row.a_row_nnz);
+    return allocated_offsets<threads>(out, row.exists, row.number, n);
   }
 }
 
-/// Room for entries in shared memory.
+/// The stage: entries in shared memory.
 template <class V>
 __device__ Entries<V> stage_of_block(int capacity) {
   unsigned char* const shared = dynamic_shared_memory();
@@ -190,31 +191,31 @@ __device__ Entries<V> stage_of_block(int capacity) {
 }
 
 /// Rows go through shared memory, so that neighbouring threads write neighbouring entries.
-/// \param capacity entries that a block can hold back; blocks with more of them write each row as it is merged
+/// \param capacity entries of the stage; blocks with more entries write each row as it is merged
 /// \tparam Weights whether B has values
-template <RowPass Pass, int K, class V, bool Weights>
+template <Phase P, int K, class V, bool Weights>
 __global__ void __launch_bounds__(threads, blocks_in_registers<K>)
     merge_kernel(Factors<V> factors, RowBatch batch, RowOutput<V> out, int capacity) {
-  const ThreadRow row = row_of_thread(batch, factors.a_offsets);
-  const BlockPlaces places = places_of_block<Pass, K>(factors, out, batch, row);
-  const bool staged = places.total <= capacity;
+  const MergedRow row = row_of_thread(batch, factors.a_offsets);
+  const BlockOffsets offsets = offsets_of_block<P, K>(factors, out, batch, row);
+  const bool staged = offsets.total <= capacity;
   const Entries<V> target{out.columns, out.values};
   const Entries<V> stage = stage_of_block<V>(capacity);
-  if (places.place != no_place) {
+  if (offsets.offset != no_offset) {
     if (staged) {
-      int at = static_cast<int>(places.before);
-      merge_row<K, V, Weights>(factors, row.begin, row.lists,
+      int at = static_cast<int>(offsets.before);
+      merge_row<K, V, Weights>(factors, row.begin, row.a_row_nnz,
                                [&](index_t column, V value) { stage.put(at++, column, value); });
     } else {
-      offset_t at = places.place;
-      merge_row<K, V, Weights>(factors, row.begin, row.lists,
+      offset_t at = offsets.offset;
+      merge_row<K, V, Weights>(factors, row.begin, row.a_row_nnz,
                                [&](index_t column, V value) { target.put(at++, column, value); });
     }
   }
-  if (staged) copy_block<threads>(target, stage, places);
+  if (staged) copy_block<threads>(target, stage, offsets);
 }
 
-/// Entries that a block should be able to hold back: a quarter more than the mean of its rows.
+/// Capacity of the stage: a quarter more than the mean entries of its rows.
 template <class V>
 int stage_capacity(const RowBatch& batch) {
   const double mean = std::min(1.25 * batch.mean_entries + 2, static_cast<double>(batch.most_entries));
@@ -224,9 +225,9 @@ int stage_capacity(const RowBatch& batch) {
   return (static_cast<int>(wanted) + granule - 1) / granule * granule;
 }
 
-template <RowPass Pass, int K, class V, bool Weights>
+template <Phase P, int K, class V, bool Weights>
 void launch_writing(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out) {
-  const auto kernel = merge_kernel<Pass, K, V, Weights>;
+  const auto kernel = merge_kernel<P, K, V, Weights>;
   const int capacity = stage_capacity<V>(batch);
   const std::size_t shared_bytes = static_cast<std::size_t>(capacity) * Entries<V>::bytes;
   set_carve_out(kernel, shared_bytes, resident_blocks, context.limits());
@@ -234,51 +235,50 @@ void launch_writing(const Context& context, const Factors<V>& factors, const Row
          out, capacity);
 }
 
-template <RowPass Pass, int K, class V>
-void launch_lists(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out) {
-  if constexpr (Pass == RowPass::count) {
+template <Phase P, int K, class V>
+void launch_b_rows(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out) {
+  if constexpr (P == Phase::symbolic) {
     RowOutput<NoValue> counts;
     counts.counts = out.counts;
     set_carve_out(merge_count_kernel<K>, 0, resident_blocks, context.limits());
     launch("counting merged rows", context, Grid{blocks_for(batch.count, threads), threads}, merge_count_kernel<K>,
            positions_of(factors), batch, counts);
   } else if constexpr (has_values<V>) {
-    if (factors.b_values != nullptr) return launch_writing<Pass, K, V, true>(context, factors, batch, out);
-    launch_writing<Pass, K, V, false>(context, factors, batch, out);
+    if (factors.b_values != nullptr) return launch_writing<P, K, V, true>(context, factors, batch, out);
+    launch_writing<P, K, V, false>(context, factors, batch, out);
   } else {
-    launch_writing<Pass, K, V, false>(context, factors, batch, out);
+    launch_writing<P, K, V, false>(context, factors, batch, out);
   }
 }
 
-template <RowPass Pass, class V>
-void launch_pass(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out) {
-  const index_t lists = batch.most_lists;
-  if (lists <= 2) return launch_lists<Pass, 2>(context, factors, batch, out);
-  if (lists <= 4) return launch_lists<Pass, 4>(context, factors, batch, out);
-  if (lists <= 5) return launch_lists<Pass, 5>(context, factors, batch, out);
-  if (lists <= 6) return launch_lists<Pass, 6>(context, factors, batch, out);
-  return launch_lists<Pass, merge_lists>(context, factors, batch, out);
+template <Phase P, class V>
+void launch_phase(const Context& context, const Factors<V>& factors, const RowBatch& batch, const RowOutput<V>& out) {
+  const index_t b_rows = batch.max_a_row_nnz;
+  if (b_rows <= 2) return launch_b_rows<P, 2>(context, factors, batch, out);
+  if (b_rows <= 4) return launch_b_rows<P, 4>(context, factors, batch, out);
+  if (b_rows <= 5) return launch_b_rows<P, 5>(context, factors, batch, out);
+  if (b_rows <= 6) return launch_b_rows<P, 6>(context, factors, batch, out);
+  return launch_b_rows<P, merge_b_rows>(context, factors, batch, out);
 }
 
 }  // namespace
 
 template <class V>
-void enqueue_merge(const Context& context, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+void enqueue_merge(const Context& context, Phase phase, const Factors<V>& factors, const RowBatch& batch,
                    const RowOutput<V>& out) {
   if (batch.count == 0) return;
-  switch (pass) {
-    case RowPass::count:
-      return launch_pass<RowPass::count>(context, factors, batch, out);
-    case RowPass::place:
-      return launch_pass<RowPass::place>(context, factors, batch, out);
-    case RowPass::claim:
-      return launch_pass<RowPass::claim>(context, factors, batch, out);
+  switch (phase) {
+    case Phase::symbolic:
+      return launch_phase<Phase::symbolic>(context, factors, batch, out);
+    case Phase::numeric:
+      return launch_phase<Phase::numeric>(context, factors, batch, out);
+    case Phase::numeric_allocating:
+      return launch_phase<Phase::numeric_allocating>(context, factors, batch, out);
   }
 }
 
-template void enqueue_merge(const Context&, RowPass, const Factors<double>&, const RowBatch&, const RowOutput<double>&);
-template void enqueue_merge(const Context&, RowPass, const Factors<float>&, const RowBatch&, const RowOutput<float>&);
-template void enqueue_merge(const Context&, RowPass, const Factors<NoValue>&, const RowBatch&,
-                            const RowOutput<NoValue>&);
+template void enqueue_merge(const Context&, Phase, const Factors<double>&, const RowBatch&, const RowOutput<double>&);
+template void enqueue_merge(const Context&, Phase, const Factors<float>&, const RowBatch&, const RowOutput<float>&);
+template void enqueue_merge(const Context&, Phase, const Factors<NoValue>&, const RowBatch&, const RowOutput<NoValue>&);
 
 }  // namespace tessera::cuda

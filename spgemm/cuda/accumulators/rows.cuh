@@ -1,5 +1,5 @@
 /// \file
-/// What kernels of SpGEMM share: numbering of rows, arithmetic, room for rows.
+/// What kernels of SpGEMM share: numbering of rows, arithmetic, allocation of rows in the output buffer.
 #pragma once
 
 #include "spgemm/cuda/accumulators/row_batch.hpp"
@@ -31,31 +31,32 @@ template <class V>
   return values == nullptr ? V{1} : values[k];
 }
 
-/// Room for n entries of a row; counts them. One thread calls for its row.
-/// \returns the first place, or no_place when there is too little room; a row without entries always has a place
+/// Allocates n entries for a row in the output buffer and notes their number. One thread calls for its row.
+/// \returns the row's first entry, or no_offset when the buffer is full; a row without entries always has an offset
 template <class V>
-[[nodiscard]] __device__ offset_t claim_place(const RowOutput<V>& out, index_t row, offset_t n) {
-  offset_t place = no_place;
+[[nodiscard]] __device__ offset_t allocate_row(const RowOutput<V>& out, index_t row, offset_t n) {
+  offset_t offset = no_offset;
   if (out.starts != nullptr) {
-    if (n <= out.starts[row + 1] - out.starts[row]) place = out.starts[row];
+    if (n <= out.starts[row + 1] - out.starts[row]) offset = out.starts[row];
   } else if (n == 0) {
-    place = 0;
+    offset = 0;
   } else {
     const auto taken = static_cast<offset_t>(atomicAdd(out.cursor, static_cast<unsigned long long>(n)));
-    if (taken + n <= out.room) place = taken;
+    if (taken + n <= out.capacity) offset = taken;
   }
   out.counts[row] = n;
-  out.places[row] = place;
-  return place;
+  out.buffer_offsets[row] = offset;
+  return offset;
 }
 
-/// Where a row goes whose entries have been counted. One thread calls for its row. \tparam Pass place or claim
-template <RowPass Pass, class V>
-[[nodiscard]] __device__ offset_t place_of(const RowOutput<V>& out, index_t row, offset_t n) {
-  if constexpr (Pass == RowPass::place) {
+/// First entry of a row of n entries in its output. One thread calls for its row.
+/// \tparam P numeric or numeric_allocating
+template <Phase P, class V>
+[[nodiscard]] __device__ offset_t output_offset_of(const RowOutput<V>& out, index_t row, offset_t n) {
+  if constexpr (P == Phase::numeric) {
     return out.starts[row];
   } else {
-    return claim_place(out, row, n);
+    return allocate_row(out, row, n);
   }
 }
 

@@ -1,5 +1,6 @@
 /// \file
-/// Sorting by the threads that do a row together: keys in registers, exchanged by shuffles and shared memory.
+/// Bitonic sorting networks (K. E. Batcher, "Sorting networks and their applications", 1968) with keys in registers: by
+/// the threads of a warp or block, which exchange keys by shuffles and shared memory, and by a warp alone.
 #pragma once
 
 #include "core/cuda/launch.cuh"
@@ -12,11 +13,11 @@ namespace tessera::cuda {
 
 /// The threads of a warp, or of a block. \tparam Threads a power of two
 template <int Threads>
-struct Team {
+struct ThreadGroup {
   static constexpr bool is_warp = Threads == warp_size;
   [[nodiscard]] __device__ static unsigned thread() { return threadIdx.x % Threads; }
   /// Every thread must call.
-  __device__ static void meet() {
+  __device__ static void sync() {
     if constexpr (is_warp) {
       __syncwarp();
     } else {
@@ -63,10 +64,10 @@ __device__ void merge_threads(Key (&keys)[Each], unsigned first, unsigned block,
       if ((other < keys[i]) == takes_less) keys[i] = other;
     }
   } else {
-    Team<Threads>::meet();
+    ThreadGroup<Threads>::sync();
 #pragma unroll
     for (unsigned i = 0; i < Each; ++i) exchange[spread(first | i)] = keys[i];
-    Team<Threads>::meet();
+    ThreadGroup<Threads>::sync();
 #pragma unroll
     for (unsigned i = 0; i < Each; ++i) {
       const Key other = exchange[spread((first ^ distance) | i)];
@@ -75,13 +76,12 @@ __device__ void merge_threads(Key (&keys)[Each], unsigned first, unsigned block,
   }
 }
 
-/// Sorts the keys of a team, `Each` a thread, one thread's after the other's: Batcher's bitonic network (Sorting
-/// networks and their applications, 1968). Every thread must call. Keys are distinct, save for those after the first
-/// `size`, which are as large as any and stay where they are. \param size a power of two \param exchange room for all
-/// keys at spread() places; unused by a warp
+/// Sorts the keys of a group, `Each` per thread, in the order of the threads. Every thread must call. Keys are
+/// distinct, save for those after the first `size`, which are as large as any and stay where they are. \param size a
+/// power of two \param exchange memory for all keys at spread() offsets; unused by a warp
 template <int Each, int Threads, class Key>
-__device__ void sort_team(Key (&keys)[Each], unsigned size, Key* exchange) {
-  const unsigned first = Team<Threads>::thread() * Each;
+__device__ void sort_group(Key (&keys)[Each], unsigned size, Key* exchange) {
+  const unsigned first = ThreadGroup<Threads>::thread() * Each;
   sort_within<2>(keys, first);
 #pragma unroll 1
   for (unsigned block = 2 * Each; block <= size; block *= 2) {
@@ -100,7 +100,7 @@ __device__ void put_in_order(Key& first, Key& second) {
   first = smaller;
 }
 
-/// Merges inside the lanes: E keys of which every half of a half ... is in place.
+/// Last merge steps, inside the lanes: distances of `longest`, longest / 2, ... 1.
 template <int E, class Key>
 __device__ void merge_in_lanes(Key (&keys)[E], int longest = E / 2) {
 #pragma unroll
@@ -112,7 +112,7 @@ __device__ void merge_in_lanes(Key (&keys)[E], int longest = E / 2) {
   }
 }
 
-/// Each lane's keys ascend.
+/// Sorts the keys of each lane.
 template <int E, class Key>
 __device__ void sort_in_lanes(Key (&keys)[E]) {
 #pragma unroll

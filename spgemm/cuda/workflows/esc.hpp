@@ -1,6 +1,6 @@
 /// \file
-/// The last level of ESC: rows with more products than a block holds, done by all blocks together in slices that fit
-/// into memory (optimized-esc-spgemm.txt, algorithm 1).
+/// Parts of the workflow `esc`: the order of rows by work, and its last level, rows with more products than a block
+/// sorts, done by all blocks together in slices that fit into memory (Dalton, Olson & Bell, TOMS 2015, algorithm 1).
 #pragma once
 
 #include "core/cuda/context.hpp"
@@ -14,29 +14,29 @@
 
 namespace tessera::cuda {
 
-/// The rows of B that some rows of A name, and the products before each of them.
+/// The entries of some rows of A as one list, and the products before each of them.
 class DeviceRows {
  public:
   /// Products that a slice has where nothing else bounds it: 6 GB.
   static constexpr offset_t usual_slice = offset_t{1} << 28;
 
-  /// Waits, and keeps a list of the entries of these rows of A. \param batch may have products of any number, and its
-  /// `most_products` is not looked at
+  /// Waits, and keeps a list of the entries of these rows of A. \param batch may have any number of products; its
+  /// `most_products` is ignored
   DeviceRows(const Device& device, const Factors<NoValue>& factors, const RowBatch& batch);
 
-  /// What the constructor takes for `lists` entries of A.
-  [[nodiscard]] static std::uint64_t bytes(std::int64_t rows, std::int64_t lists) noexcept;
-  /// What a slice takes. \param value_bytes of a value; 0 for a pattern
+  /// Bytes of the lists for `b_rows` entries of A.
+  [[nodiscard]] static std::uint64_t bytes(std::int64_t rows, std::int64_t b_rows) noexcept;
+  /// Bytes of a slice. \param value_bytes of a value; 0 for a pattern
   [[nodiscard]] static std::uint64_t slice_bytes(offset_t products, std::size_t value_bytes) noexcept;
 
   [[nodiscard]] offset_t products() const noexcept { return products_.back(); }
   /// Products of the largest row.
   [[nodiscard]] offset_t largest() const noexcept { return largest_; }
-  /// Whether keys of 64 bits hold a column and a place of the largest row.
+  /// Whether keys of 64 bits hold a column and an offset of the largest row.
   [[nodiscard]] bool keys_fit() const noexcept { return keys().fit(); }
 
-  /// The pass `claim`: expands, sorts and contracts one slice after the other. \param slice products of a slice; one
-  /// row may have more of them \throws OutOfMemory
+  /// Phase numeric_allocating: expands, sorts and contracts one slice after the other. \param slice products of a
+  /// slice; one row may have more of them \throws OutOfMemory
   template <class V>
   void claim(const Factors<V>& factors, const RowOutput<V>& out, offset_t slice) const;
 
@@ -53,7 +53,7 @@ class DeviceRows {
   offset_t largest_ = 0;
 };
 
-/// Of the rows of a class.
+/// Totals of the rows of a class.
 struct EscTotals {
   unsigned rows = 0;
   unsigned most_products = 0;
@@ -65,8 +65,8 @@ struct WorkOrder {
   Array<index_t> rows;  ///< those with the fewest products first, equal ones by number; none: the order of the matrix
 
   [[nodiscard]] const EscTotals& total(EscClass size) const noexcept { return totals[static_cast<std::size_t>(size)]; }
-  /// The rows of a class. \param mean_list entries of a row of B
-  [[nodiscard]] RowBatch batch(EscClass size, const RowFacts& facts, double mean_list) const noexcept;
+  /// The rows of a class. \param mean_b_row_nnz entries of a row of B
+  [[nodiscard]] RowBatch batch(EscClass size, const RowFacts& facts, double mean_b_row_nnz) const noexcept;
   /// Held while rows are put in order; `rows` alone afterwards.
   [[nodiscard]] static std::uint64_t peak_bytes(std::int64_t rows) noexcept;
 };

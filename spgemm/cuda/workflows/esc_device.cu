@@ -15,9 +15,9 @@ namespace {
 
 constexpr int threads = 256;
 constexpr int warps = threads / warp_size;
-/// Keys of a tile that a thread looks at.
+/// Keys of a tile per thread.
 constexpr int rounds = keys_of_tile / threads;
-/// Products whose keys and values are on their way at once while they are added.
+/// Products whose loads are in flight at once while they are added.
 constexpr int products_at_once = 4;
 
 /// The last number of `numbers` that is at most `bound`, among those from `low` to `high`; the one at `low` is.
@@ -34,53 +34,53 @@ __device__ std::int64_t last_not_above(const offset_t* numbers, std::int64_t low
 }
 
 __global__ void __launch_bounds__(threads)
-    count_lists_kernel(RowBatch batch, const offset_t* a_offsets, offset_t* row_lists) {
+    count_b_rows_kernel(RowBatch batch, const offset_t* a_offsets, offset_t* row_b_rows) {
   const std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x;
   if (i > batch.count) return;
-  offset_t lists = 0;
+  offset_t b_rows = 0;
   if (i < batch.count) {
     const index_t row = row_of(batch, static_cast<index_t>(i));
-    lists = a_offsets[row + 1] - a_offsets[row];
+    b_rows = a_offsets[row + 1] - a_offsets[row];
   }
-  row_lists[i] = lists;
+  row_b_rows[i] = b_rows;
 }
 
-/// The entries of A of the rows, as one list. \param row_lists of rows first ... last
-struct ListsOfRows {
+/// The entries of A of the rows, as one list. \param row_b_rows of rows first ... last
+struct BRowsOfRows {
   RowBatch batch;
   const offset_t* a_offsets;
-  const offset_t* row_lists;
+  const offset_t* row_b_rows;
 
-  /// Which entry of A list l is. \param i its row's number in the batch
+  /// Number in A of entry l of the list. \param i its row's number in the batch
   [[nodiscard]] __device__ offset_t entry(std::int64_t l, std::int64_t i) const {
-    return a_offsets[row_of(batch, static_cast<index_t>(i))] + (l - row_lists[i]);
+    return a_offsets[row_of(batch, static_cast<index_t>(i))] + (l - row_b_rows[i]);
   }
 };
 
 __global__ void __launch_bounds__(threads)
-    count_products_kernel(Factors<NoValue> factors, ListsOfRows rows, std::int64_t lists, offset_t* list_products) {
+    count_products_kernel(Factors<NoValue> factors, BRowsOfRows rows, std::int64_t b_rows, offset_t* b_row_products) {
   const std::int64_t l = std::int64_t{blockIdx.x} * threads + threadIdx.x;
-  if (l > lists) return;
+  if (l > b_rows) return;
   offset_t products = 0;
-  if (l < lists) {
-    const offset_t k = rows.entry(l, last_not_above(rows.row_lists, 0, rows.batch.count - 1, l));
+  if (l < b_rows) {
+    const offset_t k = rows.entry(l, last_not_above(rows.row_b_rows, 0, rows.batch.count - 1, l));
     const index_t list = factors.a_columns[k];
     products = factors.b_offsets[list + 1] - factors.b_offsets[list];
   }
-  list_products[l] = products;
+  b_row_products[l] = products;
 }
 
 __global__ void __launch_bounds__(threads)
-    products_of_rows_kernel(index_t rows, const offset_t* row_lists, const offset_t* list_products,
+    products_of_rows_kernel(index_t rows, const offset_t* row_b_rows, const offset_t* b_row_products,
                             offset_t* row_products) {
   const std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x;
-  if (i <= rows) row_products[i] = list_products[row_lists[i]];
+  if (i <= rows) row_products[i] = b_row_products[row_b_rows[i]];
 }
 
-/// A slice as its kernels see it: a row is a segment of keys.
+/// A slice for its kernels: a row is a segment of keys.
 struct SliceView {
-  ListsOfRows rows;
-  const offset_t* list_products;
+  BRowsOfRows rows;
+  const offset_t* b_row_products;
   index_t first = 0;   ///< row of the batch
   offset_t begin = 0;  ///< products of the batch before the slice
   DeviceKeys keys;
@@ -90,7 +90,7 @@ struct SliceView {
   [[nodiscard]] __device__ index_t row(const KeyTile& tile) const { return row_of(rows.batch, first + tile.segment); }
 };
 
-/// Block a tile: neighbouring threads take neighbouring products, whatever rows of B these are of.
+/// One block per tile: neighbouring threads take neighbouring products, whatever rows of B these are of.
 template <class V>
 __global__ void __launch_bounds__(threads)
     expand_kernel(Factors<V> factors, SliceView slice, std::uint64_t* keys, [[maybe_unused]] V* values) {
@@ -98,17 +98,17 @@ __global__ void __launch_bounds__(threads)
   const offset_t row_begin = slice.tiles.begins[tile.segment];
   const std::int64_t i = slice.first + tile.segment;
   const index_t first_column = slice.rows.batch.facts.first_columns[slice.row(tile)];
-  // All threads look for the same lists, between which they then find their own.
+  // All threads find the same first and last entry of A, between which they then find their own.
   const offset_t before = slice.begin + tile.first;
-  const offset_t* const row_lists = slice.rows.row_lists;
-  const std::int64_t low = last_not_above(slice.list_products, row_lists[i], row_lists[i + 1] - 1, before);
-  const std::int64_t high = last_not_above(slice.list_products, low, row_lists[i + 1] - 1, before + tile.keys - 1);
+  const offset_t* const row_b_rows = slice.rows.row_b_rows;
+  const std::int64_t low = last_not_above(slice.b_row_products, row_b_rows[i], row_b_rows[i + 1] - 1, before);
+  const std::int64_t high = last_not_above(slice.b_row_products, low, row_b_rows[i + 1] - 1, before + tile.keys - 1);
   for (int q = static_cast<int>(threadIdx.x); q < tile.keys; q += threads) {
-    const std::int64_t l = last_not_above(slice.list_products, low, high, before + q);
+    const std::int64_t l = last_not_above(slice.b_row_products, low, high, before + q);
     const offset_t k = slice.rows.entry(l, i);
-    const offset_t at = factors.b_offsets[factors.a_columns[k]] + (before + q - slice.list_products[l]);
-    const offset_t place = tile.first + q - row_begin;
-    keys[tile.first + q] = slice.keys.key(factors.b_columns[at] - first_column, place);
+    const offset_t at = factors.b_offsets[factors.a_columns[k]] + (before + q - slice.b_row_products[l]);
+    const offset_t offset = tile.first + q - row_begin;
+    keys[tile.first + q] = slice.keys.key(factors.b_columns[at] - first_column, offset);
     if constexpr (has_values<V>) {
       values[tile.first + q] = product_of(value_at(factors.a_values, k), value_at(factors.b_values, at));
     }
@@ -150,20 +150,20 @@ __global__ void __launch_bounds__(threads)
 /// \param entries that begin before each tile
 template <class V>
 __global__ void __launch_bounds__(threads)
-    claim_kernel(SliceView slice, index_t rows, const offset_t* entries, RowOutput<V> out) {
+    allocate_kernel(SliceView slice, index_t rows, const offset_t* entries, RowOutput<V> out) {
   const std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x;
   if (i >= rows) return;
   const offset_t count = entries[slice.tiles.befores[i + 1]] - entries[slice.tiles.befores[i]];
-  static_cast<void>(claim_place(out, row_of(slice.rows.batch, slice.first + static_cast<index_t>(i)), count));
+  static_cast<void>(allocate_row(out, row_of(slice.rows.batch, slice.first + static_cast<index_t>(i)), count));
 }
 
-/// Sum of the products from key k on that are of its entry, in the order of their places. \param keys, values of the
+/// Sum of the products from key k on that are of its entry, in the order of their offsets. \param keys, values of the
 /// row \param count keys of the row
 template <class V>
 __device__ V sum_of_entry(const DeviceKeys& numbering, const std::uint64_t* keys, const V* values, offset_t k,
                           offset_t count) {
   const index_t column = numbering.column(keys[k]);
-  V sum = values[numbering.place(keys[k])];
+  V sum = values[numbering.offset(keys[k])];
   for (++k;; k += products_at_once) {
     bool own[products_at_once];
     V value[products_at_once];
@@ -171,7 +171,7 @@ __device__ V sum_of_entry(const DeviceKeys& numbering, const std::uint64_t* keys
     for (int u = 0; u < products_at_once; ++u) {
       const std::uint64_t key = k + u < count ? keys[k + u] : 0;
       own[u] = k + u < count && numbering.column(key) == column;
-      value[u] = own[u] ? values[numbering.place(key)] : V{0};
+      value[u] = own[u] ? values[numbering.offset(key)] : V{0};
     }
 #pragma unroll
     for (int u = 0; u < products_at_once; ++u) {
@@ -209,7 +209,7 @@ __device__ unsigned list_heads(unsigned heads, std::uint16_t* list) {
   return sum;
 }
 
-/// Block a tile, a thread an entry that begins there. \param entries that begin before each tile
+/// One block per tile, one thread per entry that begins there. \param entries that begin before each tile
 template <class V>
 __global__ void __launch_bounds__(threads) contract_kernel(SliceView slice, const std::uint64_t* keys, const V* values,
                                                            const offset_t* entries, RowOutput<V> out) {
@@ -217,24 +217,24 @@ __global__ void __launch_bounds__(threads) contract_kernel(SliceView slice, cons
   const KeyTile tile = slice.tiles.tile(blockIdx.x);
   const unsigned count = list_heads(heads_of_thread(slice, tile, keys), heads);
   const index_t row = slice.row(tile);
-  if (out.places[row] == no_place) return;
+  if (out.buffer_offsets[row] == no_offset) return;
   const index_t first_column = slice.rows.batch.facts.first_columns[row];
-  const offset_t place = out.places[row] + entries[blockIdx.x] - entries[tile.before];
+  const offset_t offset = out.buffer_offsets[row] + entries[blockIdx.x] - entries[tile.before];
   const offset_t begin = slice.tiles.begins[tile.segment];
   const offset_t end = slice.tiles.begins[tile.segment + 1];
   for (unsigned e = threadIdx.x; e < count; e += threads) {
     const offset_t k = tile.first + heads[e];
-    out.columns[place + e] = first_column + slice.keys.column(keys[k]);
+    out.columns[offset + e] = first_column + slice.keys.column(keys[k]);
     if constexpr (has_values<V>) {
-      out.values[place + e] = sum_of_entry(slice.keys, keys + begin, values + begin, k - begin, end - begin);
+      out.values[offset + e] = sum_of_entry(slice.keys, keys + begin, values + begin, k - begin, end - begin);
     }
   }
 }
 
-/// Expands, sorts and contracts a slice. Puts its launches into the stream.
+/// Enqueues expansion, sorting and contraction of a slice.
 template <class V>
-void claim_slice(const Device& device, const Factors<V>& factors, index_t rows, const SliceView& slice,
-                 const RowOutput<V>& out) {
+void run_slice(const Device& device, const Factors<V>& factors, index_t rows, const SliceView& slice,
+               const RowOutput<V>& out) {
   const Context& context = Context::of(device);
   const KeyTiles& tiles = slice.tiles;
   Array<std::uint64_t> keys(tiles.keys, Init::none, device);
@@ -244,11 +244,11 @@ void claim_slice(const Device& device, const Factors<V>& factors, index_t rows, 
   const Grid grid{static_cast<unsigned>(tiles.tiles), threads};
   if (tiles.tiles > 0) {
     launch("expanding products", context, grid, expand_kernel<V>, factors, slice, keys.data(), values.data());
-    enqueue_sort(device, keys, other, tiles, slice.keys.place_bits, slice.keys.place_bits + slice.keys.column_bits);
+    enqueue_sort(device, keys, other, tiles, slice.keys.offset_bits, slice.keys.offset_bits + slice.keys.column_bits);
     launch("counting entries", context, grid, count_heads_kernel, slice, keys.data(), entries.data());
     exclusive_sum_on_device(device, entries.span());
   }
-  launch("places of rows", context, Grid{blocks_for(rows, threads), threads}, claim_kernel<V>, slice, rows,
+  launch("offsets of rows", context, Grid{blocks_for(rows, threads), threads}, allocate_kernel<V>, slice, rows,
          entries.data(), out);
   if (tiles.tiles == 0) return;
   launch("contracting products", context, grid, contract_kernel<V>, slice, keys.data(), values.data(), entries.data(),
@@ -265,12 +265,12 @@ DeviceRows::DeviceRows(const Device& device, const Factors<NoValue>& factors, co
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
   const Grid rows_grid{blocks_for(std::int64_t{batch.count} + 1, threads), threads};
-  launch("counting lists", context, rows_grid, count_lists_kernel, batch, factors.a_offsets, row_lists_.data());
-  const offset_t lists = exclusive_sum(device, row_lists_.span());
-  list_products_ = Array<offset_t>(lists + 1, Init::none, device);
-  const ListsOfRows rows{batch, factors.a_offsets, row_lists_.data()};
-  launch("counting products", context, Grid{blocks_for(lists + 1, threads), threads}, count_products_kernel, factors,
-         rows, lists, list_products_.data());
+  launch("counting b_rows", context, rows_grid, count_b_rows_kernel, batch, factors.a_offsets, row_lists_.data());
+  const offset_t b_rows = exclusive_sum(device, row_lists_.span());
+  list_products_ = Array<offset_t>(b_rows + 1, Init::none, device);
+  const BRowsOfRows rows{batch, factors.a_offsets, row_lists_.data()};
+  launch("counting products", context, Grid{blocks_for(b_rows + 1, threads), threads}, count_products_kernel, factors,
+         rows, b_rows, list_products_.data());
   exclusive_sum_on_device(device, list_products_.span());
   Array<offset_t> products(row_lists_.size(), Init::none, device);
   launch("products of rows", context, rows_grid, products_of_rows_kernel, batch.count, row_lists_.data(),
@@ -282,9 +282,9 @@ DeviceRows::DeviceRows(const Device& device, const Factors<NoValue>& factors, co
   }
 }
 
-std::uint64_t DeviceRows::bytes(std::int64_t rows, std::int64_t lists) noexcept {
-  const auto numbers = static_cast<std::uint64_t>(2 * (rows + 1) + lists + 1);
-  // The running sums take a sum a chunk besides.
+std::uint64_t DeviceRows::bytes(std::int64_t rows, std::int64_t b_rows) noexcept {
+  const auto numbers = static_cast<std::uint64_t>(2 * (rows + 1) + b_rows + 1);
+  // The running sums hold one more sum per chunk.
   return (numbers + numbers / 512) * sizeof(offset_t);
 }
 
@@ -311,15 +311,15 @@ std::vector<offset_t> DeviceRows::slice_from(index_t first, offset_t products) c
 template <class V>
 void DeviceRows::claim(const Factors<V>& factors, const RowOutput<V>& out, offset_t slice) const {
   const DeviceGuard current(device_);
-  const ListsOfRows lists{batch_, factors.a_offsets, row_lists_.data()};
+  const BRowsOfRows b_rows{batch_, factors.a_offsets, row_lists_.data()};
   for (index_t first = 0; first < batch_.count;) {
     const std::vector<offset_t> begins = slice_from(first, slice);
     const auto rows = static_cast<index_t>(begins.size() - 1);
     const TileTable table(device_, begins);
-    claim_slice(device_, factors, rows,
-                SliceView{lists, list_products_.data(), first, products_[static_cast<std::size_t>(first)], keys(),
-                          table.view()},
-                out);
+    run_slice(device_, factors, rows,
+              SliceView{b_rows, list_products_.data(), first, products_[static_cast<std::size_t>(first)], keys(),
+                        table.view()},
+              out);
     first += rows;
   }
 }

@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(threads)
 
 }  // namespace
 
-RowBatch WorkOrder::batch(EscClass size, const RowFacts& facts, double mean_list) const noexcept {
+RowBatch WorkOrder::batch(EscClass size, const RowFacts& facts, double mean_b_row_nnz) const noexcept {
   index_t first = 0;
   for (int before = 0; before < static_cast<int>(size); ++before) {
     first += static_cast<index_t>(totals[static_cast<std::size_t>(before)].rows);
@@ -79,7 +79,7 @@ RowBatch WorkOrder::batch(EscClass size, const RowFacts& facts, double mean_list
   result.most_products = total(size).most_products;
   result.widest = static_cast<index_t>(total(size).widest);
   result.most_entries = static_cast<index_t>(std::min(result.most_products, total(size).widest));
-  result.mean_list = mean_list;
+  result.mean_b_row_nnz = mean_b_row_nnz;
   return result;
 }
 

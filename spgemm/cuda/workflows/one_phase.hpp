@@ -1,5 +1,5 @@
 /// \file
-/// Where rows of C are put whose places are not known yet.
+/// One-phase workflows on a GPU: estimated sizes, the output buffer, and the copy into C.
 #pragma once
 
 #include "core/cuda/check.hpp"
@@ -14,33 +14,34 @@
 
 namespace tessera::cuda {
 
-/// The room and where rows lie in it.
+/// Rows of C whose offsets in C are not known yet, and their offsets in this buffer.
 template <class V>
-struct Room {
-  Room(const ProductJob<V>& job, offset_t entries)
+struct OutputBuffer {
+  OutputBuffer(const DeviceJob<V>& job, offset_t entries)
       : columns(entries, Init::none, job.device()),
         values(has_values<V> ? entries : 0, Init::none, job.device()),
-        places(job.rows, Init::none, job.device()),
+        buffer_offsets(job.rows, Init::none, job.device()),
         cursor(1, Init::zero, job.device()) {
-    static_assert(no_place == -1);
+    static_assert(no_offset == -1);
     if (job.rows == 0) return;
-    check(cudaMemsetAsync(places.data(), 0xff, places.bytes(), job.context.stream()), "clearing places of rows");
+    check(cudaMemsetAsync(buffer_offsets.data(), 0xff, buffer_offsets.bytes(), job.context.stream()),
+          "clearing buffer_offsets of rows");
   }
 
   Array<index_t> columns;
   Array<V> values;
-  Array<offset_t> places;
+  Array<offset_t> buffer_offsets;
   Array<unsigned long long> cursor;
 
-  /// For the pass `claim`. \param counts entries of rows go here
+  /// For phase numeric_allocating. \param counts entries of rows go here
   [[nodiscard]] RowOutput<V> output(offset_t* counts) noexcept {
     RowOutput<V> out;
     out.counts = counts;
     out.columns = columns.data();
     out.values = values.data();
-    out.places = places.data();
+    out.buffer_offsets = buffer_offsets.data();
     out.cursor = cursor.data();
-    out.room = columns.size();
+    out.capacity = columns.size();
     return out;
   }
 
@@ -49,9 +50,9 @@ struct Room {
   }
 };
 
-/// What a workflow foresees of C.
-struct SizeEstimate {
-  offset_t room = 0;       ///< entries that are provided for
+/// Estimated size of C.
+struct DeviceSizeEstimate {
+  offset_t room = 0;       ///< capacity of the output buffer, in entries
   RowEntries entries;      ///< of the rows
   Array<float> estimates;  ///< where `entries` points
 };
@@ -59,13 +60,13 @@ struct SizeEstimate {
 /// By the workflow that the report names: a sample, sketches, or the number of products. None when its sketches do not
 /// fit into memory. Waits.
 template <class V>
-[[nodiscard]] std::optional<SizeEstimate> estimate_sizes(ProductJob<V>& job);
+[[nodiscard]] std::optional<DeviceSizeEstimate> estimate_sizes(DeviceJob<V>& job);
 
-/// Copies every row that has a place in the room to its place in C. O(nnz(C) + rows).
-/// \param places of every row in the room, or no_place \param offsets of C, rows + 1 entries
+/// Copies every row of the output buffer to its offset in C. O(nnz(C) + rows).
+/// \param buffer_offsets of every row in the output buffer, or no_offset \param offsets of C, rows + 1 entries
 /// \param mean_entries of a row
 template <class V>
-void enqueue_compaction(const Context& context, index_t rows, double mean_entries, const offset_t* places,
+void enqueue_compaction(const Context& context, index_t rows, double mean_entries, const offset_t* buffer_offsets,
                         const offset_t* offsets, const index_t* from_columns, const V* from_values, index_t* columns,
                         V* values);
 
@@ -76,17 +77,17 @@ void enqueue_compaction(const Context& context, index_t rows, double mean_entrie
 /// Forms C by another workflow than `symbolic`. None when that does not fit into memory; the report then says what it
 /// would have needed.
 template <class V>
-using NamedWorkflow = std::optional<CsrArrays<V>> (*)(ProductJob<V>&);
+using NamedWorkflow = std::optional<CsrArrays<V>> (*)(DeviceJob<V>&);
 
-/// The other workflows: rows are written to a room of estimated size, then moved to their places. None when the room
-/// does not fit into memory; the report says what it would have needed. \throws OutOfMemory only when count_and_place()
-/// would throw
+/// All workflows but `symbolic` and `esc`: rows are written to an output buffer of estimated size, then copied into C.
+/// None when the buffer does not fit into memory; the report says what it would have needed. \throws OutOfMemory only
+/// when two_phase() would throw
 template <class V>
-[[nodiscard]] std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job);
+[[nodiscard]] std::optional<CsrArrays<V>> one_phase(DeviceJob<V>& job);
 
-/// The workflow `esc`: rows in the order of their products, each by the threads of its level, into a room for all
-/// products; then to their places. None and \throws as claim_and_compact()
+/// The workflow `esc`: rows in the order of their products, each by the threads of its level, into an output buffer for
+/// all products; then copied into C. None and \throws as one_phase()
 template <class V>
-[[nodiscard]] std::optional<CsrArrays<V>> expand_sort_contract(ProductJob<V>& job);
+[[nodiscard]] std::optional<CsrArrays<V>> esc_workflow(DeviceJob<V>& job);
 
 }  // namespace tessera::cuda

@@ -7,41 +7,41 @@ namespace {
 
 constexpr int compaction_threads = 256;
 
-/// `Lanes` neighbouring lanes a row.
+/// `Lanes` neighbouring lanes per row.
 template <int Lanes, class V>
 __global__ void __launch_bounds__(compaction_threads)
-    compaction_kernel(index_t rows, const offset_t* places, const offset_t* offsets, const index_t* from_columns,
-                      const V* from_values, index_t* columns, V* values) {
+    compaction_kernel(index_t rows, const offset_t* buffer_offsets, const offset_t* offsets,
+                      const index_t* from_columns, const V* from_values, index_t* columns, V* values) {
   const std::int64_t row = (std::int64_t{blockIdx.x} * compaction_threads + threadIdx.x) / Lanes;
   if (row >= rows) return;
-  const offset_t place = places[row];
-  if (place == no_place) return;
+  const offset_t offset = buffer_offsets[row];
+  if (offset == no_offset) return;
   const offset_t begin = offsets[row];
   const offset_t count = offsets[row + 1] - begin;
   for (offset_t k = threadIdx.x % Lanes; k < count; k += Lanes) {
-    columns[begin + k] = __ldcs(from_columns + place + k);
-    if constexpr (has_values<V>) values[begin + k] = __ldcs(from_values + place + k);
+    columns[begin + k] = __ldcs(from_columns + offset + k);
+    if constexpr (has_values<V>) values[begin + k] = __ldcs(from_values + offset + k);
   }
 }
 
 template <int Lanes, class V>
-void compact_by(const Context& context, index_t rows, const offset_t* places, const offset_t* offsets,
+void compact_by(const Context& context, index_t rows, const offset_t* buffer_offsets, const offset_t* offsets,
                 const index_t* from_columns, const V* from_values, index_t* columns, V* values) {
   const Grid grid{blocks_for(std::int64_t{rows} * Lanes, compaction_threads), compaction_threads};
-  launch("compaction of a sparse product", context, grid, compaction_kernel<Lanes, V>, rows, places, offsets,
+  launch("compaction of a sparse product", context, grid, compaction_kernel<Lanes, V>, rows, buffer_offsets, offsets,
          from_columns, from_values, columns, values);
 }
 
 }  // namespace
 
 template <class V>
-void enqueue_compaction(const Context& context, index_t rows, double mean_entries, const offset_t* places,
+void enqueue_compaction(const Context& context, index_t rows, double mean_entries, const offset_t* buffer_offsets,
                         const offset_t* offsets, const index_t* from_columns, const V* from_values, index_t* columns,
                         V* values) {
   if (mean_entries < 12) {
-    compact_by<4>(context, rows, places, offsets, from_columns, from_values, columns, values);
+    compact_by<4>(context, rows, buffer_offsets, offsets, from_columns, from_values, columns, values);
   } else {
-    compact_by<warp_size>(context, rows, places, offsets, from_columns, from_values, columns, values);
+    compact_by<warp_size>(context, rows, buffer_offsets, offsets, from_columns, from_values, columns, values);
   }
 }
 

@@ -12,7 +12,7 @@ namespace tessera::cuda {
 namespace {
 
 template <class V>
-void choose_workflow(ProductJob<V>& job) {
+void choose_workflow(DeviceJob<V>& job) {
   SpgemmReport& report = job.report;
   const bool automatic = job.options.workflow == SpgemmWorkflow::automatic;
   report.workflow = automatic ? SpgemmWorkflow::symbolic : job.options.workflow;
@@ -20,21 +20,21 @@ void choose_workflow(ProductJob<V>& job) {
       automatic ? "on a GPU counting costs less than moving C out of a store of estimated size" : "chosen by name";
 }
 
-/// Of all workflows but `symbolic`.
+/// All workflows but `symbolic`, which only a name reaches.
 template <class V>
 NamedWorkflow<V> workflow_of(SpgemmWorkflow name) {
-  return name == SpgemmWorkflow::esc ? expand_sort_contract<V> : claim_and_compact<V>;
+  return name == SpgemmWorkflow::esc ? esc_workflow<V> : one_phase<V>;
 }
 
 template <class V>
-CsrArrays<V> compute(ProductJob<V>& job) {
+CsrArrays<V> compute(DeviceJob<V>& job) {
   if (job.report.workflow != SpgemmWorkflow::symbolic) {
     if (std::optional<CsrArrays<V>> c = workflow_of<V>(job.report.workflow)(job)) return std::move(*c);
     if (job.bins.used().empty()) bin_rows(job);
     job.report.workflow = SpgemmWorkflow::symbolic;
     job.report.registers = 0;
   }
-  return count_and_place(job);
+  return two_phase(job);
 }
 
 template <class V, class T>
@@ -55,7 +55,7 @@ SpgemmResult<T> multiply(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& 
   const std::optional<LocalFactor<T>> right =
       &a == &b ? std::nullopt : std::optional<LocalFactor<T>>(std::in_place, b, options.device);
   const double upload_ms = total.milliseconds();
-  ProductJob<V> job(left.view(), right ? right->view() : left.view(), options);
+  DeviceJob<V> job(left.view(), right ? right->view() : left.view(), options);
   choose_workflow(job);
   job.report.upload_ms = upload_ms;
   job.report.analysis_ms = total.milliseconds() - upload_ms;

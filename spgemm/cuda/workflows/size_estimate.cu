@@ -15,7 +15,7 @@ namespace {
 
 constexpr int sketch_threads = 256;
 
-/// Four registers of a byte in a word.
+/// HyperLogLog: four registers of one byte per word.
 template <int M>
 struct HllSketch {
   static constexpr int words = M / 4;
@@ -44,7 +44,7 @@ struct HllSketch {
   }
 };
 
-/// A key a word.
+/// Minima of random keys: one key per word.
 template <int K>
 struct CohenSketch {
   static constexpr int words = K;
@@ -87,8 +87,8 @@ __global__ void __launch_bounds__(sketch_threads)
 
 /// The words of a lane, joined over the rows of B that entries [k, end) of A name, every `step`-th.
 template <class Sketch>
-__device__ void join_lists(const Factors<NoValue>& factors, const std::uint32_t* sketches, offset_t k, offset_t end,
-                           int step, int lane, std::uint32_t (&words)[lane_words<Sketch>]) {
+__device__ void join_b_rows(const Factors<NoValue>& factors, const std::uint32_t* sketches, offset_t k, offset_t end,
+                            int step, int lane, std::uint32_t (&words)[lane_words<Sketch>]) {
 #pragma unroll 4
   for (; k < end; k += step) {
     const std::uint32_t* const from = sketches + std::int64_t{factors.a_columns[k]} * Sketch::words + lane;
@@ -99,7 +99,7 @@ __device__ void join_lists(const Factors<NoValue>& factors, const std::uint32_t*
   }
 }
 
-/// Estimates of the rows of C: a warp a row, whose groups of lanes take different rows of B.
+/// Estimates of the rows of C: one warp per row, whose groups of lanes take different rows of B.
 template <class Sketch>
 __global__ void __launch_bounds__(sketch_threads)
     merge_kernel(Factors<NoValue> factors, index_t rows, const std::uint32_t* sketches, float* estimates) {
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(sketch_threads)
   const bool exists = row < rows;
   const offset_t begin = exists ? factors.a_offsets[row] : 0;
   const offset_t end = exists ? factors.a_offsets[row + 1] : 0;
-  join_lists<Sketch>(factors, sketches, begin + in_warp / lanes, end, groups, lane, words);
+  join_b_rows<Sketch>(factors, sketches, begin + in_warp / lanes, end, groups, lane, words);
   std::uint32_t any = 0;
   typename Sketch::Sums sums;
 #pragma unroll
@@ -173,15 +173,15 @@ struct SampleSums {
   double squares = 0.0;
 };
 
-/// Entry `k` of a sample of `size` out of `count`: at a random place of part k.
-[[nodiscard]] TESSERA_HOST_DEVICE inline index_t sampled_place(index_t count, index_t size, index_t k) {
+/// Entry `k` of a sample of `size` out of `count`: at a random position in part k.
+[[nodiscard]] TESSERA_HOST_DEVICE inline index_t sampled_position(index_t count, index_t size, index_t k) {
   const auto begin = static_cast<index_t>(std::int64_t{count} * k / size);
   const auto end = static_cast<index_t>(std::int64_t{count} * (k + 1) / size);
   return begin +
          static_cast<index_t>(sketch_hash(static_cast<std::uint32_t>(k)) % static_cast<std::uint32_t>(end - begin));
 }
 
-/// Rows of a bin that are looked at: 3 %, at least 64 and at most 10 000, never more than there are.
+/// Sampled rows of a bin: 3 %, at least 64 and at most 10 000, never more than there are.
 [[nodiscard]] constexpr index_t bin_sample_size(index_t rows) noexcept {
   const auto share = static_cast<index_t>(std::int64_t{rows} * 3 / 100);
   const index_t wanted = share < 64 ? 64 : share > 10000 ? 10000 : share;
@@ -195,15 +195,15 @@ SampleSums sample_bin(const Context& context, const Device& device, const Factor
   Array<index_t> sample(size, Init::none, device);
   index_t* const chosen = sample.data();
   for_each(device, size, [=] __device__(std::int64_t k) {
-    const index_t place = sampled_place(batch.count, size, static_cast<index_t>(k));
-    chosen[k] = batch.rows == nullptr ? place : batch.rows[place];
+    const index_t offset = sampled_position(batch.count, size, static_cast<index_t>(k));
+    chosen[k] = batch.rows == nullptr ? offset : batch.rows[offset];
   });
   RowBatch of_sample = batch;
   of_sample.rows = chosen;
   of_sample.count = size;
   RowOutput<NoValue> out;
   out.counts = counts;
-  enqueue_bin(context, bin, RowPass::count, factors, of_sample, out, true);
+  enqueue_bin(context, bin, Phase::symbolic, factors, of_sample, out, true);
   const std::uint32_t* const products = batch.facts.products;
   const auto sums = fused_sum<3>(device, size, [=] __device__(std::int64_t k, double(&sum)[3]) {
     const auto entries = static_cast<double>(counts[chosen[k]]);
@@ -214,7 +214,7 @@ SampleSums sample_bin(const Context& context, const Device& device, const Factor
   return {sums[0], sums[1], sums[2]};
 }
 
-/// Square of the standard error of a bin's entries, foreseen from `size` of its `rows`.
+/// Square of the standard error of a bin's entries, estimated from `size` of its `rows`.
 double squared_error(const SampleSums& sums, index_t size, double rows) {
   const double mean = sums.entries / size;
   const double variance = std::max(sums.squares / size - mean * mean, 0.0);
@@ -245,21 +245,20 @@ SpgemmSample sample_compression(const Context& context, const Device& device, co
   return result;
 }
 
-/// Entries more than foreseen for which there is room, as a multiple; the sum of many estimates errs by far less than
-/// each of them.
-constexpr double room_margin = 1.08;
-/// As many at least, for products of few rows.
-constexpr double least_margin = 4096;
+/// Capacity over the expected entries; the sum of many estimates errs far less than each of them.
+constexpr double capacity_margin = 1.08;
+/// Spare entries at least, for products of few rows.
+constexpr double min_spare_entries = 4096;
 
 template <class V>
-offset_t bounded(const ProductJob<V>& job, double entries) noexcept {
+offset_t bounded(const DeviceJob<V>& job, double entries) noexcept {
   const auto bound = static_cast<double>(job.bound_total());
   return entries < bound ? static_cast<offset_t>(std::ceil(entries)) : job.bound_total();
 }
 
 template <class V>
-SizeEstimate plan_by_sample(ProductJob<V>& job) {
-  SizeEstimate plan;
+DeviceSizeEstimate plan_by_sample(DeviceJob<V>& job) {
+  DeviceSizeEstimate plan;
   const SpgemmSample sample = sample_compression(job.context, job.device(), job.positions, job.bins, job.rows);
   job.report.sample = sample;
   const double expected = static_cast<double>(job.report.products) / sample.compression;
@@ -270,18 +269,18 @@ SizeEstimate plan_by_sample(ProductJob<V>& job) {
 
 /// None when the sketches do not fit into memory.
 template <class V>
-std::optional<SizeEstimate> plan_by_sketches(ProductJob<V>& job) {
+std::optional<DeviceSizeEstimate> plan_by_sketches(DeviceJob<V>& job) {
   SpgemmReport& report = job.report;
   report.registers = job.options.registers != 0 ? job.options.registers : sketch_registers(report.expansion);
   const std::uint64_t bytes = sketch_bytes(report.workflow, report.registers, job.rows, job.inner);
   if (!job.budget->fits(bytes)) return std::nullopt;
   job.budget->reserve(bytes, "sketches of a sparse product");
-  SizeEstimate plan;
+  DeviceSizeEstimate plan;
   plan.estimates = enqueue_estimates(job.context, job.device(), job.positions, job.rows, job.inner, report.workflow,
                                      report.registers);
   job.budget->release(bytes - plan.estimates.bytes());
   const double expected = sum_of_estimates(job.device(), plan.estimates);
-  plan.room = bounded(job, std::max(expected * room_margin, expected + least_margin));
+  plan.room = bounded(job, std::max(expected * capacity_margin, expected + min_spare_entries));
   plan.entries.estimates = plan.estimates.data();
   plan.entries.factor = estimate_margin(report.registers);
   return plan;
@@ -302,16 +301,16 @@ double mean_estimate_error(const Device& device, const Array<float>& estimates, 
 }
 
 template <class V>
-std::optional<SizeEstimate> estimate_sizes(ProductJob<V>& job) {
+std::optional<DeviceSizeEstimate> estimate_sizes(DeviceJob<V>& job) {
   if (job.report.workflow == SpgemmWorkflow::sampled) return plan_by_sample(job);
   if (job.report.workflow != SpgemmWorkflow::upper_bound) return plan_by_sketches(job);
-  SizeEstimate plan;
+  DeviceSizeEstimate plan;
   plan.room = job.bound_total();
   return plan;
 }
 
-template std::optional<SizeEstimate> estimate_sizes(ProductJob<float>&);
-template std::optional<SizeEstimate> estimate_sizes(ProductJob<double>&);
-template std::optional<SizeEstimate> estimate_sizes(ProductJob<NoValue>&);
+template std::optional<DeviceSizeEstimate> estimate_sizes(DeviceJob<float>&);
+template std::optional<DeviceSizeEstimate> estimate_sizes(DeviceJob<double>&);
+template std::optional<DeviceSizeEstimate> estimate_sizes(DeviceJob<NoValue>&);
 
 }  // namespace tessera::cuda

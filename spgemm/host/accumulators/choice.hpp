@@ -13,9 +13,9 @@ namespace tessera::host {
 struct AccumulatorPolicy {
   SpgemmAccumulator preferred = SpgemmAccumulator::automatic;
   /// Rows of A with more entries are never merged: the work grows with their square.
-  offset_t merge_lists_most = 256;
+  offset_t merge_max_b_rows = 256;
   /// By itself, merge takes rows of at most so many lists and products.
-  offset_t merge_lists = 8;
+  offset_t merge_b_rows = 8;
   offset_t merge_products = 96;
   /// Looking through the flags of a window costs about as much as a product for so many columns.
   std::int64_t columns_per_product = 1024;
@@ -24,20 +24,20 @@ struct AccumulatorPolicy {
   /// Products of a row that are sorted at once; their places have 32 bits.
   offset_t esc_products = (offset_t{1} << 32) - 1;
   /// Take what needs less memory, not less time.
-  bool frugal = false;
+  bool low_memory = false;
 };
 
 /// Never `automatic`. \param value_bytes of a value
 [[nodiscard]] inline SpgemmAccumulator choose_accumulator(const RowTask& row,
                                                           const AccumulatorPolicy& policy) noexcept {
   using enum SpgemmAccumulator;
-  const bool mergeable = row.lists() <= policy.merge_lists_most;
+  const bool mergeable = row.a_row_nnz() <= policy.merge_max_b_rows;
   if (policy.preferred == merge && mergeable) return merge;
   if (policy.preferred == esc && row.products <= policy.esc_products) return esc;
   if (policy.preferred == dense || policy.preferred == hash) return policy.preferred;
-  if (row.lists() <= policy.merge_lists && row.products <= policy.merge_products) return merge;
+  if (row.a_row_nnz() <= policy.merge_b_rows && row.products <= policy.merge_products) return merge;
   const offset_t bound = row.products < row.width ? row.products : row.width;
-  if (policy.frugal) return row.width / 4 < bound ? dense : hash;
+  if (policy.low_memory) return row.width / 4 < bound ? dense : hash;
   if (row.width <= policy.dense_width && row.width / policy.columns_per_product <= row.products) return dense;
   return row.width / 4 < bound ? dense : hash;
 }

@@ -100,10 +100,10 @@ class DenseAccumulator {
     const index_t first = first_;
     std::memset(blocks_.data(), 1, static_cast<std::size_t>(block_count()));
     for (offset_t k = row.begin; k < row.end; ++k) {
-      if (const ColumnRun run = factors.run_of(k); run.length > 0) {
+      if (const ContiguousColumns run = factors.contiguous_columns(k); run.length > 0) {
         const auto start = static_cast<std::size_t>(run.first - first);
         std::memset(flags + start, 1, static_cast<std::size_t>(run.length));
-        if constexpr (has_values<V>) factors.add_run(k, values + start);
+        if constexpr (has_values<V>) factors.add_contiguous(k, values + start);
         continue;
       }
       factors.for_each_product(k, [&](index_t column, [[maybe_unused]] V product) {

@@ -1,5 +1,5 @@
 /// \file
-/// A row of C by expansion of all its products, a sort and contraction (optimized-esc-spgemm.txt).
+/// A row of C by expansion of all its products, a sort and contraction (Dalton, Olson & Bell, TOMS 2015).
 #pragma once
 
 #include "spgemm/common/factors.hpp"

@@ -17,7 +17,7 @@ class MergeAccumulator {
  public:
   /// \param entries largest number of entries of a row
   explicit MergeAccumulator(std::int64_t entries) {
-    for (List& list : lists_) {
+    for (Row& list : lists_) {
       list.columns = Array<index_t>(entries, Init::none);
       list.values = Array<V>(has_values<V> ? entries : 0, Init::none);
     }
@@ -36,21 +36,21 @@ class MergeAccumulator {
 
   /// Writes the row. \param columns may be null: values only
   void emit(index_t* columns, [[maybe_unused]] V* values) noexcept {
-    const List& row = lists_[current_];
+    const Row& row = lists_[current_];
     if (columns != nullptr) std::copy_n(row.columns.data(), count_, columns);
     if constexpr (has_values<V>) std::copy_n(row.values.data(), count_, values);
   }
 
  private:
-  struct List {
+  struct Row {
     Array<index_t> columns;
     Array<V> values;
   };
 
   /// Merges the products of entry k of A into the row: of two entries at one column the older is the left summand.
   void add(const Factors<V>& factors, offset_t k) noexcept {
-    const List& from = lists_[current_];
-    List& to = lists_[1 - current_];
+    const Row& from = lists_[current_];
+    Row& to = lists_[1 - current_];
     const index_t* from_columns = from.columns.data();
     index_t* to_columns = to.columns.data();
     [[maybe_unused]] const V* from_values = from.values.data();
@@ -77,7 +77,7 @@ class MergeAccumulator {
     current_ = 1 - current_;
   }
 
-  std::array<List, 2> lists_;
+  std::array<Row, 2> lists_;
   std::size_t current_ = 0;
   std::int64_t count_ = 0;
 };

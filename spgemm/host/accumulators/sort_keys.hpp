@@ -1,5 +1,5 @@
 /// \file
-/// Sorts the columns of a row together with the places of their values.
+/// Sorts the columns of a row together with the offsets of their values.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace tessera::host {
 
-/// A column, relative to the row's first, above the place of its value.
+/// A column, relative to the row's first, above the offset of its value.
 using SortKey = std::uint64_t;
 
 [[nodiscard]] constexpr SortKey sort_key(std::uint32_t column, std::uint32_t place) noexcept {
@@ -20,7 +20,7 @@ using SortKey = std::uint64_t;
 /// Rows below this many entries are sorted by comparisons.
 inline constexpr std::int64_t radix_threshold = 96;
 
-/// Ascending by column, and at one column by place. Either columns are distinct, or the places ascend at first.
+/// Ascending by column, then by offset. Either columns are distinct, or offsets ascend on input.
 /// \param scratch as long as keys \param width columns are below it
 /// \returns where the sorted keys lie: `keys` or `scratch`
 inline SortKey* sort_keys(SortKey* keys, SortKey* scratch, std::int64_t count, std::uint32_t width) noexcept {

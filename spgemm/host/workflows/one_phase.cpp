@@ -15,7 +15,7 @@ offset_t chunk_entries(offset_t room, int workers) noexcept {
   return std::clamp<offset_t>(room / (std::int64_t{64} * workers), 64, 1 << 16);
 }
 
-/// Rows longer than this part of a chunk get room of their own, so that a chunk's end wastes little.
+/// Rows longer than this part of a chunk are allocated by themselves, so that the end of a chunk wastes little.
 constexpr offset_t chunk_part = 16;
 
 offset_t store_entries(offset_t room, int workers) noexcept {
@@ -37,7 +37,7 @@ struct RowStore {
         starts(rows, Init::none),
         chunk(chunk_entries(room, workers)) {}
 
-  /// Room for `count` entries. \returns its begin, or -1 when there is none
+  /// Allocates `count` entries. \returns the first, or -1 when the store is full
   [[nodiscard]] offset_t take(offset_t count) noexcept {
     const offset_t begin = used.fetch_add(count);
     return begin + count <= columns.size() ? begin : -1;
@@ -56,7 +56,7 @@ class StoreWriter {
  public:
   explicit StoreWriter(RowStore<V>& store) : store_(&store) {}
 
-  /// \returns where a row of `count` entries goes, or -1
+  /// Allocates a row of `count` entries. \returns the first, or -1 when the store is full
   [[nodiscard]] offset_t place(offset_t count) noexcept {
     if (count > end_ - next_) {
       if (count > store_->chunk / chunk_part) return store_->take(count);
@@ -84,7 +84,7 @@ offset_t row_limit(const SizeEstimate& plan, const RowTask& row, std::int64_t i)
 
 /// Sums every row into the store; counts[i + 1] is its length, -1 where the limit was too low.
 template <class V, class T>
-void fill_store(const ProductJob<T>& job, const SizeEstimate& plan, std::vector<RowWorkspace<V>>& workspaces,
+void fill_store(const HostJob<T>& job, const SizeEstimate& plan, std::vector<RowWorkspace<V>>& workspaces,
                 RowStore<V>& store, Array<offset_t>& counts) {
   const auto factors = factors_of<V>(job.a, job.b);
   std::vector<StoreWriter<V>> writers(static_cast<std::size_t>(job.workers), StoreWriter<V>(store));
@@ -114,7 +114,7 @@ void fill_store(const ProductJob<T>& job, const SizeEstimate& plan, std::vector<
 
 /// body(worker, row) for every row of the list, on all threads.
 template <class T, class Body>
-void for_listed_rows(const ProductJob<T>& job, const std::vector<index_t>& list, Body&& body) {
+void for_listed_rows(const HostJob<T>& job, const std::vector<index_t>& list, Body&& body) {
   std::atomic<std::size_t> next{0};
   parallel_tasks(job.device, job.workers, [&](std::int64_t worker) {
     for (std::size_t k = next.fetch_add(1); k < list.size(); k = next.fetch_add(1)) {
@@ -123,9 +123,9 @@ void for_listed_rows(const ProductJob<T>& job, const std::vector<index_t>& list,
   });
 }
 
-/// Copies the rows of the store into place, neighbours in the store in one go.
+/// Copies the rows of the store into C, contiguous ones at once.
 template <class V, class T>
-void copy_rows(const ProductJob<T>& job, const RowStore<V>& store, const Array<offset_t>& offsets, index_t* columns,
+void copy_rows(const HostJob<T>& job, const RowStore<V>& store, const Array<offset_t>& offsets, index_t* columns,
                V* values) {
   for_product_blocks(job, [&](std::size_t /*worker*/, Range rows) {
     std::int64_t i = rows.begin;
@@ -149,7 +149,7 @@ void copy_rows(const ProductJob<T>& job, const RowStore<V>& store, const Array<o
 }  // namespace
 
 template <class V, class T>
-std::uint64_t one_pass_bytes(const ProductJob<T>& job, const SizeEstimate& plan) noexcept {
+std::uint64_t one_phase_bytes(const HostJob<T>& job, const SizeEstimate& plan) noexcept {
   return store_bytes<V>(job.rows(), plan.room, job.workers) +
          RowWorkspace<V>::bytes(job.sizes) * static_cast<std::uint64_t>(job.workers) +
          detail::csr_bytes(job.rows(), plan.expected, value_bytes<V>);
@@ -157,11 +157,11 @@ std::uint64_t one_pass_bytes(const ProductJob<T>& job, const SizeEstimate& plan)
 
 namespace {
 
-/// The pass as an object: its steps share the store.
+/// The phase as an object: its steps share the store.
 template <class V, class T>
-class OnePass {
+class OnePhase {
  public:
-  OnePass(ProductJob<T>& job, const SizeEstimate& plan)
+  OnePhase(HostJob<T>& job, const SizeEstimate& plan)
       : job_(job),
         store_(std::make_unique<RowStore<V>>(job.rows(), plan.room, job.workers)),
         workspaces_(make_workspaces<V>(job.sizes, job.workers)),
@@ -199,7 +199,7 @@ class OnePass {
   }
 
  private:
-  ProductJob<T>& job_;
+  HostJob<T>& job_;
   std::unique_ptr<RowStore<V>> store_;
   std::vector<RowWorkspace<V>> workspaces_;
   Array<offset_t> offsets_;
@@ -209,13 +209,13 @@ class OnePass {
 }  // namespace
 
 template <class V, class T>
-OnePassResult<T> one_pass(ProductJob<T>& job, const SizeEstimate& plan) {
+OnePhaseResult<T> one_phase(HostJob<T>& job, const SizeEstimate& plan) {
   const std::uint64_t held = store_bytes<V>(job.rows(), plan.room, job.workers) +
                              RowWorkspace<V>::bytes(job.sizes) * static_cast<std::uint64_t>(job.workers);
   job.budget.reserve(held, "store of a sparse product");
-  OnePassResult<T> result;
+  OnePhaseResult<T> result;
   Stopwatch watch;
-  auto pass = std::make_unique<OnePass<V, T>>(job, plan);
+  auto pass = std::make_unique<OnePhase<V, T>>(job, plan);
   result.numeric_ms = watch.milliseconds();
   result.overflow_rows = pass->overflow_rows();
   const std::uint64_t matrix_bytes = detail::csr_bytes(job.rows(), pass->nnz(), value_bytes<V>);
@@ -238,13 +238,13 @@ OnePassResult<T> one_pass(ProductJob<T>& job, const SizeEstimate& plan) {
   return result;
 }
 
-template std::uint64_t one_pass_bytes<float>(const ProductJob<float>&, const SizeEstimate&) noexcept;
-template std::uint64_t one_pass_bytes<NoValue>(const ProductJob<float>&, const SizeEstimate&) noexcept;
-template std::uint64_t one_pass_bytes<double>(const ProductJob<double>&, const SizeEstimate&) noexcept;
-template std::uint64_t one_pass_bytes<NoValue>(const ProductJob<double>&, const SizeEstimate&) noexcept;
-template OnePassResult<float> one_pass<float>(ProductJob<float>&, const SizeEstimate&);
-template OnePassResult<float> one_pass<NoValue>(ProductJob<float>&, const SizeEstimate&);
-template OnePassResult<double> one_pass<double>(ProductJob<double>&, const SizeEstimate&);
-template OnePassResult<double> one_pass<NoValue>(ProductJob<double>&, const SizeEstimate&);
+template std::uint64_t one_phase_bytes<float>(const HostJob<float>&, const SizeEstimate&) noexcept;
+template std::uint64_t one_phase_bytes<NoValue>(const HostJob<float>&, const SizeEstimate&) noexcept;
+template std::uint64_t one_phase_bytes<double>(const HostJob<double>&, const SizeEstimate&) noexcept;
+template std::uint64_t one_phase_bytes<NoValue>(const HostJob<double>&, const SizeEstimate&) noexcept;
+template OnePhaseResult<float> one_phase<float>(HostJob<float>&, const SizeEstimate&);
+template OnePhaseResult<float> one_phase<NoValue>(HostJob<float>&, const SizeEstimate&);
+template OnePhaseResult<double> one_phase<double>(HostJob<double>&, const SizeEstimate&);
+template OnePhaseResult<double> one_phase<NoValue>(HostJob<double>&, const SizeEstimate&);
 
 }  // namespace tessera::host

@@ -16,7 +16,7 @@ namespace tessera::host {
 
 namespace {
 
-/// A product under way: the job and what it will report. \tparam V T, or NoValue for the pattern
+/// A product on the host: the job and its report. \tparam V T, or NoValue for the pattern
 template <class V, class T>
 class Workflow {
  public:
@@ -74,8 +74,8 @@ class Workflow {
     std::optional<SizeEstimate> plan = estimate_sizes(job_, options_, report_);
     report_.sizing_ms = sizing.milliseconds();
     fit_workspaces<V>(job_, 0);
-    if (!plan || !job_.budget.fits(one_pass_bytes<V>(job_, *plan))) return fall_back(std::move(plan));
-    OnePassResult<T> result = one_pass<V>(job_, *plan);
+    if (!plan || !job_.budget.fits(one_phase_bytes<V>(job_, *plan))) return fall_back(std::move(plan));
+    OnePhaseResult<T> result = one_phase<V>(job_, *plan);
     report_.overflow_rows = result.overflow_rows;
     report_.numeric_ms = result.numeric_ms;
     report_.compaction_ms = result.compaction_ms;
@@ -86,7 +86,7 @@ class Workflow {
 
   [[nodiscard]] Csr<T> fall_back(std::optional<SizeEstimate> plan) {
     const std::uint64_t need =
-        plan ? one_pass_bytes<V>(job_, *plan)
+        plan ? one_phase_bytes<V>(job_, *plan)
              : detail::sketch_bytes(report_.workflow, report_.registers, job_.rows(), job_.b.rows);
     report_.fallback = fmt::format("{} needs {} bytes more, beyond the limit of {}: exact instead",
                                    to_string(report_.workflow), need, job_.budget.limit());
@@ -116,7 +116,7 @@ class Workflow {
 
   SpgemmOptions options_;
   Stopwatch total_;
-  ProductJob<T> job_;
+  HostJob<T> job_;
   SpgemmReport report_;
 };
 

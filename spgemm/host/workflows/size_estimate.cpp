@@ -46,13 +46,13 @@ Array<typename Sketch::Word> sketch_rows(const CsrView<T>& b, const Device& devi
 }
 
 template <class Sketch, class T>
-Array<float> estimate_with(const ProductJob<T>& job) {
+Array<float> estimate_with(const HostJob<T>& job) {
   const auto sketches = sketch_rows<Sketch>(job.b, job.device);
   Array<float> estimates(job.rows(), Init::none);
   for_product_blocks(job, [&](std::size_t /*worker*/, Range rows) {
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       const RowTask row = job.task(i);
-      if (row.products == 0 || row.lists() == 1) {
+      if (row.products == 0 || row.a_row_nnz() == 1) {
         estimates[i] = static_cast<float>(row.products);
         continue;
       }
@@ -68,7 +68,7 @@ Array<float> estimate_with(const ProductJob<T>& job) {
 }
 
 template <template <int> class Sketch, class T>
-Array<float> estimate_sized(const ProductJob<T>& job, int registers) {
+Array<float> estimate_sized(const HostJob<T>& job, int registers) {
   if (registers == 32) return estimate_with<Sketch<32>>(job);
   if (registers == 64) return estimate_with<Sketch<64>>(job);
   return estimate_with<Sketch<128>>(job);
@@ -77,13 +77,13 @@ Array<float> estimate_sized(const ProductJob<T>& job, int registers) {
 }  // namespace
 
 template <class T>
-Array<float> estimate_rows(const ProductJob<T>& job, SpgemmWorkflow workflow, int registers) {
+Array<float> estimate_rows(const HostJob<T>& job, SpgemmWorkflow workflow, int registers) {
   return workflow == SpgemmWorkflow::cohen ? estimate_sized<CohenSketch>(job, registers)
                                            : estimate_sized<HllSketch>(job, registers);
 }
 
-template Array<float> estimate_rows(const ProductJob<float>&, SpgemmWorkflow, int);
-template Array<float> estimate_rows(const ProductJob<double>&, SpgemmWorkflow, int);
+template Array<float> estimate_rows(const HostJob<float>&, SpgemmWorkflow, int);
+template Array<float> estimate_rows(const HostJob<double>&, SpgemmWorkflow, int);
 
 namespace {
 
@@ -104,7 +104,7 @@ double compression_error(double estimator_error, double variation, index_t n) no
 }
 
 template <class T>
-SpgemmSample sample_compression(ProductJob<T>& job) {
+SpgemmSample sample_compression(HostJob<T>& job) {
   const index_t size = sample_size(job.a.rows);
   const std::uint64_t bytes = RowWorkspace<NoValue>::bytes(job.sizes) * static_cast<std::uint64_t>(job.workers) +
                               static_cast<std::uint64_t>(size) * sizeof(offset_t);
@@ -137,19 +137,19 @@ SpgemmSample sample_compression(ProductJob<T>& job) {
   return {size, products / entries, compression_error(0.0, std::sqrt(variance) / mean, size)};
 }
 
-template SpgemmSample sample_compression(ProductJob<float>&);
-template SpgemmSample sample_compression(ProductJob<double>&);
+template SpgemmSample sample_compression(HostJob<float>&);
+template SpgemmSample sample_compression(HostJob<double>&);
 
 namespace {
 
 template <class T>
-offset_t bounded(const ProductJob<T>& job, double entries) noexcept {
+offset_t bounded(const HostJob<T>& job, double entries) noexcept {
   const auto bound = static_cast<double>(job.analysis.bound_total);
   return entries < bound ? static_cast<offset_t>(std::ceil(entries)) : job.analysis.bound_total;
 }
 
 template <class T>
-void sum_estimates(const ProductJob<T>& job, SizeEstimate& plan) {
+void sum_estimates(const HostJob<T>& job, SizeEstimate& plan) {
   double expected = 0.0;
   double room = 0.0;
   for (std::int64_t i = 0; i < job.rows(); ++i) {
@@ -164,7 +164,7 @@ void sum_estimates(const ProductJob<T>& job, SizeEstimate& plan) {
 }  // namespace
 
 template <class T>
-std::optional<SizeEstimate> estimate_sizes(ProductJob<T>& job, const SpgemmOptions& options, SpgemmReport& report) {
+std::optional<SizeEstimate> estimate_sizes(HostJob<T>& job, const SpgemmOptions& options, SpgemmReport& report) {
   SizeEstimate plan;
   if (report.workflow == SpgemmWorkflow::upper_bound || report.workflow == SpgemmWorkflow::esc) {
     plan.room = plan.expected = job.analysis.bound_total;
@@ -185,7 +185,7 @@ std::optional<SizeEstimate> estimate_sizes(ProductJob<T>& job, const SpgemmOptio
   return plan;
 }
 
-template std::optional<SizeEstimate> estimate_sizes(ProductJob<float>&, const SpgemmOptions&, SpgemmReport&);
-template std::optional<SizeEstimate> estimate_sizes(ProductJob<double>&, const SpgemmOptions&, SpgemmReport&);
+template std::optional<SizeEstimate> estimate_sizes(HostJob<float>&, const SpgemmOptions&, SpgemmReport&);
+template std::optional<SizeEstimate> estimate_sizes(HostJob<double>&, const SpgemmOptions&, SpgemmReport&);
 
 }  // namespace tessera::host

@@ -1,5 +1,5 @@
 /// \file
-/// Which workflow a product takes.
+/// The choice of the workflow on the host.
 #pragma once
 
 #include "tessera/spgemm.hpp"
@@ -11,7 +11,7 @@
 
 namespace tessera::host {
 
-/// What the analysis says of a product.
+/// Facts about a product, from its analysis.
 struct WorkflowFacts {
   double mean_products = 0.0;  ///< per row of A
   double expansion = 0.0;      ///< products per entry of A
@@ -24,13 +24,13 @@ struct WorkflowChoice {
   std::string reason;
 };
 
-/// Products a row from which room for all of them is too much.
+/// Products per row from which a store for all of them is too large.
 inline constexpr double upper_bound_products = 64.0;
 /// Products up to which counting costs less than a sample and the copy out of a store (bench/NOTES.md, "SpGEMM on the
 /// host").
 inline constexpr offset_t counted_products = offset_t{1} << 21;
 
-/// Expansion and compression from which the paper estimates all rows (ocean-hll-spgemm.txt, table 1).
+/// Expansion and compression from which the paper estimates all rows (Ocean, table 1).
 inline constexpr double sketch_expansion = 8.0;
 inline constexpr double sketch_compression = 8.0;
 
@@ -42,7 +42,7 @@ inline constexpr double trusted_sample_error = 0.1;
   return facts.mean_products >= upper_bound_products && facts.products > counted_products;
 }
 
-/// The rule of the paper (ocean-hll-spgemm.txt, table 1), which neither host nor GPU follows: what it estimates is
+/// The rule of the paper (Ocean, table 1), which neither host nor GPU follows: what it estimates is
 /// sooner counted or sampled (bench/NOTES.md).
 [[nodiscard]] constexpr SpgemmWorkflow workflow_of_paper(double mean_products, double expansion,
                                                          double compression) noexcept {

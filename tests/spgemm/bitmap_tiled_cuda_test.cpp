@@ -1,4 +1,4 @@
-// Rows of a product by a bitmap over stretches of their columns, on a GPU.
+// Rows of a product by a bitmap over ranges of their columns, on a GPU.
 #include "spgemm/cuda/accumulators/accumulators.hpp"
 #include "tessera/statistics.hpp"
 #include "tests/spgemm/accumulator_cuda_check.hpp"
@@ -13,27 +13,27 @@
 namespace tessera {
 namespace {
 
-class WideCuda : public testing::CudaTest {};
+class BitmapTiledCuda : public testing::CudaTest {};
 
-/// Bitmaps so small that rows have many stretches: 128 columns where entries are placed, 256 where they are counted.
+/// Bitmaps so small that rows have many ranges: 128 columns where entries are placed, 256 where they are counted.
 constexpr std::size_t few_bytes = 32;
 
 /// As many as the device has.
 constexpr std::size_t all_bytes = std::size_t{1} << 30;
 
 template <class V, bool Ordered, std::size_t Bytes>
-void enqueue(const cuda::Context& context, cuda::RowPass pass, const cuda::Factors<V>& factors,
+void enqueue(const cuda::Context& context, cuda::Phase phase, const cuda::Factors<V>& factors,
              const cuda::RowBatch& batch, const cuda::RowOutput<V>& out) {
   const auto most = static_cast<std::size_t>(testing::tuning_of_gpu().tiled_bytes);
-  cuda::enqueue_wide<V>(context, pass, factors, batch, out, Ordered, std::min(Bytes, most));
+  cuda::enqueue_bitmap_tiled<V>(context, phase, factors, batch, out, Ordered, std::min(Bytes, most));
 }
 
 /// Counts as ever, and places with the sums in shared memory.
 template <class V>
-void enqueue_in_shared(const cuda::Context& context, cuda::RowPass pass, const cuda::Factors<V>& factors,
+void enqueue_in_shared(const cuda::Context& context, cuda::Phase phase, const cuda::Factors<V>& factors,
                        const cuda::RowBatch& batch, const cuda::RowOutput<V>& out) {
-  if (pass == cuda::RowPass::count) return enqueue<V, true, all_bytes>(context, pass, factors, batch, out);
-  cuda::enqueue_wide_in_shared<V>(context, factors, batch, out);
+  if (phase == cuda::Phase::symbolic) return enqueue<V, true, all_bytes>(context, phase, factors, batch, out);
+  cuda::enqueue_bitmap_tiled_in_shared<V>(context, factors, batch, out);
 }
 
 constexpr testing::AccumulatorTraits in_order{.claims = false, .ordered = true};
@@ -41,14 +41,14 @@ constexpr testing::AccumulatorTraits in_any_order{.claims = false, .ordered = fa
 
 bool all_rows(const host::RowTask&, offset_t) { return true; }
 
-/// All rows and some of them, in one stretch and in many, in both orders, and with sums in shared memory where they
+/// All rows and some of them, in one range and in many, in both orders, and with sums in shared memory where they
 /// fit.
 template <class V, class T>
 void check(const Device& gpu, const Csr<T>& a, const Csr<T>& b) {
   testing::AccumulatorCheck<V, T> rows(gpu, a, b);
   if constexpr (cuda::has_values<V>) {
     // The widest row and the one with the most entries together.
-    const std::int64_t bytes = testing::tuning_of_gpu().tiled_bytes - cuda::wide_shared_bytes(100'000, 0, sizeof(V));
+    const std::int64_t bytes = testing::tuning_of_gpu().tiled_bytes - cuda::tiled_shared_bytes(100'000, 0, sizeof(V));
     const std::int64_t most_entries = std::min<std::int64_t>(10'000, bytes / std::int64_t{sizeof(V)});
     const auto fits = [=](const host::RowTask& row, offset_t) {
       return row.width <= 100'000 && row.limit <= most_entries && row.products > 0;
@@ -84,14 +84,16 @@ void check_adversarial(const Device& gpu, ValueStorage storage) {
   }
 }
 
-TEST_F(WideCuda, AdversarialMatricesDouble) { check_adversarial<double, double>(gpu(), ValueStorage::weighted); }
-TEST_F(WideCuda, AdversarialMatricesFloat) { check_adversarial<float, float>(gpu(), ValueStorage::weighted); }
-TEST_F(WideCuda, AdversarialPatternsGiveCounts) { check_adversarial<double, double>(gpu(), ValueStorage::pattern); }
-TEST_F(WideCuda, AdversarialPatternsWithoutValues) {
+TEST_F(BitmapTiledCuda, AdversarialMatricesDouble) { check_adversarial<double, double>(gpu(), ValueStorage::weighted); }
+TEST_F(BitmapTiledCuda, AdversarialMatricesFloat) { check_adversarial<float, float>(gpu(), ValueStorage::weighted); }
+TEST_F(BitmapTiledCuda, AdversarialPatternsGiveCounts) {
+  check_adversarial<double, double>(gpu(), ValueStorage::pattern);
+}
+TEST_F(BitmapTiledCuda, AdversarialPatternsWithoutValues) {
   check_adversarial<cuda::NoValue, double>(gpu(), ValueStorage::weighted);
 }
 
-TEST_F(WideCuda, PatternTimesWeights) {
+TEST_F(BitmapTiledCuda, PatternTimesWeights) {
   const auto a = testing::with_row_lengths<float>({5, 0, 30, 64, 1}, 70, ValueStorage::pattern, 3);
   const auto b = testing::with_row_lengths<float>(testing::lengths_of(70, 9), 500, ValueStorage::weighted, 4);
   check<float>(gpu(), a, b);
@@ -99,7 +101,7 @@ TEST_F(WideCuda, PatternTimesWeights) {
 }
 
 /// Rows of B that are short and long, so that 4, 8, 16 and 32 lanes read one.
-TEST_F(WideCuda, ListsOfEveryLength) {
+TEST_F(BitmapTiledCuda, ListsOfEveryLength) {
   for (const index_t length : {1, 4, 5, 9, 17, 100}) {
     SCOPED_TRACE(length);
     const auto a = testing::with_row_lengths<double>({0, 1, 15, 16, 17, 129, 250}, 300, ValueStorage::weighted, 5);
@@ -111,7 +113,7 @@ TEST_F(WideCuda, ListsOfEveryLength) {
 }
 
 /// Enough entries for blocks of many threads, and bitmaps of more than 48 KB.
-TEST_F(WideCuda, HeavyRows) {
+TEST_F(BitmapTiledCuda, HeavyRows) {
   const index_t columns = testing::gpu_is_emulated ? 30'000 : 600'000;
   std::vector<index_t> lengths(40, 300);
   lengths[3] = columns / 2;
@@ -126,8 +128,8 @@ TEST_F(WideCuda, HeavyRows) {
   rows.run(enqueue<double, true, std::size_t{1} << 11>, all_rows, in_order);
 }
 
-/// Nearly all stretches have no entries and are passed over.
-TEST_F(WideCuda, WideRangesOfFewEntries) {
+/// Nearly all ranges have no entries and are passed over.
+TEST_F(BitmapTiledCuda, WideRangesOfFewEntries) {
   const auto rows = static_cast<std::size_t>(testing::repetitions(900, 12));
   const auto a = testing::with_row_lengths<double>(testing::lengths_of(rows, 6), 900, ValueStorage::weighted, 7);
   const auto b =
@@ -136,7 +138,7 @@ TEST_F(WideCuda, WideRangesOfFewEntries) {
   check<cuda::NoValue>(gpu(), a, b);
 }
 
-TEST_F(WideCuda, FirstAndLastColumnThereCanBe) {
+TEST_F(BitmapTiledCuda, FirstAndLastColumnThereCanBe) {
   constexpr index_t last = std::numeric_limits<index_t>::max() - 1;
   const auto b = testing::make_csr<double>(4, std::int64_t{last} + 1, {0, 2, 3, 5, 5},
                                            {0, last, last - 1, last - 819'200, last}, {1, 2, 3, 4, 5});
@@ -157,27 +159,28 @@ void check_special_values(const Device& gpu) {
   check<T>(gpu, a, b);
 }
 
-TEST_F(WideCuda, ZerosWithSignsCancellationAndInfinities) {
+TEST_F(BitmapTiledCuda, ZerosWithSignsCancellationAndInfinities) {
   check_special_values<double>(gpu());
   check_special_values<float>(gpu());
 }
 
-TEST_F(WideCuda, CancellationDependsOnTheOrder) {
+TEST_F(BitmapTiledCuda, CancellationDependsOnTheOrder) {
   const auto a = testing::make_csr<double>(1, 4, {0, 4}, {0, 1, 2, 3}, {1e16, 1.0, -1e16, 3.0});
   const auto b = testing::make_csr<double>(4, 300, {0, 2, 4, 6, 7}, {0, 299, 0, 299, 0, 299, 0},
                                            {1.0, 0.1, 1.0, 1e15, 1.0, 0.1, 1e-3});
   check<double>(gpu(), a, b);
 }
 
-TEST_F(WideCuda, EmptyBatchDoesNothing) {
+TEST_F(BitmapTiledCuda, EmptyBatchDoesNothing) {
   const cuda::DeviceGuard current(gpu());
-  cuda::enqueue_wide<double>(cuda::Context::of(gpu()), cuda::RowPass::place, {}, {}, {}, true);
+  cuda::enqueue_bitmap_tiled<double>(cuda::Context::of(gpu()), cuda::Phase::numeric, {}, {}, {}, true);
   cuda::Context::of(gpu()).synchronize();
 }
 
-TEST_F(WideCuda, RefusesToLookForPlaces) {
-  EXPECT_THROW(cuda::enqueue_wide<double>(cuda::Context::of(gpu()), cuda::RowPass::claim, {}, {}, {}, false),
-               InvalidArgument);
+TEST_F(BitmapTiledCuda, RefusesToLookForPlaces) {
+  EXPECT_THROW(
+      cuda::enqueue_bitmap_tiled<double>(cuda::Context::of(gpu()), cuda::Phase::numeric_allocating, {}, {}, {}, false),
+      InvalidArgument);
 }
 
 }  // namespace

@@ -179,10 +179,10 @@ TEST(ChooseAccumulator, ByListsProductsAndRange) {
   named.preferred = merge;
   EXPECT_EQ(choose_accumulator({0, 256, 5, 3000, 4000, 3000}, named), merge);
   EXPECT_NE(choose_accumulator({0, 257, 5, 3000, 4000, 3000}, named), merge);
-  host::AccumulatorPolicy frugal;
-  frugal.frugal = true;
-  EXPECT_EQ(choose_accumulator({0, 40, 5, 3000, 300, 300}, frugal), hash);
-  EXPECT_EQ(choose_accumulator({0, 40, 5, 3000, 4000, 3000}, frugal), dense);
+  host::AccumulatorPolicy low_memory;
+  low_memory.low_memory = true;
+  EXPECT_EQ(choose_accumulator({0, 40, 5, 3000, 300, 300}, low_memory), hash);
+  EXPECT_EQ(choose_accumulator({0, 40, 5, 3000, 4000, 3000}, low_memory), dense);
 }
 
 }  // namespace

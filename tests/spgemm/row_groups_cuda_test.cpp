@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-class RepeatsOnGpu : public testing::CudaTest {};
+class RowGroupsOnGpu : public testing::CudaTest {};
 
 /// Rows with the same positions and values of their own.
 struct Group {
@@ -43,16 +43,16 @@ std::vector<bool> expected_repeats(const Csr<double>& a) {
   for (index_t i = 0; i < a.rows(); ++i) {
     const auto begin = a.row_offsets()[i];
     const auto length = a.row_offsets()[i + 1] - begin;
-    bool alike = i % 96 != 0 && length >= 8 && begin - a.row_offsets()[i - 1] == length;
-    for (offset_t k = 0; alike && k < length; ++k) {
-      alike = a.columns()[begin + k] == a.columns()[begin - length + k];
+    bool in_group = i % 96 != 0 && length >= 8 && begin - a.row_offsets()[i - 1] == length;
+    for (offset_t k = 0; in_group && k < length; ++k) {
+      in_group = a.columns()[begin + k] == a.columns()[begin - length + k];
     }
-    repeats.push_back(alike);
+    repeats.push_back(in_group);
   }
   return repeats;
 }
 
-TEST_F(RepeatsOnGpu, AreFound) {
+TEST_F(RowGroupsOnGpu, AreFound) {
   const Csr<double> a = rows_of(many_groups(), 80);
   const Csr<double> there = a.to(gpu());
   const cuda::DeviceGuard current(gpu());
@@ -86,7 +86,7 @@ std::vector<int> expected_followers(const std::vector<bool>& repeats) {
   return followers;
 }
 
-TEST_F(RepeatsOnGpu, AreDoneThreeAtATime) {
+TEST_F(RowGroupsOnGpu, AreDoneThreeAtATime) {
   const Csr<double> a = rows_of(many_groups(), 80);
   const std::vector<bool> repeats = expected_repeats(a);
   const cuda::DeviceGuard current(gpu());
@@ -107,7 +107,7 @@ TEST_F(RepeatsOnGpu, AreDoneThreeAtATime) {
   const std::vector<int> expected = expected_followers(repeats);
   for (index_t i = 0; i < a.rows(); ++i) {
     const int followers = expected[static_cast<std::size_t>(i)];
-    ASSERT_EQ(cuda::goes_along(found[i]), followers < 0) << "row " << i;
+    ASSERT_EQ(cuda::is_follower(found[i]), followers < 0) << "row " << i;
     ASSERT_EQ(cuda::is_repeat(found[i]), repeats[static_cast<std::size_t>(i)]) << "row " << i;
     if (followers > 0) {
       ASSERT_EQ((found[i + 1] & cuda::third_bit) != 0, followers == 2) << "row " << i;
@@ -118,7 +118,7 @@ TEST_F(RepeatsOnGpu, AreDoneThreeAtATime) {
   }
 }
 
-TEST_F(RepeatsOnGpu, AreGivenToAWindowTogether) {
+TEST_F(RowGroupsOnGpu, AreGivenToAWindowTogether) {
   const Csr<double> a = rows_of(many_groups(), 80);
   const auto b = testing::with_row_lengths<double>(testing::lengths_of(80, 40), 3000, ValueStorage::weighted, 6);
   const Csr<double> a_there = a.to(gpu());
@@ -127,7 +127,7 @@ TEST_F(RepeatsOnGpu, AreGivenToAWindowTogether) {
   const cuda::DeviceGuard current(gpu());
   const cuda::Context& context = cuda::Context::of(gpu());
   cuda::RowPolicy policy;
-  policy.preferred = SpgemmAccumulator::window;
+  policy.preferred = SpgemmAccumulator::bitmap;
   cuda::RowAnalysis analysis(a.rows(), gpu());
   const cuda::ProductShape shape{a.rows(), a.cols(), a.nnz()};
   cuda::enqueue_repeats(context, factors, shape, analysis);
@@ -141,7 +141,7 @@ TEST_F(RepeatsOnGpu, AreGivenToAWindowTogether) {
   entries.counts = on_gpu.data();
   policy.counted = true;
   cuda::enqueue_choice(context, a_there.row_offsets().data(), a.rows(), entries, policy, analysis);
-  const auto totals = cuda::bring_totals(context, analysis, nullptr).totals;
+  const auto totals = cuda::fetch_totals(context, analysis, nullptr).totals;
   const auto bins = analysis.bins.to(Device{});
 
   const std::vector<int> followers = expected_followers(expected_repeats(a));
@@ -149,24 +149,24 @@ TEST_F(RepeatsOnGpu, AreGivenToAWindowTogether) {
   unsigned others = 0;
   for (index_t i = 0; i < a.rows(); ++i) {
     const int after = followers[static_cast<std::size_t>(i)];
-    ASSERT_EQ(cuda::goes_along(bins[i]), after < 0) << "row " << i;
-    ASSERT_EQ(bins[i] == static_cast<std::uint8_t>(cuda::RowBin::window_alike), after > 0) << "row " << i;
+    ASSERT_EQ(cuda::is_follower(bins[i]), after < 0) << "row " << i;
+    ASSERT_EQ(bins[i] == static_cast<std::uint8_t>(cuda::RowBin::bitmap_row_group), after > 0) << "row " << i;
     leaders += after > 0 ? 1U : 0U;
     others += after < 0 ? 1U : 0U;
   }
-  const cuda::BinTotals& alike = totals[static_cast<std::size_t>(cuda::RowBin::window_alike)];
+  const cuda::BinTotals& in_group = totals[static_cast<std::size_t>(cuda::RowBin::bitmap_row_group)];
   EXPECT_GT(leaders, 100U);
-  EXPECT_EQ(alike.rows, leaders);
-  EXPECT_EQ(alike.besides, others);
+  EXPECT_EQ(in_group.rows, leaders);
+  EXPECT_EQ(in_group.followers, others);
 }
 
-TEST_F(RepeatsOnGpu, AreNotLookedForInShortRows) {
+TEST_F(RowGroupsOnGpu, AreNotLookedForInShortRows) {
   cuda::RowAnalysis analysis(100, gpu());
   cuda::enqueue_repeats(cuda::Context::of(gpu()), {}, {100, 100, 799}, analysis);
   EXPECT_FALSE(analysis.repeats);
 }
 
-TEST_F(RepeatsOnGpu, HaveTheCountsOfTheFirstAndSumsOfTheirOwn) {
+TEST_F(RowGroupsOnGpu, HaveTheCountsOfTheFirstAndSumsOfTheirOwn) {
   const Csr<double> a = rows_of(many_groups(), 80);
   const std::vector<index_t> lengths =
       testing::gpu_is_emulated ? std::vector<index_t>{3} : std::vector<index_t>{0, 3, 40};
@@ -179,7 +179,7 @@ TEST_F(RepeatsOnGpu, HaveTheCountsOfTheFirstAndSumsOfTheirOwn) {
       testing::check_on_gpu(a, b, expected, testing::gpu_options(gpu(), SpgemmWorkflow::symbolic, accumulator));
       ASSERT_FALSE(HasFailure());
     }
-    for (const auto accumulator : {SpgemmAccumulator::automatic, SpgemmAccumulator::window}) {
+    for (const auto accumulator : {SpgemmAccumulator::automatic, SpgemmAccumulator::bitmap}) {
       const auto options = testing::gpu_options(gpu(), SpgemmWorkflow::automatic, accumulator);
       SpgemmPlan<double> plan(a.to(gpu()), b.to(gpu()), options);
       testing::expect_identical(expected.matrix.view(), plan.multiply().to(Device{}).view());
@@ -188,18 +188,18 @@ TEST_F(RepeatsOnGpu, HaveTheCountsOfTheFirstAndSumsOfTheirOwn) {
 }
 
 /// Rows that go along with others count as rows of the accumulator, and their products as its products.
-TEST_F(RepeatsOnGpu, TheReportCountsAllOfThem) {
+TEST_F(RowGroupsOnGpu, TheReportCountsAllOfThem) {
   const Csr<double> a = rows_of(many_groups(), 80);
   const auto b = testing::with_row_lengths<double>(testing::lengths_of(80, 40), 3000, ValueStorage::weighted, 6);
-  const auto options = testing::gpu_options(gpu(), SpgemmWorkflow::symbolic, SpgemmAccumulator::window);
+  const auto options = testing::gpu_options(gpu(), SpgemmWorkflow::symbolic, SpgemmAccumulator::bitmap);
   const SpgemmReport report = spgemm(a, b, options).report;
   ASSERT_EQ(report.accumulators.size(), 1U);
-  EXPECT_EQ(report.accumulators[0].accumulator, SpgemmAccumulator::window);
+  EXPECT_EQ(report.accumulators[0].accumulator, SpgemmAccumulator::bitmap);
   EXPECT_EQ(report.accumulators[0].rows, a.rows() - 4);  // four are empty
   EXPECT_EQ(report.accumulators[0].products, report.products);
 }
 
-TEST_F(RepeatsOnGpu, InFloat) {
+TEST_F(RowGroupsOnGpu, InFloat) {
   const Csr<double> a = rows_of(many_groups(), 80);
   Array<float> values(a.nnz());
   for (offset_t k = 0; k < a.nnz(); ++k) values[k] = static_cast<float>(a.values()[k]);
@@ -207,11 +207,11 @@ TEST_F(RepeatsOnGpu, InFloat) {
                           std::move(values));
   const auto b = testing::with_row_lengths<float>(testing::lengths_of(80, 9), 700, ValueStorage::weighted, 3);
   testing::check_on_gpu(narrow, b, spgemm(narrow, b),
-                        testing::gpu_options(gpu(), SpgemmWorkflow::symbolic, SpgemmAccumulator::window));
+                        testing::gpu_options(gpu(), SpgemmWorkflow::symbolic, SpgemmAccumulator::bitmap));
 }
 
 /// Three unknowns a node.
-TEST_F(RepeatsOnGpu, ThreeUnknownsANode) {
+TEST_F(RowGroupsOnGpu, ThreeUnknownsANode) {
   const auto nodes = generate<double>(parse_generator(testing::gpu_is_emulated ? "fem3d:64" : "fem3d:4000"));
   std::vector<offset_t> offsets{0};
   std::vector<index_t> columns;
