@@ -1,8 +1,8 @@
 #include "bench/hand_written_pagerank.hpp"
 
+#include "bench/report.hpp"
 #include "core/cuda/context.hpp"
 #include "core/stopwatch.hpp"
-#include "tessera/timing.hpp"
 
 namespace tessera::bench {
 

@@ -1,9 +1,9 @@
 #include "bench/krylov_contenders.hpp"
 
 #include "bench/hand_written_kernels.hpp"
+#include "bench/report.hpp"
 #include "core/stopwatch.hpp"
 #include "tessera/error.hpp"
-#include "tessera/timing.hpp"
 
 #include <algorithm>
 #include <cmath>

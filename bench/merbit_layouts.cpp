@@ -4,11 +4,11 @@
 ///
 ///   bench_merbit_layouts --families lap2d,road --precision fp32
 #include "bench/merbit_layouts.hpp"
+#include "bench/report.hpp"
 #include "bench/zoo.hpp"
 #include "preprocess/tiles_cuda.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spmv.hpp"
-#include "tessera/timing.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

@@ -2,13 +2,12 @@
 /// What every benchmark says besides its times: the machine, the build, and how a summary looks in JSON.
 #pragma once
 
-#include "apps/solve/machine.hpp"
+#include "compare/timing.hpp"
+#include "support/machine.hpp"
 #include "tessera/device.hpp"
-#include "tessera/timing.hpp"
 #include "tessera/version.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <fstream>
@@ -19,20 +18,30 @@
 
 namespace tessera::bench {
 
-using Json = nlohmann::ordered_json;
+using compare::median_ratio;
+using compare::summarise;
+using compare::time_interleaved;
+using compare::timing_clock;
+using compare::TimingCandidate;
+using compare::TimingClock;
+using compare::TimingOptions;
+using compare::TimingRatio;
+using compare::TimingSamples;
+using compare::TimingSummary;
+using support::Json;
 
 /// "benchmark", "date", build and machine.
 inline Json document(const std::string& name) {
   const BuildInfo build = build_info();
   return {{"benchmark", name},
-          {"date", cli::utc_now()},
+          {"date", support::utc_now()},
           {"tessera",
            {{"version", build.version},
             {"commit", build.commit},
             {"compiler", build.compiler},
             {"build_type", build.build_type}}},
           {"machine",
-           {{"cpu", cli::cpu_name()},
+           {{"cpu", support::cpu_name()},
             {"hardware_threads", std::thread::hardware_concurrency()},
             {"threads_used", Device{}.threads()}}}};
 }

@@ -5,9 +5,9 @@
 ///   bench_solvers --grid 2048 --json results.json
 #include "tessera/solvers.hpp"
 #include "bench/report.hpp"
+#include "tessera/eigen.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/spmv.hpp"
-#include "tests/support/eigen_bridge.hpp"
 
 #include <CLI/CLI.hpp>
 #include <Eigen/IterativeLinearSolvers>
@@ -44,7 +44,7 @@ struct System {
   explicit System(Csr<double> matrix)
       : a(std::make_shared<const Csr<double>>(std::move(matrix))),
         jacobi(a->view()),
-        eigen(testing::to_eigen(a->view())),
+        eigen(to_eigen(a->view())),
         b(static_cast<std::size_t>(a->rows())),
         eigen_b(a->rows()) {
     for (index_t i = 0; i < a->rows(); ++i) {

@@ -4,12 +4,12 @@
 ///
 ///   bench_solvers_cuda --json results.json
 ///   bench_solvers_cuda --parts converge --problems poisson2d:2500 --kernels auto,merbit --matrix bcsstk16.mtx.gz
-#include "apps/solve/device_facts.hpp"
 #include "bench/krylov_iterations.hpp"
 #include "bench/krylov_tolerance.hpp"
 #include "bench/pagerank_iterations.hpp"
 #include "bench/solver_problems.hpp"
 #include "core/stopwatch.hpp"
+#include "support/machine.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 
@@ -68,12 +68,12 @@ bool Bench::run() {
   const std::vector<SolverProblem> whole = tolerance_problems(settings_);
   const std::vector<SolverProblem> of_ones = ones_problems(settings_);
   const std::vector<SolverProblem> graphs = graph_problems(settings_);
-  report_["machine"]["gpu"] = cli::gpu_json(device_);
+  report_["machine"]["gpu"] = support::gpu_json(device_);
   report_["tessera"]["cuda_toolkit"] = build_info().cuda;
   report_["baseline"] =
       "hand-written fp64 loops: cusparseSpMV CSR ALG1 with preprocess, cuBLAS with device pointers; the residual is "
       "brought to the host in every iteration, in hand-written/8 in every eighth";
-  fmt::print("{}\n", cli::device_text(device_, Device{}));
+  fmt::print("{}\n", support::device_text(device_, Device{}));
   wake_up();
   if (is_wanted(settings_.parts, "krylov")) iterations(systems);
   if (is_wanted(settings_.parts, "converge")) to_tolerance(whole);

@@ -5,9 +5,9 @@
 ///   bench_spgemm --json results.json A.mtx.gz ... fem3d:64000 lap2d:1e6
 #include "tessera/spgemm.hpp"
 #include "bench/report.hpp"
+#include "tessera/eigen.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/matrix_market.hpp"
-#include "tests/support/eigen_bridge.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -25,7 +25,7 @@ namespace tessera::bench {
 
 namespace {
 
-using EigenMatrix = testing::EigenSparse<double>;
+using EigenMatrix = Eigen::SparseMatrix<double, Eigen::RowMajor>;
 
 struct Settings {
   std::vector<std::string> problems;
@@ -93,7 +93,7 @@ Json measure(const std::string& problem, const Settings& settings) {
   offset_t products = 0;
   for (const index_t j : a.columns()) products += a.row_offsets()[j + 1] - a.row_offsets()[j];
   if (products < least_products || products > settings.most_products) return nullptr;
-  const EigenMatrix eigen = testing::to_eigen(a.view());
+  const EigenMatrix eigen = to_eigen(a.view());
   const SpgemmResult<double> result = spgemm(a, a);
   require_equal(eigen * eigen, result.matrix, problem);
   SpgemmPlan<double> plan(Csr<double>::copy_of(a.view()), Csr<double>::copy_of(a.view()));

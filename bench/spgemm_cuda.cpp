@@ -6,13 +6,13 @@
 ///   bench_spgemm_cuda --json results.json
 ///   bench_spgemm_cuda --problems fem27,A.mtx.gz,A.mtx.gz:t --ways auto,hll,window
 ///   bench_spgemm_cuda --problems ap5,ap9,ap7,ap27 --ways auto,esc
-#include "apps/solve/device_facts.hpp"
 #include "bench/report.hpp"
 #include "bench/speedup.hpp"
 #include "bench/spgemm_zoo.hpp"
 #include "bench/vendor_spgemm.hpp"
 #include "core/stopwatch.hpp"
 #include "spgemm/analysis/selection.hpp"
+#include "support/machine.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spgemm.hpp"
 
@@ -288,7 +288,7 @@ void run(const Settings& settings) {
   const Device device = Device::parse(settings.device);
   const Stopwatch total;
   Json report = document("spgemm_cuda");
-  report["machine"]["gpu"] = cli::gpu_json(device);
+  report["machine"]["gpu"] = support::gpu_json(device);
   report["baseline"] = "cusparseSpGEMM, algorithm 1, fp64, 32-bit offsets, buffers and C from the same pool";
   report["protocol"] =
       fmt::format("wall clock of whole products, C allocated from a warm pool; each alone, {} warm-ups, {} rounds",

@@ -4,9 +4,9 @@
 ///   bench_spmv --nonzeros 6e6 --json results.json
 #include "tessera/spmv.hpp"
 #include "bench/report.hpp"
+#include "compare/oracle.hpp"
+#include "tessera/eigen.hpp"
 #include "tessera/generators.hpp"
-#include "tests/support/eigen_bridge.hpp"
-#include "tests/support/oracle.hpp"
 
 #include <CLI/CLI.hpp>
 #include <Eigen/SparseCore>
@@ -78,7 +78,7 @@ Problem<T> make_problem(const std::string& family, double nonzeros) {
   problem.weighted = std::make_shared<const Csr<T>>(generate<T>(spec, ValueStorage::weighted));
   const Csr<T>& a = *problem.weighted;
   problem.pattern = std::make_shared<const Csr<T>>(pattern_of(a));
-  problem.eigen = testing::to_eigen(a.view());
+  problem.eigen = to_eigen(a.view());
   problem.eigen_x.resize(a.cols());
   problem.eigen_y.resize(a.rows());
   problem.x = Array<T>(a.cols());
@@ -88,21 +88,6 @@ Problem<T> make_problem(const std::string& family, double nonzeros) {
     problem.eigen_x[j] = problem.x[j];
   }
   return problem;
-}
-
-/// Whether every entry is within its rounding bound of the exact product.
-template <class T>
-bool agrees(const testing::ProductOracle& oracle, std::span<const T> y) {
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    if (!(std::fabs(static_cast<long double>(y[i]) - oracle.y[i]) <= oracle.bound[i])) return false;
-  }
-  return true;
-}
-
-template <class T>
-testing::ProductOracle exact_product(const Csr<T>& a, const Array<T>& x) {
-  const std::vector<T> zero(static_cast<std::size_t>(a.rows()));
-  return testing::multiply_oracle<T>(T{1}, a.view(), x.span(), T{0}, zero);
 }
 
 struct Kernel {
@@ -144,10 +129,11 @@ double least_bytes(const Csr<T>& a) {
 
 template <class T>
 std::vector<Entry<T>> make_entries(Problem<T>& problem) {
-  const testing::ProductOracle weighted = exact_product(*problem.weighted, problem.x);
-  const testing::ProductOracle pattern = exact_product(*problem.pattern, problem.x);
+  const compare::ProductOracle weighted = compare::product_oracle<T>(problem.weighted->view(), problem.x.span());
+  const compare::ProductOracle pattern = compare::product_oracle<T>(problem.pattern->view(), problem.x.span());
   std::vector<Entry<T>> entries;
   for (const Kernel& kernel : kernels()) {
+    const compare::ProductOracle& oracle = kernel.pattern ? pattern : weighted;
     SpmvOptions options;
     options.algorithm = kernel.algorithm;
     options.determinism = kernel.determinism;
@@ -155,9 +141,9 @@ std::vector<Entry<T>> make_entries(Problem<T>& problem) {
     DualBuffer<T> out = plan->make_output();
     std::fill(problem.y.begin(), problem.y.end(), std::numeric_limits<T>::quiet_NaN());
     plan->apply(problem.x.span(), problem.y.span());
-    const bool single = agrees<T>(kernel.pattern ? pattern : weighted, problem.y.span());
+    const bool single = compare::deviation<T>(oracle, problem.y.span()).within_bound();
     plan->apply(problem.x.span(), out);
-    const bool buffered = agrees<T>(kernel.pattern ? pattern : weighted, std::as_const(out).current());
+    const bool buffered = compare::deviation<T>(oracle, std::as_const(out).current()).within_bound();
     entries.push_back({kernel, std::move(plan), std::move(out), single && buffered});
   }
   return entries;

@@ -4,11 +4,11 @@
 ///
 ///   bench_spmv_cuda --json results.json
 ///   bench_spmv_cuda --families lap2d,kmer --kernels merbit,vendor-csr --part 0.1
-#include "apps/solve/device_facts.hpp"
 #include "bench/report.hpp"
 #include "bench/spmv_entry.hpp"
 #include "bench/zoo.hpp"
 #include "core/stopwatch.hpp"
+#include "support/machine.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spmv.hpp"
 
@@ -242,11 +242,11 @@ bool run(Settings settings) {
   if (device.is_host())
     throw InvalidArgument("bench_spmv measures the host; this program needs --device cuda or cuda:N");
   Json report = document("spmv_cuda");
-  report["machine"]["gpu"] = cli::gpu_json(device);
+  report["machine"]["gpu"] = support::gpu_json(device);
   report["tessera"]["cuda_toolkit"] = build_info().cuda;
   report["results"] = Json::array();
   report["means"] = Json::array();
-  fmt::print("{}\n", cli::device_text(device, Device{}));
+  fmt::print("{}\n", support::device_text(device, Device{}));
   const auto awake = wake_up<double>(settings, device);
   static_cast<void>(wake_up<float>(settings, device));
   if (std::find(awake.begin(), awake.end(), vendor_name) == awake.end()) settings.baseline = plain_name;

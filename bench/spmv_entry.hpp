@@ -3,9 +3,9 @@
 #pragma once
 
 #include "bench/zoo.hpp"
+#include "compare/timing.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spmv.hpp"
-#include "tessera/timing.hpp"
 
 #include <fmt/format.h>
 

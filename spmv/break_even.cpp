@@ -1,13 +1,12 @@
 #include "spmv/break_even.hpp"
 
+#include "core/stopwatch.hpp"
 #include "spmv/registry.hpp"
 #include "tessera/error.hpp"
-#include "tessera/timing.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <memory>
 #include <type_traits>
@@ -18,13 +17,9 @@ namespace tessera {
 
 namespace {
 
-/// As many products as asked for, each a sample of its own.
-TimingOptions timing_of(int repetitions) {
-  TimingOptions timing;
-  timing.warmup = 1;
-  timing.min_rounds = timing.max_rounds = repetitions;
-  timing.min_sample_ms = 0.0;
-  return timing;
+double median(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  return (samples[(samples.size() - 1) / 2] + samples[samples.size() / 2]) / 2;
 }
 
 /// The kernel without tiles that products are compared with.
@@ -53,14 +48,23 @@ BreakEven measure_break_even(const Device& device, const SpmvKernel<T>& kernel, 
   const std::vector<T> ones(static_cast<std::size_t>(a.cols), T{1});
   const auto x = Array<T>::copy_of(ones, device);
   Array<T> y(a.rows, Init::zero, device);
-  const auto product = [&](const SpmvKernel<T>& of) {
+  const auto milliseconds = [&](const SpmvKernel<T>& of) {
+    const Stopwatch watch;
     of.apply(a, T{1}, x.span(), T{0}, y.span());
     synchronize(device);
+    return watch.milliseconds();
   };
-  const std::array<TimingCandidate, 2> candidates{
-      {{"plan", [&] { product(kernel); }, {}}, {"reference", [&] { product(*reference); }, {}}}};
-  const TimingSamples samples = time_interleaved(candidates, timing_of(repetitions));
-  BreakEven result{summarise(samples[0]).median, summarise(samples[1]).median, std::nullopt};
+  static_cast<void>(milliseconds(kernel));  // warm-up
+  static_cast<void>(milliseconds(*reference));
+  std::vector<double> own;
+  std::vector<double> others;
+  for (int i = 0; i < repetitions; ++i) {
+    // In turn, and first in turn, so that what disturbs the machine disturbs both alike.
+    if (i % 2 == 0) own.push_back(milliseconds(kernel));
+    others.push_back(milliseconds(*reference));
+    if (i % 2 != 0) own.push_back(milliseconds(kernel));
+  }
+  BreakEven result{median(std::move(own)), median(std::move(others)), std::nullopt};
   if (!spmv_kernel_entry(info.algorithm).has_setup) {
     result.applications = 0;
   } else if (result.apply_ms < result.reference_ms) {

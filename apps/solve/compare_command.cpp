@@ -1,24 +1,233 @@
+#include "compare_command.hpp"
+
 #include "commands.hpp"
-#include "compare/comparison.hpp"
-#include "compare/json.hpp"
-#include "compare/report.hpp"
-#include "compare/tables.hpp"
+#include "compare_report.hpp"
 #include "delivery.hpp"
 #include "interrupt.hpp"
-#include "messages.hpp"
+#include "option_values.hpp"
 #include "outputs.hpp"
+#include "problem.hpp"
+#include "progress.hpp"
+#include "usage_error.hpp"
 #include "verbose.hpp"
+
+#include "core/nearest.hpp"
+#include "core/stopwatch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <utility>
 
 namespace tessera::cli {
 
+namespace {
+
+/// Words separated by commas, in their order. \param option name without dashes, for messages
+/// \throws UsageError for an empty word, a repeated one, and one that is not known (naming the nearest)
+[[nodiscard]] std::vector<std::string> parse_word_list(std::string_view option, std::string_view text,
+                                                       std::span<const std::string_view> known) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (std::find(known.begin(), known.end(), word) == known.end()) {
+      throw UsageError(fmt::format("option --{}: expected words of {}, separated by commas, got \"{}\"", option,
+                                   fmt::join(known, ", "), word),
+                       did_you_mean(word, known));
+    }
+    if (std::find(words.begin(), words.end(), word) != words.end()) {
+      throw UsageError(fmt::format("option --{}: {} is given twice", option, word));
+    }
+    words.emplace_back(word);
+  }
+  return words;
+}
+
+constexpr double unbounded = std::numeric_limits<double>::max();
+constexpr std::int64_t most_rounds = 1'000'000;
+
+[[nodiscard]] std::vector<compare::Solver> solver_list(const Options& options) {
+  constexpr std::array solvers{compare::Solver::cg, compare::Solver::bicgstab, compare::Solver::pagerank};
+  const auto text = options.text("solvers");
+  if (!text) return {};
+  std::vector<std::string_view> known;
+  known.reserve(solvers.size());
+  for (const compare::Solver solver : solvers) known.push_back(to_string(solver));
+  std::vector<compare::Solver> result;
+  for (const std::string& word : parse_word_list("solvers", *text, known)) {
+    const auto place = std::find(known.begin(), known.end(), word) - known.begin();
+    result.push_back(solvers[static_cast<std::size_t>(place)]);
+  }
+  return result;
+}
+
+/// An option of a solver that is not run would be ignored; ignored options are refused.
+void require_used(const Options& options, const std::vector<compare::Solver>& solvers) {
+  const auto runs = [&](compare::Solver solver) {
+    return std::find(solvers.begin(), solvers.end(), solver) != solvers.end();
+  };
+  const bool krylov = runs(compare::Solver::cg) || runs(compare::Solver::bicgstab);
+  const auto refuse = [&](std::string_view name, bool used, std::string_view needed) {
+    if (used || !options.typed(name)) return;
+    throw UsageError(fmt::format("option --{} has no effect on products", name),
+                     fmt::format("add --solvers {}", needed));
+  };
+  for (const std::string_view name : {"rhs", "x0", "precond", "rtol", "atol", "norm-base", "dtol", "stagnation",
+                                      "restart-on-breakdown", "replace-residual"}) {
+    refuse(name, krylov, "cg or --solvers bicgstab");
+  }
+  refuse("shadow", runs(compare::Solver::bicgstab), "bicgstab");
+  for (const std::string_view name : {"damping", "tol"}) refuse(name, runs(compare::Solver::pagerank), "pagerank");
+  for (const std::string_view name : {"max-iters", "max-time"}) refuse(name, !solvers.empty(), "cg, for instance");
+}
+
+[[nodiscard]] compare::TimingSettings timing_settings(const Options& options) {
+  compare::TimingSettings result;
+  constexpr int most_warmups = 1000;
+  result.warmup = static_cast<int>(count_option(options, "warmup", 0, most_warmups));
+  result.rounds = count_or_auto_option(options, "repeat", 0, most_rounds);
+  result.min_seconds = seconds_option(options, "min-time");
+  if (!std::isfinite(result.min_seconds)) refuse_text("min-time", *options.text("min-time"), "a time such as 0.5s");
+  result.noise = number_option(options, "noise", 0.0, unbounded);
+  result.cold = options.flag("cold");
+  return result;
+}
+
+[[nodiscard]] PageRankOptions pagerank_options(const Options& options) {
+  PageRankOptions result;
+  result.damping = number_option(options, "damping", 0.0, 1.0);
+  if (result.damping >= 1.0) refuse_text("damping", *options.text("damping"), "a number in [0, 1)");
+  result.tolerance = number_option(options, "tol", 0.0, unbounded);
+  result.max_iterations = count_option(options, "max-iters");
+  result.time_limit_seconds = seconds_option(options, "max-time");
+  return result;
+}
+
+}  // namespace
+
+CompareSettings compare_settings(const Options& options) {
+  CompareSettings result;
+  compare::Settings& comparison = result.comparison;
+  result.problem = problem_settings(options);
+  result.output = output_settings(options);
+  comparison.solvers = solver_list(options);
+  require_used(options, comparison.solvers);
+  result.kernels = options.text("kernels").value_or("all");
+  comparison.applies = count_option(options, "applies", 1);
+  constexpr std::array<std::pair<std::string_view, compare::SortKey>, 5> keys{{{"total", compare::SortKey::total},
+                                                                               {"spmv", compare::SortKey::spmv},
+                                                                               {"setup", compare::SortKey::setup},
+                                                                               {"error", compare::SortKey::error},
+                                                                               {"memory", compare::SortKey::memory}}};
+  comparison.sort = choice_option(options, "sort", keys);
+  comparison.timing = timing_settings(options);
+  result.rhs = rhs_settings(options);
+  result.x0 = x0_settings(options);
+  comparison.precond = precond_setting(options);
+  comparison.solver = solver_settings(options);
+  comparison.pagerank = pagerank_options(options);
+  comparison.baseline = options.text("baseline");
+  if (options.given("fail-if-slower")) {
+    if (!comparison.baseline)
+      throw UsageError("--fail-if-slower needs something to be slower than", "add --baseline FILE");
+    comparison.fail_if_slower = number_option(options, "fail-if-slower", 0.0, unbounded);
+  }
+  result.machine = machine_settings(options);
+  comparison.device = result.machine.device;
+  comparison.host = result.machine.host;
+  comparison.memory_limit_bytes = result.machine.memory_limit_bytes;
+  comparison.seed = result.machine.seed;
+  return result;
+}
+
 template <class T>
-ExitCode compare_and_report(const CompareSettings& settings, const std::vector<Candidate<T>>& candidates,
+std::vector<compare::Candidate<T>> choose_candidates(std::vector<compare::Candidate<T>> table,
+                                                     const std::string& wanted) {
+  if (wanted == "all") return table;
+  std::vector<std::string_view> known{"all"};
+  for (const compare::Candidate<T>& candidate : table) known.push_back(candidate.name);
+  const std::vector<std::string> words = parse_word_list("kernels", wanted, known);
+  if (std::find(words.begin(), words.end(), "all") != words.end()) return table;
+  const std::string reference = compare::reference_of(table);
+  std::vector<compare::Candidate<T>> chosen;
+  for (compare::Candidate<T>& candidate : table) {
+    const bool named = std::find(words.begin(), words.end(), candidate.name) != words.end();
+    if (named && !candidate.unavailable.empty()) {
+      throw UsageError(fmt::format("--kernels {}: {}", candidate.name, candidate.unavailable));
+    }
+    if (named || candidate.name == reference) chosen.push_back(std::move(candidate));
+  }
+  return chosen;
+}
+
+ExitCode exit_code_of(const compare::Outcome& outcome, int signal, bool exit_zero) {
+  if (outcome.failed() || !outcome.slower.empty()) return ExitCode::verification_failed;
+  if (outcome.interrupted) return exit_code_of(Status::interrupted, signal, exit_zero);
+  ExitCode worst = ExitCode::success;
+  for (const compare::SolveRow& row : outcome.solves) {
+    worst = std::max(worst, exit_code_of(row.status, signal, exit_zero),
+                     [](ExitCode a, ExitCode b) { return static_cast<int>(a) < static_cast<int>(b); });
+  }
+  return worst;
+}
+
+namespace {
+
+template <class T>
+[[nodiscard]] compare::SystemVectors<T> make_vectors(const CompareSettings& settings, const Problem<T>& problem) {
+  SpmvOptions plain;
+  plain.algorithm = SpmvAlgorithm::csr;
+  plain.device = settings.machine.host;
+  const SpmvPlan<T> A(problem.matrix, plain);
+  const std::uint64_t seed = settings.machine.seed;
+  compare::SystemVectors<T> vectors;
+  vectors.b = make_vector<T>(settings.rhs, A, settings.machine, seed, "right-hand side");
+  vectors.x0 = settings.x0.kind == VectorSettings::Kind::rhs
+                   ? vectors.b
+                   : make_vector<T>(settings.x0, A, settings.machine, seed + 1, "initial guess");
+  return vectors;
+}
+
+template <class T>
+[[nodiscard]] CompareOutcome compare_loaded(const CompareSettings& settings,
+                                            const std::vector<compare::Candidate<T>>& candidates, Progress& progress) {
+  CompareOutcome outcome;
+  progress.phase(loading_text(settings.problem));
+  const Problem<T> problem = load_problem<T>(settings.problem, settings.machine);
+  progress.phase("inspecting the matrix");
+  const Stopwatch watch;
+  take_problem(settings.problem, settings.machine, problem, outcome);
+  outcome.matrix = statistics(problem.matrix->view(), settings.machine.host);
+  outcome.inspect_ms = watch.milliseconds();
+
+  compare::Settings comparison = settings.comparison;
+  comparison.phase = [&progress](const std::string& text) { progress.phase(text); };
+  comparison.stop = [] { return interrupt_signal() != 0; };
+  const compare::Subject<T> subject{problem.matrix, outcome.matrix, problem.name,
+                                    [&] { return make_vectors(settings, problem); }};
+  static_cast<compare::Outcome&>(outcome) = compare::compare_kernels(comparison, subject, candidates);
+  outcome.memory.vectors = outcome.vector_bytes;
+  outcome.memory.plan = outcome.plan_bytes;
+  warn_about_cache(outcome, outcome.warnings);
+  for (const Warning& warning : outcome.compare::Outcome::warnings) outcome.warnings.push_back(warning);
+  return outcome;
+}
+
+}  // namespace
+
+template <class T>
+ExitCode compare_and_report(const CompareSettings& settings, const std::vector<compare::Candidate<T>>& candidates,
                             const Options& options, const Invocation& invocation) {
   Progress progress(settings.output.progress, settings.output.verbosity);
   print_banner(options, settings.machine, progress);
-  progress.phase(loading_text(settings.problem));
-  const Problem<T> problem = load_problem<T>(settings.problem, settings.machine);
-  CompareOutcome outcome = compare(settings, problem, candidates, progress);
+  CompareOutcome outcome = compare_loaded(settings, candidates, progress);
   progress.finish();
   if (!settings.output.quiet) progress.warn(outcome.warnings);
 
@@ -35,16 +244,21 @@ namespace {
 template <class T>
 [[nodiscard]] ExitCode compare_registered(const CompareSettings& settings, const Options& options,
                                           const Invocation& invocation) {
-  const auto candidates = choose_candidates(registered_candidates<T>(settings.machine.device), settings.kernels);
+  const auto candidates =
+      choose_candidates(compare::registered_candidates<T>(settings.machine.device), settings.kernels);
   return compare_and_report(settings, candidates, options, invocation);
 }
 
 }  // namespace
 
-template ExitCode compare_and_report(const CompareSettings&, const std::vector<Candidate<float>>&, const Options&,
-                                     const Invocation&);
-template ExitCode compare_and_report(const CompareSettings&, const std::vector<Candidate<double>>&, const Options&,
-                                     const Invocation&);
+template std::vector<compare::Candidate<float>> choose_candidates(std::vector<compare::Candidate<float>>,
+                                                                  const std::string&);
+template std::vector<compare::Candidate<double>> choose_candidates(std::vector<compare::Candidate<double>>,
+                                                                   const std::string&);
+template ExitCode compare_and_report(const CompareSettings&, const std::vector<compare::Candidate<float>>&,
+                                     const Options&, const Invocation&);
+template ExitCode compare_and_report(const CompareSettings&, const std::vector<compare::Candidate<double>>&,
+                                     const Options&, const Invocation&);
 
 ExitCode compare_command(const Options& options, const Invocation& invocation) {
   const CompareSettings settings = compare_settings(options);
@@ -53,7 +267,7 @@ ExitCode compare_command(const Options& options, const Invocation& invocation) {
   for (const VectorSettings& vector : {settings.rhs, settings.x0}) {
     if (vector.kind == VectorSettings::Kind::file) inputs.push_back(vector.path);
   }
-  if (settings.baseline) inputs.push_back(*settings.baseline);
+  if (settings.comparison.baseline) inputs.push_back(*settings.comparison.baseline);
   if (const auto config = options.guarded_config()) inputs.push_back(*config);
   check_outputs(settings.output, inputs);
   return settings.machine.precision == Precision::fp64 ? compare_registered<double>(settings, options, invocation)

@@ -1,5 +1,5 @@
 #include "config_entries.hpp"
-#include "json_text.hpp"
+#include "report_json.hpp"
 #include "usage_error.hpp"
 
 #include "tessera/error.hpp"

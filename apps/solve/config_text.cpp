@@ -1,7 +1,7 @@
 #include "config_text.hpp"
 
 #include "config_entries.hpp"
-#include "json_text.hpp"
+#include "report_json.hpp"
 #include "units.hpp"
 #include "usage_error.hpp"
 

@@ -7,10 +7,10 @@
 #include "progress.hpp"
 #include "report_json.hpp"
 #include "summary_text.hpp"
-#include "timer.hpp"
 #include "usage_error.hpp"
 #include "verbose.hpp"
 
+#include "core/stopwatch.hpp"
 #include "tessera/binary_matrix.hpp"
 #include "tessera/error.hpp"
 
@@ -173,7 +173,7 @@ void convert_matrix(const ConvertSettings& settings, Progress& progress, Convert
   outcome.matrix = statistics(view, settings.machine.host);
   stop_if_interrupted();
   progress.phase("writing " + outcome.out);
-  const Timer timer;
+  const Stopwatch timer;
   write_matrix(settings, loaded.file, outcome);
   outcome.write_ms = timer.milliseconds();
   warn_about_cache(outcome, outcome.warnings);
@@ -186,13 +186,13 @@ void convert_vector(const ConvertSettings& settings, Progress& progress, Convert
   ReadOptions options;
   options.device = settings.machine.host;
   options.memory_limit_bytes = settings.machine.memory_limit_bytes;
-  const Timer read_timer;
+  const Stopwatch read_timer;
   const std::vector<T> vector = read_vector<T>(settings.problem.path, options);
   outcome.read_ms = read_timer.milliseconds();
   stop_if_interrupted();
   outcome.elements = static_cast<std::int64_t>(vector.size());
   progress.phase("writing " + outcome.out);
-  const Timer write_timer;
+  const Stopwatch write_timer;
   write_solution<T>(outcome.out, vector, {});
   outcome.write_ms = write_timer.milliseconds();
 }

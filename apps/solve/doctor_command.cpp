@@ -1,7 +1,4 @@
 #include "commands.hpp"
-#include "device_facts.hpp"
-#include "json_text.hpp"
-#include "machine.hpp"
 #include "option_values.hpp"
 #include "outputs.hpp"
 #include "report_json.hpp"
@@ -9,6 +6,7 @@
 #include "summary_text.hpp"
 #include "usage_error.hpp"
 
+#include "support/machine.hpp"
 #include "tessera/device.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/text_file.hpp"
@@ -80,12 +78,12 @@ struct Findings {
   const BuildInfo build = build_info();
   std::string text =
       fmt::format("tessera     {} ({}), {}, {}\n", build.version, build.commit, build.compiler, build.build_type);
-  text += fmt::format("cuda        in this build: {}, runtime {}, driver {}\n",
-                      findings.cuda.compiled_in ? build.cuda : "no", cuda_version(findings.cuda.runtime_version),
-                      cuda_version(findings.cuda.driver_version));
+  text += fmt::format(
+      "cuda        in this build: {}, runtime {}, driver {}\n", findings.cuda.compiled_in ? build.cuda : "no",
+      support::cuda_version(findings.cuda.runtime_version), support::cuda_version(findings.cuda.driver_version));
   text += gpu_lines(findings.cuda);
-  text += fmt::format("host        {}, {} threads, {} of memory available\n", cpu_name(), findings.host.threads(),
-                      size_text(available_host_memory_bytes()));
+  text += fmt::format("host        {}, {} threads, {} of memory available\n", support::cpu_name(),
+                      findings.host.threads(), size_text(available_host_memory_bytes()));
   text += fmt::format("kernels     host: {}; cuda: {}\n", kernel_names(Device::Kind::host),
                       kernel_names(Device::Kind::cuda));
   for (const Check& check : findings.checks) {
@@ -120,8 +118,8 @@ struct Findings {
   json["machine"]["memory_available_bytes"] = available_host_memory_bytes();
   json["machine"]["gpu"] = gpus_json(findings.cuda);
   json["cuda"] = {{"compiled_in", findings.cuda.compiled_in},
-                  {"runtime", cuda_version(findings.cuda.runtime_version)},
-                  {"driver", cuda_version(findings.cuda.driver_version)},
+                  {"runtime", support::cuda_version(findings.cuda.runtime_version)},
+                  {"driver", support::cuda_version(findings.cuda.driver_version)},
                   {"problem", findings.cuda.problem}};
   Json checks = Json::array();
   for (const Check& check : findings.checks) {

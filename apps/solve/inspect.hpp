@@ -2,8 +2,8 @@
 /// What `solve inspect` finds out about a matrix, and how it is shown.
 #pragma once
 
-#include "json_text.hpp"
 #include "outcome.hpp"
+#include "report_json.hpp"
 
 #include "tessera/matrix_market.hpp"
 #include "tessera/spmv.hpp"

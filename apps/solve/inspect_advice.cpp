@@ -1,6 +1,7 @@
 #include "inspect.hpp"
 #include "problem.hpp"
-#include "run_method.hpp"
+
+#include "support/system.hpp"
 
 #include <fmt/format.h>
 
@@ -106,8 +107,8 @@ Advice advise(const InspectOutcome& outcome) {
     advice.command = "solve pagerank " + source_words(outcome);
     return advice;
   }
-  const MethodChoice method = choose_method(Method::automatic, m);
-  const PrecondChoice precond = choose_precond(Precond::automatic, m);
+  const support::MethodChoice method = support::choose_method(Method::automatic, m);
+  const support::PrecondChoice precond = support::choose_precond(Precond::automatic, m);
   advice.method = to_string(method.method);
   advice.method_reason = method.reason;
   advice.precond = to_string(precond.precond);

@@ -6,10 +6,11 @@
 #include "outputs.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
-#include "timer.hpp"
 #include "usage_error.hpp"
 #include "verbose.hpp"
 
+#include "core/stopwatch.hpp"
+#include "support/machine.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -94,7 +95,7 @@ template <class T>
   take_problem(settings.problem, settings.machine, problem, outcome);
   outcome.header = problem.header;
   outcome.read_ms = problem.read_ms;
-  const Timer timer;
+  const Stopwatch timer;
   measure_matrix(settings, problem.matrix->view(), progress, outcome);
   outcome.inspect_ms = timer.milliseconds();
 
@@ -104,7 +105,8 @@ template <class T>
     stop_if_interrupted();
   }
   const KernelCost chosen = cost_of(SpmvAlgorithm::automatic, problem, settings.machine.device);
-  if (!chosen.plan) throw OutOfMemory(0, memory_budget(settings.machine), "the kernel that auto chooses");
+  if (!chosen.plan)
+    throw OutOfMemory(0, support::memory_budget(settings.machine.memory_limit_bytes), "the kernel that auto chooses");
   outcome.plan = *chosen.plan;
   outcome.memory.plan = outcome.plan.bytes;
   outcome.advice = advise(outcome);

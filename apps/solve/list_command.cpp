@@ -1,6 +1,6 @@
 #include "commands.hpp"
-#include "json_text.hpp"
 #include "outputs.hpp"
+#include "report_json.hpp"
 #include "usage_error.hpp"
 
 #include "core/nearest.hpp"

@@ -2,14 +2,14 @@
 /// solve: sparse systems and graph ranking from the command line.
 
 #include "commands.hpp"
-#include "compare/compare_settings.hpp"
+#include "compare_command.hpp"
 #include "config_text.hpp"
 #include "help_text.hpp"
 #include "interrupt.hpp"
-#include "machine.hpp"
 #include "messages.hpp"
 #include "outputs.hpp"
 #include "settings.hpp"
+#include "support/machine.hpp"
 #include "usage_error.hpp"
 
 #include <fcntl.h>
@@ -94,7 +94,7 @@ void occupy_standard_streams() {
 int main(int argc, char** argv) {
   using namespace tessera::cli;
   try {
-    Invocation invocation{std::vector<std::string>(argv, argv + argc), utc_now()};
+    Invocation invocation{std::vector<std::string>(argv, argv + argc), tessera::support::utc_now()};
     occupy_standard_streams();
     // A reader that went away is an output that cannot be written, not a reason to lose the others.
     static_cast<void>(std::signal(SIGPIPE, SIG_IGN));

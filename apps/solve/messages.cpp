@@ -11,8 +11,8 @@ void print_failure(const Failure& failure) {
   if (!failure.hint.empty()) write_stderr(fmt::format("  hint: {}\n", failure.hint));
 }
 
-void print_warnings(const Warnings& warnings) {
-  for (const Warning& warning : warnings) write_stderr(fmt::format("solve: warning: {}\n", warning.text));
+void print_warnings(const support::Warnings& warnings) {
+  for (const support::Warning& warning : warnings) write_stderr(fmt::format("solve: warning: {}\n", warning.text));
 }
 
 void write_stderr(std::string_view text) noexcept {

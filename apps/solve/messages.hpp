@@ -3,7 +3,8 @@
 #pragma once
 
 #include "exit_code.hpp"
-#include "warning.hpp"
+
+#include "support/warning.hpp"
 
 #include <string_view>
 
@@ -11,7 +12,7 @@ namespace tessera::cli {
 
 /// "solve: error: ..." and, if there is one, "  hint: ..." on a line of its own.
 void print_failure(const Failure& failure);
-void print_warnings(const Warnings& warnings);
+void print_warnings(const support::Warnings& warnings);
 
 /// The only way to standard error. What cannot be written there is lost: a closed or full standard error must not cost
 /// a result.

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "cli_options.hpp"
-#include "json_text.hpp"
 #include "outcome.hpp"
+#include "report_json.hpp"
 
 #include "tessera/spgemm.hpp"
 

@@ -4,8 +4,8 @@
 
 #include "exit_code.hpp"
 #include "settings.hpp"
-#include "warning.hpp"
 
+#include "support/warning.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/report.hpp"
 #include "tessera/spmv.hpp"
@@ -17,6 +17,9 @@
 #include <vector>
 
 namespace tessera::cli {
+
+using support::Warning;
+using support::Warnings;
 
 /// The call of the program.
 struct Invocation {

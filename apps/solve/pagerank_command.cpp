@@ -7,10 +7,11 @@
 #include "progress.hpp"
 #include "report_json.hpp"
 #include "summary_text.hpp"
-#include "timer.hpp"
 #include "usage_error.hpp"
 #include "verbose.hpp"
 
+#include "core/stopwatch.hpp"
+#include "support/machine.hpp"
 #include "tessera/error.hpp"
 #include "tessera/pagerank.hpp"
 
@@ -47,7 +48,7 @@ struct Ranked {
 template <class T>
 void describe_graph(const PageRankSettings& settings, const Problem<T>& problem, const TransitionMatrix<T>& transition,
                     PageRankOutcome& outcome) {
-  const Timer timer;
+  const Stopwatch timer;
   take_problem(settings.problem, settings.machine, problem, outcome);
   outcome.matrix = statistics(problem.matrix->view(), settings.machine.host);
   outcome.inspect_ms = timer.milliseconds();
@@ -120,12 +121,12 @@ template <class T>
   // Ranks old and new, their scaled copy, the teleport distribution, and the ranks handed out.
   constexpr std::uint64_t vectors = 6;
   outcome.memory.vectors = vectors * vertices * sizeof(T);
-  const std::uint64_t resident = machine.memory_limit_bytes != 0 ? problem.matrix->bytes() : 0;
-  require_memory(machine, resident + problem.matrix->bytes() + outcome.memory.vectors,
-                 "the transition matrix and the ranks");
+  const std::uint64_t matrix_bytes = problem.matrix->bytes();
+  support::require_memory(machine.memory_limit_bytes, matrix_bytes, matrix_bytes + outcome.memory.vectors,
+                          "the transition matrix and the ranks");
 
   progress.phase("making the transition matrix");
-  const Timer plan_timer;
+  const Stopwatch plan_timer;
   const TransitionMatrix<T> transition = make_transition(problem, machine.host);
   const double transition_ms = plan_timer.milliseconds();
   describe_graph(settings, problem, transition, outcome);
@@ -165,7 +166,7 @@ template <class T>
 
   Deliverables results;
   results.write_vector = [&](const std::string& path) {
-    const Timer timer;
+    const Stopwatch timer;
     write_solution<T>(path, ranked.ranks,
                       {fmt::format("PageRank of {}, damping {}: {}", outcome.problem, outcome.options.damping,
                                    to_string(outcome.status))});

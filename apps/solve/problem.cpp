@@ -1,8 +1,9 @@
 #include "problem.hpp"
 
-#include "timer.hpp"
 #include "usage_error.hpp"
 
+#include "core/stopwatch.hpp"
+#include "support/machine.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/matrix_cache.hpp"
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <random>
 #include <system_error>
 #include <utility>
 
@@ -64,7 +64,8 @@ template <class T>
 [[nodiscard]] LoadedMatrix<T> make_matrix(const ProblemSettings& settings, const MachineSettings& machine) {
   std::optional<ValueStorage> storage;
   if (settings.unweighted) storage = ValueStorage::pattern;
-  require_memory(machine, generated_bytes<T>(settings.generator, storage), "the matrix of " + settings.name);
+  support::require_memory(machine.memory_limit_bytes, 0, generated_bytes<T>(settings.generator, storage),
+                          "the matrix of " + settings.name);
   LoadedMatrix<T> made;
   made.file.matrix = generate<T>(settings.generator, storage);
   const Csr<T>& matrix = made.file.matrix;
@@ -80,9 +81,7 @@ template <class T>
 /// Beside the matrix itself for as long as it takes.
 template <class T>
 [[nodiscard]] Csr<T> transposed(const Csr<T>& matrix, const std::string& name, const MachineSettings& machine) {
-  // What the machine says is available no longer counts the matrix; a user's limit does.
-  const std::uint64_t resident = machine.memory_limit_bytes != 0 ? matrix.bytes() : 0;
-  require_memory(machine, resident + matrix.bytes(), "the transpose of " + name);
+  support::require_memory(machine.memory_limit_bytes, matrix.bytes(), matrix.bytes(), "the transpose of " + name);
   return transpose(matrix.view(), machine.host);
 }
 
@@ -121,18 +120,9 @@ std::string loading_text(const ProblemSettings& settings) {
   return (settings.source == Source::file ? "reading " : "generating ") + settings.name;
 }
 
-std::uint64_t memory_budget(const MachineSettings& machine) {
-  return machine.memory_limit_bytes != 0 ? machine.memory_limit_bytes : available_host_memory_bytes();
-}
-
-void require_memory(const MachineSettings& machine, std::uint64_t needed, const std::string& purpose) {
-  const std::uint64_t budget = memory_budget(machine);
-  if (budget != 0 && needed > budget) throw OutOfMemory(needed, budget, purpose);
-}
-
 template <class T>
 LoadedMatrix<T> load_matrix(const ProblemSettings& settings, const MachineSettings& machine) {
-  const Timer timer;
+  const Stopwatch timer;
   LoadedMatrix<T> loaded =
       settings.source == Source::file ? read_file<T>(settings, machine) : make_matrix<T>(settings, machine);
   if (settings.unweighted && !loaded.file.matrix.is_pattern()) {
@@ -156,21 +146,12 @@ Problem<T> load_problem(const ProblemSettings& settings, const MachineSettings& 
   if (settings.source == Source::file) problem.header = loaded.file.header;
   problem.cache = std::move(loaded.cache);
   problem.matrix = std::make_shared<const Csr<T>>(std::move(loaded.file.matrix));
-  const Timer timer;
+  const Stopwatch timer;
   if (settings.transposed) {
     problem.matrix = std::make_shared<const Csr<T>>(transposed(*problem.matrix, problem.name, machine));
   }
   problem.read_ms = loaded.read_ms + timer.milliseconds();
   return problem;
-}
-
-template <class T>
-std::vector<T> random_vector(std::int64_t n, std::uint64_t seed) {
-  std::vector<T> vector(static_cast<std::size_t>(n));
-  std::mt19937_64 engine(seed);
-  constexpr double step = 0x1p-52;
-  for (T& value : vector) value = static_cast<T>(static_cast<double>(engine() >> 11) * step - 1.0);
-  return vector;
 }
 
 template <class T>
@@ -192,7 +173,7 @@ std::vector<T> make_vector(const VectorSettings& settings, const LinearOperator<
   using Kind = VectorSettings::Kind;
   const std::int64_t n = A.rows();
   if (settings.kind == Kind::file) return read_vector_of<T>(settings.path, n, machine, what);
-  if (settings.kind == Kind::random) return random_vector<T>(n, seed);
+  if (settings.kind == Kind::random) return support::random_vector<T>(n, seed);
   std::vector<T> vector(static_cast<std::size_t>(n), T{0});
   if (settings.kind == Kind::ones) std::fill(vector.begin(), vector.end(), T{1});
   if (settings.kind == Kind::unit) {
@@ -238,8 +219,6 @@ template Problem<float> load_problem(const ProblemSettings&, const MachineSettin
 template Problem<double> load_problem(const ProblemSettings&, const MachineSettings&);
 template void take_problem(const ProblemSettings&, const MachineSettings&, const Problem<float>&, CommonOutcome&);
 template void take_problem(const ProblemSettings&, const MachineSettings&, const Problem<double>&, CommonOutcome&);
-template std::vector<float> random_vector(std::int64_t, std::uint64_t);
-template std::vector<double> random_vector(std::int64_t, std::uint64_t);
 template std::vector<float> read_vector_of(const std::string&, std::int64_t, const MachineSettings&,
                                            const std::string&);
 template std::vector<double> read_vector_of(const std::string&, std::int64_t, const MachineSettings&,

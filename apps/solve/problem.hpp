@@ -44,12 +44,6 @@ template <class T>
 template <class T>
 [[nodiscard]] Problem<T> load_problem(const ProblemSettings& settings, const MachineSettings& machine);
 
-/// The matrix on a device: itself, or a copy. \throws OutOfMemory, CudaError
-template <class T>
-[[nodiscard]] std::shared_ptr<const Csr<T>> placed(const std::shared_ptr<const Csr<T>>& matrix, const Device& device) {
-  return device.is_host() ? matrix : std::make_shared<const Csr<T>>(matrix->to(device));
-}
-
 /// What every command says of its problem; statistics are not taken here.
 template <class T>
 void take_problem(const ProblemSettings& settings, const MachineSettings& machine, const Problem<T>& problem,
@@ -64,12 +58,6 @@ void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings);
 /// "reading A.mtx", "generating poisson3d 64".
 [[nodiscard]] std::string loading_text(const ProblemSettings& settings);
 
-/// Bytes that a run may use: --mem-limit, else what the machine has; 0 when unknown.
-[[nodiscard]] std::uint64_t memory_budget(const MachineSettings& machine);
-
-/// \throws OutOfMemory when `needed` exceeds the budget
-void require_memory(const MachineSettings& machine, std::uint64_t needed, const std::string& purpose);
-
 /// A vector of `n` elements as the settings say. Kind::rhs is not handled here: the caller has that vector.
 /// \param A     for Kind::a_ones
 /// \param what  name of the vector in messages
@@ -77,10 +65,6 @@ void require_memory(const MachineSettings& machine, std::uint64_t needed, const 
 template <class T>
 [[nodiscard]] std::vector<T> make_vector(const VectorSettings& settings, const LinearOperator<T>& A,
                                          const MachineSettings& machine, std::uint64_t seed, const std::string& what);
-
-/// n elements uniform in [-1, 1), the same on every machine.
-template <class T>
-[[nodiscard]] std::vector<T> random_vector(std::int64_t n, std::uint64_t seed);
 
 /// A vector file whose length must be n. \throws DimensionError naming both lengths
 template <class T>

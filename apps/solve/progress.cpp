@@ -1,7 +1,7 @@
 #include "progress.hpp"
 
-#include "json_text.hpp"
 #include "messages.hpp"
+#include "report_json.hpp"
 
 #include <fmt/format.h>
 
@@ -149,10 +149,10 @@ void Progress::update(const IterationInfo& info) {
   write_line(mode_ == ProgressMode::json ? json_line(info, now) : progress_line(info, trend_, now));
 }
 
-void Progress::warn(const Warnings& warnings) {
+void Progress::warn(const support::Warnings& warnings) {
   finish();
   if (mode_ != ProgressMode::json) return print_warnings(warnings);
-  for (const Warning& warning : warnings) {
+  for (const support::Warning& warning : warnings) {
     write_line(line_text(Json{{"event", "warning"}, {"code", warning.code}, {"text", warning.text}}));
   }
 }

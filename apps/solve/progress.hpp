@@ -3,8 +3,8 @@
 #pragma once
 
 #include "settings.hpp"
-#include "warning.hpp"
 
+#include "support/warning.hpp"
 #include "tessera/report.hpp"
 
 #include <array>
@@ -54,7 +54,7 @@ class Progress {
   /// Once an iteration; costs a comparison and a logarithm unless something is shown.
   void update(const IterationInfo& info);
   /// For people, or as JSON lines where progress is shown so.
-  void warn(const Warnings& warnings);
+  void warn(const support::Warnings& warnings);
   /// Clears the redrawn line, so that other text may follow.
   void finish();
 

@@ -1,10 +1,9 @@
 #include "report_json.hpp"
 
-#include "device_facts.hpp"
-#include "machine.hpp"
 #include "units.hpp"
 
-#include "tessera/timing.hpp"
+#include "compare/timing.hpp"
+#include "support/machine.hpp"
 #include "tessera/version.hpp"
 
 #include <cmath>
@@ -60,7 +59,7 @@ constexpr std::size_t full_history_rows = 10000;
     gaps.push_back(1e3 * (history[i].seconds - history[i - 1].seconds));
   }
   if (gaps.empty()) return std::nullopt;
-  return summarise(gaps).median;
+  return compare::summarise(gaps).median;
 }
 
 struct Progression {
@@ -255,7 +254,7 @@ Json memory_json(const MemoryUse& memory) {
   json["plan"] = memory.plan;
   json["vectors"] = memory.vectors;
   json["precond"] = memory.precond;
-  json["peak_resident"] = peak_resident_bytes();
+  json["peak_resident"] = support::peak_resident_bytes();
   return json;
 }
 
@@ -266,7 +265,7 @@ Json warnings_json(const Warnings& warnings) {
 }
 
 void put_machine(Json& json, const CommonOutcome& outcome) {
-  json["machine"]["gpu"] = gpu_json(outcome.device);
+  json["machine"]["gpu"] = support::gpu_json(outcome.device);
   if (!outcome.device_reason.empty()) json["machine"]["device_reason"] = outcome.device_reason;
   json["machine"]["threads"] = outcome.threads;
 }
@@ -283,7 +282,7 @@ Json document_head(const std::string& schema, const Invocation& invocation) {
        {{"compiler", build.compiler}, {"cuda", build.cuda}, {"type", build.build_type}, {"flags", build.flags}}}};
   json["command"] = invocation.arguments;
   json["started"] = invocation.started;
-  json["machine"] = {{"host", host_name()}, {"cpu", cpu_name()}, {"gpu", nullptr}};
+  json["machine"] = {{"host", support::host_name()}, {"cpu", support::cpu_name()}, {"gpu", nullptr}};
   return json;
 }
 

@@ -3,10 +3,17 @@
 #pragma once
 
 #include "cli_options.hpp"
-#include "json_text.hpp"
 #include "outcome.hpp"
 
+#include "support/json_text.hpp"
+
 namespace tessera::cli {
+
+using support::document_text;
+using support::Json;
+using support::line_text;
+using support::number_or_null;
+using support::put_number;
 
 /// schema, tool, command, started, machine.
 [[nodiscard]] Json document_head(const std::string& schema, const Invocation& invocation);

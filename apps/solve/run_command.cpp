@@ -6,11 +6,12 @@
 #include "problem.hpp"
 #include "progress.hpp"
 #include "report_json.hpp"
-#include "run_method.hpp"
 #include "summary_text.hpp"
-#include "timer.hpp"
 #include "verbose.hpp"
 
+#include "core/stopwatch.hpp"
+#include "support/machine.hpp"
+#include "support/system.hpp"
 #include "tessera/error.hpp"
 #include "tessera/solvers.hpp"
 #include "tessera/spmv.hpp"
@@ -101,7 +102,7 @@ void add_warnings(const RunOutcome& outcome, Warnings& warnings) {
 /// Facts, method and preconditioner; the plan is made by the caller because it outlives this.
 template <class T>
 void describe_problem(const RunSettings& settings, const Problem<T>& problem, RunOutcome& outcome) {
-  const Timer timer;
+  const Stopwatch timer;
   take_problem(settings.problem, settings.machine, problem, outcome);
   outcome.kernel_chosen_by_user = settings.spmv.algorithm != SpmvAlgorithm::automatic;
   outcome.rhs = describe(settings.rhs);
@@ -126,19 +127,18 @@ template <class T>
   print_device(machine, progress);
   progress.phase("inspecting the matrix");
   describe_problem(settings, problem, outcome);
-  const MethodChoice method = choose_method(settings.method, outcome.matrix);
+  const support::MethodChoice method = support::choose_method(settings.method, outcome.matrix);
   outcome.method = to_string(method.method);
   outcome.method_reason = method.reason;
   if (settings.shadow_given && method.method == Method::cg) {
     outcome.warnings.push_back({"W008", "--shadow belongs to bicgstab and has no effect: cg was chosen"});
   }
   outcome.memory.vectors = vector_bytes(method.method, problem.matrix->rows(), sizeof(T));
-  // What the machine says is available no longer counts the matrix; a user's limit does.
-  const std::uint64_t resident = machine.memory_limit_bytes != 0 ? outcome.memory.matrix : 0;
-  require_memory(machine, resident + outcome.memory.vectors, "the vectors of " + outcome.method);
+  support::require_memory(machine.memory_limit_bytes, outcome.memory.matrix, outcome.memory.vectors,
+                          "the vectors of " + outcome.method);
 
   progress.phase("planning the product");
-  const Timer plan_timer;
+  const Stopwatch plan_timer;
   const SpmvPlan<T> A(problem.matrix, settings.spmv);
   const double plan_ms = plan_timer.milliseconds() - A.info().upload_ms;
   outcome.plan = A.info();
@@ -149,9 +149,9 @@ template <class T>
   result.x = settings.x0.kind == VectorSettings::Kind::rhs
                  ? b
                  : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess");
-  const Timer precond_timer;
-  const PreparedPrecond<T> M =
-      prepare_precond(settings.precond, outcome.matrix, A.matrix(), machine.device, outcome.problem);
+  const Stopwatch precond_timer;
+  const support::PreparedPrecond<T> M =
+      support::prepare_precond(settings.precond, outcome.matrix, A.matrix(), machine.device, outcome.problem);
   const double precond_ms = precond_timer.milliseconds();
   outcome.memory.precond = M.bytes;
   outcome.precond = to_string(M.choice.precond);
@@ -164,7 +164,7 @@ template <class T>
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
   const std::span<T> x(result.x);
-  outcome.report = solve_where_it_lies<T>(method.method, {A, *M.inverse}, b, x, solver);
+  outcome.report = support::solve_from_host<T>(method.method, {A, *M.inverse}, b, x, solver);
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.upload_ms += A.info().upload_ms;
   outcome.report.timings.plan_ms = plan_ms;
@@ -187,7 +187,7 @@ template <class T>
 
   Deliverables results;
   results.write_vector = [&](const std::string& path) {
-    const Timer timer;
+    const Stopwatch timer;
     write_solution<T>(path, solved.x,
                       {fmt::format("solution of {} with right-hand side {}: {}", outcome.problem, outcome.rhs,
                                    to_string(outcome.report.status))});

@@ -33,19 +33,19 @@ struct Findings {
 };
 
 template <class T>
-void check_matrix(const std::string& family, ValueStorage storage, const std::vector<Candidate<T>>& candidates,
+void check_matrix(const std::string& family, ValueStorage storage, const std::vector<compare::Candidate<T>>& candidates,
                   std::map<std::string, Findings>& findings) {
   const auto matrix = std::make_shared<const Csr<T>>(generate<T>(GeneratorSpec{family, rows}, storage));
   std::vector<T> x(static_cast<std::size_t>(matrix->cols()));
   for (std::size_t j = 0; j < x.size(); ++j) x[j] = static_cast<T>(1.0 / static_cast<double>(j % 97 + 1));
-  const ProductOracle oracle = product_oracle<T>(matrix->view(), x);
-  for (const Candidate<T>& candidate : candidates) {
+  const compare::ProductOracle oracle = compare::product_oracle<T>(matrix->view(), x);
+  for (const compare::Candidate<T>& candidate : candidates) {
     Findings& found = findings[candidate.name];
     found.refusal = candidate.unavailable;
     if (!found.failure.empty() || !found.refusal.empty()) continue;
-    Verdict verdict;
+    compare::Verdict verdict;
     try {
-      verdict = check_products<T>(candidate.plan(matrix), x, oracle);
+      verdict = compare::check_products<T>(candidate.plan(matrix), x, oracle);
     } catch (const std::exception& error) {
       verdict.reason = error.what();
     }
@@ -60,7 +60,7 @@ void check_matrix(const std::string& family, ValueStorage storage, const std::ve
 
 template <class T>
 void check_matrices(const Device& device, std::map<std::string, Findings>& findings) {
-  const auto candidates = registered_candidates<T>(device);
+  const auto candidates = compare::registered_candidates<T>(device);
   for (const char* family : families) {
     for (const ValueStorage storage : {ValueStorage::weighted, ValueStorage::pattern}) {
       check_matrix<T>(family, storage, candidates, findings);

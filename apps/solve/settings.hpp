@@ -4,6 +4,7 @@
 
 #include "cli_options.hpp"
 
+#include "support/system.hpp"
 #include "tessera/assemble.hpp"
 #include "tessera/device.hpp"
 #include "tessera/generators.hpp"
@@ -77,8 +78,8 @@ struct VectorSettings {
   std::int64_t index = 0;  ///< of a unit vector, 0-based
 };
 
-enum class Method { automatic, cg, bicgstab };
-enum class Precond { automatic, none, jacobi };
+using support::Method;
+using support::Precond;
 
 struct RunSettings {
   ProblemSettings problem;

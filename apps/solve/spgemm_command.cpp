@@ -6,10 +6,11 @@
 #include "outputs.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
-#include "timer.hpp"
 #include "usage_error.hpp"
 #include "verbose.hpp"
 
+#include "core/stopwatch.hpp"
+#include "support/system.hpp"
 #include "tessera/binary_matrix.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spgemm.hpp"
@@ -135,8 +136,8 @@ template <class T>
 template <class T>
 void verify(const SpgemmSettings& settings, const Csr<T>& a, const Csr<T>& b, const Csr<T>& c,
             MultiplyOutcome& outcome) {
-  const Timer timer;
-  const std::vector<double> x = random_vector<double>(c.cols(), settings.machine.seed);
+  const Stopwatch timer;
+  const std::vector<double> x = support::random_vector<double>(c.cols(), settings.machine.seed);
   CheckedVector start{x, x};
   for (double& element : start.magnitude) element = std::fabs(element);
   const int factors = settings.right ? 2 : settings.power;
@@ -202,11 +203,11 @@ template <class T>
   const Csr<T>& b = settings.right ? *right.matrix : a;
   outcome.power = settings.right ? 1 : settings.power;
   progress.phase("multiplying");
-  const Timer timer;
+  const Stopwatch timer;
   Csr<T> c = multiply_factors(settings, a, b, outcome);
   outcome.multiply_ms = timer.milliseconds();
   if (!c.device().is_host()) {
-    const Timer downloading;
+    const Stopwatch downloading;
     c = c.to(Device{});
     outcome.download_ms = downloading.milliseconds();
   }
@@ -224,7 +225,7 @@ template <class T>
 
   Deliverables results;
   results.write_vector = [&](const std::string& path) {
-    const Timer writing;
+    const Stopwatch writing;
     write_result(path, c.view());
     outcome.write_ms = writing.milliseconds();
   };

@@ -1,6 +1,6 @@
 #include "summary_text.hpp"
 
-#include "device_facts.hpp"
+#include "support/machine.hpp"
 
 #include <fmt/format.h>
 
@@ -84,7 +84,7 @@ namespace {
 [[nodiscard]] std::string device_line(const CommonOutcome& outcome, const Timings& timings) {
   const std::string why = chosen(outcome.device_reason);
   if (outcome.device.is_host()) return why.empty() ? std::string() : line("device", outcome.device.name() + why);
-  return line("device", fmt::format("{}, upload {}, download {}{}", device_text(outcome.device, Device{}),
+  return line("device", fmt::format("{}, upload {}, download {}{}", support::device_text(outcome.device, Device{}),
                                     time_text(timings.upload_ms), time_text(timings.download_ms), why));
 }
 

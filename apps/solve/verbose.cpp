@@ -1,7 +1,6 @@
 #include "verbose.hpp"
 
-#include "device_facts.hpp"
-
+#include "support/machine.hpp"
 #include "tessera/version.hpp"
 
 #include <fmt/format.h>
@@ -12,9 +11,9 @@ void print_banner(const Options& options, const MachineSettings& machine, Progre
   const int verbosity = options.flag_count("verbose");
   if (verbosity == 0) return;
   const BuildInfo build = build_info();
-  progress.detail(fmt::format(
-      "Tessera {} ({}), {}, {}", build.version, build.commit, build.compiler,
-      machine.device_undecided ? "device chosen once the matrix is known" : device_text(machine.device, machine.host)));
+  progress.detail(fmt::format("Tessera {} ({}), {}, {}", build.version, build.commit, build.compiler,
+                              machine.device_undecided ? "device chosen once the matrix is known"
+                                                       : support::device_text(machine.device, machine.host)));
   if (verbosity == 1) return;
   for (const OptionSpec& spec : option_table()) {
     if (!uses(options.command(), spec) || spec.kind == ValueKind::flag) continue;
@@ -30,7 +29,7 @@ void print_banner(const Options& options, const MachineSettings& machine, Progre
 void print_device(const MachineSettings& machine, Progress& progress) {
   if (machine.device_reason.empty()) return;
   progress.detail(
-      fmt::format("device {} (auto: {})", device_text(machine.device, machine.host), machine.device_reason));
+      fmt::format("device {} (auto: {})", support::device_text(machine.device, machine.host), machine.device_reason));
 }
 
 }  // namespace tessera::cli

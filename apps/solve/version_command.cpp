@@ -1,6 +1,6 @@
 #include "commands.hpp"
-#include "json_text.hpp"
 #include "outputs.hpp"
+#include "report_json.hpp"
 
 #include "tessera/device.hpp"
 #include "tessera/text_file.hpp"

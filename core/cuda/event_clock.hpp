@@ -2,9 +2,14 @@
 /// The clock of a GPU.
 #pragma once
 
-#include "tessera/timing.hpp"
+#include "tessera/device.hpp"
+
+#include <functional>
 
 namespace tessera::cuda {
+
+/// Does some work and says how many milliseconds it took.
+using TimingClock = std::function<double(const std::function<void()>& work)>;
 
 /// Times work by two events in the stream of the device and waits for the second.
 /// \throws DeviceUnavailable, CudaError; so does the clock

@@ -19,6 +19,5 @@
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
 #include "tessera/text_file.hpp"
-#include "tessera/timing.hpp"
 #include "tessera/types.hpp"
 #include "tessera/version.hpp"

@@ -3,7 +3,7 @@
 #include "solve_process.hpp"
 
 #include "compare/baseline.hpp"
-#include "compare/json.hpp"
+#include "compare_report.hpp"
 
 #include "tessera/error.hpp"
 
@@ -13,8 +13,8 @@ namespace tessera::testing {
 
 namespace {
 
-[[nodiscard]] cli::Times times(double median, double iqr, std::int64_t count) {
-  cli::Times result;
+[[nodiscard]] compare::Times times(double median, double iqr, std::int64_t count) {
+  compare::Times result;
   result.summary = {count, median, median - iqr / 2, median + iqr / 2, median - iqr, median + iqr};
   return result;
 }
@@ -26,16 +26,16 @@ namespace {
   outcome.matrix.rows = 4;
   outcome.matrix.cols = 4;
   outcome.matrix.nnz = 10;
-  cli::KernelRow row;
+  compare::KernelRow row;
   row.kernel = "csr";
   row.passed = true;
   row.setup = times(1, 0, 3);
   row.warm = times(median, iqr, 100);
-  cli::KernelRow failed;
+  compare::KernelRow failed;
   failed.kernel = "bad";
   failed.reason = "wrong";
   outcome.products = {row, failed};
-  cli::SolveRow solve;
+  compare::SolveRow solve;
   solve.kernel = "csr";
   solve.passed = true;
   solve.solved = true;
@@ -50,20 +50,20 @@ namespace {
 class BaselineTest : public SolveTest {
  protected:
   /// Writes the document of an outcome as the command would, and reads it back.
-  [[nodiscard]] cli::Baseline written(const cli::CompareOutcome& outcome) const {
+  [[nodiscard]] compare::Baseline written(const cli::CompareOutcome& outcome) const {
     const cli::Options options(cli::Command::compare, {"A.mtx"}, {});
     const auto json = cli::compare_json(outcome, options, {{"solve"}, "now"}, cli::ExitCode::success);
-    return cli::read_baseline(file("old.json", cli::document_text(json)));
+    return compare::read_baseline(file("old.json", cli::document_text(json)));
   }
 };
 
 TEST_F(BaselineTest, WhatIsWrittenIsReadBack) {
-  const cli::Baseline baseline = written(outcome_with(2.0, 0.1));
-  EXPECT_EQ(baseline.rows, 4);
-  EXPECT_EQ(baseline.nnz, 10);
-  EXPECT_EQ(baseline.threads, 2);
+  const compare::Baseline baseline = written(outcome_with(2.0, 0.1));
+  EXPECT_EQ(baseline.measured_on.rows, 4);
+  EXPECT_EQ(baseline.measured_on.nnz, 10);
+  EXPECT_EQ(baseline.measured_on.threads, 2);
   ASSERT_EQ(baseline.cases.size(), 2U) << "a failed kernel has no times";
-  const TimingSummary& product = baseline.cases.at("product csr warm").times;
+  const compare::TimingSummary& product = baseline.cases.at("product csr warm");
   EXPECT_EQ(product.median, 2.0);
   EXPECT_EQ(product.count, 100);
   EXPECT_NEAR(product.noise(), 0.05, 1e-12);
@@ -71,7 +71,7 @@ TEST_F(BaselineTest, WhatIsWrittenIsReadBack) {
 }
 
 TEST_F(BaselineTest, AClearLossIsNamedAndAnUnclearOneIsNot) {
-  const cli::Baseline baseline = written(outcome_with(2.0, 0.1));
+  const compare::Baseline baseline = written(outcome_with(2.0, 0.1));
   auto slower = outcome_with(2.4, 0.1);
   hold_against_baseline(baseline, 0.05, slower);
   // 100 samples with an IQR of 4-5 % pin the ratio 1.2 to within 1.3 %; 3 samples to within 8 %.
@@ -91,35 +91,40 @@ TEST_F(BaselineTest, AClearLossIsNamedAndAnUnclearOneIsNot) {
 }
 
 TEST_F(BaselineTest, CasesThatAreNewAreSaid) {
-  const cli::Baseline baseline = written(outcome_with(2.0, 0.1));
+  const compare::Baseline baseline = written(outcome_with(2.0, 0.1));
   auto outcome = outcome_with(2.0, 0.1);
   outcome.products[0].kernel = "new";
   hold_against_baseline(baseline, 0.05, outcome);
-  ASSERT_EQ(outcome.warnings.size(), 1U);
-  EXPECT_NE(outcome.warnings[0].text.find("no case \"product new warm\""), std::string::npos);
+  const support::Warnings& warnings = outcome.compare::Outcome::warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].text.find("no case \"product new warm\""), std::string::npos);
 }
 
 TEST_F(BaselineTest, AnotherMatrixTypeOrMachine) {
-  const cli::Baseline baseline = written(outcome_with(2.0, 0.1));
-  auto same = outcome_with(2.0, 0.1);
-  check_baseline(baseline, baseline.cpu, "", same);
-  EXPECT_TRUE(same.warnings.empty());
-  check_baseline(baseline, "another processor", "", same);
-  ASSERT_EQ(same.warnings.size(), 1U);
-  EXPECT_NE(same.warnings[0].text.find("another processor"), std::string::npos);
-  auto larger = outcome_with(2.0, 0.1);
-  larger.matrix.nnz = 11;
-  EXPECT_THROW(check_baseline(baseline, baseline.cpu, "", larger), InvalidMatrix);
-  auto single = outcome_with(2.0, 0.1);
-  single.precision = cli::Precision::fp32;
-  EXPECT_THROW(check_baseline(baseline, baseline.cpu, "", single), InvalidMatrix);
+  const compare::Baseline baseline = written(outcome_with(2.0, 0.1));
+  const compare::MeasuredOn same = baseline.measured_on;
+  EXPECT_EQ(same.value, "fp64");
+  support::Warnings warnings;
+  check_baseline(baseline, same, warnings);
+  EXPECT_TRUE(warnings.empty());
+  auto elsewhere = same;
+  elsewhere.cpu = "another processor";
+  check_baseline(baseline, elsewhere, warnings);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].text.find("another processor"), std::string::npos);
+  auto larger = same;
+  larger.nnz = 11;
+  EXPECT_THROW(check_baseline(baseline, larger, warnings), InvalidMatrix);
+  auto single = same;
+  single.value = single.precision = "fp32";
+  EXPECT_THROW(check_baseline(baseline, single, warnings), InvalidMatrix);
 }
 
 TEST_F(BaselineTest, WhatIsNoComparisonIsRefused) {
-  EXPECT_THROW(static_cast<void>(cli::read_baseline(path("missing.json"))), IoError);
-  EXPECT_THROW(static_cast<void>(cli::read_baseline(path(""))), IoError) << "a directory";
+  EXPECT_THROW(static_cast<void>(compare::read_baseline(path("missing.json"))), IoError);
+  EXPECT_THROW(static_cast<void>(compare::read_baseline(path(""))), IoError) << "a directory";
   try {
-    static_cast<void>(cli::read_baseline(file("broken.json", "{\n  \"schema\": ,\n}\n")));
+    static_cast<void>(compare::read_baseline(file("broken.json", "{\n  \"schema\": ,\n}\n")));
     FAIL();
   } catch (const ParseError& error) {
     EXPECT_EQ(error.line(), 2) << error.what();
@@ -127,13 +132,13 @@ TEST_F(BaselineTest, WhatIsNoComparisonIsRefused) {
   for (const char* text :
        {"", "3", "{}", "[]", R"({"schema": "solve.run/1"})", R"({"schema": 3})", R"({"schema": "solve.compare/1"})",
         R"({"schema": "solve.compare/1", "matrix": {"rows": "many"}})"}) {
-    EXPECT_THROW(static_cast<void>(cli::read_baseline(file("other.json", text))), Error) << text;
+    EXPECT_THROW(static_cast<void>(compare::read_baseline(file("other.json", text))), Error) << text;
   }
 }
 
 TEST(ChangeOf, NeedsTimesThatAreNotZero) {
-  EXPECT_FALSE(cli::change_of({}, times(1, 0, 3).summary));
-  const auto exact = cli::change_of(times(2, 0, 1).summary, times(3, 0, 1).summary);
+  EXPECT_FALSE(compare::change_of({}, times(1, 0, 3).summary));
+  const auto exact = compare::change_of(times(2, 0, 1).summary, times(3, 0, 1).summary);
   ASSERT_TRUE(exact);
   EXPECT_DOUBLE_EQ(exact->low, 1.5);
   EXPECT_DOUBLE_EQ(exact->high, 1.5);

@@ -1,8 +1,6 @@
 /// Ratios, break-even, order of rows, and how they become text.
 
-#include "compare/compare_outcome.hpp"
-#include "compare/table.hpp"
-#include "compare/tables.hpp"
+#include "compare_report.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +10,15 @@
 namespace tessera::cli {
 
 namespace {
+
+using compare::KernelRow;
+using compare::pays_after;
+using compare::SolveRow;
+using compare::SortKey;
+using compare::summarise;
+using compare::Times;
+using compare::TimingRatio;
+using compare::TimingSummary;
 
 [[nodiscard]] Times times(std::vector<double> samples) {
   const TimingSummary summary = summarise(samples);

@@ -2,9 +2,7 @@
 /// Kernels that are wrong in a known way, and settings for comparisons within a test.
 #pragma once
 
-#include "compare/candidate.hpp"
-#include "compare/compare_settings.hpp"
-#include "problem.hpp"
+#include "compare/comparison.hpp"
 
 #include "tessera/csr.hpp"
 #include "tessera/linear_operator.hpp"
@@ -51,31 +49,32 @@ class SpoiltOperator final : public LinearOperator<T> {
 };
 
 template <class T>
-[[nodiscard]] cli::Candidate<T> spoilt_candidate(std::string name, Spoil<T> spoil,
-                                                 Determinism promised = Determinism::gpu_to_gpu) {
+[[nodiscard]] compare::Candidate<T> spoilt_candidate(std::string name, Spoil<T> spoil,
+                                                     Determinism promised = Determinism::gpu_to_gpu) {
   return {std::move(name), SpoiltOperator<T>::csr_options(),
           [spoil = std::move(spoil), promised](const std::shared_ptr<const Csr<T>>& matrix) {
             PlanInfo info;
             info.determinism = promised;
-            return cli::PlannedKernel<T>{std::make_unique<SpoiltOperator<T>>(matrix, spoil), info};
+            return compare::PlannedKernel<T>{std::make_unique<SpoiltOperator<T>>(matrix, spoil), info};
           }};
 }
 
-[[nodiscard]] inline cli::Problem<double> problem_of(const std::shared_ptr<const Csr<double>>& matrix) {
-  cli::Problem<double> problem;
-  problem.matrix = matrix;
-  problem.name = "test";
-  return problem;
+/// With b = A times ones and x0 = 0.
+[[nodiscard]] inline compare::Subject<double> subject_of(const std::shared_ptr<const Csr<double>>& matrix) {
+  return {matrix, statistics(matrix->view()), "test", [matrix] {
+            compare::SystemVectors<double> vectors{std::vector<double>(static_cast<std::size_t>(matrix->rows())),
+                                                   std::vector<double>(static_cast<std::size_t>(matrix->cols()))};
+            const std::vector<double> ones(vectors.x0.size(), 1.0);
+            SpmvPlan<double>(matrix, SpoiltOperator<double>::csr_options()).apply(ones, vectors.b);
+            return vectors;
+          }};
 }
 
 /// Few rounds of everything.
-[[nodiscard]] inline cli::CompareSettings quick_settings() {
-  cli::CompareSettings settings;
-  settings.kernels = "all";
+[[nodiscard]] inline compare::Settings quick_comparison() {
+  compare::Settings settings;
   settings.timing.rounds = 3;
   settings.timing.min_seconds = 0.0;
-  settings.rhs.kind = cli::VectorSettings::Kind::a_ones;
-  settings.output.quiet = true;
   return settings;
 }
 

@@ -1,0 +1,115 @@
+#include "compare/comparison.hpp"
+
+#include "compare/baseline.hpp"
+#include "support/machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+namespace tessera::compare {
+
+namespace {
+
+/// Names what stayed noisiest.
+void warn_of_noise(Outcome& outcome) {
+  double worst = 0.0;
+  std::string name;
+  const auto consider = [&](const Times& times, const std::string& label) {
+    if (times.summary.noise() <= std::max(worst, outcome.noise)) return;
+    worst = times.summary.noise();
+    name = label;
+  };
+  for (const KernelRow& row : outcome.products) {
+    consider(row.warm, "the product of " + row.kernel);
+    consider(row.cold, "the cold product of " + row.kernel);
+  }
+  for (const SolveRow& row : outcome.solves) {
+    consider(row.total, fmt::format("{} with {}", to_string(row.solver), row.kernel));
+  }
+  if (name.empty()) return;
+  outcome.warnings.push_back(
+      {"W020", fmt::format("the times stayed noisier than {:.3g} %: half of those of {} spread over {:.2g} % of the "
+                           "median; a quieter machine or a longer --min-time helps",
+                           100 * outcome.noise, name, 100 * worst)});
+}
+
+/// Warns of those that cannot take part.
+template <class T>
+[[nodiscard]] std::vector<Candidate<T>> available(const std::vector<Candidate<T>>& all, support::Warnings& warnings) {
+  std::vector<Candidate<T>> able;
+  for (const Candidate<T>& candidate : all) {
+    if (candidate.unavailable.empty()) {
+      able.push_back(candidate);
+    } else {
+      warnings.push_back({"W023", fmt::format("{} takes no part: {}", candidate.name, candidate.unavailable)});
+    }
+  }
+  return able;
+}
+
+template <class T>
+[[nodiscard]] MeasuredOn measured_on(const Settings& settings, const Subject<T>& subject) {
+  const std::string precision = std::is_same_v<T, double> ? "fp64" : "fp32";
+  const Csr<T>& matrix = *subject.matrix;
+  return {matrix.rows(),
+          matrix.cols(),
+          matrix.nnz(),
+          matrix.is_pattern() ? "pattern" : precision,
+          precision,
+          support::cpu_name(),
+          support::gpu_name(settings.device),
+          settings.host.threads()};
+}
+
+}  // namespace
+
+TimingOptions timing_options(const Settings& settings, int min_rounds, int max_rounds) {
+  constexpr double patience = 10.0;
+  const TimingSettings& timing = settings.timing;
+  TimingOptions result;
+  result.warmup = timing.warmup;
+  result.min_rounds = timing.rounds > 0 ? static_cast<int>(timing.rounds) : min_rounds;
+  result.max_rounds = timing.rounds > 0 ? static_cast<int>(timing.rounds) : max_rounds;
+  result.min_seconds = timing.min_seconds;
+  result.max_seconds = patience * timing.min_seconds;
+  result.noise = timing.noise;
+  result.seed = settings.seed;
+  result.stop_early = settings.stop;
+  return result;
+}
+
+template <class T>
+Outcome compare_kernels(const Settings& settings, const Subject<T>& subject,
+                        const std::vector<Candidate<T>>& candidates) {
+  Outcome outcome;
+  const std::vector<Candidate<T>> able = available(candidates, outcome.warnings);
+  outcome.applies = settings.applies;
+  outcome.sort = settings.sort;
+  outcome.noise = settings.timing.noise;
+  outcome.fail_if_slower = settings.fail_if_slower;
+  std::optional<Baseline> baseline;
+  if (settings.baseline) {
+    baseline = read_baseline(*settings.baseline);
+    check_baseline(*baseline, measured_on(settings, subject), outcome.warnings);
+  }
+  const SolveInputs<T> inputs = solve_inputs(settings, subject, outcome);
+  compare_products(settings, subject, able, outcome);
+  if (!settings.solvers.empty()) compare_solves(settings, inputs, able, outcome);
+  outcome.interrupted = stopped(settings);
+  if (baseline) {
+    hold_against_baseline(*baseline, settings.fail_if_slower.value_or(std::numeric_limits<double>::infinity()),
+                          outcome);
+  }
+  sort_rows(outcome.products, settings.sort);
+  sort_rows(outcome.solves);
+  warn_of_noise(outcome);
+  return outcome;
+}
+
+template Outcome compare_kernels(const Settings&, const Subject<float>&, const std::vector<Candidate<float>>&);
+template Outcome compare_kernels(const Settings&, const Subject<double>&, const std::vector<Candidate<double>>&);
+
+}  // namespace tessera::compare

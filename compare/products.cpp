@@ -1,0 +1,248 @@
+#include "compare/comparison.hpp"
+#include "compare/gate.hpp"
+#include "compare/measure.hpp"
+#include "compare/oracle.hpp"
+#include "core/stopwatch.hpp"
+#include "support/machine.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace tessera::compare {
+
+namespace {
+
+/// Rounds of short products.
+[[nodiscard]] TimingOptions product_timing(const Settings& settings) {
+  constexpr int least = 10;
+  constexpr int most = 1000;
+  TimingOptions result = timing_options(settings, least, most);
+  if (!settings.device.is_host()) {
+    // The time from the call to the start of the work is then a small part.
+    constexpr double device_sample_ms = 1.0;
+    result.min_sample_ms = device_sample_ms;
+    result.clock = timing_clock(settings.device);
+  }
+  return result;
+}
+
+/// A candidate from its check to its times.
+template <class T>
+struct Contender {
+  const Candidate<T>* candidate = nullptr;
+  KernelRow* row = nullptr;
+  PlannedKernel<T> planned;
+  std::optional<DualBuffer<T>> out;
+  std::vector<double> setup_ms;  ///< without the upload of the matrix
+};
+
+template <class T>
+void fail(Contender<T>& contender, std::string_view reason) {
+  contender.row->passed = false;
+  contender.row->reason = reason;
+  contender.out.reset();
+  contender.planned.product.reset();
+}
+
+/// What the command itself holds: x, outputs, the oracle, the yardstick and what evicts the caches.
+template <class T>
+[[nodiscard]] std::uint64_t workspace_bytes(const Settings& settings, const Csr<T>& matrix, std::size_t candidates,
+                                            std::uint64_t least_bytes) {
+  const Device& device = settings.device;
+  const auto rows = static_cast<std::uint64_t>(matrix.rows());
+  const auto cols = static_cast<std::uint64_t>(matrix.cols());
+  std::uint64_t needed = 2 * rows * sizeof(long double) + cols * sizeof(T);
+  if (!device.is_host()) return needed + rows * sizeof(T);  // what is brought back to be checked
+  needed += 2 * candidates * rows * sizeof(T) + CopyYardstick::capped(least_bytes, device);
+  if (settings.timing.cold) needed += CacheFlusher::bytes(device);
+  return needed;
+}
+
+template <class T>
+void check_one(Contender<T>& contender, const std::shared_ptr<const Csr<T>>& matrix, std::span<const T> x,
+               const ProductOracle& oracle) {
+  KernelRow& row = *contender.row;
+  try {
+    contender.planned = contender.candidate->plan(matrix);
+  } catch (const std::exception& error) {
+    fail(contender, error.what());
+    return;
+  }
+  row.plan = contender.planned.info;
+  Verdict verdict = check_products(contender.planned, x, oracle);
+  row.passed = verdict.passed;
+  row.error_over_bound = verdict.error_over_bound;
+  row.repeats = verdict.repeats;
+  if (!verdict.passed) fail(contender, std::move(verdict.reason));
+}
+
+template <class T>
+void set_up(Contender<T>& contender, const std::shared_ptr<const Csr<T>>& matrix) {
+  const Stopwatch timer;
+  contender.planned = contender.candidate->plan(matrix);
+  contender.setup_ms.push_back(timer.milliseconds() - contender.planned.info.upload_ms);
+}
+
+/// Set-ups take turns too. The last one of each kernel stays.
+template <class T>
+void time_setups(const Settings& settings, const std::shared_ptr<const Csr<T>>& matrix,
+                 std::vector<Contender<T>*>& contenders) {
+  std::vector<TimingCandidate> timed;
+  timed.reserve(contenders.size());
+  for (Contender<T>* contender : contenders) {
+    timed.push_back({contender->candidate->name, [contender, &matrix] { set_up(*contender, matrix); },
+                     [contender] { contender->planned.product.reset(); }});
+  }
+  TimingOptions options = product_timing(settings);
+  constexpr int least = 3;
+  constexpr int most = 50;
+  options.warmup = 0;  // the set-up for the check was one
+  options.min_rounds = least;
+  options.max_rounds = most;
+  options.clock = {};  // what a user waits for, also where a GPU does the work
+  static_cast<void>(time_interleaved(timed, options));
+  for (Contender<T>* contender : contenders) {
+    contender->row->setup = times_of(contender->setup_ms);
+    if (contender->planned.product == nullptr) contender->planned = contender->candidate->plan(matrix);
+    contender->row->plan = contender->planned.info;
+  }
+}
+
+template <class T>
+[[nodiscard]] std::vector<TimingCandidate> timed_products(const std::vector<Contender<T>*>& contenders,
+                                                          std::span<const T> x, const std::function<void()>& before) {
+  std::vector<TimingCandidate> timed;
+  timed.reserve(contenders.size());
+  for (Contender<T>* contender : contenders) {
+    timed.push_back({contender->candidate->name,
+                     [contender, x] { contender->planned.product->apply(x, *contender->out); }, before});
+  }
+  return timed;
+}
+
+template <class T>
+void time_warm(const Settings& settings, std::span<const T> x, std::vector<Contender<T>*>& contenders,
+               Outcome& outcome) {
+  std::vector<TimingCandidate> timed = timed_products<T>(contenders, x, {});
+  CopyYardstick copy(outcome.least_bytes, settings.device);
+  if (outcome.least_bytes > 0) timed.push_back({"copy", [&copy] { copy(); }, {}});
+  const TimingSamples samples = time_interleaved(timed, product_timing(settings));
+  for (std::size_t i = 0; i < contenders.size(); ++i) contenders[i]->row->warm = times_of(samples[i]);
+  if (timed.size() == contenders.size()) return;
+  outcome.copy_gbytes_per_s = gbytes_per_second(copy.bytes(), summarise(samples.back()).median);
+}
+
+template <class T>
+void time_cold(const Settings& settings, std::span<const T> x, std::vector<Contender<T>*>& contenders) {
+  CacheFlusher flush(settings.device);
+  const TimingSamples samples =
+      time_interleaved(timed_products<T>(contenders, x, [&flush] { flush(); }), product_timing(settings));
+  for (std::size_t i = 0; i < contenders.size(); ++i) contenders[i]->row->cold = times_of(samples[i]);
+}
+
+/// The last timed product has to be as right as the first.
+template <class T>
+void check_again(const Device& device, std::vector<Contender<T>*>& contenders, std::span<const T> x,
+                 const ProductOracle& oracle) {
+  for (Contender<T>* contender : contenders) {
+    if (!contender->row->warm.measured()) continue;
+    contender->planned.product->apply(x, *contender->out);
+    std::vector<T> y(oracle.y.size());
+    detail::copy_bytes(Device{}, y.data(), device, contender->out->current().data(), y.size() * sizeof(T));
+    const Deviation found = deviation<T>(oracle, y);
+    if (found.within_bound()) continue;
+    const std::string reason = fmt::format("after {} rounds, {}", contender->row->warm.summary.count, found.reason);
+    contender->row->warm = {};
+    contender->row->cold = {};
+    contender->row->setup = {};
+    fail(*contender, reason);
+  }
+}
+
+/// Everything that follows from times and needs the reference.
+void derive(const Settings& settings, std::vector<KernelRow>& rows) {
+  const KernelRow* reference = nullptr;
+  for (KernelRow& row : rows) {
+    if (row.reference && row.passed) reference = &row;
+  }
+  for (KernelRow& row : rows) {
+    if (!row.warm.measured()) continue;
+    row.total_ms = row.setup.summary.median + static_cast<double>(settings.applies) * row.warm.summary.median;
+    if (reference == nullptr) continue;
+    row.warm.speed_up = speed_up(reference->warm, row.warm, settings.seed);
+    row.cold.speed_up = speed_up(reference->cold, row.cold, settings.seed);
+    if (row.reference) continue;
+    row.pays = pays_after(row.setup.summary.median - reference->setup.summary.median, reference->warm.summary.median,
+                          row.warm.summary.median, row.warm.speed_up);
+  }
+}
+
+/// Bytes that y = A x has to move at least: nonzeros, columns and row offsets once, x once where a column is not empty,
+/// y once.
+template <class T>
+[[nodiscard]] std::uint64_t least_product_bytes(const MatrixStatistics& matrix, bool pattern) {
+  const auto nnz = static_cast<std::uint64_t>(matrix.nnz);
+  const auto rows = static_cast<std::uint64_t>(matrix.rows);
+  const auto used_cols = static_cast<std::uint64_t>(matrix.cols - matrix.empty_cols);
+  return nnz * (sizeof(index_t) + (pattern ? 0 : sizeof(T))) + (rows + 1) * sizeof(offset_t) +
+         (used_cols + rows) * sizeof(T);
+}
+
+}  // namespace
+
+template <class T>
+void compare_products(const Settings& settings, const Subject<T>& subject, const std::vector<Candidate<T>>& candidates,
+                      Outcome& outcome) {
+  const Csr<T>& matrix = *subject.matrix;
+  outcome.least_bytes = least_product_bytes<T>(subject.facts, matrix.is_pattern());
+  outcome.cache_bytes = last_level_cache_bytes(settings.device);
+  outcome.reference = reference_of(candidates);
+  outcome.products.resize(candidates.size());
+  outcome.vector_bytes = workspace_bytes(settings, matrix, candidates.size(), outcome.least_bytes);
+  support::require_memory(settings.memory_limit_bytes, matrix.bytes(), outcome.vector_bytes,
+                          "the vectors of the comparison");
+
+  begin_phase(settings, "computing the product in long double");
+  const std::vector<T> x = support::random_vector<T>(matrix.cols(), settings.seed);
+  const ProductOracle oracle = product_oracle<T>(matrix.view(), x);
+  outcome.unchecked_rows = oracle.unchecked_rows;
+
+  // One copy on the device serves all kernels.
+  const auto on_device = support::device_copy(subject.matrix, settings.device);
+  std::vector<Contender<T>> contenders(candidates.size());
+  std::vector<Contender<T>*> passed;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    contenders[i].candidate = &candidates[i];
+    contenders[i].row = &outcome.products[i];
+    contenders[i].row->kernel = candidates[i].name;
+    contenders[i].row->reference = candidates[i].name == outcome.reference;
+    begin_phase(settings, fmt::format("checking kernel {} ({} of {})", candidates[i].name, i + 1, candidates.size()));
+    check_one<T>(contenders[i], on_device, x, oracle);
+    if (contenders[i].row->passed) passed.push_back(&contenders[i]);
+  }
+  begin_phase(settings, fmt::format("timing the set-up of {} kernels", passed.size()));
+  if (!stopped(settings)) time_setups(settings, on_device, passed);
+  for (Contender<T>* contender : passed) contender->out.emplace(contender->planned.product->make_output());
+  const auto x_copy = Array<T>::copy_of(x, settings.device);
+  const std::span<const T> device_x = x_copy.span();
+  begin_phase(settings, fmt::format("timing {} kernels in turn", passed.size()));
+  if (!stopped(settings)) time_warm<T>(settings, device_x, passed, outcome);
+  if (settings.timing.cold) {
+    begin_phase(settings, "timing them with cold caches");
+    if (!stopped(settings)) time_cold<T>(settings, device_x, passed);
+  }
+  check_again<T>(settings.device, passed, device_x, oracle);
+  derive(settings, outcome.products);
+  for (const KernelRow& row : outcome.products) outcome.plan_bytes += row.plan.bytes;
+}
+
+template void compare_products(const Settings&, const Subject<float>&, const std::vector<Candidate<float>>&, Outcome&);
+template void compare_products(const Settings&, const Subject<double>&, const std::vector<Candidate<double>>&,
+                               Outcome&);
+
+}  // namespace tessera::compare
