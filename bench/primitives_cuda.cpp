@@ -6,7 +6,6 @@
 ///   bench_primitives_cuda --json results.json
 #include "bench/primitives_segmented.hpp"
 #include "bench/report.hpp"
-#include "bench/speedup.hpp"
 #include "core/cuda/radix_sort.hpp"
 #include "core/cuda/scan.hpp"
 #include "core/random.hpp"

@@ -3,6 +3,7 @@
 #include "summary_text.hpp"
 
 #include "spmv/registry.hpp"
+#include "support/machine.hpp"
 
 #include <fmt/format.h>
 
@@ -17,13 +18,13 @@ namespace {
   return determinism == Determinism::gpu_to_gpu ? "gpu" : "run";
 }
 
-/// What the class asked for adds to the name of a product.
+/// The name of a product with its determinism class.
 [[nodiscard]] std::string with_class(const std::string& product, Determinism determinism) {
   if (determinism == Determinism::not_guaranteed) return product;
   return fmt::format("{} with --determinism {}", product, option_word(determinism));
 }
 
-[[nodiscard]] ProductPlaces places_of_any_kernel(Determinism determinism) {
+[[nodiscard]] ProductBackends backends_of_any_kernel(Determinism determinism) {
   const auto kernels = spmv_algorithms(Device::Kind::cuda);
   const bool kept = std::any_of(kernels.begin(), kernels.end(), [determinism](SpmvAlgorithm each) {
     return detail::spmv_kernel_entry(each).cuda.strongest >= determinism;
@@ -39,8 +40,8 @@ namespace {
 
 }  // namespace
 
-ProductPlaces product_places(const SpmvOptions& options) {
-  if (options.algorithm == SpmvAlgorithm::automatic) return places_of_any_kernel(options.determinism);
+ProductBackends product_backends(const SpmvOptions& options) {
+  if (options.algorithm == SpmvAlgorithm::automatic) return backends_of_any_kernel(options.determinism);
   const detail::SpmvKernelEntry& entry = detail::spmv_kernel_entry(options.algorithm);
   const std::string kernel = fmt::format("kernel {}", entry.name);
   if (!entry.host.offered()) return {kernel, false, entry.cuda.offered()};
@@ -75,15 +76,15 @@ GpuSearch find_gpu() {
 }
 
 DeviceChoice choose_device(const Workload& work, const std::function<GpuSearch()>& search) {
-  const bool gpu_alone = work.places.gpu && !work.places.host;
+  const bool gpu_alone = work.backends.gpu && !work.backends.host;
   if (!gpu_alone && work.nnz < worth_a_gpu) {
     return {std::nullopt,
             fmt::format("{}: starting a GPU would take longer than the host needs", counted(work.nnz, "nonzero"))};
   }
-  if (!work.places.gpu) return {std::nullopt, work.places.product + " runs on the host only"};
+  if (!work.backends.gpu) return {std::nullopt, work.backends.product + " runs on the host only"};
   const auto [gpu, problem] = search();
   if (!gpu) return {std::nullopt, "no GPU: " + problem};
-  if (gpu_alone) return {gpu->ordinal, work.places.product + " runs on a GPU only"};
+  if (gpu_alone) return {gpu->ordinal, work.backends.product + " runs on a GPU only"};
   const std::uint64_t needed = bytes_on_gpu(work);
   if (needed > gpu->free_bytes / 10 * 9) {
     return {std::nullopt, fmt::format("about {} needed, too much for cuda:{} ({}) with {} free", size_text(needed),
@@ -93,7 +94,7 @@ DeviceChoice choose_device(const Workload& work, const std::function<GpuSearch()
                                     counted(work.nnz, "nonzero"), size_text(needed), size_text(gpu->free_bytes))};
 }
 
-void settle_device(const Workload& work, MachineSettings& machine, SpmvOptions& spmv) {
+void decide_device(const Workload& work, MachineSettings& machine, SpmvOptions& spmv) {
   if (!machine.device_undecided) return;
   const DeviceChoice choice = choose_device(work, find_gpu);
   if (choice.gpu) machine.device = Device::cuda(*choice.gpu);
@@ -101,5 +102,17 @@ void settle_device(const Workload& work, MachineSettings& machine, SpmvOptions& 
   machine.device_undecided = false;
   spmv.device = machine.device;
 }
+
+template <class T>
+void decide_device(const Csr<T>& matrix, MachineSettings& machine, SpmvOptions& spmv, Progress& progress) {
+  decide_device({matrix.rows(), matrix.nnz(), matrix.is_pattern() ? 0 : sizeof(T), sizeof(T), product_backends(spmv)},
+                machine, spmv);
+  if (machine.device_reason.empty()) return;
+  progress.detail(
+      fmt::format("device {} (auto: {})", support::device_text(machine.device, machine.host), machine.device_reason));
+}
+
+template void decide_device(const Csr<float>&, MachineSettings&, SpmvOptions&, Progress&);
+template void decide_device(const Csr<double>&, MachineSettings&, SpmvOptions&, Progress&);
 
 }  // namespace tessera::cli

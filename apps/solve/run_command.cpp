@@ -1,5 +1,4 @@
 #include "commands.hpp"
-#include "delivery.hpp"
 #include "device_choice.hpp"
 #include "interrupt.hpp"
 #include "outputs.hpp"
@@ -7,7 +6,6 @@
 #include "progress.hpp"
 #include "report_json.hpp"
 #include "summary_text.hpp"
-#include "verbose.hpp"
 
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"
@@ -44,7 +42,7 @@ struct Solved {
 }
 
 template <class T>
-void require_square(const Problem<T>& problem) {
+void require_square(const InputMatrix<T>& problem) {
   const Csr<T>& matrix = *problem.matrix;
   if (matrix.rows() == matrix.cols()) return;
   throw DimensionError(
@@ -62,7 +60,7 @@ template <class T>
   return largest;
 }
 
-/// A tolerance that rounding alone exceeds is not reached except by luck.
+/// A tolerance below the rounding errors is reached only by luck.
 void warn_of_precision(const RunOutcome& outcome, Warnings& warnings) {
   const bool single = outcome.precision == Precision::fp32;
   const double resolved =
@@ -101,9 +99,9 @@ void add_warnings(const RunOutcome& outcome, Warnings& warnings) {
 
 /// Facts, method and preconditioner; the plan is made by the caller because it outlives this.
 template <class T>
-void describe_problem(const RunSettings& settings, const Problem<T>& problem, RunOutcome& outcome) {
+void describe_problem(const RunSettings& settings, const InputMatrix<T>& problem, RunOutcome& outcome) {
   const Stopwatch timer;
-  take_problem(settings.problem, settings.machine, problem, outcome);
+  report_input(settings.problem, settings.machine, problem, outcome);
   outcome.kernel_chosen_by_user = settings.spmv.algorithm != SpmvAlgorithm::automatic;
   outcome.rhs = describe(settings.rhs);
   outcome.x0 = describe(settings.x0);
@@ -121,10 +119,9 @@ template <class T>
   MachineSettings& machine = settings.machine;
 
   progress.phase(loading_text(settings.problem));
-  const Problem<T> problem = load_problem<T>(settings.problem, machine);
+  const InputMatrix<T> problem = load_input<T>(settings.problem, machine);
   require_square(problem);
-  settle_device(workload_of(*problem.matrix, settings.spmv), machine, settings.spmv);
-  print_device(machine, progress);
+  decide_device(*problem.matrix, machine, settings.spmv, progress);
   progress.phase("inspecting the matrix");
   describe_problem(settings, problem, outcome);
   const support::MethodChoice method = support::choose_method(settings.method, outcome.matrix);
@@ -178,12 +175,10 @@ template <class T>
 
 template <class T>
 [[nodiscard]] ExitCode run_typed(const RunSettings& settings, const Options& options, const Invocation& invocation) {
-  Progress progress(settings.output.progress, settings.output.verbosity);
-  print_banner(options, settings.machine, progress);
+  Progress progress(options, settings.output, settings.machine);
   Solved<T> solved = solve_system<T>(settings, progress);
-  progress.finish();
   RunOutcome& outcome = solved.outcome;
-  if (!settings.output.quiet) progress.warn(outcome.warnings);
+  progress.conclude(outcome.warnings);
 
   Deliverables results;
   results.write_vector = [&](const std::string& path) {
@@ -204,13 +199,7 @@ template <class T>
 
 ExitCode run_command(const Options& options, const Invocation& invocation) {
   const RunSettings settings = run_settings(options);
-  std::vector<std::string> inputs;
-  if (settings.problem.source == Source::file) inputs.push_back(settings.problem.path);
-  for (const VectorSettings& vector : {settings.rhs, settings.x0}) {
-    if (vector.kind == VectorSettings::Kind::file) inputs.push_back(vector.path);
-  }
-  if (const auto config = options.guarded_config()) inputs.push_back(*config);
-  check_outputs(settings.output, inputs);
+  check_outputs(settings.output, input_files(options, settings.problem, {settings.rhs.path, settings.x0.path}));
   return settings.machine.precision == Precision::fp64 ? run_typed<double>(settings, options, invocation)
                                                        : run_typed<float>(settings, options, invocation);
 }

@@ -1,0 +1,380 @@
+#include "options.hpp"
+
+#include "config.hpp"
+#include "errors.hpp"
+#include "option_table.hpp"
+
+#include "core/nearest.hpp"
+
+#include <fmt/format.h>
+#include <system_error>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace tessera::cli {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// The words that were typed, sorted into command, options and bare words, but not yet understood.
+struct CommandLine {
+  std::optional<Command> command;  ///< named by the first bare word
+  Words words;                     ///< bare words after the command: the matrix, the topic of list
+  Layer settings;                  ///< without --set
+  Words assignments;               ///< key=value of each --set
+};
+
+[[noreturn]] void refuse_unknown(const std::string& argument) {
+  const std::string option =
+      argument.starts_with("--") ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
+  if (is_planned(option)) throw UsageError(fmt::format("option {} is not available in this build", option));
+  Words names;
+  for (const OptionSpec* spec : distinct_options()) names.push_back("--" + std::string(spec->name));
+  const std::string hint = did_you_mean(option, names);
+  throw UsageError(fmt::format("unknown option {}", option), hint.empty() ? "solve --help lists all options" : hint);
+}
+
+/// Sorts words by the table of options: --name VALUE, --name=VALUE, -xVALUE, -x VALUE, flags joined as in -qv; after
+/// "--" all words are bare. What is wrong with the value of an option is said at once, an unknown option later, so that
+/// the command is known first.
+class CommandLineParser {
+ public:
+  explicit CommandLineParser(const Words& arguments) : arguments_(arguments) {}
+
+  [[nodiscard]] CommandLine parse() {
+    bool only_words = false;
+    while (next_ < arguments_.size()) {
+      const std::string& argument = arguments_[next_++];
+      if (only_words || argument.size() < 2 || argument.front() != '-') {
+        line_.words.push_back(argument);
+      } else if (argument == "--") {
+        only_words = true;
+      } else if (argument.starts_with("--")) {
+        take_long(argument);
+      } else {
+        take_letters(argument);
+      }
+    }
+    take_command();
+    if (!unknown_.empty()) refuse_unknown(unknown_);
+    for (const OptionSpec* spec : distinct_options()) store(*spec);
+    return std::move(line_);
+  }
+
+ private:
+  void take_long(const std::string& argument) {
+    const std::size_t equals = argument.find('=');
+    const std::string name = argument.substr(2, equals == std::string::npos ? equals : equals - 2);
+    const OptionSpec* spec = find_option(name);
+    if (spec == nullptr) return note_unknown(argument);
+    if (equals == std::string::npos) {
+      given_[spec].push_back(spec->kind == ValueKind::flag ? std::string() : following_value(*spec));
+      return;
+    }
+    if (spec->kind == ValueKind::flag) throw UsageError(fmt::format("option --{} takes no value", name));
+    if (equals + 1 == argument.size()) {
+      throw UsageError(fmt::format("option --{}= has an empty value", name), fmt::format("expected {}", spec->value));
+    }
+    given_[spec].push_back(argument.substr(equals + 1));
+  }
+
+  void take_letters(const std::string& argument) {
+    for (std::size_t i = 1; i < argument.size(); ++i) {
+      const OptionSpec* spec = find_option(argument[i]);
+      if (spec == nullptr) return note_unknown("-" + argument.substr(i));
+      if (spec->kind != ValueKind::flag) {
+        const std::string rest = argument.substr(i + 1);
+        given_[spec].push_back(rest.empty() ? following_value(*spec) : rest);
+        return;
+      }
+      given_[spec].emplace_back();
+    }
+  }
+
+  void note_unknown(const std::string& argument) {
+    if (unknown_.empty()) unknown_ = argument;
+  }
+
+  /// The value of --json and --cache may be missing. It can only be a word that cannot be the matrix:
+  /// `solve --json A.mtx` must not overwrite A.mtx.
+  [[nodiscard]] std::string following_value(const OptionSpec& spec) {
+    const std::string word = next_ < arguments_.size() ? arguments_[next_] : std::string();
+    if (spec.name == "json" && word != "-" && !word.ends_with(".json")) return "-";
+    if (spec.name == "cache" && word != "on" && word != "off") return "on";
+    if (next_ == arguments_.size()) {
+      throw UsageError(fmt::format("option --{} needs a value", spec.name), fmt::format("expected {}", spec.value));
+    }
+    ++next_;
+    return word;
+  }
+
+  void take_command() {
+    if (line_.words.empty()) return;
+    refuse_planned_command(line_.words.front());
+    line_.command = parse_command(line_.words.front());
+    if (line_.command) line_.words.erase(line_.words.begin());
+  }
+
+  void store(const OptionSpec& spec) {
+    const auto found = given_.find(&spec);
+    if (found == given_.end()) return;
+    Words& values = found->second;
+    if (spec.kind == ValueKind::flag) values = {std::to_string(values.size())};
+    if (spec.name == "set") {
+      line_.assignments = values;
+    } else if (values.size() > 1) {
+      throw UsageError(fmt::format("option --{} is given more than once", spec.name));
+    }
+    line_.settings[std::string(spec.name)] = {values.front(), SettingSource::command_line, {}};
+  }
+
+  const Words& arguments_;
+  std::size_t next_ = 0;
+  std::map<const OptionSpec*, Words> given_;  ///< values in their order; an empty one for each time a flag is given
+  std::string unknown_;                       ///< the first option that the table does not have
+  CommandLine line_;
+};
+
+}  // namespace
+
+void refuse_planned_command(std::string_view word) {
+  if (!is_planned(word)) return;
+  throw UsageError(fmt::format("command \"{}\" is not available in this build", word),
+                   fmt::format("solve --help lists the commands; a file of that name is ./{}", word));
+}
+
+std::string_view to_string(SettingSource source) {
+  switch (source) {
+    case SettingSource::command_line:
+      return "command line";
+    case SettingSource::set:
+      return "--set";
+    case SettingSource::environment:
+      return "environment";
+    case SettingSource::config_file:
+      return "config file";
+    case SettingSource::solve_toml:
+      return "./solve.toml";
+  }
+  return "command line";
+}
+
+namespace {
+
+[[nodiscard]] int count_of(const Setting& flag) {
+  int count = 0;
+  static_cast<void>(std::from_chars(flag.text.data(), flag.text.data() + flag.text.size(), count));
+  return count;
+}
+
+[[nodiscard]] bool is_typed(const Setting& setting) {
+  return setting.source == SettingSource::command_line || setting.source == SettingSource::set;
+}
+
+/// Options that replace each other: of each group the one from the strongest source counts.
+constexpr std::array<std::array<std::string_view, 6>, 4> alternatives{
+    {{"matrix", "poisson2d", "poisson3d", "convdiff", "powerlaw", "generate"},
+     {"tol", "tol-per-node"},
+     {"spy", "no-spy"},
+     {"quiet", "verbose"}}};
+
+/// Whether the predicate holds for an option of the group of `name`, itself included.
+template <class Predicate>
+[[nodiscard]] bool any_alternative(std::string_view name, const Predicate& is_such) {
+  return std::any_of(alternatives.begin(), alternatives.end(), [&](const auto& group) {
+    const bool concerned = std::find(group.begin(), group.end(), name) != group.end();
+    return concerned && std::any_of(group.begin(), group.end(), is_such);
+  });
+}
+
+}  // namespace
+
+const Setting* Options::setting(std::string_view name) const {
+  const auto found = settings_.find(name);
+  return found == settings_.end() ? nullptr : &found->second;
+}
+
+bool Options::given(std::string_view name) const {
+  const OptionSpec* spec = find_option(command_, name);
+  if (spec != nullptr && spec->kind == ValueKind::flag) return flag(name);
+  return setting(name) != nullptr;
+}
+
+bool Options::typed(std::string_view name) const {
+  const Setting* found = setting(name);
+  return given(name) && found != nullptr && is_typed(*found);
+}
+
+int Options::flag_count(std::string_view name) const {
+  const Setting* found = setting(name);
+  return found == nullptr ? 0 : count_of(*found);
+}
+
+std::optional<std::string> Options::text(std::string_view name) const {
+  if (const Setting* found = setting(name)) return found->text;
+  return fallback(name);
+}
+
+std::optional<std::string> Options::fallback(std::string_view name) const {
+  const OptionSpec* spec = find_option(command_, name);
+  if (spec == nullptr || spec->fallback.empty()) return std::nullopt;
+  if (!spec->fp32_fallback.empty() && text("precision") == "fp32") return std::string(spec->fp32_fallback);
+  return std::string(spec->fallback);
+}
+
+std::string_view Options::source(std::string_view name) const {
+  const Setting* found = setting(name);
+  return found == nullptr ? "default" : to_string(found->source);
+}
+
+bool Options::is_overridden(std::string_view name) const {
+  if (setting(name) != nullptr) return false;
+  const bool has_fallback = fallback(name).has_value();
+  return any_alternative(
+      name, [&](std::string_view other) { return other != name && (given(other) || (!has_fallback && text(other))); });
+}
+
+std::optional<std::string> Options::guarded_config() const {
+  const Setting* json = setting("json");
+  if (json != nullptr && json->source == SettingSource::config_file) return std::nullopt;
+  return text("config");
+}
+
+namespace {
+
+/// What to use instead of an option that belongs to another command.
+[[nodiscard]] std::string replacement_hint(std::string_view name, Command command) {
+  constexpr std::array<std::array<std::string_view, 2>, 6> for_pagerank{{{"rtol", "--tol"},
+                                                                         {"atol", "--tol"},
+                                                                         {"norm-base", "--norm"},
+                                                                         {"rhs", "--personalize"},
+                                                                         {"poisson2d", "--powerlaw"},
+                                                                         {"poisson3d", "--powerlaw"}}};
+  constexpr std::array<std::array<std::string_view, 2>, 4> for_run{
+      {{"tol", "--rtol"}, {"tol-per-node", "--rtol"}, {"norm", "--norm-base"}, {"powerlaw", "--poisson3d"}}};
+  const auto in = [&](const auto& pairs) -> std::string {
+    for (const auto& [from, to] : pairs) {
+      if (from == name) return fmt::format("use {}", to);
+    }
+    return {};
+  };
+  std::string hint;
+  if (command == Command::pagerank) hint = in(for_pagerank);
+  if (command == Command::run) hint = in(for_run);
+  if (!hint.empty()) return hint;
+  for (const Command other : commands()) {
+    if (find_option(other, name) != nullptr) return fmt::format("it belongs to: solve {}", to_string(other));
+  }
+  return {};
+}
+
+/// A problem is a file or one of the model problems.
+[[nodiscard]] bool takes_problem(Command command) {
+  if (command == Command::convert) return false;  // its words are IN and OUT, which no file sets
+  return std::any_of(option_table().begin(), option_table().end(),
+                     [&](const OptionSpec& spec) { return spec.group == "Problem" && uses(command, spec); });
+}
+
+[[nodiscard]] bool applies(Command command, std::string_view name) {
+  if (name == "command") return true;
+  return name == "matrix" ? takes_problem(command) : find_option(command, name) != nullptr;
+}
+
+void require_applicable(Command command, const Layer& layer) {
+  for (const auto& [name, setting] : layer) {
+    if (applies(command, name)) continue;
+    throw UsageError(fmt::format("option --{} does not apply to {}", name, to_string(command)),
+                     replacement_hint(name, command));
+  }
+}
+
+/// The strongest layer that names a command or a method decides.
+[[nodiscard]] Command decide_command(const std::optional<Command>& typed, const std::vector<Layer>& layers) {
+  if (typed) return *typed;
+  for (const Layer& layer : layers) {
+    if (const auto found = layer.find("command"); found != layer.end()) return *parse_command(found->second.text);
+    if (const auto found = layer.find("method"); found != layer.end() && !found->second.text.empty()) {
+      return found->second.text == "pagerank" ? Command::pagerank : Command::run;
+    }
+  }
+  return Command::run;
+}
+
+[[nodiscard]] bool overridden(std::string_view name, const Layer& stronger) {
+  return any_alternative(name, [&](std::string_view other) {
+    const auto found = stronger.find(other);
+    return found != stronger.end() && !found->second.text.empty() && found->second.text != "0";
+  });
+}
+
+/// Files and the environment may hold settings of several commands; those of another one are passed over.
+[[nodiscard]] bool concerns(Command command, const std::string& name, const Setting& setting) {
+  if (is_typed(setting)) return true;
+  if (name == "method" && (setting.text == "pagerank") != (command == Command::pagerank)) return false;
+  return applies(command, name);
+}
+
+[[nodiscard]] Layer merge(Command command, const std::vector<Layer>& layers) {
+  Layer merged;
+  for (const Layer& layer : layers) {
+    const Layer stronger = merged;
+    for (const auto& [name, setting] : layer) {
+      if (!concerns(command, name, setting) || overridden(name, stronger)) continue;
+      merged.emplace(name, setting);
+    }
+  }
+  // An empty text has kept the weaker sources from being heard; that was all.
+  std::erase_if(merged, [](const auto& entry) { return entry.second.text.empty(); });
+  return merged;
+}
+
+[[nodiscard]] std::vector<Layer> layers_behind(const CommandLine& line) {
+  std::vector<Layer> layers{set_layer(line.assignments), environment_layer()};
+  if (const auto config = line.settings.find("config"); config != line.settings.end()) {
+    layers.push_back(file_layer(config->second.text, SettingSource::config_file));
+  }
+  std::error_code ignored;
+  if (std::filesystem::exists("solve.toml", ignored)) {
+    layers.push_back(file_layer("solve.toml", SettingSource::solve_toml));
+  }
+  return layers;
+}
+
+}  // namespace
+
+Options resolve_options(const std::vector<std::string>& arguments) {
+  CommandLine line = CommandLineParser(arguments).parse();
+  const bool informs = line.settings.contains("help") || line.settings.contains("version");
+  const bool configurable = !line.command || find_option(*line.command, "config") != nullptr;
+  std::vector<Layer> layers{line.settings};
+  if (configurable && !informs) {
+    for (Layer& layer : layers_behind(line)) layers.push_back(std::move(layer));
+  }
+  const Command command = decide_command(line.command, layers);
+  if (takes_problem(command) && !line.words.empty()) {
+    layers.front().emplace("matrix", Setting{line.words.front(), SettingSource::command_line, {}});
+  }
+  require_applicable(command, layers.front());
+  if (layers.size() > 1) require_applicable(command, layers[1]);
+
+  Layer settings = merge(command, layers);
+  if (const auto method = settings.find("method");
+      method != settings.end() && command == Command::run && method->second.text == "pagerank") {
+    throw UsageError("run does not rank graphs", "use: solve pagerank, or --method pagerank without \"run\"");
+  }
+  if (const auto matrix = settings.find("matrix"); matrix != settings.end() && line.words.empty()) {
+    line.words.push_back(matrix->second.text);
+  }
+  return {command, std::move(line.words), std::move(settings)};
+}
+
+}  // namespace tessera::cli
