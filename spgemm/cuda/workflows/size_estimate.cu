@@ -17,7 +17,7 @@ constexpr int sketch_threads = 256;
 
 /// HyperLogLog: four registers of one byte per word.
 template <int M>
-struct HllSketch {
+struct HllDeviceSketch {
   static constexpr int words = M / 4;
 
   __device__ static std::uint32_t join(std::uint32_t a, std::uint32_t b) { return __vmaxu4(a, b); }
@@ -46,7 +46,7 @@ struct HllSketch {
 
 /// Minima of random keys: one key per word.
 template <int K>
-struct CohenSketch {
+struct CohenDeviceSketch {
   static constexpr int words = K;
 
   __device__ static std::uint32_t join(std::uint32_t a, std::uint32_t b) { return a < b ? b : a; }
@@ -152,9 +152,9 @@ Array<float> enqueue_estimates(const Context& context, const Device& device, con
   Array<float> estimates(rows, Init::none, device);
   if (rows == 0) return estimates;
   if (workflow == SpgemmWorkflow::cohen) {
-    estimate_sized<CohenSketch>(context, device, factors, rows, inner, registers, estimates.data());
+    estimate_sized<CohenDeviceSketch>(context, device, factors, rows, inner, registers, estimates.data());
   } else {
-    estimate_sized<HllSketch>(context, device, factors, rows, inner, registers, estimates.data());
+    estimate_sized<HllDeviceSketch>(context, device, factors, rows, inner, registers, estimates.data());
   }
   return estimates;
 }
