@@ -2,8 +2,8 @@
 /// The commands. Each returns the exit code and throws what main() turns into one.
 #pragma once
 
-#include "cli_options.hpp"
-#include "exit_code.hpp"
+#include "errors.hpp"
+#include "options.hpp"
 #include "outcome.hpp"
 
 namespace tessera::cli {

@@ -2,14 +2,12 @@
 
 #include "commands.hpp"
 #include "compare_report.hpp"
-#include "delivery.hpp"
+#include "errors.hpp"
 #include "interrupt.hpp"
 #include "option_values.hpp"
 #include "outputs.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
-#include "usage_error.hpp"
-#include "verbose.hpp"
 
 #include "core/nearest.hpp"
 #include "core/stopwatch.hpp"
@@ -225,11 +223,9 @@ template <class T>
 template <class T>
 ExitCode compare_and_report(const CompareSettings& settings, const std::vector<compare::Candidate<T>>& candidates,
                             const Options& options, const Invocation& invocation) {
-  Progress progress(settings.output.progress, settings.output.verbosity);
-  print_banner(options, settings.machine, progress);
+  Progress progress(options, settings.output, settings.machine);
   CompareOutcome outcome = compare_loaded(settings, candidates, progress);
-  progress.finish();
-  if (!settings.output.quiet) progress.warn(outcome.warnings);
+  progress.conclude(outcome.warnings);
 
   Deliverables results;
   results.summary = [&] { return compare_summary(outcome); };
@@ -262,14 +258,9 @@ template ExitCode compare_and_report(const CompareSettings&, const std::vector<c
 
 ExitCode compare_command(const Options& options, const Invocation& invocation) {
   const CompareSettings settings = compare_settings(options);
-  std::vector<std::string> inputs;
-  if (settings.problem.source == Source::file) inputs.push_back(settings.problem.path);
-  for (const VectorSettings& vector : {settings.rhs, settings.x0}) {
-    if (vector.kind == VectorSettings::Kind::file) inputs.push_back(vector.path);
-  }
-  if (settings.comparison.baseline) inputs.push_back(*settings.comparison.baseline);
-  if (const auto config = options.guarded_config()) inputs.push_back(*config);
-  check_outputs(settings.output, inputs);
+  check_outputs(settings.output,
+                input_files(options, settings.problem,
+                            {settings.rhs.path, settings.x0.path, settings.comparison.baseline.value_or("")}));
   return settings.machine.precision == Precision::fp64 ? compare_registered<double>(settings, options, invocation)
                                                        : compare_registered<float>(settings, options, invocation);
 }

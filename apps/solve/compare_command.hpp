@@ -3,7 +3,7 @@
 /// kernels.
 #pragma once
 
-#include "exit_code.hpp"
+#include "errors.hpp"
 #include "outcome.hpp"
 
 #include "compare/comparison.hpp"

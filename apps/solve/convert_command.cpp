@@ -1,5 +1,5 @@
 #include "commands.hpp"
-#include "delivery.hpp"
+#include "errors.hpp"
 #include "interrupt.hpp"
 #include "option_values.hpp"
 #include "outputs.hpp"
@@ -7,8 +7,6 @@
 #include "progress.hpp"
 #include "report_json.hpp"
 #include "summary_text.hpp"
-#include "usage_error.hpp"
-#include "verbose.hpp"
 
 #include "core/stopwatch.hpp"
 #include "tessera/binary_matrix.hpp"
@@ -246,13 +244,10 @@ void convert(const ConvertSettings& settings, Progress& progress, ConvertOutcome
 ExitCode convert_command(const Options& options, const Invocation& invocation) {
   ConvertSettings settings = convert_settings(options);
   const std::string out = *settings.output.vector;
-  std::vector<std::string> inputs;
-  if (settings.problem.source == Source::file) inputs.push_back(settings.problem.path);
-  check_outputs(settings.output, inputs);
+  check_outputs(settings.output, input_files(options, settings.problem));
   check_replacement(options, out);
 
-  Progress progress(settings.output.progress, settings.output.verbosity);
-  print_banner(options, settings.machine, progress);
+  Progress progress(options, settings.output, settings.machine);
   ConvertOutcome outcome;
   outcome.problem = settings.problem.name;
   outcome.from_file = settings.problem.source == Source::file;
@@ -261,8 +256,7 @@ ExitCode convert_command(const Options& options, const Invocation& invocation) {
   outcome.format = settings.format;
   outcome.vector = settings.vector;
   convert(settings, progress, outcome);
-  progress.finish();
-  if (!settings.output.quiet) progress.warn(outcome.warnings);
+  progress.conclude(outcome.warnings);
 
   Deliverables results;
   results.write_vector = [](const std::string&) {};

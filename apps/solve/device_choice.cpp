@@ -3,6 +3,7 @@
 #include "summary_text.hpp"
 
 #include "spmv/registry.hpp"
+#include "support/machine.hpp"
 
 #include <fmt/format.h>
 
@@ -93,7 +94,7 @@ DeviceChoice choose_device(const Workload& work, const std::function<GpuSearch()
                                     counted(work.nnz, "nonzero"), size_text(needed), size_text(gpu->free_bytes))};
 }
 
-void settle_device(const Workload& work, MachineSettings& machine, SpmvOptions& spmv) {
+void decide_device(const Workload& work, MachineSettings& machine, SpmvOptions& spmv) {
   if (!machine.device_undecided) return;
   const DeviceChoice choice = choose_device(work, find_gpu);
   if (choice.gpu) machine.device = Device::cuda(*choice.gpu);
@@ -101,5 +102,17 @@ void settle_device(const Workload& work, MachineSettings& machine, SpmvOptions& 
   machine.device_undecided = false;
   spmv.device = machine.device;
 }
+
+template <class T>
+void decide_device(const Csr<T>& matrix, MachineSettings& machine, SpmvOptions& spmv, Progress& progress) {
+  decide_device({matrix.rows(), matrix.nnz(), matrix.is_pattern() ? 0 : sizeof(T), sizeof(T), product_places(spmv)},
+                machine, spmv);
+  if (machine.device_reason.empty()) return;
+  progress.detail(
+      fmt::format("device {} (auto: {})", support::device_text(machine.device, machine.host), machine.device_reason));
+}
+
+template void decide_device(const Csr<float>&, MachineSettings&, SpmvOptions&, Progress&);
+template void decide_device(const Csr<double>&, MachineSettings&, SpmvOptions&, Progress&);
 
 }  // namespace tessera::cli

@@ -2,6 +2,7 @@
 /// What --device auto means for a command that has its matrix: the host or a GPU, and why.
 #pragma once
 
+#include "progress.hpp"
 #include "settings.hpp"
 
 #include "tessera/csr.hpp"
@@ -38,11 +39,6 @@ struct Workload {
   ProductPlaces places;
 };
 
-template <class T>
-[[nodiscard]] Workload workload_of(const Csr<T>& matrix, const SpmvOptions& options) {
-  return {matrix.rows(), matrix.nnz(), matrix.is_pattern() ? 0 : sizeof(T), sizeof(T), product_places(options)};
-}
-
 /// Estimate: matrix, descriptors and vectors of a solve on a GPU.
 [[nodiscard]] std::uint64_t bytes_on_gpu(const Workload& work);
 
@@ -69,7 +65,11 @@ struct DeviceChoice {
 /// \param search called only where its answer matters
 [[nodiscard]] DeviceChoice choose_device(const Workload& work, const std::function<GpuSearch()>& search);
 
-/// Decides what is undecided yet: device and reason go into the settings. \throws DeviceUnavailable
-void settle_device(const Workload& work, MachineSettings& machine, SpmvOptions& spmv);
+/// Decides an undecided device: device and reason go into the settings. \throws DeviceUnavailable
+void decide_device(const Workload& work, MachineSettings& machine, SpmvOptions& spmv);
+
+/// The same once the matrix is known. With --verbose says what was chosen, and why.
+template <class T>
+void decide_device(const Csr<T>& matrix, MachineSettings& machine, SpmvOptions& spmv, Progress& progress);
 
 }  // namespace tessera::cli

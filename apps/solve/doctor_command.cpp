@@ -1,10 +1,10 @@
 #include "commands.hpp"
+#include "errors.hpp"
 #include "option_values.hpp"
 #include "outputs.hpp"
 #include "report_json.hpp"
 #include "self_test.hpp"
 #include "summary_text.hpp"
-#include "usage_error.hpp"
 
 #include "support/machine.hpp"
 #include "tessera/device.hpp"
@@ -22,7 +22,7 @@ namespace tessera::cli {
 
 namespace {
 
-struct Findings {
+struct DoctorFindings {
   CudaSurvey cuda;
   Device host;
   std::vector<Check> checks;  ///< of the host, then of the GPUs in their order
@@ -48,7 +48,7 @@ struct Findings {
   return names.empty() ? "none in this build" : names;
 }
 
-[[nodiscard]] std::string verdict(const Findings& findings) {
+[[nodiscard]] std::string verdict(const DoctorFindings& findings) {
   const std::string what = findings.gpus == 0 ? "the host backend" : "the host backend and the GPU";
   const auto skipped =
       std::count_if(findings.checks.begin(), findings.checks.end(), [](const Check& check) { return check.skipped; });
@@ -74,7 +74,7 @@ struct Findings {
   return text;
 }
 
-[[nodiscard]] std::string doctor_text(const Findings& findings) {
+[[nodiscard]] std::string doctor_text(const DoctorFindings& findings) {
   const BuildInfo build = build_info();
   std::string text =
       fmt::format("tessera     {} ({}), {}, {}\n", build.version, build.commit, build.compiler, build.build_type);
@@ -112,7 +112,7 @@ struct Findings {
   return gpus;
 }
 
-[[nodiscard]] std::string doctor_json(const Findings& findings, const Invocation& invocation, ExitCode code) {
+[[nodiscard]] std::string doctor_json(const DoctorFindings& findings, const Invocation& invocation, ExitCode code) {
   Json json = document_head("solve.doctor/1", invocation);
   json["machine"]["threads"] = findings.host.threads();
   json["machine"]["memory_available_bytes"] = available_host_memory_bytes();
@@ -140,7 +140,7 @@ ExitCode doctor_command(const Options& options, const Invocation& invocation) {
   check_outputs(outputs, {});
 
   constexpr std::int64_t most_threads = 4096;
-  Findings findings;
+  DoctorFindings findings;
   findings.host = Device::host(static_cast<int>(count_or_auto_option(options, "threads", 0, most_threads)));
   findings.cuda = survey_cuda();
   findings.checks = self_test(findings.host);

@@ -1,4 +1,4 @@
-#include "help_text.hpp"
+#include "option_table.hpp"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,14 @@
 #include "commands.hpp"
+#include "errors.hpp"
 #include "outputs.hpp"
 #include "report_json.hpp"
-#include "usage_error.hpp"
 
 #include "core/nearest.hpp"
+#include "tessera/device.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/text_file.hpp"
+#include "tessera/version.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,7 +22,7 @@ namespace tessera::cli {
 
 namespace {
 
-struct Entry {
+struct ListItem {
   std::string name;
   std::string description;
   Json facts = Json::object();  ///< for programs, beside name and description
@@ -28,7 +30,7 @@ struct Entry {
 
 struct Topic {
   std::string name;
-  std::vector<Entry> entries;
+  std::vector<ListItem> entries;
 };
 
 [[nodiscard]] Json parameter_json(const GeneratorParameter& parameter) {
@@ -41,8 +43,8 @@ struct Topic {
 }
 
 /// "description; SIZE = rows, default 100; keep, seed".
-[[nodiscard]] Entry generator_entry(const GeneratorFamily& family) {
-  Entry entry{std::string(family.name), {}, Json::object()};
+[[nodiscard]] ListItem generator_entry(const GeneratorFamily& family) {
+  ListItem entry{std::string(family.name), {}, Json::object()};
   std::string names;
   Json parameters = Json::array();
   for (const GeneratorParameter& parameter : family.parameters) {
@@ -61,14 +63,15 @@ struct Topic {
 }
 
 /// "[host, cuda] description".
-[[nodiscard]] Entry kernel_entry(SpmvAlgorithm algorithm) {
+[[nodiscard]] ListItem kernel_entry(SpmvAlgorithm algorithm) {
   std::vector<std::string> devices;
   for (const auto& [kind, name] : {std::pair{Device::Kind::host, "host"}, std::pair{Device::Kind::cuda, "cuda"}}) {
     const auto offered = spmv_algorithms(kind);
     if (std::find(offered.begin(), offered.end(), algorithm) != offered.end()) devices.emplace_back(name);
   }
   const std::string places = devices.empty() ? "not in this build" : fmt::format("{}", fmt::join(devices, ", "));
-  Entry entry{std::string(to_string(algorithm)), fmt::format("[{}] {}", places, describe(algorithm)), Json::object()};
+  ListItem entry{std::string(to_string(algorithm)), fmt::format("[{}] {}", places, describe(algorithm)),
+                 Json::object()};
   entry.facts["devices"] = devices;
   return entry;
 }
@@ -114,7 +117,7 @@ struct Topic {
   std::string text;
   for (const Topic& topic : topics) {
     if (topics.size() > 1) text += fmt::format("{}{}:\n", text.empty() ? "" : "\n", topic.name);
-    for (const Entry& entry : topic.entries) text += fmt::format("{:<20}{}\n", entry.name, entry.description);
+    for (const ListItem& entry : topic.entries) text += fmt::format("{:<20}{}\n", entry.name, entry.description);
   }
   return text;
 }
@@ -123,7 +126,7 @@ struct Topic {
   Json json{{"schema", "solve.list/1"}};
   for (const Topic& topic : topics) {
     Json entries = Json::array();
-    for (const Entry& entry : topic.entries) {
+    for (const ListItem& entry : topic.entries) {
       Json item{{"name", entry.name}, {"description", entry.description}};
       item.update(entry.facts);
       entries.push_back(std::move(item));
@@ -143,6 +146,28 @@ ExitCode list_command(const Options& options) {
   } else {
     write_stdout(json ? list_json(topics) : list_text(topics));
   }
+  return ExitCode::success;
+}
+
+ExitCode version_command(const Options& options) {
+  const BuildInfo build = build_info();
+  const CudaSurvey survey = survey_cuda();
+  if (const auto json = options.text("json")) {
+    Json gpus = Json::array();
+    for (const CudaDeviceInfo& gpu : survey.devices) gpus.push_back(gpu.name);
+    const Json document{{"schema", "solve.version/1"}, {"name", "solve"},
+                        {"version", build.version},    {"commit", build.commit},
+                        {"compiler", build.compiler},  {"build_type", build.build_type},
+                        {"flags", build.flags},        {"cuda", build.cuda},
+                        {"gpus", std::move(gpus)}};
+    const std::string text = document_text(document);
+    json == "-" ? write_stdout(text) : write_text_file(*json, text);
+    return ExitCode::success;
+  }
+  std::string text = fmt::format("solve (Tessera) {} commit {}, {}, {}, CUDA {}\n", build.version, build.commit,
+                                 build.compiler, build.build_type, build.cuda);
+  for (const CudaDeviceInfo& gpu : survey.devices) text += fmt::format("gpu cuda:{}: {}\n", gpu.ordinal, gpu.name);
+  write_stdout(text);
   return ExitCode::success;
 }
 

@@ -3,14 +3,13 @@
 
 #include "commands.hpp"
 #include "compare_command.hpp"
-#include "config_text.hpp"
-#include "help_text.hpp"
+#include "config.hpp"
+#include "errors.hpp"
 #include "interrupt.hpp"
-#include "messages.hpp"
+#include "option_table.hpp"
 #include "outputs.hpp"
 #include "settings.hpp"
 #include "support/machine.hpp"
-#include "usage_error.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -11,20 +11,20 @@ namespace tessera::cli {
 namespace {
 
 constexpr unsigned run = bit(Command::run);
-constexpr unsigned rank = bit(Command::pagerank);
-constexpr unsigned look = bit(Command::inspect);
-constexpr unsigned change = bit(Command::convert);
-constexpr unsigned multiply = bit(Command::spgemm);
-constexpr unsigned both = run | rank;
+constexpr unsigned pagerank = bit(Command::pagerank);
 constexpr unsigned compare = bit(Command::compare);
-constexpr unsigned solving = run | compare;
-constexpr unsigned ranking = rank | compare;
-constexpr unsigned matrix = both | look | change | compare | multiply;  ///< commands that read or make a matrix
+constexpr unsigned inspect = bit(Command::inspect);
+constexpr unsigned convert = bit(Command::convert);
+constexpr unsigned spgemm = bit(Command::spgemm);
 constexpr unsigned doctor = bit(Command::doctor);
 constexpr unsigned list = bit(Command::list);
 constexpr unsigned completion = bit(Command::completion);
-/// Commands that read ./solve.toml, the environment and --config.
-constexpr unsigned configurable = both | look | compare | doctor;
+constexpr unsigned systems = run | compare;       ///< solve A x = b
+constexpr unsigned ranking = pagerank | compare;  ///< rank graphs
+constexpr unsigned iterative = run | pagerank;    ///< one solve, with its vector and history
+constexpr unsigned matrix = iterative | compare | inspect | convert | spgemm;  ///< read or generate a matrix
+/// Read ./solve.toml, the environment and --config.
+constexpr unsigned configurable = iterative | compare | inspect | doctor;
 constexpr unsigned every = matrix | doctor | list;
 
 constexpr std::string_view configuration = "Configuration";
@@ -34,13 +34,13 @@ constexpr std::string_view vector_files = ".mtx|.mtx.gz|.txt";
 using enum ValueKind;
 
 constexpr auto table = std::to_array<OptionSpec>({
-    {"poisson2d", 0, "Problem", solving | look | change | multiply, count, "N", "",
+    {"poisson2d", 0, "Problem", systems | inspect | convert | spgemm, count, "N", "",
      "Laplace's equation on an N x N grid, 5 points"},
-    {"poisson3d", 0, "Problem", solving | look | change | multiply, count, "N", "",
+    {"poisson3d", 0, "Problem", systems | inspect | convert | spgemm, count, "N", "",
      "Laplace's equation on an N x N x N grid, 7 points"},
-    {"convdiff", 0, "Problem", solving | look | change | multiply, count, "N", "",
+    {"convdiff", 0, "Problem", systems | inspect | convert | spgemm, count, "N", "",
      "convection and diffusion on N x N x N, upwind, cell Peclet numbers 1, 0.5, 0.25; not symmetric"},
-    {"powerlaw", 0, "Problem", ranking | look | change | multiply, count, "N", "",
+    {"powerlaw", 0, "Problem", ranking | inspect | convert | spgemm, count, "N", "",
      "R-MAT graph with 2^k >= N vertices (at most 2^30), 16 drawn edges a vertex, seeded by --seed"},
     {"generate", 0, "Problem", matrix, text, "NAME[:SIZE]", "",
      "a matrix of a family of any size, with parameters after commas: kmer:55e6, web:1e6,seed=3, rmat:scale=20 "
@@ -49,60 +49,60 @@ constexpr auto table = std::to_array<OptionSpec>({
      "after reading A.mtx keep A.mtx.tsb, a binary file that is read much faster, and use it as long as A.mtx stays as "
      "it is; --cache alone means on, --cache=DIR keeps the caches in a directory"},
     {"duplicates", 0, "Problem", matrix, text, "sum|error", "sum", "what to do with repeated entries of a file"},
-    {"rhs", 'b', "Problem", solving, text, "FILE|WORD", "Aones",
+    {"rhs", 'b', "Problem", systems, text, "FILE|WORD", "Aones",
      "right-hand side: a vector file, ones, random, unit:i (i from 1), or Aones = A times ones, whose solution is "
      "known so that the error is printed",
      "", "ones|Aones|random|unit:", vector_files},
-    {"x0", 0, "Problem", solving, text, "FILE|WORD", "zero", "initial guess: a vector file, zero, rhs or random", "",
+    {"x0", 0, "Problem", systems, text, "FILE|WORD", "zero", "initial guess: a vector file, zero, rhs or random", "",
      "zero|rhs|random", vector_files},
-    {"unweighted", 0, "Problem", ranking | look | multiply, flag, "", "",
+    {"unweighted", 0, "Problem", ranking | inspect | spgemm, flag, "", "",
      "ignore the values: every stored entry is a link of weight 1"},
-    {"pattern", 0, "Problem", change, flag, "", "", "write the positions alone, without values"},
-    {"vector", 0, "Problem", change, flag, "", "", "IN holds a vector, not a matrix"},
-    {"transpose", 0, "Problem", both | look | compare, flag, "", "",
+    {"pattern", 0, "Problem", convert, flag, "", "", "write the positions alone, without values"},
+    {"vector", 0, "Problem", convert, flag, "", "", "IN holds a vector, not a matrix"},
+    {"transpose", 0, "Problem", iterative | inspect | compare, flag, "", "",
      "take the transpose of the matrix, formed when it is read: solve A^T x = b; reverse every link of a graph"},
 
     {"method", 'm', "Method", run, text, "NAME", "auto",
      "cg, bicgstab, pagerank, or auto: cg for a numerically symmetric matrix with positive diagonal, else bicgstab", "",
      "auto|cg|bicgstab|pagerank"},
-    {"method", 'm', "Method", rank, text, "NAME", "pagerank", "pagerank", "", "pagerank"},
-    {"precond", 'p', "Method", solving, text, "NAME", "auto",
+    {"method", 'm', "Method", pagerank, text, "NAME", "pagerank", "pagerank", "", "pagerank"},
+    {"precond", 'p', "Method", systems, text, "NAME", "auto",
      "none, jacobi, or auto: jacobi when every diagonal entry is there and nonzero, else none", "", "auto|none|jacobi"},
-    {"restart-on-breakdown", 0, "Method", solving, count, "N", "3",
+    {"restart-on-breakdown", 0, "Method", systems, count, "N", "3",
      "restarts after breakdowns without progress in between; 0 stops at the first"},
-    {"replace-residual", 0, "Method", solving, text, "N|auto", "auto",
+    {"replace-residual", 0, "Method", systems, text, "N|auto", "auto",
      "replace the recurrence's residual by the true one every N iterations; auto: only when the check that precedes "
      "every success finds that they disagree"},
-    {"shadow", 0, "Method", solving, text, "r0|random", "r0", "shadow vector of bicgstab"},
+    {"shadow", 0, "Method", systems, text, "r0|random", "r0", "shadow vector of bicgstab"},
     {"damping", 0, "Method", ranking, number, "D", "0.85", "probability of following a link, in [0, 1)"},
-    {"dangling", 0, "Method", rank, text, "WHERE", "teleport",
+    {"dangling", 0, "Method", pagerank, text, "WHERE", "teleport",
      "where the rank of vertices without out-links goes: teleport (the distribution of jumps), uniform, self, or drop "
      "(lost; ranks are scaled back to sum 1)",
      "", "teleport|uniform|self|drop"},
-    {"personalize", 0, "Method", rank, text, "FILE", "",
+    {"personalize", 0, "Method", pagerank, text, "FILE", "",
      "distribution of jumps: a vector file with one weight >= 0 a vertex; default uniform", "", "", vector_files},
-    {"sum", 0, "Method", rank, text, "1|n", "1", "ranks sum to 1, or to the number of vertices"},
+    {"sum", 0, "Method", pagerank, text, "1|n", "1", "ranks sum to 1, or to the number of vertices"},
 
-    {"rtol", 0, "Stopping", solving, number, "X", "1e-8",
+    {"rtol", 0, "Stopping", systems, number, "X", "1e-8",
      "stop when ||b - A x|| <= max(rtol * base, atol), verified with the true residual", "1e-5"},
-    {"atol", 0, "Stopping", solving, number, "X", "0", "absolute tolerance, in the units of b"},
-    {"norm-base", 0, "Stopping", solving, text, "b|r0", "b", "what rtol is relative to: ||b|| or ||b - A x0||"},
-    {"max-iters", 0, "Stopping", solving, count, "N", "10000", "limit on iterations (exit code 3)"},
-    {"dtol", 0, "Stopping", solving, number, "X", "1e5", "diverged when the residual exceeds X * max(||b||, ||r0||)"},
-    {"stagnation", 0, "Stopping", solving, text, "N|auto", "auto",
+    {"atol", 0, "Stopping", systems, number, "X", "0", "absolute tolerance, in the units of b"},
+    {"norm-base", 0, "Stopping", systems, text, "b|r0", "b", "what rtol is relative to: ||b|| or ||b - A x0||"},
+    {"max-iters", 0, "Stopping", systems, count, "N", "10000", "limit on iterations (exit code 3)"},
+    {"dtol", 0, "Stopping", systems, number, "X", "1e5", "diverged when the residual exceeds X * max(||b||, ||r0||)"},
+    {"stagnation", 0, "Stopping", systems, text, "N|auto", "auto",
      "stagnated when the smallest residual has not fallen by 1 % within N iterations; auto: max(1000, rows)"},
     {"tol", 0, "Stopping", ranking, number, "X", "1e-9", "stop when ||x' - x|| <= X in the norm of --norm", "1e-5"},
-    {"norm", 0, "Stopping", rank, text, "l1|l2|linf", "l1", "norm of the change"},
-    {"tol-per-node", 0, "Stopping", rank, number, "X", "",
+    {"norm", 0, "Stopping", pagerank, text, "l1|l2|linf", "l1", "norm of the change"},
+    {"tol-per-node", 0, "Stopping", pagerank, number, "X", "",
      "stop when ||x' - x|| <= X * vertices in l1, which is what NetworkX calls tol"},
-    {"max-iters", 0, "Stopping", rank, count, "N", "1000", "limit on iterations (exit code 3, ranks are written)"},
-    {"max-time", 0, "Stopping", both | compare, seconds, "T|none", "none",
+    {"max-iters", 0, "Stopping", pagerank, count, "N", "1000", "limit on iterations (exit code 3, ranks are written)"},
+    {"max-time", 0, "Stopping", iterative | compare, seconds, "T|none", "none",
      "limit on the time of the iteration (exit code 3): 300s, 5m, 2h"},
 
-    {"spmv", 'k', "Kernel", both, text, "NAME", "auto",
+    {"spmv", 'k', "Kernel", iterative, text, "NAME", "auto",
      "product A x: auto, or a kernel that the device has (solve list kernels)"},
-    {"plan-info", 0, "Kernel", both, flag, "", "", "print what the set-up of the kernel cost and made"},
-    {"determinism", 0, "Kernel", both | multiply, text, "none|run|gpu", "none",
+    {"plan-info", 0, "Kernel", iterative, flag, "", "", "print what the set-up of the kernel cost and made"},
+    {"determinism", 0, "Kernel", iterative | spgemm, text, "none|run|gpu", "none",
      "least class to keep: run = bitwise equal from run to run, gpu = for any number of threads too"},
     {"precision", 0, "Kernel", matrix, text, "fp64|fp32", "fp64", "element type of matrix and vectors"},
 
@@ -127,56 +127,56 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"warmup", 0, "Comparison", compare, count, "N", "2", "untimed products of each kernel before the first round"},
     {"cold", 0, "Comparison", compare, flag, "", "", "time products with emptied caches too"},
 
-    {"power", 0, "Product", multiply, count, "K", "2", "A^K, where there is no B: 0 is the identity"},
-    {"estimate", 0, "Product", multiply, text, "NAME", "auto",
+    {"power", 0, "Product", spgemm, count, "K", "2", "A^K, where there is no B: 0 is the identity"},
+    {"estimate", 0, "Product", spgemm, text, "NAME", "auto",
      "how the rows of the product get their room: hll or cohen (estimates), upper (all products), exact (counted "
      "first; least memory), sampled (the total), esc (all products, and every row by sorting them), or auto, which "
      "says why",
      "", "auto|hll|cohen|exact|upper|sampled|esc"},
-    {"accumulator", 0, "Product", multiply, text, "NAME", "auto",
+    {"accumulator", 0, "Product", spgemm, text, "NAME", "auto",
      "what a row of the product is summed in, where that can do it; window and wide are for GPUs", "",
      "auto|merge|dense|hash|esc|window|wide"},
-    {"verify", 0, "Product", multiply, flag, "", "",
+    {"verify", 0, "Product", spgemm, flag, "", "",
      "compare (A B) x with A (B x) for a random x, against a bound on rounding (exit code 8)"},
 
-    {"device", 0, "Machine", both, text, "NAME", "auto",
+    {"device", 0, "Machine", iterative, text, "NAME", "auto",
      "host, cuda or cuda:N; auto: a GPU for a large matrix that fits there, else the host, and says why", "",
      "auto|host|cuda"},
-    {"device", 0, "Machine", look | change | compare | multiply, text, "NAME", "auto",
+    {"device", 0, "Machine", inspect | convert | compare | spgemm, text, "NAME", "auto",
      "host, cuda or cuda:N; auto: the host", "", "auto|host|cuda"},
     {"threads", 0, "Machine", matrix | doctor, text, "N|auto", "auto", "worker threads; auto: all, or OMP_NUM_THREADS"},
     {"mem-limit", 0, "Machine", matrix, bytes, "SIZE", "", "refuse to need more memory than this (exit code 6): 8GiB"},
     {"seed", 0, "Machine", matrix, count, "N", "42", "of everything random"},
 
-    {"output", 'o', "Output", both, text, "FILE|-", "",
+    {"output", 'o', "Output", iterative, text, "FILE|-", "",
      "write the solution (or the ranks) as a Matrix Market array; .gz is compressed; - is standard output, and the "
      "summary then goes to standard error",
      "", "", ".mtx|.mtx.gz"},
-    {"output", 'o', "Output", multiply, text, "FILE|-", "",
+    {"output", 'o', "Output", spgemm, text, "FILE|-", "",
      "write the product: Matrix Market, .gz is compressed, .tsb is binary; - is standard output", "", "",
      ".mtx|.mtx.gz|.tsb"},
-    {"to", 0, "Output", change, text, "auto|mtx|mtx.gz|tsb", "auto",
+    {"to", 0, "Output", convert, text, "auto|mtx|mtx.gz|tsb", "auto",
      "format to write; tsb is binary; auto: by the end of the name of OUT", "", "auto|mtx|mtx.gz|tsb"},
-    {"symmetric", 0, "Output", change, text, "auto|general", "auto",
+    {"symmetric", 0, "Output", convert, text, "auto|general", "auto",
      "auto: a numerically symmetric matrix is written to text as its lower triangle; general: all entries"},
-    {"force", 0, "Output", change, flag, "", "", "replace OUT if it exists"},
+    {"force", 0, "Output", convert, flag, "", "", "replace OUT if it exists"},
     {"json", 0, "Output", every, text, "[FILE|-]", "",
      "one JSON document, to standard output instead of the summary unless a file is named (--json=FILE, or a name "
      "that ends in .json)",
      "", "", ".json"},
-    {"history", 0, "Output", both, text, "FILE", "", "residual of every iteration as CSV", "", "", ".csv"},
+    {"history", 0, "Output", iterative, text, "FILE", "", "residual of every iteration as CSV", "", "", ".csv"},
     {"csv", 0, "Output", compare, text, "FILE|-", "", "the rows as CSV, numbers in full", "", "", ".csv"},
     {"md", 0, "Output", compare, text, "FILE|-", "", "the tables as Markdown", "", "", ".md"},
-    {"top", 0, "Output", rank, count, "K", "10", "list the K highest ranks; vertices count from 1, as in the file"},
-    {"spy", 0, "Output", look, count, "N", "24",
+    {"top", 0, "Output", pagerank, count, "K", "10", "list the K highest ranks; vertices count from 1, as in the file"},
+    {"spy", 0, "Output", inspect, count, "N", "24",
      "height of the spy plot in lines for a square matrix, which is 2 N wide; less where the matrix is rectangular"},
-    {"no-spy", 0, "Output", look, flag, "", "", "no spy plot"},
+    {"no-spy", 0, "Output", inspect, flag, "", "", "no spy plot"},
     {"quiet", 'q', "Output", matrix, flag, "", "", "no summary, no progress, no warnings"},
     {"verbose", 'v', "Output", matrix, flag, "", "", "what is being done, on standard error; -vv: all settings too"},
     {"progress", 0, "Output", matrix, text, "MODE", "auto",
      "auto, bar, plain, json (lines) or none, on standard error, after the first half second", "",
      "auto|bar|plain|json|none"},
-    {"exit-zero", 0, "Output", both | compare, flag, "", "", "exit with 0 instead of 3 or 4"},
+    {"exit-zero", 0, "Output", iterative | compare, flag, "", "", "exit with 0 instead of 3 or 4"},
 
     {"config", 'c', configuration, configurable, text, "FILE", "",
      "settings from a TOML or JSON file, each by the long name of its option: rtol = 1e-10, matrix = \"A.mtx\"; a "
@@ -190,6 +190,38 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"version", 0, "Output", every | completion, flag, "", "", "version, commit, compiler and CUDA of this build"},
     {"help", 'h', "Output", every | completion, flag, "", "", "this text"},
 });
+
+constexpr auto planned = std::to_array<std::string_view>({"tune",
+                                                          "bench",
+                                                          "report",
+                                                          "--reorder",
+                                                          "--scale",
+                                                          "--index",
+                                                          "--graph",
+                                                          "--events",
+                                                          "--html",
+                                                          "--plot",
+                                                          "--color",
+                                                          "--dry-run",
+                                                          "--debug",
+                                                          "--from-petsc",
+                                                          "--from-amgx",
+                                                          "--from-scipy",
+                                                          "--from-ginkgo",
+                                                          "--return",
+                                                          "--suite",
+                                                          "--resume",
+                                                          "--report",
+                                                          "precond=ilu0",
+                                                          "precond=bjacobi",
+                                                          "precond=poly",
+                                                          "precond=neumann",
+                                                          "precond=ainv",
+                                                          "precond=amg",
+                                                          "precision=mixed",
+                                                          "replace-residual=never",
+                                                          "method=gmres",
+                                                          "method=minres"});
 
 constexpr std::array all_commands{Command::run,     Command::pagerank, Command::compare,
                                   Command::inspect, Command::convert,  Command::spgemm,
@@ -286,8 +318,26 @@ const OptionSpec* find_option(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
+const OptionSpec* find_option(char letter) {
+  const auto found =
+      std::find_if(table.begin(), table.end(), [=](const OptionSpec& spec) { return spec.letter == letter; });
+  return found == table.end() || letter == '\0' ? nullptr : &*found;
+}
+
+bool is_planned(std::string_view word) { return std::find(planned.begin(), planned.end(), word) != planned.end(); }
+
 bool is_configurable(const OptionSpec& spec) {
   return spec.group != configuration && spec.name != "help" && spec.name != "version";
+}
+
+std::vector<std::string> alternatives(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find('|'));
+    words.emplace_back(word);
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  }
+  return words;
 }
 
 std::vector<std::string> option_words(const OptionSpec& spec) {
@@ -301,16 +351,13 @@ std::vector<std::string> option_words(const OptionSpec& spec) {
     for (const GeneratorFamily& family : generator_families()) words.push_back(std::string(family.name) + ":");
     return words;
   }
-  std::string_view rest = spec.words.empty() ? spec.value : spec.words;
-  while (!rest.empty()) {
-    const std::string_view word = rest.substr(0, rest.find('|'));
-    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
-    // "N" and "FILE" stand for something else; "-" is better typed than completed.
-    const bool stands_for_itself = !spec.words.empty() || std::all_of(word.begin(), word.end(), [](char c) {
-      return c >= '0' && c != '[' && !(c >= 'A' && c <= 'Z');
-    });
-    if (stands_for_itself) words.emplace_back(word);
-  }
+  if (!spec.words.empty()) return alternatives(spec.words);
+  words = alternatives(spec.value);
+  // "N" and "FILE" stand for something else; "-" is better typed than completed.
+  std::erase_if(words, [](const std::string& word) {
+    return !std::all_of(word.begin(), word.end(),
+                        [](char c) { return c >= '0' && c != '[' && !(c >= 'A' && c <= 'Z'); });
+  });
   return words;
 }
 

@@ -64,10 +64,23 @@ struct OptionSpec {
 /// The first entry of any command.
 [[nodiscard]] const OptionSpec* find_option(std::string_view name);
 
+/// The entry with this short form; nullptr when there is none.
+[[nodiscard]] const OptionSpec* find_option(char letter);
+
+/// Commands ("tune"), options ("--html") and values ("precond=ilu0") that are planned and not part of this build. They
+/// are refused by name: a run that silently ignored one would not be the run that was asked for.
+[[nodiscard]] bool is_planned(std::string_view word);
+
 /// Whether files and the environment may set it: everything but help, version and the options that name such files.
 [[nodiscard]] bool is_configurable(const OptionSpec& spec);
 
+/// "a|b" taken apart.
+[[nodiscard]] std::vector<std::string> alternatives(std::string_view text);
+
 /// The words that the option's value may be, parameters such as i of "unit:i" left out. Empty where anything goes.
 [[nodiscard]] std::vector<std::string> option_words(const OptionSpec& spec);
+
+/// What --help prints: usage, commands, the options of `command` by group, exit codes, examples. At most 100 columns.
+[[nodiscard]] std::string help_text(Command command);
 
 }  // namespace tessera::cli

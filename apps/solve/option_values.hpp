@@ -1,25 +1,41 @@
 /// \file
-/// Typed reading of one option, with errors that name the option and quote the text.
+/// Numbers as people write them (1e-8, 1%, 300s, 8GiB), and typed reading of one option with errors that name the
+/// option and quote the text.
 #pragma once
 
-#include "cli_options.hpp"
-#include "usage_error.hpp"
+#include "errors.hpp"
+#include "options.hpp"
 
 #include "core/nearest.hpp"
 
 #include <fmt/format.h>
+#include <system_error>
 
 #include <array>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace tessera::cli {
+
+// Each returns nothing for text that is not wholly a number of its kind, or that overflows.
+
+/// "1e-8", "0.5", "1%" (0.01). Infinity and NaN are not accepted.
+[[nodiscard]] std::optional<double> parse_number(std::string_view text);
+
+/// A whole number >= 0: "10000", "1e6".
+[[nodiscard]] std::optional<std::int64_t> parse_count(std::string_view text);
+
+/// Seconds: "300", "300s", "5m", "2h", "500ms".
+[[nodiscard]] std::optional<double> parse_seconds(std::string_view text);
+
+/// Bytes: "1000000", "8GiB", "500MB", "64KiB", "1TiB"; B, K, M, G, T alone mean powers of 1024.
+[[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 /// \throws UsageError: option --name: expected WHAT, got "text"
 [[noreturn]] void refuse_text(std::string_view name, std::string_view text, std::string_view expected);

@@ -2,7 +2,7 @@
 /// Everything a finished command knows, apart from the vector itself: what summary and JSON are rendered from.
 #pragma once
 
-#include "exit_code.hpp"
+#include "errors.hpp"
 #include "settings.hpp"
 
 #include "support/warning.hpp"

@@ -1,18 +1,19 @@
 #include "outputs.hpp"
 
-#include "usage_error.hpp"
+#include "errors.hpp"
 
 #include "tessera/error.hpp"
 #include "tessera/matrix_market.hpp"
+#include "tessera/text_file.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <system_error>
 
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
 namespace tessera::cli {
@@ -74,6 +75,17 @@ void check_outputs(const OutputSettings& outputs, const std::vector<std::string>
   }
 }
 
+std::vector<std::string> input_files(const Options& options, const ProblemSettings& problem,
+                                     const std::vector<std::string>& others) {
+  std::vector<std::string> files;
+  if (problem.source == Source::file) files.push_back(problem.path);
+  for (const std::string& other : others) {
+    if (!other.empty()) files.push_back(other);
+  }
+  if (const auto config = options.guarded_config()) files.push_back(*config);
+  return files;
+}
+
 void write_stdout(const std::string& text) {
   const bool complete = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (!complete || std::fflush(stdout) != 0) refuse("standard output", error_text(errno));
@@ -100,5 +112,53 @@ std::string history_csv(const std::vector<HistoryEntry>& history) {
 
 template void write_solution(const std::string&, std::span<const float>, const std::vector<std::string>&);
 template void write_solution(const std::string&, std::span<const double>, const std::vector<std::string>&);
+
+namespace {
+
+/// Runs one output; its failure is told, and changes the exit code, but stops nothing.
+template <class Write>
+void attempt(ExitCode& code, const Write& write) {
+  try {
+    write();
+  } catch (const InvalidMatrix& error) {
+    // A solution that holds NaN: the status of the solve says more than this failure.
+    print_failure(classify(error));
+    if (code == ExitCode::success) code = ExitCode::bad_input;
+  } catch (const std::exception& error) {
+    const Failure failure = classify(error);
+    print_failure(failure);
+    code = failure.code;
+  }
+}
+
+void put_summary(const OutputSettings& settings, const std::string& text) {
+  if (settings.quiet) return;
+  if (!settings.stdout_taken()) {
+    write_stdout(text);
+  } else if (settings.vector_on_stdout() || settings.verbosity > 0) {
+    write_stderr(text);
+  }
+}
+
+/// To a file, or ("-") to standard output.
+void put_text(const std::string& path, const std::string& text) {
+  path == "-" ? write_stdout(text) : write_text_file(path, text);
+}
+
+}  // namespace
+
+ExitCode deliver(const OutputSettings& settings, ExitCode code, const Deliverables& results) {
+  if (settings.vector) attempt(code, [&] { results.write_vector(*settings.vector); });
+  if (settings.history) {
+    attempt(code, [&] { write_text_file(*settings.history, history_csv(*results.history)); });
+  }
+  if (settings.csv) attempt(code, [&] { put_text(*settings.csv, results.csv()); });
+  if (settings.markdown) attempt(code, [&] { put_text(*settings.markdown, results.markdown()); });
+  if (settings.json) {
+    attempt(code, [&] { put_text(*settings.json, results.json(code)); });
+  }
+  attempt(code, [&] { put_summary(settings, results.summary()); });
+  return code;
+}
 
 }  // namespace tessera::cli

@@ -2,10 +2,12 @@
 /// Files and standard output: checked before a long solve, written after it.
 #pragma once
 
+#include "errors.hpp"
 #include "settings.hpp"
 
 #include "tessera/report.hpp"
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +19,10 @@ namespace tessera::cli {
 /// \throws IoError for places that cannot be written; UsageError for collisions
 void check_outputs(const OutputSettings& outputs, const std::vector<std::string>& inputs);
 
+/// The files that a run reads: the matrix, `others` (those not empty) and the file of --config.
+[[nodiscard]] std::vector<std::string> input_files(const Options& options, const ProblemSettings& problem,
+                                                   const std::vector<std::string>& others = {});
+
 /// \throws IoError when standard output does not take it (a full disk)
 void write_stdout(const std::string& text);
 
@@ -26,5 +32,19 @@ void write_solution(const std::string& path, std::span<const T> vector, const st
 
 /// iteration,seconds,recurrence,true with an empty field where the true residual was not computed.
 [[nodiscard]] std::string history_csv(const std::vector<HistoryEntry>& history);
+
+/// How each output is made; called only where it was asked for.
+struct Deliverables {
+  std::function<void(const std::string& path)> write_vector;
+  const std::vector<HistoryEntry>* history = nullptr;
+  std::function<std::string()> summary;
+  std::function<std::string()> csv;
+  std::function<std::string()> markdown;
+  std::function<std::string(ExitCode)> json;  ///< told the exit code as far as it is known by then
+};
+
+/// Writes vector, history, CSV, Markdown, JSON and summary.
+/// \returns `code`, or bad_input when an output could not be written
+[[nodiscard]] ExitCode deliver(const OutputSettings& settings, ExitCode code, const Deliverables& results);
 
 }  // namespace tessera::cli

@@ -1,14 +1,12 @@
 #include "commands.hpp"
-#include "delivery.hpp"
 #include "device_choice.hpp"
+#include "errors.hpp"
 #include "interrupt.hpp"
 #include "outputs.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 #include "report_json.hpp"
 #include "summary_text.hpp"
-#include "usage_error.hpp"
-#include "verbose.hpp"
 
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"
@@ -115,8 +113,7 @@ template <class T>
 
   progress.phase(loading_text(settings.problem));
   const Problem<T> problem = load_problem<T>(settings.problem, machine);
-  settle_device(workload_of(*problem.matrix, settings.pagerank.spmv), machine, settings.pagerank.spmv);
-  print_device(machine, progress);
+  decide_device(*problem.matrix, machine, settings.pagerank.spmv, progress);
   const auto vertices = static_cast<std::uint64_t>(problem.matrix->rows());
   // Ranks old and new, their scaled copy, the teleport distribution, and the ranks handed out.
   constexpr std::uint64_t vectors = 6;
@@ -157,12 +154,10 @@ template <class T>
 template <class T>
 [[nodiscard]] ExitCode pagerank_typed(const PageRankSettings& settings, const Options& options,
                                       const Invocation& invocation) {
-  Progress progress(settings.output.progress, settings.output.verbosity);
-  print_banner(options, settings.machine, progress);
+  Progress progress(options, settings.output, settings.machine);
   Ranked<T> ranked = rank_graph<T>(settings, progress);
-  progress.finish();
   PageRankOutcome& outcome = ranked.outcome;
-  if (!settings.output.quiet) progress.warn(outcome.warnings);
+  progress.conclude(outcome.warnings);
 
   Deliverables results;
   results.write_vector = [&](const std::string& path) {
@@ -182,11 +177,7 @@ template <class T>
 
 ExitCode pagerank_command(const Options& options, const Invocation& invocation) {
   const PageRankSettings settings = pagerank_settings(options);
-  std::vector<std::string> inputs;
-  if (settings.problem.source == Source::file) inputs.push_back(settings.problem.path);
-  if (settings.personalize) inputs.push_back(*settings.personalize);
-  if (const auto config = options.guarded_config()) inputs.push_back(*config);
-  check_outputs(settings.output, inputs);
+  check_outputs(settings.output, input_files(options, settings.problem, {settings.personalize.value_or("")}));
   return settings.machine.precision == Precision::fp64 ? pagerank_typed<double>(settings, options, invocation)
                                                        : pagerank_typed<float>(settings, options, invocation);
 }

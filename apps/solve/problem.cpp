@@ -1,6 +1,6 @@
 #include "problem.hpp"
 
-#include "usage_error.hpp"
+#include "errors.hpp"
 
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"

@@ -1,7 +1,10 @@
 #include "progress.hpp"
 
-#include "messages.hpp"
+#include "errors.hpp"
 #include "report_json.hpp"
+
+#include "support/machine.hpp"
+#include "tessera/version.hpp"
 
 #include <fmt/format.h>
 
@@ -96,9 +99,25 @@ std::string progress_line(const IterationInfo& info, const ResidualTrend& trend,
   return line;
 }
 
-Progress::Progress(ProgressMode mode, int verbosity) : mode_(mode), verbosity_(verbosity) {}
+Progress::Progress(const Options& options, const OutputSettings& output, const MachineSettings& machine)
+    : mode_(output.progress), verbosity_(output.verbosity), quiet_(output.quiet) {
+  if (verbosity_ == 0) return;
+  const BuildInfo build = build_info();
+  detail(fmt::format("Tessera {} ({}), {}, {}", build.version, build.commit, build.compiler,
+                     machine.device_undecided ? "device chosen once the matrix is known"
+                                              : support::device_text(machine.device, machine.host)));
+  if (verbosity_ == 1) return;
+  for (const OptionSpec& spec : option_table()) {
+    if (!uses(options.command(), spec) || spec.kind == ValueKind::flag) continue;
+    const auto text = options.text(spec.name);
+    if (!text) continue;
+    const Setting* setting = options.setting(spec.name);
+    const bool placed = setting != nullptr && !setting->place.empty();
+    detail(fmt::format("  --{} {} ({})", spec.name, *text, placed ? setting->place : options.source(spec.name)));
+  }
+}
 
-Progress::~Progress() { finish(); }
+Progress::~Progress() { clear(); }
 
 void Progress::write_line(const std::string& line) {
   if (mode_ == ProgressMode::bar) {
@@ -123,7 +142,7 @@ void Progress::phase(const std::string& text) {
 
 void Progress::detail(const std::string& text) {
   if (verbosity_ == 0 || mode_ == ProgressMode::json) return;
-  finish();
+  clear();
   write_stderr(fmt::format("solve: {}\n", text));
 }
 
@@ -149,15 +168,16 @@ void Progress::update(const IterationInfo& info) {
   write_line(mode_ == ProgressMode::json ? json_line(info, now) : progress_line(info, trend_, now));
 }
 
-void Progress::warn(const support::Warnings& warnings) {
-  finish();
+void Progress::conclude(const Warnings& warnings) {
+  clear();
+  if (quiet_) return;
   if (mode_ != ProgressMode::json) return print_warnings(warnings);
-  for (const support::Warning& warning : warnings) {
+  for (const Warning& warning : warnings) {
     write_line(line_text(Json{{"event", "warning"}, {"code", warning.code}, {"text", warning.text}}));
   }
 }
 
-void Progress::finish() {
+void Progress::clear() {
   if (!line_open_) return;
   write_stderr("\r\033[K");
   line_open_ = false;

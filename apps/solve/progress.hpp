@@ -2,6 +2,8 @@
 /// What a long run shows on standard error while it goes on.
 #pragma once
 
+#include "options.hpp"
+#include "outcome.hpp"
 #include "settings.hpp"
 
 #include "support/warning.hpp"
@@ -42,7 +44,8 @@ class ResidualTrend {
 /// line every 10 seconds and at each new decade of the residual; or JSON lines.
 class Progress {
  public:
-  Progress(ProgressMode mode, int verbosity);
+  /// With --verbose says version and machine at once, with -vv every setting as well.
+  Progress(const Options& options, const OutputSettings& output, const MachineSettings& machine);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -53,10 +56,8 @@ class Progress {
   void detail(const std::string& text);
   /// Once an iteration; costs a comparison and a logarithm unless something is shown.
   void update(const IterationInfo& info);
-  /// For people, or as JSON lines where progress is shown so.
-  void warn(const support::Warnings& warnings);
-  /// Clears the redrawn line, so that other text may follow.
-  void finish();
+  /// The run is over: other text may follow. Its warnings, for people or as JSON lines; none with --quiet.
+  void conclude(const Warnings& warnings);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -64,9 +65,12 @@ class Progress {
   [[nodiscard]] double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   [[nodiscard]] bool enters_new_decade(double residual);
   void write_line(const std::string& line);
+  /// Clears the redrawn line.
+  void clear();
 
   ProgressMode mode_;
   int verbosity_;
+  bool quiet_;
   Clock::time_point start_ = Clock::now();
   std::optional<double> iteration_start_;  ///< elapsed() when the iteration began
   double last_shown_ = -std::numeric_limits<double>::infinity();

@@ -1,6 +1,6 @@
 #include "report_json.hpp"
 
-#include "units.hpp"
+#include "option_values.hpp"
 
 #include "compare/timing.hpp"
 #include "support/machine.hpp"

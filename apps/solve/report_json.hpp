@@ -2,7 +2,7 @@
 /// The JSON documents of the commands that compute. Times in ms, sizes in bytes; keys are only ever added.
 #pragma once
 
-#include "cli_options.hpp"
+#include "options.hpp"
 #include "outcome.hpp"
 
 #include "support/json_text.hpp"

@@ -1,5 +1,4 @@
 #include "commands.hpp"
-#include "delivery.hpp"
 #include "device_choice.hpp"
 #include "interrupt.hpp"
 #include "outputs.hpp"
@@ -7,7 +6,6 @@
 #include "progress.hpp"
 #include "report_json.hpp"
 #include "summary_text.hpp"
-#include "verbose.hpp"
 
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"
@@ -123,8 +121,7 @@ template <class T>
   progress.phase(loading_text(settings.problem));
   const Problem<T> problem = load_problem<T>(settings.problem, machine);
   require_square(problem);
-  settle_device(workload_of(*problem.matrix, settings.spmv), machine, settings.spmv);
-  print_device(machine, progress);
+  decide_device(*problem.matrix, machine, settings.spmv, progress);
   progress.phase("inspecting the matrix");
   describe_problem(settings, problem, outcome);
   const support::MethodChoice method = support::choose_method(settings.method, outcome.matrix);
@@ -178,12 +175,10 @@ template <class T>
 
 template <class T>
 [[nodiscard]] ExitCode run_typed(const RunSettings& settings, const Options& options, const Invocation& invocation) {
-  Progress progress(settings.output.progress, settings.output.verbosity);
-  print_banner(options, settings.machine, progress);
+  Progress progress(options, settings.output, settings.machine);
   Solved<T> solved = solve_system<T>(settings, progress);
-  progress.finish();
   RunOutcome& outcome = solved.outcome;
-  if (!settings.output.quiet) progress.warn(outcome.warnings);
+  progress.conclude(outcome.warnings);
 
   Deliverables results;
   results.write_vector = [&](const std::string& path) {
@@ -204,13 +199,7 @@ template <class T>
 
 ExitCode run_command(const Options& options, const Invocation& invocation) {
   const RunSettings settings = run_settings(options);
-  std::vector<std::string> inputs;
-  if (settings.problem.source == Source::file) inputs.push_back(settings.problem.path);
-  for (const VectorSettings& vector : {settings.rhs, settings.x0}) {
-    if (vector.kind == VectorSettings::Kind::file) inputs.push_back(vector.path);
-  }
-  if (const auto config = options.guarded_config()) inputs.push_back(*config);
-  check_outputs(settings.output, inputs);
+  check_outputs(settings.output, input_files(options, settings.problem, {settings.rhs.path, settings.x0.path}));
   return settings.machine.precision == Precision::fp64 ? run_typed<double>(settings, options, invocation)
                                                        : run_typed<float>(settings, options, invocation);
 }

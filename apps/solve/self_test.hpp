@@ -16,13 +16,9 @@ struct Check {
   std::string detail;    ///< what was measured, or what went wrong
 };
 
-/// Holds the products of every kernel of the device, both precisions, weighted and pattern, plain and dual-buffered,
-/// against long double on matrices with empty, short and very long rows. Never throws for a failed check.
-[[nodiscard]] std::vector<Check> product_checks(const Device& device);
-
-/// product_checks(); solves a Poisson problem with a known solution with every kernel of the device and ranks a cycle,
-/// whose ranks are all equal; on the host also compares one thread with all and takes a matrix through a binary file.
-/// Never throws for a failed check.
+/// Checks the products of every kernel of the device against long double; solves a Poisson problem with a known
+/// solution with every kernel and ranks a cycle, whose ranks are all equal; on the host also compares one thread with
+/// all and takes a matrix through a binary file. Never throws for a failed check.
 [[nodiscard]] std::vector<Check> self_test(const Device& device);
 
 }  // namespace tessera::cli

@@ -2,7 +2,7 @@
 /// The command line, understood: typed and checked values for the commands that compute.
 #pragma once
 
-#include "cli_options.hpp"
+#include "options.hpp"
 
 #include "support/system.hpp"
 #include "tessera/assemble.hpp"
@@ -122,7 +122,7 @@ struct PageRankSettings {
 [[nodiscard]] Precond precond_setting(const Options& options);
 [[nodiscard]] SolverOptions solver_settings(const Options& options);
 [[nodiscard]] Determinism determinism_setting(const Options& options);
-/// A kernel that GPUs alone have settles an undecided device. \throws OptionError for one that the device does not have
+/// A kernel that only GPUs have decides an undecided device. \throws OptionError for one that the device does not have
 [[nodiscard]] SpmvOptions spmv_settings(const Options& options, MachineSettings& machine);
 
 /// \throws UsageError naming option and text; DeviceUnavailable for a device that does not exist

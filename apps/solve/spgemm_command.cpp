@@ -1,13 +1,14 @@
 #include "commands.hpp"
-#include "delivery.hpp"
+#include "errors.hpp"
 #include "interrupt.hpp"
-#include "multiply.hpp"
 #include "option_values.hpp"
+#include "options.hpp"
+#include "outcome.hpp"
 #include "outputs.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
-#include "usage_error.hpp"
-#include "verbose.hpp"
+#include "report_json.hpp"
+#include "summary_text.hpp"
 
 #include "core/stopwatch.hpp"
 #include "support/system.hpp"
@@ -30,6 +31,121 @@
 namespace tessera::cli {
 
 namespace {
+
+/// (A B) x against A (B x), for x with elements in [-1, 1).
+struct MultiplyCheck {
+  double error = 0.0;  ///< largest difference of an element over what rounding explains; passes up to 1
+  [[nodiscard]] bool passed() const noexcept { return error <= 1.0; }
+};
+
+/// `matrix` of the base describes A.
+struct MultiplyOutcome : CommonOutcome {
+  std::optional<CommonOutcome> right;  ///< B, where there is one
+  int power = 1;                       ///< 1: a product of two matrices
+  index_t rows = 0;                    ///< of the result
+  index_t cols = 0;
+  offset_t nnz = 0;
+  bool result_is_pattern = false;
+  std::vector<SpgemmReport> products;  ///< in the order in which they were made
+  std::optional<MultiplyCheck> check;
+  double read_ms = 0.0;
+  double multiply_ms = 0.0;  ///< on a GPU with the upload of the factors
+  double download_ms = 0.0;  ///< of the result of a GPU
+  double verify_ms = 0.0;
+};
+
+[[nodiscard]] std::string size_of(const CommonOutcome& outcome) {
+  const MatrixStatistics& m = outcome.matrix;
+  return fmt::format("{}: {} x {}, {} nonzeros{}{}", outcome.problem, m.rows, m.cols, m.nnz,
+                     outcome.pattern ? ", pattern" : "", cache_text(outcome));
+}
+
+[[nodiscard]] std::string product_text(const SpgemmReport& report) {
+  std::string text = line("sizes", fmt::format("{} ({})", to_string(report.workflow), report.reason));
+  if (!report.fallback.empty()) text += line("", report.fallback);
+  text += line("products", fmt::format("{}, {:.3g} per entry of C", report.products, report.compression()));
+  std::string rows;
+  for (const SpgemmAccumulatorUse& use : report.accumulators) {
+    rows += fmt::format("{}{} {}", rows.empty() ? "" : ", ", to_string(use.accumulator), counted(use.rows, "row"));
+  }
+  if (report.overflow_rows > 0) rows += fmt::format("; {} overflowed", counted(report.overflow_rows, "row"));
+  if (!rows.empty()) text += line("rows", rows);
+  return text;
+}
+
+[[nodiscard]] Json report_json(const SpgemmReport& report) {
+  Json json{{"workflow", to_string(report.workflow)}, {"reason", report.reason}};
+  json["fallback"] = report.fallback.empty() ? Json(nullptr) : Json(report.fallback);
+  json["products"] = report.products;
+  json["nnz"] = report.nnz;
+  json["expansion"] = report.expansion;
+  json["compression"] = report.compression();
+  json["sample"] = nullptr;
+  if (report.sample) {
+    json["sample"] = {{"rows", report.sample->rows},
+                      {"compression", report.sample->compression},
+                      {"relative_error", report.sample->relative_error}};
+  }
+  json["registers"] = report.registers;
+  json["estimate_error"] = report.estimate_error;
+  json["overflow_rows"] = report.overflow_rows;
+  json["accumulators"] = Json::array();
+  for (const SpgemmAccumulatorUse& use : report.accumulators) {
+    json["accumulators"].push_back(
+        {{"name", to_string(use.accumulator)}, {"rows", use.rows}, {"products", use.products}});
+  }
+  json["determinism"] = to_string(report.determinism);
+  json["threads"] = report.threads;
+  json["peak_bytes"] = report.peak_bytes;
+  json["timings_ms"] = {{"upload", report.upload_ms},         {"analysis", report.analysis_ms},
+                        {"sizing", report.sizing_ms},         {"numeric", report.numeric_ms},
+                        {"compaction", report.compaction_ms}, {"total", report.total_ms}};
+  return json;
+}
+
+[[nodiscard]] std::string multiply_text(const MultiplyOutcome& outcome) {
+  std::string text = line("A", size_of(outcome));
+  if (outcome.right) text += line("B", size_of(*outcome.right));
+  for (const SpgemmReport& report : outcome.products) text += product_text(report);
+  const std::string what = outcome.right ? "A B" : fmt::format("A^{}", outcome.power);
+  text += line("result", fmt::format("{}: {} x {}, {} nonzeros{}", what, outcome.rows, outcome.cols, outcome.nnz,
+                                     outcome.result_is_pattern ? ", pattern" : ""));
+  if (outcome.check) {
+    text += line("check", fmt::format("(A B) x {} A (B x): {:.2g} of what rounding explains",
+                                      outcome.check->passed() ? "=" : "is not", outcome.check->error));
+  }
+  std::string times = fmt::format("read {}, multiply {}", time_text(outcome.read_ms), time_text(outcome.multiply_ms));
+  if (outcome.download_ms > 0.0) times += fmt::format(", download {}", time_text(outcome.download_ms));
+  if (outcome.check) times += fmt::format(", check {}", time_text(outcome.verify_ms));
+  return text + line("time", times);
+}
+
+[[nodiscard]] Json multiply_json(const MultiplyOutcome& outcome, const Options& options, const Invocation& invocation,
+                                 ExitCode code) {
+  Json json = document_head("solve.spgemm/1", invocation);
+  put_machine(json, outcome);
+  json["config"] = config_json(options);
+  json["matrix"] = matrix_json(outcome);
+  json["right"] = outcome.right ? matrix_json(*outcome.right) : Json(nullptr);
+  json["power"] = outcome.right ? Json(nullptr) : Json(outcome.power);
+  json["products"] = Json::array();
+  for (const SpgemmReport& report : outcome.products) json["products"].push_back(report_json(report));
+  json["check"] = nullptr;
+  if (outcome.check) json["check"] = {{"passed", outcome.check->passed()}, {"error_over_bound", outcome.check->error}};
+  json["result"] = {{"status", outcome.check && !outcome.check->passed() ? "wrong" : "multiplied"},
+                    {"rows", outcome.rows},
+                    {"cols", outcome.cols},
+                    {"nnz", outcome.nnz},
+                    {"pattern", outcome.result_is_pattern},
+                    {"exit_code", static_cast<int>(code)}};
+  json["timings_ms"] = {{"read", outcome.read_ms},
+                        {"multiply", outcome.multiply_ms},
+                        {"download", outcome.download_ms},
+                        {"verify", outcome.verify_ms},
+                        {"write", outcome.write_ms}};
+  json["warnings"] = warnings_json(outcome.warnings);
+  return json;
+}
 
 struct SpgemmSettings {
   ProblemSettings left;
@@ -220,8 +336,7 @@ template <class T>
     progress.phase("checking");
     verify(settings, a, b, c, outcome);
   }
-  progress.finish();
-  if (!settings.output.quiet) progress.warn(outcome.warnings);
+  progress.conclude(outcome.warnings);
 
   Deliverables results;
   results.write_vector = [&](const std::string& path) {
@@ -239,12 +354,9 @@ template <class T>
 
 ExitCode spgemm_command(const Options& options, const Invocation& invocation) {
   const SpgemmSettings settings = spgemm_settings(options);
-  std::vector<std::string> inputs;
-  if (settings.left.source == Source::file) inputs.push_back(settings.left.path);
-  if (settings.right) inputs.push_back(settings.right->path);
-  check_outputs(settings.output, inputs);
-  Progress progress(settings.output.progress, settings.output.verbosity);
-  print_banner(options, settings.machine, progress);
+  check_outputs(settings.output,
+                input_files(options, settings.left, {settings.right ? settings.right->path : std::string()}));
+  Progress progress(options, settings.output, settings.machine);
   return settings.machine.precision == Precision::fp64 ? run_product<double>(settings, options, invocation, progress)
                                                        : run_product<float>(settings, options, invocation, progress);
 }

@@ -5,9 +5,9 @@
 #include "compare/gate.hpp"
 #include "compare/oracle.hpp"
 #include "compare_command.hpp"
+#include "errors.hpp"
 #include "solve_process.hpp"
 #include "support/system.hpp"
-#include "usage_error.hpp"
 
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"

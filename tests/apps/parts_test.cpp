@@ -1,8 +1,8 @@
 /// Parts of the command that are easier to test alone: units, the trend, the shortened history.
 
+#include "option_values.hpp"
 #include "progress.hpp"
 #include "report_json.hpp"
-#include "units.hpp"
 
 #include <gtest/gtest.h>
 

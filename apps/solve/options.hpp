@@ -3,8 +3,8 @@
 #pragma once
 
 #include "option_table.hpp"
-#include "setting.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +12,24 @@
 #include <vector>
 
 namespace tessera::cli {
+
+/// Strongest first.
+enum class SettingSource { command_line, set, environment, config_file, solve_toml };
+
+/// "command line", "--set", "environment", "config file", "./solve.toml".
+[[nodiscard]] std::string_view to_string(SettingSource source);
+
+struct Setting {
+  /// As it would be typed after the option; of a flag how often it is given. In a layer an empty text means "not set,
+  /// whatever a weaker source says".
+  std::string text;
+  SettingSource source = SettingSource::command_line;
+  std::string place;  ///< "run.toml:3", "SOLVE_RTOL", "--set rtol=1"; empty on the command line
+};
+
+/// All settings of one source, by the long name of the option without dashes. The problem's file goes by "matrix", the
+/// command by "command".
+using Layer = std::map<std::string, Setting, std::less<>>;
 
 /// One value at most for each option. Every option present applies to the command.
 class Options {
@@ -32,8 +50,8 @@ class Options {
   [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
   /// The default, which may depend on --precision.
   [[nodiscard]] std::optional<std::string> fallback(std::string_view name) const;
-  /// Not given, and another option stands in its place: --poisson3d for the matrix, --tol-per-node for --tol.
-  [[nodiscard]] bool is_outdone(std::string_view name) const;
+  /// Not given, and another option replaces it: --poisson3d the matrix, --tol-per-node --tol.
+  [[nodiscard]] bool is_overridden(std::string_view name) const;
   /// The setting as it was given; nullptr where the default holds.
   [[nodiscard]] const Setting* setting(std::string_view name) const;
   /// "command line", "--set", "environment", "config file", "./solve.toml" or "default".
@@ -55,5 +73,8 @@ class Options {
 /// \throws UsageError for everything that this build does not know, or that is typed and does not apply to the command;
 ///         ParseError for a file that is neither TOML nor JSON; IoError for one that cannot be read
 [[nodiscard]] Options resolve_options(const std::vector<std::string>& arguments);
+
+/// \throws UsageError for a command that is planned and not part of this build
+void refuse_planned_command(std::string_view word);
 
 }  // namespace tessera::cli

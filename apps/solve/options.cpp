@@ -1,18 +1,156 @@
-#include "cli_options.hpp"
+#include "options.hpp"
 
-#include "command_line.hpp"
-#include "config_layers.hpp"
-#include "usage_error.hpp"
+#include "config.hpp"
+#include "errors.hpp"
+#include "option_table.hpp"
+
+#include "core/nearest.hpp"
 
 #include <fmt/format.h>
+#include <system_error>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <system_error>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace tessera::cli {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// The words that were typed, sorted into command, options and bare words, but not yet understood.
+struct CommandLine {
+  std::optional<Command> command;  ///< named by the first bare word
+  Words words;                     ///< bare words after the command: the matrix, the topic of list
+  Layer settings;                  ///< without --set
+  Words assignments;               ///< key=value of each --set
+};
+
+[[noreturn]] void refuse_unknown(const std::string& argument) {
+  const std::string option =
+      argument.starts_with("--") ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
+  if (is_planned(option)) throw UsageError(fmt::format("option {} is not available in this build", option));
+  Words names;
+  for (const OptionSpec* spec : distinct_options()) names.push_back("--" + std::string(spec->name));
+  const std::string hint = did_you_mean(option, names);
+  throw UsageError(fmt::format("unknown option {}", option), hint.empty() ? "solve --help lists all options" : hint);
+}
+
+/// Sorts words by the table of options: --name VALUE, --name=VALUE, -xVALUE, -x VALUE, flags joined as in -qv; after
+/// "--" all words are bare. What is wrong with the value of an option is said at once, an unknown option later, so that
+/// the command is known first.
+class CommandLineParser {
+ public:
+  explicit CommandLineParser(const Words& arguments) : arguments_(arguments) {}
+
+  [[nodiscard]] CommandLine parse() {
+    bool only_words = false;
+    while (next_ < arguments_.size()) {
+      const std::string& argument = arguments_[next_++];
+      if (only_words || argument.size() < 2 || argument.front() != '-') {
+        line_.words.push_back(argument);
+      } else if (argument == "--") {
+        only_words = true;
+      } else if (argument.starts_with("--")) {
+        take_long(argument);
+      } else {
+        take_letters(argument);
+      }
+    }
+    take_command();
+    if (!unknown_.empty()) refuse_unknown(unknown_);
+    for (const OptionSpec* spec : distinct_options()) store(*spec);
+    return std::move(line_);
+  }
+
+ private:
+  void take_long(const std::string& argument) {
+    const std::size_t equals = argument.find('=');
+    const std::string name = argument.substr(2, equals == std::string::npos ? equals : equals - 2);
+    const OptionSpec* spec = find_option(name);
+    if (spec == nullptr) return note_unknown(argument);
+    if (equals == std::string::npos) {
+      given_[spec].push_back(spec->kind == ValueKind::flag ? std::string() : following_value(*spec));
+      return;
+    }
+    if (spec->kind == ValueKind::flag) throw UsageError(fmt::format("option --{} takes no value", name));
+    if (equals + 1 == argument.size()) {
+      throw UsageError(fmt::format("option --{}= has an empty value", name), fmt::format("expected {}", spec->value));
+    }
+    given_[spec].push_back(argument.substr(equals + 1));
+  }
+
+  void take_letters(const std::string& argument) {
+    for (std::size_t i = 1; i < argument.size(); ++i) {
+      const OptionSpec* spec = find_option(argument[i]);
+      if (spec == nullptr) return note_unknown("-" + argument.substr(i));
+      if (spec->kind != ValueKind::flag) {
+        const std::string rest = argument.substr(i + 1);
+        given_[spec].push_back(rest.empty() ? following_value(*spec) : rest);
+        return;
+      }
+      given_[spec].emplace_back();
+    }
+  }
+
+  void note_unknown(const std::string& argument) {
+    if (unknown_.empty()) unknown_ = argument;
+  }
+
+  /// The value of --json and --cache may be missing. It can only be a word that cannot be the matrix:
+  /// `solve --json A.mtx` must not overwrite A.mtx.
+  [[nodiscard]] std::string following_value(const OptionSpec& spec) {
+    const std::string word = next_ < arguments_.size() ? arguments_[next_] : std::string();
+    if (spec.name == "json" && word != "-" && !word.ends_with(".json")) return "-";
+    if (spec.name == "cache" && word != "on" && word != "off") return "on";
+    if (next_ == arguments_.size()) {
+      throw UsageError(fmt::format("option --{} needs a value", spec.name), fmt::format("expected {}", spec.value));
+    }
+    ++next_;
+    return word;
+  }
+
+  void take_command() {
+    if (line_.words.empty()) return;
+    refuse_planned_command(line_.words.front());
+    line_.command = parse_command(line_.words.front());
+    if (line_.command) line_.words.erase(line_.words.begin());
+  }
+
+  void store(const OptionSpec& spec) {
+    const auto found = given_.find(&spec);
+    if (found == given_.end()) return;
+    Words& values = found->second;
+    if (spec.kind == ValueKind::flag) values = {std::to_string(values.size())};
+    if (spec.name == "set") {
+      line_.assignments = values;
+    } else if (values.size() > 1) {
+      throw UsageError(fmt::format("option --{} is given more than once", spec.name));
+    }
+    line_.settings[std::string(spec.name)] = {values.front(), SettingSource::command_line, {}};
+  }
+
+  const Words& arguments_;
+  std::size_t next_ = 0;
+  std::map<const OptionSpec*, Words> given_;  ///< values in their order; an empty one for each time a flag is given
+  std::string unknown_;                       ///< the first option that the table does not have
+  CommandLine line_;
+};
+
+}  // namespace
+
+void refuse_planned_command(std::string_view word) {
+  if (!is_planned(word)) return;
+  throw UsageError(fmt::format("command \"{}\" is not available in this build", word),
+                   fmt::format("solve --help lists the commands; a file of that name is ./{}", word));
+}
 
 std::string_view to_string(SettingSource source) {
   switch (source) {
@@ -42,17 +180,17 @@ namespace {
   return setting.source == SettingSource::command_line || setting.source == SettingSource::set;
 }
 
-/// Settings of which a stronger one makes a weaker one void, whichever of them each is.
-constexpr std::array<std::array<std::string_view, 6>, 4> rivals{
+/// Options that replace each other: of each group the one from the strongest source counts.
+constexpr std::array<std::array<std::string_view, 6>, 4> alternatives{
     {{"matrix", "poisson2d", "poisson3d", "convdiff", "powerlaw", "generate"},
      {"tol", "tol-per-node"},
      {"spy", "no-spy"},
      {"quiet", "verbose"}}};
 
-/// Whether one of the rivals of `name`, itself included, is such.
+/// Whether the predicate holds for an option of the group of `name`, itself included.
 template <class Predicate>
-[[nodiscard]] bool has_rival(std::string_view name, const Predicate& is_such) {
-  return std::any_of(rivals.begin(), rivals.end(), [&](const auto& group) {
+[[nodiscard]] bool any_alternative(std::string_view name, const Predicate& is_such) {
+  return std::any_of(alternatives.begin(), alternatives.end(), [&](const auto& group) {
     const bool concerned = std::find(group.begin(), group.end(), name) != group.end();
     return concerned && std::any_of(group.begin(), group.end(), is_such);
   });
@@ -98,11 +236,11 @@ std::string_view Options::source(std::string_view name) const {
   return found == nullptr ? "default" : to_string(found->source);
 }
 
-bool Options::is_outdone(std::string_view name) const {
+bool Options::is_overridden(std::string_view name) const {
   if (setting(name) != nullptr) return false;
   const bool has_fallback = fallback(name).has_value();
-  return has_rival(
-      name, [&](std::string_view rival) { return rival != name && (given(rival) || (!has_fallback && text(rival))); });
+  return any_alternative(
+      name, [&](std::string_view other) { return other != name && (given(other) || (!has_fallback && text(other))); });
 }
 
 std::optional<std::string> Options::guarded_config() const {
@@ -171,9 +309,9 @@ void require_applicable(Command command, const Layer& layer) {
   return Command::run;
 }
 
-[[nodiscard]] bool outdone(std::string_view name, const Layer& stronger) {
-  return has_rival(name, [&](std::string_view rival) {
-    const auto found = stronger.find(rival);
+[[nodiscard]] bool overridden(std::string_view name, const Layer& stronger) {
+  return any_alternative(name, [&](std::string_view other) {
+    const auto found = stronger.find(other);
     return found != stronger.end() && !found->second.text.empty() && found->second.text != "0";
   });
 }
@@ -190,7 +328,7 @@ void require_applicable(Command command, const Layer& layer) {
   for (const Layer& layer : layers) {
     const Layer stronger = merged;
     for (const auto& [name, setting] : layer) {
-      if (!concerns(command, name, setting) || outdone(name, stronger)) continue;
+      if (!concerns(command, name, setting) || overridden(name, stronger)) continue;
       merged.emplace(name, setting);
     }
   }
@@ -214,7 +352,7 @@ void require_applicable(Command command, const Layer& layer) {
 }  // namespace
 
 Options resolve_options(const std::vector<std::string>& arguments) {
-  CommandLine line = parse_command_line(arguments);
+  CommandLine line = CommandLineParser(arguments).parse();
   const bool informs = line.settings.contains("help") || line.settings.contains("version");
   const bool configurable = !line.command || find_option(*line.command, "config") != nullptr;
   std::vector<Layer> layers{line.settings};

@@ -1,11 +1,13 @@
-#include "exit_code.hpp"
+#include "errors.hpp"
 
 #include "interrupt.hpp"
-#include "usage_error.hpp"
 
 #include "tessera/error.hpp"
 
+#include <fmt/format.h>
+
 #include <csignal>
+#include <cstdio>
 #include <new>
 #include <string_view>
 
@@ -67,6 +69,20 @@ Failure classify(const std::exception& error) {
   }
   return {ExitCode::internal_error, std::string("internal error: ") + error.what(),
           "this is a bug in solve: please report it with the command line"};
+}
+
+void print_failure(const Failure& failure) {
+  write_stderr(fmt::format("solve: error: {}\n", failure.message));
+  if (!failure.hint.empty()) write_stderr(fmt::format("  hint: {}\n", failure.hint));
+}
+
+void print_warnings(const support::Warnings& warnings) {
+  for (const support::Warning& warning : warnings) write_stderr(fmt::format("solve: warning: {}\n", warning.text));
+}
+
+void write_stderr(std::string_view text) noexcept {
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
+  static_cast<void>(std::fflush(stderr));
 }
 
 }  // namespace tessera::cli

@@ -1,8 +1,8 @@
 /// \file
-/// Settings that stand behind the command line: --set, the environment, files.
+/// Settings from --set, the environment and configuration files; and the configuration that --print-config prints.
 #pragma once
 
-#include "setting.hpp"
+#include "options.hpp"
 
 #include <string>
 #include <vector>
@@ -23,5 +23,10 @@ namespace tessera::cli {
 /// options that were not left to their defaults are taken.
 /// \throws ParseError with line and column for text that is neither; IoError when the file cannot be read
 [[nodiscard]] Layer file_layer(const std::string& path, SettingSource source);
+
+/// TOML that repeats the run with --config FILE, whatever ./solve.toml may say: every option of the command has a line,
+/// defaults among them. The same text results when it is read back.
+/// \throws UsageError for a name that is not UTF-8, which TOML cannot hold
+[[nodiscard]] std::string config_text(const Options& options);
 
 }  // namespace tessera::cli
