@@ -1,5 +1,5 @@
-/// Reading a large Matrix Market file: Tessera's reader, its binary file, and Eigen's loadMarket, in turn in one run.
-/// Every result is compared entry by entry with the matrix that was written before a time counts.
+/// Readers. Timed: a large Matrix Market file and its binary form. Compared with: Eigen's loadMarket, in turn in one
+/// run. A reader counts only after its matrix was found equal to the one written, entry by entry.
 ///
 ///   bench_reader --entries 5e6 --json results.json
 #include "bench/report.hpp"

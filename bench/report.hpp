@@ -1,7 +1,9 @@
 /// \file
-/// What every benchmark says besides its times: the machine, the build, and how a summary looks in JSON.
+/// What the benchmarks say: machine and build, times and ratios in JSON and in words, tables.
 #pragma once
 
+#include "compare/measure.hpp"
+#include "compare/rows.hpp"
 #include "compare/timing.hpp"
 #include "support/machine.hpp"
 #include "tessera/device.hpp"
@@ -9,12 +11,15 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace tessera::bench {
 
@@ -29,6 +34,9 @@ using compare::TimingRatio;
 using compare::TimingSamples;
 using compare::TimingSummary;
 using support::Json;
+
+/// What a yardstick on a GPU reads and writes: two arrays of 2^27 doubles.
+inline constexpr std::uint64_t copied_bytes = std::uint64_t{1} << 31;
 
 /// "benchmark", "date", build and machine.
 inline Json document(const std::string& name) {
@@ -63,5 +71,41 @@ inline void write(const Json& document, const std::string& path) {
   file << document.dump(2) << '\n';
   if (!file.flush()) throw std::runtime_error("cannot write " + path);
 }
+
+/// Adds the ratio where both have times.
+inline void add_speedup(Json& row, const std::string& baseline, const std::vector<double>& baseline_ms,
+                        const std::vector<double>& ms) {
+  if (baseline_ms.empty() || ms.empty() || !(summarise(ms).median > 0.0)) return;
+  row["speedup_over"][baseline] = json_of(median_ratio(baseline_ms, ms));
+}
+
+/// All ratios of a row in words.
+inline std::string speedup_text(const Json& row) {
+  std::string text;
+  if (!row.contains("speedup_over")) return text;
+  for (const auto& [name, ratio] : row["speedup_over"].items()) {
+    text += fmt::format("  {:5.2f}x [{:.2f}, {:.2f}] of {}", ratio["ratio"].get<double>(), ratio["low"].get<double>(),
+                        ratio["high"].get<double>(), name);
+  }
+  return text;
+}
+
+class SetupTable {
+ public:
+  /// \param total_ms set-up and all the rest
+  void add(const std::string& row, const std::string& column, double total_ms, double setup_ms);
+  /// For what has no time: why.
+  void add(const std::string& row, const std::string& column, const std::string& text);
+  /// Nothing when nothing was added. \param title printed above
+  void print(const std::string& title) const;
+
+ private:
+  struct Row {
+    std::string name;
+    std::vector<std::pair<std::string, std::string>> cells;  ///< column, text
+  };
+  std::vector<std::string> columns_;
+  std::vector<Row> rows_;
+};
 
 }  // namespace tessera::bench

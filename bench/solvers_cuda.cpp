@@ -1,12 +1,11 @@
-/// Tessera's solvers on a GPU against loops written by hand on cuSPARSE and cuBLAS, in one process, all in turn, with
-/// every SpMV kernel of the device: time per iteration, time to a residual with set-up, BiCGSTAB on matrices of ones
-/// and PageRank as in merbit-spmv.txt, §5.5. Nothing is timed whose result was not found right.
+/// Solvers on a GPU. Timed, with every SpMV kernel: an iteration of CG and BiCGSTAB; whole solves with set-up; BiCGSTAB
+/// on matrices of ones and PageRank as in MERBIT, §5.5. Compared with: loops written by hand on cuSPARSE and cuBLAS, in
+/// the same process. All take turns; only what was found right is timed.
 ///
 ///   bench_solvers_cuda --json results.json
 ///   bench_solvers_cuda --parts converge --problems poisson2d:2500 --kernels auto,merbit --matrix bcsstk16.mtx.gz
-#include "bench/krylov_iterations.hpp"
-#include "bench/krylov_tolerance.hpp"
-#include "bench/pagerank_iterations.hpp"
+#include "bench/krylov_measure.hpp"
+#include "bench/pagerank_measure.hpp"
 #include "bench/solver_problems.hpp"
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"
@@ -26,7 +25,7 @@ namespace {
 class Bench {
  public:
   explicit Bench(SolverBenchSettings settings)
-      : settings_(std::move(settings)), device_(Device::parse(settings_.device)), copy_(gpu(device_)) {}
+      : settings_(std::move(settings)), device_(Device::parse(settings_.device)), copy_(copied_bytes, gpu(device_)) {}
 
   /// \returns whether every result was right
   bool run();
@@ -49,7 +48,7 @@ class Bench {
 
   SolverBenchSettings settings_;
   Device device_;
-  Copy copy_;
+  compare::CopyYardstick copy_;
   Stopwatch watch_;
   Json report_ = document("solvers_cuda");
   bool all_right_ = true;

@@ -1,13 +1,11 @@
-/// Sparse products on a GPU over the families of performance.md and over files: A A where A is square, else A times its
-/// transpose. Times are of whole products, wall clock, C's allocation from a warm pool included: one candidate after
-/// the other, each after warm-ups of its own, as performance.md measured the peers. Every way's product is compared
-/// with the host's before its time counts. Baseline: cuSPARSE, algorithm 1, from the same pool.
+/// SpGEMM on a GPU. Timed, wall clock: whole products A A where A is square, else A times its transpose, C's allocation
+/// from a warm pool included. Compared with: cuSPARSE, algorithm 1, from the same pool. One candidate runs after the
+/// other, each after its own warm-ups. A product counts only after it was found equal to the host's.
 ///
 ///   bench_spgemm_cuda --json results.json
 ///   bench_spgemm_cuda --problems fem27,A.mtx.gz,A.mtx.gz:t --ways auto,hll,window
 ///   bench_spgemm_cuda --problems ap5,ap9,ap7,ap27 --ways auto,esc
 #include "bench/report.hpp"
-#include "bench/speedup.hpp"
 #include "bench/spgemm_zoo.hpp"
 #include "bench/vendor_spgemm.hpp"
 #include "core/stopwatch.hpp"
@@ -47,7 +45,7 @@ struct Settings {
 };
 
 /// A way to form the product, and what became of it.
-struct Candidate {
+struct ProductWay {
   std::string name;
   std::function<Csr<double>()> multiply;  ///< the vendor's C stays with it
   std::vector<double> ms;
@@ -131,14 +129,14 @@ class Bench {
   void check(const SpgemmProblem& problem);
   void time();
   [[nodiscard]] Json rows_of(std::uint64_t product_bytes) const;
-  void prepare_way(Candidate& candidate, const Csr<double>& right);
+  void prepare_way(ProductWay& candidate, const Csr<double>& right);
 
   const Settings& settings_;
   Device device_;
   Csr<double> a_;
   Csr<double> b_;
   std::optional<VendorSpgemm> vendor_;
-  std::vector<Candidate> candidates_;
+  std::vector<ProductWay> candidates_;
 };
 
 void Bench::prepare(const SpgemmProblem& problem) {
@@ -150,7 +148,7 @@ void Bench::prepare(const SpgemmProblem& problem) {
   const Csr<double>& right = squared ? a_ : b_;
   candidates_.reserve(settings_.ways.size() + 1);
   if (settings_.vendor) {
-    Candidate& vendor = candidates_.emplace_back();
+    ProductWay& vendor = candidates_.emplace_back();
     vendor.name = vendor_name;
     try {
       vendor_.emplace(a_, right, device_);
@@ -163,14 +161,14 @@ void Bench::prepare(const SpgemmProblem& problem) {
     }
   }
   for (const std::string& way : settings_.ways) {
-    Candidate& candidate = candidates_.emplace_back();
+    ProductWay& candidate = candidates_.emplace_back();
     candidate.name = way;
     prepare_way(candidate, right);
   }
 }
 
 /// A plan's report is that of its set-up, which its time leaves out.
-void Bench::prepare_way(Candidate& candidate, const Csr<double>& right) {
+void Bench::prepare_way(ProductWay& candidate, const Csr<double>& right) {
   const SpgemmOptions options = options_of(candidate.name, device_);
   if (candidate.name != plan_name) {
     candidate.multiply = [this, &candidate, &right, options] {
@@ -190,7 +188,7 @@ void Bench::prepare_way(Candidate& candidate, const Csr<double>& right) {
   };
 }
 
-/// What the rule of ocean-hll-spgemm.txt takes, from a sample of the rows.
+/// The workflow that the rule of Ocean, §3 takes, from a sample of the rows.
 Json paper_choice(const Csr<double>& a, const Csr<double>& b, const Device& device) {
   const SpgemmReport report = spgemm(a, b, options_of("sampled", device)).report;
   if (!report.sample) return nullptr;
@@ -205,14 +203,14 @@ Json paper_choice(const Csr<double>& a, const Csr<double>& b, const Device& devi
 /// Compares every way of Tessera with the host, entry by entry.
 void Bench::check(const SpgemmProblem& problem) {
   const Csr<double> expected = spgemm(problem.a, problem.right()).matrix;
-  for (Candidate& candidate : candidates_) {
+  for (ProductWay& candidate : candidates_) {
     if (candidate.name == vendor_name) continue;
     if (!agrees(expected, candidate.multiply().to(Device{}))) candidate.failure = "the product differs from the host's";
   }
 }
 
 void Bench::time() {
-  for (Candidate& candidate : candidates_) {
+  for (ProductWay& candidate : candidates_) {
     try {
       // At least one is not timed: a plan is made in the first.
       for (int round = std::min(-settings_.warmups, -1); round < settings_.rounds && candidate.failure.empty();
@@ -230,7 +228,7 @@ void Bench::time() {
 
 Json Bench::rows_of(std::uint64_t product_bytes) const {
   Json rows = Json::array();
-  for (const Candidate& candidate : candidates_) {
+  for (const ProductWay& candidate : candidates_) {
     Json row{{"name", candidate.name}};
     if (!candidate.failure.empty()) {
       row["failure"] = candidate.failure;

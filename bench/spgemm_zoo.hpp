@@ -1,6 +1,6 @@
 /// \file
-/// The matrices on which SpGEMM is measured: the families of performance.md, section SpGEMM, from seeds of our own, and
-/// the setting A P of optimized-esc-spgemm.txt.
+/// The matrices on which SpGEMM is measured: generated families, and the products A P of Dalton, Olson & Bell, TOMS
+/// 2015.
 #pragma once
 
 #include "tessera/csr.hpp"
@@ -10,7 +10,7 @@
 
 namespace tessera::bench {
 
-/// Two factors and how they are called.
+/// Two factors and their name.
 struct SpgemmProblem {
   std::string name;
   Csr<double> a;
@@ -22,7 +22,7 @@ struct SpgemmProblem {
 [[nodiscard]] const std::vector<std::string>& spgemm_families();
 
 /// \param name of a family; "ap5", "ap9", "ap7", "ap27": A P with Poisson's A of so many points and the interpolation P
-/// of a smoothed aggregation (the tables of optimized-esc-spgemm.txt); or a file: A A where A is square, else A times
+/// of a smoothed aggregation (Dalton, Olson & Bell, TOMS 2015); or a file: A A where A is square, else A times
 /// its transpose; "FILE:t": A times its transpose \throws std::runtime_error for an unknown family; as
 /// read_matrix_market()
 [[nodiscard]] SpgemmProblem make_spgemm_problem(const std::string& name);

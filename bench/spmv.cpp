@@ -1,10 +1,13 @@
-/// SpMV kernels against Eigen's row-major product over the zoo of matrix families, in one run: candidates take turns in
-/// random order, every result is compared with a long-double oracle before its time counts, set-up stands beside it.
+/// SpMV on the host. Timed: y = A x by every kernel, on matrices of the generated families, weighted and as a pattern.
+/// Compared with: Eigen's row-major product and a plain copy in memory. All take turns in random order in one run; a
+/// product counts only after it was found right in long double; the set-up stands beside the times.
 ///
 ///   bench_spmv --nonzeros 6e6 --json results.json
 #include "tessera/spmv.hpp"
 #include "bench/report.hpp"
+#include "compare/measure.hpp"
 #include "compare/oracle.hpp"
+#include "compare/rows.hpp"
 #include "tessera/eigen.hpp"
 #include "tessera/generators.hpp"
 
@@ -42,7 +45,7 @@ struct Settings {
 };
 
 template <class T>
-struct Problem {
+struct SpmvProblem {
   std::string name;
   std::shared_ptr<const Csr<T>> weighted;
   std::shared_ptr<const Csr<T>> pattern;
@@ -53,7 +56,7 @@ struct Problem {
   Array<T> y;
 };
 
-/// Mean row lengths of the families (performance.md), by which a number of nonzeros becomes a size.
+/// Rows of a family that hold so many nonzeros, by the mean row length.
 std::int64_t rows_for(const std::string& family, double nonzeros) {
   const std::pair<const char*, double> means[] = {{"lap2d", 5.0}, {"fem3d", 26.6}, {"rmat", 15.6},
                                                   {"road", 2.4},  {"kmer", 2.13},  {"mawi", 2.1},
@@ -71,8 +74,8 @@ Csr<T> pattern_of(const Csr<T>& matrix) {
 }
 
 template <class T>
-Problem<T> make_problem(const std::string& family, double nonzeros) {
-  Problem<T> problem;
+SpmvProblem<T> make_problem(const std::string& family, double nonzeros) {
+  SpmvProblem<T> problem;
   problem.name = family;
   GeneratorSpec spec{family, rows_for(family, nonzeros)};
   problem.weighted = std::make_shared<const Csr<T>>(generate<T>(spec, ValueStorage::weighted));
@@ -112,7 +115,7 @@ std::vector<Kernel> kernels() {
 }
 
 template <class T>
-struct Entry {
+struct KernelRun {
   Kernel kernel;
   std::unique_ptr<SpmvPlan<T>> plan;
   DualBuffer<T> out;
@@ -128,10 +131,10 @@ double least_bytes(const Csr<T>& a) {
 }
 
 template <class T>
-std::vector<Entry<T>> make_entries(Problem<T>& problem) {
+std::vector<KernelRun<T>> make_entries(SpmvProblem<T>& problem) {
   const compare::ProductOracle weighted = compare::product_oracle<T>(problem.weighted->view(), problem.x.span());
   const compare::ProductOracle pattern = compare::product_oracle<T>(problem.pattern->view(), problem.x.span());
-  std::vector<Entry<T>> entries;
+  std::vector<KernelRun<T>> entries;
   for (const Kernel& kernel : kernels()) {
     const compare::ProductOracle& oracle = kernel.pattern ? pattern : weighted;
     SpmvOptions options;
@@ -149,27 +152,19 @@ std::vector<Entry<T>> make_entries(Problem<T>& problem) {
   return entries;
 }
 
-/// Copies an array of 2^25 doubles: what the memory of this machine gives.
-struct Copy {
-  Array<double> from{std::int64_t{1} << 25};
-  Array<double> to{std::int64_t{1} << 25, Init::none};
-  void operator()() { detail::copy_bytes(Device{}, to.data(), Device{}, from.data(), from.bytes()); }
-  [[nodiscard]] double bytes() const { return 2.0 * static_cast<double>(from.bytes()); }
-};
-
 template <class T>
-Json measure(Problem<T>& problem, Copy& copy, const TimingOptions& timing) {
-  std::vector<Entry<T>> entries = make_entries(problem);
+Json measure(SpmvProblem<T>& problem, compare::CopyYardstick& copy, const TimingOptions& timing) {
+  std::vector<KernelRun<T>> entries = make_entries(problem);
   std::vector<TimingCandidate> candidates{
       {"Eigen", [&] { problem.eigen_y.noalias() = problem.eigen * problem.eigen_x; }, {}},
       {"copy", [&] { copy(); }, {}}};
-  for (Entry<T>& entry : entries) {
+  for (KernelRun<T>& entry : entries) {
     if (!entry.pass) continue;
     candidates.push_back({entry.kernel.name, [&] { entry.plan->apply(problem.x.span(), entry.out); }, {}});
   }
   const TimingSamples samples = time_interleaved(candidates, timing);
   const TimingSummary eigen = summarise(samples[0]);
-  const double copy_rate = copy.bytes() / summarise(samples[1]).median * 1e-6;
+  const double copy_rate = compare::gbytes_per_second(copy.bytes(), summarise(samples[1]).median);
   const Csr<T>& a = *problem.weighted;
   Json result{{"family", problem.name},
               {"precision", sizeof(T) == 8 ? "fp64" : "fp32"},
@@ -180,7 +175,7 @@ Json measure(Problem<T>& problem, Copy& copy, const TimingOptions& timing) {
   fmt::print("{:8} {} {:6.1f} M nonzeros  copy {:.1f} GB/s  Eigen {:.2f} ms\n", problem.name,
              sizeof(T) == 8 ? "fp64" : "fp32", 1e-6 * static_cast<double>(a.nnz()), copy_rate, eigen.median);
   std::size_t c = 2;
-  for (const Entry<T>& entry : entries) {
+  for (const KernelRun<T>& entry : entries) {
     Json row{{"kernel", entry.kernel.name}, {"pattern", entry.kernel.pattern}, {"pass", entry.pass}};
     if (entry.pass) {
       const TimingSummary summary = summarise(samples[c]);
@@ -211,7 +206,8 @@ bool run(const Settings& settings) {
   report["baseline"] = fmt::format("Eigen {}.{}.{}, SparseMatrix<T, RowMajor, int> * vector, {} threads",
                                    EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION, Eigen::nbThreads());
   report["results"] = Json::array();
-  Copy copy;
+  // What the memory of this machine gives.
+  compare::CopyYardstick copy(std::uint64_t{1} << 29, Device{});
   for (const std::string& family : settings.families) {
     for (const std::string& precision : settings.precisions) {
       if (precision == "fp32") {

@@ -1,6 +1,7 @@
-/// SpMV kernels on a GPU over the zoo of matrix families at full size: every product is checked against long double on
-/// the host before its time counts; kernels, weighted and pattern, take turns in random order in one process, timed by
-/// events; set-up, plan bytes and the bandwidth of a plain copy stand beside the times.
+/// SpMV on a GPU. Timed, by events: y = A x by every kernel, on the generated families at full size, weighted and as a
+/// pattern. Compared with: cuSPARSE's CSR product, or csr-vector where cuSPARSE is missing, and a plain copy in device
+/// memory. All take turns in random order in one process; a product counts only after it was found right in long double
+/// on the host; set-up and plan bytes stand beside the times.
 ///
 ///   bench_spmv_cuda --json results.json
 ///   bench_spmv_cuda --families lap2d,kmer --kernels merbit,vendor-csr --part 0.1
@@ -39,8 +40,8 @@ struct Settings {
   int rounds = 50;
 };
 
-std::vector<Contestant> contestants(const Settings& settings, const Device& device) {
-  std::vector<Contestant> all;
+std::vector<NamedKernel> contestants(const Settings& settings, const Device& device) {
+  std::vector<NamedKernel> all;
   const auto add = [&](std::string name, SpmvAlgorithm algorithm, Determinism determinism) {
     const auto& wanted = settings.kernels;
     const bool named = std::find(wanted.begin(), wanted.end(), name) != wanted.end();
@@ -61,7 +62,7 @@ std::vector<Contestant> contestants(const Settings& settings, const Device& devi
 }
 
 template <class T>
-Json row_of(const Entry<T>& entry, const Entry<T>* baseline, double bytes, double copy_rate) {
+Json row_of(const KernelRun<T>& entry, const KernelRun<T>* baseline, double bytes, double copy_rate) {
   Json row{{"kernel", entry.kernel},
            {"pattern", entry.pattern},
            {"pass", entry.failure.empty() || entry.refused},
@@ -113,7 +114,7 @@ using Speedups = std::map<std::string, std::vector<double>>;
 template <class T>
 class Bench {
  public:
-  Bench(const Settings& settings, std::string precision, const Device& device, Copy& copy)
+  Bench(const Settings& settings, std::string precision, const Device& device, compare::CopyYardstick& copy)
       : settings_(settings), precision_(std::move(precision)), device_(device), copy_(copy) {}
 
   [[nodiscard]] Json measure(const ZooMatrix& zoo);
@@ -126,7 +127,7 @@ class Bench {
   const Settings& settings_;
   std::string precision_;
   Device device_;
-  Copy& copy_;
+  compare::CopyYardstick& copy_;
   Speedups speedups_;
 };
 
@@ -149,10 +150,10 @@ Json Bench<T>::measure(const ZooMatrix& zoo) {
   const auto nans = Array<T>::copy_of(
       std::vector<T>(static_cast<std::size_t>(zoo.matrix.rows()), std::numeric_limits<T>::quiet_NaN()), device_);
   std::vector<Case<T>> cases;
-  std::vector<Entry<T>> entries;
+  std::vector<KernelRun<T>> entries;
   for (const std::string& storage : settings_.storages) {
     cases.push_back(make_case(zoo, storage == "pattern", host_x));
-    for (Contestant contestant : contestants(settings_, device_)) {
+    for (NamedKernel contestant : contestants(settings_, device_)) {
       contestant.options.fp32_values = mixed();
       entries.push_back(prepare(contestant, cases.back(), x, nans));
     }
@@ -160,7 +161,7 @@ Json Bench<T>::measure(const ZooMatrix& zoo) {
   const double prepare_ms = whole.milliseconds();
   const double copy_rate = time_all(entries, x, copy_, settings_.rounds);
   check_again(entries, cases, x);
-  const Entry<T>* baseline = baseline_of(entries, settings_.baseline);
+  const KernelRun<T>* baseline = baseline_of(entries, settings_.baseline);
   Json result{
       {"family", zoo.family},           {"precision", precision_},
       {"rows", zoo.matrix.rows()},      {"nonzeros", zoo.matrix.nnz()},
@@ -172,7 +173,7 @@ Json Bench<T>::measure(const ZooMatrix& zoo) {
       zoo.family, precision_, 1e-6 * zoo.matrix.rows(), 1e-6 * static_cast<double>(zoo.matrix.nnz()), copy_rate,
       1e-3 * zoo.generate_ms, 1e-3 * prepare_ms, 1e-3 * (whole.milliseconds() - prepare_ms),
       baseline == nullptr ? "nothing" : baseline->kernel);
-  for (const Entry<T>& entry : entries) {
+  for (const KernelRun<T>& entry : entries) {
     const auto own = std::find_if(cases.begin(), cases.end(),
                                   [&entry](const Case<T>& each) { return each.pattern == entry.pattern; });
     Json row = row_of(entry, baseline, own->least_bytes, copy_rate);
@@ -212,7 +213,7 @@ template <class T>
 std::vector<std::string> wake_up(const Settings& settings, const Device& device) {
   std::vector<std::string> awake;
   const auto small = std::make_shared<const Csr<T>>(with_type<T>(make_zoo_matrix("lap2d", 1e-3).matrix));
-  for (const Contestant& contestant : contestants(settings, device)) {
+  for (const NamedKernel& contestant : contestants(settings, device)) {
     try {
       const SpmvPlan<T> plan(small, contestant.options);
       DualBuffer<T> out = plan.make_output();
@@ -251,7 +252,7 @@ bool run(Settings settings) {
   static_cast<void>(wake_up<float>(settings, device));
   if (std::find(awake.begin(), awake.end(), vendor_name) == awake.end()) settings.baseline = plain_name;
   report["baseline"] = settings.baseline;
-  Copy copy(device);
+  compare::CopyYardstick copy(copied_bytes, device);
   std::map<std::string, Bench<double>> doubles;
   std::map<std::string, Bench<float>> floats;
   for (const std::string& precision : settings.precisions) {

@@ -2,8 +2,8 @@
 /// One kernel of a benchmark on a GPU: set up, checked, timed.
 #pragma once
 
+#include "bench/report.hpp"
 #include "bench/zoo.hpp"
-#include "compare/timing.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spmv.hpp"
 
@@ -26,14 +26,14 @@ inline constexpr std::string_view vendor_name = "vendor-csr";
 inline constexpr std::string_view plain_name = "csr-vector";
 
 /// One kernel with the options that choose it.
-struct Contestant {
+struct NamedKernel {
   std::string name;
   SpmvOptions options;
 };
 
 /// A kernel on one matrix, from its check to its times.
 template <class T>
-struct Entry {
+struct KernelRun {
   std::string kernel;
   bool pattern = false;
   std::unique_ptr<SpmvPlan<T>> plan;
@@ -65,7 +65,7 @@ double least_bytes(const Csr<T>& a, std::size_t value_bytes) {
 }
 
 template <class T>
-void check_output(const Reference& reference, const Device& device, std::span<const T> y, Entry<T>& entry) {
+void check_output(const Reference& reference, const Device& device, std::span<const T> y, KernelRun<T>& entry) {
   std::vector<T> found(y.size());
   detail::copy_bytes(Device{}, found.data(), device, y.data(), y.size_bytes());
   entry.error_over_bound = std::max(entry.error_over_bound, error_over_bound<T>(reference, found));
@@ -76,7 +76,7 @@ void check_output(const Reference& reference, const Device& device, std::span<co
 
 /// Into the output that repeated products use, every element NaN before, twice: both vectors of a dual buffer count.
 template <class T>
-void check(const Case<T>& given, const Array<T>& x, const Array<T>& nans, Entry<T>& entry) {
+void check(const Case<T>& given, const Array<T>& x, const Array<T>& nans, KernelRun<T>& entry) {
   const Device& device = x.device();
   entry.out.emplace(entry.plan->make_output());
   for (int pass = 0; pass < 2 && entry.failure.empty(); ++pass) {
@@ -89,16 +89,16 @@ void check(const Case<T>& given, const Array<T>& x, const Array<T>& nans, Entry<
 }
 
 template <class T>
-Entry<T> prepare(const Contestant& contestant, const Case<T>& given, const Array<T>& x, const Array<T>& nans) {
+KernelRun<T> prepare(const NamedKernel& kernel_of, const Case<T>& given, const Array<T>& x, const Array<T>& nans) {
   constexpr int setups = 3;
-  Entry<T> entry;
-  entry.kernel = contestant.name;
+  KernelRun<T> entry;
+  entry.kernel = kernel_of.name;
   entry.pattern = given.pattern;
   try {
     std::vector<double> setup_ms;
     for (int i = 0; i < setups; ++i) {
       entry.plan.reset();
-      entry.plan = std::make_unique<SpmvPlan<T>>(given.matrix, contestant.options);
+      entry.plan = std::make_unique<SpmvPlan<T>>(given.matrix, kernel_of.options);
       setup_ms.push_back(entry.plan->info().build_ms);
     }
     entry.setup_ms = summarise(setup_ms).median;
@@ -113,23 +113,12 @@ Entry<T> prepare(const Contestant& contestant, const Case<T>& given, const Array
   return entry;
 }
 
-/// Device to device, bytes read and written.
-struct Copy {
-  static constexpr std::int64_t elements = std::int64_t{1} << 27;
-  Array<double> from;
-  Array<double> to;
-
-  explicit Copy(const Device& device) : from(elements, Init::zero, device), to(elements, Init::zero, device) {}
-  void operator()() { detail::copy_bytes(to.device(), to.data(), from.device(), from.data(), from.bytes()); }
-  [[nodiscard]] double bytes() const { return 2.0 * static_cast<double>(from.bytes()); }
-};
-
 /// All that may be timed, in turn. \returns GB/s of the copy
 template <class T>
-double time_all(std::vector<Entry<T>>& entries, const Array<T>& x, Copy& copy, int rounds) {
+double time_all(std::vector<KernelRun<T>>& entries, const Array<T>& x, compare::CopyYardstick& copy, int rounds) {
   std::vector<TimingCandidate> candidates{{"copy", [&copy] { copy(); }, {}}};
-  std::vector<Entry<T>*> timed;
-  for (Entry<T>& entry : entries) {
+  std::vector<KernelRun<T>*> timed;
+  for (KernelRun<T>& entry : entries) {
     if (!entry.failure.empty()) continue;
     timed.push_back(&entry);
     candidates.push_back({entry.kernel, [&entry, &x] { entry.plan->apply(x.span(), *entry.out); }, {}});
@@ -146,13 +135,13 @@ double time_all(std::vector<Entry<T>>& entries, const Array<T>& x, Copy& copy, i
     timed[i]->samples = samples[i + 1];
     timed[i]->time = summarise(samples[i + 1]);
   }
-  return copy.bytes() / summarise(samples[0]).median * 1e-6;
+  return compare::gbytes_per_second(copy.bytes(), summarise(samples[0]).median);
 }
 
 /// The product after the last timed one has to be as right as the first.
 template <class T>
-void check_again(std::vector<Entry<T>>& entries, const std::vector<Case<T>>& cases, const Array<T>& x) {
-  for (Entry<T>& entry : entries) {
+void check_again(std::vector<KernelRun<T>>& entries, const std::vector<Case<T>>& cases, const Array<T>& x) {
+  for (KernelRun<T>& entry : entries) {
     if (entry.time.count == 0) continue;
     const auto own = std::find_if(cases.begin(), cases.end(),
                                   [&entry](const Case<T>& each) { return each.pattern == entry.pattern; });
@@ -164,8 +153,8 @@ void check_again(std::vector<Entry<T>>& entries, const std::vector<Case<T>>& cas
 
 /// The weighted product that all are held against; null where it failed.
 template <class T>
-const Entry<T>* baseline_of(const std::vector<Entry<T>>& entries, std::string_view name) {
-  for (const Entry<T>& entry : entries) {
+const KernelRun<T>* baseline_of(const std::vector<KernelRun<T>>& entries, std::string_view name) {
+  for (const KernelRun<T>& entry : entries) {
     if (entry.kernel == name && !entry.pattern && entry.time.count > 0) return &entry;
   }
   return nullptr;
@@ -173,7 +162,7 @@ const Entry<T>* baseline_of(const std::vector<Entry<T>>& entries, std::string_vi
 
 /// Products after which the set-up beyond that of the baseline is won back; nothing: never.
 template <class T>
-std::optional<std::int64_t> break_even(const Entry<T>& entry, const Entry<T>& baseline) {
+std::optional<std::int64_t> break_even(const KernelRun<T>& entry, const KernelRun<T>& baseline) {
   const double extra = entry.setup_ms - baseline.setup_ms;
   const double gain = baseline.time.median - entry.time.median;
   if (extra <= 0.0 && gain >= 0.0) return 0;

@@ -1,6 +1,6 @@
 #include "bench/vendor_spgemm.hpp"
 
-#include "bench/vendor_product.hpp"
+#include "bench/vendor.hpp"
 #include "core/cuda/context.hpp"
 #include "core/cuda/shared_library.hpp"
 

@@ -1,6 +1,6 @@
 /// \file
-/// The matrices of the benchmarks on a GPU: the families of performance.md at their full sizes or a part of them, made
-/// once on the host, with what their products must be.
+/// The matrices of the benchmarks on a GPU: generated families at full size or a part of it, made once on the host,
+/// with reference products.
 #pragma once
 
 #include "tessera/csr.hpp"
@@ -12,7 +12,7 @@
 
 namespace tessera::bench {
 
-/// "lap2d", ..., "rowskew", in the order of performance.md.
+/// "lap2d", ..., "rowskew".
 [[nodiscard]] const std::vector<std::string>& zoo_families();
 
 /// A family's structure with values, in double, on the host.

@@ -1,4 +1,4 @@
-#include "bench/setup_table.hpp"
+#include "bench/report.hpp"
 
 #include <fmt/format.h>
 

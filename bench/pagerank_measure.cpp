@@ -1,20 +1,110 @@
-#include "bench/pagerank_iterations.hpp"
+#include "bench/pagerank_measure.hpp"
 
+#include "bench/hand_written.hpp"
 #include "bench/krylov_contenders.hpp"
-#include "bench/pagerank_contenders.hpp"
-#include "bench/speedup.hpp"
+#include "bench/report.hpp"
+#include "bench/solver_problems.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "tessera/error.hpp"
+#include "tessera/pagerank.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace tessera::bench {
 
 namespace {
+
+constexpr double pagerank_damping = 0.85;
+
+/// One run from uniform ranks.
+struct RankRun {
+  double setup_ms = 0.0;
+  double upload_ms = 0.0;
+  double solve_ms = 0.0;
+  std::int64_t iterations = 0;
+};
+
+struct RankContender {
+  std::string name;
+  std::string refusal;                                    ///< empty: it may run
+  std::function<RankRun(std::int64_t iterations)> run{};  ///< \throws as pagerank()
+  std::function<std::vector<double>()> ranks{};           ///< of the latest run
+};
+
+/// A graph, by in-links, for all contenders.
+class RankContenders {
+ public:
+  /// \param transition without weights
+  RankContenders(const TransitionMatrix<double>& transition, const Device& device, const SolverBenchSettings& settings);
+
+  /// The loops written by hand first, then wanted_kernels(). They live as long as this.
+  [[nodiscard]] const std::vector<RankContender>& all() const noexcept { return contenders_; }
+
+ private:
+  void add_hand_written(const Device& device);
+  void add_kernel(SpmvAlgorithm algorithm, const Device& device);
+
+  const TransitionMatrix<double>& transition_;
+  std::unique_ptr<HandWrittenPageRank> loop_;
+  std::vector<RankContender> contenders_;
+};
+
+/// The tolerance 0 keeps the iteration going to its limit, unless the ranks stand still.
+PageRankOptions options_of(SpmvAlgorithm algorithm, const Device& device) {
+  PageRankOptions options;
+  options.damping = pagerank_damping;
+  options.tolerance = 0.0;
+  options.spmv.algorithm = algorithm;
+  options.spmv.device = device;
+  return options;
+}
+
+std::vector<double> copied(const Array<double>& ranks) { return {ranks.begin(), ranks.end()}; }
+
+RankContenders::RankContenders(const TransitionMatrix<double>& transition, const Device& device,
+                               const SolverBenchSettings& settings)
+    : transition_(transition) {
+  add_hand_written(device);
+  for (const SpmvAlgorithm algorithm : wanted_kernels(settings, device)) add_kernel(algorithm, device);
+}
+
+void RankContenders::add_hand_written(const Device& device) {
+  try {
+    loop_ = std::make_unique<HandWrittenPageRank>(transition_, device);
+  } catch (const NotSupported& error) {
+    contenders_.push_back({std::string(hand_written_name), error.what()});
+    return;
+  }
+  const auto add = [this](std::string_view name, int check_every) {
+    const auto run = [this, check_every](std::int64_t iterations) {
+      const double solve_ms = loop_->run(pagerank_damping, iterations, check_every);
+      return RankRun{loop_->setup_ms(), loop_->upload_ms(), solve_ms, iterations};
+    };
+    contenders_.push_back({std::string(name), {}, run, [this] { return loop_->ranks(); }});
+  };
+  add(hand_written_name, 1);
+  add(sparing_name, sparing_checks);
+}
+
+void RankContenders::add_kernel(SpmvAlgorithm algorithm, const Device& device) {
+  auto latest = std::make_shared<PageRankResult<double>>();
+  PageRankOptions options = options_of(algorithm, device);
+  const auto run = [this, latest, options](std::int64_t iterations) mutable {
+    options.max_iterations = iterations;
+    *latest = pagerank(transition_, options);
+    const Timings& timings = latest->timings;
+    return RankRun{timings.plan_ms, timings.upload_ms, timings.solve_ms, latest->iterations};
+  };
+  contenders_.push_back({std::string(to_string(algorithm)), {}, run, [latest] { return copied(latest->ranks); }});
+}
 
 constexpr std::int64_t short_run = 8;
 constexpr std::int64_t long_run = 200;
@@ -160,11 +250,11 @@ void time_runs(std::vector<Row>& rows, int rounds) {
   }
 }
 
-double copy_rate_of(const Device& device, Copy& copy) {
+double copy_rate_of(const Device& device, compare::CopyYardstick& copy) {
   const TimingClock clock = timing_clock(device);
   std::vector<double> ms;
   for (int i = 0; i < 10; ++i) ms.push_back(clock([&copy] { copy(); }));
-  return copy.bytes() / summarise(ms).median * 1e-6;
+  return compare::gbytes_per_second(copy.bytes(), summarise(ms).median);
 }
 
 /// How far the ranks are from the reference after so many iterations.
@@ -229,7 +319,7 @@ int rounds_that_fit(const SolverBenchSettings& settings, double round_seconds, d
 }  // namespace
 
 Json measure_pagerank(const std::string& name, const Csr<double>& adjacency, const Device& device,
-                      const SolverBenchSettings& settings, Copy& copy, SetupTable& table) {
+                      const SolverBenchSettings& settings, compare::CopyYardstick& copy, SetupTable& table) {
   const Stopwatch transposing;
   const TransitionMatrix<double> transition(adjacency.view());
   const double transition_ms = transposing.milliseconds();

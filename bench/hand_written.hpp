@@ -1,16 +1,18 @@
 /// \file
-/// CG and BiCGSTAB as they are written by hand on cuSPARSE and cuBLAS: a prepared product, scalars that stay on the
-/// GPU, kernels of one's own only for scalars and for Jacobi. They have no guard against breakdowns, and believe the
-/// residual of the recurrence.
+/// The baselines: CG, BiCGSTAB and PageRank as they are written by hand on cuSPARSE and cuBLAS. A prepared product,
+/// scalars that stay on the GPU; own kernels only for scalars, for Jacobi and for the update of the ranks. The Krylov
+/// loops have no guard against breakdowns and trust the residual of the recurrence.
 #pragma once
 
-#include "bench/cublas.hpp"
-#include "bench/pinned_value.hpp"
-#include "bench/vendor_product.hpp"
+#include "bench/hand_written_kernels.hpp"
+#include "bench/vendor.hpp"
+#include "tessera/pagerank.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace tessera::bench {
 
@@ -73,6 +75,45 @@ class HandWrittenKrylov {
   VendorVector t_;
   Array<double> shadow_;
   double b_squared_ = 0.0;
+};
+
+/// cuSPARSE's product with the weighted transition matrix, then one own pass that updates the ranks and sums. The rank
+/// of vertices without out-links goes to all vertices alike.
+class HandWrittenPageRank {
+ public:
+  /// Copies the graph to the GPU, makes the values 1 / out-degree there and prepares the product.
+  /// \param transition without weights \throws NotSupported, OutOfMemory, CudaError
+  HandWrittenPageRank(const TransitionMatrix<double>& transition, const Device& device);
+
+  /// Steps from uniform ranks. \param check_every steps from one change brought to the host to the next
+  /// \returns milliseconds from the first step to the last change on the host
+  double run(double damping, std::int64_t iterations, int check_every);
+
+  /// \returns the ranks, on the host
+  [[nodiscard]] std::vector<double> ranks() const;
+
+  [[nodiscard]] double upload_ms() const noexcept { return upload_ms_; }
+  /// Values, narrow offsets and cuSPARSE's preparation; median of three.
+  [[nodiscard]] double setup_ms() const noexcept { return setup_ms_; }
+
+ private:
+  void set_up();
+  void start();
+
+  Device device_;
+  std::int64_t n_;
+  double upload_ms_ = 0.0;
+  double setup_ms_ = 0.0;
+  std::unique_ptr<const Csr<double>> in_links_;
+  Array<double> out_inverse_;
+  Array<std::int32_t> offsets_;
+  Array<double> values_;
+  std::unique_ptr<const VendorProduct> product_;
+  VendorVector ranks_;
+  VendorVector next_;
+  Array<RankStepSums> partial_;
+  Array<RankStepSums> sums_;
+  PinnedValue<RankStepSums> on_host_;
 };
 
 }  // namespace tessera::bench
