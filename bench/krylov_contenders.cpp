@@ -224,7 +224,7 @@ std::vector<KrylovContender> KrylovContenders::hand_written(const KrylovTask& ta
     };
     return KrylovContender{std::string(name), setup, {}, solve};
   };
-  return {contender(hand_written_name, 1), contender(sparing_name, sparing_checks)};
+  return {contender(hand_written_name, 1), contender(batched_name, batched_checks)};
 }
 
 KrylovContender KrylovContenders::with_kernel(const KrylovTask& task, const Kernel& kernel) {

@@ -56,10 +56,10 @@ class KrylovSystem {
 /// A times ones.
 [[nodiscard]] std::vector<double> row_sums(const Csr<double>& matrix);
 
-/// The loop that all are held against, and the same that looks at its residual only now and then.
+/// The loop that all are held against, and the same with a check of the residual in every eighth iteration only.
 inline constexpr std::string_view hand_written_name = "hand-written";
-inline constexpr std::string_view sparing_name = "hand-written/8";
-inline constexpr int sparing_checks = 8;
+inline constexpr std::string_view batched_name = "hand-written/8";
+inline constexpr int batched_checks = 8;
 
 /// Those of a device that were asked for: `auto` and merbit first, since the last ones may find no time left.
 [[nodiscard]] std::vector<SpmvAlgorithm> wanted_kernels(const SolverBenchSettings& settings, const Device& device);

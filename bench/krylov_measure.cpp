@@ -63,7 +63,7 @@ Json facts_of(const KrylovRow& row) {
 
 /// Adds the ratios against the hand-written loops, where they and this have times.
 void add_speedups(const std::vector<KrylovRow>& rows, const KrylovRow& row, Json& json) {
-  for (const std::string_view name : {hand_written_name, sparing_name}) {
+  for (const std::string_view name : {hand_written_name, batched_name}) {
     for (const KrylovRow& baseline : rows) {
       if (baseline.contender.name != name || &baseline == &row || baseline.time.count == 0) continue;
       add_speedup(json, baseline.contender.name, baseline.samples, row.samples);

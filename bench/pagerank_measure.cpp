@@ -91,7 +91,7 @@ void RankContenders::add_hand_written(const Device& device) {
     contenders_.push_back({std::string(name), {}, run, [this] { return loop_->ranks(); }});
   };
   add(hand_written_name, 1);
-  add(sparing_name, sparing_checks);
+  add(batched_name, batched_checks);
 }
 
 void RankContenders::add_kernel(SpmvAlgorithm algorithm, const Device& device) {
@@ -299,7 +299,7 @@ Json json_of_row(const std::vector<Row>& rows, const Row& row, double bytes, dou
   for (const std::int64_t iterations : milestones) {
     json["setup_and_solve_ms"][std::to_string(iterations)] = row.total_ms(iterations);
   }
-  for (const std::string_view name : {hand_written_name, sparing_name}) {
+  for (const std::string_view name : {hand_written_name, batched_name}) {
     const Row* const baseline = find(rows, name);
     if (baseline == nullptr || baseline == &row) continue;
     add_speedup(json, baseline->contender.name, baseline->iteration_ms, row.iteration_ms);
@@ -356,7 +356,7 @@ Json measure_pagerank(const std::string& name, const Csr<double>& adjacency, con
     }
   }
   const auto own = std::find_if(rows.begin(), rows.end(), [](const Row& row) {
-    return row.failure.empty() && row.contender.name != hand_written_name && row.contender.name != sparing_name;
+    return row.failure.empty() && row.contender.name != hand_written_name && row.contender.name != batched_name;
   });
   if (own != rows.end()) json["errors"] = errors_of(own->contender, reference);
   std::fflush(stdout);

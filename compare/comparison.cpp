@@ -36,7 +36,7 @@ void warn_of_noise(Outcome& outcome) {
                            100 * outcome.noise, name, 100 * worst)});
 }
 
-/// Warns of those that cannot take part.
+/// The candidates that can be set up here; warns of the others.
 template <class T>
 [[nodiscard]] std::vector<Candidate<T>> available(const std::vector<Candidate<T>>& all, support::Warnings& warnings) {
   std::vector<Candidate<T>> able;

@@ -16,7 +16,7 @@ namespace {
 /// Enough that both vectors of a dual buffer are written three times.
 constexpr int buffered_products = 6;
 
-/// Fills vectors of one length with NaN, wherever they lie.
+/// Fills vectors of a device with NaN.
 template <class T>
 class Poison {
  public:

@@ -17,10 +17,9 @@ struct Verdict {
   bool repeats = false;           ///< all products were equal to the last bit
 };
 
-/// Applies the kernel to a plain vector and repeatedly to the output that it makes for itself, every output filled with
-/// NaN before, and holds all results against the oracle. A kernel whose plan promises equal bits and whose products
-/// differ fails too. Outputs are brought to the host to be judged. What the kernel throws is a failure with the
-/// exception's text.
+/// Multiplies into a plain vector, then several times into the output that the kernel makes for loops, each filled with
+/// NaN before, and compares all results with the oracle, on the host. A kernel whose plan promises equal bits and whose
+/// products differ fails too. An exception is a failure with its text.
 template <class T>
 [[nodiscard]] Verdict check_products(const PlannedKernel<T>& kernel, std::span<const T> x, const ProductOracle& oracle);
 

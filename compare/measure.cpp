@@ -33,7 +33,7 @@ void CacheFlusher::operator()() {
     detail::zero_bytes(device, buffer_.data(), buffer_.bytes());
     return;
   }
-  // A value of its own each time: writing what is there already might be left out.
+  // Another value each time: a write that changes nothing might be skipped.
   const std::uint64_t value = ++pass_;
   const std::int64_t words = buffer_.size();
   std::uint64_t* data = buffer_.data();

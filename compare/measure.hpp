@@ -24,8 +24,7 @@ class CacheFlusher {
   Array<std::uint64_t> buffer_;
 };
 
-/// Copies between two arrays on a device, so that as many bytes are moved as a product has to move at least (up to
-/// 512 MiB on the host).
+/// The bandwidth of a plain copy: moves `bytes` between two arrays on a device (at most 512 MiB on the host).
 class CopyYardstick {
  public:
   CopyYardstick(std::uint64_t bytes, const Device& device);

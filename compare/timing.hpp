@@ -1,6 +1,6 @@
 /// \file
-/// How Tessera compares times: candidates take turns in random order, so that whatever disturbs the machine disturbs
-/// them alike; medians and quartiles, no means; a ratio comes with the interval in which it lies.
+/// Comparing times: candidates take turns in random order, so that a disturbance of the machine hits all alike; medians
+/// and quartiles, no means; every ratio with its 95 % interval.
 #pragma once
 
 #include "tessera/device.hpp"

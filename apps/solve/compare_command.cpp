@@ -179,7 +179,7 @@ ExitCode exit_code_of(const compare::Outcome& outcome, int signal, bool exit_zer
 namespace {
 
 template <class T>
-[[nodiscard]] compare::SystemVectors<T> make_vectors(const CompareSettings& settings, const Problem<T>& problem) {
+[[nodiscard]] compare::SystemVectors<T> make_vectors(const CompareSettings& settings, const InputMatrix<T>& problem) {
   SpmvOptions plain;
   plain.algorithm = SpmvAlgorithm::csr;
   plain.device = settings.machine.host;
@@ -198,10 +198,10 @@ template <class T>
                                             const std::vector<compare::Candidate<T>>& candidates, Progress& progress) {
   CompareOutcome outcome;
   progress.phase(loading_text(settings.problem));
-  const Problem<T> problem = load_problem<T>(settings.problem, settings.machine);
+  const InputMatrix<T> problem = load_input<T>(settings.problem, settings.machine);
   progress.phase("inspecting the matrix");
   const Stopwatch watch;
-  take_problem(settings.problem, settings.machine, problem, outcome);
+  report_input(settings.problem, settings.machine, problem, outcome);
   outcome.matrix = statistics(problem.matrix->view(), settings.machine.host);
   outcome.inspect_ms = watch.milliseconds();
 

@@ -38,7 +38,7 @@ constexpr std::string_view columns[] = {
     "products",     "residual_checked", "residual",    "target",      "baseline_ratio", "baseline_low",
     "baseline_high"};
 
-/// Cells of one line by column; those that are missing stay empty.
+/// Cells of one line by column; a missing one stays empty.
 using Cells = std::map<std::string_view, std::string>;
 
 [[nodiscard]] std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }

@@ -190,10 +190,10 @@ void append_line(std::string& text, const std::vector<std::string>& cells, const
                                 : support::device_text(outcome.device, Device{});
   lines.push_back(fmt::format("{}, {}, {} rounds, kernels in random order", place,
                               outcome.precision == Precision::fp64 ? "fp64" : "fp32", rounds_of(outcome)));
-  std::string traffic = fmt::format("a product moves at least {} (last-level cache {})", size_text(outcome.least_bytes),
+  std::string traffic = fmt::format("at least {} per product (last-level cache {})", size_text(outcome.least_bytes),
                                     size_text(outcome.cache_bytes));
   if (outcome.copy_gbytes_per_s > 0.0) {
-    traffic += fmt::format("; copying as many runs at {} GB/s", short_number(outcome.copy_gbytes_per_s));
+    traffic += fmt::format("; a copy of as many bytes runs at {} GB/s", short_number(outcome.copy_gbytes_per_s));
   }
   lines.push_back(std::move(traffic));
   return lines;

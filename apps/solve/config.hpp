@@ -24,8 +24,8 @@ namespace tessera::cli {
 /// \throws ParseError with line and column for text that is neither; IoError when the file cannot be read
 [[nodiscard]] Layer file_layer(const std::string& path, SettingSource source);
 
-/// TOML that repeats the run with --config FILE, whatever ./solve.toml may say: every option of the command has a line,
-/// defaults among them. The same text results when it is read back.
+/// TOML that repeats the run with --config FILE, independent of ./solve.toml: every option of the command has a line,
+/// also with its default. Reading it back gives the same text.
 /// \throws UsageError for a name that is not UTF-8, which TOML cannot hold
 [[nodiscard]] std::string config_text(const Options& options);
 

@@ -89,18 +89,13 @@ struct ConvertOutcome : CommonOutcome {
                    "end it in .mtx, .mtx.gz or .tsb, or say --to mtx");
 }
 
-[[nodiscard]] bool makes_matrix(const Options& options) {
-  constexpr std::array<std::string_view, 5> makers{"generate", "poisson2d", "poisson3d", "convdiff", "powerlaw"};
-  return std::any_of(makers.begin(), makers.end(), [&](std::string_view name) { return options.given(name); });
-}
-
 [[nodiscard]] ConvertSettings convert_settings(const Options& options) {
   std::vector<std::string> words = options.words();
   if (words.empty()) throw UsageError("convert needs IN and OUT", "solve convert A.mtx A.tsb");
   ConvertSettings result;
   const std::string out = std::move(words.back());
   words.pop_back();
-  if (words.empty() && !makes_matrix(options)) {
+  if (words.empty() && !generates_matrix(options)) {
     throw UsageError(fmt::format("convert needs IN and OUT, found {} alone", out), "solve convert A.mtx A.tsb");
   }
   std::error_code ignored;

@@ -18,13 +18,13 @@ namespace {
   return determinism == Determinism::gpu_to_gpu ? "gpu" : "run";
 }
 
-/// What the class asked for adds to the name of a product.
+/// The name of a product with its determinism class.
 [[nodiscard]] std::string with_class(const std::string& product, Determinism determinism) {
   if (determinism == Determinism::not_guaranteed) return product;
   return fmt::format("{} with --determinism {}", product, option_word(determinism));
 }
 
-[[nodiscard]] ProductPlaces places_of_any_kernel(Determinism determinism) {
+[[nodiscard]] ProductBackends backends_of_any_kernel(Determinism determinism) {
   const auto kernels = spmv_algorithms(Device::Kind::cuda);
   const bool kept = std::any_of(kernels.begin(), kernels.end(), [determinism](SpmvAlgorithm each) {
     return spmv_kernel_entry(each).cuda.strongest >= determinism;
@@ -40,8 +40,8 @@ namespace {
 
 }  // namespace
 
-ProductPlaces product_places(const SpmvOptions& options) {
-  if (options.algorithm == SpmvAlgorithm::automatic) return places_of_any_kernel(options.determinism);
+ProductBackends product_backends(const SpmvOptions& options) {
+  if (options.algorithm == SpmvAlgorithm::automatic) return backends_of_any_kernel(options.determinism);
   const SpmvKernelEntry& entry = spmv_kernel_entry(options.algorithm);
   const std::string kernel = fmt::format("kernel {}", entry.name);
   if (!entry.host.offered()) return {kernel, false, entry.cuda.offered()};
@@ -76,15 +76,15 @@ GpuSearch find_gpu() {
 }
 
 DeviceChoice choose_device(const Workload& work, const std::function<GpuSearch()>& search) {
-  const bool gpu_alone = work.places.gpu && !work.places.host;
+  const bool gpu_alone = work.backends.gpu && !work.backends.host;
   if (!gpu_alone && work.nnz < worth_a_gpu) {
     return {std::nullopt,
             fmt::format("{}: starting a GPU would take longer than the host needs", counted(work.nnz, "nonzero"))};
   }
-  if (!work.places.gpu) return {std::nullopt, work.places.product + " runs on the host only"};
+  if (!work.backends.gpu) return {std::nullopt, work.backends.product + " runs on the host only"};
   const auto [gpu, problem] = search();
   if (!gpu) return {std::nullopt, "no GPU: " + problem};
-  if (gpu_alone) return {gpu->ordinal, work.places.product + " runs on a GPU only"};
+  if (gpu_alone) return {gpu->ordinal, work.backends.product + " runs on a GPU only"};
   const std::uint64_t needed = bytes_on_gpu(work);
   if (needed > gpu->free_bytes / 10 * 9) {
     return {std::nullopt, fmt::format("about {} needed, too much for cuda:{} ({}) with {} free", size_text(needed),
@@ -105,7 +105,7 @@ void decide_device(const Workload& work, MachineSettings& machine, SpmvOptions& 
 
 template <class T>
 void decide_device(const Csr<T>& matrix, MachineSettings& machine, SpmvOptions& spmv, Progress& progress) {
-  decide_device({matrix.rows(), matrix.nnz(), matrix.is_pattern() ? 0 : sizeof(T), sizeof(T), product_places(spmv)},
+  decide_device({matrix.rows(), matrix.nnz(), matrix.is_pattern() ? 0 : sizeof(T), sizeof(T), product_backends(spmv)},
                 machine, spmv);
   if (machine.device_reason.empty()) return;
   progress.detail(

@@ -38,7 +38,7 @@ template <class E>
   return dynamic_cast<const E*>(&error) != nullptr;
 }
 
-/// The libraries put a hint at the end of what they say; it gets a line of its own.
+/// The libraries end a message with its hint, which is printed on a separate line.
 [[nodiscard]] Failure bad_input(const std::string& text) {
   constexpr std::string_view separator = "; hint: ";
   const std::size_t place = text.rfind(separator);

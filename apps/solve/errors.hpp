@@ -66,7 +66,7 @@ struct Failure {
 
 [[nodiscard]] Failure classify(const std::exception& error);
 
-/// "solve: error: ..." and, if there is one, "  hint: ..." on a line of its own.
+/// "solve: error: ..." and, if there is one, "  hint: ..." on the next line.
 void print_failure(const Failure& failure);
 void print_warnings(const support::Warnings& warnings);
 

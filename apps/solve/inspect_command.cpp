@@ -167,7 +167,7 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] KernelCost cost_of(SpmvAlgorithm algorithm, const Problem<T>& problem, const Device& device) {
+[[nodiscard]] KernelCost cost_of(SpmvAlgorithm algorithm, const InputMatrix<T>& problem, const Device& device) {
   KernelCost cost{algorithm, std::nullopt, {}};
   SpmvOptions options;
   options.algorithm = algorithm;
@@ -207,9 +207,9 @@ template <class T>
 [[nodiscard]] InspectOutcome inspect(const InspectSettings& settings, Progress& progress) {
   InspectOutcome outcome;
   progress.phase(loading_text(settings.problem));
-  const Problem<T> problem = load_problem<T>(settings.problem, settings.machine);
+  const InputMatrix<T> problem = load_input<T>(settings.problem, settings.machine);
   stop_if_interrupted();
-  take_problem(settings.problem, settings.machine, problem, outcome);
+  report_input(settings.problem, settings.machine, problem, outcome);
   outcome.header = problem.header;
   outcome.read_ms = problem.read_ms;
   const Stopwatch timer;

@@ -190,7 +190,7 @@ constexpr std::size_t margin = 12;  ///< where the text of a line begins
   const MatrixDetails& d = outcome.details;
   const double mean =
       outcome.matrix.rows == 0 ? 0.0 : static_cast<double>(d.profile) / static_cast<double>(outcome.matrix.rows);
-  return line("band", fmt::format("{} below and {} above the diagonal; profile {} ({:.3g} a row)", d.lower_bandwidth,
+  return line("band", fmt::format("{} below and {} above the diagonal; profile {} ({:.3g} per row)", d.lower_bandwidth,
                                   d.upper_bandwidth, d.profile, mean));
 }
 

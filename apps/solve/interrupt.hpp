@@ -12,7 +12,7 @@ void install_interrupt_handlers();
 /// The first of the two signals that arrived, or 0.
 [[nodiscard]] int interrupt_signal() noexcept;
 
-/// A command that has nothing to show before its end was asked to stop.
+/// Thrown by a command that has no partial results to show.
 class Interrupted : public std::exception {
  public:
   explicit Interrupted(int signal) : signal_(signal) {}
@@ -23,7 +23,7 @@ class Interrupted : public std::exception {
   int signal_;
 };
 
-/// For the places between two phases of such a command. \throws Interrupted once a signal arrived
+/// Between two phases of such a command. \throws Interrupted once a signal arrived
 void stop_if_interrupted();
 
 }  // namespace tessera::cli

@@ -93,7 +93,7 @@ struct Topic {
         {"matrix-market-gzip", "the same, compressed; recognised by content when read, by .gz when written"},
         {"tessera-binary",
          "a matrix as it lies in memory, with checksums; written by solve convert (.tsb) and --cache"},
-        {"text-vector", "one number a line, for right-hand sides, initial guesses and personalization"}}},
+        {"text-vector", "one number per line, for right-hand sides, initial guesses and personalization"}}},
       std::move(generators),
   };
 }

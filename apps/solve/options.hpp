@@ -1,5 +1,5 @@
 /// \file
-/// What a run was asked for: the command line and everything that stands behind it, taken together.
+/// The settings of a run: the command line, --set, the environment and configuration files, merged.
 #pragma once
 
 #include "option_table.hpp"
@@ -31,7 +31,7 @@ struct Setting {
 /// command by "command".
 using Layer = std::map<std::string, Setting, std::less<>>;
 
-/// One value at most for each option. Every option present applies to the command.
+/// At most one value per option. Every option in here applies to the command.
 class Options {
  public:
   Options(Command command, std::vector<std::string> words, Layer settings)
@@ -42,7 +42,7 @@ class Options {
   [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
   /// Not left to its default. A flag that a file sets to false is not given.
   [[nodiscard]] bool given(std::string_view name) const;
-  /// Given on the command line or by --set, so that it must have been meant for this very run.
+  /// Given on the command line or by --set, so meant for this very run.
   [[nodiscard]] bool typed(std::string_view name) const;
   [[nodiscard]] int flag_count(std::string_view name) const;
   [[nodiscard]] bool flag(std::string_view name) const { return flag_count(name) > 0; }
@@ -56,8 +56,7 @@ class Options {
   [[nodiscard]] const Setting* setting(std::string_view name) const;
   /// "command line", "--set", "environment", "config file", "./solve.toml" or "default".
   [[nodiscard]] std::string_view source(std::string_view name) const;
-  /// The file of --config, which no output may overwrite; nothing where that file itself says that the run writes its
-  /// document there anew.
+  /// The file of --config, which no output may overwrite; nothing if that file itself names the run's JSON output.
   [[nodiscard]] std::optional<std::string> guarded_config() const;
 
  private:
@@ -67,7 +66,7 @@ class Options {
 };
 
 /// Reads the command line, --set, the environment (SOLVE_<OPTION>), the file of --config and ./solve.toml; the earlier
-/// in this list, the stronger. What a file or the environment sets for another command is passed over; commands without
+/// in this list, the stronger. Settings of other commands in files and in the environment are ignored; commands without
 /// --config, and --help and --version, read the command line only.
 /// \param arguments without the program's name
 /// \throws UsageError for everything that this build does not know, or that is typed and does not apply to the command;

@@ -1,5 +1,5 @@
 /// \file
-/// Everything a finished command knows, apart from the vector itself: what summary and JSON are rendered from.
+/// The results of a finished command, without the vector: the input of summary and JSON.
 #pragma once
 
 #include "errors.hpp"
@@ -34,7 +34,7 @@ struct MemoryUse {
   std::uint64_t precond = 0;
 };
 
-/// How a cache served.
+/// Use of a cache file.
 struct CacheUse {
   std::string path;
   bool from_cache = false;       ///< the text was not parsed
@@ -43,7 +43,7 @@ struct CacheUse {
   bool worth_a_warning = false;  ///< there was one that could not be used, or none could be written
 };
 
-/// What the commands that look at a matrix have in common.
+/// Common results of all commands that read or generate a matrix.
 struct CommonOutcome {
   std::string problem;  ///< file or model problem
   bool from_file = false;

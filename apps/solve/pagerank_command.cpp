@@ -44,10 +44,10 @@ struct Ranked {
 }
 
 template <class T>
-void describe_graph(const PageRankSettings& settings, const Problem<T>& problem, const TransitionMatrix<T>& transition,
-                    PageRankOutcome& outcome) {
+void describe_graph(const PageRankSettings& settings, const InputMatrix<T>& problem,
+                    const TransitionMatrix<T>& transition, PageRankOutcome& outcome) {
   const Stopwatch timer;
-  take_problem(settings.problem, settings.machine, problem, outcome);
+  report_input(settings.problem, settings.machine, problem, outcome);
   outcome.matrix = statistics(problem.matrix->view(), settings.machine.host);
   outcome.inspect_ms = timer.milliseconds();
   outcome.kernel_chosen_by_user = settings.pagerank.spmv.algorithm != SpmvAlgorithm::automatic;
@@ -97,7 +97,7 @@ void check_weights(const std::string& path, const std::vector<double>& weights) 
 }
 
 template <class T>
-[[nodiscard]] TransitionMatrix<T> make_transition(const Problem<T>& problem, const Device& device) {
+[[nodiscard]] TransitionMatrix<T> make_transition(const InputMatrix<T>& problem, const Device& device) {
   try {
     return TransitionMatrix<T>(problem.matrix->view(), device);
   } catch (const InvalidMatrix& error) {
@@ -112,7 +112,7 @@ template <class T>
   MachineSettings& machine = settings.machine;
 
   progress.phase(loading_text(settings.problem));
-  const Problem<T> problem = load_problem<T>(settings.problem, machine);
+  const InputMatrix<T> problem = load_input<T>(settings.problem, machine);
   decide_device(*problem.matrix, machine, settings.pagerank.spmv, progress);
   const auto vertices = static_cast<std::uint64_t>(problem.matrix->rows());
   // Ranks old and new, their scaled copy, the teleport distribution, and the ranks handed out.

@@ -88,7 +88,7 @@ template <class T>
 }  // namespace
 
 template <class T>
-void take_problem(const ProblemSettings& settings, const MachineSettings& machine, const Problem<T>& problem,
+void report_input(const ProblemSettings& settings, const MachineSettings& machine, const InputMatrix<T>& problem,
                   CommonOutcome& outcome) {
   outcome.problem = problem.name;
   outcome.from_file = settings.source == Source::file;
@@ -138,9 +138,9 @@ LoadedMatrix<T> load_matrix(const ProblemSettings& settings, const MachineSettin
 }
 
 template <class T>
-Problem<T> load_problem(const ProblemSettings& settings, const MachineSettings& machine) {
+InputMatrix<T> load_input(const ProblemSettings& settings, const MachineSettings& machine) {
   LoadedMatrix<T> loaded = load_matrix<T>(settings, machine);
-  Problem<T> problem;
+  InputMatrix<T> problem;
   problem.name = settings.name;
   problem.duplicates = loaded.file.duplicates;
   if (settings.source == Source::file) problem.header = loaded.file.header;
@@ -215,10 +215,10 @@ std::string describe(const VectorSettings& settings) {
 
 template LoadedMatrix<float> load_matrix(const ProblemSettings&, const MachineSettings&);
 template LoadedMatrix<double> load_matrix(const ProblemSettings&, const MachineSettings&);
-template Problem<float> load_problem(const ProblemSettings&, const MachineSettings&);
-template Problem<double> load_problem(const ProblemSettings&, const MachineSettings&);
-template void take_problem(const ProblemSettings&, const MachineSettings&, const Problem<float>&, CommonOutcome&);
-template void take_problem(const ProblemSettings&, const MachineSettings&, const Problem<double>&, CommonOutcome&);
+template InputMatrix<float> load_input(const ProblemSettings&, const MachineSettings&);
+template InputMatrix<double> load_input(const ProblemSettings&, const MachineSettings&);
+template void report_input(const ProblemSettings&, const MachineSettings&, const InputMatrix<float>&, CommonOutcome&);
+template void report_input(const ProblemSettings&, const MachineSettings&, const InputMatrix<double>&, CommonOutcome&);
 template std::vector<float> read_vector_of(const std::string&, std::int64_t, const MachineSettings&,
                                            const std::string&);
 template std::vector<double> read_vector_of(const std::string&, std::int64_t, const MachineSettings&,

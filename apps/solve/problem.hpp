@@ -18,7 +18,7 @@
 namespace tessera::cli {
 
 template <class T>
-struct Problem {
+struct InputMatrix {
   std::shared_ptr<const Csr<T>> matrix;
   std::string name;                          ///< file or generator, for messages
   offset_t duplicates = 0;                   ///< entries summed into others
@@ -35,18 +35,18 @@ struct LoadedMatrix {
   double read_ms = 0.0;
 };
 
-/// Reads (text, binary, or through a cache) or generates. Throws as load_problem.
+/// Reads (text, binary, or through a cache) or generates. Throws as load_input.
 template <class T>
 [[nodiscard]] LoadedMatrix<T> load_matrix(const ProblemSettings& settings, const MachineSettings& machine);
 
 /// The same, shared.
 /// \throws what the reader and the generators throw; OutOfMemory before a generated matrix would exceed the limit
 template <class T>
-[[nodiscard]] Problem<T> load_problem(const ProblemSettings& settings, const MachineSettings& machine);
+[[nodiscard]] InputMatrix<T> load_input(const ProblemSettings& settings, const MachineSettings& machine);
 
-/// What every command says of its problem; statistics are not taken here.
+/// Fills in what every command reports of its matrix; statistics are computed elsewhere.
 template <class T>
-void take_problem(const ProblemSettings& settings, const MachineSettings& machine, const Problem<T>& problem,
+void report_input(const ProblemSettings& settings, const MachineSettings& machine, const InputMatrix<T>& problem,
                   CommonOutcome& outcome);
 
 /// W001, when entries of a matrix were merged.
@@ -58,7 +58,7 @@ void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings);
 /// "reading A.mtx", "generating poisson3d 64".
 [[nodiscard]] std::string loading_text(const ProblemSettings& settings);
 
-/// A vector of `n` elements as the settings say. Kind::rhs is not handled here: the caller has that vector.
+/// The vector of the settings. Kind::rhs is not handled here: the caller has that vector.
 /// \param A     for Kind::a_ones
 /// \param what  name of the vector in messages
 /// \throws UsageError for a unit vector outside [1, n]; DimensionError for a file of another length
@@ -71,7 +71,7 @@ template <class T>
 [[nodiscard]] std::vector<T> read_vector_of(const std::string& path, std::int64_t n, const MachineSettings& machine,
                                             const std::string& what);
 
-/// How the summary and the JSON name a vector: "A*ones", "random", a file.
+/// Name of a vector in summary and JSON: "A*ones", "random", a file.
 [[nodiscard]] std::string describe(const VectorSettings& settings);
 
 }  // namespace tessera::cli

@@ -1,5 +1,5 @@
 /// \file
-/// What a long run shows on standard error while it goes on.
+/// Progress of a long run on standard error.
 #pragma once
 
 #include "options.hpp"
@@ -18,7 +18,7 @@
 
 namespace tessera::cli {
 
-/// Fits log10(residual) against the iteration over the last 50 iterations, so that the end can be foreseen.
+/// Least-squares fit of log10(residual) over the last 50 iterations, from which the time to go follows.
 class ResidualTrend {
  public:
   void add(std::int64_t iteration, double residual);

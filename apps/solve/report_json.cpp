@@ -87,11 +87,11 @@ struct Progression {
   return json;
 }
 
-/// The work of the products alone, over the whole time of the solve: lower bounds of what the machine did.
+/// The work of the products alone; over the whole time of the solve it gives a lower bound of the rate.
 struct ProductWork {
   std::int64_t products = 0;
   offset_t nnz = 0;
-  std::uint64_t bytes = 0;  ///< matrix and descriptors, read once a product; 0 where it is not known
+  std::uint64_t bytes = 0;  ///< matrix and descriptors, read once per product; 0 where it is not known
 };
 
 [[nodiscard]] Json derived_json(const ProductWork& work, double solve_ms) {

@@ -42,7 +42,7 @@ struct Solved {
 }
 
 template <class T>
-void require_square(const Problem<T>& problem) {
+void require_square(const InputMatrix<T>& problem) {
   const Csr<T>& matrix = *problem.matrix;
   if (matrix.rows() == matrix.cols()) return;
   throw DimensionError(
@@ -60,7 +60,7 @@ template <class T>
   return largest;
 }
 
-/// A tolerance that rounding alone exceeds is not reached except by luck.
+/// A tolerance below the rounding errors is reached only by luck.
 void warn_of_precision(const RunOutcome& outcome, Warnings& warnings) {
   const bool single = outcome.precision == Precision::fp32;
   const double resolved =
@@ -99,9 +99,9 @@ void add_warnings(const RunOutcome& outcome, Warnings& warnings) {
 
 /// Facts, method and preconditioner; the plan is made by the caller because it outlives this.
 template <class T>
-void describe_problem(const RunSettings& settings, const Problem<T>& problem, RunOutcome& outcome) {
+void describe_problem(const RunSettings& settings, const InputMatrix<T>& problem, RunOutcome& outcome) {
   const Stopwatch timer;
-  take_problem(settings.problem, settings.machine, problem, outcome);
+  report_input(settings.problem, settings.machine, problem, outcome);
   outcome.kernel_chosen_by_user = settings.spmv.algorithm != SpmvAlgorithm::automatic;
   outcome.rhs = describe(settings.rhs);
   outcome.x0 = describe(settings.x0);
@@ -119,7 +119,7 @@ template <class T>
   MachineSettings& machine = settings.machine;
 
   progress.phase(loading_text(settings.problem));
-  const Problem<T> problem = load_problem<T>(settings.problem, machine);
+  const InputMatrix<T> problem = load_input<T>(settings.problem, machine);
   require_square(problem);
   decide_device(*problem.matrix, machine, settings.spmv, progress);
   progress.phase("inspecting the matrix");

@@ -77,6 +77,11 @@ void take_reading(const Options& options, ProblemSettings& settings) {
 
 }  // namespace
 
+bool generates_matrix(const Options& options) {
+  return options.given("generate") || std::any_of(model_problems.begin(), model_problems.end(),
+                                                  [&](std::string_view name) { return options.given(name); });
+}
+
 ProblemSettings problem_settings(const Options& options, const std::vector<std::string>& files) {
   ProblemSettings result;
   std::vector<std::string> given = take_generator(options, result);
@@ -184,9 +189,9 @@ void require_offered(SpmvAlgorithm algorithm, const Device& device) {
 /// A kernel that only GPUs have decides an undecided device before the matrix is known. Without a GPU it is left to the
 /// host, which refuses it.
 void decide_by_kernel(MachineSettings& machine, SpmvOptions& spmv) {
-  const ProductPlaces places = product_places(spmv);
-  if (places.host || !places.gpu) return;
-  decide_device({.places = places}, machine, spmv);
+  const ProductBackends backends = product_backends(spmv);
+  if (backends.host || !backends.gpu) return;
+  decide_device({.backends = backends}, machine, spmv);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ enum class Precision { fp64, fp32 };
 
 struct MachineSettings {
   Device device;                  ///< where products and iterations run
-  Device host;                    ///< where all else is done: reading, inspecting, checking
+  Device host;                    ///< where matrices are read, inspected and checked
   bool device_undecided = false;  ///< --device auto of run or pagerank, until the matrix is known: `device` is the host
   std::string device_reason;      ///< why `auto` chose the device; empty where the user did, or nobody chooses
   Precision precision = Precision::fp64;
@@ -70,7 +70,7 @@ struct OutputSettings {
   [[nodiscard]] bool wants_history() const { return json || history; }
 };
 
-/// Where a vector comes from: a word of the command line or a file.
+/// Source of a vector: a word of the command line or a file.
 struct VectorSettings {
   enum class Kind { zero, ones, a_ones, random, unit, rhs, file };
   Kind kind = Kind::zero;
@@ -105,8 +105,10 @@ struct PageRankSettings {
   std::int64_t top = 10;
 };
 
-// What several commands share. Each reads the options that apply to the command.
+// Shared by several commands. Each reads the options that apply to the command.
 
+/// Whether --generate or a model problem is given.
+[[nodiscard]] bool generates_matrix(const Options& options);
 /// \throws UsageError unless exactly one file or model problem is named
 [[nodiscard]] ProblemSettings problem_settings(const Options& options);
 /// The same where not all bare words name a matrix.

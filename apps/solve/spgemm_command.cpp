@@ -159,16 +159,11 @@ struct SpgemmSettings {
 
 constexpr std::int64_t largest_power = 1'000'000;
 
-[[nodiscard]] bool makes_matrix(const Options& options) {
-  constexpr std::array<std::string_view, 5> makers{"generate", "poisson2d", "poisson3d", "convdiff", "powerlaw"};
-  return std::any_of(makers.begin(), makers.end(), [&](std::string_view name) { return options.given(name); });
-}
-
 /// A is a file or generated; B a file, behind A where A is one.
 void take_factors(const Options& options, SpgemmSettings& settings) {
   std::vector<std::string> words = options.words();
   std::vector<std::string> left;
-  if (!makes_matrix(options) && !words.empty()) {
+  if (!generates_matrix(options) && !words.empty()) {
     left.push_back(words.front());
     words.erase(words.begin());
   }
@@ -267,12 +262,12 @@ void verify(const SpgemmSettings& settings, const Csr<T>& a, const Csr<T>& b, co
 }
 
 template <class T>
-[[nodiscard]] Problem<T> load(const SpgemmSettings& settings, const ProblemSettings& problem, Progress& progress,
-                              CommonOutcome& outcome) {
+[[nodiscard]] InputMatrix<T> load(const SpgemmSettings& settings, const ProblemSettings& problem, Progress& progress,
+                                  CommonOutcome& outcome) {
   progress.phase(loading_text(problem));
-  Problem<T> loaded = load_problem<T>(problem, settings.machine);
+  InputMatrix<T> loaded = load_input<T>(problem, settings.machine);
   stop_if_interrupted();
-  take_problem(problem, settings.machine, loaded, outcome);
+  report_input(problem, settings.machine, loaded, outcome);
   outcome.matrix = statistics(loaded.matrix->view(), settings.machine.host);
   warn_about_cache(outcome, outcome.warnings);
   warn_about_duplicates(outcome, outcome.warnings);
@@ -305,8 +300,8 @@ template <class T>
 [[nodiscard]] ExitCode run_product(const SpgemmSettings& settings, const Options& options, const Invocation& invocation,
                                    Progress& progress) {
   MultiplyOutcome outcome;
-  const Problem<T> left = load<T>(settings, settings.left, progress, outcome);
-  Problem<T> right;
+  const InputMatrix<T> left = load<T>(settings, settings.left, progress, outcome);
+  InputMatrix<T> right;
   outcome.read_ms = left.read_ms;
   if (settings.right) {
     outcome.right.emplace();

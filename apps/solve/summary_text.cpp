@@ -102,7 +102,7 @@ namespace {
 [[nodiscard]] std::string break_even_line(const BreakEven& even, const Device& device) {
   const std::string after = even.applications ? fmt::format("pays after {} products", *even.applications)
                                               : std::string("never pays on this matrix");
-  return line("break-even", fmt::format("{} ({} a product, {} kernel {})", after, time_text(even.apply_ms),
+  return line("break-even", fmt::format("{} ({} per product, {} {})", after, time_text(even.apply_ms),
                                         device.is_host() ? "csr" : "csr-vector", time_text(even.reference_ms)));
 }
 

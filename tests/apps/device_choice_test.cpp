@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 using cli::choose_device;
 using cli::DeviceChoice;
 using cli::GpuSearch;
-using cli::ProductPlaces;
+using cli::ProductBackends;
 using cli::UsableGpu;
 using cli::Workload;
 
@@ -34,8 +34,8 @@ constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
 }
 
 /// A matrix in double precision with 5 nonzeros a row.
-[[nodiscard]] Workload workload(offset_t nnz, ProductPlaces places = {"a product", true, true}) {
-  return {nnz / 5, nnz, sizeof(double), sizeof(double), std::move(places)};
+[[nodiscard]] Workload workload(offset_t nnz, ProductBackends backends = {"a product", true, true}) {
+  return {nnz / 5, nnz, sizeof(double), sizeof(double), std::move(backends)};
 }
 
 void expect_host(const DeviceChoice& choice, const std::string& reason) {
@@ -94,7 +94,7 @@ TEST(DeviceChoice, AKernelOfTheHostStaysThereWithoutASearch) {
 }
 
 TEST(DeviceChoice, AKernelOfTheGpuGoesThereWhateverTheSize) {
-  const ProductPlaces gpu_alone{"kernel csr-vector", false, true};
+  const ProductBackends gpu_alone{"kernel csr-vector", false, true};
   for (const offset_t nnz : {offset_t{0}, offset_t{10}, offset_t{1'000'000'000}}) {
     const DeviceChoice choice = choose_device(workload(nnz, gpu_alone), gpu(2, gibibyte));
     EXPECT_EQ(choice.gpu, 2);
@@ -111,12 +111,12 @@ TEST(DeviceChoice, PlacesAreThoseOfTheKernelTable) {
   for (const SpmvAlgorithm algorithm : known_spmv_algorithms()) {
     SpmvOptions options;
     options.algorithm = algorithm;
-    const ProductPlaces places = cli::product_places(options);
-    EXPECT_EQ(places.host, offered(Device::Kind::host, algorithm)) << places.product;
-    EXPECT_EQ(places.gpu, offered(Device::Kind::cuda, algorithm)) << places.product;
-    EXPECT_EQ(places.product, "kernel " + std::string(to_string(algorithm)));
+    const ProductBackends backends = cli::product_backends(options);
+    EXPECT_EQ(backends.host, offered(Device::Kind::host, algorithm)) << backends.product;
+    EXPECT_EQ(backends.gpu, offered(Device::Kind::cuda, algorithm)) << backends.product;
+    EXPECT_EQ(backends.product, "kernel " + std::string(to_string(algorithm)));
   }
-  const ProductPlaces any = cli::product_places({});
+  const ProductBackends any = cli::product_backends({});
   EXPECT_TRUE(any.host && any.gpu);
 }
 
@@ -124,11 +124,11 @@ TEST(DeviceChoice, PlacesAreThoseOfTheKernelTable) {
 TEST(DeviceChoice, AClassThatOnlyTheHostKeepsStaysThere) {
   SpmvOptions options;
   options.determinism = Determinism::gpu_to_gpu;
-  expect_host(choose_device(workload(1'000'000'000, cli::product_places(options)), must_not_search),
+  expect_host(choose_device(workload(1'000'000'000, cli::product_backends(options)), must_not_search),
               "a product with --determinism gpu runs on the host only");
   options.algorithm = SpmvAlgorithm::merge;
-  EXPECT_TRUE(cli::product_places(options).host);
-  EXPECT_FALSE(cli::product_places(options).gpu);
+  EXPECT_TRUE(cli::product_backends(options).host);
+  EXPECT_FALSE(cli::product_backends(options).gpu);
 }
 
 class DeviceReasonTest : public SolveTest {

@@ -1,0 +1,210 @@
+#include "option_table.hpp"
+
+#include "tessera/spgemm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+namespace tessera::cli {
+
+namespace {
+
+/// One command: its name and what the help text says of it.
+struct CommandSpec {
+  std::string_view name;
+  std::string_view description;
+  std::string_view words;  ///< "a|b": the bare words that may follow, where they are no files
+  std::string_view files;  ///< ".mtx|.gz": endings of the files that may follow
+  std::string_view usage;
+  std::string_view exit_codes;
+  std::string_view examples;
+};
+
+constexpr std::string_view matrix_files = ".mtx|.mtx.gz|.tsb";
+constexpr std::string_view solve_exit_codes =
+    "  0 converged and verified    1 internal error        2 usage\n"
+    "  3 iteration or time limit   4 breakdown, divergence, stagnation, not finite\n"
+    "  5 bad input or output file  6 out of memory         7 no usable device\n"
+    "  130, 143 interrupted (partial results are written)\n";
+
+/// In the order of Command.
+constexpr auto table = std::to_array<CommandSpec>(
+    {{"run", "solve A x = b (the default)", "", matrix_files,
+      "usage: solve [run] MATRIX [options]\n"
+      "       solve --poisson3d N [options]\n"
+      "       solve COMMAND --help\n",
+      solve_exit_codes,
+      "  solve --poisson3d 64                           a first solve, no file needed\n"
+      "  solve A.mtx                                    auto method; right-hand side A*ones\n"
+      "  solve --method bicgstab A.mtx.gz --rtol 1e-10 -o x.mtx\n"
+      "  solve A.mtx -b b.mtx --json | jq .result.status\n"
+      "  solve A.mtx --history residuals.csv --max-time 5m\n"},
+     {"pagerank", "rank the vertices of a graph; row i of the matrix holds the out-links of i", "", matrix_files,
+      "usage: solve pagerank GRAPH [options]\n"
+      "       solve --method pagerank GRAPH [options]\n"
+      "       solve pagerank --powerlaw N [options]\n",
+      solve_exit_codes,
+      "  solve pagerank web.mtx --damping 0.85 --tol 1e-9 --norm l1 --top 10\n"
+      "  solve --method pagerank web.mtx.gz -o ranks.mtx\n"
+      "  solve pagerank --powerlaw 1e5 --tol-per-node 1e-8\n"},
+     {"compare", "check and time every SpMV kernel on one matrix, and whole solves with each", "", matrix_files,
+      "usage: solve compare MATRIX [options]\n"
+      "       solve compare --poisson3d N --solvers cg [options]\n",
+      "  0 measured    1 internal error    2 usage    5 bad input or output file\n"
+      "  3, 4 a solve did not converge, as in run (--exit-zero: 0)\n"
+      "  6 out of memory    7 no usable device\n"
+      "  8 a kernel or a solve failed its check, or is slower than --fail-if-slower allows\n"
+      "  130, 143 interrupted (what was measured is written)\n",
+      "  solve compare A.mtx                            which kernel is best for this matrix?\n"
+      "  solve compare A.mtx --kernels csr,merbit --solvers cg,bicgstab --rtol 1e-6\n"
+      "  solve compare --powerlaw 1e5 --solvers pagerank --md -\n"
+      "  solve compare A.mtx --json=before.json\n"
+      "  solve compare A.mtx --baseline before.json --fail-if-slower 5%\n"},
+     {"inspect", "properties of a matrix, and the method and kernel that suit it; nothing is solved", "", matrix_files,
+      "usage: solve inspect MATRIX [options]\n"
+      "       solve inspect --poisson3d N [options]\n",
+      "  0 inspected    2 usage    5 bad input or output file    6 out of memory\n",
+      "  solve inspect A.mtx                            why is it slow, why does it not converge?\n"
+      "  solve inspect A.mtx.gz --spy 32\n"
+      "  solve inspect A.mtx --json | jq .advice\n"},
+     {"convert", "write a matrix in another format: Matrix Market text or a binary file", "", matrix_files,
+      "usage: solve convert IN OUT [options]\n"
+      "       solve convert --generate NAME:SIZE OUT [options]\n",
+      "  0 written    2 usage    5 bad input, OUT exists or cannot be written    6 out of memory\n",
+      "  solve convert A.mtx.gz A.tsb                   then: solve A.tsb\n"
+      "  solve convert A.tsb - | head                   Matrix Market text on standard output\n"
+      "  solve convert --generate road:1e5 road.mtx.gz\n"
+      "  solve convert --vector b.txt b.mtx\n"},
+     {"spgemm", "multiply two sparse matrices, or raise one to a power", "", matrix_files,
+      "usage: solve spgemm A [B] [options]\n"
+      "       solve spgemm --generate NAME:SIZE [B] [options]\n",
+      "  0 multiplied    2 usage    5 bad input, sizes that do not fit, or output file\n"
+      "  6 out of memory    8 --verify found the product wrong\n",
+      "  solve spgemm A.mtx A.mtx.gz --verify           A times another matrix, checked\n"
+      "  solve spgemm A.mtx --power 3 -o A3.mtx\n"
+      "  solve spgemm A.mtx --estimate hll --json | jq .products\n"},
+     {"doctor", "capabilities of this build and this machine, and a short self-test", "", "",
+      "usage: solve doctor [options]\n", "  0 everything works    2 usage    8 the self-test failed\n",
+      "  solve doctor\n  solve doctor --json\n"},
+     {"list", "list methods, preconds, kernels, formats or generators", "methods|preconds|kernels|formats|generators",
+      "", "usage: solve list [methods|preconds|kernels|formats|generators] [options]\n", "  0 listed    2 usage\n",
+      "  solve list kernels\n  solve list --json\n"},
+     {"completion", "print the completion script for bash or zsh", "bash|zsh", "", "usage: solve completion bash|zsh\n",
+      "  0 printed    2 usage\n",
+      "  solve completion bash > ~/.local/share/bash-completion/completions/solve\n"
+      "  solve completion zsh > ~/.zfunc/_solve         with fpath+=~/.zfunc before compinit\n"}});
+
+constexpr std::array all_commands{Command::run,     Command::pagerank, Command::compare,
+                                  Command::inspect, Command::convert,  Command::spgemm,
+                                  Command::doctor,  Command::list,     Command::completion};
+
+[[nodiscard]] const CommandSpec& spec_of(Command command) { return table[static_cast<std::size_t>(command)]; }
+
+constexpr std::size_t line_width = 100;
+constexpr std::size_t help_column = 32;
+
+/// Accumulators that the host does not have.
+[[nodiscard]] std::vector<std::string_view> gpu_accumulators() {
+  const auto on_host = spgemm_accumulators(Device::Kind::host);
+  std::vector<std::string_view> names;
+  for (const auto accumulator : spgemm_accumulators(Device::Kind::cuda)) {
+    if (std::find(on_host.begin(), on_host.end(), accumulator) == on_host.end())
+      names.push_back(to_string(accumulator));
+  }
+  return names;
+}
+
+/// "  -b, --rhs FILE|WORD      text ... (default: Aones)", wrapped.
+[[nodiscard]] std::string option_lines(const OptionSpec& spec) {
+  std::string left = spec.letter == '\0' ? "      " : fmt::format("  -{}, ", spec.letter);
+  left += fmt::format("--{}{}{}", spec.name, spec.value.empty() ? "" : " ", spec.value);
+  std::string text(spec.help);
+  if (spec.name == "accumulator")
+    text = fmt::format(fmt::runtime(text), fmt::arg("words", fmt::join(option_words(spec), ", ")),
+                       fmt::arg("gpu_words", fmt::join(gpu_accumulators(), ", ")));
+  if (!spec.fp32_fallback.empty()) {
+    text += fmt::format(" (with --precision fp32: {}, default: {})", spec.fp32_fallback, spec.fallback);
+  } else if (!spec.fallback.empty()) {
+    text += fmt::format(" (default: {})", spec.fallback);
+  }
+
+  std::string result = left;
+  std::size_t column = left.size();
+  if (column + 2 > help_column) {
+    result += '\n';
+    column = 0;
+  }
+  result.append(help_column - column, ' ');
+  column = help_column;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    if (column > help_column && column + 1 + word.size() > line_width) {
+      result += '\n';
+      result.append(help_column, ' ');
+      column = help_column;
+    }
+    if (column > help_column) {
+      result += ' ';
+      ++column;
+    }
+    result += word;
+    column += word.size();
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return result + '\n';
+}
+
+[[nodiscard]] std::string option_section(Command command) {
+  std::string result;
+  std::string_view group;
+  for (const std::string_view heading :
+       {"Problem", "Method", "Stopping", "Kernel", "Comparison", "Product", "Machine", "Output", "Configuration"}) {
+    for (const OptionSpec& spec : option_table()) {
+      if (spec.group != heading || !uses(command, spec)) continue;
+      if (group != heading) result += fmt::format("\n{}:\n", heading);
+      group = heading;
+      result += option_lines(spec);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string_view to_string(Command command) { return spec_of(command).name; }
+std::string_view describe(Command command) { return spec_of(command).description; }
+std::string_view command_words(Command command) { return spec_of(command).words; }
+std::string_view command_files(Command command) { return spec_of(command).files; }
+std::span<const Command> commands() { return all_commands; }
+
+std::optional<Command> parse_command(std::string_view word) {
+  const auto found = std::find_if(all_commands.begin(), all_commands.end(),
+                                  [&](Command command) { return to_string(command) == word; });
+  return found == all_commands.end() ? std::nullopt : std::optional(*found);
+}
+
+std::vector<std::string_view> command_names() {
+  std::vector<std::string_view> names;
+  for (const CommandSpec& spec : table) names.push_back(spec.name);
+  return names;
+}
+
+std::string help_text(Command command) {
+  std::string result(spec_of(command).usage);
+  result += fmt::format("\n{}: {}\n", to_string(command), describe(command));
+  if (command == Command::run) {
+    result += "MATRIX is a Matrix Market file, plain or gzip, or a binary file of solve convert.\n\nCommands:\n";
+    for (const Command each : commands()) result += fmt::format("  {:<12}{}\n", to_string(each), describe(each));
+  }
+  result += option_section(command);
+  result += fmt::format("\nExit codes:\n{}\nExamples:\n{}", spec_of(command).exit_codes, spec_of(command).examples);
+  return result;
+}
+
+}  // namespace tessera::cli
