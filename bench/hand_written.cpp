@@ -24,7 +24,7 @@ HandWrittenKrylov::HandWrittenKrylov(const VendorProduct& product, std::span<con
       s_hat_(inverse_diagonal.empty() ? 0 : n_, device_),
       t_(n_, device_),
       shadow_(n_, Init::none, device_) {
-  const cuda::CurrentDevice current(device_);
+  const cuda::DeviceGuard current(device_);
   fill(device_, 1, 1.0, at(one));
 }
 
@@ -76,7 +76,7 @@ HandWrittenResult HandWrittenKrylov::iterate(const HandWrittenStop& stop, Iterat
 }
 
 HandWrittenResult HandWrittenKrylov::cg(std::span<const double> b, std::span<double> x, const HandWrittenStop& stop) {
-  const cuda::CurrentDevice current(device_);
+  const cuda::DeviceGuard current(device_);
   begin(b, x);
   const VendorVector& z = precondition(r_, z_);
   copy(z.values.data(), p_.data());
@@ -101,7 +101,7 @@ void HandWrittenKrylov::cg_iteration(double* x) {
 
 HandWrittenResult HandWrittenKrylov::bicgstab(std::span<const double> b, std::span<double> x,
                                               const HandWrittenStop& stop) {
-  const cuda::CurrentDevice current(device_);
+  const cuda::DeviceGuard current(device_);
   begin(b, x);
   copy(r_.data(), shadow_.data());
   copy(r_.data(), p_.data());
@@ -142,7 +142,7 @@ HandWrittenPageRank::HandWrittenPageRank(const TransitionMatrix<double>& transit
       next_(n_, device),
       partial_(rank_step_blocks, Init::none, device),
       sums_(1, Init::zero, device) {
-  const cuda::CurrentDevice current(device_);
+  const cuda::DeviceGuard current(device_);
   const Stopwatch upload;
   in_links_ = std::make_unique<const Csr<double>>(transition.in_links()->to(device_));
   out_inverse_ = Array<double>::copy_of(transition.inverse_out_weight(), device_);
@@ -178,7 +178,7 @@ void HandWrittenPageRank::start() {
 }
 
 double HandWrittenPageRank::run(double damping, std::int64_t iterations, int check_every) {
-  const cuda::CurrentDevice current(device_);
+  const cuda::DeviceGuard current(device_);
   const cudaStream_t stream = cuda::Context::of(device_).stream();
   start();
   const Stopwatch watch;

@@ -98,7 +98,7 @@ void fill(const Device& device, std::int64_t n, double value, double* out) {
 void rank_step(const Device& device, std::int64_t n, double damping, const double* q, const double* out_inverse,
                double* x, RankStepSums* partial, RankStepSums* sums) {
   const cuda::Context& context = cuda::Context::of(device);
-  const cuda::CurrentDevice current(device);
+  const cuda::DeviceGuard current(device);
   const unsigned needed = cuda::blocks_for(n, threads);
   const unsigned blocks = needed < rank_step_blocks ? needed : rank_step_blocks;
   cuda::launch("a step of PageRank", context, cuda::Grid{blocks, threads}, rank_step_kernel, n, damping, q, out_inverse,

@@ -1,12 +1,12 @@
 /// Sizes of MERBIT's layouts on a GPU against each other, over the zoo of matrix families: a guide to the policies in
-/// spmv/merbit/policy_cuda.hpp. Every product is checked over NaN before it is timed; all take turns in one process
+/// spmv/merbit/merbit_tuning.hpp. Every product is checked over NaN before it is timed; all take turns in one process
 /// with the vendor's; shared rows are joined by carries. Exits with 1 if a product was wrong.
 ///
 ///   bench_merbit_layouts --families lap2d,road --precision fp32
 #include "bench/merbit_layouts.hpp"
 #include "bench/report.hpp"
 #include "bench/zoo.hpp"
-#include "preprocess/tiles_cuda.hpp"
+#include "preprocess/snapped_tiles.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spmv.hpp"
 
@@ -23,6 +23,8 @@
 #include <vector>
 
 namespace tessera::bench {
+
+using namespace detail;
 
 namespace {
 

@@ -3,7 +3,8 @@
 #pragma once
 
 #include "preprocess/snapped_tiles.hpp"
-#include "spmv/merbit/policy_cuda.hpp"
+#include "spmv/merbit/merbit_arrays.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 
 #include <algorithm>
 #include <string>
@@ -16,12 +17,12 @@ template <class T, class V>
 struct Variant {
   std::string name;
   cuda::MerbitProduct<T, V> product;
-  TileRules (*tiles)(index_t rows, offset_t nnz, int sigma) = nullptr;  ///< other than choose_tiles()
+  detail::TileRules (*tiles)(index_t rows, offset_t nnz, int sigma) = nullptr;  ///< other than choose_tiles()
 
-  [[nodiscard]] TileRules rules(index_t rows, offset_t nnz) const {
+  [[nodiscard]] detail::TileRules rules(index_t rows, offset_t nnz) const {
     if (tiles != nullptr) return tiles(rows, nnz, product.sigma);
     if (product.sigma == 0) {
-      return row_tiles(nnz / std::max(rows, 1), product.steps, cuda::choose_snap(rows, nnz));
+      return detail::row_tiles(nnz / std::max(rows, 1), product.max_items, cuda::choose_snap(rows, nnz));
     }
     return cuda::choose_tiles(rows, nnz, product.sigma, product.batch);
   }

@@ -1,9 +1,11 @@
 #include "bench/merbit_layouts.hpp"
 
-#include "spmv/merbit/join_kernel.cuh"
-#include "spmv/merbit/product_launch.cuh"
+#include "spmv/merbit/merbit_join_kernel.cuh"
+#include "spmv/merbit/merbit_launch.cuh"
 
 namespace tessera::bench {
+
+using namespace detail;
 
 namespace {
 
@@ -66,8 +68,8 @@ template <class T>
 void join_shared_rows(const Context& context, const SnappedTileArrays& tiles, const ProductOutput<T>& out) {
   const unsigned needed = blocks_for(tiles.tiles, join_threads);
   const unsigned blocks = needed < max_join_blocks ? needed : max_join_blocks;
-  launch("joining shared rows", context, Grid{blocks, join_threads}, join_kernel<T, false, SnappedTileArrays>, tiles,
-         out, DotSums{});
+  launch("joining shared rows", context, Grid{blocks, join_threads}, merbit_join_kernel<T, false, SnappedTileArrays>,
+         tiles, out, DotSums{});
 }
 
 template std::vector<Variant<float, float>> merbit_variants();

@@ -3,13 +3,13 @@
 /// other, each after its own warm-ups. A product counts only after it was found equal to the host's.
 ///
 ///   bench_spgemm_cuda --json results.json
-///   bench_spgemm_cuda --problems fem27,A.mtx.gz,A.mtx.gz:t --ways auto,hll,window
+///   bench_spgemm_cuda --problems fem27,A.mtx.gz,A.mtx.gz:t --ways auto,hll,bitmap
 ///   bench_spgemm_cuda --problems ap5,ap9,ap7,ap27 --ways auto,esc
 #include "bench/report.hpp"
 #include "bench/spgemm_zoo.hpp"
 #include "bench/vendor_spgemm.hpp"
 #include "core/stopwatch.hpp"
-#include "spgemm/analysis/selection.hpp"
+#include "spgemm/host/workflows/workflow_choice.hpp"
 #include "support/machine.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spgemm.hpp"
@@ -193,7 +193,7 @@ Json paper_choice(const Csr<double>& a, const Csr<double>& b, const Device& devi
   const SpgemmReport report = spgemm(a, b, options_of("sampled", device)).report;
   if (!report.sample) return nullptr;
   const double mean_products = a.rows() == 0 ? 0.0 : static_cast<double>(report.products) / a.rows();
-  return {{"workflow", to_string(workflow_of_paper(mean_products, report.expansion, report.sample->compression))},
+  return {{"workflow", to_string(host::workflow_of_paper(mean_products, report.expansion, report.sample->compression))},
           {"mean_products", mean_products},
           {"expansion", report.expansion},
           {"sampled_compression", report.sample->compression},

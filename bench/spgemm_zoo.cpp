@@ -56,7 +56,7 @@ Aggregates aggregate(const Csr<double>& a) {
   return result;
 }
 
-/// Ones, an entry a row.
+/// Ones, one entry per row.
 Csr<double> tentative(const Aggregates& aggregates) {
   const auto rows = static_cast<std::int64_t>(aggregates.of.size());
   Array<offset_t> offsets(rows + 1);
@@ -91,7 +91,7 @@ Csr<double> smoothed_interpolation(const Csr<double>& a) {
   return {p.rows(), p.cols(), p.row_offsets().to(Device{}), p.columns().to(Device{}), std::move(values)};
 }
 
-using Random = io::SplitMix64;
+using Random = detail::SplitMix64;
 
 /// A number in [0, count).
 std::int64_t pick(Random& random, std::int64_t count) {

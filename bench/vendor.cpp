@@ -46,7 +46,7 @@ VendorProduct::VendorProduct(const CsrView<double>& on_device, std::span<const s
       rows_(on_device.rows),
       cusparse_(cuda::CuSparse::library()),
       handle_(cuda::cusparse_handle(device)) {
-  const cuda::CurrentDevice current(device_);
+  const cuda::DeviceGuard current(device_);
   cusparseConstSpMatDescr_t matrix = nullptr;
   cusparse_.check(cusparse_.create_csr(&matrix, on_device.rows, on_device.cols, on_device.nnz(), row_offsets.data(),
                                        on_device.columns.data(), values.data(), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
@@ -125,7 +125,7 @@ cublasHandle_t cublas_handle(const Device& device) {
   const auto known = handles.find(device.ordinal());
   if (known != handles.end()) return known->second;
   const CuBlas& cublas = CuBlas::library();
-  const cuda::CurrentDevice current(device);
+  const cuda::DeviceGuard current(device);
   cublasHandle_t handle = nullptr;
   cublas.check(cublas.create(&handle), "starting");
   cublas.check(cublas.set_stream(handle, cuda::Context::of(device).stream()), "choosing the stream");

@@ -88,7 +88,7 @@ VendorSpgemm::VendorSpgemm(const Csr<double>& a, const Csr<double>& b, const Dev
 }
 
 std::int64_t VendorSpgemm::multiply() {
-  const cuda::CurrentDevice current(device_);
+  const cuda::DeviceGuard current(device_);
   const cuda::CuSparse& cusparse = cuda::CuSparse::library();
   const Functions& functions = Functions::library();
   const SparseDescriptor a = describe(a_, a_offsets_);

@@ -14,6 +14,7 @@ option(TESSERA_BUILD_FUZZERS "Build the libFuzzer targets of tests/fuzz; needs c
 option(TESSERA_OPENMP "Use the threads of the host; without it all loops are serial" ON)
 option(TESSERA_INSTALL "Make rules for cmake --install" ${PROJECT_IS_TOP_LEVEL})
 option(BUILD_SHARED_LIBS "Build a shared library instead of a static one" OFF)
+option(TESSERA_PRECOMPILED_HEADERS "Parse the headers of the standard library, {fmt}, GoogleTest and Eigen once per kind of target" ${PROJECT_IS_TOP_LEVEL})
 option(TESSERA_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" OFF)
 option(TESSERA_NATIVE "Tune for this machine's processor; the binaries may not run elsewhere" OFF)
 option(TESSERA_STATIC_RUNTIME "Link compiler runtimes and {fmt} into the programs, so that they run without them" OFF)
@@ -31,7 +32,9 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
   find_program(TESSERA_CCACHE ccache)
   if(TESSERA_CCACHE)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${TESSERA_CCACHE}" CACHE STRING "Compiler launcher")
+    # ccache takes precompiled headers into account only when it is told that __TIME__ in them does not matter.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${TESSERA_CCACHE}" CACHE STRING "Compiler launcher")
     set(CMAKE_CUDA_COMPILER_LAUNCHER "${TESSERA_CCACHE}" CACHE STRING "Compiler launcher")
   endif()
 endif()

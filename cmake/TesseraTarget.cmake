@@ -30,6 +30,16 @@ function(tessera_compile_settings target)
   endif()
 endfunction()
 
+# Headers that most sources of a target include. Sources stay self-contained: clang-tidy compiles them without these.
+function(tessera_precompile target)
+  if(TESSERA_PRECOMPILED_HEADERS)
+    set(names algorithm array cmath cstdint functional memory optional span string string_view utility vector
+      fmt/format.h ${ARGN})
+    list(TRANSFORM names REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
+    target_precompile_headers(${target} PRIVATE ${names})
+  endif()
+endfunction()
+
 # {fmt}: inside the binary where it must run on machines without the shared library.
 if(TESSERA_STATIC_RUNTIME)
   set(TESSERA_FMT_TARGET fmt::fmt-header-only)
@@ -56,6 +66,7 @@ function(tessera_configure_library target)
     PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
     PRIVATE "${PROJECT_SOURCE_DIR}")
   tessera_link_runtime(${target})
+  tessera_precompile(${target})
   if(TESSERA_HAS_CUDA)
     target_link_libraries(${target} PRIVATE CUDA::cudart_static)
   endif()

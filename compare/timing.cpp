@@ -1,6 +1,6 @@
 #include "compare/timing.hpp"
 
-#include "core/cuda/event_clock.hpp"
+#include "core/cuda/device_query.hpp"
 #include "core/random.hpp"
 #include "core/stopwatch.hpp"
 #include "tessera/error.hpp"
@@ -76,7 +76,7 @@ bool enough(const TimingSamples& samples, int rounds, double seconds, const Timi
 }
 
 /// Fisher-Yates with our own random numbers: the standard library's shuffle differs between implementations.
-void shuffle(std::vector<std::size_t>& order, io::SplitMix64& random) {
+void shuffle(std::vector<std::size_t>& order, detail::SplitMix64& random) {
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.next() % i]);
 }
 
@@ -88,7 +88,7 @@ double quantile(std::span<const double> sorted, double fraction) {
   return sorted[below] + (rank - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-double median_of_resample(std::span<const double> samples, std::vector<double>& work, io::SplitMix64& random) {
+double median_of_resample(std::span<const double> samples, std::vector<double>& work, detail::SplitMix64& random) {
   work.resize(samples.size());
   for (double& value : work) value = samples[random.next() % samples.size()];
   std::sort(work.begin(), work.end());
@@ -116,7 +116,7 @@ TimingSamples time_interleaved(std::span<const TimingCandidate> candidates, cons
   }
   std::vector<std::size_t> order(candidates.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  io::SplitMix64 random(options.seed);
+  detail::SplitMix64 random(options.seed);
   const Stopwatch watch;
   for (int round = 0; !enough(samples, round, watch.seconds(), options); ++round) {
     shuffle(order, random);
@@ -150,7 +150,7 @@ TimingRatio median_ratio(std::span<const double> numerator_ms, std::span<const d
     throw InvalidArgument(fmt::format("the denominator's median is {} ms, not positive", denominator));
   }
   constexpr int resamples = 1000;
-  io::SplitMix64 random(seed);
+  detail::SplitMix64 random(seed);
   std::vector<double> work;
   std::vector<double> ratios;
   ratios.reserve(resamples);

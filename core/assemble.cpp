@@ -120,7 +120,7 @@ template <class T>
                                   position.second, first, next_from(first + 1)));
 }
 
-/// Closes the gaps that added entries left between the blocks.
+/// Closes the gaps that merged entries left between the blocks.
 template <class T>
 EntryTable<T> close_gaps(const RowBlocks& blocks, std::span<const offset_t> begin,
                          std::span<const ArrangedBlock> arranged, const EntryTable<T>& table, ValueStorage storage,

@@ -64,8 +64,8 @@ bool row_is_valid(const CsrView<T>& a, index_t i) noexcept {
   return true;
 }
 
-/// Whether rows [begin, end) are sound, without a branch per nonzero: columns may fail to ascend only where rows begin,
-/// so both kinds of places are counted and compared.
+/// Whether rows [begin, end) are sound, without a branch per nonzero: columns may descend only at the begin of a row,
+/// so descents anywhere and descents at row begins are counted and compared.
 template <class T>
 bool rows_are_valid(const CsrView<T>& a, std::int64_t begin, std::int64_t end) noexcept {
   const offset_t* offsets = a.row_offsets.data();
@@ -89,7 +89,7 @@ bool rows_are_valid(const CsrView<T>& a, std::int64_t begin, std::int64_t end) n
   return !outside && steps_back == 0;
 }
 
-/// Says what is wrong with a row that row_is_valid() rejected.
+/// Throws the fault of a row that row_is_valid() rejected.
 template <class T>
 [[noreturn]] void report_invalid_row(const CsrView<T>& a, index_t i) {
   const offset_t begin = a.row_offsets[static_cast<std::size_t>(i)];

@@ -1,7 +1,9 @@
-/// What the system still has to give, by its own account.
+// Memory that the system can still give, by its own account; large pages.
+#include "core/host_memory.hpp"
 
 #include "tessera/device.hpp"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -59,6 +61,15 @@ std::uint64_t address_space() {
 std::uint64_t available_host_memory_bytes() {
   const std::uint64_t least = std::min({machine_memory(), control_group_memory(), address_space()});
   return least == unlimited ? 0 : std::max<std::uint64_t>(least, 1);
+}
+
+void host::prefer_huge_pages(void* data, std::uint64_t bytes) noexcept {
+  if (bytes < huge_buffer_bytes) return;
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
+  const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(data) + bytes) / page * page;
+  // Advice only: where it is refused, memory is as good as before.
+  static_cast<void>(::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE));
 }
 
 }  // namespace tessera

@@ -1,5 +1,5 @@
 /// \file
-/// Which known name an unknown one was probably meant to be: the library's messages and the command say the same.
+/// "Did you mean ...?" for unknown names, in messages of the library and of the command.
 #pragma once
 
 #include <span>
@@ -8,11 +8,11 @@
 
 namespace tessera {
 
-/// The candidate that differs from `word` by the fewest typing errors, if they are few enough (one, or a third of the
-/// letters); else the only candidate that begins with it; else empty.
+/// The candidate with the smallest edit distance from `word`, if that is at most one or a third of the letters; else
+/// the only candidate that begins with `word`; else empty.
 [[nodiscard]] std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates);
 
-/// A sentence of its own: "did you mean CANDIDATE?", or empty text.
+/// A separate sentence: "did you mean CANDIDATE?", or empty text.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 

@@ -1,7 +1,7 @@
 /// \file
 /// Loops and sums over the threads of the host. Functions passed in must not throw.
 ///
-/// Sums are cut into chunks that depend on the length alone and are added in a fixed order, so their result is bitwise
+/// A sum is cut into chunks that depend only on its length; they are added in a fixed order. So the result is bitwise
 /// the same for every number of threads.
 #pragma once
 
@@ -25,10 +25,10 @@ struct Range {
   return {n * part / parts, n * (part + 1) / parts};
 }
 
-/// Work items below which starting threads costs more than it saves.
+/// Below so many items, starting threads costs more than it saves.
 inline constexpr std::int64_t serial_threshold = 8192;
 
-/// body(i) for i in [0, count), each i one unit of substantial work, handed out one by one.
+/// body(i) for i in [0, count), scheduled dynamically; each i should be substantial work.
 template <class Body>
 void parallel_tasks(const Device& device, std::int64_t count, Body&& body) {
   [[maybe_unused]] const int threads = static_cast<int>(std::min<std::int64_t>(device.threads(), count));
@@ -36,7 +36,7 @@ void parallel_tasks(const Device& device, std::int64_t count, Body&& body) {
   for (std::int64_t i = 0; i < count; ++i) body(i);
 }
 
-/// body(Range) over [0, n), one contiguous range a thread.
+/// body(Range) over [0, n), one contiguous range per thread.
 template <class Body>
 void parallel_for(const Device& device, std::int64_t n, Body&& body) {
   const int threads = n < serial_threshold ? 1 : std::max(1, device.threads());
@@ -50,14 +50,13 @@ void parallel_for(const Device& device, std::int64_t n, Body&& body) {
 
 inline constexpr std::int64_t max_sum_chunks = 256;
 
-/// Number of chunks into which a sum of n terms is cut; a function of n alone.
+/// Number of chunks of a sum of n terms; a function of n only.
 [[nodiscard]] constexpr std::int64_t sum_chunks(std::int64_t n) noexcept {
   return std::clamp<std::int64_t>((n + 2047) / 2048, 1, max_sum_chunks);
 }
 
-/// Σ body(Range) over [0, n) in a fixed order. \param body returns a Value, which needs a default (zero) and
-/// operator+=. body may write to its own range as it goes: this is how vector updates are fused with norms. No
-/// allocation.
+/// Σ body(Range) over [0, n) in a fixed order. Does not allocate. \param body returns a Value, which has a default
+/// (zero) and operator+=. body may write to its range: so vector updates are fused with norms.
 template <class Value, class Body>
 [[nodiscard]] Value parallel_sum(const Device& device, std::int64_t n, Body&& body) {
   const std::int64_t chunks = sum_chunks(n);

@@ -1,6 +1,6 @@
 /// \file
-/// Powers and logarithms with the same bits on every machine: mathematical libraries differ in the last place, and so
-/// would matrices that are drawn through them. Only additions, multiplications and divisions, each rounded on its own.
+/// Powers and logarithms with the same bits on every machine, for generated matrices: mathematical libraries differ in
+/// the last place. Only additions, multiplications and divisions, each rounded separately.
 #pragma once
 
 namespace tessera {

@@ -8,7 +8,7 @@
 
 namespace tessera::host {
 
-/// 2^exponent for any exponent of a finite double or float, as two factors because 2^1074 is none.
+/// 2^exponent for any exponent of a finite double or float: two factors, because 2^1074 is not representable.
 template <class T>
 class PowerOfTwo {
  public:

@@ -1,6 +1,6 @@
 /// \file
 /// Random numbers that are the same on every machine and for every number of threads: a stream is a pure function of
-/// seed and stream number, so each edge or row draws from its own.
+/// seed and stream number, and each edge or row has its own stream.
 #pragma once
 
 #include "core/host_device.hpp"
@@ -9,7 +9,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace tessera::io {
+namespace tessera::detail {
 
 /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
 class SplitMix64 {
@@ -77,7 +77,7 @@ class Scramble {
   Round rounds_[3];
 };
 
-/// A seeded bijection of [0, n) for n in 1 ... 2^31: a scramble of the next power of two, repeated until it comes back
+/// A seeded bijection of [0, n) for n in 1 ... 2^31: a scramble of the next power of two, repeated until the result is
 /// below n (cycle walking; Black and Rogaway, CT-RSA 2002).
 class Permutation {
  public:
@@ -96,4 +96,4 @@ class Permutation {
   Scramble scramble_;
 };
 
-}  // namespace tessera::io
+}  // namespace tessera::detail

@@ -1,6 +1,6 @@
 /// \file
-/// Entries in any order into compressed rows. They are first shared out among blocks of neighbouring rows, so that what
-/// follows, a counting sort by row and a sort of every row, stays within a core's cache.
+/// Sort of entries in any order into compressed rows: first by blocks of neighbouring rows, then a counting sort by row
+/// and a sort of every row, which both stay in the cache of a core.
 #pragma once
 
 #include "core/parallel.hpp"
@@ -33,7 +33,7 @@ struct PatternEntry {
   void add(const PatternEntry& /*other*/) {}
 };
 
-/// Columns and values that are being arranged. Positions count from the first entry of the matrix.
+/// Columns and values during the sort. Positions count from the first entry of the matrix.
 template <class T>
 struct EntryTable {
   Array<index_t> columns;
@@ -69,10 +69,10 @@ struct RowBlocks {
   }
 };
 
-/// Bounds the places to which one thread writes in turn.
+/// Bounds the number of positions that a thread writes in turn.
 inline constexpr std::int64_t max_row_blocks = 1024;
 
-/// Entries of a block that stay in a core's second-level cache.
+/// Entries of a block: they fit into the second-level cache of a core.
 inline constexpr std::uint64_t row_block_bytes = std::uint64_t{1} << 18;
 
 /// \param rows at least 1
@@ -125,7 +125,7 @@ template <class Entry, class EntryAt>
   return result;
 }
 
-/// What became of the entries of a block.
+/// Result of a block.
 struct ArrangedBlock {
   offset_t kept = 0;                                          ///< entries left, the others were added to them
   std::optional<std::pair<index_t, index_t>> first_repeated;  ///< position, in the order of the rows
@@ -169,8 +169,8 @@ offset_t merge_row(EntryTable<T>& table, index_t row, offset_t begin, offset_t e
   return out;
 }
 
-/// Arranges the entries of a block's rows in `table` from `begin` on, and notes where row i ends in offsets[i + 1].
-/// \param entries of the block; what they hold afterwards is of no use
+/// Sorts the entries of a block into `table` from `begin` on; offsets[i + 1] becomes the end of row i.
+/// \param entries of the block; their contents are lost
 template <class Entry, class T>
 ArrangedBlock arrange_block(host::Range rows, std::span<Entry> entries, offset_t begin, offset_t* offsets,
                             EntryTable<T>& table) {

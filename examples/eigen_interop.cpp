@@ -1,6 +1,6 @@
 /// \file
-/// A program that has its matrices in Eigen, and solves with Tessera: assembles in Eigen, looks at the matrix in place,
-/// solves, and checks the residual in Eigen again. Then a matrix the other way.
+/// Matrices of Eigen, solved by Tessera: assembles in Eigen, views the matrix in place, solves, and checks the residual
+/// in Eigen. Then converts a matrix in the other direction.
 ///
 ///     eigen_interop
 

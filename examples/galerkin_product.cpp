@@ -1,6 +1,6 @@
 /// \file
-/// The coarse matrix of a two-grid method: pairs of neighbours on a line are joined, and the coarse matrix is R A P
-/// with R the transpose of P. Then the same with other values in A, on the structure that is there already.
+/// Galerkin product R A P, the coarse matrix of a two-grid method on a line: P aggregates pairs of neighbours, R = Pᵀ.
+/// Then the product with new values of A, on the stored structure.
 ///
 ///     galerkin_product [POINTS]
 

@@ -1,8 +1,8 @@
 /// \file
-/// Solves -div(k grad u) = 1 on the unit square, u = 0 on its boundary, without a matrix: a function that applies the
-/// 5-point stencil is the operator. Then the same with the assembled matrix, to compare.
+/// Solves -div(k grad u) = 1 on the unit square, u = 0 on its boundary, without a matrix: the operator is a
+/// function that applies the 5-point stencil. Then solves with the assembled matrix, to compare.
 ///
-///     matrix_free_poisson [points a side]
+///     matrix_free_poisson [points per side]
 
 #include <tessera/assemble.hpp>
 #include <tessera/error.hpp>

@@ -1,6 +1,6 @@
 /// \file
-/// Ranks the vertices of a graph given as text, one link "from to [weight]" a line, vertices counted from 0. Lines that
-/// begin with '#' are comments.
+/// Ranks the vertices of a graph given as text, one link "from to [weight]" per line, vertices counted from 0. Lines
+/// that begin with '#' are comments.
 ///
 ///     pagerank_edge_list links.txt
 

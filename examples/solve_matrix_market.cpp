@@ -1,5 +1,5 @@
 /// \file
-/// Solves A x = A*ones for a Matrix Market file and prints how it went.
+/// Solves A x = A*ones for a Matrix Market file and prints the report.
 ///
 ///     solve_matrix_market A.mtx
 

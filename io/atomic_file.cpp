@@ -22,7 +22,7 @@ namespace {
 
 gzFile handle(void* stream) { return static_cast<gzFile>(stream); }
 
-/// A link keeps pointing at its file: what it points at is replaced.
+/// A symbolic link is kept; its target is replaced.
 std::filesystem::path resolve(const std::filesystem::path& path) {
   std::error_code ignored;
   if (!std::filesystem::is_symlink(path, ignored)) return path;
@@ -71,7 +71,7 @@ void AtomicFile::open_replacement() {
   const int descriptor = ::open(written_.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, everyone);
   struct stat old {};
   if (descriptor >= 0 && ::stat(target_.c_str(), &old) == 0) {
-    // A file that is replaced keeps its permissions as far as we may set them.
+    // A replaced file keeps its permissions as far as the process may set them.
     static_cast<void>(::fchmod(descriptor, old.st_mode & 07777U));
   }
   attach(descriptor);

@@ -7,9 +7,9 @@
 
 namespace tessera::io {
 
-/// Writes into a temporary file of the same directory; commit() gives it its name, destruction without it removes it.
-/// Something that is not a regular file (a pipe, a device) is written to directly, and what standard output or standard
-/// error lead to is written through them: replacing it would take the file away from under the stream.
+/// Writes a temporary file in the same directory; commit() renames it, destruction without commit() removes it. A pipe
+/// or a device is written to directly. The target of standard output or standard error is written through that stream:
+/// replacing the file would detach the stream from it.
 class AtomicFile {
  public:
   /// \param path compressed when it ends in ".gz" \throws IoError
@@ -23,7 +23,7 @@ class AtomicFile {
   void commit();
 
  private:
-  /// Whether the path leads to where standard output or standard error go; then writes through it.
+  /// Whether the path is the target of standard output or standard error; then writes through that stream.
   [[nodiscard]] bool open_standard_stream(const std::filesystem::path& path);
   void open_replacement();
   void open_directly();

@@ -1,7 +1,6 @@
 #include "io/binary_header.hpp"
 
 #include "core/checked.hpp"
-#include "io/checksum.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -35,7 +34,7 @@ constexpr std::int64_t max_count = std::numeric_limits<std::int64_t>::max();
   throw ParseError::at_byte(file.name(), byte, message);
 }
 
-/// Reads as much of the header as the file has, and says whether the file is one of ours at all.
+/// Reads as much of the header as the file has; refuses files of other formats.
 BinaryHeader load_header(const InputFile& file) {
   std::array<char, sizeof(BinaryHeader)> bytes{};
   const InputFile::Got got = file.read_at(0, bytes.data(), bytes.size());
@@ -47,9 +46,9 @@ BinaryHeader load_header(const InputFile& file) {
   BinaryHeader header;
   std::memcpy(&header, bytes.data(), sizeof(header));
   constexpr std::size_t end_of_version = offsetof(BinaryHeader, header_bytes);
-  if (got.bytes >= end_of_version && header.version != binary_version) {
+  if (got.bytes >= end_of_version && (header.version < 1 || header.version > binary_version)) {
     refuse(file, offsetof(BinaryHeader, version),
-           fmt::format("expected format version {}, found {}{}", binary_version, header.version,
+           fmt::format("expected format version 1 or {}, found {}{}", binary_version, header.version,
                        header.version > binary_version ? ": written by a newer Tessera" : ""));
   }
   if (got.bytes < sizeof(header)) {
@@ -96,7 +95,7 @@ void check_ranges(const InputFile& file, const BinaryHeader& h) {
   }
 }
 
-/// The places of the sections follow from the sizes; the file must agree with both.
+/// The offsets of the sections follow from the sizes; the file must agree.
 void check_layout(const InputFile& file, const BinaryHeader& header) {
   BinaryHeader expected = header;
   try {
@@ -132,7 +131,7 @@ std::uint64_t aligned(std::uint64_t offset) {
          section_alignment;
 }
 
-std::uint64_t bytes_a_value(std::uint32_t values) {
+std::uint64_t bytes_per_value(std::uint32_t values) {
   switch (static_cast<BinaryValues>(values)) {
     case BinaryValues::pattern:
       return 0;
@@ -151,7 +150,7 @@ void lay_out_sections(BinaryHeader& header) {
   const std::array<std::uint64_t, 3> bytes{
       (static_cast<std::uint64_t>(header.rows) + 1) * sizeof(offset_t),
       checked_multiply<std::uint64_t>(nnz, sizeof(index_t), "bytes of the columns"),
-      checked_multiply<std::uint64_t>(nnz, bytes_a_value(header.values), "bytes of the values")};
+      checked_multiply<std::uint64_t>(nnz, bytes_per_value(header.values), "bytes of the values")};
   std::uint64_t end = sizeof(BinaryHeader);
   for (std::size_t k = 0; k < bytes.size(); ++k) {
     header.sections[k].offset = aligned(end);
@@ -164,7 +163,7 @@ void lay_out_sections(BinaryHeader& header) {
 std::uint64_t header_checksum(const BinaryHeader& header) noexcept {
   std::array<char, sizeof(BinaryHeader)> bytes{};
   std::memcpy(bytes.data(), &header, sizeof(header));
-  return chunk_checksum(bytes.data(), offsetof(BinaryHeader, checksum));
+  return chunk_checksum(checksum_of(header), bytes.data(), offsetof(BinaryHeader, checksum));
 }
 
 BinaryHeader read_binary_header(const InputFile& file) {

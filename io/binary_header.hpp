@@ -2,6 +2,7 @@
 /// The first 256 bytes of a binary matrix file. All numbers are little-endian.
 #pragma once
 
+#include "io/checksum.hpp"
 #include "io/input_file.hpp"
 #include "tessera/binary_matrix.hpp"
 
@@ -15,10 +16,11 @@ namespace tessera::io {
 static_assert(std::endian::native == std::endian::little, "the structs below are written as they lie in memory");
 
 inline constexpr std::array<unsigned char, 8> binary_magic{0x89, 'T', 'S', 'B', '\r', '\n', 0x1a, '\n'};
-inline constexpr std::uint32_t binary_version = 1;
+/// Version 1 differs in its checksums alone; it is still read.
+inline constexpr std::uint32_t binary_version = 2;
 inline constexpr std::uint64_t section_alignment = 64;
 
-/// Where an array of the matrix lies.
+/// Position of an array of the matrix.
 struct BinarySection {
   std::uint64_t offset = 0;  ///< from the start of the file, a multiple of 64
   std::uint64_t bytes = 0;
@@ -56,13 +58,18 @@ static_assert(sizeof(BinaryHeader) == 256 && offsetof(BinaryHeader, checksum) ==
 
 enum BinaryFlag : std::uint32_t { flag_has_source = 1, flag_source_settled = 2 };
 
-/// Sizes and places of all sections for a matrix of these sizes. \throws InvalidArgument when they exceed 64 bits
+/// Sizes and offsets of all sections for a matrix of these sizes. \throws InvalidArgument when they exceed 64 bits
 void lay_out_sections(BinaryHeader& header);
 
-/// Checksum of the header's own bytes.
+/// The function of all checksums of a file with this header.
+[[nodiscard]] constexpr Checksum checksum_of(const BinaryHeader& header) noexcept {
+  return header.version == 1 ? Checksum::lanes : Checksum::xxh3;
+}
+
+/// Checksum of the header.
 [[nodiscard]] std::uint64_t header_checksum(const BinaryHeader& header) noexcept;
 
-/// Reads the header and checks all that can be checked without the sections, the size of the file included.
+/// Reads the header and checks everything but the sections, the size of the file included.
 /// \throws IoError, ParseError
 [[nodiscard]] BinaryHeader read_binary_header(const InputFile& file);
 

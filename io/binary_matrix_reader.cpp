@@ -1,9 +1,8 @@
+#include "core/memory_budget.hpp"
 #include "core/parallel.hpp"
 #include "io/binary_header.hpp"
-#include "io/checksum.hpp"
 #include "io/finite.hpp"
 #include "io/input_file.hpp"
-#include "io/memory_budget.hpp"
 #include "tessera/binary_matrix.hpp"
 #include "tessera/error.hpp"
 
@@ -20,17 +19,18 @@ namespace tessera {
 
 namespace {
 
+using detail::MemoryBudget;
 using io::BinaryHeader;
 using io::BinarySection;
 using io::InputFile;
-using io::MemoryBudget;
 
 constexpr std::array<const char*, 3> section_names{"row offsets", "columns", "values"};
 
-/// Reads a section piece by piece, taking each piece's checksum while it is still in the cache.
+/// Reads a section piece by piece; the checksum of a piece is computed while it is in the cache.
 template <class T>
 Array<T> read_section(const InputFile& file, const BinaryHeader& header, std::size_t which, const Device& device) {
   const BinarySection& section = header.sections[which];
+  const io::Checksum function = io::checksum_of(header);
   Array<T> data(static_cast<std::int64_t>(section.bytes / sizeof(T)), Init::none);
   char* const bytes = reinterpret_cast<char*>(data.data());
   std::vector<std::uint64_t> sums(io::checksum_chunks(section.bytes));
@@ -42,7 +42,7 @@ Array<T> read_section(const InputFile& file, const BinaryHeader& header, std::si
   host::parallel_tasks(device, static_cast<std::int64_t>(sums.size()), [&](std::int64_t number) {
     const auto c = static_cast<std::size_t>(number);
     got[c] = file.read_at(section.offset + begin_of(c), bytes + begin_of(c), size_of(c));
-    if (got[c].bytes == size_of(c)) sums[c] = io::chunk_checksum(bytes + begin_of(c), size_of(c));
+    if (got[c].bytes == size_of(c)) sums[c] = io::chunk_checksum(function, bytes + begin_of(c), size_of(c));
   });
   for (std::size_t c = 0; c < sums.size(); ++c) {
     if (got[c].bytes == size_of(c)) continue;
@@ -50,7 +50,7 @@ Array<T> read_section(const InputFile& file, const BinaryHeader& header, std::si
     throw ParseError::at_byte(file.name(), section.offset + begin_of(c) + got[c].bytes,
                               "the file ended while it was read");
   }
-  if (io::join_checksums(sums, section.bytes) != section.checksum) {
+  if (io::join_checksums(function, sums, section.bytes) != section.checksum) {
     throw ParseError::at_byte(file.name(), section.offset,
                               fmt::format("the checksum of the {} ({} bytes) is wrong: the file is damaged",
                                           section_names[which], section.bytes));
@@ -58,7 +58,7 @@ Array<T> read_section(const InputFile& file, const BinaryHeader& header, std::si
   return data;
 }
 
-/// Between the sections lie zeros, which no checksum covers.
+/// The bytes between sections must be zero; no checksum covers them.
 void check_padding(const InputFile& file, const BinaryHeader& header) {
   std::uint64_t end = sizeof(BinaryHeader);
   for (const BinarySection& section : header.sections) {
@@ -78,12 +78,12 @@ void check_padding(const InputFile& file, const BinaryHeader& header) {
 [[noreturn]] void refuse_value(const InputFile& file, const BinaryHeader& header, std::int64_t k, double value,
                                const char* reason) {
   const BinarySection& section = header.sections[2];
-  const std::uint64_t bytes_a_value = section.bytes / static_cast<std::uint64_t>(header.nnz);
+  const std::uint64_t bytes_per_value = section.bytes / static_cast<std::uint64_t>(header.nnz);
   throw InvalidMatrix(fmt::format("{}: byte {}: nonzero {} is {}, {}", file.name(),
-                                  section.offset + static_cast<std::uint64_t>(k) * bytes_a_value, k, value, reason));
+                                  section.offset + static_cast<std::uint64_t>(k) * bytes_per_value, k, value, reason));
 }
 
-/// Values that are stored as `Stored` and wanted as T.
+/// Values stored as `Stored`, converted to T.
 template <class Stored, class T>
 Array<T> read_values_as(const InputFile& file, const BinaryHeader& header, const Device& device) {
   Array<Stored> stored = read_section<Stored>(file, header, 2, device);
@@ -110,7 +110,7 @@ template <class T>
 Array<T> read_values(const InputFile& file, const BinaryHeader& header, const Device& device) {
   switch (static_cast<BinaryValues>(header.values)) {
     case BinaryValues::pattern:
-      // Nothing to read, but its checksum counts like any other.
+      // Nothing to read, but its checksum is verified.
       return read_section<T>(file, header, 2, device);
     case BinaryValues::fp32:
       return read_values_as<float, T>(file, header, device);
@@ -153,7 +153,7 @@ MatrixMarketMatrix<T> io::read_binary_sections(const InputFile& file, const Bina
     throw InvalidMatrix(fmt::format("{}: the text it was made from repeats positions: {} entries were merged",
                                     file.name(), header.duplicates));
   }
-  MemoryBudget budget(options.memory_limit_bytes);
+  MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
   reserve<T>(header, budget);
   auto offsets = read_section<offset_t>(file, header, 0, options.device);
   auto columns = read_section<index_t>(file, header, 1, options.device);

@@ -1,7 +1,6 @@
 #include "core/parallel.hpp"
 #include "io/atomic_file.hpp"
 #include "io/binary_header.hpp"
-#include "io/checksum.hpp"
 #include "io/finite.hpp"
 #include "tessera/binary_matrix.hpp"
 #include "tessera/error.hpp"
@@ -60,7 +59,8 @@ template <class T>
 void write_file(const std::filesystem::path& path, const CsrView<T>& a, BinaryHeader header) {
   const std::array<std::string_view, 3> sections{bytes_of(a.row_offsets), bytes_of(a.columns), bytes_of(a.values)};
   for (std::size_t k = 0; k < sections.size(); ++k) {
-    header.sections[k].checksum = io::checksum(sections[k].data(), sections[k].size(), Device{});
+    header.sections[k].checksum =
+        io::checksum(io::checksum_of(header), sections[k].data(), sections[k].size(), Device{});
   }
   header.checksum = io::header_checksum(header);
   io::AtomicFile file(path);

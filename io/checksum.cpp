@@ -1,11 +1,16 @@
+// Checksums of pieces and of whole buffers: XXH3 (xxHash, Yann Collet) and the function of format version 1.
 #include "io/checksum.hpp"
 
 #include "core/parallel.hpp"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+#include <vector>
 
 namespace tessera::io {
 
@@ -32,9 +37,9 @@ std::uint64_t mix(std::uint64_t x) noexcept {
   return x ^ (x >> 32);
 }
 
-}  // namespace
-
-std::uint64_t chunk_checksum(const char* data, std::size_t bytes) noexcept {
+/// Eight lanes take the 64-bit words in turn, the last block filled up with zeros; a change inside one word always
+/// changes the result. The lanes and the length are then mixed in order.
+std::uint64_t lanes_of_chunk(const char* data, std::size_t bytes) noexcept {
   Lanes lane;
   for (std::size_t j = 0; j < lanes; ++j) lane[j] = odd * (j + 1);
   std::size_t done = 0;
@@ -49,20 +54,31 @@ std::uint64_t chunk_checksum(const char* data, std::size_t bytes) noexcept {
   return sum;
 }
 
-std::uint64_t join_checksums(std::span<const std::uint64_t> chunks, std::uint64_t bytes) noexcept {
+std::uint64_t join_lanes(std::span<const std::uint64_t> chunks, std::uint64_t bytes) noexcept {
   std::uint64_t sum = mix(bytes + odd);
   for (const std::uint64_t chunk : chunks) sum = mix(sum ^ chunk);
   return sum;
 }
 
-std::uint64_t checksum(const char* data, std::uint64_t bytes, const Device& device) {
+}  // namespace
+
+std::uint64_t chunk_checksum(Checksum function, const char* data, std::size_t bytes) noexcept {
+  return function == Checksum::xxh3 ? XXH3_64bits(data, bytes) : lanes_of_chunk(data, bytes);
+}
+
+std::uint64_t join_checksums(Checksum function, std::span<const std::uint64_t> chunks, std::uint64_t bytes) noexcept {
+  if (function == Checksum::lanes) return join_lanes(chunks, bytes);
+  return XXH3_64bits_withSeed(chunks.data(), chunks.size_bytes(), bytes);
+}
+
+std::uint64_t checksum(Checksum function, const char* data, std::uint64_t bytes, const Device& device) {
   std::vector<std::uint64_t> sums(checksum_chunks(bytes));
   host::parallel_tasks(device, static_cast<std::int64_t>(sums.size()), [&](std::int64_t c) {
     const std::uint64_t begin = static_cast<std::uint64_t>(c) * checksum_chunk_bytes;
     const std::uint64_t size = std::min<std::uint64_t>(checksum_chunk_bytes, bytes - begin);
-    sums[static_cast<std::size_t>(c)] = chunk_checksum(data + begin, size);
+    sums[static_cast<std::size_t>(c)] = chunk_checksum(function, data + begin, size);
   });
-  return join_checksums(sums, bytes);
+  return join_checksums(function, sums, bytes);
 }
 
 }  // namespace tessera::io

@@ -1,5 +1,5 @@
 /// \file
-/// A 64-bit checksum against accidents (not against forgery), computed in parallel at the speed of memory.
+/// 64-bit checksums against accidents (not against forgery), computed in parallel at the speed of memory.
 #pragma once
 
 #include "tessera/device.hpp"
@@ -7,9 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace tessera::io {
+
+/// Which function a binary matrix file is checked by; docs/files.md defines both.
+enum class Checksum : std::uint8_t {
+  lanes,  ///< own function of format version 1, kept to read old files
+  xxh3,   ///< XXH3, 64 bits (xxHash 0.8), of format version 2
+};
 
 /// Data are cut into pieces of this size, so that the checksum does not depend on the number of threads.
 inline constexpr std::size_t checksum_chunk_bytes = std::size_t{1} << 18;
@@ -18,15 +23,14 @@ inline constexpr std::size_t checksum_chunk_bytes = std::size_t{1} << 18;
   return static_cast<std::size_t>((bytes + checksum_chunk_bytes - 1) / checksum_chunk_bytes);
 }
 
-/// Checksum of one piece: its 64-bit little-endian words, the last one filled up with zeros, go to eight lanes in turn;
-/// a lane takes a word by lane = rotl(lane ^ word, 29) * odd constant, which loses nothing: a change inside one word
-/// always changes the result. The lanes and the length are then mixed in order.
-[[nodiscard]] std::uint64_t chunk_checksum(const char* data, std::size_t bytes) noexcept;
+/// Checksum of one piece.
+[[nodiscard]] std::uint64_t chunk_checksum(Checksum function, const char* data, std::size_t bytes) noexcept;
 
 /// Joins the checksums of the pieces of `bytes` bytes in their order.
-[[nodiscard]] std::uint64_t join_checksums(std::span<const std::uint64_t> chunks, std::uint64_t bytes) noexcept;
+[[nodiscard]] std::uint64_t join_checksums(Checksum function, std::span<const std::uint64_t> chunks,
+                                           std::uint64_t bytes) noexcept;
 
 /// Checksum of a whole buffer, with the threads of `device`.
-[[nodiscard]] std::uint64_t checksum(const char* data, std::uint64_t bytes, const Device& device);
+[[nodiscard]] std::uint64_t checksum(Checksum function, const char* data, std::uint64_t bytes, const Device& device);
 
 }  // namespace tessera::io

@@ -23,7 +23,7 @@ std::string describe_count(const LineFault& fault, std::string_view line, const 
   }
   const std::string_view visible(line.data(), static_cast<std::size_t>(last.last - line.data()));
   std::string hint;
-  if (fault.fault == Fault::too_few_numbers && fault.part == Part::value && rules.has_indices()) {
+  if (fault.fault == Fault::too_few_numbers && fault.part == LinePart::value && rules.has_indices()) {
     hint = R"(; hint: pattern matrices need the header field "pattern")";
   } else if (fault.fault == Fault::too_many_numbers && !rules.has_values()) {
     hint = R"(; hint: matrices with values need the header field "real" or "integer")";
@@ -34,7 +34,7 @@ std::string describe_count(const LineFault& fault, std::string_view line, const 
 }
 
 std::string describe_index(const LineFault& fault, const LineRules& rules) {
-  const bool row = fault.part == Part::row;
+  const bool row = fault.part == LinePart::row;
   std::int64_t number = 1;
   const bool zero = parse_integer(fault.token.text(), number) == NumberStatus::ok && number == 0;
   return fmt::format("expected a {} index in 1 ... {}, found {}{}", row ? "row" : "column",

@@ -1,13 +1,12 @@
 /// \file
-/// One line of data: what may be wrong with it, the careful way to read it, and the fast way.
+/// One data line: its faults, the careful reader and the fast reader.
 ///
-/// Both ways never allocate nor throw, so that they can run in parallel loops. The fast way takes only the plain
-/// spelling; it gives up on everything else and leaves the judgement to the careful way.
+/// Both readers neither allocate nor throw, so that they can run in parallel loops. The fast reader accepts only plain
+/// spelling; the careful reader decides about everything else.
 #pragma once
 
-#include "io/fast_real.hpp"
+#include "io/document.hpp"
 #include "io/parse_number.hpp"
-#include "io/text_cursor.hpp"
 #include "tessera/matrix_market.hpp"
 
 #include <charconv>
@@ -29,16 +28,16 @@ enum class Fault {
   nonzero_diagonal,
 };
 
-/// Which number of a line.
-enum class Part { row, column, value };
+/// A number of a line.
+enum class LinePart { row, column, value };
 
 struct LineFault {
   Fault fault = Fault::none;
-  Part part = Part::value;
-  Token token;  ///< what is wrong, or where something is missing
+  LinePart part = LinePart::value;
+  Token token;  ///< the wrong text, or the position where a number is missing
 };
 
-/// What a line must look like.
+/// The form of a line.
 struct LineRules {
   MatrixMarketFormat format = MatrixMarketFormat::coordinate;
   MatrixMarketField field = MatrixMarketField::real;
@@ -53,7 +52,7 @@ struct LineRules {
 
 /// 0-based position; the value is 1 in a pattern file.
 template <class T>
-struct Entry {
+struct TextEntry {
   index_t row = 0;
   index_t column = 0;
   T value{1};
@@ -94,7 +93,7 @@ template <class T>
   return Fault::malformed_value;
 }
 
-/// Plain digits that a blank or line end follows. Up to 18 digits cannot overflow; more are left to the careful way.
+/// Plain digits, then a blank or the end of the line. Up to 18 digits cannot overflow; the careful reader takes more.
 [[nodiscard]] inline bool fast_index(const char*& p, const char* end, std::int64_t bound, index_t& index) noexcept {
   const char* first = p;
   std::int64_t number = 0;
@@ -107,15 +106,10 @@ template <class T>
 
 template <class T, class Number>
 [[nodiscard]] bool fast_number(const char*& p, const char* end, T& value) noexcept {
-  const char* last = nullptr;
-  if constexpr (std::is_floating_point_v<Number>) last = fast_real(p, end, value);
-  if (last == nullptr) {
-    Number number{};
-    const auto [behind, error] = std::from_chars(p, end, number);
-    if (error != std::errc{}) return false;
-    value = static_cast<T>(number);
-    last = behind;
-  }
+  Number number{};
+  const auto [last, error] = std::from_chars(p, end, number);
+  if (error != std::errc{}) return false;
+  value = static_cast<T>(number);
   if (!std::isfinite(value)) return false;
   p = skip_blanks(last, end);
   return true;
@@ -128,34 +122,36 @@ template <class T, class Number>
 /// \param end its end
 template <class T>
 [[nodiscard]] LineFault read_carefully(const char* p, const char* end, const LineRules& rules,
-                                       Entry<T>& entry) noexcept {
+                                       TextEntry<T>& entry) noexcept {
   Token token{p, p};
   if (rules.has_indices()) {
     token = next_token(token.last, end);
-    if (!detail::careful_index(token, rules.rows, entry.row)) return {Fault::bad_index, Part::row, token};
+    if (!detail::careful_index(token, rules.rows, entry.row)) return {Fault::bad_index, LinePart::row, token};
     token = next_token(token.last, end);
-    if (token.empty()) return {Fault::too_few_numbers, Part::column, token};
-    if (!detail::careful_index(token, rules.cols, entry.column)) return {Fault::bad_index, Part::column, token};
+    if (token.empty()) return {Fault::too_few_numbers, LinePart::column, token};
+    if (!detail::careful_index(token, rules.cols, entry.column)) return {Fault::bad_index, LinePart::column, token};
   }
   if (rules.has_values()) {
     token = next_token(token.last, end);
-    if (token.empty()) return {Fault::too_few_numbers, Part::value, token};
+    if (token.empty()) return {Fault::too_few_numbers, LinePart::value, token};
     const NumberStatus status = detail::careful_value(token, rules.field, entry.value);
-    if (status != NumberStatus::ok) return {detail::fault_of(status), Part::value, token};
+    if (status != NumberStatus::ok) return {detail::fault_of(status), LinePart::value, token};
     const bool skew = rules.has_indices() && rules.symmetry == MatrixMarketSymmetry::skew_symmetric;
-    if (skew && entry.row == entry.column && entry.value != T{0}) return {Fault::nonzero_diagonal, Part::value, token};
+    if (skew && entry.row == entry.column && entry.value != T{0})
+      return {Fault::nonzero_diagonal, LinePart::value, token};
   }
   const Token extra = next_token(token.last, end);
-  if (!extra.empty()) return {Fault::too_many_numbers, Part::value, extra};
+  if (!extra.empty()) return {Fault::too_many_numbers, LinePart::value, extra};
   return {};
 }
 
-/// The same for the plain spelling, at full speed.
+/// The same for plain spelling, fast.
 /// \param p   on success moved to the end of the line
 /// \param end end of the text, behind the line's end
-/// \return false when the careful way has to decide
+/// \return false when the careful reader must decide
 template <MatrixMarketFormat format, MatrixMarketField field, class T>
-[[nodiscard]] inline bool read_fast(const char*& p, const char* end, const LineRules& rules, Entry<T>& entry) noexcept {
+[[nodiscard]] inline bool read_fast(const char*& p, const char* end, const LineRules& rules,
+                                    TextEntry<T>& entry) noexcept {
   const char* q = p;
   if constexpr (format == MatrixMarketFormat::coordinate) {
     if (!detail::fast_index(q, end, rules.rows, entry.row)) return false;

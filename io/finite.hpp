@@ -12,7 +12,7 @@
 
 namespace tessera::io {
 
-/// Whether all values are finite: x * 0 is 0 for finite x only, and NaN otherwise, which no sum loses again.
+/// Whether all values are finite: x * 0 is 0 for finite x and NaN otherwise, and sums keep NaN.
 template <class T>
 [[nodiscard]] bool all_finite(const T* values, std::int64_t count) noexcept {
   constexpr std::int64_t lanes = 8;

@@ -2,6 +2,8 @@
 /// A file opened for reading.
 #pragma once
 
+#include "core/memory_budget.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -9,7 +11,14 @@
 
 namespace tessera::io {
 
-/// What the file system says of a file. Two equal stamps with some time between them mean that nothing was written.
+using tessera::detail::MemoryBudget;
+
+/// The budget of a reader. \param limit_bytes as the caller said, even beyond what the machine has free; 0: what it has
+[[nodiscard]] inline MemoryBudget read_budget(std::uint64_t limit_bytes) {
+  return {limit_bytes, limit_bytes == 0 ? available_host_memory_bytes() : 0};
+}
+
+/// Facts about a file from the file system. Equal stamps some time apart mean that nothing was written.
 struct FileStamp {
   bool regular = false;
   std::uint64_t size_bytes = 0;  ///< 0 unless regular
@@ -34,10 +43,10 @@ class InputFile {
   /// \throws IoError
   [[nodiscard]] FileStamp stamp() const;
 
-  /// Reads on from where the last read() ended. \return number of bytes, 0 only at the end of the file \throws IoError
+  /// Continues where the last read() ended. \return number of bytes, 0 only at the end of the file \throws IoError
   [[nodiscard]] std::size_t read(char* target, std::size_t bytes) const;
 
-  /// Lets the next read() begin at `offset`; of a regular file. \throws IoError
+  /// The next read() begins at `offset`; for regular files. \throws IoError
   void skip_to(std::uint64_t offset) const;
 
   /// Outcome of read_at().
@@ -46,7 +55,7 @@ class InputFile {
     int error = 0;          ///< errno, for fail()
   };
 
-  /// Reads from a place of a regular file; may run in several threads at once.
+  /// Reads from a position of a regular file; may run in several threads at once.
   [[nodiscard]] Got read_at(std::uint64_t offset, char* target, std::size_t bytes) const noexcept;
 
   /// \throws IoError "cannot read ...: reason"

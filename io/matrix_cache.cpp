@@ -1,7 +1,6 @@
 #include "tessera/matrix_cache.hpp"
 
 #include "io/binary_header.hpp"
-#include "io/checksum.hpp"
 #include "io/input_file.hpp"
 #include "io/source.hpp"
 #include "tessera/error.hpp"
@@ -19,24 +18,24 @@ namespace tessera {
 
 namespace {
 
+using detail::MemoryBudget;
 using io::ByteBuffer;
 using io::FileStamp;
 using io::InputFile;
-using io::MemoryBudget;
 
-/// File systems keep times in steps, of two seconds at most. A file that was changed longer ago than that gets another
-/// time when it is changed again.
+/// File systems keep times in steps of at most two seconds. A file that was unchanged for longer gets another time at
+/// its next change.
 constexpr std::int64_t settling_ns = 2'000'000'000;
 
-std::uint64_t hash_of(std::string_view bytes, const Device& device) {
-  return io::checksum(bytes.data(), bytes.size(), device);
+std::uint64_t hash_of(io::Checksum function, std::string_view bytes, const Device& device) {
+  return io::checksum(function, bytes.data(), bytes.size(), device);
 }
 
-/// The source, opened once: what its name leads to may change meanwhile.
+/// The source, opened once: its name may refer to another file later.
 class Source {
  public:
   Source(const std::filesystem::path& path, const ReadOptions& options)
-      : file_(path), stamp_(file_.stamp()), options_(options), budget_(options.memory_limit_bytes) {
+      : file_(path), stamp_(file_.stamp()), options_(options), budget_(io::read_budget(options.memory_limit_bytes)) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const std::int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
     settled_ = std::max(stamp_.modified_ns, stamp_.changed_ns) <= now_ns - settling_ns;
@@ -44,18 +43,19 @@ class Source {
 
   [[nodiscard]] bool regular() const { return stamp_.regular; }
 
-  /// Whether a cache was made from the same bytes. Reads them only when the file system cannot vouch for them.
-  [[nodiscard]] bool is(const BinarySource& other) {
+  /// Whether a cache was made from the same bytes. Reads them only when the times of the file are not conclusive.
+  /// \param function of the cache's format version
+  [[nodiscard]] bool is(const BinarySource& other, io::Checksum function) {
     if (other.size_bytes != stamp_.size_bytes) return false;
     const bool untouched =
         other.modified_ns == stamp_.modified_ns && other.changed_ns == stamp_.changed_ns && other.inode == stamp_.inode;
-    return (untouched && other.settled) || other.content_hash == hash_of(bytes(), options_.device);
+    return (untouched && other.settled) || other.content_hash == hash_of(function, bytes(), options_.device);
   }
 
   /// The state of the file before it was read, with the hash of the bytes that were read.
   [[nodiscard]] BinarySource identity() {
-    return {stamp_.size_bytes, stamp_.modified_ns, stamp_.changed_ns, stamp_.inode, hash_of(bytes(), options_.device),
-            settled_};
+    const std::uint64_t hash = hash_of(io::checksum_of(io::BinaryHeader{}), bytes(), options_.device);
+    return {stamp_.size_bytes, stamp_.modified_ns, stamp_.changed_ns, stamp_.inode, hash, settled_};
   }
 
   template <class T>
@@ -85,7 +85,7 @@ class Source {
   std::optional<ByteBuffer> bytes_;
 };
 
-/// Whether values stored so are the ones that the text gives as T. A conversion would round twice.
+/// Whether stored values equal the values of the text as T. A conversion would round twice.
 template <class T>
 bool same_type(BinaryValues values) {
   return values == BinaryValues::pattern ||
@@ -105,7 +105,7 @@ std::optional<MatrixMarketMatrix<T>> look_up(const std::filesystem::path& path, 
     const InputFile file(path);
     const io::BinaryHeader header = io::read_binary_header(file);
     const BinaryMatrixInfo info = io::info_of(header);
-    if (!info.source || !source.is(*info.source)) {
+    if (!info.source || !source.is(*info.source, io::checksum_of(header))) {
       note = "the cache was made from another state of the file";
     } else if (!same_type<T>(info.values)) {
       note = fmt::format("the cache holds {} values", to_string(info.values));
@@ -132,8 +132,9 @@ std::filesystem::path cache_path(const std::filesystem::path& source, const std:
   std::filesystem::path full = std::filesystem::weakly_canonical(source, failed);
   if (failed) full = source;
   const std::string text = full.string();
-  return directory / fmt::format("{}-{:016x}.tsb", source.filename().string(),
-                                 io::checksum(text.data(), text.size(), Device::host(1)));
+  // Names stay as they were, so that caches of format version 1 are found.
+  return directory /
+         fmt::format("{}-{:016x}.tsb", source.filename().string(), hash_of(io::Checksum::lanes, text, Device::host(1)));
 }
 
 template <class T>

@@ -1,7 +1,7 @@
 #include "io/matrix_market_header.hpp"
 
+#include "io/document.hpp"
 #include "io/parse_number.hpp"
-#include "io/text_cursor.hpp"
 
 #include <fmt/format.h>
 

@@ -14,7 +14,7 @@ namespace tessera {
 
 namespace {
 
-/// A line holds two indices of 10 digits, a number of at most 24 characters, blanks and a line end.
+/// Two indices of 10 digits, a number of at most 24 characters, blanks and a line end.
 constexpr std::int64_t longest_line = 64;
 constexpr std::int64_t block_entries = 1 << 14;
 

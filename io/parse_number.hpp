@@ -23,8 +23,8 @@ namespace detail {
   return plain ? token.substr(1) : token;
 }
 
-/// Whether a well-formed number that is out of range is too large, as opposed to too small. Only exponents far from 0
-/// are out of range, so the place of the first nonzero digit decides.
+/// Whether a well-formed number out of range is too large, not too small. Only exponents far from 0 are out of range,
+/// so the position of the first nonzero digit decides.
 [[nodiscard]] inline bool is_too_large(std::string_view number) noexcept {
   const std::size_t mark = number.find_first_of("eE");
   std::int64_t exponent = 0;

@@ -1,5 +1,5 @@
 /// \file
-/// A checked generator spec, and what each family does with it.
+/// A checked generator spec, and the interface of the families.
 #pragma once
 
 #include "io/structure.hpp"
@@ -15,10 +15,10 @@ namespace tessera::io {
 /// As many rows as an index can count.
 inline constexpr std::int64_t max_rows = std::numeric_limits<index_t>::max();
 
-/// A spec whose family, size and parameters are known to be in range.
+/// A spec whose family, size and parameters are in range.
 class Recipe {
  public:
-  /// \throws InvalidArgument for a spec that is not
+  /// \throws InvalidArgument when they are not
   explicit Recipe(const GeneratorSpec& spec);
 
   [[nodiscard]] const GeneratorFamily& family() const noexcept { return *family_; }
@@ -35,14 +35,14 @@ class Recipe {
   std::int64_t size_;
 };
 
-/// What a recipe will make, before it is made.
+/// Expected size of a matrix.
 struct Expected {
   double rows = 0.0;
   double drawn = 0.0;  ///< entries before duplicates are removed
   bool with_duplicates = false;
 };
 
-/// How a family is made: either positions, to which random values are added, or whole matrices.
+/// Functions of a family: either `structure` (positions, to which random values are added) or both matrix functions.
 struct GeneratorEntry {
   GeneratorFamily family;
   Expected (*expected)(const Recipe&);
@@ -53,7 +53,7 @@ struct GeneratorEntry {
 
 [[nodiscard]] std::span<const GeneratorEntry> generator_entries();
 
-// One file a family.
+// In *_families.cpp, rmat.cpp and web.cpp.
 [[nodiscard]] GeneratorEntry lap2d_family();
 [[nodiscard]] GeneratorEntry fem3d_family();
 [[nodiscard]] GeneratorEntry rmat_family();

@@ -42,11 +42,11 @@ struct Edge {
 
 /// Descends `scale` times into one of the four quadrants (Chakrabarti, Zhan, Faloutsos, SDM 2004, §3).
 Edge draw_edge(const RmatOptions& o, std::int64_t number) {
-  io::SplitMix64 random(o.seed, static_cast<std::uint64_t>(number));
+  detail::SplitMix64 random(o.seed, static_cast<std::uint64_t>(number));
   Edge edge;
   for (int level = 0; level < o.scale; ++level) {
     const double r = random.uniform();
-    // Without branches, which no processor could foresee: upper left, upper right, lower left, lower right in turn.
+    // Without branches, which no processor could predict. Order: upper left, upper right, lower left, lower right.
     const unsigned behind_first = r >= o.a ? 1 : 0;
     const unsigned behind_second = r >= o.a + o.b ? 1 : 0;
     const unsigned behind_third = r >= o.a + o.b + o.c ? 1 : 0;
@@ -61,11 +61,11 @@ std::int64_t drawn_edges(const RmatOptions& o) { return std::llround(std::ldexp(
 io::Structure rmat_structure(const RmatOptions& options) {
   check_options(options);
   const std::int64_t vertices = std::int64_t{1} << options.scale;
-  const io::Scramble scramble(options.scale, options.seed);
+  const detail::Scramble scramble(options.scale, options.seed);
   return io::structure_by_entries(vertices, vertices, drawn_edges(options), [&](std::int64_t k) {
     const Edge edge = draw_edge(options, k);
-    if (!options.scramble_ids) return io::Entry{static_cast<index_t>(edge.row), static_cast<index_t>(edge.column)};
-    return io::Entry{static_cast<index_t>(scramble(edge.row)), static_cast<index_t>(scramble(edge.column))};
+    if (!options.scramble_ids) return io::DrawnEntry{static_cast<index_t>(edge.row), static_cast<index_t>(edge.column)};
+    return io::DrawnEntry{static_cast<index_t>(scramble(edge.row)), static_cast<index_t>(scramble(edge.column))};
   });
 }
 

@@ -1,6 +1,6 @@
 #include "io/source.hpp"
 
-#include "core/huge_pages.hpp"
+#include "core/host_memory.hpp"
 #include "core/parallel.hpp"
 #include "io/document.hpp"
 #include "tessera/error.hpp"
@@ -19,7 +19,7 @@ void ByteBuffer::make_room(std::size_t bytes) {
   if (bytes > std::numeric_limits<std::size_t>::max() / 2 - size_) throw OutOfMemory(bytes, 0, "text of the file");
   const std::size_t needed = size_ + bytes;
   const std::size_t roomy = std::max(needed, capacity_ + capacity_ / 2);
-  // A budget that cannot afford room to spare may still afford what is needed.
+  // Without budget for spare capacity, try the exact size.
   try {
     reallocate(roomy);
   } catch (const OutOfMemory&) {
@@ -30,7 +30,7 @@ void ByteBuffer::make_room(std::size_t bytes) {
 
 void ByteBuffer::clear() noexcept {
   data_.reset();
-  budget_->give_back(capacity_);
+  budget_->release(capacity_);
   size_ = capacity_ = 0;
 }
 
@@ -58,7 +58,7 @@ void read_rest(const InputFile& file, ByteBuffer& bytes) {
   }
 }
 
-/// As much as the file has of its first `size` bytes.
+/// The first `size` bytes, or fewer where the file is shorter.
 std::size_t read_in_parallel(const InputFile& file, char* target, std::size_t size, const Device& device) {
   constexpr std::size_t piece_bytes = std::size_t{1} << 20;
   std::vector<InputFile::Got> pieces((size + piece_bytes - 1) / piece_bytes);
@@ -103,7 +103,7 @@ class GzipReader {
   }
 
  private:
-  /// Hands over more input; zlib counts it in 32 bits.
+  /// Passes more input; zlib counts it in 32 bits.
   bool refill() {
     const std::size_t part = std::min<std::size_t>(input_.size(), std::size_t{1} << 30);
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input_.data()));  // zlib does not write to it
@@ -153,7 +153,7 @@ bool is_gzip(std::string_view bytes) noexcept { return bytes.starts_with("\x1f\x
 ByteBuffer load_bytes(const InputFile& file, MemoryBudget& budget, const Device& device) {
   ByteBuffer bytes(budget);
   const auto size = static_cast<std::size_t>(file.stamp().size_bytes);
-  // One byte more than the size lets the read that finds the end happen without growing.
+  // One byte more than the size, so that the read that finds the end does not grow the buffer.
   bytes.make_room(size > 0 ? size + 1 : block_bytes);
   if (size > 0) {
     bytes.added(read_in_parallel(file, bytes.end(), size, device));

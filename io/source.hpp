@@ -2,8 +2,8 @@
 /// Whole files in memory, inflated where they are gzip-compressed.
 #pragma once
 
+#include "core/memory_budget.hpp"
 #include "io/input_file.hpp"
-#include "io/memory_budget.hpp"
 #include "tessera/device.hpp"
 
 #include <cstddef>
@@ -15,17 +15,17 @@
 
 namespace tessera::io {
 
-/// Bytes that grow at the end without being initialised first.
+/// A buffer that grows at the end without initialisation.
 class ByteBuffer {
  public:
   explicit ByteBuffer(MemoryBudget& budget) : budget_(&budget) {}
 
-  /// Makes room for `bytes` more at end(). \throws OutOfMemory when the budget or the system refuses
+  /// Makes space for `bytes` more at end(). \throws OutOfMemory when the budget or the system refuses
   void make_room(std::size_t bytes);
   /// Counts `bytes` written at end() as content.
   void added(std::size_t bytes) noexcept { size_ += bytes; }
 
-  /// Gives the content and its memory back.
+  /// Frees the content and its memory.
   void clear() noexcept;
 
   [[nodiscard]] char* end() noexcept { return data_.get() + size_; }
@@ -45,10 +45,11 @@ class ByteBuffer {
   std::size_t capacity_ = 0;
 };
 
-/// The bytes of a file as they are; of a regular one in parallel. \throws IoError with the system's reason; OutOfMemory
+/// The unchanged bytes of a file; a regular file is read in parallel. \throws IoError with the system's reason;
+/// OutOfMemory
 [[nodiscard]] ByteBuffer load_bytes(const InputFile& file, MemoryBudget& budget, const Device& device);
 
-/// Whether bytes begin as gzip streams do.
+/// Whether bytes begin like a gzip stream.
 [[nodiscard]] bool is_gzip(std::string_view bytes) noexcept;
 
 /// Inflates a stream of one or more gzip members. \param name stands for the file in messages

@@ -24,7 +24,7 @@ std::int64_t checked_points(const char* what, const GridSize& grid) {
   return grid.x * grid.y * grid.z;
 }
 
-/// Place of a row in the grid, moved on row by row.
+/// Grid point of a row; advance() moves to the next row.
 class GridPoint {
  public:
   GridPoint(const GridSize& grid, std::int64_t row)

@@ -35,7 +35,7 @@ inline constexpr std::int64_t max_cube_side = 1290;
 template <class T>
 [[nodiscard]] Csr<T> stencil_matrix(const char* what, const GridSize& grid, std::span<const StencilPoint> stencil);
 
-/// Its positions alone.
+/// Its positions only.
 [[nodiscard]] Structure stencil_structure(const char* what, const GridSize& grid,
                                           std::span<const StencilPoint> stencil);
 
@@ -43,7 +43,7 @@ template <class T>
 /// in the middle.
 [[nodiscard]] std::vector<StencilPoint> box_stencil(int dimensions);
 
-/// The middle and its neighbours along each of the first `dimensions` axes, in order: the values likewise.
+/// The middle and its neighbours along each of the first `dimensions` axes, in order; values as above.
 [[nodiscard]] std::vector<StencilPoint> star_stencil(int dimensions);
 
 /// Entries of the matrix. Exact in double up to 2^53.

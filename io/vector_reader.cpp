@@ -1,6 +1,6 @@
+#include "io/data_chunks.hpp"
 #include "io/matrix_market_header.hpp"
 #include "io/source.hpp"
-#include "io/value_lines.hpp"
 #include "tessera/matrix_market.hpp"
 
 #include <fmt/format.h>
@@ -11,8 +11,8 @@ namespace tessera {
 
 namespace {
 
+using detail::MemoryBudget;
 using io::Document;
-using io::MemoryBudget;
 using io::ParsedHeader;
 
 template <class T>
@@ -60,14 +60,14 @@ std::vector<T> read_document(const Document& document, const ReadOptions& option
 
 template <class T>
 std::vector<T> read_vector(const std::filesystem::path& path, const ReadOptions& options) {
-  MemoryBudget budget(options.memory_limit_bytes);
+  MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
   const io::ByteBuffer text = io::load_text(path, budget, options.device);
   return read_document<T>({text.view(), path.string()}, options, budget);
 }
 
 template <class T>
 std::vector<T> parse_vector(std::string_view text, const std::string& name, const ReadOptions& options) {
-  MemoryBudget budget(options.memory_limit_bytes);
+  MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
   return read_document<T>({text, name}, options, budget);
 }
 

@@ -1,6 +1,6 @@
 #include "core/portable_math.hpp"
-#include "io/draw.hpp"
 #include "io/recipe.hpp"
+#include "io/structure.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@ constexpr double shortest_row = 2.2;
 constexpr double row_exponent = 1.1;
 constexpr std::int64_t least_reach = 300;
 
-/// Cap of the row length: that of 15 million rows, scaled with n but not so far down that no row is long any more.
+/// Cap of the row length: proportional to n (100 000 at 15 million rows), at least 100 so that some rows stay long.
 std::int64_t longest_row(const Recipe& recipe) {
   const std::int64_t n = recipe.size();
   return std::min(n, std::clamp<std::int64_t>(n / 150, 100, 100'000));

@@ -1,3 +1,5 @@
+/// \file
+/// Components: union-find with compare-and-swap (Anderson & Woll, STOC 1991); strong ones by Tarjan's search.
 #include "core/parallel.hpp"
 #include "tessera/error.hpp"
 #include "tessera/statistics.hpp"
@@ -9,6 +11,8 @@
 #include <vector>
 
 namespace tessera {
+
+using namespace detail;
 
 namespace {
 

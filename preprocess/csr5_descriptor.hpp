@@ -1,6 +1,6 @@
 /// \file
 /// CSR5's lane descriptors: which nonzeros of a lane begin a row, and where the lane's sums belong (Liu & Vinter, CSR5,
-/// ICS 2015; merbit-spmv.txt, §3.2).
+/// ICS 2015).
 ///
 /// The nonzeros of a matrix are cut into tiles of 32 lanes of sigma. Lane l of a tile holds sigma consecutive nonzeros;
 /// they are stored transposed, so that entry j of all lanes lies together. Bit j of a descriptor, j < sigma, is set
@@ -11,12 +11,12 @@
 
 #include "preprocess/lane_descriptor.hpp"
 
-namespace tessera {
+namespace tessera::detail {
 
 /// Bits of seg_offset, which is at most 31.
 inline constexpr int csr5_seg_offset_bits = 5;
 
-/// Bits that hold every y_offset: at most 31 * sigma starts lie before the last lane.
+/// Bits needed for every y_offset: at most 31 * sigma starts lie before the last lane.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr int csr5_y_offset_bits(int sigma) noexcept {
   const auto largest = static_cast<std::uint32_t>(lanes_per_tile * sigma - 1);
 #ifdef __CUDA_ARCH__
@@ -29,7 +29,7 @@ inline constexpr int csr5_seg_offset_bits = 5;
 #endif
 }
 
-/// The most nonzeros a lane can have with descriptors of so many bits: 17 with 32, 48 with 64.
+/// Maximum nonzeros per lane: 17 with 32-bit descriptors, 48 with 64-bit ones.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr int csr5_max_sigma(int descriptor_bits) noexcept {
   int sigma = 0;
   while (sigma + 1 + csr5_y_offset_bits(sigma + 1) + csr5_seg_offset_bits <= descriptor_bits) ++sigma;
@@ -61,7 +61,7 @@ template <DescriptorWord Word>
           static_cast<std::uint32_t>(descriptor >> (sigma + y_bits))};
 }
 
-/// Where nonzero `k` of a tile, counted in the order of the matrix, is stored in the tile.
+/// Position in the tile of its nonzero `k`, counted in the order of the matrix.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr int csr5_position(int k, int sigma) noexcept {
   return k % sigma * lanes_per_tile + k / sigma;
 }
@@ -111,4 +111,4 @@ template <DescriptorWord Word>
   return starts;
 }
 
-}  // namespace tessera
+}  // namespace tessera::detail

@@ -1,17 +1,18 @@
+/// \file
+/// CSR5's tiles on a GPU: row starts as a bitmap, then descriptors and permutation in one kernel.
+#include "preprocess/csr5_tiles.hpp"
+
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/scan.hpp"
 #include "core/cuda/warp.cuh"
-#include "preprocess/csr5_empty_offset.cuh"
-#include "preprocess/csr5_flags.cuh"
-#include "preprocess/csr5_permute.cuh"
-#include "preprocess/csr5_row_pass.cuh"
-#include "preprocess/csr5_tiles_cuda.hpp"
+#include "preprocess/csr5_permute_kernel.cuh"
+#include "preprocess/csr5_tiles_kernel.cuh"
 
 namespace tessera::cuda {
 
 namespace {
 
-/// What the pass over the rows found of a tile, as a lane loads it.
+/// Results of the pass over the rows for one tile, as a lane loads them.
 template <class Word>
 struct TileMarks {
   static constexpr int parts = sizeof(Word) / 4 + 1;
@@ -19,7 +20,7 @@ struct TileMarks {
   std::uint32_t first_row;
   std::uint32_t last_row;
 
-  /// The bits of the lane's nonzeros. \param first the place of the lane's first bit in the tile
+  /// The bits of the lane's nonzeros. \param first index of the lane's first bit in the tile
   [[nodiscard]] __device__ Word starts(int first, int sigma) const {
     const auto shift = static_cast<unsigned>(first % 32);
     Word bits = __funnelshift_r(part[0], part[1], shift);
@@ -28,7 +29,7 @@ struct TileMarks {
   }
 };
 
-/// Makes the descriptors of tiles from what the pass over the rows found.
+/// Makes the descriptors of tiles from the results of the pass over the rows.
 template <class Word>
 struct DescribeTiles {
   int sigma;
@@ -39,7 +40,7 @@ struct DescribeTiles {
   offset_t* segments;  ///< gets the entries that each tile needs in empty_offset
   std::uint8_t* begins_row;
 
-  /// All lanes of a warp, for some tiles. The next tile's marks are under way while one is described.
+  /// All lanes of a warp, for several tiles. The marks of the next tile are in flight while one is described.
   __device__ void operator()(std::int64_t first_tile, int tiles, int lane) const {
     TileMarks<Word> marks = load(first_tile, lane);
     for (int i = 0; i < tiles; ++i) {
@@ -76,14 +77,14 @@ struct DescribeTiles {
   }
 };
 
-/// Nothing to do for tiles.
+/// No descriptors to make.
 struct PermuteOnly {
   __device__ void operator()(std::int64_t /*first_tile*/, int /*tiles*/, int /*lane*/) const {}
 };
 
 void scan_rows(const Device& device, index_t rows, std::span<const offset_t> row_offsets, const TileGrid& grid,
                const RowFindings& to) {
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   launch("marking where rows begin", Context::of(device),
          Grid{blocks_for(rows, row_pass_threads * rows_per_lane), row_pass_threads}, scan_rows_kernel,
          row_offsets.data(), rows, grid, to);
@@ -101,7 +102,7 @@ void describe_and_permute(const Device& device, const RowFindings& rows, std::sp
   exclusive_sum_on_device(device, tiles.empty_ptr.span());
 }
 
-/// Adds what is known since the descriptors were made to what the host has to know.
+/// Adds what only the descriptors tell to what the host reads.
 void complete_ends(const Device& device, const Csr5Tiles& tiles, Array<RowPassEnds>& ends) {
   for_each(device, 1,
            [to = ends.data(), empty_ptr = tiles.empty_ptr.data(), tile_ptr = tiles.tile_ptr.data(),
@@ -114,7 +115,7 @@ void complete_ends(const Device& device, const Csr5Tiles& tiles, Array<RowPassEn
 template <class Word>
 void fill_empty_offset(const Device& device, const TileGrid& grid, std::span<const offset_t> row_offsets,
                        Csr5Tiles& tiles, const Array<Word>& words) {
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   const EmptyOffsets<Word> offsets{tiles.sigma, tiles.tile_ptr.data(), words.data(), tiles.empty_ptr.data(),
                                    tiles.empty_offset.data()};
   launch("rows of segments", Context::of(device),
@@ -132,7 +133,7 @@ void with_words(Csr5Tiles& tiles, const Function& function) {
   }
 }
 
-/// Tiles with room for all but the words and empty_offset.
+/// Allocates all but the words and empty_offset.
 Csr5GpuTiles allocate_tiles(const Device& device, index_t rows, offset_t nnz, int sigma, int descriptor_bits) {
   Csr5GpuTiles built;
   Csr5Tiles& tiles = built.tiles;

@@ -1,22 +1,24 @@
+/// \file
+/// Cache blocking of long rows: choice of runs and windows, and the cuts.
 #include "preprocess/long_row_slices.hpp"
 
-#include "core/cache_size.hpp"
+#include "core/host_memory.hpp"
 #include "core/parallel.hpp"
 
 #include <vector>
 
-namespace tessera {
+namespace tessera::detail {
 
 namespace {
 
-/// Widths of a window, in bytes of x: the narrowest leaves slices long enough, the widest still fits the cache.
+/// Width of a window, in bytes of x: with the narrowest, slices are long enough; the widest still fits the cache.
 constexpr std::uint64_t narrowest_window_bytes = std::uint64_t{1} << 17;
 constexpr std::uint64_t widest_window_bytes = std::uint64_t{1} << 19;
 
 constexpr offset_t shortest_run = 4096;  ///< nonzeros
 constexpr offset_t shortest_slice = 64;  ///< nonzeros, on average over a run
 
-/// Passes over x that the long rows have to make together.
+/// Least number of passes over x that the long rows make together.
 constexpr offset_t least_passes = 2;
 
 struct Run {
@@ -47,13 +49,13 @@ void keep_from(std::vector<Run>& runs, offset_t length) {
 struct Windows {
   std::int64_t count;
   std::int64_t width;
-  /// Nonzeros of a run that gains by being cut.
+  /// Least nonzeros of a run that is worth cutting.
   [[nodiscard]] offset_t shortest_run_worth_cutting() const noexcept {
     return std::max(shortest_run, count * shortest_slice);
   }
 };
 
-/// The narrowest windows that keep the slices of so many runs within their bound, or the widest.
+/// The narrowest windows that keep the slices of that many runs within their bound, or the widest.
 Windows choose_windows(std::int64_t runs, index_t cols, std::size_t element_bytes) {
   for (std::uint64_t bytes = narrowest_window_bytes;; bytes *= 2) {
     const auto width = static_cast<std::int64_t>(bytes / element_bytes);
@@ -62,7 +64,7 @@ Windows choose_windows(std::int64_t runs, index_t cols, std::size_t element_byte
   }
 }
 
-/// Narrows `runs` down to those that are long enough for the windows, and to as many as may be cut.
+/// Keeps the runs that are long enough for the windows, and no more than may be cut.
 void choose_runs(std::vector<Run>& runs, const Windows& windows) {
   offset_t least = windows.shortest_run_worth_cutting();
   keep_from(runs, least);
@@ -73,10 +75,10 @@ bool stays_in_cache(index_t cols, std::size_t element_bytes) {
   return static_cast<std::uint64_t>(cols) * element_bytes <= cached_vector_bytes;
 }
 
-RowTotals rows_from(std::span<const offset_t> row_offsets, offset_t length, const Device& device) {
+LongRowTotals rows_from(std::span<const offset_t> row_offsets, offset_t length, const Device& device) {
   const auto rows = static_cast<std::int64_t>(row_offsets.size()) - 1;
-  return host::parallel_sum<RowTotals>(device, rows, [&](host::Range range) {
-    RowTotals totals;
+  return host::parallel_sum<LongRowTotals>(device, rows, [&](host::Range range) {
+    LongRowTotals totals;
     for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
       const offset_t nonzeros = row_offsets[i + 1] - row_offsets[i];
       if (nonzeros >= length) totals += {1, nonzeros};
@@ -85,7 +87,7 @@ RowTotals rows_from(std::span<const offset_t> row_offsets, offset_t length, cons
   });
 }
 
-/// Where each window begins within one run.
+/// Finds where each window begins within one run.
 void cut(std::span<const index_t> columns, const MerbitTiles& tiles, std::int64_t width, std::int64_t run,
          LongRowSlices& slices) {
   const index_t* end = columns.data() + tiles.tile_x[slices.end_tile[run]];
@@ -99,15 +101,15 @@ void cut(std::span<const index_t> columns, const MerbitTiles& tiles, std::int64_
 
 }  // namespace
 
-RowTotals rows_worth_slicing(std::span<const offset_t> row_offsets, index_t cols, std::size_t element_bytes,
-                             const Device& device) {
+LongRowTotals rows_worth_slicing(std::span<const offset_t> row_offsets, index_t cols, std::size_t element_bytes,
+                                 const Device& device) {
   if (stays_in_cache(cols, element_bytes)) return {};
   const std::int64_t candidates = rows_from(row_offsets, shortest_run, device).rows;
   if (candidates == 0) return {};
   const Windows windows = choose_windows(candidates, cols, element_bytes);
-  const RowTotals totals = rows_from(row_offsets, windows.shortest_run_worth_cutting(), device);
+  const LongRowTotals totals = rows_from(row_offsets, windows.shortest_run_worth_cutting(), device);
   const bool worth = totals.nonzeros >= least_passes * cols && windows.count * totals.rows <= max_long_row_slices;
-  return worth ? totals : RowTotals{};
+  return worth ? totals : LongRowTotals{};
 }
 
 LongRowSlices build_long_row_slices(const MerbitTiles& tiles, std::span<const index_t> columns, index_t cols,
@@ -133,4 +135,4 @@ LongRowSlices build_long_row_slices(const MerbitTiles& tiles, std::span<const in
   return slices;
 }
 
-}  // namespace tessera
+}  // namespace tessera::detail

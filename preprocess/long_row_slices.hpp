@@ -1,7 +1,7 @@
 /// \file
-/// Long rows, cut where their columns cross from one window of x into the next. A product that goes window by window
-/// through all long rows reads each window of x into the cache once, where row by row it would read all of x for every
-/// row. Worth while where several rows are so long that together they pass over x more than once.
+/// Cache blocking of long rows: they are cut where their columns cross from one window of x into the next. A product
+/// that goes through all long rows window by window reads each window of x into the cache once; row by row it would
+/// read all of x for every row. Pays where several rows are so long that together they pass over x more than once.
 #pragma once
 
 #include "preprocess/merbit_tiles.hpp"
@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace tessera {
+namespace tessera::detail {
 
-/// Runs of long-row tiles and their slices. Plain data; empty where slices would gain nothing.
+/// Runs of consecutive long-row tiles of one row, and their slices. Plain data; empty where slices gain nothing.
 struct LongRowSlices {
   std::int64_t windows = 0;
   Array<std::int64_t> first_tile;  ///< runs entries, ascending: the first tile of each run
@@ -29,25 +29,25 @@ struct LongRowSlices {
 /// Bounds windows * runs, since products keep a partial sum for each on their stack.
 inline constexpr std::int64_t max_long_row_slices = 8192;
 
-/// Rows of a kind.
-struct RowTotals {
+/// Number of long rows, and of their nonzeros.
+struct LongRowTotals {
   std::int64_t rows = 0;
   offset_t nonzeros = 0;
-  RowTotals& operator+=(const RowTotals& other) {
+  LongRowTotals& operator+=(const LongRowTotals& other) {
     rows += other.rows;
     nonzeros += other.nonzeros;
     return *this;
   }
 };
 
-/// The rows that slices would cut, by their lengths; none where slices would gain nothing, or might not keep to their
-/// bound. O(rows), parallel
+/// The rows that slices would cut, by their lengths; none where slices gain nothing, or might exceed their bound.
+/// O(rows), parallel
 /// \param element_bytes size of an entry of x
-[[nodiscard]] RowTotals rows_worth_slicing(std::span<const offset_t> row_offsets, index_t cols,
-                                           std::size_t element_bytes, const Device& device = Device{});
+[[nodiscard]] LongRowTotals rows_worth_slicing(std::span<const offset_t> row_offsets, index_t cols,
+                                               std::size_t element_bytes, const Device& device = Device{});
 
-/// Chooses the runs and cuts them. The choice depends on the matrix and the element size alone. O(tiles) and, for what
-/// is chosen, O(slices log nnz), parallel over runs.
+/// Chooses the runs and cuts them. The choice depends on the matrix and the element size alone. O(tiles), and O(slices
+/// log nnz) for the chosen runs, parallel over runs.
 /// \param columns       of the matrix that `tiles` describes, ascending in every row
 /// \param cols          its number of columns
 /// \param element_bytes size of an entry of x
@@ -56,4 +56,4 @@ struct RowTotals {
                                                   index_t cols, std::size_t element_bytes,
                                                   const Device& device = Device{});
 
-}  // namespace tessera
+}  // namespace tessera::detail

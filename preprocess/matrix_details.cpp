@@ -1,3 +1,5 @@
+/// \file
+/// Symmetry, norms, bandwidths and hubs of a matrix.
 #include "core/parallel.hpp"
 #include "tessera/statistics.hpp"
 
@@ -6,6 +8,8 @@
 #include <limits>
 
 namespace tessera {
+
+using namespace detail;
 
 namespace {
 

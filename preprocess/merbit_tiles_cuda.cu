@@ -1,5 +1,8 @@
+/// \file
+/// MERBIT's tiles on a GPU: one search of the merge path per lane.
+#include "preprocess/merbit_tiles.hpp"
+
 #include "core/cuda/launch.cuh"
-#include "preprocess/tiles_cuda.hpp"
 
 namespace tessera::cuda {
 
@@ -7,7 +10,7 @@ namespace {
 
 constexpr int builder_threads = 256;
 
-/// One lane a thread, one tile a warp.
+/// One thread per lane, one warp per tile.
 template <DescriptorWord Word>
 __global__ void __launch_bounds__(builder_threads)
     build_tiles_kernel(const offset_t* row_offsets, index_t rows, offset_t nnz, int sigma, std::int64_t tiles,
@@ -36,7 +39,7 @@ void build_all(MerbitTiles& tiles, const offset_t* row_offsets, Array<Word>& wor
   const std::int64_t count = tiles.tiles();
   words = Array<Word>(count * lanes_per_tile, Init::none, device);
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   launch("MERBIT tiles", context, Grid{blocks_for((count + 1) * lanes_per_tile, builder_threads), builder_threads},
          build_tiles_kernel<Word>, row_offsets, tiles.rows, tiles.nnz, tiles.sigma, count, tiles.tile_x.data(),
          tiles.tile_y.data(), words.data());
@@ -51,7 +54,7 @@ MerbitTiles build_merbit_tiles(index_t rows, std::span<const offset_t> row_offse
   tiles.sigma = sigma;
   tiles.descriptor_bits = descriptor_bits;
   detail::copy_bytes(Device{}, &tiles.nnz, device, row_offsets.data() + rows, sizeof(tiles.nnz));
-  const std::int64_t count = (tiles.length() + tiles.steps_per_tile() - 1) / tiles.steps_per_tile();
+  const std::int64_t count = (tiles.length() + tiles.items_per_tile() - 1) / tiles.items_per_tile();
   tiles.tile_x = Array<offset_t>(count + 1, Init::none, device);
   tiles.tile_y = Array<std::uint32_t>(count + 1, Init::none, device);
   if (descriptor_bits == 32) {

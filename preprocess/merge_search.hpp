@@ -1,14 +1,15 @@
 /// \file
-/// Points of the merge path (algorithms of Merrill & Garland, SC 2016; merbit-spmv.txt, §3.3).
+/// Points of the merge path (Merrill & Garland, SC 2016).
 ///
-/// The path runs from (0, 0) to (nnz, rows); x counts consumed nonzeros, y finished rows. At (x, y) it steps right
-/// while x < row_offsets[y + 1], else down.
+/// The path runs from (0, 0) to (nnz, rows); x counts consumed nonzeros, y finished rows. Its items are nonzeros
+/// (moves to the right) and row ends (moves down): from (x, y) it goes right while x < row_offsets[y + 1], else down.
 #pragma once
 
+#include "core/detail_namespace.hpp"
 #include "core/host_device.hpp"
 #include "tessera/types.hpp"
 
-namespace tessera {
+namespace tessera::detail {
 
 /// A point of the merge path.
 struct PathPoint {
@@ -17,7 +18,7 @@ struct PathPoint {
   friend constexpr bool operator==(const PathPoint&, const PathPoint&) = default;
 };
 
-/// Number of steps of the whole path: one a nonzero, one a row.
+/// Number of items of the whole path: one per nonzero, one per row.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr offset_t path_length(index_t rows, offset_t nnz) noexcept {
   return nnz + rows;
 }
@@ -42,4 +43,4 @@ struct PathPoint {
   return {diagonal - low, static_cast<index_t>(low)};
 }
 
-}  // namespace tessera
+}  // namespace tessera::detail

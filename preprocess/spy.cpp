@@ -1,3 +1,5 @@
+/// \file
+/// Entries per cell of a coarse grid.
 #include "core/parallel.hpp"
 #include "tessera/error.hpp"
 #include "tessera/statistics.hpp"
@@ -7,6 +9,8 @@
 #include <vector>
 
 namespace tessera {
+
+using namespace detail;
 
 namespace {
 

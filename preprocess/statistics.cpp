@@ -1,3 +1,5 @@
+/// \file
+/// Row lengths, values and diagonal of a matrix in one pass.
 #include "tessera/statistics.hpp"
 
 #include "core/parallel.hpp"
@@ -11,6 +13,8 @@
 #include <vector>
 
 namespace tessera {
+
+using namespace detail;
 
 namespace {
 

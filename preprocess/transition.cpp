@@ -1,3 +1,5 @@
+/// \file
+/// PageRank's transition matrix.
 #include "core/parallel.hpp"
 #include "tessera/error.hpp"
 #include "tessera/pagerank.hpp"
@@ -11,6 +13,8 @@
 #include <utility>
 
 namespace tessera {
+
+using namespace detail;
 
 namespace {
 

@@ -1,3 +1,5 @@
+/// \file
+/// Transposition by counting sort over columns, in parallel parts of the rows.
 #include "core/checked.hpp"
 #include "core/parallel.hpp"
 #include "preprocess/merge_search.hpp"
@@ -8,6 +10,8 @@
 #include <utility>
 
 namespace tessera {
+
+using namespace detail;
 
 namespace {
 

@@ -6,9 +6,9 @@
 set -euo pipefail
 
 packages=(
-  g++ make cmake git ccache
+  g++ ninja-build cmake git ccache
   libeigen3-dev libfmt-dev libgtest-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
-  zlib1g-dev pkg-config python3-jsonschema
+  zlib1g-dev libxxhash-dev pkg-config python3-jsonschema
   "$@"
 )
 
@@ -30,5 +30,7 @@ if [ "$(id -u)" -ne 0 ]; then
   as_root=(sudo)
 fi
 echo "Installing: ${missing[*]}"
-"${as_root[@]}" apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+# Another process may hold apt's lock, as the daily update of a fresh machine does: wait for it.
+wait=(-o DPkg::Lock::Timeout=300)
+"${as_root[@]}" apt-get "${wait[@]}" update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "${wait[@]}" install -y -qq --no-install-recommends "${missing[@]}"

@@ -1,24 +1,34 @@
 #!/usr/bin/env bash
-# Checks formatting and runs clang-tidy with the project's configuration; any finding fails. What was clean before and
-# has not changed since is passed over (scripts/clang-tidy-cached.py; TESSERA_LINT_CACHE names another place).
+# Checks formatting and runs clang-tidy with the project's configuration; any finding fails.
 #
-#   scripts/lint.sh [PRESET] [FILE...]     PRESET: a configured build directory with compile commands (default release);
-#                                          FILEs: sources to check (default: all of them)
+#   scripts/lint.sh              all formatting, clang-tidy of the sources that changed since the commit in .ci/linted
+#   scripts/lint.sh --all        all formatting, clang-tidy of all sources
+#   scripts/lint.sh --format     all formatting
+#   scripts/lint.sh FILE...      all formatting, clang-tidy of these sources
+#
+# A source counts as changed with one of the headers that it alone, or it first, includes (scripts/changed-sources.py).
+# What was clean before and is the same byte by byte is passed over (scripts/clang-tidy-cached.py; TESSERA_LINT_CACHE
+# names another place to remember it).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-preset=${1:-release}
-shift || true
 
-git ls-files '*.hpp' '*.cpp' '*.cuh' '*.cu' | xargs clang-format --dry-run --Werror
+git ls-files '*.hpp' '*.cpp' '*.cuh' '*.cu' | xargs -n 64 -P "$(nproc)" clang-format --dry-run --Werror
+[ "${1:-}" != --format ] || exit 0
 
-if [ $# -gt 0 ]; then
+if [ "${1:-}" = --all ]; then
+  mapfile -t sources < <(scripts/changed-sources.py --all)
+elif [ $# -gt 0 ]; then
   sources=("$@")
 else
-  mapfile -t sources < <(git ls-files 'core/*.cpp' 'io/*.cpp' 'preprocess/*.cpp' 'spmv/*.cpp' 'spgemm/*.cpp' 'solvers/*.cpp' \
-    'apps/*.cpp' 'examples/*.cpp')
+  mapfile -t sources < <(scripts/changed-sources.py "$(cat .ci/linted)")
 fi
+echo "clang-tidy: ${#sources[@]} sources"
+[ ${#sources[@]} -gt 0 ] || exit 0
+
+# Without precompiled headers: clang does not read GCC's, and every source has to include what it uses.
+cmake --preset release -B build/lint -DTESSERA_PRECOMPILED_HEADERS=OFF -DTESSERA_BUILD_TESTS=OFF >/dev/null
 cache=${TESSERA_LINT_CACHE:-${HOME:-build}/.cache/tessera-lint}
 mkdir -p "$cache" 2>/dev/null || { cache=build/lint-cache; mkdir -p "$cache"; }
 export TESSERA_LINT_CACHE=$cache
-printf '%s\0' "${sources[@]}" | xargs -0 -P "$(nproc)" -n 1 scripts/clang-tidy-cached.py "build/$preset"
+printf '%s\0' "${sources[@]}" | xargs -0 -P "$(nproc)" -n 1 scripts/clang-tidy-cached.py build/lint
 find "$cache" -type f -mtime +30 -delete

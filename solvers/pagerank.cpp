@@ -4,13 +4,11 @@
 /// for vertices without out-links after A. N. Langville, C. D. Meyer, Deeper Inside PageRank, Internet Math. 1(3),
 /// 2004.
 ///
-/// What a step reads and writes is noted in solvers/rank/: product_loop.cpp, and fused_loop.cpp for GPUs.
+/// Memory movement per iteration: see pagerank_loops.cpp.
 #include "tessera/pagerank.hpp"
 
 #include "core/stopwatch.hpp"
-#include "solvers/rank/fused_loop.hpp"
-#include "solvers/rank/rank_loop.hpp"
-#include "solvers/rank/teleport.hpp"
+#include "solvers/pagerank.hpp"
 #include "spmv/plan_internals.hpp"
 #include "tessera/error.hpp"
 
@@ -63,12 +61,12 @@ void check_options(const PageRankOptions& options) {
   }
 }
 
-/// One vector of a loop: what it comes to.
+/// The result of one vector of a loop, as it grows.
 template <class T>
 class PageRank {
  public:
   /// \param vector of the loop. All outlive the solve.
-  PageRank(const PageRankOptions& options, const PlanInfo& info, RankLoop<T>& loop, int vector)
+  PageRank(const PageRankOptions& options, const PlanInfo& info, detail::RankLoop<T>& loop, int vector)
       : options_(options), loop_(&loop), vector_(vector) {
     result_.plan = info;
     result_.timings.plan_ms = result_.plan.build_ms;
@@ -79,9 +77,9 @@ class PageRank {
   }
 
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
-  /// Shows the start.
+  /// Shows iteration 0 to the observer.
   void begin();
-  /// Looks at the steps that the loop has made since, and ends where one of them was the last.
+  /// Takes the iterations that the loop has made since; ends after the last one.
   void follow();
   /// Fetches the ranks. \param upload_ms of vectors
   [[nodiscard]] PageRankResult<T> finish(index_t dangling_count, double upload_ms);
@@ -92,10 +90,10 @@ class PageRank {
   [[nodiscard]] std::string reason() const;
 
   const PageRankOptions& options_;
-  RankLoop<T>* loop_;
+  detail::RankLoop<T>* loop_;
   int vector_;
   bool has_ended_ = false;
-  bool has_stopped_ = false;  ///< the observer wants no more
+  bool has_stopped_ = false;  ///< the observer asked to stop
   PageRankResult<T> result_;
   Stopwatch watch_;
 };
@@ -116,12 +114,12 @@ void PageRank<T>::begin() {
 template <class T>
 void PageRank<T>::follow() {
   if (has_ended_) return;
-  const RankState& state = loop_->state(vector_);
+  const detail::RankState& state = loop_->state(vector_);
   Control control = Control::proceed;
   while (result_.iterations < state.iteration) {
     ++result_.iterations;
     ++result_.spmv_count;
-    result_.change = state.changes[result_.iterations % remembered_changes];
+    result_.change = state.changes[result_.iterations % detail::remembered_changes];
     if (show() == Control::stop) control = Control::stop;
   }
   if (state.halt != 0 && state.status != Status::max_iterations) return end(state.status);
@@ -135,7 +133,7 @@ PageRankResult<T> PageRank<T>::finish(index_t dangling_count, double upload_ms) 
   result_.dangling_count = dangling_count;
   result_.timings.upload_ms = result_.plan.upload_ms + upload_ms;
   result_.reason = reason();
-  FinalRanks<T> final_ranks = loop_->take_ranks(vector_);
+  detail::FinalRanks<T> final_ranks = loop_->take_ranks(vector_);
   result_.sum = final_ranks.sum;
   result_.timings.solve_ms = watch_.milliseconds();
   result_.ranks = std::move(final_ranks.ranks);
@@ -178,17 +176,17 @@ std::string PageRank<T>::reason() const {
       break;
     case Status::stagnated:
       cause = fmt::format("attainable accuracy of the type reached: no lower change within {} iterations; ",
-                          stagnation_window);
+                          detail::stagnation_window);
       break;
     default:
       break;
   }
-  if (result_.iterations == 0) return cause + "no step was made";
+  if (result_.iterations == 0) return cause + "no iteration was made";
   return fmt::format("{}||x' - x||_{} = {:.6g} {} tolerance = {:.6g}", cause, to_string(options_.norm), result_.change,
                      result_.change <= options_.tolerance ? "<=" : ">", options_.tolerance);
 }
 
-/// As many of some vectors as a plan iterates at a time.
+/// Some vectors on one plan, as many at a time as the plan allows.
 template <class T>
 class RankSolve {
  public:
@@ -207,32 +205,32 @@ class RankSolve {
   const SpmvPlan<T>& plan_;
   const PageRankOptions& options_;
   PlanInfo info_;
-  std::unique_ptr<RankLoop<T>> loop_;
+  std::unique_ptr<detail::RankLoop<T>> loop_;
 };
 
-/// The widest one that the plan and the number of vectors allow.
+/// The loop of the most vectors that the plan and their number allow.
 template <class T>
 void RankSolve<T>::make_loop(std::span<const Array<T>> teleports) {
-  RankRules rules = rank_rules<T>(options_, plan_.rows());
-  std::size_t width = most_rank_vectors;
-  std::unique_ptr<RankProduct<T>> fused;
+  detail::RankRules rules = detail::rank_rules<T>(options_, plan_.rows());
+  std::size_t width = detail::most_rank_vectors;
+  std::unique_ptr<detail::RankProduct<T>> fused;
   for (; width > 0 && !fused; width /= 2) {
     if (width > teleports.size()) continue;
-    fused = make_rank_product(plan_.device(), PlanInternals::kernel(plan_), plan_.matrix(), static_cast<int>(width));
+    fused = PlanInternals::kernel(plan_).make_rank_product(plan_.matrix(), static_cast<int>(width));
     if (fused) break;
   }
   width = fused ? width : 1;
-  Array<T> teleport = interleave_teleports(teleports.first(width), transition_.vertices());
+  Array<T> teleport = detail::interleave_teleports(teleports.first(width), transition_.vertices());
   rules.uniform_teleport = teleport.empty();
   if (!plan_.device().is_host()) teleport = teleport.to(plan_.device());
   if (!fused) {
-    loop_ = make_product_rank_loop(plan_, transition_, rules, std::move(teleport));
+    loop_ = detail::make_product_rank_loop(plan_, transition_, rules, std::move(teleport));
     return;
   }
-  // Its sums are added in a fixed order, also where products of the plan are not.
+  // The fused product adds in a fixed order, also where products of the plan do not.
   info_.determinism = std::max(info_.determinism, Determinism::run_to_run);
-  loop_ = make_fused_rank_loop(std::move(fused), transition_.out_degree(), rules, std::move(teleport),
-                               static_cast<int>(width), plan_.device());
+  loop_ = detail::make_fused_rank_loop(std::move(fused), transition_.out_degree(), rules, std::move(teleport),
+                                       static_cast<int>(width), plan_.device());
 }
 
 template <class T>
@@ -262,7 +260,7 @@ std::vector<PageRankResult<T>> RankSolve<T>::run(std::span<const Array<T>> telep
   for (int k = 0; k < loop_->vectors(); ++k) vectors.emplace_back(options_, info_, *loop_, k);
   for (PageRank<T>& vector : vectors) vector.begin();
   while (!std::all_of(vectors.begin(), vectors.end(), [](const PageRank<T>& vector) { return vector.has_ended(); })) {
-    loop_->run(loop_->steps_at_once());
+    loop_->run(loop_->iterations_per_check());
     for (PageRank<T>& vector : vectors) vector.follow();
   }
   const auto dangling_count = static_cast<index_t>(transition_.dangling().size());
@@ -302,7 +300,7 @@ template <class T>
 PageRankResult<T> pagerank(const TransitionMatrix<T>& transition, const PageRankOptions& options) {
   check_options(options);
   std::vector<Array<T>> teleport;
-  teleport.push_back(teleport_distribution<T>(options.personalization, transition.vertices()));
+  teleport.push_back(detail::teleport_distribution<T>(options.personalization, transition.vertices()));
   const SpmvPlan<T> plan(transition.in_links(), options.spmv);
   return std::move(RankSolve<T>(transition, plan, options).run(teleport).front());
 }
@@ -319,7 +317,7 @@ std::vector<PageRankResult<T>> pagerank_multi(const TransitionMatrix<T>& transit
   std::vector<Array<T>> teleports;
   teleports.reserve(personalizations.size());
   for (const auto weights : personalizations) {
-    teleports.push_back(teleport_distribution<T>(weights, transition.vertices()));
+    teleports.push_back(detail::teleport_distribution<T>(weights, transition.vertices()));
   }
   const SpmvPlan<T> plan(transition.in_links(), options.spmv);
   const Stopwatch watch;

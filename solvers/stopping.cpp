@@ -1,7 +1,5 @@
 #include "solvers/stopping.hpp"
 
-#include "tessera/error.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,20 +8,56 @@
 
 namespace tessera {
 
+std::string_view to_string(Status status) {
+  switch (status) {
+    case Status::converged:
+      return "converged";
+    case Status::max_iterations:
+      return "max_iterations";
+    case Status::time_limit:
+      return "time_limit";
+    case Status::breakdown:
+      return "breakdown";
+    case Status::diverged:
+      return "diverged";
+    case Status::stagnated:
+      return "stagnated";
+    case Status::not_finite:
+      return "not_finite";
+    case Status::interrupted:
+      return "interrupted";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Breakdown breakdown) {
+  switch (breakdown) {
+    case Breakdown::none:
+      return "none";
+    case Breakdown::rho:
+      return "rho";
+    case Breakdown::alpha:
+      return "alpha";
+    case Breakdown::omega:
+      return "omega";
+    case Breakdown::indefinite:
+      return "indefinite";
+    case Breakdown::preconditioner:
+      return "preconditioner";
+    case Breakdown::not_finite:
+      return "not_finite";
+  }
+  return "unknown";
+}
+
+namespace detail {
+
 namespace {
 
-/// A restart from the true residual must lower it to this fraction to count as progress ...
+/// A restart from the true residual is progress if it lowers the residual to this fraction.
 constexpr double useful_reduction = 0.9;
-/// ... and so many may fail to.
+/// Restarts without progress before the solve stagnates.
 constexpr int allowed_futile_checks = 2;
-
-void require(bool condition, std::string_view name, double value, std::string_view range) {
-  if (!condition) throw InvalidArgument(fmt::format("{} must be {}, got {}", name, range, value));
-}
-
-void require_count(std::string_view name, std::int64_t value) {
-  if (value < 0) throw InvalidArgument(fmt::format("{} must be >= 0, got {}", name, value));
-}
 
 std::int64_t stagnation_window(const SolverOptions& options, std::int64_t n) {
   const std::int64_t asked =
@@ -48,26 +82,14 @@ std::string_view describe(Breakdown kind) {
     case Breakdown::preconditioner:
       return "the preconditioner is not positive definite: r'Mr / r'r =";
     case Breakdown::not_finite:
-      return "a number or a step beyond the range of the type, or NaN, in the recurrence; last value";
+      return "a number or an update beyond the range of the type, or NaN, in the recurrence; last value";
   }
   return "";
 }
 
 }  // namespace
 
-void check_options(const SolverOptions& options) {
-  const auto tolerance = [](double value) { return value >= 0.0 && std::isfinite(value); };
-  require(tolerance(options.relative_tolerance), "relative_tolerance", options.relative_tolerance, "finite and >= 0");
-  require(tolerance(options.absolute_tolerance), "absolute_tolerance", options.absolute_tolerance, "finite and >= 0");
-  require(options.divergence_tolerance > 1.0, "divergence_tolerance", options.divergence_tolerance, "> 1");
-  require(options.time_limit_seconds >= 0.0, "time_limit_seconds", options.time_limit_seconds, ">= 0");
-  require_count("max_iterations", options.max_iterations);
-  require_count("stagnation_window", options.stagnation_window);
-  require_count("breakdown_restarts", options.breakdown_restarts);
-  require_count("replacement_interval", options.replacement_interval);
-}
-
-Stopping::Stopping(const SolverOptions& options, std::int64_t n, double epsilon, KrylovState& state)
+StoppingCriteria::StoppingCriteria(const SolverOptions& options, std::int64_t n, double epsilon, StopState& state)
     : options_(options), state_(state) {
   state_.epsilon = epsilon;
   state_.window = stagnation_window(options, n);
@@ -75,7 +97,7 @@ Stopping::Stopping(const SolverOptions& options, std::int64_t n, double epsilon,
   state_.replacement_interval = options.replacement_interval;
 }
 
-void Stopping::begin(double b_norm, double r0_norm, int exponent) {
+void StoppingCriteria::begin(double b_norm, double r0_norm, int exponent) {
   exponent_ = exponent;
   const double base = options_.base == ResidualBase::b ? b_norm : r0_norm;
   state_.target = std::max(options_.relative_tolerance * base, std::ldexp(options_.absolute_tolerance, -exponent));
@@ -83,16 +105,16 @@ void Stopping::begin(double b_norm, double r0_norm, int exponent) {
   state_.peak = state_.best = restart_reference_ = r0_norm;
 }
 
-double Stopping::user_units(double norm) const { return std::ldexp(norm, exponent_); }
+double StoppingCriteria::user_units(double norm) const { return std::ldexp(norm, exponent_); }
 
-std::optional<Status> Stopping::verdict(double residual) {
-  state_.halt = loop::Halt::none;
+std::optional<Status> StoppingCriteria::verdict(double residual) {
+  state_.halt = fused::Halt::none;
   state_.judge(residual);
   if (state_.halted()) return state_.status;
   return std::nullopt;
 }
 
-void Stopping::replaced(double true_residual) {
+void StoppingCriteria::replaced(double true_residual) {
   state_.peak = true_residual;
   const bool periodic = options_.replacement_interval > 0;
   if (periodic && !(true_residual < 0.99 * state_.best)) return;
@@ -100,13 +122,13 @@ void Stopping::replaced(double true_residual) {
   state_.best_iteration = state_.iteration;
 }
 
-bool Stopping::restart_is_futile(double true_residual) {
+bool StoppingCriteria::restart_is_futile(double true_residual) {
   futile_checks_ = true_residual >= useful_reduction * best_checked_ ? futile_checks_ + 1 : 0;
   best_checked_ = std::min(best_checked_, true_residual);
   return futile_checks_ > allowed_futile_checks;
 }
 
-bool Stopping::may_restart(double true_residual) {
+bool StoppingCriteria::may_restart(double true_residual) {
   if (!std::isfinite(true_residual)) return false;
   if (true_residual <= 0.5 * restart_reference_) {
     restart_reference_ = true_residual;
@@ -115,18 +137,18 @@ bool Stopping::may_restart(double true_residual) {
   return restarts_++ < options_.breakdown_restarts;
 }
 
-std::string Stopping::target_text() const {
+std::string StoppingCriteria::target_text() const {
   return fmt::format("max(rtol*||{}||_2, atol) = {:.6g}", options_.base == ResidualBase::b ? "b" : "r0",
                      user_units(state_.target));
 }
 
-std::string Stopping::breakdown_cause(const SolveReport& report) const {
+std::string StoppingCriteria::breakdown_cause(const SolveReport& report) const {
   const BreakdownEvent& event = report.breakdowns.back();
   return fmt::format("breakdown ({}) after iteration {}, {} restarts: {} {:.3g}; ", to_string(event.kind),
                      event.iteration, report.restarts, describe(event.kind), event.value);
 }
 
-std::string Stopping::cause(Status status, const SolveReport& report) const {
+std::string StoppingCriteria::cause(Status status, const SolveReport& report) const {
   switch (status) {
     case Status::converged:
       return "";
@@ -155,10 +177,12 @@ std::string Stopping::cause(Status status, const SolveReport& report) const {
   return "";
 }
 
-std::string Stopping::reason(Status status, const SolveReport& report, double true_residual) const {
+std::string StoppingCriteria::reason(Status status, const SolveReport& report, double true_residual) const {
   const char* relation = state_.satisfied(true_residual) ? "<=" : std::isnan(true_residual) ? "is not <=" : ">";
   return fmt::format("{}||b - A x||_2 = {:.6g} {} {}", cause(status, report), user_units(true_residual), relation,
                      target_text());
 }
+
+}  // namespace detail
 
 }  // namespace tessera

@@ -1,8 +1,8 @@
 /// \file
-/// When a Krylov method ends, and how that is said. Shared by all of them.
+/// Stopping criteria of the Krylov methods: the part of the host, and the text of the reason.
 #pragma once
 
-#include "solvers/krylov_state.hpp"
+#include "solvers/stop_state.hpp"
 #include "tessera/report.hpp"
 #include "tessera/solvers.hpp"
 
@@ -11,35 +11,32 @@
 #include <optional>
 #include <string>
 
-namespace tessera {
+namespace tessera::detail {
 
-/// \throws InvalidArgument naming the first option out of range
-void check_options(const SolverOptions& options);
-
-/// The host's part of the stopping rules; what a loop needs of them in every iteration is in KrylovState. Norms come in
-/// the units of the scaled problem; texts and report are in the user's, 2^exponent times larger.
-class Stopping {
+/// The host's part of the stopping rules; the part of every iteration is in StopState. Norms come in the units of the
+/// scaled problem; texts and report are in the user's, 2^exponent times larger.
+class StoppingCriteria {
  public:
   /// \param epsilon machine epsilon of the element type \param state outlives this
-  Stopping(const SolverOptions& options, std::int64_t n, double epsilon, KrylovState& state);
+  StoppingCriteria(const SolverOptions& options, std::int64_t n, double epsilon, StopState& state);
 
   void begin(double b_norm, double r0_norm, int exponent);
 
   [[nodiscard]] double user_units(double norm) const;
 
-  /// Limits, divergence and stagnation of an iterate whose residual has been computed; nothing means go on.
+  /// Limits, divergence and stagnation of an iterate with a computed residual; nothing means go on.
   [[nodiscard]] std::optional<Status> verdict(double residual);
   /// For the text of a time limit.
   void set_seconds(double seconds) noexcept { seconds_ = seconds; }
 
-  /// The recurrence now starts from a computed residual.
+  /// The recurrence was restarted from a computed residual.
   void replaced(double true_residual);
-  /// After a check that found the true residual above the target: whether restarting from it has ceased to lower it.
+  /// After a check that found the true residual above the target: whether restarting no longer lowers it.
   [[nodiscard]] bool restart_is_futile(double true_residual);
   /// Whether one more restart after a breakdown is allowed; counts it.
   [[nodiscard]] bool may_restart(double true_residual);
 
-  /// The inequality that fired. \param true_residual of the returned x, scaled units
+  /// The inequality that ended the solve. \param true_residual of the returned x, scaled units
   [[nodiscard]] std::string reason(Status status, const SolveReport& report, double true_residual) const;
 
  private:
@@ -48,7 +45,7 @@ class Stopping {
   [[nodiscard]] std::string breakdown_cause(const SolveReport& report) const;
 
   const SolverOptions& options_;
-  KrylovState& state_;
+  StopState& state_;
   int exponent_ = 0;
   double seconds_ = 0.0;
 
@@ -58,4 +55,4 @@ class Stopping {
   int restarts_ = 0;
 };
 
-}  // namespace tessera
+}  // namespace tessera::detail

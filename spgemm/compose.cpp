@@ -1,6 +1,6 @@
 // Products of more than two factors.
 #include "core/parallel.hpp"
-#include "spgemm/check.hpp"
+#include "spgemm/common/backends.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spgemm.hpp"
 
@@ -39,8 +39,8 @@ Csr<T> on_device(Csr<T> matrix, const Device& device) {
 template <class T>
 GalerkinResult<T> galerkin(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p, const SpgemmOptions& options) {
   // Both products are checked before the first is formed; A P has the rows of A.
-  check_product(a, p, options, "A", "P");
-  check_product(r, a, options, "R", "A");
+  detail::check_product(a, p, options, "A", "P");
+  detail::check_product(r, a, options, "R", "A");
   SpgemmResult<T> a_p = spgemm(a, p, options);
   SpgemmResult<T> r_ap = spgemm(r, a_p.matrix, options);
   return {std::move(r_ap.matrix), std::move(a_p.report), std::move(r_ap.report)};
@@ -52,7 +52,7 @@ MatrixPower<T> matrix_power(const Csr<T>& a, int k, const SpgemmOptions& options
     throw DimensionError(fmt::format("powers need a square matrix, A is {} x {}", a.rows(), a.cols()));
   }
   if (k < 0) throw InvalidArgument(fmt::format("the power of a matrix must be at least 0, got {}", k));
-  check_product(a, a, options);
+  detail::check_product(a, a, options);
   MatrixPower<T> result;
   if (k == 0) {
     result.matrix = on_device(identity_like(a), options.device);

@@ -1,5 +1,4 @@
-#include "spgemm/check.hpp"
-#include "spgemm/product_plan.hpp"
+#include "spgemm/common/backends.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +9,7 @@ namespace tessera {
 
 template <class T>
 struct SpgemmPlan<T>::Impl {
-  std::unique_ptr<ProductPlan<T>> plan;
+  std::unique_ptr<detail::ProductPlan<T>> plan;
 
   [[nodiscard]] Csr<T> multiply(const Csr<T>* a, const Csr<T>* b) {
     const Csr<T>& structure = plan->structure();
@@ -36,7 +35,7 @@ SpgemmPlan<T>::SpgemmPlan(std::shared_ptr<const Csr<T>> a, std::shared_ptr<const
                           const SpgemmOptions& options) {
   a = required(std::move(a));
   b = required(std::move(b));
-  check_product(*a, *b, options);
+  detail::check_product(*a, *b, options);
   impl_ = std::make_unique<Impl>();
   impl_->plan = options.device.is_host() ? host::make_product_plan<T>(std::move(a), std::move(b), options)
                                          : cuda::make_product_plan<T>(std::move(a), std::move(b), options);

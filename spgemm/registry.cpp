@@ -12,34 +12,35 @@ namespace tessera {
 namespace {
 
 template <class E>
-struct Entry {
+struct NamedValue {
   E value;
   std::string_view name;
   std::string_view description;
 };
 
-constexpr std::array<Entry<SpgemmWorkflow>, 7> workflows{{
-    {SpgemmWorkflow::automatic, "auto", "chosen by the products of a row and a sample"},
-    {SpgemmWorkflow::hll, "hll", "a HyperLogLog sketch a row of B, merged for every row of C"},
-    {SpgemmWorkflow::cohen, "cohen", "minima of random keys a row of B, merged for every row of C"},
-    {SpgemmWorkflow::symbolic, "exact", "every row counted first; least memory"},
+constexpr std::array<NamedValue<SpgemmWorkflow>, 7> workflows{{
+    {SpgemmWorkflow::automatic, "auto", "on the host by products per row and a sample; on a GPU exact"},
+    {SpgemmWorkflow::hll, "hll", "a HyperLogLog sketch per row of B, merged for every row of C"},
+    {SpgemmWorkflow::cohen, "cohen", "minima of random keys per row of B, merged for every row of C"},
+    {SpgemmWorkflow::symbolic, "exact", "counts every row first; least memory"},
     {SpgemmWorkflow::upper_bound, "upper", "the number of products of every row"},
     {SpgemmWorkflow::sampled, "sampled", "the total, from a sample of counted rows"},
     {SpgemmWorkflow::esc, "esc", "the number of products of every row; all rows expanded, sorted, contracted"},
 }};
 
-constexpr std::array<Entry<SpgemmAccumulator>, 7> accumulators{{
+constexpr std::array<NamedValue<SpgemmAccumulator>, 7> accumulators{{
     {SpgemmAccumulator::automatic, "auto", "chosen for every row"},
     {SpgemmAccumulator::merge, "merge", "rows of B merged one after the other"},
     {SpgemmAccumulator::dense, "dense", "a value for every column of the row's range"},
     {SpgemmAccumulator::hash, "hash", "open addressing, then a sort"},
     {SpgemmAccumulator::esc, "esc", "expand, sort, contract"},
-    {SpgemmAccumulator::window, "window", "a bitmap over the row's range, whose counts are places (GPU)"},
-    {SpgemmAccumulator::wide, "wide", "a bitmap over all columns, summed in C itself (GPU)"},
+    {SpgemmAccumulator::bitmap, "bitmap", "a bitmap over the row's range, whose population counts are offsets (GPU)"},
+    {SpgemmAccumulator::bitmap_tiled, "bitmap_tiled",
+     "a bitmap over one range of columns after the other, sums in C (GPU)"},
 }};
 
 template <class E, std::size_t N>
-const Entry<E>& entry_of(const std::array<Entry<E>, N>& table, E value, const char* what) {
+const NamedValue<E>& entry_of(const std::array<NamedValue<E>, N>& table, E value, const char* what) {
   for (const auto& entry : table) {
     if (entry.value == value) return entry;
   }
@@ -47,7 +48,7 @@ const Entry<E>& entry_of(const std::array<Entry<E>, N>& table, E value, const ch
 }
 
 template <class E, std::size_t N>
-E parse_entry(const std::array<Entry<E>, N>& table, std::string_view name, const char* what) {
+E parse_entry(const std::array<NamedValue<E>, N>& table, std::string_view name, const char* what) {
   std::vector<std::string_view> names;
   for (const auto& entry : table) {
     if (entry.name == name) return entry.value;
@@ -59,7 +60,7 @@ E parse_entry(const std::array<Entry<E>, N>& table, std::string_view name, const
 
 /// All entries but the first, which is `automatic`.
 template <class E, std::size_t N>
-constexpr std::array<E, N - 1> choices(const std::array<Entry<E>, N>& table) {
+constexpr std::array<E, N - 1> choices(const std::array<NamedValue<E>, N>& table) {
   std::array<E, N - 1> result{};
   for (std::size_t k = 1; k < N; ++k) result[k - 1] = table[k].value;
   return result;

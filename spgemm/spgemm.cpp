@@ -1,199 +1,21 @@
 #include "tessera/spgemm.hpp"
 
-#include "core/stopwatch.hpp"
-#include "spgemm/analysis/sample.hpp"
-#include "spgemm/analysis/selection.hpp"
-#include "spgemm/check.hpp"
-#include "spgemm/cuda/product.hpp"
-#include "spgemm/hll/estimate.hpp"
-#include "spgemm/one_pass.hpp"
-#include "spgemm/spgemm.hpp"
-
-#include <fmt/format.h>
-
-#include <cmath>
-#include <utility>
+#include "spgemm/common/backends.hpp"
 
 namespace tessera {
 
-namespace host {
-
-template <class T>
-ProductJob<T> start_job(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options) {
-  ProductJob<T> job{a, b, options.device, SpgemmBudget(options.memory_limit_bytes), {}, {}, {}, 1};
-  job.workers = std::max(1, options.device.threads());
-  job.policy.preferred = options.accumulator;
-  job.budget.reserve(ProductAnalysis::bytes(a.rows), "analysis of a sparse product");
-  job.analysis = analyse_product(a, b, options.device);
-  return job;
-}
-
-template ProductJob<float> start_job(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
-template ProductJob<double> start_job(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
-
-namespace {
-
-/// A product under way: the job and what it will report. \tparam V T, or NoValue for the pattern
-template <class V, class T>
-class Workflow {
- public:
-  Workflow(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options)
-      : options_(options), job_(start_job(a.view(), b.view(), options)) {
-    report_.products = job_.analysis.total();
-    if (a.nnz() > 0) report_.expansion = static_cast<double>(report_.products) / static_cast<double>(a.nnz());
-    if (options.workflow == SpgemmWorkflow::esc) job_.policy.preferred = SpgemmAccumulator::esc;
-    fit_workspaces<NoValue>(job_, 0);
-    choose();
-    report_.analysis_ms = total_.milliseconds();
-  }
-
-  [[nodiscard]] SpgemmResult<T> run() {
-    Csr<T> matrix = report_.workflow == SpgemmWorkflow::symbolic ? count_and_sum() : estimate_and_sum();
-    report_.nnz = matrix.nnz();
-    report_.accumulators = accumulator_use(job_);
-    report_.threads = job_.workers;
-    report_.peak_bytes = job_.budget.peak();
-    report_.total_ms = total_.milliseconds();
-    return {std::move(matrix), std::move(report_)};
-  }
-
- private:
-  void choose() {
-    const double rows = std::max<double>(1.0, static_cast<double>(job_.rows()));
-    WorkflowFacts facts{static_cast<double>(report_.products) / rows, report_.expansion, report_.products, {}};
-    const bool automatic = options_.workflow == SpgemmWorkflow::automatic;
-    if (options_.workflow == SpgemmWorkflow::sampled || (automatic && wants_sample(facts))) {
-      facts.sample = sample_compression(job_);
-      report_.sample = facts.sample;
-    }
-    WorkflowChoice choice = automatic ? choose_workflow(facts) : WorkflowChoice{options_.workflow, "chosen by name"};
-    report_.workflow = choice.workflow;
-    report_.reason = std::move(choice.reason);
-  }
-
-  [[nodiscard]] Csr<T> count_and_sum() {
-    const Stopwatch counting;
-    job_.budget.reserve(csr_bytes(job_.rows(), 0, 0), "row offsets of a sparse product");
-    Array<offset_t> offsets = count_entries(job_);
-    report_.sizing_ms = counting.milliseconds();
-    const Stopwatch summing;
-    const std::uint64_t entries = csr_bytes(0, offsets[job_.rows()], value_bytes<V>);
-    // All that the product will hold, for the message: C, the analysis and the workspaces.
-    fit_workspaces<V>(job_, entries);
-    job_.budget.reserve(entries, "sparse product");
-    Csr<T> matrix = sum_into_place<V>(job_, std::move(offsets));
-    report_.numeric_ms = summing.milliseconds();
-    return matrix;
-  }
-
-  /// Room by the workflow chosen; none when its estimates do not fit into memory.
-  [[nodiscard]] std::optional<RoomPlan> plan_room() {
-    RoomPlan plan;
-    if (report_.workflow == SpgemmWorkflow::upper_bound || report_.workflow == SpgemmWorkflow::esc) {
-      plan.room = plan.expected = job_.analysis.bound_total;
-    } else if (report_.workflow == SpgemmWorkflow::sampled) {
-      const double expected = static_cast<double>(report_.products) / report_.sample->compression;
-      const double room = expected * (1.02 + 3.0 * report_.sample->relative_error);
-      plan.expected = bounded(expected);
-      plan.room = bounded(room);
-    } else {
-      report_.registers = options_.registers != 0 ? options_.registers : sketch_registers(report_.expansion);
-      const std::uint64_t bytes = estimate_bytes(report_.workflow, report_.registers, job_.rows(), job_.b.rows);
-      if (!job_.budget.fits(bytes)) return std::nullopt;
-      job_.budget.reserve(bytes, "sketches of a sparse product");
-      estimates_ = estimate_rows(job_, report_.workflow, report_.registers);
-      job_.budget.release(bytes - estimates_.bytes());
-      plan.estimates = &estimates_;
-      plan.margin = estimate_margin(report_.registers);
-      sum_estimates(plan);
-    }
-    return plan;
-  }
-
-  [[nodiscard]] offset_t bounded(double entries) const noexcept {
-    const auto bound = static_cast<double>(job_.analysis.bound_total);
-    return entries < bound ? static_cast<offset_t>(std::ceil(entries)) : job_.analysis.bound_total;
-  }
-
-  void sum_estimates(RoomPlan& plan) const {
-    double expected = 0.0;
-    double room = 0.0;
-    for (std::int64_t i = 0; i < job_.rows(); ++i) {
-      const auto estimate = static_cast<double>(estimates_[i]);
-      expected += estimate;
-      room += std::min(std::ceil(estimate * plan.margin), static_cast<double>(job_.analysis.bound(i)));
-    }
-    plan.expected = bounded(expected);
-    plan.room = bounded(room);
-  }
-
-  [[nodiscard]] Csr<T> estimate_and_sum() {
-    const Stopwatch sizing;
-    const std::optional<RoomPlan> plan = plan_room();
-    report_.sizing_ms = sizing.milliseconds();
-    fit_workspaces<V>(job_, 0);
-    if (!plan || !job_.budget.fits(one_pass_bytes<V>(job_, *plan))) return fall_back(plan);
-    OnePassResult<T> result = one_pass<V>(job_, *plan);
-    report_.overflow_rows = result.overflow_rows;
-    report_.numeric_ms = result.numeric_ms;
-    report_.compaction_ms = result.compaction_ms;
-    report_.fallback = std::move(result.fallback);
-    if (plan->estimates != nullptr) report_.estimate_error = estimate_error(result.matrix.row_offsets());
-    return std::move(result.matrix);
-  }
-
-  [[nodiscard]] Csr<T> fall_back(const std::optional<RoomPlan>& plan) {
-    const std::uint64_t need = plan ? one_pass_bytes<V>(job_, *plan)
-                                    : estimate_bytes(report_.workflow, report_.registers, job_.rows(), job_.b.rows);
-    report_.fallback = fmt::format("{} needs {} bytes more, beyond the limit of {}: exact instead",
-                                   to_string(report_.workflow), need, job_.budget.limit());
-    report_.workflow = SpgemmWorkflow::symbolic;
-    report_.registers = 0;
-    job_.policy.preferred = options_.accumulator;
-    job_.budget.release(estimates_.bytes());
-    estimates_ = {};
-    const double before = report_.sizing_ms;
-    Csr<T> matrix = count_and_sum();
-    report_.sizing_ms += before;
-    return matrix;
-  }
-
-  /// Mean of |estimate - entries| / entries over the rows that have some.
-  [[nodiscard]] double estimate_error(const Array<offset_t>& offsets) const {
-    double sum = 0.0;
-    std::int64_t rows = 0;
-    for (std::int64_t i = 0; i < job_.rows(); ++i) {
-      const auto entries = static_cast<double>(offsets[i + 1] - offsets[i]);
-      if (entries == 0.0) continue;
-      sum += std::fabs(static_cast<double>(estimates_[i]) - entries) / entries;
-      ++rows;
-    }
-    return rows == 0 ? 0.0 : sum / static_cast<double>(rows);
-  }
-
-  SpgemmOptions options_;
-  Stopwatch total_;
-  ProductJob<T> job_;
-  SpgemmReport report_;
-  Array<float> estimates_;
-};
-
-}  // namespace
-
-}  // namespace host
-
 template <class T>
 SpgemmResult<T> spgemm(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options) {
-  check_product(a, b, options);
+  detail::check_product(a, b, options);
   if (!options.device.is_host()) return cuda::multiply<T>(a, b, options);
-  return host::Workflow<T, T>(a, b, options).run();
+  return host::multiply<T>(a, b, options);
 }
 
 template <class T>
 SpgemmResult<T> spgemm_pattern(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options) {
-  check_product(a, b, options);
-  if (!options.device.is_host()) return cuda::multiply<host::NoValue>(a, b, options);
-  return host::Workflow<host::NoValue, T>(a, b, options).run();
+  detail::check_product(a, b, options);
+  if (!options.device.is_host()) return cuda::multiply<detail::NoValue>(a, b, options);
+  return host::multiply<detail::NoValue>(a, b, options);
 }
 
 template SpgemmResult<float> spgemm(const Csr<float>&, const Csr<float>&, const SpgemmOptions&);

@@ -1,3 +1,5 @@
+/// \file
+/// Break-even of a kernel's set-up: timed in turn with a kernel without set-up.
 #include "spmv/break_even.hpp"
 
 #include "core/stopwatch.hpp"
@@ -13,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera {
+namespace tessera::detail {
 
 namespace {
 
@@ -80,4 +82,4 @@ template BreakEven measure_break_even(const Device&, const SpmvKernel<float>&, c
 template BreakEven measure_break_even(const Device&, const SpmvKernel<double>&, const CsrView<double>&, const PlanInfo&,
                                       int);
 
-}  // namespace tessera
+}  // namespace tessera::detail

@@ -2,9 +2,9 @@
 /// When the set-up of a kernel has paid.
 #pragma once
 
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 
-namespace tessera {
+namespace tessera::detail {
 
 /// Times products of `kernel` and in turn of the csr kernel, or of csr-vector on a GPU.
 /// \param info        of the kernel: what its set-up took, if it has one
@@ -14,4 +14,4 @@ template <class T>
 [[nodiscard]] BreakEven measure_break_even(const Device& device, const SpmvKernel<T>& kernel, const CsrView<T>& a,
                                            const PlanInfo& info, int repetitions);
 
-}  // namespace tessera
+}  // namespace tessera::detail

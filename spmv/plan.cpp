@@ -1,13 +1,15 @@
+/// \file
+/// SpmvPlan: matrix, kernel and transpose on one device.
 #include "core/cuda/vector_ops.hpp"
+#include "core/enqueued_product.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "spmv/break_even.hpp"
-#include "spmv/csr/csr.hpp"
-#include "spmv/csr/residual_cuda.hpp"
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 #include "spmv/plan_internals.hpp"
-#include "spmv/planned_kernel.hpp"
+#include "spmv/residual/residual.hpp"
 #include "spmv/same_structure.hpp"
+#include "spmv/selection.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
@@ -22,6 +24,8 @@
 #include <utility>
 
 namespace tessera {
+
+using namespace detail;
 
 namespace {
 
@@ -66,7 +70,7 @@ Array<T> rounded(std::span<const T> values, const Device& host) {
 }  // namespace
 
 template <class T>
-struct SpmvPlan<T>::Impl {
+struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
   std::shared_ptr<const Csr<T>> matrix;  ///< on the device
   Array<T> updated_values;               ///< on the device; empty until the values differ from those of the matrix
   Device device;
@@ -152,6 +156,20 @@ struct SpmvPlan<T>::Impl {
     transposed->kernel->update_values(transposed->matrix->values().span());
   }
 
+  void enqueue(std::span<const T> x, std::span<T> y, std::span<const T> w, ProductDots* sums) const override {
+    if (kernel->enqueue_apply_and_dot(view(), x, y, w, sums)) return;
+    kernel->apply(view(), T{1}, x, T{0}, y);
+    cuda::enqueue_dots<T>(device, y, w, sums);
+  }
+
+  [[nodiscard]] std::span<const ProductDots> enqueue_parts(std::span<const T> x, std::span<T> y, std::span<const T> w,
+                                                           ProductDots* sums) const override {
+    const auto parts = kernel->enqueue_apply_and_dot_parts(view(), x, y, w);
+    if (!parts.empty()) return parts;
+    enqueue(x, y, w, sums);
+    return {sums, 1};
+  }
+
   /// One product into `out`, by product(y) or, where both sides can, by dual_product(y, other).
   template <class Product, class DualProduct>
   ProductDots apply_buffered(DualBuffer<T>& out, Product&& product, DualProduct&& dual_product) const {
@@ -211,8 +229,8 @@ bool SpmvPlan<T>::has_transpose() const {
 }
 
 template <class T>
-bool SpmvPlan<T>::is_enqueueable() const {
-  return !impl_->device.is_host();
+const detail::EnqueuedProduct<T>* SpmvPlan<T>::enqueued_product() const noexcept {
+  return impl_->device.is_host() ? nullptr : impl_.get();
 }
 
 template <class T>
@@ -244,7 +262,7 @@ void SpmvPlan<T>::update_values(const CsrView<T>& matrix) {
 
 template <class T>
 BreakEven SpmvPlan<T>::measure_break_even(int repetitions) const {
-  return tessera::measure_break_even(impl_->device, *impl_->kernel, impl_->view(), impl_->info, repetitions);
+  return detail::measure_break_even(impl_->device, *impl_->kernel, impl_->view(), impl_->info, repetitions);
 }
 
 template <class T>
@@ -255,23 +273,6 @@ void SpmvPlan<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y
 template <class T>
 ProductDots SpmvPlan<T>::do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const {
   return impl_->kernel->apply_and_dot(impl_->view(), x, y, w);
-}
-
-template <class T>
-void SpmvPlan<T>::do_enqueue_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w,
-                                           ProductDots* sums) const {
-  const SpmvKernel<T>& kernel = *impl_->kernel;
-  if (kernel.enqueue_apply_and_dot(impl_->view(), x, y, w, sums)) return;
-  kernel.apply(impl_->view(), T{1}, x, T{0}, y);
-  cuda::enqueue_dots<T>(impl_->device, y, w, sums);
-}
-
-template <class T>
-std::span<const ProductDots> SpmvPlan<T>::do_enqueue_apply_and_dot_parts(std::span<const T> x, std::span<T> y,
-                                                                         std::span<const T> w,
-                                                                         ProductDots* sums) const {
-  const auto parts = impl_->kernel->enqueue_apply_and_dot_parts(impl_->view(), x, y, w);
-  return parts.empty() ? LinearOperator<T>::do_enqueue_apply_and_dot_parts(x, y, w, sums) : parts;
 }
 
 template <class T>

@@ -2,7 +2,7 @@
 /// What solvers may know of a plan that its users do not.
 #pragma once
 
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 #include "tessera/spmv.hpp"
 
 namespace tessera {
@@ -10,10 +10,10 @@ namespace tessera {
 struct PlanInternals {
   /// Of the products with A; lives as long as the plan. \param plan not moved from
   template <class T>
-  [[nodiscard]] static const SpmvKernel<T>& kernel(const SpmvPlan<T>& plan) noexcept;
+  [[nodiscard]] static const detail::SpmvKernel<T>& kernel(const SpmvPlan<T>& plan) noexcept;
 };
 
-extern template const SpmvKernel<float>& PlanInternals::kernel(const SpmvPlan<float>&) noexcept;
-extern template const SpmvKernel<double>& PlanInternals::kernel(const SpmvPlan<double>&) noexcept;
+extern template const detail::SpmvKernel<float>& PlanInternals::kernel(const SpmvPlan<float>&) noexcept;
+extern template const detail::SpmvKernel<double>& PlanInternals::kernel(const SpmvPlan<double>&) noexcept;
 
 }  // namespace tessera

@@ -1,9 +1,10 @@
+/// \file
+/// The table of kernels, and their names.
 #include "spmv/registry.hpp"
 
 #include "core/nearest.hpp"
 #include "spmv/csr/csr.hpp"
 #include "spmv/csr5/csr5.hpp"
-#include "spmv/cuda/kernels.hpp"
 #include "spmv/merbit/merbit.hpp"
 #include "spmv/merge/merge.hpp"
 #include "tessera/error.hpp"
@@ -15,6 +16,8 @@
 #include <vector>
 
 namespace tessera {
+
+using namespace detail;
 
 namespace {
 
@@ -30,16 +33,16 @@ using enum SpmvAlgorithm;
 const std::array<SpmvKernelEntry, 7>& table() {
   static const std::array<SpmvKernelEntry, 7> entries{{
       {csr, "csr", "rows in parallel, no set-up; uneven when one row holds much of the matrix", false, false,
-       on_host(make_csr_kernel<float>, make_csr_kernel<double>), cuda_backend(csr)},
+       on_host(host::make_csr_kernel<float>, host::make_csr_kernel<double>), cuda_backend(csr)},
       {merge, "merge", "equal shares of the merge path, found by searches; next to no set-up", false, false,
-       on_host(make_merge_kernel<float>, make_merge_kernel<double>), cuda_backend(merge)},
+       on_host(host::make_merge_kernel<float>, host::make_merge_kernel<double>), cuda_backend(merge)},
       {merbit, "merbit", "merge-path tiles with bit-field lane descriptors, built once", true, true,
-       on_host(make_merbit_kernel<float>, make_merbit_kernel<double>), cuda_backend(merbit)},
+       on_host(host::make_merbit_kernel<float>, host::make_merbit_kernel<double>), cuda_backend(merbit)},
       {csr5, "csr5", "equal tiles of nonzeros, permuted, with bit-flag descriptors, built once", true, true,
-       on_host(make_csr5_kernel<float>, make_csr5_kernel<double>), cuda_backend(csr5)},
+       on_host(host::make_csr5_kernel<float>, host::make_csr5_kernel<double>), cuda_backend(csr5)},
       {csr_vector,
        "csr-vector",
-       "part of a warp a row, by mean length; long rows split off",
+       "part of a warp per row, by mean length; long rows split off",
        false,
        true,
        {},
@@ -58,7 +61,7 @@ std::vector<std::string_view> all_names() {
 
 }  // namespace
 
-const SpmvKernelEntry& spmv_kernel_entry(SpmvAlgorithm algorithm) {
+const SpmvKernelEntry& detail::spmv_kernel_entry(SpmvAlgorithm algorithm) {
   for (const auto& entry : table()) {
     if (entry.algorithm == algorithm) return entry;
   }

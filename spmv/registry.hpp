@@ -2,13 +2,13 @@
 /// The table of kernels. A new kernel is one folder and one line of this table.
 #pragma once
 
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 #include "tessera/spmv.hpp"
 
 #include <memory>
 #include <string_view>
 
-namespace tessera {
+namespace tessera::detail {
 
 template <class T>
 using SpmvKernelFactory = std::unique_ptr<SpmvKernel<T>> (*)(const CsrView<T>&, const SpmvOptions&);
@@ -34,7 +34,11 @@ struct SpmvKernelEntry {
   [[nodiscard]] const SpmvBackend& on(const Device& device) const noexcept { return device.is_host() ? host : cuda; }
 };
 
+/// How a kernel is made on a GPU; not offered() for one that runs on the host only, and for all of them in a build
+/// without CUDA. The factories take a matrix that lies on options.device.
+[[nodiscard]] SpmvBackend cuda_backend(SpmvAlgorithm algorithm);
+
 /// \throws InvalidArgument for `automatic` and for values that no kernel has
 [[nodiscard]] const SpmvKernelEntry& spmv_kernel_entry(SpmvAlgorithm algorithm);
 
-}  // namespace tessera
+}  // namespace tessera::detail

@@ -1,3 +1,5 @@
+/// \file
+/// Comparison of the structures of two matrices.
 #include "spmv/same_structure.hpp"
 
 #include "core/parallel.hpp"
@@ -8,7 +10,7 @@
 #include <algorithm>
 #include <atomic>
 
-namespace tessera {
+namespace tessera::detail {
 
 namespace {
 
@@ -60,4 +62,4 @@ void require_same_structure(const Device& device, const CsrView<T>& planned, con
 template void require_same_structure(const Device&, const CsrView<float>&, const CsrView<float>&);
 template void require_same_structure(const Device&, const CsrView<double>&, const CsrView<double>&);
 
-}  // namespace tessera
+}  // namespace tessera::detail

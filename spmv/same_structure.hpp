@@ -2,13 +2,14 @@
 /// Whether a matrix is the planned one but for its values.
 #pragma once
 
+#include "core/detail_namespace.hpp"
 #include "tessera/csr.hpp"
 
-namespace tessera {
+namespace tessera::detail {
 
 /// Compares sizes, storage, row offsets and columns, O(rows + nnz), parallel.
 /// \throws InvalidMatrix naming the first difference
 template <class T>
 void require_same_structure(const Device& device, const CsrView<T>& planned, const CsrView<T>& given);
 
-}  // namespace tessera
+}  // namespace tessera::detail

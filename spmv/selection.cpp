@@ -1,41 +1,46 @@
+/// \file
+/// From options to a kernel: checks, the choice of `automatic`, set-up.
 #include "spmv/selection.hpp"
 
 #include "core/parallel.hpp"
 #include "preprocess/long_row_slices.hpp"
 #include "preprocess/merge_search.hpp"
-#include "spmv/csr_vector/even_rows.hpp"
+#include "spmv/common/chunks.hpp"
+#include "spmv/csr_vector/row_lengths.hpp"
 #include "spmv/registry.hpp"
-#include "spmv/segments.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string_view>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
-namespace tessera {
+namespace tessera::detail {
 
 namespace {
 
-/// The row kernel balances all but a row that alone is more than this part of the work: no thread can help with it.
+/// CSR cannot balance a row that alone is more than this part of the work.
 constexpr std::int64_t largest_row_part = 64;
 
-/// Products that repay tiles on a GPU.
+/// Products from which tiles pay on a GPU.
 constexpr std::int64_t applications_worth_tiles = 50;
 
-/// On a GPU, rows of at least so many nonzeros on average, and of like length, balance by themselves.
+/// On a GPU, rows of at least so many nonzeros on average and of similar length are balanced without tiles.
 constexpr offset_t mean_worth_warps = 48;
 constexpr double most_spread = 1.1;
 
-/// On a GPU, products of matrices with values and at most so many nonzeros are as long as their chain of loads:
-/// shortest where a few lanes sum a row, without anything to join (bench/NOTES.md). Patterns stay with tiles, since
-/// PageRank does all of a step in a product of tiles.
+/// On a GPU, the time of products with at most so many nonzeros is that of dependent loads: least where a few lanes sum
+/// a row, without a fix-up (bench/NOTES.md). Patterns stay with tiles, since PageRank fuses its whole iteration into a
+/// product along tiles.
 constexpr offset_t most_of_short_chains = 2'000'000;
 
-/// Products that repay tiles and slices: each product saves about a third of its time, the set-up takes the time of
-/// one.
+/// Products from which tiles and slices pay: set-up takes the time of one product, and each saves about a third.
 constexpr std::int64_t applications_worth_slices = 5;
 
 struct LongestRow {
@@ -65,8 +70,8 @@ offset_t longest_row(const CsrView<T>& a, const Device& device) {
   return backend.offered() && backend.strongest >= options.determinism;
 }
 
-/// On a GPU: rows where they balance by themselves, tiles where products repay them, else the first kernel that
-/// balances by itself; of those that keep the class asked for.
+/// On a GPU, of the kernels that keep the required class: rows where they are balanced, tiles where they pay, else the
+/// first kernel that balances without tiles.
 template <class T>
 SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options) {
   using enum SpmvAlgorithm;
@@ -92,11 +97,11 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options) {
   throw NotSupported(fmt::format("no kernel on {} keeps {}", options.device.name(), to_string(options.determinism)));
 }
 
-/// MERBIT where its slices gain something and are repaid. Nothing else makes it faster than the others on the host.
+/// MERBIT where its slices pay: only they make it faster than the others on the host.
 template <class T>
 std::optional<SpmvSelection> select_slices(const CsrView<T>& a, const SpmvOptions& options) {
   if (options.expected_applications < applications_worth_slices) return std::nullopt;
-  const RowTotals sliced = rows_worth_slicing(a.row_offsets, a.cols, sizeof(T), options.device);
+  const LongRowTotals sliced = rows_worth_slicing(a.row_offsets, a.cols, sizeof(T), options.device);
   if (sliced.rows == 0) return std::nullopt;
   const double passes = static_cast<double>(sliced.nonzeros) / static_cast<double>(a.cols);
   return SpmvSelection{SpmvAlgorithm::merbit,
@@ -105,13 +110,45 @@ std::optional<SpmvSelection> select_slices(const CsrView<T>& a, const SpmvOption
                                    sliced.rows, sliced.nonzeros, a.nnz(), passes)};
 }
 
+template <class T>
+std::unique_ptr<SpmvKernel<T>> make_kernel(const CsrView<T>& a, const SpmvOptions& options) {
+  const SpmvBackend& backend = spmv_kernel_entry(options.algorithm).on(options.device);
+  if constexpr (std::is_same_v<T, float>) {
+    return backend.make_float(a, options);
+  } else {
+    return backend.make_double(a, options);
+  }
+}
+
+std::vector<std::string_view> kernel_names(const Device& device) {
+  std::vector<std::string_view> names;
+  for (const SpmvAlgorithm algorithm : spmv_algorithms(device)) names.push_back(to_string(algorithm));
+  return names;
+}
+
+void check_named_kernel(const SpmvOptions& options) {
+  const SpmvKernelEntry& entry = spmv_kernel_entry(options.algorithm);
+  const SpmvBackend& backend = entry.on(options.device);
+  if (!backend.offered()) {
+    throw NotSupported(fmt::format("kernel {} does not run on {}: known there are {}", entry.name,
+                                   options.device.name(), fmt::join(kernel_names(options.device), ", ")));
+  }
+  if (backend.strongest < options.determinism) {
+    throw NotSupported(fmt::format("kernel {} keeps {} at most, asked for {}", entry.name, to_string(backend.strongest),
+                                   to_string(options.determinism)));
+  }
+  if (!entry.has_descriptors && (options.sigma != 0 || options.descriptor_bits != 0)) {
+    throw NotSupported(fmt::format("kernel {} has no descriptors: sigma and descriptor_bits do not apply", entry.name));
+  }
+}
+
 }  // namespace
 
 template <class T>
 SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options) {
   if (!options.device.is_host()) return select_for_gpu(a, options);
   const offset_t length = path_length(a.rows, a.nnz());
-  if (length <= 2 * host::steps_per_segment) {
+  if (length <= 2 * host::items_per_chunk) {
     return {SpmvAlgorithm::csr,
             fmt::format("{} rows and {} nonzeros are too few to be worth sharing out evenly", a.rows, a.nnz())};
   }
@@ -130,4 +167,42 @@ SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options
 template SpmvSelection select_spmv_kernel(const CsrView<float>&, const SpmvOptions&);
 template SpmvSelection select_spmv_kernel(const CsrView<double>&, const SpmvOptions&);
 
-}  // namespace tessera
+void check_spmv_options(const SpmvOptions& options) {
+  if (spmv_algorithms(options.device).empty()) {
+    throw DeviceUnavailable(fmt::format("this build has no SpMV kernels for {}", options.device.name()));
+  }
+  if (options.sigma < 0) throw InvalidArgument(fmt::format("sigma must not be negative, got {}", options.sigma));
+  if (options.descriptor_bits != 0 && options.descriptor_bits != 32 && options.descriptor_bits != 64) {
+    throw InvalidArgument(fmt::format("descriptor_bits must be 32, 64 or 0, got {}", options.descriptor_bits));
+  }
+  if (options.expected_applications < 0) {
+    throw InvalidArgument(
+        fmt::format("expected_applications must not be negative, got {}", options.expected_applications));
+  }
+  if (options.algorithm != SpmvAlgorithm::automatic) {
+    check_named_kernel(options);
+  } else if (options.sigma != 0 || options.descriptor_bits != 0) {
+    throw NotSupported(
+        "sigma and descriptor_bits belong to the kernels merbit and csr5: name one, automatic may take another");
+  }
+}
+
+template <class T>
+PlannedKernel<T> plan_kernel(const CsrView<T>& a, const CsrView<T>& on_host, const SpmvOptions& options) {
+  SpmvOptions chosen = options;
+  std::string reason = "named by the caller";
+  if (options.algorithm == SpmvAlgorithm::automatic) {
+    SpmvSelection selection = select_spmv_kernel(options.device.is_host() ? on_host : a, options);
+    chosen.algorithm = selection.algorithm;
+    // The strongest class costs nothing on the host: whoever leaves the choice to us gets reproducible results.
+    if (options.device.is_host()) chosen.determinism = spmv_kernel_entry(selection.algorithm).host.strongest;
+    reason = std::move(selection.reason);
+    check_named_kernel(chosen);
+  }
+  return {make_kernel(a, chosen), chosen.algorithm, std::move(reason)};
+}
+
+template PlannedKernel<float> plan_kernel(const CsrView<float>&, const CsrView<float>&, const SpmvOptions&);
+template PlannedKernel<double> plan_kernel(const CsrView<double>&, const CsrView<double>&, const SpmvOptions&);
+
+}  // namespace tessera::detail

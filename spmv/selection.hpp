@@ -1,12 +1,14 @@
 /// \file
-/// What `automatic` does.
+/// From options to a kernel: checks, the choice of `automatic`, set-up.
 #pragma once
 
+#include "spmv/common/kernel.hpp"
 #include "tessera/spmv.hpp"
 
+#include <memory>
 #include <string>
 
-namespace tessera {
+namespace tessera::detail {
 
 /// A kernel and the sentence that says why.
 struct SpmvSelection {
@@ -14,14 +16,33 @@ struct SpmvSelection {
   std::string reason;
 };
 
-/// Chooses from the row lengths and options.expected_applications, as bench/NOTES.md measured: rows that together read
-/// x several times go to MERBIT, a row too long for one thread to MERGE, all else to CSR. The number of threads plays
-/// no part: the choice, and with it every bit of the results, is the same on all machines. CSR5 is taken by name only:
-/// on the host it reads copies as large as the matrix (1.4 times the time of csr, Poisson 1000 x 1000, double, two
-/// threads). O(rows). On a GPU long rows of like length go to CSR_VECTOR, the rest goes by expected_applications.
+/// Chooses by row lengths and options.expected_applications (measurements: bench/NOTES.md). On the host, MERBIT if long
+/// rows together read x several times, MERGE if one row is too long for a thread, else CSR. The number of threads does
+/// not matter: the choice, and with it every bit of the results, is the same on all machines. CSR5 is taken by name
+/// only: on the host it reads copies as large as the matrix (1.4 times the time of csr, Poisson 1000 x 1000, double,
+/// two threads). On a GPU, CSR_VECTOR for long rows of similar length; else expected_applications decides. O(rows)
 /// \param a where options.device is
 /// \throws NotSupported where no kernel on the GPU keeps the class asked for
 template <class T>
 [[nodiscard]] SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options);
 
-}  // namespace tessera
+/// A kernel and how it was chosen.
+template <class T>
+struct PlannedKernel {
+  std::unique_ptr<SpmvKernel<T>> kernel;
+  SpmvAlgorithm algorithm = SpmvAlgorithm::csr;  ///< never `automatic`
+  std::string reason;
+};
+
+/// Checks that need no matrix.
+/// \throws DeviceUnavailable, InvalidArgument for values out of range, NotSupported when options contradict each other
+void check_spmv_options(const SpmvOptions& options);
+
+/// Chooses a kernel if the options say `automatic`, and prepares it for the structure and values of `a`.
+/// \param a       the matrix on options.device
+/// \param on_host the same on the host, if `automatic` has to choose for the host; else anywhere
+/// \param options checked \throws NotSupported for descriptors that do not fit, OutOfMemory
+template <class T>
+[[nodiscard]] PlannedKernel<T> plan_kernel(const CsrView<T>& a, const CsrView<T>& on_host, const SpmvOptions& options);
+
+}  // namespace tessera::detail

@@ -84,8 +84,8 @@ template SolveReport solve_from_host(Method, const SystemOperators<double>&, std
 template <class T>
 std::vector<T> random_vector(std::int64_t n, std::uint64_t seed) {
   std::vector<T> vector(static_cast<std::size_t>(n));
-  io::SplitMix64 random(seed);
-  for (T& value : vector) value = T{2} * io::unit_interval<T>(random.next()) - T{1};
+  detail::SplitMix64 random(seed);
+  for (T& value : vector) value = T{2} * detail::unit_interval<T>(random.next()) - T{1};
   return vector;
 }
 

@@ -27,7 +27,7 @@ namespace {
 [[nodiscard]] ProductBackends backends_of_any_kernel(Determinism determinism) {
   const auto kernels = spmv_algorithms(Device::Kind::cuda);
   const bool kept = std::any_of(kernels.begin(), kernels.end(), [determinism](SpmvAlgorithm each) {
-    return spmv_kernel_entry(each).cuda.strongest >= determinism;
+    return detail::spmv_kernel_entry(each).cuda.strongest >= determinism;
   });
   // A build without kernels for GPUs finds no GPU either, which is the better reason.
   return {with_class("a product", determinism), true, kept || determinism == Determinism::not_guaranteed};
@@ -42,7 +42,7 @@ namespace {
 
 ProductBackends product_backends(const SpmvOptions& options) {
   if (options.algorithm == SpmvAlgorithm::automatic) return backends_of_any_kernel(options.determinism);
-  const SpmvKernelEntry& entry = spmv_kernel_entry(options.algorithm);
+  const detail::SpmvKernelEntry& entry = detail::spmv_kernel_entry(options.algorithm);
   const std::string kernel = fmt::format("kernel {}", entry.name);
   if (!entry.host.offered()) return {kernel, false, entry.cuda.offered()};
   if (!entry.cuda.offered()) return {kernel, true, false};

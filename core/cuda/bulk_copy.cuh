@@ -1,13 +1,13 @@
 /// \file
-/// Bulk copies from global into shared memory, which one thread starts and a barrier in shared memory reports complete
-/// (PTX ISA, cp.async.bulk and mbarrier). Compute capability 9.0 and later; on earlier ones nothing here may be called.
+/// Bulk copies from global to shared memory: one thread starts a copy, a barrier in shared memory reports it complete
+/// (PTX ISA, cp.async.bulk and mbarrier). Compute capability 9.0 and later; must not be called on earlier ones.
 #pragma once
 
 #include <cstdint>
 
 namespace tessera::cuda {
 
-/// Copies must be multiples of so many bytes, between addresses that are.
+/// Sizes and addresses of copies are multiples of so many bytes.
 inline constexpr int bulk_copy_granule = 16;
 
 /// A barrier that completes a phase when the bytes announced for it have arrived.
@@ -19,28 +19,28 @@ using CopyBarrier = std::uint64_t;
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
-/// One thread, before any use; the threads that wait must be synchronised with it after make_barriers_visible().
+/// By one thread, before any use. Synchronise the waiting threads with it after make_barriers_visible().
 __device__ inline void init_barrier(CopyBarrier* barrier) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
 }
 
-/// By the thread that made barriers: lets the copy engine see them.
+/// By the thread that initialised the barriers: makes them visible to the copy engine.
 __device__ inline void make_barriers_visible() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/// By every thread that read or wrote shared memory which a copy is to overwrite, before the threads synchronise with
-/// the one that starts the copy.
+/// By every thread that accessed shared memory which a copy will overwrite, before it synchronises with the thread that
+/// starts the copy.
 __device__ inline void release_to_bulk_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-/// Announces the bytes of the phase that begins. One thread.
+/// Announces the bytes of the phase that begins. By one thread.
 __device__ inline void expect_bytes(CopyBarrier* barrier, std::uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
 }
 
-/// Starts a copy of data that is read once: it is the first to leave the L2. One thread.
+/// Starts a copy of data that is read once: evict-first priority in L2. By one thread.
 /// \param bytes a positive multiple of bulk_copy_granule
 __device__ inline void bulk_copy(void* to_shared, const void* from_global, std::uint32_t bytes, CopyBarrier* barrier) {
   std::uint64_t evict_first = 0;
@@ -70,7 +70,7 @@ __device__ inline void wait_for_copies(CopyBarrier* barrier, std::uint32_t parit
 
 #else
 
-// Code that must not run: has_bulk_copies() keeps it from being chosen.
+// Never runs: has_bulk_copies() is false on these GPUs.
 __device__ inline void init_barrier(CopyBarrier*) { __trap(); }
 __device__ inline void make_barriers_visible() { __trap(); }
 __device__ inline void release_to_bulk_copies() { __trap(); }

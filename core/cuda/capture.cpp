@@ -46,7 +46,7 @@ void LoopGraph::record(cudaGraph_t into, const std::function<void()>& work) {
         "beginning to record a graph");
   cudaGraph_t recorded = nullptr;
   try {
-    const StreamOfThread instead(context_, stream_);
+    const StreamGuard instead(context_, stream_);
     work();
   } catch (...) {
     static_cast<void>(cudaStreamEndCapture(stream_, &recorded));

@@ -1,6 +1,6 @@
 /// \file
-/// CUDA graphs, recorded from what a thread puts into the stream of a device; also such that go round by themselves, by
-/// a conditional while node (CUDA 12.4).
+/// CUDA graphs, recorded from the work that a thread puts into the stream of a device; also loops on the device, by a
+/// conditional while node (CUDA 12.4).
 #pragma once
 
 #include "core/cuda/context.hpp"
@@ -9,12 +9,12 @@
 
 namespace tessera::cuda {
 
-/// Whether graphs are to be recorded: not where the driver is too old for those that go round, nor where the
-/// environment says so (TESSERA_CUDA_GRAPHS=0), for tools that do not follow kernels into conditional nodes.
+/// Whether to record graphs: the driver must know conditional nodes. TESSERA_CUDA_GRAPHS=0 turns graphs off, for tools
+/// that do not follow kernels into conditional nodes.
 [[nodiscard]] bool graphs_are_usable();
 
-/// A graph of one or two parts: what runs once, then perhaps a body that runs for as long as a condition, which kernels
-/// set by cudaGraphSetConditional(condition(), 0 or 1), is 1. Before each launch it is 0.
+/// A graph of one or two parts: work that runs once, then an optional body that repeats while its condition is 1.
+/// Kernels set the condition by cudaGraphSetConditional(condition(), 0 or 1). Each launch begins with 0.
 class LoopGraph {
  public:
   /// \throws CudaError
@@ -23,17 +23,17 @@ class LoopGraph {
   LoopGraph& operator=(const LoopGraph&) = delete;
   ~LoopGraph();
 
-  /// Of a graph with a body.
+  /// Condition of a graph with a body.
   [[nodiscard]] cudaGraphConditionalHandle condition();
 
-  // Each once at most, in this order. What the calling thread launches meanwhile is recorded instead of run; work of
-  // other threads goes its usual way.
+  // Each at most once, in this order. Launches of the calling thread are recorded instead of run; other threads are not
+  // affected.
   void record_before(const std::function<void()>& work);
   void record_body(const std::function<void()>& work);
-  /// Makes it ready to be launched. \throws CudaError
+  /// Instantiates the graph. \throws CudaError
   void complete();
 
-  /// Puts it into the device's stream.
+  /// Launches the graph in the device's stream.
   void launch() const;
 
  private:

@@ -8,8 +8,8 @@
 
 namespace tessera::cuda {
 
-/// Says which call failed and how, and clears the runtime's error state, so that the device stays usable unless the
-/// error is one that ends the context.
+/// Throws an exception that names the call and the error. Clears the runtime's error state, so that the device stays
+/// usable unless the error ends the context.
 /// \throws CudaError
 [[noreturn]] void fail(cudaError_t code, std::string_view call);
 

@@ -9,16 +9,23 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <mutex>
 
 namespace tessera::cuda {
+
+void fail(cudaError_t code, std::string_view call) {
+  static_cast<void>(cudaGetLastError());
+  throw CudaError(static_cast<int>(code),
+                  fmt::format("CUDA: {} failed: {} ({})", call, cudaGetErrorString(code), cudaGetErrorName(code)));
+}
 
 namespace {
 
 constexpr int max_devices = 64;
 std::atomic<bool> some_context_exists = false;
 
-/// What StreamOfThread has set.
+/// Stream that StreamGuard has set.
 struct OtherStream {
   const Context* context = nullptr;
   cudaStream_t stream = nullptr;
@@ -31,7 +38,7 @@ int attribute(cudaDeviceAttr which, int ordinal) {
   return value;
 }
 
-/// A pool of our own: freed memory stays with the process, and the settings of the user's default pool are not touched.
+/// A separate pool: freed memory stays with the process, and the default pool of the user keeps its settings.
 cudaMemPool_t make_pool(int ordinal) {
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
@@ -46,14 +53,14 @@ cudaMemPool_t make_pool(int ordinal) {
 
 }  // namespace
 
-CurrentDevice::CurrentDevice(const Device& device) {
+DeviceGuard::DeviceGuard(const Device& device) {
   check(cudaGetDevice(&previous_), "asking for the current device");
   if (previous_ == device.ordinal()) return;
   check(cudaSetDevice(device.ordinal()), "selecting the device");
   switched_ = true;
 }
 
-CurrentDevice::~CurrentDevice() {
+DeviceGuard::~DeviceGuard() {
   if (switched_) static_cast<void>(cudaSetDevice(previous_));
 }
 
@@ -69,7 +76,7 @@ Context& Context::of(const Device& device) {
   }
   const std::scoped_lock lock(mutex);
   if (contexts[index] == nullptr) {
-    const CurrentDevice current(device);
+    const DeviceGuard current(device);
     contexts[index] = new Context(device.ordinal());
     some_context_exists = true;
   }
@@ -99,14 +106,53 @@ Context::Context(int ordinal) : pool_(make_pool(ordinal)), limits_(device_limits
 
 cudaStream_t Context::stream() const noexcept { return other_stream.context == this ? other_stream.stream : stream_; }
 
-StreamOfThread::StreamOfThread(const Context& context, cudaStream_t stream) noexcept {
-  other_stream = {&context, stream};
-}
-StreamOfThread::~StreamOfThread() { other_stream = {}; }
+StreamGuard::StreamGuard(const Context& context, cudaStream_t stream) noexcept { other_stream = {&context, stream}; }
+StreamGuard::~StreamGuard() { other_stream = {}; }
 
 void Context::synchronize() const {
   ++waits_;
   check(cudaStreamSynchronize(stream_), "waiting for the device");
+}
+
+SideStreams& SideStreams::of(const Device& device) {
+  static std::mutex mutex;
+  // Never destroyed, like the streams: work may still run at exit.
+  static auto& all = *new std::map<int, SideStreams*>;
+  const std::scoped_lock lock(mutex);
+  SideStreams*& known = all[device.ordinal()];
+  if (known == nullptr) known = new SideStreams(device);
+  return *known;
+}
+
+SideStreams::SideStreams(const Device& device) : context_(Context::of(device)) {
+  const DeviceGuard current(device);
+  check(cudaEventCreateWithFlags(&forked_, cudaEventDisableTiming), "making an event");
+  for (int k = 0; k < count; ++k) {
+    const auto i = static_cast<std::size_t>(k);
+    check(cudaStreamCreateWithFlags(&streams_[i], cudaStreamNonBlocking), "making a stream");
+    check(cudaEventCreateWithFlags(&done_[i], cudaEventDisableTiming), "making an event");
+  }
+}
+
+SideStreams::Fork::Fork(const Device& device)
+    : streams_(of(device)), context_(streams_.context_), alone_(streams_.mutex_) {
+  check(cudaEventRecord(streams_.forked_, context_.stream()), "recording an event");
+}
+
+cudaStream_t SideStreams::Fork::enter(int k) {
+  const auto i = static_cast<std::size_t>(k);
+  if (!used_[i]) check(cudaStreamWaitEvent(streams_.streams_[i], streams_.forked_, 0), "waiting for an event");
+  used_[i] = true;
+  return streams_.streams_[i];
+}
+
+SideStreams::Fork::~Fork() {
+  for (std::size_t i = 0; i < used_.size(); ++i) {
+    if (!used_[i]) continue;
+    // An error here comes from earlier work and shows at the next call.
+    static_cast<void>(cudaEventRecord(streams_.done_[i], streams_.streams_[i]));
+    static_cast<void>(cudaStreamWaitEvent(context_.stream(), streams_.done_[i], 0));
+  }
 }
 
 }  // namespace tessera::cuda

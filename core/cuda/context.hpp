@@ -1,5 +1,5 @@
 /// \file
-/// What the CUDA backend keeps of one GPU for the life of the process: its stream, its memory pool, its size.
+/// State of one GPU for the life of the process: its stream, memory pool, limits and side streams.
 #pragma once
 
 #include "core/cuda/device_limits.hpp"
@@ -7,28 +7,29 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 
 namespace tessera::cuda {
 
-/// Makes a GPU the current one of this thread, and the one before it again at the end.
-class CurrentDevice {
+/// Makes a GPU the current one of this thread; the destructor restores the previous one.
+class DeviceGuard {
  public:
   /// \throws CudaError
-  explicit CurrentDevice(const Device& device);
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
-  ~CurrentDevice();
+  explicit DeviceGuard(const Device& device);
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
+  ~DeviceGuard();
 
  private:
   int previous_ = 0;
   bool switched_ = false;
 };
 
-/// Where a pass over vectors keeps the sums of its blocks, and where the host finds their total: made once, so that no
-/// iteration allocates. One pass at a time may use it.
+/// Memory for sums over vectors: partial sums per block on the device, the total on the host. Allocated once, so that
+/// no iteration allocates. One sum at a time may use it.
 struct SumSpace {
   static constexpr int values = 1025;
   static constexpr int value_bytes = 64;
@@ -38,17 +39,17 @@ struct SumSpace {
   void* on_host = nullptr;    ///< host_bytes, page-locked
 };
 
-/// What costs time besides work on the GPU, since the context was made.
+/// Allocations and waits since the context was made: both cost time.
 struct ContextCounts {
   std::uint64_t allocations = 0;
   std::uint64_t waits = 0;
 };
 
-/// One GPU in use. All work of the library on it goes into one stream, in order; so memory that one call frees another
-/// may take at once, and a copy to the host waits for everything before it.
+/// One GPU in use. All work of the library on it goes into one stream, in order. So a call may reuse memory that an
+/// earlier call freed, and a copy to the host waits for everything before it.
 class Context {
  public:
-  /// The context of a GPU, made at its first use and never taken down: static objects may still free arrays at exit.
+  /// The context of a GPU, made at first use and never destroyed: static objects may still free arrays at exit.
   /// \throws DeviceUnavailable, CudaError
   [[nodiscard]] static Context& of(const Device& device);
 
@@ -60,14 +61,14 @@ class Context {
   Context& operator=(const Context&) = delete;
   ~Context() = delete;
 
-  /// The stream of the GPU; on a thread that records a graph for it (StreamOfThread), the one that is recorded.
+  /// The stream of the GPU, or the stream that StreamGuard has set for this thread.
   [[nodiscard]] cudaStream_t stream() const noexcept;
   [[nodiscard]] cudaMemPool_t pool() const noexcept { return pool_; }
   [[nodiscard]] const DeviceLimits& limits() const noexcept { return limits_; }
   [[nodiscard]] int multiprocessors() const noexcept { return limits_.multiprocessors; }
   [[nodiscard]] SumSpace& sum_space() const noexcept { return sum_space_; }
 
-  /// Waits for all work of the stream. \throws CudaError for whatever failed meanwhile
+  /// Waits for all work of the stream. \throws CudaError when earlier work failed
   void synchronize() const;
 
   [[nodiscard]] ContextCounts counts() const noexcept { return {allocations_.load(), waits_.load()}; }
@@ -82,13 +83,62 @@ class Context {
   mutable std::atomic<std::uint64_t> waits_ = 0;
 };
 
-/// Puts what this thread launches on one GPU into another stream than the GPU's own.
-class StreamOfThread {
+/// Redirects the launches of this thread on one GPU to another stream.
+class StreamGuard {
  public:
-  StreamOfThread(const Context& context, cudaStream_t stream) noexcept;
-  StreamOfThread(const StreamOfThread&) = delete;
-  StreamOfThread& operator=(const StreamOfThread&) = delete;
-  ~StreamOfThread();
+  StreamGuard(const Context& context, cudaStream_t stream) noexcept;
+  StreamGuard(const StreamGuard&) = delete;
+  StreamGuard& operator=(const StreamGuard&) = delete;
+  ~StreamGuard();
+};
+
+/// Further streams of a GPU for independent launches, made at first use and kept. Usage: Fork, then run(k, work) for
+/// independent pieces of work; work enqueued after the end of the fork waits for all of them.
+class SideStreams {
+ public:
+  static constexpr int count = 4;
+
+  /// The side streams of a GPU. \throws CudaError
+  [[nodiscard]] static SideStreams& of(const Device& device);
+
+  explicit SideStreams(const Device& device);
+  SideStreams(const SideStreams&) = delete;
+  SideStreams& operator=(const SideStreams&) = delete;
+  ~SideStreams() = delete;
+
+  /// Fork and join: the side streams wait for the work enqueued so far, later work waits for the side streams. Memory
+  /// must be neither allocated nor freed inside run(): the stream of the device orders both.
+  class Fork {
+   public:
+    /// \throws CudaError
+    explicit Fork(const Device& device);
+    Fork(const Fork&) = delete;
+    Fork& operator=(const Fork&) = delete;
+    /// Joins, also after an exception.
+    ~Fork();
+
+    /// Runs work() with its launches in stream k % count.
+    template <class Work>
+    void run(int k, Work&& work) {
+      const StreamGuard other(context_, enter(k % count));
+      work();
+    }
+
+   private:
+    [[nodiscard]] cudaStream_t enter(int k);
+
+    SideStreams& streams_;
+    const Context& context_;
+    std::unique_lock<std::mutex> alone_;
+    std::array<bool, count> used_{};
+  };
+
+ private:
+  const Context& context_;
+  std::mutex mutex_;
+  cudaEvent_t forked_ = nullptr;
+  std::array<cudaStream_t, count> streams_{};
+  std::array<cudaEvent_t, count> done_{};
 };
 
 }  // namespace tessera::cuda

@@ -1,5 +1,5 @@
 /// \file
-/// The clock of a GPU, as a kernel reads it.
+/// The clock of a GPU for kernels.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tessera::cuda {
 
-/// Nanoseconds since some time or other.
+/// Nanoseconds since an arbitrary time.
 [[nodiscard]] inline __device__ std::uint64_t device_nanoseconds() {
 #ifdef __CUDA_ARCH__
   std::uint64_t now;

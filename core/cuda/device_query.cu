@@ -1,7 +1,11 @@
+#include "core/cuda/check.hpp"
+#include "core/cuda/context.hpp"
 #include "core/cuda/device_query.hpp"
 
 #include <cuda_runtime.h>
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -9,7 +13,7 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Asks one question; a failure is recorded once and clears the runtime's error state.
+/// Whether a query succeeded. The first failure is recorded; the runtime's error state is cleared.
 bool succeeded(cudaError_t code, const char* question, CudaSurvey& survey) {
   if (code == cudaSuccess) return true;
   if (survey.problem.empty()) survey.problem = std::string(question) + ": " + cudaGetErrorString(code);
@@ -17,7 +21,7 @@ bool succeeded(cudaError_t code, const char* question, CudaSurvey& survey) {
   return false;
 }
 
-/// Asked for its attributes only: a GPU that this build has no machine code for cannot give them.
+/// Queried, never launched: its attributes exist only where this build has machine code for the GPU.
 __global__ void probe_kernel() {}
 
 bool means_no_machine_code(cudaError_t code) {
@@ -25,7 +29,7 @@ bool means_no_machine_code(cudaError_t code) {
          code == cudaErrorUnsupportedPtxVersion;
 }
 
-/// What needs a context on the current device.
+/// Queries that need a context on the current device.
 cudaError_t look_into(CudaDeviceInfo& gpu) {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
@@ -38,7 +42,7 @@ cudaError_t look_into(CudaDeviceInfo& gpu) {
   return means_no_machine_code(probe) ? cudaSuccess : probe;
 }
 
-/// Fills in what is known only after looking; the caller's current device is put back afterwards.
+/// Fills in free memory and machine code. Restores the current device of the caller.
 void look_into_device(CudaDeviceInfo& gpu) {
   int previous = 0;
   cudaError_t code = cudaGetDevice(&previous);
@@ -80,6 +84,47 @@ CudaSurvey survey(int ordinal) {
     result.devices.push_back(std::move(gpu));
   }
   return result;
+}
+
+namespace {
+
+class Event {
+ public:
+  Event() { check(cudaEventCreate(&event_), "making an event"); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() { static_cast<void>(cudaEventDestroy(event_)); }
+
+  void record(const Context& context) { check(cudaEventRecord(event_, context.stream()), "recording an event"); }
+  /// Waits for `later`.
+  [[nodiscard]] double milliseconds_until(const Event& later) const {
+    check(cudaEventSynchronize(later.event_), "waiting for an event");
+    float milliseconds = 0.0F;
+    check(cudaEventElapsedTime(&milliseconds, event_, later.event_), "reading the clock of the device");
+    return static_cast<double>(milliseconds);
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+struct Events {
+  Event begin;
+  Event end;
+};
+
+}  // namespace
+
+TimingClock event_clock(const Device& device) {
+  const Context& context = Context::of(device);
+  const DeviceGuard current(device);
+  return [device, &context, events = std::make_shared<Events>()](const std::function<void()>& work) {
+    const DeviceGuard same(device);
+    events->begin.record(context);
+    work();
+    events->end.record(context);
+    return events->begin.milliseconds_until(events->end);
+  };
 }
 
 }  // namespace tessera::cuda

@@ -16,21 +16,21 @@ namespace tessera::cuda {
 inline constexpr int warp_size = 32;
 inline constexpr unsigned full_warp = 0xffffffffu;
 
-/// Blocks that a grid of one thread an item needs; at least 1, so that a launch for no items is legal.
+/// Blocks for `items`; at least 1, because a launch of no blocks is an error.
 [[nodiscard]] inline unsigned blocks_for(std::int64_t items, int items_per_block) {
   const std::int64_t blocks = (items + items_per_block - 1) / items_per_block;
   return blocks < 1 ? 1u : static_cast<unsigned>(blocks);
 }
 
-/// How a kernel is started.
+/// Launch configuration.
 struct Grid {
   unsigned blocks = 1;
-  int threads = 256;             ///< a block
-  std::size_t shared_bytes = 0;  ///< dynamic, a block
+  int threads = 256;             ///< per block
+  std::size_t shared_bytes = 0;  ///< dynamic, per block
 };
 
-/// Starts a kernel in the stream of `context`. The caller has made the device current.
-/// \param name for the message \throws CudaError when it cannot be started
+/// Launches a kernel in the stream of `context`. The device must be current.
+/// \param name for the error message \throws CudaError when it cannot be started
 template <class... Parameters, class... Arguments>
 void launch(std::string_view name, const Context& context, const Grid& grid, void (*kernel)(Parameters...),
             Arguments&&... arguments) {

@@ -35,9 +35,9 @@ void* try_allocate(const Context& context, std::uint64_t bytes) {
 
 void* allocate_bytes(const Device& device, std::uint64_t bytes) {
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   if (void* data = try_allocate(context, bytes)) return data;
-  // What was freed may still be held by the pool, in pieces of other sizes.
+  // The pool may still hold freed memory in pieces of other sizes.
   context.synchronize();
   check(cudaMemPoolTrimTo(context.pool(), 0), "returning unused memory");
   if (void* data = try_allocate(context, bytes)) return data;
@@ -45,9 +45,9 @@ void* allocate_bytes(const Device& device, std::uint64_t bytes) {
 }
 
 void deallocate_bytes(const Device& device, void* data) noexcept {
-  // A failure here can only come from an earlier error of the context or from the end of the process.
+  // Can only fail after an earlier error of the context or at the end of the process.
   try {
-    const CurrentDevice current(device);
+    const DeviceGuard current(device);
     if (cudaFreeAsync(data, Context::of(device).stream()) != cudaSuccess) static_cast<void>(cudaGetLastError());
   } catch (...) {
     return;
@@ -57,7 +57,7 @@ void deallocate_bytes(const Device& device, void* data) noexcept {
 void zero_bytes(const Device& device, void* data, std::uint64_t bytes) {
   if (bytes == 0) return;
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   check(cudaMemsetAsync(data, 0, bytes, context.stream()), fmt::format("clearing {} bytes", bytes));
 }
 
@@ -67,7 +67,7 @@ void copy_bytes(const Device& to, void* target, const Device& from, const void* 
   // Copies between GPUs run in the stream of the target, after all work of the source.
   if (!from.is_host() && !(from == device)) Context::of(from).synchronize();
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, context.stream()),
         fmt::format("copying {} bytes from {} to {}", bytes, from.name(), to.name()));
   if (!(to == from)) context.synchronize();
@@ -75,7 +75,7 @@ void copy_bytes(const Device& to, void* target, const Device& from, const void* 
 
 std::uint64_t available_bytes(const Device& device) {
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   std::uint64_t reserved = 0;
   std::uint64_t used = 0;
   check(cudaMemPoolGetAttribute(context.pool(), cudaMemPoolAttrReservedMemCurrent, &reserved), "asking a memory pool");
@@ -84,7 +84,7 @@ std::uint64_t available_bytes(const Device& device) {
 }
 
 bool is_reachable(const Device& device, const void* address) {
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   cudaPointerAttributes attributes{};
   check(cudaPointerGetAttributes(&attributes, address), "asking where a vector lies");
   if (attributes.type == cudaMemoryTypeDevice) return attributes.device == device.ordinal();
@@ -99,7 +99,7 @@ bool lies_on_a_gpu(const void* address) {
 }
 
 void synchronize(const Device& device) {
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   Context::of(device).synchronize();
 }
 

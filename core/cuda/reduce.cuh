@@ -1,6 +1,7 @@
 /// \file
-/// Passes over vectors that update and sum at once, on a GPU: the counterpart of host::fused_sum. Sums are of any small
-/// type with operator+=: compensated sums, largest values, several at a time.
+/// Transform-reduce on a GPU: updates of vectors fused with sums, the counterpart of host::parallel_sum. A sum has any
+/// small type with operator+=: compensated sums, maxima, several sums at once. Own code instead of cub::DeviceReduce,
+/// because the order of additions, and so every bit, must be the same on any GPU.
 #pragma once
 
 #include "core/cuda/launch.cuh"
@@ -13,15 +14,28 @@
 
 namespace tessera::cuda {
 
-/// Blocks of a sum: a constant, so that its order, and with it every bit of the result, is the same on any GPU.
+/// Most blocks of a sum: a constant, so that the order of additions is the same on any GPU.
 inline constexpr int sum_blocks = 1024;
 inline constexpr int sum_threads = 256;
 static_assert(sum_blocks + 1 <= SumSpace::values);
 
-/// Blocks that add up n elements: two elements a thread at the least, since every block costs the last one time.
+/// Blocks that sum n elements: at least two elements per thread, since the last block adds up all others.
 [[nodiscard]] inline unsigned blocks_of_sum(std::int64_t n) {
   const unsigned needed = blocks_for(n, 2 * sum_threads);
   return needed < sum_blocks ? needed : sum_blocks;
+}
+
+/// A value that another block wrote before a fence. Bypasses the first-level cache, which is not coherent.
+template <class Value>
+[[nodiscard]] __device__ Value value_of_other_block(const Value* address) {
+  static_assert(std::is_trivially_copyable_v<Value> && sizeof(Value) % sizeof(double) == 0);
+  constexpr int words = sizeof(Value) / sizeof(double);
+  double word[words];
+#pragma unroll
+  for (int k = 0; k < words; ++k) word[k] = __ldcg(reinterpret_cast<const double*>(address) + k);
+  Value value;
+  memcpy(&value, word, sizeof(Value));
+  return value;
 }
 
 /// N plain sums.
@@ -54,13 +68,13 @@ __device__ Value add_up_warp(Value value) {
   return value;
 }
 
-/// Adds the values of all threads of a block in a fixed order; thread 0 returns the total. Every thread must call, and
-/// meet the others before the next call.
+/// Adds the values of all threads of a block in a fixed order; thread 0 returns the total. Every thread must call;
+/// __syncthreads() before the next call.
 template <int Threads, class Value>
 __device__ Value add_up_block(Value value) {
   static_assert(Threads % warp_size == 0 && Threads / warp_size <= warp_size);
   constexpr unsigned warps = Threads / warp_size;
-  // Values have constructors, which shared memory does not run.
+  // Shared memory runs no constructors.
   alignas(Value) __shared__ unsigned char of_warp[warps * sizeof(Value)];
   const unsigned lane = threadIdx.x % warp_size;
   const unsigned warp = threadIdx.x / warp_size;
@@ -73,7 +87,7 @@ __device__ Value add_up_block(Value value) {
   return add_up_warp(rest);
 }
 
-/// partial[block]: what the indices of the block add.
+/// partial[block] = sum of step over the indices of the block.
 template <class Value, class Step>
 __global__ void __launch_bounds__(sum_threads) partial_values_kernel(std::int64_t n, Step step, Value* partial) {
   Value value{};
@@ -92,8 +106,8 @@ __global__ void __launch_bounds__(sum_threads) total_values_kernel(int count, co
   if (threadIdx.x == 0) *total = value;
 }
 
-/// The sum of step(i, value) over [0, n) to *total on the device, in an order that depends on n alone. step may write
-/// to element i of its vectors. Neither waits nor allocates. \param step callable on the device, copied there \param
+/// *total on the device = sum of step(i, value) over [0, n), in an order that depends only on n. step may write to
+/// element i of its vectors. Neither waits nor allocates. \param step callable on the device, copied there \param
 /// partial room for sum_blocks values; work in the same stream may use it afterwards \throws CudaError
 template <class Value, class Step>
 void enqueue_values(const Context& context, std::int64_t n, const Step& step, Value* partial, Value* total) {
@@ -103,12 +117,12 @@ void enqueue_values(const Context& context, std::int64_t n, const Step& step, Va
          static_cast<const Value*>(partial), total);
 }
 
-/// The same, brought to the host. Waits for the result.
+/// The same, copied to the host. Waits for the result.
 template <class Value, class Step>
 [[nodiscard]] Value fused_values(const Device& device, std::int64_t n, const Step& step) {
   static_assert(sizeof(Value) <= SumSpace::value_bytes && std::is_trivially_copyable_v<Value>);
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   SumSpace& space = context.sum_space();
   const std::scoped_lock alone(space.mutex);
   auto* const partial = static_cast<Value*>(space.on_device);
@@ -149,7 +163,7 @@ template <class Body>
 void for_each(const Device& device, std::int64_t n, const Body& body) {
   if (n == 0) return;
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   const auto enough = static_cast<unsigned>(context.multiprocessors() * 32);
   const unsigned needed = blocks_for(n, sum_threads);
   launch("pass over a vector", context, Grid{needed < enough ? needed : enough, sum_threads}, for_each_kernel<Body>, n,

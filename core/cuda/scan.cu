@@ -1,6 +1,8 @@
-#include "core/cuda/block_sum.cuh"
+// Exclusive scan: cub::DeviceScan, and own kernels to compare with (reduce-then-scan: the sum of each chunk of 2048
+// counts, then the scan of each chunk from the sum of the chunks before it).
 #include "core/cuda/launch.cuh"
 #include "core/cuda/scan.hpp"
+#include "core/cuda/warp.cuh"
 #include "tessera/array.hpp"
 
 namespace tessera::cuda {
@@ -9,9 +11,9 @@ namespace {
 
 constexpr int scan_threads = 256;
 constexpr int entries_of_thread = 8;
-/// Entries that a block adds up.
+/// Entries per block.
 constexpr std::int64_t scan_chunk = entries_of_thread * scan_threads;
-/// Chunks up to which every block adds up the sums of those before its own.
+/// Up to so many chunks, every block adds up the sums of the chunks before its own; above, these sums are scanned too.
 constexpr unsigned most_direct_chunks = 4096;
 
 /// Every thread must call.
@@ -20,7 +22,7 @@ __device__ BlockSum<offset_t> running_sum(offset_t value) {
   return running_sum_in_block<scan_threads, true>(value, of_warps);
 }
 
-/// Sum of entries [begin, end), for all threads of a block, each of which must call.
+/// Sum of entries [begin, end), for all threads of a block. Every thread must call.
 __device__ offset_t sum_by_block(const offset_t* entries, std::int64_t begin, std::int64_t end) {
   offset_t sum = 0;
   for (std::int64_t i = begin + threadIdx.x; i < end; i += scan_threads) sum += entries[i];
@@ -35,9 +37,9 @@ __global__ void __launch_bounds__(scan_threads)
   if (threadIdx.x == 0) sums[blockIdx.x] = total;
 }
 
-/// Running sums inside each chunk, from what lies before it.
-/// \param sums of the chunks, or null for a single chunk \param running whether they have been added up
-/// \param total where the sum of all goes, or null
+/// Scan of each chunk, from the sum of the chunks before it.
+/// \param sums of the chunks; null for a single chunk \param running whether `sums` are exclusive sums already
+/// \param total receives the sum of all; may be null
 __global__ void __launch_bounds__(scan_threads)
     chunk_scan_kernel(std::int64_t n, offset_t* counts, const offset_t* sums, bool running, offset_t* total) {
   offset_t before = 0;
@@ -60,39 +62,52 @@ __global__ void __launch_bounds__(scan_threads)
   if (total != nullptr && blockIdx.x + 1 == gridDim.x && threadIdx.x == 0) *total = before + in_block.total;
 }
 
-/// The same without waiting. \param total where the sum of all goes, on the device, or null
-void scan(const Context& context, const Device& device, std::span<offset_t> counts, offset_t* total) {
+/// \param total on the device, receives the sum of all; may be null
+void own_exclusive_sum(const Context& context, const Device& device, std::span<offset_t> counts, offset_t* total) {
   const auto n = static_cast<std::int64_t>(counts.size());
   const unsigned chunks = blocks_for(n, static_cast<int>(scan_chunk));
   const Grid grid{chunks, scan_threads};
   if (chunks == 1) {
-    launch("running sums", context, grid, chunk_scan_kernel, n, counts.data(), nullptr, false, total);
+    launch("exclusive sum", context, grid, chunk_scan_kernel, n, counts.data(), nullptr, false, total);
     return;
   }
   Array<offset_t> sums(chunks, Init::none, device);
   launch("sums of chunks", context, grid, chunk_sums_kernel, n, counts.data(), sums.data());
   const bool running = chunks > most_direct_chunks;
-  if (running) scan(context, device, sums.span(), nullptr);
-  launch("running sums", context, grid, chunk_scan_kernel, n, counts.data(), sums.data(), running, total);
+  if (running) own_exclusive_sum(context, device, sums.span(), nullptr);
+  launch("exclusive sum", context, grid, chunk_scan_kernel, n, counts.data(), sums.data(), running, total);
+}
+
+/// The total is the last count and the sum before it: both are copied to the host after the scan.
+offset_t cub_exclusive_sum_and_total(const Device& device, std::span<offset_t> counts) {
+  Array<offset_t> last(2, Init::none, device);
+  const offset_t* const back = &counts.back();
+  detail::copy_bytes(device, last.data(), device, back, sizeof(offset_t));
+  cub_exclusive_sum(device, counts);
+  detail::copy_bytes(device, last.data() + 1, device, back, sizeof(offset_t));
+  const Array<offset_t> on_host = last.to(Device{});
+  return on_host[0] + on_host[1];
 }
 
 }  // namespace
 
-offset_t exclusive_sum(const Device& device, std::span<offset_t> counts) {
+offset_t exclusive_sum(const Device& device, std::span<offset_t> counts, PrimitiveBy by) {
   if (counts.empty()) return 0;
+  if (by == PrimitiveBy::cub) return cub_exclusive_sum_and_total(device, counts);
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   Array<offset_t> total(1, Init::none, device);
-  scan(context, device, counts, total.data());
+  own_exclusive_sum(context, device, counts, total.data());
   offset_t result = 0;
   detail::copy_bytes(Device{}, &result, device, total.data(), sizeof(result));
   return result;
 }
 
-void exclusive_sum_on_device(const Device& device, std::span<offset_t> counts) {
+void exclusive_sum_on_device(const Device& device, std::span<offset_t> counts, PrimitiveBy by) {
   if (counts.empty()) return;
-  const CurrentDevice current(device);
-  scan(Context::of(device), device, counts, nullptr);
+  if (by == PrimitiveBy::cub) return cub_exclusive_sum(device, counts);
+  const DeviceGuard current(device);
+  own_exclusive_sum(Context::of(device), device, counts, nullptr);
 }
 
 }  // namespace tessera::cuda

@@ -1,7 +1,8 @@
 /// \file
-/// Running sums on a GPU, for offsets that depend on counts.
+/// Exclusive sums on a GPU: counts become offsets.
 #pragma once
 
+#include "core/cuda/cub_primitives.hpp"
 #include "tessera/device.hpp"
 #include "tessera/types.hpp"
 
@@ -9,11 +10,11 @@
 
 namespace tessera::cuda {
 
-/// Replaces counts by the sum of those before them. O(n) work, n / 2048 entries of scratch space.
+/// Replaces each count by the sum of those before it. O(n) work, O(n / 1024) scratch memory.
 /// \param counts on the device \returns the sum of all; waits for it \throws CudaError, OutOfMemory
-[[nodiscard]] offset_t exclusive_sum(const Device& device, std::span<offset_t> counts);
+[[nodiscard]] offset_t exclusive_sum(const Device& device, std::span<offset_t> counts, PrimitiveBy by = scan_by);
 
 /// The same without the total and without waiting.
-void exclusive_sum_on_device(const Device& device, std::span<offset_t> counts);
+void exclusive_sum_on_device(const Device& device, std::span<offset_t> counts, PrimitiveBy by = scan_by);
 
 }  // namespace tessera::cuda

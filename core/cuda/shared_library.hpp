@@ -1,17 +1,17 @@
 /// \file
-/// Libraries that are looked for when they are first needed, so that programs run on machines that lack them.
+/// Shared libraries loaded at first use, so that programs run on machines without them.
 #pragma once
 
 #include <string>
 
 namespace tessera::cuda {
 
-/// A shared library that stays loaded for the life of the process: what it registered with the CUDA runtime cannot be
-/// taken back.
+/// A shared library that stays loaded for the life of the process: its registration with the CUDA runtime cannot be
+/// undone.
 class SharedLibrary {
  public:
-  /// \param name    as the dynamic linker looks for it, e.g. "libcusparse.so.12"
-  /// \param purpose what needs it, for the message, e.g. "kernel vendor-csr"
+  /// \param name    for the dynamic linker, e.g. "libcusparse.so.12"
+  /// \param purpose for the error message, e.g. "kernel vendor-csr"
   /// \throws NotSupported naming the library, the purpose and what the dynamic linker said
   SharedLibrary(std::string name, const std::string& purpose);
 

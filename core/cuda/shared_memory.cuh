@@ -1,6 +1,5 @@
 /// \file
-/// The dynamic shared memory of a block. Its own header, so that the emulator of tests/emulator can put another in its
-/// place.
+/// The dynamic shared memory of a block. A separate header, because the emulator (tests/emulator) replaces it.
 #pragma once
 
 namespace tessera::cuda {

@@ -1,6 +1,5 @@
 /// \file
-/// The one place that puts kernels into streams. Its own header, so that the emulator of tests/emulator can put another
-/// in its place.
+/// The only launch of kernels. A separate header, because the emulator (tests/emulator) replaces it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,8 +9,8 @@
 
 namespace tessera::cuda {
 
-/// \param shared_bytes dynamic shared memory of a block
-/// \returns how this launch went: unlike <<<>>> with cudaGetLastError(), never what a caller left behind
+/// \param shared_bytes dynamic shared memory per block
+/// \returns the status of this launch; <<<>>> with cudaGetLastError() could return an older error
 template <class... Parameters, class... Arguments>
 [[nodiscard]] cudaError_t start_kernel(void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
                                        std::size_t shared_bytes, cudaStream_t stream, Arguments&&... arguments) {

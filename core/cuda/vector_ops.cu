@@ -43,7 +43,7 @@ template <class T>
 void enqueue_dots(const Device& device, std::span<const T> y, std::span<const T> w, ProductDots* sums) {
   static_assert(sizeof(ProductDots) == sizeof(PlainSums<2>));
   const Context& context = Context::of(device);
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   enqueue_values(context, static_cast<std::int64_t>(y.size()), BothDots<T>{w.data(), y.data()},
                  static_cast<PlainSums<2>*>(context.sum_space().on_device), reinterpret_cast<PlainSums<2>*>(sums));
 }

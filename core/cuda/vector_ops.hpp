@@ -1,6 +1,6 @@
 /// \file
-/// The passes over vectors that operators need on a GPU, for float and double. Spans lie on the device. In a build
-/// without CUDA every function throws DeviceUnavailable.
+/// Vector operations of linear operators on a GPU, for float and double. Spans lie on the device. In a build without
+/// CUDA every function throws DeviceUnavailable.
 #pragma once
 
 #include "tessera/device.hpp"
@@ -10,7 +10,7 @@
 
 namespace tessera::cuda {
 
-/// y = β y, where β = 0 overwrites whatever y held.
+/// y = β y; β = 0 overwrites NaN and infinity too.
 template <class T>
 void scale(const Device& device, T beta, std::span<T> y);
 
@@ -18,11 +18,11 @@ void scale(const Device& device, T beta, std::span<T> y);
 template <class T>
 void combine(const Device& device, T alpha, std::span<const T> x, T beta, std::span<T> y);
 
-/// <w, y> and <y, y>, summed in double in an order that depends on the length alone.
+/// <w, y> and <y, y>, summed in double in an order that depends only on the length.
 template <class T>
 [[nodiscard]] ProductDots dots(const Device& device, std::span<const T> y, std::span<const T> w);
 
-/// The same to *sums on the device, without waiting.
+/// The same, written to *sums on the device, without waiting.
 template <class T>
 void enqueue_dots(const Device& device, std::span<const T> y, std::span<const T> w, ProductDots* sums);
 

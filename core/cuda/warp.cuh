@@ -1,5 +1,6 @@
 /// \file
-/// Sums over the lanes of a warp, and loads that leave the caches to others. All lanes must call what sums.
+/// Sums over the lanes of a warp and the threads of a block, and loads that leave the caches to others. All lanes must
+/// call what sums over a warp, all threads what sums over a block.
 #pragma once
 
 #include "core/cuda/launch.cuh"
@@ -8,8 +9,8 @@
 
 namespace tessera::cuda {
 
-/// Sum over groups of `lanes` neighbouring lanes, in a fixed order; every lane gets its group's. \param lanes power of
-/// two
+/// Sum over groups of `lanes` neighbouring lanes, in a fixed order; every lane gets the sum of its group.
+/// \param lanes a power of two
 template <class T>
 [[nodiscard]] __device__ inline T sum_over_lanes(T value, int lanes = warp_size) {
   for (int distance = lanes / 2; distance > 0; distance /= 2) {
@@ -18,7 +19,7 @@ template <class T>
   return value;
 }
 
-/// Sum of the values of this lane and the earlier ones.
+/// Inclusive sum over the lanes.
 template <class T>
 [[nodiscard]] __device__ inline T sum_up_to_lane(T value) {
   const unsigned lane = threadIdx.x % warp_size;
@@ -30,13 +31,37 @@ template <class T>
   return value;
 }
 
-/// What four consecutive entries are loaded into.
+/// Sums over a block, for one of its threads.
+template <class T>
+struct BlockSum {
+  T before{};  ///< sum over the threads before it
+  T total{};   ///< sum over all threads
+};
+
+/// Exclusive sum and total over a block. Every thread must call. \param of_warps in shared memory, one element per
+/// warp; read until the next barrier \tparam Again whether some thread may still read of_warps
+template <int Threads, bool Again = false, class T>
+[[nodiscard]] __device__ BlockSum<T> running_sum_in_block(T value, T* of_warps) {
+  const unsigned warp = threadIdx.x / warp_size;
+  const T up_to = sum_up_to_lane(value);
+  if constexpr (Again) __syncthreads();
+  if (threadIdx.x % warp_size == warp_size - 1) of_warps[warp] = up_to;
+  __syncthreads();
+  BlockSum<T> sum{up_to - value, T{}};
+  for (unsigned w = 0; w < Threads / warp_size; ++w) {
+    if (w < warp) sum.before += of_warps[w];
+    sum.total += of_warps[w];
+  }
+  return sum;
+}
+
+/// Four consecutive entries.
 template <class T>
 struct Four {
   T entry[4];
 };
 
-/// Four consecutive entries that are read once only, by 16-byte loads. \param from aligned to 16 bytes
+/// Loads four consecutive entries that are read only once, by 16-byte loads. \param from aligned to 16 bytes
 [[nodiscard]] __device__ inline Four<std::int32_t> load_four(const std::int32_t* from) {
   const int4 q = __ldcs(reinterpret_cast<const int4*>(from));
   return {{q.x, q.y, q.z, q.w}};
@@ -51,8 +76,7 @@ struct Four {
   return {{low.x, low.y, high.x, high.y}};
 }
 
-/// The same past the first-level cache, whose lines stay for others, and the first to leave the second. \param from
-/// aligned to 16 bytes
+/// The same without allocation in L1 and with evict-first priority in L2. \param from aligned to 16 bytes
 [[nodiscard]] __device__ inline Four<std::int32_t> load_four_once(const std::int32_t* from) {
 #ifdef __CUDA_ARCH__
   int4 q;

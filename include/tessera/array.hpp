@@ -15,13 +15,12 @@
 namespace tessera {
 
 namespace detail {
-/// Aligned memory on `device`: on the host to 64 bytes, and from 4 MiB on on huge pages of 2 MiB if the system has
-/// them; on a GPU to 256 bytes, in the order of its stream.
-/// \throws OutOfMemory, InvalidArgument when count * size overflows
+/// Aligned memory on `device`. Host: 64 bytes; from 4 MiB on, huge pages of 2 MiB if the system has them. GPU: 256
+/// bytes, in stream order. \throws OutOfMemory, InvalidArgument when count * size overflows
 void* allocate_bytes(const Device& device, std::int64_t count, std::size_t element_bytes);
 /// \param bytes as allocated
 void deallocate_bytes(const Device& device, void* data, std::uint64_t bytes) noexcept;
-/// Sets bytes to zero with the device's threads, which also places the pages near them.
+/// Sets bytes to zero with the threads of the device; on the host this also places the pages near them.
 void zero_bytes(const Device& device, void* data, std::uint64_t bytes);
 void copy_bytes(const Device& to, void* target, const Device& from, const void* source, std::uint64_t bytes);
 }  // namespace detail
@@ -29,9 +28,8 @@ void copy_bytes(const Device& to, void* target, const Device& from, const void* 
 /// Contents of freshly allocated memory.
 enum class Init { zero, none };
 
-/// A fixed-size array of trivially copyable elements that owns memory on one device, or holds on to that of another
-/// owner (adopt). It moves, and is copied only by an explicit to(device). Elements on the host are reached through
-/// span() or operator[].
+/// A fixed-size array of trivially copyable elements. It owns memory on one device, or shares memory of another owner
+/// (adopt). Movable; copied only by an explicit to(device). Elements on the host are accessed by span() or operator[].
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>, "Array<T> holds trivially copyable elements");
@@ -58,8 +56,8 @@ class Array {
     return result;
   }
 
-  /// Host memory of another owner, used in place: nothing is copied now or freed later.
-  /// \param owner held as long as this array lives; empty when the caller keeps the memory alive by other means
+  /// Host memory of another owner, used in place: neither copied nor freed.
+  /// \param owner kept alive by this array; empty when the caller keeps the memory alive
   [[nodiscard]] static Array adopt(std::span<T> memory, std::shared_ptr<const void> owner) {
     Array result;
     result.data_ = memory.data();

@@ -8,17 +8,17 @@
 
 namespace tessera {
 
-/// What to do with several entries at the same place. `sum` adds values (and keeps one entry in a pattern matrix).
+/// Treatment of several entries at the same position. `sum` adds the values; a pattern matrix keeps one entry.
 enum class Duplicates { sum, error };
 
-/// A matrix and how many entries were merged into others while making it.
+/// A matrix and the number of entries that were merged into others.
 template <class T>
 struct Assembly {
   Csr<T> matrix;
   offset_t duplicates = 0;
 };
 
-/// Builds CSR from coordinates in any order. Duplicates are summed in the order in which they are given.
+/// Builds CSR from coordinates in any order. Duplicates are summed in their given order.
 /// \param rows,cols   sizes
 /// \param row_indices,column_indices 0-based, same length
 /// \param values      same length, or empty with `storage` pattern

@@ -1,5 +1,5 @@
 /// \file
-/// Compressed sparse rows: the one matrix format that users hand over.
+/// Compressed sparse rows (CSR): the matrix format of the public interface.
 #pragma once
 
 #include "tessera/array.hpp"
@@ -12,7 +12,7 @@ namespace tessera {
 /// Whether a matrix stores a value per nonzero. In a pattern matrix every nonzero is 1 and no values array exists.
 enum class ValueStorage { weighted, pattern };
 
-/// A look at a matrix that somebody else owns. Row i holds the nonzeros row_offsets[i] ... row_offsets[i+1]-1, columns
+/// A non-owning view of a matrix. Row i holds the nonzeros row_offsets[i] ... row_offsets[i+1]-1, columns
 /// ascending and distinct, all indices 0-based. `values` is empty exactly for pattern matrices.
 template <class T>
 struct CsrView {
@@ -35,18 +35,19 @@ struct CsrView {
 template <class T>
 void validate(const CsrView<T>& matrix);
 
-/// Whether a constructor verifies the invariants or takes the caller's word (generators and transposes that keep them).
+/// Whether a constructor verifies the invariants. `trusted`: the caller guarantees them, as generators and transposes
+/// do.
 enum class Check { full, trusted };
 
-/// A matrix that owns its arrays. Immutable once made, so that plans can share it.
+/// A matrix that owns its arrays. Immutable, so that plans can share it.
 template <class T>
 class Csr {
  public:
   /// The 0 x 0 matrix.
   Csr();
 
-  /// Takes over the arrays, all of one device; those of a GPU are copied to be checked in full. \param values nnz
-  /// entries
+  /// Takes over the arrays, all of one device; arrays of a GPU are copied to the host for a full check.
+  /// \param values nnz entries
   /// \throws InvalidMatrix when the arrays break an invariant of CsrView or a size exceeds 2^31 - 1
   Csr(std::int64_t rows, std::int64_t cols, Array<offset_t> row_offsets, Array<index_t> columns, Array<T> values,
       Check check = Check::full);
@@ -61,7 +62,7 @@ class Csr {
   /// A copy on `target` (which may be the same device). \throws OutOfMemory, CudaError
   [[nodiscard]] Csr to(const Device& target) const;
 
-  /// Where the arrays lie.
+  /// Device of the arrays.
   [[nodiscard]] const Device& device() const noexcept { return row_offsets_.device(); }
   [[nodiscard]] index_t rows() const noexcept { return rows_; }
   [[nodiscard]] index_t cols() const noexcept { return cols_; }

@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-/// An execution place: the threads of the host, or one GPU. A small value, cheap to copy and to compare.
+/// The threads of the host, or one GPU. A small value, cheap to copy and to compare.
 class Device {
  public:
   enum class Kind { host, cuda };
@@ -25,8 +25,8 @@ class Device {
   /// \throws DeviceUnavailable when this build has no CUDA backend or none for that GPU, or the machine no such GPU
   [[nodiscard]] static Device cuda(int ordinal = 0);
 
-  /// What "auto" means here: the host with all threads. A GPU has to be asked for by name, since small systems are
-  /// solved sooner on the host. The command line chooses by the size of the matrix instead.
+  /// The meaning of "auto" in the library: the host with all threads. A GPU must be named, since small systems are
+  /// solved faster on the host. The command line chooses by the size of the matrix instead.
   [[nodiscard]] static Device best();
 
   /// Reads "auto", "host", "cuda" or "cuda:N". \throws InvalidArgument for other text, DeviceUnavailable as cuda() does
@@ -41,7 +41,7 @@ class Device {
   /// "host" or "cuda:N", as parse() reads it.
   [[nodiscard]] std::string name() const;
 
-  /// Same place: the number of host threads does not matter.
+  /// Whether both are the same device; the number of host threads does not matter.
   friend bool operator==(const Device& a, const Device& b) noexcept {
     return a.kind_ == b.kind_ && a.ordinal_ == b.ordinal_;
   }
@@ -54,7 +54,7 @@ class Device {
   int threads_;
 };
 
-/// What the CUDA runtime says of one GPU.
+/// Facts about one GPU, from the CUDA runtime.
 struct CudaDeviceInfo {
   int ordinal = 0;
   std::string name;
@@ -68,7 +68,7 @@ struct CudaDeviceInfo {
   std::string problem;            ///< why it cannot be used (in exclusive use, out of memory); empty: it can
 };
 
-/// Outcome of looking for GPUs; never throws for a machine that has none.
+/// Result of survey_cuda(); a machine without a GPU is no error.
 struct CudaSurvey {
   bool compiled_in = false;  ///< this build has the CUDA backend
   int runtime_version = 0;   ///< 1000 * major + 10 * minor; 0 when not compiled in
@@ -77,13 +77,13 @@ struct CudaSurvey {
   std::vector<CudaDeviceInfo> devices;
 };
 
-/// Asks driver and runtime which GPUs there are. Takes up to about a second the first time (driver start).
-/// \param ordinal the one to look into, which takes some of its memory; -1: all of them. Of the others free memory and
-/// machine code are not known (0, false)
+/// Asks driver and runtime for the GPUs. The first call takes up to about a second (driver start).
+/// \param ordinal the GPU to examine, which takes some of its memory; -1: all. For the others free memory and machine
+/// code stay unknown (0, false)
 [[nodiscard]] CudaSurvey survey_cuda(int ordinal = -1);
 
-/// Waits until all work given to a device is done. Products and vector passes on a GPU return before they are complete;
-/// whatever brings numbers back waits by itself. Returns at once for the host. \throws CudaError
+/// Waits until all work of a device is done. Products and vector operations on a GPU return before they are complete;
+/// calls that copy results to the host wait by themselves. Returns at once for the host. \throws CudaError
 void synchronize(const Device& device);
 
 /// Bytes of host memory that can be allocated without swapping; 0 when the system does not tell.

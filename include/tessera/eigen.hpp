@@ -1,11 +1,11 @@
 /// \file
-/// Eigen's sparse matrices and vectors in and out. Header-only: compiles where Eigen 3.4 is, and Tessera's library
-/// knows nothing of it, so this header is not part of tessera.hpp.
+/// Conversion from and to sparse matrices and vectors of Eigen. Header-only, needs Eigen 3.4; the library does not
+/// depend on Eigen, so this header is not part of tessera.hpp.
 ///
-/// What can be shared. Both sides store compressed rows; ours have 64-bit offsets and 32-bit columns. Of a row-major
+/// Sharing of arrays. Both sides store compressed rows; ours have 64-bit offsets and 32-bit columns. Of a row-major
 /// Eigen matrix the values are always shared, the columns where its StorageIndex has 32 bits, the offsets where it
-/// has 64. The rest is converted: for Eigen's default (int) that is 8 bytes a row. A column-major matrix is, array by
-/// array, the row-major form of its transpose. Nothing is shared of a matrix that is not compressed.
+/// has 64. The rest is converted: for Eigen's default (int) that is 8 bytes per row. A column-major matrix is, array by
+/// array, the row-major form of its transpose. A matrix that is not compressed shares nothing.
 #pragma once
 
 #include "tessera/csr.hpp"
@@ -26,17 +26,17 @@ namespace tessera {
 
 namespace detail {
 
-/// Whether arrays of an Eigen matrix are used in place, and what then keeps them alive.
+/// Whether arrays of an Eigen matrix are used in place, and their owner then.
 struct EigenSource {
   bool shared = false;
   std::shared_ptr<const void> owner;
 };
 
-/// The same elements as an array of `To`, in place where that is allowed and the types agree.
+/// The elements as an array of `To`, in place where allowed and the types agree.
 template <class To, class From>
 [[nodiscard]] Array<To> array_from_eigen(const From* data, std::int64_t size, const EigenSource& source) {
   if constexpr (sizeof(To) == sizeof(From) && std::is_integral_v<To> == std::is_integral_v<From>) {
-    // Csr, where these arrays go, gives out nothing but read access.
+    // The arrays go into a Csr, which gives read access only.
     if (source.shared) {
       return Array<To>::adopt({reinterpret_cast<To*>(const_cast<From*>(data)), static_cast<std::size_t>(size)},
                               source.owner);
@@ -97,7 +97,7 @@ template <class Derived>
   if constexpr (Derived::IsRowMajor) {
     return outer_as_rows(a, source);
   } else {
-    // Read in place and written anew, whoever owns it.
+    // Read in place, written to new memory.
     return transpose(outer_as_rows(a, {.shared = true, .owner = nullptr}).view());
   }
 }
@@ -125,9 +125,8 @@ template <class Derived>
   return detail::from_eigen(a, {});
 }
 
-/// Takes an Eigen matrix over: nothing is copied that can be shared (see above), and it lives on inside the result. One
-/// that is not compressed is compressed first. Throws as the copying from_eigen(); `a` is empty then,
-/// as after a success.
+/// Takes over an Eigen matrix: arrays are shared where possible (see above), and the result owns the matrix. A matrix
+/// that is not compressed is compressed first. Throws as the copying from_eigen(); `a` is empty afterwards in any case.
 template <class T, int Options, class StorageIndex>
 [[nodiscard]] Csr<T> from_eigen(Eigen::SparseMatrix<T, Options, StorageIndex>&& a) {
   const auto owner = std::make_shared<Eigen::SparseMatrix<T, Options, StorageIndex>>();
@@ -136,8 +135,8 @@ template <class T, int Options, class StorageIndex>
   return detail::from_eigen(*owner, {.shared = true, .owner = owner});
 }
 
-/// Looks at an Eigen matrix, sharing what can be shared: for a plan that lives no longer than the matrix. The caller
-/// keeps `a` alive and unchanged as long as the result or a plan made from it is used. Throws as from_eigen().
+/// A view of an Eigen matrix, which shares arrays where possible. The caller keeps `a` alive and unchanged while the
+/// result, or a plan made from it, is in use. Throws as from_eigen().
 template <class Derived>
 [[nodiscard]] Csr<typename Derived::Scalar> borrow_eigen(const Eigen::SparseCompressedBase<Derived>& a) {
   return detail::from_eigen(a, {.shared = true, .owner = nullptr});
@@ -149,7 +148,7 @@ template <class Derived>
   return detail::transposed_from_eigen(a, {.shared = true, .owner = nullptr});
 }
 
-/// A row-major Eigen matrix with the same entries; those of a pattern matrix become ones.
+/// A row-major Eigen matrix with the same entries; entries of a pattern matrix become ones.
 /// \tparam StorageIndex Eigen's index type; std::int64_t for more than 2^31 - 1 nonzeros
 /// \throws InvalidArgument when the nonzeros cannot be counted in a StorageIndex
 template <class StorageIndex = int, class T>
@@ -170,8 +169,8 @@ template <class StorageIndex = int, class T>
   return result;
 }
 
-/// A Tessera matrix seen by Eigen: columns and values in place, offsets narrowed to int once (and the ones of a pattern
-/// matrix written out). The viewed matrix must outlive it. Use `*map` in Eigen's expressions.
+/// A view of a Tessera matrix for Eigen: columns and values in place, offsets narrowed to int once (and the ones of a
+/// pattern matrix written out). The viewed matrix must outlive it. Use `*map` in Eigen's expressions.
 template <class T>
 class EigenMap {
  public:

@@ -1,6 +1,6 @@
 /// \file
-/// The exceptions that Tessera throws. Everything derives from tessera::Error. Not reaching a tolerance is no error: it
-/// is a Status in the report (see report.hpp).
+/// The exceptions that Tessera throws; all derive from tessera::Error. Not reaching a tolerance is no error but a
+/// Status in the report (see report.hpp).
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ class IoError : public Error {
   using Error::Error;
 };
 
-/// A file that is not what its format prescribes. what() reads "file:line:column: message", and "file: byte 40:
+/// A file that violates its format. what() reads "file:line:column: message", and "file: byte 40:
 /// message" for a binary file, which has no lines: its line() and column() are 0.
 class ParseError : public Error {
  public:
@@ -73,12 +73,12 @@ class ParseError : public Error {
   std::uint64_t byte_ = 0;
 };
 
-/// Memory that could not be had. Thrown before the system is driven out of memory where that can be foreseen.
+/// Memory that could not be allocated. Thrown before the system runs out of memory where that can be foreseen.
 class OutOfMemory : public Error {
  public:
   /// \param requested_bytes size of the allocation that failed
-  /// \param available_bytes what the device had to give at that moment (0 when unknown)
-  /// \param purpose         what it was for, e.g. "row offsets"
+  /// \param available_bytes free memory at that moment (0 when unknown)
+  /// \param purpose         its use, e.g. "row offsets"
   OutOfMemory(std::uint64_t requested_bytes, std::uint64_t available_bytes, const std::string& purpose);
 
   [[nodiscard]] std::uint64_t requested_bytes() const noexcept { return requested_bytes_; }

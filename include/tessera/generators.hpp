@@ -1,6 +1,6 @@
 /// \file
-/// Model problems, made in memory. Grids are numbered x fastest; all matrices come sorted; every call with the same
-/// arguments (and seed) gives the same matrix on every machine.
+/// Generated matrices. Grids are numbered x fastest; columns are sorted; the same arguments (and seed) give the same
+/// matrix on every machine.
 #pragma once
 
 #include "tessera/csr.hpp"
@@ -67,7 +67,7 @@ struct RmatOptions {
 template <class T>
 [[nodiscard]] Csr<T> rmat(const RmatOptions& options);
 
-/// A number that a family of generated matrices takes besides its size.
+/// A parameter of a family of generated matrices, besides its size.
 struct GeneratorParameter {
   std::string_view name;
   std::string_view description;
@@ -92,8 +92,8 @@ struct GeneratorFamily {
 /// All families, in the order of docs/generators.md.
 [[nodiscard]] std::span<const GeneratorFamily> generator_families();
 
-/// A matrix described by a few words. Two specs that are equal make the same matrix, bit by bit, on every machine and
-/// for any number of threads.
+/// Description of a generated matrix. Equal specs give bitwise the same matrix on every machine, with any number of
+/// threads.
 struct GeneratorSpec {
   std::string family;
   std::optional<std::int64_t> size = {};  ///< nothing: the default of the family
@@ -102,22 +102,22 @@ struct GeneratorSpec {
 };
 
 /// Reads FAMILY[:SIZE][,NAME=NUMBER]..., for instance "kmer:55e6,seed=3", "rmat:scale=22,edge_factor=8", "web". The
-/// parts after the colon come in any order; `seed` is the seed where the text names none.
+/// parts after the colon may come in any order; `seed` is the default of the seed.
 /// \throws InvalidArgument naming the offending part and, for names, the nearest known one
 [[nodiscard]] GeneratorSpec parse_generator(std::string_view text, std::uint64_t seed = 42);
 
-/// The spec as parse_generator() reads it, size and seed always written.
+/// The spec as text for parse_generator(), always with size and seed.
 /// \throws InvalidArgument for a spec that generate() would refuse
 [[nodiscard]] std::string to_string(const GeneratorSpec& spec);
 
-/// Most bytes that generate() will hold at once, the matrix included: exact for families without randomness, from the
-/// expected number of entries for the others (within a few per cent from 10 000 rows on).
+/// Peak memory of generate() in bytes, matrix included. Exact for families without randomness; for the others from the
+/// expected number of entries (within a few per cent from 10 000 rows on).
 /// \throws InvalidArgument for an unknown family, a size or a parameter out of range
 template <class T>
 [[nodiscard]] std::uint64_t generated_bytes(const GeneratorSpec& spec, std::optional<ValueStorage> storage = {});
 
 /// Makes the matrix.
-/// \param storage nothing: as GeneratorFamily::storage says; pattern leaves the values out
+/// \param storage default: GeneratorFamily::storage; pattern leaves the values out
 /// \throws InvalidArgument for an unknown family, a size or a parameter out of range; OutOfMemory
 /// Complexity: O(rows + nnz) and sorting inside rows; parallel.
 template <class T>

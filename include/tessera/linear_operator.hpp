@@ -1,5 +1,5 @@
 /// \file
-/// The one interface that solvers see: y = α A x + β y, with capabilities an operator may offer on top.
+/// The operator interface of the solvers: y = α A x + β y, and optional capabilities.
 #pragma once
 
 #include "tessera/array.hpp"
@@ -15,7 +15,12 @@
 
 namespace tessera {
 
-/// Inner products that come with a product for free. Sums run in double for both element types.
+namespace detail {
+template <class T>
+class EnqueuedProduct;
+}
+
+/// Inner products that are summed while a product is stored. Sums are double for both element types.
 struct ProductDots {
   double wy = 0.0;  ///< <w, y>
   double yy = 0.0;  ///< <y, y>
@@ -27,10 +32,10 @@ struct ProductDots {
   }
 };
 
-/// Output storage that an operator prepares for repeated products. Most operators use one vector. An operator whose
-/// kernel adds into a few rows from several places (MERBIT) uses two in turn: while it writes one, it clears just those
-/// rows of the other, so no pass over the whole vector is ever needed (merbit-spmv.txt, §4.2, dual-buffer commit).
-/// Obtained from LinearOperator::make_output(); one loop uses one buffer, two products per iteration use two.
+/// Output storage for repeated products. Most operators use one vector. A kernel that adds to a few rows from several
+/// places (MERBIT) uses two in turn: while it writes one, it clears just those rows of the other, and no product clears
+/// a whole vector (dual buffer: MERBIT, §4.2). Made by LinearOperator::make_output(). A loop with two products per
+/// iteration uses two of them.
 template <class T>
 class DualBuffer {
  public:
@@ -48,13 +53,13 @@ class DualBuffer {
   [[nodiscard]] Mode mode() const noexcept { return mode_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return buffers_[0].bytes() + buffers_[1].bytes(); }
 
-  // For operators that implement the dual commit.
+  // For operators that write two vectors in turn.
 
-  /// The vector that the next product writes / whose shared rows it clears meanwhile.
+  /// The vector that the next product writes, while it clears the shared rows of current().
   [[nodiscard]] std::span<T> next() noexcept { return buffers_[1 - active_].span(); }
   void swap() noexcept { active_ = 1 - active_; }
-  /// Identity of the plan for which the shared rows of next() are known to be zero; 0 when they are not (fresh buffers
-  /// of another plan, or a product that was cut short).
+  /// Identity of the plan for which the shared rows of next() are zero; 0 when they may not be (another plan's buffer,
+  /// or a product that threw).
   [[nodiscard]] std::uint64_t prepared_for() const noexcept { return prepared_for_; }
   void set_prepared_for(std::uint64_t plan) noexcept { prepared_for_ = plan; }
 
@@ -67,6 +72,11 @@ class DualBuffer {
 
 /// A linear map on vectors of element type T. Thread-compatible: const calls may run concurrently unless a class says
 /// otherwise. Vectors are spans on the operator's device.
+///
+/// To write an operator, derive from this class and override rows(), cols(), do_apply() and, on a GPU, device(). The
+/// solvers take it as A and as M. They call its products from the host, one at a time. Where A is an SpmvPlan on a GPU,
+/// and M is one or is diagonal, the GPU iterates without the host. Both ways give the same bits where the products do;
+/// the first waits for the GPU after every operation.
 template <class T>
 class LinearOperator {
  public:
@@ -77,7 +87,7 @@ class LinearOperator {
   [[nodiscard]] virtual std::int64_t cols() const = 0;
   [[nodiscard]] virtual Device device() const { return Device{}; }
 
-  /// y = A x. NaN or infinity that y held before never matters.
+  /// y = A x. The old y is not read, so NaN in it does not matter.
   /// \param x cols() elements
   /// \param y rows() elements, not overlapping x
   /// \throws DimensionError for other sizes, InvalidArgument when x and y overlap
@@ -94,34 +104,14 @@ class LinearOperator {
     return DualBuffer<T>(rows(), DualBuffer<T>::Mode::single, device());
   }
 
-  /// out.current() = A x. \param out made by this operator's make_output(); one made by another operator of the same
-  /// size also works, at the price of one full clearing. Never allocates.
-  /// \throws as above; InvalidArgument also when x or w lies in the buffer, in the result of an earlier product, say
+  /// out.current() = A x. Never allocates.
+  /// \param out of this operator's make_output(); one of another operator of the same size costs one clearing
+  /// \throws as above; InvalidArgument also when x or w lies in the buffer, as the result of an earlier product does
   void apply(std::span<const T> x, DualBuffer<T>& out) const;
   ProductDots apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const;
 
-  /// Whether enqueue_apply_and_dot() works: a product can be put into the stream of a GPU without waiting for it, so
-  /// that a solver may record its loop once and leave it to the GPU. Plans on a GPU offer it; false by default.
-  [[nodiscard]] virtual bool is_enqueueable() const { return false; }
-
-  /// y = A x, and both inner products to *sums, by work in the stream of device() alone: returns before it is done,
-  /// allocates nothing, and leaves the host out. For what the call puts into the stream to be repeated, all operands
-  /// have to stay where they are. \param sums on the device \throws NotSupported when !is_enqueueable(); otherwise as
-  /// apply_and_dot()
-  void enqueue_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w, ProductDots* sums) const;
-  /// The result is out.current(), in the vector that was current before.
-  void enqueue_apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w, ProductDots* sums) const;
-
-  /// The same for a caller that adds up: less waiting between the kernels of a small product. \param sums on the
-  /// device; where there are no parts, the inner products go there \returns parts of them, on the device, that last
-  /// until the next product; or {sums, 1}
-  [[nodiscard]] std::span<const ProductDots> enqueue_apply_and_dot_parts(std::span<const T> x, std::span<T> y,
-                                                                         std::span<const T> w, ProductDots* sums) const;
-  [[nodiscard]] std::span<const ProductDots> enqueue_apply_and_dot_parts(std::span<const T> x, DualBuffer<T>& out,
-                                                                         std::span<const T> w, ProductDots* sums) const;
-
-  /// r = 2^exponent b - A x, the residual by which solvers judge x. By default one product in T; an operator that can
-  /// sum more accurately does (SpmvPlan<float> sums in double), so that rounding does not hide a residual.
+  /// r = 2^exponent b - A x, the true residual of solvers. By default one product in T. An operator that can sum more
+  /// accurately does (SpmvPlan<float> sums in double), so that rounding does not hide a residual.
   /// \param exponent scales b without rounding; b in plain units with 0
   /// \param b,r rows() elements; r overlaps neither b nor x
   /// \param x cols() elements
@@ -129,11 +119,11 @@ class LinearOperator {
   /// \throws as apply()
   double residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const;
 
-  /// Whether apply_transposed() works. Offered by a plan that was made for it (SpmvOptions::with_transpose), by
-  /// diagonal operators, and by a FunctionOperator that was given the transposed function.
+  /// Whether apply_transposed() works: for a plan made with SpmvOptions::with_transpose, for diagonal operators, and
+  /// for a FunctionOperator with a transposed function.
   [[nodiscard]] virtual bool has_transpose() const { return false; }
 
-  /// y = Aᵀ x. NaN or infinity that y held before never matters.
+  /// y = Aᵀ x. The old y is not read, so NaN in it does not matter.
   /// \param x rows() elements
   /// \param y cols() elements, not overlapping x
   /// \throws NotSupported naming the remedy when !has_transpose(); otherwise as apply()
@@ -142,7 +132,7 @@ class LinearOperator {
   /// y = α Aᵀ x + β y. With β = 0 the old y is not read; with α = 0 the product is not formed.
   void apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const;
 
-  /// Entries of a diagonal operator, so that a solver can fold it into its vector updates; nothing for all others.
+  /// Entries of a diagonal operator, so that a solver can fuse it into its vector operations; nothing for all others.
   [[nodiscard]] virtual std::optional<std::span<const T>> diagonal() const { return std::nullopt; }
   /// True for the identity: solvers then skip it.
   [[nodiscard]] virtual bool is_identity() const { return false; }
@@ -157,20 +147,19 @@ class LinearOperator {
   virtual void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const = 0;
   /// Default: product, then one fused pass for both sums.
   virtual ProductDots do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const;
-  /// Called only where is_enqueueable(), which a class overrides together with it.
-  virtual void do_enqueue_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w,
-                                        ProductDots* sums) const;
-  /// Default: no parts.
-  virtual std::span<const ProductDots> do_enqueue_apply_and_dot_parts(std::span<const T> x, std::span<T> y,
-                                                                      std::span<const T> w, ProductDots* sums) const;
   virtual double do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const;
   /// Defaults: write current() in place.
   virtual void do_apply_buffered(std::span<const T> x, DualBuffer<T>& out) const;
   virtual ProductDots do_apply_and_dot_buffered(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const;
-  /// Called only where has_transpose(), which a class overrides together with it.
+  /// Called only where has_transpose(); override both together.
   virtual void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const;
   /// What to do when !has_transpose(); ends the message of the exception.
   [[nodiscard]] virtual std::string_view transpose_remedy() const;
+
+ private:
+  friend class detail::EnqueuedProduct<T>;
+  /// Of the library's own plans on a GPU; null by default.
+  [[nodiscard]] virtual const detail::EnqueuedProduct<T>* enqueued_product() const noexcept { return nullptr; }
 };
 
 /// The identity of size n; the "no preconditioner" of the solvers.
@@ -212,7 +201,7 @@ class FunctionOperator final : public LinearOperator<T> {
   [[nodiscard]] bool has_transpose() const override { return static_cast<bool>(transposed_); }
 
  protected:
-  /// Both need scratch space only when β ≠ 0 (one allocation a call then).
+  /// With β ≠ 0 a call allocates scratch space.
   void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
   void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
   [[nodiscard]] std::string_view transpose_remedy() const override;

@@ -1,6 +1,5 @@
 /// \file
-/// Reading a text file through a binary one that lies beside it. The matrix is always the one that the text file holds
-/// at this moment.
+/// Reads a text file through a binary copy beside it. The matrix is always that of the present text file.
 #pragma once
 
 #include "tessera/binary_matrix.hpp"
@@ -12,26 +11,26 @@ namespace tessera {
 
 struct CacheOptions {
   ReadOptions read;
-  /// Where caches are kept; empty: each beside its source. It has to exist.
+  /// Directory of the caches, which must exist; empty: each cache lies beside its source.
   std::filesystem::path directory;
 };
 
-/// A matrix and where it came from.
+/// A matrix and its origin.
 template <class T>
 struct CachedMatrix {
   MatrixMarketMatrix<T> file;
   std::filesystem::path cache;  ///< path of the binary file
   bool from_cache = false;      ///< the text was not parsed
   bool written = false;         ///< the binary file was written
-  std::string note;             ///< why the cache was not used, and why it could not be written; empty when it was used
+  std::string note;             ///< why the cache was not used or could not be written; empty when it was used
 };
 
-/// Where the cache of `source` lies: SOURCE.tsb, or in `directory` NAME-HASH.tsb with a hash of the full path.
+/// Path of the cache of `source`: SOURCE.tsb, or in `directory` NAME-HASH.tsb with a hash of the full path.
 [[nodiscard]] std::filesystem::path cache_path(const std::filesystem::path& source,
                                                const std::filesystem::path& directory = {});
 
 /// The matrix of a Matrix Market file, taken from its cache when that belongs to the file as it is now and gives
-/// exactly what the text would give: the same type of values, and no merged entries where `options` refuses them. The
+/// exactly what the text gives: the same type of values, and no merged entries where `options` refuses them. The
 /// file is the same when size, inode and both times are, and it had been left alone for two seconds before it was read;
 /// otherwise all its bytes are compared by their checksum. A cache that is damaged, outdated or of the other precision
 /// is replaced. What cannot be written is no error: `note` tells.

@@ -36,11 +36,11 @@ struct MatrixMarketHeader {
 struct ReadOptions {
   Duplicates duplicates = Duplicates::sum;
   Device device;  ///< host threads that parse
-  /// Refuse (OutOfMemory) to go beyond this many bytes of buffers and result; 0 means what the machine has.
+  /// Limit of buffers and result in bytes, beyond which OutOfMemory is thrown; 0: what the machine has.
   std::uint64_t memory_limit_bytes = 0;
 };
 
-/// A matrix with what its file said about it.
+/// A matrix and the header of its file.
 template <class T>
 struct MatrixMarketMatrix {
   Csr<T> matrix;  ///< general storage: symmetric files are expanded, the diagonal once; pattern files have no values
@@ -59,7 +59,7 @@ struct MatrixMarketMatrix {
 /// \throws IoError     when the file cannot be read
 /// \throws ParseError  with file, line and column for the first malformed content; with Duplicates::error also at the
 ///                     first line that repeats a position
-/// \throws OutOfMemory when the data and the matrix (never the entries a header claims) need more than there is
+/// \throws OutOfMemory when data and matrix need more memory than there is; entries that a header claims do not count
 template <class T>
 [[nodiscard]] MatrixMarketMatrix<T> read_matrix_market(const std::filesystem::path& path,
                                                        const ReadOptions& options = {});
@@ -70,8 +70,8 @@ template <class T>
                                                         const ReadOptions& options = {});
 
 /// Reads a vector: an array file with one column (or one row), a coordinate file with one column (or one row; places
-/// without an entry are 0), or plain text with one number a line and no header, where '%' and '#' start comment lines.
-/// \throws as read_matrix_market; ParseError when the file holds a matrix with more than one row and column
+/// without an entry are 0), or plain text with one number per line and no header, where '%' and '#' start comment
+/// lines. \throws as read_matrix_market; ParseError when the file holds a matrix with more than one row and column
 template <class T>
 [[nodiscard]] std::vector<T> read_vector(const std::filesystem::path& path, const ReadOptions& options = {});
 
@@ -79,8 +79,8 @@ template <class T>
 [[nodiscard]] std::vector<T> parse_vector(std::string_view text, const std::string& name,
                                           const ReadOptions& options = {});
 
-/// How a matrix is written. `symmetric` stores the lower triangle and requires such a matrix; `skew_symmetric` stores
-/// what lies strictly below the diagonal, so that zeros stored on the diagonal are dropped.
+/// How a matrix is written. `symmetric` stores the lower triangle of a symmetric matrix; `skew_symmetric` stores the
+/// strictly lower triangle, so that zeros stored on the diagonal are dropped.
 struct WriteOptions {
   MatrixMarketSymmetry symmetry = MatrixMarketSymmetry::general;
   std::vector<std::string> comments;  ///< one line each, without the leading '%'
@@ -88,7 +88,7 @@ struct WriteOptions {
 
 /// Writes coordinate format, 1-based, with the shortest decimal digits that read back to the same value. A path that
 /// ends in ".gz" is compressed. A pattern matrix becomes a pattern file, any other one a real file. The file appears
-/// under its name only when complete; what is no regular file (a pipe, /dev/stdout) is written to directly.
+/// under its name only when complete; anything else than a regular file (a pipe, /dev/stdout) is written to directly.
 ///
 /// \throws IoError
 /// \throws InvalidMatrix when the matrix does not have the symmetry asked for or holds NaN or infinity
@@ -100,7 +100,7 @@ template <class T>
 void write_vector(const std::filesystem::path& path, std::span<const T> vector,
                   const std::vector<std::string>& comments = {});
 
-/// The text that write_vector would put into a file.
+/// The text that write_vector writes.
 template <class T>
 [[nodiscard]] std::string format_vector(std::span<const T> vector, const std::vector<std::string>& comments = {});
 

@@ -1,5 +1,5 @@
 /// \file
-/// PageRank by the power method, on a transition matrix that is made once.
+/// PageRank by the power method.
 ///
 /// One definition: a random surfer at vertex j follows one of its out-links with probability d (damping), chosen in
 /// proportion to the edge weights, and otherwise jumps to a vertex drawn from the teleport distribution v. With W the
@@ -7,8 +7,8 @@
 ///
 ///     x' = d (Pᵀ x + dangling(x)) + (1 - d) v,   P = D⁻¹ W,  Σ x = 1,
 ///
-/// where dangling(x) says where the mass of vertices without out-links goes. No edge is removed or added, self-loops
-/// count, and the order of the vertices is that of the matrix.
+/// where dangling(x) distributes the rank of vertices without out-links. No edge is removed or added, self-loops count,
+/// and the order of the vertices is that of the matrix.
 #pragma once
 
 #include "tessera/csr.hpp"
@@ -24,8 +24,8 @@
 
 namespace tessera {
 
-/// The graph by in-links: row i lists the vertices that link to i. Edge weights are divided by the source's total out
-/// weight by scaling the vector, so a pattern graph needs no values.
+/// The graph by in-links: row i lists the vertices that link to i. The division of edge weights by the total out weight
+/// of their source is a scaling of the vector, so a pattern graph needs no values.
 template <class T>
 class TransitionMatrix {
  public:
@@ -38,9 +38,9 @@ class TransitionMatrix {
   [[nodiscard]] offset_t edges() const noexcept { return in_links_->nnz(); }
   /// Wᵀ without zero weights; a pattern when the adjacency was one or all its weights are equal.
   [[nodiscard]] const std::shared_ptr<const Csr<T>>& in_links() const noexcept { return in_links_; }
-  /// 1 / (total out weight) a vertex, 1 / (number of out-links) when in_links() is a pattern; 0 where there is none.
+  /// Per vertex 1 / (total out weight), or 1 / (number of out-links) when in_links() is a pattern; 0 for none.
   [[nodiscard]] std::span<const T> inverse_out_weight() const noexcept { return inverse_out_weight_.span(); }
-  /// Number of out-links a vertex.
+  /// Number of out-links per vertex.
   [[nodiscard]] std::span<const index_t> out_degree() const noexcept { return out_degree_.span(); }
   /// Vertices without out-links, ascending.
   [[nodiscard]] std::span<const index_t> dangling() const noexcept { return dangling_.span(); }
@@ -61,7 +61,7 @@ enum class Dangling {
   teleport,  ///< to the teleport distribution v (the default; the same as uniform when v is)
   uniform,   ///< to all vertices alike
   self,      ///< stays where it is, as if the vertex had a self-loop
-  drop,      ///< is lost; the vector is scaled back to sum 1 after every step
+  drop,      ///< is lost; the vector is scaled back to sum 1 after every iteration
 };
 
 [[nodiscard]] std::string_view to_string(Dangling dangling);  ///< "teleport", "uniform", "self", "drop"
@@ -87,12 +87,12 @@ struct PageRankOptions {
 /// Ranks and how they were reached.
 template <class T>
 struct [[nodiscard]] PageRankResult {
-  Array<T> ranks;  ///< one a vertex, on the host, sum 1; the latest iterate whatever the status
+  Array<T> ranks;  ///< one per vertex, on the host, sum 1; the latest iterate, for every status
   Status status = Status::max_iterations;
-  std::string reason;  ///< the inequality that fired, with numbers
+  std::string reason;  ///< the inequality that ended the iteration, with numbers
   std::int64_t iterations = 0;
-  std::int64_t spmv_count = 0;  ///< products with the matrix, one an iteration
-  double change = 0.0;  ///< ‖x' - x‖ of the last step, in the norm of the options; infinity before the first
+  std::int64_t spmv_count = 0;  ///< products with the matrix, one per iteration
+  double change = 0.0;  ///< ‖x' - x‖ of the last iteration, in the norm of the options; infinity before the first
   double sum = 0.0;     ///< Σ ranks, as returned
   index_t dangling_count = 0;
   PlanInfo plan;
@@ -102,8 +102,8 @@ struct [[nodiscard]] PageRankResult {
   [[nodiscard]] bool converged() const noexcept { return status == Status::converged; }
 };
 
-/// Iterates to the tolerance, or to Status::stagnated where rounding keeps the change above it. One product, no
-/// allocation per iteration; sums are compensated, and each iteration divides by the sum of the one before, so that Σx
+/// Iterates to the tolerance, or to Status::stagnated where rounding keeps the change above it. Per iteration: one
+/// product, and no allocation. Sums are compensated, and each iteration divides by the sum of the one before, so Σx
 /// stays 1.
 ///
 /// \throws InvalidArgument for a damping outside [0, 1), a tolerance that is negative or that any two distributions
@@ -112,14 +112,14 @@ struct [[nodiscard]] PageRankResult {
 template <class T>
 [[nodiscard]] PageRankResult<T> pagerank(const TransitionMatrix<T>& transition, const PageRankOptions& options = {});
 
-/// PageRank from several teleport distributions on one graph, with one plan: result k is that of pagerank() with
-/// personalizations[k] for its personalization, an empty one meaning uniform, and has ended for a reason of its own.
-/// In every result, `plan` and plan_ms are those of the one plan; a time limit counts for all vectors together.
-/// On a GPU up to eight vectors share each pass over the matrix where its in-links are a pattern and its kernel is
-/// `merbit`; elsewhere one vector is iterated after the other.
+/// PageRank from several teleport distributions on one graph, with one plan. Result k is that of pagerank() with
+/// personalizations[k] (empty: uniform); each vector has its own status and reason. `plan` and plan_ms of every result
+/// are those of the one plan; a time limit counts for all vectors together.
+/// On a GPU up to eight vectors share each product where the in-links are a pattern and the kernel is `merbit`;
+/// elsewhere one vector is iterated after the other.
 ///
 /// \param options personalization and observer must be empty
-/// \returns one result a personalization, in their order
+/// \returns one result per personalization, in their order
 /// \throws as pagerank(), before any iteration; InvalidArgument for options with a personalization or an observer
 template <class T>
 [[nodiscard]] std::vector<PageRankResult<T>> pagerank_multi(const TransitionMatrix<T>& transition,
@@ -132,7 +132,7 @@ struct RankedVertex {
   double rank = 0.0;
 };
 
-/// The k highest ranks (all when k >= n), falling; equal ranks by ascending vertex. O(n log k).
+/// The k highest ranks (all when k >= n), descending; equal ranks by ascending vertex. O(n log k).
 template <class T>
 [[nodiscard]] std::vector<RankedVertex> top_ranks(std::span<const T> ranks, std::int64_t k);
 

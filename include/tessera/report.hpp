@@ -1,5 +1,5 @@
 /// \file
-/// What an iteration tells when it stops.
+/// Reports of iterative methods, and observers.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 
 namespace tessera {
 
-/// Why an iteration ended. Only `converged` means that the tolerance holds, and it is given only after the true
-/// residual ‖b - A x‖ has been computed and found small enough.
+/// Why an iteration ended. `converged` alone means that the tolerance holds; it is given only after the true residual
+/// ‖b - A x‖ was computed and found small enough.
 enum class Status {
   converged,
   max_iterations,
   time_limit,
   breakdown,    ///< the method cannot continue; see Breakdown
   diverged,     ///< the residual grew beyond divergence_tolerance
-  stagnated,    ///< the residual no longer falls although the method goes on
-  not_finite,   ///< NaN or infinity in the input, or produced and not mended by a restart
+  stagnated,    ///< the residual no longer falls
+  not_finite,   ///< NaN or infinity in the input, or in the recurrence after all allowed restarts
   interrupted,  ///< the observer asked to stop
 };
 
 /// "converged", "max_iterations", "time_limit", "breakdown", "diverged", "stagnated", "not_finite", "interrupted".
 [[nodiscard]] std::string_view to_string(Status status);
 
-/// Which quantity vanished or had the wrong sign.
+/// The quantity that vanished or had the wrong sign.
 enum class Breakdown {
   none,
   rho,             ///< BiCGSTAB: residual orthogonal to the shadow vector
@@ -39,23 +39,23 @@ enum class Breakdown {
 
 [[nodiscard]] std::string_view to_string(Breakdown breakdown);
 
-/// A breakdown that happened on the way and what was done about it.
+/// A breakdown during the iteration.
 struct BreakdownEvent {
   std::int64_t iteration = 0;
   Breakdown kind = Breakdown::none;
-  double value = 0.0;      ///< the offending quantity relative to the norms of its factors (a cosine), or the raw value
-  bool restarted = false;  ///< the iteration went on from the true residual
+  double value = 0.0;      ///< the quantity relative to the norms of its factors (a cosine), or its plain value
+  bool restarted = false;  ///< the method restarted from the true residual
 };
 
-/// One row of the residual history. Norms are those of the user's problem (not scaled internally).
+/// One entry of the residual history. Norms are of the user's problem, not of the scaled one.
 struct HistoryEntry {
   std::int64_t iteration = 0;
   double seconds = 0.0;        ///< since the solve began
-  double recurrence = 0.0;     ///< residual norm as the recurrence has it (PageRank: change of the vector)
+  double recurrence = 0.0;     ///< residual norm of the recurrence (PageRank: change of the vector)
   double true_residual = 0.0;  ///< computed residual norm where it was computed, else NaN
 };
 
-/// Wall-clock split, milliseconds. A solver fills `solve`; its caller fills the phases it ran itself.
+/// Wall-clock times of the phases, milliseconds. A solver fills `solve_ms`; its caller fills the other phases.
 struct Timings {
   double read_ms = 0.0;
   double upload_ms = 0.0;
@@ -65,20 +65,20 @@ struct Timings {
   double download_ms = 0.0;
 };
 
-/// Result of cg(), bicgstab() and their kin.
+/// Result of a Krylov method.
 struct [[nodiscard]] SolveReport {
   Status status = Status::max_iterations;
   Breakdown breakdown = Breakdown::none;  ///< set when status is breakdown (or not_finite after one)
-  std::string reason;                     ///< the inequality that fired, with numbers
+  std::string reason;                     ///< the inequality that ended the solve, with numbers
   std::int64_t iterations = 0;  ///< completed iterations; a half step of BiCGSTAB that converges counts as one
   std::int64_t spmv_count = 0;  ///< products with A, those of residual checks included
-  std::int64_t preconditioner_count = 0;  ///< applications of M, those folded into vector passes included; 0 for none
+  std::int64_t preconditioner_count = 0;  ///< applications of M, fused ones included; 0 for none
   std::int64_t restarts = 0;              ///< after breakdowns
   std::int64_t replacements =
       0;  ///< recurrence residual replaced by the true one (periodically or after a failed check)
   std::vector<BreakdownEvent> breakdowns;
 
-  double recurrence_residual = 0.0;  ///< ‖r‖₂ as the recurrence had it last
+  double recurrence_residual = 0.0;  ///< latest ‖r‖₂ of the recurrence
   double true_residual = 0.0;        ///< ‖b - A x‖₂, computed from the returned x
   double b_norm = 0.0;               ///< ‖b‖₂
   double r0_norm = 0.0;              ///< ‖b - A x₀‖₂
@@ -90,7 +90,7 @@ struct [[nodiscard]] SolveReport {
   [[nodiscard]] bool converged() const noexcept { return status == Status::converged; }
 };
 
-/// What an observer is shown after every iteration.
+/// Progress after an iteration, for observers.
 struct IterationInfo {
   std::int64_t iteration = 0;
   std::int64_t max_iterations = 0;
@@ -103,9 +103,9 @@ enum class Control { proceed, stop };
 
 /// Called on the solving thread after every iteration (and once before the first, as iteration 0). Returning
 /// Control::stop ends the solve with Status::interrupted and the current iterate. Exceptions pass through to the
-/// caller. A solve that its data rule out (NaN or infinity in b or x0) or that is empty ends without a call.
-/// A GPU iterates by itself and reports after about 10 ms, or a few iterations if they take longer: observers then hear
-/// of all these iterations one after the other, and what they stop is that much further on.
+/// caller. A solve of an empty system, or with NaN or infinity in b or x0, ends without a call.
+/// A GPU iterates by itself and reports about every 10 ms, or every few iterations if they take longer. The observer is
+/// then called for all these iterations in order; when it stops the solve, the GPU is that many iterations ahead.
 using Observer = std::function<Control(const IterationInfo&)>;
 
 }  // namespace tessera

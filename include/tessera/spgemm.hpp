@@ -1,6 +1,6 @@
 /// \file
 /// Products of two sparse matrices, C = A B, row by row (F. Gustavson, ACM TOMS 4(3), 1978), with sizes estimated or
-/// counted first (ocean-hll-spgemm.txt).
+/// counted first (Ocean, §3).
 #pragma once
 
 #include "tessera/csr.hpp"
@@ -19,13 +19,13 @@ namespace tessera {
 
 /// How room for C is found. All give the same C.
 enum class SpgemmWorkflow {
-  automatic,    ///< by the products of a row and a sample of C; says why
+  automatic,    ///< on the host by the products per row and a sample of C; on a GPU always `symbolic`; says why
   hll,          ///< a HyperLogLog sketch a row of B, merged for every row of C
   cohen,        ///< minima of random keys a row of B, merged for every row of C (E. Cohen, J. Comb. Optim. 2(3), 1998)
   symbolic,     ///< count every row of C exactly, then compute into its final place: least memory
   upper_bound,  ///< the number of products of every row
   sampled,      ///< the total alone, from rows of C that are counted
-  esc,          ///< as upper_bound, and every row by expansion, sorting, contraction (optimized-esc-spgemm.txt)
+  esc,          ///< as upper_bound, and every row by expansion, sorting, contraction (Dalton, Olson & Bell, TOMS 2015)
 };
 
 [[nodiscard]] std::string_view to_string(
@@ -40,16 +40,16 @@ enum class SpgemmWorkflow {
 /// What a row of C is summed in. `automatic` chooses for every row.
 enum class SpgemmAccumulator {
   automatic,
-  merge,   ///< merges the scaled rows of B: few and short ones
-  dense,   ///< a value for every column of the row's range
-  hash,    ///< open addressing, then a sort: few entries in a wide range
-  esc,     ///< expand, sort, contract (optimized-esc-spgemm.txt); on a GPU in registers
-  window,  ///< a bitmap over the row's range, in which the count of earlier bits is an entry's place; GPU
-  wide,    ///< the same over one stretch of columns after the other, summed in C itself: any row; GPU
+  merge,         ///< merges the scaled rows of B: few and short ones
+  dense,         ///< a value for every column of the row's range
+  hash,          ///< open addressing, then a sort: few entries in a wide range
+  esc,           ///< expand, sort, contract (Dalton, Olson & Bell, TOMS 2015); on a GPU in registers
+  bitmap,        ///< a bitmap over the row's column range: the number of earlier bits is the offset of an entry; GPU
+  bitmap_tiled,  ///< the same over one range of columns after the other, summed in C itself: any row; GPU
 };
 
 [[nodiscard]] std::string_view to_string(
-    SpgemmAccumulator accumulator);  ///< "auto", "merge", "dense", "hash", "esc", "window", "wide"
+    SpgemmAccumulator accumulator);  ///< "auto", "merge", "dense", "hash", "esc", "bitmap", "bitmap_tiled"
 /// \throws InvalidArgument naming the known accumulators and, if there is one, the nearest
 [[nodiscard]] SpgemmAccumulator parse_spgemm_accumulator(std::string_view name);
 /// All that a device has, `automatic` excepted.
@@ -61,8 +61,8 @@ struct SpgemmOptions {
   SpgemmWorkflow workflow = SpgemmWorkflow::automatic;
   /// By name: taken for every row that it can serve. On the host `merge` leaves rows of A with more than 256 entries to
   /// the others; on a GPU all but `wide` have limits: merge 8 entries of A, esc 512 products, dense 2048 columns, hash
-  /// 4096 entries, window what fits into shared memory. The workflow `esc` looks at it only where it gives way to
-  /// `symbolic`.
+  /// 4096 entries (3072 where a block has 99 KB of shared memory), window what fits into shared memory. The workflow
+  /// `esc` looks at it only where it gives way to `symbolic`.
   SpgemmAccumulator accumulator = SpgemmAccumulator::automatic;
   int registers =
       0;  ///< of a sketch, and keys a row of `cohen`: 32, 64 or 128; 0: 32 below an expansion of 48, else 64
@@ -183,7 +183,7 @@ class SpgemmPlan {
 template <class T>
 struct GalerkinResult {
   Csr<T> matrix;
-  SpgemmReport a_p;   ///< of A P, which is formed first (optimized-esc-spgemm.txt)
+  SpgemmReport a_p;   ///< of A P, which is formed first (Dalton, Olson & Bell, TOMS 2015)
   SpgemmReport r_ap;  ///< of R (A P)
 };
 

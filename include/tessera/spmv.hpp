@@ -15,14 +15,14 @@
 
 namespace tessera {
 
-/// The kernels. `automatic` looks at the row lengths and says why it chose what it chose.
+/// The kernels. `automatic` chooses by row lengths and number of products, and gives its reason.
 enum class SpmvAlgorithm {
   automatic,
   csr,         ///< host: rows in parallel; no set-up
-  merge,       ///< equal shares of the merge path (Merrill & Garland, SC 2016); next to no set-up
-  merbit,      ///< merge-path tiles with bit-field lane descriptors (merbit-spmv.txt, §4)
-  csr5,        ///< equal tiles of nonzeros, stored transposed in copies of its own (Liu & Vinter, ICS 2015)
-  csr_vector,  ///< GPU: a part of a warp a row, by mean length, long rows split off (Bell & Garland, SC 2009)
+  merge,       ///< equal shares of the merge path (Merrill & Garland, SC 2016); hardly any set-up
+  merbit,      ///< merge-path tiles with bit-field lane descriptors (MERBIT, §4)
+  csr5,        ///< equal tiles of nonzeros, kept as transposed copies (Liu & Vinter, CSR5, ICS 2015)
+  csr_vector,  ///< GPU: part of a warp per row, by mean length; long rows split off (Bell & Garland, SC 2009)
   vendor_csr,  ///< GPU: cuSPARSE's product on CSR, prepared once
   vendor_coo,  ///< GPU: cuSPARSE's product on COO
 };
@@ -32,15 +32,15 @@ enum class SpmvAlgorithm {
 [[nodiscard]] SpmvAlgorithm parse_spmv_algorithm(std::string_view name);
 /// One line that describes a kernel, for help texts.
 [[nodiscard]] std::string_view describe(SpmvAlgorithm algorithm);
-/// Kernels that can be chosen by name on a device, `automatic` not among them; those of a GPU whatever GPU, and none in
-/// a build without the CUDA backend.
+/// Kernels that can be chosen by name on a device, without `automatic`. The same for every GPU; none in a build without
+/// the CUDA backend.
 [[nodiscard]] std::span<const SpmvAlgorithm> spmv_algorithms(const Device& device = Device{});
 /// The same for a kind of device, whether or not the machine has one.
 [[nodiscard]] std::span<const SpmvAlgorithm> spmv_algorithms(Device::Kind kind);
-/// All kernels, those included that this build does not have, `automatic` not among them.
+/// All kernels, including those that this build lacks, without `automatic`.
 [[nodiscard]] std::span<const SpmvAlgorithm> known_spmv_algorithms();
 
-/// How far results repeat, in CUB's words. Ordered: a stronger class satisfies a weaker request.
+/// Reproducibility of results, in CUB's terms. Ordered: a stronger class satisfies a weaker request.
 enum class Determinism {
   not_guaranteed,  ///< the order of some additions may differ from call to call
   run_to_run,      ///< bitwise equal on one device with one thread count
@@ -52,62 +52,63 @@ enum class Determinism {
 struct SpmvOptions {
   SpmvAlgorithm algorithm = SpmvAlgorithm::automatic;
   Device device;
-  /// Least class to keep. A kernel named explicitly that cannot keep it is refused; `automatic` picks one that can, and
-  /// on the host always keeps gpu_to_gpu, which is free there. MERBIT by name adds shared rows atomically, through two
-  /// output vectors in turn (DualBuffer); in a fixed order into one when a class is asked for, or a GPU is crowded.
+  /// Required class. A kernel named explicitly that cannot keep it is refused; `automatic` picks one that can, and on
+  /// the host always keeps gpu_to_gpu, which is free there. MERBIT by name adds shared rows atomically, through two
+  /// output vectors in turn (DualBuffer); but in a fixed order into one vector if a stronger class is required, or if
+  /// so many tiles share rows on a GPU that atomics would be slower.
   Determinism determinism = Determinism::not_guaranteed;
-  int sigma = 0;            ///< by name only; MERBIT: path steps per lane, CSR5: nonzeros; 0: tuned default
+  int sigma = 0;            ///< by name only; MERBIT: path items per lane, CSR5: nonzeros per lane; 0: default
   int descriptor_bits = 0;  ///< MERBIT, CSR5: 32 or 64; 0 takes the narrowest that holds sigma
   std::int64_t expected_applications = 1000;  ///< products the plan will serve: `automatic` weighs set-up against them
-  /// Keep the values of a double matrix rounded to float, and compute and sum in double: 4 bytes a nonzero less to read
-  /// on a GPU. On the host the same numbers come out, without the gain. No effect on float and pattern matrices. A
-  /// finite value that no float holds is refused (InvalidMatrix).
+  /// Keep the values of a double matrix rounded to float, but multiply and sum in double: saves 4 bytes per nonzero on
+  /// a GPU. The host gives the same numbers, without the gain. No effect on float and pattern matrices. A finite value
+  /// that no float holds is refused (InvalidMatrix).
   bool fp32_values = false;
-  /// Also offer apply_transposed(): Aᵀ is formed at set-up, with descriptors of its own. A kernel chosen by name serves
-  /// both; `automatic` looks at the rows of Aᵀ, which are the columns of A.
+  /// Also offer apply_transposed(): set-up forms Aᵀ and its own descriptors. A kernel chosen by name serves both;
+  /// `automatic` chooses for Aᵀ by its rows, the columns of A.
   bool with_transpose = false;
 };
 
-/// What the transposed product of a plan costs, on top of the plan.
+/// Additional cost of the transposed product of a plan.
 struct TransposeInfo {
   SpmvAlgorithm algorithm = SpmvAlgorithm::csr;  ///< never `automatic`
   std::uint64_t bytes = 0;                       ///< Aᵀ and its descriptors
   double build_ms = 0.0;                         ///< wall-clock time of transposing and of the set-up for Aᵀ
 };
 
-/// What a plan can tell about itself.
+/// Facts about a plan.
 struct PlanInfo {
   SpmvAlgorithm algorithm = SpmvAlgorithm::csr;           ///< never `automatic`
   std::string reason;                                     ///< one sentence: why this kernel
-  std::uint64_t bytes = 0;                                ///< descriptors and copies of its own, without the matrix
+  std::uint64_t bytes = 0;                                ///< descriptors and copies, without the matrix
   double build_ms = 0.0;                                  ///< wall-clock time of the set-up
   double upload_ms = 0.0;                                 ///< wall-clock time of copying the matrix to a GPU; not part
                                                           ///< of build_ms, 0 when it lies there already
   Determinism determinism = Determinism::not_guaranteed;  ///< the class that this plan keeps
-  int sigma = 0;                                          ///< MERBIT and CSR5, else 0; 0 for tiles that nobody walks
-  int descriptor_bits = 0;                                ///< as sigma
-  std::int64_t tiles = 0;                                 ///< MERBIT and CSR5, else 0
-  std::optional<TransposeInfo> transpose;                 ///< of a plan made with_transpose; its class is `determinism`
+  int sigma = 0;                           ///< MERBIT and CSR5, else 0; 0 for tiles that are never walked
+  int descriptor_bits = 0;                 ///< as sigma
+  std::int64_t tiles = 0;                  ///< MERBIT and CSR5, else 0
+  std::optional<TransposeInfo> transpose;  ///< of a plan made with_transpose; its class is `determinism`
 };
 
-/// When a plan has repaid its set-up, measured against a kernel without one: `csr` on the host, `csr_vector` on a GPU.
+/// When set-up pays, measured against a kernel without set-up: `csr` on the host, `csr_vector` on a GPU.
 struct BreakEven {
   double apply_ms = 0.0;      ///< median of this plan's product
   double reference_ms = 0.0;  ///< median of the reference's product, measured alternately
-  /// Products after which build time is won back; 0 for a plan without set-up, nothing when it never is.
+  /// Products after which set-up has paid; 0 for a plan without set-up, empty when it never pays.
   std::optional<std::int64_t> applications;
 };
 
 struct PlanInternals;
 
-/// One matrix, one kernel, one device, prepared. A moved-from plan may only be assigned to or destroyed. Immutable but
-/// for update_values(). Products of one plan into distinct outputs may run concurrently.
+/// A kernel prepared for one matrix on one device. A moved-from plan may only be assigned to or destroyed. Immutable
+/// except for update_values(). Products of one plan into distinct outputs may run concurrently.
 template <class T>
 class SpmvPlan final : public LinearOperator<T> {
  public:
-  /// Takes the matrix over. One on the host is copied to the device of the options; the vectors of products then have
-  /// to lie there as well. \throws NotSupported when options contradict each other (kernel and determinism, sigma and
-  /// descriptor bits), InvalidArgument for values out of range, OutOfMemory
+  /// Takes ownership of the matrix. A matrix on the host is copied to the device of the options; the vectors of
+  /// products must lie there as well. \throws NotSupported when options contradict each other (kernel and determinism,
+  /// sigma and descriptor bits), InvalidArgument for values out of range, OutOfMemory
   explicit SpmvPlan(Csr<T> matrix, const SpmvOptions& options = {});
   /// Shares the matrix with its owner; nothing is copied if it lies on the device of the options.
   explicit SpmvPlan(std::shared_ptr<const Csr<T>> matrix, const SpmvOptions& options = {});
@@ -120,21 +121,19 @@ class SpmvPlan final : public LinearOperator<T> {
   [[nodiscard]] Device device() const override;
   [[nodiscard]] DualBuffer<T> make_output() const override;
   [[nodiscard]] bool has_transpose() const override;
-  /// True on a GPU.
-  [[nodiscard]] bool is_enqueueable() const override;
 
   [[nodiscard]] const PlanInfo& info() const noexcept;
   /// The matrix as the next product will see it, on the plan's device, updated values included.
   [[nodiscard]] CsrView<T> matrix() const noexcept;
 
-  /// Replaces the values; structure and descriptors stay. The caller's matrix is never changed: the first update makes
-  /// a copy of the values array that the plan owns, later ones reuse it. Not concurrent with products. A plan made
-  /// with_transpose forms Aᵀ anew each time, beside the old one. An update that throws changes nothing.
+  /// Replaces the values; structure and descriptors stay. The caller's matrix is never changed: the first update
+  /// allocates a values array that the plan owns, later ones reuse it. Not concurrent with products. A plan made
+  /// with_transpose forms a new Aᵀ each time, beside the old one. An update that throws changes nothing.
   /// \param values nnz entries in CSR order, on the host
   /// \throws DimensionError for another length, InvalidArgument for a pattern matrix, OutOfMemory
   void update_values(std::span<const T> values);
 
-  /// The same with the structure checked: refuses a matrix whose offsets or columns differ from the planned ones.
+  /// The same, but checks the structure: a matrix whose offsets or columns differ from the planned ones is refused.
   /// \throws InvalidMatrix naming the first difference; otherwise as above
   void update_values(const CsrView<T>& matrix);
 
@@ -146,10 +145,6 @@ class SpmvPlan final : public LinearOperator<T> {
   void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
   ProductDots do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const override;
   /// For float, row by row with sums in double: a residual in float would drown in its own rounding.
-  void do_enqueue_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w,
-                                ProductDots* sums) const override;
-  std::span<const ProductDots> do_enqueue_apply_and_dot_parts(std::span<const T> x, std::span<T> y,
-                                                              std::span<const T> w, ProductDots* sums) const override;
   double do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const override;
   void do_apply_buffered(std::span<const T> x, DualBuffer<T>& out) const override;
   ProductDots do_apply_and_dot_buffered(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const override;
@@ -158,6 +153,7 @@ class SpmvPlan final : public LinearOperator<T> {
 
  private:
   friend struct PlanInternals;  ///< of the library
+  [[nodiscard]] const detail::EnqueuedProduct<T>* enqueued_product() const noexcept override;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -1,5 +1,5 @@
 /// \file
-/// What one pass over a matrix tells about it.
+/// Statistics of a matrix, connected components, spy counts and transposition.
 #pragma once
 
 #include "tessera/csr.hpp"
@@ -22,7 +22,7 @@ struct MatrixStatistics {
   offset_t max_row_nnz = 0;
   double mean_row_nnz = 0.0;
   double stddev_row_nnz = 0.0;  ///< population standard deviation
-  double gini_row_nnz = 0.0;    ///< 0: all rows alike; towards 1: few rows hold everything
+  double gini_row_nnz = 0.0;    ///< 0: all rows equal; towards 1: few rows hold most nonzeros
   double max_row_share = 0.0;   ///< longest row / nnz, 0 for an empty matrix
   index_t empty_rows = 0;
   index_t empty_cols = 0;
@@ -55,8 +55,8 @@ struct MatrixStatistics {
 template <class T>
 [[nodiscard]] MatrixStatistics statistics(const CsrView<T>& matrix, const Device& device = Device{});
 
-/// What statistics() leaves out because no solve needs it: for people who ask what a matrix is like. Values that are
-/// NaN or infinite count in no maximum, minimum or norm; statistics() counts them.
+/// Further statistics, which no solve needs. Maxima, minima and norms ignore NaN and infinite values, which
+/// statistics() counts.
 struct MatrixDetails {
   // Symmetry of a square matrix; all 0 for a rectangular one
   offset_t off_diagonal = 0;    ///< entries stored off the diagonal
@@ -87,7 +87,7 @@ struct MatrixDetails {
 template <class T>
 [[nodiscard]] MatrixDetails matrix_details(const CsrView<T>& matrix, const Device& device = Device{});
 
-/// How the vertices 0 ... n-1 fall into components.
+/// Components of the vertices 0 ... n-1.
 struct ComponentCounts {
   index_t count = 0;
   index_t largest = 0;     ///< vertices of the largest one
@@ -95,14 +95,14 @@ struct ComponentCounts {
 };
 
 /// Components of the graph with an edge {i, j} for every entry (i, j), directions ignored: 1 for a matrix that no
-/// renumbering makes block diagonal. Parallel, 4 bytes a row; vertices are joined by compare-and-swap (R. Anderson,
+/// renumbering makes block diagonal. Parallel, 4 bytes per row; vertices are joined by compare-and-swap (R. Anderson,
 /// H. Woll, "Wait-free parallel algorithms for the union-find problem", STOC 1991), counts do not depend on the order.
 /// \throws DimensionError for a rectangular matrix
 template <class T>
 [[nodiscard]] ComponentCounts connected_components(const CsrView<T>& matrix, const Device& device = Device{});
 
 /// Components in which every vertex reaches every other along entries i -> j: 1 for an irreducible matrix. O(rows +
-/// nnz) on one thread, 12 bytes a row and up to 16 more on long paths (R. Tarjan, SIAM J. Comput. 1(2), 1972).
+/// nnz) on one thread, 12 bytes per row and up to 16 more on long paths (R. Tarjan, SIAM J. Comput. 1(2), 1972).
 /// \throws DimensionError for a rectangular matrix
 template <class T>
 [[nodiscard]] ComponentCounts strong_components(const CsrView<T>& matrix);

@@ -1,5 +1,5 @@
 /// \file
-/// Everything at once.
+/// All public headers, except tessera/eigen.hpp.
 #pragma once
 
 #include "tessera/array.hpp"

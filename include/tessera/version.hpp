@@ -1,5 +1,5 @@
 /// \file
-/// Which Tessera this is.
+/// Version of the library.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 #include "spgemm/cuda/bins.hpp"
 
-#include "spgemm/esc/levels_cuda.hpp"
+#include "spgemm/cuda/accumulators/accumulators.hpp"
 #include "tessera/error.hpp"
 
 #include <algorithm>
@@ -10,13 +10,13 @@ namespace tessera::cuda {
 BinnedRows::BinnedRows(const Context& context, const RowAnalysis& analysis, const BinTable& totals,
                        const RowPolicy& policy, index_t rows, bool some)
     : facts_(analysis.facts()), totals_(totals), rows_(rows) {
-  const BinMap map = fold_bins(totals_, policy);
+  const BinMap map = merge_bins(totals_, policy);
   for (int bin = row_bins - 1; bin > 0; --bin) {
     if (totals_[static_cast<std::size_t>(bin)].rows > 0) used_.push_back(static_cast<RowBin>(bin));
   }
-  // Accumulators pass over rows without products by themselves, as long as these do not outnumber the others.
+  // Accumulators skip rows without products by themselves, which is cheap as long as these do not outnumber the others.
   const bool alone = !some && used_.size() == 1 && total(RowBin::none).rows <= total(used_.front()).rows &&
-                     total(used_.front()).besides == 0;
+                     total(used_.front()).followers == 0;
   if (used_.empty() || alone) return;
   list_ = Array<index_t>(rows, Init::none, analysis.bins.device());
   enqueue_partition(context, analysis, totals_, map, rows, list_.data());
@@ -26,7 +26,7 @@ bool BinnedRows::add_in_any_order() const noexcept {
   return std::any_of(used_.begin(), used_.end(), [&](RowBin bin) {
     const SpgemmAccumulator accumulator = accumulator_of(bin);
     const auto most_entries = static_cast<index_t>(total(bin).most_entries);
-    return (accumulator == SpgemmAccumulator::wide && bin < RowBin::wide_shared_48k) ||
+    return (accumulator == SpgemmAccumulator::bitmap_tiled && bin < RowBin::tiled_shared_48k) ||
            (accumulator == SpgemmAccumulator::hash && most_entries > hash_warp_entries);
   });
 }
@@ -43,16 +43,16 @@ RowBatch BinnedRows::batch(RowBin bin) const noexcept {
     }
     result.rows = list_.data() + start;
   }
-  result.most_lists = static_cast<index_t>(bin_total.most_lists);
+  result.max_a_row_nnz = static_cast<index_t>(bin_total.max_a_row_nnz);
   result.most_products = bin_total.most_products;
   result.widest = static_cast<index_t>(bin_total.widest);
   result.most_entries = static_cast<index_t>(bin_total.most_entries);
-  result.slice = bin_total.slice;
+  result.shared_bytes = bin_total.shared_bytes;
   const auto ratio = [](unsigned long long above, unsigned long long below) {
     return below == 0 ? 0.0 : static_cast<double>(above) / static_cast<double>(below);
   };
-  result.mean_list = ratio(bin_total.products, bin_total.lists);
-  result.mean_entries = ratio(bin_total.entries, bin_total.rows + bin_total.besides);
+  result.mean_b_row_nnz = ratio(bin_total.products, bin_total.a_nnz);
+  result.mean_entries = ratio(bin_total.entries, bin_total.rows + bin_total.followers);
   return result;
 }
 
@@ -63,34 +63,34 @@ BinTotals sum_of_bins(const BinTable& totals) noexcept {
 }
 
 template <class V>
-void enqueue_bin(const Context& context, RowBin bin, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+void enqueue_bin(const Context& context, RowBin bin, Phase phase, const Factors<V>& factors, const RowBatch& batch,
                  const RowOutput<V>& out, bool ordered) {
   switch (accumulator_of(bin)) {
     case SpgemmAccumulator::merge:
-      return enqueue_merge(context, pass, factors, batch, out);
+      return enqueue_merge(context, phase, factors, batch, out);
     case SpgemmAccumulator::esc:
-      if (bin <= RowBin::esc_thread_32) return enqueue_esc_threads(context, pass, factors, batch, out);
-      return enqueue_esc(context, pass, factors, batch, out);
+      if (bin <= RowBin::esc_thread_32) return enqueue_esc_threads(context, phase, factors, batch, out);
+      return enqueue_esc(context, phase, factors, batch, out);
     case SpgemmAccumulator::dense:
-      return enqueue_dense(context, pass, factors, batch, out);
-    case SpgemmAccumulator::window:
-      if (bin == RowBin::window_alike) return enqueue_window_alike(context, factors, batch, out);
-      return enqueue_window(context, pass, factors, batch, out);
+      return enqueue_dense(context, phase, factors, batch, out);
+    case SpgemmAccumulator::bitmap:
+      if (bin == RowBin::bitmap_row_group) return enqueue_bitmap_row_group(context, factors, batch, out);
+      return enqueue_bitmap(context, phase, factors, batch, out);
     case SpgemmAccumulator::hash:
-      return enqueue_hash(context, pass, factors, batch, out, ordered);
+      return enqueue_hash(context, phase, factors, batch, out, ordered);
     default:
       if constexpr (has_values<V>) {
-        if (bin >= RowBin::wide_shared_48k) return enqueue_wide_in_shared(context, factors, batch, out);
+        if (bin >= RowBin::tiled_shared_48k) return enqueue_bitmap_tiled_in_shared(context, factors, batch, out);
       }
-      return enqueue_wide(context, pass, factors, batch, out, ordered);
+      return enqueue_bitmap_tiled(context, phase, factors, batch, out, ordered);
   }
 }
 
-template void enqueue_bin(const Context&, RowBin, RowPass, const Factors<NoValue>&, const RowBatch&,
+template void enqueue_bin(const Context&, RowBin, Phase, const Factors<NoValue>&, const RowBatch&,
                           const RowOutput<NoValue>&, bool);
-template void enqueue_bin(const Context&, RowBin, RowPass, const Factors<float>&, const RowBatch&,
+template void enqueue_bin(const Context&, RowBin, Phase, const Factors<float>&, const RowBatch&,
                           const RowOutput<float>&, bool);
-template void enqueue_bin(const Context&, RowBin, RowPass, const Factors<double>&, const RowBatch&,
+template void enqueue_bin(const Context&, RowBin, Phase, const Factors<double>&, const RowBatch&,
                           const RowOutput<double>&, bool);
 
 }  // namespace tessera::cuda

@@ -1,16 +1,16 @@
 /// \file
-/// The rows of C in their bins, each done by its accumulator.
+/// The rows of C by bins, and the launch of the accumulator of a bin.
 #pragma once
 
-#include "core/cuda/side_streams.hpp"
-#include "spgemm/analysis/analysis_cuda.hpp"
-#include "spgemm/cuda/row_batch.hpp"
+#include "core/cuda/context.hpp"
+#include "spgemm/cuda/accumulators/row_batch.hpp"
+#include "spgemm/cuda/analysis.hpp"
 
 #include <vector>
 
 namespace tessera::cuda {
 
-/// Rows of bins as lists on the device, or no list where all rows that have products are of one bin.
+/// A list of the rows of each bin on the device; no list where all rows with products are of one bin.
 class BinnedRows {
  public:
   BinnedRows() = default;
@@ -21,11 +21,11 @@ class BinnedRows {
 
   [[nodiscard]] const BinTable& totals() const noexcept { return totals_; }
   [[nodiscard]] const BinTotals& total(RowBin bin) const noexcept { return totals_[static_cast<std::size_t>(bin)]; }
-  /// Bins with rows other than `none`, those with the most work a row first, so that it does not lag behind.
+  /// Bins with rows other than `none`, those with the most work per row first, so that none lags behind.
   [[nodiscard]] const std::vector<RowBin>& used() const noexcept { return used_; }
   /// Whether some row may be in none of the batches.
   [[nodiscard]] bool leaves_rows_out() const noexcept { return !list_.empty() && total(RowBin::none).rows > 0; }
-  /// Whether placing some of the rows, unless ordered, adds their terms in any order.
+  /// Whether the numeric phase of some rows, unless ordered, adds their terms in any order.
   [[nodiscard]] bool add_in_any_order() const noexcept;
   [[nodiscard]] RowBatch batch(RowBin bin) const noexcept;
   [[nodiscard]] std::uint64_t bytes() const noexcept { return list_.bytes(); }
@@ -38,8 +38,8 @@ class BinnedRows {
   Array<index_t> list_;
 };
 
-/// Calls work(bin) for every bin with rows; what it launches runs side by side. Memory must be neither taken nor given
-/// back meanwhile.
+/// Calls work(bin) for every bin with rows; its launches run concurrently. No memory may be allocated or freed
+/// meanwhile.
 template <class Work>
 void for_each_bin(const Device& device, const BinnedRows& rows, Work&& work) {
   if (rows.used().empty()) return;
@@ -54,9 +54,9 @@ void for_each_bin(const Device& device, const BinnedRows& rows, Work&& work) {
 /// Rows, products and entries over all bins.
 [[nodiscard]] BinTotals sum_of_bins(const BinTable& totals) noexcept;
 
-/// Puts a batch's launches into the device's stream. \param ordered see enqueue_wide
+/// Enqueues the launches of a batch into the device's stream. \param ordered see enqueue_bitmap_tiled
 template <class V>
-void enqueue_bin(const Context& context, RowBin bin, RowPass pass, const Factors<V>& factors, const RowBatch& batch,
+void enqueue_bin(const Context& context, RowBin bin, Phase phase, const Factors<V>& factors, const RowBatch& batch,
                  const RowOutput<V>& out, bool ordered);
 
 }  // namespace tessera::cuda

@@ -1,7 +1,7 @@
 #include "spgemm/cuda/job.hpp"
 
 #include "core/cuda/memory.hpp"
-#include "spgemm/esc/levels.hpp"
+#include "spgemm/cuda/accumulators/esc_levels.hpp"
 
 #include <algorithm>
 
@@ -9,9 +9,9 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Need up to which the memory of the device is not asked for: asking takes longer than small products do.
+/// Below this need the free memory of the device is not queried: the query takes longer than small products.
 constexpr std::uint64_t surely_free_bytes = std::uint64_t{256} << 20;
-/// Of a product that all blocks sort: its key twice and its value.
+/// Memory per product that all blocks sort: its key twice and its value.
 constexpr std::uint64_t esc_product_bytes = 24;
 
 /// 0: not known.
@@ -20,8 +20,9 @@ std::uint64_t available_for(const Device& device, std::uint64_t need) {
 }
 
 template <class V>
-RowPolicy policy_of(const SpgemmOptions& options, offset_t b_nnz) {
+RowPolicy policy_of(const Context& context, const SpgemmOptions& options, offset_t b_nnz) {
   RowPolicy policy;
+  policy.tuning = tuning_for(context.limits());
   policy.preferred = options.accumulator;
   policy.short_positions = b_nnz < (offset_t{1} << 32);
   policy.value_bytes = static_cast<int>(value_bytes<V>);
@@ -32,7 +33,7 @@ RowPolicy policy_of(const SpgemmOptions& options, offset_t b_nnz) {
 
 template <class V>
 template <class T>
-ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& product_options)
+DeviceJob<V>::DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& product_options)
     : options(product_options),
       context(Context::of(product_options.device)),
       current(product_options.device),
@@ -42,7 +43,7 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
       factors(host::factors_of<V>(a, b)),
       positions(host::factors_of<NoValue>(a, b)),
       analysis(a.rows, product_options.device),
-      policy(policy_of<V>(product_options, b.nnz())),
+      policy(policy_of<V>(context, product_options, b.nnz())),
       ordered(product_options.determinism != Determinism::not_guaranteed) {
   const bool only_esc = options.workflow == SpgemmWorkflow::esc;
   RowPolicy counting = counting_policy();
@@ -53,14 +54,14 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
       options.workflow == SpgemmWorkflow::automatic || options.workflow == SpgemmWorkflow::symbolic;
   if (counts_first) enqueue_repeats(context, positions, shape, analysis);
   enqueue_analysis(context, positions, shape, counting, analysis);
-  const BinTable totals = bring_totals(context, analysis, nullptr).totals;
+  const BinTable totals = fetch_totals(context, analysis, nullptr).totals;
   all = sum_of_bins(totals);
   rows_with_products = rows - static_cast<index_t>(totals[static_cast<std::size_t>(RowBin::none)].rows);
   report.products = static_cast<offset_t>(all.products);
   report.expansion = a.nnz() > 0 ? static_cast<double>(report.products) / static_cast<double>(a.nnz()) : 0.0;
-  const bool slices = only_esc && all.most_products > esc_block_products;
+  const bool slices = only_esc && all.most_products > policy.tuning.esc_block_products;
   const std::uint64_t sorted_bytes = slices ? all.products * esc_product_bytes : 0;
-  const std::uint64_t most_bytes = csr_bytes(rows, bound_total(), value_bytes<V>) + sorted_bytes;
+  const std::uint64_t most_bytes = detail::csr_bytes(rows, bound_total(), value_bytes<V>) + sorted_bytes;
   budget.emplace(options.memory_limit_bytes, available_for(device(), most_bytes));
   budget->reserve(RowAnalysis::bytes(rows), "analysis of a sparse product");
   if (only_esc) return;
@@ -73,65 +74,9 @@ ProductJob<V>::ProductJob(const CsrView<T>& a, const CsrView<T>& b, const Spgemm
   budget->reserve(bins.bytes(), "analysis of a sparse product");
 }
 
-template <class V>
-void bin_rows(ProductJob<V>& job) {
-  enqueue_choice(job.context, job.factors.a_offsets, job.rows, RowEntries{}, job.counting_policy(), job.analysis);
-  const BinTable totals = bring_totals(job.context, job.analysis, nullptr).totals;
-  job.bins = BinnedRows(job.context, job.analysis, totals, job.counting_policy(), job.rows);
-  job.budget->reserve(job.bins.bytes(), "analysis of a sparse product");
-}
-
-template <class V>
-void enqueue_counts(const ProductJob<V>& job, const BinnedRows& bins, offset_t* counts) {
-  if (bins.leaves_rows_out() || bins.used().empty()) {
-    zero_bytes(job.device(), counts, static_cast<std::uint64_t>(job.rows) * sizeof(offset_t));
-  }
-  RowOutput<NoValue> out;
-  out.counts = counts;
-  for_each_bin(job.device(), bins, [&](RowBin bin) {
-    enqueue_bin(job.context, bin, RowPass::count, job.positions, bins.batch(bin), out, true);
-  });
-}
-
-template <class V>
-void enqueue_places(ProductJob<V>& job, const BinnedRows& bins, const offset_t* offsets, index_t* columns, V* values) {
-  RowOutput<V> out;
-  out.starts = offsets;
-  out.columns = columns;
-  out.values = values;
-  for_each_bin(job.device(), bins, [&](RowBin bin) {
-    enqueue_bin(job.context, bin, RowPass::place, job.factors, bins.batch(bin), out, job.ordered);
-    note_use(job.report, bin, bins.total(bin));
-  });
-  if (has_values<V> && !job.ordered && bins.add_in_any_order()) job.adds_in_any_order = true;
-}
-
-void note_use(SpgemmReport& report, RowBin bin, const BinTotals& total) {
-  const SpgemmAccumulator accumulator = accumulator_of(bin);
-  const auto found = std::find_if(report.accumulators.begin(), report.accumulators.end(),
-                                  [&](const SpgemmAccumulatorUse& use) { return use.accumulator >= accumulator; });
-  const SpgemmAccumulatorUse more{accumulator, static_cast<index_t>(total.rows + total.besides),
-                                  static_cast<offset_t>(total.products)};
-  if (found == report.accumulators.end() || found->accumulator != accumulator) {
-    report.accumulators.insert(found, more);
-    return;
-  }
-  found->rows += more.rows;
-  found->products += more.products;
-}
-
-template ProductJob<float>::ProductJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
-template ProductJob<double>::ProductJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
-template ProductJob<NoValue>::ProductJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
-template ProductJob<NoValue>::ProductJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
-template void bin_rows(ProductJob<float>&);
-template void bin_rows(ProductJob<double>&);
-template void bin_rows(ProductJob<NoValue>&);
-template void enqueue_counts(const ProductJob<float>&, const BinnedRows&, offset_t*);
-template void enqueue_counts(const ProductJob<double>&, const BinnedRows&, offset_t*);
-template void enqueue_counts(const ProductJob<NoValue>&, const BinnedRows&, offset_t*);
-template void enqueue_places(ProductJob<float>&, const BinnedRows&, const offset_t*, index_t*, float*);
-template void enqueue_places(ProductJob<double>&, const BinnedRows&, const offset_t*, index_t*, double*);
-template void enqueue_places(ProductJob<NoValue>&, const BinnedRows&, const offset_t*, index_t*, NoValue*);
+template DeviceJob<float>::DeviceJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
+template DeviceJob<double>::DeviceJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
+template DeviceJob<NoValue>::DeviceJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
+template DeviceJob<NoValue>::DeviceJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
 
 }  // namespace tessera::cuda

@@ -1,11 +1,12 @@
 /// \file
-/// One product on a GPU: what all of its passes share.
+/// One product on a GPU: what its phases share, and the phases.
 #pragma once
 
 #include "core/cuda/context.hpp"
-#include "spgemm/analysis/analysis_cuda.hpp"
-#include "spgemm/budget.hpp"
+#include "core/memory_budget.hpp"
+#include "spgemm/cuda/analysis.hpp"
 #include "spgemm/cuda/bins.hpp"
+#include "tessera/csr.hpp"
 #include "tessera/spgemm.hpp"
 
 #include <cstdint>
@@ -15,15 +16,15 @@ namespace tessera::cuda {
 
 /// \tparam V float, double or NoValue for the pattern
 template <class V>
-struct ProductJob {
+struct DeviceJob {
   /// Analyses the product of two matrices on the device of the options. Waits for the totals.
   /// \throws OutOfMemory
   template <class T>
-  ProductJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options);
+  DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options);
 
   SpgemmOptions options;
   const Context& context;
-  CurrentDevice current;
+  DeviceGuard current;
   index_t rows;   ///< of A and C
   index_t inner;  ///< rows of B
   index_t cols;   ///< of B and C
@@ -35,8 +36,8 @@ struct ProductJob {
   bool adds_in_any_order = false;  ///< some rows were summed in another order
   BinTotals all;                   ///< over all rows; entries: the most that they can have
   index_t rows_with_products = 0;  ///< rows that repeat others left out, which those of `esc` never are
-  std::optional<SpgemmBudget> budget;
-  BinnedRows bins;  ///< for counting; none for the workflow `esc` and for others that gave way, see bin_rows()
+  std::optional<detail::MemoryBudget> budget;
+  BinnedRows bins;  ///< for the symbolic phase; none for the workflow `esc` and after a fallback, see bin_rows()
   SpgemmReport report;
 
   [[nodiscard]] const Device& device() const noexcept { return options.device; }
@@ -64,21 +65,18 @@ struct CsrArrays {
   Array<V> values;  ///< none for a pattern
 };
 
-/// Bytes of a value of C.
+/// Bins for the symbolic phase, for a job of another workflow that falls back to `symbolic`. Waits. \throws OutOfMemory
 template <class V>
-inline constexpr std::size_t value_bytes = has_values<V> ? sizeof(V) : 0;
+void bin_rows(DeviceJob<V>& job);
 
-/// Bins for counting, for a job of another workflow that gives way to `symbolic`. Waits. \throws OutOfMemory
+/// Symbolic phase of the rows of `bins`: counts[row]; other rows get 0 where `bins` has lists. \param counts as many as
+/// rows
 template <class V>
-void bin_rows(ProductJob<V>& job);
+void enqueue_symbolic(const DeviceJob<V>& job, const BinnedRows& bins, offset_t* counts);
 
-/// Counts the rows of `bins`: counts[row]; other rows get 0 where `bins` has lists. \param counts as many as rows
+/// Numeric phase of rows with known offsets; notes the accumulators in the report. \param offsets of C
 template <class V>
-void enqueue_counts(const ProductJob<V>& job, const BinnedRows& bins, offset_t* counts);
-
-/// Puts rows of known length to their places, and remembers what summed them. \param offsets of C
-template <class V>
-void enqueue_places(ProductJob<V>& job, const BinnedRows& bins, const offset_t* offsets, index_t* columns, V* values);
+void enqueue_numeric(DeviceJob<V>& job, const BinnedRows& bins, const offset_t* offsets, index_t* columns, V* values);
 
 /// Adds the rows of a bin to the report's list of accumulators.
 void note_use(SpgemmReport& report, RowBin bin, const BinTotals& total);
@@ -90,23 +88,26 @@ struct CountedRows {
   offset_t nnz = 0;
 };
 
-/// Counts every row, and takes the bins for counting from the job. Waits. \throws OutOfMemory
+/// Symbolic phase of all rows; consumes the bins of the job. Waits. \throws OutOfMemory
 template <class V>
-[[nodiscard]] CountedRows count_rows(ProductJob<V>& job);
+[[nodiscard]] CountedRows count_rows(DeviceJob<V>& job);
 
-/// The workflow `symbolic`: counts, then puts every row to its place. \throws OutOfMemory before anything is summed
+/// The workflow `symbolic`: symbolic phase, then numeric phase. \throws OutOfMemory before anything is summed
 template <class V>
-[[nodiscard]] CsrArrays<V> count_and_place(ProductJob<V>& job);
+[[nodiscard]] CsrArrays<V> two_phase(DeviceJob<V>& job);
 
-/// The other workflows: rows are written to a room of estimated size, then moved to their places. None when the room
-/// does not fit into memory; the report says what it would have needed. \throws OutOfMemory only when count_and_place()
-/// would throw
-template <class V>
-[[nodiscard]] std::optional<CsrArrays<V>> claim_and_compact(ProductJob<V>& job);
+/// The user's matrix, which must outlive this, or a copy of it on the device.
+template <class T>
+class LocalFactor {
+ public:
+  LocalFactor(const Csr<T>& matrix, const Device& device) : matrix_(&matrix) {
+    if (!(matrix.device() == device)) copy_.emplace(matrix.to(device));
+  }
+  [[nodiscard]] CsrView<T> view() const noexcept { return copy_ ? copy_->view() : matrix_->view(); }
 
-/// The workflow `esc`: rows in the order of their products, each by the threads of its level, into a room for all
-/// products; then to their places. None and \throws as claim_and_compact()
-template <class V>
-[[nodiscard]] std::optional<CsrArrays<V>> expand_sort_contract(ProductJob<V>& job);
+ private:
+  const Csr<T>* matrix_;
+  std::optional<Csr<T>> copy_;
+};
 
 }  // namespace tessera::cuda

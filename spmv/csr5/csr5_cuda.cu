@@ -1,10 +1,12 @@
+/// \file
+/// CSR5 on a GPU: one warp per tile; carries of tiles in a calibrator.
 #include "core/cuda/launch.cuh"
 #include "core/cuda/vector_ops.hpp"
-#include "preprocess/csr5_tiles_cuda.hpp"
-#include "spmv/csr5/csr5_cuda.hpp"
-#include "spmv/csr5/policy.hpp"
-#include "spmv/csr5/tile_product.cuh"
-#include "spmv/cuda/carries.cuh"
+#include "preprocess/csr5_tiles.hpp"
+#include "spmv/common/carries.cuh"
+#include "spmv/csr5/csr5.hpp"
+#include "spmv/csr5/csr5_kernel.cuh"
+#include "spmv/csr5/csr5_tuning.hpp"
 
 #include <mutex>
 #include <type_traits>
@@ -16,24 +18,24 @@ namespace {
 
 constexpr int threads = 128;
 constexpr int warps_per_block = threads / warp_size;
-/// Terms of a lane that are loaded at a time: with few entries a lane, more of them would cost warps.
+/// Terms of a lane in flight: for lanes of few entries, more would cost resident warps.
 constexpr int short_batch = 4;
 constexpr int long_batch = 8;
 
-/// The nonzeros beyond the tiles lie in the rows [first_row, end_row).
+/// The rows [first_row, end_row) of the nonzeros beyond the tiles.
 struct Rest {
   index_t first_row = 0;
   index_t end_row = 0;
 };
 
-/// A warp a tile; behind them a warp a row of the rest.
+/// One warp per tile; behind them one warp per row of the rest.
 template <int Batch, class Word, class Terms, class T>
 __global__ void __launch_bounds__(threads)
-    csr5_kernel(Csr5Arrays<Word> arrays, Rest rest, Terms terms, Update<T> update, T* calibrator) {
+    csr5_kernel(Csr5Arrays<Word> arrays, Rest rest, Terms terms, UpdateEpilogue<T> epilogue, T* calibrator) {
   const std::int64_t warp = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.x / warp_size;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   if (warp < arrays.tiles) {
-    multiply_tile<Batch>(arrays, warp, lane, terms, update, calibrator);
+    multiply_csr5_tile<Batch>(arrays, warp, lane, terms, epilogue, calibrator);
     return;
   }
   const std::int64_t row = rest.first_row + (warp - arrays.tiles);
@@ -48,11 +50,11 @@ __global__ void __launch_bounds__(threads)
     sum += __shfl_down_sync(full_warp, sum, distance);
   }
   if (lane != 0) return;
-  if (begin >= tiled && begin < end) update.store(static_cast<index_t>(row), sum);
+  if (begin >= tiled && begin < end) epilogue.store(static_cast<index_t>(row), sum);
   if (row == rest.first_row) calibrator[arrays.tiles] = begin >= tiled ? T{0} : sum;
 }
 
-/// The row to which a tile's entry of the calibrator belongs.
+/// The row of a tile's entry in the calibrator.
 struct FirstRows {
   const std::uint32_t* tile_ptr;
   __device__ index_t operator()(std::int64_t tile) const {
@@ -60,10 +62,10 @@ struct FirstRows {
   }
 };
 
-/// Rows of which a lane of scale_empty_rows_kernel() has the bits; a warp has those of 1024.
+/// Rows per word of scale_empty_rows_kernel(); a warp has 32 words.
 constexpr int rows_per_word = 32;
 
-/// Empty rows, of which no tile knows: y = β y. A warp takes 32 words, of one after the other.
+/// y = β y for empty rows, which are in no tile. A warp takes 32 words, one after the other.
 template <class T>
 __global__ void __launch_bounds__(threads)
     scale_empty_rows_kernel(std::int64_t words, const std::uint32_t* empty_rows, T beta, T* y) {
@@ -107,10 +109,10 @@ struct PermutedValues {
 };
 
 template <class T>
-class Csr5Kernel final : public SpmvKernel<T> {
+class Csr5CudaKernel final : public SpmvKernel<T> {
  public:
   /// \param values of the matrix, permuted
-  Csr5Kernel(Csr5GpuTiles built, PermutedValues<T> values, const Device& device)
+  Csr5CudaKernel(Csr5GpuTiles built, PermutedValues<T> values, const Device& device)
       : device_(device),
         tiles_(std::move(built.tiles)),
         begins_row_(std::move(built.begins_row)),
@@ -122,21 +124,21 @@ class Csr5Kernel final : public SpmvKernel<T> {
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     const Context& context = Context::of(device_);
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     const std::scoped_lock lock(mutex_);
     scale_empty_rows(context, empty_rows_, beta, y.data());
-    const Update<T> update{y.data(), alpha, beta};
+    const UpdateEpilogue<T> epilogue{y.data(), alpha, beta};
     CsrView<T> permuted = a;
     permuted.columns = tiles_.columns.span();
     permuted.values = values_.exact.span();
     with_terms<T>(permuted, values_.floats.span(), x, [&](const auto& terms) {
       if (tiles_.descriptor_bits == 32) {
-        multiply(context, a, tiles_.lane_words_32, terms, update);
+        multiply(context, a, tiles_.lane_words_32, terms, epilogue);
       } else {
-        multiply(context, a, tiles_.lane_words_64, terms, update);
+        multiply(context, a, tiles_.lane_words_64, terms, epilogue);
       }
     });
-    carries_.join(context, FirstRows{tiles_.tile_ptr.data()}, calibrator_.data(), a.rows, update);
+    carries_.join(context, FirstRows{tiles_.tile_ptr.data()}, calibrator_.data(), a.rows, epilogue);
   }
 
   /// The product, then the sums in one pass, in an order that depends on the number of rows alone.
@@ -160,7 +162,7 @@ class Csr5Kernel final : public SpmvKernel<T> {
  private:
   template <class Word, class Terms>
   void multiply(const Context& context, const CsrView<T>& a, const Array<Word>& words, const Terms& terms,
-                const Update<T>& update) const {
+                const UpdateEpilogue<T>& epilogue) const {
     const Csr5Arrays<Word> arrays{
         tiles_.tiles(), tiles_.sigma,       a.row_offsets.data(),    tiles_.tile_ptr.data(),
         words.data(),   begins_row_.data(), tiles_.empty_ptr.data(), tiles_.empty_offset.data()};
@@ -169,7 +171,7 @@ class Csr5Kernel final : public SpmvKernel<T> {
     const auto kernel =
         tiles_.sigma < long_batch ? csr5_kernel<short_batch, Word, Terms, T> : csr5_kernel<long_batch, Word, Terms, T>;
     launch("product of CSR5 tiles", context, Grid{blocks_for(warps, warps_per_block), threads}, kernel, arrays, rest_,
-           terms, update, calibrator_.data());
+           terms, epilogue, calibrator_.data());
   }
 
   Device device_;
@@ -179,7 +181,7 @@ class Csr5Kernel final : public SpmvKernel<T> {
   Rest rest_;
   PermutedValues<T> values_;
   mutable std::mutex mutex_;     ///< of the rest, from the first launch of a product to its last
-  mutable Array<T> calibrator_;  ///< what each tile, and the rest, has of a row that began before it
+  mutable Array<T> calibrator_;  ///< the part of each tile, and of the rest, of a row that began before it
   mutable CarryTree<T> carries_;
 };
 
@@ -194,7 +196,7 @@ std::unique_ptr<SpmvKernel<T>> make_csr5_kernel(const CsrView<T>& on_device, con
                                         shape.descriptor_bits, [&](const Csr5Tiles& tiles) {
                                           if (!on_device.is_pattern()) values.update(device, tiles, on_device.values);
                                         });
-  return std::make_unique<Csr5Kernel<T>>(std::move(built), std::move(values), device);
+  return std::make_unique<Csr5CudaKernel<T>>(std::move(built), std::move(values), device);
 }
 
 template std::unique_ptr<SpmvKernel<float>> make_csr5_kernel(const CsrView<float>&, const SpmvOptions&);

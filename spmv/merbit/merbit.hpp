@@ -1,71 +1,67 @@
 /// \file
-/// Products along precomputed merge-path tiles (merbit-spmv.txt, §4). Row offsets are not read: the views passed here
-/// may come without them.
+/// MERBIT: products along precomputed merge-path tiles (MERBIT, §4). Row offsets are not read: the views passed to the
+/// kernels may come without them.
 #pragma once
 
-#include "preprocess/long_row_slices.hpp"
-#include "preprocess/merbit_tiles.hpp"
-#include "spmv/gather_access.hpp"
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 
 #include <memory>
+#include <optional>
 
 namespace tessera {
 
-/// How sums of a row that several blocks share come together.
-enum class MerbitCommit {
-  atomic,   ///< added in whatever order blocks finish; the shared rows must be zero beforehand
-  carries,  ///< kept apart and added in the order of the blocks: bitwise the same for any number of threads
-};
+namespace detail {
 
-/// Descriptor width and steps a lane.
+/// Descriptor width and path items per lane.
 struct MerbitShape {
   int sigma = 0;
   int descriptor_bits = 0;
 };
 
-/// What the caller fixed, and for the rest the defaults for descriptors of 32 and of 64 bits.
-/// \throws NotSupported when the asked-for sigma does not fit the asked-for descriptors
+/// What the caller fixed; for the rest the defaults for descriptors of 32 and of 64 bits.
+/// \throws NotSupported when the requested sigma does not fit the requested descriptors
 [[nodiscard]] MerbitShape choose_merbit_shape(const SpmvOptions& options, int sigma_32, int sigma_64);
+
+}  // namespace detail
+
+namespace host {
 
 /// \throws as SpmvPlan's constructor
 template <class T>
 [[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options);
 
-/// What the plan prepares.
-struct MerbitSetup {
-  MerbitTiles tiles;
-  LongRowSlices long_rows;
-  GatherAccess access = GatherAccess::streamed;
-  MerbitCommit commit = MerbitCommit::carries;
+}  // namespace host
+
+namespace cuda {
+
+struct MerbitTileArrays;
+
+/// A MERBIT kernel on a GPU as its tests see it.
+template <class T>
+class InspectableMerbitKernel : public SpmvKernel<T> {
+ public:
+  /// Live as long as the kernel.
+  [[nodiscard]] virtual const MerbitTileArrays& tiles() const noexcept = 0;
 };
 
-namespace host {
+/// What tests may force; by default everything is chosen for the matrix and the GPU.
+struct MerbitTuning {
+  std::optional<MerbitLayout> layout;  ///< `rows` is replaced where some tile would have to be walked
+};
 
-/// y = α A x + β y. With the atomic commit a pass over the shared rows goes first, which clears or scales them.
+/// If the options ask for a sigma or for 64-bit descriptors, the layout is `exact`; otherwise matrix and GPU decide
+/// between the others. Shared rows are added atomically into dual buffers, except where options.determinism asks for
+/// more than not_guaranteed, no row is shared, or thousands of snapped tiles share a few: then results are run_to_run.
+/// \param a on options.device
+/// \throws as SpmvPlan's constructor; NotSupported for a forced layout that does not suit the GPU or the matrix
 template <class T>
-void merbit_apply(const Device& device, const CsrView<T>& a, const MerbitSetup& setup, T alpha, std::span<const T> x,
-                  T beta, std::span<T> y);
+[[nodiscard]] std::unique_ptr<InspectableMerbitKernel<T>> make_merbit_kernel(const CsrView<T>& a,
+                                                                             const SpmvOptions& options,
+                                                                             const MerbitTuning& tuning);
 
-/// y = A x with <w, y> and <y, y>.
 template <class T>
-[[nodiscard]] ProductDots merbit_apply_and_dot(const Device& device, const CsrView<T>& a, const MerbitSetup& setup,
-                                               std::span<const T> x, std::span<T> y, std::span<const T> w);
+[[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options);
 
-/// Sets the rows of y that several blocks share to zero: the rows in which a block starts.
-template <class T>
-void merbit_clear_shared(const Device& device, const MerbitSetup& setup, std::span<T> y);
-
-/// y = A x with the atomic commit, where the shared rows of y are zero already; clears those of `other`.
-template <class T>
-void merbit_apply_dual(const Device& device, const CsrView<T>& a, const MerbitSetup& setup, std::span<const T> x,
-                       std::span<T> y, std::span<T> other);
-
-/// The same with <w, y> and <y, y>.
-template <class T>
-[[nodiscard]] ProductDots merbit_apply_dual_and_dot(const Device& device, const CsrView<T>& a, const MerbitSetup& setup,
-                                                    std::span<const T> x, std::span<T> y, std::span<T> other,
-                                                    std::span<const T> w);
-
-}  // namespace host
+}  // namespace cuda
 }  // namespace tessera

@@ -1,10 +1,15 @@
-#include "spmv/merbit/merbit_cuda.hpp"
-
-#include "preprocess/tiles_cuda.hpp"
-#include "spmv/merbit/join_kernel.cuh"
+/// \file
+/// MERBIT on a GPU: the kernel object, and its planning: layout, tiles, commit.
 #include "spmv/merbit/merbit.hpp"
-#include "spmv/merbit/policy_cuda.hpp"
-#include "spmv/merbit/tile_arrays.hpp"
+
+#include "core/cuda/reduce.cuh"
+#include "core/cuda/scan.hpp"
+#include "preprocess/merbit_tiles.hpp"
+#include "preprocess/snapped_tiles.hpp"
+#include "spmv/merbit/merbit_arrays.hpp"
+#include "spmv/merbit/merbit_join_kernel.cuh"
+#include "spmv/merbit/merbit_tuning.hpp"
+#include "spmv/merbit/rank_product_cuda.hpp"
 #include "tessera/error.hpp"
 
 #include <mutex>
@@ -18,14 +23,13 @@ namespace {
 
 constexpr int bulk_copy_capability = 90;
 
-/// So many tiles in rows over hundreds of tiles would wait for each other, adding to the same elements of y, longer
-/// than a join takes.
+/// Above this many tiles sharing rows, atomic contention costs more than the carry fix-up pass.
 constexpr double crowd = 4096;
 
 /// The tiles of a plan: of one kind or the other.
 struct PlannedTiles {
   MerbitLayout layout = MerbitLayout::scalar;
-  std::string reason;  ///< why this layout, where a sample of the columns decided
+  std::string reason;  ///< of the layout, where a sample of the columns decided
   SnappedTiles snapped;
   MerbitTiles exact;
 
@@ -55,11 +59,11 @@ PlannedTiles planned_layout(MerbitLayout layout, std::string reason = {}) {
   return planned;
 }
 
-/// Memory that products of one kernel use in turn.
+/// Scratch memory that the products of one kernel use in turn.
 template <class T>
 struct Scratch {
-  Array<T> carries;             ///< one a tile, if any row is shared
-  Array<ProductDots> partial;   ///< one a slot
+  Array<T> carries;             ///< one per tile, if any row is shared
+  Array<ProductDots> partial;   ///< one per slot
   Array<ProductDots> of_block;  ///< max_join_blocks, then the total
   Array<unsigned> finished;
 
@@ -68,7 +72,7 @@ struct Scratch {
   }
 };
 
-/// A public place for the lambda: nvcc takes none from private members.
+/// A free function, since nvcc takes no lambdas from private members.
 template <class T>
 void round_to_float(const Device& device, std::span<const T> values, Array<float>& rounded) {
   const T* const from = values.data();
@@ -77,7 +81,7 @@ void round_to_float(const Device& device, std::span<const T> values, Array<float
 }
 
 template <class T, class V>
-class MerbitCudaKernel final : public SpmvKernel<T> {
+class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
   static constexpr bool rounds_values = std::is_same_v<V, float> && !std::is_same_v<T, float>;
 
  public:
@@ -94,7 +98,7 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
     } else {
       arrays_.snapped = tiles_.snapped_arrays();
     }
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     resident_ = product_.prepare(*context_);
     const std::int64_t slots = product_.dot_slots(*context_, resident_, tiles_.count());
     if (tiles_.share_rows()) scratch_.carries = Array<T>(tiles_.count(), Init::none, device_);
@@ -108,7 +112,7 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
   }
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     ProductOutput<T> out{y.data(), alpha, beta};
     if (!tiles_.share_rows()) return product_.launch(*context_, resident_, input(a, x), out);
     out.carries = scratch_.carries.data();
@@ -124,7 +128,7 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
 
   bool enqueue_apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
                              ProductDots* sums) const override {
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     const std::scoped_lock lock(mutex_);
     launch_with_dots(a, x, y, {}, w, sums);
     return true;
@@ -139,15 +143,15 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
   }
 
   void prepare_dual(std::span<T> y) const override {
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     arrays_.visit([&](const auto& tiles) {
       launch("clearing shared rows", *context_, Grid{blocks_for(tiles.tiles, join_threads), join_threads},
-             clear_shared_kernel<T, std::remove_cvref_t<decltype(tiles)>>, tiles, y.data());
+             merbit_clear_shared_kernel<T, std::remove_cvref_t<decltype(tiles)>>, tiles, y.data());
     });
   }
 
   void apply_dual(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<T> other) const override {
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     ProductOutput<T> out{y.data()};
     out.other = other.data();
     product_.launch(*context_, resident_, input(a, x), out);
@@ -159,7 +163,12 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
     return apply_and_dot_clearing(a, x, y, other, w);
   }
 
-  [[nodiscard]] const MerbitTileArrays* merbit_tiles() const noexcept override { return &arrays_; }
+  [[nodiscard]] const MerbitTileArrays& tiles() const noexcept override { return arrays_; }
+
+  [[nodiscard]] std::unique_ptr<detail::RankProduct<T>> make_rank_product(const CsrView<T>& a,
+                                                                          int vectors) const override {
+    return make_merbit_rank_product(device_, arrays_, a, vectors);
+  }
 
   void describe(PlanInfo& info) const override {
     info.determinism = atomic_ ? Determinism::not_guaranteed : Determinism::run_to_run;
@@ -184,7 +193,7 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
   /// \param other with shared rows to clear, or empty
   ProductDots apply_and_dot_clearing(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<T> other,
                                      std::span<const T> w) const {
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     ProductDots* const total = scratch_.of_block.data() + max_join_blocks;
     const std::scoped_lock lock(mutex_);
     launch_with_dots(a, x, y, other, w, total);
@@ -206,13 +215,13 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
   template <bool WithDots>
   void join(const ProductOutput<T>& out, const DotSums& sums) const {
     arrays_.visit([&](auto tiles) {
-      // Without shared rows there are carries neither written nor to be added.
+      // Without shared rows there are no carries.
       if (!tiles_.share_rows()) tiles.tiles = 0;
       const std::int64_t items = tiles.tiles > sums.slots ? tiles.tiles : sums.slots;
       const unsigned needed = blocks_for(items, join_threads);
       const unsigned blocks = needed < max_join_blocks ? needed : max_join_blocks;
-      launch("joining shared rows", *context_, Grid{blocks, join_threads}, join_kernel<T, WithDots, decltype(tiles)>,
-             tiles, out, sums);
+      launch("joining shared rows", *context_, Grid{blocks, join_threads},
+             merbit_join_kernel<T, WithDots, decltype(tiles)>, tiles, out, sums);
     });
   }
 
@@ -223,7 +232,7 @@ class MerbitCudaKernel final : public SpmvKernel<T> {
   MerbitProduct<T, V> product_;
   ResidentBlocks resident_;
   bool atomic_;
-  Array<float> rounded_;  ///< the values of a double matrix that is to be read as float
+  Array<float> rounded_;  ///< float copy of the values of a double matrix (fp32_values)
   mutable Scratch<T> scratch_;
   mutable std::mutex mutex_;  ///< held while launches that share `scratch_` are put into the stream
 };
@@ -241,17 +250,18 @@ bool loads_fours(const CsrView<T>& a) {
   return is_aligned(a.columns.data()) && is_aligned(a.values.data());
 }
 
-/// Whether the code that runs on the GPU was compiled with bulk copies: code for an older architecture, translated by
-/// the driver, has none, whatever the GPU.
+/// Whether the code that runs on the GPU has bulk copies: code compiled for an older architecture and translated by the
+/// driver has none, whatever the GPU.
 bool has_bulk_copies(const Device& device) {
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   cudaFuncAttributes code{};
-  check(cudaFuncGetAttributes(&code, join_kernel<float, false, SnappedTileArrays>), "asking for the machine code");
+  check(cudaFuncGetAttributes(&code, merbit_join_kernel<float, false, SnappedTileArrays>),
+        "asking for the machine code");
   return code.ptxVersion >= bulk_copy_capability;
 }
 
-/// \throws NotSupported for a layout that code or arrays do not suit
-template <class T>
+/// \throws NotSupported for a layout that does not suit the code, the arrays or the GPU
+template <class T, class V>
 void check_forced_layout(MerbitLayout layout, const CsrView<T>& a, const Device& device, bool bulk_copies) {
   if (layout == MerbitLayout::rows && !bulk_copies) {
     throw NotSupported(
@@ -260,6 +270,7 @@ void check_forced_layout(MerbitLayout layout, const CsrView<T>& a, const Device&
   }
   const bool wide = layout != MerbitLayout::scalar && layout != MerbitLayout::exact;
   if (wide && !loads_fours(a)) throw NotSupported("this layout of MERBIT needs arrays aligned to 16 bytes");
+  check_layout_fits(layout, merbit_footprint<T, V>(layout), Context::of(device).limits(), device.name());
 }
 
 /// Layout and reason alone. \param bulk_copies whether layouts that need them may be chosen
@@ -270,21 +281,21 @@ PlannedTiles layout_for(const CsrView<T>& a, const SpmvOptions& options, bool bu
   const GatherSample gathers = sample_gathers(a.columns, static_cast<int>(sizeof(T)), options.device);
   const LayoutTraits traits{gathers.line_share(), gathers.line_uses(),         a.nnz(),    mean_length(a),
                             a.is_pattern(),       sizeof(T) == sizeof(double), bulk_copies};
-  const MerbitLayout layout = choose_layout(traits);
+  const MerbitLayout layout = choose_layout(traits, Context::of(options.device).limits());
   return planned_layout(layout, layout_reason(layout, traits));
 }
 
-/// Of the layouts whose tiles may be walked.
+/// For the layouts whose tiles may be walked.
 TileRules tile_rules(MerbitLayout layout, index_t rows, offset_t nnz, int sigma, int batch) {
   if (layout == MerbitLayout::columns) return columns_tiles(rows, nnz, sigma);
   if (layout == MerbitLayout::local_columns) return local_columns_tiles(rows, nnz, sigma);
   return choose_tiles(rows, nnz, sigma, batch);
 }
 
-/// Tiles of the layout `rows`; none where some of them would have to be walked.
+/// Tiles of the layout `rows`; empty where some of them would have to be walked.
 template <class T>
-SnappedTiles build_row_tiles(const CsrView<T>& a, int most_steps, const Device& device) {
-  const TileRules rules = row_tiles(mean_length(a), most_steps, choose_snap(a.rows, a.nnz()));
+SnappedTiles build_row_tiles(const CsrView<T>& a, int max_items, const Device& device) {
+  const TileRules rules = row_tiles(mean_length(a), max_items, choose_snap(a.rows, a.nnz()));
   SnappedTiles tiles = build_snapped_tiles(a.rows, a.row_offsets, a.nnz(), rules, device);
   return tiles.cannot_be_summed ? SnappedTiles{} : std::move(tiles);
 }
@@ -292,16 +303,15 @@ SnappedTiles build_row_tiles(const CsrView<T>& a, int most_steps, const Device& 
 template <class T, class V>
 PlannedTiles plan_tiles(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning) {
   const bool bulk_copies = has_bulk_copies(options.device);
-  if (tuning.layout) check_forced_layout(*tuning.layout, a, options.device, bulk_copies);
+  if (tuning.layout) check_forced_layout<T, V>(*tuning.layout, a, options.device, bulk_copies);
   PlannedTiles tiles = tuning.layout ? planned_layout(*tuning.layout) : layout_for(a, options, bulk_copies);
   if (tiles.layout == MerbitLayout::exact) {
     const MerbitShape shape = choose_merbit_shape(options, exact_sigma_32, exact_sigma_64);
-    tiles.exact =
-        tessera::build_merbit_tiles(a.rows, a.row_offsets, shape.sigma, shape.descriptor_bits, options.device);
+    tiles.exact = detail::build_merbit_tiles(a.rows, a.row_offsets, shape.sigma, shape.descriptor_bits, options.device);
     return tiles;
   }
   if (tiles.layout == MerbitLayout::rows) {
-    tiles.snapped = build_row_tiles(a, merbit_product<T, V>(MerbitLayout::rows).steps, options.device);
+    tiles.snapped = build_row_tiles(a, merbit_product<T, V>(MerbitLayout::rows).max_items, options.device);
     if (!tiles.snapped.starts.empty()) return tiles;
     tiles = layout_for(a, options, false);
   }
@@ -312,18 +322,40 @@ PlannedTiles plan_tiles(const CsrView<T>& a, const SpmvOptions& options, const M
 }
 
 template <class T, class V>
-std::unique_ptr<SpmvKernel<T>> make_kernel(const CsrView<T>& a, const SpmvOptions& options,
-                                           const MerbitTuning& tuning) {
+std::unique_ptr<InspectableMerbitKernel<T>> make_kernel(const CsrView<T>& a, const SpmvOptions& options,
+                                                        const MerbitTuning& tuning) {
   PlannedTiles tiles = plan_tiles<T, V>(a, options, tuning);
   const bool atomic = options.determinism == Determinism::not_guaranteed && !tiles.crowd_rows();
   return std::make_unique<MerbitCudaKernel<T, V>>(options.device, a, std::move(tiles), atomic);
 }
 
+template <class Tiles>
+Array<CarryRun> runs_of(const Device& device, const Tiles& tiles) {
+  Array<offset_t> before(tiles.tiles, Init::none, device);
+  for_each(device, tiles.tiles, [tiles, to = before.data()] __device__(std::int64_t t) {
+    to[t] = t > 0 && carry_run(tiles, t).count != 0 ? 1 : 0;
+  });
+  Array<CarryRun> runs(exclusive_sum(device, before.span()), Init::none, device);
+  for_each(device, tiles.tiles, [tiles, from = before.data(), to = runs.data()] __device__(std::int64_t t) {
+    if (t == 0) return;
+    const CarryRun run = carry_run(tiles, t);
+    if (run.count != 0) to[from[t]] = run;
+  });
+  return runs;
+}
+
 }  // namespace
 
+Array<CarryRun> find_carry_runs(const Device& device, const MerbitTileArrays& tiles) {
+  Array<CarryRun> runs;
+  if (!tiles.share_rows) return runs;
+  tiles.visit([&](const auto& arrays) { runs = runs_of(device, arrays); });
+  return runs;
+}
+
 template <class T>
-std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options,
-                                                  const MerbitTuning& tuning) {
+std::unique_ptr<InspectableMerbitKernel<T>> make_merbit_kernel(const CsrView<T>& a, const SpmvOptions& options,
+                                                               const MerbitTuning& tuning) {
   if (a.is_pattern()) return make_kernel<T, Ones>(a, options, tuning);
   if (options.fp32_values) return make_kernel<T, float>(a, options, tuning);
   return make_kernel<T, T>(a, options, tuning);
@@ -336,9 +368,9 @@ std::unique_ptr<SpmvKernel<T>> make_merbit_kernel(const CsrView<T>& a, const Spm
 
 template std::unique_ptr<SpmvKernel<float>> make_merbit_kernel(const CsrView<float>&, const SpmvOptions&);
 template std::unique_ptr<SpmvKernel<double>> make_merbit_kernel(const CsrView<double>&, const SpmvOptions&);
-template std::unique_ptr<SpmvKernel<float>> make_merbit_kernel(const CsrView<float>&, const SpmvOptions&,
-                                                               const MerbitTuning&);
-template std::unique_ptr<SpmvKernel<double>> make_merbit_kernel(const CsrView<double>&, const SpmvOptions&,
-                                                                const MerbitTuning&);
+template std::unique_ptr<InspectableMerbitKernel<float>> make_merbit_kernel(const CsrView<float>&, const SpmvOptions&,
+                                                                            const MerbitTuning&);
+template std::unique_ptr<InspectableMerbitKernel<double>> make_merbit_kernel(const CsrView<double>&, const SpmvOptions&,
+                                                                             const MerbitTuning&);
 
 }  // namespace tessera::cuda

@@ -1,6 +1,8 @@
-#include "spmv/cuda/device_kernel.hpp"
-#include "spmv/merge/merge_cuda.hpp"
-#include "spmv/merge/merge_product.cuh"
+/// \file
+/// MERGE on a GPU: the kernel object.
+#include "spmv/common/device_kernel.hpp"
+#include "spmv/merge/merge.hpp"
+#include "spmv/merge/merge_kernel.cuh"
 
 #include <mutex>
 
@@ -16,11 +18,11 @@ class MergeKernel final : public DeviceKernel<T> {
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     const Context& context = Context::of(this->device());
-    const CurrentDevice current(this->device());
-    const Update<T> update{y.data(), alpha, beta};
+    const DeviceGuard current(this->device());
+    const UpdateEpilogue<T> epilogue{y.data(), alpha, beta};
     const std::scoped_lock lock(mutex_);
     with_terms(a, this->floats(), x,
-               [&](const auto& terms) { scratch_.multiply(context, a.row_offsets.data(), terms, update); });
+               [&](const auto& terms) { scratch_.multiply(context, a.row_offsets.data(), terms, epilogue); });
   }
 
   void describe(PlanInfo& info) const override {

@@ -1,3 +1,5 @@
+/// \file
+/// cuSPARSE, loaded at run time.
 #include "spmv/vendor/cusparse.hpp"
 
 #include "core/cuda/context.hpp"
@@ -59,7 +61,7 @@ cusparseHandle_t cusparse_handle(const Device& device) {
   const auto known = handles.find(device.ordinal());
   if (known != handles.end()) return known->second;
   const CuSparse& cusparse = CuSparse::library();
-  const CurrentDevice current(device);
+  const DeviceGuard current(device);
   cusparseHandle_t handle = nullptr;
   cusparse.check(cusparse.create(&handle), "starting");
   cusparse.check(cusparse.set_stream(handle, Context::of(device).stream()), "choosing the stream");

@@ -1,3 +1,5 @@
+/// \file
+/// Kernels vendor-csr and vendor-coo: cusparseSpMV.
 #include "spmv/vendor/vendor.hpp"
 
 #include "core/cuda/context.hpp"
@@ -63,7 +65,7 @@ class VendorKernel final : public SpmvKernel<T> {
 
   void apply(const CsrView<T>& /*a*/, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     if (matrix_ == nullptr) return scale(device_, beta, y);
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     const std::scoped_lock lock(handle_mutex());
     const Vectors<T> vectors(cusparse_, x, y);
     // A loop may be recording from another stream than the usual one.
@@ -130,7 +132,7 @@ class VendorKernel final : public SpmvKernel<T> {
 
   /// Describes the matrix with these values and lets cuSPARSE look at it.
   void prepare(const CsrView<T>& a, const T* values) {
-    const CurrentDevice current(device_);
+    const DeviceGuard current(device_);
     const std::scoped_lock lock(handle_mutex());
     cusparse_.check(cusparse_.set_stream(handle_, Context::of(device_).stream()), "choosing the stream");
     MatrixDescriptor matrix = describe_matrix(a, values);

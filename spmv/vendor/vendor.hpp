@@ -2,7 +2,7 @@
 /// cuSPARSE's products, the baselines to compare with.
 #pragma once
 
-#include "spmv/kernel.hpp"
+#include "spmv/common/kernel.hpp"
 
 #include <memory>
 

@@ -1,4 +1,4 @@
-/// What the survey of GPUs says must hang together, on a machine with GPUs as on one without.
+/// The survey of GPUs must be consistent, on machines with and without GPUs.
 
 #include "core/cuda/device_query.hpp"
 #include "tessera/device.hpp"

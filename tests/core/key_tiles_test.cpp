@@ -1,5 +1,5 @@
-// Tiles of keys, none of which has keys of two segments: the logic is the host's to test.
-#include "core/cuda/key_tiles.hpp"
+// Tiles of keys: no tile has keys of two segments. The host tests the logic.
+#include "core/cuda/radix_sort.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The passes that operators make over vectors, on a GPU and on the host.
+// Vector operations of linear operators, on a GPU and on the host.
 #include "core/cuda/vector_ops.hpp"
 #include "tessera/linear_operator.hpp"
 #include "tests/support/adversarial.hpp"

@@ -157,7 +157,7 @@ TEST(LinearOperator, IdentitySaysSo) {
   EXPECT_FALSE(tall.make().diagonal().has_value());
 }
 
-/// The default, for an operator of which nothing but its product is known.
+/// The default, for an operator that has only a product.
 TEST(LinearOperator, ResidualFromAProduct) {
   Tall tall;
   const FunctionOperator<double> a = tall.make();

@@ -13,18 +13,22 @@ class RadixSortOnGpu : public testing::CudaTest {
  protected:
   static void check(const std::vector<std::uint64_t>& keys, int begin, int end) {
     SCOPED_TRACE(::testing::Message() << keys.size() << " keys, bits " << begin << " to " << end);
-    const auto n = static_cast<std::int64_t>(keys.size());
-    auto on_gpu = Array<std::uint64_t>::copy_of(keys, gpu());
-    Array<std::uint64_t> other(n, Init::none, gpu());
-    cuda::enqueue_sort(gpu(), on_gpu, other, cuda::one_segment(n), begin, end);
-    const Array<std::uint64_t> found = on_gpu.to(Device{});
     auto expected = keys;
     const auto part = [&](std::uint64_t key) {
       return key >> begin & (end - begin == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (end - begin)) - 1);
     };
     std::stable_sort(expected.begin(), expected.end(),
                      [&](std::uint64_t one, std::uint64_t other_key) { return part(one) < part(other_key); });
-    ASSERT_TRUE(std::equal(expected.begin(), expected.end(), found.begin(), found.end()));
+    // Both are stable, so they agree in every bit.
+    for (const cuda::PrimitiveBy by : {cuda::PrimitiveBy::cub, cuda::PrimitiveBy::own}) {
+      const auto n = static_cast<std::int64_t>(keys.size());
+      auto on_gpu = Array<std::uint64_t>::copy_of(keys, gpu());
+      Array<std::uint64_t> other(n, Init::none, gpu());
+      cuda::enqueue_sort(gpu(), on_gpu, other, cuda::one_segment(n), begin, end, by);
+      const Array<std::uint64_t> found = on_gpu.to(Device{});
+      ASSERT_TRUE(std::equal(expected.begin(), expected.end(), found.begin(), found.end()))
+          << (by == cuda::PrimitiveBy::cub ? "CUB" : "own code");
+    }
   }
 };
 

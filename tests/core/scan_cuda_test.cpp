@@ -1,4 +1,4 @@
-// Running sums on a GPU against the definition.
+// Exclusive sums on a GPU against the definition.
 #include "core/cuda/scan.hpp"
 #include "tessera/array.hpp"
 #include "tests/support/cuda_test.hpp"
@@ -25,10 +25,19 @@ TEST_F(CudaScan, SumsWhatLiesBefore) {
       expected[i] = total;
       total += counts[i];
     }
-    auto on_gpu = Array<offset_t>::copy_of(counts, gpu());
-    EXPECT_EQ(cuda::exclusive_sum(gpu(), on_gpu.span()), total) << size;
-    const Array<offset_t> result = on_gpu.to(Device{});
-    EXPECT_EQ(std::vector<offset_t>(result.begin(), result.end()), expected) << size;
+    for (const cuda::PrimitiveBy by : {cuda::PrimitiveBy::cub, cuda::PrimitiveBy::own}) {
+      SCOPED_TRACE(::testing::Message() << size << " counts by "
+                                        << (by == cuda::PrimitiveBy::cub ? "CUB" : "own code"));
+      auto on_gpu = Array<offset_t>::copy_of(counts, gpu());
+      EXPECT_EQ(cuda::exclusive_sum(gpu(), on_gpu.span(), by), total);
+      const Array<offset_t> result = on_gpu.to(Device{});
+      EXPECT_EQ(std::vector<offset_t>(result.begin(), result.end()), expected);
+      if (size > 100000) continue;
+      on_gpu = Array<offset_t>::copy_of(counts, gpu());
+      cuda::exclusive_sum_on_device(gpu(), on_gpu.span(), by);
+      const Array<offset_t> without_total = on_gpu.to(Device{});
+      EXPECT_EQ(std::vector<offset_t>(without_total.begin(), without_total.end()), expected);
+    }
   }
 }
 

@@ -75,7 +75,7 @@ void start_copy(void* target, const void* source, std::uint32_t bytes, std::uint
 
 void wait_for_copies(std::uint64_t* barrier, std::uint32_t parity) {
   Barrier& of_phase = find(barrier);
-  // Copies take at least as long as the other lanes need to come so far.
+  // Copies take at least until the other lanes have arrived here.
   for (int polls = 0; of_phase.phases % 2 == parity; ++polls) {
     if (of_phase.expecting && polls > 0) return complete_phase(of_phase);
     if (polls == patience) fail("waits for bulk copies that nobody announces");

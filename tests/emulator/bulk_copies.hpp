@@ -1,7 +1,7 @@
 /// \file
-/// Copies from global into shared memory and the barriers that report them complete. A copy's target is overwritten
-/// with ones when it starts and filled when a thread waits for it, so that whoever reads too early, or starts it while
-/// others still read, gets NaN.
+/// Copies from global to shared memory and the barriers that report them complete. The target is overwritten with ones
+/// when a copy starts, and filled when a thread waits for it. So a read that is too early, or a copy that starts while
+/// others still read, gives NaN.
 #pragma once
 
 #include <cstddef>

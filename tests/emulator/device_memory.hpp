@@ -1,6 +1,6 @@
 /// \file
-/// Memory of the emulated device: a block of the heap for each allocation, so that the address sanitizer sees what lies
-/// beyond. With that sanitizer, the host may not touch any of it but in calls of the runtime.
+/// Memory of the emulated device: a block of the heap per allocation, so that the address sanitizer sees accesses
+/// beyond it. With that sanitizer, the host can access device memory only in calls of the runtime.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ class DeviceMemory {
  public:
   static constexpr std::size_t total_bytes = std::size_t{1} << 30;
 
-  /// Null when not so much is left. Filled with ones (NaN, -1).
+  /// Null when too little is left. Filled with ones (NaN, -1).
   [[nodiscard]] void* allocate(std::size_t bytes);
   /// \returns whether `data` had been allocated
   [[nodiscard]] bool release(void* data);
   [[nodiscard]] std::size_t free_bytes() const noexcept { return total_bytes - used_; }
   /// The allocation that holds an address, and its size; null for memory of the host.
   [[nodiscard]] std::pair<void*, std::size_t> find(const void* address) const;
-  /// Whether bytes from `address` on lie in one allocation, or none of them in any.
+  /// Whether all bytes from `address` on lie in one allocation, or none lies in any.
   [[nodiscard]] bool is_range(const void* address, std::size_t bytes) const;
 
   /// For kernels and copies.

@@ -1,10 +1,13 @@
-// That the emulator finds what it is for: kernels that are wrong in one way each.
+// The emulator finds faults: kernels with one fault each.
 #include "core/cuda/bulk_copy.cuh"
+#include "core/cuda/capture.hpp"
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
 #include "tessera/array.hpp"
 #include "tessera/error.hpp"
 #include "tests/support/cuda_test.hpp"
+
+#include <cub/device/device_scan.cuh>
 
 #include <cmath>
 #include <string>
@@ -17,7 +20,7 @@ constexpr int threads = 128;
 
 class Emulator : public testing::CudaTest {
  protected:
-  /// What a launch is refused for, or how its kernel fails; nothing if it runs.
+  /// The error of a launch or of its kernel; empty if it runs.
   template <class... Parameters, class... Arguments>
   static std::string failure(const Grid& grid, void (*kernel)(Parameters...), Arguments... arguments) {
     try {
@@ -32,7 +35,7 @@ class Emulator : public testing::CudaTest {
                              Arguments... arguments) {
     const std::string found = failure(grid, kernel, arguments...);
     EXPECT_NE(found.find(part), std::string::npos) << found;
-    // The device goes on working.
+    // The device stays usable.
     EXPECT_EQ(Array<int>(3, Init::zero, gpu()).to(Device{})[2], 0);
   }
   static std::vector<float> download(const Array<float>& array) {
@@ -55,7 +58,7 @@ TEST_F(Emulator, RefusesGridsThatAGpuRefuses) {
             cudaErrorInvalidValue);
 }
 
-/// Every thread writes what its right neighbour has put into shared memory.
+/// Every thread writes the value that its right neighbour has put into shared memory.
 __global__ void neighbour_kernel(bool with_barrier, float* to) {
   __shared__ float values[threads];
   values[threadIdx.x] = static_cast<float>(threadIdx.x);
@@ -91,7 +94,7 @@ TEST_F(Emulator, FindsAMissingBarrierOfAWarp) {
   EXPECT_NE(download(to), expected);
 }
 
-/// Adds to what another block left.
+/// Reads values left by another block.
 __global__ void unwritten_kernel(float* to) {
   __shared__ float of_block;
   if (threadIdx.x == 0) to[blockIdx.x] = of_block + static_cast<float>(dynamic_shared_memory()[0]);
@@ -172,6 +175,25 @@ TEST_F(Emulator, FindsMisuseOfBulkCopies) {
   EXPECT_NE(run(Copying::without_barrier).find("nobody has made"), std::string::npos);
   EXPECT_EQ(run(Copying::read_early), "");
   for (const float value : download(to)) EXPECT_TRUE(std::isnan(value));
+}
+
+/// Primitives of libraries are work of the stream like any kernel.
+TEST_F(Emulator, RecordsCallsOfLibraries) {
+  auto counts = Array<int>::copy_of(std::vector<int>{1, 2, 3}, gpu());
+  std::size_t bytes = 0;
+  const auto scan = [&](void* storage) {
+    return cub::DeviceScan::ExclusiveSum(storage, bytes, counts.data(), counts.data(), 3, Context::of(gpu()).stream());
+  };
+  ASSERT_EQ(scan(nullptr), cudaSuccess);
+  Array<std::byte> storage(static_cast<std::int64_t>(bytes), Init::none, gpu());
+  LoopGraph graph(gpu());
+  graph.record_before([&] { check(scan(storage.data()), "scan"); });
+  graph.complete();
+  EXPECT_EQ(counts.to(Device{})[1], 2);
+  graph.launch();
+  EXPECT_EQ(counts.to(Device{})[1], 1);
+  --bytes;
+  EXPECT_EQ(scan(storage.data()), cudaErrorInvalidValue);
 }
 
 #ifdef __SANITIZE_ADDRESS__

@@ -8,7 +8,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-/// Saves the registers that a function keeps, and the stack pointer in *save; goes on where `to` was saved.
+/// Saves the callee-saved registers and the stack pointer in *save; continues where `to` was saved.
 extern "C" void tessera_emulator_switch(void** save, void* to);
 
 asm(R"(

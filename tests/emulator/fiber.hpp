@@ -1,12 +1,13 @@
 /// \file
-/// Threads of execution that take turns: each has a stack of its own and runs from resume() to its next suspend().
+/// Fibers: threads of execution that take turns. Each has a separate stack and runs from resume() to its next
+/// suspend().
 #pragma once
 
 #include <cstddef>
 
 namespace tessera::emulator {
 
-/// What the sanitizers need to know when the stack is switched; nothing without them.
+/// Facts for the sanitizers when the stack is switched; unused without them.
 struct StackExtent {
   const void* bottom = nullptr;
   std::size_t bytes = 0;
@@ -17,7 +18,7 @@ class Fiber {
  public:
   /// \param stack memory that outlives the fiber's run; its contents are lost
   void use_stack(unsigned char* stack, std::size_t bytes) noexcept;
-  /// The next resume() begins function(). A run before that has not come to its end is forgotten, without destructors.
+  /// The next resume() begins function(). An unfinished earlier run is abandoned, without destructors.
   void begin(void (*function)()) noexcept;
   /// Runs until the function suspends or returns. Not from within a fiber.
   void resume() noexcept;

@@ -1,4 +1,4 @@
-// Graphs of the CUDA runtime: work that was recorded instead of being done, in its order, and loops of it.
+// Graphs of the CUDA runtime: recorded work in its order, and loops of it.
 #include "tests/emulator/graphs.hpp"
 
 #include <map>
@@ -26,7 +26,7 @@ namespace tessera::emulator {
 
 namespace {
 
-/// What kernels set.
+/// Set by kernels.
 struct Conditions {
   std::mutex mutex;
   std::map<cudaGraphConditionalHandle, unsigned> values;

@@ -1,5 +1,5 @@
 /// \file
-/// Streams and the graphs that are recorded from them.
+/// Streams, and graphs recorded from them.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,12 +7,12 @@
 #include <functional>
 
 struct EmulatedStream {
-  EmulatedGraph* recorded = nullptr;  ///< where its work goes instead of being done
+  EmulatedGraph* recorded = nullptr;  ///< receives its work instead of running it
 };
 
 namespace tessera::emulator {
 
-/// Does the work now, or keeps it where the stream is being recorded.
+/// Does the work now, or records it while the stream is being recorded.
 cudaError_t do_or_record(cudaStream_t stream, std::function<cudaError_t()> work);
 
 }  // namespace tessera::emulator

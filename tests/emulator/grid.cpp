@@ -47,10 +47,10 @@ struct Warp {
   unsigned at_block = 0;
   Meeting meeting = Meeting::sync;
   unsigned rotation = 0;
-  /// Values that lanes give each other, in two places in turn: the next meeting finds those of the last unread.
+  /// Values that lanes exchange, in two buffers in turn: the next meeting must not overwrite values not yet read.
   std::array<std::array<std::uint64_t, warp_lanes>, 2> given{};
 
-  /// After a meeting lanes go on in another order.
+  /// After a meeting lanes continue in another order.
   void choose_order() { rotation = static_cast<unsigned>(random_bits() % warp_lanes); }
   /// A lane that is ready and no longer will be. There must be one.
   [[nodiscard]] unsigned take_ready() {
@@ -66,12 +66,12 @@ struct Warp {
   }
 };
 
-/// The one block that runs.
+/// The running block.
 class Block {
  public:
   Block();
 
-  /// Every thread up to its end, unless something fails.
+  /// Runs every thread to its end, unless something fails.
   void run(unsigned threads, const std::function<void()>& kernel);
 
   [[nodiscard]] Thread& thread() { return threads_[threadIdx.x]; }
@@ -99,7 +99,7 @@ class Block {
   std::array<Warp, max_threads / warp_lanes> warps_;
   std::array<std::array<bool, max_threads>, 2> votes_{};
   unsigned count_ = 0;
-  /// Warps go one at a time as far as they get, or side by side.
+  /// Warps run one at a time as far as possible, or in turns.
   bool far_ = false;
 };
 
@@ -205,7 +205,7 @@ void Block::meet_warp(Meeting kind) {
   pass_on(own);
 }
 
-/// The last lane of a warp to arrive releases all, and goes on first.
+/// The last lane of a warp to arrive releases all, and continues first.
 void Block::continue_as_ready(Warp& own) {
   own.release();
   own.ready &= ~(1U << lane_of_thread());
@@ -236,11 +236,11 @@ int Block::count(bool own) {
 
 unsigned char* dynamic_memory = nullptr;
 
-/// A block may not take what another left in __shared__ variables for its own. All kernels together have some 300 kB of
-/// them: too much to do this before every block of a large grid.
+/// Poisons __shared__ variables, so that a block cannot use values of another. All kernels together have some 300 kB of
+/// them: too much to do before every block of a large grid.
 [[gnu::no_sanitize("address")]] void forget_shared_variables(unsigned blocks_before) {
   if (blocks_before >= 2 && blocks_before % 64 != 0) return;
-  // Not by memset(), which the address sanitizer watches: between variables lie places that it guards.
+  // Not by memset(), which the address sanitizer checks: it guards the gaps between variables.
   volatile std::uint64_t* const end = tessera_shared_end;
   for (volatile std::uint64_t* word = tessera_shared_begin; word != end; ++word) *word = ~std::uint64_t{0};
 }

@@ -1,7 +1,7 @@
 /// \file
 /// Runs the threads of a kernel one at a time, a fiber each, from one barrier to the next. Blocks run one after another
 /// in random order; the order of warps, and of the lanes of a warp, changes at every barrier. TESSERA_EMULATOR_SEED
-/// chooses the order. What threads may not read is filled with ones (NaN, -1): shared memory before each block.
+/// chooses the order. Unwritten memory is filled with ones (NaN, -1): shared memory before each block.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@ inline constexpr unsigned max_threads = 1024;
 struct GridShape {
   unsigned blocks = 1;
   unsigned threads = 1;
-  std::size_t shared_bytes = 0;  ///< dynamic, a block
+  std::size_t shared_bytes = 0;  ///< dynamic, per block
 };
 
 /// Runs kernel() in every thread. One grid at a time. \returns what went wrong, or nothing
 [[nodiscard]] std::string run_grid(const GridShape& shape, const std::function<void()>& kernel);
 
-/// What follows is for threads of a kernel.
+// The rest is for threads of a kernel.
 
-/// Ends the grid: run_grid() returns this. Its threads are abandoned with whatever they own.
+/// Ends the grid: run_grid() returns `what`. Its threads are abandoned, without destructors.
 [[noreturn]] void fail(std::string_view what);
 
 /// Intrinsics in which the lanes of a warp meet; all of them in the same.
@@ -43,7 +43,7 @@ void meet_block();
 void give_way();
 
 [[nodiscard]] unsigned lane_of_thread();
-/// Of the block: as many bytes as the launch asked for, and not one more.
+/// Dynamic shared memory of the block: exactly as many bytes as the launch asked for.
 [[nodiscard]] unsigned char* dynamic_shared();
 
 }  // namespace tessera::emulator

@@ -1,5 +1,5 @@
 /// \file
-/// What CUDA C++ adds to the language, as far as the kernels use it: for g++, which compiles the .cu files against the
+/// The language extensions of CUDA C++ that the kernels use, for g++, which compiles the .cu files against the
 /// emulator.
 #pragma once
 
@@ -87,7 +87,7 @@ template <class T>
   return from_bits<T>(gather_warp(mask, Meeting::shuffle, to_bits(value))[lane]);
 }
 
-/// First lane of the group of `width` lanes that this one is in.
+/// First lane of the group of `width` lanes that contains this lane.
 [[nodiscard]] inline unsigned group_begin(int width) { return lane_of_thread() & ~(static_cast<unsigned>(width) - 1); }
 
 /// Loads and atomics of a GPU refuse other addresses.
@@ -102,7 +102,7 @@ template <class T>
   return *address;
 }
 
-/// Threads take turns at barriers only, so nothing comes between.
+/// Threads switch only at barriers, so this is atomic.
 template <class T>
 T add_to(T* address, T value) {
   require_aligned(address);

@@ -31,7 +31,7 @@ constexpr int shared_bytes_without_asking = 49152;
 constexpr int shared_bytes_reserved = 1024;
 constexpr int l2_bytes = 60 << 20;
 
-/// A GPU that can be emulated: what differs between compute capabilities (CUDA C++ Programming Guide, "Technical
+/// A GPU that can be emulated: the differences between compute capabilities (CUDA C++ Programming Guide, "Technical
 /// Specifications per Compute Capability").
 struct EmulatedDevice {
   std::string_view name;
@@ -64,7 +64,7 @@ const EmulatedDevice& emulated_device() {
   return chosen;
 }
 
-/// Held by whoever uses the device, which does one thing at a time.
+/// State of the device, which does one thing at a time; the mutex is held by its user.
 struct DeviceState {
   std::mutex mutex;
   DeviceMemory memory;
@@ -105,7 +105,7 @@ bool is_possible(const GridShape& shape) {
   return shape.blocks >= 1 && shape.blocks < 1U << 31 && shape.threads >= 1 && shape.threads <= max_threads;
 }
 
-/// Keeps the device's memory open.
+/// Makes device memory accessible.
 class Access {
  public:
   explicit Access(DeviceState& state) : state_(state), lock_(state.mutex) { state_.memory.open(); }
@@ -258,7 +258,7 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr /*attrib
 }
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr /*attribute*/, void* value) {
   if (pool == nullptr || value == nullptr) return report(cudaErrorInvalidValue);
-  // The emulated pool keeps nothing back.
+  // The emulated pool caches nothing.
   *static_cast<std::uint64_t*>(value) = 0;
   return cudaSuccess;
 }
@@ -340,7 +340,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
 }
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
-  // In percent, -1 for the default; a wish, which changes no result.
+  // In percent, -1 for the default; a hint without effect on results.
   if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return require(value >= -1 && value <= 100);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
       value > emulated_device().shared_bytes_per_block()) {

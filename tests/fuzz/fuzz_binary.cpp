@@ -1,7 +1,7 @@
-// Binary matrix files. Chance never meets a checksum, so the first byte says how much is put right before reading:
-// 0 nothing, 1 the checksums, 2 also the places of the sections, 3 also everything else that has only one right value.
+// Binary matrix files. Random bytes never have a right checksum, so the first byte says what is repaired before
+// reading: 0 nothing, 1 the checksums, 2 also the offsets of the sections, 3 also everything else that has few right
+// values.
 #include "io/binary_header.hpp"
-#include "io/checksum.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 
 #include <cstdint>
@@ -23,7 +23,7 @@ void put_right(std::string& bytes, int how_much) {
   if (how_much == 3) {
     const BinaryHeader right;
     header.magic = right.magic;
-    header.version = right.version;
+    header.version = 1 + header.version % io::binary_version;
     header.header_bytes = right.header_bytes;
     header.reserved = 0;
     header.more_reserved = right.more_reserved;
@@ -39,7 +39,8 @@ void put_right(std::string& bytes, int how_much) {
   }
   for (io::BinarySection& section : header.sections) {
     if (!is_inside(section, bytes.size())) continue;
-    section.checksum = io::checksum(bytes.data() + section.offset, section.bytes, Device::host(1));
+    section.checksum =
+        io::checksum(io::checksum_of(header), bytes.data() + section.offset, section.bytes, Device::host(1));
   }
   header.checksum = io::header_checksum(header);
   std::memcpy(bytes.data(), &header, sizeof(header));
@@ -65,10 +66,10 @@ void read(int how_much, std::string bytes) {
 }
 
 }  // namespace
-}  // namespace tessera::fuzzing
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return 0;
-  tessera::fuzzing::read(data[0] % 4, std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
-  return 0;
+void fuzz_binary(std::string_view bytes) {
+  if (bytes.empty()) return;
+  read(static_cast<unsigned char>(bytes[0]) % 4, std::string(bytes.substr(1)));
 }
+
+}  // namespace tessera::fuzzing

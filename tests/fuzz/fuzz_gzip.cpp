@@ -1,5 +1,5 @@
-// Compressed input. The first byte says how: even, the rest is a gzip stream as it comes; odd, the rest is compressed
-// into two members, cut where the byte says, and has to read as the text itself does.
+// Compressed input. First byte even: the rest is a gzip stream. First byte odd: the rest is compressed into two
+// members, cut where the byte says, and must read like the text itself.
 #include "io/source.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 
@@ -30,7 +30,7 @@ std::string gzip(std::string_view text) {
 
 std::optional<std::string> inflated(std::string_view bytes) {
   return accepted(name, [&] {
-    io::MemoryBudget budget(limited().memory_limit_bytes);
+    auto budget = io::read_budget(limited().memory_limit_bytes);
     return std::string(io::inflate_gzip(bytes, name, budget).view());
   });
 }
@@ -47,15 +47,15 @@ void read_compressed(std::size_t cut, std::string_view text) {
 }
 
 }  // namespace
-}  // namespace tessera::fuzzing
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return 0;
-  const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
-  if (data[0] % 2 == 0) {
-    tessera::fuzzing::read_stream(rest);
+void fuzz_gzip(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const auto first = static_cast<unsigned char>(bytes[0]);
+  if (first % 2 == 0) {
+    read_stream(bytes.substr(1));
   } else {
-    tessera::fuzzing::read_compressed(data[0] / 2, rest);
+    read_compressed(first / 2, bytes.substr(1));
   }
-  return 0;
 }
+
+}  // namespace tessera::fuzzing

@@ -27,9 +27,7 @@ void read(std::string_view text) {
 }
 
 }  // namespace
-}  // namespace tessera::fuzzing
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  tessera::fuzzing::read({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void fuzz_matrix(std::string_view bytes) { read(bytes); }
+
+}  // namespace tessera::fuzzing

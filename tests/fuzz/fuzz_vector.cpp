@@ -20,11 +20,10 @@ void read(std::string_view text) {
 }
 
 }  // namespace
-}  // namespace tessera::fuzzing
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  tessera::fuzzing::read<double>(text);
-  tessera::fuzzing::read<float>(text);
-  return 0;
+void fuzz_vector(std::string_view bytes) {
+  read<double>(bytes);
+  read<float>(bytes);
 }
+
+}  // namespace tessera::fuzzing

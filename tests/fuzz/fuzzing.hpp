@@ -1,5 +1,5 @@
 /// \file
-/// What all fuzzers share. Whatever comes in, a reader returns something valid or throws one of three documented errors
+/// Shared by all fuzz targets. For any input a reader returns a valid result or throws one of three documented errors
 /// that names the file; anything else ends the fuzzer.
 #pragma once
 
@@ -20,6 +20,12 @@
 #include <string_view>
 
 namespace tessera::fuzzing {
+
+// The targets: each reads one input.
+void fuzz_matrix(std::string_view bytes);
+void fuzz_vector(std::string_view bytes);
+void fuzz_binary(std::string_view bytes);
+void fuzz_gzip(std::string_view bytes);
 
 inline void require(bool condition, const char* what) {
   if (condition) return;
@@ -44,7 +50,7 @@ auto accepted(const std::string& name, Read&& read) -> std::optional<decltype(re
   return std::nullopt;
 }
 
-/// A file in memory where the system has such a place; its content is replaced for every input.
+/// A file in /dev/shm if the system has it; its content is replaced for every input.
 class Scratch {
  public:
   explicit Scratch(const char* suffix) {

@@ -1,4 +1,4 @@
-// Binary matrix files: what is written comes back bit by bit; what is damaged is refused.
+// Binary matrix files: written matrices come back bit by bit; damaged files are refused.
 #include "io/binary_header.hpp"
 #include "io/checksum.hpp"
 #include "tessera/binary_matrix.hpp"
@@ -65,6 +65,20 @@ class Binary : public ::testing::Test {
     stream.seekp(static_cast<std::streamoff>(at)).put(byte);
   }
 
+  /// Refuses the file with any one bit changed.
+  void expect_every_bit_counts(const std::string& bytes) {
+    testing::write_text(file(), bytes);
+    ASSERT_EQ(outcome(), "ok");
+    ASSERT_LT(bytes.size(), 1000U);
+    for (std::size_t k = 0; k < bytes.size(); ++k) {
+      for (int bit = 0; bit < 8; ++bit) {
+        put_byte(k, static_cast<char>(bytes[k] ^ (1 << bit)));
+        ASSERT_TRUE(outcome().starts_with("parse: byte ")) << "byte " << k << ", bit " << bit << ": " << outcome();
+      }
+      put_byte(k, bytes[k]);
+    }
+  }
+
   /// Writes the file with a changed header and the checksum that fits it.
   void write_with(const std::string& bytes, const std::function<void(BinaryHeader&)>& change) {
     BinaryHeader header;
@@ -82,7 +96,7 @@ class Binary : public ::testing::Test {
     std::memcpy(&header, bytes.data(), sizeof(header));
     auto& section = header.sections.at(which);
     change(bytes.data() + section.offset);
-    section.checksum = io::checksum(bytes.data() + section.offset, section.bytes, Device{});
+    section.checksum = io::checksum(io::checksum_of(header), bytes.data() + section.offset, section.bytes, Device{});
     write_with(bytes, [&](BinaryHeader& h) { h.sections = header.sections; });
   }
 
@@ -150,18 +164,48 @@ TEST_F(Binary, KeepsWhatTheTextSaid) {
   EXPECT_EQ(outcome(strict), "invalid: the text it was made from repeats positions: 2 entries were merged");
 }
 
+/// small_text() and its source in format version 1, as the version of Tessera that wrote it did: the 64-bit words that
+/// are not 0.
+std::string version_1_file() {
+  constexpr std::pair<std::size_t, std::uint64_t> words[] = {
+      {0, 0x0a1a0a0d42535489U},  {1, 0x0000010000000001U},  {2, 0x00000000000001b0U},  {3, 0x0000000000000004U},
+      {4, 0x0000000000000004U},  {5, 0x0000000000000006U},  {6, 0x0000000300000002U},  {7, 0x0000000100000000U},
+      {8, 0x0000000000000001U},  {9, 0x0000000000000005U},  {10, 0x0000000000000002U}, {11, 0x0000000000000001U},
+      {12, 0x000000000000007bU}, {13, 0xfffffffffffffffbU}, {14, 0xfedcba9876543210U}, {15, 0x0000000000000100U},
+      {16, 0x0000000000000028U}, {17, 0xf34eb4b4c89dbba0U}, {18, 0x0000000000000140U}, {19, 0x0000000000000018U},
+      {20, 0x9dd4f4b3c9b0d52bU}, {21, 0x0000000000000180U}, {22, 0x0000000000000030U}, {23, 0xc47ec2bfcfed3f4eU},
+      {24, 0x000000000000004dU}, {25, 0x000000000000002aU}, {31, 0x01defe465e1a3e42U}, {33, 0x0000000000000002U},
+      {34, 0x0000000000000003U}, {35, 0x0000000000000005U}, {36, 0x0000000000000006U}, {40, 0x0000000100000000U},
+      {41, 0x0000000200000000U}, {42, 0x0000000200000003U}, {48, 0x401c000000000000U}, {49, 0xc008000000000000U},
+      {50, 0xc008000000000000U}, {52, 0x401c000000000000U}, {53, 0x401c000000000000U}};
+  std::string bytes(432, '\0');
+  for (const auto& [k, word] : words) std::memcpy(bytes.data() + k * sizeof(word), &word, sizeof(word));
+  return bytes;
+}
+
+TEST_F(Binary, FormatVersion1IsStillRead) {
+  testing::write_text(file(), version_1_file());
+  const auto back = read_binary<double>(file());
+  const auto text = small_text();
+  expect_identical(back.matrix.view(), text.matrix.view());
+  EXPECT_EQ(back.duplicates, 2);
+  EXPECT_EQ(back.explicit_zeros, 1);
+  const BinaryMatrixInfo info = read_binary_info(file());
+  EXPECT_EQ(info.source, (BinarySource{123, -5, 77, 42, 0xfedcba9876543210U, true}));
+  // Written anew it has the current version, and apart from version and checksums the same bytes.
+  write_binary(file(), back, info.source);
+  BinaryHeader header;
+  const std::string bytes = testing::read_text(file());
+  ASSERT_EQ(bytes.size(), 432U);
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  EXPECT_EQ(header.version, 2U);
+  EXPECT_EQ(bytes.substr(sizeof(header)), version_1_file().substr(sizeof(header)));
+}
+
 TEST_F(Binary, EveryChangedBitIsRefused) {
   write_binary(file(), small_text(), BinarySource{1, 2, 3, 4, 5, false});
-  const std::string bytes = testing::read_text(file());
-  ASSERT_EQ(outcome(), "ok");
-  ASSERT_LT(bytes.size(), 1000U);
-  for (std::size_t k = 0; k < bytes.size(); ++k) {
-    for (int bit = 0; bit < 8; ++bit) {
-      put_byte(k, static_cast<char>(bytes[k] ^ (1 << bit)));
-      ASSERT_TRUE(outcome().starts_with("parse: byte ")) << "byte " << k << ", bit " << bit << ": " << outcome();
-    }
-    put_byte(k, bytes[k]);
-  }
+  expect_every_bit_counts(testing::read_text(file()));
+  expect_every_bit_counts(version_1_file());
 }
 
 TEST_F(Binary, CutOffAnywhereOrTooLong) {
@@ -203,9 +247,9 @@ TEST_F(Binary, HeadersThatCannotBeTrusted) {
     std::function<void(BinaryHeader&)> change;
     std::string message;
   } cases[] = {
-      {[](BinaryHeader& h) { h.version = 2; },
-       "byte 8: expected format version 1, found 2: written by a newer Tessera"},
-      {[](BinaryHeader& h) { h.version = 0; }, "byte 8: expected format version 1, found 0"},
+      {[](BinaryHeader& h) { h.version = 3; },
+       "byte 8: expected format version 1 or 2, found 3: written by a newer Tessera"},
+      {[](BinaryHeader& h) { h.version = 0; }, "byte 8: expected format version 1 or 2, found 0"},
       {[](BinaryHeader& h) { h.header_bytes = 255; }, "byte 12: expected a header of 256 bytes, found 255"},
       {[](BinaryHeader& h) { h.file_bytes += 1; }, "byte 16: expected a file of 432 bytes for these sizes, found 433"},
       {[](BinaryHeader& h) { h.rows = -1; }, "byte 24: rows: expected a number in 0 ... 2147483647, found -1"},
@@ -323,27 +367,36 @@ TEST_F(Binary, WhatIsNotWritten) {
   EXPECT_EQ(dir_.count(), 0U);
 }
 
-TEST(Checksum, EveryWordCountsInItsPlace) {
+class ChecksumTest : public ::testing::TestWithParam<io::Checksum> {};
+INSTANTIATE_TEST_SUITE_P(Functions, ChecksumTest, ::testing::Values(io::Checksum::lanes, io::Checksum::xxh3));
+
+TEST_P(ChecksumTest, EveryWordCountsInItsPlace) {
   std::mt19937_64 random(3);
   std::vector<char> data(3 * io::checksum_chunk_bytes + 13);
   for (char& c : data) c = static_cast<char>(random());
-  const std::uint64_t whole = io::checksum(data.data(), data.size(), Device{});
-  EXPECT_EQ(io::checksum(data.data(), data.size(), Device::host(1)), whole);
-  EXPECT_EQ(io::checksum(data.data(), data.size(), Device::host(5)), whole);
-  EXPECT_NE(io::checksum(data.data(), data.size() - 1, Device{}), whole);
+  const std::uint64_t whole = io::checksum(GetParam(), data.data(), data.size(), Device{});
+  EXPECT_EQ(io::checksum(GetParam(), data.data(), data.size(), Device::host(1)), whole);
+  EXPECT_EQ(io::checksum(GetParam(), data.data(), data.size(), Device::host(5)), whole);
+  EXPECT_NE(io::checksum(GetParam(), data.data(), data.size() - 1, Device{}), whole);
   for (int round = 0; round < 300; ++round) {
     const std::size_t a = random() % data.size();
     const std::size_t b = random() % data.size();
     if (data[a] == data[b]) continue;
     std::swap(data[a], data[b]);
-    EXPECT_NE(io::checksum(data.data(), data.size(), Device{}), whole) << a << ' ' << b;
+    EXPECT_NE(io::checksum(GetParam(), data.data(), data.size(), Device{}), whole) << a << ' ' << b;
     std::swap(data[a], data[b]);
   }
   // Zeros at the end count, although the last word is filled up with zeros.
   const std::vector<char> zeros(100);
   for (std::size_t n = 1; n <= zeros.size(); ++n) {
-    EXPECT_NE(io::chunk_checksum(zeros.data(), n), io::chunk_checksum(zeros.data(), n - 1));
+    EXPECT_NE(io::chunk_checksum(GetParam(), zeros.data(), n), io::chunk_checksum(GetParam(), zeros.data(), n - 1));
   }
+}
+
+/// XXH3_64bits of the empty input, as xxHash publishes it; also with the seed 0 of joining.
+TEST(Checksum, IsXxh3) {
+  EXPECT_EQ(io::chunk_checksum(io::Checksum::xxh3, nullptr, 0), 0x2d06800538d394c2U);
+  EXPECT_EQ(io::checksum(io::Checksum::xxh3, nullptr, 0, Device{}), 0x2d06800538d394c2U);
 }
 
 }  // namespace

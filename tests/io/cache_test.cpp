@@ -1,4 +1,5 @@
-// The cache must never change what is read, whatever happens to it or to its source.
+// A cache never changes the matrix that is read, whatever happens to it or to its source.
+#include "io/binary_header.hpp"
 #include "tessera/error.hpp"
 #include "tessera/matrix_cache.hpp"
 #include "tests/io/files.hpp"
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -44,7 +46,7 @@ class Cache : public ::testing::Test {
     ASSERT_EQ(::utimensat(AT_FDCWD, source().c_str(), times.data(), 0), 0);
   }
 
-  /// Makes the cache vouch for the source as it is now by its times alone, as it would after two quiet seconds.
+  /// Marks the source as settled in the cache, as it would be after two seconds without a change.
   void settle() {
     auto text = read_matrix_market<double>(source());
     struct stat status {};
@@ -99,6 +101,34 @@ TEST_F(Cache, SourceOfTheSameSizeChanged) {
   testing::write_text(dir_.file("b.mtx"), head + "5\n2 2 7\n");
   std::filesystem::rename(dir_.file("b.mtx"), source());
   set_time(1'000'000'000);
+  EXPECT_FALSE(read().from_cache);
+}
+
+/// A cache as format version 1 had it: version and checksums are all that differs.
+std::string as_version_1(std::string cache, const std::string& source) {
+  const auto lanes = [](const char* data, std::uint64_t bytes) {
+    return io::checksum(io::Checksum::lanes, data, bytes, Device::host(1));
+  };
+  io::BinaryHeader header;
+  std::memcpy(&header, cache.data(), sizeof(header));
+  header.version = 1;
+  header.source_hash = lanes(source.data(), source.size());
+  for (io::BinarySection& section : header.sections) {
+    section.checksum = lanes(cache.data() + section.offset, section.bytes);
+  }
+  header.checksum = io::header_checksum(header);
+  std::memcpy(cache.data(), &header, sizeof(header));
+  return cache;
+}
+
+TEST_F(Cache, OfFormatVersion1IsComparedByItsOwnChecksum) {
+  testing::write_text(source(), head + "2\n2 2 7\n");
+  static_cast<void>(read());
+  const std::string old = as_version_1(testing::read_text(cache()), testing::read_text(source()));
+  testing::write_text(cache(), old);
+  set_time(1'200'000'000);
+  EXPECT_TRUE(read().from_cache);
+  std::fstream(source(), std::ios::in | std::ios::out).seekp(static_cast<std::streamoff>(head.size())) << "9";
   EXPECT_FALSE(read().from_cache);
 }
 

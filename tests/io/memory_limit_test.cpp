@@ -1,4 +1,4 @@
-// A few bytes must not make the reader allocate much: sizes count only as far as data back them.
+// A few bytes must not make the reader allocate much: memory follows the data, not the sizes of the header.
 #include "tessera/error.hpp"
 #include "tessera/matrix_market.hpp"
 #include "tests/io/files.hpp"

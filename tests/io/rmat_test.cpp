@@ -28,7 +28,7 @@ std::vector<offset_t> sorted_out_degrees(const Csr<float>& graph) {
 
 TEST(SplitMix64, PublishedSequence) {
   // First outputs for seed 1234567, from the reference implementation in the public domain by S. Vigna.
-  io::SplitMix64 random(1234567);
+  detail::SplitMix64 random(1234567);
   EXPECT_EQ(random.next(), 6457827717110365317U);
   EXPECT_EQ(random.next(), 3203168211198807973U);
   EXPECT_EQ(random.next(), 9817491932198370423U);
@@ -37,7 +37,7 @@ TEST(SplitMix64, PublishedSequence) {
 TEST(Scramble, IsABijection) {
   for (int bits = 0; bits <= 14; ++bits) {
     for (const std::uint64_t seed : {0U, 1U, 42U}) {
-      const io::Scramble scramble(bits, seed);
+      const detail::Scramble scramble(bits, seed);
       std::vector<int> hits(std::size_t{1} << bits);
       for (std::uint64_t x = 0; x < hits.size(); ++x) {
         ASSERT_LT(scramble(x), hits.size());
@@ -50,7 +50,7 @@ TEST(Scramble, IsABijection) {
 
 TEST(Permutation, IsABijection) {
   for (const std::uint64_t n : {1U, 2U, 3U, 7U, 64U, 65U, 1000U}) {
-    const io::Permutation permutation(n, 42);
+    const detail::Permutation permutation(n, 42);
     std::vector<int> hits(n);
     for (std::uint64_t x = 0; x < n; ++x) {
       ASSERT_LT(permutation(x), n);
@@ -61,14 +61,14 @@ TEST(Permutation, IsABijection) {
 }
 
 TEST(SplitMix64, BoundsAndIntervals) {
-  io::SplitMix64 random(3);
+  detail::SplitMix64 random(3);
   std::vector<int> hits(6);
   for (int i = 0; i < 6000; ++i) ++hits.at(random.below(6));
   // 1000 expected each, standard deviation 29: five of them allowed.
   for (const int h : hits) EXPECT_NEAR(h, 1000, 145);
-  EXPECT_EQ(io::unit_interval<float>(~std::uint64_t{0}), 1.0F - 0x1p-24F);
-  EXPECT_EQ(io::unit_interval<double>(~std::uint64_t{0}), 1.0 - 0x1p-53);
-  EXPECT_EQ(io::unit_interval<float>(0), 0.0F);
+  EXPECT_EQ(detail::unit_interval<float>(~std::uint64_t{0}), 1.0F - 0x1p-24F);
+  EXPECT_EQ(detail::unit_interval<double>(~std::uint64_t{0}), 1.0 - 0x1p-53);
+  EXPECT_EQ(detail::unit_interval<float>(0), 0.0F);
 }
 
 TEST(Rmat, EqualsAnAssemblyOfItsEdges) {
@@ -77,9 +77,9 @@ TEST(Rmat, EqualsAnAssemblyOfItsEdges) {
   options.scale = 9;
   std::vector<index_t> rows;
   std::vector<index_t> columns;
-  const io::Scramble scramble(9, 42);
+  const detail::Scramble scramble(9, 42);
   for (std::uint64_t k = 0; k < 16U << 9U; ++k) {
-    io::SplitMix64 random(42, k);
+    detail::SplitMix64 random(42, k);
     std::uint64_t row = 0;
     std::uint64_t column = 0;
     for (int level = 0; level < 9; ++level) {

@@ -14,6 +14,8 @@
 #include <vector>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using Reach = std::vector<std::vector<char>>;

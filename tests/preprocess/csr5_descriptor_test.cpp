@@ -9,6 +9,8 @@
 #include <vector>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 TEST(Csr5Descriptor, WidthLimits) {

@@ -5,6 +5,8 @@
 #include "tests/support/cuda_test.hpp"
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 class CudaCsr5Tiles : public testing::CudaTest {

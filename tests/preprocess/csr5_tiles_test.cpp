@@ -9,6 +9,8 @@
 #include <random>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 /// The row of every nonzero.
@@ -193,7 +195,7 @@ TEST(Csr5Tiles, BytesAreThoseOfTheArrays) {
   const std::vector<offset_t> offsets{0, 100, 100, 2000};
   const std::vector<index_t> columns(2000);
   const Csr5Tiles tiles = build_csr5_tiles(3, offsets, columns, 10, 32);
-  ASSERT_EQ(tiles.tiles(), 6);  // 320 nonzeros a tile
+  ASSERT_EQ(tiles.tiles(), 6);  // 320 nonzeros per tile
   // The first tile alone has the empty row inside, and two segments.
   EXPECT_EQ(tiles.bytes(), 7U * 4 + 6 * 32 * 4 + 7 * 8 + 2 * 4 + 2000 * 4);
 }

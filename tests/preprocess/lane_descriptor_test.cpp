@@ -8,13 +8,15 @@
 #include <vector>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 TEST(LaneDescriptor, WidthLimits) {
   static_assert(max_sigma(32) == 22);
   static_assert(max_sigma(64) == 53);
   for (int sigma = 1; sigma <= 60; ++sigma) {
-    // The largest offset a lane can have is that of lane 31 after down steps only.
+    // The largest offset a lane can have is that of lane 31 after row ends only.
     EXPECT_LT(31 * sigma, 1 << y_offset_bits(sigma));
     EXPECT_EQ(sigma <= 22, sigma + y_offset_bits(sigma) <= 32) << sigma;
     EXPECT_EQ(sigma <= 53, sigma + y_offset_bits(sigma) <= 64) << sigma;
@@ -30,7 +32,7 @@ TYPED_TEST(LaneWord, EverySmallDescriptorComesBack) {
   for (int sigma = 1; sigma <= 7; ++sigma) {
     for (TypeParam flags = 0; flags < TypeParam{1} << sigma; ++flags) {
       for (std::uint32_t y = 0; y <= 32U * static_cast<unsigned>(sigma); ++y) {
-        const LaneSteps<TypeParam> lane{flags, y};
+        const LaneItems<TypeParam> lane{flags, y};
         ASSERT_EQ(unpack_lane(pack_lane(lane, sigma), sigma), lane);
       }
     }
@@ -44,7 +46,7 @@ TYPED_TEST(LaneWord, ExtremesAndRandomContentOfEverySigmaComeBack) {
     const auto all_flags = static_cast<TypeParam>((TypeParam{1} << sigma) - 1);
     const auto largest_offset = static_cast<std::uint32_t>(lanes_per_tile * sigma);
     for (int i = 0; i < 200; ++i) {
-      const LaneSteps<TypeParam> lane{
+      const LaneItems<TypeParam> lane{
           i == 0 ? all_flags : static_cast<TypeParam>(generator() & all_flags),
           i < 2 ? largest_offset : static_cast<std::uint32_t>(generator() % (largest_offset + 1))};
       ASSERT_EQ(unpack_lane(pack_lane(lane, sigma), sigma), lane) << sigma;
@@ -53,20 +55,20 @@ TYPED_TEST(LaneWord, ExtremesAndRandomContentOfEverySigmaComeBack) {
 }
 
 TYPED_TEST(LaneWord, ClosedRunsOfEveryLane) {
-  for (int steps = 0; steps <= 8; ++steps) {
-    for (TypeParam flags = 0; flags < TypeParam{1} << steps; ++flags) {
+  for (int items = 0; items <= 8; ++items) {
+    for (TypeParam flags = 0; flags < TypeParam{1} << items; ++flags) {
       std::vector<int> expected{0};
-      for (int step = 0; step < steps; ++step) {
-        if ((flags >> step & 1) != 0) {
+      for (int item = 0; item < items; ++item) {
+        if ((flags >> item & 1) != 0) {
           expected.push_back(0);
         } else {
           ++expected.back();
         }
       }
       std::vector<int> runs;
-      const int open = for_each_closed_run(flags, steps, [&](int length) { runs.push_back(length); });
+      const int open = for_each_closed_run(flags, items, [&](int length) { runs.push_back(length); });
       runs.push_back(open);
-      ASSERT_EQ(runs, expected) << "flags " << flags << ", steps " << steps;
+      ASSERT_EQ(runs, expected) << "flags " << flags << ", items " << items;
     }
   }
 }
@@ -81,7 +83,7 @@ TYPED_TEST(LaneWord, LocatedLanesAreThePath) {
         const auto located = locate_lane<TypeParam>(offsets.data(), rows, offsets.back(), sigma, lane);
         const auto begin = static_cast<std::size_t>(std::min(lane * sigma, length));
         const auto end = static_cast<std::size_t>(std::min((lane + 1) * sigma, length));
-        ASSERT_EQ(lane_step_count(length, sigma, lane), static_cast<int>(end - begin));
+        ASSERT_EQ(lane_item_count(length, sigma, lane), static_cast<int>(end - begin));
         ASSERT_EQ(located.start, path[begin]);
         ASSERT_EQ(located.end, path[end]);
         for (std::size_t i = begin; i < end; ++i) {
@@ -96,13 +98,13 @@ TYPED_TEST(LaneWord, LocatedLanesAreThePath) {
 TYPED_TEST(LaneWord, LanesOfAPathBeyond32Bits) {
   constexpr offset_t length = (offset_t{1} << 31) + 5;
   const std::vector<offset_t> offsets{0, length, 2 * length, 3 * length};
-  // The lane in which row 1 is closed, by the step from diagonal 2 * length + 1.
+  // The lane in which row 1 is closed, by the item from diagonal 2 * length + 1.
   const int sigma = 8;
   const offset_t lane = (2 * length + 1) / sigma;
-  const auto step = static_cast<int>((2 * length + 1) % sigma);
+  const auto item = static_cast<int>((2 * length + 1) % sigma);
   const auto located = locate_lane<TypeParam>(offsets.data(), 3, 3 * length, sigma, lane);
   EXPECT_EQ(located.start, (PathPoint{lane * sigma - 1, 1}));
-  EXPECT_EQ(located.down_flags, TypeParam{1} << step);
+  EXPECT_EQ(located.down_flags, TypeParam{1} << item);
   EXPECT_EQ(located.end, (PathPoint{lane * sigma + sigma - 2, 2}));
 }
 

@@ -8,6 +8,8 @@
 #include <vector>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 constexpr index_t cols = 300000;  // x of 2.4 MB in double
@@ -95,13 +97,13 @@ TEST(LongRowSlicesTest, StayWithinTheirBoundByWiderWindowsAndFewerRuns) {
   EXPECT_EQ(fewer.runs(), 100);
 }
 
-RowTotals worth_slicing(const std::vector<index_t>& lengths, index_t columns, std::size_t element_bytes) {
+LongRowTotals worth_slicing(const std::vector<index_t>& lengths, index_t columns, std::size_t element_bytes) {
   const auto a = testing::with_row_lengths<double>(lengths, columns, ValueStorage::pattern);
   return rows_worth_slicing(a.row_offsets().span(), columns, element_bytes);
 }
 
 TEST(LongRowSlicesTest, RowLengthsTellWhetherTheyGain) {
-  const RowTotals totals = worth_slicing(hubs_among_short_rows(30, 40000), cols, 8);
+  const LongRowTotals totals = worth_slicing(hubs_among_short_rows(30, 40000), cols, 8);
   EXPECT_EQ(totals.rows, 30);
   EXPECT_EQ(totals.nonzeros, 30 * 40000);
   EXPECT_EQ(worth_slicing(hubs_among_short_rows(1, 250000), cols, 8).rows, 0);    // x is read once

@@ -15,6 +15,8 @@
 #include <utility>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::from_dense;

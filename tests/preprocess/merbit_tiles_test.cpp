@@ -8,13 +8,15 @@
 #include <random>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
-/// Every tile and lane against the path walked step by step.
+/// Every tile and lane against the path walked item by item.
 template <DescriptorWord Word>
 void expect_tiles_are_the_path(const MerbitTiles& tiles, const std::vector<PathPoint>& path) {
   const auto length = static_cast<offset_t>(path.size()) - 1;
-  const offset_t per_tile = tiles.steps_per_tile();
+  const offset_t per_tile = tiles.items_per_tile();
   ASSERT_EQ(tiles.tiles(), (length + per_tile - 1) / per_tile);
   ASSERT_EQ(tiles.lane_words<Word>().size(), 32 * tiles.tiles());
   for (std::int64_t tile = 0; tile <= tiles.tiles(); ++tile) {
@@ -25,14 +27,14 @@ void expect_tiles_are_the_path(const MerbitTiles& tiles, const std::vector<PathP
     ASSERT_EQ(tiles.is_long_row(tile), tile < tiles.tiles() && path[begin].y == path[end].y);
   }
   for (std::int64_t lane = 0; lane < tiles.lane_words<Word>().size(); ++lane) {
-    const auto steps = unpack_lane(tiles.lane_words<Word>()[lane], tiles.sigma);
+    const auto items = unpack_lane(tiles.lane_words<Word>()[lane], tiles.sigma);
     const auto begin = static_cast<std::size_t>(std::min(lane * tiles.sigma, length));
     const auto end = static_cast<std::size_t>(std::min((lane + 1) * tiles.sigma, length));
-    ASSERT_EQ(tiles.first_row(lane / 32) + static_cast<index_t>(steps.y_offset), path[begin].y);
+    ASSERT_EQ(tiles.first_row(lane / 32) + static_cast<index_t>(items.y_offset), path[begin].y);
     for (std::size_t i = begin; i < end; ++i) {
-      ASSERT_EQ(steps.down_flags >> (i - begin) & 1, path[i + 1].y > path[i].y ? 1U : 0U);
+      ASSERT_EQ(items.down_flags >> (i - begin) & 1, path[i + 1].y > path[i].y ? 1U : 0U);
     }
-    ASSERT_EQ(steps.down_flags >> (end - begin), 0U);
+    ASSERT_EQ(items.down_flags >> (end - begin), 0U);
   }
 }
 
@@ -112,7 +114,7 @@ TEST(MerbitTiles, SameForEveryNumberOfThreads) {
 TEST(MerbitTiles, BytesAreThoseOfTheArrays) {
   const std::vector<offset_t> offsets{0, 100, 100, 2000};
   const MerbitTiles tiles = build_merbit_tiles(3, offsets, 10, 32);
-  ASSERT_EQ(tiles.tiles(), 7);  // 2003 steps, 320 a tile
+  ASSERT_EQ(tiles.tiles(), 7);  // 2003 items, 320 per tile
   EXPECT_EQ(tiles.bytes(), 8U * 8 + 8 * 4 + 7 * 32 * 4);
 }
 

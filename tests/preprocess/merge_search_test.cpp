@@ -7,6 +7,8 @@
 #include <random>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::all_small_offsets;

@@ -8,6 +8,8 @@
 
 namespace tessera::testing {
 
+using namespace detail;
+
 /// Points before each step, and the end: path_length + 1 of them.
 [[nodiscard]] inline std::vector<PathPoint> naive_path(const std::vector<offset_t>& row_offsets) {
   const auto rows = static_cast<index_t>(row_offsets.size() - 1);

@@ -9,6 +9,8 @@
 
 namespace tessera::testing {
 
+using namespace detail;
+
 struct NaiveSnappedTiles {
   std::vector<TileStart> starts;
   std::vector<std::uint32_t> lane_words;

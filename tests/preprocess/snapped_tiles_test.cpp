@@ -8,6 +8,8 @@
 #include <random>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::naive_snapped_tiles;
@@ -22,9 +24,9 @@ void expect_sound(const std::vector<offset_t>& offsets, const TileRules& rules) 
   for (std::size_t t = 0; t + 1 < tiles.starts.size(); ++t) {
     const TileStart& start = tiles.starts[t];
     const TileStart& end = tiles.starts[t + 1];
-    const offset_t steps = end.x - start.x + end.y() - start.y();
-    ASSERT_GT(steps, 0);
-    ASSERT_LE(steps, rules.most_steps());
+    const offset_t items = end.x - start.x + end.y() - start.y();
+    ASSERT_GT(items, 0);
+    ASSERT_LE(items, rules.max_items());
     const offset_t row_begin = offsets[static_cast<std::size_t>(start.y())];
     ASSERT_EQ(start.inside_row(), start.x > row_begin);
     if (start.inside_row()) {

@@ -10,6 +10,8 @@
 #include <numeric>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 /// The cell of an index by its definition: the last c with n c / cells <= index.

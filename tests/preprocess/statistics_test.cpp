@@ -12,6 +12,8 @@
 #include <set>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::from_dense;

@@ -1,5 +1,6 @@
 // Tiles built on a GPU: the same bits as on the host.
-#include "preprocess/tiles_cuda.hpp"
+#include "preprocess/merbit_tiles.hpp"
+#include "preprocess/snapped_tiles.hpp"
 #include "tests/preprocess/naive_path.hpp"
 #include "tests/preprocess/snapped_tiles_support.hpp"
 #include "tests/support/cuda_test.hpp"
@@ -7,6 +8,8 @@
 #include <random>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 class TilesCuda : public testing::CudaTest {};

@@ -10,6 +10,8 @@
 #include <string>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::make_csr;

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 template <class T>

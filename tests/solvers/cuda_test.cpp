@@ -1,5 +1,5 @@
-/// Solvers on a GPU against the same solvers on the host: the same endings, nearly the same number of iterations, and a
-/// residual that long double on the host bears out.
+/// Solvers on a GPU against the same solvers on the host: the same endings, nearly the same number of iterations, and
+/// residuals that agree with long double on the host.
 #include "tests/support/cuda_test.hpp"
 #include "tessera/error.hpp"
 #include "tessera/matrix_market.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 enum class Solver { cg, bicgstab };
 
-/// What one solve came to, x on the host.
+/// Result of one solve, x on the host.
 template <class T>
 struct Solved {
   SolveReport report;
@@ -118,7 +118,7 @@ TEST_F(SolversOnGpu, ConvectionFromARandomGuess) {
   expect_same(task);
 }
 
-/// The course of a solve is decided by the first digits here, so the endings are the same.
+/// Rounding does not decide the course of these solves, so the endings are the same.
 TEST_F(SolversOnGpu, EndingsThatAreNotConvergence) {
   Task<double> limited(poisson2d<double>(40, 40), Solver::cg);
   limited.options.max_iterations = 5;
@@ -216,7 +216,7 @@ TEST_F(SolversOnGpu, JacobiAppliesTheInverseDiagonal) {
   EXPECT_EQ(std::vector<double>(found.begin(), found.end()), (std::vector<double>{0.5, -0.5, 6.0}));
 }
 
-/// With the image of a seeded vector on the right where ones lie in the null space.
+/// The right-hand side is the image of a seeded vector where ones lie in the null space.
 Task<double> real_task(const std::string& name, Solver solver) {
   Task<double> task(read_matrix_market<double>(*real_matrices_dir() / (name + ".mtx.gz")).matrix, solver);
   if (std::all_of(task.b.begin(), task.b.end(), [](double value) { return value == 0.0; })) {
@@ -245,8 +245,7 @@ TEST_F(SolversOnGpu, RealMatricesByBicgstab) {
   }
 }
 
-/// Where the order of sums decides how many iterations it takes (on the host too, from kernel to kernel), but not what
-/// they come to.
+/// The order of sums decides the number of iterations (on the host too, from kernel to kernel), but not the result.
 TEST_F(SolversOnGpu, RealMatricesThatRoundingDelays) {
   TESSERA_REQUIRE_REAL_MATRICES();
   for (const char* name : {"memplus", "add32", "sherman1", "orsirr_1"}) {
@@ -263,7 +262,7 @@ TEST_F(SolversOnGpu, RealMatricesThatRoundingDelays) {
   }
 }
 
-/// BiCGSTAB on hard matrices takes another course with every order of summation, so only honesty is asked for.
+/// BiCGSTAB on hard matrices takes a different course for every order of summation, so only the report is checked.
 TEST_F(SolversOnGpu, EveryReportIsHonest) {
   TESSERA_REQUIRE_REAL_MATRICES();
   for (const auto& path : real_matrix_files()) {

@@ -19,7 +19,7 @@ SpmvOptions reproducible(SpmvAlgorithm algorithm, int threads) {
   return options;
 }
 
-/// Everything of an outcome that could betray another order of additions.
+/// All parts of an outcome that depend on the order of additions.
 template <class T>
 struct Bits {
   std::vector<T> x;
@@ -28,8 +28,7 @@ struct Bits {
   friend bool operator==(const Bits&, const Bits&) = default;
 };
 
-/// run(options) is the same for 1, 2, 3 and 5 threads and twice in a row, for every kernel and for the automatic
-/// choice.
+/// run(options) gives the same for 1, 2, 3 and 5 threads and twice in a row, for every kernel and for `auto`.
 template <class T, class Run>
 void expect_same_bits(Run&& run) {
   std::vector<SpmvAlgorithm> algorithms(spmv_algorithms().begin(), spmv_algorithms().end());

@@ -1,6 +1,6 @@
-/// PageRank by fused products on a GPU, with every layout of tiles, against the same on the host.
-#include "solvers/rank/fused_loop.hpp"
-#include "spmv/merbit/merbit_cuda.hpp"
+/// PageRank by fused products on a GPU, with every layout of tiles, against the host.
+#include "solvers/pagerank.hpp"
+#include "spmv/merbit/merbit.hpp"
 #include "tests/solvers/rank_graphs.hpp"
 #include "tests/solvers/rank_oracle.hpp"
 #include "tests/support/cuda_test.hpp"
@@ -18,7 +18,7 @@
 namespace tessera::testing {
 namespace {
 
-/// What is forced on the kernel of the plan.
+/// A forced choice of layout.
 struct Forced {
   std::string name;
   std::optional<cuda::MerbitLayout> layout;
@@ -37,15 +37,15 @@ std::vector<Forced> forced_layouts() {
           {"exact, sigma 9", {}, 9}};
 }
 
-/// What an iteration came to, ranks on the host.
+/// Result, ranks on the host.
 template <class T>
 struct Ranked {
-  RankState state;
+  detail::RankState state;
   double sum = 0.0;
   std::vector<T> ranks;
 };
 
-/// The fused iteration with a forced layout.
+/// Fused iterations with a forced layout.
 template <class T>
 class FusedRanks {
  public:
@@ -60,17 +60,18 @@ class FusedRanks {
     kernel_ = cuda::make_merbit_kernel<T>(links_.view(), options, tuning);
   }
 
-  /// \param steps asked for at a time
-  [[nodiscard]] Ranked<T> run(const PageRankOptions& options, const std::vector<T>& teleport, int steps = 8) const {
+  /// \param chunk iterations per call of run()
+  [[nodiscard]] Ranked<T> run(const PageRankOptions& options, const std::vector<T>& teleport, int chunk = 8) const {
     const Device gpu = Device::cuda(0);
-    auto product = make_rank_product<T>(gpu, *kernel_, links_.view(), 1);
+    auto product = kernel_->make_rank_product(links_.view(), 1);
     if (!product) throw std::runtime_error("no fused product for this kernel");
-    const RankRules rules = rank_rules<T>(options, transition_.vertices());
+    const detail::RankRules rules = detail::rank_rules<T>(options, transition_.vertices());
     auto v = rules.uniform_teleport ? Array<T>{} : Array<T>::copy_of(teleport, gpu);
-    const auto loop = make_fused_rank_loop(std::move(product), transition_.out_degree(), rules, std::move(v), 1, gpu);
-    while (loop->state(0).halt == 0) loop->run(steps);
+    const auto loop =
+        detail::make_fused_rank_loop(std::move(product), transition_.out_degree(), rules, std::move(v), 1, gpu);
+    while (loop->state(0).halt == 0) loop->run(chunk);
     Ranked<T> result{loop->state(0), 0.0, {}};
-    FinalRanks<T> final_ranks = loop->take_ranks(0);
+    detail::FinalRanks<T> final_ranks = loop->take_ranks(0);
     result.sum = final_ranks.sum;
     const Array<T> ranks = final_ranks.ranks.to(Device{});
     result.ranks.assign(ranks.begin(), ranks.end());
@@ -80,7 +81,7 @@ class FusedRanks {
  private:
   const TransitionMatrix<T>& transition_;
   Csr<T> links_;
-  std::unique_ptr<SpmvKernel<T>> kernel_;
+  std::unique_ptr<detail::SpmvKernel<T>> kernel_;
 };
 
 std::vector<double> uneven_weights(index_t n) {
@@ -99,7 +100,7 @@ std::vector<T> distribution(const std::vector<double>& weights) {
   return result;
 }
 
-/// Ends as on the host, with ranks as near as the last step and rounding allow.
+/// Ends as on the host, with ranks as near as the last change and rounding allow.
 template <class T>
 void expect_as_on_host(const Ranked<T>& found, const PageRankResult<T>& expected, double tolerance) {
   constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
@@ -152,7 +153,7 @@ void check_small_graphs(double tolerance, std::int64_t max_iterations) {
 TEST_F(FusedPageRank, SmallGraphsDouble) { check_small_graphs<double>(1e-10, repetitions(1000, 6)); }
 TEST_F(FusedPageRank, SmallGraphsFloat) { check_small_graphs<float>(1e-4, repetitions(1000, 6)); }
 
-/// To the tolerance, by the way that users take.
+/// To the tolerance, by the public function.
 TEST_F(FusedPageRank, ConvergesAsOnTheHost) {
   const auto graph = with_row_lengths<double>(power_law_lengths(300, 100, 5), 300, ValueStorage::pattern, 7);
   const TransitionMatrix<double> transition(graph.view());
@@ -179,7 +180,7 @@ TEST_F(FusedPageRank, ConvergesAsOnTheHost) {
   }
 }
 
-/// In the in-links of a hub there are tiles by the thousand, whose carries whole blocks add up.
+/// The row of a hub spans thousands of tiles, whose carries whole blocks add.
 TEST_F(FusedPageRank, HubOverThousandsOfTiles) {
   const auto graph = star<double>(repetitions(2000000, 60000));
   const TransitionMatrix<double> transition(graph.view());
@@ -208,7 +209,7 @@ TEST_F(FusedPageRank, RepeatsBitwise) {
     const FusedRanks<float> fused(transition, forced);
     const auto first = fused.run(options, {});
     for (int run = 0; run < repetitions(10, 2); ++run) {
-      const auto again = fused.run(options, {}, 1 + run);  // however many steps at a time
+      const auto again = fused.run(options, {}, 1 + run);  // however many iterations at a time
       ASSERT_EQ(again.ranks, first.ranks);
       ASSERT_EQ(again.state.norm, first.state.norm);
       ASSERT_EQ(again.state.iteration, first.state.iteration);
@@ -250,7 +251,7 @@ TEST_F(FusedPageRank, ObserversSeeEveryStepAndMayStop) {
   const auto found = pagerank(TransitionMatrix<double>(graph.view()), options);
   EXPECT_EQ(found.status, Status::interrupted);
   EXPECT_GE(found.iterations, 3);
-  EXPECT_LE(found.iterations, 8) << "the steps that were under way";
+  EXPECT_LE(found.iterations, 8) << "the iterations in flight";
   EXPECT_EQ(seen, (std::vector<std::int64_t>{0, 1, 2, 3}));
 }
 
@@ -272,7 +273,7 @@ TEST_F(FusedPageRank, GraphsWithWeightsAndOtherKernelsTakeTheirProduct) {
   spmv.device = gpu();
   spmv.algorithm = SpmvAlgorithm::merbit;
   const auto kernel = cuda::make_merbit_kernel<double>(on_gpu.view(), spmv, {});
-  EXPECT_EQ(make_rank_product<double>(gpu(), *kernel, on_gpu.view(), 1), nullptr);
+  EXPECT_EQ(kernel->make_rank_product(on_gpu.view(), 1), nullptr);
 }
 
 TEST_F(FusedPageRank, EmptyGraph) {

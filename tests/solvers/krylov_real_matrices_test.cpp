@@ -1,4 +1,4 @@
-/// Real systems against Eigen: its iteration counts, and its residual of whatever comes back.
+/// Real systems against Eigen: iteration counts, and the residual of the returned x.
 #include "tessera/error.hpp"
 #include "tessera/matrix_market.hpp"
 #include "tests/solvers/systems.hpp"
@@ -59,8 +59,8 @@ TEST(KrylovRealMatrices, CgNeedsAsManyIterationsAsEigen) {
   }
 }
 
-/// Whatever the outcome: x finite, never worse than the guess, the reported residual the one that Eigen and long double
-/// compute, converged exactly when it is small.
+/// For every status: x is finite and never worse than the guess, the reported residual is that of Eigen and of long
+/// double, and the solve is converged exactly when it is small.
 TEST(KrylovRealMatrices, EveryReportIsHonest) {
   TESSERA_REQUIRE_REAL_MATRICES();
   int systems = 0;

@@ -1,6 +1,7 @@
 /// Loops that a GPU runs by itself: the same bits as the same loop driven by the host, the same endings as on the host,
-/// nothing allocated and next to nothing waited for.
+/// no allocation per iteration, and one wait for several iterations.
 #include "core/cuda/context.hpp"
+#include "tessera/error.hpp"
 #include "tests/solvers/systems.hpp"
 #include "tests/support/cuda_test.hpp"
 
@@ -8,6 +9,7 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -16,7 +18,7 @@ namespace {
 
 enum class Method { cg, bicgstab };
 
-/// A plan that has to be waited for, so that the host drives the loop.
+/// An operator of a user: the host drives the loop.
 class Waiting final : public LinearOperator<double> {
  public:
   explicit Waiting(const LinearOperator<double>& a) : a_(a) {}
@@ -48,7 +50,7 @@ struct Case {
   std::vector<double> x0;
   Method method = Method::cg;
   bool jacobi = false;
-  bool rounding_decides = false;  ///< which of the endings without convergence it comes to, and when
+  bool rounding_decides = false;  ///< on the ending, if it does not converge, and on its iteration
   SolverOptions options;
 
   Case(std::string title, Csr<double> a, Method how)
@@ -111,7 +113,7 @@ Csr<double> path_laplacian(index_t n) {
   return make_csr<double>(n, n, offsets, columns, values);
 }
 
-/// So many rows that passes have several blocks and threads that take two indices at a time; never left out.
+/// Enough rows for several blocks, and for threads with two elements at a time; never left out.
 constexpr const char* over_blocks = "over several blocks";
 
 /// Endings of every kind.
@@ -168,7 +170,7 @@ std::vector<Case> endings() {
 
 class LoopOnGpu : public CudaTest {};
 
-/// One source of control flow, one order of sums: whoever drives the loop, every bit is the same.
+/// One source of control flow, one order of sums: both ways give the same bits.
 void expect_same_bits(const Device& gpu, SpmvAlgorithm kernel) {
   for (const Case& task : endings()) {
     SCOPED_TRACE(task.name);
@@ -196,7 +198,8 @@ void expect_same_bits(const Device& gpu, SpmvAlgorithm kernel) {
 
 TEST_F(LoopOnGpu, HostDrivenLoopGivesTheSameBits) { expect_same_bits(gpu(), SpmvAlgorithm::merbit); }
 
-/// The pass after a product adds up its inner products, in the order of the kernel that does so for the host.
+/// The operation after a product adds the parts of its inner products, in the order of the kernel that does so for the
+/// host.
 TEST_F(LoopOnGpu, HostDrivenLoopGivesTheSameBitsByParts) { expect_same_bits(gpu(), SpmvAlgorithm::csr_vector); }
 
 TEST_F(LoopOnGpu, EndsAsOnTheHost) {
@@ -216,7 +219,7 @@ TEST_F(LoopOnGpu, EndsAsOnTheHost) {
   }
 }
 
-/// A preconditioner that is a plan itself is recorded too; as a diagonal it would have been folded into the passes.
+/// A preconditioner that is a plan is recorded too; as a diagonal it would be fused into the vector operations.
 TEST_F(LoopOnGpu, PreconditionersThatAreProducts) {
   for (const Method method : {Method::cg, Method::bicgstab}) {
     Case task("poisson", poisson2d<double>(14, 14), method);
@@ -232,6 +235,69 @@ TEST_F(LoopOnGpu, PreconditionersThatAreProducts) {
     EXPECT_EQ(alone.report.preconditioner_count, driven.report.preconditioner_count);
     const Solved folded = solve(task, plan, JacobiPreconditioner<double>(plan.matrix(), gpu()));
     EXPECT_LE(std::abs(alone.report.iterations - folded.report.iterations), 2);
+  }
+}
+
+/// An operator with the least overrides, as A and as M.
+class Minimal final : public LinearOperator<double> {
+ public:
+  explicit Minimal(const LinearOperator<double>& a) : a_(a) {}
+  [[nodiscard]] std::int64_t rows() const override { return a_.rows(); }
+  [[nodiscard]] std::int64_t cols() const override { return a_.cols(); }
+  [[nodiscard]] Device device() const override { return a_.device(); }
+
+ protected:
+  void do_apply(double alpha, std::span<const double> x, double beta, std::span<double> y) const override {
+    a_.apply(alpha, x, beta, y);
+  }
+
+ private:
+  const LinearOperator<double>& a_;
+};
+
+TEST_F(LoopOnGpu, OperatorsOfUsers) {
+  for (const Method method : {Method::cg, Method::bicgstab}) {
+    const Case task("poisson", poisson2d<double>(14, 14), method);
+    const SpmvPlan<double> plan = plan_on(gpu(), task.matrix);
+    const auto inverse = std::make_shared<const Csr<double>>(diagonal_matrix(std::vector<double>(196, 0.25)));
+    const SpmvPlan<double> diagonal = plan_on(gpu(), inverse);
+    const Solved expected = solve(task, plan, diagonal);
+    const Minimal a(plan);
+    const Minimal m(diagonal);
+    for (const LinearOperator<double>* preconditioner :
+         {static_cast<const LinearOperator<double>*>(&m), static_cast<const LinearOperator<double>*>(&diagonal)}) {
+      const Solved found = solve(task, a, *preconditioner);
+      EXPECT_TRUE(found.report.converged()) << found.report.reason;
+      EXPECT_LE(std::abs(found.report.iterations - expected.report.iterations), 2);
+      expect_honest(found.report, task.matrix->view(), task.b, found.x);
+    }
+  }
+}
+
+/// On the host; its diagonal must not be read.
+class OnHost final : public LinearOperator<double> {
+ public:
+  explicit OnHost(std::int64_t n) : n_(n) {}
+  [[nodiscard]] std::int64_t rows() const override { return n_; }
+  [[nodiscard]] std::int64_t cols() const override { return n_; }
+  [[nodiscard]] std::optional<std::span<const double>> diagonal() const override {
+    ADD_FAILURE() << "asked for its diagonal";
+    return std::nullopt;
+  }
+
+ protected:
+  void do_apply(double /*alpha*/, std::span<const double> /*x*/, double /*beta*/,
+                std::span<double> /*y*/) const override {}
+
+ private:
+  std::int64_t n_;
+};
+
+TEST_F(LoopOnGpu, PreconditionersOnAnotherDeviceAreRefusedBeforeTheyAreAsked) {
+  for (const Method method : {Method::cg, Method::bicgstab}) {
+    const Case task("poisson", poisson2d<double>(4, 4), method);
+    const SpmvPlan<double> plan = plan_on(gpu(), task.matrix);
+    EXPECT_THROW((void)solve(task, plan, OnHost(16)), InvalidArgument);
   }
 }
 
@@ -274,7 +340,7 @@ TEST_F(LoopOnGpu, RunToRunIsBitwiseEqual) {
   }
 }
 
-/// More iterations take no more allocations, and at most one wait for several of them.
+/// More iterations allocate no more, and wait at most once per check.
 TEST_F(LoopOnGpu, IterationsNeitherAllocateNorWait) {
   for (const Method method : {Method::cg, Method::bicgstab}) {
     Case task("poisson", poisson2d<double>(30, 30), method);

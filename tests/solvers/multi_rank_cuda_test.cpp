@@ -1,4 +1,4 @@
-/// PageRank of several vectors in one pass over the matrix on a GPU, against the same on the host.
+/// PageRank of several vectors per product on a GPU, against the host.
 #include "tests/solvers/rank_graphs.hpp"
 #include "tests/solvers/rank_oracle.hpp"
 #include "tests/support/cuda_test.hpp"
@@ -77,7 +77,7 @@ void check_small_graphs(double tolerance) {
 TEST_F(MultiPageRank, SmallGraphsDouble) { check_small_graphs<double>(1e-10); }
 TEST_F(MultiPageRank, SmallGraphsFloat) { check_small_graphs<float>(1e-4); }
 
-/// In the in-links of a hub there are tiles by the thousand, whose carries whole blocks add up for each vector.
+/// The row of a hub spans thousands of tiles, whose carries whole blocks add for each vector.
 TEST_F(MultiPageRank, HubOverManyTiles) {
   PageRankOptions options;
   options.tolerance = 0.0;
@@ -87,7 +87,7 @@ TEST_F(MultiPageRank, HubOverManyTiles) {
 
 /// Vectors that have ended keep their ranks while others go on.
 TEST_F(MultiPageRank, VectorsEndForReasonsOfTheirOwn) {
-  // Two vertices that link to each other, and 40 by themselves: from one of these the first step changes nothing.
+  // Two vertices that link to each other, and 40 by themselves: from one of these the first iteration changes nothing.
   std::vector<std::vector<index_t>> links{{1}, {0}};
   for (index_t i = 2; i < 42; ++i) links.push_back({i});
   const auto graph = pattern_of<double>(links);

@@ -1,4 +1,4 @@
-/// PageRank from several teleport distributions at once is that from each of them.
+/// PageRank from several teleport distributions at once equals PageRank from each of them.
 #include "tessera/error.hpp"
 #include "tessera/pagerank.hpp"
 #include "tests/support/adversarial.hpp"
@@ -51,7 +51,7 @@ TEST(PageRankMulti, EveryResultIsThatOfItsVectorAlone) {
 }
 
 TEST(PageRankMulti, VectorsEndForReasonsOfTheirOwn) {
-  // Two vertices that link to each other and a third by itself: from there the first step changes nothing.
+  // Two vertices that link to each other and a third by itself: from there the first iteration changes nothing.
   const Csr<double> graph = from_dense<double>({{0, 1, 0}, {1, 0, 0}, {0, 0, 1}}, 3);
   const TransitionMatrix<double> transition(graph.view());
   const std::vector<double> pair{1, 0, 0};

@@ -19,7 +19,7 @@ TransitionMatrix<double> small_graph() {
       from_dense<double>({{0, 1, 1, 0}, {0, 0, 1, 0}, {1, 0, 0, 1}, {0, 0, 0, 0}}, 4).view());
 }
 
-/// One call with these options refused, and the message names what is wrong.
+/// These options are refused, and the message names the wrong one.
 void expect_refused(const PageRankOptions& options, const std::string& text) {
   try {
     (void)pagerank(small_graph(), options);

@@ -1,5 +1,5 @@
 /// \file
-/// Graphs without weights on which PageRank is tested.
+/// Graphs without weights, for tests of PageRank.
 #pragma once
 
 #include "tessera/pagerank.hpp"

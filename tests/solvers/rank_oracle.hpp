@@ -20,7 +20,7 @@ using LongVector = std::vector<long double>;
   return LongVector(n, 1.0L / static_cast<long double>(n));
 }
 
-/// One step of the definition, by out-links: every vertex hands its rank on.
+/// One iteration of the definition, by out-links.
 template <class T>
 [[nodiscard]] LongVector pagerank_step(const CsrView<T>& adjacency, const LongVector& x, const LongVector& teleport,
                                        long double damping, Dangling policy) {

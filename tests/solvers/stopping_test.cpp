@@ -1,4 +1,4 @@
-/// When a solve ends and what it says then.
+/// Stopping criteria, and the reasons that reports give.
 #include "tessera/error.hpp"
 #include "tests/solvers/systems.hpp"
 
@@ -191,7 +191,8 @@ TEST_P(Stopping, OptionsOutOfRangeAreRefusedByName) {
   }
 }
 
-/// CG on a matrix that is not symmetric: <p, A p> > 0 throughout, and each step enlarges the residual a hundredfold.
+/// CG on a matrix that is not symmetric: <p, A p> > 0 throughout, and each iteration enlarges the residual a
+/// hundredfold.
 TEST(StoppingOfCg, GrowthIsDetectedAndTheBestIterateReturned) {
   System<double> system(from_dense<double>({{1, 100}, {-100, 1}}, 2));
   system.b = {1.0, 0.0};

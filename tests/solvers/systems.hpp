@@ -21,7 +21,7 @@
 
 namespace tessera::testing {
 
-/// ‖b - A x‖₂ in long double, and how far a reported residual norm may be off it: the norm of the row-wise bounds
+/// ‖b - A x‖₂ in long double, and the error bound of a reported residual norm: the norm of the row-wise bounds
 /// (Higham §3.1) for sums in double, which plans use for both types, the sum of squares, and the rounding of the
 /// result.
 struct ResidualOracle {
@@ -47,8 +47,8 @@ template <class T>
   return {norm, std::sqrt(bound_squares) + norm * (n + 4) * std::numeric_limits<double>::epsilon()};
 }
 
-/// Exactly what the report promises: finite x, a true residual that is one, and converged if and only if it is small.
-/// \returns how far a correct residual norm may be off
+/// What every report promises: x is finite, the true residual is that of x, and converged if and only if it is small.
+/// \returns the error bound of the residual norm
 template <class T>
 long double expect_honest(const SolveReport& report, const CsrView<T>& a, const std::vector<T>& b,
                           const std::vector<T>& x) {

@@ -9,7 +9,7 @@
 namespace tessera::testing {
 namespace {
 
-/// Converged or not, what is reported is b - A x as long double sees it, and converged needs it to be small.
+/// The reported residual is b - A x as in long double; converged only if it is small.
 template <class T>
 void expect_verified(const System<T>& system, const SolveReport& report) {
   system.expect_honest(report);
@@ -48,8 +48,8 @@ TEST(TrueResidual, SinglePrecisionDoesNotClaimDoublePrecision) {
   expect_verified(general, bicgstab);
 }
 
-/// Residuals formed in single precision can vanish where those of the same x do not: what is called converged must be
-/// so by sums in double.
+/// A residual summed in single precision can vanish although the residual of the same x does not: converged must hold
+/// for sums in double.
 TEST(TrueResidual, SinglePrecisionIsJudgedInDouble) {
   int converged = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
@@ -63,7 +63,7 @@ TEST(TrueResidual, SinglePrecisionIsJudgedInDouble) {
   EXPECT_LT(converged, 400) << "1e-8 is below the spacing of float: most systems have no such x";
 }
 
-/// A guess of size 1e12 is cancelled on the way: the recurrence knows nothing of the rounding errors of that size.
+/// A guess of size 1e12 is cancelled during the solve: the recurrence does not see rounding errors of that size.
 TEST(TrueResidual, HugeFirstIterateLeavesItsRoundingErrors) {
   for (const double guess : {1e6, 1e10}) {
     System<double> spd(poisson2d<double>(20, 20));

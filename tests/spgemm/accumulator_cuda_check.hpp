@@ -1,10 +1,11 @@
 /// \file
-/// One accumulator of a GPU over the rows of a product that it serves, in every pass, against the host's product.
+/// One accumulator of a GPU over the rows of a product that it serves, in every phase, against the host's product.
 #pragma once
 
 #include "core/cuda/context.hpp"
-#include "spgemm/analysis/analysis.hpp"
-#include "spgemm/cuda/row_batch.hpp"
+#include "spgemm/cuda/accumulators/row_batch.hpp"
+#include "spgemm/cuda/accumulators/tuning.hpp"
+#include "spgemm/host/analysis.hpp"
 #include "tests/spgemm/product_check.hpp"
 #include "tests/support/cuda_test.hpp"
 
@@ -18,9 +19,14 @@
 
 namespace tessera::testing {
 
+/// Limits of the accumulators on the GPU of the tests.
+[[nodiscard]] inline const cuda::Tuning& tuning_of_gpu() {
+  return cuda::tuning_for(cuda::Context::of(Device::cuda(0)).limits());
+}
+
 /// What an accumulator does.
 struct AccumulatorTraits {
-  bool claims = true;   ///< has the pass that looks for places
+  bool claims = true;   ///< has the phase that looks for places
   bool places = true;   ///< has the passes that count, and write to known places
   bool ordered = true;  ///< adds the terms in the host's order; else values are held against an error bound
 };
@@ -29,7 +35,7 @@ struct AccumulatorTraits {
 template <class V, class T>
 class AccumulatorCheck {
  public:
-  using Enqueue = void (*)(const cuda::Context&, cuda::RowPass, const cuda::Factors<V>&, const cuda::RowBatch&,
+  using Enqueue = void (*)(const cuda::Context&, cuda::Phase, const cuda::Factors<V>&, const cuda::RowBatch&,
                            const cuda::RowOutput<V>&);
 
   AccumulatorCheck(const Device& gpu, const Csr<T>& a, const Csr<T>& b)
@@ -65,11 +71,11 @@ class AccumulatorCheck {
     batch_ = cuda::RowBatch{};
     batch_.facts = {products_.data(), first_columns_.data(), widths_.data()};
     batch_.count = count;
-    batch_.mean_list = mean_list_;
+    batch_.mean_b_row_nnz = mean_list_;
     offset_t total = 0;
     for (const index_t i : rows) {
       const host::RowTask& row = tasks_[static_cast<std::size_t>(i)];
-      batch_.most_lists = std::max(batch_.most_lists, static_cast<index_t>(row.lists()));
+      batch_.max_a_row_nnz = std::max(batch_.max_a_row_nnz, static_cast<index_t>(row.a_row_nnz()));
       batch_.most_products = std::max(batch_.most_products, static_cast<std::uint32_t>(row.products));
       batch_.widest = std::max(batch_.widest, row.width);
       batch_.most_entries = std::max(batch_.most_entries, static_cast<index_t>(row.limit));
@@ -77,7 +83,7 @@ class AccumulatorCheck {
     }
     batch_.mean_entries = count == 0 ? 0.0 : static_cast<double>(total) / count;
     const auto on_gpu = Array<index_t>::copy_of(rows, gpu_);
-    // All rows of the matrix are also done without a list.
+    // All rows of the matrix are also done without a row of B.
     batch_.rows = count == expected_.rows() ? nullptr : on_gpu.data();
     enqueue_ = enqueue;
     rows_ = std::move(rows);
@@ -115,9 +121,9 @@ class AccumulatorCheck {
   }
   [[nodiscard]] cuda::Factors<V> factors() const { return host::factors_of<V>(a_.view(), b_.view()); }
 
-  void launch(cuda::RowPass pass, const cuda::RowOutput<V>& out) const {
-    const cuda::CurrentDevice current(gpu_);
-    enqueue_(cuda::Context::of(gpu_), pass, factors(), batch_, out);
+  void launch(cuda::Phase phase, const cuda::RowOutput<V>& out) const {
+    const cuda::DeviceGuard current(gpu_);
+    enqueue_(cuda::Context::of(gpu_), phase, factors(), batch_, out);
   }
 
   void check_count() const {
@@ -125,7 +131,7 @@ class AccumulatorCheck {
     auto counts = Array<offset_t>::copy_of(marked, gpu_);
     cuda::RowOutput<V> out;
     out.counts = counts.data();
-    launch(cuda::RowPass::count, out);
+    launch(cuda::Phase::symbolic, out);
     const auto found = counts.to(Device{});
     for (const index_t i : rows_) ASSERT_EQ(found[i], entries(i)) << "count of row " << i;
     // Nobody else's row was touched.
@@ -141,7 +147,7 @@ class AccumulatorCheck {
     out.starts = starts.data();
     out.columns = columns.data();
     out.values = has_values ? values.data() : nullptr;
-    launch(cuda::RowPass::place, out);
+    launch(cuda::Phase::numeric, out);
     const auto places = expected_.row_offsets().to(Device{});
     compare(places, columns.to(Device{}), values.to(Device{}));
   }
@@ -180,19 +186,19 @@ class AccumulatorCheck {
                            places.data(),
                            cursor.data(),
                            room};
-    launch(cuda::RowPass::claim, out);
+    launch(cuda::Phase::numeric_allocating, out);
     const auto found = counts.to(Device{});
     const auto where = places.to(Device{});
     offset_t placed = 0;
     for (const index_t i : rows_) {
       ASSERT_EQ(found[i], entries(i)) << "row " << i;
       const bool fits = entries(i) <= starts[static_cast<std::size_t>(i) + 1] - starts[static_cast<std::size_t>(i)];
-      if (own && (entries(i) <= estimate_ || where[i] != cuda::no_place)) {
-        ASSERT_EQ(where[i], fits ? starts[static_cast<std::size_t>(i)] : cuda::no_place) << "row " << i;
+      if (own && (entries(i) <= estimate_ || where[i] != cuda::no_offset)) {
+        ASSERT_EQ(where[i], fits ? starts[static_cast<std::size_t>(i)] : cuda::no_offset) << "row " << i;
       }
-      if (where[i] != cuda::no_place) placed += entries(i);
+      if (where[i] != cuda::no_offset) placed += entries(i);
       if (entries(i) == 0) {
-        ASSERT_NE(where[i], cuda::no_place) << "empty row " << i;
+        ASSERT_NE(where[i], cuda::no_offset) << "empty row " << i;
       }
     }
     ASSERT_LE(placed, room);
@@ -205,7 +211,7 @@ class AccumulatorCheck {
   void compare(const Array<offset_t>& places, const Array<index_t>& columns, const Array<V>& values) const {
     for (const index_t i : rows_) {
       const offset_t place = places[i];
-      if (place == cuda::no_place) continue;
+      if (place == cuda::no_offset) continue;
       const offset_t from = expected_.row_offsets()[i];
       for (offset_t k = 0; k < entries(i); ++k) {
         ASSERT_EQ(columns[place + k], expected_.columns()[from + k]) << "row " << i << ", entry " << k;
@@ -225,7 +231,7 @@ class AccumulatorCheck {
   [[nodiscard]] bool agree(X value, index_t i, offset_t k) const {
     const X expected = expected_.values()[k];
     if (ordered_ || !std::isfinite(expected)) return same_value(value, expected);
-    const auto terms = static_cast<X>(tasks_[static_cast<std::size_t>(i)].lists());
+    const auto terms = static_cast<X>(tasks_[static_cast<std::size_t>(i)].a_row_nnz());
     const X unit = std::numeric_limits<X>::epsilon();
     const X bound = 2 * terms * (unit * magnitudes_.values()[k] + std::numeric_limits<X>::min());
     return std::abs(value - expected) <= bound;

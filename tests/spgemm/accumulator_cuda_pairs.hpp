@@ -19,31 +19,31 @@ template <class T, class Body>
 void for_each_adversarial_pair(ValueStorage storage, int emulated_stride, Body&& body) {
   const auto most_products = static_cast<offset_t>(repetitions(600'000, 20'000));
   const auto most_rows = static_cast<std::int64_t>(repetitions(100'000, 100'000 / emulated_stride));
-  const auto pass = [&](const std::string& name, const Csr<T>& a, const Csr<T>& b) {
+  const auto forward_pair = [&](const std::string& name, const Csr<T>& a, const Csr<T>& b) {
     if (a.cols() != b.rows() || a.rows() > most_rows) return;
     if (count_products(a.view(), b.view()) > most_products) return;
     SCOPED_TRACE(name);
     body(a, b);
   };
-  const auto list = adversarial_matrices<T>(storage, {64, 512});
+  const auto matrices = adversarial_matrices<T>(storage, {64, 512});
   const auto stride = static_cast<std::size_t>(repetitions(1, emulated_stride));
-  for (std::size_t i = 0; i < list.size() && !::testing::Test::HasFailure(); ++i) {
-    const auto& [name, matrix] = list[i];
+  for (std::size_t i = 0; i < matrices.size() && !::testing::Test::HasFailure(); ++i) {
+    const auto& [name, matrix] = matrices[i];
     const Csr<T> transposed = transpose(matrix.view());
-    pass(name + " times its transpose", matrix, transposed);
-    pass(name + ", transpose times itself", transposed, matrix);
-    for (std::size_t j = i % stride; j < list.size(); j += stride) {
-      pass(name + " times " + list[j].name, matrix, list[j].matrix);
+    forward_pair(name + " times its transpose", matrix, transposed);
+    forward_pair(name + ", transpose times itself", transposed, matrix);
+    for (std::size_t j = i % stride; j < matrices.size(); j += stride) {
+      forward_pair(name + " times " + matrices[j].name, matrix, matrices[j].matrix);
     }
   }
 }
 
-/// Rows of A with `lists` entries each, and as many rows of B as A has columns.
+/// Rows of A with `a_row_nnz` entries each, and as many rows of B as A has columns.
 struct PairShape {
   index_t rows = 0;
-  index_t lists = 0;
+  index_t a_row_nnz = 0;
   index_t inner = 0;
-  std::vector<index_t> list_lengths;  ///< taken in turn by the rows of B
+  std::vector<index_t> b_row_lengths;  ///< taken in turn by the rows of B
   index_t cols = 0;
 };
 
@@ -52,8 +52,8 @@ template <class T>
                                                      ValueStorage a_storage = ValueStorage::weighted,
                                                      ValueStorage b_storage = ValueStorage::weighted) {
   std::vector<index_t> lengths(static_cast<std::size_t>(shape.inner));
-  for (std::size_t k = 0; k < lengths.size(); ++k) lengths[k] = shape.list_lengths[k % shape.list_lengths.size()];
-  const auto rows = lengths_of(static_cast<std::size_t>(shape.rows), shape.lists);
+  for (std::size_t k = 0; k < lengths.size(); ++k) lengths[k] = shape.b_row_lengths[k % shape.b_row_lengths.size()];
+  const auto rows = lengths_of(static_cast<std::size_t>(shape.rows), shape.a_row_nnz);
   return {with_row_lengths<T>(rows, shape.inner, a_storage, 11),
           with_row_lengths<T>(lengths, shape.cols, b_storage, 12)};
 }

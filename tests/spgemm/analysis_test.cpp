@@ -1,9 +1,9 @@
 // What is known before a product: sizes, ranges, samples, the choice of a workflow.
-#include "spgemm/analysis/analysis.hpp"
-#include "spgemm/analysis/sample.hpp"
-#include "spgemm/analysis/selection.hpp"
-#include "spgemm/hll/estimate.hpp"
-#include "spgemm/spgemm.hpp"
+#include "spgemm/host/analysis.hpp"
+#include "spgemm/common/sketches.hpp"
+#include "spgemm/host/job.hpp"
+#include "spgemm/host/workflows/one_phase.hpp"
+#include "spgemm/host/workflows/workflow_choice.hpp"
 #include "tessera/generators.hpp"
 #include "tests/spgemm/product_check.hpp"
 #include "tests/support/make_csr.hpp"
@@ -76,36 +76,36 @@ TEST(SpgemmSample, FindsTheCompression) {
 }
 
 TEST(SpgemmSelection, RuleOfThePaper) {
-  EXPECT_EQ(workflow_of_paper(63.9, 26.0, 20.0), SpgemmWorkflow::upper_bound);
-  EXPECT_EQ(workflow_of_paper(64.0, 8.0, 8.0), SpgemmWorkflow::hll);
-  EXPECT_EQ(workflow_of_paper(64.0, 7.9, 8.0), SpgemmWorkflow::symbolic);
-  EXPECT_EQ(workflow_of_paper(700.0, 26.0, 7.9), SpgemmWorkflow::symbolic);
+  EXPECT_EQ(host::workflow_of_paper(63.9, 26.0, 20.0), SpgemmWorkflow::upper_bound);
+  EXPECT_EQ(host::workflow_of_paper(64.0, 8.0, 8.0), SpgemmWorkflow::hll);
+  EXPECT_EQ(host::workflow_of_paper(64.0, 7.9, 8.0), SpgemmWorkflow::symbolic);
+  EXPECT_EQ(host::workflow_of_paper(700.0, 26.0, 7.9), SpgemmWorkflow::symbolic);
 }
 
 TEST(SpgemmSelection, Rule) {
-  const WorkflowChoice shorts = choose_workflow({25.0, 5.0, 100, {}});
+  const host::WorkflowChoice shorts = host::choose_workflow({25.0, 5.0, 100, {}});
   EXPECT_EQ(shorts.workflow, SpgemmWorkflow::upper_bound);
   EXPECT_NE(shorts.reason.find("25 products a row"), std::string::npos);
-  const WorkflowChoice sampled = choose_workflow({700.0, 26.0, 7'000'000, SpgemmSample{600, 5.9, 0.02}});
+  const host::WorkflowChoice sampled = host::choose_workflow({700.0, 26.0, 7'000'000, SpgemmSample{600, 5.9, 0.02}});
   EXPECT_EQ(sampled.workflow, SpgemmWorkflow::sampled);
   EXPECT_NE(sampled.reason.find("5.9 products an entry of C"), std::string::npos);
-  const WorkflowChoice skewed = choose_workflow({700.0, 26.0, 7'000'000, SpgemmSample{600, 1.3, 0.4}});
+  const host::WorkflowChoice skewed = host::choose_workflow({700.0, 26.0, 7'000'000, SpgemmSample{600, 1.3, 0.4}});
   EXPECT_EQ(skewed.workflow, SpgemmWorkflow::symbolic);
-  const WorkflowChoice small = choose_workflow({700.0, 26.0, counted_products, {}});
+  const host::WorkflowChoice small = host::choose_workflow({700.0, 26.0, host::counted_products, {}});
   EXPECT_EQ(small.workflow, SpgemmWorkflow::symbolic);
   EXPECT_EQ(small.reason, "2097152 products: counting costs less than a sample");
-  EXPECT_FALSE(wants_sample({63.9, 5.0, 7'000'000, {}}));
-  EXPECT_TRUE(wants_sample({64.0, 5.0, 7'000'000, {}}));
-  EXPECT_TRUE(wants_sample({64.0, 5.0, counted_products + 1, {}}));
-  EXPECT_FALSE(wants_sample({64.0, 5.0, counted_products, {}}));
+  EXPECT_FALSE(host::wants_sample({63.9, 5.0, 7'000'000, {}}));
+  EXPECT_TRUE(host::wants_sample({64.0, 5.0, 7'000'000, {}}));
+  EXPECT_TRUE(host::wants_sample({64.0, 5.0, host::counted_products + 1, {}}));
+  EXPECT_FALSE(host::wants_sample({64.0, 5.0, host::counted_products, {}}));
 }
 
 TEST(SpgemmSelection, Registers) {
-  EXPECT_EQ(sketch_registers(47.9), 32);
-  EXPECT_EQ(sketch_registers(48.0), 64);
-  EXPECT_EQ(estimate_margin(32), 2.0);
-  EXPECT_EQ(estimate_margin(64), 1.5);
-  EXPECT_EQ(estimate_margin(128), 1.5);
+  EXPECT_EQ(detail::sketch_registers(47.9), 32);
+  EXPECT_EQ(detail::sketch_registers(48.0), 64);
+  EXPECT_EQ(detail::estimate_margin(32), 2.0);
+  EXPECT_EQ(detail::estimate_margin(64), 1.5);
+  EXPECT_EQ(detail::estimate_margin(128), 1.5);
 }
 
 TEST(SpgemmSelection, ReportsSayWhy) {

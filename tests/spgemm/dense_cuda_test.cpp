@@ -1,5 +1,5 @@
 // Rows of C with a value and a flag a column on a GPU, against the host's product to the last bit.
-#include "spgemm/accumulate/accumulators_cuda.hpp"
+#include "spgemm/cuda/accumulators/accumulators.hpp"
 #include "tests/spgemm/warp_accumulator_cases.hpp"
 
 namespace tessera {
@@ -7,9 +7,9 @@ namespace {
 
 struct Dense {
   template <class V>
-  static void enqueue(const cuda::Context& context, cuda::RowPass pass, const cuda::Factors<V>& factors,
+  static void enqueue(const cuda::Context& context, cuda::Phase phase, const cuda::Factors<V>& factors,
                       const cuda::RowBatch& batch, const cuda::RowOutput<V>& out) {
-    cuda::enqueue_dense<V>(context, pass, factors, batch, out);
+    cuda::enqueue_dense<V>(context, phase, factors, batch, out);
   }
   static bool serves(const host::RowTask& row, offset_t /*entries*/) { return row.width <= cuda::dense_columns; }
 };

@@ -1,6 +1,6 @@
 // Expansion, sorting and contraction, a warp a row, against the host's product.
-#include "spgemm/accumulate/accumulators_cuda.hpp"
-#include "spgemm/esc/levels.hpp"
+#include "spgemm/cuda/accumulators/accumulators.hpp"
+#include "spgemm/cuda/accumulators/esc_levels.hpp"
 #include "tests/spgemm/accumulator_cuda_pairs.hpp"
 
 #include <bit>
@@ -57,11 +57,11 @@ TEST_F(EscCuda, AdversarialPairsOfPatterns) {
 TEST_F(EscCuda, RowsThatFillTheirRegisters) {
   for (const index_t products : {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512}) {
     SCOPED_TRACE(products);
-    // In lists of one entry, of one list, and of 32 lists or nearly so.
+    // In rows of B of one entry, of one row of B, and of 32 rows of B or nearly so.
     const auto [single, ones] = testing::make_pair_of<double>({3, products, 600, {1}, 90});
     ASSERT_EQ((check<double>(single, ones)), 3);
-    const auto [one, lists] = testing::make_pair_of<double>({5, 1, 6, {products}, 700});
-    ASSERT_EQ((check<double>(one, lists)), 5);
+    const auto [one, b_rows] = testing::make_pair_of<double>({5, 1, 6, {products}, 700});
+    ASSERT_EQ((check<double>(one, b_rows)), 5);
     if (products % 2 != 0) continue;
     const auto [both, pairs] = testing::make_pair_of<float>({6, 2, 8, {products / 2}, 300});
     ASSERT_EQ((check<float>(both, pairs)), 6);

@@ -1,5 +1,5 @@
 // Which threads of a GPU sort a row, and in which keys: the logic is the host's to test.
-#include "spgemm/esc/levels.hpp"
+#include "spgemm/cuda/accumulators/esc_levels.hpp"
 
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ TEST(EscLevels, KeysOfAllBlocksGiveBackWhatWentIn) {
       ASSERT_TRUE(keys.fit());
       const std::uint64_t key = keys.key(widest - 1, largest - 1);
       EXPECT_EQ(keys.column(key), widest - 1);
-      EXPECT_EQ(keys.place(key), largest - 1);
+      EXPECT_EQ(keys.offset(key), largest - 1);
       if (widest > 1) {
         EXPECT_LT(keys.key(widest - 2, largest - 1), keys.key(widest - 1, 0));
       }

@@ -87,7 +87,7 @@ TEST_F(EscWorkflowOnGpu, WhatCancelsStaysAnEntry) {
   EXPECT_EQ(c.values()[2], 0.0);
 }
 
-/// A row of all blocks beside rows of threads: one list of ones times a matrix whose rows have one entry.
+/// A row of all blocks beside rows of threads: one row of B of ones times a matrix whose rows have one entry.
 TEST_F(EscWorkflowOnGpu, OneEntryOfManyProducts) {
   const index_t n = testing::repetitions(400000, 9000);
   const auto a = testing::with_row_lengths<float>({n, 2}, n, ValueStorage::weighted, 3);

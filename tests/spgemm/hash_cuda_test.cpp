@@ -1,5 +1,5 @@
 // Rows of a product in hash tables, on a GPU.
-#include "spgemm/accumulate/accumulators_cuda.hpp"
+#include "spgemm/cuda/accumulators/accumulators.hpp"
 #include "tessera/statistics.hpp"
 #include "tests/spgemm/accumulator_cuda_check.hpp"
 #include "tests/support/cuda_test.hpp"
@@ -20,17 +20,19 @@ constexpr index_t brims[] = {384, 768, 1536, 3072, 4096};
 
 /// Rows in the table for `Most` entries or a larger one, with long keys where the row is said to be wide.
 template <class V, index_t Most, bool Wide, bool Ordered = true>
-void enqueue(const cuda::Context& context, cuda::RowPass pass, const cuda::Factors<V>& factors,
+void enqueue(const cuda::Context& context, cuda::Phase phase, const cuda::Factors<V>& factors,
              const cuda::RowBatch& batch, const cuda::RowOutput<V>& out) {
   cuda::RowBatch larger = batch;
   larger.most_entries = std::max(batch.most_entries, Most);
   if (Wide) larger.widest = std::numeric_limits<index_t>::max();
-  cuda::enqueue_hash<V>(context, pass, factors, larger, out, Ordered);
+  cuda::enqueue_hash<V>(context, phase, factors, larger, out, Ordered);
 }
 
 constexpr testing::AccumulatorTraits in_any_order{.claims = true, .ordered = false};
 
-bool fits(const host::RowTask& row, offset_t) { return row.limit <= cuda::hash_entries; }
+index_t most_entries() { return testing::tuning_of_gpu().hash_entries; }
+
+bool fits(const host::RowTask& row, offset_t) { return row.limit <= most_entries(); }
 
 /// All rows that fit in the tables they need, those with few entries in all tables, with short and long keys.
 template <class V, class T>
@@ -43,9 +45,10 @@ index_t check(const Device& gpu, const Csr<T>& a, const Csr<T>& b) {
   rows.run(enqueue<V, brims[1], true>, small);
   rows.run(enqueue<V, brims[2], false>, small);
   rows.run(enqueue<V, brims[3], true>, small);
-  rows.run(enqueue<V, brims[4], false>, small);
+  const bool has_largest = brims[4] <= most_entries();
+  if (has_largest) rows.run(enqueue<V, brims[4], false>, small);
   rows.run(enqueue<V, brims[2], true, false>, small, in_any_order);
-  rows.run(enqueue<V, brims[4], false, false>, small, in_any_order);
+  if (has_largest) rows.run(enqueue<V, brims[4], false, false>, small, in_any_order);
   return served;
 }
 
@@ -93,23 +96,24 @@ TEST_F(HashCuda, ListsOfManyLengths) {
   EXPECT_EQ(check<double>(gpu(), a, b), a.rows());
 }
 
-/// Every row has as many entries as its table admits, or one more or less, from `lists` rows of B without common
+/// Every row has as many entries as its table admits, or one more or less, from `b_rows` rows of B without common
 /// columns and one that has all of them.
 template <class V>
-void check_brims(const Device& gpu, index_t lists) {
+void check_brims(const Device& gpu, index_t b_rows) {
   for (const index_t brim : brims) {
-    for (const index_t entries : {brim - 1, brim, std::min(brim + 1, cuda::hash_entries)}) {
+    if (brim > most_entries()) continue;
+    for (const index_t entries : {brim - 1, brim, std::min(brim + 1, most_entries())}) {
       SCOPED_TRACE(std::to_string(entries) + " entries");
       std::vector<index_t> columns(static_cast<std::size_t>(entries));
       for (index_t j = 0; j < entries; ++j) columns[static_cast<std::size_t>(j)] = j;
       std::vector<offset_t> offsets{0};
-      for (index_t l = 1; l <= lists; ++l) offsets.push_back(offset_t{entries} * l / lists);
+      for (index_t l = 1; l <= b_rows; ++l) offsets.push_back(offset_t{entries} * l / b_rows);
       columns.insert(columns.end(), columns.begin(), columns.begin() + entries);
       offsets.push_back(2 * entries);
       const auto values = testing::random_vector<double>(2 * entries, 9);
-      const auto b = testing::make_csr<double>(lists + 1, entries, offsets, columns, values);
+      const auto b = testing::make_csr<double>(b_rows + 1, entries, offsets, columns, values);
       const auto a =
-          testing::with_row_lengths<double>({lists + 1, 0, lists + 1}, lists + 1, ValueStorage::weighted, 10);
+          testing::with_row_lengths<double>({b_rows + 1, 0, b_rows + 1}, b_rows + 1, ValueStorage::weighted, 10);
       testing::AccumulatorCheck<V, double> rows(gpu, a, b);
       EXPECT_EQ(rows.run(enqueue<V, 0, false>, fits), 3);
       rows.run(enqueue<V, 0, true>, fits);
@@ -188,9 +192,9 @@ TEST_F(HashCuda, CancellationDependsOnTheOrder) {
 }
 
 TEST_F(HashCuda, EmptyBatchDoesNothing) {
-  const cuda::CurrentDevice current(gpu());
-  for (const cuda::RowPass pass : {cuda::RowPass::count, cuda::RowPass::place, cuda::RowPass::claim}) {
-    cuda::enqueue_hash<double>(cuda::Context::of(gpu()), pass, {}, {}, {}, false);
+  const cuda::DeviceGuard current(gpu());
+  for (const cuda::Phase phase : {cuda::Phase::symbolic, cuda::Phase::numeric, cuda::Phase::numeric_allocating}) {
+    cuda::enqueue_hash<double>(cuda::Context::of(gpu()), phase, {}, {}, {}, false);
   }
   cuda::Context::of(gpu()).synchronize();
 }

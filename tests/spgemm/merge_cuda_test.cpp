@@ -1,11 +1,11 @@
 // Merging short rows of B, a thread a row, against the host's product.
-#include "spgemm/accumulate/accumulators_cuda.hpp"
+#include "spgemm/cuda/accumulators/accumulators.hpp"
 #include "tests/spgemm/accumulator_cuda_pairs.hpp"
 
 namespace tessera {
 namespace {
 
-using cuda::merge_lists;
+using cuda::merge_b_rows;
 using cuda::NoValue;
 using testing::AccumulatorCheck;
 using testing::PairShape;
@@ -24,7 +24,7 @@ class MergeCuda : public testing::CudaTest {
   template <class V, class T>
   static index_t check_by(const Csr<T>& a, const Csr<T>& b, typename AccumulatorCheck<V, T>::Enqueue enqueue) {
     return AccumulatorCheck<V, T>(gpu(), a, b).run(enqueue, [](const host::RowTask& row, offset_t) {
-      return row.lists() <= merge_lists;
+      return row.a_row_nnz() <= merge_b_rows;
     });
   }
   /// With and without values, which A and B may both lack.
@@ -55,9 +55,9 @@ TEST_F(MergeCuda, AdversarialPairsOfPatterns) {
 }
 
 TEST_F(MergeCuda, EveryNumberOfLists) {
-  for (index_t lists = 0; lists <= merge_lists; ++lists) {
-    SCOPED_TRACE(lists);
-    const auto [a, b] = testing::make_pair_of<double>({150, lists, 40, {0, 1, 7, 3, 12, 0, 2}, 60});
+  for (index_t b_rows = 0; b_rows <= merge_b_rows; ++b_rows) {
+    SCOPED_TRACE(b_rows);
+    const auto [a, b] = testing::make_pair_of<double>({150, b_rows, 40, {0, 1, 7, 3, 12, 0, 2}, 60});
     ASSERT_EQ((check<double>(a, b)), 150);
     ASSERT_EQ((check<NoValue>(a, b)), 150);
   }
@@ -69,7 +69,7 @@ TEST_F(MergeCuda, PatternsAndWeights) {
 }
 
 TEST_F(MergeCuda, ColumnsThatAllListsShare) {
-  const auto [a, b] = testing::make_pair_of<double>({130, merge_lists, 20, {9}, 9});
+  const auto [a, b] = testing::make_pair_of<double>({130, merge_b_rows, 20, {9}, 9});
   ASSERT_EQ((check<double>(a, b)), 130);
 }
 
@@ -118,7 +118,7 @@ TEST_F(MergeCuda, BlocksThatDoNotFitIntoSharedMemory) {
   const Csr<double> a(400, 60, Array<offset_t>::copy_of(offsets), Array<index_t>::copy_of(columns),
                       Array<double>::copy_of(testing::random_vector<double>(1200, 10)));
   ASSERT_EQ((check<double>(a, b)), 400);
-  // The same by a list of rows.
+  // The same by a row of B of rows.
   const auto odd = [](const host::RowTask& row, offset_t) { return row.begin % 2 == 0; };
   ASSERT_EQ((AccumulatorCheck<double, double>(gpu(), a, b).run(cuda::enqueue_merge<double>, odd)), 200);
 }
@@ -126,14 +126,15 @@ TEST_F(MergeCuda, BlocksThatDoNotFitIntoSharedMemory) {
 TEST_F(MergeCuda, MeansThatWereForeseenWrong) {
   const auto [a, b] = testing::make_pair_of<double>({300, 4, 30, {6, 3}, 50});
   check_by<double>(a, b,
-                   [](const cuda::Context& context, cuda::RowPass pass, const cuda::Factors<double>& factors,
+                   [](const cuda::Context& context, cuda::Phase phase, const cuda::Factors<double>& factors,
                       const cuda::RowBatch& batch, const cuda::RowOutput<double>& out) {
                      cuda::RowBatch other = batch;
                      other.mean_entries = 0;
-                     cuda::enqueue_merge(context, pass, factors, other, out);
+                     cuda::enqueue_merge(context, phase, factors, other, out);
                      other.mean_entries = 1e6;
                      other.most_entries = 1 << 30;
-                     if (pass != cuda::RowPass::claim) cuda::enqueue_merge(context, pass, factors, other, out);
+                     if (phase != cuda::Phase::numeric_allocating)
+                       cuda::enqueue_merge(context, phase, factors, other, out);
                    });
 }
 

@@ -23,7 +23,7 @@ namespace tessera::testing {
          (options.determinism == Determinism::not_guaranteed ? ", any order" : "");
 }
 
-/// The product on a GPU, brought to the host; the device and the report are looked at on the way.
+/// The product on a GPU, fetched to the host; the device and the report are looked at on the way.
 template <class T>
 [[nodiscard]] Csr<T> product_on_gpu(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options,
                                     const SpgemmReport& expected) {

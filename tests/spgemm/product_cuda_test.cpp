@@ -51,12 +51,12 @@ class Pairs {
 template <class T>
 void check_all_pairs(const Device& gpu, ValueStorage storage) {
   Pairs pairs(gpu);
-  const auto list = testing::adversarial_matrices<T>(storage, path_units);
-  for (const auto& [name, matrix] : list) {
+  const auto b_row = testing::adversarial_matrices<T>(storage, path_units);
+  for (const auto& [name, matrix] : b_row) {
     const Csr<T> transposed = transpose(matrix.view());
     pairs.check(name + " times its transpose", matrix, transposed);
     pairs.check(name + ", transpose times itself", transposed, matrix);
-    for (const auto& [other, factor] : list) pairs.check(name + " times " + other, matrix, factor);
+    for (const auto& [other, factor] : b_row) pairs.check(name + " times " + other, matrix, factor);
     if (::testing::Test::HasFailure()) return;
   }
 }
@@ -133,29 +133,29 @@ TEST_F(SpgemmOnGpu, WideRangesOfFewEntries) {
 
 /// Most rows compress much, so that few entries are foreseen of those that do not: their tables must hold them all.
 TEST_F(SpgemmOnGpu, TablesOfRowsWithMoreEntriesThanForeseen) {
-  constexpr index_t lists = 20;
+  constexpr index_t b_rows = 20;
   constexpr index_t length = 60;
   constexpr index_t cols = 400'000;
-  const index_t alike = testing::repetitions(600, 60);
-  // Rows of B: `lists` with the same columns, then `lists` with columns of their own.
+  const index_t in_group = testing::repetitions(600, 60);
+  // Rows of B: `b_rows` with the same columns, then `b_rows` with columns of their own.
   std::vector<offset_t> offsets{0};
   std::vector<index_t> columns;
-  for (index_t l = 0; l < 2 * lists; ++l) {
-    for (index_t j = 0; j < length; ++j) columns.push_back(l < lists ? j : (j * lists + l - lists) * 333);
+  for (index_t l = 0; l < 2 * b_rows; ++l) {
+    for (index_t j = 0; j < length; ++j) columns.push_back(l < b_rows ? j : (j * b_rows + l - b_rows) * 333);
     offsets.push_back(static_cast<offset_t>(columns.size()));
   }
   const auto b_values = testing::random_vector<double>(static_cast<std::int64_t>(columns.size()), 3);
-  const auto b = testing::make_csr<double>(2 * lists, cols, offsets, columns, b_values);
+  const auto b = testing::make_csr<double>(2 * b_rows, cols, offsets, columns, b_values);
   offsets = {0};
   columns.clear();
-  for (index_t i = 0; i < alike + 4; ++i) {
-    for (index_t l = 0; l < lists; ++l) columns.push_back(i < alike ? l : lists + l);
+  for (index_t i = 0; i < in_group + 4; ++i) {
+    for (index_t l = 0; l < b_rows; ++l) columns.push_back(i < in_group ? l : b_rows + l);
     offsets.push_back(static_cast<offset_t>(columns.size()));
   }
   const auto a_values = testing::random_vector<double>(static_cast<std::int64_t>(columns.size()), 5);
-  const auto a = testing::make_csr<double>(alike + 4, 2 * lists, offsets, columns, a_values);
+  const auto a = testing::make_csr<double>(in_group + 4, 2 * b_rows, offsets, columns, a_values);
   const auto expected = spgemm(a, b);
-  ASSERT_EQ(expected.matrix.row_offsets()[alike + 1] - expected.matrix.row_offsets()[alike], lists * length);
+  ASSERT_EQ(expected.matrix.row_offsets()[in_group + 1] - expected.matrix.row_offsets()[in_group], b_rows * length);
   for (const auto workflow : testing::with_automatic(spgemm_workflows())) {
     testing::check_on_gpu(a, b, expected, testing::gpu_options(gpu(), workflow));
   }
@@ -186,7 +186,7 @@ TEST_F(SpgemmOnGpu, SignsOfZeroAndNumbersThatAreNone) {
 TEST_F(SpgemmOnGpu, RefusesAnAccumulatorOfTheOtherBackend) {
   const auto a = testing::make_pattern<double>(1, 1, {0, 1}, {0});
   SpgemmOptions options;
-  options.accumulator = SpgemmAccumulator::wide;
+  options.accumulator = SpgemmAccumulator::bitmap_tiled;
   EXPECT_THROW(static_cast<void>(spgemm(a, a, options)), NotSupported);
 }
 

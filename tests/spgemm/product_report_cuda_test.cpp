@@ -80,7 +80,7 @@ Csr<double> uneven(index_t rows) {
 TEST_F(SpgemmReportOnGpu, RowsThatOverflowAreDoneAgain) {
   const auto a = uneven(testing::repetitions(4000, 400));
   const auto expected = spgemm(a, a);
-  auto options = testing::gpu_options(gpu(), SpgemmWorkflow::sampled, SpgemmAccumulator::window);
+  auto options = testing::gpu_options(gpu(), SpgemmWorkflow::sampled, SpgemmAccumulator::bitmap);
   const auto result = spgemm(a, a, options);
   EXPECT_GT(result.report.overflow_rows, 0);
   testing::expect_identical(expected.matrix.view(), result.matrix.to(Device{}).view());

@@ -1,6 +1,5 @@
 // HyperLogLog sketches and Cohen's keys: marks by hand, unions, errors over many sets.
-#include "spgemm/hll/sketch.hpp"
-#include "spgemm/cohen/min_keys.hpp"
+#include "spgemm/common/sketches.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +9,7 @@
 #include <set>
 #include <vector>
 
-namespace tessera {
+namespace tessera::detail {
 namespace {
 
 TEST(Sketch, HashIsABijection) {
@@ -111,7 +110,7 @@ double sketch_mean_error() {
 }
 
 TEST(Sketch, MeanErrorsOfThePaper) {
-  // ocean-hll-spgemm.txt, §5.3: 0.13, 0.10, 0.07 for 32, 64, 128 registers.
+  // Ocean, §5.3: 0.13, 0.10, 0.07 for 32, 64, 128 registers.
   const double noise = 0.006;
   EXPECT_LE(sketch_mean_error<32>(), 0.13 + noise);
   EXPECT_LE(sketch_mean_error<64>(), 0.10 + noise);
@@ -146,4 +145,4 @@ TEST(Cohen, ErrorFallsWithTheKeys) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::detail

@@ -48,14 +48,15 @@ class WarpAccumulatorCases {
   /// Adversarial pairs that are small enough here.
   template <class V, class T>
   void adversarial_pairs() const {
-    const auto list = adversarial_matrices<T>(ValueStorage::weighted, {32});
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const auto& [name, matrix] = list[i];
+    const auto b_row = adversarial_matrices<T>(ValueStorage::weighted, {32});
+    for (std::size_t i = 0; i < b_row.size(); ++i) {
+      const auto& [name, matrix] = b_row[i];
       const Csr<T> transposed = transpose(matrix.view());
       check_if_small<V>(name + " times its transpose", matrix, transposed);
       check_if_small<V>(name + ", transpose times itself", transposed, matrix);
-      for (std::size_t j = 0; j < list.size(); ++j) {
-        if (!is_spared(i, j, list.size())) check_if_small<V>(name + " times " + list[j].name, matrix, list[j].matrix);
+      for (std::size_t j = 0; j < b_row.size(); ++j) {
+        if (!is_spared(i, j, b_row.size()))
+          check_if_small<V>(name + " times " + b_row[j].name, matrix, b_row[j].matrix);
         if (::testing::Test::HasFailure()) return;
       }
     }
@@ -72,7 +73,7 @@ class WarpAccumulatorCases {
   }
 
   /// Rows of B around multiples of 32, many of them to a row of A, all over the same columns: an entry is the sum of
-  /// many terms from lists that are read in different ways.
+  /// many terms from rows of B that are read in different ways.
   template <class T>
   void lists_of_all_lengths() const {
     std::vector<index_t> lengths;
@@ -82,14 +83,14 @@ class WarpAccumulatorCases {
     std::shuffle(lengths.begin(), lengths.end(), std::mt19937_64(3));
     const auto b = with_row_lengths<T>(lengths, 300, ValueStorage::weighted, 5);
     const auto a = with_row_lengths<T>({0, 1, 3, 4, 5, 31, 32, 33, 64, 70, 90}, 90, ValueStorage::weighted, 6);
-    check_all_types("lists of all lengths", a, b);
+    check_all_types("b_rows of all lengths", a, b);
     const auto short_lists = with_row_lengths<T>(lengths_of(90, 7), 300, ValueStorage::weighted, 7);
-    check_all_types("lists of 7", a, short_lists);
+    check_all_types("b_rows of 7", a, short_lists);
     const auto middle_lists = with_row_lengths<T>(lengths_of(90, 14), 300, ValueStorage::weighted, 8);
-    check_all_types("lists of 14", a, middle_lists);
+    check_all_types("b_rows of 14", a, middle_lists);
   }
 
-  /// Rows of one list each, of `width` columns from `first` on, of which the first and the last hold entries.
+  /// Rows of one row of B each, of `width` columns from `first` on, of which the first and the last hold entries.
   template <class T>
   void widths(const std::vector<index_t>& widths) const {
     std::vector<offset_t> offsets{0};

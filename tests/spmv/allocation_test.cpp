@@ -5,6 +5,8 @@
 #include <new>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 TEST(Allocations, TheCounterCounts) {

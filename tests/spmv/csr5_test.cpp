@@ -1,14 +1,15 @@
 // What is CSR5's own: every sigma and width, the reference walk, the order of the tiles, sigma by mean row length.
 #include "spmv/csr5/csr5.hpp"
-#include "spmv/csr/reference.hpp"
-#include "spmv/csr5/policy.hpp"
-#include "spmv/csr5/reference.hpp"
+#include "spmv/csr5/csr5_tuning.hpp"
 #include "tessera/error.hpp"
 #include "tests/spmv/product_check.hpp"
+#include "tests/spmv/references.hpp"
 
 #include <sstream>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::constant;

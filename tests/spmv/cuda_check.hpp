@@ -14,6 +14,8 @@
 
 namespace tessera::testing {
 
+using namespace detail;
+
 /// A kernel of a GPU as a user may ask for it.
 struct CudaCase {
   SpmvAlgorithm algorithm;

@@ -4,6 +4,8 @@
 #include <cstring>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 template <class T>

@@ -2,25 +2,13 @@
 #include "tests/spmv/cuda_check.hpp"
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::CudaCase;
 
 class CudaFuzz : public testing::CudaTest {};
-
-std::vector<index_t> random_lengths(std::mt19937_64& generator, index_t rows, index_t cols) {
-  std::vector<index_t> lengths(static_cast<std::size_t>(rows));
-  const auto kind = generator() % 4;
-  const auto typical = generator() % 40;
-  for (index_t& length : lengths) {
-    length = static_cast<index_t>(generator() % (typical + 1));
-    if (kind == 1 && generator() % 50 == 0) length = static_cast<index_t>(generator() % 3000);
-    if (kind == 2 && generator() % 3 != 0) length = 0;
-    if (kind == 3 && generator() % 400 == 0) length = cols;
-    length = std::min(length, cols);
-  }
-  return lengths;
-}
 
 template <class T>
 void fuzz(const CudaCase& kernel, const Device& gpu, std::uint64_t seed) {
@@ -31,7 +19,8 @@ void fuzz(const CudaCase& kernel, const Device& gpu, std::uint64_t seed) {
   SpmvOptions options = kernel.options(gpu);
   const auto sigma = static_cast<int>(generator() % 54);
   if (kernel.algorithm == SpmvAlgorithm::csr5) options.sigma = sigma % 49;
-  const auto matrix = testing::with_row_lengths<T>(random_lengths(generator, rows, cols), cols, storage, seed);
+  const auto matrix =
+      testing::with_row_lengths<T>(testing::random_lengths(generator, 40, rows, cols), cols, storage, seed);
   const testing::CudaProduct<T> product(matrix, options);
   const auto x = testing::random_vector<T>(cols, seed + 1);
   const auto y = testing::random_vector<T>(rows, seed + 2);

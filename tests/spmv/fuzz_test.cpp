@@ -2,21 +2,9 @@
 #include "tests/spmv/product_check.hpp"
 
 namespace tessera {
-namespace {
 
-std::vector<index_t> random_lengths(std::mt19937_64& generator, index_t rows, index_t cols) {
-  std::vector<index_t> lengths(static_cast<std::size_t>(rows));
-  const auto kind = generator() % 4;
-  const auto typical = static_cast<index_t>(generator() % 12);
-  for (index_t& length : lengths) {
-    length = static_cast<index_t>(generator() % static_cast<std::uint64_t>(typical + 1));
-    if (kind == 1 && generator() % 50 == 0) length = static_cast<index_t>(generator() % 2000);
-    if (kind == 2 && generator() % 3 != 0) length = 0;
-    if (kind == 3 && generator() % 400 == 0) length = cols;
-    length = std::min(length, cols);
-  }
-  return lengths;
-}
+using namespace detail;
+namespace {
 
 template <class T>
 void fuzz(const testing::KernelCase& kernel, std::uint64_t seed) {
@@ -27,8 +15,8 @@ void fuzz(const testing::KernelCase& kernel, std::uint64_t seed) {
   SpmvOptions options = testing::options_of(kernel, static_cast<int>(1 + generator() % 4));
   if (kernel.algorithm == SpmvAlgorithm::merbit) options.sigma = static_cast<int>(generator() % 54);
   if (kernel.algorithm == SpmvAlgorithm::csr5) options.sigma = static_cast<int>(generator() % 49);
-  const SpmvPlan<T> plan(testing::with_row_lengths<T>(random_lengths(generator, rows, cols), cols, storage, seed),
-                         options);
+  const SpmvPlan<T> plan(
+      testing::with_row_lengths<T>(testing::random_lengths(generator, 12, rows, cols), cols, storage, seed), options);
   const auto x = testing::random_vector<T>(cols, seed + 1);
   auto y = testing::random_vector<T>(rows, seed + 2);
   const auto update = testing::multiply_oracle<T>(T{2}, plan.matrix(), x, T{-1}, y);

@@ -1,11 +1,13 @@
 // How reads of x are judged, and that prefetching and slices change no result beyond rounding.
-#include "spmv/gather_access.hpp"
+#include "spmv/common/gather_access.hpp"
 #include "preprocess/long_row_slices.hpp"
-#include "spmv/terms.hpp"
+#include "spmv/common/terms.hpp"
 #include "tessera/generators.hpp"
 #include "tests/spmv/product_check.hpp"
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 TEST(GatherAccessTest, MeshesStreamAndGraphsScatter) {

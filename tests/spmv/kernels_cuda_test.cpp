@@ -2,6 +2,8 @@
 #include "tests/spmv/cuda_check.hpp"
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::constant;
@@ -107,7 +109,7 @@ TYPED_TEST(CudaKernels, EverySigmaOfCsr5) {
 }
 
 TYPED_TEST(CudaKernels, Csr5JoinsCarriesInThreeLevels) {
-  // 32 nonzeros a tile, 256 carries a block: more than 256 * 256 tiles.
+  // 32 nonzeros per tile, 256 carries per block: more than 256 * 256 tiles.
   const auto matrix = testing::with_row_lengths<TypeParam>({7, 2200000, 0, 40, 3}, 2200000, ValueStorage::pattern);
   SpmvOptions options = CudaCase{SpmvAlgorithm::csr5}.options(this->gpu());
   options.sigma = 1;

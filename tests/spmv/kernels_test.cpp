@@ -4,6 +4,8 @@
 #include <utility>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::constant;

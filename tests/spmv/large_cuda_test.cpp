@@ -6,6 +6,8 @@
 #include <cstdlib>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 constexpr index_t cols = 1000;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "preprocess/snapped_tiles.hpp"
-#include "spmv/merbit/merbit_cuda.hpp"
-#include "spmv/merbit/policy_cuda.hpp"
+#include "spmv/merbit/merbit.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 #include "tests/spmv/product_check.hpp"
 #include "tests/support/cuda_test.hpp"
 
@@ -12,6 +12,8 @@
 #include <utility>
 
 namespace tessera::testing {
+
+using namespace detail;
 
 /// What is forced on a kernel.
 struct MerbitCudaCase {
@@ -21,19 +23,24 @@ struct MerbitCudaCase {
   int descriptor_bits = 0;
 };
 
+/// Whether the GPU has the bulk copies of the layout `rows`.
+[[nodiscard]] inline bool has_row_layout() { return cuda::device_limits(0).compute_capability >= 90; }
+
+/// \returns those that the GPU can run
 [[nodiscard]] inline std::vector<MerbitCudaCase> merbit_cuda_cases() {
   using enum cuda::MerbitLayout;
-  return {{"chosen", {}},
-          {"scalar", scalar},
-          {"vector", vector},
-          {"columns", columns},
-          {"local columns", local_columns},
-          {"rows", rows},
-          {"exact, sigma 1", {}, 1},
-          {"exact, sigma 7", {}, 7},
-          {"exact, sigma 22", {}, 22},
-          {"exact, 64 bits", {}, 0, 64},
-          {"exact, sigma 53", {}, 53}};
+  std::vector<MerbitCudaCase> cases = {{"chosen", {}},
+                                       {"scalar", scalar},
+                                       {"vector", vector},
+                                       {"columns", columns},
+                                       {"local columns", local_columns},
+                                       {"exact, sigma 1", {}, 1},
+                                       {"exact, sigma 7", {}, 7},
+                                       {"exact, sigma 22", {}, 22},
+                                       {"exact, 64 bits", {}, 0, 64},
+                                       {"exact, sigma 53", {}, 53}};
+  if (has_row_layout()) cases.insert(cases.begin() + 5, {"rows", rows});
+  return cases;
 }
 
 /// A matrix on both sides, with a kernel. With `fp32_values` the host's values are those that the kernel keeps.

@@ -5,6 +5,8 @@
 #include <random>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::dual_products_match;
@@ -131,6 +133,7 @@ void check_rounds() {
   const std::vector<std::pair<cuda::MerbitLayout, index_t>> cases = {
       {cuda::MerbitLayout::rows, 27}, {cuda::MerbitLayout::vector, 5}, {cuda::MerbitLayout::local_columns, 5}};
   for (const auto& [layout, length] : cases) {
+    if (layout == cuda::MerbitLayout::rows && !testing::has_row_layout()) continue;
     const int rows = length > 20 ? testing::repetitions(200000, 4000) : testing::repetitions(1500000, 6000);
     const auto lengths = testing::lengths_of(static_cast<std::size_t>(rows), length);
     const auto matrix = testing::with_row_lengths<T>(lengths, rows, ValueStorage::pattern);
@@ -171,7 +174,16 @@ TEST_F(MerbitCuda, TilesOfEmptyRows) {
   check_tiles_of_empty_rows<double>();
 }
 
+TEST_F(MerbitCuda, TheRowLayoutIsRefusedWithoutBulkCopies) {
+  if (testing::has_row_layout()) GTEST_SKIP() << "this GPU has them";
+  const auto matrix = testing::with_row_lengths<float>(testing::lengths_of(500, 27), 900, ValueStorage::pattern, 5);
+  EXPECT_THROW((MerbitOnGpu<float>(Csr<float>::copy_of(matrix.view()), {"rows", cuda::MerbitLayout::rows},
+                                   Determinism::run_to_run)),
+               NotSupported);
+}
+
 TEST_F(MerbitCuda, RowTilesThatWouldHaveToBeWalkedGiveWay) {
+  if (!testing::has_row_layout()) GTEST_SKIP() << "needs compute capability 9.0";
   std::vector<index_t> lengths = testing::lengths_of(3000, 12);
   lengths[1500] = 2000;
   for (index_t i = 1501; i < 1600; ++i) lengths[static_cast<std::size_t>(i)] = 0;

@@ -1,14 +1,14 @@
-// What a plan of MERBIT on a GPU is made from: the sample of the columns, the choice of the layout, the sizes of tiles,
-// and the list of shared rows.
-#include "spmv/merbit/carry_runs.hpp"
-#include "spmv/merbit/gather_sample.hpp"
-#include "spmv/merbit/tile_arrays.hpp"
+// What a plan of MERBIT on a GPU is made from: the sample of the columns, the chosen layout, the list of shared rows.
+#include "spmv/merbit/merbit_arrays.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 #include "tests/spmv/merbit_cuda_support.hpp"
 
 #include <algorithm>
 #include <vector>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 class MerbitCudaPlan : public testing::CudaTest {};
@@ -103,7 +103,7 @@ TEST_F(MerbitCudaPlan, SharedRowsAreFoundInOrder) {
     SCOPED_TRACE(sigma);
     options.sigma = sigma;
     const auto kernel = cuda::make_merbit_kernel<double>(there.view(), options, {});
-    const cuda::MerbitTileArrays& tiles = *kernel->merbit_tiles();
+    const cuda::MerbitTileArrays& tiles = kernel->tiles();
     ASSERT_TRUE(tiles.share_rows);
     const Array<cuda::CarryRun> runs = cuda::find_carry_runs(options.device, tiles).to(Device{});
     const std::vector<cuda::CarryRun> expected = expected_runs(tiles);
@@ -118,61 +118,6 @@ TEST_F(MerbitCudaPlan, SharedRowsAreFoundInOrder) {
       ASSERT_EQ(runs[i].count, run.count) << "run " << i;
     }
   }
-}
-
-TEST(MerbitCudaPolicy, TilesFitTheLoadsOfAWarp) {
-  using cuda::choose_tiles;
-  EXPECT_EQ(choose_tiles(0, 0, 15, 256), walkable_tiles(15, 16));
-  EXPECT_EQ(choose_tiles(1000, 5000, 17, 0), walkable_tiles(17, 16));
-  EXPECT_EQ(choose_tiles(1000, 5000, 17, 512), walkable_tiles(17, 16));  // 440 nonzeros a tile
-  EXPECT_EQ(choose_tiles(1000, 200000, 17, 512).spacing, 495);           // 509 nonzeros, 16 of them snapped
-  EXPECT_EQ(choose_tiles(1000, 5000, 15, 256).spacing, 297);
-  EXPECT_EQ(choose_tiles(1000, 200000, 15, 256), walkable_tiles(15, 16));  // half a tile would be too short
-  EXPECT_EQ(choose_tiles(1000, 27000, 17, 512).spacing, 448);              // 16 rows
-  EXPECT_EQ(choose_tiles(1000, 40000, 17, 512), walkable_tiles(17, 16));
-  EXPECT_EQ(choose_tiles(1, offset_t{1} << 40, 15, 256), walkable_tiles(15, 16));
-}
-
-TEST(MerbitCudaPolicy, LayoutFollowsReadsOfXAndRows) {
-  using enum cuda::MerbitLayout;
-  const auto layout = [](double share, offset_t mean, bool pattern, bool doubles, bool bulk_copies,
-                         offset_t nnz = 60'000'000, double uses = 1.0) {
-    return cuda::choose_layout({share, uses, nnz, mean, pattern, doubles, bulk_copies});
-  };
-  EXPECT_EQ(layout(0.9, 5, false, false, true), scalar);
-  EXPECT_EQ(layout(0.9, 5, true, true, true), columns);
-  EXPECT_EQ(layout(0.9, 5, true, false, true), columns);
-  EXPECT_EQ(layout(0.9, 0, true, true, true), scalar);
-  EXPECT_EQ(layout(0.9, 24, true, true, true, 60'000'000, 5.0), local_columns);
-  EXPECT_EQ(layout(0.9, 24, true, false, true, 60'000'000, 5.0), columns);
-  EXPECT_EQ(layout(0.9, 24, true, true, true, 100'000, 5.0), columns);
-  EXPECT_EQ(layout(0.05, 5, false, true, true), vector);
-  EXPECT_EQ(layout(0.05, 27, true, true, true), rows);
-  EXPECT_EQ(layout(0.05, 27, true, true, false), local_columns);
-  EXPECT_EQ(layout(0.05, 200, true, true, true), local_columns);
-  EXPECT_EQ(layout(0.05, 200, true, false, true), rows);
-  EXPECT_EQ(layout(0.05, 5, true, true, true), local_columns);
-  EXPECT_EQ(layout(0.05, 5, true, true, true, 100'000), vector);
-  EXPECT_EQ(layout(0.05, 2, true, true, true), local_columns);
-  EXPECT_EQ(layout(0.05, 0, true, true, true), vector);
-  EXPECT_EQ(layout(0.05, 5, true, false, true), vector);
-}
-
-TEST(MerbitCudaPolicy, ReasonsTellWhatTheSampleFound) {
-  EXPECT_EQ(
-      cuda::layout_reason(cuda::MerbitLayout::local_columns, {0.96, 5.89}),
-      "layout local columns: 100 neighbouring nonzeros touch 96 lines of x, each of them in 5.9 places of a sample");
-}
-
-TEST(MerbitCudaPolicy, TilesOfStagedColumns) {
-  using cuda::columns_tiles;
-  using cuda::local_columns_tiles;
-  EXPECT_EQ(columns_tiles(1000, 5000, 15), (TileRules{15, 16, 464, cuda::columns_row_cost}));
-  EXPECT_EQ(columns_tiles(1000, 20000, 15), (TileRules{15, 32, 448, cuda::columns_row_cost}));
-  EXPECT_EQ(columns_tiles(0, 0, 15), local_columns_tiles(0, 0, 15));
-  EXPECT_EQ(local_columns_tiles(1000, 5000, 15), columns_tiles(1000, 5000, 15));
-  EXPECT_EQ(local_columns_tiles(1000, 2400, 15).spacing, 394);  // 116 rows
-  EXPECT_EQ(local_columns_tiles(1000, 0, 15).spacing, 116);
 }
 
 }  // namespace

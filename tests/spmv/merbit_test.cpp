@@ -1,12 +1,14 @@
 // What is MERBIT's own: every sigma and width, the reference walk, and that row offsets are not read.
 #include "spmv/merbit/merbit.hpp"
-#include "spmv/csr/reference.hpp"
-#include "spmv/merbit/reference.hpp"
+#include "preprocess/long_row_slices.hpp"
 #include "tests/spmv/product_check.hpp"
+#include "tests/spmv/references.hpp"
 
 #include <sstream>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::constant;
@@ -89,22 +91,24 @@ TYPED_TEST(Merbit, ReferenceWalkEqualsTheDefinitionBitwise) {
 TYPED_TEST(Merbit, NeverReadsRowOffsets) {
   const auto matrix =
       testing::with_row_lengths<TypeParam>(testing::power_law_lengths(2500, 3000, 4), 3000, ValueStorage::weighted);
-  MerbitSetup setup;
-  setup.tiles = build_merbit_tiles(matrix.rows(), matrix.row_offsets().span(), 21, 32);
+  SpmvOptions options;
+  options.device = Device::host(2);
+  options.sigma = 21;
   const auto x = testing::random_vector<TypeParam>(3000, 3);
   const auto oracle = testing::product_oracle(matrix.view(), constant(x));
   CsrView<TypeParam> without_offsets = matrix.view();
   without_offsets.row_offsets = {};
-  for (const auto commit : {MerbitCommit::atomic, MerbitCommit::carries}) {
-    setup.commit = commit;
+  for (const auto determinism : {Determinism::not_guaranteed, Determinism::gpu_to_gpu}) {
+    options.determinism = determinism;
+    const auto kernel = host::make_merbit_kernel(matrix.view(), options);
     std::vector<TypeParam> y(2500);
-    host::merbit_apply<TypeParam>(Device::host(2), without_offsets, setup, TypeParam{1}, x, TypeParam{0}, y);
+    kernel->apply(without_offsets, TypeParam{1}, x, TypeParam{0}, y);
     ASSERT_TRUE(near(oracle, constant(y)));
   }
 }
 
 TYPED_TEST(Merbit, PathsOfEveryLengthAroundTheBlocks) {
-  // One-entry rows: tile and block ends fall on both kinds of steps as the size grows.
+  // One-entry rows: tile and block ends fall on both kinds of items as the size grows.
   SpmvOptions options;
   options.algorithm = SpmvAlgorithm::merbit;
   options.sigma = 1;

@@ -6,6 +6,8 @@
 #include <thread>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::constant;

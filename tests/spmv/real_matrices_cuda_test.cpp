@@ -4,6 +4,8 @@
 #include "tests/support/matrices_dir.hpp"
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 template <class T>

@@ -5,6 +5,8 @@
 #include "tests/support/matrices_dir.hpp"
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 TEST(RealMatrices, EveryKernelIsWithinItsErrorBound) {

@@ -7,6 +7,8 @@
 #include <set>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 std::string parse_error(std::string_view name) {

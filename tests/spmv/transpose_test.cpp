@@ -6,6 +6,8 @@
 #include <cstring>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 using testing::constant;

@@ -5,6 +5,8 @@
 #include <numeric>
 
 namespace tessera {
+
+using namespace detail;
 namespace {
 
 class CudaIndices : public testing::CudaTest {
@@ -17,7 +19,7 @@ class CudaIndices : public testing::CudaTest {
 };
 
 TEST_F(CudaIndices, RowsAreExpanded) {
-  // 2048 nonzeros a block.
+  // 2048 nonzeros per block.
   for (const auto& [name, matrix] : testing::adversarial_matrices<float>(ValueStorage::pattern, {2048})) {
     SCOPED_TRACE(name);
     std::vector<index_t> expected;

@@ -1,0 +1,73 @@
+// Stands in for the CUDA backend of core/ in a build without it.
+#include "core/cuda/device_query.hpp"
+#include "core/cuda/memory.hpp"
+#include "core/cuda/vector_ops.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cuda {
+
+namespace {
+
+[[noreturn]] void refuse(const Device& device) {
+  throw DeviceUnavailable("no work for " + device.name() + ": this build has no CUDA backend");
+}
+
+}  // namespace
+
+CudaSurvey survey(int /*ordinal*/) {
+  CudaSurvey result;
+  result.problem = "this build has no CUDA backend (no nvcc was found, or TESSERA_CUDA=OFF)";
+  return result;
+}
+
+void* allocate_bytes(const Device& device, std::uint64_t /*bytes*/) { refuse(device); }
+void deallocate_bytes(const Device& /*device*/, void* /*data*/) noexcept {}
+void zero_bytes(const Device& device, void* /*data*/, std::uint64_t /*bytes*/) { refuse(device); }
+void copy_bytes(const Device& to, void* /*target*/, const Device& from, const void* /*source*/,
+                std::uint64_t /*bytes*/) {
+  refuse(to.is_host() ? from : to);
+}
+
+std::uint64_t available_bytes(const Device& device) { refuse(device); }
+
+bool is_reachable(const Device& device, const void* /*address*/) { refuse(device); }
+
+bool lies_on_a_gpu(const void* /*address*/) { return false; }
+
+void synchronize(const Device& device) { refuse(device); }
+
+TimingClock event_clock(const Device& device) { refuse(device); }
+
+template <class T>
+void scale(const Device& device, T /*beta*/, std::span<T> /*y*/) {
+  refuse(device);
+}
+template <class T>
+void combine(const Device& device, T /*alpha*/, std::span<const T> /*x*/, T /*beta*/, std::span<T> /*y*/) {
+  refuse(device);
+}
+template <class T>
+ProductDots dots(const Device& device, std::span<const T> /*y*/, std::span<const T> /*w*/) {
+  refuse(device);
+}
+template <class T>
+void enqueue_dots(const Device& device, std::span<const T> /*y*/, std::span<const T> /*w*/, ProductDots* /*sums*/) {
+  refuse(device);
+}
+template <class T>
+double subtract_from(const Device& device, int /*exponent*/, std::span<const T> /*b*/, std::span<T> /*r*/) {
+  refuse(device);
+}
+
+template void scale(const Device&, float, std::span<float>);
+template void combine(const Device&, float, std::span<const float>, float, std::span<float>);
+template ProductDots dots(const Device&, std::span<const float>, std::span<const float>);
+template void enqueue_dots(const Device&, std::span<const float>, std::span<const float>, ProductDots*);
+template double subtract_from(const Device&, int, std::span<const float>, std::span<float>);
+template void scale(const Device&, double, std::span<double>);
+template void combine(const Device&, double, std::span<const double>, double, std::span<double>);
+template ProductDots dots(const Device&, std::span<const double>, std::span<const double>);
+template void enqueue_dots(const Device&, std::span<const double>, std::span<const double>, ProductDots*);
+template double subtract_from(const Device&, int, std::span<const double>, std::span<double>);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,35 @@
+/// \file
+/// Products that are put into the stream of a GPU without waiting for them, so that a solver may record its loop into a
+/// CUDA graph. A capability of the library's own operators: LinearOperator::enqueued_product().
+#pragma once
+
+#include "tessera/linear_operator.hpp"
+
+#include <span>
+
+namespace tessera::detail {
+
+/// Operands lie on the operator's device and have the sizes of its products; y overlaps neither x nor w. Calls return
+/// before the product is done, allocate nothing, and leave the host out. For what a call puts into the stream to be
+/// repeated, all operands have to stay where they are.
+template <class T>
+class EnqueuedProduct {
+ public:
+  EnqueuedProduct() = default;
+  EnqueuedProduct(const EnqueuedProduct&) = delete;
+  EnqueuedProduct& operator=(const EnqueuedProduct&) = delete;
+  virtual ~EnqueuedProduct() = default;
+
+  /// y = A x with <w, y> and <y, y> to *sums. \param sums on the device \throws CudaError
+  virtual void enqueue(std::span<const T> x, std::span<T> y, std::span<const T> w, ProductDots* sums) const = 0;
+
+  /// The same for a caller that adds up parts of the inner products: less waiting between the kernels of a small
+  /// product. \returns the parts, on the device, valid until the next product; or {sums, 1} where there are no parts
+  [[nodiscard]] virtual std::span<const ProductDots> enqueue_parts(std::span<const T> x, std::span<T> y,
+                                                                   std::span<const T> w, ProductDots* sums) const = 0;
+
+  /// \returns null for operators without the capability: their products are called from the host, one by one
+  [[nodiscard]] static const EnqueuedProduct* of(const LinearOperator<T>& a) noexcept { return a.enqueued_product(); }
+};
+
+}  // namespace tessera::detail

@@ -1,0 +1,43 @@
+/// \file
+/// Stands in for the CUDA sources in a build without CUDA.
+#include "preprocess/csr5_tiles.hpp"
+#include "preprocess/merbit_tiles.hpp"
+#include "preprocess/snapped_tiles.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cuda {
+
+namespace {
+
+[[noreturn]] void refuse(const Device& device) {
+  throw DeviceUnavailable("no tiles for " + device.name() + ": this build has no CUDA backend");
+}
+
+}  // namespace
+
+MerbitTiles build_merbit_tiles(index_t /*rows*/, std::span<const offset_t> /*row_offsets*/, int /*sigma*/,
+                               int /*descriptor_bits*/, const Device& device) {
+  refuse(device);
+}
+
+SnappedTiles build_snapped_tiles(index_t /*rows*/, std::span<const offset_t> /*row_offsets*/, offset_t /*nnz*/,
+                                 const TileRules& /*rules*/, const Device& device) {
+  refuse(device);
+}
+
+Csr5GpuTiles build_csr5_tiles(const Device& device, index_t /*rows*/, std::span<const offset_t> /*row_offsets*/,
+                              std::span<const index_t> /*columns*/, int /*sigma*/, int /*descriptor_bits*/,
+                              const std::function<void(const Csr5Tiles&)>& /*meanwhile*/) {
+  refuse(device);
+}
+
+template <class From, class To>
+void permute_csr5_values(const Device& device, const Csr5Tiles& /*tiles*/, std::span<const From> /*values*/,
+                         std::span<To> /*permuted*/) {
+  refuse(device);
+}
+
+template void permute_csr5_values(const Device&, const Csr5Tiles&, std::span<const float>, std::span<float>);
+template void permute_csr5_values(const Device&, const Csr5Tiles&, std::span<const double>, std::span<double>);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,167 @@
+/// \file
+/// The loop of an iterative method, written once and run in one of two ways. The host calls its operations one by one,
+/// on whatever device the vectors lie; or a GPU runs them by itself in a GraphLoop, where every product can be
+/// enqueued.
+///
+/// A method gives its iteration as products and fused operations (fused/ops.hpp). After a halt nothing runs any more,
+/// until the host has dealt with the halt and calls run() again.
+#pragma once
+
+#include "core/enqueued_product.hpp"
+#include "core/stopwatch.hpp"
+#include "solvers/fused/graph_loop.hpp"
+#include "solvers/fused/transform_reduce.hpp"
+#include "tessera/linear_operator.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace tessera::fused {
+
+/// How long a GPU runs between two reports: the delay of progress, time limits and interrupts.
+inline constexpr double report_seconds = 0.01;
+inline constexpr std::int64_t first_report_iterations = 16;
+inline constexpr std::int64_t most_report_iterations = 1000;
+
+template <class State>
+class Loop {
+ public:
+  /// \param enqueueable whether every product of the iteration can be enqueued
+  Loop(const Device& device, bool enqueueable)
+      : device_(device), on_gpu_(enqueueable && cuda::has_graph_loops(device)) {}
+
+  /// Between runs.
+  [[nodiscard]] State& state() noexcept { return state_; }
+  [[nodiscard]] const State& state() const noexcept { return state_; }
+
+  /// Runs iteration(*this) until the state halts or note(entry) says false. note() is called once per completed
+  /// iteration, in order. A GraphLoop may be some iterations ahead by then; note() hears of these too.
+  template <class Iteration, class Note>
+  void run(Iteration&& iteration, Note&& note) {
+    if (on_gpu_) {
+      run_on_gpu(iteration, note);
+    } else {
+      run_from_host(iteration, note);
+    }
+  }
+
+  // For the iteration.
+
+  /// A fused operation on n > 0 elements.
+  template <class Op>
+  void apply(std::int64_t n, const Op& op) {
+    if (recording_ != nullptr) return record(n, op);
+    if (state_.halted()) return;
+    op.scalars_before(state_);
+    if (state_.halted()) return;
+    op.scalars_after(state_, transform_reduce(device_, n, BoundOp<Op>{op, op.scalars(state_)}));
+  }
+
+  /// An operation on scalars alone.
+  template <class Op>
+  void apply_scalars(const Op& op) {
+    if (recording_ != nullptr) return record(0, op);
+    if (!state_.halted()) op.scalars_before(state_);
+  }
+
+  /// out.current() = A x; the state's dots are those with w.
+  template <class T>
+  void product(const LinearOperator<T>& a, std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) {
+    if (recording_ != nullptr) {
+      out.set_prepared_for(0);
+      enqueue_product<T>(a, x, out.current(), w);
+    } else if (!state_.halted()) {
+      state_.dots = a.apply_and_dot(x, out, w);
+    }
+  }
+  template <class T>
+  void product(const LinearOperator<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) {
+    if (recording_ != nullptr) {
+      enqueue_product<T>(a, x, y, w);
+    } else if (!state_.halted()) {
+      state_.dots = a.apply_and_dot(x, y, w);
+    }
+  }
+
+ private:
+  template <class Op>
+  void record(std::int64_t n, const Op& op) {
+    cuda::LoopOp<Op>::record(device_, recording_->frame(), n, op, std::exchange(dot_parts_, {}));
+  }
+
+  /// In a graph the next operation adds the parts of the inner products. Without a graph, another thread might multiply
+  /// with the same plan in between, so the product adds them itself.
+  template <class T>
+  void enqueue_product(const LinearOperator<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) {
+    ProductDots* const dots = &static_cast<LoopControl*>(recording_->frame().state)->dots;
+    const detail::EnqueuedProduct<T>& product = *detail::EnqueuedProduct<T>::of(a);
+    if (!recording_->is_graph()) return product.enqueue(x, y, w, dots);
+    const std::span<const ProductDots> parts = product.enqueue_parts(x, y, w, dots);
+    if (parts.data() != dots) dot_parts_ = parts;
+  }
+
+  template <class Iteration, class Note>
+  void run_from_host(Iteration& iteration, Note& note) {
+    while (!state_.halted()) {
+      const std::int64_t before = state_.iteration;
+      iteration(*this);
+      if (state_.iteration == before) continue;
+      if (!note(LoopEntry{state_.iteration, state_.norm, watch_.seconds()})) return;
+    }
+  }
+
+  template <class Iteration, class Note>
+  void run_on_gpu(Iteration& iteration, Note& note) {
+    if (state_.halted()) return;
+    if (!graph_) record_graph(iteration);
+    bool enter = true;
+    std::int64_t chunk = first_report_iterations;
+    while (!state_.halted()) {
+      const double started = watch_.seconds();
+      const auto entries = graph_->run(chunk, &state_, enter);
+      const double each = (watch_.seconds() - started) / static_cast<double>(std::max<std::size_t>(entries.size(), 1));
+      chunk = std::clamp(static_cast<std::int64_t>(report_seconds / each), std::int64_t{1}, most_report_iterations);
+      enter = false;
+      bool proceed = true;
+      for (const LoopEntry& entry : entries) {
+        proceed = note(LoopEntry{entry.iteration, entry.norm, started + entry.seconds}) && proceed;
+      }
+      if (!proceed) return;
+    }
+  }
+
+  /// The iteration may be called later too, so all that it refers to has to outlive the loop.
+  template <class Iteration>
+  void record_graph(Iteration& iteration) {
+    auto graph = std::make_unique<cuda::GraphLoop>(device_, sizeof(State));
+    graph->record([this, iteration, into = graph.get()]() mutable {
+      const Recording recording(recording_, into);
+      iteration(*this);
+    });
+    graph_ = std::move(graph);
+  }
+
+  /// Sets a pointer for a scope.
+  class Recording {
+   public:
+    Recording(cuda::GraphLoop*& pointer, cuda::GraphLoop* into) noexcept : pointer_(pointer) { pointer_ = into; }
+    Recording(const Recording&) = delete;
+    Recording& operator=(const Recording&) = delete;
+    ~Recording() { pointer_ = nullptr; }
+
+   private:
+    cuda::GraphLoop*& pointer_;
+  };
+
+  Device device_;
+  bool on_gpu_;
+  State state_;
+  Stopwatch watch_;
+  std::unique_ptr<cuda::GraphLoop> graph_;
+  cuda::GraphLoop* recording_ = nullptr;    ///< while an iteration is being recorded
+  std::span<const ProductDots> dot_parts_;  ///< of the latest product, for the next operation to add
+};
+
+}  // namespace tessera::fused

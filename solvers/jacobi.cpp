@@ -1,0 +1,100 @@
+/// Jacobi preconditioner.
+#include "solvers/jacobi.hpp"
+
+#include "core/cuda/memory.hpp"
+#include "solvers/fused/vector_ops.hpp"
+#include "tessera/error.hpp"
+#include "tessera/solvers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tessera {
+
+namespace {
+
+template <class T>
+detail::CsrPointers<T> pointers_of(const CsrView<T>& a) {
+  return {a.row_offsets.data(), a.columns.data(), a.is_pattern() ? nullptr : a.values.data()};
+}
+
+/// One element of a vector on a device.
+template <class T>
+T element(const Device& device, const T* address) {
+  T value{};
+  detail::copy_bytes(Device{}, &value, device, address, sizeof(T));
+  return value;
+}
+
+/// Position of the row's diagonal nonzero, looked up from the host; -1 when it is not stored.
+template <class T>
+offset_t diagonal_of_row(const CsrView<T>& a, const Device& device, std::int64_t row) {
+  const offset_t begin = element(device, a.row_offsets.data() + row);
+  const offset_t end = element(device, a.row_offsets.data() + row + 1);
+  const auto columns =
+      fused::to_host(device, a.columns.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
+  const auto* const found = std::lower_bound(columns.begin(), columns.end(), static_cast<index_t>(row));
+  return found != columns.end() && *found == row ? begin + (found - columns.begin()) : -1;
+}
+
+template <class T>
+void require_invertible_diagonal(const CsrView<T>& a, const Device& device) {
+  const std::int64_t row =
+      fused::transform_reduce(device, a.rows, detail::JacobiFirstUnfit<T>{.a = pointers_of(a)}).index;
+  if (row < 0) return;
+  const offset_t position = diagonal_of_row(a, device, row);
+  if (position < 0) {
+    throw InvalidMatrix(
+        fmt::format("Jacobi needs a full diagonal: row {} (counted from 0) has no diagonal entry", row));
+  }
+  const T entry = a.is_pattern() ? T{1} : element(device, a.values.data() + position);
+  throw InvalidMatrix(fmt::format(
+      "Jacobi needs a finite inverse of every diagonal entry: row {} (counted from 0) holds {}", row, entry));
+}
+
+/// The view of a plan on a GPU points to memory that the host cannot read.
+template <class T>
+void require_same_place(const CsrView<T>& a, const Device& device) {
+  if (!device.is_host() || !cuda::lies_on_a_gpu(a.row_offsets.data())) return;
+  throw InvalidArgument("Jacobi was asked for on the host, but the matrix lies on a GPU: pass the device of the plan");
+}
+
+template <class T>
+void require_square(const CsrView<T>& a) {
+  if (!a.is_square()) throw DimensionError(fmt::format("Jacobi needs a square matrix, got {} x {}", a.rows, a.cols));
+}
+
+}  // namespace
+
+template <class T>
+JacobiPreconditioner<T>::JacobiPreconditioner(const CsrView<T>& matrix, const Device& device)
+    : inverse_diagonal_((require_square(matrix), require_same_place(matrix, device), matrix.rows), Init::none, device) {
+  refresh(matrix);
+}
+
+template <class T>
+void JacobiPreconditioner<T>::refresh(const CsrView<T>& matrix) {
+  require_square(matrix);
+  require_same_place(matrix, device());
+  if (matrix.rows != rows()) {
+    throw DimensionError(fmt::format("Jacobi was made for {0} x {0}, got {1} x {1}", rows(), matrix.rows));
+  }
+  require_invertible_diagonal(matrix, device());
+  fused::transform_reduce(device(), rows(),
+                          detail::JacobiInvert<T>{.a = pointers_of(matrix), .inverse = inverse_diagonal_.data()});
+}
+
+template <class T>
+void JacobiPreconditioner<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
+  fused::transform_reduce(
+      device(), rows(),
+      detail::JacobiProduct<T>{
+          .alpha = alpha, .beta = beta, .diagonal = inverse_diagonal_.data(), .x = x.data(), .y = y.data()});
+}
+
+template class JacobiPreconditioner<float>;
+template class JacobiPreconditioner<double>;
+
+}  // namespace tessera

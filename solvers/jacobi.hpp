@@ -1,0 +1,86 @@
+/// \file
+/// Jacobi preconditioner: its element operations. One thread finds the diagonal entry of one row by binary search.
+#pragma once
+
+#include "solvers/fused/ops.hpp"
+#include "tessera/types.hpp"
+
+#include <cmath>
+#include <cstdint>
+
+namespace tessera::detail {
+
+/// Pointers of a CSR matrix, for kernels.
+template <class T>
+struct CsrPointers {
+  const offset_t* offsets;
+  const index_t* columns;
+  const T* values;  ///< null: a pattern
+};
+
+/// Position of the diagonal nonzero of a row; -1 when it is not stored.
+template <class T>
+[[nodiscard]] TESSERA_HOST_DEVICE offset_t diagonal_position(const CsrPointers<T>& a, std::int64_t row) {
+  offset_t low = a.offsets[row];
+  const offset_t end = a.offsets[row + 1];
+  for (offset_t high = end; low < high;) {
+    const offset_t middle = low + (high - low) / 2;
+    if (a.columns[middle] < row) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < end && a.columns[low] == row ? low : -1;
+}
+
+template <class T>
+[[nodiscard]] TESSERA_HOST_DEVICE T value_at(const CsrPointers<T>& a, offset_t k) {
+  return a.values == nullptr ? T{1} : a.values[k];
+}
+
+/// The first row whose diagonal entry is missing, zero, not finite, or without a finite inverse.
+template <class T>
+struct JacobiFirstUnfit {
+  using Sums = FirstIndex;
+  CsrPointers<T> a;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t row, FirstIndex& first) const {
+    const offset_t k = diagonal_position(a, row);
+    if (k >= 0) {
+      const T entry = value_at(a, k);
+      if (std::isfinite(entry) && entry != T{0} && std::isfinite(T{1} / entry)) return;
+    }
+    first += FirstIndex{row};
+  }
+};
+
+/// d_i = 1 / a_ii
+template <class T>
+struct JacobiInvert {
+  using Sums = NoSum;
+  CsrPointers<T> a;
+  T* inverse;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t row, NoSum& /*sum*/) const {
+    inverse[row] = T{1} / value_at(a, diagonal_position(a, row));
+  }
+};
+
+/// y = α D x + β y; the old y is not read when β = 0.
+template <class T>
+struct JacobiProduct {
+  using Sums = NoSum;
+  T alpha;
+  T beta;
+  const T* diagonal;
+  const T* x;
+  T* y;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
+    const T product = alpha * (diagonal[i] * x[i]);
+    y[i] = beta == T{0} ? product : product + beta * y[i];
+  }
+};
+
+template <class T>
+using JacobiOps = fused::OpList<JacobiFirstUnfit<T>, JacobiInvert<T>, JacobiProduct<T>>;
+
+}  // namespace tessera::detail

@@ -1,0 +1,89 @@
+/// Checks of the arguments of a Krylov method.
+#include "solvers/krylov_problem.hpp"
+
+#include "core/cuda/memory.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace tessera::detail {
+
+namespace {
+
+void require(bool condition, std::string_view name, double value, std::string_view range) {
+  if (!condition) throw InvalidArgument(fmt::format("{} must be {}, got {}", name, range, value));
+}
+
+void require_count(std::string_view name, std::int64_t value) {
+  if (value < 0) throw InvalidArgument(fmt::format("{} must be >= 0, got {}", name, value));
+}
+
+/// \throws InvalidArgument naming the first option out of range
+void check_options(const SolverOptions& options) {
+  const auto tolerance = [](double value) { return value >= 0.0 && std::isfinite(value); };
+  require(tolerance(options.relative_tolerance), "relative_tolerance", options.relative_tolerance, "finite and >= 0");
+  require(tolerance(options.absolute_tolerance), "absolute_tolerance", options.absolute_tolerance, "finite and >= 0");
+  require(options.divergence_tolerance > 1.0, "divergence_tolerance", options.divergence_tolerance, "> 1");
+  require(options.time_limit_seconds >= 0.0, "time_limit_seconds", options.time_limit_seconds, ">= 0");
+  require_count("max_iterations", options.max_iterations);
+  require_count("stagnation_window", options.stagnation_window);
+  require_count("breakdown_restarts", options.breakdown_restarts);
+  require_count("replacement_interval", options.replacement_interval);
+}
+
+template <class T>
+void check_operators(const LinearOperator<T>& a, const LinearOperator<T>& m) {
+  if (a.rows() != a.cols()) throw DimensionError(fmt::format("A must be square, is {} x {}", a.rows(), a.cols()));
+  if (m.rows() != a.rows() || m.cols() != a.cols()) {
+    throw DimensionError(
+        fmt::format("the preconditioner must be {0} x {0} as A, is {1} x {2}", a.rows(), m.rows(), m.cols()));
+  }
+  if (m.device() == a.device()) return;
+  throw InvalidArgument(
+      fmt::format("the preconditioner must lie on {} as A, lies on {}", a.device().name(), m.device().name()));
+}
+
+template <class T>
+void check_vector(const LinearOperator<T>& a, const char* name, std::span<const T> vector) {
+  if (static_cast<std::int64_t>(vector.size()) == a.rows()) return;
+  throw DimensionError(
+      fmt::format("A is {0} x {0}: {1} must have {0} elements, has {2}", a.rows(), name, vector.size()));
+}
+
+template <class T>
+void check_device(const Device& device, const char* name, std::span<const T> vector) {
+  if (device.is_host() || vector.data() == nullptr || cuda::is_reachable(device, vector.data())) return;
+  throw InvalidArgument(fmt::format("A is on {0}: {1} must lie there as well", device.name(), name));
+}
+
+template <class T>
+bool overlap(std::span<const T> b, std::span<const T> x) {
+  const std::less<const T*> before;
+  return !b.empty() && before(b.data(), x.data() + x.size()) && before(x.data(), b.data() + b.size());
+}
+
+}  // namespace
+
+template <class T>
+KrylovArguments<T>::KrylovArguments(const LinearOperator<T>& A, const LinearOperator<T>& M,
+                                    std::span<const T> right_side, std::span<T> guess,
+                                    const SolverOptions& solver_options)
+    : a(A), m(M), b(right_side), x(guess), options(solver_options) {
+  check_operators(a, m);
+  check_vector<T>(a, "b", b);
+  check_vector<T>(a, "x", x);
+  check_device<T>(a.device(), "b", b);
+  check_device<T>(a.device(), "x", x);
+  if (overlap<T>(b, x)) throw InvalidArgument("b and x must not overlap");
+  check_options(options);
+}
+
+template struct KrylovArguments<float>;
+template struct KrylovArguments<double>;
+
+}  // namespace tessera::detail

@@ -1,0 +1,45 @@
+/// \file
+/// The arguments of a Krylov method, checked before anything else looks at them.
+#pragma once
+
+#include "core/enqueued_product.hpp"
+#include "solvers/fused/preconditioner.hpp"
+#include "tessera/solvers.hpp"
+
+#include <span>
+
+namespace tessera::detail {
+
+/// Arguments that fit each other. They outlive the solve.
+template <class T>
+struct KrylovArguments {
+  const LinearOperator<T>& a;
+  const LinearOperator<T>& m;
+  std::span<const T> b;
+  std::span<T> x;
+  const SolverOptions& options;
+
+  /// \throws DimensionError, InvalidArgument as cg()
+  KrylovArguments(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> right_side,
+                  std::span<T> guess, const SolverOptions& solver_options);
+};
+
+template <class T>
+struct KrylovProblem : KrylovArguments<T> {
+  fused::FusedPreconditioner<T> preconditioner;
+
+  explicit KrylovProblem(const KrylovArguments<T>& arguments)
+      : KrylovArguments<T>(arguments), preconditioner(arguments.m) {}
+
+  [[nodiscard]] Device device() const { return this->a.device(); }
+  /// Whether all products of an iteration can be enqueued.
+  [[nodiscard]] bool is_enqueueable() const {
+    return EnqueuedProduct<T>::of(this->a) != nullptr &&
+           (preconditioner.is_fused || EnqueuedProduct<T>::of(this->m) != nullptr);
+  }
+};
+
+extern template struct KrylovArguments<float>;
+extern template struct KrylovArguments<double>;
+
+}  // namespace tessera::detail

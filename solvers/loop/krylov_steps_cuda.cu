@@ -1,3 +1,0 @@
-#include "solvers/loop/loop_pass.cuh"
-
-#include "solvers/loop/krylov_steps_list.hpp"

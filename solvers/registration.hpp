@@ -1,0 +1,64 @@
+/// \file
+/// Registration of the operations that run on a GPU: all that are in the OpList of their method. Included once by
+/// registration_cuda.cu, which compiles their kernels, and once by stubs.cpp, which stands in for them.
+#pragma once
+
+#include "solvers/bicgstab.hpp"
+#include "solvers/cg.hpp"
+#include "solvers/fused/graph_loop.hpp"
+#include "solvers/fused/ops.hpp"
+#include "solvers/jacobi.hpp"
+#include "solvers/pagerank.hpp"
+
+#include <tuple>
+#include <type_traits>
+
+namespace tessera::cuda {
+
+/// The functions that Loop and transform_reduce() call for an operation.
+template <class Op>
+[[nodiscard]] constexpr auto functions_of() {
+  if constexpr (std::is_base_of_v<fused::ScalarOp, Op>) {
+    return std::tuple{&LoopOp<Op>::record};
+  } else if constexpr (requires { typename Op::State; }) {
+    return std::tuple{&LoopOp<Op>::record, &TransformReduce<fused::BoundOp<Op>>::run};
+  } else {
+    return std::tuple{&TransformReduce<Op>::run};
+  }
+}
+
+/// Compiles the functions of all operations of a list: explicit instantiation stores their addresses.
+template <class List>
+struct Kernels;
+template <class... Op>
+struct Kernels<fused::OpList<Op...>> {
+  static const decltype(std::tuple_cat(functions_of<Op>()...)) functions;
+};
+template <class... Op>
+const decltype(std::tuple_cat(functions_of<Op>()...)) Kernels<fused::OpList<Op...>>::functions =
+    std::tuple_cat(functions_of<Op>()...);
+
+using detail::BicgstabOps;
+using detail::CgOps;
+using detail::JacobiOps;
+using detail::PagerankOps;
+using fused::FusedDiagonal;
+using fused::FusedIdentity;
+using fused::VectorOps;
+
+template struct Kernels<VectorOps<float>>;
+template struct Kernels<VectorOps<double>>;
+template struct Kernels<CgOps<float, FusedIdentity<float>>>;
+template struct Kernels<CgOps<float, FusedDiagonal<float>>>;
+template struct Kernels<CgOps<double, FusedIdentity<double>>>;
+template struct Kernels<CgOps<double, FusedDiagonal<double>>>;
+template struct Kernels<BicgstabOps<float, FusedIdentity<float>>>;
+template struct Kernels<BicgstabOps<float, FusedDiagonal<float>>>;
+template struct Kernels<BicgstabOps<double, FusedIdentity<double>>>;
+template struct Kernels<BicgstabOps<double, FusedDiagonal<double>>>;
+template struct Kernels<JacobiOps<float>>;
+template struct Kernels<JacobiOps<double>>;
+template struct Kernels<PagerankOps<float>>;
+template struct Kernels<PagerankOps<double>>;
+
+}  // namespace tessera::cuda

@@ -1,0 +1,3 @@
+/// All kernels of the solvers but PageRank's fused product.
+#include "solvers/fused/kernels.cuh"
+#include "solvers/registration.hpp"

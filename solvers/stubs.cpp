@@ -1,0 +1,47 @@
+/// Stands in for the kernels of the solvers and for loops on a GPU in a build without CUDA.
+#include "solvers/fused/graph_loop.hpp"
+#include "solvers/fused/ops.hpp"
+#include "tessera/error.hpp"
+
+#include <utility>
+
+namespace tessera::cuda {
+
+namespace {
+
+[[noreturn]] void refuse(const Device& device) {
+  throw DeviceUnavailable("no work for " + device.name() + ": this build has no CUDA backend");
+}
+
+}  // namespace
+
+struct GraphLoop::Impl {
+  LoopFrame frame;
+  std::function<void()> iteration;
+};
+
+bool has_graph_loops(const Device& /*device*/) { return false; }
+
+GraphLoop::GraphLoop(const Device& device, std::uint64_t /*state_bytes*/) { refuse(device); }
+GraphLoop::~GraphLoop() = default;
+const LoopFrame& GraphLoop::frame() const noexcept { return impl_->frame; }
+bool GraphLoop::is_graph() const noexcept { return false; }
+void GraphLoop::record(std::function<void()> iteration) { impl_->iteration = std::move(iteration); }
+std::span<const fused::LoopEntry> GraphLoop::run(std::int64_t /*iterations*/, void* /*state*/, bool /*enter*/) {
+  return {};
+}
+
+template <class Op>
+void LoopOp<Op>::record(const Device& device, const LoopFrame& /*frame*/, std::int64_t /*n*/, const Op& /*op*/,
+                        std::span<const ProductDots> /*dot_parts*/) {
+  refuse(device);
+}
+
+template <class Op>
+typename Op::Sums TransformReduce<Op>::run(const Device& device, std::int64_t /*n*/, const Op& /*op*/) {
+  refuse(device);
+}
+
+}  // namespace tessera::cuda
+
+#include "solvers/registration.hpp"

@@ -1,0 +1,63 @@
+#include "spgemm/common/backends.hpp"
+
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace tessera::detail {
+
+template <class T>
+void require_reachable(const Csr<T>& matrix, const Device& device, const char* name) {
+  if (matrix.device().is_host() || matrix.device() == device) return;
+  throw NotSupported(
+      fmt::format("{} lies on {}, but the product is formed on {}: copy it there or to the host with to()", name,
+                  matrix.device().name(), device.name()));
+}
+
+namespace {
+
+void require_accumulator(SpgemmAccumulator accumulator, const Device& device) {
+  // Also refuses numbers that are none of the enumerators.
+  const std::string_view name = to_string(accumulator);
+  const auto known = spgemm_accumulators(device.kind());
+  if (accumulator == SpgemmAccumulator::automatic ||
+      std::find(known.begin(), known.end(), accumulator) != known.end()) {
+    return;
+  }
+  std::vector<std::string_view> names;
+  for (const SpgemmAccumulator other : known) names.push_back(to_string(other));
+  throw NotSupported(
+      fmt::format("accumulator '{}' is not for {}, which has {}", name, device.name(), fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+template <class T>
+void check_product(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options, const char* name_a,
+                   const char* name_b) {
+  if (a.cols() != b.rows()) {
+    throw DimensionError(
+        fmt::format("{} is {} x {} and {} is {} x {}: the columns of {} must be as many as the rows of {}", name_a,
+                    a.rows(), a.cols(), name_b, b.rows(), b.cols(), name_a, name_b));
+  }
+  require_reachable(a, options.device, name_a);
+  require_reachable(b, options.device, name_b);
+  const int registers = options.registers;
+  if (registers != 0 && registers != 32 && registers != 64 && registers != 128) {
+    throw InvalidArgument(fmt::format("registers must be 32, 64 or 128 (or 0 for the rule), got {}", registers));
+  }
+  // Also refuses numbers that are none of the enumerators.
+  static_cast<void>(to_string(options.workflow));
+  require_accumulator(options.accumulator, options.device);
+}
+
+template void require_reachable(const Csr<float>&, const Device&, const char*);
+template void require_reachable(const Csr<double>&, const Device&, const char*);
+template void check_product(const Csr<float>&, const Csr<float>&, const SpgemmOptions&, const char*, const char*);
+template void check_product(const Csr<double>&, const Csr<double>&, const SpgemmOptions&, const char*, const char*);
+
+}  // namespace tessera::detail

@@ -1,0 +1,77 @@
+#include "spgemm/common/backends.hpp"
+
+#include "core/stopwatch.hpp"
+#include "spgemm/cuda/job.hpp"
+#include "spgemm/cuda/workflows/one_phase.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace tessera::cuda {
+
+namespace {
+
+template <class V>
+void choose_workflow(DeviceJob<V>& job) {
+  SpgemmReport& report = job.report;
+  const bool automatic = job.options.workflow == SpgemmWorkflow::automatic;
+  report.workflow = automatic ? SpgemmWorkflow::symbolic : job.options.workflow;
+  report.reason =
+      automatic ? "on a GPU counting costs less than moving C out of a store of estimated size" : "chosen by name";
+}
+
+/// All workflows but `symbolic`, which only a name reaches.
+template <class V>
+NamedWorkflow<V> workflow_of(SpgemmWorkflow name) {
+  return name == SpgemmWorkflow::esc ? esc_workflow<V> : one_phase<V>;
+}
+
+template <class V>
+CsrArrays<V> compute(DeviceJob<V>& job) {
+  if (job.report.workflow != SpgemmWorkflow::symbolic) {
+    if (std::optional<CsrArrays<V>> c = workflow_of<V>(job.report.workflow)(job)) return std::move(*c);
+    if (job.bins.used().empty()) bin_rows(job);
+    job.report.workflow = SpgemmWorkflow::symbolic;
+    job.report.registers = 0;
+  }
+  return two_phase(job);
+}
+
+template <class V, class T>
+Csr<T> assemble(index_t rows, index_t cols, CsrArrays<V> c) {
+  if constexpr (has_values<V>) {
+    return Csr<T>(rows, cols, std::move(c.offsets), std::move(c.columns), std::move(c.values), Check::trusted);
+  } else {
+    return Csr<T>::pattern(rows, cols, std::move(c.offsets), std::move(c.columns), Check::trusted);
+  }
+}
+
+}  // namespace
+
+template <class V, class T>
+SpgemmResult<T> multiply(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options) {
+  const Stopwatch total;
+  const LocalFactor<T> left(a, options.device);
+  const std::optional<LocalFactor<T>> right =
+      &a == &b ? std::nullopt : std::optional<LocalFactor<T>>(std::in_place, b, options.device);
+  const double upload_ms = total.milliseconds();
+  DeviceJob<V> job(left.view(), right ? right->view() : left.view(), options);
+  choose_workflow(job);
+  job.report.upload_ms = upload_ms;
+  job.report.analysis_ms = total.milliseconds() - upload_ms;
+  Csr<T> matrix = assemble<V, T>(job.rows, job.cols, compute(job));
+  SpgemmReport& report = job.report;
+  report.nnz = matrix.nnz();
+  report.determinism = job.adds_in_any_order ? Determinism::not_guaranteed : Determinism::gpu_to_gpu;
+  report.threads = 0;
+  report.peak_bytes = job.budget->peak();
+  report.total_ms = total.milliseconds();
+  return {std::move(matrix), std::move(report)};
+}
+
+template SpgemmResult<float> multiply<float>(const Csr<float>&, const Csr<float>&, const SpgemmOptions&);
+template SpgemmResult<float> multiply<NoValue>(const Csr<float>&, const Csr<float>&, const SpgemmOptions&);
+template SpgemmResult<double> multiply<double>(const Csr<double>&, const Csr<double>&, const SpgemmOptions&);
+template SpgemmResult<double> multiply<NoValue>(const Csr<double>&, const Csr<double>&, const SpgemmOptions&);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,37 @@
+/// \file
+/// SpGEMM on a GPU in a build without CUDA: refuses.
+#include "spgemm/common/backends.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cuda {
+
+namespace {
+
+[[noreturn]] void refuse(const Device& device) {
+  throw DeviceUnavailable("no sparse product on " + device.name() + ": this build has no CUDA backend");
+}
+
+}  // namespace
+
+template <class V, class T>
+SpgemmResult<T> multiply(const Csr<T>& /*a*/, const Csr<T>& /*b*/, const SpgemmOptions& options) {
+  refuse(options.device);
+}
+
+template <class T>
+std::unique_ptr<ProductPlan<T>> make_product_plan(std::shared_ptr<const Csr<T>> /*a*/,
+                                                  std::shared_ptr<const Csr<T>> /*b*/, const SpgemmOptions& options) {
+  refuse(options.device);
+}
+
+template std::unique_ptr<ProductPlan<float>> make_product_plan(std::shared_ptr<const Csr<float>>,
+                                                               std::shared_ptr<const Csr<float>>, const SpgemmOptions&);
+template std::unique_ptr<ProductPlan<double>> make_product_plan(std::shared_ptr<const Csr<double>>,
+                                                                std::shared_ptr<const Csr<double>>,
+                                                                const SpgemmOptions&);
+template SpgemmResult<float> multiply<float>(const Csr<float>&, const Csr<float>&, const SpgemmOptions&);
+template SpgemmResult<float> multiply<NoValue>(const Csr<float>&, const Csr<float>&, const SpgemmOptions&);
+template SpgemmResult<double> multiply<double>(const Csr<double>&, const Csr<double>&, const SpgemmOptions&);
+template SpgemmResult<double> multiply<NoValue>(const Csr<double>&, const Csr<double>&, const SpgemmOptions&);
+
+}  // namespace tessera::cuda

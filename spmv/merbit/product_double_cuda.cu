@@ -1,8 +1,0 @@
-#include "spmv/merbit/product_launch.cuh"
-
-namespace tessera::cuda {
-
-template MerbitProduct<double, double> merbit_product(MerbitLayout);
-template MerbitProduct<double, Ones> merbit_product(MerbitLayout);
-
-}  // namespace tessera::cuda

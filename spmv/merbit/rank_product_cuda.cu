@@ -1,0 +1,251 @@
+/// \file
+/// PageRank's fused product by MERBIT kernels.
+#include "spmv/merbit/rank_product_cuda.hpp"
+
+#include "core/cuda/capture.hpp"
+#include "spmv/merbit/merbit_arrays.hpp"
+#include "spmv/merbit/merbit_launch.cuh"
+#include "spmv/merbit/rank_kernels.cuh"
+#include "tessera/array.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace tessera::cuda {
+
+namespace {
+
+/// Launches of one layout.
+template <class T>
+struct RankLaunch {
+  int (*prepare)() = nullptr;  ///< called once; \returns resident blocks per multiprocessor, where that matters
+  void (*start)(const Context&, int resident, const ProductInput<T, Ones>&, const RankOutput<T>&) = nullptr;
+  std::int64_t (*slots)(const Context&, int resident, std::int64_t tiles) = nullptr;
+};
+
+/// One slot per warp or block.
+template <class T, class Launcher>
+[[nodiscard]] RankLaunch<T> launch_by() {
+  RankLaunch<T> result;
+  result.prepare = Launcher::template prepare_one<RankEpilogue<T>>;
+  result.start = Launcher::template start<RankEpilogue<T>>;
+  result.slots = [](const Context& context, int resident, std::int64_t tiles) {
+    return std::int64_t{Launcher::blocks(context, resident, tiles)} * Launcher::slots_per_block;
+  };
+  return result;
+}
+
+/// One slot per tile.
+template <class T>
+[[nodiscard]] RankLaunch<T> launch_exact_ranks() {
+  RankLaunch<T> result;
+  result.prepare = [] { return 0; };
+  result.start = [](const Context& context, int, const ProductInput<T, Ones>& in, const RankOutput<T>& out) {
+    start_exact<T, Ones, RankEpilogue<T>>(context, in, out);
+  };
+  result.slots = [](const Context&, int, std::int64_t tiles) { return tiles; };
+  return result;
+}
+
+template <class T>
+[[nodiscard]] RankLaunch<T> rank_launch(MerbitLayout layout) {
+  using Policy = MerbitCudaPolicy<T, Ones>;
+  switch (layout) {
+    case MerbitLayout::scalar:
+      return launch_by<T, DirectLaunch<T, Ones, typename Policy::Scalar>>();
+    case MerbitLayout::vector:
+      return launch_by<T, DirectLaunch<T, Ones, typename Policy::Vector>>();
+    case MerbitLayout::columns:
+      return launch_by<T, ColumnsLaunch<T, typename Policy::Columns>>();
+    case MerbitLayout::local_columns:
+      return launch_by<T, ColumnsLaunch<T, typename Policy::LocalColumns>>();
+    case MerbitLayout::rows:
+      return launch_by<T, RowsLaunch<T, typename Policy::Rows>>();
+    case MerbitLayout::exact:
+      break;
+  }
+  return launch_exact_ranks<T>();
+}
+
+/// Buffers of an iteration, and the launch that ends it. \tparam K vectors
+template <class T, int K>
+class RankEnding {
+ public:
+  RankEnding(const Device& device, const MerbitTileArrays& tiles, std::int64_t slots)
+      : tiles_(tiles.count()),
+        slots_(slots),
+        runs_(find_carry_runs(device, tiles)),
+        carries_(tiles.share_rows ? K * tiles.count() : 0, Init::none, device),
+        parts_(K * slots, Init::none, device),
+        largest_(K * slots, Init::none, device),
+        of_block_(K * std::int64_t{max_rank_join_blocks}, Init::none, device),
+        finished_(K, Init::zero, device) {}
+
+  [[nodiscard]] RankOutput<T> output(const detail::RankRules& rules, const detail::RankVectors<T>& vectors) {
+    return {vectors, carries_.data(), parts_.data(), largest_.data(),
+            tiles_,  slots_,          rules.norm,    rules.dangling == Dangling::self};
+  }
+
+  void enqueue(const Context& context, const detail::RankRules& rules, const RankOutput<T>& out) {
+    const unsigned blocks = rank_join_blocks(runs_.size(), slots_);
+    const RankJoin join{runs_.data(), runs_.size(), blocks, of_block_.data(), finished_.data()};
+    launch("end of a PageRank iteration", context, Grid{K * blocks, rank_join_threads}, rank_join_kernel<T, K>, out,
+           join, rules);
+  }
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept {
+    return runs_.bytes() + carries_.bytes() + parts_.bytes() + largest_.bytes() + of_block_.bytes() + finished_.bytes();
+  }
+
+ private:
+  std::int64_t tiles_;
+  std::int64_t slots_;
+  Array<CarryRun> runs_;
+  Array<T> carries_;
+  Array<RankSlot> parts_;
+  Array<double> largest_;
+  Array<detail::RankSums> of_block_;
+  Array<unsigned> finished_;
+};
+
+/// Iterations per CUDA graph.
+constexpr int iterations_per_graph = 8;
+
+/// Several iterations at once, by graphs.
+template <class T>
+class RecordedRankProduct : public detail::RankProduct<T> {
+ public:
+  explicit RecordedRankProduct(const Device& device) : device_(device) {}
+
+  void enqueue_iterations(const detail::RankRules& rules, const detail::RankVectors<T>& vectors, int count) override {
+    const DeviceGuard current(device_);
+    if (!graph_ && count >= iterations_per_graph && graphs_are_usable()) record(rules, vectors);
+    for (; graph_ && count >= iterations_per_graph; count -= iterations_per_graph) graph_->launch();
+    for (; count > 0; --count) this->enqueue_iteration(rules, vectors);
+  }
+
+ protected:
+  [[nodiscard]] const Device& device() const noexcept { return device_; }
+
+ private:
+  void record(const detail::RankRules& rules, const detail::RankVectors<T>& vectors) {
+    auto graph = std::make_unique<LoopGraph>(device_);
+    graph->record_before([&] {
+      for (int i = 0; i < iterations_per_graph; ++i) this->enqueue_iteration(rules, vectors);
+    });
+    graph->complete();
+    graph_ = std::move(graph);
+  }
+
+  Device device_;
+  std::unique_ptr<LoopGraph> graph_;
+};
+
+/// One vector, with the plan's kernel.
+template <class T>
+class SingleRankProduct final : public RecordedRankProduct<T> {
+ public:
+  SingleRankProduct(const Device& device, const MerbitTileArrays& tiles, const CsrView<T>& a)
+      : RecordedRankProduct<T>(device),
+        context_(&Context::of(device)),
+        launch_(rank_launch<T>(tiles.layout)),
+        resident_(prepare()),
+        ending_(device, tiles, launch_.slots(*context_, resident_, tiles.count())) {
+    in_.matrix = {a.columns.data(), nullptr, a.nnz()};
+    in_.snapped = tiles.snapped;
+    in_.exact = tiles.exact;
+  }
+
+  void enqueue_iteration(const detail::RankRules& rules, const detail::RankVectors<T>& vectors) override {
+    const DeviceGuard current(this->device());
+    const RankOutput<T> out = ending_.output(rules, vectors);
+    launch_.start(*context_, resident_, in_, out);
+    ending_.enqueue(*context_, rules, out);
+  }
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept override { return ending_.bytes(); }
+
+ private:
+  [[nodiscard]] int prepare() const {
+    const DeviceGuard current(this->device());
+    return launch_.prepare();
+  }
+
+  const Context* context_;
+  RankLaunch<T> launch_;
+  int resident_;
+  RankEnding<T, 1> ending_;
+  ProductInput<T, Ones> in_;
+};
+
+/// K vectors, with one kernel for all layouts of snapped tiles.
+template <class T, int K>
+class MultiRankProduct final : public RecordedRankProduct<T> {
+  static constexpr int warps = MultiRankPolicy::threads / warp_size;
+
+ public:
+  MultiRankProduct(const Device& device, const MerbitTileArrays& tiles, const CsrView<T>& a)
+      : RecordedRankProduct<T>(device),
+        context_(&Context::of(device)),
+        matrix_{a.row_offsets.data(), a.columns.data()},
+        tiles_(tiles.snapped),
+        blocks_(count_blocks()),
+        ending_(device, tiles, std::int64_t{blocks_} * warps) {}
+
+  void enqueue_iteration(const detail::RankRules& rules, const detail::RankVectors<T>& vectors) override {
+    const DeviceGuard current(this->device());
+    const RankOutput<T> out = ending_.output(rules, vectors);
+    launch("PageRank product of several vectors", *context_, Grid{blocks_, MultiRankPolicy::threads},
+           multi_rank_kernel<T, K>, matrix_, tiles_, out);
+    ending_.enqueue(*context_, rules, out);
+  }
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept override { return ending_.bytes(); }
+
+ private:
+  [[nodiscard]] unsigned count_blocks() const {
+    const DeviceGuard current(this->device());
+    const int resident = resident_blocks(multi_rank_kernel<T, K>, MultiRankPolicy::threads, 0);
+    return persistent_blocks(*context_, resident, tiles_.tiles, warps);
+  }
+
+  const Context* context_;
+  MultiRankMatrix matrix_;
+  SnappedTileArrays tiles_;
+  unsigned blocks_;
+  RankEnding<T, K> ending_;
+};
+
+template <class T>
+[[nodiscard]] std::unique_ptr<detail::RankProduct<T>> multi_rank_product(const Device& device,
+                                                                         const MerbitTileArrays& tiles,
+                                                                         const CsrView<T>& a, int vectors) {
+  if (tiles.are_exact()) return nullptr;
+  switch (vectors) {
+    case 2:
+      return std::make_unique<MultiRankProduct<T, 2>>(device, tiles, a);
+    case 4:
+      return std::make_unique<MultiRankProduct<T, 4>>(device, tiles, a);
+    case 8:
+      return std::make_unique<MultiRankProduct<T, 8>>(device, tiles, a);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<detail::RankProduct<T>> make_merbit_rank_product(const Device& device, const MerbitTileArrays& tiles,
+                                                                 const CsrView<T>& a, int vectors) {
+  if (!a.is_pattern()) return nullptr;
+  if (vectors != 1) return multi_rank_product(device, tiles, a, vectors);
+  return std::make_unique<SingleRankProduct<T>>(device, tiles, a);
+}
+
+template std::unique_ptr<detail::RankProduct<float>> make_merbit_rank_product(const Device&, const MerbitTileArrays&,
+                                                                              const CsrView<float>&, int);
+template std::unique_ptr<detail::RankProduct<double>> make_merbit_rank_product(const Device&, const MerbitTileArrays&,
+                                                                               const CsrView<double>&, int);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,32 @@
+/// \file
+/// Stands in for the CUDA sources in a build without CUDA.
+#include "spmv/csr_vector/row_lengths.hpp"
+#include "spmv/registry.hpp"
+#include "spmv/residual/residual.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera {
+
+namespace {
+
+[[noreturn]] void refuse(const Device& device) {
+  throw DeviceUnavailable("no work for " + device.name() + ": this build has no CUDA backend");
+}
+
+}  // namespace
+
+detail::SpmvBackend detail::cuda_backend(SpmvAlgorithm /*algorithm*/) { return {}; }
+
+namespace cuda {
+
+double row_length_spread(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
+
+bool is_product_in_one_kernel(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
+
+double csr_residual(const Device& device, const CsrView<float>& /*a*/, int /*exponent*/, std::span<const float> /*b*/,
+                    std::span<const float> /*x*/, std::span<float> /*r*/) {
+  refuse(device);
+}
+
+}  // namespace cuda
+}  // namespace tessera
