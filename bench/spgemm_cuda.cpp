@@ -3,7 +3,7 @@
 /// other, each after its own warm-ups. A product counts only after it was found equal to the host's.
 ///
 ///   bench_spgemm_cuda --json results.json
-///   bench_spgemm_cuda --problems fem27,A.mtx.gz,A.mtx.gz:t --ways auto,hll,window
+///   bench_spgemm_cuda --problems fem27,A.mtx.gz,A.mtx.gz:t --ways auto,hll,bitmap
 ///   bench_spgemm_cuda --problems ap5,ap9,ap7,ap27 --ways auto,esc
 #include "bench/report.hpp"
 #include "bench/spgemm_zoo.hpp"

@@ -56,7 +56,7 @@ Aggregates aggregate(const Csr<double>& a) {
   return result;
 }
 
-/// Ones, an entry a row.
+/// Ones, one entry per row.
 Csr<double> tentative(const Aggregates& aggregates) {
   const auto rows = static_cast<std::int64_t>(aggregates.of.size());
   Array<offset_t> offsets(rows + 1);

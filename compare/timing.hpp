@@ -13,19 +13,19 @@
 
 namespace tessera::compare {
 
-/// Does some work and says how many milliseconds it took.
+/// Runs work and returns its time in milliseconds.
 using TimingClock = std::function<double(const std::function<void()>& work)>;
 
-/// On the host the wall clock. On a GPU, whose work goes on after the call that gives it: the clock of the device, from
-/// the first thing that `work` puts into its stream until the last is done.
+/// Host: the wall clock. GPU: the clock of the device, from the first operation that `work` enqueues to the end of the
+/// last.
 /// \throws DeviceUnavailable, CudaError; so does the clock
 [[nodiscard]] TimingClock timing_clock(const Device& device);
 
-/// Something to be timed.
+/// Work to be timed.
 struct TimingCandidate {
   std::string name;
-  std::function<void()> run;     ///< what is timed; an exception ends the measurement and reaches the caller
-  std::function<void()> before;  ///< called untimed before every sample, e.g. to flush caches; may be empty
+  std::function<void()> run;     ///< timed; an exception ends the measurement and is passed on
+  std::function<void()> before;  ///< called before every sample, untimed, e.g. to flush caches; may be empty
 };
 
 /// When to stop. A round is one sample of every candidate.
@@ -33,17 +33,17 @@ struct TimingOptions {
   int warmup = 2;                    ///< untimed runs of each candidate, at least 0
   int min_rounds = 5;                ///< at least 1
   int max_rounds = 1000;             ///< at least min_rounds
-  double min_seconds = 0.5;          ///< rounds go on at least that long, unless max_rounds are done ...
-  double max_seconds = 5.0;          ///< ... and end after that long (and min_rounds) even when still noisy
-  double noise = 0.01;               ///< interquartile range over median that every candidate has to reach
+  double min_seconds = 0.5;          ///< least total time, unless max_rounds are done
+  double max_seconds = 5.0;          ///< most total time after min_rounds, even when noisy
+  double noise = 0.01;               ///< stop when interquartile range / median of every candidate is below
   double min_sample_ms = 0.05;       ///< shorter runs are repeated within a sample (not when `before` is set)
   std::uint64_t seed = 42;           ///< of the order within rounds
-  TimingClock clock;                 ///< what measures a sample; empty: the wall clock
+  TimingClock clock;                 ///< measures a sample; empty: the wall clock
   std::function<bool()> stop_early;  ///< asked between samples; true ends the measurement; may be empty
 };
 
-/// samples[c][i]: milliseconds per run of candidate c in round i. All have equally many samples unless stop_early said
-/// yes in the middle of a round.
+/// samples[c][i]: milliseconds per run of candidate c in round i. All have equally many samples, unless stop_early
+/// ended the measurement within a round.
 using TimingSamples = std::vector<std::vector<double>>;
 
 /// Times all candidates in turn.

@@ -151,8 +151,7 @@ constexpr auto table = std::to_array<OptionSpec>({
 
     {"output", 'o', "Output", iterative, text, "FILE|-", "",
      "write the solution (or the ranks) as a Matrix Market array; .gz: compressed; -: standard output, with the "
-     "summary "
-     "on standard error",
+     "summary on standard error",
      "", "", ".mtx|.mtx.gz"},
     {"output", 'o', "Output", spgemm, text, "FILE|-", "",
      "write the product: Matrix Market, .gz: compressed, .tsb: binary; -: standard output", "", "",
