@@ -342,7 +342,7 @@ void compare_solves(const Settings& settings, const SolveInputs<T>& inputs, cons
       }
       if (stopped(settings)) continue;
       begin_phase(settings, fmt::format("solving with {} and kernel {}", to_string(solver), row.kernel));
-      solves[place] = {&row, make_entrytask(solver, inputs, candidates[i])};
+      solves[place] = {&row, make_solve_task(solver, inputs, candidates[i])};
       if (run_first(solves[place])) timed.push_back(&solves[place]);
     }
   }
