@@ -1,5 +1,6 @@
 // The workflow `esc`: every row by expansion, sorting and contraction (Dalton, Olson & Bell, TOMS 2015).
 #include "spgemm/cuda/workflows/esc.hpp"
+#include "core/cuda/context.hpp"
 #include "core/cuda/scan.hpp"
 #include "core/stopwatch.hpp"
 #include "spgemm/cuda/accumulators/accumulators.hpp"
@@ -65,8 +66,8 @@ void enqueue_class(const DeviceJob<V>& job, EscClass size, const RowBatch& batch
 /// The rows of all levels but the last, those with the most work first.
 template <class V>
 void enqueue_classes(const DeviceJob<V>& job, const WorkOrder& order, const RowOutput<V>& out) {
-  const auto b_rows = static_cast<double>(job.all.a_nnz);
-  const double mean_b_row_nnz = job.all.a_nnz == 0 ? 0.0 : static_cast<double>(job.all.products) / b_rows;
+  const auto a_nnz = static_cast<double>(job.all.a_nnz);
+  const double mean_b_row_nnz = job.all.a_nnz == 0 ? 0.0 : static_cast<double>(job.all.products) / a_nnz;
   SideStreams::Fork fork(job.device());
   int number = 0;
   for (int k = static_cast<int>(EscClass::device) - 1; k > 0; --k) {
@@ -87,9 +88,9 @@ std::string allocate_by_device(const DeviceJob<V>& job, detail::MemoryBudget& bu
                                const RowOutput<V>& out) {
   const RowBatch batch = order.batch(EscClass::device, job.analysis.facts(), 0.0);
   if (batch.count == 0) return {};
-  const std::uint64_t b_rows = DeviceRows::bytes(batch.count, static_cast<std::int64_t>(job.all.a_nnz));
-  if (!budget.fits(b_rows)) return beyond_limit(job, b_rows);
-  const Hold of_lists(budget, b_rows, "rows of a sparse product");
+  const std::uint64_t list_bytes = DeviceRows::bytes(batch.count, static_cast<std::int64_t>(job.all.a_nnz));
+  if (!budget.fits(list_bytes)) return beyond_limit(job, list_bytes);
+  const Hold of_lists(budget, list_bytes, "rows of a sparse product");
   const DeviceRows rows(job.device(), job.positions, batch);
   offset_t slice = std::clamp(DeviceRows::usual_slice, rows.largest(), std::max(rows.largest(), rows.products()));
   while (slice > rows.largest() && !budget.fits(DeviceRows::slice_bytes(slice, value_bytes<V>))) {
@@ -111,12 +112,12 @@ std::nullopt_t give_up(DeviceJob<V>& job, const std::string& reason) {
 
 /// Copies the rows of the output buffer into C. \param offsets of C
 template <class V>
-CsrArrays<V> move_rows(const DeviceJob<V>& job, const OutputBuffer<V>& room, Array<offset_t> offsets, offset_t nnz) {
+CsrArrays<V> move_rows(const DeviceJob<V>& job, const OutputBuffer<V>& buffer, Array<offset_t> offsets, offset_t nnz) {
   CsrArrays<V> c{std::move(offsets), Array<index_t>(nnz, Init::none, job.device()),
                  Array<V>(has_values<V> ? nnz : 0, Init::none, job.device())};
   const double mean = job.rows == 0 ? 0.0 : static_cast<double>(nnz) / job.rows;
-  enqueue_compaction<V>(job.context, job.rows, mean, room.buffer_offsets.data(), c.offsets.data(), room.columns.data(),
-                        room.values.data(), c.columns.data(), c.values.data());
+  enqueue_compaction<V>(job.context, job.rows, mean, buffer.buffer_offsets.data(), c.offsets.data(),
+                        buffer.columns.data(), buffer.values.data(), c.columns.data(), c.values.data());
   job.context.synchronize();
   return c;
 }
@@ -140,10 +141,10 @@ std::optional<CsrArrays<V>> esc_workflow(DeviceJob<V>& job) {
   report.sizing_ms = ordering.milliseconds();
 
   const Stopwatch summing;
-  const Hold of_buffer(budget, buffer_bytes, "room of a sparse product");
-  OutputBuffer<V> room(job, job.bound_total());
+  const Hold of_buffer(budget, buffer_bytes, "output buffer of a sparse product");
+  OutputBuffer<V> buffer(job, job.bound_total());
   Array<offset_t> counts(std::int64_t{job.rows} + 1, Init::zero, job.device());
-  const RowOutput<V> out = room.output(counts.data());
+  const RowOutput<V> out = buffer.output(counts.data());
   enqueue_classes(job, order, out);
   if (const std::string reason = allocate_by_device(job, budget, order, out); !reason.empty()) {
     return give_up(job, reason);
@@ -153,7 +154,7 @@ std::optional<CsrArrays<V>> esc_workflow(DeviceJob<V>& job) {
 
   const Stopwatch moving;
   budget.reserve(detail::csr_bytes(0, nnz, value_bytes<V>), "sparse product");
-  CsrArrays<V> c = move_rows(job, room, std::move(counts), nnz);
+  CsrArrays<V> c = move_rows(job, buffer, std::move(counts), nnz);
   if (report.products > 0) report.accumulators = {{SpgemmAccumulator::esc, job.rows_with_products, report.products}};
   report.compaction_ms = moving.milliseconds();
   return c;

@@ -24,8 +24,8 @@ class DeviceRows {
   /// `most_products` is ignored
   DeviceRows(const Device& device, const Factors<NoValue>& factors, const RowBatch& batch);
 
-  /// Bytes of the lists for `b_rows` entries of A.
-  [[nodiscard]] static std::uint64_t bytes(std::int64_t rows, std::int64_t b_rows) noexcept;
+  /// Bytes of the lists for `entries` entries of A.
+  [[nodiscard]] static std::uint64_t bytes(std::int64_t rows, std::int64_t entries) noexcept;
   /// Bytes of a slice. \param value_bytes of a value; 0 for a pattern
   [[nodiscard]] static std::uint64_t slice_bytes(offset_t products, std::size_t value_bytes) noexcept;
 
@@ -47,8 +47,8 @@ class DeviceRows {
 
   Device device_;
   RowBatch batch_;
-  Array<offset_t> row_lists_;       ///< entries of A before each row, and at last all
-  Array<offset_t> list_products_;   ///< products before each of these entries, and at last all
+  Array<offset_t> row_starts_;      ///< entries of A before each row, and at last all
+  Array<offset_t> entry_products_;  ///< products before each of these entries, and at last all
   std::vector<offset_t> products_;  ///< before each row, and at last all
   offset_t largest_ = 0;
 };

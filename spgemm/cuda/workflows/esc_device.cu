@@ -34,53 +34,53 @@ __device__ std::int64_t last_not_above(const offset_t* numbers, std::int64_t low
 }
 
 __global__ void __launch_bounds__(threads)
-    count_b_rows_kernel(RowBatch batch, const offset_t* a_offsets, offset_t* row_b_rows) {
+    count_entries_of_a_kernel(RowBatch batch, const offset_t* a_offsets, offset_t* row_starts) {
   const std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x;
   if (i > batch.count) return;
-  offset_t b_rows = 0;
+  offset_t entries = 0;
   if (i < batch.count) {
     const index_t row = row_of(batch, static_cast<index_t>(i));
-    b_rows = a_offsets[row + 1] - a_offsets[row];
+    entries = a_offsets[row + 1] - a_offsets[row];
   }
-  row_b_rows[i] = b_rows;
+  row_starts[i] = entries;
 }
 
-/// The entries of A of the rows, as one list. \param row_b_rows of rows first ... last
-struct BRowsOfRows {
+/// The entries of A of the rows, as one list. \param row_starts of rows first ... last
+struct EntriesOfRows {
   RowBatch batch;
   const offset_t* a_offsets;
-  const offset_t* row_b_rows;
+  const offset_t* row_starts;
 
   /// Number in A of entry l of the list. \param i its row's number in the batch
   [[nodiscard]] __device__ offset_t entry(std::int64_t l, std::int64_t i) const {
-    return a_offsets[row_of(batch, static_cast<index_t>(i))] + (l - row_b_rows[i]);
+    return a_offsets[row_of(batch, static_cast<index_t>(i))] + (l - row_starts[i]);
   }
 };
 
-__global__ void __launch_bounds__(threads)
-    count_products_kernel(Factors<NoValue> factors, BRowsOfRows rows, std::int64_t b_rows, offset_t* b_row_products) {
+__global__ void __launch_bounds__(threads) count_products_kernel(Factors<NoValue> factors, EntriesOfRows rows,
+                                                                 std::int64_t entries, offset_t* entry_products) {
   const std::int64_t l = std::int64_t{blockIdx.x} * threads + threadIdx.x;
-  if (l > b_rows) return;
+  if (l > entries) return;
   offset_t products = 0;
-  if (l < b_rows) {
-    const offset_t k = rows.entry(l, last_not_above(rows.row_b_rows, 0, rows.batch.count - 1, l));
+  if (l < entries) {
+    const offset_t k = rows.entry(l, last_not_above(rows.row_starts, 0, rows.batch.count - 1, l));
     const index_t list = factors.a_columns[k];
     products = factors.b_offsets[list + 1] - factors.b_offsets[list];
   }
-  b_row_products[l] = products;
+  entry_products[l] = products;
 }
 
 __global__ void __launch_bounds__(threads)
-    products_of_rows_kernel(index_t rows, const offset_t* row_b_rows, const offset_t* b_row_products,
+    products_of_rows_kernel(index_t rows, const offset_t* row_starts, const offset_t* entry_products,
                             offset_t* row_products) {
   const std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x;
-  if (i <= rows) row_products[i] = b_row_products[row_b_rows[i]];
+  if (i <= rows) row_products[i] = entry_products[row_starts[i]];
 }
 
 /// A slice for its kernels: a row is a segment of keys.
 struct SliceView {
-  BRowsOfRows rows;
-  const offset_t* b_row_products;
+  EntriesOfRows rows;
+  const offset_t* entry_products;
   index_t first = 0;   ///< row of the batch
   offset_t begin = 0;  ///< products of the batch before the slice
   DeviceKeys keys;
@@ -100,13 +100,13 @@ __global__ void __launch_bounds__(threads)
   const index_t first_column = slice.rows.batch.facts.first_columns[slice.row(tile)];
   // All threads find the same first and last entry of A, between which they then find their own.
   const offset_t before = slice.begin + tile.first;
-  const offset_t* const row_b_rows = slice.rows.row_b_rows;
-  const std::int64_t low = last_not_above(slice.b_row_products, row_b_rows[i], row_b_rows[i + 1] - 1, before);
-  const std::int64_t high = last_not_above(slice.b_row_products, low, row_b_rows[i + 1] - 1, before + tile.keys - 1);
+  const offset_t* const row_starts = slice.rows.row_starts;
+  const std::int64_t low = last_not_above(slice.entry_products, row_starts[i], row_starts[i + 1] - 1, before);
+  const std::int64_t high = last_not_above(slice.entry_products, low, row_starts[i + 1] - 1, before + tile.keys - 1);
   for (int q = static_cast<int>(threadIdx.x); q < tile.keys; q += threads) {
-    const std::int64_t l = last_not_above(slice.b_row_products, low, high, before + q);
+    const std::int64_t l = last_not_above(slice.entry_products, low, high, before + q);
     const offset_t k = slice.rows.entry(l, i);
-    const offset_t at = factors.b_offsets[factors.a_columns[k]] + (before + q - slice.b_row_products[l]);
+    const offset_t at = factors.b_offsets[factors.a_columns[k]] + (before + q - slice.entry_products[l]);
     const offset_t offset = tile.first + q - row_begin;
     keys[tile.first + q] = slice.keys.key(factors.b_columns[at] - first_column, offset);
     if constexpr (has_values<V>) {
@@ -261,20 +261,21 @@ std::int64_t most_tiles(offset_t products) noexcept { return 2 * tiles_of(produc
 }  // namespace
 
 DeviceRows::DeviceRows(const Device& device, const Factors<NoValue>& factors, const RowBatch& batch)
-    : device_(device), batch_(batch), row_lists_(std::int64_t{batch.count} + 1, Init::none, device) {
+    : device_(device), batch_(batch), row_starts_(std::int64_t{batch.count} + 1, Init::none, device) {
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
   const Grid rows_grid{blocks_for(std::int64_t{batch.count} + 1, threads), threads};
-  launch("counting b_rows", context, rows_grid, count_b_rows_kernel, batch, factors.a_offsets, row_lists_.data());
-  const offset_t b_rows = exclusive_sum(device, row_lists_.span());
-  list_products_ = Array<offset_t>(b_rows + 1, Init::none, device);
-  const BRowsOfRows rows{batch, factors.a_offsets, row_lists_.data()};
-  launch("counting products", context, Grid{blocks_for(b_rows + 1, threads), threads}, count_products_kernel, factors,
-         rows, b_rows, list_products_.data());
-  exclusive_sum_on_device(device, list_products_.span());
-  Array<offset_t> products(row_lists_.size(), Init::none, device);
-  launch("products of rows", context, rows_grid, products_of_rows_kernel, batch.count, row_lists_.data(),
-         list_products_.data(), products.data());
+  launch("counting entries of A", context, rows_grid, count_entries_of_a_kernel, batch, factors.a_offsets,
+         row_starts_.data());
+  const offset_t entries = exclusive_sum(device, row_starts_.span());
+  entry_products_ = Array<offset_t>(entries + 1, Init::none, device);
+  const EntriesOfRows rows{batch, factors.a_offsets, row_starts_.data()};
+  launch("counting products", context, Grid{blocks_for(entries + 1, threads), threads}, count_products_kernel, factors,
+         rows, entries, entry_products_.data());
+  exclusive_sum_on_device(device, entry_products_.span());
+  Array<offset_t> products(row_starts_.size(), Init::none, device);
+  launch("products of rows", context, rows_grid, products_of_rows_kernel, batch.count, row_starts_.data(),
+         entry_products_.data(), products.data());
   const Array<offset_t> on_host = products.to(Device{});
   products_.assign(on_host.begin(), on_host.end());
   for (std::size_t i = 0; i + 1 < products_.size(); ++i) {
@@ -282,8 +283,8 @@ DeviceRows::DeviceRows(const Device& device, const Factors<NoValue>& factors, co
   }
 }
 
-std::uint64_t DeviceRows::bytes(std::int64_t rows, std::int64_t b_rows) noexcept {
-  const auto numbers = static_cast<std::uint64_t>(2 * (rows + 1) + b_rows + 1);
+std::uint64_t DeviceRows::bytes(std::int64_t rows, std::int64_t entries) noexcept {
+  const auto numbers = static_cast<std::uint64_t>(2 * (rows + 1) + entries + 1);
   // The running sums hold one more sum per chunk.
   return (numbers + numbers / 512) * sizeof(offset_t);
 }
@@ -311,13 +312,13 @@ std::vector<offset_t> DeviceRows::slice_from(index_t first, offset_t products) c
 template <class V>
 void DeviceRows::claim(const Factors<V>& factors, const RowOutput<V>& out, offset_t slice) const {
   const DeviceGuard current(device_);
-  const BRowsOfRows b_rows{batch_, factors.a_offsets, row_lists_.data()};
+  const EntriesOfRows entries{batch_, factors.a_offsets, row_starts_.data()};
   for (index_t first = 0; first < batch_.count;) {
     const std::vector<offset_t> begins = slice_from(first, slice);
     const auto rows = static_cast<index_t>(begins.size() - 1);
     const TileTable table(device_, begins);
     run_slice(device_, factors, rows,
-              SliceView{b_rows, list_products_.data(), first, products_[static_cast<std::size_t>(first)], keys(),
+              SliceView{entries, entry_products_.data(), first, products_[static_cast<std::size_t>(first)], keys(),
                         table.view()},
               out);
     first += rows;

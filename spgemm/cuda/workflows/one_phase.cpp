@@ -18,8 +18,8 @@ namespace {
 
 /// Phase numeric_allocating of all bins but those of bitmap_tiled: these are counted here, and summed in C itself.
 template <class V>
-void enqueue_allocating(DeviceJob<V>& job, const BinnedRows& bins, OutputBuffer<V>& room, offset_t* counts) {
-  const RowOutput<V> out = room.output(counts);
+void enqueue_allocating(DeviceJob<V>& job, const BinnedRows& bins, OutputBuffer<V>& buffer, offset_t* counts) {
+  const RowOutput<V> out = buffer.output(counts);
   RowOutput<NoValue> counted;
   counted.counts = counts;
   for_each_bin(job.device(), bins, [&](RowBin bin) {
@@ -45,10 +45,10 @@ struct UnplacedRows {
 
 /// Rows without an offset get bins by their counts; counts become offsets. Waits.
 template <class V>
-UnplacedRows find_unplaced_rows(DeviceJob<V>& job, const OutputBuffer<V>& room, Array<offset_t>& counts) {
+UnplacedRows find_unplaced_rows(DeviceJob<V>& job, const OutputBuffer<V>& buffer, Array<offset_t>& counts) {
   RowEntries left;
   left.counts = counts.data();
-  left.buffer_offsets = room.buffer_offsets.data();
+  left.buffer_offsets = buffer.buffer_offsets.data();
   enqueue_choice(job.context, job.factors.a_offsets, job.rows, left, job.counted_policy(), job.analysis);
   exclusive_sum_on_device(job.device(), counts.span());
   const FetchedTotals fetched = fetch_totals(job.context, job.analysis, counts.data() + job.rows);
@@ -62,13 +62,13 @@ index_t tiled_rows(const BinnedRows& bins) noexcept {
 }
 
 template <class V>
-CsrArrays<V> compact(DeviceJob<V>& job, OutputBuffer<V>& room, Array<offset_t> offsets, const UnplacedRows& left,
+CsrArrays<V> compact(DeviceJob<V>& job, OutputBuffer<V>& buffer, Array<offset_t> offsets, const UnplacedRows& left,
                      index_t never_in_buffer) {
   CsrArrays<V> c{std::move(offsets), Array<index_t>(left.nnz, Init::none, job.device()),
                  Array<V>(has_values<V> ? left.nnz : 0, Init::none, job.device())};
   const double mean = job.rows == 0 ? 0.0 : static_cast<double>(left.nnz) / job.rows;
-  enqueue_compaction<V>(job.context, job.rows, mean, room.buffer_offsets.data(), c.offsets.data(), room.columns.data(),
-                        room.values.data(), c.columns.data(), c.values.data());
+  enqueue_compaction<V>(job.context, job.rows, mean, buffer.buffer_offsets.data(), c.offsets.data(),
+                        buffer.columns.data(), buffer.values.data(), c.columns.data(), c.values.data());
   if (left.rows() > 0) {
     const BinnedRows rest(job.context, job.analysis, left.totals, job.counted_policy(), job.rows, true);
     enqueue_numeric(job, rest, c.offsets.data(), c.columns.data(), c.values.data());
@@ -106,21 +106,22 @@ std::optional<CsrArrays<V>> one_phase(DeviceJob<V>& job) {
   report.sizing_ms = sizing.milliseconds();
   drop_bins(job);
   // The lists of rows, the offsets, the output buffer and, beside it, C.
-  const std::uint64_t b_row_bytes = static_cast<std::uint64_t>(job.rows) * sizeof(index_t);
-  const std::uint64_t buffer_bytes = detail::csr_bytes(job.rows, 0, 0) + OutputBuffer<V>::bytes(job.rows, plan->room);
-  const std::uint64_t need = b_row_bytes + buffer_bytes + detail::csr_bytes(0, plan->room, value_bytes<V>);
+  const std::uint64_t list_bytes = static_cast<std::uint64_t>(job.rows) * sizeof(index_t);
+  const std::uint64_t buffer_bytes =
+      detail::csr_bytes(job.rows, 0, 0) + OutputBuffer<V>::bytes(job.rows, plan->capacity);
+  const std::uint64_t need = list_bytes + buffer_bytes + detail::csr_bytes(0, plan->capacity, value_bytes<V>);
   if (!budget.fits(need)) {
     budget.release(plan->estimates.bytes());
     return give_up(job, need);
   }
-  budget.reserve(b_row_bytes + buffer_bytes, "room of a sparse product");
+  budget.reserve(list_bytes + buffer_bytes, "output buffer of a sparse product");
 
   const Stopwatch summing;
   BinnedRows bins(job.context, job.analysis, totals, job.policy, job.rows);
-  OutputBuffer<V> room(job, plan->room);
+  OutputBuffer<V> buffer(job, plan->capacity);
   Array<offset_t> counts(std::int64_t{job.rows} + 1, Init::zero, job.device());
-  enqueue_allocating(job, bins, room, counts.data());
-  const UnplacedRows left = find_unplaced_rows(job, room, counts);
+  enqueue_allocating(job, bins, buffer, counts.data());
+  const UnplacedRows left = find_unplaced_rows(job, buffer, counts);
   report.numeric_ms = summing.milliseconds();
 
   const Stopwatch compacting;
@@ -129,16 +130,16 @@ std::optional<CsrArrays<V>> one_phase(DeviceJob<V>& job) {
   // Rows without an offset need their list and their facts.
   const bool all_placed = left.rows() == 0;
   const std::uint64_t facts_bytes = RowAnalysis::bytes(job.rows) - RowAnalysis::bytes(0);
-  const std::uint64_t spare_bytes = all_placed ? b_row_bytes + facts_bytes : 0;
+  const std::uint64_t spare_bytes = all_placed ? list_bytes + facts_bytes : 0;
   const std::uint64_t c_bytes = detail::csr_bytes(0, left.nnz, value_bytes<V>);
   if (!budget.fits(c_bytes - std::min(c_bytes, spare_bytes))) {
-    budget.release(b_row_bytes + buffer_bytes + plan->estimates.bytes());
+    budget.release(list_bytes + buffer_bytes + plan->estimates.bytes());
     return give_up(job, need + c_bytes);
   }
   if (all_placed) job.analysis = RowAnalysis(0, job.device());
   budget.release(spare_bytes);
   budget.reserve(c_bytes, "sparse product");
-  CsrArrays<V> c = compact(job, room, std::move(counts), left, never_in_buffer);
+  CsrArrays<V> c = compact(job, buffer, std::move(counts), left, never_in_buffer);
   job.context.synchronize();
   report.compaction_ms = compacting.milliseconds();
   if (!plan->estimates.empty()) {

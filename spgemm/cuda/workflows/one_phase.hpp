@@ -52,7 +52,7 @@ struct OutputBuffer {
 
 /// Estimated size of C.
 struct DeviceSizeEstimate {
-  offset_t room = 0;       ///< capacity of the output buffer, in entries
+  offset_t capacity = 0;   ///< capacity of the output buffer, in entries
   RowEntries entries;      ///< of the rows
   Array<float> estimates;  ///< where `entries` points
 };

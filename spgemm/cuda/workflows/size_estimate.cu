@@ -257,19 +257,19 @@ offset_t bounded(const DeviceJob<V>& job, double entries) noexcept {
 }
 
 template <class V>
-DeviceSizeEstimate plan_by_sample(DeviceJob<V>& job) {
+DeviceSizeEstimate estimate_by_sample(DeviceJob<V>& job) {
   DeviceSizeEstimate plan;
   const SpgemmSample sample = sample_compression(job.context, job.device(), job.positions, job.bins, job.rows);
   job.report.sample = sample;
   const double expected = static_cast<double>(job.report.products) / sample.compression;
-  plan.room = bounded(job, expected * (1.02 + 3.0 * sample.relative_error));
+  plan.capacity = bounded(job, expected * (1.02 + 3.0 * sample.relative_error));
   plan.entries.factor = 2.0 / sample.compression;
   return plan;
 }
 
 /// None when the sketches do not fit into memory.
 template <class V>
-std::optional<DeviceSizeEstimate> plan_by_sketches(DeviceJob<V>& job) {
+std::optional<DeviceSizeEstimate> estimate_by_sketches(DeviceJob<V>& job) {
   SpgemmReport& report = job.report;
   report.registers = job.options.registers != 0 ? job.options.registers : sketch_registers(report.expansion);
   const std::uint64_t bytes = sketch_bytes(report.workflow, report.registers, job.rows, job.inner);
@@ -280,7 +280,7 @@ std::optional<DeviceSizeEstimate> plan_by_sketches(DeviceJob<V>& job) {
                                      report.registers);
   job.budget->release(bytes - plan.estimates.bytes());
   const double expected = sum_of_estimates(job.device(), plan.estimates);
-  plan.room = bounded(job, std::max(expected * capacity_margin, expected + min_spare_entries));
+  plan.capacity = bounded(job, std::max(expected * capacity_margin, expected + min_spare_entries));
   plan.entries.estimates = plan.estimates.data();
   plan.entries.factor = estimate_margin(report.registers);
   return plan;
@@ -302,10 +302,10 @@ double mean_estimate_error(const Device& device, const Array<float>& estimates, 
 
 template <class V>
 std::optional<DeviceSizeEstimate> estimate_sizes(DeviceJob<V>& job) {
-  if (job.report.workflow == SpgemmWorkflow::sampled) return plan_by_sample(job);
-  if (job.report.workflow != SpgemmWorkflow::upper_bound) return plan_by_sketches(job);
+  if (job.report.workflow == SpgemmWorkflow::sampled) return estimate_by_sample(job);
+  if (job.report.workflow != SpgemmWorkflow::upper_bound) return estimate_by_sketches(job);
   DeviceSizeEstimate plan;
-  plan.room = job.bound_total();
+  plan.capacity = job.bound_total();
   return plan;
 }
 

@@ -11,31 +11,31 @@ namespace tessera::host {
 namespace {
 
 /// Entries that a thread takes from the store at a time.
-offset_t chunk_entries(offset_t room, int workers) noexcept {
-  return std::clamp<offset_t>(room / (std::int64_t{64} * workers), 64, 1 << 16);
+offset_t chunk_entries(offset_t capacity, int workers) noexcept {
+  return std::clamp<offset_t>(capacity / (std::int64_t{64} * workers), 64, 1 << 16);
 }
 
 /// Rows longer than this part of a chunk are allocated by themselves, so that the end of a chunk wastes little.
 constexpr offset_t chunk_part = 16;
 
-offset_t store_entries(offset_t room, int workers) noexcept {
-  return room + room / (chunk_part - 1) + chunk_entries(room, workers) * (workers + 1);
+offset_t store_entries(offset_t capacity, int workers) noexcept {
+  return capacity + capacity / (chunk_part - 1) + chunk_entries(capacity, workers) * (workers + 1);
 }
 
 template <class V>
-std::uint64_t store_bytes(std::int64_t rows, offset_t room, int workers) noexcept {
-  return static_cast<std::uint64_t>(store_entries(room, workers)) *
+std::uint64_t store_bytes(std::int64_t rows, offset_t capacity, int workers) noexcept {
+  return static_cast<std::uint64_t>(store_entries(capacity, workers)) *
          (sizeof(index_t) + value_bytes<V>)+static_cast<std::uint64_t>(rows) * sizeof(offset_t);
 }
 
 /// Rows of C in the order in which they were finished.
 template <class V>
 struct RowStore {
-  RowStore(std::int64_t rows, offset_t room, int workers)
-      : columns(store_entries(room, workers), Init::none),
-        values(has_values<V> ? store_entries(room, workers) : 0, Init::none),
+  RowStore(std::int64_t rows, offset_t capacity, int workers)
+      : columns(store_entries(capacity, workers), Init::none),
+        values(has_values<V> ? store_entries(capacity, workers) : 0, Init::none),
         starts(rows, Init::none),
-        chunk(chunk_entries(room, workers)) {}
+        chunk(chunk_entries(capacity, workers)) {}
 
   /// Allocates `count` entries. \returns the first, or -1 when the store is full
   [[nodiscard]] offset_t take(offset_t count) noexcept {
@@ -78,8 +78,8 @@ class StoreWriter {
 
 offset_t row_limit(const SizeEstimate& plan, const RowTask& row, std::int64_t i) noexcept {
   if (plan.estimates.empty()) return row.limit;
-  const double room = std::ceil(static_cast<double>(plan.estimates[i]) * plan.margin);
-  return room < static_cast<double>(row.limit) ? static_cast<offset_t>(room) : row.limit;
+  const double capacity = std::ceil(static_cast<double>(plan.estimates[i]) * plan.margin);
+  return capacity < static_cast<double>(row.limit) ? static_cast<offset_t>(capacity) : row.limit;
 }
 
 /// Sums every row into the store; counts[i + 1] is its length, -1 where the limit was too low.
@@ -150,7 +150,7 @@ void copy_rows(const HostJob<T>& job, const RowStore<V>& store, const Array<offs
 
 template <class V, class T>
 std::uint64_t one_phase_bytes(const HostJob<T>& job, const SizeEstimate& plan) noexcept {
-  return store_bytes<V>(job.rows(), plan.room, job.workers) +
+  return store_bytes<V>(job.rows(), plan.capacity, job.workers) +
          RowWorkspace<V>::bytes(job.sizes) * static_cast<std::uint64_t>(job.workers) +
          detail::csr_bytes(job.rows(), plan.expected, value_bytes<V>);
 }
@@ -163,7 +163,7 @@ class OnePhase {
  public:
   OnePhase(HostJob<T>& job, const SizeEstimate& plan)
       : job_(job),
-        store_(std::make_unique<RowStore<V>>(job.rows(), plan.room, job.workers)),
+        store_(std::make_unique<RowStore<V>>(job.rows(), plan.capacity, job.workers)),
         workspaces_(make_workspaces<V>(job.sizes, job.workers)),
         offsets_(job.rows() + 1, Init::none) {
     fill_store(job_, plan, workspaces_, *store_, offsets_);
@@ -210,7 +210,7 @@ class OnePhase {
 
 template <class V, class T>
 OnePhaseResult<T> one_phase(HostJob<T>& job, const SizeEstimate& plan) {
-  const std::uint64_t held = store_bytes<V>(job.rows(), plan.room, job.workers) +
+  const std::uint64_t held = store_bytes<V>(job.rows(), plan.capacity, job.workers) +
                              RowWorkspace<V>::bytes(job.sizes) * static_cast<std::uint64_t>(job.workers);
   job.budget.reserve(held, "store of a sparse product");
   OnePhaseResult<T> result;

@@ -12,7 +12,7 @@ namespace tessera::host {
 
 /// Estimated size of C.
 struct SizeEstimate {
-  offset_t room = 0;       ///< capacity of the store, in entries
+  offset_t capacity = 0;   ///< capacity of the store, in entries
   offset_t expected = 0;   ///< entries that C probably has
   Array<float> estimates;  ///< of every row; none: only the sum of all counts
   double margin = 1.0;     ///< capacity for a row over its estimate

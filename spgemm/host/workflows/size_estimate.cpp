@@ -151,14 +151,14 @@ offset_t bounded(const HostJob<T>& job, double entries) noexcept {
 template <class T>
 void sum_estimates(const HostJob<T>& job, SizeEstimate& plan) {
   double expected = 0.0;
-  double room = 0.0;
+  double capacity = 0.0;
   for (std::int64_t i = 0; i < job.rows(); ++i) {
     const auto estimate = static_cast<double>(plan.estimates[i]);
     expected += estimate;
-    room += std::min(std::ceil(estimate * plan.margin), static_cast<double>(job.analysis.bound(i)));
+    capacity += std::min(std::ceil(estimate * plan.margin), static_cast<double>(job.analysis.bound(i)));
   }
   plan.expected = bounded(job, expected);
-  plan.room = bounded(job, room);
+  plan.capacity = bounded(job, capacity);
 }
 
 }  // namespace
@@ -167,11 +167,11 @@ template <class T>
 std::optional<SizeEstimate> estimate_sizes(HostJob<T>& job, const SpgemmOptions& options, SpgemmReport& report) {
   SizeEstimate plan;
   if (report.workflow == SpgemmWorkflow::upper_bound || report.workflow == SpgemmWorkflow::esc) {
-    plan.room = plan.expected = job.analysis.bound_total;
+    plan.capacity = plan.expected = job.analysis.bound_total;
   } else if (report.workflow == SpgemmWorkflow::sampled) {
     const double expected = static_cast<double>(report.products) / report.sample->compression;
     plan.expected = bounded(job, expected);
-    plan.room = bounded(job, expected * (1.02 + 3.0 * report.sample->relative_error));
+    plan.capacity = bounded(job, expected * (1.02 + 3.0 * report.sample->relative_error));
   } else {
     report.registers = options.registers != 0 ? options.registers : sketch_registers(report.expansion);
     const std::uint64_t bytes = sketch_bytes(report.workflow, report.registers, job.rows(), job.b.rows);
