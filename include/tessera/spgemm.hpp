@@ -1,6 +1,6 @@
 /// \file
-/// Products of two sparse matrices, C = A B, row by row (F. Gustavson, ACM TOMS 4(3), 1978), with sizes estimated or
-/// counted first (Ocean, §3).
+/// Products of two sparse matrices, C = A B, row by row (F. Gustavson, ACM TOMS 4(3), 1978): a symbolic phase counts
+/// the entries of C, a numeric phase sums them; or sizes are estimated first (Ocean, §3).
 #pragma once
 
 #include "tessera/csr.hpp"
@@ -17,15 +17,15 @@
 
 namespace tessera {
 
-/// How room for C is found. All give the same C.
+/// How memory for C is sized. All give the same C.
 enum class SpgemmWorkflow {
-  automatic,    ///< on the host by the products per row and a sample of C; on a GPU always `symbolic`; says why
-  hll,          ///< a HyperLogLog sketch a row of B, merged for every row of C
-  cohen,        ///< minima of random keys a row of B, merged for every row of C (E. Cohen, J. Comb. Optim. 2(3), 1998)
-  symbolic,     ///< count every row of C exactly, then compute into its final place: least memory
+  automatic,  ///< on the host by the products per row and a sample of C; on a GPU always `symbolic`; says why
+  hll,        ///< a HyperLogLog sketch per row of B, merged for every row of C
+  cohen,      ///< minima of random keys per row of B, merged for every row of C (E. Cohen, J. Comb. Optim. 2(3), 1998)
+  symbolic,   ///< counts every row of C, then sums it at its final offset: least memory
   upper_bound,  ///< the number of products of every row
-  sampled,      ///< the total alone, from rows of C that are counted
-  esc,          ///< as upper_bound, and every row by expansion, sorting, contraction (Dalton, Olson & Bell, TOMS 2015)
+  sampled,      ///< the total alone, from a sample of counted rows of C
+  esc,          ///< as upper_bound; every row by expansion, sorting, contraction (Dalton, Olson & Bell, TOMS 2015)
 };
 
 [[nodiscard]] std::string_view to_string(
@@ -37,7 +37,7 @@ enum class SpgemmWorkflow {
 /// One line, for help texts.
 [[nodiscard]] std::string_view describe(SpgemmWorkflow workflow);
 
-/// What a row of C is summed in. `automatic` chooses for every row.
+/// Data structure in which a row of C is summed. `automatic` chooses for every row.
 enum class SpgemmAccumulator {
   automatic,
   merge,         ///< merges the scaled rows of B: few and short ones
@@ -59,19 +59,19 @@ enum class SpgemmAccumulator {
 
 struct SpgemmOptions {
   SpgemmWorkflow workflow = SpgemmWorkflow::automatic;
-  /// By name: taken for every row that it can serve. On the host `merge` leaves rows of A with more than 256 entries to
-  /// the others; on a GPU all but `wide` have limits: merge 8 entries of A, esc 512 products, dense 2048 columns, hash
-  /// 4096 entries (3072 where a block has 99 KB of shared memory), window what fits into shared memory. The workflow
-  /// `esc` looks at it only where it gives way to `symbolic`.
+  /// Forced by name for every row within its limits. On the host `merge` leaves rows of A with more than 256 entries to
+  /// the others; on a GPU all but `bitmap_tiled` have limits: merge 8 entries of A, esc 512 products, dense 2048
+  /// columns, hash 4096 entries (3072 where a block has 99 KB of shared memory), bitmap what fits into shared memory.
+  /// The workflow `esc` ignores it, unless it falls back to `symbolic`.
   SpgemmAccumulator accumulator = SpgemmAccumulator::automatic;
   int registers =
-      0;  ///< of a sketch, and keys a row of `cohen`: 32, 64 or 128; 0: 32 below an expansion of 48, else 64
-  /// What a product may take beside A and B, C included; 0: what the machine has free. Workflows that need more fall
-  /// back to `symbolic`.
+      0;  ///< per sketch, and keys per row of `cohen`: 32, 64 or 128; 0: 32 below an expansion of 48, else 64
+  /// Memory of the product beside A and B, C included; 0: what the machine has free. Workflows that need more fall back
+  /// to `symbolic`.
   std::uint64_t memory_limit_bytes = 0;
-  /// Least class to keep. On the host every product keeps gpu_to_gpu: bitwise the same for every number of threads. On
-  /// a GPU `wide`, and `hash` for rows of more than 384 entries, add the terms of an entry in any order unless a class
-  /// is asked for; then all classes give the bits of the host (built without fused multiply-add).
+  /// Weakest class allowed. On the host every product is gpu_to_gpu: bitwise the same for every number of threads. On a
+  /// GPU `bitmap_tiled`, and `hash` for rows of more than 384 entries, add the terms of an entry in any order unless a
+  /// stronger class is asked for; then all classes give the bits of the host (built without fused multiply-add).
   Determinism determinism = Determinism::not_guaranteed;
   Device device;  ///< where C is formed and will lie
 };
@@ -83,37 +83,37 @@ struct SpgemmAccumulatorUse {
   offset_t products = 0;
 };
 
-/// What counting a few rows of C says of all.
+/// Compression of C, estimated from a few counted rows.
 struct SpgemmSample {
-  index_t rows = 0;             ///< rows of A looked at
-  double compression = 1.0;     ///< their products over their entries in C
+  index_t rows = 0;             ///< sampled rows
+  double compression = 1.0;     ///< products of these rows over their entries in C
   double relative_error = 0.0;  ///< standard error of 1 / compression, relative
 };
 
-/// What a product did and why.
+/// What a product did, and why.
 struct SpgemmReport {
   SpgemmWorkflow workflow = SpgemmWorkflow::symbolic;  ///< what was done, never `automatic`
   std::string reason;                                  ///< one sentence: why this workflow
-  std::string fallback;                                ///< why the workflow chosen first was left; empty if it was not
-  offset_t products = 0;                               ///< scalar products a_ik b_kj with both entries stored
-  offset_t nnz = 0;                                    ///< entries of C, those that cancelled to 0 included
-  double expansion = 0.0;                              ///< products / nnz(A)
-  std::optional<SpgemmSample> sample;                  ///< where rows were sampled
-  int registers = 0;                                   ///< of the workflows hll and cohen, else 0
-  double estimate_error = 0.0;                         ///< hll, cohen: mean of |estimate - entries| / entries over rows
-  index_t overflow_rows = 0;                          ///< rows that held more than was foreseen, computed a second time
-  std::vector<SpgemmAccumulatorUse> accumulators;     ///< those with rows, in the order of the enum
-  Determinism determinism = Determinism::gpu_to_gpu;  ///< the class kept
-  int threads = 1;                                    ///< of the host that shared the rows; 0 on a GPU
-  std::uint64_t peak_bytes = 0;                       ///< most memory held at once beside A and B, C included
-  double upload_ms = 0.0;                             ///< factors of the host brought to a GPU
+  std::string fallback;                ///< why it fell back from the workflow chosen first; empty if it did not
+  offset_t products = 0;               ///< scalar products a_ik b_kj with both entries stored
+  offset_t nnz = 0;                    ///< entries of C, those that cancelled to 0 included
+  double expansion = 0.0;              ///< products / nnz(A)
+  std::optional<SpgemmSample> sample;  ///< only of workflows that sample
+  int registers = 0;                   ///< of the workflows hll and cohen, else 0
+  double estimate_error = 0.0;         ///< hll, cohen: mean of |estimate - entries| / entries over rows
+  index_t overflow_rows = 0;           ///< rows with more entries than estimated, computed a second time
+  std::vector<SpgemmAccumulatorUse> accumulators;     ///< those used, in the order of the enum
+  Determinism determinism = Determinism::gpu_to_gpu;  ///< of this product
+  int threads = 1;                                    ///< of the host; 0 on a GPU
+  std::uint64_t peak_bytes = 0;                       ///< peak memory beside A and B, C included
+  double upload_ms = 0.0;                             ///< copying factors of the host to a GPU
   double analysis_ms = 0.0;                           ///< products, ranges, sample, choice
-  double sizing_ms = 0.0;                             ///< estimates or the exact count
-  double numeric_ms = 0.0;                            ///< sums
-  double compaction_ms = 0.0;                         ///< into CSR, where sizes were not known before
+  double sizing_ms = 0.0;                             ///< estimates or the symbolic phase
+  double numeric_ms = 0.0;                            ///< numeric phase
+  double compaction_ms = 0.0;                         ///< copy into CSR, where sizes were estimated
   double total_ms = 0.0;                              ///< all of it, wall clock
 
-  /// Floating-point operations: a product and a sum each.
+  /// Floating-point operations: a multiplication and an addition per product.
   [[nodiscard]] offset_t flops() const noexcept { return 2 * products; }
   /// Products per entry of C; 1 for an empty one.
   [[nodiscard]] double compression() const noexcept {
@@ -121,7 +121,7 @@ struct SpgemmReport {
   }
 };
 
-/// A product and how it came about.
+/// A product and its report.
 template <class T>
 struct SpgemmResult {
   Csr<T> matrix;
@@ -136,23 +136,23 @@ struct SpgemmResult {
 /// have;
 ///         InvalidArgument for options out of range; OutOfMemory with the bytes of the whole product, before any of it
 ///         is summed
-/// O(products + rows) work and O(entries of the widest row) memory a thread beside C; the workflows other than
+/// O(products + rows) work and O(entries of the widest row) memory per thread beside C; the workflows other than
 /// `symbolic` hold up to another copy of C.
 template <class T>
 [[nodiscard]] SpgemmResult<T> spgemm(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options = {});
 
-/// The positions of C = A B as a pattern matrix; values are not looked at. Throws as spgemm().
+/// The positions of C = A B as a pattern matrix; values are ignored. Throws as spgemm().
 template <class T>
 [[nodiscard]] SpgemmResult<T> spgemm_pattern(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options = {});
 
-/// C = A B whose structure is found once, for factors whose values change.
+/// C = A B with the symbolic phase done once, for factors whose values change.
 template <class T>
 class SpgemmPlan {
  public:
-  /// Counts and places the entries of C. Shares the factors with their owners.
+  /// Symbolic phase: the structure of C. Shares ownership of the factors.
   /// \throws as spgemm(); InvalidArgument for a null pointer
   SpgemmPlan(std::shared_ptr<const Csr<T>> a, std::shared_ptr<const Csr<T>> b, const SpgemmOptions& options = {});
-  /// Takes the factors over.
+  /// Takes ownership of the factors.
   SpgemmPlan(Csr<T> a, Csr<T> b, const SpgemmOptions& options = {});
   ~SpgemmPlan();
   SpgemmPlan(SpgemmPlan&&) noexcept;
@@ -162,15 +162,15 @@ class SpgemmPlan {
   [[nodiscard]] const Csr<T>& structure() const noexcept;
   /// Of the planning.
   [[nodiscard]] const SpgemmReport& report() const noexcept;
-  /// What the plan holds beside the factors: C's structure and the rows' workspaces.
+  /// Memory of the plan beside the factors: C's structure and the rows' workspaces.
   [[nodiscard]] std::uint64_t bytes() const noexcept;
 
   /// The product of the planned factors. Not concurrent with other products of this plan. \throws OutOfMemory
   [[nodiscard]] Csr<T> multiply();
-  /// The product of factors with the planned structures and values of their own. Bitwise what spgemm() gives.
+  /// The product of other factors with the planned structures. Bitwise equal to spgemm().
   /// \throws InvalidMatrix naming the first difference of a structure, NotSupported for matrices on a GPU, OutOfMemory
   [[nodiscard]] Csr<T> multiply(const Csr<T>& a, const Csr<T>& b);
-  /// The same into the values of C, in the order of structure(), without an allocation.
+  /// The same into the values of C, in the order of structure(), without allocations.
   /// \throws DimensionError for another number of values
   void multiply_into(const Csr<T>& a, const Csr<T>& b, std::span<T> values);
 
@@ -179,7 +179,7 @@ class SpgemmPlan {
   std::unique_ptr<Impl> impl_;
 };
 
-/// R A P and how its two products came about.
+/// R A P and the reports of its two products.
 template <class T>
 struct GalerkinResult {
   Csr<T> matrix;
@@ -193,7 +193,7 @@ template <class T>
 [[nodiscard]] GalerkinResult<T> galerkin(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p,
                                          const SpgemmOptions& options = {});
 
-/// A^k and the reports of the products that made it, in their order.
+/// A^k and the reports of its products, in their order.
 template <class T>
 struct MatrixPower {
   Csr<T> matrix;

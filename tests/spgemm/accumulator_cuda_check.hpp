@@ -26,9 +26,9 @@ namespace tessera::testing {
 
 /// What an accumulator does.
 struct AccumulatorTraits {
-  bool claims = true;   ///< has the phase that looks for places
-  bool places = true;   ///< has the passes that count, and write to known places
-  bool ordered = true;  ///< adds the terms in the host's order; else values are held against an error bound
+  bool allocates = true;  ///< has the phase numeric_allocating
+  bool two_phase = true;  ///< has the phases symbolic and numeric
+  bool ordered = true;    ///< adds the terms in the host's order; else values are held against an error bound
 };
 
 /// \tparam V double, float or NoValue \tparam T type of the matrices
@@ -87,18 +87,18 @@ class AccumulatorCheck {
     batch_.rows = count == expected_.rows() ? nullptr : on_gpu.data();
     enqueue_ = enqueue;
     rows_ = std::move(rows);
-    if (traits.places) check_count();
-    if (traits.places && !::testing::Test::HasFatalFailure()) check_place();
-    if (traits.claims && !::testing::Test::HasFatalFailure()) check_claims();
+    if (traits.two_phase) check_symbolic();
+    if (traits.two_phase && !::testing::Test::HasFatalFailure()) check_numeric();
+    if (traits.allocates && !::testing::Test::HasFatalFailure()) check_allocations();
     return count;
   }
 
-  /// The claims of the same rows once more, where the accumulator is told that none has more entries than `estimate`:
-  /// those that do are to be counted, and to find their place or none.
-  void run_claims(index_t estimate) {
+  /// Phase numeric_allocating of the same rows once more, where the accumulator is told that none has more entries than
+  /// `estimate`: rows that do are counted, and get an offset or none.
+  void run_allocating(index_t estimate) {
     batch_.most_entries = estimate;
     estimate_ = estimate;
-    check_claims();
+    check_allocations();
   }
 
  private:
@@ -126,7 +126,7 @@ class AccumulatorCheck {
     enqueue_(cuda::Context::of(gpu_), phase, factors(), batch_, out);
   }
 
-  void check_count() const {
+  void check_symbolic() const {
     std::vector<offset_t> marked(static_cast<std::size_t>(expected_.rows()), -7);
     auto counts = Array<offset_t>::copy_of(marked, gpu_);
     cuda::RowOutput<V> out;
@@ -139,7 +139,7 @@ class AccumulatorCheck {
     for (index_t i = 0; i < expected_.rows(); ++i) ASSERT_EQ(found[i], marked[static_cast<std::size_t>(i)]) << i;
   }
 
-  void check_place() const {
+  void check_numeric() const {
     const auto starts = expected_.row_offsets().to(gpu_);
     Array<index_t> columns(expected_.nnz(), Init::zero, gpu_);
     Array<V> values(has_values ? expected_.nnz() : 0, Init::zero, gpu_);
@@ -148,47 +148,44 @@ class AccumulatorCheck {
     out.columns = columns.data();
     out.values = has_values ? values.data() : nullptr;
     launch(cuda::Phase::numeric, out);
-    const auto places = expected_.row_offsets().to(Device{});
-    compare(places, columns.to(Device{}), values.to(Device{}));
+    const auto offsets = expected_.row_offsets().to(Device{});
+    compare(offsets, columns.to(Device{}), values.to(Device{}));
   }
 
   /// Entries of the rows that are not beyond the estimate.
-  [[nodiscard]] offset_t entries_to_place() const noexcept {
+  [[nodiscard]] offset_t entries_to_allocate() const noexcept {
     offset_t all = 0;
     for (const index_t i : rows_) all += entries(i) <= estimate_ ? entries(i) : 0;
     return all;
   }
 
-  void check_claims() const {
-    const offset_t all = entries_to_place();
-    check_claim(all, false);
-    check_claim(all - all / 3, false);
-    check_claim(2 * expected_.nnz(), true);
+  void check_allocations() const {
+    const offset_t all = entries_to_allocate();
+    check_allocation(all, false);
+    check_allocation(all - all / 3, false);
+    check_allocation(2 * expected_.nnz(), true);
   }
 
-  /// \param own rooms of their own, those of every third row too small by one; else one room for all
-  void check_claim(offset_t room, bool own) const {
-    SCOPED_TRACE(own ? "rooms of the rows" : "common room of " + std::to_string(room));
+  /// \param own each row has its own part of the buffer, every third one too small by one; else rows share `capacity`
+  void check_allocation(offset_t capacity, bool own) const {
+    SCOPED_TRACE(own ? "parts of the rows" : "common capacity of " + std::to_string(capacity));
     const index_t m = expected_.rows();
     Array<offset_t> counts(m, Init::zero, gpu_);
-    Array<offset_t> places(m, Init::zero, gpu_);
+    Array<offset_t> offsets(m, Init::zero, gpu_);
     std::vector<offset_t> starts{0};
     for (index_t i = 0; i < m; ++i) starts.push_back(starts.back() + std::max<offset_t>(0, entries(i) + 1 - i % 3));
     const auto starts_on_gpu = Array<offset_t>::copy_of(starts, gpu_);
-    if (own) room = starts.back();
-    Array<index_t> columns(room, Init::zero, gpu_);
-    Array<V> values(has_values ? room : 0, Init::zero, gpu_);
+    if (own) capacity = starts.back();
+    Array<index_t> columns(capacity, Init::zero, gpu_);
+    Array<V> values(has_values ? capacity : 0, Init::zero, gpu_);
     Array<unsigned long long> cursor(1, Init::zero, gpu_);
-    cuda::RowOutput<V> out{counts.data(),
-                           own ? starts_on_gpu.data() : nullptr,
-                           columns.data(),
-                           has_values ? values.data() : nullptr,
-                           places.data(),
-                           cursor.data(),
-                           room};
+    cuda::RowOutput<V> out{counts.data(),  own ? starts_on_gpu.data() : nullptr,
+                           columns.data(), has_values ? values.data() : nullptr,
+                           offsets.data(), cursor.data(),
+                           capacity};
     launch(cuda::Phase::numeric_allocating, out);
     const auto found = counts.to(Device{});
-    const auto where = places.to(Device{});
+    const auto where = offsets.to(Device{});
     offset_t placed = 0;
     for (const index_t i : rows_) {
       ASSERT_EQ(found[i], entries(i)) << "row " << i;
@@ -201,23 +198,23 @@ class AccumulatorCheck {
         ASSERT_NE(where[i], cuda::no_offset) << "empty row " << i;
       }
     }
-    ASSERT_LE(placed, room);
-    if (!own && room >= entries_to_place() && estimate_ >= expected_.cols()) {
-      ASSERT_EQ(placed, entries_to_place());
+    ASSERT_LE(placed, capacity);
+    if (!own && capacity >= entries_to_allocate() && estimate_ >= expected_.cols()) {
+      ASSERT_EQ(placed, entries_to_allocate());
     }
     compare(where, columns.to(Device{}), values.to(Device{}));
   }
 
-  void compare(const Array<offset_t>& places, const Array<index_t>& columns, const Array<V>& values) const {
+  void compare(const Array<offset_t>& offsets, const Array<index_t>& columns, const Array<V>& values) const {
     for (const index_t i : rows_) {
-      const offset_t place = places[i];
-      if (place == cuda::no_offset) continue;
+      const offset_t offset = offsets[i];
+      if (offset == cuda::no_offset) continue;
       const offset_t from = expected_.row_offsets()[i];
       for (offset_t k = 0; k < entries(i); ++k) {
-        ASSERT_EQ(columns[place + k], expected_.columns()[from + k]) << "row " << i << ", entry " << k;
+        ASSERT_EQ(columns[offset + k], expected_.columns()[from + k]) << "row " << i << ", entry " << k;
         if constexpr (has_values) {
-          ASSERT_TRUE(agree(values[place + k], i, from + k))
-              << "row " << i << ", entry " << k << ": " << values[place + k] << ", not "
+          ASSERT_TRUE(agree(values[offset + k], i, from + k))
+              << "row " << i << ", entry " << k << ": " << values[offset + k] << ", not "
               << expected_.values()[from + k];
         }
       }

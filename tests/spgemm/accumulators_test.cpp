@@ -17,21 +17,21 @@ struct OneRow {
   Csr<double> a;
   Csr<double> b;
 
-  OneRow(const std::vector<std::vector<index_t>>& lists, index_t cols) {
+  OneRow(const std::vector<std::vector<index_t>>& b_rows, index_t cols) {
     std::vector<index_t> all;
     std::vector<index_t> columns;
     std::vector<offset_t> offsets{0};
     std::vector<double> values;
-    for (std::size_t k = 0; k < lists.size(); ++k) {
+    for (std::size_t k = 0; k < b_rows.size(); ++k) {
       all.push_back(static_cast<index_t>(k));
-      for (const index_t column : lists[k]) {
+      for (const index_t column : b_rows[k]) {
         columns.push_back(column);
         values.push_back(1.0 + static_cast<double>(columns.size()));
       }
       offsets.push_back(static_cast<offset_t>(columns.size()));
     }
-    const auto count = static_cast<index_t>(lists.size());
-    a = testing::make_csr<double>(1, count, {0, count}, all, std::vector<double>(lists.size(), 1.0));
+    const auto count = static_cast<index_t>(b_rows.size());
+    a = testing::make_csr<double>(1, count, {0, count}, all, std::vector<double>(b_rows.size(), 1.0));
     b = testing::make_csr<double>(count, cols, offsets, columns, values);
   }
 
@@ -174,7 +174,7 @@ TEST(ChooseAccumulator, ByListsProductsAndRange) {
   EXPECT_EQ(choose_accumulator({0, 1, 5, 1000000, 40, 40}, policy), merge);
   EXPECT_EQ(choose_accumulator({0, 40, 5, 3000, 4000, 3000}, policy), dense);
   EXPECT_EQ(choose_accumulator({0, 40, 5, 2000000, 90, 90}, policy), hash);
-  EXPECT_EQ(choose_accumulator({0, 40, 5, 2000000000, 4000000, 4000000}, policy), hash) << "no window of 2^31 columns";
+  EXPECT_EQ(choose_accumulator({0, 40, 5, 2000000000, 4000000, 4000000}, policy), hash) << "no array of 2^31 columns";
   host::AccumulatorPolicy named;
   named.preferred = merge;
   EXPECT_EQ(choose_accumulator({0, 256, 5, 3000, 4000, 3000}, named), merge);

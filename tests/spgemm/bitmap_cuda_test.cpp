@@ -64,7 +64,7 @@ void check_estimates(const Device& gpu) {
   check.run(BitmapAccumulator::enqueue<V>, BitmapAccumulator::serves);
   for (const index_t estimate : {0, 1, 10, 19, 20, 39, 40, 100, 399}) {
     SCOPED_TRACE("estimate of " + std::to_string(estimate));
-    check.run_claims(estimate);
+    check.run_allocating(estimate);
     if (::testing::Test::HasFatalFailure()) return;
   }
 }

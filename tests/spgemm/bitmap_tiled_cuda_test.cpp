@@ -28,7 +28,7 @@ void enqueue(const cuda::Context& context, cuda::Phase phase, const cuda::Factor
   cuda::enqueue_bitmap_tiled<V>(context, phase, factors, batch, out, Ordered, std::min(Bytes, most));
 }
 
-/// Counts as ever, and places with the sums in shared memory.
+/// Phase symbolic as ever; numeric with the sums in shared memory.
 template <class V>
 void enqueue_in_shared(const cuda::Context& context, cuda::Phase phase, const cuda::Factors<V>& factors,
                        const cuda::RowBatch& batch, const cuda::RowOutput<V>& out) {
@@ -36,8 +36,8 @@ void enqueue_in_shared(const cuda::Context& context, cuda::Phase phase, const cu
   cuda::enqueue_bitmap_tiled_in_shared<V>(context, factors, batch, out);
 }
 
-constexpr testing::AccumulatorTraits in_order{.claims = false, .ordered = true};
-constexpr testing::AccumulatorTraits in_any_order{.claims = false, .ordered = false};
+constexpr testing::AccumulatorTraits in_order{.allocates = false, .ordered = true};
+constexpr testing::AccumulatorTraits in_any_order{.allocates = false, .ordered = false};
 
 bool all_rows(const host::RowTask&, offset_t) { return true; }
 

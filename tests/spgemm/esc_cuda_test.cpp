@@ -120,14 +120,14 @@ TEST_F(EscCuda, ListOfRowsOfEachSize) {
 }
 
 TEST_F(EscCuda, RowsAsWideAsKeysAllow) {
-  for (const std::uint32_t places : {1U, 2U, 32U, 64U, 512U}) {
-    SCOPED_TRACE(places);
+  for (const std::uint32_t offsets : {1U, 2U, 32U, 64U, 512U}) {
+    SCOPED_TRACE(offsets);
     index_t width = std::numeric_limits<index_t>::max() - 1;
-    const std::uint64_t fitting = ((std::uint64_t{1} << 32) - places - 1) / places;
+    const std::uint64_t fitting = ((std::uint64_t{1} << 32) - offsets - 1) / offsets;
     if (fitting < static_cast<std::uint64_t>(width)) width = static_cast<index_t>(fitting);
-    ASSERT_TRUE(cuda::short_keys(width, places));
+    ASSERT_TRUE(cuda::short_keys(width, offsets));
     // Two rows of B with the first and the last column each; the rest of the products lies between.
-    const auto half = static_cast<index_t>(places / 2 < 1 ? 1 : places / 2);
+    const auto half = static_cast<index_t>(offsets / 2 < 1 ? 1 : offsets / 2);
     std::vector<index_t> columns;
     for (int row = 0; row < 2; ++row) {
       for (index_t k = 0; k + 1 < half; ++k) columns.push_back(k * (width / half) + row * (k > 0 ? 1 : 0));
@@ -136,7 +136,7 @@ TEST_F(EscCuda, RowsAsWideAsKeysAllow) {
     const Csr<double> b(2, width, Array<offset_t>::copy_of(std::vector<offset_t>{0, half, 2 * half}),
                         Array<index_t>::copy_of(columns),
                         Array<double>::copy_of(testing::random_vector<double>(2 * half, 9)));
-    const auto a = testing::with_row_lengths<double>(testing::lengths_of(5, places == 1 ? 1 : 2), 2, weighted, 2);
+    const auto a = testing::with_row_lengths<double>(testing::lengths_of(5, offsets == 1 ? 1 : 2), 2, weighted, 2);
     ASSERT_EQ((check<double>(a, b)), 5);
   }
 }

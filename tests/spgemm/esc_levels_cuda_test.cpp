@@ -26,13 +26,13 @@ void allocate_by_device(const cuda::Context& /*context*/, cuda::Phase /*pass*/, 
                         const cuda::RowBatch& batch, const cuda::RowOutput<V>& out) {
   if (batch.count == 0) return;
   const cuda::DeviceRows rows(Device::cuda(0), cuda::positions_of(factors), batch);
-  rows.claim(factors, out, small_slice);
+  rows.sum(factors, out, small_slice);
 }
 
 /// A level as the checks call it.
 template <EscLevel Level, class V>
-void claim_by(const cuda::Context& context, [[maybe_unused]] cuda::Phase phase, const cuda::Factors<V>& factors,
-              const cuda::RowBatch& batch, const cuda::RowOutput<V>& out) {
+void sum_by(const cuda::Context& context, [[maybe_unused]] cuda::Phase phase, const cuda::Factors<V>& factors,
+            const cuda::RowBatch& batch, const cuda::RowOutput<V>& out) {
   if constexpr (Level == EscLevel::thread) {
     cuda::enqueue_esc_threads(context, phase, factors, batch, out);
   } else if constexpr (Level == EscLevel::warp) {
@@ -56,10 +56,10 @@ class EscLevelsCuda : public testing::CudaTest {
   template <EscLevel Level, class V, class T>
   static index_t check(const Csr<T>& a, const Csr<T>& b, offset_t least = 0, offset_t most = most_products(Level)) {
     testing::AccumulatorTraits traits;
-    traits.places = Level == EscLevel::thread && cuda::short_keys(b.cols(), cuda::esc_thread_products);
+    traits.two_phase = Level == EscLevel::thread && cuda::short_keys(b.cols(), cuda::esc_thread_products);
     return AccumulatorCheck<V, T>(gpu(), a, b)
         .run(
-            claim_by<Level, V>,
+            sum_by<Level, V>,
             [&](const host::RowTask& row, offset_t) { return row.products >= least && row.products <= most; }, traits);
   }
   /// Every level, or, on an emulated GPU, one of them after the other.

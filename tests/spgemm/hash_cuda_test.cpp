@@ -28,7 +28,7 @@ void enqueue(const cuda::Context& context, cuda::Phase phase, const cuda::Factor
   cuda::enqueue_hash<V>(context, phase, factors, larger, out, Ordered);
 }
 
-constexpr testing::AccumulatorTraits in_any_order{.claims = true, .ordered = false};
+constexpr testing::AccumulatorTraits in_any_order{.allocates = true, .ordered = false};
 
 index_t most_entries() { return testing::tuning_of_gpu().hash_entries; }
 

@@ -10,7 +10,7 @@
 namespace tessera::cuda {
 namespace {
 
-constexpr std::size_t place(RowBin bin) { return static_cast<std::size_t>(bin); }
+constexpr std::size_t index(RowBin bin) { return static_cast<std::size_t>(bin); }
 
 BinTotals bin_of(unsigned rows, unsigned long long products, unsigned widest = 100, unsigned entries = 10) {
   BinTotals bin;
@@ -28,11 +28,11 @@ BinTotals bin_of(unsigned rows, unsigned long long products, unsigned widest = 1
 
 BinTable table(const std::vector<std::pair<RowBin, BinTotals>>& bins) {
   BinTable totals{};
-  for (const auto& [bin, of_bin] : bins) totals[place(bin)] = of_bin;
+  for (const auto& [bin, of_bin] : bins) totals[index(bin)] = of_bin;
   return totals;
 }
 
-RowBin goes_to(const BinMap& map, RowBin bin) { return static_cast<RowBin>(map.of[place(bin)]); }
+RowBin goes_to(const BinMap& map, RowBin bin) { return static_cast<RowBin>(map.of[index(bin)]); }
 
 constexpr RowPolicy counted{.counted = true};
 
@@ -76,8 +76,8 @@ TEST(MergeBins, SortedRowsGoToTheNextSizeInUse) {
   EXPECT_EQ(goes_to(map, RowBin::esc_thread_16), RowBin::esc_256) << "by way of the one between";
   EXPECT_EQ(goes_to(map, RowBin::esc_64), RowBin::esc_256);
   EXPECT_EQ(goes_to(map, RowBin::esc_256), RowBin::esc_256) << "too many";
-  EXPECT_EQ(totals[place(RowBin::esc_256)].rows, 10600U);
-  EXPECT_EQ(totals[place(RowBin::esc_64)].rows, 0U);
+  EXPECT_EQ(totals[index(RowBin::esc_256)].rows, 10600U);
+  EXPECT_EQ(totals[index(RowBin::esc_64)].rows, 0U);
 }
 
 TEST(MergeBins, AFewRowsGoToWideUnlessTheyAreWider) {
@@ -101,9 +101,9 @@ TEST(MergeBins, GroupsStay) {
   groups.followers = 20;
   BinTable totals = table({{RowBin::bitmap_row_group, groups}, {RowBin::bitmap_tiled, bin_of(900, 1 << 24, 500)}});
   EXPECT_EQ(goes_to(merge_bins(totals, counted), RowBin::bitmap_row_group), RowBin::bitmap_row_group);
-  EXPECT_EQ(totals[place(RowBin::bitmap_row_group)].followers, 20U);
+  EXPECT_EQ(totals[index(RowBin::bitmap_row_group)].followers, 20U);
   totals = table({{RowBin::bitmap_row_group, groups}});
-  totals[place(RowBin::bitmap_8k)] = bin_of(3, 60);
+  totals[index(RowBin::bitmap_8k)] = bin_of(3, 60);
   EXPECT_EQ(goes_to(merge_bins(totals, counted), RowBin::bitmap_8k), RowBin::bitmap_8k) << "not into a group's";
 }
 
@@ -132,7 +132,7 @@ TEST(MergeBins, RowsWhoseEntriesAreForeseenStay) {
   EXPECT_EQ(goes_to(merge_bins(totals, RowPolicy{}), RowBin::dense), RowBin::dense);
 }
 
-/// It would lag behind the others of `wide`, which has longer rows begin earlier.
+/// It would lag behind the others of bitmap_tiled, which has longer rows begin earlier.
 TEST(MergeBins, ARowOfManyProductsStays) {
   BinTable totals =
       table({{RowBin::hash_384, bin_of(1, (1 << 14) + 1)}, {RowBin::bitmap_tiled, bin_of(900, 1 << 24, 500)}});
@@ -158,9 +158,9 @@ TEST(MergeBins, DenseRowsFitTheWindowThatTheyGoTo) {
   BinTable totals = table({{RowBin::dense, bin_of(1000, 1 << 20, 1000, 200)},
                            {RowBin::bitmap_4k, bin_of(1 << 20, 1 << 28)},
                            {RowBin::bitmap_8k, bin_of(1 << 20, 1 << 28)}});
-  totals[place(RowBin::bitmap_8k)].shared_bytes = 8000;
+  totals[index(RowBin::bitmap_8k)].shared_bytes = 8000;
   EXPECT_EQ(goes_to(merge_bins(totals, counted), RowBin::dense), RowBin::bitmap_8k);
-  EXPECT_EQ(totals[place(RowBin::bitmap_8k)].shared_bytes, 8000U);
+  EXPECT_EQ(totals[index(RowBin::bitmap_8k)].shared_bytes, 8000U);
   totals = table({{RowBin::dense, bin_of(1000, 1 << 22, 1000, 200)}, {RowBin::bitmap_8k, bin_of(1 << 20, 1 << 28)}});
   EXPECT_EQ(goes_to(merge_bins(totals, counted), RowBin::dense), RowBin::dense) << "worth a launch";
 }

@@ -49,7 +49,7 @@ TEST(RowBins, ANamedAccumulatorTakesWhatItCan) {
   EXPECT_EQ(chosen(SpgemmAccumulator::esc, row(40, esc_products, 1000)), SpgemmAccumulator::esc);
   EXPECT_NE(chosen(SpgemmAccumulator::esc, row(40, esc_products + 1, 1000)), SpgemmAccumulator::esc);
   EXPECT_NE(chosen(SpgemmAccumulator::esc, row(40, 500, 2'000'000'000)), SpgemmAccumulator::esc)
-      << "column and place need more than 32 bits";
+      << "column and offset need more than 32 bits";
   EXPECT_EQ(chosen(SpgemmAccumulator::dense, row(40, 100, dense_columns)), SpgemmAccumulator::dense);
   EXPECT_NE(chosen(SpgemmAccumulator::dense, row(40, 100, dense_columns + 1)), SpgemmAccumulator::dense);
   EXPECT_EQ(chosen(SpgemmAccumulator::hash, row(40, tuning_sm90.hash_entries, 1 << 30)), SpgemmAccumulator::hash);
@@ -84,7 +84,7 @@ TEST(RowBins, TablesHoldMoreThanIsForeseen) {
   shape.entries = 170;
   EXPECT_EQ(choose_bin(shape, policy), RowBin::hash_1536);
   EXPECT_EQ(entries_to_hold(RowBin::hash_1536, shape, policy), 1200);
-  EXPECT_EQ(entries_to_hold(RowBin::bitmap_4k, shape, policy), 170) << "a window counts what it cannot hold";
+  EXPECT_EQ(entries_to_hold(RowBin::bitmap_4k, shape, policy), 170) << "a bitmap counts what it cannot hold";
   policy.counted = true;
   EXPECT_EQ(entries_to_hold(RowBin::hash_384, shape, policy), 170);
 }
@@ -238,7 +238,7 @@ TEST(RowBins, ShortRowsOfManyListsAreSortedByAThread) {
     const RowShape widest = row(merge_b_rows + 1, 30, (1 << 27) - 2);
     EXPECT_EQ(choose_bin(widest, policy), RowBin::esc_thread_32);
     EXPECT_NE(accumulator_of(choose_bin(row(merge_b_rows + 1, 30, 1 << 27), policy)), SpgemmAccumulator::esc)
-        << "column and place need more than 32 bits";
+        << "column and offset need more than 32 bits";
   }
 }
 

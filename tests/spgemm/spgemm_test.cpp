@@ -54,7 +54,7 @@ TEST(Spgemm, NamesComeBack) {
   }
   EXPECT_TRUE(contains(message_of<InvalidArgument>([] { static_cast<void>(parse_spgemm_workflow("exakt")); }),
                        "did you mean 'exact'"));
-  EXPECT_THROW(static_cast<void>(parse_spgemm_accumulator("bitmap")), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(parse_spgemm_accumulator("window")), InvalidArgument);
 }
 
 TEST(Spgemm, CancellationLeavesAnEntry) {

@@ -48,17 +48,17 @@ struct BRowPart {
 /// after the range
 template <class V>
 [[nodiscard]] __device__ __forceinline__ BRowPart<V> part_of(const Factors<V>& factors, offset_t k,
-                                                             const ColumnRange& stretch, unsigned& next) {
+                                                             const ColumnRange& range, unsigned& next) {
   const index_t row = factors.a_columns[k];
   BRowPart<V> part;
   if constexpr (has_values<V>) part.factor = value_at(factors.a_values, k);
   part.begin = factors.b_offsets[row];
   offset_t end = factors.b_offsets[row + 1];
-  if (!stretch.whole) {
-    part.begin = first_not_below(factors.b_columns, part.begin, end, stretch.first);
+  if (!range.whole) {
+    part.begin = first_not_below(factors.b_columns, part.begin, end, range.first);
     // Columns are distinct.
-    const offset_t most = part.begin + (stretch.end - stretch.first);
-    const offset_t last = first_not_below(factors.b_columns, part.begin, end < most ? end : most, stretch.end);
+    const offset_t most = part.begin + (range.end - range.first);
+    const offset_t last = first_not_below(factors.b_columns, part.begin, end < most ? end : most, range.end);
     if (last < end) {
       const auto column = static_cast<unsigned>(factors.b_columns[last]);
       if (column < next) next = column;
@@ -209,12 +209,12 @@ __device__ void for_parts_in_order(const Factors<V>& factors, const BRowPart<V> 
 /// entry: the effects of one are visible to the next. Every lane must call.
 template <class V, class Body>
 __device__ void for_products_in_order(const Factors<V>& factors, offset_t begin, unsigned b_rows,
-                                      const ColumnRange& stretch, Body&& body) {
+                                      const ColumnRange& range, Body&& body) {
   const unsigned lane = threadIdx.x % warp_size;
   unsigned next = beyond_columns;
   for (unsigned from = 0; from < b_rows; from += warp_size) {
     BRowPart<V> own;
-    if (from + lane < b_rows) own = part_of(factors, begin + from + lane, stretch, next);
+    if (from + lane < b_rows) own = part_of(factors, begin + from + lane, range, next);
     unsigned filled = __ballot_sync(full_warp, own.length > 0);
     while (filled != 0) {
       BRowPart<V> part[loads_at_once];
@@ -247,13 +247,12 @@ class ProductShares {
   /// Loads entries [begin, begin + b_rows) of A. Every thread of the block must call.
   /// \param b_rows at least 1; only the first Threads count
   /// \returns the smallest column after the range that this thread met, or beyond_columns
-  __device__ unsigned take(const Factors<NoValue>& factors, offset_t begin, unsigned b_rows,
-                           const ColumnRange& stretch) {
+  __device__ unsigned take(const Factors<NoValue>& factors, offset_t begin, unsigned b_rows, const ColumnRange& range) {
     begin_ = begin;
     b_rows_ = b_rows < Threads ? b_rows : Threads;
     unsigned next = beyond_columns;
     BRowPart<NoValue> own;
-    if (threadIdx.x < b_rows_) own = part_of(factors, begin + threadIdx.x, stretch, next);
+    if (threadIdx.x < b_rows_) own = part_of(factors, begin + threadIdx.x, range, next);
     const auto length = static_cast<unsigned>(own.length);
     // The sum synchronises: the rows of B before these have been used.
     space_.ends[threadIdx.x] = running_sum_in_block<Threads, true>(length, space_.of_warps).before + length;

@@ -100,7 +100,7 @@ std::string allocate_by_device(const DeviceJob<V>& job, detail::MemoryBudget& bu
   if (!rows.keys_fit()) return "a row has more products than the keys of esc can number";
   if (!budget.fits(bytes)) return beyond_limit(job, bytes);
   const Hold of_slice(budget, bytes, "slice of a sparse product");
-  rows.claim(job.factors, out, slice);
+  rows.sum(job.factors, out, slice);
   return {};
 }
 

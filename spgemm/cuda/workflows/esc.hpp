@@ -38,7 +38,7 @@ class DeviceRows {
   /// Phase numeric_allocating: expands, sorts and contracts one slice after the other. \param slice products of a
   /// slice; one row may have more of them \throws OutOfMemory
   template <class V>
-  void claim(const Factors<V>& factors, const RowOutput<V>& out, offset_t slice) const;
+  void sum(const Factors<V>& factors, const RowOutput<V>& out, offset_t slice) const;
 
  private:
   [[nodiscard]] DeviceKeys keys() const noexcept { return device_keys(batch_.widest, largest_); }

@@ -310,7 +310,7 @@ std::vector<offset_t> DeviceRows::slice_from(index_t first, offset_t products) c
 }
 
 template <class V>
-void DeviceRows::claim(const Factors<V>& factors, const RowOutput<V>& out, offset_t slice) const {
+void DeviceRows::sum(const Factors<V>& factors, const RowOutput<V>& out, offset_t slice) const {
   const DeviceGuard current(device_);
   const EntriesOfRows entries{batch_, factors.a_offsets, row_starts_.data()};
   for (index_t first = 0; first < batch_.count;) {
@@ -325,8 +325,8 @@ void DeviceRows::claim(const Factors<V>& factors, const RowOutput<V>& out, offse
   }
 }
 
-template void DeviceRows::claim(const Factors<double>&, const RowOutput<double>&, offset_t) const;
-template void DeviceRows::claim(const Factors<float>&, const RowOutput<float>&, offset_t) const;
-template void DeviceRows::claim(const Factors<NoValue>&, const RowOutput<NoValue>&, offset_t) const;
+template void DeviceRows::sum(const Factors<double>&, const RowOutput<double>&, offset_t) const;
+template void DeviceRows::sum(const Factors<float>&, const RowOutput<float>&, offset_t) const;
+template void DeviceRows::sum(const Factors<NoValue>&, const RowOutput<NoValue>&, offset_t) const;
 
 }  // namespace tessera::cuda

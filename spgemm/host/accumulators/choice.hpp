@@ -14,12 +14,12 @@ struct AccumulatorPolicy {
   SpgemmAccumulator preferred = SpgemmAccumulator::automatic;
   /// Rows of A with more entries are never merged: the work grows with their square.
   offset_t merge_max_b_rows = 256;
-  /// By itself, merge takes rows of at most so many lists and products.
+  /// By itself, merge takes rows of at most so many rows of B and products.
   offset_t merge_b_rows = 8;
   offset_t merge_products = 96;
-  /// Looking through the flags of a window costs about as much as a product for so many columns.
+  /// Scanning the flags of a dense array costs about as much as a product for so many columns.
   std::int64_t columns_per_product = 1024;
-  /// Columns of the widest window.
+  /// Columns of the widest dense array.
   std::int64_t dense_width = std::int64_t{1} << 23;
   /// Products of a row that are sorted at once; their places have 32 bits.
   offset_t esc_products = (offset_t{1} << 32) - 1;

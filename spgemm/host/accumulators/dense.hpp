@@ -1,7 +1,7 @@
 /// \file
-/// A row of C in a window over its columns.
+/// A row of C in a dense array over its column range.
 ///
-/// Every column of the window has a value and a flag, every 64 columns share another flag. A product costs plain
+/// Every column of the range has a value and a flag, every 64 columns share another flag. A product costs plain
 /// stores: no test whether the column was seen, no bit to be set in a word. The flags give the columns in ascending
 /// order.
 #pragma once
@@ -147,7 +147,7 @@ class DenseAccumulator {
     return std::countr_zero(word) / 8;
   }
 
-  /// body(block) for the blocks of the window that hold entries, ascending; clears their flags.
+  /// body(block) for the blocks of the range that hold entries, ascending; clears their flags.
   template <class Body>
   void for_each_block(Body&& body) noexcept {
     const std::int64_t count = block_count();
