@@ -12,11 +12,14 @@
 
 namespace tessera::cuda {
 
-/// Who implements a primitive. bench_primitives_cuda times one against the other.
-enum class PrimitiveBy : std::uint8_t { cub, own };
-/// The defaults of exclusive_sum() and of enqueue_sort() for one segment.
-inline constexpr PrimitiveBy scan_by = PrimitiveBy::cub;
-inline constexpr PrimitiveBy sort_by = PrimitiveBy::cub;
+/// Implementation of a primitive: the one that is faster at its size, or one of the two, for tests and
+/// bench_primitives_cuda.
+enum class PrimitiveBy : std::uint8_t { automatic, cub, own };
+
+/// Up to so many counts the own scan is used: its total costs no copies. On an H200, with the total brought to the
+/// host, CUB takes 1.66 times as long at 10^3 counts, 1.32 times at 10^5, 1.05 times at 10^6, and .45 times at 10^7
+/// (bench/results/2026-11-22-h200-primitives.json).
+inline constexpr std::int64_t own_scan_limit = std::int64_t{1} << 18;
 
 /// cub::DeviceScan::ExclusiveSum in place. \throws CudaError, OutOfMemory
 void cub_exclusive_sum(const Device& device, std::span<offset_t> counts);

@@ -153,7 +153,7 @@ void enqueue_sort(const Device& device, Array<std::uint64_t>& keys, Array<std::u
                   int begin, int end, PrimitiveBy by) {
   if (tiles.keys < 2 || end <= begin) return;
   const bool is_one_segment = tiles.begins == nullptr;
-  if (by == PrimitiveBy::cub && is_one_segment && tiles.keys <= std::numeric_limits<std::uint32_t>::max()) {
+  if (by != PrimitiveBy::own && is_one_segment && tiles.keys <= std::numeric_limits<std::uint32_t>::max()) {
     return cub_sort_keys(device, keys, other, static_cast<std::uint32_t>(tiles.keys), begin, end);
   }
   const Context& context = Context::of(device);

@@ -88,6 +88,6 @@ class TileTable {
 /// other at least as long as all segments; the sorted keys end in `keys`, the contents of `other` are lost \param by
 /// for one segment; several are always sorted by own kernels \throws CudaError, OutOfMemory
 void enqueue_sort(const Device& device, Array<std::uint64_t>& keys, Array<std::uint64_t>& other, const KeyTiles& tiles,
-                  int begin, int end, PrimitiveBy by = sort_by);
+                  int begin, int end, PrimitiveBy by = PrimitiveBy::automatic);
 
 }  // namespace tessera::cuda

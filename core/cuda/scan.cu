@@ -1,4 +1,4 @@
-// Exclusive scan: cub::DeviceScan, and own kernels to compare with (reduce-then-scan: the sum of each chunk of 2048
+// Exclusive scan: cub::DeviceScan for many counts, own kernels for few (reduce-then-scan: the sum of each chunk of 2048
 // counts, then the scan of each chunk from the sum of the chunks before it).
 #include "core/cuda/launch.cuh"
 #include "core/cuda/scan.hpp"
@@ -89,11 +89,16 @@ offset_t cub_exclusive_sum_and_total(const Device& device, std::span<offset_t> c
   return on_host[0] + on_host[1];
 }
 
+[[nodiscard]] bool uses_cub(std::span<offset_t> counts, PrimitiveBy by) {
+  return by == PrimitiveBy::automatic ? static_cast<std::int64_t>(counts.size()) > own_scan_limit
+                                      : by == PrimitiveBy::cub;
+}
+
 }  // namespace
 
 offset_t exclusive_sum(const Device& device, std::span<offset_t> counts, PrimitiveBy by) {
   if (counts.empty()) return 0;
-  if (by == PrimitiveBy::cub) return cub_exclusive_sum_and_total(device, counts);
+  if (uses_cub(counts, by)) return cub_exclusive_sum_and_total(device, counts);
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
   Array<offset_t> total(1, Init::none, device);
@@ -105,7 +110,7 @@ offset_t exclusive_sum(const Device& device, std::span<offset_t> counts, Primiti
 
 void exclusive_sum_on_device(const Device& device, std::span<offset_t> counts, PrimitiveBy by) {
   if (counts.empty()) return;
-  if (by == PrimitiveBy::cub) return cub_exclusive_sum(device, counts);
+  if (uses_cub(counts, by)) return cub_exclusive_sum(device, counts);
   const DeviceGuard current(device);
   own_exclusive_sum(Context::of(device), device, counts, nullptr);
 }
