@@ -154,7 +154,8 @@ TEST_F(CudaProcessTest, ProductsAreThoseOfTheHost) {
   const Json here = document(product + "here.mtx --device host");
   EXPECT_EQ(here["timings_ms"]["download"], 0.0);
   EXPECT_EQ(contents(path("there.mtx")), contents(path("here.mtx")));
-  for (const std::string way : {"--estimate hll", "--estimate sampled", "--accumulator bitmap_tiled", "--accumulator hash"}) {
+  for (const std::string way :
+       {"--estimate hll", "--estimate sampled", "--accumulator bitmap_tiled", "--accumulator hash"}) {
     EXPECT_TRUE(document("spgemm --poisson3d 12 --verify --device cuda " + way)["check"]["passed"].get<bool>()) << way;
   }
   EXPECT_EQ(with_gpu("spgemm --poisson3d 12 --device host --accumulator bitmap_tiled").exit_code, 2);
