@@ -123,9 +123,10 @@ constexpr std::size_t help_column = 32;
   std::string left = spec.letter == '\0' ? "      " : fmt::format("  -{}, ", spec.letter);
   left += fmt::format("--{}{}{}", spec.name, spec.value.empty() ? "" : " ", spec.value);
   std::string text(spec.help);
-  if (spec.name == "accumulator")
+  if (spec.name == "accumulator") {
     text = fmt::format(fmt::runtime(text), fmt::arg("words", fmt::join(option_words(spec), ", ")),
                        fmt::arg("gpu_words", fmt::join(gpu_accumulators(), ", ")));
+  }
   if (!spec.fp32_fallback.empty()) {
     text += fmt::format(" (with --precision fp32: {}, default: {})", spec.fp32_fallback, spec.fallback);
   } else if (!spec.fallback.empty()) {
@@ -191,6 +192,7 @@ std::optional<Command> parse_command(std::string_view word) {
 
 std::vector<std::string_view> command_names() {
   std::vector<std::string_view> names;
+  names.reserve(table.size());
   for (const CommandSpec& spec : table) names.push_back(spec.name);
   return names;
 }

@@ -107,7 +107,7 @@ class CommandLineParser {
   /// The value of --json and --cache may be missing. It can only be a word that cannot be the matrix:
   /// `solve --json A.mtx` must not overwrite A.mtx.
   [[nodiscard]] std::string following_value(const OptionSpec& spec) {
-    const std::string word = next_ < arguments_.size() ? arguments_[next_] : std::string();
+    std::string word = next_ < arguments_.size() ? arguments_[next_] : std::string();
     if (spec.name == "json" && word != "-" && !word.ends_with(".json")) return "-";
     if (spec.name == "cache" && word != "on" && word != "off") return "on";
     if (next_ == arguments_.size()) {
