@@ -100,7 +100,7 @@ inline constexpr int esc_classes = 13;
                                                                         std::uint32_t products) noexcept {
   const unsigned offsets = threads * each;
   const std::size_t fixed = (offsets + offsets / 32) * key_bytes + threads * value_bytes +
-                            2 * threads * sizeof(std::uint32_t) + (threads / 32 + 4) * sizeof(offset_t);
+                            2 * sizeof(std::uint32_t) * threads + (threads / 32 + 4) * sizeof(offset_t);
   return (fixed + products * (value_bytes + sizeof(std::uint16_t)) + 15) / 16 * 16;
 }
 
