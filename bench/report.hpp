@@ -1,5 +1,5 @@
 /// \file
-/// What the benchmarks say: machine and build, times and ratios in JSON and in words, tables.
+/// Reports of the benchmarks: machine and build, times and ratios in JSON and in words, tables.
 #pragma once
 
 #include "compare/measure.hpp"

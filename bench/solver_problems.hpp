@@ -1,5 +1,5 @@
 /// \file
-/// What bench_solvers_cuda was asked to do, and the matrices on which it measures, by name.
+/// Settings of bench_solvers_cuda, and its matrices by name.
 #pragma once
 
 #include "tessera/csr.hpp"

@@ -1,5 +1,5 @@
 /// \file
-/// What goes wrong: exceptions of the command, exit codes, and what is said on standard error.
+/// Errors of the command: exceptions, exit codes, messages on standard error.
 #pragma once
 
 #include "support/warning.hpp"

@@ -1,5 +1,5 @@
 /// \file
-/// What `solve inspect` finds out about a matrix, and how it is shown.
+/// Results of `solve inspect` and their rendering as text and JSON.
 #pragma once
 
 #include "outcome.hpp"

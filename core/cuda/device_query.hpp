@@ -1,5 +1,5 @@
 /// \file
-/// What the CUDA runtime says of the machine's GPUs, and the clock of a GPU.
+/// Survey of the machine's GPUs by the CUDA runtime, and the clock of a GPU.
 #pragma once
 
 #include "tessera/device.hpp"

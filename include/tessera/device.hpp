@@ -1,5 +1,5 @@
 /// \file
-/// Where data lives and work runs.
+/// Device: the host or one GPU, on which data lies and work runs.
 #pragma once
 
 #include <cstdint>

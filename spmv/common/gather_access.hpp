@@ -1,5 +1,5 @@
 /// \file
-/// How a product reads x: along a few streams, as on meshes, or scattered, as on graphs. Scattered reads are
+/// Access pattern of a product to x: along a few streams, as on meshes, or scattered, as on graphs. Scattered reads are
 /// prefetched by software, since the hardware cannot predict them; streams do not need these instructions.
 #pragma once
 

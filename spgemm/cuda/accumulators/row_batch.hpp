@@ -1,5 +1,5 @@
 /// \file
-/// What the accumulators of a GPU are given: rows of C, what the analysis found of them, and where they go.
+/// Input of the accumulators of a GPU: rows of C, the results of their analysis, and their output.
 #pragma once
 
 #include "core/host_device.hpp"
