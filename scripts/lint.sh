@@ -15,13 +15,17 @@ cd "$(dirname "$0")/.."
 git ls-files '*.hpp' '*.cpp' '*.cuh' '*.cu' | xargs -n 64 -P "$(nproc)" clang-format --dry-run --Werror
 [ "${1:-}" != --format ] || exit 0
 
+# Into a variable first: a failure inside < <(...) would pass for an empty list.
 if [ "${1:-}" = --all ]; then
-  mapfile -t sources < <(scripts/changed-sources.py --all)
+  list=$(scripts/changed-sources.py --all)
 elif [ $# -gt 0 ]; then
-  sources=("$@")
+  list=$(printf '%s\n' "$@")
 else
-  mapfile -t sources < <(scripts/changed-sources.py "$(cat .ci/linted)")
+  linted=$(cat .ci/linted)
+  list=$(scripts/changed-sources.py "$linted")
 fi
+sources=()
+[ -z "$list" ] || mapfile -t sources <<<"$list"
 echo "clang-tidy: ${#sources[@]} sources"
 [ ${#sources[@]} -gt 0 ] || exit 0
 

@@ -1,5 +1,5 @@
 /// \file
-/// What solvers may know of a plan that its users do not.
+/// Internals of a plan that solvers may use and users may not.
 #pragma once
 
 #include "spmv/common/kernel.hpp"

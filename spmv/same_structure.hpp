@@ -1,5 +1,5 @@
 /// \file
-/// Whether a matrix is the planned one but for its values.
+/// Comparison of structures: a matrix may differ from the planned one in its values alone.
 #pragma once
 
 #include "core/detail_namespace.hpp"

@@ -1,5 +1,5 @@
 /// \file
-/// What a block of a kernel asks of a GPU, for the tuning tables of the kernel families.
+/// Footprint of a kernel: what a block asks of a GPU, for the tuning tables of the kernel families.
 #pragma once
 
 #include "core/cuda/device_limits.hpp"

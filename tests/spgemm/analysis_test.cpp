@@ -1,4 +1,4 @@
-// What is known before a product: sizes, ranges, samples, the choice of a workflow.
+// Analysis before a product: sizes, ranges, samples, the choice of a workflow.
 #include "spgemm/host/analysis.hpp"
 #include "spgemm/common/sketches.hpp"
 #include "spgemm/host/job.hpp"

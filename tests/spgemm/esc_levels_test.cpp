@@ -1,4 +1,4 @@
-// Which threads of a GPU sort a row, and in which keys: the logic is the host's to test.
+// Levels of ESC: threads that sort a row, and their keys. Host-device logic, tested on the host.
 #include "spgemm/cuda/accumulators/esc_levels.hpp"
 
 #include <gtest/gtest.h>

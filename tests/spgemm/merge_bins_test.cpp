@@ -1,4 +1,4 @@
-// Which bins join others: the logic is the host's to test.
+// Merging of bins: host-device logic, tested on the host.
 #include "spgemm/cuda/merge_bins.hpp"
 
 #include <gtest/gtest.h>

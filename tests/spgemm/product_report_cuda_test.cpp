@@ -1,4 +1,4 @@
-// What a product on a GPU says of itself, and the memory it takes.
+// Reports of products on a GPU, and the memory that these take.
 #include "tests/spgemm/product_cuda_check.hpp"
 
 #include "tessera/error.hpp"
