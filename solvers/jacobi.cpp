@@ -2,9 +2,10 @@
 #include "solvers/jacobi.hpp"
 
 #include "core/cuda/memory.hpp"
+#include "core/stopwatch.hpp"
 #include "solvers/fused/vector_ops.hpp"
 #include "tessera/error.hpp"
-#include "tessera/solvers.hpp"
+#include "tessera/preconditioner.hpp"
 
 #include <fmt/format.h>
 
@@ -76,6 +77,7 @@ JacobiPreconditioner<T>::JacobiPreconditioner(const CsrView<T>& matrix, const De
 
 template <class T>
 void JacobiPreconditioner<T>::refresh(const CsrView<T>& matrix) {
+  const Stopwatch watch;
   require_square(matrix);
   require_same_place(matrix, device());
   if (matrix.rows != rows()) {
@@ -84,6 +86,8 @@ void JacobiPreconditioner<T>::refresh(const CsrView<T>& matrix) {
   require_invertible_diagonal(matrix, device());
   fused::transform_reduce(device(), rows(),
                           detail::JacobiInvert<T>{.a = pointers_of(matrix), .inverse = inverse_diagonal_.data()});
+  info_.bytes = inverse_diagonal_.bytes();
+  info_.setup_ms = watch.milliseconds();
 }
 
 template <class T>

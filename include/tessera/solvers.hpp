@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tessera/linear_operator.hpp"
+#include "tessera/preconditioner.hpp"
 #include "tessera/report.hpp"
 #include "tessera/spmv.hpp"
 
@@ -79,36 +80,5 @@ SolveReport bicgstab(const LinearOperator<T>& A, const LinearOperator<T>& M, std
 template <class T>
 SolveReport bicgstab(const LinearOperator<T>& A, std::span<const T> b, std::span<T> x,
                      const SolverOptions& options = {});
-
-/// Jacobi preconditioner: the inverse of the diagonal.
-template <class T>
-class JacobiPreconditioner final : public LinearOperator<T> {
- public:
-  /// \param matrix on `device`; SpmvPlan::matrix() is on the device of its plan
-  /// \throws InvalidMatrix naming the first row whose diagonal entry is missing, zero, not finite, or without a finite
-  ///         inverse; DimensionError for a matrix that is not square
-  explicit JacobiPreconditioner(const CsrView<T>& matrix, const Device& device = Device{});
-
-  [[nodiscard]] std::int64_t rows() const override { return inverse_diagonal_.size(); }
-  [[nodiscard]] std::int64_t cols() const override { return inverse_diagonal_.size(); }
-  [[nodiscard]] Device device() const override { return inverse_diagonal_.device(); }
-  [[nodiscard]] std::optional<std::span<const T>> diagonal() const override { return inverse_diagonal_.span(); }
-  [[nodiscard]] bool has_transpose() const override { return true; }
-
-  /// Takes new values of the same matrix; never allocates. \throws as the constructor, and keeps the old state
-  void refresh(const CsrView<T>& matrix);
-
- protected:
-  void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
-  void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
-    do_apply(alpha, x, beta, y);
-  }
-
- private:
-  Array<T> inverse_diagonal_;
-};
-
-extern template class JacobiPreconditioner<float>;
-extern template class JacobiPreconditioner<double>;
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 /// All public headers, except tessera/eigen.hpp.
 #pragma once
 
+#include "tessera/amg.hpp"
 #include "tessera/array.hpp"
 #include "tessera/assemble.hpp"
 #include "tessera/binary_matrix.hpp"
@@ -13,6 +14,7 @@
 #include "tessera/matrix_cache.hpp"
 #include "tessera/matrix_market.hpp"
 #include "tessera/pagerank.hpp"
+#include "tessera/preconditioner.hpp"
 #include "tessera/report.hpp"
 #include "tessera/solvers.hpp"
 #include "tessera/spgemm.hpp"
