@@ -26,7 +26,8 @@ namespace {
 struct ListItem {
   std::string name;
   std::string description;
-  Json facts = Json::object();  ///< for programs, beside name and description
+  Json facts = Json::object();          ///< for programs, beside name and description
+  std::vector<std::string> lines = {};  ///< below it, for people
 };
 
 struct Topic {
@@ -79,11 +80,12 @@ struct Topic {
 
 /// With the keys of --precond-opt.
 [[nodiscard]] ListItem amg_entry() {
-  ListItem entry{"amg", "algebraic multigrid by smoothed aggregation; --precond-opt KEY=VALUE:", Json::object()};
+  ListItem entry{"amg",
+                 "algebraic multigrid by smoothed aggregation, with these keys of --precond-opt:", Json::object()};
   Json keys = Json::array();
   for (const AmgKey& key : amg_keys()) {
     const std::string fallback = key.fallback.empty() ? "" : fmt::format(", default {}", key.fallback);
-    entry.description += fmt::format("\n{:<20}  {:<20} {} ({}{})", "", key.name, key.help, key.value, fallback);
+    entry.lines.push_back(fmt::format("{:<20}{} ({}{})", key.name, key.help, key.value, fallback));
     keys.push_back({{"name", key.name}, {"value", key.value}, {"default", key.fallback}, {"description", key.help}});
   }
   entry.facts["options"] = std::move(keys);
@@ -131,7 +133,10 @@ struct Topic {
   std::string text;
   for (const Topic& topic : topics) {
     if (topics.size() > 1) text += fmt::format("{}{}:\n", text.empty() ? "" : "\n", topic.name);
-    for (const ListItem& entry : topic.entries) text += fmt::format("{:<20}{}\n", entry.name, entry.description);
+    for (const ListItem& entry : topic.entries) {
+      text += fmt::format("{:<20}{}\n", entry.name, entry.description);
+      for (const std::string& each : entry.lines) text += fmt::format("  {}\n", each);
+    }
   }
   return text;
 }
