@@ -2,6 +2,7 @@
 #include "solvers/amg/aggregation.hpp"
 
 #include "solvers/amg/offsets.hpp"
+#include "solvers/amg/transform_rows.hpp"
 #include "solvers/fused/transform_reduce.hpp"
 
 #include <utility>

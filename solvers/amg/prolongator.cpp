@@ -3,6 +3,7 @@
 
 #include "core/borrowed_csr.hpp"
 #include "solvers/amg/offsets.hpp"
+#include "solvers/amg/transform_rows.hpp"
 #include "solvers/fused/transform_reduce.hpp"
 #include "tessera/spgemm.hpp"
 #include "tessera/statistics.hpp"

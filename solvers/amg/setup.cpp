@@ -8,6 +8,7 @@
 #include "core/value_passes.hpp"
 #include "solvers/amg/coarsest.hpp"
 #include "solvers/amg/spectral_radius.hpp"
+#include "solvers/amg/transform_rows.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>

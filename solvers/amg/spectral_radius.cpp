@@ -1,6 +1,7 @@
 /// Power method for ρ(D⁻¹ A).
 #include "solvers/amg/spectral_radius.hpp"
 
+#include "solvers/amg/transform_rows.hpp"
 #include "solvers/fused/transform_reduce.hpp"
 
 #include <utility>

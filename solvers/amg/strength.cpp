@@ -2,6 +2,7 @@
 #include "solvers/amg/strength.hpp"
 
 #include "solvers/amg/offsets.hpp"
+#include "solvers/amg/transform_rows.hpp"
 
 #include <utility>
 

@@ -1,6 +1,8 @@
 /// Rows of the filtered matrix A_f on the host.
 #include "solvers/amg/strength.hpp"
 
+#include "core/parallel.hpp"
+
 namespace tessera::host {
 
 template <class T>
