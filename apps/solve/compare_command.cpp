@@ -197,6 +197,7 @@ template <class T>
   static_cast<compare::Outcome&>(outcome) = compare::compare_kernels(comparison, subject, candidates);
   outcome.memory.vectors = outcome.vector_bytes;
   outcome.memory.plan = outcome.plan_bytes;
+  outcome.memory.precond = outcome.precond_bytes;
   warn_about_cache(outcome, outcome.warnings);
   for (const Warning& warning : outcome.compare::Outcome::warnings) outcome.warnings.push_back(warning);
   return outcome;
