@@ -1,4 +1,5 @@
 /// Stands in for the kernels of the solvers and for loops on a GPU in a build without CUDA.
+#include "solvers/amg/cycle.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
 #include "tessera/error.hpp"
@@ -41,6 +42,23 @@ template <class Op>
 typename Op::Sums TransformReduce<Op>::run(const Device& device, std::int64_t /*n*/, const Op& /*op*/) {
   refuse(device);
 }
+
+template <class T>
+std::unique_ptr<AmgCycleOperator<T>> make_amg_cycle(const AmgHierarchy<T>& hierarchy, const AmgOptions& /*options*/) {
+  refuse(hierarchy.device);
+}
+template <class T>
+std::unique_ptr<AmgCycleOperator<T>> make_amg_cycle(const AmgHierarchy<T>& hierarchy, const AmgOptions& /*options*/,
+                                                    const AmgLayoutTuning& /*tuning*/) {
+  refuse(hierarchy.device);
+}
+
+template std::unique_ptr<AmgCycleOperator<float>> make_amg_cycle(const AmgHierarchy<float>&, const AmgOptions&);
+template std::unique_ptr<AmgCycleOperator<double>> make_amg_cycle(const AmgHierarchy<double>&, const AmgOptions&);
+template std::unique_ptr<AmgCycleOperator<float>> make_amg_cycle(const AmgHierarchy<float>&, const AmgOptions&,
+                                                                 const AmgLayoutTuning&);
+template std::unique_ptr<AmgCycleOperator<double>> make_amg_cycle(const AmgHierarchy<double>&, const AmgOptions&,
+                                                                  const AmgLayoutTuning&);
 
 }  // namespace tessera::cuda
 
