@@ -14,9 +14,9 @@ namespace tessera::cuda {
 /// Compute capability of programmatic dependent launch.
 inline constexpr int capability_with_overlap = 90;
 
-/// Whether a kernel may be launched by launch_dependent(): the GPU can do it, the kernel was compiled for it, so that it
-/// really waits, and TESSERA_PDL=0 in the environment does not forbid it. The device must be current.
-/// \throws CudaError
+/// Whether a kernel may be launched by launch_dependent(): the GPU can do it, the kernel was compiled for it, so that
+/// it really waits, and TESSERA_PDL=0 in the environment does not forbid it. The device must be current. \throws
+/// CudaError
 template <class... Parameters>
 [[nodiscard]] bool can_overlap(const Context& context, void (*kernel)(Parameters...)) {
   const char* const wish = std::getenv("TESSERA_PDL");
@@ -27,8 +27,8 @@ template <class... Parameters>
   return code.ptxVersion >= capability_with_overlap;
 }
 
-/// launch() of a kernel that may overlap with the kernel before it. The first kernel of a chain is launched by launch():
-/// so nothing of the chain overlaps with work that knows nothing of it.
+/// launch() of a kernel that may overlap with the kernel before it. The first kernel of a chain is launched by
+/// launch(): so nothing of the chain overlaps with work that knows nothing of it.
 template <class... Parameters, class... Arguments>
 void launch_dependent(std::string_view name, const Context& context, const Grid& grid, void (*kernel)(Parameters...),
                       Arguments&&... arguments) {

@@ -1,7 +1,7 @@
 /// \file
-/// Programmatic dependent launch (CUDA C++ Programming Guide): a kernel starts before the kernel before it in the stream
-/// has ended, and waits for it where it needs its results. From compute capability 9.0 on. A separate header, because
-/// the emulator (tests/emulator) replaces it.
+/// Programmatic dependent launch (CUDA C++ Programming Guide): a kernel starts before the kernel before it in the
+/// stream has ended, and waits for it where it needs its results. From compute capability 9.0 on. A separate header,
+/// because the emulator (tests/emulator) replaces it.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,5 @@
-/// The multigrid cycle on a GPU: a chain of short kernels, one per operation, that begin before the one before has ended.
+/// The multigrid cycle on a GPU: a chain of short kernels, one per operation, that begin before the one before has
+/// ended.
 ///
 /// Memory movement of V(1,1) per level of n rows and nnz entries, coarser level of m rows, cycle in V (4 bytes in
 /// single precision), operands in T; A, P and R take sizeof(V) + 4 bytes per entry besides:
@@ -69,7 +70,7 @@ constexpr std::int64_t bytes_of_part = sizeof(AmgSecondStepSums);
 template <class T>
 struct CycleOutput {
   T* z = nullptr;
-  const T* w = nullptr;      ///< null: none
+  const T* w = nullptr;    ///< null: none
   std::int64_t parts = 0;  ///< out: of the inner products
 };
 
@@ -112,7 +113,8 @@ class GpuExecutor {
   }
 
  private:
-  /// The first kernel of a cycle begins when everything before it has ended: it may follow work that wrote the matrices.
+  /// The first kernel of a cycle begins when everything before it has ended: it may follow work that wrote the
+  /// matrices.
   template <class... Parameters, class... Arguments>
   void start(const char* name, unsigned blocks, void (*kernel)(Parameters...), const Arguments&... arguments) {
     const Grid grid{blocks, amg_threads};
@@ -162,8 +164,7 @@ class GpuCycle final : public AmgCycleOperator<T>, private EnqueuedProduct<T> {
     parts_ = Array<std::byte>(max_parts(context.limits()) * bytes_of_part, Init::none, device_);
     setting_ = {&context, can_overlap(context, amg_scalars_kernel<AmgFirstStepSums>), parts_.data()};
     if (!hierarchy.coarsest_inverse.empty()) {
-      dense_ = {hierarchy.levels.back().a->rows(),
-                Array<V>(hierarchy.coarsest_inverse.size(), Init::none, device_)};
+      dense_ = {hierarchy.levels.back().a->rows(), Array<V>(hierarchy.coarsest_inverse.size(), Init::none, device_)};
     }
     for (std::size_t l = 0; l < levels_.size(); ++l) make_level(hierarchy, l, tuning);
     assign_smoothers(hierarchy);
@@ -275,7 +276,8 @@ class GpuCycle final : public AmgCycleOperator<T>, private EnqueuedProduct<T> {
 template <class T>
 std::unique_ptr<AmgCycleOperator<T>> make_amg_cycle(const AmgHierarchy<T>& hierarchy, const AmgOptions& options,
                                                     const AmgLayoutTuning& tuning) {
-  if (options.precision == AmgPrecision::single) return std::make_unique<GpuCycle<T, float>>(hierarchy, options, tuning);
+  if (options.precision == AmgPrecision::single)
+    return std::make_unique<GpuCycle<T, float>>(hierarchy, options, tuning);
   return std::make_unique<GpuCycle<T, T>>(hierarchy, options, tuning);
 }
 

@@ -1,9 +1,9 @@
 /// \file
 /// Kernels of the multigrid cycle: row sums in several layouts, with the operations of cycle_ops.hpp on top.
 ///
-/// Each kernel lets the next one start at once, loads the first entries of its rows (which no kernel of a cycle writes),
-/// and only then waits for the kernel before it: on small levels, whose kernels take a few microseconds, this hides much
-/// of the time from one launch to the next.
+/// Each kernel lets the next one start at once, loads the first entries of its rows (which no kernel of a cycle
+/// writes), and only then waits for the kernel before it: on small levels, whose kernels take a few microseconds, this
+/// hides much of the time from one launch to the next.
 ///
 /// A layout gives row sums by tiles of a block's threads:
 ///   Rows prefetch(tile);          the row of this thread, with the first of its entries

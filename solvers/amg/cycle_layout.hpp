@@ -75,7 +75,8 @@ struct AmgRowShape {
 
 /// Binary logarithm of the lanes per row of AmgRowLayout::lanes. Many rows: as many entries per lane as it has in
 /// flight. Few rows: as many lanes as fill the GPU. \param threads that the GPU holds
-[[nodiscard]] inline int row_lanes_log2(const AmgRowShape& shape, int entries_in_flight, std::int64_t threads) noexcept {
+[[nodiscard]] inline int row_lanes_log2(const AmgRowShape& shape, int entries_in_flight,
+                                        std::int64_t threads) noexcept {
   const double mean = shape.mean();
   int log2 = 0;
   while (log2 < 5 && mean > 0.875 * entries_in_flight * (1 << log2)) ++log2;

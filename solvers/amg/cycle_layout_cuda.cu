@@ -102,8 +102,7 @@ template <class T, class V>
 void copy_values(const Csr<T>& source, std::span<V> to) {
   if (!source.is_pattern()) return convert_values<T, V>(source.device(), source.values().span(), to);
   V* const target = to.data();
-  for_each(source.device(), static_cast<std::int64_t>(to.size()),
-           [=] __device__(std::int64_t k) { target[k] = V{1}; });
+  for_each(source.device(), static_cast<std::int64_t>(to.size()), [=] __device__(std::int64_t k) { target[k] = V{1}; });
 }
 
 }  // namespace

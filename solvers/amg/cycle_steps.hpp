@@ -130,8 +130,7 @@ class AmgCycleSteps {
     Level& level = levels_[0];
     if (sweeps(0) == 1 && !is_coarsest(0)) {
       executor_.rows(level.a, AmgFirstSweep<T, V>{r_, level.m.data(), level.weights.data()},
-                           AmgBeginResidual<T, V>{r_, sweep(0, 0), level.b.data(), level.x.data(),
-                                                  level.residual.data()});
+                     AmgBeginResidual<T, V>{r_, sweep(0, 0), level.b.data(), level.x.data(), level.residual.data()});
     } else {
       executor_.elements(level.rows, AmgBegin<T, V>{r_, sweep(0, 0), level.b.data(), level.x.data()});
     }
@@ -187,8 +186,8 @@ class AmgCycleSteps {
     std::swap(level.c, level.x);
     executor_.scalars(level.a, AmgVector<V>{level.c.data()},
                       AmgFirstStep<V>{level.c.data(), level.b.data(), level.v.data()}, scalars);
-    executor_.elements(level.rows, AmgSecondBegin<V>{sweep(l, 0), scalars, level.v.data(), level.b.data(),
-                                                     level.x.data()});
+    executor_.elements(level.rows,
+                       AmgSecondBegin<V>{sweep(l, 0), scalars, level.v.data(), level.b.data(), level.x.data()});
     cycle_from(l, 1);
     executor_.scalars(level.a, x(l), AmgSecondStep<V>{level.x.data(), level.v.data(), level.b.data()}, scalars);
     executor_.elements(level.rows, AmgCombine<V>{scalars, level.c.data(), level.x.data()});

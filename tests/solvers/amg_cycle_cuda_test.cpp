@@ -1,5 +1,5 @@
-/// The multigrid cycle on a GPU against dense textbook formulas, in all layouts, and as the preconditioner of a loop that
-/// the GPU runs by itself.
+/// The multigrid cycle on a GPU against dense textbook formulas, in all layouts, and as the preconditioner of a loop
+/// that the GPU runs by itself.
 #include "core/cuda/context.hpp"
 #include "core/enqueued_product.hpp"
 #include "tests/solvers/amg_cycle_oracle.hpp"

@@ -1,6 +1,6 @@
 /// \file
-/// Small hierarchies made by Eigen, and the multigrid cycle as textbooks write it, by dense matrices in long double (W. L.
-/// Briggs, V. E. Henson, S. F. McCormick, A Multigrid Tutorial, 2nd ed., chapter 3).
+/// Small hierarchies made by Eigen, and the multigrid cycle as textbooks write it, by dense matrices in long double (W.
+/// L. Briggs, V. E. Henson, S. F. McCormick, A Multigrid Tutorial, 2nd ed., chapter 3).
 #pragma once
 
 #include "solvers/amg/cycle.hpp"
@@ -8,8 +8,8 @@
 #include "tests/solvers/systems.hpp"
 #include "tests/support/eigen_bridge.hpp"
 
-#include <Eigen/Dense>
 #include <gtest/gtest.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <cmath>
@@ -192,8 +192,7 @@ template <class T>
     return a ? std::make_shared<const Csr<T>>(a->to(device)) : nullptr;
   };
   for (const detail::AmgLevel<T>& level : hierarchy.levels) {
-    result.levels.push_back(
-        {moved(level.a), moved(level.p), moved(level.r), level.smoother.to(device), level.rho});
+    result.levels.push_back({moved(level.a), moved(level.p), moved(level.r), level.smoother.to(device), level.rho});
   }
   result.coarsest_inverse = hierarchy.coarsest_inverse.to(device);
   return result;
@@ -238,9 +237,8 @@ class CycleOracle {
 
  private:
   [[nodiscard]] static LongMatrix rounded(const Csr<T>& a) {
-    const Eigen::MatrixXd dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>(to_eigen(a.view()))
-                                      .template cast<V>()
-                                      .template cast<double>();
+    const Eigen::MatrixXd dense =
+        Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>(to_eigen(a.view())).template cast<V>().template cast<double>();
     return dense.cast<long double>();
   }
 
