@@ -1,6 +1,7 @@
 #include "tessera/csr.hpp"
 
 #include "core/parallel.hpp"
+#include "core/value_passes.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -22,6 +24,13 @@ index_t checked_size(std::int64_t size, const char* name) {
     throw InvalidMatrix(fmt::format("number of {} must be in [0, {}], got {}", name, max_index, size));
   }
   return static_cast<index_t>(size);
+}
+
+/// Of the 0 x 0 matrix. Never destroyed: static matrices may be moved at exit.
+const std::shared_ptr<const detail::CsrStructure>& no_structure() noexcept {
+  static const auto& structure = *new std::shared_ptr<const detail::CsrStructure>(
+      std::make_shared<const detail::CsrStructure>(detail::CsrStructure{Array<offset_t>(1), Array<index_t>{}}));
+  return structure;
 }
 
 template <class T>
@@ -137,8 +146,41 @@ void validate(const CsrView<T>& matrix) {
   if (first_invalid < matrix.rows) report_invalid_row(matrix, first_invalid);
 }
 
+namespace detail {
+
+void check_values(offset_t nnz, const Device& device, std::int64_t values, const Device& values_device) {
+  if (values != nnz) {
+    throw InvalidMatrix(fmt::format("a matrix of {} nonzeros needs as many values, got {}", nnz, values));
+  }
+  if (values > 0 && !(values_device == device)) {
+    throw InvalidArgument(
+        fmt::format("the values lie on {}, the structure of the matrix on {}", values_device.name(), device.name()));
+  }
+}
+
+}  // namespace detail
+
 template <class T>
-Csr<T>::Csr() : row_offsets_(1) {}
+Csr<T>::Csr() : structure_(no_structure()) {}
+
+template <class T>
+Csr<T>::Csr(Csr&& other) noexcept
+    : rows_(std::exchange(other.rows_, 0)),
+      cols_(std::exchange(other.cols_, 0)),
+      storage_(std::exchange(other.storage_, ValueStorage::weighted)),
+      structure_(std::exchange(other.structure_, no_structure())),
+      values_(std::move(other.values_)) {}
+
+template <class T>
+Csr<T>& Csr<T>::operator=(Csr&& other) noexcept {
+  if (this == &other) return *this;
+  rows_ = std::exchange(other.rows_, 0);
+  cols_ = std::exchange(other.cols_, 0);
+  storage_ = std::exchange(other.storage_, ValueStorage::weighted);
+  structure_ = std::exchange(other.structure_, no_structure());
+  values_ = std::move(other.values_);
+  return *this;
+}
 
 template <class T>
 Csr<T>::Csr(std::int64_t rows, std::int64_t cols, ValueStorage storage, Array<offset_t> row_offsets,
@@ -146,8 +188,8 @@ Csr<T>::Csr(std::int64_t rows, std::int64_t cols, ValueStorage storage, Array<of
     : rows_(checked_size(rows, "rows")),
       cols_(checked_size(cols, "columns")),
       storage_(storage),
-      row_offsets_(std::move(row_offsets)),
-      columns_(std::move(columns)),
+      structure_(std::make_shared<const detail::CsrStructure>(
+          detail::CsrStructure{std::move(row_offsets), std::move(columns)})),
       values_(std::move(values)) {
   if (!device().is_host()) {
     validate_sizes(view());
@@ -178,18 +220,30 @@ Csr<T> Csr<T>::copy_of(const CsrView<T>& matrix) {
 
 template <class T>
 Csr<T> Csr<T>::to(const Device& target) const {
-  Csr result;
-  result.rows_ = rows_;
-  result.cols_ = cols_;
-  result.storage_ = storage_;
-  result.row_offsets_ = row_offsets_.to(target);
-  result.columns_ = columns_.to(target);
-  result.values_ = values_.to(target);
-  return result;
+  auto structure = std::make_shared<const detail::CsrStructure>(
+      detail::CsrStructure{row_offsets().to(target), columns().to(target)});
+  return Csr(rows_, cols_, storage_, std::move(structure), values_.to(target));
+}
+
+template <class T>
+Csr<T> Csr<T>::structure() const {
+  return Csr(rows_, cols_, ValueStorage::pattern, structure_, Array<T>{});
+}
+
+template <class T>
+template <class U>
+Csr<U> Csr<T>::with_value_type() const {
+  Array<U> values(values_.size(), Init::none, device());
+  detail::convert_values(device(), values_.span(), values.span());
+  return Csr<U>(rows_, cols_, storage_, structure_, std::move(values));
 }
 
 template class Csr<float>;
 template class Csr<double>;
+template Csr<float> Csr<float>::with_value_type<float>() const;
+template Csr<double> Csr<float>::with_value_type<double>() const;
+template Csr<float> Csr<double>::with_value_type<float>() const;
+template Csr<double> Csr<double>::with_value_type<double>() const;
 template void validate<float>(const CsrView<float>&);
 template void validate<double>(const CsrView<double>&);
 

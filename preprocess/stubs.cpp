@@ -3,6 +3,7 @@
 #include "preprocess/csr5_tiles.hpp"
 #include "preprocess/merbit_tiles.hpp"
 #include "preprocess/snapped_tiles.hpp"
+#include "preprocess/transpose_map.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cuda {
@@ -10,7 +11,7 @@ namespace tessera::cuda {
 namespace {
 
 [[noreturn]] void refuse(const Device& device) {
-  throw DeviceUnavailable("no tiles for " + device.name() + ": this build has no CUDA backend");
+  throw DeviceUnavailable("no preprocessing on " + device.name() + ": this build has no CUDA backend");
 }
 
 }  // namespace
@@ -37,6 +38,13 @@ void permute_csr5_values(const Device& device, const Csr5Tiles& /*tiles*/, std::
   refuse(device);
 }
 
+template <class T>
+void transpose_into(const CsrView<T>& /*matrix*/, const Device& device, const detail::TransposeOutput<T>& /*out*/) {
+  refuse(device);
+}
+
+template void transpose_into(const CsrView<float>&, const Device&, const detail::TransposeOutput<float>&);
+template void transpose_into(const CsrView<double>&, const Device&, const detail::TransposeOutput<double>&);
 template void permute_csr5_values(const Device&, const Csr5Tiles&, std::span<const float>, std::span<float>);
 template void permute_csr5_values(const Device&, const Csr5Tiles&, std::span<const double>, std::span<double>);
 

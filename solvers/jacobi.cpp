@@ -16,11 +16,6 @@ namespace tessera {
 
 namespace {
 
-template <class T>
-detail::CsrPointers<T> pointers_of(const CsrView<T>& a) {
-  return {a.row_offsets.data(), a.columns.data(), a.is_pattern() ? nullptr : a.values.data()};
-}
-
 /// One element of a vector on a device.
 template <class T>
 T element(const Device& device, const T* address) {
@@ -43,7 +38,7 @@ offset_t diagonal_of_row(const CsrView<T>& a, const Device& device, std::int64_t
 template <class T>
 void require_invertible_diagonal(const CsrView<T>& a, const Device& device) {
   const std::int64_t row =
-      fused::transform_reduce(device, a.rows, detail::JacobiFirstUnfit<T>{.a = pointers_of(a)}).index;
+      fused::transform_reduce(device, a.rows, detail::JacobiFirstUnfit<T>{.a = detail::pointers_of(a)}).index;
   if (row < 0) return;
   const offset_t position = diagonal_of_row(a, device, row);
   if (position < 0) {
@@ -84,8 +79,8 @@ void JacobiPreconditioner<T>::refresh(const CsrView<T>& matrix) {
     throw DimensionError(fmt::format("Jacobi was made for {0} x {0}, got {1} x {1}", rows(), matrix.rows));
   }
   require_invertible_diagonal(matrix, device());
-  fused::transform_reduce(device(), rows(),
-                          detail::JacobiInvert<T>{.a = pointers_of(matrix), .inverse = inverse_diagonal_.data()});
+  fused::transform_reduce(
+      device(), rows(), detail::JacobiInvert<T>{.a = detail::pointers_of(matrix), .inverse = inverse_diagonal_.data()});
   info_.bytes = inverse_diagonal_.bytes();
   info_.setup_ms = watch.milliseconds();
 }

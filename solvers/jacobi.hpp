@@ -3,6 +3,7 @@
 #pragma once
 
 #include "solvers/fused/ops.hpp"
+#include "tessera/csr.hpp"
 #include "tessera/types.hpp"
 
 #include <cmath>
@@ -17,6 +18,11 @@ struct CsrPointers {
   const index_t* columns;
   const T* values;  ///< null: a pattern
 };
+
+template <class T>
+[[nodiscard]] CsrPointers<T> pointers_of(const CsrView<T>& a) noexcept {
+  return {a.row_offsets.data(), a.columns.data(), a.is_pattern() ? nullptr : a.values.data()};
+}
 
 /// Position of the diagonal nonzero of a row; -1 when it is not stored.
 template <class T>

@@ -1,4 +1,7 @@
 /// Stands in for the kernels of the solvers and for loops on a GPU in a build without CUDA.
+#include "solvers/amg/coarsest.hpp"
+#include "solvers/amg/phase_clock.hpp"
+#include "solvers/amg/strength.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
 #include "tessera/error.hpp"
@@ -42,6 +45,37 @@ typename Op::Sums TransformReduce<Op>::run(const Device& device, std::int64_t /*
   refuse(device);
 }
 
+template <class Op>
+void TransformRows<Op>::run(const Device& device, const RowSet& /*rows*/, const Op& /*op*/,
+                            typename Op::Total* /*total*/) {
+  refuse(device);
+}
+
+template <class T>
+void fill_strong(const Device& device, const RowSet& /*rows*/, const detail::StrongRows<T>& /*strong*/) {
+  refuse(device);
+}
+template void fill_strong(const Device&, const RowSet&, const detail::StrongRows<float>&);
+template void fill_strong(const Device&, const RowSet&, const detail::StrongRows<double>&);
+
+void list_undecided(const Device& device, const std::uint32_t* /*words*/, const index_t* /*from*/,
+                    std::int64_t /*count*/, index_t* /*to*/, std::int64_t* /*found*/) {
+  refuse(device);
+}
+
+template <class T>
+Array<T> dense_inverse(const Device& device, const CsrView<T>& /*a*/, const T* /*diagonal*/) {
+  refuse(device);
+}
+template Array<float> dense_inverse(const Device&, const CsrView<float>&, const float*);
+template Array<double> dense_inverse(const Device&, const CsrView<double>&, const double*);
+
+EventClock::EventClock(const Device& device) { refuse(device); }
+EventClock::~EventClock() = default;
+void EventClock::mark() {}
+std::vector<double> EventClock::milliseconds() const { return {}; }
+
 }  // namespace tessera::cuda
 
+#include "solvers/amg/registration.hpp"
 #include "solvers/registration.hpp"

@@ -2,6 +2,7 @@
 #include "core/cuda/device_query.hpp"
 #include "core/cuda/memory.hpp"
 #include "core/cuda/vector_ops.hpp"
+#include "core/value_passes.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cuda {
@@ -59,6 +60,22 @@ double subtract_from(const Device& device, int /*exponent*/, std::span<const T> 
   refuse(device);
 }
 
+template <class From, class To>
+void convert_values(const Device& device, std::span<const From> /*from*/, std::span<To> /*to*/) {
+  refuse(device);
+}
+template <class T>
+void gather_values(const Device& device, std::span<const index_t> /*positions*/, std::span<const T> /*from*/,
+                   std::span<T> /*to*/) {
+  refuse(device);
+}
+
+template void convert_values(const Device&, std::span<const float>, std::span<float>);
+template void convert_values(const Device&, std::span<const float>, std::span<double>);
+template void convert_values(const Device&, std::span<const double>, std::span<float>);
+template void convert_values(const Device&, std::span<const double>, std::span<double>);
+template void gather_values(const Device&, std::span<const index_t>, std::span<const float>, std::span<float>);
+template void gather_values(const Device&, std::span<const index_t>, std::span<const double>, std::span<double>);
 template void scale(const Device&, float, std::span<float>);
 template void combine(const Device&, float, std::span<const float>, float, std::span<float>);
 template ProductDots dots(const Device&, std::span<const float>, std::span<const float>);

@@ -56,10 +56,13 @@ class Array {
     return result;
   }
 
-  /// Host memory of another owner, used in place: neither copied nor freed.
+  /// Memory of another owner, used in place: neither copied nor freed.
   /// \param owner kept alive by this array; empty when the caller keeps the memory alive
-  [[nodiscard]] static Array adopt(std::span<T> memory, std::shared_ptr<const void> owner) {
+  /// \param device where the memory lies
+  [[nodiscard]] static Array adopt(std::span<T> memory, std::shared_ptr<const void> owner,
+                                   const Device& device = Device{}) {
     Array result;
+    result.device_ = device;
     result.data_ = memory.data();
     result.size_ = static_cast<std::int64_t>(memory.size());
     result.owner_.swap(owner);

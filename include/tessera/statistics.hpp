@@ -127,7 +127,12 @@ struct SpyGrid {
 template <class T>
 [[nodiscard]] SpyGrid spy(const CsrView<T>& matrix, int rows, int cols, const Device& device = Device{});
 
-/// Aᵀ as a new matrix, columns ascending; a pattern stays a pattern. O(rows + cols + nnz).
+/// Aᵀ as a new matrix, columns ascending; a pattern stays a pattern. On the host O(rows + cols + nnz); on a GPU by a
+/// radix sort, O(nnz) per 8 bits of the number of columns, with 20 bytes per entry of temporary memory, and it returns
+/// before the work is done.
+/// \param matrix on `device`, where the result will lie
+/// \throws OutOfMemory, CudaError; NotSupported on a GPU for a matrix whose columns and entries are too many to number
+///         both in 64 bits
 template <class T>
 [[nodiscard]] Csr<T> transpose(const CsrView<T>& matrix, const Device& device = Device{});
 

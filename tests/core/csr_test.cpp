@@ -1,4 +1,6 @@
 #include "tessera/csr.hpp"
+
+#include "core/borrowed_csr.hpp"
 #include "tests/support/make_csr.hpp"
 
 #include <gtest/gtest.h>
@@ -46,6 +48,61 @@ TEST(Csr, PatternIsAllOnes) {
   EXPECT_TRUE(a.values().empty());
   EXPECT_EQ(a.view().value(1), 1.0F);
   EXPECT_EQ(a.bytes(), 3U * 8 + 2U * 4);
+}
+
+TEST(Csr, SharesItsStructure) {
+  const auto a = make_csr<double>(2, 3, {0, 2, 3}, {0, 2, 1}, {1, 2, 1.0 / 3.0});
+  const Csr<float> rounded = a.with_value_type<float>();
+  EXPECT_EQ(rounded.columns().data(), a.columns().data());
+  EXPECT_EQ(rounded.row_offsets().data(), a.row_offsets().data());
+  EXPECT_TRUE(rounded.shares_structure_with(a));
+  EXPECT_EQ(rounded.values()[2], static_cast<float>(1.0 / 3.0));
+  EXPECT_EQ(rounded.bytes(), 3U * 8 + 3U * 4 + 3U * 4);
+  Csr<double> scaled;
+  {
+    const Csr<double> pattern = make_pattern<double>(2, 2, {0, 1, 2}, {1, 0});
+    EXPECT_TRUE(pattern.with_value_type<float>().is_pattern());
+    scaled = pattern.with_values(Array<double>::copy_of(std::vector<double>{5, 7}));
+  }
+  EXPECT_FALSE(scaled.is_pattern());
+  EXPECT_EQ(scaled.view().value(1), 7.0);
+  EXPECT_EQ(scaled.columns()[0], 1);
+  EXPECT_TRUE(scaled.structure().is_pattern());
+  EXPECT_TRUE(scaled.structure().shares_structure_with(scaled));
+  EXPECT_FALSE(scaled.shares_structure_with(a));
+}
+
+TEST(Csr, RefusesValuesThatDoNotFit) {
+  const auto a = make_csr<double>(2, 3, {0, 2, 3}, {0, 2, 1}, {1, 2, 3});
+  EXPECT_EQ(refusal_of([&] { return a.with_values(Array<float>(2)); }),
+            "a matrix of 3 nonzeros needs as many values, got 2");
+  double elsewhere[3] = {};
+  EXPECT_THROW(static_cast<void>(a.with_values(Array<double>::adopt(elsewhere, nullptr, Device::cuda(0)))),
+               InvalidArgument);
+}
+
+TEST(Csr, MovedFromIsEmpty) {
+  auto a = make_csr<double>(2, 3, {0, 2, 3}, {0, 2, 1}, {1, 2, 3});
+  const Csr<double> b = std::move(a);
+  EXPECT_EQ(b.nnz(), 3);
+  EXPECT_EQ(a.rows(), 0);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(a.nnz(), 0);
+  validate(a.view());
+  auto c = make_pattern<double>(2, 2, {0, 1, 2}, {1, 0});
+  a = std::move(c);
+  EXPECT_EQ(a.nnz(), 2);
+  EXPECT_FALSE(c.is_pattern());  // NOLINT(bugprone-use-after-move)
+  validate(c.view());
+}
+
+TEST(Csr, BorrowsAView) {
+  const auto a = make_csr<double>(2, 3, {0, 2, 3}, {0, 2, 1}, {1, 2, 3});
+  const Csr<double> borrowed = detail::borrow_csr(a.view(), Device{});
+  EXPECT_EQ(borrowed.values().data(), a.values().data());
+  EXPECT_EQ(borrowed.columns().data(), a.columns().data());
+  validate(borrowed.view());
+  const auto pattern = make_pattern<double>(2, 2, {0, 1, 2}, {1, 0});
+  EXPECT_TRUE(detail::borrow_csr(pattern.view(), Device{}).is_pattern());
 }
 
 TEST(Csr, EveryInvariantIsChecked) {

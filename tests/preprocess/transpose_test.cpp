@@ -1,3 +1,5 @@
+#include "core/value_passes.hpp"
+#include "preprocess/transpose_map.hpp"
 #include "tessera/statistics.hpp"
 #include "tests/support/adversarial.hpp"
 #include "tests/support/eigen_bridge.hpp"
@@ -42,6 +44,21 @@ TYPED_TEST(Transpose, LargeEnoughForSeveralParts) {
   ASSERT_NO_THROW(validate(transposed.view()));
   const testing::EigenSparse<TypeParam> expected = testing::to_eigen(matrix.view()).transpose();
   ASSERT_EQ((testing::to_eigen(transposed.view()) - expected).norm(), TypeParam{0});
+}
+
+TYPED_TEST(Transpose, PositionsGatherNewValues) {
+  const Csr<TypeParam> matrix =
+      testing::with_row_lengths<TypeParam>(testing::power_law_lengths(900, 60, 7), 80, ValueStorage::weighted);
+  for (const int threads : {1, 4}) {
+    const Device device = Device::host(threads);
+    const TransposeMap<TypeParam> map = transpose_map(matrix.view(), device);
+    Array<TypeParam> values(matrix.nnz());
+    gather_values(device, map.positions.span(), matrix.values().span(), values.span());
+    const Csr<TypeParam> transposed = map.structure.with_values(std::move(values));
+    EXPECT_TRUE(transposed.shares_structure_with(map.structure));
+    const testing::EigenSparse<TypeParam> expected = testing::to_eigen(matrix.view()).transpose();
+    ASSERT_EQ((testing::to_eigen(transposed.view()) - expected).norm(), TypeParam{0});
+  }
 }
 
 }  // namespace

@@ -1,0 +1,36 @@
+#include "core/value_passes.hpp"
+
+#include "core/parallel.hpp"
+
+#include <cstdint>
+
+namespace tessera::detail {
+
+template <class From, class To>
+void convert_values(const Device& device, std::span<const From> from, std::span<To> to) {
+  if (!device.is_host()) return cuda::convert_values(device, from, to);
+  host::parallel_for(device, static_cast<std::int64_t>(from.size()), [&](host::Range range) {
+    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
+      to[i] = static_cast<To>(from[i]);
+    }
+  });
+}
+
+template <class T>
+void gather_values(const Device& device, std::span<const index_t> positions, std::span<const T> from, std::span<T> to) {
+  if (!device.is_host()) return cuda::gather_values(device, positions, from, to);
+  host::parallel_for(device, static_cast<std::int64_t>(positions.size()), [&](host::Range range) {
+    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
+      to[i] = from[static_cast<std::size_t>(positions[i])];
+    }
+  });
+}
+
+template void convert_values(const Device&, std::span<const float>, std::span<float>);
+template void convert_values(const Device&, std::span<const float>, std::span<double>);
+template void convert_values(const Device&, std::span<const double>, std::span<float>);
+template void convert_values(const Device&, std::span<const double>, std::span<double>);
+template void gather_values(const Device&, std::span<const index_t>, std::span<const float>, std::span<float>);
+template void gather_values(const Device&, std::span<const index_t>, std::span<const double>, std::span<double>);
+
+}  // namespace tessera::detail

@@ -1,0 +1,174 @@
+/// Smoothed-aggregation AMG as a preconditioner: set-up, then a cycle.
+#include "tessera/amg.hpp"
+
+#include "core/stopwatch.hpp"
+#include "solvers/amg/cycle.hpp"
+#include "solvers/amg/probe.hpp"
+#include "solvers/amg/setup.hpp"
+#include "solvers/fused/vector_ops.hpp"
+#include "tessera/error.hpp"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace tessera {
+
+std::string_view to_string(AmgCycle cycle) {
+  switch (cycle) {
+    case AmgCycle::v:
+      return "v";
+    case AmgCycle::w:
+      return "w";
+    case AmgCycle::k:
+      return "k";
+  }
+  return "v";
+}
+
+std::string_view to_string(AmgSmoother smoother) {
+  switch (smoother) {
+    case AmgSmoother::jacobi:
+      return "jacobi";
+    case AmgSmoother::l1_jacobi:
+      return "l1-jacobi";
+    case AmgSmoother::spai0:
+      return "spai0";
+    case AmgSmoother::chebyshev:
+      return "chebyshev";
+  }
+  return "jacobi";
+}
+
+std::string_view to_string(AmgPrecision precision) { return precision == AmgPrecision::single ? "single" : "full"; }
+
+template <class T>
+struct Amg<T>::Impl {
+  Device device;
+  AmgOptions options;
+  index_t rows;
+  std::unique_ptr<detail::AmgSetup<T>> setup;
+  std::unique_ptr<detail::AmgCycleOperator<T>> cycle;
+  PreconditionerInfo info{.name = "amg"};
+
+  Impl(const CsrView<T>& matrix, const AmgOptions& wanted, const Device& where)
+      : device(where), options(wanted), rows(matrix.rows) {
+    const Stopwatch watch;
+    setup = std::make_unique<detail::AmgSetup<T>>(matrix, options, device);
+    complete(watch);
+  }
+
+  void refresh(const CsrView<T>& matrix) {
+    const Stopwatch watch;
+    setup->refresh(matrix);
+    complete(watch);
+  }
+
+  void complete(const Stopwatch& watch) {
+    AmgSetupTimes& times = setup->info().times;
+    detail::PhaseClock clock(device);
+    if (cycle && setup->keeps_structures()) {
+      cycle->refresh(setup->hierarchy());
+    } else {
+      cycle.reset();
+      cycle = device.is_host() ? host::make_amg_cycle(setup->hierarchy(), options)
+                               : cuda::make_amg_cycle(setup->hierarchy(), options);
+    }
+    setup->release_matrices();
+    clock.end(&AmgSetupTimes::layout);
+    if (options.check && rows > 0) check();
+    clock.end(&AmgSetupTimes::check);
+    clock.add_to(times);
+    note_layouts();
+    info.setup_ms = watch.milliseconds();
+  }
+
+  void note_layouts() {
+    info.bytes = setup->bytes();
+    std::vector<AmgLevelInfo>& levels = setup->info().levels;
+    const std::vector<detail::AmgLayout>& layouts = cycle->layouts();
+    for (std::size_t i = 0; i < levels.size() && i < layouts.size(); ++i) {
+      levels[i].layout = layouts[i].name;
+      levels[i].bytes = layouts[i].bytes;
+      info.bytes += layouts[i].bytes;
+    }
+  }
+
+  /// M is finite, and symmetric to the rounding errors of the cycle: those of <M u, v> with random u and v are
+  /// about ε ‖M u‖ ‖v‖ / √n.
+  void check() {
+    Array<T> u(rows, Init::none, device);
+    Array<T> v(rows, Init::none, device);
+    Array<T> mu(rows, Init::none, device);
+    Array<T> mv(rows, Init::none, device);
+    fused::transform_reduce(device, rows, detail::ProbeVectors<T>{.u = u.data(), .v = v.data()});
+    cycle->apply(std::as_const(u).span(), mu.span());
+    cycle->apply(std::as_const(v).span(), mv.span());
+    const auto sums = fused::transform_reduce(
+        device, rows, detail::ProbeProducts<T>{.u = u.data(), .v = v.data(), .mu = mu.data(), .mv = mv.data()});
+    if (!std::isfinite(sums.mu_mu) || !std::isfinite(sums.mv_mv)) {
+      throw InvalidMatrix(
+          "AMG: a cycle gave NaN or infinity; the matrix is not positive definite, or its entries leave "
+          "the range of the cycle's precision");
+    }
+    const bool single = options.precision == AmgPrecision::single || sizeof(T) == sizeof(float);
+    const double epsilon =
+        single ? static_cast<double>(std::numeric_limits<float>::epsilon()) : std::numeric_limits<double>::epsilon();
+    const double n = static_cast<double>(rows);
+    // Elements of u and v are uniform in [-1, 1): their norms are about √(n / 3).
+    const double rounding =
+        100.0 * epsilon * (std::sqrt(sums.mu_mu) + std::sqrt(sums.mv_mv)) * std::sqrt(n / 3.0) / std::sqrt(n);
+    info.is_symmetric = std::abs(sums.mu_v - sums.u_mv) <= rounding;
+  }
+};
+
+template <class T>
+Amg<T>::Amg(const CsrView<T>& matrix, const AmgOptions& options, const Device& device)
+    : impl_(std::make_unique<Impl>(matrix, options, device)) {}
+template <class T>
+Amg<T>::~Amg() = default;
+template <class T>
+Amg<T>::Amg(Amg&&) noexcept = default;
+template <class T>
+Amg<T>& Amg<T>::operator=(Amg&&) noexcept = default;
+
+template <class T>
+std::int64_t Amg<T>::rows() const {
+  return impl_->rows;
+}
+template <class T>
+Device Amg<T>::device() const {
+  return impl_->device;
+}
+template <class T>
+const PreconditionerInfo& Amg<T>::info() const noexcept {
+  return impl_->info;
+}
+template <class T>
+const AmgInfo& Amg<T>::hierarchy() const noexcept {
+  return impl_->setup->info();
+}
+template <class T>
+void Amg<T>::refresh(const CsrView<T>& matrix) {
+  impl_->refresh(matrix);
+}
+
+/// Products with α and β are rare: solvers ask for M r alone.
+template <class T>
+void Amg<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
+  if (alpha == T{1} && beta == T{0}) return impl_->cycle->apply(x, y);
+  Array<T> z(rows(), Init::none, device());
+  impl_->cycle->apply(x, z.span());
+  fused::transform_reduce(device(), rows(),
+                          detail::Combine<T>{.alpha = alpha, .beta = beta, .x = z.data(), .y = y.data()});
+}
+
+template <class T>
+const detail::EnqueuedProduct<T>* Amg<T>::enqueued_product() const noexcept {
+  return impl_->cycle->enqueued();
+}
+
+template class Amg<float>;
+template class Amg<double>;
+
+}  // namespace tessera

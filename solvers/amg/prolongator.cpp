@@ -1,0 +1,179 @@
+/// Prolongators of smoothed aggregation.
+#include "solvers/amg/prolongator.hpp"
+
+#include "core/borrowed_csr.hpp"
+#include "solvers/amg/offsets.hpp"
+#include "solvers/amg/transform_rows.hpp"
+#include "solvers/fused/transform_reduce.hpp"
+#include "tessera/spgemm.hpp"
+#include "tessera/statistics.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera::detail {
+
+namespace {
+
+/// Aggregates x nodes, as a pattern.
+template <class T>
+Csr<T> members_of_aggregates(const Device& device, const Aggregates& aggregates) {
+  const std::int64_t nodes = aggregates.of_row.size();
+  Array<offset_t> offsets(nodes + 1, Init::none, device);
+  fused::transform_reduce(
+      device, nodes,
+      TentativeLengths{.aggregates = aggregates.of_row.data(), .block = 1, .vectors = 1, .lengths = offsets.data()});
+  const offset_t nnz = sum_to_offsets(device, offsets.span());
+  Array<index_t> columns(nnz, Init::none, device);
+  Array<T> ones(nnz, Init::none, device);
+  fused::transform_reduce(device, nodes,
+                          TentativeEntries<T>{.aggregates = aggregates.of_row.data(),
+                                              .offsets = offsets.data(),
+                                              .local = nullptr,
+                                              .block = 1,
+                                              .vectors = 1,
+                                              .columns = columns.data(),
+                                              .values = ones.data()});
+  const Csr<T> nodes_by_aggregates =
+      Csr<T>::pattern(nodes, aggregates.count, std::move(offsets), std::move(columns), Check::trusted);
+  return transpose(nodes_by_aggregates.view(), device);
+}
+
+}  // namespace
+
+template <class T>
+Tentative<T> tentative_prolongator(const Device& device, std::int64_t rows, const Aggregates& aggregates,
+                                   const NearNullspace<T>& nullspace) {
+  Tentative<T> result;
+  const int vectors = nullspace.vectors;
+  result.next.block = result.next.vectors = vectors;
+  if (!nullspace.values.empty()) {
+    const std::int64_t coarse = std::int64_t{aggregates.count} * vectors;
+    result.local = nullspace.values.to(device);
+    result.next.values = Array<T>(coarse * vectors, Init::none, device);
+    const Csr<T> members = members_of_aggregates<T>(device, aggregates);
+    fused::transform_reduce(device, aggregates.count,
+                            OrthonormaliseAggregate<T>{.members = members.row_offsets().data(),
+                                                       .nodes = members.columns().data(),
+                                                       .block = nullspace.block,
+                                                       .vectors = vectors,
+                                                       .local = result.local.data(),
+                                                       .coarse = result.next.values.data()});
+  }
+  Array<offset_t> offsets(rows + 1, Init::none, device);
+  fused::transform_reduce(device, rows,
+                          TentativeLengths{.aggregates = aggregates.of_row.data(),
+                                           .block = nullspace.block,
+                                           .vectors = vectors,
+                                           .lengths = offsets.data()});
+  const offset_t nnz = sum_to_offsets(device, offsets.span());
+  Array<index_t> columns(nnz, Init::none, device);
+  Array<T> values(nnz, Init::none, device);
+  fused::transform_reduce(device, rows,
+                          TentativeEntries<T>{.aggregates = aggregates.of_row.data(),
+                                              .offsets = offsets.data(),
+                                              .local = result.local.empty() ? nullptr : result.local.data(),
+                                              .block = nullspace.block,
+                                              .vectors = vectors,
+                                              .columns = columns.data(),
+                                              .values = values.data()});
+  result.matrix = Csr<T>(rows, std::int64_t{aggregates.count} * vectors, std::move(offsets), std::move(columns),
+                         std::move(values), Check::trusted);
+  return result;
+}
+
+template <class T>
+Csr<T> smooth_prolongator(const Device& device, const Csr<T>& products, const Aggregates& aggregates,
+                          const Tentative<T>& tentative, const NearNullspace<T>& nullspace, const T* diagonal,
+                          double omega) {
+  Array<T> values(products.nnz(), Init::none, device);
+  transform_rows(device, all_rows(products.view()),
+                 SmoothProlongator<T>{.row_offsets = products.row_offsets().data(),
+                                      .columns = products.columns().data(),
+                                      .products = products.values().data(),
+                                      .values = values.data(),
+                                      .aggregates = aggregates.of_row.data(),
+                                      .local = tentative.local.empty() ? nullptr : tentative.local.data(),
+                                      .diagonal = diagonal,
+                                      .omega = static_cast<T>(omega),
+                                      .block = nullspace.block,
+                                      .vectors = nullspace.vectors});
+  return products.with_values(std::move(values));
+}
+
+namespace {
+
+template <class T>
+Csr<T> node_pattern(const Device& device, std::int64_t rows, std::int64_t cols, int entries, int repeats) {
+  Array<offset_t> offsets(rows + 1, Init::none, device);
+  Array<index_t> columns(rows * entries, Init::none, device);
+  fused::transform_reduce(
+      device, rows + 1,
+      NodePattern{
+          .rows = rows, .entries = entries, .repeats = repeats, .offsets = offsets.data(), .columns = columns.data()});
+  return Csr<T>::pattern(rows, cols, std::move(offsets), std::move(columns), Check::trusted);
+}
+
+}  // namespace
+
+template <class T>
+Csr<T> node_graph(const Device& device, const CsrView<T>& a, int block) {
+  const std::int64_t nodes = a.rows / block;
+  Array<T> squares(a.nnz(), Init::none, device);
+  fused::transform_reduce(device, a.nnz(), SquareValues<T>{.a = pointers_of(a), .squares = squares.data()});
+  CsrView<T> squared = a;
+  squared.storage = ValueStorage::weighted;
+  squared.values = squares.span();
+  SpgemmOptions options;
+  options.device = device;
+  options.determinism = Determinism::gpu_to_gpu;
+  const Csr<T> rows_of_nodes =
+      spgemm(node_pattern<T>(device, nodes, a.rows, block, 1), borrow_csr(squared, device), options).matrix;
+  const Csr<T> sums = spgemm(rows_of_nodes, node_pattern<T>(device, a.rows, nodes, 1, block), options).matrix;
+  Array<T> norms = sums.values().to(device);
+  fused::transform_reduce(device, norms.size(), RootValues<T>{.values = norms.data()});
+  return sums.with_values(std::move(norms));
+}
+
+std::vector<double> rigid_body_modes(std::span<const double> coordinates, int dimensions) {
+  const auto d = static_cast<std::size_t>(dimensions);
+  const std::size_t nodes = coordinates.size() / d;
+  const std::size_t modes = d == 2 ? 3 : 6;
+  double centre[3] = {};
+  double largest = 0.0;
+  for (std::size_t i = 0; i < coordinates.size(); ++i) centre[i % d] += coordinates[i];
+  for (std::size_t c = 0; c < d; ++c) centre[c] /= static_cast<double>(std::max<std::size_t>(nodes, 1));
+  for (std::size_t i = 0; i < coordinates.size(); ++i) {
+    largest = std::max(largest, std::abs(coordinates[i] - centre[i % d]));
+  }
+  const double unit = largest > 0.0 ? 1.0 / largest : 1.0;
+  std::vector<double> result(nodes * d * modes, 0.0);
+  for (std::size_t node = 0; node < nodes; ++node) {
+    double at[3] = {};
+    for (std::size_t c = 0; c < d; ++c) at[c] = (coordinates[node * d + c] - centre[c]) * unit;
+    double* const rows = result.data() + node * d * modes;
+    for (std::size_t c = 0; c < d; ++c) rows[c * modes + c] = 1.0;
+    // A rotation in the plane of axes e and f moves (e, f) by (-f, e).
+    std::size_t mode = d;
+    for (std::size_t e = 0; e < d; ++e) {
+      for (std::size_t f = e + 1; f < d; ++f, ++mode) {
+        rows[e * modes + mode] = -at[f];
+        rows[f * modes + mode] = at[e];
+      }
+    }
+  }
+  return result;
+}
+
+template Tentative<float> tentative_prolongator(const Device&, std::int64_t, const Aggregates&,
+                                                const NearNullspace<float>&);
+template Tentative<double> tentative_prolongator(const Device&, std::int64_t, const Aggregates&,
+                                                 const NearNullspace<double>&);
+template Csr<float> smooth_prolongator(const Device&, const Csr<float>&, const Aggregates&, const Tentative<float>&,
+                                       const NearNullspace<float>&, const float*, double);
+template Csr<double> smooth_prolongator(const Device&, const Csr<double>&, const Aggregates&, const Tentative<double>&,
+                                        const NearNullspace<double>&, const double*, double);
+template Csr<float> node_graph(const Device&, const CsrView<float>&, int);
+template Csr<double> node_graph(const Device&, const CsrView<double>&, int);
+
+}  // namespace tessera::detail

@@ -1,0 +1,397 @@
+/// Set-up of smoothed-aggregation AMG.
+///
+/// P. Vaněk, J. Mandel, M. Brezina, Algebraic Multigrid by Smoothed Aggregation for Second and Fourth Order Elliptic
+/// Problems, Computing 56, 1996.
+#include "solvers/amg/setup.hpp"
+
+#include "core/borrowed_csr.hpp"
+#include "core/value_passes.hpp"
+#include "solvers/amg/coarsest.hpp"
+#include "solvers/amg/spectral_radius.hpp"
+#include "solvers/amg/transform_rows.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera::detail {
+
+namespace {
+
+/// Coarsening ends where aggregation leaves more than this part of the nodes.
+constexpr double least_coarsening = 0.8;
+/// The power method estimates from below.
+constexpr double power_margin = 1.1;
+
+void require(bool condition, const char* name, double value, const char* range) {
+  if (!condition) throw InvalidArgument(fmt::format("AmgOptions::{} must be {}, got {}", name, range, value));
+}
+
+void require_elements(const char* name, std::size_t size, std::int64_t rows, const char* what) {
+  if (size == 0 || (rows > 0 && size % static_cast<std::size_t>(rows) == 0)) return;
+  throw DimensionError(
+      fmt::format("AmgOptions::{} has {} elements, which is no multiple of the {} {}", name, size, rows, what));
+}
+
+std::string unfit_row(std::int64_t row, double diagonal) {
+  return fmt::format("AMG needs finite rows with a positive diagonal: row {} (counted from 0) has the diagonal {}{}",
+                     row, diagonal, diagonal > 0.0 ? " and an entry that is not finite or too large" : "");
+}
+
+std::string not_positive(std::size_t level, std::int64_t row, double diagonal) {
+  return fmt::format(
+      "AMG needs a matrix that is positive definite, or has a positive definite symmetric part: row {} of level {} has "
+      "the "
+      "diagonal {}",
+      row, level, diagonal);
+}
+
+SpgemmOptions product_options(const Device& device) {
+  SpgemmOptions options;
+  options.device = device;
+  options.determinism = Determinism::gpu_to_gpu;
+  return options;
+}
+
+}  // namespace
+
+void check_amg_options(const AmgOptions& options, index_t rows) {
+  require(options.strength_threshold >= 0.0 && options.strength_threshold <= 1.0, "strength_threshold",
+          options.strength_threshold, "in [0, 1]");
+  require(options.coarsest_rows >= 1 && options.coarsest_rows <= most_inverted_rows, "coarsest_rows",
+          options.coarsest_rows, "in [1, 1000]");
+  require(options.max_levels >= 1, "max_levels", options.max_levels, "at least 1");
+  require(options.block_size >= 1 && options.block_size <= 16, "block_size", options.block_size, "in [1, 16]");
+  require(options.prolongator_damping >= 0.0 && options.prolongator_damping < 2.0, "prolongator_damping",
+          options.prolongator_damping, "in [0, 2)");
+  require(options.power_steps >= 0 && options.power_steps <= 1000, "power_steps", options.power_steps, "in [0, 1000]");
+  require(options.smoother_damping > 0.0 && options.smoother_damping < 2.0, "smoother_damping",
+          options.smoother_damping, "in (0, 2)");
+  require(options.chebyshev_degree >= 1 && options.chebyshev_degree <= 8, "chebyshev_degree", options.chebyshev_degree,
+          "in [1, 8]");
+  require(options.chebyshev_ratio > 1.0 && std::isfinite(options.chebyshev_ratio), "chebyshev_ratio",
+          options.chebyshev_ratio, "finite and > 1");
+  require(options.sweeps >= 1 && options.sweeps <= 8, "sweeps", options.sweeps, "in [1, 8]");
+  if (rows % options.block_size != 0) {
+    throw DimensionError(
+        fmt::format("AmgOptions::block_size is {}, which does not divide the {} rows", options.block_size, rows));
+  }
+  require_elements("near_nullspace", options.near_nullspace.size(), rows, "rows");
+  if (!options.near_nullspace.empty() && rows > 0) {
+    const std::size_t vectors = options.near_nullspace.size() / static_cast<std::size_t>(rows);
+    require(vectors <= 32, "near_nullspace", static_cast<double>(vectors), "at most 32 vectors");
+  }
+  if (options.coordinates.empty()) return;
+  require(options.block_size == 2 || options.block_size == 3, "block_size", options.block_size,
+          "2 or 3 where coordinates are given");
+  if (options.coordinates.size() != static_cast<std::size_t>(rows)) {
+    throw DimensionError(fmt::format("AmgOptions::coordinates has {} numbers; {} nodes need {}",
+                                     options.coordinates.size(), rows / options.block_size, rows));
+  }
+  if (!options.near_nullspace.empty()) {
+    throw InvalidArgument("AmgOptions has both near_nullspace and coordinates: one of them is enough");
+  }
+}
+
+template <class T>
+std::shared_ptr<const Csr<T>> AmgProduct<T>::multiply(std::shared_ptr<const Csr<T>> a, std::shared_ptr<const Csr<T>> b,
+                                                      bool keeps) {
+  const SpgemmOptions options = product_options(a->device());
+  if (!keeps) return std::make_shared<const Csr<T>>(spgemm(*a, *b, options).matrix);
+  if (!plan_) plan_.emplace(a, b, options);
+  return std::make_shared<const Csr<T>>(plan_->multiply(*a, *b));
+}
+
+template <class T>
+AmgSetup<T>::AmgSetup(const CsrView<T>& a, const AmgOptions& options, const Device& device)
+    : options_(options), device_(device), rows_(a.rows) {
+  if (!a.is_square()) throw DimensionError(fmt::format("AMG needs a square matrix, got {} x {}", a.rows, a.cols));
+  if (a.rows > most_aggregated_rows) {
+    throw NotSupported(fmt::format("AMG aggregates up to 2^30 rows, got {}", a.rows));
+  }
+  check_amg_options(options, a.rows);
+  filters_ = options.block_size == 1 && options.near_nullspace.empty();
+  build(a);
+}
+
+template <class T>
+void AmgSetup<T>::refresh(const CsrView<T>& a) {
+  if (a.rows != rows_ || a.cols != rows_) {
+    throw DimensionError(fmt::format("AMG was set up for {0} x {0}, got {1} x {2}", rows_, a.rows, a.cols));
+  }
+  is_refresh_ = true;
+  build(a);
+}
+
+template <class T>
+void AmgSetup<T>::build(const CsrView<T>& a) {
+  clock_.emplace(device_);
+  start(a);
+  std::size_t level = 0;
+  for (;; ++level) {
+    const MeasuredRows<T> rows = measure(level);
+    if (!is_last(level) && coarsen(level, rows)) continue;
+    invert_coarsest(rows);
+    break;
+  }
+  finish_info();
+}
+
+/// The finest matrix is the caller's, unless plans keep its structure.
+template <class T>
+void AmgSetup<T>::start(const CsrView<T>& a) {
+  Csr<T> borrowed = borrow_csr(a, device_);
+  hierarchy_ = AmgHierarchy<T>{device_, {}, {}};
+  hierarchy_.levels.emplace_back();
+  hierarchy_.levels.back().a =
+      std::make_shared<const Csr<T>>(keeps_structures() && !is_refresh_ ? borrowed.to(device_) : std::move(borrowed));
+  info_.levels.clear();
+  info_.times = {};
+  info_.reason.clear();
+  rounding_ = {};
+  nullspace_ = NearNullspace<T>{};
+  if (filters_) return;
+  nullspace_.block = options_.block_size;
+  nullspace_.vectors = options_.block_size;
+  const auto n = static_cast<std::size_t>(a.rows);
+  std::vector<double> modes;  // row-major
+  if (!options_.coordinates.empty()) {
+    modes = rigid_body_modes(options_.coordinates, options_.block_size);
+  } else if (options_.near_nullspace.empty()) {
+    const auto block = static_cast<std::size_t>(options_.block_size);
+    modes.assign(n * block, 0.0);
+    for (std::size_t i = 0; i < n; ++i) modes[i * block + i % block] = 1.0;
+  } else {
+    const std::size_t vectors = n == 0 ? 1 : options_.near_nullspace.size() / n;
+    modes.resize(n * vectors);
+    for (std::size_t c = 0; c < vectors; ++c) {
+      for (std::size_t i = 0; i < n; ++i) modes[i * vectors + c] = options_.near_nullspace[c * n + i];
+    }
+  }
+  if (n == 0) return;
+  nullspace_.vectors = static_cast<int>(modes.size() / n);
+  const std::vector<T> values(modes.begin(), modes.end());
+  nullspace_.values = Array<T>::copy_of(values, device_);
+}
+
+template <class T>
+bool AmgSetup<T>::is_last(std::size_t level) const {
+  if (is_refresh_) return level >= structures_.size();
+  return hierarchy_.levels[level].a->rows() <= options_.coarsest_rows ||
+         static_cast<int>(level) + 1 >= options_.max_levels;
+}
+
+template <class T>
+MeasuredRows<T> AmgSetup<T>::measure(std::size_t level) {
+  AmgLevel<T>& here = hierarchy_.levels[level];
+  const CsrView<T> a = here.a->view();
+  MeasuredRows<T> rows = measure_rows(device_, a, options_.smoother, rounding_.empty() ? nullptr : rounding_.data());
+  clock_->end(&AmgSetupTimes::strength);
+  const std::int64_t unfit = rows.totals.unfit.index;
+  if (unfit >= 0) {
+    T diagonal{};
+    copy_bytes(Device{}, &diagonal, device_, rows.diagonal.data() + unfit, sizeof(T));
+    throw InvalidMatrix(level == 0 ? unfit_row(unfit, static_cast<double>(diagonal))
+                                   : not_positive(level, unfit, static_cast<double>(diagonal)));
+  }
+  here.rho = rows.totals.gershgorin;
+  here.smoother = std::move(rows.smoother);
+  AmgLevelInfo info;
+  info.rows = a.rows;
+  info.nnz = a.nnz();
+  info_.levels.push_back(std::move(info));
+  return rows;
+}
+
+template <class T>
+bool AmgSetup<T>::coarsen(std::size_t level, const MeasuredRows<T>& rows) {
+  if (!is_refresh_) structures_.emplace_back();
+  const bool coarsened = filters_ ? coarsen_filtered(level, rows) : coarsen_nodes(level, rows);
+  if (!coarsened) structures_.pop_back();
+  return coarsened;
+}
+
+template <class T>
+double AmgSetup<T>::spectral_radius(std::size_t level, const CsrView<T>& a, const T* diagonal, double gershgorin) {
+  if (options_.power_steps == 0 || (level == 0 && filters_)) return gershgorin;
+  const double estimate = power_margin * power_method(device_, a, diagonal, options_.power_steps);
+  return estimate > 0.0 ? std::min(gershgorin, estimate) : gershgorin;
+}
+
+/// The constant is the near-nullspace: weak entries are lumped, so that A_f maps it to what A maps it to.
+template <class T>
+bool AmgSetup<T>::coarsen_filtered(std::size_t level, const MeasuredRows<T>& rows) {
+  AmgLevel<T>& here = hierarchy_.levels[level];
+  AmgLevelStructure<T>& kept = structures_[level];
+  const CsrView<T> a = here.a->view();
+  FilteredMatrix<T> filtered =
+      filter(device_, a, rows, options_.strength_threshold, keeps_structures() ? &kept.strength : nullptr);
+  kept.strength.decided = true;
+  info_.levels[level].strong = static_cast<double>(filtered.nnz) / static_cast<double>(std::max<offset_t>(a.nnz(), 1));
+  const auto strong = filtered.is_all ? here.a : std::make_shared<const Csr<T>>(std::move(filtered.matrix));
+  clock_->end(&AmgSetupTimes::strength);
+  if (!find_aggregates(level, strong->view())) return false;
+  const double rho = spectral_radius(level, strong->view(), filtered.diagonal.data(), filtered.gershgorin);
+  const bool needs_rho = options_.smoother == AmgSmoother::jacobi || options_.smoother == AmgSmoother::chebyshev;
+  if (filtered.is_all) {
+    here.rho = rho;
+  } else if (needs_rho) {
+    here.rho = spectral_radius(level, a, rows.diagonal.data(), here.rho);
+  }
+  clock_->end(&AmgSetupTimes::eigenvalues);
+  add_level(level, rows, strong, filtered.diagonal.data(), rho);
+  return true;
+}
+
+/// Nodes are aggregated by the norms of their blocks. The prolongator is smoothed by A itself, since lumping is right
+/// for the constant alone.
+template <class T>
+bool AmgSetup<T>::coarsen_nodes(std::size_t level, const MeasuredRows<T>& rows) {
+  AmgLevel<T>& here = hierarchy_.levels[level];
+  const CsrView<T> a = here.a->view();
+  if (!is_refresh_) {
+    std::shared_ptr<const Csr<T>> nodes = here.a;
+    if (nullspace_.block > 1) nodes = std::make_shared<const Csr<T>>(node_graph(device_, a, nullspace_.block));
+    const MeasuredRows<T> of_nodes = measure_rows(device_, nodes->view(), AmgSmoother::jacobi);
+    FilteredMatrix<T> filtered = filter<T>(device_, nodes->view(), of_nodes, options_.strength_threshold, nullptr);
+    info_.levels[level].strong =
+        static_cast<double>(filtered.nnz) / static_cast<double>(std::max<offset_t>(nodes->nnz(), 1));
+    clock_->end(&AmgSetupTimes::strength);
+    if (!find_aggregates(level, filtered.is_all ? nodes->view() : filtered.matrix.view())) return false;
+  } else if (!find_aggregates(level, a)) {
+    return false;
+  }
+  here.rho = spectral_radius(level, a, rows.diagonal.data(), here.rho);
+  clock_->end(&AmgSetupTimes::eigenvalues);
+  add_level(level, rows, here.a, rows.diagonal.data(), here.rho);
+  return true;
+}
+
+/// \returns whether there is a coarser level
+template <class T>
+bool AmgSetup<T>::find_aggregates(std::size_t level, const CsrView<T>& graph) {
+  Aggregates& aggregates = structures_[level].aggregates;
+  if (!is_refresh_) {
+    aggregates = aggregate(device_, graph);
+    clock_->end(&AmgSetupTimes::aggregation);
+  }
+  info_.levels[level].aggregates = aggregates.count;
+  info_.levels[level].rounds = aggregates.rounds;
+  const auto nodes = static_cast<double>(aggregates.of_row.size());
+  const auto count = static_cast<double>(aggregates.count);
+  const bool coarsens = count > 0 && count <= least_coarsening * nodes;
+  if (!coarsens) {
+    info_.reason = count == 0 ? "no row has a neighbour"
+                              : fmt::format("aggregation left {} of {} nodes of level {}", aggregates.count,
+                                            aggregates.of_row.size(), level);
+  }
+  return coarsens;
+}
+
+/// P, R and the Galerkin product. \param smoothed the matrix that smooths T
+template <class T>
+void AmgSetup<T>::add_level(std::size_t level, const MeasuredRows<T>& rows, std::shared_ptr<const Csr<T>> smoothed,
+                            const T* diagonal, double rho) {
+  AmgLevelStructure<T>& kept = structures_[level];
+  AmgLevel<T>& here = hierarchy_.levels[level];
+  const bool keeps = keeps_structures();
+  std::optional<Tentative<T>> made;
+  if (!kept.tentative) made = tentative_prolongator(device_, here.a->rows(), kept.aggregates, nullspace_);
+  if (keeps && !kept.tentative) kept.tentative = std::exchange(made, std::nullopt);
+  const Tentative<T>& tentative = kept.tentative ? *kept.tentative : *made;
+  const auto t = std::make_shared<const Csr<T>>(borrow_csr(tentative.matrix.view(), device_));
+  const double omega = rho > 0.0 ? options_.prolongator_damping / rho : 0.0;
+  if (omega == 0.0) {
+    here.p = std::make_shared<const Csr<T>>(tentative.matrix.template with_value_type<T>());
+  } else {
+    const auto products = kept.smoothing.multiply(std::move(smoothed), t, keeps);
+    here.p = std::make_shared<const Csr<T>>(
+        smooth_prolongator(device_, *products, kept.aggregates, tentative, nullspace_, diagonal, omega));
+  }
+  clock_->end(&AmgSetupTimes::prolongator);
+  if (!(keeps && is_refresh_)) kept.restriction = transpose_map(here.p->view(), device_);
+  Array<T> values(here.p->nnz(), Init::none, device_);
+  gather_values(device_, kept.restriction.positions.span(), here.p->values().span(), values.span());
+  here.r = std::make_shared<const Csr<T>>(kept.restriction.structure.with_values(std::move(values)));
+  if (!keeps) kept.restriction = {};
+  clock_->end(&AmgSetupTimes::restriction);
+  rounding_ = Array<T>(here.r->rows(), Init::none, device_);
+  transform_rows(device_, all_rows(here.r->view()),
+                 DiagonalRounding<T>{
+                     .r = pointers_of(here.r->view()), .diagonal = rows.diagonal.data(), .rounding = rounding_.data()});
+  const auto a_p = kept.a_p.multiply(here.a, here.p, keeps);
+  AmgLevel<T> next;
+  next.a = kept.r_ap.multiply(here.r, a_p, keeps);
+  clock_->end(&AmgSetupTimes::products);
+  if (filters_) {
+    nullspace_ = NearNullspace<T>{};
+  } else if (made) {
+    nullspace_ = std::move(made->next);
+  } else {
+    nullspace_.block = nullspace_.vectors = tentative.next.vectors;
+    nullspace_.values = tentative.next.values.to(device_);
+  }
+  hierarchy_.levels.push_back(std::move(next));
+}
+
+template <class T>
+void AmgSetup<T>::invert_coarsest(const MeasuredRows<T>& rows) {
+  const AmgLevel<T>& coarsest = hierarchy_.levels.back();
+  const bool is_small = coarsest.a->rows() <= std::max(options_.coarsest_rows, most_inverted_rows / 2);
+  if (is_small && coarsest.a->rows() > 0) {
+    hierarchy_.coarsest_inverse = device_.is_host()
+                                      ? host::dense_inverse(coarsest.a->view(), rows.diagonal.data())
+                                      : cuda::dense_inverse(device_, coarsest.a->view(), rows.diagonal.data());
+  }
+  clock_->end(&AmgSetupTimes::coarsest);
+}
+
+template <class T>
+void AmgSetup<T>::finish_info() {
+  offset_t nnz = 0;
+  std::int64_t rows = 0;
+  for (std::size_t i = 0; i < hierarchy_.levels.size(); ++i) {
+    nnz += info_.levels[i].nnz;
+    rows += info_.levels[i].rows;
+    info_.levels[i].spectral_radius = hierarchy_.levels[i].rho;
+  }
+  const AmgLevelInfo& finest = info_.levels.front();
+  const AmgLevelInfo& coarsest = info_.levels.back();
+  info_.operator_complexity = finest.nnz > 0 ? static_cast<double>(nnz) / static_cast<double>(finest.nnz) : 1.0;
+  info_.grid_complexity = finest.rows > 0 ? static_cast<double>(rows) / static_cast<double>(finest.rows) : 1.0;
+  info_.coarsens = hierarchy_.levels.size() > 1 || finest.rows <= options_.coarsest_rows || options_.max_levels == 1;
+  if (info_.reason.empty()) {
+    info_.reason = coarsest.rows <= options_.coarsest_rows
+                       ? fmt::format("the coarsest level has {} rows", coarsest.rows)
+                       : fmt::format("the limit of {} levels", options_.max_levels);
+  }
+  clock_->add_to(info_.times);
+  clock_.reset();
+}
+
+template <class T>
+void AmgSetup<T>::release_matrices() {
+  rounding_ = {};
+  nullspace_ = {};
+  hierarchy_.coarsest_inverse = {};
+  for (AmgLevel<T>& level : hierarchy_.levels) {
+    level.a = level.p = level.r = nullptr;
+    level.smoother = {};
+  }
+}
+
+template <class T>
+std::uint64_t AmgSetup<T>::bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const AmgLevelStructure<T>& level : structures_) bytes += level.aggregates.of_row.bytes();
+  return bytes;
+}
+
+template class AmgProduct<float>;
+template class AmgProduct<double>;
+template class AmgSetup<float>;
+template class AmgSetup<double>;
+
+}  // namespace tessera::detail

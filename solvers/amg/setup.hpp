@@ -1,0 +1,99 @@
+/// \file
+/// Set-up of smoothed-aggregation AMG: levels from the finest to the coarsest, on the host or a GPU. Both compute the
+/// same bits: rows are summed in one order (row_ops.hpp), and products keep the class gpu_to_gpu.
+///
+/// Per level: measure rows, filter weak entries, aggregate, T, P = (I - ω D⁻¹ A_f) T, R = Pᵀ, A P, R (A P).
+#pragma once
+
+#include "preprocess/transpose_map.hpp"
+#include "solvers/amg/hierarchy.hpp"
+#include "solvers/amg/phase_clock.hpp"
+#include "solvers/amg/prolongator.hpp"
+#include "solvers/amg/strength.hpp"
+#include "tessera/amg.hpp"
+#include "tessera/spgemm.hpp"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tessera::detail {
+
+/// \throws InvalidArgument naming the first option out of range; DimensionError
+void check_amg_options(const AmgOptions& options, index_t rows);
+
+/// A sparse product whose structure may be kept.
+template <class T>
+class AmgProduct {
+ public:
+  /// The first product. \param keeps its structure
+  [[nodiscard]] std::shared_ptr<const Csr<T>> multiply(std::shared_ptr<const Csr<T>> a, std::shared_ptr<const Csr<T>> b,
+                                                       bool keeps);
+
+ private:
+  std::optional<SpgemmPlan<T>> plan_;
+};
+
+/// What a level keeps for refresh().
+template <class T>
+struct AmgLevelStructure {
+  Aggregates aggregates;
+  // Only with AmgOptions::prepare_refresh.
+  KeptStrength<T> strength;
+  std::optional<Tentative<T>> tentative;
+  TransposeMap<T> restriction;
+  AmgProduct<T> smoothing;  ///< A_f T
+  AmgProduct<T> a_p;
+  AmgProduct<T> r_ap;
+};
+
+template <class T>
+class AmgSetup {
+ public:
+  /// \throws as Amg
+  AmgSetup(const CsrView<T>& a, const AmgOptions& options, const Device& device);
+
+  /// New values, with the aggregates of the first set-up. \throws as Amg
+  void refresh(const CsrView<T>& a);
+  /// Whether a refresh leaves all structures as they are.
+  [[nodiscard]] bool keeps_structures() const noexcept { return options_.prepare_refresh; }
+
+  /// Frees the matrices of the hierarchy, once the cycle has its copies.
+  void release_matrices();
+
+  [[nodiscard]] const AmgHierarchy<T>& hierarchy() const noexcept { return hierarchy_; }
+  [[nodiscard]] const std::vector<AmgLevelStructure<T>>& structures() const noexcept { return structures_; }
+  [[nodiscard]] AmgInfo& info() noexcept { return info_; }
+  /// Beside the hierarchy: what is kept for refresh().
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
+
+ private:
+  void build(const CsrView<T>& a);
+  void start(const CsrView<T>& a);
+  [[nodiscard]] bool is_last(std::size_t level) const;
+  MeasuredRows<T> measure(std::size_t level);
+  bool coarsen(std::size_t level, const MeasuredRows<T>& rows);
+  bool coarsen_filtered(std::size_t level, const MeasuredRows<T>& rows);
+  bool coarsen_nodes(std::size_t level, const MeasuredRows<T>& rows);
+  bool find_aggregates(std::size_t level, const CsrView<T>& graph);
+  void add_level(std::size_t level, const MeasuredRows<T>& rows, std::shared_ptr<const Csr<T>> smoothed,
+                 const T* diagonal, double rho);
+  [[nodiscard]] double spectral_radius(std::size_t level, const CsrView<T>& a, const T* diagonal, double gershgorin);
+  void invert_coarsest(const MeasuredRows<T>& rows);
+  void finish_info();
+
+  AmgOptions options_;
+  Device device_;
+  bool filters_;  ///< plain aggregation of rows: the constant is the near-nullspace
+  bool is_refresh_ = false;
+  index_t rows_;
+  std::shared_ptr<const Csr<T>> own_;  ///< copy of the finest matrix, where structures are kept
+  NearNullspace<T> nullspace_;         ///< of the level that is being coarsened
+  Array<T> rounding_;                  ///< of its diagonal; empty on the finest level
+  AmgHierarchy<T> hierarchy_;
+  std::vector<AmgLevelStructure<T>> structures_;
+  AmgInfo info_;
+  std::optional<PhaseClock> clock_;
+};
+
+}  // namespace tessera::detail

@@ -1,0 +1,78 @@
+/// \file
+/// Power method for ρ(D⁻¹ A). Squares are summed as integers, so that the order of additions does not matter.
+#pragma once
+
+#include "solvers/amg/aggregation.hpp"
+#include "solvers/amg/row_ops.hpp"
+#include "solvers/fused/preconditioner.hpp"
+#include "solvers/jacobi.hpp"
+
+#include <cmath>
+#include <cstdint>
+
+namespace tessera::detail {
+
+/// Σ y_i² in units of 2⁻²⁰. Vectors have mean squares near 1; an element beyond 2⁵ counts as 2⁵.
+struct SumOfSquares {
+  std::int64_t units = 0;
+  TESSERA_HOST_DEVICE SumOfSquares& operator+=(const SumOfSquares& other) noexcept {
+    units += other.units;
+    return *this;
+  }
+  TESSERA_HOST_DEVICE void add(double value) noexcept {
+    const double square = value * value;
+    units += static_cast<std::int64_t>((square < 1024.0 ? square : 1024.0) * 1048576.0);
+  }
+  [[nodiscard]] TESSERA_HOST_DEVICE double mean(std::int64_t n) const noexcept {
+    return static_cast<double>(units) / 1048576.0 / static_cast<double>(n);
+  }
+};
+
+/// Uniform in [-√3, √3): mean square 1.
+template <class T>
+struct PowerStart {
+  using Sums = NoSum;
+  T* x;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
+    const double unit = static_cast<double>(mis_key(static_cast<std::uint32_t>(i), 0x5bd1U)) / (1 << 29) - 1.0;
+    x[i] = static_cast<T>(unit * 1.7320508075688772);
+  }
+};
+
+/// y = D⁻¹ A x / ‖x‖, in the sense of mean squares.
+template <class T>
+struct PowerStep {
+  struct Sums {
+    T value{};
+    TESSERA_HOST_DEVICE Sums& operator+=(const Sums& other) noexcept {
+      value += other.value;
+      return *this;
+    }
+  };
+  using Total = SumOfSquares;
+  CsrPointers<T> a;
+  const T* diagonal;
+  const T* x;
+  const SumOfSquares* x_squares;  ///< null: mean square 1
+  std::int64_t n;
+  T* y;
+
+  [[nodiscard]] TESSERA_HOST_DEVICE const offset_t* offsets() const { return a.offsets; }
+  [[nodiscard]] TESSERA_HOST_DEVICE bool visits(index_t /*row*/) const { return true; }
+  TESSERA_HOST_DEVICE void visit(index_t /*row*/, offset_t k, Sums& sums) const {
+    sums.value += fused::rounded_product(value_at(a, k), x[a.columns[k]]);
+  }
+  TESSERA_HOST_DEVICE void finish(index_t row, const Sums& sums, SumOfSquares& total) const {
+    const double mean = x_squares == nullptr ? 1.0 : x_squares->mean(n);
+    const T d = diagonal[row];
+    const T scaled = d > T{0} && mean > 0.0 ? sums.value / d * static_cast<T>(1.0 / std::sqrt(mean)) : T{0};
+    y[row] = scaled;
+    total.add(static_cast<double>(scaled));
+  }
+};
+
+/// An estimate from below: ‖D⁻¹ A x‖ / ‖x‖ after `steps` steps. O(steps nnz)
+template <class T>
+[[nodiscard]] double power_method(const Device& device, const CsrView<T>& a, const T* diagonal, int steps);
+
+}  // namespace tessera::detail
