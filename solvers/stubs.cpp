@@ -75,6 +75,7 @@ EventClock::EventClock(const Device& device) { refuse(device); }
 EventClock::~EventClock() = default;
 void EventClock::mark() {}
 std::vector<double> EventClock::milliseconds() const { return {}; }
+
 template <class T>
 std::unique_ptr<AmgCycleOperator<T>> make_amg_cycle(const AmgHierarchy<T>& hierarchy, const AmgOptions& /*options*/) {
   refuse(hierarchy.device);
