@@ -20,10 +20,11 @@
 namespace tessera {
 
 std::span<const io::GeneratorEntry> io::generator_entries() {
-  static const std::array<GeneratorEntry, 14> entries{
-      lap2d_family(),     fem3d_family(),         rmat_family(),     road_family(),    kmer_family(),
-      mawi_family(),      web_family(),           band_family(),     rowskew_family(), poisson2d_family(),
-      poisson3d_family(), anisotropic2d_family(), convdiff_family(), powerlaw_family()};
+  static const std::array<GeneratorEntry, 17> entries{
+      lap2d_family(),        fem3d_family(),         rmat_family(),          road_family(),     kmer_family(),
+      mawi_family(),         web_family(),           band_family(),          rowskew_family(),  poisson2d_family(),
+      poisson3d_family(),    anisotropic2d_family(), anisotropic3d_family(), convdiff_family(), jump3d_family(),
+      elasticity3d_family(), powerlaw_family()};
   return entries;
 }
 
@@ -81,9 +82,9 @@ void check_parameter(const GeneratorFamily& family, std::string_view name, doubl
 
 std::int64_t checked_size(const GeneratorFamily& family, const GeneratorSpec& spec) {
   const std::int64_t size = spec.size.value_or(family.default_size);
-  if (size < 1 || size > family.max_size) {
-    throw InvalidArgument(
-        fmt::format("{}: size ({}) must be in [1, {}], got {}", family.name, family.size_means, family.max_size, size));
+  if (size < family.min_size || size > family.max_size) {
+    throw InvalidArgument(fmt::format("{}: size ({}) must be in [{}, {}], got {}", family.name, family.size_means,
+                                      family.min_size, family.max_size, size));
   }
   if (spec.size && spec.parameters.contains("scale")) {
     throw InvalidArgument(fmt::format("{}: give a size or parameter 'scale', not both", family.name));
@@ -249,6 +250,13 @@ Csr<T> generate(const GeneratorSpec& spec, std::optional<ValueStorage> storage) 
   return io::matrix_with_random_values<T>(std::move(structure), spec.seed, values);
 }
 
+std::vector<double> generator_coordinates(const GeneratorSpec& spec) {
+  const io::Recipe recipe(spec);
+  const io::GeneratorEntry& entry = entry_of(recipe);
+  if (entry.coordinates != nullptr) return entry.coordinates(recipe);
+  throw InvalidArgument(fmt::format("{}: matrices of this family have no coordinates; elasticity3d has", spec.family));
+}
+
 template <class T>
 std::uint64_t generated_bytes(const GeneratorSpec& spec, std::optional<ValueStorage> storage) {
   const io::Recipe recipe(spec);
@@ -261,7 +269,11 @@ std::uint64_t generated_bytes(const GeneratorSpec& spec, std::optional<ValueStor
   // While duplicates are removed, drawn and kept columns coexist; while values are left out, both matrices.
   const double structure = expected.with_duplicates ? 2 * (offsets + columns) : offsets + columns;
   double most = pattern ? structure : std::max(structure, offsets + columns + values);
-  if (pattern && entry.structure == nullptr) most = 2 * (offsets + columns) + sizeof(float) * expected.drawn;
+  if (entry.structure == nullptr) {
+    const double made = offsets + columns + (pattern ? sizeof(float) * expected.drawn : values);
+    most = made + std::max(pattern ? offsets + columns : 0.0, expected.scratch_bytes);
+    if (expected.renumbered) most = 2 * made + sizeof(index_t) * expected.rows;
+  }
   return static_cast<std::uint64_t>(most);
 }
 

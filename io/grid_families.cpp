@@ -1,6 +1,7 @@
 // Matrices of grids: Poisson, anisotropic diffusion, convection and diffusion; their positions with random values
 // (lap2d, fem3d).
 #include "io/recipe.hpp"
+#include "io/renumber.hpp"
 #include "io/stencil_matrix.hpp"
 #include "tessera/generators.hpp"
 
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -36,6 +38,14 @@ std::vector<StencilPoint> anisotropic_points(double epsilon) {
   return {{0, -1, 0, -epsilon}, {-1, 0, 0, -1.0}, {0, 0, 0, 2.0 + 2.0 * epsilon}, {1, 0, 0, -1.0}, {0, 1, 0, -epsilon}};
 }
 
+std::vector<StencilPoint> anisotropic_points(double epsilon_y, double epsilon_z) {
+  std::vector<StencilPoint> stencil = io::star_stencil(3);
+  for (StencilPoint& p : stencil) {
+    p.value = p.dz != 0 ? -epsilon_z : p.dy != 0 ? -epsilon_y : p.dx != 0 ? -1.0 : 2.0 * (1.0 + epsilon_y + epsilon_z);
+  }
+  return stencil;
+}
+
 /// Whether `points` asks for the box; only two values are valid.
 bool takes_box(const Recipe& recipe, std::int64_t star, std::int64_t box) {
   const std::int64_t given = recipe.whole("points");
@@ -52,16 +62,26 @@ Stencil3d stencil_3d(const Recipe& recipe) {
   return takes_box(recipe, 7, 27) ? Stencil3d::twentyseven_point : Stencil3d::seven_point;
 }
 
+Boundary boundary(const Recipe& recipe) {
+  return recipe.whole("neumann") != 0 ? Boundary::neumann : Boundary::dirichlet;
+}
+
+/// Renumbers its points at random if the recipe says so.
+template <class T>
+Csr<T> numbered(const Recipe& recipe, Csr<T> matrix) {
+  return recipe.whole("shuffle") != 0 ? io::renumbered(matrix, recipe.seed()) : std::move(matrix);
+}
+
 }  // namespace
 
 template <class T>
-Csr<T> poisson2d(std::int64_t nx, std::int64_t ny, Stencil2d stencil) {
-  return io::stencil_matrix<T>("poisson2d", {nx, ny, 1}, points_2d(stencil));
+Csr<T> poisson2d(std::int64_t nx, std::int64_t ny, Stencil2d stencil, Boundary boundary) {
+  return io::stencil_matrix<T>("poisson2d", {nx, ny, 1}, points_2d(stencil), boundary);
 }
 
 template <class T>
-Csr<T> poisson3d(std::int64_t nx, std::int64_t ny, std::int64_t nz, Stencil3d stencil) {
-  return io::stencil_matrix<T>("poisson3d", {nx, ny, nz}, points_3d(stencil));
+Csr<T> poisson3d(std::int64_t nx, std::int64_t ny, std::int64_t nz, Stencil3d stencil, Boundary boundary) {
+  return io::stencil_matrix<T>("poisson3d", {nx, ny, nz}, points_3d(stencil), boundary);
 }
 
 template <class T>
@@ -73,12 +93,23 @@ Csr<T> anisotropic2d(std::int64_t nx, std::int64_t ny, double epsilon) {
   return io::stencil_matrix<T>("anisotropic2d", {nx, ny, 1}, anisotropic_points(epsilon));
 }
 
-template Csr<float> poisson2d(std::int64_t, std::int64_t, Stencil2d);
-template Csr<double> poisson2d(std::int64_t, std::int64_t, Stencil2d);
-template Csr<float> poisson3d(std::int64_t, std::int64_t, std::int64_t, Stencil3d);
-template Csr<double> poisson3d(std::int64_t, std::int64_t, std::int64_t, Stencil3d);
+template <class T>
+Csr<T> anisotropic3d(std::int64_t nx, std::int64_t ny, std::int64_t nz, double epsilon_y, double epsilon_z) {
+  if (!(epsilon_y > 0.0 && epsilon_z > 0.0) || !std::isfinite(static_cast<T>(2.0 * (1.0 + epsilon_y + epsilon_z)))) {
+    throw InvalidArgument(fmt::format("anisotropic3d: epsilon_y and epsilon_z must be finite and positive, got {}, {}",
+                                      epsilon_y, epsilon_z));
+  }
+  return io::stencil_matrix<T>("anisotropic3d", {nx, ny, nz}, anisotropic_points(epsilon_y, epsilon_z));
+}
+
+template Csr<float> poisson2d(std::int64_t, std::int64_t, Stencil2d, Boundary);
+template Csr<double> poisson2d(std::int64_t, std::int64_t, Stencil2d, Boundary);
+template Csr<float> poisson3d(std::int64_t, std::int64_t, std::int64_t, Stencil3d, Boundary);
+template Csr<double> poisson3d(std::int64_t, std::int64_t, std::int64_t, Stencil3d, Boundary);
 template Csr<float> anisotropic2d(std::int64_t, std::int64_t, double);
 template Csr<double> anisotropic2d(std::int64_t, std::int64_t, double);
+template Csr<float> anisotropic3d(std::int64_t, std::int64_t, std::int64_t, double, double);
+template Csr<double> anisotropic3d(std::int64_t, std::int64_t, std::int64_t, double, double);
 
 namespace io {
 
@@ -86,12 +117,14 @@ namespace {
 
 template <class T>
 Csr<T> make_poisson2d(const Recipe& recipe) {
-  return poisson2d<T>(recipe.size(), recipe.size(), stencil_2d(recipe));
+  const std::int64_t n = recipe.size();
+  return numbered(recipe, poisson2d<T>(n, n, stencil_2d(recipe), boundary(recipe)));
 }
 
 template <class T>
 Csr<T> make_poisson3d(const Recipe& recipe) {
-  return poisson3d<T>(recipe.size(), recipe.size(), recipe.size(), stencil_3d(recipe));
+  const std::int64_t n = recipe.size();
+  return numbered(recipe, poisson3d<T>(n, n, n, stencil_3d(recipe), boundary(recipe)));
 }
 
 template <class T>
@@ -99,14 +132,24 @@ Csr<T> make_anisotropic2d(const Recipe& recipe) {
   return anisotropic2d<T>(recipe.size(), recipe.size(), recipe["epsilon"]);
 }
 
+template <class T>
+Csr<T> make_anisotropic3d(const Recipe& recipe) {
+  const std::int64_t n = recipe.size();
+  return anisotropic3d<T>(n, n, n, recipe["ey"], recipe["ez"]);
+}
+
 Expected expected_poisson2d(const Recipe& recipe) {
   const std::int64_t n = recipe.size();
-  return {points(n, 2), stencil_entries({n, n, 1}, points_2d(stencil_2d(recipe)))};
+  return {.rows = points(n, 2),
+          .drawn = stencil_entries({n, n, 1}, points_2d(stencil_2d(recipe))),
+          .renumbered = recipe.whole("shuffle") != 0};
 }
 
 Expected expected_poisson3d(const Recipe& recipe) {
   const std::int64_t n = recipe.size();
-  return {points(n, 3), stencil_entries({n, n, n}, points_3d(stencil_3d(recipe)))};
+  return {.rows = points(n, 3),
+          .drawn = stencil_entries({n, n, n}, points_3d(stencil_3d(recipe))),
+          .renumbered = recipe.whole("shuffle") != 0};
 }
 
 Expected expected_anisotropic2d(const Recipe& recipe) {
@@ -114,10 +157,23 @@ Expected expected_anisotropic2d(const Recipe& recipe) {
   return {points(n, 2), stencil_entries({n, n, 1}, star_stencil(2))};
 }
 
-constexpr std::array<GeneratorParameter, 1> parameters_2d{{{"points", "of the stencil: 5 or 9", 5, 5, 9, true}}};
-constexpr std::array<GeneratorParameter, 1> parameters_3d{{{"points", "of the stencil: 7 or 27", 7, 7, 27, true}}};
+Expected expected_anisotropic3d(const Recipe& recipe) {
+  const std::int64_t n = recipe.size();
+  return {points(n, 3), stencil_entries({n, n, n}, star_stencil(3))};
+}
+
+constexpr GeneratorParameter neumann_parameter{
+    "neumann", "1: nothing flows across the boundary, and the matrix is singular", 0, 0, 1, true};
+constexpr GeneratorParameter shuffle_parameter{"shuffle", "1: points numbered at random by the seed", 0, 0, 1, true};
+constexpr std::array<GeneratorParameter, 3> parameters_2d{
+    {{"points", "of the stencil: 5 or 9", 5, 5, 9, true}, neumann_parameter, shuffle_parameter}};
+constexpr std::array<GeneratorParameter, 3> parameters_3d{
+    {{"points", "of the stencil: 7 or 27", 7, 7, 27, true}, neumann_parameter, shuffle_parameter}};
 constexpr std::array<GeneratorParameter, 1> parameters_anisotropic{
     {{"epsilon", "diffusion along y, that along x being 1", 0.01, 1e-30, 1e30}}};
+constexpr std::array<GeneratorParameter, 2> parameters_anisotropic3d{
+    {{"ey", "diffusion along y, that along x being 1", 1.0, 1e-30, 1e30},
+     {"ez", "diffusion along z", 0.001, 1e-30, 1e30}}};
 
 }  // namespace
 
@@ -158,6 +214,19 @@ GeneratorEntry anisotropic2d_family() {
           .expected = expected_anisotropic2d,
           .matrix_float = make_anisotropic2d<float>,
           .matrix_double = make_anisotropic2d<double>};
+}
+
+GeneratorEntry anisotropic3d_family() {
+  return {.family = {.name = "anisotropic3d",
+                     .description = "-u_xx - ey u_yy - ez u_zz on a cubic grid, positive definite",
+                     .size_means = "points a side",
+                     .default_size = 100,
+                     .max_size = max_cube_side,
+                     .symmetric = true,
+                     .parameters = parameters_anisotropic3d},
+          .expected = expected_anisotropic3d,
+          .matrix_float = make_anisotropic3d<float>,
+          .matrix_double = make_anisotropic3d<double>};
 }
 
 namespace {

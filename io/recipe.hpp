@@ -9,6 +9,7 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace tessera::io {
 
@@ -40,6 +41,8 @@ struct Expected {
   double rows = 0.0;
   double drawn = 0.0;  ///< entries before duplicates are removed
   bool with_duplicates = false;
+  bool renumbered = false;     ///< the matrix, a renumbered copy and the new numbers exist at a time
+  double scratch_bytes = 0.0;  ///< besides the matrix, while it is made
 };
 
 /// Functions of a family: either `structure` (positions, to which random values are added) or both matrix functions.
@@ -49,6 +52,7 @@ struct GeneratorEntry {
   Structure (*structure)(const Recipe&) = nullptr;
   Csr<float> (*matrix_float)(const Recipe&) = nullptr;
   Csr<double> (*matrix_double)(const Recipe&) = nullptr;
+  std::vector<double> (*coordinates)(const Recipe&) = nullptr;
 };
 
 [[nodiscard]] std::span<const GeneratorEntry> generator_entries();
@@ -66,7 +70,10 @@ struct GeneratorEntry {
 [[nodiscard]] GeneratorEntry poisson2d_family();
 [[nodiscard]] GeneratorEntry poisson3d_family();
 [[nodiscard]] GeneratorEntry anisotropic2d_family();
+[[nodiscard]] GeneratorEntry anisotropic3d_family();
 [[nodiscard]] GeneratorEntry convdiff_family();
+[[nodiscard]] GeneratorEntry jump3d_family();
+[[nodiscard]] GeneratorEntry elasticity3d_family();
 [[nodiscard]] GeneratorEntry powerlaw_family();
 
 }  // namespace tessera::io

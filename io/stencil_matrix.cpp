@@ -85,10 +85,30 @@ index_t neighbour(const GridSize& grid, std::int64_t row, const StencilPoint& p)
   return static_cast<index_t>(row + p.dx + grid.x * (p.dy + grid.y * p.dz));
 }
 
+/// Lets every row sum to zero, as nothing flows across the boundary.
+template <class T>
+void close_boundary(const Array<offset_t>& offsets, const Array<index_t>& columns, Array<T>& values) {
+  host::parallel_for(Device{}, offsets.size() - 1, [&](host::Range range) {
+    for (std::int64_t row = range.begin; row < range.end; ++row) {
+      T sum{0};
+      offset_t diagonal = offsets[row];
+      for (offset_t k = offsets[row]; k < offsets[row + 1]; ++k) {
+        if (columns[k] == row) {
+          diagonal = k;
+        } else {
+          sum += values[k];
+        }
+      }
+      values[diagonal] = T{0} - sum;
+    }
+  });
+}
+
 }  // namespace
 
 template <class T>
-Csr<T> stencil_matrix(const char* what, const GridSize& grid, std::span<const StencilPoint> stencil) {
+Csr<T> stencil_matrix(const char* what, const GridSize& grid, std::span<const StencilPoint> stencil,
+                      Boundary boundary) {
   const std::int64_t rows = checked_points(what, grid);
   Array<offset_t> offsets = stencil_offsets(grid, rows, stencil);
   Array<index_t> columns(offsets[rows], Init::none);
@@ -97,6 +117,7 @@ Csr<T> stencil_matrix(const char* what, const GridSize& grid, std::span<const St
     columns[k] = neighbour(grid, row, p);
     values[k] = static_cast<T>(p.value);
   });
+  if (boundary == Boundary::neumann) close_boundary(offsets, columns, values);
   return Csr<T>(rows, rows, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
 }
 
@@ -141,7 +162,7 @@ double stencil_entries(const GridSize& grid, std::span<const StencilPoint> stenc
   return entries;
 }
 
-template Csr<float> stencil_matrix(const char*, const GridSize&, std::span<const StencilPoint>);
-template Csr<double> stencil_matrix(const char*, const GridSize&, std::span<const StencilPoint>);
+template Csr<float> stencil_matrix(const char*, const GridSize&, std::span<const StencilPoint>, Boundary);
+template Csr<double> stencil_matrix(const char*, const GridSize&, std::span<const StencilPoint>, Boundary);
 
 }  // namespace tessera::io

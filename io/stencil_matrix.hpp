@@ -4,6 +4,7 @@
 
 #include "io/structure.hpp"
 #include "tessera/csr.hpp"
+#include "tessera/generators.hpp"
 
 #include <cstdint>
 #include <span>
@@ -31,9 +32,11 @@ inline constexpr std::int64_t max_cube_side = 1290;
 
 /// One row per grid point, x fastest; neighbours outside the grid are left out.
 /// \param stencil points in ascending order of (dz, dy, dx), offsets -1, 0 or 1, so that columns come out sorted
+/// \param boundary neumann: the diagonal is minus the sum of the other entries that are there
 /// \throws InvalidArgument naming `what` when a size is below 1 or there are more than 2^31 - 1 points; OutOfMemory
 template <class T>
-[[nodiscard]] Csr<T> stencil_matrix(const char* what, const GridSize& grid, std::span<const StencilPoint> stencil);
+[[nodiscard]] Csr<T> stencil_matrix(const char* what, const GridSize& grid, std::span<const StencilPoint> stencil,
+                                    Boundary boundary = Boundary::dirichlet);
 
 /// Its positions only.
 [[nodiscard]] Structure stencil_structure(const char* what, const GridSize& grid,
@@ -49,7 +52,7 @@ template <class T>
 /// Entries of the matrix. Exact in double up to 2^53.
 [[nodiscard]] double stencil_entries(const GridSize& grid, std::span<const StencilPoint> stencil);
 
-extern template Csr<float> stencil_matrix(const char*, const GridSize&, std::span<const StencilPoint>);
-extern template Csr<double> stencil_matrix(const char*, const GridSize&, std::span<const StencilPoint>);
+extern template Csr<float> stencil_matrix(const char*, const GridSize&, std::span<const StencilPoint>, Boundary);
+extern template Csr<double> stencil_matrix(const char*, const GridSize&, std::span<const StencilPoint>, Boundary);
 
 }  // namespace tessera::io

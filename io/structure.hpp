@@ -19,7 +19,15 @@ using tessera::detail::SplitMix64;
 using tessera::detail::unit_interval;
 
 /// Purpose of a random number. The numbers are part of the definition of the matrices: they never change.
-enum class Draw : std::uint64_t { value = 1, edge = 2, second_edge = 3, row = 4, heavy_row = 5, permutation = 6 };
+enum class Draw : std::uint64_t {
+  value = 1,
+  edge = 2,
+  second_edge = 3,
+  row = 4,
+  heavy_row = 5,
+  permutation = 6,
+  coefficient = 7
+};
 
 [[nodiscard]] constexpr std::uint64_t draw_seed(std::uint64_t seed, Draw draw) {
   return SplitMix64(seed, static_cast<std::uint64_t>(draw)).next();

@@ -9,6 +9,7 @@
 #include "solvers/fused/ops.hpp"
 #include "solvers/jacobi.hpp"
 #include "solvers/pagerank.hpp"
+#include "solvers/richardson.hpp"
 
 #include <tuple>
 #include <type_traits>
@@ -42,6 +43,7 @@ using detail::BicgstabOps;
 using detail::CgOps;
 using detail::JacobiOps;
 using detail::PagerankOps;
+using detail::RichardsonOps;
 using fused::FusedDiagonal;
 using fused::FusedIdentity;
 using fused::VectorOps;
@@ -56,6 +58,10 @@ template struct Kernels<BicgstabOps<float, FusedIdentity<float>>>;
 template struct Kernels<BicgstabOps<float, FusedDiagonal<float>>>;
 template struct Kernels<BicgstabOps<double, FusedIdentity<double>>>;
 template struct Kernels<BicgstabOps<double, FusedDiagonal<double>>>;
+template struct Kernels<RichardsonOps<float, FusedIdentity<float>>>;
+template struct Kernels<RichardsonOps<float, FusedDiagonal<float>>>;
+template struct Kernels<RichardsonOps<double, FusedIdentity<double>>>;
+template struct Kernels<RichardsonOps<double, FusedDiagonal<double>>>;
 template struct Kernels<JacobiOps<float>>;
 template struct Kernels<JacobiOps<double>>;
 template struct Kernels<PagerankOps<float>>;

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera {
 
@@ -19,9 +20,14 @@ namespace tessera {
 /// 5 points: 4 and -1. 9 points: 8 and -1 (all neighbours; that is scaled by 3h²).
 enum class Stencil2d { five_point, nine_point };
 
+/// Beyond the grid u is 0 (dirichlet), or nothing flows across its edge (neumann): a neighbour that is not there is
+/// missing in the diagonal too, every row sums to 0, and the constants span the null space.
+enum class Boundary { dirichlet, neumann };
+
 /// \throws InvalidArgument when a size is below 1 or nx * ny exceeds 2^31 - 1; OutOfMemory
 template <class T>
-[[nodiscard]] Csr<T> poisson2d(std::int64_t nx, std::int64_t ny, Stencil2d stencil = Stencil2d::five_point);
+[[nodiscard]] Csr<T> poisson2d(std::int64_t nx, std::int64_t ny, Stencil2d stencil = Stencil2d::five_point,
+                               Boundary boundary = Boundary::dirichlet);
 
 /// 7 points: 6 and -1. 27 points: 26 and -1 (all neighbours; that is scaled by 9h²).
 enum class Stencil3d { seven_point, twentyseven_point };
@@ -29,13 +35,45 @@ enum class Stencil3d { seven_point, twentyseven_point };
 /// \throws as poisson2d
 template <class T>
 [[nodiscard]] Csr<T> poisson3d(std::int64_t nx, std::int64_t ny, std::int64_t nz,
-                               Stencil3d stencil = Stencil3d::seven_point);
+                               Stencil3d stencil = Stencil3d::seven_point, Boundary boundary = Boundary::dirichlet);
 
 /// -u_xx - epsilon u_yy, 5 points: diagonal 2 + 2 epsilon, -1 in x, -epsilon in y. Symmetric positive definite.
 /// \param epsilon finite and > 0
 /// \throws as poisson2d, and InvalidArgument for another epsilon
 template <class T>
 [[nodiscard]] Csr<T> anisotropic2d(std::int64_t nx, std::int64_t ny, double epsilon);
+
+/// -u_xx - epsilon_y u_yy - epsilon_z u_zz, 7 points: diagonal 2 (1 + epsilon_y + epsilon_z), -1 in x, -epsilon_y in y,
+/// -epsilon_z in z. Symmetric positive definite.
+/// \param epsilon_y, epsilon_z finite and > 0
+/// \throws as anisotropic2d
+template <class T>
+[[nodiscard]] Csr<T> anisotropic3d(std::int64_t nx, std::int64_t ny, std::int64_t nz, double epsilon_y,
+                                   double epsilon_z);
+
+/// Parameters of jump3d().
+struct JumpOptions {
+  std::int64_t block = 8;   ///< points a side of the cubes in which the coefficient is constant, at least 1
+  double contrast = 1e4;    ///< the coefficients are contrast^(u - 1/2), u uniform in [0, 1); 1 to 1e100
+  std::uint64_t seed = 42;  ///< of u
+};
+
+/// -div(k grad u) on an nx x ny x nz grid with Dirichlet boundary, 7 points, scaled by h²; k jumps between cubes of
+/// points. The entry between two points is the harmonic mean of their coefficients, that to the boundary the
+/// coefficient of the point. Symmetric positive definite.
+/// \throws as poisson2d, and InvalidArgument for options out of range
+template <class T>
+[[nodiscard]] Csr<T> jump3d(std::int64_t nx, std::int64_t ny, std::int64_t nz, const JumpOptions& options = {});
+
+/// Linear elasticity of a cube of `side` x `side` x `side` nodes, E = 1: trilinear bricks of edge 1 (8 nodes), exact
+/// integrals (those of 2 x 2 x 2 Gauss points). The face x = 0 is clamped and its nodes are left out: node
+/// (x, y, z) with x in [1, side) has number x - 1 + (side - 1) (y + side z), and its displacements along x, y and z are
+/// the rows 3 node, 3 node + 1, 3 node + 2. Symmetric positive definite; at most 81 entries per row.
+/// \param side 2 to 894
+/// \param nu Poisson's ratio, in [0, 0.5)
+/// \throws InvalidArgument for arguments out of range; OutOfMemory
+template <class T>
+[[nodiscard]] Csr<T> elasticity3d(std::int64_t side, double nu = 0.3);
 
 /// Cell Péclet numbers v h / D of the flow in each direction.
 struct Peclet {
@@ -84,6 +122,8 @@ struct GeneratorFamily {
   std::string_view size_means;  ///< "rows", "vertices" or "points a side"
   std::int64_t default_size = 0;
   std::int64_t max_size = 0;
+  std::int64_t min_size = 1;
+  int block_size = 1;                             ///< unknowns per node, which are consecutive rows
   ValueStorage storage = ValueStorage::weighted;  ///< what generate() makes unless told otherwise
   bool symmetric = false;                         ///< positions and values, with the standard parameters
   std::span<const GeneratorParameter> parameters = {};
@@ -115,6 +155,11 @@ struct GeneratorSpec {
 /// \throws InvalidArgument for an unknown family, a size or a parameter out of range
 template <class T>
 [[nodiscard]] std::uint64_t generated_bytes(const GeneratorSpec& spec, std::optional<ValueStorage> storage = {});
+
+/// Coordinates of the nodes of a matrix with several unknowns per node: node after node, block_size for each, in units
+/// of the mesh width. AmgOptions::coordinates takes them.
+/// \throws InvalidArgument for a family without coordinates, and as generate(); OutOfMemory
+[[nodiscard]] std::vector<double> generator_coordinates(const GeneratorSpec& spec);
 
 /// Makes the matrix.
 /// \param storage default: GeneratorFamily::storage; pattern leaves the values out

@@ -1,5 +1,5 @@
 /// \file
-/// Krylov methods for A x = b.
+/// Iterative methods for A x = b: Krylov methods, and Richardson iteration.
 #pragma once
 
 #include "tessera/linear_operator.hpp"
@@ -19,7 +19,7 @@ enum class ResidualBase { b, r0 };
 /// Shadow vector of BiCGSTAB.
 enum class Shadow { r0, random };
 
-/// Parameters of every Krylov method. All thresholds are relative to ‖b‖, to ‖r₀‖ or to the norms of the factors of a
+/// Parameters of every method. All thresholds are relative to ‖b‖, to ‖r₀‖ or to the norms of the factors of a
 /// product, so scaling A and b by powers of two changes nothing; only absolute_tolerance has the units of b.
 /// The iteration runs on A.device(); M, b and x have to lie there too.
 struct SolverOptions {
@@ -80,5 +80,14 @@ SolveReport bicgstab(const LinearOperator<T>& A, const LinearOperator<T>& M, std
 template <class T>
 SolveReport bicgstab(const LinearOperator<T>& A, std::span<const T> b, std::span<T> x,
                      const SolverOptions& options = {});
+
+/// Richardson iteration x = x + M (b - A x): a preconditioner as a solver by itself, for general square A. It converges
+/// where the spectral radius of I - M A is below 1, by that factor per iteration: with AMG for symmetric positive
+/// definite A, with Jacobi for diagonally dominant A. M need not be symmetric. Parameters, result and exceptions as for
+/// cg().
+/// Per iteration: one product with A, one with M, and no allocation.
+template <class T>
+SolveReport richardson(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
+                       const SolverOptions& options = {});
 
 }  // namespace tessera

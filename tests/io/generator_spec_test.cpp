@@ -41,9 +41,11 @@ TEST(GeneratorSpec, WritesWhatItReads) {
 }
 
 TEST(GeneratorSpec, RefusesByName) {
-  EXPECT_EQ(refusal("kmr:5"),
-            "generator 'kmr:5': unknown family 'kmr' of generated matrices: known are lap2d, fem3d, rmat, road, kmer, "
-            "mawi, web, band, rowskew, poisson2d, poisson3d, anisotropic2d, convdiff, powerlaw; did you mean 'kmer'?");
+  EXPECT_EQ(
+      refusal("kmr:5"),
+      "generator 'kmr:5': unknown family 'kmr' of generated matrices: known are lap2d, fem3d, rmat, road, kmer, "
+      "mawi, web, band, rowskew, poisson2d, poisson3d, anisotropic2d, anisotropic3d, convdiff, jump3d, elasticity3d, "
+      "powerlaw; did you mean 'kmer'?");
   EXPECT_EQ(refusal("kmer:5,chian=1"),
             "generator 'kmer:5,chian=1': kmer: unknown parameter 'chian': known are chain, cross, seed; did you mean "
             "'chain'?");
@@ -57,6 +59,10 @@ TEST(GeneratorSpec, RefusesByName) {
   EXPECT_EQ(refusal("kmer:3e9"), "generator 'kmer:3e9': kmer: size (rows) must be in [1, 2147483647], got 3000000000");
   EXPECT_EQ(refusal("poisson3d:1291"),
             "generator 'poisson3d:1291': poisson3d: size (points a side) must be in [1, 1290], got 1291");
+  EXPECT_EQ(refusal("elasticity3d:1"),
+            "generator 'elasticity3d:1': elasticity3d: size (nodes a side) must be in [2, 894], got 1");
+  EXPECT_EQ(refusal("poisson3d:5,shuffle=2"),
+            "generator 'poisson3d:5,shuffle=2': poisson3d: parameter 'shuffle' must be in [0, 1], got 2");
   EXPECT_EQ(refusal("kmer:"), "generator 'kmer:': a size or NAME=NUMBER is missing after ':' or ','");
   EXPECT_EQ(refusal("kmer:5,"), "generator 'kmer:5,': a size or NAME=NUMBER is missing after ':' or ','");
   EXPECT_EQ(refusal("kmer:5,6"), "generator 'kmer:5,6': '6' is a second size");
@@ -83,16 +89,18 @@ TEST(GeneratorSpec, ChecksAreMadeForSpecsOfOtherOrigin) {
                InvalidArgument);
   EXPECT_THROW(static_cast<void>(generate<double>({.family = "poisson2d", .size = 5, .parameters = {{"points", 6}}})),
                InvalidArgument);
+  EXPECT_THROW(static_cast<void>(generator_coordinates({.family = "kmer", .size = 5})), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(generator_coordinates({.family = "elasticity3d", .size = 1})), InvalidArgument);
   EXPECT_THROW(static_cast<void>(generated_bytes<double>({.family = "kmer", .size = -4})), InvalidArgument);
   EXPECT_THROW(static_cast<void>(to_string(GeneratorSpec{.family = "kmer", .size = -4})), InvalidArgument);
 }
 
 TEST(GeneratorSpec, FamiliesDescribeThemselves) {
-  EXPECT_EQ(generator_families().size(), 14U);
+  EXPECT_EQ(generator_families().size(), 17U);
   for (const GeneratorFamily& family : generator_families()) {
     EXPECT_FALSE(family.description.empty()) << family.name;
     EXPECT_FALSE(family.size_means.empty()) << family.name;
-    EXPECT_GE(family.default_size, 1) << family.name;
+    EXPECT_GE(family.default_size, family.min_size) << family.name;
     EXPECT_LE(family.default_size, family.max_size) << family.name;
     for (const GeneratorParameter& p : family.parameters) {
       EXPECT_FALSE(p.description.empty()) << family.name << ' ' << p.name;
@@ -112,6 +120,12 @@ TEST(GeneratorSpec, MemoryIsForeseen) {
       EXPECT_GE(foreseen, 0.98 * needed) << to_string(spec);
       EXPECT_LE(foreseen, 3.0 * needed) << to_string(spec);
     }
+  }
+  for (const char* text : {"poisson3d:30,shuffle=1", "poisson2d:150,neumann=1,shuffle=1"}) {
+    const GeneratorSpec spec = parse_generator(text);
+    const double rows = text[7] == '3' ? 27000 : 22500;
+    const auto matrix = static_cast<double>(generate<double>(spec).bytes());
+    EXPECT_EQ(static_cast<double>(generated_bytes<double>(spec)), 2 * matrix + 4 * rows) << text;
   }
   // Full sizes are foreseen without being made: lap2d is known exactly.
   const double n = 25e6;

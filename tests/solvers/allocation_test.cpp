@@ -44,6 +44,21 @@ TEST(Allocation, KrylovIterationsMakeNone) {
   }
 }
 
+TEST(Allocation, RichardsonIterationsMakeNone) {
+  System<double> system(poisson2d<double>(110, 100));
+  const JacobiPreconditioner<double> jacobi(system.plan.matrix());
+  const auto counted = [&](std::int64_t iterations) {
+    system.x.assign(system.size(), 0.0);
+    return allocations_of([&] {
+      const SolveReport report = richardson<double>(system.plan, jacobi, system.b, system.x,
+                                                    {.max_iterations = iterations, .keep_history = true});
+      EXPECT_EQ(report.iterations, iterations) << report.reason;
+    });
+  };
+  (void)counted(2);
+  EXPECT_EQ(counted(20), counted(40));
+}
+
 TEST(Allocation, PageRankIterationsMakeNone) {
   const TransitionMatrix<double> transition(rmat<double>({.scale = 13}).view());
   const auto counted = [&](std::int64_t iterations) {

@@ -16,7 +16,7 @@
 namespace tessera::testing {
 namespace {
 
-enum class Method { cg, bicgstab };
+enum class Method { cg, bicgstab, richardson };
 
 /// An operator of a user: the host drives the loop.
 class Waiting final : public LinearOperator<double> {
@@ -69,8 +69,12 @@ struct Solved {
 Solved solve(const Case& task, const LinearOperator<double>& a, const LinearOperator<double>& m) {
   const auto b = Array<double>::copy_of(task.b, a.device());
   auto x = Array<double>::copy_of(task.x0, a.device());
-  SolveReport report = task.method == Method::cg ? cg<double>(a, m, b.span(), x.span(), task.options)
-                                                 : bicgstab<double>(a, m, b.span(), x.span(), task.options);
+  const auto method = [&] {
+    if (task.method == Method::richardson) return richardson<double>(a, m, b.span(), x.span(), task.options);
+    if (task.method == Method::bicgstab) return bicgstab<double>(a, m, b.span(), x.span(), task.options);
+    return cg<double>(a, m, b.span(), x.span(), task.options);
+  };
+  SolveReport report = method();
   const Array<double> found = x.to(Device{});
   return {std::move(report), {found.begin(), found.end()}};
 }
@@ -116,9 +120,21 @@ Csr<double> path_laplacian(index_t n) {
 /// Enough rows for several blocks, and for threads with two elements at a time; never left out.
 constexpr const char* over_blocks = "over several blocks";
 
+/// Jacobi's iteration: of a dominant diagonal, with replacement, at its limit, and growing.
+std::vector<Case> richardson_endings() {
+  Case dominant("dominant", tridiagonal<double>(700, -1.0, 4.0, -1.0), Method::richardson);
+  dominant.jacobi = true;
+  Case growing("growing", from_dense<double>({{1, 3}, {3, 1}}, 2), Method::richardson);
+  growing.b = {1.0, 2.0};
+  growing.jacobi = true;
+  const Case plain("identity", tridiagonal<double>(90, 0.2, 1.0, -0.3), Method::richardson);
+  return {dominant, with(dominant, {.max_iterations = 3}),
+          with(dominant, {.replacement_interval = 5, .keep_history = true}), growing, plain};
+}
+
 /// Endings of every kind.
 std::vector<Case> endings() {
-  std::vector<Case> all;
+  std::vector<Case> all = richardson_endings();
   for (const Method method : {Method::cg, Method::bicgstab}) {
     const Case flat("poisson", poisson2d<double>(15, 15), method);
     all.push_back(flat);
@@ -238,6 +254,25 @@ TEST_F(LoopOnGpu, PreconditionersThatAreProducts) {
   }
 }
 
+TEST_F(LoopOnGpu, RichardsonWithAProductAsPreconditioner) {
+  Case task("dominant", tridiagonal<double>(300, -1.0, 4.0, -1.0), Method::richardson);
+  task.options.keep_history = true;
+  const SpmvPlan<double> plan = plan_on(gpu(), task.matrix);
+  const SpmvPlan<double> m =
+      plan_on(gpu(), std::make_shared<const Csr<double>>(diagonal_matrix(std::vector<double>(300, 0.25))));
+  const Solved alone = solve(task, plan, m);
+  const Solved driven = solve(task, Waiting(plan), m);
+  const Solved folded = solve(task, plan, JacobiPreconditioner<double>(plan.matrix(), gpu()));
+  EXPECT_TRUE(alone.report.converged()) << alone.report.reason;
+  expect_honest(alone.report, task.matrix->view(), task.b, alone.x);
+  EXPECT_EQ(alone.x, driven.x);
+  EXPECT_EQ(alone.report.iterations, driven.report.iterations);
+  EXPECT_EQ(alone.report.preconditioner_count, alone.report.iterations);
+  // A quarter is exact, so that both ways compute the same z.
+  EXPECT_EQ(alone.x, folded.x);
+  EXPECT_EQ(alone.report.iterations, folded.report.iterations);
+}
+
 /// An operator with the least overrides, as A and as M.
 class Minimal final : public LinearOperator<double> {
  public:
@@ -342,8 +377,9 @@ TEST_F(LoopOnGpu, RunToRunIsBitwiseEqual) {
 
 /// More iterations allocate no more, and wait at most once per check.
 TEST_F(LoopOnGpu, IterationsNeitherAllocateNorWait) {
-  for (const Method method : {Method::cg, Method::bicgstab}) {
+  for (const Method method : {Method::cg, Method::bicgstab, Method::richardson}) {
     Case task("poisson", poisson2d<double>(30, 30), method);
+    task.jacobi = method == Method::richardson;
     task.options.relative_tolerance = 0.0;
     task.options.stagnation_window = 100000;
     const cuda::Context& context = cuda::Context::of(gpu());
@@ -351,7 +387,9 @@ TEST_F(LoopOnGpu, IterationsNeitherAllocateNorWait) {
       task.options.max_iterations = iterations;
       const SpmvPlan<double> plan = plan_on(gpu(), task.matrix);
       const cuda::ContextCounts before = context.counts();
-      const Solved found = solve(task, plan, IdentityOperator<double>(plan.rows(), gpu()));
+      const JacobiPreconditioner<double> jacobi(plan.matrix(), gpu());
+      const IdentityOperator<double> identity(plan.rows(), gpu());
+      const Solved found = task.jacobi ? solve(task, plan, jacobi) : solve(task, plan, identity);
       EXPECT_EQ(found.report.iterations, iterations) << found.report.reason;
       const cuda::ContextCounts after = context.counts();
       return cuda::ContextCounts{after.allocations - before.allocations, after.waits - before.waits};
