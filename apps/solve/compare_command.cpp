@@ -188,7 +188,7 @@ template <class T>
   comparison.phase = [&progress](const std::string& text) { progress.phase(text); };
   comparison.preconds.clear();
   for (const PrecondSettings& each : settings.preconds) {
-    comparison.preconds.push_back(precond_request(each, problem.matrix->rows(), settings.machine));
+    comparison.preconds.push_back(precond_request(each, settings.problem, problem.matrix->rows(), settings.machine));
     comparison.preconds.back().held_bytes = problem.matrix->bytes();
   }
   comparison.stop = [] { return interrupt_signal() != 0; };
