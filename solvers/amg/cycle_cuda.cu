@@ -45,7 +45,10 @@ void with_rows(const AmgDeviceMatrix<V>& a, Function&& function) {
     case AmgRowLayout::streamed:
       return function(AmgStreamedRows<V>{a.rows(), a.offsets(), a.columns(), a.values()});
     case AmgRowLayout::lanes:
-      return function(AmgLaneRows<V>{a.rows(), a.lanes_log2(), a.offsets(), a.columns(), a.values()});
+      if (a.has_long_rows()) {
+        return function(AmgLaneRows<V, true>{a.rows(), a.lanes_log2(), a.offsets(), a.columns(), a.values()});
+      }
+      return function(AmgLaneRows<V, false>{a.rows(), a.lanes_log2(), a.offsets(), a.columns(), a.values()});
   }
 }
 template <class V, class Function>
@@ -80,6 +83,8 @@ class GpuExecutor {
  public:
   using Matrix = AmgDeviceMatrix<V>;
   using Dense = DenseInverse<V>;
+  /// Its second gather costs less than a kernel and the vectors that it would write and read.
+  static constexpr bool fuses_first_sweep = true;
 
   GpuExecutor(const CycleSetting& setting, CycleOutput<T>& output) : setting_(setting), output_(output) {}
 

@@ -5,6 +5,10 @@
 #include "solvers/amg/cycle_layout.hpp"
 #include "tessera/error.hpp"
 
+#include <array>
+#include <string>
+#include <utility>
+
 namespace tessera::cuda {
 
 namespace {
@@ -80,14 +84,29 @@ void fill_slices(const Csr<T>& source, const std::uint32_t* starts, index_t* col
          source.columns().data(), source.values().data(), starts, columns, values);
 }
 
-/// Slots of every slice, and one number more, which receives their sum. \param longest on the device
-Array<offset_t> count_slots(const Device& device, index_t rows, const offset_t* offsets, unsigned* longest) {
+/// Where the slots of each slice begin, and their number.
+struct SliceStarts {
+  Array<offset_t> starts;  ///< one more than slices
+  offset_t slots = 0;
+  offset_t longest = 0;  ///< row
+};
+
+/// Waits for the numbers.
+SliceStarts count_slots(const Device& device, index_t rows, const offset_t* offsets) {
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
-  Array<offset_t> slots((rows + slice_rows - 1) / slice_rows + 1, Init::zero, device);
+  const std::int64_t slices = (std::int64_t{rows} + slice_rows - 1) / slice_rows;
+  // The last element holds the longest row, in the half that comes first.
+  SliceStarts result{Array<offset_t>(slices + 2, Init::zero, device)};
+  offset_t* const starts = result.starts.data();
   launch("slots of sliced ELL", context, Grid{blocks_for(rows, sum_threads), sum_threads}, slice_slots_kernel, rows,
-         offsets, slots.data(), longest);
-  return slots;
+         offsets, starts, reinterpret_cast<unsigned*>(starts + slices + 1));
+  exclusive_sum_on_device(device, {starts, static_cast<std::size_t>(slices + 1)});
+  std::array<offset_t, 2> numbers{};
+  copy_bytes(Device{}, numbers.data(), device, starts + slices, sizeof(numbers));
+  result.slots = numbers[0];
+  result.longest = numbers[1];
+  return result;
 }
 
 Array<std::uint32_t> narrowed(const Device& device, std::span<const offset_t> offsets) {
@@ -122,26 +141,27 @@ AmgDeviceMatrix<V>::AmgDeviceMatrix(const Csr<T>& source, const std::string& nam
   constexpr int entry_bytes = sizeof(V) + sizeof(index_t);
   const Device& device = source.device();
   const DeviceLimits& limits = Context::of(device).limits();
-  AmgRowShape shape{.rows = rows_, .nnz = source.nnz()};
+  AmgRowShape shape{.rows = rows_, .nnz = source.nnz(), .longest = source.cols()};
   if (shape.nnz >= offset_t{1} << 31) {
     throw NotSupported(name + " has " + std::to_string(shape.nnz) +
                        " entries; a multigrid cycle on a GPU takes fewer than 2^31");
   }
-  Array<offset_t> slots;
-  if (may_be_sliced(shape, tuning)) {
-    Array<unsigned> longest(1, Init::zero, device);
-    slots = count_slots(device, rows_, source.row_offsets().data(), longest.data());
-    shape.slots = exclusive_sum(device, slots.span());
-    shape.longest = static_cast<offset_t>(longest.to(Device{})[0]);
+  SliceStarts slices;
+  if (rows_ > 0 && rows_ >= tuning.least_sliced_rows) {
+    slices = count_slots(device, rows_, source.row_offsets().data());
+    shape.slots = slices.slots;
+    shape.longest = slices.longest;
   }
   layout_ = choose_row_layout(shape, entry_bytes, limits.multiprocessors, tuning);
   if (layout_ == AmgRowLayout::sliced_ell) {
-    offsets_ = narrowed(device, slots.span());
+    const std::int64_t starts = slices.starts.size() - 1;
+    offsets_ = narrowed(device, std::as_const(slices.starts).span().first(static_cast<std::size_t>(starts)));
     columns_ = Array<index_t>(shape.slots, Init::none, device);
     values_ = Array<V>(shape.slots, Init::none, device);
     fill_slices(source, offsets_.data(), columns_.data(), values_.data());
     return;
   }
+  has_long_rows_ = shape.longest > amg_long_row;
   const std::int64_t threads = std::int64_t{limits.multiprocessors} * limits.threads_per_multiprocessor;
   lanes_log2_ = row_lanes_log2(shape, amg_entries_in_flight, threads);
   offsets_ = narrowed(device, source.row_offsets().span());

@@ -23,15 +23,15 @@ struct NamedTuning {
 };
 
 std::vector<NamedTuning> tunings() {
-  return {{"default", {}},
-          {"sliced", {.least_sliced_rows = 1, .most_sliced_mean = 1e9, .most_padding = 1e9}},
-          {"streamed",
-           {.least_sliced_rows = 1,
-            .most_sliced_mean = 1e9,
-            .most_padding = 0.0,
-            .least_streamed_rows = 0,
-            .most_streamed_mean = 1e9,
-            .longest_streamed_row = 1 << 30}}};
+  constexpr AmgLayoutTuning any{.least_sliced_rows = 1,
+                                .most_sliced_mean = 1e9,
+                                .most_padding = 1e9,
+                                .longest_thread_row = 1 << 30,
+                                .least_streamed_rows = 0,
+                                .most_streamed_mean = 1e9};
+  AmgLayoutTuning streamed = any;
+  streamed.most_padding = 0.0;
+  return {{"default", {}}, {"sliced", any}, {"streamed", streamed}};
 }
 
 template <class T>
@@ -142,6 +142,18 @@ TEST_F(AmgCycleOnGpu, EmptyMatrix) {
     const Enqueued<double> found(gpu(), *cycle, {}, {}, by_parts);
     EXPECT_EQ(found.dots.wy, 0.0);
     EXPECT_EQ(found.dots.yy, 0.0);
+  }
+}
+
+/// Rows that a whole block sums, among others, in blocks of rows that end inside the matrix.
+TEST_F(AmgCycleOnGpu, LongRows) {
+  for (CycleCase task : {with_hub(600), with_hubs(700, {3, 4, 650, 699})}) {
+    for (const AmgCycle kind : {AmgCycle::v, AmgCycle::k}) {
+      task.options.cycle = kind;
+      SCOPED_TRACE(describe(task));
+      check<double, float>(gpu(), task, {});
+      check<double, double>(gpu(), task, {.least_sliced_rows = 1});
+    }
   }
 }
 
