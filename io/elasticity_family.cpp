@@ -1,6 +1,7 @@
 // Linear elasticity of a clamped cube, trilinear bricks. Compiled without contraction of a * b + c.
 //
-// The stiffness of a brick of edge 1 by its definition (T. J. R. Hughes, The Finite Element Method, 1987, chapters 2 and 3):
+// The stiffness of a brick of edge 1 by its definition (T. J. R. Hughes, The Finite Element Method, 1987, chapters 2
+// and 3):
 //   K(a c, b d) = λ ∫ N_a,c N_b,d + μ ∫ N_a,d N_b,c + μ δ_cd Σ_e ∫ N_a,e N_b,e
 // where N_a is a product of three hat functions, so that each integral is a product of three integrals over [0, 1].
 #include "core/parallel.hpp"
@@ -25,7 +26,7 @@ using Block = std::array<std::array<double, 3>, 3>;
 /// Corner a of a brick is (a & 1, a >> 1 & 1, a >> 2).
 using BrickStiffness = std::array<std::array<Block, 8>, 8>;
 
-int along(int corner, int axis) { return corner >> axis & 1; }
+int along(std::size_t corner, int axis) { return static_cast<int>(corner) >> axis & 1; }
 
 /// ∫ f g over [0, 1] for the hat functions of the ends i and j; each is replaced by its derivative if asked.
 double integral(int i, bool derive_i, int j, bool derive_j) {
@@ -38,7 +39,7 @@ double integral(int i, bool derive_i, int j, bool derive_j) {
 }
 
 /// ∫ N_a,c N_b,d over the brick.
-double integral_of_derivatives(int a, int c, int b, int d) {
+double integral_of_derivatives(std::size_t a, int c, std::size_t b, int d) {
   double product = 1.0;
   for (int axis = 0; axis < 3; ++axis) product *= integral(along(a, axis), axis == c, along(b, axis), axis == d);
   return product;
@@ -48,14 +49,14 @@ BrickStiffness brick_stiffness(double nu) {
   const double lambda = nu / ((1 + nu) * (1 - 2 * nu));
   const double mu = 1 / (2 * (1 + nu));
   BrickStiffness k{};
-  for (int a = 0; a < 8; ++a) {
-    for (int b = 0; b < 8; ++b) {
+  for (std::size_t a = 0; a < 8; ++a) {
+    for (std::size_t b = 0; b < 8; ++b) {
       double laplacian = 0.0;
       for (int e = 0; e < 3; ++e) laplacian += integral_of_derivatives(a, e, b, e);
       for (int c = 0; c < 3; ++c) {
         for (int d = 0; d < 3; ++d) {
           const double cross = lambda * integral_of_derivatives(a, c, b, d) + mu * integral_of_derivatives(a, d, b, c);
-          k[a][b][c][d] = cross + (c == d ? mu * laplacian : 0.0);
+          k[a][b][static_cast<std::size_t>(c)][static_cast<std::size_t>(d)] = cross + (c == d ? mu * laplacian : 0.0);
         }
       }
     }
@@ -89,9 +90,9 @@ class ClampedCube {
 std::array<Block, 27> node_blocks(const ClampedCube& cube, const BrickStiffness& k, std::int64_t node) {
   std::array<Block, 27> blocks{};
   const auto position = cube.position(node);
-  for (int a = 0; a < 8; ++a) {  // the node's corner in the brick
+  for (std::size_t a = 0; a < 8; ++a) {  // the node's corner in the brick
     if (!cube.has_brick({position[0] - along(a, 0), position[1] - along(a, 1), position[2] - along(a, 2)})) continue;
-    for (int b = 0; b < 8; ++b) {
+    for (std::size_t b = 0; b < 8; ++b) {
       const auto step = [&](int axis) { return static_cast<std::size_t>(along(b, axis) - along(a, axis) + 1); };
       Block& block = blocks[step(0) + 3 * (step(1) + 3 * step(2))];
       for (std::size_t c = 0; c < 3; ++c) {

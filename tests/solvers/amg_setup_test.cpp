@@ -1,5 +1,6 @@
 /// The hierarchy of AMG against its definitions, recomputed in Eigen: strong entries, aggregates, prolongators,
 /// Galerkin products, eigenvalues, the inverse of the coarsest matrix; new values on old aggregates.
+#include "tessera/statistics.hpp"
 #include "tests/solvers/amg_systems.hpp"
 #include "tests/support/compare.hpp"
 

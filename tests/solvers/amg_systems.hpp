@@ -9,6 +9,9 @@
 
 #include <Eigen/Dense>
 
+#include <algorithm>
+#include <cmath>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -149,6 +152,19 @@ template <class T>
   }
   return make_csr<double>(n * n, n * n, offsets, columns, values);
 }
+
+/// A x* with x* = 1, or scattered where A maps that to 0.
+[[nodiscard]] inline std::vector<double> right_side(const Csr<double>& a) {
+  const auto n = static_cast<std::size_t>(a.rows());
+  std::vector<double> b = product(a.view(), std::vector<double>(n, 1.0));
+  const auto is_zero = [](double value) { return std::abs(value) < 1e-12; };
+  if (std::all_of(b.begin(), b.end(), is_zero)) b = product(a.view(), random_values<double>(n, 29));
+  return b;
+}
+
+/// cg, bicgstab, richardson.
+using KrylovMethod = SolveReport (*)(const LinearOperator<double>&, const LinearOperator<double>&,
+                                     std::span<const double>, std::span<double>, const SolverOptions&);
 
 [[nodiscard]] inline Csr<double> generated(const std::string& spec) { return generate<double>(parse_generator(spec)); }
 
