@@ -99,12 +99,11 @@ TEST_F(SmallHashCuda, CountsRowsOfAnyLength) {
   }
 }
 
-TEST_F(SmallHashCuda, SampleOfAProduct) {
-  const Csr<double> a = generate<double>(parse_generator("lap2d:60"));
+void check_sample(const Device& gpu, const Csr<double>& a) {
   const Csr<double> c = spgemm(a, a).matrix;
-  const Csr<double> on_gpu = a.to(gpu());
+  const Csr<double> on_gpu = a.to(gpu);
   cuda::CompressionSample expected;
-  for (index_t k = 0; k < cuda::sampled_rows; ++k) {
+  for (index_t k = 0; k < cuda::sample_size(a.rows()); ++k) {
     const index_t row = cuda::sampled_row(a.rows(), k);
     ASSERT_LT(row, a.rows());
     if (k > 0) {
@@ -121,9 +120,9 @@ TEST_F(SmallHashCuda, SampleOfAProduct) {
     expected.most_entries = std::max(expected.most_entries, static_cast<unsigned>(entries));
   }
   for (const double mean : {5.0, 20.0}) {
-    Array<cuda::CompressionSample> sample(1, Init::zero, gpu());
-    const cuda::DeviceGuard current(gpu());
-    cuda::enqueue_compression_sample(cuda::Context::of(gpu()),
+    Array<cuda::CompressionSample> sample(1, Init::zero, gpu);
+    const cuda::DeviceGuard current(gpu);
+    cuda::enqueue_compression_sample(cuda::Context::of(gpu),
                                      host::factors_of<cuda::NoValue>(on_gpu.view(), on_gpu.view()), a.rows(), mean,
                                      sample.data());
     const Array<cuda::CompressionSample> found = sample.to(Device{});
@@ -133,6 +132,13 @@ TEST_F(SmallHashCuda, SampleOfAProduct) {
     EXPECT_EQ(found[0].squares, expected.squares);
     EXPECT_EQ(found[0].most_entries, expected.most_entries);
     EXPECT_EQ(found[0].long_rows, 0U);
+  }
+}
+
+TEST_F(SmallHashCuda, SampleOfAProduct) {
+  for (const char* spec : {"lap2d:4000", "fem3d:300", "lap2d:12"}) {
+    SCOPED_TRACE(spec);
+    check_sample(gpu(), generate<double>(parse_generator(spec)));
   }
 }
 

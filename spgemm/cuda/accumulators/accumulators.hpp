@@ -81,7 +81,7 @@ void enqueue_hash(const Context& context, Phase phase, const Factors<V>& factors
 /// at the end: pays where many products meet in few entries. Batch: phase numeric: most_entries <= small_hash_entries.
 /// In the others most_entries may be too small for some rows: these are counted in parts of their columns, and get
 /// no_offset in phase numeric_allocating. Rows of many products are slow.
-inline constexpr index_t small_hash_entries = 112;
+inline constexpr index_t small_hash_entries = 224;
 template <class V>
 void enqueue_small_hash(const Context& context, Phase phase, const Factors<V>& factors, const RowBatch& batch,
                         const RowOutput<V>& out);

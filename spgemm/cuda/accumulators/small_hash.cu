@@ -334,16 +334,17 @@ __global__ void __launch_bounds__(threads, resident_blocks)
   }
 }
 
-/// Sums over the sampled rows, one by each group.
+/// Sums over the sampled rows, one by each group. \param counts entries of all rows go here, which are the sample then,
+/// and 0 at their end; null: of some rows
 template <int Lanes, int Slots>
 __global__ void __launch_bounds__(threads)
-    compression_sample_kernel(Factors<NoValue> factors, index_t rows, CompressionSample* sample) {
+    compression_sample_kernel(Factors<NoValue> factors, index_t rows, offset_t* counts, CompressionSample* sample) {
   using Group = LaneGroup<Lanes>;
   GroupRow row;
   const auto k = static_cast<index_t>(blockIdx.x * Group::of_block + Group::number());
-  row.exists = k < sampled_rows;
+  row.exists = k < (counts == nullptr ? sample_size(rows) : rows);
   if (row.exists) {
-    row.number = sampled_row(rows, k);
+    row.number = counts == nullptr ? sampled_row(rows, k) : k;
     row.begin = __ldg(factors.a_offsets + row.number);
     row.end = __ldg(factors.a_offsets + row.number + 1);
   }
@@ -358,12 +359,14 @@ __global__ void __launch_bounds__(threads)
   if (is_long) row.end = row.begin;
   SmallTable<NoValue, Lanes, Slots> table(dynamic_shared_memory());
   const unsigned entries = count_entries(factors, row, table);
-  const bool counts = Group::lane() == 0 && products > 0 && !is_long;
-  const auto n = counts ? static_cast<unsigned long long>(entries) : 0;
-  const unsigned counted = __reduce_add_sync(full_warp, counts ? 1U : 0U);
+  if (counts != nullptr && row.exists && Group::lane() == 0) counts[row.number] = entries;
+  if (counts != nullptr && blockIdx.x == 0 && threadIdx.x == 0) counts[rows] = 0;
+  const bool is_counted = Group::lane() == 0 && products > 0 && !is_long;
+  const auto n = is_counted ? static_cast<unsigned long long>(entries) : 0;
+  const unsigned counted = __reduce_add_sync(full_warp, is_counted ? 1U : 0U);
   const unsigned long_rows = __reduce_add_sync(full_warp, Group::lane() == 0 && is_long ? 1U : 0U);
   const unsigned most = __reduce_max_sync(full_warp, static_cast<unsigned>(n));
-  const unsigned long long all_products = sum_over_lanes(counts ? products : 0ULL);
+  const unsigned long long all_products = sum_over_lanes(is_counted ? products : 0ULL);
   const unsigned long long all_entries = sum_over_lanes(n);
   const unsigned long long squares = sum_over_lanes(n * n);
   if (threadIdx.x % warp_size != 0) return;
@@ -409,6 +412,7 @@ void sum_rows_by(const Context& context, Phase phase, const Factors<V>& factors,
                  const RowOutput<V>& out) {
   const int slots = small_hash_slots(batch.most_entries, true);
   const int lanes = small_hash_lanes(batch.mean_b_row_nnz);
+  if (slots == 256) return sum_rows<16, 256>(context, phase, factors, batch, out);
   if (lanes == 16) {
     if (slots <= 64) return sum_rows<16, 64>(context, phase, factors, batch, out);
     return sum_rows<16, 128>(context, phase, factors, batch, out);
@@ -423,9 +427,11 @@ void sum_rows_by(const Context& context, Phase phase, const Factors<V>& factors,
 }
 
 template <int Lanes>
-void sample_by(const Context& context, const Factors<NoValue>& factors, index_t rows, CompressionSample* sample) {
-  launch_tables("sample of a sparse product", context, sampled_rows, Lanes, SmallTableLayout<Lanes, 256>::bytes(0),
-                compression_sample_kernel<Lanes, 256>, factors, rows, sample);
+void sample_by(const Context& context, const Factors<NoValue>& factors, index_t rows, offset_t* counts,
+               CompressionSample* sample) {
+  const index_t size = counts == nullptr ? sample_size(rows) : rows;
+  launch_tables("sample of a sparse product", context, size, Lanes, SmallTableLayout<Lanes, 256>::bytes(0),
+                compression_sample_kernel<Lanes, 256>, factors, rows, counts, sample);
 }
 
 }  // namespace
@@ -443,9 +449,9 @@ void enqueue_small_hash(const Context& context, Phase phase, const Factors<V>& f
 }
 
 void enqueue_compression_sample(const Context& context, const Factors<NoValue>& factors, index_t rows,
-                                double mean_b_row_nnz, CompressionSample* sample) {
-  if (small_hash_lanes(mean_b_row_nnz) == 16) return sample_by<16>(context, factors, rows, sample);
-  sample_by<8>(context, factors, rows, sample);
+                                double mean_b_row_nnz, CompressionSample* sample, offset_t* counts) {
+  if (small_hash_lanes(mean_b_row_nnz) == 16) return sample_by<16>(context, factors, rows, counts, sample);
+  sample_by<8>(context, factors, rows, counts, sample);
 }
 
 template void enqueue_small_hash(const Context&, Phase, const Factors<double>&, const RowBatch&,

@@ -39,7 +39,7 @@ struct SmallTableLayout {
 [[nodiscard]] constexpr int small_hash_slots(index_t most_entries, bool values) noexcept {
   if (values && most_entries <= 28) return 32;
   if (most_entries <= 56) return 64;
-  return values ? 128 : 256;
+  return values && most_entries <= 112 ? 128 : 256;
 }
 
 /// Lanes that read a row of B. \param mean_b_row_nnz entries of such a row
@@ -61,17 +61,24 @@ struct CompressionSample {
 inline constexpr index_t sampled_rows = 2048;
 inline constexpr unsigned sampled_row_products = 4096;
 
-/// Row k of the sample of a product with so many rows. \param rows at least sampled_rows
+/// Rows of the sample of a product with so many rows.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t sample_size(index_t rows) noexcept {
+  return rows < sampled_rows ? rows : sampled_rows;
+}
+
+/// Row k of the sample.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t sampled_row(index_t rows, index_t k) noexcept {
-  const auto begin = static_cast<std::int64_t>(rows) * k / sampled_rows;
-  const auto end = static_cast<std::int64_t>(rows) * (k + 1) / sampled_rows;
+  const index_t size = sample_size(rows);
+  const auto begin = static_cast<std::int64_t>(rows) * k / size;
+  const auto end = static_cast<std::int64_t>(rows) * (k + 1) / size;
   // Not the same row of each part: matrices of grids repeat.
   const auto random = (static_cast<std::uint32_t>(k) * 0x9e3779b1U) >> 8;
   return static_cast<index_t>(begin + static_cast<std::int64_t>(random) % (end - begin));
 }
 
-/// Counts sampled_rows rows of C. \param sample on the device, cleared \param mean_b_row_nnz entries of a row of B
+/// Counts sample_size(rows) rows of C. \param sample on the device, cleared \param mean_b_row_nnz entries of a row of B
+/// \param counts all rows are the sample, and their entries go here, followed by 0; null: not
 void enqueue_compression_sample(const Context& context, const Factors<NoValue>& factors, index_t rows,
-                                double mean_b_row_nnz, CompressionSample* sample);
+                                double mean_b_row_nnz, CompressionSample* sample, offset_t* counts = nullptr);
 
 }  // namespace tessera::cuda
