@@ -49,9 +49,9 @@ struct AmgOptions {
   int block_size = 1;  ///< unknowns per node, which are consecutive rows; nodes are aggregated, not rows. 1 to 16
   /// Vectors that A maps nearly to 0, one after the other, of n elements each; their number is at least block_size.
   /// Empty: the constant of every unknown of a node, or rigid-body modes where there are coordinates.
-  std::vector<double> near_nullspace;
+  std::vector<double> near_nullspace = {};
   /// Of nodes, node after node, block_size (2 or 3) for each: rigid-body modes for elasticity.
-  std::vector<double> coordinates;
+  std::vector<double> coordinates = {};
 
   // Prolongator: P = (I - ω D⁻¹ A) T.
   double prolongator_damping = 4.0 / 3.0;  ///< ω = damping / ρ(D⁻¹ A); 0: P = T. In [0, 2)
