@@ -71,8 +71,9 @@ void add_case(const Json& item, Baseline& baseline) {
       }
     }
   } else if (item.contains("total_ms")) {
-    baseline.cases[fmt::format("solve {} {}", item.at("solver").get<std::string>(), kernel)] =
-        times_from(item.at("total_ms"));
+    std::string name = fmt::format("solve {} {}", item.at("solver").get<std::string>(), kernel);
+    if (item.contains("precond")) name += " " + item.at("precond").get<std::string>();
+    baseline.cases[name] = times_from(item.at("total_ms"));
   }
 }
 
@@ -90,7 +91,10 @@ std::string case_name(const KernelRow& row, bool cold) {
   return fmt::format("product {} {}", row.kernel, cold ? "cold" : "warm");
 }
 
-std::string case_name(const SolveRow& row) { return fmt::format("solve {} {}", to_string(row.solver), row.kernel); }
+std::string case_name(const SolveRow& row) {
+  return fmt::format("solve {} {}{}{}", to_string(row.solver), row.kernel, row.preconds_compared ? " " : "",
+                     row.preconds_compared ? row.precond : "");
+}
 
 Baseline read_baseline(const std::string& path) {
   const Json document = parse(path, read_file(path));

@@ -27,7 +27,7 @@ struct Baseline {
   std::map<std::string, TimingSummary> cases;  ///< by case_name()
 };
 
-/// "product merbit warm", "solve cg merbit".
+/// "product merbit warm", "solve cg merbit"; "solve cg merbit amg" where preconditioners are compared.
 [[nodiscard]] std::string case_name(const KernelRow& row, bool cold);
 [[nodiscard]] std::string case_name(const SolveRow& row);
 

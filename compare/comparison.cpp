@@ -27,7 +27,7 @@ void warn_of_noise(Outcome& outcome) {
     consider(row.cold, "the cold product of " + row.kernel);
   }
   for (const SolveRow& row : outcome.solves) {
-    consider(row.total, fmt::format("{} with {}", to_string(row.solver), row.kernel));
+    consider(row.total, fmt::format("{} with {}", to_string(row.solver), row_name(row)));
   }
   if (name.empty()) return;
   outcome.warnings.push_back(

@@ -5,6 +5,7 @@
 
 #include "compare/candidate.hpp"
 #include "compare/rows.hpp"
+#include "support/precond.hpp"
 #include "support/system.hpp"
 
 #include "tessera/csr.hpp"
@@ -38,7 +39,7 @@ struct Settings {
   std::int64_t applies = 1000;
   SortKey sort = SortKey::total;
   TimingSettings timing;
-  support::Precond precond = support::Precond::automatic;
+  std::vector<support::PrecondRequest> preconds{support::PrecondRequest{}};  ///< of cg and bicgstab; at least one
   SolverOptions solver;
   PageRankOptions pagerank;
   std::optional<std::string> baseline;            ///< file
@@ -84,21 +85,22 @@ struct SolveInputs {
   std::string name;
   Device device;
   MatrixStatistics facts;
-  support::Precond precond = support::Precond::none;
+  std::vector<support::PrecondRequest> preconds;  ///< none of them automatic
   SolverOptions solver;
   SystemVectors<T> vectors;
   PageRankOptions pagerank;
   std::shared_ptr<const TransitionMatrix<T>> transition;  ///< made once; the same for all kernels
 };
 
-/// Makes the vectors that the chosen solvers need (none: nothing), and says in the outcome which preconditioner they
+/// Makes the vectors that the chosen solvers need (none: nothing), and says in the outcome which preconditioners they
 /// get.
 /// \throws DimensionError for a matrix that is not square; what vectors, preconditioner and transition matrix throw;
 ///         OutOfMemory
 template <class T>
 [[nodiscard]] SolveInputs<T> solve_inputs(const Settings& settings, const Subject<T>& subject, Outcome& outcome);
 
-/// Fills outcome.solves: each solver of the settings with each candidate. A kernel that failed among outcome.products
+/// Fills outcome.solves: each solver of the settings with each candidate, and each of cg and bicgstab with each
+/// preconditioner. A kernel that failed among outcome.products
 /// (which come first, in the order of the candidates) gets a row that says so and is not run. A solve that claims to
 /// have converged and whose residual says otherwise fails.
 template <class T>

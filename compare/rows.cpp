@@ -66,6 +66,10 @@ Times times_of(std::vector<double> samples_ms) {
   return {std::move(samples_ms), summary, {}, {}};
 }
 
+std::string row_name(const SolveRow& row) {
+  return row.preconds_compared ? row.kernel + " and " + row.precond : row.kernel;
+}
+
 bool Outcome::failed() const {
   const auto fails = [](const auto& row) { return !row.passed; };
   return std::any_of(products.begin(), products.end(), fails) || std::any_of(solves.begin(), solves.end(), fails);

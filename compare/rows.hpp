@@ -39,7 +39,7 @@ struct Times {
 /// After how many products the set-up of a kernel pays against the reference.
 struct PaysAfter {
   bool known = false;                   ///< both were timed
-  std::optional<std::int64_t> applies;  ///< products; nothing: never
+  std::optional<std::int64_t> applies;  ///< products (of SolveRow::pays_solves: solves); nothing: never
   bool clear = false;                   ///< the interval of the speed-up excludes 1
 };
 
@@ -59,11 +59,13 @@ struct KernelRow {
   double total_ms = 0.0;  ///< set-up and --applies products
 };
 
-/// One solver with one kernel.
+/// One solver with one kernel and one preconditioner.
 struct SolveRow {
   Solver solver = Solver::cg;
   std::string kernel;
-  bool reference = false;
+  std::string precond;             ///< empty for pagerank
+  bool preconds_compared = false;  ///< there are rows with other preconditioners
+  bool reference = false;          ///< the reference kernel with the first preconditioner
   bool passed = false;
   std::string reason;  ///< of a failure
   Status status = Status::interrupted;
@@ -79,21 +81,26 @@ struct SolveRow {
   Times setup;
   Times solve;
   Times total;
-  PaysAfter pays;
-  bool solved = false;  ///< at least one run was completed
+  PaysAfter pays;         ///< products, against the reference kernel with the same preconditioner
+  PaysAfter pays_solves;  ///< solves, against the first preconditioner with the same kernel
+  bool solved = false;    ///< at least one run was completed
 };
+
+/// "merbit", or "merbit and amg" where preconditioners are compared.
+[[nodiscard]] std::string row_name(const SolveRow& row);
 
 /// All that compare_kernels() found.
 struct Outcome {
   std::vector<KernelRow> products;
   std::vector<SolveRow> solves;
-  std::string reference;           ///< the kernel that all are measured against
-  std::string precond;             ///< of cg and bicgstab
-  std::uint64_t least_bytes = 0;   ///< that a product has to move
-  double copy_gbytes_per_s = 0.0;  ///< of as many bytes; 0 when not measured
-  std::uint64_t cache_bytes = 0;   ///< last-level cache
-  std::uint64_t vector_bytes = 0;  ///< vectors and workspace of the comparison
-  std::uint64_t plan_bytes = 0;    ///< all plans together
+  std::string reference;              ///< the kernel that all are measured against
+  std::vector<std::string> preconds;  ///< of cg and bicgstab
+  std::uint64_t least_bytes = 0;      ///< that a product has to move
+  double copy_gbytes_per_s = 0.0;     ///< of as many bytes; 0 when not measured
+  std::uint64_t cache_bytes = 0;      ///< last-level cache
+  std::uint64_t vector_bytes = 0;     ///< vectors and workspace of the comparison
+  std::uint64_t plan_bytes = 0;       ///< all plans together
+  std::uint64_t precond_bytes = 0;    ///< of the largest preconditioner
   std::int64_t applies = 0;
   SortKey sort = SortKey::total;
   double noise = 0.0;  ///< asked for

@@ -1,6 +1,5 @@
 #include "compare/comparison.hpp"
-#include "compare/oracle.hpp"
-#include "core/stopwatch.hpp"
+#include "compare/solve_tasks.hpp"
 #include "support/machine.hpp"
 
 #include "tessera/error.hpp"
@@ -31,113 +30,6 @@ namespace {
   return result;
 }
 
-/// The end of one run.
-struct SolveRun {
-  Status status = Status::interrupted;
-  std::string reason;
-  std::int64_t iterations = 0;
-  std::int64_t spmv_count = 0;
-  double residual = 0.0;  ///< as the solver reports it
-  double target = 0.0;
-  double setup_ms = 0.0;  ///< kernel and preconditioner
-  double solve_ms = 0.0;
-};
-
-/// One solver with one kernel, run from the start as often as asked.
-class SolveTask {
- public:
-  SolveTask() = default;
-  virtual ~SolveTask() = default;
-  SolveTask(const SolveTask&) = delete;
-  SolveTask& operator=(const SolveTask&) = delete;
-
-  /// Drops the kernel of the run before and puts the initial guess in place.
-  virtual void prepare() = 0;
-  virtual SolveRun run() = 0;
-  /// The residual of the latest run, computed apart.
-  [[nodiscard]] virtual CheckedResidual check() const = 0;
-};
-
-template <class T>
-class KrylovTask final : public SolveTask {
- public:
-  KrylovTask(Solver solver, const SolveInputs<T>& inputs, const Candidate<T>& candidate)
-      : solver_(solver), inputs_(inputs), candidate_(candidate) {}
-
-  void prepare() override {
-    kernel_.product.reset();
-    precond_.inverse.reset();
-    x_ = inputs_.vectors.x0;
-  }
-
-  SolveRun run() override {
-    const Stopwatch setup;
-    kernel_ = candidate_.plan(inputs_.on_device);
-    precond_ = support::prepare_precond(inputs_.precond, inputs_.facts, inputs_.on_device->view(), inputs_.device,
-                                        inputs_.name);
-    SolveRun result;
-    result.setup_ms = setup.milliseconds() - kernel_.info.upload_ms;
-    const support::Method method = solver_ == Solver::cg ? support::Method::cg : support::Method::bicgstab;
-    const Stopwatch solve;
-    SolveReport report = support::solve_from_host<T>(method, {*kernel_.product, *precond_.inverse}, inputs_.vectors.b,
-                                                     x_, inputs_.solver);
-    result.solve_ms = solve.milliseconds() - report.timings.upload_ms - report.timings.download_ms;
-    result.status = report.status;
-    result.reason = std::move(report.reason);
-    result.iterations = report.iterations;
-    result.spmv_count = report.spmv_count;
-    result.residual = report.true_residual;
-    result.target = report.target;
-    return result;
-  }
-
-  [[nodiscard]] CheckedResidual check() const override {
-    return checked_residual<T>(inputs_.matrix->view(), inputs_.vectors.b, x_);
-  }
-
- private:
-  Solver solver_;
-  const SolveInputs<T>& inputs_;
-  const Candidate<T>& candidate_;
-  PlannedKernel<T> kernel_;
-  support::PreparedPrecond<T> precond_;
-  std::vector<T> x_;
-};
-
-template <class T>
-class PageRankTask final : public SolveTask {
- public:
-  PageRankTask(const SolveInputs<T>& inputs, const Candidate<T>& candidate)
-      : inputs_(inputs), options_(inputs.pagerank) {
-    options_.spmv = candidate.options;
-  }
-
-  void prepare() override { result_.reset(); }
-
-  SolveRun run() override {
-    result_.emplace(pagerank(*inputs_.transition, options_));
-    SolveRun result;
-    result.setup_ms = result_->timings.plan_ms;
-    result.solve_ms = result_->timings.solve_ms;
-    result.status = result_->status;
-    result.reason = result_->reason;
-    result.iterations = result_->iterations;
-    result.spmv_count = result_->spmv_count;
-    result.residual = result_->change;
-    result.target = options_.tolerance;
-    return result;
-  }
-
-  [[nodiscard]] CheckedResidual check() const override {
-    return checked_rank_change<T>(inputs_.matrix->view(), options_.damping, result_->ranks.span());
-  }
-
- private:
-  const SolveInputs<T>& inputs_;
-  PageRankOptions options_;
-  std::optional<PageRankResult<T>> result_;
-};
-
 template <class T>
 [[nodiscard]] std::shared_ptr<const TransitionMatrix<T>> make_transition(const Subject<T>& subject,
                                                                          const Device& device) {
@@ -154,13 +46,6 @@ void require_square(const Subject<T>& subject) {
   if (matrix.rows() == matrix.cols()) return;
   throw DimensionError(fmt::format("{}: the matrix is {} x {}, --solvers needs a square one", subject.name,
                                    matrix.rows(), matrix.cols()));
-}
-
-template <class T>
-[[nodiscard]] std::unique_ptr<SolveTask> make_solve_task(Solver solver, const SolveInputs<T>& inputs,
-                                                         const Candidate<T>& candidate) {
-  if (solver == Solver::pagerank) return std::make_unique<PageRankTask<T>>(inputs, candidate);
-  return std::make_unique<KrylovTask<T>>(solver, inputs, candidate);
 }
 
 /// One row with what runs it.
@@ -260,21 +145,77 @@ void time_solves(const Settings& settings, std::vector<TimedSolve*>& solves) {
   }
 }
 
-/// Speed-up of whole solves and when the set-up pays, per solver.
-void derive(const Settings& settings, std::vector<SolveRow>& rows) {
-  const auto per_product = [](const SolveRow& row) {
-    return row.spmv_count > 0 ? row.solve.summary.median / static_cast<double>(row.spmv_count) : 0.0;
+/// The first row of the same solver that passed its check and is such; null if there is none.
+template <class Predicate>
+[[nodiscard]] const SolveRow* find_row(const std::vector<SolveRow>& rows, Solver solver, const Predicate& is_such) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const SolveRow& other) {
+    return other.passed && other.solver == solver && is_such(other);
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+/// When a kernel pays against the reference kernel, with the same preconditioner.
+void derive_kernel(const Settings& settings, const SolveRow* other, SolveRow& row) {
+  if (other == nullptr || other == &row) return;
+  const auto per_product = [](const SolveRow& each) {
+    return each.spmv_count > 0 ? each.solve.summary.median / static_cast<double>(each.spmv_count) : 0.0;
   };
+  row.pays = pays_after(row.setup.summary.median - other->setup.summary.median, per_product(*other), per_product(row),
+                        speed_up(other->solve, row.solve, settings.seed));
+}
+
+/// When a preconditioner pays against the first one, with the same kernel.
+void derive_precond(const Settings& settings, const SolveRow* other, SolveRow& row) {
+  if (other == nullptr || other->precond == row.precond) return;
+  row.pays_solves = pays_after(row.setup.summary.median - other->setup.summary.median, other->solve.summary.median,
+                               row.solve.summary.median, speed_up(other->solve, row.solve, settings.seed));
+}
+
+/// Speed-up of whole solves and when the set-ups pay, per solver.
+void derive(const Settings& settings, const Outcome& outcome, std::vector<SolveRow>& rows) {
   for (SolveRow& row : rows) {
-    const auto reference = std::find_if(rows.begin(), rows.end(), [&](const SolveRow& other) {
-      return other.reference && other.passed && other.solver == row.solver;
-    });
-    if (reference == rows.end()) continue;
-    row.total.speed_up = speed_up(reference->total, row.total, settings.seed);
-    row.solve.speed_up = speed_up(reference->solve, row.solve, settings.seed);
-    if (row.reference) continue;
-    row.pays = pays_after(row.setup.summary.median - reference->setup.summary.median, per_product(*reference),
-                          per_product(row), row.solve.speed_up);
+    const SolveRow* reference = find_row(rows, row.solver, [](const SolveRow& other) { return other.reference; });
+    if (reference != nullptr) {
+      row.total.speed_up = speed_up(reference->total, row.total, settings.seed);
+      row.solve.speed_up = speed_up(reference->solve, row.solve, settings.seed);
+    }
+    derive_kernel(settings,
+                  find_row(rows, row.solver,
+                           [&](const SolveRow& other) {
+                             return other.kernel == outcome.reference && other.precond == row.precond;
+                           }),
+                  row);
+    if (!row.preconds_compared) continue;
+    derive_precond(settings,
+                   find_row(rows, row.solver,
+                            [&](const SolveRow& other) {
+                              return other.kernel == row.kernel && other.precond == outcome.preconds.front();
+                            }),
+                   row);
+  }
+}
+
+/// Chosen once, on the device; a preconditioner that the user wants and the matrix does not allow is refused here.
+template <class T>
+void choose_preconds(const Settings& settings, SolveInputs<T>& inputs, Outcome& outcome) {
+  for (support::PrecondRequest request : settings.preconds) {
+    begin_phase(settings, "setting up precond " + support::to_string(request.precond));
+    std::optional<SpmvPlan<T>> plan;
+    std::optional<support::TrialSystem<T>> trial;
+    if (request.precond == support::Precond::automatic && support::may_need_amg(inputs.facts)) {
+      SpmvOptions options;
+      options.device = inputs.device;
+      plan.emplace(inputs.on_device, options);
+      trial.emplace(support::TrialSystem<T>{*plan, inputs.vectors.b, inputs.vectors.x0, inputs.solver});
+    }
+    const auto prepared = support::prepare_precond<T>(request, precond_subject(inputs), trial ? &*trial : nullptr);
+    if (prepared.hierarchy && !prepared.hierarchy->coarsens) {
+      outcome.warnings.push_back({"W024", "amg does not coarsen this matrix: " + prepared.hierarchy->reason});
+    }
+    outcome.precond_bytes = std::max(outcome.precond_bytes, prepared.info.bytes);
+    request.precond = prepared.choice.precond;
+    outcome.preconds.push_back(support::to_string(request.precond));
+    inputs.preconds.push_back(std::move(request));
   }
 }
 
@@ -313,42 +254,68 @@ SolveInputs<T> solve_inputs(const Settings& settings, const Subject<T>& subject,
   inputs.solver = settings.solver;
   inputs.solver.observer = stop_when_asked;
   inputs.vectors = subject.vectors();
-  // Chosen once; a preconditioner that the user wants and the matrix does not allow is refused here.
-  inputs.precond =
-      support::prepare_precond(settings.precond, subject.facts, matrix->view(), settings.host, subject.name)
-          .choice.precond;
-  outcome.precond = to_string(inputs.precond);
+  choose_preconds(settings, inputs, outcome);
   return inputs;
 }
+
+namespace {
+
+/// Each solver with each candidate, and those of linear systems with each preconditioner. Requests are null for
+/// pagerank.
+struct SolveCase {
+  Solver solver = Solver::cg;
+  std::size_t candidate = 0;
+  const support::PrecondRequest* precond = nullptr;
+};
+
+template <class T>
+[[nodiscard]] std::vector<SolveCase> all_cases(const Settings& settings, const SolveInputs<T>& inputs,
+                                               std::size_t candidates) {
+  std::vector<SolveCase> cases;
+  for (const Solver solver : settings.solvers) {
+    for (std::size_t i = 0; i < candidates; ++i) {
+      if (solver == Solver::pagerank) {
+        cases.push_back({solver, i, nullptr});
+        continue;
+      }
+      for (const support::PrecondRequest& precond : inputs.preconds) cases.push_back({solver, i, &precond});
+    }
+  }
+  return cases;
+}
+
+}  // namespace
 
 template <class T>
 void compare_solves(const Settings& settings, const SolveInputs<T>& inputs, const std::vector<Candidate<T>>& candidates,
                     Outcome& outcome) {
   if (settings.solvers.empty()) return;
-  outcome.solves.resize(settings.solvers.size() * candidates.size());
-  std::vector<TimedSolve> solves(outcome.solves.size());
+  const std::vector<SolveCase> cases = all_cases(settings, inputs, candidates.size());
+  outcome.solves.resize(cases.size());
+  std::vector<TimedSolve> solves(cases.size());
   std::vector<TimedSolve*> timed;
-  std::size_t place = 0;
-  for (const Solver solver : settings.solvers) {
-    for (std::size_t i = 0; i < candidates.size(); ++i, ++place) {
-      SolveRow& row = outcome.solves[place];
-      row.solver = solver;
-      row.kernel = candidates[i].name;
-      row.reference = candidates[i].name == outcome.reference;
-      row.passed = outcome.products[i].passed;
-      if (!row.passed) {
-        row.reason = "the kernel failed its check";
-        continue;
-      }
-      if (stopped(settings)) continue;
-      begin_phase(settings, fmt::format("solving with {} and kernel {}", to_string(solver), row.kernel));
-      solves[place] = {&row, make_solve_task(solver, inputs, candidates[i])};
-      if (run_first(solves[place])) timed.push_back(&solves[place]);
+  for (std::size_t place = 0; place < cases.size(); ++place) {
+    const auto& [solver, i, precond] = cases[place];
+    SolveRow& row = outcome.solves[place];
+    row.solver = solver;
+    row.kernel = candidates[i].name;
+    row.precond = precond == nullptr ? std::string() : support::to_string(precond->precond);
+    row.preconds_compared = precond != nullptr && inputs.preconds.size() > 1;
+    row.reference = row.kernel == outcome.reference && (precond == nullptr || precond == inputs.preconds.data());
+    row.passed = outcome.products[i].passed;
+    if (!row.passed) {
+      row.reason = "the kernel failed its check";
+      continue;
     }
+    if (stopped(settings)) continue;
+    begin_phase(settings, fmt::format("solving with {} and kernel {}{}", to_string(solver), row.kernel,
+                                      row.preconds_compared ? ", precond " + row.precond : ""));
+    solves[place] = {&row, make_solve_task(solver, inputs, candidates[i], precond)};
+    if (run_first(solves[place])) timed.push_back(&solves[place]);
   }
   begin_phase(settings, fmt::format("timing {} solves in turn", timed.size()));
   if (!stopped(settings)) time_solves(settings, timed);
-  derive(settings, outcome.solves);
+  derive(settings, outcome, outcome.solves);
 }
 
 template SolveInputs<float> solve_inputs(const Settings&, const Subject<float>&, Outcome&);

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
 #include <utility>
 
 namespace tessera {
@@ -26,7 +27,13 @@ using Block = std::array<std::array<double, 3>, 3>;
 /// Corner a of a brick is (a & 1, a >> 1 & 1, a >> 2).
 using BrickStiffness = std::array<std::array<Block, 8>, 8>;
 
-int along(std::size_t corner, int axis) { return static_cast<int>(corner) >> axis & 1; }
+/// Between corners a and b.
+template <class Stiffness>
+auto& entry(Stiffness& k, int a, int b) {
+  return k[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
+}
+
+int along(int corner, int axis) { return corner >> axis & 1; }
 
 /// ∫ f g over [0, 1] for the hat functions of the ends i and j; each is replaced by its derivative if asked.
 double integral(int i, bool derive_i, int j, bool derive_j) {
@@ -39,7 +46,7 @@ double integral(int i, bool derive_i, int j, bool derive_j) {
 }
 
 /// ∫ N_a,c N_b,d over the brick.
-double integral_of_derivatives(std::size_t a, int c, std::size_t b, int d) {
+double integral_of_derivatives(int a, int c, int b, int d) {
   double product = 1.0;
   for (int axis = 0; axis < 3; ++axis) product *= integral(along(a, axis), axis == c, along(b, axis), axis == d);
   return product;
@@ -49,14 +56,15 @@ BrickStiffness brick_stiffness(double nu) {
   const double lambda = nu / ((1 + nu) * (1 - 2 * nu));
   const double mu = 1 / (2 * (1 + nu));
   BrickStiffness k{};
-  for (std::size_t a = 0; a < 8; ++a) {
-    for (std::size_t b = 0; b < 8; ++b) {
+  for (int a = 0; a < 8; ++a) {
+    for (int b = 0; b < 8; ++b) {
       double laplacian = 0.0;
       for (int e = 0; e < 3; ++e) laplacian += integral_of_derivatives(a, e, b, e);
       for (int c = 0; c < 3; ++c) {
         for (int d = 0; d < 3; ++d) {
           const double cross = lambda * integral_of_derivatives(a, c, b, d) + mu * integral_of_derivatives(a, d, b, c);
-          k[a][b][static_cast<std::size_t>(c)][static_cast<std::size_t>(d)] = cross + (c == d ? mu * laplacian : 0.0);
+          entry(k, a, b)[static_cast<std::size_t>(c)][static_cast<std::size_t>(d)] =
+              cross + (c == d ? mu * laplacian : 0.0);
         }
       }
     }
@@ -90,13 +98,13 @@ class ClampedCube {
 std::array<Block, 27> node_blocks(const ClampedCube& cube, const BrickStiffness& k, std::int64_t node) {
   std::array<Block, 27> blocks{};
   const auto position = cube.position(node);
-  for (std::size_t a = 0; a < 8; ++a) {  // the node's corner in the brick
+  for (int a = 0; a < 8; ++a) {  // the node's corner in the brick
     if (!cube.has_brick({position[0] - along(a, 0), position[1] - along(a, 1), position[2] - along(a, 2)})) continue;
-    for (std::size_t b = 0; b < 8; ++b) {
+    for (int b = 0; b < 8; ++b) {
       const auto step = [&](int axis) { return static_cast<std::size_t>(along(b, axis) - along(a, axis) + 1); };
       Block& block = blocks[step(0) + 3 * (step(1) + 3 * step(2))];
       for (std::size_t c = 0; c < 3; ++c) {
-        for (std::size_t d = 0; d < 3; ++d) block[c][d] += k[a][b][c][d];
+        for (std::size_t d = 0; d < 3; ++d) block[c][d] += entry(k, a, b)[c][d];
       }
     }
   }

@@ -1,5 +1,6 @@
 /// Stands in for the kernels of the solvers and for loops on a GPU in a build without CUDA.
 #include "solvers/amg/coarsest.hpp"
+#include "solvers/amg/cycle.hpp"
 #include "solvers/amg/phase_clock.hpp"
 #include "solvers/amg/strength.hpp"
 #include "solvers/fused/graph_loop.hpp"
@@ -74,6 +75,23 @@ EventClock::EventClock(const Device& device) { refuse(device); }
 EventClock::~EventClock() = default;
 void EventClock::mark() {}
 std::vector<double> EventClock::milliseconds() const { return {}; }
+
+template <class T>
+std::unique_ptr<AmgCycleOperator<T>> make_amg_cycle(const AmgHierarchy<T>& hierarchy, const AmgOptions& /*options*/) {
+  refuse(hierarchy.device);
+}
+template <class T>
+std::unique_ptr<AmgCycleOperator<T>> make_amg_cycle(const AmgHierarchy<T>& hierarchy, const AmgOptions& /*options*/,
+                                                    const AmgLayoutTuning& /*tuning*/) {
+  refuse(hierarchy.device);
+}
+
+template std::unique_ptr<AmgCycleOperator<float>> make_amg_cycle(const AmgHierarchy<float>&, const AmgOptions&);
+template std::unique_ptr<AmgCycleOperator<double>> make_amg_cycle(const AmgHierarchy<double>&, const AmgOptions&);
+template std::unique_ptr<AmgCycleOperator<float>> make_amg_cycle(const AmgHierarchy<float>&, const AmgOptions&,
+                                                                 const AmgLayoutTuning&);
+template std::unique_ptr<AmgCycleOperator<double>> make_amg_cycle(const AmgHierarchy<double>&, const AmgOptions&,
+                                                                  const AmgLayoutTuning&);
 
 }  // namespace tessera::cuda
 

@@ -3,7 +3,6 @@
 #include "core/random.hpp"
 #include "core/stopwatch.hpp"
 
-#include "tessera/error.hpp"
 #include "tessera/solvers.hpp"
 
 #include <fmt/format.h>
@@ -19,39 +18,6 @@ MethodChoice choose_method(Method wanted, const MatrixStatistics& matrix) {
   }
   return {Method::cg, "numerically symmetric, positive diagonal"};
 }
-
-PrecondChoice choose_precond(Precond wanted, const MatrixStatistics& matrix) {
-  if (wanted != Precond::automatic) return {wanted, {}};
-  if (matrix.full_diagonal()) return {Precond::jacobi, "full diagonal"};
-  return {Precond::none,
-          fmt::format("{} diagonal entries missing, {} zero", matrix.diagonal_missing, matrix.diagonal_zero)};
-}
-
-template <class T>
-PreparedPrecond<T> prepare_precond(Precond wanted, const MatrixStatistics& facts, const CsrView<T>& matrix,
-                                   const Device& device, const std::string& problem) {
-  PreparedPrecond<T> result;
-  result.choice = choose_precond(wanted, facts);
-  if (result.choice.precond == Precond::jacobi) {
-    try {
-      result.inverse = std::make_unique<JacobiPreconditioner<T>>(matrix, device);
-      result.bytes = static_cast<std::uint64_t>(matrix.rows) * sizeof(T);
-    } catch (const InvalidMatrix& error) {
-      if (wanted == Precond::jacobi) {
-        throw InvalidMatrix(
-            fmt::format("{}: {}; hint: --precond none does without the diagonal", problem, error.what()));
-      }
-      result.choice = {Precond::none, error.what()};
-    }
-  }
-  if (!result.inverse) result.inverse = std::make_unique<IdentityOperator<T>>(matrix.rows, device);
-  return result;
-}
-
-template PreparedPrecond<float> prepare_precond(Precond, const MatrixStatistics&, const CsrView<float>&, const Device&,
-                                                const std::string&);
-template PreparedPrecond<double> prepare_precond(Precond, const MatrixStatistics&, const CsrView<double>&,
-                                                 const Device&, const std::string&);
 
 template <class T>
 SolveReport solve_from_host(Method method, const SystemOperators<T>& system, std::span<const T> b, std::span<T> x,
@@ -100,18 +66,6 @@ std::string to_string(Method method) {
       return "cg";
     case Method::bicgstab:
       return "bicgstab";
-  }
-  return "auto";
-}
-
-std::string to_string(Precond precond) {
-  switch (precond) {
-    case Precond::automatic:
-      return "auto";
-    case Precond::none:
-      return "none";
-    case Precond::jacobi:
-      return "jacobi";
   }
   return "auto";
 }

@@ -1,5 +1,5 @@
 /// \file
-/// A system A x = b: which method and preconditioner it gets and why, and its solution on the device of A.
+/// A system A x = b: which method it gets and why, and its solution on the device of A.
 #pragma once
 
 #include "tessera/csr.hpp"
@@ -16,7 +16,6 @@
 namespace tessera::support {
 
 enum class Method { automatic, cg, bicgstab };
-enum class Precond { automatic, none, jacobi };
 
 struct MethodChoice {
   Method method = Method::bicgstab;  ///< never automatic
@@ -24,28 +23,6 @@ struct MethodChoice {
 };
 
 [[nodiscard]] MethodChoice choose_method(Method wanted, const MatrixStatistics& matrix);
-
-struct PrecondChoice {
-  Precond precond = Precond::none;  ///< never automatic
-  std::string reason;
-};
-
-[[nodiscard]] PrecondChoice choose_precond(Precond wanted, const MatrixStatistics& matrix);
-
-template <class T>
-struct PreparedPrecond {
-  std::unique_ptr<LinearOperator<T>> inverse;
-  PrecondChoice choice;
-  std::uint64_t bytes = 0;
-};
-
-/// Chooses and builds. `automatic` falls back to none where the inverse of a diagonal entry is not finite.
-/// \param matrix on `device`
-/// \throws InvalidMatrix naming the problem when the preconditioner that the user chose cannot be built
-template <class T>
-[[nodiscard]] PreparedPrecond<T> prepare_precond(Precond wanted, const MatrixStatistics& facts,
-                                                 const CsrView<T>& matrix, const Device& device,
-                                                 const std::string& problem);
 
 /// A and M of a system, on one device.
 template <class T>
@@ -74,6 +51,5 @@ template <class T>
 }
 
 [[nodiscard]] std::string to_string(Method method);
-[[nodiscard]] std::string to_string(Precond precond);
 
 }  // namespace tessera::support

@@ -1,5 +1,7 @@
 #include "option_table.hpp"
 
+#include "precond_settings.hpp"
+
 #include "tessera/spgemm.hpp"
 
 #include <fmt/format.h>
@@ -126,6 +128,9 @@ constexpr std::size_t help_column = 32;
   if (spec.name == "accumulator") {
     text = fmt::format(fmt::runtime(text), fmt::arg("words", fmt::join(option_words(spec), ", ")),
                        fmt::arg("gpu_words", fmt::join(gpu_accumulators(), ", ")));
+  }
+  if (spec.name == "precond-opt") {
+    text = fmt::format(fmt::runtime(text), fmt::arg("words", fmt::join(amg_key_names(), ", ")));
   }
   if (!spec.fp32_fallback.empty()) {
     text += fmt::format(" (with --precision fp32: {}, default: {})", spec.fp32_fallback, spec.fallback);

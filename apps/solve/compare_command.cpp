@@ -6,6 +6,7 @@
 #include "interrupt.hpp"
 #include "option_values.hpp"
 #include "outputs.hpp"
+#include "precond_settings.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 
@@ -25,28 +26,6 @@
 namespace tessera::cli {
 
 namespace {
-
-/// Words separated by commas, in their order. \param option name without dashes, for messages
-/// \throws UsageError for an empty word, a repeated one, and one that is not known (naming the nearest)
-[[nodiscard]] std::vector<std::string> parse_word_list(std::string_view option, std::string_view text,
-                                                       std::span<const std::string_view> known) {
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view word = text.substr(begin, end - begin);
-    begin = end + 1;
-    if (std::find(known.begin(), known.end(), word) == known.end()) {
-      throw UsageError(fmt::format("option --{}: expected words of {}, separated by commas, got \"{}\"", option,
-                                   fmt::join(known, ", "), word),
-                       did_you_mean(word, known));
-    }
-    if (std::find(words.begin(), words.end(), word) != words.end()) {
-      throw UsageError(fmt::format("option --{}: {} is given twice", option, word));
-    }
-    words.emplace_back(word);
-  }
-  return words;
-}
 
 constexpr double unbounded = std::numeric_limits<double>::max();
 constexpr std::int64_t most_rounds = 1'000'000;
@@ -77,8 +56,8 @@ void require_used(const Options& options, const std::vector<compare::Solver>& so
     throw UsageError(fmt::format("option --{} has no effect on products", name),
                      fmt::format("add --solvers {}", needed));
   };
-  for (const std::string_view name : {"rhs", "x0", "precond", "rtol", "atol", "norm-base", "dtol", "stagnation",
-                                      "restart-on-breakdown", "replace-residual"}) {
+  for (const std::string_view name : {"rhs", "x0", "precond", "preconds", "precond-opt", "block", "rtol", "atol",
+                                      "norm-base", "dtol", "stagnation", "restart-on-breakdown", "replace-residual"}) {
     refuse(name, krylov, "cg or --solvers bicgstab");
   }
   refuse("shadow", runs(compare::Solver::bicgstab), "bicgstab");
@@ -128,7 +107,7 @@ CompareSettings compare_settings(const Options& options) {
   comparison.timing = timing_settings(options);
   result.rhs = rhs_settings(options);
   result.x0 = x0_settings(options);
-  comparison.precond = precond_setting(options);
+  result.preconds = precond_list(options);
   comparison.solver = solver_settings(options);
   comparison.pagerank = pagerank_options(options);
   comparison.baseline = options.text("baseline");
@@ -207,12 +186,18 @@ template <class T>
 
   compare::Settings comparison = settings.comparison;
   comparison.phase = [&progress](const std::string& text) { progress.phase(text); };
+  comparison.preconds.clear();
+  for (const PrecondSettings& each : settings.preconds) {
+    comparison.preconds.push_back(precond_request(each, settings.problem, problem.matrix->rows(), settings.machine));
+    comparison.preconds.back().held_bytes = problem.matrix->bytes();
+  }
   comparison.stop = [] { return interrupt_signal() != 0; };
   const compare::Subject<T> subject{problem.matrix, outcome.matrix, problem.name,
                                     [&] { return make_vectors(settings, problem); }};
   static_cast<compare::Outcome&>(outcome) = compare::compare_kernels(comparison, subject, candidates);
   outcome.memory.vectors = outcome.vector_bytes;
   outcome.memory.plan = outcome.plan_bytes;
+  outcome.memory.precond = outcome.precond_bytes;
   warn_about_cache(outcome, outcome.warnings);
   for (const Warning& warning : outcome.compare::Outcome::warnings) outcome.warnings.push_back(warning);
   return outcome;
@@ -258,9 +243,11 @@ template ExitCode compare_and_report(const CompareSettings&, const std::vector<c
 
 ExitCode compare_command(const Options& options, const Invocation& invocation) {
   const CompareSettings settings = compare_settings(options);
+  const PrecondSettings& precond = settings.preconds.front();  // all have the same files
   check_outputs(settings.output,
                 input_files(options, settings.problem,
-                            {settings.rhs.path, settings.x0.path, settings.comparison.baseline.value_or("")}));
+                            {settings.rhs.path, settings.x0.path, settings.comparison.baseline.value_or(""),
+                             precond.coordinates_file, precond.near_nullspace_file}));
   return settings.machine.precision == Precision::fp64 ? compare_registered<double>(settings, options, invocation)
                                                        : compare_registered<float>(settings, options, invocation);
 }

@@ -20,6 +20,7 @@ struct CompareSettings {
   std::string kernels;
   VectorSettings rhs;
   VectorSettings x0;
+  std::vector<PrecondSettings> preconds;  ///< go into `comparison` once the matrix is known
   compare::Settings comparison;
 };
 

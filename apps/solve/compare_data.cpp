@@ -31,12 +31,12 @@ using compare::TimingRatio;
 }
 
 constexpr std::string_view columns[] = {
-    "kind",         "solver",           "kernel",      "cache",       "check",          "reason",
-    "setup_ms",     "plan_bytes",       "median_ms",   "q1_ms",       "q3_ms",          "min_ms",
-    "rounds",       "gbytes_per_s",     "copy_share",  "speed_up",    "speed_up_low",   "speed_up_high",
-    "pays_after",   "total_ms",         "error_bound", "bits_repeat", "status",         "iterations",
-    "products",     "residual_checked", "residual",    "target",      "baseline_ratio", "baseline_low",
-    "baseline_high"};
+    "kind",          "solver",           "kernel",           "cache",       "check",          "reason",
+    "setup_ms",      "plan_bytes",       "median_ms",        "q1_ms",       "q3_ms",          "min_ms",
+    "rounds",        "gbytes_per_s",     "copy_share",       "speed_up",    "speed_up_low",   "speed_up_high",
+    "pays_after",    "total_ms",         "error_bound",      "bits_repeat", "status",         "iterations",
+    "products",      "residual_checked", "residual",         "target",      "baseline_ratio", "baseline_low",
+    "baseline_high", "precond",          "pays_after_solves"};
 
 /// Cells of one line by column; a missing one stays empty.
 using Cells = std::map<std::string_view, std::string>;
@@ -106,11 +106,9 @@ void put_pays(const PaysAfter& pays, Cells& cells) {
 }
 
 [[nodiscard]] std::string solve_line(const SolveRow& row) {
-  Cells cells{{"kind", "solve"},
-              {"solver", std::string(to_string(row.solver))},
-              {"kernel", row.kernel},
-              {"check", row.passed ? "pass" : "FAIL"},
-              {"reason", row.reason}};
+  Cells cells{{"kind", "solve"},      {"solver", std::string(to_string(row.solver))},
+              {"kernel", row.kernel}, {"check", row.passed ? "pass" : "FAIL"},
+              {"reason", row.reason}, {"precond", row.precond}};
   put_times(row.solve, cells);
   put_ratios(row.total, cells);
   if (row.solved) {
@@ -125,6 +123,9 @@ void put_pays(const PaysAfter& pays, Cells& cells) {
     cells["setup_ms"] = number(row.setup.summary.median);
     cells["total_ms"] = number(row.total.summary.median);
     put_pays(row.pays, cells);
+  }
+  if (row.pays_solves.known) {
+    cells["pays_after_solves"] = row.pays_solves.applies ? fmt::format("{}", *row.pays_solves.applies) : "never";
   }
   return cells_line(cells);
 }
@@ -201,7 +202,7 @@ void put_pays(Json& json, const PaysAfter& pays) {
   Json json{{"kind", "solve"}, {"solver", to_string(row.solver)}, {"kernel", row.kernel}, {"reference", row.reference}};
   Json result{{"status", status_of(row)}, {"reason", row.passed ? row.status_reason : row.reason}};
   if (row.solved) {
-    if (row.solver != Solver::pagerank) result["precond"] = outcome.precond;
+    if (row.solver != Solver::pagerank) result["precond"] = row.precond;
     result["iterations"] = row.iterations;
     result["iterations_min"] = row.min_iterations;
     result["iterations_max"] = row.max_iterations;
@@ -214,6 +215,7 @@ void put_pays(Json& json, const PaysAfter& pays) {
     residual["norm"] = row.solver == Solver::pagerank ? "l1" : "l2";
     result["residual"] = std::move(residual);
   }
+  if (row.preconds_compared) json["precond"] = row.precond;
   json["result"] = std::move(result);
   if (!row.total.measured()) return json;
   json["setup_ms"] = times_json(row.setup, outcome.noise);
@@ -222,6 +224,9 @@ void put_pays(Json& json, const PaysAfter& pays) {
   put_ratio(json["total_ms"], "speed_up", row.total.speed_up);
   put_ratio(json["total_ms"], "baseline", row.total.change);
   put_pays(json, row.pays);
+  if (row.pays_solves.known) {
+    json["break_even_solves"] = row.pays_solves.applies ? Json(*row.pays_solves.applies) : Json(nullptr);
+  }
   return json;
 }
 

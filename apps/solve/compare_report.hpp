@@ -4,6 +4,7 @@
 
 #include "compare_command.hpp"
 #include "report_json.hpp"
+#include "text_table.hpp"
 
 #include <string>
 #include <string_view>
@@ -11,28 +12,8 @@
 
 namespace tessera::cli {
 
-/// Heading of a column on two lines; the first column is aligned to the left, all others to the right.
-struct Heading {
-  std::string top;
-  std::string bottom;
-};
-
-struct TextTable {
-  std::vector<Heading> columns;
-  std::vector<std::vector<std::string>> rows;  ///< as many cells as there are columns
-};
-
-/// Columns as wide as they need to be, one blank between them, no blanks at line ends. Cells may hold UTF-8.
-[[nodiscard]] std::string aligned_text(const TextTable& table);
-
-/// A table of GitHub's Markdown; bars and line breaks in cells are escaped.
-[[nodiscard]] std::string markdown_text(const TextTable& table);
-
 /// One line of CSV (RFC 4180, but lines end in \n): cells with commas, quotes or line breaks are quoted.
 [[nodiscard]] std::string csv_line(const std::vector<std::string>& cells);
-
-/// Three significant digits without an exponent where that is short: "4.32", "432", "0.0123", "1.2e-07".
-[[nodiscard]] std::string short_number(double value);
 
 /// One row per kernel, a second one where cold caches were measured too. The rows are in the order of the outcome.
 [[nodiscard]] TextTable product_table(const CompareOutcome& outcome);

@@ -135,6 +135,7 @@ struct Unit {
   const bool timed = row.total.measured();
   const double products = static_cast<double>(std::max<std::int64_t>(row.spmv_count, 1));
   std::vector<std::string> cells{marked(row.kernel, best)};
+  if (row.preconds_compared) cells.push_back(row.precond);
   cells.push_back(setup_text(row.setup));
   cells.push_back(row.solved ? iterations_text(row) : none);
   cells.push_back(timed ? spread_text(row.solve.summary, 1.0) : none);
@@ -142,36 +143,11 @@ struct Unit {
   cells.push_back(timed ? short_number(us_per_ms * row.solve.summary.median / products) : none);
   cells.push_back(timed ? ratio_text(row.total.speed_up, row.reference) : none);
   cells.push_back(pays_text(row.pays));
+  if (row.preconds_compared) cells.push_back(pays_text(row.pays_solves));
   cells.push_back(row.solved ? fmt::format("{:.2e}", row.checked_residual) : none);
   if (outcome.baseline) cells.push_back(change_text(row.total.change));
   cells.push_back(ending_text(row));
   return cells;
-}
-
-/// Characters, not bytes: continuation bytes of UTF-8 take no room.
-[[nodiscard]] std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
-void append_line(std::string& text, const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) {
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string padding(widths[i] - width(cells[i]), ' ');
-    if (i > 0) line += ' ';
-    line += i == 0 ? cells[i] + padding : padding + cells[i];
-  }
-  line.erase(line.find_last_not_of(' ') + 1);
-  text += line + '\n';
-}
-
-[[nodiscard]] std::string escape_markdown(std::string_view cell) {
-  std::string result;
-  for (const char c : cell) {
-    if (c == '|' || c == '\\' || c == '*' || c == '<') result += '\\';
-    result += c == '\n' || c == '\r' ? ' ' : c;
-  }
-  return result;
 }
 
 [[nodiscard]] std::int64_t rounds_of(const CompareOutcome& outcome) {
@@ -201,57 +177,6 @@ void append_line(std::string& text, const std::vector<std::string>& cells, const
 
 }  // namespace
 
-std::string aligned_text(const TextTable& table) {
-  std::vector<std::string> top;
-  std::vector<std::string> bottom;
-  for (const Heading& heading : table.columns) {
-    top.push_back(heading.top);
-    bottom.push_back(heading.bottom);
-  }
-  std::vector<std::size_t> widths(table.columns.size(), 0);
-  const auto widen = [&](const std::vector<std::string>& cells) {
-    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], width(cells[i]));
-  };
-  widen(top);
-  widen(bottom);
-  for (const auto& row : table.rows) widen(row);
-  std::string text;
-  append_line(text, top, widths);
-  append_line(text, bottom, widths);
-  for (const auto& row : table.rows) append_line(text, row, widths);
-  return text;
-}
-
-std::string markdown_text(const TextTable& table) {
-  std::string text = "|";
-  std::string rule = "|";
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    const Heading& heading = table.columns[i];
-    const std::string blank = heading.top.empty() || heading.bottom.empty() ? "" : " ";
-    text += fmt::format(" {} |", escape_markdown(heading.top + blank + heading.bottom));
-    rule += i == 0 ? " --- |" : " ---: |";
-  }
-  text += '\n' + rule + '\n';
-  for (const auto& row : table.rows) {
-    text += '|';
-    for (const std::string& cell : row) text += fmt::format(" {} |", escape_markdown(cell));
-    text += '\n';
-  }
-  return text;
-}
-
-std::string short_number(double value) {
-  if (!std::isfinite(value)) return std::isnan(value) ? "nan" : (value > 0 ? "inf" : "-inf");
-  const double size = std::fabs(value);
-  constexpr double longest = 1e6;
-  if (size == 0.0) return "0";
-  if (size >= longest || size < 1e-3) return fmt::format("{:.2g}", value);
-  if (size >= 99.95) return fmt::format("{:.0f}", value);
-  if (size >= 9.995) return fmt::format("{:.1f}", value);
-  if (size >= 0.9995) return fmt::format("{:.2f}", value);
-  return fmt::format("{:.3g}", value);
-}
-
 TextTable product_table(const CompareOutcome& outcome) {
   const Unit unit = unit_for(outcome.products);
   TextTable table;
@@ -277,16 +202,18 @@ TextTable product_table(const CompareOutcome& outcome) {
 }
 
 TextTable solve_table(const CompareOutcome& outcome, Solver solver) {
+  const bool preconds = solver != Solver::pagerank && outcome.preconds.size() > 1;
+  const std::string reference = outcome.reference + (preconds ? ", " + outcome.preconds.front() : "");
   TextTable table;
-  table.columns = {{"", "  kernel"},
-                   {"(set-up", "ms)"},
-                   {"", "iterations"},
-                   {"solve", "ms ±IQR"},
-                   {"end to", "end ms"},
-                   {"us per", "product"},
-                   {fmt::format("x faster than {}", outcome.reference), "(95 % interval)"},
-                   {"pays", "after"},
-                   {"residual", "checked"}};
+  table.columns = {{"", "  kernel"}};
+  if (preconds) table.columns.push_back({"", "precond"});
+  const std::vector<Heading> common{
+      {"(set-up", "ms)"},   {"", "iterations"},    {"solve", "ms ±IQR"},
+      {"end to", "end ms"}, {"us per", "product"}, {fmt::format("x faster than {}", reference), "(95 % interval)"},
+      {"pays", "after"}};
+  table.columns.insert(table.columns.end(), common.begin(), common.end());
+  if (preconds) table.columns.push_back({"precond pays", "after solves"});
+  table.columns.push_back({"residual", "checked"});
   if (outcome.baseline) table.columns.push_back({"time against", "baseline"});
   table.columns.push_back({"", "ending"});
   bool first = true;
@@ -311,8 +238,8 @@ std::string solver_title(const CompareOutcome& outcome, Solver solver) {
                                 [solver](const SolveRow& each) { return each.solver == solver && each.solved; });
   if (row == outcome.solves.end()) return std::string(compare::to_string(solver));
   if (solver == Solver::pagerank) return fmt::format("pagerank, until ||x' - x||_1 <= {:.3g}", row->target);
-  return fmt::format("{} with precond {}, until ||b - A x|| <= {:.3g}", compare::to_string(solver), outcome.precond,
-                     row->target);
+  const std::string precond = row->preconds_compared ? "" : fmt::format(" with precond {}", row->precond);
+  return fmt::format("{}{}, until ||b - A x|| <= {:.3g}", compare::to_string(solver), precond, row->target);
 }
 
 std::vector<std::string> remarks(const CompareOutcome& outcome) {
@@ -321,9 +248,10 @@ std::vector<std::string> remarks(const CompareOutcome& outcome) {
     if (!row.passed) texts.push_back(fmt::format("FAIL {}: {}", row.kernel, row.reason));
   }
   for (const SolveRow& row : outcome.solves) {
-    if (!row.passed) texts.push_back(fmt::format("FAIL {} with {}: {}", to_string(row.solver), row.kernel, row.reason));
+    if (!row.passed)
+      texts.push_back(fmt::format("FAIL {} with {}: {}", to_string(row.solver), row_name(row), row.reason));
     if (row.passed && row.solved && row.status != Status::converged) {
-      texts.push_back(fmt::format("{} with {}: {}", to_string(row.solver), row.kernel, row.status_reason));
+      texts.push_back(fmt::format("{} with {}: {}", to_string(row.solver), row_name(row), row.status_reason));
     }
   }
   for (const std::string& name : outcome.slower) {

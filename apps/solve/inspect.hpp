@@ -5,6 +5,7 @@
 #include "outcome.hpp"
 #include "report_json.hpp"
 
+#include "support/amg_prediction.hpp"
 #include "tessera/matrix_market.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
@@ -39,6 +40,12 @@ struct Advice {
   std::string command;  ///< a line to type; empty when nothing fits
 };
 
+/// Algebraic multigrid on a matrix with a positive diagonal.
+struct AmgOutlook {
+  support::AmgPrediction prediction;
+  bool auto_tries = false;  ///< whether --precond auto would try it
+};
+
 struct InspectOutcome : CommonOutcome {
   std::optional<MatrixMarketHeader> header;  ///< of a file
   MatrixDetails details;
@@ -46,6 +53,7 @@ struct InspectOutcome : CommonOutcome {
   std::optional<ComponentCounts> strong_components;  ///< of a square matrix
   std::optional<SpyGrid> spy;
   std::vector<KernelCost> kernels;
+  std::optional<AmgOutlook> amg;  ///< nothing where it does not apply
   Advice advice;
   double read_ms = 0.0;
 };

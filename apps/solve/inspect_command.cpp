@@ -119,7 +119,10 @@ Advice advise(const InspectOutcome& outcome) {
     return advice;
   }
   const support::MethodChoice method = support::choose_method(Method::automatic, m);
-  const support::PrecondChoice precond = support::choose_precond(Precond::automatic, m);
+  support::PrecondChoice precond = support::choose_precond(Precond::automatic, m);
+  if (support::may_need_amg(m)) {
+    precond = {Precond::automatic, "tries jacobi, and takes amg where that would need many iterations"};
+  }
   advice.method = to_string(method.method);
   advice.method_reason = method.reason;
   advice.precond = to_string(precond.precond);
@@ -204,6 +207,17 @@ void measure_matrix(const InspectSettings& settings, const CsrView<T>& view, Pro
 }
 
 template <class T>
+[[nodiscard]] std::optional<AmgOutlook> amg_outlook(const CsrView<T>& view, const Device& device,
+                                                    const InspectOutcome& outcome) {
+  const MatrixStatistics& m = outcome.matrix;
+  if (!view.is_square() || m.rows == 0 || looks_like_graph(outcome)) return std::nullopt;
+  if (!m.full_diagonal() || m.diagonal_negative > 0 || m.not_finite > 0) return std::nullopt;
+  const AmgOptions options;
+  const double neighbours = support::strong_neighbours(view, options.strength_threshold, device);
+  return AmgOutlook{support::predict_amg(m, neighbours, options), support::may_need_amg(m)};
+}
+
+template <class T>
 [[nodiscard]] InspectOutcome inspect(const InspectSettings& settings, Progress& progress) {
   InspectOutcome outcome;
   progress.phase(loading_text(settings.problem));
@@ -214,6 +228,7 @@ template <class T>
   outcome.read_ms = problem.read_ms;
   const Stopwatch timer;
   measure_matrix(settings, problem.matrix->view(), progress, outcome);
+  outcome.amg = amg_outlook(problem.matrix->view(), settings.machine.host, outcome);
   outcome.inspect_ms = timer.milliseconds();
 
   progress.phase("setting up each kernel");

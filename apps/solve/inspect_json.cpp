@@ -122,6 +122,20 @@ namespace {
   return json;
 }
 
+[[nodiscard]] Json amg_json(const std::optional<AmgOutlook>& amg) {
+  if (!amg) return nullptr;
+  Json json;
+  put_number(json, "strong_neighbours", amg->prediction.strong_neighbours);
+  json["levels"] = Json::array();
+  for (const support::PredictedLevel& level : amg->prediction.levels) {
+    json["levels"].push_back({{"rows", level.rows}, {"nnz", level.nnz}});
+  }
+  put_number(json, "operator_complexity", amg->prediction.operator_complexity);
+  put_number(json, "grid_complexity", amg->prediction.grid_complexity);
+  json["auto_tries"] = amg->auto_tries;
+  return json;
+}
+
 [[nodiscard]] Json advice_json(const InspectOutcome& outcome) {
   const Advice& advice = outcome.advice;
   const auto text_or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
@@ -151,6 +165,7 @@ Json inspect_json(const InspectOutcome& outcome, const Options& options, const I
   json["structure"] = structure_json(outcome);
   json["spy"] = spy_json(outcome.spy);
   json["kernels"] = kernels_json(outcome);
+  json["amg"] = amg_json(outcome.amg);
   json["advice"] = advice_json(outcome);
   json["result"] = {{"status", "inspected"}, {"exit_code", static_cast<int>(code)}};
   json["timings_ms"] = {{"read", outcome.read_ms}, {"inspect", outcome.inspect_ms}};

@@ -235,6 +235,19 @@ constexpr std::size_t margin = 12;  ///< where the text of a line begins
   return text + line("plans", plans);
 }
 
+/// Nothing where the finest level would be the only one.
+[[nodiscard]] std::string amg_line(const InspectOutcome& outcome) {
+  if (!outcome.amg || outcome.amg->prediction.levels.size() < 2) return {};
+  const support::AmgPrediction& amg = outcome.amg->prediction;
+  std::string rows;
+  for (const support::PredictedLevel& level : amg.levels) {
+    rows += fmt::format("{}{}", rows.empty() ? "" : ", ", level.rows);
+  }
+  return line("amg",
+              fmt::format("{:.3g} strong neighbours per row: about {} levels ({} rows), operator complexity {:.2f}",
+                          amg.strong_neighbours, amg.levels.size(), rows, amg.operator_complexity));
+}
+
 [[nodiscard]] std::string advice_lines(const InspectOutcome& outcome) {
   const Advice& advice = outcome.advice;
   std::string text = line("kernel", fmt::format("{}: {}", to_string(outcome.plan.algorithm), outcome.plan.reason));
@@ -252,7 +265,7 @@ std::string inspect_text(const InspectOutcome& outcome) {
   text += diagonal_line(outcome) + dominance_line(outcome) + scaling_line(outcome);
   text += band_line(outcome) + structure_lines(outcome) + row_lines(outcome);
   if (outcome.spy) text += spy_text(*outcome.spy, margin);
-  text += kernel_lines(outcome) + advice_lines(outcome);
+  text += kernel_lines(outcome) + amg_line(outcome) + advice_lines(outcome);
   return text + line("time", fmt::format("{} {}, inspect {}", outcome.from_file ? "read" : "generate",
                                          time_text(outcome.read_ms), time_text(outcome.inspect_ms)));
 }

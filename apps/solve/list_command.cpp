@@ -1,6 +1,7 @@
 #include "commands.hpp"
 #include "errors.hpp"
 #include "outputs.hpp"
+#include "precond_settings.hpp"
 #include "report_json.hpp"
 
 #include "core/nearest.hpp"
@@ -25,7 +26,8 @@ namespace {
 struct ListItem {
   std::string name;
   std::string description;
-  Json facts = Json::object();  ///< for programs, beside name and description
+  Json facts = Json::object();          ///< for programs, beside name and description
+  std::vector<std::string> lines = {};  ///< below it, for people
 };
 
 struct Topic {
@@ -76,6 +78,20 @@ struct Topic {
   return entry;
 }
 
+/// With the keys of --precond-opt.
+[[nodiscard]] ListItem amg_entry() {
+  ListItem entry{"amg",
+                 "algebraic multigrid by smoothed aggregation, with these keys of --precond-opt:", Json::object()};
+  Json keys = Json::array();
+  for (const AmgKey& key : amg_keys()) {
+    const std::string fallback = key.fallback.empty() ? "" : fmt::format(", default {}", key.fallback);
+    entry.lines.push_back(fmt::format("{:<20}{} ({}{})", key.name, key.help, key.value, fallback));
+    keys.push_back({{"name", key.name}, {"value", key.value}, {"default", key.fallback}, {"description", key.help}});
+  }
+  entry.facts["options"] = std::move(keys);
+  return entry;
+}
+
 [[nodiscard]] std::vector<Topic> all_topics() {
   Topic kernels{"kernels", {}};
   for (const SpmvAlgorithm algorithm : known_spmv_algorithms()) kernels.entries.push_back(kernel_entry(algorithm));
@@ -86,7 +102,7 @@ struct Topic {
        {{"cg", "conjugate gradients, for symmetric positive definite matrices"},
         {"bicgstab", "stabilised bi-conjugate gradients, for any square matrix"},
         {"pagerank", "the power method on the transition matrix of a graph"}}},
-      {"preconds", {{"none", "the identity"}, {"jacobi", "the inverse of the diagonal"}}},
+      {"preconds", {{"none", "the identity"}, {"jacobi", "the inverse of the diagonal"}, amg_entry()}},
       std::move(kernels),
       {"formats",
        {{"matrix-market", "coordinate and array files; real, integer, pattern; general, symmetric, skew-symmetric"},
@@ -117,7 +133,10 @@ struct Topic {
   std::string text;
   for (const Topic& topic : topics) {
     if (topics.size() > 1) text += fmt::format("{}{}:\n", text.empty() ? "" : "\n", topic.name);
-    for (const ListItem& entry : topic.entries) text += fmt::format("{:<20}{}\n", entry.name, entry.description);
+    for (const ListItem& entry : topic.entries) {
+      text += fmt::format("{:<20}{}\n", entry.name, entry.description);
+      for (const std::string& each : entry.lines) text += fmt::format("  {}\n", each);
+    }
   }
   return text;
 }

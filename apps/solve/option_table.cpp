@@ -1,5 +1,7 @@
 #include "option_table.hpp"
 
+#include "precond_settings.hpp"
+
 #include "tessera/generators.hpp"
 #include "tessera/spgemm.hpp"
 #include "tessera/spmv.hpp"
@@ -69,7 +71,14 @@ constexpr auto table = std::to_array<OptionSpec>({
      "auto|cg|bicgstab|pagerank"},
     {"method", 'm', "Method", pagerank, text, "NAME", "pagerank", "pagerank", "", "pagerank"},
     {"precond", 'p', "Method", systems, text, "NAME", "auto",
-     "none, jacobi, or auto: jacobi if no diagonal entry is missing or zero, else none", "", "auto|none|jacobi"},
+     "none, jacobi, amg (algebraic multigrid), or auto: amg for a large symmetric matrix with positive diagonal where "
+     "a "
+     "trial shows that it pays, else jacobi if no diagonal entry is missing or zero, else none",
+     "", "auto|none|jacobi|amg"},
+    {"precond-opt", 0, "Method", systems, text, "KEY=VALUE", "",
+     "one parameter of amg; may be repeated, or hold several after commas: {words} (solve list preconds)"},
+    {"block", 0, "Method", systems, count, "N", "1",
+     "unknowns per node, which are consecutive rows: amg aggregates nodes (3 for elasticity in space)"},
     {"restart-on-breakdown", 0, "Method", systems, count, "N", "3",
      "allowed restarts after breakdowns, counted anew after progress; 0: stop at the first breakdown"},
     {"replace-residual", 0, "Method", systems, text, "N|auto", "auto",
@@ -113,6 +122,10 @@ constexpr auto table = std::to_array<OptionSpec>({
      "csr, on a GPU csr-vector, always takes part as the reference"},
     {"solvers", 0, "Comparison", compare, text, "A,B", "",
      "also time whole solves with each kernel: cg, bicgstab, pagerank, to the tolerance of the options above"},
+    {"preconds", 0, "Comparison", compare, text, "A,B", "",
+     "preconditioners of the solves, each with each kernel: none, jacobi, amg; says after how many solves the costlier "
+     "set-up pays against the first one",
+     "", "none|jacobi|amg"},
     {"applies", 0, "Comparison", compare, count, "N", "1000", "number of products in the total, after the set-up"},
     {"sort", 0, "Comparison", compare, text, "KEY", "total",
      "order of the kernels, best first: total, spmv, setup, error or memory", "", "total|spmv|setup|error|memory"},
@@ -197,7 +210,7 @@ constexpr std::string_view planned =
     " tune bench report --reorder --scale --index --graph --events --html --plot --color --dry-run --debug "
     "--from-petsc "
     "--from-amgx --from-scipy --from-ginkgo --return --suite --resume --report precond=ilu0 precond=bjacobi "
-    "precond=poly precond=neumann precond=ainv precond=amg precision=mixed replace-residual=never method=gmres "
+    "precond=poly precond=neumann precond=ainv precision=mixed replace-residual=never method=gmres "
     "method=minres ";
 
 }  // namespace
@@ -257,6 +270,10 @@ std::vector<std::string> option_words(const OptionSpec& spec) {
   if (spec.name == "accumulator") {
     words.emplace_back(to_string(SpgemmAccumulator::automatic));
     for (const auto accumulator : spgemm_accumulators(Device::Kind::cuda)) words.emplace_back(to_string(accumulator));
+    return words;
+  }
+  if (spec.name == "precond-opt") {
+    for (const AmgKey& key : amg_keys()) words.push_back(std::string(key.name) + "=");
     return words;
   }
   if (spec.name == "generate") {

@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tessera::cli {
 
@@ -69,6 +70,11 @@ void refuse_mistyped_word(std::string_view name, const std::string& text, const 
 /// Index of the option's text among the choices. \throws UsageError naming the choices and the nearest
 [[nodiscard]] std::size_t choose(const Options& options, std::string_view name,
                                  std::span<const std::string_view> choices);
+
+/// Words separated by commas, in their order. \param option name without dashes, for messages
+/// \throws UsageError for an empty word, a repeated one, and one that is not known (naming the nearest)
+[[nodiscard]] std::vector<std::string> parse_word_list(std::string_view option, std::string_view text,
+                                                       std::span<const std::string_view> known);
 
 /// Words of an option with what they mean.
 template <class T, std::size_t N>

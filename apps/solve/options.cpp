@@ -7,6 +7,7 @@
 #include "core/nearest.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <system_error>
 
 #include <algorithm>
@@ -131,6 +132,8 @@ class CommandLineParser {
     if (spec.kind == ValueKind::flag) values = {std::to_string(values.size())};
     if (spec.name == "set") {
       line_.assignments = values;
+    } else if (spec.name == "precond-opt") {
+      values = {fmt::format("{}", fmt::join(values, ","))};
     } else if (values.size() > 1) {
       throw UsageError(fmt::format("option --{} is given more than once", spec.name));
     }

@@ -6,7 +6,9 @@
 #include "settings.hpp"
 
 #include "support/warning.hpp"
+#include "tessera/amg.hpp"
 #include "tessera/pagerank.hpp"
+#include "tessera/preconditioner.hpp"
 #include "tessera/report.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
@@ -43,6 +45,15 @@ struct CacheUse {
   bool worth_a_warning = false;  ///< there was one that could not be used, or none could be written
 };
 
+/// The preconditioner of a run as it was set up.
+struct PrecondOutcome {
+  std::string name = "none";
+  std::string reason;  ///< empty when the user chose
+  PreconditionerInfo info{.name = "none", .is_symmetric = true};
+  std::optional<AmgInfo> hierarchy;
+  std::optional<support::JacobiTrial> trial;  ///< of `auto`
+};
+
 /// Common results of all commands that read or generate a matrix.
 struct CommonOutcome {
   std::string problem;  ///< file or model problem
@@ -67,8 +78,7 @@ struct CommonOutcome {
 struct RunOutcome : CommonOutcome {
   std::string method;
   std::string method_reason;  ///< empty when the user chose
-  std::string precond;
-  std::string precond_reason;  ///< empty when the user chose
+  PrecondOutcome precond;
   std::string rhs;
   std::string x0;
   double relative_tolerance = 0.0;

@@ -1,6 +1,7 @@
 #include "report_json.hpp"
 
 #include "option_values.hpp"
+#include "precond_report.hpp"
 
 #include "compare/timing.hpp"
 #include "support/machine.hpp"
@@ -122,8 +123,8 @@ struct ProductWork {
   json["exit_code"] = static_cast<int>(code);
   json["method"] = outcome.method;
   json["method_reason"] = outcome.method_reason;
-  json["precond"] = outcome.precond;
-  json["precond_reason"] = outcome.precond_reason;
+  json["precond"] = outcome.precond.name;
+  json["precond_reason"] = outcome.precond.reason;
   json["breakdown"] = to_string(report.breakdown);
   json["iterations"] = report.iterations;
   json["spmv_count"] = report.spmv_count;
@@ -317,6 +318,7 @@ Json run_json(const RunOutcome& outcome, const Options& options, const Invocatio
     put_number(json["plan"], "apply_ms", outcome.break_even->apply_ms);
     put_number(json["plan"], "reference_ms", outcome.break_even->reference_ms);
   }
+  json["preconditioner"] = precond_json(outcome.precond, outcome.report.timings.preconditioner_ms);
   json["result"] = run_result_json(outcome, code);
   json["history"] = history_json(outcome.report.history);
   json["timings_ms"] =

@@ -2,6 +2,8 @@
 #include "device_choice.hpp"
 #include "interrupt.hpp"
 #include "outputs.hpp"
+#include "precond_report.hpp"
+#include "precond_settings.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 #include "report_json.hpp"
@@ -73,6 +75,7 @@ void warn_of_precision(const RunOutcome& outcome, Warnings& warnings) {
 void add_warnings(const RunOutcome& outcome, Warnings& warnings) {
   const SolveReport& report = outcome.report;
   warn_about_cache(outcome, warnings);
+  warn_about_precond(outcome.precond, outcome.method, warnings);
   warn_of_precision(outcome, warnings);
   warn_about_duplicates(outcome, warnings);
   if (outcome.pattern) {
@@ -112,6 +115,26 @@ void describe_problem(const RunSettings& settings, const InputMatrix<T>& problem
   outcome.inspect_ms = timer.milliseconds();
 }
 
+/// Right-hand side and initial guess.
+template <class T>
+struct SystemVectors {
+  std::span<const T> b;
+  std::span<const T> x0;
+};
+
+template <class T>
+[[nodiscard]] support::PreparedPrecond<T> set_up_precond(const RunSettings& settings, const SpmvPlan<T>& A,
+                                                         const SystemVectors<T>& vectors, const RunOutcome& outcome) {
+  support::PrecondRequest request = precond_request(settings.precond, settings.problem, A.rows(), settings.machine);
+  request.held_bytes = outcome.memory.matrix + outcome.memory.plan + outcome.memory.vectors;
+  support::TrialSystem<T> trial{A, vectors.b, vectors.x0, settings.solver};
+  trial.options.observer = [](const IterationInfo&) {
+    return interrupt_signal() == 0 ? Control::proceed : Control::stop;
+  };
+  return support::prepare_precond<T>(request, {outcome.matrix, A.matrix(), settings.machine.device, outcome.problem},
+                                     &trial);
+}
+
 template <class T>
 [[nodiscard]] Solved<T> solve_system(RunSettings settings, Progress& progress) {
   Solved<T> result;
@@ -147,14 +170,12 @@ template <class T>
                  ? b
                  : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess");
   const Stopwatch precond_timer;
-  const support::PreparedPrecond<T> M =
-      support::prepare_precond(settings.precond, outcome.matrix, A.matrix(), machine.device, outcome.problem);
+  const support::PreparedPrecond<T> M = set_up_precond<T>(settings, A, {b, result.x}, outcome);
   const double precond_ms = precond_timer.milliseconds();
-  outcome.memory.precond = M.bytes;
-  outcome.precond = to_string(M.choice.precond);
-  outcome.precond_reason = M.choice.reason;
+  outcome.memory.precond = M.info.bytes;
+  outcome.precond = {to_string(M.choice.precond), M.choice.reason, M.info, M.hierarchy, M.trial};
 
-  progress.phase(fmt::format("solving with {} and precond {}", outcome.method, outcome.precond));
+  progress.phase(fmt::format("solving with {} and precond {}", outcome.method, outcome.precond.name));
   SolverOptions solver = settings.solver;
   solver.observer = [&progress](const IterationInfo& info) {
     progress.update(info);
@@ -199,7 +220,9 @@ template <class T>
 
 ExitCode run_command(const Options& options, const Invocation& invocation) {
   const RunSettings settings = run_settings(options);
-  check_outputs(settings.output, input_files(options, settings.problem, {settings.rhs.path, settings.x0.path}));
+  check_outputs(settings.output, input_files(options, settings.problem,
+                                             {settings.rhs.path, settings.x0.path, settings.precond.coordinates_file,
+                                              settings.precond.near_nullspace_file}));
   return settings.machine.precision == Precision::fp64 ? run_typed<double>(settings, options, invocation)
                                                        : run_typed<float>(settings, options, invocation);
 }

@@ -3,6 +3,7 @@
 #include "device_choice.hpp"
 #include "errors.hpp"
 #include "option_values.hpp"
+#include "precond_settings.hpp"
 
 #include "core/nearest.hpp"
 #include "tessera/error.hpp"
@@ -290,12 +291,6 @@ SolverOptions solver_settings(const Options& options) {
   return result;
 }
 
-Precond precond_setting(const Options& options) {
-  constexpr Choices<Precond, 3> preconds{
-      {{"auto", Precond::automatic}, {"none", Precond::none}, {"jacobi", Precond::jacobi}}};
-  return choice_option(options, "precond", preconds);
-}
-
 Determinism determinism_setting(const Options& options) {
   constexpr Choices<Determinism, 3> classes{
       {{"none", Determinism::not_guaranteed}, {"run", Determinism::run_to_run}, {"gpu", Determinism::gpu_to_gpu}}};
@@ -325,7 +320,7 @@ RunSettings run_settings(const Options& options) {
                                         {"bicgstab", Method::bicgstab},
                                         {"pagerank", Method::automatic}}};
   result.method = choice_option(options, "method", methods);
-  result.precond = precond_setting(options);
+  result.precond = precond_settings(options);
   result.solver = solver_settings(options);
   result.solver.keep_history = result.output.wants_history();
   result.machine = machine_settings(options);

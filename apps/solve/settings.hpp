@@ -4,7 +4,9 @@
 
 #include "options.hpp"
 
+#include "support/precond.hpp"
 #include "support/system.hpp"
+#include "tessera/amg.hpp"
 #include "tessera/assemble.hpp"
 #include "tessera/device.hpp"
 #include "tessera/generators.hpp"
@@ -81,6 +83,15 @@ struct VectorSettings {
 using support::Method;
 using support::Precond;
 
+/// A preconditioner with what belongs to it.
+struct PrecondSettings {
+  Precond precond = Precond::automatic;
+  AmgOptions amg;                ///< without the vectors of the files
+  std::string coordinates_file;  ///< may be empty
+  bool generated_coordinates = false;
+  std::string near_nullspace_file;  ///< may be empty
+};
+
 struct RunSettings {
   ProblemSettings problem;
   MachineSettings machine;
@@ -88,7 +99,7 @@ struct RunSettings {
   VectorSettings rhs;
   VectorSettings x0;
   Method method = Method::automatic;
-  Precond precond = Precond::automatic;
+  PrecondSettings precond;
   SolverOptions solver;
   bool shadow_given = false;  ///< --shadow was typed
   SpmvOptions spmv;
@@ -121,7 +132,6 @@ struct PageRankSettings {
 [[nodiscard]] OutputSettings output_settings(const Options& options);
 [[nodiscard]] VectorSettings rhs_settings(const Options& options);
 [[nodiscard]] VectorSettings x0_settings(const Options& options);
-[[nodiscard]] Precond precond_setting(const Options& options);
 [[nodiscard]] SolverOptions solver_settings(const Options& options);
 [[nodiscard]] Determinism determinism_setting(const Options& options);
 /// A kernel that only GPUs have decides an undecided device. \throws OptionError for one that the device does not have

@@ -1,5 +1,7 @@
 #include "summary_text.hpp"
 
+#include "precond_report.hpp"
+
 #include "support/machine.hpp"
 
 #include <fmt/format.h>
@@ -108,7 +110,7 @@ namespace {
 
 [[nodiscard]] std::string method_text(const RunOutcome& outcome) {
   std::string text = outcome.method + chosen(outcome.method_reason);
-  text += fmt::format(", precond {}{}", outcome.precond, chosen(outcome.precond_reason));
+  text += fmt::format(", precond {}{}", outcome.precond.name, chosen(outcome.precond.reason));
   return text;
 }
 
@@ -171,7 +173,7 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
                                    outcome.from_file ? "read" : "generate", time_text(timings.read_ms),
                                    time_text(outcome.inspect_ms), time_text(timings.plan_ms),
                                    time_text(timings.preconditioner_ms), time_text(timings.solve_ms)));
-  return text;
+  return text + precond_lines(outcome.precond);
 }
 
 std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSettings& settings) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/enqueued_product.hpp"
+#include "solvers/amg/cycle_layout.hpp"
 #include "solvers/amg/hierarchy.hpp"
 #include "tessera/amg.hpp"
 
@@ -57,4 +58,9 @@ namespace tessera::cuda {
 template <class T>
 [[nodiscard]] std::unique_ptr<detail::AmgCycleOperator<T>> make_amg_cycle(const detail::AmgHierarchy<T>& hierarchy,
                                                                           const AmgOptions& options);
+/// The same with other thresholds between the layouts.
+template <class T>
+[[nodiscard]] std::unique_ptr<detail::AmgCycleOperator<T>> make_amg_cycle(const detail::AmgHierarchy<T>& hierarchy,
+                                                                          const AmgOptions& options,
+                                                                          const AmgLayoutTuning& tuning);
 }  // namespace tessera::cuda

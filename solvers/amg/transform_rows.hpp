@@ -5,6 +5,8 @@
 #include "core/parallel.hpp"
 #include "solvers/amg/row_ops.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace tessera::host {
@@ -12,12 +14,13 @@ namespace tessera::host {
 /// The sums of one row, in the order that a group of lanes adds them.
 template <int Lanes, class Op>
 [[nodiscard]] typename Op::Sums sum_row(const Op& op, index_t row) {
-  typename Op::Sums sums[Lanes]{};
+  constexpr auto lanes = static_cast<std::size_t>(Lanes);
+  std::array<typename Op::Sums, lanes> sums{};
   const offset_t begin = op.offsets()[row];
   const offset_t end = op.offsets()[row + 1];
-  for (offset_t k = begin; k < end; ++k) op.visit(row, k, sums[(k - begin) % Lanes]);
-  for (int half = Lanes / 2; half > 0; half /= 2) {
-    for (int lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+  for (offset_t k = begin; k < end; ++k) op.visit(row, k, sums[static_cast<std::size_t>(k - begin) % lanes]);
+  for (std::size_t half = lanes / 2; half > 0; half /= 2) {
+    for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
   }
   return sums[0];
 }

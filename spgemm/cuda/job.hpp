@@ -34,6 +34,8 @@ struct DeviceJob {
   RowPolicy policy;
   bool ordered = false;            ///< terms of a row in the order of A's row
   bool adds_in_any_order = false;  ///< some rows were summed in another order
+  std::optional<SpgemmSample>
+      small_rows;                  ///< where rows of C are to be summed in small hash tables; then `bins` is one
   BinTotals all;                   ///< over all rows; entries: the most that they can have
   index_t rows_with_products = 0;  ///< rows that repeat others left out, which those of `esc` never are
   std::optional<detail::MemoryBudget> budget;

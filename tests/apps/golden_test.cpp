@@ -46,10 +46,10 @@ void flatten_members(Json& object) {
 
 /// Keeps names, order, types and what follows from the command line alone.
 void flatten(Json& value, const std::string& key) {
-  static const std::vector<std::string> measured{"timings_ms",    "derived",        "residual",      "history",
-                                                 "build_ms",      "upload_ms",      "iterations",    "spmv_count",
-                                                 "precond_count", "error_vs_known", "peak_resident", "change",
-                                                 "sum",           "rank",           "total_rows",    "threads"};
+  static const std::vector<std::string> measured{
+      "timings_ms", "derived",       "residual",       "history",        "build_ms",       "upload_ms", "iterations",
+      "spmv_count", "precond_count", "error_vs_known", "peak_resident",  "change",         "sum",       "rank",
+      "total_rows", "threads",       "setup_ms",       "setup_times_ms", "spectral_radius"};
   static const std::vector<std::string> varying{"host", "cpu",        "version", "commit",  "compiler", "cuda",
                                                 "type", "build_type", "flags",   "started", "gpus",     "devices"};
   const auto among = [&](const std::vector<std::string>& names) {
@@ -91,6 +91,8 @@ void flatten(Json& value, const std::string& key) {
       {"run-warning", "twice.mtx"},
       {"run-json", "A.mtx --json -b unit:2 -s dtol=1e6 --threads 2"},
       {"run-json-failed", "big.mtx --json -m bicgstab --threads 2"},
+      {"run-amg", "--poisson3d 20 -p amg --precond-opt smoother=spai0 --threads 2"},
+      {"run-amg-json", "--poisson3d 12 -p amg --json --threads 2"},
       {"run-vector", "A.mtx -o - -p none"},
       {"run-not-converged", "--poisson3d 12 --max-iters 3"},
       {"run-breakdown", "-m cg indefinite.mtx -b b.mtx"},

@@ -40,7 +40,7 @@ TEST_F(UnavailableTest, Options) {
 }
 
 TEST_F(UnavailableTest, Values) {
-  const std::string preconds = "available: auto, none, jacobi";
+  const std::string preconds = "available: auto, none, jacobi, amg";
   for (const std::string precond : {"ilu0", "bjacobi:32", "poly:4", "neumann:2", "ainv:1"}) {
     expect_refused("--poisson3d 4 -p " + precond,
                    "--precond " + precond + " is not available in this build; " + preconds);

@@ -1,0 +1,21 @@
+/// \file
+/// A preconditioner as text and as JSON.
+#pragma once
+
+#include "outcome.hpp"
+#include "report_json.hpp"
+
+#include <string>
+
+namespace tessera::cli {
+
+/// Of AMG: memory, complexities, where set-up went, and the table of levels; of others nothing.
+[[nodiscard]] std::string precond_lines(const PrecondOutcome& precond);
+
+/// "preconditioner" of a document; set-up with the trial of `auto`. \param setup_ms of the run, the trial included
+[[nodiscard]] Json precond_json(const PrecondOutcome& precond, double setup_ms);
+
+/// W011 where AMG does not coarsen, W012 where M is not symmetric and the method is cg.
+void warn_about_precond(const PrecondOutcome& precond, const std::string& method, Warnings& warnings);
+
+}  // namespace tessera::cli

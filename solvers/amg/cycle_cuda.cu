@@ -1,0 +1,296 @@
+/// The multigrid cycle on a GPU: a chain of short kernels, one per operation, that begin before the one before has
+/// ended.
+///
+/// Memory movement of V(1,1) per level of n rows and nnz entries, coarser level of m rows, cycle in V (4 bytes in
+/// single precision), operands in T; A, P and R take sizeof(V) + 4 bytes per entry besides:
+///   x = ω M r, b, residual    A     reads r, diag(m), b; writes b, x, residual    (finest: r in T)
+///   restriction               R     reads the residual, diag(m) of m rows; writes b, x of m rows
+///   prolongation              P     reads x, x of m rows; writes x
+///   smoothing                 A     reads x, b, diag(m); writes x                 (finest: reads w, writes z in T)
+/// Coarser levels begin with x and b already formed by the restriction. W visits level l 2^l times and K with as many
+/// cycles and two more products each, so both pay only where levels shrink fast.
+#include "core/cuda/dependent_launch.cuh"
+#include "core/cuda/memory.hpp"
+#include "solvers/amg/cycle.hpp"
+#include "solvers/amg/cycle_kernel.cuh"
+#include "solvers/amg/cycle_layout.hpp"
+#include "solvers/amg/cycle_steps.hpp"
+#include "tessera/error.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace tessera::cuda {
+
+namespace {
+
+static_assert(sizeof(ProductDots) == sizeof(TwoSums));
+
+/// Inverse of the coarsest matrix, row-major.
+template <class V>
+struct DenseInverse {
+  index_t rows = 0;
+  Array<V> values;
+};
+
+/// function(layout) with the rows of a matrix.
+template <class V, class Function>
+void with_rows(const AmgDeviceMatrix<V>& a, Function&& function) {
+  switch (a.layout()) {
+    case AmgRowLayout::sliced_ell:
+      return function(AmgSlicedRows<V>{a.rows(), a.offsets(), a.columns(), a.values()});
+    case AmgRowLayout::streamed:
+      return function(AmgStreamedRows<V>{a.rows(), a.offsets(), a.columns(), a.values()});
+    case AmgRowLayout::lanes:
+      return function(AmgLaneRows<V>{a.rows(), a.lanes_log2(), a.offsets(), a.columns(), a.values()});
+  }
+}
+template <class V, class Function>
+void with_rows(const DenseInverse<V>& a, Function&& function) {
+  function(AmgDenseRows<V>{a.rows, a.values.data()});
+}
+
+/// What the launches of a cycle share.
+struct CycleSetting {
+  const Context* context = nullptr;
+  bool overlaps = false;  ///< whether kernels of a cycle may overlap
+  void* parts = nullptr;  ///< of sums: max_parts() of any of them
+};
+
+/// Most blocks of a kernel with sums.
+[[nodiscard]] std::int64_t max_parts(const DeviceLimits& limits) {
+  return std::int64_t{limits.multiprocessors} * (limits.threads_per_multiprocessor / amg_threads);
+}
+constexpr std::int64_t bytes_of_part = sizeof(AmgSecondStepSums);
+
+/// Where z goes, and whether inner products with w are wanted.
+template <class T>
+struct CycleOutput {
+  T* z = nullptr;
+  const T* w = nullptr;    ///< null: none
+  std::int64_t parts = 0;  ///< out: of the inner products
+};
+
+/// Launches the operations of one cycle.
+template <class T, class V>
+class GpuExecutor {
+ public:
+  using Matrix = AmgDeviceMatrix<V>;
+  using Dense = DenseInverse<V>;
+
+  GpuExecutor(const CycleSetting& setting, CycleOutput<T>& output) : setting_(setting), output_(output) {}
+
+  template <class Rows, class Gather, class Op>
+  void rows(const Rows& matrix, const Gather& x, const Op& op) {
+    with_rows(matrix, [&](const auto& layout) {
+      using Layout = std::remove_cvref_t<decltype(layout)>;
+      start("row operation of a cycle", layout.tiles(), amg_rows_kernel<Layout, Gather, Op>, layout, x, op);
+    });
+  }
+
+  template <class Op>
+  void elements(index_t n, const Op& op) {
+    start("element operation of a cycle", blocks_for(n, amg_threads), amg_elements_kernel<Op>, n, op);
+  }
+
+  template <class Gather, class Op>
+  void scalars(const Matrix& matrix, const Gather& x, const Op& op, AmgKrylovScalars* scalars) {
+    using Sums = typename Op::Sums;
+    const unsigned parts = rows_with_sums(matrix, x, op);
+    start("scalars of a cycle", 1, amg_scalars_kernel<Sums>, parts, static_cast<const Sums*>(setting_.parts), scalars);
+  }
+
+  template <class Rows, class Gather, class MakeOp>
+  void last(const Rows& matrix, const Gather& x, MakeOp&& make_op) {
+    if (output_.w == nullptr) {
+      rows(matrix, x, make_op(AmgOutput<T>{output_.z}));
+    } else {
+      output_.parts = rows_with_sums(matrix, x, make_op(AmgOutputAndDots<T>{output_.z, output_.w}));
+    }
+  }
+
+ private:
+  /// The first kernel of a cycle begins when everything before it has ended: it may follow work that wrote the
+  /// matrices.
+  template <class... Parameters, class... Arguments>
+  void start(const char* name, unsigned blocks, void (*kernel)(Parameters...), const Arguments&... arguments) {
+    const Grid grid{blocks, amg_threads};
+    if (std::exchange(is_first_, false) || !setting_.overlaps) {
+      launch(name, *setting_.context, grid, kernel, arguments...);
+    } else {
+      launch_dependent(name, *setting_.context, grid, kernel, arguments...);
+    }
+  }
+
+  /// \returns the parts of the sums
+  template <class Rows, class Gather, class Op>
+  unsigned rows_with_sums(const Rows& matrix, const Gather& x, const Op& op) {
+    unsigned blocks = 0;
+    with_rows(matrix, [&](const auto& layout) {
+      using Layout = std::remove_cvref_t<decltype(layout)>;
+      const auto kernel = amg_sums_kernel<Layout, Gather, Op>;
+      blocks = std::min(layout.tiles(), resident_blocks(kernel));
+      start("row operation of a cycle with sums", blocks, kernel, layout, layout.tiles(), x, op,
+            static_cast<typename Op::Sums*>(setting_.parts));
+    });
+    return blocks;
+  }
+
+  /// Blocks of a kernel that the GPU holds at once. The runtime answers from memory, in less than a microsecond.
+  template <class Kernel>
+  [[nodiscard]] unsigned resident_blocks(Kernel kernel) const {
+    int per_multiprocessor = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, amg_threads, 0),
+          "asking how many blocks a multiprocessor holds");
+    const std::int64_t blocks = std::int64_t{setting_.context->multiprocessors()} * std::max(per_multiprocessor, 1);
+    return static_cast<unsigned>(std::min(blocks, max_parts(setting_.context->limits())));
+  }
+
+  const CycleSetting& setting_;
+  CycleOutput<T>& output_;
+  bool is_first_ = true;
+};
+
+template <class T, class V>
+class GpuCycle final : public AmgCycleOperator<T>, private EnqueuedProduct<T> {
+ public:
+  GpuCycle(const AmgHierarchy<T>& hierarchy, const AmgOptions& options, const AmgLayoutTuning& tuning)
+      : device_(hierarchy.device), options_(options), levels_(hierarchy.levels.size()) {
+    const Context& context = Context::of(device_);
+    const DeviceGuard current(device_);
+    parts_ = Array<std::byte>(max_parts(context.limits()) * bytes_of_part, Init::none, device_);
+    setting_ = {&context, can_overlap(context, amg_scalars_kernel<AmgFirstStepSums>), parts_.data()};
+    if (!hierarchy.coarsest_inverse.empty()) {
+      dense_ = {hierarchy.levels.back().a->rows(), Array<V>(hierarchy.coarsest_inverse.size(), Init::none, device_)};
+    }
+    for (std::size_t l = 0; l < levels_.size(); ++l) make_level(hierarchy, l, tuning);
+    assign_smoothers(hierarchy);
+  }
+
+  void apply(std::span<const T> r, std::span<T> z) const override { run(r, z, nullptr); }
+
+  [[nodiscard]] const EnqueuedProduct<T>* enqueued() const noexcept override { return this; }
+  [[nodiscard]] const std::vector<AmgLayout>& layouts() const noexcept override { return layouts_; }
+
+  void refresh(const AmgHierarchy<T>& hierarchy) override {
+    for (std::size_t l = 0; l < levels_.size(); ++l) {
+      if (levels_[l].is_dense) continue;
+      const AmgLevel<T>& source = hierarchy.levels[l];
+      levels_[l].a.assign(*source.a);
+      if (source.p) levels_[l].p.assign(*source.p);
+      if (source.r) levels_[l].r.assign(*source.r);
+    }
+    assign_smoothers(hierarchy);
+  }
+
+ private:
+  using Level = AmgCycleLevel<V, AmgDeviceMatrix<V>>;
+
+  // EnqueuedProduct.
+
+  void enqueue(std::span<const T> r, std::span<T> z, std::span<const T> w, ProductDots* sums) const override {
+    const std::span<const ProductDots> parts = parts_of(run(r, z, w.data()));
+    const DeviceGuard current(device_);
+    launch("sum over blocks", *setting_.context, Grid{1, sum_threads}, total_values_kernel<TwoSums>,
+           static_cast<int>(parts.size()), reinterpret_cast<const TwoSums*>(parts.data()),
+           reinterpret_cast<TwoSums*>(sums));
+  }
+
+  [[nodiscard]] std::span<const ProductDots> enqueue_parts(std::span<const T> r, std::span<T> z, std::span<const T> w,
+                                                           ProductDots* sums) const override {
+    const std::int64_t parts = run(r, z, w.data());
+    if (parts > 0) return parts_of(parts);
+    zero_bytes(device_, sums, sizeof(*sums));
+    return {sums, 1};
+  }
+
+  [[nodiscard]] std::span<const ProductDots> parts_of(std::int64_t count) const {
+    return {static_cast<const ProductDots*>(setting_.parts), static_cast<std::size_t>(count)};
+  }
+
+  /// \returns parts of the inner products with w
+  std::int64_t run(std::span<const T> r, std::span<T> z, const T* w) const {
+    if (levels_.empty() || levels_[0].rows == 0) return 0;
+    const DeviceGuard current(device_);
+    CycleOutput<T> output{z.data(), w};
+    GpuExecutor<T, V> executor(setting_, output);
+    const std::span<Level> levels(levels_.data(), levels_.size());
+    AmgCycleSteps<T, V, GpuExecutor<T, V>>(executor, options_.cycle, levels, dense_, r.data()).run();
+    return output.parts;
+  }
+
+  void make_level(const AmgHierarchy<T>& hierarchy, std::size_t l, const AmgLayoutTuning& tuning) {
+    const AmgLevel<T>& source = hierarchy.levels[l];
+    Level& level = levels_[l];
+    level.rows = source.a->rows();
+    level.is_dense = is_dense_level(hierarchy, l);
+    allocate_vectors<T>(level, device_, l, levels_.size(), options_.cycle);
+    if (!level.is_dense) {
+      const auto matrix = [&](const Csr<T>& csr, const char* which) {
+        return AmgDeviceMatrix<V>(csr, which + (" of level " + std::to_string(l)), tuning);
+      };
+      level.a = matrix(*source.a, "the matrix");
+      if (source.p) level.p = matrix(*source.p, "the prolongator");
+      if (source.r) level.r = matrix(*source.r, "the restriction");
+      level.m = Array<V>(level.rows, Init::none, device_);
+      level.weights = Array<V>(static_cast<std::int64_t>(weights(hierarchy, l).size()), Init::none, device_);
+    }
+    const std::uint64_t bytes = level.bytes() + (level.is_dense ? dense_.values.bytes() : 0);
+    layouts_.push_back({level.is_dense ? "dense" : std::string(level.a.layout_name()), bytes});
+  }
+
+  [[nodiscard]] std::vector<V> weights(const AmgHierarchy<T>& hierarchy, std::size_t l) const {
+    std::vector<V> result;
+    for (const double w : amg_level_weights(options_, hierarchy.levels[l].rho, l + 1 == levels_.size())) {
+      result.push_back(static_cast<V>(w));
+    }
+    return result;
+  }
+
+  /// Smoothers, their weights and the inverse.
+  void assign_smoothers(const AmgHierarchy<T>& hierarchy) {
+    if (dense_.rows > 0) convert_values<T, V>(device_, hierarchy.coarsest_inverse.span(), dense_.values.span());
+    for (std::size_t l = 0; l < levels_.size(); ++l) {
+      Level& level = levels_[l];
+      if (level.is_dense) continue;
+      convert_values<T, V>(device_, hierarchy.levels[l].smoother.span(), level.m.span());
+      const std::vector<V> factors = weights(hierarchy, l);
+      copy_bytes(device_, level.weights.data(), Device{}, factors.data(), level.weights.bytes());
+    }
+  }
+
+  Device device_;
+  AmgOptions options_;
+  DenseInverse<V> dense_;
+  mutable std::vector<Level> levels_;  ///< a product writes their vectors
+  std::vector<AmgLayout> layouts_;
+  Array<std::byte> parts_;
+  CycleSetting setting_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<AmgCycleOperator<T>> make_amg_cycle(const AmgHierarchy<T>& hierarchy, const AmgOptions& options,
+                                                    const AmgLayoutTuning& tuning) {
+  if (options.precision == AmgPrecision::single)
+    return std::make_unique<GpuCycle<T, float>>(hierarchy, options, tuning);
+  return std::make_unique<GpuCycle<T, T>>(hierarchy, options, tuning);
+}
+
+template <class T>
+std::unique_ptr<AmgCycleOperator<T>> make_amg_cycle(const AmgHierarchy<T>& hierarchy, const AmgOptions& options) {
+  return make_amg_cycle(hierarchy, options, AmgLayoutTuning{});
+}
+
+template std::unique_ptr<AmgCycleOperator<float>> make_amg_cycle(const AmgHierarchy<float>&, const AmgOptions&);
+template std::unique_ptr<AmgCycleOperator<double>> make_amg_cycle(const AmgHierarchy<double>&, const AmgOptions&);
+template std::unique_ptr<AmgCycleOperator<float>> make_amg_cycle(const AmgHierarchy<float>&, const AmgOptions&,
+                                                                 const AmgLayoutTuning&);
+template std::unique_ptr<AmgCycleOperator<double>> make_amg_cycle(const AmgHierarchy<double>&, const AmgOptions&,
+                                                                  const AmgLayoutTuning&);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,126 @@
+/// \file
+/// Matrices of the multigrid cycle in the memory of a GPU: sliced ELL or CSR, with 32-bit offsets.
+#pragma once
+
+#include "core/detail_namespace.hpp"
+#include "tessera/array.hpp"
+#include "tessera/csr.hpp"
+#include "tessera/device.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tessera::cuda {
+
+/// Rows per slice of sliced ELL: a warp.
+inline constexpr int slice_rows = 32;
+
+/// Entries that a lane loads before it needs the first.
+inline constexpr int amg_entries_in_flight = 8;
+
+/// When a matrix of the cycle lies in which layout.
+struct AmgLayoutTuning {
+  /// Sliced ELL from so many rows on: below, several lanes per row end sooner than one.
+  index_t least_sliced_rows = 20000;
+  /// Sliced ELL up to so many entries per row: also what a slice may have in shared memory while it is filled.
+  double most_sliced_mean = 40.0;
+  /// Sliced ELL up to so many bytes per byte of CSR.
+  double most_padding = 1.3;
+  /// CSR by whole blocks of rows from so many rows per multiprocessor on, up to this mean length.
+  index_t least_streamed_rows = 256;
+  double most_streamed_mean = 12.0;
+  /// ... and for rows no longer than this, since one thread adds up a row.
+  offset_t longest_streamed_row = 256;
+};
+
+/// How the rows of a matrix are summed.
+enum class AmgRowLayout {
+  sliced_ell,  ///< slices of 32 rows in their order, padded to the longest row of the slice: a thread per row
+  streamed,    ///< CSR: a block forms the products of 256 rows in order of storage, then a thread adds up a row
+  lanes,       ///< CSR: 1 to 32 lanes per row
+};
+
+/// Lengths of the rows of a matrix.
+struct AmgRowShape {
+  index_t rows = 0;
+  offset_t nnz = 0;
+  offset_t slots = 0;    ///< of sliced ELL; 0 where nobody counted
+  offset_t longest = 0;  ///< row; 0 where nobody counted
+  [[nodiscard]] double mean() const noexcept {
+    return rows == 0 ? 0.0 : static_cast<double>(nnz) / static_cast<double>(rows);
+  }
+};
+
+/// Whether sliced ELL is worth counting its slots.
+[[nodiscard]] inline bool may_be_sliced(const AmgRowShape& shape, const AmgLayoutTuning& tuning) noexcept {
+  return shape.rows >= tuning.least_sliced_rows && shape.rows > 0 && shape.mean() < tuning.most_sliced_mean;
+}
+
+/// \param entry_bytes of a value and its column
+[[nodiscard]] inline AmgRowLayout choose_row_layout(const AmgRowShape& shape, int entry_bytes, int multiprocessors,
+                                                    const AmgLayoutTuning& tuning) noexcept {
+  const double sliced = static_cast<double>(shape.slots) * entry_bytes;
+  const double csr = static_cast<double>(shape.nnz) * entry_bytes + static_cast<double>(shape.rows) * 4.0;
+  const bool is_addressable = shape.slots > 0 && shape.slots < offset_t{1} << 31;
+  if (may_be_sliced(shape, tuning) && is_addressable && sliced < tuning.most_padding * csr) {
+    return AmgRowLayout::sliced_ell;
+  }
+  const bool are_many = shape.rows >= offset_t{tuning.least_streamed_rows} * multiprocessors;
+  const bool are_even = shape.longest > 0 && shape.longest <= tuning.longest_streamed_row;
+  return are_many && are_even && shape.mean() <= tuning.most_streamed_mean ? AmgRowLayout::streamed
+                                                                           : AmgRowLayout::lanes;
+}
+
+/// Binary logarithm of the lanes per row of AmgRowLayout::lanes. Many rows: as many entries per lane as it has in
+/// flight. Few rows: as many lanes as fill the GPU. \param threads that the GPU holds
+[[nodiscard]] inline int row_lanes_log2(const AmgRowShape& shape, int entries_in_flight,
+                                        std::int64_t threads) noexcept {
+  const double mean = shape.mean();
+  int log2 = 0;
+  while (log2 < 5 && mean > 0.875 * entries_in_flight * (1 << log2)) ++log2;
+  while (log2 < 5 && mean >= 2.0 * (1 << log2) && (std::int64_t{shape.rows} << log2) < threads) ++log2;
+  return log2;
+}
+
+/// A matrix of the cycle.
+template <class V>
+class AmgDeviceMatrix {
+ public:
+  AmgDeviceMatrix() = default;
+  /// \param name for the message of NotSupported
+  /// \throws NotSupported for 2^31 entries or more; OutOfMemory, CudaError
+  template <class T>
+  AmgDeviceMatrix(const Csr<T>& source, const std::string& name, const AmgLayoutTuning& tuning);
+
+  /// Takes the values of a matrix of the same structure; memory and padding stay. \throws CudaError
+  template <class T>
+  void assign(const Csr<T>& source);
+
+  [[nodiscard]] AmgRowLayout layout() const noexcept { return layout_; }
+  [[nodiscard]] std::string_view layout_name() const noexcept {
+    return layout_ == AmgRowLayout::sliced_ell ? "sliced-ell" : "csr";
+  }
+  [[nodiscard]] index_t rows() const noexcept { return rows_; }
+  [[nodiscard]] int lanes_log2() const noexcept { return lanes_log2_; }
+  /// Of rows, or of slices.
+  [[nodiscard]] const std::uint32_t* offsets() const noexcept { return offsets_.data(); }
+  [[nodiscard]] const index_t* columns() const noexcept { return columns_.data(); }
+  [[nodiscard]] const V* values() const noexcept { return values_.data(); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return offsets_.bytes() + columns_.bytes() + values_.bytes(); }
+
+ private:
+  AmgRowLayout layout_ = AmgRowLayout::lanes;
+  index_t rows_ = 0;
+  int lanes_log2_ = 0;
+  Array<std::uint32_t> offsets_;
+  Array<index_t> columns_;
+  Array<V> values_;
+};
+
+/// to[i] = from[i], rounded. As many on the device.
+template <class T, class V>
+void convert_values(const Device& device, std::span<const T> from, std::span<V> to);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,173 @@
+/// Conversion of CSR with 64-bit offsets into the layouts of the multigrid cycle.
+#include "core/cuda/memory.hpp"
+#include "core/cuda/reduce.cuh"
+#include "core/cuda/scan.hpp"
+#include "solvers/amg/cycle_layout.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cuda {
+
+namespace {
+
+/// Slots of shared memory per slice: those of most_sliced_mean.
+constexpr int staged_entries = 40 * slice_rows;
+
+/// Slices per block: as many as fit into 48 KiB of shared memory.
+template <class V>
+constexpr int slices_per_block = sizeof(V) == sizeof(float) ? 4 : 2;
+
+/// Slots of each slice, and the longest row. A warp per slice.
+__global__ void __launch_bounds__(sum_threads)
+    slice_slots_kernel(index_t rows, const offset_t* offsets, offset_t* slots, unsigned* longest) {
+  const unsigned row = blockIdx.x * sum_threads + threadIdx.x;
+  const bool exists = row < static_cast<unsigned>(rows);
+  const offset_t length = exists ? offsets[row + 1] - offsets[row] : 0;
+  // Rows are shorter than 2^31, the number of columns.
+  const unsigned most = __reduce_max_sync(full_warp, static_cast<unsigned>(length));
+  if (!exists || row % slice_rows != 0) return;
+  slots[row / slice_rows] = offset_t{most} * slice_rows;
+  // Read first: atomics on one address take turns.
+  if (most > *static_cast<const volatile unsigned*>(longest)) atomicMax(longest, most);
+}
+
+/// Entries of rows [32 slice, 32 slice + 32) to their slots. A warp per slice; the entries pass through shared memory,
+/// so that loads and stores are contiguous. Padding has value 0 and a column of its row.
+/// \param slot_columns null: values alone
+template <class T, class V>
+__global__ void __launch_bounds__(slices_per_block<V>* slice_rows)
+    fill_slices_kernel(index_t rows, const offset_t* offsets, const index_t* columns, const T* values,
+                       const std::uint32_t* starts, index_t* slot_columns, V* slot_values) {
+  __shared__ index_t all_columns[slices_per_block<V> * staged_entries];
+  __shared__ V all_values[slices_per_block<V> * staged_entries];
+  const unsigned warp = threadIdx.x / slice_rows;
+  const unsigned lane = threadIdx.x % slice_rows;
+  const std::int64_t slice = std::int64_t{blockIdx.x} * slices_per_block<V> + warp;
+  const std::int64_t first_row = slice * slice_rows;
+  if (first_row >= rows) return;
+  index_t* const staged_columns = all_columns + warp * staged_entries;
+  V* const staged_values = all_values + warp * staged_entries;
+  const offset_t begin = offsets[first_row];
+  const offset_t end = offsets[first_row + slice_rows < rows ? first_row + slice_rows : rows];
+  const bool is_staged = end - begin <= staged_entries;
+  const auto value_at = [=](offset_t k) { return values == nullptr ? V{1} : static_cast<V>(values[k]); };
+  if (is_staged) {
+    for (offset_t k = begin + lane; k < end; k += slice_rows) {
+      staged_columns[k - begin] = columns[k];
+      staged_values[k - begin] = value_at(k);
+    }
+  }
+  __syncwarp();
+  const std::int64_t row = first_row + lane;
+  const offset_t own = row < rows ? offsets[row] : end;
+  const auto length = static_cast<std::uint32_t>(row < rows ? offsets[row + 1] - own : 0);
+  const auto column_at = [=](offset_t k) { return is_staged ? staged_columns[k - begin] : columns[k]; };
+  const index_t padding = length > 0 && slot_columns != nullptr ? column_at(own) : 0;
+  const std::uint32_t stop = starts[slice + 1];
+  std::uint32_t q = 0;
+  for (std::uint32_t slot = starts[slice] + lane; slot < stop; slot += slice_rows, ++q) {
+    const bool is_entry = q < length;
+    if (slot_columns != nullptr) slot_columns[slot] = is_entry ? column_at(own + q) : padding;
+    slot_values[slot] = !is_entry ? V{0} : is_staged ? staged_values[own + q - begin] : value_at(own + q);
+  }
+}
+
+template <class T, class V>
+void fill_slices(const Csr<T>& source, const std::uint32_t* starts, index_t* columns, V* values) {
+  const Context& context = Context::of(source.device());
+  const DeviceGuard current(source.device());
+  const Grid grid{blocks_for(source.rows(), slices_per_block<V> * slice_rows), slices_per_block<V> * slice_rows};
+  launch("sliced ELL", context, grid, fill_slices_kernel<T, V>, source.rows(), source.row_offsets().data(),
+         source.columns().data(), source.values().data(), starts, columns, values);
+}
+
+/// Slots of every slice, and one number more, which receives their sum. \param longest on the device
+Array<offset_t> count_slots(const Device& device, index_t rows, const offset_t* offsets, unsigned* longest) {
+  const Context& context = Context::of(device);
+  const DeviceGuard current(device);
+  Array<offset_t> slots((rows + slice_rows - 1) / slice_rows + 1, Init::zero, device);
+  launch("slots of sliced ELL", context, Grid{blocks_for(rows, sum_threads), sum_threads}, slice_slots_kernel, rows,
+         offsets, slots.data(), longest);
+  return slots;
+}
+
+Array<std::uint32_t> narrowed(const Device& device, std::span<const offset_t> offsets) {
+  Array<std::uint32_t> result(static_cast<std::int64_t>(offsets.size()), Init::none, device);
+  const offset_t* const from = offsets.data();
+  std::uint32_t* const to = result.data();
+  for_each(device, result.size(), [=] __device__(std::int64_t i) { to[i] = static_cast<std::uint32_t>(from[i]); });
+  return result;
+}
+
+template <class T, class V>
+void copy_values(const Csr<T>& source, std::span<V> to) {
+  if (!source.is_pattern()) return convert_values<T, V>(source.device(), source.values().span(), to);
+  V* const target = to.data();
+  for_each(source.device(), static_cast<std::int64_t>(to.size()), [=] __device__(std::int64_t k) { target[k] = V{1}; });
+}
+
+}  // namespace
+
+template <class T, class V>
+void convert_values(const Device& device, std::span<const T> from, std::span<V> to) {
+  const T* const source = from.data();
+  V* const target = to.data();
+  for_each(device, static_cast<std::int64_t>(to.size()),
+           [=] __device__(std::int64_t k) { target[k] = static_cast<V>(source[k]); });
+}
+
+template <class V>
+template <class T>
+AmgDeviceMatrix<V>::AmgDeviceMatrix(const Csr<T>& source, const std::string& name, const AmgLayoutTuning& tuning)
+    : rows_(source.rows()) {
+  constexpr int entry_bytes = sizeof(V) + sizeof(index_t);
+  const Device& device = source.device();
+  const DeviceLimits& limits = Context::of(device).limits();
+  AmgRowShape shape{.rows = rows_, .nnz = source.nnz()};
+  if (shape.nnz >= offset_t{1} << 31) {
+    throw NotSupported(name + " has " + std::to_string(shape.nnz) +
+                       " entries; a multigrid cycle on a GPU takes fewer than 2^31");
+  }
+  Array<offset_t> slots;
+  if (may_be_sliced(shape, tuning)) {
+    Array<unsigned> longest(1, Init::zero, device);
+    slots = count_slots(device, rows_, source.row_offsets().data(), longest.data());
+    shape.slots = exclusive_sum(device, slots.span());
+    shape.longest = static_cast<offset_t>(longest.to(Device{})[0]);
+  }
+  layout_ = choose_row_layout(shape, entry_bytes, limits.multiprocessors, tuning);
+  if (layout_ == AmgRowLayout::sliced_ell) {
+    offsets_ = narrowed(device, slots.span());
+    columns_ = Array<index_t>(shape.slots, Init::none, device);
+    values_ = Array<V>(shape.slots, Init::none, device);
+    fill_slices(source, offsets_.data(), columns_.data(), values_.data());
+    return;
+  }
+  const std::int64_t threads = std::int64_t{limits.multiprocessors} * limits.threads_per_multiprocessor;
+  lanes_log2_ = row_lanes_log2(shape, amg_entries_in_flight, threads);
+  offsets_ = narrowed(device, source.row_offsets().span());
+  columns_ = source.columns().to(device);
+  values_ = Array<V>(source.nnz(), Init::none, device);
+  copy_values(source, values_.span());
+}
+
+template <class V>
+template <class T>
+void AmgDeviceMatrix<V>::assign(const Csr<T>& source) {
+  if (layout_ == AmgRowLayout::sliced_ell) {
+    fill_slices(source, offsets_.data(), static_cast<index_t*>(nullptr), values_.data());
+  } else {
+    copy_values(source, values_.span());
+  }
+}
+
+template AmgDeviceMatrix<float>::AmgDeviceMatrix(const Csr<float>&, const std::string&, const AmgLayoutTuning&);
+template AmgDeviceMatrix<float>::AmgDeviceMatrix(const Csr<double>&, const std::string&, const AmgLayoutTuning&);
+template AmgDeviceMatrix<double>::AmgDeviceMatrix(const Csr<double>&, const std::string&, const AmgLayoutTuning&);
+template void AmgDeviceMatrix<float>::assign(const Csr<float>&);
+template void AmgDeviceMatrix<float>::assign(const Csr<double>&);
+template void AmgDeviceMatrix<double>::assign(const Csr<double>&);
+template void convert_values(const Device&, std::span<const float>, std::span<float>);
+template void convert_values(const Device&, std::span<const double>, std::span<float>);
+template void convert_values(const Device&, std::span<const double>, std::span<double>);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,140 @@
+// Choice and set-up of preconditioners.
+#include "support/precond.hpp"
+
+#include "support/amg_prediction.hpp"
+#include "support/machine.hpp"
+
+#include "tessera/error.hpp"
+#include "tessera/solvers.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+namespace tessera::support {
+
+std::string to_string(Precond precond) {
+  switch (precond) {
+    case Precond::automatic:
+      return "auto";
+    case Precond::none:
+      return "none";
+    case Precond::jacobi:
+      return "jacobi";
+    case Precond::amg:
+      return "amg";
+  }
+  return "auto";
+}
+
+PrecondChoice choose_precond(Precond wanted, const MatrixStatistics& matrix) {
+  if (wanted != Precond::automatic) return {wanted, {}};
+  if (matrix.full_diagonal()) return {Precond::jacobi, "full diagonal"};
+  return {Precond::none,
+          fmt::format("{} diagonal entries missing, {} zero", matrix.diagonal_missing, matrix.diagonal_zero)};
+}
+
+namespace {
+
+template <class T, class M>
+void take(std::unique_ptr<M> built, PreparedPrecond<T>& result) {
+  result.info = built->info();
+  result.inverse = std::move(built);
+}
+
+template <class T>
+void build_jacobi(const PrecondRequest& wanted, const PrecondSubject<T>& subject, PreparedPrecond<T>& result) {
+  try {
+    take(std::make_unique<JacobiPreconditioner<T>>(subject.matrix, subject.device), result);
+  } catch (const InvalidMatrix& error) {
+    if (wanted.precond == Precond::jacobi) {
+      throw InvalidMatrix(
+          fmt::format("{}: {}; hint: --precond none does without the diagonal", subject.name, error.what()));
+    }
+    result.choice = {Precond::none, error.what()};
+  }
+}
+
+/// A hierarchy may be larger than the matrix, so the limit is asked before it is built.
+template <class T>
+[[nodiscard]] std::unique_ptr<Amg<T>> make_amg(const PrecondRequest& wanted, const PrecondSubject<T>& subject) {
+  if (wanted.memory_limit_bytes > 0) {
+    const AmgPrediction prediction = predict_amg(subject.facts, subject.facts.mean_row_nnz - 1.0, wanted.amg);
+    require_memory(wanted.memory_limit_bytes, wanted.held_bytes, predicted_bytes(prediction, sizeof(T), wanted.amg),
+                   "the hierarchy of amg (estimated)");
+  }
+  return std::make_unique<Amg<T>>(subject.matrix, wanted.amg, subject.device);
+}
+
+template <class T>
+void build_amg(const PrecondRequest& wanted, const PrecondSubject<T>& subject, PreparedPrecond<T>& result) {
+  try {
+    auto amg = make_amg(wanted, subject);
+    result.hierarchy = amg->hierarchy();
+    take(std::move(amg), result);
+  } catch (const InvalidMatrix& error) {
+    throw InvalidMatrix(fmt::format("{}: {}; hint: --precond jacobi or none", subject.name, error.what()));
+  }
+}
+
+[[nodiscard]] std::string count_text(double iterations) {
+  return std::isfinite(iterations) && iterations < 1e6 ? fmt::format("about {:.0f}", iterations)
+                                                       : std::string("very many");
+}
+
+/// In place of Jacobi, if it pays. The reason says what was found either way.
+template <class T>
+void try_amg(const PrecondRequest& wanted, const PrecondSubject<T>& subject, const TrialSystem<T>& system,
+             PreparedPrecond<T>& result) {
+  const JacobiTrial trial = try_jacobi<T>(system, *result.inverse);
+  result.trial = trial;
+  std::string& reason = result.choice.reason;
+  if (trial.status != Status::max_iterations && trial.status != Status::converged) {
+    reason += fmt::format("; a trial of {} iterations ended as {}", trial.iterations, to_string(trial.status));
+    return;
+  }
+  const std::string found = fmt::format("Jacobi would need {} iterations", count_text(trial.projected));
+  if (!worth_amg(trial.projected, subject.facts.rows, subject.device)) {
+    reason += fmt::format("; {}, amg pays above {:.0f}", found, trial.break_even);
+    return;
+  }
+  try {
+    auto amg = make_amg(wanted, subject);
+    if (!amg->hierarchy().coarsens) {
+      reason += fmt::format("; {}, but amg does not coarsen: {}", found, amg->hierarchy().reason);
+      return;
+    }
+    result.hierarchy = amg->hierarchy();
+    result.choice = {Precond::amg, fmt::format("{}, amg pays above {:.0f}", found, trial.break_even)};
+    take(std::move(amg), result);
+  } catch (const InvalidMatrix& error) {
+    reason += fmt::format("; {}, but amg refuses the matrix: {}", found, error.what());
+  } catch (const NotSupported& error) {
+    reason += fmt::format("; {}, but: {}", found, error.what());
+  } catch (const OutOfMemory& error) {
+    reason += fmt::format("; {}, but amg does not fit: {}", found, error.what());
+  }
+}
+
+}  // namespace
+
+template <class T>
+PreparedPrecond<T> prepare_precond(const PrecondRequest& wanted, const PrecondSubject<T>& subject,
+                                   const TrialSystem<T>* system) {
+  PreparedPrecond<T> result;
+  result.choice = choose_precond(wanted.precond, subject.facts);
+  if (result.choice.precond == Precond::amg) build_amg(wanted, subject, result);
+  if (result.choice.precond == Precond::jacobi) build_jacobi(wanted, subject, result);
+  const bool free = wanted.precond == Precond::automatic && result.inverse != nullptr;
+  if (free && system != nullptr && may_need_amg(subject.facts)) try_amg(wanted, subject, *system, result);
+  if (!result.inverse) result.inverse = std::make_unique<IdentityOperator<T>>(subject.matrix.rows, subject.device);
+  return result;
+}
+
+template PreparedPrecond<float> prepare_precond(const PrecondRequest&, const PrecondSubject<float>&,
+                                                const TrialSystem<float>*);
+template PreparedPrecond<double> prepare_precond(const PrecondRequest&, const PrecondSubject<double>&,
+                                                 const TrialSystem<double>*);
+
+}  // namespace tessera::support

@@ -1,0 +1,67 @@
+/// \file
+/// Which preconditioner a system gets and why, and its set-up on the device of A.
+#pragma once
+
+#include "support/amg_choice.hpp"
+
+#include "tessera/amg.hpp"
+#include "tessera/csr.hpp"
+#include "tessera/linear_operator.hpp"
+#include "tessera/preconditioner.hpp"
+#include "tessera/statistics.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::support {
+
+enum class Precond { automatic, none, jacobi, amg };
+
+[[nodiscard]] std::string to_string(Precond precond);
+
+struct PrecondChoice {
+  Precond precond = Precond::none;  ///< never automatic
+  std::string reason;               ///< empty when the user chose
+};
+
+/// By the matrix alone: Jacobi or none for `automatic`.
+[[nodiscard]] PrecondChoice choose_precond(Precond wanted, const MatrixStatistics& matrix);
+
+/// What the user asks for.
+struct PrecondRequest {
+  Precond precond = Precond::automatic;
+  AmgOptions amg;
+  std::uint64_t memory_limit_bytes = 0;  ///< of the run; 0: what the machine has
+  std::uint64_t held_bytes = 0;          ///< by matrix, plan and vectors
+};
+
+/// The matrix that is to be preconditioned.
+template <class T>
+struct PrecondSubject {
+  const MatrixStatistics& facts;
+  CsrView<T> matrix;  ///< on `device`
+  Device device;
+  std::string name;  ///< for messages
+};
+
+template <class T>
+struct PreparedPrecond {
+  std::unique_ptr<LinearOperator<T>> inverse;
+  PrecondChoice choice;
+  PreconditionerInfo info{.name = "none", .is_symmetric = true};
+  std::optional<AmgInfo> hierarchy;
+  std::optional<JacobiTrial> trial;
+};
+
+/// Chooses and builds. `automatic` takes AMG only after a trial on `system` (null: never), and falls back to Jacobi
+/// where AMG cannot be set up or does not coarsen, and to none where the inverse of a diagonal entry is not finite.
+/// \throws InvalidMatrix naming the subject when the preconditioner that the user chose cannot be built; what the
+///         constructor of Amg throws for its options; OutOfMemory
+template <class T>
+[[nodiscard]] PreparedPrecond<T> prepare_precond(const PrecondRequest& wanted, const PrecondSubject<T>& subject,
+                                                 const TrialSystem<T>* system = nullptr);
+
+}  // namespace tessera::support

@@ -1,0 +1,127 @@
+/// The rule by which auto takes algebraic multigrid, and the prediction of hierarchies, held against real ones.
+
+#include "support/amg_choice.hpp"
+#include "support/amg_prediction.hpp"
+#include "support/precond.hpp"
+
+#include "tessera/generators.hpp"
+#include "tests/support/make_csr.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace tessera::support {
+
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// r_k = q^k.
+[[nodiscard]] std::vector<double> geometric(double q, int last) {
+  std::vector<double> residuals;
+  for (int k = 0; k <= last; ++k) residuals.push_back(std::pow(q, k));
+  return residuals;
+}
+
+TEST(ProjectedIterations, OfAGeometricSequenceAreExact) {
+  for (const double q : {0.5, 0.9, 0.99}) {
+    EXPECT_NEAR(projected_iterations(geometric(q, 40), 1e-15), std::log(1e-15) / std::log(q), 1e-6) << q;
+  }
+  EXPECT_EQ(projected_iterations(geometric(0.5, 40), 0.125), 3.0) << "reached within the trial";
+}
+
+TEST(ProjectedIterations, ASlowSecondHalfCounts) {
+  std::vector<double> residuals = geometric(0.5, 20);
+  for (int k = 0; k < 20; ++k) residuals.push_back(residuals.back() * 0.99);
+  const double expected = 40 + std::log(residuals.back() / 1e-12) / -std::log(0.99);
+  EXPECT_NEAR(projected_iterations(residuals, 1e-12), expected, 1e-6);
+}
+
+TEST(ProjectedIterations, WhatDoesNotFallNeverEnds) {
+  EXPECT_EQ(projected_iterations(std::vector<double>{1.0}, 0.5), never);
+  EXPECT_EQ(projected_iterations(std::vector<double>(41, 1.0), 0.5), never);
+  EXPECT_EQ(projected_iterations(geometric(1.1, 40), 0.5), never);
+  EXPECT_EQ(projected_iterations(geometric(0.9, 40), 0.0), never) << "no tolerance is met";
+}
+
+TEST(WorthAmg, FromTheBreakEvenOnAndForLargeSystemsOnly) {
+  const Device host;
+  const double limit = amg_break_even(1'000'000, host);
+  EXPECT_FALSE(worth_amg(limit, 1'000'000, host));
+  EXPECT_TRUE(worth_amg(limit + 1, 1'000'000, host));
+  EXPECT_TRUE(worth_amg(never, least_rows_for_amg, host));
+  EXPECT_FALSE(worth_amg(never, least_rows_for_amg - 1, host));
+}
+
+TEST(MayNeedAmg, ForLargeSymmetricMatricesWithAPositiveDiagonal) {
+  MatrixStatistics facts;
+  facts.rows = facts.cols = least_rows_for_amg;
+  facts.symmetry = Symmetry::numerical;
+  EXPECT_TRUE(may_need_amg(facts));
+  MatrixStatistics changed = facts;
+  changed.symmetry = Symmetry::structural;
+  EXPECT_FALSE(may_need_amg(changed));
+  changed = facts;
+  changed.diagonal_negative = 1;
+  EXPECT_FALSE(may_need_amg(changed));
+  changed = facts;
+  changed.diagonal_missing = 1;
+  EXPECT_FALSE(may_need_amg(changed));
+  changed = facts;
+  --changed.rows;
+  EXPECT_FALSE(may_need_amg(changed));
+}
+
+TEST(StrongNeighbours, AreCountedAgainstTheLargestOfRowAndColumn) {
+  EXPECT_NEAR(strong_neighbours(poisson2d<double>(50, 50).view(), 0.25), 4.0 - 4.0 / 50, 1e-12);
+  EXPECT_NEAR(strong_neighbours(anisotropic2d<double>(50, 50, 0.01).view(), 0.25), 2.0 - 2.0 / 50, 1e-12);
+  // |a_01| = 1 is weak in row 0, strong in row 1.
+  const auto matrix = testing::from_dense<double>({{9, 1, 8}, {1, 9, 0}, {8, 0, 9}}, 3);
+  EXPECT_NEAR(strong_neighbours(matrix.view(), 0.25), 4.0 / 3.0, 1e-12);
+  EXPECT_NEAR(strong_neighbours(testing::from_dense<double>({{1, 0}, {0, 1}}, 2).view(), 0.25), 0.0, 0.0);
+}
+
+struct Stencil {
+  std::string name;
+  Csr<double> matrix;
+};
+
+/// The claim of amg_prediction.hpp.
+TEST(PredictAmg, HoldsAgainstRealHierarchies) {
+  std::vector<Stencil> stencils;
+  stencils.push_back({"5 points", poisson2d<double>(150, 150)});
+  stencils.push_back({"9 points", poisson2d<double>(150, 150, Stencil2d::nine_point)});
+  stencils.push_back({"7 points", poisson3d<double>(28, 28, 28)});
+  stencils.push_back({"27 points", poisson3d<double>(28, 28, 28, Stencil3d::twentyseven_point)});
+  stencils.push_back({"anisotropic", anisotropic2d<double>(150, 150, 0.01)});
+  for (const auto& [name, matrix] : stencils) {
+    const AmgPrediction said = predict_amg(statistics(matrix.view()), strong_neighbours(matrix.view(), 0.25));
+    const Amg<double> amg(matrix.view());
+    const AmgInfo& real = amg.hierarchy();
+    EXPECT_LE(std::abs(static_cast<int>(said.levels.size()) - static_cast<int>(real.levels.size())), 1) << name;
+    const double ratio = (said.operator_complexity - 1.0) / (real.operator_complexity - 1.0);
+    EXPECT_GE(ratio, 0.5) << name << ": said " << said.operator_complexity << ", is " << real.operator_complexity;
+    EXPECT_LE(ratio, 2.0) << name << ": said " << said.operator_complexity << ", is " << real.operator_complexity;
+    const double rows = static_cast<double>(said.levels[1].rows) / static_cast<double>(real.levels[1].rows);
+    EXPECT_GE(rows, 0.5) << name;
+    EXPECT_LE(rows, 2.0) << name;
+    const double bytes =
+        static_cast<double>(predicted_bytes(said, sizeof(double), {})) / static_cast<double>(amg.info().bytes);
+    EXPECT_GE(bytes, 0.4) << name;
+    EXPECT_LE(bytes, 2.5) << name;
+  }
+}
+
+TEST(PredictAmg, OfASmallOrDiagonalMatrixIsOneLevel) {
+  EXPECT_EQ(predict_amg(statistics(poisson2d<double>(12, 12).view()), 4.0).levels.size(), 1U);
+  const auto diagonal = poisson2d<double>(30, 30);
+  EXPECT_EQ(predict_amg(statistics(diagonal.view()), 0.0).levels.size(), 1U);
+}
+
+}  // namespace
+
+}  // namespace tessera::support
