@@ -17,6 +17,9 @@ namespace tessera::cuda {
 
 namespace {
 
+/// Greater than any column.
+constexpr index_t after_all_columns = std::numeric_limits<index_t>::max();
+
 constexpr int threads = small_hash_threads;
 constexpr int resident_blocks = 4;
 /// Rows of B that are loaded together.
@@ -182,7 +185,7 @@ class SmallTable {
       __syncwarp();
     }
     // Ranks are found four columns at a time.
-    if (Group::lane() < 4) columns_[packed + Group::lane()] = std::numeric_limits<index_t>::max();
+    if (Group::lane() < 4) columns_[packed + Group::lane()] = after_all_columns;
     __syncwarp();
     return packed;
   }
