@@ -51,9 +51,9 @@ std::uint64_t available_for(const Device& device, std::uint64_t need) {
 }
 
 template <class V>
-RowPolicy policy_of(const Context& context, const SpgemmOptions& options, offset_t b_nnz) {
+RowPolicy policy_of(const Tuning& tuning, const SpgemmOptions& options, offset_t b_nnz) {
   RowPolicy policy;
-  policy.tuning = tuning_for(context.limits());
+  policy.tuning = tuning;
   policy.preferred = options.accumulator;
   policy.short_positions = b_nnz < (offset_t{1} << 32);
   policy.value_bytes = static_cast<int>(value_bytes<V>);
@@ -64,7 +64,8 @@ RowPolicy policy_of(const Context& context, const SpgemmOptions& options, offset
 
 template <class V>
 template <class T>
-DeviceJob<V>::DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& product_options)
+DeviceJob<V>::DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& product_options,
+                        const Tuning& tuning)
     : options(product_options),
       context(Context::of(product_options.device)),
       current(product_options.device),
@@ -74,7 +75,7 @@ DeviceJob<V>::DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOp
       factors(host::factors_of<V>(a, b)),
       positions(host::factors_of<NoValue>(a, b)),
       analysis(a.rows, product_options.device),
-      policy(policy_of<V>(context, product_options, b.nnz())),
+      policy(policy_of<V>(tuning, product_options, b.nnz())),
       ordered(product_options.determinism != Determinism::not_guaranteed) {
   const bool only_esc = options.workflow == SpgemmWorkflow::esc;
   RowPolicy counting = counting_policy();
@@ -123,9 +124,12 @@ DeviceJob<V>::DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOp
   budget->reserve(bins.bytes(), "analysis of a sparse product");
 }
 
-template DeviceJob<float>::DeviceJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
-template DeviceJob<double>::DeviceJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
-template DeviceJob<NoValue>::DeviceJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
-template DeviceJob<NoValue>::DeviceJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
+template DeviceJob<float>::DeviceJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&, const Tuning&);
+template DeviceJob<double>::DeviceJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&,
+                                      const Tuning&);
+template DeviceJob<NoValue>::DeviceJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&,
+                                       const Tuning&);
+template DeviceJob<NoValue>::DeviceJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&,
+                                       const Tuning&);
 
 }  // namespace tessera::cuda
