@@ -64,19 +64,18 @@ RowPolicy policy_of(const Tuning& tuning, const SpgemmOptions& options, offset_t
 
 template <class V>
 template <class T>
-DeviceJob<V>::DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& product_options,
-                        const Tuning& tuning)
-    : options(product_options),
-      context(Context::of(product_options.device)),
-      current(product_options.device),
+DeviceJob<V>::DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& given, const Tuning& tuning)
+    : options(given),
+      context(Context::of(given.device)),
+      current(given.device),
       rows(a.rows),
       inner(b.rows),
       cols(b.cols),
       factors(host::factors_of<V>(a, b)),
       positions(host::factors_of<NoValue>(a, b)),
-      analysis(a.rows, product_options.device),
-      policy(policy_of<V>(tuning, product_options, b.nnz())),
-      ordered(product_options.determinism != Determinism::not_guaranteed) {
+      analysis(a.rows, given.device),
+      policy(policy_of<V>(tuning, given, b.nnz())),
+      ordered(given.determinism != Determinism::not_guaranteed) {
   const bool only_esc = options.workflow == SpgemmWorkflow::esc;
   RowPolicy counting = counting_policy();
   // Unlike rows that are merged, those that are sorted need the range of their columns.

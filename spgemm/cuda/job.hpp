@@ -21,11 +21,11 @@ struct DeviceJob {
   /// Analyses the product of two matrices on the device of the options. Waits for the totals.
   /// \throws OutOfMemory
   template <class T>
-  DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options)
-      : DeviceJob(a, b, options, tuning_for(Context::of(options.device).limits())) {}
+  DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& given)
+      : DeviceJob(a, b, given, tuning_for(Context::of(given.device).limits())) {}
   /// The same with given thresholds, for tests.
   template <class T>
-  DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options, const Tuning& tuning);
+  DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& given, const Tuning& tuning);
 
   SpgemmOptions options;
   const Context& context;
