@@ -55,7 +55,7 @@ struct AmgOptions {
 
   // Prolongator: P = (I - ω D⁻¹ A) T.
   double prolongator_damping = 4.0 / 3.0;  ///< ω = damping / ρ(D⁻¹ A); 0: P = T. In [0, 2)
-  int power_steps = 8;  ///< for ρ on all levels but the finest, which takes Gershgorin's bound; 0: the bound everywhere
+  int power_steps = 5;  ///< for ρ on all levels but the finest, which takes Gershgorin's bound; 0: the bound everywhere
 
   // Cycle.
   AmgCycle cycle = AmgCycle::v;
@@ -69,7 +69,7 @@ struct AmgOptions {
   /// Keep the structures of all products, so that refresh() computes values alone. Takes the memory of the structures
   /// of A P and R A P.
   bool prepare_refresh = false;
-  /// Apply the cycle to two random vectors: M must be finite, and is_symmetric is found out.
+  /// Apply the cycle to a random vector: M must be finite. Find out is_symmetric, and whether M is positive then.
   bool check = true;
 };
 

@@ -17,6 +17,9 @@ namespace tessera::cuda {
 
 namespace {
 
+/// Greater than any column.
+constexpr index_t after_all_columns = std::numeric_limits<index_t>::max();
+
 constexpr int threads = small_hash_threads;
 constexpr int resident_blocks = 4;
 /// Rows of B that are loaded together.
@@ -132,7 +135,6 @@ class SmallTable {
   using Group = LaneGroup<Lanes>;
   using Layout = SmallTableLayout<Lanes, Slots>;
   static constexpr index_t vacant = -1;
-  static constexpr index_t beyond_all = std::numeric_limits<index_t>::max();
 
   /// \param memory of the block, Layout::bytes(value_bytes<V>), aligned to 16 bytes
   __device__ explicit SmallTable(unsigned char* memory) {
@@ -183,7 +185,7 @@ class SmallTable {
       __syncwarp();
     }
     // Ranks are found four columns at a time.
-    if (Group::lane() < 4) columns_[packed + Group::lane()] = beyond_all;
+    if (Group::lane() < 4) columns_[packed + Group::lane()] = after_all_columns;
     __syncwarp();
     return packed;
   }
