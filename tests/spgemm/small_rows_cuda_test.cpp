@@ -5,7 +5,9 @@
 #include "spgemm/cuda/workflows/small_product.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/statistics.hpp"
+#include "tests/spgemm/accumulator_cuda_check.hpp"
 #include "tests/spgemm/product_cuda_check.hpp"
+#include "tests/support/make_csr.hpp"
 
 #include <utility>
 
