@@ -51,9 +51,9 @@ std::uint64_t available_for(const Device& device, std::uint64_t need) {
 }
 
 template <class V>
-RowPolicy policy_of(const Context& context, const SpgemmOptions& options, offset_t b_nnz) {
+RowPolicy policy_of(const Tuning& tuning, const SpgemmOptions& options, offset_t b_nnz) {
   RowPolicy policy;
-  policy.tuning = tuning_for(context.limits());
+  policy.tuning = tuning;
   policy.preferred = options.accumulator;
   policy.short_positions = b_nnz < (offset_t{1} << 32);
   policy.value_bytes = static_cast<int>(value_bytes<V>);
@@ -64,18 +64,18 @@ RowPolicy policy_of(const Context& context, const SpgemmOptions& options, offset
 
 template <class V>
 template <class T>
-DeviceJob<V>::DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& product_options)
-    : options(product_options),
-      context(Context::of(product_options.device)),
-      current(product_options.device),
+DeviceJob<V>::DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& given, const Tuning& tuning)
+    : options(given),
+      context(Context::of(given.device)),
+      current(given.device),
       rows(a.rows),
       inner(b.rows),
       cols(b.cols),
       factors(host::factors_of<V>(a, b)),
       positions(host::factors_of<NoValue>(a, b)),
-      analysis(a.rows, product_options.device),
-      policy(policy_of<V>(context, product_options, b.nnz())),
-      ordered(product_options.determinism != Determinism::not_guaranteed) {
+      analysis(a.rows, given.device),
+      policy(policy_of<V>(tuning, given, b.nnz())),
+      ordered(given.determinism != Determinism::not_guaranteed) {
   const bool only_esc = options.workflow == SpgemmWorkflow::esc;
   RowPolicy counting = counting_policy();
   // Unlike rows that are merged, those that are sorted need the range of their columns.
@@ -123,9 +123,12 @@ DeviceJob<V>::DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOp
   budget->reserve(bins.bytes(), "analysis of a sparse product");
 }
 
-template DeviceJob<float>::DeviceJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
-template DeviceJob<double>::DeviceJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
-template DeviceJob<NoValue>::DeviceJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&);
-template DeviceJob<NoValue>::DeviceJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&);
+template DeviceJob<float>::DeviceJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&, const Tuning&);
+template DeviceJob<double>::DeviceJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&,
+                                      const Tuning&);
+template DeviceJob<NoValue>::DeviceJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&,
+                                       const Tuning&);
+template DeviceJob<NoValue>::DeviceJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&,
+                                       const Tuning&);
 
 }  // namespace tessera::cuda

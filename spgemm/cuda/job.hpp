@@ -4,6 +4,7 @@
 
 #include "core/cuda/context.hpp"
 #include "core/memory_budget.hpp"
+#include "spgemm/cuda/accumulators/tuning.hpp"
 #include "spgemm/cuda/analysis.hpp"
 #include "spgemm/cuda/bins.hpp"
 #include "tessera/csr.hpp"
@@ -20,7 +21,11 @@ struct DeviceJob {
   /// Analyses the product of two matrices on the device of the options. Waits for the totals.
   /// \throws OutOfMemory
   template <class T>
-  DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options);
+  DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& given)
+      : DeviceJob(a, b, given, tuning_for(Context::of(given.device).limits())) {}
+  /// The same with given thresholds, for tests.
+  template <class T>
+  DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& given, const Tuning& tuning);
 
   SpgemmOptions options;
   const Context& context;

@@ -40,7 +40,7 @@ struct LaneGroup {
 };
 
 /// The row of C that a group does, and its row of A; without entries where there is none.
-struct GroupRow {
+struct LaneGroupRow {
   bool exists = false;
   index_t number = 0;
   offset_t begin = 0;
@@ -48,8 +48,8 @@ struct GroupRow {
 };
 
 template <int Lanes>
-__device__ GroupRow row_of_group(const RowBatch& batch, const offset_t* a_offsets) {
-  GroupRow row;
+__device__ LaneGroupRow row_of_group(const RowBatch& batch, const offset_t* a_offsets) {
+  LaneGroupRow row;
   const std::int64_t i = std::int64_t{blockIdx.x} * LaneGroup<Lanes>::of_block + LaneGroup<Lanes>::number();
   row.exists = i < batch.count;
   if (!row.exists) return row;
@@ -132,6 +132,7 @@ class SmallTable {
   using Group = LaneGroup<Lanes>;
   using Layout = SmallTableLayout<Lanes, Slots>;
   static constexpr index_t vacant = -1;
+  static constexpr index_t beyond_all = std::numeric_limits<index_t>::max();
 
   /// \param memory of the block, Layout::bytes(value_bytes<V>), aligned to 16 bytes
   __device__ explicit SmallTable(unsigned char* memory) {
@@ -182,7 +183,7 @@ class SmallTable {
       __syncwarp();
     }
     // Ranks are found four columns at a time.
-    if (Group::lane() < 4) columns_[packed + Group::lane()] = std::numeric_limits<index_t>::max();
+    if (Group::lane() < 4) columns_[packed + Group::lane()] = beyond_all;
     __syncwarp();
     return packed;
   }
@@ -233,7 +234,7 @@ class SmallTable {
 /// Entries of a row that its table is too small for, in parts of the columns, twice as many until each fits. Every lane
 /// of the warp must call. \param wanted whether to count the row of this group; else its table is left alone
 template <int Lanes, int Slots>
-__device__ unsigned count_in_parts(const Factors<NoValue>& factors, const GroupRow& row, bool wanted,
+__device__ unsigned count_in_parts(const Factors<NoValue>& factors, const LaneGroupRow& row, bool wanted,
                                    SmallTable<NoValue, Lanes, Slots>& table) {
   unsigned entries = 0;
   for (unsigned bits = 1; __ballot_sync(full_warp, wanted) != 0; ++bits) {
@@ -253,7 +254,7 @@ __device__ unsigned count_in_parts(const Factors<NoValue>& factors, const GroupR
 
 /// Entries of a row of any size, by a table of columns alone. Every lane of the warp must call.
 template <int Lanes, int Slots>
-__device__ unsigned count_entries(const Factors<NoValue>& factors, const GroupRow& row,
+__device__ unsigned count_entries(const Factors<NoValue>& factors, const LaneGroupRow& row,
                                   SmallTable<NoValue, Lanes, Slots>& table) {
   table.clear();
   const bool beyond = table.add_row(factors, row.begin, row.end);
@@ -265,7 +266,7 @@ __device__ unsigned count_entries(const Factors<NoValue>& factors, const GroupRo
 template <int Lanes, int Slots>
 __global__ void __launch_bounds__(threads)
     small_hash_count_kernel(Factors<NoValue> factors, RowBatch batch, offset_t* counts) {
-  const GroupRow row = row_of_group<Lanes>(batch, factors.a_offsets);
+  const LaneGroupRow row = row_of_group<Lanes>(batch, factors.a_offsets);
   SmallTable<NoValue, Lanes, Slots> table(dynamic_shared_memory());
   const unsigned entries = count_entries(factors, row, table);
   if (row.exists && LaneGroup<Lanes>::lane() == 0) counts[row.number] = entries;
@@ -275,7 +276,7 @@ __global__ void __launch_bounds__(threads)
 /// \param beyond whether the row does not fit into its table, so that it must have no offset
 /// \returns first entry of the group's row, or no_offset
 template <int Lanes, class V>
-__device__ offset_t allocate_in_block(const RowOutput<V>& out, const GroupRow& row, unsigned entries, bool beyond) {
+__device__ offset_t allocate_in_block(const RowOutput<V>& out, const LaneGroupRow& row, unsigned entries, bool beyond) {
   using Group = LaneGroup<Lanes>;
   __shared__ unsigned of_group[Group::of_block];
   __shared__ unsigned of_warps[threads / warp_size];
@@ -314,7 +315,7 @@ __device__ offset_t allocate_in_block(const RowOutput<V>& out, const GroupRow& r
 template <class V, int Lanes, int Slots>
 __global__ void __launch_bounds__(threads, resident_blocks)
     small_hash_kernel(Phase phase, Factors<V> factors, RowBatch batch, RowOutput<V> out) {
-  const GroupRow row = row_of_group<Lanes>(batch, factors.a_offsets);
+  const LaneGroupRow row = row_of_group<Lanes>(batch, factors.a_offsets);
   SmallTable<V, Lanes, Slots> table(dynamic_shared_memory());
   table.clear();
   const bool beyond = table.add_row(factors, row.begin, row.end);
@@ -340,7 +341,7 @@ template <int Lanes, int Slots>
 __global__ void __launch_bounds__(threads)
     compression_sample_kernel(Factors<NoValue> factors, index_t rows, offset_t* counts, CompressionSample* sample) {
   using Group = LaneGroup<Lanes>;
-  GroupRow row;
+  LaneGroupRow row;
   const auto k = static_cast<index_t>(blockIdx.x * Group::of_block + Group::number());
   row.exists = k < (counts == nullptr ? sample_size(rows) : rows);
   if (row.exists) {
