@@ -157,7 +157,9 @@ template <class T>
 [[nodiscard]] inline std::vector<double> right_side(const Csr<double>& a) {
   const auto n = static_cast<std::size_t>(a.rows());
   std::vector<double> b = product(a.view(), std::vector<double>(n, 1.0));
-  const auto is_zero = [](double value) { return std::abs(value) < 1e-12; };
+  double largest = 0.0;
+  for (const double value : a.values()) largest = std::max(largest, std::abs(value));
+  const auto is_zero = [&](double value) { return std::abs(value) <= 1e-12 * largest; };
   if (std::all_of(b.begin(), b.end(), is_zero)) b = product(a.view(), random_values<double>(n, 29));
   return b;
 }
