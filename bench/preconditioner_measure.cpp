@@ -332,7 +332,7 @@ Json measure_preconditioners(const PreconditionerProblem& problem, const Precond
              a.rows(), a.nnz(), static_cast<double>(a.bytes()) * 1e-9, system.generate_ms(),
              to_string(system.plan().info().algorithm), system.plan_ms());
   std::vector<Contender> contenders;
-  for (const std::string& name : settings.preconditioners) contenders.push_back({.name = name});
+  for (const std::string& name : settings.preconditioners) contenders.emplace_back().name = name;
   run_rounds(system, contenders, settings);
   Json result{{"problem", problem.name},
               {"unknowns", a.rows()},

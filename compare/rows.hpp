@@ -100,6 +100,7 @@ struct Outcome {
   std::uint64_t cache_bytes = 0;      ///< last-level cache
   std::uint64_t vector_bytes = 0;     ///< vectors and workspace of the comparison
   std::uint64_t plan_bytes = 0;       ///< all plans together
+  std::uint64_t precond_bytes = 0;    ///< of the largest preconditioner
   std::int64_t applies = 0;
   SortKey sort = SortKey::total;
   double noise = 0.0;  ///< asked for

@@ -208,8 +208,12 @@ void choose_preconds(const Settings& settings, SolveInputs<T>& inputs, Outcome& 
       plan.emplace(inputs.on_device, options);
       trial.emplace(support::TrialSystem<T>{*plan, inputs.vectors.b, inputs.vectors.x0, inputs.solver});
     }
-    request.precond =
-        support::prepare_precond<T>(request, precond_subject(inputs), trial ? &*trial : nullptr).choice.precond;
+    const auto prepared = support::prepare_precond<T>(request, precond_subject(inputs), trial ? &*trial : nullptr);
+    if (prepared.hierarchy && !prepared.hierarchy->coarsens) {
+      outcome.warnings.push_back({"W024", "amg does not coarsen this matrix: " + prepared.hierarchy->reason});
+    }
+    outcome.precond_bytes = std::max(outcome.precond_bytes, prepared.info.bytes);
+    request.precond = prepared.choice.precond;
     outcome.preconds.push_back(support::to_string(request.precond));
     inputs.preconds.push_back(std::move(request));
   }

@@ -77,8 +77,8 @@ AmgPrediction predict_amg(const MatrixStatistics& matrix, double neighbours, con
   double rows = matrix.rows;
   double all_rows = rows;
   auto all_entries = static_cast<double>(matrix.nnz);
-  // Neighbours on the coarser levels: 9 on a line's, 12 on a plane's, 37 in space.
-  const double coarse_row = std::clamp(5.0 + neighbours * neighbours * 0.9, 9.0, 60.0);
+  // Stencils grow in the product R A P: to about 10 entries per row in the plane, and further in space.
+  const double coarse_row = neighbours < 5.0 ? 10.0 : 16.0 + neighbours;
   double factor = std::max(1.0, rows_per_neighbour * neighbours);
   while (rows > options.coarsest_rows && static_cast<int>(result.levels.size()) < options.max_levels && factor > 1.1) {
     rows = std::max(1.0, rows / factor);

@@ -188,7 +188,7 @@ template <class T>
   comparison.phase = [&progress](const std::string& text) { progress.phase(text); };
   comparison.preconds.clear();
   for (const PrecondSettings& each : settings.preconds) {
-    comparison.preconds.push_back(precond_request(each, problem.matrix->rows(), settings.machine));
+    comparison.preconds.push_back(precond_request(each, settings.problem, problem.matrix->rows(), settings.machine));
     comparison.preconds.back().held_bytes = problem.matrix->bytes();
   }
   comparison.stop = [] { return interrupt_signal() != 0; };
@@ -197,6 +197,7 @@ template <class T>
   static_cast<compare::Outcome&>(outcome) = compare::compare_kernels(comparison, subject, candidates);
   outcome.memory.vectors = outcome.vector_bytes;
   outcome.memory.plan = outcome.plan_bytes;
+  outcome.memory.precond = outcome.precond_bytes;
   warn_about_cache(outcome, outcome.warnings);
   for (const Warning& warning : outcome.compare::Outcome::warnings) outcome.warnings.push_back(warning);
   return outcome;

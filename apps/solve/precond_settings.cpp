@@ -6,6 +6,7 @@
 
 #include "core/nearest.hpp"
 #include "tessera/error.hpp"
+#include "tessera/generators.hpp"
 #include "tessera/matrix_market.hpp"
 
 #include <fmt/format.h>
@@ -28,11 +29,12 @@ constexpr auto keys = std::to_array<AmgKey>({
     {"max-levels", "a whole number in [1, 100]", "20", "limit on the levels"},
     {"near-nullspace", "a file", "",
      "vectors that A maps nearly to 0, as the columns of a Matrix Market array; default: constants"},
-    {"coordinates", "a file", "",
-     "places of the nodes, a row each, of 2 or 3 columns: rigid-body modes for elasticity with --block 2 or 3"},
+    {"coordinates", "a file or generated", "",
+     "places of the nodes, a row each, of 2 or 3 columns: rigid-body modes for elasticity with --block 2 or 3; "
+     "generated: those of the generated matrix"},
     {"prolongator-damping", "a number in [0, 2)", "1.3333333333333333",
      "the prolongator is smoothed with this over the spectral radius; 0: not at all"},
-    {"power-steps", "a whole number in [0, 100]", "8", "of the estimate of spectral radii; 0: Gershgorin's bound"},
+    {"power-steps", "a whole number in [0, 100]", "5", "of the estimate of spectral radii; 0: Gershgorin's bound"},
     {"cycle", "v, w or k", "v", "how often a cycle visits the coarser level: once, twice, by two steps of flexible CG"},
     {"smoother", "jacobi, l1-jacobi, spai0 or chebyshev", "jacobi", "smoother on all levels but a dense one"},
     {"damping", "a number in (0, 2)", "1.3333333333333333", "of the smoother jacobi, over the spectral radius"},
@@ -94,7 +96,10 @@ void set_coarsening(const KeyValue& given, PrecondSettings& settings) {
   if (name == "coarsest-rows") amg.coarsest_rows = whole_number(given, 1, most);
   if (name == "max-levels") amg.max_levels = whole_number(given, 1, many);
   if (name == "near-nullspace") settings.near_nullspace_file = given.text;
-  if (name == "coordinates") settings.coordinates_file = given.text;
+  if (name == "coordinates") {
+    settings.generated_coordinates = given.text == "generated";
+    settings.coordinates_file = settings.generated_coordinates ? std::string() : given.text;
+  }
   if (name == "prolongator-damping") {
     amg.prolongator_damping = number(given, [](double x) { return x >= 0.0 && x < 2.0; });
   }
@@ -232,6 +237,14 @@ void require_amg(const Options& options, const std::vector<PrecondSettings>& cho
   return result;
 }
 
+/// \throws UsageError for a file, and a family without coordinates
+[[nodiscard]] std::vector<double> coordinates_of(const ProblemSettings& problem) {
+  if (problem.source == Source::file) {
+    throw UsageError("coordinates=generated of amg: the matrix is a file", "coordinates=FILE reads them");
+  }
+  return generator_coordinates(problem.generator);
+}
+
 }  // namespace
 
 std::span<const AmgKey> amg_keys() { return keys; }
@@ -269,13 +282,14 @@ std::vector<PrecondSettings> precond_list(const Options& options) {
   return result;
 }
 
-support::PrecondRequest precond_request(const PrecondSettings& settings, std::int64_t rows,
-                                        const MachineSettings& machine) {
+support::PrecondRequest precond_request(const PrecondSettings& settings, const ProblemSettings& problem,
+                                        std::int64_t rows, const MachineSettings& machine) {
   support::PrecondRequest request;
   request.precond = settings.precond;
   request.amg = settings.amg;
   request.memory_limit_bytes = machine.memory_limit_bytes;
   if (settings.precond != Precond::amg) return request;
+  if (settings.generated_coordinates) request.amg.coordinates = coordinates_of(problem);
   if (!settings.coordinates_file.empty()) request.amg.coordinates = read_coordinates(settings, rows, machine);
   if (!settings.near_nullspace_file.empty()) {
     std::int64_t columns = 0;

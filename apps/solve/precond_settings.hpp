@@ -36,9 +36,9 @@ struct AmgKey {
 /// The same with the preconditioners of --preconds, in their order; --precond stands for one.
 [[nodiscard]] std::vector<PrecondSettings> precond_list(const Options& options);
 
-/// With the vectors of coordinates=FILE and near-nullspace=FILE. \param rows of the matrix
+/// With the vectors of coordinates and near-nullspace. \param rows of the matrix
 /// \throws what the reader throws; DimensionError naming file and sizes
-[[nodiscard]] support::PrecondRequest precond_request(const PrecondSettings& settings, std::int64_t rows,
-                                                      const MachineSettings& machine);
+[[nodiscard]] support::PrecondRequest precond_request(const PrecondSettings& settings, const ProblemSettings& problem,
+                                                      std::int64_t rows, const MachineSettings& machine);
 
 }  // namespace tessera::cli

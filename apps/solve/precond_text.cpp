@@ -14,10 +14,11 @@ namespace tessera::cli {
 
 namespace {
 
-[[nodiscard]] std::vector<std::string> level_cells(std::size_t number, const AmgLevelInfo& level) {
+[[nodiscard]] std::vector<std::string> level_cells(const AmgInfo& info, std::size_t number) {
+  const AmgLevelInfo& level = info.levels[number];
   constexpr double mebibyte = 1024.0 * 1024.0;
   const double per_row = level.rows > 0 ? static_cast<double>(level.nnz) / static_cast<double>(level.rows) : 0.0;
-  const bool coarsest = level.aggregates == 0;
+  const bool coarsest = number + 1 == info.levels.size();
   return {fmt::format("  {}", number),
           fmt::format("{}", level.rows),
           fmt::format("{}", level.nnz),
@@ -33,7 +34,7 @@ namespace {
   TextTable table;
   table.columns = {{"", "  level"},     {"", "rows"},           {"", "entries"}, {"per", "row"}, {"", "strong"},
                    {"aggre-", "gates"}, {"spectral", "radius"}, {"", "layout"},  {"", "MiB"}};
-  for (std::size_t i = 0; i < info.levels.size(); ++i) table.rows.push_back(level_cells(i, info.levels[i]));
+  for (std::size_t i = 0; i < info.levels.size(); ++i) table.rows.push_back(level_cells(info, i));
   return aligned_text(table);
 }
 

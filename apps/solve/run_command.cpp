@@ -125,7 +125,7 @@ struct SystemVectors {
 template <class T>
 [[nodiscard]] support::PreparedPrecond<T> set_up_precond(const RunSettings& settings, const SpmvPlan<T>& A,
                                                          const SystemVectors<T>& vectors, const RunOutcome& outcome) {
-  support::PrecondRequest request = precond_request(settings.precond, A.rows(), settings.machine);
+  support::PrecondRequest request = precond_request(settings.precond, settings.problem, A.rows(), settings.machine);
   request.held_bytes = outcome.memory.matrix + outcome.memory.plan + outcome.memory.vectors;
   support::TrialSystem<T> trial{A, vectors.b, vectors.x0, settings.solver};
   trial.options.observer = [](const IterationInfo&) {

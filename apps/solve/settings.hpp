@@ -86,8 +86,9 @@ using support::Precond;
 /// A preconditioner with what belongs to it.
 struct PrecondSettings {
   Precond precond = Precond::automatic;
-  AmgOptions amg;                   ///< without the vectors of the files
-  std::string coordinates_file;     ///< may be empty
+  AmgOptions amg;                ///< without the vectors of the files
+  std::string coordinates_file;  ///< may be empty
+  bool generated_coordinates = false;
   std::string near_nullspace_file;  ///< may be empty
 };
 

@@ -1,6 +1,7 @@
 // Stands in for the CUDA backend of core/ in a build without it.
 #include "core/cuda/device_query.hpp"
 #include "core/cuda/memory.hpp"
+#include "core/cuda/scan.hpp"
 #include "core/cuda/vector_ops.hpp"
 #include "core/value_passes.hpp"
 #include "tessera/error.hpp"
@@ -36,6 +37,8 @@ bool is_reachable(const Device& device, const void* /*address*/) { refuse(device
 bool lies_on_a_gpu(const void* /*address*/) { return false; }
 
 void synchronize(const Device& device) { refuse(device); }
+
+offset_t exclusive_sum(const Device& device, std::span<offset_t> /*counts*/, PrimitiveBy /*by*/) { refuse(device); }
 
 TimingClock event_clock(const Device& device) { refuse(device); }
 

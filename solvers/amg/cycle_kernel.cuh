@@ -308,10 +308,19 @@ __device__ void apply_to_tile(const Layout& layout, unsigned tile, const Gather&
   if (row.stores) op.apply(row.index, sum, constants, loaded, sums);
 }
 
+/// Whether the loop around the cycle has halted. The flag does not change while a cycle runs.
+__device__ inline bool is_halted(const std::int32_t* halted) {
+  if (halted == nullptr || *halted == 0) return false;
+  wait_for_previous_kernel();
+  return true;
+}
+
 /// A block per tile.
 template <class Layout, class Gather, class Op>
-__global__ void __launch_bounds__(amg_threads) amg_rows_kernel(Layout layout, Gather x, Op op) {
+__global__ void __launch_bounds__(amg_threads)
+    amg_rows_kernel(const std::int32_t* halted, Layout layout, Gather x, Op op) {
   let_next_kernel_start();
+  if (is_halted(halted)) return;
   typename Op::Sums none;
   apply_to_tile(layout, blockIdx.x, x, op, none);
 }
@@ -319,8 +328,10 @@ __global__ void __launch_bounds__(amg_threads) amg_rows_kernel(Layout layout, Ga
 /// The same with sums: as many blocks as the GPU holds, each with several tiles, so that few parts are to be added up.
 template <class Layout, class Gather, class Op>
 __global__ void __launch_bounds__(amg_threads)
-    amg_sums_kernel(Layout layout, unsigned tiles, Gather x, Op op, typename Op::Sums* parts) {
+    amg_sums_kernel(const std::int32_t* halted, Layout layout, unsigned tiles, Gather x, Op op,
+                    typename Op::Sums* parts) {
   let_next_kernel_start();
+  if (is_halted(halted)) return;
   typename Op::Sums sums{};
   for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) apply_to_tile(layout, tile, x, op, sums);
   sums = add_up_block<amg_threads>(sums);
@@ -329,8 +340,9 @@ __global__ void __launch_bounds__(amg_threads)
 
 /// An element operation.
 template <class Op>
-__global__ void __launch_bounds__(amg_threads) amg_elements_kernel(index_t n, Op op) {
+__global__ void __launch_bounds__(amg_threads) amg_elements_kernel(const std::int32_t* halted, index_t n, Op op) {
   let_next_kernel_start();
+  if (is_halted(halted)) return;
   const unsigned i = blockIdx.x * amg_threads + threadIdx.x;
   const bool exists = i < static_cast<unsigned>(n);
   typename Op::Constants constants{};
@@ -342,8 +354,9 @@ __global__ void __launch_bounds__(amg_threads) amg_elements_kernel(index_t n, Op
 /// Scalars of a step of K from the parts of its sums. One block.
 template <class Sums>
 __global__ void __launch_bounds__(amg_threads)
-    amg_scalars_kernel(unsigned count, const Sums* parts, AmgKrylovScalars* scalars) {
+    amg_scalars_kernel(const std::int32_t* halted, unsigned count, const Sums* parts, AmgKrylovScalars* scalars) {
   let_next_kernel_start();
+  if (is_halted(halted)) return;
   wait_for_previous_kernel();
   Sums sums{};
   for (unsigned k = threadIdx.x; k < count; k += amg_threads) sums += parts[k];

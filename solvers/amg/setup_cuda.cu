@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(inverse_threads)
   __syncthreads();
   for (int p = 0; p < n; ++p) {
     const T pivot = matrix[p * n + p];
-    const T inverse = inverse_of_pivot(pivot, diagonal[p], n);
+    const T inverse = inverse_of_pivot(pivot, diagonal[p]);
     for (int j = thread; j < n; j += inverse_threads) {
       pivot_row[j] = fused::rounded_product(matrix[p * n + j], inverse);
       pivot_column[j] = matrix[j * n + p];

@@ -56,7 +56,8 @@ struct Enqueued {
     auto z_gpu = Array<T>::copy_of(std::vector<T>(r.size(), std::numeric_limits<T>::quiet_NaN()), gpu);
     Array<ProductDots> sums(1, Init::none, gpu);
     if (by_parts) {
-      const auto parts = cycle.enqueued()->enqueue_parts(r_gpu.span(), z_gpu.span(), w_gpu.span(), sums.data());
+      const auto parts =
+          cycle.enqueued()->enqueue_parts(r_gpu.span(), z_gpu.span(), w_gpu.span(), sums.data(), nullptr);
       std::vector<ProductDots> values(parts.size());
       detail::copy_bytes(Device{}, values.data(), gpu, parts.data(), parts.size_bytes());
       for (const ProductDots& part : values) dots += part;
