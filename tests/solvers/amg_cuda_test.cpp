@@ -23,7 +23,7 @@ struct Case {
 };
 
 std::vector<Case> cases() {
-  const std::int64_t n = repetitions(40, 18);
+  const std::int64_t n = repetitions(40, 16);
   std::vector<Case> all;
   const auto add = [&](std::string name, Csr<double> matrix, AmgOptions options = {.coarsest_rows = 30}) {
     all.push_back({std::move(name), std::move(matrix), std::move(options)});
@@ -34,7 +34,7 @@ std::vector<Case> cases() {
   add("anisotropic", anisotropic2d<double>(n, n, 0.01));
   add("jumps", jump3d<double>(n / 2, n / 2, n / 2, {.block = 4}));
   add("neumann, shuffled", generated("poisson2d:" + side + ",neumann=1,shuffle=1"));
-  add("star", star_matrix(700));
+  add("star", star_matrix(static_cast<index_t>(20 * n)));
   add("identity rows", with_identity_rows(n));
   add("kept structures", poisson2d<double>(n, n), {.coarsest_rows = 30, .prepare_refresh = true});
   add("not smoothed", poisson2d<double>(n, n), {.coarsest_rows = 30, .prolongator_damping = 0.0});
@@ -135,7 +135,10 @@ Solved solve(const Case& each, const Device& device, Method method = Method::cg)
 }
 
 TEST_F(AmgOnGpu, IterationsOfTheHost) {
-  for (const Case& each : cases()) {
+  const std::vector<Case> all = cases();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (gpu_is_emulated && i % 3 != 0) continue;
+    const Case& each = all[i];
     SCOPED_TRACE(each.name);
     const Solved there = solve(each, gpu());
     const Solved here = solve(each, Device{});
@@ -162,10 +165,11 @@ TEST_F(AmgOnGpu, CyclesSmoothersAndPrecisions) {
   for (const AmgSmoother smoother :
        {AmgSmoother::jacobi, AmgSmoother::l1_jacobi, AmgSmoother::spai0, AmgSmoother::chebyshev}) {
     for (const AmgCycle cycle : {AmgCycle::v, AmgCycle::w, AmgCycle::k}) {
+      if (gpu_is_emulated && static_cast<int>(smoother) % 3 != static_cast<int>(cycle)) continue;
       SCOPED_TRACE(std::string(to_string(smoother)) + ' ' + std::string(to_string(cycle)));
       const bool full = cycle == AmgCycle::w;
       const Case each{"poisson",
-                      poisson2d<double>(18, 20),
+                      poisson2d<double>(repetitions(30, 12), 14),
                       {.coarsest_rows = 12,
                        .cycle = cycle,
                        .smoother = smoother,
