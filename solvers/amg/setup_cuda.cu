@@ -37,29 +37,33 @@ __global__ void __launch_bounds__(threads) fill_strong_kernel(std::int64_t rows,
 
 constexpr int listed_per_thread = 8;
 
-/// Every block takes its part of the list with one atomic addition.
+/// Every warp takes consecutive rows and keeps their order, so that later passes read neighbouring rows together. Every
+/// block takes its part of the list with one atomic addition.
 __global__ void __launch_bounds__(threads)
     list_undecided_kernel(const std::uint32_t* words, const index_t* from, std::int64_t count, index_t* to,
                           unsigned long long* found) {
   __shared__ int of_warp[threads / warp_size];
   __shared__ unsigned long long start;
-  const std::int64_t first = std::int64_t{blockIdx.x} * threads * listed_per_thread + threadIdx.x;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const std::int64_t first = (std::int64_t{blockIdx.x} * threads + (threadIdx.x - lane)) * listed_per_thread + lane;
   index_t rows[listed_per_thread];
-  unsigned undecided = 0;
+  unsigned undecided[listed_per_thread];
+  int own = 0;
 #pragma unroll
   for (int j = 0; j < listed_per_thread; ++j) {
-    const std::int64_t i = first + j * threads;
-    if (i >= count) continue;
-    rows[j] = from == nullptr ? static_cast<index_t>(i) : from[i];
-    if (mis_state(words[rows[j]]) == MisState::undecided) undecided |= 1u << j;
+    const std::int64_t i = first + j * warp_size;
+    rows[j] = i >= count ? 0 : from == nullptr ? static_cast<index_t>(i) : from[i];
+    undecided[j] = __ballot_sync(full_warp, i < count && mis_state(words[rows[j]]) == MisState::undecided);
+    own += __popc(undecided[j]);
   }
-  const BlockSum<int> sum = running_sum_in_block<threads>(__popc(undecided), of_warp);
+  const BlockSum<int> sum = running_sum_in_block<threads>(lane == 0 ? own : 0, of_warp);
   if (threadIdx.x == 0) start = sum.total > 0 ? atomicAdd(found, static_cast<unsigned long long>(sum.total)) : 0;
   __syncthreads();
-  std::int64_t at = static_cast<std::int64_t>(start) + sum.before;
+  std::int64_t at = static_cast<std::int64_t>(start) + __shfl_sync(full_warp, sum.before, 0);
 #pragma unroll
   for (int j = 0; j < listed_per_thread; ++j) {
-    if ((undecided >> j & 1) != 0) to[at++] = rows[j];
+    if ((undecided[j] >> lane & 1) != 0) to[at + __popc(undecided[j] & ((1u << lane) - 1))] = rows[j];
+    at += __popc(undecided[j]);
   }
 }
 
