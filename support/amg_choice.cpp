@@ -17,7 +17,7 @@ bool may_need_amg(const MatrixStatistics& matrix) {
 }
 
 double amg_break_even(std::int64_t rows, const Device& device) {
-  constexpr double on_host = 100.0;
+  constexpr double on_host = 200.0;
   if (device.is_host()) return on_host;
   const auto n = static_cast<double>(rows);
   return (3.5 + 4.9e-6 * n) / (0.012 + 4.5e-8 * n);

@@ -27,6 +27,37 @@ void convert(const Device& device, Array<To>& to, const Array<From>& from) {
   fill(device, to, [&](std::int64_t i) { return static_cast<To>(from[i]); });
 }
 
+/// The rows of a CSR matrix, by value: so that the pointers stay in registers.
+template <class V>
+struct CycleCsrRows {
+  const offset_t* offsets;
+  const index_t* columns;
+  const V* values;
+
+  template <class Gather>
+  [[nodiscard]] V sum(index_t i, const Gather& x) const {
+    V sum{0};
+    const offset_t end = offsets[i + 1];
+    for (offset_t k = offsets[i]; k < end; ++k) sum += values[k] * x.at(columns[k]);
+    return sum;
+  }
+};
+
+/// The rows of a square dense matrix, row-major.
+template <class V>
+struct CycleDenseRows {
+  index_t columns;
+  const V* values;
+
+  template <class Gather>
+  [[nodiscard]] V sum(index_t i, const Gather& x) const {
+    const V* const row = values + std::int64_t{i} * columns;
+    V sum{0};
+    for (index_t j = 0; j < columns; ++j) sum += row[j] * x.at(j);
+    return sum;
+  }
+};
+
 /// A matrix of the cycle.
 template <class V>
 class CycleCsr {
@@ -53,12 +84,7 @@ class CycleCsr {
   [[nodiscard]] index_t rows() const noexcept { return rows_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return offsets_.bytes() + columns_.bytes() + values_.bytes(); }
 
-  template <class Gather>
-  [[nodiscard]] V row_sum(index_t i, const Gather& x) const {
-    V sum{0};
-    for (offset_t k = offsets_[i]; k < offsets_[i + 1]; ++k) sum += values_[k] * x.at(columns_[k]);
-    return sum;
-  }
+  [[nodiscard]] CycleCsrRows<V> view() const noexcept { return {offsets_.data(), columns_.data(), values_.data()}; }
 
  private:
   index_t rows_ = 0;
@@ -84,13 +110,7 @@ class CycleDense {
   [[nodiscard]] index_t rows() const noexcept { return rows_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return values_.bytes(); }
 
-  template <class Gather>
-  [[nodiscard]] V row_sum(index_t i, const Gather& x) const {
-    const V* const row = values_.data() + std::int64_t{i} * rows_;
-    V sum{0};
-    for (index_t j = 0; j < rows_; ++j) sum += row[j] * x.at(j);
-    return sum;
-  }
+  [[nodiscard]] CycleDenseRows<V> view() const noexcept { return {rows_, values_.data()}; }
 
  private:
   index_t rows_;
@@ -109,16 +129,10 @@ class HostExecutor {
   HostExecutor(const Device& device, T* z) : device_(device), z_(z) {}
 
   /// \returns the sums of the operation
-  template <class Rows, class Gather, class Op>
-  typename Op::Sums rows(const Rows& matrix, const Gather& x, const Op op) {
+  template <class AnyMatrix, class Gather, class Op>
+  typename Op::Sums rows(const AnyMatrix& matrix, const Gather& x, const Op& op) {
     using Sums = typename Op::Sums;
-    const auto pass = [&](Range range) {
-      Sums sums{};
-      for (auto i = static_cast<index_t>(range.begin); i < range.end; ++i) {
-        op.apply(i, matrix.row_sum(i, x), op.constants(i), op.load(i), sums);
-      }
-      return sums;
-    };
+    const auto pass = [&](Range range) { return sums_of(range, matrix.view(), x, op); };
     if constexpr (std::is_empty_v<Sums>) {
       parallel_for(device_, matrix.rows(), pass);
       return {};
@@ -128,10 +142,8 @@ class HostExecutor {
   }
 
   template <class Op>
-  void elements(index_t n, const Op op) {
-    parallel_for(device_, n, [&](Range range) {
-      for (auto i = static_cast<index_t>(range.begin); i < range.end; ++i) op.apply(i, op.constants(i), op.load(i));
-    });
+  void elements(index_t n, const Op& op) {
+    parallel_for(device_, n, [&](Range range) { apply_to(range, op); });
   }
 
   template <class Gather, class Op>
@@ -139,12 +151,27 @@ class HostExecutor {
     scalars->after(rows(matrix, x, op));
   }
 
-  template <class Rows, class Gather, class MakeOp>
-  void last(const Rows& matrix, const Gather& x, MakeOp&& make_op) {
+  template <class AnyMatrix, class Gather, class MakeOp>
+  void last(const AnyMatrix& matrix, const Gather& x, MakeOp&& make_op) {
     rows(matrix, x, make_op(AmgOutput<T>{z_}));
   }
 
  private:
+  // The operations come by value, so that their pointers stay in registers.
+
+  template <class Rows, class Gather, class Op>
+  [[nodiscard]] static typename Op::Sums sums_of(Range range, const Rows rows, const Gather x, const Op op) {
+    typename Op::Sums sums{};
+    for (auto i = static_cast<index_t>(range.begin); i < range.end; ++i) {
+      op.apply(i, rows.sum(i, x), op.constants(i), op.load(i), sums);
+    }
+    return sums;
+  }
+  template <class Op>
+  static void apply_to(Range range, const Op op) {
+    for (auto i = static_cast<index_t>(range.begin); i < range.end; ++i) op.apply(i, op.constants(i), op.load(i));
+  }
+
   const Device& device_;
   T* z_;
 };

@@ -215,6 +215,27 @@ TEST_F(AmgCycleOnGpu, NeitherAllocatesNorWaits) {
   EXPECT_EQ(after.waits, before.waits);
 }
 
+TEST_F(AmgCycleOnGpu, DoesNothingOnceTheLoopHasHalted) {
+  CycleCase task = aggregated(12, 11, {3, 3});
+  const std::vector<double> r = random_values<double>(132, 5);
+  const std::vector<double> before(132, 7.0);
+  for (const AmgCycle kind : {AmgCycle::v, AmgCycle::k}) {
+    task.options.cycle = kind;
+    const auto cycle = cuda::make_amg_cycle(on_device(make_hierarchy<double>(task), gpu()), task.options);
+    const auto r_gpu = Array<double>::copy_of(r, gpu());
+    Array<ProductDots> sums(1, Init::none, gpu());
+    for (const std::int32_t flag : {1, 0}) {
+      const auto halted = Array<std::int32_t>::copy_of(std::vector<std::int32_t>{flag}, gpu());
+      auto z = Array<double>::copy_of(before, gpu());
+      static_cast<void>(
+          cycle->enqueued()->enqueue_parts(r_gpu.span(), z.span(), r_gpu.span(), sums.data(), halted.data()));
+      const Array<double> found = z.to(Device{});
+      const std::vector<double> expected = flag != 0 ? before : image(gpu(), *cycle, r);
+      EXPECT_EQ(std::vector<double>(found.begin(), found.end()), expected) << flag;
+    }
+  }
+}
+
 /// The cycle as a preconditioner that a GPU runs by itself, or that the host calls.
 template <class T>
 class CyclePreconditioner final : public LinearOperator<T> {
