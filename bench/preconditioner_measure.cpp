@@ -283,6 +283,17 @@ void set_amg_options(AmgOptions& options, std::span<const std::string> settings)
   }
 }
 
+namespace {
+
+/// The same load on every node, along the last axis: weight.
+Array<double> loads(std::int64_t n, int block, const Device& device) {
+  std::vector<double> b(static_cast<std::size_t>(n), 0.0);
+  for (auto i = static_cast<std::size_t>(block) - 1; i < b.size(); i += static_cast<std::size_t>(block)) b[i] = -1.0;
+  return Array<double>::copy_of(b, device);
+}
+
+}  // namespace
+
 PreconditionedSystem::PreconditionedSystem(const PreconditionerProblem& problem, const PreconditionerSettings& settings,
                                            const Device& device)
     : problem_(problem), device_(device) {
@@ -300,6 +311,8 @@ PreconditionedSystem::PreconditionedSystem(const PreconditionerProblem& problem,
 
 Array<double> PreconditionedSystem::right_side(const SpmvPlan<double>& a) const {
   const std::int64_t n = a.rows();
+  // A translation is a rigid-body mode, which AMG knows beforehand.
+  if (amg_options_.block_size > 1) return loads(n, amg_options_.block_size, device_);
   const std::vector<double> exact =
       problem_.singular ? scattered(n) : std::vector<double>(static_cast<std::size_t>(n), 1.0);
   const Array<double> x = Array<double>::copy_of(exact, device_);

@@ -113,6 +113,7 @@ class AmgDeviceMatrix {
   AmgRowLayout layout_ = AmgRowLayout::lanes;
   index_t rows_ = 0;
   int lanes_log2_ = 0;
+  offset_t longest_ = 0;        ///< row of sliced ELL
   bool has_long_rows_ = false;  ///< whether there may be some
   Array<std::uint32_t> offsets_;
   Array<index_t> columns_;

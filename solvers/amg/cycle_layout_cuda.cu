@@ -2,9 +2,11 @@
 #include "core/cuda/memory.hpp"
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/scan.hpp"
+#include "core/cuda/shared_memory.cuh"
 #include "solvers/amg/cycle_layout.hpp"
 #include "tessera/error.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -13,8 +15,10 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Slots of shared memory per slice: those of most_sliced_mean.
-constexpr int staged_entries = 40 * slice_rows;
+/// Most slots of shared memory per slice: those of most_sliced_mean.
+constexpr int most_staged_entries = 40 * slice_rows;
+/// Loads of a lane under way.
+constexpr int staged_at_once = 8;
 
 /// Slices per block: as many as fit into 48 KiB of shared memory.
 template <class V>
@@ -36,13 +40,13 @@ __global__ void __launch_bounds__(sum_threads)
 
 /// Entries of rows [32 slice, 32 slice + 32) to their slots. A warp per slice; the entries pass through shared memory,
 /// so that loads and stores are contiguous. Padding has value 0 and a column of its row.
-/// \param slot_columns null: values alone
+/// \param staged_entries per slice: memory of a block \param slot_columns null: values alone
 template <class T, class V>
 __global__ void __launch_bounds__(slices_per_block<V>* slice_rows)
     fill_slices_kernel(index_t rows, const offset_t* offsets, const index_t* columns, const T* values,
-                       const std::uint32_t* starts, index_t* slot_columns, V* slot_values) {
-  __shared__ index_t all_columns[slices_per_block<V> * staged_entries];
-  __shared__ V all_values[slices_per_block<V> * staged_entries];
+                       const std::uint32_t* starts, int staged_entries, index_t* slot_columns, V* slot_values) {
+  V* const all_values = reinterpret_cast<V*>(dynamic_shared_memory());
+  index_t* const all_columns = reinterpret_cast<index_t*>(all_values + slices_per_block<V> * staged_entries);
   const unsigned warp = threadIdx.x / slice_rows;
   const unsigned lane = threadIdx.x % slice_rows;
   const std::int64_t slice = std::int64_t{blockIdx.x} * slices_per_block<V> + warp;
@@ -55,9 +59,23 @@ __global__ void __launch_bounds__(slices_per_block<V>* slice_rows)
   const bool is_staged = end - begin <= staged_entries;
   const auto value_at = [=](offset_t k) { return values == nullptr ? V{1} : static_cast<V>(values[k]); };
   if (is_staged) {
-    for (offset_t k = begin + lane; k < end; k += slice_rows) {
-      staged_columns[k - begin] = columns[k];
-      staged_values[k - begin] = value_at(k);
+    for (offset_t first = begin + lane; first < end; first += staged_at_once * slice_rows) {
+      index_t column[staged_at_once];
+      V value[staged_at_once];
+#pragma unroll
+      for (int u = 0; u < staged_at_once; ++u) {
+        const offset_t k = first + u * slice_rows;
+        if (k >= end) continue;
+        column[u] = columns[k];
+        value[u] = value_at(k);
+      }
+#pragma unroll
+      for (int u = 0; u < staged_at_once; ++u) {
+        const offset_t k = first + u * slice_rows;
+        if (k >= end) continue;
+        staged_columns[k - begin] = column[u];
+        staged_values[k - begin] = value[u];
+      }
     }
   }
   __syncwarp();
@@ -76,12 +94,14 @@ __global__ void __launch_bounds__(slices_per_block<V>* slice_rows)
 }
 
 template <class T, class V>
-void fill_slices(const Csr<T>& source, const std::uint32_t* starts, index_t* columns, V* values) {
+void fill_slices(const Csr<T>& source, const std::uint32_t* starts, offset_t longest, index_t* columns, V* values) {
   const Context& context = Context::of(source.device());
   const DeviceGuard current(source.device());
-  const Grid grid{blocks_for(source.rows(), slices_per_block<V> * slice_rows), slices_per_block<V> * slice_rows};
+  const int staged = static_cast<int>(std::min<offset_t>(longest * slice_rows, most_staged_entries));
+  const Grid grid{blocks_for(source.rows(), slices_per_block<V> * slice_rows), slices_per_block<V> * slice_rows,
+                  static_cast<std::size_t>(slices_per_block<V> * staged) * (sizeof(V) + sizeof(index_t))};
   launch("sliced ELL", context, grid, fill_slices_kernel<T, V>, source.rows(), source.row_offsets().data(),
-         source.columns().data(), source.values().data(), starts, columns, values);
+         source.columns().data(), source.values().data(), starts, staged, columns, values);
 }
 
 /// Where the slots of each slice begin, and their number.
@@ -158,7 +178,8 @@ AmgDeviceMatrix<V>::AmgDeviceMatrix(const Csr<T>& source, const std::string& nam
     offsets_ = narrowed(device, std::as_const(slices.starts).span().first(static_cast<std::size_t>(starts)));
     columns_ = Array<index_t>(shape.slots, Init::none, device);
     values_ = Array<V>(shape.slots, Init::none, device);
-    fill_slices(source, offsets_.data(), columns_.data(), values_.data());
+    longest_ = slices.longest;
+    fill_slices(source, offsets_.data(), longest_, columns_.data(), values_.data());
     return;
   }
   has_long_rows_ = shape.longest > amg_long_row;
@@ -174,7 +195,7 @@ template <class V>
 template <class T>
 void AmgDeviceMatrix<V>::assign(const Csr<T>& source) {
   if (layout_ == AmgRowLayout::sliced_ell) {
-    fill_slices(source, offsets_.data(), static_cast<index_t*>(nullptr), values_.data());
+    fill_slices(source, offsets_.data(), longest_, static_cast<index_t*>(nullptr), values_.data());
   } else {
     copy_values(source, values_.span());
   }
