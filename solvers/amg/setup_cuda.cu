@@ -78,29 +78,33 @@ __global__ void __launch_bounds__(inverse_threads)
   T* const pivot_row = vectors;
   T* const pivot_column = vectors + n;
   const int thread = static_cast<int>(threadIdx.x);
-  const int elements = n * n;
-  for (int e = thread; e < elements; e += inverse_threads) matrix[e] = T{0};
+  const int lane = thread % warp_size;
+  // A warp per row.
+  const auto for_each_element = [=](const auto& body) {
+    for (int i = thread / warp_size; i < n; i += inverse_threads / warp_size) {
+      for (int j = lane; j < n; j += warp_size) body(i, j);
+    }
+  };
+  for_each_element([=](int i, int j) { matrix[i * n + j] = T{0}; });
   __syncthreads();
   for (int row = thread; row < n; row += inverse_threads) {
     for (offset_t k = a.offsets[row]; k < a.offsets[row + 1]; ++k) matrix[row * n + a.columns[k]] = value_at(a, k);
   }
   __syncthreads();
   for (int p = 0; p < n; ++p) {
-    const T pivot = matrix[p * n + p];
-    const T inverse = inverse_of_pivot(pivot, diagonal[p]);
+    const T inverse = inverse_of_pivot(matrix[p * n + p], diagonal[p]);
     for (int j = thread; j < n; j += inverse_threads) {
       pivot_row[j] = fused::rounded_product(matrix[p * n + j], inverse);
       pivot_column[j] = matrix[j * n + p];
     }
     __syncthreads();
-    for (int e = thread; e < elements; e += inverse_threads) {
-      const int i = e / n;
-      const int j = e - i * n;
-      matrix[e] = eliminated(i, j, p, inverse, matrix[e], pivot_column[i], pivot_row[j]);
-    }
+    for_each_element([=](int i, int j) {
+      T& element = matrix[i * n + j];
+      element = eliminated(i, j, p, inverse, element, pivot_column[i], pivot_row[j]);
+    });
     __syncthreads();
   }
-  for (int e = thread; e < elements; e += inverse_threads) result[e] = matrix[e];
+  for_each_element([=](int i, int j) { result[i * n + j] = matrix[i * n + j]; });
 }
 
 }  // namespace
