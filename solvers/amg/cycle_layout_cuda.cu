@@ -2,9 +2,11 @@
 #include "core/cuda/memory.hpp"
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/scan.hpp"
+#include "core/cuda/shared_memory.cuh"
 #include "solvers/amg/cycle_layout.hpp"
 #include "tessera/error.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -13,12 +15,15 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Slots of shared memory per slice: those of most_sliced_mean.
-constexpr int staged_entries = 40 * slice_rows;
+/// Slices per block of fill_slices_kernel, a warp each.
+constexpr int slices_per_block = 4;
 
-/// Slices per block: as many as fit into 48 KiB of shared memory.
+/// Entries of a slice that pass through shared memory: at most what a block may have of it without asking for more.
 template <class V>
-constexpr int slices_per_block = sizeof(V) == sizeof(float) ? 4 : 2;
+[[nodiscard]] std::int64_t staged_entries(offset_t longest) {
+  constexpr std::int64_t most = 48 * 1024 / (slices_per_block * (sizeof(index_t) + sizeof(V)));
+  return std::min(most, slice_rows * longest);
+}
 
 /// Slots of each slice, and the longest row. A warp per slice.
 __global__ void __launch_bounds__(sum_threads)
@@ -35,26 +40,27 @@ __global__ void __launch_bounds__(sum_threads)
 }
 
 /// Entries of rows [32 slice, 32 slice + 32) to their slots. A warp per slice; the entries pass through shared memory,
-/// so that loads and stores are contiguous. Padding has value 0 and a column of its row.
-/// \param slot_columns null: values alone
+/// so that loads and stores are contiguous, unless there are more than `staged` of them. Padding has value 0 and a
+/// column of its row. \param slot_columns null: values alone
 template <class T, class V>
-__global__ void __launch_bounds__(slices_per_block<V>* slice_rows)
+__global__ void __launch_bounds__(slices_per_block* slice_rows)
     fill_slices_kernel(index_t rows, const offset_t* offsets, const index_t* columns, const T* values,
-                       const std::uint32_t* starts, index_t* slot_columns, V* slot_values) {
-  __shared__ index_t all_columns[slices_per_block<V> * staged_entries];
-  __shared__ V all_values[slices_per_block<V> * staged_entries];
+                       const std::uint32_t* starts, int staged, index_t* slot_columns, V* slot_values) {
+  V* const all_values = reinterpret_cast<V*>(dynamic_shared_memory());
+  auto* const all_columns = reinterpret_cast<index_t*>(all_values + slices_per_block * staged);
   const unsigned warp = threadIdx.x / slice_rows;
   const unsigned lane = threadIdx.x % slice_rows;
-  const std::int64_t slice = std::int64_t{blockIdx.x} * slices_per_block<V> + warp;
+  const std::int64_t slice = std::int64_t{blockIdx.x} * slices_per_block + warp;
   const std::int64_t first_row = slice * slice_rows;
   if (first_row >= rows) return;
-  index_t* const staged_columns = all_columns + warp * staged_entries;
-  V* const staged_values = all_values + warp * staged_entries;
+  index_t* const staged_columns = all_columns + warp * staged;
+  V* const staged_values = all_values + warp * staged;
   const offset_t begin = offsets[first_row];
   const offset_t end = offsets[first_row + slice_rows < rows ? first_row + slice_rows : rows];
-  const bool is_staged = end - begin <= staged_entries;
+  const bool is_staged = end - begin <= staged;
   const auto value_at = [=](offset_t k) { return values == nullptr ? V{1} : static_cast<V>(values[k]); };
   if (is_staged) {
+#pragma unroll 4
     for (offset_t k = begin + lane; k < end; k += slice_rows) {
       staged_columns[k - begin] = columns[k];
       staged_values[k - begin] = value_at(k);
@@ -76,12 +82,13 @@ __global__ void __launch_bounds__(slices_per_block<V>* slice_rows)
 }
 
 template <class T, class V>
-void fill_slices(const Csr<T>& source, const std::uint32_t* starts, index_t* columns, V* values) {
+void fill_slices(const Csr<T>& source, const std::uint32_t* starts, std::int64_t staged, index_t* columns, V* values) {
   const Context& context = Context::of(source.device());
   const DeviceGuard current(source.device());
-  const Grid grid{blocks_for(source.rows(), slices_per_block<V> * slice_rows), slices_per_block<V> * slice_rows};
+  const Grid grid{blocks_for(source.rows(), slices_per_block * slice_rows), slices_per_block * slice_rows,
+                  static_cast<std::size_t>(slices_per_block * staged) * (sizeof(V) + sizeof(index_t))};
   launch("sliced ELL", context, grid, fill_slices_kernel<T, V>, source.rows(), source.row_offsets().data(),
-         source.columns().data(), source.values().data(), starts, columns, values);
+         source.columns().data(), source.values().data(), starts, static_cast<int>(staged), columns, values);
 }
 
 /// Where the slots of each slice begin, and their number.
@@ -158,7 +165,8 @@ AmgDeviceMatrix<V>::AmgDeviceMatrix(const Csr<T>& source, const std::string& nam
     offsets_ = narrowed(device, std::as_const(slices.starts).span().first(static_cast<std::size_t>(starts)));
     columns_ = Array<index_t>(shape.slots, Init::none, device);
     values_ = Array<V>(shape.slots, Init::none, device);
-    fill_slices(source, offsets_.data(), columns_.data(), values_.data());
+    staged_ = staged_entries<V>(shape.longest);
+    fill_slices(source, offsets_.data(), staged_, columns_.data(), values_.data());
     return;
   }
   has_long_rows_ = shape.longest > amg_long_row;
@@ -174,7 +182,7 @@ template <class V>
 template <class T>
 void AmgDeviceMatrix<V>::assign(const Csr<T>& source) {
   if (layout_ == AmgRowLayout::sliced_ell) {
-    fill_slices(source, offsets_.data(), static_cast<index_t*>(nullptr), values_.data());
+    fill_slices(source, offsets_.data(), staged_, static_cast<index_t*>(nullptr), values_.data());
   } else {
     copy_values(source, values_.span());
   }
