@@ -28,7 +28,7 @@ struct AmgLayoutTuning {
   /// Sliced ELL from so many rows on: below, several lanes per row end sooner than one. Lengths of rows are looked at
   /// from so many rows on.
   index_t least_sliced_rows = 20000;
-  /// Sliced ELL up to so many entries per row: also what a slice may have in shared memory while it is filled.
+  /// Sliced ELL up to so many entries per row: the lanes of a row gather neighbouring elements, those of a slice not.
   double most_sliced_mean = 40.0;
   /// Sliced ELL up to so many bytes per byte of CSR.
   double most_padding = 1.3;
@@ -115,6 +115,7 @@ class AmgDeviceMatrix {
   int lanes_log2_ = 0;
   offset_t longest_ = 0;        ///< row of sliced ELL
   bool has_long_rows_ = false;  ///< whether there may be some
+  std::int64_t staged_ = 0;     ///< entries of a slice that pass through shared memory when values come
   Array<std::uint32_t> offsets_;
   Array<index_t> columns_;
   Array<V> values_;

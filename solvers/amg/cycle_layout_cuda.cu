@@ -15,14 +15,17 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Most slots of shared memory per slice: those of most_sliced_mean.
-constexpr int most_staged_entries = 40 * slice_rows;
+/// Slices per block of fill_slices_kernel, a warp each.
+constexpr int slices_per_block = 4;
 /// Loads of a lane under way.
 constexpr int staged_at_once = 8;
 
-/// Slices per block: as many as fit into 48 KiB of shared memory.
+/// Entries of a slice that pass through shared memory: at most what a block may have of it without asking for more.
 template <class V>
-constexpr int slices_per_block = sizeof(V) == sizeof(float) ? 4 : 2;
+[[nodiscard]] std::int64_t staged_entries(offset_t longest) {
+  constexpr std::int64_t most = 48 * 1024 / (slices_per_block * (sizeof(index_t) + sizeof(V)));
+  return std::min(most, slice_rows * longest);
+}
 
 /// Slots of each slice, and the longest row. A warp per slice.
 __global__ void __launch_bounds__(sum_threads)
@@ -39,24 +42,24 @@ __global__ void __launch_bounds__(sum_threads)
 }
 
 /// Entries of rows [32 slice, 32 slice + 32) to their slots. A warp per slice; the entries pass through shared memory,
-/// so that loads and stores are contiguous. Padding has value 0 and a column of its row.
-/// \param staged_entries per slice: memory of a block \param slot_columns null: values alone
+/// so that loads and stores are contiguous, unless there are more than `staged` of them. Padding has value 0 and a
+/// column of its row. \param slot_columns null: values alone
 template <class T, class V>
-__global__ void __launch_bounds__(slices_per_block<V>* slice_rows)
+__global__ void __launch_bounds__(slices_per_block* slice_rows)
     fill_slices_kernel(index_t rows, const offset_t* offsets, const index_t* columns, const T* values,
-                       const std::uint32_t* starts, int staged_entries, index_t* slot_columns, V* slot_values) {
+                       const std::uint32_t* starts, int staged, index_t* slot_columns, V* slot_values) {
   V* const all_values = reinterpret_cast<V*>(dynamic_shared_memory());
-  index_t* const all_columns = reinterpret_cast<index_t*>(all_values + slices_per_block<V> * staged_entries);
+  auto* const all_columns = reinterpret_cast<index_t*>(all_values + slices_per_block * staged);
   const unsigned warp = threadIdx.x / slice_rows;
   const unsigned lane = threadIdx.x % slice_rows;
-  const std::int64_t slice = std::int64_t{blockIdx.x} * slices_per_block<V> + warp;
+  const std::int64_t slice = std::int64_t{blockIdx.x} * slices_per_block + warp;
   const std::int64_t first_row = slice * slice_rows;
   if (first_row >= rows) return;
-  index_t* const staged_columns = all_columns + warp * staged_entries;
-  V* const staged_values = all_values + warp * staged_entries;
+  index_t* const staged_columns = all_columns + warp * staged;
+  V* const staged_values = all_values + warp * staged;
   const offset_t begin = offsets[first_row];
   const offset_t end = offsets[first_row + slice_rows < rows ? first_row + slice_rows : rows];
-  const bool is_staged = end - begin <= staged_entries;
+  const bool is_staged = end - begin <= staged;
   const auto value_at = [=](offset_t k) { return values == nullptr ? V{1} : static_cast<V>(values[k]); };
   if (is_staged) {
     for (offset_t first = begin + lane; first < end; first += staged_at_once * slice_rows) {
@@ -94,14 +97,13 @@ __global__ void __launch_bounds__(slices_per_block<V>* slice_rows)
 }
 
 template <class T, class V>
-void fill_slices(const Csr<T>& source, const std::uint32_t* starts, offset_t longest, index_t* columns, V* values) {
+void fill_slices(const Csr<T>& source, const std::uint32_t* starts, std::int64_t staged, index_t* columns, V* values) {
   const Context& context = Context::of(source.device());
   const DeviceGuard current(source.device());
-  const int staged = static_cast<int>(std::min<offset_t>(longest * slice_rows, most_staged_entries));
-  const Grid grid{blocks_for(source.rows(), slices_per_block<V> * slice_rows), slices_per_block<V> * slice_rows,
-                  static_cast<std::size_t>(slices_per_block<V> * staged) * (sizeof(V) + sizeof(index_t))};
+  const Grid grid{blocks_for(source.rows(), slices_per_block * slice_rows), slices_per_block * slice_rows,
+                  static_cast<std::size_t>(slices_per_block * staged) * (sizeof(V) + sizeof(index_t))};
   launch("sliced ELL", context, grid, fill_slices_kernel<T, V>, source.rows(), source.row_offsets().data(),
-         source.columns().data(), source.values().data(), starts, staged, columns, values);
+         source.columns().data(), source.values().data(), starts, static_cast<int>(staged), columns, values);
 }
 
 /// Where the slots of each slice begin, and their number.
@@ -178,8 +180,8 @@ AmgDeviceMatrix<V>::AmgDeviceMatrix(const Csr<T>& source, const std::string& nam
     offsets_ = narrowed(device, std::as_const(slices.starts).span().first(static_cast<std::size_t>(starts)));
     columns_ = Array<index_t>(shape.slots, Init::none, device);
     values_ = Array<V>(shape.slots, Init::none, device);
-    longest_ = slices.longest;
-    fill_slices(source, offsets_.data(), longest_, columns_.data(), values_.data());
+    staged_ = staged_entries<V>(shape.longest);
+    fill_slices(source, offsets_.data(), staged_, columns_.data(), values_.data());
     return;
   }
   has_long_rows_ = shape.longest > amg_long_row;
@@ -195,7 +197,7 @@ template <class V>
 template <class T>
 void AmgDeviceMatrix<V>::assign(const Csr<T>& source) {
   if (layout_ == AmgRowLayout::sliced_ell) {
-    fill_slices(source, offsets_.data(), longest_, static_cast<index_t*>(nullptr), values_.data());
+    fill_slices(source, offsets_.data(), staged_, static_cast<index_t*>(nullptr), values_.data());
   } else {
     copy_values(source, values_.span());
   }
