@@ -113,7 +113,6 @@ class AmgDeviceMatrix {
   AmgRowLayout layout_ = AmgRowLayout::lanes;
   index_t rows_ = 0;
   int lanes_log2_ = 0;
-  offset_t longest_ = 0;        ///< row of sliced ELL
   bool has_long_rows_ = false;  ///< whether there may be some
   std::int64_t staged_ = 0;     ///< entries of a slice that pass through shared memory when values come
   Array<std::uint32_t> offsets_;
