@@ -22,6 +22,8 @@ constexpr index_t after_all_columns = std::numeric_limits<index_t>::max();
 
 constexpr int threads = small_hash_threads;
 constexpr int resident_blocks = 4;
+/// Slots that are looked at for a column of a sampled row: more of them show that it is too long.
+constexpr unsigned sample_tries = 96;
 /// Rows of B that are loaded together.
 constexpr int rows_in_flight = 4;
 
@@ -66,7 +68,8 @@ __device__ LaneGroupRow row_of_group(const RowBatch& batch, const offset_t* a_of
 /// together, so that none waits for another in turn. Every lane of the warp must call. \param halted whether the group
 /// is to skip what is left; add() may set it
 template <int Lanes, class V, class Add>
-__device__ void for_products(const Factors<V>& factors, offset_t begin, offset_t end, bool& halted, Add&& add) {
+__device__ __forceinline__ void for_products(const Factors<V>& factors, offset_t begin, offset_t end, bool& halted,
+                                             Add&& add) {
   using Group = LaneGroup<Lanes>;
   const unsigned lane = Group::lane();
   const auto b_rows = static_cast<unsigned>(end - begin);
@@ -85,7 +88,9 @@ __device__ void for_products(const Factors<V>& factors, offset_t begin, offset_t
     const unsigned longest = __reduce_max_sync(full_warp, last - first);
     const unsigned count = most_b_rows - from < Lanes ? most_b_rows - from : Lanes;
     for (unsigned q = 0; q < count; q += rows_in_flight) {
-      halted = Group::any(halted);
+      const unsigned halts = __ballot_sync(full_warp, halted);
+      halted = Group::own(halts) != 0;
+      if (halts != 0 && __ballot_sync(full_warp, !halted && from < b_rows) == 0) return;
       index_t column[rows_in_flight];
       unsigned at[rows_in_flight];
       unsigned ends[rows_in_flight];
@@ -136,8 +141,9 @@ class SmallTable {
   using Layout = SmallTableLayout<Lanes, Slots>;
   static constexpr index_t vacant = -1;
 
-  /// \param memory of the block, Layout::bytes(value_bytes<V>), aligned to 16 bytes
-  __device__ explicit SmallTable(unsigned char* memory) {
+  /// \param memory of the block, Layout::bytes(value_bytes<V>), aligned to 16 bytes \param most_tries slots that are
+  /// looked at for a column, before the table counts as too small
+  __device__ explicit SmallTable(unsigned char* memory, unsigned most_tries = Slots) : most_tries_(most_tries) {
     columns_ =
         reinterpret_cast<index_t*>(memory + Layout::sums_bytes(value_bytes<V>)) + Group::number() * Layout::stride;
     if constexpr (has_values<V>) sums_ = reinterpret_cast<V*>(memory) + Group::number() * Layout::stride;
@@ -157,7 +163,8 @@ class SmallTable {
 
   /// Adds the products of a row whose columns are in `part`. Every lane of the warp must call.
   /// \returns whether the table was too small; its contents are then of no use
-  __device__ bool add_row(const Factors<V>& factors, offset_t begin, offset_t end, ColumnPart part = {}) {
+  __device__ __forceinline__ bool add_row(const Factors<V>& factors, offset_t begin, offset_t end,
+                                          ColumnPart part = {}) {
     for_products<Lanes>(factors, begin, end, full_, [&](index_t column, V product) {
       if (part.has(column)) add(column, product);
     });
@@ -206,10 +213,10 @@ class SmallTable {
   }
 
  private:
-  __device__ void add(index_t column, [[maybe_unused]] V product) {
+  __device__ __forceinline__ void add(index_t column, [[maybe_unused]] V product) {
     // The upper bits of a product with the golden ratio.
     unsigned slot = (static_cast<unsigned>(column) * 0x9e3779b1U) >> (32 - Layout::bits);
-    for (unsigned tries = 0; tries < Slots; ++tries) {
+    for (unsigned tries = 0; tries < most_tries_; ++tries) {
       index_t there = columns_[slot];
       if (there == vacant) {
         there = atomicCAS(columns_ + slot, vacant, column);
@@ -229,6 +236,7 @@ class SmallTable {
 
   index_t* columns_;
   V* sums_ = nullptr;
+  unsigned most_tries_;
   unsigned taken_ = 0;  ///< by this lane
   bool full_ = false;
 };
@@ -358,10 +366,12 @@ __global__ void __launch_bounds__(threads)
         static_cast<unsigned long long>(__ldg(factors.b_offsets + b_row + 1) - __ldg(factors.b_offsets + b_row));
   }
   products = sum_over_lanes(products, Lanes);
-  const bool is_long = products > sampled_row_products;
+  bool is_long = products > sampled_row_products;
   if (is_long) row.end = row.begin;
-  SmallTable<NoValue, Lanes, Slots> table(dynamic_shared_memory());
-  const unsigned entries = count_entries(factors, row, table);
+  SmallTable<NoValue, Lanes, Slots> table(dynamic_shared_memory(), sample_tries);
+  table.clear();
+  is_long |= table.add_row(factors, row.begin, row.end);
+  const unsigned entries = table.entries();
   if (counts != nullptr && row.exists && Group::lane() == 0) counts[row.number] = entries;
   if (counts != nullptr && blockIdx.x == 0 && threadIdx.x == 0) counts[rows] = 0;
   const bool is_counted = Group::lane() == 0 && products > 0 && !is_long;

@@ -55,7 +55,7 @@ struct CompressionSample {
   unsigned long long entries = 0;
   unsigned long long squares = 0;  ///< of the entries
   unsigned most_entries = 0;
-  unsigned long_rows = 0;  ///< with more than sampled_row_products products, not counted
+  unsigned long_rows = 0;  ///< not counted: with more than sampled_row_products products, or too many entries
 };
 
 inline constexpr index_t sampled_rows = 2048;

@@ -33,9 +33,10 @@ struct Tuning {
   double small_compression = 4.0;          ///< products per entry of the sample, from which
   index_t small_entries = 112;             ///< of a row
   std::uint32_t small_products = 1 << 12;  ///< of a row
-  double small_least_products = 1 << 21;   ///< expected of the whole product, from which a sample is taken
+  double small_least_products = 1 << 23;   ///< expected of the whole product, from which a sample is taken
   double small_mean_products = 32;         ///< expected of a row, from which a sample is taken
-  index_t tiny_rows = 1 << 15;             ///< up to which, and below small_least_products, counting needs no analysis
+  index_t tiny_rows = 1 << 17;             ///< up to which, and below tiny_products, nothing is analysed first
+  double tiny_products = 1 << 22;
 
   // Rows that a warp sums in a dense array.
   index_t dense_width = 1024;

@@ -20,7 +20,7 @@ bool seems_small(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& 
       options.workflow == SpgemmWorkflow::automatic && options.accumulator == SpgemmAccumulator::automatic;
   if (!free_choice || options.memory_limit_bytes != 0 || a.rows == 0 || b.rows == 0) return false;
   const double products = static_cast<double>(a.nnz()) * static_cast<double>(b.nnz()) / b.rows;
-  return a.rows <= tuning.tiny_rows && b.nnz() < (offset_t{1} << 31) && products < tuning.small_least_products;
+  return a.rows <= tuning.tiny_rows && b.nnz() < (offset_t{1} << 31) && products < tuning.tiny_products;
 }
 
 void describe(const CompressionSample& all, offset_t a_nnz, SpgemmReport& report) {
