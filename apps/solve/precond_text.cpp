@@ -71,10 +71,8 @@ std::string precond_lines(const PrecondOutcome& precond) {
 void warn_about_precond(const PrecondOutcome& precond, const std::string& method, Warnings& warnings) {
   if (!precond.hierarchy) return;
   if (!precond.hierarchy->coarsens) {
-    warnings.push_back(
-        {"W011", fmt::format("amg does not coarsen this matrix and is little more than its smoother: {}; "
-                             "--precond jacobi costs less",
-                             precond.hierarchy->reason)});
+    warnings.push_back({"W011", fmt::format("amg does not coarsen this matrix: {}; --precond jacobi costs less",
+                                            precond.hierarchy->reason)});
   }
   if (!precond.info.is_symmetric && method == "cg") {
     warnings.push_back({"W012", "amg is not symmetric here, which cg asks for; --method bicgstab takes any"});

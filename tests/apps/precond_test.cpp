@@ -125,7 +125,7 @@ TEST_F(PrecondTest, KeysComeFromFilesAndAreRepeatable) {
   file("solve.toml", "precond = \"amg\"\nprecond-opt = \"max-levels=2,cycle=w\"\n");
   const json document = solved("--poisson2d 60");
   EXPECT_EQ(document["preconditioner"]["hierarchy"]["levels"].size(), 2U);
-  EXPECT_EQ(document["config"]["precond-opt"]["place"], "./solve.toml:2");
+  EXPECT_EQ(document["config"]["precond-opt"]["place"], "solve.toml:2");
   const json typed = solved("--poisson2d 60 --precond-opt max-levels=1");
   EXPECT_EQ(typed["preconditioner"]["hierarchy"]["levels"].size(), 1U) << "the command line is stronger";
   EXPECT_EQ(solved("--poisson2d 60 -p jacobi")["result"]["precond"], "jacobi") << "keys of a file may rest unused";
@@ -133,11 +133,15 @@ TEST_F(PrecondTest, KeysComeFromFilesAndAreRepeatable) {
   EXPECT_NE(config.find("precond-opt = \"max-levels=3,sweeps=2\"\n"), std::string::npos) << config;
 }
 
-/// The constant vector is what amg takes by itself.
+/// The constant vector is what amg takes by itself; given vectors keep weak entries in A, here there are none.
 TEST_F(PrecondTest, NearNullspaceIsReadFromAFile) {
   file("ones.mtx", array_file(3600, 1, [](int, int) { return 1; }));
-  const int usual = solved("--poisson2d 60 -p amg")["result"]["iterations"].get<int>();
-  EXPECT_EQ(solved("--poisson2d 60 -p amg --precond-opt near-nullspace=ones.mtx")["result"]["iterations"], usual);
+  const std::string line = "--poisson2d 60 -p amg -b random";
+  const int usual = solved(line)["result"]["iterations"].get<int>();
+  EXPECT_LT(solved(line + " --precond-opt near-nullspace=ones.mtx")["result"]["iterations"].get<int>(), 2 * usual);
+  // A vector that A does not map to nearly 0.
+  file("waves.mtx", array_file(3600, 1, [](int i, int) { return i % 2 == 0 ? 1 : -1; }));
+  EXPECT_GT(solved(line + " --precond-opt near-nullspace=waves.mtx")["result"]["iterations"].get<int>(), 2 * usual);
   expect_error("--poisson2d 50 -p amg --precond-opt near-nullspace=ones.mtx", 5,
                "near-nullspace of amg ones.mtx: 3600 rows, expected 2500");
   expect_error("--poisson2d 50 -p amg --precond-opt near-nullspace=none.mtx", 5, "none.mtx");
@@ -223,10 +227,9 @@ TEST_F(PrecondTest, CompareSaysWhenTheSetUpPays) {
   }
   EXPECT_EQ(rows, 4);
   const std::string text =
-      run("compare --poisson2d 60 --kernels csr --solvers cg,pagerank --preconds jacobi,amg --repeat 3").out;
+      run("compare --poisson2d 60 --kernels csr --solvers cg --preconds jacobi,amg --repeat 3").out;
   EXPECT_NE(text.find("precond pays"), std::string::npos) << text;
   EXPECT_NE(text.find("\ncg, until"), std::string::npos) << text;
-  EXPECT_NE(text.find("\npagerank, until"), std::string::npos) << text;
 }
 
 TEST_F(PrecondTest, CompareKnowsItsBaselineByPreconditioner) {
