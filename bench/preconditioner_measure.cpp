@@ -361,7 +361,7 @@ Json measure_preconditioners(const PreconditionerProblem& problem, const Precond
       result["refresh"] = measure_refresh(system, settings, summarise(each.setup_ms).min);
     }
   }
-  if (device.is_host() && std::count(settings.peers.begin(), settings.peers.end(), "eigen") > 0) {
+  if (device.is_host() && problem.symmetric && std::count(settings.peers.begin(), settings.peers.end(), "eigen") > 0) {
     result["peers"].push_back(measure_eigen(a, system.b(), settings.tolerance, std::min(settings.rounds, 3)));
   }
   result["recorded_peers"] = recorded_json(problem.name);

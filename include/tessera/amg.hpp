@@ -55,7 +55,8 @@ struct AmgOptions {
 
   // Prolongator: P = (I - ω D⁻¹ A) T.
   double prolongator_damping = 4.0 / 3.0;  ///< ω = damping / ρ(D⁻¹ A); 0: P = T. In [0, 2)
-  int power_steps = 5;  ///< for ρ on all levels but the finest, which takes Gershgorin's bound; 0: the bound everywhere
+  int power_steps =
+      5;  ///< for ρ; the finest level takes Gershgorin's bound where it is at most 2; 0: the bound everywhere
 
   // Cycle.
   AmgCycle cycle = AmgCycle::v;

@@ -26,6 +26,9 @@ namespace {
 
 /// Coarsening ends where aggregation leaves more than this part of the nodes.
 constexpr double least_coarsening = 0.8;
+/// The bound of an M-matrix with rows that sum to zero or more is 2, and near ρ on the finest level. That of finite
+/// elements can be 50 times too large.
+constexpr double sharp_gershgorin = 2.0 + 1e-6;
 /// The power method estimates from below.
 constexpr double power_margin = 1.1;
 
@@ -222,7 +225,8 @@ bool AmgSetup<T>::coarsen(std::size_t level, const MeasuredRows<T>& rows) {
 template <class T>
 double AmgSetup<T>::spectral_radius(std::size_t level, PowerMethod<T>& power, const CsrView<T>& a, const T* diagonal,
                                     double gershgorin) {
-  if (options_.power_steps == 0 || (level == 0 && filters_)) return gershgorin;
+  const bool is_sharp = level == 0 && filters_ && gershgorin <= sharp_gershgorin;
+  if (options_.power_steps == 0 || is_sharp) return gershgorin;
   const int steps = power.is_warm() ? (options_.power_steps + 1) / 2 : options_.power_steps;
   const double estimate = power_margin * power.estimate(a, diagonal, steps);
   return estimate > 0.0 ? std::min(gershgorin, estimate) : gershgorin;

@@ -152,12 +152,13 @@ TEST(AmgSetup, ProlongatorsAreSmoothedAggregates) {
       expect_aggregates(filtered.matrix, of_row, setup.structures()[l].aggregates.count);
       const double omega = expect_smoothed(as_double(*levels[l].p), filtered, of_row);
       const double used = options.prolongator_damping / omega;
-      if (l == 0) {
-        EXPECT_NEAR(used, filtered.gershgorin, 1e-10) << "the finest level takes the bound";
-      } else {
-        const double exact = spectral_radius(filtered.matrix);
-        EXPECT_LE(used, std::min(1.25 * exact, filtered.gershgorin + 1e-10));
-        EXPECT_GE(used, 0.8 * exact);
+      const double exact = spectral_radius(filtered.matrix);
+      EXPECT_GE(used, 0.8 * exact);
+      EXPECT_LE(used, filtered.gershgorin + 1e-10);
+      if (l > 0) {
+        EXPECT_LE(used, 1.25 * exact);
+      } else if (filtered.gershgorin < 2.0 + 1e-10) {
+        EXPECT_NEAR(used, filtered.gershgorin, 1e-10) << "the finest level takes a bound that is sharp";
       }
       const double strong = static_cast<double>(filtered.matrix.nonZeros()) / static_cast<double>(fine.nonZeros());
       EXPECT_NEAR(setup.info().levels[l].strong, strong, 1e-12);
