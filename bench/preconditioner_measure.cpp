@@ -283,6 +283,17 @@ void set_amg_options(AmgOptions& options, std::span<const std::string> settings)
   }
 }
 
+namespace {
+
+/// The same load on every node, along the last axis: weight.
+Array<double> loads(std::int64_t n, int block, const Device& device) {
+  std::vector<double> b(static_cast<std::size_t>(n), 0.0);
+  for (auto i = static_cast<std::size_t>(block) - 1; i < b.size(); i += static_cast<std::size_t>(block)) b[i] = -1.0;
+  return Array<double>::copy_of(b, device);
+}
+
+}  // namespace
+
 PreconditionedSystem::PreconditionedSystem(const PreconditionerProblem& problem, const PreconditionerSettings& settings,
                                            const Device& device)
     : problem_(problem), device_(device) {
@@ -300,6 +311,8 @@ PreconditionedSystem::PreconditionedSystem(const PreconditionerProblem& problem,
 
 Array<double> PreconditionedSystem::right_side(const SpmvPlan<double>& a) const {
   const std::int64_t n = a.rows();
+  // A translation is a rigid-body mode, which AMG knows beforehand.
+  if (amg_options_.block_size > 1) return loads(n, amg_options_.block_size, device_);
   const std::vector<double> exact =
       problem_.singular ? scattered(n) : std::vector<double>(static_cast<std::size_t>(n), 1.0);
   const Array<double> x = Array<double>::copy_of(exact, device_);
@@ -332,7 +345,7 @@ Json measure_preconditioners(const PreconditionerProblem& problem, const Precond
              a.rows(), a.nnz(), static_cast<double>(a.bytes()) * 1e-9, system.generate_ms(),
              to_string(system.plan().info().algorithm), system.plan_ms());
   std::vector<Contender> contenders;
-  for (const std::string& name : settings.preconditioners) contenders.push_back({.name = name});
+  for (const std::string& name : settings.preconditioners) contenders.emplace_back().name = name;
   run_rounds(system, contenders, settings);
   Json result{{"problem", problem.name},
               {"unknowns", a.rows()},
@@ -348,7 +361,7 @@ Json measure_preconditioners(const PreconditionerProblem& problem, const Precond
       result["refresh"] = measure_refresh(system, settings, summarise(each.setup_ms).min);
     }
   }
-  if (device.is_host() && std::count(settings.peers.begin(), settings.peers.end(), "eigen") > 0) {
+  if (device.is_host() && problem.symmetric && std::count(settings.peers.begin(), settings.peers.end(), "eigen") > 0) {
     result["peers"].push_back(measure_eigen(a, system.b(), settings.tolerance, std::min(settings.rounds, 3)));
   }
   result["recorded_peers"] = recorded_json(problem.name);

@@ -44,7 +44,9 @@ bool run(const PreconditionerSettings& settings) {
   report["tessera"]["cuda_toolkit"] = build_info().cuda;
   report["device"] = device.name();
   report["tolerance"] = settings.tolerance;
-  report["right_side"] = "A times ones, of singular matrices A times scattered numbers; the guess is 0";
+  report["right_side"] =
+      "A times ones; of singular matrices A times scattered numbers; of elasticity the same load on every node; the "
+      "guess is 0";
   report["clock"] = "wall, with the device idle before and after; A, b and x on the device, its SpMV plan made";
   report["amg_settings"] = settings.amg;
   fmt::print("{}\n", support::device_text(device, Device{}));

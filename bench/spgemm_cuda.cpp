@@ -5,6 +5,7 @@
 ///   bench_spgemm_cuda --json results.json
 ///   bench_spgemm_cuda --problems fem27,A.mtx.gz,A.mtx.gz:t --ways auto,hll,bitmap
 ///   bench_spgemm_cuda --problems ap5,ap9,ap7,ap27 --ways auto,esc
+///   bench_spgemm_cuda --problems mg7-200:r0ap,mg27-140:a0p0 --ways auto,exact+esc,exact+small_hash,sampled+small_hash
 #include "bench/report.hpp"
 #include "bench/spgemm_zoo.hpp"
 #include "bench/vendor_spgemm.hpp"
@@ -53,12 +54,19 @@ struct ProductWay {
   SpgemmReport report;  ///< of Tessera's
 };
 
-/// "auto", "ordered", "plan" (new values on a stored structure), a workflow or an accumulator; "esc" is the workflow.
+/// "auto", "ordered", "plan" (new values on a stored structure), a workflow, an accumulator, or both ("exact+esc");
+/// "esc" alone is the workflow.
 SpgemmOptions options_of(const std::string& way, const Device& device) {
   SpgemmOptions options;
   options.device = device;
   if (way == "auto" || way == plan_name) return options;
   if (way == "ordered") {
+    options.determinism = Determinism::gpu_to_gpu;
+    return options;
+  }
+  if (const auto plus = way.find('+'); plus != std::string::npos) {
+    options.workflow = parse_spgemm_workflow(way.substr(0, plus));
+    options.accumulator = parse_spgemm_accumulator(way.substr(plus + 1));
     options.determinism = Determinism::gpu_to_gpu;
     return options;
   }

@@ -5,6 +5,7 @@
 
 #include "tessera/linear_operator.hpp"
 
+#include <cstdint>
 #include <span>
 
 namespace tessera::detail {
@@ -24,9 +25,11 @@ class EnqueuedProduct {
   virtual void enqueue(std::span<const T> x, std::span<T> y, std::span<const T> w, ProductDots* sums) const = 0;
 
   /// The same for a caller that adds up parts of the inner products: less waiting between the kernels of a small
-  /// product. \returns the parts, on the device, valid until the next product; or {sums, 1} where there are no parts
+  /// product. \param halted on the device: not 0 once the loop has halted, when long products had better do nothing
+  /// \returns the parts, on the device, valid until the next product; or {sums, 1} where there are no parts
   [[nodiscard]] virtual std::span<const ProductDots> enqueue_parts(std::span<const T> x, std::span<T> y,
-                                                                   std::span<const T> w, ProductDots* sums) const = 0;
+                                                                   std::span<const T> w, ProductDots* sums,
+                                                                   const std::int32_t* halted) const = 0;
 
   /// \returns null for operators without the capability: their products are called from the host, one by one
   [[nodiscard]] static const EnqueuedProduct* of(const LinearOperator<T>& a) noexcept { return a.enqueued_product(); }

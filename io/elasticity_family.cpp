@@ -1,6 +1,7 @@
 // Linear elasticity of a clamped cube, trilinear bricks. Compiled without contraction of a * b + c.
 //
-// The stiffness of a brick of edge 1 by its definition (T. J. R. Hughes, The Finite Element Method, 1987, chapters 2 and 3):
+// The stiffness of a brick of edge 1 by its definition (T. J. R. Hughes, The Finite Element Method, 1987, chapters 2
+// and 3):
 //   K(a c, b d) = λ ∫ N_a,c N_b,d + μ ∫ N_a,d N_b,c + μ δ_cd Σ_e ∫ N_a,e N_b,e
 // where N_a is a product of three hat functions, so that each integral is a product of three integrals over [0, 1].
 #include "core/parallel.hpp"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
 #include <utility>
 
 namespace tessera {
@@ -24,6 +26,12 @@ using Block = std::array<std::array<double, 3>, 3>;
 
 /// Corner a of a brick is (a & 1, a >> 1 & 1, a >> 2).
 using BrickStiffness = std::array<std::array<Block, 8>, 8>;
+
+/// Between corners a and b.
+template <class Stiffness>
+auto& entry(Stiffness& k, int a, int b) {
+  return k[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
+}
 
 int along(int corner, int axis) { return corner >> axis & 1; }
 
@@ -55,7 +63,8 @@ BrickStiffness brick_stiffness(double nu) {
       for (int c = 0; c < 3; ++c) {
         for (int d = 0; d < 3; ++d) {
           const double cross = lambda * integral_of_derivatives(a, c, b, d) + mu * integral_of_derivatives(a, d, b, c);
-          k[a][b][c][d] = cross + (c == d ? mu * laplacian : 0.0);
+          entry(k, a, b)[static_cast<std::size_t>(c)][static_cast<std::size_t>(d)] =
+              cross + (c == d ? mu * laplacian : 0.0);
         }
       }
     }
@@ -95,7 +104,7 @@ std::array<Block, 27> node_blocks(const ClampedCube& cube, const BrickStiffness&
       const auto step = [&](int axis) { return static_cast<std::size_t>(along(b, axis) - along(a, axis) + 1); };
       Block& block = blocks[step(0) + 3 * (step(1) + 3 * step(2))];
       for (std::size_t c = 0; c < 3; ++c) {
-        for (std::size_t d = 0; d < 3; ++d) block[c][d] += k[a][b][c][d];
+        for (std::size_t d = 0; d < 3; ++d) block[c][d] += entry(k, a, b)[c][d];
       }
     }
   }

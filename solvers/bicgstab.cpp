@@ -31,7 +31,7 @@ class BiCgStab {
   using Loop = fused::Loop<detail::BicgstabState>;
 
   explicit BiCgStab(const detail::KrylovProblem<T>& problem)
-      : loop_(problem.device(), problem.is_enqueueable()),
+      : loop_(problem.device(), problem.is_enqueueable(), problem.iterations_per_check()),
         solve_(problem, loop_.state()),
         n_(problem.a.rows()),
         random_shadow_(problem.options.shadow == Shadow::random),

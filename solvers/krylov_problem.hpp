@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/enqueued_product.hpp"
+#include "solvers/fused/loop.hpp"
 #include "solvers/fused/preconditioner.hpp"
 #include "tessera/solvers.hpp"
 
@@ -32,6 +33,10 @@ struct KrylovProblem : KrylovArguments<T> {
       : KrylovArguments<T>(arguments), preconditioner(arguments.m) {}
 
   [[nodiscard]] Device device() const { return this->a.device(); }
+  /// For the loop.
+  [[nodiscard]] int iterations_per_check() const noexcept {
+    return preconditioner.is_fused ? fused::short_iterations_per_check : 1;
+  }
   /// Whether all products of an iteration can be enqueued.
   [[nodiscard]] bool is_enqueueable() const {
     return EnqueuedProduct<T>::of(this->a) != nullptr &&

@@ -27,7 +27,7 @@ class Richardson {
   using Loop = fused::Loop<detail::RichardsonState>;
 
   explicit Richardson(const detail::KrylovProblem<T>& problem)
-      : loop_(problem.device(), problem.is_enqueueable()),
+      : loop_(problem.device(), problem.is_enqueueable(), problem.iterations_per_check()),
         solve_(problem, loop_.state()),
         n_(problem.a.rows()),
         q_(problem.a.make_output()),

@@ -2,6 +2,7 @@
 #include "solvers/amg/coarsest.hpp"
 #include "solvers/amg/cycle.hpp"
 #include "solvers/amg/phase_clock.hpp"
+#include "solvers/amg/prolongator.hpp"
 #include "solvers/amg/strength.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
@@ -26,7 +27,9 @@ struct GraphLoop::Impl {
 
 bool has_graph_loops(const Device& /*device*/) { return false; }
 
-GraphLoop::GraphLoop(const Device& device, std::uint64_t /*state_bytes*/) { refuse(device); }
+GraphLoop::GraphLoop(const Device& device, std::uint64_t /*state_bytes*/, int /*iterations_per_check*/) {
+  refuse(device);
+}
 GraphLoop::~GraphLoop() = default;
 const LoopFrame& GraphLoop::frame() const noexcept { return impl_->frame; }
 bool GraphLoop::is_graph() const noexcept { return false; }
@@ -70,6 +73,16 @@ Array<T> dense_inverse(const Device& device, const CsrView<T>& /*a*/, const T* /
 }
 template Array<float> dense_inverse(const Device&, const CsrView<float>&, const float*);
 template Array<double> dense_inverse(const Device&, const CsrView<double>&, const double*);
+
+template <class T>
+Csr<T> smooth_short_rows(const Device& device, const CsrView<T>& /*a*/, const detail::Aggregates& /*aggregates*/,
+                         const T* /*diagonal*/, double /*omega*/) {
+  refuse(device);
+}
+template Csr<float> smooth_short_rows(const Device&, const CsrView<float>&, const detail::Aggregates&, const float*,
+                                      double);
+template Csr<double> smooth_short_rows(const Device&, const CsrView<double>&, const detail::Aggregates&, const double*,
+                                       double);
 
 EventClock::EventClock(const Device& device) { refuse(device); }
 EventClock::~EventClock() = default;

@@ -15,8 +15,7 @@ struct SpgemmPlan<T>::Impl {
     const Csr<T>& structure = plan->structure();
     Array<T> values(structure.nnz(), Init::none, plan->device());
     plan->multiply_into(a, b, values.span());
-    return Csr<T>(structure.rows(), structure.cols(), structure.row_offsets().to(plan->device()),
-                  structure.columns().to(plan->device()), std::move(values), Check::trusted);
+    return structure.with_values(std::move(values));
   }
 };
 

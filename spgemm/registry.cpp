@@ -19,7 +19,7 @@ struct NamedValue {
 };
 
 constexpr std::array<NamedValue<SpgemmWorkflow>, 7> workflows{{
-    {SpgemmWorkflow::automatic, "auto", "on the host by products per row and a sample; on a GPU exact"},
+    {SpgemmWorkflow::automatic, "auto", "by products per row and a sample; on a GPU mostly exact"},
     {SpgemmWorkflow::hll, "hll", "a HyperLogLog sketch per row of B, merged for every row of C"},
     {SpgemmWorkflow::cohen, "cohen", "minima of random keys per row of B, merged for every row of C"},
     {SpgemmWorkflow::symbolic, "exact", "counts every row first; least memory"},
@@ -28,7 +28,7 @@ constexpr std::array<NamedValue<SpgemmWorkflow>, 7> workflows{{
     {SpgemmWorkflow::esc, "esc", "the number of products of every row; all rows expanded, sorted, contracted"},
 }};
 
-constexpr std::array<NamedValue<SpgemmAccumulator>, 7> accumulators{{
+constexpr std::array<NamedValue<SpgemmAccumulator>, 8> accumulators{{
     {SpgemmAccumulator::automatic, "auto", "chosen for every row"},
     {SpgemmAccumulator::merge, "merge", "rows of B merged one after the other"},
     {SpgemmAccumulator::dense, "dense", "a value for every column of the row's range"},
@@ -37,6 +37,7 @@ constexpr std::array<NamedValue<SpgemmAccumulator>, 7> accumulators{{
     {SpgemmAccumulator::bitmap, "bitmap", "a bitmap over the row's range, whose population counts are offsets (GPU)"},
     {SpgemmAccumulator::bitmap_tiled, "bitmap_tiled",
      "a bitmap over one range of columns after the other, sums in C (GPU)"},
+    {SpgemmAccumulator::small_hash, "small_hash", "a small hash table for some lanes of a warp (GPU)"},
 }};
 
 template <class E, std::size_t N>

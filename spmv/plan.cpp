@@ -163,7 +163,8 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
   }
 
   [[nodiscard]] std::span<const ProductDots> enqueue_parts(std::span<const T> x, std::span<T> y, std::span<const T> w,
-                                                           ProductDots* sums) const override {
+                                                           ProductDots* sums,
+                                                           const std::int32_t* /*halted*/) const override {
     const auto parts = kernel->enqueue_apply_and_dot_parts(view(), x, y, w);
     if (!parts.empty()) return parts;
     enqueue(x, y, w, sums);

@@ -25,8 +25,9 @@ SolveReport solve_from_host(Method method, const SystemOperators<T>& system, std
   const LinearOperator<T>& A = system.A;
   const LinearOperator<T>& M = system.M;
   const auto solve = [&](std::span<const T> placed_b, std::span<T> placed_x) {
-    return method == Method::cg ? cg<T>(A, M, placed_b, placed_x, options)
-                                : bicgstab<T>(A, M, placed_b, placed_x, options);
+    if (method == Method::cg) return cg<T>(A, M, placed_b, placed_x, options);
+    if (method == Method::richardson) return richardson<T>(A, M, placed_b, placed_x, options);
+    return bicgstab<T>(A, M, placed_b, placed_x, options);
   };
   const Device device = A.device();
   if (device.is_host()) return solve(b, x);
@@ -66,6 +67,8 @@ std::string to_string(Method method) {
       return "cg";
     case Method::bicgstab:
       return "bicgstab";
+    case Method::richardson:
+      return "richardson";
   }
   return "auto";
 }

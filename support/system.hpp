@@ -15,7 +15,7 @@
 
 namespace tessera::support {
 
-enum class Method { automatic, cg, bicgstab };
+enum class Method { automatic, cg, bicgstab, richardson };
 
 struct MethodChoice {
   Method method = Method::bicgstab;  ///< never automatic

@@ -101,6 +101,7 @@ struct Topic {
       {"methods",
        {{"cg", "conjugate gradients, for symmetric positive definite matrices"},
         {"bicgstab", "stabilised bi-conjugate gradients, for any square matrix"},
+        {"richardson", "x = x + M (b - A x): the preconditioner by itself, such as amg"},
         {"pagerank", "the power method on the transition matrix of a graph"}}},
       {"preconds", {{"none", "the identity"}, {"jacobi", "the inverse of the diagonal"}, amg_entry()}},
       std::move(kernels),

@@ -67,8 +67,10 @@ constexpr auto table = std::to_array<OptionSpec>({
      "use the transpose of the matrix: solve A^T x = b; reverse every link of a graph"},
 
     {"method", 'm', "Method", run, text, "NAME", "auto",
-     "cg, bicgstab, pagerank, or auto: cg for a numerically symmetric matrix with positive diagonal, else bicgstab", "",
-     "auto|cg|bicgstab|pagerank"},
+     "cg, bicgstab, richardson (the preconditioner by itself), pagerank, or auto: cg for a numerically symmetric "
+     "matrix "
+     "with positive diagonal, else bicgstab",
+     "", "auto|cg|bicgstab|richardson|pagerank"},
     {"method", 'm', "Method", pagerank, text, "NAME", "pagerank", "pagerank", "", "pagerank"},
     {"precond", 'p', "Method", systems, text, "NAME", "auto",
      "none, jacobi, amg (algebraic multigrid), or auto: amg for a large symmetric matrix with positive diagonal where "

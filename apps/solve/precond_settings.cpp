@@ -34,7 +34,7 @@ constexpr auto keys = std::to_array<AmgKey>({
      "generated: those of the generated matrix"},
     {"prolongator-damping", "a number in [0, 2)", "1.3333333333333333",
      "the prolongator is smoothed with this over the spectral radius; 0: not at all"},
-    {"power-steps", "a whole number in [0, 100]", "8", "of the estimate of spectral radii; 0: Gershgorin's bound"},
+    {"power-steps", "a whole number in [0, 100]", "5", "of the estimate of spectral radii; 0: Gershgorin's bound"},
     {"cycle", "v, w or k", "v", "how often a cycle visits the coarser level: once, twice, by two steps of flexible CG"},
     {"smoother", "jacobi, l1-jacobi, spai0 or chebyshev", "jacobi", "smoother on all levels but a dense one"},
     {"damping", "a number in (0, 2)", "1.3333333333333333", "of the smoother jacobi, over the spectral radius"},

@@ -39,7 +39,7 @@ struct Solved {
 [[nodiscard]] std::uint64_t vector_bytes(Method method, std::int64_t rows, std::size_t element) {
   constexpr std::uint64_t cg_vectors = 8;
   constexpr std::uint64_t bicgstab_vectors = 12;
-  const std::uint64_t vectors = method == Method::cg ? cg_vectors : bicgstab_vectors;
+  const std::uint64_t vectors = method == Method::bicgstab ? bicgstab_vectors : cg_vectors;
   return vectors * static_cast<std::uint64_t>(rows) * element;
 }
 

@@ -315,9 +315,10 @@ RunSettings run_settings(const Options& options) {
   result.output = output_settings(options);
   result.rhs = rhs_settings(options);
   result.x0 = x0_settings(options);
-  constexpr Choices<Method, 4> methods{{{"auto", Method::automatic},
+  constexpr Choices<Method, 5> methods{{{"auto", Method::automatic},
                                         {"cg", Method::cg},
                                         {"bicgstab", Method::bicgstab},
+                                        {"richardson", Method::richardson},
                                         {"pagerank", Method::automatic}}};
   result.method = choice_option(options, "method", methods);
   result.precond = precond_settings(options);
@@ -326,8 +327,9 @@ RunSettings run_settings(const Options& options) {
   result.machine = machine_settings(options);
   result.spmv = spmv_settings(options, result.machine);
   result.shadow_given = options.typed("shadow");
-  if (result.method == Method::cg && result.shadow_given) {
-    throw UsageError("option --shadow does not apply to cg", "it belongs to --method bicgstab");
+  if ((result.method == Method::cg || result.method == Method::richardson) && result.shadow_given) {
+    throw UsageError(fmt::format("option --shadow does not apply to {}", support::to_string(result.method)),
+                     "it belongs to --method bicgstab");
   }
   return result;
 }

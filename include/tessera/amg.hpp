@@ -49,13 +49,14 @@ struct AmgOptions {
   int block_size = 1;  ///< unknowns per node, which are consecutive rows; nodes are aggregated, not rows. 1 to 16
   /// Vectors that A maps nearly to 0, one after the other, of n elements each; their number is at least block_size.
   /// Empty: the constant of every unknown of a node, or rigid-body modes where there are coordinates.
-  std::vector<double> near_nullspace;
+  std::vector<double> near_nullspace = {};
   /// Of nodes, node after node, block_size (2 or 3) for each: rigid-body modes for elasticity.
-  std::vector<double> coordinates;
+  std::vector<double> coordinates = {};
 
   // Prolongator: P = (I - ω D⁻¹ A) T.
   double prolongator_damping = 4.0 / 3.0;  ///< ω = damping / ρ(D⁻¹ A); 0: P = T. In [0, 2)
-  int power_steps = 8;  ///< for ρ on all levels but the finest, which takes Gershgorin's bound; 0: the bound everywhere
+  int power_steps =
+      5;  ///< for ρ; the finest level takes Gershgorin's bound where it is at most 2; 0: the bound everywhere
 
   // Cycle.
   AmgCycle cycle = AmgCycle::v;
@@ -69,7 +70,7 @@ struct AmgOptions {
   /// Keep the structures of all products, so that refresh() computes values alone. Takes the memory of the structures
   /// of A P and R A P.
   bool prepare_refresh = false;
-  /// Apply the cycle to two random vectors: M must be finite, and is_symmetric is found out.
+  /// Apply the cycle to a random vector: M must be finite. Find out is_symmetric, and whether M is positive then.
   bool check = true;
 };
 

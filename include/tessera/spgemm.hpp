@@ -19,7 +19,8 @@ namespace tessera {
 
 /// How memory for C is sized. All give the same C.
 enum class SpgemmWorkflow {
-  automatic,  ///< on the host by the products per row and a sample of C; on a GPU always `symbolic`; says why
+  automatic,  ///< by the products per row and a sample of C: on a GPU `sampled` where many products meet in few
+              ///< entries, else `symbolic`; says why
   hll,        ///< a HyperLogLog sketch per row of B, merged for every row of C
   cohen,      ///< minima of random keys per row of B, merged for every row of C (E. Cohen, J. Comb. Optim. 2(3), 1998)
   symbolic,   ///< counts every row of C, then sums it at its final offset: least memory
@@ -46,10 +47,11 @@ enum class SpgemmAccumulator {
   esc,           ///< expand, sort, contract (Dalton, Olson & Bell, TOMS 2015); on a GPU in registers
   bitmap,        ///< a bitmap over the row's column range: the number of earlier bits is the offset of an entry; GPU
   bitmap_tiled,  ///< the same over one range of columns after the other, summed in C itself: any row; GPU
+  small_hash,    ///< a small hash table for some lanes of a warp: many products in few entries; GPU
 };
 
-[[nodiscard]] std::string_view to_string(
-    SpgemmAccumulator accumulator);  ///< "auto", "merge", "dense", "hash", "esc", "bitmap", "bitmap_tiled"
+[[nodiscard]] std::string_view to_string(SpgemmAccumulator accumulator);  ///< "auto", "merge", "dense", "hash", "esc",
+                                                                          ///< "bitmap", "bitmap_tiled", "small_hash"
 /// \throws InvalidArgument naming the known accumulators and, if there is one, the nearest
 [[nodiscard]] SpgemmAccumulator parse_spgemm_accumulator(std::string_view name);
 /// All that a device has, `automatic` excepted.
@@ -61,7 +63,8 @@ struct SpgemmOptions {
   SpgemmWorkflow workflow = SpgemmWorkflow::automatic;
   /// Forced by name for every row within its limits. On the host `merge` leaves rows of A with more than 256 entries to
   /// the others; on a GPU all but `bitmap_tiled` have limits: merge 8 entries of A, esc 512 products, dense 2048
-  /// columns, hash 4096 entries (3072 where a block has 99 KB of shared memory), bitmap what fits into shared memory.
+  /// columns, hash 4096 entries (3072 where a block has 99 KB of shared memory), small_hash 224 entries and 4096
+  /// products, bitmap what fits into shared memory.
   /// The workflow `esc` ignores it, unless it falls back to `symbolic`.
   SpgemmAccumulator accumulator = SpgemmAccumulator::automatic;
   int registers =
@@ -74,6 +77,9 @@ struct SpgemmOptions {
   /// stronger class is asked for; then all classes give the bits of the host (built without fused multiply-add).
   Determinism determinism = Determinism::not_guaranteed;
   Device device;  ///< where C is formed and will lie
+  /// On a GPU: returns when C is enqueued, before it is computed; later work of Tessera on that GPU comes after it. The
+  /// report's times then are those of the host. Errors of the device show later.
+  bool asynchronous = false;
 };
 
 /// Rows of C by the accumulator that summed them; on a GPU rows that overflowed count twice.
@@ -168,10 +174,14 @@ class SpgemmPlan {
   /// The product of the planned factors. Not concurrent with other products of this plan. \throws OutOfMemory
   [[nodiscard]] Csr<T> multiply();
   /// The product of other factors with the planned structures. Bitwise equal to spgemm().
-  /// \throws InvalidMatrix naming the first difference of a structure, NotSupported for matrices on a GPU, OutOfMemory
+  /// \param a, b on the host or on the device of the plan. Structures are compared, O(nnz), but not where a factor
+  /// shares that of the planned one (Csr::with_values)
+  /// \throws InvalidMatrix naming the first difference of a structure, NotSupported for a factor on another device,
+  ///         OutOfMemory
   [[nodiscard]] Csr<T> multiply(const Csr<T>& a, const Csr<T>& b);
-  /// The same into the values of C, in the order of structure(), without allocations.
-  /// \throws DimensionError for another number of values
+  /// The same into the values of C, in the order of structure(), without allocations where the factors lie on the
+  /// device of the plan. \param values on the device of the plan
+  /// \throws DimensionError for another number of values, NotSupported for values on another device
   void multiply_into(const Csr<T>& a, const Csr<T>& b, std::span<T> values);
 
  private:
@@ -185,6 +195,14 @@ struct GalerkinResult {
   Csr<T> matrix;
   SpgemmReport a_p;   ///< of A P, which is formed first (Dalton, Olson & Bell, TOMS 2015)
   SpgemmReport r_ap;  ///< of R (A P)
+  Csr<T> a_p_matrix;  ///< A P where it was asked for, else 0 x 0
+};
+
+/// Options of each of the two products.
+struct GalerkinOptions {
+  SpgemmOptions a_p;
+  SpgemmOptions r_ap;
+  bool keep_a_p = false;  ///< return A P, too
 };
 
 /// The Galerkin product R A P of algebraic multigrid. \param r l x m, \param a m x k, \param p k x n
@@ -192,6 +210,10 @@ struct GalerkinResult {
 template <class T>
 [[nodiscard]] GalerkinResult<T> galerkin(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p,
                                          const SpgemmOptions& options = {});
+/// The same with options of each product. \throws NotSupported where A P is formed on another device than R (A P)
+template <class T>
+[[nodiscard]] GalerkinResult<T> galerkin(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p,
+                                         const GalerkinOptions& options);
 
 /// A^k and the reports of its products, in their order.
 template <class T>

@@ -16,12 +16,13 @@ namespace tessera::detail {
 /// Most rows of a level that is inverted, whatever the options: O(n³) operations on one block of threads.
 inline constexpr index_t most_inverted_rows = 1000;
 
-/// 0 for a pivot that elimination has cancelled. \param diagonal the entry before elimination; 0: it was 0 but for
-/// rounding
+/// 0 for a pivot that elimination has cancelled: the rounding errors of all coarser matrices are in it, while that of a
+/// regular coarsest matrix, whose condition is mild, is far larger. \param diagonal the entry before elimination; 0: it
+/// was 0 but for rounding
 template <class T>
-[[nodiscard]] TESSERA_HOST_DEVICE T inverse_of_pivot(T pivot, T diagonal, int n) {
-  const T epsilon = sizeof(T) == sizeof(double) ? static_cast<T>(2.3e-16) : static_cast<T>(1.2e-7f);
-  const T least = fused::rounded_product(epsilon * static_cast<T>(16 * n), std::abs(diagonal));
+[[nodiscard]] TESSERA_HOST_DEVICE T inverse_of_pivot(T pivot, T diagonal) {
+  const T relative = sizeof(T) == sizeof(double) ? static_cast<T>(1e-10) : static_cast<T>(1e-4);
+  const T least = fused::rounded_product(relative, std::abs(diagonal));
   return diagonal != T{0} && std::abs(pivot) > least ? T{1} / pivot : T{0};
 }
 

@@ -20,7 +20,7 @@ Array<T> dense_inverse(const CsrView<T>& a, const T* diagonal) {
     }
   }
   for (int p = 0; p < n; ++p) {
-    const T inverse = detail::inverse_of_pivot(matrix[std::int64_t{p} * n + p], diagonal[p], n);
+    const T inverse = detail::inverse_of_pivot(matrix[std::int64_t{p} * n + p], diagonal[p]);
     for (int j = 0; j < n; ++j) {
       pivot_row[static_cast<std::size_t>(j)] = matrix[std::int64_t{p} * n + j] * inverse;
       pivot_column[static_cast<std::size_t>(j)] = matrix[std::int64_t{j} * n + p];

@@ -45,7 +45,10 @@ void with_rows(const AmgDeviceMatrix<V>& a, Function&& function) {
     case AmgRowLayout::streamed:
       return function(AmgStreamedRows<V>{a.rows(), a.offsets(), a.columns(), a.values()});
     case AmgRowLayout::lanes:
-      return function(AmgLaneRows<V>{a.rows(), a.lanes_log2(), a.offsets(), a.columns(), a.values()});
+      if (a.has_long_rows()) {
+        return function(AmgLaneRows<V, true>{a.rows(), a.lanes_log2(), a.offsets(), a.columns(), a.values()});
+      }
+      return function(AmgLaneRows<V, false>{a.rows(), a.lanes_log2(), a.offsets(), a.columns(), a.values()});
   }
 }
 template <class V, class Function>
@@ -80,8 +83,12 @@ class GpuExecutor {
  public:
   using Matrix = AmgDeviceMatrix<V>;
   using Dense = DenseInverse<V>;
+  /// Its second gather costs less than a kernel and the vectors that it would write and read.
+  static constexpr bool fuses_first_sweep = true;
 
-  GpuExecutor(const CycleSetting& setting, CycleOutput<T>& output) : setting_(setting), output_(output) {}
+  /// \param halted null, or on the device: where it is not 0 no kernel does anything
+  GpuExecutor(const CycleSetting& setting, CycleOutput<T>& output, const std::int32_t* halted)
+      : setting_(setting), output_(output), halted_(halted) {}
 
   template <class Rows, class Gather, class Op>
   void rows(const Rows& matrix, const Gather& x, const Op& op) {
@@ -119,9 +126,9 @@ class GpuExecutor {
   void start(const char* name, unsigned blocks, void (*kernel)(Parameters...), const Arguments&... arguments) {
     const Grid grid{blocks, amg_threads};
     if (std::exchange(is_first_, false) || !setting_.overlaps) {
-      launch(name, *setting_.context, grid, kernel, arguments...);
+      launch(name, *setting_.context, grid, kernel, halted_, arguments...);
     } else {
-      launch_dependent(name, *setting_.context, grid, kernel, arguments...);
+      launch_dependent(name, *setting_.context, grid, kernel, halted_, arguments...);
     }
   }
 
@@ -151,6 +158,7 @@ class GpuExecutor {
 
   const CycleSetting& setting_;
   CycleOutput<T>& output_;
+  const std::int32_t* halted_;
   bool is_first_ = true;
 };
 
@@ -200,8 +208,9 @@ class GpuCycle final : public AmgCycleOperator<T>, private EnqueuedProduct<T> {
   }
 
   [[nodiscard]] std::span<const ProductDots> enqueue_parts(std::span<const T> r, std::span<T> z, std::span<const T> w,
-                                                           ProductDots* sums) const override {
-    const std::int64_t parts = run(r, z, w.data());
+                                                           ProductDots* sums,
+                                                           const std::int32_t* halted) const override {
+    const std::int64_t parts = run(r, z, w.data(), halted);
     if (parts > 0) return parts_of(parts);
     zero_bytes(device_, sums, sizeof(*sums));
     return {sums, 1};
@@ -212,11 +221,11 @@ class GpuCycle final : public AmgCycleOperator<T>, private EnqueuedProduct<T> {
   }
 
   /// \returns parts of the inner products with w
-  std::int64_t run(std::span<const T> r, std::span<T> z, const T* w) const {
+  std::int64_t run(std::span<const T> r, std::span<T> z, const T* w, const std::int32_t* halted = nullptr) const {
     if (levels_.empty() || levels_[0].rows == 0) return 0;
     const DeviceGuard current(device_);
     CycleOutput<T> output{z.data(), w};
-    GpuExecutor<T, V> executor(setting_, output);
+    GpuExecutor<T, V> executor(setting_, output, halted);
     const std::span<Level> levels(levels_.data(), levels_.size());
     AmgCycleSteps<T, V, GpuExecutor<T, V>>(executor, options_.cycle, levels, dense_, r.data()).run();
     return output.parts;

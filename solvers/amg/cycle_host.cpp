@@ -13,36 +13,78 @@ namespace tessera::host {
 
 namespace {
 
+/// to[i] = from(i)
+template <class To, class From>
+void fill(const Device& device, Array<To>& to, const From& from) {
+  parallel_for(device, to.size(), [&](Range range) {
+    for (std::int64_t i = range.begin; i < range.end; ++i) to[i] = from(i);
+  });
+}
+
+/// to[i] = from[i], rounded
+template <class To, class From>
+void convert(const Device& device, Array<To>& to, const Array<From>& from) {
+  fill(device, to, [&](std::int64_t i) { return static_cast<To>(from[i]); });
+}
+
+/// The rows of a CSR matrix, by value: so that the pointers stay in registers.
+template <class V>
+struct CycleCsrRows {
+  const offset_t* offsets;
+  const index_t* columns;
+  const V* values;
+
+  template <class Gather>
+  [[nodiscard]] V sum(index_t i, const Gather& x) const {
+    V sum{0};
+    const offset_t end = offsets[i + 1];
+    for (offset_t k = offsets[i]; k < end; ++k) sum += values[k] * x.at(columns[k]);
+    return sum;
+  }
+};
+
+/// The rows of a square dense matrix, row-major.
+template <class V>
+struct CycleDenseRows {
+  index_t columns;
+  const V* values;
+
+  template <class Gather>
+  [[nodiscard]] V sum(index_t i, const Gather& x) const {
+    const V* const row = values + std::int64_t{i} * columns;
+    V sum{0};
+    for (index_t j = 0; j < columns; ++j) sum += row[j] * x.at(j);
+    return sum;
+  }
+};
+
 /// A matrix of the cycle.
 template <class V>
 class CycleCsr {
  public:
   CycleCsr() = default;
   template <class T>
-  explicit CycleCsr(const Csr<T>& source)
+  CycleCsr(const Device& device, const Csr<T>& source)
       : rows_(source.rows()),
-        offsets_(source.row_offsets().to(Device{})),
-        columns_(source.columns().to(Device{})),
+        offsets_(source.row_offsets().size(), Init::none),
+        columns_(source.nnz(), Init::none),
         values_(source.nnz(), Init::none) {
-    assign(source);
+    convert(device, offsets_, source.row_offsets());
+    convert(device, columns_, source.columns());
+    assign(device, source);
   }
 
   /// Takes the values of a matrix of the same structure.
   template <class T>
-  void assign(const Csr<T>& source) {
-    const CsrView<T> view = source.view();
-    for (offset_t k = 0; k < view.nnz(); ++k) values_[k] = static_cast<V>(view.value(k));
+  void assign(const Device& device, const Csr<T>& source) {
+    if (source.is_pattern()) return fill(device, values_, [](std::int64_t /*k*/) { return V{1}; });
+    convert(device, values_, source.values());
   }
 
   [[nodiscard]] index_t rows() const noexcept { return rows_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return offsets_.bytes() + columns_.bytes() + values_.bytes(); }
 
-  template <class Gather>
-  [[nodiscard]] V row_sum(index_t i, const Gather& x) const {
-    V sum{0};
-    for (offset_t k = offsets_[i]; k < offsets_[i + 1]; ++k) sum += values_[k] * x.at(columns_[k]);
-    return sum;
-  }
+  [[nodiscard]] CycleCsrRows<V> view() const noexcept { return {offsets_.data(), columns_.data(), values_.data()}; }
 
  private:
   index_t rows_ = 0;
@@ -57,24 +99,18 @@ class CycleDense {
  public:
   template <class T>
   CycleDense(const Array<T>& source, index_t rows) : rows_(rows), values_(source.size(), Init::none) {
-    assign(source);
+    assign(Device::host(1), source);
   }
 
   template <class T>
-  void assign(const Array<T>& source) {
-    std::transform(source.begin(), source.end(), values_.begin(), [](T value) { return static_cast<V>(value); });
+  void assign(const Device& device, const Array<T>& source) {
+    convert(device, values_, source);
   }
 
   [[nodiscard]] index_t rows() const noexcept { return rows_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return values_.bytes(); }
 
-  template <class Gather>
-  [[nodiscard]] V row_sum(index_t i, const Gather& x) const {
-    const V* const row = values_.data() + std::int64_t{i} * rows_;
-    V sum{0};
-    for (index_t j = 0; j < rows_; ++j) sum += row[j] * x.at(j);
-    return sum;
-  }
+  [[nodiscard]] CycleDenseRows<V> view() const noexcept { return {rows_, values_.data()}; }
 
  private:
   index_t rows_;
@@ -87,20 +123,16 @@ class HostExecutor {
  public:
   using Matrix = CycleCsr<V>;
   using Dense = CycleDense<V>;
+  /// Arithmetic costs more than the pass over vectors that it would save.
+  static constexpr bool fuses_first_sweep = false;
 
   HostExecutor(const Device& device, T* z) : device_(device), z_(z) {}
 
   /// \returns the sums of the operation
-  template <class Rows, class Gather, class Op>
-  typename Op::Sums rows(const Rows& matrix, const Gather& x, const Op op) {
+  template <class AnyMatrix, class Gather, class Op>
+  typename Op::Sums rows(const AnyMatrix& matrix, const Gather& x, const Op& op) {
     using Sums = typename Op::Sums;
-    const auto pass = [&](Range range) {
-      Sums sums{};
-      for (auto i = static_cast<index_t>(range.begin); i < range.end; ++i) {
-        op.apply(i, matrix.row_sum(i, x), op.constants(i), op.load(i), sums);
-      }
-      return sums;
-    };
+    const auto pass = [&](Range range) { return sums_of(range, matrix.view(), x, op); };
     if constexpr (std::is_empty_v<Sums>) {
       parallel_for(device_, matrix.rows(), pass);
       return {};
@@ -110,10 +142,8 @@ class HostExecutor {
   }
 
   template <class Op>
-  void elements(index_t n, const Op op) {
-    parallel_for(device_, n, [&](Range range) {
-      for (auto i = static_cast<index_t>(range.begin); i < range.end; ++i) op.apply(i, op.constants(i), op.load(i));
-    });
+  void elements(index_t n, const Op& op) {
+    parallel_for(device_, n, [&](Range range) { apply_to(range, op); });
   }
 
   template <class Gather, class Op>
@@ -121,12 +151,27 @@ class HostExecutor {
     scalars->after(rows(matrix, x, op));
   }
 
-  template <class Rows, class Gather, class MakeOp>
-  void last(const Rows& matrix, const Gather& x, MakeOp&& make_op) {
+  template <class AnyMatrix, class Gather, class MakeOp>
+  void last(const AnyMatrix& matrix, const Gather& x, MakeOp&& make_op) {
     rows(matrix, x, make_op(AmgOutput<T>{z_}));
   }
 
  private:
+  // The operations come by value, so that their pointers stay in registers.
+
+  template <class Rows, class Gather, class Op>
+  [[nodiscard]] static typename Op::Sums sums_of(Range range, const Rows rows, const Gather x, const Op op) {
+    typename Op::Sums sums{};
+    for (auto i = static_cast<index_t>(range.begin); i < range.end; ++i) {
+      op.apply(i, rows.sum(i, x), op.constants(i), op.load(i), sums);
+    }
+    return sums;
+  }
+  template <class Op>
+  static void apply_to(Range range, const Op op) {
+    for (auto i = static_cast<index_t>(range.begin); i < range.end; ++i) op.apply(i, op.constants(i), op.load(i));
+  }
+
   const Device& device_;
   T* z_;
 };
@@ -156,13 +201,13 @@ class HostCycle final : public AmgCycleOperator<T> {
   [[nodiscard]] const std::vector<AmgLayout>& layouts() const noexcept override { return layouts_; }
 
   void refresh(const AmgHierarchy<T>& hierarchy) override {
-    if (!hierarchy.coarsest_inverse.empty()) dense_.assign(hierarchy.coarsest_inverse);
+    if (!hierarchy.coarsest_inverse.empty()) dense_.assign(device_, hierarchy.coarsest_inverse);
     for (std::size_t l = 0; l < levels_.size(); ++l) {
       if (levels_[l].is_dense) continue;
       const AmgLevel<T>& source = hierarchy.levels[l];
-      levels_[l].a.assign(*source.a);
-      if (source.p) levels_[l].p.assign(*source.p);
-      if (source.r) levels_[l].r.assign(*source.r);
+      levels_[l].a.assign(device_, *source.a);
+      if (source.p) levels_[l].p.assign(device_, *source.p);
+      if (source.r) levels_[l].r.assign(device_, *source.r);
       assign_smoother(hierarchy, l);
     }
   }
@@ -181,9 +226,9 @@ class HostCycle final : public AmgCycleOperator<T> {
     level.is_dense = is_dense_level(hierarchy, l);
     allocate_vectors<T>(level, device_, l, levels_.size(), options_.cycle);
     if (level.is_dense) return;
-    level.a = CycleCsr<V>(*source.a);
-    if (source.p) level.p = CycleCsr<V>(*source.p);
-    if (source.r) level.r = CycleCsr<V>(*source.r);
+    level.a = CycleCsr<V>(device_, *source.a);
+    if (source.p) level.p = CycleCsr<V>(device_, *source.p);
+    if (source.r) level.r = CycleCsr<V>(device_, *source.r);
     level.m = Array<V>(level.rows, Init::none);
     level.weights = Array<V>(static_cast<std::int64_t>(weights(hierarchy, l).size()), Init::none);
     assign_smoother(hierarchy, l);
@@ -194,11 +239,10 @@ class HostCycle final : public AmgCycleOperator<T> {
   }
 
   void assign_smoother(const AmgHierarchy<T>& hierarchy, std::size_t l) {
-    const auto to_v = [](auto value) { return static_cast<V>(value); };
-    const Array<T>& m = hierarchy.levels[l].smoother;
+    convert(device_, levels_[l].m, hierarchy.levels[l].smoother);
     const std::vector<double> factors = weights(hierarchy, l);
-    std::transform(m.begin(), m.end(), levels_[l].m.begin(), to_v);
-    std::transform(factors.begin(), factors.end(), levels_[l].weights.begin(), to_v);
+    std::transform(factors.begin(), factors.end(), levels_[l].weights.begin(),
+                   [](double factor) { return static_cast<V>(factor); });
   }
 
   Device device_;

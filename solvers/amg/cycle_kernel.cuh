@@ -115,11 +115,13 @@ struct AmgSlicedRows {
   }
 };
 
-/// CSR: 2^lanes_log2 lanes per row.
-template <class V>
+/// CSR: 2^lanes_log2 lanes per row. \tparam HasLongRows whether blocks look for rows that all their threads sum
+template <class V, bool HasLongRows>
 struct AmgLaneRows {
   using Value = V;
-  using Row = AmgThreadRow<V, AmgReuse::likely>;
+  struct Row : AmgThreadRow<V, AmgReuse::likely> {
+    bool is_long = false;
+  };
   index_t rows;
   int lanes_log2;
   const std::uint32_t* offsets;
@@ -138,13 +140,48 @@ struct AmgLaneRows {
     if (exists) {
       row.k = offsets[i] + lane;
       row.end = offsets[i + 1];
+      if constexpr (HasLongRows) {
+        row.is_long = row.end - row.k + lane > amg_long_row;
+        if (row.is_long) row.k = row.end;
+      }
     }
     row.entries.load(columns, values, row.k, row.end, 1 << lanes_log2);
     return row;
   }
   template <class Gather>
   __device__ V sum(Row& row, const Gather& x) const {
-    return sum_over_lanes(sum_of_entries(row, columns, values, 1 << lanes_log2, x), 1 << lanes_log2);
+    V sum = sum_over_lanes(sum_of_entries(row, columns, values, 1 << lanes_log2, x), 1 << lanes_log2);
+    if constexpr (HasLongRows) {
+      if (__syncthreads_count(row.is_long) > 0) sum_long_rows(row, x, sum);
+    }
+    return sum;
+  }
+
+ private:
+  /// Every thread of the block calls it.
+  template <class Gather>
+  __device__ void sum_long_rows(const Row& row, const Gather& x, V& sum) const {
+    __shared__ unsigned count;
+    __shared__ unsigned owner[amg_threads];
+    __shared__ V total;
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
+    // In any order: each row is summed by itself.
+    if (row.is_long && row.stores) owner[atomicAdd(&count, 1u)] = threadIdx.x;
+    __syncthreads();
+    const index_t first = row.index - static_cast<index_t>(threadIdx.x >> lanes_log2);
+    for (unsigned q = 0; q < count; ++q) {
+      const index_t i = first + static_cast<index_t>(owner[q] >> lanes_log2);
+      AmgThreadRow<V, AmgReuse::likely> part;
+      part.k = offsets[i] + threadIdx.x;
+      part.end = offsets[i + 1];
+      part.entries.load(columns, values, part.k, part.end, amg_threads);
+      const V of_block = add_up_block<amg_threads>(sum_of_entries(part, columns, values, amg_threads, x));
+      if (threadIdx.x == 0) total = of_block;
+      __syncthreads();
+      if (threadIdx.x == owner[q]) sum = total;
+      __syncthreads();
+    }
   }
 };
 
@@ -271,10 +308,19 @@ __device__ void apply_to_tile(const Layout& layout, unsigned tile, const Gather&
   if (row.stores) op.apply(row.index, sum, constants, loaded, sums);
 }
 
+/// Whether the loop around the cycle has halted. The flag does not change while a cycle runs.
+__device__ inline bool is_halted(const std::int32_t* halted) {
+  if (halted == nullptr || *halted == 0) return false;
+  wait_for_previous_kernel();
+  return true;
+}
+
 /// A block per tile.
 template <class Layout, class Gather, class Op>
-__global__ void __launch_bounds__(amg_threads) amg_rows_kernel(Layout layout, Gather x, Op op) {
+__global__ void __launch_bounds__(amg_threads)
+    amg_rows_kernel(const std::int32_t* halted, Layout layout, Gather x, Op op) {
   let_next_kernel_start();
+  if (is_halted(halted)) return;
   typename Op::Sums none;
   apply_to_tile(layout, blockIdx.x, x, op, none);
 }
@@ -282,8 +328,10 @@ __global__ void __launch_bounds__(amg_threads) amg_rows_kernel(Layout layout, Ga
 /// The same with sums: as many blocks as the GPU holds, each with several tiles, so that few parts are to be added up.
 template <class Layout, class Gather, class Op>
 __global__ void __launch_bounds__(amg_threads)
-    amg_sums_kernel(Layout layout, unsigned tiles, Gather x, Op op, typename Op::Sums* parts) {
+    amg_sums_kernel(const std::int32_t* halted, Layout layout, unsigned tiles, Gather x, Op op,
+                    typename Op::Sums* parts) {
   let_next_kernel_start();
+  if (is_halted(halted)) return;
   typename Op::Sums sums{};
   for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) apply_to_tile(layout, tile, x, op, sums);
   sums = add_up_block<amg_threads>(sums);
@@ -292,8 +340,9 @@ __global__ void __launch_bounds__(amg_threads)
 
 /// An element operation.
 template <class Op>
-__global__ void __launch_bounds__(amg_threads) amg_elements_kernel(index_t n, Op op) {
+__global__ void __launch_bounds__(amg_threads) amg_elements_kernel(const std::int32_t* halted, index_t n, Op op) {
   let_next_kernel_start();
+  if (is_halted(halted)) return;
   const unsigned i = blockIdx.x * amg_threads + threadIdx.x;
   const bool exists = i < static_cast<unsigned>(n);
   typename Op::Constants constants{};
@@ -305,8 +354,9 @@ __global__ void __launch_bounds__(amg_threads) amg_elements_kernel(index_t n, Op
 /// Scalars of a step of K from the parts of its sums. One block.
 template <class Sums>
 __global__ void __launch_bounds__(amg_threads)
-    amg_scalars_kernel(unsigned count, const Sums* parts, AmgKrylovScalars* scalars) {
+    amg_scalars_kernel(const std::int32_t* halted, unsigned count, const Sums* parts, AmgKrylovScalars* scalars) {
   let_next_kernel_start();
+  if (is_halted(halted)) return;
   wait_for_previous_kernel();
   Sums sums{};
   for (unsigned k = threadIdx.x; k < count; k += amg_threads) sums += parts[k];

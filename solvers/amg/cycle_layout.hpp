@@ -20,19 +20,23 @@ inline constexpr int slice_rows = 32;
 /// Entries that a lane loads before it needs the first.
 inline constexpr int amg_entries_in_flight = 8;
 
+/// Rows longer than this are summed by a block; one lane or a few would end long after all others.
+inline constexpr offset_t amg_long_row = 512;
+
 /// When a matrix of the cycle lies in which layout.
 struct AmgLayoutTuning {
-  /// Sliced ELL from so many rows on: below, several lanes per row end sooner than one.
+  /// Sliced ELL from so many rows on: below, several lanes per row end sooner than one. Lengths of rows are looked at
+  /// from so many rows on.
   index_t least_sliced_rows = 20000;
-  /// Sliced ELL up to so many entries per row: also what a slice may have in shared memory while it is filled.
+  /// Sliced ELL up to so many entries per row: the lanes of a row gather neighbouring elements, those of a slice not.
   double most_sliced_mean = 40.0;
   /// Sliced ELL up to so many bytes per byte of CSR.
   double most_padding = 1.3;
-  /// CSR by whole blocks of rows from so many rows per multiprocessor on, up to this mean length.
+  /// Sliced ELL and streamed CSR for rows no longer than this, since one thread adds up a row.
+  offset_t longest_thread_row = amg_long_row;
+  /// Streamed CSR from so many rows per multiprocessor on, up to this mean length.
   index_t least_streamed_rows = 256;
   double most_streamed_mean = 12.0;
-  /// ... and for rows no longer than this, since one thread adds up a row.
-  offset_t longest_streamed_row = 256;
 };
 
 /// How the rows of a matrix are summed.
@@ -47,30 +51,24 @@ struct AmgRowShape {
   index_t rows = 0;
   offset_t nnz = 0;
   offset_t slots = 0;    ///< of sliced ELL; 0 where nobody counted
-  offset_t longest = 0;  ///< row; 0 where nobody counted
+  offset_t longest = 0;  ///< row, or a bound where nobody counted
   [[nodiscard]] double mean() const noexcept {
     return rows == 0 ? 0.0 : static_cast<double>(nnz) / static_cast<double>(rows);
   }
 };
 
-/// Whether sliced ELL is worth counting its slots.
-[[nodiscard]] inline bool may_be_sliced(const AmgRowShape& shape, const AmgLayoutTuning& tuning) noexcept {
-  return shape.rows >= tuning.least_sliced_rows && shape.rows > 0 && shape.mean() < tuning.most_sliced_mean;
-}
-
 /// \param entry_bytes of a value and its column
 [[nodiscard]] inline AmgRowLayout choose_row_layout(const AmgRowShape& shape, int entry_bytes, int multiprocessors,
                                                     const AmgLayoutTuning& tuning) noexcept {
+  if (shape.slots == 0 || shape.longest > tuning.longest_thread_row) return AmgRowLayout::lanes;
   const double sliced = static_cast<double>(shape.slots) * entry_bytes;
   const double csr = static_cast<double>(shape.nnz) * entry_bytes + static_cast<double>(shape.rows) * 4.0;
-  const bool is_addressable = shape.slots > 0 && shape.slots < offset_t{1} << 31;
-  if (may_be_sliced(shape, tuning) && is_addressable && sliced < tuning.most_padding * csr) {
+  const bool is_addressable = shape.slots < offset_t{1} << 31;
+  if (is_addressable && shape.mean() < tuning.most_sliced_mean && sliced < tuning.most_padding * csr) {
     return AmgRowLayout::sliced_ell;
   }
   const bool are_many = shape.rows >= offset_t{tuning.least_streamed_rows} * multiprocessors;
-  const bool are_even = shape.longest > 0 && shape.longest <= tuning.longest_streamed_row;
-  return are_many && are_even && shape.mean() <= tuning.most_streamed_mean ? AmgRowLayout::streamed
-                                                                           : AmgRowLayout::lanes;
+  return are_many && shape.mean() <= tuning.most_streamed_mean ? AmgRowLayout::streamed : AmgRowLayout::lanes;
 }
 
 /// Binary logarithm of the lanes per row of AmgRowLayout::lanes. Many rows: as many entries per lane as it has in
@@ -104,6 +102,7 @@ class AmgDeviceMatrix {
   }
   [[nodiscard]] index_t rows() const noexcept { return rows_; }
   [[nodiscard]] int lanes_log2() const noexcept { return lanes_log2_; }
+  [[nodiscard]] bool has_long_rows() const noexcept { return has_long_rows_; }
   /// Of rows, or of slices.
   [[nodiscard]] const std::uint32_t* offsets() const noexcept { return offsets_.data(); }
   [[nodiscard]] const index_t* columns() const noexcept { return columns_.data(); }
@@ -114,6 +113,8 @@ class AmgDeviceMatrix {
   AmgRowLayout layout_ = AmgRowLayout::lanes;
   index_t rows_ = 0;
   int lanes_log2_ = 0;
+  bool has_long_rows_ = false;  ///< whether there may be some
+  std::int64_t staged_ = 0;     ///< entries of a slice that pass through shared memory when values come
   Array<std::uint32_t> offsets_;
   Array<index_t> columns_;
   Array<V> values_;

@@ -2,19 +2,30 @@
 #include "core/cuda/memory.hpp"
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/scan.hpp"
+#include "core/cuda/shared_memory.cuh"
 #include "solvers/amg/cycle_layout.hpp"
 #include "tessera/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
 
 namespace tessera::cuda {
 
 namespace {
 
-/// Slots of shared memory per slice: those of most_sliced_mean.
-constexpr int staged_entries = 40 * slice_rows;
+/// Slices per block of fill_slices_kernel, a warp each.
+constexpr int slices_per_block = 4;
+/// Loads of a lane under way.
+constexpr int staged_at_once = 8;
 
-/// Slices per block: as many as fit into 48 KiB of shared memory.
+/// Entries of a slice that pass through shared memory: at most what a block may have of it without asking for more.
 template <class V>
-constexpr int slices_per_block = sizeof(V) == sizeof(float) ? 4 : 2;
+[[nodiscard]] std::int64_t staged_entries(offset_t longest) {
+  constexpr std::int64_t most = 48 * 1024 / (slices_per_block * (sizeof(index_t) + sizeof(V)));
+  return std::min(most, slice_rows * longest);
+}
 
 /// Slots of each slice, and the longest row. A warp per slice.
 __global__ void __launch_bounds__(sum_threads)
@@ -31,29 +42,43 @@ __global__ void __launch_bounds__(sum_threads)
 }
 
 /// Entries of rows [32 slice, 32 slice + 32) to their slots. A warp per slice; the entries pass through shared memory,
-/// so that loads and stores are contiguous. Padding has value 0 and a column of its row.
-/// \param slot_columns null: values alone
+/// so that loads and stores are contiguous, unless there are more than `staged` of them. Padding has value 0 and a
+/// column of its row. \param slot_columns null: values alone
 template <class T, class V>
-__global__ void __launch_bounds__(slices_per_block<V>* slice_rows)
+__global__ void __launch_bounds__(slices_per_block* slice_rows)
     fill_slices_kernel(index_t rows, const offset_t* offsets, const index_t* columns, const T* values,
-                       const std::uint32_t* starts, index_t* slot_columns, V* slot_values) {
-  __shared__ index_t all_columns[slices_per_block<V> * staged_entries];
-  __shared__ V all_values[slices_per_block<V> * staged_entries];
+                       const std::uint32_t* starts, int staged, index_t* slot_columns, V* slot_values) {
+  V* const all_values = reinterpret_cast<V*>(dynamic_shared_memory());
+  auto* const all_columns = reinterpret_cast<index_t*>(all_values + slices_per_block * staged);
   const unsigned warp = threadIdx.x / slice_rows;
   const unsigned lane = threadIdx.x % slice_rows;
-  const std::int64_t slice = std::int64_t{blockIdx.x} * slices_per_block<V> + warp;
+  const std::int64_t slice = std::int64_t{blockIdx.x} * slices_per_block + warp;
   const std::int64_t first_row = slice * slice_rows;
   if (first_row >= rows) return;
-  index_t* const staged_columns = all_columns + warp * staged_entries;
-  V* const staged_values = all_values + warp * staged_entries;
+  index_t* const staged_columns = all_columns + warp * staged;
+  V* const staged_values = all_values + warp * staged;
   const offset_t begin = offsets[first_row];
   const offset_t end = offsets[first_row + slice_rows < rows ? first_row + slice_rows : rows];
-  const bool is_staged = end - begin <= staged_entries;
+  const bool is_staged = end - begin <= staged;
   const auto value_at = [=](offset_t k) { return values == nullptr ? V{1} : static_cast<V>(values[k]); };
   if (is_staged) {
-    for (offset_t k = begin + lane; k < end; k += slice_rows) {
-      staged_columns[k - begin] = columns[k];
-      staged_values[k - begin] = value_at(k);
+    for (offset_t first = begin + lane; first < end; first += staged_at_once * slice_rows) {
+      index_t column[staged_at_once];
+      V value[staged_at_once];
+#pragma unroll
+      for (int u = 0; u < staged_at_once; ++u) {
+        const offset_t k = first + u * slice_rows;
+        if (k >= end) continue;
+        column[u] = columns[k];
+        value[u] = value_at(k);
+      }
+#pragma unroll
+      for (int u = 0; u < staged_at_once; ++u) {
+        const offset_t k = first + u * slice_rows;
+        if (k >= end) continue;
+        staged_columns[k - begin] = column[u];
+        staged_values[k - begin] = value[u];
+      }
     }
   }
   __syncwarp();
@@ -72,22 +97,38 @@ __global__ void __launch_bounds__(slices_per_block<V>* slice_rows)
 }
 
 template <class T, class V>
-void fill_slices(const Csr<T>& source, const std::uint32_t* starts, index_t* columns, V* values) {
+void fill_slices(const Csr<T>& source, const std::uint32_t* starts, std::int64_t staged, index_t* columns, V* values) {
   const Context& context = Context::of(source.device());
   const DeviceGuard current(source.device());
-  const Grid grid{blocks_for(source.rows(), slices_per_block<V> * slice_rows), slices_per_block<V> * slice_rows};
+  const Grid grid{blocks_for(source.rows(), slices_per_block * slice_rows), slices_per_block * slice_rows,
+                  static_cast<std::size_t>(slices_per_block * staged) * (sizeof(V) + sizeof(index_t))};
   launch("sliced ELL", context, grid, fill_slices_kernel<T, V>, source.rows(), source.row_offsets().data(),
-         source.columns().data(), source.values().data(), starts, columns, values);
+         source.columns().data(), source.values().data(), starts, static_cast<int>(staged), columns, values);
 }
 
-/// Slots of every slice, and one number more, which receives their sum. \param longest on the device
-Array<offset_t> count_slots(const Device& device, index_t rows, const offset_t* offsets, unsigned* longest) {
+/// Where the slots of each slice begin, and their number.
+struct SliceStarts {
+  Array<offset_t> starts;  ///< one more than slices
+  offset_t slots = 0;
+  offset_t longest = 0;  ///< row
+};
+
+/// Waits for the numbers.
+SliceStarts count_slots(const Device& device, index_t rows, const offset_t* offsets) {
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
-  Array<offset_t> slots((rows + slice_rows - 1) / slice_rows + 1, Init::zero, device);
+  const std::int64_t slices = (std::int64_t{rows} + slice_rows - 1) / slice_rows;
+  // The last element holds the longest row, in the half that comes first.
+  SliceStarts result{Array<offset_t>(slices + 2, Init::zero, device)};
+  offset_t* const starts = result.starts.data();
   launch("slots of sliced ELL", context, Grid{blocks_for(rows, sum_threads), sum_threads}, slice_slots_kernel, rows,
-         offsets, slots.data(), longest);
-  return slots;
+         offsets, starts, reinterpret_cast<unsigned*>(starts + slices + 1));
+  exclusive_sum_on_device(device, {starts, static_cast<std::size_t>(slices + 1)});
+  std::array<offset_t, 2> numbers{};
+  copy_bytes(Device{}, numbers.data(), device, starts + slices, sizeof(numbers));
+  result.slots = numbers[0];
+  result.longest = numbers[1];
+  return result;
 }
 
 Array<std::uint32_t> narrowed(const Device& device, std::span<const offset_t> offsets) {
@@ -122,26 +163,28 @@ AmgDeviceMatrix<V>::AmgDeviceMatrix(const Csr<T>& source, const std::string& nam
   constexpr int entry_bytes = sizeof(V) + sizeof(index_t);
   const Device& device = source.device();
   const DeviceLimits& limits = Context::of(device).limits();
-  AmgRowShape shape{.rows = rows_, .nnz = source.nnz()};
+  AmgRowShape shape{.rows = rows_, .nnz = source.nnz(), .longest = source.cols()};
   if (shape.nnz >= offset_t{1} << 31) {
     throw NotSupported(name + " has " + std::to_string(shape.nnz) +
                        " entries; a multigrid cycle on a GPU takes fewer than 2^31");
   }
-  Array<offset_t> slots;
-  if (may_be_sliced(shape, tuning)) {
-    Array<unsigned> longest(1, Init::zero, device);
-    slots = count_slots(device, rows_, source.row_offsets().data(), longest.data());
-    shape.slots = exclusive_sum(device, slots.span());
-    shape.longest = static_cast<offset_t>(longest.to(Device{})[0]);
+  SliceStarts slices;
+  if (rows_ > 0 && rows_ >= tuning.least_sliced_rows) {
+    slices = count_slots(device, rows_, source.row_offsets().data());
+    shape.slots = slices.slots;
+    shape.longest = slices.longest;
   }
   layout_ = choose_row_layout(shape, entry_bytes, limits.multiprocessors, tuning);
   if (layout_ == AmgRowLayout::sliced_ell) {
-    offsets_ = narrowed(device, slots.span());
+    const std::int64_t starts = slices.starts.size() - 1;
+    offsets_ = narrowed(device, std::as_const(slices.starts).span().first(static_cast<std::size_t>(starts)));
     columns_ = Array<index_t>(shape.slots, Init::none, device);
     values_ = Array<V>(shape.slots, Init::none, device);
-    fill_slices(source, offsets_.data(), columns_.data(), values_.data());
+    staged_ = staged_entries<V>(shape.longest);
+    fill_slices(source, offsets_.data(), staged_, columns_.data(), values_.data());
     return;
   }
+  has_long_rows_ = shape.longest > amg_long_row;
   const std::int64_t threads = std::int64_t{limits.multiprocessors} * limits.threads_per_multiprocessor;
   lanes_log2_ = row_lanes_log2(shape, amg_entries_in_flight, threads);
   offsets_ = narrowed(device, source.row_offsets().span());
@@ -154,7 +197,7 @@ template <class V>
 template <class T>
 void AmgDeviceMatrix<V>::assign(const Csr<T>& source) {
   if (layout_ == AmgRowLayout::sliced_ell) {
-    fill_slices(source, offsets_.data(), static_cast<index_t*>(nullptr), values_.data());
+    fill_slices(source, offsets_.data(), staged_, static_cast<index_t*>(nullptr), values_.data());
   } else {
     copy_values(source, values_.span());
   }

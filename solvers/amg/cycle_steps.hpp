@@ -3,6 +3,7 @@
 ///
 /// An Executor runs the operations of cycle_ops.hpp, in order:
 ///   using Matrix, Dense;                          rows of a matrix, rows of a dense inverse
+///   fuses_first_sweep                             whether the first residual forms the first sweep where it reads it
 ///   rows(matrix, gather, op);                     a row operation without sums; also for a Dense
 ///   elements(n, op);                              an element operation
 ///   scalars(matrix, gather, op, scalars);         a row operation, then AmgKrylovScalars::after(sums)
@@ -125,10 +126,15 @@ class AmgCycleSteps {
     return cycle_ != AmgCycle::v && !is_coarsest(l) && l <= amg_deepest_double_visit;
   }
 
-  /// b and the first sweep of the finest level; with a single sweep, the residual too.
+  /// Whether the first operation gives the residual, too.
+  [[nodiscard]] bool begins_with_residual() const {
+    return Executor::fuses_first_sweep && sweeps(0) == 1 && !is_coarsest(0);
+  }
+
+  /// b and the first sweep of the finest level.
   void begin() {
     Level& level = levels_[0];
-    if (sweeps(0) == 1 && !is_coarsest(0)) {
+    if (begins_with_residual()) {
       executor_.rows(level.a, AmgFirstSweep<T, V>{r_, level.m.data(), level.weights.data()},
                      AmgBeginResidual<T, V>{r_, sweep(0, 0), level.b.data(), level.x.data(), level.residual.data()});
     } else {
@@ -150,8 +156,7 @@ class AmgCycleSteps {
   void descend(std::size_t l) {
     if (is_coarsest(l)) return;
     Level& level = levels_[l];
-    const bool has_residual = l == 0 && sweeps(0) == 1;
-    if (!has_residual) executor_.rows(level.a, x(l), AmgResidual<V>{b(l), level.residual.data()});
+    if (l > 0 || !begins_with_residual()) executor_.rows(level.a, x(l), AmgResidual<V>{b(l), level.residual.data()});
     Level& coarse = levels_[l + 1];
     V* const swept = coarse.is_dense ? nullptr : coarse.x.data();
     executor_.rows(level.r, AmgVector<V>{level.residual.data()},

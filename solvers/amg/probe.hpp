@@ -3,50 +3,64 @@
 #pragma once
 
 #include "solvers/amg/aggregation.hpp"
+#include "solvers/amg/row_ops.hpp"
 #include "solvers/fused/ops.hpp"
 
 #include <cstdint>
 
 namespace tessera::detail {
 
-/// u and v uniform in [-1, 1).
+/// Element i of a random vector, uniform in [-1, 1).
+[[nodiscard]] TESSERA_HOST_DEVICE inline double probe_element(std::int64_t i, std::uint32_t vector) noexcept {
+  return static_cast<double>(mis_key(static_cast<std::uint32_t>(i), vector)) / (1 << 29) - 1.0;
+}
+
+/// x: a random vector.
 template <class T>
-struct ProbeVectors {
+struct ProbeVector {
   using Sums = NoSum;
-  T* u;
-  T* v;
+  T* x;
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
-    const auto number = static_cast<std::uint32_t>(i);
-    u[i] = static_cast<T>(static_cast<double>(mis_key(number, 0x1001U)) / (1 << 29) - 1.0);
-    v[i] = static_cast<T>(static_cast<double>(mis_key(number, 0x2002U)) / (1 << 29) - 1.0);
+    x[i] = static_cast<T>(probe_element(i, 0x1001U));
   }
 };
 
-struct ProbeSums {
-  double mu_v = 0.0;
-  double u_mv = 0.0;
-  double mu_mu = 0.0;
-  double mv_mv = 0.0;
-  TESSERA_HOST_DEVICE ProbeSums& operator+=(const ProbeSums& other) noexcept {
-    mu_v += other.mu_v;
-    u_mv += other.u_mv;
-    mu_mu += other.mu_mu;
-    mv_mv += other.mv_mv;
+struct AsymmetrySums {
+  double difference = 0.0;  ///< <A u, v> - <u, A v>
+  double squares = 0.0;     ///< of its terms
+  TESSERA_HOST_DEVICE AsymmetrySums& operator+=(const AsymmetrySums& other) noexcept {
+    difference += other.difference;
+    squares += other.squares;
     return *this;
   }
 };
 
+/// How far <A u, v> is from <u, A v> for two random vectors.
 template <class T>
-struct ProbeProducts {
-  using Sums = ProbeSums;
-  const T* u;
-  const T* v;
-  const T* mu;
-  const T* mv;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, ProbeSums& sums) const {
-    const auto a = static_cast<double>(mu[i]);
-    const auto b = static_cast<double>(mv[i]);
-    sums += ProbeSums{a * static_cast<double>(v[i]), static_cast<double>(u[i]) * b, a * a, b * b};
+struct AsymmetryProbe {
+  struct Sums {
+    double au = 0.0;
+    double av = 0.0;
+    TESSERA_HOST_DEVICE Sums& operator+=(const Sums& other) noexcept {
+      au += other.au;
+      av += other.av;
+      return *this;
+    }
+  };
+  using Total = AsymmetrySums;
+  CsrPointers<T> a;
+
+  [[nodiscard]] TESSERA_HOST_DEVICE const offset_t* offsets() const { return a.offsets; }
+  [[nodiscard]] TESSERA_HOST_DEVICE bool visits(index_t /*row*/) const { return true; }
+  TESSERA_HOST_DEVICE void visit(index_t /*row*/, offset_t k, Sums& sums) const {
+    const auto value = static_cast<double>(value_at(a, k));
+    sums.au += value * probe_element(a.columns[k], 0x1001U);
+    sums.av += value * probe_element(a.columns[k], 0x2002U);
+  }
+  TESSERA_HOST_DEVICE void finish(index_t row, const Sums& sums, AsymmetrySums& total) const {
+    const double one = sums.au * probe_element(row, 0x2002U);
+    const double other = sums.av * probe_element(row, 0x1001U);
+    total += AsymmetrySums{one - other, one * one + other * other};
   }
 };
 

@@ -192,6 +192,9 @@ template <class T>
                                         const Tentative<T>& tentative, const NearNullspace<T>& nullspace,
                                         const T* diagonal, double omega);
 
+/// Rows of at most so many entries are short.
+inline constexpr int longest_short_row = 8;
+
 /// The matrix of nodes: its entry (I, J) is the Frobenius norm of the block of A. E (A∘A) Eᵀ by two sparse products.
 template <class T>
 [[nodiscard]] Csr<T> node_graph(const Device& device, const CsrView<T>& a, int block);
@@ -200,3 +203,10 @@ template <class T>
 [[nodiscard]] std::vector<double> rigid_body_modes(std::span<const double> coordinates, int dimensions);
 
 }  // namespace tessera::detail
+
+namespace tessera::cuda {
+/// P = (I - ω D⁻¹ A_f) T for the T of ones. O(nnz); waits. \param a A_f, with short rows
+template <class T>
+[[nodiscard]] Csr<T> smooth_short_rows(const Device& device, const CsrView<T>& a, const detail::Aggregates& aggregates,
+                                       const T* diagonal, double omega);
+}  // namespace tessera::cuda

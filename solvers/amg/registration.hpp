@@ -27,10 +27,8 @@ template struct TransformReduce<RootValues<float>>;
 template struct TransformReduce<RootValues<double>>;
 template struct TransformReduce<PowerStart<float>>;
 template struct TransformReduce<PowerStart<double>>;
-template struct TransformReduce<ProbeVectors<float>>;
-template struct TransformReduce<ProbeVectors<double>>;
-template struct TransformReduce<ProbeProducts<float>>;
-template struct TransformReduce<ProbeProducts<double>>;
+template struct TransformReduce<ProbeVector<float>>;
+template struct TransformReduce<ProbeVector<double>>;
 template struct TransformReduce<Combine<float>>;
 template struct TransformReduce<Combine<double>>;
 
@@ -48,6 +46,8 @@ template struct TransformRows<DiagonalRounding<double>>;
 template struct TransformRows<PowerStep<float>>;
 template struct TransformRows<PowerStep<double>>;
 template struct TransformRows<SmoothProlongator<float>>;
+template struct TransformRows<AsymmetryProbe<float>>;
 template struct TransformRows<SmoothProlongator<double>>;
+template struct TransformRows<AsymmetryProbe<double>>;
 
 }  // namespace tessera::cuda

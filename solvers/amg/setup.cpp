@@ -7,13 +7,17 @@
 #include "core/borrowed_csr.hpp"
 #include "core/value_passes.hpp"
 #include "solvers/amg/coarsest.hpp"
+#include "solvers/amg/probe.hpp"
 #include "solvers/amg/spectral_radius.hpp"
 #include "solvers/amg/transform_rows.hpp"
 #include "tessera/error.hpp"
+#include "tessera/statistics.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 namespace tessera::detail {
@@ -22,6 +26,9 @@ namespace {
 
 /// Coarsening ends where aggregation leaves more than this part of the nodes.
 constexpr double least_coarsening = 0.8;
+/// The bound of an M-matrix with rows that sum to zero or more is 2, and near ρ on the finest level. That of finite
+/// elements can be 50 times too large.
+constexpr double sharp_gershgorin = 2.0 + 1e-6;
 /// The power method estimates from below.
 constexpr double power_margin = 1.1;
 
@@ -136,6 +143,7 @@ void AmgSetup<T>::build(const CsrView<T>& a) {
     invert_coarsest(rows);
     break;
   }
+  if (options_.check && !is_refresh_) test_symmetry();
   finish_info();
 }
 
@@ -213,10 +221,14 @@ bool AmgSetup<T>::coarsen(std::size_t level, const MeasuredRows<T>& rows) {
   return coarsened;
 }
 
+/// The second matrix of a level needs half the steps.
 template <class T>
-double AmgSetup<T>::spectral_radius(std::size_t level, const CsrView<T>& a, const T* diagonal, double gershgorin) {
-  if (options_.power_steps == 0 || (level == 0 && filters_)) return gershgorin;
-  const double estimate = power_margin * power_method(device_, a, diagonal, options_.power_steps);
+double AmgSetup<T>::spectral_radius(std::size_t level, PowerMethod<T>& power, const CsrView<T>& a, const T* diagonal,
+                                    double gershgorin) {
+  const bool is_sharp = level == 0 && filters_ && gershgorin <= sharp_gershgorin;
+  if (options_.power_steps == 0 || is_sharp) return gershgorin;
+  const int steps = power.is_warm() ? (options_.power_steps + 1) / 2 : options_.power_steps;
+  const double estimate = power_margin * power.estimate(a, diagonal, steps);
   return estimate > 0.0 ? std::min(gershgorin, estimate) : gershgorin;
 }
 
@@ -233,12 +245,13 @@ bool AmgSetup<T>::coarsen_filtered(std::size_t level, const MeasuredRows<T>& row
   const auto strong = filtered.is_all ? here.a : std::make_shared<const Csr<T>>(std::move(filtered.matrix));
   clock_->end(&AmgSetupTimes::strength);
   if (!find_aggregates(level, strong->view())) return false;
-  const double rho = spectral_radius(level, strong->view(), filtered.diagonal.data(), filtered.gershgorin);
+  PowerMethod<T> power(device_, a.rows);
+  const double rho = spectral_radius(level, power, strong->view(), filtered.diagonal.data(), filtered.gershgorin);
   const bool needs_rho = options_.smoother == AmgSmoother::jacobi || options_.smoother == AmgSmoother::chebyshev;
   if (filtered.is_all) {
     here.rho = rho;
   } else if (needs_rho) {
-    here.rho = spectral_radius(level, a, rows.diagonal.data(), here.rho);
+    here.rho = spectral_radius(level, power, a, rows.diagonal.data(), here.rho);
   }
   clock_->end(&AmgSetupTimes::eigenvalues);
   add_level(level, rows, strong, filtered.diagonal.data(), rho);
@@ -263,7 +276,8 @@ bool AmgSetup<T>::coarsen_nodes(std::size_t level, const MeasuredRows<T>& rows) 
   } else if (!find_aggregates(level, a)) {
     return false;
   }
-  here.rho = spectral_radius(level, a, rows.diagonal.data(), here.rho);
+  PowerMethod<T> power(device_, a.rows);
+  here.rho = spectral_radius(level, power, a, rows.diagonal.data(), here.rho);
   clock_->end(&AmgSetupTimes::eigenvalues);
   add_level(level, rows, here.a, rows.diagonal.data(), here.rho);
   return true;
@@ -290,6 +304,35 @@ bool AmgSetup<T>::find_aggregates(std::size_t level, const CsrView<T>& graph) {
   return coarsens;
 }
 
+/// P = (I - ω D⁻¹ A_f) T. Short rows need no sparse product on a GPU, unless its structure is to be kept.
+template <class T>
+std::shared_ptr<const Csr<T>> AmgSetup<T>::smooth(std::size_t level, std::int64_t longest_row,
+                                                  std::shared_ptr<const Csr<T>> smoothed, const T* diagonal,
+                                                  double omega) {
+  AmgLevelStructure<T>& kept = structures_[level];
+  const bool keeps = keeps_structures();
+  if (filters_ && !keeps && omega != 0.0 && !device_.is_host() && longest_row <= longest_short_row) {
+    return std::make_shared<const Csr<T>>(
+        cuda::smooth_short_rows(device_, smoothed->view(), kept.aggregates, diagonal, omega));
+  }
+  std::optional<Tentative<T>> made;
+  if (!kept.tentative) made = tentative_prolongator(device_, smoothed->rows(), kept.aggregates, nullspace_);
+  Tentative<T>& tentative = kept.tentative ? *kept.tentative : *made;
+  std::shared_ptr<const Csr<T>> p;
+  if (omega == 0.0) {
+    p = std::make_shared<const Csr<T>>(tentative.matrix.template with_value_type<T>());
+  } else {
+    const auto t = std::make_shared<const Csr<T>>(borrow_csr(tentative.matrix.view(), device_));
+    const auto products = kept.smoothing.multiply(std::move(smoothed), t, keeps);
+    p = std::make_shared<const Csr<T>>(
+        smooth_prolongator(device_, *products, kept.aggregates, tentative, nullspace_, diagonal, omega));
+  }
+  // The near-nullspace of the next level; a refresh that keeps T does not ask for it.
+  nullspace_ = std::move(tentative.next);
+  if (keeps && made) kept.tentative = std::move(made);
+  return p;
+}
+
 /// P, R and the Galerkin product. \param smoothed the matrix that smooths T
 template <class T>
 void AmgSetup<T>::add_level(std::size_t level, const MeasuredRows<T>& rows, std::shared_ptr<const Csr<T>> smoothed,
@@ -297,25 +340,17 @@ void AmgSetup<T>::add_level(std::size_t level, const MeasuredRows<T>& rows, std:
   AmgLevelStructure<T>& kept = structures_[level];
   AmgLevel<T>& here = hierarchy_.levels[level];
   const bool keeps = keeps_structures();
-  std::optional<Tentative<T>> made;
-  if (!kept.tentative) made = tentative_prolongator(device_, here.a->rows(), kept.aggregates, nullspace_);
-  if (keeps && !kept.tentative) kept.tentative = std::exchange(made, std::nullopt);
-  const Tentative<T>& tentative = kept.tentative ? *kept.tentative : *made;
-  const auto t = std::make_shared<const Csr<T>>(borrow_csr(tentative.matrix.view(), device_));
   const double omega = rho > 0.0 ? options_.prolongator_damping / rho : 0.0;
-  if (omega == 0.0) {
-    here.p = std::make_shared<const Csr<T>>(tentative.matrix.template with_value_type<T>());
-  } else {
-    const auto products = kept.smoothing.multiply(std::move(smoothed), t, keeps);
-    here.p = std::make_shared<const Csr<T>>(
-        smooth_prolongator(device_, *products, kept.aggregates, tentative, nullspace_, diagonal, omega));
-  }
+  here.p = smooth(level, rows.totals.longest, std::move(smoothed), diagonal, omega);
   clock_->end(&AmgSetupTimes::prolongator);
-  if (!(keeps && is_refresh_)) kept.restriction = transpose_map(here.p->view(), device_);
-  Array<T> values(here.p->nnz(), Init::none, device_);
-  gather_values(device_, kept.restriction.positions.span(), here.p->values().span(), values.span());
-  here.r = std::make_shared<const Csr<T>>(kept.restriction.structure.with_values(std::move(values)));
-  if (!keeps) kept.restriction = {};
+  if (keeps) {
+    if (!is_refresh_) kept.restriction = transpose_map(here.p->view(), device_);
+    Array<T> values(here.p->nnz(), Init::none, device_);
+    gather_values(device_, kept.restriction.positions.span(), here.p->values().span(), values.span());
+    here.r = std::make_shared<const Csr<T>>(kept.restriction.structure.with_values(std::move(values)));
+  } else {
+    here.r = std::make_shared<const Csr<T>>(transpose(here.p->view(), device_));
+  }
   clock_->end(&AmgSetupTimes::restriction);
   rounding_ = Array<T>(here.r->rows(), Init::none, device_);
   transform_rows(device_, all_rows(here.r->view()),
@@ -325,14 +360,6 @@ void AmgSetup<T>::add_level(std::size_t level, const MeasuredRows<T>& rows, std:
   AmgLevel<T> next;
   next.a = kept.r_ap.multiply(here.r, a_p, keeps);
   clock_->end(&AmgSetupTimes::products);
-  if (filters_) {
-    nullspace_ = NearNullspace<T>{};
-  } else if (made) {
-    nullspace_ = std::move(made->next);
-  } else {
-    nullspace_.block = nullspace_.vectors = tentative.next.vectors;
-    nullspace_.values = tentative.next.values.to(device_);
-  }
   hierarchy_.levels.push_back(std::move(next));
 }
 
@@ -346,6 +373,18 @@ void AmgSetup<T>::invert_coarsest(const MeasuredRows<T>& rows) {
                                       : cuda::dense_inverse(device_, coarsest.a->view(), rows.diagonal.data());
   }
   clock_->end(&AmgSetupTimes::coarsest);
+}
+
+/// <A u, v> = <u, A v> for random u and v. R A P is cheaper to test than A, and hardly ever symmetric where A is not.
+template <class T>
+void AmgSetup<T>::test_symmetry() {
+  const AmgLevel<T>& level = hierarchy_.levels[hierarchy_.levels.size() > 1 ? 1 : 0];
+  DeviceValue<AsymmetrySums> sums(device_);
+  transform_rows(device_, all_rows(level.a->view()), AsymmetryProbe<T>{.a = pointers_of(level.a->view())}, sums.data());
+  const AsymmetrySums found = sums.get();
+  const double rounding = 1e4 * static_cast<double>(std::numeric_limits<T>::epsilon()) * std::sqrt(found.squares);
+  is_symmetric_ = std::abs(found.difference) <= rounding;
+  clock_->end(&AmgSetupTimes::check);
 }
 
 template <class T>

@@ -9,6 +9,7 @@
 #include "solvers/amg/hierarchy.hpp"
 #include "solvers/amg/phase_clock.hpp"
 #include "solvers/amg/prolongator.hpp"
+#include "solvers/amg/spectral_radius.hpp"
 #include "solvers/amg/strength.hpp"
 #include "tessera/amg.hpp"
 #include "tessera/spgemm.hpp"
@@ -64,6 +65,8 @@ class AmgSetup {
   [[nodiscard]] const AmgHierarchy<T>& hierarchy() const noexcept { return hierarchy_; }
   [[nodiscard]] const std::vector<AmgLevelStructure<T>>& structures() const noexcept { return structures_; }
   [[nodiscard]] AmgInfo& info() noexcept { return info_; }
+  /// Whether the Galerkin product of the first level is symmetric, to rounding.
+  [[nodiscard]] bool is_symmetric() const noexcept { return is_symmetric_; }
   /// Beside the hierarchy: what is kept for refresh().
   [[nodiscard]] std::uint64_t bytes() const noexcept;
 
@@ -78,7 +81,12 @@ class AmgSetup {
   bool find_aggregates(std::size_t level, const CsrView<T>& graph);
   void add_level(std::size_t level, const MeasuredRows<T>& rows, std::shared_ptr<const Csr<T>> smoothed,
                  const T* diagonal, double rho);
-  [[nodiscard]] double spectral_radius(std::size_t level, const CsrView<T>& a, const T* diagonal, double gershgorin);
+  [[nodiscard]] double spectral_radius(std::size_t level, PowerMethod<T>& power, const CsrView<T>& a, const T* diagonal,
+                                       double gershgorin);
+  [[nodiscard]] std::shared_ptr<const Csr<T>> smooth(std::size_t level, std::int64_t longest_row,
+                                                     std::shared_ptr<const Csr<T>> smoothed, const T* diagonal,
+                                                     double omega);
+  void test_symmetry();
   void invert_coarsest(const MeasuredRows<T>& rows);
   void finish_info();
 
@@ -86,6 +94,7 @@ class AmgSetup {
   Device device_;
   bool filters_;  ///< plain aggregation of rows: the constant is the near-nullspace
   bool is_refresh_ = false;
+  bool is_symmetric_ = false;
   index_t rows_;
   std::shared_ptr<const Csr<T>> own_;  ///< copy of the finest matrix, where structures are kept
   NearNullspace<T> nullspace_;         ///< of the level that is being coarsened

@@ -37,29 +37,33 @@ __global__ void __launch_bounds__(threads) fill_strong_kernel(std::int64_t rows,
 
 constexpr int listed_per_thread = 8;
 
-/// Every block takes its part of the list with one atomic addition.
+/// Every warp takes consecutive rows and keeps their order, so that later passes read neighbouring rows together. Every
+/// block takes its part of the list with one atomic addition.
 __global__ void __launch_bounds__(threads)
     list_undecided_kernel(const std::uint32_t* words, const index_t* from, std::int64_t count, index_t* to,
                           unsigned long long* found) {
   __shared__ int of_warp[threads / warp_size];
   __shared__ unsigned long long start;
-  const std::int64_t first = std::int64_t{blockIdx.x} * threads * listed_per_thread + threadIdx.x;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const std::int64_t first = (std::int64_t{blockIdx.x} * threads + (threadIdx.x - lane)) * listed_per_thread + lane;
   index_t rows[listed_per_thread];
-  unsigned undecided = 0;
+  unsigned undecided[listed_per_thread];
+  int own = 0;
 #pragma unroll
   for (int j = 0; j < listed_per_thread; ++j) {
-    const std::int64_t i = first + j * threads;
-    if (i >= count) continue;
-    rows[j] = from == nullptr ? static_cast<index_t>(i) : from[i];
-    if (mis_state(words[rows[j]]) == MisState::undecided) undecided |= 1u << j;
+    const std::int64_t i = first + j * warp_size;
+    rows[j] = i >= count ? 0 : from == nullptr ? static_cast<index_t>(i) : from[i];
+    undecided[j] = __ballot_sync(full_warp, i < count && mis_state(words[rows[j]]) == MisState::undecided);
+    own += __popc(undecided[j]);
   }
-  const BlockSum<int> sum = running_sum_in_block<threads>(__popc(undecided), of_warp);
+  const BlockSum<int> sum = running_sum_in_block<threads>(lane == 0 ? own : 0, of_warp);
   if (threadIdx.x == 0) start = sum.total > 0 ? atomicAdd(found, static_cast<unsigned long long>(sum.total)) : 0;
   __syncthreads();
-  std::int64_t at = static_cast<std::int64_t>(start) + sum.before;
+  std::int64_t at = static_cast<std::int64_t>(start) + __shfl_sync(full_warp, sum.before, 0);
 #pragma unroll
   for (int j = 0; j < listed_per_thread; ++j) {
-    if ((undecided >> j & 1) != 0) to[at++] = rows[j];
+    if ((undecided[j] >> lane & 1) != 0) to[at + __popc(undecided[j] & ((1u << lane) - 1))] = rows[j];
+    at += __popc(undecided[j]);
   }
 }
 
@@ -74,29 +78,33 @@ __global__ void __launch_bounds__(inverse_threads)
   T* const pivot_row = vectors;
   T* const pivot_column = vectors + n;
   const int thread = static_cast<int>(threadIdx.x);
-  const int elements = n * n;
-  for (int e = thread; e < elements; e += inverse_threads) matrix[e] = T{0};
+  const int lane = thread % warp_size;
+  // A warp per row.
+  const auto for_each_element = [=](const auto& body) {
+    for (int i = thread / warp_size; i < n; i += inverse_threads / warp_size) {
+      for (int j = lane; j < n; j += warp_size) body(i, j);
+    }
+  };
+  for_each_element([=](int i, int j) { matrix[i * n + j] = T{0}; });
   __syncthreads();
   for (int row = thread; row < n; row += inverse_threads) {
     for (offset_t k = a.offsets[row]; k < a.offsets[row + 1]; ++k) matrix[row * n + a.columns[k]] = value_at(a, k);
   }
   __syncthreads();
   for (int p = 0; p < n; ++p) {
-    const T pivot = matrix[p * n + p];
-    const T inverse = inverse_of_pivot(pivot, diagonal[p], n);
+    const T inverse = inverse_of_pivot(matrix[p * n + p], diagonal[p]);
     for (int j = thread; j < n; j += inverse_threads) {
       pivot_row[j] = fused::rounded_product(matrix[p * n + j], inverse);
       pivot_column[j] = matrix[j * n + p];
     }
     __syncthreads();
-    for (int e = thread; e < elements; e += inverse_threads) {
-      const int i = e / n;
-      const int j = e - i * n;
-      matrix[e] = eliminated(i, j, p, inverse, matrix[e], pivot_column[i], pivot_row[j]);
-    }
+    for_each_element([=](int i, int j) {
+      T& element = matrix[i * n + j];
+      element = eliminated(i, j, p, inverse, element, pivot_column[i], pivot_row[j]);
+    });
     __syncthreads();
   }
-  for (int e = thread; e < elements; e += inverse_threads) result[e] = matrix[e];
+  for_each_element([=](int i, int j) { result[i * n + j] = matrix[i * n + j]; });
 }
 
 }  // namespace

@@ -9,28 +9,34 @@
 namespace tessera::detail {
 
 template <class T>
-double power_method(const Device& device, const CsrView<T>& a, const T* diagonal, int steps) {
-  Array<T> x(a.rows, Init::none, device);
-  Array<T> y(a.rows, Init::none, device);
-  Array<SumOfSquares> squares(steps, Init::none, device);
-  fused::transform_reduce(device, a.rows, PowerStart<T>{.x = x.data()});
+PowerMethod<T>::PowerMethod(const Device& device, index_t rows)
+    : device_(device), x_(rows, Init::none, device), y_(rows, Init::none, device), squares_(2, Init::none, device) {}
+
+template <class T>
+double PowerMethod<T>::estimate(const CsrView<T>& a, const T* diagonal, int steps) {
+  if (!is_warm_) fused::transform_reduce(device_, a.rows, PowerStart<T>{.x = x_.data()});
+  SumOfSquares* of_x = squares_.data();
+  SumOfSquares* of_y = squares_.data() + 1;
   for (int step = 0; step < steps; ++step) {
-    transform_rows(device, all_rows(a),
+    transform_rows(device_, all_rows(a),
                    PowerStep<T>{.a = pointers_of(a),
                                 .diagonal = diagonal,
-                                .x = x.data(),
-                                .x_squares = step == 0 ? nullptr : squares.data() + step - 1,
+                                .x = x_.data(),
+                                .x_squares = is_warm_ ? of_x : nullptr,
                                 .n = a.rows,
-                                .y = y.data()},
-                   squares.data() + step);
-    std::swap(x, y);
+                                .y = y_.data()},
+                   of_y);
+    std::swap(x_, y_);
+    std::swap(of_x, of_y);
+    is_warm_ = true;
   }
   SumOfSquares last;
-  copy_bytes(Device{}, &last, device, squares.data() + steps - 1, sizeof(last));
+  copy_bytes(Device{}, &last, device_, of_x, sizeof(last));
+  if (of_x != squares_.data()) copy_bytes(device_, squares_.data(), device_, of_x, sizeof(last));
   return std::sqrt(last.mean(a.rows));
 }
 
-template double power_method(const Device&, const CsrView<float>&, const float*, int);
-template double power_method(const Device&, const CsrView<double>&, const double*, int);
+template class PowerMethod<float>;
+template class PowerMethod<double>;
 
 }  // namespace tessera::detail

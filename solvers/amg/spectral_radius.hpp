@@ -71,8 +71,24 @@ struct PowerStep {
   }
 };
 
-/// An estimate from below: ‖D⁻¹ A x‖ / ‖x‖ after `steps` steps. O(steps nnz)
+/// The power method on matrices of one size. A later matrix begins with the vector that the one before ended with: A
+/// and its strong part have nearly the same dominant eigenvectors.
 template <class T>
-[[nodiscard]] double power_method(const Device& device, const CsrView<T>& a, const T* diagonal, int steps);
+class PowerMethod {
+ public:
+  PowerMethod(const Device& device, index_t rows);
+
+  /// An estimate of ρ(D⁻¹ A) from below: ‖D⁻¹ A x‖ / ‖x‖ after `steps` >= 1 steps. O(steps nnz); waits
+  [[nodiscard]] double estimate(const CsrView<T>& a, const T* diagonal, int steps);
+  /// Whether estimate() was called.
+  [[nodiscard]] bool is_warm() const noexcept { return is_warm_; }
+
+ private:
+  Device device_;
+  bool is_warm_ = false;
+  Array<T> x_;
+  Array<T> y_;
+  Array<SumOfSquares> squares_;  ///< of x and of y
+};
 
 }  // namespace tessera::detail

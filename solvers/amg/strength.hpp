@@ -16,11 +16,13 @@ namespace tessera::detail {
 
 /// What a pass over the rows of A finds out about all of them.
 struct RowTotals {
-  FirstIndex unfit;       ///< first row whose diagonal is missing or not positive, or which is not finite
-  double gershgorin = 0;  ///< max_i Σ_j |a_ij| / a_ii: an upper bound of ρ(D⁻¹ A)
+  FirstIndex unfit;          ///< first row whose diagonal is missing or not positive, or which is not finite
+  double gershgorin = 0;     ///< max_i Σ_j |a_ij| / a_ii: an upper bound of ρ(D⁻¹ A)
+  std::int64_t longest = 0;  ///< entries of the longest row
   TESSERA_HOST_DEVICE RowTotals& operator+=(const RowTotals& other) noexcept {
     unfit += other.unfit;
     if (other.gershgorin > gershgorin) gershgorin = other.gershgorin;
+    if (other.longest > longest) longest = other.longest;
     return *this;
   }
 };
@@ -69,6 +71,8 @@ struct MeasureRows {
     smoother[row] = fit && !is_zero ? smoother_of(sums) : T{0};
     const double bound = fit && !is_zero ? static_cast<double>(sums.absolute / sums.diagonal) : 0.0;
     if (bound > total.gershgorin) total.gershgorin = bound;
+    const offset_t length = a.offsets[row + 1] - a.offsets[row];
+    if (length > total.longest) total.longest = length;
   }
   [[nodiscard]] TESSERA_HOST_DEVICE T smoother_of(const Sums& sums) const {
     if (kind == AmgSmoother::l1_jacobi) return T{1} / sums.absolute;

@@ -59,8 +59,9 @@ struct LoopFrame {
 /// One loop on one GPU.
 class GraphLoop {
  public:
+  /// \param iterations_per_check per evaluation of the loop's condition, see iterations_per_check()
   /// \throws OutOfMemory, CudaError; DeviceUnavailable in a build without CUDA
-  GraphLoop(const Device& device, std::uint64_t state_bytes);
+  GraphLoop(const Device& device, std::uint64_t state_bytes, int iterations_per_check);
   GraphLoop(const GraphLoop&) = delete;
   GraphLoop& operator=(const GraphLoop&) = delete;
   ~GraphLoop();

@@ -15,9 +15,6 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Iterations per evaluation of the loop's condition, which takes some microseconds.
-constexpr int iterations_per_check = 4;
-
 /// Without a graph: rounds of the body that the host launches before it reads the state.
 constexpr std::int64_t launched_rounds = 4;
 
@@ -53,6 +50,7 @@ constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + alignment
 struct GraphLoop::Impl {
   Device device;
   std::uint64_t state_bytes;
+  int iterations_per_check;
   std::uint64_t block_at;   ///< bytes from the state to the control block
   Array<std::byte> memory;  ///< the state, then the control block
   HostBuffer mirror;        ///< the same on the host
@@ -60,9 +58,10 @@ struct GraphLoop::Impl {
   std::unique_ptr<LoopGraph> graph;  ///< none: the host launches every operation
   std::function<void()> iteration;   ///< what it launches then
 
-  Impl(const Device& where, std::uint64_t bytes)
+  Impl(const Device& where, std::uint64_t bytes, int per_check)
       : device(where),
         state_bytes(bytes),
+        iterations_per_check(per_check),
         block_at(aligned(bytes)),
         memory(static_cast<std::int64_t>(block_at + sizeof(LoopControlBlock)), Init::zero, device),
         mirror(block_at + sizeof(LoopControlBlock)),
@@ -85,9 +84,9 @@ struct GraphLoop::Impl {
 
 bool has_graph_loops(const Device& device) { return !device.is_host(); }
 
-GraphLoop::GraphLoop(const Device& device, std::uint64_t state_bytes) {
+GraphLoop::GraphLoop(const Device& device, std::uint64_t state_bytes, int iterations_per_check) {
   const DeviceGuard current(device);
-  impl_ = std::make_unique<Impl>(device, state_bytes);
+  impl_ = std::make_unique<Impl>(device, state_bytes, iterations_per_check);
 }
 
 GraphLoop::~GraphLoop() = default;
@@ -117,7 +116,7 @@ void GraphLoop::record(std::function<void()> iteration) {
   impl_->control_block().goes_on = impl_->graph->condition();
   impl_->graph->record_before([this] { impl_->begin_run(); });
   impl_->graph->record_body([&] {
-    for (int i = 0; i < iterations_per_check; ++i) iteration();
+    for (int i = 0; i < impl_->iterations_per_check; ++i) iteration();
   });
   impl_->graph->complete();
 }
@@ -127,7 +126,8 @@ std::span<const fused::LoopEntry> GraphLoop::run(std::int64_t iterations, void* 
   const LoopFrame& frame = impl_->frame;
   std::byte* const mirror = impl_->mirror.data();
   LoopControlBlock& block = impl_->control_block();
-  block.chunk = iterations < loop_entries - iterations_per_check ? iterations : loop_entries - iterations_per_check;
+  const std::int64_t most = loop_entries - impl_->iterations_per_check;
+  block.chunk = iterations < most ? iterations : most;
   block.finished = 0;
   if (enter) std::memcpy(mirror, state, impl_->state_bytes);
   const std::uint64_t up = impl_->block_at + offsetof(LoopControlBlock, entries);

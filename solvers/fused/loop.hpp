@@ -25,12 +25,19 @@ inline constexpr double report_seconds = 0.01;
 inline constexpr std::int64_t first_report_iterations = 16;
 inline constexpr std::int64_t most_report_iterations = 1000;
 
+/// Evaluating the condition of a graph takes some microseconds, so short iterations are recorded four times per
+/// evaluation. After a halt their operations do nothing, but products run on: long iterations, whose preconditioner is
+/// a product, are recorded once.
+inline constexpr int short_iterations_per_check = 4;
+
 template <class State>
 class Loop {
  public:
   /// \param enqueueable whether every product of the iteration can be enqueued
-  Loop(const Device& device, bool enqueueable)
-      : device_(device), on_gpu_(enqueueable && cuda::has_graph_loops(device)) {}
+  Loop(const Device& device, bool enqueueable, int iterations_per_check = short_iterations_per_check)
+      : device_(device),
+        on_gpu_(enqueueable && cuda::has_graph_loops(device)),
+        iterations_per_check_(iterations_per_check) {}
 
   /// Between runs.
   [[nodiscard]] State& state() noexcept { return state_; }
@@ -95,10 +102,12 @@ class Loop {
   /// with the same plan in between, so the product adds them itself.
   template <class T>
   void enqueue_product(const LinearOperator<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) {
-    ProductDots* const dots = &static_cast<LoopControl*>(recording_->frame().state)->dots;
+    auto* const control = static_cast<LoopControl*>(recording_->frame().state);
+    ProductDots* const dots = &control->dots;
     const detail::EnqueuedProduct<T>& product = *detail::EnqueuedProduct<T>::of(a);
     if (!recording_->is_graph()) return product.enqueue(x, y, w, dots);
-    const std::span<const ProductDots> parts = product.enqueue_parts(x, y, w, dots);
+    const std::span<const ProductDots> parts =
+        product.enqueue_parts(x, y, w, dots, reinterpret_cast<const std::int32_t*>(&control->halt));
     if (parts.data() != dots) dot_parts_ = parts;
   }
 
@@ -135,7 +144,7 @@ class Loop {
   /// The iteration may be called later too, so all that it refers to has to outlive the loop.
   template <class Iteration>
   void record_graph(Iteration& iteration) {
-    auto graph = std::make_unique<cuda::GraphLoop>(device_, sizeof(State));
+    auto graph = std::make_unique<cuda::GraphLoop>(device_, sizeof(State), iterations_per_check_);
     graph->record([this, iteration, into = graph.get()]() mutable {
       const Recording recording(recording_, into);
       iteration(*this);
@@ -157,6 +166,7 @@ class Loop {
 
   Device device_;
   bool on_gpu_;
+  int iterations_per_check_;
   State state_;
   Stopwatch watch_;
   std::unique_ptr<cuda::GraphLoop> graph_;

@@ -323,22 +323,45 @@ void enqueue_partition(const Context& context, const RowAnalysis& analysis, cons
          partition_kernel, rows, analysis.bins.data(), map, starts, taken.data(), list);
 }
 
-FetchedTotals fetch_totals(const Context& context, const RowAnalysis& analysis, const offset_t* number) {
-  static_assert(sizeof(BinTable) + sizeof(offset_t) <= SumSpace::host_bytes);
+namespace {
+
+/// Copies two objects of the device to the host. Waits. \param second on the device, or null
+template <class First, class Second>
+void fetch(const Context& context, const void* first, First& to_first, const Second* second, Second& to_second) {
+  static_assert(sizeof(First) + sizeof(Second) <= SumSpace::host_bytes);
   SumSpace& space = context.sum_space();
   const std::scoped_lock alone(space.mutex);
   auto* const target = static_cast<unsigned char*>(space.on_host);
-  check(cudaMemcpyAsync(target, analysis.totals.data(), sizeof(BinTable), cudaMemcpyDeviceToHost, context.stream()),
+  check(cudaMemcpyAsync(target, first, sizeof(First), cudaMemcpyDeviceToHost, context.stream()),
         "bringing totals to the host");
-  if (number != nullptr) {
-    check(
-        cudaMemcpyAsync(target + sizeof(BinTable), number, sizeof(offset_t), cudaMemcpyDeviceToHost, context.stream()),
-        "bringing a total to the host");
+  if (second != nullptr) {
+    check(cudaMemcpyAsync(target + sizeof(First), second, sizeof(Second), cudaMemcpyDeviceToHost, context.stream()),
+          "bringing a total to the host");
   }
   context.synchronize();
+  std::memcpy(&to_first, target, sizeof(First));
+  if (second != nullptr) std::memcpy(&to_second, target + sizeof(First), sizeof(Second));
+}
+
+}  // namespace
+
+FetchedTotals fetch_totals(const Context& context, const RowAnalysis& analysis, const offset_t* number) {
   FetchedTotals result;
-  std::memcpy(result.totals.data(), target, sizeof(BinTable));
-  if (number != nullptr) std::memcpy(&result.number, target + sizeof(BinTable), sizeof(offset_t));
+  fetch(context, analysis.totals.data(), result.totals, number, result.number);
+  return result;
+}
+
+FetchedSample fetch_sample(const Context& context, const RowAnalysis& analysis, const CompressionSample* sample) {
+  FetchedSample result;
+  fetch(context, analysis.totals.data(), result.totals, sample, result.sample);
+  return result;
+}
+
+CompressionSample fetch_sample(const Context& context, const CompressionSample* sample) {
+  CompressionSample result;
+  const char* const nothing = nullptr;
+  char none = 0;
+  fetch(context, sample, result, nothing, none);
   return result;
 }
 

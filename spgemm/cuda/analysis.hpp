@@ -4,6 +4,7 @@
 
 #include "core/cuda/context.hpp"
 #include "spgemm/cuda/accumulators/row_batch.hpp"
+#include "spgemm/cuda/accumulators/small_hash_tables.hpp"
 #include "spgemm/cuda/merge_bins.hpp"
 #include "spgemm/cuda/row_bins.hpp"
 #include "tessera/array.hpp"
@@ -76,5 +77,15 @@ struct FetchedTotals {
   offset_t number = 0;
 };
 [[nodiscard]] FetchedTotals fetch_totals(const Context& context, const RowAnalysis& analysis, const offset_t* number);
+
+/// Totals of all rows by their bins, and a sample of them, in one wait.
+struct FetchedSample {
+  BinTable totals{};
+  CompressionSample sample;
+};
+[[nodiscard]] FetchedSample fetch_sample(const Context& context, const RowAnalysis& analysis,
+                                         const CompressionSample* sample);
+/// The sample alone. Waits.
+[[nodiscard]] CompressionSample fetch_sample(const Context& context, const CompressionSample* sample);
 
 }  // namespace tessera::cuda

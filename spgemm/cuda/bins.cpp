@@ -22,6 +22,11 @@ BinnedRows::BinnedRows(const Context& context, const RowAnalysis& analysis, cons
   enqueue_partition(context, analysis, totals_, map, rows, list_.data());
 }
 
+BinnedRows::BinnedRows(const RowAnalysis& analysis, RowBin bin, const BinTotals& total, index_t rows)
+    : facts_(analysis.facts()), rows_(rows), used_{bin} {
+  totals_[static_cast<std::size_t>(bin)] = total;
+}
+
 bool BinnedRows::add_in_any_order() const noexcept {
   return std::any_of(used_.begin(), used_.end(), [&](RowBin bin) {
     const SpgemmAccumulator accumulator = accumulator_of(bin);
@@ -71,6 +76,8 @@ void enqueue_bin(const Context& context, RowBin bin, Phase phase, const Factors<
     case SpgemmAccumulator::esc:
       if (bin <= RowBin::esc_thread_32) return enqueue_esc_threads(context, phase, factors, batch, out);
       return enqueue_esc(context, phase, factors, batch, out);
+    case SpgemmAccumulator::small_hash:
+      return enqueue_small_hash(context, phase, factors, batch, out);
     case SpgemmAccumulator::dense:
       return enqueue_dense(context, phase, factors, batch, out);
     case SpgemmAccumulator::bitmap:

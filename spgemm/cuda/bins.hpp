@@ -18,6 +18,8 @@ class BinnedRows {
   /// \param some whether rows of the bin `none` may have products
   BinnedRows(const Context& context, const RowAnalysis& analysis, const BinTable& totals, const RowPolicy& policy,
              index_t rows, bool some = false);
+  /// All rows in one bin. \param total over them
+  BinnedRows(const RowAnalysis& analysis, RowBin bin, const BinTotals& total, index_t rows);
 
   [[nodiscard]] const BinTable& totals() const noexcept { return totals_; }
   [[nodiscard]] const BinTotals& total(RowBin bin) const noexcept { return totals_[static_cast<std::size_t>(bin)]; }

@@ -4,6 +4,7 @@
 
 #include "core/cuda/context.hpp"
 #include "core/memory_budget.hpp"
+#include "spgemm/cuda/accumulators/tuning.hpp"
 #include "spgemm/cuda/analysis.hpp"
 #include "spgemm/cuda/bins.hpp"
 #include "tessera/csr.hpp"
@@ -20,7 +21,11 @@ struct DeviceJob {
   /// Analyses the product of two matrices on the device of the options. Waits for the totals.
   /// \throws OutOfMemory
   template <class T>
-  DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options);
+  DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& given)
+      : DeviceJob(a, b, given, tuning_for(Context::of(given.device).limits())) {}
+  /// The same with given thresholds, for tests.
+  template <class T>
+  DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& given, const Tuning& tuning);
 
   SpgemmOptions options;
   const Context& context;
@@ -34,6 +39,8 @@ struct DeviceJob {
   RowPolicy policy;
   bool ordered = false;            ///< terms of a row in the order of A's row
   bool adds_in_any_order = false;  ///< some rows were summed in another order
+  std::optional<SpgemmSample>
+      small_rows;                  ///< where rows of C are to be summed in small hash tables; then `bins` is one
   BinTotals all;                   ///< over all rows; entries: the most that they can have
   index_t rows_with_products = 0;  ///< rows that repeat others left out, which those of `esc` never are
   std::optional<detail::MemoryBudget> budget;

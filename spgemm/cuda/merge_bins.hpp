@@ -105,6 +105,7 @@ class BinMerger {
   const auto little = [&](const BinTotals& bin, RowBin) {
     return bin.products <= policy.tuning.launch_products && bin.rows <= policy.tuning.few_rows;
   };
+  merger.upwards(RowBin::small_28, RowBin::small_224, little);
   merger.upwards(RowBin::bitmap_4k, RowBin::bitmap_large, little);
   // Rows of hash_384 keep the order of their terms, which those of larger tables may lose.
   merger.upwards(RowBin::hash_1536, RowBin::hash_4096, little);

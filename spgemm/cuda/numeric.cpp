@@ -43,7 +43,7 @@ CsrArrays<V> two_phase(DeviceJob<V>& job) {
   CsrArrays<V> c{std::move(counted.offsets), Array<index_t>(counted.nnz, Init::none, job.device()),
                  Array<V>(has_values<V> ? counted.nnz : 0, Init::none, job.device())};
   enqueue_numeric(job, counted.bins, c.offsets.data(), c.columns.data(), c.values.data());
-  job.context.synchronize();
+  if (!job.options.asynchronous) job.context.synchronize();
   job.report.numeric_ms = placing.milliseconds();
   return c;
 }

@@ -77,7 +77,7 @@ class DevicePlan final : public ProductPlan<T> {
     out.columns = const_cast<index_t*>(structure_.columns().data());
     out.values = values.data();
     enqueue(host::factors_of<T>(left.view(), right.view()), out);
-    job_.context.synchronize();
+    if (!job_.options.asynchronous) job_.context.synchronize();
   }
 
  private:

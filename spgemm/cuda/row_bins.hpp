@@ -23,6 +23,10 @@ enum class RowBin : std::uint8_t {
   esc_128,
   esc_256,
   esc_512,
+  small_28,  ///< by entries
+  small_56,
+  small_112,
+  small_224,
   dense,
   bitmap_4k,  ///< by bytes of shared memory per warp
   bitmap_8k,
@@ -39,13 +43,14 @@ enum class RowBin : std::uint8_t {
   tiled_shared_48k,  ///< by bytes of shared memory per block
   tiled_shared_large,
 };
-inline constexpr int row_bins = 23;
+inline constexpr int row_bins = 27;
 static_assert(row_group_size == 3 && row_bins <= third_bit);
 
 /// The accumulator of a bin other than `none`.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr SpgemmAccumulator accumulator_of(RowBin bin) noexcept {
   if (bin == RowBin::merge) return SpgemmAccumulator::merge;
   if (bin <= RowBin::esc_512) return SpgemmAccumulator::esc;
+  if (bin <= RowBin::small_224) return SpgemmAccumulator::small_hash;
   if (bin == RowBin::dense) return SpgemmAccumulator::dense;
   if (bin <= RowBin::bitmap_row_group) return SpgemmAccumulator::bitmap;
   if (bin <= RowBin::hash_4096) return SpgemmAccumulator::hash;
@@ -68,7 +73,8 @@ struct RowPolicy {
   bool counted = false;                                        ///< the entries of a row are known, not foreseen
   bool short_positions = true;                                 ///< B has less than 2^32 entries
   int value_bytes = 8;                                         ///< of a value of C, 0 for a pattern
-  Tuning tuning = tuning_sm90;                                 ///< of the device
+  bool compresses = false;      ///< a sample of C says that many products meet in few entries
+  Tuning tuning = tuning_sm90;  ///< of the device
 
   /// Whether rows with few entries in A may be merged.
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool merges() const noexcept {
@@ -153,6 +159,22 @@ struct RowPolicy {
   return entries <= policy.tuning.hash_entries ? RowBin::hash_4096 : RowBin::none;
 }
 
+/// The bin by entries; `none` when there are too many, or more products than one group of lanes should do.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin small_bin(const RowShape& row, const RowPolicy& policy) noexcept {
+  if (row.products > policy.tuning.small_products) return RowBin::none;
+  if (row.entries <= 28) return RowBin::small_28;
+  if (row.entries <= 56) return RowBin::small_56;
+  if (row.entries <= 112) return RowBin::small_112;
+  // Rows of any length are counted.
+  return policy.counting || row.entries <= small_hash_entries ? RowBin::small_224 : RowBin::none;
+}
+
+/// Whether a small table costs less than the accumulators that remain for the row.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool prefers_small(const RowShape& row, const RowPolicy& policy) noexcept {
+  return policy.compresses && policy.counted && row.entries <= policy.tuning.small_entries &&
+         row.products <= policy.tuning.small_products && row.products / 2 >= static_cast<std::uint32_t>(row.entries);
+}
+
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin tiled_bin(const RowShape& row, const RowPolicy& policy) noexcept {
   if (row.products <= policy.tuning.heavy_products) return RowBin::bitmap_tiled;
   return row.products <= policy.tuning.huge_products ? RowBin::tiled_heavy : RowBin::tiled_huge;
@@ -201,6 +223,8 @@ struct RowPolicy {
       return hash_bin(row, policy);
     case SpgemmAccumulator::bitmap_tiled:
       return tiled_bin(row, policy);
+    case SpgemmAccumulator::small_hash:
+      return small_bin(row, policy);
     default:
       return RowBin::none;
   }
@@ -225,6 +249,7 @@ struct RowPolicy {
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr RowBin cheapest_bin(const RowShape& row, const RowPolicy& policy) noexcept {
   if (row.a_row_nnz <= merge_b_rows && policy.merges(row.products)) return RowBin::merge;
   if (row.products <= esc_thread_products && esc_serves(row)) return esc_bin(row.products);
+  if (prefers_small(row, policy)) return small_bin(row, policy);
   const auto width = static_cast<std::uint32_t>(row.width);
   const bool dense = row.width <= policy.tuning.dense_width &&
                      row.products / policy.tuning.dense_compression >= width &&

@@ -23,15 +23,15 @@ struct NamedTuning {
 };
 
 std::vector<NamedTuning> tunings() {
-  return {{"default", {}},
-          {"sliced", {.least_sliced_rows = 1, .most_sliced_mean = 1e9, .most_padding = 1e9}},
-          {"streamed",
-           {.least_sliced_rows = 1,
-            .most_sliced_mean = 1e9,
-            .most_padding = 0.0,
-            .least_streamed_rows = 0,
-            .most_streamed_mean = 1e9,
-            .longest_streamed_row = 1 << 30}}};
+  constexpr AmgLayoutTuning any{.least_sliced_rows = 1,
+                                .most_sliced_mean = 1e9,
+                                .most_padding = 1e9,
+                                .longest_thread_row = 1 << 30,
+                                .least_streamed_rows = 0,
+                                .most_streamed_mean = 1e9};
+  AmgLayoutTuning streamed = any;
+  streamed.most_padding = 0.0;
+  return {{"default", {}}, {"sliced", any}, {"streamed", streamed}};
 }
 
 template <class T>
@@ -56,7 +56,8 @@ struct Enqueued {
     auto z_gpu = Array<T>::copy_of(std::vector<T>(r.size(), std::numeric_limits<T>::quiet_NaN()), gpu);
     Array<ProductDots> sums(1, Init::none, gpu);
     if (by_parts) {
-      const auto parts = cycle.enqueued()->enqueue_parts(r_gpu.span(), z_gpu.span(), w_gpu.span(), sums.data());
+      const auto parts =
+          cycle.enqueued()->enqueue_parts(r_gpu.span(), z_gpu.span(), w_gpu.span(), sums.data(), nullptr);
       std::vector<ProductDots> values(parts.size());
       detail::copy_bytes(Device{}, values.data(), gpu, parts.data(), parts.size_bytes());
       for (const ProductDots& part : values) dots += part;
@@ -145,6 +146,18 @@ TEST_F(AmgCycleOnGpu, EmptyMatrix) {
   }
 }
 
+/// Rows that a whole block sums, among others, in blocks of rows that end inside the matrix.
+TEST_F(AmgCycleOnGpu, LongRows) {
+  for (CycleCase task : {with_hub(600), with_hubs(700, {3, 4, 650, 699})}) {
+    for (const AmgCycle kind : {AmgCycle::v, AmgCycle::k}) {
+      task.options.cycle = kind;
+      SCOPED_TRACE(describe(task));
+      check<double, float>(gpu(), task, {});
+      check<double, double>(gpu(), task, {.least_sliced_rows = 1});
+    }
+  }
+}
+
 /// Several tiles per block and several blocks, rows that fill none of them, and repeated runs.
 TEST_F(AmgCycleOnGpu, RepeatsItselfBitByBit) {
   CycleCase task = aggregated(73, 67, {6, 40});
@@ -200,6 +213,27 @@ TEST_F(AmgCycleOnGpu, NeitherAllocatesNorWaits) {
   const cuda::ContextCounts after = cuda::Context::of(gpu()).counts();
   EXPECT_EQ(after.allocations, before.allocations);
   EXPECT_EQ(after.waits, before.waits);
+}
+
+TEST_F(AmgCycleOnGpu, DoesNothingOnceTheLoopHasHalted) {
+  CycleCase task = aggregated(12, 11, {3, 3});
+  const std::vector<double> r = random_values<double>(132, 5);
+  const std::vector<double> before(132, 7.0);
+  for (const AmgCycle kind : {AmgCycle::v, AmgCycle::k}) {
+    task.options.cycle = kind;
+    const auto cycle = cuda::make_amg_cycle(on_device(make_hierarchy<double>(task), gpu()), task.options);
+    const auto r_gpu = Array<double>::copy_of(r, gpu());
+    Array<ProductDots> sums(1, Init::none, gpu());
+    for (const std::int32_t flag : {1, 0}) {
+      const auto halted = Array<std::int32_t>::copy_of(std::vector<std::int32_t>{flag}, gpu());
+      auto z = Array<double>::copy_of(before, gpu());
+      static_cast<void>(
+          cycle->enqueued()->enqueue_parts(r_gpu.span(), z.span(), r_gpu.span(), sums.data(), halted.data()));
+      const Array<double> found = z.to(Device{});
+      const std::vector<double> expected = flag != 0 ? before : image(gpu(), *cycle, r);
+      EXPECT_EQ(std::vector<double>(found.begin(), found.end()), expected) << flag;
+    }
+  }
 }
 
 /// The cycle as a preconditioner that a GPU runs by itself, or that the host calls.

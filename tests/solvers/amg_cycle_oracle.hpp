@@ -108,23 +108,23 @@ struct CycleCase {
   return result;
 }
 
-/// The first row and column full: no sliced ELL.
-[[nodiscard]] inline CycleCase with_hub(int n) {
-  std::vector<Eigen::Triplet<double, int>> entries;
-  for (int i = 0; i < n; ++i) entries.emplace_back(i, i, i == 0 ? 2.0 * n : 3.0);
-  for (int i = 1; i < n; ++i) {
-    entries.emplace_back(0, i, -1.0);
-    entries.emplace_back(i, 0, -1.0);
-    if (i + 1 < n) {
-      entries.emplace_back(i, i + 1, -0.5);
-      entries.emplace_back(i + 1, i, -0.5);
-    }
+/// Some rows and columns full, in a chain. Diagonally dominant.
+[[nodiscard]] inline CycleCase with_hubs(int n, const std::vector<int>& hubs) {
+  Eigen::MatrixXd dense = Eigen::MatrixXd::Zero(n, n);
+  for (int i = 0; i + 1 < n; ++i) dense(i, i + 1) = dense(i + 1, i) = -0.5;
+  for (const int hub : hubs) {
+    dense.row(hub).setConstant(-1.0);
+    dense.col(hub).setConstant(-1.0);
   }
-  EigenSparse<double> a(n, n);
-  a.setFromTriplets(entries.begin(), entries.end());
-  CycleCase result("hub of " + std::to_string(n), a);
-  return result.coarsen(smoothed_aggregates(a, 5));
+  dense.diagonal().setZero();
+  dense.diagonal() = 1.0 - dense.rowwise().sum().array();
+  const EigenSparse<double> a = dense.sparseView();
+  CycleCase result("hubs among " + std::to_string(n), a);
+  return result.coarsen(smoothed_aggregates(a, 40));
 }
+
+/// The first row and column full: no sliced ELL.
+[[nodiscard]] inline CycleCase with_hub(int n) { return with_hubs(n, {0}); }
 
 [[nodiscard]] inline double spectral_bound(const EigenSparse<double>& a) {
   double rho = 0.0;

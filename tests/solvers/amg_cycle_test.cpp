@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 namespace tessera::testing {
@@ -113,6 +114,59 @@ TEST(AmgCycleOnHost, LayoutsNameEveryLevelAndItsBytes) {
   const auto entries = static_cast<std::uint64_t>(task.a[0].nonZeros() + 2 * task.p[0].nonZeros());
   EXPECT_EQ(layouts[0].bytes, 8 * entries + 8 * (2 * (rows + 1) + coarse + 1) + 4 * (5 * rows + 1))
       << "A, P, R; b, x twice, residual, smoother; one weight";
+}
+
+/// z = (1 - (1 - ω)^8) r for the identity, stored as a pattern, by eight sweeps.
+TEST(AmgCycleOnHost, PatternMatrix) {
+  constexpr std::size_t n = 5;
+  detail::AmgHierarchy<double> hierarchy;
+  detail::AmgLevel<double> level;
+  level.a = std::make_shared<const Csr<double>>(make_pattern<double>(5, 5, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4}));
+  level.smoother = Array<double>::copy_of(std::vector<double>(n, 1.0));
+  level.rho = 2.0;
+  hierarchy.levels.push_back(std::move(level));
+  AmgOptions options;
+  options.precision = AmgPrecision::full;
+  const std::vector<double> r = random_values<double>(n, 1);
+  const std::vector<double> z = image(*host::make_amg_cycle(hierarchy, options), r);
+  for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(z[i], (1.0 - std::pow(1.0 / 3.0, 8)) * r[i], 1e-15);
+}
+
+using cuda::AmgRowLayout;
+using cuda::AmgRowShape;
+
+AmgRowLayout layout_of(const AmgRowShape& shape) { return cuda::choose_row_layout(shape, 8, 132, {}); }
+
+TEST(AmgRowLayouts, PaddingLengthAndSizeDecide) {
+  const offset_t million = 1'000'000;
+  EXPECT_EQ(layout_of({.rows = 8'000'000, .nnz = 56 * million, .slots = 57 * million, .longest = 7}),
+            AmgRowLayout::sliced_ell);
+  // 60 bytes of CSR per row against 80 of sliced ELL.
+  EXPECT_EQ(layout_of({.rows = 8'000'000, .nnz = 56 * million, .slots = 80 * million, .longest = 20}),
+            AmgRowLayout::streamed);
+  EXPECT_EQ(layout_of({.rows = 8'000'000, .nnz = 56 * million, .slots = 57 * million, .longest = 513}),
+            AmgRowLayout::lanes)
+      << "a thread would sum 513 entries while all others wait";
+  EXPECT_EQ(layout_of({.rows = 300'000, .nnz = 25 * million, .slots = 26 * million, .longest = 120}),
+            AmgRowLayout::lanes)
+      << "mean length 83";
+  EXPECT_EQ(layout_of({.rows = 10'000, .nnz = 70'000, .longest = 10'000}), AmgRowLayout::lanes) << "nobody counted";
+  EXPECT_EQ(layout_of({.rows = 300 * 1'000'000, .nnz = 2'100 * million, .slots = 2'150 * million, .longest = 7}),
+            AmgRowLayout::streamed)
+      << "more slots than 32-bit offsets reach";
+}
+
+TEST(AmgRowLayouts, LanesLoadARowAtOnceOrFillTheGpu) {
+  constexpr std::int64_t threads = 132 * 2048;
+  const auto lanes = [](index_t rows, offset_t mean) {
+    return 1 << cuda::row_lanes_log2({.rows = rows, .nnz = rows * mean}, 8, threads);
+  };
+  EXPECT_EQ(lanes(8'000'000, 7), 1);
+  EXPECT_EQ(lanes(300'000, 95), 16);
+  EXPECT_EQ(lanes(300'000, 1000), 32);
+  EXPECT_EQ(lanes(1000, 9), 8) << "few rows";
+  EXPECT_EQ(lanes(1000, 1), 1);
+  EXPECT_EQ(lanes(0, 0), 1);
 }
 
 }  // namespace

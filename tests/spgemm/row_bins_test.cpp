@@ -25,6 +25,8 @@ TEST(RowBins, EveryBinButNoneHasAnAccumulator) {
   EXPECT_EQ(accumulator_of(RowBin::merge), SpgemmAccumulator::merge);
   EXPECT_EQ(accumulator_of(RowBin::esc_thread_16), SpgemmAccumulator::esc);
   EXPECT_EQ(accumulator_of(RowBin::esc_512), SpgemmAccumulator::esc);
+  EXPECT_EQ(accumulator_of(RowBin::small_28), SpgemmAccumulator::small_hash);
+  EXPECT_EQ(accumulator_of(RowBin::small_224), SpgemmAccumulator::small_hash);
   EXPECT_EQ(accumulator_of(RowBin::dense), SpgemmAccumulator::dense);
   EXPECT_EQ(accumulator_of(RowBin::bitmap_4k), SpgemmAccumulator::bitmap);
   EXPECT_EQ(accumulator_of(RowBin::bitmap_large), SpgemmAccumulator::bitmap);
@@ -57,6 +59,42 @@ TEST(RowBins, ANamedAccumulatorTakesWhatItCan) {
   EXPECT_EQ(chosen(SpgemmAccumulator::bitmap, row(400, 3000, 100000)), SpgemmAccumulator::bitmap);
   EXPECT_NE(chosen(SpgemmAccumulator::bitmap, row(400, 3000, 1 << 30)), SpgemmAccumulator::bitmap);
   EXPECT_EQ(chosen(SpgemmAccumulator::bitmap_tiled, row(1, 1, 1)), SpgemmAccumulator::bitmap_tiled);
+  EXPECT_EQ(chosen(SpgemmAccumulator::small_hash, row(40, 4096, small_hash_entries)), SpgemmAccumulator::small_hash);
+  EXPECT_NE(chosen(SpgemmAccumulator::small_hash, row(40, 4096, small_hash_entries + 1)),
+            SpgemmAccumulator::small_hash);
+  EXPECT_NE(chosen(SpgemmAccumulator::small_hash, row(40, 4097, 20)), SpgemmAccumulator::small_hash);
+}
+
+TEST(RowBins, SmallTablesBySizes) {
+  RowPolicy policy{.preferred = SpgemmAccumulator::small_hash, .counted = true};
+  EXPECT_EQ(choose_bin(row(9, 400, 28), policy), RowBin::small_28);
+  EXPECT_EQ(choose_bin(row(9, 400, 29), policy), RowBin::small_56);
+  EXPECT_EQ(choose_bin(row(9, 400, 57), policy), RowBin::small_112);
+  EXPECT_EQ(choose_bin(row(9, 400, 113), policy), RowBin::small_224);
+  policy.counted = false;
+  policy.counting = true;
+  EXPECT_EQ(choose_bin(row(9, 4000, 4000), policy), RowBin::small_224) << "rows of any length are counted";
+}
+
+TEST(RowBins, SmallTablesWhereASampleCompresses) {
+  RowPolicy policy{.counted = true, .compresses = true};
+  RowShape shape = row(20, 240, 100000);
+  shape.entries = 25;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::small_28);
+  shape.entries = 121;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::esc_256) << "hardly two products an entry";
+  shape = row(20, 4000, 100000);
+  shape.entries = 112;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::small_112);
+  shape.entries = 113;
+  EXPECT_NE(accumulator_of(choose_bin(shape, policy)), SpgemmAccumulator::small_hash);
+  shape = row(3, 40, 100);
+  shape.entries = 10;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::merge);
+  policy.compresses = false;
+  shape = row(20, 240, 100000);
+  shape.entries = 25;
+  EXPECT_EQ(choose_bin(shape, policy), RowBin::esc_256);
 }
 
 TEST(RowBins, TablesAreSizedByWhatARowCanHoldUnlessItIsCounted) {
@@ -141,6 +179,10 @@ void check_fits(RowBin bin, const RowShape& shape, const RowPolicy& policy) {
   }
   if (name == SpgemmAccumulator::esc) {
     ASSERT_TRUE(esc_serves(shape));
+  }
+  if (name == SpgemmAccumulator::small_hash) {
+    ASSERT_LE(shape.products, tuning.small_products);
+    ASSERT_TRUE(policy.counting || shape.entries <= small_hash_entries);
   }
   if (name == SpgemmAccumulator::dense) {
     ASSERT_LE(shape.width, dense_columns);

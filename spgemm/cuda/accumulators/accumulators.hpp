@@ -77,6 +77,15 @@ template <class V>
 void enqueue_hash(const Context& context, Phase phase, const Factors<V>& factors, const RowBatch& batch,
                   const RowOutput<V>& out, bool ordered);
 
+/// A small hash table per row in shared memory for 4, 8 or 16 lanes of a warp, whose entries are sorted by their ranks
+/// at the end: pays where many products meet in few entries. Batch: phase numeric: most_entries <= small_hash_entries.
+/// In the others most_entries may be too small for some rows: these are counted in parts of their columns, and get
+/// no_offset in phase numeric_allocating. Rows of many products are slow.
+inline constexpr index_t small_hash_entries = 224;
+template <class V>
+void enqueue_small_hash(const Context& context, Phase phase, const Factors<V>& factors, const RowBatch& batch,
+                        const RowOutput<V>& out);
+
 /// One block per row of any size: a bitmap over one range of columns after the other, and sums straight into C. A range
 /// has as many columns as Tuning::tiled_bytes allow: 819 200 on compute capability 9.0 (1 638 400 to count). Columns
 /// without entries between ranges cost nothing. Rows of one range: O(products). Each further range costs a binary

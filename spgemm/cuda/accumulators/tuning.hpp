@@ -29,6 +29,15 @@ struct Tuning {
   // Rows that one thread merges.
   std::uint32_t merge_products = 48;
 
+  // Rows that some lanes of a warp sum in a small hash table, where a sample says that they compress.
+  double small_compression = 4.0;          ///< products per entry of the sample, from which
+  index_t small_entries = 112;             ///< of a row
+  std::uint32_t small_products = 1 << 12;  ///< of a row
+  double small_least_products = 1 << 23;   ///< expected of the whole product, from which a sample is taken
+  double small_mean_products = 32;         ///< expected of a row, from which a sample is taken
+  index_t tiny_rows = 1 << 17;             ///< up to which, and below tiny_products, nothing is analysed first
+  double tiny_products = 1 << 22;
+
   // Rows that a warp sums in a dense array.
   index_t dense_width = 1024;
   std::uint32_t dense_compression = 4;  ///< products per column of the range

@@ -101,10 +101,13 @@ std::optional<CsrArrays<V>> one_phase(DeviceJob<V>& job) {
   const Stopwatch sizing;
   std::optional<DeviceSizeEstimate> plan = estimate_sizes(job);
   if (!plan) return give_up(job, detail::sketch_bytes(report.workflow, report.registers, job.rows, job.inner));
-  enqueue_choice(job.context, job.factors.a_offsets, job.rows, plan->entries, job.policy, job.analysis);
-  const BinTable totals = fetch_totals(job.context, job.analysis, nullptr).totals;
+  BinTable totals{};
+  if (!job.small_rows) {
+    enqueue_choice(job.context, job.factors.a_offsets, job.rows, plan->entries, job.policy, job.analysis);
+    totals = fetch_totals(job.context, job.analysis, nullptr).totals;
+    drop_bins(job);
+  }
   report.sizing_ms = sizing.milliseconds();
-  drop_bins(job);
   // The lists of rows, the offsets, the output buffer and, beside it, C.
   const std::uint64_t list_bytes = static_cast<std::uint64_t>(job.rows) * sizeof(index_t);
   const std::uint64_t buffer_bytes =
@@ -117,7 +120,8 @@ std::optional<CsrArrays<V>> one_phase(DeviceJob<V>& job) {
   budget.reserve(list_bytes + buffer_bytes, "output buffer of a sparse product");
 
   const Stopwatch summing;
-  BinnedRows bins(job.context, job.analysis, totals, job.policy, job.rows);
+  BinnedRows bins =
+      job.small_rows ? std::move(job.bins) : BinnedRows(job.context, job.analysis, totals, job.policy, job.rows);
   OutputBuffer<V> buffer(job, plan->capacity);
   Array<offset_t> counts(std::int64_t{job.rows} + 1, Init::zero, job.device());
   enqueue_allocating(job, bins, buffer, counts.data());
@@ -140,7 +144,7 @@ std::optional<CsrArrays<V>> one_phase(DeviceJob<V>& job) {
   budget.release(spare_bytes);
   budget.reserve(c_bytes, "sparse product");
   CsrArrays<V> c = compact(job, buffer, std::move(counts), left, never_in_buffer);
-  job.context.synchronize();
+  if (!job.options.asynchronous) job.context.synchronize();
   report.compaction_ms = compacting.milliseconds();
   if (!plan->estimates.empty()) {
     report.estimate_error = mean_estimate_error(job.device(), plan->estimates, c.offsets);

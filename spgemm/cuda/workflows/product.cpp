@@ -3,6 +3,7 @@
 #include "core/stopwatch.hpp"
 #include "spgemm/cuda/job.hpp"
 #include "spgemm/cuda/workflows/one_phase.hpp"
+#include "spgemm/cuda/workflows/small_product.hpp"
 
 #include <optional>
 #include <utility>
@@ -14,10 +15,16 @@ namespace {
 template <class V>
 void choose_workflow(DeviceJob<V>& job) {
   SpgemmReport& report = job.report;
-  const bool automatic = job.options.workflow == SpgemmWorkflow::automatic;
-  report.workflow = automatic ? SpgemmWorkflow::symbolic : job.options.workflow;
-  report.reason =
-      automatic ? "on a GPU counting costs less than moving C out of a store of estimated size" : "chosen by name";
+  if (job.options.workflow != SpgemmWorkflow::automatic) {
+    report.workflow = job.options.workflow;
+    report.reason = "chosen by name";
+  } else if (job.small_rows) {
+    report.workflow = SpgemmWorkflow::sampled;
+    report.reason = "many products meet in few entries: summing them once costs less than counting first";
+  } else {
+    report.workflow = SpgemmWorkflow::symbolic;
+    report.reason = "on a GPU counting costs less than moving C out of a store of estimated size";
+  }
 }
 
 /// All workflows but `symbolic`, which only a name reaches.
@@ -54,19 +61,26 @@ SpgemmResult<T> multiply(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& 
   const LocalFactor<T> left(a, options.device);
   const std::optional<LocalFactor<T>> right =
       &a == &b ? std::nullopt : std::optional<LocalFactor<T>>(std::in_place, b, options.device);
+  const CsrView<T> b_view = right ? right->view() : left.view();
   const double upload_ms = total.milliseconds();
-  DeviceJob<V> job(left.view(), right ? right->view() : left.view(), options);
+  const auto finish = [&](Csr<T> matrix, SpgemmReport report) {
+    report.upload_ms = upload_ms;
+    report.nnz = matrix.nnz();
+    report.threads = 0;
+    report.total_ms = total.milliseconds();
+    return SpgemmResult<T>{std::move(matrix), std::move(report)};
+  };
+  SpgemmReport of_small;
+  if (std::optional<CsrArrays<V>> c = small_product<V>(left.view(), b_view, options, of_small)) {
+    return finish(assemble<V, T>(a.rows(), b.cols(), std::move(*c)), std::move(of_small));
+  }
+  DeviceJob<V> job(left.view(), b_view, options);
   choose_workflow(job);
-  job.report.upload_ms = upload_ms;
   job.report.analysis_ms = total.milliseconds() - upload_ms;
   Csr<T> matrix = assemble<V, T>(job.rows, job.cols, compute(job));
-  SpgemmReport& report = job.report;
-  report.nnz = matrix.nnz();
-  report.determinism = job.adds_in_any_order ? Determinism::not_guaranteed : Determinism::gpu_to_gpu;
-  report.threads = 0;
-  report.peak_bytes = job.budget->peak();
-  report.total_ms = total.milliseconds();
-  return {std::move(matrix), std::move(report)};
+  job.report.determinism = job.adds_in_any_order ? Determinism::not_guaranteed : Determinism::gpu_to_gpu;
+  job.report.peak_bytes = job.budget->peak();
+  return finish(std::move(matrix), std::move(job.report));
 }
 
 template SpgemmResult<float> multiply<float>(const Csr<float>&, const Csr<float>&, const SpgemmOptions&);

@@ -259,7 +259,9 @@ offset_t bounded(const DeviceJob<V>& job, double entries) noexcept {
 template <class V>
 DeviceSizeEstimate estimate_by_sample(DeviceJob<V>& job) {
   DeviceSizeEstimate plan;
-  const SpgemmSample sample = sample_compression(job.context, job.device(), job.positions, job.bins, job.rows);
+  const SpgemmSample sample = job.small_rows
+                                  ? *job.small_rows
+                                  : sample_compression(job.context, job.device(), job.positions, job.bins, job.rows);
   job.report.sample = sample;
   const double expected = static_cast<double>(job.report.products) / sample.compression;
   plan.capacity = bounded(job, expected * (1.02 + 3.0 * sample.relative_error));
