@@ -1,5 +1,7 @@
 /// The rule by which auto takes algebraic multigrid, and the prediction of hierarchies, held against real ones.
 
+#include "precond_settings.hpp"
+
 #include "support/amg_choice.hpp"
 #include "support/amg_prediction.hpp"
 #include "support/precond.hpp"
@@ -120,6 +122,32 @@ TEST(PredictAmg, OfASmallOrDiagonalMatrixIsOneLevel) {
   EXPECT_EQ(predict_amg(statistics(poisson2d<double>(12, 12).view()), 4.0).levels.size(), 1U);
   const auto diagonal = poisson2d<double>(30, 30);
   EXPECT_EQ(predict_amg(statistics(diagonal.view()), 0.0).levels.size(), 1U);
+}
+
+/// The defaults that help and lists show are those of AmgOptions.
+TEST(AmgKeys, DefaultsAreThoseOfTheLibrary) {
+  std::string all;
+  for (const cli::AmgKey& key : cli::amg_keys()) {
+    if (!key.fallback.empty())
+      all += (all.empty() ? "" : ",") + std::string(key.name) + "=" + std::string(key.fallback);
+  }
+  const AmgOptions typed =
+      cli::precond_settings(cli::resolve_options({"--poisson2d", "4", "-p", "amg", "--precond-opt", all})).amg;
+  const AmgOptions own;
+  EXPECT_EQ(typed.strength_threshold, own.strength_threshold);
+  EXPECT_EQ(typed.coarsest_rows, own.coarsest_rows);
+  EXPECT_EQ(typed.max_levels, own.max_levels);
+  EXPECT_EQ(typed.block_size, own.block_size);
+  EXPECT_EQ(typed.prolongator_damping, own.prolongator_damping);
+  EXPECT_EQ(typed.power_steps, own.power_steps);
+  EXPECT_EQ(typed.cycle, own.cycle);
+  EXPECT_EQ(typed.smoother, own.smoother);
+  EXPECT_EQ(typed.smoother_damping, own.smoother_damping);
+  EXPECT_EQ(typed.chebyshev_degree, own.chebyshev_degree);
+  EXPECT_EQ(typed.chebyshev_ratio, own.chebyshev_ratio);
+  EXPECT_EQ(typed.sweeps, own.sweeps);
+  EXPECT_EQ(typed.precision, own.precision);
+  EXPECT_EQ(typed.check, own.check);
 }
 
 }  // namespace
