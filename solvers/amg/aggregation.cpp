@@ -150,17 +150,16 @@ void join(const Device& device, const CsrView<T>& a, const IndependentSet<T>& se
   fused::transform_reduce(device, a.rows, MarkRoots{.words = set.words(), .numbers = numbers.data()});
   result.count = static_cast<index_t>(sum_to_offsets(device, numbers.span()));
   result.of_row = Array<index_t>(a.rows, Init::none, device);
-  DeviceValue<RowCount> left(device);
   transform_rows(device, rows,
                  JoinRoots{.row_offsets = a.row_offsets.data(),
                            .columns = a.columns.data(),
                            .words = set.words(),
                            .numbers = numbers.data(),
-                           .aggregates = result.of_row.data()},
-                 left.data());
-  result.without = left.get().rows;
-  if (result.without == 0) return;
+                           .aggregates = result.of_row.data()});
+  DeviceValue<RowCount> left(device);
   Array<index_t> other(a.rows, Init::none, device);
+  result.without = a.rows;
+  // The first time without asking: hardly ever has every row a root beside it.
   for (int i = 0; i < most_joins && result.without > 0; ++i) {
     transform_rows(device, rows,
                    JoinStrongest<T>{.a = pointers_of(a), .old = result.of_row.data(), .aggregates = other.data()},

@@ -140,7 +140,7 @@ struct LargestIndex {
 /// Roots and their neighbours take the root's number; -1 for the others.
 struct JoinRoots {
   using Sums = LargestIndex;
-  using Total = RowCount;  ///< rows with neighbours, but without a root
+  using Total = NoSum;
   const offset_t* row_offsets;
   const index_t* columns;
   const std::uint32_t* words;
@@ -153,9 +153,8 @@ struct JoinRoots {
     const index_t column = columns[k];
     if (mis_state(words[column]) == MisState::member) sums += LargestIndex{static_cast<index_t>(numbers[column])};
   }
-  TESSERA_HOST_DEVICE void finish(index_t row, const LargestIndex& sums, RowCount& total) const {
+  TESSERA_HOST_DEVICE void finish(index_t row, const LargestIndex& sums, NoSum& /*total*/) const {
     aggregates[row] = sums.index;
-    if (sums.index < 0 && row_offsets[row + 1] - row_offsets[row] > 1) ++total.rows;
   }
 };
 

@@ -15,34 +15,6 @@
 
 namespace tessera {
 
-std::string_view to_string(AmgCycle cycle) {
-  switch (cycle) {
-    case AmgCycle::v:
-      return "v";
-    case AmgCycle::w:
-      return "w";
-    case AmgCycle::k:
-      return "k";
-  }
-  return "v";
-}
-
-std::string_view to_string(AmgSmoother smoother) {
-  switch (smoother) {
-    case AmgSmoother::jacobi:
-      return "jacobi";
-    case AmgSmoother::l1_jacobi:
-      return "l1-jacobi";
-    case AmgSmoother::spai0:
-      return "spai0";
-    case AmgSmoother::chebyshev:
-      return "chebyshev";
-  }
-  return "jacobi";
-}
-
-std::string_view to_string(AmgPrecision precision) { return precision == AmgPrecision::single ? "single" : "full"; }
-
 template <class T>
 struct Amg<T>::Impl {
   Device device;

@@ -135,36 +135,38 @@ Csr<T> node_graph(const Device& device, const CsrView<T>& a, int block) {
   return sums.with_values(std::move(norms));
 }
 
-std::vector<double> rigid_body_modes(std::span<const double> coordinates, int dimensions) {
+template <class T>
+Array<T> rigid_body_modes(const Device& device, std::span<const double> coordinates, int dimensions) {
   const auto d = static_cast<std::size_t>(dimensions);
   const std::size_t nodes = coordinates.size() / d;
-  const std::size_t modes = d == 2 ? 3 : 6;
-  double centre[3] = {};
-  double largest = 0.0;
-  for (std::size_t i = 0; i < coordinates.size(); ++i) centre[i % d] += coordinates[i];
-  for (std::size_t c = 0; c < d; ++c) centre[c] /= static_cast<double>(std::max<std::size_t>(nodes, 1));
-  for (std::size_t i = 0; i < coordinates.size(); ++i) {
-    largest = std::max(largest, std::abs(coordinates[i] - centre[i % d]));
-  }
-  const double unit = largest > 0.0 ? 1.0 / largest : 1.0;
-  std::vector<double> result(nodes * d * modes, 0.0);
+  RigidBodyModes<T> modes{
+      .coordinates = nullptr, .centre = {}, .unit = 1.0, .dimensions = dimensions, .modes = nullptr};
+  double low[3];
+  double high[3];
+  for (std::size_t c = 0; c < 3; ++c) low[c] = high[c] = c < d && nodes > 0 ? coordinates[c] : 0.0;
   for (std::size_t node = 0; node < nodes; ++node) {
-    double at[3] = {};
-    for (std::size_t c = 0; c < d; ++c) at[c] = (coordinates[node * d + c] - centre[c]) * unit;
-    double* const rows = result.data() + node * d * modes;
-    for (std::size_t c = 0; c < d; ++c) rows[c * modes + c] = 1.0;
-    // A rotation in the plane of axes e and f moves (e, f) by (-f, e).
-    std::size_t mode = d;
-    for (std::size_t e = 0; e < d; ++e) {
-      for (std::size_t f = e + 1; f < d; ++f, ++mode) {
-        rows[e * modes + mode] = -at[f];
-        rows[f * modes + mode] = at[e];
-      }
+    for (std::size_t c = 0; c < d; ++c) {
+      low[c] = std::min(low[c], coordinates[node * d + c]);
+      high[c] = std::max(high[c], coordinates[node * d + c]);
     }
   }
+  double largest = 0.0;
+  for (std::size_t c = 0; c < d; ++c) {
+    modes.centre[c] = 0.5 * (low[c] + high[c]);
+    largest = std::max(largest, 0.5 * (high[c] - low[c]));
+  }
+  if (largest > 0.0) modes.unit = 1.0 / largest;
+  const auto count = static_cast<std::int64_t>(nodes * d) * (dimensions == 2 ? 3 : 6);
+  const Array<double> on_device = Array<double>::copy_of(coordinates, device);
+  Array<T> result(count, Init::none, device);
+  modes.coordinates = on_device.data();
+  modes.modes = result.data();
+  fused::transform_reduce(device, static_cast<std::int64_t>(nodes), modes);
   return result;
 }
 
+template Array<float> rigid_body_modes(const Device&, std::span<const double>, int);
+template Array<double> rigid_body_modes(const Device&, std::span<const double>, int);
 template Tentative<float> tentative_prolongator(const Device&, std::int64_t, const Aggregates&,
                                                 const NearNullspace<float>&);
 template Tentative<double> tentative_prolongator(const Device&, std::int64_t, const Aggregates&,

@@ -173,6 +173,44 @@ struct NodePattern {
   }
 };
 
+/// Rigid-body modes: the rows of a node. Coordinates are taken from the centre in units of the largest.
+template <class T>
+struct RigidBodyModes {
+  using Sums = NoSum;
+  const double* coordinates;
+  double centre[3];
+  double unit;
+  int dimensions;
+  T* modes;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t node, NoSum& /*sum*/) const {
+    const int count = dimensions == 2 ? 3 : 6;
+    double at[3] = {};
+    for (int c = 0; c < dimensions; ++c) at[c] = (coordinates[node * dimensions + c] - centre[c]) * unit;
+    T* const rows = modes + node * dimensions * count;
+    for (int k = 0; k < dimensions * count; ++k) rows[k] = T{0};
+    for (int c = 0; c < dimensions; ++c) rows[c * count + c] = T{1};
+    // A rotation in the plane of axes e and f moves (e, f) by (-f, e).
+    int mode = dimensions;
+    for (int e = 0; e < dimensions; ++e) {
+      for (int f = e + 1; f < dimensions; ++f, ++mode) {
+        rows[e * count + mode] = static_cast<T>(-at[f]);
+        rows[f * count + mode] = static_cast<T>(at[e]);
+      }
+    }
+  }
+};
+
+/// The constant of every unknown of a node, row-major.
+template <class T>
+struct ConstantModes {
+  using Sums = NoSum;
+  int block;
+  T* modes;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t row, NoSum& /*sum*/) const {
+    for (int c = 0; c < block; ++c) modes[row * block + c] = row % block == c ? T{1} : T{0};
+  }
+};
+
 /// T and what it was made of.
 template <class T>
 struct Tentative {
@@ -199,8 +237,10 @@ inline constexpr int longest_short_row = 8;
 template <class T>
 [[nodiscard]] Csr<T> node_graph(const Device& device, const CsrView<T>& a, int block);
 
-/// Rigid-body modes of nodes at coordinates, row-major: 3 per row in two dimensions, 6 in three.
-[[nodiscard]] std::vector<double> rigid_body_modes(std::span<const double> coordinates, int dimensions);
+/// Rigid-body modes of nodes, row-major: 3 per row in two dimensions, 6 in three. O(n)
+/// \param coordinates of nodes, `dimensions` each, on the host
+template <class T>
+[[nodiscard]] Array<T> rigid_body_modes(const Device& device, std::span<const double> coordinates, int dimensions);
 
 }  // namespace tessera::detail
 

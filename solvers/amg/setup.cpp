@@ -10,6 +10,7 @@
 #include "solvers/amg/probe.hpp"
 #include "solvers/amg/spectral_radius.hpp"
 #include "solvers/amg/transform_rows.hpp"
+#include "solvers/fused/transform_reduce.hpp"
 #include "tessera/error.hpp"
 #include "tessera/statistics.hpp"
 
@@ -32,16 +33,6 @@ constexpr double sharp_gershgorin = 2.0 + 1e-6;
 /// The power method estimates from below.
 constexpr double power_margin = 1.1;
 
-void require(bool condition, const char* name, double value, const char* range) {
-  if (!condition) throw InvalidArgument(fmt::format("AmgOptions::{} must be {}, got {}", name, range, value));
-}
-
-void require_elements(const char* name, std::size_t size, std::int64_t rows, const char* what) {
-  if (size == 0 || (rows > 0 && size % static_cast<std::size_t>(rows) == 0)) return;
-  throw DimensionError(
-      fmt::format("AmgOptions::{} has {} elements, which is no multiple of the {} {}", name, size, rows, what));
-}
-
 std::string unfit_row(std::int64_t row, double diagonal) {
   return fmt::format("AMG needs finite rows with a positive diagonal: row {} (counted from 0) has the diagonal {}{}",
                      row, diagonal, diagonal > 0.0 ? " and an entry that is not finite or too large" : "");
@@ -63,44 +54,6 @@ SpgemmOptions product_options(const Device& device) {
 }
 
 }  // namespace
-
-void check_amg_options(const AmgOptions& options, index_t rows) {
-  require(options.strength_threshold >= 0.0 && options.strength_threshold <= 1.0, "strength_threshold",
-          options.strength_threshold, "in [0, 1]");
-  require(options.coarsest_rows >= 1 && options.coarsest_rows <= most_inverted_rows, "coarsest_rows",
-          options.coarsest_rows, "in [1, 1000]");
-  require(options.max_levels >= 1, "max_levels", options.max_levels, "at least 1");
-  require(options.block_size >= 1 && options.block_size <= 16, "block_size", options.block_size, "in [1, 16]");
-  require(options.prolongator_damping >= 0.0 && options.prolongator_damping < 2.0, "prolongator_damping",
-          options.prolongator_damping, "in [0, 2)");
-  require(options.power_steps >= 0 && options.power_steps <= 1000, "power_steps", options.power_steps, "in [0, 1000]");
-  require(options.smoother_damping > 0.0 && options.smoother_damping < 2.0, "smoother_damping",
-          options.smoother_damping, "in (0, 2)");
-  require(options.chebyshev_degree >= 1 && options.chebyshev_degree <= 8, "chebyshev_degree", options.chebyshev_degree,
-          "in [1, 8]");
-  require(options.chebyshev_ratio > 1.0 && std::isfinite(options.chebyshev_ratio), "chebyshev_ratio",
-          options.chebyshev_ratio, "finite and > 1");
-  require(options.sweeps >= 1 && options.sweeps <= 8, "sweeps", options.sweeps, "in [1, 8]");
-  if (rows % options.block_size != 0) {
-    throw DimensionError(
-        fmt::format("AmgOptions::block_size is {}, which does not divide the {} rows", options.block_size, rows));
-  }
-  require_elements("near_nullspace", options.near_nullspace.size(), rows, "rows");
-  if (!options.near_nullspace.empty() && rows > 0) {
-    const std::size_t vectors = options.near_nullspace.size() / static_cast<std::size_t>(rows);
-    require(vectors <= 32, "near_nullspace", static_cast<double>(vectors), "at most 32 vectors");
-  }
-  if (options.coordinates.empty()) return;
-  require(options.block_size == 2 || options.block_size == 3, "block_size", options.block_size,
-          "2 or 3 where coordinates are given");
-  if (options.coordinates.size() != static_cast<std::size_t>(rows)) {
-    throw DimensionError(fmt::format("AmgOptions::coordinates has {} numbers; {} nodes need {}",
-                                     options.coordinates.size(), rows / options.block_size, rows));
-  }
-  if (!options.near_nullspace.empty()) {
-    throw InvalidArgument("AmgOptions has both near_nullspace and coordinates: one of them is enough");
-  }
-}
 
 template <class T>
 std::shared_ptr<const Csr<T>> AmgProduct<T>::multiply(std::shared_ptr<const Csr<T>> a, std::shared_ptr<const Csr<T>> b,
@@ -160,28 +113,34 @@ void AmgSetup<T>::start(const CsrView<T>& a) {
   info_.reason.clear();
   rounding_ = {};
   nullspace_ = NearNullspace<T>{};
-  if (filters_) return;
+  if (!filters_) find_nullspace(a.rows);
+}
+
+/// A refresh that keeps T needs no near-nullspace.
+template <class T>
+void AmgSetup<T>::find_nullspace(index_t rows) {
   nullspace_.block = options_.block_size;
   nullspace_.vectors = options_.block_size;
-  const auto n = static_cast<std::size_t>(a.rows);
-  std::vector<double> modes;  // row-major
+  if (!options_.coordinates.empty()) nullspace_.vectors = options_.block_size == 2 ? 3 : 6;
+  const auto n = static_cast<std::size_t>(rows);
+  if (!options_.near_nullspace.empty()) nullspace_.vectors = static_cast<int>(options_.near_nullspace.size() / n);
+  if (rows == 0 || (is_refresh_ && keeps_structures())) return;
   if (!options_.coordinates.empty()) {
-    modes = rigid_body_modes(options_.coordinates, options_.block_size);
+    nullspace_.values = rigid_body_modes<T>(device_, options_.coordinates, options_.block_size);
   } else if (options_.near_nullspace.empty()) {
-    const auto block = static_cast<std::size_t>(options_.block_size);
-    modes.assign(n * block, 0.0);
-    for (std::size_t i = 0; i < n; ++i) modes[i * block + i % block] = 1.0;
+    nullspace_.values = Array<T>(std::int64_t{rows} * options_.block_size, Init::none, device_);
+    fused::transform_reduce(device_, rows,
+                            ConstantModes<T>{.block = options_.block_size, .modes = nullspace_.values.data()});
   } else {
-    const std::size_t vectors = n == 0 ? 1 : options_.near_nullspace.size() / n;
-    modes.resize(n * vectors);
+    const auto vectors = static_cast<std::size_t>(nullspace_.vectors);
+    std::vector<T> by_rows(n * vectors);
     for (std::size_t c = 0; c < vectors; ++c) {
-      for (std::size_t i = 0; i < n; ++i) modes[i * vectors + c] = options_.near_nullspace[c * n + i];
+      for (std::size_t i = 0; i < n; ++i) {
+        by_rows[i * vectors + c] = static_cast<T>(options_.near_nullspace[c * n + i]);
+      }
     }
+    nullspace_.values = Array<T>::copy_of(by_rows, device_);
   }
-  if (n == 0) return;
-  nullspace_.vectors = static_cast<int>(modes.size() / n);
-  const std::vector<T> values(modes.begin(), modes.end());
-  nullspace_.values = Array<T>::copy_of(values, device_);
 }
 
 template <class T>

@@ -73,6 +73,7 @@ class AmgSetup {
  private:
   void build(const CsrView<T>& a);
   void start(const CsrView<T>& a);
+  void find_nullspace(index_t rows);
   [[nodiscard]] bool is_last(std::size_t level) const;
   MeasuredRows<T> measure(std::size_t level);
   bool coarsen(std::size_t level, const MeasuredRows<T>& rows);
