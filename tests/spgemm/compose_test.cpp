@@ -76,6 +76,23 @@ TEST(Galerkin, AgreesWithEigen) {
   }
 }
 
+TEST(Galerkin, OptionsOfEachProduct) {
+  const auto a = generate<double>(parse_generator("poisson2d:9"));
+  const auto p = testing::with_row_lengths<double>(std::vector<index_t>(static_cast<std::size_t>(a.rows()), 2), 20,
+                                                   ValueStorage::weighted, 3);
+  const Csr<double> r = transpose(p.view());
+  GalerkinOptions options;
+  options.a_p.workflow = SpgemmWorkflow::hll;
+  options.r_ap.workflow = SpgemmWorkflow::upper_bound;
+  options.keep_a_p = true;
+  const GalerkinResult<double> result = galerkin(r, a, p, options);
+  EXPECT_EQ(result.a_p.workflow, SpgemmWorkflow::hll);
+  EXPECT_EQ(result.r_ap.workflow, SpgemmWorkflow::upper_bound);
+  testing::expect_identical(spgemm(a, p).matrix.view(), result.a_p_matrix.view());
+  testing::expect_identical(galerkin(r, a, p).matrix.view(), result.matrix.view());
+  EXPECT_EQ(galerkin(r, a, p).a_p_matrix.rows(), 0);
+}
+
 TEST(Galerkin, RefusesSizesThatDoNotFit) {
   const auto a = generate<double>(parse_generator("poisson2d:4"));
   const auto p = testing::make_pattern<double>(15, 2, std::vector<offset_t>(16, 0), {});
