@@ -4,8 +4,8 @@
 /// number, drawn anew in every round, so the set is the same on every machine.
 #pragma once
 
+#include "core/csr_pointers.hpp"
 #include "solvers/amg/row_ops.hpp"
-#include "solvers/jacobi.hpp"
 #include "tessera/array.hpp"
 
 #include <cmath>

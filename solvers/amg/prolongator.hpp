@@ -3,9 +3,9 @@
 /// and made orthonormal there, and P = (I - ω D⁻¹ A_f) T (Vaněk, Mandel & Brezina).
 #pragma once
 
+#include "core/csr_pointers.hpp"
 #include "solvers/amg/aggregation.hpp"
 #include "solvers/fused/preconditioner.hpp"
-#include "solvers/jacobi.hpp"
 #include "tessera/csr.hpp"
 
 #include <cmath>

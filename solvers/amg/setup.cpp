@@ -50,6 +50,7 @@ SpgemmOptions product_options(const Device& device) {
   SpgemmOptions options;
   options.device = device;
   options.determinism = Determinism::gpu_to_gpu;
+  options.asynchronous = true;
   return options;
 }
 

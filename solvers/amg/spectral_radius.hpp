@@ -2,10 +2,10 @@
 /// Power method for ρ(D⁻¹ A). Squares are summed as integers, so that the order of additions does not matter.
 #pragma once
 
+#include "core/csr_pointers.hpp"
 #include "solvers/amg/aggregation.hpp"
 #include "solvers/amg/row_ops.hpp"
 #include "solvers/fused/preconditioner.hpp"
-#include "solvers/jacobi.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -3,9 +3,9 @@
 /// alone, with the weak ones added to the diagonal. Also the smoother m_i, which needs the same sums of rows.
 #pragma once
 
+#include "core/csr_pointers.hpp"
 #include "solvers/amg/row_ops.hpp"
 #include "solvers/fused/preconditioner.hpp"
-#include "solvers/jacobi.hpp"
 #include "tessera/amg.hpp"
 #include "tessera/array.hpp"
 
