@@ -30,6 +30,8 @@ constexpr double least_coarsening = 0.8;
 /// The bound of an M-matrix with rows that sum to zero or more is 2, and near ρ on the finest level. That of finite
 /// elements can be 50 times too large.
 constexpr double sharp_gershgorin = 2.0 + 1e-6;
+/// Where D⁻¹ A maps the constant to at least this, nothing is left to a coarser level: mass matrices, short time steps.
+constexpr double large_row_sum = 0.5;
 /// The power method estimates from below.
 constexpr double power_margin = 1.1;
 
@@ -175,6 +177,11 @@ MeasuredRows<T> AmgSetup<T>::measure(std::size_t level) {
 
 template <class T>
 bool AmgSetup<T>::coarsen(std::size_t level, const MeasuredRows<T>& rows) {
+  if (level == 0 && filters_ && !is_refresh_ && rows.totals.least_row_sum >= large_row_sum) {
+    info_.reason = fmt::format("every row sums to at least {:.2f} of its diagonal entry: the smoother is enough",
+                               rows.totals.least_row_sum);
+    return false;
+  }
   if (!is_refresh_) structures_.emplace_back();
   const bool coarsened = filters_ ? coarsen_filtered(level, rows) : coarsen_nodes(level, rows);
   if (!coarsened) structures_.pop_back();

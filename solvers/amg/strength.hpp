@@ -16,13 +16,15 @@ namespace tessera::detail {
 
 /// What a pass over the rows of A finds out about all of them.
 struct RowTotals {
-  FirstIndex unfit;          ///< first row whose diagonal is missing or not positive, or which is not finite
-  double gershgorin = 0;     ///< max_i Σ_j |a_ij| / a_ii: an upper bound of ρ(D⁻¹ A)
-  std::int64_t longest = 0;  ///< entries of the longest row
+  FirstIndex unfit;              ///< first row whose diagonal is missing or not positive, or which is not finite
+  double gershgorin = 0;         ///< max_i Σ_j |a_ij| / a_ii: an upper bound of ρ(D⁻¹ A)
+  std::int64_t longest = 0;      ///< entries of the longest row
+  double least_row_sum = 1e308;  ///< min_i Σ_j a_ij / a_ii: how far D⁻¹ A is from mapping the constant to 0
   TESSERA_HOST_DEVICE RowTotals& operator+=(const RowTotals& other) noexcept {
     unfit += other.unfit;
     if (other.gershgorin > gershgorin) gershgorin = other.gershgorin;
     if (other.longest > longest) longest = other.longest;
+    if (other.least_row_sum < least_row_sum) least_row_sum = other.least_row_sum;
     return *this;
   }
 };
@@ -31,10 +33,11 @@ struct RowTotals {
 template <class T>
 struct MeasureRows {
   struct Sums {
-    T diagonal{}, largest{}, absolute{}, squares{};
+    T diagonal{}, largest{}, sum{}, absolute{}, squares{};
     TESSERA_HOST_DEVICE Sums& operator+=(const Sums& other) noexcept {
       diagonal += other.diagonal;
       if (other.largest > largest) largest = other.largest;
+      sum += other.sum;
       absolute += other.absolute;
       squares += other.squares;
       return *this;
@@ -59,6 +62,7 @@ struct MeasureRows {
     } else if (magnitude > sums.largest) {
       sums.largest = magnitude;
     }
+    sums.sum += value;
     sums.absolute += magnitude;
     sums.squares += fused::rounded_product(value, value);
   }
@@ -71,6 +75,8 @@ struct MeasureRows {
     smoother[row] = fit && !is_zero ? smoother_of(sums) : T{0};
     const double bound = fit && !is_zero ? static_cast<double>(sums.absolute / sums.diagonal) : 0.0;
     if (bound > total.gershgorin) total.gershgorin = bound;
+    const double row_sum = fit && !is_zero ? static_cast<double>(sums.sum / sums.diagonal) : 0.0;
+    if (row_sum < total.least_row_sum) total.least_row_sum = row_sum;
     const offset_t length = a.offsets[row + 1] - a.offsets[row];
     if (length > total.longest) total.longest = length;
   }
