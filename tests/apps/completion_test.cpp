@@ -113,6 +113,7 @@ TEST_F(CompletionTest, EveryWordOfTheTableIsAccepted) {
         if (!uses(command, spec) || word == "unit:" || word == "cuda" || spec.group == "Configuration") continue;
         if (spec.group == "Problem" && spec.name != "rhs" && spec.name != "x0") continue;
         if (spec.name == "method" && word == "pagerank") continue;
+        if (word.ends_with('=')) continue;  // the beginning of a word
         const std::string problem = command == cli::Command::run ? "run --poisson3d 3 " : "pagerank --powerlaw 9 ";
         const std::string line = problem + "--" + std::string(spec.name) + " " + word;
         const auto result = run(line);

@@ -101,7 +101,7 @@ TEST_F(HelpTest, ListsNameWhatOptionsAccept) {
     EXPECT_FALSE(kernel["description"].get<std::string>().empty());
   }
   for (const auto& precond : json["preconds"]) EXPECT_EQ(run({"--poisson2d", "5", "-p", precond["name"]}).exit_code, 0);
-  EXPECT_EQ(json["methods"].size(), 3U);
+  EXPECT_EQ(json["methods"].size(), 4U);
   ASSERT_GE(json["generators"].size(), 14U);
   for (const auto& family : json["generators"]) {
     const std::string spec = family["name"].get<std::string>() + ":64";

@@ -65,6 +65,16 @@ TEST_F(PrecondTest, AmgServesBicgstabOnANonsymmetricMatrix) {
   EXPECT_LT(amg["result"]["iterations"].get<int>(), 20);
 }
 
+/// A cycle by itself converges too, in more iterations than inside CG.
+TEST_F(PrecondTest, RichardsonIteratesAmgByItself) {
+  const json alone = solved("--poisson2d 60 -p amg -m richardson");
+  const json inside = solved("--poisson2d 60 -p amg -m cg");
+  EXPECT_EQ(alone["result"]["method"], "richardson");
+  EXPECT_EQ(alone["result"]["status"], "converged");
+  EXPECT_GE(alone["result"]["iterations"].get<int>(), inside["result"]["iterations"].get<int>());
+  EXPECT_LT(alone["result"]["iterations"].get<int>(), 80);
+}
+
 /// The sums that make the complexities, added up again.
 TEST_F(PrecondTest, TheReportAddsUp) {
   const json document = solved("--poisson2d 60 -p amg");
@@ -237,7 +247,9 @@ TEST_F(PrecondTest, CompareKnowsItsBaselineByPreconditioner) {
   EXPECT_EQ(run(line + " --json=before.json").exit_code, 0);
   const json document = solved(line + " --baseline before.json");
   for (const json& item : document["cases"]) {
-    if (item["kind"] == "solve") EXPECT_TRUE(item["total_ms"].contains("baseline")) << item;
+    if (item["kind"] == "solve") {
+      EXPECT_TRUE(item["total_ms"].contains("baseline")) << item;
+    }
   }
   for (const json& warning : document["warnings"]) EXPECT_NE(warning["code"], "W022") << warning;
 }
