@@ -37,7 +37,7 @@ constexpr auto keys = std::to_array<AmgKey>({
     {"power-steps", "a whole number in [0, 100]", "5", "of the estimate of spectral radii; 0: Gershgorin's bound"},
     {"cycle", "v, w or k", "v", "how often a cycle visits the coarser level: once, twice, by two steps of flexible CG"},
     {"smoother", "jacobi, l1-jacobi, spai0 or chebyshev", "jacobi", "smoother on all levels but a dense one"},
-    {"damping", "a number in (0, 2)", "1.3333333333333333", "of the smoother jacobi, over the spectral radius"},
+    {"damping", "a number in (0, 2)", "1.45", "of the smoother jacobi, over the spectral radius"},
     {"chebyshev-degree", "a whole number in [1, 8]", "2", "degree of the smoother chebyshev"},
     {"chebyshev-ratio", "a number > 1", "8", "largest over smallest eigenvalue that the smoother chebyshev damps"},
     {"sweeps", "a whole number in [1, 8]", "1", "of the smoother, before and after the coarser level"},

@@ -23,7 +23,7 @@ enum class AmgCycle { v, w, k };
 
 /// Smoother x = x + ω diag(m) (b - A x).
 enum class AmgSmoother {
-  jacobi,     ///< m_i = 1 / a_ii, ω = 4/3 / ρ(D⁻¹ A)
+  jacobi,     ///< m_i = 1 / a_ii, ω = 1.45 / ρ(D⁻¹ A)
   l1_jacobi,  ///< m_i = 1 / Σ_j |a_ij|, ω = 1: converges for every symmetric positive definite A
   spai0,      ///< m_i = a_ii / Σ_j a_ij², ω = 1 (O. Bröker, M. J. Grote, Appl. Numer. Math. 41, 2002)
   chebyshev,  ///< polynomial in D⁻¹ A of degree `chebyshev_degree`, as so many sweeps with ω from its roots
@@ -61,10 +61,10 @@ struct AmgOptions {
   // Cycle.
   AmgCycle cycle = AmgCycle::v;
   AmgSmoother smoother = AmgSmoother::jacobi;
-  double smoother_damping = 4.0 / 3.0;  ///< of `jacobi`: ω = damping / ρ. In (0, 2)
-  int chebyshev_degree = 2;             ///< 1 to 8
-  double chebyshev_ratio = 8.0;         ///< ρ over the lower end of the interval that is smoothed; > 1
-  int sweeps = 1;                       ///< of the smoother, before and after the coarser level; 1 to 8
+  double smoother_damping = 1.45;  ///< of `jacobi`: ω = damping / ρ. In (0, 2)
+  int chebyshev_degree = 2;        ///< 1 to 8
+  double chebyshev_ratio = 8.0;    ///< ρ over the lower end of the interval that is smoothed; > 1
+  int sweeps = 1;                  ///< of the smoother, before and after the coarser level; 1 to 8
   AmgPrecision precision = AmgPrecision::single;
 
   /// Keep the structures of all products, so that refresh() computes values alone. Takes the memory of the structures
