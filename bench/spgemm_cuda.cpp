@@ -60,6 +60,10 @@ SpgemmOptions options_of(const std::string& way, const Device& device) {
   SpgemmOptions options;
   options.device = device;
   if (way == "auto" || way == plan_name) return options;
+  if (way == "short-rows") {
+    options.short_rows = true;
+    return options;
+  }
   if (way == "ordered") {
     options.determinism = Determinism::gpu_to_gpu;
     return options;
@@ -322,7 +326,9 @@ int main(int argc, char** argv) {
   tessera::bench::Settings settings;
   CLI::App app("Sparse products on a GPU against cuSPARSE's");
   app.add_option("--problems", settings.problems, "Families and files, separated by commas")->delimiter(',');
-  app.add_option("--ways", settings.ways, "auto, ordered, plan, workflows, accumulators")->delimiter(',');
+  app.add_option("--ways", settings.ways,
+                 "auto, short-rows (auto, expecting short rows), ordered, plan, workflows, accumulators")
+      ->delimiter(',');
   app.add_option("--device", settings.device, "GPU")->capture_default_str();
   app.add_option("--warmups", settings.warmups, "Untimed products of each")->capture_default_str();
   app.add_option("--rounds", settings.rounds, "Samples of each")->capture_default_str();

@@ -80,6 +80,10 @@ struct SpgemmOptions {
   /// On a GPU: returns when C is enqueued, before it is computed; later work of Tessera on that GPU comes after it. The
   /// report's times then are those of the host. Errors of the device show later.
   bool asynchronous = false;
+  /// On a GPU: rows of C are expected to be short, and many terms to meet in an entry, as in the Galerkin products of
+  /// multigrid. `automatic` then counts sampled rows first and sums in `small_hash` where they confirm it, and small
+  /// products take fewer launches. Wrong expectations cost time alone.
+  bool short_rows = false;
 };
 
 /// Rows of C by the accumulator that summed them; on a GPU rows that overflowed count twice.

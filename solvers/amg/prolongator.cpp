@@ -128,6 +128,7 @@ Csr<T> node_graph(const Device& device, const CsrView<T>& a, int block) {
   options.device = device;
   options.determinism = Determinism::gpu_to_gpu;
   options.asynchronous = true;
+  options.short_rows = true;
   const Csr<T> rows_of_nodes =
       spgemm(node_pattern<T>(device, nodes, a.rows, block, 1), borrow_csr(squared, device), options).matrix;
   const Csr<T> sums = spgemm(rows_of_nodes, node_pattern<T>(device, a.rows, nodes, 1, block), options).matrix;

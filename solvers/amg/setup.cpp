@@ -53,6 +53,7 @@ SpgemmOptions product_options(const Device& device) {
   options.device = device;
   options.determinism = Determinism::gpu_to_gpu;
   options.asynchronous = true;
+  options.short_rows = true;
   return options;
 }
 

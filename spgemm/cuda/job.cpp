@@ -21,8 +21,8 @@ bool wants_sample(const SpgemmOptions& options, const RowPolicy& policy, const P
   const bool counts_first =
       options.workflow == SpgemmWorkflow::automatic || options.workflow == SpgemmWorkflow::symbolic;
   const double products = static_cast<double>(shape.a_nnz) * mean_b_row_nnz;
-  return counts_first && options.accumulator == SpgemmAccumulator::automatic && policy.short_positions &&
-         products >= policy.tuning.small_least_products &&
+  return options.short_rows && counts_first && options.accumulator == SpgemmAccumulator::automatic &&
+         policy.short_positions && products >= policy.tuning.small_least_products &&
          products >= policy.tuning.small_mean_products * static_cast<double>(shape.rows);
 }
 

@@ -16,6 +16,12 @@ namespace {
 
 class SmallRowsOnGpu : public testing::CudaTest {};
 
+SpgemmOptions short_row_options(const Device& device) {
+  auto options = testing::gpu_options(device, SpgemmWorkflow::automatic);
+  options.short_rows = true;
+  return options;
+}
+
 /// Interpolation from boxes of 3 x 3 points of a square grid, smoothed once.
 Csr<double> interpolation(const Csr<double>& a, index_t side) {
   const index_t boxes = (side + 2) / 3;
@@ -66,7 +72,7 @@ TEST_F(SmallRowsOnGpu, SampledProductsInBothWorkflows) {
     const Csr<double> expected = spgemm(*left, *right).matrix;
     const Csr<double> a = left->to(gpu());
     const Csr<double> b = right->to(gpu());
-    const auto options = testing::gpu_options(gpu(), SpgemmWorkflow::automatic);
+    const auto options = short_row_options(gpu());
     cuda::DeviceJob<double> sampled(a.view(), b.view(), options, always());
     ASSERT_TRUE(sampled.small_rows.has_value());
     const double compression =
@@ -92,7 +98,7 @@ TEST_F(SmallRowsOnGpu, RowsBeyondTheSampledOnes) {
   const Csr<double> expected = spgemm(grid.r, grid.a_p).matrix;
   const Csr<double> a = grid.r.to(gpu());
   const Csr<double> b = grid.a_p.to(gpu());
-  cuda::DeviceJob<double> job(a.view(), b.view(), testing::gpu_options(gpu(), SpgemmWorkflow::automatic), always());
+  cuda::DeviceJob<double> job(a.view(), b.view(), short_row_options(gpu()), always());
   ASSERT_TRUE(job.small_rows.has_value());
   cuda::BinTotals total = job.bins.totals()[static_cast<std::size_t>(job.bins.used().front())];
   total.most_entries = 3;
@@ -110,7 +116,7 @@ TEST_F(SmallRowsOnGpu, NoSampleOfWhatDoesNotCompress) {
   const auto b = testing::with_row_lengths<double>(testing::lengths_of(4000, 6), 4000, ValueStorage::weighted, 4);
   const Csr<double> left = a.to(gpu());
   const Csr<double> right = b.to(gpu());
-  const auto options = testing::gpu_options(gpu(), SpgemmWorkflow::automatic);
+  const auto options = short_row_options(gpu());
   EXPECT_FALSE((cuda::DeviceJob<double>(left.view(), right.view(), options, always()).small_rows.has_value()));
   auto named = options;
   named.accumulator = SpgemmAccumulator::esc;
@@ -127,7 +133,7 @@ TEST_F(SmallRowsOnGpu, ProductsOfFewRowsWaitOnce) {
   const Grid grid(testing::repetitions(60, 20));
   const Csr<double> a = grid.r.to(gpu());
   const Csr<double> b = grid.a_p.to(gpu());
-  auto options = testing::gpu_options(gpu(), SpgemmWorkflow::automatic);
+  auto options = short_row_options(gpu());
   options.asynchronous = true;
   static_cast<void>(spgemm(a, b, options));
   const cuda::Context& context = cuda::Context::of(gpu());
@@ -151,7 +157,7 @@ TEST_F(SmallRowsOnGpu, RowsThatAreNotSmall) {
   const auto a = testing::with_row_lengths<double>({0, 3, 40, 0, 1}, 40, ValueStorage::weighted, 5);
   const auto b = testing::with_row_lengths<double>(testing::lengths_of(40, 30), 5000, ValueStorage::weighted, 6);
   SpgemmReport report;
-  const auto options = testing::gpu_options(gpu(), SpgemmWorkflow::automatic);
+  const auto options = short_row_options(gpu());
   const Csr<double> left = a.to(gpu());
   const Csr<double> right = b.to(gpu());
   EXPECT_FALSE((cuda::small_product<double>(left.view(), right.view(), options, report).has_value()));
@@ -168,7 +174,7 @@ TEST_F(SmallRowsOnGpu, RowsThatAreNotSmall) {
 TEST_F(SmallRowsOnGpu, GalerkinProductReturnsAP) {
   const Grid grid(testing::repetitions(60, 20));
   GalerkinOptions options;
-  options.a_p = testing::gpu_options(gpu(), SpgemmWorkflow::automatic);
+  options.a_p = short_row_options(gpu());
   options.r_ap = testing::gpu_options(gpu(), SpgemmWorkflow::upper_bound, SpgemmAccumulator::small_hash);
   options.keep_a_p = true;
   const Csr<double> r = grid.r.to(gpu());
@@ -189,7 +195,7 @@ TEST_F(SmallRowsOnGpu, PlanTakesValuesOnSharedStructures) {
   const Grid grid(testing::repetitions(60, 20));
   const auto r = std::make_shared<const Csr<double>>(grid.r.to(gpu()));
   const auto a_p = std::make_shared<const Csr<double>>(grid.a_p.to(gpu()));
-  auto options = testing::gpu_options(gpu(), SpgemmWorkflow::automatic);
+  auto options = short_row_options(gpu());
   options.asynchronous = true;
   SpgemmPlan<double> plan(r, a_p, options);
   const auto new_values = testing::random_vector<double>(r->nnz(), 11);

@@ -16,8 +16,8 @@ namespace {
 /// Before anything is known but sizes.
 template <class T>
 bool seems_small(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options, const Tuning& tuning) {
-  const bool free_choice =
-      options.workflow == SpgemmWorkflow::automatic && options.accumulator == SpgemmAccumulator::automatic;
+  const bool free_choice = options.short_rows && options.workflow == SpgemmWorkflow::automatic &&
+                           options.accumulator == SpgemmAccumulator::automatic;
   if (!free_choice || options.memory_limit_bytes != 0 || a.rows == 0 || b.rows == 0) return false;
   const double products = static_cast<double>(a.nnz()) * static_cast<double>(b.nnz()) / b.rows;
   return a.rows <= tuning.tiny_rows && b.nnz() < (offset_t{1} << 31) && products < tuning.tiny_products;
