@@ -28,6 +28,7 @@ index_t checked_size(std::int64_t size, const char* name) {
 
 /// Of the 0 x 0 matrix. Never destroyed: static matrices may be moved at exit.
 const std::shared_ptr<const detail::CsrStructure>& no_structure() noexcept {
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): a process without so little memory ends.
   static const auto& structure = *new std::shared_ptr<const detail::CsrStructure>(
       std::make_shared<const detail::CsrStructure>(detail::CsrStructure{Array<offset_t>(1), Array<index_t>{}}));
   return structure;

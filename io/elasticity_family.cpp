@@ -101,7 +101,9 @@ std::array<Block, 27> node_blocks(const ClampedCube& cube, const BrickStiffness&
   for (int a = 0; a < 8; ++a) {  // the node's corner in the brick
     if (!cube.has_brick({position[0] - along(a, 0), position[1] - along(a, 1), position[2] - along(a, 2)})) continue;
     for (int b = 0; b < 8; ++b) {
-      const auto step = [&](int axis) { return static_cast<std::size_t>(along(b, axis) - along(a, axis) + 1); };
+      const auto step = [&](int axis) {
+        return static_cast<std::size_t>(along(b, axis)) + 1 - static_cast<std::size_t>(along(a, axis));
+      };
       Block& block = blocks[step(0) + 3 * (step(1) + 3 * step(2))];
       for (std::size_t c = 0; c < 3; ++c) {
         for (std::size_t d = 0; d < 3; ++d) block[c][d] += entry(k, a, b)[c][d];

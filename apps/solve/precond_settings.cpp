@@ -251,6 +251,7 @@ std::span<const AmgKey> amg_keys() { return keys; }
 
 std::vector<std::string_view> amg_key_names() {
   std::vector<std::string_view> names;
+  names.reserve(std::size(keys));
   for (const AmgKey& key : keys) names.push_back(key.name);
   return names;
 }

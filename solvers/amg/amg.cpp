@@ -24,8 +24,8 @@ struct Amg<T>::Impl {
   std::unique_ptr<detail::AmgCycleOperator<T>> cycle;
   PreconditionerInfo info{.name = "amg"};
 
-  Impl(const CsrView<T>& matrix, const AmgOptions& wanted, const Device& where)
-      : device(where), options(wanted), rows(matrix.rows) {
+  Impl(const CsrView<T>& matrix, AmgOptions wanted, const Device& where)
+      : device(where), options(std::move(wanted)), rows(matrix.rows) {
     const Stopwatch watch;
     setup = std::make_unique<detail::AmgSetup<T>>(matrix, options, device);
     complete(watch);

@@ -179,9 +179,9 @@ class HostExecutor {
 template <class T, class V>
 class HostCycle final : public AmgCycleOperator<T> {
  public:
-  HostCycle(const AmgHierarchy<T>& hierarchy, const AmgOptions& options)
+  HostCycle(const AmgHierarchy<T>& hierarchy, AmgOptions options)
       : device_(hierarchy.device),
-        options_(options),
+        options_(std::move(options)),
         dense_(hierarchy.coarsest_inverse, hierarchy.coarsest_inverse.empty() ? 0 : coarsest_rows(hierarchy)),
         levels_(hierarchy.levels.size()) {
     for (std::size_t l = 0; l < levels_.size(); ++l) {

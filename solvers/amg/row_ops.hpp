@@ -36,7 +36,7 @@ struct RowSet {
 /// 2, 4, 8, 16 or 32: about a fourth of the mean row or more.
 [[nodiscard]] constexpr int lanes_per_row(std::int64_t rows, offset_t nnz) noexcept {
   int lanes = 2;
-  while (lanes < 32 && lanes * 4 * rows <= nnz + rows) lanes *= 2;
+  while (lanes < 32 && std::int64_t{4} * lanes * rows <= nnz + rows) lanes *= 2;
   return lanes;
 }
 

@@ -1,5 +1,6 @@
 /// AMG on a GPU: the hierarchy of the host bit by bit, its iterations to one, the same bits from run to run, and loops
 /// that the GPU runs by itself.
+#include "core/cuda/capture.hpp"
 #include "core/cuda/context.hpp"
 #include "tessera/amg.hpp"
 #include "tessera/error.hpp"
@@ -211,7 +212,10 @@ TEST_F(AmgOnGpu, IterationsNeitherAllocateNorWait) {
   const cuda::ContextCounts few = cost(4);
   const cuda::ContextCounts many = cost(12);
   EXPECT_EQ(many.allocations, few.allocations);
-  EXPECT_LE(many.waits, few.waits + 8 / 4);
+  // Without graphs the host launches a few iterations at a time.
+  if (cuda::graphs_are_usable()) {
+    EXPECT_LE(many.waits, few.waits + 8 / 4);
+  }
 }
 
 TEST_F(AmgOnGpu, RefusesWhatTheHostRefuses) {

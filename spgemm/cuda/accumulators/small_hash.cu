@@ -183,6 +183,8 @@ class SmallTable {
       V sum{};
       if constexpr (has_values<V>) sum = sums_[base + Group::lane()];
       const unsigned filled = Group::own(__ballot_sync(full_warp, column != vacant));
+      // All have read before any writes.
+      __syncwarp();
       const unsigned to = packed + static_cast<unsigned>(__popc(filled & ((1U << Group::lane()) - 1)));
       if (column != vacant) {
         columns_[to] = column;
