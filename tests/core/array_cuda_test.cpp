@@ -1,5 +1,7 @@
 // Arrays on a GPU.
 #include "tessera/array.hpp"
+#include "tessera/csr.hpp"
+#include "tessera/error.hpp"
 #include "tests/support/cuda_test.hpp"
 
 #include <cstdint>
@@ -103,6 +105,13 @@ TEST_F(CudaArray, SmallOnesAreHadAgainAfterMemoryRanOut) {
   EXPECT_GE(held.size(), 2U);
   held.clear();
   EXPECT_EQ(download(Array<int>::copy_of(counted(9), gpu())), counted(9));
+}
+
+/// Matrices share a structure only with values on the same device.
+TEST_F(CudaArray, ValuesOfAnotherDeviceAreRefusedByAMatrix) {
+  const auto a = Csr<double>::pattern(1, 2, Array<offset_t>::copy_of(std::vector<offset_t>{0, 2}),
+                                      Array<index_t>::copy_of(std::vector<index_t>{0, 1}));
+  EXPECT_THROW(static_cast<void>(a.with_values(Array<double>(2, Init::zero, gpu()))), InvalidArgument);
 }
 
 }  // namespace
