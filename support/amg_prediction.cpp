@@ -51,7 +51,7 @@ double strong_neighbours(const CsrView<T>& matrix, double threshold, const Devic
       entries.for_row(i, [&](index_t /*j*/, double size) { largest[i] = std::max(largest[i], size); });
     }
   });
-  const Count strong = host::parallel_sum<Count>(device, matrix.rows, [&](host::Range rows) {
+  const auto strong = host::parallel_sum<Count>(device, matrix.rows, [&](host::Range rows) {
     Count count;
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       entries.for_row(i, [&](index_t j, double size) {
