@@ -77,8 +77,7 @@ struct Amg<T>::Impl {
     if (!std::isfinite(product)) {
       throw InvalidMatrix(
           "AMG: a cycle gave NaN or infinity: the matrix is not positive definite, or its entries leave the range of "
-          "the "
-          "cycle's precision");
+          "the cycle's precision");
     }
     info.is_symmetric = setup->is_symmetric();
     if (info.is_symmetric && product <= 0.0) {
@@ -125,8 +124,7 @@ void Amg<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) con
   if (alpha == T{1} && beta == T{0}) return impl_->cycle->apply(x, y);
   Array<T> z(rows(), Init::none, device());
   impl_->cycle->apply(x, z.span());
-  fused::transform_reduce(device(), rows(),
-                          detail::Combine<T>{.alpha = alpha, .beta = beta, .x = z.data(), .y = y.data()});
+  IdentityOperator<T>(rows(), device()).apply(alpha, z.span(), beta, y);
 }
 
 template <class T>

@@ -1,5 +1,5 @@
 /// \file
-/// Element operations of Amg itself: vectors that probe the cycle, and α M x + β y.
+/// Random vectors that probe the cycle and the symmetry of a matrix.
 #pragma once
 
 #include "solvers/amg/aggregation.hpp"
@@ -61,19 +61,6 @@ struct AsymmetryProbe {
     const double one = sums.au * probe_element(row, 0x2002U);
     const double other = sums.av * probe_element(row, 0x1001U);
     total += AsymmetrySums{one - other, one * one + other * other};
-  }
-};
-
-/// y = α x + β y; the old y is not read when β = 0.
-template <class T>
-struct Combine {
-  using Sums = NoSum;
-  T alpha;
-  T beta;
-  const T* x;
-  T* y;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
-    y[i] = beta == T{0} ? alpha * x[i] : alpha * x[i] + beta * y[i];
   }
 };
 

@@ -33,8 +33,6 @@ template struct TransformReduce<PowerStart<float>>;
 template struct TransformReduce<PowerStart<double>>;
 template struct TransformReduce<ProbeVector<float>>;
 template struct TransformReduce<ProbeVector<double>>;
-template struct TransformReduce<Combine<float>>;
-template struct TransformReduce<Combine<double>>;
 
 template struct TransformRows<MisNear>;
 template struct TransformRows<MisDecide>;

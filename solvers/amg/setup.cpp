@@ -43,8 +43,7 @@ std::string unfit_row(std::int64_t row, double diagonal) {
 std::string not_positive(std::size_t level, std::int64_t row, double diagonal) {
   return fmt::format(
       "AMG needs a matrix that is positive definite, or has a positive definite symmetric part: row {} of level {} has "
-      "the "
-      "diagonal {}",
+      "the diagonal {}",
       row, level, diagonal);
 }
 
@@ -65,6 +64,7 @@ std::shared_ptr<const Csr<T>> AmgProduct<T>::multiply(std::shared_ptr<const Csr<
   const SpgemmOptions options = product_options(a->device());
   if (!keeps) return std::make_shared<const Csr<T>>(spgemm(*a, *b, options).matrix);
   if (!plan_) plan_.emplace(a, b, options);
+  if (kept_bytes_ == 0) kept_bytes_ = plan_->bytes() + a->bytes() + b->bytes();
   return std::make_shared<const Csr<T>>(plan_->multiply(*a, *b));
 }
 
@@ -100,7 +100,7 @@ void AmgSetup<T>::build(const CsrView<T>& a) {
     invert_coarsest(rows);
     break;
   }
-  if (options_.check && !is_refresh_) test_symmetry();
+  if (options_.check) test_symmetry();
   finish_info();
 }
 
@@ -114,7 +114,8 @@ void AmgSetup<T>::start(const CsrView<T>& a) {
       std::make_shared<const Csr<T>>(keeps_structures() && !is_refresh_ ? borrowed.to(device_) : std::move(borrowed));
   info_.levels.clear();
   info_.times = {};
-  info_.reason.clear();
+  // A refresh ends where the first set-up did, for the same reason.
+  if (!is_refresh_) info_.reason.clear();
   rounding_ = {};
   nullspace_ = NearNullspace<T>{};
   if (!filters_) find_nullspace(a.rows);
@@ -392,7 +393,10 @@ void AmgSetup<T>::release_matrices() {
 template <class T>
 std::uint64_t AmgSetup<T>::bytes() const noexcept {
   std::uint64_t bytes = 0;
-  for (const AmgLevelStructure<T>& level : structures_) bytes += level.aggregates.of_row.bytes();
+  for (const AmgLevelStructure<T>& level : structures_) {
+    bytes += level.aggregates.of_row.bytes() + level.strength.decisions.bytes() + level.restriction.positions.bytes() +
+             level.smoothing.kept_bytes() + level.a_p.kept_bytes() + level.r_ap.kept_bytes();
+  }
   return bytes;
 }
 

@@ -30,8 +30,11 @@ class AmgProduct {
   /// The first product. \param keeps its structure
   [[nodiscard]] std::shared_ptr<const Csr<T>> multiply(std::shared_ptr<const Csr<T>> a, std::shared_ptr<const Csr<T>> b,
                                                        bool keeps);
+  /// Of the plan and its factors, which several products may share; 0 where nothing is kept.
+  [[nodiscard]] std::uint64_t kept_bytes() const noexcept { return kept_bytes_; }
 
  private:
+  std::uint64_t kept_bytes_ = 0;
   std::optional<SpgemmPlan<T>> plan_;
 };
 
@@ -67,7 +70,7 @@ class AmgSetup {
   [[nodiscard]] AmgInfo& info() noexcept { return info_; }
   /// Whether the Galerkin product of the first level is symmetric, to rounding.
   [[nodiscard]] bool is_symmetric() const noexcept { return is_symmetric_; }
-  /// Beside the hierarchy: what is kept for refresh().
+  /// Beside the hierarchy: what is kept for refresh(), at most (factors that products share count in each).
   [[nodiscard]] std::uint64_t bytes() const noexcept;
 
  private:
