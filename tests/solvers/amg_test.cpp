@@ -72,6 +72,22 @@ TEST(Amg, ConvectionDiffusionWithBicgstab) {
   EXPECT_FALSE(amg.info().is_symmetric);
 }
 
+/// What is kept counts as memory; new values are judged anew, and coarsening ends where it did.
+TEST(Amg, RefreshTellsWhatItHoldsAndFinds) {
+  const Csr<double> a = generated("poisson2d:40");
+  Amg<double> plain(a.view(), {.coarsest_rows = 40});
+  Amg<double> kept(a.view(), {.coarsest_rows = 40, .prepare_refresh = true});
+  EXPECT_GT(kept.info().bytes, plain.info().bytes + a.bytes());
+  EXPECT_TRUE(kept.info().is_symmetric);
+  const std::string reason = kept.hierarchy().reason;
+  Array<double> values = a.values().to(Device{});
+  for (std::int64_t k = 0; k < values.size(); k += 7) values[k] *= 1.25;
+  const Csr<double> nonsymmetric = a.with_values(std::move(values));
+  kept.refresh(nonsymmetric.view());
+  EXPECT_FALSE(kept.info().is_symmetric);
+  EXPECT_EQ(kept.hierarchy().reason, reason);
+}
+
 TEST(Amg, ElasticityWithRigidBodyModes) {
   for (const char* spec : {"elasticity3d:8", "elasticity3d:14", "elasticity3d:14,nu=0.4"}) {
     SCOPED_TRACE(spec);
