@@ -75,8 +75,8 @@ class DualBuffer {
 ///
 /// To write an operator, derive from this class and override rows(), cols(), do_apply() and, on a GPU, device(). The
 /// solvers take it as A and as M. They call its products from the host, one at a time. Where A is an SpmvPlan on a GPU,
-/// and M is one or is diagonal, the GPU iterates without the host. Both ways give the same bits where the products do;
-/// the first waits for the GPU after every operation.
+/// and M is one, an Amg or diagonal, the GPU iterates without the host. Both ways give the same bits where the products
+/// do; the first waits for the GPU after every operation.
 template <class T>
 class LinearOperator {
  public:
