@@ -89,6 +89,12 @@ class OutOfMemory : public Error {
   std::uint64_t available_bytes_;
 };
 
+/// A factorization that needs more work, memory or time than its options allow. The message says how much of what.
+class BudgetExceeded : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The device asked for does not exist, or this build has no backend for it.
 class DeviceUnavailable : public Error {
  public:

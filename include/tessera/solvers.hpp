@@ -39,6 +39,9 @@ struct SolverOptions {
   /// Replace the recurrence's residual by the true one every this many iterations. 0: only when a convergence check
   /// finds that they disagree.
   std::int64_t replacement_interval = 0;
+  /// m of gmres(): directions until it starts anew; 1 to 1000. It keeps 2 m + 1 vectors where M is not the identity or
+  /// diagonal, else m + 1.
+  int restart = 50;
   Shadow shadow = Shadow::r0;
   std::uint64_t seed = 42;  ///< of a random shadow vector
   bool keep_history = false;
@@ -80,6 +83,27 @@ SolveReport bicgstab(const LinearOperator<T>& A, const LinearOperator<T>& M, std
 template <class T>
 SolveReport bicgstab(const LinearOperator<T>& A, std::span<const T> b, std::span<T> x,
                      const SolverOptions& options = {});
+
+/// GMRES(m) (Y. Saad, M. H. Schultz, SIAM J. Sci. Stat. Comput. 7(3), 1986), flexible and preconditioned from the right
+/// (Y. Saad, SIAM J. Sci. Comput. 14(2), 1993), for general square A: M may be nonlinear, as another iteration is. An
+/// iteration is one step of the Arnoldi process, orthogonalized by classical Gram-Schmidt twice; x is formed at the end
+/// of a cycle of SolverOptions::restart steps and where the solve ends. Parameters, result and exceptions as for cg().
+/// Per iteration j of a cycle: one product with A, one with M, 4 j n elements of memory traffic, and no allocation.
+template <class T>
+SolveReport gmres(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
+                  const SolverOptions& options = {});
+
+/// Without preconditioner.
+template <class T>
+SolveReport gmres(const LinearOperator<T>& A, std::span<const T> b, std::span<T> x, const SolverOptions& options = {});
+
+/// IDR(4) (P. Sonneveld, M. B. van Gijzen, SIAM J. Sci. Comput. 31(2), 2008), in its biorthogonal form (van Gijzen,
+/// Sonneveld, ACM Trans. Math. Softw. 38(1), 2011), preconditioned from the right, for general square A: short
+/// recurrences that often need fewer products than BiCGSTAB. An iteration is one product with A and one with M.
+/// Parameters, result and exceptions as for cg(). No allocation per iteration.
+template <class T>
+SolveReport idr(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
+                const SolverOptions& options = {});
 
 /// Richardson iteration x = x + M (b - A x): a preconditioner as a solver by itself, for general square A. It converges
 /// where the spectral radius of I - M A is below 1, by that factor per iteration: with AMG for symmetric positive

@@ -1,0 +1,84 @@
+/// \file
+/// How good a solution is: backward errors, an estimate of the forward error, and its repair.
+#pragma once
+
+#include "tessera/csr.hpp"
+#include "tessera/linear_operator.hpp"
+#include "tessera/report.hpp"
+#include "tessera/solvers.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace tessera {
+
+/// What to do about a solution whose error may be large though its residual is small.
+enum class ErrorGate {
+  off,
+  warn,    ///< estimate the forward error
+  repair,  ///< and correct x while that helps, at most four times
+};
+
+[[nodiscard]] std::string_view to_string(ErrorGate gate);  ///< "off", "warn", "repair"
+
+/// Backward errors of x, from one pass over A.
+struct BackwardError {
+  /// max_i |b - A x|_i / (|A| |x| + |b|)_i (W. Oettli, W. Prager, Numer. Math. 6, 1964): the smallest relative change
+  /// of all entries of A and b for which x is exact. Rows with 0 / 0 do not count.
+  double componentwise = 0.0;
+  /// ε ‖ |A| |x| + |b| ‖₂: the size of rounding errors of b - A x. A tolerance below it is reached by luck alone.
+  double attainable = 0.0;
+};
+
+/// \param matrix, b, x  on `device`
+template <class T>
+[[nodiscard]] BackwardError backward_error(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
+                                           const Device& device = Device{});
+
+/// Estimate of the forward error.
+struct ErrorEstimate {
+  /// ‖d‖ / ‖x‖ of the latest correction A d = b - A x, solved to 1e-2: the relative error of x, as far as it is
+  /// below 1.
+  double relative_error = 0.0;
+  /// The solves for d that ended without having reduced their residual to a tenth: nothing is known of the error then,
+  /// which is itself a warning.
+  bool is_known = false;
+  int corrections = 0;          ///< that were added to x
+  std::int64_t iterations = 0;  ///< of all solves for d
+  double ms = 0.0;
+
+  /// Leading digits that hold: floor(-log10(relative_error)), at least 0; 0 where nothing is known.
+  [[nodiscard]] int digits() const noexcept;
+};
+
+/// Solves A d = r from d = 0 to the relative tolerance of the options, which are the gate's own.
+template <class T>
+using CorrectionSolver = std::function<SolveReport(std::span<const T> r, std::span<T> d, const SolverOptions& options)>;
+
+/// Estimates the forward error of x by solves for corrections, and under ErrorGate::repair adds a correction as long as
+/// ‖d‖ / ‖x‖ > 1e-6 and the one before was at least twice as large, at most four times. Never makes the true residual
+/// miss `target` when it met it before: a correction that would is undone.
+/// \param gate warn or repair
+/// \param target of ‖b - A x‖₂
+/// \param options of the original solve: its limits and its observer count
+/// \throws InvalidArgument for ErrorGate::off; what `solve` throws, with x unchanged by the latest correction
+template <class T>
+[[nodiscard]] ErrorEstimate estimate_error(const LinearOperator<T>& A, const CorrectionSolver<T>& solve,
+                                           std::span<const T> b, std::span<T> x, double target,
+                                           const SolverOptions& options, ErrorGate gate);
+
+extern template BackwardError backward_error(const CsrView<float>&, std::span<const float>, std::span<const float>,
+                                             const Device&);
+extern template BackwardError backward_error(const CsrView<double>&, std::span<const double>, std::span<const double>,
+                                             const Device&);
+extern template ErrorEstimate estimate_error(const LinearOperator<float>&, const CorrectionSolver<float>&,
+                                             std::span<const float>, std::span<float>, double, const SolverOptions&,
+                                             ErrorGate);
+extern template ErrorEstimate estimate_error(const LinearOperator<double>&, const CorrectionSolver<double>&,
+                                             std::span<const double>, std::span<double>, double, const SolverOptions&,
+                                             ErrorGate);
+
+}  // namespace tessera

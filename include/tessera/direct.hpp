@@ -1,0 +1,92 @@
+/// \file
+/// Direct solution by sparse factors on the host: LU with partial pivoting and Cholesky (L D Lᵀ), both Eigen's, with a
+/// prediction of fill, work and memory before anything is computed.
+#pragma once
+
+#include "tessera/csr.hpp"
+#include "tessera/device.hpp"
+#include "tessera/preconditioner.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string_view>
+
+namespace tessera {
+
+enum class DirectMethod {
+  automatic,  ///< cholesky for a symmetric matrix with a diagonal of one sign, else the LU with the smaller prediction
+  cholesky,   ///< L D Lᵀ of a symmetric matrix, ordered by AMD; no pivoting
+  lu_amd,     ///< LU, ordered by AMD of A + Aᵀ, diagonal pivots preferred
+  lu_colamd,  ///< LU, ordered by COLAMD
+};
+
+[[nodiscard]] std::string_view to_string(DirectMethod method);  ///< "auto", "cholesky", "lu-amd", "lu-colamd"
+
+/// What a factorization will cost.
+struct DirectPrediction {
+  DirectMethod method = DirectMethod::lu_amd;  ///< never automatic
+  offset_t factor_nnz = 0;  ///< of L + U, or of L twice; exact for cholesky and for LU without row exchanges, for
+                            ///< lu_colamd an upper bound with any row exchanges
+  double flops = 0.0;       ///< of the factorization
+  std::uint64_t bytes = 0;  ///< of the factors and the workspace
+  double ms = 0.0;          ///< of the prediction itself: ordering and symbolic counts
+};
+
+struct DirectOptions {
+  DirectMethod method = DirectMethod::automatic;
+  // Limits on the prediction; a matrix beyond them is not factorized: BudgetExceeded.
+  double flops_limit = std::numeric_limits<double>::infinity();
+  offset_t factor_nnz_limit = std::numeric_limits<offset_t>::max();
+  std::uint64_t memory_limit_bytes = 0;  ///< 0: none
+};
+
+struct DirectInfo {
+  DirectPrediction prediction;
+  offset_t factor_nnz = 0;      ///< that the factors have
+  index_t negative_pivots = 0;  ///< of cholesky: D has so many negative entries
+  double factor_ms = 0.0;
+};
+
+/// Counts without factors: O(nnz) memory and nearly O(nnz) time (J. R. Gilbert, X. S. Li, E. G. Ng, B. W. Peyton,
+/// "Computing row and column counts for sparse QR and LU factorization", BIT 41(4), 2001).
+/// \param matrix square, on the host \throws DimensionError, InvalidMatrix as DirectFactors
+template <class T>
+[[nodiscard]] DirectPrediction predict_direct(const CsrView<T>& matrix, DirectMethod method = DirectMethod::automatic);
+
+/// M = A⁻¹ to rounding: richardson() with it is a direct solve with iterative refinement. Factors and solves are on the
+/// host and in double for both element types.
+template <class T>
+class DirectFactors final : public Preconditioner<T> {
+ public:
+  /// \param matrix square, on the host
+  /// \throws DimensionError for a matrix that is not square; InvalidMatrix for NaN or infinity, for a matrix that is
+  ///         singular to rounding, and for cholesky of an asymmetric one; BudgetExceeded; OutOfMemory
+  explicit DirectFactors(const CsrView<T>& matrix, const DirectOptions& options = {});
+  ~DirectFactors() override;
+  DirectFactors(DirectFactors&&) noexcept;
+  DirectFactors& operator=(DirectFactors&&) noexcept;
+
+  [[nodiscard]] std::int64_t rows() const override;
+  [[nodiscard]] std::int64_t cols() const override { return rows(); }
+  [[nodiscard]] bool has_transpose() const override { return false; }
+  [[nodiscard]] const PreconditionerInfo& info() const noexcept override;
+  [[nodiscard]] const DirectInfo& factors() const noexcept;
+
+  /// Factorizes anew with the ordering kept. \throws as the constructor
+  void refresh(const CsrView<T>& matrix) override;
+
+ protected:
+  void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+extern template DirectPrediction predict_direct(const CsrView<float>&, DirectMethod);
+extern template DirectPrediction predict_direct(const CsrView<double>&, DirectMethod);
+extern template class DirectFactors<float>;
+extern template class DirectFactors<double>;
+
+}  // namespace tessera

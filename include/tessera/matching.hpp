@@ -1,0 +1,50 @@
+/// \file
+/// Matchings of rows with columns along the nonzeros of a square matrix: structural rank, and the matching with the
+/// largest product of magnitudes, which brings large entries to the diagonal.
+#pragma once
+
+#include "tessera/csr.hpp"
+#include "tessera/scaling.hpp"
+
+#include <vector>
+
+namespace tessera {
+
+/// Column that each row is matched with; -1 for a row that is left over.
+struct Matching {
+  std::vector<index_t> column_of_row;  ///< rows entries
+  index_t cardinality = 0;             ///< matched rows
+
+  [[nodiscard]] bool is_perfect() const noexcept { return cardinality == static_cast<index_t>(column_of_row.size()); }
+};
+
+/// A matching of the largest cardinality, which is the structural rank: no values make the rank larger. Explicit zeros
+/// count as no entry. Greedy start, then augmenting paths (J. E. Hopcroft, R. M. Karp, SIAM J. Comput. 2(4), 1973).
+/// \param matrix on the host, also rectangular
+/// O(nnz sqrt(rows)) at worst, near O(nnz) in practice; iterative, so long paths need no deep stack.
+template <class T>
+[[nodiscard]] Matching maximum_matching(const CsrView<T>& matrix);
+
+/// The perfect matching with the largest product of |a_ij|, and the scaling that follows from its dual variables: in
+/// Â = R A C all magnitudes are at most 1 (to rounding), and 1 where rows are matched (I. S. Duff, J. Koster, "On
+/// algorithms for permuting large entries to the diagonal of a sparse matrix", SIAM J. Matrix Anal. Appl. 22(4), 2001).
+struct ProductMatching {
+  Matching matching;  ///< of maximum cardinality; of maximum product too, where it is perfect
+  Scaling scaling;    ///< all 1 unless the matching is perfect
+  /// min_i |â_ii| with the scaling above, a missing entry being 0: how good the diagonal is without a permutation.
+  double smallest_diagonal = 0.0;
+};
+
+/// \param matrix square, on the host. Explicit zeros count as no entry
+/// \throws DimensionError for a matrix that is not square; InvalidMatrix naming the first row that holds NaN or
+/// infinity Shortest augmenting paths with a heap: O(n nnz log n) at worst, O(nnz log n) in practice. 40 bytes per row
+/// and 8 per nonzero of memory.
+template <class T>
+[[nodiscard]] ProductMatching maximum_product_matching(const CsrView<T>& matrix);
+
+extern template Matching maximum_matching(const CsrView<float>&);
+extern template Matching maximum_matching(const CsrView<double>&);
+extern template ProductMatching maximum_product_matching(const CsrView<float>&);
+extern template ProductMatching maximum_product_matching(const CsrView<double>&);
+
+}  // namespace tessera
