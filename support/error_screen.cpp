@@ -12,8 +12,7 @@ namespace {
 /// ‖v‖₂ by a product with the identity, which sums in double on every device. \param scratch as long as v
 template <class T>
 [[nodiscard]] double norm(std::span<const T> v, std::span<T> scratch, const Device& device) {
-  return std::sqrt(
-      IdentityOperator<T>(static_cast<std::int64_t>(v.size()), device).apply_and_dot(v, scratch, v).yy);
+  return std::sqrt(IdentityOperator<T>(static_cast<std::int64_t>(v.size()), device).apply_and_dot(v, scratch, v).yy);
 }
 
 }  // namespace

@@ -13,9 +13,9 @@
 
 namespace tessera::support {
 
-/// Condition number that CG met in k iterations: from k <= ½ √κ ln(2 / reduction), which bounds its iterations (Y. Saad,
-/// Iterative Methods for Sparse Linear Systems, 2nd ed., section 6.11.3), κ >= (2 k / ln(2 / reduction))²; at least 1.
-/// \param reduction of the residual, in (0, 1]
+/// Condition number that CG met in k iterations: from k <= ½ √κ ln(2 / reduction), which bounds its iterations (Y.
+/// Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., section 6.11.3), κ >= (2 k / ln(2 / reduction))²; at
+/// least 1. \param reduction of the residual, in (0, 1]
 [[nodiscard]] double cg_condition(std::int64_t iterations, double reduction);
 
 /// With e the error, ‖e‖ <= κ ‖M r‖ / λ_max(M A).

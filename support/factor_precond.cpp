@@ -82,16 +82,15 @@ std::unique_ptr<IncompleteFactors<T>> make_factors(const PrecondRequest& wanted,
   try {
     return std::make_unique<IncompleteFactors<T>>(subject.matrix, options, subject.device);
   } catch (const BudgetExceeded& error) {
-    const std::string_view hint =
-        memory_limits ? "a larger --mem-limit, a larger drop tolerance, or fewer entries per row"
-                      : "a larger drop tolerance, fewer entries per row, or --precond-opt fill-limit=N";
+    const std::string_view hint = memory_limits
+                                      ? "a larger --mem-limit, a larger drop tolerance, or fewer entries per row"
+                                      : "a larger drop tolerance, fewer entries per row, or --precond-opt fill-limit=N";
     throw BudgetExceeded(fmt::format("{}: {}: {}; hint: {}", subject.name, name, error.what(), hint));
   } catch (const InvalidMatrix& error) {
     const std::string_view hint = is_cholesky(options.kind)
                                       ? "--precond ilutp takes matrices that are not symmetric positive definite"
                                       : "--precond jacobi or none";
-    throw InvalidMatrix(
-        fmt::format("{}: {}: {}{}", subject.name, name, error.what(), hint_text(subject.facts, hint)));
+    throw InvalidMatrix(fmt::format("{}: {}: {}{}", subject.name, name, error.what(), hint_text(subject.facts, hint)));
   }
 }
 

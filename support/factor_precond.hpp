@@ -21,7 +21,8 @@ namespace tessera::support {
 /// Memory of set-up beside the factors, at most: a scaled and permuted copy of A, permutations, levels, work rows.
 [[nodiscard]] std::uint64_t factor_workspace_bytes(const MatrixStatistics& matrix);
 
-/// Largest fill for which factors fit into `available_bytes`, their work space left out. \param element bytes of a value
+/// Largest fill for which factors fit into `available_bytes`, their work space left out. \param element bytes of a
+/// value
 [[nodiscard]] double affordable_fill(std::uint64_t available_bytes, const MatrixStatistics& matrix,
                                      std::size_t element);
 

@@ -1,10 +1,10 @@
 /// Preconditioners with parameters as --precond, --preconds and --precond-opt name them.
 
+#include "precond_spec.hpp"
 #include "errors.hpp"
 #include "option_values.hpp"
 #include "precond_keys.hpp"
 #include "precond_settings.hpp"
-#include "precond_spec.hpp"
 
 #include "support/factor_precond.hpp"
 
@@ -206,8 +206,9 @@ TEST(FactorKeys, OutOfRangeOrOutOfPlaceAreRefused) {
       {"ict", "shift=0", "option --precond-opt shift: expected a number in (0, 1], got \"0\""},
       {"ilut", "fill-limit=0", "option --precond-opt fill-limit: expected a number > 0, got \"0\""},
       {"ilut", "solve=fast", "expected one of auto, levels, sync-free"},
-      {"ilut", "scalling=none", "unknown key \"scalling\" of ilut: known are scaling, matching, ordering, fill-limit, "
-                                "solve; did you mean scaling?"},
+      {"ilut", "scalling=none",
+       "unknown key \"scalling\" of ilut: known are scaling, matching, ordering, fill-limit, "
+       "solve; did you mean scaling?"},
       {"ilut", "pivot=0.1", "option --precond-opt pivot belongs to --precond ilutp, not to --precond ilut"},
       {"ilutp", "shift=0.1", "belongs to --precond ic0 or ict, not to --precond ilutp; add --precond ic0"},
       {"ict", "matching=none", "belongs to --precond ilu0, iluk, ilut or ilutp, not to --precond ict"},
@@ -223,9 +224,9 @@ TEST(FactorKeys, OutOfRangeOrOutOfPlaceAreRefused) {
 
 /// Of a list each preconditioner takes the keys that it knows, and the others none.
 TEST(FactorKeys, OfAListGoToThoseThatUseThem) {
-  const auto list = precond_list(
-      resolve_options({"compare", "--poisson2d", "4", "--solvers", "bicgstab", "--preconds", "amg,ilutp,ic0",
-                       "--precond-opt", "cycle=w,pivot=0.3,shift=0.02,ordering=amd"}));
+  const auto list =
+      precond_list(resolve_options({"compare", "--poisson2d", "4", "--solvers", "bicgstab", "--preconds",
+                                    "amg,ilutp,ic0", "--precond-opt", "cycle=w,pivot=0.3,shift=0.02,ordering=amd"}));
   ASSERT_EQ(list.size(), 3U);
   EXPECT_EQ(list[0].amg.cycle, AmgCycle::w);
   EXPECT_EQ(list[1].factors.pivot_tolerance, 0.3);
