@@ -96,8 +96,8 @@ template <class T>
 
 /// The rungs that solve() would try on such a matrix, in order. Those for symmetric positive definite matrices end with
 /// the rungs for all matrices, which follow where the matrix turns out to be indefinite.
-/// \param device of the iteration
-[[nodiscard]] std::vector<RungPlan> plan_ladder(const LadderFacts& facts, const Device& device);
+/// \param method where given, every rung uses it, and rungs that cannot are left out
+[[nodiscard]] std::vector<RungPlan> plan_ladder(const LadderFacts& facts, std::optional<RungMethod> method = {});
 
 /// One sentence if the matrix is singular by its structure, duplicate or empty rows, or to rounding; else empty. Row
 /// and column counts are those of the matrix.
@@ -108,7 +108,8 @@ struct LadderOptions {
   /// counted on.
   SolverOptions solver;
   ErrorGate gate = ErrorGate::repair;
-  std::uint64_t memory_limit_bytes = 0;  ///< for factors; 0: none
+  std::optional<RungMethod> method = {};  ///< every rung uses this one, and direct factors are left out; not `direct`
+  std::uint64_t memory_limit_bytes = 0;   ///< for factors; 0: none
 };
 
 struct [[nodiscard]] LadderReport {

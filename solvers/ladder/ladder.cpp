@@ -92,17 +92,22 @@ class Climb {
   }
 
   [[nodiscard]] std::optional<RungPlan> next_rung() const {
-    for (const RungPlan& plan : plan_ladder(result_.facts, a_.device())) {
+    for (const RungPlan& plan : plan_ladder(result_.facts, options_.method)) {
       const bool tried = std::any_of(tried_.begin(), tried_.end(),
                                      [&](const std::string& each) { return each == plan.command_options(); });
       const bool is_out = indefinite_ && plan.method == RungMethod::cg;
-      // IDR takes over the factors that the rung before it left.
-      const bool has_no_factors =
-          plan.method == RungMethod::idr &&
-          (factors_ == nullptr || result_.rungs.back().plan.precond_name() != plan.precond_name());
-      if (!tried && !is_out && !has_no_factors) return plan;
+      if (!tried && !is_out && !lacks_factors(plan)) return plan;
     }
     return std::nullopt;
+  }
+
+  /// IDR takes over the factors that the rung before it left.
+  [[nodiscard]] bool reuses_factors(const RungPlan& plan) const {
+    return plan.method == RungMethod::idr && options_.method != RungMethod::idr;
+  }
+  [[nodiscard]] bool lacks_factors(const RungPlan& plan) const {
+    return reuses_factors(plan) &&
+           (factors_ == nullptr || result_.rungs.back().plan.precond_name() != plan.precond_name());
   }
 
   [[nodiscard]] bool needs_analysis(const RungPlan& plan) const {
@@ -152,7 +157,7 @@ class Climb {
 
   /// The factors of the rung before, where only the method differs.
   [[nodiscard]] std::shared_ptr<LinearOperator<T>> set_up(RungReport& rung, const Side& side) {
-    if (rung.plan.method == RungMethod::idr) {
+    if (reuses_factors(rung.plan)) {
       rung.set_up = true;
       return factors_;
     }

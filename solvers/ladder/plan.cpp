@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace tessera {
 
 namespace {
@@ -90,6 +93,23 @@ void add_singular(const LadderFacts& facts, std::vector<RungPlan>& rungs) {
                    "singular: a solution exists only for some right-hand sides"});
 }
 
+/// Every rung with the method that the caller named, each preconditioner once.
+void keep_to(RungMethod method, std::vector<RungPlan>& rungs) {
+  std::vector<RungPlan> kept;
+  for (RungPlan& rung : rungs) {
+    const bool symmetric = rung.precond == RungPrecond::incomplete_factors && rung.factors.kind == FactorKind::ict;
+    const bool suits = symmetric ? method == RungMethod::cg
+                                 : method != RungMethod::cg || rung.precond != RungPrecond::incomplete_factors;
+    if (rung.precond == RungPrecond::direct || !suits) continue;
+    rung.method = method;
+    const bool is_new = std::none_of(kept.begin(), kept.end(), [&](const RungPlan& other) {
+      return other.command_options() == rung.command_options();
+    });
+    if (is_new) kept.push_back(std::move(rung));
+  }
+  rungs = std::move(kept);
+}
+
 }  // namespace
 
 std::string_view to_string(RungMethod method) {
@@ -157,16 +177,17 @@ LadderFacts ladder_facts(const MatrixStatistics& statistics, const CsrView<T>* m
   return facts;
 }
 
-std::vector<RungPlan> plan_ladder(const LadderFacts& facts, const Device& /*device*/) {
+std::vector<RungPlan> plan_ladder(const LadderFacts& facts, std::optional<RungMethod> method) {
   std::vector<RungPlan> rungs;
   if (facts.rows == 0) return rungs;
   add_jacobi(facts, rungs);
   if (facts.is_singular()) {
     add_singular(facts, rungs);
-    return rungs;
+  } else {
+    if (facts.symmetric && facts.definite_diagonal) add_positive_definite(facts, rungs);
+    add_general(facts, rungs);
   }
-  if (facts.symmetric && facts.definite_diagonal) add_positive_definite(facts, rungs);
-  add_general(facts, rungs);
+  if (method) keep_to(*method, rungs);
   return rungs;
 }
 
