@@ -2,6 +2,7 @@
 #include "support/precond.hpp"
 
 #include "support/amg_prediction.hpp"
+#include "support/factor_precond.hpp"
 #include "support/machine.hpp"
 
 #include "tessera/error.hpp"
@@ -24,8 +25,16 @@ std::string to_string(Precond precond) {
       return "jacobi";
     case Precond::amg:
       return "amg";
+    case Precond::factors:
+      return "factors";
+    case Precond::direct:
+      return "direct";
   }
   return "auto";
+}
+
+std::string name_of(const PrecondRequest& request) {
+  return request.precond == Precond::factors ? factor_name(request.factors) : to_string(request.precond);
 }
 
 PrecondChoice choose_precond(Precond wanted, const MatrixStatistics& matrix) {
@@ -78,6 +87,20 @@ void build_amg(const PrecondRequest& wanted, const PrecondSubject<T>& subject, P
   }
 }
 
+template <class T>
+void build_factors(const PrecondRequest& wanted, const PrecondSubject<T>& subject, PreparedPrecond<T>& result) {
+  auto factors = make_factors(wanted, subject);
+  result.factors = factors->factors();
+  take(std::move(factors), result);
+}
+
+template <class T>
+void build_direct(const PrecondRequest& wanted, const PrecondSubject<T>& subject, PreparedPrecond<T>& result) {
+  auto factors = make_direct(wanted, subject);
+  result.direct = factors->factors();
+  take(std::move(factors), result);
+}
+
 [[nodiscard]] std::string count_text(double iterations) {
   return std::isfinite(iterations) && iterations < 1e6 ? fmt::format("about {:.0f}", iterations)
                                                        : std::string("very many");
@@ -126,6 +149,8 @@ PreparedPrecond<T> prepare_precond(const PrecondRequest& wanted, const PrecondSu
   result.choice = choose_precond(wanted.precond, subject.facts);
   if (result.choice.precond == Precond::amg) build_amg(wanted, subject, result);
   if (result.choice.precond == Precond::jacobi) build_jacobi(wanted, subject, result);
+  if (result.choice.precond == Precond::factors) build_factors(wanted, subject, result);
+  if (result.choice.precond == Precond::direct) build_direct(wanted, subject, result);
   const bool free = wanted.precond == Precond::automatic && result.inverse != nullptr;
   if (free && system != nullptr && may_need_amg(subject.facts)) try_amg(wanted, subject, *system, result);
   if (!result.inverse) result.inverse = std::make_unique<IdentityOperator<T>>(subject.matrix.rows, subject.device);

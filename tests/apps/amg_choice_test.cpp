@@ -1,5 +1,6 @@
 /// The rule by which auto takes algebraic multigrid, and the prediction of hierarchies, held against real ones.
 
+#include "precond_keys.hpp"
 #include "precond_settings.hpp"
 
 #include "support/amg_choice.hpp"
@@ -127,7 +128,7 @@ TEST(PredictAmg, OfASmallOrDiagonalMatrixIsOneLevel) {
 /// The defaults that help and lists show are those of AmgOptions.
 TEST(AmgKeys, DefaultsAreThoseOfTheLibrary) {
   std::string all;
-  for (const cli::AmgKey& key : cli::amg_keys()) {
+  for (const cli::PrecondKey& key : cli::amg_keys()) {
     if (!key.fallback.empty())
       all += (all.empty() ? "" : ",") + std::string(key.name) + "=" + std::string(key.fallback);
   }
