@@ -1,46 +1,44 @@
-/// Bound on the forward error from the preconditioned residual and the iterations.
+/// The screen of CG solutions: the preconditioned residual times the condition number that the iterations met.
 #include "solvers/error_screen.hpp"
 
-#include "solvers/fused/vector_ops.hpp"
 #include "tessera/array.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace tessera::detail {
 
 namespace {
 
+/// ‖v‖₂ by a product with the identity, which sums in double on every device. \param scratch as long as v
 template <class T>
-[[nodiscard]] double norm_of(const Device& device, std::span<const T> v) {
-  const double largest = fused::largest_magnitude(device, v);
-  return std::isfinite(largest) ? fused::scaled_norm(device, v, largest).value() : largest;
+[[nodiscard]] double norm(std::span<const T> v, std::span<T> scratch, const Device& device) {
+  return std::sqrt(IdentityOperator<T>(static_cast<std::int64_t>(v.size()), device).apply_and_dot(v, scratch, v).yy);
 }
 
 }  // namespace
 
-template <class T>
-ErrorScreen error_screen(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b,
-                         std::span<const T> x, std::int64_t iterations, double reduction, bool is_cg) {
-  constexpr double limit_of_cg = 1e-4;
-  constexpr double limit_of_others = 1e-5;
-  const Device device = A.device();
-  const double x_norm = norm_of(device, x);
-  if (!(x_norm > 0.0)) return {std::numeric_limits<double>::infinity(), false};
-  Array<T> r(A.rows(), Init::none, device);
-  Array<T> z(A.rows(), Init::none, device);
-  static_cast<void>(A.residual(0, b, x, r.span()));
-  M.apply(r.span(), z.span());
-  const double logarithm = std::log(2.0 / std::clamp(reduction, std::numeric_limits<double>::min(), 1.0));
-  const double steps = 2.0 * static_cast<double>(iterations) / logarithm;
-  const double bound = norm_of<T>(device, z.span()) / x_norm * std::max(1.0, steps * steps);
-  return {bound, bound <= (is_cg ? limit_of_cg : limit_of_others)};
+double cg_condition(std::int64_t iterations, double reduction) {
+  const double root = 2.0 * static_cast<double>(iterations) / std::log(2.0 / std::min(reduction, 1.0));
+  return std::max(1.0, root * root);
 }
 
-template ErrorScreen error_screen(const LinearOperator<float>&, const LinearOperator<float>&, std::span<const float>,
-                                  std::span<const float>, std::int64_t, double, bool);
-template ErrorScreen error_screen(const LinearOperator<double>&, const LinearOperator<double>&, std::span<const double>,
-                                  std::span<const double>, std::int64_t, double, bool);
+template <class T>
+ErrorScreen screen_error(const LinearOperator<T>& M, std::span<const T> r, std::span<const T> x,
+                         const SolveReport& report, double largest_eigenvalue) {
+  const Device device = M.device();
+  Array<T> z(static_cast<std::int64_t>(x.size()), Init::none, device);
+  const double step = std::sqrt(M.apply_and_dot(r, z.span(), r).yy);
+  const double size = norm<T>(x, z.span(), device);
+  ErrorScreen screen;
+  screen.condition = cg_condition(report.iterations, report.r0_norm > 0.0 ? report.target / report.r0_norm : 1.0);
+  screen.correction = step / (largest_eigenvalue * size);
+  return screen;
+}
+
+template ErrorScreen screen_error(const LinearOperator<float>&, std::span<const float>, std::span<const float>,
+                                  const SolveReport&, double);
+template ErrorScreen screen_error(const LinearOperator<double>&, std::span<const double>, std::span<const double>,
+                                  const SolveReport&, double);
 
 }  // namespace tessera::detail

@@ -3,7 +3,7 @@
 /// of the forward error by the method and the preconditioner that solved the system.
 #pragma once
 
-#include "support/error_screen.hpp"
+#include "solvers/error_screen.hpp"
 #include "support/system.hpp"
 
 #include "tessera/accuracy.hpp"
@@ -17,10 +17,13 @@
 
 namespace tessera::support {
 
+using detail::ErrorScreen;
+using detail::screen_error;
+
 struct Accuracy {
   BackwardError backward;
-  /// x is exact for entries of A and b that differ by little more than rounding: the tolerance that was missed cannot be
-  /// reached in this precision.
+  /// x is exact for entries of A and b that differ by little more than rounding: the tolerance that was missed cannot
+  /// be reached in this precision.
   bool backward_stable = false;
   std::optional<ErrorScreen> screen;      ///< of cg
   std::optional<ErrorEstimate> estimate;  ///< where the screen did not clear x

@@ -76,7 +76,8 @@ struct PreparedPrecond {
 /// Chooses and builds. `automatic` takes AMG only after a trial on `system` (null: never), and falls back to Jacobi
 /// where AMG cannot be set up or does not coarsen, and to none where the inverse of a diagonal entry is not finite.
 /// \throws InvalidMatrix naming the subject when the preconditioner that the user chose cannot be built; what the
-///         constructors of Amg, IncompleteFactors and DirectFactors throw for their options; BudgetExceeded; OutOfMemory
+///         constructors of Amg, IncompleteFactors and DirectFactors throw for their options; BudgetExceeded;
+///         OutOfMemory
 template <class T>
 [[nodiscard]] PreparedPrecond<T> prepare_precond(const PrecondRequest& wanted, const PrecondSubject<T>& subject,
                                                  const TrialSystem<T>* system = nullptr);

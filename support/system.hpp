@@ -35,8 +35,8 @@ struct SystemOperators {
 /// of them did not lower the residual.
 [[nodiscard]] SolverOptions refinement_options(SolverOptions options);
 
-/// Vectors of n elements that a method needs at most: right-hand side, solution and work vectors, those of a kernel with
-/// two output buffers included. \param n rows; gmres() takes no more directions \param simple M is the identity or
+/// Vectors of n elements that a method needs at most: right-hand side, solution and work vectors, those of a kernel
+/// with two output buffers included. \param n rows; gmres() takes no more directions \param simple M is the identity or
 /// diagonal, so gmres() keeps no preconditioned directions
 [[nodiscard]] std::uint64_t vectors_of(Method method, std::int64_t n, const SolverOptions& options, bool simple);
 

@@ -38,9 +38,9 @@ struct RungPlan {
   std::int64_t max_iterations = 0;  ///< 0: those of the options
   std::string reason;               ///< one sentence: why it stands where it stands
 
-  /// As the command line names it: "jacobi", "ilutp:0.0001,50", "none" with the method direct.
+  /// As the command line names it: "jacobi", "ilutp:1e-4:50", "none" with the method direct.
   [[nodiscard]] std::string precond_name() const;
-  /// The options that make the command use this rung: "-m gmres -p ilutp:0.0001,50".
+  /// The options that make the command use this rung: "-m gmres -p ilutp:1e-4:50".
   [[nodiscard]] std::string command_options() const;
 };
 

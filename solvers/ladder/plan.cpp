@@ -138,7 +138,7 @@ std::string RungPlan::precond_name() const {
     case RungPrecond::amg:
       return "amg";
     case RungPrecond::incomplete_factors:
-      return fmt::format("{}:{:g},{}", to_string(factors.kind), factors.drop_tolerance, factors.max_row_entries);
+      return factor_name(factors);
   }
   return "none";
 }

@@ -142,13 +142,13 @@ TEST(PlanLadder, ForDefiniteSystems) {
   facts.direct = prediction_of(50'000, 1e6);
   const std::vector<std::string> expected{"-m cg -p jacobi",
                                           "-m direct",
-                                          "-m cg -p ict:0.01,10",
-                                          "-m cg -p ict:0.001,50",
-                                          "-m cg -p ict:0.0001,300 --precond-opt ordering=amd",
-                                          "-m gmres -p ilutp:0.0001,50",
-                                          "-m idr -p ilutp:0.0001,50",
-                                          "-m gmres -p ilutp:1e-05,100",
-                                          "-m gmres -p ilutp:0.0001,50 --precond-opt matching=scale"};
+                                          "-m cg -p ict:1e-2:10",
+                                          "-m cg -p ict:1e-3:50",
+                                          "-m cg -p ict:1e-4:300 --precond-opt ordering=amd",
+                                          "-m gmres -p ilutp:1e-4:50",
+                                          "-m idr -p ilutp:1e-4:50",
+                                          "-m gmres -p ilutp:1e-5:100",
+                                          "-m gmres -p ilutp:1e-4:50 --precond-opt matching=scale"};
   EXPECT_EQ(commands(plan_ladder(facts)), expected);
   facts.rows = 50'000;
   EXPECT_EQ(commands(plan_ladder(facts))[1], "-m cg -p amg");
@@ -184,12 +184,12 @@ TEST(PlanLadder, KeepsToTheMethodOfTheCaller) {
   LadderFacts facts = facts_of(50'000, true);
   facts.direct = prediction_of(50'000, 1e6);
   EXPECT_EQ(commands(plan_ladder(facts, RungMethod::cg)),
-            (std::vector<std::string>{"-m cg -p jacobi", "-m cg -p amg", "-m cg -p ict:0.01,10",
-                                      "-m cg -p ict:0.001,50", "-m cg -p ict:0.0001,300 --precond-opt ordering=amd"}));
+            (std::vector<std::string>{"-m cg -p jacobi", "-m cg -p amg", "-m cg -p ict:1e-2:10", "-m cg -p ict:1e-3:50",
+                                      "-m cg -p ict:1e-4:300 --precond-opt ordering=amd"}));
   EXPECT_EQ(commands(plan_ladder(facts, RungMethod::bicgstab)),
-            (std::vector<std::string>{"-m bicgstab -p jacobi", "-m bicgstab -p amg", "-m bicgstab -p ilutp:0.0001,50",
-                                      "-m bicgstab -p ilutp:1e-05,100",
-                                      "-m bicgstab -p ilutp:0.0001,50 --precond-opt matching=scale"}));
+            (std::vector<std::string>{"-m bicgstab -p jacobi", "-m bicgstab -p amg", "-m bicgstab -p ilutp:1e-4:50",
+                                      "-m bicgstab -p ilutp:1e-5:100",
+                                      "-m bicgstab -p ilutp:1e-4:50 --precond-opt matching=scale"}));
 }
 
 TEST(LadderFacts, SignsOfTheDiagonalAndDominance) {
