@@ -3,7 +3,7 @@
 /// of the forward error by the method and the preconditioner that solved the system.
 #pragma once
 
-#include "support/error_screen.hpp"
+#include "solvers/error_screen.hpp"
 #include "support/system.hpp"
 
 #include "tessera/accuracy.hpp"
@@ -16,6 +16,9 @@
 #include <span>
 
 namespace tessera::support {
+
+using detail::ErrorScreen;
+using detail::screen_error;
 
 struct Accuracy {
   BackwardError backward;

@@ -15,9 +15,6 @@
 
 namespace tessera::support {
 
-/// "ilu0", "iluk:1", "ilut:1e-3:20", "bjacobi:8:ilu0": as --precond reads it.
-[[nodiscard]] std::string factor_name(const IncompleteFactorOptions& options);
-
 /// Memory of set-up beside the factors, at most: a scaled and permuted copy of A, permutations, levels, work rows.
 [[nodiscard]] std::uint64_t factor_workspace_bytes(const MatrixStatistics& matrix);
 

@@ -131,10 +131,10 @@ TEST(PrecondSpec, AnythingElseIsRefusedWithTheForm) {
 TEST(PrecondSpec, NamesReadBackAsTheSameSettings) {
   for (const std::string spec : {"ilu0", "iluk:2", "ilut:1e-3:20", "ilutp:2.5e-5:7", "ilutp:0:3", "ilut:0.25:9", "ic0",
                                  "ict:1e-2:10", "bjacobi:8:ilu0", "bjacobi:4:ilut:1e-10:1"}) {
-    EXPECT_EQ(support::factor_name(factors_of(spec)), spec);
+    EXPECT_EQ(factor_name(factors_of(spec)), spec);
   }
-  EXPECT_EQ(support::factor_name(factors_of("ilut:5%,3")), "ilut:5e-2:3");
-  EXPECT_EQ(support::factor_name(factors_of("bjacobi:1:ic0")), "ic0");
+  EXPECT_EQ(factor_name(factors_of("ilut:5%,3")), "ilut:5e-2:3");
+  EXPECT_EQ(factor_name(factors_of("bjacobi:1:ic0")), "ic0");
 }
 
 TEST(PrecondList, EntriesAreSeparatedByCommas) {

@@ -1,11 +1,12 @@
-#include "support/error_screen.hpp"
+/// The screen of CG solutions: the preconditioned residual times the condition number that the iterations met.
+#include "solvers/error_screen.hpp"
 
 #include "tessera/array.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace tessera::support {
+namespace tessera::detail {
 
 namespace {
 
@@ -40,4 +41,4 @@ template ErrorScreen screen_error(const LinearOperator<float>&, std::span<const 
 template ErrorScreen screen_error(const LinearOperator<double>&, std::span<const double>, std::span<const double>,
                                   const SolveReport&, double);
 
-}  // namespace tessera::support
+}  // namespace tessera::detail

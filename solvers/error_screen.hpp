@@ -3,15 +3,13 @@
 /// it clears needs no solve for a correction.
 #pragma once
 
-#include "support/system.hpp"
-
 #include "tessera/linear_operator.hpp"
 #include "tessera/report.hpp"
 
 #include <cstdint>
 #include <span>
 
-namespace tessera::support {
+namespace tessera::detail {
 
 /// Condition number that CG met in k iterations: from k <= ½ √κ ln(2 / reduction), which bounds its iterations (Y.
 /// Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., section 6.11.3), κ >= (2 k / ln(2 / reduction))²; at
@@ -38,4 +36,9 @@ template <class T>
 [[nodiscard]] ErrorScreen screen_error(const LinearOperator<T>& M, std::span<const T> r, std::span<const T> x,
                                        const SolveReport& report, double largest_eigenvalue);
 
-}  // namespace tessera::support
+extern template ErrorScreen screen_error(const LinearOperator<float>&, std::span<const float>, std::span<const float>,
+                                         const SolveReport&, double);
+extern template ErrorScreen screen_error(const LinearOperator<double>&, std::span<const double>,
+                                         std::span<const double>, const SolveReport&, double);
+
+}  // namespace tessera::detail
