@@ -10,7 +10,10 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <span>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace tessera::host {
 
@@ -138,7 +141,8 @@ class ThresholdElimination {
 
   void subtract_row(index_t i, index_t step, double factor) {
     const FactorRows& upper = factors_.upper;
-    for (std::size_t k = upper.begin(step); k < upper.end(step); ++k) add(i, upper.columns[k], -factor * upper.values[k]);
+    for (std::size_t k = upper.begin(step); k < upper.end(step); ++k)
+      add(i, upper.columns[k], -factor * upper.values[k]);
   }
 
   void choose_pivot(index_t i) {
@@ -188,12 +192,12 @@ class ThresholdElimination {
   Order order_;
   Factorization factors_;
   // The current row.
-  std::vector<double> work_;               ///< by column
-  std::vector<unsigned char> is_stored_;   ///< by column
-  std::vector<index_t> waiting_;           ///< steps before this one whose columns are stored; a heap, lowest first
-  std::vector<index_t> right_;             ///< stored columns of this step and later ones
-  std::vector<KeptEntry> left_;            ///< of L
-  std::vector<KeptEntry> kept_;            ///< of U
+  std::vector<double> work_;              ///< by column
+  std::vector<unsigned char> is_stored_;  ///< by column
+  std::vector<index_t> waiting_;          ///< steps before this one whose columns are stored; a heap, lowest first
+  std::vector<index_t> right_;            ///< stored columns of this step and later ones
+  std::vector<KeptEntry> left_;           ///< of L
+  std::vector<KeptEntry> kept_;           ///< of U
   double row_max_ = 0.0;
 };
 

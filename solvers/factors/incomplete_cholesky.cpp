@@ -21,8 +21,7 @@ namespace {
 
 /// Below so much of its diagonal entry a pivot is rounding error. NaN is no good pivot either.
 bool is_good_pivot(double pivot, double diagonal) {
-  return pivot > 16 * std::numeric_limits<double>::epsilon() * diagonal &&
-         pivot <= std::numeric_limits<double>::max();
+  return pivot > 16 * std::numeric_limits<double>::epsilon() * diagonal && pivot <= std::numeric_limits<double>::max();
 }
 
 /// Row whose pivot was not positive; -1: none.
@@ -37,7 +36,8 @@ double with_shifts(const ShiftOptions& shifts, const Attempt& attempt) {
     const double next = shift == 0.0 ? shifts.smallest : 2.0 * shift;
     if (next > shifts.largest) {
       throw InvalidMatrix(fmt::format(
-          "incomplete Cholesky: with the diagonal enlarged by {:.3g} of itself the pivot of row {} of the ordered matrix "
+          "incomplete Cholesky: with the diagonal enlarged by {:.3g} of itself the pivot of row {} of the ordered "
+          "matrix "
           "is still not positive, and the largest shift is {:.3g}: the matrix is not positive definite, or far from "
           "diagonally dominant",
           shift, row, shifts.largest));
@@ -56,8 +56,8 @@ std::vector<double> positive_diagonal(const FactorRows& a) {
     const double value =
         found != end && *found == i ? a.values[static_cast<std::size_t>(found - a.columns.begin())] : 0.0;
     if (!(value > 0.0)) {
-      throw InvalidMatrix(fmt::format(
-          "incomplete Cholesky needs a positive diagonal: row {} of the ordered matrix has {}", i, value));
+      throw InvalidMatrix(
+          fmt::format("incomplete Cholesky needs a positive diagonal: row {} of the ordered matrix has {}", i, value));
     }
     diagonal[static_cast<std::size_t>(i)] = value;
   }

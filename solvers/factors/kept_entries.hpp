@@ -31,8 +31,7 @@ inline void keep_largest(std::vector<KeptEntry>& entries, std::int64_t most) {
 }
 
 inline void sort_by_column(std::vector<KeptEntry>& entries) {
-  std::sort(entries.begin(), entries.end(),
-            [](const KeptEntry& a, const KeptEntry& b) { return a.column < b.column; });
+  std::sort(entries.begin(), entries.end(), [](const KeptEntry& a, const KeptEntry& b) { return a.column < b.column; });
 }
 
 /// Appends the entries as a row, columns ascending, and clears them.
