@@ -197,9 +197,8 @@ class GpuFactorSolve final : public FactorSolve<T>, private EnqueuedProduct<T> {
 
   /// Before the first synchronization-free product, and after others.
   void forget_solutions() const {
-    const cudaStream_t stream = context_.stream();
-    check(cudaMemsetAsync(y_.data(), absent_byte, y_.bytes(), stream), "forgetting a solution");
-    check(cudaMemsetAsync(w_.data(), absent_byte, w_.bytes(), stream), "forgetting a solution");
+    take_back_all(context_, y_);
+    take_back_all(context_, w_);
     zero_bytes(device_, tickets_.data(), tickets_.bytes());
   }
 
