@@ -38,6 +38,10 @@ constexpr std::array blocks_tried{2, 6, 16};
 /// Products of a way to solve that are timed, after one that is not.
 constexpr int timed_products = 2;
 
+/// Milliseconds below which a kernel does not follow another: levels are not tried where their launches alone would
+/// take longer than the best so far.
+constexpr double least_launch_ms = 1e-3;
+
 /// Levels that one launch solves: one, or several narrow ones by one block.
 struct LevelLaunch {
   index_t first = 0;
@@ -156,17 +160,19 @@ class GpuFactorSolve final : public FactorSolve<T>, private EnqueuedProduct<T> {
     upper_launches_ = launches_of(upper_.level_tasks);
     choice_ = {TriangularSolve::levels, 0};
     if (wanted == TriangularSolve::levels || n_ == 0) return;
-    std::vector<SolveChoice> choices;
-    for (const int blocks : blocks_tried) choices.push_back({TriangularSolve::sync_free, blocks});
-    if (wanted == TriangularSolve::automatic) choices.push_back({TriangularSolve::levels, 0});
     double best = std::numeric_limits<double>::infinity();
     const Array<T> r = ones<T>(n_, device_);
     Array<T> z(n_, Init::none, device_);
-    for (const SolveChoice& choice : choices) {
+    const auto compare = [&](const SolveChoice& choice) {
       const double ms = milliseconds(choice, r.data(), z.data());
-      if (ms >= best) continue;
+      if (ms >= best) return;
       best = ms;
       choice_ = choice;
+    };
+    for (const int blocks : blocks_tried) compare({TriangularSolve::sync_free, blocks});
+    const auto launches = static_cast<double>(lower_launches_.size() + upper_launches_.size());
+    if (wanted == TriangularSolve::automatic && launches * least_launch_ms < best) {
+      compare({TriangularSolve::levels, 0});
     }
     if (choice_.kind == TriangularSolve::sync_free) forget_solutions();
   }
