@@ -26,12 +26,14 @@ template <class T>
 [[nodiscard]] Matching maximum_matching(const CsrView<T>& matrix);
 
 /// The perfect matching with the largest product of |a_ij|, and the scaling that follows from its dual variables: in
-/// Â = R A C all magnitudes are at most 1 (to rounding), and 1 where rows are matched (I. S. Duff, J. Koster, "On
+/// Â = R A C all magnitudes are at most 1 (to rounding), and 1 where rows are matched; where that takes factors beyond
+/// the range of double, they are limited and entries that are not matched may be larger (I. S. Duff, J. Koster, "On
 /// algorithms for permuting large entries to the diagonal of a sparse matrix", SIAM J. Matrix Anal. Appl. 22(4), 2001).
 struct ProductMatching {
   Matching matching;  ///< of maximum cardinality; of maximum product too, where it is perfect
   Scaling scaling;    ///< all 1 unless the matching is perfect
   /// min_i |â_ii| with the scaling above, a missing entry being 0: how good the diagonal is without a permutation.
+  /// 1 for the 0 x 0 matrix.
   double smallest_diagonal = 0.0;
 };
 
