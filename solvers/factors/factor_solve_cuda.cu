@@ -140,10 +140,10 @@ class GpuFactorSolve final : public FactorSolve<T>, private EnqueuedProduct<T> {
   void set_up(PreparedFactors<T> factors) {
     const DeviceLevels lower = levels_of(factors.lower.strict.view(), TriangleSide::lower, device_);
     const Array<index_t> lower_positions = inverse_order(lower.order);
-    lower_ = lay_out_rows(factors.lower, lower, lower_positions, device_);
+    lower_ = pack_triangle(factors.lower, lower, lower_positions, device_);
     factors.lower = {};
     const DeviceLevels upper = levels_of(factors.upper.strict.view(), TriangleSide::upper, device_);
-    upper_ = lay_out_rows(factors.upper, upper, inverse_order(upper.order), device_);
+    upper_ = pack_triangle(factors.upper, upper, inverse_order(upper.order), device_);
     factors.upper = {};
     forward_from_ = in_order(lower.order, factors.row_from);
     forward_scale_ = in_order(lower.order, factors.row_scale);
@@ -228,7 +228,7 @@ class GpuFactorSolve final : public FactorSolve<T>, private EnqueuedProduct<T> {
   [[nodiscard]] static const T* or_null(const Array<T>& array) { return array.empty() ? nullptr : array.data(); }
 
   template <class Ends>
-  void solve_sync_free(const SolveChoice& choice, const TriangularRows<T>& a, const Ends& ends, T* x, unsigned* ticket,
+  void solve_sync_free(const SolveChoice& choice, const PackedTriangle<T>& a, const Ends& ends, T* x, unsigned* ticket,
                        const std::int32_t* halted) const {
     const auto tasks = static_cast<unsigned>(a.tasks.size());
     const unsigned needed = blocks_for(tasks, triangular_threads / warp_size);
@@ -239,7 +239,7 @@ class GpuFactorSolve final : public FactorSolve<T>, private EnqueuedProduct<T> {
   }
 
   template <class Ends>
-  void solve_by_levels(const TriangularRows<T>& a, const std::vector<LevelLaunch>& launches, const Ends& ends, T* x,
+  void solve_by_levels(const PackedTriangle<T>& a, const std::vector<LevelLaunch>& launches, const Ends& ends, T* x,
                        const std::int32_t* halted, bool& is_first) const {
     for (const LevelLaunch& each : launches) {
       if (each.is_merged()) {
@@ -269,8 +269,8 @@ class GpuFactorSolve final : public FactorSolve<T>, private EnqueuedProduct<T> {
   index_t n_;
   bool overlaps_ = false;
   SolveChoice choice_;
-  TriangularRows<T> lower_;
-  TriangularRows<T> upper_;
+  PackedTriangle<T> lower_;
+  PackedTriangle<T> upper_;
   std::vector<LevelLaunch> lower_launches_;
   std::vector<LevelLaunch> upper_launches_;
   // Per position: element of r, of the other solution, of z, and scales.
