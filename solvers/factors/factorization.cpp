@@ -52,7 +52,7 @@ namespace tessera::host {
 
 namespace {
 
-/// x = L⁻¹ x
+/// x = L⁻¹ x. The diagonal of L is that of both factors for L Lᵀ, else it is 1.
 void solve_lower(const Factorization& factors, std::vector<double>& x) {
   const FactorRows& lower = factors.lower;
   for (index_t i = 0; i < lower.rows(); ++i) {
@@ -60,19 +60,7 @@ void solve_lower(const Factorization& factors, std::vector<double>& x) {
     for (std::size_t k = lower.begin(i); k < lower.end(i); ++k) {
       sum -= lower.values[k] * x[static_cast<std::size_t>(lower.columns[k])];
     }
-    x[static_cast<std::size_t>(i)] = sum;
-  }
-}
-
-/// x = L⁻¹ x, where the rows of Lᵀ are stored.
-void solve_transposed_upper(const Factorization& factors, std::vector<double>& x) {
-  const FactorRows& upper = factors.upper;
-  for (index_t i = 0; i < upper.rows(); ++i) {
-    const auto row = static_cast<std::size_t>(i);
-    x[row] /= factors.diagonal[row];
-    for (std::size_t k = upper.begin(i); k < upper.end(i); ++k) {
-      x[static_cast<std::size_t>(upper.columns[k])] -= upper.values[k] * x[row];
-    }
+    x[static_cast<std::size_t>(i)] = factors.is_symmetric ? sum / factors.diagonal[static_cast<std::size_t>(i)] : sum;
   }
 }
 
@@ -92,11 +80,7 @@ void solve_upper(const Factorization& factors, std::vector<double>& x) {
 
 double condition_estimate(const Factorization& factors) {
   std::vector<double> x(factors.diagonal.size(), 1.0);
-  if (factors.is_symmetric) {
-    solve_transposed_upper(factors, x);
-  } else {
-    solve_lower(factors, x);
-  }
+  solve_lower(factors, x);
   solve_upper(factors, x);
   double largest = 0.0;
   for (const double value : x) {

@@ -36,7 +36,7 @@ struct FactorRows {
 
 /// L U ≈ Â Q, or L Lᵀ ≈ Â.
 struct Factorization {
-  FactorRows lower;  ///< strictly lower part; empty for L Lᵀ
+  FactorRows lower;  ///< strictly lower part
   FactorRows upper;  ///< strictly upper part: of U, or of Lᵀ
   /// Diagonal of U, or of L. That of L in L U is 1.
   std::vector<double> diagonal;
@@ -45,9 +45,9 @@ struct Factorization {
   double shift = 0.0;
   bool is_symmetric = false;  ///< L Lᵀ
 
-  /// Of both factors; of L Lᵀ, L counts twice less its diagonal.
+  /// Of both factors; the diagonal counts once.
   [[nodiscard]] offset_t entries() const noexcept {
-    return (is_symmetric ? upper : lower).nnz() + upper.nnz() + static_cast<offset_t>(diagonal.size());
+    return lower.nnz() + upper.nnz() + static_cast<offset_t>(diagonal.size());
   }
 };
 

@@ -75,23 +75,23 @@ FactorRows lower_triangle(const FactorRows& a) {
   return lower;
 }
 
-/// Lᵀ by rows.
-FactorRows transposed(const FactorRows& lower) {
-  FactorRows upper;
-  upper.offsets.assign(lower.offsets.size(), 0);
-  for (const index_t j : lower.columns) ++upper.offsets[static_cast<std::size_t>(j) + 1];
-  for (std::size_t i = 1; i < upper.offsets.size(); ++i) upper.offsets[i] += upper.offsets[i - 1];
-  upper.columns.resize(lower.columns.size());
-  upper.values.resize(lower.values.size());
-  std::vector<offset_t> next(upper.offsets.begin(), upper.offsets.end() - 1);
-  for (index_t i = 0; i < lower.rows(); ++i) {
-    for (std::size_t k = lower.begin(i); k < lower.end(i); ++k) {
-      const auto to = static_cast<std::size_t>(next[static_cast<std::size_t>(lower.columns[k])]++);
-      upper.columns[to] = i;
-      upper.values[to] = lower.values[k];
+/// The transpose of a triangle.
+FactorRows transposed(const FactorRows& triangle) {
+  FactorRows result;
+  result.offsets.assign(triangle.offsets.size(), 0);
+  for (const index_t j : triangle.columns) ++result.offsets[static_cast<std::size_t>(j) + 1];
+  for (std::size_t i = 1; i < result.offsets.size(); ++i) result.offsets[i] += result.offsets[i - 1];
+  result.columns.resize(triangle.columns.size());
+  result.values.resize(triangle.values.size());
+  std::vector<offset_t> next(result.offsets.begin(), result.offsets.end() - 1);
+  for (index_t i = 0; i < triangle.rows(); ++i) {
+    for (std::size_t k = triangle.begin(i); k < triangle.end(i); ++k) {
+      const auto to = static_cast<std::size_t>(next[static_cast<std::size_t>(triangle.columns[k])]++);
+      result.columns[to] = i;
+      result.values[to] = triangle.values[k];
     }
   }
-  return upper;
+  return result;
 }
 
 /// L on the pattern of the lower triangle of A: l_ij = (a_ij - Σ_k l_ik l_jk) / l_jj.
@@ -294,6 +294,7 @@ Factorization ic0(const FactorRows& a, const ShiftOptions& shifts, FactorBudget&
     return none;
   });
   factors.upper = transposed(lower);
+  factors.lower = std::move(lower);
   return factors;
 }
 
@@ -312,6 +313,7 @@ Factorization ict(const FactorRows& a, double drop_tolerance, std::int64_t max_r
     factors.diagonal = std::move(columns.diagonal_);
     return none;
   });
+  factors.lower = transposed(factors.upper);
   return factors;
 }
 

@@ -145,7 +145,7 @@ void note_solve(const detail::FactorSolve<T>& solve, IncompleteFactorInfo& info)
 
 void note_factors(const Factorization& factors, offset_t matrix_entries, IncompleteFactorInfo& info) {
   const auto n = static_cast<offset_t>(factors.diagonal.size());
-  info.lower_nnz = factors.is_symmetric ? factors.lower.nnz() + n : factors.lower.nnz();
+  info.lower_nnz = factors.lower.nnz() + (factors.is_symmetric ? n : 0);
   info.upper_nnz = factors.is_symmetric ? 0 : factors.upper.nnz() + n;
   info.fill = matrix_entries == 0 ? 0.0 : static_cast<double>(factors.entries()) / static_cast<double>(matrix_entries);
   info.zero_pivots = factors.zero_pivots;
