@@ -1,5 +1,6 @@
 /// M = C Q U⁻¹ L⁻¹ P R on the host: forward and backward substitution, by one thread in the order of rows, or by all
-/// threads level by level where levels are wide. Every row adds in the order of its columns, so both give the same bits.
+/// threads level by level where levels are wide. Every row adds in the order of its columns, so both give the same
+/// bits.
 #include "core/detail_namespace.hpp"
 #include "core/parallel.hpp"
 #include "solvers/factors/level_schedule.hpp"

@@ -10,7 +10,10 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <span>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace tessera::host {
 
