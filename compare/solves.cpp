@@ -210,15 +210,7 @@ template <class T>
 void choose_preconds(const Settings& settings, SolveInputs<T>& inputs, Outcome& outcome) {
   for (support::PrecondRequest request : settings.preconds) {
     begin_phase(settings, "setting up precond " + support::name_of(request));
-    std::optional<SpmvPlan<T>> plan;
-    std::optional<support::TrialSystem<T>> trial;
-    if (request.precond == support::Precond::automatic && support::may_need_amg(inputs.facts)) {
-      SpmvOptions options;
-      options.device = inputs.device;
-      plan.emplace(inputs.on_device, options);
-      trial.emplace(support::TrialSystem<T>{*plan, inputs.vectors.b, inputs.vectors.x0, inputs.solver});
-    }
-    const auto prepared = support::prepare_precond<T>(request, precond_subject(inputs), trial ? &*trial : nullptr);
+    const auto prepared = support::prepare_precond<T>(request, precond_subject(inputs));
     if (prepared.hierarchy && !prepared.hierarchy->coarsens) {
       outcome.warnings.push_back({"W024", "amg does not coarsen this matrix: " + prepared.hierarchy->reason});
     }
@@ -247,10 +239,10 @@ SolveInputs<T> solve_inputs(const Settings& settings, const Subject<T>& subject,
   const bool solves = settings.solvers.size() > (ranks ? 1U : 0U);
 
   const std::uint64_t transition = ranks ? matrix->bytes() : 0;
-  support::require_memory(settings.memory_limit_bytes, matrix->bytes(),
-                          transition + most_vectors(settings, matrix->rows()) *
-                                           static_cast<std::uint64_t>(matrix->rows()) * sizeof(T),
-                          "the vectors of the solvers");
+  support::require_memory(
+      settings.memory_limit_bytes, matrix->bytes(),
+      transition + most_vectors(settings, matrix->rows()) * static_cast<std::uint64_t>(matrix->rows()) * sizeof(T),
+      "the vectors of the solvers");
 
   const auto stop_when_asked = [stop = settings.stop](const IterationInfo&) {
     return stop && stop() ? Control::stop : Control::proceed;

@@ -70,8 +70,7 @@ void estimate(const SolvedSystem<T>& solved, ErrorGate gate, PlacedVectors<T>& v
   const CorrectionSolver<T> correct = [&](std::span<const T> residual, std::span<T> d, const SolverOptions& options) {
     return run_method<T>(solved.method, solved.operators, residual, d, options);
   };
-  accuracy.estimate =
-      estimate_error<T>(A, correct, vectors.b(), vectors.x(), report.target, solved.options, gate);
+  accuracy.estimate = estimate_error<T>(A, correct, vectors.b(), vectors.x(), report.target, solved.options, gate);
   if (accuracy.estimate->corrections == 0) return;
   vectors.bring_back();
   report.true_residual = std::sqrt(A.residual(0, vectors.b(), vectors.x(), r.span()));

@@ -2,8 +2,6 @@
 /// Which preconditioner a system gets and why, and its set-up on the device of A.
 #pragma once
 
-#include "support/amg_choice.hpp"
-
 #include "tessera/amg.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/direct.hpp"
@@ -68,18 +66,15 @@ struct PreparedPrecond {
   PrecondChoice choice;
   PreconditionerInfo info{.name = "none", .is_symmetric = true};
   std::optional<AmgInfo> hierarchy;
-  std::optional<JacobiTrial> trial;
   std::optional<IncompleteFactorInfo> factors;
   std::optional<DirectInfo> direct;
 };
 
-/// Chooses and builds. `automatic` takes AMG only after a trial on `system` (null: never), and falls back to Jacobi
-/// where AMG cannot be set up or does not coarsen, and to none where the inverse of a diagonal entry is not finite.
+/// Chooses and builds. `automatic` takes Jacobi, and the identity where the diagonal has no finite inverse.
 /// \throws InvalidMatrix naming the subject when the preconditioner that the user chose cannot be built; what the
 ///         constructors of Amg, IncompleteFactors and DirectFactors throw for their options; BudgetExceeded;
 ///         OutOfMemory
 template <class T>
-[[nodiscard]] PreparedPrecond<T> prepare_precond(const PrecondRequest& wanted, const PrecondSubject<T>& subject,
-                                                 const TrialSystem<T>* system = nullptr);
+[[nodiscard]] PreparedPrecond<T> prepare_precond(const PrecondRequest& wanted, const PrecondSubject<T>& subject);
 
 }  // namespace tessera::support

@@ -30,7 +30,7 @@ SolverOptions refinement_options(SolverOptions options) {
 }
 
 std::uint64_t vectors_of(Method method, std::int64_t n, const SolverOptions& options, bool simple) {
-  constexpr std::uint64_t common = 8;    // of cg, and beside the directions of gmres
+  constexpr std::uint64_t common = 8;  // of cg, and beside the directions of gmres
   constexpr std::uint64_t bicgstab = 12;
   constexpr std::uint64_t idr = 22;  // three blocks of 4 and those of a Krylov method
   if (method == Method::bicgstab) return bicgstab;

@@ -99,10 +99,10 @@ void warn_about_accuracy(const RunOutcome& outcome, Warnings& warnings) {
   } else if (estimate->relative_error > large) {
     const std::string digits = estimate->digits() == 0 ? "no right digits" : counted(estimate->digits(), "right digit");
     warnings.push_back(
-        {"W015", fmt::format("x has {}{}: its relative error is about {:.1g}; {}", digits, although,
-                             estimate->relative_error,
-                             outcome.error_gate == ErrorGate::repair ? "a smaller --rtol or --method direct may help"
-                                                                     : "--error-gate repair corrects it if that helps")});
+        {"W015",
+         fmt::format("x has {}{}: its relative error is about {:.1g}; {}", digits, although, estimate->relative_error,
+                     outcome.error_gate == ErrorGate::repair ? "a smaller --rtol or --method direct may help"
+                                                             : "--error-gate repair corrects it if that helps")});
   }
 }
 

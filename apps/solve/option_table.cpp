@@ -69,13 +69,13 @@ constexpr auto table = std::to_array<OptionSpec>({
 
     {"method", 'm', "Method", run, text, "NAME", "auto",
      "cg, bicgstab, gmres, idr, richardson (the preconditioner by itself), direct (factors of A and refinement, on the "
-     "host), pagerank, or auto: cg for a numerically symmetric matrix with positive diagonal, else bicgstab",
+     "host), pagerank, or auto: the ladder, which tries methods in the order of what they should cost",
      "", "auto|cg|bicgstab|gmres|idr|richardson|direct|pagerank"},
     {"method", 'm', "Method", pagerank, text, "NAME", "pagerank", "pagerank", "", "pagerank"},
     {"precond", 'p', "Method", systems, text, "NAME", "auto",
-     "none, jacobi, amg (algebraic multigrid), incomplete factors ({words}), or auto: amg for a large symmetric matrix "
-     "with positive diagonal where a trial shows that it pays, else jacobi if no diagonal entry is missing or zero, "
-     "else none"},
+     "none, jacobi, amg (algebraic multigrid), incomplete factors ({words}), or auto: with --method auto or a "
+     "Krylov method the rungs of the ladder, jacobi first (docs/convergence.md); else jacobi if no diagonal entry is "
+     "missing or zero, else none"},
     {"precond-opt", 0, "Method", systems, text, "KEY=VALUE", "",
      "one parameter of amg ({amg_words}) or of incomplete factors ({factor_words}); may be repeated, or hold several "
      "after commas (solve list preconds)"},

@@ -11,6 +11,7 @@
 #include "tessera/amg.hpp"
 #include "tessera/direct.hpp"
 #include "tessera/incomplete_factors.hpp"
+#include "tessera/ladder.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/preconditioner.hpp"
 #include "tessera/report.hpp"
@@ -58,10 +59,9 @@ struct FactorOutcome {
 /// The preconditioner of a run as it was set up.
 struct PrecondOutcome {
   std::string name = "none";  ///< with parameters: "ilut:1e-3:20"
-  std::string reason;  ///< empty when the user chose
+  std::string reason;         ///< empty when the user chose
   PreconditionerInfo info{.name = "none", .is_symmetric = true};
   std::optional<AmgInfo> hierarchy;
-  std::optional<support::JacobiTrial> trial;  ///< of `auto`
   std::optional<FactorOutcome> factors;
   std::optional<DirectInfo> direct;  ///< of method direct
 };
@@ -93,6 +93,12 @@ struct CommonOutcome {
   Warnings warnings;
 };
 
+/// A run that climbed the ladder. The report of the rung whose x is returned is RunOutcome::report.
+struct LadderOutcome {
+  LadderReport ladder;
+  double ms = 0.0;  ///< all rungs with their set-up
+};
+
 struct RunOutcome : CommonOutcome {
   std::string method;
   std::string method_reason;  ///< empty when the user chose
@@ -106,6 +112,8 @@ struct RunOutcome : CommonOutcome {
   std::optional<KnownError> error;
   ErrorGate error_gate = ErrorGate::off;
   support::Accuracy accuracy;
+  std::optional<LadderOutcome> ladder;
+  std::string next_command;  ///< to type after a run that did not converge; may be empty
   std::optional<BreakEven> break_even;
 };
 

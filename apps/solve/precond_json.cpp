@@ -44,14 +44,6 @@ namespace {
   return json;
 }
 
-[[nodiscard]] Json trial_json(const support::JacobiTrial& trial) {
-  Json json{{"status", to_string(trial.status)}, {"iterations", trial.iterations}};
-  put_number(json, "projected_iterations", trial.projected);
-  put_number(json, "amg_break_even", trial.break_even);
-  put_number(json, "ms", trial.ms);
-  return json;
-}
-
 [[nodiscard]] Json factors_json(const FactorOutcome& factors) {
   const auto& [options, info] = factors;
   Json json{{"kind", to_string(options.kind)}, {"blocks", options.blocks}};
@@ -100,7 +92,7 @@ Json precond_json(const PrecondOutcome& precond, double setup_ms) {
   json["hierarchy"] = precond.hierarchy ? hierarchy_json(*precond.hierarchy) : Json(nullptr);
   json["factors"] = precond.factors ? factors_json(*precond.factors) : Json(nullptr);
   json["direct"] = precond.direct ? direct_json(*precond.direct) : Json(nullptr);
-  json["trial"] = precond.trial ? trial_json(*precond.trial) : Json(nullptr);
+  json["trial"] = nullptr;
   return json;
 }
 

@@ -13,7 +13,7 @@ namespace tessera::cli {
 /// condition estimate, and how the matrix was prepared. Of others nothing.
 [[nodiscard]] std::string precond_lines(const PrecondOutcome& precond);
 
-/// "preconditioner" of a document; set-up with the trial of `auto`. \param setup_ms of the run, the trial included
+/// "preconditioner" of a document. \param setup_ms of the run
 [[nodiscard]] Json precond_json(const PrecondOutcome& precond, double setup_ms);
 
 /// W011 where AMG does not coarsen, W012 where M is not symmetric and the method is cg, W013 where pivots of factors

@@ -12,7 +12,8 @@
 namespace tessera::cli {
 
 /// What --precond, --precond-opt and --block say.
-/// \throws UsageError for a key that is unknown (naming the nearest), given twice or out of range, and where it is typed
+/// \throws UsageError for a key that is unknown (naming the nearest), given twice or out of range, and where it is
+/// typed
 ///         and belongs to another preconditioner
 [[nodiscard]] PrecondSettings precond_settings(const Options& options);
 

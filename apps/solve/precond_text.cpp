@@ -56,11 +56,10 @@ namespace {
 }
 
 [[nodiscard]] std::string amg_lines(const AmgInfo& info, const PreconditionerInfo& precond) {
-  std::string text =
-      line("amg", fmt::format("{}, {}, operator complexity {:.2f}, grid complexity {:.2f}, {}",
-                              counted(static_cast<std::int64_t>(info.levels.size()), "level"),
-                              size_text(precond.bytes), info.operator_complexity, info.grid_complexity,
-                              precond.is_symmetric ? "symmetric" : "not symmetric"));
+  std::string text = line("amg", fmt::format("{}, {}, operator complexity {:.2f}, grid complexity {:.2f}, {}",
+                                             counted(static_cast<std::int64_t>(info.levels.size()), "level"),
+                                             size_text(precond.bytes), info.operator_complexity, info.grid_complexity,
+                                             precond.is_symmetric ? "symmetric" : "not symmetric"));
   text += line("set-up", times_text(info.times));
   return text + level_table(info);
 }
@@ -71,20 +70,19 @@ namespace {
   const auto& [options, info] = factors;
   const bool cholesky = is_cholesky(options.kind);
   const std::string pivots =
-      cholesky ? fmt::format("shift {:.2g}", info.shift)
-               : counted(info.zero_pivots, "zero pivot");
-  std::string text = line(
-      "factors", fmt::format("fill {:.2f}, {} in {}, {}, {} = {:.1e}", info.fill,
-                             cholesky ? fmt::format("{} entries", info.lower_nnz)
-                                      : fmt::format("{} + {} entries", info.lower_nnz, info.upper_nnz),
-                             size_text(bytes), pivots, cholesky ? "||(L L')^-1 e||" : "||(L U)^-1 e||",
-                             info.condition_estimate));
+      cholesky ? fmt::format("shift {:.2g}", info.shift) : counted(info.zero_pivots, "zero pivot");
+  std::string text =
+      line("factors", fmt::format("fill {:.2f}, {} in {}, {}, {} = {:.1e}", info.fill,
+                                  cholesky ? fmt::format("{} entries", info.lower_nnz)
+                                           : fmt::format("{} + {} entries", info.lower_nnz, info.upper_nnz),
+                                  size_text(bytes), pivots, cholesky ? "||(L L')^-1 e||" : "||(L U)^-1 e||",
+                                  info.condition_estimate));
   std::string solves = fmt::format("{} and {} levels", info.lower_levels, info.upper_levels);
   if (info.solve == TriangularSolve::sync_free) solves += ", solved sync-free";
-  return text + line("set-up", fmt::format("scaling {}{}, ordering {}, {}; prepare {}, factorize {}, analysis {}",
-                                           info.scaling, info.permuted ? ", rows permuted" : "",
-                                           to_string(info.ordering), solves, time_text(info.prepare_ms),
-                                           time_text(info.factor_ms), time_text(info.analysis_ms)));
+  return text + line("set-up",
+                     fmt::format("scaling {}{}, ordering {}, {}; prepare {}, factorize {}, analysis {}", info.scaling,
+                                 info.permuted ? ", rows permuted" : "", to_string(info.ordering), solves,
+                                 time_text(info.prepare_ms), time_text(info.factor_ms), time_text(info.analysis_ms)));
 }
 
 [[nodiscard]] std::string direct_lines(const DirectInfo& info, std::uint64_t bytes) {
@@ -104,8 +102,8 @@ void warn_about_factors(const PrecondOutcome& precond, Warnings& warnings) {
         options.kind == FactorKind::ilutp
             ? "the matrix may be singular"
             : "ilutp pivots, and --precond-opt matching=permute moves large entries to the diagonal";
-    warnings.push_back({"W013", fmt::format("{}: {} replaced; {}", precond.name,
-                                            counted(info.zero_pivots, "zero pivot"), advice)});
+    warnings.push_back(
+        {"W013", fmt::format("{}: {} replaced; {}", precond.name, counted(info.zero_pivots, "zero pivot"), advice)});
   }
   if (!(info.condition_estimate <= useless)) {
     warnings.push_back({"W014", fmt::format("{}: the factors are nearly singular, ||(L U)^-1 e|| = {:.1e}; a smaller "
@@ -129,8 +127,9 @@ void warn_about_precond(const PrecondOutcome& precond, const std::string& method
                                             precond.hierarchy->reason)});
   }
   if (!precond.info.is_symmetric && method == "cg") {
-    warnings.push_back({"W012", fmt::format("{} is not symmetric here, which cg asks for; {}--method bicgstab takes any",
-                                            precond.name, precond.factors ? "ic0 and ict are, " : "")});
+    warnings.push_back(
+        {"W012", fmt::format("{} is not symmetric here, which cg asks for; {}--method bicgstab takes any", precond.name,
+                             precond.factors ? "ic0 and ict are, " : "")});
   }
   if (precond.factors) warn_about_factors(precond, warnings);
 }

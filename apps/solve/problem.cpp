@@ -85,7 +85,21 @@ template <class T>
   return transpose(matrix.view(), machine.host);
 }
 
+/// A file name as a shell takes it.
+[[nodiscard]] std::string shell_word(const std::string& name) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!name.empty() && name.find_first_not_of(plain) == std::string::npos) return name;
+  std::string word = "'";
+  for (const char c : name) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
 }  // namespace
+
+std::string source_words(const CommonOutcome& outcome) {
+  const std::string words = outcome.from_file ? shell_word(outcome.problem) : "--" + outcome.problem;
+  return words + (outcome.transposed ? " --transpose" : "");
+}
 
 template <class T>
 void report_input(const ProblemSettings& settings, const MachineSettings& machine, const InputMatrix<T>& problem,

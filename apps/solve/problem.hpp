@@ -55,6 +55,9 @@ void warn_about_duplicates(const CommonOutcome& outcome, Warnings& warnings);
 /// W009, when a cache could not be used or written.
 void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings);
 
+/// The matrix of a run as words of a command: "A.mtx --transpose", "--poisson2d 30".
+[[nodiscard]] std::string source_words(const CommonOutcome& outcome);
+
 /// "reading A.mtx", "generating poisson3d 64".
 [[nodiscard]] std::string loading_text(const ProblemSettings& settings);
 

@@ -1,6 +1,7 @@
 #include "report_json.hpp"
 
 #include "accuracy_report.hpp"
+#include "ladder_report.hpp"
 #include "option_values.hpp"
 #include "precond_report.hpp"
 
@@ -322,10 +323,11 @@ Json run_json(const RunOutcome& outcome, const Options& options, const Invocatio
     put_number(json["plan"], "reference_ms", outcome.break_even->reference_ms);
   }
   json["preconditioner"] = precond_json(outcome.precond, outcome.report.timings.preconditioner_ms);
+  json["ladder"] = ladder_json(outcome);
   json["result"] = run_result_json(outcome, code);
   json["history"] = history_json(outcome.report.history);
-  json["timings_ms"] =
-      timings_json(outcome.report.timings, outcome, {outcome.report.iterations, &outcome.report.history, outcome.accuracy.ms});
+  json["timings_ms"] = timings_json(outcome.report.timings, outcome,
+                                    {outcome.report.iterations, &outcome.report.history, outcome.accuracy.ms});
   json["derived"] =
       derived_json({outcome.report.spmv_count, outcome.matrix.nnz, outcome.memory.matrix + outcome.memory.plan},
                    outcome.report.timings.solve_ms);

@@ -1,6 +1,7 @@
 #include "commands.hpp"
 #include "device_choice.hpp"
 #include "interrupt.hpp"
+#include "ladder_run.hpp"
 #include "outputs.hpp"
 #include "precond_settings.hpp"
 #include "problem.hpp"
@@ -83,13 +84,6 @@ void describe_problem(const RunSettings& settings, const InputMatrix<T>& problem
   outcome.inspect_ms = timer.milliseconds();
 }
 
-/// Right-hand side and initial guess.
-template <class T>
-struct SystemVectors {
-  std::span<const T> b;
-  std::span<const T> x0;
-};
-
 template <class T>
 [[nodiscard]] PrecondOutcome precond_outcome(const PrecondSettings& settings, const support::PreparedPrecond<T>& M) {
   PrecondOutcome outcome;
@@ -100,7 +94,6 @@ template <class T>
   outcome.reason = M.choice.reason;
   outcome.info = M.info;
   outcome.hierarchy = M.hierarchy;
-  outcome.trial = M.trial;
   if (M.factors) outcome.factors = {settings.factors, *M.factors};
   outcome.direct = M.direct;
   return outcome;
@@ -108,15 +101,10 @@ template <class T>
 
 template <class T>
 [[nodiscard]] support::PreparedPrecond<T> set_up_precond(const RunSettings& settings, const SpmvPlan<T>& A,
-                                                         const SystemVectors<T>& vectors, const RunOutcome& outcome) {
+                                                         const RunOutcome& outcome) {
   support::PrecondRequest request = precond_request(settings.precond, settings.problem, A.rows(), settings.machine);
   request.held_bytes = outcome.memory.matrix + outcome.memory.plan + outcome.memory.vectors;
-  support::TrialSystem<T> trial{A, vectors.b, vectors.x0, settings.solver};
-  trial.options.observer = [](const IterationInfo&) {
-    return interrupt_signal() == 0 ? Control::proceed : Control::stop;
-  };
-  return support::prepare_precond<T>(request, {outcome.matrix, A.matrix(), settings.machine.device, outcome.problem},
-                                     &trial);
+  return support::prepare_precond<T>(request, {outcome.matrix, A.matrix(), settings.machine.device, outcome.problem});
 }
 
 /// Errors of the solution, and with --error-gate repair a better one.
@@ -130,6 +118,31 @@ void assess(const RunSettings& settings, const SpmvPlan<T>& A, const LinearOpera
   outcome.error_gate = settings.error_gate.value_or(ErrorGate::warn);
   outcome.accuracy = support::assess_accuracy<T>({{A, M}, A.matrix(), outcome.matrix, method, b, result.x, options},
                                                  outcome.error_gate, outcome.report);
+}
+
+/// With the method and the preconditioner of the user.
+template <class T>
+void solve_as_named(const RunSettings& settings, const SpmvPlan<T>& A, Method method, std::span<const T> b,
+                    const SolverOptions& solver, Progress& progress, Solved<T>& result) {
+  RunOutcome& outcome = result.outcome;
+  progress.phase("setting up the preconditioner");
+  const Stopwatch timer;
+  const support::PreparedPrecond<T> M = set_up_precond<T>(settings, A, outcome);
+  const double precond_ms = timer.milliseconds();
+  outcome.memory.precond = M.info.bytes;
+  outcome.precond = precond_outcome(settings.precond, M);
+  progress.phase(fmt::format("solving with {} and precond {}", outcome.method, outcome.precond.name));
+  outcome.report = support::solve_from_host<T>(method, {A, *M.inverse}, b, result.x, solver);
+  outcome.report.timings.preconditioner_ms = precond_ms;
+  progress.phase("checking the solution");
+  assess<T>(settings, A, *M.inverse, method, b, result);
+}
+
+/// A run that ended by itself, without a solution that is as good as it gets.
+[[nodiscard]] bool wants_advice(const RunOutcome& outcome) {
+  const Status status = outcome.report.status;
+  return status != Status::converged && status != Status::interrupted && status != Status::not_finite &&
+         !outcome.accuracy.backward_stable && outcome.matrix.not_finite == 0;
 }
 
 template <class T>
@@ -159,34 +172,28 @@ template <class T>
   outcome.plan = A.info();
   outcome.memory.plan = outcome.plan.bytes;
 
-  progress.phase("preparing vectors and preconditioner");
+  progress.phase("preparing vectors");
   const std::vector<T> b = make_vector<T>(settings.rhs, A, machine, machine.seed, "right-hand side");
   result.x = settings.x0.kind == VectorSettings::Kind::rhs
                  ? b
                  : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess");
-  const Stopwatch precond_timer;
-  const support::PreparedPrecond<T> M = set_up_precond<T>(settings, A, {b, result.x}, outcome);
-  const double precond_ms = precond_timer.milliseconds();
-  outcome.memory.precond = M.info.bytes;
-  outcome.precond = precond_outcome(settings.precond, M);
-
-  progress.phase(fmt::format("solving with {} and precond {}", outcome.method, outcome.precond.name));
   SolverOptions solver = settings.solver;
   solver.observer = [&progress](const IterationInfo& info) {
     progress.update(info);
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
-  const std::span<T> x(result.x);
-  outcome.report = support::solve_from_host<T>(method.method, {A, *M.inverse}, b, x, solver);
+  if (climbs(settings)) {
+    progress.phase("solving");
+    climb<T>(settings, A, b, result.x, solver, outcome);
+  } else {
+    solve_as_named<T>(settings, A, method.method, b, solver, progress, result);
+  }
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.upload_ms += A.info().upload_ms;
   outcome.report.timings.plan_ms = plan_ms;
-  outcome.report.timings.preconditioner_ms = precond_ms;
-
-  progress.phase("checking the solution");
-  assess<T>(settings, A, *M.inverse, method.method, b, result);
+  if (wants_advice(outcome)) outcome.next_command = next_command<T>(outcome, problem.matrix->view());
   if (const auto exact = exact_solution<T>(settings.rhs, A.rows(), machine.seed)) {
-    outcome.error = distance<T>(x, *exact);
+    outcome.error = distance<T>(result.x, *exact);
   }
   if (settings.output.plan_info && interrupt_signal() == 0) outcome.break_even = A.measure_break_even();
   warn_about_run(outcome, outcome.warnings);

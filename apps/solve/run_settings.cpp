@@ -53,10 +53,8 @@ void decide_for_host(MachineSettings& machine) {
 }
 
 [[nodiscard]] std::optional<ErrorGate> error_gate_setting(const Options& options) {
-  constexpr Choices<std::optional<ErrorGate>, 4> gates{{{"auto", std::nullopt},
-                                                        {"off", ErrorGate::off},
-                                                        {"warn", ErrorGate::warn},
-                                                        {"repair", ErrorGate::repair}}};
+  constexpr Choices<std::optional<ErrorGate>, 4> gates{
+      {{"auto", std::nullopt}, {"off", ErrorGate::off}, {"warn", ErrorGate::warn}, {"repair", ErrorGate::repair}}};
   return choice_option(options, "error-gate", gates);
 }
 

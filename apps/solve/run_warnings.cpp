@@ -2,6 +2,7 @@
 #include "run_warnings.hpp"
 
 #include "accuracy_report.hpp"
+#include "ladder_report.hpp"
 #include "precond_report.hpp"
 #include "problem.hpp"
 
@@ -31,7 +32,7 @@ void warn_of_ending(const RunOutcome& outcome, Warnings& warnings) {
     warnings.push_back({"W004", "cg needs a positive definite matrix; try --method bicgstab"});
   }
   if (outcome.accuracy.backward_stable) return;
-  if (report.status == Status::stagnated) {
+  if (report.status == Status::stagnated && outcome.next_command.empty()) {
     warnings.push_back({"W005",
                         "the residual no longer falls: another --precond or --method may help, or --rtol asks "
                         "for more than this matrix gives in this precision"});
@@ -70,6 +71,7 @@ void warn_about_run(const RunOutcome& outcome, Warnings& warnings) {
   }
   warn_of_ending(outcome, warnings);
   warn_about_accuracy(outcome, warnings);
+  warn_about_ladder(outcome, warnings);
 }
 
 }  // namespace tessera::cli

@@ -90,7 +90,7 @@ struct PrecondSettings {
   Precond precond = Precond::automatic;
   AmgOptions amg;                   ///< without the vectors of the files
   IncompleteFactorOptions factors;  ///< of Precond::factors
-  std::string coordinates_file;  ///< may be empty
+  std::string coordinates_file;     ///< may be empty
   bool generated_coordinates = false;
   std::string near_nullspace_file;  ///< may be empty
 };

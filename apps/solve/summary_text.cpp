@@ -1,6 +1,7 @@
 #include "summary_text.hpp"
 
 #include "accuracy_report.hpp"
+#include "ladder_report.hpp"
 #include "precond_report.hpp"
 
 #include "support/machine.hpp"
@@ -111,7 +112,8 @@ namespace {
 
 [[nodiscard]] std::string method_text(const RunOutcome& outcome) {
   std::string text = outcome.method + chosen(outcome.method_reason);
-  if (outcome.precond.direct) return text + fmt::format(", factors {}", to_string(outcome.precond.direct->prediction.method));
+  if (outcome.precond.direct)
+    return text + fmt::format(", factors {}", to_string(outcome.precond.direct->prediction.method));
   text += fmt::format(", precond {}{}", outcome.precond.name, chosen(outcome.precond.reason));
   return text;
 }
@@ -174,7 +176,7 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
                                    time_text(outcome.inspect_ms), time_text(timings.plan_ms),
                                    time_text(timings.preconditioner_ms), time_text(timings.solve_ms),
                                    time_text(outcome.accuracy.ms)));
-  return text + precond_lines(outcome.precond);
+  return text + ladder_lines(outcome) + precond_lines(outcome.precond);
 }
 
 std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSettings& settings) {

@@ -133,9 +133,9 @@ TEST_F(MethodsTest, KeysReachTheFactors) {
   EXPECT_EQ(factors("-p ilut --precond-opt matching=none")["scaling"], "ruiz");
   EXPECT_EQ(factors("-p bjacobi:5:ilu0")["blocks"], 5);
   file("saddle.mtx", saddle);
-  EXPECT_EQ(solved("saddle.mtx -m gmres -p ilu0 --precond-opt matching=permute")["preconditioner"]["factors"]
-                  ["permuted"],
-            true);
+  EXPECT_EQ(
+      solved("saddle.mtx -m gmres -p ilu0 --precond-opt matching=permute")["preconditioner"]["factors"]["permuted"],
+      true);
 }
 
 TEST_F(MethodsTest, FactorsThatCannotBeMadeAreRefusedWithAHint) {
@@ -179,8 +179,7 @@ TEST_F(MethodsTest, CompareTakesParametersAfterColons) {
 
 /// diag(1, 1, 1e-12) with x = random: to 1e-8 the last entry is free.
 TEST_F(MethodsTest, TheGateSaysThatAResidualIsNotEnough) {
-  file("scaled.mtx",
-       "%%MatrixMarket matrix coordinate real general\n3 3 5\n1 1 2\n1 2 1\n2 1 1\n2 2 3\n3 3 1e-12\n");
+  file("scaled.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 5\n1 1 2\n1 2 1\n2 1 1\n2 2 3\n3 3 1e-12\n");
   const std::string line = "scaled.mtx -m bicgstab -p none -b Arandom";
   const json off = solved(line + " --error-gate off");
   EXPECT_EQ(off["result"]["error_estimate"], nullptr);
