@@ -91,7 +91,8 @@ constexpr auto table = std::to_array<OptionSpec>({
      "directions of gmres until it starts anew; it keeps twice as many vectors with amg or incomplete factors"},
     {"error-gate", 0, "Method", run, text, "WORD", "auto",
      "after a solve: off, warn (estimate the error of x by a solve for a correction, unless cheap bounds show that it "
-     "is small, and warn where few digits hold), repair (also add corrections to x), or auto: warn",
+     "is small, and warn where few digits hold), repair (also add corrections to x), or auto: repair on the ladder, "
+     "warn where --precond is named",
      "", "auto|off|warn|repair"},
     {"damping", 0, "Method", ranking, number, "D", "0.85", "probability of following a link, in [0, 1)"},
     {"dangling", 0, "Method", pagerank, text, "WHERE", "teleport",
