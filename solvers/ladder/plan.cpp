@@ -79,8 +79,9 @@ void add_general(const LadderFacts& facts, std::vector<RungPlan>& rungs) {
   factors.matching = FactorMatching::scale;
   rungs.push_back(factor_rung(RungMethod::gmres, factors, 100, "the other use of the matching"));
   if (facts.direct && !detail::is_cheap(*facts.direct, facts) && detail::is_affordable(*facts.direct)) {
-    rungs.push_back({RungMethod::direct, RungPrecond::direct, {}, 0, "the last rung"});
+    rungs.push_back({RungMethod::direct, RungPrecond::direct, {}, 0, "dear, but within reach"});
   }
+  rungs.push_back({RungMethod::gmres, RungPrecond::none, {}, 500, "the last rung"});
 }
 
 /// Nothing that factorizes: a consistent right-hand side may still have a solution.
