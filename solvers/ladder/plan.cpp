@@ -86,12 +86,12 @@ void add_general(const LadderFacts& facts, std::vector<RungPlan>& rungs) {
 
 /// Nothing that factorizes: a consistent right-hand side may still have a solution.
 void add_singular(const LadderFacts& facts, std::vector<RungPlan>& rungs) {
-  const bool semidefinite = facts.symmetric && facts.definite_diagonal;
-  rungs.push_back({semidefinite ? RungMethod::cg : RungMethod::gmres,
-                   RungPrecond::none,
-                   {},
-                   1000,
-                   "singular: a solution exists only for some right-hand sides"});
+  constexpr std::int64_t most_iterations = 1000;
+  const std::string reason = "singular: a solution exists only for some right-hand sides";
+  if (facts.symmetric && facts.definite_diagonal) {
+    rungs.push_back({RungMethod::cg, RungPrecond::none, {}, most_iterations, reason});
+  }
+  rungs.push_back({RungMethod::gmres, RungPrecond::none, {}, most_iterations, reason});
 }
 
 /// Every rung with the method that the caller named, each preconditioner once.
