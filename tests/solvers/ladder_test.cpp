@@ -174,8 +174,15 @@ TEST(Ladder, SingularToRounding) {
 
 /// ε ‖|A||x|‖ is far above the tolerance: no method gives more.
 TEST(Ladder, AnUnattainableToleranceIsToldApartFromFailure) {
-  const auto a = from_dense<double>({{0.1e10, 0.3e10}, {0.7e10, 2.1e10 * (1 + 1e-13)}}, 2);
-  const auto result = climb(a, std::vector<double>{1, -1});
+  // Hilbert's matrix: its inverse has entries of 1e15, and so has x.
+  constexpr int n = 12;
+  std::vector<std::vector<double>> hilbert(n, std::vector<double>(n));
+  std::vector<double> b(n);
+  for (int i = 0; i < n; ++i) {
+    b[static_cast<std::size_t>(i)] = i % 2 == 0 ? 1.0 : -1.0;
+    for (int j = 0; j < n; ++j) hilbert[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = 1.0 / (i + j + 1);
+  }
+  const auto result = climb(from_dense<double>(hilbert, n), b);
   EXPECT_FALSE(result.ladder.report.converged());
   EXPECT_TRUE(result.ladder.is_backward_stable) << result.ladder.backward.componentwise;
   EXPECT_GE(result.ladder.backward.attainable, result.ladder.report.target);
