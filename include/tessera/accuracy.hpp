@@ -38,6 +38,10 @@ template <class T>
 [[nodiscard]] BackwardError backward_error(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
                                            const Device& device = Device{});
 
+/// Whether x is as good as the precision allows: the componentwise backward error is that of rounding, or the residual
+/// is as small as rounding leaves it though the tolerance asks for less. \param epsilon of the element type
+[[nodiscard]] bool is_backward_stable(const BackwardError& backward, const SolveReport& report, double epsilon);
+
 /// Estimate of the forward error.
 struct ErrorEstimate {
   /// ‖d‖ / ‖x‖ of the latest correction A d = b - A x, solved to 1e-2: the relative error of x, as far as it is

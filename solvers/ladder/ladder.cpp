@@ -43,8 +43,6 @@ constexpr double setup_seconds = 5.0;
 constexpr double setup_seconds_per_entry = 2e-5;
 /// Refinement steps of direct factors.
 constexpr std::int64_t refinement_steps = 10;
-/// A componentwise backward error up to this multiple of ε is as good as it gets.
-constexpr double stable_multiple = 1000.0;
 
 /// How good an x is; the smaller, the better.
 struct Quality {
@@ -194,8 +192,8 @@ class Climb {
     Quality quality{.converged = report.converged(), .residual = rung.relative_residual};
     if (report.converged()) {
       quality.error = judge(rung, {A, inverse, b, x.span()}, report);
-    } else if (rung.plan.precond == RungPrecond::direct) {
-      quality.stable = done_ = is_backward_stable(x.span());
+    } else if (report.status == Status::stagnated) {
+      quality.stable = done_ = settle(side, x.span(), report);
     }
     rung.solve_ms = watch.milliseconds();
     describe(rung, report, jacobi);
@@ -289,12 +287,11 @@ class Climb {
     return detail::screen_error<T>(solved.M, r.span(), solved.x, report, largest);
   }
 
-  /// x of direct factors on the host.
-  [[nodiscard]] bool is_backward_stable(std::span<const T> x) {
-    const Side host{true, false};
-    const auto backward = backward_error<T>(systems_.host_matrix(), systems_.b(host), x);
+  /// Whether x, which missed the tolerance, is as good as it gets.
+  [[nodiscard]] bool settle(const Side& side, std::span<const T> x, const SolveReport& report) {
+    const auto backward = backward_error<T>(systems_.plan(side).matrix(), systems_.b(side), x, systems_.device(side));
     result_.is_backward_stable =
-        backward.componentwise <= stable_multiple * static_cast<double>(std::numeric_limits<T>::epsilon());
+        is_backward_stable(backward, report, static_cast<double>(std::numeric_limits<T>::epsilon()));
     return result_.is_backward_stable;
   }
 
