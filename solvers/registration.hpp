@@ -3,6 +3,7 @@
 /// registration_cuda.cu, which compiles their kernels, and once by stubs.cpp, which stands in for them.
 #pragma once
 
+#include "solvers/accuracy.hpp"
 #include "solvers/bicgstab.hpp"
 #include "solvers/cg.hpp"
 #include "solvers/fused/graph_loop.hpp"
@@ -66,5 +67,8 @@ template struct Kernels<JacobiOps<float>>;
 template struct Kernels<JacobiOps<double>>;
 template struct Kernels<PagerankOps<float>>;
 template struct Kernels<PagerankOps<double>>;
+
+template struct TransformRows<detail::BackwardErrorRow<float>>;
+template struct TransformRows<detail::BackwardErrorRow<double>>;
 
 }  // namespace tessera::cuda

@@ -329,7 +329,7 @@ DeviceFactors<T> factor_on_device(const CsrView<T>& matrix, bool cholesky, doubl
          row_max.data());
   Array<double> upper_done(upper.columns.size(), Init::none, device);
   Array<double> pivots(n, Init::none, device);
-  check(cudaMemsetAsync(pivots.data(), absent_byte, pivots.bytes(), context.stream()), "forgetting pivots");
+  take_back_all(context, pivots);
   Array<offset_t> mirror;
   if (cholesky) {
     mirror = Array<offset_t>(lower.columns.size(), Init::none, device);
@@ -337,7 +337,7 @@ DeviceFactors<T> factor_on_device(const CsrView<T>& matrix, bool cholesky, doubl
     launch("places of L in its transpose", context, Grid{blocks_for(n, rows_of_block), factor_threads}, mirror_kernel,
            n, lower.pointers(), upper.pointers(), mirror.data(), upper_done.data());
   } else {
-    check(cudaMemsetAsync(upper_done.data(), absent_byte, upper_done.bytes(), context.stream()), "forgetting entries");
+    take_back_all(context, upper_done);
   }
   const FactorCounters counters =
       eliminate_all({n, lower.pointers(), upper.pointers(), upper_done.data(), pivots.data(), diagonal.data(),

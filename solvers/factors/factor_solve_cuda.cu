@@ -38,6 +38,10 @@ constexpr std::array blocks_tried{2, 6, 16};
 /// Products of a way to solve that are timed, after one that is not.
 constexpr int timed_products = 2;
 
+/// Milliseconds below which a kernel does not follow another: levels are not tried where their launches alone would
+/// take longer than the best so far.
+constexpr double least_launch_ms = 1e-3;
+
 /// Levels that one launch solves: one, or several narrow ones by one block.
 struct LevelLaunch {
   index_t first = 0;
@@ -136,10 +140,10 @@ class GpuFactorSolve final : public FactorSolve<T>, private EnqueuedProduct<T> {
   void set_up(PreparedFactors<T> factors) {
     const DeviceLevels lower = levels_of(factors.lower.strict.view(), TriangleSide::lower, device_);
     const Array<index_t> lower_positions = inverse_order(lower.order);
-    lower_ = lay_out_rows(factors.lower, lower, lower_positions, device_);
+    lower_ = pack_triangle(factors.lower, lower, lower_positions, device_);
     factors.lower = {};
     const DeviceLevels upper = levels_of(factors.upper.strict.view(), TriangleSide::upper, device_);
-    upper_ = lay_out_rows(factors.upper, upper, inverse_order(upper.order), device_);
+    upper_ = pack_triangle(factors.upper, upper, inverse_order(upper.order), device_);
     factors.upper = {};
     forward_from_ = in_order(lower.order, factors.row_from);
     forward_scale_ = in_order(lower.order, factors.row_scale);
@@ -156,17 +160,19 @@ class GpuFactorSolve final : public FactorSolve<T>, private EnqueuedProduct<T> {
     upper_launches_ = launches_of(upper_.level_tasks);
     choice_ = {TriangularSolve::levels, 0};
     if (wanted == TriangularSolve::levels || n_ == 0) return;
-    std::vector<SolveChoice> choices;
-    for (const int blocks : blocks_tried) choices.push_back({TriangularSolve::sync_free, blocks});
-    if (wanted == TriangularSolve::automatic) choices.push_back({TriangularSolve::levels, 0});
     double best = std::numeric_limits<double>::infinity();
     const Array<T> r = ones<T>(n_, device_);
     Array<T> z(n_, Init::none, device_);
-    for (const SolveChoice& choice : choices) {
+    const auto compare = [&](const SolveChoice& choice) {
       const double ms = milliseconds(choice, r.data(), z.data());
-      if (ms >= best) continue;
+      if (ms >= best) return;
       best = ms;
       choice_ = choice;
+    };
+    for (const int blocks : blocks_tried) compare({TriangularSolve::sync_free, blocks});
+    const auto launches = static_cast<double>(lower_launches_.size() + upper_launches_.size());
+    if (wanted == TriangularSolve::automatic && launches * least_launch_ms < best) {
+      compare({TriangularSolve::levels, 0});
     }
     if (choice_.kind == TriangularSolve::sync_free) forget_solutions();
   }
@@ -197,9 +203,8 @@ class GpuFactorSolve final : public FactorSolve<T>, private EnqueuedProduct<T> {
 
   /// Before the first synchronization-free product, and after others.
   void forget_solutions() const {
-    const cudaStream_t stream = context_.stream();
-    check(cudaMemsetAsync(y_.data(), absent_byte, y_.bytes(), stream), "forgetting a solution");
-    check(cudaMemsetAsync(w_.data(), absent_byte, w_.bytes(), stream), "forgetting a solution");
+    take_back_all(context_, y_);
+    take_back_all(context_, w_);
     zero_bytes(device_, tickets_.data(), tickets_.bytes());
   }
 
@@ -223,7 +228,7 @@ class GpuFactorSolve final : public FactorSolve<T>, private EnqueuedProduct<T> {
   [[nodiscard]] static const T* or_null(const Array<T>& array) { return array.empty() ? nullptr : array.data(); }
 
   template <class Ends>
-  void solve_sync_free(const SolveChoice& choice, const TriangularRows<T>& a, const Ends& ends, T* x, unsigned* ticket,
+  void solve_sync_free(const SolveChoice& choice, const PackedTriangle<T>& a, const Ends& ends, T* x, unsigned* ticket,
                        const std::int32_t* halted) const {
     const auto tasks = static_cast<unsigned>(a.tasks.size());
     const unsigned needed = blocks_for(tasks, triangular_threads / warp_size);
@@ -234,7 +239,7 @@ class GpuFactorSolve final : public FactorSolve<T>, private EnqueuedProduct<T> {
   }
 
   template <class Ends>
-  void solve_by_levels(const TriangularRows<T>& a, const std::vector<LevelLaunch>& launches, const Ends& ends, T* x,
+  void solve_by_levels(const PackedTriangle<T>& a, const std::vector<LevelLaunch>& launches, const Ends& ends, T* x,
                        const std::int32_t* halted, bool& is_first) const {
     for (const LevelLaunch& each : launches) {
       if (each.is_merged()) {
@@ -264,8 +269,8 @@ class GpuFactorSolve final : public FactorSolve<T>, private EnqueuedProduct<T> {
   index_t n_;
   bool overlaps_ = false;
   SolveChoice choice_;
-  TriangularRows<T> lower_;
-  TriangularRows<T> upper_;
+  PackedTriangle<T> lower_;
+  PackedTriangle<T> upper_;
   std::vector<LevelLaunch> lower_launches_;
   std::vector<LevelLaunch> upper_launches_;
   // Per position: element of r, of the other solution, of z, and scales.

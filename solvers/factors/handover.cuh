@@ -7,6 +7,7 @@
 
 #include "core/cuda/launch.cuh"
 #include "core/cuda/relaxed.cuh"
+#include "tessera/array.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -48,6 +49,13 @@ __device__ void hand_over(T* address, T value) {
 template <class T>
 __device__ void take_back(T* address) {
   *reinterpret_cast<ValueBits<T>*>(address) = absent<T>;
+}
+
+/// Marks all values of an array as not come, in the stream. \throws CudaError
+template <class T>
+void take_back_all(const Context& context, Array<T>& values) {
+  if (values.empty()) return;
+  check(cudaMemsetAsync(values.data(), absent_byte, values.bytes(), context.stream()), "marking values as not come");
 }
 
 /// The value at an address once it has come; 0 in lanes that do not ask. All lanes of the warp must call, and all wait.

@@ -11,7 +11,7 @@
 
 #include "core/cuda/dependent_launch.cuh"
 #include "solvers/factors/handover.cuh"
-#include "solvers/factors/triangular_rows.hpp"
+#include "solvers/factors/packed_triangle.hpp"
 #include "solvers/fused/preconditioner.hpp"
 
 #include <cstdint>

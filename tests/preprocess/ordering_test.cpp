@@ -206,6 +206,20 @@ TEST(Ordering, RcmOfALongPathNeedsNoDeepStack) {
   for (index_t v = 0; v < n; ++v) ASSERT_EQ(order[static_cast<std::size_t>(v)], order[0] == 0 ? v : n - 1 - v);
 }
 
+/// Reversed, all children of a tree come before their parent, which then has no other neighbour left.
+TEST(Ordering, RcmEliminatesTreesWithoutFill) {
+  std::mt19937_64 random(7);
+  for (int trial = 0; trial < 30; ++trial) {
+    const index_t n = 150;
+    Edges edges;
+    for (index_t v = 1; v < n; ++v) {
+      edges.emplace_back(v, static_cast<index_t>(random() % static_cast<std::uint64_t>(v)));
+    }
+    const auto tree = graph(n, shuffled(n, edges, static_cast<unsigned>(random())));
+    EXPECT_EQ(factor_entries(tree.view(), ordering(tree.view(), Ordering::rcm)), n - 1);
+  }
+}
+
 TEST(Ordering, RcmNumbersComponentsOneAfterTheOther) {
   Edges edges;
   for (index_t part = 0; part < 10; ++part) {

@@ -30,7 +30,7 @@ struct TriangularPointers {
 };
 
 template <class T>
-struct TriangularRows {
+struct PackedTriangle {
   index_t rows = 0;
   index_t levels = 0;
   std::vector<index_t> level_tasks;  ///< first task of every level, then their number
@@ -54,8 +54,8 @@ struct TriangularRows {
 /// \param positions of the rows in the schedule: the inverse of its order
 /// \throws OutOfMemory, CudaError
 template <class T>
-[[nodiscard]] TriangularRows<T> lay_out_rows(const detail::TriangularFactor<T>& factor, const DeviceLevels& schedule,
-                                             const Array<index_t>& positions, const Device& device);
+[[nodiscard]] PackedTriangle<T> pack_triangle(const detail::TriangularFactor<T>& factor, const DeviceLevels& schedule,
+                                              const Array<index_t>& positions, const Device& device);
 
 /// The inverse of a permutation on a GPU.
 [[nodiscard]] Array<index_t> inverse_order(const Array<index_t>& order);

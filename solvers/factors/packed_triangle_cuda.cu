@@ -3,7 +3,7 @@
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/scan.hpp"
 #include "core/value_passes.hpp"
-#include "solvers/factors/triangular_rows.hpp"
+#include "solvers/factors/packed_triangle.hpp"
 
 #include <algorithm>
 
@@ -89,9 +89,9 @@ __global__ void __launch_bounds__(pack_threads)
 }  // namespace
 
 template <class T>
-TriangularRows<T> lay_out_rows(const TriangularFactor<T>& factor, const DeviceLevels& schedule,
-                               const Array<index_t>& positions, const Device& device) {
-  TriangularRows<T> rows;
+PackedTriangle<T> pack_triangle(const TriangularFactor<T>& factor, const DeviceLevels& schedule,
+                                const Array<index_t>& positions, const Device& device) {
+  PackedTriangle<T> rows;
   rows.rows = factor.strict.rows();
   rows.levels = schedule.levels;
   std::vector<TriangularTask> tasks;
@@ -127,9 +127,9 @@ Array<index_t> inverse_order(const Array<index_t>& order) {
   return positions;
 }
 
-template TriangularRows<float> lay_out_rows(const TriangularFactor<float>&, const DeviceLevels&, const Array<index_t>&,
-                                            const Device&);
-template TriangularRows<double> lay_out_rows(const TriangularFactor<double>&, const DeviceLevels&,
-                                             const Array<index_t>&, const Device&);
+template PackedTriangle<float> pack_triangle(const TriangularFactor<float>&, const DeviceLevels&, const Array<index_t>&,
+                                             const Device&);
+template PackedTriangle<double> pack_triangle(const TriangularFactor<double>&, const DeviceLevels&,
+                                              const Array<index_t>&, const Device&);
 
 }  // namespace tessera::cuda
