@@ -31,8 +31,8 @@ struct PatternLists {
 
 /// The Cholesky factor L of a symmetric pattern, by columns in their new order.
 struct FillPrediction {
-  std::vector<index_t> order;    ///< new column k is column order[k]: the order given, its elimination tree in postorder
-  std::vector<index_t> parent;   ///< of column k in the elimination tree, above k; -1 for a root
+  std::vector<index_t> order;   ///< new column k is column order[k]: the order given, its elimination tree in postorder
+  std::vector<index_t> parent;  ///< of column k in the elimination tree, above k; -1 for a root
   std::vector<offset_t> counts;  ///< entries of column k of L, the diagonal included
 
   [[nodiscard]] offset_t factor_nnz() const noexcept;  ///< Σ counts

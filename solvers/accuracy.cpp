@@ -46,7 +46,8 @@ bool is_finite(const BackwardErrorSums& sums) {
 
 void require_length(const char* name, std::size_t length, index_t wanted, const char* of) {
   if (length == static_cast<std::size_t>(wanted)) return;
-  throw DimensionError(fmt::format("backward error: {} has {} elements, the matrix has {} {}", name, length, wanted, of));
+  throw DimensionError(
+      fmt::format("backward error: {} has {} elements, the matrix has {} {}", name, length, wanted, of));
 }
 
 /// ‖x‖₂ in its range; not finite where an element is not.

@@ -40,7 +40,8 @@ CsrView<double> as_pattern(const PatternLists& columns_of) {
 }
 
 DirectAnalysis by_amd(const PatternLists& columns_of, const ColumnMatrix& matrix, DirectMethod method) {
-  FillPrediction fill = predict_symmetric_fill(columns_of, matrix.pattern(), ordering(as_pattern(columns_of), Ordering::amd));
+  FillPrediction fill =
+      predict_symmetric_fill(columns_of, matrix.pattern(), ordering(as_pattern(columns_of), Ordering::amd));
   return {predicted(method, fill.counts, fill.counts), std::move(fill.order)};
 }
 

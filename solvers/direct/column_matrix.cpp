@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 
@@ -17,7 +18,8 @@ namespace {
 
 std::size_t at(std::int64_t i) noexcept { return static_cast<std::size_t>(i); }
 
-constexpr int scaling_sweeps = 5;
+/// A sweep halves the exponents of the largest magnitudes, which are at most 2^11 apart.
+constexpr int most_sweeps = 16;
 constexpr int no_entry = std::numeric_limits<int>::min();
 
 /// Exponents of the entries, no_entry for explicit zeros.
@@ -50,9 +52,10 @@ ColumnMatrix columns_of(const CsrView<T>& matrix) {
     for (offset_t k = matrix.row_offsets[at(row)]; k < matrix.row_offsets[at(row) + 1]; ++k) {
       const auto value = static_cast<double>(matrix.value(k));
       if (!std::isfinite(value)) {
-        throw InvalidMatrix(fmt::format("a direct solution needs finite entries: row {} (counted from 0) holds {} in "
-                                        "column {}",
-                                        row, value, matrix.columns[at(k)]));
+        throw InvalidMatrix(
+            fmt::format("a direct solution needs finite entries: row {} (counted from 0) holds {} in "
+                        "column {}",
+                        row, value, matrix.columns[at(k)]));
       }
       const auto place = at(next[at(matrix.columns[at(k)])]++);
       result.rows[place] = row;
@@ -80,7 +83,8 @@ PowerScaling power_scaling(const ColumnMatrix& matrix) {
   PowerScaling scaling{.row = std::vector<int>(n), .column = std::vector<int>(n)};
   std::vector<int> row_largest(n);
   std::vector<int> column_largest(n);
-  for (int sweep = 0; sweep < scaling_sweeps; ++sweep) {
+  bool is_done = false;
+  for (int sweep = 0; sweep < most_sweeps && !is_done; ++sweep) {
     std::fill(row_largest.begin(), row_largest.end(), no_entry);
     std::fill(column_largest.begin(), column_largest.end(), no_entry);
     for (std::size_t j = 0; j < n; ++j) {
@@ -92,10 +96,16 @@ PowerScaling power_scaling(const ColumnMatrix& matrix) {
         column_largest[j] = std::max(column_largest[j], exponent);
       }
     }
+    is_done = true;
+    // The same for rows and columns, so that symmetric factors stay equal.
+    const auto halve = [&is_done](int largest, int& exponent) {
+      if (largest == no_entry || std::abs(largest) < 2) return;
+      exponent -= largest / 2;
+      is_done = false;
+    };
     for (std::size_t i = 0; i < n; ++i) {
-      // Halves are rounded in one direction for rows and columns, so that symmetric factors stay equal.
-      if (row_largest[i] != no_entry) scaling.row[i] -= row_largest[i] / 2;
-      if (column_largest[i] != no_entry) scaling.column[i] -= column_largest[i] / 2;
+      halve(row_largest[i], scaling.row[i]);
+      halve(column_largest[i], scaling.column[i]);
     }
   }
   return scaling;

@@ -1,6 +1,7 @@
 /// Direct solution: scaling by powers of two, an order, factors in double, and their use as a preconditioner.
 #include "tessera/direct.hpp"
 
+#include "core/random.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/direct/analysis.hpp"
 #include "solvers/direct/column_matrix.hpp"
@@ -38,8 +39,7 @@ struct DirectSystem {
 template <class T>
 void require_square(const CsrView<T>& matrix) {
   if (matrix.is_square()) return;
-  throw DimensionError(
-      fmt::format("a direct solution needs a square matrix, got {} x {}", matrix.rows, matrix.cols));
+  throw DimensionError(fmt::format("a direct solution needs a square matrix, got {} x {}", matrix.rows, matrix.cols));
 }
 
 template <class T>
@@ -59,9 +59,9 @@ DirectSystem system_of(const CsrView<T>& matrix, DirectMethod method) {
 
 void require_within(const DirectPrediction& prediction, const DirectOptions& options) {
   const auto refuse = [&](const std::string& limit) {
-    throw BudgetExceeded(fmt::format("direct factors ({}) are predicted to need {} entries, {:.3g} flops and {} bytes; {}",
-                                     to_string(prediction.method), prediction.factor_nnz, prediction.flops,
-                                     prediction.bytes, limit));
+    throw BudgetExceeded(
+        fmt::format("direct factors ({}) are predicted to need {} entries, {:.3g} flops and {} bytes; {}",
+                    to_string(prediction.method), prediction.factor_nnz, prediction.flops, prediction.bytes, limit));
   };
   if (prediction.factor_nnz > options.factor_nnz_limit) {
     refuse(fmt::format("the limit is {} entries", options.factor_nnz_limit));
@@ -95,12 +95,13 @@ void multiply(const ColumnMatrix& b, std::span<const double> x, std::span<double
   }
 }
 
-/// Backward error of one solve with a right-hand side of signs, max |y - B x| / max(|B| |x| + |y|). NaN where x is not
-/// finite.
+/// Backward error of one solve with a scattered right-hand side, max |y - B x| / max(|B| |x| + |y|). NaN where x is
+/// not finite.
 double backward_error_of(const EigenSolver& solver, const ColumnMatrix& b) {
   const auto n = at(b.size());
   std::vector<double> y(n);
-  for (std::size_t i = 0; i < n; ++i) y[i] = (i * 2654435761U >> 7U & 1U) != 0 ? 1.0 : -1.0;
+  SplitMix64 random(1);
+  std::generate(y.begin(), y.end(), [&] { return random.uniform() - 0.5; });
   std::vector<double> x = y;
   solver.solve(x);
   std::vector<double> product(n);
@@ -139,8 +140,7 @@ template <class T>
 DirectPrediction predict_direct(const CsrView<T>& matrix, DirectMethod method) {
   const Stopwatch watch;
   const DirectSystem system = system_of(matrix, method);
-  DirectPrediction prediction =
-      analyze_direct(rows_of(matrix), system.columns, system.traits, method).prediction;
+  DirectPrediction prediction = analyze_direct(rows_of(matrix), system.columns, system.traits, method).prediction;
   prediction.ms = watch.milliseconds();
   return prediction;
 }
@@ -167,8 +167,8 @@ struct DirectFactors<T>::Impl {
   void refresh(const CsrView<T>& matrix) {
     const Stopwatch watch;
     if (matrix.rows != static_cast<index_t>(order.size()) || !matrix.is_square()) {
-      throw DimensionError(fmt::format("direct factors were made for {0} x {0}, got {1} x {2}", order.size(),
-                                       matrix.rows, matrix.cols));
+      throw DimensionError(
+          fmt::format("direct factors were made for {0} x {0}, got {1} x {2}", order.size(), matrix.rows, matrix.cols));
     }
     Impl next(*this, system_of(matrix, factors.prediction.method), matrix);
     *this = std::move(next);
@@ -224,7 +224,7 @@ struct DirectFactors<T>::Impl {
       if (may_fail && !(error <= acceptable_backward_error)) return false;
       if (std::isnan(error)) {
         const index_t column = facts.smallest_column < 0 ? 0 : order[at(facts.smallest_column)];
-        throw InvalidMatrix(fmt::format(
+        throw SingularMatrix(fmt::format(
             "the matrix is singular to rounding: the pivot of column {} (counted from 0) is {:.3g} after scaling, in "
             "{}",
             column, facts.smallest_pivot, to_string(method)));

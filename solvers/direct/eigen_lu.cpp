@@ -109,6 +109,8 @@ class EigenLu final : public EigenSolver {
 
 }  // namespace
 
-std::unique_ptr<EigenSolver> make_eigen_lu(bool prefers_diagonal) { return std::make_unique<EigenLu>(prefers_diagonal); }
+std::unique_ptr<EigenSolver> make_eigen_lu(bool prefers_diagonal) {
+  return std::make_unique<EigenLu>(prefers_diagonal);
+}
 
 }  // namespace tessera::detail

@@ -5,8 +5,8 @@
 #include "tests/support/eigen_bridge.hpp"
 #include "tests/support/make_csr.hpp"
 
-#include <Eigen/SparseCholesky>
 #include <gtest/gtest.h>
+#include <Eigen/SparseCholesky>
 
 #include <algorithm>
 #include <numeric>
@@ -211,9 +211,9 @@ TEST(FillPredictionTest, CountsAreThoseOfEigen) {
     EXPECT_EQ(fill.factor_nnz(), llt.matrixL().nestedExpression().nonZeros());
     // Columns of AᵀA, which is formed here.
     const Eigen::SparseMatrix<double> normal = permuted.transpose() * permuted;
-    const Eigen::SimplicialLLT<Eigen::SparseMatrix<double>, Eigen::Lower, Eigen::NaturalOrdering<int>> of_normal(normal);
-    EXPECT_EQ(predict_column_fill(lists, lists, order).factor_nnz(),
-              of_normal.matrixL().nestedExpression().nonZeros());
+    const Eigen::SimplicialLLT<Eigen::SparseMatrix<double>, Eigen::Lower, Eigen::NaturalOrdering<int>> of_normal(
+        normal);
+    EXPECT_EQ(predict_column_fill(lists, lists, order).factor_nnz(), of_normal.matrixL().nestedExpression().nonZeros());
   }
 }
 

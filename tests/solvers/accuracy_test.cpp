@@ -34,8 +34,7 @@ BackwardError backward_error_oracle(const CsrView<T>& a, const std::vector<T>& b
     if (size > 0) worst = std::max(worst, std::abs(residual) / size);
     squares += size * size;
   }
-  return {static_cast<double>(worst),
-          static_cast<double>(std::numeric_limits<T>::epsilon() * std::sqrt(squares))};
+  return {static_cast<double>(worst), static_cast<double>(std::numeric_limits<T>::epsilon() * std::sqrt(squares))};
 }
 
 template <class T>
@@ -198,8 +197,8 @@ TEST(ErrorGateTest, OptionsOfTheCorrections) {
     ++observed;
     return Control::proceed;
   };
-  const ErrorEstimate estimate = estimate_error<double>(system.plan, system.solver(), std::vector{2.0, 4.0}, x, 0.0,
-                                                        options, ErrorGate::warn);
+  const ErrorEstimate estimate =
+      estimate_error<double>(system.plan, system.solver(), std::vector{2.0, 4.0}, x, 0.0, options, ErrorGate::warn);
   EXPECT_EQ(system.seen.relative_tolerance, 1e-2);
   EXPECT_EQ(system.seen.absolute_tolerance, 0.0);
   EXPECT_EQ(system.seen.max_iterations, 77);
