@@ -24,6 +24,8 @@ bool is_good_pivot(double pivot, double diagonal) {
   return pivot > 16 * std::numeric_limits<double>::epsilon() * diagonal && pivot <= std::numeric_limits<double>::max();
 }
 
+double enlarged_diagonal(double value, double shift) { return value + shift * value; }
+
 /// Row whose pivot was not positive; -1: none.
 constexpr index_t none = -1;
 
@@ -33,16 +35,7 @@ double with_shifts(const ShiftOptions& shifts, const Attempt& attempt) {
   for (double shift = 0.0;;) {
     const index_t row = attempt(shift);
     if (row == none) return shift;
-    const double next = shift == 0.0 ? shifts.smallest : 2.0 * shift;
-    if (next > shifts.largest) {
-      throw InvalidMatrix(fmt::format(
-          "incomplete Cholesky: with the diagonal enlarged by {:.3g} of itself the pivot of row {} of the ordered "
-          "matrix "
-          "is still not positive, and the largest shift is {:.3g}: the matrix is not positive definite, or far from "
-          "diagonally dominant",
-          shift, row, shifts.largest));
-    }
-    shift = next;
+    shift = next_shift(shift, shifts, fmt::format("the pivot of row {} of the ordered matrix", row));
   }
 }
 
@@ -114,7 +107,7 @@ class CholeskyOnPattern {
     double* const values = lower_->values.data();
     double* const row = row_.data();
     const std::size_t shared = a_->begin(i);  // A's row begins with that of its lower triangle
-    const double enlarged = (*a_diagonal_)[static_cast<std::size_t>(i)] * (1.0 + shift_);
+    const double enlarged = enlarged_diagonal((*a_diagonal_)[static_cast<std::size_t>(i)], shift_);
     double pivot = enlarged;
     for (std::size_t k = begin; k < end; ++k) {
       const index_t j = columns[k];
@@ -195,7 +188,7 @@ class CholeskyByColumns {
   /// \returns whether the pivot was good; else the columns end here
   bool add_column(index_t j, double a_diagonal) {
     const double norm = load(j);
-    const double enlarged = a_diagonal * (1.0 + shift_);
+    const double enlarged = enlarged_diagonal(a_diagonal, shift_);
     double pivot = enlarged;
     for (index_t k = columns_.first(j); k != none;) {
       const index_t following = columns_.next(k);
@@ -273,6 +266,15 @@ class CholeskyByColumns {
 };
 
 }  // namespace
+
+double next_shift(double shift, const ShiftOptions& shifts, const std::string& where) {
+  const double next = shift == 0.0 ? shifts.smallest : 2.0 * shift;
+  if (next <= shifts.largest) return next;
+  throw InvalidMatrix(
+      fmt::format("incomplete Cholesky: with the diagonal enlarged by {:.3g} of itself {} is still not positive, and "
+                  "the largest shift is {:.3g}: the matrix is not positive definite, or far from diagonally dominant",
+                  shift, where, shifts.largest));
+}
 
 Factorization ic0(const FactorRows& a, const ShiftOptions& shifts, FactorBudget& budget, const Device& device) {
   const std::vector<double> a_diagonal = positive_diagonal(a);

@@ -37,8 +37,11 @@ TEST(FactorRefusals, ValuesThatAreNotFinite) {
 
 TEST(FactorRefusals, StructurallySingular) {
   const Csr<double> a = from_dense<double>({{1, 0, 0}, {1, 0, 0}, {0, 1, 1}}, 3);
-  expect_words(refusal<InvalidMatrix>(a), "structurally singular: at most 2 of its 3 rows");
-  EXPECT_EQ(refusal<Error>(a, {.matching = FactorMatching::none}), "accepted");
+  expect_words(refusal<SingularMatrix>(a), "structurally singular: at most 2 of its 3 rows");
+  expect_words(refusal<SingularMatrix>(a, {.matching = FactorMatching::permute}), "structurally singular");
+  for (const auto matching : {FactorMatching::none, FactorMatching::scale}) {
+    EXPECT_EQ(refusal<Error>(a, {.matching = matching}), "accepted");
+  }
 }
 
 TEST(FactorRefusals, AsymmetricForCholesky) {

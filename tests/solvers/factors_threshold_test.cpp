@@ -149,7 +149,7 @@ TEST(FactorsIlut, OfNoRowsAndOfOne) {
 
 /// One dense row and column: the work stays near that of the entries.
 TEST(FactorsIlut, HubRowsAreFast) {
-  const index_t n = 60000;
+  const index_t n = 200000;
   std::vector<offset_t> offsets{0};
   std::vector<index_t> columns;
   std::vector<double> values;
@@ -165,7 +165,7 @@ TEST(FactorsIlut, HubRowsAreFast) {
   const Stopwatch watch;
   const Factorization f = factorize(a, {1e-12, 10, 0.1});
   EXPECT_EQ(f.zero_pivots, 0);
-  EXPECT_LT(watch.seconds(), 5.0) << "n^2 steps take longer";
+  EXPECT_LT(watch.seconds(), 20.0) << "n^2 steps take longer";
 }
 
 }  // namespace
