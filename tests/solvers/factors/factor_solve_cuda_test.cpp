@@ -145,21 +145,21 @@ TYPED_TEST(FactorSolveOnGpu, NoRows) {
   }
 }
 
-/// alpha M r + beta z, one product after another: each leaves what the next one needs.
+/// alpha M r + beta z, one product after another with other vectors: each leaves what the next one needs.
 TYPED_TEST(FactorSolveOnGpu, ScaledAndAddedAndRepeated) {
   using T = TypeParam;
   const HostFactors<T> factors = random_factors<T>(factor_shapes()[3], 300, true, 7);
-  const std::vector<T> r = random_values<T>(factors.size(), 8);
-  const std::vector<T> image = image_of(factors, r);
   for (const TriangularSolve kind : both_kinds) {
     SCOPED_TRACE(name_of(kind));
     const auto m = this->make(factors, kind);
-    const auto r_gpu = Array<T>::copy_of(r, this->gpu());
     std::vector<T> expected = random_values<T>(factors.size(), 9);
     auto z = Array<T>::copy_of(expected, this->gpu());
+    std::uint64_t seed = 10;
     for (const auto& [alpha, beta] :
          {std::pair{T{2}, T{-0.5}}, {T{1}, T{1}}, {T{0}, T{2}}, {T{-3}, T{0}}, {T{1}, T{0}}}) {
-      m->apply(alpha, r_gpu.span(), beta, z.span());
+      const std::vector<T> r = random_values<T>(factors.size(), ++seed);
+      const std::vector<T> image = image_of(factors, r);
+      m->apply(alpha, Array<T>::copy_of(r, this->gpu()).span(), beta, z.span());
       for (std::size_t i = 0; i < expected.size(); ++i) {
         const T product = alpha == T{0} ? T{0} : rounded(alpha, image[i]);
         expected[i] = product + (beta == T{0} ? T{0} : rounded(beta, expected[i]));
