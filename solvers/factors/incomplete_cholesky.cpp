@@ -5,6 +5,7 @@
 #include "solvers/factors/factorization.hpp"
 #include "solvers/factors/kept_entries.hpp"
 #include "solvers/factors/level_schedule.hpp"
+#include "solvers/factors/pivot.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -18,13 +19,6 @@
 namespace tessera::host {
 
 namespace {
-
-/// Below so much of its diagonal entry a pivot is rounding error. NaN is no good pivot either.
-bool is_good_pivot(double pivot, double diagonal) {
-  return pivot > 16 * std::numeric_limits<double>::epsilon() * diagonal && pivot <= std::numeric_limits<double>::max();
-}
-
-double enlarged_diagonal(double value, double shift) { return value + shift * value; }
 
 /// Row whose pivot was not positive; -1: none.
 constexpr index_t none = -1;
