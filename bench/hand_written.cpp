@@ -6,12 +6,28 @@
 #include "core/stopwatch.hpp"
 
 #include <cmath>
+#include <utility>
 
 namespace tessera::bench {
 
+namespace {
+
+/// Of Jacobi; empty without a diagonal.
+HandWrittenPreconditioner by_elements(const Device& device, std::span<const double> diagonal) {
+  if (diagonal.empty()) return {};
+  return [device, diagonal](const VendorVector& v, VendorVector& out) {
+    multiply_elements(device, out.values.size(), diagonal.data(), v.values.data(), out.data());
+  };
+}
+
+}  // namespace
+
 HandWrittenKrylov::HandWrittenKrylov(const VendorProduct& product, std::span<const double> inverse_diagonal)
+    : HandWrittenKrylov(product, by_elements(product.device(), inverse_diagonal)) {}
+
+HandWrittenKrylov::HandWrittenKrylov(const VendorProduct& product, HandWrittenPreconditioner preconditioner)
     : product_(product),
-      inverse_diagonal_(inverse_diagonal),
+      preconditioner_(std::move(preconditioner)),
       device_(product.device()),
       n_(product.rows()),
       cublas_(CuBlas::library()),
@@ -19,9 +35,9 @@ HandWrittenKrylov::HandWrittenKrylov(const VendorProduct& product, std::span<con
       scalars_(Scalar::count, Init::zero, device_),
       r_(n_, device_),
       p_(n_, device_),
-      z_(inverse_diagonal.empty() ? 0 : n_, device_),
+      z_(preconditioner_ ? n_ : 0, device_),
       q_(n_, device_),
-      s_hat_(inverse_diagonal.empty() ? 0 : n_, device_),
+      s_hat_(preconditioner_ ? n_ : 0, device_),
       t_(n_, device_),
       shadow_(n_, Init::none, device_) {
   const cuda::DeviceGuard current(device_);
@@ -45,8 +61,8 @@ void HandWrittenKrylov::copy(const double* from, double* to) {
 }
 
 VendorVector& HandWrittenKrylov::precondition(VendorVector& v, VendorVector& out) {
-  if (inverse_diagonal_.empty()) return v;
-  multiply_elements(device_, n_, inverse_diagonal_.data(), v.data(), out.data());
+  if (!preconditioner_) return v;
+  preconditioner_(v, out);
   return out;
 }
 
@@ -92,9 +108,9 @@ void HandWrittenKrylov::cg_iteration(double* x) {
   add(minus_alpha, q_.data(), r_.data());
   dot(r_.data(), r_.data(), residual);
   VendorVector& z = precondition(r_, z_);
-  const bool jacobi = !inverse_diagonal_.empty();
-  if (jacobi) dot(r_.data(), z.data(), next_rho);
-  conjugate_beta(device_, at(jacobi ? next_rho : residual), at(rho), at(beta));
+  const bool is_preconditioned = static_cast<bool>(preconditioner_);
+  if (is_preconditioned) dot(r_.data(), z.data(), next_rho);
+  conjugate_beta(device_, at(is_preconditioned ? next_rho : residual), at(rho), at(beta));
   scale(beta, p_.data());
   add(one, z.data(), p_.data());
 }

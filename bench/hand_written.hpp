@@ -9,6 +9,7 @@
 #include "tessera/pagerank.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -27,12 +28,17 @@ struct HandWrittenResult {
   double residual = 0.0;  ///< ‖r‖ / ‖b‖ by the recurrence; NaN after a breakdown
 };
 
+/// out = M v, in the stream of the device.
+using HandWrittenPreconditioner = std::function<void(const VendorVector& v, VendorVector& out)>;
+
 /// Vectors are made with the object: a solve allocates nothing. It starts from x = 0.
 class HandWrittenKrylov {
  public:
   /// \param inverse_diagonal of Jacobi; empty: no preconditioner. It and the product live as long as this
   /// \throws NotSupported, OutOfMemory, CudaError
   HandWrittenKrylov(const VendorProduct& product, std::span<const double> inverse_diagonal);
+  /// \param preconditioner empty: none
+  HandWrittenKrylov(const VendorProduct& product, HandWrittenPreconditioner preconditioner);
 
   /// \param b,x on the device
   HandWrittenResult cg(std::span<const double> b, std::span<double> x, const HandWrittenStop& stop);
@@ -60,7 +66,7 @@ class HandWrittenKrylov {
   [[nodiscard]] double bring_residual();
 
   const VendorProduct& product_;
-  std::span<const double> inverse_diagonal_;
+  HandWrittenPreconditioner preconditioner_;
   Device device_;
   std::int64_t n_;
   const CuBlas& cublas_;

@@ -203,16 +203,33 @@ class ShortestPaths {
   index_t end_ = -1;            ///< that column
 };
 
-/// Factors from their logarithms. R t and C / t scale alike: t moves both to one middle, away from over- and underflow.
-Scaling scaling_of(std::vector<double> row_log, std::vector<double> column_log) {
-  if (row_log.empty()) return {};
+/// R t and C / t scale alike: t moves both to one middle, away from over- and underflow.
+void center(std::vector<double>& row_log, std::vector<double>& column_log) {
   const auto middle = [](const std::vector<double>& logs) {
     const auto [low, high] = std::minmax_element(logs.begin(), logs.end());
     return 0.5 * *low + 0.5 * *high;
   };
   const double shift = 0.5 * (middle(column_log) - middle(row_log));
-  for (double& factor : row_log) factor = limited_factor(std::exp(factor + shift));
-  for (double& factor : column_log) factor = limited_factor(std::exp(factor - shift));
+  for (double& factor : row_log) factor += shift;
+  for (double& factor : column_log) factor -= shift;
+}
+
+/// Factors from their logarithms. Those out of range are limited so that matched entries keep the magnitude 1.
+Scaling scaling_of(std::vector<double> row_log, std::vector<double> column_log, const Matching& matching) {
+  if (row_log.empty()) return {};
+  center(row_log, column_log);
+  const double limit = max_scaling_exponent * std::log(2.0);
+  for (std::size_t i = 0; i < row_log.size(); ++i) {
+    double& row = row_log[i];
+    double& column = column_log[at(matching.column_of_row[i])];
+    const double sum = row + column;
+    if (std::max(std::abs(row), std::abs(column)) > limit) {
+      column = std::clamp(sum - std::clamp(row, -limit, limit), -limit, limit);
+      row = sum - column;
+    }
+    row = limited_factor(std::exp(row));
+    column = limited_factor(std::exp(column));
+  }
   return {std::move(row_log), std::move(column_log)};
 }
 
@@ -225,15 +242,9 @@ double smallest_diagonal(const CsrView<T>& a, const Scaling& scaling) {
     const auto found = std::lower_bound(begin, end, i);
     if (found == end || *found != i) return 0.0;
     const auto value = static_cast<double>(a.value(found - a.columns.begin()));
-    smallest = std::min(smallest, scaling.row[at(i)] * scaling.column[at(i)] * std::abs(value));
+    smallest = std::min(smallest, scaled_magnitude(scaling.row[at(i)], value, scaling.column[at(i)]));
   }
   return a.rows == 0 ? 1.0 : smallest;
-}
-
-template <class T>
-ProductMatching result_of(const CsrView<T>& a, const EntryMatching& matching, Scaling scaling) {
-  const double smallest = smallest_diagonal(a, scaling);
-  return {matching.with_columns(a.columns), std::move(scaling), smallest};
 }
 
 }  // namespace
@@ -254,13 +265,16 @@ ProductMatching maximum_product_matching(const CsrView<T>& matrix) {
         .run();
     if (!largest.is_perfect()) {
       const std::vector<double> ones(at(matrix.rows), 1.0);
-      return result_of(matrix, largest, {ones, ones});
+      return {largest.with_columns(matrix.columns), {ones, ones}, smallest_diagonal(matrix, {ones, ones})};
     }
     paths.complete();
   }
   std::vector<double> column_log = std::move(paths.column_dual());
   for (std::size_t j = 0; j < column_log.size(); ++j) column_log[j] -= costs.column_log[j];
-  return result_of(matrix, paths.matching(), scaling_of(std::move(paths.row_dual()), std::move(column_log)));
+  Matching matching = paths.matching().with_columns(matrix.columns);
+  Scaling scaling = scaling_of(std::move(paths.row_dual()), std::move(column_log), matching);
+  const double smallest = smallest_diagonal(matrix, scaling);
+  return {std::move(matching), std::move(scaling), smallest};
 }
 
 template ProductMatching maximum_product_matching(const CsrView<float>&);

@@ -44,7 +44,7 @@ void sweep(const CsrView<T>& a, Scaling& scaling, std::vector<double>& row_max, 
     double largest = 0.0;
     for (offset_t k = a.row_offsets[at(i)]; k < a.row_offsets[at(i) + 1]; ++k) {
       const std::size_t j = at(a.columns[at(k)]);
-      const double magnitude = scaling.row[at(i)] * scaling.column[j] * std::abs(static_cast<double>(a.value(k)));
+      const double magnitude = scaled_magnitude(scaling.row[at(i)], static_cast<double>(a.value(k)), scaling.column[j]);
       largest = std::max(largest, magnitude);
       column_max[j] = std::max(column_max[j], magnitude);
     }

@@ -4,6 +4,7 @@
 #include "solvers/amg/phase_clock.hpp"
 #include "solvers/amg/prolongator.hpp"
 #include "solvers/amg/strength.hpp"
+#include "solvers/factors/prepared_factors.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
 #include "tessera/error.hpp"
@@ -105,6 +106,24 @@ template std::unique_ptr<AmgCycleOperator<float>> make_amg_cycle(const AmgHierar
                                                                  const AmgLayoutTuning&);
 template std::unique_ptr<AmgCycleOperator<double>> make_amg_cycle(const AmgHierarchy<double>&, const AmgOptions&,
                                                                   const AmgLayoutTuning&);
+
+template <class T>
+std::unique_ptr<detail::FactorSolve<T>> make_factor_solve(detail::PreparedFactors<T> /*factors*/,
+                                                          TriangularSolve /*wanted*/, const Device& device) {
+  refuse(device);
+}
+template std::unique_ptr<detail::FactorSolve<float>> make_factor_solve(detail::PreparedFactors<float>, TriangularSolve,
+                                                                       const Device&);
+template std::unique_ptr<detail::FactorSolve<double>> make_factor_solve(detail::PreparedFactors<double>,
+                                                                        TriangularSolve, const Device&);
+
+template <class T>
+DeviceFactors<T> factor_on_device(const CsrView<T>& /*matrix*/, bool /*cholesky*/, double /*shift*/,
+                                  const Device& device) {
+  refuse(device);
+}
+template DeviceFactors<float> factor_on_device(const CsrView<float>&, bool, double, const Device&);
+template DeviceFactors<double> factor_on_device(const CsrView<double>&, bool, double, const Device&);
 
 }  // namespace tessera::cuda
 

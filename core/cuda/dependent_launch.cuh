@@ -5,6 +5,7 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/start_dependent_kernel.cuh"
 
+#include <cstdint>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,13 @@ void launch_dependent(std::string_view name, const Context& context, const Grid&
   check(start_dependent_kernel(kernel, grid.blocks, static_cast<unsigned>(grid.threads), context.stream(),
                                std::forward<Arguments>(arguments)...),
         name);
+}
+
+/// Whether the loop around a chain has halted. The flag does not change while a chain runs.
+__device__ inline bool is_halted(const std::int32_t* halted) {
+  if (halted == nullptr || *halted == 0) return false;
+  wait_for_previous_kernel();
+  return true;
 }
 
 }  // namespace tessera::cuda

@@ -46,6 +46,7 @@ struct ErrorEstimate {
   /// The solves for d that ended without having reduced their residual to a tenth: nothing is known of the error then,
   /// which is itself a warning.
   bool is_known = false;
+  bool is_screened = false;     ///< relative_error is a bound that took no solve
   int corrections = 0;          ///< that were added to x
   std::int64_t iterations = 0;  ///< of all solves for d
   double ms = 0.0;

@@ -75,6 +75,9 @@ struct IncompleteFactorOptions {
   TriangularSolve solve = TriangularSolve::automatic;  ///< levels on the host
 };
 
+/// "ilu0", "iluk:1", "ilut:1e-3:20", "bjacobi:8:ilu0": as the command line names such factors.
+[[nodiscard]] std::string factor_name(const IncompleteFactorOptions& options);
+
 struct IncompleteFactorInfo {
   offset_t lower_nnz = 0;  ///< of L without its diagonal of ones (of L with its diagonal for ic0 and ict)
   offset_t upper_nnz = 0;  ///< of U with its diagonal; 0 for ic0 and ict

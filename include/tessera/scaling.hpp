@@ -9,7 +9,8 @@
 
 namespace tessera {
 
-/// Positive factors: â_ij = row[i] a_ij column[j].
+/// Positive factors: â_ij = row[i] a_ij column[j], multiplied in this order, which does not overflow where |â_ij| <= 1.
+/// All lie between 2^-1022 and 2^1022.
 struct Scaling {
   std::vector<double> row;     ///< rows entries, positive and finite
   std::vector<double> column;  ///< cols entries, positive and finite

@@ -308,13 +308,6 @@ __device__ void apply_to_tile(const Layout& layout, unsigned tile, const Gather&
   if (row.stores) op.apply(row.index, sum, constants, loaded, sums);
 }
 
-/// Whether the loop around the cycle has halted. The flag does not change while a cycle runs.
-__device__ inline bool is_halted(const std::int32_t* halted) {
-  if (halted == nullptr || *halted == 0) return false;
-  wait_for_previous_kernel();
-  return true;
-}
-
 /// A block per tile.
 template <class Layout, class Gather, class Op>
 __global__ void __launch_bounds__(amg_threads)

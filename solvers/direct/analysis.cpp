@@ -153,7 +153,7 @@ std::vector<index_t> match(const ColumnMatrix& matrix, PowerScaling& scaling) {
                                                                          .columns = matrix.rows,
                                                                          .values = matrix.values});
   if (!found.matching.is_perfect()) {
-    throw InvalidMatrix(
+    throw SingularMatrix(
         fmt::format("the matrix is structurally singular: at most {} of its {} rows can be matched with "
                     "columns along nonzeros",
                     found.matching.cardinality, n));

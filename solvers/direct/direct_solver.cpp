@@ -132,7 +132,7 @@ bool DirectSolver::factorize(const DirectSystem& system, bool may_fail) {
 }
 
 void DirectSolver::refuse_singular(const FactorFacts& facts) const {
-  throw InvalidMatrix(fmt::format(
+  throw SingularMatrix(fmt::format(
       "the matrix is singular to rounding: the pivot of column {} (counted from 0) is {:.3g} after scaling, "
       "in {}",
       order_.columns[at(std::max(facts.smallest_column, index_t{0}))], facts.smallest_pivot,

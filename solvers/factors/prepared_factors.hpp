@@ -45,8 +45,10 @@ class FactorSolve : public LinearOperator<T> {
 namespace tessera::host {
 
 /// \param factors on the host
+/// \param device  the host, with the threads to use; they do not change the result
 template <class T>
-[[nodiscard]] std::unique_ptr<detail::FactorSolve<T>> make_factor_solve(detail::PreparedFactors<T> factors);
+[[nodiscard]] std::unique_ptr<detail::FactorSolve<T>> make_factor_solve(detail::PreparedFactors<T> factors,
+                                                                        const Device& device = Device{});
 
 }  // namespace tessera::host
 

@@ -3,6 +3,7 @@
 #include "core/cuda/context.hpp"
 #include "tessera/error.hpp"
 #include "tests/solvers/systems.hpp"
+#include "tests/solvers/waiting.hpp"
 #include "tests/support/cuda_test.hpp"
 
 #include <gtest/gtest.h>
@@ -17,31 +18,6 @@ namespace tessera::testing {
 namespace {
 
 enum class Method { cg, bicgstab, richardson };
-
-/// An operator of a user: the host drives the loop.
-class Waiting final : public LinearOperator<double> {
- public:
-  explicit Waiting(const LinearOperator<double>& a) : a_(a) {}
-  [[nodiscard]] std::int64_t rows() const override { return a_.rows(); }
-  [[nodiscard]] std::int64_t cols() const override { return a_.cols(); }
-  [[nodiscard]] Device device() const override { return a_.device(); }
-
- protected:
-  void do_apply(double alpha, std::span<const double> x, double beta, std::span<double> y) const override {
-    a_.apply(alpha, x, beta, y);
-  }
-  ProductDots do_apply_and_dot(std::span<const double> x, std::span<double> y,
-                               std::span<const double> w) const override {
-    return a_.apply_and_dot(x, y, w);
-  }
-  double do_residual(int exponent, std::span<const double> b, std::span<const double> x,
-                     std::span<double> r) const override {
-    return a_.residual(exponent, b, x, r);
-  }
-
- private:
-  const LinearOperator<double>& a_;
-};
 
 struct Case {
   std::string name;

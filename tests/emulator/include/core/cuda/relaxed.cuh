@@ -1,0 +1,26 @@
+/// \file
+/// Stands in for the header of the same name: a thread that loads in vain gives way to all others of its block. A
+/// thread that waits for a block after its own waits for ever.
+#pragma once
+
+#include "tests/emulator/kernel_language.hpp"
+
+#include <cstdint>
+
+namespace tessera::cuda {
+
+[[nodiscard]] inline std::uint32_t load_relaxed(const std::uint32_t* address) { return emulator::load(address); }
+[[nodiscard]] inline std::uint64_t load_relaxed(const std::uint64_t* address) { return emulator::load(address); }
+
+inline void store_relaxed(std::uint32_t* address, std::uint32_t word) {
+  emulator::require_aligned(address);
+  *address = word;
+}
+inline void store_relaxed(std::uint64_t* address, std::uint64_t word) {
+  emulator::require_aligned(address);
+  *address = word;
+}
+
+inline void let_others_run() { emulator::give_way(); }
+
+}  // namespace tessera::cuda
