@@ -1,3 +1,4 @@
 /// All kernels of the solvers but PageRank's fused product.
+#include "solvers/fused/block_kernels.cuh"
 #include "solvers/fused/kernels.cuh"
 #include "solvers/registration.hpp"
