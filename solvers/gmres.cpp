@@ -81,7 +81,7 @@ class Gmres {
     detail::GmresState& state = loop_.state();
     filled_ = std::exchange(state.directions, 0);
     state.columns = 0;
-    // x has not changed since the start, whatever the recurrence reached: only true residuals decide which x is kept.
+    // The kept x is what it was at the start, whatever the recurrence has reached since.
     state.keep = false;
     state.kept_norm = kept_norm_;
     const std::int32_t count = filled_ > 0 ? solve_coefficients() : 0;
@@ -103,6 +103,7 @@ class Gmres {
   /// v = r / ‖r‖
   void start() {
     detail::GmresState& state = loop_.state();
+    if (state.norm < state.kept_norm) solve_.keep_best();
     state.gamma = first_norm_ = state.norm;
     kept_norm_ = state.kept_norm;
     state.columns = 1;
