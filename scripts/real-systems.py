@@ -33,12 +33,13 @@ def run_solve(solve, path, rhs):
     return {
         "exit": done.returncode,
         "status": result["status"],
-        "residual": result["true_residual"] / result["b_norm"] if result["b_norm"] else 0.0,
-        "error": result.get("relative_error"),
+        "residual": result["residual"]["true"] / (result["residual"]["b_norm"] or 1.0),
+        "error": result.get("relative_error_vs_known"),
         "ms": ladder["ms"] + document["timings_ms"]["inspect"] + document["timings_ms"]["plan"],
         "rungs": [rung["name"] for rung in ladder["rungs"]],
         "winner": ladder["rungs"][ladder["rung"]]["name"] if ladder["rungs"] else "",
-        "backward": ladder["componentwise_backward_error"],
+        "backward": result["backward_error"]["componentwise"],
+        "attainable": not result["backward_error"]["stable"],
         "warnings": [warning["text"] for warning in document["warnings"]],
         "proof": ladder["proof"],
     }

@@ -128,7 +128,8 @@ std::string next_command(const RunOutcome& outcome, const CsrView<T>& matrix) {
     for (const RungReport& rung : outcome.ladder->ladder.rungs) tried.push_back(rung.plan.command_options());
   }
   if (!facts.structural_rank) facts = ladder_facts<T>(outcome.matrix, &matrix);
-  if (facts.is_singular()) return {};
+  const bool stopped = outcome.report.status == Status::max_iterations || outcome.report.status == Status::time_limit;
+  if (facts.is_singular() || (outcome.ladder && !stopped)) return {};
   for (const RungPlan& plan : plan_ladder(facts)) {
     // Jacobi first is what `auto` does; as advice it would be none.
     if (plan.precond == RungPrecond::jacobi) continue;

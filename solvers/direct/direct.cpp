@@ -224,7 +224,7 @@ struct DirectFactors<T>::Impl {
       if (may_fail && !(error <= acceptable_backward_error)) return false;
       if (std::isnan(error)) {
         const index_t column = facts.smallest_column < 0 ? 0 : order[at(facts.smallest_column)];
-        throw InvalidMatrix(fmt::format(
+        throw SingularMatrix(fmt::format(
             "the matrix is singular to rounding: the pivot of column {} (counted from 0) is {:.3g} after scaling, in "
             "{}",
             column, facts.smallest_pivot, to_string(method)));

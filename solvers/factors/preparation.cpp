@@ -71,7 +71,7 @@ std::vector<index_t> rows_by_column(const Matching& matching) {
 /// Where the preparation has to permute, or to scale by the matching.
 void require_perfect(const Matching& matching) {
   if (matching.is_perfect()) return;
-  throw InvalidMatrix(
+  throw SingularMatrix(
       fmt::format("incomplete factors: the matrix is structurally singular: at most {} of its {} rows can be matched "
                   "with columns along nonzeros",
                   matching.cardinality, matching.column_of_row.size()));

@@ -36,6 +36,11 @@ constexpr double trusted_error = 1e-3;
 constexpr double cleared_without_theory = 1e-5;
 /// Factors of smaller systems are applied on the host: a GPU would wait for level after level.
 constexpr index_t least_rows_for_device_factors = 50'000;
+/// Share of pivots that vanish, above which useless factors say that the matrix is nearly singular.
+constexpr double many_zero_pivots = 1e-3;
+/// Set-up of factors that takes longer than this and so much per entry of A is given up.
+constexpr double setup_seconds = 5.0;
+constexpr double setup_seconds_per_entry = 2e-5;
 /// Refinement steps of direct factors.
 constexpr std::int64_t refinement_steps = 10;
 /// A componentwise backward error up to this multiple of ε is as good as it gets.
@@ -88,7 +93,6 @@ class Climb {
     target_ = result_.report.target;
     if (result_.report.status != Status::max_iterations) return false;
     if (options_.solver.max_iterations == 0) return false;
-    quality_.residual = relative(result_.report.true_residual);
     guess_ = Array<T>(a_.rows(), Init::none, a_.device());
     fused::copy<T>(a_.device(), x_, guess_.span());
     return true;
@@ -98,7 +102,8 @@ class Climb {
     for (const RungPlan& plan : plan_ladder(result_.facts, options_.method)) {
       const bool tried = std::any_of(tried_.begin(), tried_.end(),
                                      [&](const std::string& each) { return each == plan.command_options(); });
-      const bool is_out = indefinite_ && plan.method == RungMethod::cg;
+      const bool is_out = (indefinite_ && plan.method == RungMethod::cg) ||
+                          (hopeless_ && plan.precond == RungPrecond::incomplete_factors);
       if (!tried && !is_out && !lacks_factors(plan)) return plan;
     }
     return std::nullopt;
@@ -164,8 +169,13 @@ class Climb {
       rung.set_up = true;
       return factors_;
     }
-    factors_ = detail::set_up_rung<T>(rung.plan, systems_, side, options_.memory_limit_bytes, seconds_left(), rung);
+    const double patience = setup_seconds + setup_seconds_per_entry * static_cast<double>(result_.facts.nnz);
+    factors_ = detail::set_up_rung<T>(rung.plan, systems_, side, options_.memory_limit_bytes,
+                                      std::min(seconds_left(), patience), rung);
     if (rung.factors) permuted_ = rung.factors->permuted;
+    if (rung.factors && factors_ == nullptr) {
+      hopeless_ = rung.factors->zero_pivots > many_zero_pivots * static_cast<double>(result_.facts.rows);
+    }
     if (rung.found_singular && rung.plan.precond == RungPrecond::direct) result_.facts.singular_to_rounding = true;
     return factors_;
   }
@@ -196,7 +206,7 @@ class Climb {
 
   /// What a Jacobi-CG left is worth keeping; other rungs begin where the caller did.
   [[nodiscard]] Array<T> first_guess(const RungPlan& plan, const Side& side) const {
-    const bool goes_on = plan.method == RungMethod::cg && quality_.residual < 1.0;
+    const bool goes_on = plan.method == RungMethod::cg && !result_.rungs.empty();
     const std::span<const T> from = goes_on ? std::span<const T>(x_) : guess_.span();
     const Device device = systems_.device(side);
     Array<T> x(a_.rows(), Init::none, device);
@@ -359,6 +369,7 @@ class Climb {
   double first_residual_ = 0.0;
   bool permuted_ = false;
   bool indefinite_ = false;
+  bool hopeless_ = false;  ///< factors were useless, and had many zero pivots: so will be others
   bool stopped_by_user_ = false;
   bool done_ = false;
 };

@@ -79,18 +79,19 @@ void add_general(const LadderFacts& facts, std::vector<RungPlan>& rungs) {
   factors.matching = FactorMatching::scale;
   rungs.push_back(factor_rung(RungMethod::gmres, factors, 100, "the other use of the matching"));
   if (facts.direct && !detail::is_cheap(*facts.direct, facts) && detail::is_affordable(*facts.direct)) {
-    rungs.push_back({RungMethod::direct, RungPrecond::direct, {}, 0, "the last rung"});
+    rungs.push_back({RungMethod::direct, RungPrecond::direct, {}, 0, "dear, but within reach"});
   }
+  rungs.push_back({RungMethod::gmres, RungPrecond::none, {}, 500, "the last rung"});
 }
 
 /// Nothing that factorizes: a consistent right-hand side may still have a solution.
 void add_singular(const LadderFacts& facts, std::vector<RungPlan>& rungs) {
-  const bool semidefinite = facts.symmetric && facts.definite_diagonal;
-  rungs.push_back({semidefinite ? RungMethod::cg : RungMethod::gmres,
-                   RungPrecond::none,
-                   {},
-                   1000,
-                   "singular: a solution exists only for some right-hand sides"});
+  constexpr std::int64_t most_iterations = 1000;
+  const std::string reason = "singular: a solution exists only for some right-hand sides";
+  if (facts.symmetric && facts.definite_diagonal) {
+    rungs.push_back({RungMethod::cg, RungPrecond::none, {}, most_iterations, reason});
+  }
+  rungs.push_back({RungMethod::gmres, RungPrecond::none, {}, most_iterations, reason});
 }
 
 /// Every rung with the method that the caller named, each preconditioner once.

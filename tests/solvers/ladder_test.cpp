@@ -116,23 +116,27 @@ TEST(Ladder, PermutedAndBadlyScaledRows) {
   EXPECT_LE(distance(result.x, x), 1e-3) << "the gate repairs what the residual does not see";
 }
 
-/// The residual sees the large rows alone; the forward error is known here.
-TEST(Ladder, AnErrorThatTheResidualHidesIsRepaired) {
-  std::vector<double> diagonal(200, 1.0);
-  for (std::size_t i = 0; i < 100; ++i) diagonal[i] = 1e-12;
+/// An identity beside a tiny and slow block, which the residual does not see.
+[[nodiscard]] Csr<double> hidden_block() {
+  constexpr index_t half = 100;
+  constexpr double tiny = 1e-12;
   std::vector<offset_t> offsets{0};
   std::vector<index_t> columns;
   std::vector<double> values;
-  for (index_t i = 0; i < 200; ++i) {
-    // A cycle off the diagonal: nothing that one step of Jacobi solves.
-    const index_t next = i < 100 ? (i + 1) % 100 : 100 + (i - 99) % 100;
-    const double d = diagonal[static_cast<std::size_t>(i)];
-    const bool before = next < i;
-    columns.insert(columns.end(), {before ? next : i, before ? i : next});
-    values.insert(values.end(), {before ? 0.5 * d : d, before ? d : 0.5 * d});
+  for (index_t i = 0; i < 2 * half; ++i) {
+    for (const index_t j : {i - 1, i, i + 1}) {
+      const bool is_block = i >= half && j >= half && j < 2 * half;
+      if (i != j && !is_block) continue;
+      columns.push_back(j);
+      values.push_back(i < half ? 1.0 : tiny * (i == j ? 2.05 : j < i ? -1.1 : -0.9));
+    }
     offsets.push_back(static_cast<offset_t>(columns.size()));
   }
-  const auto a = make_csr<double>(200, 200, offsets, columns, values);
+  return make_csr<double>(2 * half, 2 * half, offsets, columns, values);
+}
+
+TEST(Ladder, AnErrorThatTheResidualHidesIsRepaired) {
+  const auto a = hidden_block();
   const auto x = random_values<double>(200, 4);
   const auto repaired = climb(a, product(a.view(), x));
   EXPECT_TRUE(repaired.ladder.report.converged());
@@ -141,7 +145,7 @@ TEST(Ladder, AnErrorThatTheResidualHidesIsRepaired) {
   off.gate = ErrorGate::off;
   const auto plain = climb(a, product(a.view(), x), off);
   EXPECT_TRUE(plain.ladder.report.converged());
-  EXPECT_GE(distance(plain.x, x), 1e-3) << "without the gate the error would have gone unnoticed: the test has teeth";
+  EXPECT_GE(distance(plain.x, x), 1e-3) << "without the gate the error would go unnoticed";
 }
 
 TEST(Ladder, AStructurallySingularMatrixIsSaidToBeOne) {
@@ -170,8 +174,15 @@ TEST(Ladder, SingularToRounding) {
 
 /// ε ‖|A||x|‖ is far above the tolerance: no method gives more.
 TEST(Ladder, AnUnattainableToleranceIsToldApartFromFailure) {
-  const auto a = from_dense<double>({{1e10, 1e10}, {1e10, 1e10 * (1 + 1e-13)}}, 2);
-  const auto result = climb(a, std::vector<double>{1, -1});
+  // Hilbert's matrix: its inverse has entries of 1e15, and so has x.
+  constexpr int n = 12;
+  std::vector<std::vector<double>> hilbert(n, std::vector<double>(n));
+  std::vector<double> b(n);
+  for (int i = 0; i < n; ++i) {
+    b[static_cast<std::size_t>(i)] = i % 2 == 0 ? 1.0 : -1.0;
+    for (int j = 0; j < n; ++j) hilbert[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = 1.0 / (i + j + 1);
+  }
+  const auto result = climb(from_dense<double>(hilbert, n), b);
   EXPECT_FALSE(result.ladder.report.converged());
   EXPECT_TRUE(result.ladder.is_backward_stable) << result.ladder.backward.componentwise;
   EXPECT_GE(result.ladder.backward.attainable, result.ladder.report.target);
