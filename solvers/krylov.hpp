@@ -103,6 +103,7 @@ class KrylovSolve {
   [[nodiscard]] Next break_down();
   [[nodiscard]] Next check();
   [[nodiscard]] Next replace_periodically();
+  [[nodiscard]] Next end_cycle();
   [[nodiscard]] Next stop(Status status);
   /// Remembers x as the best one so far.
   void keep_best();

@@ -78,21 +78,6 @@ Case with(Case task, const SolverOptions& options) {
   return task;
 }
 
-Csr<double> path_laplacian(index_t n) {
-  std::vector<offset_t> offsets{0};
-  std::vector<index_t> columns;
-  std::vector<double> values;
-  for (index_t i = 0; i < n; ++i) {
-    for (const index_t j : {i - 1, i, i + 1}) {
-      if (j < 0 || j >= n) continue;
-      columns.push_back(j);
-      values.push_back(j != i ? -1.0 : i == 0 || i + 1 == n ? 1.0 : 2.0);
-    }
-    offsets.push_back(static_cast<offset_t>(columns.size()));
-  }
-  return make_csr<double>(n, n, offsets, columns, values);
-}
-
 /// Enough rows for several blocks, and for threads with two elements at a time; never left out.
 constexpr const char* over_blocks = "over several blocks";
 
