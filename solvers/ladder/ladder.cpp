@@ -192,7 +192,7 @@ class Climb {
     Quality quality{.converged = report.converged(), .residual = rung.relative_residual};
     if (report.converged()) {
       quality.error = judge(rung, {A, inverse, b, x.span()}, report);
-    } else if (report.status == Status::stagnated) {
+    } else if (report.status == Status::stagnated || rung.plan.precond == RungPrecond::direct) {
       quality.stable = done_ = settle(side, x.span(), report);
     }
     rung.solve_ms = watch.milliseconds();
