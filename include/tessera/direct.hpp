@@ -3,8 +3,8 @@
 /// prediction of fill, work and memory before anything is factorized.
 ///
 /// Rows and columns are scaled by powers of two first. LU of a matrix with a weak diagonal (missing, or below a
-/// hundredth of its column's largest entry, both scaled) permutes rows by a matching of maximum product first, and takes
-/// its scaling (see matching.hpp): then the diagonal mostly serves as pivots, and AMD predicts well.
+/// hundredth of its column's largest entry, both scaled) permutes rows by a matching of maximum product first, and
+/// takes its scaling (see matching.hpp): then the diagonal mostly serves as pivots, and AMD predicts well.
 #pragma once
 
 #include "tessera/csr.hpp"
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 namespace tessera {
@@ -29,6 +30,10 @@ enum class DirectMethod {
 
 [[nodiscard]] std::string_view to_string(DirectMethod method);  ///< "auto", "cholesky", "lu-amd", "lu-colamd"
 
+namespace detail {
+struct DirectAnalysis;
+}
+
 /// What a factorization will cost.
 struct DirectPrediction {
   DirectMethod method = DirectMethod::lu_amd;  ///< never automatic
@@ -37,10 +42,14 @@ struct DirectPrediction {
   double flops = 0.0;       ///< of the factorization: additions and multiplications
   std::uint64_t bytes = 0;  ///< of the factors and the workspace, estimated
   double ms = 0.0;          ///< of the prediction itself: ordering and symbolic counts
+  std::shared_ptr<const detail::DirectAnalysis> analysis = {};  ///< the order, for DirectOptions::prediction
 };
 
 struct DirectOptions {
   DirectMethod method = DirectMethod::automatic;
+  /// Of predict_direct() for the same matrix and method: the constructor takes its order. One of another size is not
+  /// used.
+  std::optional<DirectPrediction> prediction = {};
   // Limits on the prediction; a matrix beyond them is not factorized: BudgetExceeded.
   double flops_limit = std::numeric_limits<double>::infinity();
   offset_t factor_nnz_limit = std::numeric_limits<offset_t>::max();

@@ -168,8 +168,10 @@ class Climb {
       return factors_;
     }
     const double patience = setup_seconds + setup_seconds_per_entry * static_cast<double>(result_.facts.nnz);
-    factors_ = detail::set_up_rung<T>(rung.plan, systems_, side, options_.memory_limit_bytes,
-                                      std::min(seconds_left(), patience), rung);
+    const detail::SetUp budget{.memory_limit_bytes = options_.memory_limit_bytes,
+                               .seconds = std::min(seconds_left(), patience),
+                               .prediction = result_.facts.direct};
+    factors_ = detail::set_up_rung<T>(rung.plan, systems_, side, budget, rung);
     if (rung.factors) permuted_ = rung.factors->permuted;
     if (rung.factors && factors_ == nullptr) {
       hopeless_ = rung.factors->zero_pivots > many_zero_pivots * static_cast<double>(result_.facts.rows);
