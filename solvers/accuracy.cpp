@@ -211,6 +211,13 @@ ErrorEstimate estimate_error(const LinearOperator<T>& A, const CorrectionSolver<
 
 template BackwardError backward_error(const CsrView<float>&, std::span<const float>, std::span<const float>,
                                       const Device&);
+bool is_backward_stable(const BackwardError& backward, const SolveReport& report, double epsilon) {
+  constexpr double roundings = 45.0;  // 1e-14 in fp64
+  constexpr double slack = 10.0;
+  if (backward.componentwise <= roundings * epsilon) return true;
+  return report.target < backward.attainable && report.true_residual <= slack * backward.attainable;
+}
+
 template BackwardError backward_error(const CsrView<double>&, std::span<const double>, std::span<const double>,
                                       const Device&);
 template ErrorEstimate estimate_error(const LinearOperator<float>&, const CorrectionSolver<float>&,

@@ -82,13 +82,6 @@ void estimate(const SolvedSystem<T>& solved, ErrorGate gate, PlacedVectors<T>& v
 
 }  // namespace
 
-bool is_backward_stable(const BackwardError& backward, const SolveReport& report, double epsilon) {
-  constexpr double roundings = 45.0;  // 1e-14 in fp64
-  constexpr double slack = 10.0;
-  if (backward.componentwise <= roundings * epsilon) return true;
-  return report.target < backward.attainable && report.true_residual <= slack * backward.attainable;
-}
-
 template <class T>
 Accuracy assess_accuracy(const SolvedSystem<T>& solved, ErrorGate gate, SolveReport& report) {
   const Stopwatch timer;

@@ -48,8 +48,4 @@ struct SolvedSystem {
 template <class T>
 [[nodiscard]] Accuracy assess_accuracy(const SolvedSystem<T>& solved, ErrorGate gate, SolveReport& report);
 
-/// Whether a componentwise backward error is that of a backward stable method, or a residual is as small as rounding
-/// allows though the tolerance asks for less. \param epsilon of the element type
-[[nodiscard]] bool is_backward_stable(const BackwardError& backward, const SolveReport& report, double epsilon);
-
 }  // namespace tessera::support

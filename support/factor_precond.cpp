@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 namespace tessera::support {
@@ -19,6 +20,15 @@ namespace {
 /// Ends a message that the libraries' caller shows as a hint; nothing for values that no preconditioner takes.
 [[nodiscard]] std::string hint_text(const MatrixStatistics& matrix, std::string_view hint) {
   return matrix.not_finite > 0 ? std::string() : fmt::format("; hint: {}", hint);
+}
+
+/// "ilut:1e-3:20: what is wrong"; the library may have named the kind.
+[[nodiscard]] std::string with_name(const std::string& name, const IncompleteFactorOptions& options,
+                                    const Error& error) {
+  std::string_view what = error.what();
+  const std::string kind = fmt::format("{}: ", to_string(options.kind));
+  if (what.starts_with(kind)) what.remove_prefix(kind.size());
+  return fmt::format("{}: {}", name, what);
 }
 
 }  // namespace
@@ -45,7 +55,9 @@ std::unique_ptr<IncompleteFactors<T>> make_factors(const PrecondRequest& wanted,
     const std::uint64_t left = wanted.memory_limit_bytes - wanted.held_bytes - workspace;
     const double fill = affordable_fill(left, subject.facts, sizeof(T));
     memory_limits = fill < options.fill_limit;
-    options.fill_limit = std::min(options.fill_limit, fill);
+    // To hundredths, which read better in messages.
+    constexpr double least = 0.01;
+    options.fill_limit = std::min(options.fill_limit, std::max(least, std::floor(fill / least) * least));
   }
   try {
     return std::make_unique<IncompleteFactors<T>>(subject.matrix, options, subject.device);
@@ -53,12 +65,13 @@ std::unique_ptr<IncompleteFactors<T>> make_factors(const PrecondRequest& wanted,
     const std::string_view hint = memory_limits
                                       ? "a larger --mem-limit, a larger drop tolerance, or fewer entries per row"
                                       : "a larger drop tolerance, fewer entries per row, or --precond-opt fill-limit=N";
-    throw BudgetExceeded(fmt::format("{}: {}: {}; hint: {}", subject.name, name, error.what(), hint));
+    throw BudgetExceeded(fmt::format("{}: {}; hint: {}", subject.name, with_name(name, options, error), hint));
   } catch (const InvalidMatrix& error) {
     const std::string_view hint = is_cholesky(options.kind)
                                       ? "--precond ilutp takes matrices that are not symmetric positive definite"
                                       : "--precond jacobi or none";
-    throw InvalidMatrix(fmt::format("{}: {}: {}{}", subject.name, name, error.what(), hint_text(subject.facts, hint)));
+    throw InvalidMatrix(
+        fmt::format("{}: {}{}", subject.name, with_name(name, options, error), hint_text(subject.facts, hint)));
   }
 }
 

@@ -40,8 +40,9 @@ struct ProductMatching {
 
 /// Duals from the maxima of columns and rows, as many rows as possible matched along entries that these make 1
 /// (maximum_matching() of them), then shortest augmenting paths with a heap for the others: O(n nnz log n) at worst,
-/// O(nnz log n) in practice. Before those paths, a maximum_matching() of all entries tells whether a perfect one exists.
-/// On one thread, up to 80 bytes per row and 8 per nonzero.
+/// O(nnz log n) in practice. Before those paths, a maximum_matching() of all entries tells whether a perfect one
+/// exists. On one thread, up to 80 bytes per row and 8 per nonzero.
+///
 /// \param matrix square, on the host. Explicit zeros count as no entry
 /// \throws DimensionError for a matrix that is not square; InvalidMatrix naming the first row that holds NaN or
 /// infinity

@@ -11,21 +11,27 @@ namespace tessera::detail {
 
 struct DirectAnalysis {
   DirectPrediction prediction;
-  std::vector<index_t> order;  ///< new row and column k is the old order[k]
+  DirectOrder order;
+  PowerScaling scaling;
 };
 
 /// What automatic chooses by, besides predictions.
 struct DirectTraits {
-  bool is_symmetric = false;
+  PowerScaling scaling;              ///< of the matrix as it is
   bool has_one_sign = false;         ///< the diagonal is full, without zeros, and of one sign
   bool has_strong_diagonal = false;  ///< every diagonal entry is a hundredth or more of its scaled column's largest
 };
 
-[[nodiscard]] DirectTraits traits_of(const ColumnMatrix& matrix, const PowerScaling& scaling, bool is_symmetric);
+[[nodiscard]] DirectTraits traits_of(const DirectSystem& system);
 
-/// \param columns_of, matrix the rows and the columns of a square matrix
+/// Where LU would find a weak diagonal, rows are permuted first, and scaled, so that a matching with the largest
+/// product becomes the diagonal.
 /// \param method automatic chooses
-[[nodiscard]] DirectAnalysis analyze_direct(const PatternLists& columns_of, const ColumnMatrix& matrix,
-                                            const DirectTraits& traits, DirectMethod method);
+/// \throws InvalidMatrix for a structurally singular matrix
+[[nodiscard]] DirectAnalysis analyze_direct(const DirectSystem& system, const DirectTraits& traits,
+                                            DirectMethod method);
+
+/// The scaling of new values for an order that is kept. \throws as analyze_direct()
+[[nodiscard]] PowerScaling scaling_like(const DirectSystem& system, const DirectOrder& order);
 
 }  // namespace tessera::detail

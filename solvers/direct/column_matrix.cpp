@@ -26,13 +26,13 @@ constexpr int no_entry = std::numeric_limits<int>::min();
 std::vector<int> exponents_of(std::span<const double> values) {
   std::vector<int> exponents(values.size());
   std::transform(values.begin(), values.end(), exponents.begin(),
-                 [](double value) { return value == 0.0 ? no_entry : std::ilogb(value); });
+                 [](double value) { return value == 0.0 ? no_entry : exponent_of(value); });
   return exponents;
 }
 
 /// value 2^exponent, at least the smallest normal number in magnitude.
 double scale_entry(double value, int exponent) {
-  const double scaled = std::ldexp(value, exponent);
+  const double scaled = scale_by_power(value, exponent);
   constexpr double smallest = std::numeric_limits<double>::min();
   return value == 0.0 || std::abs(scaled) >= smallest ? scaled : std::copysign(smallest, value);
 }
@@ -111,15 +111,15 @@ PowerScaling power_scaling(const ColumnMatrix& matrix) {
   return scaling;
 }
 
-ColumnMatrix permuted(const ColumnMatrix& matrix, const PowerScaling& scaling, std::span<const index_t> order) {
-  std::vector<index_t> inverse(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k) inverse[at(order[k])] = static_cast<index_t>(k);
+ColumnMatrix permuted(const ColumnMatrix& matrix, const PowerScaling& scaling, const DirectOrder& order) {
+  std::vector<index_t> inverse(order.rows.size());
+  for (std::size_t k = 0; k < inverse.size(); ++k) inverse[at(order.rows[k])] = static_cast<index_t>(k);
   ColumnMatrix result;
-  result.offsets.reserve(order.size() + 1);
+  result.offsets.reserve(order.columns.size() + 1);
   result.rows.reserve(matrix.rows.size());
   result.values.reserve(matrix.values.size());
   result.offsets.push_back(0);
-  for (const index_t column : order) {
+  for (const index_t column : order.columns) {
     for (auto k = at(matrix.offsets[at(column)]); k < at(matrix.offsets[at(column) + 1]); ++k) {
       const auto row = at(matrix.rows[k]);
       result.rows.push_back(inverse[row]);

@@ -44,9 +44,10 @@ class EigenCholesky final : public EigenSolver {
   FactorFacts factorize(const ColumnMatrix& matrix, offset_t /*predicted_nnz*/) override {
     const EigenUpper upper = upper_triangle(matrix);
     solver_.compute(upper);
+    const Eigen::VectorXd pivots = solver_.vectorD();
     FactorFacts facts{.is_complete = true};
     for (index_t k = 0; k < matrix.size() && facts.is_complete; ++k) {
-      const double pivot = solver_.vectorD().coeff(k);
+      const double pivot = pivots[k];
       facts.is_complete = pivot != 0.0 && std::isfinite(pivot);
       if (pivot < 0.0) ++facts.negative_pivots;
       if (k == 0 || !(std::abs(pivot) >= facts.smallest_pivot)) {

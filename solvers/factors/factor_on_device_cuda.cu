@@ -57,7 +57,7 @@ struct FactorState {
   double* upper_done;      ///< entries of U, or of Lᵀ, that rows hand to each other
   double* pivots;          ///< u_ii, or l_ii, handed over too
   double* diagonal;        ///< what elimination has left of it so far
-  const double* row_max;   ///< max_k |a_ik|
+  const double* scale;     ///< max_k |a_ik|; of IC(0) the diagonal entry with its shift
   const offset_t* mirror;  ///< IC(0): place of l_ij in Lᵀ; -1: it has none
   FactorCounters* counters;
 };
@@ -81,11 +81,11 @@ __device__ offset_t find_column(const index_t* columns, offset_t low, offset_t h
   return at < high && columns[at] == column ? at : -1;
 }
 
-/// A warp per row: its parts, its diagonal entry and its largest magnitude.
-template <class T>
+/// A warp per row: its parts, its diagonal entry times `diagonal_factor`, and FactorState::scale.
+template <class T, bool Cholesky>
 __global__ void __launch_bounds__(factor_threads)
     split_kernel(index_t rows, CsrPointers<T> a, double diagonal_factor, FactorPart lower, FactorPart upper,
-                 double* diagonal, double* row_max) {
+                 double* diagonal, double* scale) {
   const std::int64_t number = std::int64_t{blockIdx.x} * rows_of_block + threadIdx.x / warp_size;
   if (number >= rows) return;
   const auto row = static_cast<index_t>(number);
@@ -105,14 +105,15 @@ __global__ void __launch_bounds__(factor_threads)
       upper.columns[upper.offsets[row] + (k - upper_begin)] = a.columns[k];
       upper.values[upper.offsets[row] + (k - upper_begin)] = value;
     } else {
-      diagonal[row] = value + fused::rounded_product(diagonal_factor, value);
+      diagonal[row] = value * diagonal_factor;
+      if (Cholesky) scale[row] = value * diagonal_factor;
     }
   }
   for (int distance = warp_size / 2; distance > 0; distance /= 2) {
     const double other = __shfl_xor_sync(full_warp, largest, distance);
     if (largest < other) largest = other;
   }
-  if (threadIdx.x % warp_size == 0) row_max[row] = largest;
+  if (!Cholesky && threadIdx.x % warp_size == 0) scale[row] = largest;
 }
 
 /// An entry of the row that is eliminated, and the entry of the earlier row that changes it.
@@ -150,11 +151,12 @@ struct EliminatedRow {
     double* target = s.diagonal + row;
     if (column != row) {
       if (Cholesky && column > row) return {};
-      const FactorPart& part = column < row ? s.lower : s.upper;
-      const offset_t begin = column < row ? p + 1 : part.offsets[row];
-      const offset_t at = find_column(part.columns, begin, part.offsets[row + 1], column);
+      const bool below = column < row;
+      const offset_t begin = below ? p + 1 : s.upper.offsets[row];
+      const offset_t end = (below ? s.lower.offsets : s.upper.offsets)[row + 1];
+      const offset_t at = find_column(below ? s.lower.columns : s.upper.columns, begin, end, column);
       if (at < 0) return {};
-      target = part.values + at;
+      target = (below ? s.lower.values : s.upper.values) + at;
     } else if (Cholesky) {
       return {};
     }
@@ -198,11 +200,11 @@ struct EliminatedRow {
     if (threadIdx.x % warp_size != 0) return;
     const double left = s.diagonal[row];
     if constexpr (Cholesky) {
-      const bool is_positive = left > 0.0 && left <= largest_pivot<double>;
+      const bool is_positive = is_good_pivot(left, s.scale[row]);
       if (!is_positive) atomicAdd(&s.counters->bad_pivots, 1);
       hand_over(s.pivots + row, is_positive ? sqrt(left) : 1.0);
     } else {
-      const Pivot<double> pivot = safe_pivot(left, s.row_max[row]);
+      const Pivot<double> pivot = safe_pivot(left, s.scale[row]);
       if (pivot.is_replaced) atomicAdd(&s.counters->zero_pivots, 1);
       hand_over(s.pivots + row, pivot.value);
     }
@@ -323,10 +325,11 @@ DeviceFactors<T> factor_on_device(const CsrView<T>& matrix, bool cholesky, doubl
   OwnedPart upper;
   allocate_parts(matrix, lower, upper, device);
   Array<double> diagonal(n, Init::zero, device);
-  Array<double> row_max(n, Init::none, device);
-  launch("parts of a matrix", context, Grid{blocks_for(n, rows_of_block), factor_threads}, split_kernel<T>, n,
-         pointers_of(matrix), cholesky ? shift : 0.0, lower.pointers(), upper.pointers(), diagonal.data(),
-         row_max.data());
+  Array<double> scale(n, Init::zero, device);
+  const auto split = cholesky ? split_kernel<T, true> : split_kernel<T, false>;
+  launch("parts of a matrix", context, Grid{blocks_for(n, rows_of_block), factor_threads}, split, n,
+         pointers_of(matrix), cholesky ? 1.0 + shift : 1.0, lower.pointers(), upper.pointers(), diagonal.data(),
+         scale.data());
   Array<double> upper_done(upper.columns.size(), Init::none, device);
   Array<double> pivots(n, Init::none, device);
   take_back_all(context, pivots);
@@ -339,10 +342,9 @@ DeviceFactors<T> factor_on_device(const CsrView<T>& matrix, bool cholesky, doubl
   } else {
     take_back_all(context, upper_done);
   }
-  const FactorCounters counters =
-      eliminate_all({n, lower.pointers(), upper.pointers(), upper_done.data(), pivots.data(), diagonal.data(),
-                     row_max.data(), mirror.data(), nullptr},
-                    levels.order, cholesky, device);
+  const FactorCounters counters = eliminate_all({n, lower.pointers(), upper.pointers(), upper_done.data(),
+                                                 pivots.data(), diagonal.data(), scale.data(), mirror.data(), nullptr},
+                                                levels.order, cholesky, device);
   factors.zero_pivots = counters.zero_pivots;
   factors.positive = counters.bad_pivots == 0;
   for_each(device, n, [p = pivots.data()] __device__(std::int64_t i) { p[i] = 1.0 / p[i]; });

@@ -1,8 +1,8 @@
 /// \file
 /// Values that rows hand to each other inside one kernel, each its own flag: its place holds a NaN that no result takes
-/// until it comes (synchronization-free substitution: W. Liu, A. Li, J. Hogg, I. S. Duff, B. Vinter, Euro-Par 2016;
-/// with the value as flag: E. Dufrechou, P. Ezzatti, Euromicro PDP 2018). Rows are numbered so that each needs earlier
-/// ones alone, and taken in that order by warps that run: the first row that is not done always proceeds.
+/// until it comes (synchronization-free substitution: W. Liu, A. Li, J. Hogg, I. S. Duff, B. Vinter, Euro-Par 2016,
+/// whose flags are counters). Rows are numbered so that each needs earlier ones alone, and warps that run take them in
+/// that order: the first row that is not done always proceeds.
 #pragma once
 
 #include "core/cuda/launch.cuh"

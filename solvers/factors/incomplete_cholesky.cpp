@@ -5,6 +5,7 @@
 #include "solvers/factors/factorization.hpp"
 #include "solvers/factors/kept_entries.hpp"
 #include "solvers/factors/level_schedule.hpp"
+#include "solvers/factors/pivot.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -18,13 +19,6 @@
 namespace tessera::host {
 
 namespace {
-
-/// Below so much of its diagonal entry a pivot is rounding error. NaN is no good pivot either.
-bool is_good_pivot(double pivot, double diagonal) {
-  return pivot > 16 * std::numeric_limits<double>::epsilon() * diagonal && pivot <= std::numeric_limits<double>::max();
-}
-
-double enlarged_diagonal(double value, double shift) { return value + shift * value; }
 
 /// Row whose pivot was not positive; -1: none.
 constexpr index_t none = -1;
@@ -107,7 +101,7 @@ class CholeskyOnPattern {
     double* const values = lower_->values.data();
     double* const row = row_.data();
     const std::size_t shared = a_->begin(i);  // A's row begins with that of its lower triangle
-    const double enlarged = enlarged_diagonal((*a_diagonal_)[static_cast<std::size_t>(i)], shift_);
+    const double enlarged = (*a_diagonal_)[static_cast<std::size_t>(i)] * (1.0 + shift_);
     double pivot = enlarged;
     for (std::size_t k = begin; k < end; ++k) {
       const index_t j = columns[k];
@@ -188,7 +182,7 @@ class CholeskyByColumns {
   /// \returns whether the pivot was good; else the columns end here
   bool add_column(index_t j, double a_diagonal) {
     const double norm = load(j);
-    const double enlarged = enlarged_diagonal(a_diagonal, shift_);
+    const double enlarged = a_diagonal * (1.0 + shift_);
     double pivot = enlarged;
     for (index_t k = columns_.first(j); k != none;) {
       const index_t following = columns_.next(k);

@@ -1,6 +1,6 @@
 /// \file
-/// Pivots of incomplete factors that vanish are replaced (Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd
-/// ed., §10.8). For the host and kernels.
+/// Pivots of incomplete factors: those of L U that vanish are replaced, those of L Lᵀ that do are refused (Y. Saad,
+/// Iterative Methods for Sparse Linear Systems, 2nd ed., §10.8). For the host and kernels.
 #pragma once
 
 #include "core/host_device.hpp"
@@ -33,6 +33,14 @@ template <class T>
   const T replaced = root_of_eps * row_max;
   const T value = replaced > T{0} ? replaced : T{1};
   return {u < T{0} ? -value : value, true};
+}
+
+/// Whether a pivot of an incomplete Cholesky factorization may have its root taken. Below some rounding errors of its
+/// diagonal entry it is nothing else; NaN and infinity are no good pivots either.
+/// \param diagonal the entry of the matrix, with its shift
+template <class T>
+[[nodiscard]] TESSERA_HOST_DEVICE bool is_good_pivot(T pivot, T diagonal) noexcept {
+  return pivot > 16 * pivot_eps<T> * diagonal && pivot <= largest_pivot<T>;
 }
 
 }  // namespace tessera::detail

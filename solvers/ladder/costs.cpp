@@ -43,14 +43,18 @@ double analysis_ms(const LadderFacts& facts) {
 }
 
 double direct_ms(const DirectPrediction& prediction) {
-  return 0.5 + 1e-6 * prediction.flops + 3e-5 * static_cast<double>(prediction.factor_nnz);
+  return 0.5 + 2e-7 * prediction.flops + 3e-5 * static_cast<double>(prediction.factor_nnz);
 }
 
 bool is_cheap(const DirectPrediction& prediction, const LadderFacts& facts) {
   constexpr offset_t most_entries = 5'000'000;
   constexpr double most_fill = 15.0;
-  return prediction.factor_nnz <= most_entries &&
-         static_cast<double>(prediction.factor_nnz) <= most_fill * static_cast<double>(facts.nnz);
+  // Incomplete factors of small systems take as long, if they have to be full.
+  constexpr double ms_per_row = 0.04;
+  constexpr double most_ms = 100.0;
+  const bool is_sparse = static_cast<double>(prediction.factor_nnz) <= most_fill * static_cast<double>(facts.nnz);
+  const bool is_quick = direct_ms(prediction) <= std::min(ms_per_row * static_cast<double>(facts.rows), most_ms);
+  return prediction.factor_nnz <= most_entries && (is_sparse || is_quick);
 }
 
 bool is_affordable(const DirectPrediction& prediction) {

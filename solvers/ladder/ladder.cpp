@@ -43,8 +43,6 @@ constexpr double setup_seconds = 5.0;
 constexpr double setup_seconds_per_entry = 2e-5;
 /// Refinement steps of direct factors.
 constexpr std::int64_t refinement_steps = 10;
-/// A componentwise backward error up to this multiple of ε is as good as it gets.
-constexpr double stable_multiple = 1000.0;
 
 /// How good an x is; the smaller, the better.
 struct Quality {
@@ -170,8 +168,10 @@ class Climb {
       return factors_;
     }
     const double patience = setup_seconds + setup_seconds_per_entry * static_cast<double>(result_.facts.nnz);
-    factors_ = detail::set_up_rung<T>(rung.plan, systems_, side, options_.memory_limit_bytes,
-                                      std::min(seconds_left(), patience), rung);
+    const detail::SetUp budget{.memory_limit_bytes = options_.memory_limit_bytes,
+                               .seconds = std::min(seconds_left(), patience),
+                               .prediction = result_.facts.direct};
+    factors_ = detail::set_up_rung<T>(rung.plan, systems_, side, budget, rung);
     if (rung.factors) permuted_ = rung.factors->permuted;
     if (rung.factors && factors_ == nullptr) {
       hopeless_ = rung.factors->zero_pivots > many_zero_pivots * static_cast<double>(result_.facts.rows);
@@ -194,8 +194,8 @@ class Climb {
     Quality quality{.converged = report.converged(), .residual = rung.relative_residual};
     if (report.converged()) {
       quality.error = judge(rung, {A, inverse, b, x.span()}, report);
-    } else if (rung.plan.precond == RungPrecond::direct) {
-      quality.stable = done_ = is_backward_stable(x.span());
+    } else if (report.status == Status::stagnated || rung.plan.precond == RungPrecond::direct) {
+      quality.stable = done_ = settle(side, x.span(), report);
     }
     rung.solve_ms = watch.milliseconds();
     describe(rung, report, jacobi);
@@ -289,12 +289,11 @@ class Climb {
     return detail::screen_error<T>(solved.M, r.span(), solved.x, report, largest);
   }
 
-  /// x of direct factors on the host.
-  [[nodiscard]] bool is_backward_stable(std::span<const T> x) {
-    const Side host{true, false};
-    const auto backward = backward_error<T>(systems_.host_matrix(), systems_.b(host), x);
+  /// Whether x, which missed the tolerance, is as good as it gets.
+  [[nodiscard]] bool settle(const Side& side, std::span<const T> x, const SolveReport& report) {
+    const auto backward = backward_error<T>(systems_.plan(side).matrix(), systems_.b(side), x, systems_.device(side));
     result_.is_backward_stable =
-        backward.componentwise <= stable_multiple * static_cast<double>(std::numeric_limits<T>::epsilon());
+        is_backward_stable(backward, report, static_cast<double>(std::numeric_limits<T>::epsilon()));
     return result_.is_backward_stable;
   }
 

@@ -172,7 +172,7 @@ LadderFacts ladder_facts(const MatrixStatistics& statistics, const CsrView<T>* m
   if (matrix == nullptr) return facts;
   facts.structural_rank = maximum_matching(*matrix).cardinality;
   facts.duplicate_rows = duplicate_rows(*matrix);
-  if (predict && !facts.is_singular() && facts.rows <= most_rows_to_predict) {
+  if (predict && statistics.not_finite == 0 && !facts.is_singular() && facts.rows <= most_rows_to_predict) {
     facts.direct = predict_direct(*matrix);
   }
   return facts;

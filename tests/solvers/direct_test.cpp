@@ -147,7 +147,7 @@ TEST(Direct, PatternMatricesHaveOnes) {
   }
 }
 
-/// Rows and columns of 1e±200: R A C by powers of two is scaled back exactly.
+/// Rows of 1e±180 and columns of 1e±60. The scaling that is found is another one, so the condition is too.
 TEST(Direct, BadlyScaledSystems) {
   const Csr<double> a = scattered(40, 5, false);
   const std::vector<double> expected = random_values<double>(40, 9);
@@ -175,7 +175,7 @@ TEST(Direct, BadlyScaledSystems) {
     SCOPED_TRACE(to_string(method));
     std::vector<double> z = solved(DirectFactors<double>(scaled_a.view(), {.method = method}), b);
     for (std::size_t i = 0; i < 40; ++i) z[i] = std::ldexp(z[i], column_powers[i]);
-    EXPECT_LE(relative_difference(z, expected), 1e-5);
+    EXPECT_LE(relative_difference(z, expected), 1e-9);
   }
 }
 
@@ -189,7 +189,11 @@ TEST(Direct, SingularMatricesAreNamed) {
       SCOPED_TRACE(to_string(method));
       const std::string words =
           refusal<InvalidMatrix>([&] { DirectFactors<double>(a.view(), DirectOptions{.method = method}); });
-      EXPECT_NE(words.find("singular to rounding: the pivot of column"), std::string::npos) << words;
+      const bool has_full_structure = &dense == singular.data();
+      EXPECT_NE(
+          words.find(has_full_structure ? "singular to rounding: the pivot of column" : "at most 2 of its 3 rows"),
+          std::string::npos)
+          << words;
     }
   }
   const Csr<double> zeros = make_csr<double>(2, 2, {0, 1, 2}, {0, 1}, {0.0, 1.0});

@@ -1,4 +1,6 @@
 /// ILU(0) and IC(0) on a GPU against textbook loops over dense rows, bit by bit.
+#include "core/stopwatch.hpp"
+#include "solvers/factors/factorization.hpp"
 #include "solvers/factors/pivot.hpp"
 #include "solvers/factors/prepared_factors.hpp"
 #include "tests/solvers/factors/factor_systems.hpp"
@@ -16,6 +18,7 @@
 namespace tessera::testing {
 namespace {
 
+using detail::is_good_pivot;
 using detail::Pivot;
 using detail::safe_pivot;
 
@@ -73,7 +76,8 @@ Rows ic0_by_hand(const CsrView<T>& a, double shift) {
     const auto own = static_cast<index_t>(i);
     row.erase(row.upper_bound(own), row.end());
     const double diagonal = row.try_emplace(own, 0.0).first->second;
-    double left = diagonal + rounded(shift, diagonal);
+    const double enlarged = diagonal * (1.0 + shift);
+    double left = enlarged;
     for (auto& [j, value] : row) {
       if (j == own) break;
       const auto& other = f.rows[static_cast<std::size_t>(j)];
@@ -84,8 +88,9 @@ Rows ic0_by_hand(const CsrView<T>& a, double shift) {
       value /= other.at(j);
       left -= rounded(value, value);
     }
-    f.positive = f.positive && left > 0.0;
-    row[own] = left > 0.0 ? std::sqrt(left) : 1.0;
+    const bool is_good = is_good_pivot(left, enlarged);
+    f.positive = f.positive && is_good;
+    row[own] = is_good ? std::sqrt(left) : 1.0;
   }
   return f;
 }
@@ -238,6 +243,7 @@ TEST_F(FactorOnDevice, Ic0SaysWhenAPivotIsNotPositive) {
   expect_ic0(from_dense<double>({{1, 2}, {2, 1}}, 2), 4.0);
   expect_ic0(from_dense<double>({{-1, 0}, {0, 1}}, 2), 0.0);
   expect_ic0(from_dense<double>({{0, 1}, {1, 2}}, 2), 0.0);
+  expect_ic0(make_csr<double>(2, 2, {0, 1, 2}, {1, 0}, {1.0, 1.0}), 0.0);
 }
 
 /// A matrix whose pattern is not symmetric ends too: what has no counterpart is taken as 0 in Lᵀ.
@@ -245,6 +251,45 @@ TEST_F(FactorOnDevice, Ic0OfAnAsymmetricPatternEnds) {
   const Csr<double> a = square_matrix(factor_shapes()[3], 100, false, 0, 301).to(gpu());
   const cuda::DeviceFactors<double> found = cuda::factor_on_device(a.view(), true, 0.0, gpu());
   EXPECT_EQ(found.lower.strict.rows(), 100);
+}
+
+/// Of the host's factorization.
+Rows rows_of(const detail::Factorization& factors) {
+  Rows result;
+  result.rows.resize(factors.diagonal.size());
+  for (index_t i = 0; i < factors.lower.rows(); ++i) {
+    auto& row = result.rows[static_cast<std::size_t>(i)];
+    row[i] = factors.diagonal[static_cast<std::size_t>(i)];
+    for (const detail::FactorRows* part : {&factors.lower, &factors.upper}) {
+      if (part == &factors.upper && factors.is_symmetric) continue;
+      for (std::size_t k = part->begin(i); k < part->end(i); ++k) row[part->columns[k]] = part->values[k];
+    }
+  }
+  result.zero_pivots = factors.zero_pivots;
+  return result;
+}
+
+TEST_F(FactorOnDevice, SameBitsAsOnTheHost) {
+  std::uint64_t seed = 401;
+  for (const FactorShape& shape : factor_shapes()) {
+    for (const bool cholesky : {false, true}) {
+      SCOPED_TRACE(shape.name + (cholesky ? ", IC(0)" : ", ILU(0)"));
+      const Csr<double> a = square_matrix(shape, 120, cholesky, cholesky ? 0 : 5, ++seed);
+      detail::FactorRows rows;
+      rows.offsets.assign(a.row_offsets().begin(), a.row_offsets().end());
+      rows.columns.assign(a.columns().begin(), a.columns().end());
+      rows.values.assign(a.values().begin(), a.values().end());
+      detail::FactorBudget budget(IncompleteFactorOptions{}, a.rows(), a.nnz(), Stopwatch{});
+      const Rows expected = rows_of(cholesky ? host::ic0(rows, {1e-3, 1.0}, budget, Device{})
+                                             : host::ilu_on_pattern(rows, 0, budget, Device{}));
+      const Csr<double> on_gpu = a.to(gpu());
+      const cuda::DeviceFactors<double> found = cuda::factor_on_device(on_gpu.view(), cholesky, 0.0, gpu());
+      EXPECT_EQ(found.zero_pivots, expected.zero_pivots);
+      expect_triangle(found.lower, expected, true, false);
+      expect_triangle(found.upper, expected, false, cholesky);
+      expect_diagonal(found.upper, expected);
+    }
+  }
 }
 
 TEST_F(FactorOnDevice, NoRows) {
