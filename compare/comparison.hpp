@@ -39,7 +39,7 @@ struct Settings {
   std::int64_t applies = 1000;
   SortKey sort = SortKey::total;
   TimingSettings timing;
-  std::vector<support::PrecondRequest> preconds{support::PrecondRequest{}};  ///< of cg and bicgstab; at least one
+  std::vector<support::PrecondRequest> preconds{support::PrecondRequest{}};  ///< of linear systems; at least one
   SolverOptions solver;
   PageRankOptions pagerank;
   std::optional<std::string> baseline;            ///< file
@@ -61,7 +61,7 @@ struct Subject {
   std::shared_ptr<const Csr<T>> matrix;  ///< on the host
   MatrixStatistics facts;
   std::string name;                             ///< for messages
-  std::function<SystemVectors<T>()> vectors{};  ///< called when cg or bicgstab takes part; may throw
+  std::function<SystemVectors<T>()> vectors{};  ///< called when a system is solved; may throw
 };
 
 /// Checks, times and sorts. \param candidates the reference among them, if there shall be one
@@ -99,7 +99,7 @@ struct SolveInputs {
 template <class T>
 [[nodiscard]] SolveInputs<T> solve_inputs(const Settings& settings, const Subject<T>& subject, Outcome& outcome);
 
-/// Fills outcome.solves: each solver of the settings with each candidate, and each of cg and bicgstab with each
+/// Fills outcome.solves: each solver of the settings with each candidate, and each of linear systems with each
 /// preconditioner. A kernel that failed among outcome.products
 /// (which come first, in the order of the candidates) gets a row that says so and is not run. A solve that claims to
 /// have converged and whose residual says otherwise fails.

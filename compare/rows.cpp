@@ -13,6 +13,10 @@ std::string_view to_string(Solver solver) {
       return "cg";
     case Solver::bicgstab:
       return "bicgstab";
+    case Solver::gmres:
+      return "gmres";
+    case Solver::idr:
+      return "idr";
     case Solver::pagerank:
       return "pagerank";
   }

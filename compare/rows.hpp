@@ -16,7 +16,7 @@
 
 namespace tessera::compare {
 
-enum class Solver { cg, bicgstab, pagerank };
+enum class Solver { cg, bicgstab, gmres, idr, pagerank };
 
 [[nodiscard]] std::string_view to_string(Solver solver);
 
@@ -94,7 +94,7 @@ struct Outcome {
   std::vector<KernelRow> products;
   std::vector<SolveRow> solves;
   std::string reference;              ///< the kernel that all are measured against
-  std::vector<std::string> preconds;  ///< of cg and bicgstab
+  std::vector<std::string> preconds;  ///< of linear systems
   std::uint64_t least_bytes = 0;      ///< that a product has to move
   double copy_gbytes_per_s = 0.0;     ///< of as many bytes; 0 when not measured
   std::uint64_t cache_bytes = 0;      ///< last-level cache

@@ -9,6 +9,21 @@
 
 namespace tessera::compare {
 
+support::Method method_of(Solver solver) {
+  switch (solver) {
+    case Solver::cg:
+      return support::Method::cg;
+    case Solver::gmres:
+      return support::Method::gmres;
+    case Solver::idr:
+      return support::Method::idr;
+    case Solver::bicgstab:
+    case Solver::pagerank:
+      break;
+  }
+  return support::Method::bicgstab;
+}
+
 namespace {
 
 template <class T>
@@ -30,10 +45,9 @@ class KrylovTask final : public SolveTask {
     precond_ = support::prepare_precond<T>(request_, precond_subject(inputs_));
     SolveRun result;
     result.setup_ms = setup.milliseconds() - kernel_.info.upload_ms;
-    const support::Method method = solver_ == Solver::cg ? support::Method::cg : support::Method::bicgstab;
     const Stopwatch solve;
-    SolveReport report = support::solve_from_host<T>(method, {*kernel_.product, *precond_.inverse}, inputs_.vectors.b,
-                                                     x_, inputs_.solver);
+    SolveReport report = support::solve_from_host<T>(method_of(solver_), {*kernel_.product, *precond_.inverse},
+                                                     inputs_.vectors.b, x_, inputs_.solver);
     result.solve_ms = solve.milliseconds() - report.timings.upload_ms - report.timings.download_ms;
     result.status = report.status;
     result.reason = std::move(report.reason);

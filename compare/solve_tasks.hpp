@@ -5,6 +5,7 @@
 #include "compare/comparison.hpp"
 #include "compare/oracle.hpp"
 #include "support/precond.hpp"
+#include "support/system.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -38,6 +39,9 @@ class SolveTask {
   /// The residual of the latest run, computed apart.
   [[nodiscard]] virtual CheckedResidual check() const = 0;
 };
+
+/// The method of a solver of linear systems. \param solver not pagerank
+[[nodiscard]] support::Method method_of(Solver solver);
 
 template <class T>
 [[nodiscard]] support::PrecondSubject<T> precond_subject(const SolveInputs<T>& inputs) {

@@ -195,26 +195,28 @@ void derive(const Settings& settings, const Outcome& outcome, std::vector<SolveR
   }
 }
 
+/// Vectors of the solver that needs the most, with the right-hand side and the guess that all share.
+[[nodiscard]] std::uint64_t most_vectors(const Settings& settings, std::int64_t rows) {
+  constexpr std::uint64_t shared = 2;
+  std::uint64_t most = 0;
+  for (const Solver solver : settings.solvers) {
+    most = std::max(most, support::vectors_of(method_of(solver), rows, settings.solver, false));
+  }
+  return most + shared;
+}
+
 /// Chosen once, on the device; a preconditioner that the user wants and the matrix does not allow is refused here.
 template <class T>
 void choose_preconds(const Settings& settings, SolveInputs<T>& inputs, Outcome& outcome) {
   for (support::PrecondRequest request : settings.preconds) {
-    begin_phase(settings, "setting up precond " + support::to_string(request.precond));
-    std::optional<SpmvPlan<T>> plan;
-    std::optional<support::TrialSystem<T>> trial;
-    if (request.precond == support::Precond::automatic && support::may_need_amg(inputs.facts)) {
-      SpmvOptions options;
-      options.device = inputs.device;
-      plan.emplace(inputs.on_device, options);
-      trial.emplace(support::TrialSystem<T>{*plan, inputs.vectors.b, inputs.vectors.x0, inputs.solver});
-    }
-    const auto prepared = support::prepare_precond<T>(request, precond_subject(inputs), trial ? &*trial : nullptr);
+    begin_phase(settings, "setting up precond " + support::name_of(request));
+    const auto prepared = support::prepare_precond<T>(request, precond_subject(inputs));
     if (prepared.hierarchy && !prepared.hierarchy->coarsens) {
       outcome.warnings.push_back({"W024", "amg does not coarsen this matrix: " + prepared.hierarchy->reason});
     }
     outcome.precond_bytes = std::max(outcome.precond_bytes, prepared.info.bytes);
     request.precond = prepared.choice.precond;
-    outcome.preconds.push_back(support::to_string(request.precond));
+    outcome.preconds.push_back(support::name_of(request));
     inputs.preconds.push_back(std::move(request));
   }
 }
@@ -236,11 +238,11 @@ SolveInputs<T> solve_inputs(const Settings& settings, const Subject<T>& subject,
       std::find(settings.solvers.begin(), settings.solvers.end(), Solver::pagerank) != settings.solvers.end();
   const bool solves = settings.solvers.size() > (ranks ? 1U : 0U);
 
-  constexpr std::uint64_t solver_vectors = 14;
   const std::uint64_t transition = ranks ? matrix->bytes() : 0;
-  support::require_memory(settings.memory_limit_bytes, matrix->bytes(),
-                          transition + solver_vectors * static_cast<std::uint64_t>(matrix->rows()) * sizeof(T),
-                          "the vectors of the solvers");
+  support::require_memory(
+      settings.memory_limit_bytes, matrix->bytes(),
+      transition + most_vectors(settings, matrix->rows()) * static_cast<std::uint64_t>(matrix->rows()) * sizeof(T),
+      "the vectors of the solvers");
 
   const auto stop_when_asked = [stop = settings.stop](const IterationInfo&) {
     return stop && stop() ? Control::stop : Control::proceed;
@@ -299,7 +301,7 @@ void compare_solves(const Settings& settings, const SolveInputs<T>& inputs, cons
     SolveRow& row = outcome.solves[place];
     row.solver = solver;
     row.kernel = candidates[i].name;
-    row.precond = precond == nullptr ? std::string() : support::to_string(precond->precond);
+    row.precond = precond == nullptr ? std::string() : support::name_of(*precond);
     row.preconds_compared = precond != nullptr && inputs.preconds.size() > 1;
     row.reference = row.kernel == outcome.reference && (precond == nullptr || precond == inputs.preconds.data());
     row.passed = outcome.products[i].passed;

@@ -50,7 +50,7 @@ class HopcroftKarp {
   }
 
  private:
-  static constexpr index_t none = -1;  ///< level of a row that cannot or can no longer be on a path
+  static constexpr index_t none = -1;  ///< level of a row that was not reached
 
   [[nodiscard]] static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
   [[nodiscard]] index_t& row_of_entry(offset_t k) { return matching_.row_of_column[at(columns_[at(k)])]; }
@@ -109,13 +109,13 @@ class HopcroftKarp {
     std::erase_if(free_rows_, [this](index_t root) { return augment_from(root); });
   }
 
-  /// Depth-first search down the levels; every row is left for good, so that all searches of a phase cost O(nnz).
+  /// Depth-first search down the levels. Every entry is followed once per phase: O(nnz) for all roots. Rows of a path
+  /// need no mark: columns that they now hold lie a level too high for other paths.
   bool augment_from(index_t root) {
     path_.assign(1, root);
     while (!path_.empty()) {
       const index_t i = path_.back();
       if (next_[at(i)] == offsets_[at(i) + 1]) {
-        level_[at(i)] = none;
         path_.pop_back();
         continue;
       }
@@ -134,10 +134,7 @@ class HopcroftKarp {
 
   /// Every row of the path takes the entry that it was left by.
   void match_path() {
-    for (const index_t i : path_) {
-      match(i, next_[at(i)] - 1);
-      level_[at(i)] = none;
-    }
+    for (const index_t i : path_) match(i, next_[at(i)] - 1);
     ++matching_.cardinality;
   }
 

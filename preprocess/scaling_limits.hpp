@@ -14,10 +14,10 @@ inline constexpr int max_scaling_exponent = 1022;
   return std::clamp(factor, std::ldexp(1.0, -max_scaling_exponent), std::ldexp(1.0, max_scaling_exponent));
 }
 
-/// |row value column|, the same for exchanged factors. The smaller factor comes first: where the result is at most 1,
-/// nothing overflows, and where it is 1, nothing is rounded to a subnormal number.
+/// |row value column|, the same for exchanged factors. The larger factor comes first: where the result is at most 1,
+/// nothing overflows, and where it is 1, nothing is subnormal on the way.
 [[nodiscard]] inline double scaled_magnitude(double row, double value, double column) {
-  return std::min(row, column) * std::abs(value) * std::max(row, column);
+  return std::max(row, column) * std::abs(value) * std::min(row, column);
 }
 
 }  // namespace tessera::detail

@@ -212,6 +212,7 @@ Next KrylovSolve<T>::next_after_halt() {
   if (halt == fused::Halt::limit) return stop(state_.status);
   if (halt == fused::Halt::check) next = check();
   if (halt == fused::Halt::replace) next = replace_periodically();
+  if (halt == fused::Halt::cycle) next = end_cycle();
   if (next == Next::stop) return next;
   if (halt != fused::Halt::none) {
     if (const auto status = stopping_.verdict(norm())) return stop(*status);
@@ -271,6 +272,22 @@ Next KrylovSolve<T>::replace_periodically() {
   stopping_.replaced(residual);
   ++report_.replacements;
   return Next::replaced;
+}
+
+/// The directions are used up, and x is formed. What earlier cycles reached keeps counting for stagnation.
+template <class T>
+Next KrylovSolve<T>::end_cycle() {
+  const double residual = check_iterate();
+  if (state_.satisfied(residual)) return stop(Status::converged);
+  if (!std::isfinite(residual)) {
+    state_.break_down(Breakdown::not_finite, residual);
+    return break_down();
+  }
+  return_to_best();
+  if (stopping_.cycle_is_futile(norm())) return stop(Status::stagnated);
+  state_.peak = norm();
+  ++report_.replacements;
+  return Next::restart;
 }
 
 template <class T>

@@ -74,6 +74,8 @@ class KrylovSolve {
   void finish_iteration(double residual);
   /// Keeps x() if that is due; before complete_iteration() changes x().
   void keep_if_due();
+  /// Keeps x() as the best one so far. Its residual was just computed.
+  void keep_best();
   /// z = M v with <w, z> and ‖z‖².
   ProductDots precondition(std::span<const T> v, std::span<T> z, std::span<const T> w);
   /// A fused preconditioner was applied outside of the loop.
@@ -103,9 +105,8 @@ class KrylovSolve {
   [[nodiscard]] Next break_down();
   [[nodiscard]] Next check();
   [[nodiscard]] Next replace_periodically();
+  [[nodiscard]] Next end_cycle();
   [[nodiscard]] Next stop(Status status);
-  /// Remembers x as the best one so far.
-  void keep_best();
   /// Goes back to the best x if the present one, whose residual was just computed, is worse.
   void return_to_best();
   /// History, observer and time limit. \returns whether to go on

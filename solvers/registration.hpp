@@ -3,10 +3,14 @@
 /// registration_cuda.cu, which compiles their kernels, and once by stubs.cpp, which stands in for them.
 #pragma once
 
+#include "solvers/accuracy.hpp"
 #include "solvers/bicgstab.hpp"
 #include "solvers/cg.hpp"
+#include "solvers/fused/block.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
+#include "solvers/gmres.hpp"
+#include "solvers/idr.hpp"
 #include "solvers/jacobi.hpp"
 #include "solvers/pagerank.hpp"
 #include "solvers/richardson.hpp"
@@ -16,11 +20,18 @@
 
 namespace tessera::cuda {
 
-/// The functions that Loop and transform_reduce() call for an operation.
+/// The functions that Loop, transform_reduce() and block_pass() call for an operation.
 template <class Op>
 [[nodiscard]] constexpr auto functions_of() {
   if constexpr (std::is_base_of_v<fused::ScalarOp, Op>) {
     return std::tuple{&LoopOp<Op>::record};
+  } else if constexpr (requires {
+                         typename Op::State;
+                         Op::combines;
+                       }) {
+    return std::tuple{&LoopBlock<Op>::record, &BlockPass<Op>::run};
+  } else if constexpr (requires { Op::combines; }) {
+    return std::tuple{&BlockPass<Op>::run};
   } else if constexpr (requires { typename Op::State; }) {
     return std::tuple{&LoopOp<Op>::record, &TransformReduce<fused::BoundOp<Op>>::run};
   } else {
@@ -41,6 +52,8 @@ const decltype(std::tuple_cat(functions_of<Op>()...)) Kernels<fused::OpList<Op..
 
 using detail::BicgstabOps;
 using detail::CgOps;
+using detail::GmresOps;
+using detail::IdrOps;
 using detail::JacobiOps;
 using detail::PagerankOps;
 using detail::RichardsonOps;
@@ -58,6 +71,14 @@ template struct Kernels<BicgstabOps<float, FusedIdentity<float>>>;
 template struct Kernels<BicgstabOps<float, FusedDiagonal<float>>>;
 template struct Kernels<BicgstabOps<double, FusedIdentity<double>>>;
 template struct Kernels<BicgstabOps<double, FusedDiagonal<double>>>;
+template struct Kernels<GmresOps<float, FusedIdentity<float>>>;
+template struct Kernels<GmresOps<float, FusedDiagonal<float>>>;
+template struct Kernels<GmresOps<double, FusedIdentity<double>>>;
+template struct Kernels<GmresOps<double, FusedDiagonal<double>>>;
+template struct Kernels<IdrOps<float, FusedIdentity<float>>>;
+template struct Kernels<IdrOps<float, FusedDiagonal<float>>>;
+template struct Kernels<IdrOps<double, FusedIdentity<double>>>;
+template struct Kernels<IdrOps<double, FusedDiagonal<double>>>;
 template struct Kernels<RichardsonOps<float, FusedIdentity<float>>>;
 template struct Kernels<RichardsonOps<float, FusedDiagonal<float>>>;
 template struct Kernels<RichardsonOps<double, FusedIdentity<double>>>;
@@ -66,5 +87,8 @@ template struct Kernels<JacobiOps<float>>;
 template struct Kernels<JacobiOps<double>>;
 template struct Kernels<PagerankOps<float>>;
 template struct Kernels<PagerankOps<double>>;
+
+template struct TransformRows<detail::BackwardErrorRow<float>>;
+template struct TransformRows<detail::BackwardErrorRow<double>>;
 
 }  // namespace tessera::cuda

@@ -44,6 +44,8 @@ std::string_view to_string(Breakdown breakdown) {
       return "indefinite";
     case Breakdown::preconditioner:
       return "preconditioner";
+    case Breakdown::dependent:
+      return "dependent";
     case Breakdown::not_finite:
       return "not_finite";
   }
@@ -56,6 +58,8 @@ namespace {
 
 /// A restart from the true residual is progress if it lowers the residual to this fraction.
 constexpr double useful_reduction = 0.9;
+/// A cycle of GMRES that leaves this fraction of the residual has done nothing; the next would be the same.
+constexpr double idle_cycle = 1.0 - 1e-6;
 /// Restarts without progress before the solve stagnates.
 constexpr int allowed_futile_checks = 2;
 
@@ -81,6 +85,8 @@ std::string_view describe(Breakdown kind) {
       return "p'Ap is not positive beyond rounding, so A is singular or not positive definite: p'Ap / (||p|| ||Ap||) =";
     case Breakdown::preconditioner:
       return "the preconditioner is not positive definite: r'Mr / r'r =";
+    case Breakdown::dependent:
+      return "A z depends on the directions before it, so A is singular: what is left of A z, relative to ||A z||,";
     case Breakdown::not_finite:
       return "a number or an update beyond the range of the type, or NaN, in the recurrence; last value";
   }
@@ -128,6 +134,12 @@ bool StoppingCriteria::restart_is_futile(double true_residual) {
   return futile_checks_ > allowed_futile_checks;
 }
 
+bool StoppingCriteria::cycle_is_futile(double true_residual) {
+  idle_cycles_ = true_residual >= idle_cycle * best_of_cycles_ ? idle_cycles_ + 1 : 0;
+  best_of_cycles_ = std::min(best_of_cycles_, true_residual);
+  return idle_cycles_ > allowed_futile_checks;
+}
+
 bool StoppingCriteria::may_restart(double true_residual) {
   if (!std::isfinite(true_residual)) return false;
   if (true_residual <= 0.5 * restart_reference_) {
@@ -167,6 +179,10 @@ std::string StoppingCriteria::cause(Status status, const SolveReport& report) co
             "attainable accuracy reached: {} restarts from the true residual lowered it by less than 10 % or not at "
             "all; ",
             futile_checks_);
+      }
+      if (idle_cycles_ > allowed_futile_checks) {
+        return fmt::format("{} cycles of {} directions did not lower ||r||_2 = {:.6g}; ", idle_cycles_,
+                           options_.restart, user_units(best_of_cycles_));
       }
       return fmt::format("||r||_2 has not fallen by 1 % below {:.6g} within {} iterations; ", user_units(state_.best),
                          state_.window);

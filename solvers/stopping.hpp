@@ -33,6 +33,8 @@ class StoppingCriteria {
   void replaced(double true_residual);
   /// After a check that found the true residual above the target: whether restarting no longer lowers it.
   [[nodiscard]] bool restart_is_futile(double true_residual);
+  /// After a cycle of GMRES that left the true residual above the target: whether cycles no longer lower it.
+  [[nodiscard]] bool cycle_is_futile(double true_residual);
   /// Whether one more restart after a breakdown is allowed; counts it.
   [[nodiscard]] bool may_restart(double true_residual);
 
@@ -51,6 +53,8 @@ class StoppingCriteria {
 
   double best_checked_ = std::numeric_limits<double>::infinity();  // smallest true residual of the failed checks
   int futile_checks_ = 0;
+  double best_of_cycles_ = std::numeric_limits<double>::infinity();  // smallest true residual after a cycle
+  int idle_cycles_ = 0;
   double restart_reference_ = 0.0;  // true residual from which the allowed restarts are counted
   int restarts_ = 0;
 };

@@ -5,6 +5,7 @@
 #include "solvers/amg/prolongator.hpp"
 #include "solvers/amg/strength.hpp"
 #include "solvers/factors/prepared_factors.hpp"
+#include "solvers/fused/block.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
 #include "tessera/error.hpp"
@@ -47,6 +48,19 @@ void LoopOp<Op>::record(const Device& device, const LoopFrame& /*frame*/, std::i
 
 template <class Op>
 typename Op::Sums TransformReduce<Op>::run(const Device& device, std::int64_t /*n*/, const Op& /*op*/) {
+  refuse(device);
+}
+
+template <class Op>
+void LoopBlock<Op>::record(const Device& device, const LoopFrame& /*frame*/, std::int64_t /*n*/, const Op& /*op*/,
+                           fused::BlockSpace& /*space*/, std::span<const ProductDots> /*dot_parts*/) {
+  refuse(device);
+}
+
+template <class Op>
+typename Op::Sums BlockPass<Op>::run(const Device& device, std::int64_t /*n*/, const Op& /*op*/,
+                                     const typename Op::Scalars& /*scalars*/, int /*columns*/,
+                                     fused::BlockSpace& /*space*/) {
   refuse(device);
 }
 

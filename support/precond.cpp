@@ -2,6 +2,7 @@
 #include "support/precond.hpp"
 
 #include "support/amg_prediction.hpp"
+#include "support/factor_precond.hpp"
 #include "support/machine.hpp"
 
 #include "tessera/error.hpp"
@@ -24,8 +25,16 @@ std::string to_string(Precond precond) {
       return "jacobi";
     case Precond::amg:
       return "amg";
+    case Precond::factors:
+      return "factors";
+    case Precond::direct:
+      return "direct";
   }
   return "auto";
+}
+
+std::string name_of(const PrecondRequest& request) {
+  return request.precond == Precond::factors ? factor_name(request.factors) : to_string(request.precond);
 }
 
 PrecondChoice choose_precond(Precond wanted, const MatrixStatistics& matrix) {
@@ -78,63 +87,35 @@ void build_amg(const PrecondRequest& wanted, const PrecondSubject<T>& subject, P
   }
 }
 
-[[nodiscard]] std::string count_text(double iterations) {
-  return std::isfinite(iterations) && iterations < 1e6 ? fmt::format("about {:.0f}", iterations)
-                                                       : std::string("very many");
+template <class T>
+void build_factors(const PrecondRequest& wanted, const PrecondSubject<T>& subject, PreparedPrecond<T>& result) {
+  auto factors = make_factors(wanted, subject);
+  result.factors = factors->factors();
+  take(std::move(factors), result);
 }
 
-/// In place of Jacobi, if it pays. The reason says what was found either way.
 template <class T>
-void try_amg(const PrecondRequest& wanted, const PrecondSubject<T>& subject, const TrialSystem<T>& system,
-             PreparedPrecond<T>& result) {
-  const JacobiTrial trial = try_jacobi<T>(system, *result.inverse);
-  result.trial = trial;
-  std::string& reason = result.choice.reason;
-  if (trial.status != Status::max_iterations && trial.status != Status::converged) {
-    reason += fmt::format("; a trial of {} iterations ended as {}", trial.iterations, to_string(trial.status));
-    return;
-  }
-  const std::string found = fmt::format("Jacobi would need {} iterations", count_text(trial.projected));
-  if (!worth_amg(trial.projected, subject.facts.rows, subject.device)) {
-    reason += fmt::format("; {}, amg pays above {:.0f}", found, trial.break_even);
-    return;
-  }
-  try {
-    auto amg = make_amg(wanted, subject);
-    if (!amg->hierarchy().coarsens) {
-      reason += fmt::format("; {}, but amg does not coarsen: {}", found, amg->hierarchy().reason);
-      return;
-    }
-    result.hierarchy = amg->hierarchy();
-    result.choice = {Precond::amg, fmt::format("{}, amg pays above {:.0f}", found, trial.break_even)};
-    take(std::move(amg), result);
-  } catch (const InvalidMatrix& error) {
-    reason += fmt::format("; {}, but amg refuses the matrix: {}", found, error.what());
-  } catch (const NotSupported& error) {
-    reason += fmt::format("; {}, but: {}", found, error.what());
-  } catch (const OutOfMemory& error) {
-    reason += fmt::format("; {}, but amg does not fit: {}", found, error.what());
-  }
+void build_direct(const PrecondRequest& wanted, const PrecondSubject<T>& subject, PreparedPrecond<T>& result) {
+  auto factors = make_direct(wanted, subject);
+  result.direct = factors->factors();
+  take(std::move(factors), result);
 }
 
 }  // namespace
 
 template <class T>
-PreparedPrecond<T> prepare_precond(const PrecondRequest& wanted, const PrecondSubject<T>& subject,
-                                   const TrialSystem<T>* system) {
+PreparedPrecond<T> prepare_precond(const PrecondRequest& wanted, const PrecondSubject<T>& subject) {
   PreparedPrecond<T> result;
   result.choice = choose_precond(wanted.precond, subject.facts);
   if (result.choice.precond == Precond::amg) build_amg(wanted, subject, result);
   if (result.choice.precond == Precond::jacobi) build_jacobi(wanted, subject, result);
-  const bool free = wanted.precond == Precond::automatic && result.inverse != nullptr;
-  if (free && system != nullptr && may_need_amg(subject.facts)) try_amg(wanted, subject, *system, result);
+  if (result.choice.precond == Precond::factors) build_factors(wanted, subject, result);
+  if (result.choice.precond == Precond::direct) build_direct(wanted, subject, result);
   if (!result.inverse) result.inverse = std::make_unique<IdentityOperator<T>>(subject.matrix.rows, subject.device);
   return result;
 }
 
-template PreparedPrecond<float> prepare_precond(const PrecondRequest&, const PrecondSubject<float>&,
-                                                const TrialSystem<float>*);
-template PreparedPrecond<double> prepare_precond(const PrecondRequest&, const PrecondSubject<double>&,
-                                                 const TrialSystem<double>*);
+template PreparedPrecond<float> prepare_precond(const PrecondRequest&, const PrecondSubject<float>&);
+template PreparedPrecond<double> prepare_precond(const PrecondRequest&, const PrecondSubject<double>&);
 
 }  // namespace tessera::support

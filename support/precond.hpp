@@ -2,10 +2,10 @@
 /// Which preconditioner a system gets and why, and its set-up on the device of A.
 #pragma once
 
-#include "support/amg_choice.hpp"
-
 #include "tessera/amg.hpp"
 #include "tessera/csr.hpp"
+#include "tessera/direct.hpp"
+#include "tessera/incomplete_factors.hpp"
 #include "tessera/linear_operator.hpp"
 #include "tessera/preconditioner.hpp"
 #include "tessera/statistics.hpp"
@@ -18,8 +18,16 @@
 
 namespace tessera::support {
 
-enum class Precond { automatic, none, jacobi, amg };
+enum class Precond {
+  automatic,
+  none,
+  jacobi,
+  amg,
+  factors,  ///< incomplete factors, also of diagonal blocks
+  direct,   ///< the factors of A itself, which Method::direct refines
+};
 
+/// "auto", "none", "jacobi", "amg", "factors", "direct".
 [[nodiscard]] std::string to_string(Precond precond);
 
 struct PrecondChoice {
@@ -34,9 +42,14 @@ struct PrecondChoice {
 struct PrecondRequest {
   Precond precond = Precond::automatic;
   AmgOptions amg;
+  IncompleteFactorOptions factors;
+  DirectOptions direct;                  ///< its limit on memory follows from those below
   std::uint64_t memory_limit_bytes = 0;  ///< of the run; 0: what the machine has
   std::uint64_t held_bytes = 0;          ///< by matrix, plan and vectors
 };
+
+/// As the command line names it, with parameters: "jacobi", "ilut:1e-3:20", "bjacobi:8:ilu0".
+[[nodiscard]] std::string name_of(const PrecondRequest& request);
 
 /// The matrix that is to be preconditioned.
 template <class T>
@@ -53,15 +66,15 @@ struct PreparedPrecond {
   PrecondChoice choice;
   PreconditionerInfo info{.name = "none", .is_symmetric = true};
   std::optional<AmgInfo> hierarchy;
-  std::optional<JacobiTrial> trial;
+  std::optional<IncompleteFactorInfo> factors;
+  std::optional<DirectInfo> direct;
 };
 
-/// Chooses and builds. `automatic` takes AMG only after a trial on `system` (null: never), and falls back to Jacobi
-/// where AMG cannot be set up or does not coarsen, and to none where the inverse of a diagonal entry is not finite.
+/// Chooses and builds. `automatic` takes Jacobi, and the identity where the diagonal has no finite inverse.
 /// \throws InvalidMatrix naming the subject when the preconditioner that the user chose cannot be built; what the
-///         constructor of Amg throws for its options; OutOfMemory
+///         constructors of Amg, IncompleteFactors and DirectFactors throw for their options; BudgetExceeded;
+///         OutOfMemory
 template <class T>
-[[nodiscard]] PreparedPrecond<T> prepare_precond(const PrecondRequest& wanted, const PrecondSubject<T>& subject,
-                                                 const TrialSystem<T>* system = nullptr);
+[[nodiscard]] PreparedPrecond<T> prepare_precond(const PrecondRequest& wanted, const PrecondSubject<T>& subject);
 
 }  // namespace tessera::support

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tessera::support {
 
 MethodChoice choose_method(Method wanted, const MatrixStatistics& matrix) {
@@ -19,23 +21,57 @@ MethodChoice choose_method(Method wanted, const MatrixStatistics& matrix) {
   return {Method::cg, "numerically symmetric, positive diagonal"};
 }
 
+SolverOptions refinement_options(SolverOptions options) {
+  constexpr std::int64_t most_steps = 10;
+  constexpr std::int64_t idle_steps = 3;
+  options.max_iterations = std::min(options.max_iterations, most_steps);
+  if (options.stagnation_window == 0) options.stagnation_window = idle_steps;
+  return options;
+}
+
+std::uint64_t vectors_of(Method method, std::int64_t n, const SolverOptions& options, bool simple) {
+  constexpr std::uint64_t common = 8;  // of cg, and beside the directions of gmres
+  constexpr std::uint64_t bicgstab = 12;
+  constexpr std::uint64_t idr = 22;  // three blocks of 4 and those of a Krylov method
+  if (method == Method::bicgstab) return bicgstab;
+  if (method == Method::idr) return idr;
+  if (method != Method::gmres) return common;
+  const auto directions = static_cast<std::uint64_t>(std::min<std::int64_t>(options.restart, n));
+  return common + (simple ? directions + 1 : 2 * directions + 1);
+}
+
+template <class T>
+SolveReport run_method(Method method, const SystemOperators<T>& system, std::span<const T> b, std::span<T> x,
+                       const SolverOptions& options) {
+  const auto& [A, M] = system;
+  switch (method) {
+    case Method::cg:
+      return cg<T>(A, M, b, x, options);
+    case Method::gmres:
+      return gmres<T>(A, M, b, x, options);
+    case Method::idr:
+      return idr<T>(A, M, b, x, options);
+    case Method::richardson:
+      return richardson<T>(A, M, b, x, options);
+    case Method::direct:
+      return richardson<T>(A, M, b, x, refinement_options(options));
+    case Method::automatic:
+    case Method::bicgstab:
+      break;
+  }
+  return bicgstab<T>(A, M, b, x, options);
+}
+
 template <class T>
 SolveReport solve_from_host(Method method, const SystemOperators<T>& system, std::span<const T> b, std::span<T> x,
                             const SolverOptions& options) {
-  const LinearOperator<T>& A = system.A;
-  const LinearOperator<T>& M = system.M;
-  const auto solve = [&](std::span<const T> placed_b, std::span<T> placed_x) {
-    if (method == Method::cg) return cg<T>(A, M, placed_b, placed_x, options);
-    if (method == Method::richardson) return richardson<T>(A, M, placed_b, placed_x, options);
-    return bicgstab<T>(A, M, placed_b, placed_x, options);
-  };
-  const Device device = A.device();
-  if (device.is_host()) return solve(b, x);
+  const Device device = system.A.device();
+  if (device.is_host()) return run_method<T>(method, system, b, x, options);
   const Stopwatch uploading;
   const auto device_b = Array<T>::copy_of(b, device);
   auto device_x = Array<T>::copy_of(x, device);
   const double upload_ms = uploading.milliseconds();
-  SolveReport report = solve(device_b.span(), device_x.span());
+  SolveReport report = run_method<T>(method, system, device_b.span(), device_x.span(), options);
   const Stopwatch downloading;
   detail::copy_bytes(Device{}, x.data(), device, device_x.data(), device_x.bytes());
   report.timings.upload_ms = upload_ms;
@@ -43,6 +79,10 @@ SolveReport solve_from_host(Method method, const SystemOperators<T>& system, std
   return report;
 }
 
+template SolveReport run_method(Method, const SystemOperators<float>&, std::span<const float>, std::span<float>,
+                                const SolverOptions&);
+template SolveReport run_method(Method, const SystemOperators<double>&, std::span<const double>, std::span<double>,
+                                const SolverOptions&);
 template SolveReport solve_from_host(Method, const SystemOperators<float>&, std::span<const float>, std::span<float>,
                                      const SolverOptions&);
 template SolveReport solve_from_host(Method, const SystemOperators<double>&, std::span<const double>, std::span<double>,
@@ -67,8 +107,14 @@ std::string to_string(Method method) {
       return "cg";
     case Method::bicgstab:
       return "bicgstab";
+    case Method::gmres:
+      return "gmres";
+    case Method::idr:
+      return "idr";
     case Method::richardson:
       return "richardson";
+    case Method::direct:
+      return "direct";
   }
   return "auto";
 }

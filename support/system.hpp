@@ -15,7 +15,7 @@
 
 namespace tessera::support {
 
-enum class Method { automatic, cg, bicgstab, richardson };
+enum class Method { automatic, cg, bicgstab, gmres, idr, richardson, direct };
 
 struct MethodChoice {
   Method method = Method::bicgstab;  ///< never automatic
@@ -31,7 +31,23 @@ struct SystemOperators {
   const LinearOperator<T>& M;
 };
 
-/// Solves with b and x on the host: copies them to the device of A and M and copies x back; the report says how long
+/// Options of Richardson iteration with exact factors as M: at most 10 steps of refinement, and an end as soon as three
+/// of them did not lower the residual.
+[[nodiscard]] SolverOptions refinement_options(SolverOptions options);
+
+/// Vectors of n elements that a method needs at most: right-hand side, solution and work vectors, those of a kernel
+/// with two output buffers included. \param n rows; gmres() takes no more directions \param simple M is the identity or
+/// diagonal, so gmres() keeps no preconditioned directions
+[[nodiscard]] std::uint64_t vectors_of(Method method, std::int64_t n, const SolverOptions& options, bool simple);
+
+/// Solves with b and x where A and M lie. Method::direct is Richardson iteration with refinement_options(); M is A⁻¹.
+/// \param method not automatic
+/// \throws what the method throws
+template <class T>
+[[nodiscard]] SolveReport run_method(Method method, const SystemOperators<T>& system, std::span<const T> b,
+                                     std::span<T> x, const SolverOptions& options);
+
+/// The same with b and x on the host: copies them to the device of A and M and copies x back; the report says how long
 /// that took.
 /// \param method not automatic
 /// \throws what the method throws; the caller's x is then unchanged

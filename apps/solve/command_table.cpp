@@ -1,6 +1,7 @@
 #include "option_table.hpp"
 
-#include "precond_settings.hpp"
+#include "precond_keys.hpp"
+#include "precond_spec.hpp"
 
 #include "tessera/spgemm.hpp"
 
@@ -120,6 +121,21 @@ constexpr std::size_t help_column = 32;
   return names;
 }
 
+[[nodiscard]] std::vector<std::string_view> names_of(std::span<const PrecondKey> keys) {
+  std::vector<std::string_view> names;
+  for (const PrecondKey& key : keys) names.push_back(key.name);
+  return names;
+}
+
+/// "ilu0", "iluk:K", ...: the preconditioners with parameters of their own.
+[[nodiscard]] std::vector<std::string_view> factor_forms() {
+  std::vector<std::string_view> names;
+  for (const PrecondForm& form : precond_forms()) {
+    if (form.is_factors) names.push_back(form.form);
+  }
+  return names;
+}
+
 /// "  -b, --rhs FILE|WORD      text ... (default: Aones)", wrapped.
 [[nodiscard]] std::string option_lines(const OptionSpec& spec) {
   std::string left = spec.letter == '\0' ? "      " : fmt::format("  -{}, ", spec.letter);
@@ -129,8 +145,12 @@ constexpr std::size_t help_column = 32;
     text = fmt::format(fmt::runtime(text), fmt::arg("words", fmt::join(option_words(spec), ", ")),
                        fmt::arg("gpu_words", fmt::join(gpu_accumulators(), ", ")));
   }
+  if (spec.name == "precond") {
+    text = fmt::format(fmt::runtime(text), fmt::arg("words", fmt::join(factor_forms(), ", ")));
+  }
   if (spec.name == "precond-opt") {
-    text = fmt::format(fmt::runtime(text), fmt::arg("words", fmt::join(amg_key_names(), ", ")));
+    text = fmt::format(fmt::runtime(text), fmt::arg("amg_words", fmt::join(names_of(amg_keys()), ", ")),
+                       fmt::arg("factor_words", fmt::join(names_of(factor_keys()), ", ")));
   }
   if (!spec.fp32_fallback.empty()) {
     text += fmt::format(" (with --precision fp32: {}, default: {})", spec.fp32_fallback, spec.fallback);

@@ -31,7 +31,8 @@ constexpr double unbounded = std::numeric_limits<double>::max();
 constexpr std::int64_t most_rounds = 1'000'000;
 
 [[nodiscard]] std::vector<compare::Solver> solver_list(const Options& options) {
-  constexpr std::array solvers{compare::Solver::cg, compare::Solver::bicgstab, compare::Solver::pagerank};
+  constexpr std::array solvers{compare::Solver::cg, compare::Solver::bicgstab, compare::Solver::gmres,
+                               compare::Solver::idr, compare::Solver::pagerank};
   const auto text = options.text("solvers");
   if (!text) return {};
   std::vector<std::string_view> known;
@@ -50,7 +51,8 @@ void require_used(const Options& options, const std::vector<compare::Solver>& so
   const auto runs = [&](compare::Solver solver) {
     return std::find(solvers.begin(), solvers.end(), solver) != solvers.end();
   };
-  const bool krylov = runs(compare::Solver::cg) || runs(compare::Solver::bicgstab);
+  const bool krylov = std::any_of(solvers.begin(), solvers.end(),
+                                  [](compare::Solver solver) { return solver != compare::Solver::pagerank; });
   const auto refuse = [&](std::string_view name, bool used, std::string_view needed) {
     if (used || !options.typed(name)) return;
     throw UsageError(fmt::format("option --{} has no effect on products", name),
@@ -61,6 +63,7 @@ void require_used(const Options& options, const std::vector<compare::Solver>& so
     refuse(name, krylov, "cg or --solvers bicgstab");
   }
   refuse("shadow", runs(compare::Solver::bicgstab), "bicgstab");
+  refuse("restart", runs(compare::Solver::gmres), "gmres");
   for (const std::string_view name : {"damping", "tol"}) refuse(name, runs(compare::Solver::pagerank), "pagerank");
   for (const std::string_view name : {"max-iters", "max-time"}) refuse(name, !solvers.empty(), "cg, for instance");
 }

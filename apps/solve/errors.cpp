@@ -39,11 +39,11 @@ template <class E>
 }
 
 /// The libraries end a message with its hint, which is printed on a separate line.
-[[nodiscard]] Failure bad_input(const std::string& text) {
+[[nodiscard]] Failure failure_of(ExitCode code, const std::string& text) {
   constexpr std::string_view separator = "; hint: ";
   const std::size_t place = text.rfind(separator);
-  if (place == std::string::npos) return {ExitCode::bad_input, text, {}};
-  return {ExitCode::bad_input, text.substr(0, place), text.substr(place + separator.size())};
+  if (place == std::string::npos) return {code, text, {}};
+  return {code, text.substr(0, place), text.substr(place + separator.size())};
 }
 
 }  // namespace
@@ -56,12 +56,13 @@ Failure classify(const std::exception& error) {
   if (is<OutOfMemory>(error)) {
     return {ExitCode::out_of_memory, error.what(), "a smaller problem, --precision fp32 or a larger --mem-limit"};
   }
+  if (is<BudgetExceeded>(error)) return failure_of(ExitCode::out_of_memory, error.what());
   if (is<std::bad_alloc>(error)) return {ExitCode::out_of_memory, "the system has no more memory", {}};
   if (is<DeviceUnavailable>(error) || is<CudaError>(error)) {
     return {ExitCode::no_device, error.what(), "--device host works everywhere; solve doctor shows what is there"};
   }
   if (is<ParseError>(error) || is<InvalidMatrix>(error) || is<IoError>(error) || is<DimensionError>(error)) {
-    return bad_input(error.what());
+    return failure_of(ExitCode::bad_input, error.what());
   }
   if (const auto* interrupted = dynamic_cast<const Interrupted*>(&error)) {
     const bool terminated = interrupted->signal() == SIGTERM;

@@ -46,7 +46,7 @@ enum class ExitCode : int {
   not_converged = 3,   ///< iteration or time limit
   failed = 4,          ///< breakdown, divergence, stagnation, or numbers that are not finite
   bad_input = 5,       ///< a file, its format, dimensions, a singular diagonal; an output that cannot be written
-  out_of_memory = 6,
+  out_of_memory = 6,   ///< also factors that exceed their limits
   no_device = 7,
   verification_failed = 8,
   interrupted = 130,  ///< SIGINT

@@ -6,6 +6,7 @@
 #include "report_json.hpp"
 
 #include "support/amg_prediction.hpp"
+#include "tessera/ladder.hpp"
 #include "tessera/matrix_market.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
@@ -43,7 +44,7 @@ struct Advice {
 /// Algebraic multigrid on a matrix with a positive diagonal.
 struct AmgOutlook {
   support::AmgPrediction prediction;
-  bool auto_tries = false;  ///< whether --precond auto would try it
+  bool auto_tries = false;  ///< whether it is a rung of the ladder
 };
 
 struct InspectOutcome : CommonOutcome {
@@ -53,7 +54,8 @@ struct InspectOutcome : CommonOutcome {
   std::optional<ComponentCounts> strong_components;  ///< of a square matrix
   std::optional<SpyGrid> spy;
   std::vector<KernelCost> kernels;
-  std::optional<AmgOutlook> amg;  ///< nothing where it does not apply
+  std::optional<AmgOutlook> amg;      ///< nothing where it does not apply
+  std::optional<LadderFacts> ladder;  ///< nothing where there is nothing to solve
   Advice advice;
   double read_ms = 0.0;
 };

@@ -9,8 +9,10 @@
 
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"
+#include "support/precond.hpp"
 #include "support/system.hpp"
 #include "tessera/error.hpp"
+#include "tessera/ladder.hpp"
 
 #include <fmt/format.h>
 
@@ -43,20 +45,6 @@ bool looks_like_graph(const InspectOutcome& outcome) {
 }
 
 namespace {
-
-/// A file name as a shell takes it.
-[[nodiscard]] std::string shell_word(const std::string& name) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!name.empty() && name.find_first_not_of(plain) == std::string::npos) return name;
-  std::string word = "'";
-  for (const char c : name) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
-
-[[nodiscard]] std::string source_words(const InspectOutcome& outcome) {
-  const std::string words = outcome.from_file ? shell_word(outcome.problem) : "--" + outcome.problem;
-  return words + (outcome.transposed ? " --transpose" : "");
-}
 
 void warn_about_values(const InspectOutcome& outcome, Warnings& warnings) {
   const MatrixStatistics& m = outcome.matrix;
@@ -119,16 +107,12 @@ Advice advise(const InspectOutcome& outcome) {
     return advice;
   }
   const support::MethodChoice method = support::choose_method(Method::automatic, m);
-  support::PrecondChoice precond = support::choose_precond(Precond::automatic, m);
-  if (support::may_need_amg(m)) {
-    precond = {Precond::automatic, "tries jacobi, and takes amg where that would need many iterations"};
-  }
+  const support::PrecondChoice precond = support::choose_precond(Precond::automatic, m);
   advice.method = to_string(method.method);
   advice.method_reason = method.reason;
   advice.precond = to_string(precond.precond);
-  advice.precond_reason = precond.reason;
-  advice.command =
-      fmt::format("solve {} --method {} --precond {}", source_words(outcome), advice.method, advice.precond);
+  advice.precond_reason = precond.reason + ", first; then the rungs of the ladder";
+  advice.command = fmt::format("solve {}", source_words(outcome));
   return advice;
 }
 
@@ -214,7 +198,18 @@ template <class T>
   if (!m.full_diagonal() || m.diagonal_negative > 0 || m.not_finite > 0) return std::nullopt;
   const AmgOptions options;
   const double neighbours = support::strong_neighbours(view, options.strength_threshold, device);
-  return AmgOutlook{support::predict_amg(m, neighbours, options), support::may_need_amg(m)};
+  const auto rungs = plan_ladder(ladder_facts<T>(m));
+  const bool tries =
+      std::any_of(rungs.begin(), rungs.end(), [](const RungPlan& rung) { return rung.precond == RungPrecond::amg; });
+  return AmgOutlook{support::predict_amg(m, neighbours, options), tries};
+}
+
+/// What solve() would try.
+template <class T>
+[[nodiscard]] std::optional<LadderFacts> ladder_outlook(const CsrView<T>& view, const InspectOutcome& outcome) {
+  const MatrixStatistics& m = outcome.matrix;
+  if (!view.is_square() || m.rows == 0 || looks_like_graph(outcome) || m.not_finite > 0) return std::nullopt;
+  return ladder_facts<T>(m, &view);
 }
 
 template <class T>
@@ -229,6 +224,8 @@ template <class T>
   const Stopwatch timer;
   measure_matrix(settings, problem.matrix->view(), progress, outcome);
   outcome.amg = amg_outlook(problem.matrix->view(), settings.machine.host, outcome);
+  progress.phase("predicting factors");
+  outcome.ladder = ladder_outlook(problem.matrix->view(), outcome);
   outcome.inspect_ms = timer.milliseconds();
 
   progress.phase("setting up each kernel");

@@ -1,4 +1,5 @@
 #include "inspect.hpp"
+#include "ladder_report.hpp"
 #include "report_json.hpp"
 
 namespace tessera::cli {
@@ -166,6 +167,7 @@ Json inspect_json(const InspectOutcome& outcome, const Options& options, const I
   json["spy"] = spy_json(outcome.spy);
   json["kernels"] = kernels_json(outcome);
   json["amg"] = amg_json(outcome.amg);
+  json["ladder"] = outcome.ladder ? planned_ladder_json(*outcome.ladder) : Json(nullptr);
   json["advice"] = advice_json(outcome);
   json["result"] = {{"status", "inspected"}, {"exit_code", static_cast<int>(code)}};
   json["timings_ms"] = {{"read", outcome.read_ms}, {"inspect", outcome.inspect_ms}};

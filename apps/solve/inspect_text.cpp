@@ -1,4 +1,5 @@
 #include "inspect.hpp"
+#include "ladder_report.hpp"
 #include "summary_text.hpp"
 
 #include <fmt/format.h>
@@ -266,6 +267,7 @@ std::string inspect_text(const InspectOutcome& outcome) {
   text += band_line(outcome) + structure_lines(outcome) + row_lines(outcome);
   if (outcome.spy) text += spy_text(*outcome.spy, margin);
   text += kernel_lines(outcome) + amg_line(outcome) + advice_lines(outcome);
+  if (outcome.ladder) text += planned_ladder_lines(*outcome.ladder);
   return text + line("time", fmt::format("{} {}, inspect {}", outcome.from_file ? "read" : "generate",
                                          time_text(outcome.read_ms), time_text(outcome.inspect_ms)));
 }

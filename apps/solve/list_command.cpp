@@ -1,7 +1,8 @@
 #include "commands.hpp"
 #include "errors.hpp"
 #include "outputs.hpp"
-#include "precond_settings.hpp"
+#include "precond_keys.hpp"
+#include "precond_spec.hpp"
 #include "report_json.hpp"
 
 #include "core/nearest.hpp"
@@ -15,6 +16,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +30,7 @@ struct ListItem {
   std::string description;
   Json facts = Json::object();          ///< for programs, beside name and description
   std::vector<std::string> lines = {};  ///< below it, for people
+  std::string shown_name = {};          ///< in place of `name`, for people
 };
 
 struct Topic {
@@ -78,18 +81,39 @@ struct Topic {
   return entry;
 }
 
-/// With the keys of --precond-opt.
-[[nodiscard]] ListItem amg_entry() {
-  ListItem entry{"amg",
-                 "algebraic multigrid by smoothed aggregation, with these keys of --precond-opt:", Json::object()};
-  Json keys = Json::array();
-  for (const AmgKey& key : amg_keys()) {
+/// Adds keys of --precond-opt to an entry.
+void add_keys(std::span<const PrecondKey> keys, ListItem& entry) {
+  Json json = Json::array();
+  for (const PrecondKey& key : keys) {
     const std::string fallback = key.fallback.empty() ? "" : fmt::format(", default {}", key.fallback);
     entry.lines.push_back(fmt::format("{:<20}{} ({}{})", key.name, key.help, key.value, fallback));
-    keys.push_back({{"name", key.name}, {"value", key.value}, {"default", key.fallback}, {"description", key.help}});
+    json.push_back({{"name", key.name}, {"value", key.value}, {"default", key.fallback}, {"description", key.help}});
   }
-  entry.facts["options"] = std::move(keys);
+  entry.facts["options"] = std::move(json);
+}
+
+/// The name alone for programs, with the parameters for people.
+[[nodiscard]] ListItem precond_entry(const PrecondForm& form) {
+  ListItem entry{std::string(form.name), std::string(form.description), Json::object()};
+  if (form.form != form.name) {
+    entry.shown_name = form.form;
+    entry.facts["form"] = form.form;
+    entry.facts["takes"] = form.parameters;
+  }
+  if (form.name == "amg") {
+    entry.description += ", with these keys of --precond-opt:";
+    add_keys(amg_keys(), entry);
+  }
   return entry;
+}
+
+/// The keys that all incomplete factors share stand below the last of them.
+[[nodiscard]] Topic precond_topic() {
+  Topic topic{"preconds", {}};
+  for (const PrecondForm& form : precond_forms()) topic.entries.push_back(precond_entry(form));
+  topic.entries.back().description += "; keys of --precond-opt for all incomplete factors:";
+  add_keys(factor_keys(), topic.entries.back());
+  return topic;
 }
 
 [[nodiscard]] std::vector<Topic> all_topics() {
@@ -101,9 +125,12 @@ struct Topic {
       {"methods",
        {{"cg", "conjugate gradients, for symmetric positive definite matrices"},
         {"bicgstab", "stabilised bi-conjugate gradients, for any square matrix"},
+        {"gmres", "GMRES, restarted after --restart directions, for any square matrix"},
+        {"idr", "IDR(4), short recurrences for any square matrix"},
         {"richardson", "x = x + M (b - A x): the preconditioner by itself, such as amg"},
+        {"direct", "sparse factors of A on the host, and iterative refinement"},
         {"pagerank", "the power method on the transition matrix of a graph"}}},
-      {"preconds", {{"none", "the identity"}, {"jacobi", "the inverse of the diagonal"}, amg_entry()}},
+      precond_topic(),
       std::move(kernels),
       {"formats",
        {{"matrix-market", "coordinate and array files; real, integer, pattern; general, symmetric, skew-symmetric"},
@@ -135,7 +162,7 @@ struct Topic {
   for (const Topic& topic : topics) {
     if (topics.size() > 1) text += fmt::format("{}{}:\n", text.empty() ? "" : "\n", topic.name);
     for (const ListItem& entry : topic.entries) {
-      text += fmt::format("{:<20}{}\n", entry.name, entry.description);
+      text += fmt::format("{:<20}{}\n", entry.shown_name.empty() ? entry.name : entry.shown_name, entry.description);
       for (const std::string& each : entry.lines) text += fmt::format("  {}\n", each);
     }
   }

@@ -1,6 +1,7 @@
 #include "option_table.hpp"
 
-#include "precond_settings.hpp"
+#include "precond_keys.hpp"
+#include "precond_spec.hpp"
 
 #include "tessera/generators.hpp"
 #include "tessera/spgemm.hpp"
@@ -54,9 +55,9 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"duplicates", 0, "Problem", matrix, text, "sum|error", "sum",
      "repeated entries of a file: sum them, or refuse the file"},
     {"rhs", 'b', "Problem", systems, text, "FILE|WORD", "Aones",
-     "right-hand side: a vector file, ones, random, unit:i (i from 1), or Aones = A times ones, whose known "
-     "solution gives the error",
-     "", "ones|Aones|random|unit:", vector_files},
+     "right-hand side: a vector file, ones, random, unit:i (i from 1), or one whose known solution gives the error: "
+     "Aones = A times ones, Arandom = A times random numbers in [-1, 1)",
+     "", "ones|Aones|Arandom|random|unit:", vector_files},
     {"x0", 0, "Problem", systems, text, "FILE|WORD", "zero", "initial guess: a vector file, zero, rhs or random", "",
      "zero|rhs|random", vector_files},
     {"unweighted", 0, "Problem", ranking | inspect | spgemm, flag, "", "",
@@ -67,18 +68,17 @@ constexpr auto table = std::to_array<OptionSpec>({
      "use the transpose of the matrix: solve A^T x = b; reverse every link of a graph"},
 
     {"method", 'm', "Method", run, text, "NAME", "auto",
-     "cg, bicgstab, richardson (the preconditioner by itself), pagerank, or auto: cg for a numerically symmetric "
-     "matrix "
-     "with positive diagonal, else bicgstab",
-     "", "auto|cg|bicgstab|richardson|pagerank"},
+     "cg, bicgstab, gmres, idr, richardson (the preconditioner by itself), direct (factors of A and refinement, on the "
+     "host), pagerank, or auto: the ladder, which tries methods in the order of what they should cost",
+     "", "auto|cg|bicgstab|gmres|idr|richardson|direct|pagerank"},
     {"method", 'm', "Method", pagerank, text, "NAME", "pagerank", "pagerank", "", "pagerank"},
     {"precond", 'p', "Method", systems, text, "NAME", "auto",
-     "none, jacobi, amg (algebraic multigrid), or auto: amg for a large symmetric matrix with positive diagonal where "
-     "a "
-     "trial shows that it pays, else jacobi if no diagonal entry is missing or zero, else none",
-     "", "auto|none|jacobi|amg"},
+     "none, jacobi, amg (algebraic multigrid), incomplete factors ({words}), or auto: with --method auto or a "
+     "Krylov method the rungs of the ladder, jacobi first (docs/convergence.md); else jacobi if no diagonal entry is "
+     "missing or zero, else none"},
     {"precond-opt", 0, "Method", systems, text, "KEY=VALUE", "",
-     "one parameter of amg; may be repeated, or hold several after commas: {words} (solve list preconds)"},
+     "one parameter of amg ({amg_words}) or of incomplete factors ({factor_words}); may be repeated, or hold several "
+     "after commas (solve list preconds)"},
     {"block", 0, "Method", systems, count, "N", "1",
      "unknowns per node, which are consecutive rows: amg aggregates nodes (3 for elasticity in space)"},
     {"restart-on-breakdown", 0, "Method", systems, count, "N", "3",
@@ -87,6 +87,13 @@ constexpr auto table = std::to_array<OptionSpec>({
      "replace the residual of the recurrence by the true one every N iterations; auto: only when the final check finds "
      "that they disagree"},
     {"shadow", 0, "Method", systems, text, "r0|random", "r0", "shadow vector of bicgstab"},
+    {"restart", 0, "Method", systems, count, "N", "50",
+     "directions of gmres until it starts anew; it keeps twice as many vectors with amg or incomplete factors"},
+    {"error-gate", 0, "Method", run, text, "WORD", "auto",
+     "after a solve: off, warn (estimate the error of x by a solve for a correction, unless cheap bounds show that it "
+     "is small, and warn where few digits hold), repair (also add corrections to x), or auto: repair on the ladder, "
+     "warn where --precond is named",
+     "", "auto|off|warn|repair"},
     {"damping", 0, "Method", ranking, number, "D", "0.85", "probability of following a link, in [0, 1)"},
     {"dangling", 0, "Method", pagerank, text, "WHERE", "teleport",
      "where vertices without out-links send their rank: teleport (the distribution of jumps), uniform, self, or drop "
@@ -123,11 +130,11 @@ constexpr auto table = std::to_array<OptionSpec>({
      "kernels to compare (solve list kernels); NAME:gpu, on a GPU NAME:run, is the bitwise repeatable variant of NAME; "
      "csr, on a GPU csr-vector, always takes part as the reference"},
     {"solvers", 0, "Comparison", compare, text, "A,B", "",
-     "also time whole solves with each kernel: cg, bicgstab, pagerank, to the tolerance of the options above"},
+     "also time whole solves with each kernel: cg, bicgstab, gmres, idr, pagerank, to the tolerance of the options "
+     "above"},
     {"preconds", 0, "Comparison", compare, text, "A,B", "",
-     "preconditioners of the solves, each with each kernel: none, jacobi, amg; says after how many solves the costlier "
-     "set-up pays against the first one",
-     "", "none|jacobi|amg"},
+     "preconditioners of the solves, each with each kernel, as --precond names them with colons between parameters: "
+     "jacobi,amg,ilut:1e-3:20; says after how many solves the costlier set-up pays against the first one"},
     {"applies", 0, "Comparison", compare, count, "N", "1000", "number of products in the total, after the set-up"},
     {"sort", 0, "Comparison", compare, text, "KEY", "total",
      "order of the kernels, best first: total, spmv, setup, error or memory", "", "total|spmv|setup|error|memory"},
@@ -211,9 +218,8 @@ constexpr auto table = std::to_array<OptionSpec>({
 constexpr std::string_view planned =
     " tune bench report --reorder --scale --index --graph --events --html --plot --color --dry-run --debug "
     "--from-petsc "
-    "--from-amgx --from-scipy --from-ginkgo --return --suite --resume --report precond=ilu0 precond=bjacobi "
-    "precond=poly precond=neumann precond=ainv precision=mixed replace-residual=never method=gmres "
-    "method=minres ";
+    "--from-amgx --from-scipy --from-ginkgo --return --suite --resume --report precond=poly precond=neumann "
+    "precond=ainv precision=mixed replace-residual=never method=minres ";
 
 }  // namespace
 
@@ -275,7 +281,16 @@ std::vector<std::string> option_words(const OptionSpec& spec) {
     return words;
   }
   if (spec.name == "precond-opt") {
-    for (const AmgKey& key : amg_keys()) words.push_back(std::string(key.name) + "=");
+    for (const auto& keys : {amg_keys(), factor_keys()}) {
+      for (const PrecondKey& key : keys) words.push_back(std::string(key.name) + "=");
+    }
+    return words;
+  }
+  if (spec.name == "precond" || spec.name == "preconds") {
+    if (spec.name == "precond") words.emplace_back("auto");
+    for (const PrecondForm& form : precond_forms()) {
+      words.push_back(std::string(form.name) + (form.name == "bjacobi" ? ":" : ""));
+    }
     return words;
   }
   if (spec.name == "generate") {

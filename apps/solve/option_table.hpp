@@ -67,7 +67,7 @@ struct OptionSpec {
 /// The entry with this short form; nullptr when there is none.
 [[nodiscard]] const OptionSpec* find_option(char letter);
 
-/// Commands ("tune"), options ("--html") and values ("precond=ilu0") that are planned and not part of this build. They
+/// Commands ("tune"), options ("--html") and values ("precond=poly") that are planned and not part of this build. They
 /// are refused by name: a run that silently ignored one would not be the run that was asked for.
 [[nodiscard]] bool is_planned(std::string_view word);
 

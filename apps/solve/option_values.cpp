@@ -102,20 +102,19 @@ void refuse_text(std::string_view name, std::string_view text, std::string_view 
   throw OptionError(std::string(name), fmt::format("option --{}: expected {}, got \"{}\"", name, expected, text));
 }
 
+void refuse_planned_value(std::string_view name, std::string_view text, std::string_view available) {
+  // What follows a colon or a parenthesis does not matter: "poly:4".
+  if (!is_planned(fmt::format("{}={}", name, text.substr(0, text.find_first_of(":("))))) return;
+  throw OptionError(std::string(name),
+                    fmt::format("--{} {} is not available in this build; available: {}", name, text, available));
+}
+
 namespace {
 
 [[nodiscard]] std::string text_of(const Options& options, std::string_view name) {
   auto text = options.text(name);
   if (!text) throw OptionError(std::string(name), fmt::format("option --{} needs a value", name));
   return *std::move(text);
-}
-
-/// \param available the values that this build has
-void refuse_planned_value(std::string_view name, std::string_view text, std::string_view available) {
-  // What follows a colon or a parenthesis does not matter: "bjacobi:32".
-  if (!is_planned(fmt::format("{}={}", name, text.substr(0, text.find_first_of(":("))))) return;
-  throw OptionError(std::string(name),
-                    fmt::format("--{} {} is not available in this build; available: {}", name, text, available));
 }
 
 [[nodiscard]] std::string range_text(std::int64_t low, std::int64_t high) {

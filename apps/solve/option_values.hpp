@@ -41,6 +41,10 @@ namespace tessera::cli {
 /// \throws UsageError: option --name: expected WHAT, got "text"
 [[noreturn]] void refuse_text(std::string_view name, std::string_view text, std::string_view expected);
 
+/// Refuses a value that is planned and not part of this build; what follows its first colon does not matter.
+/// \param available the values that this build has
+void refuse_planned_value(std::string_view name, std::string_view text, std::string_view available);
+
 /// For an option that takes a file or one of some words: text that is not a file and nearly a word is a typing error.
 /// \param words vector of texts
 /// \throws OptionError naming the nearest word

@@ -5,8 +5,13 @@
 #include "errors.hpp"
 #include "settings.hpp"
 
+#include "support/error_gate.hpp"
 #include "support/warning.hpp"
+#include "tessera/accuracy.hpp"
 #include "tessera/amg.hpp"
+#include "tessera/direct.hpp"
+#include "tessera/incomplete_factors.hpp"
+#include "tessera/ladder.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/preconditioner.hpp"
 #include "tessera/report.hpp"
@@ -45,13 +50,26 @@ struct CacheUse {
   bool worth_a_warning = false;  ///< there was one that could not be used, or none could be written
 };
 
+/// Incomplete factors: what was asked for and what came out.
+struct FactorOutcome {
+  IncompleteFactorOptions options;
+  IncompleteFactorInfo info;
+};
+
 /// The preconditioner of a run as it was set up.
 struct PrecondOutcome {
-  std::string name = "none";
-  std::string reason;  ///< empty when the user chose
+  std::string name = "none";  ///< with parameters: "ilut:1e-3:20"
+  std::string reason;         ///< empty when the user chose
   PreconditionerInfo info{.name = "none", .is_symmetric = true};
   std::optional<AmgInfo> hierarchy;
-  std::optional<support::JacobiTrial> trial;  ///< of `auto`
+  std::optional<FactorOutcome> factors;
+  std::optional<DirectInfo> direct;  ///< of method direct
+};
+
+/// Distance from an exact solution that is known.
+struct KnownError {
+  double largest = 0.0;   ///< max |x - x_exact|
+  double relative = 0.0;  ///< ||x - x_exact|| / ||x_exact||
 };
 
 /// Common results of all commands that read or generate a matrix.
@@ -75,6 +93,12 @@ struct CommonOutcome {
   Warnings warnings;
 };
 
+/// A run that climbed the ladder. The report of the rung whose x is returned is RunOutcome::report.
+struct LadderOutcome {
+  LadderReport ladder;
+  double ms = 0.0;  ///< all rungs with their set-up
+};
+
 struct RunOutcome : CommonOutcome {
   std::string method;
   std::string method_reason;  ///< empty when the user chose
@@ -85,7 +109,11 @@ struct RunOutcome : CommonOutcome {
   double absolute_tolerance = 0.0;
   ResidualBase base = ResidualBase::b;
   SolveReport report;
-  std::optional<double> error;  ///< max |x - x_exact| where the exact solution is known
+  std::optional<KnownError> error;
+  ErrorGate error_gate = ErrorGate::off;
+  support::Accuracy accuracy;
+  std::optional<LadderOutcome> ladder;
+  std::string next_command;  ///< to type after a run that did not converge; may be empty
   std::optional<BreakEven> break_even;
 };
 

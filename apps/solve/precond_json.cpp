@@ -1,6 +1,8 @@
 // The preconditioner in a JSON document.
 #include "precond_report.hpp"
 
+#include <utility>
+
 namespace tessera::cli {
 
 namespace {
@@ -42,11 +44,41 @@ namespace {
   return json;
 }
 
-[[nodiscard]] Json trial_json(const support::JacobiTrial& trial) {
-  Json json{{"status", to_string(trial.status)}, {"iterations", trial.iterations}};
-  put_number(json, "projected_iterations", trial.projected);
-  put_number(json, "amg_break_even", trial.break_even);
-  put_number(json, "ms", trial.ms);
+[[nodiscard]] Json factors_json(const FactorOutcome& factors) {
+  const auto& [options, info] = factors;
+  Json json{{"kind", to_string(options.kind)}, {"blocks", options.blocks}};
+  json["lower_nnz"] = info.lower_nnz;
+  json["upper_nnz"] = info.upper_nnz;
+  put_number(json, "fill", info.fill);
+  json["zero_pivots"] = info.zero_pivots;
+  put_number(json, "shift", info.shift);
+  put_number(json, "condition_estimate", info.condition_estimate);
+  json["permuted"] = info.permuted;
+  put_number(json, "smallest_diagonal", info.smallest_diagonal);
+  json["ordering"] = to_string(info.ordering);
+  json["scaling"] = info.scaling;
+  json["lower_levels"] = info.lower_levels;
+  json["upper_levels"] = info.upper_levels;
+  json["solve"] = to_string(info.solve);
+  Json times;
+  put_number(times, "prepare", info.prepare_ms);
+  put_number(times, "factor", info.factor_ms);
+  put_number(times, "analysis", info.analysis_ms);
+  json["setup_times_ms"] = std::move(times);
+  return json;
+}
+
+[[nodiscard]] Json direct_json(const DirectInfo& info) {
+  const DirectPrediction& prediction = info.prediction;
+  Json json{{"method", to_string(prediction.method)}, {"predicted_nnz", prediction.factor_nnz}};
+  json["factor_nnz"] = info.factor_nnz;
+  put_number(json, "flops", prediction.flops);
+  json["predicted_bytes"] = prediction.bytes;
+  json["negative_pivots"] = info.negative_pivots;
+  Json times;
+  put_number(times, "prediction", prediction.ms);
+  put_number(times, "factor", info.factor_ms);
+  json["setup_times_ms"] = std::move(times);
   return json;
 }
 
@@ -58,7 +90,9 @@ Json precond_json(const PrecondOutcome& precond, double setup_ms) {
   json["bytes"] = precond.info.bytes;
   json["symmetric"] = precond.info.is_symmetric;
   json["hierarchy"] = precond.hierarchy ? hierarchy_json(*precond.hierarchy) : Json(nullptr);
-  json["trial"] = precond.trial ? trial_json(*precond.trial) : Json(nullptr);
+  json["factors"] = precond.factors ? factors_json(*precond.factors) : Json(nullptr);
+  json["direct"] = precond.direct ? direct_json(*precond.direct) : Json(nullptr);
+  json["trial"] = nullptr;
   return json;
 }
 

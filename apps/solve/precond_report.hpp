@@ -9,13 +9,15 @@
 
 namespace tessera::cli {
 
-/// Of AMG: memory, complexities, where set-up went, and the table of levels; of others nothing.
+/// Of AMG: memory, complexities, where set-up went, and the table of levels. Of factors: fill, memory, pivots, a
+/// condition estimate, and how the matrix was prepared. Of others nothing.
 [[nodiscard]] std::string precond_lines(const PrecondOutcome& precond);
 
-/// "preconditioner" of a document; set-up with the trial of `auto`. \param setup_ms of the run, the trial included
+/// "preconditioner" of a document. \param setup_ms of the run
 [[nodiscard]] Json precond_json(const PrecondOutcome& precond, double setup_ms);
 
-/// W011 where AMG does not coarsen, W012 where M is not symmetric and the method is cg.
+/// W011 where AMG does not coarsen, W012 where M is not symmetric and the method is cg, W013 where pivots of factors
+/// vanished, W014 where factors are nearly singular.
 void warn_about_precond(const PrecondOutcome& precond, const std::string& method, Warnings& warnings);
 
 }  // namespace tessera::cli

@@ -3,6 +3,8 @@
 
 #include "errors.hpp"
 #include "option_values.hpp"
+#include "precond_keys.hpp"
+#include "precond_spec.hpp"
 
 #include "core/nearest.hpp"
 #include "tessera/error.hpp"
@@ -13,129 +15,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <limits>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tessera::cli {
 
 namespace {
-
-constexpr auto keys = std::to_array<AmgKey>({
-    {"strength", "a number in [0, 1]", "0.25",
-     "an entry is strong from this share of the smaller of the largest ones of its row and of its column"},
-    {"coarsest-rows", "a whole number in [1, 1000]", "150", "a level of at most so many rows is solved directly"},
-    {"max-levels", "a whole number in [1, 100]", "20", "limit on the levels"},
-    {"near-nullspace", "a file", "",
-     "vectors that A maps nearly to 0, as the columns of a Matrix Market array; default: constants"},
-    {"coordinates", "a file or generated", "",
-     "places of the nodes, a row each, of 2 or 3 columns: rigid-body modes for elasticity with --block 2 or 3; "
-     "generated: those of the generated matrix"},
-    {"prolongator-damping", "a number in [0, 2)", "1.3333333333333333",
-     "the prolongator is smoothed with this over the spectral radius; 0: not at all"},
-    {"power-steps", "a whole number in [0, 100]", "5", "of the estimate of spectral radii; 0: Gershgorin's bound"},
-    {"cycle", "v, w or k", "v", "how often a cycle visits the coarser level: once, twice, by two steps of flexible CG"},
-    {"smoother", "jacobi, l1-jacobi, spai0 or chebyshev", "jacobi", "smoother on all levels but a dense one"},
-    {"damping", "a number in (0, 2)", "1.45", "of the smoother jacobi, over the spectral radius"},
-    {"chebyshev-degree", "a whole number in [1, 8]", "2", "degree of the smoother chebyshev"},
-    {"chebyshev-ratio", "a number > 1", "8", "largest over smallest eigenvalue that the smoother chebyshev damps"},
-    {"sweeps", "a whole number in [1, 8]", "1", "of the smoother, before and after the coarser level"},
-    {"precision", "single or full", "single", "element type of the cycle: fp32, or that of the matrix"},
-    {"check", "yes or no", "yes", "apply the cycle to two random vectors: is it finite, is it symmetric"},
-});
-
-/// A key with its text.
-struct KeyValue {
-  std::string name;
-  std::string text;
-};
-
-[[noreturn]] void refuse(const KeyValue& given, std::string_view expected) {
-  throw OptionError("precond-opt",
-                    fmt::format("option --precond-opt {}: expected {}, got \"{}\"", given.name, expected, given.text));
-}
-
-[[nodiscard]] std::string_view expected_by(const KeyValue& given) {
-  return std::find_if(keys.begin(), keys.end(), [&](const AmgKey& key) { return key.name == given.name; })->value;
-}
-
-[[nodiscard]] int whole_number(const KeyValue& given, std::int64_t low, std::int64_t high) {
-  const auto value = parse_count(given.text);
-  if (!value || *value < low || *value > high) refuse(given, expected_by(given));
-  return static_cast<int>(*value);
-}
-
-/// \param within whether a value lies in the range
-template <class Within>
-[[nodiscard]] double number(const KeyValue& given, const Within& within) {
-  const auto value = parse_number(given.text);
-  if (!value || !within(*value)) refuse(given, expected_by(given));
-  return *value;
-}
-
-template <class T, std::size_t N>
-[[nodiscard]] T word(const KeyValue& given, const Choices<T, N>& choices) {
-  for (const auto& [name, value] : choices) {
-    if (name == given.text) return value;
-  }
-  std::vector<std::string_view> words;
-  for (const auto& choice : choices) words.push_back(choice.first);
-  throw OptionError("precond-opt",
-                    fmt::format("option --precond-opt {}: expected one of {}, got \"{}\"", given.name,
-                                fmt::join(words, ", "), given.text),
-                    did_you_mean(given.text, words));
-}
-
-void set_coarsening(const KeyValue& given, PrecondSettings& settings) {
-  constexpr int most = 1000;
-  constexpr int many = 100;
-  AmgOptions& amg = settings.amg;
-  const std::string& name = given.name;
-  if (name == "strength") amg.strength_threshold = number(given, [](double x) { return x >= 0.0 && x <= 1.0; });
-  if (name == "coarsest-rows") amg.coarsest_rows = whole_number(given, 1, most);
-  if (name == "max-levels") amg.max_levels = whole_number(given, 1, many);
-  if (name == "near-nullspace") settings.near_nullspace_file = given.text;
-  if (name == "coordinates") {
-    settings.generated_coordinates = given.text == "generated";
-    settings.coordinates_file = settings.generated_coordinates ? std::string() : given.text;
-  }
-  if (name == "prolongator-damping") {
-    amg.prolongator_damping = number(given, [](double x) { return x >= 0.0 && x < 2.0; });
-  }
-  if (name == "power-steps") amg.power_steps = whole_number(given, 0, many);
-}
-
-void set_cycle(const KeyValue& given, AmgOptions& amg) {
-  constexpr Choices<AmgCycle, 3> cycles{{{"v", AmgCycle::v}, {"w", AmgCycle::w}, {"k", AmgCycle::k}}};
-  constexpr Choices<AmgSmoother, 4> smoothers{{{"jacobi", AmgSmoother::jacobi},
-                                               {"l1-jacobi", AmgSmoother::l1_jacobi},
-                                               {"spai0", AmgSmoother::spai0},
-                                               {"chebyshev", AmgSmoother::chebyshev}}};
-  constexpr Choices<AmgPrecision, 2> precisions{{{"single", AmgPrecision::single}, {"full", AmgPrecision::full}}};
-  constexpr Choices<bool, 2> answers{{{"yes", true}, {"no", false}}};
-  constexpr int most = 8;
-  const std::string& name = given.name;
-  if (name == "cycle") amg.cycle = word(given, cycles);
-  if (name == "smoother") amg.smoother = word(given, smoothers);
-  if (name == "damping") amg.smoother_damping = number(given, [](double x) { return x > 0.0 && x < 2.0; });
-  if (name == "chebyshev-degree") amg.chebyshev_degree = whole_number(given, 1, most);
-  if (name == "chebyshev-ratio") amg.chebyshev_ratio = number(given, [](double x) { return x > 1.0; });
-  if (name == "sweeps") amg.sweeps = whole_number(given, 1, most);
-  if (name == "precision") amg.precision = word(given, precisions);
-  if (name == "check") amg.check = word(given, answers);
-}
-
-void require_known(const KeyValue& given) {
-  const std::vector<std::string_view> names = amg_key_names();
-  if (std::find(names.begin(), names.end(), given.name) != names.end()) return;
-  const std::string hint = given.name.starts_with("block") ? std::string("unknowns per node are --block N")
-                                                           : did_you_mean(given.name, names);
-  throw OptionError(
-      "precond-opt",
-      fmt::format("option --precond-opt: unknown key \"{}\" of amg: known are {}", given.name, fmt::join(names, ", ")),
-      hint);
-}
 
 /// "strength=0.1,coordinates=a,b.mtx" taken apart: a part without an equals sign belongs to the value before it.
 [[nodiscard]] std::vector<KeyValue> split(std::string_view text) {
@@ -155,35 +43,106 @@ void require_known(const KeyValue& given) {
   return result;
 }
 
-void set_amg(const Options& options, PrecondSettings& settings) {
+/// Name of a preconditioner in messages: without parameters.
+[[nodiscard]] std::string_view name_of(const PrecondSettings& settings) {
+  switch (settings.precond) {
+    case Precond::factors:
+      return to_string(settings.factors.kind);
+    case Precond::none:
+      return "none";
+    case Precond::jacobi:
+      return "jacobi";
+    case Precond::amg:
+      return "amg";
+    case Precond::automatic:
+    case Precond::direct:
+      break;
+  }
+  return "auto";
+}
+
+[[nodiscard]] bool uses_key(const PrecondSettings& settings, std::string_view name) {
+  if (settings.precond == Precond::factors) return cli::uses_key(settings.factors.kind, name);
+  return settings.precond == Precond::amg && find_key(amg_keys(), name) != nullptr;
+}
+
+using Chosen = std::vector<PrecondSettings>;
+
+/// The keys that the chosen preconditioners use; all where they use none.
+[[nodiscard]] std::vector<std::string_view> keys_for(const Chosen& chosen) {
+  std::vector<std::string_view> names;
+  std::vector<std::string_view> all;
+  for (const auto& keys : {amg_keys(), factor_keys()}) {
+    for (const PrecondKey& key : keys) {
+      all.push_back(key.name);
+      const bool used =
+          std::any_of(chosen.begin(), chosen.end(), [&](const auto& each) { return uses_key(each, key.name); });
+      if (used) names.push_back(key.name);
+    }
+  }
+  return names.empty() ? all : names;
+}
+
+[[nodiscard]] std::string names_of(const Chosen& chosen) {
+  std::vector<std::string_view> names;
+  for (const PrecondSettings& each : chosen) {
+    if (std::find(names.begin(), names.end(), name_of(each)) == names.end()) names.push_back(name_of(each));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void require_known(const KeyValue& given, const Chosen& chosen) {
+  if (find_key(amg_keys(), given.name) != nullptr || find_key(factor_keys(), given.name) != nullptr) return;
+  const std::vector<std::string_view> names = keys_for(chosen);
+  const std::string hint = given.name.starts_with("block") ? std::string("unknowns per node of amg are --block N")
+                                                           : did_you_mean(given.name, names);
+  throw OptionError("precond-opt",
+                    fmt::format("option --precond-opt: unknown key \"{}\" of {}: known are {}", given.name,
+                                names_of(chosen), fmt::join(names, ", ")),
+                    hint);
+}
+
+/// A typed key that no chosen preconditioner uses would be ignored; ignored options are refused.
+void require_used(const Options& options, const KeyValue& given, const Chosen& chosen) {
+  if (!options.typed("precond-opt")) return;
+  if (std::any_of(chosen.begin(), chosen.end(), [&](const auto& each) { return uses_key(each, given.name); })) return;
+  const bool of_amg = find_key(amg_keys(), given.name) != nullptr;
+  const std::string owner = of_amg ? std::string("amg") : users_of(given.name);
+  const std::string near = did_you_mean(given.name, keys_for(chosen));
+  const std::string add = fmt::format("add --precond {}", of_amg ? "amg" : owner.substr(0, owner.find_first_of(", ")));
+  throw UsageError(fmt::format("option --precond-opt {} belongs to --precond {}, not to --precond {}", given.name,
+                               owner, names_of(chosen)),
+                   near.empty() ? add : near);
+}
+
+/// What --precond-opt and --block say, for the preconditioners that use it.
+void set_parameters(const Options& options, Chosen& chosen) {
   constexpr std::int64_t largest_block = 16;
-  settings.amg.block_size = static_cast<int>(count_option(options, "block", 1, largest_block));
+  const auto block = static_cast<int>(count_option(options, "block", 1, largest_block));
+  for (PrecondSettings& each : chosen) each.amg.block_size = block;
+  const bool amg = std::any_of(chosen.begin(), chosen.end(),
+                               [](const PrecondSettings& each) { return each.precond == Precond::amg; });
+  if (!amg && options.typed("block")) {
+    throw UsageError(fmt::format("option --block belongs to --precond amg, not to --precond {}", names_of(chosen)),
+                     "add --precond amg");
+  }
   const auto text = options.text("precond-opt");
   if (!text) return;
   std::vector<std::string> seen;
   for (const KeyValue& given : split(*text)) {
-    require_known(given);
+    require_known(given, chosen);
     if (std::find(seen.begin(), seen.end(), given.name) != seen.end()) {
       throw OptionError("precond-opt", fmt::format("option --precond-opt: {} is given twice", given.name));
     }
     seen.push_back(given.name);
-    set_coarsening(given, settings);
-    set_cycle(given, settings.amg);
-  }
-}
-
-constexpr Choices<Precond, 4> preconds{
-    {{"auto", Precond::automatic}, {"none", Precond::none}, {"jacobi", Precond::jacobi}, {"amg", Precond::amg}}};
-
-/// Options of amg that this run does not use would be ignored; ignored options are refused.
-void require_amg(const Options& options, const std::vector<PrecondSettings>& chosen) {
-  const bool used = std::any_of(chosen.begin(), chosen.end(),
-                                [](const PrecondSettings& each) { return each.precond == Precond::amg; });
-  for (const std::string_view name : {"precond-opt", "block"}) {
-    if (used || !options.typed(name)) continue;
-    throw UsageError(fmt::format("option --{} belongs to --precond amg, not to --precond {}", name,
-                                 support::to_string(chosen.front().precond)),
-                     "add --precond amg");
+    require_used(options, given, chosen);
+    for (PrecondSettings& each : chosen) {
+      set_amg_key(given, each);
+      // Those of other kinds keep their defaults: an option out of place would be refused by the library.
+      const bool used = each.precond == Precond::factors && uses_key(each, given.name);
+      IncompleteFactorOptions unused = each.factors;
+      set_factor_key(given, used ? each.factors : unused);
+    }
   }
 }
 
@@ -247,40 +206,20 @@ void require_amg(const Options& options, const std::vector<PrecondSettings>& cho
 
 }  // namespace
 
-std::span<const AmgKey> amg_keys() { return keys; }
-
-std::vector<std::string_view> amg_key_names() {
-  std::vector<std::string_view> names;
-  names.reserve(std::size(keys));
-  for (const AmgKey& key : keys) names.push_back(key.name);
-  return names;
-}
-
 PrecondSettings precond_settings(const Options& options) {
-  PrecondSettings result;
-  result.precond = choice_option(options, "precond", preconds);
-  set_amg(options, result);
-  require_amg(options, {result});
-  return result;
+  Chosen chosen(1);
+  read_precond("precond", options.text("precond").value_or("auto"), chosen.front());
+  set_parameters(options, chosen);
+  return std::move(chosen.front());
 }
 
 std::vector<PrecondSettings> precond_list(const Options& options) {
-  if (!options.text("preconds")) return {precond_settings(options)};
+  const auto text = options.text("preconds");
+  if (!text) return {precond_settings(options)};
   if (options.typed("precond")) throw UsageError("--precond and --preconds exclude each other");
-  PrecondSettings common;
-  set_amg(options, common);
-  std::vector<std::string_view> known;
-  for (const auto& [name, precond] : preconds) {
-    if (precond != Precond::automatic) known.push_back(name);
-  }
-  std::vector<PrecondSettings> result;
-  for (const std::string& name : parse_word_list("preconds", *options.text("preconds"), known)) {
-    result.push_back(common);
-    result.back().precond =
-        std::find_if(preconds.begin(), preconds.end(), [&](const auto& each) { return each.first == name; })->second;
-  }
-  require_amg(options, result);
-  return result;
+  Chosen chosen = read_precond_list(*text);
+  set_parameters(options, chosen);
+  return chosen;
 }
 
 support::PrecondRequest precond_request(const PrecondSettings& settings, const ProblemSettings& problem,
@@ -288,6 +227,7 @@ support::PrecondRequest precond_request(const PrecondSettings& settings, const P
   support::PrecondRequest request;
   request.precond = settings.precond;
   request.amg = settings.amg;
+  request.factors = settings.factors;
   request.memory_limit_bytes = machine.memory_limit_bytes;
   if (settings.precond != Precond::amg) return request;
   if (settings.generated_coordinates) request.amg.coordinates = coordinates_of(problem);

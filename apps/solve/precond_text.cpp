@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -54,29 +55,83 @@ namespace {
   return text;
 }
 
-}  // namespace
-
-std::string precond_lines(const PrecondOutcome& precond) {
-  if (!precond.hierarchy) return {};
-  const AmgInfo& info = *precond.hierarchy;
-  std::string text =
-      line("amg", fmt::format("{}, {}, operator complexity {:.2f}, grid complexity {:.2f}, {}",
-                              counted(static_cast<std::int64_t>(info.levels.size()), "level"),
-                              size_text(precond.info.bytes), info.operator_complexity, info.grid_complexity,
-                              precond.info.is_symmetric ? "symmetric" : "not symmetric"));
+[[nodiscard]] std::string amg_lines(const AmgInfo& info, const PreconditionerInfo& precond) {
+  std::string text = line("amg", fmt::format("{}, {}, operator complexity {:.2f}, grid complexity {:.2f}, {}",
+                                             counted(static_cast<std::int64_t>(info.levels.size()), "level"),
+                                             size_text(precond.bytes), info.operator_complexity, info.grid_complexity,
+                                             precond.is_symmetric ? "symmetric" : "not symmetric"));
   text += line("set-up", times_text(info.times));
   return text + level_table(info);
 }
 
+[[nodiscard]] bool is_cholesky(FactorKind kind) { return kind == FactorKind::ic0 || kind == FactorKind::ict; }
+
+[[nodiscard]] std::string factor_lines(const FactorOutcome& factors, std::uint64_t bytes) {
+  const auto& [options, info] = factors;
+  const bool cholesky = is_cholesky(options.kind);
+  const std::string pivots =
+      cholesky ? fmt::format("shift {:.2g}", info.shift) : counted(info.zero_pivots, "zero pivot");
+  std::string text =
+      line("factors", fmt::format("fill {:.2f}, {} in {}, {}, {} = {:.1e}", info.fill,
+                                  cholesky ? fmt::format("{} entries", info.lower_nnz)
+                                           : fmt::format("{} + {} entries", info.lower_nnz, info.upper_nnz),
+                                  size_text(bytes), pivots, cholesky ? "||(L L')^-1 e||" : "||(L U)^-1 e||",
+                                  info.condition_estimate));
+  std::string solves = fmt::format("{} and {} levels", info.lower_levels, info.upper_levels);
+  if (info.solve == TriangularSolve::sync_free) solves += ", solved sync-free";
+  return text + line("set-up",
+                     fmt::format("scaling {}{}, ordering {}, {}; prepare {}, factorize {}, analysis {}", info.scaling,
+                                 info.permuted ? ", rows permuted" : "", to_string(info.ordering), solves,
+                                 time_text(info.prepare_ms), time_text(info.factor_ms), time_text(info.analysis_ms)));
+}
+
+[[nodiscard]] std::string direct_lines(const DirectInfo& info, std::uint64_t bytes) {
+  const DirectPrediction& prediction = info.prediction;
+  std::string text = fmt::format("{} entries ({} predicted), {:.1e} flops, {}", info.factor_nnz, prediction.factor_nnz,
+                                 prediction.flops, size_text(bytes));
+  if (info.negative_pivots > 0) text += fmt::format(", {}", counted(info.negative_pivots, "negative pivot"));
+  return line("factors", fmt::format("{}; prediction {}, factorize {}", text, time_text(prediction.ms),
+                                     time_text(info.factor_ms)));
+}
+
+void warn_about_factors(const PrecondOutcome& precond, Warnings& warnings) {
+  constexpr double useless = 1e15;
+  const auto& [options, info] = *precond.factors;
+  if (info.zero_pivots > 0) {
+    const std::string_view advice =
+        options.kind == FactorKind::ilutp
+            ? "the matrix may be singular"
+            : "ilutp pivots, and --precond-opt matching=permute moves large entries to the diagonal";
+    warnings.push_back(
+        {"W013", fmt::format("{}: {} replaced; {}", precond.name, counted(info.zero_pivots, "zero pivot"), advice)});
+  }
+  if (!(info.condition_estimate <= useless)) {
+    warnings.push_back({"W014", fmt::format("{}: the factors are nearly singular, ||(L U)^-1 e|| = {:.1e}; a smaller "
+                                            "drop tolerance or another ordering may help",
+                                            precond.name, info.condition_estimate)});
+  }
+}
+
+}  // namespace
+
+std::string precond_lines(const PrecondOutcome& precond) {
+  if (precond.hierarchy) return amg_lines(*precond.hierarchy, precond.info);
+  if (precond.factors) return factor_lines(*precond.factors, precond.info.bytes);
+  if (precond.direct) return direct_lines(*precond.direct, precond.info.bytes);
+  return {};
+}
+
 void warn_about_precond(const PrecondOutcome& precond, const std::string& method, Warnings& warnings) {
-  if (!precond.hierarchy) return;
-  if (!precond.hierarchy->coarsens) {
+  if (precond.hierarchy && !precond.hierarchy->coarsens) {
     warnings.push_back({"W011", fmt::format("amg does not coarsen this matrix: {}; --precond jacobi costs less",
                                             precond.hierarchy->reason)});
   }
   if (!precond.info.is_symmetric && method == "cg") {
-    warnings.push_back({"W012", "amg is not symmetric here, which cg asks for; --method bicgstab takes any"});
+    warnings.push_back(
+        {"W012", fmt::format("{} is not symmetric here, which cg asks for; {}--method bicgstab takes any", precond.name,
+                             precond.factors ? "ic0 and ict are, " : "")});
   }
+  if (precond.factors) warn_about_factors(precond, warnings);
 }
 
 }  // namespace tessera::cli

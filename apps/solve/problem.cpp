@@ -85,7 +85,21 @@ template <class T>
   return transpose(matrix.view(), machine.host);
 }
 
+/// A file name as a shell takes it.
+[[nodiscard]] std::string shell_word(const std::string& name) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!name.empty() && name.find_first_not_of(plain) == std::string::npos) return name;
+  std::string word = "'";
+  for (const char c : name) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
 }  // namespace
+
+std::string source_words(const CommonOutcome& outcome) {
+  const std::string words = outcome.from_file ? shell_word(outcome.problem) : "--" + outcome.problem;
+  return words + (outcome.transposed ? " --transpose" : "");
+}
 
 template <class T>
 void report_input(const ProblemSettings& settings, const MachineSettings& machine, const InputMatrix<T>& problem,
@@ -168,6 +182,13 @@ std::vector<T> read_vector_of(const std::string& path, std::int64_t n, const Mac
 }
 
 template <class T>
+std::optional<std::vector<T>> exact_solution(const VectorSettings& rhs, std::int64_t n, std::uint64_t seed) {
+  if (rhs.kind == VectorSettings::Kind::a_ones) return std::vector<T>(static_cast<std::size_t>(n), T{1});
+  if (rhs.kind == VectorSettings::Kind::a_random) return support::random_vector<T>(n, seed);
+  return std::nullopt;
+}
+
+template <class T>
 std::vector<T> make_vector(const VectorSettings& settings, const LinearOperator<T>& A, const MachineSettings& machine,
                            std::uint64_t seed, const std::string& what) {
   using Kind = VectorSettings::Kind;
@@ -182,11 +203,11 @@ std::vector<T> make_vector(const VectorSettings& settings, const LinearOperator<
     }
     vector[static_cast<std::size_t>(settings.index)] = T{1};
   }
-  if (settings.kind == Kind::a_ones) {
+  if (const auto exact = exact_solution<T>(settings, A.cols(), seed)) {
     const Device device = A.device();
-    const auto ones = Array<T>::copy_of(std::vector<T>(static_cast<std::size_t>(A.cols()), T{1}), device);
+    const auto solution = Array<T>::copy_of(*exact, device);
     Array<T> image(n, Init::none, device);
-    A.apply(ones.span(), image.span());
+    A.apply(solution.span(), image.span());
     detail::copy_bytes(Device{}, vector.data(), device, image.data(), image.bytes());
   }
   return vector;
@@ -201,6 +222,8 @@ std::string describe(const VectorSettings& settings) {
       return "ones";
     case Kind::a_ones:
       return "A*ones";
+    case Kind::a_random:
+      return "A*random";
     case Kind::random:
       return "random";
     case Kind::unit:
@@ -223,6 +246,8 @@ template std::vector<float> read_vector_of(const std::string&, std::int64_t, con
                                            const std::string&);
 template std::vector<double> read_vector_of(const std::string&, std::int64_t, const MachineSettings&,
                                             const std::string&);
+template std::optional<std::vector<float>> exact_solution(const VectorSettings&, std::int64_t, std::uint64_t);
+template std::optional<std::vector<double>> exact_solution(const VectorSettings&, std::int64_t, std::uint64_t);
 template std::vector<float> make_vector(const VectorSettings&, const LinearOperator<float>&, const MachineSettings&,
                                         std::uint64_t, const std::string&);
 template std::vector<double> make_vector(const VectorSettings&, const LinearOperator<double>&, const MachineSettings&,

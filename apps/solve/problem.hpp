@@ -55,11 +55,19 @@ void warn_about_duplicates(const CommonOutcome& outcome, Warnings& warnings);
 /// W009, when a cache could not be used or written.
 void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings);
 
+/// The matrix of a run as words of a command: "A.mtx --transpose", "--poisson2d 30".
+[[nodiscard]] std::string source_words(const CommonOutcome& outcome);
+
 /// "reading A.mtx", "generating poisson3d 64".
 [[nodiscard]] std::string loading_text(const ProblemSettings& settings);
 
+/// x for which a right-hand side of the settings is A x; nothing where it is not made that way.
+template <class T>
+[[nodiscard]] std::optional<std::vector<T>> exact_solution(const VectorSettings& rhs, std::int64_t n,
+                                                           std::uint64_t seed);
+
 /// The vector of the settings. Kind::rhs is not handled here: the caller has that vector.
-/// \param A     for Kind::a_ones
+/// \param A     for Kind::a_ones and Kind::a_random
 /// \param what  name of the vector in messages
 /// \throws UsageError for a unit vector outside [1, n]; DimensionError for a file of another length
 template <class T>
@@ -71,7 +79,7 @@ template <class T>
 [[nodiscard]] std::vector<T> read_vector_of(const std::string& path, std::int64_t n, const MachineSettings& machine,
                                             const std::string& what);
 
-/// Name of a vector in summary and JSON: "A*ones", "random", a file.
+/// Name of a vector in summary and JSON: "A*ones", "A*random", "random", a file.
 [[nodiscard]] std::string describe(const VectorSettings& settings);
 
 }  // namespace tessera::cli

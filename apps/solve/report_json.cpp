@@ -1,5 +1,7 @@
 #include "report_json.hpp"
 
+#include "accuracy_report.hpp"
+#include "ladder_report.hpp"
 #include "option_values.hpp"
 #include "precond_report.hpp"
 
@@ -66,6 +68,7 @@ constexpr std::size_t full_history_rows = 10000;
 struct Progression {
   std::int64_t iterations = 0;
   const std::vector<HistoryEntry>* history = nullptr;
+  std::optional<double> accuracy_ms = {};  ///< of errors and corrections after a solve
 };
 
 [[nodiscard]] Json timings_json(const Timings& timings, const CommonOutcome& outcome, const Progression& progression) {
@@ -77,6 +80,7 @@ struct Progression {
   put_number(json, "precond_setup", timings.preconditioner_ms);
   put_number(json, "solve", timings.solve_ms);
   put_number(json, "download", timings.download_ms);
+  if (progression.accuracy_ms) put_number(json, "accuracy", *progression.accuracy_ms);
   put_number(json, "write", outcome.write_ms);
   if (progression.iterations > 0) {
     put_number(json, "per_iteration_mean", timings.solve_ms / static_cast<double>(progression.iterations));
@@ -84,7 +88,7 @@ struct Progression {
   if (const auto median = median_iteration_ms(*progression.history)) put_number(json, "per_iteration_median", *median);
   put_number(json, "total",
              timings.read_ms + outcome.inspect_ms + timings.upload_ms + timings.plan_ms + timings.preconditioner_ms +
-                 timings.solve_ms + timings.download_ms + outcome.write_ms);
+                 timings.solve_ms + timings.download_ms + progression.accuracy_ms.value_or(0.0) + outcome.write_ms);
   return json;
 }
 
@@ -145,7 +149,7 @@ struct ProductWork {
   json["residual"] = std::move(residual);
   json["rhs"] = outcome.rhs;
   json["x0"] = outcome.x0;
-  if (outcome.error) put_number(json, "error_vs_known", *outcome.error);
+  put_accuracy(json, outcome);
   return json;
 }
 
@@ -319,10 +323,11 @@ Json run_json(const RunOutcome& outcome, const Options& options, const Invocatio
     put_number(json["plan"], "reference_ms", outcome.break_even->reference_ms);
   }
   json["preconditioner"] = precond_json(outcome.precond, outcome.report.timings.preconditioner_ms);
+  json["ladder"] = ladder_json(outcome);
   json["result"] = run_result_json(outcome, code);
   json["history"] = history_json(outcome.report.history);
-  json["timings_ms"] =
-      timings_json(outcome.report.timings, outcome, {outcome.report.iterations, &outcome.report.history});
+  json["timings_ms"] = timings_json(outcome.report.timings, outcome,
+                                    {outcome.report.iterations, &outcome.report.history, outcome.accuracy.ms});
   json["derived"] =
       derived_json({outcome.report.spmv_count, outcome.matrix.nnz, outcome.memory.matrix + outcome.memory.plan},
                    outcome.report.timings.solve_ms);

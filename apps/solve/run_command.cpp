@@ -1,15 +1,17 @@
 #include "commands.hpp"
 #include "device_choice.hpp"
 #include "interrupt.hpp"
+#include "ladder_run.hpp"
 #include "outputs.hpp"
-#include "precond_report.hpp"
 #include "precond_settings.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 #include "report_json.hpp"
+#include "run_warnings.hpp"
 #include "summary_text.hpp"
 
 #include "core/stopwatch.hpp"
+#include "support/error_gate.hpp"
 #include "support/machine.hpp"
 #include "support/system.hpp"
 #include "tessera/error.hpp"
@@ -18,10 +20,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
-#include <memory>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -35,12 +36,12 @@ struct Solved {
   std::vector<T> x;
 };
 
-/// Right-hand side, solution and the work vectors of a method, those of a kernel with two output buffers included.
-[[nodiscard]] std::uint64_t vector_bytes(Method method, std::int64_t rows, std::size_t element) {
-  constexpr std::uint64_t cg_vectors = 8;
-  constexpr std::uint64_t bicgstab_vectors = 12;
-  const std::uint64_t vectors = method == Method::bicgstab ? bicgstab_vectors : cg_vectors;
-  return vectors * static_cast<std::uint64_t>(rows) * element;
+/// Right-hand side, solution and work vectors. Which preconditioner `auto` takes is not known yet.
+[[nodiscard]] std::uint64_t vector_bytes(const RunSettings& settings, Method method, std::int64_t rows,
+                                         std::size_t element) {
+  const Precond precond = settings.precond.precond;
+  const bool simple = precond == Precond::none || precond == Precond::jacobi;
+  return support::vectors_of(method, rows, settings.solver, simple) * static_cast<std::uint64_t>(rows) * element;
 }
 
 template <class T>
@@ -52,52 +53,20 @@ void require_square(const InputMatrix<T>& problem) {
 }
 
 template <class T>
-[[nodiscard]] double distance_from_ones(std::span<const T> x) {
-  double largest = 0.0;
-  for (const T value : x) {
-    const double distance = std::fabs(static_cast<double>(value) - 1.0);
-    if (std::isnan(distance)) return distance;
-    largest = std::max(largest, distance);
+[[nodiscard]] KnownError distance(std::span<const T> x, std::span<const T> exact) {
+  KnownError error;
+  double squares = 0.0;
+  double exact_squares = 0.0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto wanted = static_cast<double>(exact[i]);
+    const double each = std::fabs(static_cast<double>(x[i]) - wanted);
+    // NaN is larger than anything.
+    if (!(each <= error.largest)) error.largest = each;
+    squares += each * each;
+    exact_squares += wanted * wanted;
   }
-  return largest;
-}
-
-/// A tolerance below the rounding errors is reached only by luck.
-void warn_of_precision(const RunOutcome& outcome, Warnings& warnings) {
-  const bool single = outcome.precision == Precision::fp32;
-  const double resolved =
-      single ? static_cast<double>(std::numeric_limits<float>::epsilon()) : std::numeric_limits<double>::epsilon();
-  if (outcome.relative_tolerance >= resolved || outcome.absolute_tolerance > 0.0) return;
-  warnings.push_back({"W010", fmt::format("--rtol {:g} asks for more than {} resolves, which is about {:.1e} of ||b||",
-                                          outcome.relative_tolerance, single ? "fp32" : "fp64", resolved)});
-}
-
-void add_warnings(const RunOutcome& outcome, Warnings& warnings) {
-  const SolveReport& report = outcome.report;
-  warn_about_cache(outcome, warnings);
-  warn_about_precond(outcome.precond, outcome.method, warnings);
-  warn_of_precision(outcome, warnings);
-  warn_about_duplicates(outcome, warnings);
-  if (outcome.pattern) {
-    warnings.push_back({"W002", fmt::format("{} has no values: every nonzero counts as 1", outcome.problem)});
-  }
-  if (report.converged() && report.b_norm == 0.0 && outcome.matrix.rows > 0) {
-    warnings.push_back(
-        {"W003", fmt::format("the right-hand side {} is zero, so x = 0 solves the system; -b random asks "
-                             "for more",
-                             outcome.rhs)});
-  }
-  if (report.breakdown == Breakdown::indefinite && outcome.method == "cg") {
-    warnings.push_back({"W004", "cg needs a positive definite matrix; try --method bicgstab"});
-  }
-  if (report.status == Status::stagnated) {
-    warnings.push_back({"W005",
-                        "the residual no longer falls: another --precond or --method may help, or --rtol asks "
-                        "for more than this matrix gives in this precision"});
-  }
-  if (report.status == Status::max_iterations || report.status == Status::time_limit) {
-    warnings.push_back({"W006", "the limit came first: raise --max-iters or --max-time, or loosen --rtol"});
-  }
+  error.relative = squares == 0.0 ? 0.0 : std::sqrt(squares / exact_squares);
+  return error;
 }
 
 /// Facts, method and preconditioner; the plan is made by the caller because it outlives this.
@@ -115,24 +84,65 @@ void describe_problem(const RunSettings& settings, const InputMatrix<T>& problem
   outcome.inspect_ms = timer.milliseconds();
 }
 
-/// Right-hand side and initial guess.
 template <class T>
-struct SystemVectors {
-  std::span<const T> b;
-  std::span<const T> x0;
-};
+[[nodiscard]] PrecondOutcome precond_outcome(const PrecondSettings& settings, const support::PreparedPrecond<T>& M) {
+  PrecondOutcome outcome;
+  support::PrecondRequest named;
+  named.precond = M.choice.precond;
+  named.factors = settings.factors;
+  outcome.name = support::name_of(named);
+  outcome.reason = M.choice.reason;
+  outcome.info = M.info;
+  outcome.hierarchy = M.hierarchy;
+  if (M.factors) outcome.factors = {settings.factors, *M.factors};
+  outcome.direct = M.direct;
+  return outcome;
+}
 
 template <class T>
 [[nodiscard]] support::PreparedPrecond<T> set_up_precond(const RunSettings& settings, const SpmvPlan<T>& A,
-                                                         const SystemVectors<T>& vectors, const RunOutcome& outcome) {
+                                                         const RunOutcome& outcome) {
   support::PrecondRequest request = precond_request(settings.precond, settings.problem, A.rows(), settings.machine);
   request.held_bytes = outcome.memory.matrix + outcome.memory.plan + outcome.memory.vectors;
-  support::TrialSystem<T> trial{A, vectors.b, vectors.x0, settings.solver};
-  trial.options.observer = [](const IterationInfo&) {
-    return interrupt_signal() == 0 ? Control::proceed : Control::stop;
-  };
-  return support::prepare_precond<T>(request, {outcome.matrix, A.matrix(), settings.machine.device, outcome.problem},
-                                     &trial);
+  return support::prepare_precond<T>(request, {outcome.matrix, A.matrix(), settings.machine.device, outcome.problem});
+}
+
+/// Errors of the solution, and with --error-gate repair a better one.
+template <class T>
+void assess(const RunSettings& settings, const SpmvPlan<T>& A, const LinearOperator<T>& M, Method method,
+            std::span<const T> b, Solved<T>& result) {
+  RunOutcome& outcome = result.outcome;
+  SolverOptions options = settings.solver;
+  options.keep_history = false;
+  options.observer = [](const IterationInfo&) { return interrupt_signal() == 0 ? Control::proceed : Control::stop; };
+  outcome.error_gate = settings.error_gate.value_or(ErrorGate::warn);
+  outcome.accuracy = support::assess_accuracy<T>({{A, M}, A.matrix(), outcome.matrix, method, b, result.x, options},
+                                                 outcome.error_gate, outcome.report);
+}
+
+/// With the method and the preconditioner of the user.
+template <class T>
+void solve_as_named(const RunSettings& settings, const SpmvPlan<T>& A, Method method, std::span<const T> b,
+                    const SolverOptions& solver, Progress& progress, Solved<T>& result) {
+  RunOutcome& outcome = result.outcome;
+  progress.phase("setting up the preconditioner");
+  const Stopwatch timer;
+  const support::PreparedPrecond<T> M = set_up_precond<T>(settings, A, outcome);
+  const double precond_ms = timer.milliseconds();
+  outcome.memory.precond = M.info.bytes;
+  outcome.precond = precond_outcome(settings.precond, M);
+  progress.phase(fmt::format("solving with {} and precond {}", outcome.method, outcome.precond.name));
+  outcome.report = support::solve_from_host<T>(method, {A, *M.inverse}, b, result.x, solver);
+  outcome.report.timings.preconditioner_ms = precond_ms;
+  progress.phase("checking the solution");
+  assess<T>(settings, A, *M.inverse, method, b, result);
+}
+
+/// A run that ended by itself, without a solution that is as good as it gets.
+[[nodiscard]] bool wants_advice(const RunOutcome& outcome) {
+  const Status status = outcome.report.status;
+  return status != Status::converged && status != Status::interrupted && status != Status::not_finite &&
+         !outcome.accuracy.backward_stable && outcome.matrix.not_finite == 0;
 }
 
 template <class T>
@@ -150,10 +160,8 @@ template <class T>
   const support::MethodChoice method = support::choose_method(settings.method, outcome.matrix);
   outcome.method = to_string(method.method);
   outcome.method_reason = method.reason;
-  if (settings.shadow_given && method.method == Method::cg) {
-    outcome.warnings.push_back({"W008", "--shadow belongs to bicgstab and has no effect: cg was chosen"});
-  }
-  outcome.memory.vectors = vector_bytes(method.method, problem.matrix->rows(), sizeof(T));
+  warn_about_unused(settings, method.method, outcome.warnings);
+  outcome.memory.vectors = vector_bytes(settings, method.method, problem.matrix->rows(), sizeof(T));
   support::require_memory(machine.memory_limit_bytes, outcome.memory.matrix, outcome.memory.vectors,
                           "the vectors of " + outcome.method);
 
@@ -164,33 +172,31 @@ template <class T>
   outcome.plan = A.info();
   outcome.memory.plan = outcome.plan.bytes;
 
-  progress.phase("preparing vectors and preconditioner");
+  progress.phase("preparing vectors");
   const std::vector<T> b = make_vector<T>(settings.rhs, A, machine, machine.seed, "right-hand side");
   result.x = settings.x0.kind == VectorSettings::Kind::rhs
                  ? b
                  : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess");
-  const Stopwatch precond_timer;
-  const support::PreparedPrecond<T> M = set_up_precond<T>(settings, A, {b, result.x}, outcome);
-  const double precond_ms = precond_timer.milliseconds();
-  outcome.memory.precond = M.info.bytes;
-  outcome.precond = {to_string(M.choice.precond), M.choice.reason, M.info, M.hierarchy, M.trial};
-
-  progress.phase(fmt::format("solving with {} and precond {}", outcome.method, outcome.precond.name));
   SolverOptions solver = settings.solver;
   solver.observer = [&progress](const IterationInfo& info) {
     progress.update(info);
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
-  const std::span<T> x(result.x);
-  outcome.report = support::solve_from_host<T>(method.method, {A, *M.inverse}, b, x, solver);
+  if (climbs(settings)) {
+    progress.phase("solving");
+    climb<T>(settings, A, b, result.x, solver, outcome);
+  } else {
+    solve_as_named<T>(settings, A, method.method, b, solver, progress, result);
+  }
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.upload_ms += A.info().upload_ms;
   outcome.report.timings.plan_ms = plan_ms;
-  outcome.report.timings.preconditioner_ms = precond_ms;
-
-  if (settings.rhs.kind == VectorSettings::Kind::a_ones) outcome.error = distance_from_ones<T>(x);
+  if (wants_advice(outcome)) outcome.next_command = next_command<T>(outcome, problem.matrix->view());
+  if (const auto exact = exact_solution<T>(settings.rhs, A.rows(), machine.seed)) {
+    outcome.error = distance<T>(result.x, *exact);
+  }
   if (settings.output.plan_info && interrupt_signal() == 0) outcome.break_even = A.measure_break_even();
-  add_warnings(outcome, outcome.warnings);
+  warn_about_run(outcome, outcome.warnings);
   return result;
 }
 

@@ -3,7 +3,6 @@
 #include "device_choice.hpp"
 #include "errors.hpp"
 #include "option_values.hpp"
-#include "precond_settings.hpp"
 
 #include "core/nearest.hpp"
 #include "tessera/error.hpp"
@@ -251,6 +250,7 @@ VectorSettings rhs_settings(const Options& options) {
   const std::string text = options.text("rhs").value_or("Aones");
   if (text == "ones") return {Kind::ones, {}, 0};
   if (text == "Aones") return {Kind::a_ones, {}, 0};
+  if (text == "Arandom") return {Kind::a_random, {}, 0};
   if (text == "random") return {Kind::random, {}, 0};
   constexpr std::string_view unit = "unit:";
   if (text.starts_with(unit)) {
@@ -272,25 +272,6 @@ VectorSettings x0_settings(const Options& options) {
   return {Kind::file, text, 0};
 }
 
-SolverOptions solver_settings(const Options& options) {
-  SolverOptions result;
-  result.relative_tolerance = number_option(options, "rtol", 0.0, unbounded);
-  result.absolute_tolerance = number_option(options, "atol", 0.0, unbounded);
-  constexpr Choices<ResidualBase, 2> bases{{{"b", ResidualBase::b}, {"r0", ResidualBase::r0}}};
-  result.base = choice_option(options, "norm-base", bases);
-  result.max_iterations = count_option(options, "max-iters");
-  result.time_limit_seconds = seconds_option(options, "max-time");
-  result.divergence_tolerance = number_option(options, "dtol", 1.0, unbounded);
-  result.stagnation_window = count_or_auto_option(options, "stagnation", 0);
-  result.breakdown_restarts =
-      static_cast<int>(count_option(options, "restart-on-breakdown", 0, std::numeric_limits<int>::max()));
-  result.replacement_interval = count_or_auto_option(options, "replace-residual", 0);
-  constexpr Choices<Shadow, 2> shadows{{{"r0", Shadow::r0}, {"random", Shadow::random}}};
-  result.shadow = choice_option(options, "shadow", shadows);
-  result.seed = static_cast<std::uint64_t>(count_option(options, "seed"));
-  return result;
-}
-
 Determinism determinism_setting(const Options& options) {
   constexpr Choices<Determinism, 3> classes{
       {{"none", Determinism::not_guaranteed}, {"run", Determinism::run_to_run}, {"gpu", Determinism::gpu_to_gpu}}};
@@ -306,31 +287,6 @@ SpmvOptions spmv_settings(const Options& options, MachineSettings& machine) {
   result.device = machine.device;
   decide_by_kernel(machine, result);
   require_offered(result.algorithm, machine.device);
-  return result;
-}
-
-RunSettings run_settings(const Options& options) {
-  RunSettings result;
-  result.problem = problem_settings(options);
-  result.output = output_settings(options);
-  result.rhs = rhs_settings(options);
-  result.x0 = x0_settings(options);
-  constexpr Choices<Method, 5> methods{{{"auto", Method::automatic},
-                                        {"cg", Method::cg},
-                                        {"bicgstab", Method::bicgstab},
-                                        {"richardson", Method::richardson},
-                                        {"pagerank", Method::automatic}}};
-  result.method = choice_option(options, "method", methods);
-  result.precond = precond_settings(options);
-  result.solver = solver_settings(options);
-  result.solver.keep_history = result.output.wants_history();
-  result.machine = machine_settings(options);
-  result.spmv = spmv_settings(options, result.machine);
-  result.shadow_given = options.typed("shadow");
-  if ((result.method == Method::cg || result.method == Method::richardson) && result.shadow_given) {
-    throw UsageError(fmt::format("option --shadow does not apply to {}", support::to_string(result.method)),
-                     "it belongs to --method bicgstab");
-  }
   return result;
 }
 

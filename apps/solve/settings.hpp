@@ -6,10 +6,12 @@
 
 #include "support/precond.hpp"
 #include "support/system.hpp"
+#include "tessera/accuracy.hpp"
 #include "tessera/amg.hpp"
 #include "tessera/assemble.hpp"
 #include "tessera/device.hpp"
 #include "tessera/generators.hpp"
+#include "tessera/incomplete_factors.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/solvers.hpp"
 #include "tessera/spmv.hpp"
@@ -74,7 +76,7 @@ struct OutputSettings {
 
 /// Source of a vector: a word of the command line or a file.
 struct VectorSettings {
-  enum class Kind { zero, ones, a_ones, random, unit, rhs, file };
+  enum class Kind { zero, ones, a_ones, a_random, random, unit, rhs, file };
   Kind kind = Kind::zero;
   std::string path;        ///< of a file
   std::int64_t index = 0;  ///< of a unit vector, 0-based
@@ -86,8 +88,9 @@ using support::Precond;
 /// A preconditioner with what belongs to it.
 struct PrecondSettings {
   Precond precond = Precond::automatic;
-  AmgOptions amg;                ///< without the vectors of the files
-  std::string coordinates_file;  ///< may be empty
+  AmgOptions amg;                   ///< without the vectors of the files
+  IncompleteFactorOptions factors;  ///< of Precond::factors
+  std::string coordinates_file;     ///< may be empty
   bool generated_coordinates = false;
   std::string near_nullspace_file;  ///< may be empty
 };
@@ -101,7 +104,9 @@ struct RunSettings {
   Method method = Method::automatic;
   PrecondSettings precond;
   SolverOptions solver;
-  bool shadow_given = false;  ///< --shadow was typed
+  bool shadow_given = false;            ///< --shadow was typed
+  bool restart_given = false;           ///< --restart was typed
+  std::optional<ErrorGate> error_gate;  ///< nothing: auto
   SpmvOptions spmv;
 };
 

@@ -1,5 +1,7 @@
 #include "summary_text.hpp"
 
+#include "accuracy_report.hpp"
+#include "ladder_report.hpp"
 #include "precond_report.hpp"
 
 #include "support/machine.hpp"
@@ -110,6 +112,8 @@ namespace {
 
 [[nodiscard]] std::string method_text(const RunOutcome& outcome) {
   std::string text = outcome.method + chosen(outcome.method_reason);
+  if (outcome.precond.direct)
+    return text + fmt::format(", factors {}", to_string(outcome.precond.direct->prediction.method));
   text += fmt::format(", precond {}{}", outcome.precond.name, chosen(outcome.precond.reason));
   return text;
 }
@@ -120,6 +124,7 @@ namespace {
       fmt::format("{} after {}, {}, {}", to_string(report.status), counted(report.iterations, "iteration"),
                   counted(report.spmv_count, "product"), counted(report.restarts, "restart"));
   if (!report.converged() && std::isfinite(report.true_residual)) text += ": " + report.reason;
+  if (const std::string stable = backward_stable_text(outcome); !stable.empty()) text += "; " + stable;
   return text;
 }
 
@@ -165,15 +170,13 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
   if (outcome.break_even) text += break_even_line(*outcome.break_even, outcome.device);
   text += line("status", status_text(outcome));
   text += line("residual", residual_text(outcome));
-  if (outcome.error) {
-    text +=
-        line("error", fmt::format("max |x - x_exact| = {:.2e}   (right-hand side {})", *outcome.error, outcome.rhs));
-  }
-  text += line("time", fmt::format("{} {}, inspect {}, plan {}, preconditioner {}, solve {}",
+  text += accuracy_lines(outcome);
+  text += line("time", fmt::format("{} {}, inspect {}, plan {}, preconditioner {}, solve {}, accuracy {}",
                                    outcome.from_file ? "read" : "generate", time_text(timings.read_ms),
                                    time_text(outcome.inspect_ms), time_text(timings.plan_ms),
-                                   time_text(timings.preconditioner_ms), time_text(timings.solve_ms)));
-  return text + precond_lines(outcome.precond);
+                                   time_text(timings.preconditioner_ms), time_text(timings.solve_ms),
+                                   time_text(outcome.accuracy.ms)));
+  return text + ladder_lines(outcome) + precond_lines(outcome.precond);
 }
 
 std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSettings& settings) {

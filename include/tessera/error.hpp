@@ -33,6 +33,12 @@ class InvalidMatrix : public Error {
   using Error::Error;
 };
 
+/// A matrix without an inverse, by its structure or to rounding, where one is needed.
+class SingularMatrix : public InvalidMatrix {
+ public:
+  using InvalidMatrix::InvalidMatrix;
+};
+
 /// A feature that this build does not have for these arguments (a determinism class that a kernel cannot keep).
 class NotSupported : public Error {
  public:

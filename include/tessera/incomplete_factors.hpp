@@ -24,7 +24,7 @@ enum class FactorKind {
   ilut,   ///< ILUT(τ, p): drops below τ times the norm of the row, keeps p entries per row of L and of U
   ilutp,  ///< ILUTP: the same with column pivoting
   ic0,    ///< IC(0) of a symmetric positive definite matrix, with a shift where a pivot is not positive
-  ict,    ///< IC with thresholds, as ilut
+  ict,    ///< IC(τ, p) with thresholds: the same per column of L, with shifts as ic0
 };
 
 /// Scaling before the factorization.
@@ -63,6 +63,7 @@ struct IncompleteFactorOptions {
   double pivot_tolerance =
       0.1;  ///< of ilutp: a column is exchanged if this times its entry exceeds the diagonal; [0, 1]
   FactorScaling scaling = FactorScaling::automatic;
+  /// automatic or none for ic0 and ict.
   FactorMatching matching = FactorMatching::automatic;
   /// Nothing: amd for ilut and ilutp, rcm for ic0 and ict, natural for ilu0 and iluk.
   std::optional<Ordering> ordering = {};
@@ -74,6 +75,9 @@ struct IncompleteFactorOptions {
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   TriangularSolve solve = TriangularSolve::automatic;  ///< levels on the host
 };
+
+/// "ilu0", "iluk:1", "ilut:1e-3:20", "bjacobi:8:ilu0": as the command line names such factors.
+[[nodiscard]] std::string factor_name(const IncompleteFactorOptions& options);
 
 struct IncompleteFactorInfo {
   offset_t lower_nnz = 0;  ///< of L without its diagonal of ones (of L with its diagonal for ic0 and ict)
@@ -104,9 +108,10 @@ class IncompleteFactors final : public Preconditioner<T> {
  public:
   /// Factorizes on the host; ilu0 and ic0 with natural ordering and without matching on `device`.
   /// \param matrix on `device`; read during set-up alone
-  /// \throws DimensionError for a matrix that is not square; InvalidMatrix naming the first row with NaN or infinity, a
-  ///         structurally singular matrix where it has to be permuted, an asymmetric one for ic0 or ict, or one that
-  ///         needs too large a shift; BudgetExceeded; InvalidArgument for options out of range; OutOfMemory
+  /// \throws DimensionError for a matrix that is not square; SingularMatrix for a structurally singular one where it
+  ///         has to be permuted; InvalidMatrix naming the first row with NaN or infinity, and for ic0 and ict an entry
+  ///         that is not symmetric, a diagonal entry that is not positive, or too large a shift; BudgetExceeded;
+  ///         InvalidArgument for options out of range; OutOfMemory
   explicit IncompleteFactors(const CsrView<T>& matrix, const IncompleteFactorOptions& options = {},
                              const Device& device = Device{});
   ~IncompleteFactors() override;

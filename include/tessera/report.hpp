@@ -30,10 +30,11 @@ enum class Status {
 enum class Breakdown {
   none,
   rho,             ///< BiCGSTAB: residual orthogonal to the shadow vector
-  alpha,           ///< BiCGSTAB: A p orthogonal to the shadow vector
-  omega,           ///< BiCGSTAB: A s orthogonal to s
+  alpha,           ///< BiCGSTAB: A p orthogonal to the shadow vector; IDR: to one of them
+  omega,           ///< BiCGSTAB: A s orthogonal to s; IDR: A M r = 0
   indefinite,      ///< CG: pᵀ A p <= 0, the matrix is not positive definite
   preconditioner,  ///< rᵀ M r <= 0 in CG
+  dependent,       ///< GMRES: A z depends on the directions before it, and x is not reached: A is singular
   not_finite,      ///< NaN or infinity in a scalar of the recurrence
 };
 
@@ -74,8 +75,8 @@ struct [[nodiscard]] SolveReport {
   std::int64_t spmv_count = 0;  ///< products with A, those of residual checks included
   std::int64_t preconditioner_count = 0;  ///< applications of M, fused ones included; 0 for none
   std::int64_t restarts = 0;              ///< after breakdowns
-  std::int64_t replacements =
-      0;  ///< recurrence residual replaced by the true one (periodically or after a failed check)
+  /// Recurrence residual replaced by the true one: periodically, after a failed check, or after a cycle of GMRES.
+  std::int64_t replacements = 0;
   std::vector<BreakdownEvent> breakdowns;
 
   double recurrence_residual = 0.0;  ///< latest ‖r‖₂ of the recurrence

@@ -107,6 +107,12 @@ template <class T>
 template <class T>
 [[nodiscard]] ComponentCounts strong_components(const CsrView<T>& matrix);
 
+/// Rows that equal an earlier row in columns and values; a matrix that has any is singular. Found by hashing and then
+/// compared entry by entry: rows with NaN equal none, empty rows equal each other. O(nnz + rows log(rows)), 16 bytes
+/// per row.
+template <class T>
+[[nodiscard]] index_t duplicate_rows(const CsrView<T>& matrix);
+
 /// Entries counted by the cells of a coarse grid: what a spy plot shows.
 struct SpyGrid {
   index_t matrix_rows = 0;

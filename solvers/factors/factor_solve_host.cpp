@@ -30,9 +30,9 @@ struct FactorOperands {
 
 /// A triangle and the order in which its rows are computed.
 template <class T>
-class TriangularRows {
+class HostTriangle {
  public:
-  TriangularRows(TriangularFactor<T> factor, Triangle triangle, const Device& device)
+  HostTriangle(TriangularFactor<T> factor, Triangle triangle, const Device& device)
       : factor_(std::move(factor)),
         triangle_(triangle),
         schedule_(level_schedule(factor_.strict.row_offsets().span(), factor_.strict.columns().span(), triangle)),
@@ -123,8 +123,8 @@ class HostFactorSolve final : public FactorSolve<T> {
   }
 
   Device device_;
-  TriangularRows<T> lower_;
-  TriangularRows<T> upper_;
+  HostTriangle<T> lower_;
+  HostTriangle<T> upper_;
   Array<index_t> row_from_;
   Array<T> row_scale_;
   Array<index_t> column_to_;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tessera::detail {
@@ -108,6 +109,10 @@ struct ShiftOptions {
   double smallest;
   double largest;
 };
+
+/// The shift after one that did not suffice: 0, then the smallest, which doubles. \param where names a bad pivot
+/// \throws InvalidMatrix where it exceeds the largest
+[[nodiscard]] double next_shift(double shift, const ShiftOptions& shifts, const std::string& where);
 
 /// IC(0) of a symmetric Â, of which the lower triangle is read.
 /// \throws InvalidMatrix naming a row whose diagonal entry is missing or not positive, and where the largest shift is

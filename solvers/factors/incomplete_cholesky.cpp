@@ -29,16 +29,7 @@ double with_shifts(const ShiftOptions& shifts, const Attempt& attempt) {
   for (double shift = 0.0;;) {
     const index_t row = attempt(shift);
     if (row == none) return shift;
-    const double next = shift == 0.0 ? shifts.smallest : 2.0 * shift;
-    if (next > shifts.largest) {
-      throw InvalidMatrix(fmt::format(
-          "incomplete Cholesky: with the diagonal enlarged by {:.3g} of itself the pivot of row {} of the ordered "
-          "matrix "
-          "is still not positive, and the largest shift is {:.3g}: the matrix is not positive definite, or far from "
-          "diagonally dominant",
-          shift, row, shifts.largest));
-    }
-    shift = next;
+    shift = next_shift(shift, shifts, fmt::format("the pivot of row {} of the ordered matrix", row));
   }
 }
 
@@ -269,6 +260,15 @@ class CholeskyByColumns {
 };
 
 }  // namespace
+
+double next_shift(double shift, const ShiftOptions& shifts, const std::string& where) {
+  const double next = shift == 0.0 ? shifts.smallest : 2.0 * shift;
+  if (next <= shifts.largest) return next;
+  throw InvalidMatrix(
+      fmt::format("incomplete Cholesky: with the diagonal enlarged by {:.3g} of itself {} is still not positive, and "
+                  "the largest shift is {:.3g}: the matrix is not positive definite, or far from diagonally dominant",
+                  shift, where, shifts.largest));
+}
 
 Factorization ic0(const FactorRows& a, const ShiftOptions& shifts, FactorBudget& budget, const Device& device) {
   const std::vector<double> a_diagonal = positive_diagonal(a);

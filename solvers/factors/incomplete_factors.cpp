@@ -4,11 +4,11 @@
 #include "core/borrowed_csr.hpp"
 #include "core/enqueued_product.hpp"
 #include "core/stopwatch.hpp"
+#include "solvers/factors/device_factors.hpp"
 #include "solvers/factors/factorization.hpp"
 #include "solvers/factors/matrix_checks.hpp"
 #include "solvers/factors/preparation.hpp"
 #include "solvers/factors/prepared_factors.hpp"
-#include "solvers/fused/vector_ops.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -220,6 +220,12 @@ struct IncompleteFactors<T>::Impl {
 
   FactorSet<T> make_set(const CsrView<T>& matrix, const KeptOrders* kept) const {
     if (device.is_host()) return factors_by_host(matrix, options, kept, device);
+    if (detail::factorizes_on_device(options, device)) {
+      FactorSet<T> made;
+      made.solve = detail::factor_and_analyse_on_device(matrix, options, device, made.info);
+      note_solve(*made.solve, made.info);
+      return made;
+    }
     const Csr<T> copy = detail::borrow_csr(matrix, device).to(Device{});
     return factors_by_host(copy.view(), options, kept, device);
   }

@@ -68,29 +68,25 @@ std::vector<index_t> rows_by_column(const Matching& matching) {
   return rows;
 }
 
-/// Where the preparation has to permute, or to scale by the matching.
-void require_perfect(const Matching& matching) {
-  if (matching.is_perfect()) return;
-  throw InvalidMatrix(
+[[noreturn]] void refuse_singular(const Matching& matching) {
+  throw SingularMatrix(
       fmt::format("incomplete factors: the matrix is structurally singular: at most {} of its {} rows can be matched "
                   "with columns along nonzeros",
                   matching.cardinality, matching.column_of_row.size()));
 }
 
+/// The permutation and the scaling of a matching. Without a perfect one the scales stay empty.
 template <class T>
-void match(const CsrView<T>& a, const IncompleteFactorOptions& options, bool may_permute, PreparedMatrix& prepared) {
+void match(const CsrView<T>& a, FactorMatching wanted, bool may_permute, PreparedMatrix& prepared) {
   ProductMatching found = maximum_product_matching(a);
   prepared.smallest_diagonal = found.smallest_diagonal;
-  const FactorMatching wanted = chosen_matching(options);
-  require_perfect(found.matching);
   if (may_permute && (wanted == FactorMatching::permute ||
                       (wanted == FactorMatching::automatic && found.smallest_diagonal < good_diagonal))) {
+    if (!found.matching.is_perfect()) refuse_singular(found.matching);
     prepared.permutations.row_from = rows_by_column(found.matching);
     prepared.permutations.is_matched = true;
   }
-  if (options.scaling == FactorScaling::automatic) {
-    prepared.scales = named_scales<T>("matching", std::move(found.scaling));
-  }
+  if (found.matching.is_perfect()) prepared.scales = named_scales<T>("matching", std::move(found.scaling));
 }
 
 /// Pattern of the matrix with its rows in another order.
@@ -219,9 +215,10 @@ PreparedMatrix prepare_matrix(const CsrView<T>& matrix, const IncompleteFactorOp
                               const FactorPermutations* kept) {
   PreparedMatrix prepared;
   if (kept != nullptr) prepared.permutations = *kept;
-  const bool is_matching = chosen_matching(options) != FactorMatching::none;
-  if (is_matching) match(matrix, options, kept == nullptr, prepared);
-  if (!is_matching || options.scaling != FactorScaling::automatic) prepared.scales = plain_scales(matrix, options);
+  const FactorMatching matching = chosen_matching(options);
+  if (matching != FactorMatching::none) match(matrix, matching, kept == nullptr, prepared);
+  const bool has_scales = prepared.scales.name == "matching";
+  if (!has_scales || options.scaling != FactorScaling::automatic) prepared.scales = plain_scales(matrix, options);
   if (kept == nullptr) order(matrix, chosen_ordering(options), prepared.permutations);
   prepared.matrix = permuted_matrix(matrix, prepared, options.blocks);
   return prepared;

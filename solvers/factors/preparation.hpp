@@ -43,7 +43,7 @@ void check_factor_options(const IncompleteFactorOptions& options);
 /// Scales are rounded to T, so that the operator scales by exactly what the factors were computed for.
 /// \param matrix on the host, square, finite
 /// \param kept permutations of an earlier preparation; null: computed here
-/// \throws InvalidMatrix for a structurally singular matrix where it has to be permuted
+/// \throws SingularMatrix for a structurally singular matrix where it has to be permuted
 template <class T>
 [[nodiscard]] PreparedMatrix prepare_matrix(const CsrView<T>& matrix, const IncompleteFactorOptions& options,
                                             const FactorPermutations* kept);

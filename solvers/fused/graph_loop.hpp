@@ -21,6 +21,7 @@ enum class Halt : std::int32_t {
   check,      ///< the recurrence claims convergence, or its residual is below its own rounding errors
   replace,    ///< the true residual is due (SolverOptions::replacement_interval)
   half_step,  ///< BiCGSTAB: check, between its two products
+  cycle,      ///< GMRES: all directions of a cycle are used
   breakdown,
   limit,  ///< iterations, divergence, stagnation
 };

@@ -94,24 +94,23 @@ __device__ typename Op::Sums apply_to_elements(const Op& op, const State& state,
   return sums;
 }
 
-/// One fused operation of a loop. Every block computes the scalars for itself. The last block to finish adds the sums
-/// and stores the state. The state is in shared memory, where it costs the loop over the elements no registers.
-template <class Op>
-__global__ void __launch_bounds__(sum_threads, blocks_per_multiprocessor)
-    loop_op_kernel(std::int64_t n, Op op, typename Op::State* state, LoopControlBlock* block,
-                   typename Op::Sums* partial, const ProductDots* dot_parts, int dot_count) {
+/// One operation of a loop, by all blocks of threads. Every block computes the scalars for itself. The last block to
+/// finish adds the sums and stores the state. The state is in shared memory, where it costs the loop over the elements
+/// no registers. \param body (const State&) -> sums of a thread \param finish (const State&), by the last block, before
+/// scalars_after()
+template <class Op, class Body, class Finish>
+__device__ void run_operation(const Op& op, typename Op::State* state, LoopControlBlock* block,
+                              typename Op::Sums* partial, const ProductDots* dot_parts, int dot_count, const Body& body,
+                              const Finish& finish) {
   using State = typename Op::State;
   using Sums = typename Op::Sums;
   static_assert(std::is_trivially_copyable_v<State> && sizeof(State) % sizeof(int) == 0);
+  static_assert(std::is_base_of_v<fused::LoopControl, State>);
   constexpr int words = sizeof(State) / sizeof(int);
   // Its constructor does not run.
   alignas(State) __shared__ int copy[words];
   __shared__ bool is_last;
   State& scalars = *reinterpret_cast<State*>(copy);
-  const std::int64_t stride = std::int64_t{gridDim.x} * sum_threads;
-  const std::int64_t i = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x;
-  // The loads of the first two elements are in flight while the scalars are computed.
-  [[maybe_unused]] const EarlyLoads<Op> early(op, n, i, stride);
   copy_words(copy, reinterpret_cast<const int*>(state), words);
   PlainSums<2> dots;
   if (dot_count > 0) dots = sum_of_parts(dot_parts, dot_count);
@@ -125,10 +124,8 @@ __global__ void __launch_bounds__(sum_threads, blocks_per_multiprocessor)
   }
   __syncthreads();
   Sums sums{};
-  if constexpr (has_elements<Op>) {
-    if (!scalars.halted()) sums = apply_to_elements(op, scalars, early, n, i, stride);
-    sums = add_up_block<sum_threads>(sums);
-  }
+  if (!scalars.halted()) sums = body(scalars);
+  if constexpr (has_elements<Op>) sums = add_up_block<sum_threads>(sums);
   if (threadIdx.x == 0) {
     if constexpr (has_elements<Op>) partial[blockIdx.x] = sums;
     __threadfence();
@@ -144,8 +141,10 @@ __global__ void __launch_bounds__(sum_threads, blocks_per_multiprocessor)
     }
     total = add_up_block<sum_threads>(total);
   }
+  if (!scalars.halted()) finish(scalars);
+  __syncthreads();
   if (threadIdx.x == 0) {
-    if constexpr (has_elements<Op>) {
+    if constexpr (requires { op.scalars_after(scalars, total); }) {
       if (!scalars.halted()) op.scalars_after(scalars, total);
     }
     block->finished = 0;
@@ -155,12 +154,32 @@ __global__ void __launch_bounds__(sum_threads, blocks_per_multiprocessor)
   copy_words(reinterpret_cast<int*>(state), copy, words);
 }
 
+/// One fused operation of a loop.
+template <class Op>
+__global__ void __launch_bounds__(sum_threads, blocks_per_multiprocessor)
+    loop_op_kernel(std::int64_t n, Op op, typename Op::State* state, LoopControlBlock* block,
+                   typename Op::Sums* partial, const ProductDots* dot_parts, int dot_count) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * sum_threads;
+  const std::int64_t i = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x;
+  // The loads of the first two elements are in flight while the scalars are computed.
+  [[maybe_unused]] const EarlyLoads<Op> early(op, n, i, stride);
+  run_operation(
+      op, state, block, partial, dot_parts, dot_count,
+      [&]([[maybe_unused]] const typename Op::State& scalars) {
+        if constexpr (has_elements<Op>) {
+          return apply_to_elements(op, scalars, early, n, i, stride);
+        } else {
+          return typename Op::Sums{};
+        }
+      },
+      [](const typename Op::State& /*scalars*/) {});
+}
+
 template <class Op>
 void LoopOp<Op>::record(const Device& device, const LoopFrame& frame, std::int64_t n, const Op& op,
                         std::span<const ProductDots> dot_parts) {
   using Sums = typename Op::Sums;
   static_assert(sizeof(Sums) <= SumSpace::value_bytes && std::is_trivially_copyable_v<Sums>);
-  static_assert(std::is_base_of_v<fused::LoopControl, typename Op::State>);
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
   launch("fused operation of a loop", context, Grid{blocks_of_sum(n), sum_threads}, loop_op_kernel<Op>, n, op,

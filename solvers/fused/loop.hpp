@@ -9,6 +9,7 @@
 
 #include "core/enqueued_product.hpp"
 #include "core/stopwatch.hpp"
+#include "solvers/fused/block_pass.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/transform_reduce.hpp"
 #include "tessera/linear_operator.hpp"
@@ -42,6 +43,8 @@ class Loop {
   /// Between runs.
   [[nodiscard]] State& state() noexcept { return state_; }
   [[nodiscard]] const State& state() const noexcept { return state_; }
+  /// Where the operations find the state while the loop runs, and scalars beside it.
+  [[nodiscard]] Device device_of_state() const { return on_gpu_ ? device_ : Device{}; }
 
   /// Runs iteration(*this) until the state halts or note(entry) says false. note() is called once per completed
   /// iteration, in order. A GraphLoop may be some iterations ahead by then; note() hears of these too.
@@ -64,6 +67,19 @@ class Loop {
     op.scalars_before(state_);
     if (state_.halted()) return;
     op.scalars_after(state_, transform_reduce(device_, n, BoundOp<Op>{op, op.scalars(state_)}));
+  }
+
+  /// A block operation on n > 0 elements.
+  template <class Op>
+  void apply_block(std::int64_t n, const Op& op, BlockSpace& space) {
+    if (recording_ != nullptr) {
+      const std::span<const ProductDots> parts = std::exchange(dot_parts_, {});
+      return cuda::LoopBlock<Op>::record(device_, recording_->frame(), n, op, space, parts);
+    }
+    if (state_.halted()) return;
+    op.scalars_before(state_);
+    if (state_.halted()) return;
+    op.scalars_after(state_, block_pass(device_, n, op, op.scalars(state_), op.columns(state_), space));
   }
 
   /// An operation on scalars alone.
@@ -126,12 +142,11 @@ class Loop {
     if (state_.halted()) return;
     if (!graph_) record_graph(iteration);
     bool enter = true;
-    std::int64_t chunk = first_report_iterations;
     while (!state_.halted()) {
       const double started = watch_.seconds();
-      const auto entries = graph_->run(chunk, &state_, enter);
+      const auto entries = graph_->run(chunk_, &state_, enter);
       const double each = (watch_.seconds() - started) / static_cast<double>(std::max<std::size_t>(entries.size(), 1));
-      chunk = std::clamp(static_cast<std::int64_t>(report_seconds / each), std::int64_t{1}, most_report_iterations);
+      chunk_ = std::clamp(static_cast<std::int64_t>(report_seconds / each), std::int64_t{1}, most_report_iterations);
       enter = false;
       bool proceed = true;
       for (const LoopEntry& entry : entries) {
@@ -170,8 +185,9 @@ class Loop {
   State state_;
   Stopwatch watch_;
   std::unique_ptr<cuda::GraphLoop> graph_;
-  cuda::GraphLoop* recording_ = nullptr;    ///< while an iteration is being recorded
-  std::span<const ProductDots> dot_parts_;  ///< of the latest product, for the next operation to add
+  std::int64_t chunk_ = first_report_iterations;  ///< iterations until the next report
+  cuda::GraphLoop* recording_ = nullptr;          ///< while an iteration is being recorded
+  std::span<const ProductDots> dot_parts_;        ///< of the latest product, for the next operation to add
 };
 
 }  // namespace tessera::fused

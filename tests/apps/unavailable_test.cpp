@@ -40,11 +40,12 @@ TEST_F(UnavailableTest, Options) {
 }
 
 TEST_F(UnavailableTest, Values) {
-  const std::string preconds = "available: auto, none, jacobi, amg";
-  for (const std::string precond : {"ilu0", "bjacobi:32", "poly:4", "neumann:2", "ainv:1"}) {
+  const std::string preconds = "available: auto, none, jacobi, amg, ilu0, iluk:K";
+  for (const std::string precond : {"poly", "poly:4", "neumann:2", "ainv:1"}) {
     expect_refused("--poisson3d 4 -p " + precond,
                    "--precond " + precond + " is not available in this build; " + preconds);
   }
+  expect_refused("--poisson3d 4 -m minres", "--method minres is not available in this build");
   for (const std::string kernel : {"csr-vector", "vendor-csr", "vendor-coo"}) {
     expect_refused("--poisson3d 4 --device host --spmv " + kernel,
                    "kernel " + kernel + " does not run on host: known there are auto, csr, merge, merbit, csr5");

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
@@ -172,6 +173,16 @@ TEST(Ordering, ValuesAndTheirTypeDoNotMatter) {
   }
 }
 
+TEST(Ordering, TheDiagonalDoesNotMatter) {
+  Edges edges = shuffled(30, grid_edges(6, 5), 1);
+  const auto without = graph(30, edges);
+  for (index_t v = 0; v < 30; v += 2) edges.emplace_back(v, v);
+  const auto with = graph(30, edges);
+  for (const Ordering kind : {Ordering::rcm, Ordering::amd}) {
+    EXPECT_EQ(ordering(with.view(), kind), ordering(without.view(), kind));
+  }
+}
+
 TEST(Ordering, RectanglesAreRefused) {
   const auto wide = testing::make_pattern<double>(1, 2, {0, 1}, {1});
   EXPECT_THROW(static_cast<void>(ordering(wide.view(), Ordering::rcm)), DimensionError);
@@ -204,6 +215,47 @@ TEST(Ordering, RcmOfALongPathNeedsNoDeepStack) {
   const auto path = testing::make_pattern<float>(n, n, offsets, columns);
   const auto order = ordering(path.view(), Ordering::rcm);
   for (index_t v = 0; v < n; ++v) ASSERT_EQ(order[static_cast<std::size_t>(v)], order[0] == 0 ? v : n - 1 - v);
+}
+
+/// By definition: behind the first vertex, all come in the order of their first neighbour, then degree, then number.
+TEST(Ordering, RcmBackwardsIsCuthillMckee) {
+  std::mt19937_64 random(8);
+  for (int trial = 0; trial < 50; ++trial) {
+    const index_t n = 60;
+    Edges edges = path_edges(n);
+    for (int e = 0; e < 30; ++e)
+      edges.emplace_back(static_cast<index_t>(random() % 60), static_cast<index_t>(random() % 60));
+    const auto a = graph(n, shuffled(n, edges, static_cast<unsigned>(random())));
+    auto order = ordering(a.view(), Ordering::rcm);
+    std::reverse(order.begin(), order.end());
+    const auto numbers = numbers_of(order);
+    std::vector<std::array<index_t, 3>> keys;
+    for (const index_t v : order) {
+      const auto row = static_cast<std::size_t>(v);
+      std::array<index_t, 3> key{n, 0, v};
+      for (offset_t k = a.row_offsets()[v]; k < a.row_offsets()[v + 1]; ++k) {
+        if (a.columns()[k] == v) continue;
+        key[0] = std::min(key[0], numbers[static_cast<std::size_t>(a.columns()[k])]);
+        ++key[1];
+      }
+      if (numbers[row] > 0) keys.push_back(key);
+    }
+    EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end())) << trial;
+  }
+}
+
+/// Reversed, all children of a tree come before their parent, which then has no other neighbour left.
+TEST(Ordering, RcmEliminatesTreesWithoutFill) {
+  std::mt19937_64 random(7);
+  for (int trial = 0; trial < 30; ++trial) {
+    const index_t n = 150;
+    Edges edges;
+    for (index_t v = 1; v < n; ++v) {
+      edges.emplace_back(v, static_cast<index_t>(random() % static_cast<std::uint64_t>(v)));
+    }
+    const auto tree = graph(n, shuffled(n, edges, static_cast<unsigned>(random())));
+    EXPECT_EQ(factor_entries(tree.view(), ordering(tree.view(), Ordering::rcm)), n - 1);
+  }
 }
 
 TEST(Ordering, RcmNumbersComponentsOneAfterTheOther) {

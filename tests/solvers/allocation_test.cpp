@@ -59,6 +59,26 @@ TEST(Allocation, RichardsonIterationsMakeNone) {
   EXPECT_EQ(counted(20), counted(40));
 }
 
+/// Over several cycles, and with an M that is a product.
+TEST(Allocation, GmresIterationsMakeNone) {
+  System<double> system(poisson2d<double>(110, 100));
+  const JacobiPreconditioner<double> jacobi(system.plan.matrix());
+  const FunctionOperator<double> scaled(system.plan.rows(), system.plan.rows(), [](auto v, auto z) {
+    for (std::size_t i = 0; i < v.size(); ++i) z[i] = 0.25 * v[i];
+  });
+  const auto counted = [&](const LinearOperator<double>& m, std::int64_t iterations) {
+    system.x.assign(system.size(), 0.0);
+    return allocations_of([&] {
+      const SolveReport report = gmres<double>(system.plan, m, system.b, system.x,
+                                               {.max_iterations = iterations, .restart = 8, .keep_history = true});
+      EXPECT_EQ(report.iterations, iterations) << report.reason;
+    });
+  };
+  (void)counted(jacobi, 2);
+  EXPECT_EQ(counted(jacobi, 20), counted(jacobi, 40));
+  EXPECT_EQ(counted(scaled, 20), counted(scaled, 40));
+}
+
 TEST(Allocation, PageRankIterationsMakeNone) {
   const TransitionMatrix<double> transition(rmat<double>({.scale = 13}).view());
   const auto counted = [&](std::int64_t iterations) {

@@ -71,6 +71,18 @@ TYPED_TEST(SolveDeterminism, Bicgstab) {
   });
 }
 
+TYPED_TEST(SolveDeterminism, Gmres) {
+  const auto a = std::make_shared<const Csr<TypeParam>>(
+      convection_diffusion<TypeParam>(30, 25, 20, {.x = 1.0, .y = 0.5, .z = 0.25}));
+  const std::vector<TypeParam> b = random_values<TypeParam>(static_cast<std::size_t>(a->rows()), 4);
+  expect_same_bits<TypeParam>([&](const SpmvOptions& options) {
+    const SpmvPlan<TypeParam> plan(a, options);
+    std::vector<TypeParam> x(b.size());
+    const SolveReport report = gmres<TypeParam>(plan, b, x, {.relative_tolerance = 1e-4, .restart = 9});
+    return Bits<TypeParam>{x, report.iterations, report.true_residual};
+  });
+}
+
 TYPED_TEST(SolveDeterminism, PageRank) {
   RmatOptions graph;
   graph.scale = 13;

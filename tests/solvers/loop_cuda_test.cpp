@@ -2,8 +2,7 @@
 /// no allocation per iteration, and one wait for several iterations.
 #include "core/cuda/context.hpp"
 #include "tessera/error.hpp"
-#include "tests/solvers/systems.hpp"
-#include "tests/solvers/waiting.hpp"
+#include "tests/solvers/loop_cases.hpp"
 #include "tests/support/cuda_test.hpp"
 
 #include <gtest/gtest.h>
@@ -16,82 +15,6 @@
 
 namespace tessera::testing {
 namespace {
-
-enum class Method { cg, bicgstab, richardson };
-
-struct Case {
-  std::string name;
-  std::shared_ptr<const Csr<double>> matrix;
-  std::vector<double> b;
-  std::vector<double> x0;
-  Method method = Method::cg;
-  bool jacobi = false;
-  bool rounding_decides = false;  ///< on the ending, if it does not converge, and on its iteration
-  SolverOptions options;
-
-  Case(std::string title, Csr<double> a, Method how)
-      : name(std::move(title)),
-        matrix(std::make_shared<const Csr<double>>(std::move(a))),
-        b(product(matrix->view(), std::vector<double>(static_cast<std::size_t>(matrix->cols()), 1.0))),
-        x0(b.size()),
-        method(how) {}
-};
-
-struct Solved {
-  SolveReport report;
-  std::vector<double> x;
-};
-
-Solved solve(const Case& task, const LinearOperator<double>& a, const LinearOperator<double>& m) {
-  const auto b = Array<double>::copy_of(task.b, a.device());
-  auto x = Array<double>::copy_of(task.x0, a.device());
-  const auto method = [&] {
-    if (task.method == Method::richardson) return richardson<double>(a, m, b.span(), x.span(), task.options);
-    if (task.method == Method::bicgstab) return bicgstab<double>(a, m, b.span(), x.span(), task.options);
-    return cg<double>(a, m, b.span(), x.span(), task.options);
-  };
-  SolveReport report = method();
-  const Array<double> found = x.to(Device{});
-  return {std::move(report), {found.begin(), found.end()}};
-}
-
-SpmvPlan<double> plan_on(const Device& device, const std::shared_ptr<const Csr<double>>& matrix,
-                         SpmvAlgorithm kernel = SpmvAlgorithm::merbit) {
-  SpmvOptions options;
-  options.device = device;
-  options.algorithm = kernel;
-  options.determinism = Determinism::run_to_run;
-  return SpmvPlan<double>(matrix, options);
-}
-
-/// \param waiting whether the host drives the loop
-Solved run(const Case& task, const Device& device, bool waiting = false, SpmvAlgorithm kernel = SpmvAlgorithm::merbit) {
-  const SpmvPlan<double> plan = plan_on(device, task.matrix, kernel);
-  const Waiting slow(plan);
-  const LinearOperator<double>& a = waiting ? static_cast<const LinearOperator<double>&>(slow) : plan;
-  if (!task.jacobi) return solve(task, a, IdentityOperator<double>(plan.rows(), device));
-  return solve(task, a, JacobiPreconditioner<double>(plan.matrix(), device));
-}
-
-Case with(Case task, const SolverOptions& options) {
-  task.options = options;
-  return task;
-}
-
-Csr<double> path_laplacian(index_t n) {
-  std::vector<offset_t> offsets{0};
-  std::vector<index_t> columns;
-  std::vector<double> values;
-  for (index_t i = 0; i < n; ++i) {
-    for (const index_t j : {i - 1, i, i + 1}) {
-      if (j < 0 || j >= n) continue;
-      columns.push_back(j);
-      values.push_back(j != i ? -1.0 : i == 0 || i + 1 == n ? 1.0 : 2.0);
-    }
-    offsets.push_back(static_cast<offset_t>(columns.size()));
-  }
-  return make_csr<double>(n, n, offsets, columns, values);
-}
 
 /// Enough rows for several blocks, and for threads with two elements at a time; never left out.
 constexpr const char* over_blocks = "over several blocks";
@@ -162,54 +85,15 @@ std::vector<Case> endings() {
 
 class LoopOnGpu : public CudaTest {};
 
-/// One source of control flow, one order of sums: both ways give the same bits.
-void expect_same_bits(const Device& gpu, SpmvAlgorithm kernel) {
-  for (const Case& task : endings()) {
-    SCOPED_TRACE(task.name);
-    const Solved alone = run(task, gpu, false, kernel);
-    const Solved driven = run(task, gpu, true, kernel);
-    EXPECT_EQ(alone.report.status, driven.report.status) << alone.report.reason << "\n" << driven.report.reason;
-    EXPECT_EQ(alone.report.reason, driven.report.reason);
-    EXPECT_EQ(alone.report.iterations, driven.report.iterations);
-    EXPECT_EQ(alone.report.spmv_count, driven.report.spmv_count);
-    EXPECT_EQ(alone.report.preconditioner_count, driven.report.preconditioner_count);
-    EXPECT_EQ(alone.report.restarts, driven.report.restarts);
-    EXPECT_EQ(alone.report.replacements, driven.report.replacements);
-    EXPECT_EQ(alone.report.true_residual, driven.report.true_residual);
-    EXPECT_EQ(alone.x, driven.x);
-    ASSERT_EQ(alone.report.history.size(), driven.report.history.size());
-    for (std::size_t i = 0; i < alone.report.history.size(); ++i) {
-      EXPECT_EQ(alone.report.history[i].iteration, driven.report.history[i].iteration);
-      EXPECT_EQ(alone.report.history[i].recurrence, driven.report.history[i].recurrence);
-      if (i > 0) {
-        EXPECT_GE(alone.report.history[i].seconds, alone.report.history[i - 1].seconds);
-      }
-    }
-  }
-}
-
-TEST_F(LoopOnGpu, HostDrivenLoopGivesTheSameBits) { expect_same_bits(gpu(), SpmvAlgorithm::merbit); }
+TEST_F(LoopOnGpu, HostDrivenLoopGivesTheSameBits) { expect_same_bits(endings(), gpu(), SpmvAlgorithm::merbit); }
 
 /// The operation after a product adds the parts of its inner products, in the order of the kernel that does so for the
 /// host.
-TEST_F(LoopOnGpu, HostDrivenLoopGivesTheSameBitsByParts) { expect_same_bits(gpu(), SpmvAlgorithm::csr_vector); }
-
-TEST_F(LoopOnGpu, EndsAsOnTheHost) {
-  for (const Case& task : endings()) {
-    SCOPED_TRACE(task.name);
-    const Solved found = run(task, gpu());
-    const Solved expected = run(task, Device{});
-    expect_honest(found.report, task.matrix->view(), task.b, found.x);
-    if (task.rounding_decides) {
-      EXPECT_EQ(found.report.converged(), expected.report.converged()) << found.report.reason;
-      continue;
-    }
-    EXPECT_EQ(found.report.status, expected.report.status) << found.report.reason << "\n" << expected.report.reason;
-    const std::int64_t slack = 2 + expected.report.iterations / 20;
-    EXPECT_LE(std::abs(found.report.iterations - expected.report.iterations), slack)
-        << found.report.iterations << " and on the host " << expected.report.iterations;
-  }
+TEST_F(LoopOnGpu, HostDrivenLoopGivesTheSameBitsByParts) {
+  expect_same_bits(endings(), gpu(), SpmvAlgorithm::csr_vector);
 }
+
+TEST_F(LoopOnGpu, EndsAsOnTheHost) { expect_endings_of_the_host(endings(), gpu()); }
 
 /// A preconditioner that is a plan is recorded too; as a diagonal it would be fused into the vector operations.
 TEST_F(LoopOnGpu, PreconditionersThatAreProducts) {

@@ -89,6 +89,15 @@ template <class T>
   return make_csr<T>(n, n, offsets, columns, values);
 }
 
+/// Neumann's problem in one dimension: singular, with the constants as its null space.
+[[nodiscard]] inline Csr<double> path_laplacian(index_t n) {
+  const Csr<double> inner = tridiagonal<double>(n, -1.0, 2.0, -1.0);
+  std::vector<double> values(inner.values().begin(), inner.values().end());
+  values.front() = values.back() = 1.0;
+  return Csr<double>(n, n, inner.row_offsets().to(Device{}), inner.columns().to(Device{}),
+                     Array<double>::copy_of(values));
+}
+
 template <class T>
 [[nodiscard]] Csr<T> diagonal_matrix(const std::vector<T>& entries) {
   std::vector<offset_t> offsets{0};
@@ -119,7 +128,7 @@ template <class T>
   return y;
 }
 
-/// A and its image of ones, solved by either method from a given guess.
+/// A and its image of ones, solved by any method from a given guess.
 template <class T>
 struct System {
   explicit System(Csr<T> matrix)
@@ -128,6 +137,10 @@ struct System {
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(plan.rows()); }
   SolveReport cg(const SolverOptions& options = {}) { return tessera::cg<T>(plan, b, x, options); }
   SolveReport bicgstab(const SolverOptions& options = {}) { return tessera::bicgstab<T>(plan, b, x, options); }
+  SolveReport gmres(const SolverOptions& options = {}) { return tessera::gmres<T>(plan, b, x, options); }
+  SolveReport idr(const SolverOptions& options = {}) {
+    return tessera::idr<T>(plan, IdentityOperator<T>(plan.rows()), b, x, options);
+  }
   void expect_honest(const SolveReport& report) const { testing::expect_honest(report, plan.matrix(), b, x); }
 
   SpmvPlan<T> plan;

@@ -1,8 +1,8 @@
-/// The rule by which auto takes algebraic multigrid, and the prediction of hierarchies, held against real ones.
+/// The prediction of hierarchies, held against real ones.
 
+#include "precond_keys.hpp"
 #include "precond_settings.hpp"
 
-#include "support/amg_choice.hpp"
 #include "support/amg_prediction.hpp"
 #include "support/precond.hpp"
 
@@ -19,64 +19,6 @@
 namespace tessera::support {
 
 namespace {
-
-constexpr double never = std::numeric_limits<double>::infinity();
-
-/// r_k = q^k.
-[[nodiscard]] std::vector<double> geometric(double q, int last) {
-  std::vector<double> residuals;
-  for (int k = 0; k <= last; ++k) residuals.push_back(std::pow(q, k));
-  return residuals;
-}
-
-TEST(ProjectedIterations, OfAGeometricSequenceAreExact) {
-  for (const double q : {0.5, 0.9, 0.99}) {
-    EXPECT_NEAR(projected_iterations(geometric(q, 40), 1e-15), std::log(1e-15) / std::log(q), 1e-6) << q;
-  }
-  EXPECT_EQ(projected_iterations(geometric(0.5, 40), 0.125), 3.0) << "reached within the trial";
-}
-
-TEST(ProjectedIterations, ASlowSecondHalfCounts) {
-  std::vector<double> residuals = geometric(0.5, 20);
-  for (int k = 0; k < 20; ++k) residuals.push_back(residuals.back() * 0.99);
-  const double expected = 40 + std::log(residuals.back() / 1e-12) / -std::log(0.99);
-  EXPECT_NEAR(projected_iterations(residuals, 1e-12), expected, 1e-6);
-}
-
-TEST(ProjectedIterations, WhatDoesNotFallNeverEnds) {
-  EXPECT_EQ(projected_iterations(std::vector<double>{1.0}, 0.5), never);
-  EXPECT_EQ(projected_iterations(std::vector<double>(41, 1.0), 0.5), never);
-  EXPECT_EQ(projected_iterations(geometric(1.1, 40), 0.5), never);
-  EXPECT_EQ(projected_iterations(geometric(0.9, 40), 0.0), never) << "no tolerance is met";
-}
-
-TEST(WorthAmg, FromTheBreakEvenOnAndForLargeSystemsOnly) {
-  const Device host;
-  const double limit = amg_break_even(1'000'000, host);
-  EXPECT_FALSE(worth_amg(limit, 1'000'000, host));
-  EXPECT_TRUE(worth_amg(limit + 1, 1'000'000, host));
-  EXPECT_TRUE(worth_amg(never, least_rows_for_amg, host));
-  EXPECT_FALSE(worth_amg(never, least_rows_for_amg - 1, host));
-}
-
-TEST(MayNeedAmg, ForLargeSymmetricMatricesWithAPositiveDiagonal) {
-  MatrixStatistics facts;
-  facts.rows = facts.cols = least_rows_for_amg;
-  facts.symmetry = Symmetry::numerical;
-  EXPECT_TRUE(may_need_amg(facts));
-  MatrixStatistics changed = facts;
-  changed.symmetry = Symmetry::structural;
-  EXPECT_FALSE(may_need_amg(changed));
-  changed = facts;
-  changed.diagonal_negative = 1;
-  EXPECT_FALSE(may_need_amg(changed));
-  changed = facts;
-  changed.diagonal_missing = 1;
-  EXPECT_FALSE(may_need_amg(changed));
-  changed = facts;
-  --changed.rows;
-  EXPECT_FALSE(may_need_amg(changed));
-}
 
 TEST(StrongNeighbours, AreCountedAgainstTheLargestOfRowAndColumn) {
   EXPECT_NEAR(strong_neighbours(poisson2d<double>(50, 50).view(), 0.25), 4.0 - 4.0 / 50, 1e-12);
@@ -127,7 +69,7 @@ TEST(PredictAmg, OfASmallOrDiagonalMatrixIsOneLevel) {
 /// The defaults that help and lists show are those of AmgOptions.
 TEST(AmgKeys, DefaultsAreThoseOfTheLibrary) {
   std::string all;
-  for (const cli::AmgKey& key : cli::amg_keys()) {
+  for (const cli::PrecondKey& key : cli::amg_keys()) {
     if (!key.fallback.empty())
       all += (all.empty() ? "" : ",") + std::string(key.name) + "=" + std::string(key.fallback);
   }

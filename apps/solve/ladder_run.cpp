@@ -1,0 +1,150 @@
+// The ladder as a run of the command.
+#include "ladder_run.hpp"
+
+#include "problem.hpp"
+
+#include "core/stopwatch.hpp"
+#include "tessera/ladder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace tessera::cli {
+
+namespace {
+
+/// The method that all rungs have to use; nothing for `auto`, and for methods that are no rungs.
+[[nodiscard]] std::optional<RungMethod> rung_method(Method method) {
+  switch (method) {
+    case Method::cg:
+      return RungMethod::cg;
+    case Method::bicgstab:
+      return RungMethod::bicgstab;
+    case Method::gmres:
+      return RungMethod::gmres;
+    case Method::idr:
+      return RungMethod::idr;
+    case Method::automatic:
+    case Method::richardson:
+    case Method::direct:
+      break;
+  }
+  return std::nullopt;
+}
+
+/// b and x on a GPU and x back, or as they are.
+template <class T>
+[[nodiscard]] LadderReport solve_where_a_lies(const SpmvPlan<T>& A, const MatrixStatistics& facts, std::span<const T> b,
+                                              std::span<T> x, const LadderOptions& options) {
+  const Device device = A.device();
+  if (device.is_host()) return solve<T>(A, facts, b, x, options);
+  const Stopwatch uploading;
+  const auto device_b = Array<T>::copy_of(b, device);
+  auto device_x = Array<T>::copy_of(std::span<const T>(x), device);
+  const double upload_ms = uploading.milliseconds();
+  LadderReport ladder = solve<T>(A, facts, device_b.span(), device_x.span(), options);
+  const Stopwatch downloading;
+  tessera::detail::copy_bytes(Device{}, x.data(), device, device_x.data(), device_x.bytes());
+  ladder.report.timings.upload_ms = upload_ms;
+  ladder.report.timings.download_ms = downloading.milliseconds();
+  return ladder;
+}
+
+/// What the summary says of the rung whose x is returned.
+void describe_rung(const RungReport& rung, const std::string& first_reason, RunOutcome& outcome) {
+  outcome.method = to_string(rung.plan.method);
+  outcome.precond.name = rung.plan.precond_name();
+  const bool first = rung.plan.precond == RungPrecond::jacobi;
+  outcome.method_reason = first ? first_reason : rung.plan.reason;
+  outcome.precond.reason = first ? "full diagonal" : "a rung of the ladder";
+  if (rung.plan.precond != RungPrecond::none) outcome.precond.info = rung.info;
+  outcome.precond.hierarchy = rung.hierarchy;
+  if (rung.factors) outcome.precond.factors = {rung.plan.factors, *rung.factors};
+  outcome.precond.direct = rung.direct;
+  outcome.memory.precond = rung.info.bytes;
+}
+
+/// Nothing had to be tried: the first rung would have been.
+void describe_nothing(const LadderFacts& facts, const std::string& first_reason, RunOutcome& outcome) {
+  const auto plans = plan_ladder(facts);
+  if (plans.empty()) return;
+  outcome.method = to_string(plans.front().method);
+  outcome.method_reason = first_reason;
+  outcome.precond.name = plans.front().precond_name();
+  outcome.precond.reason = "nothing had to be iterated";
+}
+
+void describe_accuracy(const LadderReport& ladder, RunOutcome& outcome) {
+  outcome.accuracy.backward = ladder.backward;
+  outcome.accuracy.backward_stable = ladder.is_backward_stable;
+  if (ladder.rungs.empty()) return;
+  const auto& error = ladder.rungs[ladder.rung].error;
+  if (error && error->is_screened) outcome.accuracy.screen = support::ErrorScreen{.correction = error->relative_error};
+  if (error && !error->is_screened) outcome.accuracy.estimate = error;
+}
+
+}  // namespace
+
+bool climbs(const RunSettings& settings) {
+  if (settings.precond.precond != Precond::automatic) return false;
+  return settings.method == Method::automatic || rung_method(settings.method).has_value();
+}
+
+template <class T>
+void climb(const RunSettings& settings, const SpmvPlan<T>& A, std::span<const T> b, std::span<T> x,
+           const SolverOptions& solver, RunOutcome& outcome) {
+  const Stopwatch watch;
+  LadderOptions options;
+  options.solver = solver;
+  options.gate = outcome.error_gate = settings.error_gate.value_or(ErrorGate::repair);
+  options.method = rung_method(settings.method);
+  options.memory_limit_bytes = settings.machine.memory_limit_bytes;
+  LadderReport ladder = solve_where_a_lies<T>(A, outcome.matrix, b, x, options);
+  const std::string first_reason = support::choose_method(settings.method, outcome.matrix).reason;
+  if (ladder.rungs.empty()) {
+    describe_nothing(ladder.facts, first_reason, outcome);
+  } else {
+    describe_rung(ladder.rungs[ladder.rung], first_reason, outcome);
+  }
+  if (options.method) outcome.method_reason.clear();
+  describe_accuracy(ladder, outcome);
+  outcome.report = std::move(ladder.report);
+  if (!ladder.rungs.empty()) {
+    outcome.report.timings.preconditioner_ms = ladder.rungs[ladder.rung].setup_ms;
+    outcome.report.timings.solve_ms = ladder.rungs[ladder.rung].solve_ms;
+  }
+  outcome.ladder = LadderOutcome{std::move(ladder), watch.milliseconds()};
+}
+
+template <class T>
+std::string next_command(const RunOutcome& outcome, const CsrView<T>& matrix) {
+  LadderFacts facts;
+  std::vector<std::string> tried{fmt::format("-m {} -p {}", outcome.method, outcome.precond.name)};
+  if (outcome.ladder) {
+    facts = outcome.ladder->ladder.facts;
+    for (const RungReport& rung : outcome.ladder->ladder.rungs) tried.push_back(rung.plan.command_options());
+  }
+  if (!facts.structural_rank) facts = ladder_facts<T>(outcome.matrix, &matrix);
+  const bool stopped = outcome.report.status == Status::max_iterations || outcome.report.status == Status::time_limit;
+  if (facts.is_singular() || (outcome.ladder && !stopped)) return {};
+  for (const RungPlan& plan : plan_ladder(facts)) {
+    // Jacobi first is what `auto` does; as advice it would be none.
+    if (plan.precond == RungPrecond::jacobi) continue;
+    const std::string words = plan.command_options();
+    if (std::find(tried.begin(), tried.end(), words) != tried.end()) continue;
+    return fmt::format("solve {} {}", source_words(outcome), words);
+  }
+  return {};
+}
+
+template void climb(const RunSettings&, const SpmvPlan<float>&, std::span<const float>, std::span<float>,
+                    const SolverOptions&, RunOutcome&);
+template void climb(const RunSettings&, const SpmvPlan<double>&, std::span<const double>, std::span<double>,
+                    const SolverOptions&, RunOutcome&);
+template std::string next_command(const RunOutcome&, const CsrView<float>&);
+template std::string next_command(const RunOutcome&, const CsrView<double>&);
+
+}  // namespace tessera::cli

@@ -1,0 +1,106 @@
+// Settings of a solve: method, preconditioner, stopping rules and the error gate.
+#include "errors.hpp"
+#include "option_values.hpp"
+#include "precond_settings.hpp"
+#include "settings.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace tessera::cli {
+
+namespace {
+
+constexpr double unbounded = std::numeric_limits<double>::max();
+
+constexpr Choices<Method, 8> methods{{{"auto", Method::automatic},
+                                      {"cg", Method::cg},
+                                      {"bicgstab", Method::bicgstab},
+                                      {"gmres", Method::gmres},
+                                      {"idr", Method::idr},
+                                      {"richardson", Method::richardson},
+                                      {"direct", Method::direct},
+                                      {"pagerank", Method::automatic}}};
+
+/// An option of one method, typed with another one, would be ignored; ignored options are refused.
+void require_method(const Options& options, std::string_view option, Method wanted, Method owner) {
+  if (!options.typed(option) || wanted == Method::automatic || wanted == owner) return;
+  throw UsageError(fmt::format("option --{} does not apply to {}", option, support::to_string(wanted)),
+                   fmt::format("it belongs to --method {}", support::to_string(owner)));
+}
+
+/// Method direct brings its own M.
+void take_direct_factors(const Options& options, PrecondSettings& precond) {
+  if (options.typed("precond") && precond.precond != Precond::automatic) {
+    throw UsageError("option --precond does not apply to direct", "--method richardson iterates a preconditioner");
+  }
+  precond.precond = Precond::direct;
+}
+
+/// Its factors are on the host.
+void decide_for_host(MachineSettings& machine) {
+  if (!machine.device.is_host()) {
+    throw UsageError(fmt::format("method direct runs on the host, not on {}", machine.device.name()),
+                     "--device host, or --method gmres --precond ilutp on the GPU");
+  }
+  if (!machine.device_undecided) return;
+  machine.device_undecided = false;
+  machine.device_reason = "method direct runs on the host";
+}
+
+[[nodiscard]] std::optional<ErrorGate> error_gate_setting(const Options& options) {
+  constexpr Choices<std::optional<ErrorGate>, 4> gates{
+      {{"auto", std::nullopt}, {"off", ErrorGate::off}, {"warn", ErrorGate::warn}, {"repair", ErrorGate::repair}}};
+  return choice_option(options, "error-gate", gates);
+}
+
+}  // namespace
+
+SolverOptions solver_settings(const Options& options) {
+  SolverOptions result;
+  result.relative_tolerance = number_option(options, "rtol", 0.0, unbounded);
+  result.absolute_tolerance = number_option(options, "atol", 0.0, unbounded);
+  constexpr Choices<ResidualBase, 2> bases{{{"b", ResidualBase::b}, {"r0", ResidualBase::r0}}};
+  result.base = choice_option(options, "norm-base", bases);
+  result.max_iterations = count_option(options, "max-iters");
+  result.time_limit_seconds = seconds_option(options, "max-time");
+  result.divergence_tolerance = number_option(options, "dtol", 1.0, unbounded);
+  result.stagnation_window = count_or_auto_option(options, "stagnation", 0);
+  result.breakdown_restarts =
+      static_cast<int>(count_option(options, "restart-on-breakdown", 0, std::numeric_limits<int>::max()));
+  result.replacement_interval = count_or_auto_option(options, "replace-residual", 0);
+  constexpr Choices<Shadow, 2> shadows{{{"r0", Shadow::r0}, {"random", Shadow::random}}};
+  result.shadow = choice_option(options, "shadow", shadows);
+  constexpr std::int64_t most_directions = 1000;
+  result.restart = static_cast<int>(count_option(options, "restart", 1, most_directions));
+  result.seed = static_cast<std::uint64_t>(count_option(options, "seed"));
+  return result;
+}
+
+RunSettings run_settings(const Options& options) {
+  RunSettings result;
+  result.problem = problem_settings(options);
+  result.output = output_settings(options);
+  result.rhs = rhs_settings(options);
+  result.x0 = x0_settings(options);
+  result.method = choice_option(options, "method", methods);
+  result.precond = precond_settings(options);
+  if (result.method == Method::direct) take_direct_factors(options, result.precond);
+  result.solver = solver_settings(options);
+  result.solver.keep_history = result.output.wants_history();
+  result.error_gate = error_gate_setting(options);
+  result.machine = machine_settings(options);
+  if (result.method == Method::direct) decide_for_host(result.machine);
+  result.spmv = spmv_settings(options, result.machine);
+  result.shadow_given = options.typed("shadow");
+  result.restart_given = options.typed("restart");
+  require_method(options, "shadow", result.method, Method::bicgstab);
+  require_method(options, "restart", result.method, Method::gmres);
+  return result;
+}
+
+}  // namespace tessera::cli

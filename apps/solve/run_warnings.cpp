@@ -1,0 +1,77 @@
+// Warnings of a solve.
+#include "run_warnings.hpp"
+
+#include "accuracy_report.hpp"
+#include "ladder_report.hpp"
+#include "precond_report.hpp"
+#include "problem.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <string_view>
+
+namespace tessera::cli {
+
+namespace {
+
+/// A tolerance below the rounding errors is reached only by luck.
+void warn_of_precision(const RunOutcome& outcome, Warnings& warnings) {
+  const bool single = outcome.precision == Precision::fp32;
+  const double resolved =
+      single ? static_cast<double>(std::numeric_limits<float>::epsilon()) : std::numeric_limits<double>::epsilon();
+  if (outcome.relative_tolerance >= resolved || outcome.absolute_tolerance > 0.0) return;
+  warnings.push_back({"W010", fmt::format("--rtol {:g} asks for more than {} resolves, which is about {:.1e} of ||b||",
+                                          outcome.relative_tolerance, single ? "fp32" : "fp64", resolved)});
+}
+
+/// What to try after an end without convergence. Nothing helps a backward stable solution.
+void warn_of_ending(const RunOutcome& outcome, Warnings& warnings) {
+  const SolveReport& report = outcome.report;
+  if (report.breakdown == Breakdown::indefinite && outcome.method == "cg") {
+    warnings.push_back({"W004", "cg needs a positive definite matrix; try --method bicgstab"});
+  }
+  if (outcome.accuracy.backward_stable) return;
+  if (report.status == Status::stagnated && outcome.next_command.empty()) {
+    warnings.push_back({"W005",
+                        "the residual no longer falls: another --precond or --method may help, or --rtol asks "
+                        "for more than this matrix gives in this precision"});
+  }
+  if (report.status == Status::max_iterations || report.status == Status::time_limit) {
+    warnings.push_back({"W006", "the limit came first: raise --max-iters or --max-time, or loosen --rtol"});
+  }
+}
+
+}  // namespace
+
+void warn_about_unused(const RunSettings& settings, Method method, Warnings& warnings) {
+  const auto warn = [&](std::string_view option, Method owner) {
+    if (method == owner) return;
+    warnings.push_back({"W008", fmt::format("--{} belongs to {} and has no effect: {} was chosen", option,
+                                            support::to_string(owner), support::to_string(method))});
+  };
+  if (settings.shadow_given) warn("shadow", Method::bicgstab);
+  if (settings.restart_given) warn("restart", Method::gmres);
+}
+
+void warn_about_run(const RunOutcome& outcome, Warnings& warnings) {
+  const SolveReport& report = outcome.report;
+  warn_about_cache(outcome, warnings);
+  warn_about_precond(outcome.precond, outcome.method, warnings);
+  warn_of_precision(outcome, warnings);
+  warn_about_duplicates(outcome, warnings);
+  if (outcome.pattern) {
+    warnings.push_back({"W002", fmt::format("{} has no values: every nonzero counts as 1", outcome.problem)});
+  }
+  if (report.converged() && report.b_norm == 0.0 && outcome.matrix.rows > 0) {
+    warnings.push_back(
+        {"W003", fmt::format("the right-hand side {} is zero, so x = 0 solves the system; -b random asks "
+                             "for more",
+                             outcome.rhs)});
+  }
+  warn_of_ending(outcome, warnings);
+  warn_about_accuracy(outcome, warnings);
+  warn_about_ladder(outcome, warnings);
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,178 @@
+/// Direct solution of B = P R A C Q: R and C are powers of two, P and Q come from a matching and a fill-reducing order.
+#include "solvers/direct/direct_solver.hpp"
+
+#include "core/random.hpp"
+#include "core/stopwatch.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <utility>
+
+namespace tessera::detail {
+
+namespace {
+
+std::size_t at(std::int64_t i) noexcept { return static_cast<std::size_t>(i); }
+
+void require_within(const DirectPrediction& prediction, const DirectOptions& options) {
+  const auto refuse = [&](const std::string& limit) {
+    throw BudgetExceeded(
+        fmt::format("direct factors ({}) are predicted to need {} entries, {:.3g} flops and {} bytes; {}",
+                    to_string(prediction.method), prediction.factor_nnz, prediction.flops, prediction.bytes, limit));
+  };
+  if (prediction.factor_nnz > options.factor_nnz_limit) {
+    refuse(fmt::format("the limit is {} entries", options.factor_nnz_limit));
+  }
+  if (prediction.flops > options.flops_limit) refuse(fmt::format("the limit is {:.3g} flops", options.flops_limit));
+  if (options.memory_limit_bytes != 0 && prediction.bytes > options.memory_limit_bytes) {
+    refuse(fmt::format("the limit is {} bytes", options.memory_limit_bytes));
+  }
+  const bool is_cholesky = prediction.method == DirectMethod::cholesky;
+  if (is_cholesky && prediction.factor_nnz / 2 > std::numeric_limits<std::int32_t>::max()) {
+    throw NotSupported(fmt::format("Cholesky factors of more than 2^31 - 1 entries: {} are predicted; take lu-amd",
+                                   prediction.factor_nnz / 2));
+  }
+}
+
+std::unique_ptr<EigenSolver> make_solver(DirectMethod method) {
+  if (method == DirectMethod::cholesky) return make_eigen_cholesky();
+  return make_eigen_lu(method == DirectMethod::lu_amd);
+}
+
+/// Backward error of one solve with a scattered right-hand side, max |y - B x| / max(|B| |x| + |y|). NaN where x is
+/// not finite.
+double probe_backward_error(const EigenSolver& solver, const ColumnMatrix& b) {
+  const auto n = at(b.size());
+  std::vector<double> y(n);
+  SplitMix64 random(1);
+  std::generate(y.begin(), y.end(), [&] { return random.uniform() - 0.5; });
+  std::vector<double> x = y;
+  solver.solve(x);
+  std::vector<double> sizes(n);
+  std::transform(y.begin(), y.end(), sizes.begin(), [](double value) { return std::abs(value); });
+  for (std::size_t j = 0; j < n; ++j) {
+    for (auto k = at(b.offsets[j]); k < at(b.offsets[j + 1]); ++k) {
+      const double term = b.values[k] * x[j];
+      y[at(b.rows[k])] -= term;
+      sizes[at(b.rows[k])] += std::abs(term);
+    }
+  }
+  double error = 0.0;
+  double size = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!std::isfinite(x[i]) || !std::isfinite(sizes[i])) return std::numeric_limits<double>::quiet_NaN();
+    error = std::max(error, std::abs(y[i]));
+    size = std::max(size, sizes[i]);
+  }
+  return error / size;
+}
+
+/// Above this, L D Lᵀ has lost too many digits to its missing pivoting.
+constexpr double acceptable_backward_error = 1e-10;
+
+}  // namespace
+
+DirectSolver::DirectSolver(const DirectSystem& system, const DirectOptions& options) : options_(options) {
+  options_.prediction.reset();
+  const bool is_given = options.prediction && options.prediction->analysis != nullptr &&
+                        at(system.columns.size()) == options.prediction->analysis->order.columns.size();
+  if (is_given) {
+    take(*options.prediction->analysis);
+  } else {
+    analyze(system, traits_of(system), options.method);
+  }
+  factorize_or_fall_back(system);
+}
+
+void DirectSolver::refresh(const DirectSystem& system) {
+  DirectSolver next = DirectSolver(options_, info_, order_);
+  next.scaling_ = scaling_like(system, order_);
+  next.factorize_or_fall_back(system);
+  *this = std::move(next);
+}
+
+void DirectSolver::analyze(const DirectSystem& system, const DirectTraits& traits, DirectMethod method) {
+  take(analyze_direct(system, traits, method));
+}
+
+void DirectSolver::take(const DirectAnalysis& analysis) {
+  require_within(analysis.prediction, options_);
+  info_.prediction = analysis.prediction;
+  order_ = analysis.order;
+  scaling_ = analysis.scaling;
+}
+
+/// Where automatic took Cholesky and that is of no use, LU follows.
+void DirectSolver::factorize_or_fall_back(const DirectSystem& system) {
+  const Stopwatch watch;
+  const bool may_fail = options_.method == DirectMethod::automatic && info_.prediction.method == DirectMethod::cholesky;
+  if (!factorize(system, may_fail)) {
+    const double ms = info_.prediction.ms;
+    DirectTraits traits = traits_of(system);
+    traits.has_one_sign = false;
+    analyze(system, traits, DirectMethod::automatic);
+    info_.prediction.ms += ms;
+    static_cast<void>(factorize(system, false));
+  }
+  info_.factor_ms = watch.milliseconds();
+}
+
+/// \returns false, where that is allowed, for factors that are of no use
+bool DirectSolver::factorize(const DirectSystem& system, bool may_fail) {
+  if (size() == 0) return true;
+  try {
+    const ColumnMatrix b = permuted(system.columns, scaling_, order_);
+    solver_ = make_solver(info_.prediction.method);
+    const FactorFacts facts = solver_->factorize(b, info_.prediction.factor_nnz);
+    const double error =
+        facts.is_complete ? probe_backward_error(*solver_, b) : std::numeric_limits<double>::quiet_NaN();
+    if (may_fail && !(error <= acceptable_backward_error)) return false;
+    if (std::isnan(error)) refuse_singular(facts);
+    info_.factor_nnz = facts.factor_nnz;
+    info_.negative_pivots = facts.negative_pivots;
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory(info_.prediction.bytes, available_host_memory_bytes(), "direct factors");
+  }
+  return true;
+}
+
+void DirectSolver::refuse_singular(const FactorFacts& facts) const {
+  throw SingularMatrix(fmt::format(
+      "the matrix is singular to rounding: the pivot of column {} (counted from 0) is {:.3g} after scaling, "
+      "in {}",
+      order_.columns[at(std::max(facts.smallest_column, index_t{0}))], facts.smallest_pivot,
+      to_string(info_.prediction.method)));
+}
+
+std::uint64_t DirectSolver::bytes() const noexcept {
+  const auto nnz = static_cast<std::uint64_t>(info_.factor_nnz);
+  const auto n = static_cast<std::uint64_t>(size());
+  return (info_.prediction.method == DirectMethod::cholesky ? nnz / 2 * 12 : nnz * 16) + n * 64;
+}
+
+/// x = C Q B⁻¹ P R x. R x is brought to a size of about 1: large row factors would overflow large entries.
+void DirectSolver::solve(std::span<double> x) const {
+  constexpr int none = std::numeric_limits<int>::min();
+  int largest = none;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i] != 0.0 && std::isfinite(x[i])) largest = std::max(largest, exponent_of(x[i]) + scaling_.row[i]);
+  }
+  const int shift = largest == none ? 0 : largest;
+  std::vector<double> w(x.size());
+  for (std::size_t k = 0; k < w.size(); ++k) {
+    const auto row = at(order_.rows[k]);
+    w[k] = scale_by_power(x[row], scaling_.row[row] - shift);
+  }
+  if (!w.empty()) solver_->solve(w);
+  for (std::size_t k = 0; k < w.size(); ++k) {
+    const auto column = at(order_.columns[k]);
+    x[column] = scale_by_power(w[k], scaling_.column[column] + shift);
+  }
+}
+
+}  // namespace tessera::detail

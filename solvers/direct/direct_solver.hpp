@@ -1,0 +1,49 @@
+/// \file
+/// A direct solver with everything but the element type: order, scaling, factors, and their use.
+#pragma once
+
+#include "solvers/direct/analysis.hpp"
+#include "solvers/direct/column_matrix.hpp"
+#include "solvers/direct/eigen_solvers.hpp"
+#include "tessera/direct.hpp"
+
+#include <memory>
+#include <span>
+
+namespace tessera::detail {
+
+class DirectSolver {
+ public:
+  /// \throws as DirectFactors
+  DirectSolver(const DirectSystem& system, const DirectOptions& options);
+
+  /// Factorizes a matrix of the same structure with the order kept. \throws as the constructor, and keeps the old state
+  void refresh(const DirectSystem& system);
+
+  /// x = A⁻¹ x. Calls may be concurrent; each allocates O(n).
+  void solve(std::span<double> x) const;
+
+  [[nodiscard]] const DirectInfo& info() const noexcept { return info_; }
+  [[nodiscard]] index_t size() const noexcept { return static_cast<index_t>(order_.columns.size()); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
+
+ private:
+  /// Before the factorization of new values.
+  DirectSolver(const DirectOptions& options, const DirectInfo& info, const DirectOrder& order)
+      : options_(options), info_(info), order_(order) {}
+
+  void analyze(const DirectSystem& system, const DirectTraits& traits, DirectMethod method);
+  /// \throws BudgetExceeded, NotSupported
+  void take(const DirectAnalysis& analysis);
+  void factorize_or_fall_back(const DirectSystem& system);
+  [[nodiscard]] bool factorize(const DirectSystem& system, bool may_fail);
+  [[noreturn]] void refuse_singular(const FactorFacts& facts) const;
+
+  DirectOptions options_;
+  DirectInfo info_;
+  DirectOrder order_;
+  PowerScaling scaling_;
+  std::unique_ptr<EigenSolver> solver_;
+};
+
+}  // namespace tessera::detail

@@ -1,0 +1,116 @@
+/// P A = L U by Eigen's supernodal SparseLU, in the order given.
+#include "solvers/direct/eigen_solvers.hpp"
+
+#include <Eigen/SparseLU>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <new>
+#include <string>
+
+namespace tessera::detail {
+
+namespace {
+
+// 64-bit indices: factors may have more than 2^31 entries; supernodes share their row indices, so they cost little.
+using EigenColumns = Eigen::SparseMatrix<double, Eigen::ColMajor, std::int64_t>;
+using LuVector = Eigen::Map<Eigen::VectorXd>;
+
+/// Columns stay where they are, but for the postorder that SparseLU adds.
+struct OrderAsGiven {
+  using PermutationType = Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, std::int64_t>;
+  template <class Matrix>
+  void operator()(const Matrix& matrix, PermutationType& permutation) const {
+    permutation.resize(matrix.cols());
+    permutation.setIdentity();
+  }
+};
+
+/// SparseLU with its memory set by a prediction, and its pivots.
+class SupernodalLu : public Eigen::SparseLU<EigenColumns, OrderAsGiven> {
+ public:
+  void expect_fill(offset_t matrix_nnz, offset_t factor_nnz) {
+    // L and U get so many times the entries of A each at first.
+    m_perfv.fillfactor = std::max<Eigen::Index>(2, 1 + factor_nnz * 5 / 8 / std::max<offset_t>(matrix_nnz, 1));
+    m_perfv.panel_size = 8;
+    m_perfv.relax = 8;
+  }
+  [[nodiscard]] double pivot(Eigen::Index column) const {
+    const std::int64_t first = m_Lstore.supToCol()[m_Lstore.colToSup()[column]];
+    return m_Lstore.valuePtr()[m_Lstore.colIndexPtr()[column] + (column - first)];
+  }
+  [[nodiscard]] Eigen::Index given_column(Eigen::Index column) const {
+    return inverse_columns_.size() == 0 ? column : inverse_columns_.indices()(column);
+  }
+  void keep_column_order() { inverse_columns_ = m_perm_c.inverse(); }
+
+ private:
+  OrderAsGiven::PermutationType inverse_columns_;
+};
+
+EigenColumns to_eigen_columns(const ColumnMatrix& matrix) {
+  EigenColumns result(matrix.size(), matrix.size());
+  result.resizeNonZeros(matrix.nnz());
+  std::copy(matrix.offsets.begin(), matrix.offsets.end(), result.outerIndexPtr());
+  std::copy(matrix.rows.begin(), matrix.rows.end(), result.innerIndexPtr());
+  std::copy(matrix.values.begin(), matrix.values.end(), result.valuePtr());
+  return result;
+}
+
+class EigenLu final : public EigenSolver {
+ public:
+  explicit EigenLu(bool prefers_diagonal) {
+    solver_.isSymmetric(prefers_diagonal);
+    solver_.setPivotThreshold(prefers_diagonal ? 0.01 : 1.0);
+  }
+
+  FactorFacts factorize(const ColumnMatrix& matrix, offset_t predicted_nnz) override {
+    solver_.expect_fill(matrix.nnz(), predicted_nnz);
+    const EigenColumns columns = to_eigen_columns(matrix);
+    solver_.analyzePattern(columns);
+    solver_.keep_column_order();
+    solver_.factorize(columns);
+    const std::string error = solver_.lastErrorMessage();
+    if (error.starts_with("UNABLE")) throw std::bad_alloc();
+    FactorFacts facts;
+    if (!error.empty()) {
+      facts.smallest_column = static_cast<index_t>(solver_.given_column(column_of(error)));
+      return facts;
+    }
+    facts.is_complete = true;
+    facts.factor_nnz = solver_.nnzL() + solver_.nnzU() - matrix.size();
+    for (index_t k = 0; k < matrix.size(); ++k) {
+      const double pivot = std::abs(solver_.pivot(k));
+      if (k == 0 || !(pivot >= facts.smallest_pivot)) {
+        facts.smallest_pivot = pivot;
+        facts.smallest_column = static_cast<index_t>(solver_.given_column(k));
+      }
+    }
+    return facts;
+  }
+
+  void solve(std::span<double> x) const override {
+    LuVector vector(x.data(), static_cast<Eigen::Index>(x.size()));
+    vector = solver_.solve(vector).eval();
+  }
+
+ private:
+  /// "... ZERO COLUMN AT 7" counts from 1.
+  static Eigen::Index column_of(const std::string& error) {
+    const auto digits = error.find_last_not_of("0123456789") + 1;
+    Eigen::Index column = 1;
+    std::from_chars(error.data() + digits, error.data() + error.size(), column);
+    return column - 1;
+  }
+
+  SupernodalLu solver_;
+};
+
+}  // namespace
+
+std::unique_ptr<EigenSolver> make_eigen_lu(bool prefers_diagonal) {
+  return std::make_unique<EigenLu>(prefers_diagonal);
+}
+
+}  // namespace tessera::detail

@@ -1,0 +1,48 @@
+/// \file
+/// How long the ladder stays with Jacobi: as long as it promises to cost less than what comes next.
+#pragma once
+
+#include "solvers/ladder/costs.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tessera::detail {
+
+/// Watches the residuals of a Krylov method with Jacobi. What an alternative costs is asked for only when the iteration
+/// has already cost as much as the answer would (as whoever rents skis until the rent has reached their price).
+class JacobiWatch {
+ public:
+  /// What the cheapest alternative costs, milliseconds; infinity: there is none.
+  using Price = std::function<double()>;
+
+  /// \param facts  of the matrix, which outlive this
+  /// \param price  analyses the matrix; called at most once
+  JacobiWatch(const LadderFacts& facts, RungMethod method, const Device& device, Price price);
+
+  /// \returns whether to go on. \param target of the residual
+  [[nodiscard]] bool goes_on(double residual, double target);
+  /// Why it was left; empty before.
+  [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
+
+ private:
+  [[nodiscard]] bool is_amg_next() const noexcept;
+  [[nodiscard]] bool beats_amg(double projected);
+  [[nodiscard]] bool beats_price(double projected);
+  [[nodiscard]] bool leave(double projected, const std::string& instead);
+  [[nodiscard]] double spent() const noexcept;
+
+  const LadderFacts& facts_;
+  Device device_;
+  Price price_;
+  double iteration_ms_;
+  double analysis_ms_;
+  double known_price_ = -1.0;  ///< negative: not asked for
+  double limit_ms_ = 0.0;      ///< the next look at the projection
+  bool semidefinite_ = false;
+  std::vector<double> residuals_;
+  std::string reason_;
+};
+
+}  // namespace tessera::detail

@@ -1,0 +1,389 @@
+/// The ladder: rungs are tried in the order of their plan, until one gives a solution that can be trusted.
+///
+/// The order, the limits and the reasons to leave a rung follow from an experiment over 32 real matrices; the numbers
+/// are in bench/NOTES.md.
+#include "tessera/ladder.hpp"
+
+#include "core/stopwatch.hpp"
+#include "solvers/error_screen.hpp"
+#include "solvers/fused/vector_ops.hpp"
+#include "solvers/ladder/costs.hpp"
+#include "solvers/ladder/jacobi_watch.hpp"
+#include "solvers/ladder/rung.hpp"
+#include "solvers/ladder/systems.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+
+namespace tessera {
+
+namespace {
+
+using detail::Side;
+
+/// A residual above `slow_residual` of the first one after so many iterations: the rung is left.
+constexpr std::int64_t slow_iterations = 30;
+constexpr double slow_residual = 0.1;
+/// A larger relative error than this is worth another rung, and a warning.
+constexpr double trusted_error = 1e-3;
+/// The screen bounds the error of CG. Of other methods it was never more than 10⁴ times too small over the real
+/// matrices.
+constexpr double cleared_without_theory = 1e-5;
+/// Factors of smaller systems are applied on the host: a GPU would wait for level after level.
+constexpr index_t least_rows_for_device_factors = 50'000;
+/// Share of pivots that vanish, above which useless factors say that the matrix is nearly singular.
+constexpr double many_zero_pivots = 1e-3;
+/// Set-up of factors that takes longer than this and so much per entry of A is given up.
+constexpr double setup_seconds = 5.0;
+constexpr double setup_seconds_per_entry = 2e-5;
+/// Refinement steps of direct factors.
+constexpr std::int64_t refinement_steps = 10;
+
+/// How good an x is; the smaller, the better.
+struct Quality {
+  bool converged = false;
+  bool stable = false;                                        ///< backward stable
+  double error = std::numeric_limits<double>::infinity();     ///< forward error, infinity where it is not known
+  double residual = std::numeric_limits<double>::infinity();  ///< over ‖b‖
+
+  [[nodiscard]] bool is_better_than(const Quality& other) const noexcept {
+    if (converged != other.converged) return converged;
+    if (stable != other.stable && !converged) return stable;
+    return converged && error != other.error ? error < other.error : residual < other.residual;
+  }
+  [[nodiscard]] bool is_trusted() const noexcept { return converged && error <= trusted_error; }
+};
+
+template <class T>
+class Climb {
+ public:
+  Climb(const SpmvPlan<T>& A, const MatrixStatistics& statistics, std::span<const T> b, std::span<T> x,
+        const LadderOptions& options)
+      : a_(A), statistics_(statistics), x_(x), options_(options), systems_(A, b), b_(b) {
+    result_.facts = ladder_facts<T>(statistics);
+  }
+
+  [[nodiscard]] LadderReport run() {
+    if (!begin()) return conclude();
+    while (!done_) {
+      const auto plan = next_rung();
+      if (!plan) break;
+      if (needs_analysis(*plan)) {
+        analyse();
+      } else {
+        try_rung(*plan);
+      }
+    }
+    return conclude();
+  }
+
+ private:
+  /// One residual: is the guess the answer, is everything finite? \returns whether to climb
+  [[nodiscard]] bool begin() {
+    SolverOptions solver = options_.solver;
+    solver.max_iterations = 0;
+    result_.report = bicgstab<T>(a_, b_, x_, solver);
+    target_ = result_.report.target;
+    if (result_.report.status != Status::max_iterations) return false;
+    if (options_.solver.max_iterations == 0) return false;
+    guess_ = Array<T>(a_.rows(), Init::none, a_.device());
+    fused::copy<T>(a_.device(), x_, guess_.span());
+    return true;
+  }
+
+  [[nodiscard]] std::optional<RungPlan> next_rung() const {
+    for (const RungPlan& plan : plan_ladder(result_.facts, options_.method)) {
+      const bool tried = std::any_of(tried_.begin(), tried_.end(),
+                                     [&](const std::string& each) { return each == plan.command_options(); });
+      const bool is_out = (indefinite_ && plan.method == RungMethod::cg) ||
+                          (hopeless_ && plan.precond == RungPrecond::incomplete_factors);
+      if (!tried && !is_out && !lacks_factors(plan)) return plan;
+    }
+    return std::nullopt;
+  }
+
+  /// IDR takes over the factors that the rung before it left.
+  [[nodiscard]] bool reuses_factors(const RungPlan& plan) const {
+    return plan.method == RungMethod::idr && options_.method != RungMethod::idr;
+  }
+  [[nodiscard]] bool lacks_factors(const RungPlan& plan) const {
+    return reuses_factors(plan) &&
+           (factors_ == nullptr || result_.rungs.back().plan.precond_name() != plan.precond_name());
+  }
+
+  [[nodiscard]] bool needs_analysis(const RungPlan& plan) const {
+    return !result_.facts.structural_rank && plan.precond != RungPrecond::jacobi && plan.precond != RungPrecond::amg;
+  }
+
+  /// Structural rank, copies of rows, prediction of direct factors.
+  void analyse() {
+    const Stopwatch watch;
+    const CsrView<T> matrix = systems_.host_matrix();
+    result_.facts = ladder_facts<T>(statistics_, &matrix);
+    result_.analysis_ms += watch.milliseconds();
+  }
+
+  /// For JacobiWatch.
+  [[nodiscard]] double price_of_next() {
+    if (!result_.facts.structural_rank) analyse();
+    if (result_.facts.is_singular()) return std::numeric_limits<double>::infinity();
+    const auto& direct = result_.facts.direct;
+    if (direct && detail::is_cheap(*direct, result_.facts)) return detail::direct_ms(*direct);
+    // Incomplete factors with thirty iterations, which cost about four with Jacobi each.
+    constexpr double iterations = 120.0;
+    constexpr double per_entry = 5e-4;
+    return per_entry * static_cast<double>(result_.facts.nnz) +
+           iterations * detail::iteration_ms(result_.facts, RungMethod::cg, a_.device());
+  }
+
+  [[nodiscard]] Side side_of(const RungPlan& plan) const {
+    const bool host =
+        a_.device().is_host() || plan.precond == RungPrecond::direct ||
+        (plan.precond == RungPrecond::incomplete_factors && result_.facts.rows < least_rows_for_device_factors);
+    return {host, result_.facts.negated && plan.method == RungMethod::cg};
+  }
+
+  void try_rung(RungPlan plan) {
+    tried_.push_back(plan.command_options());
+    // The other use of the matching than the rungs before.
+    if (plan.factors.matching == FactorMatching::scale && !permuted_) plan.factors.matching = FactorMatching::permute;
+    RungReport& rung = result_.rungs.emplace_back();
+    rung.plan = std::move(plan);
+    const Side side = side_of(rung.plan);
+    rung.on_host = side.on_host;
+    const auto inverse = set_up(rung, side);
+    if (inverse != nullptr) solve_rung(rung, side, *inverse);
+    if (seconds_left() <= 0.0 || iterations_left() <= 0) done_ = true;
+  }
+
+  /// The factors of the rung before, where only the method differs.
+  [[nodiscard]] std::shared_ptr<LinearOperator<T>> set_up(RungReport& rung, const Side& side) {
+    if (reuses_factors(rung.plan)) {
+      rung.set_up = true;
+      return factors_;
+    }
+    const double patience = setup_seconds + setup_seconds_per_entry * static_cast<double>(result_.facts.nnz);
+    const detail::SetUp budget{.memory_limit_bytes = options_.memory_limit_bytes,
+                               .seconds = std::min(seconds_left(), patience),
+                               .prediction = result_.facts.direct};
+    factors_ = detail::set_up_rung<T>(rung.plan, systems_, side, budget, rung);
+    if (rung.factors) permuted_ = rung.factors->permuted;
+    if (rung.factors && factors_ == nullptr) {
+      hopeless_ = rung.factors->zero_pivots > many_zero_pivots * static_cast<double>(result_.facts.rows);
+    }
+    if (rung.found_singular && rung.plan.precond == RungPrecond::direct) result_.facts.singular_to_rounding = true;
+    return factors_;
+  }
+
+  void solve_rung(RungReport& rung, const Side& side, const LinearOperator<T>& inverse) {
+    const Stopwatch watch;
+    const SpmvPlan<T>& A = systems_.plan(side);
+    const std::span<const T> b = systems_.b(side);
+    Array<T> x = first_guess(rung.plan, side);
+    detail::JacobiWatch jacobi(result_.facts, rung.plan.method, a_.device(), [this] { return price_of_next(); });
+    SolveReport report = detail::run_rung<T>(rung.plan.method, A, inverse, b, x.span(), options_of(rung, jacobi));
+    rung.status = report.status;
+    rung.iterations = report.iterations;
+    iterations_ += report.iterations;
+    rung.relative_residual = relative(report.true_residual);
+    Quality quality{.converged = report.converged(), .residual = rung.relative_residual};
+    if (report.converged()) {
+      quality.error = judge(rung, {A, inverse, b, x.span()}, report);
+    } else if (report.status == Status::stagnated || rung.plan.precond == RungPrecond::direct) {
+      quality.stable = done_ = settle(side, x.span(), report);
+    }
+    rung.solve_ms = watch.milliseconds();
+    describe(rung, report, jacobi);
+    if (report.status == Status::interrupted && stopped_by_user_) done_ = true;
+    indefinite_ = indefinite_ || report.breakdown == Breakdown::indefinite;
+    accept(rung, side, quality, std::move(report), x.span());
+  }
+
+  /// What a Jacobi-CG left is worth keeping; other rungs begin where the caller did.
+  [[nodiscard]] Array<T> first_guess(const RungPlan& plan, const Side& side) const {
+    const bool goes_on = plan.method == RungMethod::cg && !result_.rungs.empty();
+    const std::span<const T> from = goes_on ? std::span<const T>(x_) : guess_.span();
+    const Device device = systems_.device(side);
+    Array<T> x(a_.rows(), Init::none, device);
+    tessera::detail::copy_bytes(device, x.data(), a_.device(), from.data(), from.size_bytes());
+    return x;
+  }
+
+  [[nodiscard]] double seconds_left() const { return options_.solver.time_limit_seconds - watch_.seconds(); }
+  [[nodiscard]] std::int64_t iterations_left() const { return options_.solver.max_iterations - iterations_; }
+  [[nodiscard]] double relative(double residual) const {
+    return result_.report.b_norm > 0.0 ? residual / result_.report.b_norm : residual;
+  }
+
+  /// The target is that of the first residual, whatever guess a rung begins with.
+  [[nodiscard]] SolverOptions options_of(RungReport& rung, detail::JacobiWatch& jacobi) {
+    SolverOptions solver = options_.solver;
+    if (solver.base == ResidualBase::r0) {
+      solver.base = ResidualBase::b;
+      solver.relative_tolerance = 0.0;
+      solver.absolute_tolerance = target_;
+    }
+    const std::int64_t limit = rung.plan.precond == RungPrecond::direct ? refinement_steps : rung.plan.max_iterations;
+    solver.max_iterations = limit > 0 ? std::min(limit, iterations_left()) : iterations_left();
+    solver.time_limit_seconds = std::max(seconds_left(), 0.0);
+    const bool is_jacobi = rung.plan.precond == RungPrecond::jacobi;
+    const std::int64_t before = iterations_;
+    solver.observer = [this, is_jacobi, before, &jacobi](const IterationInfo& info) {
+      if (info.iteration == 0) first_residual_ = info.residual;
+      if (!tell(info, before)) return Control::stop;
+      if (is_jacobi) return jacobi.goes_on(info.residual, info.target) ? Control::proceed : Control::stop;
+      const bool slow = info.iteration == slow_iterations && info.residual > slow_residual * first_residual_;
+      return slow ? Control::stop : Control::proceed;
+    };
+    return solver;
+  }
+
+  /// The caller's observer. \returns whether it wants to go on
+  [[nodiscard]] bool tell(IterationInfo info, std::int64_t before) {
+    if (!options_.solver.observer || info.iteration == 0) return true;
+    info.iteration += before;
+    info.max_iterations = options_.solver.max_iterations;
+    info.seconds = watch_.seconds();
+    stopped_by_user_ = options_.solver.observer(info) == Control::stop;
+    return !stopped_by_user_;
+  }
+
+  struct Solved {
+    const SpmvPlan<T>& A;
+    const LinearOperator<T>& M;
+    std::span<const T> b;
+    std::span<T> x;
+  };
+
+  /// Estimates the error of an x that met the tolerance, and repairs it. \returns the relative error
+  [[nodiscard]] double judge(RungReport& rung, const Solved& solved, SolveReport& report) {
+    if (options_.gate == ErrorGate::off) return 0.0;
+    const RungMethod method = rung.plan.method;
+    const detail::ErrorScreen screen = look_at(solved, report);
+    if (method == RungMethod::cg ? screen.cleared() : screen.estimate() <= cleared_without_theory) {
+      rung.error = ErrorEstimate{.relative_error = screen.estimate(), .is_known = true, .is_screened = true};
+      return rung.error->relative_error;
+    }
+    const CorrectionSolver<T> correct = [&](std::span<const T> r, std::span<T> d, const SolverOptions& options) {
+      return detail::run_rung<T>(method, solved.A, solved.M, r, d, options);
+    };
+    SolverOptions limits = options_.solver;
+    limits.time_limit_seconds = std::max(seconds_left(), 0.0);
+    rung.error = estimate_error<T>(solved.A, correct, solved.b, solved.x, target_, limits, options_.gate);
+    if (rung.error->corrections > 0) {
+      Array<T> r(a_.rows(), Init::none, solved.A.device());
+      report.true_residual = std::sqrt(solved.A.residual(0, solved.b, solved.x, r.span()));
+    }
+    return rung.error->is_known ? rung.error->relative_error : std::numeric_limits<double>::infinity();
+  }
+
+  [[nodiscard]] detail::ErrorScreen look_at(const Solved& solved, const SolveReport& report) const {
+    Array<T> r(a_.rows(), Init::none, solved.A.device());
+    static_cast<void>(solved.A.residual(0, solved.b, solved.x, r.span()));
+    const double largest = solved.M.is_identity() ? statistics_.diagonal_max_abs : 1.0;
+    return detail::screen_error<T>(solved.M, r.span(), solved.x, report, largest);
+  }
+
+  /// Whether x, which missed the tolerance, is as good as it gets.
+  [[nodiscard]] bool settle(const Side& side, std::span<const T> x, const SolveReport& report) {
+    const auto backward = backward_error<T>(systems_.plan(side).matrix(), systems_.b(side), x, systems_.device(side));
+    result_.is_backward_stable =
+        is_backward_stable(backward, report, static_cast<double>(std::numeric_limits<T>::epsilon()));
+    return result_.is_backward_stable;
+  }
+
+  void describe(RungReport& rung, const SolveReport& report, const detail::JacobiWatch& jacobi) const {
+    if (report.converged()) {
+      rung.outcome = rung.error && !rung.error->is_known    ? "met the tolerance, but the error of x is not known"
+                     : rung.error && !is_small(*rung.error) ? "met the tolerance, but x has few right digits"
+                                                            : "solved";
+    } else if (!jacobi.reason().empty()) {
+      rung.outcome = jacobi.reason();
+    } else if (report.status == Status::interrupted && !stopped_by_user_) {
+      rung.outcome = fmt::format("left after {} iterations: the residual did not fall to a tenth", report.iterations);
+    } else if (result_.is_backward_stable) {
+      rung.outcome = "backward stable: the tolerance is unattainable in this precision";
+    } else {
+      rung.outcome = fmt::format("{}: {}", to_string(report.status), report.reason);
+    }
+  }
+  [[nodiscard]] static bool is_small(const ErrorEstimate& error) { return error.relative_error <= trusted_error; }
+
+  void accept(RungReport& rung, const Side& side, const Quality& quality, SolveReport&& report, std::span<const T> x) {
+    keep_history(report);
+    if (quality.is_better_than(quality_)) {
+      quality_ = quality;
+      tessera::detail::copy_bytes(a_.device(), x_.data(), systems_.device(side), x.data(), x.size_bytes());
+      result_.rung = static_cast<std::size_t>(&rung - result_.rungs.data());
+      result_.report = std::move(report);
+    }
+    if (quality.is_trusted()) done_ = true;
+  }
+
+  /// One history of all rungs.
+  void keep_history(SolveReport& report) {
+    const std::int64_t before = iterations_ - report.iterations;
+    const double began = watch_.seconds() - report.timings.solve_ms / 1e3;
+    for (HistoryEntry entry : report.history) {
+      if (entry.iteration == 0 && !history_.empty()) continue;
+      entry.iteration += before;
+      entry.seconds += began;
+      history_.push_back(entry);
+    }
+    report.history.clear();
+  }
+
+  [[nodiscard]] LadderReport conclude() {
+    SolveReport& report = result_.report;
+    if (!history_.empty()) report.history = std::move(history_);
+    if (report.status == Status::interrupted && !stopped_by_user_) report.status = Status::stagnated;
+    result_.proof = singularity_proof(result_.facts);
+    if (a_.rows() > 0 && std::isfinite(report.true_residual)) {
+      result_.backward = backward_error<T>(a_.matrix(), b_, std::span<const T>(x_), a_.device());
+    }
+    return std::move(result_);
+  }
+
+  const SpmvPlan<T>& a_;
+  const MatrixStatistics& statistics_;
+  std::span<T> x_;
+  const LadderOptions& options_;
+  detail::LadderSystems<T> systems_;
+  std::span<const T> b_;
+  Stopwatch watch_;
+
+  LadderReport result_;
+  double target_ = 0.0;
+  Quality quality_;
+  Array<T> guess_;
+  std::shared_ptr<LinearOperator<T>> factors_;  ///< of the latest rung
+  std::vector<std::string> tried_;
+  std::vector<HistoryEntry> history_;
+  std::int64_t iterations_ = 0;
+  double first_residual_ = 0.0;
+  bool permuted_ = false;
+  bool indefinite_ = false;
+  bool hopeless_ = false;  ///< factors were useless, and had many zero pivots: so will be others
+  bool stopped_by_user_ = false;
+  bool done_ = false;
+};
+
+}  // namespace
+
+template <class T>
+LadderReport solve(const SpmvPlan<T>& A, const MatrixStatistics& facts, std::span<const T> b, std::span<T> x,
+                   const LadderOptions& options) {
+  return Climb<T>(A, facts, b, x, options).run();
+}
+
+template LadderReport solve(const SpmvPlan<float>&, const MatrixStatistics&, std::span<const float>, std::span<float>,
+                            const LadderOptions&);
+template LadderReport solve(const SpmvPlan<double>&, const MatrixStatistics&, std::span<const double>,
+                            std::span<double>, const LadderOptions&);
+
+}  // namespace tessera

@@ -1,0 +1,135 @@
+/// Set-up and solve of one rung of the ladder.
+#include "solvers/ladder/rung.hpp"
+
+#include "core/stopwatch.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tessera::detail {
+
+namespace {
+
+/// (L U)⁻¹ e beyond this: of 57 such factors, none solved its system.
+constexpr double useless_condition = 1e15;
+
+template <class T, class M>
+[[nodiscard]] std::unique_ptr<LinearOperator<T>> noted(std::unique_ptr<M> built, RungReport& report) {
+  report.info = built->info();
+  return built;
+}
+
+template <class T>
+[[nodiscard]] std::unique_ptr<LinearOperator<T>> make_amg(const CsrView<T>& matrix, const Device& device,
+                                                          RungReport& report) {
+  auto amg = std::make_unique<Amg<T>>(matrix, AmgOptions{}, device);
+  report.hierarchy = amg->hierarchy();
+  if (!amg->hierarchy().coarsens) {
+    report.outcome = fmt::format("does not coarsen: {}", amg->hierarchy().reason);
+    return nullptr;
+  }
+  return noted<T>(std::move(amg), report);
+}
+
+template <class T>
+[[nodiscard]] std::unique_ptr<LinearOperator<T>> make_factors(const CsrView<T>& matrix, const Device& device,
+                                                              const IncompleteFactorOptions& options,
+                                                              RungReport& report) {
+  auto factors = std::make_unique<IncompleteFactors<T>>(matrix, options, device);
+  report.factors = factors->factors();
+  if (!(factors->factors().condition_estimate <= useless_condition)) {
+    report.outcome = fmt::format("factors are useless: ||(LU)^-1 e|| = {:.1e}", factors->factors().condition_estimate);
+    return nullptr;
+  }
+  return noted<T>(std::move(factors), report);
+}
+
+template <class T>
+[[nodiscard]] std::unique_ptr<LinearOperator<T>> make_direct(const CsrView<T>& matrix, const SetUp& budget,
+                                                             RungReport& report) {
+  DirectOptions options;
+  options.prediction = budget.prediction;
+  options.memory_limit_bytes = budget.memory_limit_bytes;
+  auto factors = std::make_unique<DirectFactors<T>>(matrix, options);
+  report.direct = factors->factors();
+  return noted<T>(std::move(factors), report);
+}
+
+template <class T>
+[[nodiscard]] std::unique_ptr<LinearOperator<T>> make_precond(const RungPlan& plan, const SpmvPlan<T>& A,
+                                                              const SetUp& budget, RungReport& report) {
+  const Device device = A.device();
+  switch (plan.precond) {
+    case RungPrecond::none:
+      return std::make_unique<IdentityOperator<T>>(A.rows(), device);
+    case RungPrecond::jacobi:
+      return noted<T>(std::make_unique<JacobiPreconditioner<T>>(A.matrix(), device), report);
+    case RungPrecond::amg:
+      return make_amg<T>(A.matrix(), device, report);
+    case RungPrecond::incomplete_factors: {
+      IncompleteFactorOptions options = plan.factors;
+      options.time_limit_seconds = budget.seconds;
+      return make_factors<T>(A.matrix(), device, options, report);
+    }
+    case RungPrecond::direct:
+      return make_direct<T>(A.matrix(), budget, report);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<LinearOperator<T>> set_up_rung(const RungPlan& plan, LadderSystems<T>& systems, const Side& side,
+                                               const SetUp& budget, RungReport& report) {
+  const Stopwatch watch;
+  std::unique_ptr<LinearOperator<T>> result;
+  try {
+    result = make_precond<T>(plan, systems.plan(side), budget, report);
+  } catch (const SingularMatrix& error) {
+    report.found_singular = true;
+    report.outcome = error.what();
+  } catch (const InvalidMatrix& error) {
+    report.outcome = error.what();
+  } catch (const BudgetExceeded& error) {
+    report.outcome = error.what();
+  } catch (const NotSupported& error) {
+    report.outcome = error.what();
+  } catch (const OutOfMemory& error) {
+    report.outcome = error.what();
+  }
+  report.set_up = result != nullptr;
+  report.setup_ms = watch.milliseconds();
+  return result;
+}
+
+template <class T>
+SolveReport run_rung(RungMethod method, const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b,
+                     std::span<T> x, const SolverOptions& options) {
+  switch (method) {
+    case RungMethod::cg:
+      return cg<T>(A, M, b, x, options);
+    case RungMethod::bicgstab:
+      return bicgstab<T>(A, M, b, x, options);
+    case RungMethod::gmres:
+      return gmres<T>(A, M, b, x, options);
+    case RungMethod::idr:
+      return idr<T>(A, M, b, x, options);
+    case RungMethod::direct:
+      break;
+  }
+  return richardson<T>(A, M, b, x, options);
+}
+
+template std::unique_ptr<LinearOperator<float>> set_up_rung(const RungPlan&, LadderSystems<float>&, const Side&,
+                                                            const SetUp&, RungReport&);
+template std::unique_ptr<LinearOperator<double>> set_up_rung(const RungPlan&, LadderSystems<double>&, const Side&,
+                                                             const SetUp&, RungReport&);
+template SolveReport run_rung(RungMethod, const LinearOperator<float>&, const LinearOperator<float>&,
+                              std::span<const float>, std::span<float>, const SolverOptions&);
+template SolveReport run_rung(RungMethod, const LinearOperator<double>&, const LinearOperator<double>&,
+                              std::span<const double>, std::span<double>, const SolverOptions&);
+
+}  // namespace tessera::detail

@@ -1,0 +1,101 @@
+// Accuracy of a solution, on the device of the system.
+#include "support/error_gate.hpp"
+
+#include "core/stopwatch.hpp"
+
+#include "tessera/array.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace tessera::support {
+
+namespace {
+
+/// b and x where A lies: the caller's spans on the host, else copies.
+template <class T>
+class PlacedVectors {
+ public:
+  explicit PlacedVectors(const SolvedSystem<T>& solved)
+      : solved_(solved), on_host_(solved.operators.A.device().is_host()) {
+    if (on_host_) return;
+    const Device device = solved.operators.A.device();
+    b_ = Array<T>::copy_of(solved.b, device);
+    x_ = Array<T>::copy_of(std::span<const T>(solved.x), device);
+  }
+
+  [[nodiscard]] std::span<const T> b() const { return on_host_ ? solved_.b : std::as_const(b_).span(); }
+  [[nodiscard]] std::span<T> x() { return on_host_ ? solved_.x : x_.span(); }
+
+  /// The caller's x becomes this one.
+  void bring_back() {
+    if (on_host_) return;
+    detail::copy_bytes(Device{}, solved_.x.data(), x_.device(), x_.data(), x_.bytes());
+  }
+
+ private:
+  const SolvedSystem<T>& solved_;
+  bool on_host_;
+  Array<T> b_;
+  Array<T> x_;
+};
+
+/// Whether the forward error is to be looked at.
+[[nodiscard]] bool is_candidate(const SolveReport& report) {
+  const bool ended = report.status == Status::converged || report.status == Status::stagnated;
+  return ended && report.true_residual > 0.0 && std::isfinite(report.true_residual);
+}
+
+template <class T>
+[[nodiscard]] ErrorScreen screen(const SolvedSystem<T>& solved, const SolveReport& report, std::span<const T> r,
+                                 std::span<const T> x) {
+  const LinearOperator<T>& M = solved.operators.M;
+  const double largest = M.is_identity() ? solved.facts.diagonal_max_abs : 1.0;
+  return screen_error<T>(M, r, x, report, largest);
+}
+
+template <class T>
+void estimate(const SolvedSystem<T>& solved, ErrorGate gate, PlacedVectors<T>& vectors, Accuracy& accuracy,
+              SolveReport& report) {
+  const LinearOperator<T>& A = solved.operators.A;
+  Array<T> r(A.rows(), Init::none, A.device());
+  const bool by_cg = solved.method == Method::cg && report.converged() && report.iterations > 0;
+  if (by_cg) {
+    static_cast<void>(A.residual(0, vectors.b(), vectors.x(), r.span()));
+    accuracy.screen = screen<T>(solved, report, r.span(), vectors.x());
+    if (accuracy.screen->cleared()) return;
+  }
+  const CorrectionSolver<T> correct = [&](std::span<const T> residual, std::span<T> d, const SolverOptions& options) {
+    return run_method<T>(solved.method, solved.operators, residual, d, options);
+  };
+  accuracy.estimate = estimate_error<T>(A, correct, vectors.b(), vectors.x(), report.target, solved.options, gate);
+  if (accuracy.estimate->corrections == 0) return;
+  vectors.bring_back();
+  report.true_residual = std::sqrt(A.residual(0, vectors.b(), vectors.x(), r.span()));
+  if (report.converged() || report.true_residual > report.target) return;
+  report.status = Status::converged;
+  report.reason = fmt::format("||b - A x||_2 = {:.3g} <= {:.3g} after {} of the error gate", report.true_residual,
+                              report.target, accuracy.estimate->corrections == 1 ? "a correction" : "corrections");
+}
+
+}  // namespace
+
+template <class T>
+Accuracy assess_accuracy(const SolvedSystem<T>& solved, ErrorGate gate, SolveReport& report) {
+  const Stopwatch timer;
+  Accuracy accuracy;
+  PlacedVectors<T> vectors(solved);
+  if (gate != ErrorGate::off && is_candidate(report)) estimate(solved, gate, vectors, accuracy, report);
+  accuracy.backward = backward_error<T>(solved.matrix, vectors.b(), vectors.x(), solved.operators.A.device());
+  accuracy.backward_stable =
+      is_backward_stable(accuracy.backward, report, static_cast<double>(std::numeric_limits<T>::epsilon()));
+  accuracy.ms = timer.milliseconds();
+  return accuracy;
+}
+
+template Accuracy assess_accuracy(const SolvedSystem<float>&, ErrorGate, SolveReport&);
+template Accuracy assess_accuracy(const SolvedSystem<double>&, ErrorGate, SolveReport&);
+
+}  // namespace tessera::support

@@ -1,0 +1,51 @@
+/// \file
+/// How good the solution of a run is: its backward error, a cheap screen, and where that does not clear it an estimate
+/// of the forward error by the method and the preconditioner that solved the system.
+#pragma once
+
+#include "solvers/error_screen.hpp"
+#include "support/system.hpp"
+
+#include "tessera/accuracy.hpp"
+#include "tessera/csr.hpp"
+#include "tessera/report.hpp"
+#include "tessera/solvers.hpp"
+#include "tessera/statistics.hpp"
+
+#include <optional>
+#include <span>
+
+namespace tessera::support {
+
+using detail::ErrorScreen;
+using detail::screen_error;
+
+struct Accuracy {
+  BackwardError backward;
+  /// x is exact for entries of A and b that differ by little more than rounding: the tolerance that was missed cannot
+  /// be reached in this precision.
+  bool backward_stable = false;
+  std::optional<ErrorScreen> screen;      ///< of cg
+  std::optional<ErrorEstimate> estimate;  ///< where the screen did not clear x
+  double ms = 0.0;                        ///< of all this
+};
+
+/// A solve that has ended, with its operators. b and x lie on the host.
+template <class T>
+struct SolvedSystem {
+  SystemOperators<T> operators;
+  CsrView<T> matrix;  ///< A, on the device of the operators
+  const MatrixStatistics& facts;
+  Method method = Method::bicgstab;
+  std::span<const T> b;
+  std::span<T> x;
+  SolverOptions options;  ///< of the solve; the observer is asked whether to stop
+};
+
+/// The backward error of x whatever the gate. The forward error where the solve converged or stagnated and the gate is
+/// not off; ErrorGate::repair corrects x and brings true_residual and status of the report up to date.
+/// \throws what estimate_error() throws; OutOfMemory, CudaError
+template <class T>
+[[nodiscard]] Accuracy assess_accuracy(const SolvedSystem<T>& solved, ErrorGate gate, SolveReport& report);
+
+}  // namespace tessera::support

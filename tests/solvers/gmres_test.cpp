@@ -1,0 +1,469 @@
+/// GMRES against direct solutions and an Arnoldi process in long double, and its endings.
+#include "tessera/error.hpp"
+#include "tests/solvers/systems.hpp"
+#include "tests/support/eigen_bridge.hpp"
+
+#include <gtest/gtest.h>
+#include <Eigen/Dense>
+#include <Eigen/SparseLU>
+
+#include <string>
+#include <utility>
+
+namespace tessera::testing {
+namespace {
+
+using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+using LongVector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
+
+LongMatrix dense(const Csr<double>& a) { return Eigen::MatrixXd(to_eigen(a.view())).cast<long double>(); }
+
+LongVector long_vector(const std::vector<double>& x) {
+  return Eigen::Map<const Eigen::VectorXd>(x.data(), static_cast<Eigen::Index>(x.size())).cast<long double>();
+}
+
+/// ‖b - A x‖₂ after every step of GMRES(m), from the definition: the least squares problem over an orthonormal basis of
+/// the Krylov space, by modified Gram-Schmidt and Householder's QR in long double. \param m_inverse M
+std::vector<long double> oracle_residuals(const LongMatrix& a, const LongMatrix& m_inverse, const LongVector& b,
+                                          int restart, long double target, int most) {
+  std::vector<long double> result{b.norm()};
+  LongVector x = LongVector::Zero(b.size());
+  while (result.back() > target && static_cast<int>(result.size()) <= most) {
+    const LongVector r = b - a * x;
+    LongMatrix v(b.size(), restart + 1);
+    LongMatrix image(b.size(), restart);
+    v.col(0) = r.normalized();
+    LongVector y;
+    int j = 0;
+    while (j < restart && result.back() > target && static_cast<int>(result.size()) <= most) {
+      image.col(j) = a * (m_inverse * v.col(j));
+      const LongMatrix images = image.leftCols(j + 1);
+      y = images.householderQr().solve(r);
+      result.push_back((r - images * y).norm());
+      LongVector w = image.col(j);
+      for (int pass = 0; pass < 2; ++pass) {
+        for (int k = 0; k <= j; ++k) w -= v.col(k).dot(w) * v.col(k);
+      }
+      v.col(++j) = w.normalized();
+    }
+    x += m_inverse * (v.leftCols(j) * y);
+  }
+  return result;
+}
+
+struct Named {
+  std::string name;
+  Csr<double> matrix;
+};
+
+std::vector<Named> small_matrices() {
+  std::vector<Named> result;
+  result.push_back({"convection 2d", convection_diffusion<double>(9, 8, 1, {.x = 3.0, .y = -1.0})});
+  result.push_back({"symmetric", poisson2d<double>(8, 7)});
+  result.push_back({"indefinite", tridiagonal<double>(50, -1.0, 0.3, -1.0)});
+  result.push_back({"skew", tridiagonal<double>(40, -1.0, 0.1, 1.0)});
+  result.push_back({"one-sided", tridiagonal<double>(30, 0.0, 2.0, -1.0)});
+  return result;
+}
+
+TEST(Gmres, ResidualsAreThoseOfTheOracle) {
+  for (const Named& system : small_matrices()) {
+    const auto n = static_cast<std::size_t>(system.matrix.rows());
+    const std::vector<double> b = random_values<double>(n, 5);
+    const LongMatrix a = dense(system.matrix);
+    const SpmvPlan<double> plan(Csr<double>::copy_of(system.matrix.view()));
+    const JacobiPreconditioner<double> jacobi(system.matrix.view());
+    for (const bool preconditioned : {false, true}) {
+      const LongMatrix m = preconditioned ? LongMatrix(a.diagonal().cwiseInverse().asDiagonal())
+                                          : LongMatrix(LongMatrix::Identity(a.rows(), a.cols()));
+      for (const int restart : {1, 2, 7, 30, 1000}) {
+        SCOPED_TRACE(system.name + (preconditioned ? ", Jacobi, m = " : ", m = ") + std::to_string(restart));
+        std::vector<double> x(n);
+        const SolverOptions options{
+            .relative_tolerance = 1e-9, .max_iterations = 200, .restart = restart, .keep_history = true};
+        const SolveReport report =
+            preconditioned ? gmres<double>(plan, jacobi, b, x, options) : gmres<double>(plan, b, x, options);
+        expect_honest(report, system.matrix.view(), b, x);
+        const auto expected =
+            oracle_residuals(a, m, long_vector(b), restart, static_cast<long double>(report.target), 200);
+        // Cycles that do nothing end it earlier.
+        if (report.status != Status::stagnated) {
+          ASSERT_EQ(report.history.size(), expected.size()) << report.reason;
+        }
+        for (std::size_t i = 0; i < report.history.size(); ++i) {
+          // Relative to b, since rounding errors of all steps have the size of ε ‖b‖ times a small condition number.
+          ASSERT_NEAR(report.history[i].recurrence, static_cast<double>(expected[i]), 1e-11 * report.b_norm)
+              << "at iteration " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(Gmres, SolvesAsADirectMethodDoes) {
+  std::vector<Named> systems;
+  systems.push_back({"convection 2d", convection_diffusion<double>(25, 20, 1, {.x = 3.0, .y = -1.0})});
+  systems.push_back({"convection 3d", convection_diffusion<double>(9, 10, 8, {.x = 0.5, .y = 2.0, .z = -4.0})});
+  systems.push_back({"large enough for threads", convection_diffusion<double>(96, 90, 1, {.x = 1.0, .y = 1.0})});
+  for (const Named& system : systems) {
+    const CsrView<double> a = system.matrix.view();
+    for (const bool preconditioned : {false, true}) {
+      SCOPED_TRACE(system.name + (preconditioned ? ", Jacobi" : ", plain"));
+      const std::vector<double> b = random_values<double>(static_cast<std::size_t>(a.rows), 17);
+      std::vector<double> x(b.size());
+      const SpmvPlan<double> plan(Csr<double>::copy_of(a));
+      const SolverOptions options{.relative_tolerance = 1e-11};
+      const SolveReport report = preconditioned ? gmres<double>(plan, JacobiPreconditioner<double>(a), b, x, options)
+                                                : gmres<double>(plan, b, x, options);
+      EXPECT_EQ(report.status, Status::converged) << report.reason;
+      expect_honest(report, a, b, x);
+      Eigen::SparseLU<Eigen::SparseMatrix<double>> lu;
+      lu.compute(Eigen::SparseMatrix<double>(to_eigen(a)));
+      const Eigen::Map<const Eigen::VectorXd> eigen_b(b.data(), static_cast<Eigen::Index>(b.size()));
+      const Eigen::Map<const Eigen::VectorXd> eigen_x(x.data(), eigen_b.size());
+      const Eigen::VectorXd exact = lu.solve(eigen_b);
+      // ‖x - x*‖ <= κ(A) rtol ‖x*‖ with κ below 2e4 for these matrices.
+      EXPECT_LE((eigen_x - exact).norm(), 2e-7 * exact.norm());
+    }
+  }
+}
+
+/// In exact arithmetic n steps suffice; the basis is orthonormal enough for them.
+TEST(Gmres, FullGmresEndsWithinN) {
+  for (const Named& system : small_matrices()) {
+    SCOPED_TRACE(system.name);
+    const auto n = static_cast<std::size_t>(system.matrix.rows());
+    const SpmvPlan<double> plan(Csr<double>::copy_of(system.matrix.view()));
+    const std::vector<double> b = random_values<double>(n, 3);
+    std::vector<double> x(n);
+    const SolveReport report =
+        gmres<double>(plan, b, x, {.relative_tolerance = 1e-12, .restart = 1000, .keep_history = true});
+    EXPECT_TRUE(report.converged()) << report.reason;
+    EXPECT_LE(report.iterations, static_cast<std::int64_t>(n));
+    for (std::size_t i = 1; i < report.history.size(); ++i) {
+      EXPECT_LE(report.history[i].recurrence, report.history[i - 1].recurrence);
+    }
+  }
+}
+
+/// The cyclic shift: the residual stays until step n.
+TEST(Gmres, CyclesThatDoNothingEndIt) {
+  const SpmvPlan<double> plan(from_dense<double>({{0, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}, 4));
+  const std::vector<double> b{1, 0, 0, 0};
+  std::vector<double> x(4);
+  const SolveReport full = gmres<double>(plan, b, x);
+  EXPECT_TRUE(full.converged()) << full.reason;
+  EXPECT_EQ(full.iterations, 4);
+  x.assign(4, 0.0);
+  const SolveReport restarted = gmres<double>(plan, b, x, {.restart = 3});
+  EXPECT_EQ(restarted.status, Status::stagnated);
+  EXPECT_LE(restarted.iterations, 12);
+  EXPECT_NE(restarted.reason.find("3 cycles of 3 directions did not lower"), std::string::npos) << restarted.reason;
+  expect_honest(restarted, plan.matrix(), b, x);
+}
+
+TEST(Gmres, IdentityTakesOneStep) {
+  const std::vector<double> b = random_values<double>(70, 1);
+  const SpmvPlan<double> plan(diagonal_matrix(std::vector<double>(70, 4.0)));
+  std::vector<double> x(70);
+  const SolveReport report = gmres<double>(plan, b, x, {.relative_tolerance = 1e-15});
+  EXPECT_TRUE(report.converged()) << report.reason;
+  EXPECT_EQ(report.iterations, 1);
+  expect_honest(report, plan.matrix(), b, x);
+}
+
+/// M = A⁻¹, not fused.
+TEST(Gmres, ExactPreconditionerTakesOneStep) {
+  const Csr<double> a = convection_diffusion<double>(10, 9, 1, {.x = 2.0});
+  Eigen::SparseLU<Eigen::SparseMatrix<double>> lu;
+  lu.compute(Eigen::SparseMatrix<double>(to_eigen(a.view())));
+  const FunctionOperator<double> inverse(90, 90, [&](std::span<const double> v, std::span<double> z) {
+    const Eigen::Map<const Eigen::VectorXd> right(v.data(), 90);
+    Eigen::Map<Eigen::VectorXd>(z.data(), 90) = lu.solve(right);
+  });
+  const SpmvPlan<double> plan(Csr<double>::copy_of(a.view()));
+  const std::vector<double> b = random_values<double>(90, 2);
+  std::vector<double> x(90);
+  const SolveReport report = gmres<double>(plan, inverse, b, x, {.relative_tolerance = 1e-12});
+  EXPECT_TRUE(report.converged()) << report.reason;
+  EXPECT_EQ(report.iterations, 1);
+  EXPECT_EQ(report.preconditioner_count, 1);
+  EXPECT_EQ(report.spmv_count, 3) << "the first residual, one step, the last residual";
+  expect_honest(report, a.view(), b, x);
+}
+
+/// M is another iteration, and another operator each time.
+TEST(Gmres, PreconditionersMayBeNonlinear) {
+  const Csr<double> a = convection_diffusion<double>(30, 30, 1, {.x = 2.0, .y = 1.0});
+  const SpmvPlan<double> plan(Csr<double>::copy_of(a.view()));
+  const FunctionOperator<double> inner(900, 900, [&](std::span<const double> v, std::span<double> z) {
+    std::fill(z.begin(), z.end(), 0.0);
+    (void)bicgstab<double>(plan, v, z, {.relative_tolerance = 0.1});
+  });
+  const std::vector<double> b = random_values<double>(900, 2);
+  std::vector<double> x(900);
+  const SolverOptions options{.relative_tolerance = 1e-10, .restart = 10, .keep_history = true};
+  const SolveReport report = gmres<double>(plan, inner, b, x, options);
+  EXPECT_TRUE(report.converged()) << report.reason;
+  EXPECT_LE(report.iterations, 15) << "each step takes a tenth";
+  expect_honest(report, a.view(), b, x);
+  // The recurrence knows the residual of the x that was not formed.
+  EXPECT_NEAR(report.recurrence_residual, report.true_residual, 1e-3 * report.true_residual);
+}
+
+TEST(Gmres, FusedDiagonalEqualsTheAppliedOne) {
+  const Csr<double> a = convection_diffusion<double>(12, 11, 3, {.x = 2.0});
+  const std::vector<double> b = random_values<double>(12 * 11 * 3, 3);
+  const SpmvPlan<double> plan(Csr<double>::copy_of(a.view()));
+  const JacobiPreconditioner<double> jacobi(a.view());
+  std::int64_t applied = 0;
+  const auto opaque = counting<double>(jacobi, applied);
+  for (const int restart : {5, 50}) {
+    std::vector<double> fused_x(b.size());
+    std::vector<double> applied_x(b.size());
+    applied = 0;
+    const SolveReport fused = gmres<double>(plan, jacobi, b, fused_x, {.restart = restart});
+    const SolveReport not_fused = gmres<double>(plan, opaque, b, applied_x, {.restart = restart});
+    EXPECT_EQ(fused.iterations, not_fused.iterations);
+    EXPECT_EQ(fused.preconditioner_count, not_fused.preconditioner_count);
+    EXPECT_EQ(not_fused.preconditioner_count, applied);
+    for (std::size_t i = 0; i < b.size(); ++i) EXPECT_NEAR(fused_x[i], applied_x[i], 1e-12);
+  }
+}
+
+TEST(Gmres, CountsProductsExactly) {
+  const SpmvPlan<double> plan(convection_diffusion<double>(15, 15, 1, {.x = 2.0}));
+  std::int64_t products = 0;
+  const auto counted = counting<double>(plan, products);
+  for (const std::int64_t interval : {0, 7}) {
+    for (const int restart : {1, 6, 300}) {
+      products = 0;
+      std::vector<double> x(225);
+      const SolveReport report = gmres<double>(counted, random_values<double>(225, 1), x,
+                                               {.replacement_interval = interval, .restart = restart});
+      EXPECT_TRUE(report.converged()) << report.reason;
+      EXPECT_EQ(report.spmv_count, products);
+      EXPECT_EQ(report.preconditioner_count, 0) << "there is none";
+      EXPECT_EQ(report.replacements > 0, interval > 0 || restart < 300);
+    }
+  }
+}
+
+TEST(Gmres, GuessThatSolvesIt) {
+  System<double> system(poisson2d<double>(9, 9));
+  system.x.assign(81, 1.0);
+  const SolveReport report = system.gmres();
+  EXPECT_TRUE(report.converged());
+  EXPECT_EQ(report.iterations, 0);
+  EXPECT_EQ(system.x, std::vector<double>(81, 1.0));
+}
+
+TEST(Gmres, GuessNearby) {
+  System<double> system(convection_diffusion<double>(15, 15, 1, {.x = 2.0}));
+  system.x = random_values<double>(225, 8);
+  const SolveReport report = system.gmres({.restart = 12});
+  EXPECT_TRUE(report.converged()) << report.reason;
+  system.expect_honest(report);
+}
+
+TEST(Gmres, ZeroRightSide) {
+  System<double> system(poisson2d<double>(5, 5));
+  system.b.assign(25, 0.0);
+  system.x.assign(25, 3.0);
+  EXPECT_TRUE(system.gmres().converged());
+  EXPECT_EQ(system.x, std::vector<double>(25, 0.0));
+}
+
+TEST(Gmres, EmptyAndOneByOne) {
+  const SpmvPlan<double> none(make_csr<double>(0, 0, {0}, {}, {}));
+  std::vector<double> nothing;
+  EXPECT_TRUE(gmres<double>(none, nothing, nothing).converged());
+  System<double> one(diagonal_matrix<double>({-3.0}));
+  const SolveReport report = one.gmres();
+  EXPECT_TRUE(report.converged()) << report.reason;
+  EXPECT_EQ(report.iterations, 1);
+  EXPECT_EQ(one.x[0], 1.0);
+}
+
+TEST(Gmres, NaN) {
+  System<double> system(poisson2d<double>(5, 5));
+  system.b[7] = std::nan("");
+  EXPECT_EQ(system.gmres().status, Status::not_finite);
+  // In a product, at the second step.
+  const SpmvPlan<double> plan(poisson2d<double>(5, 5));
+  int products = 0;
+  const FunctionOperator<double> breaks(25, 25, [&](std::span<const double> v, std::span<double> y) {
+    plan.apply(v, y);
+    if (++products == 3) y[4] = std::nan("");
+  });
+  std::vector<double> x(25);
+  const std::vector<double> b(25, 1.0);
+  const SolveReport report = gmres<double>(breaks, b, x, {.breakdown_restarts = 0});
+  EXPECT_EQ(report.status, Status::not_finite) << report.reason;
+  EXPECT_EQ(report.iterations, 1);
+  expect_honest(report, plan.matrix(), b, x);
+  products = 0;
+  const SolveReport recovers = gmres<double>(breaks, b, x, {});
+  EXPECT_TRUE(recovers.converged()) << recovers.reason;
+  EXPECT_EQ(recovers.restarts, 1);
+}
+
+TEST(Gmres, PreconditionerOfInfinity) {
+  const SpmvPlan<double> plan(poisson2d<double>(5, 5));
+  const FunctionOperator<double> infinite(25, 25, [](std::span<const double> /*v*/, std::span<double> z) {
+    std::fill(z.begin(), z.end(), std::numeric_limits<double>::infinity());
+  });
+  std::vector<double> x(25);
+  const std::vector<double> b(25, 1.0);
+  const SolveReport report = gmres<double>(plan, infinite, b, x);
+  EXPECT_EQ(report.status, Status::not_finite) << report.reason;
+  expect_honest(report, plan.matrix(), b, x);
+}
+
+TEST(Gmres, SingularAndConsistent) {
+  for (const index_t n : {5, 64, 300}) {
+    System<double> system(path_laplacian(n));
+    system.b = product(system.plan.matrix(), random_values<double>(system.size(), 5));
+    const SolveReport report = system.gmres({.restart = 400});
+    EXPECT_TRUE(report.converged()) << report.reason;
+    system.expect_honest(report);
+  }
+}
+
+TEST(Gmres, SingularAndInconsistent) {
+  for (const index_t n : {5, 64, 300}) {
+    for (const int restart : {3, 400}) {
+      System<double> system(path_laplacian(n));
+      system.b = random_values<double>(system.size(), 3);
+      system.b[0] += 1.0;
+      const SolveReport report = system.gmres({.max_iterations = 20000, .restart = restart});
+      EXPECT_FALSE(report.converged());
+      EXPECT_TRUE(report.status == Status::breakdown || report.status == Status::stagnated) << report.reason;
+      system.expect_honest(report);
+      // The smallest residual is the mean of b, in all elements.
+      double mean = 0.0;
+      for (const double value : system.b) mean += value;
+      mean /= std::sqrt(static_cast<double>(n));
+      if (restart == 400) {
+        EXPECT_LE(report.true_residual, std::abs(mean) * (1 + 1e-6)) << report.reason;
+      }
+    }
+  }
+}
+
+TEST(Gmres, ZeroMatrixBreaksDownAtOnce) {
+  System<double> system(diagonal_matrix(std::vector<double>(6, 0.0)));
+  system.b.assign(6, 1.0);
+  const SolveReport report = system.gmres();
+  EXPECT_EQ(report.status, Status::breakdown) << report.reason;
+  EXPECT_EQ(report.breakdown, Breakdown::dependent);
+  EXPECT_EQ(report.iterations, 0);
+  EXPECT_EQ(report.restarts, 0);
+  system.expect_honest(report);
+}
+
+TEST(Gmres, ScalesOfTwoChangeNothing) {
+  const Csr<double> a = convection_diffusion<double>(15, 15, 1, {.x = 2.0});
+  const std::vector<double> b = random_values<double>(225, 4);
+  const auto solved = [&](int a_power, int b_power) {
+    const SpmvPlan<double> plan(scaled(a, std::ldexp(1.0, a_power)));
+    std::vector<double> right = b;
+    for (double& value : right) value = std::ldexp(value, b_power);
+    std::vector<double> x(225);
+    const SolveReport report = gmres<double>(plan, right, x, {.restart = 20});
+    EXPECT_TRUE(report.converged()) << report.reason;
+    for (double& value : x) value = std::ldexp(value, a_power - b_power);
+    return std::pair{report.iterations, x};
+  };
+  const auto plain = solved(0, 0);
+  EXPECT_EQ(solved(300, 0), plain);
+  EXPECT_EQ(solved(-300, 0), plain);
+  EXPECT_EQ(solved(0, 900), plain);
+  EXPECT_EQ(solved(0, -900), plain);
+  EXPECT_EQ(solved(100, -200), plain);
+}
+
+TEST(Gmres, SinglePrecision) {
+  for (const int restart : {7, 60}) {
+    System<float> system(convection_diffusion<float>(15, 15, 1, {.x = 2.0}));
+    const SolveReport report = system.gmres({.relative_tolerance = 1e-5, .restart = restart});
+    EXPECT_EQ(report.status, Status::converged) << report.reason;
+    system.expect_honest(report);
+    System<float> exact(convection_diffusion<float>(15, 15, 1, {.x = 2.0}));
+    exact.b = random_values<float>(225, 6);
+    const SolveReport stagnates = exact.gmres({.relative_tolerance = 0.0, .restart = restart});
+    EXPECT_EQ(stagnates.status, Status::stagnated) << stagnates.reason;
+    EXPECT_LE(stagnates.true_residual, 1e-6 * stagnates.b_norm);
+    exact.expect_honest(stagnates);
+  }
+}
+
+TEST(Gmres, ToleranceBelowRoundingStagnates) {
+  System<double> system(convection_diffusion<double>(15, 15, 1, {.x = 2.0}));
+  const SolveReport report = system.gmres({.relative_tolerance = 0.0});
+  EXPECT_EQ(report.status, Status::stagnated) << report.reason;
+  EXPECT_LE(report.true_residual, 1e-14 * report.b_norm);
+  system.expect_honest(report);
+}
+
+TEST(Gmres, ObserverStopsIt) {
+  for (const std::int64_t last : {0, 3, 10}) {
+    System<double> system(convection_diffusion<double>(15, 15, 1, {.x = 2.0}));
+    SolverOptions options{.restart = 5, .keep_history = true};
+    options.observer = [&](const IterationInfo& info) {
+      return info.iteration == last ? Control::stop : Control::proceed;
+    };
+    const SolveReport report = system.gmres(options);
+    EXPECT_EQ(report.status, Status::interrupted) << report.reason;
+    EXPECT_EQ(report.iterations, last);
+    system.expect_honest(report);
+    // x is that of the latest iteration.
+    EXPECT_NEAR(report.true_residual, report.history.back().recurrence, 1e-12 * report.b_norm);
+  }
+}
+
+TEST(Gmres, TimeLimit) {
+  System<double> system(convection_diffusion<double>(15, 15, 1, {.x = 2.0}));
+  const SolveReport report = system.gmres({.time_limit_seconds = 0.0});
+  EXPECT_EQ(report.status, Status::time_limit) << report.reason;
+  EXPECT_EQ(report.iterations, 1);
+  EXPECT_LT(report.true_residual, report.r0_norm) << "the one direction was used";
+  system.expect_honest(report);
+}
+
+TEST(Gmres, IterationLimit) {
+  for (const std::int64_t limit : {0, 1, 4, 5, 6}) {
+    System<double> system(convection_diffusion<double>(15, 15, 1, {.x = 2.0}));
+    const SolveReport report = system.gmres({.max_iterations = limit, .restart = 5});
+    EXPECT_EQ(report.status, Status::max_iterations) << report.reason;
+    EXPECT_EQ(report.iterations, limit);
+    system.expect_honest(report);
+  }
+}
+
+TEST(Gmres, ExceptionsLeaveXInItsUnits) {
+  System<double> system(convection_diffusion<double>(15, 15, 1, {.x = 2.0}));
+  for (double& value : system.b) value *= 1e100;
+  SolverOptions options{.restart = 4};
+  options.observer = [](const IterationInfo& info) -> Control {
+    if (info.iteration == 6) throw std::runtime_error("stop");
+    return Control::proceed;
+  };
+  EXPECT_THROW((void)system.gmres(options), std::runtime_error);
+  double squares = 0.0;
+  for (const double value : system.x) squares += value / 1e100 * (value / 1e100);
+  EXPECT_GT(squares, 1.0) << "x of the first cycle, of the size of ones";
+}
+
+TEST(Gmres, OptionsOutOfRange) {
+  System<double> system(poisson2d<double>(4, 4));
+  for (const int restart : {0, -1, 1001}) {
+    EXPECT_THROW((void)system.gmres({.restart = restart}), InvalidArgument);
+  }
+  EXPECT_TRUE(system.gmres({.restart = 1000}).converged());
+  std::vector<double> short_x(3);
+  EXPECT_THROW((void)gmres<double>(system.plan, system.b, short_x), DimensionError);
+}
+
+}  // namespace
+}  // namespace tessera::testing

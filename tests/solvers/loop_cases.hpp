@@ -1,0 +1,127 @@
+/// \file
+/// Solves whose loop a GPU runs by itself or the host drives, and what both have to agree on.
+#pragma once
+
+#include "tests/solvers/systems.hpp"
+#include "tests/solvers/waiting.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::testing {
+
+enum class Method { cg, bicgstab, gmres, idr, richardson };
+
+struct Case {
+  std::string name;
+  std::shared_ptr<const Csr<double>> matrix;
+  std::vector<double> b;
+  std::vector<double> x0;
+  Method method = Method::cg;
+  bool jacobi = false;
+  bool rounding_decides = false;  ///< on the ending, if it does not converge, and on its iteration
+  SolverOptions options;
+
+  Case(std::string title, Csr<double> a, Method how)
+      : name(std::move(title)),
+        matrix(std::make_shared<const Csr<double>>(std::move(a))),
+        b(product(matrix->view(), std::vector<double>(static_cast<std::size_t>(matrix->cols()), 1.0))),
+        x0(b.size()),
+        method(how) {}
+};
+
+struct Solved {
+  SolveReport report;
+  std::vector<double> x;
+};
+
+inline Solved solve(const Case& task, const LinearOperator<double>& a, const LinearOperator<double>& m) {
+  const auto b = Array<double>::copy_of(task.b, a.device());
+  auto x = Array<double>::copy_of(task.x0, a.device());
+  const auto method = [&] {
+    if (task.method == Method::richardson) return richardson<double>(a, m, b.span(), x.span(), task.options);
+    if (task.method == Method::gmres) return gmres<double>(a, m, b.span(), x.span(), task.options);
+    if (task.method == Method::idr) return idr<double>(a, m, b.span(), x.span(), task.options);
+    if (task.method == Method::bicgstab) return bicgstab<double>(a, m, b.span(), x.span(), task.options);
+    return cg<double>(a, m, b.span(), x.span(), task.options);
+  };
+  SolveReport report = method();
+  const Array<double> found = x.to(Device{});
+  return {std::move(report), {found.begin(), found.end()}};
+}
+
+inline SpmvPlan<double> plan_on(const Device& device, const std::shared_ptr<const Csr<double>>& matrix,
+                                SpmvAlgorithm kernel = SpmvAlgorithm::merbit) {
+  SpmvOptions options;
+  options.device = device;
+  options.algorithm = kernel;
+  options.determinism = Determinism::run_to_run;
+  return SpmvPlan<double>(matrix, options);
+}
+
+/// \param waiting whether the host drives the loop
+inline Solved run(const Case& task, const Device& device, bool waiting = false,
+                  SpmvAlgorithm kernel = SpmvAlgorithm::merbit) {
+  const SpmvPlan<double> plan = plan_on(device, task.matrix, kernel);
+  const Waiting slow(plan);
+  const LinearOperator<double>& a = waiting ? static_cast<const LinearOperator<double>&>(slow) : plan;
+  if (!task.jacobi) return solve(task, a, IdentityOperator<double>(plan.rows(), device));
+  return solve(task, a, JacobiPreconditioner<double>(plan.matrix(), device));
+}
+
+inline Case with(Case task, const SolverOptions& options) {
+  task.options = options;
+  return task;
+}
+
+/// One source of control flow, one order of sums: both ways give the same bits.
+inline void expect_same_bits(const std::vector<Case>& cases, const Device& gpu, SpmvAlgorithm kernel) {
+  for (const Case& task : cases) {
+    SCOPED_TRACE(task.name);
+    const Solved alone = run(task, gpu, false, kernel);
+    const Solved driven = run(task, gpu, true, kernel);
+    EXPECT_EQ(alone.report.status, driven.report.status) << alone.report.reason << "\n" << driven.report.reason;
+    EXPECT_EQ(alone.report.reason, driven.report.reason);
+    EXPECT_EQ(alone.report.iterations, driven.report.iterations);
+    EXPECT_EQ(alone.report.spmv_count, driven.report.spmv_count);
+    EXPECT_EQ(alone.report.preconditioner_count, driven.report.preconditioner_count);
+    EXPECT_EQ(alone.report.restarts, driven.report.restarts);
+    EXPECT_EQ(alone.report.replacements, driven.report.replacements);
+    EXPECT_EQ(alone.report.true_residual, driven.report.true_residual);
+    EXPECT_EQ(alone.x, driven.x);
+    ASSERT_EQ(alone.report.history.size(), driven.report.history.size());
+    for (std::size_t i = 0; i < alone.report.history.size(); ++i) {
+      EXPECT_EQ(alone.report.history[i].iteration, driven.report.history[i].iteration);
+      EXPECT_EQ(alone.report.history[i].recurrence, driven.report.history[i].recurrence);
+      if (i > 0) {
+        EXPECT_GE(alone.report.history[i].seconds, alone.report.history[i - 1].seconds);
+      }
+    }
+  }
+}
+
+/// The same endings as on the host, after nearly as many iterations.
+inline void expect_endings_of_the_host(const std::vector<Case>& cases, const Device& gpu) {
+  for (const Case& task : cases) {
+    SCOPED_TRACE(task.name);
+    const Solved found = run(task, gpu);
+    const Solved expected = run(task, Device{});
+    expect_honest(found.report, task.matrix->view(), task.b, found.x);
+    if (task.rounding_decides) {
+      EXPECT_EQ(found.report.converged(), expected.report.converged()) << found.report.reason;
+      continue;
+    }
+    EXPECT_EQ(found.report.status, expected.report.status) << found.report.reason << "\n" << expected.report.reason;
+    const std::int64_t slack = 2 + expected.report.iterations / 20;
+    EXPECT_LE(std::abs(found.report.iterations - expected.report.iterations), slack)
+        << found.report.iterations << " and on the host " << expected.report.iterations;
+  }
+}
+
+}  // namespace tessera::testing
