@@ -3,8 +3,8 @@
 /// prediction of fill, work and memory before anything is factorized.
 ///
 /// Rows and columns are scaled by powers of two first. LU of a matrix with a weak diagonal (missing, or below a
-/// hundredth of its column's largest entry, both scaled) permutes rows by a matching of maximum product first, and takes
-/// its scaling (see matching.hpp): then the diagonal mostly serves as pivots, and AMD predicts well.
+/// hundredth of its column's largest entry, both scaled) permutes rows by a matching of maximum product first, and
+/// takes its scaling (see matching.hpp): then the diagonal mostly serves as pivots, and AMD predicts well.
 #pragma once
 
 #include "tessera/csr.hpp"
