@@ -271,7 +271,7 @@ typename Op::Sums BlockPass<Op>::run(const Device& device, std::int64_t n, const
   auto* const partial = static_cast<Sums*>(sum_space.on_device);
   const std::size_t bytes = static_cast<std::size_t>(columns) * sizeof(double);
   if constexpr (Op::combines) {
-    check(cudaMemcpyAsync(space.coefficients(), op.coefficients, bytes, cudaMemcpyHostToDevice, context.stream()),
+    check(cudaMemcpyAsync(space.coefficients(), op.coefficients, bytes, cudaMemcpyDefault, context.stream()),
           "bringing coefficients to the GPU");
   }
   const unsigned blocks = blocks_of_block_op<Op>(n);
