@@ -68,19 +68,25 @@ namespace {
 
 using Chosen = std::vector<PrecondSettings>;
 
-/// The keys that the chosen preconditioners use; all where they use none.
-[[nodiscard]] std::vector<std::string_view> keys_for(const Chosen& chosen) {
+/// The keys that one of the chosen preconditioners uses.
+[[nodiscard]] std::vector<std::string_view> used_keys(const Chosen& chosen) {
   std::vector<std::string_view> names;
-  std::vector<std::string_view> all;
   for (const auto& keys : {amg_keys(), factor_keys()}) {
     for (const PrecondKey& key : keys) {
-      all.push_back(key.name);
       const bool used =
           std::any_of(chosen.begin(), chosen.end(), [&](const auto& each) { return uses_key(each, key.name); });
       if (used) names.push_back(key.name);
     }
   }
-  return names.empty() ? all : names;
+  return names;
+}
+
+[[nodiscard]] std::vector<std::string_view> all_keys() {
+  std::vector<std::string_view> names;
+  for (const auto& keys : {amg_keys(), factor_keys()}) {
+    for (const PrecondKey& key : keys) names.push_back(key.name);
+  }
+  return names;
 }
 
 [[nodiscard]] std::string names_of(const Chosen& chosen) {
@@ -93,7 +99,8 @@ using Chosen = std::vector<PrecondSettings>;
 
 void require_known(const KeyValue& given, const Chosen& chosen) {
   if (find_key(amg_keys(), given.name) != nullptr || find_key(factor_keys(), given.name) != nullptr) return;
-  const std::vector<std::string_view> names = keys_for(chosen);
+  std::vector<std::string_view> names = used_keys(chosen);
+  if (names.empty()) names = all_keys();
   const std::string hint = given.name.starts_with("block") ? std::string("unknowns per node of amg are --block N")
                                                            : did_you_mean(given.name, names);
   throw OptionError("precond-opt",
@@ -108,7 +115,7 @@ void require_used(const Options& options, const KeyValue& given, const Chosen& c
   if (std::any_of(chosen.begin(), chosen.end(), [&](const auto& each) { return uses_key(each, given.name); })) return;
   const bool of_amg = find_key(amg_keys(), given.name) != nullptr;
   const std::string owner = of_amg ? std::string("amg") : users_of(given.name);
-  const std::string near = did_you_mean(given.name, keys_for(chosen));
+  const std::string near = did_you_mean(given.name, used_keys(chosen));
   const std::string add = fmt::format("add --precond {}", of_amg ? "amg" : owner.substr(0, owner.find_first_of(", ")));
   throw UsageError(fmt::format("option --precond-opt {} belongs to --precond {}, not to --precond {}", given.name,
                                owner, names_of(chosen)),
