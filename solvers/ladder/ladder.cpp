@@ -252,13 +252,14 @@ class Climb {
     solver.max_iterations = limit > 0 ? std::min(limit, iterations_left()) : iterations_left();
     solver.time_limit_seconds = std::max(seconds_left(), 0.0);
     const bool is_jacobi = rung.plan.precond == RungPrecond::jacobi;
+    const bool may_be_slow = rung.plan.precond == RungPrecond::none;
     const std::int64_t before = iterations_;
-    solver.observer = [this, is_jacobi, before, &jacobi](const IterationInfo& info) {
+    solver.observer = [this, is_jacobi, may_be_slow, before, &jacobi](const IterationInfo& info) {
       if (info.iteration == 0) first_residual_ = info.residual;
       if (!tell(info, before)) return Control::stop;
       if (is_jacobi) return jacobi.goes_on(info.residual, info.target) ? Control::proceed : Control::stop;
       const bool slow = info.iteration == slow_iterations && info.residual > slow_residual * first_residual_;
-      return slow ? Control::stop : Control::proceed;
+      return slow && !may_be_slow ? Control::stop : Control::proceed;
     };
     return solver;
   }

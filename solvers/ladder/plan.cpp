@@ -91,7 +91,7 @@ void add_singular(const LadderFacts& facts, std::vector<RungPlan>& rungs) {
   if (facts.symmetric && facts.definite_diagonal) {
     rungs.push_back({RungMethod::cg, RungPrecond::none, {}, most_iterations, reason});
   }
-  rungs.push_back({RungMethod::bicgstab, RungPrecond::none, {}, most_iterations, reason});
+  rungs.push_back({RungMethod::bicgstab, RungPrecond::none, {}, 0, reason});
   rungs.push_back({RungMethod::gmres, RungPrecond::none, {}, most_iterations, reason});
 }
 
