@@ -113,8 +113,9 @@ double setup_ms(const Device& device, Make make) {
   return summarise(times).median;
 }
 
-KrylovOutcome outcome_of(const SolveReport& report) {
-  return {report.iterations, report.true_residual / report.b_norm, report.restarts + report.replacements,
+KrylovOutcome outcome_of(const SolveReport& report, KrylovMethod method) {
+  const std::int64_t replacements = method == KrylovMethod::gmres ? 0 : report.replacements;
+  return {report.iterations, report.true_residual / report.b_norm, report.restarts + replacements,
           std::string(to_string(report.status))};
 }
 
@@ -129,6 +130,7 @@ SolverOptions options_of(std::int64_t max_iterations, double tolerance) {
   SolverOptions options;
   options.max_iterations = max_iterations;
   options.relative_tolerance = tolerance;
+  options.restart = gmres_restart;
   if (tolerance == 0.0) options.divergence_tolerance = 1e300;
   return options;
 }
@@ -148,7 +150,19 @@ std::vector<SpmvAlgorithm> wanted_kernels(const SolverBenchSettings& settings, c
   return order;
 }
 
-std::string to_string(KrylovMethod method) { return method == KrylovMethod::cg ? "cg" : "bicgstab"; }
+std::string to_string(KrylovMethod method) {
+  switch (method) {
+    case KrylovMethod::cg:
+      return "cg";
+    case KrylovMethod::bicgstab:
+      return "bicgstab";
+    case KrylovMethod::gmres:
+      return "gmres";
+    case KrylovMethod::idr:
+      return "idr";
+  }
+  return "";
+}
 
 KrylovContenders::KrylovContenders(KrylovSystem& system, const SolverBenchSettings& settings) : system_(system) {
   prepare_jacobi();
@@ -208,7 +222,9 @@ std::vector<KrylovContender> KrylovContenders::of(const KrylovTask& task) {
 }
 
 std::vector<KrylovContender> KrylovContenders::hand_written(const KrylovTask& task) {
+  if (task.method == KrylovMethod::idr) return {};
   if (!hand_written_refusal_.empty()) return {{std::string(hand_written_name), 0.0, hand_written_refusal_, {}}};
+  if (task.method == KrylovMethod::gmres) return {hand_written_gmres(task)};
   std::shared_ptr<HandWrittenKrylov> loop;
   const std::span<const double> inverse = std::as_const(inverse_diagonal_).span();
   const double vectors_ms = setup_ms(system_.device(), [&] {
@@ -227,17 +243,34 @@ std::vector<KrylovContender> KrylovContenders::hand_written(const KrylovTask& ta
   return {contender(hand_written_name, 1), contender(batched_name, batched_checks)};
 }
 
+KrylovContender KrylovContenders::hand_written_gmres(const KrylovTask& task) {
+  std::shared_ptr<HandWrittenGmres> loop;
+  const std::span<const double> inverse = std::as_const(inverse_diagonal_).span();
+  const double vectors_ms = setup_ms(system_.device(), [&] {
+    loop.reset();
+    loop = std::make_shared<HandWrittenGmres>(*product_, task.jacobi ? inverse : std::span<const double>{});
+  });
+  const double setup = product_ms_ + vectors_ms + (task.jacobi ? inverse_diagonal_ms_ : 0.0);
+  return {std::string(hand_written_name), setup, {}, [this, loop](std::int64_t max_iterations, double tolerance) {
+            return outcome_of(loop->solve(system_.b(), system_.x(), {max_iterations, tolerance}), tolerance);
+          }};
+}
+
 KrylovContender KrylovContenders::with_kernel(const KrylovTask& task, const Kernel& kernel) {
   const auto solve = [this, task, plan = kernel.plan.get()](std::int64_t max_iterations, double tolerance) {
     const SolverOptions options = options_of(max_iterations, tolerance);
     const std::span<const double> b = system_.b();
     const std::span<double> x = system_.x();
     detail::zero_bytes(system_.device(), x.data(), x.size_bytes());
-    if (task.method == KrylovMethod::cg) {
-      return outcome_of(task.jacobi ? cg<double>(*plan, *jacobi_, b, x, options) : cg<double>(*plan, b, x, options));
-    }
-    return outcome_of(task.jacobi ? bicgstab<double>(*plan, *jacobi_, b, x, options)
-                                  : bicgstab<double>(*plan, b, x, options));
+    const IdentityOperator<double> identity(plan->rows(), system_.device());
+    const LinearOperator<double>& m = task.jacobi ? static_cast<const LinearOperator<double>&>(*jacobi_) : identity;
+    const auto report = [&] {
+      if (task.method == KrylovMethod::cg) return cg<double>(*plan, m, b, x, options);
+      if (task.method == KrylovMethod::gmres) return gmres<double>(*plan, m, b, x, options);
+      if (task.method == KrylovMethod::idr) return idr<double>(*plan, m, b, x, options);
+      return bicgstab<double>(*plan, m, b, x, options);
+    };
+    return outcome_of(report(), task.method);
   };
   return {kernel.name, kernel.setup_ms + (task.jacobi ? jacobi_ms_ : 0.0), kernel.refusal, solve};
 }

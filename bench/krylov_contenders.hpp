@@ -4,6 +4,7 @@
 #pragma once
 
 #include "bench/hand_written.hpp"
+#include "bench/hand_written_gmres.hpp"
 #include "bench/solver_problems.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/solvers.hpp"
@@ -64,7 +65,7 @@ inline constexpr int batched_checks = 8;
 /// Those of a device that were asked for: `auto` and merbit first, since the last ones may find no time left.
 [[nodiscard]] std::vector<SpmvAlgorithm> wanted_kernels(const SolverBenchSettings& settings, const Device& device);
 
-enum class KrylovMethod { cg, bicgstab };
+enum class KrylovMethod { cg, bicgstab, gmres, idr };
 
 [[nodiscard]] std::string to_string(KrylovMethod method);
 
@@ -79,7 +80,7 @@ struct KrylovTask {
 struct KrylovOutcome {
   std::int64_t iterations = 0;
   double residual = 0.0;   ///< ‖b - A x‖ / ‖b‖ as the solver has it
-  std::int64_t mends = 0;  ///< restarts and replacements, which cost products of their own
+  std::int64_t mends = 0;  ///< restarts and replacements, which cost products of their own; not the cycles of GMRES
   std::string ending;
 };
 
@@ -98,7 +99,7 @@ class KrylovContenders {
 
   [[nodiscard]] KrylovSystem& system() noexcept { return system_; }
   [[nodiscard]] bool has_jacobi() const noexcept { return jacobi_ != nullptr; }
-  /// The loops written by hand first, then wanted_kernels(); those refused as well. They live as long as
+  /// The loops written by hand first (none of IDR), then wanted_kernels(); those refused as well. They live as long as
   /// this.
   [[nodiscard]] std::vector<KrylovContender> of(const KrylovTask& task);
 
@@ -114,6 +115,7 @@ class KrylovContenders {
   void prepare_hand_written();
   void prepare_kernel(SpmvAlgorithm algorithm);
   [[nodiscard]] std::vector<KrylovContender> hand_written(const KrylovTask& task);
+  [[nodiscard]] KrylovContender hand_written_gmres(const KrylovTask& task);
   [[nodiscard]] KrylovContender with_kernel(const KrylovTask& task, const Kernel& kernel);
 
   KrylovSystem& system_;

@@ -71,11 +71,19 @@ void add_speedups(const std::vector<KrylovRow>& rows, const KrylovRow& row, Json
   }
 }
 
-constexpr std::int64_t short_solve = 8;
 constexpr std::int64_t least_iterations = 8;
 /// How far the residual that a solver reports may lie from the one computed apart within so few iterations, relative to
 /// the larger of it and ‖b‖.
 constexpr double residual_drift = 1e-6;
+
+/// Iterations of a short solve: of GMRES a cycle, since its iterations are not alike.
+std::int64_t short_solve(const KrylovTask& task) { return task.method == KrylovMethod::gmres ? gmres_restart : 8; }
+
+/// Iterations that a long solve does beyond the short one.
+std::int64_t asked_for(const KrylovTask& task, std::int64_t iterations) {
+  if (task.method != KrylovMethod::gmres) return iterations;
+  return (iterations + gmres_restart - 1) / gmres_restart * gmres_restart;
+}
 
 constexpr std::int64_t small_system = 1'000'000;
 constexpr int rounds_of_small = 51;
@@ -87,6 +95,9 @@ double least_iteration_bytes(const Csr<double>& a, const KrylovTask& task) {
   const double n = a.rows();
   const double matrix = 12.0 * static_cast<double>(a.nnz()) + 4.0 * (n + 1.0);
   if (task.method == KrylovMethod::cg) return matrix + 8.0 * n * (task.jacobi ? 13.0 : 11.0);
+  if (task.method == KrylovMethod::gmres)
+    return matrix + 8.0 * n * (3.0 * (gmres_restart + 1) / 2.0 + (task.jacobi ? 10.0 : 9.0));
+  if (task.method == KrylovMethod::idr) return matrix + 8.0 * n * (task.jacobi ? 25.0 : 24.0);
   return 2.0 * matrix + 8.0 * n * (task.jacobi ? 23.0 : 19.0);
 }
 
@@ -110,27 +121,28 @@ void check_long_solve(KrylovSystem& system, KrylovRow& row, std::int64_t iterati
 }
 
 /// The iterations that all contenders can do beyond the short solve; some need not even do the fewest.
-std::int64_t iterations_for_all(KrylovSystem& system, std::vector<KrylovRow>& rows, std::int64_t wanted) {
-  for (std::int64_t timed = wanted;; timed = std::max(least_iterations, timed - short_solve)) {
+std::int64_t iterations_for_all(KrylovSystem& system, std::vector<KrylovRow>& rows, std::int64_t wanted,
+                                std::int64_t first) {
+  for (std::int64_t timed = wanted;; timed = std::max(least_iterations, timed - first)) {
     bool all = true;
     for (KrylovRow& row : rows) {
       if (!row.contender.refusal.empty()) continue;
-      check_long_solve(system, row, short_solve + timed);
-      all = all && !ended_early(row, short_solve + timed);
+      check_long_solve(system, row, first + timed);
+      all = all && !ended_early(row, first + timed);
     }
     if (all || timed <= least_iterations) return timed;
   }
 }
 
 /// \returns GB/s of a copy
-double time_iterations(KrylovSystem& system, std::vector<KrylovRow>& rows, std::int64_t timed, int rounds,
-                       compare::CopyYardstick& copy) {
+double time_iterations(KrylovSystem& system, std::vector<KrylovRow>& rows, std::int64_t first, std::int64_t timed,
+                       int rounds, compare::CopyYardstick& copy) {
   std::vector<TimingCandidate> candidates{{"copy", [&copy] { copy(); }, {}}};
   std::vector<KrylovRow*> order;
   for (KrylovRow& row : rows) {
     if (!row.failure.empty()) continue;
     order.push_back(&row);
-    for (const std::int64_t iterations : {short_solve, short_solve + timed}) {
+    for (const std::int64_t iterations : {first, first + timed}) {
       candidates.push_back(
           {row.contender.name, [&row, iterations] { static_cast<void>(row.contender.solve(iterations, 0.0)); }, {}});
     }
@@ -180,9 +192,11 @@ Json measure_iterations(KrylovContenders& contenders, const KrylovTask& task, co
                         compare::CopyYardstick& copy) {
   KrylovSystem& system = contenders.system();
   std::vector<KrylovRow> rows = rows_of(contenders, task);
-  const std::int64_t timed = iterations_for_all(system, rows, settings.iterations);
+  const std::int64_t first = short_solve(task);
+  const std::int64_t timed = iterations_for_all(system, rows, asked_for(task, settings.iterations), first);
   const int standard = system.host().rows() <= small_system ? rounds_of_small : rounds_of_large;
-  const double copy_rate = time_iterations(system, rows, timed, settings.rounds > 0 ? settings.rounds : standard, copy);
+  const double copy_rate =
+      time_iterations(system, rows, first, timed, settings.rounds > 0 ? settings.rounds : standard, copy);
   const double bytes = least_iteration_bytes(system.host(), task);
   Json json = header(system, task);
   json["iterations_timed"] = timed;

@@ -1,6 +1,6 @@
-/// Solvers on a GPU. Timed, with every SpMV kernel: an iteration of CG and BiCGSTAB; whole solves with set-up; BiCGSTAB
-/// on matrices of ones and PageRank as in MERBIT, §5.5. Compared with: loops written by hand on cuSPARSE and cuBLAS, in
-/// the same process. All take turns; only what was found right is timed.
+/// Solvers on a GPU. Timed, with every SpMV kernel: an iteration of CG, BiCGSTAB, GMRES(30) and IDR(4); whole solves
+/// with set-up; BiCGSTAB on matrices of ones and PageRank as in MERBIT, §5.5. Compared with: loops written by hand on
+/// cuSPARSE and cuBLAS, in the same process. All take turns; only what was found right is timed.
 ///
 ///   bench_solvers_cuda --json results.json
 ///   bench_solvers_cuda --parts converge --problems poisson2d:2500 --kernels auto,merbit --matrix bcsstk16.mtx.gz
@@ -71,7 +71,8 @@ bool Bench::run() {
   report_["tessera"]["cuda_toolkit"] = build_info().cuda;
   report_["baseline"] =
       "hand-written fp64 loops: cusparseSpMV CSR ALG1 with preprocess, cuBLAS with device pointers; the residual is "
-      "brought to the host in every iteration, in hand-written/8 in every eighth";
+      "brought to the host in every iteration, in hand-written/8 in every eighth; GMRES(30) by classical Gram-Schmidt "
+      "twice with cublasDgemv, a column of H brought to the host in every iteration";
   fmt::print("{}\n", support::device_text(device_, Device{}));
   wake_up();
   if (is_wanted(settings_.parts, "krylov")) iterations(systems);
@@ -88,7 +89,7 @@ void Bench::wake_up() {
   std::vector<double> b = scattered_right_side(small.rows());
   KrylovSystem system("wake-up", std::move(small), std::move(b), device_);
   KrylovContenders contenders(system, settings_);
-  for (const KrylovMethod method : {KrylovMethod::cg, KrylovMethod::bicgstab}) {
+  for (const KrylovMethod method : {KrylovMethod::cg, KrylovMethod::bicgstab, KrylovMethod::gmres}) {
     for (const KrylovContender& contender : contenders.of({method, true})) {
       if (contender.refusal.empty()) {
         static_cast<void>(contender.solve(10, 0.0));
@@ -103,8 +104,9 @@ void Bench::wake_up() {
 std::vector<KrylovTask> Bench::tasks_of(const KrylovContenders& contenders, const KrylovSystem& system,
                                         const std::vector<std::string>& preconditioners) const {
   std::vector<KrylovTask> tasks;
-  for (const KrylovMethod method : {KrylovMethod::cg, KrylovMethod::bicgstab}) {
-    if (!is_wanted(settings_.methods, to_string(method))) continue;
+  for (const KrylovMethod method : {KrylovMethod::cg, KrylovMethod::bicgstab, KrylovMethod::gmres, KrylovMethod::idr}) {
+    const bool is_standard = method == KrylovMethod::cg || method == KrylovMethod::bicgstab;
+    if (settings_.methods.empty() ? !is_standard : !is_wanted(settings_.methods, to_string(method))) continue;
     if (method == KrylovMethod::cg && !system.may_be_positive_definite()) continue;
     if (is_wanted(preconditioners, "none") || !contenders.has_jacobi()) tasks.push_back({method, false});
     if (is_wanted(preconditioners, "jacobi") && contenders.has_jacobi()) tasks.push_back({method, true});
@@ -210,9 +212,10 @@ int main(int argc, char** argv) {
   app.add_option("--kernels", settings.kernels, "Tessera's SpMV kernels; default: all")
       ->delimiter(',')
       ->check(CLI::IsMember({"auto", "merbit", "csr5", "merge", "csr-vector", "vendor-csr", "vendor-coo"}));
-  app.add_option("--methods", settings.methods, "cg, bicgstab; default: those that suit the matrix")
+  app.add_option("--methods", settings.methods,
+                 "cg, bicgstab, gmres (of 30 directions), idr; default: those of the first two that suit the matrix")
       ->delimiter(',')
-      ->check(CLI::IsMember({"cg", "bicgstab"}));
+      ->check(CLI::IsMember({"cg", "bicgstab", "gmres", "idr"}));
   app.add_option("--preconditioners", settings.preconditioners,
                  "none, jacobi; default: both, for time to 1e-8 jacobi alone")
       ->delimiter(',')

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 
 namespace tessera::bench {
 
@@ -23,11 +24,14 @@ constexpr double zero = 0.0;
 
 }  // namespace
 
-VendorVector::VendorVector(std::int64_t size, const Device& device) : values(size, Init::zero, device) {
-  if (size == 0) return;
+VendorVector::VendorVector(std::int64_t size, const Device& device)
+    : VendorVector(Array<double>(size, Init::zero, device)) {}
+
+VendorVector::VendorVector(Array<double> elements) : values(std::move(elements)) {
+  if (values.empty()) return;
   const cuda::CuSparse& cusparse = cuda::CuSparse::library();
   cusparseDnVecDescr_t vector = nullptr;
-  cusparse.check(cusparse.create_vector(&vector, size, values.data(), CUDA_R_64F), "describing a vector");
+  cusparse.check(cusparse.create_vector(&vector, values.size(), values.data(), CUDA_R_64F), "describing a vector");
   descriptor.reset(vector);
 }
 
@@ -103,6 +107,8 @@ CuBlas load() {
   find(result.axpy, "cublasDaxpy_v2");
   find(result.scal, "cublasDscal_v2");
   find(result.copy, "cublasDcopy_v2");
+  find(result.nrm2, "cublasDnrm2_v2");
+  find(result.gemv, "cublasDgemv_v2");
   return result;
 }
 

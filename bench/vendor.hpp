@@ -27,6 +27,7 @@ struct VendorVector {
   cuda::VectorDescriptor descriptor;
 
   VendorVector(std::int64_t size, const Device& device);
+  explicit VendorVector(Array<double> elements);
   [[nodiscard]] double* data() noexcept { return values.data(); }
 };
 
@@ -69,6 +70,8 @@ struct CuBlas {
   decltype(&cublasDaxpy) axpy;
   decltype(&cublasDscal) scal;
   decltype(&cublasDcopy) copy;
+  decltype(&cublasDnrm2) nrm2;
+  decltype(&cublasDgemv) gemv;
 
   /// The library, which stays loaded. \throws NotSupported when it cannot be loaded, saying why
   [[nodiscard]] static const CuBlas& library();

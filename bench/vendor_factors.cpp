@@ -1,3 +1,5 @@
+// csrilu02 is deprecated without a successor.
+#define DISABLE_CUSPARSE_DEPRECATED
 #include "bench/vendor_factors.hpp"
 
 #include "core/cuda/context.hpp"

@@ -80,6 +80,7 @@ void describe_nothing(const LadderFacts& facts, const std::string& first_reason,
 void describe_accuracy(const LadderReport& ladder, RunOutcome& outcome) {
   outcome.accuracy.backward = ladder.backward;
   outcome.accuracy.backward_stable = ladder.is_backward_stable;
+  outcome.accuracy.ms = ladder.backward_error_ms;
   if (ladder.rungs.empty()) return;
   const auto& error = ladder.rungs[ladder.rung].error;
   if (error && error->is_screened) outcome.accuracy.screen = support::ErrorScreen{.correction = error->relative_error};
@@ -116,7 +117,8 @@ void climb(const RunSettings& settings, const SpmvPlan<T>& A, std::span<const T>
     outcome.report.timings.preconditioner_ms = ladder.rungs[ladder.rung].setup_ms;
     outcome.report.timings.solve_ms = ladder.rungs[ladder.rung].solve_ms;
   }
-  outcome.ladder = LadderOutcome{std::move(ladder), watch.milliseconds()};
+  const double ms = watch.milliseconds() - ladder.backward_error_ms;
+  outcome.ladder = LadderOutcome{std::move(ladder), ms};
 }
 
 template <class T>

@@ -24,16 +24,19 @@ enum class ErrorGate {
 
 [[nodiscard]] std::string_view to_string(ErrorGate gate);  ///< "off", "warn", "repair"
 
-/// Backward errors of x, from one pass over A.
+/// Backward errors of x, from one pass over A, or two where sums overflow. Not finite where A, b or x is not.
 struct BackwardError {
   /// max_i |b - A x|_i / (|A| |x| + |b|)_i (W. Oettli, W. Prager, Numer. Math. 6, 1964): the smallest relative change
   /// of all entries of A and b for which x is exact. Rows with 0 / 0 do not count.
   double componentwise = 0.0;
-  /// ε ‖ |A| |x| + |b| ‖₂: the size of rounding errors of b - A x. A tolerance below it is reached by luck alone.
+  /// ε ‖ |A| |x| + |b| ‖₂, ε of the element type: the size of rounding errors of b - A x. A tolerance below it is
+  /// reached by luck alone.
   double attainable = 0.0;
 };
 
-/// \param matrix, b, x  on `device`
+/// Sums are in double for both element types.
+/// \param matrix, b, x  on `device`; b has rows elements, x cols
+/// \throws DimensionError for other sizes
 template <class T>
 [[nodiscard]] BackwardError backward_error(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
                                            const Device& device = Device{});
@@ -44,18 +47,18 @@ template <class T>
 
 /// Estimate of the forward error.
 struct ErrorEstimate {
-  /// ‖d‖ / ‖x‖ of the latest correction A d = b - A x, solved to 1e-2: the relative error of x, as far as it is
-  /// below 1.
+  /// ‖d‖ / ‖x‖ for the x that is returned, A d = b - A x solved to 1e-2: the relative error of x, as far as it is below
+  /// 1. Infinite for x = 0; 0 where b - A x = 0.
   double relative_error = 0.0;
-  /// The solves for d that ended without having reduced their residual to a tenth: nothing is known of the error then,
-  /// which is itself a warning.
+  /// False where the latest solve for d ended without having reduced its residual to a tenth, or where x or d is not
+  /// finite: nothing is known of the error then, which is itself a warning.
   bool is_known = false;
   bool is_screened = false;     ///< relative_error is a bound that took no solve
   int corrections = 0;          ///< that were added to x
   std::int64_t iterations = 0;  ///< of all solves for d
   double ms = 0.0;
 
-  /// Leading digits that hold: floor(-log10(relative_error)), at least 0; 0 where nothing is known.
+  /// Leading digits that hold: floor(-log10(relative_error)), 0 to 15; 0 where nothing is known.
   [[nodiscard]] int digits() const noexcept;
 };
 
@@ -68,8 +71,10 @@ using CorrectionSolver = std::function<SolveReport(std::span<const T> r, std::sp
 /// miss `target` when it met it before: a correction that would is undone.
 /// \param gate warn or repair
 /// \param target of ‖b - A x‖₂
-/// \param options of the original solve: its limits and its observer count
-/// \throws InvalidArgument for ErrorGate::off; what `solve` throws, with x unchanged by the latest correction
+/// \param options of the original solve, whose observer is called too. All solves for d together stay within its
+///        iterations and time; they have a tolerance of 1e-2 and the default window of stagnation
+/// \throws InvalidArgument for ErrorGate::off and an empty `solve`, DimensionError for A that is not square; what
+///         `solve` throws, with x unchanged by the latest correction
 template <class T>
 [[nodiscard]] ErrorEstimate estimate_error(const LinearOperator<T>& A, const CorrectionSolver<T>& solve,
                                            std::span<const T> b, std::span<T> x, double target,

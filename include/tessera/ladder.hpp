@@ -122,6 +122,7 @@ struct [[nodiscard]] LadderReport {
   /// Not converged, but x is exact for a system within rounding of this one: no method gives more in this precision.
   bool is_backward_stable = false;
   double analysis_ms = 0.0;  ///< matching and prediction
+  double backward_error_ms = 0.0;
 };
 
 /// Solves A x = b. Tries Jacobi first where it can be set up, for as long as it promises to cost less than the next

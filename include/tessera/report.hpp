@@ -30,8 +30,8 @@ enum class Status {
 enum class Breakdown {
   none,
   rho,             ///< BiCGSTAB: residual orthogonal to the shadow vector
-  alpha,           ///< BiCGSTAB: A p orthogonal to the shadow vector
-  omega,           ///< BiCGSTAB: A s orthogonal to s
+  alpha,           ///< BiCGSTAB: A p orthogonal to the shadow vector; IDR: to one of them
+  omega,           ///< BiCGSTAB: A s orthogonal to s; IDR: A M r = 0
   indefinite,      ///< CG: pᵀ A p <= 0, the matrix is not positive definite
   preconditioner,  ///< rᵀ M r <= 0 in CG
   dependent,       ///< GMRES: A z depends on the directions before it, and x is not reached: A is singular

@@ -39,11 +39,11 @@ struct SolverOptions {
   /// Replace the recurrence's residual by the true one every this many iterations. 0: only when a convergence check
   /// finds that they disagree.
   std::int64_t replacement_interval = 0;
-  /// m of gmres(): directions until it starts anew; 1 to 1000. It keeps 2 m + 1 vectors where M is not the identity or
-  /// diagonal, else m + 1.
+  /// m of gmres(): directions until it starts anew; 1 to 1000. It keeps 2 m + 2 vectors where M is neither the identity
+  /// nor diagonal, else m + 1.
   int restart = 50;
   Shadow shadow = Shadow::r0;
-  std::uint64_t seed = 42;  ///< of a random shadow vector
+  std::uint64_t seed = 42;  ///< of a random shadow vector, and of the shadow vectors of idr()
   bool keep_history = false;
   Observer observer = {};  ///< may be empty
 };
@@ -88,7 +88,9 @@ SolveReport bicgstab(const LinearOperator<T>& A, std::span<const T> b, std::span
 /// (Y. Saad, SIAM J. Sci. Comput. 14(2), 1993), for general square A: M may be nonlinear, as another iteration is. An
 /// iteration is one step of the Arnoldi process, orthogonalized by classical Gram-Schmidt twice; x is formed at the end
 /// of a cycle of SolverOptions::restart steps and where the solve ends. Parameters, result and exceptions as for cg().
-/// Per iteration j of a cycle: one product with A, one with M, 4 j n elements of memory traffic, and no allocation.
+/// Per iteration j of a cycle: one product with A, one with M, 3 j n elements of memory traffic (4 j n where a block of
+/// the basis does not stay in the cache), and no allocation. What a singular A leaves out, and how cycles that do
+/// nothing end: docs/solving.md.
 template <class T>
 SolveReport gmres(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
                   const SolverOptions& options = {});

@@ -54,7 +54,9 @@ template <class T>
 DirectPrediction predict_direct(const CsrView<T>& matrix, DirectMethod method) {
   const Stopwatch watch;
   const DirectSystem system = system_of(matrix, method);
-  DirectPrediction prediction = analyze_direct(system, traits_of(system), method).prediction;
+  auto analysis = std::make_shared<DirectAnalysis>(analyze_direct(system, traits_of(system), method));
+  DirectPrediction prediction = analysis->prediction;
+  prediction.analysis = std::move(analysis);
   prediction.ms = watch.milliseconds();
   return prediction;
 }

@@ -78,7 +78,14 @@ constexpr double acceptable_backward_error = 1e-10;
 }  // namespace
 
 DirectSolver::DirectSolver(const DirectSystem& system, const DirectOptions& options) : options_(options) {
-  analyze(system, traits_of(system), options.method);
+  options_.prediction.reset();
+  const bool is_given = options.prediction && options.prediction->analysis != nullptr &&
+                        at(system.columns.size()) == options.prediction->analysis->order.columns.size();
+  if (is_given) {
+    take(*options.prediction->analysis);
+  } else {
+    analyze(system, traits_of(system), options.method);
+  }
   factorize_or_fall_back(system);
 }
 
@@ -90,11 +97,14 @@ void DirectSolver::refresh(const DirectSystem& system) {
 }
 
 void DirectSolver::analyze(const DirectSystem& system, const DirectTraits& traits, DirectMethod method) {
-  DirectAnalysis analysis = analyze_direct(system, traits, method);
+  take(analyze_direct(system, traits, method));
+}
+
+void DirectSolver::take(const DirectAnalysis& analysis) {
   require_within(analysis.prediction, options_);
   info_.prediction = analysis.prediction;
-  order_ = std::move(analysis.order);
-  scaling_ = std::move(analysis.scaling);
+  order_ = analysis.order;
+  scaling_ = analysis.scaling;
 }
 
 /// Where automatic took Cholesky and that is of no use, LU follows.

@@ -33,6 +33,8 @@ class DirectSolver {
       : options_(options), info_(info), order_(order) {}
 
   void analyze(const DirectSystem& system, const DirectTraits& traits, DirectMethod method);
+  /// \throws BudgetExceeded, NotSupported
+  void take(const DirectAnalysis& analysis);
   void factorize_or_fall_back(const DirectSystem& system);
   [[nodiscard]] bool factorize(const DirectSystem& system, bool may_fail);
   [[noreturn]] void refuse_singular(const FactorFacts& facts) const;

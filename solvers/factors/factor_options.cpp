@@ -94,9 +94,9 @@ void check_factor_options(const IncompleteFactorOptions& options) {
   require(options.time_limit_seconds >= 0.0, "time_limit_seconds", options.time_limit_seconds, "at least 0");
   const bool matches = options.matching == FactorMatching::scale || options.matching == FactorMatching::permute;
   if (matches && (options.kind == FactorKind::ic0 || options.kind == FactorKind::ict)) {
-    throw InvalidArgument(fmt::format(
-        "IncompleteFactorOptions::matching is \"{}\", but {} needs a matrix that stays symmetric: \"auto\" or \"none\"",
-        to_string(options.matching), to_string(options.kind)));
+    throw InvalidArgument(
+        fmt::format("IncompleteFactorOptions::matching is {}, but {} needs a matrix that stays symmetric: auto or none",
+                    to_string(options.matching), to_string(options.kind)));
   }
 }
 

@@ -17,7 +17,7 @@ namespace {
 /// The fill limit counts of as many entries as there are rows at least, so that an empty matrix has factors.
 offset_t limit_of_entries(double fill_limit, index_t rows, offset_t entries) {
   const double most = fill_limit * static_cast<double>(std::max<offset_t>(entries, rows));
-  constexpr auto largest = static_cast<double>(std::numeric_limits<offset_t>::max() / 2);
+  constexpr double largest = 0.5 * static_cast<double>(std::numeric_limits<offset_t>::max());
   return static_cast<offset_t>(std::min(most, largest));
 }
 

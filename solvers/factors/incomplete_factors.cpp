@@ -25,10 +25,8 @@ using detail::FactorBudget;
 using detail::Factorization;
 using detail::FactorPermutations;
 using detail::FactorRows;
-using detail::FactorScales;
 using detail::PreparedFactors;
 using detail::PreparedMatrix;
-using detail::TriangularFactor;
 
 bool is_cholesky(FactorKind kind) { return kind == FactorKind::ic0 || kind == FactorKind::ict; }
 

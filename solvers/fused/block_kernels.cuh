@@ -62,6 +62,7 @@ class BlockOfThreads {
   static constexpr int elements = elements_at_once<Op>;
 
   struct Shared {
+    static_assert(fused::most_columns % columns_at_once == 0);
     T coefficients[Op::combines ? fused::most_columns : 1];
     double projections[Op::projects ? sum_threads / warp_size : 1][Op::projects ? columns_per_round : 1];
   };
@@ -72,8 +73,8 @@ class BlockOfThreads {
   /// \param coefficients as many as columns \param partial inner products of the blocks, column by column
   __device__ Sums run(const typename Op::Scalars& scalars, const double* coefficients, double* partial) {
     if constexpr (Op::combines) {
-      for (int k = static_cast<int>(threadIdx.x); k < columns_; k += sum_threads) {
-        shared_.coefficients[k] = static_cast<T>(coefficients[k]);
+      for (int k = static_cast<int>(threadIdx.x); k < rounded_up(columns_); k += sum_threads) {
+        shared_.coefficients[k] = k < columns_ ? static_cast<T>(coefficients[k]) : T{0};
       }
       __syncthreads();
     }
@@ -122,24 +123,21 @@ class BlockOfThreads {
     }
   }
 
+  /// Beyond the last column, that one times 0.
   __device__ void combine(const std::int64_t (&at)[elements], T (&combination)[elements]) const {
-    int k = 0;
-    for (; k + columns_at_once <= columns_; k += columns_at_once) {
+    for (int k = 0; k < columns_; k += columns_at_once) {
       T entry[columns_at_once][elements];
 #pragma unroll
       for (int c = 0; c < columns_at_once; ++c) {
+        const T* const column = op_.block.column(k + c < columns_ ? k + c : columns_ - 1);
 #pragma unroll
-        for (int e = 0; e < elements; ++e) entry[c][e] = op_.block.column(k + c)[at[e]];
+        for (int e = 0; e < elements; ++e) entry[c][e] = column[at[e]];
       }
 #pragma unroll
       for (int c = 0; c < columns_at_once; ++c) {
 #pragma unroll
         for (int e = 0; e < elements; ++e) combination[e] += shared_.coefficients[k + c] * entry[c][e];
       }
-    }
-    for (; k < columns_; ++k) {
-#pragma unroll
-      for (int e = 0; e < elements; ++e) combination[e] += shared_.coefficients[k] * op_.block.column(k)[at[e]];
     }
   }
 
@@ -151,14 +149,19 @@ class BlockOfThreads {
 
   __device__ void project(const std::int64_t (&at)[elements], const T (&values)[elements], int first, int count) {
     for (int k = 0; k < count; k += columns_at_once) {
+      T entry[columns_at_once][elements];
+#pragma unroll
+      for (int c = 0; c < columns_at_once; ++c) {
+        const T* const column = op_.block.column(first + (k + c < count ? k + c : count - 1));
+#pragma unroll
+        for (int e = 0; e < elements; ++e) entry[c][e] = column[at[e]];
+      }
       double term[columns_at_once] = {};
 #pragma unroll
       for (int c = 0; c < columns_at_once; ++c) {
-        if (k + c >= count) continue;
 #pragma unroll
         for (int e = 0; e < elements; ++e) {
-          const T entry = op_.block.column(first + k + c)[at[e]];
-          term[c] += static_cast<double>(entry) * static_cast<double>(values[e]);
+          term[c] += static_cast<double>(entry[c][e]) * static_cast<double>(values[e]);
         }
       }
       const double total = add_up_eight(term);
@@ -177,6 +180,9 @@ class BlockOfThreads {
     __syncthreads();
   }
 
+  [[nodiscard]] static __device__ int rounded_up(int columns) {
+    return (columns + columns_at_once - 1) / columns_at_once * columns_at_once;
+  }
   [[nodiscard]] static __device__ unsigned lane() { return threadIdx.x % warp_size; }
   [[nodiscard]] static __device__ unsigned warp() { return threadIdx.x / warp_size; }
 
@@ -265,7 +271,7 @@ typename Op::Sums BlockPass<Op>::run(const Device& device, std::int64_t n, const
   auto* const partial = static_cast<Sums*>(sum_space.on_device);
   const std::size_t bytes = static_cast<std::size_t>(columns) * sizeof(double);
   if constexpr (Op::combines) {
-    check(cudaMemcpyAsync(space.coefficients(), op.coefficients, bytes, cudaMemcpyHostToDevice, context.stream()),
+    check(cudaMemcpyAsync(space.coefficients(), op.coefficients, bytes, cudaMemcpyDefault, context.stream()),
           "bringing coefficients to the GPU");
   }
   const unsigned blocks = blocks_of_block_op<Op>(n);

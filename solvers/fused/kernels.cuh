@@ -56,7 +56,10 @@ inline __device__ PlainSums<2> sum_of_parts(const ProductDots* parts, int count)
 
 /// Whether an operation has elements, or scalars alone.
 template <class Op>
-inline constexpr bool has_elements = !std::is_empty_v<typename Op::Sums>;
+inline constexpr bool has_elements = !std::is_base_of_v<fused::ScalarOp, Op>;
+
+template <class Op>
+inline constexpr bool has_sums = !std::is_empty_v<typename Op::Sums>;
 
 /// The first two elements of a thread.
 template <class Op, bool HasElements = has_elements<Op>>
@@ -125,9 +128,9 @@ __device__ void run_operation(const Op& op, typename Op::State* state, LoopContr
   __syncthreads();
   Sums sums{};
   if (!scalars.halted()) sums = body(scalars);
-  if constexpr (has_elements<Op>) sums = add_up_block<sum_threads>(sums);
+  if constexpr (has_sums<Op>) sums = add_up_block<sum_threads>(sums);
   if (threadIdx.x == 0) {
-    if constexpr (has_elements<Op>) partial[blockIdx.x] = sums;
+    if constexpr (has_sums<Op>) partial[blockIdx.x] = sums;
     __threadfence();
     is_last = atomicAdd(&block->finished, 1u) + 1 == gridDim.x;
   }
@@ -135,7 +138,7 @@ __device__ void run_operation(const Op& op, typename Op::State* state, LoopContr
   if (!is_last) return;
   __threadfence();
   Sums total{};
-  if constexpr (has_elements<Op>) {
+  if constexpr (has_sums<Op>) {
     for (unsigned other = threadIdx.x; other < gridDim.x; other += sum_threads) {
       total += value_of_other_block(partial + other);
     }

@@ -124,7 +124,8 @@ class Loop {
     if (!recording_->is_graph()) return product.enqueue(x, y, w, dots);
     const std::span<const ProductDots> parts =
         product.enqueue_parts(x, y, w, dots, reinterpret_cast<const std::int32_t*>(&control->halt));
-    if (parts.data() != dots) dot_parts_ = parts;
+    // Those of a product before, which no operation has taken, do not count.
+    dot_parts_ = parts.data() != dots ? parts : std::span<const ProductDots>{};
   }
 
   template <class Iteration, class Note>

@@ -35,22 +35,26 @@ double iteration_ms(const LadderFacts& facts, RungMethod method, const Device& d
   const auto nnz = static_cast<double>(facts.nnz);
   const double products = method == RungMethod::cg ? 1.0 : 2.0;
   if (!device.is_host()) return products * (0.012 + 4.5e-8 * n);
-  return products * (1e-3 + 1.2e-6 * nnz + 6e-6 * n);
+  return products * (5e-4 + 4e-7 * nnz + 2e-6 * n);
 }
 
 double analysis_ms(const LadderFacts& facts) {
-  return 1.0 + 6e-4 * static_cast<double>(facts.rows) + 1e-4 * static_cast<double>(facts.nnz);
+  return 0.3 + 5e-4 * static_cast<double>(facts.rows) + 5e-5 * static_cast<double>(facts.nnz);
 }
 
 double direct_ms(const DirectPrediction& prediction) {
-  return 0.5 + 1e-6 * prediction.flops + 3e-5 * static_cast<double>(prediction.factor_nnz);
+  return 0.3 + 2e-7 * prediction.flops + 2e-5 * static_cast<double>(prediction.factor_nnz);
 }
 
 bool is_cheap(const DirectPrediction& prediction, const LadderFacts& facts) {
   constexpr offset_t most_entries = 5'000'000;
   constexpr double most_fill = 15.0;
-  return prediction.factor_nnz <= most_entries &&
-         static_cast<double>(prediction.factor_nnz) <= most_fill * static_cast<double>(facts.nnz);
+  // Incomplete factors of small systems take as long, if they have to be full.
+  constexpr double ms_per_row = 0.04;
+  constexpr double most_ms = 100.0;
+  const bool is_sparse = static_cast<double>(prediction.factor_nnz) <= most_fill * static_cast<double>(facts.nnz);
+  const bool is_quick = direct_ms(prediction) <= std::min(ms_per_row * static_cast<double>(facts.rows), most_ms);
+  return prediction.factor_nnz <= most_entries && (is_sparse || is_quick);
 }
 
 bool is_affordable(const DirectPrediction& prediction) {

@@ -69,7 +69,8 @@ class Climb {
   }
 
   [[nodiscard]] LadderReport run() {
-    if (!begin()) return conclude();
+    guess_ = Array<T>(a_.rows(), Init::none, a_.device());
+    fused::copy<T>(a_.device(), x_, guess_.span());
     while (!done_) {
       const auto plan = next_rung();
       if (!plan) break;
@@ -79,21 +80,26 @@ class Climb {
         try_rung(*plan);
       }
     }
+    if (!has_begun_) begin();
     return conclude();
   }
 
  private:
-  /// One residual: is the guess the answer, is everything finite? \returns whether to climb
-  [[nodiscard]] bool begin() {
+  /// One residual: is the guess the answer, is everything finite? A first rung that sets up next to nothing tells that
+  /// by itself.
+  void begin() {
     SolverOptions solver = options_.solver;
     solver.max_iterations = 0;
-    result_.report = bicgstab<T>(a_, b_, x_, solver);
-    target_ = result_.report.target;
-    if (result_.report.status != Status::max_iterations) return false;
-    if (options_.solver.max_iterations == 0) return false;
-    guess_ = Array<T>(a_.rows(), Init::none, a_.device());
-    fused::copy<T>(a_.device(), x_, guess_.span());
-    return true;
+    learn(bicgstab<T>(a_, b_, x_, solver));
+    if (options_.solver.max_iterations == 0) done_ = true;
+  }
+
+  /// From the first report.
+  void learn(const SolveReport& report) {
+    has_begun_ = true;
+    target_ = report.target;
+    result_.report = report;
+    done_ = report.iterations == 0 && report.status != Status::max_iterations && report.status != Status::breakdown;
   }
 
   [[nodiscard]] std::optional<RungPlan> next_rung() const {
@@ -149,6 +155,11 @@ class Climb {
   }
 
   void try_rung(RungPlan plan) {
+    const bool is_plain = plan.precond == RungPrecond::jacobi || plan.precond == RungPrecond::none;
+    if (!has_begun_ && !is_plain) {
+      begin();
+      if (done_) return;
+    }
     tried_.push_back(plan.command_options());
     // The other use of the matching than the rungs before.
     if (plan.factors.matching == FactorMatching::scale && !permuted_) plan.factors.matching = FactorMatching::permute;
@@ -168,8 +179,10 @@ class Climb {
       return factors_;
     }
     const double patience = setup_seconds + setup_seconds_per_entry * static_cast<double>(result_.facts.nnz);
-    factors_ = detail::set_up_rung<T>(rung.plan, systems_, side, options_.memory_limit_bytes,
-                                      std::min(seconds_left(), patience), rung);
+    const detail::SetUp budget{.memory_limit_bytes = options_.memory_limit_bytes,
+                               .seconds = std::min(seconds_left(), patience),
+                               .prediction = result_.facts.direct};
+    factors_ = detail::set_up_rung<T>(rung.plan, systems_, side, budget, rung);
     if (rung.factors) permuted_ = rung.factors->permuted;
     if (rung.factors && factors_ == nullptr) {
       hopeless_ = rung.factors->zero_pivots > many_zero_pivots * static_cast<double>(result_.facts.rows);
@@ -185,6 +198,8 @@ class Climb {
     Array<T> x = first_guess(rung.plan, side);
     detail::JacobiWatch jacobi(result_.facts, rung.plan.method, a_.device(), [this] { return price_of_next(); });
     SolveReport report = detail::run_rung<T>(rung.plan.method, A, inverse, b, x.span(), options_of(rung, jacobi));
+    if (!has_begun_) learn(report);
+    if (done_) return end_at_once(std::move(report), side, x.span());
     rung.status = report.status;
     rung.iterations = report.iterations;
     iterations_ += report.iterations;
@@ -192,7 +207,7 @@ class Climb {
     Quality quality{.converged = report.converged(), .residual = rung.relative_residual};
     if (report.converged()) {
       quality.error = judge(rung, {A, inverse, b, x.span()}, report);
-    } else if (report.status == Status::stagnated) {
+    } else if (report.status == Status::stagnated || rung.plan.precond == RungPrecond::direct) {
       quality.stable = done_ = settle(side, x.span(), report);
     }
     rung.solve_ms = watch.milliseconds();
@@ -200,6 +215,13 @@ class Climb {
     if (report.status == Status::interrupted && stopped_by_user_) done_ = true;
     indefinite_ = indefinite_ || report.breakdown == Breakdown::indefinite;
     accept(rung, side, quality, std::move(report), x.span());
+  }
+
+  /// The guess was the answer, or something is not finite: no rung was needed.
+  void end_at_once(SolveReport&& report, const Side& side, std::span<const T> x) {
+    tessera::detail::copy_bytes(a_.device(), x_.data(), systems_.device(side), x.data(), x.size_bytes());
+    result_.report = std::move(report);
+    result_.rungs.clear();
   }
 
   /// What a Jacobi-CG left is worth keeping; other rungs begin where the caller did.
@@ -221,7 +243,7 @@ class Climb {
   /// The target is that of the first residual, whatever guess a rung begins with.
   [[nodiscard]] SolverOptions options_of(RungReport& rung, detail::JacobiWatch& jacobi) {
     SolverOptions solver = options_.solver;
-    if (solver.base == ResidualBase::r0) {
+    if (solver.base == ResidualBase::r0 && has_begun_) {
       solver.base = ResidualBase::b;
       solver.relative_tolerance = 0.0;
       solver.absolute_tolerance = target_;
@@ -230,13 +252,14 @@ class Climb {
     solver.max_iterations = limit > 0 ? std::min(limit, iterations_left()) : iterations_left();
     solver.time_limit_seconds = std::max(seconds_left(), 0.0);
     const bool is_jacobi = rung.plan.precond == RungPrecond::jacobi;
+    const bool may_be_slow = rung.plan.precond == RungPrecond::none;
     const std::int64_t before = iterations_;
-    solver.observer = [this, is_jacobi, before, &jacobi](const IterationInfo& info) {
+    solver.observer = [this, is_jacobi, may_be_slow, before, &jacobi](const IterationInfo& info) {
       if (info.iteration == 0) first_residual_ = info.residual;
       if (!tell(info, before)) return Control::stop;
       if (is_jacobi) return jacobi.goes_on(info.residual, info.target) ? Control::proceed : Control::stop;
       const bool slow = info.iteration == slow_iterations && info.residual > slow_residual * first_residual_;
-      return slow ? Control::stop : Control::proceed;
+      return slow && !may_be_slow ? Control::stop : Control::proceed;
     };
     return solver;
   }
@@ -342,7 +365,9 @@ class Climb {
     if (report.status == Status::interrupted && !stopped_by_user_) report.status = Status::stagnated;
     result_.proof = singularity_proof(result_.facts);
     if (a_.rows() > 0 && std::isfinite(report.true_residual)) {
+      const Stopwatch watch;
       result_.backward = backward_error<T>(a_.matrix(), b_, std::span<const T>(x_), a_.device());
+      result_.backward_error_ms = watch.milliseconds();
     }
     return std::move(result_);
   }
@@ -364,6 +389,7 @@ class Climb {
   std::vector<HistoryEntry> history_;
   std::int64_t iterations_ = 0;
   double first_residual_ = 0.0;
+  bool has_begun_ = false;
   bool permuted_ = false;
   bool indefinite_ = false;
   bool hopeless_ = false;  ///< factors were useless, and had many zero pivots: so will be others

@@ -91,6 +91,7 @@ void add_singular(const LadderFacts& facts, std::vector<RungPlan>& rungs) {
   if (facts.symmetric && facts.definite_diagonal) {
     rungs.push_back({RungMethod::cg, RungPrecond::none, {}, most_iterations, reason});
   }
+  rungs.push_back({RungMethod::bicgstab, RungPrecond::none, {}, 0, reason});
   rungs.push_back({RungMethod::gmres, RungPrecond::none, {}, most_iterations, reason});
 }
 
@@ -172,7 +173,7 @@ LadderFacts ladder_facts(const MatrixStatistics& statistics, const CsrView<T>* m
   if (matrix == nullptr) return facts;
   facts.structural_rank = maximum_matching(*matrix).cardinality;
   facts.duplicate_rows = duplicate_rows(*matrix);
-  if (predict && !facts.is_singular() && facts.rows <= most_rows_to_predict) {
+  if (predict && statistics.not_finite == 0 && !facts.is_singular() && facts.rows <= most_rows_to_predict) {
     facts.direct = predict_direct(*matrix);
   }
   return facts;

@@ -47,10 +47,11 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] std::unique_ptr<LinearOperator<T>> make_direct(const CsrView<T>& matrix, std::uint64_t memory_limit_bytes,
+[[nodiscard]] std::unique_ptr<LinearOperator<T>> make_direct(const CsrView<T>& matrix, const SetUp& budget,
                                                              RungReport& report) {
   DirectOptions options;
-  options.memory_limit_bytes = memory_limit_bytes;
+  options.prediction = budget.prediction;
+  options.memory_limit_bytes = budget.memory_limit_bytes;
   auto factors = std::make_unique<DirectFactors<T>>(matrix, options);
   report.direct = factors->factors();
   return noted<T>(std::move(factors), report);
@@ -58,8 +59,7 @@ template <class T>
 
 template <class T>
 [[nodiscard]] std::unique_ptr<LinearOperator<T>> make_precond(const RungPlan& plan, const SpmvPlan<T>& A,
-                                                              std::uint64_t memory_limit_bytes, double seconds,
-                                                              RungReport& report) {
+                                                              const SetUp& budget, RungReport& report) {
   const Device device = A.device();
   switch (plan.precond) {
     case RungPrecond::none:
@@ -70,11 +70,11 @@ template <class T>
       return make_amg<T>(A.matrix(), device, report);
     case RungPrecond::incomplete_factors: {
       IncompleteFactorOptions options = plan.factors;
-      options.time_limit_seconds = seconds;
+      options.time_limit_seconds = budget.seconds;
       return make_factors<T>(A.matrix(), device, options, report);
     }
     case RungPrecond::direct:
-      return make_direct<T>(A.matrix(), memory_limit_bytes, report);
+      return make_direct<T>(A.matrix(), budget, report);
   }
   return nullptr;
 }
@@ -83,11 +83,11 @@ template <class T>
 
 template <class T>
 std::unique_ptr<LinearOperator<T>> set_up_rung(const RungPlan& plan, LadderSystems<T>& systems, const Side& side,
-                                               std::uint64_t memory_limit_bytes, double seconds, RungReport& report) {
+                                               const SetUp& budget, RungReport& report) {
   const Stopwatch watch;
   std::unique_ptr<LinearOperator<T>> result;
   try {
-    result = make_precond<T>(plan, systems.plan(side), memory_limit_bytes, seconds, report);
+    result = make_precond<T>(plan, systems.plan(side), budget, report);
   } catch (const SingularMatrix& error) {
     report.found_singular = true;
     report.outcome = error.what();
@@ -124,9 +124,9 @@ SolveReport run_rung(RungMethod method, const LinearOperator<T>& A, const Linear
 }
 
 template std::unique_ptr<LinearOperator<float>> set_up_rung(const RungPlan&, LadderSystems<float>&, const Side&,
-                                                            std::uint64_t, double, RungReport&);
+                                                            const SetUp&, RungReport&);
 template std::unique_ptr<LinearOperator<double>> set_up_rung(const RungPlan&, LadderSystems<double>&, const Side&,
-                                                             std::uint64_t, double, RungReport&);
+                                                             const SetUp&, RungReport&);
 template SolveReport run_rung(RungMethod, const LinearOperator<float>&, const LinearOperator<float>&,
                               std::span<const float>, std::span<float>, const SolverOptions&);
 template SolveReport run_rung(RungMethod, const LinearOperator<double>&, const LinearOperator<double>&,

@@ -7,17 +7,23 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 namespace tessera::detail {
 
+/// What set-up of a rung may cost, and what is known before.
+struct SetUp {
+  std::uint64_t memory_limit_bytes = 0;  ///< 0: none
+  double seconds = 0.0;
+  std::optional<DirectPrediction> prediction;
+};
+
 /// The preconditioner of a rung on the device of its side, with what it says of itself noted in the report.
 /// \returns null where it cannot be set up or its factors are useless; report.outcome then says why
-/// \param memory_limit_bytes 0: none \param seconds that set-up may take
 template <class T>
 [[nodiscard]] std::unique_ptr<LinearOperator<T>> set_up_rung(const RungPlan& plan, LadderSystems<T>& systems,
-                                                             const Side& side, std::uint64_t memory_limit_bytes,
-                                                             double seconds, RungReport& report);
+                                                             const Side& side, const SetUp& budget, RungReport& report);
 
 /// Runs the method of a rung.
 template <class T>
@@ -25,9 +31,9 @@ template <class T>
                                    std::span<const T> b, std::span<T> x, const SolverOptions& options);
 
 extern template std::unique_ptr<LinearOperator<float>> set_up_rung(const RungPlan&, LadderSystems<float>&, const Side&,
-                                                                   std::uint64_t, double, RungReport&);
+                                                                   const SetUp&, RungReport&);
 extern template std::unique_ptr<LinearOperator<double>> set_up_rung(const RungPlan&, LadderSystems<double>&,
-                                                                    const Side&, std::uint64_t, double, RungReport&);
+                                                                    const Side&, const SetUp&, RungReport&);
 extern template SolveReport run_rung(RungMethod, const LinearOperator<float>&, const LinearOperator<float>&,
                                      std::span<const float>, std::span<float>, const SolverOptions&);
 extern template SolveReport run_rung(RungMethod, const LinearOperator<double>&, const LinearOperator<double>&,

@@ -388,6 +388,7 @@ void expect_deficits(const Deficits& deficits) {
     const Matching matching = maximum_matching(file.matrix.view());
     expect_matching(file.matrix.view(), matching);
     EXPECT_EQ(file.matrix.rows() - matching.cardinality, deficit);
+    if (file.matrix.nnz() > 1000000) continue;  // to be quick
     EXPECT_EQ(maximum_product_matching(file.matrix.view()).matching.cardinality, matching.cardinality);
   }
 }

@@ -255,6 +255,31 @@ TEST(Direct, PredictionsHold) {
   EXPECT_EQ(factors.factors().negative_pivots, 0);
 }
 
+/// A grid whose rows were rotated: the matching finds its diagonal, and with it the fill of the grid.
+TEST(Direct, MatchingRestoresTheDiagonal) {
+  const Csr<double> grid = poisson2d<double>(20, 20);
+  const CsrView<double> view = grid.view();
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < 400; ++i) {
+    const std::size_t row = (i + 137) % 400;
+    for (auto k = static_cast<std::size_t>(view.row_offsets[row]);
+         k < static_cast<std::size_t>(view.row_offsets[row + 1]); ++k) {
+      columns.push_back(view.columns[k]);
+      values.push_back(view.values[k]);
+    }
+    offsets.push_back(static_cast<offset_t>(columns.size()));
+  }
+  const Csr<double> rotated = make_csr<double>(400, 400, offsets, columns, values);
+  const DirectFactors<double> factors(rotated.view());
+  EXPECT_EQ(factors.factors().prediction.method, DirectMethod::lu_amd);
+  EXPECT_LE(static_cast<double>(factors.factors().factor_nnz),
+            1.2 * static_cast<double>(predict_direct(view, DirectMethod::cholesky).factor_nnz));
+  const std::vector<double> x = random_values<double>(400, 4);
+  EXPECT_LE(relative_difference(solved(factors, product(rotated.view(), x)), x), 1e-12);
+}
+
 TEST(Direct, RefreshTakesNewValues) {
   const Csr<double> a = scattered(50, 21, true);
   for (const DirectMethod method : lu_methods) {

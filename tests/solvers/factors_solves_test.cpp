@@ -33,7 +33,7 @@ Counts with_bicgstab(const Csr<T>& a, const IncompleteFactorOptions& options) {
 }
 
 TEST(FactorsSolve, ConvectionAndDiffusionWithBicgstab) {
-  const Csr<double> a = convection_diffusion<double>(20, 20, 20, Peclet{20.0, 5.0, 1.0});
+  const Csr<double> a = convection_diffusion<double>(14, 14, 14, Peclet{20.0, 5.0, 1.0});
   for (const auto kind : {FactorKind::ilu0, FactorKind::iluk, FactorKind::ilut, FactorKind::ilutp}) {
     SCOPED_TRACE(to_string(kind));
     const Counts counts = with_bicgstab(a, {.kind = kind, .drop_tolerance = 1e-3, .max_row_entries = 20});

@@ -174,10 +174,11 @@ TEST(PlanLadder, DirectFactorsStandFirstWhereTheyAreCheapAndLastWhereTheyAreAffo
 TEST(PlanLadder, ASingularMatrixIsNotFactorized) {
   LadderFacts facts = facts_of(100, false);
   facts.structural_rank = 99;
-  EXPECT_EQ(commands(plan_ladder(facts)), (std::vector<std::string>{"-m bicgstab -p jacobi", "-m gmres -p none"}));
+  EXPECT_EQ(commands(plan_ladder(facts)),
+            (std::vector<std::string>{"-m bicgstab -p jacobi", "-m bicgstab -p none", "-m gmres -p none"}));
   facts.symmetric = facts.definite_diagonal = true;
   EXPECT_EQ(commands(plan_ladder(facts)),
-            (std::vector<std::string>{"-m cg -p jacobi", "-m cg -p none", "-m gmres -p none"}));
+            (std::vector<std::string>{"-m cg -p jacobi", "-m cg -p none", "-m bicgstab -p none", "-m gmres -p none"}));
   EXPECT_EQ(singularity_proof(facts), "structurally singular: rank at most 99 of 100");
   facts.structural_rank = 100;
   EXPECT_TRUE(singularity_proof(facts).empty());
