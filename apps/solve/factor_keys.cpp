@@ -88,9 +88,9 @@ std::string users_of(std::string_view factor_key) {
   return fmt::format("{} or {}", fmt::join(users, ", "), last);
 }
 
-const PrecondKey* find_key(std::span<const PrecondKey> keys, std::string_view name) {
-  const auto found = std::find_if(keys.begin(), keys.end(), [&](const PrecondKey& key) { return key.name == name; });
-  return found == keys.end() ? nullptr : &*found;
+const PrecondKey* find_key(std::span<const PrecondKey> among, std::string_view name) {
+  const auto found = std::find_if(among.begin(), among.end(), [&](const PrecondKey& key) { return key.name == name; });
+  return found == among.end() ? nullptr : &*found;
 }
 
 void refuse_value(const KeyValue& given, std::string_view expected) {

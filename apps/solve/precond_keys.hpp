@@ -50,7 +50,7 @@ void set_factor_key(const KeyValue& given, IncompleteFactorOptions& options);
 [[nodiscard]] std::string users_of(std::string_view factor_key);
 
 /// The key with this name; nullptr when there is none.
-[[nodiscard]] const PrecondKey* find_key(std::span<const PrecondKey> keys, std::string_view name);
+[[nodiscard]] const PrecondKey* find_key(std::span<const PrecondKey> among, std::string_view name);
 
 // Each reads the text of a key. \throws OptionError: option --precond-opt NAME: expected WHAT, got "TEXT"
 
