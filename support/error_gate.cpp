@@ -89,8 +89,8 @@ Accuracy assess_accuracy(const SolvedSystem<T>& solved, ErrorGate gate, SolveRep
   PlacedVectors<T> vectors(solved);
   if (gate != ErrorGate::off && is_candidate(report)) estimate(solved, gate, vectors, accuracy, report);
   accuracy.backward = backward_error<T>(solved.matrix, vectors.b(), vectors.x(), solved.operators.A.device());
-  accuracy.backward_stable =
-      is_backward_stable(accuracy.backward, report, static_cast<double>(std::numeric_limits<T>::epsilon()));
+  constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
+  accuracy.backward_stable = !report.converged() && is_backward_stable(accuracy.backward, report, epsilon);
   accuracy.ms = timer.milliseconds();
   return accuracy;
 }

@@ -22,8 +22,8 @@ using detail::screen_error;
 
 struct Accuracy {
   BackwardError backward;
-  /// x is exact for entries of A and b that differ by little more than rounding: the tolerance that was missed cannot
-  /// be reached in this precision.
+  /// Not converged, but x is exact for entries of A and b that differ by little more than rounding: the tolerance
+  /// cannot be reached in this precision.
   bool backward_stable = false;
   std::optional<ErrorScreen> screen;      ///< of cg
   std::optional<ErrorEstimate> estimate;  ///< where the screen did not clear x

@@ -51,7 +51,7 @@ namespace {
 }  // namespace
 
 std::string backward_stable_text(const RunOutcome& outcome) {
-  if (outcome.report.converged() || !outcome.accuracy.backward_stable) return {};
+  if (!outcome.accuracy.backward_stable) return {};
   return fmt::format("backward stable: the tolerance is unattainable in {}", precision_name(outcome));
 }
 

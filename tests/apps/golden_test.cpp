@@ -46,10 +46,33 @@ void flatten_members(Json& object) {
 
 /// Keeps names, order, types and what follows from the command line alone.
 void flatten(Json& value, const std::string& key) {
-  static const std::vector<std::string> measured{
-      "timings_ms", "derived",       "residual",       "history",        "build_ms",       "upload_ms", "iterations",
-      "spmv_count", "precond_count", "error_vs_known", "peak_resident",  "change",         "sum",       "rank",
-      "total_rows", "threads",       "setup_ms",       "setup_times_ms", "spectral_radius"};
+  static const std::vector<std::string> measured{"timings_ms",
+                                                 "derived",
+                                                 "residual",
+                                                 "history",
+                                                 "build_ms",
+                                                 "upload_ms",
+                                                 "iterations",
+                                                 "spmv_count",
+                                                 "precond_count",
+                                                 "error_vs_known",
+                                                 "peak_resident",
+                                                 "change",
+                                                 "sum",
+                                                 "rank",
+                                                 "total_rows",
+                                                 "threads",
+                                                 "setup_ms",
+                                                 "setup_times_ms",
+                                                 "spectral_radius",
+                                                 "solve_ms",
+                                                 "analysis_ms",
+                                                 "ms",
+                                                 "relative_residual",
+                                                 "backward_error",
+                                                 "error_screen",
+                                                 "error_estimate",
+                                                 "relative_error_vs_known"};
   static const std::vector<std::string> varying{"host", "cpu",        "version", "commit",  "compiler", "cuda",
                                                 "type", "build_type", "flags",   "started", "gpus",     "devices"};
   const auto among = [&](const std::vector<std::string>& names) {
