@@ -35,12 +35,12 @@ constexpr index_t narrow_tasks = 2 * merged_threads / warp_size;
 /// Blocks per multiprocessor of the synchronization-free kernels that are tried: few, so that rows that are far from
 /// their turn do not fill the second-level cache with requests; or as many as fit.
 constexpr std::array blocks_tried{2, 6, 16};
-/// Products of a way to solve that are timed, after one that is not.
-constexpr int timed_products = 2;
+/// Products of a choice that are timed, after one that is not.
+constexpr int timed_products = 1;
 
-/// Milliseconds below which a kernel does not follow another: levels are not tried where their launches alone would
-/// take longer than the best so far.
-constexpr double least_launch_ms = 1e-3;
+/// Milliseconds that a level takes at least, in a launch of its own or in one with others (H200: 1.0 to 2.2 µs). Levels
+/// are not tried where they would take longer than the best so far.
+constexpr double least_level_ms = 1.2e-3;
 
 /// Levels that one launch solves: one, or several narrow ones by one block.
 struct LevelLaunch {
@@ -170,8 +170,8 @@ class GpuFactorSolve final : public FactorSolve<T>, private EnqueuedProduct<T> {
       choice_ = choice;
     };
     for (const int blocks : blocks_tried) compare({TriangularSolve::sync_free, blocks});
-    const auto launches = static_cast<double>(lower_launches_.size() + upper_launches_.size());
-    if (wanted == TriangularSolve::automatic && launches * least_launch_ms < best) {
+    const auto levels = static_cast<double>(lower_levels() + upper_levels());
+    if (wanted == TriangularSolve::automatic && levels * least_level_ms < best) {
       compare({TriangularSolve::levels, 0});
     }
     if (choice_.kind == TriangularSolve::sync_free) forget_solutions();
