@@ -188,7 +188,7 @@ BackwardError backward_error(const CsrView<T>& matrix, std::span<const T> b, std
       sums = backward_error_sums(matrix, b, x, device, exponent);
     }
   }
-  const double epsilon{std::numeric_limits<T>::epsilon()};
+  const auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
   return {.componentwise = sums.ratio.value, .attainable = std::ldexp(epsilon * sums.sizes.norm(), -exponent)};
 }
 

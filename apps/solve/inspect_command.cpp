@@ -209,7 +209,9 @@ template <class T>
 [[nodiscard]] std::optional<LadderFacts> ladder_outlook(const CsrView<T>& view, const InspectOutcome& outcome) {
   const MatrixStatistics& m = outcome.matrix;
   if (!view.is_square() || m.rows == 0 || looks_like_graph(outcome) || m.not_finite > 0) return std::nullopt;
-  return ladder_facts<T>(m, &view);
+  // The order of a large matrix would take seconds.
+  constexpr offset_t most_entries_to_predict = 5'000'000;
+  return ladder_facts<T>(m, &view, m.nnz <= most_entries_to_predict);
 }
 
 template <class T>

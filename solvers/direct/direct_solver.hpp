@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace tessera::detail {
 
@@ -29,8 +30,8 @@ class DirectSolver {
 
  private:
   /// Before the factorization of new values.
-  DirectSolver(const DirectOptions& options, const DirectInfo& info, const DirectOrder& order)
-      : options_(options), info_(info), order_(order) {}
+  DirectSolver(DirectOptions options, DirectInfo info, DirectOrder order)
+      : options_(std::move(options)), info_(std::move(info)), order_(std::move(order)) {}
 
   void analyze(const DirectSystem& system, const DirectTraits& traits, DirectMethod method);
   /// \throws BudgetExceeded, NotSupported

@@ -66,6 +66,7 @@ class EigenLu final : public EigenSolver {
   }
 
   FactorFacts factorize(const ColumnMatrix& matrix, offset_t predicted_nnz) override {
+    if (matrix.size() == 0) return {.is_complete = true};
     solver_.expect_fill(matrix.nnz(), predicted_nnz);
     const EigenColumns columns = to_eigen_columns(matrix);
     solver_.analyzePattern(columns);

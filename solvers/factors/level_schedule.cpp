@@ -8,8 +8,9 @@ namespace tessera::host {
 
 namespace {
 
-/// Entries for every thread and level, below which waiting at barriers costs more than it saves.
-constexpr offset_t work_per_thread_and_level = 2048;
+/// Entries for every thread and level, below which waiting at barriers costs more than it saves, on a machine that
+/// others use too.
+constexpr offset_t work_per_thread_and_level = 1 << 13;
 
 }  // namespace
 
