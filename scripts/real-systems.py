@@ -18,6 +18,9 @@ import subprocess
 import sys
 import time
 
+# SciPy's factors of larger ones take minutes.
+most_scipy_rows = 50_000
+
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[variable] = "1"
 
@@ -39,7 +42,7 @@ def run_solve(solve, path, rhs):
         "rungs": [rung["name"] for rung in ladder["rungs"]],
         "winner": ladder["rungs"][ladder["rung"]]["name"] if ladder["rungs"] else "",
         "backward": result["backward_error"]["componentwise"],
-        "attainable": not result["backward_error"]["stable"],
+        "backward_stable": result["backward_error"]["stable"],
         "warnings": [warning["text"] for warning in document["warnings"]],
         "proof": ladder["proof"],
     }
@@ -83,20 +86,20 @@ def run_scipy(path, seed):
     return result
 
 
-def is_square(path):
+def square_rows(path):
+    """Rows of a square matrix, else 0."""
     import gzip
 
     with gzip.open(path, "rt") as file:
         for line in file:
             if not line.startswith("%"):
                 rows, columns = line.split()[:2]
-                return rows == columns
-    return False
+                return int(rows) if rows == columns else 0
+    return 0
 
 
-def merged(rounds):
-    best = min(rounds, key=lambda each: each.get("ms", float("inf")))
-    return best
+def quickest(rounds):
+    return min(rounds, key=lambda each: each.get("ms", float("inf")))
 
 
 def number(value, digits=1):
@@ -111,7 +114,8 @@ def table(entries, scipy):
     for name, entry in entries.items():
         own = entry["solve"]
         error = own.get("error")
-        ending = own["status"] if not own.get("proof") else f"{own['status']}; {own['proof']}"
+        ending = "backward stable" if own.get("backward_stable") and own["exit"] else own["status"]
+        ending += f"; {own['proof']}" if own.get("proof") else ""
         cells = [name, ending, own.get("winner", ""), str(len(own.get("rungs", []))), f"{own.get('residual', 0):.0e}",
                  "" if error is None else f"{error:.0e}", number(own.get("ms"))]
         if scipy:
@@ -134,10 +138,11 @@ def main():
     entries = {}
     for path in sorted(arguments.directory.glob("*.mtx.gz"), key=lambda each: each.name.lower()):
         name = path.name.removesuffix(".mtx.gz")
-        if (arguments.names and name not in arguments.names) or not is_square(path):
+        rows = square_rows(path)
+        if (arguments.names and name not in arguments.names) or rows == 0:
             continue
-        entry = {"solve": merged([run_solve(arguments.solve, path, arguments.rhs) for _ in range(arguments.rounds)])}
-        if arguments.scipy and not entry["solve"].get("proof"):
+        entry = {"solve": quickest([run_solve(arguments.solve, path, arguments.rhs) for _ in range(arguments.rounds)])}
+        if arguments.scipy and rows <= most_scipy_rows and not entry["solve"].get("proof"):
             rounds = [run_scipy(path, 42) for _ in range(arguments.rounds)]
             entry["scipy"] = {key: min((each[key] for each in rounds if each[key] is not None), default=None)
                               for key in rounds[0]}

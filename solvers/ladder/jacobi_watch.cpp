@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t least_iterations = 16;
 /// Iterations after which multigrid is weighed.
 constexpr std::size_t amg_trial = 40;
+/// Part of the price of the analysis after which a projection is looked at.
+constexpr double first_look = 1.0 / 3.0;
 /// How often the rent may reach the price when projections were too good.
 constexpr double patience = 3.0;
 
@@ -32,7 +34,7 @@ JacobiWatch::JacobiWatch(const LadderFacts& facts, RungMethod method, const Devi
       price_(std::move(price)),
       iteration_ms_(detail::iteration_ms(facts, method, device)),
       analysis_ms_(detail::analysis_ms(facts)),
-      limit_ms_(analysis_ms_),
+      limit_ms_(first_look * analysis_ms_),
       semidefinite_(facts.symmetric && facts.definite_diagonal) {}
 
 bool JacobiWatch::goes_on(double residual, double target) {

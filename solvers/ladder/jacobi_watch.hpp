@@ -11,7 +11,8 @@
 namespace tessera::detail {
 
 /// Watches the residuals of a Krylov method with Jacobi. What an alternative costs is asked for only when the iteration
-/// has already cost as much as the answer would (as whoever rents skis until the rent has reached their price).
+/// has cost a third of what the answer would, and promises to cost more than the answer (as whoever rents skis does not
+/// ask for their price on the first day).
 class JacobiWatch {
  public:
   /// What the cheapest alternative costs, milliseconds; infinity: there is none.
