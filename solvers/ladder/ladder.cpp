@@ -142,8 +142,9 @@ class Climb {
     if (direct && detail::is_cheap(*direct, result_.facts)) return detail::direct_ms(*direct);
     // Incomplete factors with thirty iterations, which cost about four with Jacobi each.
     constexpr double iterations = 120.0;
-    constexpr double per_entry = 5e-4;
-    return per_entry * static_cast<double>(result_.facts.nnz) +
+    constexpr double per_row = 6e-3;
+    constexpr double per_entry = 3e-4;
+    return per_row * static_cast<double>(result_.facts.rows) + per_entry * static_cast<double>(result_.facts.nnz) +
            iterations * detail::iteration_ms(result_.facts, RungMethod::cg, a_.device());
   }
 

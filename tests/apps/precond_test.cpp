@@ -177,7 +177,7 @@ TEST_F(PrecondTest, AutoTakesAmgWhereItPaysAndSaysWhy) {
   EXPECT_EQ(large["ladder"]["rung"], 1);
   EXPECT_EQ(large["ladder"]["structural_rank"], nullptr) << "no analysis was needed";
 
-  const json small = solved("--poisson2d 100");
+  const json small = solved("--poisson2d 40");
   EXPECT_EQ(small["result"]["precond"], "jacobi");
   EXPECT_EQ(small["result"]["precond_reason"], "full diagonal");
 }
