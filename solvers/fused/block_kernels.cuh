@@ -60,10 +60,12 @@ class BlockOfThreads {
   using T = typename Op::Element;
   using Sums = typename Op::Sums;
   static constexpr int elements = elements_at_once<Op>;
+  /// Columns of a combination whose elements are in flight together: 16 numbers per thread.
+  static constexpr int columns_in_flight = 2 * columns_at_once / elements;
 
   struct Shared {
     static_assert(fused::most_columns % columns_at_once == 0);
-    T coefficients[Op::combines ? fused::most_columns : 1];
+    T coefficients[Op::combines ? fused::most_columns + columns_in_flight : 1];
     double projections[Op::projects ? sum_threads / warp_size : 1][Op::projects ? columns_per_round : 1];
   };
 
@@ -125,16 +127,16 @@ class BlockOfThreads {
 
   /// Beyond the last column, that one times 0.
   __device__ void combine(const std::int64_t (&at)[elements], T (&combination)[elements]) const {
-    for (int k = 0; k < columns_; k += columns_at_once) {
-      T entry[columns_at_once][elements];
+    for (int k = 0; k < columns_; k += columns_in_flight) {
+      T entry[columns_in_flight][elements];
 #pragma unroll
-      for (int c = 0; c < columns_at_once; ++c) {
+      for (int c = 0; c < columns_in_flight; ++c) {
         const T* const column = op_.block.column(k + c < columns_ ? k + c : columns_ - 1);
 #pragma unroll
         for (int e = 0; e < elements; ++e) entry[c][e] = column[at[e]];
       }
 #pragma unroll
-      for (int c = 0; c < columns_at_once; ++c) {
+      for (int c = 0; c < columns_in_flight; ++c) {
 #pragma unroll
         for (int e = 0; e < elements; ++e) combination[e] += shared_.coefficients[k + c] * entry[c][e];
       }
@@ -181,7 +183,7 @@ class BlockOfThreads {
   }
 
   [[nodiscard]] static __device__ int rounded_up(int columns) {
-    return (columns + columns_at_once - 1) / columns_at_once * columns_at_once;
+    return (columns + columns_in_flight - 1) / columns_in_flight * columns_in_flight;
   }
   [[nodiscard]] static __device__ unsigned lane() { return threadIdx.x % warp_size; }
   [[nodiscard]] static __device__ unsigned warp() { return threadIdx.x / warp_size; }
