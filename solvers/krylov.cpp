@@ -343,13 +343,14 @@ void KrylovSolve<T>::compute_residual_in_user_units() {
 template <class T>
 bool KrylovSolve<T>::note(const fused::LoopEntry& entry) {
   const double norm = stopping_.user_units(entry.norm);
-  seconds_ = entry.seconds;
-  stopping_.set_seconds(entry.seconds);
+  // The loop and the solve have clocks of their own.
+  seconds_ = std::max(seconds_, entry.seconds);
+  stopping_.set_seconds(seconds_);
   if (problem_.options.keep_history) {
-    report_.history.push_back({entry.iteration, entry.seconds, norm, std::numeric_limits<double>::quiet_NaN()});
+    report_.history.push_back({entry.iteration, seconds_, norm, std::numeric_limits<double>::quiet_NaN()});
   }
   if (problem_.options.observer && !interrupted_) {
-    const IterationInfo info{entry.iteration, problem_.options.max_iterations, norm, report_.target, entry.seconds};
+    const IterationInfo info{entry.iteration, problem_.options.max_iterations, norm, report_.target, seconds_};
     interrupted_ = problem_.options.observer(info) == Control::stop;
   }
   return !interrupted_ && !time_is_up();
