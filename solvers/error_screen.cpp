@@ -1,6 +1,7 @@
 /// The screen of CG solutions: the preconditioned residual times the condition number that the iterations met.
 #include "solvers/error_screen.hpp"
 
+#include "solvers/fused/vector_ops.hpp"
 #include "tessera/array.hpp"
 
 #include <algorithm>
@@ -10,10 +11,11 @@ namespace tessera::detail {
 
 namespace {
 
-/// ‖v‖₂ by a product with the identity, which sums in double on every device. \param scratch as long as v
+/// ‖v‖₂ without overflow or underflow.
 template <class T>
-[[nodiscard]] double norm(std::span<const T> v, std::span<T> scratch, const Device& device) {
-  return std::sqrt(IdentityOperator<T>(static_cast<std::int64_t>(v.size()), device).apply_and_dot(v, scratch, v).yy);
+[[nodiscard]] fused::ScaledNorm norm(std::span<const T> v, const Device& device) {
+  const double largest = fused::largest_magnitude(device, v);
+  return std::isfinite(largest) ? fused::scaled_norm(device, v, largest) : fused::ScaledNorm{largest, 0};
 }
 
 }  // namespace
@@ -28,11 +30,12 @@ ErrorScreen screen_error(const LinearOperator<T>& M, std::span<const T> r, std::
                          const SolveReport& report, double largest_eigenvalue) {
   const Device device = M.device();
   Array<T> z(static_cast<std::int64_t>(x.size()), Init::none, device);
-  const double step = std::sqrt(M.apply_and_dot(r, z.span(), r).yy);
-  const double size = norm<T>(x, z.span(), device);
+  M.apply(r, z.span());
+  const fused::ScaledNorm step = norm<T>(z.span(), device);
+  const fused::ScaledNorm size = norm<T>(x, device);
   ErrorScreen screen;
   screen.condition = cg_condition(report.iterations, report.r0_norm > 0.0 ? report.target / report.r0_norm : 1.0);
-  screen.correction = step / (largest_eigenvalue * size);
+  screen.correction = std::ldexp(step.mantissa / size.mantissa, step.exponent - size.exponent) / largest_eigenvalue;
   return screen;
 }
 

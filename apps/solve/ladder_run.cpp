@@ -4,11 +4,13 @@
 #include "problem.hpp"
 
 #include "core/stopwatch.hpp"
+#include "tessera/error.hpp"
 #include "tessera/ladder.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -129,7 +131,13 @@ std::string next_command(const RunOutcome& outcome, const CsrView<T>& matrix) {
     facts = outcome.ladder->ladder.facts;
     for (const RungReport& rung : outcome.ladder->ladder.rungs) tried.push_back(rung.plan.command_options());
   }
-  if (!facts.structural_rank) facts = ladder_facts<T>(outcome.matrix, &matrix);
+  try {
+    if (!facts.structural_rank) facts = ladder_facts<T>(outcome.matrix, &matrix);
+  } catch (const OutOfMemory&) {
+    return {};
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
   const bool stopped = outcome.report.status == Status::max_iterations || outcome.report.status == Status::time_limit;
   if (facts.is_singular() || (outcome.ladder && !stopped)) return {};
   for (const RungPlan& plan : plan_ladder(facts)) {

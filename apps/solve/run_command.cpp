@@ -141,6 +141,8 @@ void solve_as_named(const RunSettings& settings, const SpmvPlan<T>& A, Method me
 /// A run that ended by itself, without a solution that is as good as it gets.
 [[nodiscard]] bool wants_advice(const RunOutcome& outcome) {
   const Status status = outcome.report.status;
+  // The advice itself may take seconds.
+  if (status == Status::time_limit) return false;
   return status != Status::converged && status != Status::interrupted && status != Status::not_finite &&
          !outcome.accuracy.backward_stable && outcome.matrix.not_finite == 0;
 }

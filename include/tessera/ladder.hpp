@@ -129,11 +129,15 @@ struct [[nodiscard]] LadderReport {
 /// rung; then, in an order that follows from the matrix, multigrid, sparse direct factors where they are predicted to
 /// be cheap, incomplete Cholesky with CG for symmetric positive definite A (or -A), and incomplete LU with pivoting,
 /// scaled and matched, with GMRES(50) for all others, and direct factors again within 5e7 entries. A rung is left early
-/// where its factors are useless, or its residual has not fallen to a tenth after 30 iterations. All decisions follow
-/// from models and counts, not from measured times, so that runs repeat. \param A     plan of a square matrix \param
-/// facts of statistics() of its matrix \param b, x  on A's device; x: guess on entry, on return the best iterate of all
-/// rungs \returns converged only if the true residual meets the tolerance \throws as cg(); what setting up a
-/// preconditioner throws is no error but ends its rung
+/// where its factors are useless, or its residual has not fallen to a tenth after 30 iterations.
+///
+/// All decisions follow from models and counts, so that runs repeat; set-up of factors that takes longer than 5 s and
+/// 20 µs per entry of A is given up by the clock.
+/// \param A     plan of a square matrix
+/// \param facts of statistics() of its matrix
+/// \param b, x  on A's device; x: guess on entry, on return the best iterate of all rungs
+/// \returns converged only if the true residual meets the tolerance
+/// \throws as cg(); what setting up a preconditioner throws is no error but ends its rung
 template <class T>
 LadderReport solve(const SpmvPlan<T>& A, const MatrixStatistics& facts, std::span<const T> b, std::span<T> x,
                    const LadderOptions& options = {});

@@ -9,8 +9,10 @@
 #include "solvers/fused/vector_ops.hpp"
 #include "solvers/ladder/costs.hpp"
 #include "solvers/ladder/jacobi_watch.hpp"
+#include "solvers/ladder/outcome.hpp"
 #include "solvers/ladder/rung.hpp"
 #include "solvers/ladder/systems.hpp"
+#include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
@@ -18,6 +20,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <new>
 #include <utility>
 
 namespace tessera {
@@ -29,11 +32,8 @@ using detail::Side;
 /// A residual above `slow_residual` of the first one after so many iterations: the rung is left.
 constexpr std::int64_t slow_iterations = 30;
 constexpr double slow_residual = 0.1;
-/// A larger relative error than this is worth another rung, and a warning.
-constexpr double trusted_error = 1e-3;
-/// The screen bounds the error of CG. Of other methods it was never more than 10⁴ times too small over the real
-/// matrices.
-constexpr double cleared_without_theory = 1e-5;
+/// The screen bounds the error of CG. For other methods it is a heuristic, with two digits more to spare.
+constexpr double cleared_without_theory = 1e-6;
 /// Factors of smaller systems are applied on the host: a GPU would wait for level after level.
 constexpr index_t least_rows_for_device_factors = 50'000;
 /// Share of pivots that vanish, above which useless factors say that the matrix is nearly singular.
@@ -43,21 +43,6 @@ constexpr double setup_seconds = 5.0;
 constexpr double setup_seconds_per_entry = 2e-5;
 /// Refinement steps of direct factors.
 constexpr std::int64_t refinement_steps = 10;
-
-/// How good an x is; the smaller, the better.
-struct Quality {
-  bool converged = false;
-  bool stable = false;                                        ///< backward stable
-  double error = std::numeric_limits<double>::infinity();     ///< forward error, infinity where it is not known
-  double residual = std::numeric_limits<double>::infinity();  ///< over ‖b‖
-
-  [[nodiscard]] bool is_better_than(const Quality& other) const noexcept {
-    if (converged != other.converged) return converged;
-    if (stable != other.stable && !converged) return stable;
-    return converged && error != other.error ? error < other.error : residual < other.residual;
-  }
-  [[nodiscard]] bool is_trusted() const noexcept { return converged && error <= trusted_error; }
-};
 
 template <class T>
 class Climb {
@@ -73,7 +58,7 @@ class Climb {
     fused::copy<T>(a_.device(), x_, guess_.span());
     while (!done_) {
       const auto plan = next_rung();
-      if (!plan) break;
+      if (!plan || seconds_left() <= 0.0) break;
       if (needs_analysis(*plan)) {
         analyse();
       } else {
@@ -90,6 +75,7 @@ class Climb {
   void begin() {
     SolverOptions solver = options_.solver;
     solver.max_iterations = 0;
+    solver.observer = [this](const IterationInfo& info) { return tell(info, 0) ? Control::proceed : Control::stop; };
     learn(bicgstab<T>(a_, b_, x_, solver));
     if (options_.solver.max_iterations == 0) done_ = true;
   }
@@ -99,7 +85,8 @@ class Climb {
     has_begun_ = true;
     target_ = report.target;
     result_.report = report;
-    done_ = report.iterations == 0 && report.status != Status::max_iterations && report.status != Status::breakdown;
+    const bool is_refused = report.status == Status::not_finite && !std::isfinite(report.true_residual);
+    done_ = is_refused || (report.iterations == 0 && (report.converged() || stopped_by_user_));
   }
 
   [[nodiscard]] std::optional<RungPlan> next_rung() const {
@@ -119,7 +106,8 @@ class Climb {
   }
   [[nodiscard]] bool lacks_factors(const RungPlan& plan) const {
     return reuses_factors(plan) &&
-           (factors_ == nullptr || result_.rungs.back().plan.precond_name() != plan.precond_name());
+           (factors_ == nullptr || result_.rungs.back().plan.precond_name() != plan.precond_name() ||
+            result_.rungs.back().plan.factors.matching != plan.factors.matching);
   }
 
   [[nodiscard]] bool needs_analysis(const RungPlan& plan) const {
@@ -139,7 +127,7 @@ class Climb {
     if (!result_.facts.structural_rank) analyse();
     if (result_.facts.is_singular()) return std::numeric_limits<double>::infinity();
     const auto& direct = result_.facts.direct;
-    if (direct && detail::is_cheap(*direct, result_.facts)) return detail::direct_ms(*direct);
+    if (!options_.method && direct && detail::is_cheap(*direct, result_.facts)) return detail::direct_ms(*direct);
     // Incomplete factors with thirty iterations, which cost about four with Jacobi each.
     constexpr double iterations = 120.0;
     constexpr double per_row = 6e-3;
@@ -152,7 +140,8 @@ class Climb {
     const bool host =
         a_.device().is_host() || plan.precond == RungPrecond::direct ||
         (plan.precond == RungPrecond::incomplete_factors && result_.facts.rows < least_rows_for_device_factors);
-    return {host, result_.facts.negated && plan.method == RungMethod::cg};
+    const bool needs_positive = plan.method == RungMethod::cg || plan.precond == RungPrecond::amg;
+    return {host, result_.facts.negated && result_.facts.symmetric && needs_positive};
   }
 
   void try_rung(RungPlan plan) {
@@ -168,15 +157,24 @@ class Climb {
     rung.plan = std::move(plan);
     const Side side = side_of(rung.plan);
     rung.on_host = side.on_host;
-    const auto inverse = set_up(rung, side);
-    if (inverse != nullptr) solve_rung(rung, side, *inverse);
+    try {
+      const auto inverse = set_up(rung, side);
+      if (inverse != nullptr) solve_rung(rung, side, *inverse);
+    } catch (const OutOfMemory& error) {
+      rung.outcome = error.what();
+    } catch (const std::bad_alloc&) {
+      rung.outcome = "the system has no more memory";
+    }
     if (seconds_left() <= 0.0 || iterations_left() <= 0) done_ = true;
   }
 
   /// The factors of the rung before, where only the method differs.
   [[nodiscard]] std::shared_ptr<LinearOperator<T>> set_up(RungReport& rung, const Side& side) {
     if (reuses_factors(rung.plan)) {
+      const RungReport& before = result_.rungs[result_.rungs.size() - 2];
       rung.set_up = true;
+      rung.info = before.info;
+      rung.factors = before.factors;
       return factors_;
     }
     const double patience = setup_seconds + setup_seconds_per_entry * static_cast<double>(result_.facts.nnz);
@@ -196,7 +194,7 @@ class Climb {
     const Stopwatch watch;
     const SpmvPlan<T>& A = systems_.plan(side);
     const std::span<const T> b = systems_.b(side);
-    Array<T> x = first_guess(rung.plan, side);
+    Array<T> x = copy_of_guess(side);
     detail::JacobiWatch jacobi(result_.facts, rung.plan.method, a_.device(), [this] { return price_of_next(); });
     SolveReport report = detail::run_rung<T>(rung.plan.method, A, inverse, b, x.span(), options_of(rung, jacobi));
     if (!has_begun_) learn(report);
@@ -205,15 +203,16 @@ class Climb {
     rung.iterations = report.iterations;
     iterations_ += report.iterations;
     rung.relative_residual = relative(report.true_residual);
-    Quality quality{.converged = report.converged(), .residual = rung.relative_residual};
+    detail::LadderQuality quality{.converged = report.converged(), .residual = rung.relative_residual};
     if (report.converged()) {
       quality.error = judge(rung, {A, inverse, b, x.span()}, report);
+      quality.residual = rung.relative_residual = relative(report.true_residual);
     } else if (report.status == Status::stagnated || rung.plan.precond == RungPrecond::direct) {
       quality.stable = done_ = settle(side, x.span(), report);
     }
     rung.solve_ms = watch.milliseconds();
-    describe(rung, report, jacobi);
-    if (report.status == Status::interrupted && stopped_by_user_) done_ = true;
+    rung.outcome = detail::outcome_of(rung, report, {jacobi.reason(), stopped_by_user_, result_.is_backward_stable});
+    if (stopped_by_user_) done_ = true;
     indefinite_ = indefinite_ || report.breakdown == Breakdown::indefinite;
     accept(rung, side, quality, std::move(report), x.span());
   }
@@ -225,13 +224,11 @@ class Climb {
     result_.rungs.clear();
   }
 
-  /// What a Jacobi-CG left is worth keeping; other rungs begin where the caller did.
-  [[nodiscard]] Array<T> first_guess(const RungPlan& plan, const Side& side) const {
-    const bool goes_on = plan.method == RungMethod::cg && !result_.rungs.empty();
-    const std::span<const T> from = goes_on ? std::span<const T>(x_) : guess_.span();
+  /// Every rung begins where the caller did: what it says of the error of x rests on its own iterations.
+  [[nodiscard]] Array<T> copy_of_guess(const Side& side) const {
     const Device device = systems_.device(side);
     Array<T> x(a_.rows(), Init::none, device);
-    tessera::detail::copy_bytes(device, x.data(), a_.device(), from.data(), from.size_bytes());
+    tessera::detail::copy_bytes(device, x.data(), a_.device(), guess_.data(), guess_.bytes());
     return x;
   }
 
@@ -265,9 +262,10 @@ class Climb {
     return solver;
   }
 
-  /// The caller's observer. \returns whether it wants to go on
+  /// The caller's observer, which hears of iteration 0 once. \returns whether it wants to go on
   [[nodiscard]] bool tell(IterationInfo info, std::int64_t before) {
-    if (!options_.solver.observer || info.iteration == 0) return true;
+    if (!options_.solver.observer || (info.iteration == 0 && has_told_)) return true;
+    has_told_ = true;
     info.iteration += before;
     info.max_iterations = options_.solver.max_iterations;
     info.seconds = watch_.seconds();
@@ -287,7 +285,8 @@ class Climb {
     if (options_.gate == ErrorGate::off) return 0.0;
     const RungMethod method = rung.plan.method;
     const detail::ErrorScreen screen = look_at(solved, report);
-    if (method == RungMethod::cg ? screen.cleared() : screen.estimate() <= cleared_without_theory) {
+    const bool is_clear = method == RungMethod::cg ? screen.cleared() : screen.estimate() <= cleared_without_theory;
+    if (is_clear && report.iterations > 0) {
       rung.error = ErrorEstimate{.relative_error = screen.estimate(), .is_known = true, .is_screened = true};
       return rung.error->relative_error;
     }
@@ -295,8 +294,13 @@ class Climb {
       return detail::run_rung<T>(method, solved.A, solved.M, r, d, options);
     };
     SolverOptions limits = options_.solver;
+    limits.max_iterations = std::max<std::int64_t>(iterations_left(), 0);
     limits.time_limit_seconds = std::max(seconds_left(), 0.0);
+    limits.observer = [this, before = iterations_](const IterationInfo& info) {
+      return info.iteration == 0 || tell(info, before) ? Control::proceed : Control::stop;
+    };
     rung.error = estimate_error<T>(solved.A, correct, solved.b, solved.x, target_, limits, options_.gate);
+    iterations_ += rung.error->iterations;
     if (rung.error->corrections > 0) {
       Array<T> r(a_.rows(), Init::none, solved.A.device());
       report.true_residual = std::sqrt(solved.A.residual(0, solved.b, solved.x, r.span()));
@@ -319,24 +323,8 @@ class Climb {
     return result_.is_backward_stable;
   }
 
-  void describe(RungReport& rung, const SolveReport& report, const detail::JacobiWatch& jacobi) const {
-    if (report.converged()) {
-      rung.outcome = rung.error && !rung.error->is_known    ? "met the tolerance, but the error of x is not known"
-                     : rung.error && !is_small(*rung.error) ? "met the tolerance, but x has few right digits"
-                                                            : "solved";
-    } else if (!jacobi.reason().empty()) {
-      rung.outcome = jacobi.reason();
-    } else if (report.status == Status::interrupted && !stopped_by_user_) {
-      rung.outcome = fmt::format("left after {} iterations: the residual did not fall to a tenth", report.iterations);
-    } else if (result_.is_backward_stable) {
-      rung.outcome = "backward stable: the tolerance is unattainable in this precision";
-    } else {
-      rung.outcome = fmt::format("{}: {}", to_string(report.status), report.reason);
-    }
-  }
-  [[nodiscard]] static bool is_small(const ErrorEstimate& error) { return error.relative_error <= trusted_error; }
-
-  void accept(RungReport& rung, const Side& side, const Quality& quality, SolveReport&& report, std::span<const T> x) {
+  void accept(RungReport& rung, const Side& side, const detail::LadderQuality& quality, SolveReport&& report,
+              std::span<const T> x) {
     keep_history(report);
     if (quality.is_better_than(quality_)) {
       quality_ = quality;
@@ -363,7 +351,10 @@ class Climb {
   [[nodiscard]] LadderReport conclude() {
     SolveReport& report = result_.report;
     if (!history_.empty()) report.history = std::move(history_);
-    if (report.status == Status::interrupted && !stopped_by_user_) report.status = Status::stagnated;
+    if (report.converged()) result_.is_backward_stable = false;
+    if (!result_.is_backward_stable && !result_.rungs.empty()) {
+      detail::settle_status({stopped_by_user_, seconds_left() <= 0.0, iterations_left() <= 0}, report);
+    }
     result_.proof = singularity_proof(result_.facts);
     if (a_.rows() > 0 && std::isfinite(report.true_residual)) {
       const Stopwatch watch;
@@ -383,7 +374,7 @@ class Climb {
 
   LadderReport result_;
   double target_ = 0.0;
-  Quality quality_;
+  detail::LadderQuality quality_;
   Array<T> guess_;
   std::shared_ptr<LinearOperator<T>> factors_;  ///< of the latest rung
   std::vector<std::string> tried_;
@@ -391,6 +382,7 @@ class Climb {
   std::int64_t iterations_ = 0;
   double first_residual_ = 0.0;
   bool has_begun_ = false;
+  bool has_told_ = false;
   bool permuted_ = false;
   bool indefinite_ = false;
   bool hopeless_ = false;  ///< factors were useless, and had many zero pivots: so will be others

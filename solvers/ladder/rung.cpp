@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <utility>
 
 namespace tessera::detail {
@@ -99,6 +100,8 @@ std::unique_ptr<LinearOperator<T>> set_up_rung(const RungPlan& plan, LadderSyste
     report.outcome = error.what();
   } catch (const OutOfMemory& error) {
     report.outcome = error.what();
+  } catch (const std::bad_alloc&) {
+    report.outcome = "the system has no more memory";
   }
   report.set_up = result != nullptr;
   report.setup_ms = watch.milliseconds();
