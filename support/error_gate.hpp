@@ -1,5 +1,5 @@
 /// \file
-/// How good the solution of a run is: its backward error, a cheap screen, and where that does not clear it an estimate
+/// Accuracy of the solution of a run: its backward error, a cheap screen, and where that does not clear it an estimate
 /// of the forward error by the method and the preconditioner that solved the system.
 #pragma once
 

@@ -1,5 +1,5 @@
 /// \file
-/// How good a solution is: backward errors, an estimate of the forward error, and its repair.
+/// Backward errors of a solution, an estimate of its forward error, and its repair.
 #pragma once
 
 #include "tessera/csr.hpp"

@@ -1,4 +1,4 @@
-/// What all incomplete factorizations share: budgets and the estimate of ‖(L U)⁻¹ e‖∞.
+/// Incomplete factorizations, their common part: budgets and the estimate of ‖(L U)⁻¹ e‖∞.
 #include "solvers/factors/factorization.hpp"
 
 #include "core/detail_namespace.hpp"

@@ -1,5 +1,5 @@
 /// \file
-/// What a matrix must be before it is factorized. All take a matrix on the host.
+/// Checks of a matrix before it is factorized. All take a matrix on the host.
 #pragma once
 
 #include "tessera/csr.hpp"

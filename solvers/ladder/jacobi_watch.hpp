@@ -1,5 +1,5 @@
 /// \file
-/// How long the ladder stays with Jacobi: as long as it promises to cost less than what comes next.
+/// The rule by which the ladder leaves Jacobi: when it promises to cost more than what comes next.
 #pragma once
 
 #include "solvers/ladder/costs.hpp"
