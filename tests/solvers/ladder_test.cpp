@@ -253,6 +253,16 @@ TEST(Ladder, TheObserverHearsOfEveryIterationAndCanStop) {
   EXPECT_EQ(stopped.ladder.rungs.size(), 1U);
 }
 
+/// Factors come next here: none are made.
+TEST(Ladder, AStopBeforeTheFirstRungIsAnInterrupt) {
+  const auto a = from_dense<double>({{0, 2, 0, 0}, {3, 0, 1, 0}, {0, 1, 0, 4}, {1, 0, 5, 0}}, 4);
+  LadderOptions at_once;
+  at_once.solver.observer = [](const IterationInfo&) { return Control::stop; };
+  const auto result = climb(a, image_of_random(a), at_once);
+  EXPECT_EQ(result.ladder.report.status, Status::interrupted);
+  EXPECT_TRUE(result.ladder.rungs.empty());
+}
+
 TEST(Ladder, TheTargetIsThatOfTheFirstResidual) {
   const auto a = badly_scaled(300);
   LadderOptions options;
