@@ -5,6 +5,7 @@
 /// the same for every number of threads.
 #pragma once
 
+#include "core/thread_team.hpp"
 #include "tessera/device.hpp"
 
 #include <algorithm>
@@ -25,27 +26,43 @@ struct Range {
   return {n * part / parts, n * (part + 1) / parts};
 }
 
-/// Below so many items, starting threads costs more than it saves.
-inline constexpr std::int64_t serial_threshold = 8192;
+/// Work that is worth a thread of its own, in items of some nanoseconds, e.g. entries of a vector: to hand it over
+/// costs microseconds (bench/NOTES.md).
+inline constexpr std::int64_t items_per_thread = 16384;
 
-/// body(i) for i in [0, count), scheduled dynamically; each i should be substantial work.
-template <class Body>
-void parallel_tasks(const Device& device, std::int64_t count, Body&& body) {
-  [[maybe_unused]] const int threads = static_cast<int>(std::min<std::int64_t>(device.threads(), count));
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
-  for (std::int64_t i = 0; i < count; ++i) body(i);
+/// Below so many items, a second thread costs more than it saves.
+inline constexpr std::int64_t serial_threshold = 2 * items_per_thread;
+
+/// Threads of `device` that `items` items of work are worth.
+[[nodiscard]] inline int threads_for(const Device& device, std::int64_t items) noexcept {
+  return static_cast<int>(std::clamp<std::int64_t>(items / items_per_thread, 1, std::max(1, device.threads())));
 }
 
-/// body(Range) over [0, n), one contiguous range per thread.
+template <class Body>
+void run_body(int threads, std::int64_t count, const Body& body) {
+  run_tasks(
+      threads, count, [](void* context, std::int64_t i) { (*static_cast<const Body*>(context))(i); },
+      const_cast<Body*>(&body));
+}
+
+/// body(i) for i in [0, count), each once, by whatever thread is free. \param tasks_per_thread how many of them are
+/// worth a thread
+template <class Body>
+void parallel_tasks(const Device& device, std::int64_t count, Body&& body, std::int64_t tasks_per_thread = 1) {
+  const std::int64_t worth = std::max<std::int64_t>(1, count / tasks_per_thread);
+  const int threads = static_cast<int>(std::min<std::int64_t>(std::max(1, device.threads()), worth));
+  run_body(threads, count, [&body](std::int64_t i) { body(i); });
+}
+
+/// body(Range) over [0, n), one contiguous range for every thread that n is worth.
 template <class Body>
 void parallel_for(const Device& device, std::int64_t n, Body&& body) {
-  const int threads = n < serial_threshold ? 1 : std::max(1, device.threads());
+  const int threads = threads_for(device, n);
   if (threads == 1) {
     body(Range{0, n});
     return;
   }
-#pragma omp parallel for schedule(static, 1) num_threads(threads)
-  for (int t = 0; t < threads; ++t) body(part_of(n, threads, t));
+  run_body(threads, threads, [&body, n, threads](std::int64_t t) { body(part_of(n, threads, t)); });
 }
 
 inline constexpr std::int64_t max_sum_chunks = 256;
@@ -61,10 +78,8 @@ template <class Value, class Body>
 [[nodiscard]] Value parallel_sum(const Device& device, std::int64_t n, Body&& body) {
   const std::int64_t chunks = sum_chunks(n);
   std::array<Value, max_sum_chunks> partial;
-  [[maybe_unused]] const int threads =
-      n < serial_threshold ? 1 : static_cast<int>(std::min<std::int64_t>(device.threads(), chunks));
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-  for (std::int64_t c = 0; c < chunks; ++c) partial[static_cast<std::size_t>(c)] = body(part_of(n, chunks, c));
+  run_body(threads_for(device, n), chunks,
+           [&](std::int64_t c) { partial[static_cast<std::size_t>(c)] = body(part_of(n, chunks, c)); });
   Value total{};
   for (std::int64_t c = 0; c < chunks; ++c) total += partial[static_cast<std::size_t>(c)];
   return total;

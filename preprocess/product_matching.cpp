@@ -38,9 +38,8 @@ Costs costs_of(const CsrView<T>& a) {
     for (offset_t k = a.row_offsets[at(i)]; k < a.row_offsets[at(i) + 1]; ++k) {
       const auto value = static_cast<double>(a.value(k));
       if (!std::isfinite(value)) {
-        throw InvalidMatrix(
-            fmt::format("a matching needs finite values, but row {}, column {} (counted from 0) holds {}", i,
-                        a.columns[at(k)], value));
+        throw InvalidMatrix(fmt::format("a matching needs finite values, but row {}, column {} holds {}", i + 1,
+                                        a.columns[at(k)] + 1, value));
       }
       costs.entry[at(k)] = a.is_pattern() ? 0.0 : std::log(std::abs(value));
       double& largest = costs.column_log[at(a.columns[at(k)])];

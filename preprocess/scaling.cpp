@@ -24,8 +24,8 @@ void require_finite(const CsrView<T>& a) {
   for (index_t i = 0; i < a.rows && !a.is_pattern(); ++i) {
     for (offset_t k = a.row_offsets[at(i)]; k < a.row_offsets[at(i) + 1]; ++k) {
       if (std::isfinite(a.value(k))) continue;
-      throw InvalidMatrix(fmt::format("a scaling needs finite values, but row {}, column {} (counted from 0) holds {}",
-                                      i, a.columns[at(k)], a.value(k)));
+      throw InvalidMatrix(fmt::format("a scaling needs finite values, but row {}, column {} holds {}", i + 1,
+                                      a.columns[at(k)] + 1, a.value(k)));
     }
   }
 }
@@ -81,7 +81,7 @@ Scaling symmetric_scaling(const CsrView<T>& matrix) {
     const auto value = static_cast<double>(value_at(a, k));
     if (!std::isfinite(value)) {
       throw InvalidMatrix(
-          fmt::format("a symmetric scaling needs a finite diagonal, but row {} (counted from 0) holds {}", i, value));
+          fmt::format("a symmetric scaling needs a finite diagonal, but row {} holds {}", i + 1, value));
     }
     if (value != 0.0) factors[at(i)] = limited_factor(1.0 / std::sqrt(std::abs(value)));
   }

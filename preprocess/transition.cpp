@@ -56,9 +56,8 @@ WeightSurvey survey_weights(const CsrView<T>& a, const Device& device) {
 template <class T>
 [[noreturn]] void report_invalid_weight(const CsrView<T>& a, offset_t k) {
   const auto row = std::upper_bound(a.row_offsets.begin(), a.row_offsets.end(), k) - a.row_offsets.begin() - 1;
-  throw InvalidMatrix(
-      fmt::format("link weights must be finite and not negative, but row {}, column {} (counted from 0) holds {}", row,
-                  a.columns[static_cast<std::size_t>(k)], a.value(k)));
+  throw InvalidMatrix(fmt::format("link weights must be finite and not negative, but row {}, column {} holds {}",
+                                  row + 1, a.columns[static_cast<std::size_t>(k)] + 1, a.value(k)));
 }
 
 /// The matrix without its zero entries.
@@ -112,7 +111,7 @@ void fill_out_links(const CsrView<T>& a, const Device& device, Array<T>& inverse
   if (bad == inverse.end()) return;
   throw InvalidMatrix(fmt::format(
       "vertex {}: the sum of its out-link weights is too small or too large to be inverted; scale the weights",
-      bad - inverse.begin()));
+      bad - inverse.begin() + 1));
 }
 
 Array<index_t> vertices_without_links(const Array<index_t>& degree) {

@@ -70,7 +70,16 @@ MatrixPower<T> matrix_power(const Csr<T>& a, int k, const SpgemmOptions& options
     return result;
   }
   const auto multiply = [&](const Csr<T>& left, const Csr<T>& right) {
-    SpgemmResult<T> product = spgemm(left, right, options);
+    SpgemmOptions remaining = options;
+    if (options.memory_limit_bytes != 0) {
+      // The power so far is a factor and stays until the product is there.
+      const std::uint64_t held = result.matrix.bytes();
+      if (held >= options.memory_limit_bytes) {
+        throw OutOfMemory(held, options.memory_limit_bytes, "power of a sparse matrix");
+      }
+      remaining.memory_limit_bytes -= held;
+    }
+    SpgemmResult<T> product = spgemm(left, right, remaining);
     result.products.push_back(std::move(product.report));
     result.matrix = std::move(product.matrix);
   };

@@ -36,8 +36,7 @@ constexpr offset_t mean_worth_warps = 48;
 constexpr double most_spread = 1.1;
 
 /// On a GPU, the time of products with at most so many nonzeros is that of dependent loads: least where a few lanes sum
-/// a row, without a fix-up (bench/NOTES.md). Patterns stay with tiles, since PageRank fuses its whole iteration into a
-/// product along tiles.
+/// a row, without a fix-up (bench/NOTES.md). Measured with values: patterns stay with tiles.
 constexpr offset_t most_of_short_chains = 2'000'000;
 
 /// Products from which tiles and slices pay: set-up takes the time of one product, and each saves about a third.
@@ -75,6 +74,10 @@ offset_t longest_row(const CsrView<T>& a, const Device& device) {
 template <class T>
 SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options) {
   using enum SpmvAlgorithm;
+  const bool worth_tiles = options.expected_applications >= applications_worth_tiles;
+  if (options.rank_products && a.is_pattern() && worth_tiles && keeps_class(merbit, options)) {
+    return {merbit, "a whole iteration of PageRank is one product along tiles, for any rows"};
+  }
   const offset_t mean = a.rows > 0 ? a.nnz() / a.rows : 0;
   if (mean >= mean_worth_warps && keeps_class(csr_vector, options) &&
       cuda::row_length_spread(options.device, a.row_offsets) <= most_spread) {
@@ -84,7 +87,6 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options) {
       cuda::is_product_in_one_kernel(options.device, a.row_offsets)) {
     return {csr_vector, fmt::format("{} nonzeros are so few that launches and loads in a chain decide", a.nnz())};
   }
-  const bool worth_tiles = options.expected_applications >= applications_worth_tiles;
   const std::array ranked =
       worth_tiles ? std::array{merbit, merge, csr_vector, csr5} : std::array{merge, csr_vector, merbit, csr5};
   for (const SpmvAlgorithm algorithm : ranked) {
@@ -150,15 +152,16 @@ SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options
   const offset_t length = path_length(a.rows, a.nnz());
   if (length <= 2 * host::items_per_chunk) {
     return {SpmvAlgorithm::csr,
-            fmt::format("{} rows and {} nonzeros are too few to be worth sharing out evenly", a.rows, a.nnz())};
+            fmt::format("{} rows and {} nonzeros: too small for load balancing to pay", a.rows, a.nnz())};
   }
   if (std::optional<SpmvSelection> slices = select_slices(a, options)) return *std::move(slices);
   const offset_t longest = longest_row(a, options.device);
   const double percent = a.nnz() > 0 ? 100.0 * static_cast<double>(longest) / static_cast<double>(a.nnz()) : 0.0;
   if (longest * largest_row_part <= length) {
-    return {SpmvAlgorithm::csr,
-            fmt::format("the longest row holds {} of {} nonzeros ({:.2g} %), so rows share out evenly", longest,
-                        a.nnz(), percent)};
+    return {
+        SpmvAlgorithm::csr,
+        fmt::format("the longest row holds {} of {} nonzeros ({:.2g} %), so rows are evenly balanced across threads",
+                    longest, a.nnz(), percent)};
   }
   return {SpmvAlgorithm::merge,
           fmt::format("one row holds {} of {} nonzeros ({:.2g} %) and must be cut", longest, a.nnz(), percent)};

@@ -5,9 +5,6 @@
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #include <algorithm>
 #include <charconv>
@@ -20,14 +17,6 @@ namespace tessera {
 namespace {
 
 constexpr int max_threads = 4096;
-
-int all_threads() {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
 
 /// Facts about a GPU and the machine, cached for usable GPUs.
 CudaSurvey known_gpu(int ordinal) {
@@ -53,7 +42,7 @@ std::string reason_for_absence(const CudaSurvey& found, int ordinal) {
 
 }  // namespace
 
-Device::Device() : Device(Kind::host, 0, all_threads()) {}
+Device::Device() : Device(Kind::host, 0, default_host_threads().count) {}
 
 Device Device::host(int threads) {
   if (threads < 0 || threads > max_threads) {

@@ -9,12 +9,22 @@
 
 namespace tessera {
 
+/// Threads that the host gets by default, and why.
+struct HostThreads {
+  int count = 1;
+  std::string reason;  ///< e.g. "2 of 2 CPUs", "CPU quota of the container, 1.5 of 8 CPUs", "OMP_NUM_THREADS"
+};
+
+/// As many as this process may run at once: CPUs of its affinity mask, at most the CPU quota of its control group
+/// (rounded up), at most OMP_NUM_THREADS. Asks the system once.
+[[nodiscard]] HostThreads default_host_threads();
+
 /// The threads of the host, or one GPU. A small value, cheap to copy and to compare.
 class Device {
  public:
   enum class Kind { host, cuda };
 
-  /// The host with all threads that OpenMP offers (respects OMP_NUM_THREADS).
+  /// The host with default_host_threads().
   Device();
 
   /// The host with a fixed number of threads. \param threads at least 1; 0 means all

@@ -109,7 +109,7 @@ struct LadderOptions {
   SolverOptions solver;
   ErrorGate gate = ErrorGate::repair;
   std::optional<RungMethod> method = {};  ///< every rung uses this one, and direct factors are left out; not `direct`
-  std::uint64_t memory_limit_bytes = 0;   ///< for factors; 0: none
+  std::uint64_t memory_limit_bytes = 0;   ///< beside A and vectors: of each preconditioner with its set-up; 0: none
 };
 
 struct [[nodiscard]] LadderReport {

@@ -69,15 +69,21 @@ template <class T>
 [[nodiscard]] MatrixMarketMatrix<T> parse_matrix_market(std::string_view text, const std::string& name,
                                                         const ReadOptions& options = {});
 
+/// A vector may have any number of elements.
+inline constexpr std::int64_t any_size = -1;
+
 /// Reads a vector: an array file with one column (or one row), a coordinate file with one column (or one row; places
 /// without an entry are 0), or plain text with one number per line and no header, where '%' and '#' start comment
-/// lines. \throws as read_matrix_market; ParseError when the file holds a matrix with more than one row and column
+/// lines. \param expected the number of elements, compared with what a header claims before memory is allocated;
+/// any_size: not checked \throws as read_matrix_market; ParseError when the file holds a matrix with more than one row
+/// and column; DimensionError with both numbers when the size is not the expected one
 template <class T>
-[[nodiscard]] std::vector<T> read_vector(const std::filesystem::path& path, const ReadOptions& options = {});
+[[nodiscard]] std::vector<T> read_vector(const std::filesystem::path& path, const ReadOptions& options = {},
+                                         std::int64_t expected = any_size);
 
 template <class T>
 [[nodiscard]] std::vector<T> parse_vector(std::string_view text, const std::string& name,
-                                          const ReadOptions& options = {});
+                                          const ReadOptions& options = {}, std::int64_t expected = any_size);
 
 /// How a matrix is written. `symmetric` stores the lower triangle of a symmetric matrix; `skew_symmetric` stores the
 /// strictly lower triangle, so that zeros stored on the diagonal are dropped.

@@ -80,6 +80,8 @@ struct PageRankOptions {
   std::int64_t max_iterations = 1000;
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   bool keep_history = false;
+  /// Bound on the rows of the history, at least 1000: the first 100, the last, and every 2^k-th between; 0: all.
+  std::int64_t history_rows = 0;
   Observer observer = {};
   SpmvOptions spmv = {};  ///< kernel for the product with the in-links, and the device where the iteration runs
 };

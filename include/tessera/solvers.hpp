@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <type_traits>
 
 namespace tessera {
 
@@ -45,6 +46,8 @@ struct SolverOptions {
   Shadow shadow = Shadow::r0;
   std::uint64_t seed = 42;  ///< of a random shadow vector, and of the shadow vectors of idr()
   bool keep_history = false;
+  /// Bound on the rows of the history, at least 1000: the first 100, the last, and every 2^k-th between; 0: all.
+  std::int64_t history_rows = 0;
   Observer observer = {};  ///< may be empty
 };
 
@@ -65,24 +68,25 @@ struct SolverOptions {
 /// as not_finite or stagnated. Per iteration: one product with A, one with M, and no allocation. A diagonal M is fused
 /// into the vector operations.
 template <class T>
-SolveReport cg(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
-               const SolverOptions& options = {});
+SolveReport cg(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,
+               std::span<std::type_identity_t<T>> x, const SolverOptions& options = {});
 
 /// Without preconditioner.
 template <class T>
-SolveReport cg(const LinearOperator<T>& A, std::span<const T> b, std::span<T> x, const SolverOptions& options = {});
+SolveReport cg(const LinearOperator<T>& A, std::span<const std::type_identity_t<T>> b,
+               std::span<std::type_identity_t<T>> x, const SolverOptions& options = {});
 
 /// BiCGSTAB (van der Vorst, SIAM J. Sci. Stat. Comput. 13(2), 1992), preconditioned from the
 /// right, for general square A. Parameters, result and exceptions as for cg().
 /// Per iteration: two products with A, two with M, and no allocation.
 template <class T>
-SolveReport bicgstab(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
-                     const SolverOptions& options = {});
+SolveReport bicgstab(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,
+                     std::span<std::type_identity_t<T>> x, const SolverOptions& options = {});
 
 /// Without preconditioner.
 template <class T>
-SolveReport bicgstab(const LinearOperator<T>& A, std::span<const T> b, std::span<T> x,
-                     const SolverOptions& options = {});
+SolveReport bicgstab(const LinearOperator<T>& A, std::span<const std::type_identity_t<T>> b,
+                     std::span<std::type_identity_t<T>> x, const SolverOptions& options = {});
 
 /// GMRES(m) (Y. Saad, M. H. Schultz, SIAM J. Sci. Stat. Comput. 7(3), 1986), flexible and preconditioned from the right
 /// (Y. Saad, SIAM J. Sci. Comput. 14(2), 1993), for general square A: M may be nonlinear, as another iteration is. An
@@ -92,20 +96,21 @@ SolveReport bicgstab(const LinearOperator<T>& A, std::span<const T> b, std::span
 /// the basis does not stay in the cache), and no allocation. What a singular A leaves out, and how cycles that do
 /// nothing end: docs/solving.md.
 template <class T>
-SolveReport gmres(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
-                  const SolverOptions& options = {});
+SolveReport gmres(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,
+                  std::span<std::type_identity_t<T>> x, const SolverOptions& options = {});
 
 /// Without preconditioner.
 template <class T>
-SolveReport gmres(const LinearOperator<T>& A, std::span<const T> b, std::span<T> x, const SolverOptions& options = {});
+SolveReport gmres(const LinearOperator<T>& A, std::span<const std::type_identity_t<T>> b,
+                  std::span<std::type_identity_t<T>> x, const SolverOptions& options = {});
 
 /// IDR(4) (P. Sonneveld, M. B. van Gijzen, SIAM J. Sci. Comput. 31(2), 2008), in its biorthogonal form (van Gijzen,
 /// Sonneveld, ACM Trans. Math. Softw. 38(1), 2011), preconditioned from the right, for general square A: short
 /// recurrences that often need fewer products than BiCGSTAB. An iteration is one product with A and one with M.
 /// Parameters, result and exceptions as for cg(). No allocation per iteration.
 template <class T>
-SolveReport idr(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
-                const SolverOptions& options = {});
+SolveReport idr(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,
+                std::span<std::type_identity_t<T>> x, const SolverOptions& options = {});
 
 /// Richardson iteration x = x + M (b - A x): a preconditioner as a solver by itself, for general square A. It converges
 /// where the spectral radius of I - M A is below 1, by that factor per iteration: with AMG for symmetric positive
@@ -113,7 +118,8 @@ SolveReport idr(const LinearOperator<T>& A, const LinearOperator<T>& M, std::spa
 /// cg().
 /// Per iteration: one product with A, one with M, and no allocation.
 template <class T>
-SolveReport richardson(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
+SolveReport richardson(const LinearOperator<T>& A, const LinearOperator<T>& M,
+                       std::span<const std::type_identity_t<T>> b, std::span<std::type_identity_t<T>> x,
                        const SolverOptions& options = {});
 
 }  // namespace tessera

@@ -229,6 +229,7 @@ struct MatrixPower {
 /// A^k by left-to-right binary powering: square for every further bit of k, times A where the bit is 1; at most
 /// 2 log2 k products. k = 0 gives the identity, k = 1 a copy; both keep the storage of A (a pattern stays one). From
 /// k = 2 on a pattern matrix gives counts: the walks of length k from i to j.
+/// The limit on memory counts what is held beside A: the power so far, too.
 /// \throws DimensionError for a rectangular matrix, InvalidArgument for a negative k; else as spgemm()
 template <class T>
 [[nodiscard]] MatrixPower<T> matrix_power(const Csr<T>& a, int k, const SpgemmOptions& options = {});

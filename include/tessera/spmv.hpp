@@ -60,6 +60,9 @@ struct SpmvOptions {
   int sigma = 0;            ///< by name only; MERBIT: path items per lane, CSR5: nonzeros per lane; 0: default
   int descriptor_bits = 0;  ///< MERBIT, CSR5: 32 or 64; 0 takes the narrowest that holds sigma
   std::int64_t expected_applications = 1000;  ///< products the plan will serve: `automatic` weighs set-up against them
+  /// The plan serves PageRank, which sets this itself: on a GPU `automatic` counts that a whole iteration without
+  /// weights is one product along MERBIT's tiles.
+  bool rank_products = false;
   /// Keep the values of a double matrix rounded to float, but multiply and sum in double: saves 4 bytes per nonzero on
   /// a GPU. The host gives the same numbers, without the gain. No effect on float and pattern matrices. A finite value
   /// that no float holds is refused (InvalidMatrix).

@@ -1,10 +1,10 @@
 #include "tessera/assemble.hpp"
 #include "core/sort_entries.hpp"
+#include "core/thread_choice.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/make_csr.hpp"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <map>
 #include <random>
@@ -69,12 +69,11 @@ Entries<T> random_entries(std::int64_t rows, std::int64_t cols, std::size_t coun
 template <class T>
 void expect_as_by_map(std::int64_t rows, std::int64_t cols, const Entries<T>& in) {
   const Assembly<T> expected = by_map(rows, cols, in);
-  const int threads = omp_get_max_threads();
   for (const int count : {1, 2, 5}) {
-    omp_set_num_threads(count);
+    host::set_default_threads(count);
     const Assembly<T> result = assembled<T>(rows, cols, in);
     const Assembly<T> pattern = assembled<T>(rows, cols, in, ValueStorage::pattern);
-    omp_set_num_threads(threads);
+    host::set_default_threads(0);
     expect_identical(result.matrix.view(), expected.matrix.view());
     EXPECT_EQ(result.duplicates, expected.duplicates);
     EXPECT_TRUE(pattern.matrix.is_pattern());

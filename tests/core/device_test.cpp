@@ -2,14 +2,13 @@
 #include "tessera/error.hpp"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 namespace tessera {
 namespace {
 
 TEST(Device, HostThreads) {
-  EXPECT_EQ(Device{}.threads(), omp_get_max_threads());
-  EXPECT_EQ(Device::host().threads(), omp_get_max_threads());
+  EXPECT_EQ(Device{}.threads(), default_host_threads().count);
+  EXPECT_EQ(Device::host().threads(), default_host_threads().count);
   EXPECT_EQ(Device::host(3).threads(), 3);
   EXPECT_EQ(Device::host(4096).threads(), 4096);
   EXPECT_THROW(static_cast<void>(Device::host(-1)), InvalidArgument);

@@ -24,7 +24,7 @@ std::int64_t allocations_of_products(const SpmvPlan<T>& plan) {
   std::vector<T> y(static_cast<std::size_t>(plan.rows()));
   DualBuffer<T> first = plan.make_output();
   DualBuffer<T> second = plan.make_output();
-  plan.apply(x, y);  // lets OpenMP start its threads
+  plan.apply(x, y);  // lets the team start its threads
   const auto before = testing::allocation_count();
   for (int round = 0; round < 3; ++round) {
     plan.apply(x, y);

@@ -187,6 +187,22 @@ TYPED_TEST(CudaPlan, AutomaticChoiceFollowsTheRowsAndTheProducts) {
   EXPECT_EQ(chosen(testing::lengths_of(500, 40)), SpmvAlgorithm::merge);
 }
 
+/// bcsstk16's case: long rows of similar length, without values.
+TYPED_TEST(CudaPlan, RanksOfAPatternTakeTheFusedProductForAnyRows) {
+  SpmvOptions options;
+  options.device = this->gpu();
+  options.rank_products = true;
+  const auto plan = [&options](ValueStorage storage) {
+    const auto matrix = testing::with_row_lengths<TypeParam>(testing::lengths_of(500, 60), 600, storage);
+    return CudaProduct<TypeParam>(matrix, options).plan().info();
+  };
+  EXPECT_EQ(plan(ValueStorage::pattern).algorithm, SpmvAlgorithm::merbit);
+  EXPECT_NE(plan(ValueStorage::pattern).reason.find("iteration of PageRank"), std::string::npos);
+  EXPECT_EQ(plan(ValueStorage::weighted).algorithm, SpmvAlgorithm::csr_vector) << "weights are not fused";
+  options.expected_applications = 2;
+  EXPECT_EQ(plan(ValueStorage::pattern).algorithm, SpmvAlgorithm::csr_vector) << "two products do not repay tiles";
+}
+
 class CudaVendor : public testing::CudaTest {};
 
 TEST_F(CudaVendor, NamesTheLibraryThatIsMissing) {
