@@ -7,9 +7,11 @@
 
 namespace tessera::io {
 
-/// Writes a temporary file in the same directory; commit() renames it, destruction without commit() removes it. A pipe
-/// or a device is written to directly. The target of standard output or standard error is written through that stream:
-/// replacing the file would detach the stream from it.
+/// Writes a file without a name in the same directory, which a killed process takes with it; where the file system has
+/// no such files, one with a random hidden name. commit() flushes it to the disk and renames it, destruction without
+/// commit() removes it. A symbolic link keeps pointing at its target, which is what is replaced. A pipe or a device is
+/// written to directly. The target of standard output or standard error is written through that stream: replacing the
+/// file would detach the stream from it.
 class AtomicFile {
  public:
   /// \param path compressed when it ends in ".gz" \throws IoError
@@ -26,13 +28,18 @@ class AtomicFile {
   /// Whether the path is the target of standard output or standard error; then writes through that stream.
   [[nodiscard]] bool open_standard_stream(const std::filesystem::path& path);
   void open_replacement();
-  void open_directly();
+  /// Takes the descriptor over. A negative one is the failure that errno names.
   void attach(int descriptor);
+  /// Gives the file a temporary name, if it has none yet. \returns 0 or errno
+  [[nodiscard]] int give_name();
+  void discard() noexcept;
   [[noreturn]] void fail(int reason) const;
 
   std::filesystem::path target_;
-  std::filesystem::path written_;  ///< the temporary, or the target itself
-  void* stream_ = nullptr;         ///< gzFile; plain text goes through zlib's transparent mode
+  std::filesystem::path temporary_;  ///< its name before the rename; empty: none
+  bool replaces_ = false;            ///< else what is there is written to: a pipe, a device, a standard stream
+  int descriptor_ = -1;
+  void* stream_ = nullptr;  ///< gzFile with a copy of the descriptor; plain text goes through its transparent mode
 };
 
 }  // namespace tessera::io

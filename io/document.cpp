@@ -22,7 +22,9 @@ std::string quoted(std::string_view text) {
   constexpr std::size_t longest = 40;
   std::string result = "\"";
   for (const char c : text.substr(0, longest)) {
-    if (c == '\t' || (c >= ' ' && c <= '~')) {
+    if (c == '"' || c == '\\') {
+      result += {'\\', c};
+    } else if (c == '\t' || (c >= ' ' && c <= '~')) {
       result += c == '\t' ? ' ' : c;
     } else {
       result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));

@@ -1,6 +1,7 @@
 #include "io/matrix_market_header.hpp"
 
 #include "io/document.hpp"
+#include "io/foreign_formats.hpp"
 #include "io/parse_number.hpp"
 
 #include <fmt/format.h>
@@ -68,15 +69,21 @@ Enum parse_word(const Document& document, const Token& token, const char* what, 
                       refused ? ": complex matrices are not supported" : ""));
 }
 
+[[noreturn]] void refuse_without_banner(const Document& document) {
+  if (const auto foreign = foreign_format(document.text)) {
+    fail_at(document, document.begin(),
+            fmt::format("expected a Matrix Market file, found {}; hint: {}", foreign->name, foreign->remedy));
+  }
+  const char* end = line_end(document.begin(), document.end());
+  const std::string_view line(document.begin(), static_cast<std::size_t>(end - document.begin()));
+  fail_at(document, document.begin(),
+          fmt::format("expected {}, found {}", banner_form, document.text.empty() ? "an empty file" : quoted(line)));
+}
+
 /// Fills format, field and symmetry; returns the end of the line.
 const char* parse_banner(const Document& document, MatrixMarketHeader& header) {
+  if (!has_banner(document)) refuse_without_banner(document);
   const char* end = line_end(document.begin(), document.end());
-  if (!has_banner(document)) {
-    const bool empty = document.text.empty();
-    const std::string_view line(document.begin(), static_cast<std::size_t>(end - document.begin()));
-    fail_at(document, document.begin(),
-            fmt::format("expected {}, found {}", banner_form, empty ? "an empty file" : quoted(line)));
-  }
   const Token object = next_token(document.begin() + banner_word.size(), end);
   if (!same_word(object.text(), "matrix")) {
     fail_at(document, object.first,

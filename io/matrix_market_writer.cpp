@@ -92,7 +92,7 @@ void check_finite(const CsrView<T>& a) {
     return any_in_row(a, i, [&](index_t, offset_t k) { return !std::isfinite(a.value(k)); });
   });
   if (bad < a.rows) {
-    throw InvalidMatrix(fmt::format("row {} holds NaN or infinity, which a Matrix Market file cannot hold", bad));
+    throw InvalidMatrix(fmt::format("row {} holds NaN or infinity, which a Matrix Market file cannot hold", bad + 1));
   }
 }
 
@@ -113,7 +113,7 @@ void check_symmetry(const CsrView<T>& a, MatrixMarketSymmetry symmetry) {
   });
   if (bad < a.rows) {
     throw InvalidMatrix(
-        fmt::format("the matrix is not {}: row {} differs from column {}", to_string(symmetry), bad, bad));
+        fmt::format("the matrix is not {}: row {} differs from column {}", to_string(symmetry), bad + 1, bad + 1));
   }
 }
 

@@ -56,6 +56,16 @@ template <class T>
   return token.find_first_of("nN") == std::string_view::npos ? NumberStatus::overflow : NumberStatus::not_finite;
 }
 
+/// A number with a D exponent and more characters than a line of Fortran ever has.
+template <class T>
+[[nodiscard]] NumberStatus parse_long_real(std::string_view token, std::size_t mark, T& value) noexcept {
+  std::array<char, 65536> buffer;
+  if (token.size() > buffer.size()) return NumberStatus::malformed;
+  token.copy(buffer.data(), token.size());
+  buffer[mark] = 'e';
+  return parse_c_real(std::string_view(buffer.data(), token.size()), value);
+}
+
 }  // namespace detail
 
 /// Reads a whole token as a decimal number; 'd' and 'D' introduce an exponent as in Fortran. A number too small for T
@@ -64,8 +74,9 @@ template <class T>
 [[nodiscard]] NumberStatus parse_real(std::string_view token, T& value) noexcept {
   token = detail::without_plus(token);
   const std::size_t mark = token.find_first_of("dD");
+  if (mark == std::string_view::npos) return detail::parse_c_real(token, value);
   std::array<char, 256> buffer{};
-  if (mark == std::string_view::npos || token.size() > buffer.size()) return detail::parse_c_real(token, value);
+  if (token.size() > buffer.size()) return detail::parse_long_real(token, mark, value);
   token.copy(buffer.data(), token.size());
   buffer[mark] = 'e';
   return detail::parse_c_real(std::string_view(buffer.data(), token.size()), value);

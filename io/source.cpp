@@ -1,11 +1,12 @@
 #include "io/source.hpp"
 
-#include "core/host_memory.hpp"
 #include "core/parallel.hpp"
 #include "io/document.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -13,6 +14,16 @@
 #include <vector>
 
 namespace tessera::io {
+
+namespace {
+
+/// Whole pages.
+std::size_t mapped_bytes(std::size_t bytes) {
+  static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+}  // namespace
 
 void ByteBuffer::make_room(std::size_t bytes) {
   if (bytes <= room()) return;
@@ -29,19 +40,27 @@ void ByteBuffer::make_room(std::size_t bytes) {
 }
 
 void ByteBuffer::clear() noexcept {
-  data_.reset();
+  if (data_ != nullptr) ::munmap(data_, mapped_bytes(capacity_));
   budget_->release(capacity_);
+  data_ = nullptr;
   size_ = capacity_ = 0;
 }
 
 void ByteBuffer::reallocate(std::size_t capacity) {
   budget_->reserve(capacity - capacity_, "text of the file");
-  void* grown = std::realloc(data_.get(), capacity);
-  if (grown == nullptr) throw OutOfMemory(capacity, 0, "text of the file");
-  static_cast<void>(data_.release());
-  data_.reset(static_cast<char*>(grown));
-  host::prefer_huge_pages(grown, capacity);
+  // Pages move to another address without being copied, as long as the mapping is in one piece: advice about large
+  // pages is for the whole of it.
+  constexpr int access = PROT_READ | PROT_WRITE;
+  void* grown = data_ == nullptr ? ::mmap(nullptr, mapped_bytes(capacity), access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                                 : ::mremap(data_, mapped_bytes(capacity_), mapped_bytes(capacity), MREMAP_MAYMOVE);
+  if (grown == MAP_FAILED) {
+    budget_->release(capacity - capacity_);
+    throw OutOfMemory(capacity, 0, "text of the file");
+  }
+  data_ = static_cast<char*>(grown);
   capacity_ = capacity;
+  // Advice only: where it is refused, memory is as good as before.
+  static_cast<void>(::madvise(data_, mapped_bytes(capacity_), MADV_HUGEPAGE));
 }
 
 namespace {

@@ -7,18 +7,30 @@
 #include "tessera/device.hpp"
 
 #include <cstddef>
-#include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tessera::io {
 
-/// A buffer that grows at the end without initialisation.
+/// A buffer that grows at the end without initialisation and without copying: its pages are mapped to another address.
 class ByteBuffer {
  public:
   explicit ByteBuffer(MemoryBudget& budget) : budget_(&budget) {}
+  ByteBuffer(ByteBuffer&& other) noexcept
+      : budget_(other.budget_),
+        data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
+  ByteBuffer& operator=(ByteBuffer&& other) noexcept {
+    std::swap(budget_, other.budget_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+    return *this;
+  }
+  ~ByteBuffer() { clear(); }
 
   /// Makes space for `bytes` more at end(). \throws OutOfMemory when the budget or the system refuses
   void make_room(std::size_t bytes);
@@ -28,19 +40,15 @@ class ByteBuffer {
   /// Frees the content and its memory.
   void clear() noexcept;
 
-  [[nodiscard]] char* end() noexcept { return data_.get() + size_; }
+  [[nodiscard]] char* end() noexcept { return data_ + size_; }
   [[nodiscard]] std::size_t room() const noexcept { return capacity_ - size_; }
-  [[nodiscard]] std::string_view view() const noexcept { return {data_.get(), size_}; }
+  [[nodiscard]] std::string_view view() const noexcept { return {data_, size_}; }
 
  private:
-  struct Free {
-    void operator()(char* data) const noexcept { std::free(data); }
-  };
-
   void reallocate(std::size_t capacity);
 
   MemoryBudget* budget_;
-  std::unique_ptr<char, Free> data_;
+  char* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
 };

@@ -1,6 +1,8 @@
 #include "io/data_chunks.hpp"
+#include "io/foreign_formats.hpp"
 #include "io/matrix_market_header.hpp"
 #include "io/source.hpp"
+#include "tessera/error.hpp"
 #include "tessera/matrix_market.hpp"
 
 #include <fmt/format.h>
@@ -19,6 +21,12 @@ template <class T>
 std::vector<T> to_vector(const Array<T>& values, MemoryBudget& budget) {
   budget.reserve(values.bytes(), "vector");
   return {values.begin(), values.end()};
+}
+
+/// Where a header tells the size, this comes before the memory that the size asks for.
+void require_size(const std::string& name, std::int64_t found, std::int64_t expected) {
+  if (expected == any_size || found == expected) return;
+  throw DimensionError(fmt::format("{} has {} elements, expected {}", name, found, expected));
 }
 
 /// A coordinate file, or an array file that is not stored in full: read as a matrix, missing entries are 0.
@@ -41,15 +49,31 @@ std::vector<T> read_as_matrix(const Document& document, const ParsedHeader& pars
   return vector;
 }
 
+/// One number per line, without a header.
 template <class T>
-std::vector<T> read_document(const Document& document, const ReadOptions& options, MemoryBudget& budget) {
-  if (!io::has_banner(document)) return to_vector(io::read_plain_values<T>(document, options.device, budget), budget);
+std::vector<T> read_plain(const Document& document, const ReadOptions& options, std::int64_t expected,
+                          MemoryBudget& budget) {
+  if (const auto foreign = io::foreign_vector_format(document.text)) {
+    io::fail_at(document, document.begin(),
+                fmt::format("expected a vector (Matrix Market, or one number per line), found {}; hint: {}",
+                            foreign->name, foreign->remedy));
+  }
+  const Array<T> values = io::read_plain_values<T>(document, options.device, budget);
+  require_size(document.name, values.size(), expected);
+  return to_vector(values, budget);
+}
+
+template <class T>
+std::vector<T> read_document(const Document& document, const ReadOptions& options, std::int64_t expected,
+                             MemoryBudget& budget) {
+  if (!io::has_banner(document)) return read_plain<T>(document, options, expected, budget);
   const ParsedHeader parsed = io::parse_header(document);
   const MatrixMarketHeader& h = parsed.header;
   if (h.rows != 1 && h.cols != 1) {
     io::fail_at(document, parsed.size_line,
                 fmt::format("expected a vector (one row or one column), found a {} x {} matrix", h.rows, h.cols));
   }
+  require_size(document.name, h.cols == 1 ? h.rows : h.cols, expected);
   if (h.format == MatrixMarketFormat::coordinate || h.symmetry != MatrixMarketSymmetry::general) {
     return read_as_matrix<T>(document, parsed, options, budget);
   }
@@ -59,21 +83,22 @@ std::vector<T> read_document(const Document& document, const ReadOptions& option
 }  // namespace
 
 template <class T>
-std::vector<T> read_vector(const std::filesystem::path& path, const ReadOptions& options) {
+std::vector<T> read_vector(const std::filesystem::path& path, const ReadOptions& options, std::int64_t expected) {
   MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
   const io::ByteBuffer text = io::load_text(path, budget, options.device);
-  return read_document<T>({text.view(), path.string()}, options, budget);
+  return read_document<T>({text.view(), path.string()}, options, expected, budget);
 }
 
 template <class T>
-std::vector<T> parse_vector(std::string_view text, const std::string& name, const ReadOptions& options) {
+std::vector<T> parse_vector(std::string_view text, const std::string& name, const ReadOptions& options,
+                            std::int64_t expected) {
   MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
-  return read_document<T>({text, name}, options, budget);
+  return read_document<T>({text, name}, options, expected, budget);
 }
 
-template std::vector<float> read_vector(const std::filesystem::path&, const ReadOptions&);
-template std::vector<double> read_vector(const std::filesystem::path&, const ReadOptions&);
-template std::vector<float> parse_vector(std::string_view, const std::string&, const ReadOptions&);
-template std::vector<double> parse_vector(std::string_view, const std::string&, const ReadOptions&);
+template std::vector<float> read_vector(const std::filesystem::path&, const ReadOptions&, std::int64_t);
+template std::vector<double> read_vector(const std::filesystem::path&, const ReadOptions&, std::int64_t);
+template std::vector<float> parse_vector(std::string_view, const std::string&, const ReadOptions&, std::int64_t);
+template std::vector<double> parse_vector(std::string_view, const std::string&, const ReadOptions&, std::int64_t);
 
 }  // namespace tessera

@@ -1,10 +1,10 @@
 #include "tessera/generators.hpp"
+#include "core/thread_choice.hpp"
 #include "tessera/error.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/eigen_bridge.hpp"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 #include <Eigen/LU>
 
 #include <cmath>
@@ -165,11 +165,10 @@ TEST(ConvectionDiffusion, WithoutFlowIsPoisson) {
 }
 
 TEST(Generators, SameForEveryNumberOfThreads) {
-  const int threads = omp_get_max_threads();
   const auto with = [&](int count, auto&& make) {
-    omp_set_num_threads(count);
+    host::set_default_threads(count);
     auto matrix = make();
-    omp_set_num_threads(threads);
+    host::set_default_threads(0);
     return matrix;
   };
   const auto make = [] { return convection_diffusion<double>(33, 31, 29, {1, 2, 3}); };

@@ -31,10 +31,11 @@ const std::string sizes = "expected 3 sizes (rows, columns, entries), found ";
 const Malformed banners[] = {
     {"empty", "", 1, 1, "expected " + form + ", found an empty file"},
     {"only_newline", "\n", 1, 1, "expected " + form + ", found \"\""},
-    {"no_banner", "3 3 1\n1 1 1\n", 1, 1, "expected " + form + ", found \"3 3 1\""},
+    {"quotes", "a \"b\" \\\n", 1, 1, "expected " + form + ", found \"a \\\"b\\\" \\\\\""},
+    {"no_banner", "3 x 1\n1 1 1\n", 1, 1, "expected " + form + ", found \"3 x 1\""},
     {"one_percent", "%MatrixMarket matrix coordinate real general\n", 1, 1,
      "expected " + form + ", found \"%MatrixMarket matrix coordinate real gen...\""},
-    {"binary", std::string("PK\x03\x04\xff", 5), 1, 1, "expected " + form + ", found \"PK\\x03\\x04\\xff\""},
+    {"binary", std::string("QK\x03\x04\xff", 5), 1, 1, "expected " + form + ", found \"QK\\x03\\x04\\xff\""},
     {"blank_before_banner", " " + real + "1 1 0\n", 1, 1,
      "expected " + form + ", found \" %%MatrixMarket matrix coordinate real g...\""},
     {"banner_alone", "%%MatrixMarket", 1, 15, "expected the object \"matrix\", found end of line"},

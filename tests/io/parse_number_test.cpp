@@ -125,10 +125,13 @@ TEST(ParseNumber, EdgesOfSpelling) {
 
 TEST(ParseNumber, FortranExponents) {
   double value = 0;
+  const std::string long_number = "1." + std::string(300, '0') + "D+02";
   EXPECT_EQ(parse_real(std::string_view("1.25D+02"), value), NumberStatus::ok);
   EXPECT_EQ(value, 125.0);
   EXPECT_EQ(parse_real(std::string_view("-.5d-1"), value), NumberStatus::ok);
   EXPECT_EQ(value, -0.05);
+  EXPECT_EQ(parse_real(std::string_view(long_number), value), NumberStatus::ok);
+  EXPECT_EQ(value, 100.0);
   EXPECT_EQ(parse_real(std::string_view("1D400"), value), NumberStatus::overflow);
   EXPECT_EQ(parse_real(std::string_view("1D2D3"), value), NumberStatus::malformed);
   EXPECT_EQ(parse_real(std::string_view("D2"), value), NumberStatus::malformed);

@@ -1,11 +1,11 @@
 #include "core/random.hpp"
+#include "core/thread_choice.hpp"
 #include "tessera/assemble.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tests/support/compare.hpp"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -97,12 +97,11 @@ TEST(Rmat, EqualsAnAssemblyOfItsEdges) {
 TEST(Rmat, SameForEveryNumberOfThreads) {
   RmatOptions options;
   options.scale = 12;
-  const int threads = omp_get_max_threads();
-  omp_set_num_threads(1);
+  host::set_default_threads(1);
   const auto one = rmat<double>(options);
-  omp_set_num_threads(5);
+  host::set_default_threads(5);
   const auto five = rmat<double>(options);
-  omp_set_num_threads(threads);
+  host::set_default_threads(0);
   validate(one.view());
   EXPECT_TRUE(one.is_pattern());
   expect_identical(five.view(), one.view());

@@ -89,5 +89,19 @@ TEST(Vector, NotFiniteIsRefusedAndLeavesNoFile) {
   EXPECT_EQ(dir.count(), 0U);
 }
 
+TEST(VectorSize, IsComparedBeforeMemoryIsAllocated) {
+  const std::string text = "%%MatrixMarket matrix coordinate real general\n100000000 1 0\n";
+  ReadOptions options;
+  options.memory_limit_bytes = 1 << 20;
+  try {
+    static_cast<void>(parse_vector<double>(text, "b.mtx", options, 9));
+    FAIL() << "accepted";
+  } catch (const DimensionError& error) {
+    EXPECT_STREQ(error.what(), "b.mtx has 100000000 elements, expected 9");
+  }
+  EXPECT_THROW(static_cast<void>(parse_vector<double>("1\n2\n", "b.txt", {}, 3)), DimensionError);
+  EXPECT_EQ(parse_vector<double>("1\n2\n", "b.txt", {}, 2).size(), 2U);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -123,12 +123,12 @@ void expect_invalid(const CsrView<double>& matrix, MatrixMarketSymmetry symmetry
 TEST(Writer, SymmetryIsVerified) {
   using enum MatrixMarketSymmetry;
   const auto values = make_csr<double>(2, 2, {0, 1, 2}, {1, 0}, {1, 1.5});
-  expect_invalid(values.view(), symmetric, "the matrix is not symmetric: row 0 differs from column 0");
-  expect_invalid(values.view(), skew_symmetric, "the matrix is not skew-symmetric: row 0 differs from column 0");
+  expect_invalid(values.view(), symmetric, "the matrix is not symmetric: row 1 differs from column 1");
+  expect_invalid(values.view(), skew_symmetric, "the matrix is not skew-symmetric: row 1 differs from column 1");
   const auto structure = make_csr<double>(3, 3, {0, 1, 2, 3}, {0, 1, 0}, {1, 1, 1});
-  expect_invalid(structure.view(), symmetric, "the matrix is not symmetric: row 2 differs from column 2");
+  expect_invalid(structure.view(), symmetric, "the matrix is not symmetric: row 3 differs from column 3");
   const auto diagonal = make_csr<double>(2, 2, {0, 0, 1}, {1}, {1});
-  expect_invalid(diagonal.view(), skew_symmetric, "the matrix is not skew-symmetric: row 1 differs from column 1");
+  expect_invalid(diagonal.view(), skew_symmetric, "the matrix is not skew-symmetric: row 2 differs from column 2");
   expect_invalid(make_csr<double>(1, 2, {0, 0}, {}, {}).view(), symmetric, "a 1 x 2 matrix cannot be symmetric");
   expect_invalid(make_pattern<double>(1, 1, {0, 0}, {}).view(), skew_symmetric,
                  "a pattern matrix cannot be skew-symmetric: it has no signs");
@@ -137,7 +137,7 @@ TEST(Writer, SymmetryIsVerified) {
 TEST(Writer, NotFiniteIsRefused) {
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     expect_invalid(make_csr<double>(2, 2, {0, 1, 2}, {0, 1}, {1, bad}).view(), MatrixMarketSymmetry::general,
-                   "row 1 holds NaN or infinity, which a Matrix Market file cannot hold");
+                   "row 2 holds NaN or infinity, which a Matrix Market file cannot hold");
   }
 }
 

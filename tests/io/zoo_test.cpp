@@ -4,13 +4,13 @@
 /// Bounds. A count of events with probability p in n trials has the standard deviation sqrt(n p (1 - p)); five of them
 /// are allowed, and the seeds are fixed, so a test that passes once passes always.
 
+#include "core/thread_choice.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/statistics.hpp"
 #include "tests/support/compare.hpp"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -335,14 +335,13 @@ constexpr Golden golden[] = {
 };
 
 TEST(Zoo, GoldenChecksumsForEveryNumberOfThreads) {
-  const int threads = omp_get_max_threads();
   for (const Golden& g : golden) {
     for (const int count : {1, 2, 5}) {
-      omp_set_num_threads(count);
+      host::set_default_threads(count);
       EXPECT_EQ(checksum(make(g.text)), g.checksum) << g.text << " with " << count << " threads";
     }
   }
-  omp_set_num_threads(threads);
+  host::set_default_threads(0);
 }
 
 }  // namespace
