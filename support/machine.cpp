@@ -84,9 +84,11 @@ std::string gpu_name(const Device& device) {
   return gpu ? gpu->name : std::string();
 }
 
+std::string threads_text(int count) { return count == 1 ? "1 thread" : fmt::format("{} threads", count); }
+
 std::string device_text(const Device& device, const Device& host) {
   if (const auto gpu = gpu_info(device)) return fmt::format("{} ({})", device.name(), gpu->name);
-  return fmt::format("{} with {} threads on {}", device.name(), host.threads(), cpu_name());
+  return fmt::format("{} with {} on {}", device.name(), threads_text(host.threads()), cpu_name());
 }
 
 Json gpu_json(const Device& device) {

@@ -39,6 +39,9 @@ void require_memory(std::uint64_t limit_bytes, std::uint64_t resident_bytes, std
 /// "NVIDIA H200"; empty for the host.
 [[nodiscard]] std::string gpu_name(const Device& device);
 
+/// "1 thread", "16 threads".
+[[nodiscard]] std::string threads_text(int count);
+
 /// "host with 16 threads on AMD EPYC ...", "cuda:0 (NVIDIA H200)".
 [[nodiscard]] std::string device_text(const Device& device, const Device& host);
 
