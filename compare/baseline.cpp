@@ -48,6 +48,8 @@ using support::Json;
     const auto line = 1 + std::count(text.begin(), end, '\n');
     const auto last_break = std::find(std::make_reverse_iterator(end), text.rend(), '\n');
     throw ParseError(path, line, last_break - std::make_reverse_iterator(end), "expected JSON");
+  } catch (const Json::out_of_range& error) {  // a number that no double holds; where it stands is not known
+    refuse(path, error.what());
   }
 }
 

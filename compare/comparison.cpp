@@ -31,9 +31,10 @@ void warn_of_noise(Outcome& outcome) {
   }
   if (name.empty()) return;
   outcome.warnings.push_back(
-      {"W020", fmt::format("the times stayed noisier than {:.3g} %: half of those of {} spread over {:.2g} % of the "
-                           "median; a quieter machine or a longer --min-time helps",
-                           100 * outcome.noise, name, 100 * worst)});
+      {"W020",
+       fmt::format("timings did not settle to {:.3g} %: the middle half of the samples of {} spans {:.2g} % of the "
+                   "median; a quieter machine or a longer --min-time helps",
+                   100 * outcome.noise, name, 100 * worst)});
 }
 
 /// The candidates that can be set up here; warns of the others.

@@ -1,4 +1,5 @@
 #include "compare/gate.hpp"
+#include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
@@ -6,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -90,6 +92,10 @@ void check_all(const PlannedKernel<T>& kernel, std::span<const T> x, const Produ
 
 }  // namespace
 
+bool is_out_of_memory(const std::exception& error) {
+  return dynamic_cast<const OutOfMemory*>(&error) != nullptr || dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+}
+
 template <class T>
 Verdict check_products(const PlannedKernel<T>& kernel, std::span<const T> x, const ProductOracle& oracle) {
   Verdict verdict;
@@ -97,6 +103,7 @@ Verdict check_products(const PlannedKernel<T>& kernel, std::span<const T> x, con
     check_all(kernel, x, oracle, verdict);
   } catch (const std::exception& error) {
     verdict.passed = false;
+    verdict.out_of_memory = is_out_of_memory(error);
     verdict.reason = error.what();
   }
   return verdict;

@@ -1,5 +1,7 @@
 #include "compare/measure.hpp"
 
+#include "core/parallel.hpp"
+
 #include "support/machine.hpp"
 
 #include <unistd.h>
@@ -37,8 +39,7 @@ void CacheFlusher::operator()() {
   const std::uint64_t value = ++pass_;
   const std::int64_t words = buffer_.size();
   std::uint64_t* data = buffer_.data();
-#pragma omp parallel for schedule(static) num_threads(device.threads())
-  for (std::int64_t i = 0; i < words; ++i) data[i] = value;
+  host::parallel_for(device, words, [=](host::Range range) { std::fill(data + range.begin, data + range.end, value); });
 }
 
 CopyYardstick::CopyYardstick(std::uint64_t bytes, const Device& device)

@@ -1,7 +1,11 @@
 #include "compare/oracle.hpp"
 
+#include "core/parallel.hpp"
+
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -39,6 +43,27 @@ template <class T>
   return static_cast<double>(error / bound);
 }
 
+/// function(row) for all rows, in blocks of rows that any thread takes.
+template <class Function>
+void for_row_blocks(std::int64_t rows, const Function& function) {
+  constexpr std::int64_t block = 1024;
+  host::parallel_tasks(Device{}, (rows + block - 1) / block, [&](std::int64_t number) {
+    const std::int64_t end = std::min(rows, (number + 1) * block);
+    for (std::int64_t row = number * block; row < end; ++row) function(static_cast<std::size_t>(row));
+  });
+}
+
+/// Sums over the rows of a residual.
+struct Squares {
+  long double residual = 0;
+  long double allowed = 0;  ///< by rounding
+  Squares& operator+=(const Squares& other) {
+    residual += other.residual;
+    allowed += other.allowed;
+    return *this;
+  }
+};
+
 }  // namespace
 
 template <class T>
@@ -53,9 +78,8 @@ ProductOracle product_oracle(const CsrView<T>& matrix, std::span<const T> x) {
   ProductOracle result{std::vector<long double>(rows), std::vector<long double>(rows), 0};
   constexpr auto smallest = static_cast<long double>(std::numeric_limits<T>::denorm_min());
   constexpr auto largest = static_cast<long double>(std::numeric_limits<T>::max());
-  std::int64_t unchecked = 0;
-#pragma omp parallel for schedule(dynamic, 1024) reduction(+ : unchecked)
-  for (std::size_t row = 0; row < rows; ++row) {
+  std::atomic<std::int64_t> unchecked{0};
+  const auto check_row = [&](std::size_t row) {
     const RowSum sum = sum_row(matrix, x, row);
     const offset_t terms = matrix.row_offsets[row + 1] - matrix.row_offsets[row];
     // Each product may also lose what lies below the smallest number.
@@ -64,8 +88,9 @@ ProductOracle product_oracle(const CsrView<T>& matrix, std::span<const T> x) {
     const bool may_overflow = !(sum.finite_magnitude + bound <= largest);
     result.y[row] = sum.sum;
     result.bound[row] = may_overflow ? std::numeric_limits<long double>::infinity() : bound;
-    unchecked += may_overflow ? 1 : 0;
-  }
+    if (may_overflow) unchecked.fetch_add(1, std::memory_order_relaxed);
+  };
+  for_row_blocks(matrix.rows, check_row);
   result.unchecked_rows = unchecked;
   return result;
 }
@@ -86,11 +111,7 @@ Deviation deviation(const ProductOracle& oracle, std::span<const T> y) {
 
 template <class T>
 CheckedResidual checked_residual(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x) {
-  long double squares = 0;
-  long double allowed_squares = 0;
-  const auto rows = static_cast<std::size_t>(matrix.rows);
-#pragma omp parallel for schedule(static) reduction(+ : squares, allowed_squares)
-  for (std::size_t row = 0; row < rows; ++row) {
+  const auto add_row = [&](std::size_t row, Squares& squares) {
     auto residual = static_cast<long double>(b[row]);
     long double magnitude = std::fabs(residual);
     for (offset_t k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1]; ++k) {
@@ -101,10 +122,15 @@ CheckedResidual checked_residual(const CsrView<T>& matrix, std::span<const T> b,
     }
     const long double allowed =
         rounding_factor<T>(matrix.row_offsets[row + 1] - matrix.row_offsets[row] + 1) * magnitude;
-    squares += residual * residual;
-    allowed_squares += allowed * allowed;
-  }
-  return {static_cast<double>(std::sqrt(squares)), static_cast<double>(std::sqrt(allowed_squares))};
+    squares.residual += residual * residual;
+    squares.allowed += allowed * allowed;
+  };
+  const auto sums = host::parallel_sum<Squares>(Device{}, matrix.rows, [&](host::Range range) {
+    Squares part;
+    for (std::int64_t row = range.begin; row < range.end; ++row) add_row(static_cast<std::size_t>(row), part);
+    return part;
+  });
+  return {static_cast<double>(std::sqrt(sums.residual)), static_cast<double>(std::sqrt(sums.allowed))};
 }
 
 namespace {

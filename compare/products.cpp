@@ -4,6 +4,7 @@
 #include "compare/oracle.hpp"
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"
+#include "support/plan_memory.hpp"
 
 #include <fmt/format.h>
 
@@ -70,12 +71,14 @@ void check_one(Contender<T>& contender, const std::shared_ptr<const Csr<T>>& mat
   try {
     contender.planned = contender.candidate->plan(matrix);
   } catch (const std::exception& error) {
+    row.out_of_memory = is_out_of_memory(error);
     fail(contender, error.what());
     return;
   }
   row.plan = contender.planned.info;
   Verdict verdict = check_products(contender.planned, x, oracle);
   row.passed = verdict.passed;
+  row.out_of_memory = verdict.out_of_memory;
   row.error_over_bound = verdict.error_over_bound;
   row.repeats = verdict.repeats;
   if (!verdict.passed) fail(contender, std::move(verdict.reason));
@@ -216,13 +219,17 @@ void compare_products(const Settings& settings, const Subject<T>& subject, const
   const auto on_device = support::device_copy(subject.matrix, settings.device);
   std::vector<Contender<T>> contenders(candidates.size());
   std::vector<Contender<T>*> passed;
+  // Plans of all kernels are held together while they take turns.
+  std::uint64_t held_bytes = matrix.bytes() + outcome.vector_bytes;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     contenders[i].candidate = &candidates[i];
     contenders[i].row = &outcome.products[i];
     contenders[i].row->kernel = candidates[i].name;
     contenders[i].row->reference = candidates[i].name == outcome.reference;
     begin_phase(settings, fmt::format("checking kernel {} ({} of {})", candidates[i].name, i + 1, candidates.size()));
+    support::require_memory_of_plan(settings.memory_limit_bytes, held_bytes, matrix.view(), candidates[i].options);
     check_one<T>(contenders[i], on_device, x, oracle);
+    if (contenders[i].row->passed) held_bytes += contenders[i].row->plan.bytes;
     if (contenders[i].row->passed) passed.push_back(&contenders[i]);
   }
   begin_phase(settings, fmt::format("timing the set-up of {} kernels", passed.size()));

@@ -79,6 +79,12 @@ bool Outcome::failed() const {
   return std::any_of(products.begin(), products.end(), fails) || std::any_of(solves.begin(), solves.end(), fails);
 }
 
+bool Outcome::lacked_memory_alone() const {
+  const auto is_wrong = [](const auto& row) { return !row.passed && !row.out_of_memory; };
+  return std::none_of(products.begin(), products.end(), is_wrong) &&
+         std::none_of(solves.begin(), solves.end(), is_wrong);
+}
+
 double gbytes_per_second(std::uint64_t bytes, double milliseconds) {
   constexpr double per_giga_and_ms = 1e-6;
   return milliseconds > 0.0 ? static_cast<double>(bytes) * per_giga_and_ms / milliseconds : 0.0;

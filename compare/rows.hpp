@@ -48,7 +48,8 @@ struct KernelRow {
   std::string kernel;
   bool reference = false;
   bool passed = false;
-  std::string reason;  ///< of a failure
+  bool out_of_memory = false;  ///< of a failure: it says nothing of the kernel
+  std::string reason;          ///< of a failure
   double error_over_bound = 0.0;
   bool repeats = false;  ///< all products were equal to the last bit
   PlanInfo plan;
@@ -67,7 +68,8 @@ struct SolveRow {
   bool preconds_compared = false;  ///< there are rows with other preconditioners
   bool reference = false;          ///< the reference kernel with the first preconditioner
   bool passed = false;
-  std::string reason;  ///< of a failure
+  bool out_of_memory = false;  ///< of a failure: it says nothing of the kernel
+  std::string reason;          ///< of a failure
   Status status = Status::interrupted;
   std::string status_reason;
   std::int64_t iterations = 0;  ///< of the first run, as spmv_count
@@ -112,6 +114,8 @@ struct Outcome {
   support::Warnings warnings;
 
   [[nodiscard]] bool failed() const;
+  /// Whether every failure is one of memory.
+  [[nodiscard]] bool lacked_memory_alone() const;
 };
 
 /// least_bytes over a time; 0 for no time.

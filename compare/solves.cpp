@@ -1,4 +1,5 @@
 #include "compare/comparison.hpp"
+#include "compare/gate.hpp"
 #include "compare/solve_tasks.hpp"
 #include "support/machine.hpp"
 
@@ -93,6 +94,7 @@ void check_run(TimedSolve& entry, const SolveRun& run) {
     row.reported_residual = run.residual;
     check_run(entry, run);
   } catch (const std::exception& error) {
+    row.out_of_memory = is_out_of_memory(error);
     fail(row, error.what());
   }
   return row.passed;

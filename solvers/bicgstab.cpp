@@ -19,6 +19,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace tessera {
@@ -159,14 +160,15 @@ class BiCgStab {
 }  // namespace
 
 template <class T>
-SolveReport bicgstab(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
-                     const SolverOptions& options) {
+SolveReport bicgstab(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,
+                     std::span<std::type_identity_t<T>> x, const SolverOptions& options) {
   const detail::KrylovProblem<T> problem({A, M, b, x, options});
   return BiCgStab<T>(problem).solve();
 }
 
 template <class T>
-SolveReport bicgstab(const LinearOperator<T>& A, std::span<const T> b, std::span<T> x, const SolverOptions& options) {
+SolveReport bicgstab(const LinearOperator<T>& A, std::span<const std::type_identity_t<T>> b,
+                     std::span<std::type_identity_t<T>> x, const SolverOptions& options) {
   return bicgstab<T>(A, IdentityOperator<T>(A.rows(), A.device()), b, x, options);
 }
 

@@ -15,6 +15,7 @@
 #include "tessera/solvers.hpp"
 
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 namespace tessera {
@@ -126,14 +127,15 @@ class ConjugateGradients {
 }  // namespace
 
 template <class T>
-SolveReport cg(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
-               const SolverOptions& options) {
+SolveReport cg(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,
+               std::span<std::type_identity_t<T>> x, const SolverOptions& options) {
   const detail::KrylovProblem<T> problem({A, M, b, x, options});
   return ConjugateGradients<T>(problem).solve();
 }
 
 template <class T>
-SolveReport cg(const LinearOperator<T>& A, std::span<const T> b, std::span<T> x, const SolverOptions& options) {
+SolveReport cg(const LinearOperator<T>& A, std::span<const std::type_identity_t<T>> b,
+               std::span<std::type_identity_t<T>> x, const SolverOptions& options) {
   return cg<T>(A, IdentityOperator<T>(A.rows(), A.device()), b, x, options);
 }
 

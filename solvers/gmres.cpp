@@ -27,6 +27,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace tessera {
@@ -249,8 +250,8 @@ class Gmres {
 }  // namespace
 
 template <class T>
-SolveReport gmres(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
-                  const SolverOptions& options) {
+SolveReport gmres(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,
+                  std::span<std::type_identity_t<T>> x, const SolverOptions& options) {
   if (options.restart < 1 || options.restart > fused::most_columns) {
     throw InvalidArgument(fmt::format("restart must be 1 to {}, got {}", fused::most_columns, options.restart));
   }
@@ -259,7 +260,8 @@ SolveReport gmres(const LinearOperator<T>& A, const LinearOperator<T>& M, std::s
 }
 
 template <class T>
-SolveReport gmres(const LinearOperator<T>& A, std::span<const T> b, std::span<T> x, const SolverOptions& options) {
+SolveReport gmres(const LinearOperator<T>& A, std::span<const std::type_identity_t<T>> b,
+                  std::span<std::type_identity_t<T>> x, const SolverOptions& options) {
   return gmres<T>(A, IdentityOperator<T>(A.rows(), A.device()), b, x, options);
 }
 

@@ -42,12 +42,11 @@ void require_invertible_diagonal(const CsrView<T>& a, const Device& device) {
   if (row < 0) return;
   const offset_t position = diagonal_of_row(a, device, row);
   if (position < 0) {
-    throw InvalidMatrix(
-        fmt::format("Jacobi needs a full diagonal: row {} (counted from 0) has no diagonal entry", row));
+    throw InvalidMatrix(fmt::format("Jacobi needs a full diagonal: row {} has no diagonal entry", row + 1));
   }
   const T entry = a.is_pattern() ? T{1} : element(device, a.values.data() + position);
-  throw InvalidMatrix(fmt::format(
-      "Jacobi needs a finite inverse of every diagonal entry: row {} (counted from 0) holds {}", row, entry));
+  throw InvalidMatrix(
+      fmt::format("Jacobi needs a finite inverse of every diagonal entry: row {} holds {}", row + 1, entry));
 }
 
 /// The view of a plan on a GPU points to memory that the host cannot read.

@@ -16,6 +16,9 @@ namespace {
 /// Longer histories grow instead of being reserved.
 constexpr std::int64_t reserved_history = 65536;
 
+/// Part of the range of the element type that x may use. The rest is for rounding errors of the bound.
+constexpr double usable_range = 0.999;
+
 template <class T>
 std::string first_not_finite(const Device& device, const char* name, std::span<const T> vector) {
   Array<T> copy;
@@ -35,7 +38,8 @@ KrylovSolve<T>::KrylovSolve(const KrylovProblem<T>& problem, StopState& state)
       state_(state),
       stopping_(problem.options, problem.a.rows(), static_cast<double>(std::numeric_limits<T>::epsilon()), state),
       residual_(problem.a.rows(), Init::none, device_),
-      best_x_(problem.a.rows(), Init::none, device_) {
+      best_x_(problem.a.rows(), Init::none, device_),
+      history_step_(problem.options.history_rows) {
   state_.element_limit = static_cast<double>(std::numeric_limits<T>::max());
   if (problem.options.keep_history) {
     const std::int64_t entries = std::min(problem.options.max_iterations, reserved_history - 1) + 1;
@@ -66,8 +70,7 @@ Next KrylovSolve<T>::begin() {
   if (!std::isfinite(x_largest)) return refuse(first_not_finite<T>(device_, "x", x()));
   if (b_largest == 0.0) return solve_zero_right_side(x_largest);
   if (!enter_scaled_units(b_largest, x_largest)) {
-    return refuse(std::isfinite(norm()) ? "x0 is too large, compared with b, for the range of the element type"
-                                        : first_not_finite<T>(device_, "(b - A x0)", residual_.span()));
+    if (judge_in_user_units(b_largest) == Next::stop) return Next::stop;
   }
   note({0, norm(), watch_.seconds()});
   record_true_residual();
@@ -94,6 +97,36 @@ Next KrylovSolve<T>::refuse(const std::string& reason) {
   return Next::stop;
 }
 
+/// x0 or its residual does not fit into the scaled units, but may solve the system all the same. Where its residual is
+/// larger than b, the solve starts from 0, whose residual is b.
+template <class T>
+Next KrylovSolve<T>::judge_in_user_units(double b_largest) {
+  const fused::ScaledNorm b_norm = fused::scaled_norm(device_, problem_.b, b_largest);
+  const fused::ScaledNorm r0_norm = residual_in_user_units();
+  if (!std::isfinite(r0_norm.mantissa)) return refuse(first_not_finite<T>(device_, "(b - A x0)", residual_.span()));
+  const int exponent = std::max(b_norm.exponent, r0_norm.mantissa == 0.0 ? b_norm.exponent : r0_norm.exponent);
+  state_.norm = std::ldexp(r0_norm.mantissa, r0_norm.exponent - exponent);
+  const double b_in_units = std::ldexp(b_norm.mantissa, b_norm.exponent - exponent);
+  stopping_.begin(b_in_units, norm(), exponent);
+  const bool converged = state_.satisfied(norm());
+  if (!converged && norm() > b_in_units && problem_.options.base == ResidualBase::b) {
+    fused::clear(device_, x());
+    note_ = " (from 0: x0 is too large, compared with b, for the range of the element type)";
+    if (enter_scaled_units(b_largest, 0.0)) return Next::restart;
+    return refuse(first_not_finite<T>(device_, "(b - A 0)", residual_.span()));
+  }
+  report_.b_norm = b_norm.value();
+  report_.r0_norm = report_.recurrence_residual = report_.true_residual = r0_norm.value();
+  report_.target = stopping_.user_target();
+  report_.status = converged ? Status::converged : Status::not_finite;
+  report_.reason = converged ? stopping_.reason(Status::converged, report_, norm())
+                             : "x0 is too large, compared with b, for the range of the element type";
+  note({0, norm(), watch_.seconds()});
+  record_true_residual();
+  report_.timings.solve_ms = watch_.milliseconds();
+  return Next::stop;
+}
+
 /// b = 0 cannot be scaled. x0 stays if it meets the absolute tolerance, else x = 0 is the exact solution.
 template <class T>
 Next KrylovSolve<T>::solve_zero_right_side(double x_largest) {
@@ -105,7 +138,7 @@ Next KrylovSolve<T>::solve_zero_right_side(double x_largest) {
   const double r0 = fused::scaled_norm(device_, image, image_largest).value();
   stopping_.begin(0.0, r0, 0);
   report_.r0_norm = r0;
-  report_.target = state_.target;
+  report_.target = stopping_.user_target();
   const bool keep = state_.satisfied(r0);
   report_.recurrence_residual = report_.true_residual = state_.norm = keep ? r0 : 0.0;
   if (!keep) fused::clear(device_, x());
@@ -123,14 +156,14 @@ template <class T>
 bool KrylovSolve<T>::enter_scaled_units(double b_largest, double x_largest) {
   const fused::ScaledNorm b_norm = fused::scaled_norm(device_, problem_.b, b_largest);
   exponent_ = b_norm.exponent;
-  const double limit = static_cast<double>(std::numeric_limits<T>::max()) / 4;
+  const double limit = static_cast<double>(std::numeric_limits<T>::max()) * usable_range;
   state_.x_limit = std::min(limit, std::ldexp(limit, -exponent_));
   state_.x_bound = std::ldexp(x_largest, -exponent_);
   if (!(state_.x_bound <= state_.x_limit)) return false;
   fused::copy<T>(device_, x(), best_x_.span());
   guess_kept_ = true;
   // Digits lost here are lost to the iteration as well. The guess is kept in case that it is the answer.
-  static_cast<void>(fused::scale_by_power(device_, x(), -exponent_));
+  guess_is_exact_ = fused::scale_by_power(device_, x(), -exponent_);
   units_ = Units::scaled;
   compute_residual();
   if (!std::isfinite(norm())) {
@@ -141,7 +174,7 @@ bool KrylovSolve<T>::enter_scaled_units(double b_largest, double x_largest) {
   stopping_.begin(b_norm.mantissa, norm(), exponent_);
   report_.b_norm = b_norm.value();
   report_.r0_norm = stopping_.user_units(norm());
-  report_.target = stopping_.user_units(state_.target);
+  report_.target = stopping_.user_target();
   return true;
 }
 
@@ -316,28 +349,33 @@ Next KrylovSolve<T>::stop(Status status) {
   bool underflow = false;
   if (guess_kept_) {
     restore_guess();
-  } else if (!restore_units()) {
-    underflow = true;
-    compute_residual_in_user_units();
+  } else {
+    underflow = !restore_units();
+  }
+  if (guess_kept_ ? !guess_is_exact_ : underflow) {
+    const fused::ScaledNorm residual = residual_in_user_units();
+    state_.norm = std::ldexp(residual.mantissa, residual.exponent - exponent_);
   }
   report_.status = state_.satisfied(norm()) ? Status::converged : underflow ? Status::stagnated : status;
   report_.recurrence_residual = stopping_.user_units(state_.recurrence);
   report_.true_residual = stopping_.user_units(norm());
   report_.reason = underflow && !report_.converged() ? "digits of x are below the range of the element type; " : "";
-  report_.reason += stopping_.reason(report_.status, report_, norm());
+  report_.reason += stopping_.reason(report_.status, report_, norm()) + note_;
   report_.timings.solve_ms = watch_.milliseconds();
   return Next::stop;
 }
 
-/// x lost digits on its way back to the user's units, so its residual is formed anew there. The sum of squares may
-/// underflow in double, the elements of r in float: each norm can only be too small, so the larger one is right.
+/// Where the sum of squares is far from the limits of double, it is right, and for float better than the elements of r,
+/// which are rounded and may overflow. Elsewhere they are summed again, scaled. Infinite or NaN where both overflowed.
 template <class T>
-void KrylovSolve<T>::compute_residual_in_user_units() {
+fused::ScaledNorm KrylovSolve<T>::residual_in_user_units() {
   ++report_.spmv_count;
   const double from_sum = std::sqrt(problem_.a.residual(0, problem_.b, x(), residual_.span()));
   const std::span<const T> r = residual_.span();
-  const fused::ScaledNorm norm = fused::scaled_norm(device_, r, fused::largest_magnitude(device_, r));
-  state_.norm = std::max(std::ldexp(from_sum, -exponent_), std::ldexp(norm.mantissa, norm.exponent - exponent_));
+  const double largest = fused::largest_magnitude(device_, r);
+  const bool sum_is_right = from_sum > 1e-140 && from_sum < 1e150;
+  if (sum_is_right || !std::isfinite(largest)) return fused::ScaledNorm::of(from_sum);
+  return fused::scaled_norm(device_, r, largest);
 }
 
 template <class T>
@@ -347,7 +385,7 @@ bool KrylovSolve<T>::note(const fused::LoopEntry& entry) {
   seconds_ = std::max(seconds_, entry.seconds);
   stopping_.set_seconds(seconds_);
   if (problem_.options.keep_history) {
-    report_.history.push_back({entry.iteration, seconds_, norm, std::numeric_limits<double>::quiet_NaN()});
+    history_step_.append(report_.history, {entry.iteration, seconds_, norm, std::numeric_limits<double>::quiet_NaN()});
   }
   if (problem_.options.observer && !interrupted_) {
     const IterationInfo info{entry.iteration, problem_.options.max_iterations, norm, report_.target, seconds_};

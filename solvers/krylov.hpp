@@ -2,6 +2,7 @@
 /// Shared by all Krylov methods: one solve in scaled units, from its first residual to its report.
 #pragma once
 
+#include "core/history.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/fused/loop.hpp"
 #include "solvers/fused/vector_ops.hpp"
@@ -91,6 +92,8 @@ class KrylovSolve {
   [[nodiscard]] Next next_after_halt();
   [[nodiscard]] Next refuse(const std::string& reason);
   [[nodiscard]] Next solve_zero_right_side(double x_largest);
+  /// Ends with the residual of x0, or starts from 0 where that is better.
+  [[nodiscard]] Next judge_in_user_units(double b_largest);
   [[nodiscard]] bool enter_scaled_units(double b_largest, double x_largest);
   /// x back in the caller's units. False when digits of it fell below the smallest normal number of T.
   bool restore_units();
@@ -101,7 +104,8 @@ class KrylovSolve {
   double compute_residual();
   /// The same, noted in the latest entry of the history.
   double check_iterate();
-  void compute_residual_in_user_units();
+  /// The same in the caller's units: norm of r = b - A x.
+  [[nodiscard]] fused::ScaledNorm residual_in_user_units();
   [[nodiscard]] Next break_down();
   [[nodiscard]] Next check();
   [[nodiscard]] Next replace_periodically();
@@ -129,8 +133,11 @@ class KrylovSolve {
   bool interrupted_ = false;       // the observer asked to stop
   bool residual_is_true_ = false;  // r is b - A x of the present x
   Array<T> residual_;
-  Array<T> best_x_;          // x' when ‖r‖ was lowest, to a factor of 2: each halving costs one copy
-  bool guess_kept_ = false;  // best_x_ holds the caller's x, in the caller's units
+  Array<T> best_x_;             // x' when ‖r‖ was lowest, to a factor of 2: each halving costs one copy
+  std::string note_;            // what the reason adds
+  bool guess_kept_ = false;     // best_x_ holds the caller's x, in the caller's units
+  bool guess_is_exact_ = true;  // in scaled units
+  HistoryStep history_step_;
 };
 
 extern template class KrylovSolve<float>;

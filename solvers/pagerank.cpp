@@ -7,6 +7,7 @@
 /// Memory movement per iteration: see pagerank_loops.cpp.
 #include "tessera/pagerank.hpp"
 
+#include "core/history.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/pagerank.hpp"
 #include "spmv/plan_internals.hpp"
@@ -67,7 +68,7 @@ class PageRank {
  public:
   /// \param vector of the loop. All outlive the solve.
   PageRank(const PageRankOptions& options, const PlanInfo& info, detail::RankLoop<T>& loop, int vector)
-      : options_(options), loop_(&loop), vector_(vector) {
+      : options_(options), loop_(&loop), vector_(vector), history_step_(options.history_rows) {
     result_.plan = info;
     result_.timings.plan_ms = result_.plan.build_ms;
     result_.change = std::numeric_limits<double>::infinity();
@@ -94,6 +95,7 @@ class PageRank {
   int vector_;
   bool has_ended_ = false;
   bool has_stopped_ = false;  ///< the observer asked to stop
+  detail::HistoryStep history_step_;
   PageRankResult<T> result_;
   Stopwatch watch_;
 };
@@ -149,7 +151,8 @@ template <class T>
 Control PageRank<T>::show() {
   const double seconds = watch_.seconds();
   if (options_.keep_history && result_.iterations > 0) {
-    result_.history.push_back({result_.iterations, seconds, result_.change, std::numeric_limits<double>::quiet_NaN()});
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    history_step_.append(result_.history, {result_.iterations, seconds, result_.change, none});
   }
   if (!options_.observer || has_stopped_) return Control::proceed;
   const Control control =
@@ -268,6 +271,11 @@ std::vector<PageRankResult<T>> RankSolve<T>::run(std::span<const Array<T>> telep
   return results;
 }
 
+[[nodiscard]] SpmvOptions for_ranks(SpmvOptions options) {
+  options.rank_products = true;
+  return options;
+}
+
 }  // namespace
 
 std::string_view to_string(Dangling dangling) {
@@ -301,7 +309,7 @@ PageRankResult<T> pagerank(const TransitionMatrix<T>& transition, const PageRank
   check_options(options);
   std::vector<Array<T>> teleport;
   teleport.push_back(detail::teleport_distribution<T>(options.personalization, transition.vertices()));
-  const SpmvPlan<T> plan(transition.in_links(), options.spmv);
+  const SpmvPlan<T> plan(transition.in_links(), for_ranks(options.spmv));
   return std::move(RankSolve<T>(transition, plan, options).run(teleport).front());
 }
 
@@ -319,7 +327,7 @@ std::vector<PageRankResult<T>> pagerank_multi(const TransitionMatrix<T>& transit
   for (const auto weights : personalizations) {
     teleports.push_back(detail::teleport_distribution<T>(weights, transition.vertices()));
   }
-  const SpmvPlan<T> plan(transition.in_links(), options.spmv);
+  const SpmvPlan<T> plan(transition.in_links(), for_ranks(options.spmv));
   const Stopwatch watch;
   std::vector<PageRankResult<T>> results;
   results.reserve(teleports.size());

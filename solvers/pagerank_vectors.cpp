@@ -22,13 +22,13 @@ Array<T> teleport_distribution(std::span<const double> weights, index_t vertices
   if (weights.empty()) return {};
   if (static_cast<std::int64_t>(weights.size()) != vertices) {
     throw DimensionError(
-        fmt::format("personalization must have one weight a vertex: {}, got {}", vertices, weights.size()));
+        fmt::format("personalization must have one weight per vertex: {}, got {}", vertices, weights.size()));
   }
   double largest = 0.0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (!(weights[i] >= 0.0) || std::isinf(weights[i])) {
-      throw InvalidArgument(fmt::format(
-          "personalization must be finite and not negative, but vertex {} (counted from 0) has {}", i, weights[i]));
+      throw InvalidArgument(
+          fmt::format("personalization must be finite and not negative, but vertex {} has {}", i + 1, weights[i]));
     }
     largest = std::max(largest, weights[i]);
   }

@@ -16,6 +16,7 @@
 #include "tessera/solvers.hpp"
 
 #include <cmath>
+#include <type_traits>
 
 namespace tessera {
 
@@ -88,7 +89,8 @@ class Richardson {
 }  // namespace
 
 template <class T>
-SolveReport richardson(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b, std::span<T> x,
+SolveReport richardson(const LinearOperator<T>& A, const LinearOperator<T>& M,
+                       std::span<const std::type_identity_t<T>> b, std::span<std::type_identity_t<T>> x,
                        const SolverOptions& options) {
   const detail::KrylovProblem<T> problem({A, M, b, x, options});
   return Richardson<T>(problem).solve();

@@ -106,12 +106,21 @@ StoppingCriteria::StoppingCriteria(const SolverOptions& options, std::int64_t n,
 void StoppingCriteria::begin(double b_norm, double r0_norm, int exponent) {
   exponent_ = exponent;
   const double base = options_.base == ResidualBase::b ? b_norm : r0_norm;
-  state_.target = std::max(options_.relative_tolerance * base, std::ldexp(options_.absolute_tolerance, -exponent));
+  const double relative = options_.relative_tolerance * base;
+  // May underflow, or overflow: every finite residual meets it then, and no infinite one.
+  const double absolute =
+      std::min(std::ldexp(options_.absolute_tolerance, -exponent), std::numeric_limits<double>::max());
+  target_is_absolute_ = absolute >= relative;
+  state_.target = std::max(relative, absolute);
   state_.divergence_limit = options_.divergence_tolerance * std::max(b_norm, r0_norm);
   state_.peak = state_.best = restart_reference_ = r0_norm;
 }
 
 double StoppingCriteria::user_units(double norm) const { return std::ldexp(norm, exponent_); }
+
+double StoppingCriteria::user_target() const {
+  return target_is_absolute_ ? options_.absolute_tolerance : user_units(state_.target);
+}
 
 std::optional<Status> StoppingCriteria::verdict(double residual) {
   state_.halt = fused::Halt::none;
@@ -150,8 +159,7 @@ bool StoppingCriteria::may_restart(double true_residual) {
 }
 
 std::string StoppingCriteria::target_text() const {
-  return fmt::format("max(rtol*||{}||_2, atol) = {:.6g}", options_.base == ResidualBase::b ? "b" : "r0",
-                     user_units(state_.target));
+  return fmt::format("max(rtol*||{}||_2, atol) = {:.6g}", options_.base == ResidualBase::b ? "b" : "r0", user_target());
 }
 
 std::string StoppingCriteria::breakdown_cause(const SolveReport& report) const {

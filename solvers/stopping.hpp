@@ -23,6 +23,8 @@ class StoppingCriteria {
   void begin(double b_norm, double r0_norm, int exponent);
 
   [[nodiscard]] double user_units(double norm) const;
+  /// The target in the user's units: the absolute tolerance, to the digit, where that decides.
+  [[nodiscard]] double user_target() const;
 
   /// Limits, divergence and stagnation of an iterate with a computed residual; nothing means go on.
   [[nodiscard]] std::optional<Status> verdict(double residual);
@@ -49,6 +51,7 @@ class StoppingCriteria {
   const SolverOptions& options_;
   StopState& state_;
   int exponent_ = 0;
+  bool target_is_absolute_ = false;
   double seconds_ = 0.0;
 
   double best_checked_ = std::numeric_limits<double>::infinity();  // smallest true residual of the failed checks

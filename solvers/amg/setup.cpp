@@ -36,15 +36,15 @@ constexpr double large_row_sum = 0.5;
 constexpr double power_margin = 1.1;
 
 std::string unfit_row(std::int64_t row, double diagonal) {
-  return fmt::format("AMG needs finite rows with a positive diagonal: row {} (counted from 0) has the diagonal {}{}",
-                     row, diagonal, diagonal > 0.0 ? " and an entry that is not finite or too large" : "");
+  return fmt::format("AMG needs finite rows with a positive diagonal: row {} has the diagonal {}{}", row + 1, diagonal,
+                     diagonal > 0.0 ? " and an entry that is not finite or too large" : "");
 }
 
 std::string not_positive(std::size_t level, std::int64_t row, double diagonal) {
   return fmt::format(
       "AMG needs a matrix that is positive definite, or has a positive definite symmetric part: row {} of level {} has "
       "the diagonal {}",
-      row, level, diagonal);
+      row + 1, level, diagonal);
 }
 
 SpgemmOptions product_options(const Device& device) {

@@ -53,9 +53,9 @@ ColumnMatrix columns_of(const CsrView<T>& matrix) {
       const auto value = static_cast<double>(matrix.value(k));
       if (!std::isfinite(value)) {
         throw InvalidMatrix(
-            fmt::format("a direct solution needs finite entries: row {} (counted from 0) holds {} in "
+            fmt::format("a direct solution needs finite entries: row {} holds {} in "
                         "column {}",
-                        row, value, matrix.columns[at(k)]));
+                        row + 1, value, matrix.columns[at(k)] + 1));
       }
       const auto place = at(next[at(matrix.columns[at(k)])]++);
       result.rows[place] = row;

@@ -142,11 +142,11 @@ bool DirectSolver::factorize(const DirectSystem& system, bool may_fail) {
 }
 
 void DirectSolver::refuse_singular(const FactorFacts& facts) const {
-  throw SingularMatrix(fmt::format(
-      "the matrix is singular to rounding: the pivot of column {} (counted from 0) is {:.3g} after scaling, "
-      "in {}",
-      order_.columns[at(std::max(facts.smallest_column, index_t{0}))], facts.smallest_pivot,
-      to_string(info_.prediction.method)));
+  throw SingularMatrix(
+      fmt::format("the matrix is singular to rounding: the pivot of column {} is {:.3g} after scaling, "
+                  "in {}",
+                  order_.columns[at(std::max(facts.smallest_column, index_t{0}))] + 1, facts.smallest_pivot,
+                  to_string(info_.prediction.method)));
 }
 
 std::uint64_t DirectSolver::bytes() const noexcept {

@@ -62,7 +62,7 @@ class HostTriangle {
   /// row(i) for all rows, those that a row needs before it.
   template <class Row>
   void for_each(const Device& device, const Row& row) const {
-    if (by_levels_) return for_each_level(schedule_, device, [&] { return row; });
+    if (by_levels_) return for_each_level(schedule_, device, [&](std::size_t, index_t i) { row(i); });
     if (triangle_ == Triangle::lower) {
       for (index_t i = 0; i < rows(); ++i) row(i);
     } else {

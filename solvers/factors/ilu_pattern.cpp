@@ -173,7 +173,7 @@ index_t eliminate_all(const FactorRows& a, const FillPattern& pattern, std::vect
     const LevelSchedule schedule = level_schedule(pattern.offsets, pattern.columns, Triangle::lower);
     if (is_worth_threads(schedule, pattern.offsets.back(), device)) {
       std::atomic<index_t> replaced{0};
-      for_each_level(schedule, device, [&] {
+      for_each_level_with(schedule, device, [&] {
         return [&, rows = PatternElimination(a, pattern, values)](index_t i) mutable {
           if (rows.eliminate(i)) replaced.fetch_add(1, std::memory_order_relaxed);
         };

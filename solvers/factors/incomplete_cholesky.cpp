@@ -29,7 +29,7 @@ double with_shifts(const ShiftOptions& shifts, const Attempt& attempt) {
   for (double shift = 0.0;;) {
     const index_t row = attempt(shift);
     if (row == none) return shift;
-    shift = next_shift(shift, shifts, fmt::format("the pivot of row {} of the ordered matrix", row));
+    shift = next_shift(shift, shifts, fmt::format("the pivot of row {} of the ordered matrix", row + 1));
   }
 }
 
@@ -43,8 +43,8 @@ std::vector<double> positive_diagonal(const FactorRows& a) {
     const double value =
         found != end && *found == i ? a.values[static_cast<std::size_t>(found - a.columns.begin())] : 0.0;
     if (!(value > 0.0)) {
-      throw InvalidMatrix(
-          fmt::format("incomplete Cholesky needs a positive diagonal: row {} of the ordered matrix has {}", i, value));
+      throw InvalidMatrix(fmt::format(
+          "incomplete Cholesky needs a positive diagonal: row {} of the ordered matrix has {}", i + 1, value));
     }
     diagonal[static_cast<std::size_t>(i)] = value;
   }
@@ -134,7 +134,7 @@ template <class MakeRows>
 index_t eliminate_by_levels(const LevelSchedule& schedule, const Device& device, const MakeRows& make_rows) {
   constexpr index_t beyond = std::numeric_limits<index_t>::max();
   std::atomic<index_t> first{beyond};
-  for_each_level(schedule, device, [&] {
+  for_each_level_with(schedule, device, [&] {
     return [&, rows = make_rows()](index_t i) mutable {
       if (rows.eliminate(i)) return;
       index_t seen = first.load(std::memory_order_relaxed);

@@ -42,17 +42,16 @@ class MirrorWalk {
     if (column(mirror) < i) refuse_missing(j, mirror);
     if (a_->value(mirror) != a_->value(k)) {
       throw InvalidMatrix(
-          fmt::format("incomplete Cholesky needs a symmetric matrix: entry ({}, {}) is {}, but entry ({}, {}) is {} "
-                      "(counted from 0)",
-                      i, j, a_->value(k), j, i, a_->value(mirror)));
+          fmt::format("incomplete Cholesky needs a symmetric matrix: entry ({}, {}) is {}, but entry ({}, {}) is {}",
+                      i + 1, j + 1, a_->value(k), j + 1, i + 1, a_->value(mirror)));
     }
     ++mirror;
   }
   [[noreturn]] void refuse_missing(index_t i, offset_t k) const {
     throw InvalidMatrix(
         fmt::format("incomplete Cholesky needs a symmetric matrix: entry ({}, {}) is {}, but entry ({}, {}) is not "
-                    "stored (counted from 0)",
-                    i, column(k), a_->value(k), column(k), i));
+                    "stored",
+                    i + 1, column(k) + 1, a_->value(k), column(k) + 1, i + 1));
   }
   [[nodiscard]] offset_t begin(index_t i) const { return a_->row_offsets[static_cast<std::size_t>(i)]; }
   [[nodiscard]] offset_t end(index_t i) const { return a_->row_offsets[static_cast<std::size_t>(i) + 1]; }
@@ -83,8 +82,7 @@ void require_finite_values(const CsrView<T>& matrix, const Device& device) {
                              return FirstIndex{};
                            }).index;
   if (row < 0) return;
-  throw InvalidMatrix(
-      fmt::format("incomplete factors need finite values: row {} (counted from 0) holds NaN or infinity", row));
+  throw InvalidMatrix(fmt::format("incomplete factors need finite values: row {} holds NaN or infinity", row + 1));
 }
 
 template <class T>
@@ -101,8 +99,7 @@ void require_positive_diagonal(const CsrView<T>& matrix) {
     const offset_t k = diagonal_position(a, i);
     if (k >= 0 && value_at(a, k) > T{0}) continue;
     const std::string found = k < 0 ? "has no diagonal entry" : fmt::format("holds {}", value_at(a, k));
-    throw InvalidMatrix(
-        fmt::format("incomplete Cholesky needs a positive diagonal: row {} (counted from 0) {}", i, found));
+    throw InvalidMatrix(fmt::format("incomplete Cholesky needs a positive diagonal: row {} {}", i + 1, found));
   }
 }
 

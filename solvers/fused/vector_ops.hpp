@@ -74,6 +74,12 @@ template <class T>
 struct ScaledNorm {
   double mantissa = 0.0;
   int exponent = 0;
+  /// Of a number in plain units; infinity and NaN stay in the mantissa.
+  [[nodiscard]] static ScaledNorm of(double norm) {
+    if (norm == 0.0 || !std::isfinite(norm)) return {norm, 0};
+    const int exponent = std::ilogb(norm);
+    return {std::ldexp(norm, -exponent), exponent};
+  }
   /// In plain units; infinity or 0 where it does not fit.
   [[nodiscard]] double value() const { return std::ldexp(mantissa, exponent); }
 };

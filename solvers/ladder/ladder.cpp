@@ -118,8 +118,17 @@ class Climb {
   void analyse() {
     const Stopwatch watch;
     const CsrView<T> matrix = systems_.host_matrix();
-    result_.facts = ladder_facts<T>(statistics_, &matrix);
+    result_.facts = ladder_facts<T>(statistics_, &matrix, can_predict());
     result_.analysis_ms += watch.milliseconds();
+  }
+
+  /// Order and counts of factors take memory themselves, as much as this.
+  [[nodiscard]] bool can_predict() const {
+    constexpr std::uint64_t per_row = 220;
+    constexpr std::uint64_t per_entry = 40;
+    const std::uint64_t needed = per_row * static_cast<std::uint64_t>(statistics_.rows) +
+                                 per_entry * static_cast<std::uint64_t>(statistics_.nnz);
+    return options_.memory_limit_bytes == 0 || needed <= options_.memory_limit_bytes;
   }
 
   /// For JacobiWatch.
@@ -239,6 +248,15 @@ class Climb {
   }
 
   /// The target is that of the first residual, whatever guess a rung begins with.
+  /// Directions of GMRES within the limit on memory: two vectors for each, since M may change.
+  [[nodiscard]] int directions_that_fit() const {
+    constexpr std::int64_t least = 5;
+    if (options_.memory_limit_bytes == 0) return std::numeric_limits<int>::max();
+    const std::uint64_t pair = 2 * sizeof(T) * static_cast<std::uint64_t>(std::max<std::int64_t>(a_.rows(), 1));
+    const auto fit = static_cast<std::int64_t>(std::min<std::uint64_t>(options_.memory_limit_bytes / pair, 1'000'000));
+    return static_cast<int>(std::max(least, fit));
+  }
+
   [[nodiscard]] SolverOptions options_of(RungReport& rung, detail::JacobiWatch& jacobi) {
     SolverOptions solver = options_.solver;
     if (solver.base == ResidualBase::r0 && has_begun_) {
@@ -249,6 +267,7 @@ class Climb {
     const std::int64_t limit = rung.plan.precond == RungPrecond::direct ? refinement_steps : rung.plan.max_iterations;
     solver.max_iterations = limit > 0 ? std::min(limit, iterations_left()) : iterations_left();
     solver.time_limit_seconds = std::max(seconds_left(), 0.0);
+    solver.restart = std::min(solver.restart, directions_that_fit());
     const bool is_jacobi = rung.plan.precond == RungPrecond::jacobi;
     const bool may_be_slow = rung.plan.precond == RungPrecond::none;
     const std::int64_t before = iterations_;

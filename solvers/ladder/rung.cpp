@@ -1,11 +1,13 @@
 /// Set-up and solve of one rung of the ladder.
 #include "solvers/ladder/rung.hpp"
 
+#include "core/memory_budget.hpp"
 #include "core/stopwatch.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -47,6 +49,37 @@ template <class T>
   return noted<T>(std::move(factors), report);
 }
 
+/// Bytes of the work space of incomplete factors, per row and, in double, per entry.
+constexpr std::uint64_t factor_row_bytes = 160;
+constexpr std::uint64_t factor_entry_bytes = sizeof(double) + sizeof(index_t);
+
+/// As much fill as the memory allows. \throws BudgetExceeded where not even the work space fits
+template <class T>
+void limit_fill(const CsrView<T>& matrix, const SetUp& budget, IncompleteFactorOptions& options) {
+  if (budget.memory_limit_bytes == 0) return;
+  const auto entries = static_cast<std::uint64_t>(std::max<offset_t>(matrix.nnz(), 1));
+  const std::uint64_t workspace =
+      factor_row_bytes * static_cast<std::uint64_t>(matrix.rows) + factor_entry_bytes * entries;
+  if (workspace >= budget.memory_limit_bytes) {
+    throw BudgetExceeded(
+        fmt::format("the set-up needs {} bytes, and {} are left", workspace, budget.memory_limit_bytes));
+  }
+  const auto left = static_cast<double>(budget.memory_limit_bytes - workspace);
+  options.fill_limit =
+      std::min(options.fill_limit, left / static_cast<double>(entries * (sizeof(T) + sizeof(index_t))));
+}
+
+/// Refuses a hierarchy that may not fit: with its set-up it is taken for four times its matrix, an estimate.
+template <class T>
+void require_memory_of_amg(const CsrView<T>& matrix, const SetUp& budget) {
+  if (budget.memory_limit_bytes == 0) return;
+  constexpr std::uint64_t most = 4;
+  const std::uint64_t needed = most * csr_bytes(matrix.rows, matrix.nnz(), sizeof(T));
+  if (needed <= budget.memory_limit_bytes) return;
+  throw BudgetExceeded(
+      fmt::format("the hierarchy may need {} bytes, and {} are left", needed, budget.memory_limit_bytes));
+}
+
 template <class T>
 [[nodiscard]] std::unique_ptr<LinearOperator<T>> make_direct(const CsrView<T>& matrix, const SetUp& budget,
                                                              RungReport& report) {
@@ -68,10 +101,12 @@ template <class T>
     case RungPrecond::jacobi:
       return noted<T>(std::make_unique<JacobiPreconditioner<T>>(A.matrix(), device), report);
     case RungPrecond::amg:
+      require_memory_of_amg(A.matrix(), budget);
       return make_amg<T>(A.matrix(), device, report);
     case RungPrecond::incomplete_factors: {
       IncompleteFactorOptions options = plan.factors;
       options.time_limit_seconds = budget.seconds;
+      limit_fill(A.matrix(), budget, options);
       return make_factors<T>(A.matrix(), device, options, report);
     }
     case RungPrecond::direct:

@@ -36,11 +36,11 @@ TEST(AmgRefusals, RefusesDiagonalsByRow) {
     for (const index_t row : {0, 7, 299}) {
       std::vector<double> entries(300, 2.0);
       entries[static_cast<std::size_t>(row)] = bad;
-      expect_refused(refusal(diagonal_matrix(entries)), "InvalidMatrix", "row " + std::to_string(row) + " ");
+      expect_refused(refusal(diagonal_matrix(entries)), "InvalidMatrix", "row " + std::to_string(row + 1) + " ");
     }
   }
   // A diagonal that is not stored.
-  expect_refused(refusal(from_dense<double>({{2, -1, 0}, {-1, 0, -1}, {0, -1, 2}}, 3)), "InvalidMatrix", "row 1 ");
+  expect_refused(refusal(from_dense<double>({{2, -1, 0}, {-1, 0, -1}, {0, -1, 2}}, 3)), "InvalidMatrix", "row 2 ");
 }
 
 TEST(AmgRefusals, RefusesEntriesThatAreNotFinite) {
@@ -52,7 +52,7 @@ TEST(AmgRefusals, RefusesEntriesThatAreNotFinite) {
     values[static_cast<std::size_t>(k)] = bad;
     const Csr<double> broken(a.rows(), a.cols(), a.row_offsets().to(Device{}), a.columns().to(Device{}),
                              Array<double>::copy_of(values));
-    expect_refused(refusal(broken), "InvalidMatrix", "row 211 ");
+    expect_refused(refusal(broken), "InvalidMatrix", "row 212 ");
   }
 }
 

@@ -30,7 +30,7 @@ TEST(FactorRefusals, ValuesThatAreNotFinite) {
     const Csr<double> a = make_csr<double>(3, 3, {0, 1, 3, 4}, {0, 0, 1, 2}, {1, bad, 1, bad});
     for (const auto kind :
          {FactorKind::ilu0, FactorKind::iluk, FactorKind::ilut, FactorKind::ilutp, FactorKind::ic0, FactorKind::ict}) {
-      expect_words(refusal<InvalidMatrix>(a, {.kind = kind}), "row 1 (counted from 0) holds NaN or infinity");
+      expect_words(refusal<InvalidMatrix>(a, {.kind = kind}), "row 2 holds NaN or infinity");
     }
   }
 }
@@ -47,21 +47,21 @@ TEST(FactorRefusals, StructurallySingular) {
 TEST(FactorRefusals, AsymmetricForCholesky) {
   for (const auto kind : {FactorKind::ic0, FactorKind::ict}) {
     expect_words(refusal<InvalidMatrix>(from_dense<double>({{2, 1, 0}, {1, 2, 0.5}, {0, 0.25, 2}}, 3), {.kind = kind}),
-                 "entry (2, 1) is 0.25, but entry (1, 2) is 0.5");
+                 "entry (3, 2) is 0.25, but entry (2, 3) is 0.5");
     expect_words(refusal<InvalidMatrix>(from_dense<double>({{2, 1, 0}, {1, 2, 1}, {0, 0, 2}}, 3), {.kind = kind}),
-                 "entry (1, 2) is 1, but entry (2, 1) is not stored");
+                 "entry (2, 3) is 1, but entry (3, 2) is not stored");
     expect_words(refusal<InvalidMatrix>(from_dense<double>({{2, 0, 0}, {0, 2, 0}, {3, 0, 2}}, 3), {.kind = kind}),
-                 "entry (2, 0) is 3, but entry (0, 2) is not stored");
+                 "entry (3, 1) is 3, but entry (1, 3) is not stored");
     expect_words(refusal<InvalidMatrix>(from_dense<double>({{2, 5, 1}, {0, 2, 0}, {1, 0, 2}}, 3), {.kind = kind}),
-                 "entry (0, 1) is 5, but entry (1, 0) is not stored");
+                 "entry (1, 2) is 5, but entry (2, 1) is not stored");
   }
 }
 
 TEST(FactorRefusals, DiagonalThatIsNotPositiveForCholesky) {
   expect_words(refusal<InvalidMatrix>(diagonal_matrix<double>({1, -2, 1}), {.kind = FactorKind::ict}),
-               "row 1 (counted from 0) holds -2");
+               "row 2 holds -2");
   expect_words(refusal<InvalidMatrix>(from_dense<double>({{1, 0}, {0, 0}}, 2), {.kind = FactorKind::ic0}),
-               "row 1 (counted from 0) has no diagonal entry");
+               "row 2 has no diagonal entry");
 }
 
 TEST(FactorRefusals, Indefinite) {

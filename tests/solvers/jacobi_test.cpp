@@ -41,18 +41,16 @@ TEST(Jacobi, PatternMatrixHasOnes) {
 }
 
 TEST(Jacobi, NamesTheFirstRowItCannotInvert) {
-  EXPECT_NE(
-      refusal(from_dense<double>({{1, 0, 0}, {0, 0, 1}, {0, 1, 0}}, 3)).find("row 1 (counted from 0) has no diagonal"),
-      std::string::npos);
-  EXPECT_NE(refusal(make_csr<double>(2, 2, {0, 1, 2}, {0, 1}, {1.0, 0.0})).find("row 1 (counted from 0) holds 0"),
+  EXPECT_NE(refusal(from_dense<double>({{1, 0, 0}, {0, 0, 1}, {0, 1, 0}}, 3)).find("row 2 has no diagonal"),
             std::string::npos);
+  EXPECT_NE(refusal(make_csr<double>(2, 2, {0, 1, 2}, {0, 1}, {1.0, 0.0})).find("row 2 holds 0"), std::string::npos);
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_NE(refusal(diagonal_matrix<double>({nan, 0.0})).find("row 0 (counted from 0) holds nan"), std::string::npos);
-  EXPECT_NE(refusal(diagonal_matrix<double>({1.0, 5e-324})).find("row 1 (counted from 0) holds"), std::string::npos)
+  EXPECT_NE(refusal(diagonal_matrix<double>({nan, 0.0})).find("row 1 holds nan"), std::string::npos);
+  EXPECT_NE(refusal(diagonal_matrix<double>({1.0, 5e-324})).find("row 2 holds"), std::string::npos)
       << "1 / 5e-324 overflows";
   std::vector<double> many(20000, 1.0);
   many[7000] = many[19000] = 0.0;
-  EXPECT_NE(refusal(diagonal_matrix(many)).find("row 7000 "), std::string::npos) << "the first, whatever the threads";
+  EXPECT_NE(refusal(diagonal_matrix(many)).find("row 7001 "), std::string::npos) << "the first, whatever the threads";
 }
 
 TEST(Jacobi, RefusesARectangularMatrix) {

@@ -40,8 +40,8 @@ TEST(PageRank, RefusesOptionsOutOfRange) {
   const std::vector<double> infinite{1, 1, std::numeric_limits<double>::infinity(), 1};
   const std::vector<double> zeros(4);
   expect_refused({.personalization = three}, "4, got 3");
-  expect_refused({.personalization = negative}, "vertex 1 (counted from 0) has -1");
-  expect_refused({.personalization = infinite}, "vertex 2 (counted from 0) has inf");
+  expect_refused({.personalization = negative}, "vertex 2 has -1");
+  expect_refused({.personalization = infinite}, "vertex 3 has inf");
   expect_refused({.personalization = zeros}, "sums to 0");
   EXPECT_THROW((void)pagerank(small_graph(), {.personalization = three}), DimensionError);
 }
