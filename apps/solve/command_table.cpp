@@ -2,10 +2,12 @@
 
 #include "precond_keys.hpp"
 #include "precond_spec.hpp"
+#include "terminal.hpp"
 
 #include "tessera/spgemm.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -32,7 +34,7 @@ constexpr std::string_view solve_exit_codes =
     "  0 converged and verified    1 internal error        2 usage\n"
     "  3 iteration or time limit   4 breakdown, divergence, stagnation, not finite\n"
     "  5 bad input or output file  6 out of memory         7 no usable device\n"
-    "  130, 143 interrupted (partial results are written)\n";
+    "  129, 130, 143 interrupted (partial results are written)\n";
 
 /// In the order of Command.
 constexpr auto table = std::to_array<CommandSpec>(
@@ -61,7 +63,7 @@ constexpr auto table = std::to_array<CommandSpec>(
       "  3, 4 a solve did not converge, as in run (--exit-zero: 0)\n"
       "  6 out of memory    7 no usable device\n"
       "  8 a kernel or a solve failed its check, or is slower than --fail-if-slower allows\n"
-      "  130, 143 interrupted (what was measured is written)\n",
+      "  129, 130, 143 interrupted (what was measured is written)\n",
       "  solve compare A.mtx                            which kernel is best for this matrix?\n"
       "  solve compare A.mtx --kernels csr,merbit --solvers cg,bicgstab --rtol 1e-6\n"
       "  solve compare --powerlaw 1e5 --solvers pagerank --md -\n"
@@ -96,19 +98,35 @@ constexpr auto table = std::to_array<CommandSpec>(
      {"list", "list methods, preconds, kernels, formats or generators", "methods|preconds|kernels|formats|generators",
       "", "usage: solve list [methods|preconds|kernels|formats|generators] [options]\n", "  0 listed    2 usage\n",
       "  solve list kernels\n  solve list --json\n"},
-     {"completion", "print the completion script for bash or zsh", "bash|zsh", "", "usage: solve completion bash|zsh\n",
-      "  0 printed    2 usage\n",
+     {"completion", "print the completion script for bash, zsh or fish", "bash|zsh|fish", "",
+      "usage: solve completion bash|zsh|fish\n", "  0 printed    2 usage\n",
       "  solve completion bash > ~/.local/share/bash-completion/completions/solve\n"
-      "  solve completion zsh > ~/.zfunc/_solve         with fpath+=~/.zfunc before compinit\n"}});
+      "  solve completion zsh > ~/.zfunc/_solve         with fpath+=~/.zfunc before compinit\n"
+      "  solve completion fish > ~/.config/fish/completions/solve.fish\n"},
+     {"help", "explain a command, an option or the exit codes, or print the manual page",
+      "run|pagerank|compare|inspect|convert|spgemm|doctor|list|completion|help|version|exit-codes|man", "",
+      "usage: solve help [COMMAND|OPTION|exit-codes|man]\n", "  0 printed    2 usage\n",
+      "  solve help compare\n"
+      "  solve help --rtol\n"
+      "  solve help man > solve.1                       then: man -l solve.1\n"},
+     {"version", "version, commit, compiler and CUDA of this build", "", "", "usage: solve version [options]\n",
+      "  0 printed    2 usage\n", "  solve version --json\n"}});
 
-constexpr std::array all_commands{Command::run,     Command::pagerank, Command::compare,
-                                  Command::inspect, Command::convert,  Command::spgemm,
-                                  Command::doctor,  Command::list,     Command::completion};
+constexpr std::array all_commands{Command::run,        Command::pagerank, Command::compare, Command::inspect,
+                                  Command::convert,    Command::spgemm,   Command::doctor,  Command::list,
+                                  Command::completion, Command::help,     Command::version};
 
 [[nodiscard]] const CommandSpec& spec_of(Command command) { return table[static_cast<std::size_t>(command)]; }
 
-constexpr std::size_t line_width = 100;
-constexpr std::size_t help_column = 32;
+constexpr std::array<std::string_view, 9> groups{"Problem", "Method",  "Stopping", "Kernel",       "Comparison",
+                                                 "Product", "Machine", "Output",   "Configuration"};
+
+/// Where descriptions begin.
+[[nodiscard]] std::size_t help_column(std::size_t width) {
+  constexpr std::size_t wide = 90;
+  constexpr std::size_t narrow = 60;
+  return width >= wide ? 32 : width >= narrow ? 26 : 10;
+}
 
 /// Accumulators that the host does not have.
 [[nodiscard]] std::vector<std::string_view> gpu_accumulators() {
@@ -136,66 +154,15 @@ constexpr std::size_t help_column = 32;
   return names;
 }
 
-/// "  -b, --rhs FILE|WORD      text ... (default: Aones)", wrapped.
-[[nodiscard]] std::string option_lines(const OptionSpec& spec) {
-  std::string left = spec.letter == '\0' ? "      " : fmt::format("  -{}, ", spec.letter);
-  left += fmt::format("--{}{}{}", spec.name, spec.value.empty() ? "" : " ", spec.value);
-  std::string text(spec.help);
-  if (spec.name == "accumulator") {
-    text = fmt::format(fmt::runtime(text), fmt::arg("words", fmt::join(option_words(spec), ", ")),
-                       fmt::arg("gpu_words", fmt::join(gpu_accumulators(), ", ")));
-  }
-  if (spec.name == "precond") {
-    text = fmt::format(fmt::runtime(text), fmt::arg("words", fmt::join(factor_forms(), ", ")));
-  }
-  if (spec.name == "precond-opt") {
-    text = fmt::format(fmt::runtime(text), fmt::arg("amg_words", fmt::join(names_of(amg_keys()), ", ")),
-                       fmt::arg("factor_words", fmt::join(names_of(factor_keys()), ", ")));
-  }
-  if (!spec.fp32_fallback.empty()) {
-    text += fmt::format(" (with --precision fp32: {}, default: {})", spec.fp32_fallback, spec.fallback);
-  } else if (!spec.fallback.empty()) {
-    text += fmt::format(" (default: {})", spec.fallback);
-  }
-
-  std::string result = left;
-  std::size_t column = left.size();
-  if (column + 2 > help_column) {
-    result += '\n';
-    column = 0;
-  }
-  result.append(help_column - column, ' ');
-  column = help_column;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    const std::string_view word = rest.substr(0, end);
-    if (column > help_column && column + 1 + word.size() > line_width) {
-      result += '\n';
-      result.append(help_column, ' ');
-      column = help_column;
-    }
-    if (column > help_column) {
-      result += ' ';
-      ++column;
-    }
-    result += word;
-    column += word.size();
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return result + '\n';
-}
-
-[[nodiscard]] std::string option_section(Command command) {
+[[nodiscard]] std::string option_section(Command command, std::size_t width) {
   std::string result;
   std::string_view group;
-  for (const std::string_view heading :
-       {"Problem", "Method", "Stopping", "Kernel", "Comparison", "Product", "Machine", "Output", "Configuration"}) {
+  for (const std::string_view heading : groups) {
     for (const OptionSpec& spec : option_table()) {
       if (spec.group != heading || !uses(command, spec)) continue;
       if (group != heading) result += fmt::format("\n{}:\n", heading);
       group = heading;
-      result += option_lines(spec);
+      result += option_help(spec, width);
     }
   }
   return result;
@@ -222,16 +189,65 @@ std::vector<std::string_view> command_names() {
   return names;
 }
 
-std::string help_text(Command command) {
-  std::string result(spec_of(command).usage);
-  result += fmt::format("\n{}: {}\n", to_string(command), describe(command));
-  if (command == Command::run) {
-    result += "MATRIX is a Matrix Market file, plain or gzip, or a binary file of solve convert.\n\nCommands:\n";
-    for (const Command each : commands()) result += fmt::format("  {:<12}{}\n", to_string(each), describe(each));
+std::string_view command_usage(Command command) { return spec_of(command).usage; }
+std::string_view command_exit_codes(Command command) { return spec_of(command).exit_codes; }
+std::string_view command_examples(Command command) { return spec_of(command).examples; }
+std::span<const std::string_view> option_groups() { return groups; }
+
+std::string option_description(const OptionSpec& spec) {
+  std::string text(spec.help);
+  if (spec.name == "accumulator") {
+    text = fmt::format(fmt::runtime(text), fmt::arg("words", fmt::join(option_words(spec), ", ")),
+                       fmt::arg("gpu_words", fmt::join(gpu_accumulators(), ", ")));
   }
-  result += option_section(command);
-  result += fmt::format("\nExit codes:\n{}\nExamples:\n{}", spec_of(command).exit_codes, spec_of(command).examples);
-  return result;
+  if (spec.name == "precond") {
+    text = fmt::format(fmt::runtime(text), fmt::arg("words", fmt::join(factor_forms(), ", ")));
+  }
+  if (spec.name == "precond-opt") {
+    text = fmt::format(fmt::runtime(text), fmt::arg("amg_words", fmt::join(names_of(amg_keys()), ", ")),
+                       fmt::arg("factor_words", fmt::join(names_of(factor_keys()), ", ")));
+  }
+  if (!spec.fp32_fallback.empty()) {
+    text += fmt::format(" (with --precision fp32: {}, default: {})", spec.fp32_fallback, spec.fallback);
+  } else if (!spec.fallback.empty()) {
+    text += fmt::format(" (default: {})", spec.fallback);
+  }
+
+  return text;
+}
+
+std::string commands_text(const OptionSpec& spec) {
+  std::vector<std::string_view> names;
+  for (const Command command : commands()) {
+    if (uses(command, spec)) names.push_back(to_string(command));
+  }
+  return names.size() == commands().size() ? "all" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string option_help(const OptionSpec& spec, std::size_t width) {
+  std::string left = spec.letter == '\0' ? "      " : fmt::format("  -{}, ", spec.letter);
+  left += fmt::format("--{}{}{}", spec.name, spec.value.empty() ? "" : " ", spec.value);
+  return hanging(left, option_description(spec), help_column(width), width);
+}
+
+std::string help_text(Command command, std::size_t width) {
+  std::string head(spec_of(command).usage);
+  head += fmt::format("\n{}: {}\n", to_string(command), describe(command));
+  std::string result = fitted(head, width);
+  if (command == Command::run) {
+    result += fitted(
+        "MATRIX is a Matrix Market file, plain or gzip, a binary file of solve convert, or - for standard input.\n"
+        "\nCommands:\n",
+        width);
+    constexpr std::size_t column = 14;
+    for (const Command each : commands()) {
+      result += hanging(fmt::format("  {}", to_string(each)), describe(each), column, width);
+    }
+  }
+  result += option_section(command, width);
+  return result +
+         fitted(fmt::format("\nExit codes:\n{}\nExamples:\n{}", spec_of(command).exit_codes, spec_of(command).examples),
+                width);
 }
 
 }  // namespace tessera::cli

@@ -17,7 +17,10 @@ namespace tessera::cli {
 [[nodiscard]] ExitCode doctor_command(const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode list_command(const Options& options);
 [[nodiscard]] ExitCode completion_command(const Options& options);
-/// --version, of any command.
+[[nodiscard]] ExitCode help_command(const Options& options);
+/// --help of a command.
+void show_help(Command command);
+/// solve version, and --version of any command.
 [[nodiscard]] ExitCode version_command(const Options& options);
 
 }  // namespace tessera::cli

@@ -82,8 +82,7 @@ void require_used(const Options& options, const std::vector<compare::Solver>& so
 
 [[nodiscard]] PageRankOptions pagerank_options(const Options& options) {
   PageRankOptions result;
-  result.damping = number_option(options, "damping", 0.0, 1.0);
-  if (result.damping >= 1.0) refuse_text("damping", *options.text("damping"), "a number in [0, 1)");
+  result.damping = damping_option(options);
   result.tolerance = number_option(options, "tol", 0.0, unbounded);
   result.max_iterations = count_option(options, "max-iters");
   result.time_limit_seconds = seconds_option(options, "max-time");
@@ -148,7 +147,9 @@ std::vector<compare::Candidate<T>> choose_candidates(std::vector<compare::Candid
 }
 
 ExitCode exit_code_of(const compare::Outcome& outcome, int signal, bool exit_zero) {
-  if (outcome.failed() || !outcome.slower.empty()) return ExitCode::verification_failed;
+  const bool only_memory = outcome.lacked_memory_alone();
+  if ((outcome.failed() && !only_memory) || !outcome.slower.empty()) return ExitCode::verification_failed;
+  if (outcome.failed()) return ExitCode::out_of_memory;
   if (outcome.interrupted) return exit_code_of(Status::interrupted, signal, exit_zero);
   ExitCode worst = ExitCode::success;
   for (const compare::SolveRow& row : outcome.solves) {
@@ -194,7 +195,10 @@ template <class T>
     comparison.preconds.push_back(precond_request(each, settings.problem, problem.matrix->rows(), settings.machine));
     comparison.preconds.back().held_bytes = problem.matrix->bytes();
   }
-  comparison.stop = [] { return interrupt_signal() != 0; };
+  comparison.stop = [] {
+    keep_partial_results();
+    return interrupt_signal() != 0;
+  };
   const compare::Subject<T> subject{problem.matrix, outcome.matrix, problem.name,
                                     [&] { return make_vectors(settings, problem); }};
   static_cast<compare::Outcome&>(outcome) = compare::compare_kernels(comparison, subject, candidates);
@@ -216,7 +220,7 @@ ExitCode compare_and_report(const CompareSettings& settings, const std::vector<c
   progress.conclude(outcome.warnings);
 
   Deliverables results;
-  results.summary = [&] { return compare_summary(outcome); };
+  results.summary = [&] { return compare_summary(outcome, settings.output.width); };
   results.csv = [&] { return compare_csv(outcome); };
   results.markdown = [&] { return compare_markdown(outcome); };
   results.json = [&](ExitCode code) { return document_text(compare_json(outcome, options, invocation, code)); };

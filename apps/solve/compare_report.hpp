@@ -6,6 +6,7 @@
 #include "report_json.hpp"
 #include "text_table.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,8 @@ namespace tessera::cli {
 /// What the tables do not show: failures with their reasons, times that stayed noisy, losses against a baseline.
 [[nodiscard]] std::vector<std::string> remarks(const CompareOutcome& outcome);
 
-[[nodiscard]] std::string compare_summary(const CompareOutcome& outcome);
+/// \param width of the terminal that it is for, 0 for none
+[[nodiscard]] std::string compare_summary(const CompareOutcome& outcome, std::size_t width = 0);
 [[nodiscard]] std::string compare_markdown(const CompareOutcome& outcome);
 /// A heading and one line per row, products and solves alike; cells that do not apply are empty. Numbers in full.
 [[nodiscard]] std::string compare_csv(const CompareOutcome& outcome);

@@ -156,13 +156,13 @@ struct Unit {
   return rounds;
 }
 
-[[nodiscard]] std::vector<std::string> facts(const CompareOutcome& outcome) {
+[[nodiscard]] std::vector<std::string> facts(const CompareOutcome& outcome, std::size_t width = 0) {
   const MatrixStatistics& m = outcome.matrix;
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("{}: {} x {}, {} nonzeros{}, {:.1f} per row", outcome.problem, m.rows, m.cols, m.nnz,
-                              outcome.pattern ? " (pattern)" : "", m.mean_row_nnz));
+  lines.push_back(fmt::format("{}: {} x {}, {} nonzeros{}, {:.1f} per row", shown_problem(outcome, width), m.rows,
+                              m.cols, m.nnz, outcome.pattern ? " (pattern)" : "", m.mean_row_nnz));
   const std::string place = outcome.device.is_host()
-                                ? fmt::format("{} threads on {}", outcome.threads, support::cpu_name())
+                                ? fmt::format("{} on {}", support::threads_text(outcome.threads), support::cpu_name())
                                 : support::device_text(outcome.device, Device{});
   lines.push_back(fmt::format("{}, {}, {} rounds, kernels in random order", place,
                               outcome.precision == Precision::fp64 ? "fp64" : "fp32", rounds_of(outcome)));
@@ -181,17 +181,17 @@ TextTable product_table(const CompareOutcome& outcome) {
   const Unit unit = unit_for(outcome.products);
   TextTable table;
   table.columns = {{"", "  kernel"},
-                   {"(set-up", "ms)"},
-                   {"plan", "MiB"},
+                   {"(set-up", "ms)", 5},
+                   {"plan", "MiB", 6},
                    {"product", fmt::format("{} ±IQR", unit.name)},
-                   {"", "GB/s"},
-                   {"of", "copy"},
+                   {"", "GB/s", 3},
+                   {"of", "copy", 7},
                    {fmt::format("x faster than {}", outcome.reference), "(95 % interval)"},
-                   {"pays", "after"},
-                   {fmt::format("{} x", outcome.applies), "ms"},
-                   {"error/", "bound"},
-                   {"", "bits"}};
-  if (outcome.baseline) table.columns.push_back({"time against", "baseline"});
+                   {"pays", "after", 4},
+                   {fmt::format("{} x", outcome.applies), "ms", 2},
+                   {"error/", "bound", 8},
+                   {"", "bits", 9}};
+  if (outcome.baseline) table.columns.push_back({"time against", "baseline", 1});
   table.columns.push_back({"", "check"});
   for (std::size_t i = 0; i < outcome.products.size(); ++i) {
     const KernelRow& row = outcome.products[i];
@@ -208,13 +208,13 @@ TextTable solve_table(const CompareOutcome& outcome, Solver solver) {
   table.columns = {{"", "  kernel"}};
   if (preconds) table.columns.push_back({"", "precond"});
   const std::vector<Heading> common{
-      {"(set-up", "ms)"},   {"", "iterations"},    {"solve", "ms ±IQR"},
-      {"end to", "end ms"}, {"us per", "product"}, {fmt::format("x faster than {}", reference), "(95 % interval)"},
-      {"pays", "after"}};
+      {"(set-up", "ms)", 6}, {"", "iterations", 3},    {"solve", "ms ±IQR", 2},
+      {"end to", "end ms"},  {"us per", "product", 8}, {fmt::format("x faster than {}", reference), "(95 % interval)"},
+      {"pays", "after", 5}};
   table.columns.insert(table.columns.end(), common.begin(), common.end());
-  if (preconds) table.columns.push_back({"precond pays", "after solves"});
-  table.columns.push_back({"residual", "checked"});
-  if (outcome.baseline) table.columns.push_back({"time against", "baseline"});
+  if (preconds) table.columns.push_back({"precond pays", "after solves", 4});
+  table.columns.push_back({"residual", "checked", 7});
+  if (outcome.baseline) table.columns.push_back({"time against", "baseline", 1});
   table.columns.push_back({"", "ending"});
   bool first = true;
   for (const SolveRow& row : outcome.solves) {
@@ -265,12 +265,12 @@ std::vector<std::string> remarks(const CompareOutcome& outcome) {
   return texts;
 }
 
-std::string compare_summary(const CompareOutcome& outcome) {
-  const std::vector<std::string> lines = facts(outcome);
+std::string compare_summary(const CompareOutcome& outcome, std::size_t width) {
+  const std::vector<std::string> lines = facts(outcome, width);
   std::string text = fmt::format("matrix      {}\nmachine     {}\ntraffic     {}\n\n", lines[0], lines[1], lines[2]);
-  text += aligned_text(product_table(outcome));
+  text += aligned_text(product_table(outcome), width);
   for (const Solver solver : solvers_of(outcome)) {
-    text += fmt::format("\n{}\n{}", solver_title(outcome, solver), aligned_text(solve_table(outcome, solver)));
+    text += fmt::format("\n{}\n{}", solver_title(outcome, solver), aligned_text(solve_table(outcome, solver), width));
   }
   const std::vector<std::string> notes = remarks(outcome);
   if (!notes.empty()) text += '\n';

@@ -1,6 +1,8 @@
 /// \file
 /// solve completion: scripts that let a shell complete the command line, made from the table of options.
 
+#include "completion.hpp"
+
 #include "commands.hpp"
 #include "errors.hpp"
 #include "option_table.hpp"
@@ -206,11 +208,11 @@ ExitCode completion_command(const Options& options) {
   const std::string known = fmt::format("{}", fmt::join(shells, ", "));
   if (options.words().size() != 1) throw UsageError(fmt::format("completion takes one of {}", known));
   const std::string& wanted = options.words().front();
-  if (wanted != "bash" && wanted != "zsh") {
+  if (std::find(shells.begin(), shells.end(), wanted) == shells.end()) {
     throw UsageError(fmt::format("completion: expected one of {}, got \"{}\"", known, wanted),
                      did_you_mean(wanted, shells));
   }
-  write_stdout(wanted == "bash" ? bash_completion() : zsh_completion());
+  write_stdout(wanted == "bash" ? bash_completion() : wanted == "zsh" ? zsh_completion() : fish_completion());
   return ExitCode::success;
 }
 

@@ -58,6 +58,20 @@ using Type = ConfigEntry::Type;
   return "not JSON: " + (place == std::string::npos ? text : text.substr(place + 2));
 }
 
+/// Where a number stands first, outside of texts. \param text valid JSON as far as that
+[[nodiscard]] std::size_t place_of_number(std::string_view text, std::string_view number) {
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!quoted && text.substr(i, number.size()) == number) return i;
+    if (quoted && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    }
+  }
+  return text.size();
+}
+
 [[nodiscard]] Json parse_json(const std::string& file, std::string_view text) {
   // The keys of each object that is open; nlohmann keeps the last of two values without a word.
   std::vector<std::set<std::string>> open;
@@ -73,6 +87,11 @@ using Type = ConfigEntry::Type;
     return Json::parse(text, watch);
   } catch (const Json::parse_error& error) {
     refuse_at(file, text, error.byte == 0 ? 0 : error.byte - 1, reason_of(error));
+  } catch (const Json::out_of_range& error) {  // "[json.exception.out_of_range.406] number overflow parsing '1e999'"
+    const std::string what = error.what();
+    const std::size_t number = what.find('\'') + 1;
+    refuse_at(file, text, place_of_number(text, std::string_view(what).substr(number, what.rfind('\'') - number)),
+              what.substr(what.find("] ") + 2));
   }
 }
 
@@ -142,8 +161,15 @@ using Type = ConfigEntry::Type;
   return entry;
 }
 
+/// toml++ recurses into the parts of a key; no file of this size has enough of them to exhaust the stack.
+constexpr std::size_t largest_toml = std::size_t{64} << 10;
+
 /// \throws ParseError with line and column
 [[nodiscard]] std::vector<ConfigEntry> toml_entries(const std::string& file, std::string_view text) {
+  if (text.size() > largest_toml) {
+    throw InvalidMatrix(
+        fmt::format("{}: {} bytes of TOML, a configuration has at most {}", file, text.size(), largest_toml));
+  }
   std::vector<ConfigEntry> entries;
   try {
     const toml::table table = toml::parse(text, file);
@@ -172,7 +198,7 @@ void require_known(const ConfigEntry& entry) {
   if (std::find(keys.begin(), keys.end(), entry.key) != keys.end()) return;
   if (find_option(entry.key) != nullptr) refuse(entry, fmt::format("--{} belongs on the command line", entry.key));
   if (is_planned("--" + entry.key)) {
-    refuse(entry, fmt::format("option --{} is not available in this build", entry.key));
+    refuse(entry, fmt::format("option --{} is planned and not implemented in Tessera 0.1", entry.key));
   }
   const std::string hint = did_you_mean(entry.key, keys);
   refuse(entry, fmt::format("unknown key \"{}\"", entry.key),
@@ -252,6 +278,17 @@ Layer set_layer(const std::vector<std::string>& assignments) {
   return checked_layer(entries, SettingSource::set);
 }
 
+namespace {
+
+/// Variables of other programs begin with SOLVE_ too. One that is near a key is a typing error, and refused as such.
+[[nodiscard]] bool is_meant_for_us(std::string_view key) {
+  const std::vector<std::string_view> keys = known_keys();
+  return find_option(key) != nullptr || is_planned("--" + std::string(key)) || !did_you_mean(key, keys).empty() ||
+         std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+}  // namespace
+
 Layer environment_layer() {
   constexpr std::string_view prefix = "SOLVE_";
   std::vector<ConfigEntry> entries;
@@ -264,6 +301,7 @@ Layer environment_layer() {
       if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
       if (letter == '_') letter = '-';
     }
+    if (!is_meant_for_us(key)) continue;
     entries.push_back({std::move(key), std::string(variable.substr(equals + 1)), Type::string,
                        std::string(variable.substr(0, equals))});
   }

@@ -6,6 +6,7 @@
 #include "self_test.hpp"
 #include "summary_text.hpp"
 
+#include "core/thread_choice.hpp"
 #include "support/machine.hpp"
 #include "tessera/device.hpp"
 #include "tessera/spmv.hpp"
@@ -82,8 +83,9 @@ struct DoctorFindings {
       "cuda        in this build: {}, runtime {}, driver {}\n", findings.cuda.compiled_in ? build.cuda : "no",
       support::cuda_version(findings.cuda.runtime_version), support::cuda_version(findings.cuda.driver_version));
   text += gpu_lines(findings.cuda);
-  text += fmt::format("host        {}, {} threads, {} of memory available\n", support::cpu_name(),
-                      findings.host.threads(), size_text(available_host_memory_bytes()));
+  text += fmt::format("host        {}, {} ({}), {} of memory available\n", support::cpu_name(),
+                      support::threads_text(findings.host.threads()), default_host_threads().reason,
+                      size_text(available_host_memory_bytes()));
   text += fmt::format("kernels     host: {}; cuda: {}\n", kernel_names(Device::Kind::host),
                       kernel_names(Device::Kind::cuda));
   for (const Check& check : findings.checks) {
@@ -115,6 +117,7 @@ struct DoctorFindings {
 [[nodiscard]] std::string doctor_json(const DoctorFindings& findings, const Invocation& invocation, ExitCode code) {
   Json json = document_head("solve.doctor/1", invocation);
   json["machine"]["threads"] = findings.host.threads();
+  json["machine"]["threads_reason"] = default_host_threads().reason;
   json["machine"]["memory_available_bytes"] = available_host_memory_bytes();
   json["machine"]["gpu"] = gpus_json(findings.cuda);
   json["cuda"] = {{"compiled_in", findings.cuda.compiled_in},
@@ -141,7 +144,8 @@ ExitCode doctor_command(const Options& options, const Invocation& invocation) {
 
   constexpr std::int64_t most_threads = 4096;
   DoctorFindings findings;
-  findings.host = Device::host(static_cast<int>(count_or_auto_option(options, "threads", 0, most_threads)));
+  host::set_default_threads(static_cast<int>(count_or_auto_option(options, "threads", 0, most_threads)));
+  findings.host = Device{};
   findings.cuda = survey_cuda();
   findings.checks = self_test(findings.host);
   for (const Device& gpu : usable_gpus(findings.cuda)) {
@@ -154,7 +158,7 @@ ExitCode doctor_command(const Options& options, const Invocation& invocation) {
   if (outputs.json && !outputs.json_on_stdout()) {
     write_text_file(*outputs.json, doctor_json(findings, invocation, code));
   }
-  write_stdout(outputs.json_on_stdout() ? doctor_json(findings, invocation, code) : doctor_text(findings));
+  outputs.json_on_stdout() ? write_stdout(doctor_json(findings, invocation, code)) : show(doctor_text(findings));
   return code;
 }
 

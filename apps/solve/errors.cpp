@@ -1,17 +1,30 @@
 #include "errors.hpp"
 
 #include "interrupt.hpp"
+#include "terminal.hpp"
 
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <new>
 #include <string_view>
 
 namespace tessera::cli {
+
+namespace {
+
+[[nodiscard]] ExitCode exit_code_of_signal(int signal) {
+  if (signal == SIGHUP) return ExitCode::hung_up;
+  return signal == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
+}
+
+}  // namespace
 
 ExitCode exit_code_of(Status status, int signal, bool exit_zero) {
   switch (status) {
@@ -26,7 +39,7 @@ ExitCode exit_code_of(Status status, int signal, bool exit_zero) {
     case Status::not_finite:
       return exit_zero ? ExitCode::success : ExitCode::failed;
     case Status::interrupted:
-      return signal == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
+      return exit_code_of_signal(signal);
   }
   return ExitCode::internal_error;
 }
@@ -52,6 +65,7 @@ Failure classify(const std::exception& error) {
   if (const auto* usage = dynamic_cast<const UsageError*>(&error)) {
     return {ExitCode::usage, usage->what(), usage->hint()};
   }
+  if (is<ReaderGone>(error)) return {ExitCode::reader_gone, {}, {}};
   if (is<InvalidArgument>(error) || is<NotSupported>(error)) return {ExitCode::usage, error.what(), {}};
   if (is<OutOfMemory>(error)) {
     return {ExitCode::out_of_memory, error.what(), "a smaller problem, --precision fp32 or a larger --mem-limit"};
@@ -65,20 +79,66 @@ Failure classify(const std::exception& error) {
     return failure_of(ExitCode::bad_input, error.what());
   }
   if (const auto* interrupted = dynamic_cast<const Interrupted*>(&error)) {
-    const bool terminated = interrupted->signal() == SIGTERM;
-    return {terminated ? ExitCode::terminated : ExitCode::interrupted, error.what(), {}};
+    return {exit_code_of_signal(interrupted->signal()), error.what(), {}};
   }
   return {ExitCode::internal_error, std::string("internal error: ") + error.what(),
           "this is a bug in solve: please report it with the command line"};
 }
 
+namespace {
+
+/// A label in a colour, then the text, fitted to a terminal.
+void tell(std::string_view label, Ink ink, std::string_view text) {
+  const std::string lines = fitted(fmt::format("{} {}\n", label, text), terminal_width(STDERR_FILENO));
+  write_stderr(inked(label, ink, STDERR_FILENO) + lines.substr(label.size()));
+}
+
+/// Written as it is: nothing may be allocated any more.
+constexpr char no_memory_text[] = "solve: error: the system has no more memory\n";
+
+[[noreturn]] void end_without_memory() {
+  const auto written = ::write(STDERR_FILENO, no_memory_text, sizeof no_memory_text - 1);
+  static_cast<void>(written);
+  ::_exit(static_cast<int>(ExitCode::out_of_memory));
+}
+
+/// What says which exception it was.
+std::terminate_handler usual_handler = std::abort;
+
+/// An exception that left a destructor, a handler or another function that must not throw.
+[[noreturn]] void on_terminate() {
+  try {
+    if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
+  } catch (const std::bad_alloc&) {
+    end_without_memory();
+  } catch (const OutOfMemory&) {
+    end_without_memory();
+  } catch (...) {
+    usual_handler();
+  }
+  std::abort();
+}
+
+}  // namespace
+
+ExitCode print_no_memory() noexcept {
+  write_stderr(no_memory_text);
+  return ExitCode::out_of_memory;
+}
+
+void install_terminate_handler() noexcept {
+  const std::terminate_handler before = std::set_terminate(on_terminate);
+  if (before != nullptr) usual_handler = before;
+}
+
 void print_failure(const Failure& failure) {
-  write_stderr(fmt::format("solve: error: {}\n", failure.message));
-  if (!failure.hint.empty()) write_stderr(fmt::format("  hint: {}\n", failure.hint));
+  if (failure.code == ExitCode::reader_gone) return;
+  tell("solve: error:", Ink::red, failure.message);
+  if (!failure.hint.empty()) tell("  hint:", Ink::bold, failure.hint);
 }
 
 void print_warnings(const support::Warnings& warnings) {
-  for (const support::Warning& warning : warnings) write_stderr(fmt::format("solve: warning: {}\n", warning.text));
+  for (const support::Warning& warning : warnings) tell("solve: warning:", Ink::yellow, warning.text);
 }
 
 void write_stderr(std::string_view text) noexcept {

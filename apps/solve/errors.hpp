@@ -39,6 +39,12 @@ class OptionError : public UsageError {
   std::string option_;
 };
 
+/// Whoever read standard output has gone, as `head` does: nothing to tell, but the text was not written.
+class ReaderGone : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "the reader of standard output has gone"; }
+};
+
 enum class ExitCode : int {
   success = 0,         ///< converged and verified, or the command did its job
   internal_error = 1,  ///< a bug
@@ -49,7 +55,9 @@ enum class ExitCode : int {
   out_of_memory = 6,   ///< also factors that exceed their limits
   no_device = 7,
   verification_failed = 8,
+  hung_up = 129,      ///< SIGHUP
   interrupted = 130,  ///< SIGINT
+  reader_gone = 141,  ///< the reader of standard output has gone, as if SIGPIPE had ended the program
   terminated = 143,   ///< SIGTERM
 };
 
@@ -66,8 +74,12 @@ struct Failure {
 
 [[nodiscard]] Failure classify(const std::exception& error);
 
-/// "solve: error: ..." and, if there is one, "  hint: ..." on the next line.
+/// "solve: error: ..." and, if there is one, "  hint: ..." on the next line; nothing where a reader has gone.
 void print_failure(const Failure& failure);
+/// The same for std::bad_alloc, without allocating. \returns out_of_memory
+ExitCode print_no_memory() noexcept;
+/// Ends the program with out_of_memory where std::bad_alloc leaves a destructor: those of JSON documents allocate.
+void install_terminate_handler() noexcept;
 void print_warnings(const support::Warnings& warnings);
 
 /// The only way to standard error. What cannot be written there is lost: a closed or full standard error must not cost

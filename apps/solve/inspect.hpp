@@ -75,12 +75,13 @@ enum class ValueSymmetry { exact, rounding, skew, none };
 /// What will go wrong, W001 and W101 on.
 [[nodiscard]] Warnings inspect_warnings(const InspectOutcome& outcome);
 
-/// The report for people: at most 60 lines with the usual spy plot.
-[[nodiscard]] std::string inspect_text(const InspectOutcome& outcome);
+/// The report for people: at most 60 lines with the usual spy plot. \param width of the terminal, 0 for none
+[[nodiscard]] std::string inspect_text(const InspectOutcome& outcome, std::size_t width = 0);
 /// The plot as lines of text, each indented by `margin` blanks.
 [[nodiscard]] std::string spy_text(const SpyGrid& grid, std::size_t margin);
-/// Bars for the row lengths, each line indented by `margin` blanks.
-[[nodiscard]] std::string histogram_text(const std::vector<index_t>& histogram, std::size_t margin);
+/// Bars for the row lengths, each line indented by `margin` blanks; the longest has `longest` characters.
+[[nodiscard]] std::string histogram_text(const std::vector<index_t>& histogram, std::size_t margin,
+                                         std::size_t longest = 40);
 
 [[nodiscard]] Json inspect_json(const InspectOutcome& outcome, const Options& options, const Invocation& invocation,
                                 ExitCode code);

@@ -134,6 +134,10 @@ namespace {
   result.output = output_settings(options);
   constexpr std::int64_t largest_plot = 200;
   result.spy_cells = static_cast<int>(count_option(options, "spy", 1, largest_plot));
+  if (result.output.width > 0 && !options.given("spy") && !result.output.json) {
+    constexpr std::size_t beside = 14;  // margin and edges
+    result.spy_cells = std::min(result.spy_cells, static_cast<int>((result.output.width - beside) / 2));
+  }
   if (options.flag("no-spy")) {
     if (options.given("spy")) throw UsageError("--spy and --no-spy contradict each other");
     result.spy_cells = 0;
@@ -257,7 +261,7 @@ ExitCode inspect_command(const Options& options, const Invocation& invocation) {
   progress.conclude(outcome.warnings);
 
   Deliverables results;
-  results.summary = [&] { return inspect_text(outcome); };
+  results.summary = [&] { return inspect_text(outcome, settings.output.width); };
   results.json = [&](ExitCode code) { return document_text(inspect_json(outcome, options, invocation, code)); };
   return deliver(settings.output, ExitCode::success, results);
 }

@@ -67,7 +67,7 @@ std::string spy_text(const SpyGrid& grid, std::size_t margin) {
   return text + edge;
 }
 
-std::string histogram_text(const std::vector<index_t>& histogram, std::size_t margin) {
+std::string histogram_text(const std::vector<index_t>& histogram, std::size_t margin, std::size_t longest) {
   const auto first_used = std::find_if(histogram.begin(), histogram.end(), [](index_t count) { return count > 0; });
   if (first_used == histogram.end()) return {};
   // Powers of two, of four where that would take too many lines.
@@ -86,10 +86,9 @@ std::string histogram_text(const std::vector<index_t>& histogram, std::size_t ma
   }
   index_t most = 0;
   for (const auto& [range, count] : bars) most = std::max(most, count);
-  constexpr double longest_bar = 40.0;
   std::string text;
   for (const auto& [range, count] : bars) {
-    const double length = longest_bar * static_cast<double>(count) / static_cast<double>(most);
+    const double length = static_cast<double>(longest) * static_cast<double>(count) / static_cast<double>(most);
     // A bin that holds anything shows.
     const auto bar = static_cast<std::size_t>(count == 0 ? 0.0 : std::max(1.0, std::round(length)));
     text +=
@@ -113,9 +112,9 @@ constexpr std::size_t margin = 12;  ///< where the text of a line begins
   return fmt::format("{:.4g} ... {:.4g} (ratio {:.2g})", low, high, high / low);
 }
 
-[[nodiscard]] std::string matrix_line(const InspectOutcome& outcome) {
+[[nodiscard]] std::string matrix_line(const InspectOutcome& outcome, std::size_t width) {
   const MatrixStatistics& m = outcome.matrix;
-  std::string text = fmt::format("{}{}: {} x {}, {} nonzeros", outcome.problem,
+  std::string text = fmt::format("{}{}: {} x {}, {} nonzeros", shown_problem(outcome, width),
                                  outcome.transposed ? ", transposed" : "", m.rows, m.cols, m.nnz);
   const double positions = static_cast<double>(m.rows) * static_cast<double>(m.cols);
   if (positions > 0) text += fmt::format(" ({:.3g} % full)", 100.0 * static_cast<double>(m.nnz) / positions);
@@ -211,7 +210,7 @@ constexpr std::size_t margin = 12;  ///< where the text of a line begins
   return text + line("connected", parts);
 }
 
-[[nodiscard]] std::string row_lines(const InspectOutcome& outcome) {
+[[nodiscard]] std::string row_lines(const InspectOutcome& outcome, std::size_t width) {
   const MatrixStatistics& m = outcome.matrix;
   const MatrixDetails& d = outcome.details;
   std::string text =
@@ -221,7 +220,10 @@ constexpr std::size_t margin = 12;  ///< where the text of a line begins
     text += line("hubs", fmt::format("{} longer than 16 x mean hold {:.3g} % of the nonzeros; the longest {:.3g} %",
                                      counted(d.hub_rows, "row"), percent(d.hub_nnz, m.nnz), 100.0 * m.max_row_share));
   }
-  return text + histogram_text(m.row_length_histogram, margin);
+  constexpr std::size_t range_and_count = 28;
+  constexpr std::size_t longest_bar = 40;
+  const std::size_t room = width == 0 ? longest_bar : std::min(longest_bar, width - margin - range_and_count);
+  return text + histogram_text(m.row_length_histogram, margin, std::max<std::size_t>(room, 1));
 }
 
 [[nodiscard]] std::string kernel_lines(const InspectOutcome& outcome) {
@@ -261,10 +263,10 @@ constexpr std::size_t margin = 12;  ///< where the text of a line begins
 
 }  // namespace
 
-std::string inspect_text(const InspectOutcome& outcome) {
-  std::string text = matrix_line(outcome) + file_line(outcome) + values_line(outcome) + symmetry_line(outcome);
+std::string inspect_text(const InspectOutcome& outcome, std::size_t width) {
+  std::string text = matrix_line(outcome, width) + file_line(outcome) + values_line(outcome) + symmetry_line(outcome);
   text += diagonal_line(outcome) + dominance_line(outcome) + scaling_line(outcome);
-  text += band_line(outcome) + structure_lines(outcome) + row_lines(outcome);
+  text += band_line(outcome) + structure_lines(outcome) + row_lines(outcome, width);
   if (outcome.spy) text += spy_text(*outcome.spy, margin);
   text += kernel_lines(outcome) + amg_line(outcome) + advice_lines(outcome);
   if (outcome.ladder) text += planned_ladder_lines(*outcome.ladder);

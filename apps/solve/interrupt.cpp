@@ -1,26 +1,56 @@
 #include "interrupt.hpp"
 
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstddef>
 #include <initializer_list>
+#include <string>
+#include <string_view>
 
 namespace tessera::cli {
+
+volatile std::sig_atomic_t progress_line_open = 0;
 
 namespace {
 
 volatile std::sig_atomic_t received = 0;
 volatile std::sig_atomic_t announce = 0;
+volatile std::sig_atomic_t has_partial_results = 0;
+
+template <std::size_t size>
+void say(const char (&text)[size]) {
+  const auto written = ::write(STDERR_FILENO, text, size - 1);
+  static_cast<void>(written);
+}
+
+/// Asks for SIGALRM soon, and again and again.
+void start_watchdog() {
+  constexpr suseconds_t first_us = 600'000;
+  constexpr suseconds_t next_us = 200'000;
+  const itimerval timer{{0, next_us}, {0, first_us}};
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
 
 // Only async-signal-safe calls are allowed in here.
 extern "C" void on_signal(int number) {
-  if (received != 0) _exit(128 + number);
+  if (received != 0) {
+    if (progress_line_open != 0) say("\n");
+    _exit(128 + number);
+  }
   received = number;
-  if (announce == 0) return;
-  constexpr char text[] = "\nsolve: stopping after this step; once more to abort\n";
-  const auto written = ::write(STDERR_FILENO, text, sizeof text - 1);
-  static_cast<void>(written);
+  start_watchdog();
+  if (announce != 0) say("\nsolve: stopping after this step; once more to abort\n");
+}
+
+// What the program is in the middle of, a read from a pipe or a product, looks at no flag: without results to save it
+// ends here. Temporaries have no names, so that they end with it (io/atomic_file.hpp).
+extern "C" void on_watchdog(int /*number*/) {
+  if (has_partial_results != 0) return;
+  if (progress_line_open != 0) say("\n");
+  say("solve: error: interrupted, nothing was written\n");
+  _exit(128 + static_cast<int>(received));
 }
 
 }  // namespace
@@ -32,7 +62,10 @@ void install_interrupt_handlers() {
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
-  for (const int number : {SIGINT, SIGTERM}) {
+  struct sigaction watchdog = action;
+  watchdog.sa_handler = on_watchdog;
+  sigaction(SIGALRM, &watchdog, nullptr);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction old = {};
     // A signal that was ignored from the start (nohup, a job in the background) stays so.
     if (sigaction(number, nullptr, &old) == 0 && old.sa_handler == SIG_IGN) continue;
@@ -40,7 +73,23 @@ void install_interrupt_handlers() {
   }
 }
 
+void keep_partial_results() noexcept { has_partial_results = 1; }
+
+BlockingOutput::BlockingOutput() noexcept : had_partial_results_(has_partial_results) { has_partial_results = 0; }
+
+BlockingOutput::~BlockingOutput() { has_partial_results = had_partial_results_; }
+
 int interrupt_signal() noexcept { return static_cast<int>(received); }
+
+std::string with_signal_named(std::string reason) {
+  constexpr std::string_view observer = "stopped by the observer";
+  const std::size_t place = interrupt_signal() == 0 ? std::string::npos : reason.find(observer);
+  if (place == std::string::npos) return reason;
+  const char* const name = interrupt_signal() == SIGINT   ? "Ctrl-C"
+                           : interrupt_signal() == SIGHUP ? "SIGHUP"
+                                                          : "SIGTERM";
+  return reason.replace(place, observer.size(), std::string("interrupted by ") + name);
+}
 
 void stop_if_interrupted() {
   if (interrupt_signal() != 0) throw Interrupted(interrupt_signal());

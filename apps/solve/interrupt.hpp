@@ -1,16 +1,40 @@
 /// \file
-/// Ctrl-C and SIGTERM: the first asks the solve to stop and write what it has, the second ends the program at once.
+/// Ctrl-C, SIGTERM and SIGHUP: the first asks the program to stop and write what it has; a watchdog ends it within a
+/// second where it has nothing; the second ends it at once.
 #pragma once
 
+#include <csignal>
 #include <exception>
+#include <string>
 
 namespace tessera::cli {
 
-/// Takes over SIGINT and SIGTERM for the rest of the program.
+/// Takes over SIGINT, SIGTERM, SIGHUP and SIGALRM for the rest of the program.
 void install_interrupt_handlers();
 
-/// The first of the two signals that arrived, or 0.
+/// The first of these signals that arrived, or 0.
 [[nodiscard]] int interrupt_signal() noexcept;
+
+/// Whether the cursor stands behind an unfinished line of progress, which a sudden end has to close.
+extern volatile std::sig_atomic_t progress_line_open;
+
+/// The reason of an ending in which a solver speaks of its observer: "interrupted by Ctrl-C after iteration 31".
+[[nodiscard]] std::string with_signal_named(std::string reason);
+
+/// From now on there is something to write: the watchdog waits for the program to do so and to end by itself.
+void keep_partial_results() noexcept;
+
+/// While output goes to a pipe or a device, which may never take it: the watchdog does not wait.
+class BlockingOutput {
+ public:
+  BlockingOutput() noexcept;
+  BlockingOutput(const BlockingOutput&) = delete;
+  BlockingOutput& operator=(const BlockingOutput&) = delete;
+  ~BlockingOutput();
+
+ private:
+  int had_partial_results_;
+};
 
 /// Thrown by a command that has no partial results to show.
 class Interrupted : public std::exception {

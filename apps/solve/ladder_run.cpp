@@ -89,6 +89,13 @@ void describe_accuracy(const LadderReport& ladder, RunOutcome& outcome) {
   if (error && !error->is_screened) outcome.accuracy.estimate = error;
 }
 
+/// What the user's limit leaves for preconditioners; 0: there is none.
+[[nodiscard]] std::uint64_t left_for_factors(const MachineSettings& machine, const MemoryUse& memory) {
+  if (machine.memory_limit_bytes == 0) return 0;
+  const std::uint64_t held = memory.matrix + memory.vectors + memory.plan;
+  return std::max<std::uint64_t>(machine.memory_limit_bytes - std::min(machine.memory_limit_bytes, held), 1);
+}
+
 }  // namespace
 
 bool climbs(const RunSettings& settings) {
@@ -104,7 +111,7 @@ void climb(const RunSettings& settings, const SpmvPlan<T>& A, std::span<const T>
   options.solver = solver;
   options.gate = outcome.error_gate = settings.error_gate.value_or(ErrorGate::repair);
   options.method = rung_method(settings.method);
-  options.memory_limit_bytes = settings.machine.memory_limit_bytes;
+  options.memory_limit_bytes = left_for_factors(settings.machine, outcome.memory);
   LadderReport ladder = solve_where_a_lies<T>(A, outcome.matrix, b, x, options);
   const std::string first_reason = support::choose_method(settings.method, outcome.matrix).reason;
   if (ladder.rungs.empty()) {
@@ -124,7 +131,7 @@ void climb(const RunSettings& settings, const SpmvPlan<T>& A, std::span<const T>
 }
 
 template <class T>
-std::string next_command(const RunOutcome& outcome, const CsrView<T>& matrix) {
+std::string next_command(const RunOutcome& outcome, const CsrView<T>& matrix, bool predict) {
   LadderFacts facts;
   std::vector<std::string> tried{fmt::format("-m {} -p {}", outcome.method, outcome.precond.name)};
   if (outcome.ladder) {
@@ -132,7 +139,7 @@ std::string next_command(const RunOutcome& outcome, const CsrView<T>& matrix) {
     for (const RungReport& rung : outcome.ladder->ladder.rungs) tried.push_back(rung.plan.command_options());
   }
   try {
-    if (!facts.structural_rank) facts = ladder_facts<T>(outcome.matrix, &matrix);
+    if (!facts.structural_rank) facts = ladder_facts<T>(outcome.matrix, &matrix, predict);
   } catch (const OutOfMemory&) {
     return {};
   } catch (const std::bad_alloc&) {
@@ -154,7 +161,7 @@ template void climb(const RunSettings&, const SpmvPlan<float>&, std::span<const 
                     const SolverOptions&, RunOutcome&);
 template void climb(const RunSettings&, const SpmvPlan<double>&, std::span<const double>, std::span<double>,
                     const SolverOptions&, RunOutcome&);
-template std::string next_command(const RunOutcome&, const CsrView<float>&);
-template std::string next_command(const RunOutcome&, const CsrView<double>&);
+template std::string next_command(const RunOutcome&, const CsrView<float>&, bool);
+template std::string next_command(const RunOutcome&, const CsrView<double>&, bool);
 
 }  // namespace tessera::cli

@@ -23,7 +23,8 @@ void climb(const RunSettings& settings, const SpmvPlan<T>& A, std::span<const T>
 
 /// After a run that did not converge: the first rung of the ladder that it did not try, as a command to type; empty
 /// where there is none. \param matrix on the host
+/// \param predict whether the direct solver may be weighed, which takes memory
 template <class T>
-[[nodiscard]] std::string next_command(const RunOutcome& outcome, const CsrView<T>& matrix);
+[[nodiscard]] std::string next_command(const RunOutcome& outcome, const CsrView<T>& matrix, bool predict);
 
 }  // namespace tessera::cli

@@ -191,7 +191,7 @@ ExitCode list_command(const Options& options) {
   if (json && json != "-") {
     write_text_file(*json, list_json(topics));
   } else {
-    write_stdout(json ? list_json(topics) : list_text(topics));
+    json ? write_stdout(list_json(topics)) : show(list_text(topics));
   }
   return ExitCode::success;
 }
@@ -214,7 +214,7 @@ ExitCode version_command(const Options& options) {
   std::string text = fmt::format("solve (Tessera) {} commit {}, {}, {}, CUDA {}\n", build.version, build.commit,
                                  build.compiler, build.build_type, build.cuda);
   for (const CudaDeviceInfo& gpu : survey.devices) text += fmt::format("gpu cuda:{}: {}\n", gpu.ordinal, gpu.name);
-  write_stdout(text);
+  show(text);
   return ExitCode::success;
 }
 

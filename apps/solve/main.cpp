@@ -10,12 +10,14 @@
 #include "outputs.hpp"
 #include "settings.hpp"
 #include "support/machine.hpp"
+#include "terminal.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -32,7 +34,7 @@ void require_sound(const Options& options) {
 
 [[nodiscard]] ExitCode dispatch(const Options& options, const Invocation& invocation) {
   if (options.flag("help")) {
-    write_stdout(help_text(options.command()));
+    show_help(options.command());
     return ExitCode::success;
   }
   if (options.flag("version")) return version_command(options);
@@ -60,6 +62,10 @@ void require_sound(const Options& options) {
       return list_command(options);
     case Command::completion:
       return completion_command(options);
+    case Command::help:
+      return help_command(options);
+    case Command::version:
+      return version_command(options);
   }
   return ExitCode::internal_error;
 }
@@ -68,6 +74,7 @@ void require_sound(const Options& options) {
 [[nodiscard]] ExitCode run_program(const std::vector<std::string>& arguments, const Invocation& invocation) {
   const Options options = resolve_options(arguments);
   try {
+    choose_color(color_setting(options));
     return dispatch(options, invocation);
   } catch (const OptionError& error) {
     const Setting* setting = options.setting(error.option());
@@ -92,14 +99,19 @@ void occupy_standard_streams() {
 
 int main(int argc, char** argv) {
   using namespace tessera::cli;
+  install_terminate_handler();
   try {
     Invocation invocation{std::vector<std::string>(argv, argv + argc), tessera::support::utc_now()};
     occupy_standard_streams();
     // A reader that went away is an output that cannot be written, not a reason to lose the others.
     static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+    // A file that may not grow further is one too: "File too large".
+    static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
     install_interrupt_handlers();
     const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
     return static_cast<int>(run_program(arguments, invocation));
+  } catch (const std::bad_alloc&) {
+    return static_cast<int>(print_no_memory());
   } catch (const std::exception& error) {
     const Failure failure = classify(error);
     print_failure(failure);

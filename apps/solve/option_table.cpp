@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace tessera::cli {
 
@@ -23,6 +24,8 @@ constexpr unsigned spgemm = bit(Command::spgemm);
 constexpr unsigned doctor = bit(Command::doctor);
 constexpr unsigned list = bit(Command::list);
 constexpr unsigned completion = bit(Command::completion);
+constexpr unsigned help = bit(Command::help);
+constexpr unsigned version = bit(Command::version);
 constexpr unsigned systems = run | compare;       ///< solve A x = b
 constexpr unsigned ranking = pagerank | compare;  ///< rank graphs
 constexpr unsigned iterative = run | pagerank;    ///< one solve, with its vector and history
@@ -56,7 +59,8 @@ constexpr auto table = std::to_array<OptionSpec>({
      "repeated entries of a file: sum them, or refuse the file"},
     {"rhs", 'b', "Problem", systems, text, "FILE|WORD", "Aones",
      "right-hand side: a vector file, ones, random, unit:i (i from 1), or one whose known solution gives the error: "
-     "Aones = A times ones, Arandom = A times random numbers in [-1, 1)",
+     "Aones = A times ones, Arandom = A times random numbers in [-1, 1), which a solve takes by itself where A times "
+     "ones is 0",
      "", "ones|Aones|Arandom|random|unit:", vector_files},
     {"x0", 0, "Problem", systems, text, "FILE|WORD", "zero", "initial guess: a vector file, zero, rhs or random", "",
      "zero|rhs|random", vector_files},
@@ -166,15 +170,21 @@ constexpr auto table = std::to_array<OptionSpec>({
      "auto|host|cuda"},
     {"device", 0, "Machine", inspect | convert | compare | spgemm, text, "NAME", "auto",
      "host, cuda or cuda:N; auto: the host", "", "auto|host|cuda"},
-    {"threads", 0, "Machine", matrix | doctor, text, "N|auto", "auto", "worker threads; auto: all, or OMP_NUM_THREADS"},
+    {"threads", 0, "Machine", matrix | doctor, text, "N|auto", "auto",
+     "worker threads; auto: by CPUs, quota, OMP_NUM_THREADS"},
     {"mem-limit", 0, "Machine", matrix, bytes, "SIZE", "",
      "fail rather than use more memory than this (exit code 6): 8GiB"},
     {"seed", 0, "Machine", matrix, count, "N", "42", "seed of all random numbers"},
 
-    {"output", 'o', "Output", iterative, text, "FILE|-", "",
-     "write the solution (or the ranks) as a Matrix Market array; .gz: compressed; -: standard output, with the "
-     "summary on standard error",
-     "", "", ".mtx|.mtx.gz"},
+    {"output", 'o', "Output", run, text, "FILE|-", "",
+     "write the solution as a Matrix Market array; .gz: compressed; .txt: one number per line; -: standard output, "
+     "with "
+     "the summary on standard error",
+     "", "", ".mtx|.mtx.gz|.txt"},
+    {"output", 'o', "Output", pagerank, text, "FILE|-", "",
+     "write the ranks as a Matrix Market array; .gz: compressed; .txt: one number per line; .csv: vertex,rank; -: "
+     "standard output, with the summary on standard error",
+     "", "", ".mtx|.mtx.gz|.txt|.csv"},
     {"output", 'o', "Output", spgemm, text, "FILE|-", "",
      "write the product: Matrix Market, .gz: compressed, .tsb: binary; -: standard output", "", "",
      ".mtx|.mtx.gz|.tsb"},
@@ -183,12 +193,12 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"symmetric", 0, "Output", convert, text, "auto|general", "auto",
      "auto: of a numerically symmetric matrix, text files get the lower triangle; general: all entries"},
     {"force", 0, "Output", convert, flag, "", "", "replace OUT if it exists"},
-    {"json", 0, "Output", every, text, "[FILE|-]", "",
+    {"json", 0, "Output", every | version, text, "[FILE|-]", "",
      "write one JSON document: to standard output in place of the summary, or to a file (--json=FILE, or a name that "
      "ends in .json)",
      "", "", ".json"},
     {"history", 0, "Output", iterative, text, "FILE", "", "write the residual of every iteration as CSV", "", "",
-     ".csv"},
+     ".csv|.txt"},
     {"csv", 0, "Output", compare, text, "FILE|-", "", "write the rows as CSV, numbers in full", "", "", ".csv"},
     {"md", 0, "Output", compare, text, "FILE|-", "", "write the tables as Markdown", "", "", ".md"},
     {"top", 0, "Output", pagerank, count, "K", "10", "list the K highest ranks; vertices count from 1, as in the file"},
@@ -196,10 +206,12 @@ constexpr auto table = std::to_array<OptionSpec>({
      "lines of the spy plot of a square matrix, which is 2 N columns wide; fewer for a rectangular one"},
     {"no-spy", 0, "Output", inspect, flag, "", "", "no spy plot"},
     {"quiet", 'q', "Output", matrix, flag, "", "", "no summary, no progress, no warnings"},
-    {"verbose", 'v', "Output", matrix, flag, "", "", "say on standard error what is being done; -vv: all settings too"},
+    {"verbose", 'v', "Output", matrix, flag, "", "", "log each step on standard error; -vv: all settings too"},
     {"progress", 0, "Output", matrix, text, "MODE", "auto",
      "auto, bar, plain, json (lines) or none, on standard error, after the first half second", "",
      "auto|bar|plain|json|none"},
+    {"color", 0, "Output", every | completion | help | version, text, "auto|always|never", "auto",
+     "colours in what is shown; auto: on a terminal, unless NO_COLOR is set"},
     {"exit-zero", 0, "Output", iterative | compare, flag, "", "", "exit with 0 instead of 3 or 4"},
 
     {"config", 'c', configuration, configurable, text, "FILE", "",
@@ -211,15 +223,43 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"print-config", 0, configuration, configurable, flag, "", "",
      "print the settings as TOML that repeats the run with --config, and do nothing else"},
 
-    {"version", 0, "Output", every | completion, flag, "", "", "version, commit, compiler and CUDA of this build"},
-    {"help", 'h', "Output", every | completion, flag, "", "", "this text"},
+    {"version", 0, "Output", every | completion | help | version, flag, "", "",
+     "version, commit, compiler and CUDA of this build"},
+    {"help", 'h', "Output", every | completion | help | version, flag, "", "", "this text"},
 });
 
 constexpr std::string_view planned =
-    " tune bench report --reorder --scale --index --graph --events --html --plot --color --dry-run --debug "
+    " tune bench report --reorder --scale --index --graph --events --html --plot --dry-run --debug "
     "--from-petsc "
     "--from-amgx --from-scipy --from-ginkgo --return --suite --resume --report precond=poly precond=neumann "
     "precond=ainv precision=mixed replace-residual=never method=minres ";
+
+/// Spellings of PETSc, SciPy, Ginkgo and common benchmarks.
+constexpr auto foreign_names = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"--tolerance", "--rtol"},
+    {"--eps", "--rtol"},
+    {"--rel-tol", "--rtol"},
+    {"--abs-tol", "--atol"},
+    {"--maxiter", "--max-iters"},
+    {"--maxit", "--max-iters"},
+    {"--max-it", "--max-iters"},
+    {"--max-iter", "--max-iters"},
+    {"--max-iterations", "--max-iters"},
+    {"--iterations", "--max-iters"},
+    {"--solver", "--method"},
+    {"--preconditioner", "--precond"},
+    {"--pc", "--precond"},
+    {"--kernel", "--spmv"},
+    {"--out", "--output"},
+    {"--b", "--rhs"},
+    {"--right-hand-side", "--rhs"},
+    {"--nthreads", "--threads"},
+    {"--num-threads", "--threads"},
+    {"--dtype", "--precision"},
+    {"--alpha", "--damping"},
+    {"-t", "--threads"},
+    {"-j", "--threads"},
+});
 
 }  // namespace
 
@@ -243,6 +283,14 @@ const OptionSpec* find_option(char letter) {
   const auto found =
       std::find_if(table.begin(), table.end(), [=](const OptionSpec& spec) { return spec.letter == letter; });
   return found == table.end() || letter == '\0' ? nullptr : &*found;
+}
+
+std::string_view option_for_foreign_name(Command command, std::string_view option) {
+  for (const auto& [foreign, name] : foreign_names) {
+    if (foreign != option) continue;
+    return name == "--rtol" && command == Command::pagerank ? "--tol" : name;
+  }
+  return {};
 }
 
 bool is_planned(std::string_view word) {

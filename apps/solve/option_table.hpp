@@ -11,7 +11,7 @@
 
 namespace tessera::cli {
 
-enum class Command { run, pagerank, compare, inspect, convert, spgemm, doctor, list, completion };
+enum class Command { run, pagerank, compare, inspect, convert, spgemm, doctor, list, completion, help, version };
 
 [[nodiscard]] std::string_view to_string(Command command);
 [[nodiscard]] std::optional<Command> parse_command(std::string_view word);
@@ -21,6 +21,10 @@ enum class Command { run, pagerank, compare, inspect, convert, spgemm, doctor, l
 [[nodiscard]] std::string_view command_words(Command command);
 /// ".mtx|.gz": endings of the files that may follow a command.
 [[nodiscard]] std::string_view command_files(Command command);
+/// Parts of the help text, as lines.
+[[nodiscard]] std::string_view command_usage(Command command);
+[[nodiscard]] std::string_view command_exit_codes(Command command);
+[[nodiscard]] std::string_view command_examples(Command command);
 /// One line for the help text.
 [[nodiscard]] std::string_view describe(Command command);
 
@@ -67,7 +71,10 @@ struct OptionSpec {
 /// The entry with this short form; nullptr when there is none.
 [[nodiscard]] const OptionSpec* find_option(char letter);
 
-/// Commands ("tune"), options ("--html") and values ("precond=poly") that are planned and not part of this build. They
+/// The option that other tools spell like this: "--tolerance" is --rtol, of pagerank --tol. Empty where there is none.
+[[nodiscard]] std::string_view option_for_foreign_name(Command command, std::string_view option);
+
+/// Commands ("tune"), options ("--html") and values ("precond=poly") that are planned and not implemented yet. They
 /// are refused by name: a run that silently ignored one would not be the run that was asked for.
 [[nodiscard]] bool is_planned(std::string_view word);
 
@@ -80,7 +87,16 @@ struct OptionSpec {
 /// The words that the option's value may be, parameters such as i of "unit:i" left out. Empty where anything goes.
 [[nodiscard]] std::vector<std::string> option_words(const OptionSpec& spec);
 
-/// What --help prints: usage, commands, the options of `command` by group, exit codes, examples. At most 100 columns.
-[[nodiscard]] std::string help_text(Command command);
+/// Headings of the help text, in their order.
+[[nodiscard]] std::span<const std::string_view> option_groups();
+/// "right-hand side: a vector file, ... (default: Aones)".
+[[nodiscard]] std::string option_description(const OptionSpec& spec);
+/// The commands that take an option: "run, compare", or "all".
+[[nodiscard]] std::string commands_text(const OptionSpec& spec);
+/// The lines of one option in the help text.
+[[nodiscard]] std::string option_help(const OptionSpec& spec, std::size_t width);
+
+/// What --help prints: usage, commands, the options of `command` by group, exit codes, examples, in lines of `width`.
+[[nodiscard]] std::string help_text(Command command, std::size_t width);
 
 }  // namespace tessera::cli

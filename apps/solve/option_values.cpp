@@ -105,8 +105,9 @@ void refuse_text(std::string_view name, std::string_view text, std::string_view 
 void refuse_planned_value(std::string_view name, std::string_view text, std::string_view available) {
   // What follows a colon or a parenthesis does not matter: "poly:4".
   if (!is_planned(fmt::format("{}={}", name, text.substr(0, text.find_first_of(":("))))) return;
-  throw OptionError(std::string(name),
-                    fmt::format("--{} {} is not available in this build; available: {}", name, text, available));
+  throw OptionError(
+      std::string(name),
+      fmt::format("--{} {} is planned and not implemented in Tessera 0.1; available: {}", name, text, available));
 }
 
 namespace {
@@ -131,6 +132,13 @@ double number_option(const Options& options, std::string_view name, double low, 
   const bool unbounded = high == std::numeric_limits<double>::max();
   refuse_text(name, text,
               unbounded ? fmt::format("a finite number >= {}", low) : fmt::format("a number in [{}, {}]", low, high));
+}
+
+double damping_option(const Options& options) {
+  const std::string text = text_of(options, "damping");
+  const auto value = parse_number(text);
+  if (!value || *value < 0.0 || *value >= 1.0) refuse_text("damping", text, "a number in [0, 1)");
+  return *value;
 }
 
 std::int64_t count_option(const Options& options, std::string_view name, std::int64_t low, std::int64_t high) {

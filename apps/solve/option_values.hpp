@@ -59,6 +59,9 @@ void refuse_mistyped_word(std::string_view name, const std::string& text, const 
 /// Number within [low, high]; the option must have a default or be given.
 [[nodiscard]] double number_option(const Options& options, std::string_view name, double low, double high);
 
+/// Damping of PageRank, in [0, 1).
+[[nodiscard]] double damping_option(const Options& options);
+
 /// Whole number within [low, high].
 [[nodiscard]] std::int64_t count_option(const Options& options, std::string_view name, std::int64_t low = 0,
                                         std::int64_t high = std::numeric_limits<std::int64_t>::max());

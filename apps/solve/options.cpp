@@ -34,10 +34,14 @@ struct CommandLine {
   Words assignments;               ///< key=value of each --set
 };
 
-[[noreturn]] void refuse_unknown(const std::string& argument) {
+[[noreturn]] void refuse_unknown(Command command, const std::string& argument) {
   const std::string option =
       argument.starts_with("--") ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
-  if (is_planned(option)) throw UsageError(fmt::format("option {} is not available in this build", option));
+  if (is_planned(option))
+    throw UsageError(fmt::format("option {} is planned and not implemented in Tessera 0.1", option));
+  if (const std::string_view meant = option_for_foreign_name(command, option); !meant.empty()) {
+    throw UsageError(fmt::format("unknown option {}", option), fmt::format("did you mean {}?", meant));
+  }
   Words names;
   for (const OptionSpec* spec : distinct_options()) names.push_back("--" + std::string(spec->name));
   const std::string hint = did_you_mean(option, names);
@@ -52,7 +56,9 @@ class CommandLineParser {
   explicit CommandLineParser(const Words& arguments) : arguments_(arguments) {}
 
   [[nodiscard]] CommandLine parse() {
-    bool only_words = false;
+    // `solve help --rtol` asks about the option, `solve help --help` about the command.
+    const bool is_about_help = arguments_.size() == 2 && (arguments_[1] == "--help" || arguments_[1] == "-h");
+    bool only_words = !arguments_.empty() && arguments_.front() == "help" && !is_about_help;
     while (next_ < arguments_.size()) {
       const std::string& argument = arguments_[next_++];
       if (only_words || argument.size() < 2 || argument.front() != '-') {
@@ -66,7 +72,7 @@ class CommandLineParser {
       }
     }
     take_command();
-    if (!unknown_.empty()) refuse_unknown(unknown_);
+    if (!unknown_.empty()) refuse_unknown(line_.command.value_or(Command::run), unknown_);
     for (const OptionSpec* spec : distinct_options()) store(*spec);
     return std::move(line_);
   }
@@ -151,7 +157,7 @@ class CommandLineParser {
 
 void refuse_planned_command(std::string_view word) {
   if (!is_planned(word)) return;
-  throw UsageError(fmt::format("command \"{}\" is not available in this build", word),
+  throw UsageError(fmt::format("command \"{}\" is planned and not implemented in Tessera 0.1", word),
                    fmt::format("solve --help lists the commands; a file of that name is ./{}", word));
 }
 

@@ -104,6 +104,7 @@ struct RunOutcome : CommonOutcome {
   std::string method_reason;  ///< empty when the user chose
   PrecondOutcome precond;
   std::string rhs;
+  bool rhs_replaced = false;  ///< ones were in the null space of A, and no right-hand side was named
   std::string x0;
   double relative_tolerance = 0.0;
   double absolute_tolerance = 0.0;

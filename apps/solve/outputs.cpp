@@ -1,6 +1,8 @@
 #include "outputs.hpp"
 
 #include "errors.hpp"
+#include "interrupt.hpp"
+#include "terminal.hpp"
 
 #include "tessera/error.hpp"
 #include "tessera/matrix_market.hpp"
@@ -14,6 +16,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 namespace tessera::cli {
@@ -88,13 +91,40 @@ std::vector<std::string> input_files(const Options& options, const ProblemSettin
 
 void write_stdout(const std::string& text) {
   const bool complete = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (!complete || std::fflush(stdout) != 0) refuse("standard output", error_text(errno));
+  if (complete && std::fflush(stdout) == 0) return;
+  const int number = errno;
+  if (number == EPIPE) throw ReaderGone();
+  refuse("standard output", error_text(number));
 }
+
+void show(const std::string& text) { write_stdout(shown(text, STDOUT_FILENO)); }
+
+namespace {
+
+/// "0.5\n" for each element, or with `numbered` "1,0.5\n". \throws InvalidMatrix for NaN
+template <class T>
+[[nodiscard]] std::string lines_of(std::span<const T> vector, bool numbered) {
+  std::string text;
+  std::size_t number = 0;
+  for (const T value : vector) {
+    ++number;
+    if (!std::isfinite(value)) throw InvalidMatrix(fmt::format("element {} of the vector is NaN or infinity", number));
+    if (numbered) text += fmt::format("{},", number);
+    text += fmt::format("{}\n", value);
+  }
+  return text;
+}
+
+}  // namespace
 
 template <class T>
 void write_solution(const std::string& path, std::span<const T> vector, const std::vector<std::string>& comments) {
   if (path == "-") {
     write_stdout(format_vector(vector, comments));
+  } else if (path.ends_with(".txt")) {
+    write_text_file(path, lines_of(vector, false));
+  } else if (path.ends_with(".csv")) {
+    write_text_file(path, "vertex,rank\n" + lines_of(vector, true));
   } else {
     write_vector(path, vector, comments);
   }
@@ -115,15 +145,22 @@ template void write_solution(const std::string&, std::span<const double>, const 
 
 namespace {
 
+[[nodiscard]] bool may_block(const std::string& path) { return path != "-" && is_special(path); }
+
 /// Runs one output; its failure is told, and changes the exit code, but stops nothing.
 template <class Write>
-void attempt(ExitCode& code, const Write& write) {
+void attempt(ExitCode& code, const std::string& path, const Write& write) {
   try {
+    std::optional<BlockingOutput> blocking;
+    if (may_block(path)) blocking.emplace();
     write();
   } catch (const InvalidMatrix& error) {
     // A solution that holds NaN: the status of the solve says more than this failure.
     print_failure(classify(error));
     if (code == ExitCode::success) code = ExitCode::bad_input;
+  } catch (const ReaderGone&) {
+    // The status of the solve, or an output that failed, says more.
+    if (code == ExitCode::success) code = ExitCode::reader_gone;
   } catch (const std::exception& error) {
     const Failure failure = classify(error);
     print_failure(failure);
@@ -132,11 +169,10 @@ void attempt(ExitCode& code, const Write& write) {
 }
 
 void put_summary(const OutputSettings& settings, const std::string& text) {
-  if (settings.quiet) return;
   if (!settings.stdout_taken()) {
-    write_stdout(text);
+    show(text);
   } else if (settings.vector_on_stdout() || settings.verbosity > 0) {
-    write_stderr(text);
+    write_stderr(shown(text, STDERR_FILENO));
   }
 }
 
@@ -148,16 +184,17 @@ void put_text(const std::string& path, const std::string& text) {
 }  // namespace
 
 ExitCode deliver(const OutputSettings& settings, ExitCode code, const Deliverables& results) {
-  if (settings.vector) attempt(code, [&] { results.write_vector(*settings.vector); });
+  if (settings.vector) attempt(code, *settings.vector, [&] { results.write_vector(*settings.vector); });
   if (settings.history) {
-    attempt(code, [&] { write_text_file(*settings.history, history_csv(*results.history)); });
+    attempt(code, *settings.history, [&] { write_text_file(*settings.history, history_csv(*results.history)); });
   }
-  if (settings.csv) attempt(code, [&] { put_text(*settings.csv, results.csv()); });
-  if (settings.markdown) attempt(code, [&] { put_text(*settings.markdown, results.markdown()); });
+  if (settings.csv) attempt(code, *settings.csv, [&] { put_text(*settings.csv, results.csv()); });
+  if (settings.markdown) attempt(code, *settings.markdown, [&] { put_text(*settings.markdown, results.markdown()); });
   if (settings.json) {
-    attempt(code, [&] { put_text(*settings.json, results.json(code)); });
+    attempt(code, *settings.json, [&] { put_text(*settings.json, results.json(code)); });
   }
-  attempt(code, [&] { put_summary(settings, results.summary()); });
+  const auto& text = settings.quiet ? results.requested : results.summary;
+  if (text) attempt(code, "-", [&] { put_summary(settings, text()); });
   return code;
 }
 

@@ -23,10 +23,14 @@ void check_outputs(const OutputSettings& outputs, const std::vector<std::string>
 [[nodiscard]] std::vector<std::string> input_files(const Options& options, const ProblemSettings& problem,
                                                    const std::vector<std::string>& others = {});
 
-/// \throws IoError when standard output does not take it (a full disk)
+/// \throws IoError when standard output does not take it (a full disk); ReaderGone when nobody reads it any more
 void write_stdout(const std::string& text);
 
-/// The solution or the ranks, to a file or ("-") to standard output. \throws IoError, InvalidMatrix for NaN
+/// A text for people: fitted to a terminal and coloured there. Throws as write_stdout.
+void show(const std::string& text);
+
+/// The solution or the ranks, to a file or ("-") to standard output: .txt as one number per line, .csv as
+/// vertex,rank, others as Matrix Market. \throws IoError, InvalidMatrix for NaN
 template <class T>
 void write_solution(const std::string& path, std::span<const T> vector, const std::vector<std::string>& comments);
 
@@ -38,6 +42,7 @@ struct Deliverables {
   std::function<void(const std::string& path)> write_vector;
   const std::vector<HistoryEntry>* history = nullptr;
   std::function<std::string()> summary;
+  std::function<std::string()> requested;  ///< printed in place of the summary with --quiet; may be empty
   std::function<std::string()> csv;
   std::function<std::string()> markdown;
   std::function<std::string(ExitCode)> json;  ///< told the exit code as far as it is known by then

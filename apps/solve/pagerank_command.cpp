@@ -85,15 +85,21 @@ void add_warnings(const PageRankOutcome& outcome, Warnings& warnings) {
     warnings.push_back({"W001", fmt::format("{} repeated links of {} {}", outcome.duplicates, outcome.problem, fate)});
   }
   if (outcome.status == Status::max_iterations || outcome.status == Status::time_limit) {
-    warnings.push_back({"W006", "the limit came first: raise --max-iters or --max-time, or loosen --tol"});
+    warnings.push_back(
+        {"W006",
+         "iteration or time limit reached before convergence: raise --max-iters or --max-time, or loosen --tol"});
   }
 }
 
 void check_weights(const std::string& path, const std::vector<double>& weights) {
   const auto bad = std::find_if(weights.begin(), weights.end(), [](double weight) { return !(weight >= 0.0); });
-  if (bad == weights.end()) return;
-  throw InvalidMatrix(
-      fmt::format("{}: weight {} is {}, but none may be negative", path, bad - weights.begin() + 1, *bad));
+  if (bad != weights.end()) {
+    throw InvalidMatrix(
+        fmt::format("{}: weight {} is {}, but none may be negative", path, bad - weights.begin() + 1, *bad));
+  }
+  if (std::none_of(weights.begin(), weights.end(), [](double weight) { return weight > 0.0; })) {
+    throw InvalidMatrix(fmt::format("{}: all weights are 0, but at least one must be positive", path));
+  }
 }
 
 template <class T>
@@ -137,11 +143,13 @@ template <class T>
   }
   options.tolerance = tolerance_of(settings, transition.vertices());
   options.observer = [&progress](const IterationInfo& info) {
+    keep_partial_results();
     progress.update(info);
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
   progress.phase("ranking");
   take_result(pagerank(transition, options), settings.top, ranked);
+  outcome.reason = with_signal_named(std::move(outcome.reason));
   outcome.timings.read_ms = problem.read_ms;
   outcome.timings.plan_ms += transition_ms;
   outcome.options = options;
@@ -169,6 +177,7 @@ template <class T>
   };
   results.history = &outcome.history;
   results.summary = [&] { return pagerank_summary(outcome, settings.output); };
+  if (settings.top_given) results.requested = [&] { return top_rows(outcome); };
   results.json = [&](ExitCode code) { return document_text(pagerank_json(outcome, options, invocation, code)); };
   return deliver(settings.output, exit_code_of(outcome.status, interrupt_signal(), settings.output.exit_zero), results);
 }

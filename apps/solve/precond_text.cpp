@@ -31,12 +31,13 @@ namespace {
           fmt::format("{:.2f}", static_cast<double>(level.bytes) / mebibyte)};
 }
 
-[[nodiscard]] std::string level_table(const AmgInfo& info) {
+[[nodiscard]] std::string level_table(const AmgInfo& info, std::size_t width) {
   TextTable table;
-  table.columns = {{"", "  level"},     {"", "rows"},           {"", "entries"}, {"per", "row"}, {"", "strong"},
-                   {"aggre-", "gates"}, {"spectral", "radius"}, {"", "layout"},  {"", "MiB"}};
+  table.columns = {{"", "  level"},           {"", "rows"},      {"", "entries"},
+                   {"per", "row", 3},         {"", "strong", 4}, {"aggre-", "gates"},
+                   {"spectral", "radius", 5}, {"", "layout", 6}, {"", "MiB"}};
   for (std::size_t i = 0; i < info.levels.size(); ++i) table.rows.push_back(level_cells(info, i));
-  return aligned_text(table);
+  return aligned_text(table, width);
 }
 
 /// "products 12.3 ms, aggregation 4.5 ms, ...", in the order of the work.
@@ -55,13 +56,13 @@ namespace {
   return text;
 }
 
-[[nodiscard]] std::string amg_lines(const AmgInfo& info, const PreconditionerInfo& precond) {
+[[nodiscard]] std::string amg_lines(const AmgInfo& info, const PreconditionerInfo& precond, std::size_t width) {
   std::string text = line("amg", fmt::format("{}, {}, operator complexity {:.2f}, grid complexity {:.2f}, {}",
                                              counted(static_cast<std::int64_t>(info.levels.size()), "level"),
                                              size_text(precond.bytes), info.operator_complexity, info.grid_complexity,
                                              precond.is_symmetric ? "symmetric" : "not symmetric"));
   text += line("set-up", times_text(info.times));
-  return text + level_table(info);
+  return text + level_table(info, width);
 }
 
 [[nodiscard]] bool is_cholesky(FactorKind kind) { return kind == FactorKind::ic0 || kind == FactorKind::ict; }
@@ -114,8 +115,8 @@ void warn_about_factors(const PrecondOutcome& precond, Warnings& warnings) {
 
 }  // namespace
 
-std::string precond_lines(const PrecondOutcome& precond) {
-  if (precond.hierarchy) return amg_lines(*precond.hierarchy, precond.info);
+std::string precond_lines(const PrecondOutcome& precond, std::size_t width) {
+  if (precond.hierarchy) return amg_lines(*precond.hierarchy, precond.info, width);
   if (precond.factors) return factor_lines(*precond.factors, precond.info.bytes);
   if (precond.direct) return direct_lines(*precond.direct, precond.info.bytes);
   return {};

@@ -174,11 +174,11 @@ std::vector<T> read_vector_of(const std::string& path, std::int64_t n, const Mac
   ReadOptions options;
   options.device = machine.host;
   options.memory_limit_bytes = machine.memory_limit_bytes;
-  std::vector<T> vector = read_vector<T>(path, options);
-  if (static_cast<std::int64_t>(vector.size()) != n) {
-    throw DimensionError(fmt::format("{} {} has {} elements, the matrix has {} rows", what, path, vector.size(), n));
+  try {
+    return read_vector<T>(path, options, n);
+  } catch (const DimensionError& error) {
+    throw DimensionError(fmt::format("{} {}, the rows of the matrix", what, error.what()));
   }
-  return vector;
 }
 
 template <class T>

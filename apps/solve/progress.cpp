@@ -1,17 +1,21 @@
 #include "progress.hpp"
 
 #include "errors.hpp"
+#include "interrupt.hpp"
 #include "report_json.hpp"
+#include "terminal.hpp"
 
 #include "support/machine.hpp"
 #include "tessera/version.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <vector>
 
 namespace tessera::cli {
 
@@ -80,27 +84,49 @@ std::optional<ResidualTrend::Fit> ResidualTrend::fit() const {
   return Fit{xy / xx, xy * xy / (xx * yy)};
 }
 
-std::string progress_line(const IterationInfo& info, const ResidualTrend& trend, double elapsed_seconds) {
-  std::string line = fmt::format("{}/{}", info.iteration, info.max_iterations);
+std::string progress_line(const IterationInfo& info, const ResidualTrend& trend, double elapsed_seconds,
+                          std::size_t width) {
+  // Fields that can be spared: the largest number goes first.
+  struct Field {
+    std::string text;
+    int spare = 0;
+  };
+  std::vector<Field> fields{{fmt::format("{}/{}", info.iteration, info.max_iterations)}};
   // PageRank has no change to show before its first step.
-  if (std::isfinite(info.residual)) line += fmt::format("  resid {:.1e} (target {:.0e})", info.residual, info.target);
+  if (std::isfinite(info.residual)) {
+    fields.push_back({fmt::format("  resid {:.1e}", info.residual)});
+    fields.push_back({fmt::format(" (target {:.0e})", info.target), 1});
+  }
   const auto fit = trend.fit();
   const double per_iteration = info.iteration > 0 ? info.seconds / static_cast<double>(info.iteration)
                                                   : std::numeric_limits<double>::quiet_NaN();
   const auto left = iterations_left(info, fit);
-  if (fit && fit->r_squared > least_r_squared) {
-    line += fmt::format("  {:+.3f} dec/it", fit->decades_per_iteration);
-  } else {
-    line += "  no trend";
+  const bool falls = fit && fit->r_squared > least_r_squared;
+  fields.push_back({falls ? fmt::format("  {:+.3f} dec/it", fit->decades_per_iteration) : "  no trend", 4});
+  if (info.iteration > 0) fields.push_back({fmt::format("  {:.3g} ms/it", 1e3 * per_iteration), 3});
+  fields.push_back({"  elapsed " + clock_text(elapsed_seconds), 2});
+  if (left && info.iteration > 0) fields.push_back({"  ETA ~" + clock_text(*left * per_iteration)});
+
+  const auto joined = [&] {
+    std::string line;
+    for (const Field& field : fields) line += field.text;
+    return line;
+  };
+  std::string line = joined();
+  while (width > 0 && line.size() > width) {
+    const auto first = std::max_element(fields.begin(), fields.end(),
+                                        [](const Field& a, const Field& b) { return a.spare < b.spare; });
+    if (first->spare == 0) break;
+    fields.erase(first);
+    line = joined();
   }
-  if (info.iteration > 0) line += fmt::format("  {:.3g} ms/it", 1e3 * per_iteration);
-  line += "  elapsed " + clock_text(elapsed_seconds);
-  if (left && info.iteration > 0) line += "  ETA ~" + clock_text(*left * per_iteration);
   return line;
 }
 
 Progress::Progress(const Options& options, const OutputSettings& output, const MachineSettings& machine)
     : mode_(output.progress), verbosity_(output.verbosity), quiet_(output.quiet) {
+  // The last column stays free: some terminals wrap once it is written.
+  if (const std::size_t columns = terminal_width(STDERR_FILENO); columns > 0) width_ = columns - 1;
   if (verbosity_ == 0) return;
   const BuildInfo build = build_info();
   detail(fmt::format("Tessera {} ({}), {}, {}", build.version, build.commit, build.compiler,
@@ -122,8 +148,9 @@ Progress::~Progress() { clear(); }
 void Progress::write_line(const std::string& line) {
   if (mode_ == ProgressMode::bar) {
     // Back to the first column, then clear what a longer line left behind.
-    write_stderr(fmt::format("\r{}\033[K", line));
     line_open_ = true;
+    progress_line_open = 1;
+    write_stderr(fmt::format("\r{}\033[K", shortened(line, width_)));
   } else {
     write_stderr(line + "\n");
   }
@@ -143,7 +170,7 @@ void Progress::phase(const std::string& text) {
 void Progress::detail(const std::string& text) {
   if (verbosity_ == 0 || mode_ == ProgressMode::json) return;
   clear();
-  write_stderr(fmt::format("solve: {}\n", text));
+  write_stderr(fitted(fmt::format("solve: {}\n", text), terminal_width(STDERR_FILENO)));
 }
 
 bool Progress::enters_new_decade(double residual) {
@@ -165,7 +192,7 @@ void Progress::update(const IterationInfo& info) {
   const double interval = mode_ == ProgressMode::plain ? plain_interval : bar_interval;
   if (now - last_shown_ < interval && !(mode_ == ProgressMode::plain && new_decade)) return;
   last_shown_ = now;
-  write_line(mode_ == ProgressMode::json ? json_line(info, now) : progress_line(info, trend_, now));
+  write_line(mode_ == ProgressMode::json ? json_line(info, now) : progress_line(info, trend_, now, width_));
 }
 
 void Progress::conclude(const Warnings& warnings) {
@@ -181,6 +208,7 @@ void Progress::clear() {
   if (!line_open_) return;
   write_stderr("\r\033[K");
   line_open_ = false;
+  progress_line_open = 0;
 }
 
 }  // namespace tessera::cli

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -75,12 +76,15 @@ class Progress {
   std::optional<double> iteration_start_;  ///< elapsed() when the iteration began
   double last_shown_ = -std::numeric_limits<double>::infinity();
   std::optional<int> lowest_decade_;
+  std::size_t width_ = 0;  ///< of a line; 0: no limit
   bool line_open_ = false;
   ResidualTrend trend_;
 };
 
 /// The line that is shown: iteration, residual and target, trend, time per iteration, elapsed, time to go.
 /// \param elapsed_seconds since the program began
-[[nodiscard]] std::string progress_line(const IterationInfo& info, const ResidualTrend& trend, double elapsed_seconds);
+/// \param width of the line; the trend, then times, then the target give way to it. 0: no limit
+[[nodiscard]] std::string progress_line(const IterationInfo& info, const ResidualTrend& trend, double elapsed_seconds,
+                                        std::size_t width = 0);
 
 }  // namespace tessera::cli

@@ -39,6 +39,10 @@ constexpr std::size_t full_history_rows = 10000;
   return text;
 }
 
+[[nodiscard]] std::int64_t steps(const HistoryEntry& from, const HistoryEntry& to) {
+  return std::max<std::int64_t>(to.iteration - from.iteration, 0);
+}
+
 [[nodiscard]] Json history_json(const std::vector<HistoryEntry>& history) {
   Json rows = Json::array();
   const std::vector<std::size_t> kept = decimated_rows(history.size());
@@ -50,16 +54,19 @@ constexpr std::size_t full_history_rows = 10000;
   Json json;
   json["columns"] = {"iteration", "seconds", "recurrence", "true"};
   json["rows"] = std::move(rows);
-  json["decimation"] = kept.empty() ? 1 : (history.size() + kept.size() - 1) / kept.size();
-  json["total_rows"] = history.size();
+  // A long history may have been thinned out while it grew.
+  const std::size_t total = history.empty() ? 0 : static_cast<std::size_t>(steps(history.front(), history.back())) + 1;
+  json["decimation"] = kept.empty() ? 1 : (total + kept.size() - 1) / kept.size();
+  json["total_rows"] = total;
   return json;
 }
 
-/// Median time between two entries of the history, which has one for every iteration. Nothing for less than two.
+/// Median time of an iteration between two entries of the history. Nothing for less than two.
 [[nodiscard]] std::optional<double> median_iteration_ms(const std::vector<HistoryEntry>& history) {
   std::vector<double> gaps;
   for (std::size_t i = 1; i < history.size(); ++i) {
-    gaps.push_back(1e3 * (history[i].seconds - history[i - 1].seconds));
+    const auto iterations = static_cast<double>(std::max<std::int64_t>(steps(history[i - 1], history[i]), 1));
+    gaps.push_back(1e3 * (history[i].seconds - history[i - 1].seconds) / iterations);
   }
   if (gaps.empty()) return std::nullopt;
   return compare::summarise(gaps).median;
@@ -273,6 +280,7 @@ void put_machine(Json& json, const CommonOutcome& outcome) {
   json["machine"]["gpu"] = support::gpu_json(outcome.device);
   if (!outcome.device_reason.empty()) json["machine"]["device_reason"] = outcome.device_reason;
   json["machine"]["threads"] = outcome.threads;
+  json["machine"]["threads_reason"] = default_host_threads().reason;
 }
 
 Json document_head(const std::string& schema, const Invocation& invocation) {

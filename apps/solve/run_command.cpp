@@ -13,6 +13,7 @@
 #include "core/stopwatch.hpp"
 #include "support/error_gate.hpp"
 #include "support/machine.hpp"
+#include "support/plan_memory.hpp"
 #include "support/system.hpp"
 #include "tessera/error.hpp"
 #include "tessera/solvers.hpp"
@@ -23,6 +24,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -67,6 +69,24 @@ template <class T>
   }
   error.relative = squares == 0.0 ? 0.0 : std::sqrt(squares / exact_squares);
   return error;
+}
+
+/// Whether A ones is 0 up to the rounding of its sums, and A is not: ones are in the null space of A.
+template <class T>
+[[nodiscard]] bool is_rounding(const CsrView<T>& a, std::span<const T> image) {
+  bool zero = true;
+  for (index_t i = 0; i < a.rows; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    double magnitude = 0.0;
+    for (offset_t k = a.row_offsets[row]; k < a.row_offsets[row + 1]; ++k) {
+      magnitude += std::fabs(static_cast<double>(a.value(k)));
+    }
+    const auto terms = static_cast<double>(a.row_offsets[row + 1] - a.row_offsets[row]);
+    const double rounding = terms * static_cast<double>(std::numeric_limits<T>::epsilon()) * magnitude;
+    if (!(std::fabs(static_cast<double>(image[row])) <= rounding)) return false;
+    zero = zero && magnitude == 0.0;
+  }
+  return !zero;
 }
 
 /// Facts, method and preconditioner; the plan is made by the caller because it outlives this.
@@ -168,6 +188,8 @@ template <class T>
                           "the vectors of " + outcome.method);
 
   progress.phase("planning the product");
+  support::require_memory_of_plan(machine.memory_limit_bytes, outcome.memory.matrix + outcome.memory.vectors,
+                                  problem.matrix->view(), settings.spmv);
   const Stopwatch plan_timer;
   const SpmvPlan<T> A(problem.matrix, settings.spmv);
   const double plan_ms = plan_timer.milliseconds() - A.info().upload_ms;
@@ -175,12 +197,19 @@ template <class T>
   outcome.memory.plan = outcome.plan.bytes;
 
   progress.phase("preparing vectors");
-  const std::vector<T> b = make_vector<T>(settings.rhs, A, machine, machine.seed, "right-hand side");
+  std::vector<T> b = make_vector<T>(settings.rhs, A, machine, machine.seed, "right-hand side");
+  if (!settings.rhs_given && is_rounding<T>(problem.matrix->view(), b)) {
+    settings.rhs.kind = VectorSettings::Kind::a_random;
+    b = make_vector<T>(settings.rhs, A, machine, machine.seed, "right-hand side");
+    outcome.rhs = describe(settings.rhs);
+    outcome.rhs_replaced = true;
+  }
   result.x = settings.x0.kind == VectorSettings::Kind::rhs
                  ? b
                  : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess");
   SolverOptions solver = settings.solver;
   solver.observer = [&progress](const IterationInfo& info) {
+    keep_partial_results();
     progress.update(info);
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
@@ -193,7 +222,11 @@ template <class T>
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.upload_ms += A.info().upload_ms;
   outcome.report.timings.plan_ms = plan_ms;
-  if (wants_advice(outcome)) outcome.next_command = next_command<T>(outcome, problem.matrix->view());
+  outcome.report.reason = with_signal_named(std::move(outcome.report.reason));
+  if (wants_advice(outcome)) {
+    // Under a limit on memory the direct solver is no advice either.
+    outcome.next_command = next_command<T>(outcome, problem.matrix->view(), machine.memory_limit_bytes == 0);
+  }
   if (const auto exact = exact_solution<T>(settings.rhs, A.rows(), machine.seed)) {
     outcome.error = distance<T>(result.x, *exact);
   }

@@ -86,12 +86,14 @@ RunSettings run_settings(const Options& options) {
   result.problem = problem_settings(options);
   result.output = output_settings(options);
   result.rhs = rhs_settings(options);
+  result.rhs_given = options.given("rhs");
   result.x0 = x0_settings(options);
   result.method = choice_option(options, "method", methods);
   result.precond = precond_settings(options);
   if (result.method == Method::direct) take_direct_factors(options, result.precond);
   result.solver = solver_settings(options);
   result.solver.keep_history = result.output.wants_history();
+  result.solver.history_rows = result.output.history_rows();
   result.error_gate = error_gate_setting(options);
   result.machine = machine_settings(options);
   if (result.method == Method::direct) decide_for_host(result.machine);

@@ -38,7 +38,9 @@ void warn_of_ending(const RunOutcome& outcome, Warnings& warnings) {
                         "for more than this matrix gives in this precision"});
   }
   if (report.status == Status::max_iterations || report.status == Status::time_limit) {
-    warnings.push_back({"W006", "the limit came first: raise --max-iters or --max-time, or loosen --rtol"});
+    warnings.push_back(
+        {"W006",
+         "iteration or time limit reached before convergence: raise --max-iters or --max-time, or loosen --rtol"});
   }
 }
 
@@ -64,10 +66,12 @@ void warn_about_run(const RunOutcome& outcome, Warnings& warnings) {
     warnings.push_back({"W002", fmt::format("{} has no values: every nonzero counts as 1", outcome.problem)});
   }
   if (report.converged() && report.b_norm == 0.0 && outcome.matrix.rows > 0) {
-    warnings.push_back(
-        {"W003", fmt::format("the right-hand side {} is zero, so x = 0 solves the system; -b random asks "
-                             "for more",
-                             outcome.rhs)});
+    warnings.push_back({"W003", fmt::format("the right-hand side {} is zero, so x = 0 solves the system; -b Arandom "
+                                            "asks for more",
+                                            outcome.rhs)});
+  }
+  if (outcome.rhs_replaced) {
+    warnings.push_back({"W003", "A times ones is 0, so the right-hand side is A times random numbers (-b Arandom)"});
   }
   warn_of_ending(outcome, warnings);
   warn_about_accuracy(outcome, warnings);

@@ -3,16 +3,15 @@
 #include "device_choice.hpp"
 #include "errors.hpp"
 #include "option_values.hpp"
+#include "terminal.hpp"
 
 #include "core/nearest.hpp"
+#include "core/thread_choice.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 #include <system_error>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #include <algorithm>
 #include <array>
@@ -52,17 +51,36 @@ constexpr std::array<std::string_view, 4> model_problems{"poisson2d", "poisson3d
   return given;
 }
 
+/// Text, gzip, or a binary file that stands there as a file (`< A.tsb`).
+void take_standard_input(const Options& options, ProblemSettings& settings) {
+  if (options.typed("cache") && options.text("cache") != "off") {
+    throw UsageError("option --cache: what comes from standard input has no copy");
+  }
+  settings.path = "/dev/stdin";
+  settings.name = "-";
+}
+
+/// Names for a message, cut after the first few: a wildcard gives any number.
+[[nodiscard]] std::string first_names(const std::vector<std::string>& names) {
+  constexpr std::size_t shown = 3;
+  if (names.size() <= shown + 1) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} and {} more", fmt::join(names.begin(), names.begin() + shown, ", "), names.size() - shown);
+}
+
 void take_file(const Options& options, const std::string& path, ProblemSettings& settings) {
   settings.path = path;
   settings.name = path;
+  if (path == "-") return take_standard_input(options, settings);
+  std::error_code ignored;
+  if (path == "help" && !std::filesystem::exists(path, ignored)) {
+    throw UsageError("there is no file \"help\"", fmt::format("solve {} --help", to_string(options.command())));
+  }
   refuse_mistyped_word("matrix", path, command_names());
-  if (path == "-") throw UsageError("reading the matrix from standard input is not available in this build");
   const std::string cache = options.text("cache").value_or("off");
   if (cache == "off") return;
   settings.caching = cache == "on" ? Caching::beside : Caching::directory;
   if (cache == "on") return;
   settings.cache_directory = cache;
-  std::error_code ignored;
   if (!std::filesystem::is_directory(cache, ignored)) {
     throw IoError(fmt::format("--cache {}: there is no such directory", cache));
   }
@@ -92,8 +110,10 @@ ProblemSettings problem_settings(const Options& options, const std::vector<std::
                                                             : "for a first try: solve --poisson3d 32");
   }
   if (given.size() > 1) {
-    throw UsageError(fmt::format("one problem is needed, found {}: {}", given.size(), fmt::join(given, ", ")),
-                     files.empty() ? "" : did_you_mean(files.front(), command_names()));
+    const std::string command = files.empty() ? "" : did_you_mean(files.front(), command_names());
+    const bool has_rhs = options.command() == Command::run && files.size() > 1;
+    throw UsageError(fmt::format("expected one matrix, got {} arguments ({})", given.size(), first_names(given)),
+                     command.empty() && has_rhs ? "a right-hand side is given with -b" : command);
   }
   if (result.source == Source::file) {
     take_file(options, given.front(), result);
@@ -139,7 +159,7 @@ constexpr double unbounded = std::numeric_limits<double>::max();
       break;
   }
   if (quiet) return ProgressMode::none;
-  return ::isatty(STDERR_FILENO) != 0 ? ProgressMode::bar : ProgressMode::plain;
+  return understands_escapes(STDERR_FILENO) ? ProgressMode::bar : ProgressMode::plain;
 }
 
 void require_one_stdout(const OutputSettings& outputs) {
@@ -153,6 +173,29 @@ void require_one_stdout(const OutputSettings& outputs) {
   throw UsageError(
       fmt::format("{} {} want standard output", fmt::join(takers, " and "), takers.size() == 2 ? "both" : "all"),
       fmt::format("give all but one of them a file: {}=FILE", name));
+}
+
+/// Whether a name keeps the promise of its suffix. A suffix begins with a letter: x_1.5 has none.
+[[nodiscard]] bool suffix_is_kept(const std::string& path, const std::vector<std::string>& known) {
+  const auto suffix_of = [](const std::filesystem::path& name) {
+    const std::string text = name.extension().string();
+    const bool word = text.size() > 1 && ((text[1] >= 'a' && text[1] <= 'z') || (text[1] >= 'A' && text[1] <= 'Z'));
+    return word ? text : std::string();
+  };
+  const std::filesystem::path name = std::filesystem::path(path).filename();
+  std::string suffix = suffix_of(name);
+  if (suffix == ".gz") suffix = (suffix_of(name.stem()).empty() ? ".mtx" : suffix_of(name.stem())) + suffix;
+  return suffix.empty() || std::find(known.begin(), known.end(), suffix) != known.end();
+}
+
+/// \throws UsageError for an output whose name promises a format that is not written
+void check_suffix(const Options& options, std::string_view option) {
+  const std::optional<std::string> path = options.text(option);
+  if (!path || *path == "-") return;
+  const std::vector<std::string> known = alternatives(find_option(options.command(), option)->files);
+  if (suffix_is_kept(*path, known)) return;
+  throw UsageError(fmt::format("--{} {}: files of that suffix are not written", option, *path),
+                   fmt::format("names that end in {} tell the format", fmt::join(known, ", ")));
 }
 
 void set_tolerance(const Options& options, PageRankSettings& settings) {
@@ -209,9 +252,7 @@ MachineSettings machine_settings(const Options& options) {
   constexpr std::int64_t most_threads = 4096;
   const std::int64_t threads = count_or_auto_option(options, "threads", 0, most_threads);
   // Reading and generating take the host's default number of threads.
-#ifdef _OPENMP
-  if (threads > 0) omp_set_num_threads(static_cast<int>(threads));
-#endif
+  if (threads > 0) host::set_default_threads(static_cast<int>(threads));
   result.host = Device::host(static_cast<int>(threads));
   if (result.device.is_host()) result.device = result.host;
   const bool chooses = options.command() == Command::run || options.command() == Command::pagerank;
@@ -221,6 +262,12 @@ MachineSettings machine_settings(const Options& options) {
   if (options.given("mem-limit")) result.memory_limit_bytes = bytes_option(options, "mem-limit");
   result.seed = static_cast<std::uint64_t>(count_option(options, "seed"));
   return result;
+}
+
+ColorMode color_setting(const Options& options) {
+  constexpr Choices<ColorMode, 3> modes{
+      {{"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}}};
+  return choice_option(options, "color", modes);
 }
 
 OutputSettings output_settings(const Options& options) {
@@ -235,12 +282,10 @@ OutputSettings output_settings(const Options& options) {
   result.verbosity = options.flag_count("verbose");
   result.exit_zero = options.flag("exit-zero");
   result.progress = progress_mode(options, result.quiet);
+  result.width = terminal_width(result.stdout_taken() ? STDERR_FILENO : STDOUT_FILENO);
   if (result.quiet && result.verbosity > 0) throw UsageError("--quiet and --verbose contradict each other");
   require_one_stdout(result);
-  if (result.vector && result.vector->ends_with(".bin")) {
-    throw UsageError(fmt::format("--output {}: binary files are not available in this build; available: Matrix Market",
-                                 *result.vector));
-  }
+  for (const std::string_view name : {"output", "history"}) check_suffix(options, name);
   if (result.history == "-") throw UsageError("--history needs a file; --json holds the history as well");
   return result;
 }
@@ -297,8 +342,7 @@ PageRankSettings pagerank_settings(const Options& options) {
   constexpr Choices<int, 1> methods{{{"pagerank", 0}}};
   static_cast<void>(choice_option(options, "method", methods));
   PageRankOptions& rank = result.pagerank;
-  rank.damping = number_option(options, "damping", 0.0, 1.0);
-  if (rank.damping >= 1.0) refuse_text("damping", *options.text("damping"), "a number in [0, 1)");
+  rank.damping = damping_option(options);
   constexpr Choices<Dangling, 4> policies{{{"teleport", Dangling::teleport},
                                            {"uniform", Dangling::uniform},
                                            {"self", Dangling::self},
@@ -308,10 +352,12 @@ PageRankSettings pagerank_settings(const Options& options) {
   rank.max_iterations = count_option(options, "max-iters");
   rank.time_limit_seconds = seconds_option(options, "max-time");
   rank.keep_history = result.output.wants_history();
+  rank.history_rows = result.output.history_rows();
   result.personalize = options.text("personalize");
   constexpr Choices<bool, 2> sums{{{"1", false}, {"n", true}}};
   result.sum_to_vertices = choice_option(options, "sum", sums);
   result.top = count_option(options, "top");
+  result.top_given = options.typed("top");
   result.machine = machine_settings(options);
   rank.spmv = spmv_settings(options, result.machine);
   return result;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "options.hpp"
+#include "terminal.hpp"
 
 #include "support/precond.hpp"
 #include "support/system.hpp"
@@ -16,6 +17,7 @@
 #include "tessera/solvers.hpp"
 #include "tessera/spmv.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -64,6 +66,7 @@ struct OutputSettings {
   int verbosity = 0;
   ProgressMode progress = ProgressMode::none;
   bool exit_zero = false;
+  std::size_t width = 0;  ///< of the terminal that shows the summary; 0: none does
 
   [[nodiscard]] bool json_on_stdout() const { return json == "-"; }
   [[nodiscard]] bool vector_on_stdout() const { return vector == "-"; }
@@ -72,6 +75,11 @@ struct OutputSettings {
     return json_on_stdout() || vector_on_stdout() || csv == "-" || markdown == "-";
   }
   [[nodiscard]] bool wants_history() const { return json || history; }
+  /// JSON alone shows a part of a long history, so no more than this is kept; 0: all.
+  [[nodiscard]] std::int64_t history_rows() const {
+    constexpr std::int64_t for_json = 65536;
+    return history ? 0 : for_json;
+  }
 };
 
 /// Source of a vector: a word of the command line or a file.
@@ -104,6 +112,7 @@ struct RunSettings {
   Method method = Method::automatic;
   PrecondSettings precond;
   SolverOptions solver;
+  bool rhs_given = false;               ///< --rhs was named
   bool shadow_given = false;            ///< --shadow was typed
   bool restart_given = false;           ///< --restart was typed
   std::optional<ErrorGate> error_gate;  ///< nothing: auto
@@ -119,6 +128,7 @@ struct PageRankSettings {
   std::optional<double> tolerance_per_vertex;  ///< replaces pagerank.tolerance once the size is known
   bool sum_to_vertices = false;
   std::int64_t top = 10;
+  bool top_given = false;  ///< --top was typed: --quiet keeps the list
 };
 
 // Shared by several commands. Each reads the options that apply to the command.
@@ -133,6 +143,7 @@ struct PageRankSettings {
 [[nodiscard]] MachineSettings machine_settings(const Options& options);
 /// A further matrix that is a file, read as --cache, --duplicates and the like say.
 [[nodiscard]] ProblemSettings file_settings(const Options& options, const std::string& path);
+[[nodiscard]] ColorMode color_setting(const Options& options);
 /// \throws UsageError for outputs that exclude each other
 [[nodiscard]] OutputSettings output_settings(const Options& options);
 [[nodiscard]] VectorSettings rhs_settings(const Options& options);

@@ -11,6 +11,7 @@
 #include "summary_text.hpp"
 
 #include "core/stopwatch.hpp"
+#include "support/machine.hpp"
 #include "support/system.hpp"
 #include "tessera/binary_matrix.hpp"
 #include "tessera/error.hpp"
@@ -54,9 +55,9 @@ struct MultiplyOutcome : CommonOutcome {
   double verify_ms = 0.0;
 };
 
-[[nodiscard]] std::string size_of(const CommonOutcome& outcome) {
+[[nodiscard]] std::string size_of(const CommonOutcome& outcome, std::size_t width) {
   const MatrixStatistics& m = outcome.matrix;
-  return fmt::format("{}: {} x {}, {} nonzeros{}{}", outcome.problem, m.rows, m.cols, m.nnz,
+  return fmt::format("{}: {} x {}, {} nonzeros{}{}", shown_problem(outcome, width), m.rows, m.cols, m.nnz,
                      outcome.pattern ? ", pattern" : "", cache_text(outcome));
 }
 
@@ -103,16 +104,16 @@ struct MultiplyOutcome : CommonOutcome {
   return json;
 }
 
-[[nodiscard]] std::string multiply_text(const MultiplyOutcome& outcome) {
-  std::string text = line("A", size_of(outcome));
-  if (outcome.right) text += line("B", size_of(*outcome.right));
+[[nodiscard]] std::string multiply_text(const MultiplyOutcome& outcome, std::size_t width) {
+  std::string text = line("A", size_of(outcome, width));
+  if (outcome.right) text += line("B", size_of(*outcome.right, width));
   for (const SpgemmReport& report : outcome.products) text += product_text(report);
   const std::string what = outcome.right ? "A B" : fmt::format("A^{}", outcome.power);
   text += line("result", fmt::format("{}: {} x {}, {} nonzeros{}", what, outcome.rows, outcome.cols, outcome.nnz,
                                      outcome.result_is_pattern ? ", pattern" : ""));
   if (outcome.check) {
-    text += line("check", fmt::format("(A B) x {} A (B x): {:.2g} of what rounding explains",
-                                      outcome.check->passed() ? "=" : "is not", outcome.check->error));
+    text += line("check", fmt::format("{}: |(AB)x - A(Bx)| is {:.2g} % of the rounding bound",
+                                      outcome.check->passed() ? "passed" : "failed", 100.0 * outcome.check->error));
   }
   std::string times = fmt::format("read {}, multiply {}", time_text(outcome.read_ms), time_text(outcome.multiply_ms));
   if (outcome.download_ms > 0.0) times += fmt::format(", download {}", time_text(outcome.download_ms));
@@ -284,14 +285,14 @@ void write_result(const std::string& path, const CsrView<T>& matrix) {
 }
 
 template <class T>
-[[nodiscard]] Csr<T> multiply_factors(const SpgemmSettings& settings, const Csr<T>& a, const Csr<T>& b,
-                                      MultiplyOutcome& outcome) {
+[[nodiscard]] Csr<T> multiply_factors(const SpgemmSettings& settings, const SpgemmOptions& options, const Csr<T>& a,
+                                      const Csr<T>& b, MultiplyOutcome& outcome) {
   if (settings.right) {
-    SpgemmResult<T> product = spgemm(a, b, settings.product);
+    SpgemmResult<T> product = spgemm(a, b, options);
     outcome.products.push_back(std::move(product.report));
     return std::move(product.matrix);
   }
-  MatrixPower<T> power = matrix_power(a, settings.power, settings.product);
+  MatrixPower<T> power = matrix_power(a, settings.power, options);
   outcome.products = std::move(power.products);
   return std::move(power.matrix);
 }
@@ -313,9 +314,14 @@ template <class T>
   const Csr<T>& a = *left.matrix;
   const Csr<T>& b = settings.right ? *right.matrix : a;
   outcome.power = settings.right ? 1 : settings.power;
+  const std::uint64_t factor_bytes = a.bytes() + (settings.right ? b.bytes() : 0);
+  const std::uint64_t limit = settings.machine.memory_limit_bytes;
+  support::require_memory(limit, factor_bytes, 1, "the product");
+  SpgemmOptions product = settings.product;
+  if (limit != 0) product.memory_limit_bytes = limit - factor_bytes;
   progress.phase("multiplying");
   const Stopwatch timer;
-  Csr<T> c = multiply_factors(settings, a, b, outcome);
+  Csr<T> c = multiply_factors(settings, product, a, b, outcome);
   outcome.multiply_ms = timer.milliseconds();
   if (!c.device().is_host()) {
     const Stopwatch downloading;
@@ -329,6 +335,10 @@ template <class T>
   stop_if_interrupted();
   if (settings.verify) {
     progress.phase("checking");
+    // x, |x|, two vectors of values and magnitudes before and after a product, and those of C x.
+    constexpr std::uint64_t checked_vectors = 9;
+    const auto longest = static_cast<std::uint64_t>(std::max({a.rows(), c.rows(), c.cols(), b.rows()}));
+    support::require_memory(limit, factor_bytes + c.bytes(), checked_vectors * longest * sizeof(double), "the check");
     verify(settings, a, b, c, outcome);
   }
   progress.conclude(outcome.warnings);
@@ -339,7 +349,7 @@ template <class T>
     write_result(path, c.view());
     outcome.write_ms = writing.milliseconds();
   };
-  results.summary = [&] { return multiply_text(outcome); };
+  results.summary = [&] { return multiply_text(outcome, settings.output.width); };
   results.json = [&](ExitCode code) { return document_text(multiply_json(outcome, options, invocation, code)); };
   const bool wrong = outcome.check && !outcome.check->passed();
   return deliver(settings.output, wrong ? ExitCode::verification_failed : ExitCode::success, results);
@@ -349,6 +359,9 @@ template <class T>
 
 ExitCode spgemm_command(const Options& options, const Invocation& invocation) {
   const SpgemmSettings settings = spgemm_settings(options);
+  if (settings.right && settings.left.name == "-" && settings.right->name == "-") {
+    throw UsageError("standard input holds one matrix, A and B are two");
+  }
   check_outputs(settings.output,
                 input_files(options, settings.left, {settings.right ? settings.right->path : std::string()}));
   Progress progress(options, settings.output, settings.machine);

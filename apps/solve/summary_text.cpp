@@ -8,8 +8,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <string_view>
 
 namespace tessera::cli {
@@ -40,6 +42,13 @@ std::string counted(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+std::string shown_problem(const CommonOutcome& outcome, std::size_t width) {
+  if (!outcome.from_file) return outcome.problem;
+  if (outcome.problem == "-") return "standard input";
+  const std::string base = std::filesystem::path(outcome.problem).filename().string();
+  return width == 0 || base.empty() ? outcome.problem : base;
+}
+
 std::string cache_text(const CommonOutcome& outcome) {
   if (!outcome.cache) return {};
   if (outcome.cache->from_cache) return ", read from cache " + outcome.cache->path;
@@ -66,9 +75,9 @@ namespace {
   return fmt::format(", {} duplicates {}", outcome.duplicates, outcome.pattern ? "merged" : "summed");
 }
 
-[[nodiscard]] std::string matrix_text(const CommonOutcome& outcome) {
+[[nodiscard]] std::string matrix_text(const CommonOutcome& outcome, std::size_t width) {
   const MatrixStatistics& m = outcome.matrix;
-  std::string text = fmt::format("{}{}: {} x {}, {} nonzeros ({}{}), {:.1f} per row", outcome.problem,
+  std::string text = fmt::format("{}{}: {} x {}, {} nonzeros ({}{}), {:.1f} per row", shown_problem(outcome, width),
                                  outcome.transposed ? ", transposed" : "", m.rows, m.cols, m.nnz, name_of(m.symmetry),
                                  outcome.pattern ? ", pattern" : "", m.mean_row_nnz);
   return text + duplicates_text(outcome) + cache_text(outcome);
@@ -118,12 +127,31 @@ namespace {
   return text;
 }
 
+/// "breakdown (indefinite)", "interrupted by Ctrl-C", "stagnated".
+[[nodiscard]] std::string ending_name(const SolveReport& report) {
+  if (report.status == Status::interrupted) {
+    return report.reason.substr(0, std::min(report.reason.find(" after "), report.reason.find(';')));
+  }
+  if (report.status != Status::breakdown) return std::string(to_string(report.status));
+  return fmt::format("breakdown ({})", to_string(report.breakdown));
+}
+
+/// The reason without what its neighbours say: the residual, which has a line of its own, and the counts.
+[[nodiscard]] std::string cause_of(const SolveReport& report) {
+  if (report.converged() || report.status == Status::interrupted) return {};
+  std::string cause = report.reason.substr(0, report.reason.find("; ||b - A x||"));
+  if (cause.starts_with("||b - A x||")) return {};
+  const std::size_t counts = cause.find(" restarts: ");
+  if (cause.starts_with("breakdown (") && counts != std::string::npos) cause.erase(0, cause.find(": ", counts) + 2);
+  return cause;
+}
+
 [[nodiscard]] std::string status_text(const RunOutcome& outcome) {
   const SolveReport& report = outcome.report;
-  std::string text =
-      fmt::format("{} after {}, {}, {}", to_string(report.status), counted(report.iterations, "iteration"),
-                  counted(report.spmv_count, "product"), counted(report.restarts, "restart"));
-  if (!report.converged() && std::isfinite(report.true_residual)) text += ": " + report.reason;
+  std::string text = fmt::format("{} after {}, {}, {}", ending_name(report), counted(report.iterations, "iteration"),
+                                 counted(report.spmv_count, "product"), counted(report.restarts, "restart"));
+  const std::string cause = cause_of(report);
+  if (!cause.empty() && std::isfinite(report.true_residual)) text += ": " + cause;
   if (const std::string stable = backward_stable_text(outcome); !stable.empty()) text += "; " + stable;
   return text;
 }
@@ -150,7 +178,13 @@ namespace {
 
 [[nodiscard]] std::string top_list(const PageRankOutcome& outcome) {
   if (outcome.top.empty()) return {};
-  std::string text = fmt::format("\n{:>5}  {:>10}  rank   (vertices count from 1)\n", "", "vertex");
+  return fmt::format("\n{:>5}  {:>10}  rank   (vertices count from 1)\n", "", "vertex") + top_rows(outcome);
+}
+
+}  // namespace
+
+std::string top_rows(const PageRankOutcome& outcome) {
+  std::string text;
   std::int64_t place = 0;
   for (const RankedVertex& entry : outcome.top) {
     text += fmt::format("{:>5}  {:>10}  {:.6e}\n", ++place, std::int64_t{entry.vertex} + 1, entry.rank * outcome.scale);
@@ -158,11 +192,9 @@ namespace {
   return text;
 }
 
-}  // namespace
-
 std::string run_summary(const RunOutcome& outcome, const OutputSettings& settings) {
   const Timings& timings = outcome.report.timings;
-  std::string text = line("matrix", matrix_text(outcome));
+  std::string text = line("matrix", matrix_text(outcome, settings.width));
   text += line("method", method_text(outcome));
   text += line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user));
   text += device_line(outcome, timings);
@@ -176,21 +208,28 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
                                    time_text(outcome.inspect_ms), time_text(timings.plan_ms),
                                    time_text(timings.preconditioner_ms), time_text(timings.solve_ms),
                                    time_text(outcome.accuracy.ms)));
-  return text + ladder_lines(outcome) + precond_lines(outcome.precond);
+  return text + ladder_lines(outcome) + precond_lines(outcome.precond, settings.width);
 }
 
 std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSettings& settings) {
   const MatrixStatistics& m = outcome.matrix;
-  std::string text = line("graph", fmt::format("{}{}: {} vertices, {} edges ({}){}", outcome.problem,
-                                               outcome.transposed ? ", reversed" : "", m.rows, outcome.edges,
-                                               outcome.pattern ? "unweighted" : "weighted",
-                                               duplicates_text(outcome) + cache_text(outcome)));
+  std::string text =
+      line("graph",
+           fmt::format("{}{}: {} vertices, {} edges ({}){}", shown_problem(outcome, settings.width),
+                       outcome.transposed ? ", reversed" : "", m.rows, outcome.edges,
+                       outcome.pattern ? "unweighted" : "weighted", duplicates_text(outcome) + cache_text(outcome)));
   text += line("pagerank", definition_text(outcome));
   text += line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user));
   text += device_line(outcome, outcome.timings);
   if (settings.plan_info) text += plan_lines(outcome);
-  std::string status = fmt::format("{} after {}", to_string(outcome.status), counted(outcome.iterations, "iteration"));
-  if (outcome.status != Status::converged) status += ": " + outcome.reason;
+  const bool interrupted = outcome.status == Status::interrupted;
+  std::string status = fmt::format(
+      "{} after {}",
+      interrupted ? outcome.reason.substr(0, outcome.reason.find(" after ")) : std::string(to_string(outcome.status)),
+      counted(outcome.iterations, "iteration"));
+  // The line below tells the change.
+  const std::string cause = outcome.reason.substr(0, outcome.reason.find("; ||x' - x||"));
+  if (outcome.status != Status::converged && !interrupted) status += ": " + cause;
   text += line("status", status);
   if (outcome.iterations > 0) {
     text += line("change",

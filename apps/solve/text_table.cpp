@@ -1,31 +1,54 @@
 // Tables as text.
 #include "text_table.hpp"
 
+#include "terminal.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <numeric>
 #include <string_view>
 
 namespace tessera::cli {
 
 namespace {
 
-/// Characters, not bytes: continuation bytes of UTF-8 take no room.
-[[nodiscard]] std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
 void append_line(std::string& text, const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) {
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string padding(widths[i] - width(cells[i]), ' ');
+    const std::string padding(widths[i] - display_width(cells[i]), ' ');
     if (i > 0) line += ' ';
     line += i == 0 ? cells[i] + padding : padding + cells[i];
   }
   line.erase(line.find_last_not_of(' ') + 1);
   text += line + '\n';
+}
+
+/// Both lines of a heading.
+[[nodiscard]] std::string title_of(const Heading& heading) {
+  return heading.top + (heading.top.empty() || heading.bottom.empty() ? "" : " ") + heading.bottom;
+}
+
+[[nodiscard]] std::vector<std::size_t> column_widths(const TextTable& table) {
+  std::vector<std::size_t> widths;
+  for (const Heading& heading : table.columns) {
+    widths.push_back(std::max(display_width(heading.top), display_width(heading.bottom)));
+  }
+  for (const auto& row : table.rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
+  }
+  return widths;
+}
+
+[[nodiscard]] std::size_t line_width(const std::vector<std::size_t>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), widths.empty() ? 0 : widths.size() - 1);
+}
+
+void drop_column(TextTable& table, std::ptrdiff_t column) {
+  table.columns.erase(table.columns.begin() + column);
+  for (auto& row : table.rows) row.erase(row.begin() + column);
 }
 
 [[nodiscard]] std::string escape_markdown(std::string_view cell) {
@@ -39,24 +62,29 @@ void append_line(std::string& text, const std::vector<std::string>& cells, const
 
 }  // namespace
 
-std::string aligned_text(const TextTable& table) {
+std::string aligned_text(const TextTable& table, std::size_t width) {
+  TextTable kept = table;
+  std::string left_out;
+  std::vector<std::size_t> widths = column_widths(kept);
+  while (width > 0 && line_width(widths) > width) {
+    const auto first = std::max_element(kept.columns.begin(), kept.columns.end(),
+                                        [](const Heading& a, const Heading& b) { return a.spare < b.spare; });
+    if (first == kept.columns.end() || first->spare == 0) break;
+    left_out += (left_out.empty() ? "" : ", ") + title_of(*first);
+    drop_column(kept, first - kept.columns.begin());
+    widths = column_widths(kept);
+  }
   std::vector<std::string> top;
   std::vector<std::string> bottom;
-  for (const Heading& heading : table.columns) {
+  for (const Heading& heading : kept.columns) {
     top.push_back(heading.top);
     bottom.push_back(heading.bottom);
   }
-  std::vector<std::size_t> widths(table.columns.size(), 0);
-  const auto widen = [&](const std::vector<std::string>& cells) {
-    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], width(cells[i]));
-  };
-  widen(top);
-  widen(bottom);
-  for (const auto& row : table.rows) widen(row);
   std::string text;
   append_line(text, top, widths);
   append_line(text, bottom, widths);
-  for (const auto& row : table.rows) append_line(text, row, widths);
+  for (const auto& row : kept.rows) append_line(text, row, widths);
+  if (!left_out.empty()) text += fmt::format("  (not in {} columns: {})\n", width, left_out);
   return text;
 }
 
@@ -65,8 +93,7 @@ std::string markdown_text(const TextTable& table) {
   std::string rule = "|";
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const Heading& heading = table.columns[i];
-    const std::string blank = heading.top.empty() || heading.bottom.empty() ? "" : " ";
-    text += fmt::format(" {} |", escape_markdown(heading.top + blank + heading.bottom));
+    text += fmt::format(" {} |", escape_markdown(title_of(heading)));
     rule += i == 0 ? " --- |" : " ---: |";
   }
   text += '\n' + rule + '\n';

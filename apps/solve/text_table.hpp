@@ -2,6 +2,7 @@
 /// Tables as aligned text and as Markdown, and numbers short enough for them.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace tessera::cli {
 struct Heading {
   std::string top;
   std::string bottom;
+  int spare = 0;  ///< 0: always shown; of the others the largest is the first to go where a line is too short
 };
 
 struct TextTable {
@@ -19,7 +21,8 @@ struct TextTable {
 };
 
 /// Columns as wide as they need to be, one blank between them, no blanks at line ends. Cells may hold UTF-8.
-[[nodiscard]] std::string aligned_text(const TextTable& table);
+/// \param width of a line; columns that can be spared give way to it, and a last line names them. 0: no limit
+[[nodiscard]] std::string aligned_text(const TextTable& table, std::size_t width = 0);
 
 /// A table of GitHub's Markdown; bars and line breaks in cells are escaped.
 [[nodiscard]] std::string markdown_text(const TextTable& table);
