@@ -159,6 +159,15 @@ TEST(Candidates, AreThoseOfTheRegistryAndCsrIsAlwaysAmongThem) {
   return candidates;
 }
 
+TEST(Comparison, AKernelWithoutMemoryIsNotAWrongOne) {
+  auto candidates = with_a_wrong_one();
+  std::erase_if(candidates, [](const auto& candidate) { return candidate.name == "wrong"; });
+  const compare::Outcome outcome =
+      compare::compare_kernels(quick_comparison(), subject_of(grid<double>(20)), candidates);
+  EXPECT_TRUE(outcome.failed());
+  EXPECT_EQ(cli::exit_code_of(outcome, 0, false), cli::ExitCode::out_of_memory);
+}
+
 TEST(Comparison, AWrongKernelKeepsItsRowAndGetsNoTimes) {
   const auto subject = subject_of(grid<double>(20));
   const auto candidates = with_a_wrong_one();

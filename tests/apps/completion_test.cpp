@@ -24,7 +24,7 @@ class CompletionTest : public SolveTest {
  protected:
   void SetUp() override {
     SolveTest::SetUp();
-    for (const char* shell : {"bash", "zsh"}) {
+    for (const char* shell : {"bash", "zsh", "fish"}) {
       const auto script = run(std::string("completion ") + shell);
       ASSERT_EQ(script.exit_code, 0) << script.err;
       file(std::string("solve.") + shell, script.out);
@@ -73,7 +73,8 @@ TEST_F(CompletionTest, BashKnowsCommandsOptionsAndValues) {
   EXPECT_EQ(offered({"solve", "--dam"}), Set{}) << "of another command";
   EXPECT_EQ(offered({"solve", "--rtol", ""}), Set{}) << "a number is not offered";
   EXPECT_EQ(offered({"solve", "list", "ker"}), Set{"kernels"});
-  EXPECT_EQ(offered({"solve", "completion", ""}), (Set{"bash", "zsh"}));
+  EXPECT_EQ(offered({"solve", "completion", ""}), (Set{"bash", "zsh", "fish"}));
+  EXPECT_EQ(offered({"solve", "help", "exit"}), Set{"exit-codes"});
   EXPECT_EQ(offered({"solve", "--set", "max-it"}), Set{"max-iters="});
   EXPECT_EQ(offered({"solve", "--set", "precond", "=", "ja"}), Set{"jacobi"});
 }
@@ -164,8 +165,37 @@ TEST_F(CompletionTest, ZshCompletes) {
   }
 }
 
+TEST_F(CompletionTest, FishCompletes) {
+  TESSERA_NEED_TOOL("fish", "fish", "--no-config", "-c", "true");
+  ProcessOptions options;
+  options.directory = path("");
+  const auto offers = [&](const std::string& typed) {
+    const auto result = run_process({"/usr/bin/env", "HOME=" + path(""), "fish", "--no-config", "-c",
+                                     "source solve.fish; complete -C '" + typed + "'"},
+                                    options);
+    EXPECT_TRUE(result.err.empty()) << typed << "\n" << result.err;
+    Set replies;
+    std::istringstream lines(result.out);
+    // A tab separates the description.
+    for (std::string line; std::getline(lines, line);) replies.insert(line.substr(0, line.find('\t')));
+    return replies;
+  };
+  EXPECT_EQ(offers("solve pag"), Set{"pagerank"});
+  EXPECT_EQ(offers("solve --rt"), Set{"--rtol"});
+  EXPECT_EQ(offers("solve -p ja"), Set{"jacobi"});
+  EXPECT_EQ(offers("solve --precision "), (Set{"fp64", "fp32"}));
+  EXPECT_EQ(offers("solve --spmv=merb"), Set{"--spmv=merbit"});
+  EXPECT_EQ(offers("solve pagerank web.mtx --dangling u"), Set{"uniform"});
+  EXPECT_EQ(offers("solve --method pagerank --dam"), Set{"--damping"});
+  EXPECT_EQ(offers("solve --dam"), Set{}) << "of another command";
+  EXPECT_EQ(offers("solve list ker"), Set{"kernels"});
+  EXPECT_EQ(offers("solve --set max-it"), Set{"max-iters="});
+  EXPECT_EQ(offers("solve --config run."), (Set{"run.toml", "run.json"}));
+  EXPECT_EQ(offers("solve inspect A"), Set{"A.mtx"});
+}
+
 TEST_F(CompletionTest, OtherShellsAreRefused) {
-  EXPECT_EQ(run("completion fish").exit_code, 2);
+  EXPECT_EQ(run("completion tcsh").exit_code, 2);
   EXPECT_NE(run("completion bsh").err.find("did you mean bash?"), std::string::npos);
   EXPECT_EQ(run("completion").exit_code, 2);
   EXPECT_EQ(run("completion bash zsh").exit_code, 2);

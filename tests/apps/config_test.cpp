@@ -88,7 +88,7 @@ TEST_F(ConfigTest, RefusalsNamePlaceAndNearestKey) {
   EXPECT_NE(toml("rtoll = 1").err.find("hint: did you mean rtol?"), std::string::npos);
   EXPECT_NE(toml("max_iters = 1").err.find("hint: did you mean max-iters?"), std::string::npos);
   expect_refused(toml("[solver]\nrtol = 1\n"), "f.toml:1: unknown key \"solver\"");
-  expect_refused(toml("html = \"r.html\""), "f.toml:1: option --html is not available in this build");
+  expect_refused(toml("html = \"r.html\""), "f.toml:1: option --html is planned and not implemented in Tessera 0.1");
   expect_refused(toml("config = \"g.toml\""), "f.toml:1: --config belongs on the command line");
   expect_refused(toml("rtol = \"abc\""), "f.toml:1: option --rtol: expected a finite number >= 0, got \"abc\"");
   expect_refused(toml("rtol = nan"), "f.toml:1: option --rtol: expected a finite number >= 0, got \"nan\"");
@@ -102,6 +102,11 @@ TEST_F(ConfigTest, RefusalsNamePlaceAndNearestKey) {
                  "pagerank, got \"bicgstb\"");
   EXPECT_NE(toml("command = \"pagernk\"").err.find("hint: did you mean pagerank?"), std::string::npos);
   expect_refused(run_with({"SOLVE_RTOLL=1"}, "--poisson3d 4"), "SOLVE_RTOLL: unknown key \"rtoll\"");
+  const auto foreign = run_with({"SOLVE_HOME_FOLDER=/somewhere"}, "--poisson3d 4");
+  EXPECT_EQ(foreign.exit_code, 0) << foreign.err;
+  EXPECT_TRUE(foreign.err.empty()) << foreign.err;
+  expect_refused(run_with({"SOLVE_HTML=r.html"}, "--poisson3d 4"),
+                 "SOLVE_HTML: option --html is planned and not implemented in Tessera 0.1");
   expect_refused(run_with({"SOLVE_RTOL=x"}, "--poisson3d 4"),
                  "SOLVE_RTOL: option --rtol: expected a finite number >= 0, got \"x\"");
   expect_refused(run("--poisson3d 4 -s rtoll=1"), "--set rtoll=1: unknown key \"rtoll\"");
@@ -126,6 +131,18 @@ TEST_F(ConfigTest, FilesThatAreNoConfiguration) {
   expect_refused(run("--poisson3d 4 -c twice.json"), "twice.json: the key \"rtol\" occurs twice");
   expect_refused(run("--poisson3d 4 -c missing.toml"), "cannot read missing.toml: No such file or directory", 5);
   expect_refused(run("--poisson3d 4 -c ."), "cannot read .: it is a directory", 5);
+  file("huge.json", "{\"output\": \"a \\\"1e999\",\n  \"rtol\": 1e999}");
+  expect_refused(run("--poisson3d 4 -c huge.json"), "huge.json:2:11: number overflow parsing '1e999'", 5);
+  std::string parts = "a";
+  for (int part = 1; part < 500'000; ++part) parts += ".a";
+  for (const std::string& text : {parts + " = 1\n", "[" + parts + "]\n"}) {
+    file("deep.toml", text);
+    expect_refused(run("--poisson3d 4 -c deep.toml"),
+                   "deep.toml: " + std::to_string(text.size()) + " bytes of TOML, a configuration has at most 65536",
+                   5);
+  }
+  file("deepest.toml", parts.substr(0, 65'000) + "a = 1\n");
+  EXPECT_EQ(run("--poisson3d 4 -c deepest.toml").exit_code, 2) << "an unknown key, not a crash";
   file("empty.toml", "");
   EXPECT_EQ(run("--poisson3d 4 -c empty.toml").exit_code, 0);
 }

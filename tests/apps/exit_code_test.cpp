@@ -114,8 +114,8 @@ TEST_F(ExitCodeTest, FiveForBadInput) {
 }
 
 TEST_F(ExitCodeTest, FiveBeforeTheSolveWhenAnOutputCannotBeWritten) {
-  for (const char* option : {"-o", "--history"}) {
-    const auto result = run({"--poisson3d", "8", option, "no/such/place/x.mtx"});
+  for (const auto& [option, name] : {std::pair{"-o", "no/such/place/x.mtx"}, {"--history", "no/such/place/x.csv"}}) {
+    const auto result = run({"--poisson3d", "8", option, name});
     EXPECT_EQ(result.exit_code, 5) << result.err;
     EXPECT_NE(result.err.find("no/such/place"), std::string::npos) << result.err;
     EXPECT_TRUE(result.out.empty()) << "nothing was solved: " << result.out;

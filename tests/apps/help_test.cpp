@@ -1,6 +1,7 @@
 /// Help, version and lists.
 
 #include "solve_process.hpp"
+#include "tools.hpp"
 
 #include "option_table.hpp"
 
@@ -28,7 +29,7 @@ TEST_F(HelpTest, MentionsEveryOptionOfTheCommandAndFitsTheScreen) {
       }
     }
     std::istringstream lines(result.out);
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
   }
 }
 
@@ -66,10 +67,11 @@ TEST_F(HelpTest, ExamplesAreAccepted) {
     for (const std::string& example : examples_of(run({std::string(to_string(command)), "--help"}).out)) {
       ProcessOptions options;
       options.directory = path("");
-      const std::string script = "HOME=" + path("") +
-                                 "; mkdir -p ~/.local/share/bash-completion/completions ~/.zfunc; jq() { cat; }; "
-                                 "set -o pipefail; export SOLVE_REPEAT=3; " TESSERA_SOLVE_BINARY " " +
-                                 example;
+      const std::string script =
+          "HOME=" + path("") +
+          "; mkdir -p ~/.local/share/bash-completion/completions ~/.zfunc ~/.config/fish/completions; jq() { cat; }; "
+          "set -o pipefail; export SOLVE_REPEAT=3; " TESSERA_SOLVE_BINARY " " +
+          example;
       const auto result = run_process({"/usr/bin/env", "bash", "-c", script}, options);
       // Times of a 4 x 4 matrix may well differ by more than an example allows.
       const bool slower = example.find("--fail-if-slower") != std::string::npos && result.exit_code == 8;
@@ -80,7 +82,62 @@ TEST_F(HelpTest, ExamplesAreAccepted) {
   EXPECT_GE(count, 12);
 }
 
+TEST_F(HelpTest, HelpIsACommandToo) {
+  EXPECT_EQ(run("help").out, run("--help").out);
+  EXPECT_EQ(run("help compare").out, run("compare --help").out);
+  const std::string rtol = run("help rtol").out;
+  EXPECT_NE(rtol.find("--rtol X"), std::string::npos) << rtol;
+  EXPECT_NE(rtol.find("run, compare"), std::string::npos) << rtol;
+  EXPECT_EQ(run("help --rtol").out, rtol);
+  EXPECT_EQ(run("help -b").out, run("help --rhs").out);
+  const std::string codes = run("help exit-codes").out;
+  for (const char* code : {"3 iteration or time limit", "8 a kernel", "130, 143"}) {
+    EXPECT_NE(codes.find(code), std::string::npos) << codes;
+  }
+  const auto unknown = run("help --rtoll");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("did you mean --rtol?"), std::string::npos) << unknown.err;
+  EXPECT_EQ(run("help compare run").exit_code, 2);
+}
+
+TEST_F(HelpTest, HelpBehindACommandIsHinted) {
+  const auto result = run("pagerank help");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("hint: solve pagerank --help"), std::string::npos) << result.err;
+  file("help", laplace4);
+  EXPECT_EQ(run("run help").exit_code, 0) << "where there is such a file, it is meant";
+}
+
+/// Sections, every command and every option; a formatter finds nothing to say where there is one.
+TEST_F(HelpTest, ManualPage) {
+  const auto page = run("help man");
+  EXPECT_EQ(page.exit_code, 0);
+  EXPECT_TRUE(page.out.starts_with(".TH SOLVE 1 "));
+  for (const char* section : {"NAME", "SYNOPSIS", "COMMANDS", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "EXAMPLES"}) {
+    EXPECT_NE(page.out.find(std::string(".SH ") + section + "\n"), std::string::npos) << section;
+  }
+  std::string typed = page.out;
+  for (std::size_t at = 0; (at = typed.find("\\-", at)) != std::string::npos;) typed.erase(at, 1);
+  for (const cli::Command command : cli::commands()) {
+    EXPECT_NE(typed.find("\\fB" + std::string(to_string(command)) + "\\fR"), std::string::npos);
+  }
+  for (const cli::OptionSpec& spec : cli::option_table()) {
+    EXPECT_NE(typed.find("--" + std::string(spec.name) + "\\fR"), std::string::npos) << spec.name;
+  }
+  file("solve.1", page.out);
+  TESSERA_NEED_TOOL("groff", "groff", "--version");
+  ProcessOptions options;
+  options.directory = path("");
+  const auto shown = run_process({"/usr/bin/env", "groff", "-man", "-ww", "-Tutf8", "solve.1"}, options);
+  EXPECT_EQ(shown.exit_code, 0);
+  EXPECT_TRUE(shown.err.empty()) << shown.err;
+  EXPECT_NE(shown.out.find("--rtol"), std::string::npos) << "hyphens are those of a keyboard";
+}
+
 TEST_F(HelpTest, Version) {
+  EXPECT_EQ(run("version").out, run("--version").out);
+  EXPECT_EQ(run("version --json").out, run("--version --json").out);
+
   const auto text = run("--version");
   EXPECT_EQ(text.exit_code, 0);
   EXPECT_TRUE(text.out.starts_with("solve (Tessera) ")) << text.out;

@@ -124,6 +124,40 @@ TEST_F(OutputTest, InputsAndOtherOutputsAreNotOverwritten) {
   EXPECT_EQ(contents(matrix), laplace4);
 }
 
+TEST_F(OutputTest, SuffixesTellTheFormatOrAreRefusedBeforeTheSolve) {
+  ASSERT_EQ(run("--poisson2d 3 -b Arandom -o x.txt").exit_code, 0);
+  ASSERT_EQ(run("--poisson2d 3 -b Arandom -o x.mtx").exit_code, 0);
+  EXPECT_EQ(line_count(contents(path("x.txt"))), 9);
+  EXPECT_EQ(read_vector<double>(path("x.txt")), read_vector<double>(path("x.mtx")));
+  for (const std::string line : {"-o x.npy", "-o x.csv", "-o x.csv.gz", "-o x.tsb", "--history h.png"}) {
+    const auto result = run("--poisson2d 3 " + line);
+    EXPECT_EQ(result.exit_code, 2) << line;
+    EXPECT_NE(result.err.find("files of that suffix are not written\n  hint: names that end in ."), std::string::npos)
+        << result.err;
+  }
+  for (const std::string name : {"x", "x_1.5", "x.gz"}) {
+    EXPECT_EQ(run("--poisson2d 3 -o " + name).exit_code, 0) << name;
+    EXPECT_EQ(read_vector<double>(path(name)).size(), 9U) << name;
+  }
+}
+
+TEST_F(OutputTest, TheDefaultRightHandSideIsNotInTheNullSpace) {
+  for (const std::string third : {"-0.30000000000000004", "-0.3"}) {
+    file("L.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 9\n1 1 " + third +
+                      "\n1 2 0.1\n1 3 0.2\n2 1 0.1\n2 2 " + third + "\n2 3 0.2\n3 1 0.1\n3 2 0.2\n3 3 " + third + "\n");
+    const auto json = nlohmann::json::parse(run("L.mtx -m gmres -p none --exit-zero --json").out);
+    EXPECT_EQ(json["result"]["rhs"], "A*random") << third;
+    EXPECT_GT(json["result"]["residual"]["b_norm"].get<double>(), 1e-3) << third;
+  }
+  file("ring.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1\n1 2 -1\n2 1 -1\n2 2 1\n");
+  const std::string named = run("ring.mtx -b Aones").err;
+  EXPECT_NE(named.find("the right-hand side A*ones is zero"), std::string::npos) << named;
+  EXPECT_NE(named.find("-b Arandom asks for more"), std::string::npos) << named;
+  const std::string chosen = run("ring.mtx").err;
+  EXPECT_NE(chosen.find("A times ones is 0, so the right-hand side is A times random"), std::string::npos) << chosen;
+  EXPECT_EQ(run("--poisson2d 4").err.find("A times ones"), std::string::npos);
+}
+
 TEST_F(OutputTest, DevicesAreWrittenNotReplaced) {
   EXPECT_EQ(run("--poisson2d 4 -o /dev/null --history /dev/null --json=/dev/null").exit_code, 0);
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));

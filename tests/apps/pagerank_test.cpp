@@ -6,8 +6,10 @@
 #include "tessera/csr.hpp"
 #include "tessera/matrix_market.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <sstream>
 
 namespace tessera::testing {
 
@@ -72,6 +74,32 @@ TEST_F(PageRankCommandTest, DanglingPoliciesMeetTheirDefinition) {
   }
   const auto drop = ranks("drop");
   EXPECT_NEAR(std::accumulate(drop.begin(), drop.end(), 0.0), 1.0, 1e-14);
+}
+
+TEST_F(PageRankCommandTest, QuietKeepsTheListThatWasAskedFor) {
+  file("g.mtx", small_graph);
+  const auto list = run("pagerank g.mtx -q --top 2");
+  EXPECT_EQ(std::count(list.out.begin(), list.out.end(), '\n'), 2) << list.out;
+  EXPECT_TRUE(list.out.starts_with("    1           1  ")) << list.out;
+  EXPECT_EQ(list.err, "");
+  EXPECT_EQ(run("pagerank g.mtx -q").out, "");
+}
+
+TEST_F(PageRankCommandTest, RanksAreWrittenAsCsv) {
+  file("g.mtx", small_graph);
+  ASSERT_EQ(run("pagerank g.mtx -q -o r.csv").exit_code, 0);
+  ASSERT_EQ(run("pagerank g.mtx -q -o r.txt").exit_code, 0);
+  std::istringstream csv(contents(path("r.csv")));
+  std::istringstream plain(contents(path("r.txt")));
+  std::string row;
+  std::string rank;
+  std::getline(csv, row);
+  EXPECT_EQ(row, "vertex,rank");
+  for (int vertex = 1; vertex <= 4; ++vertex) {
+    ASSERT_TRUE(std::getline(csv, row) && std::getline(plain, rank));
+    EXPECT_EQ(row, std::to_string(vertex) + "," + rank);
+  }
+  EXPECT_FALSE(std::getline(csv, row));
 }
 
 TEST_F(PageRankCommandTest, SumAndTopFollowTheConvention) {

@@ -195,7 +195,7 @@ TEST_F(PrecondTest, AutoFallsBackAndANameIsRefused) {
   file("negative.mtx", tridiagonal(30000, 4.0, -4.0));
   EXPECT_EQ(solved("negative.mtx")["result"]["precond"], "jacobi");
   expect_error("negative.mtx -p amg", 5, "negative.mtx: ");
-  expect_error("negative.mtx -p amg", 5, "29999");
+  expect_error("negative.mtx -p amg", 5, "30000");
   // Indefinite with a positive diagonal: CG finds out, and the rungs for all matrices follow.
   file("indefinite.mtx", tridiagonal(30000, 1.0, 1.0));
   const auto result = run("indefinite.mtx -b random --json --exit-zero");

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@ struct Pipe {
 [[noreturn]] void become(char* const* arguments, char* const* environment, int out, int err, const char* directory) {
   if (directory != nullptr && ::chdir(directory) != 0) ::_exit(126);
   // Tests that run in the background were started with these ignored, and solve respects that.
+  ::signal(SIGHUP, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGTERM, SIG_DFL);
   ::dup2(out, STDOUT_FILENO);
@@ -91,6 +93,7 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const Proce
   std::vector<std::string> copies = arguments;
   const std::vector<char*> pointers = pointers_to(copies);
   std::vector<std::string> variables = environment(options.hide_gpus);
+  variables.insert(variables.end(), options.variables.begin(), options.variables.end());
   const std::vector<char*> variable_pointers = pointers_to(variables);
   const Pipe out = make_pipe();
   const Pipe err = make_pipe();
@@ -111,7 +114,10 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const Proce
   ::close(out.read_end);
   ::close(err.read_end);
   int status = 0;
-  ::waitpid(child, &status, 0);
+  rusage usage{};
+  ::wait4(child, &status, 0, &usage);
+  constexpr std::uint64_t kib = 1024;
+  result.peak_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * kib;
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   return result;

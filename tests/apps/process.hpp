@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ struct ProcessResult {
   bool timed_out = false;
   std::string out;
   std::string err;
+  std::uint64_t peak_bytes = 0;  ///< largest resident size
 };
 
 /// A signal to send once standard error holds some text.
@@ -27,7 +29,8 @@ struct SignalWhen {
 struct ProcessOptions {
   std::chrono::seconds timeout{120};
   SignalWhen signal_when;
-  std::filesystem::path directory;  ///< to run in; empty: the current one
+  std::filesystem::path directory;     ///< to run in; empty: the current one
+  std::vector<std::string> variables;  ///< "NAME=VALUE", beside those of this process
   bool stdout_to_full_disk = false;
   /// As on a machine without GPUs, so that what a command prints does not depend on the machine.
   bool hide_gpus = true;

@@ -19,8 +19,8 @@ class RealMatricesTest : public SolveTest {
     // At most 2000 iterations, and on large matrices no more than a test can wait for.
     constexpr std::int64_t most_products_of_entries = 20'000'000;
     const std::int64_t iterations = std::clamp<std::int64_t>(most_products_of_entries / read.matrix.nnz(), 20, 2000);
-    const auto result = run(
-        {matrix_file.string(), "--max-iters", std::to_string(iterations), "--threads", "1", "-o", "x.mtx", "--json"});
+    const auto result = run({matrix_file.string(), "-b", "Aones", "--max-iters", std::to_string(iterations),
+                             "--threads", "1", "-o", "x.mtx", "--json"});
     const auto json = nlohmann::json::parse(result.out, nullptr, false);
     ASSERT_FALSE(json.is_discarded()) << result.out << result.err;
     const auto A = to_eigen(read.matrix.view());

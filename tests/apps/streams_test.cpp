@@ -40,10 +40,48 @@ TEST_F(StreamsTest, AReaderThatWentAwayTakesOnlyItsOwnOutput) {
   // Descriptor 4 writes to a pipe whose only reader, descriptor 3, is closed again.
   const auto result =
       shell("mkfifo p; exec 3<>p 4>p 3>&-; $solve --poisson3d 6 -o - --json=a.json --history h.csv >&4");
-  EXPECT_EQ(result.exit_code, 5) << result.err;
-  EXPECT_NE(result.err.find("cannot write standard output"), std::string::npos) << result.err;
+  EXPECT_EQ(result.exit_code, 141);
+  EXPECT_EQ(result.err.find("error:"), std::string::npos) << result.err;
   EXPECT_TRUE(exists("a.json"));
   EXPECT_TRUE(exists("h.csv"));
+}
+
+TEST_F(StreamsTest, AReaderThatWentAwayIsNoErrorMessage) {
+  const std::string gone = "mkfifo p; exec 3<>p 4>p 3>&-; $solve ";
+  for (const char* line :
+       {"--poisson3d 6", "--poisson3d 6 --json", "list", "--help", "compare --poisson2d 9 --repeat 3"}) {
+    const auto result = shell("rm -f p; " + gone + line + " >&4");
+    EXPECT_EQ(result.exit_code, 141) << line;
+    EXPECT_EQ(result.err.find("error:"), std::string::npos) << line << "\n" << result.err;
+  }
+  EXPECT_EQ(shell("rm -f p; " + gone + "--poisson2d 40 -p none --max-iters 3 -q --json >&4").exit_code, 3)
+      << "the status says more";
+}
+
+TEST_F(StreamsTest, TheMatrixMayComeFromStandardInput) {
+  file("A.mtx", laplace4);
+  ASSERT_EQ(shell("gzip -k A.mtx; $solve convert A.mtx A.tsb -q").exit_code, 0);
+  for (const char* line :
+       {"cat A.mtx | $solve -", "cat A.mtx.gz | $solve -", "$solve - <A.tsb", "$solve run - <A.mtx",
+        "$solve inspect - <A.mtx", "cat A.mtx | $solve compare - --repeat 3", "cat A.mtx | $solve spgemm -",
+        "cat A.mtx | $solve spgemm A.mtx -", "cat A.mtx | $solve pagerank - --unweighted",
+        "cat A.mtx | $solve convert - B.mtx --force"}) {
+    const auto result = shell(line);
+    EXPECT_EQ(result.exit_code, 0) << line << "\n" << result.err;
+    EXPECT_NE(result.out.find("standard input: 4 "), std::string::npos) << line << "\n" << result.out;
+  }
+  const auto failed = shell("cat A.mtx | $solve - --max-iters 1 -p none -b random");
+  EXPECT_NE(failed.err.find("try: solve - "), std::string::npos) << failed.err;
+  EXPECT_EQ(shell("$solve spgemm - - <A.mtx").exit_code, 2);
+  EXPECT_EQ(shell("$solve - --cache on <A.mtx").exit_code, 2);
+  EXPECT_EQ(shell("$solve - -o A.mtx <A.mtx").exit_code, 2) << "the input stays";
+  EXPECT_EQ(contents(path("A.mtx")), laplace4);
+}
+
+TEST_F(StreamsTest, AFullStandardOutputStaysAnError) {
+  const auto result = shell("$solve --poisson3d 4 >/dev/full");
+  EXPECT_EQ(result.exit_code, 5);
+  EXPECT_NE(result.err.find("cannot write standard output"), std::string::npos) << result.err;
 }
 
 TEST_F(StreamsTest, AFileThatIsStandardOutputIsAppendedTo) {
@@ -70,7 +108,7 @@ TEST_F(StreamsTest, OutputsFollowLinksAndKeepPermissions) {
 
 TEST_F(StreamsTest, SignalsIgnoredFromTheStartStayIgnored) {
   const auto result = shell(
-      "trap '' INT; $solve --poisson2d 300 -p none --rtol 1e-30 --max-iters 100000000 --max-time 2s --progress none & "
+      "trap '' INT; $solve --poisson2d 1000 -p none --rtol 1e-30 --max-iters 100000000 --max-time 2s --progress none & "
       "sleep 0.5; kill -INT $!; wait $!; exit $?");
   EXPECT_EQ(result.exit_code, 3) << "ended by its time limit: " << result.out;
 }

@@ -1,0 +1,84 @@
+// --mem-limit against the peak of the process, as the system counts it.
+#include "solve_process.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+namespace tessera::testing {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool is_sanitized = true;
+#else
+constexpr bool is_sanitized = false;
+#endif
+
+class MemoryLimit : public SolveTest {
+ protected:
+  void SetUp() override {
+    SolveTest::SetUp();
+    if (is_sanitized) GTEST_SKIP() << "sanitizers take memory of their own";
+  }
+
+  /// Refused, or ended, converged or not, within the limit and what a process takes that does nothing.
+  void expect_kept(const std::string& line, std::uint64_t limit_mib) const {
+    constexpr std::uint64_t mib = 1024 * 1024;
+    constexpr std::uint64_t process_mib = 12;
+    const ProcessResult result = run(line + " --threads 2 --mem-limit " + std::to_string(limit_mib) + "MiB");
+    EXPECT_TRUE(result.exit_code == 6 || result.exit_code == 0 || result.exit_code == 3 || result.exit_code == 4)
+        << line << '\n'
+        << result.err;
+    EXPECT_LE(result.peak_bytes, (limit_mib + process_mib) * mib) << line << ": exit " << result.exit_code;
+  }
+};
+
+TEST_F(MemoryLimit, CountsThePlanOfCsr5) {
+  expect_kept("--poisson3d 60 -k csr5 -p none --max-iters 3", 43);
+  EXPECT_EQ(run("--poisson3d 60 -k csr5 -p none -m cg --max-iters 3 --mem-limit 40MiB").exit_code, 6);
+  EXPECT_EQ(run("--poisson3d 60 -k csr5 -p none -m cg --max-iters 3 --mem-limit 80MiB").exit_code, 3);
+}
+
+TEST_F(MemoryLimit, CountsTheFactorsOfAProduct) {
+  expect_kept("spgemm --poisson3d 60", 70);
+  expect_kept("spgemm --poisson3d 60 --verify", 100);
+  EXPECT_EQ(run("spgemm --poisson3d 60 --mem-limit 300MiB").exit_code, 0);
+}
+
+TEST_F(MemoryLimit, CountsTheFactorsOfAPower) { expect_kept("spgemm --poisson3d 60 --power 3", 165); }
+
+TEST_F(MemoryLimit, CountsThePlansOfAllComparedKernels) {
+  ASSERT_EQ(run("convert --generate web:200000 w.tsb").exit_code, 0);
+  expect_kept("compare w.tsb --min-time 0", 85);
+}
+
+TEST_F(MemoryLimit, RefusesAComparisonWhoseKernelDoesNotFit) {
+  const ProcessResult result = run("compare --poisson3d 40 --kernels csr5 --min-time 0 --mem-limit 14MiB");
+  EXPECT_EQ(result.exit_code, 6) << result.out << result.err;
+}
+
+TEST_F(MemoryLimit, HoldsForPreconditionersOfTheLadder) {
+  expect_kept("--poisson3d 60", 60);
+  expect_kept("--generate convdiff:40", 20);
+}
+
+TEST_F(MemoryLimit, HistoryForJsonAloneIsBounded) {
+  const std::string graph =
+      file("per.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 2 1\n2 3 1\n3 1 1\n");
+  const std::string weights = file("w.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n4\n");
+  const std::string line = "pagerank " + graph + " --personalize " + weights +
+                           " --damping 0.999999999999 --tol 1e-15 --max-iters 1500000 --threads 1 -q --json=h.json";
+  const ProcessResult result = run(line);
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  constexpr std::uint64_t most = 28ULL << 20;
+  EXPECT_LE(result.peak_bytes, most);
+  const auto json = nlohmann::json::parse(contents(path("h.json")));
+  EXPECT_EQ(json["history"]["total_rows"], 1500000);
+  EXPECT_EQ(json["history"]["rows"].front()[0], 1);
+  EXPECT_EQ(json["history"]["rows"][99][0], 100);
+  EXPECT_EQ(json["history"]["rows"].back()[0], 1500000);
+}
+
+}  // namespace
+}  // namespace tessera::testing
