@@ -1,5 +1,5 @@
 /// SpGEMM on the host. Timed: C = A A by every workflow, and new values on a planned structure. Compared with: Eigen's
-/// product in the same run. Eigen's is serial, the others take the threads of OpenMP, so Tessera on one thread stands
+/// product in the same run. Eigen's is serial, the others take the threads of the host, so Tessera on one thread stands
 /// beside them. Products of fewer than 10^6 or more than --most-products multiplications are left out.
 ///
 ///   bench_spgemm --json results.json A.mtx.gz ... fem3d:64000 lap2d:1e6

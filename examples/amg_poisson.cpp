@@ -41,7 +41,7 @@ std::int64_t solve(const std::string& name, const tessera::SpmvPlan<double>& A,
   const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
   std::vector<double> x(b.size(), 0.0);
   const auto start = std::chrono::steady_clock::now();
-  const tessera::SolveReport report = tessera::cg<double>(A, M, b, x);
+  const tessera::SolveReport report = tessera::cg(A, M, b, x);
   if (!report.converged()) throw tessera::Error(name + ": " + report.reason);
   std::cout << name << ": " << report.iterations << " iterations, set-up " << M.info().setup_ms << " ms, solve "
             << milliseconds_since(start) << " ms\n";

@@ -42,7 +42,7 @@ int solve() {
   // Columns and values stay where Eigen has them; only the row offsets are widened.
   const tessera::SpmvPlan<double> plan(tessera::borrow_eigen(a));
   const tessera::JacobiPreconditioner<double> jacobi(plan.matrix());
-  const auto report = tessera::cg<double>(plan, jacobi, tessera::as_span(b), tessera::as_span(x));
+  const auto report = tessera::cg(plan, jacobi, tessera::as_span(b), tessera::as_span(x));
   std::cout << "values shared: " << (plan.matrix().values.data() == a.valuePtr() ? "yes" : "no") << '\n'
             << "status:        " << to_string(report.status) << '\n'
             << "residual:      " << (b - a * x).norm() / b.norm() << " (by Eigen)\n";

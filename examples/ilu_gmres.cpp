@@ -54,7 +54,7 @@ std::int64_t solve(const std::string& name, const System& system, const tessera:
   tessera::SolverOptions options;
   options.relative_tolerance = 1e-10;
   std::vector<double> x(system.b.size(), 0.0);
-  const tessera::SolveReport report = tessera::gmres<double>(system.A, M, system.b, x, options);
+  const tessera::SolveReport report = tessera::gmres(system.A, M, system.b, x, options);
   if (!report.converged()) throw tessera::Error(name + ": " + report.reason);
   const tessera::BackwardError backward = tessera::backward_error<double>(system.A.matrix(), system.b, x);
   std::cout << std::setw(16) << std::left << name << std::right << std::setw(5) << report.iterations

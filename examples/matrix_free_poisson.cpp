@@ -94,7 +94,7 @@ std::vector<double> solve(const char* name, const tessera::LinearOperator<double
   std::vector<double> x(b.size(), 0.0);
   tessera::SolverOptions options;
   options.relative_tolerance = 1e-10;
-  const tessera::SolveReport report = tessera::cg<double>(A, M, b, x, options);
+  const tessera::SolveReport report = tessera::cg(A, M, b, x, options);
   std::cout << name << ": " << to_string(report.status) << " after " << report.iterations << " iterations\n";
   if (!report.converged()) throw tessera::Error(report.reason);
   return x;

@@ -35,7 +35,7 @@ int solve(const char* path) {
   tessera::SolverOptions options;
   options.relative_tolerance = 1e-10;
   const tessera::SolveReport report =
-      use_cg ? tessera::cg<double>(A, M, b, x, options) : tessera::bicgstab<double>(A, M, b, x, options);
+      use_cg ? tessera::cg(A, M, b, x, options) : tessera::bicgstab(A, M, b, x, options);
 
   double error = 0.0;
   for (const double value : x) error = std::max(error, std::fabs(value - 1.0));

@@ -5,13 +5,15 @@
 
   layers     a folder includes only what its row in HACKING.md, "The tree", allows; every folder with sources has a row
   cycles     the graph of folders, followed through their #include lines, is a directed acyclic graph
-  documents  links in Markdown and documents named in comments exist
+  documents  links in Markdown lead to files and headings that exist, and documents named in comments exist
   types      a class, struct or enum at namespace scope of the library is defined once: one name, one meaning
 """
 import pathlib
 import re
 import subprocess
 import sys
+
+from markdown_links import dead_links
 
 SOURCE = {".hpp", ".cpp", ".cuh", ".cu", ".h"}
 LIBRARY = {"include", "core", "io", "preprocess", "spmv", "spgemm", "solvers"}
@@ -110,9 +112,7 @@ def check_cycles(tree):
 def check_documents(tree):
     for path in tree.files:
         if path.suffix == ".md":
-            for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", tree.text(path)):
-                if "://" not in target and not (tree.root / path.parent / target).exists():
-                    yield f"{path}: links to {target}, which does not exist"
+            yield from dead_links(tree.root / path)
             cited = re.findall(r"[\w/.-]+-[\w-]+\.txt\b", tree.text(path)) if path.name != "README.md" else []
         elif path.suffix in SOURCE and path.parts[0] not in ("tests", "examples"):
             comments = re.findall(r"//.*", tree.text(path))
