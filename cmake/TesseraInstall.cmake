@@ -1,5 +1,5 @@
-# What `cmake --install` puts where: headers, library, command, CMake package, pkg-config file, documents. Everything is
-# found relative to itself, so that the prefix may be moved afterwards.
+# What `cmake --install` puts where: headers, library, command, CMake package, pkg-config file, documents, examples,
+# schemas, completions, manual page. Everything is found relative to itself, so that the prefix may be moved afterwards.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -22,24 +22,44 @@ if(TESSERA_BUILD_APPS)
   install(TARGETS solve RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+# Documents lie as in the sources, so that the links between them lead somewhere.
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/HACKING.md"
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
+install(FILES "${PROJECT_SOURCE_DIR}/bench/NOTES.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}/bench")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" "${PROJECT_SOURCE_DIR}/schemas" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# Files that the command prints about itself, made by the command that was built. It runs only on the machine it is for.
+function(tessera_install_printed directory name)
+  install(CODE "
+    execute_process(COMMAND \"$<TARGET_FILE:solve>\" ${ARGN} OUTPUT_FILE \"${PROJECT_BINARY_DIR}/printed/${name}\"
+      COMMAND_ERROR_IS_FATAL ANY)
+    file(INSTALL \"${PROJECT_BINARY_DIR}/printed/${name}\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${directory}\")")
+endfunction()
+if(TESSERA_BUILD_APPS AND NOT CMAKE_CROSSCOMPILING)
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/printed")
+  tessera_install_printed("${CMAKE_INSTALL_DATADIR}/bash-completion/completions" solve completion bash)
+  tessera_install_printed("${CMAKE_INSTALL_DATADIR}/zsh/site-functions" _solve completion zsh)
+  tessera_install_printed("${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" solve.fish completion fish)
+  tessera_install_printed("${CMAKE_INSTALL_MANDIR}/man1" solve.1 help man)
+endif()
 
 # The CMake package. A static library leaves it to the consumer to link what the library uses.
 set(TESSERA_CONSUMER_DEPENDENCIES "")
 if(library_type STREQUAL "STATIC_LIBRARY")
-  string(APPEND TESSERA_CONSUMER_DEPENDENCIES "find_dependency(fmt)\n")
+  string(APPEND TESSERA_CONSUMER_DEPENDENCIES
+    "set(THREADS_PREFER_PTHREAD_FLAG ON)\nfind_dependency(Threads)\nfind_dependency(fmt)\n")
   if(NOT TESSERA_STATIC_RUNTIME)
     string(APPEND TESSERA_CONSUMER_DEPENDENCIES "find_dependency(ZLIB)\n")
-    if(TESSERA_OPENMP)
-      string(APPEND TESSERA_CONSUMER_DEPENDENCIES "find_dependency(OpenMP COMPONENTS CXX)\n")
-    else()
-      string(APPEND TESSERA_CONSUMER_DEPENDENCIES
-        "if(NOT TARGET OpenMP::OpenMP_CXX)\n  add_library(OpenMP::OpenMP_CXX INTERFACE IMPORTED)\nendif()\n")
-    endif()
   endif()
   if(TESSERA_HAS_CUDA)
-    string(APPEND TESSERA_CONSUMER_DEPENDENCIES "find_dependency(CUDAToolkit)\n")
+    # The toolkit's static runtime goes along, under a name of its own, so that consumers need no toolkit.
+    install(FILES "${CUDA_cudart_static_LIBRARY}" DESTINATION "${CMAKE_INSTALL_LIBDIR}" RENAME libtessera_cudart.a)
+    string(APPEND TESSERA_CONSUMER_DEPENDENCIES "find_dependency(Threads)\n"
+      "if(NOT TARGET tessera::cudart)\n  add_library(tessera::cudart STATIC IMPORTED)\nendif()\n"
+      "set_target_properties(tessera::cudart PROPERTIES\n"
+      "  IMPORTED_LOCATION \"\${CMAKE_CURRENT_LIST_DIR}/../../libtessera_cudart.a\"\n"
+      "  INTERFACE_LINK_LIBRARIES \"Threads::Threads;dl;rt\")\n")
   endif()
 endif()
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/tessera-config.cmake.in"
@@ -55,9 +75,9 @@ set(TESSERA_PC_REQUIRES "")
 set(TESSERA_PC_LIBS "")
 if(library_type STREQUAL "STATIC_LIBRARY")
   set(TESSERA_PC_REQUIRES "fmt, zlib")
-  set(TESSERA_PC_LIBS "${OpenMP_CXX_FLAGS}")
+  set(TESSERA_PC_LIBS "-pthread")
   if(TESSERA_HAS_CUDA)
-    string(APPEND TESSERA_PC_LIBS " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt -lpthread")
+    string(APPEND TESSERA_PC_LIBS " -ltessera_cudart -ldl -lrt -lpthread")
   endif()
 endif()
 file(RELATIVE_PATH TESSERA_PREFIX_FROM_PC

@@ -11,7 +11,6 @@ option(TESSERA_BUILD_EMULATOR "Build the tests of the CUDA backend on an emulate
   ${TESSERA_EMULATOR_WORKS})
 option(TESSERA_BUILD_BENCH "Build the programs that measure (bench/)" OFF)
 option(TESSERA_BUILD_FUZZERS "Build the libFuzzer targets of tests/fuzz; needs clang (scripts/fuzz.sh does it all)" OFF)
-option(TESSERA_OPENMP "Use the threads of the host; without it all loops are serial" ON)
 option(TESSERA_INSTALL "Make rules for cmake --install" ${PROJECT_IS_TOP_LEVEL})
 option(BUILD_SHARED_LIBS "Build a shared library instead of a static one" OFF)
 option(TESSERA_PRECOMPILED_HEADERS "Parse the headers of the standard library, {fmt}, GoogleTest and Eigen once per kind of target" ${PROJECT_IS_TOP_LEVEL})
