@@ -27,6 +27,7 @@ enum class SpgemmWorkflow {
   upper_bound,  ///< the number of products of every row
   sampled,      ///< the total alone, from a sample of counted rows of C
   esc,          ///< as upper_bound; every row by expansion, sorting, contraction (Dalton, Olson & Bell, TOMS 2015)
+  tiles,        ///< 8 x 8 tiles with bitmaps, multiplied on tensor cores where the GPU has them
 };
 
 [[nodiscard]] std::string_view to_string(

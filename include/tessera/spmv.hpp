@@ -23,6 +23,7 @@ enum class SpmvAlgorithm {
   merbit,      ///< merge-path tiles with bit-field lane descriptors (MERBIT, §4)
   csr5,        ///< equal tiles of nonzeros, kept as transposed copies (Liu & Vinter, CSR5, ICS 2015)
   csr_vector,  ///< GPU: part of a warp per row, by mean length; long rows split off (Bell & Garland, SC 2009)
+  tiles,       ///< 8 x 8 tiles with bitmaps and packed values (Zhang & Gruenwald, bmSPARSE, GRADES-NDA 2018)
   vendor_csr,  ///< GPU: cuSPARSE's product on CSR, prepared once
   vendor_coo,  ///< GPU: cuSPARSE's product on COO
 };

@@ -27,5 +27,6 @@
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
 #include "tessera/text_file.hpp"
+#include "tessera/tile_matrix.hpp"
 #include "tessera/types.hpp"
 #include "tessera/version.hpp"
