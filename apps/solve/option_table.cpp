@@ -103,8 +103,10 @@ constexpr auto table = std::to_array<OptionSpec>({
      "where vertices without out-links send their rank: teleport (the distribution of jumps), uniform, self, or drop "
      "(lost; ranks are scaled back to sum 1)",
      "", "teleport|uniform|self|drop"},
-    {"personalize", 0, "Method", pagerank, text, "FILE", "",
-     "distribution of jumps: a vector file with one weight >= 0 per vertex; default: uniform", "", "", vector_files},
+    {"personalize", 0, "Method", pagerank, text, "FILE|LIST", "",
+     "distribution of jumps: a vector file with one weight >= 0 per vertex, unit:i (vertex i alone, from 1), a list of "
+     "vertices (1,34) or of vertices with weights (1:2,34:1); default: uniform",
+     "", "unit:", vector_files},
     {"sum", 0, "Method", pagerank, text, "1|n", "1", "ranks sum to 1, or to the number of vertices"},
 
     {"rtol", 0, "Stopping", systems, number, "X", "1e-8",

@@ -3,6 +3,7 @@
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "outputs.hpp"
+#include "personalization.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 #include "report_json.hpp"
@@ -15,7 +16,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -91,17 +91,6 @@ void add_warnings(const PageRankOutcome& outcome, Warnings& warnings) {
   }
 }
 
-void check_weights(const std::string& path, const std::vector<double>& weights) {
-  const auto bad = std::find_if(weights.begin(), weights.end(), [](double weight) { return !(weight >= 0.0); });
-  if (bad != weights.end()) {
-    throw InvalidMatrix(
-        fmt::format("{}: weight {} is {}, but none may be negative", path, bad - weights.begin() + 1, *bad));
-  }
-  if (std::none_of(weights.begin(), weights.end(), [](double weight) { return weight > 0.0; })) {
-    throw InvalidMatrix(fmt::format("{}: all weights are 0, but at least one must be positive", path));
-  }
-}
-
 template <class T>
 [[nodiscard]] TransitionMatrix<T> make_transition(const InputMatrix<T>& problem, const Device& device) {
   try {
@@ -137,8 +126,7 @@ template <class T>
   std::vector<double> personalization;
   PageRankOptions options = settings.pagerank;
   if (settings.personalize) {
-    personalization = read_vector_of<double>(*settings.personalize, transition.vertices(), machine, "personalization");
-    check_weights(*settings.personalize, personalization);
+    personalization = jump_weights(*settings.personalize, transition.vertices(), machine);
     options.personalization = personalization;
   }
   options.tolerance = tolerance_of(settings, transition.vertices());
@@ -186,7 +174,8 @@ template <class T>
 
 ExitCode pagerank_command(const Options& options, const Invocation& invocation) {
   const PageRankSettings settings = pagerank_settings(options);
-  check_outputs(settings.output, input_files(options, settings.problem, {settings.personalize.value_or("")}));
+  const std::string weights = settings.personalize ? settings.personalize->file : std::string();
+  check_outputs(settings.output, input_files(options, settings.problem, {weights}));
   return settings.machine.precision == Precision::fp64 ? pagerank_typed<double>(settings, options, invocation)
                                                        : pagerank_typed<float>(settings, options, invocation);
 }
