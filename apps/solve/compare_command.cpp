@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -126,13 +127,29 @@ CompareSettings compare_settings(const Options& options) {
   return result;
 }
 
+namespace {
+
+/// The names of the list as this version spells them, so that documents of other versions repeat their runs.
+[[nodiscard]] std::string with_current_names(std::string_view list) {
+  std::string result;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    if (begin > 0) result += ',';
+    result += compare::current_name(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return result;
+}
+
+}  // namespace
+
 template <class T>
 std::vector<compare::Candidate<T>> choose_candidates(std::vector<compare::Candidate<T>> table,
                                                      const std::string& wanted) {
   if (wanted == "all") return table;
   std::vector<std::string_view> known{"all"};
   for (const compare::Candidate<T>& candidate : table) known.push_back(candidate.name);
-  const std::vector<std::string> words = parse_word_list("kernels", wanted, known);
+  const std::vector<std::string> words = parse_word_list("kernels", with_current_names(wanted), known);
   if (std::find(words.begin(), words.end(), "all") != words.end()) return table;
   const std::string reference = compare::reference_of(table);
   std::vector<compare::Candidate<T>> chosen;

@@ -133,7 +133,7 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"precision", 0, "Kernel", matrix, text, "fp64|fp32", "fp64", "element type of matrix and vectors"},
 
     {"kernels", 0, "Comparison", compare, text, "all|A,B", "all",
-     "kernels to compare (solve list kernels); NAME:gpu, on a GPU NAME:run, is the bitwise repeatable variant of NAME; "
+     "kernels to compare (solve list kernels); merbit:reproducible is the variant whose products are equal bit by bit; "
      "csr, on a GPU csr-vector, always takes part as the reference"},
     {"solvers", 0, "Comparison", compare, text, "A,B", "",
      "also time whole solves with each kernel: cg, bicgstab, gmres, idr, pagerank, to the tolerance of the options "
