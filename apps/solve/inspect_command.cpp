@@ -28,11 +28,7 @@ double symmetry_tolerance(Precision precision) { return precision == Precision::
 ValueSymmetry value_symmetry(const InspectOutcome& outcome) {
   const MatrixDetails& d = outcome.details;
   if (outcome.matrix.symmetry == Symmetry::numerical) return ValueSymmetry::exact;
-  const index_t n = std::min(outcome.matrix.rows, outcome.matrix.cols);
-  const bool zero_diagonal = outcome.matrix.diagonal_missing + outcome.matrix.diagonal_zero == n;
-  if (outcome.components && d.off_diagonal > 0 && d.opposite_pairs == d.off_diagonal && zero_diagonal) {
-    return ValueSymmetry::skew;
-  }
+  if (outcome.matrix.symmetry == Symmetry::skew) return ValueSymmetry::skew;
   const bool comparable = outcome.components && outcome.matrix.not_finite == 0;
   return comparable && d.asymmetry <= symmetry_tolerance(outcome.precision) ? ValueSymmetry::rounding
                                                                             : ValueSymmetry::none;
