@@ -223,6 +223,7 @@ template <class T>
   outcome.memory.plan = outcome.plan_bytes;
   outcome.memory.precond = outcome.precond_bytes;
   warn_about_cache(outcome, outcome.warnings);
+  warn_about_rounding(outcome, outcome.warnings);
   for (const Warning& warning : outcome.compare::Outcome::warnings) outcome.warnings.push_back(warning);
   return outcome;
 }

@@ -115,6 +115,7 @@ Advice advise(const InspectOutcome& outcome) {
 Warnings inspect_warnings(const InspectOutcome& outcome) {
   Warnings warnings;
   warn_about_duplicates(outcome, warnings);
+  warn_about_rounding(outcome, warnings);
   if (!outcome.components || looks_like_graph(outcome)) return warnings;
   warn_about_values(outcome, warnings);
   warn_about_positions(outcome, warnings);

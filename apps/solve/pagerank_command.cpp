@@ -79,6 +79,7 @@ void take_result(PageRankResult<T>&& result, std::int64_t top, Ranked<T>& ranked
 
 void add_warnings(const PageRankOutcome& outcome, Warnings& warnings) {
   warn_about_cache(outcome, warnings);
+  warn_about_rounding(outcome, warnings);
   if (outcome.duplicates > 0) {
     const std::string_view fate =
         outcome.pattern ? "count once" : "have the sum of their weights; --unweighted counts them once";

@@ -109,6 +109,7 @@ void report_input(const ProblemSettings& settings, const MachineSettings& machin
   outcome.cache = problem.cache;
   outcome.transposed = settings.transposed;
   outcome.duplicates = problem.duplicates;
+  outcome.first_rounded = problem.first_rounded;
   outcome.pattern = problem.matrix->is_pattern();
   outcome.precision = machine.precision;
   outcome.device = machine.device;
@@ -122,6 +123,17 @@ void warn_about_duplicates(const CommonOutcome& outcome, Warnings& warnings) {
   warnings.push_back(
       {"W001", fmt::format("{} repeated entries of {} {}; --duplicates error refuses them", outcome.duplicates,
                            outcome.problem, outcome.pattern ? "count once" : "were summed")});
+}
+
+void warn_about_rounding(const CommonOutcome& outcome, Warnings& warnings) {
+  if (!outcome.first_rounded) return;
+  const auto& [place, value] = *outcome.first_rounded;
+  const bool is_double = outcome.precision == Precision::fp64;
+  const double rounded = is_double ? static_cast<double>(value) : static_cast<double>(static_cast<float>(value));
+  warnings.push_back({"W025", fmt::format("{}:{}: the integer {} was rounded to {:.0f}: {} holds integers up to 2^{}; "
+                                          "others may follow",
+                                          outcome.problem, place, value, rounded, is_double ? "fp64" : "fp32",
+                                          is_double ? 53 : 24)});
 }
 
 void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings) {
@@ -146,6 +158,7 @@ LoadedMatrix<T> load_matrix(const ProblemSettings& settings, const MachineSettin
       loaded.file.header.symmetry = MatrixMarketSymmetry::symmetric;
     }
     loaded.file.explicit_zeros = 0;
+    loaded.file.first_rounded.reset();
   }
   loaded.read_ms = timer.milliseconds();
   return loaded;
@@ -157,6 +170,7 @@ InputMatrix<T> load_input(const ProblemSettings& settings, const MachineSettings
   InputMatrix<T> problem;
   problem.name = settings.name;
   problem.duplicates = loaded.file.duplicates;
+  problem.first_rounded = loaded.file.first_rounded;
   if (settings.source == Source::file) problem.header = loaded.file.header;
   problem.cache = std::move(loaded.cache);
   problem.matrix = std::make_shared<const Csr<T>>(std::move(loaded.file.matrix));

@@ -22,6 +22,7 @@ struct InputMatrix {
   std::shared_ptr<const Csr<T>> matrix;
   std::string name;                          ///< file or generator, for messages
   offset_t duplicates = 0;                   ///< entries summed into others
+  std::optional<RoundedInteger> first_rounded;
   std::optional<MatrixMarketHeader> header;  ///< of a file
   std::optional<CacheUse> cache;             ///< where one was asked for
   double read_ms = 0.0;                      ///< reading or generating
@@ -51,6 +52,9 @@ void report_input(const ProblemSettings& settings, const MachineSettings& machin
 
 /// W001, when entries of a matrix were merged.
 void warn_about_duplicates(const CommonOutcome& outcome, Warnings& warnings);
+
+/// W025, when an integer of the file was rounded.
+void warn_about_rounding(const CommonOutcome& outcome, Warnings& warnings);
 
 /// W009, when a cache could not be used or written.
 void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings);

@@ -8,6 +8,7 @@
 #include "problem.hpp"
 #include "progress.hpp"
 #include "report_json.hpp"
+#include "run_warnings.hpp"
 #include "summary_text.hpp"
 
 #include "core/stopwatch.hpp"
@@ -272,6 +273,7 @@ template <class T>
   outcome.matrix = statistics(loaded.matrix->view(), settings.machine.host);
   warn_about_cache(outcome, outcome.warnings);
   warn_about_duplicates(outcome, outcome.warnings);
+  warn_about_rounding(outcome, outcome.warnings);
   return loaded;
 }
 
@@ -332,6 +334,8 @@ template <class T>
   outcome.cols = c.cols();
   outcome.nnz = c.nnz();
   outcome.result_is_pattern = c.is_pattern();
+  const bool finite = outcome.matrix.not_finite == 0 && (!outcome.right || outcome.right->matrix.not_finite == 0);
+  if (finite) warn_about_overflow(c.view(), outcome.warnings);
   stop_if_interrupted();
   if (settings.verify) {
     progress.phase("checking");

@@ -42,6 +42,27 @@ TEST_F(OutputTest, VerboseSpeaksOnStandardErrorOnly) {
   EXPECT_NE(more.err.find("--rtol 1e-8 (default)"), std::string::npos) << more.err;
 }
 
+/// 2^53 + 1 and 2^24 + 1 are the first integers that do not fit.
+TEST_F(OutputTest, ARoundedIntegerIsOneWarningOfEveryCommand) {
+  file("i.mtx",
+       "%%MatrixMarket matrix coordinate integer general\n% c\n2 2 3\n1 1 16777217\n"
+       "2 2 9007199254740993\n1 2 9007199254740995\n");
+  const std::string in_double =
+      "solve: warning: i.mtx:5: the integer 9007199254740993 was rounded to 9007199254740992: fp64 holds integers up to "
+      "2^53; others may follow\n";
+  for (const std::string command : {"", "pagerank ", "inspect ", "spgemm ", "compare --repeat 3 --kernels csr "}) {
+    const auto result = run(command + "i.mtx");
+    EXPECT_EQ(result.exit_code, 0) << command << result.err;
+    EXPECT_NE(result.err.find(in_double), std::string::npos) << command << result.err;
+    EXPECT_EQ(result.err.find("rounded"), result.err.rfind("rounded")) << "once\n" << result.err;
+  }
+  EXPECT_NE(run("convert i.mtx i.tsb").err.find(in_double), std::string::npos);
+  EXPECT_NE(run("inspect i.mtx --precision fp32")
+                .err.find("i.mtx:4: the integer 16777217 was rounded to 16777216: fp32 holds integers up to 2^24"),
+            std::string::npos);
+  EXPECT_EQ(run("inspect i.mtx --unweighted").err.find("rounded"), std::string::npos);
+}
+
 TEST_F(OutputTest, JsonAloneIsOneDocumentAndNothingElse) {
   const auto result = run("--poisson3d 8 --json");
   EXPECT_TRUE(result.err.empty()) << result.err;
