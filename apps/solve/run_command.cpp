@@ -116,6 +116,7 @@ template <class T>
   outcome.hierarchy = M.hierarchy;
   if (M.factors) outcome.factors = {settings.factors, *M.factors};
   outcome.direct = M.direct;
+  options.stop_cause = interruption;
   return outcome;
 }
 
@@ -190,6 +191,7 @@ template <class T>
   progress.phase("planning the product");
   support::require_memory_of_plan(machine.memory_limit_bytes, outcome.memory.matrix + outcome.memory.vectors,
                                   problem.matrix->view(), settings.spmv);
+  solver.stop_cause = interruption;
   const Stopwatch plan_timer;
   const SpmvPlan<T> A(problem.matrix, settings.spmv);
   const double plan_ms = plan_timer.milliseconds() - A.info().upload_ms;
@@ -222,7 +224,6 @@ template <class T>
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.upload_ms += A.info().upload_ms;
   outcome.report.timings.plan_ms = plan_ms;
-  outcome.report.reason = with_signal_named(std::move(outcome.report.reason));
   if (wants_advice(outcome)) {
     // Under a limit on memory the direct solver is no advice either.
     outcome.next_command = next_command<T>(outcome, problem.matrix->view(), machine.memory_limit_bytes == 0);

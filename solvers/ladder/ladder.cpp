@@ -12,6 +12,7 @@
 #include "solvers/ladder/outcome.hpp"
 #include "solvers/ladder/rung.hpp"
 #include "solvers/ladder/systems.hpp"
+#include "solvers/stopping.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -284,6 +285,9 @@ class Climb {
   /// The caller's observer, which hears of iteration 0 once. \returns whether it wants to go on
   [[nodiscard]] bool tell(IterationInfo info, std::int64_t before) {
     if (!options_.solver.observer || (info.iteration == 0 && has_told_)) return true;
+    solver.stop_cause = [this] {
+      return stopped_by_user_ ? detail::stop_words(options_.solver.stop_cause) : std::string("left by the ladder");
+    };
     has_told_ = true;
     info.iteration += before;
     info.max_iterations = options_.solver.max_iterations;
@@ -372,7 +376,8 @@ class Climb {
     if (!history_.empty()) report.history = std::move(history_);
     if (report.converged()) result_.is_backward_stable = false;
     if (!result_.is_backward_stable && !result_.rungs.empty()) {
-      detail::settle_status({stopped_by_user_, seconds_left() <= 0.0, iterations_left() <= 0}, report);
+      const std::string stopped = stopped_by_user_ ? detail::stop_words(options_.solver.stop_cause) : std::string();
+      detail::settle_status({stopped, seconds_left() <= 0.0, iterations_left() <= 0}, report);
     }
     result_.proof = singularity_proof(result_.facts);
     if (a_.rows() > 0 && std::isfinite(report.true_residual)) {

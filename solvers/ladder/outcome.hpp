@@ -39,7 +39,7 @@ struct RungEvents {
 
 /// What ended the ladder.
 struct LadderEnding {
-  bool stopped_by_user = false;
+  std::string stop_words;  ///< why the observer stopped it; empty where it did not
   bool is_out_of_time = false;
   bool is_out_of_iterations = false;
 };
