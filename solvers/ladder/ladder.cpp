@@ -132,12 +132,27 @@ class Climb {
     return options_.memory_limit_bytes == 0 || needed <= options_.memory_limit_bytes;
   }
 
+  /// Whether a preconditioner that the plan holds after Jacobi fits into the memory.
+  [[nodiscard]] bool fits(RungPrecond precond) const {
+    const auto rungs = plan_ladder(result_.facts, options_.method);
+    return std::any_of(rungs.begin(), rungs.end(), [&](const RungPlan& plan) {
+      return plan.precond == precond &&
+             detail::fits_memory(plan, result_.facts, sizeof(T), options_.memory_limit_bytes);
+    });
+  }
+  /// Without one, the last rung would be a short GMRES(m), which is not worth leaving Jacobi for.
+  [[nodiscard]] bool has_alternative() const {
+    return fits(RungPrecond::amg) || fits(RungPrecond::incomplete_factors) || fits(RungPrecond::direct);
+  }
+
   /// For JacobiWatch.
   [[nodiscard]] double price_of_next() {
+    constexpr double never = std::numeric_limits<double>::infinity();
+    if (!has_alternative() && !can_predict()) return never;
     if (!result_.facts.structural_rank) analyse();
-    if (result_.facts.is_singular()) return std::numeric_limits<double>::infinity();
+    if (result_.facts.is_singular() || !has_alternative()) return never;
     const auto& direct = result_.facts.direct;
-    if (!options_.method && direct && detail::is_cheap(*direct, result_.facts)) return detail::direct_ms(*direct);
+    if (direct && fits(RungPrecond::direct) && detail::is_cheap(*direct, result_.facts)) return detail::direct_ms(*direct);
     // Incomplete factors with thirty iterations, which cost about four with Jacobi each.
     constexpr double iterations = 120.0;
     constexpr double per_row = 6e-3;
@@ -205,7 +220,8 @@ class Climb {
     const SpmvPlan<T>& A = systems_.plan(side);
     const std::span<const T> b = systems_.b(side);
     Array<T> x = copy_of_guess(side);
-    detail::JacobiWatch jacobi(result_.facts, rung.plan.method, a_.device(), [this] { return price_of_next(); });
+    detail::JacobiWatch jacobi(result_.facts, rung.plan.method, a_.device(), fits(RungPrecond::amg),
+                               [this] { return price_of_next(); });
     SolveReport report = detail::run_rung<T>(rung.plan.method, A, inverse, b, x.span(), options_of(rung, jacobi));
     if (!has_begun_) learn(report);
     if (done_) return end_at_once(std::move(report), side, x.span());
@@ -269,6 +285,9 @@ class Climb {
     solver.max_iterations = limit > 0 ? std::min(limit, iterations_left()) : iterations_left();
     solver.time_limit_seconds = std::max(seconds_left(), 0.0);
     solver.restart = std::min(solver.restart, directions_that_fit());
+    solver.stop_cause = [this] {
+      return stopped_by_user_ ? detail::stop_words(options_.solver.stop_cause) : std::string("left by the ladder");
+    };
     const bool is_jacobi = rung.plan.precond == RungPrecond::jacobi;
     const bool may_be_slow = rung.plan.precond == RungPrecond::none;
     const std::int64_t before = iterations_;
@@ -285,9 +304,6 @@ class Climb {
   /// The caller's observer, which hears of iteration 0 once. \returns whether it wants to go on
   [[nodiscard]] bool tell(IterationInfo info, std::int64_t before) {
     if (!options_.solver.observer || (info.iteration == 0 && has_told_)) return true;
-    solver.stop_cause = [this] {
-      return stopped_by_user_ ? detail::stop_words(options_.solver.stop_cause) : std::string("left by the ladder");
-    };
     has_told_ = true;
     info.iteration += before;
     info.max_iterations = options_.solver.max_iterations;
