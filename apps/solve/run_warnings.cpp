@@ -76,9 +76,7 @@ void warn_about_run(const RunOutcome& outcome, Warnings& warnings) {
                                             "asks for more",
                                             outcome.rhs)});
   }
-  if (outcome.rhs_replaced) {
-    warnings.push_back({"W003", "A times ones is 0, so the right-hand side is A times random numbers (-b Arandom)"});
-  }
+  if (outcome.rhs_replaced) warn_about_replaced_rhs(warnings);
   warn_of_ending(outcome, warnings);
   warn_about_accuracy(outcome, warnings);
   warn_about_ladder(outcome, warnings);

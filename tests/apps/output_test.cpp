@@ -177,6 +177,19 @@ TEST_F(OutputTest, TheDefaultRightHandSideIsNotInTheNullSpace) {
   const std::string chosen = run("ring.mtx").err;
   EXPECT_NE(chosen.find("A times ones is 0, so the right-hand side is A times random"), std::string::npos) << chosen;
   EXPECT_EQ(run("--poisson2d 4").err.find("A times ones"), std::string::npos);
+
+  const auto solved = nlohmann::json::parse(run("ring.mtx --json --exit-zero").out);
+  EXPECT_EQ(solved["config"]["rhs"]["value"], "Arandom");
+  const std::string line = "compare ring.mtx --kernels csr --repeat 3 --solvers bicgstab --preconds none --exit-zero";
+  const auto compared = run(line + " --json");
+  EXPECT_NE(compared.err.find("A times ones is 0, so the right-hand side is A times random"), std::string::npos)
+      << compared.err;
+  const auto json = nlohmann::json::parse(compared.out);
+  EXPECT_EQ(json["config"]["rhs"]["value"], "Arandom");
+  EXPECT_GT(json["cases"].back()["result"]["iterations"].get<int>(), 0) << "zero would need none";
+  const auto kept = run(line + " --json -b Aones");
+  EXPECT_EQ(kept.err.find("A times random"), std::string::npos) << kept.err;
+  EXPECT_EQ(nlohmann::json::parse(kept.out)["config"]["rhs"]["value"], "Aones");
 }
 
 TEST_F(OutputTest, DevicesAreWrittenNotReplaced) {
