@@ -1,4 +1,4 @@
-/// What goes to standard output, to standard error and to files.
+/// Outputs of the command: standard output, standard error and files.
 
 #include "solve_process.hpp"
 #include "tests/support/eigen_bridge.hpp"
