@@ -20,8 +20,8 @@ namespace tessera::cli {
 template <class T>
 struct InputMatrix {
   std::shared_ptr<const Csr<T>> matrix;
-  std::string name;                          ///< file or generator, for messages
-  offset_t duplicates = 0;                   ///< entries summed into others
+  std::string name;         ///< file or generator, for messages
+  offset_t duplicates = 0;  ///< entries summed into others
   std::optional<RoundedInteger> first_rounded;
   std::optional<MatrixMarketHeader> header;  ///< of a file
   std::optional<CacheUse> cache;             ///< where one was asked for

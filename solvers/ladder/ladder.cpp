@@ -152,7 +152,8 @@ class Climb {
     if (!result_.facts.structural_rank) analyse();
     if (result_.facts.is_singular() || !has_alternative()) return never;
     const auto& direct = result_.facts.direct;
-    if (direct && fits(RungPrecond::direct) && detail::is_cheap(*direct, result_.facts)) return detail::direct_ms(*direct);
+    if (direct && fits(RungPrecond::direct) && detail::is_cheap(*direct, result_.facts))
+      return detail::direct_ms(*direct);
     // Incomplete factors with thirty iterations, which cost about four with Jacobi each.
     constexpr double iterations = 120.0;
     constexpr double per_row = 6e-3;

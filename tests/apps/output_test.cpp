@@ -48,7 +48,8 @@ TEST_F(OutputTest, ARoundedIntegerIsOneWarningOfEveryCommand) {
        "%%MatrixMarket matrix coordinate integer general\n% c\n2 2 3\n1 1 16777217\n"
        "2 2 9007199254740993\n1 2 9007199254740995\n");
   const std::string in_double =
-      "solve: warning: i.mtx:5: the integer 9007199254740993 was rounded to 9007199254740992: fp64 holds integers up to "
+      "solve: warning: i.mtx:5: the integer 9007199254740993 was rounded to 9007199254740992: fp64 holds integers up "
+      "to "
       "2^53; others may follow\n";
   for (const std::string command : {"", "pagerank ", "inspect ", "spgemm ", "compare --repeat 3 --kernels csr "}) {
     const auto result = run(command + "i.mtx");

@@ -133,7 +133,8 @@ TEST_F(TerminalTest, TheSecondCtrlCEndsTheLineOfProgress) {
   options.keys = "\x03\x03";
   const auto result = on_terminal("spgemm --generate rmat:scale=17 --threads 1 -o c.tsb", options);
   EXPECT_EQ(result.exit_code, 130) << result.text;
-  EXPECT_NE(result.text.find("solve: stopping after this step; once more to abort\n"), std::string::npos) << result.text;
+  EXPECT_NE(result.text.find("solve: stopping after this step; once more to abort\n"), std::string::npos)
+      << result.text;
   EXPECT_TRUE(result.text.ends_with("\n")) << result.text;
   EXPECT_FALSE(std::filesystem::exists(path("c.tsb")));
 }

@@ -251,7 +251,8 @@ TEST(Ladder, TheObserverHearsOfEveryIterationAndCanStop) {
   const auto stopped = climb(grid, image_of_random(grid), options);
   EXPECT_EQ(stopped.ladder.report.status, Status::interrupted);
   EXPECT_EQ(stopped.ladder.rungs.size(), 1U);
-  EXPECT_TRUE(stopped.ladder.report.reason.starts_with("stopped by the observer after")) << stopped.ladder.report.reason;
+  EXPECT_TRUE(stopped.ladder.report.reason.starts_with("stopped by the observer after"))
+      << stopped.ladder.report.reason;
   options.solver.stop_cause = [] { return std::string("interrupted by Ctrl-C"); };
   const auto named = climb(grid, image_of_random(grid), options);
   EXPECT_TRUE(named.ladder.report.reason.starts_with("interrupted by Ctrl-C after iteration 3; "))

@@ -138,7 +138,8 @@ TEST_P(Stopping, TheCallerNamesTheCauseOfAStop) {
   SolverOptions options;
   options.observer = [](const IterationInfo& info) { return info.iteration == 3 ? Control::stop : Control::proceed; };
   const SolveReport unnamed = solve(system, options);
-  EXPECT_TRUE(unnamed.reason.starts_with("stopped by the observer after iteration 3; ||b - A x||_2 = ")) << unnamed.reason;
+  EXPECT_TRUE(unnamed.reason.starts_with("stopped by the observer after iteration 3; ||b - A x||_2 = "))
+      << unnamed.reason;
   options.stop_cause = [] { return std::string("the deadline passed"); };
   system.x.assign(1600, 0.0);
   const SolveReport named = solve(system, options);
