@@ -132,13 +132,9 @@ class Climb {
     return options_.memory_limit_bytes == 0 || needed <= options_.memory_limit_bytes;
   }
 
-  /// Whether a preconditioner that the plan holds after Jacobi fits into the memory.
+  /// Whether there is memory for a preconditioner that comes after Jacobi.
   [[nodiscard]] bool fits(RungPrecond precond) const {
-    const auto rungs = plan_ladder(result_.facts, options_.method);
-    return std::any_of(rungs.begin(), rungs.end(), [&](const RungPlan& plan) {
-      return plan.precond == precond &&
-             detail::fits_memory(plan, result_.facts, sizeof(T), options_.memory_limit_bytes);
-    });
+    return detail::fits_memory(precond, result_.facts, options_.method, sizeof(T), options_.memory_limit_bytes);
   }
   /// Without one, the last rung would be a short GMRES(m), which is not worth leaving Jacobi for.
   [[nodiscard]] bool has_alternative() const {

@@ -63,6 +63,22 @@ constexpr std::uint64_t factor_entry_bytes = sizeof(double) + sizeof(index_t);
   return most * csr_bytes(rows, nnz, value_bytes);
 }
 
+/// What a preconditioner takes at least with its set-up; of incomplete factors, as many entries as A has.
+[[nodiscard]] std::uint64_t least_bytes(RungPrecond precond, const LadderFacts& facts, std::size_t value_bytes) {
+  switch (precond) {
+    case RungPrecond::none:
+    case RungPrecond::jacobi:
+      return 0;
+    case RungPrecond::amg:
+      return amg_bytes(facts.rows, facts.nnz, value_bytes);
+    case RungPrecond::incomplete_factors:
+      return factor_workspace(facts.rows, facts.nnz) + csr_bytes(facts.rows, facts.nnz, value_bytes);
+    case RungPrecond::direct:
+      return facts.direct ? facts.direct->bytes : 0;
+  }
+  return 0;
+}
+
 /// As much fill as the memory allows. \throws BudgetExceeded where not even the work space fits
 template <class T>
 void limit_fill(const CsrView<T>& matrix, const SetUp& budget, IncompleteFactorOptions& options) {
@@ -124,20 +140,12 @@ template <class T>
 
 }  // namespace
 
-bool fits_memory(const RungPlan& plan, const LadderFacts& facts, std::size_t value_bytes, std::uint64_t limit_bytes) {
-  if (limit_bytes == 0) return true;
-  switch (plan.precond) {
-    case RungPrecond::none:
-    case RungPrecond::jacobi:
-      return true;
-    case RungPrecond::amg:
-      return amg_bytes(facts.rows, facts.nnz, value_bytes) <= limit_bytes;
-    case RungPrecond::incomplete_factors:
-      return factor_workspace(facts.rows, facts.nnz) + csr_bytes(facts.rows, facts.nnz, value_bytes) <= limit_bytes;
-    case RungPrecond::direct:
-      return facts.direct && facts.direct->bytes <= limit_bytes;
-  }
-  return true;
+bool fits_memory(RungPrecond precond, const LadderFacts& facts, std::optional<RungMethod> method,
+                 std::size_t value_bytes, std::uint64_t limit_bytes) {
+  const auto rungs = plan_ladder(facts, method);
+  const bool is_planned =
+      std::any_of(rungs.begin(), rungs.end(), [=](const auto& rung) { return rung.precond == precond; });
+  return is_planned && (limit_bytes == 0 || least_bytes(precond, facts, value_bytes) <= limit_bytes);
 }
 
 template <class T>
