@@ -130,13 +130,13 @@ void warn_about_duplicates(const CommonOutcome& outcome, Warnings& warnings) {
 
 void warn_about_rounding(const CommonOutcome& outcome, Warnings& warnings) {
   if (!outcome.first_rounded) return;
-  const auto& [place, value] = *outcome.first_rounded;
+  const auto& [file_line, value] = *outcome.first_rounded;
   const bool is_double = outcome.precision == Precision::fp64;
   const double rounded = is_double ? static_cast<double>(value) : static_cast<double>(static_cast<float>(value));
-  warnings.push_back(
-      {"W025", fmt::format("{}:{}: the integer {} was rounded to {:.0f}: {} holds integers up to 2^{}; "
-                           "others may follow",
-                           outcome.problem, place, value, rounded, is_double ? "fp64" : "fp32", is_double ? 53 : 24)});
+  warnings.push_back({"W025", fmt::format("{}:{}: the integer {} was rounded to {:.0f}: {} holds integers up to 2^{}; "
+                                          "others may follow",
+                                          outcome.problem, file_line, value, rounded, is_double ? "fp64" : "fp32",
+                                          is_double ? 53 : 24)});
 }
 
 void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings) {

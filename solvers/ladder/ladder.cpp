@@ -231,7 +231,7 @@ class Climb {
       quality.error = judge(rung, {A, inverse, b, x.span()}, report);
       quality.residual = rung.relative_residual = relative(report.true_residual);
     } else if (report.status == Status::stagnated || rung.plan.precond == RungPrecond::direct) {
-      quality.stable = done_ = settle(side, x.span(), report);
+      quality.stable = done_ = find_backward_stability(side, x.span(), report);
     }
     rung.solve_ms = watch.milliseconds();
     rung.outcome = detail::outcome_of(rung, report, {jacobi.reason(), stopped_by_user_, result_.is_backward_stable});
@@ -352,7 +352,7 @@ class Climb {
   }
 
   /// Whether x, which missed the tolerance, is as good as it gets.
-  [[nodiscard]] bool settle(const Side& side, std::span<const T> x, const SolveReport& report) {
+  [[nodiscard]] bool find_backward_stability(const Side& side, std::span<const T> x, const SolveReport& report) {
     const auto backward = backward_error<T>(systems_.plan(side).matrix(), systems_.b(side), x, systems_.device(side));
     result_.is_backward_stable =
         is_backward_stable(backward, report, static_cast<double>(std::numeric_limits<T>::epsilon()));
@@ -390,7 +390,7 @@ class Climb {
     if (report.converged()) result_.is_backward_stable = false;
     if (!result_.is_backward_stable && !result_.rungs.empty()) {
       const std::string stopped = stopped_by_user_ ? detail::stop_words(options_.solver.stop_cause) : std::string();
-      detail::settle_status({stopped, seconds_left() <= 0.0, iterations_left() <= 0}, report);
+      detail::set_final_status({stopped, seconds_left() <= 0.0, iterations_left() <= 0}, report);
     }
     result_.proof = singularity_proof(result_.facts);
     if (a_.rows() > 0 && std::isfinite(report.true_residual)) {

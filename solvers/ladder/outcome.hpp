@@ -46,6 +46,6 @@ struct LadderEnding {
 
 /// The report of a rung tells why that rung ended; status and reason of one that did not converge become those of the
 /// ladder.
-void settle_status(const LadderEnding& ending, SolveReport& report);
+void set_final_status(const LadderEnding& ending, SolveReport& report);
 
 }  // namespace tessera::detail
