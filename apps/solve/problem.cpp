@@ -81,13 +81,6 @@ template <class T>
   return made;
 }
 
-/// Beside the matrix itself for as long as it takes.
-template <class T>
-[[nodiscard]] Csr<T> transposed(const Csr<T>& matrix, const std::string& name, const MachineSettings& machine) {
-  support::require_memory(machine.memory_limit_bytes, matrix.bytes(), matrix.bytes(), "the transpose of " + name);
-  return transpose(matrix.view(), machine.host);
-}
-
 /// A file name as a shell takes it.
 [[nodiscard]] std::string shell_word(const std::string& name) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
@@ -165,6 +158,12 @@ LoadedMatrix<T> load_matrix(const ProblemSettings& settings, const MachineSettin
   }
   loaded.read_ms = timer.milliseconds();
   return loaded;
+}
+
+template <class T>
+Csr<T> transposed(const Csr<T>& matrix, const std::string& name, const MachineSettings& machine) {
+  support::require_memory(machine.memory_limit_bytes, matrix.bytes(), matrix.bytes(), "the transpose of " + name);
+  return transpose(matrix.view(), machine.host);
 }
 
 template <class T>
@@ -290,6 +289,8 @@ std::string describe(const VectorSettings& settings) {
 
 template LoadedMatrix<float> load_matrix(const ProblemSettings&, const MachineSettings&);
 template LoadedMatrix<double> load_matrix(const ProblemSettings&, const MachineSettings&);
+template Csr<float> transposed(const Csr<float>&, const std::string&, const MachineSettings&);
+template Csr<double> transposed(const Csr<double>&, const std::string&, const MachineSettings&);
 template InputMatrix<float> load_input(const ProblemSettings&, const MachineSettings&);
 template InputMatrix<double> load_input(const ProblemSettings&, const MachineSettings&);
 template void report_input(const ProblemSettings&, const MachineSettings&, const InputMatrix<float>&, CommonOutcome&);

@@ -40,7 +40,11 @@ struct LoadedMatrix {
 template <class T>
 [[nodiscard]] LoadedMatrix<T> load_matrix(const ProblemSettings& settings, const MachineSettings& machine);
 
-/// The same, shared.
+/// The transpose, beside the matrix. \param name of the matrix, for messages \throws OutOfMemory
+template <class T>
+[[nodiscard]] Csr<T> transposed(const Csr<T>& matrix, const std::string& name, const MachineSettings& machine);
+
+/// The same as load_matrix, transposed where the settings say so, and shared.
 /// \throws what the reader and the generators throw; OutOfMemory before a generated matrix would exceed the limit
 template <class T>
 [[nodiscard]] InputMatrix<T> load_input(const ProblemSettings& settings, const MachineSettings& machine);
