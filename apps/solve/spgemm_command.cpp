@@ -7,7 +7,6 @@
 #include "progress.hpp"
 #include "report_json.hpp"
 #include "run_warnings.hpp"
-#include "summary_text.hpp"
 
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"
