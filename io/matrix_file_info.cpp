@@ -16,7 +16,10 @@ namespace {
 
 [[nodiscard]] MatrixFileInfo binary_info(const std::filesystem::path& path, std::uint64_t file_bytes) {
   const BinaryMatrixInfo binary = read_binary_info(path);
-  return {binary.header, file_bytes, true, binary.values == BinaryValues::pattern, binary.nnz};
+  const auto tiles = static_cast<std::uint64_t>(binary.tiles);
+  return {binary.header, file_bytes,
+          true,          binary.values == BinaryValues::pattern,
+          binary.nnz,    binary.layout == BinaryLayout::tiles ? file_bytes + (tiles + 1) * sizeof(offset_t) : 0};
 }
 
 [[nodiscard]] std::string first_bytes(const io::InputFile& file) {
@@ -46,7 +49,7 @@ std::uint64_t MatrixFileInfo::reading_bytes(std::size_t element) const {
   const std::size_t value = is_pattern ? 0 : element;
   const auto entries = static_cast<std::uint64_t>(most_nnz);
   const std::uint64_t matrix = detail::csr_bytes(header.rows, most_nnz, value);
-  if (is_binary) return matrix;
+  if (is_binary) return matrix + tile_bytes;
   // Coordinates beside the text; then beside the copy that is sorted and the result, the text released. An array file
   // keeps text and values till the end.
   const std::uint64_t coordinates = entries * (2 * sizeof(index_t) + value);

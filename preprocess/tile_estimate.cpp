@@ -36,9 +36,9 @@ TileEstimate estimate_tiles(const CsrView<T>& matrix, const Device& device, cons
   const CsrStructurePointers a{matrix.rows, matrix.row_offsets.data(), matrix.columns.data()};
   const TwoSums counted = count_sample(a, {tile_rows, result.tile_rows}, std::max<offset_t>(sample.tiles, 1), device);
   // A sample without entries promises nothing: the worst is assumed, a tile per entry.
-  const double entries_of_tile = counted.first > 0.0 ? counted.second / counted.first : 1.0;
-  result.tiles = nnz / entries_of_tile;
-  result.fill = entries_of_tile / 64.0;
+  result.tiles = nnz;
+  if (counted.first > 0.0) result.tiles = counted.second == nnz ? counted.first : nnz * counted.first / counted.second;
+  result.fill = nnz / (64.0 * result.tiles);
   return result;
 }
 

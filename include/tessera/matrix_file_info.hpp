@@ -19,6 +19,7 @@ struct MatrixFileInfo {
   /// Stored nonzeros once the file is read: exact for a binary file, else at most this many. Symmetric text is
   /// expanded, repeated entries are merged, and array files drop their zeros.
   offset_t most_nnz = 0;
+  std::uint64_t tile_bytes = 0;  ///< of a file of tiles: their arrays, from which the rows are made
   /// Peak memory of reading it, the matrix included, at most. The reader asks for that much before it allocates.
   /// \param element bytes of a value of the matrix in memory
   [[nodiscard]] std::uint64_t reading_bytes(std::size_t element) const;

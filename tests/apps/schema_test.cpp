@@ -52,6 +52,7 @@ TEST_F(SchemaTest, EveryDocumentIsAsPublished) {
       {"inspect --powerlaw 50 --no-spy", 0},
       {"inspect --poisson3d 9", 0},
       {"convert A.mtx A.tsb", 0},
+      {"convert A.mtx A.tiles", 0},
       {"convert --vector p.mtx p.mtx.gz", 0},
       {"spgemm A.mtx --verify", 0},
       {"spgemm web.mtx --power 0", 0},
