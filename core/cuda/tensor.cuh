@@ -1,14 +1,14 @@
 /// \file
-/// The tensor instruction in double precision (PTX ISA, "mma.m8n8k4 with .f64"), and what stands in for it on GPUs below
-/// compute capability 8.0 and in the emulator.
+/// The tensor instruction in double precision (PTX ISA, "mma.m8n8k4 with .f64"), and what stands in for it on GPUs
+/// below compute capability 8.0 and in the emulator.
 #pragma once
 
 #include "core/cuda/launch.cuh"
 
 namespace tessera::cuda {
 
-/// C += A B for an 8 x 4 tile A and a 4 x 8 tile B. Every lane must call: lane l holds A(l / 4, l % 4), B(l % 4, l / 4),
-/// and C(l / 4, 2 (l % 4)) and the column after it. Fused multiply-add; the order of the terms is the hardware's.
+/// C += A B for an 8 x 4 tile A and a 4 x 8 tile B. Every lane must call: lane l holds A(l / 4, l % 4), B(l % 4, l /
+/// 4), and C(l / 4, 2 (l % 4)) and the column after it. Fused multiply-add; the order of the terms is the hardware's.
 __device__ __forceinline__ void mma_m8n8k4(double& c0, double& c1, double a, double b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"

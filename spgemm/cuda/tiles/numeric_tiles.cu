@@ -1,5 +1,5 @@
-// Numeric phase in tiles: a block does two tile rows of C, eight tiles of each at a time, a warp per tile, whose 64 sums
-// lie in registers, two per lane. In double precision a pair of tiles is two tensor instructions (m8n8k4).
+// Numeric phase in tiles: a block does two tile rows of C, eight tiles of each at a time, a warp per tile, whose 64
+// sums lie in registers, two per lane. In double precision a pair of tiles is two tensor instructions (m8n8k4).
 #include "core/cuda/launch.cuh"
 #include "core/cuda/tensor.cuh"
 #include "spgemm/common/factors.hpp"
@@ -32,8 +32,8 @@ struct CsrTarget {
 /// Bitmaps and dense copies of the factors' tiles.
 template <class V>
 struct DenseTiles {
-  const TileBitmap* a_bitmaps;
-  const TileBitmap* b_bitmaps;
+  const std::uint64_t* a_bitmaps;
+  const std::uint64_t* b_bitmaps;
   const V* a;
   const V* b;
 };
@@ -45,7 +45,7 @@ struct DenseTiles {
 template <class V, class ValueOf>
 __device__ __forceinline__ void store_tile(const CTileArrays& c, int tile, std::int64_t tile_row, index_t column,
                                            const CsrTarget<V>& target, ValueOf value_of) {
-  const TileBitmap bitmap = __ldg(c.bitmaps + tile);
+  const std::uint64_t bitmap = __ldg(c.bitmaps + tile);
   const int lane = lane_number();
   const int at = lane % tile_size;
 #pragma unroll
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(threads, resident_blocks)
 template <class V>
 __device__ V add_pair(const DenseTiles<V>& dense, const TilePair& pair, int r, int c, V sum) {
   const unsigned row = detail::row_bits(__ldg(dense.a_bitmaps + pair.a), r);
-  const TileBitmap b_bitmap = __ldg(dense.b_bitmaps + pair.b);
+  const std::uint64_t b_bitmap = __ldg(dense.b_bitmaps + pair.b);
   const V* const a = dense.a + static_cast<std::size_t>(pair.a) * detail::tile_entries;
   const V* const b = dense.b + static_cast<std::size_t>(pair.b) * detail::tile_entries;
 #pragma unroll

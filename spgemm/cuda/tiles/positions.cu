@@ -16,7 +16,7 @@ constexpr int threads = tile_size * warp_size;
 
 /// What a block keeps of its tile row.
 struct PositionsMemory {
-  TileBitmap bitmaps[most_row_tiles];
+  std::uint64_t bitmaps[most_row_tiles];
   index_t columns[most_row_tiles];
   unsigned words[most_window_words];
   unsigned short ranks[most_window_words];
@@ -94,7 +94,7 @@ __device__ void insert_columns(const RowColumns& row, const ColumnWindow& window
 }
 
 /// Sets the bits of a row in the bitmaps: byte `r` of each belongs to this warp alone.
-__device__ void set_bits(const RowColumns& row, int r, const ColumnWindow& window, TileBitmap* bitmaps) {
+__device__ void set_bits(const RowColumns& row, int r, const ColumnWindow& window, std::uint64_t* bitmaps) {
   row.for_each_chunk([&](index_t column, bool has) {
     const index_t tile_column = column >> 3;
     unsigned bits = has ? 1U << (column & 7) : 0;
@@ -115,30 +115,25 @@ __device__ void set_bits(const RowColumns& row, int r, const ColumnWindow& windo
 /// Writes the tiles of a tile row, and how many entries of each row lie before them. One warp.
 __device__ void write_tiles(const PositionsMemory& memory, bool fits, const TileArrays& out) {
   const int lane = RowColumns::lane();
-  RowCounts before{};
+  RunningRowCounts counts;
   for (int t0 = 0; t0 < memory.tiles; t0 += warp_size) {
     const int t = t0 + lane;
-    const TileBitmap bitmap = t < memory.tiles ? memory.bitmaps[t] : 0;
-    const RowCounts counts = detail::row_counts(bitmap);
-    const RowCounts up_to = counts_up_to_lane(counts);
+    const std::uint64_t bitmap = t < memory.tiles ? memory.bitmaps[t] : 0;
+    const TileRowCounts before = counts.next(bitmap);
     if (t < memory.tiles && fits) {
-      RowCounts ranks = before;
-      ranks += up_to;
-      ranks -= counts;
       out.bitmaps[memory.first + t] = bitmap;
       out.columns[memory.first + t] = memory.columns[t];
-      out.row_ranks[memory.first + t] = ranks;
+      out.row_ranks[memory.first + t] = before;
     }
-    before += counts_of_last_lane(up_to);
   }
-  if (lane == 0) out.lengths[blockIdx.x] = before;
+  if (lane == 0) out.lengths[blockIdx.x] = counts.total();
 }
 
 /// A tile row that is empty, or cannot be served.
 __device__ void write_no_tiles(const TileArrays& out) {
   if (threadIdx.x != 0) return;
   out.rows[blockIdx.x] = {0, 0, INT_MAX, -1};
-  out.lengths[blockIdx.x] = RowCounts{};
+  out.lengths[blockIdx.x] = TileRowCounts();
 }
 
 __device__ void give_up(const TileArrays& out, BeyondTiles reason, TileTotals* totals) {
@@ -220,7 +215,7 @@ __global__ void __launch_bounds__(threads) sample_kernel(CsrPositions matrix, in
 }  // namespace
 
 TilePositions::TilePositions(index_t matrix_rows, std::int64_t capacity, const Device& device)
-    : tile_rows(tile_rows_of(matrix_rows)),
+    : tile_rows(detail::tiles_across(matrix_rows)),
       rows(tile_rows, Init::none, device),
       columns(capacity, Init::none, device),
       bitmaps(capacity, Init::none, device),
@@ -235,7 +230,7 @@ void enqueue_positions(const Context& context, const CsrPositions& matrix, TileP
 }
 
 void enqueue_tile_sample(const Context& context, const CsrPositions& matrix, TileSample* sample) {
-  const index_t tile_rows = tile_rows_of(matrix.rows);
+  const index_t tile_rows = detail::tiles_across(matrix.rows);
   const unsigned blocks = static_cast<unsigned>(tile_rows < sampled_tile_rows ? tile_rows : sampled_tile_rows);
   if (blocks == 0) return;
   launch("sample of tiles", context, Grid{blocks, threads}, sample_kernel, matrix, tile_rows, sample);

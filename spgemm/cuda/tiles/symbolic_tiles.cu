@@ -1,6 +1,6 @@
 // Symbolic phase in tiles: a block per tile row of C. A bitmap over its tile columns gives every tile of C a slot;
-// Boolean products of bitmaps give positions; a bit per slot and tile of A marks the pairs that are not empty, and their
-// number before each is its place in the list, so that the list has one order without counters.
+// Boolean products of bitmaps give positions; a bit per slot and tile of A marks the pairs that are not empty, and
+// their number before each is its place in the list, so that the list has one order without counters.
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
 #include "spgemm/cuda/accumulators/launch.cuh"
@@ -88,12 +88,12 @@ struct alignas(8) BTiles {
 
 /// A tile row of C in shared memory, laid out as SymbolicLayout counts it.
 struct SymbolicMemory {
-  TileBitmap* c_bitmaps;      ///< per slot
-  TileBitmap* a_bitmaps;      ///< per tile of A
-  BTiles* b_tiles;            ///< per tile of A
-  unsigned* hits;             ///< a_words() per slot: the tiles of A that meet a tile of B there
-  unsigned* first_pairs;      ///< per slot
-  index_t* columns;           ///< per slot
+  std::uint64_t* c_bitmaps;  ///< per slot
+  std::uint64_t* a_bitmaps;  ///< per tile of A
+  BTiles* b_tiles;           ///< per tile of A
+  unsigned* hits;            ///< a_words() per slot: the tiles of A that meet a tile of B there
+  unsigned* first_pairs;     ///< per slot
+  index_t* columns;          ///< per slot
   ColumnWindow window;
   int a_tiles;
   int a_words;
@@ -152,7 +152,7 @@ __device__ void multiply_bitmaps(const TileArrays& b, const SymbolicMemory& memo
   for (int w = static_cast<int>(threadIdx.x); w < slots * memory.a_words; w += threads) memory.hits[w] = 0;
   __syncthreads();
   memory.for_each_pair([&](int t, int b_tile) {
-    const TileBitmap product = detail::boolean_product(memory.a_bitmaps[t], b.bitmaps[b_tile]);
+    const std::uint64_t product = detail::boolean_product(memory.a_bitmaps[t], b.bitmaps[b_tile]);
     if (product == 0) return;
     const int s = memory.window.slot(b.columns[b_tile]);
     auto* const bits = reinterpret_cast<unsigned long long*>(memory.c_bitmaps + s);
@@ -166,23 +166,18 @@ __device__ void multiply_bitmaps(const TileArrays& b, const SymbolicMemory& memo
 __device__ void write_bitmaps(const SymbolicMemory& memory, int slots, int first, index_t rows, const CTileArrays& c,
                               offset_t* counts) {
   const auto lane = static_cast<int>(threadIdx.x % warp_size);
-  RowCounts before{};
+  RunningRowCounts running;
   for (int s0 = 0; s0 < slots; s0 += warp_size) {
     const int s = s0 + lane;
-    const TileBitmap bitmap = s < slots ? memory.c_bitmaps[s] : 0;
-    const RowCounts own = detail::row_counts(bitmap);
-    const RowCounts up_to = counts_up_to_lane(own);
+    const std::uint64_t bitmap = s < slots ? memory.c_bitmaps[s] : 0;
+    const TileRowCounts before = running.next(bitmap);
     if (s < slots) {
-      RowCounts ranks = before;
-      ranks += up_to;
-      ranks -= own;
       c.bitmaps[first + s] = bitmap;
-      c.row_ranks[first + s] = ranks;
+      c.row_ranks[first + s] = before;
     }
-    before += counts_of_last_lane(up_to);
   }
   const std::int64_t row = std::int64_t{blockIdx.x} * tile_size + lane;
-  if (lane < tile_size && row < rows) counts[row] = before.row(lane);
+  if (lane < tile_size && row < rows) counts[row] = running.total().of_row(lane);
 }
 
 /// First pair and number of pairs of the tiles of C. One warp. \returns pairs of the tile row, in lane 0

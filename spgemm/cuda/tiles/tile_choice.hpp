@@ -3,8 +3,7 @@
 #pragma once
 
 #include "core/cuda/device_limits.hpp"
-#include "spgemm/common/bitmap_tiles.hpp"
-#include "spgemm/cuda/tiles/tiled_factor.hpp"
+#include "spgemm/common/tile_arithmetic.hpp"
 #include "tessera/spgemm.hpp"
 
 #include <cmath>

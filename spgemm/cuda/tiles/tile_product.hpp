@@ -32,8 +32,8 @@ struct alignas(8) CTileRow {
 struct CTileArrays {
   CTileRow* rows = nullptr;
   CTile* tiles = nullptr;
-  TileBitmap* bitmaps = nullptr;   ///< per tile
-  RowCounts* row_ranks = nullptr;  ///< per tile: entries of each row in earlier tiles of the tile row
+  std::uint64_t* bitmaps = nullptr;    ///< per tile
+  TileRowCounts* row_ranks = nullptr;  ///< per tile: entries of each row in earlier tiles of the tile row
   TilePair* pairs = nullptr;
 };
 
@@ -52,8 +52,8 @@ struct CTiles {
 
   Array<CTileRow> rows;
   Array<CTile> tiles;
-  Array<TileBitmap> bitmaps;
-  Array<RowCounts> row_ranks;
+  Array<std::uint64_t> bitmaps;
+  Array<TileRowCounts> row_ranks;
   Array<TilePair> pairs;
 
   [[nodiscard]] CTileArrays arrays() noexcept {
@@ -62,7 +62,7 @@ struct CTiles {
   [[nodiscard]] static std::uint64_t bytes(index_t tile_rows, std::int64_t pairs) noexcept {
     return static_cast<std::uint64_t>(tile_rows) * sizeof(CTileRow) +
            static_cast<std::uint64_t>(pairs) *
-               (sizeof(CTile) + sizeof(TileBitmap) + sizeof(RowCounts) + sizeof(TilePair)) +
+               (sizeof(CTile) + sizeof(std::uint64_t) + sizeof(TileRowCounts) + sizeof(TilePair)) +
            spare_pairs * sizeof(TilePair);
   }
 };
@@ -102,8 +102,8 @@ enum class TileArithmetic {
   scalar,  ///< entry by entry in the order of A's rows, each product and sum rounded: the bits of the host
 };
 
-/// C in CSR. \tparam V float, double, or NoValue for the columns alone \param a_dense, b_dense dense copies of the tiles
-/// \param offsets of the rows of C
+/// C in CSR. \tparam V float, double, or NoValue for the columns alone \param a_dense, b_dense dense copies of the
+/// tiles \param offsets of the rows of C
 template <class V>
 void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, TilePositions& a, const V* a_dense,
                            TilePositions& b, const V* b_dense, CTiles& c, const offset_t* offsets, index_t* columns,

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/cuda/context.hpp"
-#include "spgemm/common/bitmap_tiles.hpp"
+#include "spgemm/common/tile_arithmetic.hpp"
 #include "tessera/array.hpp"
 #include "tessera/csr.hpp"
 
@@ -12,8 +12,7 @@
 
 namespace tessera::cuda {
 
-using detail::RowCounts;
-using detail::TileBitmap;
+using detail::TileRowCounts;
 
 /// Tiles of a tile row, and their range of tile columns.
 struct alignas(16) TileRow {
@@ -46,16 +45,16 @@ enum class BeyondTiles : unsigned {
 inline constexpr int most_window_words = 1024;
 /// Tiles of a tile row of a factor, at most.
 inline constexpr int most_row_tiles = 512;
-/// Tiles of a tile row of C, at most: RowCounts holds all entries of a row.
-inline constexpr int most_c_row_tiles = detail::most_row_count / tile_size;
+/// Tiles of a tile row of C, at most: TileRowCounts holds all entries of a row.
+inline constexpr int most_c_row_tiles = detail::most_row_entries / tile_size;
 
 /// As kernels see it.
 struct TileArrays {
   TileRow* rows = nullptr;
-  index_t* columns = nullptr;       ///< tile column per tile
-  TileBitmap* bitmaps = nullptr;    ///< per tile
-  RowCounts* row_ranks = nullptr;   ///< per tile: entries of each row in earlier tiles of the tile row
-  RowCounts* lengths = nullptr;     ///< per tile row: entries of its rows
+  index_t* columns = nullptr;          ///< tile column per tile
+  std::uint64_t* bitmaps = nullptr;    ///< per tile
+  TileRowCounts* row_ranks = nullptr;  ///< per tile: entries of each row in earlier tiles of the tile row
+  TileRowCounts* lengths = nullptr;    ///< per tile row: entries of its rows
 };
 
 /// Positions of a factor in tiles.
@@ -67,22 +66,18 @@ struct TilePositions {
   index_t tile_rows = 0;
   Array<TileRow> rows;
   Array<index_t> columns;
-  Array<TileBitmap> bitmaps;
-  Array<RowCounts> row_ranks;
-  Array<RowCounts> lengths;
+  Array<std::uint64_t> bitmaps;
+  Array<TileRowCounts> row_ranks;
+  Array<TileRowCounts> lengths;
 
   [[nodiscard]] TileArrays arrays() noexcept {
     return {rows.data(), columns.data(), bitmaps.data(), row_ranks.data(), lengths.data()};
   }
   [[nodiscard]] static std::uint64_t bytes(index_t tile_rows, std::int64_t capacity) noexcept {
-    return static_cast<std::uint64_t>(tile_rows) * (sizeof(TileRow) + sizeof(RowCounts)) +
-           static_cast<std::uint64_t>(capacity) * (sizeof(index_t) + sizeof(TileBitmap) + sizeof(RowCounts));
+    return static_cast<std::uint64_t>(tile_rows) * (sizeof(TileRow) + sizeof(TileRowCounts)) +
+           static_cast<std::uint64_t>(capacity) * (sizeof(index_t) + sizeof(std::uint64_t) + sizeof(TileRowCounts));
   }
 };
-
-[[nodiscard]] constexpr index_t tile_rows_of(index_t rows) noexcept {
-  return rows / tile_size + (rows % tile_size != 0 ? 1 : 0);
-}
 
 /// Rows, offsets and columns of a matrix in CSR.
 struct CsrPositions {

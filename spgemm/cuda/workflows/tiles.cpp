@@ -1,5 +1,6 @@
-// The workflow `tiles` (bmSPARSE, GRADES-NDA 2018; tSparse, SC 2020 workshops): positions of both factors in tiles,
-// symbolic phase beside the dense copies, numeric phase. The host waits twice: for the pairs, and for the entries of C.
+// The workflow `tiles` (bmSPARSE, GRADES-NDA 2018; tSparse, Computers & Electrical Engineering 88, 2020): positions of
+// both factors in tiles, symbolic phase beside the dense copies, numeric phase. The host waits twice: for the pairs,
+// and for the entries of C.
 #include "spgemm/cuda/workflows/tiles.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/memory.hpp"
@@ -65,7 +66,7 @@ bool same_arrays(const CsrView<T>& a, const CsrView<T>& b) noexcept {
 
 /// Tiles that a factor is expected to have at most: those an eighth full, and some per tile row.
 std::int64_t usual_capacity(index_t rows, offset_t nnz) noexcept {
-  return std::min<std::int64_t>(nnz, nnz / 8 + 2 * std::int64_t{tile_rows_of(rows)});
+  return std::min<std::int64_t>(nnz, nnz / 8 + 2 * std::int64_t{detail::tiles_across(rows)});
 }
 
 /// One product. \tparam V T, or NoValue for the pattern
@@ -109,7 +110,7 @@ class TileJob {
   }
 
   [[nodiscard]] TilePositions& right() noexcept { return same_ ? a_tiles_ : b_tiles_; }
-  [[nodiscard]] index_t tile_rows() const noexcept { return tile_rows_of(a_.rows); }
+  [[nodiscard]] index_t tile_rows() const noexcept { return detail::tiles_across(a_.rows); }
 
   /// Tiles of both factors and their pairs; once more where there was too little room.
   void find_tiles() {
@@ -133,7 +134,7 @@ class TileJob {
   }
 
   [[nodiscard]] std::uint64_t position_bytes(std::int64_t a_capacity, std::int64_t b_capacity) const noexcept {
-    const std::uint64_t of_b = same_ ? 0 : TilePositions::bytes(tile_rows_of(b_.rows), b_capacity);
+    const std::uint64_t of_b = same_ ? 0 : TilePositions::bytes(detail::tiles_across(b_.rows), b_capacity);
     return TilePositions::bytes(tile_rows(), a_capacity) + of_b;
   }
 
@@ -302,9 +303,9 @@ bool automatic_takes_tiles(const CsrView<T>& a, const CsrView<T>& b, const Spgem
   if (!has_fast_fp64_tensor(Context::of(options.device).limits()) || !may_pay_in_tiles(prospect)) return false;
   const auto [a_fill, b_fill] = sample_fills(a, b, options.device);
   if (!pays_in_tiles(prospect, a_fill, b_fill)) return false;
-  report.reason =
-      fmt::format("sampled tiles are {:.3g} full: about {:.3g} products in a pair of tiles, and {:.2g} pairs",
-                  std::sqrt(a_fill * b_fill), detail::products_per_pair(a_fill, b_fill), prospect.pairs(a_fill, b_fill));
+  report.reason = fmt::format(
+      "sampled tiles are {:.3g} full: about {:.3g} products in a pair of tiles, and {:.2g} pairs",
+      std::sqrt(a_fill * b_fill), detail::products_per_pair(a_fill, b_fill), prospect.pairs(a_fill, b_fill));
   return true;
 }
 
