@@ -153,7 +153,7 @@ TEST_F(TilesOnGpu, MoreTilesThanExpected) {
   std::vector<offset_t> offsets{0};
   std::vector<index_t> columns;
   for (index_t i = 0; i < 64; ++i) {
-    for (index_t c = 0; c < 20; ++c) columns.push_back(160 * (i % 8) / 8 * 8 + 8 * c + i % 3);
+    for (index_t c = 0; c < 20; ++c) columns.push_back(160 * (i % 8) + 8 * c + i % 3);
     offsets.push_back(static_cast<offset_t>(columns.size()));
   }
   const auto values = testing::random_vector<double>(static_cast<std::int64_t>(columns.size()), 7);

@@ -90,6 +90,11 @@ __device__ __forceinline__ void multiply_pair(double& c0, double& c1, const Pair
   return {both.x, both.y};
 }
 
+[[nodiscard]] __device__ __forceinline__ CTile load_tile(const CTile* tile) {
+  const int4 all = __ldg(reinterpret_cast<const int4*>(tile));
+  return {static_cast<unsigned>(all.x), all.y, all.z};
+}
+
 /// The sums of a tile of C. Two pairs at a time; the pairs after them are loaded meanwhile, whether they are this
 /// tile's or not (spare_pairs).
 __device__ __forceinline__ void sum_tensor(const DenseTiles<double>& dense, const TilePair* pairs, int count,
@@ -118,7 +123,7 @@ __global__ void __launch_bounds__(threads, resident_blocks)
   if (tile_row >= tile_rows) return;
   const CTileRow row = c.rows[tile_row];
   for (int t = row.first + warp / rows_of_block; t < row.first + row.tiles; t += tiles_at_once) {
-    const CTile tile = c.tiles[t];
+    const CTile tile = load_tile(c.tiles + t);
     if (tile.pairs == 0) continue;
     double c0 = 0.0;
     double c1 = 0.0;
@@ -158,7 +163,7 @@ __global__ void __launch_bounds__(threads)
   const int r = lane_number() / tile_size;
   const int column = lane_number() % tile_size;
   for (int t = row.first + warp / rows_of_block; t < row.first + row.tiles; t += tiles_at_once) {
-    const CTile tile = c.tiles[t];
+    const CTile tile = load_tile(c.tiles + t);
     if constexpr (detail::has_values<V>) {
       V low = sum_begin<V>;
       V high = sum_begin<V>;

@@ -303,8 +303,10 @@ class TileProduct {
   }
 
   void describe() {
-    report_.reason +=
-        fmt::format("; tiles are {:.3g} full, {} of {} pairs are not empty", a_matrix_.fill(), live_pairs_, pairs_);
+    const double tiles = static_cast<double>(a_.tiles()) + (same_ ? 0.0 : static_cast<double>(b_.tiles()));
+    const double entries = static_cast<double>(job_.a.nnz()) + (same_ ? 0.0 : static_cast<double>(job_.b.nnz()));
+    report_.reason += fmt::format("; tiles are {:.3g} full, {} of {} pairs are not empty",
+                                  tiles > 0.0 ? entries / (detail::tile_entries * tiles) : 0.0, live_pairs_, pairs_);
   }
 
   HostJob<T>& job_;
