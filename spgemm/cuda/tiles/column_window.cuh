@@ -55,7 +55,7 @@ struct ColumnWindow {
 };
 
 /// First and last tile column of a tile row, found by all threads of a block.
-struct ColumnRange {
+struct TileColumnRange {
   int first;
   int last;
 

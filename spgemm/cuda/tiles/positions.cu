@@ -20,7 +20,7 @@ struct PositionsMemory {
   index_t columns[most_row_tiles];
   unsigned words[most_window_words];
   unsigned short ranks[most_window_words];
-  ColumnRange range;
+  TileColumnRange range;
   int tiles;
   int first;  ///< of the tiles in the factor
 
@@ -78,7 +78,7 @@ class RowColumns {
   return RowColumns::lane() == 0 || before != tile_column;
 }
 
-__device__ void find_range(const RowColumns& row, ColumnRange& range) {
+__device__ void find_range(const RowColumns& row, TileColumnRange& range) {
   if (threadIdx.x == 0) range.clear();
   __syncthreads();
   if (RowColumns::lane() == 0 && !row.empty()) range.include(row.first() >> 3, row.last() >> 3);
@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(threads)
 struct SampleMemory {
   unsigned words[most_window_words];
   unsigned short ranks[most_window_words];
-  ColumnRange range;
+  TileColumnRange range;
   unsigned entries;
 };
 

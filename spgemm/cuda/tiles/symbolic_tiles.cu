@@ -128,7 +128,7 @@ struct SymbolicMemory {
 };
 
 /// The range of tile columns of a tile row of C. Every thread must call; ends with a barrier.
-__device__ void find_range(const TileArrays& a, const TileArrays& b, const TileRow& row, ColumnRange& range) {
+__device__ void find_range(const TileArrays& a, const TileArrays& b, const TileRow& row, TileColumnRange& range) {
   if (threadIdx.x == 0) range.clear();
   __syncthreads();
   for (int t = static_cast<int>(threadIdx.x); t < row.tiles; t += threads) {
@@ -225,7 +225,7 @@ __device__ void write_nothing(index_t rows, CTileRow* c_rows, offset_t* counts) 
 __global__ void __launch_bounds__(threads)
     symbolic_kernel(index_t rows, TileArrays a, TileArrays b, const offset_t* pair_offsets, CTileArrays c,
                     offset_t* counts, TileTotals* totals) {
-  __shared__ ColumnRange range;
+  __shared__ TileColumnRange range;
   __shared__ int slots;
   __shared__ int first;
   const TileRow row = a.rows[blockIdx.x];
