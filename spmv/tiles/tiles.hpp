@@ -7,9 +7,18 @@
 
 #include "spmv/common/kernel.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
 namespace tessera {
+
+namespace detail {
+
+/// "; 12 tiles of 8 x 8, 0.5 filled", for the reason of a plan.
+[[nodiscard]] std::string describe_tiles(std::int64_t tiles, offset_t nnz);
+
+}  // namespace detail
 
 namespace host {
 

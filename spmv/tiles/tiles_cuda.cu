@@ -8,8 +8,6 @@
 #include "spmv/tiles/tiles_kernel.cuh"
 #include "spmv/tiles/tiles_tuning.hpp"
 
-#include <fmt/format.h>
-
 #include <mutex>
 #include <type_traits>
 #include <utility>
@@ -125,11 +123,9 @@ class TilesCudaKernel final : public SpmvKernel<T> {
   void update_values(std::span<const T> values) override { values_.update(device_, tiles_, values); }
 
   void describe(PlanInfo& info) const override {
-    const std::int64_t tiles = tiles_.records.size();
-    const double fill = tiles > 0 ? static_cast<double>(nnz_) / (64.0 * static_cast<double>(tiles)) : 0.0;
     info.determinism = Determinism::run_to_run;
     info.bytes = tiles_.bytes() + values_.bytes() + sums_.bytes() + carries_.bytes() + of_block_.bytes();
-    info.reason += fmt::format("; {} tiles of 8 x 8, {:.3g} filled", tiles, fill);
+    info.reason += describe_tiles(tiles_.records.size(), nnz_);
   }
 
  private:

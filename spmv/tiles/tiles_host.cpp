@@ -13,9 +13,17 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <string>
 #include <utility>
 
-namespace tessera::host {
+namespace tessera {
+
+std::string detail::describe_tiles(std::int64_t tiles, offset_t nnz) {
+  const double fill = tiles > 0 ? static_cast<double>(nnz) / (64.0 * static_cast<double>(tiles)) : 0.0;
+  return fmt::format("; {} tiles of 8 x 8, {:.3g} filled", tiles, fill);
+}
+
+namespace host {
 
 namespace {
 
@@ -154,7 +162,7 @@ class TilesHostKernel final : public SpmvKernel<T> {
   void describe(PlanInfo& info) const override {
     info.determinism = Determinism::gpu_to_gpu;
     info.bytes = tiles_.bytes() + values_.bytes();
-    info.reason += fmt::format("; {} tiles of 8 x 8, {:.3g} filled", tiles_.tiles(), tiles_.fill());
+    info.reason += describe_tiles(tiles_.tiles(), tiles_.nnz());
   }
 
  private:
@@ -197,4 +205,5 @@ std::unique_ptr<SpmvKernel<T>> make_tiles_kernel(const CsrView<T>& a, const Spmv
 template std::unique_ptr<SpmvKernel<float>> make_tiles_kernel(const CsrView<float>&, const SpmvOptions&);
 template std::unique_ptr<SpmvKernel<double>> make_tiles_kernel(const CsrView<double>&, const SpmvOptions&);
 
-}  // namespace tessera::host
+}  // namespace host
+}  // namespace tessera
