@@ -7,7 +7,6 @@
 #include "tessera/csr.hpp"
 #include "tessera/types.hpp"
 
-#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -23,6 +22,7 @@ template <class T>
 struct TileView {
   index_t rows = 0;  ///< of the matrix, not of tiles
   index_t cols = 0;
+  offset_t nnz = 0;
   ValueStorage storage = ValueStorage::weighted;
   std::span<const offset_t> tile_row_offsets;  ///< ceil(rows / 8) + 1 entries, the first 0, the last the tiles
   std::span<const index_t> tile_columns;       ///< one per tile, below ceil(cols / 8)
@@ -37,7 +37,7 @@ struct TileView {
 };
 
 /// Checks every invariant of a TileView on the host, O(rows / 8 + tiles), parallel over tile rows.
-/// \throws InvalidMatrix naming the first offending tile row and tile
+/// \throws InvalidMatrix naming the first offending tile row and tile, both counted from 0
 template <class T>
 void validate(const TileView<T>& matrix);
 
@@ -53,7 +53,8 @@ class TileMatrix {
   TileMatrix& operator=(const TileMatrix&) = delete;
   ~TileMatrix() = default;
 
-  /// Takes over the arrays, all of one device; arrays of a GPU are copied to the host for a full check.
+  /// Takes over the arrays, all of one device; arrays of a GPU are copied to the host for a full check. A pattern on a
+  /// GPU waits for its number of nonzeros, the last of value_offsets.
   /// \param values nnz entries, or none for a pattern matrix
   /// \throws InvalidMatrix when the arrays break an invariant of TileView or a size exceeds 2^31 - 1
   TileMatrix(std::int64_t rows, std::int64_t cols, ValueStorage storage, Array<offset_t> tile_row_offsets,
@@ -81,6 +82,7 @@ class TileMatrix {
   [[nodiscard]] TileView<T> view() const noexcept {
     return {rows_,
             cols_,
+            nnz_,
             storage_,
             tile_row_offsets_.span(),
             tile_columns_.span(),

@@ -149,7 +149,7 @@ TYPED_TEST(CudaPlan, SaysWhatItKeeps) {
       EXPECT_EQ(without.bytes, info.bytes + 2000 * sizeof(TypeParam));             // ones
     } else if (kernel.fp32_values && kernel.algorithm != SpmvAlgorithm::merbit) {  // whose tiles depend on the types
       EXPECT_EQ(info.bytes, without.bytes + 2000 * sizeof(float));
-    } else if (kernel.algorithm == SpmvAlgorithm::csr5) {
+    } else if (kernel.algorithm == SpmvAlgorithm::csr5 || kernel.algorithm == SpmvAlgorithm::tiles) {
       EXPECT_EQ(info.bytes, without.bytes + 2000 * sizeof(TypeParam));
     }
   }
