@@ -53,7 +53,7 @@ template <class T>
 [[nodiscard]] GpuTiles build_gpu_tiles(const CsrView<T>& a, const Device& device);
 
 /// Values in the order of the tiles, rounded where To is narrower. O(nnz); neither waits nor allocates.
-/// \param from in the order of CSR \param to as many, of the tiles
+/// \param from in the order of CSR \param to of the tiles, and one more, which becomes 0
 template <class From, class To>
 void fill_tile_values(const Device& device, const GpuTiles& tiles, std::span<const From> from, std::span<To> to);
 

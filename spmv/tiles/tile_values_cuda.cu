@@ -43,6 +43,12 @@ template <class From, class To>
 struct ValueCopy {
   const From* from;
   To* to;
+  offset_t count;
+
+  /// A product may read the value after the last.
+  __device__ void end() const {
+    if (blockIdx.x == 0 && threadIdx.x == 0) to[count] = To{0};
+  }
 
   /// Every lane of the warp must call. \param first place of the first value \param next the first entry, in CSR, of
   /// the rows of this lane's two positions
@@ -67,6 +73,7 @@ struct ValueCopy {
 template <class From, class To>
 __global__ void __launch_bounds__(threads)
     fill_tile_rows_kernel(TileRowArrays rows, const TileRecord* tiles, ValueCopy<From, To> values) {
+  values.end();
   const std::int64_t tile_row = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_size;
   if (tile_row >= rows.tile_rows) return;
   const offset_t begin = rows.offsets[tile_row];
@@ -169,7 +176,7 @@ void fill_tile_values(const Device& device, const GpuTiles& tiles, std::span<con
   if (tiles.records.empty()) return;
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
-  const ValueCopy<From, To> values{from.data(), to.data()};
+  const ValueCopy<From, To> values{from.data(), to.data(), static_cast<offset_t>(from.size())};
   const TileRecord* const records = tiles.records.data();
   launch("values of tile rows", context, Grid{blocks_for(tiles.tile_rows(), warps_per_block), threads},
          fill_tile_rows_kernel<From, To>, tiles.row_arrays(), records, values);

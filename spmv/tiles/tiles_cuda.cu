@@ -16,7 +16,7 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Values in the order of the tiles.
+/// Values in the order of the tiles, and one more: a product loads before it knows what is there.
 template <class T>
 struct TileValues {
   Array<T> exact;       ///< none for a pattern matrix, and with `floats`
@@ -25,8 +25,8 @@ struct TileValues {
   TileValues(const CsrView<T>& a, const SpmvOptions& options) {
     if (a.is_pattern()) return;
     const bool as_float = options.fp32_values && std::is_same_v<T, double>;
-    exact = Array<T>(as_float ? 0 : a.nnz(), Init::none, options.device);
-    floats = Array<float>(as_float ? a.nnz() : 0, Init::none, options.device);
+    exact = Array<T>(as_float ? 0 : a.nnz() + 1, Init::none, options.device);
+    floats = Array<float>(as_float ? a.nnz() + 1 : 0, Init::none, options.device);
   }
   void update(const Device& device, const GpuTiles& tiles, std::span<const T> values) {
     if constexpr (std::is_same_v<T, double>) {
@@ -39,11 +39,13 @@ struct TileValues {
   /// function(terms) with the type of terms that the matrix has.
   template <class Function>
   void with_terms(bool is_pattern, std::span<const T> x, Function&& function) const {
-    if (is_pattern) return function(DevicePatternTileTerms<T>{x.data()});
+    // Without columns there are no tiles.
+    const auto last_column = static_cast<std::uint32_t>(x.empty() ? 0 : x.size() - 1);
+    if (is_pattern) return function(DevicePatternTileTerms<T>{x.data(), last_column});
     if constexpr (std::is_same_v<T, double>) {
-      if (!floats.empty()) return function(DeviceTileTerms<T, float>{floats.data(), x.data()});
+      if (!floats.empty()) return function(DeviceTileTerms<T, float>{floats.data(), x.data(), last_column});
     }
-    function(DeviceTileTerms<T, T>{exact.data(), x.data()});
+    function(DeviceTileTerms<T, T>{exact.data(), x.data(), last_column});
   }
 };
 

@@ -19,10 +19,10 @@ struct DeviceTileTerms {
   static constexpr bool weighted = true;
   const V* values;
   const S* x;
+  std::uint32_t last_column;
 
-  __device__ DeviceTileTerms from(offset_t first) const { return {base_at(values, first), x}; }
+  __device__ DeviceTileTerms from(offset_t first) const { return {base_at(values, first), x, last_column}; }
   __device__ S value(std::uint32_t place) const { return static_cast<S>(__ldcs(values + place)); }
-  __device__ static S product(S value, S x) { return value * x; }
 };
 
 /// The same where every value is 1.
@@ -31,10 +31,9 @@ struct DevicePatternTileTerms {
   using Sum = S;
   static constexpr bool weighted = false;
   const S* x;
+  std::uint32_t last_column;
 
   __device__ DevicePatternTileTerms from(offset_t /*first*/) const { return *this; }
-  __device__ S value(std::uint32_t /*place*/) const { return S{1}; }
-  __device__ static S product(S /*value*/, S x) { return x; }
 };
 
 [[nodiscard]] __device__ inline TileRecord load_tile(const TileRecord* from) {
@@ -71,33 +70,44 @@ struct TileBatch {
   Sum value[Batch][bits];
   Sum x[Batch];
 
-  /// The records of the first Batch of `count` tiles; empty ones after them.
-  __device__ void load_records(const TileRecord* tiles, int count) {
+  /// The records of Batch tiles.
+  __device__ void load_records(const TileRecord* tiles) {
 #pragma unroll
-    for (int u = 0; u < Batch; ++u) tile[u] = u < count ? load_tile(tiles + u) : TileRecord{};
+    for (int u = 0; u < Batch; ++u) tile[u] = load_tile(tiles + u);
   }
-  /// \param terms from the first value of the warp on, which is number `first`
+  /// The records of `count` tiles, at least 1 and fewer than Batch; after them the last without its entries.
+  __device__ void load_rest(const TileRecord* tiles, int count) {
+#pragma unroll
+    for (int u = 0; u < Batch; ++u) {
+      tile[u] = load_tile(tiles + (u < count ? u : count - 1));
+      if (u >= count) tile[u].upper = tile[u].lower = 0;
+    }
+  }
+  /// Without a branch, so that all loads are in flight together: for a position without an entry the next value, and
+  /// beyond the last column that one. \param terms from the first value of the warp on, which is number `first`
   __device__ void load_terms(const Terms& terms, std::uint32_t first, const LaneBits<Lanes>& own) {
 #pragma unroll
     for (int u = 0; u < Batch; ++u) {
-      bool any = false;
 #pragma unroll
       for (int i = 0; i < bits; ++i) {
-        const bool has = own.has(tile[u], i);
-        any |= has;
-        value[u][i] = Terms::weighted && has ? terms.value(tile[u].values_after(first) + own.rank(tile[u], i)) : Sum{0};
+        if constexpr (Terms::weighted) value[u][i] = terms.value(tile[u].values_after(first) + own.rank(tile[u], i));
       }
-      // Columns without an entry may lie outside of x.
-      x[u] = any ? __ldg(terms.x + std::int64_t{tile[u].column} * tile_size + own.column()) : Sum{0};
+      const std::uint32_t column = tile[u].first_column + own.column();
+      x[u] = __ldg(terms.x + (column < terms.last_column ? column : terms.last_column));
     }
   }
-  /// Adds what is there: 0 times NaN would not be 0.
+  /// Adds what is there. What is not must not be multiplied either: it may meet NaN.
   __device__ void add_to(Sum (&sums)[bits], const LaneBits<Lanes>& own) const {
 #pragma unroll
     for (int u = 0; u < Batch; ++u) {
 #pragma unroll
       for (int i = 0; i < bits; ++i) {
-        if (own.has(tile[u], i)) sums[i] += Terms::product(value[u][i], x[u]);
+        if (!own.has(tile[u], i)) continue;
+        if constexpr (Terms::weighted) {
+          sums[i] += value[u][i] * x[u];
+        } else {
+          sums[i] += x[u];
+        }
       }
     }
   }
@@ -143,13 +153,18 @@ template <int Lanes, class Terms>
   constexpr int bits = LaneBits<Lanes>::count;
   const LaneBits<Lanes> own{lane};
   Sum sums[bits] = {};
+  TileBatch<Lanes, batch, Terms> loaded;
 #pragma unroll 1
-  for (; count > 0; count -= batch) {
-    TileBatch<Lanes, batch, Terms> loaded;
-    loaded.load_records(tiles, count);
+  for (; count >= batch; count -= batch) {
+    loaded.load_records(tiles);
     loaded.load_terms(terms, first, own);
     loaded.add_to(sums, own);
     tiles += batch;
+  }
+  if (count > 0) {
+    loaded.load_rest(tiles, count);
+    loaded.load_terms(terms, first, own);
+    loaded.add_to(sums, own);
   }
   constexpr int lanes_per_row = tile_size / bits;
   const int column = static_cast<int>(own.column());
@@ -187,7 +202,7 @@ struct TileRowOfLanes {
 
 /// `Lanes` threads per tile row. Long tile rows are stored as sums of no terms.
 template <int Lanes, class Terms, class T>
-__global__ void __launch_bounds__(tiles_threads)
+__global__ void __launch_bounds__(tiles_threads, tiles_min_blocks<Lanes>)
     tile_rows_kernel(TileRowArrays rows, const TileRecord* tiles, Terms terms, UpdateEpilogue<T> epilogue) {
   const TileRowOfLanes<Lanes> own(rows);
   const TileRowSum<T> result = own.sum(tiles, terms);
@@ -205,7 +220,7 @@ struct TileDotOutput {
 
 /// The same with inner products, where no tile row is long.
 template <int Lanes, class Terms, class T>
-__global__ void __launch_bounds__(tiles_threads)
+__global__ void __launch_bounds__(tiles_threads, tiles_min_blocks<Lanes>)
     tile_rows_dot_kernel(TileRowArrays rows, const TileRecord* tiles, Terms terms, TileDotOutput<T> out) {
   const TileRowOfLanes<Lanes> own(rows);
   const TileRowSum<T> result = own.sum(tiles, terms);
@@ -222,7 +237,7 @@ __global__ void __launch_bounds__(tiles_threads)
 
 /// One warp per part of a long tile row.
 template <class Terms, class T>
-__global__ void __launch_bounds__(tiles_threads)
+__global__ void __launch_bounds__(tiles_threads, tiles_min_blocks<warp_size>)
     tile_parts_kernel(TilePartArrays parts, const TileRecord* tiles, Terms terms, T* sums) {
   const std::int64_t part = (std::int64_t{blockIdx.x} * tiles_threads + threadIdx.x) / warp_size;
   if (part >= parts.count) return;

@@ -21,8 +21,11 @@ inline constexpr double tile_record_bytes = 16.0;
 
 namespace tessera::cuda {
 
-/// Threads per block.
+/// Threads per block, and blocks per multiprocessor that registers are bounded for. Without this bound ptxas (CUDA 13.0)
+/// reorders the loads of a batch into a chain, tile after tile, to save registers.
 inline constexpr int tiles_threads = 128;
+template <int Lanes>
+inline constexpr int tiles_min_blocks = Lanes == 8 ? 6 : 8;
 
 /// Tiles whose records, then values and x, a lane has in flight, by lanes per tile row.
 template <int Lanes>

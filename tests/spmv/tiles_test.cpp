@@ -23,15 +23,15 @@ TEST(TileRecord, CountsTheValuesBeforeEachTile) {
       const TileRecord tile = pack_tile(bitmap, 77, warp_first + between, 3);
       EXPECT_EQ(tile.values_after(static_cast<std::uint32_t>(warp_first)), static_cast<std::uint32_t>(between));
       EXPECT_EQ(tile.upper_count(), 3U);
-      EXPECT_EQ(tile.column, 77U);
+      EXPECT_EQ(tile.first_column, 8 * 77U);
       EXPECT_EQ((std::uint64_t{tile.lower} << 32) | tile.upper, bitmap);
     }
   }
   const TileRecord full = pack_tile(~std::uint64_t{0}, (index_t{1} << 28) - 1, 5, 32);
   EXPECT_EQ(full.upper_count(), 32U);
-  EXPECT_EQ(full.column, (1U << 28) - 1);
-  EXPECT_LE(cuda::most_long_tile_row * 64, offset_t{tile_place_mask});
-  EXPECT_LE(cuda::tiles_per_part * 64, offset_t{tile_place_mask});
+  EXPECT_EQ(full.first_column, 8 * ((1U << 28) - 1));
+  EXPECT_LT(cuda::most_long_tile_row * 64, most_values_of_a_warp);
+  EXPECT_LT(cuda::tiles_per_part * 64, most_values_of_a_warp);
 }
 
 TEST(TileParts, SumsStandInTheOrderOfTheRows) {
