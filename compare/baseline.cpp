@@ -1,6 +1,7 @@
 #include "compare/baseline.hpp"
 
 #include "compare/candidate.hpp"
+#include "support/json_reader.hpp"
 #include "support/json_text.hpp"
 
 #include "tessera/error.hpp"
@@ -12,7 +13,6 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <system_error>
 
@@ -39,19 +39,6 @@ using support::Json;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& reason) {
   throw InvalidMatrix(fmt::format("{}: {}", path, reason));
-}
-
-[[nodiscard]] Json parse(const std::string& path, const std::string& text) {
-  try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size()));
-    const auto line = 1 + std::count(text.begin(), end, '\n');
-    const auto last_break = std::find(std::make_reverse_iterator(end), text.rend(), '\n');
-    throw ParseError(path, line, last_break - std::make_reverse_iterator(end), "expected JSON");
-  } catch (const Json::out_of_range& error) {  // a number that no double holds; where it stands is not known
-    refuse(path, error.what());
-  }
 }
 
 [[nodiscard]] TimingSummary times_from(const Json& json) {
@@ -100,7 +87,7 @@ std::string case_name(const SolveRow& row) {
 }
 
 Baseline read_baseline(const std::string& path) {
-  const Json document = parse(path, read_file(path));
+  const Json document = support::parse_json(path, read_file(path));
   Baseline baseline;
   baseline.path = path;
   try {
@@ -118,8 +105,9 @@ Baseline read_baseline(const std::string& path) {
     const Json& gpu = document.at("machine").at("gpu");
     if (gpu.is_object()) on.gpu = gpu.at("name").get<std::string>();
     for (const Json& item : document.at("cases")) add_case(item, baseline);
-  } catch (const Json::exception&) {
-    refuse(path, "this is no result of solve compare --json");
+  } catch (const Json::exception& error) {  // "[json.exception.type_error.302] type must be number, but is string"
+    const std::string what = error.what();
+    refuse(path, "this is no result of solve compare --json: " + what.substr(what.find("] ") + 2));
   }
   return baseline;
 }

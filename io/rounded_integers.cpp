@@ -18,7 +18,8 @@ template <class T>
 [[nodiscard]] bool is_exact(std::int64_t integer) noexcept {
   const auto bits = static_cast<std::uint64_t>(integer);
   const std::uint64_t magnitude = integer < 0 ? 0 - bits : bits;
-  return magnitude == 0 || std::bit_width(magnitude) - std::countr_zero(magnitude) <= std::numeric_limits<T>::digits;
+  if (magnitude == 0) return true;
+  return static_cast<int>(std::bit_width(magnitude)) - std::countr_zero(magnitude) <= std::numeric_limits<T>::digits;
 }
 
 /// The number at the end of a data line without faults.

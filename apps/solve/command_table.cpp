@@ -82,6 +82,7 @@ constexpr auto table = std::to_array<CommandSpec>(
       "  0 written    2 usage    5 bad input, OUT exists or cannot be written    6 out of memory\n",
       "  solve convert A.mtx.gz A.tsb                   then: solve A.tsb\n"
       "  solve convert A.tsb - | head                   Matrix Market text on standard output\n"
+      "  solve convert A.mtx At.mtx --transpose\n"
       "  solve convert --generate road:1e5 road.mtx.gz\n"
       "  solve convert --vector b.txt b.mtx\n"},
      {"spgemm", "multiply two sparse matrices, or raise one to a power", "", matrix_files,
@@ -91,6 +92,7 @@ constexpr auto table = std::to_array<CommandSpec>(
       "  6 out of memory    8 --verify found the product wrong\n",
       "  solve spgemm A.mtx A.mtx.gz --verify           A times another matrix, checked\n"
       "  solve spgemm A.mtx --power 3 -o A3.mtx\n"
+      "  solve spgemm A.mtx --transpose b               A A^T; with a instead of b, A^T A\n"
       "  solve spgemm A.mtx --estimate hll --json | jq .products\n"},
      {"doctor", "capabilities of this build and this machine, and a short self-test", "", "",
       "usage: solve doctor [options]\n", "  0 everything works    2 usage    8 the self-test failed\n",

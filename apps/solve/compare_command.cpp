@@ -109,6 +109,7 @@ CompareSettings compare_settings(const Options& options) {
   comparison.sort = choice_option(options, "sort", keys);
   comparison.timing = timing_settings(options);
   result.rhs = rhs_settings(options);
+  result.rhs_given = options.given("rhs");
   result.x0 = x0_settings(options);
   result.preconds = precond_list(options);
   comparison.solver = solver_settings(options);
@@ -178,15 +179,17 @@ ExitCode exit_code_of(const compare::Outcome& outcome, int signal, bool exit_zer
 
 namespace {
 
+/// \param rhs of the settings, changed where make_rhs() changes it
 template <class T>
-[[nodiscard]] compare::SystemVectors<T> make_vectors(const CompareSettings& settings, const InputMatrix<T>& problem) {
+[[nodiscard]] compare::SystemVectors<T> make_vectors(const CompareSettings& settings, const InputMatrix<T>& problem,
+                                                     VectorSettings& rhs) {
   SpmvOptions plain;
   plain.algorithm = SpmvAlgorithm::csr;
   plain.device = settings.machine.host;
   const SpmvPlan<T> A(problem.matrix, plain);
   const std::uint64_t seed = settings.machine.seed;
   compare::SystemVectors<T> vectors;
-  vectors.b = make_vector<T>(settings.rhs, A, settings.machine, seed, "right-hand side");
+  vectors.b = make_rhs<T>(rhs, settings.rhs_given, problem.matrix->view(), A, settings.machine);
   vectors.x0 = settings.x0.kind == VectorSettings::Kind::rhs
                    ? vectors.b
                    : make_vector<T>(settings.x0, A, settings.machine, seed + 1, "initial guess");
@@ -216,14 +219,18 @@ template <class T>
     keep_partial_results();
     return interrupt_signal() != 0;
   };
+  VectorSettings rhs = settings.rhs;
+  comparison.solver.stop_cause = comparison.pagerank.stop_cause = interruption;
   const compare::Subject<T> subject{problem.matrix, outcome.matrix, problem.name,
-                                    [&] { return make_vectors(settings, problem); }};
+                                    [&] { return make_vectors(settings, problem, rhs); }};
   static_cast<compare::Outcome&>(outcome) = compare::compare_kernels(comparison, subject, candidates);
   outcome.memory.vectors = outcome.vector_bytes;
   outcome.memory.plan = outcome.plan_bytes;
   outcome.memory.precond = outcome.precond_bytes;
   warn_about_cache(outcome, outcome.warnings);
   warn_about_rounding(outcome, outcome.warnings);
+  outcome.rhs_replaced = rhs.kind != settings.rhs.kind;
+  if (outcome.rhs_replaced) warn_about_replaced_rhs(outcome.warnings);
   for (const Warning& warning : outcome.compare::Outcome::warnings) outcome.warnings.push_back(warning);
   return outcome;
 }

@@ -6,6 +6,7 @@
 #include "report_json.hpp"
 
 #include "core/nearest.hpp"
+#include "support/json_reader.hpp"
 #include "tessera/error.hpp"
 #include "tessera/version.hpp"
 
@@ -43,56 +44,17 @@ using Type = ConfigEntry::Type;
 /// Shortest text that reads back as the same double; whole numbers in digits.
 [[nodiscard]] std::string number_text(double value) { return fmt::format("{}", value); }
 
-[[noreturn]] void refuse_at(const std::string& file, std::string_view text, std::size_t byte,
-                            const std::string& message) {
-  const std::string_view before = text.substr(0, std::min(byte, text.size()));
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  throw ParseError(file, line, static_cast<std::int64_t>(before.size() - line_start) + 1, message);
-}
-
-/// nlohmann's text is "[json.exception.parse_error.101] parse error at line 2, column 3: what is wrong".
-[[nodiscard]] std::string reason_of(const Json::parse_error& error) {
-  const std::string text = error.what();
-  const std::size_t place = text.find(": ");
-  return "not JSON: " + (place == std::string::npos ? text : text.substr(place + 2));
-}
-
-/// Where a number stands first, outside of texts. \param text valid JSON as far as that
-[[nodiscard]] std::size_t place_of_number(std::string_view text, std::string_view number) {
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!quoted && text.substr(i, number.size()) == number) return i;
-    if (quoted && text[i] == '\\') {
-      ++i;
-    } else if (text[i] == '"') {
-      quoted = !quoted;
-    }
-  }
-  return text.size();
-}
-
-[[nodiscard]] Json parse_json(const std::string& file, std::string_view text) {
-  // The keys of each object that is open; nlohmann keeps the last of two values without a word.
-  std::vector<std::set<std::string>> open;
-  const auto watch = [&](int /*depth*/, Json::parse_event_t event, Json& value) {
+/// nlohmann keeps the last of two values of a key without a word.
+[[nodiscard]] Json parse_json_once(const std::string& file, std::string_view text) {
+  std::vector<std::set<std::string>> open;  // the keys of each object that is open
+  return support::parse_json(file, text, [&](int /*depth*/, Json::parse_event_t event, Json& value) {
     if (event == Json::parse_event_t::object_start) open.emplace_back();
     if (event == Json::parse_event_t::object_end) open.pop_back();
     if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second) {
       throw UsageError(fmt::format("{}: the key \"{}\" occurs twice", file, value.get<std::string>()));
     }
     return true;
-  };
-  try {
-    return Json::parse(text, watch);
-  } catch (const Json::parse_error& error) {
-    refuse_at(file, text, error.byte == 0 ? 0 : error.byte - 1, reason_of(error));
-  } catch (const Json::out_of_range& error) {  // "[json.exception.out_of_range.406] number overflow parsing '1e999'"
-    const std::string what = error.what();
-    const std::size_t number = what.find('\'') + 1;
-    refuse_at(file, text, place_of_number(text, std::string_view(what).substr(number, what.rfind('\'') - number)),
-              what.substr(what.find("] ") + 2));
-  }
+  });
 }
 
 [[nodiscard]] ConfigEntry entry_of(const std::string& file, const std::string& key, const Json& value) {
@@ -125,10 +87,13 @@ using Type = ConfigEntry::Type;
 /// The members of an object; of a document with a "schema", those of its "config" that are not defaults.
 /// \throws ParseError with line and column; also for a key that occurs twice
 [[nodiscard]] std::vector<ConfigEntry> json_entries(const std::string& file, std::string_view text) {
-  const Json document = parse_json(file, text);
-  if (!document.is_object()) refuse_at(file, text, 0, "expected an object of options");
+  const Json document = parse_json_once(file, text);
+  if (!document.is_object()) support::refuse_json(file, text, 0, "expected an object of options");
   if (document.contains("schema")) {
-    if (!document.contains("config")) refuse_at(file, text, 0, "this document has no \"config\" to repeat");
+    if (!document.contains("config")) support::refuse_json(file, text, 0, "this document has no \"config\" to repeat");
+    if (document.value("right", Json()).is_object() && !document["config"].contains("right")) {
+      support::refuse_json(file, text, 0, "the \"config\" of this product does not name B, so it cannot be repeated");
+    }
     return entries_of_run(file, document["config"]);
   }
   std::vector<ConfigEntry> entries;
@@ -215,6 +180,15 @@ void require_known(const ConfigEntry& entry) {
                             entry.text));
 }
 
+/// An option may be a flag of one command and take words of another: transpose = true, transpose = "b".
+[[nodiscard]] bool is_word_of_another_entry(const ConfigEntry& entry) {
+  return std::any_of(option_table().begin(), option_table().end(), [&](const OptionSpec& spec) {
+    if (spec.name != entry.key || spec.kind == ValueKind::flag) return false;
+    const std::vector<std::string> words = option_words(spec);
+    return std::find(words.begin(), words.end(), entry.text) != words.end();
+  });
+}
+
 void require_command(const ConfigEntry& entry) {
   if (parse_command(entry.text)) return;
   refuse_planned_command(entry.text);
@@ -233,7 +207,7 @@ void require_command(const ConfigEntry& entry) {
                               expected.empty() ? "true or false" : expected, entry.text));
   }
   if (entry.type == Type::string && entry.text.empty() && entry.key != "command") return {};
-  if (spec != nullptr && spec->kind == ValueKind::flag) return flag_text(entry);
+  if (spec != nullptr && spec->kind == ValueKind::flag && !is_word_of_another_entry(entry)) return flag_text(entry);
   // A number that reads "true" is refused where numbers are; a file of that name is not what anybody means.
   const bool names_file =
       spec == nullptr || (spec->kind == ValueKind::text && expected.find("FILE") != std::string::npos);

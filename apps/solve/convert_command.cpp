@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "convert_command.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "option_values.hpp"
@@ -27,17 +28,6 @@
 namespace tessera::cli {
 
 namespace {
-
-enum class FileFormat { text, text_gzip, binary };
-
-struct ConvertSettings {
-  ProblemSettings problem;
-  MachineSettings machine;
-  OutputSettings output;  ///< the OUT of the command is output.vector
-  FileFormat format = FileFormat::text;
-  bool vector = false;
-  bool lower_triangle = true;  ///< of a symmetric matrix, in text
-};
 
 /// What was written.
 struct ConvertOutcome : CommonOutcome {
@@ -89,24 +79,29 @@ struct ConvertOutcome : CommonOutcome {
                    "end it in .mtx, .mtx.gz or .tsb, or say --to mtx");
 }
 
-[[nodiscard]] ConvertSettings convert_settings(const Options& options) {
-  std::vector<std::string> words = options.words();
-  if (words.empty()) throw UsageError("convert needs IN and OUT", "solve convert A.mtx A.tsb");
+[[nodiscard]] std::string out_of(const Options& options) {
+  const bool has_input = generates_matrix(options) || !options.words().empty();
+  const auto out = options.text("output");
+  if (out && has_input) return *out;
+  const std::string found = out ? *out : options.words().empty() ? std::string() : options.words().front();
+  throw UsageError("convert needs IN and OUT" + (found.empty() ? "" : fmt::format(", found {} alone", found)),
+                   "solve convert A.mtx A.tsb");
+}
+
+}  // namespace
+
+ConvertSettings convert_settings(const Options& options) {
+  const std::vector<std::string>& words = options.words();
+  const std::string out = out_of(options);
   ConvertSettings result;
-  const std::string out = std::move(words.back());
-  words.pop_back();
-  if (words.empty() && !generates_matrix(options)) {
-    throw UsageError(fmt::format("convert needs IN and OUT, found {} alone", out), "solve convert A.mtx A.tsb");
-  }
   std::error_code ignored;
   if (!words.empty() && std::filesystem::equivalent(words.front(), out, ignored)) {
     throw UsageError(fmt::format("IN and OUT are the same file {}", out));
   }
-  result.problem = problem_settings(options, words);
+  result.problem = problem_settings(options);
   result.problem.unweighted = options.flag("pattern");
   result.machine = machine_settings(options);
   result.output = output_settings(options);
-  result.output.vector = out;
   result.format = format_of(options, out);
   constexpr Choices<bool, 2> storages{{{"auto", true}, {"general", false}}};
   result.lower_triangle = choice_option(options, "symmetric", storages);
@@ -114,20 +109,19 @@ struct ConvertOutcome : CommonOutcome {
   if (out == "-" && result.format == FileFormat::binary) {
     throw UsageError("a binary file does not go to standard output", "name a file that ends in .tsb");
   }
-  if (out == "-" && result.output.json_on_stdout()) {
-    throw UsageError("--json and OUT - both want standard output", "give one of them a file: --json=FILE");
-  }
   if (result.vector && result.format == FileFormat::binary) {
     throw UsageError("--vector: binary files hold matrices only", "write the vector to a .mtx file");
   }
   if (result.vector && result.problem.source != Source::file) {
     throw UsageError("--vector: generators make matrices only");
   }
-  for (const std::string_view name : {"pattern", "symmetric", "duplicates", "cache"}) {
+  for (const std::string_view name : {"pattern", "symmetric", "duplicates", "cache", "transpose"}) {
     if (result.vector && options.given(name)) throw UsageError(fmt::format("--{} does not apply to a vector", name));
   }
   return result;
 }
+
+namespace {
 
 /// A file that is there already is replaced only when that was asked for; pipes and devices are written to.
 void check_replacement(const Options& options, const std::string& out) {
@@ -138,10 +132,9 @@ void check_replacement(const Options& options, const std::string& out) {
 
 template <class T>
 void write_matrix(const ConvertSettings& settings, const MatrixMarketMatrix<T>& file, ConvertOutcome& outcome) {
-  const std::string path = outcome.out == "-" ? "/dev/stdout" : outcome.out;
   outcome.storage = "general";
   if (settings.format == FileFormat::binary) {
-    write_binary(path, file);
+    write_binary(outcome.out, file);
     return;
   }
   WriteOptions options;
@@ -149,14 +142,29 @@ void write_matrix(const ConvertSettings& settings, const MatrixMarketMatrix<T>& 
     options.symmetry = MatrixMarketSymmetry::symmetric;
     outcome.storage = "symmetric";
   }
-  write_matrix_market(path, file.matrix.view(), options);
+  const CsrView<T> matrix = file.matrix.view();
+  if (outcome.out == "-") {
+    write_through_stdout([&] { write_matrix_market("/dev/stdout", matrix, options); });
+  } else {
+    write_matrix_market(outcome.out, matrix, options);
+  }
+}
+
+/// The matrix, and the header that says its sizes; transposes keep the symmetry.
+template <class T>
+void transpose_file(const ConvertSettings& settings, LoadedMatrix<T>& loaded) {
+  const Stopwatch timer;
+  loaded.file.matrix = transposed(loaded.file.matrix, settings.problem.name, settings.machine);
+  std::swap(loaded.file.header.rows, loaded.file.header.cols);
+  loaded.read_ms += timer.milliseconds();
 }
 
 template <class T>
 void convert_matrix(const ConvertSettings& settings, Progress& progress, ConvertOutcome& outcome) {
   progress.phase(loading_text(settings.problem));
-  const LoadedMatrix<T> loaded = load_matrix<T>(settings.problem, settings.machine);
+  LoadedMatrix<T> loaded = load_matrix<T>(settings.problem, settings.machine);
   stop_if_interrupted();
+  if (settings.problem.transposed) transpose_file(settings, loaded);
   const CsrView<T> view = loaded.file.matrix.view();
   outcome.read_ms = loaded.read_ms;
   outcome.cache = loaded.cache;
@@ -197,7 +205,7 @@ void convert_vector(const ConvertSettings& settings, Progress& progress, Convert
   std::string what =
       outcome.vector ? fmt::format("vector of {}", outcome.elements)
                      : fmt::format("{} x {}, {} nonzeros{}", m.rows, m.cols, m.nnz, outcome.pattern ? ", pattern" : "");
-  std::string text = line("read", shown_problem(outcome, 0) + ": " + what + cache_text(outcome));
+  std::string text = line("read", shown_problem(outcome, 0) + (outcome.transposed ? ", transposed: " : ": ") + what + cache_text(outcome));
   std::string written = fmt::format("{}: {}", outcome.out, name_of(outcome.format));
   if (!outcome.vector && outcome.format != FileFormat::binary) written += ", " + outcome.storage;
   if (outcome.bytes_written > 0) written += ", " + size_text(outcome.bytes_written);
@@ -248,6 +256,7 @@ ExitCode convert_command(const Options& options, const Invocation& invocation) {
   ConvertOutcome outcome;
   outcome.problem = settings.problem.name;
   outcome.from_file = settings.problem.source == Source::file;
+  outcome.transposed = settings.problem.transposed;
   outcome.precision = settings.machine.precision;
   outcome.out = out;
   outcome.format = settings.format;

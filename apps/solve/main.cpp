@@ -4,11 +4,13 @@
 #include "commands.hpp"
 #include "compare_command.hpp"
 #include "config.hpp"
+#include "convert_command.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "option_table.hpp"
 #include "outputs.hpp"
 #include "settings.hpp"
+#include "spgemm_command.hpp"
 #include "support/machine.hpp"
 #include "terminal.hpp"
 
@@ -30,6 +32,8 @@ void require_sound(const Options& options) {
   if (options.command() == Command::run) static_cast<void>(run_settings(options));
   if (options.command() == Command::pagerank) static_cast<void>(pagerank_settings(options));
   if (options.command() == Command::compare) static_cast<void>(compare_settings(options));
+  if (options.command() == Command::spgemm) static_cast<void>(spgemm_settings(options));
+  if (options.command() == Command::convert) static_cast<void>(convert_settings(options));
 }
 
 [[nodiscard]] ExitCode dispatch(const Options& options, const Invocation& invocation) {

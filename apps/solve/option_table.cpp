@@ -31,7 +31,7 @@ constexpr unsigned ranking = pagerank | compare;  ///< rank graphs
 constexpr unsigned iterative = run | pagerank;    ///< one solve, with its vector and history
 constexpr unsigned matrix = iterative | compare | inspect | convert | spgemm;  ///< read or generate a matrix
 /// Read ./solve.toml, the environment and --config.
-constexpr unsigned configurable = iterative | compare | inspect | doctor;
+constexpr unsigned configurable = matrix | doctor;
 constexpr unsigned every = matrix | doctor | list;
 
 constexpr std::string_view configuration = "Configuration";
@@ -68,8 +68,12 @@ constexpr auto table = std::to_array<OptionSpec>({
      "ignore the values: every stored entry is a link of weight 1"},
     {"pattern", 0, "Problem", convert, flag, "", "", "write the positions alone, without values"},
     {"vector", 0, "Problem", convert, flag, "", "", "IN holds a vector, not a matrix"},
-    {"transpose", 0, "Problem", iterative | inspect | compare, flag, "", "",
+    {"transpose", 0, "Problem", iterative | inspect | compare | convert, flag, "", "",
      "use the transpose of the matrix: solve A^T x = b; reverse every link of a graph"},
+    {"right", 0, "Problem", spgemm, text, "FILE", "", "the factor B, as a second matrix on the command line names it",
+     "", "", ".mtx|.mtx.gz|.tsb"},
+    {"transpose", 0, "Product", spgemm, text, "a|b", "",
+     "transpose one factor: A^T B or A B^T; without B A^T A or A A^T"},
 
     {"method", 'm', "Method", run, text, "NAME", "auto",
      "cg, bicgstab, gmres, idr, richardson (the preconditioner by itself), direct (factors of A and refinement, on the "
@@ -189,6 +193,8 @@ constexpr auto table = std::to_array<OptionSpec>({
      "", "", ".mtx|.mtx.gz|.txt|.csv"},
     {"output", 'o', "Output", spgemm, text, "FILE|-", "",
      "write the product: Matrix Market, .gz: compressed, .tsb: binary; -: standard output", "", "",
+     ".mtx|.mtx.gz|.tsb"},
+    {"output", 'o', "Output", convert, text, "FILE|-", "", "OUT, as the last word names it", "", "",
      ".mtx|.mtx.gz|.tsb"},
     {"to", 0, "Output", convert, text, "auto|mtx|mtx.gz|tsb", "auto",
      "format to write; tsb: binary; auto: by the ending of OUT", "", "auto|mtx|mtx.gz|tsb"},

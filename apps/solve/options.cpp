@@ -73,25 +73,42 @@ class CommandLineParser {
     }
     take_command();
     if (!unknown_.empty()) refuse_unknown(line_.command.value_or(Command::run), unknown_);
-    for (const OptionSpec* spec : distinct_options()) store(*spec);
+    for (auto& [name, given] : given_) store(*given.spec, given.values);
     return std::move(line_);
   }
 
  private:
+  struct Given {
+    const OptionSpec* spec = nullptr;
+    Words values;  ///< in their order; an empty one for each time a flag is given
+  };
+
+  /// The entry of the command where that is known by now: --transpose is a flag, and of spgemm names a factor.
+  [[nodiscard]] const OptionSpec* entry_of(std::string_view name) const {
+    const auto command = line_.words.empty() ? std::nullopt : parse_command(line_.words.front());
+    const OptionSpec* spec = command ? find_option(*command, name) : nullptr;
+    return spec == nullptr ? find_option(name) : spec;
+  }
+
+  void give(const OptionSpec& spec, std::string value) {
+    Given& given = given_[spec.name];
+    given.spec = &spec;
+    given.values.push_back(std::move(value));
+  }
+
   void take_long(const std::string& argument) {
     const std::size_t equals = argument.find('=');
     const std::string name = argument.substr(2, equals == std::string::npos ? equals : equals - 2);
-    const OptionSpec* spec = find_option(name);
+    const OptionSpec* spec = entry_of(name);
     if (spec == nullptr) return note_unknown(argument);
     if (equals == std::string::npos) {
-      given_[spec].push_back(spec->kind == ValueKind::flag ? std::string() : following_value(*spec));
-      return;
+      return give(*spec, spec->kind == ValueKind::flag ? std::string() : following_value(*spec));
     }
     if (spec->kind == ValueKind::flag) throw UsageError(fmt::format("option --{} takes no value", name));
     if (equals + 1 == argument.size()) {
       throw UsageError(fmt::format("option --{}= has an empty value", name), fmt::format("expected {}", spec->value));
     }
-    given_[spec].push_back(argument.substr(equals + 1));
+    give(*spec, argument.substr(equals + 1));
   }
 
   void take_letters(const std::string& argument) {
@@ -100,10 +117,9 @@ class CommandLineParser {
       if (spec == nullptr) return note_unknown("-" + argument.substr(i));
       if (spec->kind != ValueKind::flag) {
         const std::string rest = argument.substr(i + 1);
-        given_[spec].push_back(rest.empty() ? following_value(*spec) : rest);
-        return;
+        return give(*spec, rest.empty() ? following_value(*spec) : rest);
       }
-      given_[spec].emplace_back();
+      give(*spec, {});
     }
   }
 
@@ -131,10 +147,7 @@ class CommandLineParser {
     if (line_.command) line_.words.erase(line_.words.begin());
   }
 
-  void store(const OptionSpec& spec) {
-    const auto found = given_.find(&spec);
-    if (found == given_.end()) return;
-    Words& values = found->second;
+  void store(const OptionSpec& spec, Words& values) {
     if (spec.kind == ValueKind::flag) values = {std::to_string(values.size())};
     if (spec.name == "set") {
       line_.assignments = values;
@@ -148,8 +161,8 @@ class CommandLineParser {
 
   const Words& arguments_;
   std::size_t next_ = 0;
-  std::map<const OptionSpec*, Words> given_;  ///< values in their order; an empty one for each time a flag is given
-  std::string unknown_;                       ///< the first option that the table does not have
+  std::map<std::string_view, Given> given_;  ///< by the long name
+  std::string unknown_;                      ///< the first option that the table does not have
   CommandLine line_;
 };
 
@@ -190,11 +203,16 @@ namespace {
 }
 
 /// Options that replace each other: of each group the one from the strongest source counts.
-constexpr std::array<std::array<std::string_view, 6>, 4> alternatives{
+constexpr std::array<std::array<std::string_view, 6>, 6> alternatives{
     {{"matrix", "poisson2d", "poisson3d", "convdiff", "powerlaw", "generate"},
      {"tol", "tol-per-node"},
+     {"power", "right"},
+     {"power", "transpose"},
      {"spy", "no-spy"},
      {"quiet", "verbose"}}};
+
+/// The names of a problem: a file or a model problem.
+constexpr const auto& problems = alternatives.front();
 
 /// Whether the predicate holds for an option of the group of `name`, itself included.
 template <class Predicate>
@@ -288,7 +306,6 @@ namespace {
 
 /// A problem is a file or one of the model problems.
 [[nodiscard]] bool takes_problem(Command command) {
-  if (command == Command::convert) return false;  // its words are IN and OUT, which no file sets
   return std::any_of(option_table().begin(), option_table().end(),
                      [&](const OptionSpec& spec) { return spec.group == "Problem" && uses(command, spec); });
 }
@@ -325,9 +342,23 @@ void require_applicable(Command command, const Layer& layer) {
   });
 }
 
+/// --transpose takes a factor of spgemm, and is a flag elsewhere.
+[[nodiscard]] bool fits_transpose(Command command, const std::string& text) {
+  const bool is_flag = text.empty() || text == "0" || text == "1";
+  return text.empty() || is_flag == (command != Command::spgemm);
+}
+
+/// IN and OUT of convert are meant for one run: neither the environment nor ./solve.toml names them.
+[[nodiscard]] bool names_converted_file(const std::string& name, const Setting& setting) {
+  if (setting.source == SettingSource::config_file) return false;
+  return name == "output" || std::find(problems.begin(), problems.end(), name) != problems.end();
+}
+
 /// Files and the environment may hold settings of several commands; those of another one are passed over.
 [[nodiscard]] bool concerns(Command command, const std::string& name, const Setting& setting) {
   if (is_typed(setting)) return true;
+  if (name == "transpose" && !fits_transpose(command, setting.text)) return false;
+  if (command == Command::convert && names_converted_file(name, setting)) return false;
   if (name == "method" && (setting.text == "pagerank") != (command == Command::pagerank)) return false;
   return applies(command, name);
 }
@@ -360,6 +391,44 @@ void require_applicable(Command command, const Layer& layer) {
 
 }  // namespace
 
+namespace {
+
+/// Puts the word at `index` into the settings. \throws UsageError where the option names it too
+void name_word(std::string_view option, std::size_t index, CommandLine& line) {
+  const std::string word = line.words[index];
+  if (const auto given = line.settings.find(option); given != line.settings.end()) {
+    throw UsageError(fmt::format("--{} {} and {} name the same factor", option, given->second.text, word));
+  }
+  line.settings[std::string(option)] = {word, SettingSource::command_line, {}};
+  line.words.erase(line.words.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+/// The last word of convert is OUT. Behind A, the second word of spgemm is B; the first where A is generated.
+void name_words(Command command, bool generated, CommandLine& line) {
+  if (command == Command::convert && !line.words.empty() && !line.settings.contains("output")) {
+    name_word("output", line.words.size() - 1, line);
+  }
+  if (command != Command::spgemm) return;
+  const std::size_t b = generated ? 0 : 1;
+  if (line.words.size() > b + 1) {
+    throw UsageError(fmt::format("spgemm multiplies A by one matrix B, found {}: {}", line.words.size() - b,
+                                 fmt::join(line.words.begin() + static_cast<std::ptrdiff_t>(b), line.words.end(), ", ")));
+  }
+  if (line.words.size() > b) name_word("right", b, line);
+}
+
+/// Whether a typed setting makes the matrix.
+[[nodiscard]] bool generates(const std::vector<Layer>& layers) {
+  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
+    return std::any_of(layer.begin(), layer.end(), [](const auto& entry) {
+      return is_typed(entry.second) && !entry.second.text.empty() && entry.first != "matrix" &&
+             std::find(problems.begin(), problems.end(), entry.first) != problems.end();
+    });
+  });
+}
+
+}  // namespace
+
 Options resolve_options(const std::vector<std::string>& arguments) {
   CommandLine line = CommandLineParser(arguments).parse();
   const bool informs = line.settings.contains("help") || line.settings.contains("version");
@@ -369,6 +438,8 @@ Options resolve_options(const std::vector<std::string>& arguments) {
     for (Layer& layer : layers_behind(line)) layers.push_back(std::move(layer));
   }
   const Command command = decide_command(line.command, layers);
+  name_words(command, generates(layers), line);
+  layers.front() = line.settings;
   if (takes_problem(command) && !line.words.empty()) {
     layers.front().emplace("matrix", Setting{line.words.front(), SettingSource::command_line, {}});
   }

@@ -9,6 +9,7 @@
 #include "tessera/text_file.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 #include <system_error>
 
@@ -95,6 +96,16 @@ void write_stdout(const std::string& text) {
   const int number = errno;
   if (number == EPIPE) throw ReaderGone();
   refuse("standard output", error_text(number));
+}
+
+void write_through_stdout(const std::function<void()>& write) {
+  try {
+    write();
+  } catch (const IoError&) {
+    pollfd output{STDOUT_FILENO, POLLOUT, 0};
+    if (::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0) throw ReaderGone();
+    throw;
+  }
 }
 
 void show(const std::string& text) { write_stdout(shown(text, STDOUT_FILENO)); }

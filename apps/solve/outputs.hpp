@@ -26,6 +26,10 @@ void check_outputs(const OutputSettings& outputs, const std::vector<std::string>
 /// \throws IoError when standard output does not take it (a full disk); ReaderGone when nobody reads it any more
 void write_stdout(const std::string& text);
 
+/// Runs `write`, which writes to standard output by the name /dev/stdout.
+/// \throws ReaderGone in place of its IoError when nobody reads standard output any more
+void write_through_stdout(const std::function<void()>& write);
+
 /// A text for people: fitted to a terminal and coloured there. Throws as write_stdout.
 void show(const std::string& text);
 

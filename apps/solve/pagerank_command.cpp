@@ -136,14 +136,15 @@ template <class T>
     progress.update(info);
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
+  options.stop_cause = interruption;
   progress.phase("ranking");
   take_result(pagerank(transition, options), settings.top, ranked);
-  outcome.reason = with_signal_named(std::move(outcome.reason));
   outcome.timings.read_ms = problem.read_ms;
   outcome.timings.plan_ms += transition_ms;
   outcome.options = options;
   outcome.options.personalization = {};
   outcome.options.observer = nullptr;
+  outcome.options.stop_cause = nullptr;
   add_warnings(outcome, outcome.warnings);
   return ranked;
 }

@@ -25,7 +25,7 @@ constexpr std::string_view unit = "unit:";
   throw OptionError(std::string(option), fmt::format("option --{}: {}", option, reason), hint);
 }
 
-/// Whether the text up to the first ',' or ':' is a whole number. "2024-graph.txt" and "./5" are files.
+/// Whether the text up to the first ',' or ':' is a whole number; "./5" is a file.
 [[nodiscard]] bool is_list(std::string_view text) {
   std::string_view first = text.substr(0, text.find_first_of(",:"));
   if (first.starts_with('-') || first.starts_with('+')) first.remove_prefix(1);

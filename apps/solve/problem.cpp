@@ -12,7 +12,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -78,13 +81,6 @@ template <class T>
   return made;
 }
 
-/// Beside the matrix itself for as long as it takes.
-template <class T>
-[[nodiscard]] Csr<T> transposed(const Csr<T>& matrix, const std::string& name, const MachineSettings& machine) {
-  support::require_memory(machine.memory_limit_bytes, matrix.bytes(), matrix.bytes(), "the transpose of " + name);
-  return transpose(matrix.view(), machine.host);
-}
-
 /// A file name as a shell takes it.
 [[nodiscard]] std::string shell_word(const std::string& name) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
@@ -127,12 +123,12 @@ void warn_about_duplicates(const CommonOutcome& outcome, Warnings& warnings) {
 
 void warn_about_rounding(const CommonOutcome& outcome, Warnings& warnings) {
   if (!outcome.first_rounded) return;
-  const auto& [place, value] = *outcome.first_rounded;
+  const auto& [file_line, value] = *outcome.first_rounded;
   const bool is_double = outcome.precision == Precision::fp64;
   const double rounded = is_double ? static_cast<double>(value) : static_cast<double>(static_cast<float>(value));
   warnings.push_back({"W025", fmt::format("{}:{}: the integer {} was rounded to {:.0f}: {} holds integers up to 2^{}; "
                                           "others may follow",
-                                          outcome.problem, place, value, rounded, is_double ? "fp64" : "fp32",
+                                          outcome.problem, file_line, value, rounded, is_double ? "fp64" : "fp32",
                                           is_double ? 53 : 24)});
 }
 
@@ -162,6 +158,12 @@ LoadedMatrix<T> load_matrix(const ProblemSettings& settings, const MachineSettin
   }
   loaded.read_ms = timer.milliseconds();
   return loaded;
+}
+
+template <class T>
+Csr<T> transposed(const Csr<T>& matrix, const std::string& name, const MachineSettings& machine) {
+  support::require_memory(machine.memory_limit_bytes, matrix.bytes(), matrix.bytes(), "the transpose of " + name);
+  return transpose(matrix.view(), machine.host);
 }
 
 template <class T>
@@ -227,6 +229,41 @@ std::vector<T> make_vector(const VectorSettings& settings, const LinearOperator<
   return vector;
 }
 
+namespace {
+
+/// Whether A ones is 0 up to the rounding of its sums, and A is not: ones are in the null space of A.
+template <class T>
+[[nodiscard]] bool is_rounding(const CsrView<T>& a, std::span<const T> image) {
+  bool zero = true;
+  for (index_t i = 0; i < a.rows; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    double magnitude = 0.0;
+    for (offset_t k = a.row_offsets[row]; k < a.row_offsets[row + 1]; ++k) {
+      magnitude += std::fabs(static_cast<double>(a.value(k)));
+    }
+    const auto terms = static_cast<double>(a.row_offsets[row + 1] - a.row_offsets[row]);
+    const double rounding = terms * static_cast<double>(std::numeric_limits<T>::epsilon()) * magnitude;
+    if (!(std::fabs(static_cast<double>(image[row])) <= rounding)) return false;
+    zero = zero && magnitude == 0.0;
+  }
+  return !zero;
+}
+
+}  // namespace
+
+template <class T>
+std::vector<T> make_rhs(VectorSettings& settings, bool is_named, const CsrView<T>& matrix, const LinearOperator<T>& A,
+                        const MachineSettings& machine) {
+  std::vector<T> b = make_vector<T>(settings, A, machine, machine.seed, "right-hand side");
+  if (is_named || !is_rounding<T>(matrix, b)) return b;
+  settings.kind = VectorSettings::Kind::a_random;
+  return make_vector<T>(settings, A, machine, machine.seed, "right-hand side");
+}
+
+void warn_about_replaced_rhs(Warnings& warnings) {
+  warnings.push_back({"W003", "A times ones is 0, so the right-hand side is A times random numbers (-b Arandom)"});
+}
+
 std::string describe(const VectorSettings& settings) {
   using Kind = VectorSettings::Kind;
   switch (settings.kind) {
@@ -252,6 +289,8 @@ std::string describe(const VectorSettings& settings) {
 
 template LoadedMatrix<float> load_matrix(const ProblemSettings&, const MachineSettings&);
 template LoadedMatrix<double> load_matrix(const ProblemSettings&, const MachineSettings&);
+template Csr<float> transposed(const Csr<float>&, const std::string&, const MachineSettings&);
+template Csr<double> transposed(const Csr<double>&, const std::string&, const MachineSettings&);
 template InputMatrix<float> load_input(const ProblemSettings&, const MachineSettings&);
 template InputMatrix<double> load_input(const ProblemSettings&, const MachineSettings&);
 template void report_input(const ProblemSettings&, const MachineSettings&, const InputMatrix<float>&, CommonOutcome&);
@@ -266,5 +305,9 @@ template std::vector<float> make_vector(const VectorSettings&, const LinearOpera
                                         std::uint64_t, const std::string&);
 template std::vector<double> make_vector(const VectorSettings&, const LinearOperator<double>&, const MachineSettings&,
                                          std::uint64_t, const std::string&);
+template std::vector<float> make_rhs(VectorSettings&, bool, const CsrView<float>&, const LinearOperator<float>&,
+                                     const MachineSettings&);
+template std::vector<double> make_rhs(VectorSettings&, bool, const CsrView<double>&, const LinearOperator<double>&,
+                                      const MachineSettings&);
 
 }  // namespace tessera::cli

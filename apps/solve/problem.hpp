@@ -20,8 +20,8 @@ namespace tessera::cli {
 template <class T>
 struct InputMatrix {
   std::shared_ptr<const Csr<T>> matrix;
-  std::string name;                          ///< file or generator, for messages
-  offset_t duplicates = 0;                   ///< entries summed into others
+  std::string name;         ///< file or generator, for messages
+  offset_t duplicates = 0;  ///< entries summed into others
   std::optional<RoundedInteger> first_rounded;
   std::optional<MatrixMarketHeader> header;  ///< of a file
   std::optional<CacheUse> cache;             ///< where one was asked for
@@ -40,7 +40,11 @@ struct LoadedMatrix {
 template <class T>
 [[nodiscard]] LoadedMatrix<T> load_matrix(const ProblemSettings& settings, const MachineSettings& machine);
 
-/// The same, shared.
+/// The transpose, beside the matrix. \param name of the matrix, for messages \throws OutOfMemory
+template <class T>
+[[nodiscard]] Csr<T> transposed(const Csr<T>& matrix, const std::string& name, const MachineSettings& machine);
+
+/// The same as load_matrix, transposed where the settings say so, and shared.
 /// \throws what the reader and the generators throw; OutOfMemory before a generated matrix would exceed the limit
 template <class T>
 [[nodiscard]] InputMatrix<T> load_input(const ProblemSettings& settings, const MachineSettings& machine);
@@ -77,6 +81,17 @@ template <class T>
 template <class T>
 [[nodiscard]] std::vector<T> make_vector(const VectorSettings& settings, const LinearOperator<T>& A,
                                          const MachineSettings& machine, std::uint64_t seed, const std::string& what);
+
+/// b of a linear system. Where A times ones is 0 and the user named no right-hand side, `settings` become those of A
+/// times random numbers. Throws as make_vector.
+/// \param matrix   A, on the host
+/// \param is_named whether the user named the right-hand side
+template <class T>
+[[nodiscard]] std::vector<T> make_rhs(VectorSettings& settings, bool is_named, const CsrView<T>& matrix,
+                                      const LinearOperator<T>& A, const MachineSettings& machine);
+
+/// W003, when make_rhs() changed the settings.
+void warn_about_replaced_rhs(Warnings& warnings);
 
 /// A vector file whose length must be n. \throws DimensionError naming both lengths
 template <class T>

@@ -76,9 +76,7 @@ void warn_about_run(const RunOutcome& outcome, Warnings& warnings) {
                                             "asks for more",
                                             outcome.rhs)});
   }
-  if (outcome.rhs_replaced) {
-    warnings.push_back({"W003", "A times ones is 0, so the right-hand side is A times random numbers (-b Arandom)"});
-  }
+  if (outcome.rhs_replaced) warn_about_replaced_rhs(warnings);
   warn_of_ending(outcome, warnings);
   warn_about_accuracy(outcome, warnings);
   warn_about_ladder(outcome, warnings);
@@ -92,11 +90,12 @@ void warn_about_overflow(const CsrView<T>& product, Warnings& warnings) {
   const offset_t k = first - product.values.begin();
   const auto row = std::upper_bound(product.row_offsets.begin(), product.row_offsets.end(), k);
   warnings.push_back(
-      {"W026", fmt::format("{} of the product overflowed in {}, the first in row {}, column {} (counted from 1): {}; the "
-                           "factors are finite, so scale them down",
-                           counted(std::count_if(first, product.values.end(), has_overflowed), "value"),
-                           std::is_same_v<T, double> ? "fp64" : "fp32", row - product.row_offsets.begin(),
-                           std::int64_t{product.columns[static_cast<std::size_t>(k)]} + 1, *first)});
+      {"W026",
+       fmt::format("{} of the product overflowed in {}, the first in row {}, column {} (counted from 1): {}; the "
+                   "factors are finite, so scale them down",
+                   counted(std::count_if(first, product.values.end(), has_overflowed), "value"),
+                   std::is_same_v<T, double> ? "fp64" : "fp32", row - product.row_offsets.begin(),
+                   std::int64_t{product.columns[static_cast<std::size_t>(k)]} + 1, *first)});
 }
 
 template void warn_about_overflow(const CsrView<float>&, Warnings&);

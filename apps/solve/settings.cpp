@@ -90,7 +90,9 @@ void take_reading(const Options& options, ProblemSettings& settings) {
   constexpr Choices<Duplicates, 2> duplicates{{{"sum", Duplicates::sum}, {"error", Duplicates::error}}};
   settings.duplicates = choice_option(options, "duplicates", duplicates);
   settings.unweighted = options.flag("unweighted");
-  settings.transposed = options.flag("transpose");
+  const OptionSpec* transpose = find_option(options.command(), "transpose");
+  const bool is_flag = transpose != nullptr && transpose->kind == ValueKind::flag;
+  settings.transposed = is_flag && options.flag("transpose");
 }
 
 }  // namespace
@@ -191,7 +193,8 @@ void require_one_stdout(const OutputSettings& outputs) {
 /// \throws UsageError for an output whose name promises a format that is not written
 void check_suffix(const Options& options, std::string_view option) {
   const std::optional<std::string> path = options.text(option);
-  if (!path || *path == "-") return;
+  // OUT of convert may have any name with --to.
+  if (!path || *path == "-" || options.command() == Command::convert) return;
   const std::vector<std::string> known = alternatives(find_option(options.command(), option)->files);
   if (suffix_is_kept(*path, known)) return;
   throw UsageError(fmt::format("--{} {}: files of that suffix are not written", option, *path),

@@ -16,6 +16,7 @@
 #include "tessera/linear_operator.hpp"
 #include "tessera/matching.hpp"
 #include "tessera/matrix_cache.hpp"
+#include "tessera/matrix_file_info.hpp"
 #include "tessera/matrix_market.hpp"
 #include "tessera/ordering.hpp"
 #include "tessera/pagerank.hpp"

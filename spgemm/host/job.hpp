@@ -48,7 +48,8 @@ void for_product_blocks(const HostJob<T>& job, Body&& body) {
     body(0, Range{0, job.rows()});
     return;
   }
-  const std::int64_t blocks = std::min<std::int64_t>(std::int64_t{64} * job.workers, 1 + length / grain(products_per_block));
+  const std::int64_t blocks =
+      std::min<std::int64_t>(std::int64_t{64} * job.workers, 1 + length / grain(products_per_block));
   const auto row_at = [&](std::int64_t block) -> std::int64_t {
     if (block == blocks) return job.rows();
     // length * block may overflow; the path needs no exact parts.

@@ -151,6 +151,22 @@ TEST_F(BaselineTest, WhatIsNoComparisonIsRefused) {
   }
 }
 
+/// As for every other JSON file: where the fault is, and what.
+TEST_F(BaselineTest, ANumberOutOfRangeIsNamedWithItsPlace) {
+  const std::string name = file("big.json", "{\n  \"schema\": \"1e999\",\n  \"rows\": 1e999\n}\n");
+  try {
+    static_cast<void>(compare::read_baseline(name));
+    FAIL();
+  } catch (const ParseError& error) {
+    EXPECT_EQ(error.line(), 3) << error.what();
+    EXPECT_EQ(error.column(), 11) << error.what();
+    EXPECT_NE(std::string(error.what()).find("1e999"), std::string::npos) << error.what();
+  }
+  const auto result = run("compare --poisson2d 4 --baseline big.json");
+  EXPECT_EQ(result.exit_code, 5);
+  EXPECT_NE(result.err.find("big.json:3:11: number overflow parsing '1e999'"), std::string::npos) << result.err;
+}
+
 TEST(ChangeOf, NeedsTimesThatAreNotZero) {
   EXPECT_FALSE(compare::change_of({}, times(1, 0, 3).summary));
   const auto exact = compare::change_of(times(2, 0, 1).summary, times(3, 0, 1).summary);

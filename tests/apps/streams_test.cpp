@@ -47,9 +47,11 @@ TEST_F(StreamsTest, AReaderThatWentAwayTakesOnlyItsOwnOutput) {
 }
 
 TEST_F(StreamsTest, AReaderThatWentAwayIsNoErrorMessage) {
+  file("v.txt", "1\n2\n");
   const std::string gone = "mkfifo p; exec 3<>p 4>p 3>&-; $solve ";
   for (const char* line :
-       {"--poisson3d 6", "--poisson3d 6 --json", "list", "--help", "compare --poisson2d 9 --repeat 3"}) {
+       {"--poisson3d 6", "--poisson3d 6 --json", "list", "--help", "compare --poisson2d 9 --repeat 3",
+        "convert --poisson2d 90 -", "convert --vector v.txt -", "spgemm --poisson2d 90 -o -"}) {
     const auto result = shell("rm -f p; " + gone + line + " >&4");
     EXPECT_EQ(result.exit_code, 141) << line;
     EXPECT_EQ(result.err.find("error:"), std::string::npos) << line << "\n" << result.err;
@@ -82,6 +84,11 @@ TEST_F(StreamsTest, AFullStandardOutputStaysAnError) {
   const auto result = shell("$solve --poisson3d 4 >/dev/full");
   EXPECT_EQ(result.exit_code, 5);
   EXPECT_NE(result.err.find("cannot write standard output"), std::string::npos) << result.err;
+  for (const char* line : {"convert --poisson2d 90 -", "spgemm --poisson2d 90 -o -"}) {
+    const auto full = shell(std::string("$solve ") + line + " >/dev/full");
+    EXPECT_EQ(full.exit_code, 5) << line;
+    EXPECT_NE(full.err.find("No space left on device"), std::string::npos) << line << full.err;
+  }
 }
 
 TEST_F(StreamsTest, AFileThatIsStandardOutputIsAppendedTo) {

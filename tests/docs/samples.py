@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 COMMANDS = {"run", "pagerank", "spgemm", "compare", "inspect", "convert", "list", "doctor", "completion", "version", "help"}
-WITH_CONFIG = {"run", "pagerank", "inspect", "compare"}
+WITH_CONFIG = {"run", "pagerank", "inspect", "compare", "convert", "spgemm"}
 START = re.compile(r"^    \$ (?:build/release/bin/)?solve(?P<arguments>| .*)$")
 PLAIN = re.compile(r"^    (?:SOLVE_\w+=\S+ )?solve(?P<arguments>| .*)$")
 MACHINE_LINES = re.compile(r"^(device|machine|traffic|time|set-up|plans) .*")

@@ -55,9 +55,9 @@ TEST(Reader, TheFirstRoundedIntegerIsNamed) {
       "1 1 9007199254740992\n2 2 4611686018427387904\n3 3 -9223372036854775808\n1 2 -9007199254740994\n";
   EXPECT_FALSE(parse(head + exact).first_rounded);
   EXPECT_EQ(parse(head + "1 1 1\n1 2 9223372036854775807\n1 3 1\n2 1 1\n").first_rounded->line, 5);
-  EXPECT_EQ(parse("%%MatrixMarket matrix coordinate integer symmetric\n2 2 1\n2 1 9007199254740993\n")
-                .first_rounded->line,
-            3);
+  EXPECT_EQ(
+      parse("%%MatrixMarket matrix coordinate integer symmetric\n2 2 1\n2 1 9007199254740993\n").first_rounded->line,
+      3);
   EXPECT_EQ(parse("%%MatrixMarket matrix array integer general\n2 1\n1\n+9007199254740993\n").first_rounded->line, 4);
   EXPECT_FALSE(parse("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 9007199254740993\n").first_rounded)
       << "a real number is rounded as any other";

@@ -6,8 +6,8 @@
 
 namespace tessera::testing {
 
-/// While it lives, a thread is worth 16 items instead of 16384, and chunks are as much smaller. Made and destroyed while
-/// no parallel operation runs; kernels must be made while it lives.
+/// While it lives, a thread is worth 16 items instead of 16384, and chunks are as much smaller. Made and destroyed
+/// while no parallel operation runs; kernels must be made while it lives.
 class SmallGrain {
  public:
   SmallGrain() { host::grain_divisor = 1024; }

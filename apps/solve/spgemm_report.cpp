@@ -1,0 +1,109 @@
+// The results of spgemm as text and JSON.
+#include "spgemm_command.hpp"
+#include "summary_text.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+namespace tessera::cli {
+
+namespace {
+
+[[nodiscard]] std::string size_of(const CommonOutcome& outcome, std::size_t width) {
+  const MatrixStatistics& m = outcome.matrix;
+  return fmt::format("{}{}: {} x {}, {} nonzeros{}{}", shown_problem(outcome, width),
+                     outcome.transposed ? ", transposed" : "", m.rows, m.cols, m.nnz,
+                     outcome.pattern ? ", pattern" : "", cache_text(outcome));
+}
+
+[[nodiscard]] std::string product_text(const SpgemmReport& report) {
+  std::string text = line("sizes", fmt::format("{} ({})", to_string(report.workflow), report.reason));
+  if (!report.fallback.empty()) text += line("", report.fallback);
+  text += line("products", fmt::format("{}, {:.3g} per entry of C", report.products, report.compression()));
+  std::string rows;
+  for (const SpgemmAccumulatorUse& use : report.accumulators) {
+    rows += fmt::format("{}{} {}", rows.empty() ? "" : ", ", to_string(use.accumulator), counted(use.rows, "row"));
+  }
+  if (report.overflow_rows > 0) rows += fmt::format("; {} overflowed", counted(report.overflow_rows, "row"));
+  if (!rows.empty()) text += line("rows", rows);
+  return text;
+}
+
+[[nodiscard]] Json report_json(const SpgemmReport& report) {
+  Json json{{"workflow", to_string(report.workflow)}, {"reason", report.reason}};
+  json["fallback"] = report.fallback.empty() ? Json(nullptr) : Json(report.fallback);
+  json["products"] = report.products;
+  json["nnz"] = report.nnz;
+  json["expansion"] = report.expansion;
+  json["compression"] = report.compression();
+  json["sample"] = nullptr;
+  if (report.sample) {
+    json["sample"] = {{"rows", report.sample->rows},
+                      {"compression", report.sample->compression},
+                      {"relative_error", report.sample->relative_error}};
+  }
+  json["registers"] = report.registers;
+  json["estimate_error"] = report.estimate_error;
+  json["overflow_rows"] = report.overflow_rows;
+  json["accumulators"] = Json::array();
+  for (const SpgemmAccumulatorUse& use : report.accumulators) {
+    json["accumulators"].push_back(
+        {{"name", to_string(use.accumulator)}, {"rows", use.rows}, {"products", use.products}});
+  }
+  json["determinism"] = to_string(report.determinism);
+  json["threads"] = report.threads;
+  json["peak_bytes"] = report.peak_bytes;
+  json["timings_ms"] = {{"upload", report.upload_ms},         {"analysis", report.analysis_ms},
+                        {"sizing", report.sizing_ms},         {"numeric", report.numeric_ms},
+                        {"compaction", report.compaction_ms}, {"total", report.total_ms}};
+  return json;
+}
+
+}  // namespace
+
+std::string multiply_text(const MultiplyOutcome& outcome, std::size_t width) {
+  std::string text = line("A", size_of(outcome, width));
+  if (outcome.right) text += line("B", size_of(*outcome.right, width));
+  for (const SpgemmReport& report : outcome.products) text += product_text(report);
+  const std::string what = outcome.right ? "A B" : fmt::format("A^{}", outcome.power);
+  text += line("result", fmt::format("{}: {} x {}, {} nonzeros{}", what, outcome.rows, outcome.cols, outcome.nnz,
+                                     outcome.result_is_pattern ? ", pattern" : ""));
+  if (outcome.check) {
+    text += line("check", fmt::format("{}: |(AB)x - A(Bx)| is {:.2g} % of the rounding bound",
+                                      outcome.check->passed() ? "passed" : "failed", 100.0 * outcome.check->error));
+  }
+  std::string times = fmt::format("read {}, multiply {}", time_text(outcome.read_ms), time_text(outcome.multiply_ms));
+  if (outcome.download_ms > 0.0) times += fmt::format(", download {}", time_text(outcome.download_ms));
+  if (outcome.check) times += fmt::format(", check {}", time_text(outcome.verify_ms));
+  return text + line("time", times);
+}
+
+Json multiply_json(const MultiplyOutcome& outcome, const Options& options, const Invocation& invocation, ExitCode code) {
+  Json json = document_head("solve.spgemm/1", invocation);
+  put_machine(json, outcome);
+  json["config"] = config_json(options);
+  json["matrix"] = matrix_json(outcome);
+  json["right"] = outcome.right ? matrix_json(*outcome.right) : Json(nullptr);
+  json["power"] = outcome.right ? Json(nullptr) : Json(outcome.power);
+  json["products"] = Json::array();
+  for (const SpgemmReport& report : outcome.products) json["products"].push_back(report_json(report));
+  json["check"] = nullptr;
+  if (outcome.check) json["check"] = {{"passed", outcome.check->passed()}, {"error_over_bound", outcome.check->error}};
+  json["result"] = {{"status", outcome.check && !outcome.check->passed() ? "wrong" : "multiplied"},
+                    {"rows", outcome.rows},
+                    {"cols", outcome.cols},
+                    {"nnz", outcome.nnz},
+                    {"pattern", outcome.result_is_pattern},
+                    {"exit_code", static_cast<int>(code)}};
+  json["timings_ms"] = {{"read", outcome.read_ms},
+                        {"multiply", outcome.multiply_ms},
+                        {"download", outcome.download_ms},
+                        {"verify", outcome.verify_ms},
+                        {"write", outcome.write_ms}};
+  json["warnings"] = warnings_json(outcome.warnings);
+  return json;
+}
+
+}  // namespace tessera::cli

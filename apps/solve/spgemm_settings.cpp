@@ -1,0 +1,67 @@
+// Settings of spgemm: factors, power, workflow and accumulator.
+#include "errors.hpp"
+#include "option_values.hpp"
+#include "spgemm_command.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::cli {
+
+namespace {
+
+constexpr std::int64_t largest_power = 1'000'000;
+
+[[nodiscard]] Factor transposed_factor(const Options& options) {
+  const auto factor = options.text("transpose");
+  if (!factor) return Factor::none;
+  if (factor == "a") return Factor::left;
+  if (factor == "b") return Factor::right;
+  throw OptionError("transpose", "option --transpose: expected a or b, the factor to transpose",
+                    "solve spgemm A.mtx --transpose b multiplies A by its transpose");
+}
+
+/// A is a file or generated; B a file, or A where one of them is transposed.
+void take_factors(const Options& options, SpgemmSettings& settings) {
+  settings.left = problem_settings(options);
+  settings.transposed = transposed_factor(options);
+  const auto right = options.text("right");
+  if (options.given("power") && settings.transposed != Factor::none) {
+    throw UsageError("--power is that of one matrix, --transpose is of one factor of a product");
+  }
+  if (options.given("power") && right) {
+    throw UsageError("--power is that of one matrix, found B as well: " + *right);
+  }
+  settings.left.transposed = right && settings.transposed == Factor::left;
+  if (!right) return;
+  settings.right = file_settings(options, *right);
+  settings.right->transposed = settings.transposed == Factor::right;
+}
+
+}  // namespace
+
+SpgemmSettings spgemm_settings(const Options& options) {
+  SpgemmSettings result;
+  take_factors(options, result);
+  result.machine = machine_settings(options);
+  result.output = output_settings(options);
+  if (options.given("power")) result.power = static_cast<int>(count_option(options, "power", 0, largest_power));
+  std::vector<std::string_view> names{to_string(SpgemmWorkflow::automatic)};
+  for (const SpgemmWorkflow workflow : spgemm_workflows()) names.push_back(to_string(workflow));
+  result.product.workflow = parse_spgemm_workflow(names[choose(options, "estimate", names)]);
+  std::vector<std::string_view> accumulators{to_string(SpgemmAccumulator::automatic)};
+  for (const auto name : spgemm_accumulators(Device::Kind::cuda)) accumulators.push_back(to_string(name));
+  result.product.accumulator = parse_spgemm_accumulator(accumulators[choose(options, "accumulator", accumulators)]);
+  result.product.determinism = determinism_setting(options);
+  result.product.memory_limit_bytes = result.machine.memory_limit_bytes;
+  result.product.device = result.machine.device;
+  result.verify = options.flag("verify");
+  return result;
+}
+
+}  // namespace tessera::cli
