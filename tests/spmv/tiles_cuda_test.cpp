@@ -1,4 +1,5 @@
 // Bitmap tiles on a GPU: tile rows of every length, filled in every way, whole and cut.
+#include "spmv/selection.hpp"
 #include "spmv/tiles/tiles_tuning.hpp"
 #include "tests/spmv/cuda_check.hpp"
 #include "tests/spmv/tiled_matrices.hpp"
@@ -132,6 +133,26 @@ TYPED_TEST(CudaTiles, RepeatsBitwise) {
       ASSERT_EQ(dots.yy, expected_dots.yy);
     }
   }
+}
+
+/// The choice alone: no plan is made.
+TYPED_TEST(CudaTiles, AreChosenWhereASampleIsWellFilled) {
+  const auto chosen = [&](const Csr<TypeParam>& on_gpu, std::int64_t applications) {
+    SpmvOptions options;
+    options.device = this->gpu();
+    options.expected_applications = applications;
+    return select_spmv_kernel(on_gpu.view(), options);
+  };
+  const auto blocks = testing::with_tiles<TypeParam>(testing::lengths_of(2900, 12), 40, ValueStorage::weighted, {1.0})
+                          .to(this->gpu());
+  const SpmvSelection often = chosen(blocks, 1000);
+  EXPECT_EQ(often.algorithm, SpmvAlgorithm::tiles);
+  EXPECT_NE(often.reason.find("filled by 1 in a sample: "), std::string::npos) << often.reason;
+  EXPECT_NE(often.reason.find("1000 products repay"), std::string::npos) << often.reason;
+  EXPECT_NE(chosen(blocks, 10).algorithm, SpmvAlgorithm::tiles) << "few products";
+  const auto sparse =
+      testing::with_tiles<TypeParam>(testing::lengths_of(2900, 80), 90, ValueStorage::weighted, {0.15}).to(this->gpu());
+  EXPECT_NE(chosen(sparse, 1000).algorithm, SpmvAlgorithm::tiles);
 }
 
 }  // namespace

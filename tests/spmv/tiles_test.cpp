@@ -64,6 +64,18 @@ TEST(TilesTuning, ShortTileRowsShareAWarpAndLongOnesAreCut) {
   EXPECT_EQ(choose_tiles_shape(1, 0), (cuda::TilesShape{8, 32, 16}));
 }
 
+TEST(TilesTuning, TilesPayWhereTheyAreWellFilled) {
+  EXPECT_DOUBLE_EQ(tile_bytes_per_nonzero(8, 0.25), 9.0);
+  EXPECT_DOUBLE_EQ(csr_bytes_per_nonzero(4), 8.0);
+  for (const double value_bytes : {0.0, 4.0, 8.0}) {
+    EXPECT_TRUE(bitmap_tiles_pay(value_bytes, 0.386)) << value_bytes;
+    EXPECT_TRUE(bitmap_tiles_pay(value_bytes, 1.0)) << value_bytes;
+    EXPECT_FALSE(bitmap_tiles_pay(value_bytes, 0.135)) << value_bytes;
+    EXPECT_FALSE(bitmap_tiles_pay(value_bytes, 1.0 / 64)) << value_bytes;
+    EXPECT_FALSE(bitmap_tiles_pay(value_bytes, 0.0)) << value_bytes;  // without nonzeros
+  }
+}
+
 template <class T>
 class TilesOnHost : public ::testing::Test {};
 using Types = ::testing::Types<float, double>;
