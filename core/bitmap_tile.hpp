@@ -52,6 +52,8 @@ struct TileRowCounts {
   std::uint64_t odd = 0;   ///< rows 1, 3, 5, 7
 
   TileRowCounts() = default;
+  TESSERA_HOST_DEVICE constexpr TileRowCounts(std::uint64_t of_even, std::uint64_t of_odd) noexcept
+      : even(of_even), odd(of_odd) {}
   /// Of one tile.
   TESSERA_HOST_DEVICE explicit constexpr TileRowCounts(std::uint64_t bitmap) noexcept {
     // Sums of bits in fields of 2, 4, then 8 bits: the population count of every byte.

@@ -1,7 +1,6 @@
 #include "preprocess/bitmap_tiles.hpp"
 
 #include "core/stopwatch.hpp"
-#include "tessera/error.hpp"
 
 namespace tessera {
 
@@ -10,16 +9,14 @@ namespace detail {
 template <class T>
 BuiltTiles<T> build_tiles(const CsrView<T>& matrix, const Device& device) {
   const Stopwatch timer;
-  if (!device.is_host()) throw NotSupported("no bitmap tiles on " + device.name() + " yet");
-  BuiltTiles<T> built{host::build_tiles(matrix, device)};
+  BuiltTiles<T> built{device.is_host() ? host::build_tiles(matrix, device) : cuda::build_tiles(matrix, device)};
   built.build_ms = timer.milliseconds();
   return built;
 }
 
 template <class T>
 Csr<T> csr_of(const TileView<T>& tiles, const Device& device) {
-  if (!device.is_host()) throw NotSupported("no bitmap tiles on " + device.name() + " yet");
-  return host::csr_of(tiles, device);
+  return device.is_host() ? host::csr_of(tiles, device) : cuda::csr_of(tiles, device);
 }
 
 template BuiltTiles<float> build_tiles(const CsrView<float>&, const Device&);

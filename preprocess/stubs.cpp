@@ -1,5 +1,6 @@
 /// \file
 /// Stands in for the CUDA sources in a build without CUDA.
+#include "preprocess/bitmap_tiles.hpp"
 #include "preprocess/csr5_tiles.hpp"
 #include "preprocess/merbit_tiles.hpp"
 #include "preprocess/snapped_tiles.hpp"
@@ -43,6 +44,20 @@ void transpose_into(const CsrView<T>& /*matrix*/, const Device& device, const de
   refuse(device);
 }
 
+template <class T>
+TileMatrix<T> build_tiles(const CsrView<T>& /*matrix*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
+Csr<T> csr_of(const TileView<T>& /*tiles*/, const Device& device) {
+  refuse(device);
+}
+
+template TileMatrix<float> build_tiles(const CsrView<float>&, const Device&);
+template TileMatrix<double> build_tiles(const CsrView<double>&, const Device&);
+template Csr<float> csr_of(const TileView<float>&, const Device&);
+template Csr<double> csr_of(const TileView<double>&, const Device&);
 template void transpose_into(const CsrView<float>&, const Device&, const detail::TransposeOutput<float>&);
 template void transpose_into(const CsrView<double>&, const Device&, const detail::TransposeOutput<double>&);
 template void permute_csr5_values(const Device&, const Csr5Tiles&, std::span<const float>, std::span<float>);
