@@ -25,7 +25,9 @@ namespace tessera::testing {
 
 /// Accumulators of all products; none for those in tiles. Tiles alone may fall back: their kernels have limits.
 inline void check_accumulators(const SpgemmReport& report, const SpgemmOptions& options, offset_t products) {
-  if (options.workflow != SpgemmWorkflow::tiles) EXPECT_EQ(report.fallback, "");
+  if (options.workflow != SpgemmWorkflow::tiles) {
+    EXPECT_EQ(report.fallback, "");
+  }
   EXPECT_EQ(report.accumulators.empty(), report.workflow == SpgemmWorkflow::tiles || products == 0);
   offset_t summed = 0;
   for (const SpgemmAccumulatorUse& use : report.accumulators) summed += use.products;

@@ -44,16 +44,16 @@ __global__ void __launch_bounds__(warps* warp_size)
 }  // namespace
 
 template <class V>
-void enqueue_dense_copy(const Context& context, const CsrPositions& matrix, const V* values, TilePositions& tiles,
+void enqueue_dense_copy(const Context& context, const CsrPositions& matrix, const V* values, const TilePositions& tiles,
                         V* dense, TileTotals* totals) {
-  if (tiles.tile_rows == 0) return;
-  launch("dense copies of tiles", context, Grid{static_cast<unsigned>(tiles.tile_rows), warps * warp_size},
+  if (tiles.tile_rows() == 0) return;
+  launch("dense copies of tiles", context, Grid{static_cast<unsigned>(tiles.tile_rows()), warps * warp_size},
          dense_copy_kernel<V>, matrix, values, tiles.arrays(), dense, &totals->not_finite);
 }
 
-template void enqueue_dense_copy(const Context&, const CsrPositions&, const float*, TilePositions&, float*,
+template void enqueue_dense_copy(const Context&, const CsrPositions&, const float*, const TilePositions&, float*,
                                  TileTotals*);
-template void enqueue_dense_copy(const Context&, const CsrPositions&, const double*, TilePositions&, double*,
+template void enqueue_dense_copy(const Context&, const CsrPositions&, const double*, const TilePositions&, double*,
                                  TileTotals*);
 
 }  // namespace tessera::cuda

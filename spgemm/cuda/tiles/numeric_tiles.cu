@@ -190,21 +190,23 @@ void (*kernel_of([[maybe_unused]] TileArithmetic arithmetic))(index_t, DenseTile
 }  // namespace
 
 template <class V>
-void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, TilePositions& a, const V* a_dense,
-                           TilePositions& b, const V* b_dense, CTiles& c, const offset_t* offsets, index_t* columns,
-                           V* values) {
-  if (a.tile_rows == 0) return;
-  const DenseTiles<V> dense{a.bitmaps.data(), b.bitmaps.data(), a_dense, b_dense};
-  launch("numeric phase in tiles", context, Grid{blocks_for(a.tile_rows, rows_of_block), threads},
-         kernel_of<V>(arithmetic), a.tile_rows, dense, c.arrays(), CsrTarget<V>{offsets, columns, values});
+void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
+                           const TilePositions& b, const V* b_dense, const CTiles& c, const offset_t* offsets,
+                           index_t* columns, V* values) {
+  if (a.tile_rows() == 0) return;
+  const DenseTiles<V> dense{a.arrays().bitmaps, b.arrays().bitmaps, a_dense, b_dense};
+  launch("numeric phase in tiles", context, Grid{blocks_for(a.tile_rows(), rows_of_block), threads},
+         kernel_of<V>(arithmetic), a.tile_rows(), dense, c.arrays(), CsrTarget<V>{offsets, columns, values});
 }
 
-template void enqueue_numeric_tiles(const Context&, TileArithmetic, TilePositions&, const float*, TilePositions&,
-                                    const float*, CTiles&, const offset_t*, index_t*, float*);
-template void enqueue_numeric_tiles(const Context&, TileArithmetic, TilePositions&, const double*, TilePositions&,
-                                    const double*, CTiles&, const offset_t*, index_t*, double*);
-template void enqueue_numeric_tiles(const Context&, TileArithmetic, TilePositions&, const detail::NoValue*,
-                                    TilePositions&, const detail::NoValue*, CTiles&, const offset_t*, index_t*,
-                                    detail::NoValue*);
+template void enqueue_numeric_tiles(const Context&, TileArithmetic, const TilePositions&, const float*,
+                                    const TilePositions&, const float*, const CTiles&, const offset_t*, index_t*,
+                                    float*);
+template void enqueue_numeric_tiles(const Context&, TileArithmetic, const TilePositions&, const double*,
+                                    const TilePositions&, const double*, const CTiles&, const offset_t*, index_t*,
+                                    double*);
+template void enqueue_numeric_tiles(const Context&, TileArithmetic, const TilePositions&, const detail::NoValue*,
+                                    const TilePositions&, const detail::NoValue*, const CTiles&, const offset_t*,
+                                    index_t*, detail::NoValue*);
 
 }  // namespace tessera::cuda

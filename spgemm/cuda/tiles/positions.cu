@@ -214,19 +214,11 @@ __global__ void __launch_bounds__(threads) sample_kernel(CsrPositions matrix, in
 
 }  // namespace
 
-TilePositions::TilePositions(index_t matrix_rows, std::int64_t capacity, const Device& device)
-    : tile_rows(detail::tiles_across(matrix_rows)),
-      rows(tile_rows, Init::none, device),
-      columns(capacity, Init::none, device),
-      bitmaps(capacity, Init::none, device),
-      row_ranks(capacity, Init::none, device),
-      lengths(tile_rows, Init::none, device) {}
-
-void enqueue_positions(const Context& context, const CsrPositions& matrix, TilePositions& tiles, int which,
+void enqueue_positions(const Context& context, const CsrPositions& matrix, const TilePositions& tiles, int which,
                        TileTotals* totals) {
-  if (tiles.tile_rows == 0) return;
-  launch("tiles of a factor", context, Grid{static_cast<unsigned>(tiles.tile_rows), threads}, positions_kernel, matrix,
-         static_cast<unsigned>(tiles.columns.size()), tiles.arrays(), totals->tiles + which, totals);
+  if (tiles.tile_rows() == 0) return;
+  launch("tiles of a factor", context, Grid{static_cast<unsigned>(tiles.tile_rows()), threads}, positions_kernel,
+         matrix, static_cast<unsigned>(tiles.capacity()), tiles.arrays(), totals->tiles + which, totals);
 }
 
 void enqueue_tile_sample(const Context& context, const CsrPositions& matrix, TileSample* sample) {

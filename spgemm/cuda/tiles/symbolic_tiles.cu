@@ -58,6 +58,7 @@ __global__ void __launch_bounds__(count_threads)
   __shared__ PairSums of_warps[warps_of_block];
   const auto warp = static_cast<int>(threadIdx.x / warp_size);
   const bool leads = threadIdx.x % warp_size == 0;
+  if (blockIdx.x == 0 && threadIdx.x == 0) pair_counts[tile_rows] = 0;
   PairSums sums;
   const std::int64_t stride = std::int64_t{gridDim.x} * warps_of_block;
   for (std::int64_t i = std::int64_t{blockIdx.x} * warps_of_block + warp; i < tile_rows; i += stride) {
@@ -228,6 +229,7 @@ __global__ void __launch_bounds__(threads)
   __shared__ TileColumnRange range;
   __shared__ int slots;
   __shared__ int first;
+  if (blockIdx.x == 0 && threadIdx.x == 0) counts[rows] = 0;
   const TileRow row = a.rows[blockIdx.x];
   find_range(a, b, row, range);
   if (range.last < 0) return write_nothing(rows, c.rows, counts);
@@ -265,23 +267,23 @@ __global__ void __launch_bounds__(threads)
 
 }  // namespace
 
-void enqueue_pair_counts(const Context& context, TilePositions& a, TilePositions& b, offset_t* pair_counts,
+void enqueue_pair_counts(const Context& context, const TilePositions& a, const TilePositions& b, offset_t* pair_counts,
                          TileTotals* totals) {
-  if (a.tile_rows == 0) return;
+  if (a.tile_rows() == 0) return;
   const auto most = static_cast<unsigned>(context.multiprocessors() * count_blocks_of_multiprocessor);
-  const unsigned needed = blocks_for(a.tile_rows, count_threads / warp_size);
-  launch("pairs of tiles", context, Grid{needed < most ? needed : most, count_threads}, pair_counts_kernel, a.tile_rows,
-         a.arrays(), b.arrays(), pair_counts, totals);
+  const unsigned needed = blocks_for(a.tile_rows(), count_threads / warp_size);
+  launch("pairs of tiles", context, Grid{needed < most ? needed : most, count_threads}, pair_counts_kernel,
+         a.tile_rows(), a.arrays(), b.arrays(), pair_counts, totals);
 }
 
-void enqueue_symbolic_tiles(const Context& context, index_t rows, TilePositions& a, TilePositions& b,
-                            const offset_t* pair_offsets, unsigned shared_bytes, CTiles& c, offset_t* counts,
+void enqueue_symbolic_tiles(const Context& context, index_t rows, const TilePositions& a, const TilePositions& b,
+                            const offset_t* pair_offsets, unsigned shared_bytes, const CTiles& c, offset_t* counts,
                             TileTotals* totals) {
-  if (a.tile_rows == 0) return;
+  if (a.tile_rows() == 0) return;
   if (shared_bytes + symbolic_static_bytes > context.limits().shared_per_block) {
     allow_shared_bytes(symbolic_kernel, context.limits().largest_shared_per_block - symbolic_static_bytes);
   }
-  launch("symbolic phase in tiles", context, Grid{static_cast<unsigned>(a.tile_rows), threads, shared_bytes},
+  launch("symbolic phase in tiles", context, Grid{static_cast<unsigned>(a.tile_rows()), threads, shared_bytes},
          symbolic_kernel, rows, a.arrays(), b.arrays(), pair_offsets, c.arrays(), counts, totals);
 }
 

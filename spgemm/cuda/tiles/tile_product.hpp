@@ -41,30 +41,27 @@ struct CTileArrays {
 inline constexpr std::int64_t spare_pairs = 2;
 
 /// Structure of C in tiles.
-struct CTiles {
+class CTiles {
+ public:
   /// \param most pairs of tiles, and so tiles of C
-  CTiles(index_t tile_rows, std::int64_t most, const Device& device)
-      : rows(tile_rows, Init::none, device),
-        tiles(most, Init::none, device),
-        bitmaps(most, Init::none, device),
-        row_ranks(most, Init::none, device),
-        pairs(most + spare_pairs, Init::none, device) {}
-
-  Array<CTileRow> rows;
-  Array<CTile> tiles;
-  Array<std::uint64_t> bitmaps;
-  Array<TileRowCounts> row_ranks;
-  Array<TilePair> pairs;
-
-  [[nodiscard]] CTileArrays arrays() noexcept {
-    return {rows.data(), tiles.data(), bitmaps.data(), row_ranks.data(), pairs.data()};
+  CTiles(index_t tile_rows, std::int64_t most, const Device& device) : memory_(bytes(tile_rows, most), device) {
+    arrays_.rows = memory_.take<CTileRow>(tile_rows);
+    arrays_.tiles = memory_.take<CTile>(most);
+    arrays_.bitmaps = memory_.take<std::uint64_t>(most);
+    arrays_.row_ranks = memory_.take<TileRowCounts>(most);
+    arrays_.pairs = memory_.take<TilePair>(most + spare_pairs);
   }
-  [[nodiscard]] static std::uint64_t bytes(index_t tile_rows, std::int64_t pairs) noexcept {
-    return static_cast<std::uint64_t>(tile_rows) * sizeof(CTileRow) +
-           static_cast<std::uint64_t>(pairs) *
-               (sizeof(CTile) + sizeof(std::uint64_t) + sizeof(TileRowCounts) + sizeof(TilePair)) +
-           spare_pairs * sizeof(TilePair);
+
+  [[nodiscard]] const CTileArrays& arrays() const noexcept { return arrays_; }
+
+  [[nodiscard]] static constexpr std::uint64_t bytes(index_t tile_rows, std::int64_t most) noexcept {
+    return Slab::bytes_of<CTileRow>(tile_rows) + Slab::bytes_of<CTile>(most) + Slab::bytes_of<std::uint64_t>(most) +
+           Slab::bytes_of<TileRowCounts>(most) + Slab::bytes_of<TilePair>(most + spare_pairs);
   }
+
+ private:
+  Slab memory_;
+  CTileArrays arrays_;
 };
 
 /// Shared memory of the symbolic phase of a tile row: a slot per possible tile of C, a bit per tile of A and slot.
@@ -85,15 +82,16 @@ struct SymbolicLayout {
 inline constexpr std::int64_t symbolic_static_bytes = 128;
 
 /// Counts the pairs of every tile row, and in `totals` the pairs, the scalar products, and the shared memory of the
-/// symbolic phase. O(tiles of A). \param pair_counts per tile row
-void enqueue_pair_counts(const Context& context, TilePositions& a, TilePositions& b, offset_t* pair_counts,
+/// symbolic phase. O(tiles of A). \param pair_counts per tile row, and then 0
+void enqueue_pair_counts(const Context& context, const TilePositions& a, const TilePositions& b, offset_t* pair_counts,
                          TileTotals* totals);
 
 /// Finds the tiles of C, their positions, and the pairs of each of them that are not empty.
 /// O(pairs). \param rows of C \param pair_offsets pairs before each tile row, and at last all \param shared_bytes of
-/// the largest tile row \param counts receives the entries of every row of C
-void enqueue_symbolic_tiles(const Context& context, index_t rows, TilePositions& a, TilePositions& b,
-                            const offset_t* pair_offsets, unsigned shared_bytes, CTiles& c, offset_t* counts,
+/// the largest tile row \param counts receives the entries of every row of C, and then
+/// 0
+void enqueue_symbolic_tiles(const Context& context, index_t rows, const TilePositions& a, const TilePositions& b,
+                            const offset_t* pair_offsets, unsigned shared_bytes, const CTiles& c, offset_t* counts,
                             TileTotals* totals);
 
 /// How the pairs are multiplied.
@@ -105,8 +103,8 @@ enum class TileArithmetic {
 /// C in CSR. \tparam V float, double, or NoValue for the columns alone \param a_dense, b_dense dense copies of the
 /// tiles \param offsets of the rows of C
 template <class V>
-void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, TilePositions& a, const V* a_dense,
-                           TilePositions& b, const V* b_dense, CTiles& c, const offset_t* offsets, index_t* columns,
-                           V* values);
+void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
+                           const TilePositions& b, const V* b_dense, const CTiles& c, const offset_t* offsets,
+                           index_t* columns, V* values);
 
 }  // namespace tessera::cuda

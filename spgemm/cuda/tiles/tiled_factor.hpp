@@ -5,7 +5,7 @@
 
 #include "core/cuda/context.hpp"
 #include "spgemm/common/tile_arithmetic.hpp"
-#include "tessera/array.hpp"
+#include "spgemm/cuda/tiles/slab.hpp"
 #include "tessera/csr.hpp"
 
 #include <cstdint>
@@ -58,25 +58,34 @@ struct TileArrays {
 };
 
 /// Positions of a factor in tiles.
-struct TilePositions {
+class TilePositions {
+ public:
   TilePositions() = default;
-  /// \param capacity tiles
-  TilePositions(index_t rows, std::int64_t capacity, const Device& device);
-
-  index_t tile_rows = 0;
-  Array<TileRow> rows;
-  Array<index_t> columns;
-  Array<std::uint64_t> bitmaps;
-  Array<TileRowCounts> row_ranks;
-  Array<TileRowCounts> lengths;
-
-  [[nodiscard]] TileArrays arrays() noexcept {
-    return {rows.data(), columns.data(), bitmaps.data(), row_ranks.data(), lengths.data()};
+  /// \param rows of the matrix \param capacity tiles
+  TilePositions(index_t rows, std::int64_t capacity, const Device& device)
+      : tile_rows_(detail::tiles_across(rows)), capacity_(capacity), memory_(bytes(tile_rows_, capacity), device) {
+    arrays_.rows = memory_.take<TileRow>(tile_rows_);
+    arrays_.columns = memory_.take<index_t>(capacity);
+    arrays_.bitmaps = memory_.take<std::uint64_t>(capacity);
+    arrays_.row_ranks = memory_.take<TileRowCounts>(capacity);
+    arrays_.lengths = memory_.take<TileRowCounts>(tile_rows_);
   }
-  [[nodiscard]] static std::uint64_t bytes(index_t tile_rows, std::int64_t capacity) noexcept {
-    return static_cast<std::uint64_t>(tile_rows) * (sizeof(TileRow) + sizeof(TileRowCounts)) +
-           static_cast<std::uint64_t>(capacity) * (sizeof(index_t) + sizeof(std::uint64_t) + sizeof(TileRowCounts));
+
+  [[nodiscard]] index_t tile_rows() const noexcept { return tile_rows_; }
+  [[nodiscard]] std::int64_t capacity() const noexcept { return capacity_; }
+  [[nodiscard]] const TileArrays& arrays() const noexcept { return arrays_; }
+
+  [[nodiscard]] static constexpr std::uint64_t bytes(index_t tile_rows, std::int64_t capacity) noexcept {
+    return Slab::bytes_of<TileRow>(tile_rows) + Slab::bytes_of<index_t>(capacity) +
+           Slab::bytes_of<std::uint64_t>(capacity) + Slab::bytes_of<TileRowCounts>(capacity) +
+           Slab::bytes_of<TileRowCounts>(tile_rows);
   }
+
+ private:
+  index_t tile_rows_ = 0;
+  std::int64_t capacity_ = 0;
+  Slab memory_;
+  TileArrays arrays_;
 };
 
 /// Rows, offsets and columns of a matrix in CSR.
@@ -88,13 +97,13 @@ struct CsrPositions {
 
 /// Finds the tiles of a matrix; adds their number to totals->tiles[which]. Nothing beyond the capacity is written.
 /// O(nnz + rows).
-void enqueue_positions(const Context& context, const CsrPositions& matrix, TilePositions& tiles, int which,
+void enqueue_positions(const Context& context, const CsrPositions& matrix, const TilePositions& tiles, int which,
                        TileTotals* totals);
 
 /// Copies the values of every tile, 64 of them at dense_place(), zeros between them. \param values null: ones
 /// \param dense 64 values per tile \param totals notes values that are not finite
 template <class V>
-void enqueue_dense_copy(const Context& context, const CsrPositions& matrix, const V* values, TilePositions& tiles,
+void enqueue_dense_copy(const Context& context, const CsrPositions& matrix, const V* values, const TilePositions& tiles,
                         V* dense, TileTotals* totals);
 
 /// Tiles and entries of some tile rows, evenly spread.

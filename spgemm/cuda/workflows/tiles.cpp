@@ -90,7 +90,7 @@ class TileJob {
     find_tiles();
     report_.analysis_ms = finding.milliseconds();
     const Stopwatch counting;
-    CTiles c = count();
+    const CTiles c = count();
     report_.sizing_ms = counting.milliseconds();
     const Stopwatch summing;
     CsrArrays<V> result = sum(c);
@@ -109,7 +109,11 @@ class TileJob {
     budget_.reserve(bytes, "sparse product in tiles");
   }
 
-  [[nodiscard]] TilePositions& right() noexcept { return same_ ? a_tiles_ : b_tiles_; }
+  [[nodiscard]] const TilePositions& right() const noexcept { return same_ ? a_tiles_ : b_tiles_; }
+  /// For counts of so many rows and a 0, all of which a kernel writes if there are rows.
+  [[nodiscard]] Array<offset_t> counts_of(index_t rows) const {
+    return Array<offset_t>(std::int64_t{rows} + 1, rows == 0 ? Init::zero : Init::none, options_.device);
+  }
   [[nodiscard]] index_t tile_rows() const noexcept { return detail::tiles_across(a_.rows); }
 
   /// Tiles of both factors and their pairs; once more where there was too little room.
@@ -117,7 +121,7 @@ class TileJob {
     if (a_.nnz() > most_entries || b_.nnz() > most_entries) {
       throw GivenUp(fmt::format("factors have {} and {} entries, more than tiles can number", a_.nnz(), b_.nnz()));
     }
-    pair_offsets_ = Array<offset_t>(std::int64_t{tile_rows()} + 1, Init::zero, options_.device);
+    pair_offsets_ = counts_of(tile_rows());
     std::int64_t a_capacity = usual_capacity(a_.rows, a_.nnz());
     std::int64_t b_capacity = same_ ? 0 : usual_capacity(b_.rows, b_.nnz());
     const std::uint64_t fixed = totals_.bytes() + pair_offsets_.bytes();
@@ -177,8 +181,7 @@ class TileJob {
     const std::uint64_t dense_tiles = found_.tiles[0] + (same_ ? 0 : found_.tiles[1]);
     reserve(CTiles::bytes(tile_rows(), pairs) + dense_tiles * dense_tile_bytes + detail::csr_bytes(a_.rows, 0, 0));
     CTiles c(tile_rows(), pairs, options_.device);
-    offsets_ = Array<offset_t>(std::int64_t{a_.rows} + 1, Init::none, options_.device);
-    zero_bytes(options_.device, offsets_.data() + a_.rows, sizeof(offset_t));
+    offsets_ = counts_of(a_.rows);
     if constexpr (has_values<V>) {
       a_dense_ = Array<V>(detail::tile_entries * std::int64_t{found_.tiles[0]}, Init::none, options_.device);
       if (!same_) {
@@ -192,7 +195,7 @@ class TileJob {
     return c;
   }
 
-  void enqueue_count(CTiles& c) {
+  void enqueue_count(const CTiles& c) {
     SideStreams::Fork fork(options_.device);
     if constexpr (has_values<V>) {
       fork.run(0, [&] { enqueue_copy(a_, a_tiles_, a_dense_); });
@@ -202,7 +205,7 @@ class TileJob {
                            offsets_.data(), totals_.data());
   }
 
-  void enqueue_copy(const CsrView<T>& matrix, TilePositions& tiles, Array<V>& dense) {
+  void enqueue_copy(const CsrView<T>& matrix, const TilePositions& tiles, Array<V>& dense) {
     if constexpr (has_values<V>) {
       enqueue_dense_copy<V>(context_, positions_of(matrix), matrix.is_pattern() ? nullptr : matrix.values.data(), tiles,
                             dense.data(), totals_.data());
@@ -216,7 +219,7 @@ class TileJob {
     return tensor ? TileArithmetic::tensor : TileArithmetic::scalar;
   }
 
-  [[nodiscard]] CsrArrays<V> sum(CTiles& c) {
+  [[nodiscard]] CsrArrays<V> sum(const CTiles& c) {
     reserve(detail::csr_bytes(0, nnz_, value_bytes<V>) - sizeof(offset_t));
     CsrArrays<V> result{std::move(offsets_), Array<index_t>(nnz_, Init::none, options_.device),
                         Array<V>(has_values<V> ? nnz_ : 0, Init::none, options_.device)};
