@@ -238,6 +238,11 @@ Csr<double> tall() {
   return std::move(positions).matrix();
 }
 
+/// Several unknowns per node of a cube with 27 points: tiles of 8 x 8 from sparse to full.
+Csr<double> unknowns_per_node(index_t edge, index_t dof) {
+  return blocks_of(poisson3d<double>(edge, edge, edge, Stencil3d::twentyseven_point), dof);
+}
+
 const std::map<std::string, std::function<Csr<double>()>>& makers() {
   static const std::map<std::string, std::function<Csr<double>()>> all{
       {"cage", cage},
@@ -249,7 +254,10 @@ const std::map<std::string, std::function<Csr<double>()>>& makers() {
       {"rmat16", [] { return recursive(16); }},
       {"rmat18", [] { return recursive(18); }},
       {"road", road},
-      {"elast3", [] { return blocks_of(poisson3d<double>(40, 40, 40, Stencil3d::twentyseven_point), 3); }},
+      {"elast3", [] { return unknowns_per_node(40, 3); }},
+      {"block2", [] { return unknowns_per_node(46, 2); }},
+      {"block4", [] { return unknowns_per_node(32, 4); }},
+      {"block6", [] { return unknowns_per_node(25, 6); }},
       {"circuit", circuit},
       {"lprect", constraints},
       {"tallrect", tall},

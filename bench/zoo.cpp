@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -22,6 +24,51 @@ struct Worst {
     return *this;
   }
 };
+
+/// 27 points in 3D with a dense block of `unknowns` x `unknowns` for every entry.
+struct BlockFamily {
+  const char* name;
+  std::int64_t nodes;
+  index_t unknowns;
+};
+constexpr BlockFamily block_families[] = {{"elast3", 64000, 3}, {"block4", 32768, 4}, {"block6", 15625, 6}};
+
+/// A number in [0, 1), a multiple of 2^-24.
+double value_of_entry(std::int64_t k) {
+  return static_cast<double>(static_cast<std::uint32_t>(k) * 2654435761U >> 8) * 0x1p-24;
+}
+
+Csr<double> blocks_of(const Csr<double>& nodes, index_t unknowns) {
+  const std::int64_t rows = std::int64_t{nodes.rows()} * unknowns;
+  Array<offset_t> offsets(rows + 1);
+  Array<index_t> columns(nodes.nnz() * unknowns * unknowns, Init::none);
+  Array<double> values(columns.size(), Init::none);
+  offset_t next = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t node = row / unknowns;
+    for (offset_t k = nodes.row_offsets()[node]; k < nodes.row_offsets()[node + 1]; ++k) {
+      for (index_t d = 0; d < unknowns; ++d, ++next) {
+        columns[next] = nodes.columns()[k] * unknowns + d;
+        values[next] = value_of_entry(next);
+      }
+    }
+    offsets[row + 1] = next;
+  }
+  return Csr<double>(rows, rows, std::move(offsets), std::move(columns), std::move(values));
+}
+
+std::optional<Csr<double>> make_block_matrix(const std::string& family, double part) {
+  if (family == "band120") {
+    const auto rows = static_cast<std::int64_t>(60000 * part);
+    return generate<double>(parse_generator("band:" + std::to_string(rows) + ",width=120"), ValueStorage::weighted);
+  }
+  for (const BlockFamily& known : block_families) {
+    if (family != known.name) continue;
+    const GeneratorSpec nodes{"fem3d", static_cast<std::int64_t>(part * static_cast<double>(known.nodes))};
+    return blocks_of(generate<double>(nodes, ValueStorage::weighted), known.unknowns);
+  }
+  return std::nullopt;
+}
 
 std::int64_t full_size(const std::string& family) {
   for (const GeneratorFamily& known : generator_families()) {
@@ -39,8 +86,11 @@ const std::vector<std::string>& zoo_families() {
 }
 
 ZooMatrix make_zoo_matrix(const std::string& family, double part) {
-  GeneratorSpec spec{family, static_cast<std::int64_t>(part * static_cast<double>(full_size(family)))};
   const Stopwatch watch;
+  if (std::optional<Csr<double>> blocks = make_block_matrix(family, part)) {
+    return {family, *std::move(blocks), watch.milliseconds()};
+  }
+  GeneratorSpec spec{family, static_cast<std::int64_t>(part * static_cast<double>(full_size(family)))};
   Csr<double> matrix = generate<double>(spec, ValueStorage::weighted);
   return {family, std::move(matrix), watch.milliseconds()};
 }

@@ -22,6 +22,8 @@ struct ZooMatrix {
   double generate_ms = 0.0;
 };
 
+/// The families of generate(), and matrices of blocks: "elast3", "block4", "block6" (3, 4, 6 unknowns per node of 40^3,
+/// 32^3, 25^3 nodes, each linked to its 27 neighbours) and "band120" (60 000 rows of 120 contiguous columns).
 /// \param part of the full number of rows, in (0, 1] \throws std::runtime_error for an unknown family
 [[nodiscard]] ZooMatrix make_zoo_matrix(const std::string& family, double part);
 

@@ -18,7 +18,7 @@ struct NamedValue {
   std::string_view description;
 };
 
-constexpr std::array<NamedValue<SpgemmWorkflow>, 7> workflows{{
+constexpr std::array<NamedValue<SpgemmWorkflow>, 8> workflows{{
     {SpgemmWorkflow::automatic, "auto", "by products per row and a sample; on a GPU mostly exact"},
     {SpgemmWorkflow::hll, "hll", "a HyperLogLog sketch per row of B, merged for every row of C"},
     {SpgemmWorkflow::cohen, "cohen", "minima of random keys per row of B, merged for every row of C"},
@@ -26,6 +26,7 @@ constexpr std::array<NamedValue<SpgemmWorkflow>, 7> workflows{{
     {SpgemmWorkflow::upper_bound, "upper", "the number of products of every row"},
     {SpgemmWorkflow::sampled, "sampled", "the total, from a sample of counted rows"},
     {SpgemmWorkflow::esc, "esc", "the number of products of every row; all rows expanded, sorted, contracted"},
+    {SpgemmWorkflow::tiles, "tiles", "8 x 8 tiles with bitmaps, multiplied on tensor cores where a GPU has them"},
 }};
 
 constexpr std::array<NamedValue<SpgemmAccumulator>, 8> accumulators{{

@@ -5,6 +5,7 @@
 #include "spmv/merbit/merbit.hpp"
 #include "spmv/merge/merge.hpp"
 #include "spmv/registry.hpp"
+#include "spmv/tiles/tiles.hpp"
 #include "spmv/vendor/vendor.hpp"
 
 namespace tessera::detail {
@@ -19,6 +20,8 @@ SpmvBackend cuda_backend(SpmvAlgorithm algorithm) {
       return {Determinism::run_to_run, cuda::make_merbit_kernel<float>, cuda::make_merbit_kernel<double>};
     case SpmvAlgorithm::merge:
       return {Determinism::run_to_run, cuda::make_merge_kernel<float>, cuda::make_merge_kernel<double>};
+    case SpmvAlgorithm::tiles:
+      return {Determinism::run_to_run, cuda::make_tiles_kernel<float>, cuda::make_tiles_kernel<double>};
     case SpmvAlgorithm::vendor_coo:
       return {Determinism::not_guaranteed, cuda::make_vendor_coo_kernel<float>, cuda::make_vendor_coo_kernel<double>};
     case SpmvAlgorithm::vendor_csr:

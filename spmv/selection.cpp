@@ -8,7 +8,9 @@
 #include "spmv/common/chunks.hpp"
 #include "spmv/csr_vector/row_lengths.hpp"
 #include "spmv/registry.hpp"
+#include "spmv/tiles/tiles_tuning.hpp"
 #include "tessera/error.hpp"
+#include "tessera/tile_matrix.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -69,7 +71,25 @@ offset_t longest_row(const CsrView<T>& a, const Device& device) {
   return backend.offered() && backend.strongest >= options.determinism;
 }
 
-/// On a GPU, of the kernels that keep the required class: rows where they are balanced, tiles where they pay, else the
+/// Bitmap tiles where a sample promises that a product reads much less.
+template <class T>
+std::optional<SpmvSelection> select_tiles(const CsrView<T>& a, const SpmvOptions& options) {
+  if (options.expected_applications < applications_worth_bitmap_tiles || a.nnz() <= most_of_short_chains ||
+      !keeps_class(SpmvAlgorithm::tiles, options)) {
+    return std::nullopt;
+  }
+  const double fill = estimate_tiles(a, options.device).fill;
+  const bool as_float = options.fp32_values || std::is_same_v<T, float>;
+  const double value_bytes = a.is_pattern() ? 0.0 : as_float ? sizeof(float) : sizeof(T);
+  if (!bitmap_tiles_pay(value_bytes, fill)) return std::nullopt;
+  return SpmvSelection{SpmvAlgorithm::tiles,
+                       fmt::format("tiles of 8 x 8 are filled by {:.2g} in a sample: {:.2g} bytes per nonzero instead "
+                                   "of {:.2g}, which {} products repay",
+                                   fill, tile_bytes_per_nonzero(value_bytes, fill), csr_bytes_per_nonzero(value_bytes),
+                                   options.expected_applications)};
+}
+
+/// On a GPU, of the kernels that keep the required class: bitmap tiles where they are well filled, rows where they are balanced, tiles where they pay, else the
 /// first kernel that balances without tiles.
 template <class T>
 SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options) {
@@ -78,6 +98,7 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options) {
   if (options.rank_products && a.is_pattern() && worth_tiles && keeps_class(merbit, options)) {
     return {merbit, "a whole iteration of PageRank is one product along tiles, for any rows"};
   }
+  if (std::optional<SpmvSelection> bitmap_tiles = select_tiles(a, options)) return *std::move(bitmap_tiles);
   const offset_t mean = a.rows > 0 ? a.nnz() / a.rows : 0;
   if (mean >= mean_worth_warps && keeps_class(csr_vector, options) &&
       cuda::row_length_spread(options.device, a.row_offsets) <= most_spread) {

@@ -3,6 +3,7 @@
 #include "support/plan_memory.hpp"
 
 #include "support/machine.hpp"
+#include "tessera/tile_matrix.hpp"
 
 #include <fmt/format.h>
 
@@ -22,6 +23,10 @@ std::uint64_t most_plan_bytes(SpmvAlgorithm algorithm, std::int64_t rows, offset
     case SpmvAlgorithm::csr5:
       // The entries once more in the order of tiles; lanes take less than a byte per entry.
       return entries * (sizeof(index_t) + value_bytes + 1) + small_parts;
+    case SpmvAlgorithm::tiles:
+      // The values once more, and per tile its column, bitmap and first value: at worst a tile per entry.
+      return entries * (value_bytes + sizeof(index_t) + sizeof(std::uint64_t) + sizeof(offset_t)) +
+             (static_cast<std::uint64_t>(rows) / tile_size + 2) * sizeof(offset_t) + small_parts;
     case SpmvAlgorithm::merbit:
     case SpmvAlgorithm::automatic:  // which takes no larger plan on the host
       return path + small_parts;

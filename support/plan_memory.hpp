@@ -9,8 +9,8 @@
 
 namespace tessera::support {
 
-/// Bytes that the plan of a kernel on the host takes at most beside the matrix: the copies and descriptors of csr5,
-/// the descriptors of merbit.
+/// Bytes that the plan of a kernel on the host takes at most beside the matrix: the copies and descriptors of csr5
+/// and tiles, the descriptors of merbit.
 [[nodiscard]] std::uint64_t most_plan_bytes(SpmvAlgorithm algorithm, std::int64_t rows, offset_t nnz,
                                             std::size_t value_bytes);
 

@@ -165,7 +165,7 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"estimate", 0, "Product", spgemm, text, "NAME", "auto",
      "how the memory of the rows of the product is sized: hll or cohen (estimates per row), upper (an upper bound), "
      "exact (counted first; least memory), sampled (an estimate of the total), esc (an upper bound; rows by expand, "
-     "sort, contract), or auto, which says why"},
+     "sort, contract), tiles (8 x 8 tiles, on tensor cores where a GPU has them), or auto, which says why"},
     {"accumulator", 0, "Product", spgemm, text, "NAME", "auto",
      "accumulator for the rows of the product, where it applies: {words}; on GPUs only: {gpu_words}"},
     {"verify", 0, "Product", spgemm, flag, "", "",

@@ -36,9 +36,10 @@ inline constexpr int csr_vector_part_batch = 8;
   return 64 * offset_t{lanes} < csr_vector_typical_row ? 64 * offset_t{lanes} : csr_vector_typical_row;
 }
 
-/// Parts of a row longer than `long_row`; 0 for other rows.
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr offset_t csr_vector_parts(offset_t length, offset_t long_row) noexcept {
-  return length > long_row ? (length + csr_vector_part - 1) / csr_vector_part : 0;
+/// Parts of a row longer than `long_row`; 0 for other rows. \param part nonzeros of a part
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr offset_t csr_vector_parts(offset_t length, offset_t long_row,
+                                                                      offset_t part = csr_vector_part) noexcept {
+  return length > long_row ? (length + part - 1) / part : 0;
 }
 
 /// The product with inner products in one kernel, for small matrices, whose time is that of launches and of dependent

@@ -14,7 +14,7 @@ namespace tessera::cuda {
 struct LongRows {
   offset_t longer_than = 0;
   Array<index_t> row;     ///< of each part; ascending
-  Array<offset_t> begin;  ///< first nonzero of each part, which has csr_vector_part of them or ends with its row
+  Array<offset_t> begin;  ///< first nonzero of each part
 
   [[nodiscard]] std::int64_t parts() const noexcept { return row.size(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return row.bytes() + begin.bytes(); }
@@ -36,8 +36,8 @@ struct RowLengths {
 /// \param row_offsets on the device, rows + 1 entries \throws CudaError
 [[nodiscard]] bool is_product_in_one_kernel(const Device& device, std::span<const offset_t> row_offsets);
 
-/// O(rows + parts). \throws OutOfMemory, CudaError
+/// O(rows + parts). \param part nonzeros of each part but the last of its row \throws OutOfMemory, CudaError
 [[nodiscard]] LongRows find_long_rows(const Device& device, std::span<const offset_t> row_offsets,
-                                      offset_t longer_than);
+                                      offset_t longer_than, offset_t part);
 
 }  // namespace tessera::cuda

@@ -18,14 +18,14 @@ constexpr std::int64_t rows_per_warp = 1024;
 /// earlier rows. \returns the parts of all rows of the warp
 template <class Function>
 __device__ offset_t for_rows_of_warp(std::int64_t rows, const offset_t* row_offsets, offset_t longer_than,
-                                     Function function) {
+                                     offset_t part, Function function) {
   const std::int64_t warp = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_size;
   const unsigned lane = threadIdx.x % warp_size;
   offset_t total = 0;
   for (std::int64_t first = warp * rows_per_warp; first < (warp + 1) * rows_per_warp; first += warp_size) {
     const std::int64_t row = first + lane;
     const offset_t parts =
-        row < rows ? csr_vector_parts(row_offsets[row + 1] - row_offsets[row], longer_than) : offset_t{0};
+        row < rows ? csr_vector_parts(row_offsets[row + 1] - row_offsets[row], longer_than, part) : offset_t{0};
     const offset_t inclusive = sum_up_to_lane(parts);
     function(row, total + inclusive - parts, parts);
     total += __shfl_sync(full_warp, inclusive, warp_size - 1);
@@ -35,30 +35,31 @@ __device__ offset_t for_rows_of_warp(std::int64_t rows, const offset_t* row_offs
 
 /// counts[warp]: parts of the rows of a warp.
 __global__ void __launch_bounds__(threads)
-    count_parts_kernel(std::int64_t rows, const offset_t* row_offsets, offset_t longer_than, std::int64_t warps,
-                       offset_t* counts) {
+    count_parts_kernel(std::int64_t rows, const offset_t* row_offsets, offset_t longer_than, offset_t part,
+                       std::int64_t warps, offset_t* counts) {
   const std::int64_t warp = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_size;
-  const offset_t total = for_rows_of_warp(rows, row_offsets, longer_than, [](std::int64_t, offset_t, offset_t) {});
+  const offset_t total =
+      for_rows_of_warp(rows, row_offsets, longer_than, part, [](std::int64_t, offset_t, offset_t) {});
   if (warp < warps && threadIdx.x % warp_size == 0) counts[warp] = total;
 }
 
 /// \param before parts in the rows of earlier warps
 __global__ void __launch_bounds__(threads)
-    write_parts_kernel(std::int64_t rows, const offset_t* row_offsets, offset_t longer_than, std::int64_t warps,
-                       const offset_t* before, index_t* part_row, offset_t* part_begin) {
+    write_parts_kernel(std::int64_t rows, const offset_t* row_offsets, offset_t longer_than, offset_t part,
+                       std::int64_t warps, const offset_t* before, index_t* part_row, offset_t* part_begin) {
   const std::int64_t warp = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_size;
   const offset_t first = warp < warps ? before[warp] : 0;
   const unsigned lane = threadIdx.x % warp_size;
-  for_rows_of_warp(rows, row_offsets, longer_than, [=](std::int64_t row, offset_t place, offset_t parts) {
+  for_rows_of_warp(rows, row_offsets, longer_than, part, [=](std::int64_t row, offset_t place, offset_t parts) {
     // All lanes write the parts of one row after the other: a row may have millions.
     for (unsigned with_parts = __ballot_sync(full_warp, parts > 0); with_parts != 0; with_parts &= with_parts - 1) {
       const int source = __ffs(static_cast<int>(with_parts)) - 1;
       const std::int64_t long_row = __shfl_sync(full_warp, row, source);
       const offset_t target = first + __shfl_sync(full_warp, place, source);
       const offset_t count = __shfl_sync(full_warp, parts, source);
-      for (offset_t part = lane; part < count; part += warp_size) {
-        part_row[target + part] = static_cast<index_t>(long_row);
-        part_begin[target + part] = row_offsets[long_row] + part * csr_vector_part;
+      for (offset_t p = lane; p < count; p += warp_size) {
+        part_row[target + p] = static_cast<index_t>(long_row);
+        part_begin[target + p] = row_offsets[long_row] + p * part;
       }
     }
   });
@@ -105,7 +106,8 @@ bool is_product_in_one_kernel(const Device& device, std::span<const offset_t> ro
   return csr_vector_whole_lanes(rows, lengths.typical, lengths.longest) > 0;
 }
 
-LongRows find_long_rows(const Device& device, std::span<const offset_t> row_offsets, offset_t longer_than) {
+LongRows find_long_rows(const Device& device, std::span<const offset_t> row_offsets, offset_t longer_than,
+                        offset_t part) {
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
   const auto rows = static_cast<std::int64_t>(row_offsets.size()) - 1;
@@ -113,12 +115,12 @@ LongRows find_long_rows(const Device& device, std::span<const offset_t> row_offs
   const Grid grid{blocks_for(warps, threads / warp_size), threads};
   Array<offset_t> before(warps, Init::none, device);
   launch("counting the parts of long rows", context, grid, count_parts_kernel, rows, row_offsets.data(), longer_than,
-         warps, before.data());
+         part, warps, before.data());
   const offset_t parts = exclusive_sum(device, before.span());
   LongRows result{longer_than, Array<index_t>(parts, Init::none, device), Array<offset_t>(parts, Init::none, device)};
   if (parts == 0) return result;
   launch("listing the parts of long rows", context, grid, write_parts_kernel, rows, row_offsets.data(), longer_than,
-         warps, before.data(), result.row.data(), result.begin.data());
+         part, warps, before.data(), result.row.data(), result.begin.data());
   return result;
 }
 

@@ -228,7 +228,7 @@ TEST_F(OutputTest, LongRunsShowPlainProgressAndShortOnesNone) {
 }
 
 TEST_F(OutputTest, TheKernelsAgree) {
-  for (const char* kernel : {"csr", "merge", "merbit", "csr5"}) {
+  for (const char* kernel : {"csr", "merge", "merbit", "csr5", "tiles"}) {
     const auto result = run({"--poisson3d", "10", "-k", kernel, "--json"});
     const auto json = nlohmann::json::parse(result.out);
     EXPECT_EQ(json["plan"]["kernel"], kernel);

@@ -32,7 +32,7 @@ TEST_F(SpgemmCommandTest, WritesWhatTheLibraryGives) {
   const auto a = generate<double>(parse_generator("rmat:200"));
   ASSERT_EQ(run("convert --generate rmat:200 a.tsb").exit_code, 0);
   const auto expected = spgemm(a, a).matrix;
-  for (const std::string estimate : {"auto", "hll", "cohen", "exact", "upper", "sampled", "esc"}) {
+  for (const std::string estimate : {"auto", "hll", "cohen", "exact", "upper", "sampled", "esc", "tiles"}) {
     ASSERT_EQ(run("spgemm a.tsb a.tsb -o c.tsb --verify --estimate " + estimate).exit_code, 0) << estimate;
     expect_identical(expected.view(), read_binary<double>(path("c.tsb")).matrix.view());
   }

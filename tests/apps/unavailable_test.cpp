@@ -48,7 +48,7 @@ TEST_F(UnavailableTest, Values) {
   expect_refused("--poisson3d 4 -m minres", "--method minres is planned and not implemented in Tessera 0.1");
   for (const std::string kernel : {"csr-vector", "vendor-csr", "vendor-coo"}) {
     expect_refused("--poisson3d 4 --device host --spmv " + kernel,
-                   "kernel " + kernel + " does not run on host: known there are auto, csr, merge, merbit, csr5");
+                   "kernel " + kernel + " does not run on host: known there are auto, csr, merge, merbit, csr5, tiles");
   }
   expect_refused("--poisson3d 4 --precision mixed", "--precision mixed is planned and not implemented in Tessera 0.1");
   expect_refused("--poisson3d 4 --replace-residual never",

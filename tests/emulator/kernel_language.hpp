@@ -128,6 +128,14 @@ T raise_to(T* address, T value) {
 }
 
 template <class T>
+T lower_to(T* address, T value) {
+  require_aligned(address);
+  const T before = *address;
+  if (value < before) *address = value;
+  return before;
+}
+
+template <class T>
 T exchange_if(T* address, T expected, T value) {
   require_aligned(address);
   const T before = *address;
@@ -239,6 +247,7 @@ inline float atomicAdd(float* address, float value) { return tessera::emulator::
 inline double atomicAdd(double* address, double value) { return tessera::emulator::add_to(address, value); }
 inline unsigned atomicMax(unsigned* address, unsigned value) { return tessera::emulator::raise_to(address, value); }
 inline int atomicMax(int* address, int value) { return tessera::emulator::raise_to(address, value); }
+inline int atomicMin(int* address, int value) { return tessera::emulator::lower_to(address, value); }
 inline int atomicCAS(int* address, int expected, int value) {
   return tessera::emulator::exchange_if(address, expected, value);
 }

@@ -75,6 +75,8 @@ template <class T, ValueStorage storage>
 using MerbitCarries = Case<T, storage, SpmvAlgorithm::merbit, Determinism::run_to_run>;
 template <class T, ValueStorage storage>
 using Csr5 = Case<T, storage, SpmvAlgorithm::csr5, Determinism::gpu_to_gpu>;
+template <class T, ValueStorage storage>
+using BitmapTiles = Case<T, storage, SpmvAlgorithm::tiles, Determinism::gpu_to_gpu>;
 
 constexpr auto weighted = ValueStorage::weighted;
 constexpr auto pattern = ValueStorage::pattern;
@@ -85,7 +87,8 @@ using Cases =
                      MerbitAtomic<float, pattern>, MerbitAtomic<double, weighted>, MerbitAtomic<double, pattern>,
                      MerbitCarries<float, weighted>, MerbitCarries<float, pattern>, MerbitCarries<double, weighted>,
                      MerbitCarries<double, pattern>, Csr5<float, weighted>, Csr5<float, pattern>,
-                     Csr5<double, weighted>, Csr5<double, pattern>>;
+                     Csr5<double, weighted>, Csr5<double, pattern>, BitmapTiles<float, weighted>,
+                     BitmapTiles<float, pattern>, BitmapTiles<double, weighted>, BitmapTiles<double, pattern>>;
 TYPED_TEST_SUITE(Kernels, Cases);
 
 TYPED_TEST(Kernels, UpdatesOfAdversarialMatricesOnAllThreadCounts) {

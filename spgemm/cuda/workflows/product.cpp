@@ -4,6 +4,7 @@
 #include "spgemm/cuda/job.hpp"
 #include "spgemm/cuda/workflows/one_phase.hpp"
 #include "spgemm/cuda/workflows/small_product.hpp"
+#include "spgemm/cuda/workflows/tiles.hpp"
 
 #include <optional>
 #include <utility>
@@ -27,7 +28,7 @@ void choose_workflow(DeviceJob<V>& job) {
   }
 }
 
-/// All workflows but `symbolic`, which only a name reaches.
+/// All workflows but `symbolic` and `tiles`, which only a name reaches.
 template <class V>
 NamedWorkflow<V> workflow_of(SpgemmWorkflow name) {
   return name == SpgemmWorkflow::esc ? esc_workflow<V> : one_phase<V>;
@@ -42,6 +43,12 @@ CsrArrays<V> compute(DeviceJob<V>& job) {
     job.report.registers = 0;
   }
   return two_phase(job);
+}
+
+/// For a product that was given up in tiles.
+SpgemmOptions without_tiles(SpgemmOptions options) {
+  options.workflow = SpgemmWorkflow::symbolic;
+  return options;
 }
 
 template <class V, class T>
@@ -74,8 +81,17 @@ SpgemmResult<T> multiply(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& 
   if (std::optional<CsrArrays<V>> c = small_product<V>(left.view(), b_view, options, of_small)) {
     return finish(assemble<V, T>(a.rows(), b.cols(), std::move(*c)), std::move(of_small));
   }
-  DeviceJob<V> job(left.view(), b_view, options);
+  SpgemmReport of_tiles;
+  if (std::optional<CsrArrays<V>> c = tile_product<V>(left.view(), b_view, options, of_tiles)) {
+    return finish(assemble<V, T>(a.rows(), b.cols(), std::move(*c)), std::move(of_tiles));
+  }
+  const bool gave_up_tiles = !of_tiles.fallback.empty();
+  DeviceJob<V> job(left.view(), b_view, gave_up_tiles ? without_tiles(options) : options);
   choose_workflow(job);
+  if (gave_up_tiles) {
+    job.report.reason = std::move(of_tiles.reason);
+    job.report.fallback = std::move(of_tiles.fallback);
+  }
   job.report.analysis_ms = total.milliseconds() - upload_ms;
   Csr<T> matrix = assemble<V, T>(job.rows, job.cols, compute(job));
   job.report.determinism = job.adds_in_any_order ? Determinism::not_guaranteed : Determinism::gpu_to_gpu;

@@ -5,6 +5,7 @@
 #include "spgemm/common/backends.hpp"
 #include "spgemm/host/job.hpp"
 #include "spgemm/host/workflows/one_phase.hpp"
+#include "spgemm/host/workflows/tiles.hpp"
 #include "spgemm/host/workflows/workflow_choice.hpp"
 
 #include <fmt/format.h>
@@ -31,9 +32,9 @@ class Workflow {
   }
 
   [[nodiscard]] SpgemmResult<T> run() {
-    Csr<T> matrix = report_.workflow == SpgemmWorkflow::symbolic ? count_and_sum() : estimate_and_sum();
+    Csr<T> matrix = compute();
     report_.nnz = matrix.nnz();
-    report_.accumulators = accumulator_use(job_);
+    if (report_.workflow != SpgemmWorkflow::tiles) report_.accumulators = accumulator_use(job_);
     report_.threads = job_.workers;
     report_.peak_bytes = job_.budget.peak();
     report_.total_ms = total_.milliseconds();
@@ -52,6 +53,14 @@ class Workflow {
     WorkflowChoice choice = automatic ? choose_workflow(facts) : WorkflowChoice{options_.workflow, "chosen by name"};
     report_.workflow = choice.workflow;
     report_.reason = std::move(choice.reason);
+  }
+
+  [[nodiscard]] Csr<T> compute() {
+    if (report_.workflow == SpgemmWorkflow::tiles) {
+      if (std::optional<Csr<T>> c = tile_product<V>(job_, report_)) return std::move(*c);
+      report_.workflow = SpgemmWorkflow::symbolic;
+    }
+    return report_.workflow == SpgemmWorkflow::symbolic ? count_and_sum() : estimate_and_sum();
   }
 
   [[nodiscard]] Csr<T> count_and_sum() {

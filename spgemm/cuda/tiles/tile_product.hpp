@@ -1,0 +1,110 @@
+/// \file
+/// C = A B in tiles on a GPU: symbolic phase (pairs of tiles, positions and row counts of C) and numeric phase.
+#pragma once
+
+#include "core/host_device.hpp"
+#include "spgemm/cuda/tiles/tiled_factor.hpp"
+
+#include <cstdint>
+
+namespace tessera::cuda {
+
+/// A tile of A and the tile of B that it meets.
+struct alignas(8) TilePair {
+  std::int32_t a;
+  std::int32_t b;
+};
+
+/// A tile of C: its pairs, those of A's tile row ascending, and its tile column.
+struct alignas(16) CTile {
+  std::uint32_t first_pair;
+  std::int32_t pairs;
+  index_t column;
+};
+
+/// Tiles of a tile row of C.
+struct alignas(8) CTileRow {
+  std::int32_t first;
+  std::int32_t tiles;
+};
+
+/// Tiles of C as kernels see them.
+struct CTileArrays {
+  CTileRow* rows = nullptr;
+  CTile* tiles = nullptr;
+  std::uint64_t* bitmaps = nullptr;    ///< per tile
+  TileRowCounts* row_ranks = nullptr;  ///< per tile: entries of each row in earlier tiles of the tile row
+  TilePair* pairs = nullptr;
+};
+
+/// Pairs that a warp of the numeric phase loads before it knows whether they are its own.
+inline constexpr std::int64_t spare_pairs = 2;
+
+/// Structure of C in tiles.
+class CTiles {
+ public:
+  /// \param most pairs of tiles, and so tiles of C
+  CTiles(index_t tile_rows, std::int64_t most, const Device& device) : memory_(bytes(tile_rows, most), device) {
+    arrays_.rows = memory_.take<CTileRow>(tile_rows);
+    arrays_.tiles = memory_.take<CTile>(most);
+    arrays_.bitmaps = memory_.take<std::uint64_t>(most);
+    arrays_.row_ranks = memory_.take<TileRowCounts>(most);
+    arrays_.pairs = memory_.take<TilePair>(most + spare_pairs);
+  }
+
+  [[nodiscard]] const CTileArrays& arrays() const noexcept { return arrays_; }
+
+  [[nodiscard]] static constexpr std::uint64_t bytes(index_t tile_rows, std::int64_t most) noexcept {
+    return Slab::bytes_of<CTileRow>(tile_rows) + Slab::bytes_of<CTile>(most) + Slab::bytes_of<std::uint64_t>(most) +
+           Slab::bytes_of<TileRowCounts>(most) + Slab::bytes_of<TilePair>(most + spare_pairs);
+  }
+
+ private:
+  Slab memory_;
+  CTileArrays arrays_;
+};
+
+/// Shared memory of the symbolic phase of a tile row: a slot per possible tile of C, a bit per tile of A and slot.
+struct SymbolicLayout {
+  std::int32_t slots = 0;    ///< tiles that the tile row of C has at most
+  std::int32_t words = 0;    ///< of the window over its tile columns
+  std::int32_t a_tiles = 0;  ///< of A's tile row
+
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int32_t a_words() const noexcept { return (a_tiles + 31) / 32; }
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::uint32_t bytes() const noexcept {
+    const auto per_slot = static_cast<std::uint32_t>(8 + 4 * a_words() + 4 + 4);
+    return static_cast<std::uint32_t>(slots) * per_slot + static_cast<std::uint32_t>(a_tiles) * (8 + 8) +
+           static_cast<std::uint32_t>(words) * (4 + 2);
+  }
+};
+
+/// Static shared memory of the symbolic phase, beside that of its layout.
+inline constexpr std::int64_t symbolic_static_bytes = 128;
+
+/// Counts the pairs of every tile row, and in `totals` the pairs, the scalar products, and the shared memory of the
+/// symbolic phase. O(tiles of A). \param pair_counts per tile row, and then 0
+void enqueue_pair_counts(const Context& context, const TilePositions& a, const TilePositions& b, offset_t* pair_counts,
+                         TileTotals* totals);
+
+/// Finds the tiles of C, their positions, and the pairs of each of them that are not empty.
+/// O(pairs). \param rows of C \param pair_offsets pairs before each tile row, and at last all \param shared_bytes of
+/// the largest tile row \param counts receives the entries of every row of C, and then
+/// 0
+void enqueue_symbolic_tiles(const Context& context, index_t rows, const TilePositions& a, const TilePositions& b,
+                            const offset_t* pair_offsets, unsigned shared_bytes, const CTiles& c, offset_t* counts,
+                            TileTotals* totals);
+
+/// How the pairs are multiplied.
+enum class TileArithmetic {
+  tensor,  ///< tensor instructions on whole tiles, double only: finite values; the bits of one GPU
+  scalar,  ///< entry by entry in the order of A's rows, each product and sum rounded: the bits of the host
+};
+
+/// C in CSR. \tparam V float, double, or NoValue for the columns alone \param a_dense, b_dense dense copies of the
+/// tiles \param offsets of the rows of C
+template <class V>
+void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
+                           const TilePositions& b, const V* b_dense, const CTiles& c, const offset_t* offsets,
+                           index_t* columns, V* values);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,127 @@
+/// \file
+/// A factor of a product in bitmap tiles on a GPU, and the steps that make it: positions from CSR, dense copies of the
+/// tiles, and a sample of the fill. Tile rows lie in any order, the tiles of each one after the other.
+#pragma once
+
+#include "core/cuda/context.hpp"
+#include "spgemm/common/tile_arithmetic.hpp"
+#include "spgemm/cuda/tiles/slab.hpp"
+#include "tessera/csr.hpp"
+
+#include <cstdint>
+
+namespace tessera::cuda {
+
+using detail::TileRowCounts;
+
+/// Tiles of a tile row, and their range of tile columns.
+struct alignas(16) TileRow {
+  std::int32_t first = 0;
+  std::int32_t tiles = 0;
+  index_t first_column = 0;
+  index_t last_column = -1;
+};
+
+/// What the host has to know of a product in tiles; sums and maxima over tile rows.
+struct TileTotals {
+  unsigned tiles[2] = {0, 0};         ///< of A and of B, also those beyond the capacity
+  unsigned beyond = 0;                ///< set of BeyondTiles
+  unsigned not_finite = 0;            ///< 1 where a value is infinite or not a number
+  unsigned symbolic_bytes = 0;        ///< shared memory of the largest tile row's symbolic phase
+  unsigned c_tiles = 0;               ///< records of tiles of C
+  unsigned long long pairs = 0;       ///< of tiles with equal inner index, empty ones too
+  unsigned long long products = 0;    ///< scalar products
+  unsigned long long live_pairs = 0;  ///< pairs that are not empty
+};
+
+/// Limits of the kernels that a matrix may exceed.
+enum class BeyondTiles : unsigned {
+  span = 1,   ///< columns from the first to the last of a tile row
+  tiles = 2,  ///< tiles of a tile row
+  c_row = 4,  ///< entries of a row of C
+};
+
+/// Tile columns from the first to the last of a tile row of a factor, at most.
+inline constexpr int most_window_words = 1024;
+/// Tiles of a tile row of a factor, at most.
+inline constexpr int most_row_tiles = 512;
+/// Tiles of a tile row of C, at most: TileRowCounts holds all entries of a row.
+inline constexpr int most_c_row_tiles = detail::most_row_entries / tile_size;
+
+/// As kernels see it.
+struct TileArrays {
+  TileRow* rows = nullptr;
+  index_t* columns = nullptr;          ///< tile column per tile
+  std::uint64_t* bitmaps = nullptr;    ///< per tile
+  TileRowCounts* row_ranks = nullptr;  ///< per tile: entries of each row in earlier tiles of the tile row
+  TileRowCounts* lengths = nullptr;    ///< per tile row: entries of its rows
+};
+
+/// Positions of a factor in tiles.
+class TilePositions {
+ public:
+  TilePositions() = default;
+  /// \param rows of the matrix \param capacity tiles
+  TilePositions(index_t rows, std::int64_t capacity, const Device& device)
+      : tile_rows_(detail::tiles_across(rows)), capacity_(capacity), memory_(bytes(tile_rows_, capacity), device) {
+    arrays_.rows = memory_.take<TileRow>(tile_rows_);
+    arrays_.columns = memory_.take<index_t>(capacity);
+    arrays_.bitmaps = memory_.take<std::uint64_t>(capacity);
+    arrays_.row_ranks = memory_.take<TileRowCounts>(capacity);
+    arrays_.lengths = memory_.take<TileRowCounts>(tile_rows_);
+  }
+
+  [[nodiscard]] index_t tile_rows() const noexcept { return tile_rows_; }
+  [[nodiscard]] std::int64_t capacity() const noexcept { return capacity_; }
+  [[nodiscard]] const TileArrays& arrays() const noexcept { return arrays_; }
+
+  [[nodiscard]] static constexpr std::uint64_t bytes(index_t tile_rows, std::int64_t capacity) noexcept {
+    return Slab::bytes_of<TileRow>(tile_rows) + Slab::bytes_of<index_t>(capacity) +
+           Slab::bytes_of<std::uint64_t>(capacity) + Slab::bytes_of<TileRowCounts>(capacity) +
+           Slab::bytes_of<TileRowCounts>(tile_rows);
+  }
+
+ private:
+  index_t tile_rows_ = 0;
+  std::int64_t capacity_ = 0;
+  Slab memory_;
+  TileArrays arrays_;
+};
+
+/// Rows, offsets and columns of a matrix in CSR.
+struct CsrPositions {
+  index_t rows = 0;
+  const offset_t* offsets = nullptr;
+  const index_t* columns = nullptr;
+};
+
+/// Finds the tiles of a matrix; adds their number to totals->tiles[which]. Nothing beyond the capacity is written.
+/// O(nnz + rows).
+void enqueue_positions(const Context& context, const CsrPositions& matrix, const TilePositions& tiles, int which,
+                       TileTotals* totals);
+
+/// Copies the values of every tile, 64 of them at dense_place(), zeros between them. \param values null: ones
+/// \param dense 64 values per tile \param totals notes values that are not finite
+template <class V>
+void enqueue_dense_copy(const Context& context, const CsrPositions& matrix, const V* values, const TilePositions& tiles,
+                        V* dense, TileTotals* totals);
+
+/// Tiles and entries of some tile rows, evenly spread.
+struct TileSample {
+  unsigned long long tiles = 0;
+  unsigned long long entries = 0;
+
+  /// Of the sampled tiles; 0 without one.
+  [[nodiscard]] double fill() const noexcept {
+    return tiles == 0 ? 0.0 : static_cast<double>(entries) / static_cast<double>(detail::tile_entries * tiles);
+  }
+};
+
+/// Most tile rows of a sample.
+inline constexpr index_t sampled_tile_rows = 128;
+
+/// Counts the tiles of the sampled tile rows of a matrix; a row whose columns span too many counts as one without
+/// neighbours. \param sample on the device, zero before
+void enqueue_tile_sample(const Context& context, const CsrPositions& matrix, TileSample* sample);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,343 @@
+// The workflow `tiles` (bmSPARSE, GRADES-NDA 2018; tSparse, Computers & Electrical Engineering 88, 2020): positions of
+// both factors in tiles, symbolic phase beside the dense copies, numeric phase. The host waits twice: for the pairs,
+// and for the entries of C.
+#include "spgemm/cuda/workflows/tiles.hpp"
+#include "core/cuda/check.hpp"
+#include "core/cuda/memory.hpp"
+#include "core/cuda/scan.hpp"
+#include "core/stopwatch.hpp"
+#include "spgemm/cuda/tiles/tile_choice.hpp"
+#include "spgemm/cuda/tiles/tile_product.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace tessera::cuda {
+
+namespace {
+
+/// Copies an object, and a number after it, to the host. Waits. \param number may be null
+template <class Object>
+std::pair<Object, offset_t> fetch(const Context& context, const Object* object, const offset_t* number) {
+  static_assert(sizeof(Object) + sizeof(offset_t) <= SumSpace::host_bytes);
+  SumSpace& space = context.sum_space();
+  const std::scoped_lock alone(space.mutex);
+  auto* const target = static_cast<unsigned char*>(space.on_host);
+  check(cudaMemcpyAsync(target, object, sizeof(Object), cudaMemcpyDeviceToHost, context.stream()),
+        "bringing totals of tiles to the host");
+  if (number != nullptr) {
+    check(cudaMemcpyAsync(target + sizeof(Object), number, sizeof(offset_t), cudaMemcpyDeviceToHost, context.stream()),
+          "bringing a total to the host");
+  }
+  context.synchronize();
+  std::pair<Object, offset_t> result{};
+  std::memcpy(&result.first, target, sizeof(Object));
+  if (number != nullptr) std::memcpy(&result.second, target + sizeof(Object), sizeof(offset_t));
+  return result;
+}
+
+/// Why a product is not formed in tiles.
+class GivenUp : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+template <class T>
+CsrPositions positions_of(const CsrView<T>& matrix) noexcept {
+  return {matrix.rows, matrix.row_offsets.data(), matrix.columns.data()};
+}
+
+template <class T>
+bool same_arrays(const CsrView<T>& a, const CsrView<T>& b) noexcept {
+  return a.rows == b.rows && a.cols == b.cols && a.row_offsets.data() == b.row_offsets.data() &&
+         a.columns.data() == b.columns.data() && a.values.data() == b.values.data();
+}
+
+/// Tiles that a factor is expected to have at most: those an eighth full, and some per tile row.
+std::int64_t usual_capacity(index_t rows, offset_t nnz) noexcept {
+  return std::min<std::int64_t>(nnz, nnz / 8 + 2 * std::int64_t{detail::tiles_across(rows)});
+}
+
+/// One product. \tparam V T, or NoValue for the pattern
+template <class V, class T>
+class TileJob {
+ public:
+  TileJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options, SpgemmReport& report)
+      : a_(a),
+        b_(b),
+        options_(options),
+        context_(Context::of(options.device)),
+        current_(options.device),
+        same_(same_arrays(a, b)),
+        budget_(options.memory_limit_bytes, 0),
+        totals_(1, Init::none, options.device),
+        report_(report) {}
+
+  /// \throws GivenUp, OutOfMemory
+  [[nodiscard]] CsrArrays<V> run() {
+    const Stopwatch finding;
+    find_tiles();
+    report_.analysis_ms = finding.milliseconds();
+    const Stopwatch counting;
+    const CTiles c = count();
+    report_.sizing_ms = counting.milliseconds();
+    const Stopwatch summing;
+    CsrArrays<V> result = sum(c);
+    report_.numeric_ms = summing.milliseconds();
+    describe();
+    return result;
+  }
+
+ private:
+  static constexpr std::uint64_t dense_tile_bytes = detail::tile_entries * value_bytes<V>;
+
+  void reserve(std::uint64_t bytes) {
+    if (!budget_.fits(bytes)) {
+      throw GivenUp(fmt::format("tiles needs {} bytes more, beyond the limit of {}", bytes, budget_.limit()));
+    }
+    budget_.reserve(bytes, "sparse product in tiles");
+  }
+
+  [[nodiscard]] const TilePositions& right() const noexcept { return same_ ? a_tiles_ : b_tiles_; }
+  /// For counts of so many rows and a 0, all of which a kernel writes if there are rows.
+  [[nodiscard]] Array<offset_t> counts_of(index_t rows) const {
+    return Array<offset_t>(std::int64_t{rows} + 1, rows == 0 ? Init::zero : Init::none, options_.device);
+  }
+  [[nodiscard]] index_t tile_rows() const noexcept { return detail::tiles_across(a_.rows); }
+
+  /// Tiles of both factors and their pairs; once more where there was too little room.
+  void find_tiles() {
+    if (a_.nnz() > most_entries || b_.nnz() > most_entries) {
+      throw GivenUp(fmt::format("factors have {} and {} entries, more than tiles can number", a_.nnz(), b_.nnz()));
+    }
+    pair_offsets_ = counts_of(tile_rows());
+    std::int64_t a_capacity = usual_capacity(a_.rows, a_.nnz());
+    std::int64_t b_capacity = same_ ? 0 : usual_capacity(b_.rows, b_.nnz());
+    const std::uint64_t fixed = totals_.bytes() + pair_offsets_.bytes();
+    reserve(fixed + position_bytes(a_capacity, b_capacity));
+    find_positions(a_capacity, b_capacity);
+    if (found_.tiles[0] > a_capacity || found_.tiles[1] > b_capacity) {
+      budget_.release(position_bytes(a_capacity, b_capacity));
+      a_capacity = found_.tiles[0];
+      b_capacity = found_.tiles[1];
+      reserve(position_bytes(a_capacity, b_capacity));
+      find_positions(a_capacity, b_capacity);
+    }
+    require_limits();
+  }
+
+  [[nodiscard]] std::uint64_t position_bytes(std::int64_t a_capacity, std::int64_t b_capacity) const noexcept {
+    const std::uint64_t of_b = same_ ? 0 : TilePositions::bytes(detail::tiles_across(b_.rows), b_capacity);
+    return TilePositions::bytes(tile_rows(), a_capacity) + of_b;
+  }
+
+  void find_positions(std::int64_t a_capacity, std::int64_t b_capacity) {
+    zero_bytes(options_.device, totals_.data(), totals_.bytes());
+    a_tiles_ = TilePositions(a_.rows, a_capacity, options_.device);
+    enqueue_positions(context_, positions_of(a_), a_tiles_, 0, totals_.data());
+    if (!same_) {
+      b_tiles_ = TilePositions(b_.rows, b_capacity, options_.device);
+      enqueue_positions(context_, positions_of(b_), b_tiles_, 1, totals_.data());
+    }
+    enqueue_pair_counts(context_, a_tiles_, right(), pair_offsets_.data(), totals_.data());
+    exclusive_sum_on_device(options_.device, pair_offsets_.span());
+    found_ = fetch(context_, totals_.data(), nullptr).first;
+  }
+
+  void require_limits() const {
+    const auto beyond = [&](BeyondTiles limit) { return (found_.beyond & static_cast<unsigned>(limit)) != 0; };
+    if (beyond(BeyondTiles::span)) {
+      throw GivenUp(fmt::format("eight rows span more than {} columns, the most that tiles take",
+                                most_window_words * 32 * tile_size));
+    }
+    if (beyond(BeyondTiles::tiles)) {
+      throw GivenUp(fmt::format("eight rows have more than {} tiles, the most that tiles take", most_row_tiles));
+    }
+    if (beyond(BeyondTiles::c_row)) {
+      throw GivenUp(fmt::format("eight rows of C have more than {} tiles, the most that tiles take", most_c_row_tiles));
+    }
+    if (found_.pairs >= most_pairs) throw GivenUp(fmt::format("{} pairs of tiles are too many", found_.pairs));
+    const std::int64_t room = context_.limits().largest_shared_per_block - symbolic_static_bytes;
+    if (found_.symbolic_bytes > room) {
+      throw GivenUp(fmt::format("eight rows need {} bytes of shared memory, of which the GPU has {}",
+                                found_.symbolic_bytes, room));
+    }
+  }
+
+  /// Structure of C, and beside it the dense copies.
+  [[nodiscard]] CTiles count() {
+    const auto pairs = static_cast<std::int64_t>(found_.pairs);
+    const std::uint64_t dense_tiles = found_.tiles[0] + (same_ ? 0 : found_.tiles[1]);
+    reserve(CTiles::bytes(tile_rows(), pairs) + dense_tiles * dense_tile_bytes + detail::csr_bytes(a_.rows, 0, 0));
+    CTiles c(tile_rows(), pairs, options_.device);
+    offsets_ = counts_of(a_.rows);
+    if constexpr (has_values<V>) {
+      a_dense_ = Array<V>(detail::tile_entries * std::int64_t{found_.tiles[0]}, Init::none, options_.device);
+      if (!same_) {
+        b_dense_ = Array<V>(detail::tile_entries * std::int64_t{found_.tiles[1]}, Init::none, options_.device);
+      }
+    }
+    enqueue_count(c);
+    exclusive_sum_on_device(options_.device, offsets_.span());
+    std::tie(found_, nnz_) = fetch(context_, totals_.data(), offsets_.data() + a_.rows);
+    require_limits();
+    return c;
+  }
+
+  void enqueue_count(const CTiles& c) {
+    SideStreams::Fork fork(options_.device);
+    if constexpr (has_values<V>) {
+      fork.run(0, [&] { enqueue_copy(a_, a_tiles_, a_dense_); });
+      if (!same_) fork.run(1, [&] { enqueue_copy(b_, b_tiles_, b_dense_); });
+    }
+    enqueue_symbolic_tiles(context_, a_.rows, a_tiles_, right(), pair_offsets_.data(), found_.symbolic_bytes, c,
+                           offsets_.data(), totals_.data());
+  }
+
+  void enqueue_copy(const CsrView<T>& matrix, const TilePositions& tiles, Array<V>& dense) {
+    if constexpr (has_values<V>) {
+      enqueue_dense_copy<V>(context_, positions_of(matrix), matrix.is_pattern() ? nullptr : matrix.values.data(), tiles,
+                            dense.data(), totals_.data());
+    }
+  }
+
+  [[nodiscard]] TileArithmetic arithmetic() const noexcept {
+    const bool tensor = std::is_same_v<V, double> && found_.not_finite == 0 &&
+                        options_.determinism != Determinism::gpu_to_gpu &&
+                        context_.limits().compute_capability >= tensor_capability;
+    return tensor ? TileArithmetic::tensor : TileArithmetic::scalar;
+  }
+
+  [[nodiscard]] CsrArrays<V> sum(const CTiles& c) {
+    reserve(detail::csr_bytes(0, nnz_, value_bytes<V>) - sizeof(offset_t));
+    CsrArrays<V> result{std::move(offsets_), Array<index_t>(nnz_, Init::none, options_.device),
+                        Array<V>(has_values<V> ? nnz_ : 0, Init::none, options_.device)};
+    enqueue_numeric_tiles<V>(context_, arithmetic(), a_tiles_, a_dense_.data(), right(),
+                             same_ ? a_dense_.data() : b_dense_.data(), c, result.offsets.data(), result.columns.data(),
+                             result.values.data());
+    if (!options_.asynchronous) context_.synchronize();
+    return result;
+  }
+
+  [[nodiscard]] std::string arithmetic_text() const {
+    if (!has_values<V>) return "positions alone";
+    if (arithmetic() == TileArithmetic::tensor) return "tensor instructions";
+    if (found_.not_finite != 0) return "entry by entry, since a value is not finite";
+    if (!std::is_same_v<V, double>) return "entry by entry in fp32";
+    if (options_.determinism == Determinism::gpu_to_gpu) return "entry by entry for the bits of the host";
+    return "entry by entry, for want of tensor instructions";
+  }
+
+  void describe() {
+    const double tiles = 64.0 * (static_cast<double>(found_.tiles[0]) + static_cast<double>(found_.tiles[1]));
+    const double entries = static_cast<double>(a_.nnz()) + (same_ ? 0.0 : static_cast<double>(b_.nnz()));
+    report_.workflow = SpgemmWorkflow::tiles;
+    report_.reason +=
+        fmt::format("; tiles are {:.3g} full, {} of {} pairs are not empty, {}", tiles > 0.0 ? entries / tiles : 0.0,
+                    found_.live_pairs, found_.pairs, arithmetic_text());
+    report_.products = static_cast<offset_t>(found_.products);
+    report_.expansion = a_.nnz() > 0 ? static_cast<double>(report_.products) / static_cast<double>(a_.nnz()) : 0.0;
+    const bool tensor = arithmetic() == TileArithmetic::tensor;
+    report_.determinism = tensor ? Determinism::run_to_run : Determinism::gpu_to_gpu;
+    report_.peak_bytes = budget_.peak();
+  }
+
+  static constexpr offset_t most_entries = std::numeric_limits<std::int32_t>::max();
+  static constexpr unsigned long long most_pairs = std::numeric_limits<std::int32_t>::max();
+  /// From which on GPUs have the tensor instruction in double precision.
+  static constexpr int tensor_capability = 80;
+
+  CsrView<T> a_;
+  CsrView<T> b_;
+  SpgemmOptions options_;
+  const Context& context_;
+  DeviceGuard current_;
+  bool same_;  ///< whether A and B are one matrix
+  detail::MemoryBudget budget_;
+  Array<TileTotals> totals_;
+  TileTotals found_;  ///< the totals on the host
+  Array<offset_t> pair_offsets_;
+  TilePositions a_tiles_;
+  TilePositions b_tiles_;  ///< none where A and B are one matrix
+  Array<V> a_dense_;
+  Array<V> b_dense_;
+  Array<offset_t> offsets_;  ///< of C
+  offset_t nnz_ = 0;         ///< of C
+  SpgemmReport& report_;
+};
+
+/// Fills of both factors, sampled. Waits.
+template <class T>
+std::pair<double, double> sample_fills(const CsrView<T>& a, const CsrView<T>& b, const Device& device) {
+  struct Samples {
+    TileSample a;
+    TileSample b;
+  };
+  const Context& context = Context::of(device);
+  const DeviceGuard current(device);
+  Array<Samples> samples(1, Init::zero, device);
+  enqueue_tile_sample(context, positions_of(a), &samples.data()->a);
+  const bool same = same_arrays(a, b);
+  if (!same) enqueue_tile_sample(context, positions_of(b), &samples.data()->b);
+  const Samples found = fetch(context, samples.data(), nullptr).first;
+  return {found.a.fill(), same ? found.a.fill() : found.b.fill()};
+}
+
+/// Whether `automatic` takes tiles; the reason then goes into the report.
+template <class V, class T>
+bool automatic_takes_tiles(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options,
+                           SpgemmReport& report) {
+  const bool free_choice = options.workflow == SpgemmWorkflow::automatic && !options.short_rows &&
+                           options.accumulator == SpgemmAccumulator::automatic &&
+                           options.determinism != Determinism::gpu_to_gpu;
+  if (!free_choice || !std::is_same_v<V, double>) return false;
+  const TileProspect prospect{a.rows, b.rows, a.nnz(), b.nnz()};
+  if (!has_fast_fp64_tensor(Context::of(options.device).limits()) || !may_pay_in_tiles(prospect)) return false;
+  const auto [a_fill, b_fill] = sample_fills(a, b, options.device);
+  if (!pays_in_tiles(prospect, a_fill, b_fill)) return false;
+  report.reason = fmt::format(
+      "sampled tiles are {:.3g} full: about {:.3g} products in a pair of tiles, and {:.2g} pairs",
+      std::sqrt(a_fill * b_fill), detail::products_per_pair(a_fill, b_fill), prospect.pairs(a_fill, b_fill));
+  return true;
+}
+
+}  // namespace
+
+template <class V, class T>
+std::optional<CsrArrays<V>> tile_product(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options,
+                                         SpgemmReport& report) {
+  report.reason = "chosen by name";
+  if (options.workflow != SpgemmWorkflow::tiles && !automatic_takes_tiles<V>(a, b, options, report)) {
+    return std::nullopt;
+  }
+  try {
+    return TileJob<V, T>(a, b, options, report).run();
+  } catch (const GivenUp& given_up) {
+    report.fallback = std::string(given_up.what()) + ": exact instead";
+  } catch (const OutOfMemory& error) {
+    report.fallback = std::string(error.what()) + ": exact instead";
+  }
+  return std::nullopt;
+}
+
+template std::optional<CsrArrays<float>> tile_product(const CsrView<float>&, const CsrView<float>&,
+                                                      const SpgemmOptions&, SpgemmReport&);
+template std::optional<CsrArrays<double>> tile_product(const CsrView<double>&, const CsrView<double>&,
+                                                       const SpgemmOptions&, SpgemmReport&);
+template std::optional<CsrArrays<NoValue>> tile_product(const CsrView<float>&, const CsrView<float>&,
+                                                        const SpgemmOptions&, SpgemmReport&);
+template std::optional<CsrArrays<NoValue>> tile_product(const CsrView<double>&, const CsrView<double>&,
+                                                        const SpgemmOptions&, SpgemmReport&);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,196 @@
+/// \file
+/// Bitmap tiles on a GPU: dispatch by lanes per tile row; long tile rows by parts and a carry fix-up.
+#include "core/cuda/launch.cuh"
+#include "core/cuda/vector_ops.hpp"
+#include "spmv/common/carries.cuh"
+#include "spmv/tiles/tile_values.hpp"
+#include "spmv/tiles/tiles.hpp"
+#include "spmv/tiles/tiles_kernel.cuh"
+#include "spmv/tiles/tiles_tuning.hpp"
+
+#include <mutex>
+#include <type_traits>
+#include <utility>
+
+namespace tessera::cuda {
+
+namespace {
+
+/// Values in the order of the tiles, and one more: a product loads before it knows what is there.
+template <class T>
+struct TileValues {
+  Array<T> exact;       ///< none for a pattern matrix, and with `floats`
+  Array<float> floats;  ///< the same, rounded, where that was asked for
+
+  TileValues(const CsrView<T>& a, const SpmvOptions& options) {
+    if (a.is_pattern()) return;
+    const bool as_float = options.fp32_values && std::is_same_v<T, double>;
+    exact = Array<T>(as_float ? 0 : a.nnz() + 1, Init::none, options.device);
+    floats = Array<float>(as_float ? a.nnz() + 1 : 0, Init::none, options.device);
+  }
+  void update(const Device& device, const GpuTiles& tiles, std::span<const T> values) {
+    if constexpr (std::is_same_v<T, double>) {
+      if (!floats.empty()) return fill_tile_values<double, float>(device, tiles, values, floats.span());
+    }
+    fill_tile_values<T, T>(device, tiles, values, exact.span());
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return exact.bytes() + floats.bytes(); }
+
+  /// function(terms) with the type of terms that the matrix has.
+  template <class Function>
+  void with_terms(bool is_pattern, std::span<const T> x, Function&& function) const {
+    // Without columns there are no tiles.
+    const auto last_column = static_cast<std::uint32_t>(x.empty() ? 0 : x.size() - 1);
+    if (is_pattern) return function(DevicePatternTileTerms<T>{x.data(), last_column});
+    if constexpr (std::is_same_v<T, double>) {
+      if (!floats.empty()) return function(DeviceTileTerms<T, float>{floats.data(), x.data(), last_column});
+    }
+    function(DeviceTileTerms<T, T>{exact.data(), x.data(), last_column});
+  }
+};
+
+/// function(lanes) with their number as a constant.
+template <class Function>
+void with_tile_lanes(int lanes, Function&& function) {
+  switch (lanes) {
+    case 8:
+      return function(std::integral_constant<int, 8>{});
+    case 16:
+      return function(std::integral_constant<int, 16>{});
+    default:
+      return function(std::integral_constant<int, 32>{});
+  }
+}
+
+template <class T>
+class TilesCudaKernel final : public SpmvKernel<T> {
+ public:
+  TilesCudaKernel(const CsrView<T>& a, const SpmvOptions& options)
+      : device_(options.device),
+        nnz_(a.nnz()),
+        tiles_(build_gpu_tiles(a, options.device)),
+        values_(a, options),
+        sums_(tile_size * tiles_.parts(), Init::none, options.device),
+        carries_(sums_.size(), options.device) {
+    if (!a.is_pattern()) values_.update(device_, tiles_, a.values);
+    if (tiles_.tile_rows() == 0 || tiles_.parts() > 0 || grid().blocks > most_tile_sum_blocks) return;
+    of_block_ = Array<PlainSums<2>>(std::int64_t{grid().blocks} + 1, Init::none, device_);
+  }
+
+  void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
+    const Context& context = Context::of(device_);
+    const DeviceGuard current(device_);
+    const UpdateEpilogue<T> epilogue{y.data(), alpha, beta};
+    const std::scoped_lock lock(mutex_);
+    values_.with_terms(a.is_pattern(), x, [&](const auto& terms) {
+      using Terms = std::remove_cvref_t<decltype(terms)>;
+      with_tile_lanes(tiles_.shape.lanes, [&](auto lanes) {
+        launch("product of tile rows", context, grid(), tile_rows_kernel<decltype(lanes)::value, Terms, T>,
+               tiles_.row_arrays(), tiles_.records.data(), terms, epilogue);
+      });
+      add_long_rows(context, a, terms, epilogue);
+    });
+  }
+
+  ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                            std::span<const T> w) const override {
+    if (parts_of_sum() == 0) {
+      apply(a, T{1}, x, T{0}, y);
+      return dots<T>(device_, y, w);
+    }
+    auto* const total = reinterpret_cast<ProductDots*>(of_block_.data() + parts_of_sum());
+    const std::scoped_lock lock(mutex_);
+    launch_with_total(a, x, y, w, total);
+    ProductDots result;
+    detail::copy_bytes(Device{}, &result, device_, total, sizeof(result));
+    return result;
+  }
+
+  bool enqueue_apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
+                             ProductDots* sums) const override {
+    if (parts_of_sum() == 0) return false;
+    const std::scoped_lock lock(mutex_);
+    launch_with_total(a, x, y, w, sums);
+    return true;
+  }
+
+  std::span<const ProductDots> enqueue_apply_and_dot_parts(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                                                           std::span<const T> w) const override {
+    if (parts_of_sum() == 0) return {};
+    const std::scoped_lock lock(mutex_);
+    launch_with_dots(a, x, y, w);
+    return {reinterpret_cast<const ProductDots*>(of_block_.data()), static_cast<std::size_t>(parts_of_sum())};
+  }
+
+  void update_values(std::span<const T> values) override { values_.update(device_, tiles_, values); }
+
+  void describe(PlanInfo& info) const override {
+    info.determinism = Determinism::run_to_run;
+    info.bytes = tiles_.bytes() + values_.bytes() + sums_.bytes() + carries_.bytes() + of_block_.bytes();
+    info.reason += describe_tiles(tiles_.records.size(), nnz_);
+  }
+
+ private:
+  [[nodiscard]] Grid grid() const {
+    return {blocks_for(std::int64_t{tiles_.tile_rows()} * tiles_.shape.lanes, tiles_threads), tiles_threads};
+  }
+  /// Blocks of the product with inner products, each with its part of them; 0 where that takes several kernels.
+  [[nodiscard]] std::int64_t parts_of_sum() const { return of_block_.empty() ? 0 : of_block_.size() - 1; }
+
+  /// The caller holds the mutex, here and below.
+  void launch_with_dots(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) const {
+    const Context& context = Context::of(device_);
+    const DeviceGuard current(device_);
+    const TileDotOutput<T> out{y.data(), w.data(), of_block_.data()};
+    values_.with_terms(a.is_pattern(), x, [&](const auto& terms) {
+      using Terms = std::remove_cvref_t<decltype(terms)>;
+      with_tile_lanes(tiles_.shape.lanes, [&](auto lanes) {
+        launch("product of tile rows with inner products", context, grid(),
+               tile_rows_dot_kernel<decltype(lanes)::value, Terms, T>, tiles_.row_arrays(), tiles_.records.data(),
+               terms, out);
+      });
+    });
+  }
+
+  void launch_with_total(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
+                         ProductDots* total) const {
+    static_assert(sizeof(ProductDots) == sizeof(PlainSums<2>));
+    launch_with_dots(a, x, y, w);
+    const DeviceGuard current(device_);
+    launch("sum over blocks", Context::of(device_), Grid{1, sum_threads}, total_values_kernel<PlainSums<2>>,
+           static_cast<int>(parts_of_sum()), static_cast<const PlainSums<2>*>(of_block_.data()),
+           reinterpret_cast<PlainSums<2>*>(total));
+  }
+
+  template <class Terms>
+  void add_long_rows(const Context& context, const CsrView<T>& a, const Terms& terms,
+                     const UpdateEpilogue<T>& epilogue) const {
+    if (tiles_.parts() == 0) return;
+    const TilePartArrays parts = tiles_.part_arrays();
+    launch("product of long tile rows", context,
+           Grid{blocks_for(parts.count, tiles_threads / warp_size), tiles_threads}, tile_parts_kernel<Terms, T>, parts,
+           tiles_.records.data(), terms, sums_.data());
+    carries_.join(context, RowOfPlace{parts}, sums_.data(), a.rows, epilogue);
+  }
+
+  Device device_;
+  offset_t nnz_;
+  GpuTiles tiles_;
+  TileValues<T> values_;
+  mutable std::mutex mutex_;  ///< of what follows, from the first launch of a product to its last
+  mutable Array<T> sums_;     ///< of the rows of each part, by PartOfTileRow::place()
+  mutable CarryTree<T> carries_;
+  mutable Array<PlainSums<2>> of_block_;  ///< of the product with inner products: one per block, then the total
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<SpmvKernel<T>> make_tiles_kernel(const CsrView<T>& on_device, const SpmvOptions& options) {
+  return std::make_unique<TilesCudaKernel<T>>(on_device, options);
+}
+
+template std::unique_ptr<SpmvKernel<float>> make_tiles_kernel(const CsrView<float>&, const SpmvOptions&);
+template std::unique_ptr<SpmvKernel<double>> make_tiles_kernel(const CsrView<double>&, const SpmvOptions&);
+
+}  // namespace tessera::cuda
