@@ -89,8 +89,8 @@ std::optional<SpmvSelection> select_tiles(const CsrView<T>& a, const SpmvOptions
                                    options.expected_applications)};
 }
 
-/// On a GPU, of the kernels that keep the required class: bitmap tiles where they are well filled, rows where they are balanced, tiles where they pay, else the
-/// first kernel that balances without tiles.
+/// On a GPU, of the kernels that keep the required class: bitmap tiles where they are well filled, rows where they are
+/// balanced, tiles where they pay, else the first kernel that balances without tiles.
 template <class T>
 SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options) {
   using enum SpmvAlgorithm;

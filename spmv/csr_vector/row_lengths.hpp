@@ -37,7 +37,7 @@ struct RowLengths {
 [[nodiscard]] bool is_product_in_one_kernel(const Device& device, std::span<const offset_t> row_offsets);
 
 /// O(rows + parts). \param part nonzeros of each part but the last of its row \throws OutOfMemory, CudaError
-[[nodiscard]] LongRows find_long_rows(const Device& device, std::span<const offset_t> row_offsets,
-                                      offset_t longer_than, offset_t part);
+[[nodiscard]] LongRows find_long_rows(const Device& device, std::span<const offset_t> row_offsets, offset_t longer_than,
+                                      offset_t part);
 
 }  // namespace tessera::cuda

@@ -14,8 +14,8 @@ namespace tessera::cuda {
 struct TileRowArrays {
   index_t rows = 0;  ///< of the matrix
   index_t tile_rows = 0;
-  offset_t long_row = 0;                  ///< tiles; longer tile rows are cut into parts
-  const offset_t* offsets = nullptr;      ///< first tile of each tile row, and the number of tiles
+  offset_t long_row = 0;                   ///< tiles; longer tile rows are cut into parts
+  const offset_t* offsets = nullptr;       ///< first tile of each tile row, and the number of tiles
   const offset_t* first_values = nullptr;  ///< of each tile row
 };
 

@@ -39,12 +39,8 @@ struct GpuTiles {
     return {rows, tile_rows(), shape.long_row, offsets.data(), first_values.data()};
   }
   [[nodiscard]] TilePartArrays part_arrays() const noexcept {
-    return {parts(),
-            shape.part,
-            offsets.data(),
-            long_rows.row.data(),
-            long_rows.begin.data(),
-            part_first_values.data()};
+    return {
+        parts(), shape.part, offsets.data(), long_rows.row.data(), long_rows.begin.data(), part_first_values.data()};
   }
 };
 

@@ -182,8 +182,8 @@ void fill_tile_values(const Device& device, const GpuTiles& tiles, std::span<con
          fill_tile_rows_kernel<From, To>, tiles.row_arrays(), records, values);
   if (tiles.parts() == 0) return;
   launch("values of long tile rows", context, Grid{blocks_for(tiles.parts(), warps_per_block), threads},
-         fill_tile_parts_kernel<From, To>, tiles.part_arrays(), tiles.part_row_starts.data(),
-         tiles.first_values.data(), records, values);
+         fill_tile_parts_kernel<From, To>, tiles.part_arrays(), tiles.part_row_starts.data(), tiles.first_values.data(),
+         records, values);
 }
 
 template void fill_tile_values(const Device&, const GpuTiles&, std::span<const float>, std::span<float>);

@@ -243,9 +243,8 @@ __global__ void __launch_bounds__(tiles_threads, tiles_min_blocks<warp_size>)
   if (part >= parts.count) return;
   const PartOfTileRow own = parts.at(part);
   const offset_t first = parts.first_values[part];
-  const TileRowSum<T> result =
-      sum_of_tiles<warp_size>(tiles + own.begin, own.tiles, terms.from(first), static_cast<std::uint32_t>(first),
-                              threadIdx.x % warp_size);
+  const TileRowSum<T> result = sum_of_tiles<warp_size>(tiles + own.begin, own.tiles, terms.from(first),
+                                                       static_cast<std::uint32_t>(first), threadIdx.x % warp_size);
   if (result.writes) sums[own.place(result.row)] = result.sum;
 }
 

@@ -18,8 +18,8 @@ inline constexpr double tile_record_bytes = 16.0;
 }
 [[nodiscard]] constexpr double csr_bytes_per_nonzero(double value_bytes) noexcept { return value_bytes + 4.0; }
 
-/// `auto` takes tiles from this fill on. A prototype on an H200 (fp64) took .64 of cuSPARSE's time at a fill of .39, and
-/// .55 at .88; what lies below was not measured.
+/// `auto` takes tiles from this fill on. A prototype on an H200 (fp64) took .64 of cuSPARSE's time at a fill of .39,
+/// and .55 at .88; what lies below was not measured.
 inline constexpr double least_fill_of_tiles = 0.3;
 
 /// And only where they read at most this part of what CSR reads: .73 at a fill of .39 in fp64.
@@ -37,8 +37,8 @@ inline constexpr std::int64_t applications_worth_bitmap_tiles = 50;
 
 namespace tessera::cuda {
 
-/// Threads per block, and blocks per multiprocessor that registers are bounded for. Without this bound ptxas (CUDA 13.0)
-/// reorders the loads of a batch into a chain, tile after tile, to save registers.
+/// Threads per block, and blocks per multiprocessor that registers are bounded for. Without this bound ptxas
+/// (CUDA 13.0) reorders the loads of a batch into a chain, tile after tile, to save registers.
 inline constexpr int tiles_threads = 128;
 template <int Lanes>
 inline constexpr int tiles_min_blocks = Lanes == 8 ? 6 : 8;

@@ -146,8 +146,8 @@ TYPED_TEST(CudaPlan, SaysWhatItKeeps) {
     EXPECT_GT(info.build_ms, 0.0);
     EXPECT_GT(info.upload_ms, 0.0);
     if (testing::is_vendor(kernel.algorithm)) {
-      EXPECT_EQ(without.bytes, info.bytes + 2000 * sizeof(TypeParam));             // ones
-    } else if (kernel.algorithm == SpmvAlgorithm::tiles) {  // one value more than there are
+      EXPECT_EQ(without.bytes, info.bytes + 2000 * sizeof(TypeParam));  // ones
+    } else if (kernel.algorithm == SpmvAlgorithm::tiles) {              // one value more than there are
       EXPECT_EQ(info.bytes, without.bytes + 2001 * (kernel.fp32_values ? sizeof(float) : sizeof(TypeParam)));
     } else if (kernel.fp32_values && kernel.algorithm != SpmvAlgorithm::merbit) {  // whose tiles depend on the types
       EXPECT_EQ(info.bytes, without.bytes + 2000 * sizeof(float));

@@ -143,8 +143,8 @@ TYPED_TEST(CudaTiles, AreChosenWhereASampleIsWellFilled) {
     options.expected_applications = applications;
     return select_spmv_kernel(on_gpu.view(), options);
   };
-  const auto blocks = testing::with_tiles<TypeParam>(testing::lengths_of(2900, 12), 40, ValueStorage::weighted, {1.0})
-                          .to(this->gpu());
+  const auto blocks =
+      testing::with_tiles<TypeParam>(testing::lengths_of(2900, 12), 40, ValueStorage::weighted, {1.0}).to(this->gpu());
   const SpmvSelection often = chosen(blocks, 1000);
   EXPECT_EQ(often.algorithm, SpmvAlgorithm::tiles);
   EXPECT_NE(often.reason.find("filled by 1 in a sample: "), std::string::npos) << often.reason;
