@@ -266,8 +266,13 @@ std::string_view Options::source(std::string_view name) const {
 bool Options::is_overridden(std::string_view name) const {
   if (setting(name) != nullptr) return false;
   const bool has_fallback = fallback(name).has_value();
-  return any_alternative(
-      name, [&](std::string_view other) { return other != name && (given(other) || (!has_fallback && text(other))); });
+  const auto replaced_by_given = [&](std::string_view option) {
+    return any_alternative(option, [&](std::string_view other) { return other != option && given(other); });
+  };
+  // Of two that are not given the one with a default stands, unless a third replaces it.
+  return replaced_by_given(name) || (!has_fallback && any_alternative(name, [&](std::string_view other) {
+                                       return other != name && text(other) && !replaced_by_given(other);
+                                     }));
 }
 
 std::optional<std::string> Options::guarded_config() const {

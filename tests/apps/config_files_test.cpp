@@ -13,7 +13,7 @@ class ConfigFilesTest : public SolveTest {
   void SetUp() override {
     SolveTest::SetUp();
     file("a.mtx", laplace4);
-    file("w.mtx", "%%MatrixMarket matrix coordinate real general\n4 2 3\n1 1 1\n4 1 2\n2 2 3\n");
+    file("w.mtx", "%%MatrixMarket matrix coordinate real general\n4 2 3\n1 1 1\n2 2 3\n4 1 2\n");
   }
   [[nodiscard]] ProcessResult run_with(const std::vector<std::string>& variables, const std::string& line) const {
     std::vector<std::string> arguments = words(line);
