@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "device_choice.hpp"
+#include "dry_run.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "outputs.hpp"
@@ -187,6 +188,7 @@ template <class T>
 ExitCode pagerank_command(const Options& options, const Invocation& invocation) {
   const PageRankSettings settings = pagerank_settings(options);
   check_outputs(settings.output, input_files(options, settings.problem, {settings.personalize.value_or("")}));
+  if (options.flag("dry-run")) return forecast_pagerank(settings, options, invocation);
   return settings.machine.precision == Precision::fp64 ? pagerank_typed<double>(settings, options, invocation)
                                                        : pagerank_typed<float>(settings, options, invocation);
 }
