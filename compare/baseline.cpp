@@ -1,6 +1,8 @@
 #include "compare/baseline.hpp"
 
+#include "compare/candidate.hpp"
 #include "support/json_reader.hpp"
+#include "support/json_text.hpp"
 
 #include "tessera/error.hpp"
 
@@ -49,7 +51,7 @@ using support::Json;
 }
 
 void add_case(const Json& item, Baseline& baseline) {
-  const auto kernel = item.at("kernel").get<std::string>();
+  const std::string kernel = current_name(item.at("kernel").get<std::string>());
   if (item.at("kind") == "product") {
     if (!item.contains("product_ms")) return;  // a kernel that failed
     const Json& times = item.at("product_ms");

@@ -10,6 +10,8 @@ namespace tessera::compare {
 
 namespace {
 
+constexpr std::string_view reproducible = ":reproducible";
+
 template <class T>
 [[nodiscard]] Candidate<T> make_candidate(std::string name, const SpmvOptions& options) {
   return {std::move(name),
@@ -43,17 +45,23 @@ template <class T>
 /// The candidate that keeps more than `kept` when asked, if there is one.
 template <class T>
 [[nodiscard]] std::optional<Candidate<T>> stronger_candidate(SpmvOptions options, Determinism kept) {
-  const std::string name(to_string(options.algorithm));
-  for (const auto& [determinism, suffix] :
-       {std::pair{Determinism::gpu_to_gpu, ":gpu"}, std::pair{Determinism::run_to_run, ":run"}}) {
+  const std::string name = std::string(to_string(options.algorithm)).append(reproducible);
+  for (const Determinism determinism : {Determinism::gpu_to_gpu, Determinism::run_to_run}) {
     if (determinism <= kept) break;
     options.determinism = determinism;
-    if (try_out<T>(options).kept) return make_candidate<T>(name + suffix, options);
+    if (try_out<T>(options).kept) return make_candidate<T>(name, options);
   }
   return std::nullopt;
 }
 
 }  // namespace
+
+std::string current_name(std::string_view name) {
+  for (const std::string_view suffix : {":gpu", ":run"}) {
+    if (name.ends_with(suffix)) return std::string(name.substr(0, name.size() - suffix.size())).append(reproducible);
+  }
+  return std::string(name);
+}
 
 template <class T>
 std::vector<Candidate<T>> registered_candidates(const Device& device) {

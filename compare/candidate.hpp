@@ -37,9 +37,13 @@ template <class T>
 [[nodiscard]] std::string reference_of(const std::vector<Candidate<T>>& candidates);
 
 /// Every kernel that the device has. One that keeps a stronger class when asked than by itself (MERBIT's two commits)
-/// appears twice, the second time as "NAME:gpu" with Determinism::gpu_to_gpu or, where it can do no more, as "NAME:run"
-/// with Determinism::run_to_run.
+/// appears twice, the second time as "NAME:reproducible" with Determinism::gpu_to_gpu or, where it can do no more, with
+/// Determinism::run_to_run.
 template <class T>
 [[nodiscard]] std::vector<Candidate<T>> registered_candidates(const Device& device);
+
+/// The name that a candidate has here: other versions wrote "NAME:gpu" and "NAME:run" for "NAME:reproducible", in
+/// documents that are baselines today.
+[[nodiscard]] std::string current_name(std::string_view name);
 
 }  // namespace tessera::compare

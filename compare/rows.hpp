@@ -1,5 +1,5 @@
 /// \file
-/// What a comparison finds: one row per kernel, and one per solver and kernel.
+/// Rows of a comparison: one per kernel, and one per solver and kernel.
 #pragma once
 
 #include "compare/timing.hpp"

@@ -5,6 +5,7 @@
 /// the same for every number of threads.
 #pragma once
 
+#include "core/grain.hpp"
 #include "core/thread_team.hpp"
 #include "tessera/device.hpp"
 
@@ -31,11 +32,11 @@ struct Range {
 inline constexpr std::int64_t items_per_thread = 16384;
 
 /// Below so many items, a second thread costs more than it saves.
-inline constexpr std::int64_t serial_threshold = 2 * items_per_thread;
+[[nodiscard]] inline std::int64_t serial_threshold() noexcept { return 2 * grain(items_per_thread); }
 
 /// Threads of `device` that `items` items of work are worth.
 [[nodiscard]] inline int threads_for(const Device& device, std::int64_t items) noexcept {
-  return static_cast<int>(std::clamp<std::int64_t>(items / items_per_thread, 1, std::max(1, device.threads())));
+  return static_cast<int>(std::clamp<std::int64_t>(items / grain(items_per_thread), 1, std::max(1, device.threads())));
 }
 
 template <class Body>
@@ -49,7 +50,7 @@ void run_body(int threads, std::int64_t count, const Body& body) {
 /// worth a thread
 template <class Body>
 void parallel_tasks(const Device& device, std::int64_t count, Body&& body, std::int64_t tasks_per_thread = 1) {
-  const std::int64_t worth = std::max<std::int64_t>(1, count / tasks_per_thread);
+  const std::int64_t worth = std::max<std::int64_t>(1, count / grain(tasks_per_thread));
   const int threads = static_cast<int>(std::min<std::int64_t>(std::max(1, device.threads()), worth));
   run_body(threads, count, [&body](std::int64_t i) { body(i); });
 }
@@ -67,9 +68,13 @@ void parallel_for(const Device& device, std::int64_t n, Body&& body) {
 
 inline constexpr std::int64_t max_sum_chunks = 256;
 
+/// Terms per chunk of a sum, while there are at most max_sum_chunks.
+inline constexpr std::int64_t terms_per_chunk = 2048;
+
 /// Number of chunks of a sum of n terms; a function of n only.
-[[nodiscard]] constexpr std::int64_t sum_chunks(std::int64_t n) noexcept {
-  return std::clamp<std::int64_t>((n + 2047) / 2048, 1, max_sum_chunks);
+[[nodiscard]] inline std::int64_t sum_chunks(std::int64_t n) noexcept {
+  const std::int64_t terms = grain(terms_per_chunk);
+  return std::clamp<std::int64_t>((n + terms - 1) / terms, 1, max_sum_chunks);
 }
 
 /// Σ body(Range) over [0, n) in a fixed order. Does not allocate. \param body returns a Value, which has a default

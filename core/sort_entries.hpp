@@ -99,7 +99,7 @@ struct BlockedEntries {
 template <class Entry, class EntryAt>
 [[nodiscard]] BlockedEntries<Entry> share_out(const RowBlocks& blocks, offset_t count, EntryAt&& entry_at) {
   const Device device;
-  const std::int64_t parts = count < host::serial_threshold ? 1 : std::max(1, device.threads());
+  const std::int64_t parts = count < host::serial_threshold() ? 1 : std::max(1, device.threads());
   const std::int64_t width = blocks.count();
   Array<offset_t> cursor(parts * width);
   host::parallel_tasks(device, parts, [&](std::int64_t part) {

@@ -51,11 +51,11 @@ void relax() noexcept {
 
 /// A word that one thread waits for and others change. Sequentially consistent: the changer sees the sleeper, or the
 /// sleeper sees the change.
-class Bell {
+class WakeWord {
  public:
   [[nodiscard]] std::uint32_t read() const noexcept { return word_.load(); }
 
-  void ring() noexcept {
+  void notify() noexcept {
     word_.fetch_add(1);
     if (is_asleep_.load()) futex(FUTEX_WAKE_PRIVATE, 1);
   }
@@ -94,7 +94,7 @@ struct alignas(128) Seat {
   /// Number of the operation and the next task of this seat's part. A claim that is late fails, since the number of
   /// the operation or the task has changed.
   std::atomic<std::uint64_t> claims{claim_word(0, no_task)};
-  Bell bell;
+  WakeWord wake;
   pthread_t thread{};
   void* state = nullptr;
   int number = 0;
@@ -153,19 +153,19 @@ struct ThreadTeam::State {
     const int parts = threads.load(std::memory_order_acquire);
     for (int k = 1; k <= fan_out; ++k) {
       const int child = fan_out * number + k;
-      if (child < parts) seat(child).bell.ring();
+      if (child < parts) seat(child).wake.notify();
     }
   }
 
   void work(Seat& own) noexcept {
     std::uint32_t seen = 0;
     while (!is_ending.load()) {
-      own.bell.wait(seen, [this] { return is_ending.load(); });
-      seen = own.bell.read();
+      own.wake.wait(seen, [this] { return is_ending.load(); });
+      seen = own.wake.read();
       if (own.number >= threads.load(std::memory_order_acquire)) continue;
       wake_children(own.number);
       const std::int64_t ran = run_parts(own.number);
-      if (ran > 0 && remaining.fetch_sub(ran) == ran) seat(0).bell.ring();
+      if (ran > 0 && remaining.fetch_sub(ran) == ran) seat(0).wake.notify();
     }
   }
 
@@ -182,7 +182,7 @@ struct ThreadTeam::State {
     context.store(argument, std::memory_order_release);
     remaining.store(tasks);
     ++operation;
-    const std::uint32_t seen = seat(0).bell.read();
+    const std::uint32_t seen = seat(0).wake.read();
     for (int part = 0; part < parts; ++part) {
       seat(part).claims.store(claim_word(operation, part_begin(tasks, parts, part)), std::memory_order_release);
     }
@@ -190,8 +190,8 @@ struct ThreadTeam::State {
     const std::int64_t ran = run_parts(0);
     if (remaining.fetch_sub(ran) == ran) return;
     const auto is_done = [this] { return remaining.load() == 0; };
-    // A bell that rang late, for the operation before, ends a wait too early.
-    for (std::uint32_t heard = seen; !is_done(); heard = seat(0).bell.read()) seat(0).bell.wait(heard, is_done);
+    // A late notification, for the operation before, ends a wait too early.
+    for (std::uint32_t word = seen; !is_done(); word = seat(0).wake.read()) seat(0).wake.wait(word, is_done);
   }
 
   alignas(128) std::atomic<std::int64_t> remaining{0};  ///< tasks that are not done
@@ -236,7 +236,7 @@ ThreadTeam::~ThreadTeam() {
     return;
   }
   state_->is_ending.store(true);
-  for (int k = 1; k < state_->size; ++k) state_->seat(k).bell.ring();
+  for (int k = 1; k < state_->size; ++k) state_->seat(k).wake.notify();
   for (int k = 1; k < state_->size; ++k) pthread_join(state_->seat(k).thread, nullptr);
 }
 
@@ -282,16 +282,16 @@ void ThreadTeam::run(int threads, std::int64_t count, Task task, void* context) 
 }
 
 void run_tasks(int threads, std::int64_t count, Task task, void* context) noexcept {
-  struct Own {
+  struct TeamOfThread {
     ThreadTeam team;
-    ~Own() { is_serial = true; }
+    ~TeamOfThread() { is_serial = true; }
   };
   if (threads <= 1 || count <= 1 || is_serial) {
     for (std::int64_t i = 0; i < count; ++i) task(context, i);
     return;
   }
-  static thread_local Own own;
-  own.team.run(threads, count, task, context);
+  static thread_local TeamOfThread this_thread;
+  this_thread.team.run(threads, count, task, context);
 }
 
 }  // namespace tessera::host

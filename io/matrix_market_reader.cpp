@@ -2,6 +2,7 @@
 #include "core/memory_budget.hpp"
 #include "io/data_chunks.hpp"
 #include "io/matrix_market_header.hpp"
+#include "io/rounded_integers.hpp"
 #include "io/source.hpp"
 #include "tessera/array.hpp"
 #include "tessera/error.hpp"
@@ -38,6 +39,10 @@ struct CoordinateEntries {
   [[nodiscard]] std::span<const index_t> row_span() const { return first_of(rows.span()); }
   [[nodiscard]] std::span<const index_t> column_span() const { return first_of(columns.span()); }
   [[nodiscard]] std::span<const T> value_span() const { return first_of(values.span()); }
+  /// Without the mirrored ones.
+  [[nodiscard]] std::span<const T> stored_values() const {
+    return values.empty() ? values.span() : values.span().first(static_cast<std::size_t>(stored));
+  }
 
  private:
   template <class U>
@@ -239,6 +244,7 @@ MatrixMarketMatrix<T> read_coordinate(const Document& document, const ParsedHead
                                       MemoryBudget& budget, ReleaseText&& release_text) {
   const MatrixMarketHeader& header = parsed.header;
   const auto entries = io::read_coordinate_entries<T>(document, parsed, options.device, budget);
+  const auto rounded = io::first_rounded_integer<T>(document, parsed, entries.stored_values());
   if (options.duplicates != Duplicates::error) release_text();
   reserve_assembly<T>(header, entries.count, budget);
   const auto storage = header.field == MatrixMarketField::pattern ? ValueStorage::pattern : ValueStorage::weighted;
@@ -246,7 +252,7 @@ MatrixMarketMatrix<T> read_coordinate(const Document& document, const ParsedHead
                                      entries.value_span(), storage, Duplicates::sum);
   if (assembly.duplicates > 0 && options.duplicates == Duplicates::error) io::fail_at_duplicate(document, entries);
   if (assembly.duplicates > 0) check_sums(document, assembly.matrix.view());
-  return {std::move(assembly.matrix), header, assembly.duplicates, entries.explicit_zeros};
+  return {std::move(assembly.matrix), header, assembly.duplicates, entries.explicit_zeros, rounded};
 }
 
 /// Calls visit(i, j, v) for every nonzero of an array file, mirror images included.
@@ -270,6 +276,7 @@ MatrixMarketMatrix<T> read_array(const Document& document, const ParsedHeader& p
                                  MemoryBudget& budget) {
   const MatrixMarketHeader& header = parsed.header;
   const Array<T> values = io::read_array_values<T>(document, parsed, options.device, budget);
+  const auto rounded = io::first_rounded_integer<T>(document, parsed, values.span());
   offset_t nonzeros = 0;
   // A file without values may still declare 2^31 - 1 columns or rows.
   if (header.entries > 0) for_each_nonzero(header, values, [&](index_t, index_t, T) { ++nonzeros; });
@@ -288,7 +295,7 @@ MatrixMarketMatrix<T> read_array(const Document& document, const ParsedHeader& p
   }
   reserve_assembly<T>(header, nonzeros, budget);
   Assembly<T> assembly = assemble<T>(header.rows, header.cols, rows.span(), columns.span(), kept.span());
-  return {std::move(assembly.matrix), header, 0, 0};
+  return {std::move(assembly.matrix), header, 0, 0, rounded};
 }
 
 template <class T, class ReleaseText>

@@ -12,7 +12,7 @@ void for_row_blocks(const Array<offset_t>& offsets, Body&& body) {
   const Device device;
   const std::int64_t rows = offsets.size() - 1;
   const offset_t nnz = offsets[rows];
-  const std::int64_t blocks = nnz + rows < host::serial_threshold ? 1 : std::int64_t{16} * device.threads();
+  const std::int64_t blocks = nnz + rows < host::serial_threshold() ? 1 : std::int64_t{16} * device.threads();
   const auto boundary = [&](std::int64_t block) {
     if (block == blocks) return rows;
     const offset_t target = host::part_of(nnz, blocks, block).begin;

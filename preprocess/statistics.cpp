@@ -118,31 +118,41 @@ offset_t find_entry(const CsrView<T>& a, std::int64_t i, std::int64_t j) {
   return place != end && *place == j ? place - a.columns.begin() : -1;
 }
 
+/// What may hold of every entry (i, j): (j, i) is stored, with an equal value, with the opposite value.
+namespace mirror {
+constexpr unsigned stored = 1;
+constexpr unsigned equal = 2;
+constexpr unsigned opposite = 4;
+}  // namespace mirror
+
+/// What holds of all entries of a row. A diagonal entry is the opposite of itself where it is zero.
 template <class T>
-Symmetry symmetry_of_row(const CsrView<T>& a, std::int64_t i) {
-  Symmetry found = Symmetry::numerical;
+unsigned mirrors_of_row(const CsrView<T>& a, std::int64_t i) {
+  unsigned holds = mirror::stored | mirror::equal | mirror::opposite;
   for (offset_t k = a.row_offsets[static_cast<std::size_t>(i)]; k < a.row_offsets[static_cast<std::size_t>(i) + 1];
        ++k) {
     const offset_t mirrored = find_entry(a, a.columns[static_cast<std::size_t>(k)], i);
-    if (mirrored < 0) return Symmetry::none;
-    if (a.value(mirrored) != a.value(k)) found = Symmetry::structural;
+    if (mirrored < 0) return 0;
+    if (a.value(mirrored) != a.value(k)) holds &= ~mirror::equal;
+    if (a.value(mirrored) != -a.value(k)) holds &= ~mirror::opposite;
   }
-  return found;
+  return holds;
 }
 
 template <class T>
 Symmetry symmetry(const CsrView<T>& a, const Device& device) {
   if (!a.is_square()) return Symmetry::none;
-  std::atomic<int> found{static_cast<int>(Symmetry::numerical)};
+  std::atomic<unsigned> holds{mirror::stored | mirror::equal | mirror::opposite};
   host::parallel_for(device, a.rows, [&](host::Range rows) {
-    for (std::int64_t i = rows.begin; i < rows.end && found.load(std::memory_order_relaxed) > 0; ++i) {
-      const int here = static_cast<int>(symmetry_of_row(a, i));
-      int seen = found.load(std::memory_order_relaxed);
-      while (here < seen && !found.compare_exchange_weak(seen, here, std::memory_order_relaxed)) {
-      }
+    for (std::int64_t i = rows.begin; i < rows.end && holds.load(std::memory_order_relaxed) != 0; ++i) {
+      const unsigned here = mirrors_of_row(a, i);
+      if ((holds.load(std::memory_order_relaxed) & ~here) != 0) holds.fetch_and(here, std::memory_order_relaxed);
     }
   });
-  return static_cast<Symmetry>(found.load());
+  const unsigned found = holds.load();
+  if ((found & mirror::equal) != 0) return Symmetry::numerical;
+  if ((found & mirror::opposite) != 0) return Symmetry::skew;
+  return found != 0 ? Symmetry::structural : Symmetry::none;
 }
 
 /// What the values of a range of rows contribute.

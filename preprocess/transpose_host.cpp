@@ -31,7 +31,7 @@ class ColumnCursors {
 /// outgrow the entries themselves.
 template <class T>
 std::int64_t part_count(const CsrView<T>& a, const Device& device) {
-  return std::clamp<std::int64_t>(a.nnz() / (std::int64_t{a.cols} + host::serial_threshold), 1, device.threads());
+  return std::clamp<std::int64_t>(a.nnz() / (std::int64_t{a.cols} + host::serial_threshold()), 1, device.threads());
 }
 
 /// Rows of part p, cut where the merge path is, so that parts hold like amounts of rows and entries.

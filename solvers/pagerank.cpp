@@ -172,7 +172,7 @@ std::string PageRank<T>::reason() const {
       cause = fmt::format("time limit {} s passed; ", options_.time_limit_seconds);
       break;
     case Status::interrupted:
-      cause = fmt::format("stopped by the observer after iteration {}; ", result_.iterations);
+      cause = fmt::format("{} after iteration {}; ", detail::stop_words(options_.stop_cause), result_.iterations);
       break;
     case Status::not_finite:
       cause = "a rank is not finite; ";

@@ -1,4 +1,4 @@
-/// What goes into PageRank and what is asked of it: teleport distributions, and the highest ranks.
+/// Vectors of PageRank: teleport distributions, and the highest ranks.
 #include "solvers/pagerank.hpp"
 
 #include "core/sums.hpp"

@@ -95,6 +95,10 @@ std::string_view describe(Breakdown kind) {
 
 }  // namespace
 
+std::string stop_words(const std::function<std::string()>& stop_cause) {
+  return stop_cause ? stop_cause() : "stopped by the observer";
+}
+
 StoppingCriteria::StoppingCriteria(const SolverOptions& options, std::int64_t n, double epsilon, StopState& state)
     : options_(options), state_(state) {
   state_.epsilon = epsilon;
@@ -177,7 +181,7 @@ std::string StoppingCriteria::cause(Status status, const SolveReport& report) co
     case Status::time_limit:
       return fmt::format("{:.3g} s > time limit {} s; ", seconds_, options_.time_limit_seconds);
     case Status::interrupted:
-      return fmt::format("stopped by the observer after iteration {}; ", report.iterations);
+      return fmt::format("{} after iteration {}; ", stop_words(options_.stop_cause), report.iterations);
     case Status::diverged:
       return fmt::format("||r||_2 = {:.6g} > dtol*max(||b||_2, ||r0||_2) = {:.6g}; ", user_units(state_.judged),
                          user_units(state_.divergence_limit));

@@ -7,11 +7,15 @@
 #include "tessera/solvers.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
 
 namespace tessera::detail {
+
+/// Why a solve ended whose observer stopped it. \param stop_cause of the options, may be empty
+[[nodiscard]] std::string stop_words(const std::function<std::string()>& stop_cause);
 
 /// The host's part of the stopping rules; the part of every iteration is in StopState. Norms come in the units of the
 /// scaled problem; texts and report are in the user's, 2^exponent times larger.

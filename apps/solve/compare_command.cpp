@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -109,6 +110,7 @@ CompareSettings compare_settings(const Options& options) {
   comparison.sort = choice_option(options, "sort", keys);
   comparison.timing = timing_settings(options);
   result.rhs = rhs_settings(options);
+  result.rhs_given = options.given("rhs");
   result.x0 = x0_settings(options);
   result.preconds = precond_list(options);
   comparison.solver = solver_settings(options);
@@ -127,13 +129,29 @@ CompareSettings compare_settings(const Options& options) {
   return result;
 }
 
+namespace {
+
+/// The names of the list as this version spells them, so that documents of other versions repeat their runs.
+[[nodiscard]] std::string with_current_names(std::string_view list) {
+  std::string result;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    if (begin > 0) result += ',';
+    result += compare::current_name(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return result;
+}
+
+}  // namespace
+
 template <class T>
 std::vector<compare::Candidate<T>> choose_candidates(std::vector<compare::Candidate<T>> table,
                                                      const std::string& wanted) {
   if (wanted == "all") return table;
   std::vector<std::string_view> known{"all"};
   for (const compare::Candidate<T>& candidate : table) known.push_back(candidate.name);
-  const std::vector<std::string> words = parse_word_list("kernels", wanted, known);
+  const std::vector<std::string> words = parse_word_list("kernels", with_current_names(wanted), known);
   if (std::find(words.begin(), words.end(), "all") != words.end()) return table;
   const std::string reference = compare::reference_of(table);
   std::vector<compare::Candidate<T>> chosen;
@@ -162,15 +180,17 @@ ExitCode exit_code_of(const compare::Outcome& outcome, int signal, bool exit_zer
 
 namespace {
 
+/// \param rhs of the settings, changed where make_rhs() changes it
 template <class T>
-[[nodiscard]] compare::SystemVectors<T> make_vectors(const CompareSettings& settings, const InputMatrix<T>& problem) {
+[[nodiscard]] compare::SystemVectors<T> make_vectors(const CompareSettings& settings, const InputMatrix<T>& problem,
+                                                     VectorSettings& rhs) {
   SpmvOptions plain;
   plain.algorithm = SpmvAlgorithm::csr;
   plain.device = settings.machine.host;
   const SpmvPlan<T> A(problem.matrix, plain);
   const std::uint64_t seed = settings.machine.seed;
   compare::SystemVectors<T> vectors;
-  vectors.b = make_vector<T>(settings.rhs, A, settings.machine, seed, "right-hand side");
+  vectors.b = make_rhs<T>(rhs, settings.rhs_given, problem.matrix->view(), A, settings.machine);
   vectors.x0 = settings.x0.kind == VectorSettings::Kind::rhs
                    ? vectors.b
                    : make_vector<T>(settings.x0, A, settings.machine, seed + 1, "initial guess");
@@ -200,13 +220,18 @@ template <class T>
     keep_partial_results();
     return interrupt_signal() != 0;
   };
+  VectorSettings rhs = settings.rhs;
+  comparison.solver.stop_cause = comparison.pagerank.stop_cause = interruption;
   const compare::Subject<T> subject{problem.matrix, outcome.matrix, problem.name,
-                                    [&] { return make_vectors(settings, problem); }};
+                                    [&] { return make_vectors(settings, problem, rhs); }};
   static_cast<compare::Outcome&>(outcome) = compare::compare_kernels(comparison, subject, candidates);
   outcome.memory.vectors = outcome.vector_bytes;
   outcome.memory.plan = outcome.plan_bytes;
   outcome.memory.precond = outcome.precond_bytes;
   warn_about_cache(outcome, outcome.warnings);
+  warn_about_rounding(outcome, outcome.warnings);
+  outcome.rhs_replaced = rhs.kind != settings.rhs.kind;
+  if (outcome.rhs_replaced) warn_about_replaced_rhs(outcome.warnings);
   for (const Warning& warning : outcome.compare::Outcome::warnings) outcome.warnings.push_back(warning);
   return outcome;
 }

@@ -19,6 +19,7 @@ struct CompareSettings {
   OutputSettings output;
   std::string kernels;
   VectorSettings rhs;
+  bool rhs_given = false;  ///< --rhs was named
   VectorSettings x0;
   std::vector<PrecondSettings> preconds;  ///< go into `comparison` once the matrix is known
   compare::Settings comparison;
@@ -37,6 +38,7 @@ template <class T>
 /// What the reports are made from.
 struct CompareOutcome : CommonOutcome, compare::Outcome {
   using CommonOutcome::warnings;
+  bool rhs_replaced = false;  ///< ones were in the null space of A, and no right-hand side was named
 };
 
 /// The exit code that the rows ask for: 8 for a failure or a clear loss, 130 or 143 after a signal, else that of the

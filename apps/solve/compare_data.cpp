@@ -275,6 +275,7 @@ Json compare_json(const CompareOutcome& outcome, const Options& options, const I
   put_machine(json, outcome);
   json["matrix"] = matrix_json(outcome);
   json["config"] = config_json(options);
+  if (outcome.rhs_replaced) json["config"]["rhs"]["value"] = "Arandom";
   json["result"] = result_json(outcome, code);
   json["cases"] = Json::array();
   for (const KernelRow& row : outcome.products) json["cases"].push_back(product_json(outcome, row));

@@ -1,8 +1,6 @@
 /// \file
 /// solve completion: scripts that let a shell complete the command line, made from the table of options.
 
-#include "completion.hpp"
-
 #include "commands.hpp"
 #include "errors.hpp"
 #include "option_table.hpp"

@@ -1,6 +1,4 @@
 // The completion script of fish.
-#include "completion.hpp"
-
 #include "option_table.hpp"
 
 #include <fmt/format.h>

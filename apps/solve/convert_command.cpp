@@ -169,6 +169,7 @@ void convert_matrix(const ConvertSettings& settings, Progress& progress, Convert
   outcome.read_ms = loaded.read_ms;
   outcome.cache = loaded.cache;
   outcome.duplicates = loaded.file.duplicates;
+  outcome.first_rounded = loaded.file.first_rounded;
   outcome.pattern = view.is_pattern();
   outcome.memory.matrix = loaded.file.matrix.bytes();
   outcome.matrix = statistics(view, settings.machine.host);
@@ -179,6 +180,7 @@ void convert_matrix(const ConvertSettings& settings, Progress& progress, Convert
   outcome.write_ms = timer.milliseconds();
   warn_about_cache(outcome, outcome.warnings);
   warn_about_duplicates(outcome, outcome.warnings);
+  warn_about_rounding(outcome, outcome.warnings);
 }
 
 template <class T>

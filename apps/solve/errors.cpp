@@ -87,10 +87,10 @@ Failure classify(const std::exception& error) {
 
 namespace {
 
-/// A label in a colour, then the text, fitted to a terminal.
-void tell(std::string_view label, Ink ink, std::string_view text) {
+/// A label in a style, then the text, fitted to a terminal.
+void tell(std::string_view label, TextStyle style, std::string_view text) {
   const std::string lines = fitted(fmt::format("{} {}\n", label, text), terminal_width(STDERR_FILENO));
-  write_stderr(inked(label, ink, STDERR_FILENO) + lines.substr(label.size()));
+  write_stderr(styled(label, style, STDERR_FILENO) + lines.substr(label.size()));
 }
 
 /// Written as it is: nothing may be allocated any more.
@@ -133,12 +133,12 @@ void install_terminate_handler() noexcept {
 
 void print_failure(const Failure& failure) {
   if (failure.code == ExitCode::reader_gone) return;
-  tell("solve: error:", Ink::red, failure.message);
-  if (!failure.hint.empty()) tell("  hint:", Ink::bold, failure.hint);
+  tell("solve: error:", TextStyle::red, failure.message);
+  if (!failure.hint.empty()) tell("  hint:", TextStyle::bold, failure.hint);
 }
 
 void print_warnings(const support::Warnings& warnings) {
-  for (const support::Warning& warning : warnings) tell("solve: warning:", Ink::yellow, warning.text);
+  for (const support::Warning& warning : warnings) tell("solve: warning:", TextStyle::yellow, warning.text);
 }
 
 void write_stderr(std::string_view text) noexcept {

@@ -3,7 +3,6 @@
 
 #include "commands.hpp"
 #include "errors.hpp"
-#include "manual_page.hpp"
 #include "option_table.hpp"
 #include "outputs.hpp"
 #include "terminal.hpp"

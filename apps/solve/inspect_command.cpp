@@ -28,11 +28,7 @@ double symmetry_tolerance(Precision precision) { return precision == Precision::
 ValueSymmetry value_symmetry(const InspectOutcome& outcome) {
   const MatrixDetails& d = outcome.details;
   if (outcome.matrix.symmetry == Symmetry::numerical) return ValueSymmetry::exact;
-  const index_t n = std::min(outcome.matrix.rows, outcome.matrix.cols);
-  const bool zero_diagonal = outcome.matrix.diagonal_missing + outcome.matrix.diagonal_zero == n;
-  if (outcome.components && d.off_diagonal > 0 && d.opposite_pairs == d.off_diagonal && zero_diagonal) {
-    return ValueSymmetry::skew;
-  }
+  if (outcome.matrix.symmetry == Symmetry::skew) return ValueSymmetry::skew;
   const bool comparable = outcome.components && outcome.matrix.not_finite == 0;
   return comparable && d.asymmetry <= symmetry_tolerance(outcome.precision) ? ValueSymmetry::rounding
                                                                             : ValueSymmetry::none;
@@ -119,6 +115,7 @@ Advice advise(const InspectOutcome& outcome) {
 Warnings inspect_warnings(const InspectOutcome& outcome) {
   Warnings warnings;
   warn_about_duplicates(outcome, warnings);
+  warn_about_rounding(outcome, warnings);
   if (!outcome.components || looks_like_graph(outcome)) return warnings;
   warn_about_values(outcome, warnings);
   warn_about_positions(outcome, warnings);

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <initializer_list>
 #include <string>
-#include <string_view>
 
 namespace tessera::cli {
 
@@ -81,14 +80,9 @@ BlockingOutput::~BlockingOutput() { has_partial_results = had_partial_results_; 
 
 int interrupt_signal() noexcept { return static_cast<int>(received); }
 
-std::string with_signal_named(std::string reason) {
-  constexpr std::string_view observer = "stopped by the observer";
-  const std::size_t place = interrupt_signal() == 0 ? std::string::npos : reason.find(observer);
-  if (place == std::string::npos) return reason;
-  const char* const name = interrupt_signal() == SIGINT   ? "Ctrl-C"
-                           : interrupt_signal() == SIGHUP ? "SIGHUP"
-                                                          : "SIGTERM";
-  return reason.replace(place, observer.size(), std::string("interrupted by ") + name);
+std::string interruption() {
+  if (interrupt_signal() == SIGINT) return "interrupted by Ctrl-C";
+  return interrupt_signal() == SIGHUP ? "interrupted by SIGHUP" : "interrupted by SIGTERM";
 }
 
 void stop_if_interrupted() {

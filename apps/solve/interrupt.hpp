@@ -18,8 +18,8 @@ void install_interrupt_handlers();
 /// Whether the cursor stands behind an unfinished line of progress, which a sudden end has to close.
 extern volatile std::sig_atomic_t progress_line_open;
 
-/// The reason of an ending in which a solver speaks of its observer: "interrupted by Ctrl-C after iteration 31".
-[[nodiscard]] std::string with_signal_named(std::string reason);
+/// Once a signal arrived, why a solve ends: "interrupted by Ctrl-C".
+[[nodiscard]] std::string interruption();
 
 /// From now on there is something to write: the watchdog waits for the program to do so and to end by itself.
 void keep_partial_results() noexcept;

@@ -1,5 +1,4 @@
-#include "manual_page.hpp"
-
+// The manual page solve(1) in troff, made from the tables of commands and options.
 #include "option_table.hpp"
 
 #include "tessera/version.hpp"

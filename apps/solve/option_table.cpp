@@ -107,8 +107,10 @@ constexpr auto table = std::to_array<OptionSpec>({
      "where vertices without out-links send their rank: teleport (the distribution of jumps), uniform, self, or drop "
      "(lost; ranks are scaled back to sum 1)",
      "", "teleport|uniform|self|drop"},
-    {"personalize", 0, "Method", pagerank, text, "FILE", "",
-     "distribution of jumps: a vector file with one weight >= 0 per vertex; default: uniform", "", "", vector_files},
+    {"personalize", 0, "Method", pagerank, text, "FILE|LIST", "",
+     "distribution of jumps: a vector file with one weight >= 0 per vertex, unit:i (vertex i alone, from 1), a list of "
+     "vertices (1,34) or of vertices with weights (1:2,34:1); default: uniform",
+     "", "unit:", vector_files},
     {"sum", 0, "Method", pagerank, text, "1|n", "1", "ranks sum to 1, or to the number of vertices"},
 
     {"rtol", 0, "Stopping", systems, number, "X", "1e-8",
@@ -135,7 +137,7 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"precision", 0, "Kernel", matrix, text, "fp64|fp32", "fp64", "element type of matrix and vectors"},
 
     {"kernels", 0, "Comparison", compare, text, "all|A,B", "all",
-     "kernels to compare (solve list kernels); NAME:gpu, on a GPU NAME:run, is the bitwise repeatable variant of NAME; "
+     "kernels to compare (solve list kernels); merbit:reproducible is the variant whose products are equal bit by bit; "
      "csr, on a GPU csr-vector, always takes part as the reference"},
     {"solvers", 0, "Comparison", compare, text, "A,B", "",
      "also time whole solves with each kernel: cg, bicgstab, gmres, idr, pagerank, to the tolerance of the options "

@@ -100,4 +100,10 @@ struct OptionSpec {
 /// What --help prints: usage, commands, the options of `command` by group, exit codes, examples, in lines of `width`.
 [[nodiscard]] std::string help_text(Command command, std::size_t width);
 
+/// The manual page solve(1) in troff.
+[[nodiscard]] std::string manual_page();
+
+/// The completion script of fish.
+[[nodiscard]] std::string fish_completion();
+
 }  // namespace tessera::cli

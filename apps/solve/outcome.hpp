@@ -12,6 +12,7 @@
 #include "tessera/direct.hpp"
 #include "tessera/incomplete_factors.hpp"
 #include "tessera/ladder.hpp"
+#include "tessera/matrix_market.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/preconditioner.hpp"
 #include "tessera/report.hpp"
@@ -80,6 +81,7 @@ struct CommonOutcome {
   bool transposed = false;  ///< --transpose: `matrix` describes the transpose
   MatrixStatistics matrix;
   offset_t duplicates = 0;
+  std::optional<RoundedInteger> first_rounded;
   bool pattern = false;
   Precision precision = Precision::fp64;
   Device device;              ///< of products and iterations

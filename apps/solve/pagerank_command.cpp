@@ -4,6 +4,7 @@
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "outputs.hpp"
+#include "personalization.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 #include "report_json.hpp"
@@ -16,7 +17,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -80,6 +80,7 @@ void take_result(PageRankResult<T>&& result, std::int64_t top, Ranked<T>& ranked
 
 void add_warnings(const PageRankOutcome& outcome, Warnings& warnings) {
   warn_about_cache(outcome, warnings);
+  warn_about_rounding(outcome, warnings);
   if (outcome.duplicates > 0) {
     const std::string_view fate =
         outcome.pattern ? "count once" : "have the sum of their weights; --unweighted counts them once";
@@ -89,17 +90,6 @@ void add_warnings(const PageRankOutcome& outcome, Warnings& warnings) {
     warnings.push_back(
         {"W006",
          "iteration or time limit reached before convergence: raise --max-iters or --max-time, or loosen --tol"});
-  }
-}
-
-void check_weights(const std::string& path, const std::vector<double>& weights) {
-  const auto bad = std::find_if(weights.begin(), weights.end(), [](double weight) { return !(weight >= 0.0); });
-  if (bad != weights.end()) {
-    throw InvalidMatrix(
-        fmt::format("{}: weight {} is {}, but none may be negative", path, bad - weights.begin() + 1, *bad));
-  }
-  if (std::none_of(weights.begin(), weights.end(), [](double weight) { return weight > 0.0; })) {
-    throw InvalidMatrix(fmt::format("{}: all weights are 0, but at least one must be positive", path));
   }
 }
 
@@ -138,8 +128,7 @@ template <class T>
   std::vector<double> personalization;
   PageRankOptions options = settings.pagerank;
   if (settings.personalize) {
-    personalization = read_vector_of<double>(*settings.personalize, transition.vertices(), machine, "personalization");
-    check_weights(*settings.personalize, personalization);
+    personalization = jump_weights(*settings.personalize, transition.vertices(), machine);
     options.personalization = personalization;
   }
   options.tolerance = tolerance_of(settings, transition.vertices());
@@ -148,14 +137,15 @@ template <class T>
     progress.update(info);
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
+  options.stop_cause = interruption;
   progress.phase("ranking");
   take_result(pagerank(transition, options), settings.top, ranked);
-  outcome.reason = with_signal_named(std::move(outcome.reason));
   outcome.timings.read_ms = problem.read_ms;
   outcome.timings.plan_ms += transition_ms;
   outcome.options = options;
   outcome.options.personalization = {};
   outcome.options.observer = nullptr;
+  outcome.options.stop_cause = nullptr;
   add_warnings(outcome, outcome.warnings);
   return ranked;
 }
@@ -187,7 +177,8 @@ template <class T>
 
 ExitCode pagerank_command(const Options& options, const Invocation& invocation) {
   const PageRankSettings settings = pagerank_settings(options);
-  check_outputs(settings.output, input_files(options, settings.problem, {settings.personalize.value_or("")}));
+  const std::string weights = settings.personalize ? settings.personalize->file : std::string();
+  check_outputs(settings.output, input_files(options, settings.problem, {weights}));
   if (options.flag("dry-run")) return forecast_pagerank(settings, options, invocation);
   return settings.machine.precision == Precision::fp64 ? pagerank_typed<double>(settings, options, invocation)
                                                        : pagerank_typed<float>(settings, options, invocation);

@@ -12,7 +12,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -102,6 +105,7 @@ void report_input(const ProblemSettings& settings, const MachineSettings& machin
   outcome.cache = problem.cache;
   outcome.transposed = settings.transposed;
   outcome.duplicates = problem.duplicates;
+  outcome.first_rounded = problem.first_rounded;
   outcome.pattern = problem.matrix->is_pattern();
   outcome.precision = machine.precision;
   outcome.device = machine.device;
@@ -115,6 +119,17 @@ void warn_about_duplicates(const CommonOutcome& outcome, Warnings& warnings) {
   warnings.push_back(
       {"W001", fmt::format("{} repeated entries of {} {}; --duplicates error refuses them", outcome.duplicates,
                            outcome.problem, outcome.pattern ? "count once" : "were summed")});
+}
+
+void warn_about_rounding(const CommonOutcome& outcome, Warnings& warnings) {
+  if (!outcome.first_rounded) return;
+  const auto& [file_line, value] = *outcome.first_rounded;
+  const bool is_double = outcome.precision == Precision::fp64;
+  const double rounded = is_double ? static_cast<double>(value) : static_cast<double>(static_cast<float>(value));
+  warnings.push_back({"W025", fmt::format("{}:{}: the integer {} was rounded to {:.0f}: {} holds integers up to 2^{}; "
+                                          "others may follow",
+                                          outcome.problem, file_line, value, rounded, is_double ? "fp64" : "fp32",
+                                          is_double ? 53 : 24)});
 }
 
 void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings) {
@@ -139,6 +154,7 @@ LoadedMatrix<T> load_matrix(const ProblemSettings& settings, const MachineSettin
       loaded.file.header.symmetry = MatrixMarketSymmetry::symmetric;
     }
     loaded.file.explicit_zeros = 0;
+    loaded.file.first_rounded.reset();
   }
   loaded.read_ms = timer.milliseconds();
   return loaded;
@@ -156,6 +172,7 @@ InputMatrix<T> load_input(const ProblemSettings& settings, const MachineSettings
   InputMatrix<T> problem;
   problem.name = settings.name;
   problem.duplicates = loaded.file.duplicates;
+  problem.first_rounded = loaded.file.first_rounded;
   if (settings.source == Source::file) problem.header = loaded.file.header;
   problem.cache = std::move(loaded.cache);
   problem.matrix = std::make_shared<const Csr<T>>(std::move(loaded.file.matrix));
@@ -212,6 +229,41 @@ std::vector<T> make_vector(const VectorSettings& settings, const LinearOperator<
   return vector;
 }
 
+namespace {
+
+/// Whether A ones is 0 up to the rounding of its sums, and A is not: ones are in the null space of A.
+template <class T>
+[[nodiscard]] bool is_rounding(const CsrView<T>& a, std::span<const T> image) {
+  bool zero = true;
+  for (index_t i = 0; i < a.rows; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    double magnitude = 0.0;
+    for (offset_t k = a.row_offsets[row]; k < a.row_offsets[row + 1]; ++k) {
+      magnitude += std::fabs(static_cast<double>(a.value(k)));
+    }
+    const auto terms = static_cast<double>(a.row_offsets[row + 1] - a.row_offsets[row]);
+    const double rounding = terms * static_cast<double>(std::numeric_limits<T>::epsilon()) * magnitude;
+    if (!(std::fabs(static_cast<double>(image[row])) <= rounding)) return false;
+    zero = zero && magnitude == 0.0;
+  }
+  return !zero;
+}
+
+}  // namespace
+
+template <class T>
+std::vector<T> make_rhs(VectorSettings& settings, bool is_named, const CsrView<T>& matrix, const LinearOperator<T>& A,
+                        const MachineSettings& machine) {
+  std::vector<T> b = make_vector<T>(settings, A, machine, machine.seed, "right-hand side");
+  if (is_named || !is_rounding<T>(matrix, b)) return b;
+  settings.kind = VectorSettings::Kind::a_random;
+  return make_vector<T>(settings, A, machine, machine.seed, "right-hand side");
+}
+
+void warn_about_replaced_rhs(Warnings& warnings) {
+  warnings.push_back({"W003", "A times ones is 0, so the right-hand side is A times random numbers (-b Arandom)"});
+}
+
 std::string describe(const VectorSettings& settings) {
   using Kind = VectorSettings::Kind;
   switch (settings.kind) {
@@ -253,5 +305,9 @@ template std::vector<float> make_vector(const VectorSettings&, const LinearOpera
                                         std::uint64_t, const std::string&);
 template std::vector<double> make_vector(const VectorSettings&, const LinearOperator<double>&, const MachineSettings&,
                                          std::uint64_t, const std::string&);
+template std::vector<float> make_rhs(VectorSettings&, bool, const CsrView<float>&, const LinearOperator<float>&,
+                                     const MachineSettings&);
+template std::vector<double> make_rhs(VectorSettings&, bool, const CsrView<double>&, const LinearOperator<double>&,
+                                      const MachineSettings&);
 
 }  // namespace tessera::cli

@@ -20,8 +20,9 @@ namespace tessera::cli {
 template <class T>
 struct InputMatrix {
   std::shared_ptr<const Csr<T>> matrix;
-  std::string name;                          ///< file or generator, for messages
-  offset_t duplicates = 0;                   ///< entries summed into others
+  std::string name;         ///< file or generator, for messages
+  offset_t duplicates = 0;  ///< entries summed into others
+  std::optional<RoundedInteger> first_rounded;
   std::optional<MatrixMarketHeader> header;  ///< of a file
   std::optional<CacheUse> cache;             ///< where one was asked for
   double read_ms = 0.0;                      ///< reading or generating
@@ -56,6 +57,9 @@ void report_input(const ProblemSettings& settings, const MachineSettings& machin
 /// W001, when entries of a matrix were merged.
 void warn_about_duplicates(const CommonOutcome& outcome, Warnings& warnings);
 
+/// W025, when an integer of the file was rounded.
+void warn_about_rounding(const CommonOutcome& outcome, Warnings& warnings);
+
 /// W009, when a cache could not be used or written.
 void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings);
 
@@ -77,6 +81,17 @@ template <class T>
 template <class T>
 [[nodiscard]] std::vector<T> make_vector(const VectorSettings& settings, const LinearOperator<T>& A,
                                          const MachineSettings& machine, std::uint64_t seed, const std::string& what);
+
+/// b of a linear system. Where A times ones is 0 and the user named no right-hand side, `settings` become those of A
+/// times random numbers. Throws as make_vector.
+/// \param matrix   A, on the host
+/// \param is_named whether the user named the right-hand side
+template <class T>
+[[nodiscard]] std::vector<T> make_rhs(VectorSettings& settings, bool is_named, const CsrView<T>& matrix,
+                                      const LinearOperator<T>& A, const MachineSettings& machine);
+
+/// W003, when make_rhs() changed the settings.
+void warn_about_replaced_rhs(Warnings& warnings);
 
 /// A vector file whose length must be n. \throws DimensionError naming both lengths
 template <class T>

@@ -324,6 +324,7 @@ Json config_json(const Options& options) {
 
 Json run_json(const RunOutcome& outcome, const Options& options, const Invocation& invocation, ExitCode code) {
   Json json = common_json("solve.run/1", outcome, options, invocation);
+  if (outcome.rhs_replaced) json["config"]["rhs"]["value"] = "Arandom";
   if (outcome.break_even) {
     const auto& applications = outcome.break_even->applications;
     json["plan"]["break_even_applies"] = applications ? Json(*applications) : Json(nullptr);

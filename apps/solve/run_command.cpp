@@ -25,7 +25,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <utility>
 
@@ -62,24 +61,6 @@ template <class T>
   }
   error.relative = squares == 0.0 ? 0.0 : std::sqrt(squares / exact_squares);
   return error;
-}
-
-/// Whether A ones is 0 up to the rounding of its sums, and A is not: ones are in the null space of A.
-template <class T>
-[[nodiscard]] bool is_rounding(const CsrView<T>& a, std::span<const T> image) {
-  bool zero = true;
-  for (index_t i = 0; i < a.rows; ++i) {
-    const auto row = static_cast<std::size_t>(i);
-    double magnitude = 0.0;
-    for (offset_t k = a.row_offsets[row]; k < a.row_offsets[row + 1]; ++k) {
-      magnitude += std::fabs(static_cast<double>(a.value(k)));
-    }
-    const auto terms = static_cast<double>(a.row_offsets[row + 1] - a.row_offsets[row]);
-    const double rounding = terms * static_cast<double>(std::numeric_limits<T>::epsilon()) * magnitude;
-    if (!(std::fabs(static_cast<double>(image[row])) <= rounding)) return false;
-    zero = zero && magnitude == 0.0;
-  }
-  return !zero;
 }
 
 /// Facts, method and preconditioner; the plan is made by the caller because it outlives this.
@@ -128,6 +109,7 @@ void assess(const RunSettings& settings, const SpmvPlan<T>& A, const LinearOpera
   SolverOptions options = settings.solver;
   options.keep_history = false;
   options.observer = [](const IterationInfo&) { return interrupt_signal() == 0 ? Control::proceed : Control::stop; };
+  options.stop_cause = interruption;
   outcome.error_gate = settings.error_gate.value_or(ErrorGate::warn);
   outcome.accuracy = support::assess_accuracy<T>({{A, M}, A.matrix(), outcome.matrix, method, b, result.x, options},
                                                  outcome.error_gate, outcome.report);
@@ -190,13 +172,9 @@ template <class T>
   outcome.memory.plan = outcome.plan.bytes;
 
   progress.phase("preparing vectors");
-  std::vector<T> b = make_vector<T>(settings.rhs, A, machine, machine.seed, "right-hand side");
-  if (!settings.rhs_given && is_rounding<T>(problem.matrix->view(), b)) {
-    settings.rhs.kind = VectorSettings::Kind::a_random;
-    b = make_vector<T>(settings.rhs, A, machine, machine.seed, "right-hand side");
-    outcome.rhs = describe(settings.rhs);
-    outcome.rhs_replaced = true;
-  }
+  const std::vector<T> b = make_rhs<T>(settings.rhs, settings.rhs_given, problem.matrix->view(), A, machine);
+  outcome.rhs_replaced = outcome.rhs != describe(settings.rhs);
+  outcome.rhs = describe(settings.rhs);
   result.x = settings.x0.kind == VectorSettings::Kind::rhs
                  ? b
                  : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess");
@@ -206,6 +184,7 @@ template <class T>
     progress.update(info);
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
+  solver.stop_cause = interruption;
   if (climbs(settings)) {
     progress.phase("solving");
     climb<T>(settings, A, b, result.x, solver, outcome);
@@ -215,7 +194,6 @@ template <class T>
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.upload_ms += A.info().upload_ms;
   outcome.report.timings.plan_ms = plan_ms;
-  outcome.report.reason = with_signal_named(std::move(outcome.report.reason));
   if (wants_advice(outcome)) {
     // Under a limit on memory the direct solver is no advice either.
     outcome.next_command = next_command<T>(outcome, problem.matrix->view(), machine.memory_limit_bytes == 0);

@@ -1,15 +1,20 @@
-// Warnings of a solve.
+// Warnings of a solve, and of a product of matrices.
 #include "run_warnings.hpp"
 
 #include "accuracy_report.hpp"
 #include "ladder_report.hpp"
 #include "precond_report.hpp"
 #include "problem.hpp"
+#include "summary_text.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <limits>
 #include <string_view>
+#include <type_traits>
 
 namespace tessera::cli {
 
@@ -62,6 +67,7 @@ void warn_about_run(const RunOutcome& outcome, Warnings& warnings) {
   warn_about_precond(outcome.precond, outcome.method, warnings);
   warn_of_precision(outcome, warnings);
   warn_about_duplicates(outcome, warnings);
+  warn_about_rounding(outcome, warnings);
   if (outcome.pattern) {
     warnings.push_back({"W002", fmt::format("{} has no values: every nonzero counts as 1", outcome.problem)});
   }
@@ -70,12 +76,29 @@ void warn_about_run(const RunOutcome& outcome, Warnings& warnings) {
                                             "asks for more",
                                             outcome.rhs)});
   }
-  if (outcome.rhs_replaced) {
-    warnings.push_back({"W003", "A times ones is 0, so the right-hand side is A times random numbers (-b Arandom)"});
-  }
+  if (outcome.rhs_replaced) warn_about_replaced_rhs(warnings);
   warn_of_ending(outcome, warnings);
   warn_about_accuracy(outcome, warnings);
   warn_about_ladder(outcome, warnings);
 }
+
+template <class T>
+void warn_about_overflow(const CsrView<T>& product, Warnings& warnings) {
+  const auto has_overflowed = [](T value) { return !std::isfinite(value); };
+  const auto first = std::find_if(product.values.begin(), product.values.end(), has_overflowed);
+  if (first == product.values.end()) return;
+  const offset_t k = first - product.values.begin();
+  const auto row = std::upper_bound(product.row_offsets.begin(), product.row_offsets.end(), k);
+  warnings.push_back(
+      {"W026",
+       fmt::format("{} of the product overflowed in {}, the first in row {}, column {} (counted from 1): {}; the "
+                   "factors are finite, so scale them down",
+                   counted(std::count_if(first, product.values.end(), has_overflowed), "value"),
+                   std::is_same_v<T, double> ? "fp64" : "fp32", row - product.row_offsets.begin(),
+                   std::int64_t{product.columns[static_cast<std::size_t>(k)]} + 1, *first)});
+}
+
+template void warn_about_overflow(const CsrView<float>&, Warnings&);
+template void warn_about_overflow(const CsrView<double>&, Warnings&);
 
 }  // namespace tessera::cli

@@ -356,7 +356,7 @@ PageRankSettings pagerank_settings(const Options& options) {
   rank.time_limit_seconds = seconds_option(options, "max-time");
   rank.keep_history = result.output.wants_history();
   rank.history_rows = result.output.history_rows();
-  result.personalize = options.text("personalize");
+  if (const auto text = options.text("personalize")) result.personalize = parse_personalization(*text);
   constexpr Choices<bool, 2> sums{{{"1", false}, {"n", true}}};
   result.sum_to_vertices = choice_option(options, "sum", sums);
   result.top = count_option(options, "top");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "options.hpp"
+#include "personalization.hpp"
 #include "terminal.hpp"
 
 #include "support/precond.hpp"
@@ -123,8 +124,8 @@ struct PageRankSettings {
   ProblemSettings problem;
   MachineSettings machine;
   OutputSettings output;
-  PageRankOptions pagerank;                    ///< personalization is read later
-  std::optional<std::string> personalize;      ///< file
+  PageRankOptions pagerank;                    ///< without the personalization
+  std::optional<Personalization> personalize;  ///< nothing: uniform
   std::optional<double> tolerance_per_vertex;  ///< replaces pagerank.tolerance once the size is known
   bool sum_to_vertices = false;
   std::int64_t top = 10;

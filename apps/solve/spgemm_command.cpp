@@ -1,3 +1,4 @@
+#include "spgemm_command.hpp"
 #include "commands.hpp"
 #include "dry_run.hpp"
 #include "errors.hpp"
@@ -5,7 +6,8 @@
 #include "outputs.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
-#include "spgemm_command.hpp"
+#include "report_json.hpp"
+#include "run_warnings.hpp"
 
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"
@@ -101,6 +103,7 @@ template <class T>
   outcome.matrix = statistics(loaded.matrix->view(), settings.machine.host);
   warn_about_cache(outcome, outcome.warnings);
   warn_about_duplicates(outcome, outcome.warnings);
+  warn_about_rounding(outcome, outcome.warnings);
   return loaded;
 }
 
@@ -115,8 +118,7 @@ template <class T>
 [[nodiscard]] Factors<T> with_transpose(const SpgemmSettings& settings, const InputMatrix<T>& input,
                                         MultiplyOutcome& outcome) {
   const Stopwatch timer;
-  const auto mirrored =
-      std::make_shared<const Csr<T>>(transposed(*input.matrix, settings.left.name, settings.machine));
+  const auto mirrored = std::make_shared<const Csr<T>>(transposed(*input.matrix, settings.left.name, settings.machine));
   outcome.read_ms += timer.milliseconds();
   outcome.right = static_cast<const CommonOutcome&>(outcome);
   outcome.right->warnings.clear();
@@ -192,6 +194,8 @@ template <class T>
   outcome.cols = c.cols();
   outcome.nnz = c.nnz();
   outcome.result_is_pattern = c.is_pattern();
+  const bool finite = outcome.matrix.not_finite == 0 && (!outcome.right || outcome.right->matrix.not_finite == 0);
+  if (finite) warn_about_overflow(c.view(), outcome.warnings);
   stop_if_interrupted();
   if (settings.verify) {
     progress.phase("checking");

@@ -61,6 +61,8 @@ namespace {
   switch (symmetry) {
     case Symmetry::numerical:
       return "symmetric";
+    case Symmetry::skew:
+      return "skew-symmetric";
     case Symmetry::structural:
       return "positions symmetric, values not";
     case Symmetry::none:

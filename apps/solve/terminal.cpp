@@ -88,14 +88,14 @@ void fit_line(std::string_view line, std::size_t width, std::string& result) {
 
 /// Headings, and the lines that say how it ended.
 [[nodiscard]] std::string colored_line(std::string_view line, int descriptor) {
-  if (line.ends_with(':') && !line.starts_with(' ')) return inked(line, Ink::bold, descriptor);
-  if (line.starts_with("FAIL ") || line.starts_with("SLOWER ")) return inked(line, Ink::red, descriptor);
+  if (line.ends_with(':') && !line.starts_with(' ')) return styled(line, TextStyle::bold, descriptor);
+  if (line.starts_with("FAIL ") || line.starts_with("SLOWER ")) return styled(line, TextStyle::red, descriptor);
   constexpr std::string_view key = "status      ";
   if (!line.starts_with(key)) return std::string(line);
   const std::string_view text = line.substr(key.size());
   const std::string_view status = text.substr(0, std::min(text.find(" after "), text.find(':')));
-  const Ink ink = status == "converged" ? Ink::green : Ink::red;
-  return std::string(key) + inked(status, ink, descriptor) + std::string(text.substr(status.size()));
+  const TextStyle style = status == "converged" ? TextStyle::green : TextStyle::red;
+  return std::string(key) + styled(status, style, descriptor) + std::string(text.substr(status.size()));
 }
 
 /// Calls `take(line)` for each line, without its end.
@@ -127,10 +127,10 @@ bool has_color(int descriptor) {
   return understands_escapes(descriptor) && variable("NO_COLOR").empty();
 }
 
-std::string inked(std::string_view text, Ink ink, int descriptor) {
+std::string styled(std::string_view text, TextStyle style, int descriptor) {
   if (!has_color(descriptor)) return std::string(text);
   constexpr std::string_view codes[] = {"1", "1;31", "32", "33"};
-  return fmt::format("\033[{}m{}\033[0m", codes[static_cast<std::size_t>(ink)], text);
+  return fmt::format("\033[{}m{}\033[0m", codes[static_cast<std::size_t>(style)], text);
 }
 
 std::size_t display_width(std::string_view text) {

@@ -21,10 +21,10 @@ enum class ColorMode { automatic, always, never };
 void choose_color(ColorMode mode);
 [[nodiscard]] bool has_color(int descriptor);
 
-enum class Ink { bold, red, green, yellow };
+enum class TextStyle { bold, red, green, yellow };
 
-/// The text in a colour where the descriptor takes one, else as it is.
-[[nodiscard]] std::string inked(std::string_view text, Ink ink, int descriptor);
+/// The text in a style where the descriptor takes one, else as it is.
+[[nodiscard]] std::string styled(std::string_view text, TextStyle style, int descriptor);
 
 /// Characters, not bytes: continuation bytes of UTF-8 take no room.
 [[nodiscard]] std::size_t display_width(std::string_view text);

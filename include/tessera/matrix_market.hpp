@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,12 @@ struct ReadOptions {
   std::uint64_t memory_limit_bytes = 0;
 };
 
+/// An integer of a file that the type of the values does not hold: double holds those up to 2^53, float up to 2^24.
+struct RoundedInteger {
+  std::int64_t line = 0;   ///< of the file, from 1
+  std::int64_t value = 0;  ///< as it stands there
+};
+
 /// A matrix and the header of its file.
 template <class T>
 struct MatrixMarketMatrix {
@@ -48,6 +55,7 @@ struct MatrixMarketMatrix {
   offset_t duplicates = 0;  ///< entries summed into others, counted after expansion
   offset_t explicit_zeros =
       0;  ///< zero values stored in the file; they stay structural nonzeros (array files drop them)
+  std::optional<RoundedInteger> first_rounded = {};  ///< of a text file with integers
 };
 
 /// Reads a sparse or dense matrix. Coordinate and array; real, integer, pattern; general, symmetric, skew-symmetric.

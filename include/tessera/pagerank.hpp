@@ -16,9 +16,11 @@
 #include "tessera/spmv.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -83,6 +85,9 @@ struct PageRankOptions {
   /// Bound on the rows of the history, at least 1000: the first 100, the last, and every 2^k-th between; 0: all.
   std::int64_t history_rows = 0;
   Observer observer = {};
+  /// Names what the observer stopped for, after it did, for the reason of the report: "interrupted by Ctrl-C". Empty:
+  /// "stopped by the observer".
+  std::function<std::string()> stop_cause = {};
   SpmvOptions spmv = {};  ///< kernel for the product with the in-links, and the device where the iteration runs
 };
 

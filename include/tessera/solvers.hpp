@@ -8,8 +8,10 @@
 #include "tessera/spmv.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
+#include <string>
 #include <type_traits>
 
 namespace tessera {
@@ -49,6 +51,9 @@ struct SolverOptions {
   /// Bound on the rows of the history, at least 1000: the first 100, the last, and every 2^k-th between; 0: all.
   std::int64_t history_rows = 0;
   Observer observer = {};  ///< may be empty
+  /// Names what the observer stopped for, after it did, for the reason of the report: "interrupted by Ctrl-C". Empty:
+  /// "stopped by the observer".
+  std::function<std::string()> stop_cause = {};
 };
 
 /// Conjugate gradients (Hestenes & Stiefel 1952) for symmetric positive definite A.

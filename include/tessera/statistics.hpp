@@ -9,8 +9,13 @@
 
 namespace tessera {
 
-/// Symmetry of a square matrix: of the values, of the positions only, or none. Rectangular matrices are `none`.
-enum class Symmetry { none, structural, numerical };
+/// Symmetry of a square matrix, the strongest that holds exactly. Rectangular matrices are `none`.
+enum class Symmetry {
+  none,
+  structural,  ///< of the positions only
+  skew,        ///< a_ij = -a_ji, with a zero diagonal; not all values are zero
+  numerical,   ///< a_ij = a_ji
+};
 
 struct MatrixStatistics {
   index_t rows = 0;

@@ -48,7 +48,8 @@ LevelSchedule level_schedule(std::span<const offset_t> row_offsets, std::span<co
 }
 
 bool is_worth_threads(const LevelSchedule& schedule, offset_t work, const Device& device) {
-  return device.threads() > 1 && work >= work_per_thread_and_level * device.threads() * schedule.levels() && work > 0;
+  const offset_t least = grain(work_per_thread_and_level) * device.threads() * schedule.levels();
+  return device.threads() > 1 && work >= least && work > 0;
 }
 
 }  // namespace tessera::host

@@ -28,28 +28,26 @@ constexpr double patience = 3.0;
 
 }  // namespace
 
-JacobiWatch::JacobiWatch(const LadderFacts& facts, RungMethod method, const Device& device, Price price)
+JacobiWatch::JacobiWatch(const LadderFacts& facts, RungMethod method, const Device& device, bool amg_fits, Price price)
     : facts_(facts),
       device_(device),
       price_(std::move(price)),
       iteration_ms_(detail::iteration_ms(facts, method, device)),
       analysis_ms_(detail::analysis_ms(facts)),
       limit_ms_(first_look * analysis_ms_),
-      semidefinite_(facts.symmetric && facts.definite_diagonal) {}
+      is_amg_next_(facts.symmetric && facts.definite_diagonal && facts.rows >= least_rows_for_amg && amg_fits) {}
 
 bool JacobiWatch::goes_on(double residual, double target) {
   residuals_.push_back(residual);
   const std::size_t iterations = residuals_.size() - 1;
   if (residual <= target || iterations < least_iterations) return true;
-  if (is_amg_next()) {
+  if (is_amg_next_) {
     if (iterations < amg_trial || iterations % least_iterations != 0) return true;
     return beats_amg(projected_iterations(residuals_, target));
   }
   if (spent() < limit_ms_ || iterations % least_iterations != 0) return true;
   return beats_price(projected_iterations(residuals_, target));
 }
-
-bool JacobiWatch::is_amg_next() const noexcept { return semidefinite_ && facts_.rows >= least_rows_for_amg; }
 
 double JacobiWatch::spent() const noexcept { return static_cast<double>(residuals_.size() - 1) * iteration_ms_; }
 

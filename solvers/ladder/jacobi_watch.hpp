@@ -18,9 +18,10 @@ class JacobiWatch {
   /// What the cheapest alternative costs, milliseconds; infinity: there is none.
   using Price = std::function<double()>;
 
-  /// \param facts  of the matrix, which outlive this
-  /// \param price  analyses the matrix; called at most once
-  JacobiWatch(const LadderFacts& facts, RungMethod method, const Device& device, Price price);
+  /// \param facts     of the matrix, which outlive this
+  /// \param amg_fits  whether there is memory for multigrid
+  /// \param price     analyses the matrix; called at most once
+  JacobiWatch(const LadderFacts& facts, RungMethod method, const Device& device, bool amg_fits, Price price);
 
   /// \returns whether to go on. \param target of the residual
   [[nodiscard]] bool goes_on(double residual, double target);
@@ -28,7 +29,6 @@ class JacobiWatch {
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
 
  private:
-  [[nodiscard]] bool is_amg_next() const noexcept;
   [[nodiscard]] bool beats_amg(double projected);
   [[nodiscard]] bool beats_price(double projected);
   [[nodiscard]] bool leave(double projected, const std::string& instead);
@@ -41,7 +41,7 @@ class JacobiWatch {
   double analysis_ms_;
   double known_price_ = -1.0;  ///< negative: not asked for
   double limit_ms_ = 0.0;      ///< the next look at the projection
-  bool semidefinite_ = false;
+  bool is_amg_next_ = false;
   std::vector<double> residuals_;
   std::string reason_;
 };

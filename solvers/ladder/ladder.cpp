@@ -12,6 +12,7 @@
 #include "solvers/ladder/outcome.hpp"
 #include "solvers/ladder/rung.hpp"
 #include "solvers/ladder/systems.hpp"
+#include "solvers/stopping.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -131,12 +132,24 @@ class Climb {
     return options_.memory_limit_bytes == 0 || needed <= options_.memory_limit_bytes;
   }
 
+  /// Whether there is memory for a preconditioner that comes after Jacobi.
+  [[nodiscard]] bool fits(RungPrecond precond) const {
+    return detail::fits_memory(precond, result_.facts, options_.method, sizeof(T), options_.memory_limit_bytes);
+  }
+  /// Without one, the last rung would be a short GMRES(m), which is not worth leaving Jacobi for.
+  [[nodiscard]] bool has_alternative() const {
+    return fits(RungPrecond::amg) || fits(RungPrecond::incomplete_factors) || fits(RungPrecond::direct);
+  }
+
   /// For JacobiWatch.
   [[nodiscard]] double price_of_next() {
+    constexpr double never = std::numeric_limits<double>::infinity();
+    if (!has_alternative() && !can_predict()) return never;
     if (!result_.facts.structural_rank) analyse();
-    if (result_.facts.is_singular()) return std::numeric_limits<double>::infinity();
+    if (result_.facts.is_singular() || !has_alternative()) return never;
     const auto& direct = result_.facts.direct;
-    if (!options_.method && direct && detail::is_cheap(*direct, result_.facts)) return detail::direct_ms(*direct);
+    if (direct && fits(RungPrecond::direct) && detail::is_cheap(*direct, result_.facts))
+      return detail::direct_ms(*direct);
     // Incomplete factors with thirty iterations, which cost about four with Jacobi each.
     constexpr double iterations = 120.0;
     constexpr double per_row = 6e-3;
@@ -204,7 +217,8 @@ class Climb {
     const SpmvPlan<T>& A = systems_.plan(side);
     const std::span<const T> b = systems_.b(side);
     Array<T> x = copy_of_guess(side);
-    detail::JacobiWatch jacobi(result_.facts, rung.plan.method, a_.device(), [this] { return price_of_next(); });
+    detail::JacobiWatch jacobi(result_.facts, rung.plan.method, a_.device(), fits(RungPrecond::amg),
+                               [this] { return price_of_next(); });
     SolveReport report = detail::run_rung<T>(rung.plan.method, A, inverse, b, x.span(), options_of(rung, jacobi));
     if (!has_begun_) learn(report);
     if (done_) return end_at_once(std::move(report), side, x.span());
@@ -217,7 +231,7 @@ class Climb {
       quality.error = judge(rung, {A, inverse, b, x.span()}, report);
       quality.residual = rung.relative_residual = relative(report.true_residual);
     } else if (report.status == Status::stagnated || rung.plan.precond == RungPrecond::direct) {
-      quality.stable = done_ = settle(side, x.span(), report);
+      quality.stable = done_ = find_backward_stability(side, x.span(), report);
     }
     rung.solve_ms = watch.milliseconds();
     rung.outcome = detail::outcome_of(rung, report, {jacobi.reason(), stopped_by_user_, result_.is_backward_stable});
@@ -268,6 +282,9 @@ class Climb {
     solver.max_iterations = limit > 0 ? std::min(limit, iterations_left()) : iterations_left();
     solver.time_limit_seconds = std::max(seconds_left(), 0.0);
     solver.restart = std::min(solver.restart, directions_that_fit());
+    solver.stop_cause = [this] {
+      return stopped_by_user_ ? detail::stop_words(options_.solver.stop_cause) : std::string("left by the ladder");
+    };
     const bool is_jacobi = rung.plan.precond == RungPrecond::jacobi;
     const bool may_be_slow = rung.plan.precond == RungPrecond::none;
     const std::int64_t before = iterations_;
@@ -335,7 +352,7 @@ class Climb {
   }
 
   /// Whether x, which missed the tolerance, is as good as it gets.
-  [[nodiscard]] bool settle(const Side& side, std::span<const T> x, const SolveReport& report) {
+  [[nodiscard]] bool find_backward_stability(const Side& side, std::span<const T> x, const SolveReport& report) {
     const auto backward = backward_error<T>(systems_.plan(side).matrix(), systems_.b(side), x, systems_.device(side));
     result_.is_backward_stable =
         is_backward_stable(backward, report, static_cast<double>(std::numeric_limits<T>::epsilon()));
@@ -372,7 +389,8 @@ class Climb {
     if (!history_.empty()) report.history = std::move(history_);
     if (report.converged()) result_.is_backward_stable = false;
     if (!result_.is_backward_stable && !result_.rungs.empty()) {
-      detail::settle_status({stopped_by_user_, seconds_left() <= 0.0, iterations_left() <= 0}, report);
+      const std::string stopped = stopped_by_user_ ? detail::stop_words(options_.solver.stop_cause) : std::string();
+      detail::set_final_status({stopped, seconds_left() <= 0.0, iterations_left() <= 0}, report);
     }
     result_.proof = singularity_proof(result_.facts);
     if (a_.rows() > 0 && std::isfinite(report.true_residual)) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 namespace tessera::detail {
 
 std::string outcome_of(const RungReport& rung, const SolveReport& report, const RungEvents& events) {
@@ -19,18 +21,18 @@ std::string outcome_of(const RungReport& rung, const SolveReport& report, const 
   return fmt::format("{}: {}", to_string(report.status), report.reason);
 }
 
-void settle_status(const LadderEnding& ending, SolveReport& report) {
+void set_final_status(const LadderEnding& ending, SolveReport& report) {
   if (report.converged()) return;
   const bool is_limit_of_rung = report.status == Status::max_iterations || report.status == Status::interrupted;
-  const auto settle = [&](Status status, const char* reason) {
+  const auto end_as = [&](Status status, std::string_view reason) {
     if (report.status == status) return;
     report.status = status;
     report.reason = fmt::format("{}; ||b - A x||_2 = {:g} > {:g}", reason, report.true_residual, report.target);
   };
-  if (ending.stopped_by_user) return settle(Status::interrupted, "stopped by the observer");
-  if (ending.is_out_of_time) return settle(Status::time_limit, "time limit of all rungs reached");
-  if (ending.is_out_of_iterations) return settle(Status::max_iterations, "iteration limit of all rungs reached");
-  if (is_limit_of_rung) settle(Status::stagnated, "no rung of the ladder reached the tolerance");
+  if (!ending.stop_words.empty()) return end_as(Status::interrupted, ending.stop_words);
+  if (ending.is_out_of_time) return end_as(Status::time_limit, "time limit of all rungs reached");
+  if (ending.is_out_of_iterations) return end_as(Status::max_iterations, "iteration limit of all rungs reached");
+  if (is_limit_of_rung) end_as(Status::stagnated, "no rung of the ladder reached the tolerance");
 }
 
 }  // namespace tessera::detail

@@ -39,13 +39,13 @@ struct RungEvents {
 
 /// What ended the ladder.
 struct LadderEnding {
-  bool stopped_by_user = false;
+  std::string stop_words;  ///< why the observer stopped it; empty where it did not
   bool is_out_of_time = false;
   bool is_out_of_iterations = false;
 };
 
 /// The report of a rung tells why that rung ended; status and reason of one that did not converge become those of the
 /// ladder.
-void settle_status(const LadderEnding& ending, SolveReport& report);
+void set_final_status(const LadderEnding& ending, SolveReport& report);
 
 }  // namespace tessera::detail

@@ -53,29 +53,52 @@ template <class T>
 constexpr std::uint64_t factor_row_bytes = 160;
 constexpr std::uint64_t factor_entry_bytes = sizeof(double) + sizeof(index_t);
 
+[[nodiscard]] std::uint64_t factor_workspace(index_t rows, offset_t nnz) {
+  return factor_row_bytes * static_cast<std::uint64_t>(rows) + factor_entry_bytes * static_cast<std::uint64_t>(nnz);
+}
+
+/// A hierarchy with its set-up, taken for four times its matrix: an estimate.
+[[nodiscard]] std::uint64_t amg_bytes(index_t rows, offset_t nnz, std::size_t value_bytes) {
+  constexpr std::uint64_t most = 4;
+  return most * csr_bytes(rows, nnz, value_bytes);
+}
+
+/// What a preconditioner takes at least with its set-up; of incomplete factors, as many entries as A has.
+[[nodiscard]] std::uint64_t least_bytes(RungPrecond precond, const LadderFacts& facts, std::size_t value_bytes) {
+  switch (precond) {
+    case RungPrecond::none:
+    case RungPrecond::jacobi:
+      return 0;
+    case RungPrecond::amg:
+      return amg_bytes(facts.rows, facts.nnz, value_bytes);
+    case RungPrecond::incomplete_factors:
+      return factor_workspace(facts.rows, facts.nnz) + csr_bytes(facts.rows, facts.nnz, value_bytes);
+    case RungPrecond::direct:
+      return facts.direct ? facts.direct->bytes : 0;
+  }
+  return 0;
+}
+
 /// As much fill as the memory allows. \throws BudgetExceeded where not even the work space fits
 template <class T>
 void limit_fill(const CsrView<T>& matrix, const SetUp& budget, IncompleteFactorOptions& options) {
   if (budget.memory_limit_bytes == 0) return;
-  const auto entries = static_cast<std::uint64_t>(std::max<offset_t>(matrix.nnz(), 1));
-  const std::uint64_t workspace =
-      factor_row_bytes * static_cast<std::uint64_t>(matrix.rows) + factor_entry_bytes * entries;
+  const offset_t entries = std::max<offset_t>(matrix.nnz(), 1);
+  const std::uint64_t workspace = factor_workspace(matrix.rows, entries);
   if (workspace >= budget.memory_limit_bytes) {
     throw BudgetExceeded(
         fmt::format("the set-up needs {} bytes, and {} are left", workspace, budget.memory_limit_bytes));
   }
   const auto left = static_cast<double>(budget.memory_limit_bytes - workspace);
-  options.fill_limit =
-      std::min(options.fill_limit, left / static_cast<double>(entries * (sizeof(T) + sizeof(index_t))));
+  const auto bytes_of_a = static_cast<double>(entries) * static_cast<double>(sizeof(T) + sizeof(index_t));
+  options.fill_limit = std::min(options.fill_limit, left / bytes_of_a);
 }
 
-/// Refuses a hierarchy that may not fit: with its set-up it is taken for four times its matrix, an estimate.
+/// Refuses a hierarchy that may not fit.
 template <class T>
 void require_memory_of_amg(const CsrView<T>& matrix, const SetUp& budget) {
-  if (budget.memory_limit_bytes == 0) return;
-  constexpr std::uint64_t most = 4;
-  const std::uint64_t needed = most * csr_bytes(matrix.rows, matrix.nnz(), sizeof(T));
-  if (needed <= budget.memory_limit_bytes) return;
+  const std::uint64_t needed = amg_bytes(matrix.rows, matrix.nnz(), sizeof(T));
+  if (budget.memory_limit_bytes == 0 || needed <= budget.memory_limit_bytes) return;
   throw BudgetExceeded(
       fmt::format("the hierarchy may need {} bytes, and {} are left", needed, budget.memory_limit_bytes));
 }
@@ -116,6 +139,14 @@ template <class T>
 }
 
 }  // namespace
+
+bool fits_memory(RungPrecond precond, const LadderFacts& facts, std::optional<RungMethod> method,
+                 std::size_t value_bytes, std::uint64_t limit_bytes) {
+  const auto rungs = plan_ladder(facts, method);
+  const bool is_planned =
+      std::any_of(rungs.begin(), rungs.end(), [=](const auto& rung) { return rung.precond == precond; });
+  return is_planned && (limit_bytes == 0 || least_bytes(precond, facts, value_bytes) <= limit_bytes);
+}
 
 template <class T>
 std::unique_ptr<LinearOperator<T>> set_up_rung(const RungPlan& plan, LadderSystems<T>& systems, const Side& side,

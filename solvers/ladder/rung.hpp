@@ -5,6 +5,7 @@
 #include "solvers/ladder/systems.hpp"
 #include "tessera/ladder.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,6 +25,11 @@ struct SetUp {
 template <class T>
 [[nodiscard]] std::unique_ptr<LinearOperator<T>> set_up_rung(const RungPlan& plan, LadderSystems<T>& systems,
                                                              const Side& side, const SetUp& budget, RungReport& report);
+
+/// Whether the ladder plans such a preconditioner that may fit into memory with its set-up; of incomplete factors, some
+/// with as many entries as A. \param limit_bytes 0: none
+[[nodiscard]] bool fits_memory(RungPrecond precond, const LadderFacts& facts, std::optional<RungMethod> method,
+                               std::size_t value_bytes, std::uint64_t limit_bytes);
 
 /// Runs the method of a rung.
 template <class T>

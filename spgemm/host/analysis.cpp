@@ -39,7 +39,7 @@ ProductAnalysis analyse_product(const CsrView<T>& a, const CsrView<T>& b, const 
   ProductAnalysis analysis{Array<offset_t>(std::int64_t{a.rows} + 1, Init::none), Array<index_t>(a.rows, Init::none),
                            Array<index_t>(a.rows, Init::none)};
   const offset_t length = path_length(a.rows, a.nnz());
-  const std::int64_t parts = length < serial_threshold ? 1 : std::int64_t{16} * device.threads();
+  const std::int64_t parts = length < serial_threshold() ? 1 : std::int64_t{16} * device.threads();
   const auto row_at = [&](std::int64_t part) {
     return merge_search(a.row_offsets.data(), a.rows, a.nnz(), part_of(length, parts, part).begin).y;
   };

@@ -34,6 +34,9 @@ struct HostJob {
 /// Rows below this many products and rows are done by one thread.
 inline constexpr std::int64_t serial_products = 4096;
 
+/// Products and rows of a block, at least.
+inline constexpr std::int64_t products_per_block = 1024;
+
 /// body(worker, Range of rows) over blocks with nearly equal numbers of products, handed out in order. Each worker is
 /// one thread at a time. body must not throw.
 template <class T, class Body>
@@ -41,11 +44,12 @@ void for_product_blocks(const HostJob<T>& job, Body&& body) {
   const offset_t* products = job.analysis.products.data();
   const offset_t total = job.analysis.total();
   const offset_t length = total + job.rows();
-  if (job.workers == 1 || length < serial_products) {
+  if (job.workers == 1 || length < grain(serial_products)) {
     body(0, Range{0, job.rows()});
     return;
   }
-  const std::int64_t blocks = std::min<std::int64_t>(std::int64_t{64} * job.workers, 1 + length / 1024);
+  const std::int64_t blocks =
+      std::min<std::int64_t>(std::int64_t{64} * job.workers, 1 + length / grain(products_per_block));
   const auto row_at = [&](std::int64_t block) -> std::int64_t {
     if (block == blocks) return job.rows();
     // length * block may overflow; the path needs no exact parts.

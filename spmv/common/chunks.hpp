@@ -23,8 +23,9 @@ inline constexpr std::int64_t items_per_chunk = 8192;
 inline constexpr std::int64_t chunks_per_thread = 4;
 
 /// Chunks of a path of `length` items; 0 for an empty path.
-[[nodiscard]] constexpr std::int64_t chunk_count(std::int64_t length) noexcept {
-  return std::min((length + items_per_chunk - 1) / items_per_chunk, max_chunks);
+[[nodiscard]] inline std::int64_t chunk_count(std::int64_t length) noexcept {
+  const std::int64_t items = grain(items_per_chunk);
+  return std::min((length + items - 1) / items, max_chunks);
 }
 
 /// Results of a chunk that closes the rows [first_row, end_row). Row first_row may have begun before it, and row

@@ -63,7 +63,8 @@ struct BlockGrid {
   int least_tiles;  ///< per block, about
 
   [[nodiscard]] std::int64_t size() const noexcept {
-    return std::min((tiles.tiles() + least_tiles - 1) / least_tiles, max_chunks);
+    const std::int64_t least = grain(least_tiles);
+    return std::min((tiles.tiles() + least - 1) / least, max_chunks);
   }
   [[nodiscard]] Range tiles_of(std::int64_t block) const noexcept { return part_of(tiles.tiles(), size(), block); }
   /// The row in which a block starts; for block size(), the number of rows.

@@ -100,6 +100,21 @@ TEST_F(BaselineTest, CasesThatAreNewAreSaid) {
   EXPECT_NE(warnings[0].text.find("no case \"product new warm\""), std::string::npos);
 }
 
+/// Documents of earlier versions name the reproducible variant by its class.
+TEST_F(BaselineTest, OldNamesOfKernelsAreKnown) {
+  for (const char* old_name : {"merbit:gpu", "merbit:run"}) {
+    auto before = outcome_with(2.0, 0.1);
+    before.products[0].kernel = before.solves[0].kernel = old_name;
+    const compare::Baseline baseline = written(before);
+    auto after = outcome_with(2.4, 0.1);
+    after.products[0].kernel = after.solves[0].kernel = "merbit:reproducible";
+    hold_against_baseline(baseline, 0.05, after);
+    EXPECT_EQ(after.slower,
+              (std::vector<std::string>{"product merbit:reproducible warm", "solve cg merbit:reproducible"}));
+    EXPECT_TRUE(after.compare::Outcome::warnings.empty());
+  }
+}
+
 TEST_F(BaselineTest, AnotherMatrixTypeOrMachine) {
   const compare::Baseline baseline = written(outcome_with(2.0, 0.1));
   const compare::MeasuredOn same = baseline.measured_on;

@@ -1,6 +1,9 @@
 // --mem-limit against the peak of the process, as the system counts it.
 #include "solve_process.hpp"
 
+#include "tessera/generators.hpp"
+#include "tessera/matrix_market.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -61,6 +64,19 @@ TEST_F(MemoryLimit, RefusesAComparisonWhoseKernelDoesNotFit) {
 TEST_F(MemoryLimit, HoldsForPreconditionersOfTheLadder) {
   expect_kept("--poisson3d 60", 60);
   expect_kept("--generate convdiff:40", 20);
+}
+
+/// 96 MiB of text, of which less than half would fit a second time: the buffer grows without a copy of itself.
+TEST_F(MemoryLimit, HoldsForGzipInputNearTheLimit) {
+  WriteOptions options;
+  options.comments.emplace_back(96U << 20U, ' ');
+  write_matrix_market<double>(path("a.mtx.gz"), poisson2d<double>(3, 3).view(), options);
+  for (const std::uint64_t limit_mib : {97, 98, 101, 110, 130}) {
+    expect_kept("inspect a.mtx.gz --no-spy", limit_mib);
+    EXPECT_EQ(run("inspect a.mtx.gz --no-spy --mem-limit " + std::to_string(limit_mib) + "MiB").exit_code, 0);
+  }
+  expect_kept("inspect a.mtx.gz --no-spy", 95);
+  EXPECT_EQ(run("inspect a.mtx.gz --no-spy --mem-limit 95MiB").exit_code, 6);
 }
 
 TEST_F(MemoryLimit, HistoryForJsonAloneIsBounded) {

@@ -1,4 +1,4 @@
-/// What goes to standard output, to standard error and to files.
+/// Outputs of the command: standard output, standard error and files.
 
 #include "solve_process.hpp"
 #include "tests/support/eigen_bridge.hpp"
@@ -40,6 +40,28 @@ TEST_F(OutputTest, VerboseSpeaksOnStandardErrorOnly) {
   EXPECT_EQ(plain.out.find("planning"), std::string::npos);
   const auto more = run("--poisson3d 8 -vv");
   EXPECT_NE(more.err.find("--rtol 1e-8 (default)"), std::string::npos) << more.err;
+}
+
+/// 2^53 + 1 and 2^24 + 1 are the first integers that do not fit.
+TEST_F(OutputTest, ARoundedIntegerIsOneWarningOfEveryCommand) {
+  file("i.mtx",
+       "%%MatrixMarket matrix coordinate integer general\n% c\n2 2 3\n1 1 16777217\n"
+       "2 2 9007199254740993\n1 2 9007199254740995\n");
+  const std::string in_double =
+      "solve: warning: i.mtx:5: the integer 9007199254740993 was rounded to 9007199254740992: fp64 holds integers up "
+      "to "
+      "2^53; others may follow\n";
+  for (const std::string command : {"", "pagerank ", "inspect ", "spgemm ", "compare --repeat 3 --kernels csr "}) {
+    const auto result = run(command + "i.mtx");
+    EXPECT_EQ(result.exit_code, 0) << command << result.err;
+    EXPECT_NE(result.err.find(in_double), std::string::npos) << command << result.err;
+    EXPECT_EQ(result.err.find("rounded"), result.err.rfind("rounded")) << "once\n" << result.err;
+  }
+  EXPECT_NE(run("convert i.mtx i.tsb").err.find(in_double), std::string::npos);
+  EXPECT_NE(run("inspect i.mtx --precision fp32")
+                .err.find("i.mtx:4: the integer 16777217 was rounded to 16777216: fp32 holds integers up to 2^24"),
+            std::string::npos);
+  EXPECT_EQ(run("inspect i.mtx --unweighted").err.find("rounded"), std::string::npos);
 }
 
 TEST_F(OutputTest, JsonAloneIsOneDocumentAndNothingElse) {
@@ -156,6 +178,19 @@ TEST_F(OutputTest, TheDefaultRightHandSideIsNotInTheNullSpace) {
   const std::string chosen = run("ring.mtx").err;
   EXPECT_NE(chosen.find("A times ones is 0, so the right-hand side is A times random"), std::string::npos) << chosen;
   EXPECT_EQ(run("--poisson2d 4").err.find("A times ones"), std::string::npos);
+
+  const auto solved = nlohmann::json::parse(run("ring.mtx --json --exit-zero").out);
+  EXPECT_EQ(solved["config"]["rhs"]["value"], "Arandom");
+  const std::string line = "compare ring.mtx --kernels csr --repeat 3 --solvers bicgstab --preconds none --exit-zero";
+  const auto compared = run(line + " --json");
+  EXPECT_NE(compared.err.find("A times ones is 0, so the right-hand side is A times random"), std::string::npos)
+      << compared.err;
+  const auto json = nlohmann::json::parse(compared.out);
+  EXPECT_EQ(json["config"]["rhs"]["value"], "Arandom");
+  EXPECT_GT(json["cases"].back()["result"]["iterations"].get<int>(), 0) << "zero would need none";
+  const auto kept = run(line + " --json -b Aones");
+  EXPECT_EQ(kept.err.find("A times random"), std::string::npos) << kept.err;
+  EXPECT_EQ(nlohmann::json::parse(kept.out)["config"]["rhs"]["value"], "Aones");
 }
 
 TEST_F(OutputTest, DevicesAreWrittenNotReplaced) {

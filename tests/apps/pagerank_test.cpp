@@ -24,10 +24,15 @@ constexpr const char* small_graph = "%%MatrixMarket matrix coordinate pattern ge
   return parse_vector<double>(result.out, "stdout");
 }
 
-/// The definition, in long double, by 300 power steps (0.85^300 < 1e-21) from the uniform vector.
-[[nodiscard]] std::vector<long double> reference_ranks(const CsrView<double>& graph, long double damping) {
+/// The definition, in long double, by 300 power steps (0.85^300 < 1e-21) from the uniform vector. Ranks of vertices
+/// without links go where jumps go.
+/// \param jumps their distribution, with sum 1; empty: uniform
+[[nodiscard]] std::vector<long double> reference_ranks(const CsrView<double>& graph, long double damping,
+                                                       std::vector<long double> jumps = {}) {
   const auto n = static_cast<std::size_t>(graph.rows);
-  std::vector<long double> x(n, 1.0L / static_cast<long double>(n));
+  const std::vector<long double> uniform(n, 1.0L / static_cast<long double>(n));
+  if (jumps.empty()) jumps = uniform;
+  std::vector<long double> x = uniform;
   for (int step = 0; step < 300; ++step) {
     std::vector<long double> next(n, 0.0L);
     long double dangling = 0.0L;
@@ -42,8 +47,9 @@ constexpr const char* small_graph = "%%MatrixMarket matrix coordinate pattern ge
         next[target] += x[i] * static_cast<long double>(graph.value(k)) / weight;
       }
     }
-    const auto size = static_cast<long double>(n);
-    for (long double& value : next) value = damping * (value + dangling / size) + (1.0L - damping) / size;
+    for (std::size_t i = 0; i < n; ++i) {
+      next[i] = damping * (next[i] + dangling * jumps[i]) + (1.0L - damping) * jumps[i];
+    }
     x = std::move(next);
   }
   return x;
@@ -121,6 +127,42 @@ TEST_F(PageRankCommandTest, PersonalizationDrawsRankToItsVertices) {
   file("p.txt", "0\n0\n0\n5\n");
   const auto ranks = stdout_vector(run("pagerank g.mtx --personalize p.txt -o - -q"));
   EXPECT_NEAR(ranks[3], 1.0, 1e-12) << "all jumps lead to a vertex without links, whose rank jumps again";
+}
+
+/// The ranks of --personalize TEXT on a weighted graph of five vertices against the definition with these jumps.
+TEST_F(PageRankCommandTest, NamedVerticesMeetTheDefinition) {
+  file("w.mtx",
+       "%%MatrixMarket matrix coordinate real general\n5 5 7\n"
+       "1 2 3\n1 3 1\n2 1 1\n3 3 2\n3 4 1\n5 1 1\n5 2 1\n");
+  const auto graph = read_matrix_market<double>(path("w.mtx"));
+  const std::vector<std::pair<std::string, std::vector<long double>>> cases{
+      {"unit:5", {0, 0, 0, 0, 1}},
+      {"5", {0, 0, 0, 0, 1}},
+      {"1,4", {0.5L, 0, 0, 0.5L, 0}},
+      {"4,1", {0.5L, 0, 0, 0.5L, 0}},
+      {"1:2,4:1", {2.0L / 3, 0, 0, 1.0L / 3, 0}},
+      {"2:1e308,3:1e308", {0, 0.5L, 0.5L, 0, 0}},
+      {"5:50%,3,1:0", {0, 0, 2.0L / 3, 0, 1.0L / 3}}};
+  for (const auto& [text, jumps] : cases) {
+    const auto result = run("pagerank w.mtx --tol 1e-15 -o - -q --personalize " + text);
+    ASSERT_EQ(result.exit_code, 0) << text << result.err;
+    const auto ranks = stdout_vector(result);
+    const auto reference = reference_ranks(graph.matrix.view(), 0.85L, jumps);
+    ASSERT_EQ(ranks.size(), reference.size());
+    // The last change is at most 1e-15; the fixed point is within d / (1 - d) < 6 times that, and rounding.
+    for (std::size_t i = 0; i < ranks.size(); ++i) EXPECT_NEAR(ranks[i], reference[i], 2e-14L) << text << ": " << i;
+  }
+}
+
+TEST_F(PageRankCommandTest, AListIsWorthTheFileThatItSpells) {
+  file("g.mtx", small_graph);
+  file("p.txt", "2\n0\n0.25\n0\n");
+  file("7.txt", "1\n1\n1\n1\n");
+  const std::string line = "pagerank g.mtx -o - -q --personalize ";
+  EXPECT_EQ(run(line + "1:2,3:0.25").out, run(line + "p.txt").out);
+  EXPECT_EQ(run(line + "7.txt").out, run("pagerank g.mtx -o - -q").out) << "a file whose name begins with a digit";
+  file("solve.toml", "personalize = 4\n");
+  EXPECT_EQ(run("pagerank g.mtx -o - -q").out, run(line + "unit:4").out);
 }
 
 TEST_F(PageRankCommandTest, WeightsCountUnlessToldNotTo) {

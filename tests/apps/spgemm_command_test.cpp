@@ -85,6 +85,25 @@ TEST_F(SpgemmCommandTest, AWrongProductIsSaid) {
   EXPECT_NE(result.out.find("check       failed: "), std::string::npos) << result.out;
 }
 
+/// (1e200)^2 and 1e200 * -1e200 are beyond double; 1e200 * 1 is not.
+TEST_F(SpgemmCommandTest, OverflowOfFiniteFactorsIsAWarningWithItsPlace) {
+  file("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 3 1e200\n3 3 1e200\n");
+  file("b.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 1e200\n3 1 1\n3 2 -1e200\n3 3 1e200\n");
+  const auto result = run("spgemm a.mtx b.mtx");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("solve: warning: 4 values of the product overflowed in fp64, the first in row 2, column 2 "
+                            "(counted from 1): -inf; the factors are finite, so scale them down"),
+            std::string::npos)
+      << result.err;
+  EXPECT_EQ(document("spgemm a.mtx b.mtx")["warnings"][0]["code"], "W026");
+  file("one.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n2 1 1\n");
+  EXPECT_EQ(document("spgemm a.mtx one.mtx")["warnings"], json::array());
+  file("f.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1e20\n");
+  EXPECT_EQ(document("spgemm f.mtx")["warnings"], json::array());
+  EXPECT_NE(run("spgemm f.mtx --precision fp32").err.find("1 value of the product overflowed in fp32"),
+            std::string::npos);
+}
+
 }  // namespace
 
 }  // namespace tessera::testing

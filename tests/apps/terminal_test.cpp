@@ -126,6 +126,19 @@ TEST_F(TerminalTest, CtrlCIsNamed) {
   EXPECT_EQ(result.text.find("observer"), std::string::npos) << result.text;
 }
 
+/// A product of seconds ends at once, and what the shell shows next begins a line.
+TEST_F(TerminalTest, TheSecondCtrlCEndsTheLineOfProgress) {
+  TerminalOptions options;
+  options.after = "multiplying  elapsed";
+  options.keys = "\x03\x03";
+  const auto result = on_terminal("spgemm --generate rmat:scale=17 --threads 1 -o c.tsb", options);
+  EXPECT_EQ(result.exit_code, 130) << result.text;
+  EXPECT_NE(result.text.find("solve: stopping after this step; once more to abort\n"), std::string::npos)
+      << result.text;
+  EXPECT_TRUE(result.text.ends_with("\n")) << result.text;
+  EXPECT_FALSE(std::filesystem::exists(path("c.tsb")));
+}
+
 TEST(Fitted, BreaksAtBlanksBelowTheText) {
   EXPECT_EQ(cli::fitted("matrix      one two three\n", 19), "matrix      one two\n            three\n");
   EXPECT_EQ(cli::fitted("  one two three", 9), "  one two\n    three");

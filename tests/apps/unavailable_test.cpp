@@ -1,4 +1,4 @@
-/// What the design knows and this build has not: refused by name, never ignored.
+/// Planned commands, options and values: refused by name, never ignored.
 
 #include "solve_process.hpp"
 

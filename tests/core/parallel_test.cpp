@@ -1,4 +1,5 @@
 #include "core/parallel.hpp"
+#include "tests/support/small_grain.hpp"
 
 #include <gtest/gtest.h>
 
@@ -72,6 +73,36 @@ TEST(Parallel, SumIsBitwiseEqualForEveryNumberOfThreads) {
       EXPECT_EQ(std::memcmp(&one, &other, sizeof one), 0) << n << " terms, " << threads << " threads";
     }
   }
+}
+
+TEST(Parallel, SmallGrainSharesSmallLoops) {
+  EXPECT_EQ(threads_for(Device::host(4), 64), 1);
+  EXPECT_EQ(sum_chunks(64), 1);
+  const auto sum = [](int threads, std::int64_t n) {
+    return parallel_sum<double>(Device::host(threads), n, [](Range range) {
+      double partial = 0;
+      for (std::int64_t i = range.begin; i < range.end; ++i) partial += term(i);
+      return partial;
+    });
+  };
+  {
+    const testing::SmallGrain grain;
+    EXPECT_EQ(threads_for(Device::host(4), 64), 4);
+    EXPECT_EQ(sum_chunks(64), 32);
+    EXPECT_EQ(sum_chunks(0), 1);
+    EXPECT_EQ(sum_chunks(1'000'000), max_sum_chunks);
+    for (const std::int64_t n : {1, 2, 3, 17, 64, 1000}) {
+      const double one = sum(1, n);
+      for (const int threads : thread_counts)
+        EXPECT_EQ(sum(threads, n), one) << n << " terms, " << threads << " threads";
+      std::vector<int> visits(static_cast<std::size_t>(n));
+      parallel_for(Device::host(7), n, [&](Range range) {
+        for (auto i = range.begin; i < range.end; ++i) ++visits[static_cast<std::size_t>(i)];
+      });
+      EXPECT_EQ(std::count(visits.begin(), visits.end(), 1), n);
+    }
+  }
+  EXPECT_EQ(threads_for(Device::host(4), 64), 1) << "as before";
 }
 
 }  // namespace

@@ -42,6 +42,30 @@ TEST(Reader, WhatIsTolerated) {
   expect_identical(parse(text).matrix.view(), make_csr<double>(2, 3, {0, 1, 3}, {0, 0, 2}, {1.5, 1.0, -25.0}).view());
 }
 
+/// 2^53 + 1 is the first integer that double does not hold; 2^53 + 2 is held again, 2^62 as well.
+TEST(Reader, TheFirstRoundedIntegerIsNamed) {
+  const std::string head = "%%MatrixMarket matrix coordinate integer general\n% c\n3 3 4\n";
+  const auto odd = parse(head + "1 1 9007199254740992\n\n2 2 9007199254740994\n% c\n3 3 -9007199254740993\n" +
+                         "1 2 9007199254740993\n");
+  ASSERT_TRUE(odd.first_rounded);
+  EXPECT_EQ(odd.first_rounded->line, 7);
+  EXPECT_EQ(odd.first_rounded->value, -9007199254740993);
+  EXPECT_EQ(odd.matrix.values()[3], -9007199254740992.0);
+  const std::string exact =
+      "1 1 9007199254740992\n2 2 4611686018427387904\n3 3 -9223372036854775808\n1 2 -9007199254740994\n";
+  EXPECT_FALSE(parse(head + exact).first_rounded);
+  EXPECT_EQ(parse(head + "1 1 1\n1 2 9223372036854775807\n1 3 1\n2 1 1\n").first_rounded->line, 5);
+  EXPECT_EQ(
+      parse("%%MatrixMarket matrix coordinate integer symmetric\n2 2 1\n2 1 9007199254740993\n").first_rounded->line,
+      3);
+  EXPECT_EQ(parse("%%MatrixMarket matrix array integer general\n2 1\n1\n+9007199254740993\n").first_rounded->line, 4);
+  EXPECT_FALSE(parse("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 9007199254740993\n").first_rounded)
+      << "a real number is rounded as any other";
+  const std::string small = "%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 16777217\n";
+  EXPECT_FALSE(parse(small).first_rounded);
+  EXPECT_EQ(parse_matrix_market<float>(small, "t.mtx").first_rounded->line, 3);
+}
+
 TEST(Reader, EmptyMatrices) {
   expect_identical(parse("%%MatrixMarket matrix coordinate real general\n0 0 0\n").matrix.view(),
                    make_csr<double>(0, 0, {0}, {}, {}).view());

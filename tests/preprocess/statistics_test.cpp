@@ -102,6 +102,22 @@ TEST(Statistics, SymmetryIsExact) {
   EXPECT_EQ(statistics(Csr<double>().view()).symmetry, Symmetry::numerical);
 }
 
+TEST(Statistics, SkewSymmetryIsExactToo) {
+  EXPECT_EQ(statistics(from_dense<double>({{0, 2}, {-2, 0}}, 2).view()).symmetry, Symmetry::skew);
+  EXPECT_EQ(statistics(make_csr<double>(2, 2, {0, 2, 3}, {0, 1, 0}, {0.0, 2.0, -2.0}).view()).symmetry, Symmetry::skew)
+      << "a stored zero on the diagonal";
+  EXPECT_EQ(statistics(make_csr<double>(2, 2, {0, 1, 2}, {1, 0}, {0.0, 0.0}).view()).symmetry, Symmetry::numerical)
+      << "zeros are both";
+  EXPECT_EQ(statistics(from_dense<double>({{0, 2}, {-std::nextafter(2.0, 3.0), 0}}, 2).view()).symmetry,
+            Symmetry::structural);
+  EXPECT_EQ(statistics(from_dense<double>({{0, 2, 1}, {-2, 0, 1}, {-1, 1, 0}}, 3).view()).symmetry,
+            Symmetry::structural)
+      << "one pair equal, the others opposite";
+  EXPECT_EQ(statistics(from_dense<double>({{0, 2, 1}, {-2, 0, 0}, {0, 0, 0}}, 3).view()).symmetry, Symmetry::none);
+  EXPECT_EQ(statistics(make_csr<double>(2, 2, {0, 1, 2}, {1, 0}, {nan_value, nan_value}).view()).symmetry,
+            Symmetry::structural);
+}
+
 TEST(Statistics, SymmetryOfLargeMatricesFindsTheOneOddEntry) {
   // Tridiagonal, large enough for several threads, one value changed in the last rows.
   std::vector<offset_t> offsets{0};

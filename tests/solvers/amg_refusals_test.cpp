@@ -1,4 +1,4 @@
-/// What AMG refuses, and how: by row, by size, by option. Indefinite matrices end in a clear status.
+/// Refusals of AMG: by row, by size, by option. Indefinite matrices end in a clear status.
 #include "tessera/amg.hpp"
 #include "tessera/error.hpp"
 #include "tests/solvers/amg_systems.hpp"

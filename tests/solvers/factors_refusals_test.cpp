@@ -1,3 +1,4 @@
+/// Refusals of incomplete factors.
 #include "tessera/error.hpp"
 #include "tests/solvers/factors_support.hpp"
 

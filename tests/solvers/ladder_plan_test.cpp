@@ -72,7 +72,7 @@ struct Watched {
 
 [[nodiscard]] Watched watch(const LadderFacts& facts, double q, double price, int most) {
   Watched result;
-  detail::JacobiWatch jacobi(facts, RungMethod::cg, Device{}, [&] {
+  detail::JacobiWatch jacobi(facts, RungMethod::cg, Device{}, true, [&] {
     ++result.asked;
     return price;
   });
@@ -108,7 +108,7 @@ TEST(JacobiWatch, StaysForEverWhereThereIsNothingElse) {
 
 TEST(JacobiWatch, APromiseThatIsNotKeptEndsAtAMultipleOfThePrice) {
   const LadderFacts facts = facts_of(1000, false);
-  detail::JacobiWatch jacobi(facts, RungMethod::cg, Device{}, [] { return 100.0; });
+  detail::JacobiWatch jacobi(facts, RungMethod::cg, Device{}, true, [] { return 100.0; });
   // Falls fast enough to promise an end within the price, but the target moves away as well.
   double residual = 1.0;
   int iterations = 0;

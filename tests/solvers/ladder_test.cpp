@@ -251,6 +251,27 @@ TEST(Ladder, TheObserverHearsOfEveryIterationAndCanStop) {
   const auto stopped = climb(grid, image_of_random(grid), options);
   EXPECT_EQ(stopped.ladder.report.status, Status::interrupted);
   EXPECT_EQ(stopped.ladder.rungs.size(), 1U);
+  EXPECT_TRUE(stopped.ladder.report.reason.starts_with("stopped by the observer after"))
+      << stopped.ladder.report.reason;
+  options.solver.stop_cause = [] { return std::string("interrupted by Ctrl-C"); };
+  const auto named = climb(grid, image_of_random(grid), options);
+  EXPECT_TRUE(named.ladder.report.reason.starts_with("interrupted by Ctrl-C after iteration 3; "))
+      << named.ladder.report.reason;
+}
+
+/// 90 000 unknowns take more than the 200 iterations with Jacobi above which multigrid pays: without memory for it, or
+/// for factors, Jacobi goes on and converges.
+TEST(Ladder, JacobiIsNotLeftForWhatDoesNotFitIntoMemory) {
+  const auto grid = poisson2d<double>(300, 300);
+  LadderOptions options;
+  const auto free = climb(grid, image_of_random(grid), options);
+  EXPECT_EQ(winner(free.ladder).plan.precond, RungPrecond::amg);
+  options.memory_limit_bytes = 1'000'000;
+  const auto limited = climb(grid, image_of_random(grid), options);
+  EXPECT_TRUE(limited.ladder.report.converged()) << limited.ladder.report.reason;
+  ASSERT_EQ(limited.ladder.rungs.size(), 1U) << limited.ladder.rungs[1].outcome;
+  EXPECT_EQ(winner(limited.ladder).plan.command_options(), "-m cg -p jacobi");
+  EXPECT_FALSE(limited.ladder.facts.structural_rank) << "nor is it analysed";
 }
 
 /// Factors come next here: none are made.

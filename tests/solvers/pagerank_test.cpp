@@ -170,6 +170,12 @@ TEST(PageRank, ObserverHistoryAndTimeLimit) {
   const auto stopped = pagerank(small_graph(), options);
   EXPECT_EQ(stopped.status, Status::interrupted);
   EXPECT_EQ(stopped.iterations, 4);
+  EXPECT_TRUE(stopped.reason.starts_with("stopped by the observer after iteration 4; ")) << stopped.reason;
+  PageRankOptions named = options;
+  named.stop_cause = [] { return std::string("interrupted by Ctrl-C"); };
+  const std::string reason = pagerank(small_graph(), named).reason;
+  EXPECT_TRUE(reason.starts_with("interrupted by Ctrl-C after iteration 4; ")) << reason;
+  seen.erase(seen.begin() + 5, seen.end());
   ASSERT_EQ(seen.size(), 5U);
   EXPECT_EQ(seen[0].iteration, 0);
   EXPECT_TRUE(std::isinf(seen[0].residual));

@@ -133,6 +133,19 @@ TEST_P(Stopping, ObserverSeesEveryIterationAndStops) {
   system.expect_honest(report);
 }
 
+TEST_P(Stopping, TheCallerNamesTheCauseOfAStop) {
+  System<double> system(poisson2d<double>(40, 40));
+  SolverOptions options;
+  options.observer = [](const IterationInfo& info) { return info.iteration == 3 ? Control::stop : Control::proceed; };
+  const SolveReport unnamed = solve(system, options);
+  EXPECT_TRUE(unnamed.reason.starts_with("stopped by the observer after iteration 3; ||b - A x||_2 = "))
+      << unnamed.reason;
+  options.stop_cause = [] { return std::string("the deadline passed"); };
+  system.x.assign(1600, 0.0);
+  const SolveReport named = solve(system, options);
+  EXPECT_TRUE(named.reason.starts_with("the deadline passed after iteration 3; ||b - A x||_2 = ")) << named.reason;
+}
+
 /// x is scaled inside; the caller's units must be back when an exception passes through.
 TEST_P(Stopping, ObserverExceptionLeavesXInTheUsersUnits) {
   System<double> system(scaled(poisson2d<double>(10, 10), 0x1p-40));

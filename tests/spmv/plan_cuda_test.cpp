@@ -1,4 +1,4 @@
-// What plans on a GPU promise beside right products: repeatable bits, new values, products from several threads.
+// Plans on a GPU beside right products: repeatable bits, new values, products from several threads.
 #include "spmv/registry.hpp"
 #include "tests/spmv/cuda_check.hpp"
 #include "tests/support/compare.hpp"

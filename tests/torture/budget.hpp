@@ -1,5 +1,5 @@
 /// \file
-/// How many random cases the tests of this folder try: TESSERA_TORTURE is a factor, 1 without it.
+/// Number of random cases that the tests of this folder try: TESSERA_TORTURE is a factor, 1 without it.
 #pragma once
 
 #include <cstdint>
