@@ -1,5 +1,5 @@
-#include "commands.hpp"
 #include "convert_command.hpp"
+#include "commands.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "option_values.hpp"
@@ -205,7 +205,8 @@ void convert_vector(const ConvertSettings& settings, Progress& progress, Convert
   std::string what =
       outcome.vector ? fmt::format("vector of {}", outcome.elements)
                      : fmt::format("{} x {}, {} nonzeros{}", m.rows, m.cols, m.nnz, outcome.pattern ? ", pattern" : "");
-  std::string text = line("read", shown_problem(outcome, 0) + (outcome.transposed ? ", transposed: " : ": ") + what + cache_text(outcome));
+  std::string text = line(
+      "read", shown_problem(outcome, 0) + (outcome.transposed ? ", transposed: " : ": ") + what + cache_text(outcome));
   std::string written = fmt::format("{}: {}", outcome.out, name_of(outcome.format));
   if (!outcome.vector && outcome.format != FileFormat::binary) written += ", " + outcome.storage;
   if (outcome.bytes_written > 0) written += ", " + size_text(outcome.bytes_written);

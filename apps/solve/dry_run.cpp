@@ -45,8 +45,8 @@ constexpr double text_thread_share = 0.5;
   const double threads = 1.0 + text_thread_share * (machine.host.threads() - 1);
   constexpr double ms_per_second = 1e3;
   phase.ms = ms_per_second * static_cast<double>(info.file_bytes) / (text_bytes_per_second * threads);
-  phase.rests_on = fmt::format("{} of text at 100 MB/s for a thread, a constant; not on the disk",
-                               size_text(info.file_bytes));
+  phase.rests_on =
+      fmt::format("{} of text at 100 MB/s for a thread, a constant; not on the disk", size_text(info.file_bytes));
   return phase;
 }
 

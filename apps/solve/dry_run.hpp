@@ -23,11 +23,11 @@ struct SpgemmSettings;
 
 /// One step of the work, in its order.
 struct ForecastPhase {
-  std::string name;                ///< "read", "plan"
-  std::uint64_t held_bytes = 0;    ///< from then on to the end
-  std::uint64_t passing_bytes = 0; ///< besides, while it lasts
-  std::optional<double> ms;        ///< nothing where nothing honest can be said
-  std::string rests_on;            ///< what memory and time rest on, or why there is no time
+  std::string name;                 ///< "read", "plan"
+  std::uint64_t held_bytes = 0;     ///< from then on to the end
+  std::uint64_t passing_bytes = 0;  ///< besides, while it lasts
+  std::optional<double> ms;         ///< nothing where nothing honest can be said
+  std::string rests_on;             ///< what memory and time rest on, or why there is no time
 };
 
 /// The sizes that a forecast rests on.
@@ -39,7 +39,7 @@ struct MatrixOutlook {
   bool whole = false;  ///< read whole, not its header alone
   std::int64_t rows = 0;
   std::int64_t cols = 0;
-  offset_t nnz = 0;       ///< at most, where the header alone was read
+  offset_t nnz = 0;         ///< at most, where the header alone was read
   std::uint64_t bytes = 0;  ///< in memory
   MatrixStatistics facts;   ///< of a whole matrix
 };

@@ -146,8 +146,8 @@ void add_product(const SpgemmSettings& settings, const Operands<T>& factors, For
   forecast.phases.push_back(product_phase(settings, factors, size));
   if (settings.has_two_factors() || settings.power == 2) return;
   forecast.is_open = true;
-  forecast.later.push_back({fmt::format("A^{}", settings.power), std::nullopt,
-                            "the sizes of the products behind A^2 are not known before"});
+  forecast.later.push_back(
+      {fmt::format("A^{}", settings.power), std::nullopt, "the sizes of the products behind A^2 are not known before"});
 }
 
 template <class T>
@@ -182,8 +182,8 @@ template <class T>
   if (precond.precond == Precond::amg) {
     constexpr std::uint64_t uncertain = 3;  // with the products of its set-up
     const double neighbours = support::strong_neighbours(matrix.matrix->view(), precond.amg.strength_threshold);
-    return uncertain * support::predicted_bytes(support::predict_amg(facts, neighbours, precond.amg), sizeof(T),
-                                                precond.amg);
+    return uncertain *
+           support::predicted_bytes(support::predict_amg(facts, neighbours, precond.amg), sizeof(T), precond.amg);
   }
   if (precond.precond == Precond::factors) {
     const double entries = precond.factors.fill_limit * static_cast<double>(facts.nnz);
@@ -226,8 +226,8 @@ template <class T>
   forecast.phases.push_back({"oracle", workspace, 0, std::nullopt, "the product in long double, and all outputs"});
   ForecastPhase plans{"plans", 0, 0, std::nullopt, {}};
   for (const compare::Candidate<T>& each : candidates) {
-    const std::uint64_t plan = support::most_plan_bytes(each.options.algorithm, sizes.rows, sizes.nnz,
-                                                        sizes.pattern ? 0 : sizeof(T));
+    const std::uint64_t plan =
+        support::most_plan_bytes(each.options.algorithm, sizes.rows, sizes.nnz, sizes.pattern ? 0 : sizeof(T));
     plans.held_bytes += plan;
     // A second one while its set-up is timed.
     plans.passing_bytes = std::max(plans.passing_bytes, 2 * plan);

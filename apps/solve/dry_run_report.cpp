@@ -66,9 +66,9 @@ namespace {
   for (const ForecastPhase& phase : forecast.phases) text += phase_text(phase);
   if (forecast.iteration) text += iteration_text(*forecast.iteration);
   for (const LaterOutlook& later : forecast.later) {
-    text += line("or later", fmt::format("{}{}: {}", later.name,
-                                         later.bytes ? fmt::format(", at most {}", size_text(*later.bytes)) : "",
-                                         later.reason));
+    text += line("or later",
+                 fmt::format("{}{}: {}", later.name,
+                             later.bytes ? fmt::format(", at most {}", size_text(*later.bytes)) : "", later.reason));
   }
   return text + memory_text(forecast);
 }
@@ -112,9 +112,8 @@ namespace {
 [[nodiscard]] Json later_json(const std::vector<LaterOutlook>& all) {
   Json json = Json::array();
   for (const LaterOutlook& later : all) {
-    json.push_back({{"name", later.name},
-                    {"bytes", later.bytes ? Json(*later.bytes) : Json(nullptr)},
-                    {"reason", later.reason}});
+    json.push_back(
+        {{"name", later.name}, {"bytes", later.bytes ? Json(*later.bytes) : Json(nullptr)}, {"reason", later.reason}});
   }
   return json;
 }

@@ -91,10 +91,10 @@ template <class T>
   const double complexity = amg_complexity(matrix, options, bytes);
   result.phase.held_bytes = uncertain * bytes;
   result.phase.passing_bytes = uncertain * bytes + matrix.sizes.bytes;
-  result.phase.rests_on =
-      fmt::format("a hierarchy of complexity {:.2f}, predicted from strong neighbours, taken twice; the time of its "
-                  "set-up is not forecast",
-                  complexity);
+  result.phase.rests_on = fmt::format(
+      "a hierarchy of complexity {:.2f}, predicted from strong neighbours, taken twice; the time of its "
+      "set-up is not forecast",
+      complexity);
   result.applied_bytes = products_per_cycle * complexity * static_cast<double>(matrix.sizes.bytes);
   return result;
 }
@@ -195,9 +195,8 @@ void add_vector_output(const OutputSettings& output, std::int64_t rows, Forecast
   constexpr double pieces = 1 << 23;
   const bool by_pieces = output.vector->ends_with(".mtx") || output.vector->ends_with(".gz");
   const double text = number * static_cast<double>(rows);
-  forecast.phases.push_back(
-      {"output", 0, bytes_of(by_pieces ? pieces : growth * text), std::nullopt,
-       fmt::format("at most {:.0f} bytes of text; the speed of the disk is not measured", text)});
+  forecast.phases.push_back({"output", 0, bytes_of(by_pieces ? pieces : growth * text), std::nullopt,
+                             fmt::format("at most {:.0f} bytes of text; the speed of the disk is not measured", text)});
 }
 
 void add_iteration(double bytes, const MachineSettings& machine, Forecast& forecast) {
@@ -217,8 +216,8 @@ void add_upload(const MatrixOutlook& matrix, const SpmvOptions& spmv, std::size_
                 const MachineSettings& machine, Forecast& forecast) {
   forecast.device = machine.device.name();
   if (machine.device.is_host()) return;
-  const std::uint64_t bytes = bytes_on_gpu(
-      {matrix.rows, matrix.nnz, matrix.pattern ? 0 : element, element, product_backends(spmv)});
+  const std::uint64_t bytes =
+      bytes_on_gpu({matrix.rows, matrix.nnz, matrix.pattern ? 0 : element, element, product_backends(spmv)});
   forecast.later.push_back({"memory of " + machine.device.name(), bytes, std::string(no_gpu_time)});
 }
 
@@ -244,13 +243,11 @@ template <class T>
 [[nodiscard]] Forecast solve_outlook(RunSettings settings, Progress& progress) {
   Forecast forecast;
   MachineSettings& machine = settings.machine;
-  const OutlookMatrix<T> matrix =
-      look_at_matrix<T>(settings.problem, machine, header_is_enough(settings), progress);
+  const OutlookMatrix<T> matrix = look_at_matrix<T>(settings.problem, machine, header_is_enough(settings), progress);
   const MatrixOutlook& sizes = matrix.sizes;
   require_square(sizes);
   decide(sizes, sizeof(T), machine, settings.spmv);
-  const Method method =
-      sizes.whole ? support::choose_method(settings.method, sizes.facts).method : settings.method;
+  const Method method = sizes.whole ? support::choose_method(settings.method, sizes.facts).method : settings.method;
   progress.phase("measuring the speed of memory");
   const std::uint64_t vectors = vector_bytes(settings, method, sizes.rows, sizeof(T));
   measure_speed(machine, sizes.bytes + vectors, forecast);
@@ -283,9 +280,8 @@ template <class T>
 [[nodiscard]] std::int64_t most_rankings(const PageRankSettings& settings, std::int64_t vertices) {
   const PageRankOptions& rank = settings.pagerank;
   constexpr double largest_distance = 2.0;
-  const double tolerance = settings.tolerance_per_vertex
-                               ? *settings.tolerance_per_vertex * static_cast<double>(vertices)
-                               : rank.tolerance;
+  const double tolerance =
+      settings.tolerance_per_vertex ? *settings.tolerance_per_vertex * static_cast<double>(vertices) : rank.tolerance;
   if (!(tolerance > 0.0) || !(rank.damping > 0.0)) return rank.damping > 0.0 ? rank.max_iterations : 2;
   const double needed = std::ceil(std::log(tolerance / largest_distance) / std::log(rank.damping)) + 2.0;
   const double most = std::min(std::max(needed, 1.0), static_cast<double>(rank.max_iterations));
@@ -340,9 +336,8 @@ ExitCode forecast_run(const RunSettings& settings, const Options& options, const
 
 ExitCode forecast_pagerank(const PageRankSettings& settings, const Options& options, const Invocation& invocation) {
   Progress progress(options, settings.output, settings.machine);
-  const Forecast forecast = settings.machine.precision == Precision::fp64
-                                ? ranking_outlook<double>(settings, progress)
-                                : ranking_outlook<float>(settings, progress);
+  const Forecast forecast = settings.machine.precision == Precision::fp64 ? ranking_outlook<double>(settings, progress)
+                                                                          : ranking_outlook<float>(settings, progress);
   progress.conclude(forecast.warnings);
   return deliver_forecast(forecast, settings.output, options, invocation);
 }

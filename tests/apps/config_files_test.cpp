@@ -88,9 +88,10 @@ TEST_F(ConfigFilesTest, ADocumentRepeatsItsProduct) {
 
 TEST_F(ConfigFilesTest, PrintedConfigurationsRepeatTheRun) {
   file("solve.toml", "seed = 7\nthreads = 1\ntranspose = true\n");
-  for (const char* line : {"spgemm a.mtx w.mtx -o c.mtx", "spgemm w.mtx --transpose b -o c.mtx",
-                           "spgemm --poisson2d 2 w.mtx -o c.mtx", "spgemm a.mtx --power 3 -o c.mtx",
-                           "convert w.mtx c.mtx", "convert w.mtx -o c.mtx --transpose", "convert --poisson2d 3 c.mtx"}) {
+  for (const char* line :
+       {"spgemm a.mtx w.mtx -o c.mtx", "spgemm w.mtx --transpose b -o c.mtx", "spgemm --poisson2d 2 w.mtx -o c.mtx",
+        "spgemm a.mtx --power 3 -o c.mtx", "convert w.mtx c.mtx", "convert w.mtx -o c.mtx --transpose",
+        "convert --poisson2d 3 c.mtx"}) {
     const auto printed = run(std::string(line) + " --print-config");
     ASSERT_EQ(printed.exit_code, 0) << line << printed.err;
     EXPECT_FALSE(std::filesystem::exists(path("c.mtx"))) << line;

@@ -48,8 +48,8 @@ class DryRunTest : public SolveTest {
     EXPECT_TRUE(std::find(codes.begin(), codes.end(), done.exit_code) != codes.end()) << line << "\n" << done.err;
     const auto peak = document["memory_bytes"]["peak"].get<std::uint64_t>();
     EXPECT_GE(peak + program_bytes, done.peak_bytes) << line << "\n" << document["phases"].dump(1);
-    EXPECT_LE(static_cast<double>(peak), factor * static_cast<double>(done.peak_bytes))
-        << line << "\n" << document["phases"].dump(1);
+    EXPECT_LE(static_cast<double>(peak), factor * static_cast<double>(done.peak_bytes)) << line << "\n"
+                                                                                        << document["phases"].dump(1);
   }
 };
 
@@ -58,9 +58,9 @@ TEST_F(DryRunTest, PeaksOfSolvesHold) {
   ASSERT_EQ(run("convert --poisson3d 40 p.tsb").exit_code, 0);
   ASSERT_EQ(run("convert --poisson3d 40 p.mtx.gz").exit_code, 0);
   for (const char* line :
-       {"p.mtx", "p.tsb", "p.mtx.gz", "--poisson3d 40", "p.mtx -m cg -p jacobi", "p.tsb -m gmres -p none --max-iters 60",
-        "p.mtx -m bicgstab -p jacobi -k csr5", "p.mtx -m cg -p amg", "p.mtx --precision fp32", "p.mtx --transpose",
-        "p.mtx -m cg -p none --json=r.json --history h.csv -o x.mtx"}) {
+       {"p.mtx", "p.tsb", "p.mtx.gz", "--poisson3d 40", "p.mtx -m cg -p jacobi",
+        "p.tsb -m gmres -p none --max-iters 60", "p.mtx -m bicgstab -p jacobi -k csr5", "p.mtx -m cg -p amg",
+        "p.mtx --precision fp32", "p.mtx --transpose", "p.mtx -m cg -p none --json=r.json --history h.csv -o x.mtx"}) {
     expect_holds(line, {0, 3});
   }
 }
@@ -94,7 +94,8 @@ TEST_F(DryRunTest, PartsHold) {
     EXPECT_GE(phase(foretold, "read")["held_bytes"], took["matrix"]) << line;
     EXPECT_GE(phase(foretold, "plan")["held_bytes"], took["plan"]) << line;
     EXPECT_GE(phase(foretold, "vectors")["held_bytes"], took["vectors"]) << line;
-    if (line != "p.mtx") EXPECT_GE(phase(foretold, "precond")["held_bytes"], took["precond"]) << line;
+    if (line == "p.mtx") continue;  // a later rung may have solved it
+    EXPECT_GE(phase(foretold, "precond")["held_bytes"], took["precond"]) << line;
   }
 }
 
@@ -119,7 +120,8 @@ TEST_F(DryRunTest, LimitsDecideTheExitCode) {
 TEST_F(DryRunTest, ReadsNoMoreThanItNeeds) {
   // A file whose entries are wrong: whoever read them would say so.
   file("cut.mtx", "%%MatrixMarket matrix coordinate real general\n5000 5000 25000\n1 1 one\n");
-  for (const char* line : {"cut.mtx -m cg -p jacobi", "cut.mtx -m gmres -p none", "pagerank cut.mtx", "compare cut.mtx"}) {
+  for (const char* line :
+       {"cut.mtx -m cg -p jacobi", "cut.mtx -m gmres -p none", "pagerank cut.mtx", "compare cut.mtx"}) {
     const json document = forecast(line);
     EXPECT_EQ(document["matrices"][0]["read"], "header") << line;
     EXPECT_EQ(document["matrices"][0]["rows"], 5000) << line;
@@ -196,7 +198,7 @@ TEST(ProductPredictionTest, BoundsTheEntriesOfAProduct) {
     EXPECT_EQ(predicted.products, c.report.products) << text;
     EXPECT_GE(predicted.most_nnz, c.matrix.nnz()) << text;
     EXPECT_LE(predicted.least_nnz, c.matrix.nnz()) << text;
-    if (predicted.is_exact) EXPECT_EQ(predicted.most_nnz, c.matrix.nnz()) << text;
+    EXPECT_TRUE(!predicted.is_exact || predicted.most_nnz == c.matrix.nnz()) << text;
   }
 }
 

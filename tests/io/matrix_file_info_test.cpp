@@ -34,8 +34,8 @@ TEST_F(MatrixFileInfoTest, SizesOfTextAreThoseOfItsHeader) {
   EXPECT_EQ(general->header.cols, 4);
   EXPECT_EQ(general->most_nnz, 2);
   EXPECT_FALSE(general->is_binary);
-  const auto symmetric = read_matrix_file_info(
-      written("s.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n"));
+  const auto symmetric =
+      read_matrix_file_info(written("s.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n"));
   ASSERT_TRUE(symmetric);
   EXPECT_EQ(symmetric->most_nnz, 4) << "at most, since the diagonal is not mirrored";
   EXPECT_TRUE(symmetric->is_pattern);
