@@ -222,6 +222,8 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"color", 0, "Output", every | completion | help | version, text, "auto|always|never", "auto",
      "colours in what is shown; auto: on a terminal, unless NO_COLOR is set"},
     {"exit-zero", 0, "Output", iterative | compare, flag, "", "", "exit with 0 instead of 3 or 4"},
+    {"dry-run", 0, "Output", iterative | compare | spgemm, flag, "", "",
+     "forecast memory and time of each phase and do none of the work; exit code 6 where it would not fit"},
 
     {"config", 'c', configuration, configurable, text, "FILE", "",
      "read settings from a TOML or JSON file; keys are the long names of options: rtol = 1e-10, matrix = \"A.mtx\"; a "
@@ -238,7 +240,7 @@ constexpr auto table = std::to_array<OptionSpec>({
 });
 
 constexpr std::string_view planned =
-    " tune bench report --reorder --scale --index --graph --events --html --plot --dry-run --debug "
+    " tune bench report --reorder --scale --index --graph --events --html --plot --debug "
     "--from-petsc "
     "--from-amgx --from-scipy --from-ginkgo --return --suite --resume --report precond=poly precond=neumann "
     "precond=ainv precision=mixed replace-residual=never method=minres ";
@@ -307,7 +309,8 @@ bool is_planned(std::string_view word) {
 }
 
 bool is_configurable(const OptionSpec& spec) {
-  return spec.group != configuration && spec.name != "help" && spec.name != "version";
+  // A configuration that repeats a run is to run it.
+  return spec.group != configuration && spec.name != "help" && spec.name != "version" && spec.name != "dry-run";
 }
 
 std::vector<std::string> alternatives(std::string_view text) {
