@@ -71,6 +71,22 @@ template <class T>
 [[nodiscard]] Outcome compare_kernels(const Settings& settings, const Subject<T>& subject,
                                       const std::vector<Candidate<T>>& candidates);
 
+/// Of y = A x.
+struct ProductSizes {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::size_t element = 0;        ///< bytes of an element of x
+  std::uint64_t least_bytes = 0;  ///< that the product moves at least
+};
+
+/// What compare_products() holds beside matrix and plans: x, outputs, the oracle, the yardstick and what evicts the
+/// caches.
+[[nodiscard]] std::uint64_t product_workspace_bytes(const Settings& settings, const ProductSizes& sizes,
+                                                    std::size_t candidates);
+
+/// Vectors of the solver that needs the most, with the right-hand side and the guess that all share.
+[[nodiscard]] std::uint64_t solver_vectors(const Settings& settings, std::int64_t rows);
+
 /// Fills outcome.products, in the order of the candidates, and the yardsticks. A candidate that throws or gives a wrong
 /// result gets a row with the reason and no times. Ends early when asked to stop.
 template <class T>

@@ -50,20 +50,6 @@ void fail(Contender<T>& contender, std::string_view reason) {
   contender.planned.product.reset();
 }
 
-/// What the command itself holds: x, outputs, the oracle, the yardstick and what evicts the caches.
-template <class T>
-[[nodiscard]] std::uint64_t workspace_bytes(const Settings& settings, const Csr<T>& matrix, std::size_t candidates,
-                                            std::uint64_t least_bytes) {
-  const Device& device = settings.device;
-  const auto rows = static_cast<std::uint64_t>(matrix.rows());
-  const auto cols = static_cast<std::uint64_t>(matrix.cols());
-  std::uint64_t needed = 2 * rows * sizeof(long double) + cols * sizeof(T);
-  if (!device.is_host()) return needed + rows * sizeof(T);  // what is brought back to be checked
-  needed += 2 * candidates * rows * sizeof(T) + CopyYardstick::capped(least_bytes, device);
-  if (settings.timing.cold) needed += CacheFlusher::bytes(device);
-  return needed;
-}
-
 template <class T>
 void check_one(Contender<T>& contender, const std::shared_ptr<const Csr<T>>& matrix, std::span<const T> x,
                const ProductOracle& oracle) {
@@ -198,6 +184,17 @@ template <class T>
 
 }  // namespace
 
+std::uint64_t product_workspace_bytes(const Settings& settings, const ProductSizes& sizes, std::size_t candidates) {
+  const Device& device = settings.device;
+  const auto rows = static_cast<std::uint64_t>(sizes.rows);
+  const auto cols = static_cast<std::uint64_t>(sizes.cols);
+  std::uint64_t needed = 2 * rows * sizeof(long double) + cols * sizes.element;
+  if (!device.is_host()) return needed + rows * sizes.element;  // what is brought back to be checked
+  needed += 2 * candidates * rows * sizes.element + CopyYardstick::capped(sizes.least_bytes, device);
+  if (settings.timing.cold) needed += CacheFlusher::bytes(device);
+  return needed;
+}
+
 template <class T>
 void compare_products(const Settings& settings, const Subject<T>& subject, const std::vector<Candidate<T>>& candidates,
                       Outcome& outcome) {
@@ -206,7 +203,8 @@ void compare_products(const Settings& settings, const Subject<T>& subject, const
   outcome.cache_bytes = last_level_cache_bytes(settings.device);
   outcome.reference = reference_of(candidates);
   outcome.products.resize(candidates.size());
-  outcome.vector_bytes = workspace_bytes(settings, matrix, candidates.size(), outcome.least_bytes);
+  outcome.vector_bytes = product_workspace_bytes(
+      settings, {matrix.rows(), matrix.cols(), sizeof(T), outcome.least_bytes}, candidates.size());
   support::require_memory(settings.memory_limit_bytes, matrix.bytes(), outcome.vector_bytes,
                           "the vectors of the comparison");
 

@@ -197,16 +197,6 @@ void derive(const Settings& settings, const Outcome& outcome, std::vector<SolveR
   }
 }
 
-/// Vectors of the solver that needs the most, with the right-hand side and the guess that all share.
-[[nodiscard]] std::uint64_t most_vectors(const Settings& settings, std::int64_t rows) {
-  constexpr std::uint64_t shared = 2;
-  std::uint64_t most = 0;
-  for (const Solver solver : settings.solvers) {
-    most = std::max(most, support::vectors_of(method_of(solver), rows, settings.solver, false));
-  }
-  return most + shared;
-}
-
 /// Chosen once, on the device; a preconditioner that the user wants and the matrix does not allow is refused here.
 template <class T>
 void choose_preconds(const Settings& settings, SolveInputs<T>& inputs, Outcome& outcome) {
@@ -224,6 +214,15 @@ void choose_preconds(const Settings& settings, SolveInputs<T>& inputs, Outcome& 
 }
 
 }  // namespace
+
+std::uint64_t solver_vectors(const Settings& settings, std::int64_t rows) {
+  constexpr std::uint64_t shared = 2;
+  std::uint64_t most = 0;
+  for (const Solver solver : settings.solvers) {
+    most = std::max(most, support::vectors_of(method_of(solver), rows, settings.solver, false));
+  }
+  return most + shared;
+}
 
 template <class T>
 SolveInputs<T> solve_inputs(const Settings& settings, const Subject<T>& subject, Outcome& outcome) {
@@ -243,7 +242,7 @@ SolveInputs<T> solve_inputs(const Settings& settings, const Subject<T>& subject,
   const std::uint64_t transition = ranks ? matrix->bytes() : 0;
   support::require_memory(
       settings.memory_limit_bytes, matrix->bytes(),
-      transition + most_vectors(settings, matrix->rows()) * static_cast<std::uint64_t>(matrix->rows()) * sizeof(T),
+      transition + solver_vectors(settings, matrix->rows()) * static_cast<std::uint64_t>(matrix->rows()) * sizeof(T),
       "the vectors of the solvers");
 
   const auto stop_when_asked = [stop = settings.stop](const IterationInfo&) {

@@ -2,6 +2,7 @@
 
 #include "core/checked.hpp"
 #include "tessera/error.hpp"
+#include "tessera/tile_matrix.hpp"
 
 #include <fmt/format.h>
 
@@ -46,10 +47,10 @@ BinaryHeader load_header(const InputFile& file) {
   BinaryHeader header;
   std::memcpy(&header, bytes.data(), sizeof(header));
   constexpr std::size_t end_of_version = offsetof(BinaryHeader, header_bytes);
-  if (got.bytes >= end_of_version && (header.version < 1 || header.version > binary_version)) {
+  if (got.bytes >= end_of_version && (header.version < 1 || header.version > binary_tiles_version)) {
     refuse(file, offsetof(BinaryHeader, version),
-           fmt::format("expected format version 1 or {}, found {}{}", binary_version, header.version,
-                       header.version > binary_version ? ": written by a newer Tessera" : ""));
+           fmt::format("expected format version 1, {} or {}, found {}{}", binary_csr_version, binary_tiles_version,
+                       header.version, header.version > binary_tiles_version ? ": written by a newer Tessera" : ""));
   }
   if (got.bytes < sizeof(header)) {
     refuse(file, got.bytes, fmt::format("expected a header of {} bytes, found the end of the file", sizeof(header)));
@@ -75,10 +76,11 @@ void check_ranges(const InputFile& file, const BinaryHeader& h) {
       {offsetof(BinaryHeader, format), "format of the text", h.format, 1},
       {offsetof(BinaryHeader, field), "field of the text", h.field, 2},
       {offsetof(BinaryHeader, symmetry), "symmetry of the text", h.symmetry, 2},
-      {offsetof(BinaryHeader, reserved), "reserved bytes", h.reserved, 0},
+      {offsetof(BinaryHeader, layout), "layout", h.layout, 1},
       {offsetof(BinaryHeader, entries), "entries of the text", h.entries, max_count},
       {offsetof(BinaryHeader, duplicates), "merged entries", h.duplicates, max_count},
       {offsetof(BinaryHeader, explicit_zeros), "explicit zeros", h.explicit_zeros, max_count},
+      {offsetof(BinaryHeader, tiles), "tiles", h.tiles, holds_tiles(h) ? max_count : 0},
   };
   for (const Bounds& field : all) {
     if (field.value >= 0 && field.value <= field.largest) continue;
@@ -89,9 +91,24 @@ void check_ranges(const InputFile& file, const BinaryHeader& h) {
     refuse(file, offsetof(BinaryHeader, header_bytes),
            fmt::format("expected a header of {} bytes, found {}", sizeof(BinaryHeader), h.header_bytes));
   }
-  for (std::size_t k = 0; k < h.more_reserved.size(); ++k) {
-    if (h.more_reserved[k] == 0) continue;
-    refuse(file, offsetof(BinaryHeader, more_reserved) + k * sizeof(std::uint64_t), "expected reserved bytes to be 0");
+  if (h.reserved != 0) refuse(file, offsetof(BinaryHeader, reserved), "expected reserved bytes to be 0");
+}
+
+/// What tiles add: their version, and as many nonzeros as bitmaps can have bits.
+void check_tiles(const InputFile& file, const BinaryHeader& h) {
+  const bool of_tiles = h.version == binary_tiles_version;
+  if (holds_tiles(h) != of_tiles) {
+    refuse(file, offsetof(BinaryHeader, layout),
+           fmt::format("layout: expected {} in version {}, found {}", of_tiles ? 1 : 0, h.version, h.layout));
+  }
+  if (!of_tiles) {
+    if (h.bitmaps.offset == 0 && h.bitmaps.bytes == 0 && h.bitmaps.checksum == 0) return;
+    refuse(file, offsetof(BinaryHeader, bitmaps), "expected no section of bitmaps in a file without tiles");
+  }
+  constexpr std::int64_t places = std::int64_t{tile_size} * tile_size;
+  if (h.nnz < h.tiles || (h.nnz > 0 && (h.nnz - 1) / places >= h.tiles)) {
+    refuse(file, offsetof(BinaryHeader, nnz),
+           fmt::format("nonzeros: expected 1 ... {} for each of {} tiles, found {}", places, h.tiles, h.nnz));
   }
 }
 
@@ -103,11 +120,12 @@ void check_layout(const InputFile& file, const BinaryHeader& header) {
   } catch (const InvalidArgument& overflow) {
     refuse(file, offsetof(BinaryHeader, nnz), overflow.what());
   }
-  for (std::size_t k = 0; k < header.sections.size(); ++k) {
-    const BinarySection& found = header.sections[k];
-    const BinarySection& right = expected.sections[k];
+  for (std::size_t k = 0; k < section_count(header); ++k) {
+    const BinarySection& found = section_of(header, k);
+    const BinarySection& right = section_of(expected, k);
     if (found.offset == right.offset && found.bytes == right.bytes) continue;
-    refuse(file, offsetof(BinaryHeader, sections) + k * sizeof(BinarySection),
+    const bool last = k == header.sections.size();
+    refuse(file, last ? offsetof(BinaryHeader, bitmaps) : offsetof(BinaryHeader, sections) + k * sizeof(BinarySection),
            fmt::format("expected section {} of {} bytes at byte {}, found {} bytes at byte {}", k, right.bytes,
                        right.offset, found.bytes, found.offset));
   }
@@ -147,15 +165,20 @@ std::uint64_t bytes_per_value(std::uint32_t values) {
 
 void lay_out_sections(BinaryHeader& header) {
   const auto nnz = static_cast<std::uint64_t>(header.nnz);
-  const std::array<std::uint64_t, 3> bytes{
-      (static_cast<std::uint64_t>(header.rows) + 1) * sizeof(offset_t),
-      checked_multiply<std::uint64_t>(nnz, sizeof(index_t), "bytes of the columns"),
-      checked_multiply<std::uint64_t>(nnz, bytes_per_value(header.values), "bytes of the values")};
+  const auto rows = static_cast<std::uint64_t>(header.rows);
+  const bool tiles = holds_tiles(header);
+  const auto columns = tiles ? static_cast<std::uint64_t>(header.tiles) : nnz;
+  const std::array<std::uint64_t, 4> bytes{
+      ((tiles ? (rows + tile_size - 1) / tile_size : rows) + 1) * sizeof(offset_t),
+      checked_multiply<std::uint64_t>(columns, sizeof(index_t), "bytes of the columns"),
+      checked_multiply<std::uint64_t>(nnz, bytes_per_value(header.values), "bytes of the values"),
+      checked_multiply<std::uint64_t>(tiles ? columns : 0, sizeof(std::uint64_t), "bytes of the bitmaps")};
   std::uint64_t end = sizeof(BinaryHeader);
-  for (std::size_t k = 0; k < bytes.size(); ++k) {
-    header.sections[k].offset = aligned(end);
-    header.sections[k].bytes = bytes[k];
-    end = checked_add<std::uint64_t>(header.sections[k].offset, bytes[k], "size of the file");
+  for (std::size_t k = 0; k < section_count(header); ++k) {
+    BinarySection& section = section_of(header, k);
+    section.offset = aligned(end);
+    section.bytes = bytes[k];
+    end = checked_add<std::uint64_t>(section.offset, bytes[k], "size of the file");
   }
   header.file_bytes = end;
 }
@@ -175,6 +198,7 @@ BinaryHeader read_binary_header(const InputFile& file) {
     refuse(file, offsetof(BinaryHeader, checksum), "the checksum of the header is wrong: the file is damaged");
   }
   check_ranges(file, header);
+  check_tiles(file, header);
   check_layout(file, header);
   return header;
 }
@@ -188,6 +212,8 @@ BinaryMatrixInfo info_of(const BinaryHeader& h) {
                  h.cols,
                  h.entries};
   info.nnz = h.nnz;
+  info.layout = static_cast<BinaryLayout>(h.layout);
+  info.tiles = h.tiles;
   info.values = static_cast<BinaryValues>(h.values);
   info.duplicates = h.duplicates;
   info.explicit_zeros = h.explicit_zeros;

@@ -16,8 +16,10 @@ namespace tessera::io {
 static_assert(std::endian::native == std::endian::little, "the structs below are written as they lie in memory");
 
 inline constexpr std::array<unsigned char, 8> binary_magic{0x89, 'T', 'S', 'B', '\r', '\n', 0x1a, '\n'};
-/// Version 1 differs in its checksums alone; it is still read.
-inline constexpr std::uint32_t binary_version = 2;
+/// Of files that hold compressed sparse rows. Version 1 differs in its checksums alone; it is still read.
+inline constexpr std::uint32_t binary_csr_version = 2;
+/// Of files that hold bitmap tiles.
+inline constexpr std::uint32_t binary_tiles_version = 3;
 inline constexpr std::uint64_t section_alignment = 64;
 
 /// Position of an array of the matrix.
@@ -29,7 +31,7 @@ struct BinarySection {
 
 struct BinaryHeader {
   std::array<unsigned char, 8> magic = binary_magic;
-  std::uint32_t version = binary_version;
+  std::uint32_t version = binary_csr_version;
   std::uint32_t header_bytes = 256;
   std::uint64_t file_bytes = 0;
   std::int64_t rows = 0;
@@ -40,23 +42,43 @@ struct BinaryHeader {
   std::uint32_t format = 0;    ///< MatrixMarketFormat of the text
   std::uint32_t field = 0;     ///< MatrixMarketField
   std::uint32_t symmetry = 0;  ///< MatrixMarketSymmetry
-  std::uint32_t reserved = 0;
-  std::int64_t entries = 0;  ///< data lines of the text
+  std::uint32_t layout = 0;    ///< BinaryLayout
+  std::int64_t entries = 0;    ///< data lines of the text
   std::int64_t duplicates = 0;
   std::int64_t explicit_zeros = 0;
   std::uint64_t source_bytes = 0;
   std::int64_t source_modified_ns = 0;
   std::uint64_t source_hash = 0;
-  std::array<BinarySection, 3> sections;  ///< row offsets, columns, values
+  /// Row offsets, columns, values; of tiles: tile row offsets, tile columns, values.
+  std::array<BinarySection, 3> sections;
   std::int64_t source_changed_ns = 0;
   std::uint64_t source_inode = 0;
-  std::array<std::uint64_t, 5> more_reserved{};
+  BinarySection bitmaps;  ///< of tiles
+  std::int64_t tiles = 0;
+  std::uint64_t reserved = 0;
   std::uint64_t checksum = 0;  ///< of all bytes before it
 };
 
 static_assert(sizeof(BinaryHeader) == 256 && offsetof(BinaryHeader, checksum) == 248);
 
 enum BinaryFlag : std::uint32_t { flag_has_source = 1, flag_source_settled = 2 };
+
+[[nodiscard]] constexpr bool holds_tiles(const BinaryHeader& header) noexcept {
+  return header.layout == static_cast<std::uint32_t>(BinaryLayout::tiles);
+}
+
+/// Sections of the file, in their order.
+[[nodiscard]] constexpr std::size_t section_count(const BinaryHeader& header) noexcept {
+  return header.sections.size() + (holds_tiles(header) ? 1 : 0);
+}
+
+/// Section k.
+[[nodiscard]] constexpr const BinarySection& section_of(const BinaryHeader& header, std::size_t k) noexcept {
+  return k < header.sections.size() ? header.sections[k] : header.bitmaps;
+}
+[[nodiscard]] constexpr BinarySection& section_of(BinaryHeader& header, std::size_t k) noexcept {
+  return k < header.sections.size() ? header.sections[k] : header.bitmaps;
+}
 
 /// Sizes and offsets of all sections for a matrix of these sizes. \throws InvalidArgument when they exceed 64 bits
 void lay_out_sections(BinaryHeader& header);

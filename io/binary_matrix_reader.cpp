@@ -1,5 +1,7 @@
+#include "core/bitmap_tile.hpp"
 #include "core/memory_budget.hpp"
 #include "core/parallel.hpp"
+#include "core/tiles_to_csr.hpp"
 #include "io/binary_header.hpp"
 #include "io/finite.hpp"
 #include "io/input_file.hpp"
@@ -24,12 +26,16 @@ using io::BinaryHeader;
 using io::BinarySection;
 using io::InputFile;
 
-constexpr std::array<const char*, 3> section_names{"row offsets", "columns", "values"};
+[[nodiscard]] const char* section_name(const BinaryHeader& header, std::size_t k) {
+  constexpr std::array<const char*, 4> of_rows{"row offsets", "columns", "values", ""};
+  constexpr std::array<const char*, 4> of_tiles{"tile row offsets", "tile columns", "values", "bitmaps"};
+  return io::holds_tiles(header) ? of_tiles[k] : of_rows[k];
+}
 
 /// Reads a section piece by piece; the checksum of a piece is computed while it is in the cache.
 template <class T>
 Array<T> read_section(const InputFile& file, const BinaryHeader& header, std::size_t which, const Device& device) {
-  const BinarySection& section = header.sections[which];
+  const BinarySection& section = io::section_of(header, which);
   const io::Checksum function = io::checksum_of(header);
   Array<T> data(static_cast<std::int64_t>(section.bytes / sizeof(T)), Init::none);
   char* const bytes = reinterpret_cast<char*>(data.data());
@@ -53,7 +59,7 @@ Array<T> read_section(const InputFile& file, const BinaryHeader& header, std::si
   if (io::join_checksums(function, sums, section.bytes) != section.checksum) {
     throw ParseError::at_byte(file.name(), section.offset,
                               fmt::format("the checksum of the {} ({} bytes) is wrong: the file is damaged",
-                                          section_names[which], section.bytes));
+                                          section_name(header, which), section.bytes));
   }
   return data;
 }
@@ -61,7 +67,8 @@ Array<T> read_section(const InputFile& file, const BinaryHeader& header, std::si
 /// The bytes between sections must be zero; no checksum covers them.
 void check_padding(const InputFile& file, const BinaryHeader& header) {
   std::uint64_t end = sizeof(BinaryHeader);
-  for (const BinarySection& section : header.sections) {
+  for (std::size_t k = 0; k < io::section_count(header); ++k) {
+    const BinarySection& section = io::section_of(header, k);
     std::array<char, io::section_alignment> padding{};
     const auto bytes = static_cast<std::size_t>(section.offset - end);
     const InputFile::Got got = file.read_at(end, padding.data(), bytes);
@@ -123,6 +130,12 @@ Array<T> read_values(const InputFile& file, const BinaryHeader& header, const De
 template <class T>
 void reserve(const BinaryHeader& header, MemoryBudget& budget) {
   budget.reserve(header.file_bytes, "matrix of the file");
+  if (io::holds_tiles(header)) {
+    budget.reserve((static_cast<std::uint64_t>(header.tiles) + 1) * sizeof(offset_t), "value offsets of the tiles");
+    const bool weighted = static_cast<BinaryValues>(header.values) != BinaryValues::pattern;
+    budget.reserve(detail::csr_bytes(static_cast<index_t>(header.rows), header.nnz, weighted ? sizeof(T) : 0),
+                   "matrix in rows");
+  }
   constexpr auto same = std::is_same_v<T, float> ? BinaryValues::fp32 : BinaryValues::fp64;
   const auto stored = static_cast<BinaryValues>(header.values);
   if (stored == same || stored == BinaryValues::pattern) return;
@@ -143,6 +156,53 @@ Csr<T> make_matrix(const InputFile& file, const BinaryHeader& header, Array<offs
   }
 }
 
+/// Where the values of every tile begin. \throws InvalidMatrix when the bitmaps have not as many bits as the matrix
+/// nonzeros
+Array<offset_t> value_offsets_of(const InputFile& file, const BinaryHeader& header,
+                                 const Array<std::uint64_t>& bitmaps) {
+  Array<offset_t> offsets(bitmaps.size() + 1, Init::none);
+  offset_t sum = 0;
+  for (std::int64_t t = 0; t < bitmaps.size(); ++t) {
+    offsets[t] = sum;
+    sum += detail::count_bits(bitmaps[t]);
+  }
+  offsets[bitmaps.size()] = sum;
+  if (sum == header.nnz) return offsets;
+  throw InvalidMatrix(fmt::format("{}: the bitmaps from byte {} have {} bits, expected one for each of {} nonzeros",
+                                  file.name(), header.bitmaps.offset, sum, header.nnz));
+}
+
+/// The matrix of a file of tiles.
+template <class T>
+Csr<T> read_tiles(const InputFile& file, const BinaryHeader& header, const Device& device) {
+  auto tile_row_offsets = read_section<offset_t>(file, header, 0, device);
+  auto tile_columns = read_section<index_t>(file, header, 1, device);
+  auto values = read_values<T>(file, header, device);
+  auto bitmaps = read_section<std::uint64_t>(file, header, 3, device);
+  auto value_offsets = value_offsets_of(file, header, bitmaps);
+  const bool is_pattern = static_cast<BinaryValues>(header.values) == BinaryValues::pattern;
+  try {
+    const TileMatrix<T> tiles(header.rows, header.cols, is_pattern ? ValueStorage::pattern : ValueStorage::weighted,
+                              std::move(tile_row_offsets), std::move(tile_columns), std::move(bitmaps),
+                              std::move(value_offsets), std::move(values));
+    return host::csr_of(tiles.view(), device);
+  } catch (const InvalidMatrix& invalid) {
+    throw InvalidMatrix(fmt::format(
+        "{}: {} (tile row offsets from byte {}, tile columns from byte {}, bitmaps from "
+        "byte {})",
+        file.name(), invalid.what(), header.sections[0].offset, header.sections[1].offset, header.bitmaps.offset));
+  }
+}
+
+/// The matrix of a file of rows.
+template <class T>
+Csr<T> read_rows(const InputFile& file, const BinaryHeader& header, const Device& device) {
+  auto offsets = read_section<offset_t>(file, header, 0, device);
+  auto columns = read_section<index_t>(file, header, 1, device);
+  auto values = read_values<T>(file, header, device);
+  return make_matrix<T>(file, header, std::move(offsets), std::move(columns), std::move(values));
+}
+
 }  // namespace
 
 template <class T>
@@ -155,11 +215,9 @@ MatrixMarketMatrix<T> io::read_binary_sections(const InputFile& file, const Bina
   }
   MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
   reserve<T>(header, budget);
-  auto offsets = read_section<offset_t>(file, header, 0, options.device);
-  auto columns = read_section<index_t>(file, header, 1, options.device);
-  auto values = read_values<T>(file, header, options.device);
-  return {make_matrix<T>(file, header, std::move(offsets), std::move(columns), std::move(values)),
-          io::info_of(header).header, header.duplicates, header.explicit_zeros};
+  return {
+      holds_tiles(header) ? read_tiles<T>(file, header, options.device) : read_rows<T>(file, header, options.device),
+      io::info_of(header).header, header.duplicates, header.explicit_zeros};
 }
 
 template <class T>

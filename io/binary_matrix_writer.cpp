@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -22,24 +23,24 @@ std::string_view bytes_of(std::span<const U> data) {
   return {reinterpret_cast<const char*>(data.data()), data.size_bytes()};
 }
 
-template <class T>
-BinaryHeader describe(const CsrView<T>& a, const MatrixMarketHeader& text) {
+/// \param a in rows or in tiles
+template <class T, class View>
+BinaryHeader describe(const View& a, offset_t nnz, const MatrixMarketHeader& text) {
   BinaryHeader header;
   header.rows = a.rows;
   header.cols = a.cols;
-  header.nnz = a.nnz();
+  header.nnz = nnz;
   const auto weighted = std::is_same_v<T, float> ? BinaryValues::fp32 : BinaryValues::fp64;
   header.values = static_cast<std::uint32_t>(a.is_pattern() ? BinaryValues::pattern : weighted);
   header.format = static_cast<std::uint32_t>(text.format);
   header.field = static_cast<std::uint32_t>(text.field);
   header.symmetry = static_cast<std::uint32_t>(text.symmetry);
   header.entries = text.entries;
-  io::lay_out_sections(header);
   return header;
 }
 
-template <class T>
-void check_writable(const std::filesystem::path& path, const CsrView<T>& a, const MatrixMarketHeader& text) {
+template <class View>
+void check_writable(const std::filesystem::path& path, const View& a, const MatrixMarketHeader& text) {
   if (path.extension() == ".gz") {
     throw InvalidArgument(
         fmt::format("cannot write \"{}\": binary matrix files are not compressed, choose another name", path.string()));
@@ -55,11 +56,11 @@ void check_writable(const std::filesystem::path& path, const CsrView<T>& a, cons
   }
 }
 
-template <class T>
-void write_file(const std::filesystem::path& path, const CsrView<T>& a, BinaryHeader header) {
-  const std::array<std::string_view, 3> sections{bytes_of(a.row_offsets), bytes_of(a.columns), bytes_of(a.values)};
+/// \param sections in the order of section_of()
+void write_file(const std::filesystem::path& path, BinaryHeader header, std::span<const std::string_view> sections) {
+  io::lay_out_sections(header);
   for (std::size_t k = 0; k < sections.size(); ++k) {
-    header.sections[k].checksum =
+    io::section_of(header, k).checksum =
         io::checksum(io::checksum_of(header), sections[k].data(), sections[k].size(), Device{});
   }
   header.checksum = io::header_checksum(header);
@@ -71,11 +72,39 @@ void write_file(const std::filesystem::path& path, const CsrView<T>& a, BinaryHe
         "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
         "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
         64);
-    file.write(padding.substr(0, header.sections[k].offset - written));
+    const io::BinarySection& section = io::section_of(header, k);
+    file.write(padding.substr(0, section.offset - written));
     file.write(sections[k]);
-    written = header.sections[k].offset + header.sections[k].bytes;
+    written = section.offset + section.bytes;
   }
   file.commit();
+}
+
+template <class T>
+void write_rows(const std::filesystem::path& path, const CsrView<T>& a, const BinaryHeader& header) {
+  const std::array<std::string_view, 3> sections{bytes_of(a.row_offsets), bytes_of(a.columns), bytes_of(a.values)};
+  write_file(path, header, sections);
+}
+
+template <class T>
+void write_tiles(const std::filesystem::path& path, const TileView<T>& a, BinaryHeader header) {
+  header.version = io::binary_tiles_version;
+  header.layout = static_cast<std::uint32_t>(BinaryLayout::tiles);
+  header.tiles = a.tiles();
+  const std::array<std::string_view, 4> sections{bytes_of(a.tile_row_offsets), bytes_of(a.tile_columns),
+                                                 bytes_of(a.values), bytes_of(a.bitmaps)};
+  write_file(path, header, sections);
+}
+
+/// The header of a text file that holds the matrix as it is. \param a in rows or in tiles
+template <class View>
+MatrixMarketHeader general_header(const View& a, offset_t nnz) {
+  MatrixMarketHeader text;
+  text.field = a.is_pattern() ? MatrixMarketField::pattern : MatrixMarketField::real;
+  text.rows = a.rows;
+  text.cols = a.cols;
+  text.entries = nnz;
+  return text;
 }
 
 }  // namespace
@@ -85,7 +114,7 @@ void write_binary(const std::filesystem::path& path, const MatrixMarketMatrix<T>
                   const std::optional<BinarySource>& source) {
   const CsrView<T> a = matrix.matrix.view();
   check_writable(path, a, matrix.header);
-  BinaryHeader header = describe(a, matrix.header);
+  BinaryHeader header = describe<T>(a, a.nnz(), matrix.header);
   header.duplicates = matrix.duplicates;
   header.explicit_zeros = matrix.explicit_zeros;
   if (source) {
@@ -96,18 +125,31 @@ void write_binary(const std::filesystem::path& path, const MatrixMarketMatrix<T>
     header.source_inode = source->inode;
     header.source_hash = source->content_hash;
   }
-  write_file(path, a, header);
+  write_rows(path, a, header);
 }
 
 template <class T>
 void write_binary(const std::filesystem::path& path, const CsrView<T>& matrix) {
-  MatrixMarketHeader text;
-  text.field = matrix.is_pattern() ? MatrixMarketField::pattern : MatrixMarketField::real;
-  text.rows = matrix.rows;
-  text.cols = matrix.cols;
-  text.entries = matrix.nnz();
+  const MatrixMarketHeader text = general_header(matrix, matrix.nnz());
   check_writable(path, matrix, text);
-  write_file(path, matrix, describe(matrix, text));
+  write_rows(path, matrix, describe<T>(matrix, matrix.nnz(), text));
+}
+
+template <class T>
+void write_binary_tiles(const std::filesystem::path& path, const TileView<T>& tiles,
+                        const MatrixMarketMatrix<T>& matrix) {
+  check_writable(path, tiles, matrix.header);
+  BinaryHeader header = describe<T>(tiles, tiles.nnz, matrix.header);
+  header.duplicates = matrix.duplicates;
+  header.explicit_zeros = matrix.explicit_zeros;
+  write_tiles(path, tiles, header);
+}
+
+template <class T>
+void write_binary_tiles(const std::filesystem::path& path, const TileView<T>& tiles) {
+  const MatrixMarketHeader text = general_header(tiles, tiles.nnz);
+  check_writable(path, tiles, text);
+  write_tiles(path, tiles, describe<T>(tiles, tiles.nnz, text));
 }
 
 template void write_binary(const std::filesystem::path&, const MatrixMarketMatrix<float>&,
@@ -116,5 +158,11 @@ template void write_binary(const std::filesystem::path&, const MatrixMarketMatri
                            const std::optional<BinarySource>&);
 template void write_binary(const std::filesystem::path&, const CsrView<float>&);
 template void write_binary(const std::filesystem::path&, const CsrView<double>&);
+template void write_binary_tiles(const std::filesystem::path&, const TileView<float>&,
+                                 const MatrixMarketMatrix<float>&);
+template void write_binary_tiles(const std::filesystem::path&, const TileView<double>&,
+                                 const MatrixMarketMatrix<double>&);
+template void write_binary_tiles(const std::filesystem::path&, const TileView<float>&);
+template void write_binary_tiles(const std::filesystem::path&, const TileView<double>&);
 
 }  // namespace tessera

@@ -16,7 +16,10 @@ namespace {
 
 [[nodiscard]] MatrixFileInfo binary_info(const std::filesystem::path& path, std::uint64_t file_bytes) {
   const BinaryMatrixInfo binary = read_binary_info(path);
-  return {binary.header, file_bytes, true, binary.values == BinaryValues::pattern, binary.nnz};
+  const auto tiles = static_cast<std::uint64_t>(binary.tiles);
+  return {binary.header, file_bytes,
+          true,          binary.values == BinaryValues::pattern,
+          binary.nnz,    binary.layout == BinaryLayout::tiles ? file_bytes + (tiles + 1) * sizeof(offset_t) : 0};
 }
 
 [[nodiscard]] std::string first_bytes(const io::InputFile& file) {
@@ -42,19 +45,20 @@ namespace {
 
 }  // namespace
 
-std::uint64_t MatrixFileInfo::reading_bytes(std::size_t element) const {
+std::uint64_t MatrixFileInfo::reading_bytes(std::size_t element, Duplicates duplicates) const {
   const std::size_t value = is_pattern ? 0 : element;
   const auto entries = static_cast<std::uint64_t>(most_nnz);
   const std::uint64_t matrix = detail::csr_bytes(header.rows, most_nnz, value);
-  if (is_binary) return matrix;
-  // Coordinates beside the text; then beside the copy that is sorted and the result, the text released. An array file
-  // keeps text and values till the end.
+  if (is_binary) return matrix + tile_bytes;
+  // Coordinates beside the text; then beside the copy that is sorted and the result, the text released. The text of an
+  // array file, and of one whose duplicates may have to be named, stays till the end.
   const std::uint64_t coordinates = entries * (2 * sizeof(index_t) + value);
   const std::uint64_t assembly =
       (static_cast<std::uint64_t>(header.rows) + 1) * sizeof(offset_t) + entries * (3 * sizeof(index_t) + 2 * element);
   if (header.format == MatrixMarketFormat::array) {
-    return file_bytes + static_cast<std::uint64_t>(header.entries) * element + coordinates + assembly;
+    return file_bytes + static_cast<std::uint64_t>(most_nnz) * element + coordinates + assembly;
   }
+  if (duplicates == Duplicates::error) return file_bytes + coordinates + assembly;
   return coordinates + std::max(file_bytes, assembly);
 }
 
@@ -73,8 +77,11 @@ std::optional<MatrixFileInfo> read_matrix_file_info(const std::filesystem::path&
   info.header = io::parse_header(start).header;
   info.file_bytes = file_bytes;
   info.is_pattern = info.header.field == MatrixMarketField::pattern;
+  // Whatever the header claims: an entry takes a line with two numbers, of an array file with one.
+  const std::uint64_t least_line = info.header.format == MatrixMarketFormat::array ? 2 : 4;
+  const auto most_lines = static_cast<std::int64_t>(file_bytes / least_line) + 1;
   const bool mirrored = info.header.symmetry != MatrixMarketSymmetry::general;
-  info.most_nnz = info.header.entries * (mirrored ? 2 : 1);
+  info.most_nnz = std::min(info.header.entries, most_lines) * (mirrored ? 2 : 1);
   return info;
 }
 

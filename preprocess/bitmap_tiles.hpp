@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/detail_namespace.hpp"
+#include "core/tiles_to_csr.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/device.hpp"
 #include "tessera/tile_matrix.hpp"
@@ -34,8 +35,6 @@ template <class T>
 namespace tessera::host {
 template <class T>
 [[nodiscard]] TileMatrix<T> build_tiles(const CsrView<T>& matrix, const Device& device);
-template <class T>
-[[nodiscard]] Csr<T> csr_of(const TileView<T>& tiles, const Device& device);
 }  // namespace tessera::host
 
 namespace tessera::cuda {

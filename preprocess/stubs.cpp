@@ -4,6 +4,7 @@
 #include "preprocess/csr5_tiles.hpp"
 #include "preprocess/merbit_tiles.hpp"
 #include "preprocess/snapped_tiles.hpp"
+#include "preprocess/tile_estimate.hpp"
 #include "preprocess/transpose_map.hpp"
 #include "tessera/error.hpp"
 
@@ -51,6 +52,11 @@ TileMatrix<T> build_tiles(const CsrView<T>& /*matrix*/, const Device& device) {
 
 template <class T>
 Csr<T> csr_of(const TileView<T>& /*tiles*/, const Device& device) {
+  refuse(device);
+}
+
+TwoSums count_sample(const CsrStructurePointers& /*a*/, const SampledTileRows& /*sample*/, offset_t /*most*/,
+                     const Device& device) {
   refuse(device);
 }
 

@@ -51,7 +51,7 @@ def commands(given, scratch):
         "spgemm": ["spgemm", small],
         "convert": ["convert", small, "-o", str(pathlib.Path(scratch) / "copy.mtx"), "--force"],
         "compare": ["compare", "--poisson2d", "40", "--min-time", "1"],
-        "pagerank generated": ["pagerank", "--gen", "rmat:12"],
+        "pagerank generated": ["pagerank", "--generate", "rmat:12"],
     }
     ex31, stanford = matrix(given.matrices, "ex31"), matrix(given.matrices, "wb-cs-stanford")
     if ex31:
@@ -60,7 +60,7 @@ def commands(given, scratch):
         found["pagerank wb-cs-stanford"] = ["pagerank", stanford]
     if given.large:
         found["poisson3d 100"] = ["--poisson3d", "100"]
-        found["pagerank rmat:18"] = ["pagerank", "--gen", "rmat:18"]
+        found["pagerank rmat:18"] = ["pagerank", "--generate", "rmat:18"]
         found["spgemm poisson3d 60"] = ["spgemm", "--poisson3d", "60"]
     return found
 

@@ -29,7 +29,7 @@ struct CommandSpec {
   std::string_view examples;
 };
 
-constexpr std::string_view matrix_files = ".mtx|.mtx.gz|.tsb";
+constexpr std::string_view matrix_files = ".mtx|.mtx.gz|.tsb|.tiles";
 constexpr std::string_view solve_exit_codes =
     "  0 converged and verified    1 internal error        2 usage\n"
     "  3 iteration or time limit   4 breakdown, divergence, stagnation, not finite\n"
@@ -82,6 +82,7 @@ constexpr auto table = std::to_array<CommandSpec>(
       "  0 written    2 usage    5 bad input, OUT exists or cannot be written    6 out of memory\n",
       "  solve convert A.mtx.gz A.tsb                   then: solve A.tsb\n"
       "  solve convert A.tsb - | head                   Matrix Market text on standard output\n"
+      "  solve convert A.mtx A.tiles                    binary, in 8 x 8 tiles\n"
       "  solve convert A.mtx At.mtx --transpose\n"
       "  solve convert --generate road:1e5 road.mtx.gz\n"
       "  solve convert --vector b.txt b.mtx\n"},

@@ -2,6 +2,7 @@
 
 #include "commands.hpp"
 #include "compare_report.hpp"
+#include "dry_run.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "option_values.hpp"
@@ -280,6 +281,7 @@ ExitCode compare_command(const Options& options, const Invocation& invocation) {
                 input_files(options, settings.problem,
                             {settings.rhs.path, settings.x0.path, settings.comparison.baseline.value_or(""),
                              precond.coordinates_file, precond.near_nullspace_file}));
+  if (options.flag("dry-run")) return forecast_compare(settings, options, invocation);
   return settings.machine.precision == Precision::fp64 ? compare_registered<double>(settings, options, invocation)
                                                        : compare_registered<float>(settings, options, invocation);
 }

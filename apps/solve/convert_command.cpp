@@ -1,5 +1,5 @@
-#include "commands.hpp"
 #include "convert_command.hpp"
+#include "commands.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "option_values.hpp"
@@ -10,8 +10,10 @@
 #include "summary_text.hpp"
 
 #include "core/stopwatch.hpp"
+#include "support/machine.hpp"
 #include "tessera/binary_matrix.hpp"
 #include "tessera/error.hpp"
+#include "tessera/tile_matrix.hpp"
 
 #include <fmt/format.h>
 
@@ -47,6 +49,8 @@ struct ConvertOutcome : CommonOutcome {
       return "mtx";
     case FileFormat::text_gzip:
       return "mtx.gz";
+    case FileFormat::tiles:
+      return "tiles";
     case FileFormat::binary:
       break;
   }
@@ -54,9 +58,12 @@ struct ConvertOutcome : CommonOutcome {
 }
 
 [[nodiscard]] FileFormat format_of(const Options& options, const std::string& out) {
-  enum class Word { automatic, text, text_gzip, binary };
-  constexpr Choices<Word, 4> words{
-      {{"auto", Word::automatic}, {"mtx", Word::text}, {"mtx.gz", Word::text_gzip}, {"tsb", Word::binary}}};
+  enum class Word { automatic, text, text_gzip, binary, tiles };
+  constexpr Choices<Word, 5> words{{{"auto", Word::automatic},
+                                    {"mtx", Word::text},
+                                    {"mtx.gz", Word::text_gzip},
+                                    {"tsb", Word::binary},
+                                    {"tiles", Word::tiles}}};
   const Word wanted = choice_option(options, "to", words);
   const bool gzip_name = out.ends_with(".gz");
   switch (wanted) {
@@ -69,14 +76,18 @@ struct ConvertOutcome : CommonOutcome {
     case Word::binary:
       if (gzip_name) throw UsageError("--to tsb: binary files are not compressed");
       return FileFormat::binary;
+    case Word::tiles:
+      if (gzip_name) throw UsageError("--to tiles: binary files are not compressed");
+      return FileFormat::tiles;
     case Word::automatic:
       break;
   }
   if (out == "-" || out.ends_with(".mtx")) return FileFormat::text;
   if (out.ends_with(".mtx.gz")) return FileFormat::text_gzip;
   if (out.ends_with(".tsb")) return FileFormat::binary;
+  if (out.ends_with(".tiles")) return FileFormat::tiles;
   throw UsageError(fmt::format("the name {} does not tell the format to write", out),
-                   "end it in .mtx, .mtx.gz or .tsb, or say --to mtx");
+                   "end it in .mtx, .mtx.gz, .tsb or .tiles, or say --to mtx");
 }
 
 [[nodiscard]] std::string out_of(const Options& options) {
@@ -106,10 +117,10 @@ ConvertSettings convert_settings(const Options& options) {
   constexpr Choices<bool, 2> storages{{{"auto", true}, {"general", false}}};
   result.lower_triangle = choice_option(options, "symmetric", storages);
   result.vector = options.flag("vector");
-  if (out == "-" && result.format == FileFormat::binary) {
+  if (out == "-" && is_binary(result.format)) {
     throw UsageError("a binary file does not go to standard output", "name a file that ends in .tsb");
   }
-  if (result.vector && result.format == FileFormat::binary) {
+  if (result.vector && is_binary(result.format)) {
     throw UsageError("--vector: binary files hold matrices only", "write the vector to a .mtx file");
   }
   if (result.vector && result.problem.source != Source::file) {
@@ -131,8 +142,23 @@ void check_replacement(const Options& options, const std::string& out) {
 }
 
 template <class T>
+void write_tiles(const ConvertSettings& settings, const MatrixMarketMatrix<T>& file, const std::string& out) {
+  const std::uint64_t matrix = file.matrix.bytes();
+  const TileEstimate tiles = estimate_tiles(file.matrix.view(), settings.machine.host, TileSample::all());
+  constexpr double bytes_per_tile = sizeof(index_t) + sizeof(std::uint64_t) + sizeof(offset_t);
+  const auto needed = static_cast<std::uint64_t>(tiles.tiles * bytes_per_tile) + file.matrix.values().bytes() +
+                      file.matrix.row_offsets().bytes() / tile_size;
+  support::require_memory(settings.machine.memory_limit_bytes, matrix, needed, "the tiles of " + settings.problem.name);
+  write_binary_tiles(out, to_tiles(file.matrix).view(), file);
+}
+
+template <class T>
 void write_matrix(const ConvertSettings& settings, const MatrixMarketMatrix<T>& file, ConvertOutcome& outcome) {
   outcome.storage = "general";
+  if (settings.format == FileFormat::tiles) {
+    write_tiles(settings, file, outcome.out);
+    return;
+  }
   if (settings.format == FileFormat::binary) {
     write_binary(outcome.out, file);
     return;
@@ -205,9 +231,10 @@ void convert_vector(const ConvertSettings& settings, Progress& progress, Convert
   std::string what =
       outcome.vector ? fmt::format("vector of {}", outcome.elements)
                      : fmt::format("{} x {}, {} nonzeros{}", m.rows, m.cols, m.nnz, outcome.pattern ? ", pattern" : "");
-  std::string text = line("read", shown_problem(outcome, 0) + (outcome.transposed ? ", transposed: " : ": ") + what + cache_text(outcome));
+  std::string text = line(
+      "read", shown_problem(outcome, 0) + (outcome.transposed ? ", transposed: " : ": ") + what + cache_text(outcome));
   std::string written = fmt::format("{}: {}", outcome.out, name_of(outcome.format));
-  if (!outcome.vector && outcome.format != FileFormat::binary) written += ", " + outcome.storage;
+  if (!outcome.vector && !is_binary(outcome.format)) written += ", " + outcome.storage;
   if (outcome.bytes_written > 0) written += ", " + size_text(outcome.bytes_written);
   text += line("wrote", written);
   return text + line("time", fmt::format("read {}, write {}", time_text(outcome.read_ms), time_text(outcome.write_ms)));

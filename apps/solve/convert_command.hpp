@@ -6,7 +6,12 @@
 
 namespace tessera::cli {
 
-enum class FileFormat { text, text_gzip, binary };
+enum class FileFormat { text, text_gzip, binary, tiles };
+
+/// Whether a file is a binary one, of rows or of tiles.
+[[nodiscard]] constexpr bool is_binary(FileFormat format) noexcept {
+  return format == FileFormat::binary || format == FileFormat::tiles;
+}
 
 struct ConvertSettings {
   ProblemSettings problem;

@@ -10,6 +10,7 @@
 #include "tessera/matrix_market.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
+#include "tessera/tile_matrix.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -52,6 +53,7 @@ struct InspectOutcome : CommonOutcome {
   MatrixDetails details;
   std::optional<ComponentCounts> components;         ///< of a square matrix
   std::optional<ComponentCounts> strong_components;  ///< of a square matrix
+  TileEstimate tiles;                                ///< of all tile rows
   std::optional<SpyGrid> spy;
   std::vector<KernelCost> kernels;
   std::optional<AmgOutlook> amg;      ///< nothing where it does not apply

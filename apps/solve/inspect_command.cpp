@@ -178,6 +178,7 @@ void measure_matrix(const InspectSettings& settings, const CsrView<T>& view, Pro
   outcome.matrix = statistics(view, device);
   stop_if_interrupted();
   outcome.details = matrix_details(view, device);
+  outcome.tiles = estimate_tiles(view, device, TileSample::all());
   stop_if_interrupted();
   if (view.is_square()) {
     progress.phase("looking for components");

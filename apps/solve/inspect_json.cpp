@@ -84,6 +84,14 @@ namespace {
   return json;
 }
 
+[[nodiscard]] Json tiles_json(const TileEstimate& tiles) {
+  Json json;
+  json["count"] = static_cast<offset_t>(tiles.tiles);
+  put_number(json, "fill", tiles.fill);
+  put_number(json, "products_per_pair", tiles.products_per_pair());
+  return json;
+}
+
 [[nodiscard]] Json components_json(const std::optional<ComponentCounts>& counts) {
   if (!counts) return nullptr;
   return {{"count", counts->count}, {"largest", counts->largest}, {"singletons", counts->singletons}};
@@ -164,6 +172,7 @@ Json inspect_json(const InspectOutcome& outcome, const Options& options, const I
   json["diagonal"] = diagonal_json(outcome);
   json["rows"] = rows_json(outcome);
   json["structure"] = structure_json(outcome);
+  json["tiles"] = tiles_json(outcome.tiles);
   json["spy"] = spy_json(outcome.spy);
   json["kernels"] = kernels_json(outcome);
   json["amg"] = amg_json(outcome.amg);

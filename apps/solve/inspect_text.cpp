@@ -226,6 +226,12 @@ constexpr std::size_t margin = 12;  ///< where the text of a line begins
   return text + histogram_text(m.row_length_histogram, margin, std::max<std::size_t>(room, 1));
 }
 
+[[nodiscard]] std::string tiles_line(const InspectOutcome& outcome) {
+  if (outcome.matrix.nnz == 0) return {};
+  return line("tiles", fmt::format("{:.0f} of 8 x 8, {:.3g} % full: tiles pay from 30 % on", outcome.tiles.tiles,
+                                   100.0 * outcome.tiles.fill));
+}
+
 [[nodiscard]] std::string kernel_lines(const InspectOutcome& outcome) {
   std::string text = line("memory", fmt::format("matrix {}", size_text(outcome.memory.matrix)));
   std::string plans;
@@ -266,7 +272,7 @@ constexpr std::size_t margin = 12;  ///< where the text of a line begins
 std::string inspect_text(const InspectOutcome& outcome, std::size_t width) {
   std::string text = matrix_line(outcome, width) + file_line(outcome) + values_line(outcome) + symmetry_line(outcome);
   text += diagonal_line(outcome) + dominance_line(outcome) + scaling_line(outcome);
-  text += band_line(outcome) + structure_lines(outcome) + row_lines(outcome, width);
+  text += band_line(outcome) + structure_lines(outcome) + tiles_line(outcome) + row_lines(outcome, width);
   if (outcome.spy) text += spy_text(*outcome.spy, margin);
   text += kernel_lines(outcome) + amg_line(outcome) + advice_lines(outcome);
   if (outcome.ladder) text += planned_ladder_lines(*outcome.ladder);

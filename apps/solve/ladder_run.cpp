@@ -16,10 +16,7 @@
 
 namespace tessera::cli {
 
-namespace {
-
-/// The method that all rungs have to use; nothing for `auto`, and for methods that are no rungs.
-[[nodiscard]] std::optional<RungMethod> rung_method(Method method) {
+std::optional<RungMethod> rung_method(Method method) {
   switch (method) {
     case Method::cg:
       return RungMethod::cg;
@@ -36,6 +33,8 @@ namespace {
   }
   return std::nullopt;
 }
+
+namespace {
 
 /// b and x on a GPU and x back, or as they are.
 template <class T>

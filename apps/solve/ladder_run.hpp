@@ -5,8 +5,10 @@
 #include "outcome.hpp"
 #include "settings.hpp"
 
+#include "tessera/ladder.hpp"
 #include "tessera/spmv.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -14,6 +16,9 @@ namespace tessera::cli {
 
 /// Whether a run climbs the ladder: --precond auto, with --method auto or a Krylov method that all rungs then use.
 [[nodiscard]] bool climbs(const RunSettings& settings);
+
+/// The method that all rungs have to use; nothing for `auto`, and for methods that are no rungs.
+[[nodiscard]] std::optional<RungMethod> rung_method(Method method);
 
 /// Solves A x = b with b and x on the host, and fills in what the outcome says of method, preconditioner and accuracy.
 /// \param solver with the observer of the run

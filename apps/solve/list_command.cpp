@@ -137,6 +137,7 @@ void add_keys(std::span<const PrecondKey> keys, ListItem& entry) {
         {"matrix-market-gzip", "the same, compressed; recognised by content when read, by .gz when written"},
         {"tessera-binary",
          "a matrix as it lies in memory, with checksums; written by solve convert (.tsb) and --cache"},
+        {"tessera-tiles", "the same in 8 x 8 tiles: bitmaps and packed values; written by solve convert (.tiles)"},
         {"text-vector", "one number per line, for right-hand sides, initial guesses and personalization"}}},
       std::move(generators),
   };

@@ -195,9 +195,10 @@ constexpr auto table = std::to_array<OptionSpec>({
      "write the product: Matrix Market, .gz: compressed, .tsb: binary; -: standard output", "", "",
      ".mtx|.mtx.gz|.tsb"},
     {"output", 'o', "Output", convert, text, "FILE|-", "", "OUT, as the last word names it", "", "",
-     ".mtx|.mtx.gz|.tsb"},
-    {"to", 0, "Output", convert, text, "auto|mtx|mtx.gz|tsb", "auto",
-     "format to write; tsb: binary; auto: by the ending of OUT", "", "auto|mtx|mtx.gz|tsb"},
+     ".mtx|.mtx.gz|.tsb|.tiles"},
+    {"to", 0, "Output", convert, text, "auto|mtx|mtx.gz|tsb|tiles", "auto",
+     "format to write; tsb: binary; tiles: binary, in 8 x 8 tiles; auto: by the ending of OUT", "",
+     "auto|mtx|mtx.gz|tsb|tiles"},
     {"symmetric", 0, "Output", convert, text, "auto|general", "auto",
      "auto: of a numerically symmetric matrix, text files get the lower triangle; general: all entries"},
     {"force", 0, "Output", convert, flag, "", "", "replace OUT if it exists"},
@@ -221,6 +222,8 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"color", 0, "Output", every | completion | help | version, text, "auto|always|never", "auto",
      "colours in what is shown; auto: on a terminal, unless NO_COLOR is set"},
     {"exit-zero", 0, "Output", iterative | compare, flag, "", "", "exit with 0 instead of 3 or 4"},
+    {"dry-run", 0, "Output", iterative | compare | spgemm, flag, "", "",
+     "forecast memory and time of each phase and do none of the work; exit code 6 where it would not fit"},
 
     {"config", 'c', configuration, configurable, text, "FILE", "",
      "read settings from a TOML or JSON file; keys are the long names of options: rtol = 1e-10, matrix = \"A.mtx\"; a "
@@ -237,7 +240,7 @@ constexpr auto table = std::to_array<OptionSpec>({
 });
 
 constexpr std::string_view planned =
-    " tune bench report --reorder --scale --index --graph --events --html --plot --dry-run --debug "
+    " tune bench report --reorder --scale --index --graph --events --html --plot --debug "
     "--from-petsc "
     "--from-amgx --from-scipy --from-ginkgo --return --suite --resume --report precond=poly precond=neumann "
     "precond=ainv precision=mixed replace-residual=never method=minres ";
@@ -306,7 +309,8 @@ bool is_planned(std::string_view word) {
 }
 
 bool is_configurable(const OptionSpec& spec) {
-  return spec.group != configuration && spec.name != "help" && spec.name != "version";
+  // A configuration that repeats a run is to run it.
+  return spec.group != configuration && spec.name != "help" && spec.name != "version" && spec.name != "dry-run";
 }
 
 std::vector<std::string> alternatives(std::string_view text) {

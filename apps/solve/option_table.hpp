@@ -78,7 +78,8 @@ struct OptionSpec {
 /// are refused by name: a run that silently ignored one would not be the run that was asked for.
 [[nodiscard]] bool is_planned(std::string_view word);
 
-/// Whether files and the environment may set it: everything but help, version and the options that name such files.
+/// Whether files and the environment may set it: everything but help, version, --dry-run and the options that name such
+/// files.
 [[nodiscard]] bool is_configurable(const OptionSpec& spec);
 
 /// "a|b" taken apart.

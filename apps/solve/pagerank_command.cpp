@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "device_choice.hpp"
+#include "dry_run.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "outputs.hpp"
@@ -178,6 +179,7 @@ ExitCode pagerank_command(const Options& options, const Invocation& invocation) 
   const PageRankSettings settings = pagerank_settings(options);
   const std::string weights = settings.personalize ? settings.personalize->file : std::string();
   check_outputs(settings.output, input_files(options, settings.problem, {weights}));
+  if (options.flag("dry-run")) return forecast_pagerank(settings, options, invocation);
   return settings.machine.precision == Precision::fp64 ? pagerank_typed<double>(settings, options, invocation)
                                                        : pagerank_typed<float>(settings, options, invocation);
 }

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "device_choice.hpp"
+#include "dry_run.hpp"
 #include "interrupt.hpp"
 #include "ladder_run.hpp"
 #include "outputs.hpp"
@@ -36,14 +37,6 @@ struct Solved {
   RunOutcome outcome;
   std::vector<T> x;
 };
-
-/// Right-hand side, solution and work vectors. Which preconditioner `auto` takes is not known yet.
-[[nodiscard]] std::uint64_t vector_bytes(const RunSettings& settings, Method method, std::int64_t rows,
-                                         std::size_t element) {
-  const Precond precond = settings.precond.precond;
-  const bool simple = precond == Precond::none || precond == Precond::jacobi;
-  return support::vectors_of(method, rows, settings.solver, simple) * static_cast<std::uint64_t>(rows) * element;
-}
 
 template <class T>
 void require_square(const InputMatrix<T>& problem) {
@@ -242,6 +235,7 @@ ExitCode run_command(const Options& options, const Invocation& invocation) {
   check_outputs(settings.output, input_files(options, settings.problem,
                                              {settings.rhs.path, settings.x0.path, settings.precond.coordinates_file,
                                               settings.precond.near_nullspace_file}));
+  if (options.flag("dry-run")) return forecast_run(settings, options, invocation);
   return settings.machine.precision == Precision::fp64 ? run_typed<double>(settings, options, invocation)
                                                        : run_typed<float>(settings, options, invocation);
 }

@@ -81,6 +81,12 @@ SolverOptions solver_settings(const Options& options) {
   return result;
 }
 
+std::uint64_t vector_bytes(const RunSettings& settings, Method method, std::int64_t rows, std::size_t element) {
+  const Precond precond = settings.precond.precond;
+  const bool simple = precond == Precond::none || precond == Precond::jacobi;
+  return support::vectors_of(method, rows, settings.solver, simple) * static_cast<std::uint64_t>(rows) * element;
+}
+
 RunSettings run_settings(const Options& options) {
   RunSettings result;
   result.problem = problem_settings(options);

@@ -158,4 +158,8 @@ struct PageRankSettings {
 [[nodiscard]] RunSettings run_settings(const Options& options);
 [[nodiscard]] PageRankSettings pagerank_settings(const Options& options);
 
+/// Right-hand side, solution and work vectors of a run, at most. Which preconditioner `auto` takes is not known yet.
+[[nodiscard]] std::uint64_t vector_bytes(const RunSettings& settings, Method method, std::int64_t rows,
+                                         std::size_t element);
+
 }  // namespace tessera::cli

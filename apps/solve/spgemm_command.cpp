@@ -1,5 +1,6 @@
 #include "spgemm_command.hpp"
 #include "commands.hpp"
+#include "dry_run.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "outputs.hpp"
@@ -227,6 +228,7 @@ ExitCode spgemm_command(const Options& options, const Invocation& invocation) {
   }
   check_outputs(settings.output,
                 input_files(options, settings.left, {settings.right ? settings.right->path : std::string()}));
+  if (options.flag("dry-run")) return forecast_spgemm(settings, options, invocation);
   Progress progress(options, settings.output, settings.machine);
   return settings.machine.precision == Precision::fp64 ? run_product<double>(settings, options, invocation, progress)
                                                        : run_product<float>(settings, options, invocation, progress);

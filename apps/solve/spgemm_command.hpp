@@ -22,7 +22,7 @@ struct SpgemmSettings {
   ProblemSettings left;
   std::optional<ProblemSettings> right;
   Factor transposed = Factor::none;  ///< without `right`: of A times A
-  int power = 2;  ///< of A alone
+  int power = 2;                     ///< of A alone
   MachineSettings machine;
   OutputSettings output;
   SpgemmOptions product;

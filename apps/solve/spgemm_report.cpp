@@ -80,7 +80,8 @@ std::string multiply_text(const MultiplyOutcome& outcome, std::size_t width) {
   return text + line("time", times);
 }
 
-Json multiply_json(const MultiplyOutcome& outcome, const Options& options, const Invocation& invocation, ExitCode code) {
+Json multiply_json(const MultiplyOutcome& outcome, const Options& options, const Invocation& invocation,
+                   ExitCode code) {
   Json json = document_head("solve.spgemm/1", invocation);
   put_machine(json, outcome);
   json["config"] = config_json(options);

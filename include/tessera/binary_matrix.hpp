@@ -5,6 +5,7 @@
 
 #include "tessera/csr.hpp"
 #include "tessera/matrix_market.hpp"
+#include "tessera/tile_matrix.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -15,6 +16,9 @@ namespace tessera {
 
 /// Of what type the values in a binary file are.
 enum class BinaryValues { pattern, fp32, fp64 };
+
+/// How a binary file holds its matrix: compressed sparse rows, or bitmap tiles (tessera/tile_matrix.hpp).
+enum class BinaryLayout { csr, tiles };
 
 /// "pattern", "fp32" or "fp64".
 [[nodiscard]] std::string_view to_string(BinaryValues values);
@@ -37,6 +41,8 @@ struct BinaryMatrixInfo {
   MatrixMarketHeader header;  ///< of the original text
   offset_t nnz = 0;           ///< stored nonzeros, after expansion and merging
   BinaryValues values = BinaryValues::fp64;
+  BinaryLayout layout = BinaryLayout::csr;
+  offset_t tiles = 0;           ///< of a file that holds tiles
   offset_t duplicates = 0;      ///< as in MatrixMarketMatrix
   offset_t explicit_zeros = 0;  ///< likewise
   std::optional<BinarySource> source;
@@ -54,14 +60,26 @@ void write_binary(const std::filesystem::path& path, const MatrixMarketMatrix<T>
 template <class T>
 void write_binary(const std::filesystem::path& path, const CsrView<T>& matrix);
 
-/// Reads a whole matrix, in parallel. Values of the other precision are converted.
+/// Writes a matrix as bitmap tiles; read_binary() and every command read it as any other binary file.
+/// \param tiles  of `matrix`, on the host \param matrix whose text header is kept; throws as write_binary()
+template <class T>
+void write_binary_tiles(const std::filesystem::path& path, const TileView<T>& tiles,
+                        const MatrixMarketMatrix<T>& matrix);
+
+/// Writes tiles without a text file; their header is that of a general coordinate file.
+template <class T>
+void write_binary_tiles(const std::filesystem::path& path, const TileView<T>& tiles);
+
+/// Reads a whole matrix, in parallel, of either layout: tiles are converted to rows. Values of the other precision are
+/// converted.
 ///
 /// \param options with Duplicates::error, a matrix whose text repeated positions is refused
 /// \throws IoError       when it cannot be read or is no regular file
 /// \throws ParseError    with the byte of the fault: another format, a newer version, a truncated file, surplus bytes,
 /// a
 ///                       wrong checksum, inconsistent sizes
-/// \throws InvalidMatrix when the checksums are right but the matrix breaks an invariant of CsrView, holds NaN or
+/// \throws InvalidMatrix when the checksums are right but the matrix breaks an invariant of CsrView or TileView, holds
+/// NaN or
 ///                       infinity, does not fit single precision, or has merged positions with Duplicates::error
 /// \throws OutOfMemory   before anything is allocated that is not in the file
 template <class T>

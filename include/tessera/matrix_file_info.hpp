@@ -19,9 +19,10 @@ struct MatrixFileInfo {
   /// Stored nonzeros once the file is read: exact for a binary file, else at most this many. Symmetric text is
   /// expanded, repeated entries are merged, and array files drop their zeros.
   offset_t most_nnz = 0;
-  /// Peak memory of reading it, the matrix included, at most. The reader asks for that much before it allocates.
+  std::uint64_t tile_bytes = 0;  ///< of a file of tiles: their arrays, from which the rows are made
+  /// Peak memory of reading it, the matrix included, at most: what the reader holds against its limit.
   /// \param element bytes of a value of the matrix in memory
-  [[nodiscard]] std::uint64_t reading_bytes(std::size_t element) const;
+  [[nodiscard]] std::uint64_t reading_bytes(std::size_t element, Duplicates duplicates = Duplicates::sum) const;
 };
 
 /// Reads and checks the header alone: at most 1 MiB of a text file.

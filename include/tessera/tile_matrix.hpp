@@ -8,6 +8,7 @@
 #include "tessera/types.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace tessera {
@@ -112,6 +113,32 @@ template <class T>
 /// \throws OutOfMemory, CudaError
 template <class T>
 [[nodiscard]] Csr<T> to_csr(const TileMatrix<T>& matrix);
+
+/// How much of a matrix estimate_tiles() looks at.
+struct TileSample {
+  index_t tile_rows = 512;  ///< at most so many tile rows, one at random in each of as many equal parts
+  offset_t tiles = 128;     ///< at most so many tiles of each, the first ones
+  /// Everything: the estimate is exact.
+  [[nodiscard]] static constexpr TileSample all() noexcept {
+    return {std::numeric_limits<index_t>::max(), std::numeric_limits<offset_t>::max()};
+  }
+};
+
+/// What the tiles of a matrix would be.
+struct TileEstimate {
+  double tiles = 0.0;     ///< their number
+  double fill = 0.0;      ///< nnz / (64 tiles)
+  index_t tile_rows = 0;  ///< that were looked at
+  /// Scalar products per product of two tiles of matrices of this fill, if their entries lie independently of each
+  /// other: each of the 512 has both factors with probability fill^2.
+  [[nodiscard]] double products_per_pair() const noexcept { return 512.0 * fill * fill; }
+};
+
+/// Tiles and fill from a sample of tile rows, the same on every device and in every run. O(sampled entries).
+/// \param matrix valid, on `device` \throws OutOfMemory, CudaError
+template <class T>
+[[nodiscard]] TileEstimate estimate_tiles(const CsrView<T>& matrix, const Device& device = Device{},
+                                          const TileSample& sample = {});
 
 extern template class TileMatrix<float>;
 extern template class TileMatrix<double>;

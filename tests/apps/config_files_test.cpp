@@ -13,7 +13,7 @@ class ConfigFilesTest : public SolveTest {
   void SetUp() override {
     SolveTest::SetUp();
     file("a.mtx", laplace4);
-    file("w.mtx", "%%MatrixMarket matrix coordinate real general\n4 2 3\n1 1 1\n4 1 2\n2 2 3\n");
+    file("w.mtx", "%%MatrixMarket matrix coordinate real general\n4 2 3\n1 1 1\n2 2 3\n4 1 2\n");
   }
   [[nodiscard]] ProcessResult run_with(const std::vector<std::string>& variables, const std::string& line) const {
     std::vector<std::string> arguments = words(line);
@@ -88,9 +88,10 @@ TEST_F(ConfigFilesTest, ADocumentRepeatsItsProduct) {
 
 TEST_F(ConfigFilesTest, PrintedConfigurationsRepeatTheRun) {
   file("solve.toml", "seed = 7\nthreads = 1\ntranspose = true\n");
-  for (const char* line : {"spgemm a.mtx w.mtx -o c.mtx", "spgemm w.mtx --transpose b -o c.mtx",
-                           "spgemm --poisson2d 2 w.mtx -o c.mtx", "spgemm a.mtx --power 3 -o c.mtx",
-                           "convert w.mtx c.mtx", "convert w.mtx -o c.mtx --transpose", "convert --poisson2d 3 c.mtx"}) {
+  for (const char* line :
+       {"spgemm a.mtx w.mtx -o c.mtx", "spgemm w.mtx --transpose b -o c.mtx", "spgemm --poisson2d 2 w.mtx -o c.mtx",
+        "spgemm a.mtx --power 3 -o c.mtx", "convert w.mtx c.mtx", "convert w.mtx -o c.mtx --transpose",
+        "convert --poisson2d 3 c.mtx"}) {
     const auto printed = run(std::string(line) + " --print-config");
     ASSERT_EQ(printed.exit_code, 0) << line << printed.err;
     EXPECT_FALSE(std::filesystem::exists(path("c.mtx"))) << line;

@@ -55,6 +55,31 @@ TEST_F(ConvertTest, RoundTrips) {
   expect_same(a.matrix.view(), read_binary<double>(path("d")).matrix.view());
 }
 
+/// Rows to tiles and back, bit by bit; what the text said stays in the file.
+TEST_F(ConvertTest, TilesRoundTrip) {
+  expect_ok("convert --generate rmat:500 a.mtx");
+  const json j = document("convert a.mtx a.tiles");
+  EXPECT_EQ(j["output"]["format"], "tiles");
+  EXPECT_EQ(j["output"]["storage"], "general");
+  expect_ok("convert a.mtx b --to tiles");
+  EXPECT_EQ(contents(path("a.tiles")), contents(path("b")));
+  expect_ok("convert a.tiles b.tsb");
+  const auto a = read_matrix_market<double>(path("a.mtx"));
+  expect_same(a.matrix.view(), read_binary<double>(path("a.tiles")).matrix.view());
+  EXPECT_EQ(contents(path("b.tsb")).size(), fs::file_size(path("b.tsb")));
+  expect_same(a.matrix.view(), read_binary<double>(path("b.tsb")).matrix.view());
+  const BinaryMatrixInfo info = read_binary_info(path("a.tiles"));
+  EXPECT_EQ(info.layout, BinaryLayout::tiles);
+  EXPECT_EQ(info.tiles, document("inspect a.tiles")["tiles"]["count"]);
+  EXPECT_EQ(info.header.entries, a.header.entries);
+}
+
+TEST_F(ConvertTest, TilesKeepWithinMemory) {
+  expect_ok("convert --poisson2d 300 p.tsb");
+  EXPECT_EQ(run("convert p.tsb p.tiles --memory-limit 7M").exit_code, 6);
+  EXPECT_FALSE(fs::exists(path("p.tiles")));
+}
+
 TEST_F(ConvertTest, WarningsAreEventsWhereProgressIsJson) {
   file("d.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n1 1 2\n2 2 1\n");
   std::istringstream events(run("convert d.mtx d.tsb --progress json").err);
@@ -66,12 +91,16 @@ TEST_F(ConvertTest, WarningsAreEventsWhereProgressIsJson) {
 TEST_F(ConvertTest, EveryCommandTakesTheBinaryFile) {
   file("a.mtx", laplace4);
   expect_ok("convert a.mtx a.tsb");
+  expect_ok("convert a.mtx a.tiles");
   for (const char* command : {"run", "inspect", "pagerank --unweighted", "--method bicgstab"}) {
     const auto from_text = run(std::string(command) + " a.mtx");
     const auto from_binary = run(std::string(command) + " a.tsb");
     EXPECT_EQ(from_binary.exit_code, 0) << command << from_binary.err;
     const auto lines = [](const std::string& out) { return std::count(out.begin(), out.end(), '\n'); };
     EXPECT_EQ(lines(from_binary.out), lines(from_text.out)) << command;
+    const auto from_tiles = run(std::string(command) + " a.tiles");
+    EXPECT_EQ(from_tiles.exit_code, 0) << command << from_tiles.err;
+    EXPECT_EQ(lines(from_tiles.out), lines(from_text.out)) << command;
   }
 }
 

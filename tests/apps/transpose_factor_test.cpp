@@ -127,8 +127,7 @@ TEST_F(TransposeFactorTest, Refusals) {
 TEST_F(TransposeFactorTest, ConvertWritesTheTranspose) {
   file("w.mtx", wide);
   ASSERT_EQ(run("convert w.mtx -o wt.mtx --transpose").exit_code, 0);
-  EXPECT_EQ(contents(path("wt.mtx")),
-            "%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 1\n2 2 3\n3 1 2\n");
+  EXPECT_EQ(contents(path("wt.mtx")), "%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 1\n2 2 3\n3 1 2\n");
   ASSERT_EQ(run("convert w.mtx wt.tsb --transpose").exit_code, 0);
   EXPECT_EQ(distance(matrix("wt.tsb"), Matrix(matrix("w.mtx").transpose())), 0.0);
   EXPECT_EQ(read_binary_info(path("wt.tsb")).header.rows, 3);

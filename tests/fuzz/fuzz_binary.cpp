@@ -23,21 +23,26 @@ void put_right(std::string& bytes, int how_much) {
   if (how_much == 3) {
     const BinaryHeader right;
     header.magic = right.magic;
-    header.version = 1 + header.version % io::binary_version;
+    header.version = 1 + header.version % io::binary_tiles_version;
+    const bool tiles = header.version == io::binary_tiles_version;
+    header.layout = tiles ? 1 : 0;
+    header.tiles = tiles ? header.tiles & 0x3ff : 0;
+    if (!tiles) header.bitmaps = right.bitmaps;
     header.header_bytes = right.header_bytes;
     header.reserved = 0;
-    header.more_reserved = right.more_reserved;
     // Numbers of random bytes are hardly ever small.
     header.rows &= 0xff;
     header.cols &= 0xff;
     header.nnz &= 0x3ff;
     header.values %= 3;
   }
-  if (how_much >= 2 && header.rows >= 0 && header.rows < 1 << 20 && header.nnz >= 0 && header.nnz < 1 << 20) {
+  const auto is_small = [](std::int64_t size) { return size >= 0 && size < 1 << 20; };
+  if (how_much >= 2 && is_small(header.rows) && is_small(header.nnz) && is_small(header.tiles)) {
     io::lay_out_sections(header);
     if (how_much == 3) bytes.resize(header.file_bytes);
   }
-  for (io::BinarySection& section : header.sections) {
+  for (std::size_t k = 0; k < io::section_count(header); ++k) {
+    io::BinarySection& section = io::section_of(header, k);
     if (!is_inside(section, bytes.size())) continue;
     section.checksum =
         io::checksum(io::checksum_of(header), bytes.data() + section.offset, section.bytes, Device::host(1));

@@ -247,9 +247,10 @@ TEST_F(Binary, HeadersThatCannotBeTrusted) {
     std::function<void(BinaryHeader&)> change;
     std::string message;
   } cases[] = {
-      {[](BinaryHeader& h) { h.version = 3; },
-       "byte 8: expected format version 1 or 2, found 3: written by a newer Tessera"},
-      {[](BinaryHeader& h) { h.version = 0; }, "byte 8: expected format version 1 or 2, found 0"},
+      {[](BinaryHeader& h) { h.version = 4; },
+       "byte 8: expected format version 1, 2 or 3, found 4: written by a newer Tessera"},
+      {[](BinaryHeader& h) { h.version = 0; }, "byte 8: expected format version 1, 2 or 3, found 0"},
+      {[](BinaryHeader& h) { h.version = 3; }, "byte 68: layout: expected 1 in version 3, found 0"},
       {[](BinaryHeader& h) { h.header_bytes = 255; }, "byte 12: expected a header of 256 bytes, found 255"},
       {[](BinaryHeader& h) { h.file_bytes += 1; }, "byte 16: expected a file of 432 bytes for these sizes, found 433"},
       {[](BinaryHeader& h) { h.rows = -1; }, "byte 24: rows: expected a number in 0 ... 2147483647, found -1"},
@@ -267,7 +268,8 @@ TEST_F(Binary, HeadersThatCannotBeTrusted) {
       {[](BinaryHeader& h) { h.format = 2; }, "byte 56: format of the text: expected a number in 0 ... 1, found 2"},
       {[](BinaryHeader& h) { h.field = 3; }, "byte 60: field of the text: expected a number in 0 ... 2, found 3"},
       {[](BinaryHeader& h) { h.symmetry = 3; }, "byte 64: symmetry of the text: expected a number in 0 ... 2, found 3"},
-      {[](BinaryHeader& h) { h.reserved = 1; }, "byte 68: reserved bytes: expected a number in 0 ... 0, found 1"},
+      {[](BinaryHeader& h) { h.layout = 2; }, "byte 68: layout: expected a number in 0 ... 1, found 2"},
+      {[](BinaryHeader& h) { h.layout = 1; }, "byte 68: layout: expected 0 in version 2, found 1"},
       {[](BinaryHeader& h) { h.entries = -1; },
        "byte 72: entries of the text: expected a number in 0 ... 9223372036854775807, found -1"},
       {[](BinaryHeader& h) { h.duplicates = -1; },
@@ -278,7 +280,10 @@ TEST_F(Binary, HeadersThatCannotBeTrusted) {
        "byte 120: expected section 0 of 40 bytes at byte 256, found 40 bytes at byte 320"},
       {[](BinaryHeader& h) { h.sections[2].bytes = 8; },
        "byte 168: expected section 2 of 48 bytes at byte 384, found 8 bytes at byte 384"},
-      {[](BinaryHeader& h) { h.more_reserved[3] = 1; }, "byte 232: expected reserved bytes to be 0"},
+      {[](BinaryHeader& h) { h.bitmaps.checksum = 1; },
+       "byte 208: expected no section of bitmaps in a file without tiles"},
+      {[](BinaryHeader& h) { h.tiles = 1; }, "byte 232: tiles: expected a number in 0 ... 0, found 1"},
+      {[](BinaryHeader& h) { h.reserved = 1; }, "byte 240: expected reserved bytes to be 0"},
       // Sizes that fit together, but not the file: nothing of that size is allocated.
       {[](BinaryHeader& h) {
          h.nnz = std::int64_t{1} << 50;

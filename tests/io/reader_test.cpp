@@ -48,7 +48,7 @@ TEST(Reader, TheFirstRoundedIntegerIsNamed) {
   const auto odd = parse(head + "1 1 9007199254740992\n\n2 2 9007199254740994\n% c\n3 3 -9007199254740993\n" +
                          "1 2 9007199254740993\n");
   ASSERT_TRUE(odd.first_rounded);
-  EXPECT_EQ(odd.first_rounded->line, 7);
+  EXPECT_EQ(odd.first_rounded->line, 8);
   EXPECT_EQ(odd.first_rounded->value, -9007199254740993);
   EXPECT_EQ(odd.matrix.values()[3], -9007199254740992.0);
   const std::string exact =

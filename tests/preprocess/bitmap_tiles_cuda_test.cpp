@@ -86,6 +86,20 @@ TEST_F(BitmapTilesCuda, RandomShapes) {
   }
 }
 
+TEST_F(BitmapTilesCuda, EstimateIsThatOfTheHost) {
+  for (const auto& [name, matrix] : testing::matrices_to_tile<double>(ValueStorage::pattern)) {
+    SCOPED_TRACE(name);
+    const Csr<double> on_gpu = matrix.to(gpu());
+    for (const TileSample& sample : {TileSample{}, TileSample{3, 5}, TileSample::all()}) {
+      const TileEstimate expected = estimate_tiles(matrix.view(), Device{}, sample);
+      const TileEstimate found = estimate_tiles(on_gpu.view(), gpu(), sample);
+      EXPECT_EQ(found.tiles, expected.tiles);
+      EXPECT_EQ(found.fill, expected.fill);
+      EXPECT_EQ(found.tile_rows, expected.tile_rows);
+    }
+  }
+}
+
 TEST_F(BitmapTilesCuda, EmptyMatrices) {
   check(Csr<double>{});
   EXPECT_EQ(TileMatrix<double>{}.to(gpu()).tiles(), 0);

@@ -3,6 +3,7 @@
 #include "tests/spgemm/product_cuda_check.hpp"
 
 #include "core/cuda/context.hpp"
+#include "spgemm/cuda/tiles/tile_choice.hpp"
 #include "spgemm/cuda/tiles/tiled_factor.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/statistics.hpp"
@@ -295,6 +296,27 @@ TEST_F(TilesOnGpu, ComposedProductsAndPlans) {
   EXPECT_EQ(plan.report().workflow, SpgemmWorkflow::symbolic);
   EXPECT_EQ(plan.report().reason, "a plan counts every row");
   testing::expect_identical(spgemm(a, a).matrix.view(), plan.multiply().to(Device{}).view());
+}
+
+/// A band fills its tiles, 27 points in three dimensions do not.
+TEST_F(TilesOnGpu, AutomaticTakesTilesThatAreFull) {
+  if (testing::gpu_is_emulated || testing::sparing()) GTEST_SKIP() << "too many products";
+  if (!cuda::has_fast_fp64_tensor(cuda::Context::of(gpu()).limits())) GTEST_SKIP() << "no fast tensor cores in fp64";
+  auto options = testing::gpu_options(gpu(), SpgemmWorkflow::automatic);
+  for (const auto& [spec, is_full] : {std::pair{"band:20000,width=80", true}, {"fem3d:60000", false}}) {
+    SCOPED_TRACE(spec);
+    const auto a = generate<double>(parse_generator(spec));
+    options.determinism = Determinism::not_guaranteed;
+    const auto result = spgemm(a, a, options);
+    EXPECT_EQ(result.report.workflow, is_full ? SpgemmWorkflow::tiles : SpgemmWorkflow::symbolic);
+    EXPECT_EQ(contains(result.report.reason, "sampled tiles are"), is_full) << result.report.reason;
+    EXPECT_TRUE(testing::is_product(a.view(), a.view(), result.matrix.to(Device{}).view()));
+    options.determinism = Determinism::gpu_to_gpu;
+    EXPECT_EQ(spgemm(a, a, options).report.workflow, SpgemmWorkflow::symbolic) << "tensor instructions keep less";
+    const auto single = generate<float>(parse_generator(spec));
+    options.determinism = Determinism::not_guaranteed;
+    EXPECT_EQ(spgemm(single, single, options).report.workflow, SpgemmWorkflow::symbolic);
+  }
 }
 
 /// With so few tile rows the sample is all of them.

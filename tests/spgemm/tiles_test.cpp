@@ -3,6 +3,7 @@
 
 #include "spgemm/cuda/tiles/tile_choice.hpp"
 #include "tessera/generators.hpp"
+#include "tessera/statistics.hpp"
 #include "tests/spgemm/product_check.hpp"
 #include "tests/support/make_csr.hpp"
 

@@ -1,0 +1,129 @@
+/// \file
+/// --dry-run: memory and time of each phase of a command, before any of it.
+#pragma once
+
+#include "errors.hpp"
+#include "outcome.hpp"
+#include "progress.hpp"
+#include "settings.hpp"
+
+#include "support/machine_speed.hpp"
+#include "tessera/csr.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::cli {
+
+struct CompareSettings;
+struct SpgemmSettings;
+
+/// One step of the work, in its order.
+struct ForecastPhase {
+  std::string name;                 ///< "read", "plan"
+  std::uint64_t held_bytes = 0;     ///< from then on to the end
+  std::uint64_t passing_bytes = 0;  ///< besides, while it lasts
+  std::optional<double> ms;         ///< nothing where nothing honest can be said
+  std::string rests_on;             ///< what memory and time rest on, or why there is no time
+};
+
+/// The sizes that a forecast rests on.
+struct MatrixOutlook {
+  std::string name;
+  bool from_file = false;
+  bool transposed = false;
+  bool pattern = false;
+  bool whole = false;  ///< read whole, not its header alone
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  offset_t nnz = 0;         ///< at most, where the header alone was read
+  std::uint64_t bytes = 0;  ///< in memory
+  MatrixStatistics facts;   ///< of a whole matrix
+};
+
+/// One iteration, and how many there can be.
+struct IterationOutlook {
+  std::uint64_t bytes = 0;  ///< that go through memory
+  std::optional<double> ms;
+  std::optional<std::int64_t> most;  ///< iterations
+  std::string rests_on;
+};
+
+/// Work that is done only if something else fails, or is not known to be needed: a later rung of the ladder.
+struct LaterOutlook {
+  std::string name;
+  std::optional<std::uint64_t> bytes;
+  std::string reason;
+};
+
+struct Forecast {
+  std::vector<MatrixOutlook> matrices;  ///< A, and B of a product of two files
+  Precision precision = Precision::fp64;
+  std::string device;
+  std::vector<ForecastPhase> phases;
+  std::optional<IterationOutlook> iteration;
+  std::vector<LaterOutlook> later;
+  support::MemorySpeed speed;
+  std::uint64_t limit_bytes = 0;   ///< of the user; 0: none
+  std::uint64_t budget_bytes = 0;  ///< the limit, else what the machine has; 0: not known
+  /// A lower bound of the peak where `phases` may be far above it; else nothing.
+  std::optional<std::uint64_t> least_peak_bytes;
+  bool is_open = false;  ///< there is work behind the phases of which nothing is known
+  Warnings warnings;
+};
+
+/// The phase with the largest need: what is held by then, and what passes.
+struct ForecastPeak {
+  std::uint64_t bytes = 0;
+  std::string phase;
+};
+[[nodiscard]] ForecastPeak peak_of(const Forecast& forecast);
+
+enum class Fit { fits, unknown, too_large };
+/// too_large only where not even the least that the work can need fits.
+[[nodiscard]] Fit fit_of(const Forecast& forecast);
+
+/// A matrix whose sizes are known, and itself where it was read whole.
+template <class T>
+struct OutlookMatrix {
+  MatrixOutlook sizes;
+  std::shared_ptr<const Csr<T>> matrix;  ///< null where the header was enough
+  ForecastPhase reading;
+};
+
+/// Reads the header alone where that is enough and tells the sizes (a file that is not compressed, and no pipe), else
+/// the matrix. \throws as load_input
+template <class T>
+[[nodiscard]] OutlookMatrix<T> look_at_matrix(const ProblemSettings& problem, const MachineSettings& machine,
+                                              bool header_is_enough, Progress& progress);
+
+/// The budget, and the speed of memory for `working_set` bytes; every time of phases and iteration that is told in
+/// bytes follows from it.
+void measure_speed(const MachineSettings& machine, std::uint64_t working_set, Forecast& forecast);
+/// Milliseconds of `bytes` through memory.
+[[nodiscard]] double ms_of_bytes(const Forecast& forecast, double bytes);
+/// "12 MiB through memory at 8.3 GB/s, measured just now with 2 threads".
+[[nodiscard]] std::string moved_text(const Forecast& forecast, double bytes);
+
+/// The rows of a history that is kept for JSON or a file, and the document or file itself. \param most_iterations
+void add_history(const OutputSettings& output, std::int64_t most_iterations, Forecast& forecast);
+
+/// Reports it as the outputs say; no other output is written.
+/// \returns success, or out_of_memory where it does not fit
+[[nodiscard]] ExitCode deliver_forecast(const Forecast& forecast, const OutputSettings& output, const Options& options,
+                                        const Invocation& invocation);
+
+// What the commands do with --dry-run.
+
+[[nodiscard]] ExitCode forecast_run(const RunSettings& settings, const Options& options, const Invocation& invocation);
+[[nodiscard]] ExitCode forecast_pagerank(const PageRankSettings& settings, const Options& options,
+                                         const Invocation& invocation);
+[[nodiscard]] ExitCode forecast_spgemm(const SpgemmSettings& settings, const Options& options,
+                                       const Invocation& invocation);
+[[nodiscard]] ExitCode forecast_compare(const CompareSettings& settings, const Options& options,
+                                        const Invocation& invocation);
+
+}  // namespace tessera::cli

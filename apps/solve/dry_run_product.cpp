@@ -1,0 +1,265 @@
+// Forecasts of a product of sparse matrices and of a comparison.
+#include "compare_command.hpp"
+#include "dry_run.hpp"
+#include "interrupt.hpp"
+#include "problem.hpp"
+#include "spgemm_command.hpp"
+#include "summary_text.hpp"
+
+#include "core/memory_budget.hpp"
+#include "support/amg_prediction.hpp"
+#include "support/factor_precond.hpp"
+#include "support/plan_memory.hpp"
+#include "support/product_prediction.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera::cli {
+
+namespace {
+
+/// A and B, in memory.
+template <class T>
+struct Operands {
+  OutlookMatrix<T> left;
+  OutlookMatrix<T> right;  ///< that of `left` for a power
+};
+
+/// The same matrix the other way round, held beside it.
+template <class T>
+[[nodiscard]] OutlookMatrix<T> transpose_of(const OutlookMatrix<T>& input, const MachineSettings& machine) {
+  OutlookMatrix<T> result = input;
+  result.matrix = std::make_shared<const Csr<T>>(transposed(*input.matrix, input.sizes.name, machine));
+  std::swap(result.sizes.rows, result.sizes.cols);
+  result.sizes.transposed = true;
+  result.sizes.bytes = result.matrix->bytes();
+  result.reading = {"transpose", result.sizes.bytes, 0, std::nullopt, "of A, beside it"};
+  return result;
+}
+
+template <class T>
+[[nodiscard]] Operands<T> look_at_factors(const SpgemmSettings& settings, Progress& progress, Forecast& forecast) {
+  const MachineSettings& machine = settings.machine;
+  Operands<T> result;
+  result.left = look_at_matrix<T>(settings.left, machine, false, progress);
+  forecast.phases.push_back(result.left.reading);
+  result.right = result.left;
+  if (!settings.has_two_factors()) {
+    forecast.matrices = {result.left.sizes};
+    return result;
+  }
+  if (settings.right) {
+    result.right = look_at_matrix<T>(*settings.right, machine, false, progress);
+  } else {
+    result.right = transpose_of(result.left, machine);
+  }
+  forecast.phases.push_back(result.right.reading);
+  if (!settings.right && settings.transposed == Factor::left) std::swap(result.left, result.right);
+  forecast.matrices = {result.left.sizes, result.right.sizes};
+  return result;
+}
+
+/// Entries of the buffer that the rows of C stand in before they are copied.
+[[nodiscard]] double buffer_entries(const SpgemmSettings& settings, const support::ProductPrediction& size,
+                                    std::int64_t rows) {
+  constexpr double few_per_row = 64.0;
+  constexpr std::int64_t counted_first = std::int64_t{1} << 21;
+  constexpr double reserve = 1.5;  // of estimates over what they estimate
+  const auto products = static_cast<double>(size.products);
+  switch (settings.product.workflow) {
+    case SpgemmWorkflow::symbolic:
+      return 0.0;
+    case SpgemmWorkflow::automatic:
+      if (products < few_per_row * static_cast<double>(rows)) return products;
+      return size.products <= counted_first ? 0.0 : std::min(products, reserve * static_cast<double>(size.most_nnz));
+    default:
+      return products;
+  }
+}
+
+template <class T>
+[[nodiscard]] ForecastPhase product_phase(const SpgemmSettings& settings, const Operands<T>& factors,
+                                          const support::ProductPrediction& size) {
+  const MatrixOutlook& a = factors.left.sizes;
+  const MatrixOutlook& b = factors.right.sizes;
+  const std::size_t value = a.pattern && b.pattern ? 0 : sizeof(T);
+  constexpr double per_row = 64.0;
+  constexpr double per_column = 24.0;  // of the accumulators of a thread
+  constexpr double small = 1 << 20;
+  const int threads = settings.machine.host.threads();
+  ForecastPhase phase{"product", detail::csr_bytes(a.rows, size.most_nnz, value), 0, std::nullopt, {}};
+  phase.passing_bytes = static_cast<std::uint64_t>(
+      buffer_entries(settings, size, a.rows) * static_cast<double>(sizeof(index_t) + value) +
+      per_row * static_cast<double>(a.rows) + threads * (small + per_column * static_cast<double>(b.cols)));
+  // Counting finds columns; a sum finds them again, adds, and writes them sorted.
+  constexpr double work_of_sums = 3.0;
+  if (size.counted_products > 0) {
+    phase.ms = work_of_sums * size.count_ms * static_cast<double>(size.products) /
+               (static_cast<double>(size.counted_products) * threads);
+  }
+  phase.rests_on = fmt::format(
+      "{} products, {} {} entries of C; {} rows were counted just now, and sums taken to last 3 times as long, on {}",
+      size.products, size.is_exact ? "exactly" : "at most", size.most_nnz, size.counted_rows,
+      counted(threads, "thread"));
+  return phase;
+}
+
+void add_verification(const SpgemmSettings& settings, std::int64_t longest, Forecast& forecast) {
+  if (!settings.verify) return;
+  constexpr std::uint64_t checked_vectors = 9;
+  std::uint64_t moved = 0;
+  for (const ForecastPhase& phase : forecast.phases) moved += phase.held_bytes;
+  forecast.phases.push_back({"verify", 0, checked_vectors * static_cast<std::uint64_t>(longest) * sizeof(double),
+                             settings.machine.host.threads() * ms_of_bytes(forecast, static_cast<double>(moved)),
+                             "factors and product once more, by one thread"});
+}
+
+/// A^0, A^1, or what follows the first square.
+[[nodiscard]] bool is_small_power(const SpgemmSettings& settings) {
+  return !settings.has_two_factors() && settings.power < 2;
+}
+
+template <class T>
+void add_product(const SpgemmSettings& settings, const Operands<T>& factors, Forecast& forecast) {
+  const MatrixOutlook& a = factors.left.sizes;
+  const MatrixOutlook& b = factors.right.sizes;
+  if (a.cols != b.rows) {
+    throw DimensionError(fmt::format("A is {} x {} and B is {} x {}", a.rows, a.cols, b.rows, b.cols));
+  }
+  if (is_small_power(settings)) {
+    const std::uint64_t bytes = settings.power == 1 ? a.bytes : detail::csr_bytes(a.rows, a.rows, sizeof(T));
+    forecast.phases.push_back({"product", bytes, 0, ms_of_bytes(forecast, static_cast<double>(2 * bytes)),
+                               settings.power == 1 ? "a copy of A" : "the identity"});
+    return;
+  }
+  const support::ProductPrediction size =
+      support::predict_product(factors.left.matrix->view(), factors.right.matrix->view());
+  stop_if_interrupted();
+  const std::size_t value = a.pattern && b.pattern ? 0 : sizeof(T);
+  std::uint64_t held = 0;
+  for (const ForecastPhase& phase : forecast.phases) held += phase.held_bytes;
+  forecast.least_peak_bytes = held + detail::csr_bytes(a.rows, size.least_nnz, value);
+  forecast.phases.push_back(product_phase(settings, factors, size));
+  if (settings.has_two_factors() || settings.power == 2) return;
+  forecast.is_open = true;
+  forecast.later.push_back(
+      {fmt::format("A^{}", settings.power), std::nullopt, "the sizes of the products behind A^2 are not known before"});
+}
+
+template <class T>
+[[nodiscard]] Forecast product_outlook(const SpgemmSettings& settings, Progress& progress) {
+  Forecast forecast;
+  const Operands<T> factors = look_at_factors<T>(settings, progress, forecast);
+  progress.phase("measuring the speed of memory");
+  measure_speed(settings.machine, factors.left.sizes.bytes + factors.right.sizes.bytes, forecast);
+  progress.phase("counting rows of the product");
+  add_product(settings, factors, forecast);
+  const MatrixOutlook& a = factors.left.sizes;
+  add_verification(settings, std::max({a.rows, a.cols, factors.right.sizes.cols}), forecast);
+  if (settings.output.vector) {
+    constexpr std::uint64_t pieces = std::uint64_t{8} << 20;
+    forecast.phases.push_back({"output", 0, pieces, std::nullopt, "by pieces; the speed of the disk is not measured"});
+  }
+  return forecast;
+}
+
+/// Whether the sizes tell what a comparison holds: not where a hierarchy or factors take part.
+[[nodiscard]] bool header_is_enough(const CompareSettings& settings) {
+  const bool solves = std::any_of(settings.comparison.solvers.begin(), settings.comparison.solvers.end(),
+                                  [](compare::Solver solver) { return solver != compare::Solver::pagerank; });
+  return !solves || std::none_of(settings.preconds.begin(), settings.preconds.end(), [](const PrecondSettings& each) {
+    return each.precond == Precond::amg || each.precond == Precond::factors;
+  });
+}
+
+template <class T>
+[[nodiscard]] std::uint64_t precond_bytes(const PrecondSettings& precond, const OutlookMatrix<T>& matrix) {
+  const MatrixStatistics& facts = matrix.sizes.facts;
+  if (precond.precond == Precond::amg) {
+    constexpr std::uint64_t uncertain = 3;  // with the products of its set-up
+    const double neighbours = support::strong_neighbours(matrix.matrix->view(), precond.amg.strength_threshold);
+    return uncertain *
+           support::predicted_bytes(support::predict_amg(facts, neighbours, precond.amg), sizeof(T), precond.amg);
+  }
+  if (precond.precond == Precond::factors) {
+    const double entries = precond.factors.fill_limit * static_cast<double>(facts.nnz);
+    return support::factor_workspace_bytes(facts) + static_cast<std::uint64_t>(entries * (sizeof(T) + sizeof(index_t)));
+  }
+  return static_cast<std::uint64_t>(matrix.sizes.rows) * sizeof(T);
+}
+
+template <class T>
+void add_solves(const CompareSettings& settings, const OutlookMatrix<T>& matrix, Forecast& forecast) {
+  const compare::Settings& comparison = settings.comparison;
+  if (comparison.solvers.empty()) return;
+  const auto n = static_cast<std::uint64_t>(matrix.sizes.rows);
+  std::uint64_t held = compare::solver_vectors(comparison, matrix.sizes.rows) * n * sizeof(T);
+  const bool ranks = std::find(comparison.solvers.begin(), comparison.solvers.end(), compare::Solver::pagerank) !=
+                     comparison.solvers.end();
+  if (ranks) held += matrix.sizes.bytes + n * (sizeof(T) + 2 * sizeof(index_t));
+  std::uint64_t largest = 0;
+  for (const PrecondSettings& each : settings.preconds) largest = std::max(largest, precond_bytes(each, matrix));
+  forecast.phases.push_back({"solves", held, 2 * largest, std::nullopt,
+                             "vectors and preconditioner of the solver that needs the most; how many iterations it "
+                             "takes is not known before"});
+}
+
+template <class T>
+[[nodiscard]] Forecast comparison_outlook(const CompareSettings& settings, Progress& progress) {
+  Forecast forecast;
+  const compare::Settings& comparison = settings.comparison;
+  const auto candidates = choose_candidates(compare::registered_candidates<T>(comparison.device), settings.kernels);
+  const OutlookMatrix<T> matrix =
+      look_at_matrix<T>(settings.problem, settings.machine, header_is_enough(settings), progress);
+  const MatrixOutlook& sizes = matrix.sizes;
+  progress.phase("measuring the speed of memory");
+  measure_speed(settings.machine, sizes.bytes, forecast);
+  forecast.matrices = {sizes};
+  forecast.phases.push_back(matrix.reading);
+  const auto ends = static_cast<std::uint64_t>(sizes.rows + sizes.cols) * sizeof(T);
+  const std::uint64_t workspace = compare::product_workspace_bytes(
+      comparison, {sizes.rows, sizes.cols, sizeof(T), sizes.bytes + ends}, candidates.size());
+  forecast.phases.push_back({"oracle", workspace, 0, std::nullopt, "the product in long double, and all outputs"});
+  ForecastPhase plans{"plans", 0, 0, std::nullopt, {}};
+  for (const compare::Candidate<T>& each : candidates) {
+    const std::uint64_t plan =
+        support::most_plan_bytes(each.options.algorithm, sizes.rows, sizes.nnz, sizes.pattern ? 0 : sizeof(T));
+    plans.held_bytes += plan;
+    // A second one while its set-up is timed.
+    plans.passing_bytes = std::max(plans.passing_bytes, 2 * plan);
+  }
+  plans.rests_on = fmt::format("of {}", counted(static_cast<std::int64_t>(candidates.size()), "kernel"));
+  forecast.phases.push_back(std::move(plans));
+  constexpr double ms_per_second = 1e3;
+  const double kinds = comparison.timing.cold ? 2.0 : 1.0;
+  forecast.phases.push_back({"timing", 0, 0, kinds * ms_per_second * comparison.timing.min_seconds,
+                             "--min-time of products; up to 10 times as long while they are not quiet, and set-ups "
+                             "besides"});
+  add_solves(settings, matrix, forecast);
+  return forecast;
+}
+
+}  // namespace
+
+ExitCode forecast_spgemm(const SpgemmSettings& settings, const Options& options, const Invocation& invocation) {
+  Progress progress(options, settings.output, settings.machine);
+  const Forecast forecast = settings.machine.precision == Precision::fp64 ? product_outlook<double>(settings, progress)
+                                                                          : product_outlook<float>(settings, progress);
+  progress.conclude(forecast.warnings);
+  return deliver_forecast(forecast, settings.output, options, invocation);
+}
+
+ExitCode forecast_compare(const CompareSettings& settings, const Options& options, const Invocation& invocation) {
+  Progress progress(options, settings.output, settings.machine);
+  const Forecast forecast = settings.machine.precision == Precision::fp64
+                                ? comparison_outlook<double>(settings, progress)
+                                : comparison_outlook<float>(settings, progress);
+  progress.conclude(forecast.warnings);
+  return deliver_forecast(forecast, settings.output, options, invocation);
+}
+
+}  // namespace tessera::cli

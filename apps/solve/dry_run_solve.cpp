@@ -1,0 +1,345 @@
+// Forecasts of a solve and of a ranking.
+#include "dry_run.hpp"
+
+#include "device_choice.hpp"
+#include "ladder_run.hpp"
+
+#include "core/memory_budget.hpp"
+#include "support/amg_prediction.hpp"
+#include "support/factor_precond.hpp"
+#include "support/machine.hpp"
+#include "support/plan_memory.hpp"
+#include "support/system.hpp"
+#include "tessera/direct.hpp"
+#include "tessera/error.hpp"
+#include "tessera/ladder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace tessera::cli {
+
+namespace {
+
+/// Times of a GPU rest on nothing that is measured here.
+constexpr std::string_view no_gpu_time = "a GPU's speed is not measured by a dry run";
+
+/// Large enough for everything, and still far from an overflow of a sum.
+[[nodiscard]] std::uint64_t bytes_of(double bytes) {
+  constexpr double most = 9e17;
+  return static_cast<std::uint64_t>(std::clamp(bytes, 0.0, most));
+}
+
+/// Of an iteration beside the preconditioner.
+struct IterationWork {
+  double products = 1.0;
+  double vectors = 12.0;  ///< read or written
+};
+
+[[nodiscard]] IterationWork work_of(Method method, int restart) {
+  constexpr IterationWork bicgstab{2.0, 20.0};
+  constexpr IterationWork idr{1.0, 30.0};
+  constexpr double around = 6.0;  // of gmres beside its directions, which are half of --restart in the mean
+  if (method == Method::bicgstab) return bicgstab;
+  if (method == Method::idr) return idr;
+  if (method == Method::gmres) return {1.0, 2.0 * restart + around};
+  return {};
+}
+
+/// Memory of a preconditioner, and what one application moves.
+struct PrecondOutlook {
+  ForecastPhase phase{"precond", 0, 0, std::nullopt, {}};
+  double applied_bytes = 0.0;
+};
+
+template <class T>
+[[nodiscard]] double amg_complexity(const OutlookMatrix<T>& matrix, const AmgOptions& options, std::uint64_t& bytes) {
+  const double neighbours = support::strong_neighbours(matrix.matrix->view(), options.strength_threshold);
+  const support::AmgPrediction prediction = support::predict_amg(matrix.sizes.facts, neighbours, options);
+  bytes = support::predicted_bytes(prediction, sizeof(T), options);
+  return prediction.operator_complexity;
+}
+
+/// Factors within their limit on fill.
+template <class T>
+[[nodiscard]] std::uint64_t factor_bytes(const MatrixStatistics& facts, const IncompleteFactorOptions& options) {
+  const double fill = options.kind == FactorKind::ilu0 || options.kind == FactorKind::ic0 ? 1.0 : options.fill_limit;
+  const double entries = fill * static_cast<double>(facts.nnz) + static_cast<double>(facts.rows);
+  return bytes_of(entries * (sizeof(T) + sizeof(index_t)));
+}
+
+template <class T>
+[[nodiscard]] PrecondOutlook jacobi_outlook(std::int64_t rows) {
+  PrecondOutlook result;
+  result.phase.held_bytes = static_cast<std::uint64_t>(rows) * sizeof(T);
+  result.phase.rests_on = "the inverse of the diagonal";
+  result.applied_bytes = static_cast<double>(rows) * sizeof(T);
+  return result;
+}
+
+template <class T>
+[[nodiscard]] PrecondOutlook amg_outlook(const OutlookMatrix<T>& matrix, const AmgOptions& options) {
+  // The prediction holds to within a factor of 2; set-up keeps products of the coarser levels beside them.
+  constexpr std::uint64_t uncertain = 2;
+  constexpr double products_per_cycle = 5.0;
+  PrecondOutlook result;
+  std::uint64_t bytes = 0;
+  const double complexity = amg_complexity(matrix, options, bytes);
+  result.phase.held_bytes = uncertain * bytes;
+  result.phase.passing_bytes = uncertain * bytes + matrix.sizes.bytes;
+  result.phase.rests_on = fmt::format(
+      "a hierarchy of complexity {:.2f}, predicted from strong neighbours, taken twice; the time of its "
+      "set-up is not forecast",
+      complexity);
+  result.applied_bytes = products_per_cycle * complexity * static_cast<double>(matrix.sizes.bytes);
+  return result;
+}
+
+template <class T>
+[[nodiscard]] PrecondOutlook factor_outlook(const OutlookMatrix<T>& matrix, const IncompleteFactorOptions& options) {
+  PrecondOutlook result;
+  const MatrixStatistics& facts = matrix.sizes.facts;
+  result.phase.held_bytes = factor_bytes<T>(facts, options);
+  result.phase.passing_bytes = support::factor_workspace_bytes(facts) + result.phase.held_bytes;
+  result.phase.rests_on = "the limit on fill, which the factors reach or not; the time of set-up is not forecast";
+  result.applied_bytes = static_cast<double>(result.phase.held_bytes);
+  return result;
+}
+
+template <class T>
+[[nodiscard]] PrecondOutlook direct_outlook(const OutlookMatrix<T>& matrix) {
+  constexpr double flops_per_ms = 1e6;
+  PrecondOutlook result;
+  const DirectPrediction prediction = predict_direct(matrix.matrix->view());
+  result.phase.held_bytes = prediction.bytes;
+  result.phase.passing_bytes = prediction.bytes;  // room for row exchanges
+  result.phase.ms = prediction.ms + prediction.flops / flops_per_ms;
+  result.phase.rests_on = fmt::format("{} entries of the factors, counted; {:.2g} flops at 1 Gflop/s, a constant",
+                                      prediction.factor_nnz, prediction.flops);
+  result.applied_bytes = static_cast<double>(prediction.bytes);
+  return result;
+}
+
+template <class T>
+[[nodiscard]] PrecondOutlook precond_outlook(const RunSettings& settings, const OutlookMatrix<T>& matrix) {
+  const MatrixStatistics& facts = matrix.sizes.facts;
+  Precond precond = settings.precond.precond;
+  if (precond == Precond::automatic) precond = support::choose_precond(precond, facts).precond;
+  if (precond == Precond::amg) return amg_outlook(matrix, settings.precond.amg);
+  if (precond == Precond::factors) return factor_outlook(matrix, settings.precond.factors);
+  if (precond == Precond::direct) return direct_outlook(matrix);
+  if (precond == Precond::jacobi) return jacobi_outlook<T>(matrix.sizes.rows);
+  PrecondOutlook none;
+  none.phase.rests_on = "there is none";
+  return none;
+}
+
+template <class T>
+[[nodiscard]] std::optional<std::uint64_t> rung_bytes(const RungPlan& rung, const LadderFacts& facts,
+                                                      const OutlookMatrix<T>& matrix) {
+  switch (rung.precond) {
+    case RungPrecond::none:
+      return 0;
+    case RungPrecond::jacobi:
+      return jacobi_outlook<T>(matrix.sizes.rows).phase.held_bytes;
+    case RungPrecond::amg:
+      return amg_outlook(matrix, AmgOptions{}).phase.held_bytes;
+    case RungPrecond::incomplete_factors:
+      return factor_bytes<T>(matrix.sizes.facts, rung.factors);
+    case RungPrecond::direct:
+      break;
+  }
+  if (!facts.direct) return std::nullopt;
+  return facts.direct->bytes;
+}
+
+/// The rungs behind the first, which are climbed only where it fails.
+template <class T>
+void add_rungs(const RunSettings& settings, const OutlookMatrix<T>& matrix, Forecast& forecast) {
+  constexpr offset_t most_entries_to_predict = 5'000'000;
+  const LadderFacts facts = ladder_facts<T>(matrix.sizes.facts, nullptr, matrix.sizes.nnz <= most_entries_to_predict);
+  for (const RungPlan& rung : plan_ladder(facts, rung_method(settings.method))) {
+    forecast.later.push_back({rung.command_options(), rung_bytes(rung, facts, matrix), rung.reason});
+  }
+  // The first is forecast as a phase.
+  if (!forecast.later.empty()) forecast.later.erase(forecast.later.begin());
+}
+
+template <class T>
+void add_plan(const SpmvOptions& spmv, const MatrixOutlook& matrix, Forecast& forecast) {
+  const std::size_t value = matrix.pattern ? 0 : sizeof(T);
+  ForecastPhase phase{"plan", support::most_plan_bytes(spmv.algorithm, matrix.rows, matrix.nnz, value), 0, {}, {}};
+  // The structure is read to choose and to describe; csr5 writes all of it anew.
+  const auto moved = static_cast<double>(matrix.bytes + phase.held_bytes);
+  phase.passing_bytes = phase.held_bytes;
+  phase.ms = ms_of_bytes(forecast, moved);
+  phase.rests_on = moved_text(forecast, moved);
+  forecast.phases.push_back(std::move(phase));
+}
+
+/// \param vectors bytes of them
+void add_vectors(std::uint64_t vectors, std::string rests_on, Forecast& forecast) {
+  forecast.phases.push_back(
+      {"vectors", vectors, 0, ms_of_bytes(forecast, static_cast<double>(vectors)), std::move(rests_on)});
+}
+
+void add_vector_output(const OutputSettings& output, std::int64_t rows, Forecast& forecast) {
+  if (!output.vector) return;
+  // Text in memory grows to twice its size, copied from half of it; Matrix Market files are written by pieces.
+  constexpr double number = 26.0;
+  constexpr double growth = 3.0;
+  constexpr double pieces = 1 << 23;
+  const bool by_pieces = output.vector->ends_with(".mtx") || output.vector->ends_with(".gz");
+  const double text = number * static_cast<double>(rows);
+  forecast.phases.push_back({"output", 0, bytes_of(by_pieces ? pieces : growth * text), std::nullopt,
+                             fmt::format("at most {:.0f} bytes of text; the speed of the disk is not measured", text)});
+}
+
+void add_iteration(double bytes, const MachineSettings& machine, Forecast& forecast) {
+  IterationOutlook iteration;
+  iteration.bytes = bytes_of(bytes);
+  if (machine.device.is_host()) {
+    iteration.ms = ms_of_bytes(forecast, bytes);
+    iteration.rests_on = moved_text(forecast, bytes);
+  } else {
+    iteration.rests_on = no_gpu_time;
+  }
+  forecast.iteration = iteration;
+}
+
+/// A GPU holds the matrix, its plan and the vectors once more.
+void add_upload(const MatrixOutlook& matrix, const SpmvOptions& spmv, std::size_t element,
+                const MachineSettings& machine, Forecast& forecast) {
+  forecast.device = machine.device.name();
+  if (machine.device.is_host()) return;
+  const std::uint64_t bytes =
+      bytes_on_gpu({matrix.rows, matrix.nnz, matrix.pattern ? 0 : element, element, product_backends(spmv)});
+  forecast.later.push_back({"memory of " + machine.device.name(), bytes, std::string(no_gpu_time)});
+}
+
+void decide(const MatrixOutlook& matrix, std::size_t element, MachineSettings& machine, SpmvOptions& spmv) {
+  decide_device({matrix.rows, matrix.nnz, matrix.pattern ? 0 : element, element, product_backends(spmv)}, machine,
+                spmv);
+}
+
+void require_square(const MatrixOutlook& matrix) {
+  if (matrix.rows == matrix.cols) return;
+  throw DimensionError(
+      fmt::format("{}: the matrix is {} x {}, a square one is needed", matrix.name, matrix.rows, matrix.cols));
+}
+
+/// Whether method and preconditioner are named, and cost what the sizes tell.
+[[nodiscard]] bool header_is_enough(const RunSettings& settings) {
+  const Precond precond = settings.precond.precond;
+  const bool simple = precond == Precond::none || precond == Precond::jacobi;
+  return simple && settings.method != Method::automatic && settings.method != Method::direct;
+}
+
+template <class T>
+[[nodiscard]] Forecast solve_outlook(RunSettings settings, Progress& progress) {
+  Forecast forecast;
+  MachineSettings& machine = settings.machine;
+  const OutlookMatrix<T> matrix = look_at_matrix<T>(settings.problem, machine, header_is_enough(settings), progress);
+  const MatrixOutlook& sizes = matrix.sizes;
+  require_square(sizes);
+  decide(sizes, sizeof(T), machine, settings.spmv);
+  const Method method = sizes.whole ? support::choose_method(settings.method, sizes.facts).method : settings.method;
+  progress.phase("measuring the speed of memory");
+  const std::uint64_t vectors = vector_bytes(settings, method, sizes.rows, sizeof(T));
+  measure_speed(machine, sizes.bytes + vectors, forecast);
+  forecast.matrices = {sizes};
+  forecast.phases.push_back(matrix.reading);
+  add_upload(sizes, settings.spmv, sizeof(T), machine, forecast);
+  add_plan<T>(settings.spmv, sizes, forecast);
+  add_vectors(vectors, "at most, of " + to_string(method), forecast);
+  PrecondOutlook precond = precond_outlook(settings, matrix);
+  const IterationWork work = work_of(method, settings.solver.restart);
+  const double n = static_cast<double>(sizes.rows) * sizeof(T);
+  const double product = static_cast<double>(sizes.bytes) + 2.0 * n;
+  const bool simple = precond.phase.held_bytes <= static_cast<std::uint64_t>(n);
+  if (simple) precond.phase.ms = ms_of_bytes(forecast, static_cast<double>(sizes.bytes));
+  const double iteration = work.products * (product + precond.applied_bytes) + work.vectors * n;
+  forecast.phases.push_back(std::move(precond.phase));
+  add_history(settings.output, settings.solver.max_iterations, forecast);
+  add_iteration(iteration, machine, forecast);
+  // The correction by which the error of x is estimated is a solve of its own.
+  if (settings.error_gate != ErrorGate::off) {
+    forecast.phases.push_back({"check", 0, vectors, std::nullopt, "a solve for the error of x, where one is needed"});
+  }
+  add_vector_output(settings.output, sizes.rows, forecast);
+  if (climbs(settings)) add_rungs(settings, matrix, forecast);
+  return forecast;
+}
+
+/// Iterations after which ‖x' − x‖₁ <= tolerance: it begins at 2 or less, and each one multiplies it by at most the
+/// damping. Other norms are smaller.
+[[nodiscard]] std::int64_t most_rankings(const PageRankSettings& settings, std::int64_t vertices) {
+  const PageRankOptions& rank = settings.pagerank;
+  constexpr double largest_distance = 2.0;
+  const double tolerance =
+      settings.tolerance_per_vertex ? *settings.tolerance_per_vertex * static_cast<double>(vertices) : rank.tolerance;
+  if (!(tolerance > 0.0) || !(rank.damping > 0.0)) return rank.damping > 0.0 ? rank.max_iterations : 2;
+  const double needed = std::ceil(std::log(tolerance / largest_distance) / std::log(rank.damping)) + 2.0;
+  const double most = std::min(std::max(needed, 1.0), static_cast<double>(rank.max_iterations));
+  return static_cast<std::int64_t>(most);
+}
+
+template <class T>
+[[nodiscard]] Forecast ranking_outlook(PageRankSettings settings, Progress& progress) {
+  Forecast forecast;
+  MachineSettings& machine = settings.machine;
+  const OutlookMatrix<T> matrix = look_at_matrix<T>(settings.problem, machine, true, progress);
+  const MatrixOutlook& sizes = matrix.sizes;
+  require_square(sizes);
+  decide(sizes, sizeof(T), machine, settings.pagerank.spmv);
+  const auto n = static_cast<std::uint64_t>(sizes.rows);
+  constexpr std::uint64_t vectors = 6;
+  progress.phase("measuring the speed of memory");
+  measure_speed(machine, 2 * sizes.bytes + vectors * n * sizeof(T), forecast);
+  forecast.matrices = {sizes};
+  forecast.phases.push_back(matrix.reading);
+  add_upload(sizes, settings.pagerank.spmv, sizeof(T), machine, forecast);
+  const std::uint64_t transition = sizes.bytes + n * (sizeof(T) + 2 * sizeof(index_t));
+  // Each entry is read, counted and scattered.
+  constexpr double passes = 6.0;
+  const double moved = passes * static_cast<double>(sizes.bytes);
+  forecast.phases.push_back({"transition", transition, n * (sizeof(offset_t) + sizeof(double)),
+                             ms_of_bytes(forecast, moved), moved_text(forecast, moved)});
+  add_plan<T>(settings.pagerank.spmv, sizes, forecast);
+  add_vectors(vectors * n * sizeof(T), "ranks old, new, scaled and handed out, the distribution of jumps", forecast);
+  if (settings.personalize) {
+    forecast.phases.push_back({"weights", n * sizeof(double), 0, std::nullopt, "of --personalize"});
+  }
+  const std::int64_t most = most_rankings(settings, sizes.rows);
+  add_history(settings.output, most, forecast);
+  constexpr double moved_vectors = 6.0;
+  add_iteration(static_cast<double>(sizes.bytes) + moved_vectors * static_cast<double>(n * sizeof(T)), machine,
+                forecast);
+  forecast.iteration->most = most;
+  add_vector_output(settings.output, sizes.rows, forecast);
+  return forecast;
+}
+
+}  // namespace
+
+ExitCode forecast_run(const RunSettings& settings, const Options& options, const Invocation& invocation) {
+  Progress progress(options, settings.output, settings.machine);
+  const Forecast forecast = settings.machine.precision == Precision::fp64 ? solve_outlook<double>(settings, progress)
+                                                                          : solve_outlook<float>(settings, progress);
+  progress.conclude(forecast.warnings);
+  return deliver_forecast(forecast, settings.output, options, invocation);
+}
+
+ExitCode forecast_pagerank(const PageRankSettings& settings, const Options& options, const Invocation& invocation) {
+  Progress progress(options, settings.output, settings.machine);
+  const Forecast forecast = settings.machine.precision == Precision::fp64 ? ranking_outlook<double>(settings, progress)
+                                                                          : ranking_outlook<float>(settings, progress);
+  progress.conclude(forecast.warnings);
+  return deliver_forecast(forecast, settings.output, options, invocation);
+}
+
+}  // namespace tessera::cli
