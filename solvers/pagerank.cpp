@@ -10,6 +10,7 @@
 #include "core/history.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/pagerank.hpp"
+#include "solvers/stopping.hpp"
 #include "spmv/plan_internals.hpp"
 #include "tessera/error.hpp"
 

@@ -66,6 +66,7 @@ struct Forecast {
   std::vector<ForecastPhase> phases;
   std::optional<IterationOutlook> iteration;
   std::vector<LaterOutlook> later;
+  std::uint64_t climbing_bytes = 0;  ///< of the later rung that takes the most, with its set-up
   support::MemorySpeed speed;
   std::uint64_t limit_bytes = 0;   ///< of the user; 0: none
   std::uint64_t budget_bytes = 0;  ///< the limit, else what the machine has; 0: not known
