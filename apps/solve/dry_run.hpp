@@ -37,6 +37,7 @@ struct MatrixOutlook {
   bool transposed = false;
   bool pattern = false;
   bool whole = false;  ///< read whole, not its header alone
+  bool exact = false;  ///< `nnz` is the number, not a bound
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   offset_t nnz = 0;         ///< at most, where the header alone was read

@@ -28,7 +28,7 @@ namespace {
 
 [[nodiscard]] std::string matrix_text(const MatrixOutlook& matrix) {
   return fmt::format("{}{}: {} x {}, {}{} nonzeros{} ({})", matrix.name == "-" ? "standard input" : matrix.name,
-                     matrix.transposed ? ", transposed" : "", matrix.rows, matrix.cols, matrix.whole ? "" : "at most ",
+                     matrix.transposed ? ", transposed" : "", matrix.rows, matrix.cols, matrix.exact ? "" : "at most ",
                      matrix.nnz, matrix.pattern ? ", pattern" : "",
                      matrix.whole ? "read whole" : "by its header alone");
 }
@@ -92,7 +92,7 @@ namespace {
   json["rows"] = matrix.rows;
   json["cols"] = matrix.cols;
   json["nnz"] = matrix.nnz;
-  json["nnz_is_exact"] = matrix.whole;
+  json["nnz_is_exact"] = matrix.exact;
   json["value"] = matrix.pattern ? "pattern" : (precision == Precision::fp64 ? "fp64" : "fp32");
   json["bytes"] = matrix.bytes;
   return json;

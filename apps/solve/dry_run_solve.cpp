@@ -163,8 +163,8 @@ template <class T>
   const IterationWork work = work_of(method, settings.solver.restart);
   const double n = static_cast<double>(sizes.rows) * sizeof(T);
   const double product = static_cast<double>(sizes.bytes) + 2.0 * n;
-  const bool simple = precond.phase.held_bytes <= static_cast<std::uint64_t>(n);
-  if (simple) precond.phase.ms = ms_of_bytes(forecast, static_cast<double>(sizes.bytes));
+  const bool is_diagonal = precond.phase.held_bytes > 0 && precond.phase.held_bytes <= static_cast<std::uint64_t>(n);
+  if (is_diagonal) precond.phase.ms = ms_of_bytes(forecast, static_cast<double>(sizes.bytes));
   const double iteration = work.products * (product + precond.applied_bytes) + work.vectors * n;
   forecast.phases.push_back(std::move(precond.phase));
   add_history(settings.output, settings.solver.max_iterations, forecast);
