@@ -71,7 +71,7 @@ TEST_F(MemoryLimit, HoldsForGzipInputNearTheLimit) {
   WriteOptions options;
   options.comments.emplace_back(96U << 20U, ' ');
   write_matrix_market<double>(path("a.mtx.gz"), poisson2d<double>(3, 3).view(), options);
-  for (const std::uint64_t limit_mib : {97, 98, 101, 110, 130}) {
+  for (const std::uint64_t limit_mib : {97U, 98U, 101U, 110U, 130U}) {
     expect_kept("inspect a.mtx.gz --no-spy", limit_mib);
     EXPECT_EQ(run("inspect a.mtx.gz --no-spy --mem-limit " + std::to_string(limit_mib) + "MiB").exit_code, 0);
   }
