@@ -43,13 +43,14 @@ inline constexpr int tiles_threads = 128;
 template <int Lanes>
 inline constexpr int tiles_min_blocks = Lanes == 8 ? 6 : 8;
 
-/// Tiles whose records, then values and x, a lane has in flight, by lanes per tile row.
+/// Tiles whose records, then values and x, a lane has in flight, by lanes per tile.
 template <int Lanes>
 inline constexpr int tiles_batch = Lanes == 32 ? 4 : 2;
 
 /// How tile rows are handed out.
 struct TilesShape {
   int lanes = 32;         ///< per tile row: 8, 16 or 32
+  int tile_lanes = 32;    ///< per tile: 8, 16 or 32, at most those per tile row
   offset_t long_row = 0;  ///< longer tile rows are cut
   offset_t part = 0;      ///< into parts of so many tiles
 
@@ -74,8 +75,8 @@ inline constexpr offset_t part_of_few_tile_rows = 16;
 [[nodiscard]] constexpr TilesShape choose_tiles_shape(index_t tile_rows, offset_t typical) noexcept {
   const offset_t mean = typical / tile_rows;
   const int lanes = mean >= tiles_per_warp ? 32 : mean >= tiles_per_half_warp ? 16 : 8;
-  if (tile_rows < few_tile_rows) return {lanes, long_of_few_tile_rows, part_of_few_tile_rows};
-  return {lanes, std::clamp(4 * mean, least_long_tile_row, most_long_tile_row), tiles_per_part};
+  if (tile_rows < few_tile_rows) return {lanes, lanes, long_of_few_tile_rows, part_of_few_tile_rows};
+  return {lanes, lanes, std::clamp(4 * mean, least_long_tile_row, most_long_tile_row), tiles_per_part};
 }
 
 /// The product with inner products in one kernel leaves a part per block: up to so many.

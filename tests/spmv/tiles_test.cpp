@@ -56,12 +56,12 @@ TEST(TileParts, SumsStandInTheOrderOfTheRows) {
 
 TEST(TilesTuning, ShortTileRowsShareAWarpAndLongOnesAreCut) {
   using cuda::choose_tiles_shape;
-  EXPECT_EQ(choose_tiles_shape(10000, 260000), (cuda::TilesShape{32, 104, 64}));
-  EXPECT_EQ(choose_tiles_shape(10000, 50000), (cuda::TilesShape{16, 64, 64}));
-  EXPECT_EQ(choose_tiles_shape(10000, 9999), (cuda::TilesShape{8, 64, 64}));
-  EXPECT_EQ(choose_tiles_shape(10000, 5000000), (cuda::TilesShape{32, 256, 64}));
-  EXPECT_EQ(choose_tiles_shape(100, 1000), (cuda::TilesShape{32, 32, 16}));
-  EXPECT_EQ(choose_tiles_shape(1, 0), (cuda::TilesShape{8, 32, 16}));
+  EXPECT_EQ(choose_tiles_shape(10000, 260000), (cuda::TilesShape{32, 32, 104, 64}));
+  EXPECT_EQ(choose_tiles_shape(10000, 50000), (cuda::TilesShape{16, 16, 64, 64}));
+  EXPECT_EQ(choose_tiles_shape(10000, 9999), (cuda::TilesShape{8, 8, 64, 64}));
+  EXPECT_EQ(choose_tiles_shape(10000, 5000000), (cuda::TilesShape{32, 32, 256, 64}));
+  EXPECT_EQ(choose_tiles_shape(100, 1000), (cuda::TilesShape{32, 32, 32, 16}));
+  EXPECT_EQ(choose_tiles_shape(1, 0), (cuda::TilesShape{8, 8, 32, 16}));
 }
 
 TEST(TilesTuning, TilesPayWhereTheyAreWellFilled) {
