@@ -94,14 +94,17 @@ void check_ranges(const InputFile& file, const BinaryHeader& h) {
   if (h.reserved != 0) refuse(file, offsetof(BinaryHeader, reserved), "expected reserved bytes to be 0");
 }
 
-/// What tiles add: their version, and as many nonzeros as bitmaps can have bits.
-void check_tiles(const InputFile& file, const BinaryHeader& h) {
+/// Tiles have a version of their own.
+void check_version(const InputFile& file, const BinaryHeader& h) {
   const bool of_tiles = h.version == binary_tiles_version;
-  if (holds_tiles(h) != of_tiles) {
-    refuse(file, offsetof(BinaryHeader, layout),
-           fmt::format("layout: expected {} in version {}, found {}", of_tiles ? 1 : 0, h.version, h.layout));
-  }
-  if (!of_tiles) {
+  if (holds_tiles(h) == of_tiles) return;
+  refuse(file, offsetof(BinaryHeader, layout),
+         fmt::format("layout: expected {} in version {}, found {}", of_tiles ? 1 : 0, h.version, h.layout));
+}
+
+/// As many nonzeros as bitmaps can have bits.
+void check_tiles(const InputFile& file, const BinaryHeader& h) {
+  if (!holds_tiles(h)) {
     if (h.bitmaps.offset == 0 && h.bitmaps.bytes == 0 && h.bitmaps.checksum == 0) return;
     refuse(file, offsetof(BinaryHeader, bitmaps), "expected no section of bitmaps in a file without tiles");
   }
@@ -197,6 +200,7 @@ BinaryHeader read_binary_header(const InputFile& file) {
   if (header_checksum(header) != header.checksum) {
     refuse(file, offsetof(BinaryHeader, checksum), "the checksum of the header is wrong: the file is damaged");
   }
+  check_version(file, header);
   check_ranges(file, header);
   check_tiles(file, header);
   check_layout(file, header);

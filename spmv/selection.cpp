@@ -90,7 +90,7 @@ std::optional<SpmvSelection> select_tiles(const CsrView<T>& a, const SpmvOptions
 }
 
 /// On a GPU, of the kernels that keep the required class: bitmap tiles where they are well filled, rows where they are
-/// balanced, tiles where they pay, else the first kernel that balances without tiles.
+/// balanced, tiles of MERBIT where they pay, else the first kernel that balances without them.
 template <class T>
 SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options) {
   using enum SpmvAlgorithm;

@@ -39,7 +39,7 @@ constexpr double text_thread_share = 0.5;
   if (sizes.transposed || (problem.unweighted && !info.is_pattern)) peak = std::max(peak, as_read + sizes.bytes);
   phase.passing_bytes = peak - std::min(peak, sizes.bytes);
   if (info.is_binary) {
-    phase.rests_on = "a binary file: as fast as the disk, which is not measured";
+    phase.rests_on = std::string("a binary file: as fast as the disk, which is not measured");
     return phase;
   }
   const double threads = 1.0 + text_thread_share * (machine.host.threads() - 1);
@@ -58,6 +58,7 @@ template <class T>
   sizes.rows = problem.transposed ? info.header.cols : info.header.rows;
   sizes.cols = problem.transposed ? info.header.rows : info.header.cols;
   sizes.nnz = info.most_nnz;
+  sizes.exact = info.is_binary;
   sizes.pattern = info.is_pattern || problem.unweighted;
   sizes.bytes = detail::csr_bytes(sizes.rows, sizes.nnz, sizes.pattern ? 0 : sizeof(T));
   sizes.transposed = problem.transposed;
@@ -73,7 +74,7 @@ template <class T>
   const std::uint64_t peak = support::peak_resident_bytes() - before;
   result.matrix = input.matrix;
   MatrixOutlook& sizes = result.sizes;
-  sizes.whole = true;
+  sizes.whole = sizes.exact = true;
   sizes.rows = input.matrix->rows();
   sizes.cols = input.matrix->cols();
   sizes.nnz = input.matrix->nnz();

@@ -37,6 +37,7 @@ struct MatrixOutlook {
   bool transposed = false;
   bool pattern = false;
   bool whole = false;  ///< read whole, not its header alone
+  bool exact = false;  ///< `nnz` is the number, not a bound
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   offset_t nnz = 0;         ///< at most, where the header alone was read
@@ -66,6 +67,7 @@ struct Forecast {
   std::vector<ForecastPhase> phases;
   std::optional<IterationOutlook> iteration;
   std::vector<LaterOutlook> later;
+  std::uint64_t climbing_bytes = 0;  ///< of the later rung that takes the most, with its set-up
   support::MemorySpeed speed;
   std::uint64_t limit_bytes = 0;   ///< of the user; 0: none
   std::uint64_t budget_bytes = 0;  ///< the limit, else what the machine has; 0: not known

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -27,7 +28,7 @@ namespace {
 
 [[nodiscard]] std::string matrix_text(const MatrixOutlook& matrix) {
   return fmt::format("{}{}: {} x {}, {}{} nonzeros{} ({})", matrix.name == "-" ? "standard input" : matrix.name,
-                     matrix.transposed ? ", transposed" : "", matrix.rows, matrix.cols, matrix.whole ? "" : "at most ",
+                     matrix.transposed ? ", transposed" : "", matrix.rows, matrix.cols, matrix.exact ? "" : "at most ",
                      matrix.nnz, matrix.pattern ? ", pattern" : "",
                      matrix.whole ? "read whole" : "by its header alone");
 }
@@ -46,10 +47,20 @@ namespace {
                                           : text + "; how many it takes is not known before");
 }
 
+/// With the later rung that takes the most, where there is no limit that it has to keep.
+[[nodiscard]] std::uint64_t climbing_peak(const Forecast& forecast) {
+  std::uint64_t held = 0;
+  for (const ForecastPhase& phase : forecast.phases) held += phase.held_bytes;
+  return std::max(held + forecast.climbing_bytes, peak_of(forecast).bytes);
+}
+
 [[nodiscard]] std::string memory_text(const Forecast& forecast) {
   const ForecastPeak peak = peak_of(forecast);
   std::string text = fmt::format("at most {} at once, in {}", size_text(peak.bytes), peak.phase);
   if (forecast.least_peak_bytes) text += fmt::format(", and at least {}", size_text(*forecast.least_peak_bytes));
+  if (forecast.climbing_bytes > 0) {
+    text += fmt::format(" with the first rung, {} if later ones are climbed", size_text(climbing_peak(forecast)));
+  }
   if (forecast.budget_bytes == 0) return line("memory", text);
   const std::string_view of = forecast.limit_bytes > 0 ? "allowed by --mem-limit" : "free on this machine";
   const Fit fit = fit_of(forecast);
@@ -81,7 +92,7 @@ namespace {
   json["rows"] = matrix.rows;
   json["cols"] = matrix.cols;
   json["nnz"] = matrix.nnz;
-  json["nnz_is_exact"] = matrix.whole;
+  json["nnz_is_exact"] = matrix.exact;
   json["value"] = matrix.pattern ? "pattern" : (precision == Precision::fp64 ? "fp64" : "fp32");
   json["bytes"] = matrix.bytes;
   return json;
@@ -123,6 +134,7 @@ namespace {
   const auto or_null = [](std::uint64_t bytes) { return bytes > 0 ? Json(bytes) : Json(nullptr); };
   return {{"peak", peak.bytes},
           {"peak_phase", peak.phase},
+          {"climbing_peak", forecast.climbing_bytes > 0 ? Json(climbing_peak(forecast)) : Json(nullptr)},
           {"least_peak", forecast.least_peak_bytes ? Json(*forecast.least_peak_bytes) : Json(nullptr)},
           {"limit", or_null(forecast.limit_bytes)},
           {"available", or_null(forecast.budget_bytes)}};

@@ -2,15 +2,13 @@
 #include "dry_run.hpp"
 
 #include "device_choice.hpp"
+#include "dry_run_precond.hpp"
 #include "ladder_run.hpp"
 
 #include "core/memory_budget.hpp"
-#include "support/amg_prediction.hpp"
-#include "support/factor_precond.hpp"
 #include "support/machine.hpp"
 #include "support/plan_memory.hpp"
 #include "support/system.hpp"
-#include "tessera/direct.hpp"
 #include "tessera/error.hpp"
 #include "tessera/ladder.hpp"
 
@@ -50,123 +48,28 @@ struct IterationWork {
   return {};
 }
 
-/// Memory of a preconditioner, and what one application moves.
-struct PrecondOutlook {
-  ForecastPhase phase{"precond", 0, 0, std::nullopt, {}};
-  double applied_bytes = 0.0;
-};
-
+/// The preconditioner of the first rung; those behind it are climbed only where it fails.
 template <class T>
-[[nodiscard]] double amg_complexity(const OutlookMatrix<T>& matrix, const AmgOptions& options, std::uint64_t& bytes) {
-  const double neighbours = support::strong_neighbours(matrix.matrix->view(), options.strength_threshold);
-  const support::AmgPrediction prediction = support::predict_amg(matrix.sizes.facts, neighbours, options);
-  bytes = support::predicted_bytes(prediction, sizeof(T), options);
-  return prediction.operator_complexity;
-}
-
-/// Factors within their limit on fill.
-template <class T>
-[[nodiscard]] std::uint64_t factor_bytes(const MatrixStatistics& facts, const IncompleteFactorOptions& options) {
-  const double fill = options.kind == FactorKind::ilu0 || options.kind == FactorKind::ic0 ? 1.0 : options.fill_limit;
-  const double entries = fill * static_cast<double>(facts.nnz) + static_cast<double>(facts.rows);
-  return bytes_of(entries * (sizeof(T) + sizeof(index_t)));
-}
-
-template <class T>
-[[nodiscard]] PrecondOutlook jacobi_outlook(std::int64_t rows) {
-  PrecondOutlook result;
-  result.phase.held_bytes = static_cast<std::uint64_t>(rows) * sizeof(T);
-  result.phase.rests_on = "the inverse of the diagonal";
-  result.applied_bytes = static_cast<double>(rows) * sizeof(T);
-  return result;
-}
-
-template <class T>
-[[nodiscard]] PrecondOutlook amg_outlook(const OutlookMatrix<T>& matrix, const AmgOptions& options) {
-  // The prediction holds to within a factor of 2; set-up keeps products of the coarser levels beside them.
-  constexpr std::uint64_t uncertain = 2;
-  constexpr double products_per_cycle = 5.0;
-  PrecondOutlook result;
-  std::uint64_t bytes = 0;
-  const double complexity = amg_complexity(matrix, options, bytes);
-  result.phase.held_bytes = uncertain * bytes;
-  result.phase.passing_bytes = uncertain * bytes + matrix.sizes.bytes;
-  result.phase.rests_on = fmt::format(
-      "a hierarchy of complexity {:.2f}, predicted from strong neighbours, taken twice; the time of its "
-      "set-up is not forecast",
-      complexity);
-  result.applied_bytes = products_per_cycle * complexity * static_cast<double>(matrix.sizes.bytes);
-  return result;
-}
-
-template <class T>
-[[nodiscard]] PrecondOutlook factor_outlook(const OutlookMatrix<T>& matrix, const IncompleteFactorOptions& options) {
-  PrecondOutlook result;
-  const MatrixStatistics& facts = matrix.sizes.facts;
-  result.phase.held_bytes = factor_bytes<T>(facts, options);
-  result.phase.passing_bytes = support::factor_workspace_bytes(facts) + result.phase.held_bytes;
-  result.phase.rests_on = "the limit on fill, which the factors reach or not; the time of set-up is not forecast";
-  result.applied_bytes = static_cast<double>(result.phase.held_bytes);
-  return result;
-}
-
-template <class T>
-[[nodiscard]] PrecondOutlook direct_outlook(const OutlookMatrix<T>& matrix) {
-  constexpr double flops_per_ms = 1e6;
-  PrecondOutlook result;
-  const DirectPrediction prediction = predict_direct(matrix.matrix->view());
-  result.phase.held_bytes = prediction.bytes;
-  result.phase.passing_bytes = prediction.bytes;  // room for row exchanges
-  result.phase.ms = prediction.ms + prediction.flops / flops_per_ms;
-  result.phase.rests_on = fmt::format("{} entries of the factors, counted; {:.2g} flops at 1 Gflop/s, a constant",
-                                      prediction.factor_nnz, prediction.flops);
-  result.applied_bytes = static_cast<double>(prediction.bytes);
-  return result;
-}
-
-template <class T>
-[[nodiscard]] PrecondOutlook precond_outlook(const RunSettings& settings, const OutlookMatrix<T>& matrix) {
-  const MatrixStatistics& facts = matrix.sizes.facts;
-  Precond precond = settings.precond.precond;
-  if (precond == Precond::automatic) precond = support::choose_precond(precond, facts).precond;
-  if (precond == Precond::amg) return amg_outlook(matrix, settings.precond.amg);
-  if (precond == Precond::factors) return factor_outlook(matrix, settings.precond.factors);
-  if (precond == Precond::direct) return direct_outlook(matrix);
-  if (precond == Precond::jacobi) return jacobi_outlook<T>(matrix.sizes.rows);
-  PrecondOutlook none;
-  none.phase.rests_on = "there is none";
-  return none;
-}
-
-template <class T>
-[[nodiscard]] std::optional<std::uint64_t> rung_bytes(const RungPlan& rung, const LadderFacts& facts,
-                                                      const OutlookMatrix<T>& matrix) {
-  switch (rung.precond) {
-    case RungPrecond::none:
-      return 0;
-    case RungPrecond::jacobi:
-      return jacobi_outlook<T>(matrix.sizes.rows).phase.held_bytes;
-    case RungPrecond::amg:
-      return amg_outlook(matrix, AmgOptions{}).phase.held_bytes;
-    case RungPrecond::incomplete_factors:
-      return factor_bytes<T>(matrix.sizes.facts, rung.factors);
-    case RungPrecond::direct:
-      break;
-  }
-  if (!facts.direct) return std::nullopt;
-  return facts.direct->bytes;
-}
-
-/// The rungs behind the first, which are climbed only where it fails.
-template <class T>
-void add_rungs(const RunSettings& settings, const OutlookMatrix<T>& matrix, Forecast& forecast) {
+[[nodiscard]] PrecondOutlook add_rungs(const RunSettings& settings, const OutlookMatrix<T>& matrix,
+                                       Forecast& forecast) {
   constexpr offset_t most_entries_to_predict = 5'000'000;
-  const LadderFacts facts = ladder_facts<T>(matrix.sizes.facts, nullptr, matrix.sizes.nnz <= most_entries_to_predict);
-  for (const RungPlan& rung : plan_ladder(facts, rung_method(settings.method))) {
-    forecast.later.push_back({rung.command_options(), rung_bytes(rung, facts, matrix), rung.reason});
+  const bool predict = matrix.sizes.nnz <= most_entries_to_predict;
+  PrecondOutlook first;
+  bool is_first = true;
+  std::uint64_t most = 0;
+  for (const RungPlan& rung : plan_ladder(ladder_facts<T>(matrix.sizes.facts), rung_method(settings.method))) {
+    const std::optional<PrecondOutlook> outlook = rung_outlook(rung, matrix, predict);
+    if (std::exchange(is_first, false)) {
+      first = outlook.value_or(PrecondOutlook{});
+      continue;
+    }
+    std::optional<std::uint64_t> bytes;
+    if (outlook) bytes = outlook->phase.held_bytes + outlook->phase.passing_bytes;
+    most = std::max(most, bytes.value_or(0));
+    forecast.later.push_back({rung.command_options(), bytes, rung.reason});
   }
-  // The first is forecast as a phase.
-  if (!forecast.later.empty()) forecast.later.erase(forecast.later.begin());
+  forecast.climbing_bytes = most;
+  return first;
 }
 
 template <class T>
@@ -256,12 +159,12 @@ template <class T>
   add_upload(sizes, settings.spmv, sizeof(T), machine, forecast);
   add_plan<T>(settings.spmv, sizes, forecast);
   add_vectors(vectors, "at most, of " + to_string(method), forecast);
-  PrecondOutlook precond = precond_outlook(settings, matrix);
+  PrecondOutlook precond = climbs(settings) ? add_rungs(settings, matrix, forecast) : precond_outlook(settings, matrix);
   const IterationWork work = work_of(method, settings.solver.restart);
   const double n = static_cast<double>(sizes.rows) * sizeof(T);
   const double product = static_cast<double>(sizes.bytes) + 2.0 * n;
-  const bool simple = precond.phase.held_bytes <= static_cast<std::uint64_t>(n);
-  if (simple) precond.phase.ms = ms_of_bytes(forecast, static_cast<double>(sizes.bytes));
+  const bool is_diagonal = precond.phase.held_bytes > 0 && precond.phase.held_bytes <= static_cast<std::uint64_t>(n);
+  if (is_diagonal) precond.phase.ms = ms_of_bytes(forecast, static_cast<double>(sizes.bytes));
   const double iteration = work.products * (product + precond.applied_bytes) + work.vectors * n;
   forecast.phases.push_back(std::move(precond.phase));
   add_history(settings.output, settings.solver.max_iterations, forecast);
@@ -271,7 +174,6 @@ template <class T>
     forecast.phases.push_back({"check", 0, vectors, std::nullopt, "a solve for the error of x, where one is needed"});
   }
   add_vector_output(settings.output, sizes.rows, forecast);
-  if (climbs(settings)) add_rungs(settings, matrix, forecast);
   return forecast;
 }
 

@@ -163,6 +163,7 @@ GpuTiles build_gpu_tiles(const CsrView<T>& a, const Device& device) {
   if (view.tile_rows() == 0) return tiles;
   const RowLengths lengths = row_lengths(device, view.tile_row_offsets);
   tiles.shape = choose_tiles_shape(view.tile_rows(), lengths.typical);
+  if (lengths.longest <= tiles.shape.long_row) return tiles;
   tiles.long_rows = find_long_rows(device, view.tile_row_offsets, tiles.shape.long_row, tiles.shape.part);
   set_up_parts(device, view.value_offsets.data(), tiles);
   return tiles;

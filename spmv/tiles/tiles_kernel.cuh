@@ -145,21 +145,20 @@ struct TileRowSum {
 
 /// Sums over the first `count` tiles. Every lane of the warp must call. \param first the number of their first value,
 /// at which `terms` begin \param lane below Lanes
-template <int Lanes, class Terms>
+template <int Lanes, int Batch = tiles_batch<Lanes>, class Terms>
 [[nodiscard]] __device__ TileRowSum<typename Terms::Sum> sum_of_tiles(const TileRecord* tiles, int count, Terms terms,
                                                                       std::uint32_t first, unsigned lane) {
   using Sum = typename Terms::Sum;
-  constexpr int batch = tiles_batch<Lanes>;
   constexpr int bits = LaneBits<Lanes>::count;
   const LaneBits<Lanes> own{lane};
   Sum sums[bits] = {};
-  TileBatch<Lanes, batch, Terms> loaded;
+  TileBatch<Lanes, Batch, Terms> loaded;
 #pragma unroll 1
-  for (; count >= batch; count -= batch) {
+  for (; count >= Batch; count -= Batch) {
     loaded.load_records(tiles);
     loaded.load_terms(terms, first, own);
     loaded.add_to(sums, own);
-    tiles += batch;
+    tiles += Batch;
   }
   if (count > 0) {
     loaded.load_rest(tiles, count);

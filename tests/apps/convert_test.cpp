@@ -76,7 +76,7 @@ TEST_F(ConvertTest, TilesRoundTrip) {
 
 TEST_F(ConvertTest, TilesKeepWithinMemory) {
   expect_ok("convert --poisson2d 300 p.tsb");
-  EXPECT_EQ(run("convert p.tsb p.tiles --memory-limit 7M").exit_code, 6);
+  EXPECT_EQ(run("convert p.tsb p.tiles --mem-limit 7M").exit_code, 6);
   EXPECT_FALSE(fs::exists(path("p.tiles")));
 }
 

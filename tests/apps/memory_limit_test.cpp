@@ -44,6 +44,15 @@ TEST_F(MemoryLimit, CountsThePlanOfCsr5) {
   EXPECT_EQ(run("--poisson3d 60 -k csr5 -p none -m cg --max-iters 3 --mem-limit 80MiB").exit_code, 3);
 }
 
+TEST_F(MemoryLimit, CountsThePlanOfTiles) {
+  expect_kept("--poisson3d 60 -k tiles -p none --max-iters 3", 75);
+  EXPECT_EQ(run("--poisson3d 60 -k tiles -p none -m cg --max-iters 3 --mem-limit 65MiB").exit_code, 6);
+  EXPECT_EQ(run("--poisson3d 60 -k tiles -p none -m cg --max-iters 3 --mem-limit 100MiB").exit_code, 3);
+  // Chains renumbered at random: nearly a tile per entry.
+  ASSERT_EQ(run("convert --generate kmer:300000 scattered.tsb").exit_code, 0);
+  expect_kept("scattered.tsb -k tiles -p none -m cg --max-iters 3", 60);
+}
+
 TEST_F(MemoryLimit, CountsTheFactorsOfAProduct) {
   expect_kept("spgemm --poisson3d 60", 70);
   expect_kept("spgemm --poisson3d 60 --verify", 100);

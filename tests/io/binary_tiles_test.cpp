@@ -103,7 +103,7 @@ TEST_F(BinaryTiles, LiesInTheFileAsDocumented) {
     std::memcpy(&value, bytes.data() + byte, sizeof(value));
     return value;
   };
-  EXPECT_EQ(bytes.size(), 536U);
+  EXPECT_EQ(bytes.size(), 472U);
   EXPECT_EQ(at(8, std::uint32_t{}), 3U);
   EXPECT_EQ(at(68, std::uint32_t{}), 1U);
   EXPECT_EQ(at(232, std::int64_t{}), 3);
@@ -111,7 +111,7 @@ TEST_F(BinaryTiles, LiesInTheFileAsDocumented) {
   EXPECT_EQ(at(320 + 4, std::int32_t{}), 2) << "tile columns";
   EXPECT_EQ(at(384 + 8, double{}), 3.0) << "values";
   EXPECT_EQ(at(384 + 16, double{}), 2.0) << "values";
-  EXPECT_EQ(at(512, std::uint64_t{}), std::uint64_t{1} << 63 | 1) << "bitmaps";
+  EXPECT_EQ(at(448, std::uint64_t{}), std::uint64_t{1} << 63 | 1) << "bitmaps";
 }
 
 TEST_F(BinaryTiles, KeepsWhatTheTextSaid) {
@@ -157,7 +157,7 @@ TEST_F(BinaryTiles, HeadersThatCannotBeTrusted) {
       {[](BinaryHeader& h, char*) { h.tiles = 4; },
        "byte 144: expected section 1 of 16 bytes at byte 320, found 12 bytes at byte 320"},
       {[](BinaryHeader& h, char*) { h.bitmaps.offset += 64; },
-       "byte 208: expected section 3 of 24 bytes at byte 512, found 24 bytes at byte 576"},
+       "byte 208: expected section 3 of 24 bytes at byte 448, found 24 bytes at byte 512"},
       {[](BinaryHeader& h, char*) { h.rows = 17; },
        "byte 120: expected section 0 of 32 bytes at byte 256, found 24 bytes at byte 256"},
       {[](BinaryHeader& h, char*) { h.reserved = 1; }, "byte 240: expected reserved bytes to be 0"},
@@ -173,7 +173,7 @@ TEST_F(BinaryTiles, StructureIsCheckedThoughChecksumsAreRight) {
   const auto put = [](std::size_t byte, auto value) {
     return [byte, value](BinaryHeader&, char* all) { std::memcpy(all + byte, &value, sizeof(value)); };
   };
-  const std::string where = " (tile row offsets from byte 256, tile columns from byte 320, bitmaps from byte 512)";
+  const std::string where = " (tile row offsets from byte 256, tile columns from byte 320, bitmaps from byte 448)";
   const struct {
     std::function<void(BinaryHeader&, char*)> change;
     std::string message;
@@ -182,9 +182,9 @@ TEST_F(BinaryTiles, StructureIsCheckedThoughChecksumsAreRight) {
       {put(320, std::int32_t{-1}), "tile row 0, tile 0: tile column -1 is outside [0, 3)" + where},
       {put(320 + 4, std::int32_t{0}),
        "tile row 0, tile 1: tile column 0 after tile column 0: tile columns must ascend without duplicates" + where},
-      {put(512 + 8, std::uint64_t{8}), "tile row 0, tile 1: the bitmap has entries outside the 10 x 19 matrix" + where},
-      {put(512 + 8, std::uint64_t{0}), "the bitmaps from byte 512 have 4 bits, expected one for each of 5 nonzeros"},
-      {put(512 + 8, ~std::uint64_t{0}), "the bitmaps from byte 512 have 68 bits, expected one for each of 5 nonzeros"},
+      {put(448 + 8, std::uint64_t{8}), "tile row 0, tile 1: the bitmap has entries outside the 10 x 19 matrix" + where},
+      {put(448 + 8, std::uint64_t{0}), "the bitmaps from byte 448 have 4 bits, expected one for each of 5 nonzeros"},
+      {put(448 + 8, ~std::uint64_t{0}), "the bitmaps from byte 448 have 68 bits, expected one for each of 5 nonzeros"},
       {put(384 + 8, std::numeric_limits<double>::infinity()),
        "byte 392: nonzero 1 is inf, which a binary matrix file cannot hold"},
   };
@@ -195,7 +195,7 @@ TEST_F(BinaryTiles, StructureIsCheckedThoughChecksumsAreRight) {
   // As many bits as there are nonzeros, but one tile has none.
   write_with(bytes, [](BinaryHeader&, char* all) {
     const std::uint64_t bitmaps[] = {std::uint64_t{7}, 0, std::uint64_t{3}};
-    std::memcpy(all + 512, bitmaps, sizeof(bitmaps));
+    std::memcpy(all + 448, bitmaps, sizeof(bitmaps));
   });
   EXPECT_EQ(outcome(), "invalid: tile row 0, tile 1: the bitmap is empty" + where);
   std::string padding = bytes;

@@ -97,16 +97,12 @@ TYPED_TEST(CudaPlan, ServesTwoThreadsAtOnce) {
   }
 }
 
-TYPED_TEST(CudaPlan, MultipliesWithTheTranspose) {
-  const auto matrix =
-      testing::with_row_lengths<TypeParam>(testing::power_law_lengths(900, 700, 2), 800, ValueStorage::weighted);
-  SpmvOptions options = CudaCase{SpmvAlgorithm::merge}.options(this->gpu());
-  options.with_transpose = true;
-  const SpmvPlan<TypeParam> plan(Csr<TypeParam>::copy_of(matrix.view()), options);
-  const auto x = testing::random_vector<TypeParam>(900, 1);
+/// Aᵀ x by the plan against sums in long double. \param a the 900 x 800 matrix of the plan, on the host
+template <class T>
+void expect_transposed_product(const SpmvPlan<T>& plan, const CsrView<T>& a) {
+  const auto x = testing::random_vector<T>(900, 1);
   std::vector<long double> expected(800);
   std::vector<long double> magnitude(800);
-  const CsrView<TypeParam> a = matrix.view();
   for (std::size_t i = 0; i < 900; ++i) {
     for (offset_t k = a.row_offsets[i]; k < a.row_offsets[i + 1]; ++k) {
       const auto j = static_cast<std::size_t>(a.columns[static_cast<std::size_t>(k)]);
@@ -115,13 +111,31 @@ TYPED_TEST(CudaPlan, MultipliesWithTheTranspose) {
       magnitude[j] += std::fabs(term);
     }
   }
-  const auto source = Array<TypeParam>::copy_of(x, this->gpu());
-  Array<TypeParam> target(800, Init::none, this->gpu());
+  const auto source = Array<T>::copy_of(x, plan.device());
+  Array<T> target(800, Init::none, plan.device());
   plan.apply_transposed(source.span(), target.span());
-  const Array<TypeParam> y = target.to(Device{});
+  const Array<T> y = target.to(Device{});
   for (std::size_t j = 0; j < 800; ++j) {
     ASSERT_LE(std::fabs(static_cast<long double>(y[static_cast<std::int64_t>(j)]) - expected[j]),
-              904 * std::numeric_limits<TypeParam>::epsilon() * magnitude[j]);
+              904 * std::numeric_limits<T>::epsilon() * magnitude[j]);
+  }
+}
+
+TYPED_TEST(CudaPlan, MultipliesWithTheTransposeAndWithItsNewValues) {
+  const auto matrix =
+      testing::with_row_lengths<TypeParam>(testing::power_law_lengths(900, 700, 2), 800, ValueStorage::weighted);
+  for (const SpmvAlgorithm algorithm : {SpmvAlgorithm::merge, SpmvAlgorithm::tiles}) {
+    SCOPED_TRACE(to_string(algorithm));
+    SpmvOptions options = CudaCase{algorithm}.options(this->gpu());
+    options.with_transpose = true;
+    SpmvPlan<TypeParam> plan(Csr<TypeParam>::copy_of(matrix.view()), options);
+    expect_transposed_product(plan, matrix.view());
+    const auto values = testing::random_vector<TypeParam>(matrix.nnz(), 9);
+    plan.update_values(std::span<const TypeParam>(values));
+    CsrView<TypeParam> updated = matrix.view();
+    updated.values = values;
+    expect_transposed_product(plan, updated);
+    EXPECT_GT(plan.info().transpose->bytes, std::uint64_t{0});
   }
 }
 

@@ -1,0 +1,139 @@
+#include "dry_run_precond.hpp"
+
+#include "support/amg_prediction.hpp"
+#include "support/factor_precond.hpp"
+#include "support/precond.hpp"
+#include "tessera/direct.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tessera::cli {
+
+namespace {
+
+template <class T>
+[[nodiscard]] double amg_complexity(const OutlookMatrix<T>& matrix, const AmgOptions& options, std::uint64_t& bytes) {
+  const double neighbours = support::strong_neighbours(matrix.matrix->view(), options.strength_threshold);
+  const support::AmgPrediction prediction = support::predict_amg(matrix.sizes.facts, neighbours, options);
+  bytes = support::predicted_bytes(prediction, sizeof(T), options);
+  return prediction.operator_complexity;
+}
+
+/// Entries of both factors: as many as A has, or within the limits on a row and on fill.
+[[nodiscard]] double most_factor_entries(const MatrixStatistics& facts, const IncompleteFactorOptions& options) {
+  const auto nnz = static_cast<double>(facts.nnz);
+  const auto rows = static_cast<double>(facts.rows);
+  const double by_fill = options.fill_limit * nnz;
+  switch (options.kind) {
+    case FactorKind::ilu0:
+    case FactorKind::ic0:
+      return nnz + rows;
+    case FactorKind::iluk:
+      return by_fill + rows;
+    default:
+      return std::min(by_fill, 2.0 * static_cast<double>(options.max_row_entries) * rows) + rows;
+  }
+}
+
+template <class T>
+[[nodiscard]] std::uint64_t factor_bytes(const MatrixStatistics& facts, const IncompleteFactorOptions& options) {
+  constexpr double per_row = 64.0;  // offsets, levels, permutations, scalings
+  return static_cast<std::uint64_t>(most_factor_entries(facts, options) * (sizeof(T) + sizeof(index_t)) +
+                                    per_row * static_cast<double>(facts.rows));
+}
+
+template <class T>
+[[nodiscard]] PrecondOutlook jacobi_outlook(std::int64_t rows) {
+  PrecondOutlook result;
+  result.phase.held_bytes = static_cast<std::uint64_t>(rows) * sizeof(T);
+  result.phase.rests_on = std::string("the inverse of the diagonal");
+  result.applied_bytes = static_cast<double>(rows) * sizeof(T);
+  return result;
+}
+
+template <class T>
+[[nodiscard]] PrecondOutlook amg_outlook(const OutlookMatrix<T>& matrix, const AmgOptions& options) {
+  // The prediction holds to within a factor of 2; set-up keeps products of the coarser levels beside them.
+  constexpr std::uint64_t uncertain = 2;
+  constexpr double products_per_cycle = 5.0;
+  PrecondOutlook result;
+  std::uint64_t bytes = 0;
+  const double complexity = amg_complexity(matrix, options, bytes);
+  result.phase.held_bytes = uncertain * bytes;
+  result.phase.passing_bytes = uncertain * bytes + matrix.sizes.bytes;
+  result.phase.rests_on = fmt::format(
+      "a hierarchy of complexity {:.2f}, predicted from strong neighbours, taken twice; the time of its "
+      "set-up is not forecast",
+      complexity);
+  result.applied_bytes = products_per_cycle * complexity * static_cast<double>(matrix.sizes.bytes);
+  return result;
+}
+
+template <class T>
+[[nodiscard]] PrecondOutlook factor_outlook(const OutlookMatrix<T>& matrix, const IncompleteFactorOptions& options) {
+  PrecondOutlook result;
+  const MatrixStatistics& facts = matrix.sizes.facts;
+  result.phase.held_bytes = factor_bytes<T>(facts, options);
+  result.phase.passing_bytes = support::factor_workspace_bytes(facts) + result.phase.held_bytes;
+  result.phase.rests_on = std::string(
+      "the limits on fill and on a row, which the factors seldom reach; the time of set-up is not forecast");
+  result.applied_bytes = static_cast<double>(result.phase.held_bytes);
+  return result;
+}
+
+template <class T>
+[[nodiscard]] PrecondOutlook direct_outlook(const OutlookMatrix<T>& matrix) {
+  constexpr double flops_per_ms = 1e6;
+  PrecondOutlook result;
+  const DirectPrediction prediction = predict_direct(matrix.matrix->view());
+  result.phase.held_bytes = prediction.bytes;
+  result.phase.passing_bytes = prediction.bytes;  // room for row exchanges
+  result.phase.ms = prediction.ms + prediction.flops / flops_per_ms;
+  result.phase.rests_on = fmt::format("{} entries of the factors, counted; {:.2g} flops at 1 Gflop/s, a constant",
+                                      prediction.factor_nnz, prediction.flops);
+  result.applied_bytes = static_cast<double>(prediction.bytes);
+  return result;
+}
+
+}  // namespace
+
+template <class T>
+PrecondOutlook precond_outlook(const RunSettings& settings, const OutlookMatrix<T>& matrix) {
+  Precond precond = settings.precond.precond;
+  if (precond == Precond::automatic) precond = support::choose_precond(precond, matrix.sizes.facts).precond;
+  if (precond == Precond::amg) return amg_outlook(matrix, settings.precond.amg);
+  if (precond == Precond::factors) return factor_outlook(matrix, settings.precond.factors);
+  if (precond == Precond::direct) return direct_outlook(matrix);
+  if (precond == Precond::jacobi) return jacobi_outlook<T>(matrix.sizes.rows);
+  PrecondOutlook none;
+  none.phase.rests_on = std::string("there is none");
+  return none;
+}
+
+template <class T>
+std::optional<PrecondOutlook> rung_outlook(const RungPlan& rung, const OutlookMatrix<T>& matrix, bool predict_direct) {
+  switch (rung.precond) {
+    case RungPrecond::none:
+      return PrecondOutlook{};
+    case RungPrecond::jacobi:
+      return jacobi_outlook<T>(matrix.sizes.rows);
+    case RungPrecond::amg:
+      return amg_outlook(matrix, AmgOptions{});
+    case RungPrecond::incomplete_factors:
+      return factor_outlook(matrix, rung.factors);
+    case RungPrecond::direct:
+      break;
+  }
+  if (!predict_direct) return std::nullopt;
+  return direct_outlook(matrix);
+}
+
+template PrecondOutlook precond_outlook(const RunSettings&, const OutlookMatrix<float>&);
+template PrecondOutlook precond_outlook(const RunSettings&, const OutlookMatrix<double>&);
+template std::optional<PrecondOutlook> rung_outlook(const RungPlan&, const OutlookMatrix<float>&, bool);
+template std::optional<PrecondOutlook> rung_outlook(const RungPlan&, const OutlookMatrix<double>&, bool);
+
+}  // namespace tessera::cli
