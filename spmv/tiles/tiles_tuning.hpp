@@ -19,8 +19,8 @@ inline constexpr double tile_record_bytes = 16.0;
 [[nodiscard]] constexpr double csr_bytes_per_nonzero(double value_bytes) noexcept { return value_bytes + 4.0; }
 
 /// `auto` takes tiles from this fill on. Measured with values in fp64 (H200, over cuSPARSE's CSR product): 1.58 times
-/// as fast at a fill of .39, 1.8 at .6, 1.9 at .93, and .67 at .135; the threshold lies between. With smaller values CSR
-/// gains too, and less is to be saved per tile: not measured, so with a margin.
+/// as fast at a fill of .39, 1.8 at .6, 1.9 at .93, and .67 at .135; the threshold lies between. With smaller values
+/// CSR gains too, and less is to be saved per tile: not measured, so with a margin.
 [[nodiscard]] constexpr double least_fill_of_tiles(double value_bytes) noexcept {
   return value_bytes >= 8.0 ? 0.3 : value_bytes > 0.0 ? 0.4 : 0.6;
 }
