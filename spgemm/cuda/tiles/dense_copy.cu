@@ -18,7 +18,7 @@ struct alignas(2 * sizeof(V)) Two {
 
 template <class V>
 __global__ void __launch_bounds__(warps* warp_size)
-    dense_copy_kernel(detail::CsrStructurePointers matrix, const V* values, TileArrays tiles, V* dense,
+    dense_copy_kernel(detail::CsrStructurePointers matrix, const V* values, PositionArrays tiles, V* dense,
                       unsigned* not_finite) {
   const TileRow tile_row = tiles.rows[blockIdx.x];
   const auto lane = static_cast<int>(threadIdx.x % warp_size);

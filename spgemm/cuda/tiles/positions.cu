@@ -13,7 +13,7 @@ namespace tessera::cuda {
 namespace {
 
 /// Writes the tiles of a tile row, and how many entries of each row lie before them. One warp.
-__device__ void write_tiles(const TileRowWindow& window, int first, int tiles, const TileArrays& out) {
+__device__ void write_tiles(const TileRowWindow& window, int first, int tiles, const PositionArrays& out) {
   const auto lane = static_cast<int>(threadIdx.x % warp_size);
   RunningRowCounts counts;
   for (int t0 = 0; t0 < tiles; t0 += warp_size) {
@@ -30,7 +30,7 @@ __device__ void write_tiles(const TileRowWindow& window, int first, int tiles, c
 }
 
 /// A tile row that is empty, or cannot be served. One thread.
-__device__ void write_no_tiles(const TileArrays& out) {
+__device__ void write_no_tiles(const PositionArrays& out) {
   out.rows[blockIdx.x] = {0, 0, INT_MAX, -1};
   out.lengths[blockIdx.x] = TileRowCounts();
 }
@@ -39,8 +39,9 @@ __device__ void write_no_tiles(const TileArrays& out) {
   return found.words > most_window_words ? BeyondTiles::span : BeyondTiles::tiles;
 }
 
-__global__ void __launch_bounds__(find_threads) positions_kernel(detail::CsrStructurePointers matrix, unsigned capacity,
-                                                                 TileArrays out, unsigned* tiles, TileTotals* totals) {
+__global__ void __launch_bounds__(find_threads)
+    positions_kernel(detail::CsrStructurePointers matrix, unsigned capacity, PositionArrays out, unsigned* tiles,
+                     TileTotals* totals) {
   __shared__ TileRowWindow window;
   __shared__ unsigned first;
   const RowColumns row(matrix, static_cast<index_t>(blockIdx.x), static_cast<int>(threadIdx.x / warp_size),

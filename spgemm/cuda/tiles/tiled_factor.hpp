@@ -46,7 +46,7 @@ enum class BeyondTiles : unsigned {
 inline constexpr int most_c_row_tiles = detail::most_row_entries / tile_size;
 
 /// As kernels see it.
-struct TileArrays {
+struct PositionArrays {
   TileRow* rows = nullptr;
   index_t* columns = nullptr;          ///< tile column per tile
   std::uint64_t* bitmaps = nullptr;    ///< per tile
@@ -70,7 +70,7 @@ class TilePositions {
 
   [[nodiscard]] index_t tile_rows() const noexcept { return tile_rows_; }
   [[nodiscard]] std::int64_t capacity() const noexcept { return capacity_; }
-  [[nodiscard]] const TileArrays& arrays() const noexcept { return arrays_; }
+  [[nodiscard]] const PositionArrays& arrays() const noexcept { return arrays_; }
 
   [[nodiscard]] static constexpr std::uint64_t bytes(index_t tile_rows, std::int64_t capacity) noexcept {
     return Slab::bytes_of<TileRow>(tile_rows) + Slab::bytes_of<index_t>(capacity) +
@@ -82,7 +82,7 @@ class TilePositions {
   index_t tile_rows_ = 0;
   std::int64_t capacity_ = 0;
   Slab memory_;
-  TileArrays arrays_;
+  PositionArrays arrays_;
 };
 
 /// Finds the tiles of a matrix; adds their number to totals->tiles[which]. Nothing beyond the capacity is written.
