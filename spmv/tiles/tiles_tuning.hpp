@@ -18,15 +18,15 @@ inline constexpr double tile_record_bytes = 16.0;
 }
 [[nodiscard]] constexpr double csr_bytes_per_nonzero(double value_bytes) noexcept { return value_bytes + 4.0; }
 
-/// `auto` takes tiles from this fill on. Measured with values in fp64 (H200, over cuSPARSE's CSR product): 1.58 times
-/// as fast at a fill of .39, 1.8 at .6, 1.9 at .93, and .67 at .135; the threshold lies between. With smaller values CSR
-/// gains too, and less is to be saved per tile: not measured, so with a margin.
+/// `auto` takes tiles from this fill on. Measured on an H200 against the best other kernel: at a fill of .39 1.58 times
+/// as fast with values in fp64, 1.33 to 1.36 with values in fp32 (sums in fp32, fp64); at .93 1.58 to 1.87; at .135 .53
+/// in fp64. The thresholds lie between, that of fp32 higher because CSR gains more from smaller values. Patterns were
+/// not measured: with a margin.
 [[nodiscard]] constexpr double least_fill_of_tiles(double value_bytes) noexcept {
-  return value_bytes >= 8.0 ? 0.3 : value_bytes > 0.0 ? 0.4 : 0.6;
+  return value_bytes >= 8.0 ? 0.3 : value_bytes > 0.0 ? 0.35 : 0.6;
 }
 
-/// Products that repay the conversion over the best other kernel, about three times over: 14 to 20 on the same
-/// matrices.
+/// Products that repay the conversion over the best other kernel at least twice over: 13 to 25 on these matrices.
 inline constexpr std::int64_t applications_worth_bitmap_tiles = 50;
 
 /// \param value_bytes 0 for a pattern
