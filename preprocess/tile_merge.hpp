@@ -80,7 +80,7 @@ class TileMerge {
   /// Column of the next tile; no_tile at the end.
   [[nodiscard]] TESSERA_HOST_DEVICE index_t next() const noexcept {
     index_t least = no_tile;
-    for (int r = 0; r < tile_size; ++r) least = next_[r] < least ? next_[r] : least;
+    for (const index_t column : next_) least = column < least ? column : least;
     return least;
   }
 
