@@ -96,6 +96,21 @@ Csr<double> blocks_of(const Csr<double>& nodes, index_t dof) {
   return Csr<double>(rows, rows, std::move(offsets), std::move(columns), signed_values(next));
 }
 
+/// Without entries that are drawn with probability 1 - share.
+Csr<double> thinned(const Csr<double>& matrix, double share) {
+  Random random(13);
+  Array<offset_t> offsets(matrix.rows() + std::int64_t{1});
+  std::vector<index_t> columns;
+  for (index_t i = 0; i < matrix.rows(); ++i) {
+    for (offset_t k = matrix.row_offsets()[i]; k < matrix.row_offsets()[i + 1]; ++k) {
+      if (random.uniform() < share) columns.push_back(matrix.columns()[k]);
+    }
+    offsets[i + std::int64_t{1}] = static_cast<offset_t>(columns.size());
+  }
+  return Csr<double>(matrix.rows(), matrix.cols(), std::move(offsets), Array<index_t>::copy_of(columns),
+                     signed_values(static_cast<std::int64_t>(columns.size())));
+}
+
 Csr<double> cage() {
   const std::int64_t n = 130000;
   Random random(10);
@@ -258,6 +273,10 @@ const std::map<std::string, std::function<Csr<double>()>>& makers() {
       {"block2", [] { return unknowns_per_node(46, 2); }},
       {"block4", [] { return unknowns_per_node(32, 4); }},
       {"block6", [] { return unknowns_per_node(25, 6); }},
+      {"star3", [] { return blocks_of(poisson3d<double>(40, 40, 40), 3); }},
+      {"plane2", [] { return blocks_of(poisson2d<double>(400, 400, Stencil2d::nine_point), 2); }},
+      {"thin-block2", [] { return thinned(unknowns_per_node(46, 2), 0.6); }},
+      {"thin-elast3", [] { return thinned(unknowns_per_node(40, 3), 0.5); }},
       {"circuit", circuit},
       {"lprect", constraints},
       {"tallrect", tall},

@@ -3,6 +3,7 @@
 #include "compare/candidate.hpp"
 #include "support/json_reader.hpp"
 #include "support/json_text.hpp"
+#include "support/machine.hpp"
 
 #include "tessera/error.hpp"
 
@@ -139,8 +140,9 @@ void check_baseline(const Baseline& baseline, const MeasuredOn& here, support::W
     warnings.push_back(
         {"W021", fmt::format("the baseline was measured on {}, this run on {}", place(there.gpu), place(here.gpu))});
   } else if (here.gpu.empty() && (there.cpu != here.cpu || there.threads != here.threads)) {
-    warnings.push_back({"W021", fmt::format("the baseline was measured with {} threads on {}, this run with {} on {}",
-                                            there.threads, there.cpu, here.threads, here.cpu)});
+    warnings.push_back({"W021", fmt::format("the baseline was measured with {} on {}, this run with {} on {}",
+                                            support::threads_text(there.threads), there.cpu,
+                                            support::threads_text(here.threads), here.cpu)});
   }
 }
 

@@ -29,7 +29,7 @@ struct Range {
 
 /// Work that is worth a thread of its own, in items of some nanoseconds, e.g. entries of a vector: to hand it over
 /// costs microseconds (bench/NOTES.md).
-inline constexpr std::int64_t items_per_thread = 16384;
+inline constexpr std::int64_t items_per_thread = 4096;
 
 /// Below so many items, a second thread costs more than it saves.
 [[nodiscard]] inline std::int64_t serial_threshold() noexcept { return 2 * grain(items_per_thread); }

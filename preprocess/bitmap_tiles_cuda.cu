@@ -102,13 +102,13 @@ offset_t find_tiles(const Device& device, const CsrStructurePointers& a, index_t
 
 /// The arrays of a matrix in tiles.
 template <class T>
-struct TileArrays {
+struct TileStorage {
   Array<index_t> columns;
   Array<std::uint64_t> bitmaps;
   Array<offset_t> value_offsets;
   Array<T> values;
 
-  TileArrays(const Device& device, offset_t tiles, offset_t values_needed)
+  TileStorage(const Device& device, offset_t tiles, offset_t values_needed)
       : columns(tiles, Init::none, device),
         bitmaps(tiles, Init::none, device),
         value_offsets(tiles + 1, Init::none, device),
@@ -138,7 +138,7 @@ TileMatrix<T> build_tiles(const CsrView<T>& matrix, const Device& device) {
   Found found(device, tile_rows, nnz);
   Slices slices;
   const offset_t tiles = find_tiles(device, a, tile_rows, found, slices);
-  TileArrays<T> arrays(device, tiles, matrix.is_pattern() ? 0 : nnz);
+  TileStorage<T> arrays(device, tiles, matrix.is_pattern() ? 0 : nnz);
   const TilePointers<T> out{found.counts.data(), arrays.columns.data(), arrays.bitmaps.data(),
                             arrays.value_offsets.data(), arrays.values.data()};
   {

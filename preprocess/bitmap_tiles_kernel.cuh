@@ -1,10 +1,10 @@
 /// \file
-/// Kernels from CSR to bitmap tiles, after find_tiles_kernel.cuh: packing of the tiles that blocks found, and the path
-/// of slices for tile rows that a block cannot hold.
+/// Kernels from CSR to bitmap tiles: blocks find the tiles of tile rows; packing of the tiles that blocks found, and
+/// the path of slices for tile rows that a block cannot hold.
 #pragma once
 
 #include "preprocess/csr5_descriptor.hpp"
-#include "preprocess/find_tiles_kernel.cuh"
+#include "preprocess/find_tiles.cuh"
 #include "preprocess/tile_run.cuh"
 #include "preprocess/tile_slices.hpp"
 
@@ -13,6 +13,36 @@
 namespace tessera::cuda {
 
 using namespace detail;
+
+/// The count of a tile row that a block cannot hold: a sum of counts is as large exactly if one of them is. 2^28 of
+/// them, one per tile row, do not overflow.
+inline constexpr offset_t too_large = offset_t{1} << 34;
+
+/// Where tiles are written as they are found: from the position of the tile row's first entry on, in room for as many
+/// tiles as the matrix has entries.
+struct FoundTiles {
+  offset_t* counts;  ///< per tile row, and a zero after the last
+  index_t* columns;
+  std::uint64_t* bitmaps;
+};
+
+/// One block per tile row.
+__global__ void __launch_bounds__(find_threads)
+    find_tiles_kernel(CsrStructurePointers a, index_t tile_rows, FoundTiles out) {
+  __shared__ TileRowWindow window;
+  const auto tile_row = static_cast<index_t>(blockIdx.x);
+  const RowColumns row(a, tile_row, static_cast<int>(threadIdx.x / warp_size),
+                       static_cast<int>(threadIdx.x % warp_size));
+  if (tile_row == 0 && threadIdx.x == 0) out.counts[tile_rows] = 0;
+  const FoundTileRow found = find_tiles(row, window, [](int) {});
+  if (threadIdx.x == 0) out.counts[tile_row] = found.fits() ? found.tiles : too_large;
+  if (!found.fits()) return;
+  const offset_t begin = a.begin_of(tile_row, 0);
+  for (int t = static_cast<int>(threadIdx.x); t < found.tiles; t += find_threads) {
+    out.columns[begin + t] = window.columns[t];
+    out.bitmaps[begin + t] = window.bitmaps[t];
+  }
+}
 
 /// Where tiles are written.
 template <class T>

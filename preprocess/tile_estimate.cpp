@@ -35,9 +35,7 @@ TileEstimate estimate_tiles(const CsrView<T>& matrix, const Device& device, cons
   if (matrix.nnz() == 0) return result;
   const CsrStructurePointers a{matrix.rows, matrix.row_offsets.data(), matrix.columns.data()};
   const TwoSums counted = count_sample(a, {tile_rows, result.tile_rows}, std::max<offset_t>(sample.tiles, 1), device);
-  // A sample without entries promises nothing: the worst is assumed, a tile per entry.
-  result.tiles = nnz;
-  if (counted.first > 0.0) result.tiles = counted.second == nnz ? counted.first : nnz * counted.first / counted.second;
+  result.tiles = tiles_of_sample(nnz, counted);
   result.fill = nnz / (64.0 * result.tiles);
   return result;
 }

@@ -9,6 +9,7 @@
 #include "tessera/device.hpp"
 
 #include <cstdint>
+#include <span>
 
 namespace tessera::detail {
 
@@ -38,9 +39,38 @@ struct SampledTileRows {
   return {static_cast<double>(tiles), static_cast<double>(entries)};
 }
 
+/// Tiles and entries counted in one tile row.
+struct CountedTiles {
+  offset_t tiles;
+  offset_t entries;
+};
+
+[[nodiscard]] inline TwoSums sum_of(std::span<const CountedTiles> counted) noexcept {
+  TwoSums sum;
+  for (const CountedTiles& row : counted) {
+    sum += {static_cast<double>(row.tiles), static_cast<double>(row.entries)};
+  }
+  return sum;
+}
+
+/// Tiles of a matrix of nnz > 0 entries, from counted tiles and their entries. A sample without entries promises
+/// nothing: the worst is assumed, a tile per entry.
+[[nodiscard]] inline double tiles_of_sample(double nnz, const TwoSums& counted) noexcept {
+  if (counted.first == 0.0) return nnz;
+  return counted.second == nnz ? counted.first : nnz * counted.first / counted.second;
+}
+
 }  // namespace tessera::detail
 
 namespace tessera::cuda {
+class Context;
+
+/// Tile rows of a sample whose counts fit into the page-locked memory of SumSpace, where kernels write them directly.
+inline constexpr index_t most_direct_samples = 256;
+
+/// Counts each tile row of the sample, without waiting. \param counted one per tile row, on the device or page-locked
+void enqueue_sample(const Context& context, const detail::CsrStructurePointers& a,
+                    const detail::SampledTileRows& sample, offset_t most, detail::CountedTiles* counted);
 /// Σ count_tile_row over the sample. Waits for it.
 [[nodiscard]] detail::TwoSums count_sample(const detail::CsrStructurePointers& a, const detail::SampledTileRows& sample,
                                            offset_t most, const Device& device);

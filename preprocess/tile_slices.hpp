@@ -7,6 +7,10 @@
 
 namespace tessera::detail {
 
+/// Tile columns between the first and the last one of a tile row, 32 per word, and tiles, that a block can hold.
+inline constexpr int most_window_words = 1024;
+inline constexpr int most_found_tiles = 512;
+
 /// Entries of the longest row of a tile row per slice.
 inline constexpr offset_t entries_of_slice = 64;
 

@@ -158,7 +158,7 @@ void add_history(const OutputSettings& output, std::int64_t most_iterations, For
   double written = output.history ? rows * text_of_row : 0.0;
   if (output.json) written = std::max(written, document + document_of_row * std::min(rows, most_shown));
   forecast.phases.push_back({"history", bytes(room * rows * sizeof(HistoryEntry)), bytes(rows * sizeof(HistoryEntry)),
-                             0.0, fmt::format("at most {:.0f} rows, by --max-iters", rows)});
+                             0.0, fmt::format("at most {:.0f} rows", rows)});
   forecast.phases.push_back({"report", 0, bytes(written), std::nullopt, "the document or file of the history"});
 }
 

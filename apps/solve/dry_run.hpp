@@ -110,7 +110,7 @@ void measure_speed(const MachineSettings& machine, std::uint64_t working_set, Fo
 /// "12 MiB through memory at 8.3 GB/s, measured just now with 2 threads".
 [[nodiscard]] std::string moved_text(const Forecast& forecast, double bytes);
 
-/// The rows of a history that is kept for JSON or a file, and the document or file itself. \param most_iterations
+/// The rows of a history that is kept for JSON or a file, and the document or file itself.
 void add_history(const OutputSettings& output, std::int64_t most_iterations, Forecast& forecast);
 
 /// Reports it as the outputs say; no other output is written.

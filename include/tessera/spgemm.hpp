@@ -19,8 +19,8 @@ namespace tessera {
 
 /// How memory for C is sized. All give the same C.
 enum class SpgemmWorkflow {
-  automatic,  ///< by the products per row and a sample of C: on a GPU `sampled` where many products meet in few
-              ///< entries, else `symbolic`; says why
+  automatic,  ///< by the products per row and a sample of C: on a GPU `tiles` where a sample finds them full, `sampled`
+              ///< where many products meet in few entries, else `symbolic`; says why
   hll,        ///< a HyperLogLog sketch per row of B, merged for every row of C
   cohen,      ///< minima of random keys per row of B, merged for every row of C (E. Cohen, J. Comb. Optim. 2(3), 1998)
   symbolic,   ///< counts every row of C, then sums it at its final offset: least memory
@@ -31,7 +31,7 @@ enum class SpgemmWorkflow {
 };
 
 [[nodiscard]] std::string_view to_string(
-    SpgemmWorkflow workflow);  ///< "auto", "hll", "cohen", "exact", "upper", "sampled", "esc"
+    SpgemmWorkflow workflow);  ///< "auto", "hll", "cohen", "exact", "upper", "sampled", "esc", "tiles"
 /// \throws InvalidArgument naming the known workflows and, if there is one, the nearest
 [[nodiscard]] SpgemmWorkflow parse_spgemm_workflow(std::string_view name);
 /// All but `automatic`.
@@ -66,7 +66,7 @@ struct SpgemmOptions {
   /// the others; on a GPU all but `bitmap_tiled` have limits: merge 8 entries of A, esc 512 products, dense 2048
   /// columns, hash 4096 entries (3072 where a block has 99 KB of shared memory), small_hash 224 entries and 4096
   /// products, bitmap what fits into shared memory.
-  /// The workflow `esc` ignores it, unless it falls back to `symbolic`.
+  /// The workflows `esc` and `tiles` ignore it, unless they fall back to `symbolic`.
   SpgemmAccumulator accumulator = SpgemmAccumulator::automatic;
   int registers =
       0;  ///< per sketch, and keys per row of `cohen`: 32, 64 or 128; 0: 32 below an expansion of 48, else 64
@@ -74,8 +74,10 @@ struct SpgemmOptions {
   /// to `symbolic`.
   std::uint64_t memory_limit_bytes = 0;
   /// Weakest class allowed. On the host every product is gpu_to_gpu: bitwise the same for every number of threads. On a
-  /// GPU `bitmap_tiled`, and `hash` for rows of more than 384 entries, add the terms of an entry in any order unless a
-  /// stronger class is asked for; then all classes give the bits of the host (built without fused multiply-add).
+  /// GPU `tiles` sums double precision by tensor instructions, in an order of their own (run_to_run), unless gpu_to_gpu
+  /// is asked for; `bitmap_tiled`, and `hash` for rows of more than 384 entries, add the terms of an entry in any order
+  /// unless a stronger class is asked for; then all classes give the bits of the host (built without fused
+  /// multiply-add).
   Determinism determinism = Determinism::not_guaranteed;
   Device device;  ///< where C is formed and will lie
   /// On a GPU: returns when C is enqueued, before it is computed; later work of Tessera on that GPU comes after it. The
@@ -113,7 +115,7 @@ struct SpgemmReport {
   int registers = 0;                   ///< of the workflows hll and cohen, else 0
   double estimate_error = 0.0;         ///< hll, cohen: mean of |estimate - entries| / entries over rows
   index_t overflow_rows = 0;           ///< rows with more entries than estimated, computed a second time
-  std::vector<SpgemmAccumulatorUse> accumulators;     ///< those used, in the order of the enum
+  std::vector<SpgemmAccumulatorUse> accumulators;     ///< those used, in the order of the enum; none by `tiles`
   Determinism determinism = Determinism::gpu_to_gpu;  ///< of this product
   int threads = 1;                                    ///< of the host; 0 on a GPU
   std::uint64_t peak_bytes = 0;                       ///< peak memory beside A and B, C included

@@ -19,9 +19,6 @@ inline constexpr std::int64_t max_chunks = 256;
 /// Path items per chunk, while there are at most max_chunks.
 inline constexpr std::int64_t items_per_chunk = 8192;
 
-/// As many as are worth a thread (bench/NOTES.md).
-inline constexpr std::int64_t chunks_per_thread = 4;
-
 /// Chunks of a path of `length` items; 0 for an empty path.
 [[nodiscard]] inline std::int64_t chunk_count(std::int64_t length) noexcept {
   const std::int64_t items = grain(items_per_chunk);

@@ -31,15 +31,12 @@ struct MultiplyByRows {
     const offset_t length = path_length(a.rows, a.nnz());
     const std::int64_t chunks = chunk_count(length);
     std::array<ProductDots, max_chunks> dots;
-    parallel_tasks(
-        device, chunks,
-        [&](std::int64_t s) {
-          const Range path = part_of(length, chunks, s);
-          const Range rows{merge_search(row_offsets, a.rows, a.nnz(), path.begin).y,
-                           merge_search(row_offsets, a.rows, a.nnz(), path.end).y};
-          dots[static_cast<std::size_t>(s)] = multiply_rows<T>(row_offsets, rows, terms, epilogue);
-        },
-        chunks_per_thread);
+    parallel_tasks(device, chunks, [&](std::int64_t s) {
+      const Range path = part_of(length, chunks, s);
+      const Range rows{merge_search(row_offsets, a.rows, a.nnz(), path.begin).y,
+                       merge_search(row_offsets, a.rows, a.nnz(), path.end).y};
+      dots[static_cast<std::size_t>(s)] = multiply_rows<T>(row_offsets, rows, terms, epilogue);
+    });
     ProductDots total;
     for (std::int64_t s = 0; s < chunks; ++s) total += dots[static_cast<std::size_t>(s)];
     return total;

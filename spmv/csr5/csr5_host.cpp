@@ -208,13 +208,10 @@ ProductDots multiply(const Device& device, const CsrView<T>& a, const Csr5Tiles&
   const std::int64_t chunks = std::min(units, chunk_count(a.nnz() + a.rows));
   PathChunks<T> calibrator;
   with_words(tiles, [&](const auto* words) {
-    parallel_tasks(
-        device, chunks,
-        [&](std::int64_t chunk) {
-          calibrator[static_cast<std::size_t>(chunk)] =
-              multiply_chunk<T>(a, tiles, words, part_of(units, chunks, chunk), terms, epilogue);
-        },
-        chunks_per_thread);
+    parallel_tasks(device, chunks, [&](std::int64_t chunk) {
+      calibrator[static_cast<std::size_t>(chunk)] =
+          multiply_chunk<T>(a, tiles, words, part_of(units, chunks, chunk), terms, epilogue);
+    });
   });
   return join_chunks<T>(std::span(calibrator).first(static_cast<std::size_t>(chunks)), a.rows, epilogue);
 }

@@ -32,19 +32,16 @@ double csr_residual(const Device& device, const CsrView<T>& a, int exponent, std
   const offset_t length = path_length(a.rows, a.nnz());
   const std::int64_t chunks = chunk_count(length);
   std::array<double, max_chunks> squares{};
-  parallel_tasks(
-      device, chunks,
-      [&](std::int64_t s) {
-        const Range path = part_of(length, chunks, s);
-        const index_t end = merge_search(a.row_offsets.data(), a.rows, a.nnz(), path.end).y;
-        for (index_t i = merge_search(a.row_offsets.data(), a.rows, a.nnz(), path.begin).y; i < end; ++i) {
-          const auto row = static_cast<std::size_t>(i);
-          const double value = scaled(static_cast<double>(b[row])) - row_times(a, row, x);
-          r[row] = static_cast<T>(value);
-          squares[static_cast<std::size_t>(s)] += value * value;
-        }
-      },
-      chunks_per_thread);
+  parallel_tasks(device, chunks, [&](std::int64_t s) {
+    const Range path = part_of(length, chunks, s);
+    const index_t end = merge_search(a.row_offsets.data(), a.rows, a.nnz(), path.end).y;
+    for (index_t i = merge_search(a.row_offsets.data(), a.rows, a.nnz(), path.begin).y; i < end; ++i) {
+      const auto row = static_cast<std::size_t>(i);
+      const double value = scaled(static_cast<double>(b[row])) - row_times(a, row, x);
+      r[row] = static_cast<T>(value);
+      squares[static_cast<std::size_t>(s)] += value * value;
+    }
+  });
   double total = 0.0;
   for (const double square : squares) total += square;
   return total;

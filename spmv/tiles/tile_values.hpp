@@ -12,6 +12,7 @@
 #include "tessera/device.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace tessera::cuda {
@@ -44,9 +45,10 @@ struct GpuTiles {
   }
 };
 
-/// O(nnz + rows). \param a on `device` \throws OutOfMemory, CudaError
+/// O(nnz + rows). \param a on `device` \param shape chosen by the tiles if there is none \throws OutOfMemory, CudaError
 template <class T>
-[[nodiscard]] GpuTiles build_gpu_tiles(const CsrView<T>& a, const Device& device);
+[[nodiscard]] GpuTiles build_gpu_tiles(const CsrView<T>& a, const Device& device,
+                                       const std::optional<TilesShape>& shape = std::nullopt);
 
 /// Values in the order of the tiles, rounded where To is narrower. O(nnz); neither waits nor allocates.
 /// \param from in the order of CSR \param to of the tiles, and one more, which becomes 0

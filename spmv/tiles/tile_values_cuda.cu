@@ -150,7 +150,7 @@ void set_up_parts(const Device& device, const offset_t* value_offsets, GpuTiles&
 }  // namespace
 
 template <class T>
-GpuTiles build_gpu_tiles(const CsrView<T>& a, const Device& device) {
+GpuTiles build_gpu_tiles(const CsrView<T>& a, const Device& device, const std::optional<TilesShape>& shape) {
   const TileMatrix<T> structure = tile_structure(a, device);
   const TileView<T> view = structure.view();
   GpuTiles tiles;
@@ -162,15 +162,15 @@ GpuTiles build_gpu_tiles(const CsrView<T>& a, const Device& device) {
   pack_tiles(device, view, tiles);
   if (view.tile_rows() == 0) return tiles;
   const RowLengths lengths = row_lengths(device, view.tile_row_offsets);
-  tiles.shape = choose_tiles_shape(view.tile_rows(), lengths.typical);
+  tiles.shape = shape ? *shape : choose_tiles_shape(view.tile_rows(), lengths.typical);
   if (lengths.longest <= tiles.shape.long_row) return tiles;
   tiles.long_rows = find_long_rows(device, view.tile_row_offsets, tiles.shape.long_row, tiles.shape.part);
   set_up_parts(device, view.value_offsets.data(), tiles);
   return tiles;
 }
 
-template GpuTiles build_gpu_tiles(const CsrView<float>&, const Device&);
-template GpuTiles build_gpu_tiles(const CsrView<double>&, const Device&);
+template GpuTiles build_gpu_tiles(const CsrView<float>&, const Device&, const std::optional<TilesShape>&);
+template GpuTiles build_gpu_tiles(const CsrView<double>&, const Device&, const std::optional<TilesShape>&);
 
 template <class From, class To>
 void fill_tile_values(const Device& device, const GpuTiles& tiles, std::span<const From> from, std::span<To> to) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "spmv/common/kernel.hpp"
+#include "spmv/tiles/tiles_tuning.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -36,6 +37,12 @@ namespace cuda {
 /// \throws as SpmvPlan's constructor
 template <class T>
 [[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_tiles_kernel(const CsrView<T>& on_device, const SpmvOptions& options);
+
+/// The same with tile rows handed out as told, for tests and measurements.
+template <class T>
+[[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_shaped_tiles_kernel(const CsrView<T>& on_device,
+                                                                      const SpmvOptions& options,
+                                                                      const TilesShape& shape);
 
 }  // namespace cuda
 }  // namespace tessera

@@ -49,26 +49,33 @@ struct TileValues {
   }
 };
 
-/// function(lanes) with their number as a constant.
+template <int Lanes, int TileLanes>
+struct LaneCounts {
+  static constexpr int lanes = Lanes;
+  static constexpr int tile_lanes = TileLanes;
+};
+
+/// function(LaneCounts) with the numbers of the shape as constants.
 template <class Function>
-void with_tile_lanes(int lanes, Function&& function) {
-  switch (lanes) {
-    case 8:
-      return function(std::integral_constant<int, 8>{});
-    case 16:
-      return function(std::integral_constant<int, 16>{});
-    default:
-      return function(std::integral_constant<int, 32>{});
+void with_lane_counts(const TilesShape& shape, Function&& function) {
+  if (shape.lanes == 8) return function(LaneCounts<8, 8>{});
+  if (shape.lanes == 16) {
+    if (shape.tile_lanes == 8) return function(LaneCounts<16, 8>{});
+    return function(LaneCounts<16, 16>{});
   }
+  if (shape.tile_lanes == 8) return function(LaneCounts<32, 8>{});
+  if (shape.tile_lanes == 16) return function(LaneCounts<32, 16>{});
+  function(LaneCounts<32, 32>{});
 }
 
 template <class T>
 class TilesCudaKernel final : public SpmvKernel<T> {
  public:
-  TilesCudaKernel(const CsrView<T>& a, const SpmvOptions& options)
+  /// \param tiles of the matrix
+  TilesCudaKernel(const CsrView<T>& a, const SpmvOptions& options, GpuTiles tiles)
       : device_(options.device),
         nnz_(a.nnz()),
-        tiles_(build_gpu_tiles(a, options.device)),
+        tiles_(std::move(tiles)),
         values_(a, options),
         sums_(tile_size * tiles_.parts(), Init::none, options.device),
         carries_(sums_.size(), options.device) {
@@ -84,11 +91,12 @@ class TilesCudaKernel final : public SpmvKernel<T> {
     const std::scoped_lock lock(mutex_);
     values_.with_terms(a.is_pattern(), x, [&](const auto& terms) {
       using Terms = std::remove_cvref_t<decltype(terms)>;
-      with_tile_lanes(tiles_.shape.lanes, [&](auto lanes) {
-        launch("product of tile rows", context, grid(), tile_rows_kernel<decltype(lanes)::value, Terms, T>,
+      with_lane_counts(tiles_.shape, [&](auto counts) {
+        using Counts = decltype(counts);
+        launch("product of tile rows", context, grid(), tile_rows_kernel<Counts::lanes, Counts::tile_lanes, Terms, T>,
                tiles_.row_arrays(), tiles_.records.data(), terms, epilogue);
+        if (tiles_.parts() > 0) add_long_rows<Counts::tile_lanes>(context, a, terms, epilogue);
       });
-      add_long_rows(context, a, terms, epilogue);
     });
   }
 
@@ -144,10 +152,11 @@ class TilesCudaKernel final : public SpmvKernel<T> {
     const TileDotOutput<T> out{y.data(), w.data(), of_block_.data()};
     values_.with_terms(a.is_pattern(), x, [&](const auto& terms) {
       using Terms = std::remove_cvref_t<decltype(terms)>;
-      with_tile_lanes(tiles_.shape.lanes, [&](auto lanes) {
+      with_lane_counts(tiles_.shape, [&](auto counts) {
+        using Counts = decltype(counts);
         launch("product of tile rows with inner products", context, grid(),
-               tile_rows_dot_kernel<decltype(lanes)::value, Terms, T>, tiles_.row_arrays(), tiles_.records.data(),
-               terms, out);
+               tile_rows_dot_kernel<Counts::lanes, Counts::tile_lanes, Terms, T>, tiles_.row_arrays(),
+               tiles_.records.data(), terms, out);
       });
     });
   }
@@ -162,14 +171,13 @@ class TilesCudaKernel final : public SpmvKernel<T> {
            reinterpret_cast<PlainSums<2>*>(total));
   }
 
-  template <class Terms>
+  template <int TileLanes, class Terms>
   void add_long_rows(const Context& context, const CsrView<T>& a, const Terms& terms,
                      const UpdateEpilogue<T>& epilogue) const {
-    if (tiles_.parts() == 0) return;
     const TilePartArrays parts = tiles_.part_arrays();
     launch("product of long tile rows", context,
-           Grid{blocks_for(parts.count, tiles_threads / warp_size), tiles_threads}, tile_parts_kernel<Terms, T>, parts,
-           tiles_.records.data(), terms, sums_.data());
+           Grid{blocks_for(parts.count, tiles_threads / warp_size), tiles_threads},
+           tile_parts_kernel<TileLanes, Terms, T>, parts, tiles_.records.data(), terms, sums_.data());
     carries_.join(context, RowOfPlace{parts}, sums_.data(), a.rows, epilogue);
   }
 
@@ -187,10 +195,20 @@ class TilesCudaKernel final : public SpmvKernel<T> {
 
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_tiles_kernel(const CsrView<T>& on_device, const SpmvOptions& options) {
-  return std::make_unique<TilesCudaKernel<T>>(on_device, options);
+  return std::make_unique<TilesCudaKernel<T>>(on_device, options, build_gpu_tiles(on_device, options.device));
+}
+
+template <class T>
+std::unique_ptr<SpmvKernel<T>> make_shaped_tiles_kernel(const CsrView<T>& on_device, const SpmvOptions& options,
+                                                        const TilesShape& shape) {
+  return std::make_unique<TilesCudaKernel<T>>(on_device, options, build_gpu_tiles(on_device, options.device, shape));
 }
 
 template std::unique_ptr<SpmvKernel<float>> make_tiles_kernel(const CsrView<float>&, const SpmvOptions&);
 template std::unique_ptr<SpmvKernel<double>> make_tiles_kernel(const CsrView<double>&, const SpmvOptions&);
+template std::unique_ptr<SpmvKernel<float>> make_shaped_tiles_kernel(const CsrView<float>&, const SpmvOptions&,
+                                                                     const TilesShape&);
+template std::unique_ptr<SpmvKernel<double>> make_shaped_tiles_kernel(const CsrView<double>&, const SpmvOptions&,
+                                                                      const TilesShape&);
 
 }  // namespace tessera::cuda

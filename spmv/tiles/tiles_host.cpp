@@ -98,15 +98,12 @@ ProductDots multiply(const Device& device, const TileView<T>& tiles, offset_t nn
   const offset_t length = path_length(tiles.tile_rows(), tiles.tiles());
   const std::int64_t chunks = std::min(length, chunk_count(path_length(tiles.rows, nnz)));
   std::array<ProductDots, max_chunks> dots;
-  parallel_tasks(
-      device, chunks,
-      [&](std::int64_t s) {
-        const Range path = part_of(length, chunks, s);
-        const Range tile_rows{merge_search(offsets, tiles.tile_rows(), tiles.tiles(), path.begin).y,
-                              merge_search(offsets, tiles.tile_rows(), tiles.tiles(), path.end).y};
-        dots[static_cast<std::size_t>(s)] = multiply_tile_rows<T>(tiles, tile_rows, terms, epilogue);
-      },
-      chunks_per_thread);
+  parallel_tasks(device, chunks, [&](std::int64_t s) {
+    const Range path = part_of(length, chunks, s);
+    const Range tile_rows{merge_search(offsets, tiles.tile_rows(), tiles.tiles(), path.begin).y,
+                          merge_search(offsets, tiles.tile_rows(), tiles.tiles(), path.end).y};
+    dots[static_cast<std::size_t>(s)] = multiply_tile_rows<T>(tiles, tile_rows, terms, epilogue);
+  });
   ProductDots total;
   for (std::int64_t s = 0; s < chunks; ++s) total += dots[static_cast<std::size_t>(s)];
   return total;
@@ -177,17 +174,14 @@ class TilesHostKernel final : public SpmvKernel<T> {
     const offset_t* const offsets = tiles.tile_row_offsets.data();
     const offset_t length = path_length(tiles.tile_rows(), tiles.tiles());
     const std::int64_t chunks = std::min(length, chunk_count(path_length(tiles.rows, values_.size())));
-    parallel_tasks(
-        device_, chunks,
-        [&](std::int64_t s) {
-          const Range path = part_of(length, chunks, s);
-          const std::int64_t end = merge_search(offsets, tiles.tile_rows(), tiles.tiles(), path.end).y;
-          for (std::int64_t tile_row = merge_search(offsets, tiles.tile_rows(), tiles.tiles(), path.begin).y;
-               tile_row < end; ++tile_row) {
-            fill_tile_row(tiles, tile_row, values, values_.span());
-          }
-        },
-        chunks_per_thread);
+    parallel_tasks(device_, chunks, [&](std::int64_t s) {
+      const Range path = part_of(length, chunks, s);
+      const std::int64_t end = merge_search(offsets, tiles.tile_rows(), tiles.tiles(), path.end).y;
+      for (std::int64_t tile_row = merge_search(offsets, tiles.tile_rows(), tiles.tiles(), path.begin).y;
+           tile_row < end; ++tile_row) {
+        fill_tile_row(tiles, tile_row, values, values_.span());
+      }
+    });
   }
 
   Device device_;

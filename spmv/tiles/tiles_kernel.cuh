@@ -22,7 +22,10 @@ struct DeviceTileTerms {
   std::uint32_t last_column;
 
   __device__ DeviceTileTerms from(offset_t first) const { return {base_at(values, first), x, last_column}; }
-  __device__ S value(std::uint32_t place) const { return static_cast<S>(__ldcs(values + place)); }
+  template <NextUse Use>
+  __device__ S value(std::uint32_t place) const {
+    return static_cast<S>(load_entry<Use>(values + place));
+  }
 };
 
 /// The same where every value is 1.
@@ -45,6 +48,8 @@ struct DevicePatternTileTerms {
 template <int Lanes>
 struct LaneBits {
   static constexpr int count = tile_size * tile_size / Lanes;
+  /// Of the cache lines of values: fewer lanes read shorter pieces of them at a time.
+  static constexpr NextUse next_use = Lanes == warp_size ? NextUse::never : NextUse::soon;
   unsigned lane;  ///< below Lanes
 
   /// Bit of position number i in its half of the bitmap.
@@ -62,7 +67,7 @@ struct LaneBits {
 };
 
 /// What a lane holds of some tiles between its loads and its sums.
-template <int Lanes, int Batch, class Terms>
+template <int Lanes, int Batch, int Stride, class Terms>
 struct TileBatch {
   using Sum = typename Terms::Sum;
   static constexpr int bits = LaneBits<Lanes>::count;
@@ -70,16 +75,16 @@ struct TileBatch {
   Sum value[Batch][bits];
   Sum x[Batch];
 
-  /// The records of Batch tiles.
+  /// The records of Batch tiles, Stride apart.
   __device__ void load_records(const TileRecord* tiles) {
 #pragma unroll
-    for (int u = 0; u < Batch; ++u) tile[u] = load_tile(tiles + u);
+    for (int u = 0; u < Batch; ++u) tile[u] = load_tile(tiles + u * Stride);
   }
   /// The records of `count` tiles, at least 1 and fewer than Batch; after them the last without its entries.
   __device__ void load_rest(const TileRecord* tiles, int count) {
 #pragma unroll
     for (int u = 0; u < Batch; ++u) {
-      tile[u] = load_tile(tiles + (u < count ? u : count - 1));
+      tile[u] = load_tile(tiles + (u < count ? u : count - 1) * Stride);
       if (u >= count) tile[u].upper = tile[u].lower = 0;
     }
   }
@@ -90,7 +95,10 @@ struct TileBatch {
     for (int u = 0; u < Batch; ++u) {
 #pragma unroll
       for (int i = 0; i < bits; ++i) {
-        if constexpr (Terms::weighted) value[u][i] = terms.value(tile[u].values_after(first) + own.rank(tile[u], i));
+        if constexpr (Terms::weighted) {
+          value[u][i] =
+              terms.template value<LaneBits<Lanes>::next_use>(tile[u].values_after(first) + own.rank(tile[u], i));
+        }
       }
       const std::uint32_t column = tile[u].first_column + own.column();
       x[u] = __ldg(terms.x + (column < terms.last_column ? column : terms.last_column));
@@ -143,22 +151,25 @@ struct TileRowSum {
   bool writes;
 };
 
-/// Sums over the first `count` tiles. Every lane of the warp must call. \param first the number of their first value,
-/// at which `terms` begin \param lane below Lanes
-template <int Lanes, int Batch = tiles_batch<Lanes>, class Terms>
+/// Sums over the first `count` tiles, `Lanes` threads per tile and Lanes * Groups per tile row. Every lane of the warp
+/// must call. \param first the number of their first value, at which `terms` begin \param lane below Lanes * Groups
+template <int Lanes, int Groups = 1, int Batch = tiles_batch<Lanes>, class Terms>
 [[nodiscard]] __device__ TileRowSum<typename Terms::Sum> sum_of_tiles(const TileRecord* tiles, int count, Terms terms,
                                                                       std::uint32_t first, unsigned lane) {
   using Sum = typename Terms::Sum;
   constexpr int bits = LaneBits<Lanes>::count;
-  const LaneBits<Lanes> own{lane};
+  const LaneBits<Lanes> own{lane % Lanes};
+  const int group = static_cast<int>(lane / Lanes);
   Sum sums[bits] = {};
-  TileBatch<Lanes, Batch, Terms> loaded;
+  TileBatch<Lanes, Batch, Groups, Terms> loaded;
+  tiles += group;
+  count = (count - group + Groups - 1) / Groups;
 #pragma unroll 1
   for (; count >= Batch; count -= Batch) {
     loaded.load_records(tiles);
     loaded.load_terms(terms, first, own);
     loaded.add_to(sums, own);
-    tiles += Batch;
+    tiles += Batch * Groups;
   }
   if (count > 0) {
     loaded.load_rest(tiles, count);
@@ -167,8 +178,12 @@ template <int Lanes, int Batch = tiles_batch<Lanes>, class Terms>
   }
   constexpr int lanes_per_row = tile_size / bits;
   const int column = static_cast<int>(own.column());
-  const int position = static_cast<int>(lane) + column / lanes_per_row * Lanes;
-  return {sum_over_columns<bits>(sums, lane), position / tile_size, column % lanes_per_row == 0};
+  const int position = static_cast<int>(own.lane) + column / lanes_per_row * Lanes;
+  Sum sum = sum_over_columns<bits>(sums, lane);
+  for (int distance = Lanes; distance < Lanes * Groups; distance *= 2) {
+    sum += __shfl_xor_sync(full_warp, sum, distance);
+  }
+  return {sum, position / tile_size, group == 0 && column % lanes_per_row == 0};
 }
 
 /// The tile row of a group of lanes; none of its tiles where it is long.
@@ -192,19 +207,20 @@ struct TileRowOfLanes {
     count = whole > rows.long_row ? 0 : static_cast<int>(whole);
   }
 
-  /// Every lane of the warp must call.
-  template <class Terms>
+  /// Every lane of the warp must call. \tparam TileLanes threads per tile, at most Lanes
+  template <int TileLanes, class Terms>
   [[nodiscard]] __device__ TileRowSum<typename Terms::Sum> sum(const TileRecord* tiles, const Terms& terms) const {
-    return sum_of_tiles<Lanes>(tiles + begin, count, terms.from(first), static_cast<std::uint32_t>(first), lane);
+    return sum_of_tiles<TileLanes, Lanes / TileLanes>(tiles + begin, count, terms.from(first),
+                                                      static_cast<std::uint32_t>(first), lane);
   }
 };
 
-/// `Lanes` threads per tile row. Long tile rows are stored as sums of no terms.
-template <int Lanes, class Terms, class T>
-__global__ void __launch_bounds__(tiles_threads, tiles_min_blocks<Lanes>)
+/// `Lanes` threads per tile row, TileLanes per tile. Long tile rows are stored as sums of no terms.
+template <int Lanes, int TileLanes, class Terms, class T>
+__global__ void __launch_bounds__(tiles_threads, tiles_min_blocks<TileLanes>)
     tile_rows_kernel(TileRowArrays rows, const TileRecord* tiles, Terms terms, UpdateEpilogue<T> epilogue) {
   const TileRowOfLanes<Lanes> own(rows);
-  const TileRowSum<T> result = own.sum(tiles, terms);
+  const TileRowSum<T> result = own.template sum<TileLanes>(tiles, terms);
   const std::int64_t row = std::int64_t{own.tile_row} * tile_size + result.row;
   if (own.exists && result.writes && row < rows.rows) epilogue.store(static_cast<index_t>(row), result.sum);
 }
@@ -218,11 +234,11 @@ struct TileDotOutput {
 };
 
 /// The same with inner products, where no tile row is long.
-template <int Lanes, class Terms, class T>
-__global__ void __launch_bounds__(tiles_threads, tiles_min_blocks<Lanes>)
+template <int Lanes, int TileLanes, class Terms, class T>
+__global__ void __launch_bounds__(tiles_threads, tiles_min_blocks<TileLanes>)
     tile_rows_dot_kernel(TileRowArrays rows, const TileRecord* tiles, Terms terms, TileDotOutput<T> out) {
   const TileRowOfLanes<Lanes> own(rows);
-  const TileRowSum<T> result = own.sum(tiles, terms);
+  const TileRowSum<T> result = own.template sum<TileLanes>(tiles, terms);
   const std::int64_t row = std::int64_t{own.tile_row} * tile_size + result.row;
   PlainSums<2> dots;
   if (own.exists && result.writes && row < rows.rows) {
@@ -235,15 +251,15 @@ __global__ void __launch_bounds__(tiles_threads, tiles_min_blocks<Lanes>)
 }
 
 /// One warp per part of a long tile row.
-template <class Terms, class T>
-__global__ void __launch_bounds__(tiles_threads, tiles_min_blocks<warp_size>)
+template <int TileLanes, class Terms, class T>
+__global__ void __launch_bounds__(tiles_threads, tiles_min_blocks<TileLanes>)
     tile_parts_kernel(TilePartArrays parts, const TileRecord* tiles, Terms terms, T* sums) {
   const std::int64_t part = (std::int64_t{blockIdx.x} * tiles_threads + threadIdx.x) / warp_size;
   if (part >= parts.count) return;
   const PartOfTileRow own = parts.at(part);
   const offset_t first = parts.first_values[part];
-  const TileRowSum<T> result = sum_of_tiles<warp_size>(tiles + own.begin, own.tiles, terms.from(first),
-                                                       static_cast<std::uint32_t>(first), threadIdx.x % warp_size);
+  const TileRowSum<T> result = sum_of_tiles<TileLanes, warp_size / TileLanes>(
+      tiles + own.begin, own.tiles, terms.from(first), static_cast<std::uint32_t>(first), threadIdx.x % warp_size);
   if (result.writes) sums[own.place(result.row)] = result.sum;
 }
 

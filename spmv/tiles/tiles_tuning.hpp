@@ -18,19 +18,20 @@ inline constexpr double tile_record_bytes = 16.0;
 }
 [[nodiscard]] constexpr double csr_bytes_per_nonzero(double value_bytes) noexcept { return value_bytes + 4.0; }
 
-/// `auto` takes tiles from this fill on. A prototype on an H200 (fp64) took .64 of cuSPARSE's time at a fill of .39,
-/// and .55 at .88; what lies below was not measured.
-inline constexpr double least_fill_of_tiles = 0.3;
+/// `auto` takes tiles from this fill on. Measured with values in fp64 (H200, over cuSPARSE's CSR product): 1.58 times
+/// as fast at a fill of .39, 1.8 at .6, 1.9 at .93, and .67 at .135; the threshold lies between. With smaller values CSR
+/// gains too, and less is to be saved per tile: not measured, so with a margin.
+[[nodiscard]] constexpr double least_fill_of_tiles(double value_bytes) noexcept {
+  return value_bytes >= 8.0 ? 0.3 : value_bytes > 0.0 ? 0.4 : 0.6;
+}
 
-/// And only where they read at most this part of what CSR reads: .73 at a fill of .39 in fp64.
-inline constexpr double most_bytes_of_tiles = 0.75;
-
-/// Products that repay the conversion, with a margin: 5 to 12 in that prototype.
+/// Products that repay the conversion over the best other kernel, about three times over: 14 to 20 on the same
+/// matrices.
 inline constexpr std::int64_t applications_worth_bitmap_tiles = 50;
 
+/// \param value_bytes 0 for a pattern
 [[nodiscard]] constexpr bool bitmap_tiles_pay(double value_bytes, double fill) noexcept {
-  return fill >= least_fill_of_tiles &&
-         tile_bytes_per_nonzero(value_bytes, fill) <= most_bytes_of_tiles * csr_bytes_per_nonzero(value_bytes);
+  return fill >= least_fill_of_tiles(value_bytes);
 }
 
 }  // namespace tessera::detail
@@ -43,13 +44,14 @@ inline constexpr int tiles_threads = 128;
 template <int Lanes>
 inline constexpr int tiles_min_blocks = Lanes == 8 ? 6 : 8;
 
-/// Tiles whose records, then values and x, a lane has in flight, by lanes per tile row.
+/// Tiles whose records, then values and x, a lane has in flight, by lanes per tile.
 template <int Lanes>
 inline constexpr int tiles_batch = Lanes == 32 ? 4 : 2;
 
 /// How tile rows are handed out.
 struct TilesShape {
   int lanes = 32;         ///< per tile row: 8, 16 or 32
+  int tile_lanes = 32;    ///< per tile: 8, 16 or 32, at most those per tile row
   offset_t long_row = 0;  ///< longer tile rows are cut
   offset_t part = 0;      ///< into parts of so many tiles
 
@@ -74,8 +76,8 @@ inline constexpr offset_t part_of_few_tile_rows = 16;
 [[nodiscard]] constexpr TilesShape choose_tiles_shape(index_t tile_rows, offset_t typical) noexcept {
   const offset_t mean = typical / tile_rows;
   const int lanes = mean >= tiles_per_warp ? 32 : mean >= tiles_per_half_warp ? 16 : 8;
-  if (tile_rows < few_tile_rows) return {lanes, long_of_few_tile_rows, part_of_few_tile_rows};
-  return {lanes, std::clamp(4 * mean, least_long_tile_row, most_long_tile_row), tiles_per_part};
+  if (tile_rows < few_tile_rows) return {lanes, lanes, long_of_few_tile_rows, part_of_few_tile_rows};
+  return {lanes, lanes, std::clamp(4 * mean, least_long_tile_row, most_long_tile_row), tiles_per_part};
 }
 
 /// The product with inner products in one kernel leaves a part per block: up to so many.

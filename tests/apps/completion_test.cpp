@@ -69,6 +69,7 @@ TEST_F(CompletionTest, BashKnowsCommandsOptionsAndValues) {
   EXPECT_EQ(offered({"solve", "--precision", "="}), (Set{"fp64", "fp32"}));
   EXPECT_EQ(offered({"solve", "pagerank", "--dang"}), Set{"--dangling"});
   EXPECT_EQ(offered({"solve", "pagerank", "web.mtx", "--dangling", "u"}), Set{"uniform"});
+  EXPECT_EQ(offered({"solve", "pagerank", "--personalize", "u"}), Set{"unit:"});
   EXPECT_EQ(offered({"solve", "--method", "pagerank", "--dam"}), Set{"--damping"});
   EXPECT_EQ(offered({"solve", "--dam"}), Set{}) << "of another command";
   EXPECT_EQ(offered({"solve", "--rtol", ""}), Set{}) << "a number is not offered";

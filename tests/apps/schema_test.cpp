@@ -45,6 +45,7 @@ TEST_F(SchemaTest, EveryDocumentIsAsPublished) {
       {"-m cg indefinite.mtx -b b.mtx", 4},
       {"-m bicgstab indefinite.mtx -b b.mtx --x0 random", 0},
       {"pagerank web.mtx --personalize p.mtx", 0},
+      {"pagerank web.mtx --personalize 1:2,2", 0},
       {"pagerank --powerlaw 100 --max-iters 1 --top 0", 3},
       {"pagerank empty.mtx --sum n", 0},
       {"inspect A.mtx", 0},

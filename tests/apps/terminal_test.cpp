@@ -130,8 +130,9 @@ TEST_F(TerminalTest, CtrlCIsNamed) {
 TEST_F(TerminalTest, TheSecondCtrlCEndsTheLineOfProgress) {
   TerminalOptions options;
   options.after = "multiplying  elapsed";
+  options.timeout = std::chrono::seconds(300);  // generating alone takes seconds
   options.keys = "\x03\x03";
-  const auto result = on_terminal("spgemm --generate rmat:scale=17 --threads 1 -o c.tsb", options);
+  const auto result = on_terminal("spgemm --generate rmat:scale=19 --threads 1 -o c.tsb", options);
   EXPECT_EQ(result.exit_code, 130) << result.text;
   EXPECT_NE(result.text.find("solve: stopping after this step; once more to abort\n"), std::string::npos)
       << result.text;

@@ -100,6 +100,22 @@ TEST_F(BitmapTilesCuda, EstimateIsThatOfTheHost) {
   }
 }
 
+// Tile rows of several windows of 1024 tile columns, cut inside a window, at its end, and not at all.
+TEST_F(BitmapTilesCuda, EstimatesOfWideTileRows) {
+  for (const double density : {0.002, 0.03, 0.5}) {
+    const auto matrix = testing::random_windows<double>(40, 60000, 30000, density, ValueStorage::pattern, 11);
+    const Csr<double> on_gpu = matrix.to(gpu());
+    for (const offset_t tiles : {1, 2, 31, 100, 1024, 1025, 3000}) {
+      SCOPED_TRACE(tiles);
+      for (const index_t tile_rows : {1, 4, 300}) {
+        const TileSample sample{tile_rows, tiles};
+        EXPECT_EQ(estimate_tiles(on_gpu.view(), gpu(), sample).tiles,
+                  estimate_tiles(matrix.view(), Device{}, sample).tiles);
+      }
+    }
+  }
+}
+
 TEST_F(BitmapTilesCuda, EmptyMatrices) {
   check(Csr<double>{});
   EXPECT_EQ(TileMatrix<double>{}.to(gpu()).tiles(), 0);

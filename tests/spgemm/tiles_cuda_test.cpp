@@ -4,7 +4,6 @@
 
 #include "core/cuda/context.hpp"
 #include "spgemm/cuda/tiles/tile_choice.hpp"
-#include "spgemm/cuda/tiles/tiled_factor.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/statistics.hpp"
 #include "tests/support/make_csr.hpp"
@@ -317,17 +316,6 @@ TEST_F(TilesOnGpu, AutomaticTakesTilesThatAreFull) {
     options.determinism = Determinism::not_guaranteed;
     EXPECT_EQ(spgemm(single, single, options).report.workflow, SpgemmWorkflow::symbolic);
   }
-}
-
-/// With so few tile rows the sample is all of them.
-TEST_F(TilesOnGpu, SampledFillIsThatOfTheTiles) {
-  const auto a = generate<double>(parse_generator("band:1000,width=30")).to(gpu());
-  const cuda::Context& context = cuda::Context::of(gpu());
-  Array<cuda::TileSample> sample(1, Init::zero, gpu());
-  cuda::enqueue_tile_sample(context, {a.rows(), a.row_offsets().data(), a.columns().data()}, sample.data());
-  const Array<cuda::TileSample> found = sample.to(Device{});
-  EXPECT_EQ(found[0].entries, static_cast<unsigned long long>(a.nnz()));
-  EXPECT_NEAR(found[0].fill(), to_tiles(a.to(Device{})).fill(), 1e-15);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Bitmap tiles on a GPU: tile rows of every length, filled in every way, whole and cut.
 #include "spmv/selection.hpp"
+#include "spmv/tiles/tiles.hpp"
 #include "spmv/tiles/tiles_tuning.hpp"
 #include "tests/spmv/cuda_check.hpp"
 #include "tests/spmv/tiled_matrices.hpp"
@@ -85,6 +86,34 @@ TYPED_TEST(CudaTiles, CarriesOfPartsAreJoinedInSeveralLevels) {
   // 8 sums per part of 16 tiles, 256 carries per block: more than 256 * 256 sums would take 131072 tiles.
   const index_t tiles = testing::repetitions(140000, 1000);
   this->check(testing::with_tiles<TypeParam>({3, tiles, 40, 2}, tiles, ValueStorage::pattern, {0.0}));
+}
+
+/// Lanes per tile row and per tile, some tile rows cut.
+TYPED_TEST(CudaTiles, EveryShape) {
+  constexpr std::pair<int, int> lane_counts[] = {{8, 8}, {16, 8}, {16, 16}, {32, 8}, {32, 16}, {32, 32}};
+  const auto matrix = testing::with_tiles<TypeParam>({0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 1, 33}, 40,
+                                                     ValueStorage::weighted, {0.4, 3, 2});
+  const auto on_gpu = matrix.to(this->gpu());
+  const auto x = testing::random_vector<TypeParam>(matrix.cols(), 3);
+  const auto w = testing::random_vector<TypeParam>(matrix.rows(), 4);
+  const auto oracle = testing::product_oracle(matrix.view(), constant(x));
+  const auto source = Array<TypeParam>::copy_of(x, this->gpu());
+  const auto weights = Array<TypeParam>::copy_of(w, this->gpu());
+  for (const auto& [lanes, tile_lanes] : lane_counts) {
+    for (const offset_t long_row : {offset_t{14}, offset_t{64}}) {
+      SCOPED_TRACE(std::to_string(lanes) + " lanes, per tile " + std::to_string(tile_lanes));
+      const auto kernel =
+          cuda::make_shaped_tiles_kernel(on_gpu.view(), this->options(), {lanes, tile_lanes, long_row, long_row / 2});
+      Array<TypeParam> target(matrix.rows(), Init::none, this->gpu());
+      kernel->apply(on_gpu.view(), TypeParam{1}, source.span(), TypeParam{0}, target.span());
+      const auto y = target.to(Device{});
+      ASSERT_TRUE(near(oracle, y.span()));
+      const ProductDots dots = kernel->apply_and_dot(on_gpu.view(), source.span(), target.span(), weights.span());
+      const auto z = target.to(Device{});
+      ASSERT_TRUE(near(oracle, z.span()));
+      ASSERT_TRUE(testing::dots_match(dots, z.span(), constant(w)));
+    }
+  }
 }
 
 TYPED_TEST(CudaTiles, UpdatesOfValuesReachWholeAndCutTileRows) {

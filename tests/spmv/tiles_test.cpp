@@ -56,19 +56,20 @@ TEST(TileParts, SumsStandInTheOrderOfTheRows) {
 
 TEST(TilesTuning, ShortTileRowsShareAWarpAndLongOnesAreCut) {
   using cuda::choose_tiles_shape;
-  EXPECT_EQ(choose_tiles_shape(10000, 260000), (cuda::TilesShape{32, 104, 64}));
-  EXPECT_EQ(choose_tiles_shape(10000, 50000), (cuda::TilesShape{16, 64, 64}));
-  EXPECT_EQ(choose_tiles_shape(10000, 9999), (cuda::TilesShape{8, 64, 64}));
-  EXPECT_EQ(choose_tiles_shape(10000, 5000000), (cuda::TilesShape{32, 256, 64}));
-  EXPECT_EQ(choose_tiles_shape(100, 1000), (cuda::TilesShape{32, 32, 16}));
-  EXPECT_EQ(choose_tiles_shape(1, 0), (cuda::TilesShape{8, 32, 16}));
+  EXPECT_EQ(choose_tiles_shape(10000, 260000), (cuda::TilesShape{32, 32, 104, 64}));
+  EXPECT_EQ(choose_tiles_shape(10000, 50000), (cuda::TilesShape{16, 16, 64, 64}));
+  EXPECT_EQ(choose_tiles_shape(10000, 9999), (cuda::TilesShape{8, 8, 64, 64}));
+  EXPECT_EQ(choose_tiles_shape(10000, 5000000), (cuda::TilesShape{32, 32, 256, 64}));
+  EXPECT_EQ(choose_tiles_shape(100, 1000), (cuda::TilesShape{32, 32, 32, 16}));
+  EXPECT_EQ(choose_tiles_shape(1, 0), (cuda::TilesShape{8, 8, 32, 16}));
 }
 
 TEST(TilesTuning, TilesPayWhereTheyAreWellFilled) {
   EXPECT_DOUBLE_EQ(tile_bytes_per_nonzero(8, 0.25), 9.0);
   EXPECT_DOUBLE_EQ(csr_bytes_per_nonzero(4), 8.0);
+  EXPECT_TRUE(bitmap_tiles_pay(8, 0.386));
+  EXPECT_FALSE(bitmap_tiles_pay(0, 0.386));
   for (const double value_bytes : {0.0, 4.0, 8.0}) {
-    EXPECT_TRUE(bitmap_tiles_pay(value_bytes, 0.386)) << value_bytes;
     EXPECT_TRUE(bitmap_tiles_pay(value_bytes, 1.0)) << value_bytes;
     EXPECT_FALSE(bitmap_tiles_pay(value_bytes, 0.135)) << value_bytes;
     EXPECT_FALSE(bitmap_tiles_pay(value_bytes, 1.0 / 64)) << value_bytes;

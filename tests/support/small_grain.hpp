@@ -6,7 +6,7 @@
 
 namespace tessera::testing {
 
-/// While it lives, a thread is worth 16 items instead of 16384, and chunks are as much smaller. Made and destroyed
+/// While it lives, a thread is worth 4 items instead of 4096, and chunks are as much smaller. Made and destroyed
 /// while no parallel operation runs; kernels must be made while it lives.
 class SmallGrain {
  public:

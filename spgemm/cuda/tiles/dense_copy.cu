@@ -18,7 +18,8 @@ struct alignas(2 * sizeof(V)) Two {
 
 template <class V>
 __global__ void __launch_bounds__(warps* warp_size)
-    dense_copy_kernel(CsrPositions matrix, const V* values, TileArrays tiles, V* dense, unsigned* not_finite) {
+    dense_copy_kernel(detail::CsrStructurePointers matrix, const V* values, PositionArrays tiles, V* dense,
+                      unsigned* not_finite) {
   const TileRow tile_row = tiles.rows[blockIdx.x];
   const auto lane = static_cast<int>(threadIdx.x % warp_size);
   const int r = lane / 4;
@@ -44,16 +45,16 @@ __global__ void __launch_bounds__(warps* warp_size)
 }  // namespace
 
 template <class V>
-void enqueue_dense_copy(const Context& context, const CsrPositions& matrix, const V* values, const TilePositions& tiles,
-                        V* dense, TileTotals* totals) {
+void enqueue_dense_copy(const Context& context, const detail::CsrStructurePointers& matrix, const V* values,
+                        const TilePositions& tiles, V* dense, TileTotals* totals) {
   if (tiles.tile_rows() == 0) return;
   launch("dense copies of tiles", context, Grid{static_cast<unsigned>(tiles.tile_rows()), warps * warp_size},
          dense_copy_kernel<V>, matrix, values, tiles.arrays(), dense, &totals->not_finite);
 }
 
-template void enqueue_dense_copy(const Context&, const CsrPositions&, const float*, const TilePositions&, float*,
-                                 TileTotals*);
-template void enqueue_dense_copy(const Context&, const CsrPositions&, const double*, const TilePositions&, double*,
-                                 TileTotals*);
+template void enqueue_dense_copy(const Context&, const detail::CsrStructurePointers&, const float*,
+                                 const TilePositions&, float*, TileTotals*);
+template void enqueue_dense_copy(const Context&, const detail::CsrStructurePointers&, const double*,
+                                 const TilePositions&, double*, TileTotals*);
 
 }  // namespace tessera::cuda

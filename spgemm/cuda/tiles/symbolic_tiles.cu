@@ -29,7 +29,7 @@ struct PairSums {
 };
 
 /// Pairs and products of a tile row, for lane 0. One warp.
-__device__ PairSums count_pairs(const TileArrays& a, const TileArrays& b, const TileRow& row) {
+__device__ PairSums count_pairs(const PositionArrays& a, const PositionArrays& b, const TileRow& row) {
   unsigned pairs = 0;
   unsigned first = INT_MAX;
   int last = -1;
@@ -53,7 +53,8 @@ __device__ PairSums count_pairs(const TileArrays& a, const TileArrays& b, const 
 }
 
 __global__ void __launch_bounds__(count_threads)
-    pair_counts_kernel(index_t tile_rows, TileArrays a, TileArrays b, offset_t* pair_counts, TileTotals* totals) {
+    pair_counts_kernel(index_t tile_rows, PositionArrays a, PositionArrays b, offset_t* pair_counts,
+                       TileTotals* totals) {
   constexpr int warps_of_block = count_threads / warp_size;
   __shared__ PairSums of_warps[warps_of_block];
   const auto warp = static_cast<int>(threadIdx.x / warp_size);
@@ -129,7 +130,8 @@ struct SymbolicMemory {
 };
 
 /// The range of tile columns of a tile row of C. Every thread must call; ends with a barrier.
-__device__ void find_range(const TileArrays& a, const TileArrays& b, const TileRow& row, TileColumnRange& range) {
+__device__ void find_range(const PositionArrays& a, const PositionArrays& b, const TileRow& row,
+                           TileColumnRange& range) {
   if (threadIdx.x == 0) range.clear();
   __syncthreads();
   for (int t = static_cast<int>(threadIdx.x); t < row.tiles; t += threads) {
@@ -139,7 +141,8 @@ __device__ void find_range(const TileArrays& a, const TileArrays& b, const TileR
   __syncthreads();
 }
 
-__device__ void load_rows(const TileArrays& a, const TileArrays& b, const TileRow& row, const SymbolicMemory& memory) {
+__device__ void load_rows(const PositionArrays& a, const PositionArrays& b, const TileRow& row,
+                          const SymbolicMemory& memory) {
   for (int t = static_cast<int>(threadIdx.x); t < row.tiles; t += threads) {
     const TileRow b_row = b.rows[a.columns[row.first + t]];
     memory.b_tiles[t] = {b_row.first, b_row.tiles};
@@ -148,7 +151,7 @@ __device__ void load_rows(const TileArrays& a, const TileArrays& b, const TileRo
 }
 
 /// Positions of C, and the tiles of A that take part.
-__device__ void multiply_bitmaps(const TileArrays& b, const SymbolicMemory& memory, int slots) {
+__device__ void multiply_bitmaps(const PositionArrays& b, const SymbolicMemory& memory, int slots) {
   for (int s = static_cast<int>(threadIdx.x); s < slots; s += threads) memory.c_bitmaps[s] = 0;
   for (int w = static_cast<int>(threadIdx.x); w < slots * memory.a_words; w += threads) memory.hits[w] = 0;
   __syncthreads();
@@ -204,7 +207,7 @@ __device__ unsigned write_tiles(const SymbolicMemory& memory, int slots, int fir
 }
 
 /// Each pair at its place: after those of earlier tiles of A.
-__device__ void write_pairs(const TileArrays& b, const SymbolicMemory& memory, int first_a, TilePair* pairs) {
+__device__ void write_pairs(const PositionArrays& b, const SymbolicMemory& memory, int first_a, TilePair* pairs) {
   memory.for_each_pair([&](int t, int b_tile) {
     const int s = memory.window.slot(b.columns[b_tile]);
     const unsigned* const hits = memory.hits + s * memory.a_words;
@@ -224,7 +227,7 @@ __device__ void write_nothing(index_t rows, CTileRow* c_rows, offset_t* counts) 
 }
 
 __global__ void __launch_bounds__(threads)
-    symbolic_kernel(index_t rows, TileArrays a, TileArrays b, const offset_t* pair_offsets, CTileArrays c,
+    symbolic_kernel(index_t rows, PositionArrays a, PositionArrays b, const offset_t* pair_offsets, CTileArrays c,
                     offset_t* counts, TileTotals* totals) {
   __shared__ TileColumnRange range;
   __shared__ int slots;

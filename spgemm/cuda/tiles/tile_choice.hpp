@@ -10,9 +10,9 @@
 
 namespace tessera::cuda {
 
-/// Least fill of the tiles, the geometric mean over A and B. Tiles won at .343 and above and lost at .135; between
-/// them nothing was measured.
-inline constexpr double least_tile_fill = 0.33;
+/// Least fill of the tiles, the geometric mean over A and B. Tiles took half the time at .32 and 1.3 times the time at
+/// .135 (H200); between them nothing was measured.
+inline constexpr double least_tile_fill = 0.28;
 /// Least pairs of tiles, estimated: below, launches and waits decide.
 inline constexpr double least_tile_pairs = 1.5e5;
 /// Least mean entries of a row: shorter ones do not fill tiles. A look at sizes, before any sample.

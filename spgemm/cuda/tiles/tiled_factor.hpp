@@ -1,9 +1,10 @@
 /// \file
-/// A factor of a product in bitmap tiles on a GPU, and the steps that make it: positions from CSR, dense copies of the
-/// tiles, and a sample of the fill. Tile rows lie in any order, the tiles of each one after the other.
+/// A factor of a product in bitmap tiles on a GPU, and the steps that make it: positions from CSR, and dense copies of
+/// the tiles. Tile rows lie in any order, the tiles of each one after the other.
 #pragma once
 
 #include "core/cuda/context.hpp"
+#include "preprocess/tile_merge.hpp"
 #include "spgemm/common/tile_arithmetic.hpp"
 #include "spgemm/cuda/tiles/slab.hpp"
 #include "tessera/csr.hpp"
@@ -41,15 +42,11 @@ enum class BeyondTiles : unsigned {
   c_row = 4,  ///< entries of a row of C
 };
 
-/// Tile columns from the first to the last of a tile row of a factor, at most.
-inline constexpr int most_window_words = 1024;
-/// Tiles of a tile row of a factor, at most.
-inline constexpr int most_row_tiles = 512;
 /// Tiles of a tile row of C, at most: TileRowCounts holds all entries of a row.
 inline constexpr int most_c_row_tiles = detail::most_row_entries / tile_size;
 
 /// As kernels see it.
-struct TileArrays {
+struct PositionArrays {
   TileRow* rows = nullptr;
   index_t* columns = nullptr;          ///< tile column per tile
   std::uint64_t* bitmaps = nullptr;    ///< per tile
@@ -73,7 +70,7 @@ class TilePositions {
 
   [[nodiscard]] index_t tile_rows() const noexcept { return tile_rows_; }
   [[nodiscard]] std::int64_t capacity() const noexcept { return capacity_; }
-  [[nodiscard]] const TileArrays& arrays() const noexcept { return arrays_; }
+  [[nodiscard]] const PositionArrays& arrays() const noexcept { return arrays_; }
 
   [[nodiscard]] static constexpr std::uint64_t bytes(index_t tile_rows, std::int64_t capacity) noexcept {
     return Slab::bytes_of<TileRow>(tile_rows) + Slab::bytes_of<index_t>(capacity) +
@@ -85,43 +82,18 @@ class TilePositions {
   index_t tile_rows_ = 0;
   std::int64_t capacity_ = 0;
   Slab memory_;
-  TileArrays arrays_;
-};
-
-/// Rows, offsets and columns of a matrix in CSR.
-struct CsrPositions {
-  index_t rows = 0;
-  const offset_t* offsets = nullptr;
-  const index_t* columns = nullptr;
+  PositionArrays arrays_;
 };
 
 /// Finds the tiles of a matrix; adds their number to totals->tiles[which]. Nothing beyond the capacity is written.
 /// O(nnz + rows).
-void enqueue_positions(const Context& context, const CsrPositions& matrix, const TilePositions& tiles, int which,
-                       TileTotals* totals);
+void enqueue_positions(const Context& context, const detail::CsrStructurePointers& matrix, const TilePositions& tiles,
+                       int which, TileTotals* totals);
 
 /// Copies the values of every tile, 64 of them at dense_place(), zeros between them. \param values null: ones
 /// \param dense 64 values per tile \param totals notes values that are not finite
 template <class V>
-void enqueue_dense_copy(const Context& context, const CsrPositions& matrix, const V* values, const TilePositions& tiles,
-                        V* dense, TileTotals* totals);
-
-/// Tiles and entries of some tile rows, evenly spread.
-struct TileSample {
-  unsigned long long tiles = 0;
-  unsigned long long entries = 0;
-
-  /// Of the sampled tiles; 0 without one.
-  [[nodiscard]] double fill() const noexcept {
-    return tiles == 0 ? 0.0 : static_cast<double>(entries) / static_cast<double>(detail::tile_entries * tiles);
-  }
-};
-
-/// Most tile rows of a sample.
-inline constexpr index_t sampled_tile_rows = 128;
-
-/// Counts the tiles of the sampled tile rows of a matrix; a row whose columns span too many counts as one without
-/// neighbours. \param sample on the device, zero before
-void enqueue_tile_sample(const Context& context, const CsrPositions& matrix, TileSample* sample);
+void enqueue_dense_copy(const Context& context, const detail::CsrStructurePointers& matrix, const V* values,
+                        const TilePositions& tiles, V* dense, TileTotals* totals);
 
 }  // namespace tessera::cuda

@@ -6,6 +6,8 @@
 #include "core/cuda/memory.hpp"
 #include "core/cuda/scan.hpp"
 #include "core/stopwatch.hpp"
+#include "preprocess/tile_estimate.hpp"
+#include "preprocess/tile_slices.hpp"
 #include "spgemm/cuda/tiles/tile_choice.hpp"
 #include "spgemm/cuda/tiles/tile_product.hpp"
 #include "tessera/error.hpp"
@@ -17,6 +19,7 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -54,7 +57,7 @@ class GivenUp : public std::runtime_error {
 };
 
 template <class T>
-CsrPositions positions_of(const CsrView<T>& matrix) noexcept {
+detail::CsrStructurePointers structure_of(const CsrView<T>& matrix) noexcept {
   return {matrix.rows, matrix.row_offsets.data(), matrix.columns.data()};
 }
 
@@ -145,10 +148,10 @@ class TileJob {
   void find_positions(std::int64_t a_capacity, std::int64_t b_capacity) {
     zero_bytes(options_.device, totals_.data(), totals_.bytes());
     a_tiles_ = TilePositions(a_.rows, a_capacity, options_.device);
-    enqueue_positions(context_, positions_of(a_), a_tiles_, 0, totals_.data());
+    enqueue_positions(context_, structure_of(a_), a_tiles_, 0, totals_.data());
     if (!same_) {
       b_tiles_ = TilePositions(b_.rows, b_capacity, options_.device);
-      enqueue_positions(context_, positions_of(b_), b_tiles_, 1, totals_.data());
+      enqueue_positions(context_, structure_of(b_), b_tiles_, 1, totals_.data());
     }
     enqueue_pair_counts(context_, a_tiles_, right(), pair_offsets_.data(), totals_.data());
     exclusive_sum_on_device(options_.device, pair_offsets_.span());
@@ -159,10 +162,11 @@ class TileJob {
     const auto beyond = [&](BeyondTiles limit) { return (found_.beyond & static_cast<unsigned>(limit)) != 0; };
     if (beyond(BeyondTiles::span)) {
       throw GivenUp(fmt::format("eight rows span more than {} columns, the most that tiles take",
-                                most_window_words * 32 * tile_size));
+                                detail::most_window_words * 32 * tile_size));
     }
     if (beyond(BeyondTiles::tiles)) {
-      throw GivenUp(fmt::format("eight rows have more than {} tiles, the most that tiles take", most_row_tiles));
+      throw GivenUp(
+          fmt::format("eight rows have more than {} tiles, the most that tiles take", detail::most_found_tiles));
     }
     if (beyond(BeyondTiles::c_row)) {
       throw GivenUp(fmt::format("eight rows of C have more than {} tiles, the most that tiles take", most_c_row_tiles));
@@ -207,7 +211,7 @@ class TileJob {
 
   void enqueue_copy(const CsrView<T>& matrix, const TilePositions& tiles, Array<V>& dense) {
     if constexpr (has_values<V>) {
-      enqueue_dense_copy<V>(context_, positions_of(matrix), matrix.is_pattern() ? nullptr : matrix.values.data(), tiles,
+      enqueue_dense_copy<V>(context_, structure_of(matrix), matrix.is_pattern() ? nullptr : matrix.values.data(), tiles,
                             dense.data(), totals_.data());
     }
   }
@@ -277,21 +281,30 @@ class TileJob {
   SpgemmReport& report_;
 };
 
-/// Fills of both factors, sampled. Waits.
+/// Fills of both factors, sampled in one wait. Both have entries.
 template <class T>
 std::pair<double, double> sample_fills(const CsrView<T>& a, const CsrView<T>& b, const Device& device) {
-  struct Samples {
-    TileSample a;
-    TileSample b;
-  };
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
-  Array<Samples> samples(1, Init::zero, device);
-  enqueue_tile_sample(context, positions_of(a), &samples.data()->a);
-  const bool same = same_arrays(a, b);
-  if (!same) enqueue_tile_sample(context, positions_of(b), &samples.data()->b);
-  const Samples found = fetch(context, samples.data(), nullptr).first;
-  return {found.a.fill(), same ? found.a.fill() : found.b.fill()};
+  const TileSample sample{most_direct_samples / 2};
+  SumSpace& space = context.sum_space();
+  const std::scoped_lock alone(space.mutex);
+  auto* counted = static_cast<detail::CountedTiles*>(space.on_host);
+  const auto enqueue = [&](const CsrView<T>& matrix) {
+    const index_t tile_rows = detail::tiles_across(matrix.rows);
+    const detail::SampledTileRows rows{tile_rows, std::min(tile_rows, sample.tile_rows)};
+    enqueue_sample(context, structure_of(matrix), rows, sample.tiles, counted);
+    return std::span<const detail::CountedTiles>(std::exchange(counted, counted + rows.count),
+                                                 static_cast<std::size_t>(rows.count));
+  };
+  const auto of_a = enqueue(a);
+  const auto of_b = same_arrays(a, b) ? of_a : enqueue(b);
+  context.synchronize();
+  const auto fill = [](const CsrView<T>& matrix, std::span<const detail::CountedTiles> rows) {
+    const auto nnz = static_cast<double>(matrix.nnz());
+    return nnz / (detail::tile_entries * detail::tiles_of_sample(nnz, detail::sum_of(rows)));
+  };
+  return {fill(a, of_a), fill(b, of_b)};
 }
 
 /// Whether `automatic` takes tiles; the reason then goes into the report.

@@ -7,6 +7,7 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/warp.cuh"
 #include "preprocess/tile_merge.hpp"
+#include "preprocess/tile_slices.hpp"
 
 #include <cstdint>
 
@@ -16,21 +17,6 @@ using namespace detail;
 
 /// One warp per row.
 inline constexpr int find_threads = tile_size * warp_size;
-/// Tile columns between the first and the last one of a tile row, 32 per word, and tiles, that a block can hold.
-inline constexpr int most_window_words = 1024;
-inline constexpr int most_found_tiles = 512;
-/// The count of a tile row that a block cannot hold: a sum of counts is as large exactly if one of them is. 2^28 of
-/// them, one per tile row, do not overflow.
-inline constexpr offset_t too_large = offset_t{1} << 34;
-
-/// Where tiles are written as they are found: from the position of the tile row's first entry on, in room for as many
-/// tiles as the matrix has entries.
-struct FoundTiles {
-  offset_t* counts;  ///< per tile row, and a zero after the last
-  index_t* columns;
-  std::uint64_t* bitmaps;
-};
-
 /// What a block knows of its tile row.
 struct TileRowWindow {
   unsigned words[most_window_words];        ///< bit 32 q + z: tile column `first` + 32 q + z has a tile
@@ -144,48 +130,48 @@ __device__ inline void set_bits(const RowColumns& row, int r, index_t first, int
   });
 }
 
-/// One block per tile row.
-__global__ void __launch_bounds__(find_threads)
-    find_tiles_kernel(CsrStructurePointers a, index_t tile_rows, FoundTiles found) {
-  __shared__ TileRowWindow window;
-  const auto tile_row = static_cast<index_t>(blockIdx.x);
+/// A tile row as its block found it. The same in all threads.
+struct FoundTileRow {
+  index_t first;  ///< tile column; the window begins at the multiple of 32 before it
+  index_t last;
+  int words;  ///< of the window; more than most_window_words: the block gave up
+  int tiles;  ///< more than most_found_tiles: the block gave up
+
+  [[nodiscard]] __device__ bool fits() const { return words <= most_window_words && tiles <= most_found_tiles; }
+};
+
+/// Finds the tiles of a tile row; columns and bitmaps lie in the window then. Every thread of a block of find_threads
+/// must call, once. \param row of this warp \param on_number called by thread 0 with the number of tiles, while others
+/// still set bits
+template <class OnNumber>
+__device__ FoundTileRow find_tiles(const RowColumns& row, TileRowWindow& window, const OnNumber& on_number) {
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int r = static_cast<int>(threadIdx.x / warp_size);
-  const RowColumns row(a, tile_row, r, lane);
   if (lane == 0) {
     window.first_of_row[r] = row.first();
     window.last_of_row[r] = row.last();
   }
-  if (tile_row == 0 && threadIdx.x == 0) found.counts[tile_rows] = 0;
   __syncthreads();
-  index_t first = TileMerge::no_tile;
-  index_t last = -1;
+  FoundTileRow found{TileMerge::no_tile, -1, 0, 0};
   for (int i = 0; i < tile_size; ++i) {
-    first = min(first, window.first_of_row[i]);
-    last = max(last, window.last_of_row[i]);
+    found.first = min(found.first, window.first_of_row[i]);
+    found.last = max(found.last, window.last_of_row[i]);
   }
-  first &= ~31;
-  const int words = last < 0 ? 0 : (last - first) / 32 + 1;
-  if (words == 0 || words > most_window_words) {
-    if (threadIdx.x == 0) found.counts[tile_row] = words == 0 ? 0 : too_large;
-    return;
-  }
-  for (int q = static_cast<int>(threadIdx.x); q < words; q += find_threads) window.words[q] = 0;
+  if (found.last < 0) return found;
+  const index_t origin = found.first & ~31;
+  found.words = (found.last - origin) / 32 + 1;
+  if (found.words > most_window_words) return found;
+  for (int q = static_cast<int>(threadIdx.x); q < found.words; q += find_threads) window.words[q] = 0;
   __syncthreads();
-  mark_tiles(row, first, lane, window);
+  mark_tiles(row, origin, lane, window);
   __syncthreads();
-  if (r == 0) rank_tiles(first, words, lane, window);
+  if (r == 0) rank_tiles(origin, found.words, lane, window);
   __syncthreads();
-  const int tiles = window.tiles;
-  if (threadIdx.x == 0) found.counts[tile_row] = tiles > most_found_tiles ? too_large : tiles;
-  if (tiles > most_found_tiles) return;
-  set_bits(row, r, first, lane, window);
+  found.tiles = window.tiles;
+  if (threadIdx.x == 0) on_number(found.tiles);
+  if (found.tiles <= most_found_tiles) set_bits(row, r, origin, lane, window);
   __syncthreads();
-  const offset_t begin = a.begin_of(tile_row, 0);
-  for (int t = static_cast<int>(threadIdx.x); t < tiles; t += find_threads) {
-    found.columns[begin + t] = window.columns[t];
-    found.bitmaps[begin + t] = window.bitmaps[t];
-  }
+  return found;
 }
 
 }  // namespace tessera::cuda
