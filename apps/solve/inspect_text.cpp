@@ -228,7 +228,7 @@ constexpr std::size_t margin = 12;  ///< where the text of a line begins
 
 [[nodiscard]] std::string tiles_line(const InspectOutcome& outcome) {
   if (outcome.matrix.nnz == 0) return {};
-  return line("tiles", fmt::format("{:.0f} of 8 x 8, {:.3g} % full: tiles pay from 30 % on", outcome.tiles.tiles,
+  return line("tiles", fmt::format("{:.0f} of 8 x 8, {:.3g} % full: tiles pay from 28 % on", outcome.tiles.tiles,
                                    100.0 * outcome.tiles.fill));
 }
 
