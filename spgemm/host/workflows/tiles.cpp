@@ -106,7 +106,7 @@ class TileRowSums {
       for (unsigned bits = detail::row_bits(bitmaps_[s], r); bits != 0; bits &= bits - 1) {
         const int c = std::countr_zero(bits);
         *columns++ = columns_[s] * tile_size + c;
-        if constexpr (has_values<V>) *values++ = sums_[s * detail::tile_entries + tile_size * r + c];
+        if constexpr (has_values<V>) *values++ = sums_[s * detail::tile_entries + std::int64_t{tile_size} * r + c];
       }
     }
   }
@@ -229,7 +229,7 @@ class TileProduct {
         return *this;
       }
     };
-    const Pairs pairs = parallel_sum<Pairs>(job_.device, a_.tile_rows(), [&](Range rows) {
+    const auto pairs = parallel_sum<Pairs>(job_.device, a_.tile_rows(), [&](Range rows) {
       Pairs sum;
       for (std::int64_t i = rows.begin; i < rows.end; ++i) {
         std::int64_t of_row = 0;
