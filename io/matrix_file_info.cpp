@@ -55,11 +55,12 @@ std::uint64_t MatrixFileInfo::reading_bytes(std::size_t element, Duplicates dupl
   const std::uint64_t coordinates = entries * (2 * sizeof(index_t) + value);
   const std::uint64_t assembly =
       (static_cast<std::uint64_t>(header.rows) + 1) * sizeof(offset_t) + entries * (3 * sizeof(index_t) + 2 * element);
+  const std::uint64_t text = file_bytes + 1;  // the byte that finds the end
   if (header.format == MatrixMarketFormat::array) {
-    return file_bytes + static_cast<std::uint64_t>(most_nnz) * element + coordinates + assembly;
+    return text + static_cast<std::uint64_t>(most_nnz) * element + coordinates + assembly;
   }
-  if (duplicates == Duplicates::error) return file_bytes + coordinates + assembly;
-  return coordinates + std::max(file_bytes, assembly);
+  if (duplicates == Duplicates::error) return text + coordinates + assembly;
+  return coordinates + std::max(text, assembly);
 }
 
 std::optional<MatrixFileInfo> read_matrix_file_info(const std::filesystem::path& path) {
