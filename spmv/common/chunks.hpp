@@ -19,10 +19,19 @@ inline constexpr std::int64_t max_chunks = 256;
 /// Path items per chunk, while there are at most max_chunks.
 inline constexpr std::int64_t items_per_chunk = 8192;
 
+/// Chunks that are worth a thread (bench/NOTES.md).
+inline constexpr std::int64_t chunks_per_thread = 2;
+
 /// Chunks of a path of `length` items; 0 for an empty path.
 [[nodiscard]] inline std::int64_t chunk_count(std::int64_t length) noexcept {
   const std::int64_t items = grain(items_per_chunk);
   return std::min((length + items - 1) / items, max_chunks);
+}
+
+/// body(s) for the chunks s in [0, count), with as many threads as they are worth.
+template <class Body>
+void for_each_chunk(const Device& device, std::int64_t count, const Body& body) {
+  parallel_tasks(device, count, body, chunks_per_thread);
 }
 
 /// Results of a chunk that closes the rows [first_row, end_row). Row first_row may have begun before it, and row

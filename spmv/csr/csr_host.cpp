@@ -31,7 +31,7 @@ struct MultiplyByRows {
     const offset_t length = path_length(a.rows, a.nnz());
     const std::int64_t chunks = chunk_count(length);
     std::array<ProductDots, max_chunks> dots;
-    parallel_tasks(device, chunks, [&](std::int64_t s) {
+    for_each_chunk(device, chunks, [&](std::int64_t s) {
       const Range path = part_of(length, chunks, s);
       const Range rows{merge_search(row_offsets, a.rows, a.nnz(), path.begin).y,
                        merge_search(row_offsets, a.rows, a.nnz(), path.end).y};

@@ -208,7 +208,7 @@ ProductDots multiply(const Device& device, const CsrView<T>& a, const Csr5Tiles&
   const std::int64_t chunks = std::min(units, chunk_count(a.nnz() + a.rows));
   PathChunks<T> calibrator;
   with_words(tiles, [&](const auto* words) {
-    parallel_tasks(device, chunks, [&](std::int64_t chunk) {
+    for_each_chunk(device, chunks, [&](std::int64_t chunk) {
       calibrator[static_cast<std::size_t>(chunk)] =
           multiply_chunk<T>(a, tiles, words, part_of(units, chunks, chunk), terms, epilogue);
     });

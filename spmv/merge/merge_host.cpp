@@ -38,7 +38,7 @@ struct MultiplyByChunks {
     const offset_t length = path_length(a.rows, a.nnz());
     const std::int64_t count = chunk_count(length);
     PathChunks<T> chunks;
-    parallel_tasks(device, count, [&](std::int64_t s) {
+    for_each_chunk(device, count, [&](std::int64_t s) {
       const Range path = part_of(length, count, s);
       chunks[static_cast<std::size_t>(s)] =
           multiply_chunk<T>(row_offsets, merge_search(row_offsets, a.rows, a.nnz(), path.begin),

@@ -32,7 +32,7 @@ double csr_residual(const Device& device, const CsrView<T>& a, int exponent, std
   const offset_t length = path_length(a.rows, a.nnz());
   const std::int64_t chunks = chunk_count(length);
   std::array<double, max_chunks> squares{};
-  parallel_tasks(device, chunks, [&](std::int64_t s) {
+  for_each_chunk(device, chunks, [&](std::int64_t s) {
     const Range path = part_of(length, chunks, s);
     const index_t end = merge_search(a.row_offsets.data(), a.rows, a.nnz(), path.end).y;
     for (index_t i = merge_search(a.row_offsets.data(), a.rows, a.nnz(), path.begin).y; i < end; ++i) {

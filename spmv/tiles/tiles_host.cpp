@@ -98,7 +98,7 @@ ProductDots multiply(const Device& device, const TileView<T>& tiles, offset_t nn
   const offset_t length = path_length(tiles.tile_rows(), tiles.tiles());
   const std::int64_t chunks = std::min(length, chunk_count(path_length(tiles.rows, nnz)));
   std::array<ProductDots, max_chunks> dots;
-  parallel_tasks(device, chunks, [&](std::int64_t s) {
+  for_each_chunk(device, chunks, [&](std::int64_t s) {
     const Range path = part_of(length, chunks, s);
     const Range tile_rows{merge_search(offsets, tiles.tile_rows(), tiles.tiles(), path.begin).y,
                           merge_search(offsets, tiles.tile_rows(), tiles.tiles(), path.end).y};
@@ -174,7 +174,7 @@ class TilesHostKernel final : public SpmvKernel<T> {
     const offset_t* const offsets = tiles.tile_row_offsets.data();
     const offset_t length = path_length(tiles.tile_rows(), tiles.tiles());
     const std::int64_t chunks = std::min(length, chunk_count(path_length(tiles.rows, values_.size())));
-    parallel_tasks(device_, chunks, [&](std::int64_t s) {
+    for_each_chunk(device_, chunks, [&](std::int64_t s) {
       const Range path = part_of(length, chunks, s);
       const std::int64_t end = merge_search(offsets, tiles.tile_rows(), tiles.tiles(), path.end).y;
       for (std::int64_t tile_row = merge_search(offsets, tiles.tile_rows(), tiles.tiles(), path.begin).y;

@@ -71,7 +71,8 @@ struct Task {
   }
 };
 
-std::int64_t slack(std::int64_t iterations) { return 2 + iterations / 20; }
+/// By what sums in another order change the iterations; the most by BiCGSTAB in single precision.
+std::int64_t slack(std::int64_t iterations) { return 2 + iterations / 10; }
 
 class SolversOnGpu : public CudaTest {
  protected:
