@@ -49,7 +49,8 @@ std::uint64_t MatrixFileInfo::reading_bytes(std::size_t element, Duplicates dupl
   const std::size_t value = is_pattern ? 0 : element;
   const auto entries = static_cast<std::uint64_t>(most_nnz);
   const std::uint64_t matrix = detail::csr_bytes(header.rows, most_nnz, value);
-  if (is_binary) return matrix + tile_bytes;
+  // The reader asks for the bytes of the file, header and padding included.
+  if (is_binary) return tile_bytes > 0 ? matrix + tile_bytes : std::max(matrix, file_bytes);
   // Coordinates beside the text; then beside the copy that is sorted and the result, the text released. The text of an
   // array file, and of one whose duplicates may have to be named, stays till the end.
   const std::uint64_t coordinates = entries * (2 * sizeof(index_t) + value);

@@ -55,7 +55,8 @@ TEST_F(MatrixFileInfoTest, BinaryFilesAreExact) {
   ASSERT_TRUE(info);
   EXPECT_TRUE(info->is_binary);
   EXPECT_EQ(info->most_nnz, a.nnz());
-  EXPECT_EQ(info->reading_bytes(sizeof(double)), a.bytes());
+  EXPECT_GE(info->reading_bytes(sizeof(double)), a.bytes());
+  EXPECT_LE(info->reading_bytes(sizeof(double)), a.bytes() + 512) << "header and padding";
 }
 
 /// A limit of so many bytes is enough for the reader, whatever the format.
