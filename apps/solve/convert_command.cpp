@@ -118,7 +118,9 @@ ConvertSettings convert_settings(const Options& options) {
   result.lower_triangle = choice_option(options, "symmetric", storages);
   result.vector = options.flag("vector");
   if (out == "-" && is_binary(result.format)) {
-    throw UsageError("a binary file does not go to standard output", "name a file that ends in .tsb");
+    throw UsageError(
+        "a binary file does not go to standard output",
+        fmt::format("name a file that ends in {}", result.format == FileFormat::tiles ? ".tiles" : ".tsb"));
   }
   if (result.vector && is_binary(result.format)) {
     throw UsageError("--vector: binary files hold matrices only", "write the vector to a .mtx file");
