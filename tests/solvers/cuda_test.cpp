@@ -71,8 +71,16 @@ struct Task {
   }
 };
 
-/// By what sums in another order change the iterations; the most by BiCGSTAB in single precision.
-std::int64_t slack(std::int64_t iterations) { return 2 + iterations / 10; }
+/// By what sums in another order change the iterations.
+std::int64_t slack(std::int64_t iterations) { return 2 + iterations / 20; }
+
+/// BiCGSTAB in single precision is let go twice as far: the kernels of the host alone take 26 to 31 iterations on
+/// Poisson 20 x 20 x 20.
+template <class T>
+std::int64_t slack(const Task<T>& task, std::int64_t iterations) {
+  const bool sensitive = sizeof(T) == sizeof(float) && task.solver == Solver::bicgstab;
+  return sensitive ? 2 + iterations / 10 : slack(iterations);
+}
 
 class SolversOnGpu : public CudaTest {
  protected:
@@ -88,7 +96,7 @@ class SolversOnGpu : public CudaTest {
       const Solved<T> found = task.run(gpu(), kernel);
       EXPECT_EQ(found.report.status, expected.report.status)
           << "GPU: " << found.report.reason << "\nhost: " << expected.report.reason;
-      EXPECT_LE(std::abs(found.report.iterations - expected.report.iterations), slack(expected.report.iterations))
+      EXPECT_LE(std::abs(found.report.iterations - expected.report.iterations), slack(task, expected.report.iterations))
           << found.report.iterations << " and on the host " << expected.report.iterations;
       expect_honest(found.report, task.matrix->view(), task.b, found.x);
     }
