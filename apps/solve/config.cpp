@@ -126,8 +126,26 @@ using Type = ConfigEntry::Type;
   return entry;
 }
 
-/// toml++ recurses into the parts of a key; no file of this size has enough of them to exhaust the stack.
 constexpr std::size_t largest_toml = std::size_t{64} << 10;
+constexpr int most_dots = 100;
+
+/// toml++ recurses into the parts of a key, and a stack may be small. \throws ParseError for a key of too many parts
+void require_shallow_keys(const std::string& file, std::string_view text) {
+  std::int64_t line = 1;
+  std::int64_t column = 0;
+  int dots = 0;
+  for (const char c : text) {
+    ++column;
+    if (c == '.' && ++dots > most_dots) {
+      throw ParseError(file, line, column, fmt::format("more than {} dots: a key has one part", most_dots));
+    }
+    if (c == '=' || c == '\n') dots = 0;
+    if (c == '\n') {
+      ++line;
+      column = 0;
+    }
+  }
+}
 
 /// \throws ParseError with line and column
 [[nodiscard]] std::vector<ConfigEntry> toml_entries(const std::string& file, std::string_view text) {
@@ -135,6 +153,7 @@ constexpr std::size_t largest_toml = std::size_t{64} << 10;
     throw InvalidMatrix(
         fmt::format("{}: {} bytes of TOML, a configuration has at most {}", file, text.size(), largest_toml));
   }
+  require_shallow_keys(file, text);
   std::vector<ConfigEntry> entries;
   try {
     const toml::table table = toml::parse(text, file);

@@ -141,8 +141,15 @@ TEST_F(ConfigTest, FilesThatAreNoConfiguration) {
                    "deep.toml: " + std::to_string(text.size()) + " bytes of TOML, a configuration has at most 65536",
                    5);
   }
-  file("deepest.toml", parts.substr(0, 65'000) + "a = 1\n");
-  EXPECT_EQ(run("--poisson3d 4 -c deepest.toml").exit_code, 2) << "an unknown key, not a crash";
+  const std::string many_parts = parts.substr(0, 65'000) + "a";
+  for (const std::string before : {"", "[", "a = {"}) {
+    file("deep.toml", "# comment\n" + before + many_parts + " = 1\n");
+    expect_refused(run("--poisson3d 4 -c deep.toml"),
+                   "deep.toml:2:" + std::to_string(before.size() + 202) + ": more than 100 dots: a key has one part",
+                   5);
+  }
+  file("dots.toml", "rtol = 1e-8 # " + std::string(99, '.') + "\n");
+  EXPECT_EQ(run("--poisson3d 4 -c dots.toml").exit_code, 0);
   file("empty.toml", "");
   EXPECT_EQ(run("--poisson3d 4 -c empty.toml").exit_code, 0);
 }
