@@ -1,6 +1,7 @@
 /// \file
-/// Matching of maximum cardinality by Hopcroft and Karp: the structural rank.
+/// Matching of maximum cardinality by Hopcroft and Karp from the start of Karp and Sipser: the structural rank.
 #include "preprocess/bipartite_matching.hpp"
+#include "preprocess/karp_sipser.hpp"
 
 namespace tessera {
 
@@ -8,11 +9,9 @@ using namespace detail;
 
 template <class T>
 Matching maximum_matching(const CsrView<T>& matrix) {
-  EntryMatching matching(matrix.rows, matrix.cols);
-  HopcroftKarp(
-      matrix.row_offsets, matrix.columns, [&matrix](index_t /*row*/, offset_t k) { return matrix.value(k) != T{0}; },
-      matching)
-      .run();
+  const auto is_edge = [&matrix](index_t /*row*/, offset_t k) { return matrix.value(k) != T{0}; };
+  EntryMatching matching = KarpSipser(matrix.row_offsets, matrix.columns, is_edge, matrix.cols).run();
+  HopcroftKarp(matrix.row_offsets, matrix.columns, is_edge, matching).run();
   return matching.with_columns(matrix.columns);
 }
 

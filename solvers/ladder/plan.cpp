@@ -171,7 +171,7 @@ LadderFacts ladder_facts(const MatrixStatistics& statistics, const CsrView<T>* m
   facts.empty_rows = statistics.empty_rows;
   facts.empty_cols = statistics.empty_cols;
   if (matrix == nullptr) return facts;
-  facts.structural_rank = maximum_matching(*matrix).cardinality;
+  facts.structural_rank = facts.full_diagonal ? facts.rows : maximum_matching(*matrix).cardinality;
   facts.duplicate_rows = duplicate_rows(*matrix);
   if (predict && statistics.not_finite == 0 && !facts.is_singular() && facts.rows <= most_rows_to_predict) {
     facts.direct = predict_direct(*matrix);

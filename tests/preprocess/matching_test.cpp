@@ -4,6 +4,7 @@
 #include "tessera/matrix_market.hpp"
 #include "tessera/statistics.hpp"
 
+#include "preprocess/karp_sipser.hpp"
 #include "tests/support/make_csr.hpp"
 #include "tests/support/matrices_dir.hpp"
 
@@ -353,6 +354,52 @@ TEST(Matching, LongAugmentingPaths) {
   const ProductMatching found = maximum_product_matching(a.view());
   ASSERT_TRUE(found.matching.is_perfect());
   for (index_t i = 0; i < n; ++i) ASSERT_EQ(found.matching.column_of_row[static_cast<std::size_t>(i)], (i + 1) % n);
+}
+
+/// The adjacency of a tree: its rows and columns form two copies of it.
+Csr<double> random_tree(index_t vertices, index_t reach, std::mt19937& random) {
+  std::vector<index_t> number(static_cast<std::size_t>(vertices));
+  std::iota(number.begin(), number.end(), 0);
+  std::shuffle(number.begin(), number.end(), random);
+  std::vector<std::vector<index_t>> neighbours(number.size());
+  for (index_t v = 1; v < vertices; ++v) {
+    const index_t parent = v - 1 - static_cast<index_t>(random() % static_cast<unsigned>(std::min(v, reach)));
+    const index_t from = number[static_cast<std::size_t>(v)];
+    const index_t to = number[static_cast<std::size_t>(parent)];
+    neighbours[static_cast<std::size_t>(from)].push_back(to);
+    neighbours[static_cast<std::size_t>(to)].push_back(from);
+  }
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  for (auto& row : neighbours) {
+    std::sort(row.begin(), row.end());
+    columns.insert(columns.end(), row.begin(), row.end());
+    offsets.push_back(static_cast<offset_t>(columns.size()));
+  }
+  return testing::make_pattern<double>(vertices, vertices, offsets, columns);
+}
+
+/// The start of Karp and Sipser alone is maximal on forests; augmenting paths from nothing say what that is.
+TEST(MaximumMatching, TreesByTheirStartAlone) {
+  std::mt19937 random(5);
+  const auto is_edge = [](index_t /*row*/, offset_t /*k*/) { return true; };
+  for (int trial = 0; trial < 200; ++trial) {
+    const auto tree = random_tree(1 + trial, trial % 3 == 0 ? 1 : 1 + trial % 17, random);
+    const CsrView<double> view = tree.view();
+    const EntryMatching start = KarpSipser(view.row_offsets, view.columns, is_edge, view.cols).run();
+    EntryMatching reference(view.rows, view.cols);
+    HopcroftKarp(view.row_offsets, view.columns, is_edge, reference).run();
+    EXPECT_EQ(start.cardinality, reference.cardinality) << trial;
+    expect_matching(view, start.with_columns(view.columns));
+  }
+}
+
+/// Chains numbered at random: a greedy start leaves paths as long as the chain.
+TEST(MaximumMatching, LongChains) {
+  std::mt19937 random(6);
+  for (const index_t n : {300000, 300001}) {
+    EXPECT_EQ(maximum_matching(random_tree(n, 1, random).view()).cardinality, n - n % 2);
+  }
 }
 
 /// A full first row and column: no cost of n² entries.

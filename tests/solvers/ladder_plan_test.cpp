@@ -222,6 +222,9 @@ TEST(LadderFacts, AnalysisFindsTheStructuralRankAndCopies) {
   const auto b = from_dense<double>({{1, 0, 0}, {2, 0, 0}, {3, 4, 5}}, 3);
   const CsrView<double> deficient = b.view();
   EXPECT_EQ(ladder_facts<double>(statistics(deficient), &deficient).structural_rank, 2);
+  const auto c = from_dense<double>({{0, 2, 0}, {1, 0, 0}, {3, 4, 5}}, 3);
+  const CsrView<double> permuted = c.view();
+  EXPECT_EQ(ladder_facts<double>(statistics(permuted), &permuted).structural_rank, 3);
 }
 
 }  // namespace
