@@ -4,7 +4,7 @@
 #   scripts/test.sh [--build] [PRESET] [CTEST-ARGUMENT...]
 #
 #   --build        builds, and runs nothing
-#   PRESET         release (default), dev, asan or host-only
+#   PRESET         release (default), dev, asan, asan-quick or host-only
 #   CTEST-ARGUMENT goes to ctest, e.g. --label-regex spmv
 #
 # TESSERA_TEST_DATA   directory of real Matrix Market files; tests that need them skip where it is unset

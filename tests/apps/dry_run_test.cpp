@@ -19,7 +19,7 @@ namespace tessera::testing {
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TESSERA_SANITIZED
 constexpr bool is_sanitized = true;
 #else
 constexpr bool is_sanitized = false;
