@@ -40,12 +40,15 @@ __device__ void write_no_tiles(index_t tile_row, int tiles, const PositionArrays
   return found.words > most_window_words ? BeyondTiles::span : BeyondTiles::tiles;
 }
 
+/// \tparam Listed whether `out` takes the tile rows of a list. Without one no number of a tile row is kept, and 32
+/// registers suffice for eight blocks per multiprocessor without stack.
+template <bool Listed>
 __global__ void __launch_bounds__(find_threads)
     positions_kernel(detail::CsrStructurePointers matrix, unsigned capacity, PositionArrays out, unsigned* tiles,
                      TileTotals* totals) {
   __shared__ TileRowWindow window;
   __shared__ unsigned first;
-  const index_t tile_row = out.taken[blockIdx.x];
+  const index_t tile_row = Listed ? out.taken.rows[blockIdx.x] : static_cast<index_t>(blockIdx.x);
   const RowColumns row(matrix, tile_row, static_cast<int>(threadIdx.x / warp_size),
                        static_cast<int>(threadIdx.x % warp_size));
   const FoundTileRow found =
@@ -72,7 +75,8 @@ void enqueue_positions(const Context& context, const detail::CsrStructurePointer
                        int which, TileTotals* totals) {
   const index_t taken = tiles.arrays().taken.count;
   if (taken == 0) return;
-  launch("tiles of a factor", context, Grid{static_cast<unsigned>(taken), find_threads}, positions_kernel, matrix,
+  launch("tiles of a factor", context, Grid{static_cast<unsigned>(taken), find_threads},
+         tiles.arrays().taken.rows == nullptr ? positions_kernel<false> : positions_kernel<true>, matrix,
          static_cast<unsigned>(tiles.capacity()), tiles.arrays(), totals->tiles + which, totals);
 }
 

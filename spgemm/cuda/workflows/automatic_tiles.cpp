@@ -36,7 +36,7 @@ class Sampler {
     const index_t tile_rows = detail::tiles_across(matrix.rows);
     const detail::SampledTileRows rows{tile_rows, std::min(tile_rows, most_direct_samples / 2), by_entries};
     enqueue_sample(context_, structure_of(matrix), rows, most_tiles, next_);
-    return Counted(std::exchange(next_, next_ + rows.count), static_cast<std::size_t>(rows.count));
+    return {std::exchange(next_, next_ + rows.count), static_cast<std::size_t>(rows.count)};
   }
   void wait() { context_.synchronize(); }
 
