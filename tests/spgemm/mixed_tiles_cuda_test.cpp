@@ -1,14 +1,13 @@
 // Mixed products on a GPU: some tile rows of C in tiles, the others row by row; against the host's bits in order, and
 // the bound of a sum in any order.
+#include "tests/spgemm/blocky_matrices.hpp"
 #include "tests/spgemm/product_cuda_check.hpp"
 
 #include "core/cuda/context.hpp"
 #include "spgemm/cuda/tiles/tile_choice.hpp"
 #include "spgemm/cuda/workflows/tiles.hpp"
 #include "tessera/statistics.hpp"
-#include "tests/support/make_csr.hpp"
 
-#include <functional>
 #include <limits>
 #include <set>
 #include <utility>
@@ -18,49 +17,15 @@ namespace {
 
 using cuda::TileChoice;
 using cuda::TileShare;
+using testing::Block;
+using testing::grid_with_blocks;
+using testing::insert_blocks;
+using testing::insert_grid;
+using testing::matrix_of;
 
 constexpr double any_gain = -std::numeric_limits<double>::infinity();
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-/// Rows [first, last), and columns as well.
-using Block = std::pair<index_t, index_t>;
-
-/// Positions row by row, values random. \param columns_of inserts the columns of a row
-Csr<double> matrix_of(index_t rows, index_t cols,
-                      const std::function<void(index_t row, std::set<index_t>& columns)>& columns_of) {
-  std::vector<offset_t> offsets{0};
-  std::vector<index_t> columns;
-  for (index_t i = 0; i < rows; ++i) {
-    std::set<index_t> of_row;
-    columns_of(i, of_row);
-    columns.insert(columns.end(), of_row.begin(), of_row.end());
-    offsets.push_back(static_cast<offset_t>(columns.size()));
-  }
-  const auto values = testing::random_vector<double>(static_cast<std::int64_t>(columns.size()), 11);
-  return testing::make_csr<double>(rows, cols, offsets, columns, values);
-}
-
-/// Neighbours on a grid `width` wide, as in a road network.
-void insert_grid(index_t i, index_t rows, index_t width, std::set<index_t>& columns) {
-  for (const index_t j : {i - width, i - 1, i, i + 1, i + width}) {
-    if (j >= 0 && j < rows) columns.insert(j);
-  }
-}
-
-void insert_blocks(index_t i, const std::vector<Block>& blocks, std::set<index_t>& columns) {
-  for (const auto& [first, last] : blocks) {
-    for (index_t j = first; i >= first && i < last && j < last; ++j) columns.insert(j);
-  }
-}
-
-/// A grid with dense blocks on the diagonal.
-Csr<double> grid_with_blocks(index_t rows, const std::vector<Block>& blocks) {
-  return matrix_of(rows, rows, [&](index_t i, std::set<index_t>& columns) {
-    insert_grid(i, rows, 23, columns);
-    insert_blocks(i, blocks, columns);
-  });
-}
 
 /// Tiles of a tile row: their columns.
 std::set<index_t> tiles_of(const Csr<double>& a, index_t tile_row) {
