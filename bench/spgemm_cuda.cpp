@@ -6,6 +6,7 @@
 ///   bench_spgemm_cuda --problems fem27,A.mtx.gz,A.mtx.gz:t --ways auto,hll,bitmap
 ///   bench_spgemm_cuda --problems ap5,ap9,ap7,ap27 --ways auto,esc
 ///   bench_spgemm_cuda --problems band,elast3,block2,block6,star3,plane2,thin-elast3,fem27 --ways exact,tiles,auto
+///   bench_spgemm_cuda --problems grid-block,grid-blocks --ways exact,tiles,auto --most-checked 10000000000
 ///   bench_spgemm_cuda --problems mg7-200:r0ap,mg27-140:a0p0 --ways auto,exact+esc,exact+small_hash,sampled+small_hash
 #include "bench/report.hpp"
 #include "bench/spgemm_zoo.hpp"

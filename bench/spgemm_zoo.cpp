@@ -253,6 +253,23 @@ Csr<double> tall() {
   return std::move(positions).matrix();
 }
 
+/// A grid of 1000 x 1000 points with 5, as sparse as a road network, and dense blocks of `size` rows on its diagonal:
+/// one in every `distance` rows, beside the borders of tiles, at most `most` of them.
+Csr<double> grid_with_blocks(index_t size, index_t distance, index_t most) {
+  const Csr<double> grid = poisson2d<double>(1000, 1000);
+  Positions positions(grid.rows(), grid.cols());
+  for (index_t i = 0; i < grid.rows(); ++i) {
+    for (offset_t k = grid.row_offsets()[i]; k < grid.row_offsets()[i + std::int64_t{1}]; ++k) {
+      positions.add(i, grid.columns()[k]);
+    }
+    const index_t number = i / distance;
+    const index_t begin = number * distance + 13;
+    if (number >= most || i < begin || i >= begin + size || begin + size > grid.rows()) continue;
+    for (index_t j = begin; j < begin + size; ++j) positions.add(i, j);
+  }
+  return std::move(positions).matrix();
+}
+
 /// Several unknowns per node of a cube with 27 points: tiles of 8 x 8 from sparse to full.
 Csr<double> unknowns_per_node(index_t edge, index_t dof) {
   return blocks_of(poisson3d<double>(edge, edge, edge, Stencil3d::twentyseven_point), dof);
@@ -277,6 +294,8 @@ const std::map<std::string, std::function<Csr<double>()>>& makers() {
       {"plane2", [] { return blocks_of(poisson2d<double>(400, 400, Stencil2d::nine_point), 2); }},
       {"thin-block2", [] { return thinned(unknowns_per_node(46, 2), 0.6); }},
       {"thin-elast3", [] { return thinned(unknowns_per_node(40, 3), 0.5); }},
+      {"grid-block", [] { return grid_with_blocks(2000, 500000, 1); }},
+      {"grid-blocks", [] { return grid_with_blocks(48, 240, 1000000); }},
       {"circuit", circuit},
       {"lprect", constraints},
       {"tallrect", tall},

@@ -22,11 +22,12 @@ struct SpgemmProblem {
 [[nodiscard]] const std::vector<std::string>& spgemm_families();
 
 /// \param name of a family; "block2", "block4", "block6": so many unknowns per node of a cube; "star3", "plane2",
-/// "thin-block2", "thin-elast3": tiles of fills between those and one unknown; "ap5", "ap9", "ap7", "ap27": A P with
-/// Poisson's A of so many points and the interpolation P of a smoothed aggregation (Dalton, Olson & Bell, TOMS 2015);
-/// "mg7-200:r0ap": a product of the set-up of multigrid on a grid of 200³ points with 7 (or 5, 27), whose aggregates
-/// are boxes: "a0p0", "r0ap", "a1p1", "r1ap"; or a file: A A where A is square, else A times its transpose; "FILE:t": A
-/// times its transpose \throws std::runtime_error for an unknown family; as read_matrix_market()
+/// "thin-block2", "thin-elast3": tiles of fills between those and one unknown; "grid-block", "grid-blocks": a sparse
+/// grid with one dense block of 2000 rows, or with blocks of 48 in a fifth of its rows; "ap5", "ap9", "ap7", "ap27": A
+/// P with Poisson's A of so many points and the interpolation P of a smoothed aggregation (Dalton, Olson & Bell, TOMS
+/// 2015); "mg7-200:r0ap": a product of the set-up of multigrid on a grid of 200³ points with 7 (or 5, 27), whose
+/// aggregates are boxes: "a0p0", "r0ap", "a1p1", "r1ap"; or a file: A A where A is square, else A times its transpose;
+/// "FILE:t": A times its transpose \throws std::runtime_error for an unknown family; as read_matrix_market()
 [[nodiscard]] SpgemmProblem make_spgemm_problem(const std::string& name);
 
 }  // namespace tessera::bench

@@ -18,7 +18,7 @@ TwoSums count_sample(const CsrStructurePointers& a, const SampledTileRows& sampl
   return host::parallel_sum<TwoSums>(device, sample.count, [&](host::Range range) {
     TwoSums sum;
     for (std::int64_t number = range.begin; number < range.end; ++number) {
-      sum += count_tile_row(a, sample[number], most);
+      sum += count_tile_row(a, sample.at(number, a), most);
     }
     return sum;
   });
@@ -34,7 +34,8 @@ TileEstimate estimate_tiles(const CsrView<T>& matrix, const Device& device, cons
   const auto nnz = static_cast<double>(matrix.nnz());
   if (matrix.nnz() == 0) return result;
   const CsrStructurePointers a{matrix.rows, matrix.row_offsets.data(), matrix.columns.data()};
-  const TwoSums counted = count_sample(a, {tile_rows, result.tile_rows}, std::max<offset_t>(sample.tiles, 1), device);
+  const TwoSums counted =
+      count_sample(a, {tile_rows, result.tile_rows, false}, std::max<offset_t>(sample.tiles, 1), device);
   result.tiles = tiles_of_sample(nnz, counted);
   result.fill = nnz / (64.0 * result.tiles);
   return result;

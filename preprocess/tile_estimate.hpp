@@ -13,10 +13,28 @@
 
 namespace tessera::detail {
 
-/// One tile row at random in each of `count` nearly equal parts of all.
+/// One tile row at random in each of `count` nearly equal parts of all; or that of one entry at random in each of
+/// `count` parts of all entries, which sees where the entries are.
 struct SampledTileRows {
   index_t tile_rows = 0;
-  index_t count = 0;  ///< at most tile_rows
+  index_t count = 0;        ///< at most tile_rows
+  bool by_entries = false;  ///< the matrix has entries then
+
+  /// \param a the matrix
+  [[nodiscard]] TESSERA_HOST_DEVICE index_t at(std::int64_t number, const CsrStructurePointers& a) const noexcept {
+    if (!by_entries) return (*this)[number];
+    const offset_t nnz = a.offsets[a.rows];
+    const double place = (static_cast<double>(number) + SplitMix64(9, static_cast<std::uint64_t>(number)).uniform()) /
+                         static_cast<double>(count) * static_cast<double>(nnz);
+    const auto entry = static_cast<offset_t>(place) < nnz ? static_cast<offset_t>(place) : nnz - 1;
+    // The row of the entry: offsets[low] <= entry < offsets[high].
+    index_t low = 0;
+    for (index_t high = a.rows; high - low > 1;) {
+      const index_t middle = low + (high - low) / 2;
+      (a.offsets[middle] <= entry ? low : high) = middle;
+    }
+    return tile_of(low);
+  }
 
   [[nodiscard]] TESSERA_HOST_DEVICE index_t operator[](std::int64_t number) const noexcept {
     const std::int64_t begin = number * tile_rows / count;

@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(threads)
   __shared__ SampleWindow window;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int r = static_cast<int>(threadIdx.x / warp_size);
-  const index_t tile_row = sample[blockIdx.x];
+  const index_t tile_row = sample.at(blockIdx.x, a);
   RowRest row{a.columns, a.begin_of(tile_row, r), a.begin_of(tile_row, r + 1)};
   offset_t tiles = 0;
   offset_t entries = 0;

@@ -1,3 +1,4 @@
+#include "core/bitmap_tile.hpp"
 #include "core/cuda/launch.cuh"
 #include "spgemm/cuda/analysis.hpp"
 #include "spgemm/cuda/analysis_kernel.cuh"
@@ -35,6 +36,12 @@ struct AnalysisOutput {
   std::uint8_t* bins;
   BinTotals* totals;
   bool repeats;  ///< whether bins say which rows repeat the one before
+  const std::uint8_t* left_out;
+
+  /// Whether a row is formed elsewhere.
+  [[nodiscard]] __device__ bool leaves_out(index_t row) const {
+    return left_out != nullptr && left_out[detail::tile_of(row)] != 0;
+  }
 };
 
 /// The contribution of a row to the totals.
@@ -123,7 +130,7 @@ __global__ void __launch_bounds__(analysis_threads, analysis_blocks_of_multiproc
     offset_t end = 0;
     if (i < rows) {
       begin = factors.positions.a_offsets[i];
-      end = factors.positions.a_offsets[i + 1];
+      end = out.leaves_out(row) ? begin : factors.positions.a_offsets[i + 1];
     }
     const offset_t b_rows = end - begin;
     if (b_rows >= long_row * Lanes) {
@@ -280,7 +287,8 @@ void enqueue_analysis(const Context& context, const Factors<NoValue>& factors, c
                       const RowPolicy& policy, RowAnalysis& analysis) {
   clear(context, analysis);
   const AnalysisOutput out{analysis.products.data(), analysis.first_columns.data(), analysis.widths.data(),
-                           analysis.bins.data(),     analysis.totals.data(),        analysis.repeats};
+                           analysis.bins.data(),     analysis.totals.data(),        analysis.repeats,
+                           analysis.left_out};
   Array<BRowBounds> b_row_bounds;
   if (pays_digests(shape, policy)) {
     b_row_bounds = Array<BRowBounds>(shape.inner, Init::none, analysis.bins.device());

@@ -21,6 +21,9 @@ struct RowAnalysis {
   Array<std::uint8_t> bins;  ///< RowBin of every row
   Array<BinTotals> totals;   ///< row_bins of them
   bool repeats = false;      ///< whether bins have repeat_bit where enqueue_repeats() found it
+  /// On the device, null or a flag per tile row: rows of these are formed elsewhere, and count as rows without
+  /// products.
+  const std::uint8_t* left_out = nullptr;
 
   RowAnalysis(index_t rows, const Device& device);
   [[nodiscard]] RowFacts facts() const noexcept {

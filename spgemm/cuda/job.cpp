@@ -64,7 +64,8 @@ RowPolicy policy_of(const Tuning& tuning, const SpgemmOptions& options, offset_t
 
 template <class V>
 template <class T>
-DeviceJob<V>::DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& given, const Tuning& tuning)
+DeviceJob<V>::DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& given, const Tuning& tuning,
+                        const std::uint8_t* left_out)
     : options(given),
       context(Context::of(given.device)),
       current(given.device),
@@ -76,6 +77,7 @@ DeviceJob<V>::DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOp
       analysis(a.rows, given.device),
       policy(policy_of<V>(tuning, given, b.nnz())),
       ordered(given.determinism != Determinism::not_guaranteed) {
+  analysis.left_out = left_out;
   const bool only_esc = options.workflow == SpgemmWorkflow::esc;
   RowPolicy counting = counting_policy();
   // Unlike rows that are merged, those that are sorted need the range of their columns.
@@ -118,17 +120,18 @@ DeviceJob<V>::DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOp
   const unsigned none_rows = totals[static_cast<std::size_t>(RowBin::none)].rows;
   if (none_rows == 0) analysis.repeats = false;
   // A few repeats are counted once more rather than left out of a list.
-  const bool leaves_out = analysis.repeats && none_rows >= static_cast<unsigned>(rows) / 4;
+  const bool leaves_out = left_out != nullptr || (analysis.repeats && none_rows >= static_cast<unsigned>(rows) / 4);
   bins = BinnedRows(context, analysis, totals, counting, rows, leaves_out);
   budget->reserve(bins.bytes(), "analysis of a sparse product");
 }
 
-template DeviceJob<float>::DeviceJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&, const Tuning&);
+template DeviceJob<float>::DeviceJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&, const Tuning&,
+                                     const std::uint8_t*);
 template DeviceJob<double>::DeviceJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&,
-                                      const Tuning&);
+                                      const Tuning&, const std::uint8_t*);
 template DeviceJob<NoValue>::DeviceJob(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&,
-                                       const Tuning&);
+                                       const Tuning&, const std::uint8_t*);
 template DeviceJob<NoValue>::DeviceJob(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&,
-                                       const Tuning&);
+                                       const Tuning&, const std::uint8_t*);
 
 }  // namespace tessera::cuda

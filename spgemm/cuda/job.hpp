@@ -11,6 +11,7 @@
 #include "tessera/spgemm.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 namespace tessera::cuda {
@@ -23,9 +24,11 @@ struct DeviceJob {
   template <class T>
   DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& given)
       : DeviceJob(a, b, given, tuning_for(Context::of(given.device).limits())) {}
-  /// The same with given thresholds, for tests.
+  /// The same with given thresholds, for tests, or without some rows. \param left_out see RowAnalysis; must outlive the
+  /// job
   template <class T>
-  DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& given, const Tuning& tuning);
+  DeviceJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& given, const Tuning& tuning,
+            const std::uint8_t* left_out = nullptr);
 
   SpgemmOptions options;
   const Context& context;
@@ -95,9 +98,10 @@ struct CountedRows {
   offset_t nnz = 0;
 };
 
-/// Symbolic phase of all rows; consumes the bins of the job. Waits. \throws OutOfMemory
+/// Symbolic phase of all rows; consumes the bins of the job. Waits. \param count_others enqueues the counts of the rows
+/// that the job leaves out \throws OutOfMemory
 template <class V>
-[[nodiscard]] CountedRows count_rows(DeviceJob<V>& job);
+[[nodiscard]] CountedRows count_rows(DeviceJob<V>& job, const std::function<void(offset_t* counts)>& count_others = {});
 
 /// The workflow `symbolic`: symbolic phase, then numeric phase. \throws OutOfMemory before anything is summed
 template <class V>

@@ -1,4 +1,5 @@
 // Row groups: rows of A with the positions of the row before. Analysis and symbolic phase of the first hold for all.
+#include "core/bitmap_tile.hpp"
 #include "core/cuda/launch.cuh"
 #include "spgemm/cuda/analysis.hpp"
 
@@ -15,10 +16,16 @@ constexpr index_t max_group_rows = 96;
 constexpr offset_t least_lists = 8;
 
 __global__ void __launch_bounds__(threads)
-    repeats_kernel(const offset_t* a_offsets, const index_t* a_columns, index_t rows, std::uint8_t* bins) {
+    repeats_kernel(const offset_t* a_offsets, const index_t* a_columns, index_t rows, const std::uint8_t* left_out,
+                   std::uint8_t* bins) {
   const std::int64_t row = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / lanes;
   const unsigned part = threadIdx.x % lanes;
   bool alike = row < rows && row % max_group_rows != 0;
+  if (alike && left_out != nullptr) {
+    // Neither a row that is left out nor the first one after such a row.
+    const auto this_row = static_cast<index_t>(row);
+    alike = left_out[detail::tile_of(this_row)] == 0 && left_out[detail::tile_of(this_row - 1)] == 0;
+  }
   offset_t before = 0;
   offset_t begin = 0;
   offset_t length = 0;
@@ -56,7 +63,7 @@ void enqueue_repeats(const Context& context, const Factors<NoValue>& factors, co
   analysis.repeats = shape.rows > 1 && shape.a_nnz >= least_lists * shape.rows;
   if (!analysis.repeats) return;
   launch("rows that repeat the one before", context, Grid{blocks_for(shape.rows, threads / lanes), threads},
-         repeats_kernel, factors.a_offsets, factors.a_columns, shape.rows, analysis.bins.data());
+         repeats_kernel, factors.a_offsets, factors.a_columns, shape.rows, analysis.left_out, analysis.bins.data());
 }
 
 void enqueue_repeated_counts(const Context& context, RowAnalysis& analysis, index_t rows, offset_t* counts) {

@@ -30,7 +30,8 @@ CountedRows bins_by_counts(DeviceJob<V>& job, Array<offset_t> counts) {
   job.budget->release(job.bins.bytes());
   job.bins = BinnedRows();
   CountedRows result{std::move(counts),
-                     BinnedRows(job.context, job.analysis, fetched.totals, job.counted_policy(), job.rows),
+                     BinnedRows(job.context, job.analysis, fetched.totals, job.counted_policy(), job.rows,
+                                job.analysis.left_out != nullptr),
                      fetched.number};
   job.budget->reserve(result.bins.bytes(), "analysis of a sparse product");
   return result;
@@ -39,12 +40,13 @@ CountedRows bins_by_counts(DeviceJob<V>& job, Array<offset_t> counts) {
 }  // namespace
 
 template <class V>
-CountedRows count_rows(DeviceJob<V>& job) {
+CountedRows count_rows(DeviceJob<V>& job, const std::function<void(offset_t*)>& count_others) {
   job.budget->reserve(detail::csr_bytes(job.rows, 0, 0), "row offsets of a sparse product");
   Array<offset_t> counts(std::int64_t{job.rows} + 1, Init::none, job.device());
   zero_bytes(job.device(), counts.data() + job.rows, sizeof(offset_t));
   enqueue_symbolic(job, job.bins, counts.data());
   enqueue_repeated_counts(job.context, job.analysis, job.rows, counts.data());
+  if (count_others) count_others(counts.data());
   return bins_by_counts(job, std::move(counts));
 }
 
@@ -68,9 +70,9 @@ void enqueue_symbolic(const DeviceJob<V>& job, const BinnedRows& bins, offset_t*
   });
 }
 
-template CountedRows count_rows(DeviceJob<float>&);
-template CountedRows count_rows(DeviceJob<double>&);
-template CountedRows count_rows(DeviceJob<NoValue>&);
+template CountedRows count_rows(DeviceJob<float>&, const std::function<void(offset_t*)>&);
+template CountedRows count_rows(DeviceJob<double>&, const std::function<void(offset_t*)>&);
+template CountedRows count_rows(DeviceJob<NoValue>&, const std::function<void(offset_t*)>&);
 template void bin_rows(DeviceJob<float>&);
 template void bin_rows(DeviceJob<double>&);
 template void bin_rows(DeviceJob<NoValue>&);

@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -73,6 +75,32 @@ TEST(TileEstimate, SampleHasOneTileRowPerPart) {
         chosen.insert(sample[s]);
       }
       EXPECT_EQ(chosen.size(), static_cast<std::size_t>(count));
+    }
+  }
+}
+
+/// Sampled by entries, tile rows turn up as often as their share of the entries says.
+TEST(TileEstimate, SampleByEntriesSeesWhereTheyAre) {
+  // Tile row 2 has half of all entries; 5 and 6 have none.
+  std::vector<offset_t> offsets{0};
+  for (index_t i = 0; i < 77; ++i) {
+    const index_t tile_row = i / 8;
+    const offset_t length = tile_row == 2 ? 60 : tile_row == 5 || tile_row == 6 ? 0 : 9;
+    offsets.push_back(offsets.back() + length);
+  }
+  const detail::CsrStructurePointers a{77, offsets.data(), nullptr};
+  const double nnz = static_cast<double>(offsets.back());
+  for (const index_t count : {1, 10, 128}) {
+    const detail::SampledTileRows sample{10, count, true};
+    std::vector<int> drawn(10, 0);
+    for (std::int64_t s = 0; s < count; ++s) ++drawn.at(static_cast<std::size_t>(sample.at(s, a)));
+    EXPECT_EQ(drawn[5] + drawn[6], 0);
+    for (std::size_t t = 0; t < drawn.size(); ++t) {
+      const auto first = std::min<std::size_t>(8 * t, 77);
+      const auto last = std::min<std::size_t>(8 * t + 8, 77);
+      const double expected = static_cast<double>(offsets[last] - offsets[first]) / nnz * count;
+      // Strata that lie inside draw it surely, the two at its ends may.
+      EXPECT_NEAR(drawn[t], expected, 2.0) << t;
     }
   }
 }

@@ -113,6 +113,86 @@ TEST(TileChoice, OnlyGpusWithFastTensorCoresInDoublePrecision) {
   }
 }
 
+cuda::TileRowFacts tile_row(unsigned tiles, unsigned long long pairs, unsigned long long products) {
+  cuda::TileRowFacts row;
+  row.tiles = tiles;
+  row.pairs = pairs;
+  row.products = products;
+  row.layout = {static_cast<std::int32_t>(pairs), 4, static_cast<std::int32_t>(tiles)};
+  return row;
+}
+
+TEST(TileRowChoice, ByProductsPerPair) {
+  const cuda::TileRowRule by_name{200'000, 0.0};
+  const cuda::TileRowRule by_products{200'000, cuda::least_pair_products};
+  EXPECT_DOUBLE_EQ(cuda::least_pair_products, 40.0);
+  EXPECT_TRUE(cuda::is_formed_in_tiles(tile_row(10, 100, 4000), by_products));
+  EXPECT_FALSE(cuda::is_formed_in_tiles(tile_row(10, 100, 3999), by_products));
+  EXPECT_TRUE(cuda::is_formed_in_tiles(tile_row(10, 100, 1), by_name));
+  EXPECT_TRUE(cuda::is_formed_in_tiles(tile_row(0, 0, 0), by_products)) << "nothing to form";
+}
+
+TEST(TileRowChoice, NeverBeyondTheLimits) {
+  const auto beyond = [](const cuda::TileRowFacts& row, std::int64_t shared_bytes) {
+    const cuda::TileRowRule rule{shared_bytes, 0.0};
+    EXPECT_EQ(cuda::is_formed_in_tiles(row, rule), cuda::limits_exceeded(row, rule) == 0);
+    return cuda::limits_exceeded(row, rule);
+  };
+  const auto bit = [](cuda::BeyondTiles limit) { return static_cast<unsigned>(limit); };
+  cuda::TileRowFacts row = tile_row(40, 5000, 2'560'000);
+  EXPECT_EQ(beyond(row, row.layout.bytes()), 0U);
+  EXPECT_EQ(beyond(row, row.layout.bytes() - 1), bit(cuda::BeyondTiles::shared));
+  row.layout.slots = cuda::most_c_row_tiles;
+  EXPECT_EQ(beyond(row, 1 << 30), 0U);
+  row.layout.slots = cuda::most_c_row_tiles + 1;
+  EXPECT_EQ(beyond(row, 1 << 30), bit(cuda::BeyondTiles::c_row));
+  row = tile_row(40, 50, 25'600);
+  row.beyond = bit(cuda::BeyondTiles::not_found);
+  EXPECT_EQ(beyond(row, 1 << 30), bit(cuda::BeyondTiles::not_found));
+}
+
+/// With full tiles of B a tile row of A has 8 products per entry, and a pair for each of its tiles.
+TEST(TileRowChoice, OwnFillBoundsTheProductsPerPair) {
+  const cuda::TileRowRule rule{200'000, cuda::least_pair_products};
+  const auto lengths = [](int entries_of_tile, int tiles) {
+    detail::TileRowCounts sum;
+    for (int t = 0; t < tiles; ++t) {
+      sum +=
+          detail::TileRowCounts(entries_of_tile == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << entries_of_tile) - 1);
+    }
+    return sum;
+  };
+  EXPECT_TRUE(cuda::tile_row_may_pay(10, lengths(5, 10), rule));
+  EXPECT_FALSE(cuda::tile_row_may_pay(10, lengths(4, 10), rule));
+  EXPECT_TRUE(cuda::tile_row_may_pay(512, lengths(64, 512), rule));
+  EXPECT_TRUE(cuda::tile_row_may_pay(3, lengths(1, 3), {200'000, 0.0}));
+  EXPECT_TRUE(cuda::tile_row_may_pay(0, {}, rule));
+}
+
+/// 5 million entries of a grid beside a dense block of 2000 rows, which has 8 of 8.1 milliard products.
+TEST(TileChoice, TakesThePartThatPays) {
+  const cuda::TileProspect grid{1'000'000, 1'000'000, 4'996'000, 4'996'000};
+  const cuda::TileProspect with_block{1'000'000, 1'000'000, 8'986'000, 8'986'000};
+  EXPECT_FALSE(cuda::may_pay_in_tiles(with_block)) << "9 entries per row";
+  EXPECT_FALSE(cuda::may_pay_in_part(grid, false)) << "too small for a sample";
+  EXPECT_TRUE(cuda::may_pay_in_part(with_block, false));
+  EXPECT_FALSE(cuda::may_pay_in_part(with_block, true));
+  const std::vector<detail::CountedTiles> poor(128, {4, 40});
+  EXPECT_FALSE(cuda::mixed_prospect(4'996'000, poor).pays());
+  EXPECT_FALSE(cuda::mixed_prospect(8'986'000, {}).pays());
+  std::vector<detail::CountedTiles> found = poor;
+  for (std::size_t i = 0; i < 57; ++i) found[2 * i] = {252, 16'020};
+  const cuda::MixedProspect prospect = cuda::mixed_prospect(8'986'000, found);
+  EXPECT_TRUE(prospect.pays());
+  EXPECT_NEAR(prospect.entries, 0.445, 0.001);
+  EXPECT_NEAR(prospect.products, 8.0e9, 0.1e9);
+  EXPECT_NEAR(prospect.pairs, 250.0 * 250.0 * 250.0, 0.04 * 250.0 * 250.0 * 250.0);
+  // More tiles than a tile row may have are none for tiles, however full.
+  std::vector<detail::CountedTiles> wide = poor;
+  for (std::size_t i = 0; i < 57; ++i) wide[2 * i] = {cuda::most_counted_tiles, 64 * cuda::most_counted_tiles};
+  EXPECT_FALSE(cuda::mixed_prospect(8'986'000, wide).pays());
+}
+
 class TilesOnHost : public ::testing::Test {
  protected:
   template <class T>

@@ -20,11 +20,12 @@ template <class V>
 __global__ void __launch_bounds__(warps* warp_size)
     dense_copy_kernel(detail::CsrStructurePointers matrix, const V* values, PositionArrays tiles, V* dense,
                       unsigned* not_finite) {
-  const TileRow tile_row = tiles.rows[blockIdx.x];
+  const index_t number = tiles.taken[blockIdx.x];
+  const TileRow tile_row = tiles.rows[number];
   const auto lane = static_cast<int>(threadIdx.x % warp_size);
   const int r = lane / 4;
   const int c = lane % 4 * 2;
-  const std::int64_t row = std::int64_t{blockIdx.x} * tile_size + r;
+  const std::int64_t row = std::int64_t{number} * tile_size + r;
   const offset_t begin = row < matrix.rows ? matrix.offsets[row] : 0;
   bool finite = true;
   for (int t = static_cast<int>(threadIdx.x / warp_size); t < tile_row.tiles; t += warps) {
@@ -47,9 +48,10 @@ __global__ void __launch_bounds__(warps* warp_size)
 template <class V>
 void enqueue_dense_copy(const Context& context, const detail::CsrStructurePointers& matrix, const V* values,
                         const TilePositions& tiles, V* dense, TileTotals* totals) {
-  if (tiles.tile_rows() == 0) return;
-  launch("dense copies of tiles", context, Grid{static_cast<unsigned>(tiles.tile_rows()), warps * warp_size},
-         dense_copy_kernel<V>, matrix, values, tiles.arrays(), dense, &totals->not_finite);
+  const index_t taken = tiles.arrays().taken.count;
+  if (taken == 0) return;
+  launch("dense copies of tiles", context, Grid{static_cast<unsigned>(taken), warps * warp_size}, dense_copy_kernel<V>,
+         matrix, values, tiles.arrays(), dense, &totals->not_finite);
 }
 
 template void enqueue_dense_copy(const Context&, const detail::CsrStructurePointers&, const float*,

@@ -117,10 +117,11 @@ __device__ __forceinline__ void sum_tensor(const DenseTiles<double>& dense, cons
 }
 
 __global__ void __launch_bounds__(threads, resident_blocks)
-    tensor_kernel(index_t tile_rows, DenseTiles<double> dense, CTileArrays c, CsrTarget<double> target) {
+    tensor_kernel(DenseTiles<double> dense, CTileArrays c, CsrTarget<double> target) {
   const auto warp = static_cast<int>(threadIdx.x / warp_size);
-  const std::int64_t tile_row = std::int64_t{blockIdx.x} * rows_of_block + warp % rows_of_block;
-  if (tile_row >= tile_rows) return;
+  const std::int64_t number = std::int64_t{blockIdx.x} * rows_of_block + warp % rows_of_block;
+  if (number >= c.taken.count) return;
+  const std::int64_t tile_row = c.taken[number];
   const CTileRow row = c.rows[tile_row];
   for (int t = row.first + warp / rows_of_block; t < row.first + row.tiles; t += tiles_at_once) {
     const CTile tile = load_tile(c.tiles + t);
@@ -154,11 +155,11 @@ __device__ V add_pair(const DenseTiles<V>& dense, const TilePair& pair, int r, i
 }
 
 template <class V>
-__global__ void __launch_bounds__(threads)
-    scalar_kernel(index_t tile_rows, DenseTiles<V> dense, CTileArrays c, CsrTarget<V> target) {
+__global__ void __launch_bounds__(threads) scalar_kernel(DenseTiles<V> dense, CTileArrays c, CsrTarget<V> target) {
   const auto warp = static_cast<int>(threadIdx.x / warp_size);
-  const std::int64_t tile_row = std::int64_t{blockIdx.x} * rows_of_block + warp % rows_of_block;
-  if (tile_row >= tile_rows) return;
+  const std::int64_t number = std::int64_t{blockIdx.x} * rows_of_block + warp % rows_of_block;
+  if (number >= c.taken.count) return;
+  const std::int64_t tile_row = c.taken[number];
   const CTileRow row = c.rows[tile_row];
   const int r = lane_number() / tile_size;
   const int column = lane_number() % tile_size;
@@ -180,7 +181,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class V>
-void (*kernel_of([[maybe_unused]] TileArithmetic arithmetic))(index_t, DenseTiles<V>, CTileArrays, CsrTarget<V>) {
+void (*kernel_of([[maybe_unused]] TileArithmetic arithmetic))(DenseTiles<V>, CTileArrays, CsrTarget<V>) {
   if constexpr (std::is_same_v<V, double>) {
     if (arithmetic == TileArithmetic::tensor) return tensor_kernel;
   }
@@ -193,10 +194,11 @@ template <class V>
 void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
                            const TilePositions& b, const V* b_dense, const CTiles& c, const offset_t* offsets,
                            index_t* columns, V* values) {
-  if (a.tile_rows() == 0) return;
+  const index_t taken = c.arrays().taken.count;
+  if (taken == 0) return;
   const DenseTiles<V> dense{a.arrays().bitmaps, b.arrays().bitmaps, a_dense, b_dense};
-  launch("numeric phase in tiles", context, Grid{blocks_for(a.tile_rows(), rows_of_block), threads},
-         kernel_of<V>(arithmetic), a.tile_rows(), dense, c.arrays(), CsrTarget<V>{offsets, columns, values});
+  launch("numeric phase in tiles", context, Grid{blocks_for(taken, rows_of_block), threads}, kernel_of<V>(arithmetic),
+         dense, c.arrays(), CsrTarget<V>{offsets, columns, values});
 }
 
 template void enqueue_numeric_tiles(const Context&, TileArithmetic, const TilePositions&, const float*,

@@ -7,6 +7,7 @@
 #include "spgemm/cuda/tiles/column_window.cuh"
 #include "spgemm/cuda/tiles/row_counts.cuh"
 #include "spgemm/cuda/tiles/tile_product.hpp"
+#include "spgemm/cuda/tiles/tile_row_choice.hpp"
 
 #include <climits>
 #include <cstddef>
@@ -21,40 +22,86 @@ constexpr int count_blocks_of_multiprocessor = 8;
 constexpr int threads = 128;
 constexpr int warps = threads / warp_size;
 
-/// Of one tile row, or of some.
+/// Of the tile rows of a warp or block: totals as in TileTotals.
 struct PairSums {
   unsigned long long pairs = 0;
   unsigned long long products = 0;
+  unsigned long long poor_pairs = 0;
+  unsigned long long poor_products = 0;
   unsigned symbolic_bytes = 0;
+  unsigned in_tiles = 0;
+  unsigned by_rows = 0;
+  unsigned beyond = 0;
+
+  __device__ void add(const TileRowFacts& row, const TileRowRule& rule) {
+    beyond |= limits_exceeded(row, rule);
+    if (!is_formed_in_tiles(row, rule)) {
+      ++by_rows;
+      return;
+    }
+    products += row.products;
+    pairs += row.pairs;
+    symbolic_bytes = max(symbolic_bytes, row.layout.bytes());
+    if (row.pairs > 0) ++in_tiles;
+    if (tile_row_pays(row, least_pair_products)) return;
+    poor_pairs += row.pairs;
+    poor_products += row.products;
+  }
+  __device__ void add(const PairSums& other) {
+    pairs += other.pairs;
+    products += other.products;
+    poor_pairs += other.poor_pairs;
+    poor_products += other.poor_products;
+    symbolic_bytes = max(symbolic_bytes, other.symbolic_bytes);
+    in_tiles += other.in_tiles;
+    by_rows += other.by_rows;
+    beyond |= other.beyond;
+  }
+  __device__ void publish(TileTotals& totals) const {
+    atomicAdd(&totals.pairs, pairs);
+    atomicAdd(&totals.products, products);
+    atomicMax(&totals.symbolic_bytes, symbolic_bytes);
+    atomicAdd(&totals.in_tiles, in_tiles);
+    if (by_rows != 0) atomicAdd(&totals.by_rows, by_rows);
+    if (beyond != 0) atomicOr(&totals.beyond, beyond);
+    if (poor_pairs == 0) return;
+    atomicAdd(&totals.poor_pairs, poor_pairs);
+    atomicAdd(&totals.poor_products, poor_products);
+  }
 };
 
-/// Pairs and products of a tile row, for lane 0. One warp.
-__device__ PairSums count_pairs(const PositionArrays& a, const PositionArrays& b, const TileRow& row) {
+/// Pairs and products of a tile row. One warp; the same in all lanes.
+__device__ TileRowFacts facts_of(const PositionArrays& a, const PositionArrays& b, const TileRow& row) {
+  TileRowFacts facts;
   unsigned pairs = 0;
   unsigned first = INT_MAX;
   int last = -1;
   long long products = 0;
+  bool found = row.tiles != tiles_not_found;
   for (int t = static_cast<int>(threadIdx.x % warp_size); t < row.tiles; t += warp_size) {
     const index_t k = a.columns[row.first + t];
     const TileRow b_row = b.rows[k];
+    found = found && b_row.tiles != tiles_not_found;
     pairs += static_cast<unsigned>(b_row.tiles);
     first = min(first, static_cast<unsigned>(b_row.first_column));
     last = max(last, b_row.last_column);
     products += detail::products_of(a.bitmaps[row.first + t], b.lengths[k]);
   }
-  pairs = __reduce_add_sync(full_warp, pairs);
+  // Which limit it was the positions have noted.
+  if (__ballot_sync(full_warp, !found) != 0) facts.beyond = static_cast<unsigned>(BeyondTiles::not_found);
+  facts.pairs = __reduce_add_sync(full_warp, pairs);
   first = __reduce_min_sync(full_warp, first);
   last = __reduce_max_sync(full_warp, last);
-  products = sum_over_lanes(products);
+  facts.products = static_cast<unsigned long long>(sum_over_lanes(products));
   const int words = last < 0 ? 0 : window_words(static_cast<int>(first), last);
-  const std::int64_t window = std::int64_t{warp_size} * words;
-  const SymbolicLayout layout{static_cast<int>(pairs < window ? pairs : window), words, row.tiles};
-  return {pairs, static_cast<unsigned long long>(products), layout.bytes()};
+  const auto window = static_cast<unsigned long long>(warp_size) * static_cast<unsigned>(words);
+  facts.layout = {static_cast<int>(facts.pairs < window ? facts.pairs : window), words, row.tiles};
+  return facts;
 }
 
 __global__ void __launch_bounds__(count_threads)
-    pair_counts_kernel(index_t tile_rows, PositionArrays a, PositionArrays b, offset_t* pair_counts,
-                       TileTotals* totals) {
+    pair_counts_kernel(index_t tile_rows, PositionArrays a, PositionArrays b, TileRowRule rule, std::uint8_t* in_tiles,
+                       offset_t* pair_counts, TileTotals* totals) {
   constexpr int warps_of_block = count_threads / warp_size;
   __shared__ PairSums of_warps[warps_of_block];
   const auto warp = static_cast<int>(threadIdx.x / warp_size);
@@ -62,24 +109,27 @@ __global__ void __launch_bounds__(count_threads)
   if (blockIdx.x == 0 && threadIdx.x == 0) pair_counts[tile_rows] = 0;
   PairSums sums;
   const std::int64_t stride = std::int64_t{gridDim.x} * warps_of_block;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * warps_of_block + warp; i < tile_rows; i += stride) {
-    const PairSums of_row = count_pairs(a, b, a.rows[i]);
-    sums.pairs += of_row.pairs;
-    sums.products += of_row.products;
-    sums.symbolic_bytes = max(sums.symbolic_bytes, of_row.symbolic_bytes);
-    if (leads) pair_counts[i] = static_cast<offset_t>(of_row.pairs);
+  for (std::int64_t i = std::int64_t{blockIdx.x} * warps_of_block + warp; i < a.taken.count; i += stride) {
+    const index_t tile_row = a.taken[i];
+    const TileRow row = a.rows[tile_row];
+    bool formed = tile_row_may_pay(row.tiles, a.lengths[tile_row], rule);
+    TileRowFacts facts;
+    if (formed) {
+      facts = facts_of(a, b, row);
+      formed = is_formed_in_tiles(facts, rule);
+      sums.add(facts, rule);
+    } else {
+      ++sums.by_rows;
+    }
+    if (!leads) continue;
+    pair_counts[tile_row] = formed ? static_cast<offset_t>(facts.pairs) : 0;
+    if (in_tiles != nullptr) in_tiles[tile_row] = formed ? 1 : 0;
   }
   if (leads) of_warps[warp] = sums;
   __syncthreads();
   if (threadIdx.x != 0) return;
-  for (int w = 1; w < warps_of_block; ++w) {
-    sums.pairs += of_warps[w].pairs;
-    sums.products += of_warps[w].products;
-    sums.symbolic_bytes = max(sums.symbolic_bytes, of_warps[w].symbolic_bytes);
-  }
-  atomicAdd(&totals->pairs, sums.pairs);
-  atomicAdd(&totals->products, sums.products);
-  atomicMax(&totals->symbolic_bytes, sums.symbolic_bytes);
+  for (int w = 1; w < warps_of_block; ++w) sums.add(of_warps[w]);
+  sums.publish(*totals);
 }
 
 /// First tile and number of tiles of a row of B.
@@ -168,7 +218,7 @@ __device__ void multiply_bitmaps(const PositionArrays& b, const SymbolicMemory& 
 
 /// Bitmaps and row ranks of the tiles of C, and the entries of the tile row's rows. One warp.
 __device__ void write_bitmaps(const SymbolicMemory& memory, int slots, int first, index_t rows, const CTileArrays& c,
-                              offset_t* counts) {
+                              index_t tile_row, offset_t* counts) {
   const auto lane = static_cast<int>(threadIdx.x % warp_size);
   RunningRowCounts running;
   for (int s0 = 0; s0 < slots; s0 += warp_size) {
@@ -180,7 +230,7 @@ __device__ void write_bitmaps(const SymbolicMemory& memory, int slots, int first
       c.row_ranks[first + s] = before;
     }
   }
-  const std::int64_t row = std::int64_t{blockIdx.x} * tile_size + lane;
+  const std::int64_t row = std::int64_t{tile_row} * tile_size + lane;
   if (lane < tile_size && row < rows) counts[row] = running.total().of_row(lane);
 }
 
@@ -220,9 +270,9 @@ __device__ void write_pairs(const PositionArrays& b, const SymbolicMemory& memor
 }
 
 /// A tile row of C without entries.
-__device__ void write_nothing(index_t rows, CTileRow* c_rows, offset_t* counts) {
-  const std::int64_t row = std::int64_t{blockIdx.x} * tile_size + threadIdx.x;
-  if (threadIdx.x == 0) c_rows[blockIdx.x] = {0, 0};
+__device__ void write_nothing(index_t rows, index_t tile_row, CTileRow* c_rows, offset_t* counts) {
+  const std::int64_t row = std::int64_t{tile_row} * tile_size + threadIdx.x;
+  if (threadIdx.x == 0) c_rows[tile_row] = {0, 0};
   if (threadIdx.x < tile_size && row < rows) counts[row] = 0;
 }
 
@@ -233,11 +283,12 @@ __global__ void __launch_bounds__(threads)
   __shared__ int slots;
   __shared__ int first;
   if (blockIdx.x == 0 && threadIdx.x == 0) counts[rows] = 0;
-  const TileRow row = a.rows[blockIdx.x];
+  const index_t tile_row = a.taken[blockIdx.x];
+  const TileRow row = a.rows[tile_row];
   find_range(a, b, row, range);
-  if (range.last < 0) return write_nothing(rows, c.rows, counts);
-  const auto first_pair = static_cast<unsigned>(pair_offsets[blockIdx.x]);
-  const auto pairs = static_cast<int>(pair_offsets[blockIdx.x + 1] - pair_offsets[blockIdx.x]);
+  if (range.last < 0) return write_nothing(rows, tile_row, c.rows, counts);
+  const auto first_pair = static_cast<unsigned>(pair_offsets[tile_row]);
+  const auto pairs = static_cast<int>(pair_offsets[tile_row + 1] - pair_offsets[tile_row]);
   const int words = window_words(range.first, range.last);
   const SymbolicMemory memory({min(pairs, warp_size * words), words, row.tiles}, range.first);
   load_rows(a, b, row, memory);
@@ -250,16 +301,12 @@ __global__ void __launch_bounds__(threads)
     if (threadIdx.x == 0) {
       slots = found;
       first = static_cast<int>(atomicAdd(&totals->c_tiles, static_cast<unsigned>(found)));
-      c.rows[blockIdx.x] = {first, found};
+      c.rows[tile_row] = {first, found};
     }
   }
   __syncthreads();
-  if (slots > most_c_row_tiles) {
-    if (threadIdx.x == 0) atomicOr(&totals->beyond, static_cast<unsigned>(BeyondTiles::c_row));
-    return write_nothing(rows, c.rows, counts);
-  }
   multiply_bitmaps(b, memory, slots);
-  if (threadIdx.x < warp_size) write_bitmaps(memory, slots, first, rows, c, counts);
+  if (threadIdx.x < warp_size) write_bitmaps(memory, slots, first, rows, c, tile_row, counts);
   if (threadIdx.x / warp_size == 1) {
     const unsigned live = write_tiles(memory, slots, first, first_pair, c);
     if (threadIdx.x == warp_size) atomicAdd(&totals->live_pairs, static_cast<unsigned long long>(live));
@@ -270,24 +317,26 @@ __global__ void __launch_bounds__(threads)
 
 }  // namespace
 
-void enqueue_pair_counts(const Context& context, const TilePositions& a, const TilePositions& b, offset_t* pair_counts,
-                         TileTotals* totals) {
-  if (a.tile_rows() == 0) return;
+void enqueue_pair_counts(const Context& context, const TilePositions& a, const TilePositions& b,
+                         const TileRowRule& rule, std::uint8_t* in_tiles, offset_t* pair_counts, TileTotals* totals) {
+  const index_t taken = a.arrays().taken.count;
+  if (taken == 0) return;
   const auto most = static_cast<unsigned>(context.multiprocessors() * count_blocks_of_multiprocessor);
-  const unsigned needed = blocks_for(a.tile_rows(), count_threads / warp_size);
+  const unsigned needed = blocks_for(taken, count_threads / warp_size);
   launch("pairs of tiles", context, Grid{needed < most ? needed : most, count_threads}, pair_counts_kernel,
-         a.tile_rows(), a.arrays(), b.arrays(), pair_counts, totals);
+         a.tile_rows(), a.arrays(), b.arrays(), rule, in_tiles, pair_counts, totals);
 }
 
 void enqueue_symbolic_tiles(const Context& context, index_t rows, const TilePositions& a, const TilePositions& b,
                             const offset_t* pair_offsets, unsigned shared_bytes, const CTiles& c, offset_t* counts,
                             TileTotals* totals) {
-  if (a.tile_rows() == 0) return;
+  const index_t taken = a.arrays().taken.count;
+  if (taken == 0) return;
   if (shared_bytes + symbolic_static_bytes > context.limits().shared_per_block) {
     allow_shared_bytes(symbolic_kernel, context.limits().largest_shared_per_block - symbolic_static_bytes);
   }
-  launch("symbolic phase in tiles", context, Grid{static_cast<unsigned>(a.tile_rows()), threads, shared_bytes},
-         symbolic_kernel, rows, a.arrays(), b.arrays(), pair_offsets, c.arrays(), counts, totals);
+  launch("symbolic phase in tiles", context, Grid{static_cast<unsigned>(taken), threads, shared_bytes}, symbolic_kernel,
+         rows, a.arrays(), b.arrays(), pair_offsets, c.arrays(), counts, totals);
 }
 
 }  // namespace tessera::cuda

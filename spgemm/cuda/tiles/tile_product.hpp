@@ -30,6 +30,7 @@ struct alignas(8) CTileRow {
 
 /// Tiles of C as kernels see them.
 struct CTileArrays {
+  TileRowList taken;  ///< tile rows that launches take
   CTileRow* rows = nullptr;
   CTile* tiles = nullptr;
   std::uint64_t* bitmaps = nullptr;    ///< per tile
@@ -45,6 +46,7 @@ class CTiles {
  public:
   /// \param most pairs of tiles, and so tiles of C
   CTiles(index_t tile_rows, std::int64_t most, const Device& device) : memory_(bytes(tile_rows, most), device) {
+    arrays_.taken = {nullptr, tile_rows};
     arrays_.rows = memory_.take<CTileRow>(tile_rows);
     arrays_.tiles = memory_.take<CTile>(most);
     arrays_.bitmaps = memory_.take<std::uint64_t>(most);
@@ -53,6 +55,8 @@ class CTiles {
   }
 
   [[nodiscard]] const CTileArrays& arrays() const noexcept { return arrays_; }
+  /// Later launches take these tile rows alone. \param list must outlive the launches
+  void take(const TileRowList& list) noexcept { arrays_.taken = list; }
 
   [[nodiscard]] static constexpr std::uint64_t bytes(index_t tile_rows, std::int64_t most) noexcept {
     return Slab::bytes_of<CTileRow>(tile_rows) + Slab::bytes_of<CTile>(most) + Slab::bytes_of<std::uint64_t>(most) +
@@ -81,14 +85,18 @@ struct SymbolicLayout {
 /// Static shared memory of the symbolic phase, beside that of its layout.
 inline constexpr std::int64_t symbolic_static_bytes = 128;
 
-/// Counts the pairs of every tile row, and in `totals` the pairs, the scalar products, and the shared memory of the
-/// symbolic phase. O(tiles of A). \param pair_counts per tile row, and then 0
-void enqueue_pair_counts(const Context& context, const TilePositions& a, const TilePositions& b, offset_t* pair_counts,
-                         TileTotals* totals);
+struct TileRowRule;
+
+/// Counts the pairs of every tile row that A takes, and in `totals` what the host has to know of them. O(tiles of A).
+/// \param rule which tile rows of C are formed in tiles; the others have no pairs \param in_tiles null, or receives 1
+/// for every tile row that is formed in tiles \param pair_counts per tile row, and then 0
+void enqueue_pair_counts(const Context& context, const TilePositions& a, const TilePositions& b,
+                         const TileRowRule& rule, std::uint8_t* in_tiles, offset_t* pair_counts, TileTotals* totals);
 
 /// Finds the tiles of C, their positions, and the pairs of each of them that are not empty.
-/// O(pairs). \param rows of C \param pair_offsets pairs before each tile row, and at last all \param shared_bytes of
-/// the largest tile row \param counts receives the entries of every row of C, and then
+/// O(pairs). Other tile rows than A takes are left as they are. \param rows of C \param pair_offsets pairs before each
+/// tile row, and at last all \param shared_bytes of the largest tile row \param counts receives the entries of every
+/// row of C, and then
 /// 0
 void enqueue_symbolic_tiles(const Context& context, index_t rows, const TilePositions& a, const TilePositions& b,
                             const offset_t* pair_offsets, unsigned shared_bytes, const CTiles& c, offset_t* counts,

@@ -1,25 +1,29 @@
 // The workflow `tiles` (bmSPARSE, GRADES-NDA 2018; tSparse, Computers & Electrical Engineering 88, 2020): positions of
 // both factors in tiles, symbolic phase beside the dense copies, numeric phase. The host waits twice: for the pairs,
-// and for the entries of C.
+// and for the entries of C. In a mixed product tile rows that exceed the limits of tiles, or do not pay, are formed row
+// by row (DeviceJob), between the same two waits and a few more; both write into one C, one after the other.
 #include "spgemm/cuda/workflows/tiles.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/memory.hpp"
 #include "core/cuda/scan.hpp"
 #include "core/stopwatch.hpp"
-#include "preprocess/tile_estimate.hpp"
 #include "preprocess/tile_slices.hpp"
-#include "spgemm/cuda/tiles/tile_choice.hpp"
 #include "spgemm/cuda/tiles/tile_product.hpp"
+#include "spgemm/cuda/tiles/tile_row_choice.hpp"
+#include "spgemm/cuda/tiles/tile_row_lists.hpp"
+#include "spgemm/cuda/tiles/tile_views.hpp"
+#include "spgemm/cuda/workflows/automatic_tiles.hpp"
+#include "spgemm/cuda/workflows/tile_search.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <mutex>
-#include <span>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -30,43 +34,6 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Copies an object, and a number after it, to the host. Waits. \param number may be null
-template <class Object>
-std::pair<Object, offset_t> fetch(const Context& context, const Object* object, const offset_t* number) {
-  static_assert(sizeof(Object) + sizeof(offset_t) <= SumSpace::host_bytes);
-  SumSpace& space = context.sum_space();
-  const std::scoped_lock alone(space.mutex);
-  auto* const target = static_cast<unsigned char*>(space.on_host);
-  check(cudaMemcpyAsync(target, object, sizeof(Object), cudaMemcpyDeviceToHost, context.stream()),
-        "bringing totals of tiles to the host");
-  if (number != nullptr) {
-    check(cudaMemcpyAsync(target + sizeof(Object), number, sizeof(offset_t), cudaMemcpyDeviceToHost, context.stream()),
-          "bringing a total to the host");
-  }
-  context.synchronize();
-  std::pair<Object, offset_t> result{};
-  std::memcpy(&result.first, target, sizeof(Object));
-  if (number != nullptr) std::memcpy(&result.second, target + sizeof(Object), sizeof(offset_t));
-  return result;
-}
-
-/// Why a product is not formed in tiles.
-class GivenUp : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-template <class T>
-detail::CsrStructurePointers structure_of(const CsrView<T>& matrix) noexcept {
-  return {matrix.rows, matrix.row_offsets.data(), matrix.columns.data()};
-}
-
-template <class T>
-bool same_arrays(const CsrView<T>& a, const CsrView<T>& b) noexcept {
-  return a.rows == b.rows && a.cols == b.cols && a.row_offsets.data() == b.row_offsets.data() &&
-         a.columns.data() == b.columns.data() && a.values.data() == b.values.data();
-}
-
 /// Tiles that a factor is expected to have at most: those an eighth full, and some per tile row.
 std::int64_t usual_capacity(index_t rows, offset_t nnz) noexcept {
   return std::min<std::int64_t>(nnz, nnz / 8 + 2 * std::int64_t{detail::tiles_across(rows)});
@@ -74,23 +41,20 @@ std::int64_t usual_capacity(index_t rows, offset_t nnz) noexcept {
 
 /// One product. \tparam V T, or NoValue for the pattern
 template <class V, class T>
-class TileJob {
+class TileJob : private TileSearch<T> {
  public:
-  TileJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options, SpgemmReport& report)
-      : a_(a),
-        b_(b),
-        options_(options),
-        context_(Context::of(options.device)),
-        current_(options.device),
-        same_(same_arrays(a, b)),
-        budget_(options.memory_limit_bytes, 0),
-        totals_(1, Init::none, options.device),
+  TileJob(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options, const TileChoice& choice,
+          SpgemmReport& report)
+      // Where tiles are found in part, those of A and those of B are not the same.
+      : TileSearch<T>(a, b, options, choice.share == TileShare::all && same_arrays(a, b)),
+        choice_(choice),
         report_(report) {}
 
   /// \throws GivenUp, OutOfMemory
   [[nodiscard]] CsrArrays<V> run() {
     const Stopwatch finding;
     find_tiles();
+    if (is_mixed()) start_rows();
     report_.analysis_ms = finding.milliseconds();
     const Stopwatch counting;
     const CTiles c = count();
@@ -103,21 +67,30 @@ class TileJob {
   }
 
  private:
+  using TileSearch<T>::a_;
+  using TileSearch<T>::b_;
+  using TileSearch<T>::options_;
+  using TileSearch<T>::context_;
+  using TileSearch<T>::same_;
+  using TileSearch<T>::budget_;
+  using TileSearch<T>::rule_;
+  using TileSearch<T>::totals_;
+  using TileSearch<T>::found_;
+  using TileSearch<T>::pair_offsets_;
+  using TileSearch<T>::a_tiles_;
+  using TileSearch<T>::b_tiles_;
+  using TileSearch<T>::formed_;
+  using TileSearch<T>::met_;
+  using TileSearch<T>::reserve;
+  using TileSearch<T>::right;
+  using TileSearch<T>::counts_of;
+  using TileSearch<T>::tile_rows;
+  using TileSearch<T>::choose_rows;
+  using TileSearch<T>::find_some_tiles;
+  using TileSearch<T>::limits_text;
+  using TileSearch<T>::is_mixed;
+
   static constexpr std::uint64_t dense_tile_bytes = detail::tile_entries * value_bytes<V>;
-
-  void reserve(std::uint64_t bytes) {
-    if (!budget_.fits(bytes)) {
-      throw GivenUp(fmt::format("tiles needs {} bytes more, beyond the limit of {}", bytes, budget_.limit()));
-    }
-    budget_.reserve(bytes, "sparse product in tiles");
-  }
-
-  [[nodiscard]] const TilePositions& right() const noexcept { return same_ ? a_tiles_ : b_tiles_; }
-  /// For counts of so many rows and a 0, all of which a kernel writes if there are rows.
-  [[nodiscard]] Array<offset_t> counts_of(index_t rows) const {
-    return Array<offset_t>(std::int64_t{rows} + 1, rows == 0 ? Init::zero : Init::none, options_.device);
-  }
-  [[nodiscard]] index_t tile_rows() const noexcept { return detail::tiles_across(a_.rows); }
 
   /// Tiles of both factors and their pairs; once more where there was too little room.
   void find_tiles() {
@@ -125,6 +98,10 @@ class TileJob {
       throw GivenUp(fmt::format("factors have {} and {} entries, more than tiles can number", a_.nnz(), b_.nnz()));
     }
     pair_offsets_ = counts_of(tile_rows());
+    if (choice_.share == TileShare::some) {
+      find_some_tiles(choice_.least_gain_ms / 2);
+      return require_limits();
+    }
     std::int64_t a_capacity = usual_capacity(a_.rows, a_.nnz());
     std::int64_t b_capacity = same_ ? 0 : usual_capacity(b_.rows, b_.nnz());
     const std::uint64_t fixed = totals_.bytes() + pair_offsets_.bytes();
@@ -137,6 +114,12 @@ class TileJob {
       reserve(position_bytes(a_capacity, b_capacity));
       find_positions(a_capacity, b_capacity);
     }
+    // A few tile rows that do not pay cost less in tiles than a mixed product would.
+    const bool mixes = options_.workflow == SpgemmWorkflow::automatic &&
+                       gain_by_rows_ms(static_cast<double>(found_.poor_pairs),
+                                       static_cast<double>(found_.poor_products)) >= choice_.least_gain_ms;
+    if (mixes) rule_.least_pair_products = least_pair_products;
+    if (mixes || found_.by_rows > 0) choose_rows();
     require_limits();
   }
 
@@ -153,30 +136,23 @@ class TileJob {
       b_tiles_ = TilePositions(b_.rows, b_capacity, options_.device);
       enqueue_positions(context_, structure_of(b_), b_tiles_, 1, totals_.data());
     }
-    enqueue_pair_counts(context_, a_tiles_, right(), pair_offsets_.data(), totals_.data());
+    enqueue_pair_counts(context_, a_tiles_, right(), rule_, nullptr, pair_offsets_.data(), totals_.data());
     exclusive_sum_on_device(options_.device, pair_offsets_.span());
     found_ = fetch(context_, totals_.data(), nullptr).first;
   }
 
   void require_limits() const {
-    const auto beyond = [&](BeyondTiles limit) { return (found_.beyond & static_cast<unsigned>(limit)) != 0; };
-    if (beyond(BeyondTiles::span)) {
-      throw GivenUp(fmt::format("eight rows span more than {} columns, the most that tiles take",
-                                detail::most_window_words * 32 * tile_size));
-    }
-    if (beyond(BeyondTiles::tiles)) {
-      throw GivenUp(
-          fmt::format("eight rows have more than {} tiles, the most that tiles take", detail::most_found_tiles));
-    }
-    if (beyond(BeyondTiles::c_row)) {
-      throw GivenUp(fmt::format("eight rows of C have more than {} tiles, the most that tiles take", most_c_row_tiles));
-    }
     if (found_.pairs >= most_pairs) throw GivenUp(fmt::format("{} pairs of tiles are too many", found_.pairs));
-    const std::int64_t room = context_.limits().largest_shared_per_block - symbolic_static_bytes;
-    if (found_.symbolic_bytes > room) {
-      throw GivenUp(fmt::format("eight rows need {} bytes of shared memory, of which the GPU has {}",
-                                found_.symbolic_bytes, room));
-    }
+  }
+
+  /// Analysis of the other rows.
+  void start_rows() {
+    SpgemmOptions options = options_;
+    options.workflow = SpgemmWorkflow::symbolic;
+    options.short_rows = false;
+    if (options.memory_limit_bytes != 0) options.memory_limit_bytes = std::max<std::uint64_t>(budget_.left(), 1);
+    rows_.emplace(a_, b_, options, tuning_for(context_.limits()), formed_.flags());
+    reserve(rows_->budget->limit() - rows_->budget->left());
   }
 
   /// Structure of C, and beside it the dense copies.
@@ -185,28 +161,47 @@ class TileJob {
     const std::uint64_t dense_tiles = found_.tiles[0] + (same_ ? 0 : found_.tiles[1]);
     reserve(CTiles::bytes(tile_rows(), pairs) + dense_tiles * dense_tile_bytes + detail::csr_bytes(a_.rows, 0, 0));
     CTiles c(tile_rows(), pairs, options_.device);
-    offsets_ = counts_of(a_.rows);
+    c.take(a_tiles_.arrays().taken);
     if constexpr (has_values<V>) {
       a_dense_ = Array<V>(detail::tile_entries * std::int64_t{found_.tiles[0]}, Init::none, options_.device);
       if (!same_) {
         b_dense_ = Array<V>(detail::tile_entries * std::int64_t{found_.tiles[1]}, Init::none, options_.device);
       }
     }
-    enqueue_count(c);
+    if (rows_) {
+      count_mixed(c);
+      return c;
+    }
+    offsets_ = counts_of(a_.rows);
+    enqueue_count(c, offsets_.data());
     exclusive_sum_on_device(options_.device, offsets_.span());
     std::tie(found_, nnz_) = fetch(context_, totals_.data(), offsets_.data() + a_.rows);
-    require_limits();
     return c;
   }
 
-  void enqueue_count(const CTiles& c) {
+  /// Rows outside tiles are counted first: their symbolic phase sets the other counts to 0.
+  void count_mixed(const CTiles& c) {
+    budget_.release(detail::csr_bytes(a_.rows, 0, 0));
+    rows_->budget = budget_;
+    counted_rows_ = count_rows(*rows_, [&](offset_t* counts) { enqueue_count(c, counts); });
+    budget_ = *rows_->budget;
+    offsets_ = std::move(counted_rows_.offsets);
+    nnz_ = counted_rows_.nnz;
+    found_ = fetch(context_, totals_.data(), nullptr).first;
+  }
+
+  void enqueue_count(const CTiles& c, offset_t* counts) {
     SideStreams::Fork fork(options_.device);
     if constexpr (has_values<V>) {
+      const TileRowList formed = a_tiles_.arrays().taken;
+      // Where A is B, copies of tile rows that are met alone are needed, too.
+      if (same_ && rows_) a_tiles_.take(met_.listed(found_.listed[1].rows));
       fork.run(0, [&] { enqueue_copy(a_, a_tiles_, a_dense_); });
+      a_tiles_.take(formed);
       if (!same_) fork.run(1, [&] { enqueue_copy(b_, b_tiles_, b_dense_); });
     }
-    enqueue_symbolic_tiles(context_, a_.rows, a_tiles_, right(), pair_offsets_.data(), found_.symbolic_bytes, c,
-                           offsets_.data(), totals_.data());
+    enqueue_symbolic_tiles(context_, a_.rows, a_tiles_, right(), pair_offsets_.data(), found_.symbolic_bytes, c, counts,
+                           totals_.data());
   }
 
   void enqueue_copy(const CsrView<T>& matrix, const TilePositions& tiles, Array<V>& dense) {
@@ -230,6 +225,9 @@ class TileJob {
     enqueue_numeric_tiles<V>(context_, arithmetic(), a_tiles_, a_dense_.data(), right(),
                              same_ ? a_dense_.data() : b_dense_.data(), c, result.offsets.data(), result.columns.data(),
                              result.values.data());
+    if (rows_) {
+      enqueue_numeric(*rows_, counted_rows_.bins, result.offsets.data(), result.columns.data(), result.values.data());
+    }
     if (!options_.asynchronous) context_.synchronize();
     return result;
   }
@@ -247,14 +245,30 @@ class TileJob {
     const double tiles = 64.0 * (static_cast<double>(found_.tiles[0]) + static_cast<double>(found_.tiles[1]));
     const double entries = static_cast<double>(a_.nnz()) + (same_ ? 0.0 : static_cast<double>(b_.nnz()));
     report_.workflow = SpgemmWorkflow::tiles;
+    if (rows_) {
+      report_.reason += "; " + mixed_text();
+    } else {
+      report_.reason += fmt::format("; tiles are {:.3g} full", tiles > 0.0 ? entries / tiles : 0.0);
+    }
     report_.reason +=
-        fmt::format("; tiles are {:.3g} full, {} of {} pairs are not empty, {}", tiles > 0.0 ? entries / tiles : 0.0,
-                    found_.live_pairs, found_.pairs, arithmetic_text());
-    report_.products = static_cast<offset_t>(found_.products);
+        fmt::format(", {} of {} pairs are not empty, {}", found_.live_pairs, found_.pairs, arithmetic_text());
+    report_.products = static_cast<offset_t>(found_.products) + (rows_ ? rows_->report.products : 0);
     report_.expansion = a_.nnz() > 0 ? static_cast<double>(report_.products) / static_cast<double>(a_.nnz()) : 0.0;
     const bool tensor = arithmetic() == TileArithmetic::tensor;
     report_.determinism = tensor ? Determinism::run_to_run : Determinism::gpu_to_gpu;
+    if (rows_) {
+      report_.accumulators = rows_->report.accumulators;
+      if (rows_->adds_in_any_order) report_.determinism = Determinism::not_guaranteed;
+    }
     report_.peak_bytes = budget_.peak();
+  }
+
+  [[nodiscard]] std::string mixed_text() const {
+    const std::string limits = limits_text();
+    index_t rows = 0;
+    for (const SpgemmAccumulatorUse& use : rows_->report.accumulators) rows += use.rows;
+    return fmt::format("{} of {} tile rows by tiles, {} rows with products row by row since {}", found_.in_tiles,
+                       tile_rows(), rows, limits.empty() ? std::string("tiles do not pay there") : limits);
   }
 
   static constexpr offset_t most_entries = std::numeric_limits<std::int32_t>::max();
@@ -262,86 +276,39 @@ class TileJob {
   /// From which on GPUs have the tensor instruction in double precision.
   static constexpr int tensor_capability = 80;
 
-  CsrView<T> a_;
-  CsrView<T> b_;
-  SpgemmOptions options_;
-  const Context& context_;
-  DeviceGuard current_;
-  bool same_;  ///< whether A and B are one matrix
-  detail::MemoryBudget budget_;
-  Array<TileTotals> totals_;
-  TileTotals found_;  ///< the totals on the host
-  Array<offset_t> pair_offsets_;
-  TilePositions a_tiles_;
-  TilePositions b_tiles_;  ///< none where A and B are one matrix
+  TileChoice choice_;
   Array<V> a_dense_;
   Array<V> b_dense_;
-  Array<offset_t> offsets_;  ///< of C
-  offset_t nnz_ = 0;         ///< of C
+  Array<offset_t> offsets_;           ///< of C
+  offset_t nnz_ = 0;                  ///< of C
+  std::optional<DeviceJob<V>> rows_;  ///< mixed: the rows that are not formed in tiles
+  CountedRows counted_rows_;          ///< mixed: their bins
   SpgemmReport& report_;
 };
-
-/// Fills of both factors, sampled in one wait. Both have entries.
-template <class T>
-std::pair<double, double> sample_fills(const CsrView<T>& a, const CsrView<T>& b, const Device& device) {
-  const Context& context = Context::of(device);
-  const DeviceGuard current(device);
-  const TileSample sample{most_direct_samples / 2};
-  SumSpace& space = context.sum_space();
-  const std::scoped_lock alone(space.mutex);
-  auto* counted = static_cast<detail::CountedTiles*>(space.on_host);
-  const auto enqueue = [&](const CsrView<T>& matrix) {
-    const index_t tile_rows = detail::tiles_across(matrix.rows);
-    const detail::SampledTileRows rows{tile_rows, std::min(tile_rows, sample.tile_rows)};
-    enqueue_sample(context, structure_of(matrix), rows, sample.tiles, counted);
-    return std::span<const detail::CountedTiles>(std::exchange(counted, counted + rows.count),
-                                                 static_cast<std::size_t>(rows.count));
-  };
-  const auto of_a = enqueue(a);
-  const auto of_b = same_arrays(a, b) ? of_a : enqueue(b);
-  context.synchronize();
-  const auto fill = [](const CsrView<T>& matrix, std::span<const detail::CountedTiles> rows) {
-    const auto nnz = static_cast<double>(matrix.nnz());
-    return nnz / (detail::tile_entries * detail::tiles_of_sample(nnz, detail::sum_of(rows)));
-  };
-  return {fill(a, of_a), fill(b, of_b)};
-}
-
-/// Whether `automatic` takes tiles; the reason then goes into the report.
-template <class V, class T>
-bool automatic_takes_tiles(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options,
-                           SpgemmReport& report) {
-  const bool free_choice = options.workflow == SpgemmWorkflow::automatic && !options.short_rows &&
-                           options.accumulator == SpgemmAccumulator::automatic &&
-                           options.determinism != Determinism::gpu_to_gpu;
-  if (!free_choice || !std::is_same_v<V, double>) return false;
-  const TileProspect prospect{a.rows, b.rows, a.nnz(), b.nnz()};
-  if (!has_fast_fp64_tensor(Context::of(options.device).limits()) || !may_pay_in_tiles(prospect)) return false;
-  const auto [a_fill, b_fill] = sample_fills(a, b, options.device);
-  if (!pays_in_tiles(prospect, a_fill, b_fill)) return false;
-  report.reason = fmt::format(
-      "sampled tiles are {:.3g} full: about {:.3g} products in a pair of tiles, and {:.2g} pairs",
-      std::sqrt(a_fill * b_fill), detail::products_per_pair(a_fill, b_fill), prospect.pairs(a_fill, b_fill));
-  return true;
-}
 
 }  // namespace
 
 template <class V, class T>
-std::optional<CsrArrays<V>> tile_product(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options,
-                                         SpgemmReport& report) {
-  report.reason = "chosen by name";
-  if (options.workflow != SpgemmWorkflow::tiles && !automatic_takes_tiles<V>(a, b, options, report)) {
-    return std::nullopt;
-  }
+std::optional<CsrArrays<V>> form_in_tiles(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options,
+                                          const TileChoice& choice, SpgemmReport& report) {
+  report.reason = choice.reason;
   try {
-    return TileJob<V, T>(a, b, options, report).run();
+    return TileJob<V, T>(a, b, options, choice, report).run();
   } catch (const GivenUp& given_up) {
     report.fallback = std::string(given_up.what()) + ": exact instead";
   } catch (const OutOfMemory& error) {
     report.fallback = std::string(error.what()) + ": exact instead";
   }
   return std::nullopt;
+}
+
+template <class V, class T>
+std::optional<CsrArrays<V>> tile_product(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options,
+                                         SpgemmReport& report) {
+  const TileChoice choice = options.workflow == SpgemmWorkflow::tiles ? TileChoice{TileShare::all, "chosen by name"}
+                                                                      : choose_tiles<V>(a, b, options);
+  if (choice.share == TileShare::none) return std::nullopt;
+  return form_in_tiles<V>(a, b, options, choice, report);
 }
 
 template std::optional<CsrArrays<float>> tile_product(const CsrView<float>&, const CsrView<float>&,
@@ -352,5 +319,13 @@ template std::optional<CsrArrays<NoValue>> tile_product(const CsrView<float>&, c
                                                         const SpgemmOptions&, SpgemmReport&);
 template std::optional<CsrArrays<NoValue>> tile_product(const CsrView<double>&, const CsrView<double>&,
                                                         const SpgemmOptions&, SpgemmReport&);
+template std::optional<CsrArrays<float>> form_in_tiles(const CsrView<float>&, const CsrView<float>&,
+                                                       const SpgemmOptions&, const TileChoice&, SpgemmReport&);
+template std::optional<CsrArrays<double>> form_in_tiles(const CsrView<double>&, const CsrView<double>&,
+                                                        const SpgemmOptions&, const TileChoice&, SpgemmReport&);
+template std::optional<CsrArrays<NoValue>> form_in_tiles(const CsrView<float>&, const CsrView<float>&,
+                                                         const SpgemmOptions&, const TileChoice&, SpgemmReport&);
+template std::optional<CsrArrays<NoValue>> form_in_tiles(const CsrView<double>&, const CsrView<double>&,
+                                                         const SpgemmOptions&, const TileChoice&, SpgemmReport&);
 
 }  // namespace tessera::cuda

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "spgemm/cuda/job.hpp"
+#include "spgemm/cuda/workflows/automatic_tiles.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/spgemm.hpp"
 
@@ -16,5 +17,11 @@ namespace tessera::cuda {
 template <class V, class T>
 [[nodiscard]] std::optional<CsrArrays<V>> tile_product(const CsrView<T>& a, const CsrView<T>& b,
                                                        const SpgemmOptions& options, SpgemmReport& report);
+
+/// The same by a choice other than `none`. \returns nothing where tiles were given up
+template <class V, class T>
+[[nodiscard]] std::optional<CsrArrays<V>> form_in_tiles(const CsrView<T>& a, const CsrView<T>& b,
+                                                        const SpgemmOptions& options, const TileChoice& choice,
+                                                        SpgemmReport& report);
 
 }  // namespace tessera::cuda
