@@ -116,24 +116,31 @@ struct PanelSum {
   /// Every lane of the warp must call. \param first number of the first value of the tiles
   __device__ void add_tiles(const TileRecord* tiles, int count, const Terms& terms, offset_t first) {
     const PanelLane own;
-    PanelBatch<Terms> loaded;
+    if constexpr (std::is_same_v<Sum, double>) {
+      PanelBatch<Terms> loaded;
 #pragma unroll 1
-    for (; count > 0; count -= panel_batch) {
-      loaded.load_records(tiles, count);
-      add_batch(loaded, terms, first, own);
-      tiles += panel_batch;
+      for (; count > 0; count -= panel_batch) {
+        loaded.load_records(tiles, count);
+        loaded.load_terms(terms, first, own);
+        if (loaded.x_is_finite()) {
+          add_by_tensor(loaded);
+        } else {
+          add_one_by_one(tiles, count < panel_batch ? count : panel_batch, terms, first, own);
+        }
+        tiles += panel_batch;
+      }
+    } else {
+#pragma unroll 2
+      for (int t = 0; t < count; ++t) add_entries(load_tile(tiles + t), terms, first, own);
     }
   }
 
  private:
-  __device__ void add_batch(PanelBatch<Terms>& loaded, const Terms& terms, offset_t first, const PanelLane& own) {
-    if constexpr (std::is_same_v<Sum, double>) {
-      loaded.load_terms(terms, first, own);
-      if (loaded.x_is_finite()) return add_by_tensor(loaded);
-    }
-    // Rolled up in double precision, where it is rare.
-#pragma unroll(std::is_same_v <Sum, double> ? 1 : panel_batch)
-    for (int u = 0; u < panel_batch; ++u) add_entries(loaded.tile[u], terms, first, own);
+  /// The records are loaded again: an index into those in registers would bring them to memory.
+  __device__ void add_one_by_one(const TileRecord* tiles, int count, const Terms& terms, offset_t first,
+                                 const PanelLane& own) {
+#pragma unroll 1
+    for (int t = 0; t < count; ++t) add_entries(load_tile(tiles + t), terms, first, own);
   }
 
   __device__ void add_by_tensor(const PanelBatch<Terms>& loaded) {
