@@ -80,8 +80,8 @@ struct HostBlocks {
          k < a.row_offsets[static_cast<std::size_t>(row) + 1]; ++k) {
       const index_t column = a.columns[static_cast<std::size_t>(k)];
       while (columns[block] != column / size) ++block;
-      const auto place = static_cast<std::size_t>(r * size + column % size);
-      values[block * static_cast<std::size_t>(size * size) + place] = a.value(k);
+      const index_t place = r * size + column % size;
+      values[block * static_cast<std::size_t>(size * size) + static_cast<std::size_t>(place)] = a.value(k);
     }
   }
 };
