@@ -7,7 +7,9 @@
 ///   bench_spgemm_cuda --problems ap5,ap9,ap7,ap27 --ways auto,esc
 ///   bench_spgemm_cuda --problems band,elast3,block2,block6,star3,plane2,thin-elast3,fem27 --ways exact,tiles,auto
 ///   bench_spgemm_cuda --problems grid-block,grid-blocks --ways exact,tiles,auto --most-checked 10000000000
+///   bench_spgemm_cuda --problems band,elast3,block6,bcsstk16.mtx.gz --ways tiles,bmsparse,tsparse
 ///   bench_spgemm_cuda --problems mg7-200:r0ap,mg27-140:a0p0 --ways auto,exact+esc,exact+small_hash,sampled+small_hash
+#include "bench/paper_product.hpp"
 #include "bench/report.hpp"
 #include "bench/spgemm_zoo.hpp"
 #include "bench/vendor_spgemm.hpp"
@@ -53,7 +55,8 @@ struct ProductWay {
   std::function<Csr<double>()> multiply;  ///< the vendor's C stays with it
   std::vector<double> ms;
   std::string failure;
-  SpgemmReport report;  ///< of Tessera's
+  SpgemmReport report;                  ///< of Tessera's
+  std::unique_ptr<PaperProduct> paper;  ///< of a paper's
 };
 
 /// "auto", "ordered", "plan" (new values on a stored structure), a workflow, an accumulator, or both ("exact+esc");
@@ -81,26 +84,6 @@ SpgemmOptions options_of(const std::string& way, const Device& device) {
   }
   if (options.workflow == SpgemmWorkflow::automatic) options.accumulator = parse_spgemm_accumulator(way);
   return options;
-}
-
-/// Same positions; values within 1e-12 of the largest of their row.
-bool agrees(const Csr<double>& expected, const Csr<double>& found) {
-  if (expected.nnz() != found.nnz()) return false;
-  const auto same = [](const auto& one, const auto& other) {
-    return std::equal(one.begin(), one.end(), other.begin(), other.end());
-  };
-  if (!same(expected.row_offsets(), found.row_offsets()) || !same(expected.columns(), found.columns())) return false;
-  for (index_t i = 0; i < expected.rows(); ++i) {
-    double largest = 0.0;
-    double worst = 0.0;
-    for (offset_t k = expected.row_offsets()[i]; k < expected.row_offsets()[i + 1]; ++k) {
-      largest = std::max(largest, std::fabs(expected.values()[k]));
-      const double difference = std::fabs(expected.values()[k] - found.values()[k]);
-      worst = difference <= worst ? worst : difference;
-    }
-    if (!(worst <= 1e-12 * largest)) return false;
-  }
-  return true;
 }
 
 Json json_of_report(const SpgemmReport& report, std::uint64_t product_bytes) {
@@ -144,6 +127,8 @@ class Bench {
   void time();
   [[nodiscard]] Json rows_of(std::uint64_t product_bytes) const;
   void prepare_way(ProductWay& candidate, const Csr<double>& right);
+  void prepare_paper(ProductWay& candidate, const Csr<double>& right);
+  void check_way(ProductWay& candidate, const Csr<double>& expected) const;
 
   const Settings& settings_;
   Device device_;
@@ -181,8 +166,21 @@ void Bench::prepare(const SpgemmProblem& problem) {
   }
 }
 
+void Bench::prepare_paper(ProductWay& candidate, const Csr<double>& right) {
+  try {
+    candidate.paper = std::make_unique<PaperProduct>(candidate.name, a_, right, device_);
+    candidate.multiply = [paper = candidate.paper.get()] {
+      paper->multiply();
+      return Csr<double>();
+    };
+  } catch (const Error& error) {
+    candidate.failure = error.what();
+  }
+}
+
 /// A plan's report is that of its set-up, which its time leaves out.
 void Bench::prepare_way(ProductWay& candidate, const Csr<double>& right) {
+  if (PaperProduct::knows(candidate.name)) return prepare_paper(candidate, right);
   const SpgemmOptions options = options_of(candidate.name, device_);
   if (candidate.name != plan_name) {
     candidate.multiply = [this, &candidate, &right, options] {
@@ -214,12 +212,24 @@ Json paper_choice(const Csr<double>& a, const Csr<double>& b, const Device& devi
           {"compression", report.compression()}};
 }
 
-/// Compares every way of Tessera with the host, entry by entry.
+void Bench::check_way(ProductWay& candidate, const Csr<double>& expected) const {
+  try {
+    const Csr<double> found = candidate.multiply();
+    if (candidate.paper) {
+      candidate.failure = candidate.paper->check(expected);
+    } else if (!agrees(expected, found.to(Device{}))) {
+      candidate.failure = "the product differs from the host's";
+    }
+  } catch (const Error& error) {
+    candidate.failure = error.what();
+  }
+}
+
+/// Compares every way but the vendor's with the host, entry by entry.
 void Bench::check(const SpgemmProblem& problem) {
   const Csr<double> expected = spgemm(problem.a, problem.right()).matrix;
   for (ProductWay& candidate : candidates_) {
-    if (candidate.name == vendor_name) continue;
-    if (!agrees(expected, candidate.multiply().to(Device{}))) candidate.failure = "the product differs from the host's";
+    if (candidate.name != vendor_name && candidate.failure.empty()) check_way(candidate, expected);
   }
 }
 
@@ -256,6 +266,8 @@ Json Bench::rows_of(std::uint64_t product_bytes) const {
     row["mean_ms"] = sum / static_cast<double>(candidate.ms.size());
     if (candidate.name == vendor_name) {
       row["peak_bytes"] = vendor_->peak_bytes();
+    } else if (candidate.paper) {
+      row["paper"] = candidate.paper->facts();
     } else {
       row["report"] = json_of_report(candidate.report, product_bytes);
     }
@@ -328,8 +340,10 @@ int main(int argc, char** argv) {
   tessera::bench::Settings settings;
   CLI::App app("Sparse products on a GPU against cuSPARSE's");
   app.add_option("--problems", settings.problems, "Families and files, separated by commas")->delimiter(',');
-  app.add_option("--ways", settings.ways,
-                 "auto, short-rows (auto, expecting short rows), ordered, plan, workflows, accumulators")
+  app.add_option(
+         "--ways", settings.ways,
+         "auto, short-rows (auto, expecting short rows), ordered, plan, workflows, accumulators; bmsparse, tsparse "
+         "(as their papers, from tiles to tiles)")
       ->delimiter(',');
   app.add_option("--device", settings.device, "GPU")->capture_default_str();
   app.add_option("--warmups", settings.warmups, "Untimed products of each")->capture_default_str();

@@ -1,13 +1,14 @@
 /// SpMV on a GPU. Timed, by events: y = A x by every kernel, on the generated families at full size, weighted and as a
-/// pattern. Compared with: cuSPARSE's CSR product, or csr-vector where cuSPARSE is missing, and a plain copy in device
-/// memory. All take turns in random order in one process; a product counts only after it was found right in long double
-/// on the host; set-up and plan bytes stand beside the times.
+/// pattern. Compared with: cuSPARSE's CSR product, or csr-vector where cuSPARSE is missing, its product in blocks
+/// (BSR), and a plain copy in device memory. All take turns in random order in one process; a product counts only after
+/// it was found right in long double on the host; set-up and plan bytes stand beside the times.
 ///
 ///   bench_spmv_cuda --json results.json
 ///   bench_spmv_cuda --families lap2d,kmer --kernels merbit,vendor-csr --part 0.1
 ///   bench_spmv_cuda --families elast3,block4,block6,band120,band,fem3d --kernels tiles,merbit,csr-vector
 #include "bench/report.hpp"
 #include "bench/spmv_entry.hpp"
+#include "bench/vendor_bsr.hpp"
 #include "bench/zoo.hpp"
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"
@@ -41,12 +42,20 @@ struct Settings {
   int rounds = 50;
 };
 
+/// cuSPARSE's product in blocks; its names end with the size of the blocks.
+constexpr std::string_view blocks_name = "vendor-bsr";
+/// So many sizes of blocks, those with the fewest bytes, are measured.
+constexpr std::size_t most_block_sizes = 2;
+
+bool wants(const Settings& settings, std::string_view name) {
+  return settings.kernels.empty() ||
+         std::find(settings.kernels.begin(), settings.kernels.end(), name) != settings.kernels.end();
+}
+
 std::vector<NamedKernel> contestants(const Settings& settings, const Device& device) {
   std::vector<NamedKernel> all;
   const auto add = [&](std::string name, SpmvAlgorithm algorithm, Determinism determinism) {
-    const auto& wanted = settings.kernels;
-    const bool named = std::find(wanted.begin(), wanted.end(), name) != wanted.end();
-    if (!wanted.empty() && !named && name != settings.baseline) return;
+    if (!wants(settings, name) && name != settings.baseline) return;
     SpmvOptions options;
     options.algorithm = algorithm;
     options.device = device;
@@ -75,10 +84,10 @@ Json row_of(const KernelRun<T>& entry, const KernelRun<T>* baseline, double byte
   const double share = bytes / entry.time.median * 1e-6 / copy_rate;
   row["time"] = json_of(entry.time);
   row["setup_ms"] = entry.setup_ms;
-  row["plan_bytes"] = entry.plan->info().bytes;
-  row["chosen"] = to_string(entry.plan->info().algorithm);
-  row["sigma"] = entry.plan->info().sigma;
-  row["determinism"] = to_string(entry.plan->info().determinism);
+  row["plan_bytes"] = entry.info.bytes;
+  if (!entry.kernel.starts_with(blocks_name)) row["chosen"] = to_string(entry.info.algorithm);
+  row["sigma"] = entry.info.sigma;
+  row["determinism"] = to_string(entry.info.determinism);
   row["error_over_bound"] = entry.error_over_bound;
   row["least_bytes"] = bytes;
   row["share_of_copy_bandwidth"] = share;
@@ -123,6 +132,8 @@ class Bench {
 
  private:
   [[nodiscard]] Case<T> make_case(const ZooMatrix& zoo, bool pattern, std::span<const T> x) const;
+  void add_blocks(const Csr<double>& matrix, const Case<T>& given, const Array<T>& x, const Array<T>& nans,
+                  std::vector<KernelRun<T>>& entries) const;
   [[nodiscard]] bool mixed() const { return precision_ == "mixed"; }
 
   const Settings& settings_;
@@ -143,6 +154,27 @@ Case<T> Bench<T>::make_case(const ZooMatrix& zoo, bool pattern, std::span<const 
   return result;
 }
 
+/// Where the matrix has values, all of the type of the sums. The set-up is a conversion on one thread of the host.
+template <class T>
+void Bench<T>::add_blocks(const Csr<double>& matrix, const Case<T>& given, const Array<T>& x, const Array<T>& nans,
+                          std::vector<KernelRun<T>>& entries) const {
+  if (given.pattern || mixed() || !wants(settings_, blocks_name)) return;
+  const Csr<T> host = with_type<T>(matrix);
+  std::vector<BlockSize> sizes = block_sizes(host.view());
+  sizes.resize(std::min(sizes.size(), most_block_sizes));
+  for (const BlockSize& blocks : sizes) {
+    entries.push_back(
+        prepare_product<T>(fmt::format("{}{}", blocks_name, blocks.size), given, x, nans, [&](KernelRun<T>& entry) {
+          const Stopwatch converting;
+          auto product = std::make_unique<VendorBsr<T>>(host.view(), blocks.size, device_);
+          entry.setup_ms = converting.milliseconds();
+          entry.info.bytes = product->bytes();
+          entry.product = std::move(product);
+        }));
+    fmt::print("{}: blocks of {} filled by {:.2f}\n", blocks_name, blocks.size, blocks.fill);
+  }
+}
+
 template <class T>
 Json Bench<T>::measure(const ZooMatrix& zoo) {
   const Stopwatch whole;
@@ -158,6 +190,7 @@ Json Bench<T>::measure(const ZooMatrix& zoo) {
       contestant.options.fp32_values = mixed();
       entries.push_back(prepare(contestant, cases.back(), x, nans));
     }
+    add_blocks(zoo.matrix, cases.back(), x, nans, entries);
   }
   const double prepare_ms = whole.milliseconds();
   const double copy_rate = time_all(entries, x, copy_, settings_.rounds);
@@ -294,7 +327,8 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember({"weighted", "pattern"}))
       ->capture_default_str();
-  app.add_option("--kernels", settings.kernels, "Kernels to measure besides the baseline; merbit:run and auto too")
+  app.add_option("--kernels", settings.kernels,
+                 "Kernels to measure besides the baseline; merbit:run, auto and vendor-bsr too")
       ->delimiter(',');
   app.add_option("--part", settings.part, "Part of the full number of rows")
       ->check(CLI::Range(1e-6, 1.0))

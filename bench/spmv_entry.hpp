@@ -36,7 +36,8 @@ template <class T>
 struct KernelRun {
   std::string kernel;
   bool pattern = false;
-  std::unique_ptr<SpmvPlan<T>> plan;
+  std::unique_ptr<LinearOperator<T>> product;
+  PlanInfo info;  ///< of another product than a plan: bytes and set-up alone
   std::optional<DualBuffer<T>> out;
   std::string failure;   ///< empty: it may be timed
   bool refused = false;  ///< the kernel does not offer it: no failure of the run
@@ -78,30 +79,25 @@ void check_output(const Reference& reference, const Device& device, std::span<co
 template <class T>
 void check(const Case<T>& given, const Array<T>& x, const Array<T>& nans, KernelRun<T>& entry) {
   const Device& device = x.device();
-  entry.out.emplace(entry.plan->make_output());
+  entry.out.emplace(entry.product->make_output());
   for (int pass = 0; pass < 2 && entry.failure.empty(); ++pass) {
     detail::copy_bytes(device, entry.out->current().data(), device, nans.data(), nans.bytes());
     if (pass == 0)
       detail::copy_bytes(device, entry.out->next().data(), device, nans.data(), entry.out->next().size_bytes());
-    entry.plan->apply(x.span(), *entry.out);
+    entry.product->apply(x.span(), *entry.out);
     check_output<T>(given.reference, device, std::as_const(*entry.out).current(), entry);
   }
 }
 
-template <class T>
-KernelRun<T> prepare(const NamedKernel& kernel_of, const Case<T>& given, const Array<T>& x, const Array<T>& nans) {
-  constexpr int setups = 3;
+/// \param make sets the product, and what is known of it
+template <class T, class Make>
+KernelRun<T> prepare_product(std::string name, const Case<T>& given, const Array<T>& x, const Array<T>& nans,
+                             Make&& make) {
   KernelRun<T> entry;
-  entry.kernel = kernel_of.name;
+  entry.kernel = std::move(name);
   entry.pattern = given.pattern;
   try {
-    std::vector<double> setup_ms;
-    for (int i = 0; i < setups; ++i) {
-      entry.plan.reset();
-      entry.plan = std::make_unique<SpmvPlan<T>>(given.matrix, kernel_of.options);
-      setup_ms.push_back(entry.plan->info().build_ms);
-    }
-    entry.setup_ms = summarise(setup_ms).median;
+    make(entry);
     check(given, x, nans, entry);
   } catch (const NotSupported& error) {
     entry.failure = error.what();
@@ -109,8 +105,24 @@ KernelRun<T> prepare(const NamedKernel& kernel_of, const Case<T>& given, const A
   } catch (const Error& error) {
     entry.failure = error.what();
   }
-  if (!entry.failure.empty()) entry.plan.reset();
+  if (!entry.failure.empty()) entry.product.reset();
   return entry;
+}
+
+template <class T>
+KernelRun<T> prepare(const NamedKernel& kernel_of, const Case<T>& given, const Array<T>& x, const Array<T>& nans) {
+  constexpr int setups = 3;
+  return prepare_product<T>(kernel_of.name, given, x, nans, [&](KernelRun<T>& entry) {
+    std::vector<double> setup_ms;
+    for (int i = 0; i < setups; ++i) {
+      entry.product.reset();
+      auto plan = std::make_unique<SpmvPlan<T>>(given.matrix, kernel_of.options);
+      entry.info = plan->info();
+      setup_ms.push_back(entry.info.build_ms);
+      entry.product = std::move(plan);
+    }
+    entry.setup_ms = summarise(setup_ms).median;
+  });
 }
 
 /// All that may be timed, in turn. \returns GB/s of the copy
@@ -121,7 +133,7 @@ double time_all(std::vector<KernelRun<T>>& entries, const Array<T>& x, compare::
   for (KernelRun<T>& entry : entries) {
     if (!entry.failure.empty()) continue;
     timed.push_back(&entry);
-    candidates.push_back({entry.kernel, [&entry, &x] { entry.plan->apply(x.span(), *entry.out); }, {}});
+    candidates.push_back({entry.kernel, [&entry, &x] { entry.product->apply(x.span(), *entry.out); }, {}});
   }
   TimingOptions options;
   options.warmup = 3;
@@ -145,7 +157,7 @@ void check_again(std::vector<KernelRun<T>>& entries, const std::vector<Case<T>>&
     if (entry.time.count == 0) continue;
     const auto own = std::find_if(cases.begin(), cases.end(),
                                   [&entry](const Case<T>& each) { return each.pattern == entry.pattern; });
-    entry.plan->apply(x.span(), *entry.out);
+    entry.product->apply(x.span(), *entry.out);
     check_output<T>(own->reference, x.device(), std::as_const(*entry.out).current(), entry);
     if (!entry.failure.empty()) entry.time = {};
   }

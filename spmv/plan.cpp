@@ -6,6 +6,7 @@
 #include "core/stopwatch.hpp"
 #include "spmv/break_even.hpp"
 #include "spmv/common/kernel.hpp"
+#include "spmv/multi_vector/csr_product.hpp"
 #include "spmv/plan_internals.hpp"
 #include "spmv/residual/residual.hpp"
 #include "spmv/same_structure.hpp"
@@ -19,6 +20,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -46,6 +48,22 @@ struct TransposedProduct {
 template <class T>
 std::shared_ptr<const Csr<T>> on_device(const std::shared_ptr<const Csr<T>>& matrix, const Device& device) {
   return matrix->device() == device ? matrix : std::make_shared<const Csr<T>>(matrix->to(device));
+}
+
+/// \throws DimensionError, InvalidArgument
+template <class T>
+void check_multi_vectors(const CsrView<T>& a, const MultiVectorView<const T>& x, const MultiVectorView<T>& y) {
+  if (x.rows() != a.cols || y.rows() != a.rows || x.columns() != y.columns()) {
+    throw DimensionError(fmt::format("operator is {} x {}: X is {} x {}, Y is {} x {}", a.rows, a.cols, x.rows(),
+                                     x.columns(), y.rows(), y.columns()));
+  }
+  if (x.empty() || y.empty()) return;
+  const std::less<const T*> before;
+  const std::span<const T> from = x.elements();
+  const std::span<const T> to = y.elements();
+  if (before(from.data(), to.data() + to.size()) && before(to.data(), from.data() + from.size())) {
+    throw InvalidArgument("X and Y of a product must not overlap");
+  }
 }
 
 /// Values on the host, rounded to float. \throws InvalidMatrix for one that no float holds
@@ -171,6 +189,19 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
     return {sums, 1};
   }
 
+  /// Arguments arrive checked; Y is not empty.
+  void apply_many(T alpha, const MultiVectorView<const T>& x, T beta, const MultiVectorView<T>& y) const {
+    if (alpha != T{0}) {
+      if (kernel->apply_many(view(), alpha, x, beta, y)) return;
+      if (x.has_contiguous_columns() && y.has_contiguous_columns()) {
+        for (std::int64_t j = 0; j < y.columns(); ++j) kernel->apply(view(), alpha, x.column(j), beta, y.column(j));
+        return;
+      }
+    }
+    if (device.is_host()) return host::csr_product(device, view(), alpha, x, beta, y);
+    cuda::csr_product(device, view(), alpha, x, beta, y);
+  }
+
   /// One product into `out`, by product(y) or, where both sides can, by dual_product(y, other).
   template <class Product, class DualProduct>
   ProductDots apply_buffered(DualBuffer<T>& out, Product&& product, DualProduct&& dual_product) const {
@@ -259,6 +290,12 @@ void SpmvPlan<T>::update_values(const CsrView<T>& matrix) {
   const std::shared_ptr<const Csr<T>> planned = on_device(impl_->matrix, impl_->host());
   require_same_structure(impl_->host(), planned->view(), matrix);
   update_values(matrix.values);
+}
+
+template <class T>
+void SpmvPlan<T>::apply_many(T alpha, const MultiVectorView<const T>& x, T beta, const MultiVectorView<T>& y) const {
+  check_multi_vectors(impl_->view(), x, y);
+  if (!y.empty()) impl_->apply_many(alpha, x, beta, y);
 }
 
 template <class T>

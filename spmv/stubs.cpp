@@ -1,6 +1,7 @@
 /// \file
 /// Stands in for the CUDA sources in a build without CUDA.
 #include "spmv/csr_vector/row_lengths.hpp"
+#include "spmv/multi_vector/csr_product.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/residual/residual.hpp"
 #include "tessera/error.hpp"
@@ -27,6 +28,17 @@ double csr_residual(const Device& device, const CsrView<float>& /*a*/, int /*exp
                     std::span<const float> /*x*/, std::span<float> /*r*/) {
   refuse(device);
 }
+
+template <class T>
+void csr_product(const Device& device, const CsrView<T>& /*a*/, T /*alpha*/, const MultiVectorView<const T>& /*x*/,
+                 T /*beta*/, const MultiVectorView<T>& /*y*/) {
+  refuse(device);
+}
+
+template void csr_product(const Device&, const CsrView<float>&, float, const MultiVectorView<const float>&, float,
+                          const MultiVectorView<float>&);
+template void csr_product(const Device&, const CsrView<double>&, double, const MultiVectorView<const double>&, double,
+                          const MultiVectorView<double>&);
 
 }  // namespace cuda
 }  // namespace tessera

@@ -4,6 +4,7 @@
 
 #include "tessera/csr.hpp"
 #include "tessera/linear_operator.hpp"
+#include "tessera/multi_vector.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -140,6 +141,22 @@ class SpmvPlan final : public LinearOperator<T> {
   /// The same, but checks the structure: a matrix whose offsets or columns differ from the planned ones is refused.
   /// \throws InvalidMatrix naming the first difference; otherwise as above
   void update_values(const CsrView<T>& matrix);
+
+  /// Y = A X, column by column of a multivector (SpMM). The old Y is not read, so NaN in it does not matter.
+  /// \param x cols() rows, on the plan's device
+  /// \param y rows() rows and as many columns as X, on the plan's device; its memory does not overlap that of X, gaps
+  /// between columns included
+  /// \throws DimensionError for other sizes, InvalidArgument when X and Y overlap
+  void apply_many(const MultiVectorView<const T>& x, const MultiVectorView<T>& y) const {
+    apply_many(T{1}, x, T{0}, y);
+  }
+
+  /// Y = α A X + β Y. With β = 0 the old Y is not read; with α = 0 the product is not formed. The kernel `tiles` reads
+  /// the matrix once per eight columns, on a GPU by tensor instructions in double precision. The other kernels multiply
+  /// column by column where both layouts are column_major; elsewhere a product on CSR takes eight columns at a time,
+  /// with a thread, or a warp, per row. Never allocates. O(columns * nnz). The determinism class is the plan's, but
+  /// the order of sums, and so the bits, may differ from those of apply().
+  void apply_many(T alpha, const MultiVectorView<const T>& x, T beta, const MultiVectorView<T>& y) const;
 
   /// Times `repetitions` products of this plan and of the csr kernel in turn (1 to 1000, plus one warm-up each).
   /// \throws InvalidArgument for other numbers, OutOfMemory

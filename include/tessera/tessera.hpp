@@ -18,6 +18,7 @@
 #include "tessera/matrix_cache.hpp"
 #include "tessera/matrix_file_info.hpp"
 #include "tessera/matrix_market.hpp"
+#include "tessera/multi_vector.hpp"
 #include "tessera/ordering.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/preconditioner.hpp"

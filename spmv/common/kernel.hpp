@@ -6,6 +6,7 @@
 #include "spmv/common/rank_product.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/linear_operator.hpp"
+#include "tessera/multi_vector.hpp"
 #include "tessera/spmv.hpp"
 
 #include <cstdint>
@@ -30,8 +31,16 @@ class SpmvKernel {
   virtual ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
                                     std::span<const T> w) const = 0;
 
-  /// The same without waiting, the sums to *sums on the device. \returns false, with nothing done, where the kernel has
-  /// no better way than apply() and a pass for the sums. On a GPU no product ever waits or allocates.
+  /// Y = α A X + β Y, α ≠ 0, of at least one column; the old Y is not read when β = 0. \returns false, with nothing
+  /// done, where the kernel has no better way than a product per column
+  virtual bool apply_many(const CsrView<T>& /*a*/, T /*alpha*/, const MultiVectorView<const T>& /*x*/, T /*beta*/,
+                          const MultiVectorView<T>& /*y*/) const {
+    return false;
+  }
+
+  /// y = A x with its inner products, without waiting, the sums to *sums on the device. \returns false, with nothing
+  /// done, where the kernel has no better way than apply() and a pass for the sums. On a GPU no product ever waits or
+  /// allocates.
   virtual bool enqueue_apply_and_dot(const CsrView<T>& /*a*/, std::span<const T> /*x*/, std::span<T> /*y*/,
                                      std::span<const T> /*w*/, ProductDots* /*sums*/) const {
     return false;

@@ -3,9 +3,11 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/vector_ops.hpp"
 #include "spmv/common/carries.cuh"
+#include "spmv/multi_vector/csr_product.hpp"
 #include "spmv/tiles/tile_values.hpp"
 #include "spmv/tiles/tiles.hpp"
 #include "spmv/tiles/tiles_kernel.cuh"
+#include "spmv/tiles/tiles_panels.hpp"
 #include "spmv/tiles/tiles_tuning.hpp"
 
 #include <mutex>
@@ -47,6 +49,15 @@ struct TileValues {
     }
     function(DeviceTileTerms<T, T>{exact.data(), x.data(), last_column});
   }
+
+  /// function(values) with those in the order of the tiles, as they are stored; none for a pattern.
+  template <class Function>
+  void with_stored(Function&& function) const {
+    if constexpr (std::is_same_v<T, double>) {
+      if (!floats.empty()) return function(floats.span());
+    }
+    function(exact.span());
+  }
 };
 
 template <int Lanes, int TileLanes>
@@ -78,7 +89,8 @@ class TilesCudaKernel final : public SpmvKernel<T> {
         tiles_(std::move(tiles)),
         values_(a, options),
         sums_(tile_size * tiles_.parts(), Init::none, options.device),
-        carries_(sums_.size(), options.device) {
+        carries_(sums_.size(), options.device),
+        panel_sums_(sums_per_part * tiles_.parts(), Init::none, options.device) {
     if (!a.is_pattern()) values_.update(device_, tiles_, a.values);
     if (tiles_.tile_rows() == 0 || tiles_.parts() > 0 || grid().blocks > most_tile_sum_blocks) return;
     of_block_ = Array<PlainSums<2>>(std::int64_t{grid().blocks} + 1, Init::none, device_);
@@ -98,6 +110,17 @@ class TilesCudaKernel final : public SpmvKernel<T> {
         if (tiles_.parts() > 0) add_long_rows<Counts::tile_lanes>(context, a, terms, epilogue);
       });
     });
+  }
+
+  bool apply_many(const CsrView<T>& /*a*/, T alpha, const MultiVectorView<const T>& x, T beta,
+                  const MultiVectorView<T>& y) const override {
+    if (detail::is_one_vector(x, y)) return false;
+    const DeviceGuard current(device_);
+    const std::scoped_lock lock(mutex_);
+    values_.with_stored([&](const auto& values) {
+      enqueue_panels<T>(Context::of(device_), tiles_, values, alpha, x, beta, y, panel_sums_.span());
+    });
+    return true;
   }
 
   ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
@@ -134,7 +157,8 @@ class TilesCudaKernel final : public SpmvKernel<T> {
 
   void describe(PlanInfo& info) const override {
     info.determinism = Determinism::run_to_run;
-    info.bytes = tiles_.bytes() + values_.bytes() + sums_.bytes() + carries_.bytes() + of_block_.bytes();
+    info.bytes =
+        tiles_.bytes() + values_.bytes() + sums_.bytes() + carries_.bytes() + panel_sums_.bytes() + of_block_.bytes();
     info.reason += describe_tiles(tiles_.records.size(), nnz_);
   }
 
@@ -188,6 +212,7 @@ class TilesCudaKernel final : public SpmvKernel<T> {
   mutable std::mutex mutex_;  ///< of what follows, from the first launch of a product to its last
   mutable Array<T> sums_;     ///< of the rows of each part, by PartOfTileRow::place()
   mutable CarryTree<T> carries_;
+  mutable Array<T> panel_sums_;           ///< of the rows of each part and eight columns
   mutable Array<PlainSums<2>> of_block_;  ///< of the product with inner products: one per block, then the total
 };
 

@@ -4,8 +4,10 @@
 #include "preprocess/merge_search.hpp"
 #include "spmv/common/chunks.hpp"
 #include "spmv/common/epilogue.hpp"
+#include "spmv/multi_vector/csr_product.hpp"
 #include "spmv/tiles/tile_structure.hpp"
 #include "spmv/tiles/tiles.hpp"
+#include "spmv/tiles/tiles_panels_host.hpp"
 
 #include <fmt/format.h>
 
@@ -145,6 +147,15 @@ class TilesHostKernel final : public SpmvKernel<T> {
       with_epilogue(alpha, beta, y,
                     [&](const auto& epilogue) { multiply(device_, tiles_.view(), a.nnz(), terms, epilogue); });
     });
+  }
+  bool apply_many(const CsrView<T>& a, T alpha, const MultiVectorView<const T>& x, T beta,
+                  const MultiVectorView<T>& y) const override {
+    if (detail::is_one_vector(x, y)) return false;
+    TileView<T> tiles = tiles_.view();
+    tiles.storage = a.storage;
+    tiles.values = values_.span();
+    multiply_panels(device_, tiles, alpha, x, beta, y);
+    return true;
   }
   ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
                             std::span<const T> w) const override {

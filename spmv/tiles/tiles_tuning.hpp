@@ -48,6 +48,10 @@ inline constexpr int tiles_min_blocks = Lanes == 8 ? 6 : 8;
 template <int Lanes>
 inline constexpr int tiles_batch = Lanes == 32 ? 4 : 2;
 
+/// The same of products with eight columns, and the threads of a block that adds the parts of a long tile row.
+inline constexpr int panel_min_blocks = 8;
+inline constexpr int joining_threads = 512;
+
 /// How tile rows are handed out.
 struct TilesShape {
   int lanes = 32;         ///< per tile row: 8, 16 or 32

@@ -22,6 +22,12 @@ std::int64_t allocations_of_products(const SpmvPlan<T>& plan) {
   const auto x = testing::random_vector<T>(plan.cols(), 3);
   const auto w = testing::random_vector<T>(plan.rows(), 4);
   std::vector<T> y(static_cast<std::size_t>(plan.rows()));
+  constexpr std::int64_t columns = 9;
+  const auto many_x = testing::random_vector<T>(columns * plan.cols(), 5);
+  std::vector<T> many_y(static_cast<std::size_t>(columns * plan.rows()));
+  const MultiVectorView<const T> x_by_columns(many_x, plan.cols(), columns);
+  const MultiVectorView<T> y_by_columns(many_y, plan.rows(), columns);
+  const MultiVectorView<T> y_by_rows(many_y, plan.rows(), columns, MultiVectorLayout::row_major);
   DualBuffer<T> first = plan.make_output();
   DualBuffer<T> second = plan.make_output();
   plan.apply(x, y);  // lets the team start its threads
@@ -32,6 +38,8 @@ std::int64_t allocations_of_products(const SpmvPlan<T>& plan) {
     plan.apply(x, first);
     (void)plan.apply_and_dot(x, second, w);
     (void)plan.apply_and_dot(x, y, w);
+    plan.apply_many(x_by_columns, y_by_columns);
+    plan.apply_many(x_by_columns, y_by_rows);
   }
   return testing::allocation_count() - before;
 }
