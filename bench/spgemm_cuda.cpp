@@ -8,9 +8,11 @@
 ///   bench_spgemm_cuda --problems band,elast3,block2,block6,star3,plane2,thin-elast3,fem27 --ways exact,tiles,auto
 ///   bench_spgemm_cuda --problems grid-block,grid-blocks --ways exact,tiles,auto --most-checked 10000000000
 ///   bench_spgemm_cuda --problems band,elast3,block6,bcsstk16.mtx.gz --ways tiles,bmsparse,tsparse
+///   bench_spgemm_cuda --problems band,elast3,block6 --ways tiles,fp16-fp32,fp32:tiles,fp32:tiles-ordered,fp32:3xtf32
 ///   bench_spgemm_cuda --problems mg7-200:r0ap,mg27-140:a0p0 --ways auto,exact+esc,exact+small_hash,sampled+small_hash
 #include "bench/paper_product.hpp"
 #include "bench/report.hpp"
+#include "bench/spgemm_ways.hpp"
 #include "bench/spgemm_zoo.hpp"
 #include "bench/vendor_spgemm.hpp"
 #include "core/stopwatch.hpp"
@@ -28,6 +30,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,7 +39,6 @@ namespace tessera::bench {
 namespace {
 
 constexpr const char* vendor_name = "cusparse-alg1";
-constexpr const char* plan_name = "plan";
 
 struct Settings {
   std::vector<std::string> problems = spgemm_families();
@@ -52,68 +54,14 @@ struct Settings {
 /// A way to form the product, and what became of it.
 struct ProductWay {
   std::string name;
-  std::function<Csr<double>()> multiply;  ///< the vendor's C stays with it
+  std::function<Csr<double>()> multiply;  ///< the vendor's C stays with it, and one in single precision is dropped
+  std::function<Csr<double>()> fetch;     ///< the same on the host
   std::vector<double> ms;
   std::string failure;
   SpgemmReport report;                  ///< of Tessera's
   std::unique_ptr<PaperProduct> paper;  ///< of a paper's
+  double difference = 0.0;              ///< from the host's product, see difference_of()
 };
-
-/// "auto", "ordered", "plan" (new values on a stored structure), a workflow, an accumulator, or both ("exact+esc");
-/// "esc" alone is the workflow.
-SpgemmOptions options_of(const std::string& way, const Device& device) {
-  SpgemmOptions options;
-  options.device = device;
-  if (way == "auto" || way == plan_name) return options;
-  if (way == "short-rows") {
-    options.short_rows = true;
-    return options;
-  }
-  if (way == "ordered") {
-    options.determinism = Determinism::gpu_to_gpu;
-    return options;
-  }
-  if (const auto plus = way.find('+'); plus != std::string::npos) {
-    options.workflow = parse_spgemm_workflow(way.substr(0, plus));
-    options.accumulator = parse_spgemm_accumulator(way.substr(plus + 1));
-    options.determinism = Determinism::gpu_to_gpu;
-    return options;
-  }
-  for (const SpgemmWorkflow workflow : spgemm_workflows()) {
-    if (to_string(workflow) == way) options.workflow = workflow;
-  }
-  if (options.workflow == SpgemmWorkflow::automatic) options.accumulator = parse_spgemm_accumulator(way);
-  return options;
-}
-
-Json json_of_report(const SpgemmReport& report, std::uint64_t product_bytes) {
-  Json accumulators = Json::array();
-  for (const SpgemmAccumulatorUse& use : report.accumulators) {
-    accumulators.push_back({{"name", to_string(use.accumulator)}, {"rows", use.rows}, {"products", use.products}});
-  }
-  Json json{{"workflow", to_string(report.workflow)},
-            {"reason", report.reason},
-            {"fallback", report.fallback},
-            {"accumulators", accumulators},
-            {"determinism", to_string(report.determinism)},
-            {"analysis_ms", report.analysis_ms},
-            {"sizing_ms", report.sizing_ms},
-            {"numeric_ms", report.numeric_ms},
-            {"compaction_ms", report.compaction_ms},
-            {"peak_bytes", report.peak_bytes},
-            {"peak_over_product", static_cast<double>(report.peak_bytes) / static_cast<double>(product_bytes)}};
-  if (report.registers > 0) {
-    json["registers"] = report.registers;
-    json["estimate_error"] = report.estimate_error;
-  }
-  if (report.registers > 0 || report.sample) json["overflow_rows"] = report.overflow_rows;
-  if (report.sample) {
-    json["sample"] = {{"rows", report.sample->rows},
-                      {"compression", report.sample->compression},
-                      {"relative_error", report.sample->relative_error}};
-  }
-  return json;
-}
 
 class Bench {
  public:
@@ -128,12 +76,15 @@ class Bench {
   [[nodiscard]] Json rows_of(std::uint64_t product_bytes) const;
   void prepare_way(ProductWay& candidate, const Csr<double>& right);
   void prepare_paper(ProductWay& candidate, const Csr<double>& right);
+  void prepare_single(ProductWay& candidate);
   void check_way(ProductWay& candidate, const Csr<double>& expected) const;
 
   const Settings& settings_;
   Device device_;
   Csr<double> a_;
   Csr<double> b_;
+  Csr<float> a_single_;  ///< where single precision is measured
+  Csr<float> b_single_;
   std::optional<VendorSpgemm> vendor_;
   std::vector<ProductWay> candidates_;
 };
@@ -145,6 +96,10 @@ void Bench::prepare(const SpgemmProblem& problem) {
   const bool squared = &problem.right() == &problem.a;
   b_ = squared ? Csr<double>() : problem.right().to(device_);
   const Csr<double>& right = squared ? a_ : b_;
+  if (std::any_of(settings_.ways.begin(), settings_.ways.end(), is_single)) {
+    a_single_ = converted<float>(problem.a, device_);
+    b_single_ = squared ? Csr<float>() : converted<float>(problem.right(), device_);
+  }
   candidates_.reserve(settings_.ways.size() + 1);
   if (settings_.vendor) {
     ProductWay& vendor = candidates_.emplace_back();
@@ -178,9 +133,25 @@ void Bench::prepare_paper(ProductWay& candidate, const Csr<double>& right) {
   }
 }
 
+void Bench::prepare_single(ProductWay& candidate) {
+  const Csr<float>& right = b_.rows() == 0 ? a_single_ : b_single_;
+  const auto product = [this, &candidate, &right, options = options_of(candidate.name, device_)] {
+    SpgemmResult<float> result = spgemm(a_single_, right, options);
+    candidate.report = std::move(result.report);
+    return std::move(result.matrix);
+  };
+  candidate.multiply = [product] {
+    static_cast<void>(product());
+    return Csr<double>();
+  };
+  candidate.fetch = [product] { return converted<double>(product(), Device{}); };
+}
+
 /// A plan's report is that of its set-up, which its time leaves out.
 void Bench::prepare_way(ProductWay& candidate, const Csr<double>& right) {
   if (PaperProduct::knows(candidate.name)) return prepare_paper(candidate, right);
+  if (is_single(candidate.name)) return prepare_single(candidate);
+  candidate.fetch = [&candidate] { return candidate.multiply().to(Device{}); };
   const SpgemmOptions options = options_of(candidate.name, device_);
   if (candidate.name != plan_name) {
     candidate.multiply = [this, &candidate, &right, options] {
@@ -214,11 +185,14 @@ Json paper_choice(const Csr<double>& a, const Csr<double>& b, const Device& devi
 
 void Bench::check_way(ProductWay& candidate, const Csr<double>& expected) const {
   try {
-    const Csr<double> found = candidate.multiply();
     if (candidate.paper) {
+      static_cast<void>(candidate.multiply());
       candidate.failure = candidate.paper->check(expected);
-    } else if (!agrees(expected, found.to(Device{}))) {
-      candidate.failure = "the product differs from the host's";
+      return;
+    }
+    candidate.difference = difference_of(expected, candidate.fetch());
+    if (!(candidate.difference <= tolerance_of(candidate.name))) {
+      candidate.failure = fmt::format("the product differs from the host's by {:.2g}", candidate.difference);
     }
   } catch (const Error& error) {
     candidate.failure = error.what();
@@ -270,11 +244,13 @@ Json Bench::rows_of(std::uint64_t product_bytes) const {
       row["paper"] = candidate.paper->facts();
     } else {
       row["report"] = json_of_report(candidate.report, product_bytes);
+      row["difference"] = candidate.difference;
     }
     if (settings_.vendor) add_speedup(row, vendor_name, candidates_.front().ms, candidate.ms);
     fmt::print("  {:14} {:9.3f} ms{}  (analysis {:.3f}, sizing {:.3f}, numeric {:.3f}, compaction {:.3f})\n",
                candidate.name, row["time"]["median_ms"].get<double>(), speedup_text(row), candidate.report.analysis_ms,
                candidate.report.sizing_ms, candidate.report.numeric_ms, candidate.report.compaction_ms);
+    if (candidate.report.loss) fmt::print("  {:14} {}\n", "", loss_text(*candidate.report.loss));
     rows.push_back(std::move(row));
   }
   return rows;
@@ -342,8 +318,8 @@ int main(int argc, char** argv) {
   app.add_option("--problems", settings.problems, "Families and files, separated by commas")->delimiter(',');
   app.add_option(
          "--ways", settings.ways,
-         "auto, short-rows (auto, expecting short rows), ordered, plan, workflows, accumulators; bmsparse, tsparse "
-         "(as their papers, from tiles to tiles)")
+         "auto, short-rows (auto, expecting short rows), ordered, plan, workflows, accumulators, tiles-ordered, "
+         "precisions; fp32:NAME in single precision; bmsparse, tsparse (as their papers, from tiles to tiles)")
       ->delimiter(',');
   app.add_option("--device", settings.device, "GPU")->capture_default_str();
   app.add_option("--warmups", settings.warmups, "Untimed products of each")->capture_default_str();

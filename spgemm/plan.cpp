@@ -35,6 +35,10 @@ SpgemmPlan<T>::SpgemmPlan(std::shared_ptr<const Csr<T>> a, std::shared_ptr<const
   a = required(std::move(a));
   b = required(std::move(b));
   detail::check_product(*a, *b, options);
+  if (options.precision != SpgemmPrecision::working) {
+    throw NotSupported(fmt::format("a plan counts every row and sums in working precision, not in '{}': spgemm() does",
+                                   to_string(options.precision)));
+  }
   impl_ = std::make_unique<Impl>();
   impl_->plan = options.device.is_host() ? host::make_product_plan<T>(std::move(a), std::move(b), options)
                                          : cuda::make_product_plan<T>(std::move(a), std::move(b), options);

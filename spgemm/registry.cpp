@@ -41,6 +41,12 @@ constexpr std::array<NamedValue<SpgemmAccumulator>, 8> accumulators{{
     {SpgemmAccumulator::small_hash, "small_hash", "a small hash table for some lanes of a warp (GPU)"},
 }};
 
+constexpr std::array<NamedValue<SpgemmPrecision>, 3> precisions{{
+    {SpgemmPrecision::working, "working", "in the type of the factors, or a wider one"},
+    {SpgemmPrecision::fp16_fp32, "fp16-fp32", "values rounded to half precision, summed in single (tiles)"},
+    {SpgemmPrecision::tf32x3, "3xtf32", "values in single precision as two TF32 numbers each (tiles)"},
+}};
+
 template <class E, std::size_t N>
 const NamedValue<E>& entry_of(const std::array<NamedValue<E>, N>& table, E value, const char* what) {
   for (const auto& entry : table) {
@@ -60,7 +66,7 @@ E parse_entry(const std::array<NamedValue<E>, N>& table, std::string_view name, 
                                     nearest_hint(name, names)));
 }
 
-/// All entries but the first, which is `automatic`.
+/// All entries but the first, which is the default.
 template <class E, std::size_t N>
 constexpr std::array<E, N - 1> choices(const std::array<NamedValue<E>, N>& table) {
   std::array<E, N - 1> result{};
@@ -91,6 +97,16 @@ std::span<const SpgemmAccumulator> spgemm_accumulators(Device::Kind kind) {
   static constexpr auto all = choices(accumulators);
   const std::span<const SpgemmAccumulator> every(all);
   return kind == Device::Kind::cuda ? every : every.first(4);
+}
+
+std::string_view to_string(SpgemmPrecision precision) { return entry_of(precisions, precision, "precision").name; }
+std::string_view describe(SpgemmPrecision precision) {
+  return entry_of(precisions, precision, "precision").description;
+}
+SpgemmPrecision parse_spgemm_precision(std::string_view name) { return parse_entry(precisions, name, "precision"); }
+std::span<const SpgemmPrecision> spgemm_precisions() {
+  static constexpr auto all = choices(precisions);
+  return all;
 }
 
 }  // namespace tessera

@@ -134,7 +134,10 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"plan-info", 0, "Kernel", iterative, flag, "", "", "print time, memory and break-even of the kernel's set-up"},
     {"determinism", 0, "Kernel", iterative | spgemm, text, "none|run|gpu", "none",
      "weakest class allowed: run = bitwise equal from run to run, gpu = also for any number of threads"},
-    {"precision", 0, "Kernel", matrix, text, "fp64|fp32", "fp64", "element type of matrix and vectors"},
+    {"precision", 0, "Kernel", matrix & ~spgemm, text, "fp64|fp32", "fp64", "element type of matrix and vectors"},
+    {"precision", 0, "Kernel", spgemm, text, "fp64|fp32|fp16-fp32|3xtf32", "fp64",
+     "element type of the matrices; by tiles alone: fp16-fp32, fp64 rounded to half precision and summed in single, "
+     "with the loss in the summary, and 3xtf32, fp32 by tensor instructions in TF32 (docs/tiles.md)"},
 
     {"kernels", 0, "Comparison", compare, text, "all|A,B", "all",
      "kernels to compare (solve list kernels); merbit:reproducible is the variant whose products are equal bit by bit; "

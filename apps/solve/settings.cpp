@@ -240,6 +240,19 @@ void decide_by_kernel(MachineSettings& machine, SpmvOptions& spmv) {
   decide_device({.backends = backends}, machine, spmv);
 }
 
+/// Of the matrices. Products of them have precisions of their own, whose factors are in one of these.
+Precision element_type(const Options& options) {
+  if (options.command() == Command::spgemm) {
+    constexpr Choices<Precision, 4> precisions{{{"fp64", Precision::fp64},
+                                                {"fp32", Precision::fp32},
+                                                {"fp16-fp32", Precision::fp64},
+                                                {"3xtf32", Precision::fp32}}};
+    return choice_option(options, "precision", precisions);
+  }
+  constexpr Choices<Precision, 2> precisions{{{"fp64", Precision::fp64}, {"fp32", Precision::fp32}}};
+  return choice_option(options, "precision", precisions);
+}
+
 }  // namespace
 
 MachineSettings machine_settings(const Options& options) {
@@ -260,8 +273,7 @@ MachineSettings machine_settings(const Options& options) {
   if (result.device.is_host()) result.device = result.host;
   const bool chooses = options.command() == Command::run || options.command() == Command::pagerank;
   result.device_undecided = chooses && device == "auto";
-  constexpr Choices<Precision, 2> precisions{{{"fp64", Precision::fp64}, {"fp32", Precision::fp32}}};
-  result.precision = choice_option(options, "precision", precisions);
+  result.precision = element_type(options);
   if (options.given("mem-limit")) result.memory_limit_bytes = bytes_option(options, "mem-limit");
   result.seed = static_cast<std::uint64_t>(count_option(options, "seed"));
   return result;

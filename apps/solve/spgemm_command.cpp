@@ -49,13 +49,25 @@ template <class T>
   return y;
 }
 
-/// Largest |C x - A (... (A x))| over its bound. Every one of the `factors` products sums at most `longest` terms of T
-/// an entry and, applied to x, at most as many again in double.
+/// By how much values and sums may be rounded, relative. In half precision values lose the most, those near 0 more than
+/// 2^-11 of theirs.
+template <class T>
+[[nodiscard]] double rounding_unit(const std::vector<SpgemmReport>& products) {
+  auto unit = static_cast<double>(std::numeric_limits<T>::epsilon());
+  for (const SpgemmReport& report : products) {
+    if (report.precision == SpgemmPrecision::working) continue;
+    unit = std::max({unit, static_cast<double>(std::numeric_limits<float>::epsilon()),
+                     2.0 * report.loss.value_or(SpgemmLoss{}).largest_rounding});
+  }
+  return unit;
+}
+
+/// Largest |C x - A (... (A x))| over its bound. Every one of the `factors` products sums at most `longest` terms an
+/// entry, each rounded by `unit`, and, applied to x, at most as many again in double.
 template <class T>
 [[nodiscard]] MultiplyCheck check_result(const CsrView<T>& c, const CheckedVector& x, const CheckedVector& expected,
-                                         int factors, double longest) {
+                                         int factors, double longest, double unit) {
   const CheckedVector found = multiply(c, x);
-  const auto unit = static_cast<double>(std::numeric_limits<T>::epsilon());
   const double bound = unit * (2.0 * factors + 2.0) * (longest + 2.0);
   MultiplyCheck result;
   for (std::size_t i = 0; i < found.value.size(); ++i) {
@@ -89,7 +101,8 @@ void verify(const SpgemmSettings& settings, const Csr<T>& a, const Csr<T>& b, co
     expected = multiply(settings.has_two_factors() && k == 0 ? b.view() : a.view(), expected);
     stop_if_interrupted();
   }
-  outcome.check = check_result(c.view(), start, expected, factors, longest_sum(a.view(), c.view()));
+  outcome.check = check_result(c.view(), start, expected, factors, longest_sum(a.view(), c.view()),
+                               rounding_unit<T>(outcome.products));
   outcome.verify_ms = timer.milliseconds();
 }
 

@@ -18,6 +18,20 @@ namespace {
                      outcome.pattern ? ", pattern" : "", cache_text(outcome));
 }
 
+/// What rounding lost.
+[[nodiscard]] std::string loss_text(const SpgemmReport& report) {
+  const SpgemmLoss& loss = *report.loss;
+  std::string values =
+      fmt::format("{}: values off by {:.2g} of theirs at most", to_string(report.precision), loss.largest_rounding);
+  if (loss.to_zero + loss.to_subnormal > 0) {
+    values += fmt::format("; {} became 0, {} subnormal", loss.to_zero, loss.to_subnormal);
+  }
+  return line("loss", values) +
+         line("",
+              fmt::format("{} sampled entries of C: off by {:.2g} of their norm, one by {:.2g} of its terms at most",
+                          loss.sampled_entries, loss.frobenius_error, loss.largest_error));
+}
+
 [[nodiscard]] std::string product_text(const SpgemmReport& report) {
   std::string text = line("sizes", fmt::format("{} ({})", to_string(report.workflow), report.reason));
   if (!report.fallback.empty()) text += line("", report.fallback);
@@ -28,7 +42,20 @@ namespace {
   }
   if (report.overflow_rows > 0) rows += fmt::format("; {} overflowed", counted(report.overflow_rows, "row"));
   if (!rows.empty()) text += line("rows", rows);
+  if (report.loss) text += loss_text(report);
   return text;
+}
+
+[[nodiscard]] Json loss_json(const SpgemmLoss& loss) {
+  Json json{{"values", loss.values}};
+  put_number(json, "largest_rounding", loss.largest_rounding);
+  json["to_zero"] = loss.to_zero;
+  json["to_subnormal"] = loss.to_subnormal;
+  json["sampled_entries"] = loss.sampled_entries;
+  json["sampled_rows"] = loss.sampled_rows;
+  put_number(json, "frobenius_error", loss.frobenius_error);
+  put_number(json, "largest_error", loss.largest_error);
+  return json;
 }
 
 [[nodiscard]] Json report_json(const SpgemmReport& report) {
@@ -52,6 +79,8 @@ namespace {
     json["accumulators"].push_back(
         {{"name", to_string(use.accumulator)}, {"rows", use.rows}, {"products", use.products}});
   }
+  json["precision"] = to_string(report.precision);
+  json["loss"] = report.loss ? loss_json(*report.loss) : Json(nullptr);
   json["determinism"] = to_string(report.determinism);
   json["threads"] = report.threads;
   json["peak_bytes"] = report.peak_bytes;

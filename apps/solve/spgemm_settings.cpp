@@ -43,6 +43,22 @@ void take_factors(const Options& options, SpgemmSettings& settings) {
   settings.right->transposed = settings.transposed == Factor::right;
 }
 
+/// fp64 and fp32 are types of the factors, the others roundings of the product.
+[[nodiscard]] SpgemmPrecision product_precision(const Options& options, SpgemmWorkflow workflow) {
+  const std::string name = options.text("precision").value_or("");
+  for (const SpgemmPrecision precision : spgemm_precisions()) {
+    if (to_string(precision) != name) continue;
+    if (workflow != SpgemmWorkflow::automatic && workflow != SpgemmWorkflow::tiles) {
+      throw OptionError(
+          "precision",
+          fmt::format("--precision {} is for products in tiles, not for --estimate {}", name, to_string(workflow)),
+          "--estimate tiles, or --precision fp64");
+    }
+    return precision;
+  }
+  return SpgemmPrecision::working;
+}
+
 }  // namespace
 
 SpgemmSettings spgemm_settings(const Options& options) {
@@ -54,6 +70,7 @@ SpgemmSettings spgemm_settings(const Options& options) {
   std::vector<std::string_view> names{to_string(SpgemmWorkflow::automatic)};
   for (const SpgemmWorkflow workflow : spgemm_workflows()) names.push_back(to_string(workflow));
   result.product.workflow = parse_spgemm_workflow(names[choose(options, "estimate", names)]);
+  result.product.precision = product_precision(options, result.product.workflow);
   std::vector<std::string_view> accumulators{to_string(SpgemmAccumulator::automatic)};
   for (const auto name : spgemm_accumulators(Device::Kind::cuda)) accumulators.push_back(to_string(name));
   result.product.accumulator = parse_spgemm_accumulator(accumulators[choose(options, "accumulator", accumulators)]);

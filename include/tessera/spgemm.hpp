@@ -5,6 +5,7 @@
 
 #include "tessera/csr.hpp"
 #include "tessera/device.hpp"
+#include "tessera/spgemm_precision.hpp"
 #include "tessera/spmv.hpp"
 
 #include <cstdint>
@@ -68,20 +69,23 @@ struct SpgemmOptions {
   /// products, bitmap what fits into shared memory.
   /// The workflows `esc` and `tiles` ignore it, unless they fall back to `symbolic`.
   SpgemmAccumulator accumulator = SpgemmAccumulator::automatic;
+  /// All but `working` are for the workflow `tiles`, which `automatic` then takes whatever the fill: NotSupported where
+  /// tiles cannot form the product. Products of positions alone ignore it.
+  SpgemmPrecision precision = SpgemmPrecision::working;
   int registers =
       0;  ///< per sketch, and keys per row of `cohen`: 32, 64 or 128; 0: 32 below an expansion of 48, else 64
   /// Memory of the product beside A and B, C included; 0: what the machine has free. Workflows that need more fall back
   /// to `symbolic`.
   std::uint64_t memory_limit_bytes = 0;
   /// Weakest class allowed. On the host every product is gpu_to_gpu: bitwise the same for every number of threads. On a
-  /// GPU `tiles` sums double precision by tensor instructions, in an order of their own (run_to_run), unless gpu_to_gpu
-  /// is asked for; `bitmap_tiled`, and `hash` for rows of more than 384 entries, add the terms of an entry in any order
+  /// GPU `tiles` sums by tensor instructions, in an order of their own (run_to_run), unless gpu_to_gpu is asked for;
+  /// `bitmap_tiled`, and `hash` for rows of more than 384 entries, add the terms of an entry in any order
   /// unless a stronger class is asked for; then all classes give the bits of the host (built without fused
   /// multiply-add).
   Determinism determinism = Determinism::not_guaranteed;
   Device device;  ///< where C is formed and will lie
   /// On a GPU: returns when C is enqueued, before it is computed; later work of Tessera on that GPU comes after it. The
-  /// report's times then are those of the host. Errors of the device show later.
+  /// report's times then are those of the host. Errors of the device show later. No effect where a loss is measured.
   bool asynchronous = false;
   /// On a GPU: rows of C are expected to be short, and many terms to meet in an entry, as in the Galerkin products of
   /// multigrid. `automatic` then counts sampled rows first and sums in `small_hash` where they confirm it, and small
@@ -112,10 +116,13 @@ struct SpgemmReport {
   offset_t nnz = 0;                    ///< entries of C, those that cancelled to 0 included
   double expansion = 0.0;              ///< products / nnz(A)
   std::optional<SpgemmSample> sample;  ///< only of workflows that sample
-  int registers = 0;                   ///< of the workflows hll and cohen, else 0
-  double estimate_error = 0.0;         ///< hll, cohen: mean of |estimate - entries| / entries over rows
-  index_t overflow_rows = 0;           ///< rows with more entries than estimated, computed a second time
-  std::vector<SpgemmAccumulatorUse> accumulators;     ///< those used, in the order of the enum; none by `tiles`
+  SpgemmPrecision precision = SpgemmPrecision::working;
+  std::optional<SpgemmLoss> loss;                  ///< of precisions other than `working`
+  int registers = 0;                               ///< of the workflows hll and cohen, else 0
+  double estimate_error = 0.0;                     ///< hll, cohen: mean of |estimate - entries| / entries over rows
+  index_t overflow_rows = 0;                       ///< rows with more entries than estimated, computed a second time
+  std::vector<SpgemmAccumulatorUse> accumulators;  ///< those used, in the order of the enum; rows formed in tiles are
+                                                   ///< not among them
   Determinism determinism = Determinism::gpu_to_gpu;  ///< of this product
   int threads = 1;                                    ///< of the host; 0 on a GPU
   std::uint64_t peak_bytes = 0;                       ///< peak memory beside A and B, C included
@@ -146,9 +153,10 @@ struct SpgemmResult {
 /// of threads (on a GPU see SpgemmOptions::determinism). Pattern matrices count as ones: their product holds counts.
 /// \param a m x k \param b k x n; each on the host or on the device of the options, where C, m x n, will lie
 /// \throws DimensionError; NotSupported for a factor on another device, or an accumulator that the device does not
-/// have;
-///         InvalidArgument for options out of range; OutOfMemory with the bytes of the whole product, before any of it
-///         is summed
+/// have, or a precision for which tiles cannot form the product;
+///         InvalidArgument for options out of range or that exclude each other; InvalidMatrix with the place of a
+///         finite value that half precision does not hold, in `fp16_fp32`; OutOfMemory with the bytes of the whole
+///         product, before any of it is summed
 /// O(products + rows) work and O(entries of the widest row) memory per thread beside C; the workflows other than
 /// `symbolic` hold up to another copy of C.
 template <class T>
@@ -163,7 +171,7 @@ template <class T>
 class SpgemmPlan {
  public:
   /// Symbolic phase: the structure of C. Shares ownership of the factors.
-  /// \throws as spgemm(); InvalidArgument for a null pointer
+  /// \throws as spgemm(); InvalidArgument for a null pointer; NotSupported for a precision other than `working`
   SpgemmPlan(std::shared_ptr<const Csr<T>> a, std::shared_ptr<const Csr<T>> b, const SpgemmOptions& options = {});
   /// Takes ownership of the factors.
   SpgemmPlan(Csr<T> a, Csr<T> b, const SpgemmOptions& options = {});

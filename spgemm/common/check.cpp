@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace tessera::detail {
@@ -34,6 +35,23 @@ void require_accumulator(SpgemmAccumulator accumulator, const Device& device) {
       fmt::format("accumulator '{}' is not for {}, which has {}", name, device.name(), fmt::join(names, ", ")));
 }
 
+/// `tiles` alone rounds. \tparam T of the factors
+template <class T>
+void require_precision(const SpgemmOptions& options) {
+  // Also refuses numbers that are none of the enumerators.
+  const std::string_view name = to_string(options.precision);
+  if (options.precision == SpgemmPrecision::working) return;
+  if (options.workflow != SpgemmWorkflow::automatic && options.workflow != SpgemmWorkflow::tiles) {
+    throw InvalidArgument(
+        fmt::format("precision '{}' is for the workflow 'tiles', not for '{}', which goes with working "
+                    "precision",
+                    name, to_string(options.workflow)));
+  }
+  if (options.precision == SpgemmPrecision::tf32x3 && !std::is_same_v<T, float>) {
+    throw InvalidArgument(fmt::format("precision '{}' is for factors in single precision, these are in double", name));
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -53,6 +71,7 @@ void check_product(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& option
   // Also refuses numbers that are none of the enumerators.
   static_cast<void>(to_string(options.workflow));
   require_accumulator(options.accumulator, options.device);
+  require_precision<T>(options);
 }
 
 template void require_reachable(const Csr<float>&, const Device&, const char*);

@@ -61,6 +61,8 @@ TEST_F(SchemaTest, EveryDocumentIsAsPublished) {
       {"spgemm inf.mtx --verify", 8},
       {"spgemm --generate fem3d:1000 --estimate sampled --precision fp32", 0},
       {"spgemm empty.mtx", 0},
+      {"spgemm A.mtx --precision fp16-fp32", 0},
+      {"spgemm empty.mtx --precision 3xtf32", 0},
       {"A.tsb", 0},
       {"A.mtx --cache=on", 0},
       {"--generate road:100", 0},

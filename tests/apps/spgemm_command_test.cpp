@@ -78,6 +78,53 @@ TEST_F(SpgemmCommandTest, Refusals) {
   expect_refused("spgemm --generate fem3d:8000 --mem-limit 6MB", 6, "sparse product");
 }
 
+TEST_F(SpgemmCommandTest, HalfPrecisionSaysWhatItLost) {
+  file("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 0.1\n1 2 1e-9\n2 1 3\n2 2 1e-6\n");
+  const auto shown = run("spgemm a.mtx --precision fp16-fp32 --verify");
+  EXPECT_EQ(shown.exit_code, 0) << shown.out << shown.err;
+  EXPECT_NE(shown.out.find("fp16-fp32: values off by 1 of theirs at most; 1 became 0, 1 subnormal"), std::string::npos)
+      << shown.out;
+  EXPECT_NE(shown.out.find("4 sampled entries of C: off by "), std::string::npos) << shown.out;
+  const json loss = document("spgemm a.mtx --precision fp16-fp32")["products"][0]["loss"];
+  EXPECT_EQ(loss["values"], 4);
+  EXPECT_EQ(loss["to_zero"], 1);
+  EXPECT_EQ(loss["to_subnormal"], 1);
+  EXPECT_EQ(loss["largest_rounding"], 1.0);
+  EXPECT_EQ(loss["sampled_rows"], 2);
+  const json exact = document("spgemm --poisson2d 9 --precision fp16-fp32 --verify -o c.tsb");
+  EXPECT_EQ(exact["products"][0]["precision"], "fp16-fp32");
+  EXPECT_EQ(exact["products"][0]["workflow"], "tiles");
+  EXPECT_EQ(exact["products"][0]["loss"]["frobenius_error"], 0.0) << "small whole numbers";
+  EXPECT_EQ(exact["check"]["passed"], true);
+  ASSERT_EQ(run("spgemm --poisson2d 9 -o d.tsb").exit_code, 0);
+  expect_identical(read_binary<double>(path("c.tsb")).matrix.view(), read_binary<double>(path("d.tsb")).matrix.view());
+}
+
+TEST_F(SpgemmCommandTest, PrecisionsOfTiles) {
+  const json single = document("spgemm --generate fem3d:500 --precision 3xtf32 --verify");
+  EXPECT_EQ(single["products"][0]["precision"], "3xtf32");
+  EXPECT_EQ(single["products"][0]["loss"]["largest_rounding"], 0.0) << "the host sums in single precision";
+  EXPECT_EQ(single["matrix"]["value"], "fp32");
+  const json half = document("spgemm --generate fem3d:500 --precision fp16-fp32 --estimate tiles --power 3 --verify");
+  EXPECT_EQ(half["matrix"]["value"], "fp64");
+  EXPECT_EQ(half["products"].size(), 2U);
+  EXPECT_EQ(half["check"]["passed"], true);
+  const json usual = document("spgemm --generate fem3d:500");
+  EXPECT_EQ(usual["products"][0]["precision"], "working");
+  EXPECT_TRUE(usual["products"][0]["loss"].is_null());
+}
+
+TEST_F(SpgemmCommandTest, PrecisionsThatAreRefused) {
+  file("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 1 65520\n");
+  expect_refused("spgemm a.mtx --precision fp16-fp32", 5, "entry (2, 1) of A is 65520, beyond 65504");
+  expect_refused("spgemm a.mtx --precision fp16-fp32 --estimate hll", 2,
+                 "--precision fp16-fp32 is for products in tiles, not for --estimate hll");
+  expect_refused("spgemm a.mtx --precision fp16", 2, "did you mean fp16-fp32");
+  expect_refused("spgemm --generate fem3d:8000 --precision fp16-fp32 --mem-limit 6MB", 6, "sparse product");
+  expect_refused("run a.mtx --precision fp16-fp32", 2, "--precision");
+  expect_refused("inspect a.mtx --precision 3xtf32", 2, "--precision");
+}
+
 TEST_F(SpgemmCommandTest, AWrongProductIsSaid) {
   file("inf.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1e200\n2 2 1\n");
   const auto result = run("spgemm inf.mtx --verify");

@@ -2,10 +2,8 @@
 // sums lie in registers, two per lane. In double precision a pair of tiles is two tensor instructions (m8n8k4).
 #include "core/cuda/launch.cuh"
 #include "core/cuda/tensor.cuh"
-#include "spgemm/common/factors.hpp"
 #include "spgemm/cuda/accumulators/rows.cuh"
-#include "spgemm/cuda/tiles/row_counts.cuh"
-#include "spgemm/cuda/tiles/tile_product.hpp"
+#include "spgemm/cuda/tiles/tile_store.cuh"
 
 #include <cstddef>
 #include <type_traits>
@@ -21,14 +19,6 @@ constexpr int threads = warps * warp_size;
 /// Blocks per multiprocessor that registers must allow.
 constexpr int resident_blocks = 3;
 
-/// C in CSR. \tparam V NoValue: columns alone
-template <class V>
-struct CsrTarget {
-  const offset_t* offsets;
-  index_t* columns;
-  V* values;
-};
-
 /// Bitmaps and dense copies of the factors' tiles.
 template <class V>
 struct DenseTiles {
@@ -37,29 +27,6 @@ struct DenseTiles {
   const V* a;
   const V* b;
 };
-
-[[nodiscard]] __device__ __forceinline__ int lane_number() { return static_cast<int>(threadIdx.x % warp_size); }
-
-/// Writes the entries of a tile: 8 consecutive lanes per row, so that stores fill whole sectors.
-/// \param value_of callable by all lanes: the value of entry (r, c) where r = lane / 8 + 4 half, c = lane % 8
-template <class V, class ValueOf>
-__device__ __forceinline__ void store_tile(const CTileArrays& c, int tile, std::int64_t tile_row, index_t column,
-                                           const CsrTarget<V>& target, ValueOf value_of) {
-  const std::uint64_t bitmap = __ldg(c.bitmaps + tile);
-  const int lane = lane_number();
-  const int at = lane % tile_size;
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int r = lane / tile_size + 4 * half;
-    const auto value = value_of(half);
-    const unsigned bits = detail::row_bits(bitmap, r);
-    if ((bits >> at & 1U) == 0) continue;
-    const offset_t place = __ldg(target.offsets + tile_row * tile_size + r) + load_row_count(c.row_ranks + tile, r) +
-                           detail::bits_before(bits, at);
-    target.columns[place] = column * tile_size + at;
-    if constexpr (detail::has_values<V>) target.values[place] = value;
-  }
-}
 
 /// Operands of the two tensor instructions of a pair, for this lane.
 struct PairOperands {
@@ -83,16 +50,6 @@ struct PairOperands {
 __device__ __forceinline__ void multiply_pair(double& c0, double& c1, const PairOperands& operands) {
   mma_m8n8k4(c0, c1, operands.a_low, operands.b_low);
   mma_m8n8k4(c0, c1, operands.a_high, operands.b_high);
-}
-
-[[nodiscard]] __device__ __forceinline__ TilePair load_pair(const TilePair* pair) {
-  const int2 both = __ldg(reinterpret_cast<const int2*>(pair));
-  return {both.x, both.y};
-}
-
-[[nodiscard]] __device__ __forceinline__ CTile load_tile(const CTile* tile) {
-  const int4 all = __ldg(reinterpret_cast<const int4*>(tile));
-  return {static_cast<unsigned>(all.x), all.y, all.z};
 }
 
 /// The sums of a tile of C. Two pairs at a time; the pairs after them are loaded meanwhile, whether they are this

@@ -39,7 +39,7 @@ struct CTileArrays {
 };
 
 /// Pairs that a warp of the numeric phase loads before it knows whether they are its own.
-inline constexpr std::int64_t spare_pairs = 2;
+inline constexpr std::int64_t spare_pairs = 4;
 
 /// Structure of C in tiles.
 class CTiles {

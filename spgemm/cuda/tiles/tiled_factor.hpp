@@ -6,6 +6,7 @@
 #include "core/cuda/context.hpp"
 #include "preprocess/tile_merge.hpp"
 #include "spgemm/common/tile_arithmetic.hpp"
+#include "spgemm/cuda/tiles/operand_totals.hpp"
 #include "spgemm/cuda/tiles/slab.hpp"
 #include "tessera/csr.hpp"
 
@@ -58,6 +59,7 @@ struct TileTotals {
   unsigned long long poor_pairs = 0;  ///< of tile rows formed in tiles that do not pay
   unsigned long long poor_products = 0;
   TileListTotals listed[2];  ///< of A and of B
+  OperandTotals operands[2];          ///< of A and of B, where they are copied as operand tiles
 };
 
 /// Limits of the kernels that a matrix may exceed.

@@ -16,7 +16,8 @@ namespace {
 /// Before anything is known but sizes.
 template <class T>
 bool seems_small(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options, const Tuning& tuning) {
-  const bool free_choice = options.short_rows && options.workflow == SpgemmWorkflow::automatic &&
+  const bool free_choice = options.short_rows && options.precision == SpgemmPrecision::working &&
+                           options.workflow == SpgemmWorkflow::automatic &&
                            options.accumulator == SpgemmAccumulator::automatic;
   if (!free_choice || options.memory_limit_bytes != 0 || a.rows == 0 || b.rows == 0) return false;
   const double products = static_cast<double>(a.nnz()) * static_cast<double>(b.nnz()) / b.rows;

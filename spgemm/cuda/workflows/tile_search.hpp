@@ -65,7 +65,8 @@ class TileSearch {
 
  protected:
   void reserve(std::uint64_t bytes) {
-    if (!budget_.fits(bytes)) {
+    // No other workflow has another precision: the budget then refuses.
+    if (!budget_.fits(bytes) && options_.precision == SpgemmPrecision::working) {
       throw GivenUp(fmt::format("tiles needs {} bytes more, beyond the limit of {}", bytes, budget_.limit()));
     }
     budget_.reserve(bytes, "sparse product in tiles");

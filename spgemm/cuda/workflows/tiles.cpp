@@ -8,6 +8,8 @@
 #include "core/cuda/scan.hpp"
 #include "core/stopwatch.hpp"
 #include "preprocess/tile_slices.hpp"
+#include "spgemm/common/loss_sample.hpp"
+#include "spgemm/cuda/tiles/tile_operands.hpp"
 #include "spgemm/cuda/tiles/tile_product.hpp"
 #include "spgemm/cuda/tiles/tile_row_choice.hpp"
 #include "spgemm/cuda/tiles/tile_row_lists.hpp"
@@ -48,13 +50,20 @@ class TileJob : private TileSearch<T> {
       // Where tiles are found in part, those of A and those of B are not the same.
       : TileSearch<T>(a, b, options, choice.share == TileShare::all && same_arrays(a, b)),
         choice_(choice),
-        report_(report) {}
+        report_(report) {
+    if (has_values<V> && TileOperands<T>::wanted(options, context_.limits())) {
+      operands_.emplace(options, context_.limits(), same_);
+    }
+  }
 
   /// \throws GivenUp, OutOfMemory
   [[nodiscard]] CsrArrays<V> run() {
     const Stopwatch finding;
     find_tiles();
-    if (is_mixed()) start_rows();
+    if (is_mixed()) {
+      leave_operands();
+      start_rows();
+    }
     report_.analysis_ms = finding.milliseconds();
     const Stopwatch counting;
     const CTiles c = count();
@@ -63,6 +72,7 @@ class TileJob : private TileSearch<T> {
     CsrArrays<V> result = sum(c);
     report_.numeric_ms = summing.milliseconds();
     describe();
+    if constexpr (has_values<V>) measure_loss(result);
     return result;
   }
 
@@ -116,6 +126,7 @@ class TileJob : private TileSearch<T> {
     }
     // A few tile rows that do not pay cost less in tiles than a mixed product would.
     const bool mixes = options_.workflow == SpgemmWorkflow::automatic &&
+                       options_.precision == SpgemmPrecision::working &&
                        gain_by_rows_ms(static_cast<double>(found_.poor_pairs),
                                        static_cast<double>(found_.poor_products)) >= choice_.least_gain_ms;
     if (mixes) rule_.least_pair_products = least_pair_products;
@@ -145,6 +156,12 @@ class TileJob : private TileSearch<T> {
     if (found_.pairs >= most_pairs) throw GivenUp(fmt::format("{} pairs of tiles are too many", found_.pairs));
   }
 
+  /// Rows by row are summed in the working precision. \throws GivenUp where another one was asked for
+  void leave_operands() {
+    if (operands_ && options_.precision != SpgemmPrecision::working) throw GivenUp(limits_text());
+    operands_.reset();
+  }
+
   /// Analysis of the other rows.
   void start_rows() {
     SpgemmOptions options = options_;
@@ -159,10 +176,13 @@ class TileJob : private TileSearch<T> {
   [[nodiscard]] CTiles count() {
     const auto pairs = static_cast<std::int64_t>(found_.pairs);
     const std::uint64_t dense_tiles = found_.tiles[0] + (same_ ? 0 : found_.tiles[1]);
-    reserve(CTiles::bytes(tile_rows(), pairs) + dense_tiles * dense_tile_bytes + detail::csr_bytes(a_.rows, 0, 0));
+    const std::uint64_t copies = operands_ ? operands_->bytes(found_) : dense_tiles * dense_tile_bytes;
+    reserve(CTiles::bytes(tile_rows(), pairs) + copies + detail::csr_bytes(a_.rows, 0, 0));
     CTiles c(tile_rows(), pairs, options_.device);
     c.take(a_tiles_.arrays().taken);
-    if constexpr (has_values<V>) {
+    if (operands_) {
+      operands_->allocate(found_);
+    } else if constexpr (has_values<V>) {
       a_dense_ = Array<V>(detail::tile_entries * std::int64_t{found_.tiles[0]}, Init::none, options_.device);
       if (!same_) {
         b_dense_ = Array<V>(detail::tile_entries * std::int64_t{found_.tiles[1]}, Init::none, options_.device);
@@ -176,6 +196,7 @@ class TileJob : private TileSearch<T> {
     enqueue_count(c, offsets_.data());
     exclusive_sum_on_device(options_.device, offsets_.span());
     std::tie(found_, nnz_) = fetch(context_, totals_.data(), offsets_.data() + a_.rows);
+    if (operands_) operands_->take(found_, a_, b_);
     return c;
   }
 
@@ -192,7 +213,9 @@ class TileJob : private TileSearch<T> {
 
   void enqueue_count(const CTiles& c, offset_t* counts) {
     SideStreams::Fork fork(options_.device);
-    if constexpr (has_values<V>) {
+    if (operands_) {
+      operands_->enqueue_copies(context_, fork, a_, a_tiles_, b_, right(), totals_.data());
+    } else if constexpr (has_values<V>) {
       const TileRowList formed = a_tiles_.arrays().taken;
       // Where A is B, copies of tile rows that are met alone are needed, too.
       if (same_ && rows_) a_tiles_.take(met_.listed(found_.listed[1].rows));
@@ -222,9 +245,7 @@ class TileJob : private TileSearch<T> {
     reserve(detail::csr_bytes(0, nnz_, value_bytes<V>) - sizeof(offset_t));
     CsrArrays<V> result{std::move(offsets_), Array<index_t>(nnz_, Init::none, options_.device),
                         Array<V>(has_values<V> ? nnz_ : 0, Init::none, options_.device)};
-    enqueue_numeric_tiles<V>(context_, arithmetic(), a_tiles_, a_dense_.data(), right(),
-                             same_ ? a_dense_.data() : b_dense_.data(), c, result.offsets.data(), result.columns.data(),
-                             result.values.data());
+    enqueue_sum(c, result);
     if (rows_) {
       enqueue_numeric(*rows_, counted_rows_.bins, result.offsets.data(), result.columns.data(), result.values.data());
     }
@@ -232,7 +253,31 @@ class TileJob : private TileSearch<T> {
     return result;
   }
 
+  void enqueue_sum(const CTiles& c, CsrArrays<V>& result) {
+    if constexpr (has_values<V>) {
+      if (operands_) {
+        operands_->enqueue_product(context_, a_tiles_, right(), c, result.offsets.data(), result.columns.data(),
+                                   result.values.data());
+        return;
+      }
+    }
+    enqueue_numeric_tiles<V>(context_, arithmetic(), a_tiles_, a_dense_.data(), right(),
+                             same_ ? a_dense_.data() : b_dense_.data(), c, result.offsets.data(), result.columns.data(),
+                             result.values.data());
+  }
+
+  void measure_loss(const CsrArrays<V>& c) {
+    report_.precision = options_.precision;
+    if (options_.precision == SpgemmPrecision::working) return;
+    report_.loss = operands_->loss(context_, a_, b_, c.offsets.data(), c.columns.data(), c.values.data());
+  }
+
+  [[nodiscard]] bool uses_tensor() const noexcept {
+    return operands_ ? operands_->uses_tensor() : arithmetic() == TileArithmetic::tensor;
+  }
+
   [[nodiscard]] std::string arithmetic_text() const {
+    if (operands_) return operands_->text();
     if (!has_values<V>) return "positions alone";
     if (arithmetic() == TileArithmetic::tensor) return "tensor instructions";
     if (found_.not_finite != 0) return "entry by entry, since a value is not finite";
@@ -254,8 +299,7 @@ class TileJob : private TileSearch<T> {
         fmt::format(", {} of {} pairs are not empty, {}", found_.live_pairs, found_.pairs, arithmetic_text());
     report_.products = static_cast<offset_t>(found_.products) + (rows_ ? rows_->report.products : 0);
     report_.expansion = a_.nnz() > 0 ? static_cast<double>(report_.products) / static_cast<double>(a_.nnz()) : 0.0;
-    const bool tensor = arithmetic() == TileArithmetic::tensor;
-    report_.determinism = tensor ? Determinism::run_to_run : Determinism::gpu_to_gpu;
+    report_.determinism = uses_tensor() ? Determinism::run_to_run : Determinism::gpu_to_gpu;
     if (rows_) {
       report_.accumulators = rows_->report.accumulators;
       if (rows_->adds_in_any_order) report_.determinism = Determinism::not_guaranteed;
@@ -277,6 +321,7 @@ class TileJob : private TileSearch<T> {
   static constexpr int tensor_capability = 80;
 
   TileChoice choice_;
+  std::optional<TileOperands<T>> operands_;  ///< instead of dense copies
   Array<V> a_dense_;
   Array<V> b_dense_;
   Array<offset_t> offsets_;           ///< of C
@@ -292,11 +337,14 @@ template <class V, class T>
 std::optional<CsrArrays<V>> form_in_tiles(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options,
                                           const TileChoice& choice, SpgemmReport& report) {
   report.reason = choice.reason;
+  const bool narrow = has_values<V> && options.precision != SpgemmPrecision::working;
   try {
     return TileJob<V, T>(a, b, options, choice, report).run();
   } catch (const GivenUp& given_up) {
+    if (narrow) detail::refuse_without_tiles(options.precision, given_up.what());
     report.fallback = std::string(given_up.what()) + ": exact instead";
   } catch (const OutOfMemory& error) {
+    if (narrow) throw;
     report.fallback = std::string(error.what()) + ": exact instead";
   }
   return std::nullopt;
@@ -305,8 +353,12 @@ std::optional<CsrArrays<V>> form_in_tiles(const CsrView<T>& a, const CsrView<T>&
 template <class V, class T>
 std::optional<CsrArrays<V>> tile_product(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options,
                                          SpgemmReport& report) {
-  const TileChoice choice = options.workflow == SpgemmWorkflow::tiles ? TileChoice{TileShare::all, "chosen by name"}
-                                                                      : choose_tiles<V>(a, b, options);
+  TileChoice choice{TileShare::all, "chosen by name"};
+  if (options.workflow != SpgemmWorkflow::tiles) {
+    const bool narrow = has_values<V> && options.precision != SpgemmPrecision::working;
+    choice = narrow ? TileChoice{TileShare::all, fmt::format("{} is for tiles", to_string(options.precision))}
+                    : choose_tiles<V>(a, b, options);
+  }
   if (choice.share == TileShare::none) return std::nullopt;
   return form_in_tiles<V>(a, b, options, choice, report);
 }

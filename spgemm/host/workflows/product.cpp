@@ -4,6 +4,7 @@
 #include "core/stopwatch.hpp"
 #include "spgemm/common/backends.hpp"
 #include "spgemm/host/job.hpp"
+#include "spgemm/host/workflows/narrow_product.hpp"
 #include "spgemm/host/workflows/one_phase.hpp"
 #include "spgemm/host/workflows/tiles.hpp"
 #include "spgemm/host/workflows/workflow_choice.hpp"
@@ -133,6 +134,9 @@ class Workflow {
 
 template <class V, class T>
 SpgemmResult<T> multiply(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options) {
+  if constexpr (has_values<V>) {
+    if (options.precision != SpgemmPrecision::working) return narrow_product(a, b, options);
+  }
   return Workflow<V, T>(a, b, options).run();
 }
 

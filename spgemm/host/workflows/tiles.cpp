@@ -209,6 +209,8 @@ class TileProduct {
 
   [[nodiscard]] bool fits(std::uint64_t bytes) {
     if (job_.budget.fits(bytes)) return true;
+    // No other workflow has this precision: throws.
+    if (report_.precision != SpgemmPrecision::working) job_.budget.reserve(bytes, "sparse product in tiles");
     report_.fallback =
         fmt::format("tiles needs {} bytes more, beyond the limit of {}: exact instead", bytes, job_.budget.limit());
     return false;

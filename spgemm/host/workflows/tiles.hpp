@@ -12,6 +12,7 @@
 namespace tessera::host {
 
 /// C, and in the report what tells of tiles; nothing when it does not fit into memory, which report.fallback then says.
+/// If report.precision is not `working`, OutOfMemory instead.
 /// The terms of an entry are added in the order of A's row, those of stored entries alone, so C has the bits of the
 /// other workflows. O(pairs of tiles) work beside the products. \tparam V T, or NoValue for the pattern
 /// \throws OutOfMemory when C alone does not fit
