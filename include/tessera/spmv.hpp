@@ -24,9 +24,9 @@ enum class SpmvAlgorithm {
   csr5,        ///< equal tiles of nonzeros, kept as transposed copies (Liu & Vinter, CSR5, ICS 2015)
   csr_vector,  ///< GPU: part of a warp per row, by mean length; long rows split off (Bell & Garland, SC 2009)
   tiles,       ///< 8 x 8 tiles with bitmaps and packed values (Zhang & Gruenwald, bmSPARSE, GRADES-NDA 2018)
-  patterns,    ///< a byte per row names its list of relative columns, or of those and values; needs rows that repeat
   vendor_csr,  ///< GPU: cuSPARSE's product on CSR, prepared once
   vendor_coo,  ///< GPU: cuSPARSE's product on COO
+  patterns,    ///< a byte per row names its list of relative columns, or of those and values; needs rows that repeat
 };
 
 [[nodiscard]] std::string_view to_string(SpmvAlgorithm algorithm);  ///< "auto", "csr", ..., "vendor-coo"
