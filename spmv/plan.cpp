@@ -145,8 +145,6 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
   void update(std::span<const T> values) {
     std::shared_ptr<const Csr<T>> formed;
     if (transposed) formed = transposed_with(values);
-    kernel->prepare_update();
-    if (transposed) transposed->kernel->prepare_update();
     if (updated_values.empty() || rounds_values) {
       updated_values = values_on_device(values);
     } else {

@@ -51,9 +51,9 @@ const std::array<SpmvKernelEntry, 9>& table() {
        cuda_backend(csr_vector)},
       {tiles, "tiles", "8 x 8 tiles with bitmaps and packed values, for matrices of blocks; built once", false, true,
        on_host(host::make_tiles_kernel<float>, host::make_tiles_kernel<double>), cuda_backend(tiles)},
-      {patterns, "patterns", "a byte per row names its relative columns, and values that repeat; for grids and stencils",
-       false, true, on_host(host::make_patterns_kernel<float>, host::make_patterns_kernel<double>),
-       cuda_backend(patterns)},
+      {patterns, "patterns",
+       "a byte per row names its relative columns, and values that repeat; for grids and stencils", false, true,
+       on_host(host::make_patterns_kernel<float>, host::make_patterns_kernel<double>), cuda_backend(patterns)},
       {vendor_csr, "vendor-csr", "cuSPARSE on CSR, prepared once", false, true, {}, cuda_backend(vendor_csr)},
       {vendor_coo, "vendor-coo", "cuSPARSE on COO", false, true, {}, cuda_backend(vendor_coo)},
   }};

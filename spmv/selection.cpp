@@ -268,10 +268,11 @@ PlannedKernel<T> plan_kernel(const CsrView<T>& a, const CsrView<T>& on_host, con
   try {
     return {make_kernel(a, chosen), chosen.algorithm, std::move(selection.reason)};
   } catch (const NotSupported&) {  // all rows do not keep what their sample promised
-    selection = select_for_gpu(a, options, false);
-    chosen.algorithm = selection.algorithm;
-    return {make_kernel(a, chosen), chosen.algorithm, std::move(selection.reason)};
+  } catch (const OutOfMemory&) {   // for the values once more
   }
+  selection = select_for_gpu(a, options, false);
+  chosen.algorithm = selection.algorithm;
+  return {make_kernel(a, chosen), chosen.algorithm, std::move(selection.reason)};
 }
 
 template PlannedKernel<float> plan_kernel(const CsrView<float>&, const CsrView<float>&, const SpmvOptions&);

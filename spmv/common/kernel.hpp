@@ -44,8 +44,6 @@ class SpmvKernel {
     return {};
   }
 
-  /// Whatever the next update_values() may need. An update that cannot have it changes nothing. \throws OutOfMemory
-  virtual void prepare_update() {}
   /// New values for the same structure, nnz of them in the order of the matrix, for kernels that keep a copy. Never
   /// allocates; not concurrent with products. Not called for pattern matrices.
   virtual void update_values(std::span<const T> /*values*/) {}

@@ -22,7 +22,7 @@ struct PatternOperand {
   SliceShape shape;
   const index_t* table = nullptr;
   const std::uint8_t* codes = nullptr;  ///< by slices
-  const index_t* exceptions = nullptr;
+  const index_t* exceptions = nullptr;  ///< null, with their number, for all rows
   std::int64_t exception_count = 0;
   const T* list_values = nullptr;   ///< of templates
   const T* values = nullptr;        ///< by slices
@@ -41,8 +41,7 @@ template <class T>
 /// \throws CudaError
 template <class T>
 void enqueue_pattern_product(const Context& context, const PatternOperand<T>& operand, const CsrView<T>& a, T alpha,
-                             std::span<const T> x, T beta, std::span<T> y, std::span<const T> w,
-                             ProductDots* of_block);
+                             std::span<const T> x, T beta, std::span<T> y, std::span<const T> w, ProductDots* of_block);
 
 /// Sums of the parts of `count` blocks, 256 by 256. \returns their number
 std::int64_t enqueue_pattern_sums(const Context& context, const ProductDots* of_block, std::int64_t count,

@@ -41,8 +41,7 @@ struct LaneRow {
   offset_t begin = 0;  ///< its first nonzero in CSR
 
   /// Every lane must call.
-  __device__ LaneRow(const SlicedRows& rows, std::int64_t group)
-      : row(group * warp_size + threadIdx.x % warp_size) {
+  __device__ LaneRow(const SlicedRows& rows, std::int64_t group) : row(group * warp_size + threadIdx.x % warp_size) {
     int nonzeros = 0;
     if (row < rows.rows) {
       code = rows.codes[code_place(row, rows.shape.rows_per_lane)];
@@ -147,9 +146,8 @@ Array<index_t> lengths_of(const Device& device, std::span<const offset_t> row_of
   const offset_t* const offsets = row_offsets.data();
   const index_t* const row = rows.data();
   index_t* const to = result.data();
-  for_each(device, rows.size(), [=] __device__(std::int64_t i) {
-    to[i] = static_cast<index_t>(offsets[row[i] + 1] - offsets[row[i]]);
-  });
+  for_each(device, rows.size(),
+           [=] __device__(std::int64_t i) { to[i] = static_cast<index_t>(offsets[row[i] + 1] - offsets[row[i]]); });
   return result;
 }
 

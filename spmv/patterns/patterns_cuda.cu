@@ -1,8 +1,10 @@
 /// \file
 /// Row patterns on a GPU: layout of the values, products with inner products, new values.
 #include "core/cuda/reduce.cuh"
+#include "core/cuda/vector_ops.hpp"
 #include "spmv/patterns/pattern_product.hpp"
 #include "spmv/patterns/patterns.hpp"
+#include "tessera/error.hpp"
 
 #include <mutex>
 #include <type_traits>
@@ -84,6 +86,10 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
 
   ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
                             std::span<const T> w) const override {
+    if (reads_csr_) {
+      apply(a, T{1}, x, T{0}, y);
+      return dots<T>(device_, y, w);
+    }
     ProductDots* const total = of_block_.data() + of_block_.size() - 1;
     const std::scoped_lock lock(mutex_);
     launch_with_total(a, x, y, w, total);
@@ -94,6 +100,7 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
 
   bool enqueue_apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
                              ProductDots* sums) const override {
+    if (reads_csr_) return false;
     const std::scoped_lock lock(mutex_);
     launch_with_total(a, x, y, w, sums);
     return true;
@@ -101,24 +108,25 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
 
   std::span<const ProductDots> enqueue_apply_and_dot_parts(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
                                                            std::span<const T> w) const override {
+    if (reads_csr_) return {};
     const std::scoped_lock lock(mutex_);
     return launch_with_parts(a, x, y, w);
   }
 
-  void prepare_update() override {
-    if (found_.kind == RowListKind::columns_and_values && values_.empty() && floats_.empty()) allocate_values();
-  }
-
+  /// Templates that no longer hold become row patterns with values of their own. Without memory for those, all rows are
+  /// read from CSR.
   void update_values(std::span<const T> values) override {
     if (found_.kind == RowListKind::columns_and_values) {
-      if (templates_hold<T>(device_, sliced_rows(), values, found_.values.data())) {
-        free_values();
-        return;
-      }
+      if (templates_hold<T>(device_, sliced_rows(), values, found_.values.data())) return;
       found_.kind = RowListKind::columns;
       found_.values = Array<T>();
+      try {
+        allocate_values();
+      } catch (const OutOfMemory&) {
+        reads_csr_ = true;
+      }
     }
-    fill(values);
+    if (!reads_csr_) fill(values);
   }
 
   void describe(PlanInfo& info) const override {
@@ -149,10 +157,6 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
       values_ = Array<T>(places, Init::none, device_);
     }
   }
-  void free_values() {
-    values_ = Array<T>();
-    floats_ = Array<float>();
-  }
   void fill(std::span<const T> values) {
     if constexpr (std::is_same_v<T, double>) {
       if (as_float_) return fill_pattern_values<double, float>(device_, sliced_rows(), values, floats_.span());
@@ -173,6 +177,10 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
   }
   [[nodiscard]] PatternOperand<T> operand() const {
     PatternOperand<T> result;
+    if (reads_csr_) {
+      result.exception_count = rows_;
+      return result;
+    }
     result.rows = rows_;
     result.lists = found_.lists;
     result.width = found_.width;
@@ -215,11 +223,12 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
   RowPatterns<T> found_;
   SliceShape shape_;
   std::int64_t exceptions_ = 0;
-  Array<T> values_;      ///< by slices; none for templates, pattern matrices, and with `floats_`
-  Array<float> floats_;  ///< the same, rounded, where that was asked for
-  Array<offset_t> begin_;             ///< of 32 rows each, in CSR; none for pattern matrices
-  Array<index_t> exception_lengths_;  ///< the same
-  mutable std::mutex mutex_;              ///< of what follows, from the first launch of a product to its last
+  bool reads_csr_ = false;               ///< there was no memory for new values
+  Array<T> values_;                      ///< by slices; none for templates, pattern matrices, and with `floats_`
+  Array<float> floats_;                  ///< the same, rounded, where that was asked for
+  Array<offset_t> begin_;                ///< of 32 rows each, in CSR; none for pattern matrices
+  Array<index_t> exception_lengths_;     ///< the same
+  mutable std::mutex mutex_;             ///< of what follows, from the first launch of a product to its last
   mutable Array<ProductDots> of_block_;  ///< inner products: of the blocks, of 256 blocks each, of all
 };
 

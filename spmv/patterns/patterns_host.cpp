@@ -36,21 +36,21 @@ class HostSteps {
   [[nodiscard]] index_t rows() const { return rows_; }
   [[nodiscard]] index_t sampled() const { return sample_.count; }
 
-  [[nodiscard]] std::vector<CountedRows> count_sample() const {
+  [[nodiscard]] std::vector<CountedList> count_sample() const {
     return count(sample_.count, [this](std::int64_t i) { return sample_[i]; });
   }
-  [[nodiscard]] std::vector<CountedRows> count_exceptions() const {
+  [[nodiscard]] std::vector<CountedList> count_exceptions() const {
     return count(found_.exceptions.size(), [this](std::int64_t i) { return found_.exceptions[i]; });
   }
 
-  void set_lists(const std::vector<CountedRows>& lists) {
+  void set_lists(const std::vector<CountedList>& lists) {
     found_.lists = static_cast<int>(lists.size());
     found_.width = width_of(lists);
     found_.table = Array<index_t>(std::int64_t{found_.lists + 1} * found_.stride());
     if (WithValues) found_.values = Array<T>(std::int64_t{found_.lists + 1} * found_.width);
     list_of_.clear();
     for (int list = 0; list < found_.lists; ++list) {
-      const CountedRows& own = lists[static_cast<std::size_t>(list)];
+      const CountedList& own = lists[static_cast<std::size_t>(list)];
       copy_list(list, own.row);
       list_of_.emplace(own.hash, list);
     }
@@ -84,18 +84,18 @@ class HostSteps {
 
  private:
   template <class RowOf>
-  [[nodiscard]] std::vector<CountedRows> count(std::int64_t count, const RowOf& row_of) const {
-    std::unordered_map<std::uint32_t, CountedRows> by_hash;
+  [[nodiscard]] std::vector<CountedList> count(std::int64_t count, const RowOf& row_of) const {
+    std::unordered_map<std::uint32_t, CountedList> by_hash;
     for (std::int64_t i = 0; i < count; ++i) {
       const index_t row = row_of(i);
       const offset_t length = source_.length(row);
       if (length > longest_row_list) continue;
       const std::uint32_t hash = source_.hash(row);
-      CountedRows& counted =
-          by_hash.try_emplace(hash, CountedRows{hash, 0, row, static_cast<index_t>(length)}).first->second;
+      CountedList& counted =
+          by_hash.try_emplace(hash, CountedList{hash, 0, row, static_cast<index_t>(length)}).first->second;
       ++counted.count;
     }
-    std::vector<CountedRows> result;
+    std::vector<CountedList> result;
     result.reserve(by_hash.size());
     for (const auto& [hash, counted] : by_hash) result.push_back(counted);
     return result;
@@ -198,8 +198,7 @@ class PatternsHostKernel final : public SpmvKernel<T> {
 
   void describe(PlanInfo& info) const override {
     info.determinism = Determinism::gpu_to_gpu;
-    info.bytes =
-        found_.table.bytes() + found_.values.bytes() + found_.codes.bytes() + found_.exceptions.bytes();
+    info.bytes = found_.table.bytes() + found_.values.bytes() + found_.codes.bytes() + found_.exceptions.bytes();
     const bool reads_values = found_.kind == RowListKind::columns && !is_pattern_;
     const double bytes = static_cast<double>(found_.codes.bytes()) +
                          (reads_values ? static_cast<double>(nnz_) * static_cast<double>(sizeof(T)) : 0.0);

@@ -22,7 +22,7 @@ struct PatternRows {
   const index_t* table = nullptr;       ///< as RowPatterns::table
   const std::uint8_t* codes = nullptr;  ///< by slices: R codes of a lane follow each other; `lists` beyond the end
   unsigned slices = 0;                  ///< of 32 R rows
-  const index_t* exceptions = nullptr;
+  const index_t* exceptions = nullptr;  ///< null: all rows
   unsigned exception_count = 0;
   unsigned exception_blocks = 0;  ///< the first ones of the grid
 
@@ -48,12 +48,12 @@ struct PatternOutput {
 
 /// The rows of a lane: row r is number 32 r + lane of its slice.
 template <int R>
-struct LaneRows {
-  index_t first;       ///< row 0
-  int code[R];         ///< its list; PatternRows::lists for none
-  int start[R];        ///< of its list in the table
+struct RowsOfLane {
+  index_t first;  ///< row 0
+  int code[R];    ///< its list; PatternRows::lists for none
+  int start[R];   ///< of its list in the table
   int length[R];
-  index_t origin[R];   ///< added to relative columns; 0 where there are none, so that a load is safe
+  index_t origin[R];  ///< added to relative columns; 0 where there are none, so that a load is safe
 };
 
 /// The codes of R rows by one load.
@@ -72,9 +72,9 @@ __device__ void load_codes(const std::uint8_t* from, int (&code)[R]) {
 
 /// \param table in shared memory
 template <int R>
-[[nodiscard]] __device__ LaneRows<R> load_rows(const PatternRows& p, const index_t* table, unsigned slice) {
+[[nodiscard]] __device__ RowsOfLane<R> load_rows(const PatternRows& p, const index_t* table, unsigned slice) {
   const unsigned lane = threadIdx.x % warp_size;
-  LaneRows<R> own;
+  RowsOfLane<R> own;
   own.first = static_cast<index_t>(slice * (warp_size * R) + lane);
   load_codes<R>(p.codes + std::size_t{slice} * (warp_size * R) + lane * R, own.code);
 #pragma unroll
@@ -98,7 +98,7 @@ struct PaddedValues {
     const V* at;
     /// Of entries k0 ... of all rows. \tparam Whole whether all of them lie within the width
     template <class S, int Chunk, bool Whole>
-    __device__ void load(int k0, int width, const LaneRows<R>& /*own*/, S (&value)[Chunk][R]) {
+    __device__ void load(int k0, int width, const RowsOfLane<R>& /*own*/, S (&value)[Chunk][R]) {
 #pragma unroll
       for (int k = 0; k < Chunk; ++k) {
         if (!Whole && k0 + k >= width) break;
@@ -121,14 +121,14 @@ template <class V>
 struct JaggedValues {
   static constexpr bool weighted = true;
   static constexpr bool in_table = false;
-  const V* values;  ///< and 32 more, since a position that a row lacks is loaded too
+  const V* values;        ///< and 32 more, since a position that a row lacks is loaded too
   const offset_t* begin;  ///< of each slice of 32 rows
 
   template <int R>
   struct OfSlice {
     const V* at[R];
     template <class S, int Chunk, bool Whole>
-    __device__ void load(int k0, int /*width*/, const LaneRows<R>& own, S (&value)[Chunk][R]) {
+    __device__ void load(int k0, int /*width*/, const RowsOfLane<R>& own, S (&value)[Chunk][R]) {
       const unsigned before = (1u << threadIdx.x % warp_size) - 1;
 #pragma unroll
       for (int k = 0; k < Chunk; ++k) {
@@ -161,7 +161,7 @@ struct TableValues {
   struct OfSlice {
     const V* shared;
     template <class S, int Chunk, bool Whole>
-    __device__ void load(int k0, int width, const LaneRows<R>& own, S (&value)[Chunk][R]) {
+    __device__ void load(int k0, int width, const RowsOfLane<R>& own, S (&value)[Chunk][R]) {
 #pragma unroll
       for (int k = 0; k < Chunk; ++k) {
         if (!Whole && k0 + k >= width) break;
@@ -184,7 +184,7 @@ struct NoValues {
   template <int R>
   struct OfSlice {
     template <class S, int Chunk, bool Whole>
-    __device__ void load(int /*k0*/, int /*width*/, const LaneRows<R>& /*own*/, S (&/*value*/)[Chunk][R]) {}
+    __device__ void load(int /*k0*/, int /*width*/, const RowsOfLane<R>& /*own*/, S (&/*value*/)[Chunk][R]) {}
   };
   template <int R>
   [[nodiscard]] __device__ OfSlice<R> slice(unsigned /*number*/, int /*width*/) const {
@@ -195,7 +195,7 @@ struct NoValues {
 /// Adds entries k0 ... k0 + Chunk - 1 of the rows of a lane: all loads first, without a branch. A position that a row
 /// lacks repeats its last column; it is loaded but not multiplied, since it may meet NaN.
 template <bool Weighted, int Chunk, bool Whole, int R, class Slice, class T>
-__device__ void add_chunk(int k0, int width, const index_t* table, const T* x, const LaneRows<R>& own, Slice& values,
+__device__ void add_chunk(int k0, int width, const index_t* table, const T* x, const RowsOfLane<R>& own, Slice& values,
                           T (&sums)[R]) {
   T value[Chunk][R];
   T source[Chunk][R];
@@ -222,7 +222,7 @@ __device__ void add_chunk(int k0, int width, const index_t* table, const T* x, c
 
 /// The longest list of the rows of a warp. Every lane must call.
 template <int R>
-[[nodiscard]] __device__ bool any_beyond(int k0, const LaneRows<R>& own) {
+[[nodiscard]] __device__ bool any_beyond(int k0, const RowsOfLane<R>& own) {
   int longest = own.length[0];
 #pragma unroll
   for (int r = 1; r < R; ++r) longest = longest > own.length[r] ? longest : own.length[r];
@@ -244,7 +244,7 @@ __device__ void multiply_slice(const PatternRows& p, const index_t* table, const
                                const PatternOutput<T>& out, unsigned slice, PlainSums<2>& dots) {
   constexpr int R = Chunk::rows;
   constexpr int C = Chunk::terms;
-  const LaneRows<R> own = load_rows<R>(p, table, slice);
+  const RowsOfLane<R> own = load_rows<R>(p, table, slice);
   auto own_values = values.template slice<R>(slice, p.width);
   T sums[R] = {};
   if constexpr (!Chunk::loop) {
@@ -272,12 +272,11 @@ __device__ void multiply_exception(const PatternRows& p, const offset_t* row_off
   constexpr int batch = 8;
   const unsigned number = blockIdx.x * (pattern_threads / warp_size) + threadIdx.x / warp_size;
   if (number >= p.exception_count) return;
-  const index_t row = p.exceptions[number];
+  const auto row = static_cast<index_t>(p.exceptions == nullptr ? number : p.exceptions[number]);
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const offset_t begin = row_offsets[row];
   const int length = static_cast<int>(row_offsets[row + 1] - begin);
-  const T sum =
-      sum_over_lanes(strided_sum<batch, warp_size, NextUse::never>(terms.from(begin + lane), length - lane));
+  const T sum = sum_over_lanes(strided_sum<batch, warp_size, NextUse::never>(terms.from(begin + lane), length - lane));
   if (lane == 0) out.store(row, sum, dots);
 }
 
@@ -314,8 +313,7 @@ __global__ void __launch_bounds__(pattern_threads, pattern_min_blocks)
     auto* const table = reinterpret_cast<index_t*>(shared);
     auto* const shared_values = reinterpret_cast<T*>(shared + shared_columns_bytes(p.places()));
     const Values own_values = share_table(p, values, p.table, table, shared_values);
-    const unsigned slice =
-        (blockIdx.x - p.exception_blocks) * (pattern_threads / warp_size) + threadIdx.x / warp_size;
+    const unsigned slice = (blockIdx.x - p.exception_blocks) * (pattern_threads / warp_size) + threadIdx.x / warp_size;
     if (slice < p.slices) multiply_slice<Chunk>(p, table, own_values, terms.x, out, slice, dots);
   }
   if (out.of_block == nullptr) return;

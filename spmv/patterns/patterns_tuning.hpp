@@ -13,7 +13,7 @@ namespace tessera::detail {
 inline constexpr int most_row_lists = 254;
 
 /// Entries of a list; longer rows are exceptions.
-inline constexpr index_t longest_row_list = 128;
+inline constexpr index_t longest_row_list = 256;
 
 /// Places of the table of lists, with one per list for its length, in the shared memory of a block: 32 KB, with values
 /// in double 42 KB.
@@ -22,6 +22,10 @@ inline constexpr int most_template_places = 3584;
 
 /// A list that is longer than all others widens the table for all of them: it has to name this part of the rows.
 inline constexpr double least_share_of_longer_list = 1e-3;
+
+/// Lists of a smaller part of the rows than this may not make the table large: every block loads all of it.
+inline constexpr double least_share_of_many_places = 1e-4;
+inline constexpr int most_places_of_rare_lists = 1024;
 
 /// Part of the rows that lists have to name. The sample may fall short of it a little.
 inline constexpr double least_named_share = 0.99;

@@ -12,37 +12,39 @@ namespace tessera::detail {
 
 std::string name_of(RowListKind kind) { return kind == RowListKind::columns ? "row patterns" : "row templates"; }
 
-int width_of(std::span<const CountedRows> lists) noexcept {
+int width_of(std::span<const CountedList> lists) noexcept {
   index_t width = 0;
-  for (const CountedRows& list : lists) width = std::max(width, list.length);
+  for (const CountedList& list : lists) width = std::max(width, list.length);
   return width;
 }
 
-std::vector<CountedRows> choose_row_lists(std::vector<CountedRows> taken, std::vector<CountedRows> candidates,
-                                          int places, double least_of_longer) {
-  std::sort(candidates.begin(), candidates.end(), [](const CountedRows& a, const CountedRows& b) {
+std::vector<CountedList> choose_row_lists(std::vector<CountedList> taken, std::vector<CountedList> candidates,
+                                          int places, double rows) {
+  std::sort(candidates.begin(), candidates.end(), [](const CountedList& a, const CountedList& b) {
     return a.count != b.count ? a.count > b.count : a.row < b.row;
   });
   index_t width = width_of(taken);
-  for (const CountedRows& candidate : candidates) {
+  for (const CountedList& candidate : candidates) {
     const index_t wider = std::max(width, candidate.length);
     if (candidate.length > longest_row_list || taken.size() == most_row_lists) continue;
-    if (candidate.length > width && static_cast<double>(candidate.count) < least_of_longer) continue;
+    const double share = static_cast<double>(candidate.count) / rows;
+    if (candidate.length > width && share < least_share_of_longer_list) continue;
     // One list more, and the list without entries.
-    if ((wider + 1) * static_cast<index_t>(taken.size() + 2) > places) continue;
+    const index_t needed = (wider + 1) * static_cast<index_t>(taken.size() + 2);
+    if (needed > places || (share < least_share_of_many_places && needed > most_places_of_rare_lists)) continue;
     taken.push_back(candidate);
     width = wider;
   }
   return taken;
 }
 
-RowListEstimate estimate_of(RowListKind kind, std::span<const CountedRows> counted, index_t sampled,
+RowListEstimate estimate_of(RowListKind kind, std::span<const CountedList> counted, index_t sampled,
                             offset_t sampled_nonzeros) {
   RowListEstimate estimate{kind, static_cast<int>(counted.size()), sampled, 1.0, 1.0};
   if (sampled == 0) return estimate;
   double rows = 0.0;
   double nonzeros = 0.0;
-  for (const CountedRows& list : counted) {
+  for (const CountedList& list : counted) {
     rows += list.count;
     nonzeros += static_cast<double>(list.count) * list.length;
   }

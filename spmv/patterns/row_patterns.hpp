@@ -36,16 +36,16 @@ struct RowPatterns {
   /// lists + 1 times: the number of entries, then `width` relative columns, of which the last is repeated. At the end a
   /// list without entries, for the rows that have none of the others.
   Array<index_t> table;
-  Array<T> values;             ///< of templates: lists + 1 times `width`
-  Array<std::uint8_t> codes;   ///< per row: its list, or `lists` for an exception
-  Array<index_t> exceptions;   ///< rows on no list; ascending
+  Array<T> values;            ///< of templates: lists + 1 times `width`
+  Array<std::uint8_t> codes;  ///< per row: its list, or `lists` for an exception
+  Array<index_t> exceptions;  ///< rows on no list; ascending
   offset_t longest_exception = 0;
 
   [[nodiscard]] int stride() const noexcept { return width + 1; }
 };
 
 /// Rows with one hash, found among others.
-struct CountedRows {
+struct CountedList {
   std::uint32_t hash = 0;  ///< never 0
   std::uint32_t count = 0;
   index_t row = 0;  ///< the first of them
@@ -56,9 +56,9 @@ struct CountedRows {
 struct RowListEstimate {
   RowListKind kind = RowListKind::columns;
   int lists = 0;
-  index_t rows = 0;  ///< looked at
-  double named_share = 0.0;           ///< of these rows
-  double named_nonzero_share = 0.0;   ///< of their nonzeros
+  index_t rows = 0;                  ///< looked at
+  double named_share = 0.0;          ///< of these rows
+  double named_nonzero_share = 0.0;  ///< of their nonzeros
 
   [[nodiscard]] bool promises() const noexcept { return named_share >= least_named_share_of_sample; }
 };
@@ -131,14 +131,12 @@ struct RowSource {
 };
 
 /// Lists to take from candidates: the most frequent first, as many as a byte and the table hold.
-/// \param taken stay, in their order \param rows that the candidates were counted among
-/// \param all rows of which a list longer than the others must name a part
-[[nodiscard]] std::vector<CountedRows> choose_row_lists(std::vector<CountedRows> taken,
-                                                        std::vector<CountedRows> candidates, int places,
-                                                        double least_of_longer);
+/// \param taken stay, in their order \param places of the table \param rows that the candidates were counted among
+[[nodiscard]] std::vector<CountedList> choose_row_lists(std::vector<CountedList> taken,
+                                                        std::vector<CountedList> candidates, int places, double rows);
 /// Entries of the longest.
-[[nodiscard]] int width_of(std::span<const CountedRows> lists) noexcept;
-[[nodiscard]] RowListEstimate estimate_of(RowListKind kind, std::span<const CountedRows> counted, index_t sampled,
+[[nodiscard]] int width_of(std::span<const CountedList> lists) noexcept;
+[[nodiscard]] RowListEstimate estimate_of(RowListKind kind, std::span<const CountedList> counted, index_t sampled,
                                           offset_t sampled_nonzeros);
 
 /// "; 9 row patterns name all rows, 8.2 bytes per nonzero", for the reason of a plan.
@@ -161,9 +159,8 @@ template <class Steps>
 [[nodiscard]] std::optional<RowListEstimate> search_row_lists(Steps& steps) {
   const int places = places_of(steps.kind());
   const double rows = steps.rows();
-  const std::vector<CountedRows> counted = steps.count_sample();
-  const double in_sample = least_share_of_longer_list * steps.sampled();
-  std::vector<CountedRows> lists = choose_row_lists({}, counted, places, in_sample);
+  const std::vector<CountedList> counted = steps.count_sample();
+  std::vector<CountedList> lists = choose_row_lists({}, counted, places, steps.sampled());
   const RowListEstimate estimate = estimate_of(steps.kind(), lists, steps.sampled(), 0);
   if (!estimate.promises()) return estimate;
   steps.set_lists(lists);
@@ -175,7 +172,7 @@ template <class Steps>
   if (exceptions > 0) {
     steps.collect_exceptions();
     const std::size_t known = lists.size();
-    lists = choose_row_lists(std::move(lists), steps.count_exceptions(), places, least_share_of_longer_list * rows);
+    lists = choose_row_lists(std::move(lists), steps.count_exceptions(), places, rows);
     if (lists.size() > known) {
       steps.set_lists(lists);
       steps.name_exceptions();

@@ -25,7 +25,7 @@ constexpr unsigned table_slots = 2048;
 constexpr unsigned probes = 32;
 
 struct RowSlot {
-  unsigned hash;        ///< 0: vacant
+  unsigned hash;  ///< 0: vacant
   unsigned count;
   unsigned before_end;  ///< 2^31 - 1 - the first row
 };
@@ -81,7 +81,8 @@ __global__ void __launch_bounds__(threads)
   for (int k = static_cast<int>(threadIdx.x); k < width; k += threads) {
     const offset_t entry = begin + (k < length ? k : length - 1);
     to[1 + k] = length > 0 ? source.columns[entry] - row : 0;
-    if (values != nullptr) values[static_cast<std::int64_t>(list) * width + k] = length > 0 ? source.values[entry] : T{0};
+    if (values != nullptr)
+      values[static_cast<std::int64_t>(list) * width + k] = length > 0 ? source.values[entry] : T{0};
   }
 }
 
@@ -104,9 +105,8 @@ struct ListTable {
 
 /// The most frequent list is tried before anything is hashed.
 template <class Source, class T, class RowOf>
-__global__ void __launch_bounds__(threads)
-    name_rows_kernel(std::int64_t count, Source source, RowOf row_of, ListTable lists, const T* values,
-                     std::uint8_t* codes) {
+__global__ void __launch_bounds__(threads) name_rows_kernel(std::int64_t count, Source source, RowOf row_of,
+                                                            ListTable lists, const T* values, std::uint8_t* codes) {
   const std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x;
   if (i >= count) return;
   const index_t row = row_of(i);
@@ -136,9 +136,8 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x == 0) of_block[blockIdx.x] = sum.total;
 }
 
-__global__ void __launch_bounds__(threads)
-    collect_exceptions_kernel(index_t rows, const std::uint8_t* codes, int lists, const offset_t* before,
-                              index_t* exceptions) {
+__global__ void __launch_bounds__(threads) collect_exceptions_kernel(index_t rows, const std::uint8_t* codes, int lists,
+                                                                     const offset_t* before, index_t* exceptions) {
   const std::int64_t row = std::int64_t{blockIdx.x} * threads + threadIdx.x;
   const bool is_exception = row < rows && codes[row] == lists;
   __shared__ int of_warps[warps_per_block];
@@ -184,12 +183,12 @@ class CudaSteps {
   [[nodiscard]] index_t rows() const { return rows_; }
   [[nodiscard]] index_t sampled() const { return sample_.count; }
 
-  [[nodiscard]] std::vector<CountedRows> count_sample() const { return count(sample_.count, SampledRow{sample_}); }
-  [[nodiscard]] std::vector<CountedRows> count_exceptions() const {
+  [[nodiscard]] std::vector<CountedList> count_sample() const { return count(sample_.count, SampledRow{sample_}); }
+  [[nodiscard]] std::vector<CountedList> count_exceptions() const {
     return count(found_.exceptions.size(), ListedRow{found_.exceptions.data()});
   }
 
-  void set_lists(const std::vector<CountedRows>& lists);
+  void set_lists(const std::vector<CountedList>& lists);
   void name_rows() {
     found_.codes = Array<std::uint8_t>(rows_, Init::none, device_);
     name(rows_, EveryRow{});
@@ -202,7 +201,7 @@ class CudaSteps {
 
  private:
   template <class RowOf>
-  [[nodiscard]] std::vector<CountedRows> count(std::int64_t rows, const RowOf& row_of) const;
+  [[nodiscard]] std::vector<CountedList> count(std::int64_t rows, const RowOf& row_of) const;
   template <class RowOf>
   void name(std::int64_t rows, const RowOf& row_of) {
     if (rows == 0) return;
@@ -227,8 +226,8 @@ class CudaSteps {
 
 template <class T, bool WithValues>
 template <class RowOf>
-std::vector<CountedRows> CudaSteps<T, WithValues>::count(std::int64_t rows, const RowOf& row_of) const {
-  std::vector<CountedRows> counted;
+std::vector<CountedList> CudaSteps<T, WithValues>::count(std::int64_t rows, const RowOf& row_of) const {
+  std::vector<CountedList> counted;
   if (rows == 0) return counted;
   Array<RowSlot> table(table_slots, Init::zero, device_);
   const DeviceGuard current(device_);
@@ -247,12 +246,12 @@ std::vector<CountedRows> CudaSteps<T, WithValues>::count(std::int64_t rows, cons
 }
 
 template <class T, bool WithValues>
-void CudaSteps<T, WithValues>::set_lists(const std::vector<CountedRows>& lists) {
+void CudaSteps<T, WithValues>::set_lists(const std::vector<CountedList>& lists) {
   const auto count = static_cast<int>(lists.size());
   std::vector<index_t> rows;
   std::vector<ListSlot> by_hash(table_slots, ListSlot{0, 0});
   for (int list = 0; list < count; ++list) {
-    const CountedRows& own = lists[static_cast<std::size_t>(list)];
+    const CountedList& own = lists[static_cast<std::size_t>(list)];
     rows.push_back(own.row);
     unsigned at = own.hash % table_slots;
     while (by_hash[at].hash != 0) at = (at + 1) % table_slots;
@@ -293,7 +292,7 @@ void CudaSteps<T, WithValues>::collect_exceptions() {
          static_cast<const offset_t*>(exceptions_before_.data()), found_.exceptions.data());
   const index_t* const exceptions = found_.exceptions.data();
   const offset_t* const offsets = row_offsets_.data();
-  const auto longest = fused_values<Longest>(device_, exception_count_, [=] __device__(std::int64_t i, Longest& most) {
+  const auto longest = fused_values<Longest>(device_, exception_count_, [=] __device__(std::int64_t i, Longest & most) {
     const index_t row = exceptions[i];
     most += Longest{static_cast<double>(offsets[row + 1] - offsets[row])};
   });
@@ -312,8 +311,7 @@ std::optional<RowListEstimate> search(const CsrView<T>& a, const Device& device,
 template <class T, bool WithValues>
 RowListEstimate estimate(const CsrView<T>& a, const Device& device) {
   CudaSteps<T, WithValues> steps(a, device);
-  const auto lists = choose_row_lists({}, steps.count_sample(), places_of(steps.kind()),
-                                      least_share_of_longer_list * steps.sampled());
+  const auto lists = choose_row_lists({}, steps.count_sample(), places_of(steps.kind()), steps.sampled());
   const SampledRows sample = sample_of_rows(a.rows);
   const offset_t* const offsets = a.row_offsets.data();
   const auto nonzeros =
