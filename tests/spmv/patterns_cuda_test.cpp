@@ -4,6 +4,7 @@
 #include "spmv/plan_internals.hpp"
 #include "spmv/selection.hpp"
 #include "tessera/error.hpp"
+#include "tessera/statistics.hpp"
 #include "tests/spmv/cuda_check.hpp"
 #include "tests/spmv/repeating_matrices.hpp"
 #include "tests/support/compare.hpp"
