@@ -58,8 +58,9 @@ struct RowsOfLane {
 
 /// The codes of R rows by one load.
 template <int R>
-__device__ void load_codes(const std::uint8_t* from, int (&code)[R]) {
+__device__ void load_codes(const PatternRows& p, unsigned slice, int (&code)[R]) {
   static_assert(R == 2 || R == 4);
+  const std::uint8_t* const from = p.codes + std::size_t{slice} * (warp_size * R) + threadIdx.x % warp_size * R;
   std::uint32_t all = 0;
   if constexpr (R == 4) {
     all = __ldcs(reinterpret_cast<const std::uint32_t*>(from));
@@ -70,27 +71,25 @@ __device__ void load_codes(const std::uint8_t* from, int (&code)[R]) {
   for (int r = 0; r < R; ++r) code[r] = static_cast<int>(all >> (8 * r) & 0xffu);
 }
 
-/// \param table in shared memory
+/// The lists of rows whose codes are known. \param table in shared memory
 template <int R>
-[[nodiscard]] __device__ RowsOfLane<R> load_rows(const PatternRows& p, const index_t* table, unsigned slice) {
-  const unsigned lane = threadIdx.x % warp_size;
-  RowsOfLane<R> own;
-  own.first = static_cast<index_t>(slice * (warp_size * R) + lane);
-  load_codes<R>(p.codes + std::size_t{slice} * (warp_size * R) + lane * R, own.code);
+__device__ void look_up(const PatternRows& p, const index_t* table, unsigned slice, RowsOfLane<R>& own) {
+  own.first = static_cast<index_t>(slice * (warp_size * R) + threadIdx.x % warp_size);
 #pragma unroll
   for (int r = 0; r < R; ++r) {
     own.start[r] = own.code[r] * p.stride();
     own.length[r] = table[own.start[r]];
     own.origin[r] = own.length[r] > 0 ? own.first + r * warp_size : 0;
   }
-  return own;
 }
 
 /// Values in slices padded to the width, stored as V.
 template <class V>
 struct PaddedValues {
   static constexpr bool weighted = true;
+  static constexpr bool in_slices = true;
   static constexpr bool in_table = false;
+  static constexpr int min_blocks = pattern_min_blocks;
   const V* values;
 
   template <int R>
@@ -120,7 +119,9 @@ struct PaddedValues {
 template <class V>
 struct JaggedValues {
   static constexpr bool weighted = true;
+  static constexpr bool in_slices = true;
   static constexpr bool in_table = false;
+  static constexpr int min_blocks = pattern_min_blocks;
   const V* values;        ///< and 32 more, since a position that a row lacks is loaded too
   const offset_t* begin;  ///< of each slice of 32 rows
 
@@ -154,20 +155,17 @@ struct JaggedValues {
 template <class V>
 struct TableValues {
   static constexpr bool weighted = true;
+  static constexpr bool in_slices = false;
   static constexpr bool in_table = true;
+  static constexpr int min_blocks = pattern_min_blocks_without_values;
   const V* values;
 
   template <int R>
   struct OfSlice {
     const V* shared;
-    template <class S, int Chunk, bool Whole>
-    __device__ void load(int k0, int width, const RowsOfLane<R>& own, S (&value)[Chunk][R]) {
-#pragma unroll
-      for (int k = 0; k < Chunk; ++k) {
-        if (!Whole && k0 + k >= width) break;
-#pragma unroll
-        for (int r = 0; r < R; ++r) value[k][r] = shared[own.code[r] * width + k0 + k];
-      }
+    /// Read where it is multiplied: registers are left to x.
+    [[nodiscard]] __device__ V at(const RowsOfLane<R>& own, int width, int entry, int r) const {
+      return shared[own.code[r] * width + entry];
     }
   };
   template <int R>
@@ -179,13 +177,12 @@ struct TableValues {
 /// Every value is 1.
 struct NoValues {
   static constexpr bool weighted = false;
+  static constexpr bool in_slices = false;
   static constexpr bool in_table = false;
+  static constexpr int min_blocks = pattern_min_blocks_without_values;
 
   template <int R>
-  struct OfSlice {
-    template <class S, int Chunk, bool Whole>
-    __device__ void load(int /*k0*/, int /*width*/, const RowsOfLane<R>& /*own*/, S (&/*value*/)[Chunk][R]) {}
-  };
+  struct OfSlice {};
   template <int R>
   [[nodiscard]] __device__ OfSlice<R> slice(unsigned /*number*/, int /*width*/) const {
     return {};
@@ -194,12 +191,12 @@ struct NoValues {
 
 /// Adds entries k0 ... k0 + Chunk - 1 of the rows of a lane: all loads first, without a branch. A position that a row
 /// lacks repeats its last column; it is loaded but not multiplied, since it may meet NaN.
-template <bool Weighted, int Chunk, bool Whole, int R, class Slice, class T>
-__device__ void add_chunk(int k0, int width, const index_t* table, const T* x, const RowsOfLane<R>& own, Slice& values,
-                          T (&sums)[R]) {
+template <class Values, int Chunk, bool Whole, int R, class T>
+__device__ void add_chunk(int k0, int width, const index_t* table, const T* x, const RowsOfLane<R>& own,
+                          typename Values::template OfSlice<R>& values, T (&sums)[R]) {
   T value[Chunk][R];
   T source[Chunk][R];
-  values.template load<T, Chunk, Whole>(k0, width, own, value);
+  if constexpr (Values::in_slices) values.template load<T, Chunk, Whole>(k0, width, own, value);
 #pragma unroll
   for (int k = 0; k < Chunk; ++k) {
     if (!Whole && k0 + k >= width) break;
@@ -211,7 +208,9 @@ __device__ void add_chunk(int k0, int width, const index_t* table, const T* x, c
 #pragma unroll
     for (int r = 0; r < R; ++r) {
       if (k0 + k >= own.length[r]) continue;
-      if constexpr (Weighted) {
+      if constexpr (Values::in_table) {
+        sums[r] += values.at(own, width, k0 + k, r) * source[k][r];
+      } else if constexpr (Values::in_slices) {
         sums[r] += value[k][r] * source[k][r];
       } else {
         sums[r] += source[k][r];
@@ -241,22 +240,23 @@ struct PatternChunk {
 
 template <class Chunk, class Values, class T>
 __device__ void multiply_slice(const PatternRows& p, const index_t* table, const Values& values, const T* x,
-                               const PatternOutput<T>& out, unsigned slice, PlainSums<2>& dots) {
+                               const PatternOutput<T>& out, unsigned slice, RowsOfLane<Chunk::rows>& own,
+                               PlainSums<2>& dots) {
   constexpr int R = Chunk::rows;
   constexpr int C = Chunk::terms;
-  const RowsOfLane<R> own = load_rows<R>(p, table, slice);
+  look_up<R>(p, table, slice, own);
   auto own_values = values.template slice<R>(slice, p.width);
   T sums[R] = {};
   if constexpr (!Chunk::loop) {
-    add_chunk<Values::weighted, C, Chunk::exact>(0, Chunk::exact ? C : p.width, table, x, own, own_values, sums);
+    add_chunk<Values, C, Chunk::exact>(0, Chunk::exact ? C : p.width, table, x, own, own_values, sums);
   } else {
     int k0 = 0;
 #pragma unroll 1
     for (; k0 + C <= p.width && any_beyond(k0, own); k0 += C) {
-      add_chunk<Values::weighted, C, true>(k0, p.width, table, x, own, own_values, sums);
+      add_chunk<Values, C, true>(k0, p.width, table, x, own, own_values, sums);
     }
     if (k0 < p.width && any_beyond(k0, own)) {
-      add_chunk<Values::weighted, C, false>(k0, p.width, table, x, own, own_values, sums);
+      add_chunk<Values, C, false>(k0, p.width, table, x, own, own_values, sums);
     }
   }
 #pragma unroll
@@ -303,7 +303,7 @@ template <class Values, class T>
 }
 
 template <class Chunk, class Values, class Terms, class T>
-__global__ void __launch_bounds__(pattern_threads, pattern_min_blocks)
+__global__ void __launch_bounds__(pattern_threads, Values::min_blocks)
     patterns_kernel(PatternRows p, Values values, Terms terms, const offset_t* row_offsets, PatternOutput<T> out) {
   PlainSums<2> dots;
   if (blockIdx.x < p.exception_blocks) {
@@ -312,9 +312,12 @@ __global__ void __launch_bounds__(pattern_threads, pattern_min_blocks)
     unsigned char* const shared = dynamic_shared_memory();
     auto* const table = reinterpret_cast<index_t*>(shared);
     auto* const shared_values = reinterpret_cast<T*>(shared + shared_columns_bytes(p.places()));
-    const Values own_values = share_table(p, values, p.table, table, shared_values);
     const unsigned slice = (blockIdx.x - p.exception_blocks) * (pattern_threads / warp_size) + threadIdx.x / warp_size;
-    if (slice < p.slices) multiply_slice<Chunk>(p, table, own_values, terms.x, out, slice, dots);
+    // Codes are under way while the table is shared.
+    RowsOfLane<Chunk::rows> own;
+    if (slice < p.slices) load_codes<Chunk::rows>(p, slice, own.code);
+    const Values own_values = share_table(p, values, p.table, table, shared_values);
+    if (slice < p.slices) multiply_slice<Chunk>(p, table, own_values, terms.x, out, slice, own, dots);
   }
   if (out.of_block == nullptr) return;
   dots = add_up_block<pattern_threads>(dots);

@@ -61,7 +61,9 @@ namespace tessera::cuda {
 inline constexpr int pattern_threads = 256;
 
 /// Blocks per multiprocessor that registers are bounded for: a lane holds all terms of its rows that are in flight.
+/// Without values from memory there are half as many, and hardly anything else hides the loads of x.
 inline constexpr int pattern_min_blocks = 2;
+inline constexpr int pattern_min_blocks_without_values = 4;
 
 /// Rows of a lane, so that about 20 loads of the matrix are in flight per lane. \param chunk terms of a row
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr int pattern_rows_per_lane(int chunk) noexcept { return chunk <= 5 ? 4 : 2; }
