@@ -165,6 +165,9 @@ struct PatternListTerms {
   [[nodiscard]] T operator()(offset_t /*entry*/, index_t column) const noexcept { return x[column]; }
 };
 
+/// Rows of one list that are summed side by side, so that their additions do not wait for each other.
+constexpr index_t rows_side_by_side = 4;
+
 /// Rows of one template that are multiplied together.
 constexpr index_t rows_at_once = 64;
 
@@ -254,21 +257,45 @@ class PatternsHostKernel final : public SpmvKernel<T> {
                                                   Epilogue epilogue) const {
     ProductDots dots;
     offset_t begin = a.row_offsets.data()[rows.begin];
-    for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+    for (std::int64_t i = rows.begin; i < rows.end;) {
       const auto row = static_cast<index_t>(i);
       const int code = found_.codes[i];
-      T sum{0};
       if (code == found_.lists) {
-        sum = sum_of_exception(a, i, terms);
-        begin = a.row_offsets.data()[i + 1];
-      } else {
-        const RowList<T> own = list(code);
-        for (index_t k = 0; k < own.length; ++k) sum += terms(begin + k, row + own.columns[k]);
-        begin += own.length;
+        epilogue.store(row, sum_of_exception(a, i, terms), dots);
+        begin = a.row_offsets.data()[++i];
+        continue;
       }
-      epilogue.store(row, sum, dots);
+      const RowList<T> own = list(code);
+      std::array<T, rows_side_by_side> sums{};
+      const bool together = are_alike(i, rows.end);
+      if (together) {
+        add_rows<rows_side_by_side>(own, terms, begin, row, sums);
+      } else {
+        add_rows<1>(own, terms, begin, row, sums);
+      }
+      const index_t count = together ? rows_side_by_side : 1;
+      for (index_t r = 0; r < count; ++r) epilogue.store(row + r, sums[static_cast<std::size_t>(r)], dots);
+      begin += offset_t{count} * own.length;
+      i += count;
     }
     return dots;
+  }
+
+  /// Whether the rows from i on are on one list.
+  [[nodiscard]] bool are_alike(std::int64_t i, std::int64_t end) const noexcept {
+    if (i + rows_side_by_side > end) return false;
+    const std::uint8_t* const code = found_.codes.data() + i;
+    return code[1] == code[0] && code[2] == code[0] && code[3] == code[0];
+  }
+
+  template <index_t Rows, class Terms>
+  static void add_rows(const RowList<T>& own, const Terms& terms, offset_t begin, index_t row,
+                       std::array<T, rows_side_by_side>& sums) noexcept {
+    for (index_t k = 0; k < own.length; ++k) {
+      for (index_t r = 0; r < Rows; ++r) {
+        sums[static_cast<std::size_t>(r)] += terms(begin + offset_t{r} * own.length + k, row + r + own.columns[k]);
+      }
+    }
   }
 
   template <class Epilogue>
