@@ -28,6 +28,7 @@ struct RowSlot {
   unsigned hash;  ///< 0: vacant
   unsigned count;
   unsigned before_end;  ///< 2^31 - 1 - the first row
+  index_t length;       ///< of the first row
 };
 
 /// Where the list of a hash stands: open addressing.
@@ -153,16 +154,13 @@ struct Longest {
   }
 };
 
-/// Of the rows that were found first.
-[[nodiscard]] Array<index_t> lengths_of(const Device& device, const Array<RowSlot>& table, const offset_t* offsets) {
-  Array<index_t> lengths(table_slots, Init::none, device);
-  index_t* const to = lengths.data();
-  const RowSlot* const from = table.data();
-  for_each(device, table_slots, [=] __device__(std::int64_t slot) {
-    const auto row = static_cast<std::int64_t>(0x7fffffffu - from[slot].before_end);
-    to[slot] = from[slot].hash == 0 ? 0 : static_cast<index_t>(offsets[row + 1] - offsets[row]);
+/// The lengths of the rows that were found first, beside them.
+void note_lengths(const Device& device, Array<RowSlot>& table, const offset_t* offsets) {
+  RowSlot* const slots = table.data();
+  for_each(device, table_slots, [=] __device__(std::int64_t i) {
+    const auto row = static_cast<std::int64_t>(0x7fffffffu - slots[i].before_end);
+    if (slots[i].hash != 0) slots[i].length = static_cast<index_t>(offsets[row + 1] - offsets[row]);
   });
-  return lengths;
 }
 
 /// The steps of search_row_lists().
@@ -233,14 +231,12 @@ std::vector<CountedList> CudaSteps<T, WithValues>::count(std::int64_t rows, cons
   const DeviceGuard current(device_);
   launch("counting rows", context_, Grid{blocks_for(rows, threads), threads},
          count_rows_kernel<RowSource<T, WithValues>, RowOf>, rows, source_, row_of, table.data());
-  const Array<index_t> lengths = lengths_of(device_, table, row_offsets_.data());
+  note_lengths(device_, table, row_offsets_.data());
   const Array<RowSlot> here = table.to(Device{});
-  const Array<index_t> lengths_here = lengths.to(Device{});
   for (std::int64_t slot = 0; slot < table_slots; ++slot) {
     const RowSlot& found = here[slot];
     if (found.hash == 0) continue;
-    counted.push_back(
-        {found.hash, found.count, static_cast<index_t>(0x7fffffffu - found.before_end), lengths_here[slot]});
+    counted.push_back({found.hash, found.count, static_cast<index_t>(0x7fffffffu - found.before_end), found.length});
   }
   return counted;
 }
@@ -312,14 +308,15 @@ template <class T, bool WithValues>
 RowListEstimate estimate(const CsrView<T>& a, const Device& device) {
   CudaSteps<T, WithValues> steps(a, device);
   const auto lists = choose_row_lists({}, steps.count_sample(), places_of(steps.kind()), steps.sampled());
+  const RowListEstimate found = estimate_of(steps.kind(), lists, steps.sampled(), 0);
+  if (!found.promises() || steps.sampled() == 0) return found;
   const SampledRows sample = sample_of_rows(a.rows);
   const offset_t* const offsets = a.row_offsets.data();
-  const auto nonzeros =
-      sample.count == 0 ? 0.0 : fused_sum<1>(device, sample.count, [=] __device__(std::int64_t i, double* sums) {
-        const index_t row = sample[i];
-        sums[0] += static_cast<double>(offsets[row + 1] - offsets[row]);
-      })[0];
-  return estimate_of(steps.kind(), lists, sample.count, static_cast<offset_t>(nonzeros));
+  const auto nonzeros = fused_sum<1>(device, sample.count, [=] __device__(std::int64_t i, double* sums) {
+    const index_t row = sample[i];
+    sums[0] += static_cast<double>(offsets[row + 1] - offsets[row]);
+  });
+  return estimate_of(steps.kind(), lists, sample.count, static_cast<offset_t>(nonzeros[0]));
 }
 
 }  // namespace
