@@ -9,6 +9,7 @@
 #include "compare/oracle.hpp"
 #include "compare/rows.hpp"
 #include "tessera/eigen.hpp"
+#include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 
 #include <CLI/CLI.hpp>
@@ -140,7 +141,12 @@ std::vector<KernelRun<T>> make_entries(SpmvProblem<T>& problem) {
     SpmvOptions options;
     options.algorithm = kernel.algorithm;
     options.determinism = kernel.determinism;
-    auto plan = std::make_unique<SpmvPlan<T>>(kernel.pattern ? problem.pattern : problem.weighted, options);
+    std::unique_ptr<SpmvPlan<T>> plan;
+    try {
+      plan = std::make_unique<SpmvPlan<T>>(kernel.pattern ? problem.pattern : problem.weighted, options);
+    } catch (const NotSupported&) {  // by kernels that do not take every matrix
+      continue;
+    }
     DualBuffer<T> out = plan->make_output();
     std::fill(problem.y.begin(), problem.y.end(), std::numeric_limits<T>::quiet_NaN());
     plan->apply(problem.x.span(), problem.y.span());

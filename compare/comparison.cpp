@@ -2,11 +2,14 @@
 
 #include "compare/baseline.hpp"
 #include "support/machine.hpp"
+#include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <string>
 #include <type_traits>
 
 namespace tessera::compare {
@@ -37,15 +40,32 @@ void warn_of_noise(Outcome& outcome) {
                    100 * outcome.noise, name, 100 * worst)});
 }
 
+/// Why a kernel that does not take every matrix refuses this one; empty where it takes it, or would fail otherwise.
+template <class T>
+[[nodiscard]] std::string refusal_of(const Candidate<T>& candidate, const std::shared_ptr<const Csr<T>>& matrix) {
+  if (candidate.options.algorithm != SpmvAlgorithm::patterns) return {};
+  try {
+    static_cast<void>(candidate.plan(matrix));
+  } catch (const NotSupported& error) {
+    return error.what();
+  } catch (const Error&) {  // the comparison says so, with a row
+    return {};
+  }
+  return {};
+}
+
 /// The candidates that can be set up here; warns of the others.
 template <class T>
-[[nodiscard]] std::vector<Candidate<T>> available(const std::vector<Candidate<T>>& all, support::Warnings& warnings) {
+[[nodiscard]] std::vector<Candidate<T>> available(const std::vector<Candidate<T>>& all,
+                                                  const std::shared_ptr<const Csr<T>>& matrix,
+                                                  support::Warnings& warnings) {
   std::vector<Candidate<T>> able;
   for (const Candidate<T>& candidate : all) {
-    if (candidate.unavailable.empty()) {
+    const std::string why = candidate.unavailable.empty() ? refusal_of(candidate, matrix) : candidate.unavailable;
+    if (why.empty()) {
       able.push_back(candidate);
     } else {
-      warnings.push_back({"W023", fmt::format("{} takes no part: {}", candidate.name, candidate.unavailable)});
+      warnings.push_back({"W023", fmt::format("{} takes no part: {}", candidate.name, why)});
     }
   }
   return able;
@@ -86,7 +106,7 @@ template <class T>
 Outcome compare_kernels(const Settings& settings, const Subject<T>& subject,
                         const std::vector<Candidate<T>>& candidates) {
   Outcome outcome;
-  const std::vector<Candidate<T>> able = available(candidates, outcome.warnings);
+  const std::vector<Candidate<T>> able = available(candidates, subject.matrix, outcome.warnings);
   outcome.applies = settings.applies;
   outcome.sort = settings.sort;
   outcome.noise = settings.timing.noise;

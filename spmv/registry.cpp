@@ -7,6 +7,7 @@
 #include "spmv/csr5/csr5.hpp"
 #include "spmv/merbit/merbit.hpp"
 #include "spmv/merge/merge.hpp"
+#include "spmv/patterns/patterns.hpp"
 #include "spmv/tiles/tiles.hpp"
 #include "tessera/error.hpp"
 
@@ -31,8 +32,8 @@ SpmvBackend on_host(Float make_float, Double make_double) {
 
 using enum SpmvAlgorithm;
 
-const std::array<SpmvKernelEntry, 8>& table() {
-  static const std::array<SpmvKernelEntry, 8> entries{{
+const std::array<SpmvKernelEntry, 9>& table() {
+  static const std::array<SpmvKernelEntry, 9> entries{{
       {csr, "csr", "rows in parallel, no set-up; uneven when one row holds much of the matrix", false, false,
        on_host(host::make_csr_kernel<float>, host::make_csr_kernel<double>), cuda_backend(csr)},
       {merge, "merge", "equal shares of the merge path, found by searches; next to no set-up", false, false,
@@ -50,6 +51,9 @@ const std::array<SpmvKernelEntry, 8>& table() {
        cuda_backend(csr_vector)},
       {tiles, "tiles", "8 x 8 tiles with bitmaps and packed values, for matrices of blocks; built once", false, true,
        on_host(host::make_tiles_kernel<float>, host::make_tiles_kernel<double>), cuda_backend(tiles)},
+      {patterns, "patterns",
+       "a byte per row names its relative columns, and values that repeat; for grids and stencils", false, true,
+       on_host(host::make_patterns_kernel<float>, host::make_patterns_kernel<double>), cuda_backend(patterns)},
       {vendor_csr, "vendor-csr", "cuSPARSE on CSR, prepared once", false, true, {}, cuda_backend(vendor_csr)},
       {vendor_coo, "vendor-coo", "cuSPARSE on COO", false, true, {}, cuda_backend(vendor_coo)},
   }};

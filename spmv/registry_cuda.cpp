@@ -4,6 +4,7 @@
 #include "spmv/csr_vector/csr_vector.hpp"
 #include "spmv/merbit/merbit.hpp"
 #include "spmv/merge/merge.hpp"
+#include "spmv/patterns/patterns.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/tiles/tiles.hpp"
 #include "spmv/vendor/vendor.hpp"
@@ -20,6 +21,8 @@ SpmvBackend cuda_backend(SpmvAlgorithm algorithm) {
       return {Determinism::run_to_run, cuda::make_merbit_kernel<float>, cuda::make_merbit_kernel<double>};
     case SpmvAlgorithm::merge:
       return {Determinism::run_to_run, cuda::make_merge_kernel<float>, cuda::make_merge_kernel<double>};
+    case SpmvAlgorithm::patterns:
+      return {Determinism::run_to_run, cuda::make_patterns_kernel<float>, cuda::make_patterns_kernel<double>};
     case SpmvAlgorithm::tiles:
       return {Determinism::run_to_run, cuda::make_tiles_kernel<float>, cuda::make_tiles_kernel<double>};
     case SpmvAlgorithm::vendor_coo:

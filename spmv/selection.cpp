@@ -7,6 +7,7 @@
 #include "preprocess/merge_search.hpp"
 #include "spmv/common/chunks.hpp"
 #include "spmv/csr_vector/row_lengths.hpp"
+#include "spmv/patterns/patterns.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/tiles/tiles_tuning.hpp"
 #include "tessera/error.hpp"
@@ -71,6 +72,13 @@ offset_t longest_row(const CsrView<T>& a, const Device& device) {
   return backend.offered() && backend.strongest >= options.determinism;
 }
 
+/// Bytes that a value takes in the plan; 0 for a pattern.
+template <class T>
+[[nodiscard]] double value_bytes_of(const CsrView<T>& a, const SpmvOptions& options) {
+  const bool as_float = options.fp32_values || std::is_same_v<T, float>;
+  return a.is_pattern() ? 0.0 : as_float ? sizeof(float) : sizeof(T);
+}
+
 /// Bitmap tiles where a sample promises that a product reads much less.
 template <class T>
 std::optional<SpmvSelection> select_tiles(const CsrView<T>& a, const SpmvOptions& options) {
@@ -79,8 +87,7 @@ std::optional<SpmvSelection> select_tiles(const CsrView<T>& a, const SpmvOptions
     return std::nullopt;
   }
   const double fill = estimate_tiles(a, options.device).fill;
-  const bool as_float = options.fp32_values || std::is_same_v<T, float>;
-  const double value_bytes = a.is_pattern() ? 0.0 : as_float ? sizeof(float) : sizeof(T);
+  const double value_bytes = value_bytes_of(a, options);
   if (!bitmap_tiles_pay(value_bytes, fill)) return std::nullopt;
   return SpmvSelection{SpmvAlgorithm::tiles,
                        fmt::format("tiles of 8 x 8 are filled by {:.2g} in a sample: {:.2g} bytes per nonzero instead "
@@ -89,16 +96,49 @@ std::optional<SpmvSelection> select_tiles(const CsrView<T>& a, const SpmvOptions
                                    options.expected_applications)};
 }
 
-/// On a GPU, of the kernels that keep the required class: bitmap tiles where they are well filled, rows where they are
-/// balanced, tiles of MERBIT where they pay, else the first kernel that balances without them.
+/// Row patterns where a sample of rows promises that lists name nearly all of them.
+struct PatternsPromise {
+  SpmvSelection selection;
+  bool without_values = false;  ///< templates, or a pattern matrix: next to nothing is read
+};
 template <class T>
-SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options) {
+std::optional<PatternsPromise> promise_of_patterns(const CsrView<T>& a, const SpmvOptions& options) {
+  if (options.expected_applications < applications_worth_row_templates || a.nnz() <= most_of_short_chains ||
+      !keeps_class(SpmvAlgorithm::patterns, options)) {
+    return std::nullopt;
+  }
+  const RowListEstimate estimate = cuda::estimate_row_lists(a, options.device);
+  if (!estimate.promises() || estimate.named_nonzero_share < least_named_nonzeros) return std::nullopt;
+  const double full = value_bytes_of(a, options);
+  const bool without_values = a.is_pattern() || estimate.kind == RowListKind::columns_and_values;
+  if (!without_values && options.expected_applications < applications_worth_row_patterns) return std::nullopt;
+  const double bytes = pattern_bytes_per_nonzero(without_values ? 0.0 : full,
+                                                 static_cast<double>(a.nnz()) / static_cast<double>(a.rows));
+  return PatternsPromise{
+      {SpmvAlgorithm::patterns,
+       fmt::format("{} {} name {:.3g} % of a sample of rows: {:.2g} bytes per nonzero instead of {:.2g}, which {} "
+                   "products repay",
+                   estimate.lists, name_of(estimate.kind), 100.0 * estimate.named_share, bytes,
+                   csr_bytes_per_nonzero(full), options.expected_applications)},
+      without_values};
+}
+
+/// On a GPU, of the kernels that keep the required class: row patterns where rows repeat, bitmap tiles where they are
+/// well filled, rows where they are balanced, tiles of MERBIT where they pay, else the first kernel that balances
+/// without them. \param with_patterns whether row patterns were not refused yet
+template <class T>
+SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, bool with_patterns) {
   using enum SpmvAlgorithm;
   const bool worth_tiles = options.expected_applications >= applications_worth_tiles;
   if (options.rank_products && a.is_pattern() && worth_tiles && keeps_class(merbit, options)) {
     return {merbit, "a whole iteration of PageRank is one product along tiles, for any rows"};
   }
+  std::optional<PatternsPromise> row_patterns;
+  if (with_patterns) row_patterns = promise_of_patterns(a, options);
+  if (row_patterns && row_patterns->without_values) return std::move(row_patterns->selection);
+  // Tiles were measured on matrices of blocks, row patterns were not.
   if (std::optional<SpmvSelection> bitmap_tiles = select_tiles(a, options)) return *std::move(bitmap_tiles);
+  if (row_patterns) return std::move(row_patterns->selection);
   const offset_t mean = a.rows > 0 ? a.nnz() / a.rows : 0;
   if (mean >= mean_worth_warps && keeps_class(csr_vector, options) &&
       cuda::row_length_spread(options.device, a.row_offsets) <= most_spread) {
@@ -169,7 +209,7 @@ void check_named_kernel(const SpmvOptions& options) {
 
 template <class T>
 SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options) {
-  if (!options.device.is_host()) return select_for_gpu(a, options);
+  if (!options.device.is_host()) return select_for_gpu(a, options, true);
   const offset_t length = path_length(a.rows, a.nnz());
   if (length <= 2 * host::items_per_chunk) {
     return {SpmvAlgorithm::csr,
@@ -213,17 +253,26 @@ void check_spmv_options(const SpmvOptions& options) {
 
 template <class T>
 PlannedKernel<T> plan_kernel(const CsrView<T>& a, const CsrView<T>& on_host, const SpmvOptions& options) {
-  SpmvOptions chosen = options;
-  std::string reason = "named by the caller";
-  if (options.algorithm == SpmvAlgorithm::automatic) {
-    SpmvSelection selection = select_spmv_kernel(options.device.is_host() ? on_host : a, options);
-    chosen.algorithm = selection.algorithm;
-    // The strongest class costs nothing on the host: whoever leaves the choice to us gets reproducible results.
-    if (options.device.is_host()) chosen.determinism = spmv_kernel_entry(selection.algorithm).host.strongest;
-    reason = std::move(selection.reason);
-    check_named_kernel(chosen);
+  if (options.algorithm != SpmvAlgorithm::automatic) {
+    return {make_kernel(a, options), options.algorithm, "named by the caller"};
   }
-  return {make_kernel(a, chosen), chosen.algorithm, std::move(reason)};
+  SpmvOptions chosen = options;
+  SpmvSelection selection = select_spmv_kernel(options.device.is_host() ? on_host : a, options);
+  chosen.algorithm = selection.algorithm;
+  // The strongest class costs nothing on the host: whoever leaves the choice to us gets reproducible results.
+  if (options.device.is_host()) chosen.determinism = spmv_kernel_entry(selection.algorithm).host.strongest;
+  check_named_kernel(chosen);
+  if (selection.algorithm != SpmvAlgorithm::patterns) {
+    return {make_kernel(a, chosen), chosen.algorithm, std::move(selection.reason)};
+  }
+  try {
+    return {make_kernel(a, chosen), chosen.algorithm, std::move(selection.reason)};
+  } catch (const NotSupported&) {  // all rows do not keep what their sample promised
+  } catch (const OutOfMemory&) {   // for the values once more
+  }
+  selection = select_for_gpu(a, options, false);
+  chosen.algorithm = selection.algorithm;
+  return {make_kernel(a, chosen), chosen.algorithm, std::move(selection.reason)};
 }
 
 template PlannedKernel<float> plan_kernel(const CsrView<float>&, const CsrView<float>&, const SpmvOptions&);

@@ -20,10 +20,10 @@ struct SpmvSelection {
 /// rows together read x several times, MERGE if one row is too long for a thread, else CSR. The number of threads does
 /// not matter: the choice, and with it every bit of the results, is the same on all machines. CSR5 is taken by name
 /// only: on the host it reads copies as large as the matrix (1.4 times the time of csr, Poisson 1000 x 1000, double,
-/// two threads). On a GPU, MERBIT for the PageRank of a pattern, TILES where a sample of 8 x 8 tiles is well filled,
-/// CSR_VECTOR for long rows of similar length; else expected_applications decides. O(rows)
-/// \param a where options.device is
-/// \throws NotSupported where no kernel on the GPU keeps the class asked for
+/// two threads). On a GPU, MERBIT for the PageRank of a pattern, PATTERNS where a sample of rows repeats, TILES where a
+/// sample of 8 x 8 tiles is well filled, CSR_VECTOR for long rows of similar length; else expected_applications
+/// decides. O(rows) \param a where options.device is \throws NotSupported where no kernel on the GPU keeps the class
+/// asked for
 template <class T>
 [[nodiscard]] SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options);
 

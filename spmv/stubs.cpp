@@ -2,6 +2,7 @@
 /// Stands in for the CUDA sources in a build without CUDA.
 #include "spmv/csr_vector/row_lengths.hpp"
 #include "spmv/multi_vector/csr_product.hpp"
+#include "spmv/patterns/patterns.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/residual/residual.hpp"
 #include "tessera/error.hpp"
@@ -23,6 +24,13 @@ namespace cuda {
 double row_length_spread(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
 
 bool is_product_in_one_kernel(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
+
+template <class T>
+detail::RowListEstimate estimate_row_lists(const CsrView<T>& /*on_device*/, const Device& device) {
+  refuse(device);
+}
+template detail::RowListEstimate estimate_row_lists(const CsrView<float>&, const Device&);
+template detail::RowListEstimate estimate_row_lists(const CsrView<double>&, const Device&);
 
 double csr_residual(const Device& device, const CsrView<float>& /*a*/, int /*exponent*/, std::span<const float> /*b*/,
                     std::span<const float> /*x*/, std::span<float> /*r*/) {

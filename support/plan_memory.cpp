@@ -27,6 +27,9 @@ std::uint64_t most_plan_bytes(SpmvAlgorithm algorithm, std::int64_t rows, offset
       // The values once more, and per tile its column, bitmap and first value: at worst a tile per entry.
       return entries * (value_bytes + sizeof(index_t) + sizeof(std::uint64_t) + sizeof(offset_t)) +
              (static_cast<std::uint64_t>(rows) / tile_size + 2) * sizeof(offset_t) + small_parts;
+    case SpmvAlgorithm::patterns:
+      // A byte per row, the numbers of the few rows on no list, and lists.
+      return 2 * static_cast<std::uint64_t>(rows) + 2 * small_parts;
     case SpmvAlgorithm::merbit:
     case SpmvAlgorithm::automatic:  // which takes no larger plan on the host
       return path + small_parts;

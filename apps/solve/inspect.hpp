@@ -31,6 +31,7 @@ struct KernelCost {
   SpmvAlgorithm algorithm = SpmvAlgorithm::csr;
   std::optional<PlanInfo> plan;  ///< nothing when it could not be made
   std::string problem;           ///< why not
+  bool refused = false;          ///< the matrix is not for it, or a library is missing; else memory is
 };
 
 /// What to do with the matrix.

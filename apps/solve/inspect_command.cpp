@@ -156,7 +156,7 @@ template <class T>
 
 template <class T>
 [[nodiscard]] KernelCost cost_of(SpmvAlgorithm algorithm, const InputMatrix<T>& problem, const Device& device) {
-  KernelCost cost{algorithm, std::nullopt, {}};
+  KernelCost cost{algorithm, std::nullopt, {}, false};
   SpmvOptions options;
   options.algorithm = algorithm;
   options.device = device;
@@ -164,8 +164,9 @@ template <class T>
     cost.plan = SpmvPlan<T>(problem.matrix, options).info();
   } catch (const OutOfMemory& error) {
     cost.problem = error.what();
-  } catch (const NotSupported& error) {  // a library is missing
+  } catch (const NotSupported& error) {  // rows do not repeat, or a library is missing
     cost.problem = error.what();
+    cost.refused = true;
   }
   return cost;
 }

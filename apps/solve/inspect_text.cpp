@@ -239,7 +239,7 @@ constexpr std::size_t margin = 12;  ///< where the text of a line begins
     if (!plans.empty()) plans += ", ";
     plans += cost.plan ? fmt::format("{} {} ({})", to_string(cost.algorithm), size_text(cost.plan->bytes),
                                      time_text(cost.plan->build_ms))
-                       : fmt::format("{} does not fit", to_string(cost.algorithm));
+                       : fmt::format("{} does not {}", to_string(cost.algorithm), cost.refused ? "apply" : "fit");
   }
   return text + line("plans", plans);
 }

@@ -1,4 +1,5 @@
 /// The table of docs/determinism.md for whole solves: same bits for every number of threads, run after run.
+#include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/pagerank.hpp"
 #include "tests/solvers/systems.hpp"
@@ -34,7 +35,13 @@ void expect_same_bits(Run&& run) {
   std::vector<SpmvAlgorithm> algorithms(spmv_algorithms().begin(), spmv_algorithms().end());
   algorithms.push_back(SpmvAlgorithm::automatic);
   for (const SpmvAlgorithm algorithm : algorithms) {
-    const Bits<T> first = run(reproducible(algorithm, 1));
+    Bits<T> first;
+    try {
+      first = run(reproducible(algorithm, 1));
+    } catch (const NotSupported& error) {
+      EXPECT_EQ(algorithm, SpmvAlgorithm::patterns) << error.what();  // rows of a graph do not repeat
+      continue;
+    }
     EXPECT_GT(first.iterations, 5);
     for (const int threads : {1, 2, 3, 5, 5}) {
       EXPECT_TRUE(run(reproducible(algorithm, threads)) == first) << to_string(algorithm) << ", threads " << threads;

@@ -97,6 +97,10 @@ TEST_F(LoopOnGpu, HostDrivenLoopGivesTheSameBitsInBitmapTiles) {
   expect_same_bits(endings(), gpu(), SpmvAlgorithm::tiles);
 }
 
+TEST_F(LoopOnGpu, HostDrivenLoopGivesTheSameBitsByRowPatterns) {
+  expect_same_bits(endings(), gpu(), SpmvAlgorithm::patterns);
+}
+
 TEST_F(LoopOnGpu, EndsAsOnTheHost) { expect_endings_of_the_host(endings(), gpu()); }
 
 /// A preconditioner that is a plan is recorded too; as a diagonal it would be fused into the vector operations.

@@ -1,4 +1,5 @@
 // Products never allocate.
+#include "tessera/generators.hpp"
 #include "tests/spmv/product_check.hpp"
 #include "tests/support/allocation_counter.hpp"
 
@@ -58,6 +59,16 @@ TEST(Allocations, ProductsOfEveryKernelNeverAllocate) {
       EXPECT_EQ(allocations_of_products(SpmvPlan<double>(small, testing::options_of(kernel, threads))), 0)
           << testing::name_of(kernel);
     }
+  }
+}
+
+TEST(Allocations, ProductsByRowPatternsNeverAllocate) {
+  constexpr testing::KernelCase kernel{SpmvAlgorithm::patterns, Determinism::gpu_to_gpu};
+  for (const int threads : {1, 3}) {
+    SpmvPlan<double> plan(poisson2d<double>(200, 200), testing::options_of(kernel, threads));
+    EXPECT_EQ(allocations_of_products(plan), 0) << "templates";
+    plan.update_values(std::span<const double>(testing::random_vector<double>(plan.matrix().nnz(), 3)));
+    EXPECT_EQ(allocations_of_products(plan), 0) << "values in full";
   }
 }
 

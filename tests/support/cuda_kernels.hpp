@@ -29,12 +29,13 @@ namespace tessera::testing {
   }
 }
 
-/// All kernels, without those of cuSPARSE where it is missing.
+/// All kernels that take any matrix, without those of cuSPARSE where it is missing.
 [[nodiscard]] inline std::vector<SpmvAlgorithm> cuda_algorithms(const Device& gpu) {
   std::string why;
   const bool vendor = has_vendor_kernels(gpu, why);
   std::vector<SpmvAlgorithm> algorithms;
   for (const SpmvAlgorithm algorithm : spmv_algorithms(gpu)) {
+    if (algorithm == SpmvAlgorithm::patterns) continue;  // refuses rows that do not repeat
     if (vendor || !is_vendor(algorithm)) algorithms.push_back(algorithm);
   }
   return algorithms;

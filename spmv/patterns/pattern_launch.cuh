@@ -1,0 +1,117 @@
+/// \file
+/// Dispatch of the kernel of row patterns by width, by where values are kept, and by type.
+#pragma once
+
+#include "core/cuda/launch.cuh"
+#include "spmv/patterns/pattern_product.hpp"
+#include "spmv/patterns/patterns_kernel.cuh"
+
+#include <type_traits>
+
+namespace tessera::cuda {
+
+inline constexpr int pattern_warps = pattern_threads / warp_size;
+
+/// function(PatternChunk) for values in padded slices: one kernel per short width, so that nothing is loaded in vain.
+template <class Function>
+void with_exact_chunk(int width, Function&& function) {
+  switch (width) {
+    case 1:
+      return function(PatternChunk<1, true, false>{});
+    case 2:
+      return function(PatternChunk<2, true, false>{});
+    case 3:
+      return function(PatternChunk<3, true, false>{});
+    case 4:
+      return function(PatternChunk<4, true, false>{});
+    case 5:
+      return function(PatternChunk<5, true, false>{});
+    case 6:
+      return function(PatternChunk<6, true, false>{});
+    case 7:
+      return function(PatternChunk<7, true, false>{});
+    case 8:
+      return function(PatternChunk<8, true, false>{});
+    case 9:
+      return function(PatternChunk<9, true, false>{});
+    default:
+      return function(PatternChunk<most_terms_at_once, false, true>{});
+  }
+}
+
+/// The same where no values, or values without padding, are loaded.
+template <class Function>
+void with_chunk(int width, Function&& function) {
+  if (width > most_terms_at_once) return function(PatternChunk<most_terms_at_once, false, true>{});
+  if (width > 7) return function(PatternChunk<9, false, false>{});
+  if (width > 5) return function(PatternChunk<7, false, false>{});
+  if (width == 5) return function(PatternChunk<5, false, false>{});
+  function(PatternChunk<4, false, false>{});
+}
+
+template <class T>
+[[nodiscard]] PatternRows pattern_rows(const PatternOperand<T>& operand) {
+  return {operand.rows,
+          operand.lists,
+          operand.width,
+          operand.table,
+          operand.codes,
+          static_cast<unsigned>(operand.shape.slices(operand.rows)),
+          operand.exceptions,
+          static_cast<unsigned>(operand.exception_count),
+          operand.exception_count > 0 ? blocks_for(operand.exception_count, pattern_warps) : 0};
+}
+
+template <class T>
+std::int64_t pattern_blocks(const PatternOperand<T>& operand) noexcept {
+  const PatternRows rows = pattern_rows(operand);
+  return std::int64_t{rows.exception_blocks} + (rows.slices + pattern_warps - 1) / pattern_warps;
+}
+
+/// function(chunk, values) with the types that the operand asks for.
+template <class T, class Function>
+void with_pattern_values(const PatternOperand<T>& operand, bool is_pattern, Function&& function) {
+  const auto by_slices = [&](const auto* values) {
+    using V = std::remove_cvref_t<decltype(*values)>;
+    if (operand.shape.jagged) {
+      return with_chunk(operand.width, [&](auto chunk) { function(chunk, JaggedValues<V>{values, operand.begin}); });
+    }
+    with_exact_chunk(operand.width, [&](auto chunk) { function(chunk, PaddedValues<V>{values}); });
+  };
+  if (is_pattern) return with_chunk(operand.width, [&](auto chunk) { function(chunk, NoValues{}); });
+  // A matrix without nonzeros has no values either.
+  if (operand.list_values != nullptr || operand.width == 0) {
+    return with_chunk(operand.width, [&](auto chunk) { function(chunk, TableValues<T>{operand.list_values}); });
+  }
+  if constexpr (std::is_same_v<T, double>) {
+    if (operand.floats != nullptr) return by_slices(operand.floats);
+  }
+  by_slices(operand.values);
+}
+
+template <class T>
+void enqueue_pattern_product(const Context& context, const PatternOperand<T>& operand, const CsrView<T>& a, T alpha,
+                             std::span<const T> x, T beta, std::span<T> y, std::span<const T> w,
+                             ProductDots* of_block) {
+  static_assert(sizeof(ProductDots) == sizeof(PlainSums<2>));
+  const PatternRows rows = pattern_rows(operand);
+  const PatternOutput<T> out{{y.data(), alpha, beta}, w.data(), reinterpret_cast<PlainSums<2>*>(of_block)};
+  std::size_t shared = shared_columns_bytes(rows.places());
+  if (operand.list_values != nullptr) shared += std::size_t{sizeof(T)} * (operand.lists + 1) * operand.width;
+  const Grid grid{static_cast<unsigned>(pattern_blocks(operand)), pattern_threads, shared};
+  const auto with_csr = [&](const auto& terms) {
+    using Terms = std::remove_cvref_t<decltype(terms)>;
+    with_pattern_values(operand, a.is_pattern(), [&](auto chunk, const auto& values) {
+      using Values = std::remove_cvref_t<decltype(values)>;
+      // Pattern matrices alone have no values; the other pairs would be compiled in vain.
+      if constexpr (Values::weighted == !std::is_same_v<Terms, DevicePatternTerms<T>>) {
+        launch("product by row patterns", context, grid, patterns_kernel<decltype(chunk), Values, Terms, T>, rows,
+               values, terms, a.row_offsets.data(), out);
+      }
+    });
+  };
+  if (a.is_pattern()) return with_csr(DevicePatternTerms<T>{a.columns.data(), x.data()});
+  with_csr(DeviceWeightedTerms<T, T>{a.values.data(), a.columns.data(), x.data()});
+}
+
+}  // namespace tessera::cuda

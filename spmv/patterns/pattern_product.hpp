@@ -1,0 +1,56 @@
+/// \file
+/// Launches of the kernel of row patterns. One source per type of the vectors, which are compiled in parallel.
+#pragma once
+
+#include "spmv/patterns/pattern_values.hpp"
+#include "tessera/csr.hpp"
+#include "tessera/linear_operator.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace tessera::cuda {
+
+class Context;
+
+/// What a product reads besides the matrix in CSR. Pointers on the device; at most one of the values is there.
+template <class T>
+struct PatternOperand {
+  index_t rows = 0;
+  int lists = 0;
+  int width = 0;
+  SliceShape shape;
+  const index_t* table = nullptr;
+  const std::uint8_t* codes = nullptr;  ///< by slices
+  const index_t* exceptions = nullptr;  ///< null, with their number, for all rows
+  std::int64_t exception_count = 0;
+  const T* list_values = nullptr;   ///< of templates
+  const T* values = nullptr;        ///< by slices
+  const float* floats = nullptr;    ///< the same, rounded
+  const offset_t* begin = nullptr;  ///< of jagged slices
+};
+
+/// Terms that a lane takes at once from rows of lists of this width. Fewer rows per lane go with more of them.
+[[nodiscard]] int pattern_chunk(int width) noexcept;
+
+/// Blocks of a product.
+template <class T>
+[[nodiscard]] std::int64_t pattern_blocks(const PatternOperand<T>& operand) noexcept;
+
+/// y = α A x + β y; with `of_block` also the parts of <w, y> and <y, y>, one per block. Neither waits nor allocates.
+/// \throws CudaError
+template <class T>
+void enqueue_pattern_product(const Context& context, const PatternOperand<T>& operand, const CsrView<T>& a, T alpha,
+                             std::span<const T> x, T beta, std::span<T> y, std::span<const T> w, ProductDots* of_block);
+
+/// Sums of the parts of `count` blocks, 256 by 256. \returns their number
+std::int64_t enqueue_pattern_sums(const Context& context, const ProductDots* of_block, std::int64_t count,
+                                  ProductDots* partial);
+
+/// The total of `count` sums.
+void enqueue_pattern_total(const Context& context, const ProductDots* partial, std::int64_t count, ProductDots* total);
+
+/// Sums that enqueue_pattern_sums() leaves.
+[[nodiscard]] constexpr std::int64_t pattern_sums(std::int64_t blocks) noexcept { return (blocks + 255) / 256; }
+
+}  // namespace tessera::cuda

@@ -1,0 +1,68 @@
+/// \file
+/// Codes and values of row patterns on a GPU in the order of slices, as the kernel reads them.
+#pragma once
+
+#include "core/detail_namespace.hpp"
+#include "spmv/patterns/row_patterns.hpp"
+#include "tessera/array.hpp"
+#include "tessera/device.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace tessera::cuda {
+
+/// How rows and values lie in slices.
+struct SliceShape {
+  int rows_per_lane = 2;
+  bool jagged = false;
+
+  /// Of 32 rows_per_lane rows.
+  [[nodiscard]] std::int64_t slices(index_t rows) const noexcept {
+    return (std::int64_t{rows} + 32 * rows_per_lane - 1) / (32 * rows_per_lane);
+  }
+  friend bool operator==(const SliceShape&, const SliceShape&) = default;
+};
+
+/// What the values are brought into order by. Pointers on the device; none into the matrix, which may be another one of
+/// the same structure when its values change.
+struct SlicedRows {
+  index_t rows = 0;
+  int width = 0;
+  int lists = 0;
+  SliceShape shape;
+  const index_t* table = nullptr;
+  const std::uint8_t* codes = nullptr;  ///< by slices
+  const offset_t* begin = nullptr;      ///< first nonzero, in CSR, of each 32 rows
+  const index_t* exceptions = nullptr;  ///< ascending
+  const index_t* exception_lengths = nullptr;
+  std::int64_t exception_count = 0;
+};
+
+/// Codes by slices: those of the R rows of a lane follow each other. \param codes of the rows \param none beyond the
+/// end of the matrix
+[[nodiscard]] Array<std::uint8_t> arrange_codes(const Device& device, const Array<std::uint8_t>& codes,
+                                                const SliceShape& shape, int none);
+
+/// First nonzero, in CSR, of each 32 rows, which is also the place of the first value of a jagged slice.
+[[nodiscard]] Array<offset_t> slice_begins(const Device& device, std::span<const offset_t> row_offsets,
+                                           const SliceShape& shape);
+
+/// Nonzeros of some rows.
+[[nodiscard]] Array<index_t> lengths_of(const Device& device, std::span<const offset_t> row_offsets,
+                                        const Array<index_t>& rows);
+
+/// Places of the values, those included that jagged slices load in vain.
+[[nodiscard]] std::int64_t value_places(index_t rows, offset_t nnz, int width, const SliceShape& shape) noexcept;
+
+/// Values in the order of slices, rounded where To is narrower; 0 in positions that rows of padded slices lack. O(nnz);
+/// neither waits nor allocates. \param from in the order of CSR
+template <class From, class To>
+void fill_pattern_values(const Device& device, const SlicedRows& rows, std::span<const From> from, std::span<To> to);
+
+/// Whether all rows on a list still have its values, bit by bit. Waits. \param values nnz, on the device
+template <class T>
+[[nodiscard]] bool templates_hold(const Device& device, const SlicedRows& rows, std::span<const T> values,
+                                  const T* list_values);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,46 @@
+/// \file
+/// Row patterns: one byte per row names the row's list of relative columns, at most 254 lists, found exactly; where the
+/// values repeat too, the list of both (row templates). Products read no columns. Rows on no list, at most 1 %, are
+/// read from CSR in the same product. A row on a list is summed in the order of its columns by one thread; positions
+/// that it lacks are never multiplied, so that NaN and infinity in x reach exactly the rows that hold their column.
+#pragma once
+
+#include "spmv/common/kernel.hpp"
+#include "spmv/patterns/row_patterns.hpp"
+
+#include <memory>
+
+namespace tessera {
+
+namespace host {
+
+/// Threads take ranges of rows; values are those of the matrix, in its order. \throws NotSupported for a matrix whose
+/// rows do not repeat; as SpmvPlan's constructor
+template <class T>
+[[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_patterns_kernel(const CsrView<T>& a, const SpmvOptions& options);
+
+/// Lists and the list of each row. \param options.device of the matrix \throws NotSupported, OutOfMemory
+template <class T>
+[[nodiscard]] RowPatterns<T> find_row_patterns(const CsrView<T>& a, const Device& device);
+
+}  // namespace host
+
+namespace cuda {
+
+/// A thread per row, all loads of a row under way at once; values in slices, padded or jagged.
+/// \param on_device the matrix on options.device \throws NotSupported for a matrix whose rows do not repeat; as
+/// SpmvPlan's constructor
+template <class T>
+[[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_patterns_kernel(const CsrView<T>& on_device,
+                                                                  const SpmvOptions& options);
+
+/// What a sample of rows promises, of templates first. O(1): 8192 rows; waits. \throws CudaError
+template <class T>
+[[nodiscard]] RowListEstimate estimate_row_lists(const CsrView<T>& on_device, const Device& device);
+
+/// As host::find_row_patterns(). \throws NotSupported, OutOfMemory, CudaError
+template <class T>
+[[nodiscard]] RowPatterns<T> find_row_patterns(const CsrView<T>& on_device, const Device& device);
+
+}  // namespace cuda
+}  // namespace tessera

@@ -1,0 +1,245 @@
+/// \file
+/// Row patterns on a GPU: layout of the values, products with inner products, new values.
+#include "core/cuda/reduce.cuh"
+#include "core/cuda/vector_ops.hpp"
+#include "spmv/patterns/pattern_product.hpp"
+#include "spmv/patterns/patterns.hpp"
+#include "tessera/error.hpp"
+
+#include <mutex>
+#include <type_traits>
+#include <utility>
+
+namespace tessera::cuda {
+
+using namespace detail;
+
+namespace {
+
+/// Sums of `count` blocks, 256 by 256.
+__global__ void __launch_bounds__(sum_threads)
+    pattern_sums_kernel(unsigned count, const PlainSums<2>* of_block, PlainSums<2>* partial) {
+  const unsigned i = blockIdx.x * sum_threads + threadIdx.x;
+  PlainSums<2> sum;
+  if (i < count) sum = of_block[i];
+  sum = add_up_block<sum_threads>(sum);
+  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+}  // namespace
+
+int pattern_chunk(int width) noexcept { return width < most_terms_at_once ? width : most_terms_at_once; }
+
+std::int64_t enqueue_pattern_sums(const Context& context, const ProductDots* of_block, std::int64_t count,
+                                  ProductDots* partial) {
+  const std::int64_t sums = pattern_sums(count);
+  launch("sums over blocks", context, Grid{static_cast<unsigned>(sums), sum_threads}, pattern_sums_kernel,
+         static_cast<unsigned>(count), reinterpret_cast<const PlainSums<2>*>(of_block),
+         reinterpret_cast<PlainSums<2>*>(partial));
+  return sums;
+}
+
+void enqueue_pattern_total(const Context& context, const ProductDots* partial, std::int64_t count, ProductDots* total) {
+  launch("sum over blocks", context, Grid{1, sum_threads}, total_values_kernel<PlainSums<2>>, static_cast<int>(count),
+         reinterpret_cast<const PlainSums<2>*>(partial), reinterpret_cast<PlainSums<2>*>(total));
+}
+
+namespace {
+
+/// Rows per lane follow from the chunk of the kernel that will run; padding decides how values lie.
+[[nodiscard]] SliceShape choose_slices(index_t rows, offset_t nnz, int width) {
+  SliceShape shape;
+  shape.jagged = static_cast<double>(width) * rows > most_padding_of_slices * static_cast<double>(nnz);
+  // Of the kernels for jagged slices that for 4 serves all narrower ones too; both sides of 5 agree on rows per lane.
+  shape.rows_per_lane = pattern_rows_per_lane(pattern_chunk(width));
+  return shape;
+}
+
+template <class T>
+class PatternsCudaKernel final : public SpmvKernel<T> {
+ public:
+  PatternsCudaKernel(const CsrView<T>& a, const SpmvOptions& options)
+      : device_(options.device),
+        nnz_(a.nnz()),
+        is_pattern_(a.is_pattern()),
+        as_float_(options.fp32_values && std::is_same_v<T, double>),
+        found_(find_row_patterns(a, options.device)) {
+    if (found_.longest_exception > longest_exception) refuse_exception(found_.longest_exception);
+    exceptions_ = found_.exceptions.size();
+    shape_ = choose_slices(a.rows, nnz_, found_.width);
+    found_.codes = arrange_codes(device_, found_.codes, shape_, found_.lists);
+    rows_ = a.rows;
+    if (!is_pattern_) set_up_begins(a.row_offsets);
+    if (needs_values()) {
+      allocate_values();
+      fill(a.values);
+    }
+    if (a.rows == 0) return;
+    const std::int64_t blocks = pattern_blocks(operand());
+    of_block_ = Array<ProductDots>(blocks + pattern_sums(blocks) + 1, Init::none, device_);
+  }
+
+  void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
+    const DeviceGuard current(device_);
+    enqueue_pattern_product<T>(Context::of(device_), operand(), a, alpha, x, beta, y, {}, nullptr);
+  }
+
+  ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                            std::span<const T> w) const override {
+    if (reads_csr_) {
+      apply(a, T{1}, x, T{0}, y);
+      return dots<T>(device_, y, w);
+    }
+    ProductDots* const total = of_block_.data() + of_block_.size() - 1;
+    const std::scoped_lock lock(mutex_);
+    launch_with_total(a, x, y, w, total);
+    ProductDots result;
+    detail::copy_bytes(Device{}, &result, device_, total, sizeof(result));
+    return result;
+  }
+
+  bool enqueue_apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
+                             ProductDots* sums) const override {
+    if (reads_csr_) return false;
+    const std::scoped_lock lock(mutex_);
+    launch_with_total(a, x, y, w, sums);
+    return true;
+  }
+
+  std::span<const ProductDots> enqueue_apply_and_dot_parts(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                                                           std::span<const T> w) const override {
+    if (reads_csr_) return {};
+    const std::scoped_lock lock(mutex_);
+    return launch_with_parts(a, x, y, w);
+  }
+
+  /// Templates that no longer hold become row patterns with values of their own. Without memory for those, all rows are
+  /// read from CSR.
+  void update_values(std::span<const T> values) override {
+    if (found_.kind == RowListKind::columns_and_values) {
+      if (templates_hold<T>(device_, sliced_rows(), values, found_.values.data())) return;
+      found_.kind = RowListKind::columns;
+      found_.values = Array<T>();
+      try {
+        allocate_values();
+      } catch (const OutOfMemory&) {
+        reads_csr_ = true;
+      }
+    }
+    if (!reads_csr_) fill(values);
+  }
+
+  void describe(PlanInfo& info) const override {
+    info.determinism = Determinism::run_to_run;
+    info.bytes = found_.table.bytes() + found_.values.bytes() + found_.codes.bytes() + found_.exceptions.bytes() +
+                 values_.bytes() + floats_.bytes() + begin_.bytes() + exception_lengths_.bytes() + of_block_.bytes();
+    const double bytes = static_cast<double>(found_.codes.bytes() + values_.bytes() + floats_.bytes());
+    info.reason += describe_row_patterns(found_.kind, found_.lists, exceptions_,
+                                         nnz_ > 0 ? bytes / static_cast<double>(nnz_) : 0.0);
+  }
+
+ private:
+  /// Parts of inner products that the operation after a product may add up in each of its blocks.
+  static constexpr std::int64_t most_parts = 1024;
+
+  [[nodiscard]] bool needs_values() const {
+    return !is_pattern_ && found_.kind == RowListKind::columns && found_.width > 0;
+  }
+  void set_up_begins(std::span<const offset_t> row_offsets) {
+    begin_ = slice_begins(device_, row_offsets, shape_);
+    exception_lengths_ = lengths_of(device_, row_offsets, found_.exceptions);
+  }
+  void allocate_values() {
+    const std::int64_t places = value_places(rows_, nnz_, found_.width, shape_);
+    if (as_float_) {
+      floats_ = Array<float>(places, Init::none, device_);
+    } else {
+      values_ = Array<T>(places, Init::none, device_);
+    }
+  }
+  void fill(std::span<const T> values) {
+    if constexpr (std::is_same_v<T, double>) {
+      if (as_float_) return fill_pattern_values<double, float>(device_, sliced_rows(), values, floats_.span());
+    }
+    fill_pattern_values<T, T>(device_, sliced_rows(), values, values_.span());
+  }
+  [[nodiscard]] SlicedRows sliced_rows() const {
+    return {rows_,
+            found_.width,
+            found_.lists,
+            shape_,
+            found_.table.data(),
+            found_.codes.data(),
+            begin_.data(),
+            found_.exceptions.data(),
+            exception_lengths_.data(),
+            exceptions_};
+  }
+  [[nodiscard]] PatternOperand<T> operand() const {
+    PatternOperand<T> result;
+    if (reads_csr_) {
+      result.exception_count = rows_;
+      return result;
+    }
+    result.rows = rows_;
+    result.lists = found_.lists;
+    result.width = found_.width;
+    result.shape = shape_;
+    result.table = found_.table.data();
+    result.codes = found_.codes.data();
+    result.exceptions = found_.exceptions.data();
+    result.exception_count = exceptions_;
+    result.list_values = found_.values.data();
+    result.values = values_.data();
+    result.floats = floats_.empty() ? nullptr : floats_.data();
+    result.begin = begin_.data();
+    return result;
+  }
+
+  /// The caller holds the mutex, here and below. \returns the parts, few enough to be added up by many
+  std::span<const ProductDots> launch_with_parts(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                                                 std::span<const T> w) const {
+    const Context& context = Context::of(device_);
+    const DeviceGuard current(device_);
+    const PatternOperand<T> own = operand();
+    const std::int64_t blocks = pattern_blocks(own);
+    enqueue_pattern_product<T>(context, own, a, T{1}, x, T{0}, y, w, of_block_.data());
+    if (blocks <= most_parts) return {of_block_.data(), static_cast<std::size_t>(blocks)};
+    ProductDots* const partial = of_block_.data() + blocks;
+    return {partial, static_cast<std::size_t>(enqueue_pattern_sums(context, of_block_.data(), blocks, partial))};
+  }
+  void launch_with_total(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
+                         ProductDots* total) const {
+    const auto parts = launch_with_parts(a, x, y, w);
+    const DeviceGuard current(device_);
+    enqueue_pattern_total(Context::of(device_), parts.data(), static_cast<std::int64_t>(parts.size()), total);
+  }
+
+  Device device_;
+  index_t rows_ = 0;
+  offset_t nnz_;
+  bool is_pattern_;
+  bool as_float_;
+  RowPatterns<T> found_;
+  SliceShape shape_;
+  std::int64_t exceptions_ = 0;
+  bool reads_csr_ = false;               ///< there was no memory for new values
+  Array<T> values_;                      ///< by slices; none for templates, pattern matrices, and with `floats_`
+  Array<float> floats_;                  ///< the same, rounded, where that was asked for
+  Array<offset_t> begin_;                ///< of 32 rows each, in CSR; none for pattern matrices
+  Array<index_t> exception_lengths_;     ///< the same
+  mutable std::mutex mutex_;             ///< of what follows, from the first launch of a product to its last
+  mutable Array<ProductDots> of_block_;  ///< inner products: of the blocks, of 256 blocks each, of all
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<SpmvKernel<T>> make_patterns_kernel(const CsrView<T>& on_device, const SpmvOptions& options) {
+  return std::make_unique<PatternsCudaKernel<T>>(on_device, options);
+}
+
+template std::unique_ptr<SpmvKernel<float>> make_patterns_kernel(const CsrView<float>&, const SpmvOptions&);
+template std::unique_ptr<SpmvKernel<double>> make_patterns_kernel(const CsrView<double>&, const SpmvOptions&);
+
+}  // namespace tessera::cuda

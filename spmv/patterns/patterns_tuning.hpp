@@ -1,0 +1,74 @@
+/// \file
+/// Limits and tuning of row patterns, and when they pay.
+#pragma once
+
+#include "core/host_device.hpp"
+#include "tessera/types.hpp"
+
+#include <cstdint>
+
+namespace tessera::detail {
+
+/// Lists that a byte can name, besides "none".
+inline constexpr int most_row_lists = 254;
+
+/// Entries of a list; longer rows are exceptions.
+inline constexpr index_t longest_row_list = 256;
+
+/// Places of the table of lists, with one per list for its length, in the shared memory of a block: 32 KB, with values
+/// in double 42 KB.
+inline constexpr int most_pattern_places = 8192;
+inline constexpr int most_template_places = 3584;
+
+/// A list that is longer than all others widens the table for all of them: it has to name this part of the rows.
+inline constexpr double least_share_of_longer_list = 1e-3;
+
+/// Lists of a smaller part of the rows than this may not make the table large: every block loads all of it.
+inline constexpr double least_share_of_many_places = 1e-4;
+inline constexpr int most_places_of_rare_lists = 1024;
+
+/// Part of the rows that lists have to name. The sample may fall short of it a little.
+inline constexpr double least_named_share = 0.99;
+inline constexpr double least_named_share_of_sample = 0.985;
+
+/// Rows of the sample that decides whether all rows are looked at.
+inline constexpr index_t sampled_rows_for_lists = 8192;
+
+/// Nonzeros of an exception, which one warp adds up, in a chain of loads.
+inline constexpr offset_t longest_exception = 8192;
+
+/// Padded slices are taken up to this ratio of places to nonzeros, else jagged ones.
+inline constexpr double most_padding_of_slices = 1.05;
+
+/// Products from which `auto` takes row patterns on a GPU: the set-up reads the matrix once, and brings the values into
+/// their order unless they are templates or a pattern.
+inline constexpr std::int64_t applications_worth_row_patterns = 50;
+inline constexpr std::int64_t applications_worth_row_templates = 10;
+
+/// Part of the sampled nonzeros that lists have to name for `auto`: the others cost as much as in CSR, or more.
+inline constexpr double least_named_nonzeros = 0.95;
+
+/// Bytes of the matrix that a product reads per nonzero. \param value_bytes 0 for templates and pattern matrices
+/// \param mean nonzeros per row
+[[nodiscard]] constexpr double pattern_bytes_per_nonzero(double value_bytes, double mean) noexcept {
+  return mean > 0.0 ? value_bytes + 1.0 / mean : value_bytes;
+}
+
+}  // namespace tessera::detail
+
+namespace tessera::cuda {
+
+inline constexpr int pattern_threads = 256;
+
+/// Blocks per multiprocessor that registers are bounded for: a lane holds all terms of its rows that are in flight.
+/// Without values from memory there are half as many, and hardly anything else hides the loads of x.
+inline constexpr int pattern_min_blocks = 2;
+inline constexpr int pattern_min_blocks_without_values = 4;
+
+/// Rows of a lane, so that about 20 loads of the matrix are in flight per lane. \param chunk terms of a row
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr int pattern_rows_per_lane(int chunk) noexcept { return chunk <= 5 ? 4 : 2; }
+
+/// Longer lists are multiplied in chunks of so many terms.
+inline constexpr int most_terms_at_once = 9;
+
+}  // namespace tessera::cuda
