@@ -58,8 +58,8 @@ struct TileTotals {
   unsigned by_rows = 0;               ///< tile rows that are not, among those that were looked at
   unsigned long long poor_pairs = 0;  ///< of tile rows formed in tiles that do not pay
   unsigned long long poor_products = 0;
-  TileListTotals listed[2];  ///< of A and of B
-  OperandTotals operands[2];          ///< of A and of B, where they are copied as operand tiles
+  TileListTotals listed[2];   ///< of A and of B
+  OperandTotals operands[2];  ///< of A and of B, where they are copied as operand tiles
 };
 
 /// Limits of the kernels that a matrix may exceed.
