@@ -5,6 +5,7 @@
 ///
 ///   bench_spmv_cuda --json results.json
 ///   bench_spmv_cuda --families lap2d,kmer --kernels merbit,vendor-csr --part 0.1
+///   bench_spmv_cuda --families lap2d,fem3d,road,band,stencil5,stencil27 --kernels patterns,merbit,csr-vector
 ///   bench_spmv_cuda --families elast3,block4,block6,band120,band,fem3d --kernels tiles,merbit,csr-vector
 #include "bench/report.hpp"
 #include "bench/spmv_entry.hpp"

@@ -57,6 +57,19 @@ Csr<double> blocks_of(const Csr<double>& nodes, index_t unknowns) {
   return Csr<double>(rows, rows, std::move(offsets), std::move(columns), std::move(values));
 }
 
+/// Constant coefficients on grids as large as those of lap2d and fem3d.
+std::optional<Csr<double>> make_stencil(const std::string& family, double part) {
+  if (family == "stencil5") {
+    return generate<double>(parse_generator("poisson2d:" + std::to_string(std::lround(5000 * std::sqrt(part)))),
+                            ValueStorage::weighted);
+  }
+  if (family == "stencil27") {
+    const std::string side = std::to_string(std::lround(140 * std::cbrt(part)));
+    return generate<double>(parse_generator("poisson3d:" + side + ",points=27"), ValueStorage::weighted);
+  }
+  return std::nullopt;
+}
+
 std::optional<Csr<double>> make_block_matrix(const std::string& family, double part) {
   if (family == "band120") {
     const auto rows = static_cast<std::int64_t>(60000 * part);
@@ -89,6 +102,9 @@ ZooMatrix make_zoo_matrix(const std::string& family, double part) {
   const Stopwatch watch;
   if (std::optional<Csr<double>> blocks = make_block_matrix(family, part)) {
     return {family, *std::move(blocks), watch.milliseconds()};
+  }
+  if (std::optional<Csr<double>> stencil = make_stencil(family, part)) {
+    return {family, *std::move(stencil), watch.milliseconds()};
   }
   GeneratorSpec spec{family, static_cast<std::int64_t>(part * static_cast<double>(full_size(family)))};
   Csr<double> matrix = generate<double>(spec, ValueStorage::weighted);

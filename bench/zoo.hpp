@@ -23,7 +23,8 @@ struct ZooMatrix {
 };
 
 /// The families of generate(), and matrices of blocks: "elast3", "block4", "block6" (3, 4, 6 unknowns per node of 40^3,
-/// 32^3, 25^3 nodes, each linked to its 27 neighbours) and "band120" (60 000 rows of 120 contiguous columns).
+/// 32^3, 25^3 nodes, each linked to its 27 neighbours) and "band120" (60 000 rows of 120 contiguous columns);
+/// "stencil5" and "stencil27" have constant coefficients on the grids of lap2d and fem3d.
 /// \param part of the full number of rows, in (0, 1] \throws std::runtime_error for an unknown family
 [[nodiscard]] ZooMatrix make_zoo_matrix(const std::string& family, double part);
 

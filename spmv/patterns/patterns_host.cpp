@@ -144,11 +144,9 @@ std::optional<RowListEstimate> search(const CsrView<T>& a, const Device& device,
 }
 
 /// A list as a product reads it.
-template <class T>
 struct RowList {
   index_t length;
   const index_t* columns;  ///< relative
-  const T* values;         ///< of a template; else null
 };
 
 /// The products of a matrix whose values stand in CSR.
@@ -210,10 +208,14 @@ class PatternsHostKernel final : public SpmvKernel<T> {
   }
 
  private:
-  [[nodiscard]] RowList<T> list(int code) const {
+  [[nodiscard]] RowList list(int code) const {
     const index_t* const own = found_.table.data() + std::int64_t{code} * found_.stride();
-    return {own[0], own + 1,
-            found_.values.empty() ? nullptr : found_.values.data() + std::int64_t{code} * found_.width};
+    return {own[0], own + 1};
+  }
+
+  /// Of a template.
+  [[nodiscard]] const T* list_values(int code) const {
+    return found_.values.data() + std::int64_t{code} * found_.width;
   }
 
   template <class Epilogue>
@@ -265,7 +267,7 @@ class PatternsHostKernel final : public SpmvKernel<T> {
         begin = a.row_offsets.data()[++i];
         continue;
       }
-      const RowList<T> own = list(code);
+      const RowList own = list(code);
       std::array<T, rows_side_by_side> sums{};
       const bool together = are_alike(i, rows.end);
       if (together) {
@@ -289,7 +291,7 @@ class PatternsHostKernel final : public SpmvKernel<T> {
   }
 
   template <index_t Rows, class Terms>
-  static void add_rows(const RowList<T>& own, const Terms& terms, offset_t begin, index_t row,
+  static void add_rows(const RowList& own, const Terms& terms, offset_t begin, index_t row,
                        std::array<T, rows_side_by_side>& sums) noexcept {
     for (index_t k = 0; k < own.length; ++k) {
       for (index_t r = 0; r < Rows; ++r) {
@@ -314,7 +316,7 @@ class PatternsHostKernel final : public SpmvKernel<T> {
       index_t count = 1;
       while (i + count < last && found_.codes[i + count] == code) ++count;
       std::array<T, rows_at_once> sums{};
-      add_template(list(code), x + row, count, sums);
+      add_template(list(code), list_values(code), x + row, count, sums);
       for (index_t r = 0; r < count; ++r) epilogue.store(row + r, sums[static_cast<std::size_t>(r)], dots);
       i += count;
     }
@@ -322,10 +324,11 @@ class PatternsHostKernel final : public SpmvKernel<T> {
   }
 
   /// Entry by entry for all rows: a row still gets its terms in the order of its columns.
-  static void add_template(const RowList<T>& own, const T* x, index_t count, std::array<T, rows_at_once>& sums) {
+  static void add_template(const RowList& own, const T* values, const T* x, index_t count,
+                           std::array<T, rows_at_once>& sums) {
     T* const sum = sums.data();
     for (index_t k = 0; k < own.length; ++k) {
-      const T value = own.values[k];
+      const T value = values[k];
       const T* const source = x + own.columns[k];
       for (index_t r = 0; r < count; ++r) sum[r] += value * source[r];
     }
@@ -341,9 +344,10 @@ class PatternsHostKernel final : public SpmvKernel<T> {
         begin += static_cast<std::size_t>(exception_lengths_[static_cast<std::size_t>(exception++)]);
         continue;
       }
-      const RowList<T> own = list(found_.codes[row]);
+      const RowList own = list(found_.codes[row]);
+      const T* const kept = list_values(found_.codes[row]);
       for (index_t k = 0; k < own.length; ++k) {
-        if (Source::bits_of(values[begin++]) != Source::bits_of(own.values[k])) return false;
+        if (Source::bits_of(values[begin++]) != Source::bits_of(kept[k])) return false;
       }
     }
     return true;

@@ -214,7 +214,7 @@ TYPED_TEST(PatternsOnHost, SaysWhatItFound) {
   EXPECT_EQ(stencil.info().reason, "named by the caller; 9 row templates name all rows: 0.208 bytes per nonzero");
   EXPECT_EQ(stencil.info().determinism, Determinism::gpu_to_gpu);
   // Codes of 400 rows; 10 lists of 5 relative columns and a length, and of 5 values.
-  EXPECT_EQ(stencil.info().bytes, 400 + 10 * 6 * 4 + 10 * 5 * sizeof(TypeParam));
+  EXPECT_EQ(stencil.info().bytes, 400 + 10 * 6 * 4 + 50 * sizeof(TypeParam));
   const SpmvPlan<TypeParam> weighted(with_repeating_rows<TypeParam>(testing::five_points(20), Repeating::columns),
                                      testing::options_of(patterns_kernel));
   EXPECT_EQ(weighted.info().reason, std::string("named by the caller; 9 row patterns name all rows: ") +

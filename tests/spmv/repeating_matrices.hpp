@@ -70,6 +70,7 @@ template <class T>
 /// `width` relative columns, ascending, from `first` on.
 [[nodiscard]] inline std::vector<index_t> list_of_width(index_t width, index_t first = 0, index_t step = 3) {
   std::vector<index_t> list;
+  list.reserve(static_cast<std::size_t>(width));
   for (index_t k = 0; k < width; ++k) list.push_back(first + step * k);
   return list;
 }
