@@ -1,5 +1,5 @@
 /// \file
-/// What the task list takes of CUB: selection, radix sort with values, run lengths.
+/// Selection, radix sort with values and run lengths by CUB, for the task list.
 #pragma once
 
 #include "tessera/array.hpp"

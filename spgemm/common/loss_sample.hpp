@@ -1,5 +1,5 @@
 /// \file
-/// What a product in less than working precision lost, measured on a sample: entries of C, spread evenly over rows and
+/// Sampled loss of a product in less than working precision: entries of C, spread evenly over rows and
 /// over each row's entries, against their sums in double precision.
 #pragma once
 

@@ -1,5 +1,5 @@
 /// \file
-/// Which kernels of a GPU can run on this machine.
+/// The kernels of a GPU that can run on this machine.
 #pragma once
 
 #include "tessera/error.hpp"

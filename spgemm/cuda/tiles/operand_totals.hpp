@@ -1,5 +1,5 @@
 /// \file
-/// What the copies of a factor in operand tiles noted: what rounding lost, and what keeps tensor instructions away.
+/// Totals over the copies of a factor in operand tiles: losses by rounding, values that exclude tensor instructions.
 #pragma once
 
 namespace tessera::cuda {

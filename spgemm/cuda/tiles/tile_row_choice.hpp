@@ -1,5 +1,5 @@
 /// \file
-/// Which tile rows of C, eight rows of A each, are formed in tiles and which row by row. Measured on one H200
+/// Choice between tiles and row by row for each tile row of C, eight rows of A. Measured on one H200
 /// (bench/NOTES.md, "SpGEMM in tiles").
 #pragma once
 

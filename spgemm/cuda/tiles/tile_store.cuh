@@ -1,5 +1,5 @@
 /// \file
-/// What the numeric kernels in tiles share: loading tiles and pairs, and storing a tile of C into CSR.
+/// Loads of tiles and pairs, and the store of a tile of C into CSR, for the numeric kernels in tiles.
 #pragma once
 
 #include "core/cuda/launch.cuh"

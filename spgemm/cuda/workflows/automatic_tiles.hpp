@@ -1,5 +1,5 @@
 /// \file
-/// Whether `automatic` forms a product in tiles on a GPU: a sample of tile rows of the factors, in one wait.
+/// Choice of tiles by `automatic` on a GPU: a sample of tile rows of the factors, in one wait.
 #pragma once
 
 #include "spgemm/cuda/tiles/tile_row_choice.hpp"
