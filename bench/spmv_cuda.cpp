@@ -6,6 +6,7 @@
 ///   bench_spmv_cuda --json results.json
 ///   bench_spmv_cuda --families lap2d,kmer --kernels merbit,vendor-csr --part 0.1
 ///   bench_spmv_cuda --families lap2d,fem3d,road,band,stencil5,stencil27 --kernels patterns,merbit,csr-vector
+///   bench_spmv_cuda --families shuffled5,shuffled27,bcsstk16.mtx.gz,ex31.mtx.gz --kernels patterns,auto
 ///   bench_spmv_cuda --families elast3,block4,block6,band120,band,fem3d --kernels tiles,merbit,csr-vector
 #include "bench/report.hpp"
 #include "bench/spmv_entry.hpp"
@@ -319,7 +320,7 @@ bool run(Settings settings) {
 int main(int argc, char** argv) {
   tessera::bench::Settings settings;
   CLI::App app("SpMV kernels on a GPU over the matrix families");
-  app.add_option("--families", settings.families, "Families to measure")->delimiter(',')->capture_default_str();
+  app.add_option("--families", settings.families, "Families to measure, and Matrix Market files")->delimiter(',')->capture_default_str();
   app.add_option("--precision", settings.precisions, "fp64, fp32, mixed (values in fp32, sums in fp64)")
       ->delimiter(',')
       ->check(CLI::IsMember({"fp64", "fp32", "mixed"}))

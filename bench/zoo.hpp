@@ -24,8 +24,10 @@ struct ZooMatrix {
 
 /// The families of generate(), and matrices of blocks: "elast3", "block4", "block6" (3, 4, 6 unknowns per node of 40^3,
 /// 32^3, 25^3 nodes, each linked to its 27 neighbours) and "band120" (60 000 rows of 120 contiguous columns);
-/// "stencil5" and "stencil27" have constant coefficients on the grids of lap2d and fem3d.
-/// \param part of the full number of rows, in (0, 1] \throws std::runtime_error for an unknown family
+/// "stencil5" and "stencil27" have constant coefficients on the grids of lap2d and fem3d, "shuffled5" and "shuffled27"
+/// the same numbered at random. A name with an extension is a Matrix Market file, read whole.
+/// \param part of the full number of rows, in (0, 1] \throws std::runtime_error for an unknown family; as
+/// read_matrix_market()
 [[nodiscard]] ZooMatrix make_zoo_matrix(const std::string& family, double part);
 
 /// Values rounded to T, the same structure.
@@ -43,6 +45,7 @@ template <class T>
 /// y = A x row by row in long double, and the length of every row, from which its rounding errors follow.
 struct Reference {
   std::vector<double> y;
+  std::vector<double> magnitude;  ///< |A| |x|
   std::vector<offset_t> length;
 };
 
@@ -51,8 +54,8 @@ template <class T>
 [[nodiscard]] Reference reference_product(const CsrView<T>& matrix, std::span<const T> x, bool round_values);
 
 /// The largest error of all rows over what rounding in T explains: below 1 for a correct product, infinity for NaN.
-/// Matrix and x hold no negative numbers, so that (length + 4) * epsilon * y bounds the error of a row in whatever
-/// order it is summed; of long rows less is accepted.
+/// (length + 4) * epsilon * |A| |x| bounds the error of a row in whatever order it is summed; of long rows less is
+/// accepted.
 template <class T>
 [[nodiscard]] double error_over_bound(const Reference& reference, std::span<const T> y);
 
