@@ -20,6 +20,8 @@ option(TESSERA_NATIVE "Tune for this machine's processor; the binaries may not r
 option(TESSERA_STATIC_RUNTIME "Link compiler runtimes and {fmt} into the programs, so that they run without them" OFF)
 set(TESSERA_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
 option(TESSERA_SANITIZE_TESTS "Build the tests themselves with the sanitizers, too" ON)
+set(TESSERA_TEST_OBJECTS "" CACHE PATH
+  "Build tree whose object files of the tests are linked instead of compiling the tests again; same sources, same compiler")
 set(TESSERA_CUDA "AUTO" CACHE STRING "CUDA backend: AUTO (if nvcc is found), ON, or OFF")
 set_property(CACHE TESSERA_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(TESSERA_CUDA_ARCHITECTURES "90" CACHE STRING "GPU architectures to compile for, e.g. 80;90;100;120")

@@ -28,6 +28,10 @@ function(tessera_compile_settings target)
     target_compile_options(${target} PRIVATE
       $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TESSERA_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>)
     target_link_options(${target} PUBLIC -fsanitize=${TESSERA_SANITIZE})
+    if(NOT TESSERA_SANITIZE_TESTS)
+      # Eigen would allocate in another way than in the tests, which free what the library allocates.
+      target_compile_definitions(${target} PRIVATE EIGEN_MALLOC_ALREADY_ALIGNED=1)
+    endif()
   endif()
   if(TESSERA_STATIC_RUNTIME)
     target_link_options(${target} PUBLIC -static-libstdc++ -static-libgcc)
