@@ -8,6 +8,7 @@
 #include "spmv/common/kernel.hpp"
 #include "spmv/multi_vector/csr_product.hpp"
 #include "spmv/plan_internals.hpp"
+#include "spmv/plan_values.hpp"
 #include "spmv/residual/residual.hpp"
 #include "spmv/same_structure.hpp"
 #include "spmv/selection.hpp"
@@ -37,13 +38,6 @@ std::uint64_t next_plan_id() {
   return ++last;
 }
 
-/// Aᵀ with the values as they stand, and a kernel for it.
-template <class T>
-struct TransposedProduct {
-  std::shared_ptr<const Csr<T>> matrix;
-  std::unique_ptr<SpmvKernel<T>> kernel;
-};
-
 /// The matrix where it is needed: itself if it lies there, else a copy.
 template <class T>
 std::shared_ptr<const Csr<T>> on_device(const std::shared_ptr<const Csr<T>>& matrix, const Device& device) {
@@ -66,25 +60,6 @@ void check_multi_vectors(const CsrView<T>& a, const MultiVectorView<const T>& x,
   }
 }
 
-/// Values on the host, rounded to float. \throws InvalidMatrix for one that no float holds
-template <class T>
-Array<T> rounded(std::span<const T> values, const Device& host) {
-  Array<T> result = Array<T>::copy_of(values, host);
-  std::atomic<std::int64_t> too_large{-1};
-  host::parallel_for(host, result.size(), [&](host::Range range) {
-    for (std::int64_t k = range.begin; k < range.end; ++k) {
-      const auto value = static_cast<float>(result[k]);
-      if (std::isinf(value) && !std::isinf(result[k])) too_large = k;
-      result[k] = static_cast<T>(value);
-    }
-  });
-  if (const std::int64_t k = too_large; k >= 0) {
-    throw InvalidMatrix(
-        fmt::format("fp32_values: nonzero {} is {:g}, too large for a float", k, values[static_cast<std::size_t>(k)]));
-  }
-  return result;
-}
-
 }  // namespace
 
 template <class T>
@@ -102,38 +77,30 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
     if (!source) throw InvalidArgument("SpmvPlan needs a matrix, got a null pointer");
     check_spmv_options(options);
     rounds_values = options.fp32_values && std::is_same_v<T, double> && !source->is_pattern();
-    // What the host looks at has to be here. For a GPU, kernels are chosen by what the GPU sees.
-    const bool chosen_here = options.algorithm == SpmvAlgorithm::automatic && device.is_host();
-    const bool looked_at = chosen_here || options.with_transpose || rounds_values;
-    const std::shared_ptr<const Csr<T>> on_host = looked_at ? on_device(source, host()) : source;
     const Stopwatch uploading;
     matrix = on_device(source, device);
     if (matrix != source) info.upload_ms = uploading.milliseconds();
     const Stopwatch watch;
-    if (rounds_values) updated_values = values_on_device(on_host->values().span());
-    PlannedKernel<T> planned = plan_kernel(view(), on_host->view(), options);
+    if (rounds_values) keep_values(device, matrix->view().values, true, updated_values);
+    PlannedKernel<T> planned = plan_kernel(view(), view(), options);
     kernel = std::move(planned.kernel);
     info.algorithm = planned.algorithm;
     info.reason = std::move(planned.reason);
     kernel->describe(info);
     synchronize(device);
     info.build_ms = watch.milliseconds();
-    if (options.with_transpose) plan_transpose(*on_host, options);
+    if (options.with_transpose) plan_transpose(options);
   }
 
-  void plan_transpose(const Csr<T>& on_host, const SpmvOptions& options) {
+  void plan_transpose(const SpmvOptions& options) {
     const Stopwatch watch;
-    CsrView<T> source = on_host.view();
-    const Array<T> values = rounds_values ? rounded(source.values, host()) : Array<T>{};
-    if (rounds_values) source.values = values.span();
-    const auto formed = std::make_shared<const Csr<T>>(tessera::transpose(source, host()));
-    std::shared_ptr<const Csr<T>> placed = on_device(formed, device);
-    PlannedKernel<T> planned = plan_kernel(placed->view(), formed->view(), options);
+    transposed.emplace(device, view());
+    PlannedKernel<T> planned = plan_kernel(transposed->view(), transposed->view(), options);
     PlanInfo facts;
     planned.kernel->describe(facts);
+    transposed->set_kernel(std::move(planned.kernel));
     synchronize(device);
-    info.transpose = TransposeInfo{planned.algorithm, placed->bytes() + facts.bytes, watch.milliseconds()};
-    transposed = TransposedProduct<T>{std::move(placed), std::move(planned.kernel)};
+    info.transpose = TransposeInfo{planned.algorithm, transposed->bytes() + facts.bytes, watch.milliseconds()};
   }
 
   [[nodiscard]] CsrView<T> view() const noexcept {
@@ -142,36 +109,31 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
     return result;
   }
 
-  /// \param values on the host
-  [[nodiscard]] Array<T> values_on_device(std::span<const T> values) const {
-    return rounds_values ? rounded(values, host()).to(device) : Array<T>::copy_of(values, device);
-  }
-
   /// Where to work on host data: with as many threads as the plan was given.
   [[nodiscard]] Device host() const { return device.is_host() ? device : Device{}; }
 
-  /// Aᵀ with other values, on the device. \param values on the host
-  [[nodiscard]] std::shared_ptr<const Csr<T>> transposed_with(std::span<const T> values) const {
-    const std::shared_ptr<const Csr<T>> on_host = on_device(matrix, host());
-    const Array<T> kept = rounds_values ? rounded(values, host()) : Array<T>{};
-    CsrView<T> updated = on_host->view();
-    updated.values = rounds_values ? kept.span() : values;
-    return on_device(std::make_shared<const Csr<T>>(tessera::transpose(updated, host())), device);
-  }
-
   /// Whatever can throw comes first.
   void update(std::span<const T> values) {
-    std::shared_ptr<const Csr<T>> formed;
-    if (transposed) formed = transposed_with(values);
-    if (updated_values.empty() || rounds_values) {
-      updated_values = values_on_device(values);
-    } else {
-      detail::copy_bytes(device, updated_values.data(), Device{}, values.data(), updated_values.bytes());
-    }
+    if (transposed) return update_both(values);
+    keep_values(device, values, rounds_values, updated_values);
     kernel->update_values(updated_values.span());
-    if (!transposed) return;
-    transposed->matrix = std::move(formed);
-    transposed->kernel->update_values(transposed->matrix->values().span());
+  }
+
+  void update_both(std::span<const T> values) {
+    const std::uint64_t before = transposed->bytes();
+    if (transposed->prepare_map(view())) {
+      keep_values(device, values, rounds_values, updated_values);
+      transposed->gather(view());
+    } else {
+      Array<T> fresh;
+      keep_values(device, values, rounds_values, fresh);
+      CsrView<T> updated = matrix->view();
+      updated.values = fresh.span();
+      transposed->form_anew(updated);
+      updated_values = std::move(fresh);
+    }
+    info.transpose->bytes += transposed->bytes() - before;
+    kernel->update_values(updated_values.span());
   }
 
   void enqueue(std::span<const T> x, std::span<T> y, std::span<const T> w, ProductDots* sums) const override {
@@ -287,8 +249,10 @@ void SpmvPlan<T>::update_values(std::span<const T> values) {
 
 template <class T>
 void SpmvPlan<T>::update_values(const CsrView<T>& matrix) {
-  const std::shared_ptr<const Csr<T>> planned = on_device(impl_->matrix, impl_->host());
-  require_same_structure(impl_->host(), planned->view(), matrix);
+  const Device given = location_of(impl_->device, matrix.row_offsets.data());
+  const Device& at = given.is_host() ? impl_->host() : given;
+  const std::shared_ptr<const Csr<T>> planned = on_device(impl_->matrix, at);
+  require_same_structure(at, planned->view(), matrix);
   update_values(matrix.values);
 }
 
@@ -348,7 +312,7 @@ ProductDots SpmvPlan<T>::do_apply_and_dot_buffered(std::span<const T> x, DualBuf
 
 template <class T>
 void SpmvPlan<T>::do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
-  impl_->transposed->kernel->apply(impl_->transposed->matrix->view(), alpha, x, beta, y);
+  impl_->transposed->kernel().apply(impl_->transposed->view(), alpha, x, beta, y);
 }
 
 template <class T>

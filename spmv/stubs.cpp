@@ -5,6 +5,7 @@
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/residual/residual.hpp"
+#include "spmv/same_structure.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera {
@@ -24,6 +25,13 @@ namespace cuda {
 double row_length_spread(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
 
 bool is_product_in_one_kernel(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
+
+template <class I>
+std::int64_t first_difference(const Device& device, std::span<const I> /*a*/, std::span<const I> /*b*/) {
+  refuse(device);
+}
+template std::int64_t first_difference(const Device&, std::span<const index_t>, std::span<const index_t>);
+template std::int64_t first_difference(const Device&, std::span<const offset_t>, std::span<const offset_t>);
 
 template <class T>
 detail::RowListEstimate estimate_row_lists(const CsrView<T>& /*on_device*/, const Device& device) {

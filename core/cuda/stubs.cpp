@@ -63,6 +63,9 @@ double subtract_from(const Device& device, int /*exponent*/, std::span<const T> 
   refuse(device);
 }
 
+void round_to_float(const Device& device, std::span<double> /*values*/) { refuse(device); }
+std::int64_t first_beyond_float(const Device& device, std::span<const double> /*values*/) { refuse(device); }
+
 template <class From, class To>
 void convert_values(const Device& device, std::span<const From> /*from*/, std::span<To> /*to*/) {
   refuse(device);

@@ -1,4 +1,5 @@
 #include "core/cuda/reduce.cuh"
+#include "core/sums.hpp"
 #include "core/value_passes.hpp"
 
 #include <cstdint>
@@ -20,6 +21,21 @@ void gather_values(const Device& device, std::span<const index_t> positions, std
   T* const target = to.data();
   for_each(device, static_cast<std::int64_t>(positions.size()),
            [=] __device__(std::int64_t i) { target[i] = source[position[i]]; });
+}
+
+void round_to_float(const Device& device, std::span<double> values) {
+  double* const value = values.data();
+  for_each(device, static_cast<std::int64_t>(values.size()),
+           [=] __device__(std::int64_t i) { value[i] = static_cast<double>(static_cast<float>(value[i])); });
+}
+
+std::int64_t first_beyond_float(const Device& device, std::span<const double> values) {
+  const double* const value = values.data();
+  return fused_values<detail::FirstIndex>(device, static_cast<std::int64_t>(values.size()),
+                                          [=] __device__(std::int64_t i, detail::FirstIndex & first) {
+                                            if (detail::is_beyond_float(value[i])) first += detail::FirstIndex{i};
+                                          })
+      .index;
 }
 
 template void convert_values(const Device&, std::span<const float>, std::span<float>);

@@ -1,7 +1,9 @@
 #include "core/value_passes.hpp"
 
 #include "core/parallel.hpp"
+#include "core/sums.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace tessera::detail {
@@ -24,6 +26,27 @@ void gather_values(const Device& device, std::span<const index_t> positions, std
       to[i] = from[static_cast<std::size_t>(positions[i])];
     }
   });
+}
+
+void round_to_float(const Device& device, std::span<double> values) {
+  if (!device.is_host()) return cuda::round_to_float(device, values);
+  host::parallel_for(device, static_cast<std::int64_t>(values.size()), [&](host::Range range) {
+    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
+      values[i] = static_cast<double>(static_cast<float>(values[i]));
+    }
+  });
+}
+
+std::int64_t first_beyond_float(const Device& device, std::span<const double> values) {
+  if (!device.is_host()) return cuda::first_beyond_float(device, values);
+  return host::parallel_sum<FirstIndex>(device, static_cast<std::int64_t>(values.size()),
+                                        [&](host::Range range) {
+                                          const auto begin = values.begin() + range.begin;
+                                          const auto end = values.begin() + range.end;
+                                          const auto found = std::find_if(begin, end, is_beyond_float);
+                                          return found == end ? FirstIndex{} : FirstIndex{found - values.begin()};
+                                        })
+      .index;
 }
 
 template void convert_values(const Device&, std::span<const float>, std::span<float>);

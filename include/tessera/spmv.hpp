@@ -134,14 +134,16 @@ class SpmvPlan final : public LinearOperator<T> {
   [[nodiscard]] CsrView<T> matrix() const noexcept;
 
   /// Replaces the values; structure and descriptors stay. The caller's matrix is never changed: the first update
-  /// allocates a values array that the plan owns, later ones reuse it. Not concurrent with products. A plan made
-  /// with_transpose forms a new Aᵀ each time, beside the old one. Of `patterns`, values that no longer repeat are kept
-  /// in full from then on, which allocates. An update that throws changes nothing.
-  /// \param values nnz entries in CSR order, on the host
-  /// \throws DimensionError for another length, InvalidArgument for a pattern matrix, OutOfMemory
+  /// allocates a values array that the plan owns, and, made with_transpose, a map from A to Aᵀ; later ones reuse both.
+  /// Not concurrent with products. Of `patterns`, values that no longer repeat are kept in full from then on, which
+  /// allocates. An update that throws changes nothing. Values on a GPU never visit the host.
+  /// \param values nnz entries in CSR order, on the host or on the plan's GPU
+  /// \throws DimensionError for another length, InvalidArgument for a pattern matrix and for values on another GPU,
+  /// InvalidMatrix for a value that fp32_values cannot keep, OutOfMemory
   void update_values(std::span<const T> values);
 
-  /// The same, but checks the structure: a matrix whose offsets or columns differ from the planned ones is refused.
+  /// The same, but checks the structure: a matrix whose offsets or columns differ from the planned ones is refused. They
+  /// are compared where they lie, all three arrays on the host or on the plan's GPU.
   /// \throws InvalidMatrix naming the first difference; otherwise as above
   void update_values(const CsrView<T>& matrix);
 

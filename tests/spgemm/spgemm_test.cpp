@@ -4,20 +4,13 @@
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tests/spgemm/product_check.hpp"
+#include "tests/support/error_message.hpp"
 #include "tests/support/make_csr.hpp"
 
 namespace tessera {
 namespace {
 
-template <class Error, class Body>
-std::string message_of(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
+using testing::message_of;
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

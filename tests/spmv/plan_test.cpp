@@ -1,6 +1,7 @@
 #include "tessera/error.hpp"
 #include "tessera/statistics.hpp"
 #include "tests/spmv/product_check.hpp"
+#include "tests/support/error_message.hpp"
 #include "tests/support/make_csr.hpp"
 
 #include <thread>
@@ -11,17 +12,8 @@ using namespace detail;
 namespace {
 
 using testing::constant;
+using testing::message_of;
 using testing::near;
-
-template <class Exception, class Function>
-std::string message_of(Function&& function) {
-  try {
-    function();
-  } catch (const Exception& error) {
-    return error.what();
-  }
-  return "no exception of this type";
-}
 
 Csr<double> some_matrix(std::uint64_t seed = 1) {
   return testing::with_row_lengths<double>(testing::power_law_lengths(800, 500, 2), 600, ValueStorage::weighted, seed);
