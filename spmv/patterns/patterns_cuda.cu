@@ -3,6 +3,7 @@
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/vector_ops.hpp"
 #include "spmv/patterns/pattern_product.hpp"
+#include "spmv/patterns/pattern_ranks.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "tessera/error.hpp"
 
@@ -111,6 +112,11 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     if (reads_csr_) return {};
     const std::scoped_lock lock(mutex_);
     return launch_with_parts(a, x, y, w);
+  }
+
+  std::unique_ptr<RankProduct<T>> make_rank_product(const CsrView<T>& a, int vectors) const override {
+    if (!is_pattern_) return nullptr;
+    return make_pattern_rank_product(device_, operand(), a, vectors);
   }
 
   /// Templates that no longer hold become row patterns with values of their own. Without memory for those, all rows are
