@@ -130,12 +130,12 @@ template <class T>
 SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, bool with_patterns) {
   using enum SpmvAlgorithm;
   const bool worth_tiles = options.expected_applications >= applications_worth_tiles;
-  if (options.rank_products && a.is_pattern() && worth_tiles && keeps_class(merbit, options)) {
-    return {merbit, "a whole iteration of PageRank is one product along tiles, for any rows"};
-  }
   std::optional<PatternsPromise> row_patterns;
   if (with_patterns) row_patterns = promise_of_patterns(a, options);
   if (row_patterns && row_patterns->without_values) return std::move(row_patterns->selection);
+  if (options.rank_products && a.is_pattern() && worth_tiles && keeps_class(merbit, options)) {
+    return {merbit, "a whole iteration of PageRank is one product along tiles, for any rows"};
+  }
   // Tiles were measured on matrices of blocks, row patterns were not.
   if (std::optional<SpmvSelection> bitmap_tiles = select_tiles(a, options)) return *std::move(bitmap_tiles);
   if (row_patterns) return std::move(row_patterns->selection);

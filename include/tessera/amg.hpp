@@ -82,7 +82,7 @@ struct AmgLevelInfo {
   index_t aggregates = 0;        ///< 0 on the coarsest
   int rounds = 0;                ///< of the maximal independent set
   double spectral_radius = 0.0;  ///< estimate of ρ(D⁻¹ A)
-  std::string layout;            ///< of A in the cycle: "sliced-ell", "csr", "dense"
+  std::string layout;            ///< of A in the cycle: "row-templates", "row-patterns", "sliced-ell", "csr", "dense"
   std::uint64_t bytes = 0;       ///< in the cycle: A, P, R and vectors
 };
 

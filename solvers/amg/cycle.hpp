@@ -18,7 +18,7 @@ namespace tessera::detail {
 
 /// How a level lies in the cycle.
 struct AmgLayout {
-  std::string name;         ///< "sliced-ell", "csr", "dense"
+  std::string name;         ///< "row-templates", "row-patterns", "sliced-ell", "csr", "dense"
   std::uint64_t bytes = 0;  ///< A, P, R, smoother, vectors
 };
 
@@ -37,7 +37,8 @@ class AmgCycleOperator {
   /// For loops on a GPU; null on the host.
   [[nodiscard]] virtual const EnqueuedProduct<T>* enqueued() const noexcept = 0;
   [[nodiscard]] virtual const std::vector<AmgLayout>& layouts() const noexcept = 0;
-  /// Takes the values of a hierarchy of the same structure, into the memory that is there. \throws CudaError
+  /// Takes the values of a hierarchy of the same structure, into the memory that is there; values that rows shared and
+  /// no longer share take their own. \throws OutOfMemory, CudaError
   virtual void refresh(const AmgHierarchy<T>& hierarchy) = 0;
 };
 

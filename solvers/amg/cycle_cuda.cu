@@ -2,7 +2,8 @@
 /// ended.
 ///
 /// Memory movement of V(1,1) per level of n rows and nnz entries, coarser level of m rows, cycle in V (4 bytes in
-/// single precision), operands in T; A, P and R take sizeof(V) + 4 bytes per entry besides:
+/// single precision), operands in T; A, P and R take sizeof(V) + 4 bytes per entry besides (the finest A in row lists:
+/// one byte per row, and sizeof(V) per entry where values do not repeat):
 ///   x = ω M r, b, residual    A     reads r, diag(m), b; writes b, x, residual    (finest: r in T)
 ///   restriction               R     reads the residual, diag(m) of m rows; writes b, x of m rows
 ///   prolongation              P     reads x, x of m rows; writes x
@@ -14,6 +15,7 @@
 #include "solvers/amg/cycle.hpp"
 #include "solvers/amg/cycle_kernel.cuh"
 #include "solvers/amg/cycle_layout.hpp"
+#include "solvers/amg/cycle_row_lists.cuh"
 #include "solvers/amg/cycle_steps.hpp"
 #include "tessera/error.hpp"
 
@@ -36,14 +38,35 @@ struct DenseInverse {
   Array<V> values;
 };
 
+/// Whether an operation is one of the finest matrix, which alone may lie in row lists: kernels of the others for it
+/// would be compiled in vain.
+template <class Op>
+constexpr bool may_be_finest = true;
+template <class V>
+constexpr bool may_be_finest<AmgRestrict<V>> = false;
+template <class V>
+constexpr bool may_be_finest<AmgProlong<V>> = false;
+template <class V>
+constexpr bool may_be_finest<AmgFirstStep<V>> = false;
+template <class V>
+constexpr bool may_be_finest<AmgSecondStep<V>> = false;
+
 /// function(layout) with the rows of a matrix.
-template <class V, class Function>
+template <class Op, class V, class Function>
 void with_rows(const AmgDeviceMatrix<V>& a, Function&& function) {
+  if constexpr (may_be_finest<Op>) {
+    if (a.layout() == AmgRowLayout::listed) {
+      const AmgRowLists<V>& lists = a.lists();
+      return function(
+          AmgListedRows<V>{a.rows(), lists.stride, lists.entries.data(), lists.codes.data(), a.offsets(), a.values()});
+    }
+  }
   switch (a.layout()) {
     case AmgRowLayout::sliced_ell:
       return function(AmgSlicedRows<V>{a.rows(), a.offsets(), a.columns(), a.values()});
     case AmgRowLayout::streamed:
       return function(AmgStreamedRows<V>{a.rows(), a.offsets(), a.columns(), a.values()});
+    case AmgRowLayout::listed:  // handled above
     case AmgRowLayout::lanes:
       if (a.has_long_rows()) {
         return function(AmgLaneRows<V, true>{a.rows(), a.lanes_log2(), a.offsets(), a.columns(), a.values()});
@@ -51,7 +74,7 @@ void with_rows(const AmgDeviceMatrix<V>& a, Function&& function) {
       return function(AmgLaneRows<V, false>{a.rows(), a.lanes_log2(), a.offsets(), a.columns(), a.values()});
   }
 }
-template <class V, class Function>
+template <class Op, class V, class Function>
 void with_rows(const DenseInverse<V>& a, Function&& function) {
   function(AmgDenseRows<V>{a.rows, a.values.data()});
 }
@@ -92,7 +115,7 @@ class GpuExecutor {
 
   template <class Rows, class Gather, class Op>
   void rows(const Rows& matrix, const Gather& x, const Op& op) {
-    with_rows(matrix, [&](const auto& layout) {
+    with_rows<Op>(matrix, [&](const auto& layout) {
       using Layout = std::remove_cvref_t<decltype(layout)>;
       start("row operation of a cycle", layout.tiles(), amg_rows_kernel<Layout, Gather, Op>, layout, x, op);
     });
@@ -136,7 +159,7 @@ class GpuExecutor {
   template <class Rows, class Gather, class Op>
   unsigned rows_with_sums(const Rows& matrix, const Gather& x, const Op& op) {
     unsigned blocks = 0;
-    with_rows(matrix, [&](const auto& layout) {
+    with_rows<Op>(matrix, [&](const auto& layout) {
       using Layout = std::remove_cvref_t<decltype(layout)>;
       const auto kernel = amg_sums_kernel<Layout, Gather, Op>;
       blocks = std::min(layout.tiles(), resident_blocks(kernel));
@@ -238,10 +261,11 @@ class GpuCycle final : public AmgCycleOperator<T>, private EnqueuedProduct<T> {
     level.is_dense = is_dense_level(hierarchy, l);
     allocate_vectors<T>(level, device_, l, levels_.size(), options_.cycle);
     if (!level.is_dense) {
-      const auto matrix = [&](const Csr<T>& csr, const char* which) {
-        return AmgDeviceMatrix<V>(csr, which + (" of level " + std::to_string(l)), tuning);
+      const auto matrix = [&](const Csr<T>& csr, const char* which, bool may_list = false) {
+        return AmgDeviceMatrix<V>(csr, which + (" of level " + std::to_string(l)), tuning, may_list);
       };
-      level.a = matrix(*source.a, "the matrix");
+      // Aggregates are irregular: rows of coarser levels do not repeat.
+      level.a = matrix(*source.a, "the matrix", l == 0);
       if (source.p) level.p = matrix(*source.p, "the prolongator");
       if (source.r) level.r = matrix(*source.r, "the restriction");
       level.m = Array<V>(level.rows, Init::none, device_);

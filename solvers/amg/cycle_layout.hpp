@@ -1,8 +1,9 @@
 /// \file
-/// Matrices of the multigrid cycle in the memory of a GPU: sliced ELL or CSR, with 32-bit offsets.
+/// Matrices of the multigrid cycle in the memory of a GPU: row lists, sliced ELL or CSR, with 32-bit offsets.
 #pragma once
 
 #include "core/detail_namespace.hpp"
+#include "solvers/amg/cycle_row_lists.hpp"
 #include "tessera/array.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/device.hpp"
@@ -37,6 +38,8 @@ struct AmgLayoutTuning {
   /// Streamed CSR from so many rows per multiprocessor on, up to this mean length.
   index_t least_streamed_rows = 256;
   double most_streamed_mean = 12.0;
+  /// Rows are searched for lists from so many on: below, the waits of the search cost more than a solve gains.
+  index_t least_listed_rows = 200000;
 };
 
 /// How the rows of a matrix are summed.
@@ -44,6 +47,7 @@ enum class AmgRowLayout {
   sliced_ell,  ///< slices of 32 rows in their order, padded to the longest row of the slice: a thread per row
   streamed,    ///< CSR: a block forms the products of 256 rows in order of storage, then a thread adds up a row
   lanes,       ///< CSR: 1 to 32 lanes per row
+  listed,      ///< columns in lists that rows share, values there too or in sliced ELL: a thread per row
 };
 
 /// Lengths of the rows of a matrix.
@@ -87,17 +91,19 @@ template <class V>
 class AmgDeviceMatrix {
  public:
   AmgDeviceMatrix() = default;
-  /// \param name for the message of NotSupported
+  /// \param name for the message of NotSupported \param may_list whether rows may share lists
   /// \throws NotSupported for 2^31 entries or more; OutOfMemory, CudaError
   template <class T>
-  AmgDeviceMatrix(const Csr<T>& source, const std::string& name, const AmgLayoutTuning& tuning);
+  AmgDeviceMatrix(const Csr<T>& source, const std::string& name, const AmgLayoutTuning& tuning, bool may_list = false);
 
-  /// Takes the values of a matrix of the same structure; memory and padding stay. \throws CudaError
+  /// Takes the values of a matrix of the same structure; memory and padding stay, unless values that rows shared now
+  /// differ: they take memory of their own, once. \throws OutOfMemory, CudaError
   template <class T>
   void assign(const Csr<T>& source);
 
   [[nodiscard]] AmgRowLayout layout() const noexcept { return layout_; }
   [[nodiscard]] std::string_view layout_name() const noexcept {
+    if (layout_ == AmgRowLayout::listed) return values_.empty() ? "row-templates" : "row-patterns";
     return layout_ == AmgRowLayout::sliced_ell ? "sliced-ell" : "csr";
   }
   [[nodiscard]] index_t rows() const noexcept { return rows_; }
@@ -107,9 +113,15 @@ class AmgDeviceMatrix {
   [[nodiscard]] const std::uint32_t* offsets() const noexcept { return offsets_.data(); }
   [[nodiscard]] const index_t* columns() const noexcept { return columns_.data(); }
   [[nodiscard]] const V* values() const noexcept { return values_.data(); }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return offsets_.bytes() + columns_.bytes() + values_.bytes(); }
+  [[nodiscard]] const AmgRowLists<V>& lists() const noexcept { return lists_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept {
+    return offsets_.bytes() + columns_.bytes() + values_.bytes() + lists_.bytes();
+  }
 
  private:
+  template <class T>
+  void give_values_slots(const Csr<T>& source);
+
   AmgRowLayout layout_ = AmgRowLayout::lanes;
   index_t rows_ = 0;
   int lanes_log2_ = 0;
@@ -118,6 +130,7 @@ class AmgDeviceMatrix {
   Array<std::uint32_t> offsets_;
   Array<index_t> columns_;
   Array<V> values_;
+  AmgRowLists<V> lists_;  ///< none in the other layouts
 };
 
 /// to[i] = from[i], rounded. As many on the device.

@@ -158,7 +158,8 @@ void convert_values(const Device& device, std::span<const T> from, std::span<V> 
 
 template <class V>
 template <class T>
-AmgDeviceMatrix<V>::AmgDeviceMatrix(const Csr<T>& source, const std::string& name, const AmgLayoutTuning& tuning)
+AmgDeviceMatrix<V>::AmgDeviceMatrix(const Csr<T>& source, const std::string& name, const AmgLayoutTuning& tuning,
+                                    bool may_list)
     : rows_(source.rows()) {
   constexpr int entry_bytes = sizeof(V) + sizeof(index_t);
   const Device& device = source.device();
@@ -167,6 +168,11 @@ AmgDeviceMatrix<V>::AmgDeviceMatrix(const Csr<T>& source, const std::string& nam
   if (shape.nnz >= offset_t{1} << 31) {
     throw NotSupported(name + " has " + std::to_string(shape.nnz) +
                        " entries; a multigrid cycle on a GPU takes fewer than 2^31");
+  }
+  if (may_list && rows_ >= tuning.least_listed_rows) lists_ = find_row_lists<V>(source);
+  if (lists_.has_values) {
+    layout_ = AmgRowLayout::listed;
+    return;
   }
   SliceStarts slices;
   if (rows_ > 0 && rows_ >= tuning.least_sliced_rows) {
@@ -178,12 +184,14 @@ AmgDeviceMatrix<V>::AmgDeviceMatrix(const Csr<T>& source, const std::string& nam
   if (layout_ == AmgRowLayout::sliced_ell) {
     const std::int64_t starts = slices.starts.size() - 1;
     offsets_ = narrowed(device, std::as_const(slices.starts).span().first(static_cast<std::size_t>(starts)));
-    columns_ = Array<index_t>(shape.slots, Init::none, device);
+    if (!lists_.exist()) columns_ = Array<index_t>(shape.slots, Init::none, device);
+    if (lists_.exist()) layout_ = AmgRowLayout::listed;
     values_ = Array<V>(shape.slots, Init::none, device);
     staged_ = staged_entries<V>(shape.longest);
     fill_slices(source, offsets_.data(), staged_, columns_.data(), values_.data());
     return;
   }
+  lists_ = {};
   has_long_rows_ = shape.longest > amg_long_row;
   const std::int64_t threads = std::int64_t{limits.multiprocessors} * limits.threads_per_multiprocessor;
   lanes_log2_ = row_lanes_log2(shape, amg_entries_in_flight, threads);
@@ -193,19 +201,36 @@ AmgDeviceMatrix<V>::AmgDeviceMatrix(const Csr<T>& source, const std::string& nam
   copy_values(source, values_.span());
 }
 
+/// Slots for values that rows no longer share.
+template <class V>
+template <class T>
+void AmgDeviceMatrix<V>::give_values_slots(const Csr<T>& source) {
+  const Device& device = source.device();
+  const SliceStarts slices = count_slots(device, rows_, source.row_offsets().data());
+  const std::int64_t starts = slices.starts.size() - 1;
+  values_ = Array<V>(slices.slots, Init::none, device);
+  offsets_ = narrowed(device, slices.starts.span().first(static_cast<std::size_t>(starts)));
+  staged_ = staged_entries<V>(slices.longest);
+  lists_.has_values = false;
+}
+
 template <class V>
 template <class T>
 void AmgDeviceMatrix<V>::assign(const Csr<T>& source) {
-  if (layout_ == AmgRowLayout::sliced_ell) {
+  if (lists_.has_values) {
+    if (lists_hold(lists_, source)) return;
+    give_values_slots(source);
+  }
+  if (layout_ == AmgRowLayout::sliced_ell || layout_ == AmgRowLayout::listed) {
     fill_slices(source, offsets_.data(), staged_, static_cast<index_t*>(nullptr), values_.data());
   } else {
     copy_values(source, values_.span());
   }
 }
 
-template AmgDeviceMatrix<float>::AmgDeviceMatrix(const Csr<float>&, const std::string&, const AmgLayoutTuning&);
-template AmgDeviceMatrix<float>::AmgDeviceMatrix(const Csr<double>&, const std::string&, const AmgLayoutTuning&);
-template AmgDeviceMatrix<double>::AmgDeviceMatrix(const Csr<double>&, const std::string&, const AmgLayoutTuning&);
+template AmgDeviceMatrix<float>::AmgDeviceMatrix(const Csr<float>&, const std::string&, const AmgLayoutTuning&, bool);
+template AmgDeviceMatrix<float>::AmgDeviceMatrix(const Csr<double>&, const std::string&, const AmgLayoutTuning&, bool);
+template AmgDeviceMatrix<double>::AmgDeviceMatrix(const Csr<double>&, const std::string&, const AmgLayoutTuning&, bool);
 template void AmgDeviceMatrix<float>::assign(const Csr<float>&);
 template void AmgDeviceMatrix<float>::assign(const Csr<double>&);
 template void AmgDeviceMatrix<double>::assign(const Csr<double>&);

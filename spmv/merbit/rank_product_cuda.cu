@@ -2,11 +2,9 @@
 /// PageRank's fused product by MERBIT kernels.
 #include "spmv/merbit/rank_product_cuda.hpp"
 
-#include "core/cuda/capture.hpp"
 #include "spmv/merbit/merbit_arrays.hpp"
 #include "spmv/merbit/merbit_launch.cuh"
-#include "spmv/merbit/rank_kernels.cuh"
-#include "tessera/array.hpp"
+#include "spmv/merbit/rank_ending.cuh"
 
 #include <memory>
 #include <utility>
@@ -67,79 +65,10 @@ template <class T>
   return launch_exact_ranks<T>();
 }
 
-/// Buffers of an iteration, and the launch that ends it. \tparam K vectors
 template <class T, int K>
-class RankEnding {
- public:
-  RankEnding(const Device& device, const MerbitTileArrays& tiles, std::int64_t slots)
-      : tiles_(tiles.count()),
-        slots_(slots),
-        runs_(find_carry_runs(device, tiles)),
-        carries_(tiles.share_rows ? K * tiles.count() : 0, Init::none, device),
-        parts_(K * slots, Init::none, device),
-        largest_(K * slots, Init::none, device),
-        of_block_(K * std::int64_t{max_rank_join_blocks}, Init::none, device),
-        finished_(K, Init::zero, device) {}
-
-  [[nodiscard]] RankOutput<T> output(const detail::RankRules& rules, const detail::RankVectors<T>& vectors) {
-    return {vectors, carries_.data(), parts_.data(), largest_.data(),
-            tiles_,  slots_,          rules.norm,    rules.dangling == Dangling::self};
-  }
-
-  void enqueue(const Context& context, const detail::RankRules& rules, const RankOutput<T>& out) {
-    const unsigned blocks = rank_join_blocks(runs_.size(), slots_);
-    const RankJoin join{runs_.data(), runs_.size(), blocks, of_block_.data(), finished_.data()};
-    launch("end of a PageRank iteration", context, Grid{K * blocks, rank_join_threads}, rank_join_kernel<T, K>, out,
-           join, rules);
-  }
-
-  [[nodiscard]] std::uint64_t bytes() const noexcept {
-    return runs_.bytes() + carries_.bytes() + parts_.bytes() + largest_.bytes() + of_block_.bytes() + finished_.bytes();
-  }
-
- private:
-  std::int64_t tiles_;
-  std::int64_t slots_;
-  Array<CarryRun> runs_;
-  Array<T> carries_;
-  Array<RankSlot> parts_;
-  Array<double> largest_;
-  Array<detail::RankSums> of_block_;
-  Array<unsigned> finished_;
-};
-
-/// Iterations per CUDA graph.
-constexpr int iterations_per_graph = 8;
-
-/// Several iterations at once, by graphs.
-template <class T>
-class RecordedRankProduct : public detail::RankProduct<T> {
- public:
-  explicit RecordedRankProduct(const Device& device) : device_(device) {}
-
-  void enqueue_iterations(const detail::RankRules& rules, const detail::RankVectors<T>& vectors, int count) override {
-    const DeviceGuard current(device_);
-    if (!graph_ && count >= iterations_per_graph && graphs_are_usable()) record(rules, vectors);
-    for (; graph_ && count >= iterations_per_graph; count -= iterations_per_graph) graph_->launch();
-    for (; count > 0; --count) this->enqueue_iteration(rules, vectors);
-  }
-
- protected:
-  [[nodiscard]] const Device& device() const noexcept { return device_; }
-
- private:
-  void record(const detail::RankRules& rules, const detail::RankVectors<T>& vectors) {
-    auto graph = std::make_unique<LoopGraph>(device_);
-    graph->record_before([&] {
-      for (int i = 0; i < iterations_per_graph; ++i) this->enqueue_iteration(rules, vectors);
-    });
-    graph->complete();
-    graph_ = std::move(graph);
-  }
-
-  Device device_;
-  std::unique_ptr<LoopGraph> graph_;
-};
+[[nodiscard]] RankEnding<T, K> ending_of(const Device& device, const MerbitTileArrays& tiles, std::int64_t slots) {
+  return {device, find_carry_runs(device, tiles), tiles.share_rows ? tiles.count() : 0, slots};
+}
 
 /// One vector, with the plan's kernel.
 template <class T>
@@ -150,7 +79,7 @@ class SingleRankProduct final : public RecordedRankProduct<T> {
         context_(&Context::of(device)),
         launch_(rank_launch<T>(tiles.layout)),
         resident_(prepare()),
-        ending_(device, tiles, launch_.slots(*context_, resident_, tiles.count())) {
+        ending_(ending_of<T, 1>(device, tiles, launch_.slots(*context_, resident_, tiles.count()))) {
     in_.matrix = {a.columns.data(), nullptr, a.nnz()};
     in_.snapped = tiles.snapped;
     in_.exact = tiles.exact;
@@ -190,7 +119,7 @@ class MultiRankProduct final : public RecordedRankProduct<T> {
         matrix_{a.row_offsets.data(), a.columns.data()},
         tiles_(tiles.snapped),
         blocks_(count_blocks()),
-        ending_(device, tiles, std::int64_t{blocks_} * warps) {}
+        ending_(ending_of<T, K>(device, tiles, std::int64_t{blocks_} * warps)) {}
 
   void enqueue_iteration(const detail::RankRules& rules, const detail::RankVectors<T>& vectors) override {
     const DeviceGuard current(this->device());

@@ -9,6 +9,7 @@
 #include "spmv/patterns/row_patterns.hpp"
 
 #include <memory>
+#include <optional>
 
 namespace tessera {
 
@@ -34,13 +35,19 @@ template <class T>
 [[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_patterns_kernel(const CsrView<T>& on_device,
                                                                   const SpmvOptions& options);
 
-/// What a sample of rows promises, of templates first. O(1): 8192 rows; waits. \throws CudaError
+/// What a sample of rows promises, of templates first. O(1): 1024 rows, and 8192 where those may repeat; waits. \throws
+/// CudaError
 template <class T>
 [[nodiscard]] RowListEstimate estimate_row_lists(const CsrView<T>& on_device, const Device& device);
 
 /// As host::find_row_patterns(). \throws NotSupported, OutOfMemory, CudaError
 template <class T>
 [[nodiscard]] RowPatterns<T> find_row_patterns(const CsrView<T>& on_device, const Device& device);
+
+/// The same for callers that have another way: nothing where the rows do not repeat, which a first look at 1024 rows
+/// mostly finds. \throws OutOfMemory, CudaError
+template <class T>
+[[nodiscard]] std::optional<RowPatterns<T>> look_for_row_patterns(const CsrView<T>& on_device, const Device& device);
 
 }  // namespace cuda
 }  // namespace tessera

@@ -2,7 +2,10 @@
 /// Row patterns on a GPU: layout of the values, products with inner products, new values.
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/vector_ops.hpp"
+#include "spmv/multi_vector/csr_product.hpp"
+#include "spmv/patterns/pattern_panels.hpp"
 #include "spmv/patterns/pattern_product.hpp"
+#include "spmv/patterns/pattern_ranks.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "tessera/error.hpp"
 
@@ -111,6 +114,19 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     if (reads_csr_) return {};
     const std::scoped_lock lock(mutex_);
     return launch_with_parts(a, x, y, w);
+  }
+
+  bool apply_many(const CsrView<T>& a, T alpha, const MultiVectorView<const T>& x, T beta,
+                  const MultiVectorView<T>& y) const override {
+    if (reads_csr_ || is_one_vector(x, y)) return false;
+    const DeviceGuard current(device_);
+    enqueue_pattern_panels<T>(Context::of(device_), operand(), a, alpha, x, beta, y);
+    return true;
+  }
+
+  std::unique_ptr<RankProduct<T>> make_rank_product(const CsrView<T>& a, int vectors) const override {
+    if (!is_pattern_) return nullptr;
+    return make_pattern_rank_product(device_, operand(), a, vectors);
   }
 
   /// Templates that no longer hold become row patterns with values of their own. Without memory for those, all rows are

@@ -5,6 +5,7 @@
 #include "preprocess/merge_search.hpp"
 #include "spmv/common/chunks.hpp"
 #include "spmv/common/epilogue.hpp"
+#include "spmv/patterns/pattern_panels_host.hpp"
 #include "spmv/patterns/patterns.hpp"
 
 #include <algorithm>
@@ -189,6 +190,16 @@ class PatternsHostKernel final : public SpmvKernel<T> {
   ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
                             std::span<const T> w) const override {
     return multiply(a, x, OverwriteAndDot<T>{y.data(), w.data()});
+  }
+
+  /// Columns of templates go faster one by one: neighbouring rows are summed by vector instructions.
+  bool apply_many(const CsrView<T>& a, T alpha, const MultiVectorView<const T>& x, T beta,
+                  const MultiVectorView<T>& y) const override {
+    const bool by_columns = x.has_contiguous_columns() && y.has_contiguous_columns();
+    const bool reads_values = found_.kind == RowListKind::columns && !is_pattern_;
+    if (by_columns && (!reads_values || y.columns() == 1)) return false;
+    multiply_pattern_panels<T>(device_, found_, a, alpha, x, beta, y);
+    return true;
   }
 
   void update_values(std::span<const T> values) override {

@@ -5,6 +5,7 @@
 #include "core/cuda/scan.hpp"
 #include "core/cuda/warp.cuh"
 #include "spmv/patterns/patterns.hpp"
+#include "spmv/patterns/row_screen.hpp"
 #include "tessera/error.hpp"
 
 #include <algorithm>
@@ -323,6 +324,7 @@ RowListEstimate estimate(const CsrView<T>& a, const Device& device) {
 
 template <class T>
 RowListEstimate estimate_row_lists(const CsrView<T>& on_device, const Device& device) {
+  if (!rows_may_repeat(on_device, device)) return {RowListKind::columns, 0, screened_rows, 0.0, 0.0};
   if (!on_device.is_pattern()) {
     const RowListEstimate templates = estimate<T, true>(on_device, device);
     if (templates.promises()) return templates;
@@ -330,11 +332,28 @@ RowListEstimate estimate_row_lists(const CsrView<T>& on_device, const Device& de
   return estimate<T, false>(on_device, device);
 }
 
+namespace {
+
+/// Templates, else patterns. \returns what was promised where neither qualify
+template <class T>
+std::optional<RowListEstimate> search_all(const CsrView<T>& a, const Device& device, RowPatterns<T>& found) {
+  if (!a.is_pattern() && !search<T, true>(a, device, found)) return std::nullopt;
+  return search<T, false>(a, device, found);
+}
+
+}  // namespace
+
 template <class T>
 RowPatterns<T> find_row_patterns(const CsrView<T>& on_device, const Device& device) {
   RowPatterns<T> found;
-  if (!on_device.is_pattern() && !search<T, true>(on_device, device, found)) return found;
-  if (const auto refusal = search<T, false>(on_device, device, found)) refuse_sample(*refusal);
+  if (const auto refusal = search_all(on_device, device, found)) refuse_sample(*refusal);
+  return found;
+}
+
+template <class T>
+std::optional<RowPatterns<T>> look_for_row_patterns(const CsrView<T>& on_device, const Device& device) {
+  RowPatterns<T> found;
+  if (!rows_may_repeat(on_device, device) || search_all(on_device, device, found)) return std::nullopt;
   return found;
 }
 
@@ -342,5 +361,7 @@ template RowListEstimate estimate_row_lists(const CsrView<float>&, const Device&
 template RowListEstimate estimate_row_lists(const CsrView<double>&, const Device&);
 template RowPatterns<float> find_row_patterns(const CsrView<float>&, const Device&);
 template RowPatterns<double> find_row_patterns(const CsrView<double>&, const Device&);
+template std::optional<RowPatterns<float>> look_for_row_patterns(const CsrView<float>&, const Device&);
+template std::optional<RowPatterns<double>> look_for_row_patterns(const CsrView<double>&, const Device&);
 
 }  // namespace tessera::cuda

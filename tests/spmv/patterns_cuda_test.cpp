@@ -289,9 +289,11 @@ TYPED_TEST(CudaPatterns, ProductsNeitherAllocateNorWait) {
 
 /// The choice alone: no plan is made.
 TYPED_TEST(CudaPatterns, AreChosenWhereASampleRepeats) {
-  const auto chosen = [&](const RepeatingRows& spec, Repeating repeating, std::int64_t applications) {
+  const auto chosen = [&](const RepeatingRows& spec, Repeating repeating, std::int64_t applications,
+                          bool rank_products = false) {
     SpmvOptions options;
     options.device = this->gpu();
+    options.rank_products = rank_products;
     options.expected_applications = applications;
     return select_spmv_kernel(with_repeating_rows<TypeParam>(spec, repeating).to(this->gpu()).view(), options);
   };
@@ -305,6 +307,9 @@ TYPED_TEST(CudaPatterns, AreChosenWhereASampleRepeats) {
   EXPECT_EQ(templates.algorithm, SpmvAlgorithm::patterns);
   EXPECT_NE(templates.reason.find("row templates name 100 %"), std::string::npos) << templates.reason;
   EXPECT_NE(chosen(testing::too_many_lists(1100000, 300), Repeating::columns, 1000).algorithm, SpmvAlgorithm::patterns);
+  EXPECT_NE(chosen(testing::too_many_lists(1100000, 3000), Repeating::columns, 1000).algorithm, SpmvAlgorithm::patterns)
+      << "at the first look";
+  EXPECT_EQ(chosen(grid, Repeating::nothing, 1000, true).algorithm, SpmvAlgorithm::patterns) << "of PageRank";
   EXPECT_NE(chosen(testing::five_points(100), Repeating::columns, 1000).algorithm, SpmvAlgorithm::patterns) << "small";
 }
 
