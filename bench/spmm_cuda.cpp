@@ -117,7 +117,7 @@ void Bench<T>::add_kernel(const std::string& name) {
   add(name + " one by one", by_columns, [this, plan] {
     for (std::int64_t j = 0; j < settings_.columns; ++j) plan->apply(x(by_columns).column(j), y(by_columns).column(j));
   });
-  if (options.algorithm == SpmvAlgorithm::tiles) {
+  if (options.algorithm == SpmvAlgorithm::tiles || options.algorithm == SpmvAlgorithm::patterns) {
     add(name + " columns", by_columns, [this, plan] { plan->apply_many(x(by_columns), y(by_columns)); });
     add(name + " rows", by_rows, [this, plan] { plan->apply_many(x(by_rows), y(by_rows)); });
   } else if (options.algorithm == SpmvAlgorithm::csr_vector) {
