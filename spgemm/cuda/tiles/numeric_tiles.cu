@@ -29,6 +29,21 @@ struct CsrTarget {
   V* values;
 };
 
+/// Nothing: the offsets of CSR are known before.
+template <class V>
+__device__ void begin_tile_row(const CsrTarget<V>& /*target*/, std::int64_t /*tile_row*/) {}
+
+/// Offsets of a tile row of C; with the last one those behind all tiles. One thread.
+template <class V>
+__device__ void begin_tile_row(const TileTarget<V>& target, std::int64_t tile_row) {
+  target.tile_row_offsets[tile_row] = target.starts[tile_row];
+  const std::int64_t end = target.tile_rows;
+  if (tile_row + 1 != end) return;
+  const offset_t tiles = target.starts[end];
+  target.tile_row_offsets[end] = tiles;
+  target.value_offsets[tiles] = target.starts[2 * end] - tiles;
+}
+
 /// Bitmaps and dense copies of the factors' tiles.
 template <class V>
 struct DenseTiles {
@@ -58,6 +73,31 @@ __device__ __forceinline__ void store_tile(const CTileArrays& c, int tile, std::
                            detail::bits_before(bits, at);
     target.columns[place] = column * tile_size + at;
     if constexpr (detail::has_values<V>) target.values[place] = value;
+  }
+}
+
+/// Writes a tile with its values in the order of their bits, 32 of which are the lanes'. What is known of the tile is
+/// loaded again, which leaves registers to the sums.
+template <class V, class ValueOf>
+__device__ __forceinline__ void store_tile(const CTileArrays& c, int tile, std::int64_t tile_row, index_t /*column*/,
+                                           const TileTarget<V>& target, ValueOf value_of) {
+  const std::uint64_t bitmap = __ldg(c.bitmaps + tile);
+  const offset_t tiles = target.starts[target.tile_rows];
+  const offset_t value = target.starts[target.tile_rows + tile_row] - tiles + c.tiles[tile].entries_before;
+  const int lane = lane_number();
+  if (lane == 0) {
+    const offset_t place = target.starts[tile_row] + (tile - c.rows[tile_row].first);
+    target.columns[place] = c.tiles[tile].column;
+    target.bitmaps[place] = bitmap;
+    target.value_offsets[place] = value;
+  }
+  V* values = target.values + value;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const auto bits = static_cast<unsigned>(bitmap >> (warp_size * half));
+    const V entry = value_of(half);
+    if ((bits >> lane & 1U) != 0) values[__popc(bits & ((1U << lane) - 1U))] = entry;
+    values += __popc(bits);
   }
 }
 
@@ -92,7 +132,7 @@ __device__ __forceinline__ void multiply_pair(double& c0, double& c1, const Pair
 
 [[nodiscard]] __device__ __forceinline__ CTile load_tile(const CTile* tile) {
   const int4 all = __ldg(reinterpret_cast<const int4*>(tile));
-  return {static_cast<unsigned>(all.x), all.y, all.z};
+  return {static_cast<unsigned>(all.x), all.y, all.z, static_cast<unsigned>(all.w)};
 }
 
 /// The sums of a tile of C. Two pairs at a time; the pairs after them are loaded meanwhile, whether they are this
@@ -116,12 +156,14 @@ __device__ __forceinline__ void sum_tensor(const DenseTiles<double>& dense, cons
   if (count == 1) multiply_pair(c0, c1, PairOperands(dense, first, a_place, b_place));
 }
 
+template <class Target>
 __global__ void __launch_bounds__(threads, resident_blocks)
-    tensor_kernel(index_t tile_rows, DenseTiles<double> dense, CTileArrays c, CsrTarget<double> target) {
+    tensor_kernel(index_t tile_rows, DenseTiles<double> dense, CTileArrays c, Target target) {
   const auto warp = static_cast<int>(threadIdx.x / warp_size);
-  const std::int64_t tile_row = std::int64_t{blockIdx.x} * rows_of_block + warp % rows_of_block;
+  const auto tile_row = static_cast<index_t>(blockIdx.x * rows_of_block) + warp % rows_of_block;
   if (tile_row >= tile_rows) return;
   const CTileRow row = c.rows[tile_row];
+  if (threadIdx.x % warp_size == 0 && warp < rows_of_block) begin_tile_row(target, tile_row);
   for (int t = row.first + warp / rows_of_block; t < row.first + row.tiles; t += tiles_at_once) {
     const CTile tile = load_tile(c.tiles + t);
     if (tile.pairs == 0) continue;
@@ -153,13 +195,14 @@ __device__ V add_pair(const DenseTiles<V>& dense, const TilePair& pair, int r, i
   return sum;
 }
 
-template <class V>
+template <class V, class Target>
 __global__ void __launch_bounds__(threads)
-    scalar_kernel(index_t tile_rows, DenseTiles<V> dense, CTileArrays c, CsrTarget<V> target) {
+    scalar_kernel(index_t tile_rows, DenseTiles<V> dense, CTileArrays c, Target target) {
   const auto warp = static_cast<int>(threadIdx.x / warp_size);
   const std::int64_t tile_row = std::int64_t{blockIdx.x} * rows_of_block + warp % rows_of_block;
   if (tile_row >= tile_rows) return;
   const CTileRow row = c.rows[tile_row];
+  if (threadIdx.x % warp_size == 0 && warp < rows_of_block) begin_tile_row(target, tile_row);
   const int r = lane_number() / tile_size;
   const int column = lane_number() % tile_size;
   for (int t = row.first + warp / rows_of_block; t < row.first + row.tiles; t += tiles_at_once) {
@@ -179,12 +222,21 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-template <class V>
-void (*kernel_of([[maybe_unused]] TileArithmetic arithmetic))(index_t, DenseTiles<V>, CTileArrays, CsrTarget<V>) {
+template <class V, class Target>
+void (*kernel_of([[maybe_unused]] TileArithmetic arithmetic))(index_t, DenseTiles<V>, CTileArrays, Target) {
   if constexpr (std::is_same_v<V, double>) {
-    if (arithmetic == TileArithmetic::tensor) return tensor_kernel;
+    if (arithmetic == TileArithmetic::tensor) return tensor_kernel<Target>;
   }
-  return scalar_kernel<V>;
+  return scalar_kernel<V, Target>;
+}
+
+template <class V, class Target>
+void enqueue_numeric(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
+                     const TilePositions& b, const V* b_dense, const CTiles& c, const Target& target) {
+  if (a.tile_rows() == 0) return;
+  const DenseTiles<V> dense{a.arrays().bitmaps, b.arrays().bitmaps, a_dense, b_dense};
+  launch("numeric phase in tiles", context, Grid{blocks_for(a.tile_rows(), rows_of_block), threads},
+         kernel_of<V, Target>(arithmetic), a.tile_rows(), dense, c.arrays(), target);
 }
 
 }  // namespace
@@ -193,11 +245,19 @@ template <class V>
 void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
                            const TilePositions& b, const V* b_dense, const CTiles& c, const offset_t* offsets,
                            index_t* columns, V* values) {
-  if (a.tile_rows() == 0) return;
-  const DenseTiles<V> dense{a.arrays().bitmaps, b.arrays().bitmaps, a_dense, b_dense};
-  launch("numeric phase in tiles", context, Grid{blocks_for(a.tile_rows(), rows_of_block), threads},
-         kernel_of<V>(arithmetic), a.tile_rows(), dense, c.arrays(), CsrTarget<V>{offsets, columns, values});
+  enqueue_numeric(context, arithmetic, a, a_dense, b, b_dense, c, CsrTarget<V>{offsets, columns, values});
 }
+
+template <class V>
+void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
+                           const TilePositions& b, const V* b_dense, const CTiles& c, const TileTarget<V>& target) {
+  enqueue_numeric(context, arithmetic, a, a_dense, b, b_dense, c, target);
+}
+
+template void enqueue_numeric_tiles(const Context&, TileArithmetic, const TilePositions&, const float*,
+                                    const TilePositions&, const float*, const CTiles&, const TileTarget<float>&);
+template void enqueue_numeric_tiles(const Context&, TileArithmetic, const TilePositions&, const double*,
+                                    const TilePositions&, const double*, const CTiles&, const TileTarget<double>&);
 
 template void enqueue_numeric_tiles(const Context&, TileArithmetic, const TilePositions&, const float*,
                                     const TilePositions&, const float*, const CTiles&, const offset_t*, index_t*,

@@ -184,6 +184,13 @@ __device__ void write_bitmaps(const SymbolicMemory& memory, int slots, int first
   if (lane < tile_size && row < rows) counts[row] = running.total().of_row(lane);
 }
 
+/// Pairs of a slot. \param s < slots
+[[nodiscard]] __device__ int pairs_of_slot(const SymbolicMemory& memory, int s) {
+  int pairs = 0;
+  for (int w = 0; w < memory.a_words; ++w) pairs += __popc(memory.hits[s * memory.a_words + w]);
+  return pairs;
+}
+
 /// First pair and number of pairs of the tiles of C. One warp. \returns pairs of the tile row, in lane 0
 __device__ unsigned write_tiles(const SymbolicMemory& memory, int slots, int first, unsigned first_pair,
                                 const CTileArrays& c) {
@@ -191,15 +198,12 @@ __device__ unsigned write_tiles(const SymbolicMemory& memory, int slots, int fir
   unsigned before = first_pair;
   for (int s0 = 0; s0 < slots; s0 += warp_size) {
     const int s = s0 + lane;
-    int pairs = 0;
-    if (s < slots) {
-      for (int w = 0; w < memory.a_words; ++w) pairs += __popc(memory.hits[s * memory.a_words + w]);
-    }
+    const int pairs = s < slots ? pairs_of_slot(memory, s) : 0;
     const int up_to = sum_up_to_lane(pairs);
     if (s < slots) {
       const unsigned begin = before + static_cast<unsigned>(up_to - pairs);
       memory.first_pairs[s] = begin;
-      c.tiles[first + s] = {begin, pairs, memory.columns[s]};
+      c.tiles[first + s] = {begin, pairs, memory.columns[s], 0};
     }
     before += static_cast<unsigned>(__shfl_sync(full_warp, up_to, warp_size - 1));
   }
@@ -219,23 +223,119 @@ __device__ void write_pairs(const PositionArrays& b, const SymbolicMemory& memor
   });
 }
 
-/// A tile row of C without entries.
-__device__ void write_nothing(index_t rows, CTileRow* c_rows, offset_t* counts) {
-  const std::int64_t row = std::int64_t{blockIdx.x} * tile_size + threadIdx.x;
-  if (threadIdx.x == 0) c_rows[blockIdx.x] = {0, 0};
-  if (threadIdx.x < tile_size && row < rows) counts[row] = 0;
-}
+/// Sizes of C in CSR: the entries of its rows.
+struct RowSizes {
+  index_t rows;
+  offset_t* counts;
 
+  __device__ void write_end() const { counts[rows] = 0; }
+  /// A tile row of C without entries.
+  __device__ void write_nothing() const {
+    const std::int64_t row = std::int64_t{blockIdx.x} * tile_size + threadIdx.x;
+    if (threadIdx.x < tile_size && row < rows) counts[row] = 0;
+  }
+  /// Records for a tile row of C, one per slot. One thread. \returns the first
+  __device__ int reserve(int slots, const CTileArrays& c, TileTotals* totals) const {
+    const auto first = static_cast<int>(atomicAdd(&totals->c_tiles, static_cast<unsigned>(slots)));
+    c.rows[blockIdx.x] = {first, slots};
+    return first;
+  }
+  /// Two warps.
+  __device__ void write(const SymbolicMemory& memory, int slots, int first, unsigned first_pair, const CTileArrays& c,
+                        TileTotals* totals) const {
+    if (threadIdx.x < warp_size) write_bitmaps(memory, slots, first, rows, c, counts);
+    if (threadIdx.x / warp_size != 1) return;
+    const unsigned live = write_tiles(memory, slots, first, first_pair, c);
+    if (threadIdx.x == warp_size) atomicAdd(&totals->live_pairs, static_cast<unsigned long long>(live));
+  }
+};
+
+/// Sizes of C in tiles: the tiles of its tile rows, then the entries of its tile rows.
+struct TileSizes {
+  index_t tile_rows;
+  offset_t* counts;
+
+  __device__ void write_end() const { counts[2 * std::int64_t{tile_rows}] = 0; }
+  __device__ void write_nothing() const {
+    if (threadIdx.x == 0) write_counts(0, 0);
+  }
+  /// Nothing: it is not known yet which slots have entries.
+  __device__ int reserve(int /*slots*/, const CTileArrays& /*c*/, TileTotals* /*totals*/) const { return 0; }
+  /// A record per tile with entries. One warp.
+  __device__ void write(const SymbolicMemory& memory, int slots, int /*first*/, unsigned first_pair,
+                        const CTileArrays& c, TileTotals* totals) const {
+    if (threadIdx.x >= warp_size) return;
+    const auto lane = static_cast<int>(threadIdx.x);
+    const int tiles = count_tiles(memory, slots);
+    int first = 0;
+    if (lane == 0) first = static_cast<int>(atomicAdd(&totals->c_tiles, static_cast<unsigned>(tiles)));
+    first = __shfl_sync(full_warp, first, 0);
+    TilesBefore before{first, first_pair, 0};
+    for (int s0 = 0; s0 < slots; s0 += warp_size) before = write_tiles(memory, s0 + lane, slots, before, c);
+    if (lane != 0) return;
+    c.rows[blockIdx.x] = {first, tiles};
+    write_counts(tiles, before.entries);
+    atomicAdd(&totals->live_pairs, static_cast<unsigned long long>(before.pair - first_pair));
+  }
+
+ private:
+  /// What earlier slots of the tile row took.
+  struct TilesBefore {
+    int tile;
+    unsigned pair;
+    unsigned entries;
+  };
+
+  __device__ void write_counts(int tiles, unsigned entries) const {
+    counts[blockIdx.x] = tiles;
+    counts[std::int64_t{tile_rows} + blockIdx.x] = entries;
+  }
+  /// Slots with entries.
+  [[nodiscard]] static __device__ int count_tiles(const SymbolicMemory& memory, int slots) {
+    int tiles = 0;
+    for (int s0 = 0; s0 < slots; s0 += warp_size) {
+      const int s = s0 + static_cast<int>(threadIdx.x);
+      tiles += __popc(__ballot_sync(full_warp, s < slots && memory.c_bitmaps[s] != 0));
+    }
+    return tiles;
+  }
+  /// Slot `s` of each lane. All lanes must call. \returns what is before the next slots
+  [[nodiscard]] static __device__ TilesBefore write_tiles(const SymbolicMemory& memory, int s, int slots,
+                                                          const TilesBefore& before, const CTileArrays& c) {
+    const std::uint64_t bitmap = s < slots ? memory.c_bitmaps[s] : 0;
+    const int pairs = s < slots ? pairs_of_slot(memory, s) : 0;
+    const auto entries = static_cast<unsigned>(detail::count_bits(bitmap));
+    const unsigned live = __ballot_sync(full_warp, bitmap != 0);
+    const auto pairs_up_to = static_cast<unsigned>(sum_up_to_lane(pairs));
+    const unsigned entries_up_to = sum_up_to_lane(entries);
+    const unsigned first_pair = before.pair + pairs_up_to - static_cast<unsigned>(pairs);
+    if (s < slots) memory.first_pairs[s] = first_pair;
+    if (bitmap != 0) {
+      const int tile = before.tile + __popc(live & ((1U << threadIdx.x) - 1U));
+      c.bitmaps[tile] = bitmap;
+      c.tiles[tile] = {first_pair, pairs, memory.columns[s], before.entries + entries_up_to - entries};
+    }
+    return {before.tile + __popc(live), before.pair + __shfl_sync(full_warp, pairs_up_to, warp_size - 1),
+            before.entries + __shfl_sync(full_warp, entries_up_to, warp_size - 1)};
+  }
+};
+
+/// \tparam Sizes RowSizes or TileSizes
+template <class Sizes>
 __global__ void __launch_bounds__(threads)
-    symbolic_kernel(index_t rows, PositionArrays a, PositionArrays b, const offset_t* pair_offsets, CTileArrays c,
-                    offset_t* counts, TileTotals* totals) {
+    symbolic_kernel(PositionArrays a, PositionArrays b, const offset_t* pair_offsets, CTileArrays c, Sizes sizes,
+                    TileTotals* totals) {
   __shared__ TileColumnRange range;
   __shared__ int slots;
   __shared__ int first;
-  if (blockIdx.x == 0 && threadIdx.x == 0) counts[rows] = 0;
+  if (blockIdx.x == 0 && threadIdx.x == 0) sizes.write_end();
+  const auto write_nothing = [&] {
+    if (threadIdx.x == 0) c.rows[blockIdx.x] = {0, 0};
+    sizes.write_nothing();
+  };
   const TileRow row = a.rows[blockIdx.x];
   find_range(a, b, row, range);
-  if (range.last < 0) return write_nothing(rows, c.rows, counts);
+  if (range.last < 0) return write_nothing();
   const auto first_pair = static_cast<unsigned>(pair_offsets[blockIdx.x]);
   const auto pairs = static_cast<int>(pair_offsets[blockIdx.x + 1] - pair_offsets[blockIdx.x]);
   const int words = window_words(range.first, range.last);
@@ -249,21 +349,16 @@ __global__ void __launch_bounds__(threads)
     const int found = memory.window.number(words, [&](int s, index_t column) { memory.columns[s] = column; });
     if (threadIdx.x == 0) {
       slots = found;
-      first = static_cast<int>(atomicAdd(&totals->c_tiles, static_cast<unsigned>(found)));
-      c.rows[blockIdx.x] = {first, found};
+      first = sizes.reserve(found, c, totals);
     }
   }
   __syncthreads();
   if (slots > most_c_row_tiles) {
     if (threadIdx.x == 0) atomicOr(&totals->beyond, static_cast<unsigned>(BeyondTiles::c_row));
-    return write_nothing(rows, c.rows, counts);
+    return write_nothing();
   }
   multiply_bitmaps(b, memory, slots);
-  if (threadIdx.x < warp_size) write_bitmaps(memory, slots, first, rows, c, counts);
-  if (threadIdx.x / warp_size == 1) {
-    const unsigned live = write_tiles(memory, slots, first, first_pair, c);
-    if (threadIdx.x == warp_size) atomicAdd(&totals->live_pairs, static_cast<unsigned long long>(live));
-  }
+  sizes.write(memory, slots, first, first_pair, c, totals);
   __syncthreads();
   write_pairs(b, memory, row.first, c.pairs);
 }
@@ -279,15 +374,32 @@ void enqueue_pair_counts(const Context& context, const TilePositions& a, const T
          a.tile_rows(), a.arrays(), b.arrays(), pair_counts, totals);
 }
 
+namespace {
+
+template <class Sizes>
+void enqueue_symbolic(const Context& context, const TilePositions& a, const TilePositions& b,
+                      const offset_t* pair_offsets, unsigned shared_bytes, const CTiles& c, const Sizes& sizes,
+                      TileTotals* totals) {
+  if (a.tile_rows() == 0) return;
+  if (shared_bytes + symbolic_static_bytes > context.limits().shared_per_block) {
+    allow_shared_bytes(symbolic_kernel<Sizes>, context.limits().largest_shared_per_block - symbolic_static_bytes);
+  }
+  launch("symbolic phase in tiles", context, Grid{static_cast<unsigned>(a.tile_rows()), threads, shared_bytes},
+         symbolic_kernel<Sizes>, a.arrays(), b.arrays(), pair_offsets, c.arrays(), sizes, totals);
+}
+
+}  // namespace
+
 void enqueue_symbolic_tiles(const Context& context, index_t rows, const TilePositions& a, const TilePositions& b,
                             const offset_t* pair_offsets, unsigned shared_bytes, const CTiles& c, offset_t* counts,
                             TileTotals* totals) {
-  if (a.tile_rows() == 0) return;
-  if (shared_bytes + symbolic_static_bytes > context.limits().shared_per_block) {
-    allow_shared_bytes(symbolic_kernel, context.limits().largest_shared_per_block - symbolic_static_bytes);
-  }
-  launch("symbolic phase in tiles", context, Grid{static_cast<unsigned>(a.tile_rows()), threads, shared_bytes},
-         symbolic_kernel, rows, a.arrays(), b.arrays(), pair_offsets, c.arrays(), counts, totals);
+  enqueue_symbolic(context, a, b, pair_offsets, shared_bytes, c, RowSizes{rows, counts}, totals);
+}
+
+void enqueue_symbolic_tiles(const Context& context, const TilePositions& a, const TilePositions& b,
+                            const offset_t* pair_offsets, unsigned shared_bytes, const CTiles& c, offset_t* sizes,
+                            TileTotals* totals) {
+  enqueue_symbolic(context, a, b, pair_offsets, shared_bytes, c, TileSizes{a.tile_rows(), sizes}, totals);
 }
 
 }  // namespace tessera::cuda

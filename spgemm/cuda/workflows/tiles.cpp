@@ -2,7 +2,6 @@
 // both factors in tiles, symbolic phase beside the dense copies, numeric phase. The host waits twice: for the pairs,
 // and for the entries of C.
 #include "spgemm/cuda/workflows/tiles.hpp"
-#include "core/cuda/check.hpp"
 #include "core/cuda/memory.hpp"
 #include "core/cuda/scan.hpp"
 #include "core/stopwatch.hpp"
@@ -10,17 +9,16 @@
 #include "preprocess/tile_slices.hpp"
 #include "spgemm/cuda/tiles/tile_choice.hpp"
 #include "spgemm/cuda/tiles/tile_product.hpp"
+#include "spgemm/cuda/workflows/tile_steps.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <mutex>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -29,32 +27,6 @@
 namespace tessera::cuda {
 
 namespace {
-
-/// Copies an object, and a number after it, to the host. Waits. \param number may be null
-template <class Object>
-std::pair<Object, offset_t> fetch(const Context& context, const Object* object, const offset_t* number) {
-  static_assert(sizeof(Object) + sizeof(offset_t) <= SumSpace::host_bytes);
-  SumSpace& space = context.sum_space();
-  const std::scoped_lock alone(space.mutex);
-  auto* const target = static_cast<unsigned char*>(space.on_host);
-  check(cudaMemcpyAsync(target, object, sizeof(Object), cudaMemcpyDeviceToHost, context.stream()),
-        "bringing totals of tiles to the host");
-  if (number != nullptr) {
-    check(cudaMemcpyAsync(target + sizeof(Object), number, sizeof(offset_t), cudaMemcpyDeviceToHost, context.stream()),
-          "bringing a total to the host");
-  }
-  context.synchronize();
-  std::pair<Object, offset_t> result{};
-  std::memcpy(&result.first, target, sizeof(Object));
-  if (number != nullptr) std::memcpy(&result.second, target + sizeof(Object), sizeof(offset_t));
-  return result;
-}
-
-/// Why a product is not formed in tiles.
-class GivenUp : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 template <class T>
 detail::CsrStructurePointers structure_of(const CsrView<T>& matrix) noexcept {
@@ -87,7 +59,7 @@ class TileJob {
         totals_(1, Init::none, options.device),
         report_(report) {}
 
-  /// \throws GivenUp, OutOfMemory
+  /// \throws TilesGivenUp, OutOfMemory
   [[nodiscard]] CsrArrays<V> run() {
     const Stopwatch finding;
     find_tiles();
@@ -107,7 +79,7 @@ class TileJob {
 
   void reserve(std::uint64_t bytes) {
     if (!budget_.fits(bytes)) {
-      throw GivenUp(fmt::format("tiles needs {} bytes more, beyond the limit of {}", bytes, budget_.limit()));
+      throw TilesGivenUp(fmt::format("tiles needs {} bytes more, beyond the limit of {}", bytes, budget_.limit()));
     }
     budget_.reserve(bytes, "sparse product in tiles");
   }
@@ -122,7 +94,7 @@ class TileJob {
   /// Tiles of both factors and their pairs; once more where there was too little room.
   void find_tiles() {
     if (a_.nnz() > most_entries || b_.nnz() > most_entries) {
-      throw GivenUp(fmt::format("factors have {} and {} entries, more than tiles can number", a_.nnz(), b_.nnz()));
+      throw TilesGivenUp(fmt::format("factors have {} and {} entries, more than tiles can number", a_.nnz(), b_.nnz()));
     }
     pair_offsets_ = counts_of(tile_rows());
     std::int64_t a_capacity = usual_capacity(a_.rows, a_.nnz());
@@ -137,7 +109,7 @@ class TileJob {
       reserve(position_bytes(a_capacity, b_capacity));
       find_positions(a_capacity, b_capacity);
     }
-    require_limits();
+    require_tile_limits(context_, found_);
   }
 
   [[nodiscard]] std::uint64_t position_bytes(std::int64_t a_capacity, std::int64_t b_capacity) const noexcept {
@@ -155,28 +127,7 @@ class TileJob {
     }
     enqueue_pair_counts(context_, a_tiles_, right(), pair_offsets_.data(), totals_.data());
     exclusive_sum_on_device(options_.device, pair_offsets_.span());
-    found_ = fetch(context_, totals_.data(), nullptr).first;
-  }
-
-  void require_limits() const {
-    const auto beyond = [&](BeyondTiles limit) { return (found_.beyond & static_cast<unsigned>(limit)) != 0; };
-    if (beyond(BeyondTiles::span)) {
-      throw GivenUp(fmt::format("eight rows span more than {} columns, the most that tiles take",
-                                detail::most_window_words * 32 * tile_size));
-    }
-    if (beyond(BeyondTiles::tiles)) {
-      throw GivenUp(
-          fmt::format("eight rows have more than {} tiles, the most that tiles take", detail::most_found_tiles));
-    }
-    if (beyond(BeyondTiles::c_row)) {
-      throw GivenUp(fmt::format("eight rows of C have more than {} tiles, the most that tiles take", most_c_row_tiles));
-    }
-    if (found_.pairs >= most_pairs) throw GivenUp(fmt::format("{} pairs of tiles are too many", found_.pairs));
-    const std::int64_t room = context_.limits().largest_shared_per_block - symbolic_static_bytes;
-    if (found_.symbolic_bytes > room) {
-      throw GivenUp(fmt::format("eight rows need {} bytes of shared memory, of which the GPU has {}",
-                                found_.symbolic_bytes, room));
-    }
+    found_ = fetch_totals(context_, totals_.data(), nullptr).first;
   }
 
   /// Structure of C, and beside it the dense copies.
@@ -194,8 +145,8 @@ class TileJob {
     }
     enqueue_count(c);
     exclusive_sum_on_device(options_.device, offsets_.span());
-    std::tie(found_, nnz_) = fetch(context_, totals_.data(), offsets_.data() + a_.rows);
-    require_limits();
+    std::tie(found_, nnz_) = fetch_totals(context_, totals_.data(), offsets_.data() + a_.rows);
+    require_tile_limits(context_, found_);
     return c;
   }
 
@@ -217,10 +168,7 @@ class TileJob {
   }
 
   [[nodiscard]] TileArithmetic arithmetic() const noexcept {
-    const bool tensor = std::is_same_v<V, double> && found_.not_finite == 0 &&
-                        options_.determinism != Determinism::gpu_to_gpu &&
-                        context_.limits().compute_capability >= tensor_capability;
-    return tensor ? TileArithmetic::tensor : TileArithmetic::scalar;
+    return tile_arithmetic<V>(context_, options_.determinism, found_);
   }
 
   [[nodiscard]] CsrArrays<V> sum(const CTiles& c) {
@@ -234,22 +182,13 @@ class TileJob {
     return result;
   }
 
-  [[nodiscard]] std::string arithmetic_text() const {
-    if (!has_values<V>) return "positions alone";
-    if (arithmetic() == TileArithmetic::tensor) return "tensor instructions";
-    if (found_.not_finite != 0) return "entry by entry, since a value is not finite";
-    if (!std::is_same_v<V, double>) return "entry by entry in fp32";
-    if (options_.determinism == Determinism::gpu_to_gpu) return "entry by entry for the bits of the host";
-    return "entry by entry, for want of tensor instructions";
-  }
-
   void describe() {
     const double tiles = 64.0 * (static_cast<double>(found_.tiles[0]) + static_cast<double>(found_.tiles[1]));
     const double entries = static_cast<double>(a_.nnz()) + (same_ ? 0.0 : static_cast<double>(b_.nnz()));
     report_.workflow = SpgemmWorkflow::tiles;
     report_.reason +=
         fmt::format("; tiles are {:.3g} full, {} of {} pairs are not empty, {}", tiles > 0.0 ? entries / tiles : 0.0,
-                    found_.live_pairs, found_.pairs, arithmetic_text());
+                    found_.live_pairs, found_.pairs, tile_arithmetic_text<V>(context_, options_.determinism, found_));
     report_.products = static_cast<offset_t>(found_.products);
     report_.expansion = a_.nnz() > 0 ? static_cast<double>(report_.products) / static_cast<double>(a_.nnz()) : 0.0;
     const bool tensor = arithmetic() == TileArithmetic::tensor;
@@ -258,9 +197,6 @@ class TileJob {
   }
 
   static constexpr offset_t most_entries = std::numeric_limits<std::int32_t>::max();
-  static constexpr unsigned long long most_pairs = std::numeric_limits<std::int32_t>::max();
-  /// From which on GPUs have the tensor instruction in double precision.
-  static constexpr int tensor_capability = 80;
 
   CsrView<T> a_;
   CsrView<T> b_;
@@ -336,7 +272,7 @@ std::optional<CsrArrays<V>> tile_product(const CsrView<T>& a, const CsrView<T>& 
   }
   try {
     return TileJob<V, T>(a, b, options, report).run();
-  } catch (const GivenUp& given_up) {
+  } catch (const TilesGivenUp& given_up) {
     report.fallback = std::string(given_up.what()) + ": exact instead";
   } catch (const OutOfMemory& error) {
     report.fallback = std::string(error.what()) + ": exact instead";
