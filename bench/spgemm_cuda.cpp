@@ -6,8 +6,10 @@
 ///   bench_spgemm_cuda --problems fem27,A.mtx.gz,A.mtx.gz:t --ways auto,hll,bitmap
 ///   bench_spgemm_cuda --problems ap5,ap9,ap7,ap27 --ways auto,esc
 ///   bench_spgemm_cuda --problems band,elast3,block2,block6,star3,plane2,thin-elast3,fem27 --ways exact,tiles,auto
+///   bench_spgemm_cuda --problems band,elast3,block6 --ways tiles,tiles-resident,to-tiles,to-csr,cube,cube-resident
 ///   bench_spgemm_cuda --problems mg7-200:r0ap,mg27-140:a0p0 --ways auto,exact+esc,exact+small_hash,sampled+small_hash
 #include "bench/report.hpp"
+#include "bench/spgemm_resident.hpp"
 #include "bench/spgemm_zoo.hpp"
 #include "bench/vendor_spgemm.hpp"
 #include "core/stopwatch.hpp"
@@ -49,7 +51,8 @@ struct Settings {
 /// A way to form the product, and what became of it.
 struct ProductWay {
   std::string name;
-  std::function<Csr<double>()> multiply;  ///< the vendor's C stays with it
+  std::function<Csr<double>()> multiply;  ///< the vendor's C stays with it, C in tiles is left out
+  std::function<Csr<double>()> in_csr;    ///< C, where multiply() leaves it out; none where there is no A B
   std::vector<double> ms;
   std::string failure;
   SpgemmReport report;  ///< of Tessera's
@@ -149,11 +152,13 @@ class Bench {
   Csr<double> a_;
   Csr<double> b_;
   std::optional<VendorSpgemm> vendor_;
+  std::optional<ResidentTiles> resident_;
   std::vector<ProductWay> candidates_;
 };
 
 void Bench::prepare(const SpgemmProblem& problem) {
   candidates_.clear();
+  resident_.reset();
   vendor_.reset();
   a_ = problem.a.to(device_);
   const bool squared = &problem.right() == &problem.a;
@@ -182,6 +187,15 @@ void Bench::prepare(const SpgemmProblem& problem) {
 
 /// A plan's report is that of its set-up, which its time leaves out.
 void Bench::prepare_way(ProductWay& candidate, const Csr<double>& right) {
+  if (is_resident_way(candidate.name)) {
+    if (!resident_) resident_.emplace(a_, right, device_);
+    candidate.multiply = [this, &candidate] {
+      if (auto report = resident_->run(candidate.name)) candidate.report = std::move(*report);
+      return Csr<double>();
+    };
+    if (candidate.name == "tiles-resident") candidate.in_csr = [this] { return resident_->product(); };
+    return;
+  }
   const SpgemmOptions options = options_of(candidate.name, device_);
   if (candidate.name != plan_name) {
     candidate.multiply = [this, &candidate, &right, options] {
@@ -217,8 +231,10 @@ Json paper_choice(const Csr<double>& a, const Csr<double>& b, const Device& devi
 void Bench::check(const SpgemmProblem& problem) {
   const Csr<double> expected = spgemm(problem.a, problem.right()).matrix;
   for (ProductWay& candidate : candidates_) {
-    if (candidate.name == vendor_name) continue;
-    if (!agrees(expected, candidate.multiply().to(Device{}))) candidate.failure = "the product differs from the host's";
+    const bool is_resident = is_resident_way(candidate.name);
+    if (candidate.name == vendor_name || (is_resident && !candidate.in_csr)) continue;
+    const auto& product = is_resident ? candidate.in_csr : candidate.multiply;
+    if (!agrees(expected, product().to(Device{}))) candidate.failure = "the product differs from the host's";
   }
 }
 
@@ -328,7 +344,8 @@ int main(int argc, char** argv) {
   CLI::App app("Sparse products on a GPU against cuSPARSE's");
   app.add_option("--problems", settings.problems, "Families and files, separated by commas")->delimiter(',');
   app.add_option("--ways", settings.ways,
-                 "auto, short-rows (auto, expecting short rows), ordered, plan, workflows, accumulators")
+                 "auto, short-rows (auto, expecting short rows), ordered, plan, workflows, accumulators, " +
+                     tessera::bench::resident_ways())
       ->delimiter(',');
   app.add_option("--device", settings.device, "GPU")->capture_default_str();
   app.add_option("--warmups", settings.warmups, "Untimed products of each")->capture_default_str();

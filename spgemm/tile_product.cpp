@@ -89,8 +89,7 @@ TileProduct<T> by_csr(const TileMatrix<T>& a, const TileMatrix<T>& b, SpgemmOpti
   }
   const Csr<T>& c = product->matrix;
   // Sampled where nothing depends on it.
-  const TileEstimate tiles =
-      estimate_tiles(c.view(), c.device(), limit == 0 ? TileSample{} : TileSample::all());
+  const TileEstimate tiles = estimate_tiles(c.view(), c.device(), limit == 0 ? TileSample{} : TileSample::all());
   const std::uint64_t cutting = cutting_bytes(c, tiles);
   require_fits(cutting, limit);
   TileProduct<T> result{to_tiles(c), std::move(product->report)};
@@ -106,9 +105,8 @@ TileProduct<T> multiply(const TileMatrix<T>& a, const TileMatrix<T>& b, const Sp
   }
   report.workflow = SpgemmWorkflow::tiles;
   report.reason = options.workflow == SpgemmWorkflow::tiles ? "chosen by name" : "the factors are in tiles";
-  std::optional<TileMatrix<T>> c = options.device.is_host()
-                                       ? host::multiply_tiles(a.view(), b.view(), options, report)
-                                       : cuda::multiply_tiles(a.view(), b.view(), options, report);
+  std::optional<TileMatrix<T>> c = options.device.is_host() ? host::multiply_tiles(a.view(), b.view(), options, report)
+                                                            : cuda::multiply_tiles(a.view(), b.view(), options, report);
   if (c) return {std::move(*c), std::move(report)};
   SpgemmOptions exact = options;
   exact.workflow = SpgemmWorkflow::symbolic;

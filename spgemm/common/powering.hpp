@@ -12,7 +12,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -57,20 +56,19 @@ template <class T>
 template <class Product, class Matrix>
 [[nodiscard]] Matrix power_of(const Matrix& a, int k, const SpgemmOptions& options,
                               std::vector<SpgemmReport>& reports) {
-  std::optional<Matrix> power;
-  const auto multiply = [&](const Matrix& left, const Matrix& right) {
-    // The power so far is a factor and stays until the product is there.
-    Product product = spgemm(left, right, beside(options, power ? power->bytes() : 0));
+  // The power so far is a factor and stays until the product is there.
+  const auto multiply = [&](const Matrix& left, const Matrix& right, std::uint64_t held) {
+    Product product = spgemm(left, right, beside(options, held));
     reports.push_back(std::move(product.report));
-    power = std::move(product.matrix);
+    return std::move(product.matrix);
   };
   const auto exponent = static_cast<unsigned>(k);
-  for (int bit = static_cast<int>(std::bit_width(exponent)) - 2; bit >= 0; --bit) {
-    const Matrix& base = power ? *power : a;
-    multiply(base, base);
-    if ((exponent >> bit & 1U) != 0) multiply(*power, a);
+  Matrix power = multiply(a, a, 0);
+  for (int bit = static_cast<int>(std::bit_width(exponent)) - 2;; --bit) {
+    if ((exponent >> bit & 1U) != 0) power = multiply(power, a, power.bytes());
+    if (bit == 0) return power;
+    power = multiply(power, power, power.bytes());
   }
-  return std::move(*power);
 }
 
 }  // namespace tessera::detail

@@ -6,6 +6,10 @@
 #include "tests/preprocess/naive_tiles.hpp"
 #include "tests/spgemm/product_check.hpp"
 
+#include <string>
+#include <tuple>
+#include <vector>
+
 namespace tessera::testing {
 
 /// Factors of a product.
@@ -48,13 +52,13 @@ template <class T>
   for (const auto& [m, k, n] : {std::tuple{0, 0, 0}, {0, 5, 3}, {5, 0, 3}, {9, 9, 0}, {20, 30, 40}}) {
     list.push_back({"empty, " + std::to_string(m) + " rows", empty(m, k), empty(k, n)});
   }
-  list.push_back({"windows", random_windows<T>(100, 300, 40, 0.6, storage, 5),
-                  random_windows<T>(300, 120, 30, 0.5, storage, 6)});
+  list.push_back(
+      {"windows", random_windows<T>(100, 300, 40, 0.6, storage, 5), random_windows<T>(300, 120, 30, 0.5, storage, 6)});
   list.push_back({"hub row", with_row_lengths<T>({0, 1, 600, 0, 0, 3, 0, 0, 0, 2, 700}, 700, storage, 7),
                   random_windows<T>(700, 50, 9, 0.4, storage, 8)});
   // The columns of A's tiles are even, the rows of B's odd: pairs without a product beside those with one.
-  list.push_back({"empty pairs", random_windows<T>(64, 64, 3, 0.4, storage, 9),
-                  random_windows<T>(64, 64, 5, 0.2, storage, 10)});
+  list.push_back(
+      {"empty pairs", random_windows<T>(64, 64, 3, 0.4, storage, 9), random_windows<T>(64, 64, 5, 0.2, storage, 10)});
   return list;
 }
 

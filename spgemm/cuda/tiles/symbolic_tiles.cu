@@ -16,71 +16,8 @@ namespace tessera::cuda {
 
 namespace {
 
-constexpr int count_threads = 256;
-constexpr int count_blocks_of_multiprocessor = 8;
-constexpr int threads = 128;
+constexpr int threads = symbolic_threads;
 constexpr int warps = threads / warp_size;
-
-/// Of one tile row, or of some.
-struct PairSums {
-  unsigned long long pairs = 0;
-  unsigned long long products = 0;
-  unsigned symbolic_bytes = 0;
-};
-
-/// Pairs and products of a tile row, for lane 0. One warp.
-__device__ PairSums count_pairs(const PositionArrays& a, const PositionArrays& b, const TileRow& row) {
-  unsigned pairs = 0;
-  unsigned first = INT_MAX;
-  int last = -1;
-  long long products = 0;
-  for (int t = static_cast<int>(threadIdx.x % warp_size); t < row.tiles; t += warp_size) {
-    const index_t k = a.columns[row.first + t];
-    const TileRow b_row = b.rows[k];
-    pairs += static_cast<unsigned>(b_row.tiles);
-    first = min(first, static_cast<unsigned>(b_row.first_column));
-    last = max(last, b_row.last_column);
-    products += detail::products_of(a.bitmaps[row.first + t], b.lengths[k]);
-  }
-  pairs = __reduce_add_sync(full_warp, pairs);
-  first = __reduce_min_sync(full_warp, first);
-  last = __reduce_max_sync(full_warp, last);
-  products = sum_over_lanes(products);
-  const int words = last < 0 ? 0 : window_words(static_cast<int>(first), last);
-  const std::int64_t window = std::int64_t{warp_size} * words;
-  const SymbolicLayout layout{static_cast<int>(pairs < window ? pairs : window), words, row.tiles};
-  return {pairs, static_cast<unsigned long long>(products), layout.bytes()};
-}
-
-__global__ void __launch_bounds__(count_threads)
-    pair_counts_kernel(index_t tile_rows, PositionArrays a, PositionArrays b, offset_t* pair_counts,
-                       TileTotals* totals) {
-  constexpr int warps_of_block = count_threads / warp_size;
-  __shared__ PairSums of_warps[warps_of_block];
-  const auto warp = static_cast<int>(threadIdx.x / warp_size);
-  const bool leads = threadIdx.x % warp_size == 0;
-  if (blockIdx.x == 0 && threadIdx.x == 0) pair_counts[tile_rows] = 0;
-  PairSums sums;
-  const std::int64_t stride = std::int64_t{gridDim.x} * warps_of_block;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * warps_of_block + warp; i < tile_rows; i += stride) {
-    const PairSums of_row = count_pairs(a, b, a.rows[i]);
-    sums.pairs += of_row.pairs;
-    sums.products += of_row.products;
-    sums.symbolic_bytes = max(sums.symbolic_bytes, of_row.symbolic_bytes);
-    if (leads) pair_counts[i] = static_cast<offset_t>(of_row.pairs);
-  }
-  if (leads) of_warps[warp] = sums;
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  for (int w = 1; w < warps_of_block; ++w) {
-    sums.pairs += of_warps[w].pairs;
-    sums.products += of_warps[w].products;
-    sums.symbolic_bytes = max(sums.symbolic_bytes, of_warps[w].symbolic_bytes);
-  }
-  atomicAdd(&totals->pairs, sums.pairs);
-  atomicAdd(&totals->products, sums.products);
-  atomicMax(&totals->symbolic_bytes, sums.symbolic_bytes);
-}
 
 /// First tile and number of tiles of a row of B.
 struct alignas(8) BTiles {
@@ -156,7 +93,11 @@ __device__ void multiply_bitmaps(const PositionArrays& b, const SymbolicMemory& 
   for (int w = static_cast<int>(threadIdx.x); w < slots * memory.a_words; w += threads) memory.hits[w] = 0;
   __syncthreads();
   memory.for_each_pair([&](int t, int b_tile) {
-    const std::uint64_t product = detail::boolean_product(memory.a_bitmaps[t], b.bitmaps[b_tile]);
+    // All lanes have one tile of A, so that the branch of full ones costs the others nothing.
+    const std::uint64_t of_a = memory.a_bitmaps[t];
+    const std::uint64_t of_b = b.bitmaps[b_tile];
+    const std::uint64_t product =
+        of_a == ~std::uint64_t{0} ? detail::boolean_product_of_full(of_b) : detail::boolean_product(of_a, of_b);
     if (product == 0) return;
     const int s = memory.window.slot(b.columns[b_tile]);
     auto* const bits = reinterpret_cast<unsigned long long*>(memory.c_bitmaps + s);
@@ -226,6 +167,7 @@ __device__ void write_pairs(const PositionArrays& b, const SymbolicMemory& memor
 /// Sizes of C in CSR: the entries of its rows.
 struct RowSizes {
   index_t rows;
+  const offset_t* pair_offsets;
   offset_t* counts;
 
   __device__ void write_end() const { counts[rows] = 0; }
@@ -234,6 +176,10 @@ struct RowSizes {
     const std::int64_t row = std::int64_t{blockIdx.x} * tile_size + threadIdx.x;
     if (threadIdx.x < tile_size && row < rows) counts[row] = 0;
   }
+  [[nodiscard]] __device__ int pairs() const {
+    return static_cast<int>(pair_offsets[blockIdx.x + 1] - pair_offsets[blockIdx.x]);
+  }
+  [[nodiscard]] __device__ bool fits(const SymbolicLayout& /*layout*/) const { return true; }
   /// Records for a tile row of C, one per slot. One thread. \returns the first
   __device__ int reserve(int slots, const CTileArrays& c, TileTotals* totals) const {
     const auto first = static_cast<int>(atomicAdd(&totals->c_tiles, static_cast<unsigned>(slots)));
@@ -241,48 +187,65 @@ struct RowSizes {
     return first;
   }
   /// Two warps.
-  __device__ void write(const SymbolicMemory& memory, int slots, int first, unsigned first_pair, const CTileArrays& c,
+  __device__ void write(const SymbolicMemory& memory, int slots, int& first, const CTileArrays& c,
                         TileTotals* totals) const {
     if (threadIdx.x < warp_size) write_bitmaps(memory, slots, first, rows, c, counts);
     if (threadIdx.x / warp_size != 1) return;
+    const auto first_pair = static_cast<unsigned>(pair_offsets[blockIdx.x]);
     const unsigned live = write_tiles(memory, slots, first, first_pair, c);
     if (threadIdx.x == warp_size) atomicAdd(&totals->live_pairs, static_cast<unsigned long long>(live));
   }
 };
 
-/// Sizes of C in tiles: the tiles of its tile rows, then the entries of its tile rows.
+/// Sizes of C in tiles: the tiles of its tile rows, then the entries of its tile rows. Tile rows take their places in
+/// the list of pairs as they come.
 struct TileSizes {
   index_t tile_rows;
+  unsigned shared_bytes;
+  unsigned long long most_pairs;  ///< that there is room for
+  const offset_t* pair_counts;
   offset_t* counts;
 
   __device__ void write_end() const { counts[2 * std::int64_t{tile_rows}] = 0; }
   __device__ void write_nothing() const {
     if (threadIdx.x == 0) write_counts(0, 0);
   }
+  [[nodiscard]] __device__ int pairs() const { return static_cast<int>(pair_counts[blockIdx.x]); }
+  [[nodiscard]] __device__ bool fits(const SymbolicLayout& layout) const { return layout.bytes() <= shared_bytes; }
   /// Nothing: it is not known yet which slots have entries.
   __device__ int reserve(int /*slots*/, const CTileArrays& /*c*/, TileTotals* /*totals*/) const { return 0; }
-  /// A record per tile with entries. One warp.
-  __device__ void write(const SymbolicMemory& memory, int slots, int /*first*/, unsigned first_pair,
-                        const CTileArrays& c, TileTotals* totals) const {
+  /// A record per tile with entries. One warp. \param first becomes -1 where there is no room for the pairs
+  __device__ void write(const SymbolicMemory& memory, int slots, int& first, const CTileArrays& c,
+                        TileTotals* totals) const {
     if (threadIdx.x >= warp_size) return;
-    const auto lane = static_cast<int>(threadIdx.x);
-    const int tiles = count_tiles(memory, slots);
-    int first = 0;
-    if (lane == 0) first = static_cast<int>(atomicAdd(&totals->c_tiles, static_cast<unsigned>(tiles)));
-    first = __shfl_sync(full_warp, first, 0);
-    TilesBefore before{first, first_pair, 0};
-    for (int s0 = 0; s0 < slots; s0 += warp_size) before = write_tiles(memory, s0 + lane, slots, before, c);
-    if (lane != 0) return;
-    c.rows[blockIdx.x] = {first, tiles};
-    write_counts(tiles, before.entries);
-    atomicAdd(&totals->live_pairs, static_cast<unsigned long long>(before.pair - first_pair));
+    const TileRowTotals row = count(memory, slots);
+    unsigned long long first_pair = 0;
+    if (threadIdx.x == 0) {
+      first_pair = atomicAdd(&totals->live_pairs, static_cast<unsigned long long>(row.pairs));
+      const bool has_room = first_pair + row.pairs <= most_pairs;
+      first = has_room ? static_cast<int>(atomicAdd(&totals->c_tiles, static_cast<unsigned>(row.tiles))) : -1;
+      c.rows[blockIdx.x] = {first, row.tiles};
+      write_counts(row.tiles, row.entries);
+    }
+    __syncwarp();
+    if (first < 0) return;
+    first_pair = __shfl_sync(full_warp, first_pair, 0);
+    TilesBefore before{first, 0};
+    for (int s0 = 0; s0 < slots; s0 += warp_size) {
+      before = write_records(memory, s0 + static_cast<int>(threadIdx.x), slots, static_cast<unsigned>(first_pair),
+                             before, c);
+    }
   }
 
  private:
+  struct TileRowTotals {
+    int tiles = 0;
+    unsigned entries = 0;
+    unsigned pairs = 0;
+  };
   /// What earlier slots of the tile row took.
   struct TilesBefore {
     int tile;
-    unsigned pair;
     unsigned entries;
   };
 
@@ -290,41 +253,44 @@ struct TileSizes {
     counts[blockIdx.x] = tiles;
     counts[std::int64_t{tile_rows} + blockIdx.x] = entries;
   }
-  /// Slots with entries.
-  [[nodiscard]] static __device__ int count_tiles(const SymbolicMemory& memory, int slots) {
-    int tiles = 0;
+  /// Leaves the pairs before each slot. All lanes must call.
+  [[nodiscard]] static __device__ TileRowTotals count(const SymbolicMemory& memory, int slots) {
+    TileRowTotals sum;
     for (int s0 = 0; s0 < slots; s0 += warp_size) {
       const int s = s0 + static_cast<int>(threadIdx.x);
-      tiles += __popc(__ballot_sync(full_warp, s < slots && memory.c_bitmaps[s] != 0));
+      const std::uint64_t bitmap = s < slots ? memory.c_bitmaps[s] : 0;
+      const unsigned pairs = s < slots ? static_cast<unsigned>(pairs_of_slot(memory, s)) : 0;
+      const unsigned up_to = sum_up_to_lane(pairs);
+      if (s < slots) memory.first_pairs[s] = sum.pairs + up_to - pairs;
+      sum.pairs += __shfl_sync(full_warp, up_to, warp_size - 1);
+      sum.tiles += __popc(__ballot_sync(full_warp, bitmap != 0));
+      sum.entries += __reduce_add_sync(full_warp, static_cast<unsigned>(detail::count_bits(bitmap)));
     }
-    return tiles;
+    return sum;
   }
   /// Slot `s` of each lane. All lanes must call. \returns what is before the next slots
-  [[nodiscard]] static __device__ TilesBefore write_tiles(const SymbolicMemory& memory, int s, int slots,
-                                                          const TilesBefore& before, const CTileArrays& c) {
+  [[nodiscard]] static __device__ TilesBefore write_records(const SymbolicMemory& memory, int s, int slots,
+                                                            unsigned first_pair, const TilesBefore& before,
+                                                            const CTileArrays& c) {
     const std::uint64_t bitmap = s < slots ? memory.c_bitmaps[s] : 0;
-    const int pairs = s < slots ? pairs_of_slot(memory, s) : 0;
     const auto entries = static_cast<unsigned>(detail::count_bits(bitmap));
     const unsigned live = __ballot_sync(full_warp, bitmap != 0);
-    const auto pairs_up_to = static_cast<unsigned>(sum_up_to_lane(pairs));
-    const unsigned entries_up_to = sum_up_to_lane(entries);
-    const unsigned first_pair = before.pair + pairs_up_to - static_cast<unsigned>(pairs);
-    if (s < slots) memory.first_pairs[s] = first_pair;
+    const unsigned up_to = sum_up_to_lane(entries);
     if (bitmap != 0) {
       const int tile = before.tile + __popc(live & ((1U << threadIdx.x) - 1U));
+      memory.first_pairs[s] += first_pair;
       c.bitmaps[tile] = bitmap;
-      c.tiles[tile] = {first_pair, pairs, memory.columns[s], before.entries + entries_up_to - entries};
+      c.tiles[tile] = {memory.first_pairs[s], pairs_of_slot(memory, s), memory.columns[s],
+                       before.entries + up_to - entries};
     }
-    return {before.tile + __popc(live), before.pair + __shfl_sync(full_warp, pairs_up_to, warp_size - 1),
-            before.entries + __shfl_sync(full_warp, entries_up_to, warp_size - 1)};
+    return {before.tile + __popc(live), before.entries + __shfl_sync(full_warp, up_to, warp_size - 1)};
   }
 };
 
 /// \tparam Sizes RowSizes or TileSizes
 template <class Sizes>
 __global__ void __launch_bounds__(threads)
-    symbolic_kernel(PositionArrays a, PositionArrays b, const offset_t* pair_offsets, CTileArrays c, Sizes sizes,
-                    TileTotals* totals) {
+    symbolic_kernel(PositionArrays a, PositionArrays b, CTileArrays c, Sizes sizes, TileTotals* totals) {
   __shared__ TileColumnRange range;
   __shared__ int slots;
   __shared__ int first;
@@ -336,10 +302,10 @@ __global__ void __launch_bounds__(threads)
   const TileRow row = a.rows[blockIdx.x];
   find_range(a, b, row, range);
   if (range.last < 0) return write_nothing();
-  const auto first_pair = static_cast<unsigned>(pair_offsets[blockIdx.x]);
-  const auto pairs = static_cast<int>(pair_offsets[blockIdx.x + 1] - pair_offsets[blockIdx.x]);
   const int words = window_words(range.first, range.last);
-  const SymbolicMemory memory({min(pairs, warp_size * words), words, row.tiles}, range.first);
+  const SymbolicLayout layout{min(sizes.pairs(), warp_size * words), words, row.tiles};
+  if (!sizes.fits(layout)) return write_nothing();
+  const SymbolicMemory memory(layout, range.first);
   load_rows(a, b, row, memory);
   memory.window.clear(words);
   __syncthreads();
@@ -358,34 +324,20 @@ __global__ void __launch_bounds__(threads)
     return write_nothing();
   }
   multiply_bitmaps(b, memory, slots);
-  sizes.write(memory, slots, first, first_pair, c, totals);
+  sizes.write(memory, slots, first, c, totals);
   __syncthreads();
-  write_pairs(b, memory, row.first, c.pairs);
+  if (first >= 0) write_pairs(b, memory, row.first, c.pairs);
 }
-
-}  // namespace
-
-void enqueue_pair_counts(const Context& context, const TilePositions& a, const TilePositions& b, offset_t* pair_counts,
-                         TileTotals* totals) {
-  if (a.tile_rows() == 0) return;
-  const auto most = static_cast<unsigned>(context.multiprocessors() * count_blocks_of_multiprocessor);
-  const unsigned needed = blocks_for(a.tile_rows(), count_threads / warp_size);
-  launch("pairs of tiles", context, Grid{needed < most ? needed : most, count_threads}, pair_counts_kernel,
-         a.tile_rows(), a.arrays(), b.arrays(), pair_counts, totals);
-}
-
-namespace {
 
 template <class Sizes>
-void enqueue_symbolic(const Context& context, const TilePositions& a, const TilePositions& b,
-                      const offset_t* pair_offsets, unsigned shared_bytes, const CTiles& c, const Sizes& sizes,
-                      TileTotals* totals) {
+void enqueue_symbolic(const Context& context, const TilePositions& a, const TilePositions& b, unsigned shared_bytes,
+                      const CTiles& c, const Sizes& sizes, TileTotals* totals) {
   if (a.tile_rows() == 0) return;
   if (shared_bytes + symbolic_static_bytes > context.limits().shared_per_block) {
     allow_shared_bytes(symbolic_kernel<Sizes>, context.limits().largest_shared_per_block - symbolic_static_bytes);
   }
   launch("symbolic phase in tiles", context, Grid{static_cast<unsigned>(a.tile_rows()), threads, shared_bytes},
-         symbolic_kernel<Sizes>, a.arrays(), b.arrays(), pair_offsets, c.arrays(), sizes, totals);
+         symbolic_kernel<Sizes>, a.arrays(), b.arrays(), c.arrays(), sizes, totals);
 }
 
 }  // namespace
@@ -393,13 +345,15 @@ void enqueue_symbolic(const Context& context, const TilePositions& a, const Tile
 void enqueue_symbolic_tiles(const Context& context, index_t rows, const TilePositions& a, const TilePositions& b,
                             const offset_t* pair_offsets, unsigned shared_bytes, const CTiles& c, offset_t* counts,
                             TileTotals* totals) {
-  enqueue_symbolic(context, a, b, pair_offsets, shared_bytes, c, RowSizes{rows, counts}, totals);
+  enqueue_symbolic(context, a, b, shared_bytes, c, RowSizes{rows, pair_offsets, counts}, totals);
 }
 
 void enqueue_symbolic_tiles(const Context& context, const TilePositions& a, const TilePositions& b,
-                            const offset_t* pair_offsets, unsigned shared_bytes, const CTiles& c, offset_t* sizes,
-                            TileTotals* totals) {
-  enqueue_symbolic(context, a, b, pair_offsets, shared_bytes, c, TileSizes{a.tile_rows(), sizes}, totals);
+                            const offset_t* pair_counts, unsigned shared_bytes, std::int64_t most_pairs,
+                            const CTiles& c, offset_t* sizes, TileTotals* totals) {
+  const auto room = static_cast<unsigned long long>(most_pairs);
+  enqueue_symbolic(context, a, b, shared_bytes, c, TileSizes{a.tile_rows(), shared_bytes, room, pair_counts, sizes},
+                   totals);
 }
 
 }  // namespace tessera::cuda

@@ -33,8 +33,9 @@ struct alignas(8) CTileRow {
 struct CTileArrays {
   CTileRow* rows = nullptr;
   CTile* tiles = nullptr;
-  std::uint64_t* bitmaps = nullptr;    ///< per tile
-  TileRowCounts* row_ranks = nullptr;  ///< per tile: entries of each row in earlier tiles of the tile row; for CSR alone
+  std::uint64_t* bitmaps = nullptr;  ///< per tile
+  TileRowCounts* row_ranks =
+      nullptr;  ///< per tile: entries of each row in earlier tiles of the tile row; for CSR alone
   TilePair* pairs = nullptr;
 };
 
@@ -89,6 +90,9 @@ struct SymbolicLayout {
   }
 };
 
+/// Threads of a block of the symbolic phase.
+inline constexpr int symbolic_threads = 128;
+
 /// Static shared memory of the symbolic phase, beside that of its layout.
 inline constexpr std::int64_t symbolic_static_bytes = 128;
 
@@ -105,11 +109,13 @@ void enqueue_symbolic_tiles(const Context& context, index_t rows, const TilePosi
                             const offset_t* pair_offsets, unsigned shared_bytes, const CTiles& c, offset_t* counts,
                             TileTotals* totals);
 
-/// The same for C in tiles: the tiles of C that have no entry are left out.
+/// The same for C in tiles: the tiles of C that have no entry are left out. Tile rows that need more shared memory, or
+/// find no room for their pairs, are left out, too, which totals->symbolic_bytes and live_pairs then say.
+/// \param pair_counts of every tile row \param most_pairs that `c` has room for, empty ones not counted
 /// \param sizes receives the tiles of every tile row of C, then the entries of every tile row, and then 0
 void enqueue_symbolic_tiles(const Context& context, const TilePositions& a, const TilePositions& b,
-                            const offset_t* pair_offsets, unsigned shared_bytes, const CTiles& c, offset_t* sizes,
-                            TileTotals* totals);
+                            const offset_t* pair_counts, unsigned shared_bytes, std::int64_t most_pairs,
+                            const CTiles& c, offset_t* sizes, TileTotals* totals);
 
 /// How the pairs are multiplied.
 enum class TileArithmetic {

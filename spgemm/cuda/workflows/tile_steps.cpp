@@ -49,8 +49,8 @@ void require_tile_limits(const Context& context, const TileTotals& found) {
   if (found.pairs >= most_pairs) throw TilesGivenUp(fmt::format("{} pairs of tiles are too many", found.pairs));
   const std::int64_t room = context.limits().largest_shared_per_block - symbolic_static_bytes;
   if (found.symbolic_bytes > room) {
-    throw TilesGivenUp(fmt::format("eight rows need {} bytes of shared memory, of which the GPU has {}",
-                                   found.symbolic_bytes, room));
+    throw TilesGivenUp(
+        fmt::format("eight rows need {} bytes of shared memory, of which the GPU has {}", found.symbolic_bytes, room));
   }
 }
 

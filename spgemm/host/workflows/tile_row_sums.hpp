@@ -1,6 +1,6 @@
 /// \file
-/// A tile row of C on the host, by the pairs of tiles that meet in it: positions by Boolean products of bitmaps, sums in
-/// dense tiles (bmSPARSE, GRADES-NDA 2018).
+/// A tile row of C on the host, by the pairs of tiles that meet in it: positions by Boolean products of bitmaps, sums
+/// in dense tiles (bmSPARSE, GRADES-NDA 2018).
 #pragma once
 
 #include "core/bitmap_tile.hpp"

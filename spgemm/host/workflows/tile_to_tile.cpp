@@ -29,9 +29,9 @@ offset_t make_offsets(Array<offset_t>& counts) noexcept {
 }
 
 template <class T>
-class TileToTile {
+class TileRowProducts {
  public:
-  TileToTile(const TileView<T>& a, const TileView<T>& b, const SpgemmOptions& options, SpgemmReport& report)
+  TileRowProducts(const TileView<T>& a, const TileView<T>& b, const SpgemmOptions& options, SpgemmReport& report)
       : a_(a),
         b_(b),
         device_(options.device),
@@ -156,7 +156,7 @@ class TileToTile {
 template <class T>
 std::optional<TileMatrix<T>> multiply_tiles(const TileView<T>& a, const TileView<T>& b, const SpgemmOptions& options,
                                             SpgemmReport& report) {
-  return TileToTile<T>(a, b, options, report).run();
+  return TileRowProducts<T>(a, b, options, report).run();
 }
 
 template std::optional<TileMatrix<float>> multiply_tiles(const TileView<float>&, const TileView<float>&,

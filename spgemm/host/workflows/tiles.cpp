@@ -19,9 +19,9 @@ namespace {
 
 /// One product in tiles.
 template <class V, class T>
-class TileJob {
+class CsrInTiles {
  public:
-  TileJob(HostJob<T>& job, SpgemmReport& report)
+  CsrInTiles(HostJob<T>& job, SpgemmReport& report)
       : job_(job),
         report_(report),
         same_(job.a.columns.data() == job.b.columns.data() && job.a.values.data() == job.b.values.data() &&
@@ -153,7 +153,7 @@ class TileJob {
 
 template <class V, class T>
 std::optional<Csr<T>> tile_product(HostJob<T>& job, SpgemmReport& report) {
-  return TileJob<V, T>(job, report).run();
+  return CsrInTiles<V, T>(job, report).run();
 }
 
 template std::optional<Csr<float>> tile_product<float>(HostJob<float>&, SpgemmReport&);
