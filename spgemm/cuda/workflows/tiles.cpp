@@ -3,7 +3,6 @@
 // and for the entries of C. In a mixed product tile rows that exceed the limits of tiles, or do not pay, are formed row
 // by row (DeviceJob), between the same two waits and a few more; both write into one C, one after the other.
 #include "spgemm/cuda/workflows/tiles.hpp"
-#include "core/cuda/check.hpp"
 #include "core/cuda/memory.hpp"
 #include "core/cuda/scan.hpp"
 #include "core/stopwatch.hpp"
@@ -16,17 +15,15 @@
 #include "spgemm/cuda/tiles/tile_views.hpp"
 #include "spgemm/cuda/workflows/automatic_tiles.hpp"
 #include "spgemm/cuda/workflows/tile_search.hpp"
+#include "spgemm/cuda/workflows/tile_steps.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <limits>
-#include <mutex>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -56,7 +53,7 @@ class TileJob : private TileSearch<T> {
     }
   }
 
-  /// \throws GivenUp, OutOfMemory
+  /// \throws TilesGivenUp, OutOfMemory
   [[nodiscard]] CsrArrays<V> run() {
     const Stopwatch finding;
     find_tiles();
@@ -105,12 +102,12 @@ class TileJob : private TileSearch<T> {
   /// Tiles of both factors and their pairs; once more where there was too little room.
   void find_tiles() {
     if (a_.nnz() > most_entries || b_.nnz() > most_entries) {
-      throw GivenUp(fmt::format("factors have {} and {} entries, more than tiles can number", a_.nnz(), b_.nnz()));
+      throw TilesGivenUp(fmt::format("factors have {} and {} entries, more than tiles can number", a_.nnz(), b_.nnz()));
     }
     pair_offsets_ = counts_of(tile_rows());
     if (choice_.share == TileShare::some) {
       find_some_tiles(choice_.least_gain_ms / 2);
-      return require_limits();
+      return require_tile_number(found_);
     }
     std::int64_t a_capacity = usual_capacity(a_.rows, a_.nnz());
     std::int64_t b_capacity = same_ ? 0 : usual_capacity(b_.rows, b_.nnz());
@@ -131,7 +128,7 @@ class TileJob : private TileSearch<T> {
                                        static_cast<double>(found_.poor_products)) >= choice_.least_gain_ms;
     if (mixes) rule_.least_pair_products = least_pair_products;
     if (mixes || found_.by_rows > 0) choose_rows();
-    require_limits();
+    require_tile_number(found_);
   }
 
   [[nodiscard]] std::uint64_t position_bytes(std::int64_t a_capacity, std::int64_t b_capacity) const noexcept {
@@ -149,16 +146,12 @@ class TileJob : private TileSearch<T> {
     }
     enqueue_pair_counts(context_, a_tiles_, right(), rule_, nullptr, pair_offsets_.data(), totals_.data());
     exclusive_sum_on_device(options_.device, pair_offsets_.span());
-    found_ = fetch(context_, totals_.data(), nullptr).first;
+    found_ = fetch_totals(context_, totals_.data(), nullptr).first;
   }
 
-  void require_limits() const {
-    if (found_.pairs >= most_pairs) throw GivenUp(fmt::format("{} pairs of tiles are too many", found_.pairs));
-  }
-
-  /// Rows by row are summed in the working precision. \throws GivenUp where another one was asked for
+  /// Rows by row are summed in the working precision. \throws TilesGivenUp where another one was asked for
   void leave_operands() {
-    if (operands_ && options_.precision != SpgemmPrecision::working) throw GivenUp(limits_text());
+    if (operands_ && options_.precision != SpgemmPrecision::working) throw TilesGivenUp(limits_text());
     operands_.reset();
   }
 
@@ -195,7 +188,7 @@ class TileJob : private TileSearch<T> {
     offsets_ = counts_of(a_.rows);
     enqueue_count(c, offsets_.data());
     exclusive_sum_on_device(options_.device, offsets_.span());
-    std::tie(found_, nnz_) = fetch(context_, totals_.data(), offsets_.data() + a_.rows);
+    std::tie(found_, nnz_) = fetch_totals(context_, totals_.data(), offsets_.data() + a_.rows);
     if (operands_) operands_->take(found_, a_, b_);
     return c;
   }
@@ -208,7 +201,7 @@ class TileJob : private TileSearch<T> {
     budget_ = *rows_->budget;
     offsets_ = std::move(counted_rows_.offsets);
     nnz_ = counted_rows_.nnz;
-    found_ = fetch(context_, totals_.data(), nullptr).first;
+    found_ = fetch_totals(context_, totals_.data(), nullptr).first;
   }
 
   void enqueue_count(const CTiles& c, offset_t* counts) {
@@ -235,10 +228,7 @@ class TileJob : private TileSearch<T> {
   }
 
   [[nodiscard]] TileArithmetic arithmetic() const noexcept {
-    const bool tensor = std::is_same_v<V, double> && found_.not_finite == 0 &&
-                        options_.determinism != Determinism::gpu_to_gpu &&
-                        context_.limits().compute_capability >= tensor_capability;
-    return tensor ? TileArithmetic::tensor : TileArithmetic::scalar;
+    return tile_arithmetic<V>(context_, options_.determinism, found_);
   }
 
   [[nodiscard]] CsrArrays<V> sum(const CTiles& c) {
@@ -277,13 +267,7 @@ class TileJob : private TileSearch<T> {
   }
 
   [[nodiscard]] std::string arithmetic_text() const {
-    if (operands_) return operands_->text();
-    if (!has_values<V>) return "positions alone";
-    if (arithmetic() == TileArithmetic::tensor) return "tensor instructions";
-    if (found_.not_finite != 0) return "entry by entry, since a value is not finite";
-    if (!std::is_same_v<V, double>) return "entry by entry in fp32";
-    if (options_.determinism == Determinism::gpu_to_gpu) return "entry by entry for the bits of the host";
-    return "entry by entry, for want of tensor instructions";
+    return operands_ ? operands_->text() : tile_arithmetic_text<V>(context_, options_.determinism, found_);
   }
 
   void describe() {
@@ -316,9 +300,6 @@ class TileJob : private TileSearch<T> {
   }
 
   static constexpr offset_t most_entries = std::numeric_limits<std::int32_t>::max();
-  static constexpr unsigned long long most_pairs = std::numeric_limits<std::int32_t>::max();
-  /// From which on GPUs have the tensor instruction in double precision.
-  static constexpr int tensor_capability = 80;
 
   TileChoice choice_;
   std::optional<TileOperands<T>> operands_;  ///< instead of dense copies
@@ -340,7 +321,7 @@ std::optional<CsrArrays<V>> form_in_tiles(const CsrView<T>& a, const CsrView<T>&
   const bool narrow = has_values<V> && options.precision != SpgemmPrecision::working;
   try {
     return TileJob<V, T>(a, b, options, choice, report).run();
-  } catch (const GivenUp& given_up) {
+  } catch (const TilesGivenUp& given_up) {
     if (narrow) detail::refuse_without_tiles(options.precision, given_up.what());
     report.fallback = std::string(given_up.what()) + ": exact instead";
   } catch (const OutOfMemory& error) {
