@@ -2,7 +2,6 @@
 // sums lie in registers, two per lane. In double precision a pair of tiles is two tensor instructions (m8n8k4).
 #include "core/cuda/launch.cuh"
 #include "core/cuda/tensor.cuh"
-#include "spgemm/cuda/accumulators/rows.cuh"
 #include "spgemm/cuda/tiles/tile_store.cuh"
 
 #include <cstddef>
@@ -13,15 +12,6 @@ namespace tessera::cuda {
 namespace {
 
 using namespace tiles_by_warps;
-
-/// Bitmaps and dense copies of the factors' tiles.
-template <class V>
-struct DenseTiles {
-  const std::uint64_t* a_bitmaps;
-  const std::uint64_t* b_bitmaps;
-  const V* a;
-  const V* b;
-};
 
 /// Operands of the two tensor instructions of a pair, for this lane.
 struct PairOperands {
@@ -91,21 +81,6 @@ __global__ void __launch_bounds__(threads, resident_blocks)
       return lane % 2 == 0 ? even : odd;
     });
   }
-}
-
-/// Adds the products of a pair to entry (r, c), ascending inner index, those of stored entries alone.
-template <class V>
-__device__ V add_pair(const DenseTiles<V>& dense, const TilePair& pair, int r, int c, V sum) {
-  const unsigned row = detail::row_bits(__ldg(dense.a_bitmaps + pair.a), r);
-  const std::uint64_t b_bitmap = __ldg(dense.b_bitmaps + pair.b);
-  const V* const a = dense.a + static_cast<std::size_t>(pair.a) * detail::tile_entries;
-  const V* const b = dense.b + static_cast<std::size_t>(pair.b) * detail::tile_entries;
-#pragma unroll
-  for (int k = 0; k < tile_size; ++k) {
-    if ((row >> k & 1U) == 0 || (detail::row_bits(b_bitmap, k) >> c & 1U) == 0) continue;
-    sum = sum_of(sum, product_of(__ldg(a + detail::dense_place(r, k)), __ldg(b + detail::dense_place(k, c))));
-  }
-  return sum;
 }
 
 template <class V, class Target>
