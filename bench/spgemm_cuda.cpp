@@ -56,8 +56,9 @@ struct Settings {
 /// A way to form the product, and what became of it.
 struct ProductWay {
   std::string name;
-  std::function<Csr<double>()> multiply;  ///< the vendor's C stays with it, and one in single precision or in tiles is dropped
-  std::function<Csr<double>()> fetch;     ///< the same on the host; none where there is no A B
+  std::function<Csr<double>()>
+      multiply;  ///< the vendor's C stays with it, and one in single precision or in tiles is dropped
+  std::function<Csr<double>()> fetch;  ///< the same on the host; none where there is no A B
   std::vector<double> ms;
   std::string failure;
   SpgemmReport report;                  ///< of Tessera's

@@ -18,6 +18,7 @@ constexpr int resident_blocks = 4;
 
 /// Bitmaps and dense copies of the factors' tiles.
 struct QuadFactors {
+  const unsigned* not_finite;  ///< null, or nonzero where products are to be formed entry by entry alone
   const TileRow* a_rows;
   const std::uint64_t* a_bitmaps;
   const std::uint64_t* b_bitmaps;
@@ -106,6 +107,7 @@ template <class Target>
 template <class Target>
 __global__ void __launch_bounds__(threads, resident_blocks)
     quad_tensor_kernel(QuadFactors factors, CTileArrays c, int quads, Target target) {
+  if (factors.not_finite != nullptr && *factors.not_finite != 0) return;
   const CQuad quad = take_quad(c, quads, target);
   if (quad.slots == 0) return;
   const int lane = lane_number();
@@ -131,6 +133,7 @@ __global__ void __launch_bounds__(threads, resident_blocks)
 template <class Target>
 __global__ void __launch_bounds__(threads)
     quad_scalar_kernel(QuadFactors factors, CTileArrays c, int quads, Target target) {
+  if (factors.not_finite != nullptr && *factors.not_finite == 0) return;
   const CQuad quad = take_quad(c, quads, target);
   if (quad.slots == 0) return;
   const int first_a = factors.a_rows[quad.tile_row].first;
@@ -154,9 +157,10 @@ __global__ void __launch_bounds__(threads)
 
 template <class Target>
 void enqueue_quads(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const double* a_dense,
-                   const TilePositions& b, const double* b_dense, const CTiles& c, int quads, const Target& target) {
+                   const TilePositions& b, const double* b_dense, const CTiles& c, int quads, const Target& target,
+                   const unsigned* not_finite = nullptr) {
   if (c.arrays().taken.count == 0) return;
-  const QuadFactors factors{a.arrays().rows, a.arrays().bitmaps, b.arrays().bitmaps, a_dense, b_dense};
+  const QuadFactors factors{not_finite, a.arrays().rows, a.arrays().bitmaps, b.arrays().bitmaps, a_dense, b_dense};
   const Grid grid{quads == 0 ? 1 : blocks_for(quads, warps), threads};
   launch("numeric phase by quads", context, grid,
          arithmetic == TileArithmetic::tensor ? quad_tensor_kernel<Target> : quad_scalar_kernel<Target>, factors,
@@ -175,6 +179,15 @@ void enqueue_numeric_quads(const Context& context, TileArithmetic arithmetic, co
                            const double* a_dense, const TilePositions& b, const double* b_dense, const CTiles& c,
                            int quads, const TileTarget<double>& target) {
   enqueue_quads(context, arithmetic, a, a_dense, b, b_dense, c, quads, target);
+}
+
+void enqueue_planned_quads(const Context& context, const TileTotals* totals, const TilePositions& a,
+                           const double* a_dense, const TilePositions& b, const double* b_dense, const CTiles& c,
+                           int quads, const offset_t* offsets, double* values) {
+  const CsrTarget<double> target{offsets, nullptr, values};
+  for (const TileArithmetic arithmetic : {TileArithmetic::tensor, TileArithmetic::scalar}) {
+    enqueue_quads(context, arithmetic, a, a_dense, b, b_dense, c, quads, target, &totals->not_finite);
+  }
 }
 
 }  // namespace tessera::cuda

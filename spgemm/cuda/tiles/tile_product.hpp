@@ -68,6 +68,7 @@ class CTiles {
   }
 
   [[nodiscard]] const CTileArrays& arrays() const noexcept { return arrays_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return memory_.bytes(); }
   /// Later launches take these tile rows alone. \param list must outlive the launches
   void take(const TileRowList& list) noexcept { arrays_.taken = list; }
 
@@ -143,7 +144,7 @@ enum class TileArithmetic {
 };
 
 /// C in CSR. \tparam V float, double, or NoValue for the columns alone \param a_dense, b_dense dense copies of the
-/// tiles \param offsets of the rows of C
+/// tiles \param offsets of the rows of C \param columns null: not written
 template <class V>
 void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
                            const TilePositions& b, const V* b_dense, const CTiles& c, const offset_t* offsets,
@@ -176,5 +177,10 @@ void enqueue_numeric_quads(const Context& context, TileArithmetic arithmetic, co
 void enqueue_numeric_quads(const Context& context, TileArithmetic arithmetic, const TilePositions& a,
                            const double* a_dense, const TilePositions& b, const double* b_dense, const CTiles& c,
                            int quads, const TileTarget<double>& target);
+/// The values of C alone, whose columns are known, by tensor instructions unless totals->not_finite says that a value
+/// is not finite, which only the GPU knows.
+void enqueue_planned_quads(const Context& context, const TileTotals* totals, const TilePositions& a,
+                           const double* a_dense, const TilePositions& b, const double* b_dense, const CTiles& c,
+                           int quads, const offset_t* offsets, double* values);
 
 }  // namespace tessera::cuda

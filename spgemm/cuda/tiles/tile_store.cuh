@@ -27,7 +27,7 @@ template <class V>
 struct CsrTarget {
   static constexpr bool keeps_empty_slots = true;  ///< a record of C per slot
   const offset_t* offsets;
-  index_t* columns;
+  index_t* columns;  ///< null: not written
   V* values;
 };
 
@@ -64,7 +64,7 @@ __device__ __forceinline__ void store_tile(const CTileArrays& c, int tile, std::
     if ((bits >> at & 1U) == 0) continue;
     const offset_t place = __ldg(target.offsets + tile_row * tile_size + r) + load_row_count(c.row_ranks + tile, r) +
                            detail::bits_before(bits, at);
-    target.columns[place] = column * tile_size + at;
+    if (target.columns != nullptr) target.columns[place] = column * tile_size + at;
     if constexpr (detail::has_values<V>) target.values[place] = value;
   }
 }

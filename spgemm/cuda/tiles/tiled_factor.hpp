@@ -104,6 +104,7 @@ class TilePositions {
   [[nodiscard]] index_t tile_rows() const noexcept { return tile_rows_; }
   [[nodiscard]] std::int64_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] const PositionArrays& arrays() const noexcept { return arrays_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return memory_.bytes(); }
   /// Later launches take these tile rows alone. \param list must outlive the launches
   void take(const TileRowList& list) noexcept { arrays_.taken = list; }
 
