@@ -9,7 +9,7 @@
 #include "preprocess/tile_slices.hpp"
 #include "spgemm/common/loss_sample.hpp"
 #include "spgemm/cuda/job.hpp"
-#include "spgemm/cuda/tiles/planned_tiles.hpp"
+#include "spgemm/cuda/tiles/stored_tiles.hpp"
 #include "spgemm/cuda/tiles/tile_operands.hpp"
 #include "spgemm/cuda/tiles/tile_product.hpp"
 #include "spgemm/cuda/tiles/tile_row_choice.hpp"
@@ -74,7 +74,7 @@ class TileJob : private TileSearch<T> {
   }
 
   /// What stays for other values. \throws TilesGivenUp, also where some rows would be formed row by row; OutOfMemory
-  [[nodiscard]] PlannedTiles plan() {
+  [[nodiscard]] StoredTiles plan() {
     const Stopwatch finding;
     find_tiles();
     if (is_mixed()) {

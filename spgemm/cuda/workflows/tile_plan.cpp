@@ -17,7 +17,7 @@ namespace {
 
 class TilePlan final : public ProductPlan<double> {
  public:
-  TilePlan(PlannedFactors<double> factors, PlannedTiles tiles, const SpgemmOptions& options)
+  TilePlan(PlannedFactors<double> factors, StoredTiles tiles, const SpgemmOptions& options)
       : factors_(std::move(factors)),
         tiles_(std::move(tiles)),
         options_(options),
@@ -73,7 +73,7 @@ class TilePlan final : public ProductPlan<double> {
   }
 
   PlannedFactors<double> factors_;
-  PlannedTiles tiles_;
+  StoredTiles tiles_;
   SpgemmOptions options_;
   const Context& context_;
   SpgemmReport report_;

@@ -9,7 +9,7 @@
 
 namespace tessera::cuda {
 
-struct PlannedTiles {
+struct StoredTiles {
   bool same = false;  ///< whether A and B share their tiles, though not the copies of values
   TilePositions a;
   TilePositions b;  ///< none where A and B share their tiles
