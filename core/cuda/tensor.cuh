@@ -1,5 +1,5 @@
 /// \file
-/// Tensor instructions in double precision (PTX ISA, "mma.m8n8k4 with .f64"), and what stands in for them on GPUs
+/// The tensor instruction in double precision (PTX ISA, "mma.m8n8k4 with .f64"), and what stands in for it on GPUs
 /// below compute capability 8.0 and in the emulator.
 #pragma once
 
@@ -23,25 +23,6 @@ __device__ __forceinline__ void mma_m8n8k4(double& c0, double& c1, double a, dou
     c0 = fma(of_row, of_column, c0);
     c1 = fma(of_row, of_next, c1);
   }
-#endif
-}
-
-/// C += A B for a 16 x 8 tile A and an 8 x 8 tile B. Every lane must call: with r = l / 4 and k = l % 4 lane l holds
-/// A(r, k), A(r + 8, k), A(r, k + 4), A(r + 8, k + 4); B(k, r), B(k + 4, r); and in `c` C(r, 2 k), C(r, 2 k + 1),
-/// C(r + 8, 2 k), C(r + 8, 2 k + 1) (PTX ISA, "mma.m16n8k8 with .f64"). Four instructions below compute capability 9.0.
-__device__ __forceinline__ void mma_m16n8k8(double* c, double a0, double a1, double a2, double a3, double b0,
-                                            double b1) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-      : "d"(a0), "d"(a1), "d"(a2), "d"(a3), "d"(b0), "d"(b1));
-#else
-  mma_m8n8k4(c[0], c[1], a0, b0);
-  mma_m8n8k4(c[0], c[1], a2, b1);
-  mma_m8n8k4(c[2], c[3], a1, b0);
-  mma_m8n8k4(c[2], c[3], a3, b1);
 #endif
 }
 

@@ -2,6 +2,7 @@
 // sums lie in registers, two per lane. In double precision a pair of tiles is two tensor instructions (m8n8k4).
 #include "core/cuda/launch.cuh"
 #include "core/cuda/tensor.cuh"
+#include "spgemm/cuda/accumulators/rows.cuh"
 #include "spgemm/cuda/tiles/tile_store.cuh"
 
 #include <cstddef>
@@ -12,6 +13,16 @@ namespace tessera::cuda {
 namespace {
 
 using namespace tiles_by_warps;
+
+/// Bitmaps and dense copies of the factors' tiles.
+template <class V>
+struct DenseTiles {
+  const std::uint64_t* a_bitmaps;
+  const std::uint64_t* b_bitmaps;
+  const V* a;
+  const V* b;
+  const unsigned* not_finite;  ///< null, or nonzero where pairs are multiplied entry by entry alone
+};
 
 /// Operands of the two tensor instructions of a pair, for this lane.
 struct PairOperands {
@@ -61,6 +72,7 @@ __device__ __forceinline__ void sum_tensor(const DenseTiles<double>& dense, cons
 template <class Target>
 __global__ void __launch_bounds__(threads, resident_blocks)
     tensor_kernel(DenseTiles<double> dense, CTileArrays c, Target target) {
+  if (dense.not_finite != nullptr && *dense.not_finite != 0) return;
   const auto warp = static_cast<int>(threadIdx.x / warp_size);
   const std::int64_t number = std::int64_t{blockIdx.x} * rows_of_block + warp % rows_of_block;
   if (number >= c.taken.count) return;
@@ -83,8 +95,24 @@ __global__ void __launch_bounds__(threads, resident_blocks)
   }
 }
 
+/// Adds the products of a pair to entry (r, c), ascending inner index, those of stored entries alone.
+template <class V>
+__device__ V add_pair(const DenseTiles<V>& dense, const TilePair& pair, int r, int c, V sum) {
+  const unsigned row = detail::row_bits(__ldg(dense.a_bitmaps + pair.a), r);
+  const std::uint64_t b_bitmap = __ldg(dense.b_bitmaps + pair.b);
+  const V* const a = dense.a + static_cast<std::size_t>(pair.a) * detail::tile_entries;
+  const V* const b = dense.b + static_cast<std::size_t>(pair.b) * detail::tile_entries;
+#pragma unroll
+  for (int k = 0; k < tile_size; ++k) {
+    if ((row >> k & 1U) == 0 || (detail::row_bits(b_bitmap, k) >> c & 1U) == 0) continue;
+    sum = sum_of(sum, product_of(__ldg(a + detail::dense_place(r, k)), __ldg(b + detail::dense_place(k, c))));
+  }
+  return sum;
+}
+
 template <class V, class Target>
 __global__ void __launch_bounds__(threads) scalar_kernel(DenseTiles<V> dense, CTileArrays c, Target target) {
+  if (dense.not_finite != nullptr && *dense.not_finite == 0) return;
   const auto warp = static_cast<int>(threadIdx.x / warp_size);
   const std::int64_t number = std::int64_t{blockIdx.x} * rows_of_block + warp % rows_of_block;
   if (number >= c.taken.count) return;
@@ -120,10 +148,11 @@ void (*kernel_of([[maybe_unused]] TileArithmetic arithmetic))(DenseTiles<V>, CTi
 
 template <class V, class Target>
 void enqueue_numeric(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
-                     const TilePositions& b, const V* b_dense, const CTiles& c, const Target& target) {
+                     const TilePositions& b, const V* b_dense, const CTiles& c, const Target& target,
+                     const unsigned* not_finite = nullptr) {
   const index_t taken = c.arrays().taken.count;
   if (taken == 0) return;
-  const DenseTiles<V> dense{a.arrays().bitmaps, b.arrays().bitmaps, a_dense, b_dense};
+  const DenseTiles<V> dense{a.arrays().bitmaps, b.arrays().bitmaps, a_dense, b_dense, not_finite};
   launch("numeric phase in tiles", context, Grid{blocks_for(taken, rows_of_block), threads},
          kernel_of<V, Target>(arithmetic), dense, c.arrays(), target);
 }
@@ -141,6 +170,15 @@ template <class V>
 void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
                            const TilePositions& b, const V* b_dense, const CTiles& c, const TileTarget<V>& target) {
   enqueue_numeric(context, arithmetic, a, a_dense, b, b_dense, c, target);
+}
+
+void enqueue_planned_tiles(const Context& context, const TileTotals* totals, const TilePositions& a,
+                           const double* a_dense, const TilePositions& b, const double* b_dense, const CTiles& c,
+                           const offset_t* offsets, double* values) {
+  const CsrTarget<double> target{offsets, nullptr, values};
+  for (const TileArithmetic arithmetic : {TileArithmetic::tensor, TileArithmetic::scalar}) {
+    enqueue_numeric(context, arithmetic, a, a_dense, b, b_dense, c, target, &totals->not_finite);
+  }
 }
 
 template void enqueue_numeric_tiles(const Context&, TileArithmetic, const TilePositions&, const float*,

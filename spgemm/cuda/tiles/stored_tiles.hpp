@@ -14,8 +14,6 @@ struct StoredTiles {
   TilePositions a;
   TilePositions b;  ///< none where A and B share their tiles
   CTiles c;
-  PairLists lists = PairLists::of_tiles;
-  int quads = 0;  ///< of C
   Array<double> a_dense;
   Array<double> b_dense;
   Array<TileTotals> totals;  ///< on the device

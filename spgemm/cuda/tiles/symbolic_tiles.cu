@@ -1,21 +1,69 @@
 // Symbolic phase in tiles: a block per tile row of C. A bitmap over its tile columns gives every tile of C a slot;
 // Boolean products of bitmaps give positions; a bit per slot and tile of A marks the pairs that are not empty, and
-// their number before each is its place in the list, so that the list has one order without counters. The list has the
-// pairs of each tile of C, or those of each quad.
+// their number before each is its place in the list, so that the list has one order without counters.
 #include "core/cuda/launch.cuh"
+#include "core/cuda/shared_memory.cuh"
 #include "spgemm/cuda/accumulators/launch.cuh"
-#include "spgemm/cuda/tiles/pair_lists.cuh"
+#include "spgemm/cuda/tiles/column_window.cuh"
 #include "spgemm/cuda/tiles/row_counts.cuh"
-#include "spgemm/cuda/tiles/symbolic_memory.cuh"
 #include "spgemm/cuda/tiles/tile_product.hpp"
 
 #include <cstddef>
+#include <type_traits>
 
 namespace tessera::cuda {
 
 namespace {
 
 constexpr int threads = symbolic_threads;
+constexpr int warps = threads / warp_size;
+
+/// First tile and number of tiles of a row of B.
+struct alignas(8) BTiles {
+  int first;
+  int tiles;
+};
+
+/// A tile row of C in shared memory, laid out as SymbolicLayout counts it.
+struct SymbolicMemory {
+  std::uint64_t* c_bitmaps;  ///< per slot
+  std::uint64_t* a_bitmaps;  ///< per tile of A
+  BTiles* b_tiles;           ///< per tile of A
+  unsigned* hits;            ///< a_words() per slot: the tiles of A that meet a tile of B there
+  unsigned* first_pairs;     ///< per slot
+  index_t* columns;          ///< per slot
+  ColumnWindow window;
+  int a_tiles;
+  int a_words;
+
+  __device__ SymbolicMemory(const SymbolicLayout& layout, index_t first_column)
+      : a_tiles(layout.a_tiles), a_words(layout.a_words()) {
+    unsigned char* memory = dynamic_shared_memory();
+    const auto take = [&memory](auto*& target, int count) {
+      target = reinterpret_cast<std::remove_reference_t<decltype(target)>>(memory);
+      memory += static_cast<std::size_t>(count) * sizeof(*target);
+    };
+    take(c_bitmaps, layout.slots);
+    take(a_bitmaps, a_tiles);
+    take(b_tiles, a_tiles);
+    take(hits, layout.slots * a_words);
+    take(first_pairs, layout.slots);
+    take(columns, layout.slots);
+    take(window.words, layout.words);
+    take(window.ranks, layout.words);
+    window.origin = first_column & ~31;
+  }
+
+  /// body(number of the tile of A, tile of B) for all pairs: warps take tiles of A in turn, lanes tiles of B.
+  template <class Body>
+  __device__ void for_each_pair(Body body) const {
+    const auto lane = static_cast<int>(threadIdx.x % warp_size);
+    for (int t = static_cast<int>(threadIdx.x / warp_size); t < a_tiles; t += warps) {
+      const BTiles b = b_tiles[t];
+      for (int u = lane; u < b.tiles; u += warp_size) body(t, b.first + u);
+    }
+  }
+};
 
 /// The range of tile columns of a tile row of C. Every thread must call; ends with a barrier.
 __device__ void find_range(const PositionArrays& a, const PositionArrays& b, const TileRow& row,
@@ -76,6 +124,13 @@ __device__ void write_bitmaps(const SymbolicMemory& memory, int slots, int first
   if (lane < tile_size && row < rows) counts[row] = running.total().of_row(lane);
 }
 
+/// Pairs of a slot. \param s < slots
+[[nodiscard]] __device__ int pairs_of_slot(const SymbolicMemory& memory, int s) {
+  int pairs = 0;
+  for (int w = 0; w < memory.a_words; ++w) pairs += __popc(memory.hits[s * memory.a_words + w]);
+  return pairs;
+}
+
 /// First pair and number of pairs of the tiles of C. One warp. \returns pairs of the tile row, in lane 0
 __device__ unsigned write_tiles(const SymbolicMemory& memory, int slots, int first, unsigned first_pair,
                                 const CTileArrays& c) {
@@ -93,6 +148,19 @@ __device__ unsigned write_tiles(const SymbolicMemory& memory, int slots, int fir
     before += static_cast<unsigned>(__shfl_sync(full_warp, up_to, warp_size - 1));
   }
   return before - first_pair;
+}
+
+/// Each pair at its place: after those of earlier tiles of A.
+__device__ void write_pairs(const PositionArrays& b, const SymbolicMemory& memory, int first_a, TilePair* pairs) {
+  memory.for_each_pair([&](int t, int b_tile) {
+    const int s = memory.window.slot(b.columns[b_tile]);
+    const unsigned* const hits = memory.hits + s * memory.a_words;
+    const unsigned bit = 1U << (t & 31);
+    if ((hits[t >> 5] & bit) == 0) return;
+    unsigned place = memory.first_pairs[s] + static_cast<unsigned>(__popc(hits[t >> 5] & (bit - 1U)));
+    for (int w = 0; w < t >> 5; ++w) place += static_cast<unsigned>(__popc(hits[w]));
+    pairs[place] = {first_a + t, b_tile};
+  });
 }
 
 /// Sizes of C in CSR: the entries of its rows.
@@ -125,11 +193,6 @@ struct RowSizes {
     const auto first_pair = static_cast<unsigned>(pair_offsets[tile_row]);
     const unsigned live = write_tiles(memory, slots, first, first_pair, c);
     if (threadIdx.x == warp_size) atomicAdd(&totals->live_pairs, static_cast<unsigned long long>(live));
-    if (c.quads == nullptr) return;
-    unsigned first_quad = 0;
-    if (threadIdx.x == warp_size) first_quad = reserve_quads(slots, totals);
-    first_quad = __shfl_sync(full_warp, first_quad, 0);
-    write_quads(memory, slots, {first, tile_row, false}, first_quad, first_pair, c);
   }
 };
 
@@ -161,13 +224,9 @@ struct TileSizes {
     if (threadIdx.x >= warp_size) return;
     const TileRowTotals row = count(memory, slots);
     unsigned long long first_pair = 0;
-    unsigned first_quad = 0;
     if (threadIdx.x == 0) {
-      if (c.quads != nullptr) first_quad = reserve_quads(slots, totals);
       first_pair = atomicAdd(&totals->live_pairs, static_cast<unsigned long long>(row.pairs));
-      const bool has_room =
-          first_pair + row.pairs <= most_pairs &&
-          first_quad + quads_of(slots) <= most_quads(tile_rows, static_cast<std::int64_t>(most_pairs));
+      const bool has_room = first_pair + row.pairs <= most_pairs;
       first = has_room ? static_cast<int>(atomicAdd(&totals->c_tiles, static_cast<unsigned>(row.tiles))) : -1;
       c.rows[tile_row] = {first, row.tiles};
       write_counts(tile_row, row.tiles, row.entries);
@@ -180,10 +239,6 @@ struct TileSizes {
       before = write_records(memory, s0 + static_cast<int>(threadIdx.x), slots, static_cast<unsigned>(first_pair),
                              before, c);
     }
-    if (c.quads == nullptr) return;
-    __syncwarp();
-    first_quad = __shfl_sync(full_warp, first_quad, 0);
-    write_quads(memory, slots, {first, tile_row, true}, first_quad, static_cast<unsigned>(first_pair), c);
   }
 
  private:
@@ -272,12 +327,7 @@ __global__ void __launch_bounds__(threads)
   multiply_bitmaps(b, memory, slots);
   sizes.write(memory, tile_row, slots, first, c, totals);
   __syncthreads();
-  if (first < 0) return;
-  if (c.quads == nullptr) {
-    write_pairs(b, memory, row.first, c.pairs);
-  } else {
-    write_terms(b, memory, slots, c.terms());
-  }
+  if (first >= 0) write_pairs(b, memory, row.first, c.pairs);
 }
 
 template <class Sizes>

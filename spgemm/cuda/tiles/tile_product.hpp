@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/host_device.hpp"
-#include "spgemm/cuda/tiles/quads.hpp"
 #include "spgemm/cuda/tiles/tiled_factor.hpp"
 
 #include <cstdint>
@@ -37,17 +36,11 @@ struct CTileArrays {
   CTile* tiles = nullptr;
   std::uint64_t* bitmaps = nullptr;    ///< per tile
   TileRowCounts* row_ranks = nullptr;  ///< for CSR, per tile: entries of each row in earlier tiles of the tile row
-  TilePair* pairs = nullptr;           ///< of each tile, unless there are quads
-  CQuad* quads = nullptr;              ///< null, or instead of pairs; their terms lie where pairs do
-
-  [[nodiscard]] TESSERA_HOST_DEVICE QuadTerm* terms() const noexcept { return reinterpret_cast<QuadTerm*>(pairs); }
+  TilePair* pairs = nullptr;
 };
 
 /// Pairs that a warp of the numeric phase loads before it knows whether they are its own.
 inline constexpr std::int64_t spare_pairs = 4;
-
-/// Whose pairs are listed.
-enum class PairLists { of_tiles, of_quads };
 
 /// What becomes of C.
 enum class CFormat { csr, tiles };
@@ -56,15 +49,14 @@ enum class CFormat { csr, tiles };
 class CTiles {
  public:
   /// \param most pairs of tiles, and so tiles of C
-  CTiles(index_t tile_rows, std::int64_t most, const Device& device, PairLists lists, CFormat format = CFormat::csr)
-      : memory_(bytes(tile_rows, most, lists, format), device) {
+  CTiles(index_t tile_rows, std::int64_t most, const Device& device, CFormat format = CFormat::csr)
+      : memory_(bytes(tile_rows, most, format), device) {
     arrays_.taken = {nullptr, tile_rows};
     arrays_.rows = memory_.take<CTileRow>(tile_rows);
     arrays_.tiles = memory_.take<CTile>(most);
     arrays_.bitmaps = memory_.take<std::uint64_t>(most);
     arrays_.row_ranks = memory_.take<TileRowCounts>(ranks(most, format));
     arrays_.pairs = memory_.take<TilePair>(most + spare_pairs);
-    if (lists == PairLists::of_quads) arrays_.quads = memory_.take<CQuad>(quads(tile_rows, most, lists));
   }
 
   [[nodiscard]] const CTileArrays& arrays() const noexcept { return arrays_; }
@@ -72,17 +64,13 @@ class CTiles {
   /// Later launches take these tile rows alone. \param list must outlive the launches
   void take(const TileRowList& list) noexcept { arrays_.taken = list; }
 
-  [[nodiscard]] static constexpr std::uint64_t bytes(index_t tile_rows, std::int64_t most, PairLists lists,
+  [[nodiscard]] static constexpr std::uint64_t bytes(index_t tile_rows, std::int64_t most,
                                                      CFormat format = CFormat::csr) noexcept {
     return Slab::bytes_of<CTileRow>(tile_rows) + Slab::bytes_of<CTile>(most) + Slab::bytes_of<std::uint64_t>(most) +
-           Slab::bytes_of<TileRowCounts>(ranks(most, format)) + Slab::bytes_of<TilePair>(most + spare_pairs) +
-           Slab::bytes_of<CQuad>(quads(tile_rows, most, lists));
+           Slab::bytes_of<TileRowCounts>(ranks(most, format)) + Slab::bytes_of<TilePair>(most + spare_pairs);
   }
 
  private:
-  [[nodiscard]] static constexpr std::int64_t quads(index_t tile_rows, std::int64_t most, PairLists lists) noexcept {
-    return lists == PairLists::of_quads ? most_quads(tile_rows, most) : 0;
-  }
   /// Only rows of CSR need ranks.
   [[nodiscard]] static constexpr std::int64_t ranks(std::int64_t most, CFormat format) noexcept {
     return format == CFormat::csr ? most : 0;
@@ -150,10 +138,15 @@ void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, co
                            const TilePositions& b, const V* b_dense, const CTiles& c, const offset_t* offsets,
                            index_t* columns, V* values);
 
+/// The values of C alone, whose columns are known, by tensor instructions unless totals->not_finite says that a value
+/// is not finite, which only the GPU knows.
+void enqueue_planned_tiles(const Context& context, const TileTotals* totals, const TilePositions& a,
+                           const double* a_dense, const TilePositions& b, const double* b_dense, const CTiles& c,
+                           const offset_t* offsets, double* values);
+
 /// The arrays of C in tiles (TileView), which the numeric phase writes.
 template <class V>
 struct TileTarget {
-  static constexpr bool keeps_empty_slots = false;
   /// Tiles before each tile row; then, from element `tile_rows` on, entries before each, the tiles of C added. 2
   /// tile_rows + 1 elements.
   const offset_t* starts;
@@ -169,18 +162,5 @@ struct TileTarget {
 template <class V>
 void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
                            const TilePositions& b, const V* b_dense, const CTiles& c, const TileTarget<V>& target);
-
-/// The same from quads, in double precision. \param quads of `c`
-void enqueue_numeric_quads(const Context& context, TileArithmetic arithmetic, const TilePositions& a,
-                           const double* a_dense, const TilePositions& b, const double* b_dense, const CTiles& c,
-                           int quads, const offset_t* offsets, index_t* columns, double* values);
-void enqueue_numeric_quads(const Context& context, TileArithmetic arithmetic, const TilePositions& a,
-                           const double* a_dense, const TilePositions& b, const double* b_dense, const CTiles& c,
-                           int quads, const TileTarget<double>& target);
-/// The values of C alone, whose columns are known, by tensor instructions unless totals->not_finite says that a value
-/// is not finite, which only the GPU knows.
-void enqueue_planned_quads(const Context& context, const TileTotals* totals, const TilePositions& a,
-                           const double* a_dense, const TilePositions& b, const double* b_dense, const CTiles& c,
-                           int quads, const offset_t* offsets, double* values);
 
 }  // namespace tessera::cuda

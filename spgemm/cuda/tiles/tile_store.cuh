@@ -4,11 +4,8 @@
 
 #include "core/cuda/launch.cuh"
 #include "spgemm/common/factors.hpp"
-#include "spgemm/cuda/accumulators/rows.cuh"
 #include "spgemm/cuda/tiles/row_counts.cuh"
 #include "spgemm/cuda/tiles/tile_product.hpp"
-
-#include <cstddef>
 
 namespace tessera::cuda {
 
@@ -25,7 +22,6 @@ inline constexpr int resident_blocks = 3;
 /// C in CSR. \tparam V NoValue: columns alone
 template <class V>
 struct CsrTarget {
-  static constexpr bool keeps_empty_slots = true;  ///< a record of C per slot
   const offset_t* offsets;
   index_t* columns;  ///< null: not written
   V* values;
@@ -102,30 +98,6 @@ __device__ __forceinline__ void store_tile(const CTileArrays& c, int tile, std::
 [[nodiscard]] __device__ __forceinline__ CTile load_tile(const CTile* tile) {
   const int4 all = __ldg(reinterpret_cast<const int4*>(tile));
   return {static_cast<unsigned>(all.x), all.y, all.z, static_cast<unsigned>(all.w)};
-}
-
-/// Bitmaps and dense copies of the factors' tiles.
-template <class V>
-struct DenseTiles {
-  const std::uint64_t* a_bitmaps;
-  const std::uint64_t* b_bitmaps;
-  const V* a;
-  const V* b;
-};
-
-/// Adds the products of a pair to entry (r, c), ascending inner index, those of stored entries alone.
-template <class V>
-__device__ V add_pair(const DenseTiles<V>& dense, const TilePair& pair, int r, int c, V sum) {
-  const unsigned row = detail::row_bits(__ldg(dense.a_bitmaps + pair.a), r);
-  const std::uint64_t b_bitmap = __ldg(dense.b_bitmaps + pair.b);
-  const V* const a = dense.a + static_cast<std::size_t>(pair.a) * detail::tile_entries;
-  const V* const b = dense.b + static_cast<std::size_t>(pair.b) * detail::tile_entries;
-#pragma unroll
-  for (int k = 0; k < tile_size; ++k) {
-    if ((row >> k & 1U) == 0 || (detail::row_bits(b_bitmap, k) >> c & 1U) == 0) continue;
-    sum = sum_of(sum, product_of(__ldg(a + detail::dense_place(r, k)), __ldg(b + detail::dense_place(k, c))));
-  }
-  return sum;
 }
 
 }  // namespace tessera::cuda

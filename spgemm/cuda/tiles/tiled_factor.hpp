@@ -52,7 +52,6 @@ struct TileTotals {
   unsigned not_finite = 0;            ///< 1 where a value is infinite or not a number
   unsigned symbolic_bytes = 0;        ///< shared memory of the largest tile row's symbolic phase
   unsigned c_tiles = 0;               ///< records of tiles of C; for C in tiles: its tiles
-  unsigned c_quads = 0;               ///< of C
   unsigned long long pairs = 0;       ///< of tiles with equal inner index, empty ones too; of tile rows in tiles
   unsigned long long products = 0;    ///< scalar products of these
   unsigned long long live_pairs = 0;  ///< pairs that are not empty

@@ -97,8 +97,6 @@ class TileJob : private TileSearch<T> {
             std::move(a_tiles_),
             std::move(b_tiles_),
             std::move(c),
-            lists(),
-            static_cast<int>(found_.c_quads),
             std::move(a_dense_),
             std::move(b_dense_),
             std::move(totals_),
@@ -203,8 +201,8 @@ class TileJob : private TileSearch<T> {
     const auto pairs = static_cast<std::int64_t>(found_.pairs);
     const std::uint64_t dense_tiles = found_.tiles[0] + (same_ ? 0 : found_.tiles[1]);
     const std::uint64_t copies = operands_ ? operands_->bytes(found_) : dense_tiles * dense_tile_bytes;
-    reserve(CTiles::bytes(tile_rows(), pairs, lists()) + copies + detail::csr_bytes(a_.rows, 0, 0));
-    CTiles c(tile_rows(), pairs, options_.device, lists());
+    reserve(CTiles::bytes(tile_rows(), pairs) + copies + detail::csr_bytes(a_.rows, 0, 0));
+    CTiles c(tile_rows(), pairs, options_.device);
     c.take(a_tiles_.arrays().taken);
     if (operands_) {
       operands_->allocate(found_);
@@ -260,9 +258,6 @@ class TileJob : private TileSearch<T> {
     }
   }
 
-  [[nodiscard]] PairLists lists() const noexcept {
-    return operands_ ? PairLists::of_tiles : pair_lists<V>(context_, options_.determinism);
-  }
   [[nodiscard]] TileArithmetic arithmetic() const noexcept {
     return tile_arithmetic<V>(context_, options_.determinism, found_);
   }
@@ -287,17 +282,9 @@ class TileJob : private TileSearch<T> {
         return;
       }
     }
-    const V* const b_dense = same_ ? a_dense_.data() : b_dense_.data();
-    if constexpr (std::is_same_v<V, double>) {
-      if (lists() == PairLists::of_quads) {
-        enqueue_numeric_quads(context_, arithmetic(), a_tiles_, a_dense_.data(), right(), b_dense, c,
-                              static_cast<int>(found_.c_quads), result.offsets.data(), result.columns.data(),
-                              result.values.data());
-        return;
-      }
-    }
-    enqueue_numeric_tiles<V>(context_, arithmetic(), a_tiles_, a_dense_.data(), right(), b_dense, c,
-                             result.offsets.data(), result.columns.data(), result.values.data());
+    enqueue_numeric_tiles<V>(context_, arithmetic(), a_tiles_, a_dense_.data(), right(),
+                             same_ ? a_dense_.data() : b_dense_.data(), c, result.offsets.data(), result.columns.data(),
+                             result.values.data());
   }
 
   void measure_loss(const CsrArrays<V>& c) {

@@ -5,6 +5,7 @@
 #include "spgemm/cuda/tiles/tile_views.hpp"
 #include "spgemm/cuda/workflows/automatic_tiles.hpp"
 #include "spgemm/cuda/workflows/tile_job.hpp"
+#include "spgemm/cuda/workflows/tile_steps.hpp"
 #include "tessera/error.hpp"
 
 #include <optional>
@@ -36,9 +37,9 @@ class TilePlan final : public ProductPlan<double> {
       enqueue_copies(left, right, same);
       const double* const b_dense = same ? tiles_.a_dense.data() : tiles_.b_dense.data();
       const offset_t* const offsets = structure_.row_offsets().data();
-      if (tiles_.lists == PairLists::of_quads) {
-        enqueue_planned_quads(context_, tiles_.totals.data(), tiles_.a, tiles_.a_dense.data(), b_tiles(), b_dense,
-                              tiles_.c, tiles_.quads, offsets, values.data());
+      if (may_use_tensor<double>(context_, options_.determinism)) {
+        enqueue_planned_tiles(context_, tiles_.totals.data(), tiles_.a, tiles_.a_dense.data(), b_tiles(), b_dense,
+                              tiles_.c, offsets, values.data());
       } else {
         enqueue_numeric_tiles<double>(context_, TileArithmetic::scalar, tiles_.a, tiles_.a_dense.data(), b_tiles(),
                                       b_dense, tiles_.c, offsets, nullptr, values.data());

@@ -40,20 +40,18 @@ void require_tile_limits(const TileTotals& found, const TileRowRule& rule);
 /// From which on GPUs have the tensor instruction in double precision.
 inline constexpr int tensor_capability = 80;
 
-/// Which lists of pairs the numeric phase takes: quads for tensor instructions in double precision, whose values may
-/// turn out not to be finite. \tparam V type of values, or NoValue
+/// Whether pairs are multiplied by tensor instructions if all values are finite. \tparam V type of values, or NoValue
 template <class V>
-[[nodiscard]] PairLists pair_lists(const Context& context, Determinism determinism) noexcept {
-  const bool quads = std::is_same_v<V, double> && determinism != Determinism::gpu_to_gpu &&
-                     context.limits().compute_capability >= tensor_capability;
-  return quads ? PairLists::of_quads : PairLists::of_tiles;
+[[nodiscard]] bool may_use_tensor(const Context& context, Determinism determinism) noexcept {
+  return std::is_same_v<V, double> && determinism != Determinism::gpu_to_gpu &&
+         context.limits().compute_capability >= tensor_capability;
 }
 
 /// How pairs are multiplied. \tparam V type of values, or NoValue
 template <class V>
 [[nodiscard]] TileArithmetic tile_arithmetic(const Context& context, Determinism determinism,
                                              const TileTotals& found) noexcept {
-  const bool tensor = found.not_finite == 0 && pair_lists<V>(context, determinism) == PairLists::of_quads;
+  const bool tensor = found.not_finite == 0 && may_use_tensor<V>(context, determinism);
   return tensor ? TileArithmetic::tensor : TileArithmetic::scalar;
 }
 

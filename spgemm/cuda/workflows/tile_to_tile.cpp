@@ -66,7 +66,6 @@ class TileToTile {
     budget_.reserve(bytes, "sparse product in tiles");
   }
 
-  [[nodiscard]] PairLists lists() const noexcept { return pair_lists<T>(context_, options_.determinism); }
   [[nodiscard]] const TilePositions& right() const noexcept { return same_ ? a_tiles_ : b_tiles_; }
   [[nodiscard]] index_t tile_rows() const noexcept { return a_.tile_rows(); }
   /// For one number per element, and one after them; all of them are written if there are tile rows.
@@ -147,21 +146,20 @@ class TileToTile {
   }
   [[nodiscard]] bool has_room(const SymbolicRoom& room) const noexcept {
     return found_.live_pairs <= static_cast<unsigned long long>(room.pairs) &&
-           found_.c_quads <= most_quads(tile_rows(), room.pairs) && found_.symbolic_bytes <= room.shared_bytes;
+           found_.symbolic_bytes <= room.shared_bytes;
   }
   [[nodiscard]] std::uint64_t structure_bytes(const SymbolicRoom& room) const noexcept {
-    return CTiles::bytes(tile_rows(), room.pairs, lists(), CFormat::tiles);
+    return CTiles::bytes(tile_rows(), room.pairs, CFormat::tiles);
   }
 
   void forget_count() {
     zero_bytes(options_.device, &totals_.data()->c_tiles, sizeof(TileTotals::c_tiles));
-    zero_bytes(options_.device, &totals_.data()->c_quads, sizeof(TileTotals::c_quads));
     zero_bytes(options_.device, &totals_.data()->live_pairs, sizeof(TileTotals::live_pairs));
   }
 
   [[nodiscard]] CTiles enqueue_count(const SymbolicRoom& room) {
     reserve(structure_bytes(room));
-    CTiles c(tile_rows(), room.pairs, options_.device, lists(), CFormat::tiles);
+    CTiles c(tile_rows(), room.pairs, options_.device, CFormat::tiles);
     enqueue_symbolic_tiles(context_, a_tiles_, right(), pair_counts_.data(), room.shared_bytes, room.pairs, c,
                            starts_.data(), totals_.data());
     exclusive_sum_on_device(options_.device, starts_.span());
@@ -198,23 +196,11 @@ class TileToTile {
     const TileTarget<T> target{starts_.data(), tile_rows(),    tile_row_offsets.data(),
                                columns.data(), bitmaps.data(), value_offsets.data(),
                                values.data()};
-    enqueue_sum(c, target);
+    enqueue_numeric_tiles<T>(context_, tile_arithmetic<T>(context_, options_.determinism, found_), a_tiles_,
+                             a_dense_.data(), right(), same_ ? a_dense_.data() : b_dense_.data(), c, target);
     if (!options_.asynchronous) context_.synchronize();
     return TileMatrix<T>(a_.rows, b_.cols, ValueStorage::weighted, std::move(tile_row_offsets), std::move(columns),
                          std::move(bitmaps), std::move(value_offsets), std::move(values), Check::trusted);
-  }
-
-  void enqueue_sum(const CTiles& c, const TileTarget<T>& target) {
-    const TileArithmetic arithmetic = tile_arithmetic<T>(context_, options_.determinism, found_);
-    const T* const b_dense = same_ ? a_dense_.data() : b_dense_.data();
-    if constexpr (std::is_same_v<T, double>) {
-      if (lists() == PairLists::of_quads) {
-        enqueue_numeric_quads(context_, arithmetic, a_tiles_, a_dense_.data(), right(), b_dense, c,
-                              static_cast<int>(found_.c_quads), target);
-        return;
-      }
-    }
-    enqueue_numeric_tiles<T>(context_, arithmetic, a_tiles_, a_dense_.data(), right(), b_dense, c, target);
   }
 
   void describe() {
