@@ -22,7 +22,7 @@ class TilePlanOnGpu : public testing::CudaTest {
     return options;
   }
   static SpgemmPlan<double> plan_of(const Csr<double>& a, const Csr<double>& b, const SpgemmOptions& options) {
-    return SpgemmPlan<double>(Csr<double>::copy_of(a.view()), Csr<double>::copy_of(b.view()), options);
+    return {Csr<double>::copy_of(a.view()), Csr<double>::copy_of(b.view()), options};
   }
   static Csr<double> other_values(const Csr<double>& matrix, std::uint64_t seed) {
     return matrix.with_values(Array<double>::copy_of(testing::random_vector<double>(matrix.nnz(), seed)));

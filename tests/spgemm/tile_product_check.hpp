@@ -28,8 +28,9 @@ struct NamedFactors {
     for (index_t c = 0; c < 8; ++c) columns.push_back(i / 8 * 8 + c);
     offsets.push_back(static_cast<offset_t>(columns.size()));
   }
-  return Csr<double>(8 * blocks, 8 * blocks, Array<offset_t>::copy_of(offsets), Array<index_t>::copy_of(columns),
-                     Array<double>::copy_of(values));
+  const std::int64_t rows = 8 * std::int64_t{blocks};
+  return {rows, rows, Array<offset_t>::copy_of(offsets), Array<index_t>::copy_of(columns),
+          Array<double>::copy_of(values)};
 }
 
 /// Products whose tiles are cut at odd places, are empty, meet without a product, or are many in one row.
