@@ -9,9 +9,11 @@
 ///   bench_spgemm_cuda --problems grid-block,grid-blocks --ways exact,tiles,auto --most-checked 10000000000
 ///   bench_spgemm_cuda --problems band,elast3,block6,bcsstk16.mtx.gz --ways tiles,bmsparse,tsparse
 ///   bench_spgemm_cuda --problems band,elast3,block6 --ways tiles,fp16-fp32,fp32:tiles,fp32:tiles-ordered,fp32:3xtf32
+///   bench_spgemm_cuda --problems band,elast3,block6 --ways tiles,tiles-resident,to-tiles,to-csr,cube,cube-resident
 ///   bench_spgemm_cuda --problems mg7-200:r0ap,mg27-140:a0p0 --ways auto,exact+esc,exact+small_hash,sampled+small_hash
 #include "bench/paper_product.hpp"
 #include "bench/report.hpp"
+#include "bench/spgemm_resident.hpp"
 #include "bench/spgemm_ways.hpp"
 #include "bench/spgemm_zoo.hpp"
 #include "bench/vendor_spgemm.hpp"
@@ -54,8 +56,9 @@ struct Settings {
 /// A way to form the product, and what became of it.
 struct ProductWay {
   std::string name;
-  std::function<Csr<double>()> multiply;  ///< the vendor's C stays with it, and one in single precision is dropped
-  std::function<Csr<double>()> fetch;     ///< the same on the host
+  std::function<Csr<double>()>
+      multiply;  ///< the vendor's C stays with it, and one in single precision or in tiles is dropped
+  std::function<Csr<double>()> fetch;  ///< the same on the host; none where there is no A B
   std::vector<double> ms;
   std::string failure;
   SpgemmReport report;                  ///< of Tessera's
@@ -77,6 +80,7 @@ class Bench {
   void prepare_way(ProductWay& candidate, const Csr<double>& right);
   void prepare_paper(ProductWay& candidate, const Csr<double>& right);
   void prepare_single(ProductWay& candidate);
+  void prepare_resident(ProductWay& candidate, const Csr<double>& right);
   void check_way(ProductWay& candidate, const Csr<double>& expected) const;
 
   const Settings& settings_;
@@ -86,11 +90,13 @@ class Bench {
   Csr<float> a_single_;  ///< where single precision is measured
   Csr<float> b_single_;
   std::optional<VendorSpgemm> vendor_;
+  std::optional<ResidentTiles> resident_;
   std::vector<ProductWay> candidates_;
 };
 
 void Bench::prepare(const SpgemmProblem& problem) {
   candidates_.clear();
+  resident_.reset();
   vendor_.reset();
   a_ = problem.a.to(device_);
   const bool squared = &problem.right() == &problem.a;
@@ -147,10 +153,20 @@ void Bench::prepare_single(ProductWay& candidate) {
   candidate.fetch = [product] { return converted<double>(product(), Device{}); };
 }
 
+void Bench::prepare_resident(ProductWay& candidate, const Csr<double>& right) {
+  if (!resident_) resident_.emplace(a_, right, device_);
+  candidate.multiply = [this, &candidate] {
+    if (auto report = resident_->run(candidate.name)) candidate.report = std::move(*report);
+    return Csr<double>();
+  };
+  if (candidate.name == "tiles-resident") candidate.fetch = [this] { return resident_->product().to(Device{}); };
+}
+
 /// A plan's report is that of its set-up, which its time leaves out.
 void Bench::prepare_way(ProductWay& candidate, const Csr<double>& right) {
   if (PaperProduct::knows(candidate.name)) return prepare_paper(candidate, right);
   if (is_single(candidate.name)) return prepare_single(candidate);
+  if (is_resident_way(candidate.name)) return prepare_resident(candidate, right);
   candidate.fetch = [&candidate] { return candidate.multiply().to(Device{}); };
   const SpgemmOptions options = options_of(candidate.name, device_);
   if (candidate.name != plan_name) {
@@ -203,7 +219,8 @@ void Bench::check_way(ProductWay& candidate, const Csr<double>& expected) const 
 void Bench::check(const SpgemmProblem& problem) {
   const Csr<double> expected = spgemm(problem.a, problem.right()).matrix;
   for (ProductWay& candidate : candidates_) {
-    if (candidate.name != vendor_name && candidate.failure.empty()) check_way(candidate, expected);
+    if (candidate.name == vendor_name || !candidate.failure.empty()) continue;
+    if (candidate.paper || candidate.fetch) check_way(candidate, expected);
   }
 }
 
@@ -319,7 +336,8 @@ int main(int argc, char** argv) {
   app.add_option(
          "--ways", settings.ways,
          "auto, short-rows (auto, expecting short rows), ordered, plan, workflows, accumulators, tiles-ordered, "
-         "precisions; fp32:NAME in single precision; bmsparse, tsparse (as their papers, from tiles to tiles)")
+         "precisions; fp32:NAME in single precision; bmsparse, tsparse (as their papers, from tiles to tiles); " +
+             tessera::bench::resident_ways())
       ->delimiter(',');
   app.add_option("--device", settings.device, "GPU")->capture_default_str();
   app.add_option("--warmups", settings.warmups, "Untimed products of each")->capture_default_str();

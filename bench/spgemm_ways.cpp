@@ -1,5 +1,7 @@
 #include "bench/spgemm_ways.hpp"
 
+#include "bench/spgemm_resident.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,6 +66,7 @@ SpgemmOptions options_of(const std::string& way, const Device& device) {
 }
 
 double tolerance_of(const std::string& way) {
+  if (is_resident_way(way)) return 1e-12;
   if (options_of(way, Device{}).precision == SpgemmPrecision::fp16_fp32) return 0.05;
   return is_single(way) ? 1e-4 : 1e-12;
 }

@@ -14,6 +14,10 @@ namespace tessera::cuda {
 
 namespace {
 
+/// Tiles of a run, at most: few, so that many warps wait for memory at once.
+constexpr int tiles_of_short_run = 8;
+static_assert(tiles_of_short_run <= most_tiles_of_run);
+
 /// Tiles, as kernels see them.
 template <class T>
 struct ConstTilePointers {
@@ -34,7 +38,7 @@ struct RunTable {
 };
 
 [[nodiscard]] __host__ __device__ constexpr offset_t runs_for(offset_t tiles) {
-  return tiles <= most_tiles_of_run ? 1 : (tiles + most_tiles_of_run - 1) / most_tiles_of_run;
+  return tiles <= tiles_of_short_run ? 1 : (tiles + tiles_of_short_run - 1) / tiles_of_short_run;
 }
 
 /// A run and its place in the table.
@@ -51,10 +55,10 @@ struct PlacedRun {
       : tile_row(row_of_nonzero(table.offsets, a.tile_rows, which)),
         number(which - table.offsets[tile_row]),
         runs(table.offsets[tile_row + 1] - table.offsets[tile_row]),
-        first(a.tile_row_offsets[tile_row] + number * most_tiles_of_run),
+        first(a.tile_row_offsets[tile_row] + number * tiles_of_short_run),
         positions(table.positions + tile_size * table.offsets[tile_row]) {
     const offset_t left = a.tile_row_offsets[tile_row + 1] - first;
-    tiles = left < most_tiles_of_run ? static_cast<int>(left) : most_tiles_of_run;
+    tiles = left < tiles_of_short_run ? static_cast<int>(left) : tiles_of_short_run;
   }
 
   [[nodiscard]] __device__ offset_t& position(int r) const { return positions[r * runs + number]; }
@@ -130,7 +134,7 @@ Csr<T> csr_of(const TileView<T>& tiles, const Device& device) {
                                  tiles.values.data()};
     const Array<offset_t> offsets = run_offsets(device, a);
     // As many runs as there can be: the host does not wait for their number.
-    const std::int64_t most_runs = std::int64_t{a.tile_rows} + tiles.tiles() / most_tiles_of_run;
+    const std::int64_t most_runs = std::int64_t{a.tile_rows} + tiles.tiles() / tiles_of_short_run;
     Array<offset_t> positions(tile_size * most_runs, Init::zero, device);
     const RunTable table{offsets.data(), positions.data()};
     const Grid grid{blocks_for(most_runs, run_warps), run_threads};

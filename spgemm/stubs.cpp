@@ -1,6 +1,7 @@
 /// \file
 /// SpGEMM on a GPU in a build without CUDA: refuses.
 #include "spgemm/common/backends.hpp"
+#include "spgemm/common/tile_backends.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cuda {
@@ -24,6 +25,16 @@ std::unique_ptr<ProductPlan<T>> make_product_plan(std::shared_ptr<const Csr<T>> 
   refuse(options.device);
 }
 
+template <class T>
+std::optional<TileMatrix<T>> multiply_tiles(const TileView<T>& /*a*/, const TileView<T>& /*b*/,
+                                            const SpgemmOptions& options, SpgemmReport& /*report*/) {
+  refuse(options.device);
+}
+
+template std::optional<TileMatrix<float>> multiply_tiles(const TileView<float>&, const TileView<float>&,
+                                                         const SpgemmOptions&, SpgemmReport&);
+template std::optional<TileMatrix<double>> multiply_tiles(const TileView<double>&, const TileView<double>&,
+                                                          const SpgemmOptions&, SpgemmReport&);
 template std::unique_ptr<ProductPlan<float>> make_product_plan(std::shared_ptr<const Csr<float>>,
                                                                std::shared_ptr<const Csr<float>>, const SpgemmOptions&);
 template std::unique_ptr<ProductPlan<double>> make_product_plan(std::shared_ptr<const Csr<double>>,

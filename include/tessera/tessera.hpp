@@ -30,5 +30,6 @@
 #include "tessera/statistics.hpp"
 #include "tessera/text_file.hpp"
 #include "tessera/tile_matrix.hpp"
+#include "tessera/tile_product.hpp"
 #include "tessera/types.hpp"
 #include "tessera/version.hpp"

@@ -56,6 +56,15 @@ inline constexpr int tile_entries = tile_size * tile_size;
   return static_cast<std::uint64_t>(high) << 32 | low;
 }
 
+/// The same where every bit of a is set: each row has all columns of b.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::uint64_t boolean_product_of_full(std::uint64_t b) noexcept {
+  std::uint32_t rows = static_cast<std::uint32_t>(b) | static_cast<std::uint32_t>(b >> 32);
+  rows |= rows >> 16;
+  rows |= rows >> 8;
+  const std::uint32_t all = (rows & 0xFFU) * 0x01010101U;
+  return static_cast<std::uint64_t>(all) << 32 | all;
+}
+
 /// Scalar products of a tile of A with rows of B of these lengths.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t products_of(std::uint64_t a,
                                                                      const TileRowCounts& b_lengths) noexcept {

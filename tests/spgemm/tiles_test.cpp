@@ -36,6 +36,10 @@ TEST(TileArithmetic, BooleanProductIsThatOfMatrices) {
       }
     }
   }
+  for (int round = 0; round < 100; ++round) {
+    const std::uint64_t b = random_bitmap(generator, 1 + round % 6);
+    ASSERT_EQ(detail::boolean_product_of_full(b), detail::boolean_product(~std::uint64_t{0}, b));
+  }
   EXPECT_EQ(detail::boolean_product(~std::uint64_t{0}, 0), 0U);
   EXPECT_EQ(detail::boolean_product(0x8040201008040201U, 0x123456789abcdef0U), 0x123456789abcdef0U) << "identity";
 }

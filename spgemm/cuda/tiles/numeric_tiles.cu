@@ -12,12 +12,7 @@ namespace tessera::cuda {
 
 namespace {
 
-constexpr int warps = 16;
-constexpr int rows_of_block = 2;
-constexpr int tiles_at_once = warps / rows_of_block;
-constexpr int threads = warps * warp_size;
-/// Blocks per multiprocessor that registers must allow.
-constexpr int resident_blocks = 3;
+using namespace tiles_by_warps;
 
 /// Bitmaps and dense copies of the factors' tiles.
 template <class V>
@@ -26,6 +21,7 @@ struct DenseTiles {
   const std::uint64_t* b_bitmaps;
   const V* a;
   const V* b;
+  const unsigned* not_finite;  ///< null, or nonzero where pairs are multiplied entry by entry alone
 };
 
 /// Operands of the two tensor instructions of a pair, for this lane.
@@ -73,13 +69,16 @@ __device__ __forceinline__ void sum_tensor(const DenseTiles<double>& dense, cons
   if (count == 1) multiply_pair(c0, c1, PairOperands(dense, first, a_place, b_place));
 }
 
+template <class Target>
 __global__ void __launch_bounds__(threads, resident_blocks)
-    tensor_kernel(DenseTiles<double> dense, CTileArrays c, CsrTarget<double> target) {
+    tensor_kernel(DenseTiles<double> dense, CTileArrays c, Target target) {
+  if (dense.not_finite != nullptr && *dense.not_finite != 0) return;
   const auto warp = static_cast<int>(threadIdx.x / warp_size);
   const std::int64_t number = std::int64_t{blockIdx.x} * rows_of_block + warp % rows_of_block;
   if (number >= c.taken.count) return;
   const std::int64_t tile_row = c.taken[number];
   const CTileRow row = c.rows[tile_row];
+  if (threadIdx.x % warp_size == 0 && warp < rows_of_block) begin_tile_row(target, tile_row);
   for (int t = row.first + warp / rows_of_block; t < row.first + row.tiles; t += tiles_at_once) {
     const CTile tile = load_tile(c.tiles + t);
     if (tile.pairs == 0) continue;
@@ -111,13 +110,15 @@ __device__ V add_pair(const DenseTiles<V>& dense, const TilePair& pair, int r, i
   return sum;
 }
 
-template <class V>
-__global__ void __launch_bounds__(threads) scalar_kernel(DenseTiles<V> dense, CTileArrays c, CsrTarget<V> target) {
+template <class V, class Target>
+__global__ void __launch_bounds__(threads) scalar_kernel(DenseTiles<V> dense, CTileArrays c, Target target) {
+  if (dense.not_finite != nullptr && *dense.not_finite == 0) return;
   const auto warp = static_cast<int>(threadIdx.x / warp_size);
   const std::int64_t number = std::int64_t{blockIdx.x} * rows_of_block + warp % rows_of_block;
   if (number >= c.taken.count) return;
   const std::int64_t tile_row = c.taken[number];
   const CTileRow row = c.rows[tile_row];
+  if (threadIdx.x % warp_size == 0 && warp < rows_of_block) begin_tile_row(target, tile_row);
   const int r = lane_number() / tile_size;
   const int column = lane_number() % tile_size;
   for (int t = row.first + warp / rows_of_block; t < row.first + row.tiles; t += tiles_at_once) {
@@ -137,12 +138,23 @@ __global__ void __launch_bounds__(threads) scalar_kernel(DenseTiles<V> dense, CT
   }
 }
 
-template <class V>
-void (*kernel_of([[maybe_unused]] TileArithmetic arithmetic))(DenseTiles<V>, CTileArrays, CsrTarget<V>) {
+template <class V, class Target>
+void (*kernel_of([[maybe_unused]] TileArithmetic arithmetic))(DenseTiles<V>, CTileArrays, Target) {
   if constexpr (std::is_same_v<V, double>) {
-    if (arithmetic == TileArithmetic::tensor) return tensor_kernel;
+    if (arithmetic == TileArithmetic::tensor) return tensor_kernel<Target>;
   }
-  return scalar_kernel<V>;
+  return scalar_kernel<V, Target>;
+}
+
+template <class V, class Target>
+void enqueue_numeric(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
+                     const TilePositions& b, const V* b_dense, const CTiles& c, const Target& target,
+                     const unsigned* not_finite = nullptr) {
+  const index_t taken = c.arrays().taken.count;
+  if (taken == 0) return;
+  const DenseTiles<V> dense{a.arrays().bitmaps, b.arrays().bitmaps, a_dense, b_dense, not_finite};
+  launch("numeric phase in tiles", context, Grid{blocks_for(taken, rows_of_block), threads},
+         kernel_of<V, Target>(arithmetic), dense, c.arrays(), target);
 }
 
 }  // namespace
@@ -151,12 +163,28 @@ template <class V>
 void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
                            const TilePositions& b, const V* b_dense, const CTiles& c, const offset_t* offsets,
                            index_t* columns, V* values) {
-  const index_t taken = c.arrays().taken.count;
-  if (taken == 0) return;
-  const DenseTiles<V> dense{a.arrays().bitmaps, b.arrays().bitmaps, a_dense, b_dense};
-  launch("numeric phase in tiles", context, Grid{blocks_for(taken, rows_of_block), threads}, kernel_of<V>(arithmetic),
-         dense, c.arrays(), CsrTarget<V>{offsets, columns, values});
+  enqueue_numeric(context, arithmetic, a, a_dense, b, b_dense, c, CsrTarget<V>{offsets, columns, values});
 }
+
+template <class V>
+void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
+                           const TilePositions& b, const V* b_dense, const CTiles& c, const TileTarget<V>& target) {
+  enqueue_numeric(context, arithmetic, a, a_dense, b, b_dense, c, target);
+}
+
+void enqueue_planned_tiles(const Context& context, const TileTotals* totals, const TilePositions& a,
+                           const double* a_dense, const TilePositions& b, const double* b_dense, const CTiles& c,
+                           const offset_t* offsets, double* values) {
+  const CsrTarget<double> target{offsets, nullptr, values};
+  for (const TileArithmetic arithmetic : {TileArithmetic::tensor, TileArithmetic::scalar}) {
+    enqueue_numeric(context, arithmetic, a, a_dense, b, b_dense, c, target, &totals->not_finite);
+  }
+}
+
+template void enqueue_numeric_tiles(const Context&, TileArithmetic, const TilePositions&, const float*,
+                                    const TilePositions&, const float*, const CTiles&, const TileTarget<float>&);
+template void enqueue_numeric_tiles(const Context&, TileArithmetic, const TilePositions&, const double*,
+                                    const TilePositions&, const double*, const CTiles&, const TileTarget<double>&);
 
 template void enqueue_numeric_tiles(const Context&, TileArithmetic, const TilePositions&, const float*,
                                     const TilePositions&, const float*, const CTiles&, const offset_t*, index_t*,

@@ -17,12 +17,7 @@ namespace tessera::cuda {
 
 namespace {
 
-constexpr int warps = 16;
-constexpr int rows_of_block = 2;
-constexpr int tiles_at_once = warps / rows_of_block;
-constexpr int threads = warps * warp_size;
-/// Blocks per multiprocessor that registers must allow.
-constexpr int resident_blocks = 3;
+using namespace tiles_by_warps;
 
 /// Bitmaps and operand tiles of the factors.
 template <class E>

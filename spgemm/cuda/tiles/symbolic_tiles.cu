@@ -7,9 +7,7 @@
 #include "spgemm/cuda/tiles/column_window.cuh"
 #include "spgemm/cuda/tiles/row_counts.cuh"
 #include "spgemm/cuda/tiles/tile_product.hpp"
-#include "spgemm/cuda/tiles/tile_row_choice.hpp"
 
-#include <climits>
 #include <cstddef>
 #include <type_traits>
 
@@ -17,120 +15,8 @@ namespace tessera::cuda {
 
 namespace {
 
-constexpr int count_threads = 256;
-constexpr int count_blocks_of_multiprocessor = 8;
-constexpr int threads = 128;
+constexpr int threads = symbolic_threads;
 constexpr int warps = threads / warp_size;
-
-/// Of the tile rows of a warp or block: totals as in TileTotals.
-struct PairSums {
-  unsigned long long pairs = 0;
-  unsigned long long products = 0;
-  unsigned long long poor_pairs = 0;
-  unsigned long long poor_products = 0;
-  unsigned symbolic_bytes = 0;
-  unsigned in_tiles = 0;
-  unsigned by_rows = 0;
-  unsigned beyond = 0;
-
-  __device__ void add(const TileRowFacts& row, const TileRowRule& rule) {
-    beyond |= limits_exceeded(row, rule);
-    if (!is_formed_in_tiles(row, rule)) {
-      ++by_rows;
-      return;
-    }
-    products += row.products;
-    pairs += row.pairs;
-    symbolic_bytes = max(symbolic_bytes, row.layout.bytes());
-    if (row.pairs > 0) ++in_tiles;
-    if (tile_row_pays(row, least_pair_products)) return;
-    poor_pairs += row.pairs;
-    poor_products += row.products;
-  }
-  __device__ void add(const PairSums& other) {
-    pairs += other.pairs;
-    products += other.products;
-    poor_pairs += other.poor_pairs;
-    poor_products += other.poor_products;
-    symbolic_bytes = max(symbolic_bytes, other.symbolic_bytes);
-    in_tiles += other.in_tiles;
-    by_rows += other.by_rows;
-    beyond |= other.beyond;
-  }
-  __device__ void publish(TileTotals& totals) const {
-    atomicAdd(&totals.pairs, pairs);
-    atomicAdd(&totals.products, products);
-    atomicMax(&totals.symbolic_bytes, symbolic_bytes);
-    atomicAdd(&totals.in_tiles, in_tiles);
-    if (by_rows != 0) atomicAdd(&totals.by_rows, by_rows);
-    if (beyond != 0) atomicOr(&totals.beyond, beyond);
-    if (poor_pairs == 0) return;
-    atomicAdd(&totals.poor_pairs, poor_pairs);
-    atomicAdd(&totals.poor_products, poor_products);
-  }
-};
-
-/// Pairs and products of a tile row. One warp; the same in all lanes.
-__device__ TileRowFacts facts_of(const PositionArrays& a, const PositionArrays& b, const TileRow& row) {
-  TileRowFacts facts;
-  unsigned pairs = 0;
-  unsigned first = INT_MAX;
-  int last = -1;
-  long long products = 0;
-  bool found = row.tiles != tiles_not_found;
-  for (int t = static_cast<int>(threadIdx.x % warp_size); t < row.tiles; t += warp_size) {
-    const index_t k = a.columns[row.first + t];
-    const TileRow b_row = b.rows[k];
-    found = found && b_row.tiles != tiles_not_found;
-    pairs += static_cast<unsigned>(b_row.tiles);
-    first = min(first, static_cast<unsigned>(b_row.first_column));
-    last = max(last, b_row.last_column);
-    products += detail::products_of(a.bitmaps[row.first + t], b.lengths[k]);
-  }
-  // Which limit it was the positions have noted.
-  if (__ballot_sync(full_warp, !found) != 0) facts.beyond = static_cast<unsigned>(BeyondTiles::not_found);
-  facts.pairs = __reduce_add_sync(full_warp, pairs);
-  first = __reduce_min_sync(full_warp, first);
-  last = __reduce_max_sync(full_warp, last);
-  facts.products = static_cast<unsigned long long>(sum_over_lanes(products));
-  const int words = last < 0 ? 0 : window_words(static_cast<int>(first), last);
-  const auto window = static_cast<unsigned long long>(warp_size) * static_cast<unsigned>(words);
-  facts.layout = {static_cast<int>(facts.pairs < window ? facts.pairs : window), words, row.tiles};
-  return facts;
-}
-
-__global__ void __launch_bounds__(count_threads)
-    pair_counts_kernel(index_t tile_rows, PositionArrays a, PositionArrays b, TileRowRule rule, std::uint8_t* in_tiles,
-                       offset_t* pair_counts, TileTotals* totals) {
-  constexpr int warps_of_block = count_threads / warp_size;
-  __shared__ PairSums of_warps[warps_of_block];
-  const auto warp = static_cast<int>(threadIdx.x / warp_size);
-  const bool leads = threadIdx.x % warp_size == 0;
-  if (blockIdx.x == 0 && threadIdx.x == 0) pair_counts[tile_rows] = 0;
-  PairSums sums;
-  const std::int64_t stride = std::int64_t{gridDim.x} * warps_of_block;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * warps_of_block + warp; i < a.taken.count; i += stride) {
-    const index_t tile_row = a.taken[i];
-    const TileRow row = a.rows[tile_row];
-    bool formed = tile_row_may_pay(row.tiles, a.lengths[tile_row], rule);
-    TileRowFacts facts;
-    if (formed) {
-      facts = facts_of(a, b, row);
-      formed = is_formed_in_tiles(facts, rule);
-      sums.add(facts, rule);
-    } else {
-      ++sums.by_rows;
-    }
-    if (!leads) continue;
-    pair_counts[tile_row] = formed ? static_cast<offset_t>(facts.pairs) : 0;
-    if (in_tiles != nullptr) in_tiles[tile_row] = formed ? 1 : 0;
-  }
-  if (leads) of_warps[warp] = sums;
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  for (int w = 1; w < warps_of_block; ++w) sums.add(of_warps[w]);
-  sums.publish(*totals);
-}
 
 /// First tile and number of tiles of a row of B.
 struct alignas(8) BTiles {
@@ -206,7 +92,11 @@ __device__ void multiply_bitmaps(const PositionArrays& b, const SymbolicMemory& 
   for (int w = static_cast<int>(threadIdx.x); w < slots * memory.a_words; w += threads) memory.hits[w] = 0;
   __syncthreads();
   memory.for_each_pair([&](int t, int b_tile) {
-    const std::uint64_t product = detail::boolean_product(memory.a_bitmaps[t], b.bitmaps[b_tile]);
+    // All lanes have one tile of A, so that the branch of full ones costs the others nothing.
+    const std::uint64_t of_a = memory.a_bitmaps[t];
+    const std::uint64_t of_b = b.bitmaps[b_tile];
+    const std::uint64_t product =
+        of_a == ~std::uint64_t{0} ? detail::boolean_product_of_full(of_b) : detail::boolean_product(of_a, of_b);
     if (product == 0) return;
     const int s = memory.window.slot(b.columns[b_tile]);
     auto* const bits = reinterpret_cast<unsigned long long*>(memory.c_bitmaps + s);
@@ -234,6 +124,13 @@ __device__ void write_bitmaps(const SymbolicMemory& memory, int slots, int first
   if (lane < tile_size && row < rows) counts[row] = running.total().of_row(lane);
 }
 
+/// Pairs of a slot. \param s < slots
+[[nodiscard]] __device__ int pairs_of_slot(const SymbolicMemory& memory, int s) {
+  int pairs = 0;
+  for (int w = 0; w < memory.a_words; ++w) pairs += __popc(memory.hits[s * memory.a_words + w]);
+  return pairs;
+}
+
 /// First pair and number of pairs of the tiles of C. One warp. \returns pairs of the tile row, in lane 0
 __device__ unsigned write_tiles(const SymbolicMemory& memory, int slots, int first, unsigned first_pair,
                                 const CTileArrays& c) {
@@ -241,15 +138,12 @@ __device__ unsigned write_tiles(const SymbolicMemory& memory, int slots, int fir
   unsigned before = first_pair;
   for (int s0 = 0; s0 < slots; s0 += warp_size) {
     const int s = s0 + lane;
-    int pairs = 0;
-    if (s < slots) {
-      for (int w = 0; w < memory.a_words; ++w) pairs += __popc(memory.hits[s * memory.a_words + w]);
-    }
+    const int pairs = s < slots ? pairs_of_slot(memory, s) : 0;
     const int up_to = sum_up_to_lane(pairs);
     if (s < slots) {
       const unsigned begin = before + static_cast<unsigned>(up_to - pairs);
       memory.first_pairs[s] = begin;
-      c.tiles[first + s] = {begin, pairs, memory.columns[s]};
+      c.tiles[first + s] = {begin, pairs, memory.columns[s], 0};
     }
     before += static_cast<unsigned>(__shfl_sync(full_warp, up_to, warp_size - 1));
   }
@@ -269,28 +163,154 @@ __device__ void write_pairs(const PositionArrays& b, const SymbolicMemory& memor
   });
 }
 
-/// A tile row of C without entries.
-__device__ void write_nothing(index_t rows, index_t tile_row, CTileRow* c_rows, offset_t* counts) {
-  const std::int64_t row = std::int64_t{tile_row} * tile_size + threadIdx.x;
-  if (threadIdx.x == 0) c_rows[tile_row] = {0, 0};
-  if (threadIdx.x < tile_size && row < rows) counts[row] = 0;
-}
+/// Sizes of C in CSR: the entries of its rows.
+struct RowSizes {
+  index_t rows;
+  const offset_t* pair_offsets;
+  offset_t* counts;
 
+  __device__ void write_end() const { counts[rows] = 0; }
+  /// A tile row of C without entries.
+  __device__ void write_nothing(index_t tile_row) const {
+    const std::int64_t row = std::int64_t{tile_row} * tile_size + threadIdx.x;
+    if (threadIdx.x < tile_size && row < rows) counts[row] = 0;
+  }
+  [[nodiscard]] __device__ int pairs(index_t tile_row) const {
+    return static_cast<int>(pair_offsets[tile_row + 1] - pair_offsets[tile_row]);
+  }
+  [[nodiscard]] __device__ bool fits(const SymbolicLayout& /*layout*/) const { return true; }
+  /// Records for a tile row of C, one per slot. One thread. \returns the first
+  __device__ int reserve(index_t tile_row, int slots, const CTileArrays& c, TileTotals* totals) const {
+    const auto first = static_cast<int>(atomicAdd(&totals->c_tiles, static_cast<unsigned>(slots)));
+    c.rows[tile_row] = {first, slots};
+    return first;
+  }
+  /// Two warps.
+  __device__ void write(const SymbolicMemory& memory, index_t tile_row, int slots, int& first, const CTileArrays& c,
+                        TileTotals* totals) const {
+    if (threadIdx.x < warp_size) write_bitmaps(memory, slots, first, rows, c, tile_row, counts);
+    if (threadIdx.x / warp_size != 1) return;
+    const auto first_pair = static_cast<unsigned>(pair_offsets[tile_row]);
+    const unsigned live = write_tiles(memory, slots, first, first_pair, c);
+    if (threadIdx.x == warp_size) atomicAdd(&totals->live_pairs, static_cast<unsigned long long>(live));
+  }
+};
+
+/// Sizes of C in tiles: the tiles of its tile rows, then the entries of its tile rows. Tile rows take their places in
+/// the list of pairs as they come.
+struct TileSizes {
+  index_t tile_rows;
+  unsigned shared_bytes;
+  unsigned long long most_pairs;  ///< that there is room for
+  const offset_t* pair_counts;
+  offset_t* counts;
+
+  __device__ void write_end() const { counts[2 * std::int64_t{tile_rows}] = 0; }
+  __device__ void write_nothing(index_t tile_row) const {
+    if (threadIdx.x == 0) write_counts(tile_row, 0, 0);
+  }
+  [[nodiscard]] __device__ int pairs(index_t tile_row) const { return static_cast<int>(pair_counts[tile_row]); }
+  /// Tile rows beyond the limits of tiles have no slots.
+  [[nodiscard]] __device__ bool fits(const SymbolicLayout& layout) const {
+    return layout.slots > 0 && layout.bytes() <= shared_bytes;
+  }
+  /// Nothing: it is not known yet which slots have entries.
+  __device__ int reserve(index_t /*tile_row*/, int /*slots*/, const CTileArrays& /*c*/, TileTotals* /*totals*/) const {
+    return 0;
+  }
+  /// A record per tile with entries. One warp. \param first becomes -1 where there is no room for the pairs
+  __device__ void write(const SymbolicMemory& memory, index_t tile_row, int slots, int& first, const CTileArrays& c,
+                        TileTotals* totals) const {
+    if (threadIdx.x >= warp_size) return;
+    const TileRowTotals row = count(memory, slots);
+    unsigned long long first_pair = 0;
+    if (threadIdx.x == 0) {
+      first_pair = atomicAdd(&totals->live_pairs, static_cast<unsigned long long>(row.pairs));
+      const bool has_room = first_pair + row.pairs <= most_pairs;
+      first = has_room ? static_cast<int>(atomicAdd(&totals->c_tiles, static_cast<unsigned>(row.tiles))) : -1;
+      c.rows[tile_row] = {first, row.tiles};
+      write_counts(tile_row, row.tiles, row.entries);
+    }
+    __syncwarp();
+    if (first < 0) return;
+    first_pair = __shfl_sync(full_warp, first_pair, 0);
+    TilesBefore before{first, 0};
+    for (int s0 = 0; s0 < slots; s0 += warp_size) {
+      before = write_records(memory, s0 + static_cast<int>(threadIdx.x), slots, static_cast<unsigned>(first_pair),
+                             before, c);
+    }
+  }
+
+ private:
+  struct TileRowTotals {
+    int tiles = 0;
+    unsigned entries = 0;
+    unsigned pairs = 0;
+  };
+  /// What earlier slots of the tile row took.
+  struct TilesBefore {
+    int tile;
+    unsigned entries;
+  };
+
+  __device__ void write_counts(index_t tile_row, int tiles, unsigned entries) const {
+    counts[tile_row] = tiles;
+    counts[std::int64_t{tile_rows} + tile_row] = entries;
+  }
+  /// Leaves the pairs before each slot. All lanes must call.
+  [[nodiscard]] static __device__ TileRowTotals count(const SymbolicMemory& memory, int slots) {
+    TileRowTotals sum;
+    for (int s0 = 0; s0 < slots; s0 += warp_size) {
+      const int s = s0 + static_cast<int>(threadIdx.x);
+      const std::uint64_t bitmap = s < slots ? memory.c_bitmaps[s] : 0;
+      const unsigned pairs = s < slots ? static_cast<unsigned>(pairs_of_slot(memory, s)) : 0;
+      const unsigned up_to = sum_up_to_lane(pairs);
+      if (s < slots) memory.first_pairs[s] = sum.pairs + up_to - pairs;
+      sum.pairs += __shfl_sync(full_warp, up_to, warp_size - 1);
+      sum.tiles += __popc(__ballot_sync(full_warp, bitmap != 0));
+      sum.entries += __reduce_add_sync(full_warp, static_cast<unsigned>(detail::count_bits(bitmap)));
+    }
+    return sum;
+  }
+  /// Slot `s` of each lane. All lanes must call. \returns what is before the next slots
+  [[nodiscard]] static __device__ TilesBefore write_records(const SymbolicMemory& memory, int s, int slots,
+                                                            unsigned first_pair, const TilesBefore& before,
+                                                            const CTileArrays& c) {
+    const std::uint64_t bitmap = s < slots ? memory.c_bitmaps[s] : 0;
+    const auto entries = static_cast<unsigned>(detail::count_bits(bitmap));
+    const unsigned live = __ballot_sync(full_warp, bitmap != 0);
+    const unsigned up_to = sum_up_to_lane(entries);
+    if (bitmap != 0) {
+      const int tile = before.tile + __popc(live & ((1U << threadIdx.x) - 1U));
+      memory.first_pairs[s] += first_pair;
+      c.bitmaps[tile] = bitmap;
+      c.tiles[tile] = {memory.first_pairs[s], pairs_of_slot(memory, s), memory.columns[s],
+                       before.entries + up_to - entries};
+    }
+    return {before.tile + __popc(live), before.entries + __shfl_sync(full_warp, up_to, warp_size - 1)};
+  }
+};
+
+/// \tparam Sizes RowSizes or TileSizes
+template <class Sizes>
 __global__ void __launch_bounds__(threads)
-    symbolic_kernel(index_t rows, PositionArrays a, PositionArrays b, const offset_t* pair_offsets, CTileArrays c,
-                    offset_t* counts, TileTotals* totals) {
+    symbolic_kernel(PositionArrays a, PositionArrays b, CTileArrays c, Sizes sizes, TileTotals* totals) {
   __shared__ TileColumnRange range;
   __shared__ int slots;
   __shared__ int first;
-  if (blockIdx.x == 0 && threadIdx.x == 0) counts[rows] = 0;
+  if (blockIdx.x == 0 && threadIdx.x == 0) sizes.write_end();
   const index_t tile_row = a.taken[blockIdx.x];
+  const auto write_nothing = [&] {
+    if (threadIdx.x == 0) c.rows[tile_row] = {0, 0};
+    sizes.write_nothing(tile_row);
+  };
   const TileRow row = a.rows[tile_row];
   find_range(a, b, row, range);
-  if (range.last < 0) return write_nothing(rows, tile_row, c.rows, counts);
-  const auto first_pair = static_cast<unsigned>(pair_offsets[tile_row]);
-  const auto pairs = static_cast<int>(pair_offsets[tile_row + 1] - pair_offsets[tile_row]);
+  if (range.last < 0) return write_nothing();
   const int words = window_words(range.first, range.last);
-  const SymbolicMemory memory({min(pairs, warp_size * words), words, row.tiles}, range.first);
+  const SymbolicLayout layout{min(sizes.pairs(tile_row), warp_size * words), words, row.tiles};
+  if (!sizes.fits(layout)) return write_nothing();
+  const SymbolicMemory memory(layout, range.first);
   load_rows(a, b, row, memory);
   memory.window.clear(words);
   __syncthreads();
@@ -300,43 +320,42 @@ __global__ void __launch_bounds__(threads)
     const int found = memory.window.number(words, [&](int s, index_t column) { memory.columns[s] = column; });
     if (threadIdx.x == 0) {
       slots = found;
-      first = static_cast<int>(atomicAdd(&totals->c_tiles, static_cast<unsigned>(found)));
-      c.rows[tile_row] = {first, found};
+      first = sizes.reserve(tile_row, found, c, totals);
     }
   }
   __syncthreads();
   multiply_bitmaps(b, memory, slots);
-  if (threadIdx.x < warp_size) write_bitmaps(memory, slots, first, rows, c, tile_row, counts);
-  if (threadIdx.x / warp_size == 1) {
-    const unsigned live = write_tiles(memory, slots, first, first_pair, c);
-    if (threadIdx.x == warp_size) atomicAdd(&totals->live_pairs, static_cast<unsigned long long>(live));
-  }
+  sizes.write(memory, tile_row, slots, first, c, totals);
   __syncthreads();
-  write_pairs(b, memory, row.first, c.pairs);
+  if (first >= 0) write_pairs(b, memory, row.first, c.pairs);
+}
+
+template <class Sizes>
+void enqueue_symbolic(const Context& context, const TilePositions& a, const TilePositions& b, unsigned shared_bytes,
+                      const CTiles& c, const Sizes& sizes, TileTotals* totals) {
+  const index_t taken = a.arrays().taken.count;
+  if (taken == 0) return;
+  if (shared_bytes + symbolic_static_bytes > context.limits().shared_per_block) {
+    allow_shared_bytes(symbolic_kernel<Sizes>, context.limits().largest_shared_per_block - symbolic_static_bytes);
+  }
+  launch("symbolic phase in tiles", context, Grid{static_cast<unsigned>(taken), threads, shared_bytes},
+         symbolic_kernel<Sizes>, a.arrays(), b.arrays(), c.arrays(), sizes, totals);
 }
 
 }  // namespace
 
-void enqueue_pair_counts(const Context& context, const TilePositions& a, const TilePositions& b,
-                         const TileRowRule& rule, std::uint8_t* in_tiles, offset_t* pair_counts, TileTotals* totals) {
-  const index_t taken = a.arrays().taken.count;
-  if (taken == 0) return;
-  const auto most = static_cast<unsigned>(context.multiprocessors() * count_blocks_of_multiprocessor);
-  const unsigned needed = blocks_for(taken, count_threads / warp_size);
-  launch("pairs of tiles", context, Grid{needed < most ? needed : most, count_threads}, pair_counts_kernel,
-         a.tile_rows(), a.arrays(), b.arrays(), rule, in_tiles, pair_counts, totals);
-}
-
 void enqueue_symbolic_tiles(const Context& context, index_t rows, const TilePositions& a, const TilePositions& b,
                             const offset_t* pair_offsets, unsigned shared_bytes, const CTiles& c, offset_t* counts,
                             TileTotals* totals) {
-  const index_t taken = a.arrays().taken.count;
-  if (taken == 0) return;
-  if (shared_bytes + symbolic_static_bytes > context.limits().shared_per_block) {
-    allow_shared_bytes(symbolic_kernel, context.limits().largest_shared_per_block - symbolic_static_bytes);
-  }
-  launch("symbolic phase in tiles", context, Grid{static_cast<unsigned>(taken), threads, shared_bytes}, symbolic_kernel,
-         rows, a.arrays(), b.arrays(), pair_offsets, c.arrays(), counts, totals);
+  enqueue_symbolic(context, a, b, shared_bytes, c, RowSizes{rows, pair_offsets, counts}, totals);
+}
+
+void enqueue_symbolic_tiles(const Context& context, const TilePositions& a, const TilePositions& b,
+                            const offset_t* pair_counts, unsigned shared_bytes, std::int64_t most_pairs,
+                            const CTiles& c, offset_t* sizes, TileTotals* totals) {
+  const auto room = static_cast<unsigned long long>(most_pairs);
+  enqueue_symbolic(context, a, b, shared_bytes, c, TileSizes{a.tile_rows(), shared_bytes, room, pair_counts, sizes},
+                   totals);
 }
 
 }  // namespace tessera::cuda

@@ -20,6 +20,7 @@ struct alignas(16) CTile {
   std::uint32_t first_pair;
   std::int32_t pairs;
   index_t column;
+  std::uint32_t entries_before;  ///< entries of earlier tiles of the tile row, for C in tiles
 };
 
 /// Tiles of a tile row of C.
@@ -34,36 +35,47 @@ struct CTileArrays {
   CTileRow* rows = nullptr;
   CTile* tiles = nullptr;
   std::uint64_t* bitmaps = nullptr;    ///< per tile
-  TileRowCounts* row_ranks = nullptr;  ///< per tile: entries of each row in earlier tiles of the tile row
+  TileRowCounts* row_ranks = nullptr;  ///< for CSR, per tile: entries of each row in earlier tiles of the tile row
   TilePair* pairs = nullptr;
 };
 
 /// Pairs that a warp of the numeric phase loads before it knows whether they are its own.
 inline constexpr std::int64_t spare_pairs = 4;
 
+/// What becomes of C.
+enum class CFormat { csr, tiles };
+
 /// Structure of C in tiles.
 class CTiles {
  public:
   /// \param most pairs of tiles, and so tiles of C
-  CTiles(index_t tile_rows, std::int64_t most, const Device& device) : memory_(bytes(tile_rows, most), device) {
+  CTiles(index_t tile_rows, std::int64_t most, const Device& device, CFormat format = CFormat::csr)
+      : memory_(bytes(tile_rows, most, format), device) {
     arrays_.taken = {nullptr, tile_rows};
     arrays_.rows = memory_.take<CTileRow>(tile_rows);
     arrays_.tiles = memory_.take<CTile>(most);
     arrays_.bitmaps = memory_.take<std::uint64_t>(most);
-    arrays_.row_ranks = memory_.take<TileRowCounts>(most);
+    arrays_.row_ranks = memory_.take<TileRowCounts>(ranks(most, format));
     arrays_.pairs = memory_.take<TilePair>(most + spare_pairs);
   }
 
   [[nodiscard]] const CTileArrays& arrays() const noexcept { return arrays_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return memory_.bytes(); }
   /// Later launches take these tile rows alone. \param list must outlive the launches
   void take(const TileRowList& list) noexcept { arrays_.taken = list; }
 
-  [[nodiscard]] static constexpr std::uint64_t bytes(index_t tile_rows, std::int64_t most) noexcept {
+  [[nodiscard]] static constexpr std::uint64_t bytes(index_t tile_rows, std::int64_t most,
+                                                     CFormat format = CFormat::csr) noexcept {
     return Slab::bytes_of<CTileRow>(tile_rows) + Slab::bytes_of<CTile>(most) + Slab::bytes_of<std::uint64_t>(most) +
-           Slab::bytes_of<TileRowCounts>(most) + Slab::bytes_of<TilePair>(most + spare_pairs);
+           Slab::bytes_of<TileRowCounts>(ranks(most, format)) + Slab::bytes_of<TilePair>(most + spare_pairs);
   }
 
  private:
+  /// Only rows of CSR need ranks.
+  [[nodiscard]] static constexpr std::int64_t ranks(std::int64_t most, CFormat format) noexcept {
+    return format == CFormat::csr ? most : 0;
+  }
+
   Slab memory_;
   CTileArrays arrays_;
 };
@@ -81,6 +93,9 @@ struct SymbolicLayout {
            static_cast<std::uint32_t>(words) * (4 + 2);
   }
 };
+
+/// Threads of a block of the symbolic phase.
+inline constexpr int symbolic_threads = 128;
 
 /// Static shared memory of the symbolic phase, beside that of its layout.
 inline constexpr std::int64_t symbolic_static_bytes = 128;
@@ -102,6 +117,14 @@ void enqueue_symbolic_tiles(const Context& context, index_t rows, const TilePosi
                             const offset_t* pair_offsets, unsigned shared_bytes, const CTiles& c, offset_t* counts,
                             TileTotals* totals);
 
+/// The same for C in tiles: the tiles of C that have no entry are left out. Tile rows that need more shared memory, or
+/// find no room for their pairs, are left out, too, which totals->symbolic_bytes and live_pairs then say.
+/// \param pair_counts of every tile row \param most_pairs that `c` has room for, empty ones not counted
+/// \param sizes receives the tiles of every tile row of C, then the entries of every tile row, and then 0
+void enqueue_symbolic_tiles(const Context& context, const TilePositions& a, const TilePositions& b,
+                            const offset_t* pair_counts, unsigned shared_bytes, std::int64_t most_pairs,
+                            const CTiles& c, offset_t* sizes, TileTotals* totals);
+
 /// How the pairs are multiplied.
 enum class TileArithmetic {
   tensor,  ///< tensor instructions on whole tiles, double only: finite values; the bits of one GPU
@@ -109,10 +132,35 @@ enum class TileArithmetic {
 };
 
 /// C in CSR. \tparam V float, double, or NoValue for the columns alone \param a_dense, b_dense dense copies of the
-/// tiles \param offsets of the rows of C
+/// tiles \param offsets of the rows of C \param columns null: not written
 template <class V>
 void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
                            const TilePositions& b, const V* b_dense, const CTiles& c, const offset_t* offsets,
                            index_t* columns, V* values);
+
+/// The values of C alone, whose columns are known, by tensor instructions unless totals->not_finite says that a value
+/// is not finite, which only the GPU knows.
+void enqueue_planned_tiles(const Context& context, const TileTotals* totals, const TilePositions& a,
+                           const double* a_dense, const TilePositions& b, const double* b_dense, const CTiles& c,
+                           const offset_t* offsets, double* values);
+
+/// The arrays of C in tiles (TileView), which the numeric phase writes.
+template <class V>
+struct TileTarget {
+  /// Tiles before each tile row; then, from element `tile_rows` on, entries before each, the tiles of C added. 2
+  /// tile_rows + 1 elements.
+  const offset_t* starts;
+  index_t tile_rows;
+  offset_t* tile_row_offsets;
+  index_t* columns;
+  std::uint64_t* bitmaps;
+  offset_t* value_offsets;
+  V* values;
+};
+
+/// C in tiles. \tparam V float or double \param c of the symbolic phase for tiles
+template <class V>
+void enqueue_numeric_tiles(const Context& context, TileArithmetic arithmetic, const TilePositions& a, const V* a_dense,
+                           const TilePositions& b, const V* b_dense, const CTiles& c, const TileTarget<V>& target);
 
 }  // namespace tessera::cuda

@@ -9,6 +9,7 @@
 #include "spgemm/cuda/tiles/operand_totals.hpp"
 #include "spgemm/cuda/tiles/slab.hpp"
 #include "tessera/csr.hpp"
+#include "tessera/tile_matrix.hpp"
 
 #include <cstdint>
 
@@ -50,7 +51,7 @@ struct TileTotals {
   unsigned beyond = 0;                ///< set of BeyondTiles
   unsigned not_finite = 0;            ///< 1 where a value is infinite or not a number
   unsigned symbolic_bytes = 0;        ///< shared memory of the largest tile row's symbolic phase
-  unsigned c_tiles = 0;               ///< records of tiles of C
+  unsigned c_tiles = 0;               ///< records of tiles of C; for C in tiles: its tiles
   unsigned long long pairs = 0;       ///< of tiles with equal inner index, empty ones too; of tile rows in tiles
   unsigned long long products = 0;    ///< scalar products of these
   unsigned long long live_pairs = 0;  ///< pairs that are not empty
@@ -102,6 +103,7 @@ class TilePositions {
   [[nodiscard]] index_t tile_rows() const noexcept { return tile_rows_; }
   [[nodiscard]] std::int64_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] const PositionArrays& arrays() const noexcept { return arrays_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return memory_.bytes(); }
   /// Later launches take these tile rows alone. \param list must outlive the launches
   void take(const TileRowList& list) noexcept { arrays_.taken = list; }
 
@@ -122,6 +124,16 @@ class TilePositions {
 /// O(nnz + rows).
 void enqueue_positions(const Context& context, const detail::CsrStructurePointers& matrix, const TilePositions& tiles,
                        int which, TileTotals* totals);
+
+/// Positions of a matrix that is in tiles already: its columns and bitmaps, tile rows in their order; no row ranks.
+/// Tile rows beyond a limit are noted in totals->beyond. O(tiles). \param tiles room for all
+template <class T>
+void enqueue_positions(const Context& context, const TileView<T>& matrix, const TilePositions& tiles,
+                       TileTotals* totals);
+
+/// The dense copy, as below, from packed values. O(tiles).
+template <class T>
+void enqueue_dense_copy(const Context& context, const TileView<T>& matrix, T* dense, TileTotals* totals);
 
 /// Copies the values of every tile, 64 of them at dense_place(), zeros between them. \param values null: ones
 /// \param dense 64 values per tile \param totals notes values that are not finite

@@ -2,35 +2,16 @@
 
 #include "core/cuda/memory.hpp"
 #include "core/cuda/scan.hpp"
-#include "preprocess/tile_slices.hpp"
 #include "spgemm/cuda/tiles/tile_views.hpp"
 
-#include <fmt/format.h>
-
 #include <cstddef>
+#include <utility>
 
 namespace tessera::cuda {
 
 template <class T>
 std::string TileSearch<T>::limits_text() const {
-  constexpr auto of_tile_rows = static_cast<unsigned>(BeyondTiles::not_found) |
-                                static_cast<unsigned>(BeyondTiles::c_row) | static_cast<unsigned>(BeyondTiles::shared);
-  if ((beyond_ & of_tile_rows) == 0) return {};
-  const auto beyond = [&](BeyondTiles limit) { return (beyond_ & static_cast<unsigned>(limit)) != 0; };
-  if (beyond(BeyondTiles::span)) {
-    return fmt::format("eight rows span more than {} columns, the most that tiles take",
-                       detail::most_window_words * 32 * tile_size);
-  }
-  if (beyond(BeyondTiles::tiles)) {
-    return fmt::format("eight rows have more than {} tiles, the most that tiles take", detail::most_found_tiles);
-  }
-  if (beyond(BeyondTiles::shared)) {
-    return fmt::format("eight rows need more than the {} bytes of shared memory that the GPU has", rule_.shared_bytes);
-  }
-  if (beyond(BeyondTiles::c_row)) {
-    return fmt::format("eight rows of C may have more than {} tiles, the most that tiles take", most_c_row_tiles);
-  }
-  return {};
+  return tile_limits_text(beyond_, rule_);
 }
 
 template <class T>
@@ -40,11 +21,11 @@ void TileSearch<T>::find_some_tiles(double least_gain_ms) {
   zero_bytes(options_.device, totals_.data(), totals_.bytes());
   make_sets();
   enqueue_tile_row_list(context_, structure_of(a_), formed_, least_tile_row_entries, nullptr, 0, totals_.data());
-  found_ = fetch(context_, totals_.data(), nullptr).first;
+  found_ = fetch_totals(context_, totals_.data(), nullptr).first;
   find_listed(a_tiles_, a_, formed_, 0, static_cast<std::int64_t>(found_.listed[0].entries));
   enqueue_met_tile_rows(context_, a_tiles_, rule_, nullptr, false, met_);
   enqueue_tile_row_list(context_, structure_of(b_), met_, 0, nullptr, 1, totals_.data());
-  found_ = fetch(context_, totals_.data(), nullptr).first;
+  found_ = fetch_totals(context_, totals_.data(), nullptr).first;
   find_listed(b_tiles_, b_, met_, 1, static_cast<std::int64_t>(found_.listed[1].entries));
   candidates_ = std::exchange(formed_, TileRowSet());
   met_ = TileRowSet();
@@ -52,7 +33,7 @@ void TileSearch<T>::find_some_tiles(double least_gain_ms) {
   candidates_ = TileRowSet();
   budget_.release(set_bytes());
   const double gain = gain_by_tiles_ms(static_cast<double>(found_.pairs), static_cast<double>(found_.products));
-  if (gain < least_gain_ms) throw GivenUp("few tile rows pay");
+  if (gain < least_gain_ms) throw TilesGivenUp("few tile rows pay");
 }
 
 template <class T>
@@ -87,11 +68,11 @@ void TileSearch<T>::choose_rows() {
   enqueue_tile_row_list(context_, structure_of(a_), formed_, 0, &a_tiles_, 0, totals);
   enqueue_met_tile_rows(context_, a_tiles_, rule_, formed_.flags(), same_, met_);
   enqueue_tile_row_list(context_, structure_of(b_), met_, 0, &right(), 1, totals);
-  found_ = fetch(context_, totals_.data(), nullptr).first;
+  found_ = fetch_totals(context_, totals_.data(), nullptr).first;
   beyond_ = found_.beyond;
   if (found_.in_tiles == 0) {
     const std::string limits = limits_text();
-    throw GivenUp(limits.empty() ? "no tile row pays" : limits);
+    throw TilesGivenUp(limits.empty() ? "no tile row pays" : limits);
   }
   a_tiles_.take(formed_.listed(found_.listed[0].rows));
   if (same_) return;

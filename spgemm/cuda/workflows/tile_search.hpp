@@ -2,50 +2,20 @@
 /// Tiles of both factors of a product on a GPU, and which tile rows of C are formed in tiles.
 #pragma once
 
-#include "core/cuda/check.hpp"
 #include "core/cuda/context.hpp"
 #include "core/memory_budget.hpp"
 #include "spgemm/cuda/tiles/tile_row_choice.hpp"
 #include "spgemm/cuda/tiles/tile_row_lists.hpp"
+#include "spgemm/cuda/workflows/tile_steps.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/spgemm.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <cstring>
-#include <mutex>
-#include <stdexcept>
 #include <string>
-#include <utility>
 
 namespace tessera::cuda {
-
-/// Why a product is not formed in tiles.
-class GivenUp : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// Copies an object, and a number after it, to the host. Waits. \param number may be null
-template <class Object>
-std::pair<Object, offset_t> fetch(const Context& context, const Object* object, const offset_t* number) {
-  static_assert(sizeof(Object) + sizeof(offset_t) <= SumSpace::host_bytes);
-  SumSpace& space = context.sum_space();
-  const std::scoped_lock alone(space.mutex);
-  auto* const target = static_cast<unsigned char*>(space.on_host);
-  check(cudaMemcpyAsync(target, object, sizeof(Object), cudaMemcpyDeviceToHost, context.stream()),
-        "bringing totals of tiles to the host");
-  if (number != nullptr) {
-    check(cudaMemcpyAsync(target + sizeof(Object), number, sizeof(offset_t), cudaMemcpyDeviceToHost, context.stream()),
-          "bringing a total to the host");
-  }
-  context.synchronize();
-  std::pair<Object, offset_t> result{};
-  std::memcpy(&result.first, target, sizeof(Object));
-  if (number != nullptr) std::memcpy(&result.second, target + sizeof(Object), sizeof(offset_t));
-  return result;
-}
 
 /// State of a product in tiles until its pairs are known, and what a mixed product adds to the search.
 template <class T>
@@ -60,14 +30,14 @@ class TileSearch {
         current_(options.device),
         same_(same),
         budget_(options.memory_limit_bytes, 0),
-        rule_{context_.limits().largest_shared_per_block - symbolic_static_bytes, 0.0},
+        rule_(tile_row_rule(context_)),
         totals_(1, Init::none, options.device) {}
 
  protected:
   void reserve(std::uint64_t bytes) {
     // No other workflow has another precision: the budget then refuses.
     if (!budget_.fits(bytes) && options_.precision == SpgemmPrecision::working) {
-      throw GivenUp(fmt::format("tiles needs {} bytes more, beyond the limit of {}", bytes, budget_.limit()));
+      throw TilesGivenUp(fmt::format("tiles needs {} bytes more, beyond the limit of {}", bytes, budget_.limit()));
     }
     budget_.reserve(bytes, "sparse product in tiles");
   }
@@ -80,10 +50,10 @@ class TileSearch {
   [[nodiscard]] index_t tile_rows() const noexcept { return detail::tiles_across(a_.rows); }
 
   /// Tiles of the tile rows of A with many entries, and of the tile rows of B that they meet; chooses those that pay.
-  /// Waits three times. \throws GivenUp if they save less than this
+  /// Waits three times. \throws TilesGivenUp if they save less than this
   void find_some_tiles(double least_gain_ms);
   /// Chooses tile rows of C by the rule among those that A takes, and lists them, and the tile rows of B that they
-  /// meet, or both if A is B. Waits. \throws GivenUp if there is none
+  /// meet, or both if A is B. Waits. \throws TilesGivenUp if there is none
   void choose_rows();
   /// Limits that some tile row exceeds; empty if none does.
   [[nodiscard]] std::string limits_text() const;
