@@ -93,7 +93,7 @@ class SellValueStore {
     if (!found) return false;
     allocate(slices, codes_);
     dictionary_ = *std::move(found);
-    fill_sell_codes<T>(device_, slices, values, dictionary_.coder(), codes_.span());
+    fill_sell_codes<T>(device_, slices, values, dictionary_, codes_.span());
     return true;
   }
   bool keep_floats(const SellSlices& slices, std::span<const T> values) {

@@ -20,7 +20,7 @@ namespace {
 constexpr index_t relative_zero = farthest_relative_column + 1;
 
 /// Columns of the entries of a row as CSR has them.
-struct AbsoluteColumns {
+struct CsrColumns {
   const index_t* columns;
   template <class T>
   [[nodiscard]] const T* origin(const T* x, std::int64_t /*row*/) const noexcept {
@@ -30,7 +30,7 @@ struct AbsoluteColumns {
 };
 
 /// The same relative to the row, in 16 bits.
-struct RelativeColumns {
+struct ShortColumns {
   const std::uint16_t* columns;
   template <class T>
   [[nodiscard]] const T* origin(const T* x, std::int64_t row) const noexcept {
@@ -42,18 +42,18 @@ struct RelativeColumns {
 };
 
 template <class T>
-struct PlainValues {
+struct CsrValues {
   const T* values;
   [[nodiscard]] T times(offset_t k, T source) const noexcept { return values[k] * source; }
 };
 template <class T>
-struct CodedValues {
+struct ByteValues {
   const std::uint8_t* codes;
   const T* dictionary;
   [[nodiscard]] T times(offset_t k, T source) const noexcept { return dictionary[codes[k]] * source; }
 };
 template <class T>
-struct UnitValues {
+struct OneValues {
   [[nodiscard]] T times(offset_t /*k*/, T source) const noexcept { return source; }
 };
 
@@ -136,15 +136,15 @@ class SellHostKernel final : public SpmvKernel<T> {
 
   template <class Epilogue>
   ProductDots multiply(const CsrView<T>& a, std::span<const T> x, const Epilogue& epilogue) const {
-    if (columns_.empty()) return multiply_by(a, AbsoluteColumns{a.columns.data()}, x, epilogue);
-    return multiply_by(a, RelativeColumns{columns_.data()}, x, epilogue);
+    if (columns_.empty()) return multiply_by(a, CsrColumns{a.columns.data()}, x, epilogue);
+    return multiply_by(a, ShortColumns{columns_.data()}, x, epilogue);
   }
   template <class Columns, class Epilogue>
   ProductDots multiply_by(const CsrView<T>& a, const Columns& columns, std::span<const T> x,
                           const Epilogue& epilogue) const {
-    if (is_pattern_) return multiply_by(a, columns, UnitValues<T>{}, x, epilogue);
-    if (codes_.empty()) return multiply_by(a, columns, PlainValues<T>{a.values.data()}, x, epilogue);
-    return multiply_by(a, columns, CodedValues<T>{codes_.data(), dictionary_.values.data()}, x, epilogue);
+    if (is_pattern_) return multiply_by(a, columns, OneValues<T>{}, x, epilogue);
+    if (codes_.empty()) return multiply_by(a, columns, CsrValues<T>{a.values.data()}, x, epilogue);
+    return multiply_by(a, columns, ByteValues<T>{codes_.data(), dictionary_.values.data()}, x, epilogue);
   }
   template <class Columns, class Values, class Epilogue>
   ProductDots multiply_by(const CsrView<T>& a, const Columns& columns, const Values& values, std::span<const T> x,

@@ -6,12 +6,12 @@
 
 #include "core/cuda/shared_memory.cuh"
 #include "core/cuda/warp.cuh"
-#include "spmv/common/product_output.cuh"
+#include "spmv/common/row_sink.cuh"
 #include "spmv/sell/sell_slices.hpp"
 #include "spmv/sell/sell_tuning.hpp"
 
 #include <cstdint>
-#include <cstring>
+#include <type_traits>
 
 namespace tessera::cuda {
 
@@ -58,32 +58,59 @@ struct AbsoluteColumns {
   const index_t* columns;
 
   [[nodiscard]] __device__ AbsoluteColumns from(offset_t place) const { return {base_at(columns, place)}; }
-  /// Entry k of the rows of a lane.
-  template <int R>
-  __device__ void padded(int k, index_t /*first*/, index_t (&column)[R]) const {
-#pragma unroll
-    for (int r = 0; r < R; ++r) column[r] = __ldcs(columns + (k * R + r) * warp_size + lane_of_warp());
+  /// What columns of row `first` and those after it are added to.
+  template <class T>
+  [[nodiscard]] __device__ static const T* origin(const T* x, unsigned /*first*/) {
+    return x;
   }
-  [[nodiscard]] __device__ index_t jagged(int place, index_t /*row*/) const { return __ldcs(columns + place); }
+  /// Entry k of the rows of a lane, as loaded.
+  template <int R>
+  struct Padded {
+    index_t column[R];
+    /// x in this column; 0 where there is none.
+    template <class T>
+    [[nodiscard]] __device__ T gather(const T* origin, int r) const {
+      return column[r] < 0 ? T{0} : __ldg(origin + column[r]);
+    }
+  };
+  template <int R>
+  __device__ void padded(int k, Padded<R>& to) const {
+#pragma unroll
+    for (int r = 0; r < R; ++r) to.column[r] = __ldcs(columns + (k * R + r) * warp_size + lane_of_warp());
+  }
+  [[nodiscard]] __device__ index_t jagged(int place, int /*r*/) const { return __ldcs(columns + place); }
 };
 
 /// Columns relative to the row, of 2 bytes, 32768 more; 0 where a padded row has none.
 struct RelativeColumns {
   const std::uint16_t* columns;
-  static constexpr index_t zero = detail::farthest_relative_column + 1;
+  static constexpr int zero = detail::farthest_relative_column + 1;
 
   [[nodiscard]] __device__ RelativeColumns from(offset_t place) const { return {base_at(columns, place)}; }
-  template <int R>
-  __device__ void padded(int k, index_t first, index_t (&column)[R]) const {
-    const Together<R, std::uint16_t> all(columns + (k * warp_size + lane_of_warp()) * R);
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-      const index_t relative = all.entry[r];
-      column[r] = relative == 0 ? -1 : first + r * warp_size - zero + relative;
-    }
+  /// May lie outside x: what is added leads back. As an address, since such a pointer has no meaning.
+  template <class T>
+  [[nodiscard]] __device__ static const T* origin(const T* x, unsigned first) {
+    return base_at(x, static_cast<offset_t>(first) - zero);
   }
-  [[nodiscard]] __device__ index_t jagged(int place, index_t row) const {
-    return row - zero + static_cast<index_t>(__ldcs(columns + place));
+  template <int R>
+  struct Padded {
+    /// Of R rows, taken apart where they are used.
+    std::conditional_t<R == 4, unsigned long long, unsigned> word;
+    template <class T>
+    [[nodiscard]] __device__ T gather(const T* origin, int r) const {
+      const auto relative = static_cast<unsigned>(word >> (16 * r)) & 0xffffu;
+      return relative == 0 ? T{0} : __ldg(base_at(origin, static_cast<offset_t>(relative + r * warp_size)));
+    }
+  };
+  template <int R>
+  __device__ void padded(int k, Padded<R>& to) const {
+    static_assert(R == 2 || R == 4);
+    using Word = decltype(to.word);
+    to.word = __ldcs(reinterpret_cast<const Word*>(columns + (k * warp_size + lane_of_warp()) * R));
+  }
+  /// Relative to the origin, as x is read.
+  [[nodiscard]] __device__ index_t jagged(int place, int r) const {
+    return static_cast<index_t>(__ldcs(columns + place)) + r * warp_size;
   }
 };
 
@@ -96,11 +123,15 @@ struct PlainValues {
   const V* values;
 
   [[nodiscard]] __device__ PlainValues from(offset_t place) const { return {base_at(values, place)}; }
-  /// Entry k of the rows of a lane, as loaded.
+  /// Entry k of the rows of a lane, as loaded; 0 where a padded row has none.
   template <int R>
   struct Loaded {
     V value[R];
   };
+  template <int R>
+  using Padded = Loaded<R>;
+  template <int R>
+  using Jagged = Loaded<R>;
   template <int R>
   __device__ void padded(int k, Loaded<R>& to) const {
 #pragma unroll
@@ -116,7 +147,7 @@ struct PlainValues {
   }
 };
 
-/// Values of a dictionary in shared memory by codes of 1 byte.
+/// Values of a dictionary in shared memory by codes of 1 byte; the last one is 0, for padded rows that have none.
 template <class V>
 struct CodedValues {
   static constexpr bool weighted = true;
@@ -128,29 +159,39 @@ struct CodedValues {
   int count;
 
   [[nodiscard]] __device__ CodedValues from(offset_t place) const { return {base_at(codes, place), dictionary, count}; }
+  /// Codes of R rows in one word, taken apart where they are used: registers are left to x.
   template <int R>
-  struct Loaded {
-    std::uint32_t code[R];
+  struct Padded {
+    std::uint32_t word;
+    [[nodiscard]] __device__ std::uint32_t code(int r) const { return word >> (8 * r) & 0xffu; }
   };
   template <int R>
-  __device__ void padded(int k, Loaded<R>& to) const {
-    const Together<R, std::uint8_t> all(codes + (k * warp_size + lane_of_warp()) * R);
-#pragma unroll
-    for (int r = 0; r < R; ++r) to.code[r] = all.entry[r];
+  struct Jagged {
+    std::uint32_t own[R];
+    [[nodiscard]] __device__ std::uint32_t code(int r) const { return own[r]; }
+  };
+  template <int R>
+  __device__ void padded(int k, Padded<R>& to) const {
+    const std::uint8_t* const own = codes + (k * warp_size + lane_of_warp()) * R;
+    if constexpr (R == 4) {
+      to.word = __ldcs(reinterpret_cast<const std::uint32_t*>(own));
+    } else {
+      to.word = __ldcs(reinterpret_cast<const std::uint16_t*>(own));
+    }
   }
   template <int R>
-  __device__ void jagged(int place, int r, Loaded<R>& to) const {
-    to.code[r] = __ldcs(codes + place);
+  __device__ void jagged(int place, int r, Jagged<R>& to) const {
+    to.own[r] = __ldcs(codes + place);
   }
-  template <class T, int R>
-  [[nodiscard]] __device__ T product(const Loaded<R>& loaded, int r, T source, T sum) const {
-    return sum + dictionary[loaded.code[r] * copies] * source;
+  template <class T, class Loaded>
+  [[nodiscard]] __device__ T product(const Loaded& loaded, int r, T source, T sum) const {
+    return sum + dictionary[loaded.code(r) * copies] * source;
   }
   /// Every thread must call, then a barrier.
   [[nodiscard]] __device__ CodedValues share(unsigned char* shared) const {
     auto* const table = reinterpret_cast<V*>(shared);
-    for (int i = static_cast<int>(threadIdx.x); i < count * copies; i += sell_threads) {
-      table[i] = __ldg(dictionary + i / copies);
+    for (int i = static_cast<int>(threadIdx.x); i < (count + 1) * copies; i += sell_threads) {
+      table[i] = i < count * copies ? __ldg(dictionary + i / copies) : V{0};
     }
     return {codes, table + threadIdx.x % copies, count};
   }
@@ -165,6 +206,10 @@ struct UnitValues {
   [[nodiscard]] __device__ UnitValues from(offset_t /*place*/) const { return {}; }
   template <int R>
   struct Loaded {};
+  template <int R>
+  using Padded = Loaded<R>;
+  template <int R>
+  using Jagged = Loaded<R>;
   template <int R>
   __device__ void padded(int /*k*/, Loaded<R>& /*to*/) const {}
   template <int R>
@@ -183,43 +228,43 @@ struct SellChunk {
   static constexpr int rows = sell_rows_per_lane(Terms);
 };
 
-/// Adds entries k0 ... k0 + C - 1 of the rows of a lane: all loads first, without a branch. A position that a row lacks
-/// is not multiplied, since x may hold NaN. \tparam Whole whether all of them lie within the width
+/// Adds entries k0 ... k0 + C - 1 of the rows of a lane: all loads first, without a branch. In a position that a row
+/// lacks x is not read, since it may hold NaN: 0 times 0 is added. \tparam Whole whether all of them lie within the
+/// width
 template <int C, bool Whole, int R, class Columns, class Values, class T>
-__device__ void add_padded(int k0, int width, index_t first, const Columns& columns, const Values& values, const T* x,
+__device__ void add_padded(int k0, int width, const Columns& columns, const Values& values, const T* origin,
                            T (&sums)[R]) {
-  index_t column[C][R];
-  typename Values::template Loaded<R> loaded[C];
+  typename Columns::template Padded<R> column[C];
+  typename Values::template Padded<R> loaded[C];
   T source[C][R];
 #pragma unroll
   for (int k = 0; k < C; ++k) {
     if (!Whole && k0 + k >= width) break;
-    columns.template padded<R>(k0 + k, first, column[k]);
-    values.template padded<R>(k0 + k, loaded[k]);
+    columns.padded(k0 + k, column[k]);
+    values.padded(k0 + k, loaded[k]);
   }
 #pragma unroll
   for (int k = 0; k < C; ++k) {
     if (!Whole && k0 + k >= width) break;
 #pragma unroll
-    for (int r = 0; r < R; ++r) source[k][r] = __ldg(x + (column[k][r] < 0 ? 0 : column[k][r]));
+    for (int r = 0; r < R; ++r) source[k][r] = column[k].gather(origin, r);
   }
 #pragma unroll
   for (int k = 0; k < C; ++k) {
     if (!Whole && k0 + k >= width) break;
 #pragma unroll
-    for (int r = 0; r < R; ++r) {
-      if (column[k][r] >= 0) sums[r] = values.product(loaded[k], r, source[k][r], sums[r]);
-    }
+    for (int r = 0; r < R; ++r) sums[r] = values.product(loaded[k], r, source[k][r], sums[r]);
   }
 }
 
-/// The same of jagged slices. \param place of the next entry of each 32 rows
+/// The same of jagged slices, where a position that a row lacks holds entries of others, which are not multiplied.
+/// \param place of the next entry of each 32 rows
 template <int C, int R, class Columns, class Values, class T>
-__device__ void add_jagged(int k0, index_t first, const int (&length)[R], int (&place)[R], const Columns& columns,
-                           const Values& values, const T* x, T (&sums)[R]) {
+__device__ void add_jagged(int k0, const int (&length)[R], int (&place)[R], const Columns& columns,
+                           const Values& values, const T* origin, T (&sums)[R]) {
   const unsigned before = (1u << lane_of_warp()) - 1;
   index_t column[C][R];
-  typename Values::template Loaded<R> loaded[C];
+  typename Values::template Jagged<R> loaded[C];
   T source[C][R];
 #pragma unroll
   for (int k = 0; k < C; ++k) {
@@ -227,15 +272,17 @@ __device__ void add_jagged(int k0, index_t first, const int (&length)[R], int (&
     for (int r = 0; r < R; ++r) {
       const unsigned there = __ballot_sync(full_warp, k0 + k < length[r] ? 1 : 0);
       const int own = place[r] + __popc(there & before);
-      column[k][r] = columns.jagged(own, first + r * warp_size);
-      values.template jagged<R>(own, r, loaded[k]);
+      column[k][r] = columns.jagged(own, r);
+      values.jagged(own, r, loaded[k]);
       place[r] += __popc(there);
     }
   }
 #pragma unroll
   for (int k = 0; k < C; ++k) {
 #pragma unroll
-    for (int r = 0; r < R; ++r) source[k][r] = __ldg(x + (k0 + k < length[r] ? column[k][r] : 0));
+    for (int r = 0; r < R; ++r) {
+      source[k][r] = k0 + k < length[r] ? __ldg(base_at(origin, offset_t{column[k][r]})) : T{0};
+    }
   }
 #pragma unroll
   for (int k = 0; k < C; ++k) {
@@ -248,8 +295,8 @@ __device__ void add_jagged(int k0, index_t first, const int (&length)[R], int (&
 
 /// Sums of the rows of a lane in a padded slice.
 template <class Chunk, class Columns, class Values, class T>
-__device__ void sum_padded(const SellRows& p, unsigned slice, index_t first, const Columns& columns,
-                           const Values& values, const T* x, T (&sums)[Chunk::rows]) {
+__device__ void sum_padded(const SellRows& p, unsigned slice, const Columns& columns, const Values& values,
+                           const T* origin, T (&sums)[Chunk::rows]) {
   constexpr int C = Chunk::terms;
   constexpr int slice_rows = warp_size * Chunk::rows;
   int width = p.width;
@@ -262,14 +309,14 @@ __device__ void sum_padded(const SellRows& p, unsigned slice, index_t first, con
   const Values own_values = values.from(begin);
   int k0 = 0;
 #pragma unroll 1
-  for (; k0 + C <= width; k0 += C) add_padded<C, true>(k0, width, first, own_columns, own_values, x, sums);
-  if (k0 < width) add_padded<C, false>(k0, width, first, own_columns, own_values, x, sums);
+  for (; k0 + C <= width; k0 += C) add_padded<C, true>(k0, width, own_columns, own_values, origin, sums);
+  if (k0 < width) add_padded<C, false>(k0, width, own_columns, own_values, origin, sums);
 }
 
 /// The same of 32 rows each without padding.
 template <class Chunk, class Columns, class Values, class T>
-__device__ void sum_jagged(const SellRows& p, unsigned slice, index_t first, const int (&length)[Chunk::rows],
-                           const Columns& columns, const Values& values, const T* x, T (&sums)[Chunk::rows]) {
+__device__ void sum_jagged(const SellRows& p, unsigned slice, const int (&length)[Chunk::rows], const Columns& columns,
+                           const Values& values, const T* origin, T (&sums)[Chunk::rows]) {
   constexpr int R = Chunk::rows;
   const offset_t* const begins = p.begin + std::size_t{slice} * R;
   const offset_t begin = __ldg(begins);
@@ -284,17 +331,17 @@ __device__ void sum_jagged(const SellRows& p, unsigned slice, index_t first, con
   const Values own_values = values.from(begin);
 #pragma unroll 1
   for (int k0 = 0; __any_sync(full_warp, longest > k0 ? 1 : 0) != 0; k0 += Chunk::terms) {
-    add_jagged<Chunk::terms>(k0, first, length, place, own_columns, own_values, x, sums);
+    add_jagged<Chunk::terms>(k0, length, place, own_columns, own_values, origin, sums);
   }
 }
 
 template <class Chunk, class Columns, class Values, class T>
 __device__ void multiply_slice(const SellRows& p, unsigned slice, const Columns& columns, const Values& values,
-                               const T* x, const ProductOutput<T>& out, PlainSums<2>& dots) {
+                               const T* x, const RowSink<T>& out, PlainSums<2>& dots) {
   constexpr int R = Chunk::rows;
   // Rows beyond the end may not fit index_t.
   const unsigned number = slice * (warp_size * R) + threadIdx.x % warp_size;
-  const auto first = static_cast<index_t>(number);
+  const T* const origin = Columns::origin(x, number);
   T sums[R] = {};
   int length[R] = {};
   if (p.lengths != nullptr) {
@@ -303,9 +350,9 @@ __device__ void multiply_slice(const SellRows& p, unsigned slice, const Columns&
     for (int r = 0; r < R; ++r) length[r] = all.entry[r] == length_of_long_row ? -1 : all.entry[r];
   }
   if constexpr (Chunk::jagged) {
-    sum_jagged<Chunk>(p, slice, first, length, columns, values, x, sums);
+    sum_jagged<Chunk>(p, slice, length, columns, values, origin, sums);
   } else {
-    sum_padded<Chunk>(p, slice, first, columns, values, x, sums);
+    sum_padded<Chunk>(p, slice, columns, values, origin, sums);
   }
 #pragma unroll
   for (int r = 0; r < R; ++r) {
@@ -314,11 +361,15 @@ __device__ void multiply_slice(const SellRows& p, unsigned slice, const Columns&
   }
 }
 
+/// Blocks per multiprocessor that registers are bounded for. Columns and codes of jagged slices take a register each.
+template <class Chunk, class Values>
+inline constexpr int sell_blocks_at_once = Chunk::jagged || (Values::shares && Chunk::rows > 2) ? sell_min_blocks
+                                                                                                : Values::min_blocks;
+
 /// \param terms of the matrix in CSR
 template <class Chunk, class Columns, class Values, class Terms, class T>
-__global__ void __launch_bounds__(sell_threads, Values::min_blocks)
-    sell_kernel(SellRows p, Columns columns, Values values, Terms terms, const offset_t* row_offsets,
-                ProductOutput<T> out) {
+__global__ void __launch_bounds__(sell_threads, sell_blocks_at_once<Chunk, Values>)
+    sell_kernel(SellRows p, Columns columns, Values values, Terms terms, const offset_t* row_offsets, RowSink<T> out) {
   constexpr unsigned warps = sell_threads / warp_size;
   const unsigned warp = threadIdx.x / warp_size;
   PlainSums<2> dots;

@@ -24,7 +24,7 @@ template <class T>
   rows.long_count = static_cast<unsigned>(operand.long_count);
   rows.long_blocks = operand.long_count > 0 ? blocks_for(operand.long_count, sell_warps) : 0;
   if (operand.codes != nullptr) {
-    rows.slices_per_warp = sell_slices_per_warp(operand.dictionary_count * dictionary_copies<T>,
+    rows.slices_per_warp = sell_slices_per_warp((operand.dictionary_count + 1) * dictionary_copies<T>,
                                                 operand.mean * operand.shape.rows_per_lane);
   }
   return rows;
@@ -69,10 +69,10 @@ void enqueue_sell_product_by(const Context& context, const SellOperand<T>& opera
                              std::span<const T> w, ProductDots* of_block) {
   static_assert(sizeof(ProductDots) == sizeof(PlainSums<2>));
   const SellRows rows = sell_rows(operand);
-  const ProductOutput<T> out{{y.data(), alpha, beta}, w.data(), reinterpret_cast<PlainSums<2>*>(of_block)};
+  const RowSink<T> out{{y.data(), alpha, beta}, w.data(), reinterpret_cast<PlainSums<2>*>(of_block)};
   std::size_t shared = 0;
   if (operand.codes != nullptr) {
-    shared = sizeof(T) * static_cast<std::size_t>(operand.dictionary_count) * dictionary_copies<T>;
+    shared = sizeof(T) * static_cast<std::size_t>(operand.dictionary_count + 1) * dictionary_copies<T>;
   }
   const Grid grid{static_cast<unsigned>(sell_blocks(operand)), sell_threads, shared};
   const auto with_csr = [&](const auto& terms) {

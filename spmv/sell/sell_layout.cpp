@@ -41,7 +41,7 @@ std::string describe_sell(const SellLayout& layout, int distinct, double padding
                      bytes_per_nonzero);
 }
 
-void require_few_long_rows(const LongRows& rows, offset_t nnz) {
+void require_few_long_rows(const UnslicedRows& rows, offset_t nnz) {
   if (rows.longest > longest_long_row) {
     throw NotSupported(
         fmt::format("kernel sell reads rows of more than {} nonzeros by one warp each: one has {}, more than {}",
@@ -71,14 +71,13 @@ SellLayout SellSample::layout(bool is_pattern, bool is_double) const noexcept {
 double SellSample::bytes_per_nonzero(const SellLayout& layout, double value_bytes) const noexcept {
   if (nonzeros == 0) return 0.0;
   const double entry = layout.bytes_per_entry(value_bytes);
-  const double padding = static_cast<double>(padded_nonzeros) / static_cast<double>(nonzeros);
-  if (padding <= most_padding_of_sell) return entry * padding;
+  if (!is_jagged()) return entry * static_cast<double>(padded_nonzeros) / static_cast<double>(nonzeros);
   constexpr double bytes_of_length = sizeof(std::uint16_t);
   return entry + bytes_of_length * static_cast<double>(rows) / static_cast<double>(nonzeros);
 }
 
 bool SellSample::pays(const SellLayout& layout, double value_bytes) const noexcept {
-  if (nonzeros == 0 || long_rows > 0 || layout.columns != SellColumns::relative) return false;
+  if (nonzeros == 0 || long_rows > 0 || is_jagged() || layout.columns != SellColumns::relative) return false;
   return bytes_per_nonzero(layout, value_bytes) <= most_bytes_worth_sell * csr_entry_bytes(value_bytes);
 }
 

@@ -53,7 +53,7 @@ struct SellLayout {
                                         double bytes_per_nonzero);
 
 /// Rows that slices cannot hold.
-struct LongRows {
+struct UnslicedRows {
   index_t limit = 0;  ///< longest_sliced_row()
   std::int64_t count = 0;
   offset_t nonzeros = 0;
@@ -61,7 +61,7 @@ struct LongRows {
 };
 
 /// \throws NotSupported where they are too long, or hold too much of the matrix
-void require_few_long_rows(const LongRows& rows, offset_t nnz);
+void require_few_long_rows(const UnslicedRows& rows, offset_t nnz);
 
 /// A sample of the matrix.
 struct SellSample {
@@ -75,7 +75,12 @@ struct SellSample {
   [[nodiscard]] SellLayout layout(bool is_pattern, bool is_double) const noexcept;
   /// Bytes of the matrix that a product would read per nonzero. \param value_bytes of a value in full, or 0
   [[nodiscard]] double bytes_per_nonzero(const SellLayout& layout, double value_bytes) const noexcept;
-  /// Whether `auto` should take it: much fewer bytes than in CSR, by columns in 16 bits, and no long rows.
+  /// Whether padding would cost too much.
+  [[nodiscard]] bool is_jagged() const noexcept {
+    return static_cast<double>(padded_nonzeros) > most_padding_of_sell * static_cast<double>(nonzeros);
+  }
+  /// Whether `auto` should take it: much fewer bytes than in CSR, by columns in 16 bits, without long rows, and in
+  /// padded slices: ballots make jagged ones slower than MERBIT (bench/NOTES.md).
   [[nodiscard]] bool pays(const SellLayout& layout, double value_bytes) const noexcept;
 };
 

@@ -18,7 +18,7 @@ inline constexpr std::uint16_t length_of_long_row = 0xffff;
 
 /// What one pass over the rows finds out.
 struct SellCensus {
-  detail::LongRows long_rows;
+  detail::UnslicedRows long_rows;
   offset_t nonzeros = 0;  ///< of the other rows, as what follows
   index_t longest = 0;
   bool relative = false;          ///< no column is farther than farthest_relative_column from its row's own
@@ -71,9 +71,10 @@ void fill_sell_columns(const Device& device, const SellSlices& slices, std::span
 /// Values by slices, rounded where To is narrower.
 template <class From, class To>
 void fill_sell_values(const Device& device, const SellSlices& slices, std::span<const From> values, std::span<To> to);
-/// Codes of values by slices. \param coder on the device, of a dictionary that holds all values
+/// Codes of values by slices; one more than the last where a row of a padded slice has none.
+/// \param dictionary on the device; holds all values
 template <class T>
 void fill_sell_codes(const Device& device, const SellSlices& slices, std::span<const T> values,
-                     const detail::ValueCoder<T>& coder, std::span<std::uint8_t> to);
+                     const detail::ValueDictionary<T>& dictionary, std::span<std::uint8_t> to);
 
 }  // namespace tessera::cuda

@@ -1,8 +1,9 @@
 /// \file
-/// Slices of sliced ELL: a census of the rows, their places, and columns and values brought there.
-#include "core/cuda/reduce.cuh"
+/// Slices of sliced ELL: the places of rows, and columns and values brought there.
+#include "core/cuda/launch.cuh"
 #include "core/cuda/scan.hpp"
 #include "core/cuda/warp.cuh"
+#include "spmv/sell/sell_rows.cuh"
 #include "spmv/sell/sell_slices.hpp"
 
 #include <cstddef>
@@ -20,73 +21,9 @@ constexpr int warps_per_block = threads / warp_size;
 /// neighbouring rows.
 constexpr double mean_worth_staging = 9.0;
 
-/// Rows of the largest slice.
-constexpr int most_slice_rows = 128;
-
-struct CensusSums {
-  double long_rows = 0.0;
-  double long_nonzeros = 0.0;
-  double longest_long = 0.0;
-  double longest = 0.0;
-  double farthest = 0.0;
-  double places_of_64 = 0.0;
-  double places_of_128 = 0.0;
-
-  __device__ CensusSums& operator+=(const CensusSums& other) {
-    long_rows += other.long_rows;
-    long_nonzeros += other.long_nonzeros;
-    longest_long = fmax(longest_long, other.longest_long);
-    longest = fmax(longest, other.longest);
-    farthest = fmax(farthest, other.farthest);
-    places_of_64 += other.places_of_64;
-    places_of_128 += other.places_of_128;
-    return *this;
-  }
-};
-
-/// Every lane must call.
-[[nodiscard]] __device__ int most_of_lanes(int value) {
-  for (int distance = warp_size / 2; distance > 0; distance /= 2) {
-    const int other = __shfl_xor_sync(full_warp, value, distance);
-    value = value > other ? value : other;
-  }
-  return value;
-}
-
-/// The rows of a matrix in CSR.
-struct CsrRows {
-  index_t rows;
-  index_t limit;  ///< of rows in slices
-  const offset_t* offsets;
-
-  /// Of a row in a slice, else 0. \param whole gets its length
-  [[nodiscard]] __device__ int sliced_length(std::int64_t row, offset_t& whole) const {
-    whole = row < rows ? offsets[row + 1] - offsets[row] : 0;
-    return whole > limit ? 0 : static_cast<int>(whole);
-  }
-};
-
-/// Looks at row `row` and at the columns at its ends. \returns its length in a slice
-__device__ int count_row(const CsrRows& csr, const index_t* columns, std::int64_t row, CensusSums& sums) {
-  offset_t whole = 0;
-  const int length = csr.sliced_length(row, whole);
-  if (whole > csr.limit) {
-    sums.long_rows += 1.0;
-    sums.long_nonzeros += static_cast<double>(whole);
-    sums.longest_long = fmax(sums.longest_long, static_cast<double>(whole));
-  } else if (length > 0) {
-    const offset_t begin = csr.offsets[row];
-    const auto before = static_cast<double>(row - columns[begin]);
-    const auto after = static_cast<double>(columns[begin + length - 1] - row);
-    sums.farthest = fmax(sums.farthest, fmax(before, after));
-    sums.longest = fmax(sums.longest, static_cast<double>(length));
-  }
-  return length;
-}
-
 /// A warp per 32 rows. Their first nonzero, lengths by slices, and how many are long.
 __global__ void __launch_bounds__(threads)
-    rows_of_slices_kernel(CsrRows csr, int rows_per_lane, std::int64_t groups, std::uint16_t* lengths,
+    rows_of_slices_kernel(SlicedCsr csr, int rows_per_lane, std::int64_t groups, std::uint16_t* lengths,
                           offset_t* csr_begin, offset_t* long_rows) {
   const std::int64_t group = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_size;
   if (group >= groups) return;
@@ -104,7 +41,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 __global__ void __launch_bounds__(threads)
-    collect_long_rows_kernel(CsrRows csr, std::int64_t groups, const offset_t* before, index_t* rows,
+    collect_long_rows_kernel(SlicedCsr csr, std::int64_t groups, const offset_t* before, index_t* rows,
                              index_t* lengths) {
   const std::int64_t group = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_size;
   if (group >= groups) return;
@@ -121,7 +58,7 @@ __global__ void __launch_bounds__(threads)
 
 /// A warp per slice, or per 32 rows of jagged ones: its places.
 __global__ void __launch_bounds__(threads)
-    places_kernel(CsrRows csr, int groups_per_slice, bool jagged, std::int64_t slices, offset_t* places) {
+    places_kernel(SlicedCsr csr, int groups_per_slice, bool jagged, std::int64_t slices, offset_t* places) {
   const std::int64_t slice = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_size;
   if (slice > slices) return;
   const auto lane = static_cast<int>(threadIdx.x % warp_size);
@@ -285,10 +222,11 @@ struct StoreCode {
   static constexpr bool narrow = true;
   std::uint8_t* to;
   ValueCoder<T> coder;
+  std::uint8_t none;
   __device__ void store(offset_t place, std::int64_t /*row*/, T value) const {
     to[place] = static_cast<std::uint8_t>(coder.code(value));
   }
-  __device__ void pad(offset_t place) const { to[place] = 0; }
+  __device__ void pad(offset_t place) const { to[place] = none; }
 };
 
 template <class Store>
@@ -315,60 +253,6 @@ void fill(const Device& device, const SellSlices& slices, const typename Store::
 
 }  // namespace
 
-SellCensus take_sell_census(const Device& device, std::span<const offset_t> row_offsets,
-                            std::span<const index_t> columns) {
-  const auto rows = static_cast<index_t>(row_offsets.size() - 1);
-  const auto nnz = static_cast<offset_t>(columns.size());
-  SellCensus census;
-  census.long_rows.limit = longest_sliced_row(rows > 0 ? static_cast<double>(nnz) / rows : 0.0);
-  const CsrRows csr{rows, census.long_rows.limit, row_offsets.data()};
-  const index_t* const from = columns.data();
-  const std::int64_t slices = (std::int64_t{rows} + most_slice_rows - 1) / most_slice_rows;
-  // Whole warps, whose lanes find the widths of slices together.
-  const auto sums =
-      fused_values<CensusSums>(device, slices * warp_size, [=] __device__(std::int64_t i, CensusSums & own) {
-        const std::int64_t row = i / warp_size * most_slice_rows + i % warp_size;
-        int half[2] = {};
-        for (int r = 0; r < most_slice_rows / warp_size; ++r) {
-          const int length = count_row(csr, from, row + r * warp_size, own);
-          half[r / 2] = half[r / 2] > length ? half[r / 2] : length;
-        }
-        const int first = most_of_lanes(half[0]);
-        const int second = most_of_lanes(half[1]);
-        if (i % warp_size != 0) return;
-        own.places_of_64 += 64.0 * (first + second);
-        own.places_of_128 += 128.0 * (first > second ? first : second);
-      });
-  census.long_rows.count = static_cast<std::int64_t>(sums.long_rows);
-  census.long_rows.nonzeros = static_cast<offset_t>(sums.long_nonzeros);
-  census.long_rows.longest = static_cast<offset_t>(sums.longest_long);
-  census.nonzeros = nnz - census.long_rows.nonzeros;
-  census.longest = static_cast<index_t>(sums.longest);
-  census.relative = sums.farthest <= farthest_relative_column;
-  census.places_of_64 = static_cast<std::int64_t>(sums.places_of_64);
-  census.places_of_128 = static_cast<std::int64_t>(sums.places_of_128);
-  return census;
-}
-
-SellShape choose_sell_shape(index_t rows, const SellCensus& census) noexcept {
-  SellShape shape;
-  const bool is_short = census.nonzeros <= std::int64_t{rows} * sell_short_chunk;
-  shape.rows_per_lane = sell_rows_per_lane(is_short ? sell_short_chunk : sell_long_chunk);
-  const double most = most_padding_of_sell * static_cast<double>(census.nonzeros);
-  const std::int64_t of_one_width = shape.slices(rows) * warp_size * shape.rows_per_lane * census.longest;
-  const std::int64_t of_slices = is_short ? census.places_of_128 : census.places_of_64;
-  if (static_cast<double>(census.longest) * rows <= most) {
-    shape.width = census.longest;
-    shape.places = of_one_width;
-  } else if (static_cast<double>(of_slices) <= most) {
-    shape.places = of_slices;
-  } else {
-    shape.jagged = true;
-    shape.places = census.nonzeros;
-  }
-  return shape;
-}
-
 SellSlices make_sell_slices(const Device& device, std::span<const offset_t> row_offsets, const SellCensus& census,
                             const SellShape& shape) {
   SellSlices result;
@@ -379,7 +263,7 @@ SellSlices make_sell_slices(const Device& device, std::span<const offset_t> row_
   if (groups == 0) return result;
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
-  const CsrRows csr{result.rows, census.long_rows.limit, row_offsets.data()};
+  const SlicedCsr csr{result.rows, census.long_rows.limit, row_offsets.data()};
   const Grid of_groups{blocks_for(groups, warps_per_block), threads};
   result.lengths = Array<std::uint16_t>(groups * warp_size, Init::none, device);
   result.csr_begin = Array<offset_t>(groups, Init::none, device);
@@ -416,16 +300,17 @@ void fill_sell_values(const Device& device, const SellSlices& slices, std::span<
 }
 template <class T>
 void fill_sell_codes(const Device& device, const SellSlices& slices, std::span<const T> values,
-                     const ValueCoder<T>& coder, std::span<std::uint8_t> to) {
-  fill(device, slices, values.data(), values.size(), StoreCode<T>{to.data(), coder});
+                     const ValueDictionary<T>& dictionary, std::span<std::uint8_t> to) {
+  fill(device, slices, values.data(), values.size(),
+       StoreCode<T>{to.data(), dictionary.coder(), static_cast<std::uint8_t>(dictionary.count())});
 }
 
 template void fill_sell_values(const Device&, const SellSlices&, std::span<const float>, std::span<float>);
 template void fill_sell_values(const Device&, const SellSlices&, std::span<const double>, std::span<double>);
 template void fill_sell_values(const Device&, const SellSlices&, std::span<const double>, std::span<float>);
-template void fill_sell_codes(const Device&, const SellSlices&, std::span<const float>, const ValueCoder<float>&,
+template void fill_sell_codes(const Device&, const SellSlices&, std::span<const float>, const ValueDictionary<float>&,
                               std::span<std::uint8_t>);
-template void fill_sell_codes(const Device&, const SellSlices&, std::span<const double>, const ValueCoder<double>&,
+template void fill_sell_codes(const Device&, const SellSlices&, std::span<const double>, const ValueDictionary<double>&,
                               std::span<std::uint8_t>);
 
 }  // namespace tessera::cuda

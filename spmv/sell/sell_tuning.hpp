@@ -44,6 +44,7 @@ namespace tessera::cuda {
 inline constexpr int sell_threads = 256;
 
 /// Blocks per multiprocessor that registers are bounded for: a lane holds all terms of its rows that are in flight.
+/// More of them without values from memory, in padded slices (bench/NOTES.md).
 inline constexpr int sell_min_blocks = 2;
 inline constexpr int sell_min_blocks_of_codes = 3;
 

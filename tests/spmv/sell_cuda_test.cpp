@@ -327,7 +327,7 @@ TYPED_TEST(CudaSell, IsChosenWhereASampleTakesHalfTheBytes) {
     options.expected_applications = applications;
     return select_spmv_kernel(matrix.to(this->gpu()).view(), options);
   };
-  const auto structure = testing::rows_near_diagonal<TypeParam>(testing::irregular_lengths(300000, 16), 1000);
+  const auto structure = testing::rows_near_diagonal<TypeParam>(std::vector<index_t>(300000, 8), 1000);
   const auto coded = testing::with_values_that_allow(structure, Kept::codes);
   const SpmvSelection often = chosen(coded, 1000);
   EXPECT_EQ(often.algorithm, SpmvAlgorithm::sell) << often.reason;
@@ -336,17 +336,14 @@ TYPED_TEST(CudaSell, IsChosenWhereASampleTakesHalfTheBytes) {
       << often.reason;
   EXPECT_NE(chosen(coded, 20).algorithm, SpmvAlgorithm::sell);
   EXPECT_NE(chosen(testing::with_values_that_allow(structure, Kept::in_full), 1000).algorithm, SpmvAlgorithm::sell);
-  EXPECT_NE(
-      chosen(testing::with_values_that_allow(
-                 testing::rows_near_diagonal<TypeParam>(testing::irregular_lengths(300000, 16), 100000), Kept::codes),
-             1000)
-          .algorithm,
-      SpmvAlgorithm::sell)
-      << "far columns";
+  const auto jagged = testing::rows_near_diagonal<TypeParam>(testing::irregular_lengths(300000, 16), 1000);
+  EXPECT_NE(chosen(testing::with_values_that_allow(jagged, Kept::codes), 1000).algorithm, SpmvAlgorithm::sell);
+  const auto far = testing::rows_near_diagonal<TypeParam>(std::vector<index_t>(300000, 8), 100000);
+  EXPECT_NE(chosen(testing::with_values_that_allow(far, Kept::codes), 1000).algorithm, SpmvAlgorithm::sell);
 }
 
 TYPED_TEST(CudaSell, AutomaticGoesOnWhereTheSamplePromisedTooMuch) {
-  const auto structure = testing::rows_near_diagonal<TypeParam>(testing::irregular_lengths(300000, 16), 1000);
+  const auto structure = testing::rows_near_diagonal<TypeParam>(std::vector<index_t>(300000, 8), 1000);
   auto values = testing::values_that_allow<TypeParam>(Kept::codes, structure.nnz());
   // So few others that the sample misses most of them.
   for (std::size_t k = 0; k < 100; ++k)

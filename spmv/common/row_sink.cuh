@@ -11,7 +11,7 @@ namespace tessera::cuda {
 
 /// y = α A x + β y and, with of_block, the inner products of the new y with w and with itself.
 template <class T>
-struct ProductOutput {
+struct RowSink {
   UpdateEpilogue<T> y;
   const T* w = nullptr;
   PlainSums<2>* of_block = nullptr;  ///< one per block
@@ -36,7 +36,7 @@ struct ProductOutput {
 /// A row of a matrix in CSR, by a warp. Every lane must call.
 template <class Terms, class T>
 __device__ void multiply_row_by_warp(index_t row, const offset_t* row_offsets, const Terms& terms,
-                                     const ProductOutput<T>& out, PlainSums<2>& dots) {
+                                     const RowSink<T>& out, PlainSums<2>& dots) {
   constexpr int batch = 8;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const offset_t begin = row_offsets[row];
