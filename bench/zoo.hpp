@@ -30,6 +30,22 @@ struct ZooMatrix {
 /// read_matrix_market()
 [[nodiscard]] ZooMatrix make_zoo_matrix(const std::string& family, double part);
 
+/// What values the matrices get.
+enum class ZooValues {
+  of_family,  ///< multiples of 2^-24, which float holds too, or constant coefficients
+  few,        ///< 200 different ones, multiples of 1/64
+  ones,       ///< as graphs without weights
+  in_full,    ///< of 53 bits
+};
+/// \throws std::runtime_error for an unknown name
+[[nodiscard]] ZooValues parse_zoo_values(const std::string& name);
+
+/// The matrix with other values, the same at (i, j) and (j, i); as it is for ZooValues::of_family.
+[[nodiscard]] Csr<double> with_zoo_values(Csr<double> matrix, ZooValues values);
+
+/// The matrix of a graph, rows and columns ordered by reverse Cuthill-McKee. \param matrix square
+[[nodiscard]] Csr<double> in_rcm_order(const Csr<double>& matrix);
+
 /// Values rounded to T, the same structure.
 template <class T>
 [[nodiscard]] Csr<T> with_type(const Csr<double>& matrix);

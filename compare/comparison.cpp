@@ -43,7 +43,9 @@ void warn_of_noise(Outcome& outcome) {
 /// Why a kernel that does not take every matrix refuses this one; empty where it takes it, or would fail otherwise.
 template <class T>
 [[nodiscard]] std::string refusal_of(const Candidate<T>& candidate, const std::shared_ptr<const Csr<T>>& matrix) {
-  if (candidate.options.algorithm != SpmvAlgorithm::patterns) return {};
+  if (candidate.options.algorithm != SpmvAlgorithm::patterns && candidate.options.algorithm != SpmvAlgorithm::sell) {
+    return {};
+  }
   try {
     static_cast<void>(candidate.plan(matrix));
   } catch (const NotSupported& error) {

@@ -8,6 +8,7 @@
 #include "spmv/merbit/merbit.hpp"
 #include "spmv/merge/merge.hpp"
 #include "spmv/patterns/patterns.hpp"
+#include "spmv/sell/sell.hpp"
 #include "spmv/tiles/tiles.hpp"
 #include "tessera/error.hpp"
 
@@ -32,8 +33,8 @@ SpmvBackend on_host(Float make_float, Double make_double) {
 
 using enum SpmvAlgorithm;
 
-const std::array<SpmvKernelEntry, 9>& table() {
-  static const std::array<SpmvKernelEntry, 9> entries{{
+const std::array<SpmvKernelEntry, 10>& table() {
+  static const std::array<SpmvKernelEntry, 10> entries{{
       {csr, "csr", "rows in parallel, no set-up; uneven when one row holds much of the matrix", false, false,
        on_host(host::make_csr_kernel<float>, host::make_csr_kernel<double>), cuda_backend(csr)},
       {merge, "merge", "equal shares of the merge path, found by searches; next to no set-up", false, false,
@@ -54,6 +55,8 @@ const std::array<SpmvKernelEntry, 9>& table() {
       {patterns, "patterns",
        "a byte per row names its relative columns, and values that repeat; for grids and stencils", false, true,
        on_host(host::make_patterns_kernel<float>, host::make_patterns_kernel<double>), cuda_backend(patterns)},
+      {sell, "sell", "sliced ELL in few bytes: 16-bit columns, coded values; for ordered matrices of few values", false,
+       true, on_host(host::make_sell_kernel<float>, host::make_sell_kernel<double>), cuda_backend(sell)},
       {vendor_csr, "vendor-csr", "cuSPARSE on CSR, prepared once", false, true, {}, cuda_backend(vendor_csr)},
       {vendor_coo, "vendor-coo", "cuSPARSE on COO", false, true, {}, cuda_backend(vendor_coo)},
   }};

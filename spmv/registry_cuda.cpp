@@ -6,6 +6,7 @@
 #include "spmv/merge/merge.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/registry.hpp"
+#include "spmv/sell/sell.hpp"
 #include "spmv/tiles/tiles.hpp"
 #include "spmv/vendor/vendor.hpp"
 
@@ -23,6 +24,8 @@ SpmvBackend cuda_backend(SpmvAlgorithm algorithm) {
       return {Determinism::run_to_run, cuda::make_merge_kernel<float>, cuda::make_merge_kernel<double>};
     case SpmvAlgorithm::patterns:
       return {Determinism::run_to_run, cuda::make_patterns_kernel<float>, cuda::make_patterns_kernel<double>};
+    case SpmvAlgorithm::sell:
+      return {Determinism::run_to_run, cuda::make_sell_kernel<float>, cuda::make_sell_kernel<double>};
     case SpmvAlgorithm::tiles:
       return {Determinism::run_to_run, cuda::make_tiles_kernel<float>, cuda::make_tiles_kernel<double>};
     case SpmvAlgorithm::vendor_coo:

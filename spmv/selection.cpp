@@ -9,6 +9,7 @@
 #include "spmv/csr_vector/row_lengths.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/registry.hpp"
+#include "spmv/sell/sell.hpp"
 #include "spmv/tiles/tiles_tuning.hpp"
 #include "tessera/error.hpp"
 #include "tessera/tile_matrix.hpp"
@@ -123,15 +124,47 @@ std::optional<PatternsPromise> promise_of_patterns(const CsrView<T>& a, const Sp
       without_values};
 }
 
-/// On a GPU, of the kernels that keep the required class: row patterns where rows repeat, bitmap tiles where they are
-/// well filled, rows where they are balanced, tiles of MERBIT where they pay, else the first kernel that balances
-/// without them. \param with_patterns whether row patterns were not refused yet
+/// Sliced ELL where a sample promises columns and values in few bytes.
 template <class T>
-SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, bool with_patterns) {
+std::optional<SpmvSelection> select_sell(const CsrView<T>& a, const SpmvOptions& options) {
+  if (options.expected_applications < applications_worth_sell || a.nnz() <= most_of_short_chains ||
+      !keeps_class(SpmvAlgorithm::sell, options)) {
+    return std::nullopt;
+  }
+  const SellSample sample = cuda::sample_for_sell(a, options.device);
+  const SellLayout layout = sample.layout(a.is_pattern(), std::is_same_v<T, double>);
+  const double value_bytes = value_bytes_of(a, options);
+  if (!sample.pays(layout, value_bytes)) return std::nullopt;
+  return SpmvSelection{
+      SpmvAlgorithm::sell,
+      fmt::format("a sample has {}: {:.2g} bytes per nonzero instead of {:.2g}, which {} products repay",
+                  describe_layout(layout, sample.values.distinct), sample.bytes_per_nonzero(layout, value_bytes),
+                  csr_entry_bytes(value_bytes), options.expected_applications),
+      layout};
+}
+
+/// Kernels whose sample promised more than the matrix keeps.
+struct Refused {
+  bool patterns = false;
+  bool sell = false;
+
+  /// \returns false for a kernel that is not chosen by a sample, or was refused before
+  bool add(SpmvAlgorithm algorithm) noexcept {
+    if (algorithm == SpmvAlgorithm::patterns) return !std::exchange(patterns, true);
+    if (algorithm == SpmvAlgorithm::sell) return !std::exchange(sell, true);
+    return false;
+  }
+};
+
+/// On a GPU, of the kernels that keep the required class: row patterns where rows repeat, bitmap tiles where they are
+/// well filled, sliced ELL where that takes half the bytes, rows where they are balanced, tiles of MERBIT where they
+/// pay, else the first kernel that balances without them.
+template <class T>
+SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, const Refused& refused) {
   using enum SpmvAlgorithm;
   const bool worth_tiles = options.expected_applications >= applications_worth_tiles;
   std::optional<PatternsPromise> row_patterns;
-  if (with_patterns) row_patterns = promise_of_patterns(a, options);
+  if (!refused.patterns) row_patterns = promise_of_patterns(a, options);
   if (row_patterns && row_patterns->without_values) return std::move(row_patterns->selection);
   if (options.rank_products && a.is_pattern() && worth_tiles && keeps_class(merbit, options)) {
     return {merbit, "a whole iteration of PageRank is one product along tiles, for any rows"};
@@ -139,6 +172,9 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, bo
   // Tiles were measured on matrices of blocks, row patterns were not.
   if (std::optional<SpmvSelection> bitmap_tiles = select_tiles(a, options)) return *std::move(bitmap_tiles);
   if (row_patterns) return std::move(row_patterns->selection);
+  if (!refused.sell) {
+    if (std::optional<SpmvSelection> sliced = select_sell(a, options)) return *std::move(sliced);
+  }
   const offset_t mean = a.rows > 0 ? a.nnz() / a.rows : 0;
   if (mean >= mean_worth_warps && keeps_class(csr_vector, options) &&
       cuda::row_length_spread(options.device, a.row_offsets) <= most_spread) {
@@ -189,6 +225,14 @@ std::vector<std::string_view> kernel_names(const Device& device) {
   return names;
 }
 
+/// The kernel of a choice; of sliced ELL only in the layout that the choice was made for.
+template <class T>
+std::unique_ptr<SpmvKernel<T>> make_chosen_kernel(const CsrView<T>& a, const SpmvOptions& options,
+                                                  const SpmvSelection& selection) {
+  if (selection.promised) return cuda::make_promised_sell_kernel(a, options, *selection.promised);
+  return make_kernel(a, options);
+}
+
 void check_named_kernel(const SpmvOptions& options) {
   const SpmvKernelEntry& entry = spmv_kernel_entry(options.algorithm);
   const SpmvBackend& backend = entry.on(options.device);
@@ -209,7 +253,7 @@ void check_named_kernel(const SpmvOptions& options) {
 
 template <class T>
 SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options) {
-  if (!options.device.is_host()) return select_for_gpu(a, options, true);
+  if (!options.device.is_host()) return select_for_gpu(a, options, {});
   const offset_t length = path_length(a.rows, a.nnz());
   if (length <= 2 * host::items_per_chunk) {
     return {SpmvAlgorithm::csr,
@@ -262,16 +306,16 @@ PlannedKernel<T> plan_kernel(const CsrView<T>& a, const CsrView<T>& on_host, con
   // The strongest class costs nothing on the host: whoever leaves the choice to us gets reproducible results.
   if (options.device.is_host()) chosen.determinism = spmv_kernel_entry(selection.algorithm).host.strongest;
   check_named_kernel(chosen);
-  if (selection.algorithm != SpmvAlgorithm::patterns) {
-    return {make_kernel(a, chosen), chosen.algorithm, std::move(selection.reason)};
+  Refused refused;
+  while (refused.add(selection.algorithm)) {
+    try {
+      return {make_chosen_kernel(a, chosen, selection), chosen.algorithm, std::move(selection.reason)};
+    } catch (const NotSupported&) {  // the matrix does not keep what its sample promised
+    } catch (const OutOfMemory&) {   // for the matrix once more
+    }
+    selection = select_for_gpu(a, options, refused);
+    chosen.algorithm = selection.algorithm;
   }
-  try {
-    return {make_kernel(a, chosen), chosen.algorithm, std::move(selection.reason)};
-  } catch (const NotSupported&) {  // all rows do not keep what their sample promised
-  } catch (const OutOfMemory&) {   // for the values once more
-  }
-  selection = select_for_gpu(a, options, false);
-  chosen.algorithm = selection.algorithm;
   return {make_kernel(a, chosen), chosen.algorithm, std::move(selection.reason)};
 }
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "spmv/common/kernel.hpp"
+#include "spmv/sell/sell_layout.hpp"
 #include "tessera/spmv.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tessera::detail {
@@ -14,6 +16,7 @@ namespace tessera::detail {
 struct SpmvSelection {
   SpmvAlgorithm algorithm = SpmvAlgorithm::csr;
   std::string reason;
+  std::optional<SellLayout> promised = std::nullopt;  ///< of SELL, by a sample
 };
 
 /// Chooses by row lengths and options.expected_applications (measurements: bench/NOTES.md). On the host, MERBIT if long
@@ -21,9 +24,9 @@ struct SpmvSelection {
 /// not matter: the choice, and with it every bit of the results, is the same on all machines. CSR5 is taken by name
 /// only: on the host it reads copies as large as the matrix (1.4 times the time of csr, Poisson 1000 x 1000, double,
 /// two threads). On a GPU, MERBIT for the PageRank of a pattern, PATTERNS where a sample of rows repeats, TILES where a
-/// sample of 8 x 8 tiles is well filled, CSR_VECTOR for long rows of similar length; else expected_applications
-/// decides. O(rows) \param a where options.device is \throws NotSupported where no kernel on the GPU keeps the class
-/// asked for
+/// sample of 8 x 8 tiles is well filled, SELL where a sample takes half the bytes of CSR, CSR_VECTOR for long rows of
+/// similar length; else expected_applications decides. O(rows) \param a where options.device is \throws NotSupported
+/// where no kernel on the GPU keeps the class asked for
 template <class T>
 [[nodiscard]] SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options);
 

@@ -6,6 +6,7 @@
 #include "spmv/registry.hpp"
 #include "spmv/residual/residual.hpp"
 #include "spmv/same_structure.hpp"
+#include "spmv/sell/sell.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera {
@@ -39,6 +40,25 @@ detail::RowListEstimate estimate_row_lists(const CsrView<T>& /*on_device*/, cons
 }
 template detail::RowListEstimate estimate_row_lists(const CsrView<float>&, const Device&);
 template detail::RowListEstimate estimate_row_lists(const CsrView<double>&, const Device&);
+
+template <class T>
+detail::SellSample sample_for_sell(const CsrView<T>& /*on_device*/, const Device& device) {
+  refuse(device);
+}
+template detail::SellSample sample_for_sell(const CsrView<float>&, const Device&);
+template detail::SellSample sample_for_sell(const CsrView<double>&, const Device&);
+
+template <class T>
+std::unique_ptr<detail::SpmvKernel<T>> make_promised_sell_kernel(const CsrView<T>& /*on_device*/,
+                                                                 const SpmvOptions& options,
+                                                                 const detail::SellLayout& /*promised*/) {
+  refuse(options.device);
+}
+template std::unique_ptr<detail::SpmvKernel<float>> make_promised_sell_kernel(const CsrView<float>&, const SpmvOptions&,
+                                                                              const detail::SellLayout&);
+template std::unique_ptr<detail::SpmvKernel<double>> make_promised_sell_kernel(const CsrView<double>&,
+                                                                               const SpmvOptions&,
+                                                                               const detail::SellLayout&);
 
 double csr_residual(const Device& device, const CsrView<float>& /*a*/, int /*exponent*/, std::span<const float> /*b*/,
                     std::span<const float> /*x*/, std::span<float> /*r*/) {

@@ -30,6 +30,9 @@ std::uint64_t most_plan_bytes(SpmvAlgorithm algorithm, std::int64_t rows, offset
     case SpmvAlgorithm::patterns:
       // A byte per row, the numbers of the few rows on no list, and lists.
       return 2 * static_cast<std::uint64_t>(rows) + 2 * small_parts;
+    case SpmvAlgorithm::sell:
+      // On the host two bytes per column and one per value.
+      return entries * (sizeof(std::uint16_t) + (value_bytes > 0 ? 1 : 0)) + small_parts;
     case SpmvAlgorithm::merbit:
     case SpmvAlgorithm::automatic:  // which takes no larger plan on the host
       return path + small_parts;

@@ -28,6 +28,7 @@ enum class SpmvAlgorithm {
   vendor_csr,  ///< GPU: cuSPARSE's product on CSR, prepared once
   vendor_coo,  ///< GPU: cuSPARSE's product on COO
   patterns,    ///< a byte per row names its list of relative columns, or of those and values; needs rows that repeat
+  sell,        ///< sliced ELL: short columns, coded values (Kreutzer et al., SELL-C-σ, SIAM J. Sci. Comput. 36, 2014)
 };
 
 [[nodiscard]] std::string_view to_string(SpmvAlgorithm algorithm);  ///< "auto", "csr", ..., "vendor-coo"
@@ -114,8 +115,8 @@ class SpmvPlan final : public LinearOperator<T> {
  public:
   /// Takes ownership of the matrix. A matrix on the host is copied to the device of the options; the vectors of
   /// products must lie there as well. \throws NotSupported when options contradict each other (kernel and determinism,
-  /// sigma and descriptor bits) and for a matrix whose rows do not repeat if `patterns` was named, InvalidArgument for
-  /// values out of range, OutOfMemory
+  /// sigma and descriptor bits) and for a matrix whose rows do not repeat if `patterns` was named, for one that long
+  /// rows hold if `sell` was, on a GPU, InvalidArgument for values out of range, OutOfMemory
   explicit SpmvPlan(Csr<T> matrix, const SpmvOptions& options = {});
   /// Shares the matrix with its owner; nothing is copied if it lies on the device of the options.
   explicit SpmvPlan(std::shared_ptr<const Csr<T>> matrix, const SpmvOptions& options = {});
@@ -135,8 +136,8 @@ class SpmvPlan final : public LinearOperator<T> {
 
   /// Replaces the values; structure and descriptors stay. The caller's matrix is never changed: the first update
   /// allocates a values array that the plan owns, and, made with_transpose, a map from A to Aᵀ; later ones reuse both.
-  /// Not concurrent with products. Of `patterns`, values that no longer repeat are kept in full from then on, which
-  /// allocates. An update that throws changes nothing. Values on a GPU never visit the host.
+  /// Not concurrent with products. Of `patterns`, values that no longer repeat are kept in full from then on, and
+  /// of `sell` values that its layout cannot keep, which allocates. An update that throws changes nothing. Values on a GPU never visit the host.
   /// \param values nnz entries in CSR order, on the host or on the plan's GPU
   /// \throws DimensionError for another length, InvalidArgument for a pattern matrix and for values on another GPU,
   /// InvalidMatrix for a value that fp32_values cannot keep, OutOfMemory

@@ -95,7 +95,7 @@ void enqueue_pattern_product(const Context& context, const PatternOperand<T>& op
                              ProductDots* of_block) {
   static_assert(sizeof(ProductDots) == sizeof(PlainSums<2>));
   const PatternRows rows = pattern_rows(operand);
-  const PatternOutput<T> out{{y.data(), alpha, beta}, w.data(), reinterpret_cast<PlainSums<2>*>(of_block)};
+  const RowSink<T> out{{y.data(), alpha, beta}, w.data(), reinterpret_cast<PlainSums<2>*>(of_block)};
   std::size_t shared = shared_columns_bytes(rows.places());
   if (operand.list_values != nullptr) shared += std::size_t{sizeof(T)} * (operand.lists + 1) * operand.width;
   const Grid grid{static_cast<unsigned>(pattern_blocks(operand)), pattern_threads, shared};

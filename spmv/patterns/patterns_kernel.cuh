@@ -7,6 +7,7 @@
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/shared_memory.cuh"
 #include "core/cuda/warp.cuh"
+#include "spmv/common/row_sink.cuh"
 #include "spmv/common/terms.cuh"
 #include "spmv/patterns/patterns_tuning.hpp"
 
@@ -28,22 +29,6 @@ struct PatternRows {
 
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr int stride() const noexcept { return width + 1; }
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr int places() const noexcept { return (lists + 1) * stride(); }
-};
-
-/// y = α A x + β y and, with of_block, the inner products of the new y with w.
-template <class T>
-struct PatternOutput {
-  UpdateEpilogue<T> y;
-  const T* w = nullptr;
-  PlainSums<2>* of_block = nullptr;  ///< one per block
-
-  __device__ void store(index_t row, T sum, PlainSums<2>& dots) const {
-    y.store(row, sum);
-    if (of_block == nullptr) return;
-    const auto wide = static_cast<double>(sum);
-    dots.of[0] += static_cast<double>(w[row]) * wide;
-    dots.of[1] += wide * wide;
-  }
 };
 
 /// The rows of a lane: row r is number 32 r + lane of its slice.
@@ -240,7 +225,7 @@ struct PatternChunk {
 
 template <class Chunk, class Values, class T>
 __device__ void multiply_slice(const PatternRows& p, const index_t* table, const Values& values, const T* x,
-                               const PatternOutput<T>& out, unsigned slice, RowsOfLane<Chunk::rows>& own,
+                               const RowSink<T>& out, unsigned slice, RowsOfLane<Chunk::rows>& own,
                                PlainSums<2>& dots) {
   constexpr int R = Chunk::rows;
   constexpr int C = Chunk::terms;
@@ -268,7 +253,7 @@ __device__ void multiply_slice(const PatternRows& p, const index_t* table, const
 /// A row on no list, by a warp. \param terms of the matrix in CSR
 template <class Terms, class T>
 __device__ void multiply_exception(const PatternRows& p, const offset_t* row_offsets, const Terms& terms,
-                                   const PatternOutput<T>& out, PlainSums<2>& dots) {
+                                   const RowSink<T>& out, PlainSums<2>& dots) {
   constexpr int batch = 8;
   const unsigned number = blockIdx.x * (pattern_threads / warp_size) + threadIdx.x / warp_size;
   if (number >= p.exception_count) return;
@@ -304,7 +289,7 @@ template <class Values, class T>
 
 template <class Chunk, class Values, class Terms, class T>
 __global__ void __launch_bounds__(pattern_threads, Values::min_blocks)
-    patterns_kernel(PatternRows p, Values values, Terms terms, const offset_t* row_offsets, PatternOutput<T> out) {
+    patterns_kernel(PatternRows p, Values values, Terms terms, const offset_t* row_offsets, RowSink<T> out) {
   PlainSums<2> dots;
   if (blockIdx.x < p.exception_blocks) {
     multiply_exception(p, row_offsets, terms, out, dots);

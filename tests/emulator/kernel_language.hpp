@@ -254,6 +254,10 @@ inline int atomicCAS(int* address, int expected, int value) {
 inline unsigned atomicCAS(unsigned* address, unsigned expected, unsigned value) {
   return tessera::emulator::exchange_if(address, expected, value);
 }
+inline unsigned long long atomicCAS(unsigned long long* address, unsigned long long expected,
+                                    unsigned long long value) {
+  return tessera::emulator::exchange_if(address, expected, value);
+}
 inline unsigned atomicOr(unsigned* address, unsigned value) { return tessera::emulator::or_into(address, value); }
 inline unsigned long long atomicOr(unsigned long long* address, unsigned long long value) {
   return tessera::emulator::or_into(address, value);

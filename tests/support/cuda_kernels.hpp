@@ -36,6 +36,7 @@ namespace tessera::testing {
   std::vector<SpmvAlgorithm> algorithms;
   for (const SpmvAlgorithm algorithm : spmv_algorithms(gpu)) {
     if (algorithm == SpmvAlgorithm::patterns) continue;  // refuses rows that do not repeat
+    if (algorithm == SpmvAlgorithm::sell) continue;      // refuses rows that are too long
     if (vendor || !is_vendor(algorithm)) algorithms.push_back(algorithm);
   }
   return algorithms;

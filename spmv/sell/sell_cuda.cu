@@ -1,0 +1,288 @@
+/// \file
+/// Sliced ELL on a GPU: choice of the layout, products with inner products, new values.
+#include "core/cuda/vector_ops.hpp"
+#include "spmv/common/block_dots.hpp"
+#include "spmv/sell/sell.hpp"
+#include "spmv/sell/sell_launch.cuh"
+#include "tessera/error.hpp"
+
+#include <mutex>
+#include <type_traits>
+#include <utility>
+
+namespace tessera::cuda {
+
+using namespace detail;
+
+extern template void enqueue_sell_product_by(const Context&, const SellOperand<float>&, const AbsoluteColumns&,
+                                             const CsrView<float>&, float, std::span<const float>, float,
+                                             std::span<float>, std::span<const float>, ProductDots*);
+extern template void enqueue_sell_product_by(const Context&, const SellOperand<float>&, const RelativeColumns&,
+                                             const CsrView<float>&, float, std::span<const float>, float,
+                                             std::span<float>, std::span<const float>, ProductDots*);
+extern template void enqueue_sell_product_by(const Context&, const SellOperand<double>&, const AbsoluteColumns&,
+                                             const CsrView<double>&, double, std::span<const double>, double,
+                                             std::span<double>, std::span<const double>, ProductDots*);
+extern template void enqueue_sell_product_by(const Context&, const SellOperand<double>&, const RelativeColumns&,
+                                             const CsrView<double>&, double, std::span<const double>, double,
+                                             std::span<double>, std::span<const double>, ProductDots*);
+
+template <class T>
+void enqueue_sell_product(const Context& context, const SellOperand<T>& operand, const CsrView<T>& a, T alpha,
+                          std::span<const T> x, T beta, std::span<T> y, std::span<const T> w, ProductDots* of_block) {
+  if (operand.relative_columns != nullptr) {
+    enqueue_sell_product_by(context, operand, RelativeColumns{operand.relative_columns}, a, alpha, x, beta, y, w,
+                            of_block);
+  } else {
+    enqueue_sell_product_by(context, operand, AbsoluteColumns{operand.columns}, a, alpha, x, beta, y, w, of_block);
+  }
+}
+
+namespace {
+
+/// Places that jagged slices load in vain.
+constexpr std::int64_t places_beyond = warp_size;
+
+/// Values by slices, in the fewest bytes that keep every bit.
+template <class T>
+class SellValueStore {
+ public:
+  explicit SellValueStore(const Device& device) : device_(device) {}
+
+  /// \param values nnz, on the device \throws OutOfMemory, CudaError
+  void set_up(const SellSlices& slices, std::span<const T> values) {
+    kind_ = SellValues::coded;
+    update(slices, values);
+  }
+
+  /// New values in the layout of the old ones; in a larger one where they do not fit it. \throws OutOfMemory, CudaError
+  void update(const SellSlices& slices, std::span<const T> values) {
+    if (kind_ == SellValues::coded && keep_codes(slices, values)) return;
+    if (kind_ != SellValues::full && keep_floats(slices, values)) return;
+    kind_ = SellValues::full;
+    codes_ = Array<std::uint8_t>();
+    dictionary_ = ValueDictionary<T>();
+    floats_ = Array<float>();
+    allocate(slices, values_);
+    fill_sell_values<T, T>(device_, slices, values, values_.span());
+  }
+
+  [[nodiscard]] SellValues kind() const noexcept { return kind_; }
+  [[nodiscard]] int distinct() const noexcept { return dictionary_.count(); }
+  /// Read by a product.
+  [[nodiscard]] std::uint64_t entry_bytes() const noexcept {
+    return values_.bytes() + floats_.bytes() + codes_.bytes();
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return entry_bytes() + dictionary_.bytes(); }
+
+  void show(SellOperand<T>& operand) const noexcept {
+    operand.values = values_.data();
+    operand.floats = floats_.empty() ? nullptr : floats_.data();
+    operand.codes = codes_.empty() ? nullptr : codes_.data();
+    operand.dictionary = dictionary_.values.data();
+    operand.dictionary_count = dictionary_.count();
+  }
+
+ private:
+  template <class E>
+  void allocate(const SellSlices& slices, Array<E>& to) {
+    if (to.empty()) to = Array<E>(slices.shape.places + places_beyond, Init::none, device_);
+  }
+  bool keep_codes(const SellSlices& slices, std::span<const T> values) {
+    auto found = find_value_dictionary<T>(device_, values);
+    if (!found) return false;
+    allocate(slices, codes_);
+    dictionary_ = *std::move(found);
+    fill_sell_codes<T>(device_, slices, values, dictionary_, codes_.span());
+    return true;
+  }
+  bool keep_floats(const SellSlices& slices, std::span<const T> values) {
+    if constexpr (std::is_same_v<T, double>) {
+      if (!are_floats(device_, values)) return false;
+      codes_ = Array<std::uint8_t>();
+      dictionary_ = ValueDictionary<T>();
+      kind_ = SellValues::rounded;
+      allocate(slices, floats_);
+      fill_sell_values<T, float>(device_, slices, values, floats_.span());
+      return true;
+    } else {
+      static_cast<void>(slices);
+      static_cast<void>(values);
+      return false;
+    }
+  }
+
+  Device device_;
+  SellValues kind_ = SellValues::none;
+  Array<T> values_;
+  Array<float> floats_;
+  Array<std::uint8_t> codes_;
+  ValueDictionary<T> dictionary_;
+};
+
+template <class T>
+class SellCudaKernel final : public SpmvKernel<T> {
+ public:
+  /// \param promised by a sample; null: whatever the matrix allows \throws NotSupported where it is not kept
+  SellCudaKernel(const CsrView<T>& a, const SpmvOptions& options, const SellLayout* promised)
+      : device_(options.device), nnz_(a.nnz()), is_pattern_(a.is_pattern()), values_(options.device) {
+    const SellCensus census = take_sell_census(device_, a.row_offsets, a.columns);
+    require_few_long_rows(census.long_rows, nnz_);
+    if (promised != nullptr && promised->columns == SellColumns::relative && !census.relative) refuse_promise();
+    slices_ = make_sell_slices(device_, a.row_offsets, census, choose_sell_shape(a.rows, census));
+    if (a.rows == 0) return;
+    set_up_columns(a, census);
+    if (!is_pattern_) values_.set_up(slices_, a.values);
+    if (promised != nullptr && !is_pattern_ && values_.kind() != promised->values) refuse_promise();
+    dots_ = BlockDots(sell_blocks(operand()), device_);
+  }
+
+  void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
+    const DeviceGuard current(device_);
+    enqueue_sell_product<T>(Context::of(device_), operand(), a, alpha, x, beta, y, {}, nullptr);
+  }
+
+  ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                            std::span<const T> w) const override {
+    if (reads_csr_) {
+      apply(a, T{1}, x, T{0}, y);
+      return dots<T>(device_, y, w);
+    }
+    const std::scoped_lock lock(mutex_);
+    launch_with_total(a, x, y, w, dots_.total());
+    ProductDots result;
+    detail::copy_bytes(Device{}, &result, device_, dots_.total(), sizeof(result));
+    return result;
+  }
+
+  bool enqueue_apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
+                             ProductDots* sums) const override {
+    if (reads_csr_) return false;
+    const std::scoped_lock lock(mutex_);
+    launch_with_total(a, x, y, w, sums);
+    return true;
+  }
+
+  std::span<const ProductDots> enqueue_apply_and_dot_parts(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                                                           std::span<const T> w) const override {
+    if (reads_csr_) return {};
+    const std::scoped_lock lock(mutex_);
+    return launch_with_parts(a, x, y, w);
+  }
+
+  /// Values that the layout cannot keep take a larger one. Without memory for that, all rows are read from CSR.
+  void update_values(std::span<const T> values) override {
+    if (reads_csr_ || slices_.rows == 0) return;
+    try {
+      values_.update(slices_, values);
+    } catch (const OutOfMemory&) {
+      reads_csr_ = true;
+    }
+  }
+
+  void describe(PlanInfo& info) const override {
+    info.determinism = Determinism::run_to_run;
+    const std::uint64_t of_columns = columns_.bytes() + relative_columns_.bytes();
+    info.bytes = slices_.bytes() + of_columns + values_.bytes() + dots_.bytes();
+    const SellLayout layout{relative_ ? SellColumns::relative : SellColumns::absolute,
+                            is_pattern_ ? SellValues::none : values_.kind()};
+    auto bytes = static_cast<double>(of_columns + values_.entry_bytes() + slices_.begin.bytes());
+    if (slices_.shape.jagged) bytes += static_cast<double>(slices_.lengths.bytes());
+    const offset_t sliced = nnz_ > 0 ? sliced_nonzeros_ : 0;
+    const double padding = slices_.shape.jagged || sliced == 0
+                               ? 0.0
+                               : static_cast<double>(slices_.shape.places) / static_cast<double>(sliced);
+    info.reason += describe_sell(layout, values_.distinct(), padding, slices_.long_rows.size(),
+                                 nnz_ > 0 ? bytes / static_cast<double>(nnz_) : 0.0);
+  }
+
+ private:
+  [[noreturn]] static void refuse_promise() {
+    throw NotSupported("kernel sell: the matrix takes more bytes than a sample of it promised");
+  }
+  void set_up_columns(const CsrView<T>& a, const SellCensus& census) {
+    sliced_nonzeros_ = census.nonzeros;
+    relative_ = census.relative;
+    const std::int64_t places = slices_.shape.places + places_beyond;
+    if (relative_) {
+      relative_columns_ = Array<std::uint16_t>(places, Init::none, device_);
+      fill_sell_columns(device_, slices_, a.columns, relative_columns_.span());
+    } else {
+      columns_ = Array<index_t>(places, Init::none, device_);
+      fill_sell_columns(device_, slices_, a.columns, columns_.span());
+    }
+  }
+
+  [[nodiscard]] SellOperand<T> operand() const {
+    SellOperand<T> result;
+    result.rows = slices_.rows;
+    result.shape = slices_.shape;
+    if (reads_csr_) {
+      result.long_count = slices_.rows;
+      return result;
+    }
+    result.begin = slices_.begin.empty() ? nullptr : slices_.begin.data();
+    if (slices_.shape.jagged || !slices_.long_rows.empty()) result.lengths = slices_.lengths.data();
+    result.long_rows = slices_.long_rows.data();
+    result.long_count = slices_.long_rows.size();
+    result.mean = static_cast<double>(nnz_) / static_cast<double>(slices_.rows);
+    result.columns = columns_.data();
+    result.relative_columns = relative_columns_.empty() ? nullptr : relative_columns_.data();
+    values_.show(result);
+    return result;
+  }
+
+  /// The caller holds the mutex, here and below.
+  std::span<const ProductDots> launch_with_parts(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                                                 std::span<const T> w) const {
+    const Context& context = Context::of(device_);
+    const DeviceGuard current(device_);
+    const SellOperand<T> own = operand();
+    enqueue_sell_product<T>(context, own, a, T{1}, x, T{0}, y, w, dots_.of_blocks());
+    return dots_.enqueue_parts(context, sell_blocks(own));
+  }
+  void launch_with_total(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
+                         ProductDots* total) const {
+    const auto parts = launch_with_parts(a, x, y, w);
+    const DeviceGuard current(device_);
+    enqueue_total(Context::of(device_), parts, total);
+  }
+
+  Device device_;
+  offset_t nnz_;
+  bool is_pattern_;
+  bool relative_ = false;
+  bool reads_csr_ = false;  ///< there was no memory for new values
+  offset_t sliced_nonzeros_ = 0;
+  SellSlices slices_;
+  Array<index_t> columns_;  ///< by slices; one of these two
+  Array<std::uint16_t> relative_columns_;
+  SellValueStore<T> values_;  ///< empty for pattern matrices
+  mutable std::mutex mutex_;  ///< of what follows, from the first launch of a product to its last
+  mutable BlockDots dots_;
+};
+
+}  // namespace
+
+template std::int64_t sell_blocks(const SellOperand<float>&) noexcept;
+template std::int64_t sell_blocks(const SellOperand<double>&) noexcept;
+
+template <class T>
+std::unique_ptr<SpmvKernel<T>> make_sell_kernel(const CsrView<T>& on_device, const SpmvOptions& options) {
+  return std::make_unique<SellCudaKernel<T>>(on_device, options, nullptr);
+}
+
+template <class T>
+std::unique_ptr<SpmvKernel<T>> make_promised_sell_kernel(const CsrView<T>& on_device, const SpmvOptions& options,
+                                                         const SellLayout& promised) {
+  return std::make_unique<SellCudaKernel<T>>(on_device, options, &promised);
+}
+
+template std::unique_ptr<SpmvKernel<float>> make_promised_sell_kernel(const CsrView<float>&, const SpmvOptions&,
+                                                                      const SellLayout&);
+template std::unique_ptr<SpmvKernel<double>> make_promised_sell_kernel(const CsrView<double>&, const SpmvOptions&,
+                                                                       const SellLayout&);
+template std::unique_ptr<SpmvKernel<float>> make_sell_kernel(const CsrView<float>&, const SpmvOptions&);
+template std::unique_ptr<SpmvKernel<double>> make_sell_kernel(const CsrView<double>&, const SpmvOptions&);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,109 @@
+/// \file
+/// A sample for sliced ELL: one block looks at slices of 32 rows, another at values.
+#include "core/cuda/launch.cuh"
+#include "spmv/sell/sell.hpp"
+
+namespace tessera::cuda {
+
+using namespace detail;
+
+namespace {
+
+constexpr int threads = 256;
+constexpr int warps = threads / warp_size;
+/// Slices of 32 rows that a warp looks at.
+constexpr int slices_per_warp = 16;
+constexpr std::int64_t most_slices = std::int64_t{warps} * slices_per_warp;
+
+/// What the rows of a slice add to the sample.
+struct Counts {
+  unsigned rows = 0;
+  unsigned nonzeros = 0;
+  unsigned far_rows = 0;
+  unsigned long_rows = 0;
+  unsigned padded = 0;
+};
+
+[[nodiscard]] __device__ unsigned count_lanes(bool holds) {
+  return static_cast<unsigned>(__popc(__ballot_sync(full_warp, holds ? 1 : 0)));
+}
+
+/// Every lane must call; lane 0 gets the counts.
+__device__ void look_at_slice(std::int64_t slice, index_t rows, index_t limit, const offset_t* offsets,
+                              const index_t* columns, Counts& counts) {
+  const std::int64_t row = slice * warp_size + threadIdx.x % warp_size;
+  const bool exists = row < rows;
+  const offset_t begin = exists ? __ldg(offsets + row) : 0;
+  const offset_t whole = exists ? __ldg(offsets + row + 1) - begin : 0;
+  const bool is_long = whole > limit;
+  const unsigned length = is_long ? 0 : static_cast<unsigned>(whole);
+  bool is_far = false;
+  if (length > 0) {
+    is_far = row - __ldg(columns + begin) > farthest_relative_column ||
+             __ldg(columns + begin + length - 1) - row > farthest_relative_column;
+  }
+  unsigned sum = length;
+  unsigned most = length;
+  for (int distance = warp_size / 2; distance > 0; distance /= 2) {
+    sum += __shfl_xor_sync(full_warp, sum, distance);
+    const unsigned other = __shfl_xor_sync(full_warp, most, distance);
+    most = most > other ? most : other;
+  }
+  counts.rows += count_lanes(exists);
+  counts.nonzeros += sum;
+  counts.far_rows += count_lanes(is_far);
+  counts.long_rows += count_lanes(is_long);
+  counts.padded += warp_size * most;
+}
+
+/// One block.
+__global__ void __launch_bounds__(threads)
+    sample_rows_kernel(index_t rows, index_t limit, const offset_t* offsets, const index_t* columns, SellSample* to) {
+  __shared__ unsigned total[5];
+  if (threadIdx.x < 5) total[threadIdx.x] = 0;
+  __syncthreads();
+  const std::int64_t slices = (std::int64_t{rows} + warp_size - 1) / warp_size;
+  const std::int64_t sampled = slices < most_slices ? slices : most_slices;
+  Counts counts;
+#pragma unroll 4
+  for (int i = 0; i < slices_per_warp; ++i) {
+    const std::int64_t number = std::int64_t{i} * warps + threadIdx.x / warp_size;
+    if (number >= sampled) break;
+    look_at_slice(sampled_position(number, sampled, slices), rows, limit, offsets, columns, counts);
+  }
+  if (threadIdx.x % warp_size == 0) {
+    atomicAdd(total, counts.rows);
+    atomicAdd(total + 1, counts.nonzeros);
+    atomicAdd(total + 2, counts.far_rows);
+    atomicAdd(total + 3, counts.long_rows);
+    atomicAdd(total + 4, counts.padded);
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  to->rows = total[0];
+  to->nonzeros = total[1];
+  to->far_rows = total[2];
+  to->long_rows = total[3];
+  to->padded_nonzeros = total[4];
+}
+
+}  // namespace
+
+template <class T>
+SellSample sample_for_sell(const CsrView<T>& on_device, const Device& device) {
+  SellSample sample;
+  if (on_device.rows == 0 || on_device.nnz() == 0) return sample;
+  Array<SellSample> found(1, Init::zero, device);
+  const DeviceGuard current(device);
+  const double mean = static_cast<double>(on_device.nnz()) / on_device.rows;
+  launch("sample of rows", Context::of(device), Grid{1, threads}, sample_rows_kernel, on_device.rows,
+         longest_sliced_row(mean), on_device.row_offsets.data(), on_device.columns.data(), found.data());
+  if (!on_device.is_pattern()) enqueue_value_sample<T>(device, on_device.values, &found.data()->values);
+  copy_bytes(Device{}, &sample, device, found.data(), sizeof(sample));
+  return sample;
+}
+
+template SellSample sample_for_sell(const CsrView<float>&, const Device&);
+template SellSample sample_for_sell(const CsrView<double>&, const Device&);
+
+}  // namespace tessera::cuda
