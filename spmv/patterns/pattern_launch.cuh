@@ -5,6 +5,7 @@
 #include "core/cuda/launch.cuh"
 #include "spmv/patterns/pattern_product.hpp"
 #include "spmv/patterns/patterns_kernel.cuh"
+#include "spmv/patterns/uniform_rows.cuh"
 
 #include <type_traits>
 
@@ -105,6 +106,13 @@ void enqueue_pattern_product(const Context& context, const PatternOperand<T>& op
       using Values = std::remove_cvref_t<decltype(values)>;
       // Pattern matrices alone have no values; the other pairs would be compiled in vain.
       if constexpr (Values::weighted == !std::is_same_v<Terms, DevicePatternTerms<T>>) {
+        if constexpr (!Values::in_slices) {
+          if (operand.frequent != nullptr) {
+            return launch("product by row patterns", context, grid,
+                          uniform_rows_kernel<decltype(chunk), Values, Terms, T>, rows, values, *operand.frequent,
+                          terms, a.row_offsets.data(), out);
+          }
+        }
         launch("product by row patterns", context, grid, patterns_kernel<decltype(chunk), Values, Terms, T>, rows,
                values, terms, a.row_offsets.data(), out);
       }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "spmv/patterns/pattern_values.hpp"
+#include "spmv/patterns/uniform_rows.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/linear_operator.hpp"
 
@@ -28,6 +29,7 @@ struct PatternOperand {
   const T* values = nullptr;        ///< by slices
   const float* floats = nullptr;    ///< the same, rounded
   const offset_t* begin = nullptr;  ///< of jagged slices
+  const FrequentList<T>* frequent = nullptr;  ///< on the host; null where few slices are uniform
 };
 
 /// Terms that a lane takes at once from rows of lists of this width. Fewer rows per lane go with more of them.

@@ -4,9 +4,11 @@
 #include "core/cuda/vector_ops.hpp"
 #include "spmv/patterns/pattern_product.hpp"
 #include "spmv/patterns/patterns.hpp"
+#include "spmv/patterns/template_cg.hpp"
 #include "tessera/error.hpp"
 
 #include <mutex>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -69,6 +71,7 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     shape_ = choose_slices(a.rows, nnz_, found_.width);
     found_.codes = arrange_codes(device_, found_.codes, shape_, found_.lists);
     rows_ = a.rows;
+    if (!needs_values()) frequent_ = find_frequent_list(device_, found_, shape_);
     if (!is_pattern_) set_up_begins(a.row_offsets);
     if (needs_values()) {
       allocate_values();
@@ -127,6 +130,11 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
       }
     }
     if (!reads_csr_) fill(values);
+  }
+
+  std::unique_ptr<CgProduct<T>> make_cg_product(const CsrView<T>& /*a*/) const override {
+    const PatternOperand<T> own = operand();
+    return suits_cg_product(own) ? make_template_cg_product(device_, own) : nullptr;
   }
 
   void describe(PlanInfo& info) const override {
@@ -193,6 +201,7 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     result.values = values_.data();
     result.floats = floats_.empty() ? nullptr : floats_.data();
     result.begin = begin_.data();
+    result.frequent = frequent_ ? &*frequent_ : nullptr;
     return result;
   }
 
@@ -222,6 +231,7 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
   bool as_float_;
   RowPatterns<T> found_;
   SliceShape shape_;
+  std::optional<FrequentList<T>> frequent_;  ///< where most slices of templates or of a pattern matrix are uniform
   std::int64_t exceptions_ = 0;
   bool reads_csr_ = false;               ///< there was no memory for new values
   Array<T> values_;                      ///< by slices; none for templates, pattern matrices, and with `floats_`

@@ -71,4 +71,20 @@ inline constexpr int pattern_min_blocks_without_values = 4;
 /// Longer lists are multiplied in chunks of so many terms.
 inline constexpr int most_terms_at_once = 9;
 
+/// Terms of the most frequent list that fit into the parameters of a kernel: whole chunks.
+inline constexpr int most_uniform_terms = 4 * most_terms_at_once;
+
+/// Part of the slices whose rows have to be on the most frequent list: the others load the table later than they could.
+inline constexpr double least_uniform_share = 0.25;
+
+/// As pattern_min_blocks: 20 loads of x per lane need more than 64 registers.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr int uniform_min_blocks(int rows_per_lane) noexcept {
+  return rows_per_lane == 4 ? 3 : 4;
+}
+
+/// Two-kernel CG recomputes q = A p instead of storing it: for rows of at most so many terms, whose vectors go through
+/// memory and not through the second-level cache alone.
+inline constexpr int most_terms_of_cg_product = 9;
+inline constexpr std::int64_t least_rows_of_cg_product = 1'000'000;
+
 }  // namespace tessera::cuda
