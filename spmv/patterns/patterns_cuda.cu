@@ -8,7 +8,6 @@
 #include "tessera/error.hpp"
 
 #include <mutex>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -71,7 +70,7 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     shape_ = choose_slices(a.rows, nnz_, found_.width);
     found_.codes = arrange_codes(device_, found_.codes, shape_, found_.lists);
     rows_ = a.rows;
-    if (!needs_values()) frequent_ = find_frequent_list(device_, found_, shape_);
+    if (!needs_values()) uniform_ = UniformRows<T>(device_, found_, shape_);
     if (!is_pattern_) set_up_begins(a.row_offsets);
     if (needs_values()) {
       allocate_values();
@@ -201,7 +200,7 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     result.values = values_.data();
     result.floats = floats_.empty() ? nullptr : floats_.data();
     result.begin = begin_.data();
-    result.frequent = frequent_ ? &*frequent_ : nullptr;
+    result.frequent = uniform_.list();
     return result;
   }
 
@@ -231,7 +230,7 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
   bool as_float_;
   RowPatterns<T> found_;
   SliceShape shape_;
-  std::optional<FrequentList<T>> frequent_;  ///< where most slices of templates or of a pattern matrix are uniform
+  UniformRows<T> uniform_;               ///< of templates and pattern matrices
   std::int64_t exceptions_ = 0;
   bool reads_csr_ = false;               ///< there was no memory for new values
   Array<T> values_;                      ///< by slices; none for templates, pattern matrices, and with `floats_`

@@ -74,7 +74,8 @@ inline constexpr int most_terms_at_once = 9;
 /// Terms of the most frequent list that fit into the parameters of a kernel: whole chunks.
 inline constexpr int most_uniform_terms = 4 * most_terms_at_once;
 
-/// Part of the slices whose rows have to be on the most frequent list: the others load the table later than they could.
+/// Part of the slices whose rows have to be on the most frequent list and its sub-lists: the others load the table
+/// later than they could.
 inline constexpr double least_uniform_share = 0.25;
 
 /// As pattern_min_blocks: 20 loads of x per lane need more than 64 registers.

@@ -110,18 +110,30 @@ struct ResidualStep {
   }
 };
 
-/// Rows of a uniform slice.
+/// Rows on the most frequent list and its sub-lists. \returns whether the slice has no others
 template <class Chunk, class Step, class T>
-__device__ void step_uniform_slice(const FrequentList<T>& list, const Step& step, unsigned slice, CgSums& sums) {
+[[nodiscard]] __device__ bool step_uniform_slice(const PatternRows& p, const FrequentList<T>& list, const Step& step,
+                                                 unsigned slice, CgSums& sums) {
   constexpr int R = Chunk::rows;
   const auto first = static_cast<index_t>(slice * (warp_size * R) + threadIdx.x % warp_size);
+  int code[R];
+  TermMask mask[R];
+  const SliceRows kind = rows_of_slice(p, list.masks, slice, code, mask);
+  if (kind == SliceRows::other) return false;
   T early[R];
 #pragma unroll
-  for (int r = 0; r < R; ++r) early[r] = step.early(first + r * warp_size);
+  for (int r = 0; r < R; ++r) early[r] = code[r] != p.lists ? step.early(first + r * warp_size) : T{0};
   T q[R] = {};
-  add_uniform_rows<true, Chunk>(list, step.gather(first), q);
+  if (kind == SliceRows::uniform) {
+    add_uniform_rows<true, Chunk>(list, EveryTerm{list.length}, step.gather(first), q);
+  } else {
+    add_masked_rows<true, Chunk>(list, mask, step.gather(first), q);
+  }
 #pragma unroll
-  for (int r = 0; r < R; ++r) step.store(first + r * warp_size, early[r], q[r], sums);
+  for (int r = 0; r < R; ++r) {
+    if (code[r] != p.lists) step.store(first + r * warp_size, early[r], q[r], sums);
+  }
+  return true;
 }
 
 /// Rows of any lists. \param table, values in shared memory
@@ -155,10 +167,7 @@ __global__ void __launch_bounds__(pattern_threads, pattern_min_blocks_without_va
   const Step step(vectors, *scalars);
   CgSums sums;
   bool is_done = true;
-  if (slice < p.slices) {
-    is_done = is_uniform<Chunk::rows>(p, slice);
-    if (is_done) step_uniform_slice<Chunk>(list, step, slice, sums);
-  }
+  if (slice < p.slices) is_done = step_uniform_slice<Chunk>(p, list, step, slice, sums);
   if (__syncthreads_count(is_done ? 0 : 1) > 0) {
     unsigned char* const shared = dynamic_shared_memory();
     auto* const table = reinterpret_cast<index_t*>(shared);

@@ -1,14 +1,21 @@
 /// \file
-/// Uniform rows: rows of a warp that are all on the most frequent list. Its columns and values travel as parameters of
-/// the kernel, so that such a warp reads x and its codes alone.
+/// Uniform rows: rows of a warp that are all on the most frequent list, or on sub-lists of it, as at the boundary of a
+/// grid. Its columns and values travel as parameters of the kernel, so that such a warp reads x and its codes alone.
 #pragma once
 
 #include "spmv/patterns/pattern_values.hpp"
 #include "spmv/patterns/row_patterns.hpp"
 
-#include <optional>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 namespace tessera::cuda {
+
+/// Which terms of the most frequent list a list has, from bit 0 on; with the bit is_sub_list, or 0 where it has others.
+using TermMask = std::uint64_t;
+inline constexpr TermMask is_sub_list = TermMask{1} << 63;
+static_assert(most_uniform_terms < 63);
 
 /// The most frequent list, by value.
 template <class T>
@@ -16,13 +23,29 @@ struct FrequentList {
   int length = 0;
   index_t columns[most_uniform_terms] = {};  ///< relative; the last is repeated
   T values[most_uniform_terms] = {};         ///< of templates
+  const TermMask* masks = nullptr;           ///< lists + 1, on the device; the last is of rows on no list: no terms
 };
 
-/// List 0, where it is short enough and names all rows of most slices. O(rows); waits. \param found with its codes
-/// already in the order of slices \returns nothing where uniform slices are too few to be told apart
+/// The most frequent list, which is the first, and what the others have of it.
 template <class T>
-[[nodiscard]] std::optional<FrequentList<T>> find_frequent_list(const Device& device,
-                                                                const detail::RowPatterns<T>& found,
-                                                                const SliceShape& shape);
+class UniformRows {
+ public:
+  UniformRows() = default;
+
+  /// Empty where list 0 is too long, or where it and its sub-lists name all rows of too few slices. O(rows); waits.
+  /// \param found with its codes in the order of slices \throws OutOfMemory
+  UniformRows(const Device& device, const detail::RowPatterns<T>& found, const SliceShape& shape);
+
+  /// Null where empty.
+  [[nodiscard]] const FrequentList<T>* list() const noexcept { return masks_.empty() ? nullptr : &list_; }
+
+ private:
+  FrequentList<T> list_;
+  Array<TermMask> masks_;
+};
+
+/// Masks of lists + 1 lists. \param table as RowPatterns::table \param values as RowPatterns::values, or empty
+template <class T>
+[[nodiscard]] std::vector<TermMask> masks_of_lists(std::span<const index_t> table, std::span<const T> values, int width);
 
 }  // namespace tessera::cuda
