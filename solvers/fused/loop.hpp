@@ -89,8 +89,8 @@ class Loop {
     if (!state_.halted()) op.scalars_before(state_);
   }
 
-  /// enqueue(cuda::LoopFrame) puts kernels of the method's own into the iteration, on a GPU alone. They do nothing while
-  /// the state is halted.
+  /// enqueue(cuda::LoopFrame) puts kernels of the method's own into the iteration, on a GPU alone. They do nothing
+  /// while the state is halted.
   template <class Enqueue>
   void enqueue(const Enqueue& enqueue) {
     enqueue(recording_->frame());

@@ -15,8 +15,8 @@ namespace tessera::detail {
 
 /// Scalars of an iteration, on the device. The solver writes them between the products.
 struct CgScalars {
-  double alpha = 0.0;  ///< of the latest direction
-  double beta = 0.0;   ///< of the next one
+  double alpha = 0.0;            ///< of the latest direction
+  double beta = 0.0;             ///< of the next one
   std::int32_t current = 0;      ///< the latest direction is CgVectors::p[current]
   std::int32_t x_is_behind = 0;  ///< x lacks α p
   std::int32_t keep = 0;         ///< x is to be kept when it is next written

@@ -25,10 +25,10 @@ struct PatternOperand {
   const std::uint8_t* codes = nullptr;  ///< by slices
   const index_t* exceptions = nullptr;  ///< null, with their number, for all rows
   std::int64_t exception_count = 0;
-  const T* list_values = nullptr;   ///< of templates
-  const T* values = nullptr;        ///< by slices
-  const float* floats = nullptr;    ///< the same, rounded
-  const offset_t* begin = nullptr;  ///< of jagged slices
+  const T* list_values = nullptr;             ///< of templates
+  const T* values = nullptr;                  ///< by slices
+  const float* floats = nullptr;              ///< the same, rounded
+  const offset_t* begin = nullptr;            ///< of jagged slices
   const FrequentList<T>* frequent = nullptr;  ///< on the host; null where few slices are uniform
 };
 

@@ -230,7 +230,7 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
   bool as_float_;
   RowPatterns<T> found_;
   SliceShape shape_;
-  UniformRows<T> uniform_;               ///< of templates and pattern matrices
+  UniformRows<T> uniform_;  ///< of templates and pattern matrices
   std::int64_t exceptions_ = 0;
   bool reads_csr_ = false;               ///< there was no memory for new values
   Array<T> values_;                      ///< by slices; none for templates, pattern matrices, and with `floats_`

@@ -47,7 +47,8 @@ struct DirectionGather {
   }
 };
 
-/// The first product, whose pointers are chosen without an index, which would take memory: see CgProduct::enqueue_direction().
+/// The first product, whose pointers are chosen without an index, which would take memory: see
+/// CgProduct::enqueue_direction().
 template <bool Diagonal, class T>
 struct DirectionStep {
   const T* r;

@@ -16,8 +16,8 @@ class TemplateCgProduct final : public CgProduct<T> {
  public:
   TemplateCgProduct(const Device& device, const PatternOperand<T>& operand)
       : device_(device),
-        rows_{operand.rows,  operand.lists, operand.width, operand.table,
-              operand.codes, static_cast<unsigned>(operand.shape.slices(operand.rows))},
+        rows_{operand.rows,  operand.lists, operand.width,
+              operand.table, operand.codes, static_cast<unsigned>(operand.shape.slices(operand.rows))},
         values_(operand.list_values),
         list_(*operand.frequent),
         grid_{blocks_for(rows_.slices, pattern_threads / warp_size), pattern_threads,

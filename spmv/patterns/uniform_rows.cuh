@@ -1,7 +1,8 @@
 /// \file
-/// Kernel of row templates and pattern matrices with many uniform slices: a warp whose rows are all on the most frequent
-/// list, or on sub-lists, takes columns and values from the parameters of the kernel, in constant memory, and loads x
-/// alone. A block of such warps does not load the table. Terms are added in the same order as in patterns_kernel.cuh, with equal bits.
+/// Kernel of row templates and pattern matrices with many uniform slices: a warp whose rows are all on the most
+/// frequent list, or on sub-lists, takes columns and values from the parameters of the kernel, in constant memory, and
+/// loads x alone. A block of such warps does not load the table. Terms are added in the same order as in
+/// patterns_kernel.cuh, with equal bits.
 #pragma once
 
 #include "spmv/patterns/patterns_kernel.cuh"
@@ -72,8 +73,7 @@ __device__ void add_uniform_terms(const FrequentList<T>& list, const Terms& term
   for (int k = 0; k < Chunk; ++k) {
 #pragma unroll
     for (int r = 0; r < R; ++r) {
-      source[k][r] =
-          Terms::loads_all || terms.has(K0 + k, r) ? gather(list.columns[K0 + k], r * warp_size) : T{0};
+      source[k][r] = Terms::loads_all || terms.has(K0 + k, r) ? gather(list.columns[K0 + k], r * warp_size) : T{0};
     }
   }
 #pragma unroll
@@ -114,8 +114,7 @@ __device__ void add_masked_rows(const FrequentList<T>& list, const TermMask (&ma
 /// \returns whether the slice was multiplied
 template <class Chunk, class Values, class T>
 [[nodiscard]] __device__ bool multiply_uniform_slice(const PatternRows& p, const FrequentList<T>& list, const T* x,
-                                                     const PatternOutput<T>& out, unsigned slice,
-                                                     PlainSums<2>& dots) {
+                                                     const PatternOutput<T>& out, unsigned slice, PlainSums<2>& dots) {
   constexpr int R = Chunk::rows;
   const auto first = static_cast<index_t>(slice * (warp_size * R) + threadIdx.x % warp_size);
   int code[R];

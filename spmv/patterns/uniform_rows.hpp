@@ -46,6 +46,7 @@ class UniformRows {
 
 /// Masks of lists + 1 lists. \param table as RowPatterns::table \param values as RowPatterns::values, or empty
 template <class T>
-[[nodiscard]] std::vector<TermMask> masks_of_lists(std::span<const index_t> table, std::span<const T> values, int width);
+[[nodiscard]] std::vector<TermMask> masks_of_lists(std::span<const index_t> table, std::span<const T> values,
+                                                   int width);
 
 }  // namespace tessera::cuda

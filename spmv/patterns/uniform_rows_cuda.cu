@@ -49,7 +49,9 @@ template <class T>
 std::vector<TermMask> masks_of_lists(std::span<const index_t> table, std::span<const T> values, int width) {
   const std::size_t columns = static_cast<std::size_t>(width);
   const std::size_t stride = columns + 1;
-  const auto terms = [&](std::size_t list) { return table.subspan(list * stride + 1, static_cast<std::size_t>(std::max(table[list * stride], 0))); };
+  const auto terms = [&](std::size_t list) {
+    return table.subspan(list * stride + 1, static_cast<std::size_t>(std::max(table[list * stride], 0)));
+  };
   const auto values_of = [&](std::size_t list) {
     return values.empty() ? values : values.subspan(list * columns, terms(list).size());
   };

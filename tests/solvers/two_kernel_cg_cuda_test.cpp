@@ -1,5 +1,5 @@
-// Two-kernel CG: the endings of the host, the first residuals of the loop in three kernels, an honest report, equal bits
-// from run to run, no allocation per iteration.
+// Two-kernel CG: the endings of the host, the first residuals of the loop in three kernels, an honest report, equal
+// bits from run to run, no allocation per iteration.
 #include "core/cuda/context.hpp"
 #include "spmv/plan_internals.hpp"
 #include "tests/solvers/loop_cases.hpp"

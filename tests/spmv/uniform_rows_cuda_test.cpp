@@ -4,6 +4,7 @@
 
 #include "spmv/common/cg_product.hpp"
 #include "spmv/plan_internals.hpp"
+#include "tessera/generators.hpp"
 #include "tests/spmv/cuda_check.hpp"
 #include "tests/spmv/repeating_matrices.hpp"
 #include "tests/support/compare.hpp"
@@ -46,6 +47,21 @@ class CudaUniformRows : public testing::CudaTest {
       SCOPED_TRACE(static_cast<int>(repeating));
       testing::check_all_products(CudaProduct<T>(with_repeating_rows<T>(spec, repeating), options()));
       ASSERT_FALSE(::testing::Test::HasFatalFailure());
+    }
+  }
+  /// NaN and infinity in x reach exactly the rows that hold their column.
+  static void check_not_finite(const CudaProduct<T>& product, const std::vector<index_t>& columns) {
+    const CsrView<T> a = product.matrix();
+    for (const index_t column : columns) {
+      auto x = testing::random_vector<T>(a.cols, 5);
+      x[static_cast<std::size_t>(column)] =
+          column % 2 == 0 ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::infinity();
+      const std::vector<T> y = product.apply(x);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const auto begin = a.columns.begin() + a.row_offsets[i];
+        const auto end = a.columns.begin() + a.row_offsets[i + 1];
+        ASSERT_EQ(!std::isfinite(y[i]), std::binary_search(begin, end, column)) << "row " << i << ", " << column;
+      }
     }
   }
 };
@@ -96,22 +112,36 @@ TYPED_TEST(CudaUniformRows, HaveTheBitsOfOtherRows) {
   }
 }
 
+/// Grids of constant coefficients: their boundaries are on sub-lists. 27 points too, in chunks.
+TYPED_TEST(CudaUniformRows, WithBoundariesOnSubLists) {
+  for (const auto& matrix :
+       {generate<TypeParam>(parse_generator("poisson2d:45")), generate<TypeParam>(parse_generator("poisson3d:13")),
+        generate<TypeParam>(parse_generator("poisson3d:13,points=27"))}) {
+    const CudaProduct<TypeParam> product(matrix, this->options());
+    testing::check_all_products(product);
+    ASSERT_FALSE(this->HasFatalFailure());
+    this->check_not_finite(product, {0, 44, 45, 46, 1000});
+    ASSERT_FALSE(this->HasFatalFailure());
+  }
+}
+
+/// Sub-lists, a list that has another column, one that has another value, and the list of the longest row.
+TYPED_TEST(CudaUniformRows, MasksOfLists) {
+  const std::vector<index_t> table{3, -1, 0, 1, 2, 0, 1, 1, 2, -1, 2, 2, 3, -1, 0, 1, 0, 0, 0, 0, -1, 5, 5, 5};
+  const std::vector<TypeParam> values{-1, 4, -1, 4, -1, 0, -1, -1, 0, -1, 3, -1, 0, 0, 0, 0, 0, 0};
+  using cuda::is_sub_list;
+  EXPECT_EQ(cuda::masks_of_lists<TypeParam>(table, values, 3),
+            (std::vector<cuda::TermMask>{is_sub_list | 7U, is_sub_list | 6U, 0, 0, is_sub_list, 0}));
+  EXPECT_EQ(cuda::masks_of_lists<TypeParam>(table, {}, 3),
+            (std::vector<cuda::TermMask>{is_sub_list | 7U, is_sub_list | 6U, 0, is_sub_list | 7U, is_sub_list, 0}));
+}
+
 TYPED_TEST(CudaUniformRows, NanAndInfinityReachExactlyTheRowsThatHoldTheColumn) {
   for (const RepeatingRows& spec : {mostly_uniform(1500, 5), mostly_uniform(1500, 27), helix(1500, 40)}) {
     for (const Repeating repeating : {Repeating::nothing, Repeating::columns_and_values}) {
       const CudaProduct<TypeParam> product(with_repeating_rows<TypeParam>(spec, repeating), this->options());
-      const CsrView<TypeParam> a = product.matrix();
-      for (const index_t column : {0, 1, 77, 705, spec.cols - 1}) {
-        auto x = testing::random_vector<TypeParam>(spec.cols, 5);
-        x[static_cast<std::size_t>(column)] =
-            column % 2 == 0 ? std::numeric_limits<TypeParam>::quiet_NaN() : std::numeric_limits<TypeParam>::infinity();
-        const std::vector<TypeParam> y = product.apply(x);
-        for (std::size_t i = 0; i < y.size(); ++i) {
-          const auto begin = a.columns.begin() + a.row_offsets[i];
-          const auto end = a.columns.begin() + a.row_offsets[i + 1];
-          ASSERT_EQ(!std::isfinite(y[i]), std::binary_search(begin, end, column)) << "row " << i << ", " << column;
-        }
-      }
+      this->check_not_finite(product, {0, 1, 77, 705, spec.cols - 1});
+      ASSERT_FALSE(this->HasFatalFailure());
     }
   }
 }
@@ -134,7 +164,10 @@ void check_cg_products(const CudaProduct<T>& product, bool with_diagonal) {
   auto gpu_x = Array<T>::copy_of(x, gpu);
   auto gpu_kept = Array<T>::copy_of(product.poison(), gpu);
   const auto gpu_m = Array<T>::copy_of(m, gpu);
-  const CgVectors<T> vectors{gpu_r.data(), {gpu_next.data(), gpu_p.data()}, gpu_x.data(), gpu_kept.data(),
+  const CgVectors<T> vectors{gpu_r.data(),
+                             {gpu_next.data(), gpu_p.data()},
+                             gpu_x.data(),
+                             gpu_kept.data(),
                              with_diagonal ? gpu_m.data() : nullptr};
   const auto run = [&](const CgScalars& scalars, bool second) {
     const std::vector<CgScalars> scalars_here{scalars};
@@ -220,6 +253,8 @@ TYPED_TEST(CudaUniformRows, TwoKernelCgIsOfferedWhereItPays) {
   EXPECT_FALSE(offers(helix(2000, 40), Repeating::columns));
   EXPECT_FALSE(offers(helix(2000, 40), Repeating::nothing));
   EXPECT_FALSE(offers(testing::five_points(45), Repeating::columns_and_values)) << "no uniform slices";
+  const CudaProduct<TypeParam> grid(generate<TypeParam>(parse_generator("poisson2d:45")), this->options());
+  EXPECT_NE(PlanInternals::kernel(grid.plan()).make_cg_product(grid.plan().matrix()), nullptr) << "sub-lists";
   RepeatingRows wide = testing::rows_of_width(2000, 10);
   wide.cols = wide.rows;
   EXPECT_FALSE(offers(wide, Repeating::columns_and_values));
