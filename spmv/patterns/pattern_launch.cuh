@@ -66,7 +66,8 @@ template <class T>
 template <class T>
 std::int64_t pattern_blocks(const PatternOperand<T>& operand) noexcept {
   const PatternRows rows = pattern_rows(operand);
-  return std::int64_t{rows.exception_blocks} + (rows.slices + pattern_warps - 1) / pattern_warps;
+  const SliceOrder order = operand.frequent != nullptr ? operand.frequent->order : SliceOrder{};
+  return std::int64_t{rows.exception_blocks} + order.blocks(rows.slices);
 }
 
 /// function(chunk, values) with the types that the operand asks for.

@@ -139,7 +139,8 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
   void describe(PlanInfo& info) const override {
     info.determinism = Determinism::run_to_run;
     info.bytes = found_.table.bytes() + found_.values.bytes() + found_.codes.bytes() + found_.exceptions.bytes() +
-                 values_.bytes() + floats_.bytes() + begin_.bytes() + exception_lengths_.bytes() + of_block_.bytes();
+                 values_.bytes() + floats_.bytes() + uniform_.bytes() + begin_.bytes() + exception_lengths_.bytes() +
+                 of_block_.bytes();
     const double bytes = static_cast<double>(found_.codes.bytes() + values_.bytes() + floats_.bytes());
     info.reason += describe_row_patterns(found_.kind, found_.lists, exceptions_,
                                          nnz_ > 0 ? bytes / static_cast<double>(nnz_) : 0.0);
@@ -200,7 +201,7 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     result.values = values_.data();
     result.floats = floats_.empty() ? nullptr : floats_.data();
     result.begin = begin_.data();
-    result.frequent = uniform_.list();
+    result.frequent = needs_values() ? nullptr : uniform_.list();
     return result;
   }
 

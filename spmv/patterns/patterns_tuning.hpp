@@ -78,6 +78,11 @@ inline constexpr int most_uniform_terms = 4 * most_terms_at_once;
 /// later than they could.
 inline constexpr double least_uniform_share = 0.25;
 
+/// Blocks take slices a pitch apart where a pitch is so many slices, since 8 neighbouring ones reach over shorter ones,
+/// and where there are so many groups of 8 pitches, since the last one is not full.
+inline constexpr std::int64_t least_slices_of_pitch = 4;
+inline constexpr std::int64_t least_groups_of_pitches = 4;
+
 /// As pattern_min_blocks: 20 loads of x per lane need more than 64 registers.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr int uniform_min_blocks(int rows_per_lane) noexcept {
   return rows_per_lane == 4 ? 3 : 4;

@@ -163,7 +163,7 @@ template <class Chunk, class Step, class T>
 __global__ void __launch_bounds__(pattern_threads, pattern_min_blocks_without_values)
     template_cg_kernel(PatternRows p, const T* list_values, FrequentList<T> list, CgVectors<T> vectors,
                        const CgScalars* scalars, const std::int32_t* halted, CgSums* of_block) {
-  const unsigned slice = blockIdx.x * (pattern_threads / warp_size) + threadIdx.x / warp_size;
+  const unsigned slice = list.order.slice(blockIdx.x, threadIdx.x / warp_size);
   if (*halted != 0) return;
   const Step step(vectors, *scalars);
   CgSums sums;

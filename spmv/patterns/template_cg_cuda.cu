@@ -20,7 +20,7 @@ class TemplateCgProduct final : public CgProduct<T> {
               operand.table, operand.codes, static_cast<unsigned>(operand.shape.slices(operand.rows))},
         values_(operand.list_values),
         list_(*operand.frequent),
-        grid_{blocks_for(rows_.slices, pattern_threads / warp_size), pattern_threads,
+        grid_{list_.order.blocks(rows_.slices), pattern_threads,
               shared_columns_bytes(rows_.places()) +
                   sizeof(T) * static_cast<std::size_t>(rows_.lists + 1) * static_cast<std::size_t>(rows_.width)},
         of_block_(grid_.blocks, Init::none, device) {}

@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(pattern_threads, uniform_min_blocks(Chunk::row
     unsigned char* const shared = dynamic_shared_memory();
     auto* const table = reinterpret_cast<index_t*>(shared);
     auto* const shared_values = reinterpret_cast<T*>(shared + shared_columns_bytes(p.places()));
-    const unsigned slice = (blockIdx.x - p.exception_blocks) * (pattern_threads / warp_size) + threadIdx.x / warp_size;
+    const unsigned slice = list.order.slice(blockIdx.x - p.exception_blocks, threadIdx.x / warp_size);
     bool is_done = true;
     if (slice < p.slices) is_done = multiply_uniform_slice<Chunk, Values>(p, list, terms.x, out, slice, dots);
     if (__syncthreads_count(is_done ? 0 : 1) > 0) {

@@ -4,6 +4,7 @@
 #include "spmv/patterns/uniform_rows.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -63,6 +64,14 @@ std::vector<TermMask> masks_of_lists(std::span<const index_t> table, std::span<c
   return masks;
 }
 
+SliceOrder slice_order(std::span<const index_t> columns, std::int64_t slices, int slice_rows) noexcept {
+  std::int64_t furthest = 0;
+  for (const index_t column : columns) furthest = std::max(furthest, std::abs(std::int64_t{column}));
+  const std::int64_t pitch = (furthest + slice_rows / 2) / slice_rows;
+  const bool pays = pitch >= least_slices_of_pitch && slices >= least_groups_of_pitches * SliceOrder::warps * pitch;
+  return {pays ? static_cast<unsigned>(pitch) : 1};
+}
+
 template <class T>
 UniformRows<T>::UniformRows(const Device& device, const RowPatterns<T>& found, const SliceShape& shape) {
   if (found.lists == 0 || found.codes.empty()) return;
@@ -75,8 +84,11 @@ UniformRows<T>::UniformRows(const Device& device, const RowPatterns<T>& found, c
   if (has_values) std::copy_n(values.begin(), list_.length, list_.values);
   auto masks = Array<TermMask>::copy_of(masks_of_lists<T>(table.span(), values.span(), found.width), device);
   const int slice_codes = 32 * shape.rows_per_lane;
-  const auto slices = static_cast<double>(found.codes.size() / slice_codes);
-  if (count_covered_slices(device, found.codes, slice_codes, masks.data()) < least_uniform_share * slices) return;
+  const std::int64_t slices = found.codes.size() / slice_codes;
+  const double covered = count_covered_slices(device, found.codes, slice_codes, masks.data());
+  if (covered < least_uniform_share * static_cast<double>(slices)) return;
+  list_.order =
+      slice_order(std::span(list_.columns).first(static_cast<std::size_t>(list_.length)), slices, slice_codes);
   list_.masks = masks.data();
   masks_ = std::move(masks);
 }

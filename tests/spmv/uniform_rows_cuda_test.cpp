@@ -125,6 +125,36 @@ TYPED_TEST(CudaUniformRows, WithBoundariesOnSubLists) {
   }
 }
 
+/// Warps of a block multiply slices a pitch apart, in as many blocks as cover all slices.
+TYPED_TEST(CudaUniformRows, WithSlicesAPitchApart) {
+  const RepeatingRows spec = helix(33000, 1030);
+  const CudaProduct<TypeParam> product(with_repeating_rows<TypeParam>(spec, Repeating::columns_and_values),
+                                       this->options());
+  testing::check_all_products(product);
+}
+
+TEST(SliceOrder, TakesEverySliceOnce) {
+  for (const unsigned pitch : {1U, 2U, 5U, 39U}) {
+    const cuda::SliceOrder order{pitch};
+    for (const unsigned slices : {1U, 7U, 8U, 9U, 40U, 41U, 312U, 313U, 1000U}) {
+      std::vector<int> taken(slices, 0);
+      for (unsigned block = 0; block < order.blocks(slices); ++block) {
+        for (unsigned warp = 0; warp < cuda::SliceOrder::warps; ++warp) {
+          if (order.slice(block, warp) < slices) ++taken[order.slice(block, warp)];
+        }
+      }
+      EXPECT_EQ(std::count(taken.begin(), taken.end(), 1), slices) << pitch;
+    }
+  }
+}
+
+TEST(SliceOrder, FollowsTheFurthestColumn) {
+  const std::vector<index_t> columns{-5000, -1, 0, 1, 5000};
+  EXPECT_EQ(cuda::slice_order(columns, 195313, 128).pitch, 39U);
+  EXPECT_EQ(cuda::slice_order(columns, 1000, 128).pitch, 1U) << "too few slices";
+  EXPECT_EQ(cuda::slice_order(std::span(columns).subspan(1, 3), 195313, 128).pitch, 1U) << "neighbours alone";
+}
+
 /// Sub-lists, a list that has another column, one that has another value, and the list of the longest row.
 TYPED_TEST(CudaUniformRows, MasksOfLists) {
   const std::vector<index_t> table{3, -1, 0, 1, 2, 0, 1, 1, 2, -1, 2, 2, 3, -1, 0, 1, 0, 0, 0, 0, -1, 5, 5, 5};
