@@ -83,10 +83,8 @@ inline constexpr double least_uniform_share = 0.25;
 inline constexpr std::int64_t least_slices_of_pitch = 4;
 inline constexpr std::int64_t least_groups_of_pitches = 4;
 
-/// As pattern_min_blocks: 20 loads of x per lane need more than 64 registers.
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr int uniform_min_blocks(int rows_per_lane) noexcept {
-  return rows_per_lane == 4 ? 3 : 4;
-}
+/// As pattern_min_blocks: 18 to 20 loads of x per lane need more than 64 registers.
+inline constexpr int uniform_min_blocks = 3;
 
 /// Two-kernel CG recomputes q = A p instead of storing it: for rows of at most so many terms, whose vectors go through
 /// memory and not through the second-level cache alone.
