@@ -9,9 +9,12 @@
 ///   r with <r, r>, <r, M r>     3n    reads r, q; writes r; + 1n for a diagonal
 ///   [z = M r with <r, z>        2n    + M]
 ///   x, p with <p, p>            5n    reads x, r [z], p; writes x, p; + 1n for a diagonal, + 1n when x is kept
+///
+/// On a GPU, where the plan's kernel offers it and M is fused, two products do the same: solvers/two_kernel_cg.cpp.
 #include "solvers/cg.hpp"
 
 #include "solvers/krylov.hpp"
+#include "solvers/two_kernel_cg.hpp"
 #include "tessera/solvers.hpp"
 
 #include <cmath>
@@ -130,6 +133,7 @@ template <class T>
 SolveReport cg(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,
                std::span<std::type_identity_t<T>> x, const SolverOptions& options) {
   const detail::KrylovProblem<T> problem({A, M, b, x, options});
+  if (const auto product = detail::cg_product_of(problem)) return detail::solve_by_two_kernels(problem, *product);
   return ConjugateGradients<T>(problem).solve();
 }
 

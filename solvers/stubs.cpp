@@ -8,6 +8,7 @@
 #include "solvers/fused/block.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
+#include "solvers/two_kernel_cg.hpp"
 #include "tessera/error.hpp"
 
 #include <utility>
@@ -69,6 +70,16 @@ void TransformRows<Op>::run(const Device& device, const RowSet& /*rows*/, const 
                             typename Op::Total* /*total*/) {
   refuse(device);
 }
+
+template <class Op>
+void record_cg_scalars(const Device& device, const LoopFrame& /*frame*/, std::span<const detail::CgSums> /*parts*/,
+                       const Op& /*op*/) {
+  refuse(device);
+}
+template void record_cg_scalars(const Device&, const LoopFrame&, std::span<const detail::CgSums>,
+                                const detail::CgScalarsAfterDirection&);
+template void record_cg_scalars(const Device&, const LoopFrame&, std::span<const detail::CgSums>,
+                                const detail::CgScalarsAfterResidual&);
 
 template <class T>
 void fill_strong(const Device& device, const RowSet& /*rows*/, const detail::StrongRows<T>& /*strong*/) {

@@ -89,6 +89,13 @@ class Loop {
     if (!state_.halted()) op.scalars_before(state_);
   }
 
+  /// enqueue(cuda::LoopFrame) puts kernels of the method's own into the iteration, on a GPU alone. They do nothing
+  /// while the state is halted.
+  template <class Enqueue>
+  void enqueue(const Enqueue& enqueue) {
+    enqueue(recording_->frame());
+  }
+
   /// out.current() = A x; the state's dots are those with w.
   template <class T>
   void product(const LinearOperator<T>& a, std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/detail_namespace.hpp"
+#include "spmv/common/cg_product.hpp"
 #include "spmv/common/rank_product.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/linear_operator.hpp"
@@ -75,6 +76,13 @@ class SpmvKernel {
   /// \throws OutOfMemory, CudaError
   [[nodiscard]] virtual std::unique_ptr<detail::RankProduct<T>> make_rank_product(const CsrView<T>& /*a*/,
                                                                                   int /*vectors*/) const {
+    return nullptr;
+  }
+
+  /// Conjugate gradients in two products per iteration, for kernels of a GPU that offer it. The kernel and `a`, which
+  /// is square, outlive the result, and keep their values meanwhile. \returns null where the kernel or the matrix does
+  /// not suit: then products and vector operations do as well \throws OutOfMemory, CudaError
+  [[nodiscard]] virtual std::unique_ptr<detail::CgProduct<T>> make_cg_product(const CsrView<T>& /*a*/) const {
     return nullptr;
   }
 

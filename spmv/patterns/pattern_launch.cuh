@@ -5,6 +5,7 @@
 #include "core/cuda/launch.cuh"
 #include "spmv/patterns/pattern_product.hpp"
 #include "spmv/patterns/patterns_kernel.cuh"
+#include "spmv/patterns/uniform_rows.cuh"
 
 #include <type_traits>
 
@@ -65,7 +66,8 @@ template <class T>
 template <class T>
 std::int64_t pattern_blocks(const PatternOperand<T>& operand) noexcept {
   const PatternRows rows = pattern_rows(operand);
-  return std::int64_t{rows.exception_blocks} + (rows.slices + pattern_warps - 1) / pattern_warps;
+  const SliceOrder order = operand.frequent != nullptr ? operand.frequent->order : SliceOrder{};
+  return std::int64_t{rows.exception_blocks} + order.blocks(rows.slices);
 }
 
 /// function(chunk, values) with the types that the operand asks for.
@@ -105,6 +107,13 @@ void enqueue_pattern_product(const Context& context, const PatternOperand<T>& op
       using Values = std::remove_cvref_t<decltype(values)>;
       // Pattern matrices alone have no values; the other pairs would be compiled in vain.
       if constexpr (Values::weighted == !std::is_same_v<Terms, DevicePatternTerms<T>>) {
+        if constexpr (!Values::in_slices) {
+          if (operand.frequent != nullptr) {
+            return launch("product by row patterns", context, grid,
+                          uniform_rows_kernel<decltype(chunk), Values, Terms, T>, rows, values, *operand.frequent,
+                          terms, a.row_offsets.data(), out);
+          }
+        }
         launch("product by row patterns", context, grid, patterns_kernel<decltype(chunk), Values, Terms, T>, rows,
                values, terms, a.row_offsets.data(), out);
       }

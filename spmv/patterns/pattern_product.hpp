@@ -3,6 +3,7 @@
 #pragma once
 
 #include "spmv/patterns/pattern_values.hpp"
+#include "spmv/patterns/uniform_rows.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/linear_operator.hpp"
 
@@ -24,10 +25,11 @@ struct PatternOperand {
   const std::uint8_t* codes = nullptr;  ///< by slices
   const index_t* exceptions = nullptr;  ///< null, with their number, for all rows
   std::int64_t exception_count = 0;
-  const T* list_values = nullptr;   ///< of templates
-  const T* values = nullptr;        ///< by slices
-  const float* floats = nullptr;    ///< the same, rounded
-  const offset_t* begin = nullptr;  ///< of jagged slices
+  const T* list_values = nullptr;             ///< of templates
+  const T* values = nullptr;                  ///< by slices
+  const float* floats = nullptr;              ///< the same, rounded
+  const offset_t* begin = nullptr;            ///< of jagged slices
+  const FrequentList<T>* frequent = nullptr;  ///< on the host; null where few slices are uniform
 };
 
 /// Terms that a lane takes at once from rows of lists of this width. Fewer rows per lane go with more of them.

@@ -7,6 +7,7 @@
 #include "spmv/patterns/pattern_product.hpp"
 #include "spmv/patterns/pattern_ranks.hpp"
 #include "spmv/patterns/patterns.hpp"
+#include "spmv/patterns/template_cg.hpp"
 #include "tessera/error.hpp"
 
 #include <mutex>
@@ -72,6 +73,7 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     shape_ = choose_slices(a.rows, nnz_, found_.width);
     found_.codes = arrange_codes(device_, found_.codes, shape_, found_.lists);
     rows_ = a.rows;
+    if (!needs_values()) uniform_ = UniformRows<T>(device_, found_, shape_);
     if (!is_pattern_) set_up_begins(a.row_offsets);
     if (needs_values()) {
       allocate_values();
@@ -145,10 +147,16 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     if (!reads_csr_) fill(values);
   }
 
+  std::unique_ptr<CgProduct<T>> make_cg_product(const CsrView<T>& /*a*/) const override {
+    const PatternOperand<T> own = operand();
+    return suits_cg_product(own) ? make_template_cg_product(device_, own) : nullptr;
+  }
+
   void describe(PlanInfo& info) const override {
     info.determinism = Determinism::run_to_run;
     info.bytes = found_.table.bytes() + found_.values.bytes() + found_.codes.bytes() + found_.exceptions.bytes() +
-                 values_.bytes() + floats_.bytes() + begin_.bytes() + exception_lengths_.bytes() + of_block_.bytes();
+                 values_.bytes() + floats_.bytes() + uniform_.bytes() + begin_.bytes() + exception_lengths_.bytes() +
+                 of_block_.bytes();
     const double bytes = static_cast<double>(found_.codes.bytes() + values_.bytes() + floats_.bytes());
     info.reason += describe_row_patterns(found_.kind, found_.lists, exceptions_,
                                          nnz_ > 0 ? bytes / static_cast<double>(nnz_) : 0.0);
@@ -209,6 +217,7 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     result.values = values_.data();
     result.floats = floats_.empty() ? nullptr : floats_.data();
     result.begin = begin_.data();
+    result.frequent = needs_values() ? nullptr : uniform_.list();
     return result;
   }
 
@@ -238,6 +247,7 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
   bool as_float_;
   RowPatterns<T> found_;
   SliceShape shape_;
+  UniformRows<T> uniform_;  ///< of templates and pattern matrices
   std::int64_t exceptions_ = 0;
   bool reads_csr_ = false;               ///< there was no memory for new values
   Array<T> values_;                      ///< by slices; none for templates, pattern matrices, and with `floats_`

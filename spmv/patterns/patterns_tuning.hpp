@@ -71,4 +71,24 @@ inline constexpr int pattern_min_blocks_without_values = 4;
 /// Longer lists are multiplied in chunks of so many terms.
 inline constexpr int most_terms_at_once = 9;
 
+/// Terms of the most frequent list that fit into the parameters of a kernel: whole chunks.
+inline constexpr int most_uniform_terms = 4 * most_terms_at_once;
+
+/// Part of the slices whose rows have to be on the most frequent list and its sub-lists: the others load the table
+/// later than they could.
+inline constexpr double least_uniform_share = 0.25;
+
+/// Blocks take slices a pitch apart where a pitch is so many slices, since 8 neighbouring ones reach over shorter ones,
+/// and where there are so many groups of 8 pitches, since the last one is not full.
+inline constexpr std::int64_t least_slices_of_pitch = 4;
+inline constexpr std::int64_t least_groups_of_pitches = 4;
+
+/// As pattern_min_blocks: 18 to 20 loads of x per lane need more than 64 registers.
+inline constexpr int uniform_min_blocks = 3;
+
+/// Two-kernel CG recomputes q = A p instead of storing it: for rows of at most so many terms, whose vectors go through
+/// memory and not through the second-level cache alone.
+inline constexpr int most_terms_of_cg_product = 9;
+inline constexpr std::int64_t least_rows_of_cg_product = 1'000'000;
+
 }  // namespace tessera::cuda

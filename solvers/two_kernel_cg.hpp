@@ -1,0 +1,82 @@
+/// \file
+/// Two-kernel CG: conjugate gradients in two products per iteration (spmv/common/cg_product.hpp), for a matrix whose
+/// kernel offers them and an M that is fused. The scalars are those of solvers/cg.hpp, in its order; sums over vectors
+/// are added in the order of the kernel, so that results differ from the loop of cg.cpp by rounding.
+#pragma once
+
+#include "solvers/cg.hpp"
+#include "solvers/fused/graph_loop.hpp"
+#include "solvers/krylov_problem.hpp"
+#include "spmv/common/cg_product.hpp"
+
+#include <memory>
+#include <span>
+
+namespace tessera::detail {
+
+struct TwoKernelCgState : CgState {
+  CgScalars scalars;
+
+  /// What the products read. After every change of the scalars.
+  TESSERA_HOST_DEVICE void publish() noexcept {
+    scalars.alpha = alpha;
+    scalars.beta = beta;
+    scalars.x_is_behind = x_is_behind ? 1 : 0;
+    scalars.keep = keep ? 1 : 0;
+  }
+};
+
+/// After the direction: its norm, the curvature, α.
+struct CgScalarsAfterDirection {
+  using State = TwoKernelCgState;
+  using Sums = CgSums;
+
+  TESSERA_HOST_DEVICE void scalars_before(State& /*s*/) const {}
+  TESSERA_HOST_DEVICE void scalars_after(State& s, const CgSums& sums) const {
+    using M = fused::FusedIdentity<double>;
+    s.dots = {sums.first, sums.second};
+    s.scalars.current = 1 - s.scalars.current;
+    CgUpdateSolutionAndDirection<double, M>{}.scalars_after(s, sums.third);
+    if (!s.halted()) CgUpdateResidual<double, M>{}.scalars_before(s);
+    s.publish();
+  }
+};
+
+/// After the residual: the end of an iteration, β.
+struct CgScalarsAfterResidual {
+  using State = TwoKernelCgState;
+  using Sums = CgSums;
+
+  bool counts;  ///< as an application of M
+
+  TESSERA_HOST_DEVICE void scalars_before(State& /*s*/) const {}
+  TESSERA_HOST_DEVICE void scalars_after(State& s, const CgSums& sums) const {
+    using M = fused::FusedIdentity<double>;
+    CgUpdateResidual<double, M> residual{};
+    residual.counts = counts;
+    residual.scalars_after(s, {sums.first, sums.second});
+    CgUpdateSolutionAndDirection<double, M> direction{};
+    direction.is_fused = true;
+    if (!s.halted()) direction.scalars_before(s);
+    s.publish();
+  }
+};
+
+/// The products, where the matrix of the problem and its preconditioner suit; else null.
+template <class T>
+[[nodiscard]] std::unique_ptr<CgProduct<T>> cg_product_of(const KrylovProblem<T>& problem);
+
+/// As cg(), on a GPU.
+template <class T>
+[[nodiscard]] SolveReport solve_by_two_kernels(const KrylovProblem<T>& problem, CgProduct<T>& product);
+
+}  // namespace tessera::detail
+
+namespace tessera::cuda {
+
+/// Records op.scalars_after(state, the sum of the parts) into a loop. Does nothing while the state is halted.
+template <class Op>
+void record_cg_scalars(const Device& device, const LoopFrame& frame, std::span<const detail::CgSums> parts,
+                       const Op& op);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,187 @@
+/// \file
+/// Kernel of both products of two-kernel CG by row templates. A thread has several rows; a gathered element is p, or
+/// M r + β p where the direction is being formed. Uniform slices as in uniform_rows.cuh.
+#pragma once
+
+#include "spmv/common/cg_product.hpp"
+#include "spmv/patterns/uniform_rows.cuh"
+
+namespace tessera::cuda {
+
+/// a b, never contracted with a following addition: every row has to form the same bits for an element.
+template <class T>
+[[nodiscard]] __device__ T separate_product(T a, T b) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(T) == sizeof(double)) {
+    return __dmul_rn(a, b);
+  } else {
+    return __fmul_rn(a, b);
+  }
+#else
+  return a * b;
+#endif
+}
+
+/// z = M r at a row. \tparam Diagonal whether M is a diagonal, else the identity
+template <bool Diagonal, class T>
+[[nodiscard]] __device__ T precondition(const T* diagonal, index_t row, T r) {
+  if constexpr (Diagonal) {
+    return separate_product(__ldg(diagonal + row), r);
+  } else {
+    return r;
+  }
+}
+
+/// Elements of M r + β p. \tparam Diagonal as above
+template <bool Diagonal, class T>
+struct DirectionGather {
+  const T* r;
+  const T* p;
+  const T* diagonal;
+  T beta;
+
+  __device__ T operator()(index_t column, int further) const {
+    T z = __ldg(r + column + further);
+    if constexpr (Diagonal) z = separate_product(__ldg(diagonal + column + further), z);
+    return z + beta * __ldg(p + column + further);
+  }
+};
+
+/// The first product, whose pointers are chosen without an index, which would take memory: see
+/// CgProduct::enqueue_direction().
+template <bool Diagonal, class T>
+struct DirectionStep {
+  const T* r;
+  const T* p;
+  const T* diagonal;
+  T* next_p;
+  T* x;
+  T* kept;  ///< null where x is not to be kept
+  T alpha;
+  T beta;
+
+  __device__ DirectionStep(const CgVectors<T>& v, const CgScalars& s)
+      : r(v.r),
+        p(s.current == 0 ? v.p[0] : v.p[1]),
+        diagonal(v.diagonal),
+        next_p(s.current == 0 ? v.p[1] : v.p[0]),
+        x(v.x),
+        kept(s.keep != 0 ? v.kept : nullptr),
+        alpha(s.x_is_behind != 0 ? static_cast<T>(s.alpha) : T{0}),
+        beta(static_cast<T>(s.beta)) {}
+
+  [[nodiscard]] __device__ DirectionGather<Diagonal, T> gather(index_t row) const {
+    return {base_at(r, row), base_at(p, row), Diagonal ? base_at(diagonal, row) : nullptr, beta};
+  }
+  /// What is read once, under way before the gathers.
+  [[nodiscard]] __device__ T early(index_t row) const { return x[row]; }
+  __device__ void store(index_t row, T old_x, T q, CgSums& sums) const {
+    const T solution = old_x + alpha * __ldg(p + row);
+    const T direction = gather(row)(0, 0);
+    x[row] = solution;
+    if (kept != nullptr) kept[row] = solution;
+    next_p[row] = direction;
+    const auto wide_p = static_cast<double>(direction);
+    const auto wide_q = static_cast<double>(q);
+    sums.first += wide_p * wide_q;
+    sums.second += wide_q * wide_q;
+    sums.third += wide_p * wide_p;
+  }
+};
+
+/// The second: see CgProduct::enqueue_residual().
+template <bool Diagonal, class T>
+struct ResidualStep {
+  T* r;
+  const T* p;
+  const T* diagonal;
+  T alpha;
+
+  __device__ ResidualStep(const CgVectors<T>& v, const CgScalars& s)
+      : r(v.r), p(s.current == 0 ? v.p[0] : v.p[1]), diagonal(v.diagonal), alpha(static_cast<T>(s.alpha)) {}
+
+  [[nodiscard]] __device__ VectorGather<T> gather(index_t row) const { return {p, row}; }
+  [[nodiscard]] __device__ T early(index_t row) const { return r[row]; }
+  __device__ void store(index_t row, T old_r, T q, CgSums& sums) const {
+    const T residual = old_r - alpha * q;
+    r[row] = residual;
+    const auto wide = static_cast<double>(residual);
+    sums.first += wide * wide;
+    sums.second += wide * static_cast<double>(precondition<Diagonal>(diagonal, row, residual));
+  }
+};
+
+/// Rows on the most frequent list and its sub-lists. \returns whether the slice has no others
+template <class Chunk, class Step, class T>
+[[nodiscard]] __device__ bool step_uniform_slice(const PatternRows& p, const FrequentList<T>& list, const Step& step,
+                                                 unsigned slice, CgSums& sums) {
+  constexpr int R = Chunk::rows;
+  const auto first = static_cast<index_t>(slice * (warp_size * R) + threadIdx.x % warp_size);
+  int code[R];
+  TermMask mask[R];
+  const SliceRows kind = rows_of_slice(p, list.masks, slice, code, mask);
+  if (kind == SliceRows::other) return false;
+  T early[R];
+#pragma unroll
+  for (int r = 0; r < R; ++r) early[r] = code[r] != p.lists ? step.early(first + r * warp_size) : T{0};
+  T q[R] = {};
+  if (kind == SliceRows::uniform) {
+    add_uniform_rows<true, Chunk>(list, EveryTerm{list.length}, step.gather(first), q);
+  } else {
+    add_masked_rows<true, Chunk>(list, mask, step.gather(first), q);
+  }
+#pragma unroll
+  for (int r = 0; r < R; ++r) {
+    if (code[r] != p.lists) step.store(first + r * warp_size, early[r], q[r], sums);
+  }
+  return true;
+}
+
+/// Rows of any lists. \param table, values in shared memory
+template <class Chunk, class Step, class T>
+__device__ void step_slice(const PatternRows& p, const index_t* table, const T* values, const Step& step,
+                           unsigned slice, CgSums& sums) {
+  constexpr int R = Chunk::rows;
+  RowsOfLane<R> own;
+  load_codes<R>(p, slice, own.code);
+  look_up<R>(p, table, slice, own);
+  const auto gather = step.gather(0);
+#pragma unroll
+  for (int r = 0; r < R; ++r) {
+    if (own.code[r] == p.lists) continue;
+    const index_t row = own.first + r * warp_size;
+    const T early = step.early(row);
+    T q{0};
+    for (int k = 0; k < own.length[r]; ++k) {
+      q += values[own.code[r] * p.width + k] * gather(row + table[own.start[r] + 1 + k], 0);
+    }
+    step.store(row, early, q, sums);
+  }
+}
+
+template <class Chunk, class Step, class T>
+__global__ void __launch_bounds__(pattern_threads, pattern_min_blocks_without_values)
+    template_cg_kernel(PatternRows p, const T* list_values, FrequentList<T> list, CgVectors<T> vectors,
+                       const CgScalars* scalars, const std::int32_t* halted, CgSums* of_block) {
+  const unsigned slice = list.order.slice(blockIdx.x, threadIdx.x / warp_size);
+  if (*halted != 0) return;
+  const Step step(vectors, *scalars);
+  CgSums sums;
+  bool is_done = true;
+  if (slice < p.slices) is_done = step_uniform_slice<Chunk>(p, list, step, slice, sums);
+  if (__syncthreads_count(is_done ? 0 : 1) > 0) {
+    unsigned char* const shared = dynamic_shared_memory();
+    auto* const table = reinterpret_cast<index_t*>(shared);
+    auto* const values = reinterpret_cast<T*>(shared + shared_columns_bytes(p.places()));
+    for (int i = static_cast<int>(threadIdx.x); i < p.places(); i += pattern_threads) table[i] = __ldg(p.table + i);
+    for (int i = static_cast<int>(threadIdx.x); i < (p.lists + 1) * p.width; i += pattern_threads) {
+      values[i] = __ldg(list_values + i);
+    }
+    __syncthreads();
+    if (!is_done) step_slice<Chunk>(p, table, values, step, slice, sums);
+  }
+  sums = add_up_block<pattern_threads>(sums);
+  if (threadIdx.x == 0) of_block[blockIdx.x] = sums;
+}
+
+}  // namespace tessera::cuda

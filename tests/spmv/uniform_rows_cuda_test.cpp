@@ -1,0 +1,309 @@
+// Uniform rows: warps that are all on the most frequent list, beside warps that are not, and the products of two-kernel
+// CG on them.
+#include "spmv/patterns/uniform_rows.hpp"
+
+#include "spmv/common/cg_product.hpp"
+#include "spmv/plan_internals.hpp"
+#include "tessera/generators.hpp"
+#include "tests/spmv/cuda_check.hpp"
+#include "tests/spmv/repeating_matrices.hpp"
+#include "tests/support/compare.hpp"
+#include "tests/support/small_grain.hpp"
+
+namespace tessera {
+
+using namespace detail;
+namespace {
+
+using testing::constant;
+using testing::CudaCase;
+using testing::CudaProduct;
+using testing::near;
+using testing::Repeating;
+using testing::RepeatingRows;
+using testing::with_repeating_rows;
+
+/// A helix: five points, of which none is missing but at both ends of the matrix.
+[[nodiscard]] RepeatingRows helix(index_t rows, index_t pitch) {
+  return {rows, rows, {{-pitch, -1, 0, 1, pitch}}, {}, {}};
+}
+
+/// Mostly list 0, but on runs of rows that begin and end within warps.
+[[nodiscard]] RepeatingRows mostly_uniform(index_t rows, index_t width) {
+  RepeatingRows spec = testing::rows_of_width(rows, width);
+  spec.lists.push_back(testing::list_of_width(width > 1 ? width - 1 : 1, 1, 2));
+  spec.list_of = [](index_t row) -> std::size_t { return row % 1000 >= 700 && row % 1000 < 716 ? 1 : 0; };
+  return spec;
+}
+
+template <class T>
+class CudaUniformRows : public testing::CudaTest {
+ protected:
+  [[nodiscard]] static SpmvOptions options() {
+    return CudaCase{SpmvAlgorithm::patterns, Determinism::run_to_run}.options(testing::CudaTest::gpu());
+  }
+  static void check(const RepeatingRows& spec) {
+    for (const Repeating repeating : {Repeating::nothing, Repeating::columns_and_values}) {
+      SCOPED_TRACE(static_cast<int>(repeating));
+      testing::check_all_products(CudaProduct<T>(with_repeating_rows<T>(spec, repeating), options()));
+      ASSERT_FALSE(::testing::Test::HasFatalFailure());
+    }
+  }
+  /// NaN and infinity in x reach exactly the rows that hold their column.
+  static void check_not_finite(const CudaProduct<T>& product, const std::vector<index_t>& columns) {
+    const CsrView<T> a = product.matrix();
+    for (const index_t column : columns) {
+      auto x = testing::random_vector<T>(a.cols, 5);
+      x[static_cast<std::size_t>(column)] =
+          column % 2 == 0 ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::infinity();
+      const std::vector<T> y = product.apply(x);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const auto begin = a.columns.begin() + a.row_offsets[i];
+        const auto end = a.columns.begin() + a.row_offsets[i + 1];
+        ASSERT_EQ(!std::isfinite(y[i]), std::binary_search(begin, end, column)) << "row " << i << ", " << column;
+      }
+    }
+  }
+};
+using Types = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(CudaUniformRows, Types);
+
+TYPED_TEST(CudaUniformRows, BesideOtherRowsOfEveryWidth) {
+  for (const index_t width : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 18, 19, 27, 28, 35, 36, 37, 45}) {
+    SCOPED_TRACE("width " + std::to_string(width));
+    this->check(mostly_uniform(testing::repetitions(5000, 2300), width));
+    ASSERT_FALSE(this->HasFatalFailure());
+  }
+}
+
+TYPED_TEST(CudaUniformRows, BesideExceptionsAndRaggedEnds) {
+  for (const index_t rows : {127, 128, 129, 640, 1025, 2049}) {
+    for (const index_t width : {5, 7, 27}) {
+      SCOPED_TRACE("rows " + std::to_string(rows) + ", width " + std::to_string(width));
+      RepeatingRows spec = testing::rows_of_width(rows, width);
+      this->check(spec);
+      if (rows >= 640) {
+        spec.others = {0, 31, 130, rows - 1};
+        this->check(spec);
+      }
+      ASSERT_FALSE(this->HasFatalFailure());
+    }
+  }
+}
+
+/// The same rows where most slices are not uniform, so that no warp is told apart.
+TYPED_TEST(CudaUniformRows, HaveTheBitsOfOtherRows) {
+  for (const index_t width : {1, 3, 5, 6, 9, 27, 36}) {
+    SCOPED_TRACE("width " + std::to_string(width));
+    const index_t rows = 1024;
+    const RepeatingRows uniform{rows, 8 * rows, {testing::list_of_width(width)}, {}, {}};
+    RepeatingRows more = uniform;
+    more.rows = 4 * rows;
+    more.lists.push_back(testing::list_of_width(width, 1, 2));
+    more.list_of = [](index_t row) -> std::size_t { return row >= rows && row % 64 == 7 ? 1 : 0; };
+    for (const Repeating repeating : {Repeating::nothing, Repeating::columns_and_values}) {
+      const CudaProduct<TypeParam> alone(with_repeating_rows<TypeParam>(uniform, repeating), this->options());
+      const CudaProduct<TypeParam> among(with_repeating_rows<TypeParam>(more, repeating), this->options());
+      const auto x = testing::random_vector<TypeParam>(uniform.cols, 3);
+      std::vector<TypeParam> expected = among.apply(x);
+      expected.resize(static_cast<std::size_t>(rows));
+      ASSERT_TRUE(testing::same_bytes(constant(alone.apply(x)), constant(expected)));
+    }
+  }
+}
+
+/// Grids of constant coefficients: their boundaries are on sub-lists. 27 points too, in chunks.
+TYPED_TEST(CudaUniformRows, WithBoundariesOnSubLists) {
+  for (const auto& matrix :
+       {generate<TypeParam>(parse_generator("poisson2d:45")), generate<TypeParam>(parse_generator("poisson3d:13")),
+        generate<TypeParam>(parse_generator("poisson3d:13,points=27"))}) {
+    const CudaProduct<TypeParam> product(matrix, this->options());
+    testing::check_all_products(product);
+    ASSERT_FALSE(this->HasFatalFailure());
+    this->check_not_finite(product, {0, 44, 45, 46, 1000});
+    ASSERT_FALSE(this->HasFatalFailure());
+  }
+}
+
+/// Warps of a block multiply slices a pitch apart, in as many blocks as cover all slices.
+TYPED_TEST(CudaUniformRows, WithSlicesAPitchApart) {
+  const RepeatingRows spec = helix(33000, 1030);
+  const CudaProduct<TypeParam> product(with_repeating_rows<TypeParam>(spec, Repeating::columns_and_values),
+                                       this->options());
+  testing::check_all_products(product);
+}
+
+TEST(SliceOrder, TakesEverySliceOnce) {
+  for (const unsigned pitch : {1U, 2U, 5U, 39U}) {
+    const cuda::SliceOrder order{pitch};
+    for (const unsigned slices : {1U, 7U, 8U, 9U, 40U, 41U, 312U, 313U, 1000U}) {
+      std::vector<int> taken(slices, 0);
+      for (unsigned block = 0; block < order.blocks(slices); ++block) {
+        for (unsigned warp = 0; warp < cuda::SliceOrder::warps; ++warp) {
+          if (order.slice(block, warp) < slices) ++taken[order.slice(block, warp)];
+        }
+      }
+      EXPECT_EQ(std::count(taken.begin(), taken.end(), 1), slices) << pitch;
+    }
+  }
+}
+
+TEST(SliceOrder, FollowsTheFurthestColumn) {
+  const std::vector<index_t> columns{-5000, -1, 0, 1, 5000};
+  EXPECT_EQ(cuda::slice_order(columns, 195313, 128).pitch, 39U);
+  EXPECT_EQ(cuda::slice_order(columns, 1000, 128).pitch, 1U) << "too few slices";
+  EXPECT_EQ(cuda::slice_order(std::span(columns).subspan(1, 3), 195313, 128).pitch, 1U) << "neighbours alone";
+}
+
+/// Sub-lists, a list that has another column, one that has another value, and the list of the longest row.
+TYPED_TEST(CudaUniformRows, MasksOfLists) {
+  const std::vector<index_t> table{3, -1, 0, 1, 2, 0, 1, 1, 2, -1, 2, 2, 3, -1, 0, 1, 0, 0, 0, 0, -1, 5, 5, 5};
+  const std::vector<TypeParam> values{-1, 4, -1, 4, -1, 0, -1, -1, 0, -1, 3, -1, 0, 0, 0, 0, 0, 0};
+  using cuda::is_sub_list;
+  EXPECT_EQ(cuda::masks_of_lists<TypeParam>(table, values, 3),
+            (std::vector<cuda::TermMask>{is_sub_list | 7U, is_sub_list | 6U, 0, 0, is_sub_list, 0}));
+  EXPECT_EQ(cuda::masks_of_lists<TypeParam>(table, {}, 3),
+            (std::vector<cuda::TermMask>{is_sub_list | 7U, is_sub_list | 6U, 0, is_sub_list | 7U, is_sub_list, 0}));
+}
+
+TYPED_TEST(CudaUniformRows, NanAndInfinityReachExactlyTheRowsThatHoldTheColumn) {
+  for (const RepeatingRows& spec : {mostly_uniform(1500, 5), mostly_uniform(1500, 27), helix(1500, 40)}) {
+    for (const Repeating repeating : {Repeating::nothing, Repeating::columns_and_values}) {
+      const CudaProduct<TypeParam> product(with_repeating_rows<TypeParam>(spec, repeating), this->options());
+      this->check_not_finite(product, {0, 1, 77, 705, spec.cols - 1});
+      ASSERT_FALSE(this->HasFatalFailure());
+    }
+  }
+}
+
+/// Both products of two-kernel CG, in turn.
+template <class T>
+void check_cg_products(const CudaProduct<T>& product, bool with_diagonal) {
+  const SpmvPlan<T>& plan = product.plan();
+  const Device& gpu = plan.device();
+  const index_t n = static_cast<index_t>(plan.rows());
+  const auto cg = PlanInternals::kernel(plan).make_cg_product(plan.matrix());
+  ASSERT_NE(cg, nullptr);
+  const auto r = testing::random_vector<T>(n, 1);
+  const auto p = testing::random_vector<T>(n, 2);
+  const auto x = testing::random_vector<T>(n, 3);
+  const auto m = testing::random_vector<T>(n, 4);
+  auto gpu_r = Array<T>::copy_of(r, gpu);
+  auto gpu_p = Array<T>::copy_of(p, gpu);
+  auto gpu_next = Array<T>::copy_of(product.poison(), gpu);
+  auto gpu_x = Array<T>::copy_of(x, gpu);
+  auto gpu_kept = Array<T>::copy_of(product.poison(), gpu);
+  const auto gpu_m = Array<T>::copy_of(m, gpu);
+  const CgVectors<T> vectors{gpu_r.data(),
+                             {gpu_next.data(), gpu_p.data()},
+                             gpu_x.data(),
+                             gpu_kept.data(),
+                             with_diagonal ? gpu_m.data() : nullptr};
+  const auto run = [&](const CgScalars& scalars, bool second) {
+    const std::vector<CgScalars> scalars_here{scalars};
+    const auto on_gpu = Array<CgScalars>::copy_of(scalars_here, gpu);
+    const Array<std::int32_t> halted(1, Init::zero, gpu);
+    const auto parts = second ? cg->enqueue_residual(vectors, on_gpu.data(), halted.data())
+                              : cg->enqueue_direction(vectors, on_gpu.data(), halted.data());
+    std::vector<CgSums> here(parts.size());
+    copy_bytes(Device{}, here.data(), gpu, parts.data(), parts.size_bytes());
+    CgSums total;
+    for (const CgSums& part : here) total += part;
+    return total;
+  };
+  const CgSums of_direction = run({.alpha = 0.5, .beta = -0.25, .current = 1, .x_is_behind = 1, .keep = 1}, false);
+  const std::vector<T> next = product.download(std::as_const(gpu_next).span());
+  const double epsilon = std::numeric_limits<T>::epsilon();
+  const std::vector<T> new_x = product.download(std::as_const(gpu_x).span());
+  ASSERT_TRUE(testing::same_bytes(constant(product.download(std::as_const(gpu_kept).span())), constant(new_x)));
+  for (std::size_t i = 0; i < r.size(); ++i) {
+    const long double z = with_diagonal ? static_cast<long double>(m[i]) * r[i] : static_cast<long double>(r[i]);
+    ASSERT_NEAR(static_cast<double>(next[i]), static_cast<double>(z - 0.25L * p[i]), 4 * epsilon) << i;
+    ASSERT_NEAR(static_cast<double>(new_x[i]), static_cast<double>(x[i] + 0.5L * p[i]), 4 * epsilon) << i;
+  }
+  // The direction as it was stored: A p' and the new residual follow from it.
+  const std::vector<T> q = product.apply(next);
+  long double pq = 0.0L;
+  long double qq = 0.0L;
+  long double pp = 0.0L;
+  long double magnitude = 0.0L;
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    pq += static_cast<long double>(next[i]) * q[i];
+    magnitude += std::abs(static_cast<long double>(next[i]) * q[i]);
+    qq += static_cast<long double>(q[i]) * q[i];
+    pp += static_cast<long double>(next[i]) * next[i];
+  }
+  const double small = 1e-13;
+  ASSERT_NEAR(of_direction.first, static_cast<double>(pq), small * static_cast<double>(magnitude));
+  ASSERT_NEAR(of_direction.second, static_cast<double>(qq), small * static_cast<double>(qq));
+  ASSERT_NEAR(of_direction.third, static_cast<double>(pp), small * static_cast<double>(pp));
+  const CgSums of_residual = run({.alpha = 0.125, .current = 0}, true);
+  const std::vector<T> residual = product.download(std::as_const(gpu_r).span());
+  long double rr = 0.0L;
+  long double rz = 0.0L;
+  long double rz_magnitude = 0.0L;
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    const long double expected = r[i] - 0.125L * q[i];
+    ASSERT_NEAR(static_cast<double>(residual[i]), static_cast<double>(expected),
+                4 * epsilon * (1.0 + std::abs(static_cast<double>(q[i]))))
+        << i;
+    const T z = with_diagonal ? m[i] * residual[i] : residual[i];
+    rr += static_cast<long double>(residual[i]) * residual[i];
+    rz += static_cast<long double>(residual[i]) * z;
+    rz_magnitude += std::abs(static_cast<long double>(residual[i]) * z);
+  }
+  ASSERT_NEAR(of_residual.first, static_cast<double>(rr), small * static_cast<double>(rr));
+  ASSERT_NEAR(of_residual.second, static_cast<double>(rz), small * static_cast<double>(rz_magnitude));
+}
+
+/// Square, with rows of every length up to the width at the end of the matrix.
+TYPED_TEST(CudaUniformRows, ProductsOfTwoKernelCg) {
+  const testing::SmallGrain small;
+  for (const index_t width : {1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+    RepeatingRows spec = mostly_uniform(2100 + width, width);
+    spec.cols = spec.rows;
+    SCOPED_TRACE("width " + std::to_string(width));
+    const CudaProduct<TypeParam> product(with_repeating_rows<TypeParam>(spec, Repeating::columns_and_values),
+                                         this->options());
+    for (const bool with_diagonal : {false, true}) {
+      check_cg_products(product, with_diagonal);
+      ASSERT_FALSE(this->HasFatalFailure());
+    }
+  }
+}
+
+TYPED_TEST(CudaUniformRows, TwoKernelCgIsOfferedWhereItPays) {
+  const auto offers = [&](const RepeatingRows& spec, Repeating repeating) {
+    const CudaProduct<TypeParam> product(with_repeating_rows<TypeParam>(spec, repeating), this->options());
+    return PlanInternals::kernel(product.plan()).make_cg_product(product.plan().matrix()) != nullptr;
+  };
+  EXPECT_FALSE(offers(helix(2000, 40), Repeating::columns_and_values)) << "few rows";
+  const testing::SmallGrain small;
+  EXPECT_TRUE(offers(helix(2000, 40), Repeating::columns_and_values));
+  EXPECT_FALSE(offers(helix(2000, 40), Repeating::columns));
+  EXPECT_FALSE(offers(helix(2000, 40), Repeating::nothing));
+  EXPECT_FALSE(offers(testing::five_points(45), Repeating::columns_and_values)) << "no uniform slices";
+  const CudaProduct<TypeParam> grid(generate<TypeParam>(parse_generator("poisson2d:45")), this->options());
+  EXPECT_NE(PlanInternals::kernel(grid.plan()).make_cg_product(grid.plan().matrix()), nullptr) << "sub-lists";
+  RepeatingRows wide = testing::rows_of_width(2000, 10);
+  wide.cols = wide.rows;
+  EXPECT_FALSE(offers(wide, Repeating::columns_and_values));
+  RepeatingRows exceptional = helix(2000, 40);
+  exceptional.others = {70};
+  EXPECT_FALSE(offers(exceptional, Repeating::columns_and_values));
+}
+
+/// Templates that no longer hold have no two products.
+TYPED_TEST(CudaUniformRows, TwoKernelCgEndsWithTheTemplates) {
+  const testing::SmallGrain small;
+  const auto matrix = with_repeating_rows<TypeParam>(helix(2000, 40), Repeating::columns_and_values);
+  CudaProduct<TypeParam> product(matrix, this->options());
+  const auto values = testing::random_vector<TypeParam>(matrix.nnz(), 9);
+  product.update_values(values, false);
+  EXPECT_EQ(PlanInternals::kernel(product.plan()).make_cg_product(product.plan().matrix()), nullptr);
+  const auto x = testing::random_vector<TypeParam>(matrix.cols(), 3);
+  EXPECT_TRUE(near(testing::product_oracle(product.matrix(), constant(x)), constant(product.apply(x))));
+}
+
+}  // namespace
+}  // namespace tessera
