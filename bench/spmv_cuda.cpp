@@ -6,9 +6,9 @@
 ///   bench_spmv_cuda --json results.json
 ///   bench_spmv_cuda --families lap2d,kmer --kernels merbit,vendor-csr --part 0.1
 ///   bench_spmv_cuda --families lap2d,fem3d,road,band,stencil5,stencil27 --kernels patterns,merbit,csr-vector
+///   bench_spmv_cuda --families lap2d,lap2d:any,lap2d:float,lap2d:few --kernels sell,patterns,merbit
 ///   bench_spmv_cuda --families shuffled5,shuffled27,bcsstk16.mtx.gz,ex31.mtx.gz --kernels patterns,auto
-///   bench_spmv_cuda --families lap2d,fem3d,road,band --values few --kernels sell,patterns,merbit
-///   bench_spmv_cuda --families kmer --part 0.02 --values ones --rcm --kernels sell,auto
+///   bench_spmv_cuda --families kmer:rcm:ones --part 0.02 --kernels sell,auto
 ///   bench_spmv_cuda --families elast3,block4,block6,band120,band,fem3d --kernels tiles,merbit,csr-vector
 #include "bench/report.hpp"
 #include "bench/spmv_entry.hpp"
@@ -39,8 +39,6 @@ struct Settings {
   std::vector<std::string> precisions{"fp64", "fp32"};
   std::vector<std::string> storages{"weighted", "pattern"};
   std::vector<std::string> kernels;  ///< empty: all
-  std::string values = "family";
-  bool rcm = false;
   std::string device = "cuda";
   std::string json;
   std::string baseline{vendor_name};  ///< of the whole run: csr-vector where the vendor's library is missing
@@ -91,7 +89,10 @@ Json row_of(const KernelRun<T>& entry, const KernelRun<T>* baseline, double byte
   row["time"] = json_of(entry.time);
   row["setup_ms"] = entry.setup_ms;
   row["plan_bytes"] = entry.info.bytes;
-  if (!entry.kernel.starts_with(blocks_name)) row["chosen"] = to_string(entry.info.algorithm);
+  if (!entry.kernel.starts_with(blocks_name)) {
+    row["chosen"] = to_string(entry.info.algorithm);
+    row["reason_of_plan"] = entry.info.reason;
+  }
   row["sigma"] = entry.info.sigma;
   row["determinism"] = to_string(entry.info.determinism);
   row["error_over_bound"] = entry.error_over_bound;
@@ -283,8 +284,6 @@ bool run(Settings settings) {
   if (device.is_host())
     throw InvalidArgument("bench_spmv measures the host; this program needs --device cuda or cuda:N");
   Json report = document("spmv_cuda");
-  report["values"] = settings.values;
-  report["rcm"] = settings.rcm;
   report["machine"]["gpu"] = support::gpu_json(device);
   report["tessera"]["cuda_toolkit"] = build_info().cuda;
   report["results"] = Json::array();
@@ -305,9 +304,7 @@ bool run(Settings settings) {
     }
   }
   for (const std::string& family : settings.families) {
-    ZooMatrix zoo = make_zoo_matrix(family, settings.part);
-    if (settings.rcm) zoo.matrix = in_rcm_order(zoo.matrix);
-    zoo.matrix = with_zoo_values(std::move(zoo.matrix), parse_zoo_values(settings.values));
+    const ZooMatrix zoo = make_zoo_matrix(family, settings.part);
     for (auto& [precision, bench] : doubles) report["results"].push_back(bench.measure(zoo));
     for (auto& [precision, bench] : floats) report["results"].push_back(bench.measure(zoo));
     report["seconds"] = watch.seconds();
@@ -328,7 +325,10 @@ bool run(Settings settings) {
 int main(int argc, char** argv) {
   tessera::bench::Settings settings;
   CLI::App app("SpMV kernels on a GPU over the matrix families");
-  app.add_option("--families", settings.families, "Families to measure, and Matrix Market files")->delimiter(',')->capture_default_str();
+  app.add_option("--families", settings.families,
+                 "Families to measure, also lap2d:any, :few, :float, :ones, :symmetric, :rcm, and Matrix Market files")
+      ->delimiter(',')
+      ->capture_default_str();
   app.add_option("--precision", settings.precisions, "fp64, fp32, mixed (values in fp32, sums in fp64)")
       ->delimiter(',')
       ->check(CLI::IsMember({"fp64", "fp32", "mixed"}))
@@ -343,11 +343,6 @@ int main(int argc, char** argv) {
   app.add_option("--part", settings.part, "Part of the full number of rows")
       ->check(CLI::Range(1e-6, 1.0))
       ->capture_default_str();
-  app.add_option("--values", settings.values,
-                 "family: as generated; few: 200 different ones; ones; full: of 53 bits, which float does not hold")
-      ->check(CLI::IsMember({"family", "few", "ones", "full"}))
-      ->capture_default_str();
-  app.add_flag("--rcm", settings.rcm, "Order rows and columns by reverse Cuthill-McKee first");
   app.add_option("--rounds", settings.rounds, "Samples of each kernel")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();

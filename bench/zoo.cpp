@@ -1,6 +1,7 @@
 #include "bench/zoo.hpp"
 
 #include "core/parallel.hpp"
+#include "core/random.hpp"
 #include "core/stopwatch.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/matrix_market.hpp"
@@ -120,6 +121,11 @@ const std::vector<std::string>& zoo_families() {
 
 ZooMatrix make_zoo_matrix(const std::string& family, double part) {
   const Stopwatch watch;
+  if (const std::size_t colon = family.rfind(':'); colon != std::string::npos) {
+    const Csr<double> matrix = make_zoo_matrix(family.substr(0, colon), part).matrix;
+    const std::string change = family.substr(colon + 1);
+    return {family, change == "rcm" ? in_rcm_order(matrix) : with_zoo_values(matrix, change), watch.milliseconds()};
+  }
   if (const std::filesystem::path file(family); file.has_extension()) {
     Csr<double> matrix = read_weighted(file);
     const std::string name = file.filename().string();

@@ -25,23 +25,16 @@ struct ZooMatrix {
 /// The families of generate(), and matrices of blocks: "elast3", "block4", "block6" (3, 4, 6 unknowns per node of 40^3,
 /// 32^3, 25^3 nodes, each linked to its 27 neighbours) and "band120" (60 000 rows of 120 contiguous columns);
 /// "stencil5" and "stencil27" have constant coefficients on the grids of lap2d and fem3d, "shuffled5" and "shuffled27"
-/// the same numbered at random. A name with an extension is a Matrix Market file, read whole.
-/// \param part of the full number of rows, in (0, 1] \throws std::runtime_error for an unknown family; as
-/// read_matrix_market()
+/// the same numbered at random. A name with an extension is a Matrix Market file, read whole. What
+/// follows a colon changes the matrix: "lap2d:any" has random values of 53 digits that are not symmetric,
+/// "lap2d:symmetric" such that are, "lap2d:float" those of lap2d rounded to float, "lap2d:few" 200 different ones,
+/// multiples of 1/64, "kmer:ones" none but 1, and "kmer:rcm" rows and columns in reverse Cuthill-McKee order. \param
+/// part of the full number of rows, in (0, 1] \throws std::runtime_error for an unknown family; as read_matrix_market()
 [[nodiscard]] ZooMatrix make_zoo_matrix(const std::string& family, double part);
 
-/// What values the matrices get.
-enum class ZooValues {
-  of_family,  ///< multiples of 2^-24, which float holds too, or constant coefficients
-  few,        ///< 200 different ones, multiples of 1/64
-  ones,       ///< as graphs without weights
-  in_full,    ///< of 53 bits
-};
-/// \throws std::runtime_error for an unknown name
-[[nodiscard]] ZooValues parse_zoo_values(const std::string& name);
-
-/// The matrix with other values, the same at (i, j) and (j, i); as it is for ZooValues::of_family.
-[[nodiscard]] Csr<double> with_zoo_values(Csr<double> matrix, ZooValues values);
+/// The matrix with other values. \param values any, few, float, ones or symmetric, as in make_zoo_matrix()
+/// \throws std::runtime_error for another name
+[[nodiscard]] Csr<double> with_zoo_values(const Csr<double>& matrix, const std::string& values);
 
 /// The matrix of a graph, rows and columns ordered by reverse Cuthill-McKee. \param matrix square
 [[nodiscard]] Csr<double> in_rcm_order(const Csr<double>& matrix);

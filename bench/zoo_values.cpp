@@ -5,8 +5,10 @@
 #include "tessera/ordering.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace tessera::bench {
@@ -22,29 +24,27 @@ std::uint64_t draw(index_t i, index_t j) {
   return h ^ h >> 31;
 }
 
-double value_at(ZooValues values, index_t i, index_t j) {
-  if (values == ZooValues::ones) return 1.0;
-  if (values == ZooValues::few) return static_cast<double>(1 + draw(i, j) % 200) / 64.0;
-  return static_cast<double>(draw(i, j) >> 11 | 1) * 0x1p-53;
+/// \param old of the family
+double value_at(const std::string& values, index_t i, index_t j, double old) {
+  if (values == "ones") return 1.0;
+  if (values == "few") return static_cast<double>(1 + draw(i, j) % 200) / 64.0;
+  if (values == "float") return static_cast<double>(static_cast<float>(old));
+  // Both orders of a pair draw the same: the row is mixed in again.
+  const std::uint64_t random = values == "any" ? draw(i, static_cast<index_t>(draw(i, j) >> 40)) : draw(i, j);
+  return static_cast<double>(random >> 11 | 1) * 0x1p-53;
 }
 
 }  // namespace
 
-ZooValues parse_zoo_values(const std::string& name) {
-  if (name == "family") return ZooValues::of_family;
-  if (name == "few") return ZooValues::few;
-  if (name == "ones") return ZooValues::ones;
-  if (name == "full") return ZooValues::in_full;
-  throw std::runtime_error("unknown values " + name);
-}
-
-Csr<double> with_zoo_values(Csr<double> matrix, ZooValues values) {
-  if (values == ZooValues::of_family) return matrix;
+Csr<double> with_zoo_values(const Csr<double>& matrix, const std::string& values) {
+  constexpr std::array known{"any", "few", "float", "ones", "symmetric"};
+  if (std::find(known.begin(), known.end(), values) == known.end())
+    throw std::runtime_error("unknown values " + values);
   Array<double> changed(matrix.nnz(), Init::none);
   host::parallel_for(Device{}, matrix.rows(), [&](host::Range rows) {
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       for (offset_t k = matrix.row_offsets()[row]; k < matrix.row_offsets()[row + 1]; ++k) {
-        changed[k] = value_at(values, static_cast<index_t>(row), matrix.columns()[k]);
+        changed[k] = value_at(values, static_cast<index_t>(row), matrix.columns()[k], matrix.values()[k]);
       }
     }
   });

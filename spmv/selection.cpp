@@ -113,8 +113,8 @@ std::optional<PatternsPromise> promise_of_patterns(const CsrView<T>& a, const Sp
   const double full = value_bytes_of(a, options);
   const bool without_values = a.is_pattern() || estimate.kind == RowListKind::columns_and_values;
   if (!without_values && options.expected_applications < applications_worth_row_patterns) return std::nullopt;
-  const double bytes = pattern_bytes_per_nonzero(without_values ? 0.0 : full,
-                                                 static_cast<double>(a.nnz()) / static_cast<double>(a.rows));
+  const double own = without_values ? 0.0 : std::min(full, cuda::promised_value_bytes(a, options.device));
+  const double bytes = pattern_bytes_per_nonzero(own, static_cast<double>(a.nnz()) / static_cast<double>(a.rows));
   return PatternsPromise{
       {SpmvAlgorithm::patterns,
        fmt::format("{} {} name {:.3g} % of a sample of rows: {:.2g} bytes per nonzero instead of {:.2g}, which {} "

@@ -59,6 +59,9 @@ template std::unique_ptr<detail::SpmvKernel<float>> make_promised_sell_kernel(co
 template std::unique_ptr<detail::SpmvKernel<double>> make_promised_sell_kernel(const CsrView<double>&,
                                                                                const SpmvOptions&,
                                                                                const detail::SellLayout&);
+double promised_value_bytes(const CsrView<T>& /*on_device*/, const Device& device) { refuse(device); }
+template double promised_value_bytes(const CsrView<float>&, const Device&);
+template double promised_value_bytes(const CsrView<double>&, const Device&);
 
 double csr_residual(const Device& device, const CsrView<float>& /*a*/, int /*exponent*/, std::span<const float> /*b*/,
                     std::span<const float> /*x*/, std::span<float> /*r*/) {

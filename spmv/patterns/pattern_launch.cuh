@@ -3,8 +3,10 @@
 #pragma once
 
 #include "core/cuda/launch.cuh"
+#include "spmv/patterns/dictionary_codes.cuh"
 #include "spmv/patterns/pattern_product.hpp"
 #include "spmv/patterns/patterns_kernel.cuh"
+#include "spmv/patterns/symmetric_half.cuh"
 #include "spmv/patterns/uniform_rows.cuh"
 
 #include <type_traits>
@@ -13,7 +15,8 @@ namespace tessera::cuda {
 
 inline constexpr int pattern_warps = pattern_threads / warp_size;
 
-/// function(PatternChunk) for values in padded slices: one kernel per short width, so that nothing is loaded in vain.
+/// function(PatternChunk) for values in padded slices, or a half: one kernel per short width, so that nothing is loaded
+/// in vain, and all loads of a row are issued without a branch between them.
 template <class Function>
 void with_exact_chunk(int width, Function&& function) {
   switch (width) {
@@ -73,8 +76,24 @@ std::int64_t pattern_blocks(const PatternOperand<T>& operand) noexcept {
 /// function(chunk, values) with the types that the operand asks for.
 template <class T, class Function>
 void with_pattern_values(const PatternOperand<T>& operand, bool is_pattern, Function&& function) {
+  if (operand.value_codes != nullptr) {
+    const SharedDictionary<T> dictionary{operand.dictionary, operand.dictionary_size, operand.dictionary_shift};
+    if (operand.shape.jagged) {
+      return with_chunk(operand.width, [&](auto chunk) {
+        function(chunk, JaggedCodes<T>{dictionary, {operand.value_codes, operand.begin}});
+      });
+    }
+    return with_exact_chunk(operand.width, [&](auto chunk) {
+      function(chunk, PaddedCodes<T>{dictionary, operand.value_codes});
+    });
+  }
   const auto by_slices = [&](const auto* values) {
     using V = std::remove_cvref_t<decltype(*values)>;
+    if (operand.half_places != nullptr) {
+      return with_exact_chunk(operand.width, [&](auto chunk) {
+        function(chunk, HalfValues<V>{values, operand.half_places});
+      });
+    }
     if (operand.shape.jagged) {
       return with_chunk(operand.width, [&](auto chunk) { function(chunk, JaggedValues<V>{values, operand.begin}); });
     }
@@ -98,15 +117,14 @@ void enqueue_pattern_product(const Context& context, const PatternOperand<T>& op
   static_assert(sizeof(ProductDots) == sizeof(PlainSums<2>));
   const PatternRows rows = pattern_rows(operand);
   const RowSink<T> out{{y.data(), alpha, beta}, w.data(), reinterpret_cast<PlainSums<2>*>(of_block)};
-  std::size_t shared = shared_columns_bytes(rows.places());
-  if (operand.list_values != nullptr) shared += std::size_t{sizeof(T)} * (operand.lists + 1) * operand.width;
-  const Grid grid{static_cast<unsigned>(pattern_blocks(operand)), pattern_threads, shared};
   const auto with_csr = [&](const auto& terms) {
     using Terms = std::remove_cvref_t<decltype(terms)>;
     with_pattern_values(operand, a.is_pattern(), [&](auto chunk, const auto& values) {
       using Values = std::remove_cvref_t<decltype(values)>;
       // Pattern matrices alone have no values; the other pairs would be compiled in vain.
       if constexpr (Values::weighted == !std::is_same_v<Terms, DevicePatternTerms<T>>) {
+        Grid grid{static_cast<unsigned>(pattern_blocks(operand)), pattern_threads, shared_columns_bytes(rows.places())};
+        if constexpr (Values::shares) grid.shared_bytes += values.shared_bytes(rows);
         if constexpr (!Values::in_slices) {
           if (operand.frequent != nullptr) {
             return launch("product by row patterns", context, grid,

@@ -26,9 +26,14 @@ struct PatternOperand {
   const index_t* exceptions = nullptr;  ///< null, with their number, for all rows
   std::int64_t exception_count = 0;
   const T* list_values = nullptr;             ///< of templates
-  const T* values = nullptr;                  ///< by slices
-  const float* floats = nullptr;              ///< the same, rounded
+  const T* values = nullptr;                  ///< by slices, or of the symmetric half
+  const float* floats = nullptr;              ///< the same, in single precision
   const offset_t* begin = nullptr;            ///< of jagged slices
+  const index_t* half_places = nullptr;       ///< of the symmetric half: SymmetricHalf::places
+  const std::uint8_t* value_codes = nullptr;  ///< by slices, in a dictionary
+  const T* dictionary = nullptr;
+  int dictionary_size = 0;
+  int dictionary_shift = 0;                   ///< logarithm of its copies in shared memory
   const FrequentList<T>* frequent = nullptr;  ///< on the host; null where few slices are uniform
 };
 

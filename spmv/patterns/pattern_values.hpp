@@ -19,7 +19,8 @@ struct SliceShape {
 
   /// Of 32 rows_per_lane rows.
   [[nodiscard]] std::int64_t slices(index_t rows) const noexcept {
-    return (std::int64_t{rows} + 32 * rows_per_lane - 1) / (32 * rows_per_lane);
+    const std::int64_t rows_of_slice = std::int64_t{32} * rows_per_lane;
+    return (rows + rows_of_slice - 1) / rows_of_slice;
   }
   friend bool operator==(const SliceShape&, const SliceShape&) = default;
 };

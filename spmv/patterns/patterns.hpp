@@ -40,6 +40,12 @@ template <class T>
 template <class T>
 [[nodiscard]] RowListEstimate estimate_row_lists(const CsrView<T>& on_device, const Device& device);
 
+/// Bytes of a value in the layout that a sample of values promises to row patterns: 1 in a dictionary, 4 where single
+/// precision holds all, else those of T; a symmetric half may read less. O(1): 4096 values; waits. \param on_device
+/// weighted \throws OutOfMemory, CudaError
+template <class T>
+[[nodiscard]] double promised_value_bytes(const CsrView<T>& on_device, const Device& device);
+
 /// As host::find_row_patterns(). \throws NotSupported, OutOfMemory, CudaError
 template <class T>
 [[nodiscard]] RowPatterns<T> find_row_patterns(const CsrView<T>& on_device, const Device& device);

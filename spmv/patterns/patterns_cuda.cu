@@ -1,5 +1,5 @@
 /// \file
-/// Row patterns on a GPU: layout of the values, products with inner products, new values.
+/// Row patterns on a GPU: products with inner products, new values.
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/vector_ops.hpp"
 #include "spmv/multi_vector/csr_product.hpp"
@@ -8,6 +8,7 @@
 #include "spmv/patterns/pattern_ranks.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/patterns/template_cg.hpp"
+#include "spmv/patterns/value_store.hpp"
 #include "tessera/error.hpp"
 
 #include <mutex>
@@ -66,8 +67,8 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
       : device_(options.device),
         nnz_(a.nnz()),
         is_pattern_(a.is_pattern()),
-        as_float_(options.fp32_values && std::is_same_v<T, double>),
-        found_(find_row_patterns(a, options.device)) {
+        found_(find_row_patterns(a, options.device)),
+        values_(options.device, options.fp32_values && std::is_same_v<T, double>) {
     if (found_.longest_exception > longest_exception) refuse_exception(found_.longest_exception);
     exceptions_ = found_.exceptions.size();
     shape_ = choose_slices(a.rows, nnz_, found_.width);
@@ -75,10 +76,7 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     rows_ = a.rows;
     if (!needs_values()) uniform_ = UniformRows<T>(device_, found_, shape_);
     if (!is_pattern_) set_up_begins(a.row_offsets);
-    if (needs_values()) {
-      allocate_values();
-      fill(a.values);
-    }
+    if (needs_values()) values_.set_up(sliced_rows(), a);
     if (a.rows == 0) return;
     const std::int64_t blocks = pattern_blocks(operand());
     of_block_ = Array<ProductDots>(blocks + pattern_sums(blocks) + 1, Init::none, device_);
@@ -120,9 +118,10 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
 
   bool apply_many(const CsrView<T>& a, T alpha, const MultiVectorView<const T>& x, T beta,
                   const MultiVectorView<T>& y) const override {
-    if (reads_csr_ || is_one_vector(x, y)) return false;
+    const PatternOperand<T> own = operand();
+    if (reads_csr_ || !suits_panels(own) || is_one_vector(x, y)) return false;
     const DeviceGuard current(device_);
-    enqueue_pattern_panels<T>(Context::of(device_), operand(), a, alpha, x, beta, y);
+    enqueue_pattern_panels<T>(Context::of(device_), own, a, alpha, x, beta, y);
     return true;
   }
 
@@ -131,20 +130,20 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     return make_pattern_rank_product(device_, operand(), a, vectors);
   }
 
-  /// Templates that no longer hold become row patterns with values of their own. Without memory for those, all rows are
-  /// read from CSR.
+  /// Templates that no longer hold become row patterns with values of their own, and a layout of values that no longer
+  /// holds gives way to a larger one. Without memory for that, all rows are read from CSR.
   void update_values(std::span<const T> values) override {
     if (found_.kind == RowListKind::columns_and_values) {
       if (templates_hold<T>(device_, sliced_rows(), values, found_.values.data())) return;
       found_.kind = RowListKind::columns;
       found_.values = Array<T>();
-      try {
-        allocate_values();
-      } catch (const OutOfMemory&) {
-        reads_csr_ = true;
-      }
     }
-    if (!reads_csr_) fill(values);
+    if (reads_csr_ || !needs_values()) return;
+    try {
+      values_.update(sliced_rows(), values);
+    } catch (const OutOfMemory&) {
+      reads_csr_ = true;
+    }
   }
 
   std::unique_ptr<CgProduct<T>> make_cg_product(const CsrView<T>& /*a*/) const override {
@@ -155,10 +154,9 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
   void describe(PlanInfo& info) const override {
     info.determinism = Determinism::run_to_run;
     info.bytes = found_.table.bytes() + found_.values.bytes() + found_.codes.bytes() + found_.exceptions.bytes() +
-                 values_.bytes() + floats_.bytes() + uniform_.bytes() + begin_.bytes() + exception_lengths_.bytes() +
-                 of_block_.bytes();
-    const double bytes = static_cast<double>(found_.codes.bytes() + values_.bytes() + floats_.bytes());
-    info.reason += describe_row_patterns(found_.kind, found_.lists, exceptions_,
+                 values_.bytes() + uniform_.bytes() + begin_.bytes() + exception_lengths_.bytes() + of_block_.bytes();
+    const double bytes = static_cast<double>(found_.codes.bytes() + values_.bytes_read());
+    info.reason += describe_row_patterns(found_.kind, found_.lists, exceptions_, values_.describe(),
                                          nnz_ > 0 ? bytes / static_cast<double>(nnz_) : 0.0);
   }
 
@@ -172,20 +170,6 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
   void set_up_begins(std::span<const offset_t> row_offsets) {
     begin_ = slice_begins(device_, row_offsets, shape_);
     exception_lengths_ = lengths_of(device_, row_offsets, found_.exceptions);
-  }
-  void allocate_values() {
-    const std::int64_t places = value_places(rows_, nnz_, found_.width, shape_);
-    if (as_float_) {
-      floats_ = Array<float>(places, Init::none, device_);
-    } else {
-      values_ = Array<T>(places, Init::none, device_);
-    }
-  }
-  void fill(std::span<const T> values) {
-    if constexpr (std::is_same_v<T, double>) {
-      if (as_float_) return fill_pattern_values<double, float>(device_, sliced_rows(), values, floats_.span());
-    }
-    fill_pattern_values<T, T>(device_, sliced_rows(), values, values_.span());
   }
   [[nodiscard]] SlicedRows sliced_rows() const {
     return {rows_,
@@ -214,9 +198,8 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     result.exceptions = found_.exceptions.data();
     result.exception_count = exceptions_;
     result.list_values = found_.values.data();
-    result.values = values_.data();
-    result.floats = floats_.empty() ? nullptr : floats_.data();
     result.begin = begin_.data();
+    values_.show(result);
     result.frequent = needs_values() ? nullptr : uniform_.list();
     return result;
   }
@@ -244,14 +227,12 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
   index_t rows_ = 0;
   offset_t nnz_;
   bool is_pattern_;
-  bool as_float_;
   RowPatterns<T> found_;
   SliceShape shape_;
   UniformRows<T> uniform_;  ///< of templates and pattern matrices
   std::int64_t exceptions_ = 0;
   bool reads_csr_ = false;               ///< there was no memory for new values
-  Array<T> values_;                      ///< by slices; none for templates, pattern matrices, and with `floats_`
-  Array<float> floats_;                  ///< the same, rounded, where that was asked for
+  ValueStore<T> values_;                 ///< empty for templates and pattern matrices
   Array<offset_t> begin_;                ///< of 32 rows each, in CSR; none for pattern matrices
   Array<index_t> exception_lengths_;     ///< the same
   mutable std::mutex mutex_;             ///< of what follows, from the first launch of a product to its last

@@ -214,7 +214,7 @@ class PatternsHostKernel final : public SpmvKernel<T> {
     const bool reads_values = found_.kind == RowListKind::columns && !is_pattern_;
     const double bytes = static_cast<double>(found_.codes.bytes()) +
                          (reads_values ? static_cast<double>(nnz_) * static_cast<double>(sizeof(T)) : 0.0);
-    info.reason += describe_row_patterns(found_.kind, found_.lists, found_.exceptions.size(),
+    info.reason += describe_row_patterns(found_.kind, found_.lists, found_.exceptions.size(), "",
                                          nnz_ > 0 ? bytes / static_cast<double>(nnz_) : 0.0);
   }
 

@@ -12,6 +12,7 @@
 #include "spmv/patterns/patterns_tuning.hpp"
 
 #include <cstdint>
+#include <type_traits>
 
 namespace tessera::cuda {
 
@@ -74,6 +75,7 @@ struct PaddedValues {
   static constexpr bool weighted = true;
   static constexpr bool in_slices = true;
   static constexpr bool in_table = false;
+  static constexpr bool shares = false;
   static constexpr int min_blocks = pattern_min_blocks;
   const V* values;
 
@@ -106,6 +108,7 @@ struct JaggedValues {
   static constexpr bool weighted = true;
   static constexpr bool in_slices = true;
   static constexpr bool in_table = false;
+  static constexpr bool shares = false;
   static constexpr int min_blocks = pattern_min_blocks;
   const V* values;        ///< and 32 more, since a position that a row lacks is loaded too
   const offset_t* begin;  ///< of each slice of 32 rows
@@ -142,8 +145,21 @@ struct TableValues {
   static constexpr bool weighted = true;
   static constexpr bool in_slices = false;
   static constexpr bool in_table = true;
+  static constexpr bool shares = true;
   static constexpr int min_blocks = pattern_min_blocks_without_values;
   const V* values;
+
+  /// In shared memory behind the columns.
+  [[nodiscard]] static std::size_t shared_bytes(const PatternRows& p) {
+    return sizeof(V) * static_cast<std::size_t>(p.lists + 1) * static_cast<std::size_t>(p.width);
+  }
+  /// Every thread must call.
+  __device__ void share(const PatternRows& p, unsigned char* behind) {
+    auto* const shared = reinterpret_cast<V*>(behind);
+    const int count = (p.lists + 1) * p.width;
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += pattern_threads) shared[i] = __ldg(values + i);
+    values = shared;
+  }
 
   template <int R>
   struct OfSlice {
@@ -164,6 +180,7 @@ struct NoValues {
   static constexpr bool weighted = false;
   static constexpr bool in_slices = false;
   static constexpr bool in_table = false;
+  static constexpr bool shares = false;
   static constexpr int min_blocks = pattern_min_blocks_without_values;
 
   template <int R>
@@ -174,14 +191,25 @@ struct NoValues {
   }
 };
 
+/// What a lane keeps of a value between its load and the product: Values::Kept, else the value.
+template <class Values, class T, class = void>
+struct KeptOf {
+  using type = T;
+};
+template <class Values, class T>
+struct KeptOf<Values, T, std::void_t<typename Values::Kept>> {
+  using type = typename Values::Kept;
+};
+
 /// Adds entries k0 ... k0 + Chunk - 1 of the rows of a lane: all loads first, without a branch. A position that a row
 /// lacks repeats its last column; it is loaded but not multiplied, since it may meet NaN.
 template <class Values, int Chunk, bool Whole, int R, class T>
 __device__ void add_chunk(int k0, int width, const index_t* table, const T* x, const RowsOfLane<R>& own,
                           typename Values::template OfSlice<R>& values, T (&sums)[R]) {
-  T value[Chunk][R];
+  using Kept = typename KeptOf<Values, T>::type;
+  Kept value[Chunk][R];
   T source[Chunk][R];
-  if constexpr (Values::in_slices) values.template load<T, Chunk, Whole>(k0, width, own, value);
+  if constexpr (Values::in_slices) values.template load<Kept, Chunk, Whole>(k0, width, own, value);
 #pragma unroll
   for (int k = 0; k < Chunk; ++k) {
     if (!Whole && k0 + k >= width) break;
@@ -195,6 +223,8 @@ __device__ void add_chunk(int k0, int width, const index_t* table, const T* x, c
       if (k0 + k >= own.length[r]) continue;
       if constexpr (Values::in_table) {
         sums[r] += values.at(own, width, k0 + k, r) * source[k][r];
+      } else if constexpr (!std::is_same_v<Kept, T>) {
+        sums[r] += static_cast<T>(values.value_of(value[k][r])) * source[k][r];
       } else if constexpr (Values::in_slices) {
         sums[r] += value[k][r] * source[k][r];
       } else {
@@ -265,24 +295,18 @@ __device__ void multiply_exception(const PatternRows& p, const offset_t* row_off
   if (lane == 0) out.store(row, sum, dots);
 }
 
-/// The table in shared memory; of templates, then their values. Every thread must call.
-template <class Values, class T>
+/// The table in shared memory; then what the values share. Every thread must call.
+template <class Values>
 [[nodiscard]] __device__ Values share_table(const PatternRows& p, const Values& values, const index_t* table,
-                                            index_t* shared, T* shared_values) {
+                                            index_t* shared, unsigned char* behind) {
   for (int i = static_cast<int>(threadIdx.x); i < p.places(); i += pattern_threads) shared[i] = __ldg(table + i);
   Values result = values;
-  if constexpr (Values::in_table) {
-    const int count = (p.lists + 1) * p.width;
-    for (int i = static_cast<int>(threadIdx.x); i < count; i += pattern_threads) {
-      shared_values[i] = __ldg(values.values + i);
-    }
-    result.values = shared_values;
-  }
+  if constexpr (Values::shares) result.share(p, behind);
   __syncthreads();
   return result;
 }
 
-/// Bytes of the table in shared memory before the values of templates.
+/// Bytes of the table in shared memory before what the values share.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr std::size_t shared_columns_bytes(int places) noexcept {
   return (static_cast<std::size_t>(places) * sizeof(index_t) + 15) / 16 * 16;
 }
@@ -296,12 +320,11 @@ __global__ void __launch_bounds__(pattern_threads, Values::min_blocks)
   } else {
     unsigned char* const shared = dynamic_shared_memory();
     auto* const table = reinterpret_cast<index_t*>(shared);
-    auto* const shared_values = reinterpret_cast<T*>(shared + shared_columns_bytes(p.places()));
     const unsigned slice = (blockIdx.x - p.exception_blocks) * (pattern_threads / warp_size) + threadIdx.x / warp_size;
     // Codes are under way while the table is shared.
     RowsOfLane<Chunk::rows> own;
     if (slice < p.slices) load_codes<Chunk::rows>(p, slice, own.code);
-    const Values own_values = share_table(p, values, p.table, table, shared_values);
+    const Values own_values = share_table(p, values, p.table, table, shared + shared_columns_bytes(p.places()));
     if (slice < p.slices) multiply_slice<Chunk>(p, table, own_values, terms.x, out, slice, own, dots);
   }
   if (out.of_block == nullptr) return;

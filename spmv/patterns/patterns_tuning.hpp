@@ -40,6 +40,30 @@ inline constexpr offset_t longest_exception = 8192;
 /// Padded slices are taken up to this ratio of places to nonzeros, else jagged ones.
 inline constexpr double most_padding_of_slices = 1.05;
 
+/// Diagonals of a symmetric half, places of the table of lists beside which that of its places stands in shared memory,
+/// and what a diagonal is rounded up to: whole cache lines.
+inline constexpr int most_half_diagonals = 32;
+inline constexpr int most_half_table_places = 4096;
+inline constexpr int half_alignment = 32;
+
+/// A half is taken up to this part of the values in full, where it also saves the ballots of jagged slices.
+inline constexpr double most_half_share = 0.9;
+
+/// Nonzeros from which a dictionary of values is looked for, and values of its copies in shared memory, which every
+/// block makes.
+inline constexpr offset_t least_nonzeros_of_dictionary = 4096;
+inline constexpr int most_replicated_values = 1024;
+
+/// Nonzeros per place of lists, padded to the longest, of a matrix in double precision. Below it lists differ from row
+/// to row, neighbouring lanes read different diagonals, and jagged slices are faster (H200, a grid with holes, filled
+/// by .6: .281 ms instead of .245; in single precision .139 instead of .156).
+inline constexpr double least_fill_of_half = 0.7;
+
+/// Rows of the sample that decides whether a half is filled, and the part of them that may differ from their mirror
+/// images: rows on no list.
+inline constexpr index_t sampled_rows_for_half = 1024;
+inline constexpr double most_unlike_in_sample = 0.03;
+
 /// Products from which `auto` takes row patterns on a GPU: the set-up reads the matrix once, and brings the values into
 /// their order unless they are templates or a pattern.
 inline constexpr std::int64_t applications_worth_row_patterns = 50;
@@ -64,6 +88,7 @@ inline constexpr int pattern_threads = 256;
 /// Without values from memory there are half as many, and hardly anything else hides the loads of x.
 inline constexpr int pattern_min_blocks = 2;
 inline constexpr int pattern_min_blocks_without_values = 4;
+inline constexpr int pattern_min_blocks_with_codes = 3;
 
 /// Rows of a lane, so that about 20 loads of the matrix are in flight per lane. \param chunk terms of a row
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr int pattern_rows_per_lane(int chunk) noexcept { return chunk <= 5 ? 4 : 2; }

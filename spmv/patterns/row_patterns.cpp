@@ -53,10 +53,12 @@ RowListEstimate estimate_of(RowListKind kind, std::span<const CountedList> count
   return estimate;
 }
 
-std::string describe_row_patterns(RowListKind kind, int lists, std::int64_t exceptions, double bytes_per_nonzero) {
+std::string describe_row_patterns(RowListKind kind, int lists, std::int64_t exceptions, std::string_view values,
+                                  double bytes_per_nonzero) {
   const std::string others =
       exceptions == 0 ? "all rows" : fmt::format("all rows but {}, which are read from CSR", exceptions);
-  return fmt::format("; {} {} name {}: {:.3g} bytes per nonzero", lists, name_of(kind), others, bytes_per_nonzero);
+  return fmt::format("; {} {} name {}{}: {:.3g} bytes per nonzero", lists, name_of(kind), others, values,
+                     bytes_per_nonzero);
 }
 
 void refuse_sample(const RowListEstimate& estimate) {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -139,9 +140,10 @@ struct RowSource {
 [[nodiscard]] RowListEstimate estimate_of(RowListKind kind, std::span<const CountedList> counted, index_t sampled,
                                           offset_t sampled_nonzeros);
 
-/// "; 9 row patterns name all rows, 8.2 bytes per nonzero", for the reason of a plan.
+/// "; 9 row patterns name all rows: 8.2 bytes per nonzero", for the reason of a plan.
+/// \param values how they are kept, ", values ..."
 [[nodiscard]] std::string describe_row_patterns(RowListKind kind, int lists, std::int64_t exceptions,
-                                                double bytes_per_nonzero);
+                                                std::string_view values, double bytes_per_nonzero);
 
 /// Why a matrix is refused.
 [[noreturn]] void refuse_sample(const RowListEstimate& estimate);

@@ -114,7 +114,7 @@ __device__ void add_masked_rows(const FrequentList<T>& list, const TermMask (&ma
 /// \returns whether the slice was multiplied
 template <class Chunk, class Values, class T>
 [[nodiscard]] __device__ bool multiply_uniform_slice(const PatternRows& p, const FrequentList<T>& list, const T* x,
-                                                     const PatternOutput<T>& out, unsigned slice, PlainSums<2>& dots) {
+                                                     const RowSink<T>& out, unsigned slice, PlainSums<2>& dots) {
   constexpr int R = Chunk::rows;
   const auto first = static_cast<index_t>(slice * (warp_size * R) + threadIdx.x % warp_size);
   int code[R];
@@ -137,7 +137,7 @@ template <class Chunk, class Values, class T>
 template <class Chunk, class Values, class Terms, class T>
 __global__ void __launch_bounds__(pattern_threads, uniform_min_blocks)
     uniform_rows_kernel(PatternRows p, Values values, FrequentList<T> list, Terms terms, const offset_t* row_offsets,
-                        PatternOutput<T> out) {
+                        RowSink<T> out) {
   static_assert(!Values::in_slices);
   PlainSums<2> dots;
   if (blockIdx.x < p.exception_blocks) {
@@ -145,12 +145,11 @@ __global__ void __launch_bounds__(pattern_threads, uniform_min_blocks)
   } else {
     unsigned char* const shared = dynamic_shared_memory();
     auto* const table = reinterpret_cast<index_t*>(shared);
-    auto* const shared_values = reinterpret_cast<T*>(shared + shared_columns_bytes(p.places()));
     const unsigned slice = list.order.slice(blockIdx.x - p.exception_blocks, threadIdx.x / warp_size);
     bool is_done = true;
     if (slice < p.slices) is_done = multiply_uniform_slice<Chunk, Values>(p, list, terms.x, out, slice, dots);
     if (__syncthreads_count(is_done ? 0 : 1) > 0) {
-      const Values own_values = share_table(p, values, p.table, table, shared_values);
+      const Values own_values = share_table(p, values, p.table, table, shared + shared_columns_bytes(p.places()));
       if (!is_done) {
         // Once more, since no register held them.
         RowsOfLane<Chunk::rows> own;

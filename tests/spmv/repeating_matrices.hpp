@@ -67,6 +67,49 @@ template <class T>
   return Csr<T>(spec.rows, spec.cols, std::move(row_offsets), std::move(indices), Array<T>::copy_of(values));
 }
 
+/// Random values that depend on nothing but the set of row and column.
+template <class T>
+[[nodiscard]] std::vector<T> symmetric_values(const CsrView<T>& a, std::uint64_t seed) {
+  const auto random = random_vector<T>(4099, seed);
+  std::vector<T> values;
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    const auto i = static_cast<std::size_t>(row);
+    for (offset_t k = a.row_offsets[i]; k < a.row_offsets[i + 1]; ++k) {
+      const std::int64_t column = a.columns[static_cast<std::size_t>(k)];
+      const std::int64_t pair = std::min(row, column) * 1000003 + std::max(row, column) * 7919;
+      values.push_back(random[static_cast<std::size_t>(pair) % random.size()]);
+    }
+  }
+  return values;
+}
+
+/// Lists in the order of RepeatingRows, cut off at the ends of the matrix, with symmetric values. \param longer rows
+/// that hold far columns besides, and so are on no list
+template <class T>
+[[nodiscard]] Csr<T> symmetric_rows(const RepeatingRows& spec, const std::vector<index_t>& longer = {}) {
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  for (index_t row = 0; row < spec.rows; ++row) {
+    std::vector<index_t> own;
+    for (const index_t relative : spec.lists[spec.list_of ? spec.list_of(row) : 0]) {
+      if (row + relative >= 0 && row + relative < spec.cols) own.push_back(row + relative);
+    }
+    if (std::find(longer.begin(), longer.end(), row) != longer.end()) {
+      const std::size_t length = own.size() + 30;
+      for (index_t far = (row * 37 + 11) % spec.cols; own.size() < length; far = (far + 29) % spec.cols) {
+        if (std::find(own.begin(), own.end(), far) == own.end()) own.push_back(far);
+      }
+      std::sort(own.begin(), own.end());
+    }
+    columns.insert(columns.end(), own.begin(), own.end());
+    offsets.push_back(static_cast<offset_t>(columns.size()));
+  }
+  const auto pattern =
+      Csr<T>::pattern(spec.rows, spec.cols, Array<offset_t>::copy_of(offsets), Array<index_t>::copy_of(columns));
+  return Csr<T>(spec.rows, spec.cols, Array<offset_t>::copy_of(offsets), Array<index_t>::copy_of(columns),
+                Array<T>::copy_of(symmetric_values(pattern.view(), spec.seed)));
+}
+
 /// `width` relative columns, ascending, from `first` on.
 [[nodiscard]] inline std::vector<index_t> list_of_width(index_t width, index_t first = 0, index_t step = 3) {
   std::vector<index_t> list;
@@ -95,6 +138,54 @@ template <class T>
   // Neighbours of the left and right columns of the grid lie in other rows of it.
   spec.lists = {{-side, -1, 0, 1, side}, {-side, 0, 1, side}, {-side, -1, 0, side}};
   spec.list_of = [side](index_t row) -> std::size_t { return row % side == 0 ? 1 : row % side == side - 1 ? 2 : 0; };
+  return spec;
+}
+
+/// A grid of which every edge is there or not, in both of its rows: jagged lists without a diagonal.
+[[nodiscard]] inline RepeatingRows grid_with_holes(index_t side) {
+  RepeatingRows spec{side * side, side * side, {}, {}, {}};
+  for (unsigned bits = 0; bits < 16; ++bits) {
+    std::vector<index_t> list;
+    const index_t neighbours[] = {-side, -1, 1, side};
+    for (unsigned k = 0; k < 4; ++k) {
+      if ((bits >> k & 1U) != 0) list.push_back(neighbours[k]);
+    }
+    spec.lists.push_back(std::move(list));
+  }
+  // Whether the edge from a row to the right, or down, is kept.
+  const auto kept = [](index_t row, std::uint64_t way) {
+    return ((static_cast<std::uint64_t>(row) * 2 + way + 1) * 0x9e3779b97f4a7c15U >> 40 & 3U) == 0 ? 0U : 1U;
+  };
+  spec.list_of = [side, kept](index_t row) -> std::size_t {
+    const bool first = row % side == 0;
+    const bool last = row % side == side - 1;
+    return (row >= side ? kept(row - side, 1) : 0U) | (first ? 0U : kept(row - 1, 0)) << 1U |
+           (last ? 0U : kept(row, 0)) << 2U | (row + side < side * side ? kept(row, 1) : 0U) << 3U;
+  };
+  return spec;
+}
+
+/// 27 points in space: 27 lists, of which some are rare.
+[[nodiscard]] inline RepeatingRows box_of_27(index_t side) {
+  RepeatingRows spec{side * side * side, side * side * side, {}, {}, {}};
+  // Neighbours of the first and last point of a line, and of a plane, lie in other lines.
+  for (int kind = 0; kind < 9; ++kind) {
+    std::vector<index_t> list;
+    for (index_t z = -1; z <= 1; ++z) {
+      for (index_t y = -1; y <= 1; ++y) {
+        for (index_t x = -1; x <= 1; ++x) {
+          const bool out = (kind % 3 == 1 && x < 0) || (kind % 3 == 2 && x > 0) || (kind / 3 == 1 && y < 0) ||
+                           (kind / 3 == 2 && y > 0);
+          if (!out) list.push_back((z * side + y) * side + x);
+        }
+      }
+    }
+    spec.lists.push_back(std::move(list));
+  }
+  spec.list_of = [side](index_t row) -> std::size_t {
+    const auto part = [side](index_t at) { return at == 0 ? 1U : at == side - 1 ? 2U : 0U; };
+    return part(row % side) + 3 * part(row / side % side);
+  };
   return spec;
 }
 

@@ -1,0 +1,67 @@
+/// \file
+/// Symmetric half of row patterns: its diagonals and the places of entries.
+#include "spmv/patterns/symmetric_half.hpp"
+
+#include "spmv/patterns/patterns_tuning.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+namespace tessera::detail {
+
+namespace {
+
+/// The relative columns of a list; none for one that no row is on.
+[[nodiscard]] std::span<const index_t> columns_of(std::span<const index_t> table, int width, std::size_t list) {
+  const std::span<const index_t> own = table.subspan(list * (static_cast<std::size_t>(width) + 1));
+  return own.subspan(1, static_cast<std::size_t>(std::max(own[0], 0)));
+}
+
+/// Ascending; empty where there are too many.
+[[nodiscard]] std::vector<index_t> diagonals_of(std::span<const index_t> table, int width, std::size_t lists) {
+  std::vector<index_t> found;
+  for (std::size_t list = 0; list < lists; ++list) {
+    for (const index_t relative : columns_of(table, width, list)) {
+      const index_t diagonal = std::abs(relative);
+      const auto at = std::lower_bound(found.begin(), found.end(), diagonal);
+      if (at != found.end() && *at == diagonal) continue;
+      if (found.size() == most_half_diagonals) return {};
+      found.insert(at, diagonal);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<HalfOffsets> half_offsets(std::span<const index_t> table, int width, index_t rows, double most_places) {
+  if (table.size() > most_half_table_places || width == 0) return std::nullopt;
+  const std::size_t lists = table.size() / (static_cast<std::size_t>(width) + 1);
+  HalfOffsets half;
+  half.diagonals = diagonals_of(table, width, lists);
+  if (half.diagonals.empty()) return std::nullopt;
+  const std::int64_t leading = (std::int64_t{rows} + half_alignment - 1) / half_alignment * half_alignment;
+  const std::int64_t size = leading * static_cast<std::int64_t>(half.diagonals.size());
+  if (static_cast<double>(size) > most_places || size > std::numeric_limits<index_t>::max()) return std::nullopt;
+  half.leading = static_cast<index_t>(leading);
+  half.places.assign(table.size(), 0);
+  half.upper.assign(lists * half.diagonals.size(), -1);
+  for (std::size_t list = 0; list < lists; ++list) {
+    const std::span<const index_t> columns = columns_of(table, width, list);
+    if (columns.empty()) continue;
+    index_t* const places = half.places.data() + list * (static_cast<std::size_t>(width) + 1) + 1;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(width); ++k) {
+      // The last column is repeated, and so is its place.
+      const index_t relative = columns[std::min(k, columns.size() - 1)];
+      const auto at = std::lower_bound(half.diagonals.begin(), half.diagonals.end(), std::abs(relative));
+      const auto number = at - half.diagonals.begin();
+      places[k] = static_cast<index_t>(number) * half.leading + std::min(relative, 0);
+      if (relative < 0 || k >= columns.size()) continue;
+      half.upper[list * half.diagonals.size() + static_cast<std::size_t>(number)] = static_cast<std::int16_t>(k);
+    }
+  }
+  return half;
+}
+
+}  // namespace tessera::detail
