@@ -90,9 +90,13 @@ void with_pattern_values(const PatternOperand<T>& operand, bool is_pattern, Func
   const auto by_slices = [&](const auto* values) {
     using V = std::remove_cvref_t<decltype(*values)>;
     if (operand.half_places != nullptr) {
-      return with_exact_chunk(operand.width, [&](auto chunk) {
-        function(chunk, HalfValues<V>{values, operand.half_places});
-      });
+      const auto by_half = [&](auto chunk) { function(chunk, HalfValues<V>{values, operand.half_places}); };
+      // In single precision the fewer kernels are faster (H200, grids of 5 points: .171 and .181 ms).
+      if constexpr (std::is_same_v<T, double>) {
+        return with_exact_chunk(operand.width, by_half);
+      } else {
+        return with_chunk(operand.width, by_half);
+      }
     }
     if (operand.shape.jagged) {
       return with_chunk(operand.width, [&](auto chunk) { function(chunk, JaggedValues<V>{values, operand.begin}); });

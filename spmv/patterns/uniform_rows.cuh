@@ -135,7 +135,7 @@ template <class Chunk, class Values, class T>
 }
 
 template <class Chunk, class Values, class Terms, class T>
-__global__ void __launch_bounds__(pattern_threads, uniform_min_blocks)
+__global__ void __launch_bounds__(pattern_threads, uniform_min_blocks(Chunk::rows))
     uniform_rows_kernel(PatternRows p, Values values, FrequentList<T> list, Terms terms, const offset_t* row_offsets,
                         RowSink<T> out) {
   static_assert(!Values::in_slices);

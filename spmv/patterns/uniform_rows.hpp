@@ -33,7 +33,8 @@ struct SliceOrder {
   }
 };
 
-/// By the relative column that is the furthest away. \param slice_rows rows of a slice
+/// By the relative column that is the furthest away, for short lists alone: rows of long ones share lines of x within a
+/// block. \param slice_rows rows of a slice
 [[nodiscard]] SliceOrder slice_order(std::span<const index_t> columns, std::int64_t slices, int slice_rows) noexcept;
 
 /// The most frequent list, by value.

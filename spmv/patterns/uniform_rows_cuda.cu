@@ -68,7 +68,8 @@ SliceOrder slice_order(std::span<const index_t> columns, std::int64_t slices, in
   std::int64_t furthest = 0;
   for (const index_t column : columns) furthest = std::max(furthest, std::abs(std::int64_t{column}));
   const std::int64_t pitch = (furthest + slice_rows / 2) / slice_rows;
-  const bool pays = pitch >= least_slices_of_pitch && slices >= least_groups_of_pitches * SliceOrder::warps * pitch;
+  const bool pays = columns.size() <= most_terms_at_once && pitch >= least_slices_of_pitch &&
+                    slices >= least_groups_of_pitches * SliceOrder::warps * pitch;
   return {pays ? static_cast<unsigned>(pitch) : 1};
 }
 
