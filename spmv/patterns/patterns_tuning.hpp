@@ -108,8 +108,8 @@ inline constexpr double least_uniform_share = 0.25;
 inline constexpr std::int64_t least_slices_of_pitch = 4;
 inline constexpr std::int64_t least_groups_of_pitches = 4;
 
-/// As pattern_min_blocks: 20 loads of x per lane need more than 64 registers. Two rows of 9 terms spill a little at four
-/// blocks, and are faster all the same (H200, 27 points: .042 ms).
+/// As pattern_min_blocks: 20 loads of x per lane need more than 64 registers. Two rows of 9 terms spill a little at
+/// four blocks, and are faster all the same (H200, 27 points: .042 ms).
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr int uniform_min_blocks(int rows_per_lane) noexcept {
   return rows_per_lane == 4 ? 3 : 4;
 }
