@@ -59,7 +59,11 @@ template std::unique_ptr<detail::SpmvKernel<float>> make_promised_sell_kernel(co
 template std::unique_ptr<detail::SpmvKernel<double>> make_promised_sell_kernel(const CsrView<double>&,
                                                                                const SpmvOptions&,
                                                                                const detail::SellLayout&);
-double promised_value_bytes(const CsrView<T>& /*on_device*/, const Device& device) { refuse(device); }
+
+template <class T>
+double promised_value_bytes(const CsrView<T>& /*on_device*/, const Device& device) {
+  refuse(device);
+}
 template double promised_value_bytes(const CsrView<float>&, const Device&);
 template double promised_value_bytes(const CsrView<double>&, const Device&);
 
