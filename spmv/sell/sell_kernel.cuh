@@ -257,13 +257,11 @@ __device__ void add_padded(int k0, int width, const Columns& columns, const Valu
   }
 }
 
-/// The same of jagged slices, where a position that a row lacks holds entries of others, which are not multiplied. For
-/// it the first element of x is read, since a load that depends on a condition would be joined with its product: one
-/// load under way at a time.
+/// The same of jagged slices, where a position that a row lacks holds entries of others, which are not multiplied.
 /// \param place of the next entry of each 32 rows
 template <int C, int R, class Columns, class Values, class T>
 __device__ void add_jagged(int k0, const int (&length)[R], int (&place)[R], const Columns& columns,
-                           const Values& values, const T* x, const T* origin, T (&sums)[R]) {
+                           const Values& values, const T* origin, T (&sums)[R]) {
   const unsigned before = (1u << lane_of_warp()) - 1;
   index_t column[C][R];
   typename Values::template Jagged<R> loaded[C];
@@ -283,7 +281,7 @@ __device__ void add_jagged(int k0, const int (&length)[R], int (&place)[R], cons
   for (int k = 0; k < C; ++k) {
 #pragma unroll
     for (int r = 0; r < R; ++r) {
-      source[k][r] = __ldg(k0 + k < length[r] ? base_at(origin, offset_t{column[k][r]}) : x);
+      source[k][r] = k0 + k < length[r] ? __ldg(base_at(origin, offset_t{column[k][r]})) : T{0};
     }
   }
 #pragma unroll
@@ -318,7 +316,7 @@ __device__ void sum_padded(const SellRows& p, unsigned slice, const Columns& col
 /// The same of 32 rows each without padding.
 template <class Chunk, class Columns, class Values, class T>
 __device__ void sum_jagged(const SellRows& p, unsigned slice, const int (&length)[Chunk::rows], const Columns& columns,
-                           const Values& values, const T* x, const T* origin, T (&sums)[Chunk::rows]) {
+                           const Values& values, const T* origin, T (&sums)[Chunk::rows]) {
   constexpr int R = Chunk::rows;
   const offset_t* const begins = p.begin + std::size_t{slice} * R;
   const offset_t begin = __ldg(begins);
@@ -333,7 +331,7 @@ __device__ void sum_jagged(const SellRows& p, unsigned slice, const int (&length
   const Values own_values = values.from(begin);
 #pragma unroll 1
   for (int k0 = 0; __any_sync(full_warp, longest > k0 ? 1 : 0) != 0; k0 += Chunk::terms) {
-    add_jagged<Chunk::terms>(k0, length, place, own_columns, own_values, x, origin, sums);
+    add_jagged<Chunk::terms>(k0, length, place, own_columns, own_values, origin, sums);
   }
 }
 
@@ -352,7 +350,7 @@ __device__ void multiply_slice(const SellRows& p, unsigned slice, const Columns&
     for (int r = 0; r < R; ++r) length[r] = all.entry[r] == length_of_long_row ? -1 : all.entry[r];
   }
   if constexpr (Chunk::jagged) {
-    sum_jagged<Chunk>(p, slice, length, columns, values, x, origin, sums);
+    sum_jagged<Chunk>(p, slice, length, columns, values, origin, sums);
   } else {
     sum_padded<Chunk>(p, slice, columns, values, origin, sums);
   }
