@@ -9,6 +9,7 @@ option(TESSERA_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(TESSERA_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(TESSERA_BUILD_EMULATOR "Build the tests of the CUDA backend on an emulated GPU (tests/emulator); x86-64 only"
   ${TESSERA_EMULATOR_WORKS})
+option(TESSERA_SPARE_EMULATED_TESTS "Run fewer cases of each test on the emulated GPU" OFF)
 option(TESSERA_BUILD_GPU_TESTS "Build the test programs of the CUDA backend that need a GPU, if CUDA is built" ON)
 option(TESSERA_BUILD_BENCH "Build the programs that measure (bench/)" OFF)
 option(TESSERA_BUILD_FUZZERS "Build the libFuzzer targets of tests/fuzz; needs clang (scripts/fuzz.sh does it all)" OFF)
