@@ -1,6 +1,6 @@
 /// \file
-/// What a kernel on a GPU that forms whole rows does with them: y = α A x + β y, and the inner products of CG and
-/// BiCGSTAB in the same pass.
+/// Row sink: what a kernel on a GPU that forms whole rows does with them: y = α A x + β y, and the inner products of CG
+/// and BiCGSTAB in the same pass.
 #pragma once
 
 #include "core/cuda/reduce.cuh"

@@ -1,5 +1,5 @@
 /// \file
-/// What a product in tiles keeps for other values.
+/// Plans in tiles: what a product keeps for other values.
 #pragma once
 
 #include "spgemm/cuda/tiles/tile_product.hpp"

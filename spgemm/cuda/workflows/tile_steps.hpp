@@ -1,6 +1,6 @@
 /// \file
-/// What products in tiles share whether their factors and C are in CSR or in tiles: limits, the choice of arithmetic,
-/// totals brought to the host.
+/// Steps of products in tiles, shared whether their factors and C are in CSR or in tiles: limits, the choice of
+/// arithmetic, totals brought to the host.
 #pragma once
 
 #include "core/cuda/context.hpp"
