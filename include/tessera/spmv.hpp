@@ -138,14 +138,15 @@ class SpmvPlan final : public LinearOperator<T> {
   /// allocates a values array that the plan owns, and, made with_transpose, a map from A to Aᵀ; later ones reuse both.
   /// Not concurrent with products. Of `patterns`, values that no longer repeat are kept in full from then on, and
   /// of `sell` values that its layout cannot keep, which allocates. An update that throws changes nothing. Values on a
-  /// GPU never visit the host. \param values nnz entries in CSR order, on the host or on the plan's GPU \throws
-  /// DimensionError for another length, InvalidArgument for a pattern matrix and for values on another GPU,
+  /// GPU never visit the host.
+  /// \param values nnz entries in CSR order, on the host or on the plan's GPU
+  /// \throws DimensionError for another length, InvalidArgument for a pattern matrix and for values on another GPU,
   /// InvalidMatrix for a value that fp32_values cannot keep, OutOfMemory
   void update_values(std::span<const T> values);
 
   /// The same, but checks the structure: a matrix whose offsets or columns differ from the planned ones is refused.
-  /// They are compared where they lie, all three arrays on the host or on the plan's GPU. \throws InvalidMatrix naming
-  /// the first difference; otherwise as above
+  /// They are compared where they lie, all three arrays on the host or on the plan's GPU.
+  /// \throws InvalidMatrix naming the first difference; otherwise as above
   void update_values(const CsrView<T>& matrix);
 
   /// Y = A X, column by column of a multivector (SpMM). The old Y is not read, so NaN in it does not matter.

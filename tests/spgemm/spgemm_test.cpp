@@ -1,4 +1,4 @@
-// What the product promises: errors, memory, special values, reports.
+// Sparse products, what they promise: errors, memory, special values, reports.
 #include "tessera/spgemm.hpp"
 
 #include "tessera/error.hpp"
