@@ -50,14 +50,4 @@ template <class T>
 void enqueue_pattern_product(const Context& context, const PatternOperand<T>& operand, const CsrView<T>& a, T alpha,
                              std::span<const T> x, T beta, std::span<T> y, std::span<const T> w, ProductDots* of_block);
 
-/// Sums of the parts of `count` blocks, 256 by 256. \returns their number
-std::int64_t enqueue_pattern_sums(const Context& context, const ProductDots* of_block, std::int64_t count,
-                                  ProductDots* partial);
-
-/// The total of `count` sums.
-void enqueue_pattern_total(const Context& context, const ProductDots* partial, std::int64_t count, ProductDots* total);
-
-/// Sums that enqueue_pattern_sums() leaves.
-[[nodiscard]] constexpr std::int64_t pattern_sums(std::int64_t blocks) noexcept { return (blocks + 255) / 256; }
-
 }  // namespace tessera::cuda

@@ -2,6 +2,7 @@
 /// Row patterns on a GPU: products with inner products, new values.
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/vector_ops.hpp"
+#include "spmv/common/block_dots.hpp"
 #include "spmv/multi_vector/csr_product.hpp"
 #include "spmv/patterns/pattern_panels.hpp"
 #include "spmv/patterns/pattern_product.hpp"
@@ -19,35 +20,7 @@ namespace tessera::cuda {
 
 using namespace detail;
 
-namespace {
-
-/// Sums of `count` blocks, 256 by 256.
-__global__ void __launch_bounds__(sum_threads)
-    pattern_sums_kernel(unsigned count, const PlainSums<2>* of_block, PlainSums<2>* partial) {
-  const unsigned i = blockIdx.x * sum_threads + threadIdx.x;
-  PlainSums<2> sum;
-  if (i < count) sum = of_block[i];
-  sum = add_up_block<sum_threads>(sum);
-  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
-}
-
-}  // namespace
-
 int pattern_chunk(int width) noexcept { return width < most_terms_at_once ? width : most_terms_at_once; }
-
-std::int64_t enqueue_pattern_sums(const Context& context, const ProductDots* of_block, std::int64_t count,
-                                  ProductDots* partial) {
-  const std::int64_t sums = pattern_sums(count);
-  launch("sums over blocks", context, Grid{static_cast<unsigned>(sums), sum_threads}, pattern_sums_kernel,
-         static_cast<unsigned>(count), reinterpret_cast<const PlainSums<2>*>(of_block),
-         reinterpret_cast<PlainSums<2>*>(partial));
-  return sums;
-}
-
-void enqueue_pattern_total(const Context& context, const ProductDots* partial, std::int64_t count, ProductDots* total) {
-  launch("sum over blocks", context, Grid{1, sum_threads}, total_values_kernel<PlainSums<2>>, static_cast<int>(count),
-         reinterpret_cast<const PlainSums<2>*>(partial), reinterpret_cast<PlainSums<2>*>(total));
-}
 
 namespace {
 
@@ -78,8 +51,7 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     if (!is_pattern_) set_up_begins(a.row_offsets);
     if (needs_values()) values_.set_up(sliced_rows(), a);
     if (a.rows == 0) return;
-    const std::int64_t blocks = pattern_blocks(operand());
-    of_block_ = Array<ProductDots>(blocks + pattern_sums(blocks) + 1, Init::none, device_);
+    dots_ = BlockDots(pattern_blocks(operand()), device_);
   }
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
@@ -93,11 +65,10 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
       apply(a, T{1}, x, T{0}, y);
       return dots<T>(device_, y, w);
     }
-    ProductDots* const total = of_block_.data() + of_block_.size() - 1;
     const std::scoped_lock lock(mutex_);
-    launch_with_total(a, x, y, w, total);
+    launch_with_total(a, x, y, w, dots_.total());
     ProductDots result;
-    detail::copy_bytes(Device{}, &result, device_, total, sizeof(result));
+    detail::copy_bytes(Device{}, &result, device_, dots_.total(), sizeof(result));
     return result;
   }
 
@@ -154,16 +125,13 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
   void describe(PlanInfo& info) const override {
     info.determinism = Determinism::run_to_run;
     info.bytes = found_.table.bytes() + found_.values.bytes() + found_.codes.bytes() + found_.exceptions.bytes() +
-                 values_.bytes() + uniform_.bytes() + begin_.bytes() + exception_lengths_.bytes() + of_block_.bytes();
+                 values_.bytes() + uniform_.bytes() + begin_.bytes() + exception_lengths_.bytes() + dots_.bytes();
     const double bytes = static_cast<double>(found_.codes.bytes() + values_.bytes_read());
     info.reason += describe_row_patterns(found_.kind, found_.lists, exceptions_, values_.describe(),
                                          nnz_ > 0 ? bytes / static_cast<double>(nnz_) : 0.0);
   }
 
  private:
-  /// Parts of inner products that the operation after a product may add up in each of its blocks.
-  static constexpr std::int64_t most_parts = 1024;
-
   [[nodiscard]] bool needs_values() const {
     return !is_pattern_ && found_.kind == RowListKind::columns && found_.width > 0;
   }
@@ -210,17 +178,14 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     const Context& context = Context::of(device_);
     const DeviceGuard current(device_);
     const PatternOperand<T> own = operand();
-    const std::int64_t blocks = pattern_blocks(own);
-    enqueue_pattern_product<T>(context, own, a, T{1}, x, T{0}, y, w, of_block_.data());
-    if (blocks <= most_parts) return {of_block_.data(), static_cast<std::size_t>(blocks)};
-    ProductDots* const partial = of_block_.data() + blocks;
-    return {partial, static_cast<std::size_t>(enqueue_pattern_sums(context, of_block_.data(), blocks, partial))};
+    enqueue_pattern_product<T>(context, own, a, T{1}, x, T{0}, y, w, dots_.of_blocks());
+    return dots_.enqueue_parts(context, pattern_blocks(own));
   }
   void launch_with_total(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
                          ProductDots* total) const {
     const auto parts = launch_with_parts(a, x, y, w);
     const DeviceGuard current(device_);
-    enqueue_pattern_total(Context::of(device_), parts.data(), static_cast<std::int64_t>(parts.size()), total);
+    enqueue_total(Context::of(device_), parts, total);
   }
 
   Device device_;
@@ -231,12 +196,12 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
   SliceShape shape_;
   UniformRows<T> uniform_;  ///< of templates and pattern matrices
   std::int64_t exceptions_ = 0;
-  bool reads_csr_ = false;               ///< there was no memory for new values
-  ValueStore<T> values_;                 ///< empty for templates and pattern matrices
-  Array<offset_t> begin_;                ///< of 32 rows each, in CSR; none for pattern matrices
-  Array<index_t> exception_lengths_;     ///< the same
-  mutable std::mutex mutex_;             ///< of what follows, from the first launch of a product to its last
-  mutable Array<ProductDots> of_block_;  ///< inner products: of the blocks, of 256 blocks each, of all
+  bool reads_csr_ = false;            ///< there was no memory for new values
+  ValueStore<T> values_;              ///< empty for templates and pattern matrices
+  Array<offset_t> begin_;             ///< of 32 rows each, in CSR; none for pattern matrices
+  Array<index_t> exception_lengths_;  ///< the same
+  mutable std::mutex mutex_;          ///< of what follows, from the first launch of a product to its last
+  mutable BlockDots dots_;
 };
 
 }  // namespace

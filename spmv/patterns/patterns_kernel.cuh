@@ -284,15 +284,10 @@ __device__ void multiply_slice(const PatternRows& p, const index_t* table, const
 template <class Terms, class T>
 __device__ void multiply_exception(const PatternRows& p, const offset_t* row_offsets, const Terms& terms,
                                    const RowSink<T>& out, PlainSums<2>& dots) {
-  constexpr int batch = 8;
   const unsigned number = blockIdx.x * (pattern_threads / warp_size) + threadIdx.x / warp_size;
   if (number >= p.exception_count) return;
   const auto row = static_cast<index_t>(p.exceptions == nullptr ? number : p.exceptions[number]);
-  const int lane = static_cast<int>(threadIdx.x % warp_size);
-  const offset_t begin = row_offsets[row];
-  const int length = static_cast<int>(row_offsets[row + 1] - begin);
-  const T sum = sum_over_lanes(strided_sum<batch, warp_size, NextUse::never>(terms.from(begin + lane), length - lane));
-  if (lane == 0) out.store(row, sum, dots);
+  multiply_row_by_warp(row, row_offsets, terms, out, dots);
 }
 
 /// The table in shared memory; then what the values share. Every thread must call.
@@ -327,9 +322,7 @@ __global__ void __launch_bounds__(pattern_threads, Values::min_blocks)
     const Values own_values = share_table(p, values, p.table, table, shared + shared_columns_bytes(p.places()));
     if (slice < p.slices) multiply_slice<Chunk>(p, table, own_values, terms.x, out, slice, own, dots);
   }
-  if (out.of_block == nullptr) return;
-  dots = add_up_block<pattern_threads>(dots);
-  if (threadIdx.x == 0) out.of_block[blockIdx.x] = dots;
+  out.template store_dots<pattern_threads>(dots);
 }
 
 }  // namespace tessera::cuda

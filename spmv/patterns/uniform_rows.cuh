@@ -158,9 +158,7 @@ __global__ void __launch_bounds__(pattern_threads, uniform_min_blocks(Chunk::row
       }
     }
   }
-  if (out.of_block == nullptr) return;
-  dots = add_up_block<pattern_threads>(dots);
-  if (threadIdx.x == 0) out.of_block[blockIdx.x] = dots;
+  out.template store_dots<pattern_threads>(dots);
 }
 
 }  // namespace tessera::cuda
