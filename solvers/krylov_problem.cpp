@@ -43,7 +43,11 @@ void check_operators(const LinearOperator<T>& a, const LinearOperator<T>& m) {
     throw DimensionError(
         fmt::format("the preconditioner must be {0} x {0} as A, is {1} x {2}", a.rows(), m.rows(), m.cols()));
   }
-  if (m.device() == a.device()) return;
+  if (m.device().shares_context_with(a.device())) return;
+  if (m.device() == a.device()) {
+    throw InvalidArgument(
+        fmt::format("the preconditioner must have the context of A; both lie on {}", a.device().name()));
+  }
   throw InvalidArgument(
       fmt::format("the preconditioner must lie on {} as A, lies on {}", a.device().name(), m.device().name()));
 }

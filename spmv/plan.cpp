@@ -1,5 +1,6 @@
 /// \file
 /// SpmvPlan: matrix, kernel and transpose on one device.
+#include "core/cuda/memory.hpp"
 #include "core/cuda/vector_ops.hpp"
 #include "core/enqueued_product.hpp"
 #include "core/parallel.hpp"
@@ -38,10 +39,13 @@ std::uint64_t next_plan_id() {
   return ++last;
 }
 
-/// The matrix where it is needed: itself if it lies there, else a copy.
+/// The matrix where it is needed: itself if it lies there, else a copy. Work on the device waits for what another context
+/// does to it.
 template <class T>
 std::shared_ptr<const Csr<T>> on_device(const std::shared_ptr<const Csr<T>>& matrix, const Device& device) {
-  return matrix->device() == device ? matrix : std::make_shared<const Csr<T>>(matrix->to(device));
+  if (!(matrix->device() == device)) return std::make_shared<const Csr<T>>(matrix->to(device));
+  if (!matrix->device().shares_context_with(device)) cuda::order(matrix->device(), device);
+  return matrix;
 }
 
 /// \throws DimensionError, InvalidArgument
@@ -90,6 +94,18 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
     synchronize(device);
     info.build_ms = watch.milliseconds();
     if (options.with_transpose) plan_transpose(options);
+  }
+
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  /// A matrix of another context may be freed there at once, so that context waits for the products.
+  ~Impl() override {
+    if (matrix == nullptr || matrix->device().shares_context_with(device)) return;
+    try {
+      cuda::order(device, matrix->device());
+    } catch (...) {
+      return;  // the device has failed; nothing reads the matrix any more
+    }
   }
 
   void plan_transpose(const SpmvOptions& options) {

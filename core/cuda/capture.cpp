@@ -80,7 +80,10 @@ cudaGraph_t LoopGraph::add_loop() {
   return loop.conditional.phGraph_out[0];
 }
 
-void LoopGraph::complete() { check(cudaGraphInstantiate(&ready_, graph_, 0), "making a graph ready"); }
+void LoopGraph::complete() {
+  context_.count_recording();
+  check(cudaGraphInstantiate(&ready_, graph_, 0), "making a graph ready");
+}
 
 void LoopGraph::launch() const { check(cudaGraphLaunch(ready_, context_.stream()), "launching a graph"); }
 

@@ -9,8 +9,9 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
-#include <map>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 namespace tessera::cuda {
 
@@ -70,6 +71,7 @@ Context& Context::of(const Device& device) {
   static std::mutex mutex;
   static std::array<Context*, max_devices> contexts{};
   if (device.is_host()) throw DeviceUnavailable("the host has no CUDA context");
+  if (device.context_ != nullptr) return *device.context_;
   const auto index = static_cast<std::size_t>(device.ordinal());
   if (index >= contexts.size()) {
     throw DeviceUnavailable(fmt::format("device {}: at most {} GPUs are served", device.name(), max_devices));
@@ -77,7 +79,7 @@ Context& Context::of(const Device& device) {
   const std::scoped_lock lock(mutex);
   if (contexts[index] == nullptr) {
     const DeviceGuard current(device);
-    contexts[index] = new Context(device.ordinal());
+    contexts[index] = new Context(device);
     some_context_exists = true;
   }
   return *contexts[index];
@@ -97,11 +99,60 @@ DeviceLimits device_limits(int ordinal) {
   return limits;
 }
 
-Context::Context(int ordinal) : pool_(make_pool(ordinal)), limits_(device_limits(ordinal)) {
+Device Context::make(const Device& device, ContextOptions&& options) {
+  Device plain = device;
+  plain.context_ = nullptr;
+  const Context& first = of(plain);
+  const DeviceGuard current(plain);
+  Device result = plain;
+  result.context_ = std::make_shared<Context>(plain, first, std::move(options));
+  return result;
+}
+
+Context::Context(const Device& device)
+    : ordinal_(device.ordinal()), pool_(make_pool(device.ordinal())), limits_(device_limits(device.ordinal())) {
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+  make_event_and_sum_space();
+}
+
+Context::Context(const Device& device, const Context& first, ContextOptions&& options)
+    : ordinal_(device.ordinal()),
+      owns_stream_(!options.stream.has_value()),
+      stream_(options.stream.value_or(nullptr)),
+      pool_(first.pool_),
+      resource_(std::move(options.memory)),
+      limits_(first.limits_) {
+  if (owns_stream_) check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+  make_event_and_sum_space();
+}
+
+void Context::make_event_and_sum_space() {
+  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event");
   check(cudaMalloc(&sum_space_.on_device, std::size_t{SumSpace::values} * SumSpace::value_bytes),
         "allocating the space of sums");
   check(cudaMallocHost(&sum_space_.on_host, SumSpace::host_bytes), "allocating page-locked memory");
+}
+
+/// Waits for the work of the context. Errors come from earlier work, or from the end of the process.
+Context::~Context() {
+  try {
+    companions_.clear();
+    Device device = Device(Device::Kind::cuda, ordinal_, 0);
+    const DeviceGuard current(device);
+    static_cast<void>(cudaStreamSynchronize(stream_));
+    static_cast<void>(cudaFree(sum_space_.on_device));
+    static_cast<void>(cudaFreeHost(sum_space_.on_host));
+    static_cast<void>(cudaEventDestroy(event_));
+    if (owns_stream_) static_cast<void>(cudaStreamDestroy(stream_));
+    static_cast<void>(cudaGetLastError());
+  } catch (...) {
+    return;
+  }
+}
+
+void Context::record_event() const {
+  const DeviceGuard current(Device(Device::Kind::cuda, ordinal_, 0));
+  check(cudaEventRecord(event_, stream()), "recording an event");
 }
 
 cudaStream_t Context::stream() const noexcept { return other_stream.context == this ? other_stream.stream : stream_; }
@@ -115,23 +166,30 @@ void Context::synchronize() const {
 }
 
 SideStreams& SideStreams::of(const Device& device) {
-  static std::mutex mutex;
-  // Never destroyed, like the streams: work may still run at exit.
-  static auto& all = *new std::map<int, SideStreams*>;
-  const std::scoped_lock lock(mutex);
-  SideStreams*& known = all[device.ordinal()];
-  if (known == nullptr) known = new SideStreams(device);
-  return *known;
+  const Context& context = Context::of(device);
+  return context.companion<SideStreams>([&] {
+    const DeviceGuard current(device);
+    return std::make_unique<SideStreams>(context);
+  });
 }
 
-SideStreams::SideStreams(const Device& device) : context_(Context::of(device)) {
-  const DeviceGuard current(device);
+/// The device must be current.
+SideStreams::SideStreams(const Context& context) : context_(context) {
   check(cudaEventCreateWithFlags(&forked_, cudaEventDisableTiming), "making an event");
   for (int k = 0; k < count; ++k) {
     const auto i = static_cast<std::size_t>(k);
     check(cudaStreamCreateWithFlags(&streams_[i], cudaStreamNonBlocking), "making a stream");
     check(cudaEventCreateWithFlags(&done_[i], cudaEventDisableTiming), "making an event");
   }
+}
+
+SideStreams::~SideStreams() {
+  for (int k = 0; k < count; ++k) {
+    const auto i = static_cast<std::size_t>(k);
+    static_cast<void>(cudaStreamDestroy(streams_[i]));
+    static_cast<void>(cudaEventDestroy(done_[i]));
+  }
+  static_cast<void>(cudaEventDestroy(forked_));
 }
 
 SideStreams::Fork::Fork(const Device& device)

@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 namespace tessera::cuda {
 
@@ -26,6 +27,7 @@ std::uint64_t free_bytes() {
 /// Null when there is no memory.
 void* try_allocate(const Context& context, std::uint64_t bytes) {
   context.count_allocation();
+  if (MemoryResource* const resource = context.resource()) return resource->allocate(bytes, context.stream());
   void* data = nullptr;
   const cudaError_t code = cudaMallocFromPoolAsync(&data, bytes, context.pool(), context.stream());
   if (code == cudaSuccess) return data;
@@ -47,11 +49,13 @@ void* allocate_bytes(const Device& device, std::uint64_t bytes) {
   throw OutOfMemory(bytes, free_bytes(), "array on " + device.name());
 }
 
-void deallocate_bytes(const Device& device, void* data) noexcept {
+void deallocate_bytes(const Device& device, void* data, std::uint64_t bytes) noexcept {
   // Can only fail after an earlier error of the context or at the end of the process.
   try {
     const DeviceGuard current(device);
-    if (cudaFreeAsync(data, Context::of(device).stream()) != cudaSuccess) static_cast<void>(cudaGetLastError());
+    const Context& context = Context::of(device);
+    if (MemoryResource* const resource = context.resource()) return resource->deallocate(data, bytes, context.stream());
+    if (cudaFreeAsync(data, context.stream()) != cudaSuccess) static_cast<void>(cudaGetLastError());
   } catch (...) {
     return;
   }
@@ -84,13 +88,14 @@ void copy_bytes(const Device& to, void* target, const Device& from, const void* 
   if (bytes == 0) return;
   if (to.is_host() && bytes <= SumSpace::host_bytes) return fetch_few_bytes(from, target, source, bytes);
   const Device& device = to.is_host() ? from : to;
-  // Copies between GPUs run in the stream of the target, after all work of the source.
-  if (!from.is_host() && !(from == device)) Context::of(from).synchronize();
+  // Copies on GPUs run in the stream of the target, after all work of the source.
+  if (!to.is_host() && !from.is_host()) order(from, to);
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
   check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, context.stream()),
         fmt::format("copying {} bytes from {} to {}", bytes, from.name(), to.name()));
-  if (!(to == from)) context.synchronize();
+  if (to.is_host() || from.is_host()) return context.synchronize();
+  order(to, from);
 }
 
 std::uint64_t available_bytes(const Device& device) {
@@ -117,6 +122,21 @@ bool lies_on_a_gpu(const void* address) {
   check(cudaPointerGetAttributes(&attributes, address), "asking where an array lies");
   return attributes.type == cudaMemoryTypeDevice;
 }
+
+void order(const Device& earlier, const Device& later) {
+  const Context& first = Context::of(earlier);
+  const Context& second = Context::of(later);
+  if (first.stream() == second.stream()) return;
+  first.record_event();
+  const DeviceGuard current(later);
+  check(cudaStreamWaitEvent(second.stream(), first.event(), 0), "waiting for an event");
+}
+
+Device make_context(const Device& device, ContextOptions&& options) { return Context::make(device, std::move(options)); }
+
+CUstream_st* stream_of(const Device& device) { return Context::of(device).stream(); }
+
+ContextCounts counts_of(const Device& device) { return Context::of(device).counts(); }
 
 void synchronize(const Device& device) {
   const DeviceGuard current(device);

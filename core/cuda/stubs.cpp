@@ -23,7 +23,7 @@ CudaSurvey survey(int /*ordinal*/) {
 }
 
 void* allocate_bytes(const Device& device, std::uint64_t /*bytes*/) { refuse(device); }
-void deallocate_bytes(const Device& /*device*/, void* /*data*/) noexcept {}
+void deallocate_bytes(const Device& /*device*/, void* /*data*/, std::uint64_t /*bytes*/) noexcept {}
 void zero_bytes(const Device& device, void* /*data*/, std::uint64_t /*bytes*/) { refuse(device); }
 void copy_bytes(const Device& to, void* /*target*/, const Device& from, const void* /*source*/,
                 std::uint64_t /*bytes*/) {
@@ -35,6 +35,12 @@ std::uint64_t available_bytes(const Device& device) { refuse(device); }
 bool is_reachable(const Device& device, const void* /*address*/) { refuse(device); }
 
 bool lies_on_a_gpu(const void* /*address*/) { return false; }
+
+Device make_context(const Device& device, ContextOptions&& /*options*/) { refuse(device); }
+CUstream_st* stream_of(const Device& device) { refuse(device); }
+ContextCounts counts_of(const Device& device) { refuse(device); }
+
+void order(const Device& earlier, const Device& /*later*/) { refuse(earlier); }
 
 void synchronize(const Device& device) { refuse(device); }
 

@@ -71,7 +71,7 @@ void* allocate_bytes(const Device& device, std::int64_t count, std::size_t eleme
 
 void deallocate_bytes(const Device& device, void* data, std::uint64_t bytes) noexcept {
   if (!device.is_host()) {
-    cuda::deallocate_bytes(device, data);
+    cuda::deallocate_bytes(device, data, bytes);
   } else if (bytes >= huge_array_bytes) {
     deallocate_large(data);
   } else {

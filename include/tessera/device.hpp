@@ -3,11 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tessera {
+
+namespace cuda {
+class Context;
+}
 
 /// Threads that the host gets by default, and why.
 struct HostThreads {
@@ -19,7 +24,8 @@ struct HostThreads {
 /// (rounded up), at most OMP_NUM_THREADS. Asks the system once.
 [[nodiscard]] HostThreads default_host_threads();
 
-/// The threads of the host, or one GPU. A small value, cheap to copy and to compare.
+/// The threads of the host, or one GPU. A small value, cheap to copy and to compare. On a GPU it also stands for the
+/// stream and the memory of a Context: those of the library, or those of the Context that it comes from.
 class Device {
  public:
   enum class Kind { host, cuda };
@@ -51,17 +57,25 @@ class Device {
   /// "host" or "cuda:N", as parse() reads it.
   [[nodiscard]] std::string name() const;
 
-  /// Whether both are the same device; the number of host threads does not matter.
+  /// Whether work of both is in order: the same device, and on a GPU the same Context.
+  [[nodiscard]] bool shares_context_with(const Device& other) const noexcept {
+    return *this == other && context_ == other.context_;
+  }
+
+  /// Whether both are the same device; host threads and contexts do not matter.
   friend bool operator==(const Device& a, const Device& b) noexcept {
     return a.kind_ == b.kind_ && a.ordinal_ == b.ordinal_;
   }
 
  private:
+  friend class cuda::Context;
+
   Device(Kind kind, int ordinal, int threads) : kind_(kind), ordinal_(ordinal), threads_(threads) {}
 
   Kind kind_;
   int ordinal_;
   int threads_;
+  std::shared_ptr<cuda::Context> context_;  ///< null: the library's own of that GPU
 };
 
 /// Facts about one GPU, from the CUDA runtime.

@@ -7,6 +7,7 @@
 #include "tessera/array.hpp"
 #include "tessera/assemble.hpp"
 #include "tessera/binary_matrix.hpp"
+#include "tessera/context.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/device.hpp"
 #include "tessera/direct.hpp"

@@ -8,8 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <map>
-#include <mutex>
+#include <memory>
 
 namespace tessera::cuda {
 
@@ -26,6 +25,7 @@ CuSparse load() {
   CuSparse result{};
   find(result.get_error_name, "cusparseGetErrorName");
   find(result.create, "cusparseCreate");
+  find(result.destroy, "cusparseDestroy");
   find(result.set_stream, "cusparseSetStream");
   find(result.create_csr, "cusparseCreateConstCsr");
   find(result.create_coo, "cusparseCreateConstCoo");
@@ -38,6 +38,24 @@ CuSparse load() {
   find(result.spmv, "cusparseSpMV");
   return result;
 }
+
+/// A handle whose work goes into the stream of a context. The device must be current.
+class CuSparseHandle {
+ public:
+  explicit CuSparseHandle(const Context& context) {
+    const CuSparse& cusparse = CuSparse::library();
+    cusparse.check(cusparse.create(&handle_), "starting");
+    cusparse.check(cusparse.set_stream(handle_, context.stream()), "choosing the stream");
+  }
+  CuSparseHandle(const CuSparseHandle&) = delete;
+  CuSparseHandle& operator=(const CuSparseHandle&) = delete;
+  ~CuSparseHandle() { static_cast<void>(CuSparse::library().destroy(handle_)); }
+
+  [[nodiscard]] cusparseHandle_t get() const noexcept { return handle_; }
+
+ private:
+  cusparseHandle_t handle_ = nullptr;
+};
 
 }  // namespace
 
@@ -55,18 +73,13 @@ void CuSparse::check(cusparseStatus_t status, std::string_view call) const {
 }
 
 cusparseHandle_t cusparse_handle(const Device& device) {
-  static std::mutex mutex;
-  static std::map<int, cusparseHandle_t> handles;
-  const std::scoped_lock lock(mutex);
-  const auto known = handles.find(device.ordinal());
-  if (known != handles.end()) return known->second;
-  const CuSparse& cusparse = CuSparse::library();
-  const DeviceGuard current(device);
-  cusparseHandle_t handle = nullptr;
-  cusparse.check(cusparse.create(&handle), "starting");
-  cusparse.check(cusparse.set_stream(handle, Context::of(device).stream()), "choosing the stream");
-  handles.emplace(device.ordinal(), handle);
-  return handle;
+  const Context& context = Context::of(device);
+  return context
+      .companion<CuSparseHandle>([&] {
+        const DeviceGuard current(device);
+        return std::make_unique<CuSparseHandle>(context);
+      })
+      .get();
 }
 
 }  // namespace tessera::cuda

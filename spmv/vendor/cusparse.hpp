@@ -16,6 +16,7 @@ namespace tessera::cuda {
 struct CuSparse {
   decltype(&cusparseGetErrorName) get_error_name;
   decltype(&cusparseCreate) create;
+  decltype(&cusparseDestroy) destroy;
   decltype(&cusparseSetStream) set_stream;
   decltype(&cusparseCreateConstCsr) create_csr;
   decltype(&cusparseCreateConstCoo) create_coo;
@@ -35,7 +36,7 @@ struct CuSparse {
   void check(cusparseStatus_t status, std::string_view call) const;
 };
 
-/// The handle of a GPU, whose work goes into that GPU's stream. Made at its first use and kept: making one takes
+/// The handle of a context, whose work goes into its stream. Made at its first use and kept: making one takes
 /// milliseconds. Calls with one handle must not overlap. \throws NotSupported, CudaError
 [[nodiscard]] cusparseHandle_t cusparse_handle(const Device& device);
 

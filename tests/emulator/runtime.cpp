@@ -284,6 +284,12 @@ cudaError_t cudaMallocHost(void** data, std::size_t bytes) {
   return report(*data == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }
 
+cudaError_t cudaFree(void* data) {
+  DeviceState& state = device();
+  const std::scoped_lock lock(state.mutex);
+  return require(data == nullptr || state.memory.release(data));
+}
+
 cudaError_t cudaFreeHost(void* data) {
   std::free(data);
   return cudaSuccess;
