@@ -5,6 +5,7 @@
 
 #include "tessera/linear_operator.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 
@@ -16,7 +17,7 @@ namespace tessera::detail {
 template <class T>
 class EnqueuedProduct {
  public:
-  EnqueuedProduct() = default;
+  EnqueuedProduct() noexcept = default;
   EnqueuedProduct(const EnqueuedProduct&) = delete;
   EnqueuedProduct& operator=(const EnqueuedProduct&) = delete;
   virtual ~EnqueuedProduct() = default;
@@ -31,8 +32,25 @@ class EnqueuedProduct {
                                                                    std::span<const T> w, ProductDots* sums,
                                                                    const std::int32_t* halted) const = 0;
 
+  /// Names what a call puts into the stream: another one after memory or kernels have changed, so that what was recorded
+  /// before must be recorded anew.
+  [[nodiscard]] std::uint64_t recording_id() const noexcept { return recording_id_; }
+
   /// \returns null for operators without the capability: their products are called from the host, one by one
   [[nodiscard]] static const EnqueuedProduct* of(const LinearOperator<T>& a) noexcept { return a.enqueued_product(); }
+
+ protected:
+  /// After a change of memory or kernels.
+  void renew_recording_id() noexcept { recording_id_ = next_recording_id(); }
+
+ private:
+  /// Never twice the same in a process.
+  [[nodiscard]] static std::uint64_t next_recording_id() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+  }
+
+  std::uint64_t recording_id_ = next_recording_id();
 };
 
 }  // namespace tessera::detail

@@ -27,7 +27,7 @@ namespace tessera {
 namespace {
 
 template <class T>
-class BiCgStab {
+class BiCgStab final : public detail::KrylovMethodState<T> {
  public:
   using Loop = fused::Loop<detail::BicgstabState>;
 
@@ -43,7 +43,15 @@ class BiCgStab {
         p_hat_(solve_.m().is_identity ? 0 : n_, Init::none, solve_.device()),
         s_hat_(p_hat_.size(), Init::none, solve_.device()) {}
 
-  [[nodiscard]] SolveReport solve() { return solve_.run(*this, loop_); }
+  [[nodiscard]] SolveReport solve() override {
+    loop_.reset();
+    random_shadow_ = solve_.problem().options.shadow == Shadow::random;
+    shadows_drawn_ = 0;
+    // The first direction takes 0 times their elements, which may be infinite after another solve.
+    fused::clear(solve_.device(), p_.span());
+    fused::clear(solve_.device(), v_.current());
+    return solve_.run(*this, loop_);
+  }
 
   // For KrylovSolve.
 
@@ -159,11 +167,23 @@ class BiCgStab {
 
 }  // namespace
 
+namespace detail {
+
+template <class T>
+std::unique_ptr<KrylovMethodState<T>> make_bicgstab(const KrylovProblem<T>& problem) {
+  return std::make_unique<BiCgStab<T>>(problem);
+}
+
+template std::unique_ptr<KrylovMethodState<float>> make_bicgstab(const KrylovProblem<float>&);
+template std::unique_ptr<KrylovMethodState<double>> make_bicgstab(const KrylovProblem<double>&);
+
+}  // namespace detail
+
 template <class T>
 SolveReport bicgstab(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,
                      std::span<std::type_identity_t<T>> x, const SolverOptions& options) {
   const detail::KrylovProblem<T> problem({A, M, b, x, options});
-  return BiCgStab<T>(problem).solve();
+  return detail::make_bicgstab(problem)->solve();
 }
 
 template <class T>

@@ -18,6 +18,7 @@
 #include "tessera/solvers.hpp"
 
 #include <cmath>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -26,7 +27,7 @@ namespace tessera {
 namespace {
 
 template <class T>
-class ConjugateGradients {
+class ConjugateGradients final : public detail::KrylovMethodState<T> {
  public:
   using Loop = fused::Loop<detail::CgState>;
 
@@ -38,7 +39,10 @@ class ConjugateGradients {
         p_(n_, Init::none, solve_.device()),
         z_(solve_.m().is_fused ? 0 : n_, Init::none, solve_.device()) {}
 
-  [[nodiscard]] SolveReport solve() { return solve_.run(*this, loop_); }
+  [[nodiscard]] SolveReport solve() override {
+    loop_.reset();
+    return solve_.run(*this, loop_);
+  }
 
   // For KrylovSolve.
 
@@ -129,12 +133,24 @@ class ConjugateGradients {
 
 }  // namespace
 
+namespace detail {
+
+template <class T>
+std::unique_ptr<KrylovMethodState<T>> make_cg(const KrylovProblem<T>& problem) {
+  if (auto product = cg_product_of(problem)) return make_two_kernel_cg(problem, std::move(product));
+  return std::make_unique<ConjugateGradients<T>>(problem);
+}
+
+template std::unique_ptr<KrylovMethodState<float>> make_cg(const KrylovProblem<float>&);
+template std::unique_ptr<KrylovMethodState<double>> make_cg(const KrylovProblem<double>&);
+
+}  // namespace detail
+
 template <class T>
 SolveReport cg(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,
                std::span<std::type_identity_t<T>> x, const SolverOptions& options) {
   const detail::KrylovProblem<T> problem({A, M, b, x, options});
-  if (const auto product = detail::cg_product_of(problem)) return detail::solve_by_two_kernels(problem, *product);
-  return ConjugateGradients<T>(problem).solve();
+  return detail::make_cg(problem)->solve();
 }
 
 template <class T>

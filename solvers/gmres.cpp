@@ -49,7 +49,7 @@ std::int64_t directions_of(const detail::KrylovProblem<T>& problem) {
 }
 
 template <class T>
-class Gmres {
+class Gmres final : public detail::KrylovMethodState<T> {
  public:
   using Loop = fused::Loop<detail::GmresState>;
 
@@ -65,11 +65,14 @@ class Gmres {
         next_z_(solve_.m().is_fused ? 0 : n_, Init::none, solve_.device()),
         space_(m_, solve_.device()),
         memory_(detail::GmresScalars::size(m_), Init::none, loop_.device_of_state()),
-        on_host_(loop_.device_of_state().is_host() ? 0 : memory_.size(), Init::none) {
-    loop_.state().restart = static_cast<std::int32_t>(m_);
-  }
+        on_host_(loop_.device_of_state().is_host() ? 0 : memory_.size(), Init::none) {}
 
-  [[nodiscard]] SolveReport solve() { return solve_.run(*this, loop_); }
+  [[nodiscard]] SolveReport solve() override {
+    loop_.reset();
+    filled_ = 0;
+    loop_.state().restart = static_cast<std::int32_t>(m_);
+    return solve_.run(*this, loop_);
+  }
 
   // For KrylovSolve.
 
@@ -249,14 +252,27 @@ class Gmres {
 
 }  // namespace
 
+namespace detail {
+
+template <class T>
+std::unique_ptr<KrylovMethodState<T>> make_gmres(const KrylovProblem<T>& problem) {
+  const int restart = problem.options.restart;
+  if (restart < 1 || restart > fused::most_columns) {
+    throw InvalidArgument(fmt::format("restart must be 1 to {}, got {}", fused::most_columns, restart));
+  }
+  return std::make_unique<Gmres<T>>(problem);
+}
+
+template std::unique_ptr<KrylovMethodState<float>> make_gmres(const KrylovProblem<float>&);
+template std::unique_ptr<KrylovMethodState<double>> make_gmres(const KrylovProblem<double>&);
+
+}  // namespace detail
+
 template <class T>
 SolveReport gmres(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,
                   std::span<std::type_identity_t<T>> x, const SolverOptions& options) {
-  if (options.restart < 1 || options.restart > fused::most_columns) {
-    throw InvalidArgument(fmt::format("restart must be 1 to {}, got {}", fused::most_columns, options.restart));
-  }
   const detail::KrylovProblem<T> problem({A, M, b, x, options});
-  return Gmres<T>(problem).solve();
+  return detail::make_gmres(problem)->solve();
 }
 
 template <class T>

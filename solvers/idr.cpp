@@ -33,7 +33,7 @@ namespace tessera {
 namespace {
 
 template <class T>
-class Idr {
+class Idr final : public detail::KrylovMethodState<T> {
  public:
   using Loop = fused::Loop<detail::IdrState>;
 
@@ -50,7 +50,14 @@ class Idr {
         v_(solve_.m().is_fused ? 0 : n_, Init::none, solve_.device()),
         v_hat_(v_.size(), Init::none, solve_.device()) {}
 
-  [[nodiscard]] SolveReport solve() { return solve_.run(*this, loop_); }
+  [[nodiscard]] SolveReport solve() override {
+    loop_.reset();
+    if (shadows_drawn_ != static_cast<std::uint64_t>(s_)) {
+      has_shadow_ = false;
+      shadows_drawn_ = 0;
+    }
+    return solve_.run(*this, loop_);
+  }
 
   // For KrylovSolve.
 
@@ -163,11 +170,23 @@ class Idr {
 
 }  // namespace
 
+namespace detail {
+
+template <class T>
+std::unique_ptr<KrylovMethodState<T>> make_idr(const KrylovProblem<T>& problem) {
+  return std::make_unique<Idr<T>>(problem);
+}
+
+template std::unique_ptr<KrylovMethodState<float>> make_idr(const KrylovProblem<float>&);
+template std::unique_ptr<KrylovMethodState<double>> make_idr(const KrylovProblem<double>&);
+
+}  // namespace detail
+
 template <class T>
 SolveReport idr(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,
                 std::span<std::type_identity_t<T>> x, const SolverOptions& options) {
   const detail::KrylovProblem<T> problem({A, M, b, x, options});
-  return Idr<T>(problem).solve();
+  return detail::make_idr(problem)->solve();
 }
 
 template SolveReport idr(const LinearOperator<float>&, const LinearOperator<float>&, std::span<const float>,

@@ -36,32 +36,37 @@ KrylovSolve<T>::KrylovSolve(const KrylovProblem<T>& problem, StopState& state)
     : problem_(problem),
       device_(problem.device()),
       state_(state),
-      stopping_(problem.options, problem.a.rows(), static_cast<double>(std::numeric_limits<T>::epsilon()), state),
       residual_(problem.a.rows(), Init::none, device_),
-      best_x_(problem.a.rows(), Init::none, device_),
-      history_step_(problem.options.history_rows) {
-  state_.element_limit = static_cast<double>(std::numeric_limits<T>::max());
-  if (problem.options.keep_history) {
-    const std::int64_t entries = std::min(problem.options.max_iterations, reserved_history - 1) + 1;
-    report_.history.reserve(static_cast<std::size_t>(entries));
-  }
-}
+      best_x_(problem.a.rows(), Init::none, device_) {}
 
 /// Throws only on a device that has failed; nobody can read x there any more.
 template <class T>
-KrylovSolve<T>::~KrylovSolve() {
+KrylovSolve<T>::UnitsGuard::~UnitsGuard() {
   try {
-    static_cast<void>(restore_units());
+    static_cast<void>(solve_.restore_units());
   } catch (...) {
     return;
   }
 }
 
 template <class T>
+void KrylovSolve<T>::prepare() {
+  constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
+  const SolverOptions& options = problem_.options;
+  progress_.emplace(Progress{.stopping = StoppingCriteria(options, problem_.a.rows(), epsilon, state_),
+                             .history_step = HistoryStep(options.history_rows)});
+  state_.element_limit = static_cast<double>(std::numeric_limits<T>::max());
+  if (options.keep_history) {
+    const std::int64_t entries = std::min(options.max_iterations, reserved_history - 1) + 1;
+    progress_->report.history.reserve(static_cast<std::size_t>(entries));
+  }
+}
+
+template <class T>
 Next KrylovSolve<T>::begin() {
   if (x().empty()) {
-    report_.status = Status::converged;
-    report_.reason = "the system is empty";
+    progress_->report.status = Status::converged;
+    progress_->report.reason = "the system is empty";
     return Next::stop;
   }
   const double b_largest = fused::largest_magnitude<T>(device_, problem_.b);
@@ -72,10 +77,10 @@ Next KrylovSolve<T>::begin() {
   if (!enter_scaled_units(b_largest, x_largest)) {
     if (judge_in_user_units(b_largest) == Next::stop) return Next::stop;
   }
-  note({0, norm(), watch_.seconds()});
+  note({0, norm(), progress_->watch.seconds()});
   record_true_residual();
   if (state_.satisfied(norm())) return stop(Status::converged);
-  if (interrupted_) return stop(Status::interrupted);
+  if (progress_->interrupted) return stop(Status::interrupted);
   if (problem_.options.max_iterations == 0) return stop(Status::max_iterations);
   keep_best();
   return Next::restart;
@@ -85,15 +90,15 @@ template <class T>
 Next KrylovSolve<T>::refuse(const std::string& reason) {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   const double b_largest = fused::largest_magnitude<T>(device_, problem_.b);
-  report_.b_norm = std::isfinite(b_largest) ? fused::scaled_norm(device_, problem_.b, b_largest).value() : b_largest;
-  report_.r0_norm = report_.recurrence_residual = report_.true_residual = unknown;
-  report_.target =
+  progress_->report.b_norm = std::isfinite(b_largest) ? fused::scaled_norm(device_, problem_.b, b_largest).value() : b_largest;
+  progress_->report.r0_norm = progress_->report.recurrence_residual = progress_->report.true_residual = unknown;
+  progress_->report.target =
       problem_.options.base == ResidualBase::b
-          ? std::max(problem_.options.relative_tolerance * report_.b_norm, problem_.options.absolute_tolerance)
+          ? std::max(problem_.options.relative_tolerance * progress_->report.b_norm, problem_.options.absolute_tolerance)
           : unknown;
-  report_.status = Status::not_finite;
-  report_.reason = reason;
-  report_.timings.solve_ms = watch_.milliseconds();
+  progress_->report.status = Status::not_finite;
+  progress_->report.reason = reason;
+  progress_->report.timings.solve_ms = progress_->watch.milliseconds();
   return Next::stop;
 }
 
@@ -107,47 +112,47 @@ Next KrylovSolve<T>::judge_in_user_units(double b_largest) {
   const int exponent = std::max(b_norm.exponent, r0_norm.mantissa == 0.0 ? b_norm.exponent : r0_norm.exponent);
   state_.norm = std::ldexp(r0_norm.mantissa, r0_norm.exponent - exponent);
   const double b_in_units = std::ldexp(b_norm.mantissa, b_norm.exponent - exponent);
-  stopping_.begin(b_in_units, norm(), exponent);
+  progress_->stopping.begin(b_in_units, norm(), exponent);
   const bool converged = state_.satisfied(norm());
   if (!converged && norm() > b_in_units && problem_.options.base == ResidualBase::b) {
     fused::clear(device_, x());
-    note_ = " (from 0: x0 is too large, compared with b, for the range of the element type)";
+    progress_->note = " (from 0: x0 is too large, compared with b, for the range of the element type)";
     if (enter_scaled_units(b_largest, 0.0)) return Next::restart;
     return refuse(first_not_finite<T>(device_, "(b - A 0)", residual_.span()));
   }
-  report_.b_norm = b_norm.value();
-  report_.r0_norm = report_.recurrence_residual = report_.true_residual = r0_norm.value();
-  report_.target = stopping_.user_target();
-  report_.status = converged ? Status::converged : Status::not_finite;
-  report_.reason = converged ? stopping_.reason(Status::converged, report_, norm())
+  progress_->report.b_norm = b_norm.value();
+  progress_->report.r0_norm = progress_->report.recurrence_residual = progress_->report.true_residual = r0_norm.value();
+  progress_->report.target = progress_->stopping.user_target();
+  progress_->report.status = converged ? Status::converged : Status::not_finite;
+  progress_->report.reason = converged ? progress_->stopping.reason(Status::converged, progress_->report, norm())
                              : "x0 is too large, compared with b, for the range of the element type";
-  note({0, norm(), watch_.seconds()});
+  note({0, norm(), progress_->watch.seconds()});
   record_true_residual();
-  report_.timings.solve_ms = watch_.milliseconds();
+  progress_->report.timings.solve_ms = progress_->watch.milliseconds();
   return Next::stop;
 }
 
 /// b = 0 cannot be scaled. x0 stays if it meets the absolute tolerance, else x = 0 is the exact solution.
 template <class T>
 Next KrylovSolve<T>::solve_zero_right_side(double x_largest) {
-  ++report_.spmv_count;
+  ++progress_->report.spmv_count;
   problem_.a.apply(x(), residual_.span());
   const std::span<const T> image = residual_.span();
   const double image_largest = fused::largest_magnitude(device_, image);
   if (!std::isfinite(image_largest)) return refuse(first_not_finite(device_, "(A x0)", image));
   const double r0 = fused::scaled_norm(device_, image, image_largest).value();
-  stopping_.begin(0.0, r0, 0);
-  report_.r0_norm = r0;
-  report_.target = stopping_.user_target();
+  progress_->stopping.begin(0.0, r0, 0);
+  progress_->report.r0_norm = r0;
+  progress_->report.target = progress_->stopping.user_target();
   const bool keep = state_.satisfied(r0);
-  report_.recurrence_residual = report_.true_residual = state_.norm = keep ? r0 : 0.0;
+  progress_->report.recurrence_residual = progress_->report.true_residual = state_.norm = keep ? r0 : 0.0;
   if (!keep) fused::clear(device_, x());
-  report_.status = Status::converged;
-  report_.reason = stopping_.reason(Status::converged, report_, norm()) +
+  progress_->report.status = Status::converged;
+  progress_->report.reason = progress_->stopping.reason(Status::converged, progress_->report, norm()) +
                    (keep || x_largest == 0.0 ? " (b = 0)" : " (b = 0, solved by x = 0)");
-  note({0, norm(), watch_.seconds()});
+  note({0, norm(), progress_->watch.seconds()});
   record_true_residual();
-  report_.timings.solve_ms = watch_.milliseconds();
+  progress_->report.timings.solve_ms = progress_->watch.milliseconds();
   return Next::stop;
 }
 
@@ -155,54 +160,54 @@ Next KrylovSolve<T>::solve_zero_right_side(double x_largest) {
 template <class T>
 bool KrylovSolve<T>::enter_scaled_units(double b_largest, double x_largest) {
   const fused::ScaledNorm b_norm = fused::scaled_norm(device_, problem_.b, b_largest);
-  exponent_ = b_norm.exponent;
+  progress_->exponent = b_norm.exponent;
   const double limit = static_cast<double>(std::numeric_limits<T>::max()) * usable_range;
-  state_.x_limit = std::min(limit, std::ldexp(limit, -exponent_));
-  state_.x_bound = std::ldexp(x_largest, -exponent_);
+  state_.x_limit = std::min(limit, std::ldexp(limit, -progress_->exponent));
+  state_.x_bound = std::ldexp(x_largest, -progress_->exponent);
   if (!(state_.x_bound <= state_.x_limit)) return false;
   fused::copy<T>(device_, x(), best_x_.span());
-  guess_kept_ = true;
+  progress_->guess_kept = true;
   // Digits lost here are lost to the iteration as well. The guess is kept in case that it is the answer.
-  guess_is_exact_ = fused::scale_by_power(device_, x(), -exponent_);
-  units_ = Units::scaled;
+  progress_->guess_is_exact = fused::scale_by_power(device_, x(), -progress_->exponent);
+  progress_->units = Units::scaled;
   compute_residual();
   if (!std::isfinite(norm())) {
     restore_guess();
     return false;
   }
   state_.recurrence = state_.kept_norm = norm();
-  stopping_.begin(b_norm.mantissa, norm(), exponent_);
-  report_.b_norm = b_norm.value();
-  report_.r0_norm = stopping_.user_units(norm());
-  report_.target = stopping_.user_target();
+  progress_->stopping.begin(b_norm.mantissa, norm(), progress_->exponent);
+  progress_->report.b_norm = b_norm.value();
+  progress_->report.r0_norm = progress_->stopping.user_units(norm());
+  progress_->report.target = progress_->stopping.user_target();
   return true;
 }
 
 template <class T>
 void KrylovSolve<T>::restore_guess() {
   fused::copy<T>(device_, best_x_.span(), x());
-  units_ = Units::user;
+  progress_->units = Units::user;
 }
 
 template <class T>
 bool KrylovSolve<T>::restore_units() {
-  if (units_ == Units::user) return true;
-  const bool fits = fused::scale_by_power(device_, x(), exponent_);
-  units_ = Units::user;
+  if (!progress_ || progress_->units == Units::user) return true;
+  const bool fits = fused::scale_by_power(device_, x(), progress_->exponent);
+  progress_->units = Units::user;
   return fits;
 }
 
 template <class T>
 ProductDots KrylovSolve<T>::precondition(std::span<const T> v, std::span<T> z, std::span<const T> w) {
-  ++report_.preconditioner_count;
+  ++progress_->report.preconditioner_count;
   return problem_.m.apply_and_dot(v, z, w);
 }
 
 template <class T>
 double KrylovSolve<T>::compute_residual() {
-  ++report_.spmv_count;
-  state_.norm = std::sqrt(problem_.a.residual(-exponent_, problem_.b, x(), residual_.span()));
-  residual_is_true_ = true;
+  ++progress_->report.spmv_count;
+  state_.norm = std::sqrt(problem_.a.residual(-progress_->exponent, problem_.b, x(), residual_.span()));
+  progress_->residual_is_true = true;
   return norm();
 }
 
@@ -217,15 +222,15 @@ template <class T>
 void KrylovSolve<T>::finish_iteration(double residual) {
   state_.halt = fused::Halt::none;
   state_.after_iteration(residual);
-  report_.iterations = state_.iteration;
-  note({state_.iteration, residual, watch_.seconds()});
+  progress_->report.iterations = state_.iteration;
+  note({state_.iteration, residual, progress_->watch.seconds()});
 }
 
 template <class T>
 void KrylovSolve<T>::keep_if_due() {
   if (!state_.keep) return;
   state_.keep = false;
-  guess_kept_ = false;
+  progress_->guess_kept = false;
   fused::copy<T>(device_, x(), best_x_.span());
 }
 
@@ -240,7 +245,7 @@ template <class T>
 Next KrylovSolve<T>::next_after_halt() {
   const fused::Halt halt = state_.halt;
   if (halt == fused::Halt::breakdown) return break_down();
-  if (interrupted_) return stop(Status::interrupted);
+  if (progress_->interrupted) return stop(Status::interrupted);
   Next next = Next::proceed;
   if (halt == fused::Halt::limit) return stop(state_.status);
   if (halt == fused::Halt::check) next = check();
@@ -248,7 +253,7 @@ Next KrylovSolve<T>::next_after_halt() {
   if (halt == fused::Halt::cycle) next = end_cycle();
   if (next == Next::stop) return next;
   if (halt != fused::Halt::none) {
-    if (const auto status = stopping_.verdict(norm())) return stop(*status);
+    if (const auto status = progress_->stopping.verdict(norm())) return stop(*status);
   }
   if (time_is_up()) return stop(Status::time_limit);
   state_.consider_keeping();
@@ -259,7 +264,7 @@ Next KrylovSolve<T>::next_after_halt() {
 template <class T>
 void KrylovSolve<T>::keep_best() {
   state_.kept_norm = norm();
-  guess_kept_ = false;
+  progress_->guess_kept = false;
   fused::copy<T>(device_, x(), best_x_.span());
 }
 
@@ -287,9 +292,9 @@ Next KrylovSolve<T>::check() {
   return_to_best();
   if (state_.satisfied(norm())) return stop(Status::converged);
   keep_best();
-  if (stopping_.restart_is_futile(norm())) return stop(Status::stagnated);
-  stopping_.replaced(norm());
-  ++report_.replacements;
+  if (progress_->stopping.restart_is_futile(norm())) return stop(Status::stagnated);
+  progress_->stopping.replaced(norm());
+  ++progress_->report.replacements;
   return Next::restart;
 }
 
@@ -302,8 +307,8 @@ Next KrylovSolve<T>::replace_periodically() {
     state_.break_down(Breakdown::not_finite, residual);
     return break_down();
   }
-  stopping_.replaced(residual);
-  ++report_.replacements;
+  progress_->stopping.replaced(residual);
+  ++progress_->report.replacements;
   return Next::replaced;
 }
 
@@ -317,51 +322,51 @@ Next KrylovSolve<T>::end_cycle() {
     return break_down();
   }
   return_to_best();
-  if (stopping_.cycle_is_futile(norm())) return stop(Status::stagnated);
+  if (progress_->stopping.cycle_is_futile(norm())) return stop(Status::stagnated);
   state_.peak = norm();
-  ++report_.replacements;
+  ++progress_->report.replacements;
   return Next::restart;
 }
 
 template <class T>
 Next KrylovSolve<T>::break_down() {
   const Breakdown kind = state_.breakdown;
-  report_.breakdowns.push_back({report_.iterations, kind, state_.breakdown_value, false});
+  progress_->report.breakdowns.push_back({progress_->report.iterations, kind, state_.breakdown_value, false});
   check_iterate();
   return_to_best();
   const double residual = norm();
   if (state_.satisfied(residual)) return stop(Status::converged);
-  if (state_.recovery == Recovery::none || !stopping_.may_restart(residual)) {
-    report_.breakdown = kind;
+  if (state_.recovery == Recovery::none || !progress_->stopping.may_restart(residual)) {
+    progress_->report.breakdown = kind;
     return stop(kind == Breakdown::not_finite ? Status::not_finite : Status::breakdown);
   }
-  stopping_.replaced(residual);
-  report_.breakdowns.back().restarted = true;
-  ++report_.restarts;
+  progress_->stopping.replaced(residual);
+  progress_->report.breakdowns.back().restarted = true;
+  ++progress_->report.restarts;
   return Next::restart;
 }
 
 /// Ends the solve. The residual of the returned x decides whether it is converged, whatever the recurrence says.
 template <class T>
 Next KrylovSolve<T>::stop(Status status) {
-  if (!residual_is_true_) check_iterate();
+  if (!progress_->residual_is_true) check_iterate();
   if (!state_.satisfied(norm())) return_to_best();
   bool underflow = false;
-  if (guess_kept_) {
+  if (progress_->guess_kept) {
     restore_guess();
   } else {
     underflow = !restore_units();
   }
-  if (guess_kept_ ? !guess_is_exact_ : underflow) {
+  if (progress_->guess_kept ? !progress_->guess_is_exact : underflow) {
     const fused::ScaledNorm residual = residual_in_user_units();
-    state_.norm = std::ldexp(residual.mantissa, residual.exponent - exponent_);
+    state_.norm = std::ldexp(residual.mantissa, residual.exponent - progress_->exponent);
   }
-  report_.status = state_.satisfied(norm()) ? Status::converged : underflow ? Status::stagnated : status;
-  report_.recurrence_residual = stopping_.user_units(state_.recurrence);
-  report_.true_residual = stopping_.user_units(norm());
-  report_.reason = underflow && !report_.converged() ? "digits of x are below the range of the element type; " : "";
-  report_.reason += stopping_.reason(report_.status, report_, norm()) + note_;
-  report_.timings.solve_ms = watch_.milliseconds();
+  progress_->report.status = state_.satisfied(norm()) ? Status::converged : underflow ? Status::stagnated : status;
+  progress_->report.recurrence_residual = progress_->stopping.user_units(state_.recurrence);
+  progress_->report.true_residual = progress_->stopping.user_units(norm());
+  progress_->report.reason = underflow && !progress_->report.converged() ? "digits of x are below the range of the element type; " : "";
+  progress_->report.reason += progress_->stopping.reason(progress_->report.status, progress_->report, norm()) + progress_->note;
+  progress_->report.timings.solve_ms = progress_->watch.milliseconds();
   return Next::stop;
 }
 
@@ -369,7 +374,7 @@ Next KrylovSolve<T>::stop(Status status) {
 /// which are rounded and may overflow. Elsewhere they are summed again, scaled. Infinite or NaN where both overflowed.
 template <class T>
 fused::ScaledNorm KrylovSolve<T>::residual_in_user_units() {
-  ++report_.spmv_count;
+  ++progress_->report.spmv_count;
   const double from_sum = std::sqrt(problem_.a.residual(0, problem_.b, x(), residual_.span()));
   const std::span<const T> r = residual_.span();
   const double largest = fused::largest_magnitude(device_, r);
@@ -380,30 +385,30 @@ fused::ScaledNorm KrylovSolve<T>::residual_in_user_units() {
 
 template <class T>
 bool KrylovSolve<T>::note(const fused::LoopEntry& entry) {
-  const double norm = stopping_.user_units(entry.norm);
+  const double norm = progress_->stopping.user_units(entry.norm);
   // The loop and the solve have clocks of their own.
-  seconds_ = std::max(seconds_, entry.seconds);
-  stopping_.set_seconds(seconds_);
+  progress_->seconds = std::max(progress_->seconds, entry.seconds);
+  progress_->stopping.set_seconds(progress_->seconds);
   if (problem_.options.keep_history) {
-    history_step_.append(report_.history, {entry.iteration, seconds_, norm, std::numeric_limits<double>::quiet_NaN()});
+    progress_->history_step.append(progress_->report.history, {entry.iteration, progress_->seconds, norm, std::numeric_limits<double>::quiet_NaN()});
   }
-  if (problem_.options.observer && !interrupted_) {
-    const IterationInfo info{entry.iteration, problem_.options.max_iterations, norm, report_.target, seconds_};
-    interrupted_ = problem_.options.observer(info) == Control::stop;
+  if (problem_.options.observer && !progress_->interrupted) {
+    const IterationInfo info{entry.iteration, problem_.options.max_iterations, norm, progress_->report.target, progress_->seconds};
+    progress_->interrupted = problem_.options.observer(info) == Control::stop;
   }
-  return !interrupted_ && !time_is_up();
+  return !progress_->interrupted && !time_is_up();
 }
 
 template <class T>
 void KrylovSolve<T>::record_true_residual() {
-  if (!report_.history.empty()) report_.history.back().true_residual = stopping_.user_units(norm());
+  if (!progress_->report.history.empty()) progress_->report.history.back().true_residual = progress_->stopping.user_units(norm());
 }
 
 template <class T>
 SolveReport KrylovSolve<T>::take_report() {
-  report_.spmv_count += state_.products;
-  report_.preconditioner_count += state_.preconditionings;
-  return std::move(report_);
+  progress_->report.spmv_count += state_.products;
+  progress_->report.preconditioner_count += state_.preconditionings;
+  return std::move(progress_->report);
 }
 
 template class KrylovSolve<float>;

@@ -11,6 +11,7 @@
 #include "tessera/array.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -24,7 +25,7 @@ enum class Next {
   stop,      ///< the report is complete
 };
 
-/// One solve. It works on A x' = b' with b' = 2^-e b and ‖b'‖₂ in [1, 2), and x' = 2^-e x in the caller's x. A power of
+/// Solves, one after the other. Each works on A x' = b' with b' = 2^-e b and ‖b'‖₂ in [1, 2), and x' = 2^-e x in the caller's x. A power of
 /// two changes no digit, so scaling the problem changes no outcome, and no square overflows. When the solve ends,
 /// exceptions included, x is back in the caller's units.
 ///
@@ -33,28 +34,30 @@ enum class Next {
 template <class T>
 class KrylovSolve {
  public:
-  /// \param state of the method's loop. Both outlive this
+  /// \param problem its b, x and options may change between solves \param state of the method's loop. Both outlive this
   KrylovSolve(const KrylovProblem<T>& problem, StopState& state);
-  ~KrylovSolve();
+  ~KrylovSolve() = default;
   KrylovSolve(const KrylovSolve&) = delete;
   KrylovSolve& operator=(const KrylovSolve&) = delete;
   KrylovSolve(KrylovSolve&&) = delete;
   KrylovSolve& operator=(KrylovSolve&&) = delete;
 
-  /// Solves. The method gives
+  /// One solve, from a loop that was just made or reset. The method gives
   ///   start()               first direction from r = b - A x
   ///   resume()              the same after r was computed anew; keeps the direction where it can
   ///   iterate(loop)         one iteration, by operations of the loop
   ///   complete_iteration()  what is left to do where the loop halted in the middle of an iteration
   template <class Method, class Loop>
   [[nodiscard]] SolveReport run(Method& method, Loop& loop) {
+    const UnitsGuard back_in_user_units(*this);
+    prepare();
     for (Next next = begin(); next != Next::stop; next = handle_halt()) {
       if (next == Next::restart) method.start();
       if (next == Next::replaced) method.resume();
-      residual_is_true_ = false;
+      progress_->residual_is_true = false;
       loop.run([&method](Loop& l) { method.iterate(l); },
                [this](const fused::LoopEntry& entry) { return note(entry); });
-      report_.iterations = state_.iteration;
+      progress_->report.iterations = state_.iteration;
       method.complete_iteration();
       keep_if_due();
     }
@@ -80,11 +83,25 @@ class KrylovSolve {
   /// z = M v with <w, z> and ‖z‖².
   ProductDots precondition(std::span<const T> v, std::span<T> z, std::span<const T> w);
   /// A fused preconditioner was applied outside of the loop.
-  void count_fused_preconditioner() noexcept { report_.preconditioner_count += m().counts() ? 1 : 0; }
+  void count_fused_preconditioner() noexcept { progress_->report.preconditioner_count += m().counts() ? 1 : 0; }
 
  private:
   enum class Units { user, scaled };
 
+  /// Restores the caller's units of x when a solve ends, by exceptions too.
+  class UnitsGuard {
+   public:
+    explicit UnitsGuard(KrylovSolve& solve) noexcept : solve_(solve) {}
+    UnitsGuard(const UnitsGuard&) = delete;
+    UnitsGuard& operator=(const UnitsGuard&) = delete;
+    ~UnitsGuard();
+
+   private:
+    KrylovSolve& solve_;
+  };
+
+  /// What a solve of the past has left is gone.
+  void prepare();
   /// Scales, forms r = b - A x and shows iteration 0 to the observer.
   [[nodiscard]] Next begin();
   /// Deals with what the loop halted for.
@@ -115,29 +132,33 @@ class KrylovSolve {
   void return_to_best();
   /// History, observer and time limit. \returns whether to go on
   bool note(const fused::LoopEntry& entry);
-  [[nodiscard]] bool time_is_up() const noexcept { return seconds_ > problem_.options.time_limit_seconds; }
+  [[nodiscard]] bool time_is_up() const noexcept { return progress_->seconds > problem_.options.time_limit_seconds; }
   [[nodiscard]] double norm() const noexcept { return state_.norm; }
   void record_true_residual();
   [[nodiscard]] SolveReport take_report();
 
+  /// Of one solve.
+  struct Progress {
+    StoppingCriteria stopping;
+    HistoryStep history_step;
+    SolveReport report = {};
+    Stopwatch watch = {};
+    int exponent = 0;               // b' = 2^-exponent b
+    Units units = Units::user;      // of x()
+    double seconds = 0.0;           // of the latest iteration
+    bool interrupted = false;       // the observer asked to stop
+    bool residual_is_true = false;  // r is b - A x of the present x
+    std::string note = {};          // what the reason adds
+    bool guess_kept = false;        // best_x_ holds the caller's x, in the caller's units
+    bool guess_is_exact = true;     // in scaled units
+  };
+
   const KrylovProblem<T>& problem_;
   Device device_;
   StopState& state_;
-  StoppingCriteria stopping_;
-  SolveReport report_;
-  Stopwatch watch_;
-
-  int exponent_ = 0;               // b' = 2^-exponent b
-  Units units_ = Units::user;      // of x()
-  double seconds_ = 0.0;           // of the latest iteration
-  bool interrupted_ = false;       // the observer asked to stop
-  bool residual_is_true_ = false;  // r is b - A x of the present x
   Array<T> residual_;
-  Array<T> best_x_;             // x' when ‖r‖ was lowest, to a factor of 2: each halving costs one copy
-  std::string note_;            // what the reason adds
-  bool guess_kept_ = false;     // best_x_ holds the caller's x, in the caller's units
-  bool guess_is_exact_ = true;  // in scaled units
-  HistoryStep history_step_;
+  Array<T> best_x_;  // x' when ‖r‖ was lowest, to a factor of 2: each halving costs one copy
+  std::optional<Progress> progress_;
 };
 
 extern template class KrylovSolve<float>;

@@ -77,14 +77,27 @@ template <class T>
 KrylovArguments<T>::KrylovArguments(const LinearOperator<T>& A, const LinearOperator<T>& M,
                                     std::span<const T> right_side, std::span<T> guess,
                                     const SolverOptions& solver_options)
-    : a(A), m(M), b(right_side), x(guess), options(solver_options) {
+    : KrylovArguments(A, M, solver_options) {
+  take(right_side, guess);
+}
+
+template <class T>
+KrylovArguments<T>::KrylovArguments(const LinearOperator<T>& A, const LinearOperator<T>& M,
+                                    const SolverOptions& solver_options)
+    : a(A), m(M), options(solver_options) {
   check_operators(a, m);
-  check_vector<T>(a, "b", b);
-  check_vector<T>(a, "x", x);
-  check_device<T>(a.device(), "b", b);
-  check_device<T>(a.device(), "x", x);
-  if (overlap<T>(b, x)) throw InvalidArgument("b and x must not overlap");
   check_options(options);
+}
+
+template <class T>
+void KrylovArguments<T>::take(std::span<const T> right_side, std::span<T> guess) {
+  check_vector<T>(a, "b", right_side);
+  check_vector<T>(a, "x", std::span<const T>(guess));
+  check_device<T>(a.device(), "b", right_side);
+  check_device<T>(a.device(), "x", std::span<const T>(guess));
+  if (overlap<T>(right_side, guess)) throw InvalidArgument("b and x must not overlap");
+  b = right_side;
+  x = guess;
 }
 
 template struct KrylovArguments<float>;

@@ -7,22 +7,28 @@
 #include "solvers/fused/preconditioner.hpp"
 #include "tessera/solvers.hpp"
 
+#include <memory>
 #include <span>
 
 namespace tessera::detail {
 
-/// Arguments that fit each other. They outlive the solve.
+/// Arguments that fit each other. They outlive the solve; b and x are those of the present one.
 template <class T>
 struct KrylovArguments {
   const LinearOperator<T>& a;
   const LinearOperator<T>& m;
-  std::span<const T> b;
-  std::span<T> x;
+  std::span<const T> b = {};
+  std::span<T> x = {};
   const SolverOptions& options;
 
   /// \throws DimensionError, InvalidArgument as cg()
   KrylovArguments(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> right_side,
                   std::span<T> guess, const SolverOptions& solver_options);
+  /// Without vectors. \throws as above
+  KrylovArguments(const LinearOperator<T>& A, const LinearOperator<T>& M, const SolverOptions& solver_options);
+
+  /// Takes vectors that fit. \throws as above
+  void take(std::span<const T> right_side, std::span<T> guess);
 };
 
 template <class T>
@@ -43,6 +49,33 @@ struct KrylovProblem : KrylovArguments<T> {
            (preconditioner.is_fused || EnqueuedProduct<T>::of(this->m) != nullptr);
   }
 };
+
+/// A method with the vectors and the recorded loop of its solves.
+template <class T>
+class KrylovMethodState {
+ public:
+  KrylovMethodState() = default;
+  KrylovMethodState(const KrylovMethodState&) = delete;
+  KrylovMethodState& operator=(const KrylovMethodState&) = delete;
+  virtual ~KrylovMethodState() = default;
+
+  /// Solves the problem that it was made for, with its present b and x. Allocates and records at the first call alone,
+  /// but for a history.
+  [[nodiscard]] virtual SolveReport solve() = 0;
+};
+
+// The methods of the functions of these names, for a problem that outlives them. \throws OutOfMemory, CudaError
+template <class T>
+[[nodiscard]] std::unique_ptr<KrylovMethodState<T>> make_cg(const KrylovProblem<T>& problem);
+template <class T>
+[[nodiscard]] std::unique_ptr<KrylovMethodState<T>> make_bicgstab(const KrylovProblem<T>& problem);
+/// \throws InvalidArgument for a restart out of range
+template <class T>
+[[nodiscard]] std::unique_ptr<KrylovMethodState<T>> make_gmres(const KrylovProblem<T>& problem);
+template <class T>
+[[nodiscard]] std::unique_ptr<KrylovMethodState<T>> make_idr(const KrylovProblem<T>& problem);
+template <class T>
+[[nodiscard]] std::unique_ptr<KrylovMethodState<T>> make_richardson(const KrylovProblem<T>& problem);
 
 extern template struct KrylovArguments<float>;
 extern template struct KrylovArguments<double>;

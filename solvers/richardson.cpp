@@ -23,7 +23,7 @@ namespace tessera {
 namespace {
 
 template <class T>
-class Richardson {
+class Richardson final : public detail::KrylovMethodState<T> {
  public:
   using Loop = fused::Loop<detail::RichardsonState>;
 
@@ -34,7 +34,10 @@ class Richardson {
         q_(problem.a.make_output()),
         z_(n_, Init::none, solve_.device()) {}
 
-  [[nodiscard]] SolveReport solve() { return solve_.run(*this, loop_); }
+  [[nodiscard]] SolveReport solve() override {
+    loop_.reset();
+    return solve_.run(*this, loop_);
+  }
 
   // For KrylovSolve.
 
@@ -88,12 +91,24 @@ class Richardson {
 
 }  // namespace
 
+namespace detail {
+
+template <class T>
+std::unique_ptr<KrylovMethodState<T>> make_richardson(const KrylovProblem<T>& problem) {
+  return std::make_unique<Richardson<T>>(problem);
+}
+
+template std::unique_ptr<KrylovMethodState<float>> make_richardson(const KrylovProblem<float>&);
+template std::unique_ptr<KrylovMethodState<double>> make_richardson(const KrylovProblem<double>&);
+
+}  // namespace detail
+
 template <class T>
 SolveReport richardson(const LinearOperator<T>& A, const LinearOperator<T>& M,
                        std::span<const std::type_identity_t<T>> b, std::span<std::type_identity_t<T>> x,
                        const SolverOptions& options) {
   const detail::KrylovProblem<T> problem({A, M, b, x, options});
-  return Richardson<T>(problem).solve();
+  return detail::make_richardson(problem)->solve();
 }
 
 template SolveReport richardson(const LinearOperator<float>&, const LinearOperator<float>&, std::span<const float>,

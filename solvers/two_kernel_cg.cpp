@@ -17,18 +17,21 @@ namespace tessera::detail {
 namespace {
 
 template <class T>
-class TwoKernelCg {
+class TwoKernelCg final : public KrylovMethodState<T> {
  public:
   using Loop = fused::Loop<TwoKernelCgState>;
 
-  TwoKernelCg(const KrylovProblem<T>& problem, CgProduct<T>& product)
+  TwoKernelCg(const KrylovProblem<T>& problem, std::unique_ptr<CgProduct<T>> product)
       : loop_(problem.device(), true, problem.iterations_per_check()),
         solve_(problem, loop_.state()),
-        product_(product),
+        product_(std::move(product)),
         directions_{Array<T>(problem.a.rows(), Init::none, solve_.device()),
                     Array<T>(problem.a.rows(), Init::none, solve_.device())} {}
 
-  [[nodiscard]] SolveReport solve() { return solve_.run(*this, loop_); }
+  [[nodiscard]] SolveReport solve() override {
+    loop_.reset();
+    return solve_.run(*this, loop_);
+  }
 
   // For KrylovSolve.
 
@@ -37,10 +40,10 @@ class TwoKernelCg {
       auto* const state = static_cast<TwoKernelCgState*>(frame.state);
       const auto* const halted = reinterpret_cast<const std::int32_t*>(&state->halt);
       // β = ρ' / ρ,  p' = M r + β p,  x = x + α p,  <p', A p'>
-      const auto of_direction = product_.enqueue_direction(vectors(), &state->scalars, halted);
+      const auto of_direction = product_->enqueue_direction(vectors(), &state->scalars, halted);
       cuda::record_cg_scalars(solve_.device(), frame, of_direction, CgScalarsAfterDirection{});
       // α = ρ / <p', A p'>,  r = r - α A p',  ρ' = <r, M r>
-      const auto of_residual = product_.enqueue_residual(vectors(), &state->scalars, halted);
+      const auto of_residual = product_->enqueue_residual(vectors(), &state->scalars, halted);
       cuda::record_cg_scalars(solve_.device(), frame, of_residual,
                               CgScalarsAfterResidual{.counts = solve_.m().counts()});
     });
@@ -106,7 +109,7 @@ class TwoKernelCg {
 
   Loop loop_;
   KrylovSolve<T> solve_;
-  CgProduct<T>& product_;
+  std::unique_ptr<CgProduct<T>> product_;
   Array<T> directions_[2];
 };
 
@@ -116,18 +119,21 @@ template <class T>
 std::unique_ptr<CgProduct<T>> cg_product_of(const KrylovProblem<T>& problem) {
   const auto* const plan = dynamic_cast<const SpmvPlan<T>*>(&problem.a);
   if (plan == nullptr || plan->device().is_host() || !problem.preconditioner.is_fused) return nullptr;
-  if (problem.x.empty() || !problem.is_enqueueable()) return nullptr;
+  if (problem.a.rows() == 0 || !problem.is_enqueueable()) return nullptr;
   return PlanInternals::kernel(*plan).make_cg_product(plan->matrix());
 }
 
 template <class T>
-SolveReport solve_by_two_kernels(const KrylovProblem<T>& problem, CgProduct<T>& product) {
-  return TwoKernelCg<T>(problem, product).solve();
+std::unique_ptr<KrylovMethodState<T>> make_two_kernel_cg(const KrylovProblem<T>& problem,
+                                                         std::unique_ptr<CgProduct<T>> product) {
+  return std::make_unique<TwoKernelCg<T>>(problem, std::move(product));
 }
 
 template std::unique_ptr<CgProduct<float>> cg_product_of(const KrylovProblem<float>&);
 template std::unique_ptr<CgProduct<double>> cg_product_of(const KrylovProblem<double>&);
-template SolveReport solve_by_two_kernels(const KrylovProblem<float>&, CgProduct<float>&);
-template SolveReport solve_by_two_kernels(const KrylovProblem<double>&, CgProduct<double>&);
+template std::unique_ptr<KrylovMethodState<float>> make_two_kernel_cg(const KrylovProblem<float>&,
+                                                                      std::unique_ptr<CgProduct<float>>);
+template std::unique_ptr<KrylovMethodState<double>> make_two_kernel_cg(const KrylovProblem<double>&,
+                                                                       std::unique_ptr<CgProduct<double>>);
 
 }  // namespace tessera::detail

@@ -66,9 +66,10 @@ struct CgScalarsAfterResidual {
 template <class T>
 [[nodiscard]] std::unique_ptr<CgProduct<T>> cg_product_of(const KrylovProblem<T>& problem);
 
-/// As cg(), on a GPU.
+/// CG by these products, on a GPU.
 template <class T>
-[[nodiscard]] SolveReport solve_by_two_kernels(const KrylovProblem<T>& problem, CgProduct<T>& product);
+[[nodiscard]] std::unique_ptr<KrylovMethodState<T>> make_two_kernel_cg(const KrylovProblem<T>& problem,
+                                                                       std::unique_ptr<CgProduct<T>> product);
 
 }  // namespace tessera::detail
 

@@ -128,8 +128,17 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
   /// Where to work on host data: with as many threads as the plan was given.
   [[nodiscard]] Device host() const { return device.is_host() ? device : Device{}; }
 
-  /// Whatever can throw comes first.
   void update(std::span<const T> values) {
+    const std::uint64_t allocations = device.is_host() ? 0 : cuda::counts_of(device).allocations;
+    replace_values(values);
+    if (device.is_host()) return;
+    // Memory moves by an allocation; these two kernels also pass facts of the values as arguments.
+    const bool passes_facts = info.algorithm == SpmvAlgorithm::sell || info.algorithm == SpmvAlgorithm::patterns;
+    if (passes_facts || cuda::counts_of(device).allocations != allocations) this->renew_recording_id();
+  }
+
+  /// Whatever can throw comes first.
+  void replace_values(std::span<const T> values) {
     if (transposed) return update_both(values);
     keep_values(device, values, rounds_values, updated_values);
     kernel->update_values(updated_values.span());

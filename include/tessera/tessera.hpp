@@ -14,6 +14,7 @@
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/incomplete_factors.hpp"
+#include "tessera/iterative_solver.hpp"
 #include "tessera/linear_operator.hpp"
 #include "tessera/matching.hpp"
 #include "tessera/matrix_cache.hpp"

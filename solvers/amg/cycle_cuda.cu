@@ -215,6 +215,7 @@ class GpuCycle final : public AmgCycleOperator<T>, private EnqueuedProduct<T> {
       if (source.r) levels_[l].r.assign(*source.r);
     }
     assign_smoothers(hierarchy);
+    this->renew_recording_id();
   }
 
  private:

@@ -40,6 +40,13 @@ class Loop {
         on_gpu_(enqueueable && cuda::has_graph_loops(device)),
         iterations_per_check_(iterations_per_check) {}
 
+  /// Before another solve by the same iteration: a new state and clock. What a GPU has recorded stays.
+  void reset() {
+    state_ = State{};
+    watch_ = Stopwatch{};
+    dot_parts_ = {};
+  }
+
   /// Between runs.
   [[nodiscard]] State& state() noexcept { return state_; }
   [[nodiscard]] const State& state() const noexcept { return state_; }

@@ -57,8 +57,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ord
 
 // Streams and events.
 
-struct EmulatedStream;
-using cudaStream_t = EmulatedStream*;
+struct CUstream_st;
+using cudaStream_t = CUstream_st*;
 inline constexpr unsigned cudaStreamNonBlocking = 1;
 
 struct EmulatedEvent;
@@ -112,6 +112,7 @@ cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_
 cudaError_t cudaMalloc(void** data, std::size_t bytes);
 cudaError_t cudaMallocHost(void** data, std::size_t bytes);
 cudaError_t cudaFreeHost(void* data);
+cudaError_t cudaFree(void* data);
 cudaError_t cudaFreeAsync(void* data, cudaStream_t stream);
 cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes);
 cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t stream);

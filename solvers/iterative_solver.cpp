@@ -1,0 +1,156 @@
+/// Iterative methods kept for many solves.
+#include "tessera/iterative_solver.hpp"
+
+#include "core/enqueued_product.hpp"
+#include "solvers/fused/vector_ops.hpp"
+#include "solvers/krylov_problem.hpp"
+#include "tessera/array.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace tessera {
+
+namespace {
+
+template <class T>
+std::unique_ptr<detail::KrylovMethodState<T>> make(IterativeMethod method, const detail::KrylovProblem<T>& problem) {
+  switch (method) {
+    case IterativeMethod::cg:
+      return detail::make_cg(problem);
+    case IterativeMethod::bicgstab:
+      return detail::make_bicgstab(problem);
+    case IterativeMethod::gmres:
+      return detail::make_gmres(problem);
+    case IterativeMethod::idr:
+      return detail::make_idr(problem);
+    case IterativeMethod::richardson:
+      return detail::make_richardson(problem);
+  }
+  throw InvalidArgument(fmt::format("there is no iterative method {}", static_cast<int>(method)));
+}
+
+}  // namespace
+
+template <class T>
+class IterativeSolver<T>::Impl {
+ public:
+  Impl(IterativeMethod method, const LinearOperator<T>& a, const LinearOperator<T>* m, const SolverOptions& options)
+      : method_(method),
+        options_(options),
+        identity_(a.rows(), a.device()),
+        arguments_(a, m == nullptr ? identity_ : *m, options_) {
+    prepare();
+    x_ = Array<T>(keeps_x() ? a.rows() : 0, Init::none, a.device());
+  }
+
+  [[nodiscard]] SolveReport solve(std::span<const T> b, std::span<T> x) {
+    if (!(addresses() == recorded_)) prepare();
+    problem_->take(b, x);
+    if (!keeps_x()) return state_->solve();
+    const KeptX kept(*this, x);
+    return state_->solve();
+  }
+
+  [[nodiscard]] IterativeMethod method() const noexcept { return method_; }
+  [[nodiscard]] const SolverOptions& options() const noexcept { return options_; }
+
+ private:
+  /// Puts the solver's own x in the place of the caller's, and its elements back at the end, exceptions included.
+  class KeptX {
+   public:
+    KeptX(Impl& solver, std::span<T> x) : solver_(solver), x_(x) {
+      fused::copy<T>(solver_.problem_->device(), x_, solver_.x_.span());
+      solver_.problem_->x = solver_.x_.span();
+    }
+    KeptX(const KeptX&) = delete;
+    KeptX& operator=(const KeptX&) = delete;
+    /// Throws only on a device that has failed; nobody can read x there any more.
+    ~KeptX() {
+      try {
+        fused::copy<T>(solver_.problem_->device(), solver_.x_.span(), x_);
+      } catch (...) {
+        return;
+      }
+    }
+
+   private:
+    Impl& solver_;
+    std::span<T> x_;
+  };
+
+  /// What the method and its loop refer to in A and M.
+  struct Addresses {
+    std::uint64_t product_with_a = 0;  ///< EnqueuedProduct::recording_id(); 0 where nothing is recorded
+    std::uint64_t product_with_m = 0;
+    const T* diagonal_of_m = nullptr;
+
+    friend bool operator==(const Addresses&, const Addresses&) = default;
+  };
+
+  [[nodiscard]] Addresses addresses() const {
+    const auto id = [](const LinearOperator<T>& each) {
+      const auto* const product = detail::EnqueuedProduct<T>::of(each);
+      return product == nullptr ? std::uint64_t{0} : product->recording_id();
+    };
+    const auto diagonal = arguments_.m.diagonal();
+    return {id(arguments_.a), id(arguments_.m), diagonal ? diagonal->data() : nullptr};
+  }
+
+  void prepare() {
+    state_.reset();
+    problem_.emplace(arguments_);
+    state_ = make(method_, *problem_);
+    recorded_ = addresses();
+  }
+
+  [[nodiscard]] bool keeps_x() const { return !problem_->device().is_host() && problem_->is_enqueueable(); }
+
+  IterativeMethod method_;
+  SolverOptions options_;
+  IdentityOperator<T> identity_;
+  detail::KrylovArguments<T> arguments_;
+  std::optional<detail::KrylovProblem<T>> problem_;
+  std::unique_ptr<detail::KrylovMethodState<T>> state_;
+  Addresses recorded_;
+  Array<T> x_;  ///< empty where the caller's x serves
+};
+
+template <class T>
+IterativeSolver<T>::IterativeSolver(IterativeMethod method, const LinearOperator<T>& A, const LinearOperator<T>& M,
+                                    const SolverOptions& options)
+    : impl_(std::make_unique<Impl>(method, A, &M, options)) {}
+
+template <class T>
+IterativeSolver<T>::IterativeSolver(IterativeMethod method, const LinearOperator<T>& A, const SolverOptions& options)
+    : impl_(std::make_unique<Impl>(method, A, nullptr, options)) {}
+
+template <class T>
+IterativeSolver<T>::~IterativeSolver() = default;
+template <class T>
+IterativeSolver<T>::IterativeSolver(IterativeSolver&&) noexcept = default;
+template <class T>
+IterativeSolver<T>& IterativeSolver<T>::operator=(IterativeSolver&&) noexcept = default;
+
+template <class T>
+SolveReport IterativeSolver<T>::solve(std::span<const T> b, std::span<T> x) {
+  return impl_->solve(b, x);
+}
+
+template <class T>
+IterativeMethod IterativeSolver<T>::method() const noexcept {
+  return impl_->method();
+}
+
+template <class T>
+const SolverOptions& IterativeSolver<T>::options() const noexcept {
+  return impl_->options();
+}
+
+template class IterativeSolver<float>;
+template class IterativeSolver<double>;
+
+}  // namespace tessera
