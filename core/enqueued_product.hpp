@@ -1,9 +1,10 @@
 /// \file
 /// Products that are put into the stream of a GPU without waiting for them, so that a solver may record its loop into a
-/// CUDA graph. A capability of the library's own operators: LinearOperator::enqueued_product().
+/// CUDA graph. A capability of the library's own operators, FusedOperator::enqueued_product(), and through
+/// core/fused_adapter.hpp of others that can_enqueue().
 #pragma once
 
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 
 #include <cstdint>
 #include <span>
@@ -32,7 +33,7 @@ class EnqueuedProduct {
                                                                    const std::int32_t* halted) const = 0;
 
   /// \returns null for operators without the capability: their products are called from the host, one by one
-  [[nodiscard]] static const EnqueuedProduct* of(const LinearOperator<T>& a) noexcept { return a.enqueued_product(); }
+  [[nodiscard]] static const EnqueuedProduct* of(const FusedOperator<T>& a) noexcept { return a.enqueued_product(); }
 };
 
 }  // namespace tessera::detail

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-struct EmulatedStream {
+struct CUstream_st {
   EmulatedGraph* recorded = nullptr;  ///< receives its work instead of running it
 };
 

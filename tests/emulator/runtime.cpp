@@ -217,7 +217,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ord
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned /*flags*/) {
-  return give(stream, new EmulatedStream);
+  return give(stream, new CUstream_st);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;

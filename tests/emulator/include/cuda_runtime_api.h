@@ -57,8 +57,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ord
 
 // Streams and events.
 
-struct EmulatedStream;
-using cudaStream_t = EmulatedStream*;
+struct CUstream_st;
+using cudaStream_t = CUstream_st*;
 inline constexpr unsigned cudaStreamNonBlocking = 1;
 
 struct EmulatedEvent;
