@@ -9,9 +9,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
+#include <iterator>
+#include <memory>
+#include <span>
 #include <stdexcept>
+#include <tuple>
+#include <vector>
 
 namespace tessera::testing {
 namespace {
@@ -20,8 +25,8 @@ constexpr Method methods[] = {Method::cg, Method::bicgstab, Method::gmres, Metho
 
 class OperatorOnGpu : public CudaTest {
  protected:
-  static constexpr index_t nx = 21;
-  static constexpr index_t ny = 14;
+  static constexpr index_t nx = 15;
+  static constexpr index_t ny = 11;
   static constexpr std::int64_t n = nx * ny;
 
   static Case task_of(Method method) {
@@ -81,11 +86,13 @@ TEST_F(OperatorOnGpu, CapturedGivesTheBitsOfTheHostDrivenLoop) {
   const IdentityOperator<double> identity(n, gpu());
   const SpmvPlan<double> matrix = plan_on(gpu(), std::make_shared<const Csr<double>>(poisson2d<double>(nx, ny)));
   const JacobiPreconditioner<double> jacobi(matrix.matrix(), gpu());
-  for (const Method method : methods) {
+  const LinearOperator<double>* const all[] = {&plan, &jacobi, &identity};
+  for (std::size_t i = 0; i < std::size(methods); ++i) {
+    const Method method = methods[i];
     const Case task = task_of(method);
-    const LinearOperator<double>* const all[] = {&plan, &jacobi, &identity};
-    for (const LinearOperator<double>* const m : all) {
-      if (m == &identity && method == Method::richardson) continue;
+    for (std::size_t k = 0; k < std::size(all); ++k) {
+      if (is_spared(i, k, std::size(all)) || (all[k] == &identity && method == Method::richardson)) continue;
+      const LinearOperator<double>* const m = all[k];
       const Solved alone = solve(task, a, *m);
       EXPECT_EQ(alone.report.converged(), method != Method::richardson) << alone.report.reason;
       expect_honest(alone.report, task.matrix->view(), task.b, alone.x);
@@ -110,7 +117,7 @@ TEST_F(OperatorOnGpu, WithAnOperatorThatTheHostDrives) {
   const Case task = task_of(Method::cg);
   const PoissonStencil a(nx, ny, gpu());
   const SpmvPlan<double> plan = plan_on(gpu(), std::make_shared<const Csr<double>>(quarter()));
-  const Solved mixed = solve(task, a, host_driven(plan));
+  const Solved mixed = solve(task, a, Waiting(plan));
   EXPECT_TRUE(mixed.report.converged()) << mixed.report.reason;
   EXPECT_GE(a.calls(), mixed.report.iterations);
   expect_same(mixed, solve(task, a, plan));
