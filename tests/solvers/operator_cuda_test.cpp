@@ -1,4 +1,5 @@
 /// Operators of users with kernels of their own: in the loop that a GPU runs by itself, and driven by the host.
+#include "core/cuda/capture.hpp"
 #include "core/cuda/context.hpp"
 #include "core/enqueued_product.hpp"
 #include "core/fused_adapter.hpp"
@@ -108,7 +109,9 @@ TEST_F(OperatorOnGpu, AsPreconditioner) {
   const PoissonStencil m(nx, ny, gpu());
   const Solved alone = solve(task, plan, m);
   EXPECT_TRUE(alone.report.converged()) << alone.report.reason;
-  EXPECT_LT(m.calls(), alone.report.iterations);
+  if (cuda::graphs_are_usable()) {
+    EXPECT_LT(m.calls(), alone.report.iterations);
+  }
   expect_same(alone, solve(task, plan, host_driven(m)));
 }
 
@@ -144,7 +147,9 @@ TEST_F(OperatorOnGpu, IterationsLeaveTheHostOut) {
   const auto [allocations, waits, calls] = cost(32);
   EXPECT_EQ(allocations, few_allocations);
   EXPECT_LE(waits, few_waits + 24 / 4);
-  EXPECT_EQ(calls, few_calls);
+  if (cuda::graphs_are_usable()) {
+    EXPECT_EQ(calls, few_calls);
+  }
 }
 
 TEST_F(OperatorOnGpu, FunctionsThatTakeAStream) {
@@ -160,7 +165,9 @@ TEST_F(OperatorOnGpu, FunctionsThatTakeAStream) {
   const IdentityOperator<double> identity(n, gpu());
   const Solved found = solve(task, a, identity);
   EXPECT_TRUE(found.report.converged()) << found.report.reason;
-  EXPECT_LT(calls, found.report.spmv_count);
+  if (cuda::graphs_are_usable()) {
+    EXPECT_LT(calls, found.report.spmv_count);
+  }
   expect_same(found, solve(task, PoissonStencil(nx, ny, gpu()), identity));
   EXPECT_THROW(FunctionOperator<double>(n, n, FunctionOperator<double>::StreamFunction{}, gpu()), InvalidArgument);
   EXPECT_THROW(FunctionOperator<double>(-1, n, stencil, gpu()), InvalidArgument);
