@@ -36,7 +36,7 @@ template <class T>
 struct KernelRun {
   std::string kernel;
   bool pattern = false;
-  std::unique_ptr<LinearOperator<T>> product;
+  std::unique_ptr<FusedOperator<T>> product;
   PlanInfo info;  ///< of another product than a plan: bytes and set-up alone
   std::optional<DualBuffer<T>> out;
   std::string failure;   ///< empty: it may be timed

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tessera/csr.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -28,7 +28,7 @@ template <class T>
 
 /// y = A x by cusparseSbsrmv and cusparseDbsrmv.
 template <class T>
-class VendorBsr final : public LinearOperator<T> {
+class VendorBsr final : public FusedOperator<T> {
  public:
   /// Conversion on the host, by one thread. \param a on the host, weighted \param block_size divides rows and columns
   /// \throws NotSupported when the library lacks the function, CudaError

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tessera/csr.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 #include "tessera/spmv.hpp"
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace tessera::compare {
 /// A kernel set up for one matrix.
 template <class T>
 struct PlannedKernel {
-  std::unique_ptr<LinearOperator<T>> product;
+  std::unique_ptr<FusedOperator<T>> product;
   PlanInfo info;
 };
 

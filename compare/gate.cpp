@@ -59,7 +59,7 @@ bool judge(const ProductOracle& oracle, std::span<const T> y, std::string_view w
 
 template <class T>
 void check_all(const PlannedKernel<T>& kernel, std::span<const T> x, const ProductOracle& oracle, Verdict& verdict) {
-  const LinearOperator<T>& product = *kernel.product;
+  const FusedOperator<T>& product = *kernel.product;
   const Device device = product.device();
   const auto placed_x = Array<T>::copy_of(x, device);
   const Poison<T> poison(oracle.y.size(), device);

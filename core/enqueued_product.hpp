@@ -1,9 +1,10 @@
 /// \file
 /// Products that are put into the stream of a GPU without waiting for them, so that a solver may record its loop into a
-/// CUDA graph. A capability of the library's own operators: LinearOperator::enqueued_product().
+/// CUDA graph. A capability of the library's own operators, FusedOperator::enqueued_product(), and through
+/// core/fused_adapter.hpp of others that can_enqueue().
 #pragma once
 
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -37,7 +38,7 @@ class EnqueuedProduct {
   [[nodiscard]] std::uint64_t recording_id() const noexcept { return recording_id_; }
 
   /// \returns null for operators without the capability: their products are called from the host, one by one
-  [[nodiscard]] static const EnqueuedProduct* of(const LinearOperator<T>& a) noexcept { return a.enqueued_product(); }
+  [[nodiscard]] static const EnqueuedProduct* of(const FusedOperator<T>& a) noexcept { return a.enqueued_product(); }
 
  protected:
   /// After a change of memory or kernels.

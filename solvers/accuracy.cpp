@@ -2,6 +2,7 @@
 /// for corrections, which is iterative refinement (J. H. Wilkinson, Rounding Errors in Algebraic Processes, 1963).
 #include "solvers/accuracy.hpp"
 
+#include "core/fused_adapter.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/amg/transform_rows.hpp"
 #include "solvers/fused/vector_ops.hpp"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace tessera {
 
@@ -67,7 +69,7 @@ double ratio_of(const fused::ScaledNorm& d, const fused::ScaledNorm& x) {
 template <class T>
 class ErrorGateRun {
  public:
-  ErrorGateRun(const LinearOperator<T>& A, const CorrectionSolver<T>& solve, std::span<const T> b, std::span<T> x,
+  ErrorGateRun(const FusedOperator<T>& A, const CorrectionSolver<T>& solve, std::span<const T> b, std::span<T> x,
                double target, const SolverOptions& options)
       : a_(A),
         solve_(solve),
@@ -143,7 +145,7 @@ class ErrorGateRun {
     return options;
   }
 
-  const LinearOperator<T>& a_;
+  const FusedOperator<T>& a_;
   const CorrectionSolver<T>& solve_;
   std::span<const T> b_;
   std::span<T> x_;
@@ -199,14 +201,15 @@ int ErrorEstimate::digits() const noexcept {
 }
 
 template <class T>
-ErrorEstimate estimate_error(const LinearOperator<T>& A, const CorrectionSolver<T>& solve, std::span<const T> b,
-                             std::span<T> x, double target, const SolverOptions& options, ErrorGate gate) {
+ErrorEstimate estimate_error(const LinearOperator<T>& A, const CorrectionSolver<std::type_identity_t<T>>& solve,
+                             std::span<const std::type_identity_t<T>> b, std::span<std::type_identity_t<T>> x,
+                             double target, const SolverOptions& options, ErrorGate gate) {
   if (gate == ErrorGate::off) throw InvalidArgument("the gate of an error estimate is off: take warn or repair");
   if (!solve) throw InvalidArgument("an error estimate needs a solver for its corrections, got an empty function");
   if (A.rows() != A.cols()) {
     throw DimensionError(fmt::format("an error estimate needs a square operator, got {} x {}", A.rows(), A.cols()));
   }
-  return ErrorGateRun<T>(A, solve, b, x, target, options).run(gate);
+  return ErrorGateRun<T>(*detail::fused_operator<T>(A), solve, b, x, target, options).run(gate);
 }
 
 template BackwardError backward_error(const CsrView<float>&, std::span<const float>, std::span<const float>,

@@ -92,7 +92,7 @@ class IterativeSolver<T>::Impl {
   };
 
   [[nodiscard]] Addresses addresses() const {
-    const auto id = [](const LinearOperator<T>& each) {
+    const auto id = [](const FusedOperator<T>& each) {
       const auto* const product = detail::EnqueuedProduct<T>::of(each);
       return product == nullptr ? std::uint64_t{0} : product->recording_id();
     };

@@ -37,7 +37,7 @@ void check_options(const SolverOptions& options) {
 }
 
 template <class T>
-void check_operators(const LinearOperator<T>& a, const LinearOperator<T>& m) {
+void check_operators(const FusedOperator<T>& a, const FusedOperator<T>& m) {
   if (a.rows() != a.cols()) throw DimensionError(fmt::format("A must be square, is {} x {}", a.rows(), a.cols()));
   if (m.rows() != a.rows() || m.cols() != a.cols()) {
     throw DimensionError(
@@ -53,7 +53,7 @@ void check_operators(const LinearOperator<T>& a, const LinearOperator<T>& m) {
 }
 
 template <class T>
-void check_vector(const LinearOperator<T>& a, const char* name, std::span<const T> vector) {
+void check_vector(const FusedOperator<T>& a, const char* name, std::span<const T> vector) {
   if (static_cast<std::int64_t>(vector.size()) == a.rows()) return;
   throw DimensionError(
       fmt::format("A is {0} x {0}: {1} must have {0} elements, has {2}", a.rows(), name, vector.size()));
@@ -84,7 +84,7 @@ KrylovArguments<T>::KrylovArguments(const LinearOperator<T>& A, const LinearOper
 template <class T>
 KrylovArguments<T>::KrylovArguments(const LinearOperator<T>& A, const LinearOperator<T>& M,
                                     const SolverOptions& solver_options)
-    : a(A), m(M), options(solver_options) {
+    : fused_a(fused_operator(A)), fused_m(fused_operator(M)), a(*fused_a), m(*fused_m), options(solver_options) {
   check_operators(a, m);
   check_options(options);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/enqueued_product.hpp"
+#include "core/fused_adapter.hpp"
 #include "solvers/fused/loop.hpp"
 #include "solvers/fused/preconditioner.hpp"
 #include "tessera/solvers.hpp"
@@ -15,8 +16,10 @@ namespace tessera::detail {
 /// Arguments that fit each other. They outlive the solve; b and x are those of the present one.
 template <class T>
 struct KrylovArguments {
-  const LinearOperator<T>& a;
-  const LinearOperator<T>& m;
+  std::shared_ptr<const FusedOperator<T>> fused_a;  ///< what `a` refers to, and owns where it is an adapter
+  std::shared_ptr<const FusedOperator<T>> fused_m;
+  const FusedOperator<T>& a;
+  const FusedOperator<T>& m;
   std::span<const T> b = {};
   std::span<T> x = {};
   const SolverOptions& options;

@@ -308,7 +308,7 @@ double SpmvPlan<T>::do_residual(int exponent, std::span<const T> b, std::span<co
     if (!impl_->device.is_host()) return cuda::csr_residual(impl_->device, impl_->view(), exponent, b, x, r);
     return host::csr_residual(impl_->device, impl_->view(), exponent, b, x, r);
   }
-  return LinearOperator<T>::do_residual(exponent, b, x, r);
+  return FusedOperator<T>::do_residual(exponent, b, x, r);
 }
 
 template <class T>

@@ -51,7 +51,7 @@ class PlacedVectors {
 template <class T>
 [[nodiscard]] ErrorScreen screen(const SolvedSystem<T>& solved, const SolveReport& report, std::span<const T> r,
                                  std::span<const T> x) {
-  const LinearOperator<T>& M = solved.operators.M;
+  const FusedOperator<T>& M = solved.operators.M;
   const double largest = M.is_identity() ? solved.facts.diagonal_max_abs : 1.0;
   return screen_error<T>(M, r, x, report, largest);
 }
@@ -59,7 +59,7 @@ template <class T>
 template <class T>
 void estimate(const SolvedSystem<T>& solved, ErrorGate gate, PlacedVectors<T>& vectors, Accuracy& accuracy,
               SolveReport& report) {
-  const LinearOperator<T>& A = solved.operators.A;
+  const FusedOperator<T>& A = solved.operators.A;
   Array<T> r(A.rows(), Init::none, A.device());
   const bool by_cg = solved.method == Method::cg && report.converged() && report.iterations > 0;
   if (by_cg) {

@@ -5,8 +5,8 @@
 #include "tessera/amg.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/direct.hpp"
+#include "tessera/fused_operator.hpp"
 #include "tessera/incomplete_factors.hpp"
-#include "tessera/linear_operator.hpp"
 #include "tessera/preconditioner.hpp"
 #include "tessera/statistics.hpp"
 
@@ -62,7 +62,7 @@ struct PrecondSubject {
 
 template <class T>
 struct PreparedPrecond {
-  std::unique_ptr<LinearOperator<T>> inverse;
+  std::unique_ptr<FusedOperator<T>> inverse;
   PrecondChoice choice;
   PreconditionerInfo info{.name = "none", .is_symmetric = true};
   std::optional<AmgInfo> hierarchy;

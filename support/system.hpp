@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tessera/csr.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 #include "tessera/solvers.hpp"
 #include "tessera/statistics.hpp"
 
@@ -27,8 +27,8 @@ struct MethodChoice {
 /// A and M of a system, on one device.
 template <class T>
 struct SystemOperators {
-  const LinearOperator<T>& A;
-  const LinearOperator<T>& M;
+  const FusedOperator<T>& A;
+  const FusedOperator<T>& M;
 };
 
 /// Options of Richardson iteration with exact factors as M: at most 10 steps of refinement, and an end as soon as three

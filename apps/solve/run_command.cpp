@@ -103,7 +103,7 @@ template <class T>
 
 /// Errors of the solution, and with --error-gate repair a better one.
 template <class T>
-void assess(const RunSettings& settings, const SpmvPlan<T>& A, const LinearOperator<T>& M, Method method,
+void assess(const RunSettings& settings, const SpmvPlan<T>& A, const FusedOperator<T>& M, Method method,
             std::span<const T> b, Solved<T>& result) {
   RunOutcome& outcome = result.outcome;
   SolverOptions options = settings.solver;

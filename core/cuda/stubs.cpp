@@ -2,6 +2,7 @@
 #include "core/cuda/device_query.hpp"
 #include "core/cuda/memory.hpp"
 #include "core/cuda/scan.hpp"
+#include "core/cuda/stream_work.hpp"
 #include "core/cuda/vector_ops.hpp"
 #include "core/value_passes.hpp"
 #include "tessera/error.hpp"
@@ -43,6 +44,8 @@ ContextCounts counts_of(const Device& device) { refuse(device); }
 void order(const Device& earlier, const Device& /*later*/) { refuse(earlier); }
 
 void synchronize(const Device& device) { refuse(device); }
+
+void work_in_stream(const Device& device, const std::function<void(CUstream_st* stream)>& /*work*/) { refuse(device); }
 
 offset_t exclusive_sum(const Device& device, std::span<offset_t> /*counts*/, PrimitiveBy /*by*/) { refuse(device); }
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "tessera/device.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 
 #include <span>
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 namespace tessera {
 
@@ -76,8 +77,10 @@ using CorrectionSolver = std::function<SolveReport(std::span<const T> r, std::sp
 /// \throws InvalidArgument for ErrorGate::off and an empty `solve`, DimensionError for A that is not square; what
 ///         `solve` throws, with x unchanged by the latest correction
 template <class T>
-[[nodiscard]] ErrorEstimate estimate_error(const LinearOperator<T>& A, const CorrectionSolver<T>& solve,
-                                           std::span<const T> b, std::span<T> x, double target,
+[[nodiscard]] ErrorEstimate estimate_error(const LinearOperator<T>& A,
+                                           const CorrectionSolver<std::type_identity_t<T>>& solve,
+                                           std::span<const std::type_identity_t<T>> b,
+                                           std::span<std::type_identity_t<T>> x, double target,
                                            const SolverOptions& options, ErrorGate gate);
 
 extern template BackwardError backward_error(const CsrView<float>&, std::span<const float>, std::span<const float>,

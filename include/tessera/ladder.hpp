@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace tessera {
@@ -139,8 +140,8 @@ struct [[nodiscard]] LadderReport {
 /// \returns converged only if the true residual meets the tolerance
 /// \throws as cg(); what setting up a preconditioner throws is no error but ends its rung
 template <class T>
-LadderReport solve(const SpmvPlan<T>& A, const MatrixStatistics& facts, std::span<const T> b, std::span<T> x,
-                   const LadderOptions& options = {});
+LadderReport solve(const SpmvPlan<T>& A, const MatrixStatistics& facts, std::span<const std::type_identity_t<T>> b,
+                   std::span<std::type_identity_t<T>> x, const LadderOptions& options = {});
 
 extern template LadderFacts ladder_facts(const MatrixStatistics&, const CsrView<float>*, bool);
 extern template LadderFacts ladder_facts(const MatrixStatistics&, const CsrView<double>*, bool);

@@ -1,5 +1,5 @@
 /// \file
-/// The operator interface of the solvers: y = α A x + β y, and optional capabilities.
+/// The operator interface of the solvers: y = α A x + β y, optionally transposed, optionally put into a stream.
 #pragma once
 
 #include "tessera/array.hpp"
@@ -8,75 +8,21 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
 
+struct CUstream_st;  // cudaStream_t is a pointer to it
+
 namespace tessera {
-
-namespace detail {
-template <class T>
-class EnqueuedProduct;
-}
-
-/// Inner products that are summed while a product is stored. Sums are double for both element types.
-struct ProductDots {
-  double wy = 0.0;  ///< <w, y>
-  double yy = 0.0;  ///< <y, y>
-
-  ProductDots& operator+=(const ProductDots& other) noexcept {
-    wy += other.wy;
-    yy += other.yy;
-    return *this;
-  }
-};
-
-/// Output storage for repeated products. Most operators use one vector. A kernel that adds to a few rows from several
-/// places (MERBIT) uses two in turn: while it writes one, it clears just those rows of the other, and no product clears
-/// a whole vector (dual buffer: MERBIT, §4.2). Made by LinearOperator::make_output(). A loop with two products per
-/// iteration uses two of them.
-template <class T>
-class DualBuffer {
- public:
-  enum class Mode { single, dual };
-
-  DualBuffer(std::int64_t size, Mode mode, const Device& device)
-      : buffers_{Array<T>(size, Init::zero, device), Array<T>(mode == Mode::dual ? size : 0, Init::zero, device)},
-        mode_(mode) {}
-
-  /// The result of the latest product. It stays valid and unchanged until the next product into this buffer; the caller
-  /// may overwrite it.
-  [[nodiscard]] std::span<T> current() noexcept { return buffers_[active_].span(); }
-  [[nodiscard]] std::span<const T> current() const noexcept { return buffers_[active_].span(); }
-  [[nodiscard]] std::int64_t size() const noexcept { return buffers_[0].size(); }
-  [[nodiscard]] Mode mode() const noexcept { return mode_; }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return buffers_[0].bytes() + buffers_[1].bytes(); }
-
-  // For operators that write two vectors in turn.
-
-  /// The vector that the next product writes, while it clears the shared rows of current().
-  [[nodiscard]] std::span<T> next() noexcept { return buffers_[1 - active_].span(); }
-  void swap() noexcept { active_ = 1 - active_; }
-  /// Identity of the plan for which the shared rows of next() are zero; 0 when they may not be (another plan's buffer,
-  /// or a product that threw).
-  [[nodiscard]] std::uint64_t prepared_for() const noexcept { return prepared_for_; }
-  void set_prepared_for(std::uint64_t plan) noexcept { prepared_for_ = plan; }
-
- private:
-  Array<T> buffers_[2];
-  Mode mode_;
-  int active_ = 0;
-  std::uint64_t prepared_for_ = 0;
-};
 
 /// A linear map on vectors of element type T. Thread-compatible: const calls may run concurrently unless a class says
 /// otherwise. Vectors are spans on the operator's device.
 ///
 /// To write an operator, derive from this class and override rows(), cols(), do_apply() and, on a GPU, device(). The
-/// solvers take it as A and as M. They call its products from the host, one at a time. Where A is an SpmvPlan on a GPU,
-/// and M is one, an Amg or diagonal, the GPU iterates without the host. Both ways give the same bits where the products
-/// do; the first waits for the GPU after every operation.
+/// solvers take it as A and as M. They call its products from the host, one at a time, and wait for the GPU after every
+/// operation. An operator on a GPU that overrides can_enqueue() and do_enqueue() too is recorded into the loop that the
+/// GPU runs by itself, as the library's own operators are (FusedOperator). Both ways give the same bits where the
+/// products do.
 template <class T>
 class LinearOperator {
  public:
@@ -96,29 +42,6 @@ class LinearOperator {
   /// y = α A x + β y. With β = 0 the old y is not read; with α = 0 the product is not formed.
   void apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const;
 
-  /// y = A x together with <w, y> and <y, y>. \param w rows() elements, not overlapping y; may be x itself
-  ProductDots apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const;
-
-  /// Storage for apply(x, buffer); all the memory that repeated products need is allocated here.
-  [[nodiscard]] virtual DualBuffer<T> make_output() const {
-    return DualBuffer<T>(rows(), DualBuffer<T>::Mode::single, device());
-  }
-
-  /// out.current() = A x. Never allocates.
-  /// \param out of this operator's make_output(); one of another operator of the same size costs one clearing
-  /// \throws as above; InvalidArgument also when x or w lies in the buffer, as the result of an earlier product does
-  void apply(std::span<const T> x, DualBuffer<T>& out) const;
-  ProductDots apply_and_dot(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const;
-
-  /// r = 2^exponent b - A x, the true residual of solvers. By default one product in T. An operator that can sum more
-  /// accurately does (SpmvPlan<float> sums in double), so that rounding does not hide a residual.
-  /// \param exponent scales b without rounding; b in plain units with 0
-  /// \param b,r rows() elements; r overlaps neither b nor x
-  /// \param x cols() elements
-  /// \returns ‖r‖₂², summed in double
-  /// \throws as apply()
-  double residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const;
-
   /// Whether apply_transposed() works: for a plan made with SpmvOptions::with_transpose, for diagonal operators, and
   /// for a FunctionOperator with a transposed function.
   [[nodiscard]] virtual bool has_transpose() const { return false; }
@@ -132,10 +55,16 @@ class LinearOperator {
   /// y = α Aᵀ x + β y. With β = 0 the old y is not read; with α = 0 the product is not formed.
   void apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const;
 
-  /// Entries of a diagonal operator, so that a solver can fuse it into its vector operations; nothing for all others.
-  [[nodiscard]] virtual std::optional<std::span<const T>> diagonal() const { return std::nullopt; }
-  /// True for the identity: solvers then skip it.
-  [[nodiscard]] virtual bool is_identity() const { return false; }
+  /// Whether enqueue() works, on a GPU; asked once per solve. The library's own operators say false: a solver records
+  /// them in a way of its own.
+  [[nodiscard]] virtual bool can_enqueue() const { return false; }
+
+  /// Puts y = A x into a stream of the operator's GPU and returns before it is done. The old y is not read.
+  /// \param x, y as for apply(); they must stay where they are until the stream is done, or as long as a graph that the
+  /// call was recorded into lives
+  /// \param stream of device(), which is the current device of the calling thread; may be being captured
+  /// \throws NotSupported when !can_enqueue() or on the host; otherwise as apply()
+  void enqueue(std::span<const T> x, std::span<T> y, CUstream_st* stream) const;
 
  protected:
   LinearOperator(const LinearOperator&) = default;
@@ -143,81 +72,64 @@ class LinearOperator {
   LinearOperator& operator=(const LinearOperator&) = default;
   LinearOperator& operator=(LinearOperator&&) noexcept = default;
 
-  /// Arguments arrive checked.
+  /// Arguments arrive checked; y is not empty, α is not 0.
   virtual void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const = 0;
-  /// Default: product, then one fused pass for both sums.
-  virtual ProductDots do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const;
-  virtual double do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const;
-  /// Defaults: write current() in place.
-  virtual void do_apply_buffered(std::span<const T> x, DualBuffer<T>& out) const;
-  virtual ProductDots do_apply_and_dot_buffered(std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) const;
   /// Called only where has_transpose(); override both together.
   virtual void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const;
   /// What to do when !has_transpose(); ends the message of the exception.
   [[nodiscard]] virtual std::string_view transpose_remedy() const;
 
- private:
-  friend class detail::EnqueuedProduct<T>;
-  /// Of the library's own plans on a GPU; null by default.
-  [[nodiscard]] virtual const detail::EnqueuedProduct<T>* enqueued_product() const noexcept { return nullptr; }
+  /// Called only where can_enqueue(); override both together. Overwrites y with A x by work in `stream` alone, or in
+  /// streams that fork from it and join it by events. A solver calls it while it records a CUDA graph that repeats the
+  /// work, so it neither waits nor allocates, and what it hands to kernels stays valid as long as the operator. What it
+  /// throws ends the solve. Errors of launches need no check: the solver looks for them.
+  virtual void do_enqueue(std::span<const T> x, std::span<T> y, CUstream_st* stream) const;
+  /// A do_apply() for operators that can_enqueue(): by do_enqueue() in the stream of the library, where all of its work
+  /// on the GPU is ordered. With β ≠ 0 a call allocates scratch space. \throws CudaError when a launch failed
+  void apply_by_enqueue(T alpha, std::span<const T> x, T beta, std::span<T> y) const;
 };
 
-/// The identity of size n; the "no preconditioner" of the solvers.
-template <class T>
-class IdentityOperator final : public LinearOperator<T> {
- public:
-  explicit IdentityOperator(std::int64_t n, const Device& device = Device{}) : n_(n), device_(device) {}
-  [[nodiscard]] std::int64_t rows() const override { return n_; }
-  [[nodiscard]] std::int64_t cols() const override { return n_; }
-  [[nodiscard]] Device device() const override { return device_; }
-  [[nodiscard]] bool is_identity() const override { return true; }
-  [[nodiscard]] bool has_transpose() const override { return true; }
-
- protected:
-  void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
-  void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
-    do_apply(alpha, x, beta, y);
-  }
-
- private:
-  std::int64_t n_;
-  Device device_;
-};
-
-/// A matrix-free operator from any callable `void(std::span<const T> x, std::span<T> y)` that overwrites y with A x.
+/// A matrix-free operator from any callable `void(std::span<const T> x, std::span<T> y)` that overwrites y with A x, or
+/// on a GPU from one that takes a stream, too.
 template <class T>
 class FunctionOperator final : public LinearOperator<T> {
  public:
   using Function = std::function<void(std::span<const T>, std::span<T>)>;
+  /// Keeps the rules of LinearOperator::do_enqueue().
+  using StreamFunction = std::function<void(std::span<const T>, std::span<T>, CUstream_st*)>;
 
   /// \throws InvalidArgument for negative sizes or an empty function
   FunctionOperator(std::int64_t rows, std::int64_t cols, Function function, const Device& device = Device{});
   /// With the transpose: `transposed` overwrites its second vector, of `cols` elements, with Aᵀ times its first.
   FunctionOperator(std::int64_t rows, std::int64_t cols, Function function, Function transposed,
                    const Device& device = Device{});
+  /// Of a function that launches kernels in the stream it gets. \throws InvalidArgument for the host, which has no
+  /// streams; otherwise as above
+  FunctionOperator(std::int64_t rows, std::int64_t cols, StreamFunction function, const Device& device);
   [[nodiscard]] std::int64_t rows() const override { return rows_; }
   [[nodiscard]] std::int64_t cols() const override { return cols_; }
   [[nodiscard]] Device device() const override { return device_; }
   [[nodiscard]] bool has_transpose() const override { return static_cast<bool>(transposed_); }
+  [[nodiscard]] bool can_enqueue() const override { return static_cast<bool>(enqueued_); }
 
  protected:
   /// With β ≠ 0 a call allocates scratch space.
   void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
   void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
   [[nodiscard]] std::string_view transpose_remedy() const override;
+  void do_enqueue(std::span<const T> x, std::span<T> y, CUstream_st* stream) const override;
 
  private:
   std::int64_t rows_;
   std::int64_t cols_;
-  Function function_;
+  Function function_;    ///< empty when enqueued_ is given
   Function transposed_;  ///< empty when not given
   Device device_;
+  StreamFunction enqueued_;  ///< empty when function_ is given
 };
 
 extern template class LinearOperator<float>;
 extern template class LinearOperator<double>;
-extern template class IdentityOperator<float>;
-extern template class IdentityOperator<double>;
 extern template class FunctionOperator<float>;
 extern template class FunctionOperator<double>;
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tessera/csr.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -23,7 +23,7 @@ struct PreconditionerInfo {
 /// z = M r, where M approximates the inverse of a square matrix. The solvers take any LinearOperator as M; this class
 /// adds what set-up cost and how new values are taken. Set-up and refresh() check that M is finite.
 template <class T>
-class Preconditioner : public LinearOperator<T> {
+class Preconditioner : public FusedOperator<T> {
  public:
   [[nodiscard]] virtual const PreconditionerInfo& info() const noexcept = 0;
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tessera/csr.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 #include "tessera/multi_vector.hpp"
 
 #include <cstdint>
@@ -111,7 +111,7 @@ struct PlanInternals;
 /// A kernel prepared for one matrix on one device. A moved-from plan may only be assigned to or destroyed. Immutable
 /// except for update_values(). Products of one plan into distinct outputs may run concurrently.
 template <class T>
-class SpmvPlan final : public LinearOperator<T> {
+class SpmvPlan final : public FusedOperator<T> {
  public:
   /// Takes ownership of the matrix. A matrix on the host is copied to the device of the options; the vectors of
   /// products must lie there as well. \throws NotSupported when options contradict each other (kernel and determinism,

@@ -12,6 +12,7 @@
 #include "tessera/device.hpp"
 #include "tessera/direct.hpp"
 #include "tessera/error.hpp"
+#include "tessera/fused_operator.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/incomplete_factors.hpp"
 #include "tessera/iterative_solver.hpp"

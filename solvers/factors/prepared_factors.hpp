@@ -4,8 +4,8 @@
 
 #include "tessera/array.hpp"
 #include "tessera/csr.hpp"
+#include "tessera/fused_operator.hpp"
 #include "tessera/incomplete_factors.hpp"
-#include "tessera/linear_operator.hpp"
 
 #include <memory>
 
@@ -32,7 +32,7 @@ struct PreparedFactors {
 
 /// M as an operator; on a GPU it can be enqueued. Products are not concurrent: it has one set of vectors.
 template <class T>
-class FactorSolve : public LinearOperator<T> {
+class FactorSolve : public FusedOperator<T> {
  public:
   [[nodiscard]] virtual TriangularSolve kind() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;

@@ -6,7 +6,7 @@
 
 #include "core/host_device.hpp"
 #include "tessera/device.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -12,7 +12,7 @@
 #include "solvers/fused/block_pass.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/transform_reduce.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -105,7 +105,7 @@ class Loop {
 
   /// out.current() = A x; the state's dots are those with w.
   template <class T>
-  void product(const LinearOperator<T>& a, std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) {
+  void product(const FusedOperator<T>& a, std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) {
     if (recording_ != nullptr) {
       out.set_prepared_for(0);
       enqueue_product<T>(a, x, out.current(), w);
@@ -114,7 +114,7 @@ class Loop {
     }
   }
   template <class T>
-  void product(const LinearOperator<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) {
+  void product(const FusedOperator<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) {
     if (recording_ != nullptr) {
       enqueue_product<T>(a, x, y, w);
     } else if (!state_.halted()) {
@@ -131,7 +131,7 @@ class Loop {
   /// In a graph the next operation adds the parts of the inner products. Without a graph, another thread might multiply
   /// with the same plan in between, so the product adds them itself.
   template <class T>
-  void enqueue_product(const LinearOperator<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) {
+  void enqueue_product(const FusedOperator<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) {
     auto* const control = static_cast<LoopControl*>(recording_->frame().state);
     ProductDots* const dots = &control->dots;
     const detail::EnqueuedProduct<T>& product = *detail::EnqueuedProduct<T>::of(a);

@@ -5,7 +5,7 @@
 
 #include "core/host_device.hpp"
 #include "tessera/error.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 
 #include <cstdint>
 #include <string>
@@ -51,7 +51,7 @@ struct FusedPreconditioner {
   bool is_identity = false;
 
   /// \throws DimensionError when the diagonal of M does not fit its size
-  explicit FusedPreconditioner(const LinearOperator<T>& m) : is_identity(m.is_identity()) {
+  explicit FusedPreconditioner(const FusedOperator<T>& m) : is_identity(m.is_identity()) {
     is_fused = is_identity;
     const auto diagonal = m.diagonal();
     if (!diagonal || is_identity) return;

@@ -22,6 +22,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 namespace tessera {
@@ -191,7 +192,7 @@ class Climb {
   }
 
   /// The factors of the rung before, where only the method differs.
-  [[nodiscard]] std::shared_ptr<LinearOperator<T>> set_up(RungReport& rung, const Side& side) {
+  [[nodiscard]] std::shared_ptr<FusedOperator<T>> set_up(RungReport& rung, const Side& side) {
     if (reuses_factors(rung.plan)) {
       const RungReport& before = result_.rungs[result_.rungs.size() - 2];
       rung.set_up = true;
@@ -212,7 +213,7 @@ class Climb {
     return factors_;
   }
 
-  void solve_rung(RungReport& rung, const Side& side, const LinearOperator<T>& inverse) {
+  void solve_rung(RungReport& rung, const Side& side, const FusedOperator<T>& inverse) {
     const Stopwatch watch;
     const SpmvPlan<T>& A = systems_.plan(side);
     const std::span<const T> b = systems_.b(side);
@@ -311,7 +312,7 @@ class Climb {
 
   struct Solved {
     const SpmvPlan<T>& A;
-    const LinearOperator<T>& M;
+    const FusedOperator<T>& M;
     std::span<const T> b;
     std::span<T> x;
   };
@@ -413,7 +414,7 @@ class Climb {
   double target_ = 0.0;
   detail::LadderQuality quality_;
   Array<T> guess_;
-  std::shared_ptr<LinearOperator<T>> factors_;  ///< of the latest rung
+  std::shared_ptr<FusedOperator<T>> factors_;  ///< of the latest rung
   std::vector<std::string> tried_;
   std::vector<HistoryEntry> history_;
   std::int64_t iterations_ = 0;
@@ -430,8 +431,8 @@ class Climb {
 }  // namespace
 
 template <class T>
-LadderReport solve(const SpmvPlan<T>& A, const MatrixStatistics& facts, std::span<const T> b, std::span<T> x,
-                   const LadderOptions& options) {
+LadderReport solve(const SpmvPlan<T>& A, const MatrixStatistics& facts, std::span<const std::type_identity_t<T>> b,
+                   std::span<std::type_identity_t<T>> x, const LadderOptions& options) {
   return Climb<T>(A, facts, b, x, options).run();
 }
 

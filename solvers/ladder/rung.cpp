@@ -19,14 +19,14 @@ namespace {
 constexpr double useless_condition = 1e15;
 
 template <class T, class M>
-[[nodiscard]] std::unique_ptr<LinearOperator<T>> noted(std::unique_ptr<M> built, RungReport& report) {
+[[nodiscard]] std::unique_ptr<FusedOperator<T>> noted(std::unique_ptr<M> built, RungReport& report) {
   report.info = built->info();
   return built;
 }
 
 template <class T>
-[[nodiscard]] std::unique_ptr<LinearOperator<T>> make_amg(const CsrView<T>& matrix, const Device& device,
-                                                          RungReport& report) {
+[[nodiscard]] std::unique_ptr<FusedOperator<T>> make_amg(const CsrView<T>& matrix, const Device& device,
+                                                         RungReport& report) {
   auto amg = std::make_unique<Amg<T>>(matrix, AmgOptions{}, device);
   report.hierarchy = amg->hierarchy();
   if (!amg->hierarchy().coarsens) {
@@ -37,9 +37,9 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] std::unique_ptr<LinearOperator<T>> make_factors(const CsrView<T>& matrix, const Device& device,
-                                                              const IncompleteFactorOptions& options,
-                                                              RungReport& report) {
+[[nodiscard]] std::unique_ptr<FusedOperator<T>> make_factors(const CsrView<T>& matrix, const Device& device,
+                                                             const IncompleteFactorOptions& options,
+                                                             RungReport& report) {
   auto factors = std::make_unique<IncompleteFactors<T>>(matrix, options, device);
   report.factors = factors->factors();
   if (!(factors->factors().condition_estimate <= useless_condition)) {
@@ -104,8 +104,8 @@ void require_memory_of_amg(const CsrView<T>& matrix, const SetUp& budget) {
 }
 
 template <class T>
-[[nodiscard]] std::unique_ptr<LinearOperator<T>> make_direct(const CsrView<T>& matrix, const SetUp& budget,
-                                                             RungReport& report) {
+[[nodiscard]] std::unique_ptr<FusedOperator<T>> make_direct(const CsrView<T>& matrix, const SetUp& budget,
+                                                            RungReport& report) {
   DirectOptions options;
   options.prediction = budget.prediction;
   options.memory_limit_bytes = budget.memory_limit_bytes;
@@ -115,8 +115,8 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] std::unique_ptr<LinearOperator<T>> make_precond(const RungPlan& plan, const SpmvPlan<T>& A,
-                                                              const SetUp& budget, RungReport& report) {
+[[nodiscard]] std::unique_ptr<FusedOperator<T>> make_precond(const RungPlan& plan, const SpmvPlan<T>& A,
+                                                             const SetUp& budget, RungReport& report) {
   const Device device = A.device();
   switch (plan.precond) {
     case RungPrecond::none:
@@ -149,10 +149,10 @@ bool fits_memory(RungPrecond precond, const LadderFacts& facts, std::optional<Ru
 }
 
 template <class T>
-std::unique_ptr<LinearOperator<T>> set_up_rung(const RungPlan& plan, LadderSystems<T>& systems, const Side& side,
-                                               const SetUp& budget, RungReport& report) {
+std::unique_ptr<FusedOperator<T>> set_up_rung(const RungPlan& plan, LadderSystems<T>& systems, const Side& side,
+                                              const SetUp& budget, RungReport& report) {
   const Stopwatch watch;
-  std::unique_ptr<LinearOperator<T>> result;
+  std::unique_ptr<FusedOperator<T>> result;
   try {
     result = make_precond<T>(plan, systems.plan(side), budget, report);
   } catch (const SingularMatrix& error) {
@@ -175,7 +175,7 @@ std::unique_ptr<LinearOperator<T>> set_up_rung(const RungPlan& plan, LadderSyste
 }
 
 template <class T>
-SolveReport run_rung(RungMethod method, const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const T> b,
+SolveReport run_rung(RungMethod method, const FusedOperator<T>& A, const FusedOperator<T>& M, std::span<const T> b,
                      std::span<T> x, const SolverOptions& options) {
   switch (method) {
     case RungMethod::cg:
@@ -192,13 +192,13 @@ SolveReport run_rung(RungMethod method, const LinearOperator<T>& A, const Linear
   return richardson<T>(A, M, b, x, options);
 }
 
-template std::unique_ptr<LinearOperator<float>> set_up_rung(const RungPlan&, LadderSystems<float>&, const Side&,
+template std::unique_ptr<FusedOperator<float>> set_up_rung(const RungPlan&, LadderSystems<float>&, const Side&,
+                                                           const SetUp&, RungReport&);
+template std::unique_ptr<FusedOperator<double>> set_up_rung(const RungPlan&, LadderSystems<double>&, const Side&,
                                                             const SetUp&, RungReport&);
-template std::unique_ptr<LinearOperator<double>> set_up_rung(const RungPlan&, LadderSystems<double>&, const Side&,
-                                                             const SetUp&, RungReport&);
-template SolveReport run_rung(RungMethod, const LinearOperator<float>&, const LinearOperator<float>&,
+template SolveReport run_rung(RungMethod, const FusedOperator<float>&, const FusedOperator<float>&,
                               std::span<const float>, std::span<float>, const SolverOptions&);
-template SolveReport run_rung(RungMethod, const LinearOperator<double>&, const LinearOperator<double>&,
+template SolveReport run_rung(RungMethod, const FusedOperator<double>&, const FusedOperator<double>&,
                               std::span<const double>, std::span<double>, const SolverOptions&);
 
 }  // namespace tessera::detail

@@ -23,8 +23,8 @@ struct SetUp {
 /// The preconditioner of a rung on the device of its side, with what it says of itself noted in the report.
 /// \returns null where it cannot be set up or its factors are useless; report.outcome then says why
 template <class T>
-[[nodiscard]] std::unique_ptr<LinearOperator<T>> set_up_rung(const RungPlan& plan, LadderSystems<T>& systems,
-                                                             const Side& side, const SetUp& budget, RungReport& report);
+[[nodiscard]] std::unique_ptr<FusedOperator<T>> set_up_rung(const RungPlan& plan, LadderSystems<T>& systems,
+                                                            const Side& side, const SetUp& budget, RungReport& report);
 
 /// Whether the ladder plans such a preconditioner that may fit into memory with its set-up; of incomplete factors, some
 /// with as many entries as A. \param limit_bytes 0: none
@@ -33,16 +33,16 @@ template <class T>
 
 /// Runs the method of a rung.
 template <class T>
-[[nodiscard]] SolveReport run_rung(RungMethod method, const LinearOperator<T>& A, const LinearOperator<T>& M,
+[[nodiscard]] SolveReport run_rung(RungMethod method, const FusedOperator<T>& A, const FusedOperator<T>& M,
                                    std::span<const T> b, std::span<T> x, const SolverOptions& options);
 
-extern template std::unique_ptr<LinearOperator<float>> set_up_rung(const RungPlan&, LadderSystems<float>&, const Side&,
+extern template std::unique_ptr<FusedOperator<float>> set_up_rung(const RungPlan&, LadderSystems<float>&, const Side&,
+                                                                  const SetUp&, RungReport&);
+extern template std::unique_ptr<FusedOperator<double>> set_up_rung(const RungPlan&, LadderSystems<double>&, const Side&,
                                                                    const SetUp&, RungReport&);
-extern template std::unique_ptr<LinearOperator<double>> set_up_rung(const RungPlan&, LadderSystems<double>&,
-                                                                    const Side&, const SetUp&, RungReport&);
-extern template SolveReport run_rung(RungMethod, const LinearOperator<float>&, const LinearOperator<float>&,
+extern template SolveReport run_rung(RungMethod, const FusedOperator<float>&, const FusedOperator<float>&,
                                      std::span<const float>, std::span<float>, const SolverOptions&);
-extern template SolveReport run_rung(RungMethod, const LinearOperator<double>&, const LinearOperator<double>&,
+extern template SolveReport run_rung(RungMethod, const FusedOperator<double>&, const FusedOperator<double>&,
                                      std::span<const double>, std::span<double>, const SolverOptions&);
 
 }  // namespace tessera::detail

@@ -4,7 +4,7 @@
 
 #include "core/detail_namespace.hpp"
 #include "tessera/array.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 
 #include <cstdint>
 #include <span>

@@ -7,7 +7,7 @@
 ///   finish(i, dots)     all parts of row i were added: add its terms to the inner products
 #pragma once
 
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 
 #include <atomic>
 

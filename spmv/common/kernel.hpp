@@ -6,7 +6,7 @@
 #include "spmv/common/cg_product.hpp"
 #include "spmv/common/rank_product.hpp"
 #include "tessera/csr.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 #include "tessera/multi_vector.hpp"
 #include "tessera/spmv.hpp"
 

@@ -7,7 +7,7 @@
 #include "preprocess/snapped_tiles.hpp"
 #include "spmv/merbit/merbit_tuning.hpp"
 #include "tessera/array.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 
 #include <cstdint>
 

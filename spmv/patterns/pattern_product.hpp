@@ -5,7 +5,7 @@
 #include "spmv/patterns/pattern_values.hpp"
 #include "spmv/patterns/uniform_rows.hpp"
 #include "tessera/csr.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 
 #include <cstdint>
 #include <span>

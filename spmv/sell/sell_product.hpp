@@ -5,7 +5,7 @@
 
 #include "spmv/sell/sell_slices.hpp"
 #include "tessera/csr.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 
 #include <cstdint>
 #include <span>

@@ -5,7 +5,7 @@
 #include "compare/comparison.hpp"
 
 #include "tessera/csr.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 #include "tessera/spmv.hpp"
 
 #include <array>
@@ -23,7 +23,7 @@ using Spoil = std::function<void(int call, std::span<const T> x, std::span<T> y)
 
 /// The csr kernel, whose results are spoilt.
 template <class T>
-class SpoiltOperator final : public LinearOperator<T> {
+class SpoiltOperator final : public FusedOperator<T> {
  public:
   SpoiltOperator(const std::shared_ptr<const Csr<T>>& matrix, Spoil<T> spoil)
       : right_(matrix, csr_options()), spoil_(std::move(spoil)) {}

@@ -1,6 +1,6 @@
 // Vector operations of linear operators, on a GPU and on the host.
 #include "core/cuda/vector_ops.hpp"
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 #include "tests/support/adversarial.hpp"
 #include "tests/support/cuda_test.hpp"
 

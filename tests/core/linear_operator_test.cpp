@@ -1,5 +1,7 @@
-#include "tessera/linear_operator.hpp"
+#include "core/enqueued_product.hpp"
+#include "core/fused_adapter.hpp"
 #include "tessera/error.hpp"
+#include "tessera/fused_operator.hpp"
 
 #include <gtest/gtest.h>
 
@@ -71,10 +73,11 @@ TEST(LinearOperator, SizesAreChecked) {
   EXPECT_THROW(a.apply(three, three), DimensionError);
   EXPECT_THROW(a.apply(two, two), DimensionError);
   Vector output(3);
-  EXPECT_THROW(static_cast<void>(a.apply_and_dot(two, output, two)), DimensionError);
+  const auto fused = detail::fused_operator<double>(a);
+  EXPECT_THROW(static_cast<void>(fused->apply_and_dot(two, output, two)), DimensionError);
   DualBuffer<double> small(2, DualBuffer<double>::Mode::single, Device{});
-  EXPECT_THROW(a.apply(two, small), DimensionError);
-  EXPECT_THROW(static_cast<void>(a.apply_and_dot(two, small, two)), DimensionError);
+  EXPECT_THROW(fused->apply(two, small), DimensionError);
+  EXPECT_THROW(static_cast<void>(fused->apply_and_dot(two, small, two)), DimensionError);
   try {
     a.apply(three, three);
   } catch (const DimensionError& e) {
@@ -99,16 +102,17 @@ TEST(LinearOperator, AliasingIsRefused) {
 
 TEST(LinearOperator, DotsComeWithTheProduct) {
   Tall tall;
-  const auto a = tall.make();
+  const FunctionOperator<double> function = tall.make();
+  const auto a = detail::fused_operator<double>(function);
   const Vector x{1, 1};
   const Vector w{1, 10, 100};
   Vector y(3, nan);
-  const ProductDots dots = a.apply_and_dot(x, y, w);
+  const ProductDots dots = a->apply_and_dot(x, y, w);
   EXPECT_EQ(y, (Vector{3, 7, 11}));
   EXPECT_EQ(dots.wy, 3 + 70 + 1100);
   EXPECT_EQ(dots.yy, 9 + 49 + 121);
-  auto buffer = a.make_output();
-  const ProductDots buffered = a.apply_and_dot(x, buffer, w);
+  auto buffer = a->make_output();
+  const ProductDots buffered = a->apply_and_dot(x, buffer, w);
   EXPECT_EQ(Vector(buffer.current().begin(), buffer.current().end()), y);
   EXPECT_EQ(buffered.wy, dots.wy);
   EXPECT_EQ(buffered.yy, dots.yy);
@@ -143,7 +147,7 @@ TEST(LinearOperator, EmptyOperators) {
   const Vector x{1, 2};
   Vector none;
   no_rows.apply(x, none);
-  const ProductDots dots = no_rows.apply_and_dot(x, none, none);
+  const ProductDots dots = detail::fused_operator<double>(no_rows)->apply_and_dot(x, none, none);
   EXPECT_EQ(dots.yy, 0.0);
   const FunctionOperator<double> no_columns(
       2, 0, [](std::span<const double>, std::span<double> y) { std::fill(y.begin(), y.end(), 0.0); });
@@ -153,24 +157,26 @@ TEST(LinearOperator, EmptyOperators) {
 TEST(LinearOperator, IdentitySaysSo) {
   EXPECT_TRUE(IdentityOperator<float>(3).is_identity());
   Tall tall;
-  EXPECT_FALSE(tall.make().is_identity());
-  EXPECT_FALSE(tall.make().diagonal().has_value());
+  const FunctionOperator<double> function = tall.make();
+  EXPECT_FALSE(detail::fused_operator<double>(function)->is_identity());
+  EXPECT_FALSE(detail::fused_operator<double>(function)->diagonal().has_value());
 }
 
 /// The default, for an operator that has only a product.
 TEST(LinearOperator, ResidualFromAProduct) {
   Tall tall;
-  const FunctionOperator<double> a = tall.make();
+  const FunctionOperator<double> function = tall.make();
+  const auto a = detail::fused_operator<double>(function);
   const Vector b{1, 2, 3};
   const Vector x{1, -1};
   Vector r(3, nan);
   // A x = (-1, -1, -1)
-  EXPECT_EQ(a.residual(0, b, x, r), 4.0 + 9.0 + 16.0);
+  EXPECT_EQ(a->residual(0, b, x, r), 4.0 + 9.0 + 16.0);
   EXPECT_EQ(r, (Vector{2, 3, 4}));
-  EXPECT_EQ(a.residual(3, b, x, r), 81.0 + 289.0 + 625.0);
+  EXPECT_EQ(a->residual(3, b, x, r), 81.0 + 289.0 + 625.0);
   EXPECT_EQ(r, (Vector{9, 17, 25}));
   EXPECT_EQ(tall.calls(), 2);
-  EXPECT_THROW(static_cast<void>(a.residual(0, r, x, r)), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(a->residual(0, r, x, r)), InvalidArgument);
 }
 
 /// Both vectors of a buffer are written, so neither operand may lie in it.
@@ -265,6 +271,66 @@ TEST(LinearOperator, DiagonalOperatorsAreTheirOwnTranspose) {
   Vector y{1, 2, 3};
   identity.apply_transposed(2, Vector{1, 1, 1}, -1, y);
   EXPECT_EQ(y, (Vector{1, 0, -1}));
+}
+
+/// The adapter of a plain operator passes everything on; a fused one needs none.
+TEST(LinearOperator, AnyOperatorIsAFusedOne) {
+  Tall tall;
+  const auto a = tall_with_transpose(tall);
+  const auto fused = detail::fused_operator<double>(a);
+  EXPECT_EQ(fused->rows(), 3);
+  EXPECT_EQ(fused->cols(), 2);
+  EXPECT_EQ(fused->device(), a.device());
+  const Vector x{1, -1};
+  EXPECT_EQ(apply(*fused, -2, x, 3, {7, 8, 9}), apply(a, -2, x, 3, {7, 8, 9}));
+  ASSERT_TRUE(fused->has_transpose());
+  Vector y{nan, nan};
+  fused->apply_transposed(Vector{1, 1, -1}, y);
+  EXPECT_EQ(y, (Vector{-1, 0}));
+  EXPECT_FALSE(detail::fused_operator<double>(tall.make())->has_transpose());
+  EXPECT_EQ(detail::EnqueuedProduct<double>::of(*fused), nullptr);
+  const IdentityOperator<double> identity(3);
+  EXPECT_EQ(detail::fused_operator<double>(identity).get(), &identity);
+}
+
+/// Says that it can be enqueued, and lies on the host.
+class Eager final : public LinearOperator<double> {
+ public:
+  [[nodiscard]] std::int64_t rows() const override { return 2; }
+  [[nodiscard]] std::int64_t cols() const override { return 2; }
+  [[nodiscard]] bool can_enqueue() const override { return true; }
+
+ protected:
+  void do_apply(double alpha, std::span<const double> x, double /*beta*/, std::span<double> y) const override {
+    for (std::size_t i = 0; i < x.size(); ++i) y[i] = alpha * x[i];
+  }
+};
+
+TEST(LinearOperator, TheHostHasNoStreams) {
+  Tall tall;
+  const auto a = tall.make();
+  const Vector x{1, 1};
+  Vector y(3);
+  EXPECT_FALSE(a.can_enqueue());
+  try {
+    a.enqueue(x, y, nullptr);
+    FAIL() << "not refused";
+  } catch (const NotSupported& e) {
+    EXPECT_STREQ(e.what(),
+                 "this 3 x 2 operator on host cannot be enqueued: its class has to override can_enqueue() and "
+                 "do_enqueue()");
+  }
+  const Eager eager;
+  Vector z(2);
+  try {
+    eager.enqueue(x, z, nullptr);
+    FAIL() << "not refused";
+  } catch (const NotSupported& e) {
+    EXPECT_STREQ(e.what(), "this 2 x 2 operator on host cannot be enqueued: only a GPU has streams");
+  }
+  EXPECT_EQ(detail::EnqueuedProduct<double>::of(*detail::fused_operator<double>(eager)), nullptr);
+  const auto in_stream = [](std::span<const double>, std::span<double>, CUstream_st*) {};
+  EXPECT_THROW(FunctionOperator<double>(2, 2, in_stream, Device{}), InvalidArgument);
 }
 
 TEST(DualBuffer, SwapsAndForgets) {

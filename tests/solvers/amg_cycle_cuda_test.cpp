@@ -238,7 +238,7 @@ TEST_F(AmgCycleOnGpu, DoesNothingOnceTheLoopHasHalted) {
 
 /// The cycle as a preconditioner that a GPU runs by itself, or that the host calls.
 template <class T>
-class CyclePreconditioner final : public LinearOperator<T> {
+class CyclePreconditioner final : public FusedOperator<T> {
  public:
   CyclePreconditioner(const detail::AmgCycleOperator<T>& cycle, std::int64_t n, const Device& device, bool is_enqueued)
       : cycle_(cycle), n_(n), device_(device), is_enqueued_(is_enqueued) {}

@@ -178,7 +178,7 @@ TEST_F(LoopOnGpu, OperatorsOfUsers) {
 }
 
 /// On the host; its diagonal must not be read.
-class OnHost final : public LinearOperator<double> {
+class OnHost final : public FusedOperator<double> {
  public:
   explicit OnHost(std::int64_t n) : n_(n) {}
   [[nodiscard]] std::int64_t rows() const override { return n_; }

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -60,6 +62,7 @@ class Smoother final : public LinearOperator<double> {
 };
 
 TEST_P(Operators, OfUsersAreSolved) {
+  if (GetParam() == Solve{&richardson<double>}) GTEST_SKIP() << "I - M A has no small spectral radius";
   constexpr std::int64_t n = 200;
   const Csr<double> matrix = tridiagonal<double>(n, -1.0, 2.0, -1.0);
   const std::vector<double> b = random_values<double>(n, 5);
@@ -80,8 +83,49 @@ TEST_P(Operators, OfUsersAreSolved) {
   }
 }
 
+/// A plan behind a function: what is fused in the plan takes passes of its own.
+TEST_P(Operators, PlainAndFusedGiveTheSameBits) {
+  constexpr std::int64_t n = 90;
+  SpmvOptions by_rows;
+  by_rows.algorithm = SpmvAlgorithm::csr;
+  const SpmvPlan<double> plan(tridiagonal<double>(n, -1.0, 3.0, -1.0), by_rows);
+  const SpmvPlan<double> inverse(diagonal_matrix(std::vector<double>(static_cast<std::size_t>(n), 0.3)), by_rows);
+  std::int64_t products = 0;
+  std::int64_t inverses = 0;
+  const FunctionOperator<double> a = counting(plan, products);
+  const FunctionOperator<double> m = counting(inverse, inverses);
+  const std::vector<double> b = random_values<double>(n, 4);
+  std::vector<double> x(b.size());
+  std::vector<double> y(b.size());
+  const SolveReport plain = GetParam()(a, m, b, x, {});
+  const SolveReport fused = GetParam()(plan, inverse, b, y, {});
+  EXPECT_TRUE(plain.converged()) << plain.reason;
+  expect_honest(plain, plan.matrix(), b, x);
+  EXPECT_EQ(plain.iterations, fused.iterations);
+  EXPECT_EQ(plain.true_residual, fused.true_residual);
+  EXPECT_EQ(x, y);
+  EXPECT_EQ(products, plain.spmv_count);
+  EXPECT_EQ(inverses, plain.preconditioner_count);
+}
+
+TEST_P(Operators, MayThrow) {
+  const Laplacian laplacian(50);
+  int left = 0;
+  const FunctionOperator<double> a(50, 50, [&](std::span<const double> from, std::span<double> to) {
+    if (--left == 0) throw std::runtime_error("the operator gave up");
+    laplacian.apply(from, to);
+  });
+  const std::vector<double> b = random_values<double>(50, 6);
+  for (const int last : {1, 2, 7}) {
+    left = last;
+    std::vector<double> x(b.size(), 1.0);
+    EXPECT_THROW((void)GetParam()(a, Smoother(50), b, x, {}), std::runtime_error);
+    for (const double value : x) ASSERT_TRUE(std::isfinite(value));
+  }
+}
+
 /// Counts who asks for more than its size and device.
-class Misfit final : public LinearOperator<double> {
+class Misfit final : public FusedOperator<double> {
  public:
   Misfit(std::int64_t rows, std::int64_t cols) : rows_(rows), cols_(cols) {}
   [[nodiscard]] std::int64_t rows() const override { return rows_; }
@@ -130,8 +174,15 @@ TEST_P(Operators, ThatDoNotFitAreRefusedBeforeTheyAreAsked) {
   EXPECT_EQ(fits.questions, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Method, Operators, ::testing::Values(Solve{&cg<double>}, Solve{&bicgstab<double>}),
-                         [](const auto& method) { return std::string(method.index == 0 ? "cg" : "bicgstab"); });
+std::string name_of(const ::testing::TestParamInfo<Solve>& method) {
+  constexpr const char* names[] = {"cg", "bicgstab", "gmres", "idr", "richardson"};
+  return names[method.index];
+}
+
+INSTANTIATE_TEST_SUITE_P(Method, Operators,
+                         ::testing::Values(Solve{&cg<double>}, Solve{&bicgstab<double>}, Solve{&gmres<double>},
+                                           Solve{&idr<double>}, Solve{&richardson<double>}),
+                         name_of);
 
 }  // namespace
 }  // namespace tessera::testing

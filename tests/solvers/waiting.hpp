@@ -2,7 +2,7 @@
 /// An operator whose products the host waits for, so that the host drives the loops of solvers.
 #pragma once
 
-#include "tessera/linear_operator.hpp"
+#include "tessera/fused_operator.hpp"
 
 #include <cstdint>
 #include <span>
@@ -10,9 +10,9 @@
 namespace tessera::testing {
 
 /// Forwards to an operator of the library, which could be enqueued, as an operator of a user, which cannot.
-class Waiting final : public LinearOperator<double> {
+class Waiting final : public FusedOperator<double> {
  public:
-  explicit Waiting(const LinearOperator<double>& a) : a_(a) {}
+  explicit Waiting(const FusedOperator<double>& a) : a_(a) {}
   [[nodiscard]] std::int64_t rows() const override { return a_.rows(); }
   [[nodiscard]] std::int64_t cols() const override { return a_.cols(); }
   [[nodiscard]] Device device() const override { return a_.device(); }
@@ -31,7 +31,7 @@ class Waiting final : public LinearOperator<double> {
   }
 
  private:
-  const LinearOperator<double>& a_;
+  const FusedOperator<double>& a_;
 };
 
 }  // namespace tessera::testing
