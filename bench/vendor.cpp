@@ -8,8 +8,7 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <map>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -124,20 +123,30 @@ void CuBlas::check(cublasStatus_t status, std::string_view call) const {
   throw CudaError(static_cast<int>(status), fmt::format("cuBLAS: {} failed: {}", call, get_status_name(status)));
 }
 
-cublasHandle_t cublas_handle(const Device& device) {
-  static std::mutex mutex;
-  static std::map<int, cublasHandle_t> handles;
-  const std::scoped_lock lock(mutex);
-  const auto known = handles.find(device.ordinal());
-  if (known != handles.end()) return known->second;
-  const CuBlas& cublas = CuBlas::library();
-  const cuda::DeviceGuard current(device);
+namespace {
+
+/// A handle whose work goes into the stream of a context; kept until the process ends. The device must be current.
+struct CuBlasHandle {
   cublasHandle_t handle = nullptr;
-  cublas.check(cublas.create(&handle), "starting");
-  cublas.check(cublas.set_stream(handle, cuda::Context::of(device).stream()), "choosing the stream");
-  cublas.check(cublas.set_pointer_mode(handle, CUBLAS_POINTER_MODE_DEVICE), "choosing where scalars lie");
-  handles.emplace(device.ordinal(), handle);
-  return handle;
+
+  explicit CuBlasHandle(const cuda::Context& context) {
+    const CuBlas& cublas = CuBlas::library();
+    cublas.check(cublas.create(&handle), "starting");
+    cublas.check(cublas.set_stream(handle, context.stream()), "choosing the stream");
+    cublas.check(cublas.set_pointer_mode(handle, CUBLAS_POINTER_MODE_DEVICE), "choosing where scalars lie");
+  }
+};
+
+}  // namespace
+
+cublasHandle_t cublas_handle(const Device& device) {
+  const cuda::Context& context = cuda::Context::of(device);
+  return context
+      .companion<CuBlasHandle>([&] {
+        const cuda::DeviceGuard current(device);
+        return std::make_unique<CuBlasHandle>(context);
+      })
+      .handle;
 }
 
 }  // namespace tessera::bench
