@@ -44,6 +44,12 @@ void with_lanes(int lanes, Function&& function) {
   }
 }
 
+/// Rows longer than this are cut into parts. \param whole_lanes of a product in one kernel, which takes every row whole
+[[nodiscard]] offset_t longest_of_lanes(int lanes, int whole_lanes) {
+  return lanes == whole_lanes ? offset_t{lanes} * csr_vector_batch * csr_vector_most_batches
+                              : csr_vector_long_row(lanes);
+}
+
 template <class T>
 class CsrVectorKernel final : public DeviceKernel<T> {
  public:
@@ -52,7 +58,7 @@ class CsrVectorKernel final : public DeviceKernel<T> {
       : DeviceKernel<T>(a, options),
         lanes_(lanes),
         whole_lanes_(whole_lanes),
-        long_rows_(find_long_rows(options.device, a.row_offsets, csr_vector_long_row(lanes), csr_vector_part)),
+        long_rows_(find_long_rows(options.device, a.row_offsets, longest_of_lanes(lanes, whole_lanes), csr_vector_part)),
         sums_(long_rows_.parts(), Init::none, options.device),
         carries_(long_rows_.parts(), options.device) {
     if (whole_lanes_ == 0) return;
@@ -162,7 +168,9 @@ std::unique_ptr<SpmvKernel<T>> make_csr_vector_kernel(const CsrView<T>& on_devic
   const RowLengths lengths = row_lengths(options.device, on_device.row_offsets);
   const int lanes = csr_vector_lanes(on_device.rows, lengths.typical);
   const int whole_lanes = csr_vector_whole_lanes(on_device.rows, lengths.typical, lengths.longest);
-  return std::make_unique<CsrVectorKernel<T>>(on_device, options, lanes, whole_lanes);
+  // Parts of long rows and their fix-up are launches of their own: more lanes for every row cost less.
+  const bool spares_parts = whole_lanes > 0 && lengths.longest > csr_vector_long_row(lanes);
+  return std::make_unique<CsrVectorKernel<T>>(on_device, options, spares_parts ? whole_lanes : lanes, whole_lanes);
 }
 
 template std::unique_ptr<SpmvKernel<float>> make_csr_vector_kernel(const CsrView<float>&, const SpmvOptions&);
