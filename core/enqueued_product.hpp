@@ -33,8 +33,8 @@ class EnqueuedProduct {
                                                                    std::span<const T> w, ProductDots* sums,
                                                                    const std::int32_t* halted) const = 0;
 
-  /// Names what a call puts into the stream: another one after memory or kernels have changed, so that what was recorded
-  /// before must be recorded anew.
+  /// Names what a call puts into the stream: another one after memory or kernels have changed, so that what was
+  /// recorded before must be recorded anew.
   [[nodiscard]] std::uint64_t recording_id() const noexcept { return recording_id_; }
 
   /// \returns null for operators without the capability: their products are called from the host, one by one

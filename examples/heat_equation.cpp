@@ -1,6 +1,6 @@
 /// \file
-/// Heat equation u_t = Δu on the unit square by implicit Euler: every step solves (I + τ A) u' = u, with one solver that
-/// keeps its vectors and, on a GPU, the recorded graph of its loop. The solution is known in closed form.
+/// Heat equation u_t = Δu on the unit square by implicit Euler: every step solves (I + τ A) u' = u, with one solver
+/// that keeps its vectors and, on a GPU, the recorded graph of its loop. The solution is known in closed form.
 ///
 ///     heat_equation [STEPS [host|cuda|cuda:N]]
 
@@ -44,7 +44,8 @@ tessera::Csr<double> step_matrix() {
 std::vector<double> mode() {
   std::vector<double> u;
   for (int i = 1; i <= points; ++i) {
-    for (int j = 1; j <= points; ++j) u.push_back(std::sin(std::numbers::pi * h * i) * std::sin(std::numbers::pi * h * j));
+    for (int j = 1; j <= points; ++j)
+      u.push_back(std::sin(std::numbers::pi * h * i) * std::sin(std::numbers::pi * h * j));
   }
   return u;
 }

@@ -40,7 +40,8 @@ std::string rank(const tessera::Context& context) {
   tessera::PageRankOptions options;
   options.spmv.device = context;
   const tessera::Csr<double> graph = tessera::rmat<double>(tessera::RmatOptions{.scale = 12});
-  const tessera::PageRankResult<double> result = tessera::pagerank(tessera::TransitionMatrix<double>(graph.view()), options);
+  const tessera::PageRankResult<double> result =
+      tessera::pagerank(tessera::TransitionMatrix<double>(graph.view()), options);
   return "PageRank: " + result.reason;
 }
 

@@ -90,12 +90,13 @@ template <class T>
 Next KrylovSolve<T>::refuse(const std::string& reason) {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   const double b_largest = fused::largest_magnitude<T>(device_, problem_.b);
-  progress_->report.b_norm = std::isfinite(b_largest) ? fused::scaled_norm(device_, problem_.b, b_largest).value() : b_largest;
+  progress_->report.b_norm =
+      std::isfinite(b_largest) ? fused::scaled_norm(device_, problem_.b, b_largest).value() : b_largest;
   progress_->report.r0_norm = progress_->report.recurrence_residual = progress_->report.true_residual = unknown;
-  progress_->report.target =
-      problem_.options.base == ResidualBase::b
-          ? std::max(problem_.options.relative_tolerance * progress_->report.b_norm, problem_.options.absolute_tolerance)
-          : unknown;
+  progress_->report.target = problem_.options.base == ResidualBase::b
+                                 ? std::max(problem_.options.relative_tolerance * progress_->report.b_norm,
+                                            problem_.options.absolute_tolerance)
+                                 : unknown;
   progress_->report.status = Status::not_finite;
   progress_->report.reason = reason;
   progress_->report.timings.solve_ms = progress_->watch.milliseconds();
@@ -125,7 +126,7 @@ Next KrylovSolve<T>::judge_in_user_units(double b_largest) {
   progress_->report.target = progress_->stopping.user_target();
   progress_->report.status = converged ? Status::converged : Status::not_finite;
   progress_->report.reason = converged ? progress_->stopping.reason(Status::converged, progress_->report, norm())
-                             : "x0 is too large, compared with b, for the range of the element type";
+                                       : "x0 is too large, compared with b, for the range of the element type";
   note({0, norm(), progress_->watch.seconds()});
   record_true_residual();
   progress_->report.timings.solve_ms = progress_->watch.milliseconds();
@@ -149,7 +150,7 @@ Next KrylovSolve<T>::solve_zero_right_side(double x_largest) {
   if (!keep) fused::clear(device_, x());
   progress_->report.status = Status::converged;
   progress_->report.reason = progress_->stopping.reason(Status::converged, progress_->report, norm()) +
-                   (keep || x_largest == 0.0 ? " (b = 0)" : " (b = 0, solved by x = 0)");
+                             (keep || x_largest == 0.0 ? " (b = 0)" : " (b = 0, solved by x = 0)");
   note({0, norm(), progress_->watch.seconds()});
   record_true_residual();
   progress_->report.timings.solve_ms = progress_->watch.milliseconds();
@@ -364,8 +365,10 @@ Next KrylovSolve<T>::stop(Status status) {
   progress_->report.status = state_.satisfied(norm()) ? Status::converged : underflow ? Status::stagnated : status;
   progress_->report.recurrence_residual = progress_->stopping.user_units(state_.recurrence);
   progress_->report.true_residual = progress_->stopping.user_units(norm());
-  progress_->report.reason = underflow && !progress_->report.converged() ? "digits of x are below the range of the element type; " : "";
-  progress_->report.reason += progress_->stopping.reason(progress_->report.status, progress_->report, norm()) + progress_->note;
+  progress_->report.reason =
+      underflow && !progress_->report.converged() ? "digits of x are below the range of the element type; " : "";
+  progress_->report.reason +=
+      progress_->stopping.reason(progress_->report.status, progress_->report, norm()) + progress_->note;
   progress_->report.timings.solve_ms = progress_->watch.milliseconds();
   return Next::stop;
 }
@@ -390,10 +393,12 @@ bool KrylovSolve<T>::note(const fused::LoopEntry& entry) {
   progress_->seconds = std::max(progress_->seconds, entry.seconds);
   progress_->stopping.set_seconds(progress_->seconds);
   if (problem_.options.keep_history) {
-    progress_->history_step.append(progress_->report.history, {entry.iteration, progress_->seconds, norm, std::numeric_limits<double>::quiet_NaN()});
+    progress_->history_step.append(progress_->report.history, {entry.iteration, progress_->seconds, norm,
+                                                               std::numeric_limits<double>::quiet_NaN()});
   }
   if (problem_.options.observer && !progress_->interrupted) {
-    const IterationInfo info{entry.iteration, problem_.options.max_iterations, norm, progress_->report.target, progress_->seconds};
+    const IterationInfo info{entry.iteration, problem_.options.max_iterations, norm, progress_->report.target,
+                             progress_->seconds};
     progress_->interrupted = problem_.options.observer(info) == Control::stop;
   }
   return !progress_->interrupted && !time_is_up();
@@ -401,7 +406,8 @@ bool KrylovSolve<T>::note(const fused::LoopEntry& entry) {
 
 template <class T>
 void KrylovSolve<T>::record_true_residual() {
-  if (!progress_->report.history.empty()) progress_->report.history.back().true_residual = progress_->stopping.user_units(norm());
+  if (!progress_->report.history.empty())
+    progress_->report.history.back().true_residual = progress_->stopping.user_units(norm());
 }
 
 template <class T>

@@ -25,9 +25,9 @@ enum class Next {
   stop,      ///< the report is complete
 };
 
-/// Solves, one after the other. Each works on A x' = b' with b' = 2^-e b and ‖b'‖₂ in [1, 2), and x' = 2^-e x in the caller's x. A power of
-/// two changes no digit, so scaling the problem changes no outcome, and no square overflows. When the solve ends,
-/// exceptions included, x is back in the caller's units.
+/// Solves, one after the other. Each works on A x' = b' with b' = 2^-e b and ‖b'‖₂ in [1, 2), and x' = 2^-e x in the
+/// caller's x. A power of two changes no digit, so scaling the problem changes no outcome, and no square overflows.
+/// When the solve ends, exceptions included, x is back in the caller's units.
 ///
 /// Invariant for the methods: x() is finite at all times. Their operations ask StopState::update_is_safe() before they
 /// change it.

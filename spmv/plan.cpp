@@ -39,8 +39,8 @@ std::uint64_t next_plan_id() {
   return ++last;
 }
 
-/// The matrix where it is needed: itself if it lies there, else a copy. Work on the device waits for what another context
-/// does to it.
+/// The matrix where it is needed: itself if it lies there, else a copy. Work on the device waits for what another
+/// context does to it.
 template <class T>
 std::shared_ptr<const Csr<T>> on_device(const std::shared_ptr<const Csr<T>>& matrix, const Device& device) {
   if (!(matrix->device() == device)) return std::make_shared<const Csr<T>>(matrix->to(device));

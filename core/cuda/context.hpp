@@ -124,8 +124,8 @@ class StreamGuard {
   ~StreamGuard();
 };
 
-/// Further streams of a context for independent launches, made at first use and kept. Usage: Fork, then run(k, work) for
-/// independent pieces of work; work enqueued after the end of the fork waits for all of them.
+/// Further streams of a context for independent launches, made at first use and kept. Usage: Fork, then run(k, work)
+/// for independent pieces of work; work enqueued after the end of the fork waits for all of them.
 class SideStreams {
  public:
   static constexpr int count = 4;

@@ -132,7 +132,9 @@ void order(const Device& earlier, const Device& later) {
   check(cudaStreamWaitEvent(second.stream(), first.event(), 0), "waiting for an event");
 }
 
-Device make_context(const Device& device, ContextOptions&& options) { return Context::make(device, std::move(options)); }
+Device make_context(const Device& device, ContextOptions&& options) {
+  return Context::make(device, std::move(options));
+}
 
 CUstream_st* stream_of(const Device& device) { return Context::of(device).stream(); }
 

@@ -16,8 +16,8 @@ namespace tessera::cuda {
 /// Frees the memory after all work enqueued so far. \param bytes as allocated
 void deallocate_bytes(const Device& device, void* data, std::uint64_t bytes) noexcept;
 void zero_bytes(const Device& device, void* data, std::uint64_t bytes);
-/// Copies between the host and a GPU, on one GPU, or between two. A copy from or to the host is complete on return; others
-/// run in the stream of `to`, and later work of `from` waits for them. \throws CudaError
+/// Copies between the host and a GPU, on one GPU, or between two. A copy from or to the host is complete on return;
+/// others run in the stream of `to`, and later work of `from` waits for them. \throws CudaError
 void copy_bytes(const Device& to, void* target, const Device& from, const void* source, std::uint64_t bytes);
 /// Bytes that can be allocated: free ones of the device and unused ones of the pool. \throws CudaError
 [[nodiscard]] std::uint64_t available_bytes(const Device& device);

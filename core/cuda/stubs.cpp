@@ -7,6 +7,8 @@
 #include "core/value_passes.hpp"
 #include "tessera/error.hpp"
 
+#include <cstdint>
+
 namespace tessera::cuda {
 
 namespace {
@@ -89,6 +91,7 @@ template void convert_values(const Device&, std::span<const float>, std::span<fl
 template void convert_values(const Device&, std::span<const float>, std::span<double>);
 template void convert_values(const Device&, std::span<const double>, std::span<float>);
 template void convert_values(const Device&, std::span<const double>, std::span<double>);
+template void convert_values(const Device&, std::span<const std::int32_t>, std::span<std::int64_t>);
 template void gather_values(const Device&, std::span<const index_t>, std::span<const float>, std::span<float>);
 template void gather_values(const Device&, std::span<const index_t>, std::span<const double>, std::span<double>);
 template void scale(const Device&, float, std::span<float>);

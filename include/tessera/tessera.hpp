@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tessera/accuracy.hpp"
+#include "tessera/adopt_csr.hpp"
 #include "tessera/amg.hpp"
 #include "tessera/array.hpp"
 #include "tessera/assemble.hpp"

@@ -203,14 +203,14 @@ TEST_F(AmgOnGpu, IterationsNeitherAllocateNorWait) {
   const auto cost = [&](std::int64_t iterations) {
     Array<double> x(900, Init::zero, gpu());
     const SolverOptions options{.relative_tolerance = 0.0, .max_iterations = iterations, .stagnation_window = 100000};
-    const cuda::ContextCounts before = context.counts();
+    const ContextCounts before = context.counts();
     const SolveReport report = cg<double>(plan, amg, b.span(), x.span(), options);
     EXPECT_EQ(report.iterations, iterations) << report.reason;
-    const cuda::ContextCounts after = context.counts();
-    return cuda::ContextCounts{after.allocations - before.allocations, after.waits - before.waits};
+    const ContextCounts after = context.counts();
+    return ContextCounts{after.allocations - before.allocations, after.waits - before.waits};
   };
-  const cuda::ContextCounts few = cost(4);
-  const cuda::ContextCounts many = cost(12);
+  const ContextCounts few = cost(4);
+  const ContextCounts many = cost(12);
   EXPECT_EQ(many.allocations, few.allocations);
   // Without graphs the host launches a few iterations at a time.
   if (cuda::graphs_are_usable()) {

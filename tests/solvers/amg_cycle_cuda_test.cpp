@@ -207,10 +207,10 @@ TEST_F(AmgCycleOnGpu, NeitherAllocatesNorWaits) {
   const auto r = Array<double>::copy_of(random_values<double>(132, 5), gpu());
   Array<double> z(132, Init::none, gpu());
   Array<ProductDots> sums(1, Init::none, gpu());
-  const cuda::ContextCounts before = cuda::Context::of(gpu()).counts();
+  const ContextCounts before = cuda::Context::of(gpu()).counts();
   cycle->apply(r.span(), z.span());
   cycle->enqueued()->enqueue(r.span(), z.span(), r.span(), sums.data());
-  const cuda::ContextCounts after = cuda::Context::of(gpu()).counts();
+  const ContextCounts after = cuda::Context::of(gpu()).counts();
   EXPECT_EQ(after.allocations, before.allocations);
   EXPECT_EQ(after.waits, before.waits);
 }

@@ -73,7 +73,9 @@ inline void expect_same(const Solved& a, const Solved& b, const std::string& whe
   EXPECT_EQ(a.report.iterations, b.report.iterations) << where;
   EXPECT_EQ(a.report.spmv_count, b.report.spmv_count) << where;
   EXPECT_EQ(a.report.preconditioner_count, b.report.preconditioner_count) << where;
-  EXPECT_EQ(a.report.true_residual, b.report.true_residual) << where;
+  EXPECT_TRUE(a.report.true_residual == b.report.true_residual ||
+              (std::isnan(a.report.true_residual) && std::isnan(b.report.true_residual)))
+      << where << ": " << a.report.true_residual << " and " << b.report.true_residual;
   EXPECT_EQ(a.report.restarts, b.report.restarts) << where;
 }
 
@@ -88,9 +90,8 @@ inline void expect_bits_of_function(IterativeMethod method, const LinearOperator
     std::vector<double> b = right_side(a.rows(), k);
     if (k == 1 && !b.empty()) b.back() = std::numeric_limits<double>::infinity();
     const Solved kept = solved(a.device(), b, guess, [&](auto right, auto x) { return solver.solve(right, x); });
-    const Solved anew = solved(a.device(), b, guess, [&](auto right, auto x) {
-      return solve_by_function(method, a, m, right, x, options);
-    });
+    const Solved anew = solved(a.device(), b, guess,
+                               [&](auto right, auto x) { return solve_by_function(method, a, m, right, x, options); });
     expect_same(kept, anew, name + ", solve " + std::to_string(k));
     guess = kept.x;
   }

@@ -254,16 +254,16 @@ TEST_F(LoopOnGpu, IterationsNeitherAllocateNorWait) {
     const auto cost = [&](std::int64_t iterations) {
       task.options.max_iterations = iterations;
       const SpmvPlan<double> plan = plan_on(gpu(), task.matrix);
-      const cuda::ContextCounts before = context.counts();
+      const ContextCounts before = context.counts();
       const JacobiPreconditioner<double> jacobi(plan.matrix(), gpu());
       const IdentityOperator<double> identity(plan.rows(), gpu());
       const Solved found = task.jacobi ? solve(task, plan, jacobi) : solve(task, plan, identity);
       EXPECT_EQ(found.report.iterations, iterations) << found.report.reason;
-      const cuda::ContextCounts after = context.counts();
-      return cuda::ContextCounts{after.allocations - before.allocations, after.waits - before.waits};
+      const ContextCounts after = context.counts();
+      return ContextCounts{after.allocations - before.allocations, after.waits - before.waits};
     };
-    const cuda::ContextCounts few = cost(10);
-    const cuda::ContextCounts many = cost(50);
+    const ContextCounts few = cost(10);
+    const ContextCounts many = cost(50);
     EXPECT_EQ(many.allocations, few.allocations);
     EXPECT_LE(many.waits, few.waits + 40 / 4) << "four iterations go round at a time, at the least";
   }

@@ -137,10 +137,10 @@ TEST_F(OperatorOnGpu, IterationsLeaveTheHostOut) {
   const auto cost = [&](std::int64_t iterations) {
     task.options.max_iterations = iterations;
     const int calls = a.calls();
-    const cuda::ContextCounts before = context.counts();
+    const ContextCounts before = context.counts();
     const Solved found = solve(task, a, identity);
     EXPECT_EQ(found.report.iterations, iterations) << found.report.reason;
-    const cuda::ContextCounts after = context.counts();
+    const ContextCounts after = context.counts();
     return std::tuple(after.allocations - before.allocations, after.waits - before.waits, a.calls() - calls);
   };
   const auto [few_allocations, few_waits, few_calls] = cost(8);

@@ -162,14 +162,14 @@ TEST_F(TwoKernelCg, IterationsNeitherAllocateNorWait) {
   const cuda::Context& context = cuda::Context::of(gpu());
   const auto cost = [&](std::int64_t iterations) {
     task.options.max_iterations = iterations;
-    const cuda::ContextCounts before = context.counts();
+    const ContextCounts before = context.counts();
     const Solved found = solve(task, plan, IdentityOperator<double>(plan.rows(), gpu()));
     EXPECT_EQ(found.report.iterations, iterations) << found.report.reason;
-    const cuda::ContextCounts after = context.counts();
-    return cuda::ContextCounts{after.allocations - before.allocations, after.waits - before.waits};
+    const ContextCounts after = context.counts();
+    return ContextCounts{after.allocations - before.allocations, after.waits - before.waits};
   };
-  const cuda::ContextCounts few = cost(5);
-  const cuda::ContextCounts many = cost(25);
+  const ContextCounts few = cost(5);
+  const ContextCounts many = cost(25);
   EXPECT_EQ(many.allocations, few.allocations);
   EXPECT_LE(many.waits, few.waits + 20 / 4) << "four iterations go round at a time, at the least";
 }

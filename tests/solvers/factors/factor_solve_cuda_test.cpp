@@ -247,9 +247,9 @@ TYPED_TEST(FactorSolveOnGpu, ProductsNeitherAllocateNorWait) {
   Array<T> z(r.size(), Init::zero, this->gpu());
   for (const TriangularSolve kind : both_kinds) {
     const auto m = this->make(factors, kind);
-    const cuda::ContextCounts before = cuda::Context::of(this->gpu()).counts();
+    const ContextCounts before = cuda::Context::of(this->gpu()).counts();
     for (int k = 0; k < 3; ++k) m->apply(T{1}, r.span(), T{0.5}, z.span());
-    const cuda::ContextCounts after = cuda::Context::of(this->gpu()).counts();
+    const ContextCounts after = cuda::Context::of(this->gpu()).counts();
     EXPECT_EQ(after.allocations, before.allocations);
     EXPECT_EQ(after.waits, before.waits);
   }

@@ -1,0 +1,73 @@
+#include "tessera/adopt_csr.hpp"
+
+#include "core/value_passes.hpp"
+#include "tessera/array.hpp"
+
+#include <utility>
+
+namespace tessera {
+
+namespace {
+
+/// A Csr never writes its arrays.
+template <class U>
+Array<U> in_place(std::span<const U> array, const AdoptedMemory& memory) {
+  return Array<U>::adopt({const_cast<U*>(array.data()), array.size()}, memory.owner, memory.device);
+}
+
+Array<offset_t> offsets_of(std::span<const std::int64_t> row_offsets, const AdoptedMemory& memory) {
+  return in_place(row_offsets, memory);
+}
+
+Array<offset_t> offsets_of(std::span<const std::int32_t> row_offsets, const AdoptedMemory& memory) {
+  Array<offset_t> wide(static_cast<std::int64_t>(row_offsets.size()), Init::none, memory.device);
+  if (!wide.empty()) detail::convert_values(memory.device, row_offsets, wide.span());
+  return wide;
+}
+
+}  // namespace
+
+template <class T>
+Csr<T> adopt_csr(std::int64_t rows, std::int64_t cols, std::span<const std::int32_t> row_offsets,
+                 std::span<const index_t> columns, std::span<const T> values, const AdoptedMemory& memory) {
+  return Csr<T>(rows, cols, offsets_of(row_offsets, memory), in_place(columns, memory), in_place(values, memory),
+                memory.check);
+}
+
+template <class T>
+Csr<T> adopt_csr(std::int64_t rows, std::int64_t cols, std::span<const std::int64_t> row_offsets,
+                 std::span<const index_t> columns, std::span<const T> values, const AdoptedMemory& memory) {
+  return Csr<T>(rows, cols, offsets_of(row_offsets, memory), in_place(columns, memory), in_place(values, memory),
+                memory.check);
+}
+
+template <class T>
+Csr<T> adopt_pattern(std::int64_t rows, std::int64_t cols, std::span<const std::int32_t> row_offsets,
+                     std::span<const index_t> columns, const AdoptedMemory& memory) {
+  return Csr<T>::pattern(rows, cols, offsets_of(row_offsets, memory), in_place(columns, memory), memory.check);
+}
+
+template <class T>
+Csr<T> adopt_pattern(std::int64_t rows, std::int64_t cols, std::span<const std::int64_t> row_offsets,
+                     std::span<const index_t> columns, const AdoptedMemory& memory) {
+  return Csr<T>::pattern(rows, cols, offsets_of(row_offsets, memory), in_place(columns, memory), memory.check);
+}
+
+template Csr<float> adopt_csr(std::int64_t, std::int64_t, std::span<const std::int32_t>, std::span<const index_t>,
+                              std::span<const float>, const AdoptedMemory&);
+template Csr<double> adopt_csr(std::int64_t, std::int64_t, std::span<const std::int32_t>, std::span<const index_t>,
+                               std::span<const double>, const AdoptedMemory&);
+template Csr<float> adopt_csr(std::int64_t, std::int64_t, std::span<const std::int64_t>, std::span<const index_t>,
+                              std::span<const float>, const AdoptedMemory&);
+template Csr<double> adopt_csr(std::int64_t, std::int64_t, std::span<const std::int64_t>, std::span<const index_t>,
+                               std::span<const double>, const AdoptedMemory&);
+template Csr<float> adopt_pattern(std::int64_t, std::int64_t, std::span<const std::int32_t>, std::span<const index_t>,
+                                  const AdoptedMemory&);
+template Csr<double> adopt_pattern(std::int64_t, std::int64_t, std::span<const std::int32_t>, std::span<const index_t>,
+                                   const AdoptedMemory&);
+template Csr<float> adopt_pattern(std::int64_t, std::int64_t, std::span<const std::int64_t>, std::span<const index_t>,
+                                  const AdoptedMemory&);
+template Csr<double> adopt_pattern(std::int64_t, std::int64_t, std::span<const std::int64_t>, std::span<const index_t>,
+                                   const AdoptedMemory&);
+
+}  // namespace tessera

@@ -1,0 +1,46 @@
+/// \file
+/// Matrices on the arrays of other libraries, in place: SciPy, PETSc and cuSPARSE keep 32-bit row offsets.
+#pragma once
+
+#include "tessera/csr.hpp"
+#include "tessera/device.hpp"
+#include "tessera/types.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace tessera {
+
+/// The memory in which a matrix lies, and who keeps it.
+struct AdoptedMemory {
+  Device device = {};                           ///< where all arrays lie
+  std::shared_ptr<const void> owner = nullptr;  ///< lives as long as the matrix; null: the caller keeps the arrays
+  Check check = Check::full;                    ///< on a GPU a full check copies the arrays to the host
+};
+
+/// A matrix whose columns and values stay where they are: neither copied nor freed, and never written. Offsets of 32
+/// bits are widened into an array of the matrix, 8 (rows + 1) bytes, on the device where they lie; those of 64 bits
+/// stay in place too. \param row_offsets rows + 1 entries, the first 0, the last nnz; rows and columns count from 0
+/// \param columns     nnz entries, ascending in each row
+/// \param values      nnz entries
+/// \throws InvalidMatrix when the arrays break an invariant of CsrView; OutOfMemory, CudaError
+/// Complexity: O(nnz) with a full check, else O(rows).
+template <class T>
+[[nodiscard]] Csr<T> adopt_csr(std::int64_t rows, std::int64_t cols, std::span<const std::int32_t> row_offsets,
+                               std::span<const index_t> columns, std::span<const T> values,
+                               const AdoptedMemory& memory = {});
+template <class T>
+[[nodiscard]] Csr<T> adopt_csr(std::int64_t rows, std::int64_t cols, std::span<const std::int64_t> row_offsets,
+                               std::span<const index_t> columns, std::span<const T> values,
+                               const AdoptedMemory& memory = {});
+
+/// The same for a pattern, whose entries are all 1: no values.
+template <class T>
+[[nodiscard]] Csr<T> adopt_pattern(std::int64_t rows, std::int64_t cols, std::span<const std::int32_t> row_offsets,
+                                   std::span<const index_t> columns, const AdoptedMemory& memory = {});
+template <class T>
+[[nodiscard]] Csr<T> adopt_pattern(std::int64_t rows, std::int64_t cols, std::span<const std::int64_t> row_offsets,
+                                   std::span<const index_t> columns, const AdoptedMemory& memory = {});
+
+}  // namespace tessera
