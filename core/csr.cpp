@@ -194,7 +194,7 @@ Csr<T>::Csr(std::int64_t rows, std::int64_t cols, ValueStorage storage, Array<of
       values_(std::move(values)) {
   if (!device().is_host()) {
     validate_sizes(view());
-    if (check == Check::full) validate(to(Device{}).view());
+    if (check == Check::full) validate(structure().to(Device{}).view());
   } else if (check == Check::full) {
     validate(view());
   } else {
