@@ -22,8 +22,11 @@ struct AdoptedMemory {
 /// A matrix whose columns and values stay where they are: neither copied nor freed, and never written. Offsets of 32
 /// bits are widened into an array of the matrix, 8 (rows + 1) bytes, on the device where they lie; those of 64 bits
 /// stay in place too. On a GPU the arrays must be complete in the stream of the device, and 32-bit offsets stay until
-/// it has read them. \param rows,cols   0 to 2^31 - 1 \param row_offsets rows + 1 entries, the first 0, the last nnz;
-/// rows and columns count from 0 \param columns     nnz entries, ascending in each row \param values      nnz entries
+/// it has read them.
+/// \param rows,cols   0 to 2^31 - 1
+/// \param row_offsets rows + 1 entries, the first 0, the last nnz; rows and columns count from 0
+/// \param columns     nnz entries, ascending in each row
+/// \param values      nnz entries
 /// \param memory      where they lie, and who keeps them
 /// \throws InvalidMatrix when the arrays break an invariant of CsrView; InvalidArgument for an array that does not lie
 ///         on memory.device; OutOfMemory, CudaError
