@@ -125,7 +125,7 @@ void CuBlas::check(cublasStatus_t status, std::string_view call) const {
 
 namespace {
 
-/// A handle whose work goes into the stream of a context; kept until the process ends. The device must be current.
+/// A handle whose work goes into the stream of a context; never destroyed. The device must be current.
 struct CuBlasHandle {
   cublasHandle_t handle = nullptr;
 

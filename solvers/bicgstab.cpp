@@ -27,7 +27,7 @@ namespace tessera {
 namespace {
 
 template <class T>
-class BiCgStab final : public detail::KrylovMethodState<T> {
+class BiCgStab final : public detail::KrylovMethod<T> {
  public:
   using Loop = fused::Loop<detail::BicgstabState>;
 
@@ -170,12 +170,12 @@ class BiCgStab final : public detail::KrylovMethodState<T> {
 namespace detail {
 
 template <class T>
-std::unique_ptr<KrylovMethodState<T>> make_bicgstab(const KrylovProblem<T>& problem) {
+std::unique_ptr<KrylovMethod<T>> make_bicgstab(const KrylovProblem<T>& problem) {
   return std::make_unique<BiCgStab<T>>(problem);
 }
 
-template std::unique_ptr<KrylovMethodState<float>> make_bicgstab(const KrylovProblem<float>&);
-template std::unique_ptr<KrylovMethodState<double>> make_bicgstab(const KrylovProblem<double>&);
+template std::unique_ptr<KrylovMethod<float>> make_bicgstab(const KrylovProblem<float>&);
+template std::unique_ptr<KrylovMethod<double>> make_bicgstab(const KrylovProblem<double>&);
 
 }  // namespace detail
 

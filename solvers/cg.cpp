@@ -27,7 +27,7 @@ namespace tessera {
 namespace {
 
 template <class T>
-class ConjugateGradients final : public detail::KrylovMethodState<T> {
+class ConjugateGradients final : public detail::KrylovMethod<T> {
  public:
   using Loop = fused::Loop<detail::CgState>;
 
@@ -136,13 +136,13 @@ class ConjugateGradients final : public detail::KrylovMethodState<T> {
 namespace detail {
 
 template <class T>
-std::unique_ptr<KrylovMethodState<T>> make_cg(const KrylovProblem<T>& problem) {
+std::unique_ptr<KrylovMethod<T>> make_cg(const KrylovProblem<T>& problem) {
   if (auto product = cg_product_of(problem)) return make_two_kernel_cg(problem, std::move(product));
   return std::make_unique<ConjugateGradients<T>>(problem);
 }
 
-template std::unique_ptr<KrylovMethodState<float>> make_cg(const KrylovProblem<float>&);
-template std::unique_ptr<KrylovMethodState<double>> make_cg(const KrylovProblem<double>&);
+template std::unique_ptr<KrylovMethod<float>> make_cg(const KrylovProblem<float>&);
+template std::unique_ptr<KrylovMethod<double>> make_cg(const KrylovProblem<double>&);
 
 }  // namespace detail
 

@@ -49,7 +49,7 @@ std::int64_t directions_of(const detail::KrylovProblem<T>& problem) {
 }
 
 template <class T>
-class Gmres final : public detail::KrylovMethodState<T> {
+class Gmres final : public detail::KrylovMethod<T> {
  public:
   using Loop = fused::Loop<detail::GmresState>;
 
@@ -255,7 +255,7 @@ class Gmres final : public detail::KrylovMethodState<T> {
 namespace detail {
 
 template <class T>
-std::unique_ptr<KrylovMethodState<T>> make_gmres(const KrylovProblem<T>& problem) {
+std::unique_ptr<KrylovMethod<T>> make_gmres(const KrylovProblem<T>& problem) {
   const int restart = problem.options.restart;
   if (restart < 1 || restart > fused::most_columns) {
     throw InvalidArgument(fmt::format("restart must be 1 to {}, got {}", fused::most_columns, restart));
@@ -263,8 +263,8 @@ std::unique_ptr<KrylovMethodState<T>> make_gmres(const KrylovProblem<T>& problem
   return std::make_unique<Gmres<T>>(problem);
 }
 
-template std::unique_ptr<KrylovMethodState<float>> make_gmres(const KrylovProblem<float>&);
-template std::unique_ptr<KrylovMethodState<double>> make_gmres(const KrylovProblem<double>&);
+template std::unique_ptr<KrylovMethod<float>> make_gmres(const KrylovProblem<float>&);
+template std::unique_ptr<KrylovMethod<double>> make_gmres(const KrylovProblem<double>&);
 
 }  // namespace detail
 

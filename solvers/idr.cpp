@@ -33,7 +33,7 @@ namespace tessera {
 namespace {
 
 template <class T>
-class Idr final : public detail::KrylovMethodState<T> {
+class Idr final : public detail::KrylovMethod<T> {
  public:
   using Loop = fused::Loop<detail::IdrState>;
 
@@ -173,12 +173,12 @@ class Idr final : public detail::KrylovMethodState<T> {
 namespace detail {
 
 template <class T>
-std::unique_ptr<KrylovMethodState<T>> make_idr(const KrylovProblem<T>& problem) {
+std::unique_ptr<KrylovMethod<T>> make_idr(const KrylovProblem<T>& problem) {
   return std::make_unique<Idr<T>>(problem);
 }
 
-template std::unique_ptr<KrylovMethodState<float>> make_idr(const KrylovProblem<float>&);
-template std::unique_ptr<KrylovMethodState<double>> make_idr(const KrylovProblem<double>&);
+template std::unique_ptr<KrylovMethod<float>> make_idr(const KrylovProblem<float>&);
+template std::unique_ptr<KrylovMethod<double>> make_idr(const KrylovProblem<double>&);
 
 }  // namespace detail
 

@@ -17,7 +17,7 @@ namespace tessera {
 namespace {
 
 template <class T>
-std::unique_ptr<detail::KrylovMethodState<T>> make(IterativeMethod method, const detail::KrylovProblem<T>& problem) {
+std::unique_ptr<detail::KrylovMethod<T>> make(IterativeMethod method, const detail::KrylovProblem<T>& problem) {
   switch (method) {
     case IterativeMethod::cg:
       return detail::make_cg(problem);
@@ -48,7 +48,8 @@ class IterativeSolver<T>::Impl {
   }
 
   [[nodiscard]] SolveReport solve(std::span<const T> b, std::span<T> x) {
-    if (!(addresses() == recorded_)) prepare();
+    // Without a state an earlier preparation has thrown.
+    if (!state_ || !(addresses() == recorded_)) prepare();
     problem_->take(b, x);
     if (!keeps_x()) return state_->solve();
     const KeptX kept(*this, x);
@@ -114,7 +115,7 @@ class IterativeSolver<T>::Impl {
   IdentityOperator<T> identity_;
   detail::KrylovArguments<T> arguments_;
   std::optional<detail::KrylovProblem<T>> problem_;
-  std::unique_ptr<detail::KrylovMethodState<T>> state_;
+  std::unique_ptr<detail::KrylovMethod<T>> state_;
   Addresses recorded_;
   Array<T> x_;  ///< empty where the caller's x serves
 };

@@ -2,13 +2,13 @@
 #include "solvers/krylov_problem.hpp"
 
 #include "core/cuda/memory.hpp"
+#include "core/device/operands.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <string_view>
 
 namespace tessera::detail {
@@ -63,12 +63,6 @@ template <class T>
 void check_device(const Device& device, const char* name, std::span<const T> vector) {
   if (device.is_host() || vector.data() == nullptr || cuda::is_reachable(device, vector.data())) return;
   throw InvalidArgument(fmt::format("A is on {0}: {1} must lie there as well", device.name(), name));
-}
-
-template <class T>
-bool overlap(std::span<const T> b, std::span<const T> x) {
-  const std::less<const T*> before;
-  return !b.empty() && before(b.data(), x.data() + x.size()) && before(x.data(), b.data() + b.size());
 }
 
 }  // namespace

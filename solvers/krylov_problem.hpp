@@ -55,12 +55,12 @@ struct KrylovProblem : KrylovArguments<T> {
 
 /// A method with the vectors and the recorded loop of its solves.
 template <class T>
-class KrylovMethodState {
+class KrylovMethod {
  public:
-  KrylovMethodState() = default;
-  KrylovMethodState(const KrylovMethodState&) = delete;
-  KrylovMethodState& operator=(const KrylovMethodState&) = delete;
-  virtual ~KrylovMethodState() = default;
+  KrylovMethod() = default;
+  KrylovMethod(const KrylovMethod&) = delete;
+  KrylovMethod& operator=(const KrylovMethod&) = delete;
+  virtual ~KrylovMethod() = default;
 
   /// Solves the problem that it was made for, with its present b and x. Allocates and records at the first call alone,
   /// but for a history.
@@ -69,16 +69,16 @@ class KrylovMethodState {
 
 // The methods of the functions of these names, for a problem that outlives them. \throws OutOfMemory, CudaError
 template <class T>
-[[nodiscard]] std::unique_ptr<KrylovMethodState<T>> make_cg(const KrylovProblem<T>& problem);
+[[nodiscard]] std::unique_ptr<KrylovMethod<T>> make_cg(const KrylovProblem<T>& problem);
 template <class T>
-[[nodiscard]] std::unique_ptr<KrylovMethodState<T>> make_bicgstab(const KrylovProblem<T>& problem);
+[[nodiscard]] std::unique_ptr<KrylovMethod<T>> make_bicgstab(const KrylovProblem<T>& problem);
 /// \throws InvalidArgument for a restart out of range
 template <class T>
-[[nodiscard]] std::unique_ptr<KrylovMethodState<T>> make_gmres(const KrylovProblem<T>& problem);
+[[nodiscard]] std::unique_ptr<KrylovMethod<T>> make_gmres(const KrylovProblem<T>& problem);
 template <class T>
-[[nodiscard]] std::unique_ptr<KrylovMethodState<T>> make_idr(const KrylovProblem<T>& problem);
+[[nodiscard]] std::unique_ptr<KrylovMethod<T>> make_idr(const KrylovProblem<T>& problem);
 template <class T>
-[[nodiscard]] std::unique_ptr<KrylovMethodState<T>> make_richardson(const KrylovProblem<T>& problem);
+[[nodiscard]] std::unique_ptr<KrylovMethod<T>> make_richardson(const KrylovProblem<T>& problem);
 
 extern template struct KrylovArguments<float>;
 extern template struct KrylovArguments<double>;

@@ -23,7 +23,7 @@ namespace tessera {
 namespace {
 
 template <class T>
-class Richardson final : public detail::KrylovMethodState<T> {
+class Richardson final : public detail::KrylovMethod<T> {
  public:
   using Loop = fused::Loop<detail::RichardsonState>;
 
@@ -94,12 +94,12 @@ class Richardson final : public detail::KrylovMethodState<T> {
 namespace detail {
 
 template <class T>
-std::unique_ptr<KrylovMethodState<T>> make_richardson(const KrylovProblem<T>& problem) {
+std::unique_ptr<KrylovMethod<T>> make_richardson(const KrylovProblem<T>& problem) {
   return std::make_unique<Richardson<T>>(problem);
 }
 
-template std::unique_ptr<KrylovMethodState<float>> make_richardson(const KrylovProblem<float>&);
-template std::unique_ptr<KrylovMethodState<double>> make_richardson(const KrylovProblem<double>&);
+template std::unique_ptr<KrylovMethod<float>> make_richardson(const KrylovProblem<float>&);
+template std::unique_ptr<KrylovMethod<double>> make_richardson(const KrylovProblem<double>&);
 
 }  // namespace detail
 

@@ -17,7 +17,7 @@ namespace tessera::detail {
 namespace {
 
 template <class T>
-class TwoKernelCg final : public KrylovMethodState<T> {
+class TwoKernelCg final : public KrylovMethod<T> {
  public:
   using Loop = fused::Loop<TwoKernelCgState>;
 
@@ -124,16 +124,16 @@ std::unique_ptr<CgProduct<T>> cg_product_of(const KrylovProblem<T>& problem) {
 }
 
 template <class T>
-std::unique_ptr<KrylovMethodState<T>> make_two_kernel_cg(const KrylovProblem<T>& problem,
-                                                         std::unique_ptr<CgProduct<T>> product) {
+std::unique_ptr<KrylovMethod<T>> make_two_kernel_cg(const KrylovProblem<T>& problem,
+                                                    std::unique_ptr<CgProduct<T>> product) {
   return std::make_unique<TwoKernelCg<T>>(problem, std::move(product));
 }
 
 template std::unique_ptr<CgProduct<float>> cg_product_of(const KrylovProblem<float>&);
 template std::unique_ptr<CgProduct<double>> cg_product_of(const KrylovProblem<double>&);
-template std::unique_ptr<KrylovMethodState<float>> make_two_kernel_cg(const KrylovProblem<float>&,
-                                                                      std::unique_ptr<CgProduct<float>>);
-template std::unique_ptr<KrylovMethodState<double>> make_two_kernel_cg(const KrylovProblem<double>&,
-                                                                       std::unique_ptr<CgProduct<double>>);
+template std::unique_ptr<KrylovMethod<float>> make_two_kernel_cg(const KrylovProblem<float>&,
+                                                                 std::unique_ptr<CgProduct<float>>);
+template std::unique_ptr<KrylovMethod<double>> make_two_kernel_cg(const KrylovProblem<double>&,
+                                                                  std::unique_ptr<CgProduct<double>>);
 
 }  // namespace tessera::detail

@@ -68,8 +68,8 @@ template <class T>
 
 /// CG by these products, on a GPU.
 template <class T>
-[[nodiscard]] std::unique_ptr<KrylovMethodState<T>> make_two_kernel_cg(const KrylovProblem<T>& problem,
-                                                                       std::unique_ptr<CgProduct<T>> product);
+[[nodiscard]] std::unique_ptr<KrylovMethod<T>> make_two_kernel_cg(const KrylovProblem<T>& problem,
+                                                                  std::unique_ptr<CgProduct<T>> product);
 
 }  // namespace tessera::detail
 

@@ -1,5 +1,5 @@
 /// \file
-/// What products of operators share: checks of their operands, and y = α x + β y.
+/// Operands of products: checks of their sizes and places, and y = α x + β y.
 #pragma once
 
 #include "core/cuda/vector_ops.hpp"

@@ -16,7 +16,7 @@ namespace tessera {
 struct AdoptedMemory {
   Device device = {};                           ///< where all arrays lie
   std::shared_ptr<const void> owner = nullptr;  ///< lives as long as the matrix; null: the caller keeps the arrays
-  Check check = Check::full;                    ///< on a GPU a full check copies the arrays to the host
+  Check check = Check::full;                    ///< on a GPU a full check copies the structure to the host
 };
 
 /// A matrix whose columns and values stay where they are: neither copied nor freed, and never written. Offsets of 32

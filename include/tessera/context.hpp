@@ -14,7 +14,7 @@ struct CUstream_st;
 namespace tessera {
 
 /// Memory of a GPU in the order of a stream; derive from it to hand the library memory of your own. Calls may come from
-/// several threads. The interface of RMM's device_memory_resource and of cudaMallocAsync().
+/// several threads. Made after RMM's device_memory_resource.
 class MemoryResource {
  public:
   virtual ~MemoryResource() = default;

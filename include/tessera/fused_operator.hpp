@@ -1,5 +1,5 @@
 /// \file
-/// What the solvers use of an operator beyond its product: inner products formed with it, output buffers, residuals,
+/// FusedOperator: an operator that offers the solvers more than its product: inner products, output buffers, residuals,
 /// and what lets a GPU iterate by itself.
 #pragma once
 

@@ -89,11 +89,11 @@ TEST_F(CudaContext, UsesTheStreamOfTheCallerAndNoOther) {
   {
     const Context context(gpu(), {.stream = stream});
     EXPECT_EQ(context.stream(), stream);
-    const ContextCounts before = Context(gpu()).counts();
-    const std::uint64_t own = cuda::Context::of(gpu()).counts().waits;
-    EXPECT_EQ(before.waits, 0U);
+    const ContextCounts own = cuda::Context::of(gpu()).counts();
     static_cast<void>(solution(context));
-    EXPECT_EQ(cuda::Context::of(gpu()).counts().waits, own);
+    EXPECT_EQ(cuda::Context::of(gpu()).counts().waits, own.waits);
+    EXPECT_EQ(cuda::Context::of(gpu()).counts().allocations, own.allocations);
+    EXPECT_EQ(cuda::Context::of(gpu()).counts().recordings, own.recordings);
   }
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess) << "the context must not destroy it";
 }

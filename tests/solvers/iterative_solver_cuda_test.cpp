@@ -56,7 +56,8 @@ TEST_F(CudaIterativeSolver, LaterSolvesNeitherAllocateNorRecord) {
 TEST_F(CudaIterativeSolver, FollowsNewValues) {
   const Csr<double> matrix = poisson2d<double>(12, 12);
   std::vector<double> values(matrix.view().values.begin(), matrix.view().values.end());
-  for (const SpmvAlgorithm kernel : {SpmvAlgorithm::csr_vector, SpmvAlgorithm::merbit, SpmvAlgorithm::patterns}) {
+  for (const SpmvAlgorithm kernel :
+       {SpmvAlgorithm::csr_vector, SpmvAlgorithm::merbit, SpmvAlgorithm::patterns, SpmvAlgorithm::sell}) {
     SpmvPlan<double> a(matrix.to(gpu()), SpmvOptions{.algorithm = kernel, .device = gpu()});
     JacobiPreconditioner<double> m(a.matrix(), gpu());
     SolverOptions options;

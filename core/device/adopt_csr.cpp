@@ -1,3 +1,4 @@
+/// Matrices on the arrays of other libraries.
 #include "tessera/adopt_csr.hpp"
 
 #include "core/cuda/memory.hpp"
