@@ -47,9 +47,6 @@ class BiCgStab final : public detail::KrylovMethod<T> {
     loop_.reset();
     random_shadow_ = solve_.problem().options.shadow == Shadow::random;
     shadows_drawn_ = 0;
-    // The first direction takes 0 times their elements, which may be infinite after another solve.
-    fused::clear(solve_.device(), p_.span());
-    fused::clear(solve_.device(), v_.current());
     return solve_.run(*this, loop_);
   }
 

@@ -69,7 +69,6 @@ class Gmres final : public detail::KrylovMethod<T> {
 
   [[nodiscard]] SolveReport solve() override {
     loop_.reset();
-    filled_ = 0;
     loop_.state().restart = static_cast<std::int32_t>(m_);
     return solve_.run(*this, loop_);
   }

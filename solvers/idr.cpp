@@ -52,7 +52,8 @@ class Idr final : public detail::KrylovMethod<T> {
 
   [[nodiscard]] SolveReport solve() override {
     loop_.reset();
-    if (shadows_drawn_ != static_cast<std::uint64_t>(s_)) {
+    // The first shadow of a solve serves again unless a breakdown has replaced it, or was about to.
+    if (!has_shadow_ || shadows_drawn_ != static_cast<std::uint64_t>(s_)) {
       has_shadow_ = false;
       shadows_drawn_ = 0;
     }

@@ -4,6 +4,8 @@
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -89,6 +91,32 @@ TEST(IterativeSolver, GoesOnAfterAnOperatorHasThrown) {
         testing::solve_by_function(method, a, IdentityOperator<double>(81), b, expected, SolverOptions{});
     EXPECT_EQ(x, expected);
     EXPECT_EQ(again.reason, anew.reason);
+  }
+}
+
+TEST(IterativeSolver, GoesOnAfterProductsThatAreNotFinite) {
+  const SpmvPlan<double> plan(poisson2d<double>(9, 9));
+  int finite_products = 0;
+  const FunctionOperator<double> a(81, 81, [&](std::span<const double> x, std::span<double> y) {
+    plan.apply(x, y);
+    if (finite_products-- <= 0) std::fill(y.begin(), y.end(), std::numeric_limits<double>::infinity());
+  });
+  const std::vector<double> b = right_side(81, 1);
+  for (const IterativeMethod method : all_methods) {
+    for (const int before : {0, 1, 2, 3, 4}) {
+      IterativeSolver<double> solver(method, a);
+      std::vector<double> x(81);
+      finite_products = before;
+      EXPECT_FALSE(solver.solve(b, x).converged());
+      finite_products = 1000000;
+      std::fill(x.begin(), x.end(), 0.0);
+      std::vector<double> expected = x;
+      const SolveReport again = solver.solve(b, x);
+      const SolveReport anew =
+          testing::solve_by_function(method, a, IdentityOperator<double>(81), b, expected, SolverOptions{});
+      EXPECT_EQ(x, expected) << "method " << static_cast<int>(method) << " after " << before;
+      EXPECT_EQ(again.reason, anew.reason);
+    }
   }
 }
 
