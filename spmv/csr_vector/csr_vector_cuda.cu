@@ -58,7 +58,8 @@ class CsrVectorKernel final : public DeviceKernel<T> {
       : DeviceKernel<T>(a, options),
         lanes_(lanes),
         whole_lanes_(whole_lanes),
-        long_rows_(find_long_rows(options.device, a.row_offsets, longest_of_lanes(lanes, whole_lanes), csr_vector_part)),
+        long_rows_(
+            find_long_rows(options.device, a.row_offsets, longest_of_lanes(lanes, whole_lanes), csr_vector_part)),
         sums_(long_rows_.parts(), Init::none, options.device),
         carries_(long_rows_.parts(), options.device) {
     if (whole_lanes_ == 0) return;
