@@ -6,6 +6,7 @@
 #include "preprocess/long_row_slices.hpp"
 #include "preprocess/merge_search.hpp"
 #include "spmv/common/chunks.hpp"
+#include "spmv/csr_vector/csr_vector_tuning.hpp"
 #include "spmv/csr_vector/row_lengths.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/registry.hpp"
@@ -156,6 +157,28 @@ struct Refused {
   }
 };
 
+/// One kernel of csr-vector where launches and dependent loads are the time of a product.
+template <class T>
+std::optional<SpmvSelection> select_short_chains(const CsrView<T>& a, const SpmvOptions& options) {
+  using enum SpmvAlgorithm;
+  if (a.nnz() > most_of_short_chains || a.is_pattern() || !keeps_class(csr_vector, options)) return std::nullopt;
+  const auto [lanes, longest] = cuda::whole_product(options.device, a.row_offsets);
+  if (lanes == 0) return std::nullopt;
+  const bool wide = value_bytes_of(a, options) > sizeof(float);
+  if (wide && options.expected_applications >= applications_worth_tiles && keeps_class(merbit, options) &&
+      cuda::csr_vector_idles(a.rows, a.nnz(), lanes, longest)) {
+    return SpmvSelection{merbit,
+                         fmt::format("a row of {} nonzeros asks for {} lanes per row, {:.2g} per nonzero: equal shares "
+                                     "of the work for every warp, which {} products repay",
+                                     longest, lanes, 1.0 * a.rows * lanes / static_cast<double>(a.nnz()),
+                                     options.expected_applications)};
+  }
+  return SpmvSelection{csr_vector,
+                       fmt::format("{} nonzeros are so few that launches and loads in a chain decide: one kernel, {} "
+                                   "lanes per row, at most {} loads in a chain",
+                                   a.nnz(), lanes, cuda::csr_vector_chain(lanes, longest))};
+}
+
 /// On a GPU, of the kernels that keep the required class: row patterns where rows repeat, bitmap tiles where they are
 /// well filled, sliced ELL where that takes half the bytes, rows where they are balanced, tiles of MERBIT where they
 /// pay, else the first kernel that balances without them.
@@ -180,10 +203,7 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, co
       cuda::row_length_spread(options.device, a.row_offsets) <= most_spread) {
     return {csr_vector, fmt::format("rows of like length, {} nonzeros on average, balance by themselves", mean)};
   }
-  if (a.nnz() <= most_of_short_chains && !a.is_pattern() && keeps_class(csr_vector, options) &&
-      cuda::is_product_in_one_kernel(options.device, a.row_offsets)) {
-    return {csr_vector, fmt::format("{} nonzeros are so few that launches and loads in a chain decide", a.nnz())};
-  }
+  if (std::optional<SpmvSelection> short_chains = select_short_chains(a, options)) return *std::move(short_chains);
   const std::array ranked =
       worth_tiles ? std::array{merbit, merge, csr_vector, csr5} : std::array{merge, csr_vector, merbit, csr5};
   for (const SpmvAlgorithm algorithm : ranked) {

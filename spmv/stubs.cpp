@@ -25,7 +25,7 @@ namespace cuda {
 
 double row_length_spread(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
 
-bool is_product_in_one_kernel(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
+WholeProduct whole_product(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
 
 template <class I>
 std::int64_t first_difference(const Device& device, std::span<const I> /*a*/, std::span<const I> /*b*/) {

@@ -58,4 +58,16 @@ inline constexpr int csr_vector_most_batches = 8;
   return offset_t{rows} * lanes <= csr_vector_whole_blocks * csr_vector_whole_threads ? lanes : 0;
 }
 
+/// Loads in a chain of the longest row.
+[[nodiscard]] constexpr offset_t csr_vector_chain(int lanes, offset_t longest) noexcept {
+  return (longest + lanes - 1) / lanes;
+}
+
+/// Whether lanes that a few long rows ask for leave most lanes of the other rows idle: MERBIT's equal shares are then
+/// faster with values of 8 bytes (H200: memplus and wiki-Vote by a fifth), not with those of 4 (bench/NOTES.md).
+[[nodiscard]] constexpr bool csr_vector_idles(index_t rows, offset_t nnz, int lanes, offset_t longest) noexcept {
+  return csr_vector_chain(lanes, longest) > offset_t{csr_vector_batch} * csr_vector_few_batches &&
+         offset_t{rows} * lanes > 2 * nnz;
+}
+
 }  // namespace tessera::cuda

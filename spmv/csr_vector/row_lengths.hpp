@@ -32,9 +32,15 @@ struct RowLengths {
 /// without nonzeros. O(rows); waits. \param row_offsets on the device, rows + 1 entries \throws CudaError
 [[nodiscard]] double row_length_spread(const Device& device, std::span<const offset_t> row_offsets);
 
-/// Whether csr-vector multiplies with inner products in one kernel: few rows, and none too long. O(rows); waits.
+/// A product of csr-vector in one kernel.
+struct WholeProduct {
+  int lanes = 0;         ///< per row; 0 where the product takes several kernels
+  offset_t longest = 0;  ///< row
+};
+
+/// How csr-vector multiplies, also with inner products, in one kernel: few rows, and none too long. O(rows); waits.
 /// \param row_offsets on the device, rows + 1 entries \throws CudaError
-[[nodiscard]] bool is_product_in_one_kernel(const Device& device, std::span<const offset_t> row_offsets);
+[[nodiscard]] WholeProduct whole_product(const Device& device, std::span<const offset_t> row_offsets);
 
 /// O(rows + parts). \param part nonzeros of each part but the last of its row \throws OutOfMemory, CudaError
 [[nodiscard]] LongRows find_long_rows(const Device& device, std::span<const offset_t> row_offsets, offset_t longer_than,

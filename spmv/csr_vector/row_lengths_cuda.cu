@@ -99,11 +99,11 @@ double row_length_spread(const Device& device, std::span<const offset_t> row_off
   return sums[0] > 0 ? sums[1] * static_cast<double>(rows) / (sums[0] * sums[0]) : 0.0;
 }
 
-bool is_product_in_one_kernel(const Device& device, std::span<const offset_t> row_offsets) {
+WholeProduct whole_product(const Device& device, std::span<const offset_t> row_offsets) {
   const auto rows = static_cast<index_t>(row_offsets.size() - 1);
-  if (rows == 0) return false;
+  if (rows == 0) return {};
   const RowLengths lengths = row_lengths(device, row_offsets);
-  return csr_vector_whole_lanes(rows, lengths.typical, lengths.longest) > 0;
+  return {csr_vector_whole_lanes(rows, lengths.typical, lengths.longest), lengths.longest};
 }
 
 LongRows find_long_rows(const Device& device, std::span<const offset_t> row_offsets, offset_t longer_than,

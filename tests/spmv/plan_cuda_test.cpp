@@ -4,6 +4,7 @@
 #include "tests/support/compare.hpp"
 
 #include <thread>
+#include <type_traits>
 
 namespace tessera {
 
@@ -201,6 +202,41 @@ TYPED_TEST(CudaPlan, AutomaticChoiceFollowsTheRowsAndTheProducts) {
   EXPECT_EQ(chosen(uneven, ValueStorage::weighted), SpmvAlgorithm::csr_vector);
   options.expected_applications = 2;
   EXPECT_EQ(chosen(testing::lengths_of(500, 40)), SpmvAlgorithm::merge);
+}
+
+/// Few nonzeros, some rows far longer than the mean. One kernel takes every row whole, so there are no parts to list or
+/// to join; MERBIT where that leaves most lanes idle.
+TYPED_TEST(CudaPlan, FewNonzerosWithLongRowsTakeOneKernel) {
+  SpmvOptions options;
+  options.device = this->gpu();
+  const auto plan = [&](std::size_t rows, index_t mean, std::size_t every, index_t longest) {
+    std::vector<index_t> lengths = testing::lengths_of(rows, mean);
+    for (std::size_t i = 0; i < lengths.size(); i += every) lengths[i] = longest;
+    const auto matrix = testing::with_row_lengths<TypeParam>(lengths, 1200, ValueStorage::weighted);
+    const CudaProduct<TypeParam> product(matrix, options);
+    testing::check_all_products(product);
+    return product.plan().info();
+  };
+  const auto with_values_of = [](SpmvAlgorithm of_double, SpmvAlgorithm of_float) {
+    return std::is_same_v<TypeParam, double> ? of_double : of_float;
+  };
+  using enum SpmvAlgorithm;
+  const PlanInfo like_bcsstk38 = plan(700, 40, 240, 614);
+  EXPECT_EQ(like_bcsstk38.algorithm, csr_vector);
+  EXPECT_NE(like_bcsstk38.reason.find("32 lanes per row, at most 20 loads"), std::string::npos) << like_bcsstk38.reason;
+  constexpr std::uint64_t sums_of_blocks = (700 * 32 / 256 + 1 + 1) * 2 * sizeof(double);
+  EXPECT_LE(like_bcsstk38.bytes, sums_of_blocks) << "no parts of long rows";
+  const PlanInfo like_memplus = plan(700, 7, 240, 574);
+  EXPECT_EQ(like_memplus.algorithm, with_values_of(merbit, csr_vector));
+  EXPECT_NE(like_memplus.reason.find(with_values_of(merbit, csr_vector) == merbit ? "a row of 574" : "18 loads"),
+            std::string::npos)
+      << like_memplus.reason;
+  EXPECT_EQ(plan(700, 9, 240, 893).algorithm, with_values_of(merbit, csr_vector)) << "as wiki-Vote";
+  EXPECT_EQ(plan(700, 7, 240, 512).algorithm, csr_vector) << "16 loads";
+  EXPECT_EQ(plan(300, 40, 100, 1024).algorithm, csr_vector);
+  EXPECT_EQ(plan(300, 40, 100, 1025).algorithm, merbit);
+  options.expected_applications = 2;
+  EXPECT_EQ(plan(700, 7, 240, 574).algorithm, csr_vector) << "two products do not repay tiles";
 }
 
 /// bcsstk16's case: long rows of similar length, without values.

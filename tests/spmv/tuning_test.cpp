@@ -1,4 +1,5 @@
 // Tuning of the kernels of a GPU against the limits of the GPUs that are built for, and the sizes of MERBIT's tiles.
+#include "spmv/csr_vector/csr_vector_tuning.hpp"
 #include "spmv/merbit/merbit_tuning.hpp"
 #include "spmv/merge/merge_tuning.hpp"
 #include "tessera/error.hpp"
@@ -19,6 +20,21 @@ constexpr std::array<cuda::DeviceLimits, 4> known_gpus{{{80, 108, 2048, 32, 164 
                                                         {89, 128, 1536, 24, 100 << 10, 48 << 10, 99 << 10, 1 << 10},
                                                         {90, 132, 2048, 32, 228 << 10, 48 << 10, 227 << 10, 1 << 10},
                                                         {120, 170, 1536, 24, 100 << 10, 48 << 10, 99 << 10, 1 << 10}}};
+
+/// Rows, nonzeros and longest rows of bcsstk38, memplus and wiki-Vote, as measured in bench/NOTES.md.
+TEST(CsrVectorTuning, LongRowsOfShortOnesLeaveLanesIdle) {
+  using cuda::csr_vector_idles;
+  using cuda::csr_vector_whole_lanes;
+  EXPECT_EQ(csr_vector_whole_lanes(8032, 355460, 614), 32);
+  EXPECT_EQ(csr_vector_whole_lanes(17758, 126150, 574), 32);
+  EXPECT_EQ(csr_vector_whole_lanes(8297, 103689, 893), 32);
+  EXPECT_EQ(csr_vector_whole_lanes(325557, 3216152, 2716), 0);
+  EXPECT_FALSE(csr_vector_idles(8032, 355460, 32, 614)) << "0.7 lanes per nonzero";
+  EXPECT_TRUE(csr_vector_idles(17758, 126150, 32, 574));
+  EXPECT_TRUE(csr_vector_idles(8297, 103689, 32, 893));
+  EXPECT_FALSE(csr_vector_idles(17758, 126150, 32, 512)) << "16 loads in a chain";
+  EXPECT_FALSE(csr_vector_idles(10, 0, 1, 0));
+}
 
 TEST(MerbitTuning, TilesFitTheLoadsOfAWarp) {
   using cuda::choose_tiles;
