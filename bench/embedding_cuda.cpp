@@ -1,13 +1,14 @@
 /// Many solves inside another program, on a GPU: 20 iterations of CG per solve, right-hand sides that change, by the
-/// function, by a solver that keeps its vectors and its recorded loop, and by a loop written by hand on cuSPARSE and
-/// cuBLAS; and new values before every solve. Wall clock, since the host's part is the question. All take turns in
-/// random order in one process.
+/// function, by a solver that keeps its vectors and its recorded loop, by solves that are enqueued as a whole and read
+/// after the last, and by a loop written by hand on cuSPARSE and cuBLAS; and new values before every solve. Wall clock,
+/// since the host's part is the question. All take turns in random order in one process.
 ///
 ///   bench_embedding_cuda --sides 300,2000 --json results.json
 #include "bench/hand_written.hpp"
 #include "bench/report.hpp"
 #include "bench/vendor.hpp"
 #include "tessera/context.hpp"
+#include "tessera/enqueued_cg.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/iterative_solver.hpp"
@@ -44,6 +45,7 @@ struct Settings {
 struct Way {
   std::string name;
   std::function<void(std::span<const double> b)> solve;
+  std::function<void()> check = {};  ///< after a wait
   std::vector<double> ms = {};
   ContextCounts counts = {};
 };
@@ -80,8 +82,11 @@ class Bench {
   void solve_by(Way& way, int solves);
   void add_ways();
   void add_by_hand();
-  static void require_all_iterations(const SolveReport& report) {
-    if (report.iterations != iterations_per_solve) throw Error("not all iterations were done: " + report.reason);
+  template <class Report>
+  static void require_all_iterations(const Report& report) {
+    if (report.iterations == iterations_per_solve) return;
+    throw Error(fmt::format("{} of {} iterations were done: {}", report.iterations, iterations_per_solve,
+                            to_string(report.status)));
   }
   [[nodiscard]] Json row_of(const Way& way) const;
   [[nodiscard]] double update_ms();
@@ -98,6 +103,8 @@ class Bench {
   std::unique_ptr<SpmvPlan<double>> changing_;  ///< takes new values
   std::unique_ptr<IterativeSolver<double>> kept_;
   std::unique_ptr<IterativeSolver<double>> changing_solver_;
+  std::unique_ptr<EnqueuedCg<double>> enqueued_;
+  Array<SolveOutcome> outcome_;
   Array<std::int32_t> narrow_offsets_;
   std::unique_ptr<VendorProduct> product_;
   std::unique_ptr<HandWrittenKrylov> by_hand_;
@@ -121,6 +128,11 @@ void Bench::add_ways() {
                      changing_->update_values(std::as_const(values_).span());
                      require_all_iterations(changing_solver_->solve(b, x_.span()));
                    }});
+  enqueued_ = std::make_unique<EnqueuedCg<double>>(*plan_, options_);
+  outcome_ = Array<SolveOutcome>(1, Init::zero, context_);
+  ways_.push_back({"EnqueuedCg",
+                   [this](std::span<const double> b) { enqueued_->enqueue(b, x_.span(), outcome_.data()); },
+                   [this] { require_all_iterations(outcome_.to(Device::host())[0]); }});
   add_by_hand();
 }
 
@@ -142,6 +154,7 @@ void Bench::solve_by(Way& way, int solves) {
     way.solve(std::as_const(b_[static_cast<std::size_t>(k % right_sides)]).span());
   }
   synchronize(context_);
+  if (way.check) way.check();
 }
 
 Json Bench::row_of(const Way& way) const {

@@ -12,7 +12,7 @@ namespace tessera::host {
 template <class T>
 class PowerOfTwo {
  public:
-  explicit PowerOfTwo(int exponent)
+  TESSERA_HOST_DEVICE explicit PowerOfTwo(int exponent)
       : first_(std::ldexp(T{1}, exponent / 2)), second_(std::ldexp(T{1}, exponent - exponent / 2)) {}
 
   TESSERA_HOST_DEVICE T operator()(T value) const noexcept { return (value * first_) * second_; }

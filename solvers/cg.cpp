@@ -13,6 +13,7 @@
 /// On a GPU, where the plan's kernel offers it and M is fused, two products do the same: solvers/two_kernel_cg.cpp.
 #include "solvers/cg.hpp"
 
+#include "solvers/cg_iteration.hpp"
 #include "solvers/krylov.hpp"
 #include "solvers/two_kernel_cg.hpp"
 #include "tessera/solvers.hpp"
@@ -47,26 +48,9 @@ class ConjugateGradients final : public detail::KrylovMethod<T> {
   // For KrylovSolve.
 
   void iterate(Loop& loop) {
-    const std::span<T> r = solve_.r();
-    const bool is_fused = solve_.m().is_fused;
-    // q = A p
-    loop.template product<T>(solve_.problem().a, p_.span(), q_, p_.span());
-    std::visit(
-        [&]<class M>(const M& m) {
-          // α = ρ / <p, q>,  r = r - α q
-          loop.apply(n_, detail::CgUpdateResidual<T, M>{
-                             .counts = solve_.m().counts(), .m = m, .q = q_.current().data(), .r = r.data()});
-          // z = M r,  ρ' = <r, z>
-          if (!is_fused) loop.template product<T>(solve_.problem().m, r, z_.span(), r);
-          // β = ρ' / ρ,  x = x + α p,  p = z + β p
-          loop.apply(n_, detail::CgUpdateSolutionAndDirection<T, M>{.is_fused = is_fused,
-                                                                    .m = m,
-                                                                    .z = z().data(),
-                                                                    .x = solve_.x().data(),
-                                                                    .p = p_.data(),
-                                                                    .kept = solve_.kept().data()});
-        },
-        solve_.m().entry);
+    const detail::CgIteration<T> iteration{
+        .x = solve_.x(), .r = solve_.r(), .p = p_.span(), .z = z_.span(), .kept = solve_.kept()};
+    iteration.enqueue(loop, solve_.problem(), q_);
   }
 
   /// x = x + α p, where the loop halted before x followed r.

@@ -16,9 +16,6 @@ namespace {
 /// Longer histories grow instead of being reserved.
 constexpr std::int64_t reserved_history = 65536;
 
-/// Part of the range of the element type that x may use. The rest is for rounding errors of the bound.
-constexpr double usable_range = 0.999;
-
 template <class T>
 std::string first_not_finite(const Device& device, const char* name, std::span<const T> vector) {
   Array<T> copy;

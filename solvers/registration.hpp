@@ -6,6 +6,7 @@
 #include "solvers/accuracy.hpp"
 #include "solvers/bicgstab.hpp"
 #include "solvers/cg.hpp"
+#include "solvers/enqueued_cg.hpp"
 #include "solvers/fused/block.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
@@ -23,7 +24,9 @@ namespace tessera::cuda {
 /// The functions that Loop, transform_reduce() and block_pass() call for an operation.
 template <class Op>
 [[nodiscard]] constexpr auto functions_of() {
-  if constexpr (std::is_base_of_v<fused::ScalarOp, Op>) {
+  if constexpr (requires(const Op op, typename Op::State state) { op(state); }) {
+    return std::tuple{&StateOp<Op>::enqueue};
+  } else if constexpr (std::is_base_of_v<fused::ScalarOp, Op>) {
     return std::tuple{&LoopOp<Op>::record};
   } else if constexpr (requires {
                          typename Op::State;
@@ -52,6 +55,9 @@ const decltype(std::tuple_cat(functions_of<Op>()...)) Kernels<fused::OpList<Op..
 
 using detail::BicgstabOps;
 using detail::CgOps;
+using detail::EnqueuedCgOps;
+using detail::EnqueuedCgRestartOps;
+using detail::EnqueuedCgStateOps;
 using detail::GmresOps;
 using detail::IdrOps;
 using detail::JacobiOps;
@@ -67,6 +73,13 @@ template struct Kernels<CgOps<float, FusedIdentity<float>>>;
 template struct Kernels<CgOps<float, FusedDiagonal<float>>>;
 template struct Kernels<CgOps<double, FusedIdentity<double>>>;
 template struct Kernels<CgOps<double, FusedDiagonal<double>>>;
+template struct Kernels<EnqueuedCgStateOps>;
+template struct Kernels<EnqueuedCgOps<float>>;
+template struct Kernels<EnqueuedCgOps<double>>;
+template struct Kernels<EnqueuedCgRestartOps<float, FusedIdentity<float>>>;
+template struct Kernels<EnqueuedCgRestartOps<float, FusedDiagonal<float>>>;
+template struct Kernels<EnqueuedCgRestartOps<double, FusedIdentity<double>>>;
+template struct Kernels<EnqueuedCgRestartOps<double, FusedDiagonal<double>>>;
 template struct Kernels<BicgstabOps<float, FusedIdentity<float>>>;
 template struct Kernels<BicgstabOps<float, FusedDiagonal<float>>>;
 template struct Kernels<BicgstabOps<double, FusedIdentity<double>>>;

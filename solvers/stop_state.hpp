@@ -21,6 +21,14 @@ inline constexpr double noise_fraction = 0.01;
 /// Above this multiple, it is trusted: the errors also grow with the norm of A and with the iterations.
 inline constexpr double trusted_multiple = 1e4;
 
+/// Part of the range of the element type that x may use. The rest is for rounding errors of the bound.
+inline constexpr double usable_range = 0.999;
+
+/// A restart from the true residual is progress if it lowers the residual to this fraction.
+inline constexpr double useful_reduction = 0.9;
+/// Restarts without progress before the solve stagnates.
+inline constexpr int allowed_futile_checks = 2;
+
 /// Common part of the states of the methods: CgState, BicgstabState.
 struct StopState : fused::LoopControl {
   // Set before the loop.
@@ -100,6 +108,14 @@ struct StopState : fused::LoopControl {
     if (iteration >= max_iterations) stop(Status::max_iterations);
   }
 
+  /// The recurrence was restarted from a computed residual.
+  TESSERA_HOST_DEVICE void replaced(double true_residual) noexcept {
+    peak = true_residual;
+    if (replacement_interval > 0 && !(true_residual < 0.99 * best)) return;
+    best = true_residual;
+    best_iteration = iteration;
+  }
+
   /// Ends an iteration with the given ‖r‖₂.
   TESSERA_HOST_DEVICE void after_iteration(double residual) noexcept {
     ++iteration;
@@ -125,6 +141,55 @@ struct StopState : fused::LoopControl {
   TESSERA_HOST_DEVICE void stop(Status why) noexcept {
     halt = fused::Halt::limit;
     status = why;
+  }
+};
+
+inline constexpr double largest_double = std::numeric_limits<double>::max();
+
+/// Tolerances of a solve, in the user's units.
+struct Tolerances {
+  double relative = 0.0;
+  double absolute = 0.0;
+  double divergence = 0.0;
+  bool of_b = true;  ///< relative to ‖b‖, else to ‖r₀‖
+
+  /// Sets the limits of a state whose norms are 2^exponent times smaller.
+  /// \returns whether the absolute tolerance decides
+  TESSERA_HOST_DEVICE bool begin(StopState& state, double b_norm, double r0_norm, int exponent) const noexcept {
+    const double from_relative = relative * (of_b ? b_norm : r0_norm);
+    // May underflow, or overflow: every finite residual meets it then, and no infinite one.
+    const double scaled = std::ldexp(absolute, -exponent);
+    const double from_absolute = scaled < largest_double ? scaled : largest_double;
+    const bool absolute_decides = from_absolute >= from_relative;
+    state.target = absolute_decides ? from_absolute : from_relative;
+    state.divergence_limit = divergence * (b_norm > r0_norm ? b_norm : r0_norm);
+    state.peak = state.best = r0_norm;
+    return absolute_decides;
+  }
+};
+
+/// Whether restarts from the true residual still pay.
+struct RestartRules {
+  double best_checked = std::numeric_limits<double>::infinity();  ///< smallest true residual of the failed checks
+  double reference = 0.0;                                         ///< from which the allowed restarts are counted
+  int futile_checks = 0;
+  int restarts = 0;
+
+  /// After a check that found the true residual above the target: whether restarting no longer lowers it.
+  [[nodiscard]] TESSERA_HOST_DEVICE bool check_is_futile(double true_residual) noexcept {
+    futile_checks = true_residual >= useful_reduction * best_checked ? futile_checks + 1 : 0;
+    if (true_residual < best_checked) best_checked = true_residual;
+    return futile_checks > allowed_futile_checks;
+  }
+
+  /// Whether one more restart after a breakdown is allowed; counts it.
+  [[nodiscard]] TESSERA_HOST_DEVICE bool allow(double true_residual, int most) noexcept {
+    if (!std::isfinite(true_residual)) return false;
+    if (true_residual <= 0.5 * reference) {
+      reference = true_residual;
+      restarts = 0;
+    }
+    return restarts++ < most;
   }
 };
 

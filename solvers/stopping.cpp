@@ -56,20 +56,8 @@ namespace detail {
 
 namespace {
 
-/// A restart from the true residual is progress if it lowers the residual to this fraction.
-constexpr double useful_reduction = 0.9;
 /// A cycle of GMRES that leaves this fraction of the residual has done nothing; the next would be the same.
 constexpr double idle_cycle = 1.0 - 1e-6;
-/// Restarts without progress before the solve stagnates.
-constexpr int allowed_futile_checks = 2;
-
-std::int64_t stagnation_window(const SolverOptions& options, std::int64_t n) {
-  const std::int64_t asked =
-      options.stagnation_window > 0 ? options.stagnation_window : std::max<std::int64_t>(1000, n);
-  // With periodic replacement only computed residuals count as progress, so at least one must fall into the window.
-  const std::int64_t half_limit = std::numeric_limits<std::int64_t>::max() / 2;
-  return std::max(asked, 2 * std::min(options.replacement_interval, half_limit));
-}
 
 std::string_view describe(Breakdown kind) {
   switch (kind) {
@@ -95,6 +83,19 @@ std::string_view describe(Breakdown kind) {
 
 }  // namespace
 
+std::int64_t stagnation_iterations(const SolverOptions& options, std::int64_t n) {
+  const std::int64_t asked =
+      options.stagnation_window > 0 ? options.stagnation_window : std::max<std::int64_t>(1000, n);
+  // With periodic replacement only computed residuals count as progress, so at least one must fall into the window.
+  const std::int64_t half_limit = std::numeric_limits<std::int64_t>::max() / 2;
+  return std::max(asked, 2 * std::min(options.replacement_interval, half_limit));
+}
+
+Tolerances tolerances_of(const SolverOptions& options) {
+  return {options.relative_tolerance, options.absolute_tolerance, options.divergence_tolerance,
+          options.base == ResidualBase::b};
+}
+
 std::string stop_words(const std::function<std::string()>& stop_cause) {
   return stop_cause ? stop_cause() : "stopped by the observer";
 }
@@ -102,22 +103,15 @@ std::string stop_words(const std::function<std::string()>& stop_cause) {
 StoppingCriteria::StoppingCriteria(const SolverOptions& options, std::int64_t n, double epsilon, StopState& state)
     : options_(options), state_(state) {
   state_.epsilon = epsilon;
-  state_.window = stagnation_window(options, n);
+  state_.window = stagnation_iterations(options, n);
   state_.max_iterations = options.max_iterations;
   state_.replacement_interval = options.replacement_interval;
 }
 
 void StoppingCriteria::begin(double b_norm, double r0_norm, int exponent) {
   exponent_ = exponent;
-  const double base = options_.base == ResidualBase::b ? b_norm : r0_norm;
-  const double relative = options_.relative_tolerance * base;
-  // May underflow, or overflow: every finite residual meets it then, and no infinite one.
-  const double absolute =
-      std::min(std::ldexp(options_.absolute_tolerance, -exponent), std::numeric_limits<double>::max());
-  target_is_absolute_ = absolute >= relative;
-  state_.target = std::max(relative, absolute);
-  state_.divergence_limit = options_.divergence_tolerance * std::max(b_norm, r0_norm);
-  state_.peak = state_.best = restart_reference_ = r0_norm;
+  target_is_absolute_ = tolerances_of(options_).begin(state_, b_norm, r0_norm, exponent);
+  restarts_.reference = r0_norm;
 }
 
 double StoppingCriteria::user_units(double norm) const { return std::ldexp(norm, exponent_); }
@@ -133,33 +127,10 @@ std::optional<Status> StoppingCriteria::verdict(double residual) {
   return std::nullopt;
 }
 
-void StoppingCriteria::replaced(double true_residual) {
-  state_.peak = true_residual;
-  const bool periodic = options_.replacement_interval > 0;
-  if (periodic && !(true_residual < 0.99 * state_.best)) return;
-  state_.best = true_residual;
-  state_.best_iteration = state_.iteration;
-}
-
-bool StoppingCriteria::restart_is_futile(double true_residual) {
-  futile_checks_ = true_residual >= useful_reduction * best_checked_ ? futile_checks_ + 1 : 0;
-  best_checked_ = std::min(best_checked_, true_residual);
-  return futile_checks_ > allowed_futile_checks;
-}
-
 bool StoppingCriteria::cycle_is_futile(double true_residual) {
   idle_cycles_ = true_residual >= idle_cycle * best_of_cycles_ ? idle_cycles_ + 1 : 0;
   best_of_cycles_ = std::min(best_of_cycles_, true_residual);
   return idle_cycles_ > allowed_futile_checks;
-}
-
-bool StoppingCriteria::may_restart(double true_residual) {
-  if (!std::isfinite(true_residual)) return false;
-  if (true_residual <= 0.5 * restart_reference_) {
-    restart_reference_ = true_residual;
-    restarts_ = 0;
-  }
-  return restarts_++ < options_.breakdown_restarts;
 }
 
 std::string StoppingCriteria::target_text() const {
@@ -186,11 +157,11 @@ std::string StoppingCriteria::cause(Status status, const SolveReport& report) co
       return fmt::format("||r||_2 = {:.6g} > dtol*max(||b||_2, ||r0||_2) = {:.6g}; ", user_units(state_.judged),
                          user_units(state_.divergence_limit));
     case Status::stagnated:
-      if (futile_checks_ > allowed_futile_checks) {
+      if (restarts_.futile_checks > allowed_futile_checks) {
         return fmt::format(
             "attainable accuracy reached: {} restarts from the true residual lowered it by less than 10 % or not at "
             "all; ",
-            futile_checks_);
+            restarts_.futile_checks);
       }
       if (idle_cycles_ > allowed_futile_checks) {
         return fmt::format("{} cycles of {} directions did not lower ||r||_2 = {:.6g}; ", idle_cycles_,

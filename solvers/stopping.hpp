@@ -17,6 +17,10 @@ namespace tessera::detail {
 /// Why a solve ended whose observer stopped it. \param stop_cause of the options, may be empty
 [[nodiscard]] std::string stop_words(const std::function<std::string()>& stop_cause);
 
+/// Iterations without progress after which a solve stagnates.
+[[nodiscard]] std::int64_t stagnation_iterations(const SolverOptions& options, std::int64_t n);
+[[nodiscard]] Tolerances tolerances_of(const SolverOptions& options);
+
 /// The host's part of the stopping rules; the part of every iteration is in StopState. Norms come in the units of the
 /// scaled problem; texts and report are in the user's, 2^exponent times larger.
 class StoppingCriteria {
@@ -36,13 +40,15 @@ class StoppingCriteria {
   void set_seconds(double seconds) noexcept { seconds_ = seconds; }
 
   /// The recurrence was restarted from a computed residual.
-  void replaced(double true_residual);
+  void replaced(double true_residual) { state_.replaced(true_residual); }
   /// After a check that found the true residual above the target: whether restarting no longer lowers it.
-  [[nodiscard]] bool restart_is_futile(double true_residual);
+  [[nodiscard]] bool restart_is_futile(double true_residual) { return restarts_.check_is_futile(true_residual); }
   /// After a cycle of GMRES that left the true residual above the target: whether cycles no longer lower it.
   [[nodiscard]] bool cycle_is_futile(double true_residual);
   /// Whether one more restart after a breakdown is allowed; counts it.
-  [[nodiscard]] bool may_restart(double true_residual);
+  [[nodiscard]] bool may_restart(double true_residual) {
+    return restarts_.allow(true_residual, options_.breakdown_restarts);
+  }
 
   /// The inequality that ended the solve. \param true_residual of the returned x, scaled units
   [[nodiscard]] std::string reason(Status status, const SolveReport& report, double true_residual) const;
@@ -58,12 +64,9 @@ class StoppingCriteria {
   bool target_is_absolute_ = false;
   double seconds_ = 0.0;
 
-  double best_checked_ = std::numeric_limits<double>::infinity();  // smallest true residual of the failed checks
-  int futile_checks_ = 0;
+  RestartRules restarts_;
   double best_of_cycles_ = std::numeric_limits<double>::infinity();  // smallest true residual after a cycle
   int idle_cycles_ = 0;
-  double restart_reference_ = 0.0;  // true residual from which the allowed restarts are counted
-  int restarts_ = 0;
 };
 
 }  // namespace tessera::detail

@@ -6,6 +6,7 @@
 #include "solvers/amg/strength.hpp"
 #include "solvers/factors/prepared_factors.hpp"
 #include "solvers/fused/block.hpp"
+#include "solvers/fused/enqueued_loops.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
 #include "solvers/two_kernel_cg.hpp"
@@ -39,6 +40,24 @@ bool GraphLoop::is_graph() const noexcept { return false; }
 void GraphLoop::record(std::function<void()> iteration) { impl_->iteration = std::move(iteration); }
 std::span<const fused::LoopEntry> GraphLoop::run(std::int64_t /*iterations*/, void* /*state*/, bool /*enter*/) {
   return {};
+}
+
+struct EnqueuedLoops::Impl {
+  LoopFrame frame;
+};
+
+EnqueuedLoops::EnqueuedLoops(const Device& device, std::uint64_t /*state_bytes*/) { refuse(device); }
+EnqueuedLoops::~EnqueuedLoops() = default;
+const LoopFrame& EnqueuedLoops::frame() const noexcept { return impl_->frame; }
+bool EnqueuedLoops::is_graph() const noexcept { return false; }
+void EnqueuedLoops::enqueue(const std::function<void()>& /*loops*/) {}
+void EnqueuedLoops::forget() noexcept {}
+void EnqueuedLoops::repeat_until_halted(const std::function<void()>& /*body*/) {}
+void EnqueuedLoops::repeat_until_done(const std::function<void()>& /*body*/) {}
+
+template <class Op>
+void StateOp<Op>::enqueue(const Device& device, const LoopFrame& /*frame*/, const Op& /*op*/) {
+  refuse(device);
 }
 
 template <class Op>

@@ -13,6 +13,18 @@ namespace tessera::cuda {
 /// that do not follow kernels into conditional nodes.
 [[nodiscard]] bool graphs_are_usable();
 
+/// Whether work that this thread puts into the stream of the context is being recorded. \throws CudaError
+[[nodiscard]] bool is_recording(const Context& context);
+
+/// Adds a while loop to the graph that is being recorded from the stream of the context, after everything recorded so
+/// far. Loops nest. Where the graph belongs to others, it is theirs to instantiate and to launch.
+/// \param stream to record the body from, recording nothing else
+/// \param before puts a kernel into the stream that sets the condition, 0 or 1, by cudaGraphSetConditional
+/// \param body   recorded once; repeats while the condition is 1. Kernels of it set the condition \throws CudaError
+void record_loop(const Context& context, cudaStream_t stream,
+                 const std::function<void(cudaGraphConditionalHandle condition)>& before,
+                 const std::function<void()>& body);
+
 /// A graph of one or two parts: work that runs once, then an optional body that repeats while its condition is 1.
 /// Kernels set the condition by cudaGraphSetConditional(condition(), 0 or 1). Each launch begins with 0.
 class LoopGraph {
@@ -37,7 +49,6 @@ class LoopGraph {
   void launch() const;
 
  private:
-  void record(cudaGraph_t into, const std::function<void()>& work);
   [[nodiscard]] cudaGraph_t add_loop();
 
   const Context& context_;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -26,12 +27,17 @@ namespace {
 constexpr int max_devices = 64;
 std::atomic<bool> some_context_exists = false;
 
-/// Stream that StreamGuard has set.
-struct OtherStream {
-  const Context* context = nullptr;
-  cudaStream_t stream = nullptr;
+/// Streams that StreamGuards have set, the innermost last: loops of a graph are recorded inside each other.
+struct OtherStreams {
+  static constexpr std::size_t most = 8;
+  struct One {
+    const Context* context = nullptr;
+    cudaStream_t stream = nullptr;
+  };
+  std::array<One, most> set;
+  std::size_t count = 0;
 };
-thread_local OtherStream other_stream;
+thread_local OtherStreams other_streams;
 
 int attribute(cudaDeviceAttr which, int ordinal) {
   int value = 0;
@@ -155,10 +161,18 @@ void Context::record_event() const {
   check(cudaEventRecord(event_, stream()), "recording an event");
 }
 
-cudaStream_t Context::stream() const noexcept { return other_stream.context == this ? other_stream.stream : stream_; }
+cudaStream_t Context::stream() const noexcept {
+  for (std::size_t k = other_streams.count; k-- > 0;) {
+    if (other_streams.set[k].context == this) return other_streams.set[k].stream;
+  }
+  return stream_;
+}
 
-StreamGuard::StreamGuard(const Context& context, cudaStream_t stream) noexcept { other_stream = {&context, stream}; }
-StreamGuard::~StreamGuard() { other_stream = {}; }
+StreamGuard::StreamGuard(const Context& context, cudaStream_t stream) noexcept {
+  assert(other_streams.count < OtherStreams::most);
+  other_streams.set[other_streams.count++] = {&context, stream};
+}
+StreamGuard::~StreamGuard() { --other_streams.count; }
 
 void Context::synchronize() const {
   ++waits_;

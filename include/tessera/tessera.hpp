@@ -12,6 +12,7 @@
 #include "tessera/csr.hpp"
 #include "tessera/device.hpp"
 #include "tessera/direct.hpp"
+#include "tessera/enqueued_cg.hpp"
 #include "tessera/error.hpp"
 #include "tessera/fused_operator.hpp"
 #include "tessera/generators.hpp"

@@ -24,6 +24,7 @@ enum class Halt : std::int32_t {
   cycle,      ///< GMRES: all directions of a cycle are used
   breakdown,
   limit,  ///< iterations, divergence, stagnation
+  done,   ///< the solve has ended (fused/enqueued_loops.hpp)
 };
 
 /// What every loop's state begins with. A state is a plain struct derived from it, in the memory of the host or of the

@@ -4,6 +4,7 @@
 
 #include "core/cuda/device_clock.cuh"
 #include "core/cuda/reduce.cuh"
+#include "solvers/fused/enqueued_loops.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
 
@@ -188,6 +189,19 @@ void LoopOp<Op>::record(const Device& device, const LoopFrame& frame, std::int64
   launch("fused operation of a loop", context, Grid{blocks_of_sum(n), sum_threads}, loop_op_kernel<Op>, n, op,
          static_cast<typename Op::State*>(frame.state), static_cast<LoopControlBlock*>(frame.control_block),
          static_cast<Sums*>(context.sum_space().on_device), dot_parts.data(), static_cast<int>(dot_parts.size()));
+}
+
+/// An operation on the state alone, by one thread.
+template <class Op>
+__global__ void state_op_kernel(Op op, typename Op::State* state) {
+  op(*state);
+}
+
+template <class Op>
+void StateOp<Op>::enqueue(const Device& device, const LoopFrame& frame, const Op& op) {
+  const DeviceGuard current(device);
+  launch("operation on the state of a solve", Context::of(device), Grid{1, 1}, state_op_kernel<Op>, op,
+         static_cast<typename Op::State*>(frame.state));
 }
 
 /// An operation without sums, as a loop body.

@@ -31,6 +31,35 @@ inline constexpr std::int64_t most_report_iterations = 1000;
 /// a product, are recorded once.
 inline constexpr int short_iterations_per_check = 4;
 
+/// A fused operation on n > 0 elements, called by the host.
+template <class Op>
+void apply_from_host(const Device& device, std::int64_t n, const Op& op, typename Op::State& state) {
+  if (state.halted()) return;
+  op.scalars_before(state);
+  if (state.halted()) return;
+  op.scalars_after(state, transform_reduce(device, n, BoundOp<Op>{op, op.scalars(state)}));
+}
+
+/// y = A x in the stream of a GPU; the dots of the state are those with w. In a graph the next operation adds the parts
+/// of the inner products. Without a graph, another thread might multiply with the same plan in between, so the product
+/// adds them itself.
+/// \returns the parts that the next operation has to add. Those of a product before, which none has taken, do not count
+template <class T>
+[[nodiscard]] std::span<const ProductDots> enqueue_product(const FusedOperator<T>& a, std::span<const T> x,
+                                                           std::span<T> y, std::span<const T> w,
+                                                           const cuda::LoopFrame& frame, bool is_graph) {
+  auto* const control = static_cast<LoopControl*>(frame.state);
+  ProductDots* const dots = &control->dots;
+  const detail::EnqueuedProduct<T>& product = *detail::EnqueuedProduct<T>::of(a);
+  if (!is_graph) {
+    product.enqueue(x, y, w, dots);
+    return {};
+  }
+  const std::span<const ProductDots> parts =
+      product.enqueue_parts(x, y, w, dots, reinterpret_cast<const std::int32_t*>(&control->halt));
+  return parts.data() != dots ? parts : std::span<const ProductDots>{};
+}
+
 template <class State>
 class Loop {
  public:
@@ -70,10 +99,7 @@ class Loop {
   template <class Op>
   void apply(std::int64_t n, const Op& op) {
     if (recording_ != nullptr) return record(n, op);
-    if (state_.halted()) return;
-    op.scalars_before(state_);
-    if (state_.halted()) return;
-    op.scalars_after(state_, transform_reduce(device_, n, BoundOp<Op>{op, op.scalars(state_)}));
+    apply_from_host(device_, n, op, state_);
   }
 
   /// A block operation on n > 0 elements.
@@ -108,7 +134,7 @@ class Loop {
   void product(const FusedOperator<T>& a, std::span<const T> x, DualBuffer<T>& out, std::span<const T> w) {
     if (recording_ != nullptr) {
       out.set_prepared_for(0);
-      enqueue_product<T>(a, x, out.current(), w);
+      record_product<T>(a, x, out.current(), w);
     } else if (!state_.halted()) {
       state_.dots = a.apply_and_dot(x, out, w);
     }
@@ -116,7 +142,7 @@ class Loop {
   template <class T>
   void product(const FusedOperator<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) {
     if (recording_ != nullptr) {
-      enqueue_product<T>(a, x, y, w);
+      record_product<T>(a, x, y, w);
     } else if (!state_.halted()) {
       state_.dots = a.apply_and_dot(x, y, w);
     }
@@ -128,18 +154,9 @@ class Loop {
     cuda::LoopOp<Op>::record(device_, recording_->frame(), n, op, std::exchange(dot_parts_, {}));
   }
 
-  /// In a graph the next operation adds the parts of the inner products. Without a graph, another thread might multiply
-  /// with the same plan in between, so the product adds them itself.
   template <class T>
-  void enqueue_product(const FusedOperator<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) {
-    auto* const control = static_cast<LoopControl*>(recording_->frame().state);
-    ProductDots* const dots = &control->dots;
-    const detail::EnqueuedProduct<T>& product = *detail::EnqueuedProduct<T>::of(a);
-    if (!recording_->is_graph()) return product.enqueue(x, y, w, dots);
-    const std::span<const ProductDots> parts =
-        product.enqueue_parts(x, y, w, dots, reinterpret_cast<const std::int32_t*>(&control->halt));
-    // Those of a product before, which no operation has taken, do not count.
-    dot_parts_ = parts.data() != dots ? parts : std::span<const ProductDots>{};
+  void record_product(const FusedOperator<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) {
+    dot_parts_ = enqueue_product<T>(a, x, y, w, recording_->frame(), recording_->is_graph());
   }
 
   template <class Iteration, class Note>

@@ -13,6 +13,7 @@ struct EmulatedGraphNode {
 
 struct EmulatedGraph {
   std::vector<std::unique_ptr<EmulatedGraphNode>> nodes;
+  std::vector<cudaGraphNode_t> listed;                 ///< the same, for the caller
   std::vector<std::unique_ptr<EmulatedGraph>> bodies;  ///< of its loops
   cudaGraph_t newest_body = nullptr;
   std::map<cudaGraphConditionalHandle, unsigned> conditions;  ///< and what they are before a launch
@@ -123,6 +124,28 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
   if (stream->recorded != nullptr || count != 0) return cudaErrorInvalidValue;
   stream->recorded = graph;
   return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* /*id*/,
+                                     cudaGraph_t* graph, const cudaGraphNode_t** last, const cudaGraphEdgeData** edges,
+                                     std::size_t* count) {
+  const bool is_active = stream != nullptr && stream->recorded != nullptr;
+  *status = is_active ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  if (!is_active) return cudaSuccess;
+  EmulatedGraph& recorded = *stream->recorded;
+  recorded.listed.clear();
+  for (const auto& node : recorded.nodes) recorded.listed.push_back(node.get());
+  *graph = &recorded;
+  *last = recorded.listed.data();
+  *edges = nullptr;
+  *count = recorded.listed.size();
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t* nodes,
+                                                const cudaGraphEdgeData* /*edges*/, std::size_t count, unsigned flags) {
+  const bool is_latest = stream->recorded != nullptr && count == 1 && nodes[0] == stream->recorded->nodes.back().get();
+  return is_latest && flags == cudaStreamSetCaptureDependencies ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
