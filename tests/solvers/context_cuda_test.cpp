@@ -192,6 +192,28 @@ TEST_F(CudaContext, TwoThreadsSolveSideBySide) {
   EXPECT_EQ(found[1], expected);
 }
 
+TEST_F(CudaContext, TwoGpusWorkSideBySide) {
+  if (survey_cuda().devices.size() < 2) GTEST_SKIP() << "needs two GPUs";
+  const std::vector<double> alone = solution(gpu());
+  std::vector<double> found[2];
+  std::thread threads[2];
+  for (int k = 0; k < 2; ++k) {
+    threads[k] = std::thread([&found, k] {
+      for (int solve = 0; solve < 5; ++solve) found[k] = solution(Context(Device::cuda(k)));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(found[0], alone);
+  EXPECT_EQ(found[1], alone);
+  // CUDA's default streams, one of each GPU.
+  const Context one(Device::cuda(0), {.stream = nullptr});
+  const Context other(Device::cuda(1), {.stream = nullptr});
+  EXPECT_FALSE(one.device().shares_context_with(other));
+  const auto there = Array<double>::copy_of(alone, one).to(other);
+  EXPECT_EQ(download(there.to(one)), alone);
+  EXPECT_EQ(solution(other), alone);
+}
+
 TEST_F(CudaContext, OneWaitsForAnother) {
   const Context one(gpu());
   const Context other(gpu());
