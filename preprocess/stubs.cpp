@@ -4,6 +4,7 @@
 #include "preprocess/csr5_tiles.hpp"
 #include "preprocess/merbit_tiles.hpp"
 #include "preprocess/snapped_tiles.hpp"
+#include "preprocess/symmetry.hpp"
 #include "preprocess/tile_estimate.hpp"
 #include "preprocess/transpose_map.hpp"
 #include "tessera/error.hpp"
@@ -60,6 +61,16 @@ TwoSums count_sample(const CsrStructurePointers& /*a*/, const SampledTileRows& /
   refuse(device);
 }
 
+template <class T>
+std::int64_t first_row_without_positive_diagonal(const Device& device, std::int64_t /*rows*/,
+                                                 const detail::DiagonalSigns<T>& /*diagonal*/) {
+  refuse(device);
+}
+
+template std::int64_t first_row_without_positive_diagonal(const Device&, std::int64_t,
+                                                          const detail::DiagonalSigns<float>&);
+template std::int64_t first_row_without_positive_diagonal(const Device&, std::int64_t,
+                                                          const detail::DiagonalSigns<double>&);
 template TileMatrix<float> build_tiles(const CsrView<float>&, const Device&);
 template TileMatrix<double> build_tiles(const CsrView<double>&, const Device&);
 template Csr<float> csr_of(const TileView<float>&, const Device&);

@@ -2,49 +2,12 @@
 /// Comparison of the structures of two matrices.
 #include "spmv/same_structure.hpp"
 
-#include "core/parallel.hpp"
-#include "core/sums.hpp"
-#include "tessera/array.hpp"
+#include "core/structure_passes.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace tessera::detail {
-
-namespace {
-
-/// Smallest index at which a and b, of equal length, differ; -1 when they are the same.
-template <class I>
-std::int64_t first_difference(const Device& device, std::span<const I> a, std::span<const I> b) {
-  if (!device.is_host()) return cuda::first_difference(device, a, b);
-  return host::parallel_sum<FirstIndex>(
-             device, static_cast<std::int64_t>(a.size()),
-             [&](host::Range range) {
-               const auto end = a.begin() + range.end;
-               const auto differ = std::mismatch(a.begin() + range.begin, end, b.begin() + range.begin);
-               return differ.first == end ? FirstIndex{} : FirstIndex{differ.first - a.begin()};
-             })
-      .index;
-}
-
-/// Element i of an array on a device.
-template <class I>
-I element(const Device& device, std::span<const I> array, std::int64_t i) {
-  I value{};
-  detail::copy_bytes(Device{}, &value, device, array.data() + i, sizeof(value));
-  return value;
-}
-
-/// The row that holds a nonzero. \param offsets on `device`
-index_t row_of_entry(const Device& device, std::span<const offset_t> offsets, offset_t entry) {
-  Array<offset_t> here(static_cast<std::int64_t>(offsets.size()), Init::none);
-  detail::copy_bytes(Device{}, here.data(), device, offsets.data(), here.bytes());
-  return static_cast<index_t>(std::upper_bound(here.begin(), here.end(), entry) - here.begin() - 1);
-}
-
-}  // namespace
 
 template <class T>
 void require_same_structure(const Device& device, const CsrView<T>& planned, const CsrView<T>& given) {

@@ -16,9 +16,3 @@ template <class T>
 void require_same_structure(const Device& device, const CsrView<T>& planned, const CsrView<T>& given);
 
 }  // namespace tessera::detail
-
-namespace tessera::cuda {
-/// Smallest index at which a and b, of equal length, differ; -1 when they are the same. Waits.
-template <class I>
-[[nodiscard]] std::int64_t first_difference(const Device& device, std::span<const I> a, std::span<const I> b);
-}  // namespace tessera::cuda

@@ -5,7 +5,6 @@
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/residual/residual.hpp"
-#include "spmv/same_structure.hpp"
 #include "spmv/sell/sell.hpp"
 #include "tessera/error.hpp"
 
@@ -26,13 +25,6 @@ namespace cuda {
 double row_length_spread(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
 
 WholeProduct whole_product(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
-
-template <class I>
-std::int64_t first_difference(const Device& device, std::span<const I> /*a*/, std::span<const I> /*b*/) {
-  refuse(device);
-}
-template std::int64_t first_difference(const Device&, std::span<const index_t>, std::span<const index_t>);
-template std::int64_t first_difference(const Device&, std::span<const offset_t>, std::span<const offset_t>);
 
 template <class T>
 detail::RowListEstimate estimate_row_lists(const CsrView<T>& /*on_device*/, const Device& device) {

@@ -4,6 +4,7 @@
 #include "core/cuda/scan.hpp"
 #include "core/cuda/stream_work.hpp"
 #include "core/cuda/vector_ops.hpp"
+#include "core/structure_passes.hpp"
 #include "core/value_passes.hpp"
 #include "tessera/error.hpp"
 
@@ -50,6 +51,20 @@ void synchronize(const Device& device) { refuse(device); }
 void work_in_stream(const Device& device, const std::function<void(CUstream_st* stream)>& /*work*/) { refuse(device); }
 
 offset_t exclusive_sum(const Device& device, std::span<offset_t> /*counts*/, PrimitiveBy /*by*/) { refuse(device); }
+
+bool structure_is_sound(const Device& device, const detail::StructureArrays& /*arrays*/) { refuse(device); }
+std::int64_t narrow_columns(const Device& device, std::span<const std::int64_t> /*from*/, std::int64_t /*cols*/,
+                            std::span<index_t> /*to*/) {
+  refuse(device);
+}
+template <class U>
+std::int64_t first_difference(const Device& device, std::span<const U> /*a*/, std::span<const U> /*b*/) {
+  refuse(device);
+}
+template std::int64_t first_difference(const Device&, std::span<const index_t>, std::span<const index_t>);
+template std::int64_t first_difference(const Device&, std::span<const offset_t>, std::span<const offset_t>);
+template std::int64_t first_difference(const Device&, std::span<const float>, std::span<const float>);
+template std::int64_t first_difference(const Device&, std::span<const double>, std::span<const double>);
 
 TimingClock event_clock(const Device& device) { refuse(device); }
 

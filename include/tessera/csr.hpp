@@ -64,7 +64,7 @@ class Csr {
   Csr& operator=(const Csr&) = delete;
   ~Csr() = default;
 
-  /// Takes over the arrays, all of one device; arrays of a GPU are copied to the host for a full check.
+  /// Takes over the arrays, all of one device, where a full check runs.
   /// \param values nnz entries
   /// \throws InvalidMatrix when the arrays break an invariant of CsrView or a size exceeds 2^31 - 1
   Csr(std::int64_t rows, std::int64_t cols, Array<offset_t> row_offsets, Array<index_t> columns, Array<T> values,

@@ -33,6 +33,7 @@
 #include "tessera/spgemm.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
+#include "tessera/symmetry.hpp"
 #include "tessera/text_file.hpp"
 #include "tessera/tile_matrix.hpp"
 #include "tessera/tile_product.hpp"

@@ -3,7 +3,9 @@
 #include "tests/core/adopt_csr_cases.hpp"
 #include "tests/support/cuda_test.hpp"
 
-#include <string>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -25,23 +27,17 @@ TEST_F(CudaAdoptCsr, RefusesArraysThatLieElsewhere) {
   EXPECT_THROW(static_cast<void>(on_host.adopt({.device = gpu()})), InvalidArgument);
 }
 
-TEST_F(CudaAdoptCsr, IsCheckedAsOnTheHost) {
-  const std::vector<std::int32_t> offsets{0, 2};
-  const std::vector<index_t> twice{1, 1};
-  const std::vector<double> values{1.0, 2.0};
-  const auto message = [&](const Device& device) -> std::string {
-    const auto r = Array<std::int32_t>::copy_of(offsets, device);
-    const auto c = Array<index_t>::copy_of(twice, device);
-    const auto v = Array<double>::copy_of(values, device);
-    try {
-      static_cast<void>(adopt_csr<double>(1, 3, r.span(), c.span(), v.span(), {.device = device}));
-    } catch (const InvalidMatrix& error) {
-      return error.what();
-    }
-    return "";
-  };
-  EXPECT_NE(message(Device{}), "");
-  EXPECT_EQ(message(gpu()), message(Device{}));
+TEST_F(CudaAdoptCsr, IsCheckedAsOnTheHost) { testing::expect_checked(gpu()); }
+TEST_F(CudaAdoptCsr, NarrowsColumnsOf64Bits) { testing::expect_narrowed(gpu()); }
+TEST_F(CudaAdoptCsr, GivesItsArraysAway) { testing::expect_released(gpu()); }
+
+TEST_F(CudaAdoptCsr, TakesNoRowsAndNoColumns) {
+  const auto offsets = Array<std::int64_t>::copy_of(std::vector<std::int64_t>{0}, gpu());
+  EXPECT_EQ(adopt_pattern<float>(0, 7, offsets.span(), std::span<const index_t>{}, {.device = gpu()}).cols(), 7);
+  const auto wrong = Array<std::int64_t>::copy_of(std::vector<std::int64_t>{1}, gpu());
+  EXPECT_THROW(
+      static_cast<void>(adopt_pattern<float>(0, 7, wrong.span(), std::span<const index_t>{}, {.device = gpu()})),
+      InvalidMatrix);
 }
 
 }  // namespace

@@ -32,6 +32,10 @@ TEST(AdoptCsr, IsCheckedInFull) {
   EXPECT_NE(refusal({0}, 3), "") << "an offset is missing";
 }
 
+TEST(AdoptCsr, EveryFaultIsFound) { testing::expect_checked(Device{}); }
+TEST(AdoptCsr, NarrowsColumnsOf64Bits) { testing::expect_narrowed(Device{}); }
+TEST(AdoptCsr, GivesItsArraysAway) { testing::expect_released(Device{}); }
+
 TEST(AdoptCsr, EmptyAndEmptyRows) {
   const std::vector<std::int32_t> none{0};
   const Csr<float> empty = adopt_csr<float>(0, 0, none, {}, {});
