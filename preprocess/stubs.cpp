@@ -6,6 +6,7 @@
 #include "preprocess/snapped_tiles.hpp"
 #include "preprocess/symmetry.hpp"
 #include "preprocess/tile_estimate.hpp"
+#include "preprocess/transition.hpp"
 #include "preprocess/transpose_map.hpp"
 #include "tessera/error.hpp"
 
@@ -62,6 +63,7 @@ TwoSums count_sample(const CsrStructurePointers& /*a*/, const SampledTileRows& /
 }
 
 template <class T>
+<<<<<<< HEAD
 std::int64_t first_row_without_positive_diagonal(const Device& device, std::int64_t /*rows*/,
                                                  const detail::DiagonalSigns<T>& /*diagonal*/) {
   refuse(device);
@@ -71,6 +73,34 @@ template std::int64_t first_row_without_positive_diagonal(const Device&, std::in
                                                           const detail::DiagonalSigns<float>&);
 template std::int64_t first_row_without_positive_diagonal(const Device&, std::int64_t,
                                                           const detail::DiagonalSigns<double>&);
+=======
+detail::WeightSurvey survey_weights(const CsrView<T>& /*a*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
+Csr<T> drop_zeros(const CsrView<T>& /*a*/, offset_t /*zeros*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
+detail::OutLinks<T> out_links(const CsrView<T>& /*a*/, const Device& device) {
+  refuse(device);
+}
+
+Array<index_t> vertices_without_links(const Array<index_t>& degree) { refuse(degree.device()); }
+
+index_t row_of_entry(std::span<const offset_t> /*row_offsets*/, offset_t /*k*/, const Device& device) {
+  refuse(device);
+}
+
+template detail::WeightSurvey survey_weights(const CsrView<float>&, const Device&);
+template detail::WeightSurvey survey_weights(const CsrView<double>&, const Device&);
+template Csr<float> drop_zeros(const CsrView<float>&, offset_t, const Device&);
+template Csr<double> drop_zeros(const CsrView<double>&, offset_t, const Device&);
+template detail::OutLinks<float> out_links(const CsrView<float>&, const Device&);
+template detail::OutLinks<double> out_links(const CsrView<double>&, const Device&);
+>>>>>>> b73b0a3d737e3f25497d98b4458f9dcfcdcbd09c
 template TileMatrix<float> build_tiles(const CsrView<float>&, const Device&);
 template TileMatrix<double> build_tiles(const CsrView<double>&, const Device&);
 template Csr<float> csr_of(const TileView<float>&, const Device&);

@@ -1,8 +1,9 @@
 /// \file
-/// PageRank by the power method: its element operations, and the loops that iterate. The solve is in pagerank.cpp, the
-/// loops are in pagerank_loops.cpp, the scalars of an iteration in spmv/common/pagerank_iteration.hpp.
+/// PageRank by the power method: its element operations, and the loops that iterate. Solves are in pagerank_batch.cpp,
+/// the loops in pagerank_loops.cpp, the scalars of an iteration in spmv/common/pagerank_iteration.hpp.
 #pragma once
 
+#include "preprocess/transition.hpp"
 #include "solvers/fused/ops.hpp"
 #include "spmv/common/pagerank_iteration.hpp"
 #include "spmv/common/rank_product.hpp"
@@ -16,17 +17,17 @@
 
 namespace tessera::detail {
 
-/// x = v, or uniform without v; y = x / out weight.
+/// x = the first iterate; y = x / out weight.
 template <class T>
 struct PagerankStart {
   using Sums = RankSums;
   double uniform;
-  const T* teleport;  ///< v; null: uniform
+  const T* first;  ///< v, or x itself; null: uniform
   const T* out_inverse;
   T* x;
   T* y;
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, RankSums& sums) const {
-    x[i] = teleport == nullptr ? static_cast<T>(uniform) : teleport[i];
+    x[i] = first == nullptr ? static_cast<T>(uniform) : first[i];
     y[i] = x[i] * out_inverse[i];
     sums.total.add(static_cast<double>(x[i]));
     sums.dangling.add(out_inverse[i] == T{0} ? static_cast<double>(x[i]) : 0.0);
@@ -60,31 +61,32 @@ struct PagerankUpdate {
   }
 };
 
-/// x = scale x with Σ x.
+/// x = scale from with Σ x. Both may be one vector.
 template <class T>
 struct PagerankScale {
   using Sums = CompensatedSum;
   double scale;
+  const T* from;
   T* x;
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, CompensatedSum& total) const {
-    x[i] = static_cast<T>(static_cast<double>(x[i]) * scale);
+    x[i] = static_cast<T>(static_cast<double>(from[i]) * scale);
     total.add(static_cast<double>(x[i]));
   }
 };
 
-/// Scaled ranks: y = v / divisor, uniform without v. Element i of y and v is at i * stride, for interleaved vectors.
+/// Scaled ranks: y = first iterate / divisor. Element i of both is at i * stride, for interleaved vectors.
 template <class T>
 struct PagerankStartScaled {
   using Sums = RankSums;
   double uniform;
-  const T* teleport;  ///< v; null: uniform
+  const T* first;  ///< null: uniform
   const index_t* degrees;
   T* y;
   std::int64_t stride = 1;
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, RankSums& sums) const {
     const double divisor = rank_divisor(degrees[i]);
-    const double v = teleport == nullptr ? uniform : static_cast<double>(teleport[i * stride]);
-    const T scaled = static_cast<T>(v * inverse_divisor(divisor));
+    const double rank = first == nullptr ? uniform : static_cast<double>(first[i * stride]);
+    const T scaled = static_cast<T>(rank * inverse_divisor(divisor));
     y[i * stride] = scaled;
     const double kept = static_cast<double>(scaled) * divisor;
     sums.total.add(kept);
@@ -107,9 +109,39 @@ struct PagerankUnscale {
   }
 };
 
+/// Faults and the largest of teleport weights.
+struct TeleportSurvey {
+  using Sums = WeightSurvey;
+  const double* weights;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, WeightSurvey& survey) const { survey.add(i, weights[i]); }
+};
+
+/// Σ weights / largest
+struct TeleportTotal {
+  using Sums = CompensatedSum;
+  const double* weights;
+  double largest;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, CompensatedSum& total) const { total.add(weights[i] / largest); }
+};
+
+/// v = weights / largest / total, or uniform without weights. Element i of v is at i * stride.
 template <class T>
-using PagerankOps =
-    fused::OpList<PagerankStart<T>, PagerankUpdate<T>, PagerankScale<T>, PagerankStartScaled<T>, PagerankUnscale<T>>;
+struct TeleportFill {
+  using Sums = fused::NoSum;
+  const double* weights;  ///< null: uniform
+  double largest;
+  double total;
+  double uniform;
+  T* v;
+  std::int64_t stride;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, fused::NoSum& /*sum*/) const {
+    v[i * stride] = static_cast<T>(weights == nullptr ? uniform : weights[i] / largest / total);
+  }
+};
+
+template <class T>
+using PagerankOps = fused::OpList<PagerankStart<T>, PagerankUpdate<T>, PagerankScale<T>, PagerankStartScaled<T>,
+                                  PagerankUnscale<T>, TeleportSurvey, TeleportTotal, TeleportFill<T>>;
 
 /// Ranks, on the device where they were computed, and their sum.
 template <class T>
@@ -118,7 +150,8 @@ struct FinalRanks {
   double sum = 0.0;
 };
 
-/// Iterates one or several vectors. Each starts from its teleport distribution and has its own state.
+/// Iterates one or several vectors, each with its own state. start(), run() until the states halt, then the ranks; and
+/// again. Nothing but the construction and the first run() allocates.
 template <class T>
 class RankLoop {
  public:
@@ -128,12 +161,25 @@ class RankLoop {
   virtual ~RankLoop() = default;
 
   [[nodiscard]] virtual int vectors() const noexcept { return 1; }
-  /// When run() last returned. \param vector in [0, vectors()), here and below
+  /// The teleport distributions, interleaved as in RankVectors, on the device of the loop; empty when all are uniform.
+  /// To be written before start().
+  [[nodiscard]] virtual std::span<T> teleport() noexcept = 0;
+  /// Begins anew from the teleport distributions. \param initial ranks to begin from instead, where the transition
+  /// matrix lies, only for a single vector; empty: none \throws InvalidArgument when their sum is not positive and
+  /// finite
+  virtual void start(std::span<const T> initial) = 0;
+  /// When start() or run() last returned. \param vector in [0, vectors()), here and below
   [[nodiscard]] virtual const RankState& state(int vector) const noexcept = 0;
   /// Up to `iterations` iterations of every vector; a vector stops when its state halts. Allocates nothing.
   /// \param iterations at most remembered_changes
   virtual void run(int iterations) = 0;
-  /// The ranks scaled to sum 1. Once per vector, after all iterations.
+  /// Writes the ranks scaled to sum 1. After all iterations. \param ranks on the device of the loop; may be room()
+  /// \returns their sum
+  virtual double write_ranks(int vector, std::span<T> ranks) = 0;
+  /// Elements for the ranks of a single vector among those of the loop, which are free once all iterations are made.
+  [[nodiscard]] virtual std::span<T> room() noexcept = 0;
+  /// The ranks scaled to sum 1, in memory of the loop where that is free. Once per vector, after all iterations; then
+  /// the loop cannot start again.
   [[nodiscard]] virtual FinalRanks<T> take_ranks(int vector) = 0;
   /// Iterations per run() where nobody has to see each one.
   [[nodiscard]] virtual int iterations_per_check() const noexcept { return 1; }
@@ -141,34 +187,37 @@ class RankLoop {
 
 /// Per iteration one product with the plan and one operation on the vectors, on the host or a GPU.
 /// \param plan of transition.in_links(); plan and transition outlive the loop
-/// \param teleport sums to 1, on the plan's device; empty when uniform
+/// \param teleport on the plan's device; empty when uniform
 template <class T>
 [[nodiscard]] std::unique_ptr<RankLoop<T>> make_product_rank_loop(const SpmvPlan<T>& plan,
                                                                   const TransitionMatrix<T>& transition,
                                                                   const RankRules& rules, Array<T> teleport);
 
 /// Per iteration one fused product on a GPU, where the state lies too.
-/// \param product on `device`; the kernel and matrix that it was made for outlive the loop
-/// \param degrees out-links per vertex, on the host
-/// \param teleport one distribution per vector, interleaved as in RankVectors, on `device`; empty when all are uniform
-/// \param vectors that the product was made for
-/// \throws OutOfMemory, CudaError
+/// \param product on `device`; the kernel and matrix that it was made for outlive the loop, as does the transition
+/// matrix \param teleport one distribution per vector, interleaved as in RankVectors, on `device`; empty when all are
+/// uniform \param vectors that the product was made for \throws OutOfMemory, CudaError
 template <class T>
 [[nodiscard]] std::unique_ptr<RankLoop<T>> make_fused_rank_loop(std::unique_ptr<RankProduct<T>> product,
-                                                                std::span<const index_t> degrees,
+                                                                const TransitionMatrix<T>& transition,
                                                                 const RankRules& rules, Array<T> teleport, int vectors,
                                                                 const Device& device);
 
-/// \param weights one per vertex, >= 0; empty means uniform
-/// \returns the teleport distribution, weights scaled to sum 1, on the host; empty when uniform
+/// Teleport weights that were looked through.
+struct TeleportWeights {
+  std::span<const double> weights;  ///< empty: uniform
+  double largest = 1.0;
+  double total = 1.0;  ///< of the weights over the largest one: neither it nor its inverse leaves the range of a double
+};
+
+/// \param weights one per vertex on `device`, >= 0; empty means uniform
 /// \throws DimensionError for another number of weights; InvalidArgument when one is negative or not finite, or all are
 /// 0
-template <class T>
-[[nodiscard]] Array<T> teleport_distribution(std::span<const double> weights, index_t vertices);
+[[nodiscard]] TeleportWeights look_at_teleport(std::span<const double> weights, index_t vertices, const Device& device);
 
-/// Distributions side by side: vertex i of vector k is element i * teleports.size() + k.
-/// \param teleports on the host, of teleport_distribution() \returns on the host; empty where all are uniform
+/// The distributions side by side: vertex i of vector k becomes element i * teleports.size() + k.
+/// \param v on `device`, as the weights
 template <class T>
-[[nodiscard]] Array<T> interleave_teleports(std::span<const Array<T>> teleports, index_t vertices);
+void fill_teleports(std::span<const TeleportWeights> teleports, index_t vertices, const Device& device, std::span<T> v);
 
 }  // namespace tessera::detail

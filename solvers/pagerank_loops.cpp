@@ -11,14 +11,45 @@
 #include "core/stopwatch.hpp"
 #include "solvers/fused/transform_reduce.hpp"
 #include "solvers/pagerank.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
 namespace tessera::detail {
 
 namespace {
+
+/// A vector of the transition matrix on the device of a loop: copied where that is another one.
+template <class U>
+class OnDevice {
+ public:
+  OnDevice(std::span<const U> elements, const Device& from, const Device& device)
+      : copy_(from == device ? Array<U>{} : Array<U>::copy_of(elements, device)),
+        elements_(from == device ? elements : std::as_const(copy_).span()) {}
+  [[nodiscard]] const U* data() const noexcept { return elements_.data(); }
+  [[nodiscard]] std::int64_t size() const noexcept { return static_cast<std::int64_t>(elements_.size()); }
+
+ private:
+  Array<U> copy_;
+  std::span<const U> elements_;
+};
+
+/// x = initial, scaled to sum 1.
+template <class T>
+void place_initial(std::span<const T> initial, const Device& from, std::span<T> x, const Device& device) {
+  copy_bytes(device, x.data(), from, initial.data(), initial.size_bytes());
+  const auto n = static_cast<std::int64_t>(x.size());
+  const double sum = fused::transform_reduce(device, n, PagerankScale<T>{1.0, x.data(), x.data()}).value();
+  if (!(sum > 0.0 && std::isfinite(sum) && std::isfinite(1.0 / sum))) {
+    throw InvalidArgument(fmt::format("ranks to begin from must have a positive, finite sum, got {}", sum));
+  }
+  fused::transform_reduce(device, n, PagerankScale<T>{1.0 / sum, x.data(), x.data()});
+}
 
 /// x and the source of its next product, y = x / out weight. x sums to 1 only to rounding: the weights of each
 /// iteration divide by the sum that the one before found.
@@ -31,17 +62,26 @@ class ProductRankLoop final : public RankLoop<T> {
         rules_(rules),
         device_(plan.device()),
         product_(plan.make_output()),
-        copy_(device_.is_host() ? Array<T>{} : Array<T>::copy_of(transition.inverse_out_weight(), device_)),
-        out_inverse_(device_.is_host() ? transition.inverse_out_weight() : std::as_const(copy_).span()),
+        home_(transition.device()),
+        out_inverse_(transition.inverse_out_weight(), home_, device_),
         teleport_(std::move(teleport)),
-        x_(static_cast<std::int64_t>(out_inverse_.size()), Init::none, device_),
-        y_(x_.size(), Init::none, device_) {
-    const PagerankStart<T> start{.uniform = 1.0 / static_cast<double>(x_.size()),
-                                 .teleport = teleport_.empty() ? nullptr : teleport_.data(),
-                                 .out_inverse = out_inverse_.data(),
-                                 .x = x_.data(),
-                                 .y = y_.data()};
-    state_ = first_rank_state(rules, fused::transform_reduce(device_, x_.size(), start));
+        x_(out_inverse_.size(), Init::none, device_),
+        y_(x_.size(), Init::none, device_) {}
+
+  [[nodiscard]] std::span<T> teleport() noexcept override { return teleport_.span(); }
+
+  void start(std::span<const T> initial) override {
+    const T* first = teleport_.empty() ? nullptr : teleport_.data();
+    if (!initial.empty()) {
+      place_initial(initial, home_, x_.span(), device_);
+      first = x_.data();
+    }
+    const PagerankStart<T> op{.uniform = 1.0 / static_cast<double>(x_.size()),
+                              .first = first,
+                              .out_inverse = out_inverse_.data(),
+                              .x = x_.data(),
+                              .y = y_.data()};
+    state_ = first_rank_state(rules_, fused::transform_reduce(device_, x_.size(), op));
   }
 
   [[nodiscard]] const RankState& state(int /*vector*/) const noexcept override { return state_; }
@@ -61,9 +101,15 @@ class ProductRankLoop final : public RankLoop<T> {
     }
   }
 
-  [[nodiscard]] FinalRanks<T> take_ranks(int /*vector*/) override {
-    const PagerankScale<T> scale{.scale = 1.0 / state_.sums.total.value(), .x = x_.data()};
-    const double sum = fused::transform_reduce(device_, x_.size(), scale).value();
+  double write_ranks(int /*vector*/, std::span<T> ranks) override {
+    const PagerankScale<T> scale{.scale = 1.0 / state_.sums.total.value(), .from = x_.data(), .x = ranks.data()};
+    return fused::transform_reduce(device_, x_.size(), scale).value();
+  }
+
+  [[nodiscard]] std::span<T> room() noexcept override { return x_.span(); }
+
+  [[nodiscard]] FinalRanks<T> take_ranks(int vector) override {
+    const double sum = write_ranks(vector, x_.span());
     return {std::move(x_), sum};
   }
 
@@ -72,8 +118,8 @@ class ProductRankLoop final : public RankLoop<T> {
   RankRules rules_;
   Device device_;
   DualBuffer<T> product_;
-  Array<T> copy_;  ///< of the inverse out weights, on a GPU; empty on the host
-  std::span<const T> out_inverse_;
+  Device home_;  ///< of the transition matrix
+  OnDevice<T> out_inverse_;
   Array<T> teleport_;
   Array<T> x_;
   Array<T> y_;
@@ -90,23 +136,34 @@ static_assert(most_chunk % least_chunk == 0);
 template <class T>
 class FusedRankLoop final : public RankLoop<T> {
  public:
-  FusedRankLoop(std::unique_ptr<RankProduct<T>> product, std::span<const index_t> degrees, const RankRules& rules,
+  FusedRankLoop(std::unique_ptr<RankProduct<T>> product, const TransitionMatrix<T>& transition, const RankRules& rules,
                 Array<T> teleport, int vectors, const Device& device)
       : device_(device),
+        home_(transition.device()),
         product_(std::move(product)),
         rules_(rules),
-        degrees_(Array<index_t>::copy_of(degrees, device)),
+        degrees_(transition.out_degree(), home_, device),
         teleport_(std::move(teleport)),
         scaled_{Array<T>(degrees_.size() * vectors, Init::none, device),
                 Array<T>(degrees_.size() * vectors, Init::none, device)},
         on_device_(vectors, Init::none, device),
-        states_(static_cast<std::size_t>(vectors)) {
-    vectors_ = {.scaled = {scaled_[0].data(), scaled_[1].data()},
-                .degrees = degrees_.data(),
-                .teleport = teleport_.empty() ? nullptr : teleport_.data(),
-                .state = on_device_.data()};
-    for (int k = 0; k < vectors; ++k) states_[static_cast<std::size_t>(k)] = first_state(k);
+        states_(static_cast<std::size_t>(vectors)),
+        vectors_{.scaled = {scaled_[0].data(), scaled_[1].data()},
+                 .degrees = degrees_.data(),
+                 .teleport = teleport_.empty() ? nullptr : teleport_.data(),
+                 .state = on_device_.data()} {}
+
+  [[nodiscard]] std::span<T> teleport() noexcept override { return teleport_.span(); }
+
+  void start(std::span<const T> initial) override {
+    const T* first = vectors_.teleport;
+    if (!initial.empty()) {
+      place_initial(initial, home_, scaled_[1].span(), device_);
+      first = scaled_[1].data();
+    }
+    for (int k = 0; k < vectors(); ++k) states_[static_cast<std::size_t>(k)] = first_state(k, first);
     copy_bytes(device_, on_device_.data(), Device{}, states_.data(), on_device_.bytes());
+    chunk_ = least_chunk;
   }
 
   [[nodiscard]] int vectors() const noexcept override { return static_cast<int>(states_.size()); }
@@ -123,21 +180,29 @@ class FusedRankLoop final : public RankLoop<T> {
     choose_chunk(watch.seconds() / iterations);
   }
 
-  [[nodiscard]] FinalRanks<T> take_ranks(int vector) override {
+  double write_ranks(int vector, std::span<T> ranks) override {
     const RankState& last = state(vector);
-    // The other vector of the pair is free, unless it holds the ranks of others.
-    Array<T> ranks =
-        vectors() == 1 ? std::move(scaled_[(last.iteration + 1) % 2]) : Array<T>(degrees_.size(), Init::none, device_);
     const PagerankUnscale<T> unscale{.scale = 1.0 / last.sums.total.value(),
                                      .y = scaled_[last.iteration % 2].data() + vector,
                                      .degrees = degrees_.data(),
                                      .x = ranks.data(),
                                      .stride = vectors()};
-    const double sum = fused::transform_reduce(device_, degrees_.size(), unscale).value();
+    return fused::transform_reduce(device_, degrees_.size(), unscale).value();
+  }
+
+  /// The other vector of the pair.
+  [[nodiscard]] std::span<T> room() noexcept override { return spare().span(); }
+
+  [[nodiscard]] FinalRanks<T> take_ranks(int vector) override {
+    // With several vectors, the other of the pair may hold the ranks of one of them.
+    Array<T> ranks = vectors() == 1 ? std::move(spare()) : Array<T>(degrees_.size(), Init::none, device_);
+    const double sum = write_ranks(vector, ranks.span());
     return {std::move(ranks), sum};
   }
 
  private:
+  [[nodiscard]] Array<T>& spare() noexcept { return scaled_[(state(0).iteration + 1) % 2]; }
+
   /// More at a time where iterations are short, but few compared with those made: what is in flight after the last one
   /// is wasted.
   void choose_chunk(double seconds_per_iteration) {
@@ -148,19 +213,21 @@ class FusedRankLoop final : public RankLoop<T> {
     chunk_ = std::max(chunks, 1) * least_chunk;
   }
 
-  [[nodiscard]] RankState first_state(int vector) {
-    const PagerankStartScaled<T> start{.uniform = 1.0 / rules_.vertices,
-                                       .teleport = teleport_.empty() ? nullptr : teleport_.data() + vector,
-                                       .degrees = degrees_.data(),
-                                       .y = scaled_[0].data() + vector,
-                                       .stride = vectors()};
-    return first_rank_state(rules_, fused::transform_reduce(device_, degrees_.size(), start));
+  /// \param first iterates; null: uniform
+  [[nodiscard]] RankState first_state(int vector, const T* first) {
+    const PagerankStartScaled<T> op{.uniform = 1.0 / rules_.vertices,
+                                    .first = first == nullptr ? nullptr : first + vector,
+                                    .degrees = degrees_.data(),
+                                    .y = scaled_[0].data() + vector,
+                                    .stride = vectors()};
+    return first_rank_state(rules_, fused::transform_reduce(device_, degrees_.size(), op));
   }
 
   Device device_;
+  Device home_;  ///< of the transition matrix
   std::unique_ptr<RankProduct<T>> product_;
   RankRules rules_;
-  Array<index_t> degrees_;
+  OnDevice<index_t> degrees_;
   Array<T> teleport_;
   Array<T> scaled_[2];
   Array<RankState> on_device_;
@@ -179,9 +246,10 @@ std::unique_ptr<RankLoop<T>> make_product_rank_loop(const SpmvPlan<T>& plan, con
 
 template <class T>
 std::unique_ptr<RankLoop<T>> make_fused_rank_loop(std::unique_ptr<RankProduct<T>> product,
-                                                  std::span<const index_t> degrees, const RankRules& rules,
+                                                  const TransitionMatrix<T>& transition, const RankRules& rules,
                                                   Array<T> teleport, int vectors, const Device& device) {
-  return std::make_unique<FusedRankLoop<T>>(std::move(product), degrees, rules, std::move(teleport), vectors, device);
+  return std::make_unique<FusedRankLoop<T>>(std::move(product), transition, rules, std::move(teleport), vectors,
+                                            device);
 }
 
 template std::unique_ptr<RankLoop<float>> make_product_rank_loop(const SpmvPlan<float>&, const TransitionMatrix<float>&,
@@ -190,10 +258,10 @@ template std::unique_ptr<RankLoop<double>> make_product_rank_loop(const SpmvPlan
                                                                   const TransitionMatrix<double>&, const RankRules&,
                                                                   Array<double>);
 template std::unique_ptr<RankLoop<float>> make_fused_rank_loop(std::unique_ptr<RankProduct<float>>,
-                                                               std::span<const index_t>, const RankRules&, Array<float>,
-                                                               int, const Device&);
+                                                               const TransitionMatrix<float>&, const RankRules&,
+                                                               Array<float>, int, const Device&);
 template std::unique_ptr<RankLoop<double>> make_fused_rank_loop(std::unique_ptr<RankProduct<double>>,
-                                                                std::span<const index_t>, const RankRules&,
+                                                                const TransitionMatrix<double>&, const RankRules&,
                                                                 Array<double>, int, const Device&);
 
 }  // namespace tessera::detail

@@ -1,7 +1,7 @@
 /// Vectors of PageRank: teleport distributions, and the highest ranks.
 #include "solvers/pagerank.hpp"
 
-#include "core/sums.hpp"
+#include "solvers/fused/transform_reduce.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -17,49 +17,42 @@ namespace tessera {
 
 namespace detail {
 
-template <class T>
-Array<T> teleport_distribution(std::span<const double> weights, index_t vertices) {
+TeleportWeights look_at_teleport(std::span<const double> weights, index_t vertices, const Device& device) {
   if (weights.empty()) return {};
   if (static_cast<std::int64_t>(weights.size()) != vertices) {
     throw DimensionError(
         fmt::format("personalization must have one weight per vertex: {}, got {}", vertices, weights.size()));
   }
-  double largest = 0.0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    if (!(weights[i] >= 0.0) || std::isinf(weights[i])) {
-      throw InvalidArgument(
-          fmt::format("personalization must be finite and not negative, but vertex {} has {}", i + 1, weights[i]));
-    }
-    largest = std::max(largest, weights[i]);
+  const auto survey = fused::transform_reduce(device, vertices, TeleportSurvey{weights.data()});
+  if (const std::int64_t i = survey.invalid.index; i >= 0) {
+    double weight = 0.0;
+    copy_bytes(Device{}, &weight, device, weights.data() + i, sizeof(double));
+    throw InvalidArgument(
+        fmt::format("personalization must be finite and not negative, but vertex {} has {}", i + 1, weight));
   }
-  if (largest == 0.0) throw InvalidArgument("personalization sums to 0");
-  // Divided by the largest first, so that neither the sum nor its inverse leaves the range of the type.
-  CompensatedSum sum;
-  for (const double weight : weights) sum.add(weight / largest);
-  Array<T> result(vertices, Init::none);
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    result.data()[i] = static_cast<T>(weights[i] / largest / sum.value());
-  }
-  return result;
+  if (survey.largest == 0.0) throw InvalidArgument("personalization sums to 0");
+  const auto total = fused::transform_reduce(device, vertices, TeleportTotal{weights.data(), survey.largest});
+  return {weights, survey.largest, total.value()};
 }
 
 template <class T>
-Array<T> interleave_teleports(std::span<const Array<T>> teleports, index_t vertices) {
+void fill_teleports(std::span<const TeleportWeights> teleports, index_t vertices, const Device& device,
+                    std::span<T> v) {
   const auto count = static_cast<std::int64_t>(teleports.size());
-  if (std::all_of(teleports.begin(), teleports.end(), [](const Array<T>& v) { return v.empty(); })) return {};
-  Array<T> result(vertices * count, Init::none);
-  const T uniform = static_cast<T>(1.0 / static_cast<double>(vertices));
   for (std::int64_t k = 0; k < count; ++k) {
-    const Array<T>& v = teleports[static_cast<std::size_t>(k)];
-    for (std::int64_t i = 0; i < vertices; ++i) result[i * count + k] = v.empty() ? uniform : v[i];
+    const TeleportWeights& teleport = teleports[static_cast<std::size_t>(k)];
+    fused::transform_reduce(device, vertices,
+                            TeleportFill<T>{.weights = teleport.weights.empty() ? nullptr : teleport.weights.data(),
+                                            .largest = teleport.largest,
+                                            .total = teleport.total,
+                                            .uniform = 1.0 / static_cast<double>(vertices),
+                                            .v = v.data() + k,
+                                            .stride = count});
   }
-  return result;
 }
 
-template Array<float> teleport_distribution(std::span<const double>, index_t);
-template Array<double> teleport_distribution(std::span<const double>, index_t);
-template Array<float> interleave_teleports(std::span<const Array<float>>, index_t);
-template Array<double> interleave_teleports(std::span<const Array<double>>, index_t);
+template void fill_teleports(std::span<const TeleportWeights>, index_t, const Device&, std::span<float>);
+template void fill_teleports(std::span<const TeleportWeights>, index_t, const Device&, std::span<double>);
 
 }  // namespace detail
 

@@ -27,15 +27,21 @@
 namespace tessera {
 
 /// The graph by in-links: row i lists the vertices that link to i. The division of edge weights by the total out weight
-/// of their source is a scaling of the vector, so a pattern graph needs no values.
+/// of their source is a scaling of the vector, so a pattern graph needs no values. Made where the graph lies, with the
+/// same bits on the host and on a GPU; the vectors of its PageRank lie there too.
 template <class T>
 class TransitionMatrix {
  public:
-  /// \param adjacency square; row i holds the out-links of vertex i with weights >= 0. A zero weight is no link.
+  /// O(vertices + edges), and a transposition: on a GPU that costs 20 bytes per edge of temporary memory.
+  /// \param adjacency on `device`, square; row i holds the out-links of vertex i with weights >= 0. A zero weight is no
+  ///        link
   /// \throws InvalidMatrix when not square, for a negative or non-finite weight (named by row and column), or for a
-  ///         vertex whose total out weight is so small or large that its inverse is no normal number of T
+  ///         vertex whose total out weight is so small or large that its inverse is no normal number of T; OutOfMemory,
+  ///         CudaError; NotSupported as transpose()
   explicit TransitionMatrix(const CsrView<T>& adjacency, const Device& device = Device{});
 
+  /// Where all of it lies: spans are of memory there.
+  [[nodiscard]] const Device& device() const noexcept { return in_links_->device(); }
   [[nodiscard]] index_t vertices() const noexcept { return in_links_->rows(); }
   [[nodiscard]] offset_t edges() const noexcept { return in_links_->nnz(); }
   /// Wᵀ without zero weights; a pattern when the adjacency was one or all its weights are equal.
@@ -77,7 +83,8 @@ struct PageRankOptions {
   double tolerance = 1e-9;  ///< stop when ‖x' - x‖ <= tolerance in `norm`
   RankNorm norm = RankNorm::l1;
   Dangling dangling = Dangling::teleport;
-  /// Teleport distribution: n weights >= 0 with a positive sum, scaled to sum 1; empty means uniform.
+  /// Teleport distribution: n weights >= 0 with a positive sum, scaled to sum 1; empty means uniform. On the device of
+  /// the transition matrix.
   std::span<const double> personalization = {};
   std::int64_t max_iterations = 1000;
   double time_limit_seconds = std::numeric_limits<double>::infinity();
@@ -88,19 +95,19 @@ struct PageRankOptions {
   /// Names what the observer stopped for, after it did, for the reason of the report: "interrupted by Ctrl-C". Empty:
   /// "stopped by the observer".
   std::function<std::string()> stop_cause = {};
-  SpmvOptions spmv = {};  ///< kernel for the product with the in-links, and the device where the iteration runs
+  /// Kernel for the product with the in-links, and the device where the iteration runs. A transition matrix on a GPU is
+  /// iterated there, in its context, for the default device too.
+  SpmvOptions spmv = {};
 };
 
-/// Ranks and how they were reached.
-template <class T>
-struct [[nodiscard]] PageRankResult {
-  Array<T> ranks;  ///< one per vertex, on the host, sum 1; the latest iterate, for every status
+/// How ranks were reached.
+struct [[nodiscard]] PageRankReport {
   Status status = Status::max_iterations;
   std::string reason;  ///< the inequality that ended the iteration, with numbers
   std::int64_t iterations = 0;
   std::int64_t spmv_count = 0;  ///< products with the matrix, one per iteration
   double change = 0.0;  ///< ‖x' - x‖ of the last iteration, in the norm of the options; infinity before the first
-  double sum = 0.0;     ///< Σ ranks, as returned
+  double sum = 0.0;     ///< Σ ranks, as handed out
   index_t dangling_count = 0;
   PlanInfo plan;
   std::vector<HistoryEntry> history;
@@ -109,13 +116,21 @@ struct [[nodiscard]] PageRankResult {
   [[nodiscard]] bool converged() const noexcept { return status == Status::converged; }
 };
 
+/// Ranks and how they were reached.
+template <class T>
+struct [[nodiscard]] PageRankResult : PageRankReport {
+  /// One per vertex, on the device of the transition matrix, sum 1; the latest iterate, for every status.
+  Array<T> ranks;
+};
+
 /// Iterates to the tolerance, or to Status::stagnated where rounding keeps the change above it. Per iteration: one
 /// product, and no allocation. Sums are compensated, and each iteration divides by the sum of the one before, so Σx
 /// stays 1.
 ///
 /// \throws InvalidArgument for a damping outside [0, 1), a tolerance that is negative or that any two distributions
 ///         meet (l1 >= 2, l2 >= sqrt(2), linf >= 1), a personalization that is negative, not finite or sums to 0;
-///         DimensionError for one of another length; OutOfMemory
+///         DimensionError for one of another length; InvalidArgument for spmv.device a GPU, where the transition matrix
+///         lies on another one or in another context; OutOfMemory, CudaError
 template <class T>
 [[nodiscard]] PageRankResult<T> pagerank(const TransitionMatrix<T>& transition, const PageRankOptions& options = {});
 
@@ -140,6 +155,7 @@ struct RankedVertex {
 };
 
 /// The k highest ranks (all when k >= n), descending; equal ranks by ascending vertex. O(n log k).
+/// \param ranks on the host
 template <class T>
 [[nodiscard]] std::vector<RankedVertex> top_ranks(std::span<const T> ranks, std::int64_t k);
 

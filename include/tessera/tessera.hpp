@@ -26,6 +26,7 @@
 #include "tessera/multi_vector.hpp"
 #include "tessera/ordering.hpp"
 #include "tessera/pagerank.hpp"
+#include "tessera/pagerank_solver.hpp"
 #include "tessera/preconditioner.hpp"
 #include "tessera/report.hpp"
 #include "tessera/scaling.hpp"

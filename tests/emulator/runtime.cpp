@@ -1,4 +1,5 @@
 // The calls of the CUDA runtime, for one emulated device.
+#include "tests/emulator/copies.hpp"
 #include "tests/emulator/device_memory.hpp"
 #include "tests/emulator/graphs.hpp"
 #include "tests/emulator/launch.hpp"
@@ -69,6 +70,7 @@ struct DeviceState {
   std::mutex mutex;
   DeviceMemory memory;
   std::map<const void*, int> shared_limits;  ///< of kernels that asked for more
+  std::uint64_t bytes_to_host = 0;
 };
 
 /// Never destroyed: static objects may free arrays at exit.
@@ -141,6 +143,12 @@ cudaError_t run_kernel(const void* kernel_address, const GridShape& shape, cudaS
 cudaError_t launch(const void* kernel_address, const GridShape& shape, cudaStream_t stream,
                    const std::function<void()>& kernel) {
   return do_or_record(stream, [=] { return run_kernel(kernel_address, shape, stream, kernel); });
+}
+
+std::uint64_t bytes_to_host() {
+  DeviceState& state = device();
+  const std::scoped_lock lock(state.mutex);
+  return state.bytes_to_host;
 }
 
 }  // namespace tessera::emulator
@@ -327,6 +335,8 @@ cudaError_t cudaMemcpyAsync(void* target, const void* source, std::size_t bytes,
     const bool inside = state.memory.is_range(target, bytes) && state.memory.is_range(source, bytes);
     if (stream == nullptr || !inside) return report(cudaErrorInvalidValue);
     std::memmove(target, source, bytes);
+    const bool from_device = state.memory.find(source).first != nullptr;
+    if (from_device && state.memory.find(target).first == nullptr) state.bytes_to_host += bytes;
     return cudaSuccess;
   });
 }

@@ -70,8 +70,8 @@ class FusedRanks {
     if (!product) throw std::runtime_error("no fused product for this kernel");
     const detail::RankRules rules = detail::rank_rules<T>(options, transition_.vertices());
     auto v = rules.uniform_teleport ? Array<T>{} : Array<T>::copy_of(teleport, gpu);
-    const auto loop =
-        detail::make_fused_rank_loop(std::move(product), transition_.out_degree(), rules, std::move(v), 1, gpu);
+    const auto loop = detail::make_fused_rank_loop(std::move(product), transition_, rules, std::move(v), 1, gpu);
+    loop->start({});
     while (loop->state(0).halt == 0) loop->run(chunk);
     Ranked<T> result{loop->state(0), 0.0, {}};
     detail::FinalRanks<T> final_ranks = loop->take_ranks(0);
