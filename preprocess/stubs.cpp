@@ -4,6 +4,7 @@
 #include "preprocess/csr5_tiles.hpp"
 #include "preprocess/merbit_tiles.hpp"
 #include "preprocess/snapped_tiles.hpp"
+#include "preprocess/statistics.hpp"
 #include "preprocess/tile_estimate.hpp"
 #include "preprocess/transition.hpp"
 #include "preprocess/transpose_map.hpp"
@@ -62,6 +63,36 @@ TwoSums count_sample(const CsrStructurePointers& /*a*/, const SampledTileRows& /
 }
 
 template <class T>
+detail::RowExtremes row_extremes(const CsrView<T>& /*a*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
+std::vector<index_t> rows_of_length(const CsrView<T>& /*a*/, offset_t /*longest*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
+index_t empty_columns(const CsrView<T>& /*a*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
+detail::ValueCounts value_counts(const CsrView<T>& /*a*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
+detail::DiagonalSums diagonal_sums(const CsrView<T>& /*a*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
+unsigned mirrors(const CsrView<T>& /*a*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
 detail::WeightSurvey survey_weights(const CsrView<T>& /*a*/, const Device& device) {
   refuse(device);
 }
@@ -82,6 +113,18 @@ index_t row_of_entry(std::span<const offset_t> /*row_offsets*/, offset_t /*k*/, 
   refuse(device);
 }
 
+template detail::RowExtremes row_extremes(const CsrView<float>&, const Device&);
+template detail::RowExtremes row_extremes(const CsrView<double>&, const Device&);
+template std::vector<index_t> rows_of_length(const CsrView<float>&, offset_t, const Device&);
+template std::vector<index_t> rows_of_length(const CsrView<double>&, offset_t, const Device&);
+template index_t empty_columns(const CsrView<float>&, const Device&);
+template index_t empty_columns(const CsrView<double>&, const Device&);
+template detail::ValueCounts value_counts(const CsrView<float>&, const Device&);
+template detail::ValueCounts value_counts(const CsrView<double>&, const Device&);
+template detail::DiagonalSums diagonal_sums(const CsrView<float>&, const Device&);
+template detail::DiagonalSums diagonal_sums(const CsrView<double>&, const Device&);
+template unsigned mirrors(const CsrView<float>&, const Device&);
+template unsigned mirrors(const CsrView<double>&, const Device&);
 template detail::WeightSurvey survey_weights(const CsrView<float>&, const Device&);
 template detail::WeightSurvey survey_weights(const CsrView<double>&, const Device&);
 template Csr<float> drop_zeros(const CsrView<float>&, offset_t, const Device&);
