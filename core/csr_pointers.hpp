@@ -23,20 +23,26 @@ template <class T>
   return {a.row_offsets.data(), a.columns.data(), a.is_pattern() ? nullptr : a.values.data()};
 }
 
-/// Position of the diagonal nonzero of a row; -1 when it is not stored.
+/// Position of entry (row, column); -1 when it is not stored.
 template <class T>
-[[nodiscard]] TESSERA_HOST_DEVICE offset_t diagonal_position(const CsrPointers<T>& a, std::int64_t row) {
+[[nodiscard]] TESSERA_HOST_DEVICE offset_t position_of(const CsrPointers<T>& a, std::int64_t row, std::int64_t column) {
   offset_t low = a.offsets[row];
   const offset_t end = a.offsets[row + 1];
   for (offset_t high = end; low < high;) {
     const offset_t middle = low + (high - low) / 2;
-    if (a.columns[middle] < row) {
+    if (a.columns[middle] < column) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  return low < end && a.columns[low] == row ? low : -1;
+  return low < end && a.columns[low] == column ? low : -1;
+}
+
+/// Position of the diagonal nonzero of a row; -1 when it is not stored.
+template <class T>
+[[nodiscard]] TESSERA_HOST_DEVICE offset_t diagonal_position(const CsrPointers<T>& a, std::int64_t row) {
+  return position_of(a, row, row);
 }
 
 template <class T>

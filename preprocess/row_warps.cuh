@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/cuda/launch.cuh"
+#include "tessera/types.hpp"
 
 #include <cstdint>
 

@@ -4,6 +4,7 @@
 #include "preprocess/csr5_tiles.hpp"
 #include "preprocess/merbit_tiles.hpp"
 #include "preprocess/snapped_tiles.hpp"
+#include "preprocess/statistics.hpp"
 #include "preprocess/symmetry.hpp"
 #include "preprocess/tile_estimate.hpp"
 #include "preprocess/transition.hpp"
@@ -63,17 +64,36 @@ TwoSums count_sample(const CsrStructurePointers& /*a*/, const SampledTileRows& /
 }
 
 template <class T>
-<<<<<<< HEAD
-std::int64_t first_row_without_positive_diagonal(const Device& device, std::int64_t /*rows*/,
-                                                 const detail::DiagonalSigns<T>& /*diagonal*/) {
+detail::RowExtremes row_extremes(const CsrView<T>& /*a*/, const Device& device) {
   refuse(device);
 }
 
-template std::int64_t first_row_without_positive_diagonal(const Device&, std::int64_t,
-                                                          const detail::DiagonalSigns<float>&);
-template std::int64_t first_row_without_positive_diagonal(const Device&, std::int64_t,
-                                                          const detail::DiagonalSigns<double>&);
-=======
+template <class T>
+std::vector<index_t> rows_of_length(const CsrView<T>& /*a*/, offset_t /*longest*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
+index_t empty_columns(const CsrView<T>& /*a*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
+detail::ValueCounts value_counts(const CsrView<T>& /*a*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
+detail::DiagonalSums diagonal_sums(const CsrView<T>& /*a*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
+unsigned mirrors(const CsrView<T>& /*a*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
 detail::WeightSurvey survey_weights(const CsrView<T>& /*a*/, const Device& device) {
   refuse(device);
 }
@@ -94,13 +114,34 @@ index_t row_of_entry(std::span<const offset_t> /*row_offsets*/, offset_t /*k*/, 
   refuse(device);
 }
 
+template <class T>
+std::int64_t first_row_without_positive_diagonal(const Device& device, std::int64_t /*rows*/,
+                                                 const detail::DiagonalSigns<T>& /*diagonal*/) {
+  refuse(device);
+}
+
+template std::int64_t first_row_without_positive_diagonal(const Device&, std::int64_t,
+                                                          const detail::DiagonalSigns<float>&);
+template std::int64_t first_row_without_positive_diagonal(const Device&, std::int64_t,
+                                                          const detail::DiagonalSigns<double>&);
+template detail::RowExtremes row_extremes(const CsrView<float>&, const Device&);
+template detail::RowExtremes row_extremes(const CsrView<double>&, const Device&);
+template std::vector<index_t> rows_of_length(const CsrView<float>&, offset_t, const Device&);
+template std::vector<index_t> rows_of_length(const CsrView<double>&, offset_t, const Device&);
+template index_t empty_columns(const CsrView<float>&, const Device&);
+template index_t empty_columns(const CsrView<double>&, const Device&);
+template detail::ValueCounts value_counts(const CsrView<float>&, const Device&);
+template detail::ValueCounts value_counts(const CsrView<double>&, const Device&);
+template detail::DiagonalSums diagonal_sums(const CsrView<float>&, const Device&);
+template detail::DiagonalSums diagonal_sums(const CsrView<double>&, const Device&);
+template unsigned mirrors(const CsrView<float>&, const Device&);
+template unsigned mirrors(const CsrView<double>&, const Device&);
 template detail::WeightSurvey survey_weights(const CsrView<float>&, const Device&);
 template detail::WeightSurvey survey_weights(const CsrView<double>&, const Device&);
 template Csr<float> drop_zeros(const CsrView<float>&, offset_t, const Device&);
 template Csr<double> drop_zeros(const CsrView<double>&, offset_t, const Device&);
 template detail::OutLinks<float> out_links(const CsrView<float>&, const Device&);
 template detail::OutLinks<double> out_links(const CsrView<double>&, const Device&);
->>>>>>> b73b0a3d737e3f25497d98b4458f9dcfcdcbd09c
 template TileMatrix<float> build_tiles(const CsrView<float>&, const Device&);
 template TileMatrix<double> build_tiles(const CsrView<double>&, const Device&);
 template Csr<float> csr_of(const TileView<float>&, const Device&);

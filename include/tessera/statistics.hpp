@@ -55,8 +55,10 @@ struct MatrixStatistics {
   }
 };
 
-/// `matrix` is valid. O(nnz + rows + cols) for everything but the symmetry test, which needs O(nnz log(max row)) at
-/// worst.
+/// O(nnz + rows + cols) for everything but the symmetry test, which needs O(nnz log(max row)) at worst. A GPU gives the
+/// values of the host; temporary memory there is 8 bytes per row and 1 per column, and one number per length of a row
+/// comes to the host.
+/// \param matrix valid, on `device` \throws OutOfMemory, CudaError
 template <class T>
 [[nodiscard]] MatrixStatistics statistics(const CsrView<T>& matrix, const Device& device = Device{});
 
