@@ -1,9 +1,11 @@
 /// Many solves inside another program, on a GPU: 20 iterations of CG per solve, right-hand sides that change, by the
 /// function, by a solver that keeps its vectors and its recorded loop, by solves that are enqueued as a whole and read
-/// after the last, and by a loop written by hand on cuSPARSE and cuBLAS; and new values before every solve. Wall clock,
-/// since the host's part is the question. All take turns in random order in one process.
+/// after the last, and by a loop written by hand on cuSPARSE and cuBLAS; and new values before every solve. Then
+/// PageRank of one graph with many teleport distributions (embedding_ranks.hpp). Wall clock, since the host's part is
+/// the question. All take turns in random order in one process.
 ///
-///   bench_embedding_cuda --sides 300,2000 --json results.json
+///   bench_embedding_cuda --sides 300,2000 --graphs 16,20 --json results.json
+#include "bench/embedding_ranks.hpp"
 #include "bench/hand_written.hpp"
 #include "bench/report.hpp"
 #include "bench/vendor.hpp"
@@ -34,6 +36,7 @@ constexpr std::int64_t right_sides = 16;
 
 struct Settings {
   std::vector<std::int64_t> sides{300, 2000};
+  std::vector<int> graphs{16, 20};
   std::string kernel = "auto";
   std::string device = "cuda";
   std::string json;
@@ -224,6 +227,11 @@ void run(const Settings& settings) {
     report["problems"].push_back(Bench(settings, side).measure());
     write(report, settings.json);
   }
+  const Context context(Device::parse(settings.device));
+  for (const int scale : settings.graphs) {
+    report["graphs"].push_back(measure_ranks(context, scale, settings.rounds));
+    write(report, settings.json);
+  }
 }
 
 }  // namespace
@@ -234,6 +242,10 @@ int main(int argc, char** argv) {
   tessera::bench::Settings settings;
   CLI::App app("Many solves inside another program, on a GPU");
   app.add_option("--sides", settings.sides, "Points per side of the grids")->delimiter(',')->capture_default_str();
+  app.add_option("--graphs", settings.graphs, "R-MAT graphs of 2^N vertices")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 28))
+      ->capture_default_str();
   app.add_option("--kernel", settings.kernel, "SpMV kernel")->capture_default_str();
   app.add_option("--solves", settings.solves, "Solves per sample")->check(CLI::Range(1, 100000))->capture_default_str();
   app.add_option("--rounds", settings.rounds, "Samples of each")->check(CLI::Range(1, 100000))->capture_default_str();
