@@ -64,8 +64,9 @@ int run(std::int64_t groups, const tessera::Context& context) {
     iterations += report.iterations;
     if (k == 0) after_first = context.counts();
     const std::vector<double> found = on_host(ranks);
-    const auto members = static_cast<double>((n - k + groups - 1) / groups);
-    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += found[i] * members / static_cast<double>(n);
+    const std::int64_t members = (n - k + groups - 1) / groups;
+    const double share = static_cast<double>(members) / static_cast<double>(n);
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += found[i] * share;
   }
   const tessera::ContextCounts at_end = context.counts();
 
