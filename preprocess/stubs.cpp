@@ -110,20 +110,16 @@ detail::OutLinks<T> out_links(const CsrView<T>& /*a*/, const Device& device) {
 
 Array<index_t> vertices_without_links(const Array<index_t>& degree) { refuse(degree.device()); }
 
-index_t row_of_entry(std::span<const offset_t> /*row_offsets*/, offset_t /*k*/, const Device& device) {
-  refuse(device);
-}
-
 template <class T>
 std::int64_t first_row_without_positive_diagonal(const Device& device, std::int64_t /*rows*/,
-                                                 const detail::DiagonalSigns<T>& /*diagonal*/) {
+                                                 const detail::CsrPointers<T>& /*a*/) {
   refuse(device);
 }
 
 template std::int64_t first_row_without_positive_diagonal(const Device&, std::int64_t,
-                                                          const detail::DiagonalSigns<float>&);
+                                                          const detail::CsrPointers<float>&);
 template std::int64_t first_row_without_positive_diagonal(const Device&, std::int64_t,
-                                                          const detail::DiagonalSigns<double>&);
+                                                          const detail::CsrPointers<double>&);
 template detail::RowExtremes row_extremes(const CsrView<float>&, const Device&);
 template detail::RowExtremes row_extremes(const CsrView<double>&, const Device&);
 template std::vector<index_t> rows_of_length(const CsrView<float>&, offset_t, const Device&);

@@ -2,10 +2,9 @@
 #include "preprocess/symmetry.hpp"
 
 #include "core/parallel.hpp"
-#include "core/structure_passes.hpp"
 #include "core/sums.hpp"
+#include "preprocess/statistics.hpp"
 #include "tessera/error.hpp"
-#include "tessera/statistics.hpp"
 #include "tessera/symmetry.hpp"
 
 #include <fmt/format.h>
@@ -15,11 +14,8 @@ namespace tessera {
 template <class T>
 bool is_symmetric(const CsrView<T>& matrix, const Device& device) {
   if (!matrix.is_square()) return false;
-  const Csr<T> other = transpose(matrix, device);
-  const CsrView<T> transposed = other.view();
-  const auto same = [&](auto a, auto b) { return detail::first_difference(device, a, b) < 0; };
-  return same(matrix.row_offsets, transposed.row_offsets) && same(matrix.columns, transposed.columns) &&
-         same(matrix.values, transposed.values);
+  const unsigned holds = device.is_host() ? host::mirrors(matrix, device) : cuda::mirrors(matrix, device);
+  return (holds & detail::mirror::equal) != 0;
 }
 
 template <class T>
@@ -27,13 +23,13 @@ std::int64_t first_row_without_positive_diagonal(const CsrView<T>& matrix, const
   if (!matrix.is_square()) {
     throw DimensionError(fmt::format("a diagonal is that of a square matrix, got {} x {}", matrix.rows, matrix.cols));
   }
-  const detail::DiagonalSigns<T> diagonal{matrix.row_offsets.data(), matrix.columns.data(),
-                                          matrix.is_pattern() ? nullptr : matrix.values.data()};
-  if (!device.is_host()) return cuda::first_row_without_positive_diagonal(device, matrix.rows, diagonal);
+  const detail::CsrPointers<T> a = detail::pointers_of(matrix);
+  if (!device.is_host()) return cuda::first_row_without_positive_diagonal(device, matrix.rows, a);
   return host::parallel_sum<detail::FirstIndex>(device, matrix.rows,
                                                 [&](host::Range range) {
                                                   for (std::int64_t i = range.begin; i < range.end; ++i) {
-                                                    if (!diagonal.is_positive(i)) return detail::FirstIndex{i};
+                                                    if (!detail::has_positive_diagonal(a, i))
+                                                      return detail::FirstIndex{i};
                                                   }
                                                   return detail::FirstIndex{};
                                                 })

@@ -9,17 +9,17 @@ namespace tessera::cuda {
 
 template <class T>
 std::int64_t first_row_without_positive_diagonal(const Device& device, std::int64_t rows,
-                                                 const detail::DiagonalSigns<T>& diagonal) {
+                                                 const detail::CsrPointers<T>& a) {
   return fused_values<detail::FirstIndex>(device, rows,
                                           [=] __device__(std::int64_t i, detail::FirstIndex & first) {
-                                            if (!diagonal.is_positive(i)) first += detail::FirstIndex{i};
+                                            if (!detail::has_positive_diagonal(a, i)) first += detail::FirstIndex{i};
                                           })
       .index;
 }
 
 template std::int64_t first_row_without_positive_diagonal(const Device&, std::int64_t,
-                                                          const detail::DiagonalSigns<float>&);
+                                                          const detail::CsrPointers<float>&);
 template std::int64_t first_row_without_positive_diagonal(const Device&, std::int64_t,
-                                                          const detail::DiagonalSigns<double>&);
+                                                          const detail::CsrPointers<double>&);
 
 }  // namespace tessera::cuda

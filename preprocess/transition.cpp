@@ -2,13 +2,13 @@
 /// PageRank's transition matrix.
 #include "preprocess/transition.hpp"
 
+#include "core/structure_passes.hpp"
 #include "tessera/error.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/statistics.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -19,23 +19,11 @@ using namespace detail;
 
 namespace {
 
-template <class U>
-[[nodiscard]] U element(std::span<const U> values, offset_t k, const Device& device) {
-  U result{};
-  copy_bytes(Device{}, &result, device, values.data() + k, sizeof(U));
-  return result;
-}
-
-[[nodiscard]] index_t row_of_entry(std::span<const offset_t> row_offsets, offset_t k, const Device& device) {
-  if (!device.is_host()) return cuda::row_of_entry(row_offsets, k, device);
-  return static_cast<index_t>(std::upper_bound(row_offsets.begin(), row_offsets.end(), k) - row_offsets.begin() - 1);
-}
-
 template <class T>
 [[noreturn]] void report_invalid_weight(const CsrView<T>& a, offset_t k, const Device& device) {
   throw InvalidMatrix(fmt::format("link weights must be finite and not negative, but row {}, column {} holds {}",
-                                  row_of_entry(a.row_offsets, k, device) + 1, element(a.columns, k, device) + 1,
-                                  element(a.values, k, device)));
+                                  row_of_entry(device, a.row_offsets, k) + 1, element(device, a.columns, k) + 1,
+                                  element(device, a.values, k)));
 }
 
 /// The graph of nonzero weights, as a pattern where they are all alike.

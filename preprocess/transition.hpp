@@ -13,7 +13,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 namespace tessera::detail {
 
@@ -98,6 +97,4 @@ template <class T>
 template <class T>
 [[nodiscard]] detail::OutLinks<T> out_links(const CsrView<T>& a, const Device& device);
 [[nodiscard]] Array<index_t> vertices_without_links(const Array<index_t>& degree);
-/// Row of entry k. \param row_offsets on `device`
-[[nodiscard]] index_t row_of_entry(std::span<const offset_t> row_offsets, offset_t k, const Device& device);
 }  // namespace tessera::cuda

@@ -103,15 +103,6 @@ Array<index_t> vertices_without_links(const Array<index_t>& degree) {
   return result;
 }
 
-index_t row_of_entry(std::span<const offset_t> row_offsets, offset_t k, const Device& device) {
-  const offset_t* const begins = row_offsets.data();
-  const auto rows = static_cast<std::int64_t>(row_offsets.size()) - 1;
-  const auto first = fused_values<FirstIndex>(device, rows, [=] __device__(std::int64_t i, FirstIndex & row) {
-    if (begins[i + 1] > k) row += FirstIndex{i};
-  });
-  return static_cast<index_t>(first.index);
-}
-
 template WeightSurvey survey_weights(const CsrView<float>&, const Device&);
 template WeightSurvey survey_weights(const CsrView<double>&, const Device&);
 template Csr<float> drop_zeros(const CsrView<float>&, offset_t, const Device&);

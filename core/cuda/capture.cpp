@@ -97,8 +97,8 @@ bool is_recording(const Context& context) {
 
 void record_loop(const Context& context, cudaStream_t stream,
                  const std::function<void(cudaGraphConditionalHandle)>& before, const std::function<void()>& body) {
-  const cudaStream_t outer = context.stream();
-  const cudaGraph_t graph = recorded_from(outer).graph;
+  CUstream_st* const outer = context.stream();
+  auto* const graph = recorded_from(outer).graph;
   const cudaGraphConditionalHandle condition = new_condition(graph);
   before(condition);
   cudaGraphNodeParams loop = while_loop(condition);

@@ -45,7 +45,5 @@ std::int64_t first_difference(const Device& device, std::span<const U> a, std::s
 
 template std::int64_t first_difference(const Device&, std::span<const index_t>, std::span<const index_t>);
 template std::int64_t first_difference(const Device&, std::span<const offset_t>, std::span<const offset_t>);
-template std::int64_t first_difference(const Device&, std::span<const float>, std::span<const float>);
-template std::int64_t first_difference(const Device&, std::span<const double>, std::span<const double>);
 
 }  // namespace tessera::cuda

@@ -76,9 +76,9 @@ template bool structure_is_sound(const Device&, const CsrView<float>&);
 template bool structure_is_sound(const Device&, const CsrView<double>&);
 template std::int64_t first_difference(const Device&, std::span<const index_t>, std::span<const index_t>);
 template std::int64_t first_difference(const Device&, std::span<const offset_t>, std::span<const offset_t>);
-template std::int64_t first_difference(const Device&, std::span<const float>, std::span<const float>);
-template std::int64_t first_difference(const Device&, std::span<const double>, std::span<const double>);
 template index_t element(const Device&, std::span<const index_t>, std::int64_t);
 template offset_t element(const Device&, std::span<const offset_t>, std::int64_t);
+template float element(const Device&, std::span<const float>, std::int64_t);
+template double element(const Device&, std::span<const double>, std::int64_t);
 
 }  // namespace tessera::detail

@@ -9,9 +9,9 @@
 
 namespace tessera {
 
-/// Whether A = Aᵀ: square, with an entry (j, i) of an equal value for every entry (i, j). NaN equals nothing. Forms the
-/// transpose: work, memory and exceptions as of transpose() (tessera/statistics.hpp), then one pass over all entries.
-/// \param matrix on `device`
+/// Whether A = Aᵀ: square, with an entry (j, i) of an equal value for every entry (i, j). NaN equals nothing.
+/// O(nnz log(longest row)), without a transpose.
+/// \param matrix on `device` \throws CudaError
 template <class T>
 [[nodiscard]] bool is_symmetric(const CsrView<T>& matrix, const Device& device = Device{});
 
