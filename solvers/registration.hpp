@@ -21,10 +21,16 @@
 
 namespace tessera::cuda {
 
-/// The functions that Loop, transform_reduce() and block_pass() call for an operation.
+/// An operation on the state of a solve alone.
+template <class Op>
+concept StateOperation = requires(const Op& op, typename Op::State& state) {
+  op(state);
+};
+
+/// The functions that Loop, EnqueuedSolve, transform_reduce() and block_pass() call for an operation.
 template <class Op>
 [[nodiscard]] constexpr auto functions_of() {
-  if constexpr (requires(const Op op, typename Op::State state) { op(state); }) {
+  if constexpr (StateOperation<Op>) {
     return std::tuple{&StateOp<Op>::enqueue};
   } else if constexpr (std::is_base_of_v<fused::ScalarOp, Op>) {
     return std::tuple{&LoopOp<Op>::record};
