@@ -48,29 +48,14 @@ class EnqueuedCg<T>::Impl {
   void enqueue(std::span<const T> b, std::span<T> x, SolveOutcome* outcome) {
     arguments_.take(b, x);
     check(outcome);
-    if (!(products() == recorded_)) prepare();
+    if (!(Recorded::of(arguments_) == recorded_)) prepare();
     solve_.update_state(detail::CgReset{.initial = initial_state()});
     if (n_ > 0) solve(b, x);
     solve_.update_state(detail::CgWriteOutcome{.to = outcome});
   }
 
  private:
-  /// EnqueuedProduct::recording_id() of A and M, and the diagonal of M.
-  struct Products {
-    std::uint64_t of_a = 0;
-    std::uint64_t of_m = 0;
-    const T* diagonal = nullptr;
-    friend bool operator==(const Products&, const Products&) = default;
-  };
-
-  [[nodiscard]] Products products() const {
-    const auto id = [](const FusedOperator<T>& each) {
-      const auto* const product = detail::EnqueuedProduct<T>::of(each);
-      return product == nullptr ? std::uint64_t{0} : product->recording_id();
-    };
-    const auto diagonal = arguments_.m.diagonal();
-    return {id(arguments_.a), id(arguments_.m), diagonal ? diagonal->data() : nullptr};
-  }
+  using Recorded = detail::RecordedOperands<T>;
 
   void prepare() {
     problem_.emplace(arguments_);
@@ -78,7 +63,7 @@ class EnqueuedCg<T>::Impl {
       throw InvalidArgument("A and M must be plans or operators that can_enqueue(), on " +
                             arguments_.a.device().name());
     }
-    recorded_ = products();
+    recorded_ = Recorded::of(arguments_);
     solve_.forget();
   }
 
@@ -147,7 +132,7 @@ class EnqueuedCg<T>::Impl {
   IdentityOperator<T> identity_;
   detail::KrylovArguments<T> arguments_;
   std::optional<detail::KrylovProblem<T>> problem_;
-  Products recorded_;
+  Recorded recorded_;
   fused::EnqueuedSolve<detail::EnqueuedCgState> solve_;
   std::int64_t n_;
   Array<T> b_, x_, r_, p_, q_, kept_;

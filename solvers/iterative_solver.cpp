@@ -1,7 +1,6 @@
 /// Iterative methods kept for many solves.
 #include "tessera/iterative_solver.hpp"
 
-#include "core/enqueued_product.hpp"
 #include "solvers/fused/vector_ops.hpp"
 #include "solvers/krylov_problem.hpp"
 #include "tessera/array.hpp"
@@ -49,7 +48,7 @@ class IterativeSolver<T>::Impl {
 
   [[nodiscard]] SolveReport solve(std::span<const T> b, std::span<T> x) {
     // Without a state an earlier preparation has thrown.
-    if (!state_ || !(addresses() == recorded_)) prepare();
+    if (!state_ || !(Recorded::of(arguments_) == recorded_)) prepare();
     problem_->take(b, x);
     if (!keeps_x()) return state_->solve();
     const KeptX kept(*this, x);
@@ -83,29 +82,13 @@ class IterativeSolver<T>::Impl {
     std::span<T> x_;
   };
 
-  /// What the method and its loop refer to in A and M.
-  struct Addresses {
-    std::uint64_t product_with_a = 0;  ///< EnqueuedProduct::recording_id(); 0 where nothing is recorded
-    std::uint64_t product_with_m = 0;
-    const T* diagonal_of_m = nullptr;
-
-    friend bool operator==(const Addresses&, const Addresses&) = default;
-  };
-
-  [[nodiscard]] Addresses addresses() const {
-    const auto id = [](const FusedOperator<T>& each) {
-      const auto* const product = detail::EnqueuedProduct<T>::of(each);
-      return product == nullptr ? std::uint64_t{0} : product->recording_id();
-    };
-    const auto diagonal = arguments_.m.diagonal();
-    return {id(arguments_.a), id(arguments_.m), diagonal ? diagonal->data() : nullptr};
-  }
+  using Recorded = detail::RecordedOperands<T>;
 
   void prepare() {
     state_.reset();
     problem_.emplace(arguments_);
     state_ = make(method_, *problem_);
-    recorded_ = addresses();
+    recorded_ = Recorded::of(arguments_);
   }
 
   [[nodiscard]] bool keeps_x() const { return !problem_->device().is_host() && problem_->is_enqueueable(); }
@@ -116,7 +99,7 @@ class IterativeSolver<T>::Impl {
   detail::KrylovArguments<T> arguments_;
   std::optional<detail::KrylovProblem<T>> problem_;
   std::unique_ptr<detail::KrylovMethod<T>> state_;
-  Addresses recorded_;
+  Recorded recorded_;
   Array<T> x_;  ///< empty where the caller's x serves
 };
 

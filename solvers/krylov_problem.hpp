@@ -8,6 +8,7 @@
 #include "solvers/fused/preconditioner.hpp"
 #include "tessera/solvers.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -51,6 +52,25 @@ struct KrylovProblem : KrylovArguments<T> {
     return EnqueuedProduct<T>::of(this->a) != nullptr &&
            (preconditioner.is_fused || EnqueuedProduct<T>::of(this->m) != nullptr);
   }
+};
+
+/// What a recorded loop refers to in A and M: other where new values have moved memory, so that the loop has to be
+/// recorded anew.
+template <class T>
+struct RecordedOperands {
+  std::uint64_t product_with_a = 0;  ///< EnqueuedProduct::recording_id(); 0 where nothing is recorded
+  std::uint64_t product_with_m = 0;
+  const T* diagonal_of_m = nullptr;
+
+  [[nodiscard]] static RecordedOperands of(const KrylovArguments<T>& arguments) {
+    const auto id = [](const FusedOperator<T>& each) {
+      const auto* const product = EnqueuedProduct<T>::of(each);
+      return product == nullptr ? std::uint64_t{0} : product->recording_id();
+    };
+    const auto diagonal = arguments.m.diagonal();
+    return {id(arguments.a), id(arguments.m), diagonal ? diagonal->data() : nullptr};
+  }
+  friend bool operator==(const RecordedOperands&, const RecordedOperands&) = default;
 };
 
 /// A method with the vectors and the recorded loop of its solves.
