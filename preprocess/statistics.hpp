@@ -110,6 +110,13 @@ inline constexpr unsigned opposite = 4;
 inline constexpr unsigned all = stored | equal | opposite;
 }  // namespace mirror
 
+/// Whether entry (row, row) is stored, and positive.
+template <class T>
+[[nodiscard]] TESSERA_HOST_DEVICE bool has_positive_diagonal(const CsrPointers<T>& a, std::int64_t row) noexcept {
+  const offset_t k = diagonal_position(a, row);
+  return k >= 0 && value_at(a, k) > T{0};
+}
+
 /// What holds of entry k of a row. A diagonal entry is the opposite of itself where it is zero.
 template <class T>
 [[nodiscard]] TESSERA_HOST_DEVICE unsigned mirrors_of_entry(const CsrPointers<T>& a, std::int64_t row,
@@ -139,6 +146,9 @@ template <class T>
 /// What holds of all entries. \param a square
 template <class T>
 [[nodiscard]] unsigned mirrors(const CsrView<T>& a, const Device& device);
+/// The first row whose diagonal entry is missing or not positive; -1: none. \param a square
+template <class T>
+[[nodiscard]] std::int64_t first_row_without_positive_diagonal(const CsrView<T>& a, const Device& device);
 }  // namespace tessera::host
 
 namespace tessera::cuda {
@@ -154,4 +164,6 @@ template <class T>
 [[nodiscard]] detail::DiagonalSums diagonal_sums(const CsrView<T>& a, const Device& device);
 template <class T>
 [[nodiscard]] unsigned mirrors(const CsrView<T>& a, const Device& device);
+template <class T>
+[[nodiscard]] std::int64_t first_row_without_positive_diagonal(const CsrView<T>& a, const Device& device);
 }  // namespace tessera::cuda

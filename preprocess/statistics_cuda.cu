@@ -1,6 +1,7 @@
 /// \file
 /// Passes of the statistics of a matrix on a GPU.
 #include "core/cuda/reduce.cuh"
+#include "core/sums.hpp"
 #include "preprocess/row_warps.cuh"
 #include "preprocess/statistics.hpp"
 #include "tessera/array.hpp"
@@ -83,6 +84,16 @@ unsigned mirrors(const CsrView<T>& a, const Device& device) {
   return mirror::all & ~lost.to(Device{})[0];
 }
 
+template <class T>
+std::int64_t first_row_without_positive_diagonal(const CsrView<T>& a, const Device& device) {
+  const CsrPointers<T> matrix = pointers_of(a);
+  return fused_values<FirstIndex>(device, a.rows,
+                                  [=] __device__(std::int64_t i, FirstIndex & first) {
+                                    if (!has_positive_diagonal(matrix, i)) first += FirstIndex{i};
+                                  })
+      .index;
+}
+
 template RowExtremes row_extremes(const CsrView<float>&, const Device&);
 template RowExtremes row_extremes(const CsrView<double>&, const Device&);
 template std::vector<index_t> rows_of_length(const CsrView<float>&, offset_t, const Device&);
@@ -95,5 +106,7 @@ template DiagonalSums diagonal_sums(const CsrView<float>&, const Device&);
 template DiagonalSums diagonal_sums(const CsrView<double>&, const Device&);
 template unsigned mirrors(const CsrView<float>&, const Device&);
 template unsigned mirrors(const CsrView<double>&, const Device&);
+template std::int64_t first_row_without_positive_diagonal(const CsrView<float>&, const Device&);
+template std::int64_t first_row_without_positive_diagonal(const CsrView<double>&, const Device&);
 
 }  // namespace tessera::cuda

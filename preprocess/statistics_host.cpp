@@ -1,6 +1,7 @@
 /// \file
 /// Passes of the statistics of a matrix on the host.
 #include "core/parallel.hpp"
+#include "core/sums.hpp"
 #include "preprocess/statistics.hpp"
 #include "tessera/array.hpp"
 
@@ -86,6 +87,19 @@ unsigned mirrors(const CsrView<T>& a, const Device& device) {
   return holds.load();
 }
 
+template <class T>
+std::int64_t first_row_without_positive_diagonal(const CsrView<T>& a, const Device& device) {
+  const CsrPointers<T> matrix = pointers_of(a);
+  return parallel_sum<FirstIndex>(device, a.rows,
+                                  [&](Range rows) {
+                                    for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+                                      if (!has_positive_diagonal(matrix, i)) return FirstIndex{i};
+                                    }
+                                    return FirstIndex{};
+                                  })
+      .index;
+}
+
 template RowExtremes row_extremes(const CsrView<float>&, const Device&);
 template RowExtremes row_extremes(const CsrView<double>&, const Device&);
 template std::vector<index_t> rows_of_length(const CsrView<float>&, offset_t, const Device&);
@@ -98,5 +112,7 @@ template DiagonalSums diagonal_sums(const CsrView<float>&, const Device&);
 template DiagonalSums diagonal_sums(const CsrView<double>&, const Device&);
 template unsigned mirrors(const CsrView<float>&, const Device&);
 template unsigned mirrors(const CsrView<double>&, const Device&);
+template std::int64_t first_row_without_positive_diagonal(const CsrView<float>&, const Device&);
+template std::int64_t first_row_without_positive_diagonal(const CsrView<double>&, const Device&);
 
 }  // namespace tessera::host

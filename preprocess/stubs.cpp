@@ -5,7 +5,6 @@
 #include "preprocess/merbit_tiles.hpp"
 #include "preprocess/snapped_tiles.hpp"
 #include "preprocess/statistics.hpp"
-#include "preprocess/symmetry.hpp"
 #include "preprocess/tile_estimate.hpp"
 #include "preprocess/transition.hpp"
 #include "preprocess/transpose_map.hpp"
@@ -111,15 +110,12 @@ detail::OutLinks<T> out_links(const CsrView<T>& /*a*/, const Device& device) {
 Array<index_t> vertices_without_links(const Array<index_t>& degree) { refuse(degree.device()); }
 
 template <class T>
-std::int64_t first_row_without_positive_diagonal(const Device& device, std::int64_t /*rows*/,
-                                                 const detail::CsrPointers<T>& /*a*/) {
+std::int64_t first_row_without_positive_diagonal(const CsrView<T>& /*a*/, const Device& device) {
   refuse(device);
 }
 
-template std::int64_t first_row_without_positive_diagonal(const Device&, std::int64_t,
-                                                          const detail::CsrPointers<float>&);
-template std::int64_t first_row_without_positive_diagonal(const Device&, std::int64_t,
-                                                          const detail::CsrPointers<double>&);
+template std::int64_t first_row_without_positive_diagonal(const CsrView<float>&, const Device&);
+template std::int64_t first_row_without_positive_diagonal(const CsrView<double>&, const Device&);
 template detail::RowExtremes row_extremes(const CsrView<float>&, const Device&);
 template detail::RowExtremes row_extremes(const CsrView<double>&, const Device&);
 template std::vector<index_t> rows_of_length(const CsrView<float>&, offset_t, const Device&);

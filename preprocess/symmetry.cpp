@@ -1,11 +1,8 @@
 /// Symmetry of a matrix, and the signs of its diagonal.
-#include "preprocess/symmetry.hpp"
+#include "tessera/symmetry.hpp"
 
-#include "core/parallel.hpp"
-#include "core/sums.hpp"
 #include "preprocess/statistics.hpp"
 #include "tessera/error.hpp"
-#include "tessera/symmetry.hpp"
 
 #include <fmt/format.h>
 
@@ -23,17 +20,8 @@ std::int64_t first_row_without_positive_diagonal(const CsrView<T>& matrix, const
   if (!matrix.is_square()) {
     throw DimensionError(fmt::format("a diagonal is that of a square matrix, got {} x {}", matrix.rows, matrix.cols));
   }
-  const detail::CsrPointers<T> a = detail::pointers_of(matrix);
-  if (!device.is_host()) return cuda::first_row_without_positive_diagonal(device, matrix.rows, a);
-  return host::parallel_sum<detail::FirstIndex>(device, matrix.rows,
-                                                [&](host::Range range) {
-                                                  for (std::int64_t i = range.begin; i < range.end; ++i) {
-                                                    if (!detail::has_positive_diagonal(a, i))
-                                                      return detail::FirstIndex{i};
-                                                  }
-                                                  return detail::FirstIndex{};
-                                                })
-      .index;
+  return device.is_host() ? host::first_row_without_positive_diagonal(matrix, device)
+                          : cuda::first_row_without_positive_diagonal(matrix, device);
 }
 
 template bool is_symmetric(const CsrView<float>&, const Device&);

@@ -30,11 +30,11 @@ std::atomic<bool> some_context_exists = false;
 /// Streams that StreamGuards have set, the innermost last: loops of a graph are recorded inside each other.
 struct OtherStreams {
   static constexpr std::size_t most = 8;
-  struct One {
+  struct Redirection {
     const Context* context = nullptr;
     cudaStream_t stream = nullptr;
   };
-  std::array<One, most> set;
+  std::array<Redirection, most> set;
   std::size_t count = 0;
 };
 thread_local OtherStreams other_streams;

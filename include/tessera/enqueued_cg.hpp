@@ -44,9 +44,8 @@ class EnqueuedCg {
   /// \param A,M     as for cg(); on a GPU a plan, or an operator that can_enqueue(), and a preconditioner that runs
   ///                there
   /// \param options as for cg(), without history, observer and time limit, which need the host; copied
-  /// \throws DimensionError as cg(); InvalidArgument as cg(), for options that need the host, and for A or M that
-  /// cannot
-  ///         be enqueued; OutOfMemory, CudaError
+  /// \throws DimensionError as cg(); InvalidArgument as cg(), for options that need the host, and for an A or M
+  ///         that cannot be enqueued; OutOfMemory, CudaError
   EnqueuedCg(const LinearOperator<T>& A, const LinearOperator<T>& M, const SolverOptions& options = {});
   /// Without preconditioner.
   explicit EnqueuedCg(const LinearOperator<T>& A, const SolverOptions& options = {});
@@ -58,7 +57,8 @@ class EnqueuedCg {
   /// Puts one solve into the stream of A's context, behind the work that is there; on the host it solves at once.
   /// Neither waits nor allocates, from the second call on; the first one records the loops, and so does one after
   /// SpmvPlan::update_values() or Preconditioner::refresh() moved memory. A graph of the caller then has to be recorded
-  /// anew.
+  /// anew. Where graphs have no loops (a driver before CUDA 12.4, TESSERA_CUDA_GRAPHS=0) the host drives the loops, and
+  /// waits.
   /// \param b       right-hand side, n elements, on A's device as x; read when the stream comes to it
   /// \param x       initial guess, then the result, as for cg(). Must not overlap b
   /// \param outcome one, in memory of A's device; written when the solve ends

@@ -36,9 +36,8 @@ class PageRankSolver {
   /// \param personalization as PageRankOptions::personalization
   /// \param ranks n elements on the device of the transition matrix: the latest iterate on return, sum 1. For
   ///        RankStart::given also the first one, scaled to sum 1: then the fewer iterations the nearer it is
-  /// \throws as pagerank(); DimensionError for another number of ranks; InvalidArgument for a first iterate whose sum
-  /// is
-  ///         not positive and finite. Another solve may follow
+  /// \throws as pagerank(); DimensionError for another number of ranks; InvalidArgument for a first iterate whose
+  ///         sum is not positive and finite. Another solve may follow
   PageRankReport solve(std::span<const double> personalization, std::span<T> ranks,
                        RankStart start = RankStart::teleport);
 

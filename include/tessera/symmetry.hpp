@@ -1,5 +1,5 @@
 /// \file
-/// What conjugate gradients ask of a matrix, on the host or on a GPU: symmetry, and a positive diagonal.
+/// Symmetry of a matrix and the signs of its diagonal, on the host or on a GPU: what conjugate gradients ask for.
 #pragma once
 
 #include "tessera/csr.hpp"

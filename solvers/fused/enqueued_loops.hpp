@@ -26,9 +26,9 @@ class EnqueuedLoops {
   /// Whether the loops are being recorded.
   [[nodiscard]] bool is_graph() const noexcept;
 
-  /// Puts the loops into the stream of the device. Where that is being recorded by its owner they go into his graph;
+  /// Puts the loops into the stream of the device. Where that is being recorded, they go into that graph;
   /// else into a graph that is recorded at the first call, and launched. `loops` may neither allocate nor wait, and
-  /// what it refers to stays where it is. \throws CudaError; DeviceUnavailable where the owner records and the driver
+  /// what it refers to stays where it is. \throws CudaError; DeviceUnavailable where it is recorded and the driver
   /// has no loops in graphs
   void enqueue(const std::function<void()>& loops);
   /// The next enqueue() records anew.

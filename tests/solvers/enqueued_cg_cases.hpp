@@ -138,6 +138,10 @@ inline void expect_endings(const Device& device) {
   const auto diverged = expect_as_cg<double>(of_stiff, IdentityOperator<double>(2, device), stiff.view(), {1.0, 1e-4},
                                              {0.0, 0.0}, {.divergence_tolerance = 10.0}, "diverging", 0);
   EXPECT_EQ(diverged.outcome.status, Status::diverged);
+  const auto returned = expect_as_cg<double>(of_stiff, IdentityOperator<double>(2, device), stiff.view(), {1.0, 1e-4},
+                                             {0.0, 0.0}, {.max_iterations = 1}, "worse than the guess", 0);
+  EXPECT_EQ(returned.outcome.status, Status::max_iterations);
+  EXPECT_EQ(returned.x, std::vector<double>(2)) << "the guess is the best x";
   EXPECT_TRUE(solve({.base = ResidualBase::r0}, "relative to r0").converged());
   EXPECT_TRUE(solve({.relative_tolerance = 0.0, .absolute_tolerance = 1e-6}, "absolute").converged());
   EXPECT_TRUE(solve({.replacement_interval = 4}, "replacing").replacements > 1);

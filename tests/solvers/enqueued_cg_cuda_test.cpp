@@ -1,6 +1,7 @@
 // Whole solves by conjugate gradients in the stream of a GPU.
 #include "tests/solvers/enqueued_cg_cases.hpp"
 
+#include "core/cuda/capture.hpp"
 #include "core/cuda/check.hpp"
 #include "tessera/context.hpp"
 #include "tessera/error.hpp"
@@ -108,7 +109,7 @@ TEST_F(CudaEnqueuedCg, IsAPartOfTheCallersGraph) {
     check(cudaGraphCreate(&graph, 0), "making a graph");
     check(cudaStreamBeginCaptureToGraph(mine, graph, nullptr, nullptr, 0, cudaStreamCaptureModeThreadLocal),
           "recording");
-    if (const char* const off = std::getenv("TESSERA_CUDA_GRAPHS"); off != nullptr && std::string(off) == "0") {
+    if (!cuda::graphs_are_usable()) {
       EXPECT_THROW(solver.enqueue(b.span(), x.span(), outcomes.data()), DeviceUnavailable);
       check(cudaStreamEndCapture(mine, &graph), "recording");
     } else {
