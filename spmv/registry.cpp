@@ -3,6 +3,7 @@
 #include "spmv/registry.hpp"
 
 #include "core/nearest.hpp"
+#include "spmv/blocked/blocked.hpp"
 #include "spmv/csr/csr.hpp"
 #include "spmv/csr5/csr5.hpp"
 #include "spmv/merbit/merbit.hpp"
@@ -33,8 +34,8 @@ SpmvBackend on_host(Float make_float, Double make_double) {
 
 using enum SpmvAlgorithm;
 
-const std::array<SpmvKernelEntry, 10>& table() {
-  static const std::array<SpmvKernelEntry, 10> entries{{
+const std::array<SpmvKernelEntry, 11>& table() {
+  static const std::array<SpmvKernelEntry, 11> entries{{
       {csr, "csr", "rows in parallel, no set-up; uneven when one row holds much of the matrix", false, false,
        on_host(host::make_csr_kernel<float>, host::make_csr_kernel<double>), cuda_backend(csr)},
       {merge, "merge", "equal shares of the merge path, found by searches; next to no set-up", false, false,
@@ -57,6 +58,9 @@ const std::array<SpmvKernelEntry, 10>& table() {
        on_host(host::make_patterns_kernel<float>, host::make_patterns_kernel<double>), cuda_backend(patterns)},
       {sell, "sell", "sliced ELL in few bytes: 16-bit columns, coded values; for ordered matrices of few values", false,
        true, on_host(host::make_sell_kernel<float>, host::make_sell_kernel<double>), cuda_backend(sell)},
+      {blocked, "blocked",
+       "x by blocks of columns to lists of segments, then the segments; for columns all over a large x", false, true,
+       on_host(host::make_blocked_kernel<float>, host::make_blocked_kernel<double>), cuda_backend(blocked)},
       {vendor_csr, "vendor-csr", "cuSPARSE on CSR, prepared once", false, true, {}, cuda_backend(vendor_csr)},
       {vendor_coo, "vendor-coo", "cuSPARSE on COO", false, true, {}, cuda_backend(vendor_coo)},
   }};

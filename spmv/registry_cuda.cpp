@@ -1,5 +1,6 @@
 /// \file
 /// The kernels of the CUDA backend.
+#include "spmv/blocked/blocked.hpp"
 #include "spmv/csr5/csr5.hpp"
 #include "spmv/csr_vector/csr_vector.hpp"
 #include "spmv/merbit/merbit.hpp"
@@ -14,6 +15,8 @@ namespace tessera::detail {
 
 SpmvBackend cuda_backend(SpmvAlgorithm algorithm) {
   switch (algorithm) {
+    case SpmvAlgorithm::blocked:
+      return {Determinism::run_to_run, cuda::make_blocked_kernel<float>, cuda::make_blocked_kernel<double>};
     case SpmvAlgorithm::csr5:
       return {Determinism::run_to_run, cuda::make_csr5_kernel<float>, cuda::make_csr5_kernel<double>};
     case SpmvAlgorithm::csr_vector:

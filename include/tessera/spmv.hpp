@@ -29,6 +29,7 @@ enum class SpmvAlgorithm {
   vendor_coo,  ///< GPU: cuSPARSE's product on COO
   patterns,    ///< a byte per row names its list of relative columns, or of those and values; needs rows that repeat
   sell,        ///< sliced ELL: short columns, coded values (Kreutzer et al., SELL-C-σ, SIAM J. Sci. Comput. 36, 2014)
+  blocked,     ///< x by blocks of columns to lists of segments, then the segments; for columns all over a large x
 };
 
 [[nodiscard]] std::string_view to_string(SpmvAlgorithm algorithm);  ///< "auto", "csr", ..., "vendor-coo"

@@ -13,10 +13,10 @@
 
 namespace tessera::cuda {
 
-/// The nonzeros, on the device.
-template <class V>
+/// The nonzeros, on the device. \tparam Column index_t, or 16 bits for positions in a short list of columns
+template <class V, class Column = index_t>
 struct MatrixArrays {
-  const index_t* columns = nullptr;
+  const Column* columns = nullptr;
   const V* values = nullptr;  ///< null for Ones
   offset_t nnz = 0;
 };

@@ -59,19 +59,6 @@ PlannedTiles planned_layout(MerbitLayout layout, std::string reason = {}) {
   return planned;
 }
 
-/// Scratch memory that the products of one kernel use in turn.
-template <class T>
-struct Scratch {
-  Array<T> carries;             ///< one per tile, if any row is shared
-  Array<ProductDots> partial;   ///< one per slot
-  Array<ProductDots> of_block;  ///< max_join_blocks, then the total
-  Array<unsigned> finished;
-
-  [[nodiscard]] std::uint64_t bytes() const {
-    return carries.bytes() + partial.bytes() + of_block.bytes() + finished.bytes();
-  }
-};
-
 /// A free function, since nvcc takes no lambdas from private members.
 template <class T>
 void round_to_float(const Device& device, std::span<const T> values, Array<float>& rounded) {
@@ -101,10 +88,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
     const DeviceGuard current(device_);
     resident_ = product_.prepare(*context_);
     const std::int64_t slots = product_.dot_slots(*context_, resident_, tiles_.count());
-    if (tiles_.share_rows()) scratch_.carries = Array<T>(tiles_.count(), Init::none, device_);
-    scratch_.partial = Array<ProductDots>(slots, Init::none, device_);
-    scratch_.of_block = Array<ProductDots>(max_join_blocks + 1, Init::none, device_);
-    scratch_.finished = Array<unsigned>(1, Init::zero, device_);
+    scratch_ = JoinScratch<T>(device_, tiles_.share_rows() ? tiles_.count() : 0, slots);
     if constexpr (rounds_values) {
       rounded_ = Array<float>(a.nnz(), Init::none, device_);
       round_to_float(device_, a.values, rounded_);
@@ -194,7 +178,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
   ProductDots apply_and_dot_clearing(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<T> other,
                                      std::span<const T> w) const {
     const DeviceGuard current(device_);
-    ProductDots* const total = scratch_.of_block.data() + max_join_blocks;
+    ProductDots* const total = scratch_.total();
     const std::scoped_lock lock(mutex_);
     launch_with_dots(a, x, y, other, w, total);
     ProductDots result;
@@ -207,22 +191,13 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
                         std::span<const T> w, ProductDots* total) const {
     const ProductOutput<T> out{
         y.data(), T{1}, T{0}, scratch_.carries.data(), other.data(), w.data(), scratch_.partial.data()};
-    const DotSums sums{scratch_.partial.size(), scratch_.of_block.data(), scratch_.finished.data(), total};
     product_.launch_with_dots(*context_, resident_, input(a, x), out);
-    join<true>(out, sums);
+    join<true>(out, scratch_.sums(total));
   }
 
   template <bool WithDots>
   void join(const ProductOutput<T>& out, const DotSums& sums) const {
-    arrays_.visit([&](auto tiles) {
-      // Without shared rows there are no carries.
-      if (!tiles_.share_rows()) tiles.tiles = 0;
-      const std::int64_t items = tiles.tiles > sums.slots ? tiles.tiles : sums.slots;
-      const unsigned needed = blocks_for(items, join_threads);
-      const unsigned blocks = needed < max_join_blocks ? needed : max_join_blocks;
-      launch("joining shared rows", *context_, Grid{blocks, join_threads},
-             merbit_join_kernel<T, WithDots, decltype(tiles)>, tiles, out, sums);
-    });
+    arrays_.visit([&](const auto& tiles) { enqueue_join<WithDots>(*context_, tiles, tiles_.share_rows(), out, sums); });
   }
 
   Device device_;
@@ -233,7 +208,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
   ResidentBlocks resident_;
   bool atomic_;
   Array<float> rounded_;  ///< float copy of the values of a double matrix (fp32_values)
-  mutable Scratch<T> scratch_;
+  mutable JoinScratch<T> scratch_;
   mutable std::mutex mutex_;  ///< held while launches that share `scratch_` are put into the stream
 };
 

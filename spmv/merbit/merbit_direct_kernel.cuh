@@ -11,17 +11,18 @@
 namespace tessera::cuda {
 
 /// The loads of a warp: they begin with the tile, or with the aligned group of Width nonzeros in which it begins.
-template <class V>
+template <class V, class Column = index_t>
 struct LoadWindow {
-  const index_t* columns;
+  const Column* columns;
   const V* values;
   int begin;      ///< first nonzero of the tile, from the start of the window
   int end;        ///< the nonzero after the last of the tile; 0 for a tile without any
   int available;  ///< nonzeros that may be loaded in groups
 };
 
-template <int Width, class V>
-[[nodiscard]] __device__ inline LoadWindow<V> load_window(const MatrixArrays<V>& a, const TileSpan& tile) {
+template <int Width, class V, class Column>
+[[nodiscard]] __device__ inline LoadWindow<V, Column> load_window(const MatrixArrays<V, Column>& a,
+                                                                  const TileSpan& tile) {
   const int begin = static_cast<int>(tile.x & (Width - 1));
   const offset_t base = tile.x - begin;
   const int end = tile.nonzeros > 0 ? begin + tile.nonzeros : 0;
@@ -32,16 +33,17 @@ template <int Width, class V>
 }
 
 /// A batch of nonzeros of a lane, Width neighbours at a time.
-template <class T, class V, int Width, int Batch>
+template <class T, class V, class Column, int Width, int Batch>
 struct LoadedBatch {
-  index_t column[Batch][Width];
+  using Window = LoadWindow<V, Column>;
+  Column column[Batch][Width];
   T value[Batch][Width];
 
   /// Position of the first neighbour in round `round`.
   [[nodiscard]] __device__ static int position(int round, int lane) { return (round * warp_size + lane) * Width; }
 
   template <class Entry>
-  __device__ static void load(const Entry* from, int k, const LoadWindow<V>& window, Entry (&to)[Width]) {
+  __device__ static void load(const Entry* from, int k, const Window& window, Entry (&to)[Width]) {
     if constexpr (Width == 4) {
       if (k + Width <= window.available) {
         const Four<Entry> q = load_four(from + k);
@@ -54,8 +56,9 @@ struct LoadedBatch {
     for (int j = 0; j < Width; ++j) to[j] = k + j < window.end ? __ldcs(from + k + j) : Entry{0};
   }
 
-  /// Products of rounds first, first + 1, ...
-  __device__ void multiply(const LoadWindow<V>& window, const T* x, int first, int lane) {
+  /// Products of rounds first, first + 1, ... \param gather the entry of x that belongs to a column
+  template <class Gather>
+  __device__ void multiply(const Window& window, const Gather& gather, int first, int lane) {
 #pragma unroll
     for (int i = 0; i < Batch; ++i) {
       const int k = position(first + i, lane);
@@ -69,13 +72,13 @@ struct LoadedBatch {
       if (position(first + i, lane) >= window.end) continue;
 #pragma unroll
       for (int j = 0; j < Width; ++j) {
-        const T gathered = __ldg(x + column[i][j]);
+        const T gathered = gather(column[i][j]);
         value[i][j] = is_ones<V> ? gathered : value[i][j] * gathered;
       }
     }
   }
 
-  __device__ void load_values(const LoadWindow<V>& window, int first, int lane) {
+  __device__ void load_values(const Window& window, int first, int lane) {
 #pragma unroll
     for (int i = 0; i < Batch; ++i) {
       const int k = position(first + i, lane);
@@ -88,7 +91,7 @@ struct LoadedBatch {
   }
 
   /// Up to Width - 1 elements past the tile are written too.
-  __device__ void stage(const LoadWindow<V>& window, int first, int lane, T* staged) const {
+  __device__ void stage(const Window& window, int first, int lane, T* staged) const {
 #pragma unroll
     for (int i = 0; i < Batch; ++i) {
       const int k = position(first + i, lane);
@@ -101,7 +104,7 @@ struct LoadedBatch {
     }
   }
 
-  [[nodiscard]] __device__ T sum(const LoadWindow<V>& window, int first, int lane) const {
+  [[nodiscard]] __device__ T sum(const Window& window, int first, int lane) const {
     T total{0};
 #pragma unroll
     for (int i = 0; i < Batch; ++i) {
@@ -115,17 +118,18 @@ struct LoadedBatch {
   }
 };
 
-/// One tile, by one warp. \param staged room for its products and row sums
-template <class T, class V, class Policy, class Epilogue>
-__device__ inline void multiply_tile(const MatrixArrays<V>& a, const TileSpan& tile, const TileStart& start,
-                                     std::uint32_t word, const T* x, T* staged, int lane, Epilogue& epilogue) {
-  const LoadWindow<V> window = load_window<Policy::width>(a, tile);
+/// One tile, by one warp. \param gather see LoadedBatch \param staged room for its products and row sums
+template <class T, class Policy, class V, class Column, class Gather, class Epilogue>
+__device__ inline void multiply_tile(const MatrixArrays<V, Column>& a, const TileSpan& tile, const TileStart& start,
+                                     std::uint32_t word, const Gather& gather, T* staged, int lane,
+                                     Epilogue& epilogue) {
+  const LoadWindow<V, Column> window = load_window<Policy::width>(a, tile);
   const bool one_row = start.kind() == TileKind::one_row;
   T sum{0};
 #pragma unroll 1
   for (int first = 0; first * warp_size * Policy::width < window.end; first += Policy::batch) {
-    LoadedBatch<T, V, Policy::width, Policy::batch> batch;
-    batch.multiply(window, x, first, lane);
+    LoadedBatch<T, V, Column, Policy::width, Policy::batch> batch;
+    batch.multiply(window, gather, first, lane);
     if (one_row) {
       sum += batch.sum(window, first, lane);
     } else {
@@ -160,13 +164,14 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks - Epilogue
   Epilogue epilogue(out);
   if (epilogue.is_idle()) return;
   const T* const source = epilogue.source(x);
+  const auto gather = [source](index_t column) { return __ldg(source + column); };
 #pragma unroll 1
   for (std::int64_t number = slot; number < tiles.tiles; number += stride) {
     const TileStart start = tiles.starts[number];
     const TileSpan tile = span_between(number, start, tiles.starts[number + 1]);
     const std::uint32_t word = __ldcs(tiles.lane_words + number * lanes_per_tile + lane);
     epilogue.expect(tile, lane);
-    multiply_tile<T, V, Policy>(a, tile, start, word, source, staged_by[warp], lane, epilogue);
+    multiply_tile<T, Policy>(a, tile, start, word, gather, staged_by[warp], lane, epilogue);
     __syncwarp();
   }
   epilogue.write_sums(slot, lane);

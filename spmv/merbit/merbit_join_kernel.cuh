@@ -172,4 +172,40 @@ __global__ void __launch_bounds__(join_threads) merbit_clear_shared_kernel(Tiles
   if (t < tiles.tiles && tiles.begins_inside(t)) y[tiles.first_row(t)] = T{0};
 }
 
+/// Memory of the carries and of the inner products of a product, used by one product at a time.
+template <class T>
+struct JoinScratch {
+  JoinScratch() = default;
+  /// \param shared_tiles tiles that may leave a carry; 0 where no row is shared \param slots of partial inner products
+  JoinScratch(const Device& device, std::int64_t shared_tiles, std::int64_t slots)
+      : carries(shared_tiles, Init::none, device),
+        partial(slots, Init::none, device),
+        of_block(max_join_blocks + 1, Init::none, device),
+        finished(1, Init::zero, device) {}
+
+  Array<T> carries;             ///< one per tile, if any row is shared
+  Array<ProductDots> partial;   ///< one per slot
+  Array<ProductDots> of_block;  ///< max_join_blocks, then the total
+  Array<unsigned> finished;
+
+  [[nodiscard]] std::uint64_t bytes() const {
+    return carries.bytes() + partial.bytes() + of_block.bytes() + finished.bytes();
+  }
+  [[nodiscard]] ProductDots* total() { return of_block.data() + max_join_blocks; }
+  /// \param to where the total goes, on the device
+  [[nodiscard]] DotSums sums(ProductDots* to) { return {partial.size(), of_block.data(), finished.data(), to}; }
+};
+
+/// Puts the fix-up into the stream. \param share_rows whether tiles share rows: without that there are no carries
+template <bool WithDots, class T, class Tiles>
+void enqueue_join(const Context& context, Tiles tiles, bool share_rows, const ProductOutput<T>& out,
+                  const DotSums& sums) {
+  if (!share_rows) tiles.tiles = 0;
+  const std::int64_t items = tiles.tiles > sums.slots ? tiles.tiles : sums.slots;
+  const unsigned needed = blocks_for(items, join_threads);
+  const unsigned blocks = needed < max_join_blocks ? needed : max_join_blocks;
+  launch("joining shared rows", context, Grid{blocks, join_threads}, merbit_join_kernel<T, WithDots, Tiles>, tiles, out,
+         sums);
+}
+
 }  // namespace tessera::cuda

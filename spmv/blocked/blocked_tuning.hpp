@@ -1,0 +1,117 @@
+/// \file
+/// Tuning of the kernel `blocked` on a GPU: sizes of tiles, of halo lists and of blocks of columns.
+#pragma once
+
+#include "core/cuda/device_limits.hpp"
+#include "core/host_device.hpp"
+#include "preprocess/lane_descriptor.hpp"
+#include "tessera/types.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace tessera::cuda {
+
+/// Sizes of the tiles of a segment, as of MERBIT's layout `vector` (merbit_tuning.hpp). One block of threads per
+/// multiprocessor has all its shared memory.
+template <int Sigma, int Batch, int Threads>
+struct BlockedPolicyOf {
+  static constexpr int sigma = Sigma;
+  static constexpr int width = 4;  ///< nonzeros per load
+  static constexpr int batch = Batch;
+  static constexpr int threads = Threads;
+  /// Elements staged per warp: the products of a tile, and what loads of `width` bring beyond it.
+  static constexpr int staged = lanes_per_tile * Sigma + 2 * width;
+  static constexpr int staged_of_block = Threads / lanes_per_tile * staged;
+};
+
+template <class T>
+using BlockedPolicy =
+    std::conditional_t<sizeof(T) == sizeof(float), BlockedPolicyOf<11, 3, 1024>, BlockedPolicyOf<7, 2, 768>>;
+
+/// Entries of a halo list per sector of 32 bytes: no sector has entries of two blocks of columns, so that each is
+/// written whole.
+template <class T>
+inline constexpr int halo_group = 32 / static_cast<int>(sizeof(T));
+
+inline constexpr int halo_threads = 1024;            ///< that copy a block of columns to halo lists
+inline constexpr int items_per_multiprocessor = 4;   ///< blocks that copy columns to halo lists
+inline constexpr int cut_threads = 1024;             ///< that look for the end of a segment
+inline constexpr int most_column_blocks = 4096;      ///< their counters lie in shared memory
+inline constexpr int segment_offset_bits = 17;       ///< of the number of a nonzero in its segment
+inline constexpr int most_tiles_per_cut = 8;         ///< segments end after a multiple of so many tiles
+inline constexpr int static_shared_bytes = 3 << 10;  ///< for the sums of an epilogue, and counters
+inline constexpr int segments_per_strip = 8;         ///< on average: segments are looked for in strips side by side
+
+/// How a matrix is blocked.
+struct BlockedShape {
+  index_t column_block = 0;  ///< columns per block; at most 65536
+  int capacity = 0;          ///< slots of a halo list, a multiple of halo_group; at most 65535
+  int tiles_per_cut = 0;     ///< tiles of which a halo list always has room, whatever their columns
+
+  friend constexpr bool operator==(const BlockedShape&, const BlockedShape&) = default;
+};
+
+/// Slots that so many tiles may need: every nonzero in a block of columns of its own.
+template <class T>
+[[nodiscard]] constexpr int most_slots_of(int tiles) noexcept {
+  return tiles * lanes_per_tile * BlockedPolicy<T>::sigma * halo_group<T>;
+}
+
+/// \param capacity of a halo list \returns 0 where not even one tile is sure to fit
+template <class T>
+[[nodiscard]] constexpr int tiles_per_cut(int capacity) noexcept {
+  int tiles = most_tiles_per_cut;
+  while (tiles > 0 && most_slots_of<T>(tiles) > capacity) tiles /= 2;
+  return tiles;
+}
+
+/// The largest blocks and lists that a multiprocessor holds.
+template <class T>
+[[nodiscard]] constexpr BlockedShape blocked_shape(const DeviceLimits& gpu) noexcept {
+  constexpr int bytes = static_cast<int>(sizeof(T));
+  const auto shared = static_cast<int>(gpu.largest_shared_per_block) - static_shared_bytes;
+  const auto whole_groups = [](int count) { return count / halo_group<T> * halo_group<T>; };
+  const int column_block = whole_groups(shared / bytes);
+  const int capacity = whole_groups(shared / bytes - BlockedPolicy<T>::staged_of_block);
+  BlockedShape shape{column_block < 65536 ? column_block : 65536, capacity < 65528 ? capacity : 65528, 0};
+  shape.tiles_per_cut = tiles_per_cut<T>(shape.capacity);
+  return shape;
+}
+
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::int64_t blocks_of_columns(index_t cols,
+                                                                           index_t column_block) noexcept {
+  return (std::int64_t{cols} + column_block - 1) / column_block;
+}
+
+/// The cells of one block of columns in consecutive segments: the work of a block of threads.
+struct HaloItem {
+  index_t block = 0;
+  index_t first_segment = 0;
+  index_t end_segment = 0;
+};
+
+/// Items of about equal work. \param slots_of_block per block of columns \param wanted items, if every block has work
+[[nodiscard]] std::vector<HaloItem> make_halo_items(std::span<const std::int64_t> slots_of_block, index_t segments,
+                                                    std::int64_t wanted);
+
+/// \param most of the GPU \param group slots per sector \param most_slots that shape.tiles_per_cut tiles may need
+/// \throws InvalidArgument for a shape that does not fit
+void check_blocked_shape(const BlockedShape& shape, const BlockedShape& most, int group, int most_slots,
+                         std::string_view device_name);
+
+/// \throws NotSupported for more than most_column_blocks
+void check_column_blocks(std::int64_t blocks, index_t cols, const BlockedShape& shape);
+
+/// \throws NotSupported where cells outnumber the nonzeros by far
+void check_cells(std::int64_t segments, std::int64_t blocks, std::int64_t nonzeros);
+
+/// Part of a reason.
+[[nodiscard]] std::string describe_blocks(std::int64_t segments, std::int64_t blocks, std::int64_t column_block,
+                                          std::int64_t slots, std::int64_t nonzeros);
+
+}  // namespace tessera::cuda
