@@ -32,8 +32,8 @@ class BlockedCudaKernel final : public DeviceKernel<T> {
         context_(&Context::of(options.device)),
         tiles_(segment_tiles(a, options.device)),
         halos_(build_halo_lists<T>(options.device, a.cols, a.columns, tiles_, shape)),
-        lists_(halos_.slots, Init::none, options.device),
-        scratch_(options.device, share_rows() ? tiles_.tiles() : 0, halos_.count()) {
+        slots_(halos_.slots(), Init::none, options.device),
+        scratch_(options.device, share_rows() ? tiles_.tiles() : 0, halos_.segments()) {
     const DeviceGuard current(options.device);
     BlockedLaunch<T, V, ProductEpilogue<T, false>>::prepare(input(a));
     BlockedLaunch<T, V, ProductEpilogue<T, true>>::prepare(input(a));
@@ -76,10 +76,10 @@ class BlockedCudaKernel final : public DeviceKernel<T> {
 
   void describe(PlanInfo& info) const override {
     info.determinism = Determinism::run_to_run;
-    info.bytes = tiles_.bytes() + halos_.bytes() + lists_.bytes() + scratch_.bytes() + this->float_bytes();
+    info.bytes = tiles_.bytes() + halos_.bytes() + slots_.bytes() + scratch_.bytes() + this->float_bytes();
     info.tiles = tiles_.tiles();
-    info.reason += "; " + describe_blocks(halos_.count(), blocks_of_columns(halos_.cols, halos_.shape.column_block),
-                                          halos_.shape.column_block, halos_.slots, halos_.positions.size());
+    info.reason += "; " + describe_blocks(halos_.segments(), halos_.blocks, halos_.shape.column_block, halos_.slots(),
+                                          halos_.positions.size());
   }
 
  private:
@@ -94,7 +94,7 @@ class BlockedCudaKernel final : public DeviceKernel<T> {
                           halos_.arrays(),
                           halos_.items.size(),
                           halos_.shape.capacity,
-                          lists_.data()};
+                          slots_.data()};
     if constexpr (std::is_same_v<V, T>) {
       in.matrix.values = a.values.data();
     } else if constexpr (std::is_same_v<V, float>) {
@@ -118,7 +118,7 @@ class BlockedCudaKernel final : public DeviceKernel<T> {
   SnappedTiles tiles_;
   HaloLists halos_;
   mutable std::mutex mutex_;  ///< of what follows, from the first launch of a product to its last
-  mutable Array<T> lists_;
+  mutable Array<T> slots_;
   mutable JoinScratch<T> scratch_;
 };
 

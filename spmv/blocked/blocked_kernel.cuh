@@ -1,5 +1,6 @@
 /// \file
-/// The two kernels of the blocked product on a GPU: entries of x to halo lists, and segments times their lists.
+/// The two kernels of the blocked product on a GPU: entries of x to the slots of halo lists, and segments times
+/// their lists.
 #pragma once
 
 #include "core/cuda/shared_memory.cuh"
@@ -24,12 +25,12 @@ __device__ void copy_to_shared(const Element* from, int count, Element* to) {
   }
 }
 
-/// Neighbouring slots that a lane fills together, by one store of 16 bytes.
+/// Neighbouring slots that a lane moves together, by one access of 16 bytes.
 template <class T>
-struct SlotsOfLane {
-  static constexpr int count = 16 / static_cast<int>(sizeof(T));
-  using Columns = std::conditional_t<count == 4, uint2, unsigned>;
-  using Slots = std::conditional_t<count == 4, float4, double2>;
+struct SlotQuad {
+  static constexpr bool is_float = sizeof(T) == sizeof(float);
+  using Columns = std::conditional_t<is_float, uint2, unsigned>;
+  using Slots = std::conditional_t<is_float, float4, double2>;
 
   [[nodiscard]] __device__ static float4 gather(const float* block, uint2 columns) {
     return {block[columns.x & 0xffff], block[columns.x >> 16], block[columns.y & 0xffff], block[columns.y >> 16]};
@@ -39,85 +40,13 @@ struct SlotsOfLane {
   }
 };
 
-/// Cells that a warp fills as one list of slots.
-inline constexpr int cells_per_warp = 16;
-static_assert(cells_per_warp <= warp_size);
-
-/// The cells of cells_per_warp segments in one block of columns, by one warp.
-template <class T>
-class CellFiller {
-  using Lane = SlotsOfLane<T>;
-  static constexpr int batch = 4;
-
- public:
-  /// \param block entries of x, in shared memory
-  __device__ CellFiller(const HaloArrays& halos, const HaloItem& item, const T* block, T* lists)
-      : halos_(halos), item_(item), block_(block), lists_(lists) {}
-
-  /// All lanes must call. \param first segment
-  __device__ void fill(index_t first) const {
-    const auto lane = static_cast<int>(threadIdx.x % warp_size);
-    const index_t s = first + lane;
-    std::int64_t slot = 0;
-    int quads = 0;
-    if (lane < cells_per_warp && s < item_.end_segment) {
-      const std::int64_t cell = std::int64_t{item_.block} * halos_.segment_count + s;
-      const int begin = halos_.cells[cell];
-      quads = (halos_.cells[cell + halos_.segment_count] - begin) / Lane::count;
-      slot = halos_.segments[s].slot + begin;
-    }
-    const int ends = sum_up_to_lane(quads);
-    const int total = __shfl_sync(full_warp, ends, warp_size - 1);
-    // Slot 0 of the list of this lane's cell, as if all cells lay one after the other.
-    const std::int64_t origin = slot - std::int64_t{ends - quads} * Lane::count;
-    for (int base = 0; base < total; base += batch * warp_size) fill_batch(base + lane, total, ends, origin);
-  }
-
- private:
-  __device__ void fill_batch(int first, int total, int ends, std::int64_t origin) const {
-    std::int64_t slot[batch];
-    typename Lane::Columns columns[batch];
-#pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      const int quad = first + i * warp_size;
-      slot[i] = __shfl_sync(full_warp, origin, cell_of(quad, ends)) + std::int64_t{quad} * Lane::count;
-    }
-#pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      if (first + i * warp_size < total) {
-        columns[i] = __ldcs(reinterpret_cast<const typename Lane::Columns*>(halos_.columns + slot[i]));
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      if (first + i * warp_size < total) {
-        *reinterpret_cast<typename Lane::Slots*>(lists_ + slot[i]) = Lane::gather(block_, columns[i]);
-      }
-    }
-  }
-
-  /// The lane whose cell holds `quad`: cells that end before it are skipped. \param ends of the cell of each lane
-  [[nodiscard]] __device__ static int cell_of(int quad, int ends) {
-    int cell = 0;
-#pragma unroll
-    for (int step = cells_per_warp / 2; step > 0; step /= 2) {
-      if (__shfl_sync(full_warp, ends, cell + step - 1) <= quad) cell += step;
-    }
-    return cell;
-  }
-
-  const HaloArrays& halos_;
-  const HaloItem& item_;
-  const T* block_;
-  T* lists_;
-};
-
-/// First phase: copies the entries of x of one block of columns to the halo lists that want them. Dynamic shared
-/// memory: a block of columns. \tparam Epilogue of the second phase, which says which vector is read
+/// First phase: copies the entries of x of one block of columns to the slots that want them. Dynamic shared memory: a
+/// block of columns. \tparam Epilogue of the second phase, which says which vector is read
 template <class T, class Epilogue>
 __global__ void __launch_bounds__(halo_threads, 1)
-    fill_halo_lists_kernel(HaloArrays halos, const T* __restrict__ x, T* lists, typename Epilogue::Output out) {
-  constexpr int warps = halo_threads / warp_size;
+    fill_slots_kernel(HaloArrays halos, const T* __restrict__ x, T* slots, typename Epilogue::Output out) {
+  using Quad = SlotQuad<T>;
+  constexpr int batch = 4;
   const Epilogue epilogue(out);
   if (epilogue.is_idle()) return;
   const HaloItem item = halos.items[blockIdx.x];
@@ -127,37 +56,169 @@ __global__ void __launch_bounds__(halo_threads, 1)
   copy_to_shared<halo_threads, 8>(epilogue.source(x) + first, rest < halos.column_block ? rest : halos.column_block,
                                   block);
   __syncthreads();
-  const CellFiller<T> filler(halos, item, block, lists);
-  const auto warp = static_cast<index_t>(threadIdx.x / warp_size);
-  for (index_t s = item.first_segment + warp * cells_per_warp; s < item.end_segment; s += warps * cells_per_warp) {
-    filler.fill(s);
+  const auto* const columns = reinterpret_cast<const typename Quad::Columns*>(halos.columns);
+  auto* const quads = reinterpret_cast<typename Quad::Slots*>(slots);
+  for (std::int64_t q = item.begin + threadIdx.x; q < item.end; q += batch * halo_threads) {
+    typename Quad::Columns loaded[batch];
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      if (q + i * halo_threads < item.end) loaded[i] = __ldcs(columns + q + i * halo_threads);
+    }
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      if (q + i * halo_threads < item.end) quads[q + i * halo_threads] = Quad::gather(block, loaded[i]);
+    }
   }
+}
+
+/// Cells that the whole block of threads copies.
+struct LongCells {
+  static constexpr int most = 65536 / (2 * long_cell) + 1;
+  unsigned count;
+  std::uint32_t from[most];
+  int to[most];
+  int quads[most];
+};
+
+/// Brings the cells of a segment together as its list, in shared memory.
+template <class T, int Threads>
+class ListGatherer {
+  using Slots = typename SlotQuad<T>::Slots;
+  static constexpr int batch = 4;
+  static constexpr int warps = Threads / warp_size;
+
+ public:
+  __device__ ListGatherer(const HaloArrays& halos, const T* slots, T* list, LongCells& long_cells)
+      : halos_(halos),
+        begins_(halos.cell_begins + std::int64_t{blockIdx.x} * (halos.blocks + 1)),
+        origins_(halos.cell_origins + std::int64_t{blockIdx.x} * halos.blocks),
+        slots_(reinterpret_cast<const Slots*>(slots)),
+        list_(reinterpret_cast<Slots*>(list)),
+        long_cells_(long_cells) {}
+
+  /// All threads must call.
+  __device__ void gather() {
+    if (threadIdx.x == 0) long_cells_.count = 0;
+    __syncthreads();
+    const int most = (halos_.blocks + warps - 1) / warps;
+    const int cells = most < warp_size ? most : warp_size;
+    const auto warp = static_cast<int>(threadIdx.x / warp_size);
+    for (int b = warp * cells; b < halos_.blocks; b += warps * cells) gather_cells(b, cells);
+    __syncthreads();
+    for (unsigned i = 0; i < long_cells_.count; ++i) {
+      copy_to_shared<Threads, batch>(slots_ + long_cells_.from[i], long_cells_.quads[i], list_ + long_cells_.to[i]);
+    }
+    __syncthreads();
+  }
+
+ private:
+  /// Up to 32 cells, by one warp as if they lay one after the other.
+  __device__ void gather_cells(int first, int cells) {
+    const auto lane = static_cast<int>(threadIdx.x % warp_size);
+    const int b = first + lane;
+    int begin = 0;
+    int quads = 0;
+    std::uint32_t origin = 0;
+    if (lane < cells && b < halos_.blocks) {
+      begin = begins_[b] / halo_quad<T>;
+      quads = begins_[b + 1] / halo_quad<T> - begin;
+      origin = origins_[b];
+    }
+    if (quads > long_cell) {
+      const unsigned place = atomicAdd(&long_cells_.count, 1u);
+      long_cells_.from[place] = origin;
+      long_cells_.to[place] = begin;
+      long_cells_.quads[place] = quads;
+      quads = 0;
+    }
+    const int ends = sum_up_to_lane(quads);
+    const int total = __shfl_sync(full_warp, ends, warp_size - 1);
+    // Relative to the number of the quad among those of all cells.
+    const std::uint32_t from = origin - static_cast<std::uint32_t>(ends - quads);
+    const int to = begin - (ends - quads);
+    for (int base = 0; base < total; base += batch * warp_size) copy_batch(base + lane, total, ends, from, to);
+  }
+
+  __device__ void copy_batch(int first, int total, int ends, std::uint32_t from, int to) const {
+    Slots loaded[batch];
+    int place[batch];
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      const int quad = first + i * warp_size;
+      const int cell = cell_of(quad, ends);
+      const std::uint32_t source = __shfl_sync(full_warp, from, cell) + static_cast<std::uint32_t>(quad);
+      place[i] = __shfl_sync(full_warp, to, cell) + quad;
+      if (quad < total) loaded[i] = __ldcs(slots_ + source);
+    }
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      if (first + i * warp_size < total) list_[place[i]] = loaded[i];
+    }
+  }
+
+  /// The lane whose cell holds `quad`. \param ends of the cell of each lane
+  [[nodiscard]] __device__ static int cell_of(int quad, int ends) {
+    int cell = 0;
+#pragma unroll
+    for (int step = warp_size / 2; step > 0; step /= 2) {
+      if (__shfl_sync(full_warp, ends, cell + step - 1) <= quad) cell += step;
+    }
+    return cell;
+  }
+
+  const HaloArrays& halos_;
+  const std::uint16_t* begins_;
+  const std::uint32_t* origins_;
+  const Slots* slots_;
+  Slots* list_;
+  LongCells& long_cells_;
+};
+
+/// Brings `bytes` to the second-level cache. \param from, bytes multiples of 16
+__device__ inline void prefetch_to_l2(const void* from, unsigned bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" : : "l"(from), "r"(bytes) : "memory");
+#else
+  static_cast<void>(from);
+  static_cast<void>(bytes);
+#endif
+}
+
+/// Brings the first nonzeros of a segment to the second-level cache. By one thread.
+template <class V>
+__device__ void prefetch_nonzeros(const MatrixArrays<V, std::uint16_t>& a, offset_t begin, offset_t end) {
+  constexpr int value_bytes = is_ones<V> ? 0 : static_cast<int>(sizeof(V));
+  constexpr int most = most_prefetched_bytes / (2 + value_bytes) / 8 * 8;
+  begin = (begin + 7) / 8 * 8;
+  const offset_t wanted = (end - begin) / 8 * 8;
+  if (wanted <= 0) return;
+  const auto count = static_cast<unsigned>(wanted < most ? wanted : most);
+  prefetch_to_l2(a.columns + begin, 2 * count);
+  if constexpr (!is_ones<V>) prefetch_to_l2(a.values + begin, value_bytes * count);
 }
 
 /// Second phase: a segment, tile by tile, with x from its halo list. Dynamic shared memory: a halo list, and what the
 /// policy stages. \param capacity slots of a list
 template <class T, class V, class Epilogue>
 __global__ void __launch_bounds__(BlockedPolicy<T>::threads, 1)
-    multiply_segments_kernel(MatrixArrays<V, std::uint16_t> a, SnappedTileArrays tiles, const HaloSegment* segments,
-                             int capacity, const T* __restrict__ lists, typename Epilogue::Output out) {
+    multiply_segments_kernel(MatrixArrays<V, std::uint16_t> a, SnappedTileArrays tiles, HaloArrays halos, int capacity,
+                             const T* __restrict__ slots, typename Epilogue::Output out) {
   using Policy = BlockedPolicy<T>;
   constexpr int warps = Policy::threads / warp_size;
+  __shared__ LongCells long_cells;
   const auto lane = static_cast<int>(threadIdx.x % warp_size);
   const auto warp = static_cast<int>(threadIdx.x / warp_size);
   Epilogue epilogue(out);
   if (epilogue.is_idle()) return;
   T* const list = reinterpret_cast<T*>(dynamic_shared_memory());
   T* const staged = list + capacity + warp * Policy::staged;
-  const HaloSegment segment = segments[blockIdx.x];
-  const HaloSegment next = segments[blockIdx.x + 1];
-  constexpr int per_load = SlotsOfLane<T>::count;
-  copy_to_shared<Policy::threads, 4>(reinterpret_cast<const typename SlotsOfLane<T>::Slots*>(lists + segment.slot),
-                                     static_cast<int>(next.slot - segment.slot) / per_load,
-                                     reinterpret_cast<typename SlotsOfLane<T>::Slots*>(list));
-  __syncthreads();
-  const auto gather = [list](std::uint16_t slot) { return list[slot]; };
+  const std::int64_t first = halos.tiles[blockIdx.x];
+  const std::int64_t end = halos.tiles[blockIdx.x + 1];
+  if (threadIdx.x == 0) prefetch_nonzeros(a, tiles.starts[first].x, tiles.starts[end].x);
+  ListGatherer<T, Policy::threads>(halos, slots, list, long_cells).gather();
+  const auto gather = [list](std::uint16_t position) { return list[position]; };
 #pragma unroll 1
-  for (std::int64_t number = segment.tile + warp; number < next.tile; number += warps) {
+  for (std::int64_t number = first + warp; number < end; number += warps) {
     const TileStart start = tiles.starts[number];
     const TileSpan tile = span_between(number, start, tiles.starts[number + 1]);
     const std::uint32_t word = __ldcs(tiles.lane_words + number * lanes_per_tile + lane);

@@ -7,7 +7,7 @@
 
 namespace tessera::cuda {
 
-/// What the launches read, and the halo lists, which they overwrite.
+/// What the launches read, and the slots of the halo lists, which they overwrite.
 template <class T, class V>
 struct BlockedInput {
   MatrixArrays<V, std::uint16_t> matrix;
@@ -15,7 +15,7 @@ struct BlockedInput {
   HaloArrays halos;
   std::int64_t items = 0;
   int capacity = 0;
-  T* lists = nullptr;
+  T* slots = nullptr;
 };
 
 /// \tparam Epilogue see merbit_epilogue.cuh
@@ -30,7 +30,7 @@ struct BlockedLaunch {
 
   /// Once, before the first launch.
   static void prepare(const BlockedInput<T, V>& in) {
-    check(cudaFuncSetAttribute(fill_halo_lists_kernel<T, Epilogue>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+    check(cudaFuncSetAttribute(fill_slots_kernel<T, Epilogue>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(block_bytes(in))),
           "asking for shared memory");
     check(cudaFuncSetAttribute(multiply_segments_kernel<T, V, Epilogue>, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -41,13 +41,14 @@ struct BlockedLaunch {
   static void start(const Context& context, const BlockedInput<T, V>& in, const T* x,
                     const typename Epilogue::Output& out) {
     if (in.items > 0) {
-      launch("filling halo lists", context, Grid{static_cast<unsigned>(in.items), halo_threads, block_bytes(in)},
-             fill_halo_lists_kernel<T, Epilogue>, in.halos, x, in.lists, out);
+      launch("filling slots of halo lists", context,
+             Grid{static_cast<unsigned>(in.items), halo_threads, block_bytes(in)}, fill_slots_kernel<T, Epilogue>,
+             in.halos, x, in.slots, out);
     }
     launch("product of segments", context,
-           Grid{static_cast<unsigned>(in.halos.segment_count), BlockedPolicy<T>::threads, segment_bytes(in)},
-           multiply_segments_kernel<T, V, Epilogue>, in.matrix, in.tiles, in.halos.segments, in.capacity,
-           static_cast<const T*>(in.lists), out);
+           Grid{static_cast<unsigned>(in.halos.segments), BlockedPolicy<T>::threads, segment_bytes(in)},
+           multiply_segments_kernel<T, V, Epilogue>, in.matrix, in.tiles, in.halos, in.capacity,
+           static_cast<const T*>(in.slots), out);
   }
 };
 

@@ -10,7 +10,7 @@
 
 namespace tessera::cuda {
 
-/// One vector. \param tiles, halos outlive the result; its own halo lists do not disturb those of products
+/// One vector. \param tiles, halos outlive the result; it has slots of its own, apart from those of products
 template <class T>
 [[nodiscard]] std::unique_ptr<detail::RankProduct<T>> make_blocked_rank_product(const Device& device,
                                                                                 const MerbitTileArrays& tiles,

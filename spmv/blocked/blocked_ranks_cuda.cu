@@ -17,14 +17,14 @@ class BlockedRankProduct final : public RecordedRankProduct<T> {
   BlockedRankProduct(const Device& device, const MerbitTileArrays& tiles, const HaloLists& halos, offset_t nnz)
       : RecordedRankProduct<T>(device),
         context_(&Context::of(device)),
-        lists_(halos.slots, Init::none, device),
-        ending_(device, find_carry_runs(device, tiles), tiles.share_rows ? tiles.count() : 0, halos.count()),
+        slots_(halos.slots(), Init::none, device),
+        ending_(device, find_carry_runs(device, tiles), tiles.share_rows ? tiles.count() : 0, halos.segments()),
         in_{{halos.positions.data(), nullptr, nnz},
             tiles.snapped,
             halos.arrays(),
             halos.items.size(),
             halos.shape.capacity,
-            lists_.data()} {
+            slots_.data()} {
     const DeviceGuard current(device);
     Launch::prepare(in_);
   }
@@ -36,11 +36,11 @@ class BlockedRankProduct final : public RecordedRankProduct<T> {
     ending_.enqueue(*context_, rules, out);
   }
 
-  [[nodiscard]] std::uint64_t bytes() const noexcept override { return ending_.bytes() + lists_.bytes(); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept override { return ending_.bytes() + slots_.bytes(); }
 
  private:
   const Context* context_;
-  Array<T> lists_;
+  Array<T> slots_;
   RankEnding<T, 1> ending_;
   BlockedInput<T, Ones> in_;
 };

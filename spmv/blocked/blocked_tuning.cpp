@@ -29,7 +29,7 @@ void check_column_blocks(std::int64_t blocks, index_t cols, const BlockedShape& 
 }
 
 void check_cells(std::int64_t segments, std::int64_t blocks, std::int64_t nonzeros) {
-  if (segments * (blocks + 1) <= 2 * nonzeros + 2 * most_column_blocks) return;
+  if (segments * (blocks + 1) <= nonzeros / 2 + 2 * most_column_blocks) return;
   throw NotSupported(
       fmt::format("kernel blocked needs several nonzeros per cell: {} segments and {} blocks of columns for "
                   "{} nonzeros",
@@ -43,19 +43,18 @@ std::string describe_blocks(std::int64_t segments, std::int64_t blocks, std::int
                      column_block, share);
 }
 
-std::vector<HaloItem> make_halo_items(std::span<const std::int64_t> slots_of_block, index_t segments,
-                                      std::int64_t wanted) {
-  std::int64_t total = 0;
-  for (const std::int64_t slots : slots_of_block) total += slots;
+std::vector<HaloItem> make_halo_items(std::span<const offset_t> begins, std::int64_t wanted) {
+  const offset_t total = begins.back();
   std::vector<HaloItem> items;
-  for (std::size_t block = 0; block < slots_of_block.size(); ++block) {
-    if (slots_of_block[block] == 0) continue;
-    const double share = static_cast<double>(slots_of_block[block]) / static_cast<double>(total);
+  for (std::size_t block = 0; block + 1 < begins.size(); ++block) {
+    const offset_t begin = begins[block];
+    const offset_t quads = begins[block + 1] - begin;
+    if (quads == 0) continue;
+    const double share = static_cast<double>(quads) / static_cast<double>(total);
     const auto parts = std::clamp(static_cast<std::int64_t>(share * static_cast<double>(wanted) + 0.5), std::int64_t{1},
-                                  std::int64_t{segments});
+                                  std::int64_t{quads});
     for (std::int64_t part = 0; part < parts; ++part) {
-      items.push_back({static_cast<index_t>(block), static_cast<index_t>(segments * part / parts),
-                       static_cast<index_t>(segments * (part + 1) / parts)});
+      items.push_back({begin + quads * part / parts, begin + quads * (part + 1) / parts, static_cast<index_t>(block)});
     }
   }
   return items;

@@ -38,14 +38,20 @@ using BlockedPolicy =
 template <class T>
 inline constexpr int halo_group = 32 / static_cast<int>(sizeof(T));
 
-inline constexpr int halo_threads = 1024;            ///< that copy a block of columns to halo lists
-inline constexpr int items_per_multiprocessor = 4;   ///< blocks that copy columns to halo lists
-inline constexpr int cut_threads = 1024;             ///< that look for the end of a segment
-inline constexpr int most_column_blocks = 4096;      ///< their counters lie in shared memory
-inline constexpr int segment_offset_bits = 17;       ///< of the number of a nonzero in its segment
-inline constexpr int most_tiles_per_cut = 8;         ///< segments end after a multiple of so many tiles
-inline constexpr int static_shared_bytes = 3 << 10;  ///< for the sums of an epilogue, and counters
-inline constexpr int segments_per_strip = 8;         ///< on average: segments are looked for in strips side by side
+/// Entries of a halo list that a lane moves together: 16 bytes.
+template <class T>
+inline constexpr int halo_quad = 16 / static_cast<int>(sizeof(T));
+
+inline constexpr int long_cell = 256;  ///< in units of 16 bytes; the whole block of threads copies longer ones
+inline constexpr int most_prefetched_bytes = 128 << 10;  ///< of a segment's nonzeros, while its list is copied
+inline constexpr int halo_threads = 1024;                ///< that copy a block of columns to halo lists
+inline constexpr int items_per_multiprocessor = 4;       ///< blocks that copy columns to halo lists
+inline constexpr int cut_threads = 1024;                 ///< that look for the end of a segment
+inline constexpr int most_column_blocks = 4096;          ///< their counters lie in shared memory
+inline constexpr int segment_offset_bits = 17;           ///< of the number of a nonzero in its segment
+inline constexpr int most_tiles_per_cut = 8;             ///< segments end after a multiple of so many tiles
+inline constexpr int static_shared_bytes = 3 << 10;      ///< for the sums of an epilogue, and counters
+inline constexpr int segments_per_strip = 8;             ///< on average: segments are looked for in strips side by side
 
 /// How a matrix is blocked.
 struct BlockedShape {
@@ -88,16 +94,16 @@ template <class T>
   return (std::int64_t{cols} + column_block - 1) / column_block;
 }
 
-/// The cells of one block of columns in consecutive segments: the work of a block of threads.
+/// Some of the slots of a block of columns: the work of a block of threads. In units of 16 bytes.
 struct HaloItem {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
   index_t block = 0;
-  index_t first_segment = 0;
-  index_t end_segment = 0;
 };
 
-/// Items of about equal work. \param slots_of_block per block of columns \param wanted items, if every block has work
-[[nodiscard]] std::vector<HaloItem> make_halo_items(std::span<const std::int64_t> slots_of_block, index_t segments,
-                                                    std::int64_t wanted);
+/// Items of about equal work. \param begins of the slots of each block of columns, then their number, in units of 16
+/// bytes \param wanted items, about, if every block has work
+[[nodiscard]] std::vector<HaloItem> make_halo_items(std::span<const offset_t> begins, std::int64_t wanted);
 
 /// \param most of the GPU \param group slots per sector \param most_slots that shape.tiles_per_cut tiles may need
 /// \throws InvalidArgument for a shape that does not fit

@@ -2,8 +2,9 @@
 /// Halo lists: for each segment of consecutive tiles its distinct columns, in order, and for each nonzero its position
 /// in the list, in 16 bits.
 ///
-/// A *cell* is the part of a segment's list within one block of columns. Cells begin on sectors of 32 bytes: the slots
-/// between are padding. Slot p of segment s holds x[columns[p] + first column of its block].
+/// A *cell* is the part of a segment's list within one block of columns. Cells are padded to sectors of 32 bytes. In
+/// memory the cells of a block of columns lie together, segment after segment: the first phase writes them from end to
+/// end. The second gathers the cells of a segment, one after the other, into its list.
 #pragma once
 
 #include "core/cuda/context.hpp"
@@ -16,21 +17,15 @@
 
 namespace tessera::cuda {
 
-/// Where a segment begins; one more entry marks the end of the last.
-struct alignas(16) HaloSegment {
-  std::int64_t tile = 0;  ///< first
-  std::int64_t slot = 0;  ///< first, of all halo lists one after the other
-
-  friend constexpr bool operator==(const HaloSegment&, const HaloSegment&) = default;
-};
-
-/// Halo lists as kernels see them.
+/// Halo lists as kernels see them. B blocks of columns, S segments; a quad is 16 bytes of slots.
 struct HaloArrays {
-  const HaloSegment* segments = nullptr;
-  const std::uint16_t* columns = nullptr;  ///< per slot, counted from the start of its block
-  const std::uint16_t* cells = nullptr;    ///< [block * segment_count + s]: first slot in segment s
+  const std::int64_t* tiles = nullptr;          ///< first tile per segment, then their number
+  const std::uint16_t* columns = nullptr;       ///< per slot, counted from the start of its block
+  const std::uint16_t* cell_begins = nullptr;   ///< [s * (B + 1) + b]: first position in the list, then its length
+  const std::uint32_t* cell_origins = nullptr;  ///< [s * B + b]: first quad of the cell in memory
   const HaloItem* items = nullptr;
-  index_t segment_count = 0;
+  index_t segments = 0;
+  int blocks = 0;
   index_t cols = 0;
   index_t column_block = 0;
 };
@@ -38,20 +33,31 @@ struct HaloArrays {
 /// On a device.
 struct HaloLists {
   index_t cols = 0;
+  int blocks = 0;
   BlockedShape shape;
-  Array<HaloSegment> segments;     ///< segments + 1
-  Array<std::uint16_t> positions;  ///< per nonzero
-  Array<std::uint16_t> columns;    ///< per slot
-  Array<std::uint16_t> cells;      ///< (blocks of columns + 1) times segments
+  Array<std::int64_t> tiles;
+  Array<std::uint16_t> positions;  ///< in its list, per nonzero
+  Array<std::uint16_t> columns;
+  Array<std::uint16_t> cell_begins;
+  Array<std::uint32_t> cell_origins;
   Array<HaloItem> items;
-  std::int64_t slots = 0;  ///< of all lists
 
-  [[nodiscard]] std::int64_t count() const noexcept { return segments.size() - 1; }
+  [[nodiscard]] std::int64_t segments() const noexcept { return tiles.size() - 1; }
+  /// Of all lists, with padding.
+  [[nodiscard]] std::int64_t slots() const noexcept { return columns.size(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept {
-    return segments.bytes() + positions.bytes() + columns.bytes() + cells.bytes() + items.bytes();
+    return tiles.bytes() + positions.bytes() + columns.bytes() + cell_begins.bytes() + cell_origins.bytes() +
+           items.bytes();
   }
   [[nodiscard]] HaloArrays arrays() const noexcept {
-    return {segments.data(),   columns.data(), cells.data(), items.data(), static_cast<index_t>(count()), cols,
+    return {tiles.data(),
+            columns.data(),
+            cell_begins.data(),
+            cell_origins.data(),
+            items.data(),
+            static_cast<index_t>(segments()),
+            blocks,
+            cols,
             shape.column_block};
   }
 };

@@ -6,6 +6,7 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/radix_sort.hpp"
 #include "core/cuda/reduce.cuh"
+#include "core/cuda/scan.hpp"
 #include "core/cuda/shared_memory.cuh"
 #include "core/cuda/warp.cuh"
 #include "tessera/error.hpp"
@@ -137,11 +138,11 @@ struct KeyBits {
 
 /// What a block that works for a segment needs to know.
 struct NumberedSegments {
-  const HaloSegment* segments = nullptr;
+  const std::int64_t* tiles = nullptr;
   const TileStart* starts = nullptr;
   KeyBits bits;
 
-  [[nodiscard]] __device__ offset_t first_nonzero(index_t s) const { return starts[segments[s].tile].x; }
+  [[nodiscard]] __device__ offset_t first_nonzero(index_t s) const { return starts[tiles[s]].x; }
 };
 
 __global__ void __launch_bounds__(number_threads)
@@ -154,9 +155,18 @@ __global__ void __launch_bounds__(number_threads)
   }
 }
 
-/// Positions of the nonzeros of a segment, columns of its list and starts of its cells, by one block per segment.
-template <int Group>
+/// What numbering writes; see HaloArrays.
+struct NumberedColumns {
+  std::uint16_t* cell_begins = nullptr;
+  std::uint16_t* positions = nullptr;
+  std::uint16_t* columns = nullptr;
+};
+
+/// Cells of a segment, then positions of its nonzeros and columns of its slots, by one block per segment.
+template <class T>
 class SegmentNumbering {
+  static constexpr unsigned group = halo_group<T>;
+
  public:
   __device__ SegmentNumbering(const NumberedSegments& segments, const std::uint64_t* keys, const HaloArrays& halos)
       : bits_(segments.bits),
@@ -165,13 +175,12 @@ class SegmentNumbering {
         first_(segments.first_nonzero(s_)),
         count_(static_cast<int>(segments.first_nonzero(s_ + 1) - first_)),
         keys_(keys + first_),
-        blocks_(static_cast<int>(blocks_of_columns(halos.cols, halos.column_block))),
         counts_(reinterpret_cast<unsigned*>(dynamic_shared_memory())),
-        padded_(counts_ + blocks_) {}
+        begins_(counts_ + halos.blocks) {}
 
-  /// Distinct columns per block.
+  /// Distinct columns per block, in counts_.
   __device__ void count_cells() {
-    for (int c = static_cast<int>(threadIdx.x); c < blocks_; c += number_threads) counts_[c] = 0;
+    for (int b = static_cast<int>(threadIdx.x); b < halos_.blocks; b += number_threads) counts_[b] = 0;
     __syncthreads();
     for (int i = static_cast<int>(threadIdx.x); i < count_; i += number_threads) {
       if (is_first(i)) atomicAdd(counts_ + block_of(bits_.column_of(keys_[i])), 1u);
@@ -179,33 +188,38 @@ class SegmentNumbering {
     __syncthreads();
   }
 
-  /// Turns the counts into starts. \param cells see HaloArrays
-  __device__ void place_cells(std::uint16_t* cells) {
+  /// Turns the counts into the number of distinct columns before each block. \returns the length of the list
+  __device__ unsigned place_cells() {
     __shared__ unsigned of_warps[2][number_threads / warp_size];
-    unsigned padded_before = 0;
-    unsigned distinct_before = 0;
-    for (int base = 0; base < blocks_; base += number_threads) {
-      const int c = base + static_cast<int>(threadIdx.x);
-      const unsigned count = c < blocks_ ? counts_[c] : 0;
-      const unsigned groups = (count + Group - 1) / Group;
-      const auto padded = running_sum_in_block<number_threads, true>(groups * Group, of_warps[0]);
+    unsigned slots = 0;
+    unsigned ranks = 0;
+    for (int base = 0; base < halos_.blocks; base += number_threads) {
+      const int b = base + static_cast<int>(threadIdx.x);
+      const unsigned count = b < halos_.blocks ? counts_[b] : 0;
+      const auto padded = running_sum_in_block<number_threads, true>((count + group - 1) / group * group, of_warps[0]);
       const auto distinct = running_sum_in_block<number_threads, true>(count, of_warps[1]);
-      if (c < blocks_) {
-        padded_[c] = padded_before + padded.before;
-        counts_[c] = distinct_before + distinct.before;
-        cells[std::int64_t{c} * halos_.segment_count + s_] = static_cast<std::uint16_t>(padded_[c]);
+      if (b < halos_.blocks) {
+        begins_[b] = slots + padded.before;
+        counts_[b] = ranks + distinct.before;
       }
-      padded_before += padded.total;
-      distinct_before += distinct.total;
-    }
-    if (threadIdx.x == 0) {
-      cells[std::int64_t{blocks_} * halos_.segment_count + s_] = static_cast<std::uint16_t>(padded_before);
+      slots += padded.total;
+      ranks += distinct.total;
     }
     __syncthreads();
+    return slots;
   }
 
-  __device__ void number(std::int64_t first_slot, std::uint16_t* positions, std::uint16_t* columns) {
+  __device__ void write_cells(unsigned length, std::uint16_t* cell_begins) const {
+    std::uint16_t* const mine = cell_begins + std::int64_t{s_} * (halos_.blocks + 1);
+    for (int b = static_cast<int>(threadIdx.x); b < halos_.blocks; b += number_threads) {
+      mine[b] = static_cast<std::uint16_t>(begins_[b]);
+    }
+    if (threadIdx.x == 0) mine[halos_.blocks] = static_cast<std::uint16_t>(length);
+  }
+
+  __device__ void number(const NumberedColumns& out) const {
     __shared__ unsigned of_warps[number_threads / warp_size];
+    const std::uint32_t* const origins = halos_.cell_origins + std::int64_t{s_} * halos_.blocks;
     unsigned before = 0;
     for (int base = 0; base < count_; base += number_threads) {
       const int i = base + static_cast<int>(threadIdx.x);
@@ -213,11 +227,13 @@ class SegmentNumbering {
       const auto sum = running_sum_in_block<number_threads, true>(first ? 1u : 0u, of_warps);
       if (i < count_) {
         const index_t column = bits_.column_of(keys_[i]);
-        const int c = block_of(column);
-        const unsigned rank = before + sum.before + (first ? 1u : 0u) - 1u;
-        const unsigned slot = padded_[c] + (rank - counts_[c]);
-        positions[first_ + KeyBits::number_of(keys_[i])] = static_cast<std::uint16_t>(slot);
-        if (first) columns[first_slot + slot] = static_cast<std::uint16_t>(column - c * halos_.column_block);
+        const int b = block_of(column);
+        const unsigned in_cell = before + sum.before + (first ? 1u : 0u) - 1u - counts_[b];
+        out.positions[first_ + KeyBits::number_of(keys_[i])] = static_cast<std::uint16_t>(begins_[b] + in_cell);
+        if (first) {
+          out.columns[std::int64_t{origins[b]} * halo_quad<T> + in_cell] =
+              static_cast<std::uint16_t>(column - b * halos_.column_block);
+        }
       }
       before += sum.total;
     }
@@ -235,32 +251,22 @@ class SegmentNumbering {
   offset_t first_;
   int count_;
   const std::uint64_t* keys_;
-  int blocks_;
-  unsigned* counts_;  ///< distinct columns per block; then distinct columns before it
-  unsigned* padded_;  ///< slots before it
+  unsigned* counts_;  ///< per block of columns
+  unsigned* begins_;  ///< of its cell, in the list
 };
 
-template <int Group>
+/// \tparam Place whether the cells are written, or, once it is known where they lie in memory, what they hold
+template <class T, bool Place>
 __global__ void __launch_bounds__(number_threads)
-    number_columns_kernel(NumberedSegments segments, const std::uint64_t* keys, HaloArrays halos, std::uint16_t* cells,
-                          std::uint16_t* positions, std::uint16_t* columns) {
-  SegmentNumbering<Group> segment(segments, keys, halos);
+    number_columns_kernel(NumberedSegments segments, const std::uint64_t* keys, HaloArrays halos, NumberedColumns out) {
+  SegmentNumbering<T> segment(segments, keys, halos);
   segment.count_cells();
-  segment.place_cells(cells);
-  segment.number(segments.segments[blockIdx.x].slot, positions, columns);
-}
-
-/// Slots of all cells of one block of columns.
-__global__ void __launch_bounds__(sum_threads) sum_cells_kernel(HaloArrays halos, std::int64_t* slots_of_block) {
-  const std::int64_t first = std::int64_t{blockIdx.x} * halos.segment_count;
-  const std::uint16_t* const begin = halos.cells + first;
-  const std::uint16_t* const end = begin + halos.segment_count;
-  PlainSums<1> sum;
-  for (index_t s = static_cast<index_t>(threadIdx.x); s < halos.segment_count; s += sum_threads) {
-    sum.of[0] += static_cast<double>(end[s] - begin[s]);
+  const unsigned length = segment.place_cells();
+  if constexpr (Place) {
+    segment.write_cells(length, out.cell_begins);
+  } else {
+    segment.number(out);
   }
-  sum = add_up_block<sum_threads>(sum);
-  if (threadIdx.x == 0) slots_of_block[blockIdx.x] = static_cast<std::int64_t>(sum.of[0]);
 }
 
 [[nodiscard]] int bits_of(std::int64_t largest) {
@@ -273,6 +279,34 @@ void allow_shared(Kernel* kernel, std::int64_t bytes) {
         "asking for shared memory");
 }
 
+/// Quads of each cell, block of columns by block, for a scan.
+template <class T>
+struct CellLengths {
+  HaloArrays halos;
+  offset_t* lengths;
+
+  __device__ void operator()(std::int64_t i) const {
+    const std::int64_t b = i / halos.segments;
+    const std::uint16_t* const begin = halos.cell_begins + i % halos.segments * (halos.blocks + 1) + b;
+    lengths[i] = b < halos.blocks ? (begin[1] - begin[0]) / halo_quad<T> : 0;
+  }
+};
+
+/// The scan by segments, and where each block of columns begins.
+struct CellOrigins {
+  HaloArrays halos;
+  const offset_t* scanned;
+  std::uint32_t* origins;
+  offset_t* begins;
+
+  __device__ void operator()(std::int64_t i) const {
+    const std::int64_t b = i / halos.segments;
+    const std::int64_t s = i % halos.segments;
+    if (s == 0) begins[b] = scanned[i];
+    if (b < halos.blocks) origins[s * halos.blocks + b] = static_cast<std::uint32_t>(scanned[i]);
+  }
+};
+
 /// Members of what HaloLists is built from, in the order in which they are known.
 template <class T>
 class HaloBuilder {
@@ -284,22 +318,25 @@ class HaloBuilder {
       : device_(device), context_(Context::of(device)), columns_(columns), tiles_(tiles) {
     halos_.cols = cols;
     halos_.shape = shape;
-    blocks_ = blocks_of_columns(cols, shape.column_block);
-    check_column_blocks(blocks_, cols, shape);
+    const std::int64_t blocks = blocks_of_columns(cols, shape.column_block);
+    check_column_blocks(blocks, cols, shape);
+    halos_.blocks = static_cast<int>(blocks);
   }
 
   HaloLists build() && {
     const DeviceGuard current(device_);
-    const std::vector<HaloSegment> segments = cut();
-    const auto count = static_cast<std::int64_t>(segments.size()) - 1;
-    check_cells(count, blocks_, static_cast<std::int64_t>(columns_.size()));
-    halos_.slots = segments.back().slot;
-    halos_.segments = Array<HaloSegment>::copy_of(std::span<const HaloSegment>(segments), device_);
-    halos_.positions = Array<std::uint16_t>(static_cast<std::int64_t>(columns_.size()), Init::none, device_);
-    halos_.columns = Array<std::uint16_t>(halos_.slots, Init::zero, device_);
-    halos_.cells = Array<std::uint16_t>(count * (blocks_ + 1), Init::none, device_);
-    number(count);
-    share_out(count);
+    halos_.tiles = Array<std::int64_t>::copy_of(std::span<const std::int64_t>(cut()), device_);
+    const std::int64_t segments = halos_.segments();
+    const auto nnz = static_cast<std::int64_t>(columns_.size());
+    check_cells(segments, halos_.blocks, nnz);
+    halos_.positions = Array<std::uint16_t>(nnz, Init::none, device_);
+    halos_.cell_begins = Array<std::uint16_t>(segments * (halos_.blocks + 1), Init::none, device_);
+    halos_.cell_origins = Array<std::uint32_t>(segments * halos_.blocks, Init::none, device_);
+    if (segments == 0) return std::move(halos_);
+    const Array<std::uint64_t> keys = sorted_keys();
+    number<true>(keys);
+    place_cells();
+    number<false>(keys);
     return std::move(halos_);
   }
 
@@ -313,19 +350,19 @@ class HaloBuilder {
     const auto wanted = static_cast<std::int64_t>(columns_.size()) / segments_per_strip / halos_.shape.capacity;
     rules.strips = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(rules.cuts, 1));
     rules.column_block = halos_.shape.column_block;
-    rules.column_blocks = static_cast<int>(blocks_);
+    rules.column_blocks = halos_.blocks;
     rules.capacity = static_cast<unsigned>(halos_.shape.capacity);
     const std::int64_t shared = context_.limits().largest_shared_per_block - static_shared_bytes;
-    const std::int64_t fitting = shared / static_cast<std::int64_t>(sizeof(unsigned)) - blocks_;
+    const std::int64_t fitting = shared / static_cast<std::int64_t>(sizeof(unsigned)) - halos_.blocks;
     rules.table_slots = static_cast<unsigned>(std::min<std::int64_t>(fitting, 2 * rules.capacity + 4096));
     return rules;
   }
 
-  /// Greedy segments, found strip by strip side by side. \returns them, and the end of the last
-  [[nodiscard]] std::vector<HaloSegment> cut() const {
+  /// Greedy segments, found strip by strip side by side. \returns their first tiles, and the number of tiles
+  [[nodiscard]] std::vector<std::int64_t> cut() const {
     const CutRules rules = this->rules();
     Array<unsigned> found(rules.cuts, Init::zero, device_);
-    const std::int64_t bytes = (rules.table_slots + blocks_) * static_cast<std::int64_t>(sizeof(unsigned));
+    const std::int64_t bytes = (rules.table_slots + halos_.blocks) * static_cast<std::int64_t>(sizeof(unsigned));
     allow_shared(cut_segments_kernel<group>, bytes);
     if (rules.cuts > 0) {
       launch("cutting segments", context_,
@@ -333,56 +370,60 @@ class HaloBuilder {
              cut_segments_kernel<group>, rules, columns_.data(), found.data());
     }
     const Array<unsigned> on_host = found.to(Device{});
-    std::vector<HaloSegment> segments;
-    std::int64_t slot = 0;
+    std::vector<std::int64_t> tiles;
     for (std::int64_t i = 0; i < on_host.size(); ++i) {
-      if (on_host[i] == 0) continue;
-      segments.push_back({rules.first_tile(i), slot});
-      slot += on_host[i] - 1;
+      if (on_host[i] != 0) tiles.push_back(rules.first_tile(i));
     }
-    segments.push_back({rules.tiles, slot});
-    return segments;
+    tiles.push_back(rules.tiles);
+    return tiles;
   }
 
-  void number(std::int64_t count) {
-    if (count == 0) return;
+  /// The nonzeros by segment and column.
+  [[nodiscard]] Array<std::uint64_t> sorted_keys() {
     const auto nnz = static_cast<std::int64_t>(columns_.size());
-    NumberedSegments segments{halos_.segments.data(), tiles_.starts.data(), {}};
-    segments.bits.column = bits_of(std::max<index_t>(halos_.cols - 1, 1));
-    segments.bits.segment = bits_of(count - 1);
-    if (segments.bits.end() > 64) throw NotSupported("kernel blocked: the matrix is too large for its sort keys");
-    const Grid by_segment{static_cast<unsigned>(count), number_threads,
-                          static_cast<std::size_t>(2 * blocks_) * sizeof(unsigned)};
+    bits_.column = bits_of(std::max<index_t>(halos_.cols - 1, 1));
+    bits_.segment = bits_of(halos_.segments() - 1);
+    if (bits_.end() > 64) throw NotSupported("kernel blocked: the matrix is too large for its sort keys");
     Array<std::uint64_t> keys(nnz, Init::none, device_);
-    {
-      Array<std::uint64_t> other(nnz, Init::none, device_);
-      launch("keys of nonzeros", context_, Grid{by_segment.blocks, number_threads}, make_keys_kernel, segments,
-             columns_.data(), keys.data());
-      if (nnz > 0) {
-        enqueue_sort(device_, keys, other, one_segment(nnz), segment_offset_bits, segments.bits.end());
-      }
-    }
-    launch("numbering of columns", context_, by_segment, number_columns_kernel<group>, segments,
-           static_cast<const std::uint64_t*>(keys.data()), halos_.arrays(), halos_.cells.data(),
-           halos_.positions.data(), halos_.columns.data());
+    Array<std::uint64_t> other(nnz, Init::none, device_);
+    launch("keys of nonzeros", context_, Grid{static_cast<unsigned>(halos_.segments()), number_threads},
+           make_keys_kernel, numbered(), columns_.data(), keys.data());
+    if (nnz > 0) enqueue_sort(device_, keys, other, one_segment(nnz), segment_offset_bits, bits_.end());
+    return keys;
   }
 
-  void share_out(std::int64_t count) {
-    if (count == 0 || blocks_ == 0) return;
-    Array<std::int64_t> slots(blocks_, Init::none, device_);
-    launch("slots per block of columns", context_, Grid{static_cast<unsigned>(blocks_), sum_threads}, sum_cells_kernel,
-           halos_.arrays(), slots.data());
-    const Array<std::int64_t> on_host = slots.to(Device{});
+  [[nodiscard]] NumberedSegments numbered() const { return {halos_.tiles.data(), tiles_.starts.data(), bits_}; }
+
+  template <bool Place>
+  void number(const Array<std::uint64_t>& keys) {
+    const Grid grid{static_cast<unsigned>(halos_.segments()), number_threads,
+                    2 * static_cast<std::size_t>(halos_.blocks) * sizeof(unsigned)};
+    launch("numbering of columns", context_, grid, number_columns_kernel<T, Place>, numbered(), keys.data(),
+           halos_.arrays(), NumberedColumns{halos_.cell_begins.data(), halos_.positions.data(), halos_.columns.data()});
+  }
+
+  /// Cells one after the other, those of a block of columns together; items of work.
+  void place_cells() {
+    const std::int64_t segments = halos_.segments();
+    const std::int64_t blocks = halos_.blocks;
+    Array<offset_t> origins(segments * blocks + 1, Init::none, device_);
+    for_each(device_, origins.size(), CellLengths<T>{halos_.arrays(), origins.data()});
+    exclusive_sum_on_device(device_, origins.span());
+    Array<offset_t> begins(blocks + 1, Init::none, device_);
+    for_each(device_, segments * blocks + 1,
+             CellOrigins{halos_.arrays(), origins.data(), halos_.cell_origins.data(), begins.data()});
+    const Array<offset_t> on_host = begins.to(Device{});
     const std::int64_t wanted = std::int64_t{items_per_multiprocessor} * context_.multiprocessors();
-    const auto items = make_halo_items(on_host.span(), static_cast<index_t>(count), wanted);
+    const std::vector<HaloItem> items = make_halo_items(on_host.span(), wanted);
     halos_.items = Array<HaloItem>::copy_of(std::span<const HaloItem>(items), device_);
+    halos_.columns = Array<std::uint16_t>(on_host[blocks] * halo_quad<T>, Init::zero, device_);
   }
 
   Device device_;
   const Context& context_;
   std::span<const index_t> columns_;
   const SnappedTiles& tiles_;
-  std::int64_t blocks_ = 0;
+  KeyBits bits_;
   HaloLists halos_;
 };
 
