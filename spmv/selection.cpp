@@ -5,6 +5,8 @@
 #include "core/parallel.hpp"
 #include "preprocess/long_row_slices.hpp"
 #include "preprocess/merge_search.hpp"
+#include "spmv/blocked/blocked.hpp"
+#include "spmv/blocked/blocked_tuning.hpp"
 #include "spmv/common/chunks.hpp"
 #include "spmv/csr_vector/csr_vector_tuning.hpp"
 #include "spmv/csr_vector/row_lengths.hpp"
@@ -144,15 +146,33 @@ std::optional<SpmvSelection> select_sell(const CsrView<T>& a, const SpmvOptions&
       layout};
 }
 
+/// The blocked product where reads of x are scattered over more than caches hold.
+template <class T>
+std::optional<SpmvSelection> select_blocked(const CsrView<T>& a, const SpmvOptions& options) {
+  const bool aligned = reinterpret_cast<std::uintptr_t>(a.values.data()) % 16 == 0;
+  if (!aligned || a.nnz() <= most_of_short_chains || !keeps_class(SpmvAlgorithm::blocked, options)) return std::nullopt;
+  const cuda::BlockedForecast forecast = cuda::forecast_blocked(a, options.device);
+  if (!forecast.pays(options.expected_applications)) return std::nullopt;
+  return SpmvSelection{
+      SpmvAlgorithm::blocked,
+      fmt::format(
+          "{:.2g} cache lines per nonzero, in a sample, of an x of {:.3g} MB: x by blocks of columns takes {:.2g} "
+          "of the time of gathers, which {} products repay",
+          forecast.line_share, 1e-6 * forecast.x_bytes, forecast.blocked_ms / forecast.gather_ms,
+          options.expected_applications)};
+}
+
 /// Kernels whose sample promised more than the matrix keeps.
 struct Refused {
   bool patterns = false;
   bool sell = false;
+  bool blocked = false;
 
   /// \returns false for a kernel that is not chosen by a sample, or was refused before
   bool add(SpmvAlgorithm algorithm) noexcept {
     if (algorithm == SpmvAlgorithm::patterns) return !std::exchange(patterns, true);
     if (algorithm == SpmvAlgorithm::sell) return !std::exchange(sell, true);
+    if (algorithm == SpmvAlgorithm::blocked) return !std::exchange(blocked, true);
     return false;
   }
 };
@@ -179,9 +199,10 @@ std::optional<SpmvSelection> select_short_chains(const CsrView<T>& a, const Spmv
                                    a.nnz(), lanes, cuda::csr_vector_chain(lanes, longest))};
 }
 
-/// On a GPU, of the kernels that keep the required class: row patterns where rows repeat, bitmap tiles where they are
-/// well filled, sliced ELL where that takes half the bytes, rows where they are balanced, tiles of MERBIT where they
-/// pay, else the first kernel that balances without them.
+/// On a GPU, of the kernels that keep the required class: row patterns where rows repeat, the blocked product where
+/// reads of a large x are scattered, bitmap tiles where they are well filled, sliced ELL where that takes half the
+/// bytes, rows where they are balanced, tiles of MERBIT where they pay, else the first kernel that balances without
+/// them.
 template <class T>
 SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, const Refused& refused) {
   using enum SpmvAlgorithm;
@@ -189,6 +210,9 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, co
   std::optional<PatternsPromise> row_patterns;
   if (!refused.patterns) row_patterns = promise_of_patterns(a, options);
   if (row_patterns && row_patterns->without_values) return std::move(row_patterns->selection);
+  if (!refused.blocked) {
+    if (std::optional<SpmvSelection> blocked_lists = select_blocked(a, options)) return *std::move(blocked_lists);
+  }
   if (options.rank_products && a.is_pattern() && worth_tiles && keeps_class(merbit, options)) {
     return {merbit, "a whole iteration of PageRank is one product along tiles, for any rows"};
   }

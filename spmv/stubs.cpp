@@ -1,5 +1,7 @@
 /// \file
 /// Stands in for the CUDA sources in a build without CUDA.
+#include "spmv/blocked/blocked.hpp"
+#include "spmv/blocked/blocked_tuning.hpp"
 #include "spmv/csr_vector/row_lengths.hpp"
 #include "spmv/multi_vector/csr_product.hpp"
 #include "spmv/patterns/patterns.hpp"
@@ -25,6 +27,13 @@ namespace cuda {
 double row_length_spread(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
 
 WholeProduct whole_product(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
+
+template <class T>
+BlockedForecast forecast_blocked(const CsrView<T>& /*on_device*/, const Device& device) {
+  refuse(device);
+}
+template BlockedForecast forecast_blocked(const CsrView<float>&, const Device&);
+template BlockedForecast forecast_blocked(const CsrView<double>&, const Device&);
 
 template <class T>
 detail::RowListEstimate estimate_row_lists(const CsrView<T>& /*on_device*/, const Device& device) {

@@ -24,6 +24,7 @@ template <class T>
 namespace cuda {
 
 struct BlockedShape;
+struct BlockedForecast;
 
 /// Segments of MERBIT tiles; halo lists and blocks of columns fill the shared memory of a multiprocessor. Values stay
 /// in the order of CSR. \param on_device the matrix on options.device \throws NotSupported for a matrix of so many
@@ -31,6 +32,11 @@ struct BlockedShape;
 template <class T>
 [[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_blocked_kernel(const CsrView<T>& on_device,
                                                                  const SpmvOptions& options);
+
+/// What a sample of the columns lets expect of the blocked product. O(1): 65536 columns; waits. \param on_device with
+/// columns aligned to 16 bytes \throws OutOfMemory, CudaError; DeviceUnavailable in a build without CUDA
+template <class T>
+[[nodiscard]] BlockedForecast forecast_blocked(const CsrView<T>& on_device, const Device& device);
 
 /// The same with blocks and lists of a given size, for tests. \throws InvalidArgument for sizes that do not fit
 template <class T>

@@ -122,6 +122,12 @@ class BlockedCudaKernel final : public DeviceKernel<T> {
   mutable JoinScratch<T> scratch_;
 };
 
+[[nodiscard]] std::int64_t second_level_cache(const Device& device) {
+  int bytes = 0;
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device.ordinal()), "asking for the second-level cache");
+  return bytes;
+}
+
 /// \throws InvalidArgument for sizes that do not fit, NotSupported for arrays that no load of 16 bytes reaches
 template <class T>
 void check_blocked(const CsrView<T>& a, const BlockedShape& shape, const Device& device) {
@@ -134,6 +140,16 @@ void check_blocked(const CsrView<T>& a, const BlockedShape& shape, const Device&
 }
 
 }  // namespace
+
+template <class T>
+BlockedForecast forecast_blocked(const CsrView<T>& a, const Device& device) {
+  const GatherSample gathers = sample_gathers(a.columns, static_cast<int>(sizeof(T)), device);
+  return forecast_blocked({gathers.line_share(), a.rows, a.cols, a.nnz(), second_level_cache(device),
+                           std::is_same_v<T, double>, a.is_pattern()});
+}
+
+template BlockedForecast forecast_blocked(const CsrView<float>&, const Device&);
+template BlockedForecast forecast_blocked(const CsrView<double>&, const Device&);
 
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_blocked_kernel(const CsrView<T>& a, const SpmvOptions& options,

@@ -10,6 +10,47 @@
 
 namespace tessera::cuda {
 
+namespace {
+
+constexpr double ms_per_ps = 1e-9;
+/// Set-up, per nonzero: mostly a radix sort.
+constexpr double setup_ps = 125.0;
+/// An x of this part of the second-level cache, or less, is gathered quickly.
+constexpr double small_part_of_cache = 0.25;
+/// What of the cache serves reads of x beside the stream of the matrix.
+constexpr double useful_part_of_cache = 0.6;
+
+/// Times per nonzero and per row of a kind of matrix, in ps.
+struct BlockedRates {
+  double hit = 0.0;   ///< gathered from the second-level cache
+  double miss = 0.0;  ///< more, from memory
+  double blocked = 0.0;
+  double blocked_row = 0.0;
+};
+
+[[nodiscard]] constexpr BlockedRates rates_of(bool doubles, bool pattern) noexcept {
+  if (doubles) return pattern ? BlockedRates{7.4, 20.0, 8.6, 15.0} : BlockedRates{8.4, 20.0, 10.2, 15.8};
+  return pattern ? BlockedRates{6.6, 20.0, 4.9, 6.8} : BlockedRates{7.4, 20.0, 5.6, 7.0};
+}
+
+}  // namespace
+
+BlockedForecast forecast_blocked(const BlockedTraits& matrix) noexcept {
+  const double x_bytes = (matrix.doubles ? 8.0 : 4.0) * static_cast<double>(matrix.cols);
+  const auto cache = static_cast<double>(matrix.l2_bytes);
+  BlockedForecast result;
+  result.x_bytes = x_bytes;
+  result.line_share = matrix.line_share;
+  if (matrix.line_share < scattered_line_share || x_bytes <= small_part_of_cache * cache) return result;
+  const BlockedRates rates = rates_of(matrix.doubles, matrix.pattern);
+  const double missing = std::max(0.0, 1.0 - useful_part_of_cache * cache / x_bytes);
+  const auto nnz = static_cast<double>(matrix.nnz);
+  result.gather_ms = ms_per_ps * nnz * (rates.hit + missing * rates.miss);
+  result.blocked_ms = ms_per_ps * (nnz * rates.blocked + static_cast<double>(matrix.rows) * rates.blocked_row);
+  result.setup_ms = ms_per_ps * nnz * setup_ps;
+  return result;
+}
+
 void check_blocked_shape(const BlockedShape& shape, const BlockedShape& most, int group, int most_slots,
                          std::string_view device_name) {
   const bool fits = shape.column_block > 0 && shape.column_block <= most.column_block &&

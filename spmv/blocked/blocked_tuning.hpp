@@ -31,7 +31,7 @@ struct BlockedPolicyOf {
 
 template <class T>
 using BlockedPolicy =
-    std::conditional_t<sizeof(T) == sizeof(float), BlockedPolicyOf<11, 3, 1024>, BlockedPolicyOf<7, 2, 768>>;
+    std::conditional_t<sizeof(T) == sizeof(float), BlockedPolicyOf<11, 3, 1024>, BlockedPolicyOf<7, 2, 1024>>;
 
 /// Entries of a halo list per sector of 32 bytes: no sector has entries of two blocks of columns, so that each is
 /// written whole.
@@ -93,6 +93,38 @@ template <class T>
                                                                            index_t column_block) noexcept {
   return (std::int64_t{cols} + column_block - 1) / column_block;
 }
+
+/// What the choice of `blocked` depends on.
+struct BlockedTraits {
+  double line_share = 0.0;  ///< distinct lines of x per nonzero in a sample of windows, as GatherSample::line_share()
+  index_t rows = 0;
+  index_t cols = 0;
+  offset_t nnz = 0;
+  std::int64_t l2_bytes = 0;  ///< of the GPU
+  bool doubles = false;       ///< x in double
+  bool pattern = false;
+};
+
+/// Predicted times, in ms on an H200; only their ratios count. On another GPU all of them change alike, more or less.
+struct BlockedForecast {
+  double gather_ms = 0.0;   ///< of a product that gathers x
+  double blocked_ms = 0.0;  ///< of the blocked product
+  double setup_ms = 0.0;    ///< of its plan
+  double x_bytes = 0.0;
+  double line_share = 0.0;
+
+  /// Whether it pays within some products.
+  [[nodiscard]] bool pays(std::int64_t products) const noexcept {
+    return static_cast<double>(products) * (gather_ms - blocked_ms) > setup_ms;
+  }
+};
+
+/// Reads of x are scattered from this share of distinct lines on.
+inline constexpr double scattered_line_share = 0.7;
+
+/// A model of three measured matrices (bench/NOTES.md): time per nonzero and per row. \returns a forecast that never
+/// pays where reads of x are not scattered, or x is small
+[[nodiscard]] BlockedForecast forecast_blocked(const BlockedTraits& matrix) noexcept;
 
 /// Some of the slots of a block of columns: the work of a block of threads. In units of 16 bytes.
 struct HaloItem {

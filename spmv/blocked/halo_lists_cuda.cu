@@ -1,6 +1,5 @@
 /// \file
-/// Halo lists on a GPU: segments are cut greedily, by hash tables of their columns; then one radix sort by segment and
-/// column brings equal columns together.
+/// Halo lists on a GPU: one radix sort by segment and column brings equal columns together.
 #include "spmv/blocked/halo_lists.hpp"
 
 #include "core/cuda/launch.cuh"
@@ -9,6 +8,7 @@
 #include "core/cuda/scan.hpp"
 #include "core/cuda/shared_memory.cuh"
 #include "core/cuda/warp.cuh"
+#include "spmv/blocked/segment_cuts.hpp"
 #include "tessera/error.hpp"
 
 #include <algorithm>
@@ -22,101 +22,7 @@ namespace {
 using detail::SnappedTiles;
 using detail::TileStart;
 
-constexpr unsigned no_column = 0xffffffffu;
 constexpr int number_threads = 1024;
-
-/// Segments end between tiles of different groups of tiles.
-struct CutRules {
-  const TileStart* starts = nullptr;
-  std::int64_t tiles = 0;
-  int tiles_per_cut = 1;
-  std::int64_t cuts = 0;    ///< groups of tiles
-  std::int64_t strips = 0;  ///< each is cut by itself
-  index_t column_block = 1;
-  int column_blocks = 1;
-  unsigned capacity = 0;     ///< slots of a halo list
-  unsigned table_slots = 0;  ///< of the hash table, more than the capacity and the columns of a group of tiles
-
-  [[nodiscard]] TESSERA_HOST_DEVICE std::int64_t first_tile(std::int64_t cut) const {
-    const std::int64_t tile = cut * tiles_per_cut;
-    return tile < tiles ? tile : tiles;
-  }
-  [[nodiscard]] __device__ offset_t first_nonzero(std::int64_t cut) const { return starts[first_tile(cut)].x; }
-};
-
-/// The distinct columns of a segment while it grows, in shared memory.
-template <int Group>
-class ColumnTable {
- public:
-  __device__ ColumnTable(const CutRules& rules, unsigned* memory, unsigned* slots)
-      : rules_(rules), counts_(memory), table_(memory + rules.column_blocks), slots_(slots) {}
-
-  __device__ void clear() {
-    for (unsigned i = threadIdx.x; i < rules_.table_slots; i += cut_threads) table_[i] = no_column;
-    for (int c = static_cast<int>(threadIdx.x); c < rules_.column_blocks; c += cut_threads) counts_[c] = 0;
-    if (threadIdx.x == 0) *slots_ = 0;
-    __syncthreads();
-  }
-
-  /// \returns slots of the list, after the columns of a group of tiles have been added to it
-  __device__ unsigned add(const index_t* columns, std::int64_t cut) {
-    const offset_t end = rules_.first_nonzero(cut + 1);
-    for (offset_t k = rules_.first_nonzero(cut) + threadIdx.x; k < end; k += cut_threads) {
-      add(static_cast<unsigned>(__ldg(columns + k)));
-    }
-    __syncthreads();
-    const unsigned slots = *slots_;
-    __syncthreads();
-    return slots;
-  }
-
- private:
-  __device__ void add(unsigned column) {
-    const unsigned hash = column * 2654435769u;
-    auto place = static_cast<unsigned>(std::uint64_t{hash} * rules_.table_slots >> 32);
-    while (true) {
-      const unsigned found = atomicCAS(table_ + place, no_column, column);
-      if (found == column) return;
-      if (found == no_column) break;
-      place = place + 1 == rules_.table_slots ? 0 : place + 1;
-    }
-    // Lists are padded to whole groups, block of columns by block.
-    const unsigned before = atomicAdd(counts_ + column / static_cast<unsigned>(rules_.column_block), 1u);
-    if (before % Group == 0) atomicAdd(slots_, static_cast<unsigned>(Group));
-  }
-
-  CutRules rules_;
-  unsigned* counts_;  ///< per block of columns
-  unsigned* table_;
-  unsigned* slots_;
-};
-
-/// Greedy segments of a strip, by one block: a segment takes groups of tiles while its list has room.
-/// \param slots_of_segment per group of tiles: 1 + slots of the list of the segment that begins with it, else 0
-template <int Group>
-__global__ void __launch_bounds__(cut_threads, 1)
-    cut_segments_kernel(CutRules rules, const index_t* columns, unsigned* slots_of_segment) {
-  __shared__ unsigned shared_slots;
-  ColumnTable<Group> table(rules, reinterpret_cast<unsigned*>(dynamic_shared_memory()), &shared_slots);
-  const std::int64_t strip = blockIdx.x;
-  std::int64_t begin = rules.cuts * strip / rules.strips;
-  const std::int64_t end = rules.cuts * (strip + 1) / rules.strips;
-  unsigned slots = 0;
-  table.clear();
-  for (std::int64_t cut = begin; cut < end; ++cut) {
-    unsigned with = table.add(columns, cut);
-    const offset_t nonzeros = rules.first_nonzero(cut + 1) - rules.first_nonzero(begin);
-    const bool is_full = with > rules.capacity || nonzeros > offset_t{1} << segment_offset_bits;
-    if (is_full && cut > begin) {
-      if (threadIdx.x == 0) slots_of_segment[begin] = slots + 1;
-      begin = cut;
-      table.clear();
-      with = table.add(columns, cut);
-    }
-    slots = with;
-  }
-  if (begin < end && threadIdx.x == 0) slots_of_segment[begin] = slots + 1;
-}
 
 /// Bits of a key, from the lowest: number of the nonzero in its segment, column, segment.
 struct KeyBits {
@@ -273,12 +179,6 @@ __global__ void __launch_bounds__(number_threads)
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(largest)));
 }
 
-template <class Kernel>
-void allow_shared(Kernel* kernel, std::int64_t bytes) {
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-        "asking for shared memory");
-}
-
 /// Quads of each cell, block of columns by block, for a scan.
 template <class T>
 struct CellLengths {
@@ -307,6 +207,10 @@ struct CellOrigins {
   }
 };
 
+[[nodiscard]] SegmentRules cut_rules(const HaloLists& halos, int group) {
+  return {halos.shape.tiles_per_cut, halos.shape.column_block, halos.blocks, halos.shape.capacity, group};
+}
+
 /// Members of what HaloLists is built from, in the order in which they are known.
 template <class T>
 class HaloBuilder {
@@ -325,7 +229,8 @@ class HaloBuilder {
 
   HaloLists build() && {
     const DeviceGuard current(device_);
-    halos_.tiles = Array<std::int64_t>::copy_of(std::span<const std::int64_t>(cut()), device_);
+    const std::vector<std::int64_t> cut = cut_segments(device_, columns_, tiles_, cut_rules(halos_, group));
+    halos_.tiles = Array<std::int64_t>::copy_of(std::span<const std::int64_t>(cut), device_);
     const std::int64_t segments = halos_.segments();
     const auto nnz = static_cast<std::int64_t>(columns_.size());
     check_cells(segments, halos_.blocks, nnz);
@@ -341,43 +246,6 @@ class HaloBuilder {
   }
 
  private:
-  [[nodiscard]] CutRules rules() const {
-    CutRules rules;
-    rules.starts = tiles_.starts.data();
-    rules.tiles = tiles_.tiles();
-    rules.tiles_per_cut = halos_.shape.tiles_per_cut;
-    rules.cuts = (rules.tiles + rules.tiles_per_cut - 1) / rules.tiles_per_cut;
-    const auto wanted = static_cast<std::int64_t>(columns_.size()) / segments_per_strip / halos_.shape.capacity;
-    rules.strips = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(rules.cuts, 1));
-    rules.column_block = halos_.shape.column_block;
-    rules.column_blocks = halos_.blocks;
-    rules.capacity = static_cast<unsigned>(halos_.shape.capacity);
-    const std::int64_t shared = context_.limits().largest_shared_per_block - static_shared_bytes;
-    const std::int64_t fitting = shared / static_cast<std::int64_t>(sizeof(unsigned)) - halos_.blocks;
-    rules.table_slots = static_cast<unsigned>(std::min<std::int64_t>(fitting, 2 * rules.capacity + 4096));
-    return rules;
-  }
-
-  /// Greedy segments, found strip by strip side by side. \returns their first tiles, and the number of tiles
-  [[nodiscard]] std::vector<std::int64_t> cut() const {
-    const CutRules rules = this->rules();
-    Array<unsigned> found(rules.cuts, Init::zero, device_);
-    const std::int64_t bytes = (rules.table_slots + halos_.blocks) * static_cast<std::int64_t>(sizeof(unsigned));
-    allow_shared(cut_segments_kernel<group>, bytes);
-    if (rules.cuts > 0) {
-      launch("cutting segments", context_,
-             Grid{static_cast<unsigned>(rules.strips), cut_threads, static_cast<std::size_t>(bytes)},
-             cut_segments_kernel<group>, rules, columns_.data(), found.data());
-    }
-    const Array<unsigned> on_host = found.to(Device{});
-    std::vector<std::int64_t> tiles;
-    for (std::int64_t i = 0; i < on_host.size(); ++i) {
-      if (on_host[i] != 0) tiles.push_back(rules.first_tile(i));
-    }
-    tiles.push_back(rules.tiles);
-    return tiles;
-  }
-
   /// The nonzeros by segment and column.
   [[nodiscard]] Array<std::uint64_t> sorted_keys() {
     const auto nnz = static_cast<std::int64_t>(columns_.size());

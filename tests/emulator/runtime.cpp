@@ -202,6 +202,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ord
   if (ordinal != 0) return report(cudaErrorInvalidDevice);
   const EmulatedDevice& gpu = emulated_device();
   switch (attribute) {
+    case cudaDevAttrL2CacheSize:
+      return give(value, static_cast<int>(l2_bytes));
     case cudaDevAttrMultiProcessorCount:
       return give(value, multiprocessors);
     case cudaDevAttrComputeCapabilityMajor:

@@ -38,7 +38,7 @@ template <class T>
 class RanksOnDevice : public testing::CudaTest {
  protected:
   /// Kernels with a fused product, and one without.
-  static constexpr SpmvAlgorithm kernels[] = {SpmvAlgorithm::merbit, SpmvAlgorithm::patterns,
+  static constexpr SpmvAlgorithm kernels[] = {SpmvAlgorithm::merbit, SpmvAlgorithm::patterns, SpmvAlgorithm::blocked,
                                               SpmvAlgorithm::csr_vector};
 };
 

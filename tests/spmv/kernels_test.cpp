@@ -77,6 +77,8 @@ template <class T, ValueStorage storage>
 using Csr5 = Case<T, storage, SpmvAlgorithm::csr5, Determinism::gpu_to_gpu>;
 template <class T, ValueStorage storage>
 using BitmapTiles = Case<T, storage, SpmvAlgorithm::tiles, Determinism::gpu_to_gpu>;
+template <class T, ValueStorage storage>
+using Blocked = Case<T, storage, SpmvAlgorithm::blocked, Determinism::gpu_to_gpu>;
 
 constexpr auto weighted = ValueStorage::weighted;
 constexpr auto pattern = ValueStorage::pattern;
@@ -88,7 +90,8 @@ using Cases =
                      MerbitCarries<float, weighted>, MerbitCarries<float, pattern>, MerbitCarries<double, weighted>,
                      MerbitCarries<double, pattern>, Csr5<float, weighted>, Csr5<float, pattern>,
                      Csr5<double, weighted>, Csr5<double, pattern>, BitmapTiles<float, weighted>,
-                     BitmapTiles<float, pattern>, BitmapTiles<double, weighted>, BitmapTiles<double, pattern>>;
+                     BitmapTiles<float, pattern>, BitmapTiles<double, weighted>, BitmapTiles<double, pattern>,
+                     Blocked<float, weighted>, Blocked<double, weighted>, Blocked<double, pattern>>;
 TYPED_TEST_SUITE(Kernels, Cases);
 
 TYPED_TEST(Kernels, UpdatesOfAdversarialMatricesOnAllThreadCounts) {

@@ -37,6 +37,7 @@ struct cudaDeviceProp {
 
 enum cudaDeviceAttr {
   cudaDevAttrMultiProcessorCount,
+  cudaDevAttrL2CacheSize,
   cudaDevAttrComputeCapabilityMajor,
   cudaDevAttrComputeCapabilityMinor,
   cudaDevAttrMaxThreadsPerMultiProcessor,
