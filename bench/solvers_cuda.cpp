@@ -211,8 +211,8 @@ int main(int argc, char** argv) {
       ->check(CLI::ExistingFile);
   app.add_option("--kernels", settings.kernels, "Tessera's SpMV kernels; default: all")
       ->delimiter(',')
-      ->check(CLI::IsMember(
-          {"auto", "merbit", "csr5", "merge", "csr-vector", "tiles", "patterns", "vendor-csr", "vendor-coo"}));
+      ->check(CLI::IsMember({"auto", "merbit", "csr5", "merge", "csr-vector", "tiles", "patterns", "sell", "blocked",
+                             "vendor-csr", "vendor-coo"}));
   app.add_option("--methods", settings.methods,
                  "cg, bicgstab, gmres (of 30 directions), idr; default: those of the first two that suit the matrix")
       ->delimiter(',')

@@ -21,8 +21,7 @@ struct SegmentRules {
   int group = 1;     ///< a list is padded to whole groups of slots, block of columns by block
 };
 
-/// Greedy segments, as long as their lists have room, cut strip by strip side by side; then, where the last of a few
-/// waves of blocks would leave the GPU idle, shorter ones in as many waves. O(nnz). Waits.
+/// Greedy segments, as long as their lists have room, cut strip by strip side by side. O(nnz). Waits.
 /// \param columns on the device \returns their first tiles, and the number of tiles \throws OutOfMemory, CudaError
 [[nodiscard]] std::vector<std::int64_t> cut_segments(const Device& device, std::span<const index_t> columns,
                                                      const detail::SnappedTiles& tiles, const SegmentRules& rules);

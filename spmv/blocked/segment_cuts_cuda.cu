@@ -67,7 +67,9 @@ class ColumnTable {
     const unsigned hash = column * 2654435769u;
     auto place = static_cast<unsigned>(std::uint64_t{hash} * rules_.table_slots >> 32);
     while (true) {
-      const unsigned found = atomicCAS(table_ + place, no_column, column);
+      // Most places are taken, many by this column: a load is cheaper than an atomic operation.
+      unsigned found = *static_cast<volatile unsigned*>(table_ + place);
+      if (found == no_column) found = atomicCAS(table_ + place, no_column, column);
       if (found == column) return;
       if (found == no_column) break;
       place = place + 1 == rules_.table_slots ? 0 : place + 1;
@@ -109,10 +111,6 @@ __global__ void __launch_bounds__(cut_threads, 1)
   if (begin < end && threadIdx.x == 0) slots_of_segment[begin] = slots + 1;
 }
 
-/// Waves of blocks up to which segments are evened out, and how often that is tried.
-constexpr std::int64_t few_waves = 12;
-constexpr int most_tries = 3;
-
 class Cutter {
  public:
   Cutter(const Device& device, std::span<const index_t> columns, const detail::SnappedTiles& tiles,
@@ -123,7 +121,7 @@ class Cutter {
     rules_.tiles_per_cut = rules.tiles_per_cut;
     rules_.cuts = (rules_.tiles + rules_.tiles_per_cut - 1) / rules_.tiles_per_cut;
     const auto wanted = static_cast<std::int64_t>(columns.size()) / segments_per_strip / rules.capacity;
-    rules_.strips = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(rules_.cuts, 1));
+    rules_.strips = std::clamp<std::int64_t>(whole_waves(wanted), 1, std::max<std::int64_t>(rules_.cuts, 1));
     rules_.column_block = rules.column_block;
     rules_.column_blocks = rules.column_blocks;
     rules_.capacity = static_cast<unsigned>(rules.capacity);
@@ -133,28 +131,6 @@ class Cutter {
     rules_.table_slots = static_cast<unsigned>(std::min<std::int64_t>(fitting, 2 * rules_.capacity + 4096));
   }
 
-  [[nodiscard]] std::vector<std::int64_t> even_segments(int least_capacity) {
-    std::vector<std::int64_t> greedy = segments();
-    const auto resident = static_cast<std::int64_t>(context_.multiprocessors());
-    const auto count = std::ssize(greedy) - 1;
-    const std::int64_t waves = (count + resident - 1) / resident;
-    if (waves > few_waves || count < resident) return greedy;
-    const std::int64_t most = waves * resident;
-    const unsigned most_slots = rules_.capacity;
-    double capacity = most_slots;
-    std::int64_t found = count;
-    for (int tries = 0; tries < most_tries && found != most; ++tries) {
-      capacity *= static_cast<double>(found) / static_cast<double>(most);
-      if (capacity < least_capacity || capacity >= most_slots) break;
-      rules_.capacity = static_cast<unsigned>(capacity);
-      std::vector<std::int64_t> even = segments();
-      found = std::ssize(even) - 1;
-      if (found <= most) return even;
-    }
-    return greedy;
-  }
-
- private:
   [[nodiscard]] std::vector<std::int64_t> segments() const {
     Array<unsigned> found(rules_.cuts, Init::zero, device_);
     const auto bytes = static_cast<std::size_t>(rules_.table_slots + rules_.column_blocks) * sizeof(unsigned);
@@ -174,6 +150,12 @@ class Cutter {
     return tiles;
   }
 
+  /// A strip takes a multiprocessor for itself.
+  [[nodiscard]] std::int64_t whole_waves(std::int64_t strips) const {
+    const std::int64_t wave = context_.multiprocessors();
+    return strips > wave ? strips / wave * wave : strips;
+  }
+
   Device device_;
   const Context& context_;
   std::span<const index_t> columns_;
@@ -185,7 +167,7 @@ class Cutter {
 std::vector<std::int64_t> cut_segments(const Device& device, std::span<const index_t> columns,
                                        const detail::SnappedTiles& tiles, const SegmentRules& rules) {
   const DeviceGuard current(device);
-  return Cutter(device, columns, tiles, rules).even_segments(rules.capacity / 2);
+  return Cutter(device, columns, tiles, rules).segments();
 }
 
 }  // namespace tessera::cuda
