@@ -12,6 +12,12 @@ python=${PYTHON:-python3}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# Debian keeps both apart from python3.
+if ! "$python" -c 'import ensurepip, os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null &&
+  ! scripts/install-dependencies.sh python3-venv python3-dev; then
+  echo "Python package: SKIPPED, $python has no headers or no module venv (Debian: python3-dev python3-venv)"
+  exit 0
+fi
 if ! "$python" -m venv "$work/venv" >"$work/log" 2>&1; then
   echo "Python package: SKIPPED, $python makes no virtual environments ($(tail -n 1 "$work/log"))"
   exit 0

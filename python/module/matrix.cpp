@@ -58,30 +58,25 @@ auto with_index_types(const Indices& offsets, const Indices& columns, const Adop
 
 template <class T>
 [[nodiscard]] Matrix<T> adopt(std::int64_t rows, std::int64_t cols, const Indices& offsets, const Indices& columns,
-                              const Vector<const T>& values, const Context* context) {
+                              const Vector<const T>& values, const nb::object& context) {
   AdoptedMemory memory;
-  memory.device = context == nullptr ? device_of(values.device_type(), values.device_id()) : context->device();
+  memory.device =
+      context.is_none() ? device_of(values.device_type(), values.device_id()) : nb::cast<Context&>(context).device();
   require_device("data", values, memory.device);
   require_device("indptr", offsets.device_type(), offsets.device_id(), memory.device);
   require_device("indices", columns.device_type(), columns.device_id(), memory.device);
   memory.owner = owner_of(std::tuple(offsets, columns, values));
-  const nb::gil_scoped_release release;
-  return {std::make_shared<const Csr<T>>(with_index_types(offsets, columns, [&](auto first, auto second) {
-    return adopt_csr<T>(rows, cols, first, second, span_of<const T>(values), memory);
-  }))};
+  auto csr = unlocked([&] {
+    return std::make_shared<const Csr<T>>(with_index_types(offsets, columns, [&](auto first, auto second) {
+      return adopt_csr<T>(rows, cols, first, second, span_of<const T>(values), memory);
+    }));
+  });
+  return {std::move(csr), context};
 }
 
 template <class T>
 [[nodiscard]] std::int64_t address(const Array<T>& array) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(array.data()));
-}
-
-/// Symmetric with a positive diagonal: what conjugate gradients ask for.
-template <class T>
-[[nodiscard]] bool suits_cg(const Matrix<T>& matrix) {
-  const CsrView<T> view = matrix.csr->view();
-  const Device& device = matrix.csr->device();
-  return view.is_square() && first_row_without_positive_diagonal<T>(view, device) < 0 && is_symmetric<T>(view, device);
 }
 
 template <class T>
@@ -113,7 +108,7 @@ void bind_type(nb::module_& module, const char* name) {
                                   address(self.csr->values()));
           },
           "Addresses of offsets, columns and values")
-      .def("suits_cg", [](const Matrix<T>& self) { return unlocked([&] { return suits_cg<T>(self); }); });
+      .def_prop_ro("context", [](const Matrix<T>& self) { return self.context; });
   module.def("adopt", &adopt<T>, nb::arg("rows"), nb::arg("cols"), nb::arg("indptr"), nb::arg("indices"),
              nb::arg("data").noconvert(), nb::arg("context") = nb::none(),
              "A matrix on arrays of NumPy or of a GPU, in place");
@@ -132,6 +127,14 @@ nb::tuple arrays_of(Csr<T>&& matrix) {
                         numpy_on<index_t>(arrays.columns.data(), arrays.columns.size(), released.owner), values);
 }
 
+template <class T>
+bool suits_cg(const CsrView<T>& matrix, const Device& device) {
+  return matrix.is_square() && first_row_without_positive_diagonal<T>(matrix, device) < 0 &&
+         is_symmetric<T>(matrix, device);
+}
+
+template bool suits_cg(const CsrView<float>&, const Device&);
+template bool suits_cg(const CsrView<double>&, const Device&);
 template nb::tuple arrays_of(Csr<float>&&);
 template nb::tuple arrays_of(Csr<double>&&);
 
@@ -148,6 +151,8 @@ void bind_matrices(nb::module_& module) {
           },
           nb::arg("device"), nb::arg("stream") = nb::none())
       .def("synchronize", [](const Context& self) { unlocked([&] { self.synchronize(); }); })
+      .def("wait_for", [](const Context& self, const Context& other) { self.wait_for(other); })
+      .def_prop_ro("stream", [](const Context& self) { return reinterpret_cast<std::uintptr_t>(self.stream()); })
       .def_prop_ro("device", [](const Context& self) { return self.device().name(); });
   module.def("read64", &read<double>, nb::arg("path"));
   module.def("read32", &read<float>, nb::arg("path"));

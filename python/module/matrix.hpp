@@ -16,6 +16,7 @@ namespace tessera::python {
 template <class T>
 struct Matrix {
   std::shared_ptr<const Csr<T>> csr;
+  nb::object context;  ///< of Python, in which a matrix on a GPU was adopted; None: the library's own
 };
 
 /// Runs work of the library without the interpreter's lock; then raises what a signal asked for meanwhile.
@@ -34,6 +35,10 @@ void bind_solvers(nb::module_& module);
 void bind_pagerank(nb::module_& module);
 void bind_spgemm(nb::module_& module);
 void bind_views(nb::module_& module);
+
+/// Symmetric with a positive diagonal: what conjugate gradients ask for.
+template <class T>
+[[nodiscard]] bool suits_cg(const CsrView<T>& matrix, const Device& device);
 
 template <class Work>
 auto unlocked(Work&& work) {

@@ -116,6 +116,8 @@ void bind_type(nb::module_& module, const std::string& suffix) {
       .def_prop_ro("facts", [](const Plan& self) { return facts_of(self.info()); })
       .def_prop_ro("address",
                    [](const Plan& self) { return reinterpret_cast<std::uintptr_t>(self.matrix().values.data()); })
+      .def("suits_cg",
+           [](const Plan& self) { return unlocked([&] { return suits_cg<T>(self.matrix(), self.device()); }); })
       .def(
           "update_values",
           [](Plan& self, const Vector<const T>& values) {

@@ -6,6 +6,7 @@
 #include "tessera/direct.hpp"
 #include "tessera/incomplete_factors.hpp"
 #include "tessera/preconditioner.hpp"
+#include "tessera/spmv.hpp"
 
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -80,10 +81,10 @@ constexpr std::array factor_kinds{FactorKind::ilu0,  FactorKind::iluk, FactorKin
                                   FactorKind::ilutp, FactorKind::ic0,  FactorKind::ict};
 
 template <class T>
-[[nodiscard]] std::shared_ptr<Preconditioner<T>> make_preconditioner(const Matrix<T>& matrix, const std::string& kind,
+[[nodiscard]] std::shared_ptr<Preconditioner<T>> make_preconditioner(const SpmvPlan<T>& plan, const std::string& kind,
                                                                      nb::dict keywords) {
-  const CsrView<T> view = matrix.csr->view();
-  const Device device = matrix.csr->device();
+  const CsrView<T> view = plan.matrix();
+  const Device device = plan.device();
   if (kind == "jacobi") {
     refuse_rest(keywords, kind);
     const nb::gil_scoped_release release;
@@ -119,13 +120,12 @@ void bind_type(nb::module_& module, const std::string& suffix) {
                      facts["is_symmetric"] = self.info().is_symmetric;
                      return facts;
                    })
-      .def("refresh", [](Preconditioner<T>& self, const Matrix<T>& matrix) {
-        unlocked([&] { self.refresh(matrix.csr->view()); });
-      });
-  module.def("make_preconditioner", [](const Matrix<T>& matrix, const std::string& kind, const nb::dict& keywords) {
+      .def("refresh",
+           [](Preconditioner<T>& self, const SpmvPlan<T>& plan) { unlocked([&] { self.refresh(plan.matrix()); }); });
+  module.def("make_preconditioner", [](const SpmvPlan<T>& plan, const std::string& kind, const nb::dict& keywords) {
     nb::dict own;
     own.update(keywords);
-    return make_preconditioner<T>(matrix, kind, own);
+    return make_preconditioner<T>(plan, kind, own);
   });
 }
 

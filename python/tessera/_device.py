@@ -70,15 +70,23 @@ def as_array(array, stream=None):
     return _core.from_capsule(array.__dlpack__(stream=stream or 1))
 
 
-def as_vector(array, size, dtype, name):
+def as_vector(array, size, dtype, name, context=None):
     """A vector on a GPU of the wanted size and type; neither is converted there."""
-    vector = as_array(array)
+    if context is not None:
+        wait_for(context, stream_of(array))
+    vector = as_array(array, context.stream if context is not None else None)
     kind, elements, dimensions = _core.describe(vector)
     if dimensions != 1 or elements != size:
         raise DimensionError(f"{name} has {elements} elements in {dimensions} dimensions, the matrix {size} rows")
     if kind != np.dtype(dtype).char:
         raise InvalidArgument(f"{name} is not of type {np.dtype(dtype)}, as the matrix is: arrays on a GPU stay as they are")
     return vector
+
+
+def wait_for(context, stream):
+    """Work in `context` from now on comes after what `stream` has got; None: nothing is known of it."""
+    if stream is not None and stream != context.stream:
+        context.wait_for(_core.Context(context.device, stream))
 
 
 def adopt_csr(A, stream=None):

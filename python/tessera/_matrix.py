@@ -95,13 +95,13 @@ def dtype_of(core):
     return np.float32 if type(core).__name__.endswith("32") else np.float64
 
 
-def as_vector(values, size, dtype, name):
+def as_vector(values, size, dtype, name, context=None):
     """A contiguous vector of `size` elements of `dtype`, in place where possible.
 
-    A column vector (size, 1) is taken as a vector.
+    A column vector (size, 1) is taken as a vector. `context` waits for the stream of a vector on a GPU.
     """
     if _device.is_device_array(values):
-        return _device.as_vector(values, size, dtype, name)
+        return _device.as_vector(values, size, dtype, name, context)
     vector = np.asarray(values)
     if vector.dtype.kind == "c":
         raise TypeError(f"{name} of type {vector.dtype}: Tessera computes in real numbers, float32 and float64")

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from . import _core
-from ._device import is_device_array
+from ._device import empty_like, is_device_array
 from ._matrix import as_matrix, as_vector, dtype_of
 from .errors import DimensionError
 from .report import PlanInfo
@@ -13,9 +13,9 @@ from .report import PlanInfo
 class _Operator(LinearOperator):
     """An operator of the extension as one of SciPy."""
 
-    def __init__(self, core):
+    def __init__(self, core, context=None):
         super().__init__(np.dtype(dtype_of(core)), (core.rows, core.cols))
-        self._core = core
+        self._core, self._context = core, context
 
     @property
     def device(self):
@@ -40,12 +40,12 @@ class _Operator(LinearOperator):
     def _apply(self, x, out, transposed):
         core = self._core
         rows, cols = (core.cols, core.rows) if transposed else (core.rows, core.cols)
-        vector = as_vector(x, cols, self.dtype, "x")
+        vector = as_vector(x, cols, self.dtype, "x", self._context)
         if out is None:
-            out = np.empty(rows, self.dtype)
+            out = empty_like(x, rows) if is_device_array(x) else np.empty(rows, self.dtype)
         target = out
         if is_device_array(out):
-            target = as_vector(out, rows, self.dtype, "out")
+            target = as_vector(out, rows, self.dtype, "out", self._context)
         elif out.shape != (rows,) or out.dtype != self.dtype or not out.flags.c_contiguous:
             raise DimensionError(f"out of shape {out.shape} and type {out.dtype}: a contiguous vector of {rows} elements of "
                                  f"type {self.dtype} is needed")
@@ -53,7 +53,7 @@ class _Operator(LinearOperator):
         return out
 
     def __matmul__(self, x):
-        if type(x) is np.ndarray and x.ndim == 1:
+        if is_device_array(x) or type(x) is np.ndarray and x.ndim == 1:
             return self.apply(x)
         return super().__matmul__(x)
 
@@ -101,7 +101,8 @@ class Plan(_Operator):
                  expected_products=1000, stream=None):
         self._matrix = as_matrix(A, stream=stream)
         kind = _core.Plan64 if dtype_of(self._matrix) is np.float64 else _core.Plan32
-        super().__init__(kind(self._matrix, kernel, device or "", transpose, determinism, expected_products))
+        core = kind(self._matrix, kernel, device or "", transpose, determinism, expected_products)
+        super().__init__(core, self._matrix.context)
 
     @property
     def info(self):
@@ -115,8 +116,10 @@ class Plan(_Operator):
         ----------
         values : array of nnz elements, in the order of the rows
         """
-        values = np.ascontiguousarray(values, self.dtype) if not is_device_array(values) else as_vector(
-            values, self._matrix.nnz, self.dtype, "values")
+        if is_device_array(values):
+            values = as_vector(values, self._matrix.nnz, self.dtype, "values", self._context)
+        else:
+            values = np.ascontiguousarray(values, self.dtype)
         self._core.update_values(values)
 
     def _rmatvec(self, x):

@@ -3,8 +3,7 @@
 import numpy as np
 
 from . import _core
-from ._matrix import as_matrix, dtype_of
-from ._plan import Plan, _Operator
+from ._plan import _Operator, as_plan
 from .errors import InvalidArgument
 
 _PARAMETERS = {
@@ -52,9 +51,11 @@ class Preconditioner(_Operator):
     """
 
     def __init__(self, A, kind="amg", **options):
-        matrix = A._matrix if isinstance(A, Plan) else as_matrix(A)
         self.kind, values = _read(kind)
-        super().__init__(_core.make_preconditioner(matrix, self.kind, {**values, **options}))
+        if self.kind == "none":
+            raise InvalidArgument('preconditioner "none" is the identity: leave M out')
+        plan = as_plan(A)
+        super().__init__(_core.make_preconditioner(plan._core, self.kind, {**values, **options}), plan._context)
         self._name = kind
 
     @property
@@ -63,8 +64,8 @@ class Preconditioner(_Operator):
         return self._core.facts
 
     def refresh(self, A):
-        """Takes new values of a matrix with the same positions."""
-        self._core.refresh(as_matrix(A, dtype_of(self._core)))
+        """Takes the values of a matrix, or of a plan as they are now, with the same positions."""
+        self._core.refresh(as_plan(A)._core)
 
     def _adjoint(self):
         if self.info["is_symmetric"]:

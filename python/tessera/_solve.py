@@ -56,13 +56,12 @@ def _inverse(M, A, dtype):
     return plan._core, "matrix", plan
 
 
-def _first_guess(x0, b, vector, dtype):
+def _first_guess(x0, b, size, dtype, context):
     """x to begin with, which the solver overwrites: the array to return, and that for the extension."""
-    size = vector.shape[0]
     if _device.is_device_array(b):
         x = _device.empty_like(b, size)
         x[:] = 0 if x0 is None else x0
-        return x, _device.as_vector(x, size, dtype, "x0")
+        return x, _device.as_vector(x, size, dtype, "x0", context)
     x = np.zeros(size, dtype) if x0 is None else as_vector(x0, size, dtype, "x0").copy()
     return x, x
 
@@ -103,6 +102,7 @@ class Solver:
         require_word("method", method, METHODS)
         core, self._kernel, self._A = _operator(A, stream)
         self._dtype = dtype_of(core)
+        self._context = getattr(self._A, "_context", None)
         inverse, self._precond, self._M = _inverse(M, self._A, self._dtype)
         kind = _core.Solver64 if self._dtype is np.float64 else _core.Solver32
         self._core = kind(method, core, inverse, _options(rtol, atol, maxiter, history, options), callback)
@@ -121,8 +121,8 @@ class Solver:
         -------
         Solution
         """
-        vector = as_vector(b, self._size, self._dtype, "b")
-        x, target = _first_guess(x0, b, vector, self._dtype)
+        vector = as_vector(b, self._size, self._dtype, "b", self._context)
+        x, target = _first_guess(x0, b, self._size, self._dtype, self._context)
         facts = self._core.solve(vector, target)
         return Solution(_shaped(x, b), facts, self._method, self._precond, self._kernel)
 
@@ -180,8 +180,8 @@ richardson = _method("richardson", "Richardson iteration x = x + M (b - A x).")
 
 def _climb(A, b, x0, method, options, callback, stream):
     plan = as_plan(A, stream)
-    vector = as_vector(b, plan.shape[0], plan.dtype, "b")
-    x, target = _first_guess(x0, b, vector, plan.dtype)
+    vector = as_vector(b, plan.shape[0], plan.dtype, "b", plan._context)
+    x, target = _first_guess(x0, b, plan.shape[0], plan.dtype, plan._context)
     facts = _core.climb(plan._core, vector, target, options, method, callback)
     rungs = facts["rungs"]
     best = rungs[facts["rung"]] if rungs else {"method": "none", "precond": "none"}
@@ -191,7 +191,7 @@ def _climb(A, b, x0, method, options, callback, stream):
 def _chosen_method(plan, inverse):
     """CG where A is symmetric with a positive diagonal and M is symmetric, else GMRES."""
     symmetric = not isinstance(inverse, Preconditioner) or inverse.info["is_symmetric"]
-    return "cg" if symmetric and plan._matrix.suits_cg() else "gmres"
+    return "cg" if symmetric and plan._core.suits_cg() else "gmres"
 
 
 def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=None, x0=None, callback=None,

@@ -94,7 +94,8 @@ def test_new_values_in_plan_preconditioner_and_solver():
     solver = tessera.Solver(plan, "cg", M=M, rtol=1e-10)
     first = solver.solve(A @ np.ones(400))
     plan.update_values(3 * A.data)
-    M.refresh(3 * A)
+    M.refresh(plan)
+    np.testing.assert_allclose(tessera.Preconditioner(plan, "jacobi") @ np.ones(400), 1 / 12)
     second = solver.solve(A @ np.ones(400), x0=first.x)
     np.testing.assert_allclose(second.x, first.x / 3, rtol=1e-7)
 
