@@ -11,6 +11,8 @@
 NB_MODULE(_core, module) {
   using namespace tessera::python;
   module.doc() = "Bindings of the C++ library; use the package tessera.";
+  // What a function of Python refers to may refer to its operator: at the end nobody takes such circles apart.
+  nanobind::set_leak_warnings(false);
   translate_errors();
   bind_matrices(module);
   bind_operators(module);

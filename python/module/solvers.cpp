@@ -76,6 +76,8 @@ class Solver {
     }
   }
 
+  [[nodiscard]] Watch& watch() noexcept { return watch_; }
+
   [[nodiscard]] nb::dict solve(const Vector<const T>& b, const Vector<T>& x) {
     require_device("b", b, device_);
     require_device("x0", x, device_);
@@ -87,6 +89,21 @@ class Solver {
   Watch watch_;
   std::optional<IterativeSolver<T>> solver_;
 };
+
+template <class T>
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const nb::handle callback = nb::inst_ptr<Solver<T>>(self)->watch().callback();
+  Py_VISIT(callback.ptr());
+  return 0;
+}
+
+template <class T>
+int clear(PyObject* self) {
+  nb::inst_ptr<Solver<T>>(self)->watch().drop_callback();
+  return 0;
+}
 
 [[nodiscard]] nb::dict facts_of(const RungReport& rung) {
   nb::dict facts;
@@ -135,7 +152,11 @@ template <class T>
 template <class T>
 void bind_type(nb::module_& module, const std::string& suffix) {
   using Type = Solver<T>;
-  nb::class_<Type>(module, ("Solver" + suffix).c_str(), "A method that keeps its vectors for many solves")
+  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse<T>)},
+                                {Py_tp_clear, reinterpret_cast<void*>(&clear<T>)},
+                                {0, nullptr}};
+  nb::class_<Type>(module, ("Solver" + suffix).c_str(), "A method that keeps its vectors for many solves",
+                   nb::type_slots(slots))
       .def(
           nb::init<const std::string&, const LinearOperator<T>&, const LinearOperator<T>*, SolverOptions, nb::object>(),
           nb::arg("method"), nb::arg("A"), nb::arg("M").none(), nb::arg("options"), nb::arg("callback").none(),

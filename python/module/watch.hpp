@@ -22,6 +22,10 @@ class Watch {
 
   [[nodiscard]] Control operator()(const IterationInfo& info);
 
+  /// For the garbage collector: a callback may refer to the solver that it serves.
+  [[nodiscard]] nanobind::handle callback() const { return callback_; }
+  void drop_callback() { callback_ = nanobind::none(); }
+
   /// Makes the watch the observer of these options; it outlives the solve.
   template <class Options>
   void observe(Options& options) {

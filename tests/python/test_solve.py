@@ -1,10 +1,12 @@
 """Solvers against SciPy; statuses, callbacks, Ctrl-C, threads, leaks."""
 
+import gc
 import os
 import resource
 import signal
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -163,12 +165,12 @@ def test_ctrl_c_ends_a_solve_within_100_ms():
 
 
 def test_two_threads_solve_side_by_side():
-    A = tessera.generate("poisson2d", 150)
-    b = A @ np.ones(22500)
+    A = tessera.generate("poisson2d", 300)
+    b = A @ np.ones(90000)
     ticks, results = [], {}
 
     def work(name):
-        results[name] = tessera.cg(A, b, rtol=1e-10)
+        results[name] = tessera.cg(A, b, rtol=1e-10, maxiter=300)
 
     threads = [threading.Thread(target=work, args=(name,)) for name in "ab"]
     for thread in threads:
@@ -177,9 +179,8 @@ def test_two_threads_solve_side_by_side():
         ticks.append(time.monotonic())
         time.sleep(.001)
     # This thread went on meanwhile, so the lock was released.
-    assert len(ticks) > 3
+    assert len(ticks) > 10
     np.testing.assert_array_equal(results["a"].x, results["b"].x)
-    assert results["a"].converged
 
 
 def test_nothing_leaks_over_ten_thousand_solves():
@@ -194,6 +195,21 @@ def test_nothing_leaks_over_ten_thousand_solves():
     before = some(1000)
     after = some(10000 if os.environ.get("TESSERA_LONG_TESTS") else 2000)
     assert after - before < 4096  # KiB
+
+
+def test_a_callback_that_refers_to_its_solver_is_collected():
+    class Holder:
+        pass
+
+    def used_up():
+        holder = Holder()
+        holder.solver = tessera.Solver(poisson(3), "cg", callback=lambda info: holder is None)
+        holder.solver.solve(np.ones(9))
+        return weakref.ref(holder)
+
+    gone = used_up()
+    gc.collect()
+    assert gone() is None
 
 
 def test_a_solver_costs_little_per_call():
