@@ -13,6 +13,8 @@ option(TESSERA_SPARE_EMULATED_TESTS "Run fewer cases of each test on the emulate
 option(TESSERA_BUILD_GPU_TESTS "Build the test programs of the CUDA backend that need a GPU, if CUDA is built" ON)
 option(TESSERA_BUILD_BENCH "Build the programs that measure (bench/)" OFF)
 option(TESSERA_BUILD_FUZZERS "Build the libFuzzer targets of tests/fuzz; needs clang (scripts/fuzz.sh does it all)" OFF)
+option(TESSERA_BUILD_PYTHON "Build the Python package; needs nanobind (pip install nanobind)" OFF)
+option(TESSERA_INSTALLED "Build nothing but the Python package, on a Tessera that is installed already" OFF)
 option(TESSERA_INSTALL "Make rules for cmake --install" ${PROJECT_IS_TOP_LEVEL})
 option(BUILD_SHARED_LIBS "Build a shared library instead of a static one" OFF)
 option(TESSERA_PRECOMPILED_HEADERS "Parse the headers of the standard library, {fmt}, GoogleTest and Eigen once per kind of target" ${PROJECT_IS_TOP_LEVEL})

@@ -1,0 +1,33 @@
+// tessera._core: the extension under the Python package. Names that end in 64 and 32 are those of double and float.
+#include "errors.hpp"
+#include "matrix.hpp"
+#include "words.hpp"
+
+#include "tessera/device.hpp"
+#include "tessera/version.hpp"
+
+#include <nanobind/stl/string.h>
+
+NB_MODULE(_core, module) {
+  using namespace tessera::python;
+  module.doc() = "Bindings of the C++ library; use the package tessera.";
+  // What a function of Python refers to may refer to its operator: at the end nobody takes such circles apart.
+  nanobind::set_leak_warnings(false);
+  translate_errors();
+  bind_matrices(module);
+  bind_operators(module);
+  bind_preconditioners(module);
+  bind_solvers(module);
+  bind_pagerank(module);
+  bind_spgemm(module);
+  bind_views(module);
+  module.def("build_info", [] {
+    const tessera::BuildInfo info = tessera::build_info();
+    nb::dict facts;
+    facts["version"] = text(info.version);
+    facts["commit"] = text(info.commit);
+    facts["compiler"] = text(info.compiler);
+    facts["cuda"] = text(info.cuda);
+    return facts;
+  });
+}

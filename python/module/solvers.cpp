@@ -1,0 +1,177 @@
+// Iterative methods on operators, once or many times, and the ladder of methods.
+#include "matrix.hpp"
+#include "reports.hpp"
+#include "watch.hpp"
+#include "words.hpp"
+
+#include "tessera/iterative_solver.hpp"
+#include "tessera/ladder.hpp"
+#include "tessera/solvers.hpp"
+#include "tessera/statistics.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace tessera::python {
+
+namespace {
+
+[[nodiscard]] IterativeMethod method_of(const std::string& name) {
+  if (name == "cg") return IterativeMethod::cg;
+  if (name == "bicgstab") return IterativeMethod::bicgstab;
+  if (name == "gmres") return IterativeMethod::gmres;
+  if (name == "idr") return IterativeMethod::idr;
+  if (name == "richardson") return IterativeMethod::richardson;
+  throw InvalidArgument("method \"" + name + "\" is none of cg, bicgstab, gmres, idr, richardson");
+}
+
+void bind_options(nb::module_& module) {
+  nb::class_<SolverOptions>(module, "SolverOptions", "Parameters of every method")
+      .def(nb::init<>())
+      .def_rw("rtol", &SolverOptions::relative_tolerance)
+      .def_rw("atol", &SolverOptions::absolute_tolerance)
+      .def_rw("maxiter", &SolverOptions::max_iterations)
+      .def_rw("time_limit", &SolverOptions::time_limit_seconds)
+      .def_rw("divergence_tolerance", &SolverOptions::divergence_tolerance)
+      .def_rw("stagnation_window", &SolverOptions::stagnation_window)
+      .def_rw("breakdown_restarts", &SolverOptions::breakdown_restarts)
+      .def_rw("replacement_interval", &SolverOptions::replacement_interval)
+      .def_rw("restart", &SolverOptions::restart)
+      .def_rw("seed", &SolverOptions::seed)
+      .def_rw("history", &SolverOptions::keep_history)
+      .def_rw("history_rows", &SolverOptions::history_rows);
+  nb::class_<IterationInfo>(module, "IterationInfo", "Progress after an iteration, for callbacks")
+      .def_ro("iteration", &IterationInfo::iteration)
+      .def_ro("max_iterations", &IterationInfo::max_iterations)
+      .def_ro("residual", &IterationInfo::residual)
+      .def_ro("target", &IterationInfo::target)
+      .def_ro("seconds", &IterationInfo::seconds);
+}
+
+template <class T>
+void require_devices(const LinearOperator<T>& A, const Vector<const T>& b, const Vector<T>& x) {
+  const Device device = A.device();
+  require_device("b", b, device);
+  require_device("x0", x, device);
+}
+
+/// An IterativeSolver with what it refers to: the operators are kept by Python, the watch here.
+template <class T>
+class Solver {
+ public:
+  Solver(const std::string& method, const LinearOperator<T>& A, const LinearOperator<T>* M, SolverOptions options,
+         nb::object callback)
+      : device_(A.device()), watch_(std::move(callback)) {
+    watch_.observe(options);
+    const IterativeMethod named = method_of(method);
+    const nb::gil_scoped_release release;
+    if (M == nullptr) {
+      solver_.emplace(named, A, options);
+    } else {
+      solver_.emplace(named, A, *M, options);
+    }
+  }
+
+  [[nodiscard]] Watch& watch() noexcept { return watch_; }
+
+  [[nodiscard]] nb::dict solve(const Vector<const T>& b, const Vector<T>& x) {
+    require_device("b", b, device_);
+    require_device("x0", x, device_);
+    return facts_of(unlocked([&] { return solver_->solve(span_of<const T>(b), span_of<T>(x)); }));
+  }
+
+ private:
+  Device device_;
+  Watch watch_;
+  std::optional<IterativeSolver<T>> solver_;
+};
+
+template <class T>
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const nb::handle callback = nb::inst_ptr<Solver<T>>(self)->watch().callback();
+  Py_VISIT(callback.ptr());
+  return 0;
+}
+
+template <class T>
+int clear(PyObject* self) {
+  nb::inst_ptr<Solver<T>>(self)->watch().drop_callback();
+  return 0;
+}
+
+[[nodiscard]] nb::dict facts_of(const RungReport& rung) {
+  nb::dict facts;
+  facts["method"] = text(to_string(rung.plan.method));
+  facts["precond"] = rung.plan.precond_name();
+  facts["status"] = rung.set_up ? text(to_string(rung.status)) : text("no set-up");
+  facts["iterations"] = rung.iterations;
+  facts["relative_residual"] = rung.relative_residual;
+  facts["setup_ms"] = rung.setup_ms;
+  facts["solve_ms"] = rung.solve_ms;
+  facts["outcome"] = rung.outcome;
+  return facts;
+}
+
+[[nodiscard]] nb::dict facts_of(const LadderReport& ladder) {
+  nb::dict facts = python::facts_of(ladder.report);
+  nb::list rungs;
+  for (const RungReport& rung : ladder.rungs) rungs.append(facts_of(rung));
+  facts["rungs"] = rungs;
+  facts["rung"] = ladder.rung;
+  facts["proof"] = ladder.proof;
+  facts["backward_error"] = ladder.backward.componentwise;
+  return facts;
+}
+
+template <class T>
+[[nodiscard]] nb::dict climb(const SpmvPlan<T>& A, const Vector<const T>& b, const Vector<T>& x,
+                             const SolverOptions& solver, const std::string& method, nb::object callback) {
+  require_devices<T>(A, b, x);
+  Watch watch(std::move(callback));
+  LadderOptions options;
+  options.solver = solver;
+  if (method != "auto") {
+    options.method =
+        named("method", method, std::array{RungMethod::cg, RungMethod::bicgstab, RungMethod::gmres, RungMethod::idr});
+  }
+  watch.observe(options.solver);
+  const LadderReport report = unlocked([&] {
+    const MatrixStatistics facts = statistics<T>(A.matrix(), A.device());
+    return solve<T>(A, facts, span_of<const T>(b), span_of<T>(x), options);
+  });
+  raise_signals();
+  return facts_of(report);
+}
+
+template <class T>
+void bind_type(nb::module_& module, const std::string& suffix) {
+  using Type = Solver<T>;
+  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse<T>)},
+                                {Py_tp_clear, reinterpret_cast<void*>(&clear<T>)},
+                                {0, nullptr}};
+  nb::class_<Type>(module, ("Solver" + suffix).c_str(), "A method that keeps its vectors for many solves",
+                   nb::type_slots(slots))
+      .def(
+          nb::init<const std::string&, const LinearOperator<T>&, const LinearOperator<T>*, SolverOptions, nb::object>(),
+          nb::arg("method"), nb::arg("A"), nb::arg("M").none(), nb::arg("options"), nb::arg("callback").none(),
+          nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+      .def("solve", &Type::solve, nb::arg("b").noconvert(), nb::arg("x").noconvert());
+  module.def("climb", &climb<T>, nb::arg("A"), nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("options"),
+             nb::arg("method"), nb::arg("callback").none());
+}
+
+}  // namespace
+
+void bind_solvers(nb::module_& module) {
+  bind_options(module);
+  bind_type<double>(module, "64");
+  bind_type<float>(module, "32");
+}
+
+}  // namespace tessera::python

@@ -1,0 +1,52 @@
+"""Tessera in Python: sparse systems, ranks of graphs and sparse products, on matrices of SciPy without a copy."""
+
+from . import _core, errors, report, testing
+from ._matrix import as_csr as _as_csr
+from ._pagerank import pagerank
+from ._plan import Plan, kernels
+from ._precond import Preconditioner
+from ._solve import Solver, bicgstab, cg, gmres, idr, richardson, solve
+from ._spgemm import spgemm
+from .errors import (BudgetExceeded, CudaError, DeviceUnavailable, DimensionError, Error, InvalidArgument, InvalidMatrix,
+                     IoError, NotSupported, OutOfMemory, ParseError, SingularMatrix)
+
+generate = testing.generate
+__version__ = _core.build_info()["version"]
+
+__all__ = [
+    "BudgetExceeded", "CudaError", "DeviceUnavailable", "DimensionError", "Error", "InvalidArgument", "InvalidMatrix",
+    "IoError", "NotSupported", "OutOfMemory", "ParseError", "Plan", "Preconditioner", "SingularMatrix", "Solver",
+    "bicgstab", "build_info", "cg", "errors", "generate", "gmres", "idr", "kernels", "pagerank", "read", "report",
+    "richardson", "solve", "spgemm", "testing",
+]
+
+
+def build_info():
+    """Version, commit, compiler and CUDA toolkit of the library."""
+    return _core.build_info()
+
+
+def read(path, dtype="float64"):
+    """Reads a matrix: Matrix Market, plain or gzip, in parallel, or a binary file of Tessera.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    dtype : "float64" or "float32"
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        Symmetric files are expanded, repeated positions summed; files without values have ones.
+
+    Raises
+    ------
+    ParseError
+        With `file`, `line` and `column`.
+    IoError
+        With the reason of the system.
+    """
+    import os
+
+    make = _core.read32 if str(dtype).endswith("float32") else _core.read64
+    return _as_csr(make(os.fspath(path)))

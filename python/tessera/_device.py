@@ -1,0 +1,106 @@
+"""Arrays on a GPU, without a copy: what has `__cuda_array_interface__` or `__dlpack__`.
+
+`__cuda_array_interface__` names the stream in which an array is complete; Tessera works in that stream, in the order of
+the caller's own work. With `__dlpack__` alone the stream is the one that the caller names, or CUDA's default stream.
+"""
+
+import sys
+
+import numpy as np
+
+from . import _core
+from .errors import DimensionError, InvalidArgument, NotSupported
+
+CUDA = 2  # in DLPack
+
+
+def is_device_array(array):
+    """Whether `array` lies on a GPU."""
+    if isinstance(array, np.ndarray):
+        return False
+    if hasattr(array, "__cuda_array_interface__"):
+        return True
+    return hasattr(array, "__dlpack_device__") and int(array.__dlpack_device__()[0]) == CUDA
+
+
+def is_device_csr(A):
+    """Whether `A` is a CSR matrix with arrays on a GPU, as those of CuPy."""
+    if all(hasattr(A, name) for name in ("indptr", "indices", "data", "shape")):
+        return is_device_array(A.data)
+    return False
+
+
+def stream_of(array):
+    """The stream in which `array` is complete, as the driver names it; None: not known."""
+    interface = getattr(array, "__cuda_array_interface__", None)
+    stream = interface.get("stream") if interface else None
+    if stream == 0:
+        raise InvalidArgument("__cuda_array_interface__: the stream 0 is not allowed by the protocol")
+    # 1 is the default stream of the process.
+    return 0 if stream == 1 else stream
+
+
+def ordinal_of(array):
+    """The number of the GPU."""
+    if hasattr(array, "__dlpack_device__"):
+        return int(array.__dlpack_device__()[1])
+    device = getattr(array, "device", 0)
+    return int(getattr(device, "id", getattr(device, "index", 0)) or 0)
+
+
+def from_interface(array, ordinal=None, device_type=CUDA):
+    """The vector behind `__cuda_array_interface__`, for the extension; it keeps `array` alive."""
+    interface = array.__cuda_array_interface__
+    shape, strides = interface["shape"], interface.get("strides")
+    dtype = np.dtype(interface["typestr"])
+    if len(shape) == 2 and shape[1] == 1 and strides is None:
+        shape = shape[:1]
+    if len(shape) != 1:
+        raise DimensionError(f"an array of shape {tuple(shape)}: a vector is needed")
+    if strides is not None and shape[0] > 1 and strides[0] != dtype.itemsize:
+        raise NotSupported(f"a vector with a stride of {strides[0]} bytes: its elements must be contiguous")
+    pointer, _ = interface["data"]
+    return _core.view(pointer or 0, shape[0], dtype.char, device_type, ordinal_of(array) if ordinal is None else ordinal, array)
+
+
+def as_array(array, stream=None):
+    """What the extension takes: the vector itself where it speaks DLPack, ordered before `stream`."""
+    if hasattr(array, "__cuda_array_interface__"):
+        return from_interface(array)
+    return _core.from_capsule(array.__dlpack__(stream=stream or 1))
+
+
+def as_vector(array, size, dtype, name, context=None):
+    """A vector on a GPU of the wanted size and type; neither is converted there."""
+    if context is not None:
+        wait_for(context, stream_of(array))
+    vector = as_array(array, context.stream if context is not None else None)
+    kind, elements, dimensions = _core.describe(vector)
+    if dimensions != 1 or elements != size:
+        raise DimensionError(f"{name} has {elements} elements in {dimensions} dimensions, the matrix {size} rows")
+    if kind != np.dtype(dtype).char:
+        raise InvalidArgument(f"{name} is not of type {np.dtype(dtype)}, as the matrix is: arrays on a GPU stay as they are")
+    return vector
+
+
+def wait_for(context, stream):
+    """Work in `context` from now on comes after what `stream` has got; None: nothing is known of it."""
+    if stream is not None and stream != context.stream:
+        context.wait_for(_core.Context(context.device, stream))
+
+
+def adopt_csr(A, stream=None):
+    """A CSR matrix on a GPU, in place, in a context with the caller's stream."""
+    if stream is None:
+        stream = stream_of(A.data)
+    context = _core.Context(f"cuda:{ordinal_of(A.data)}", stream or 0)
+    return _core.adopt(A.shape[0], A.shape[1], as_array(A.indptr, stream), as_array(A.indices, stream),
+                       as_array(A.data, stream), context)
+
+
+def empty_like(array, size):
+    """A vector of the library that `array` comes from, on its GPU."""
+    module = sys.modules[type(array).__module__.split(".")[0]]
+    if module.__name__ == "torch":
+        return module.empty(size, dtype=array.dtype, device=array.device)
+    return module.empty(size, dtype=array.dtype)

@@ -1,0 +1,120 @@
+"""Matrices of SciPy, of GPUs and dense ones as matrices of the library, in place where their types allow."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _core, _device
+from .errors import DimensionError, InvalidArgument, InvalidMatrix
+
+Matrix = (_core.Matrix64, _core.Matrix32)
+
+
+def value_type(dtype):
+    """The type in which Tessera computes with values of `dtype`: float32 for float32 and float16, else float64."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "c":
+        raise TypeError(f"values of type {dtype}: Tessera computes in real numbers, float32 and float64")
+    if dtype.kind not in "biuf":
+        raise TypeError(f"values of type {dtype}: numbers are needed")
+    return np.float32 if dtype in (np.float32, np.float16) else np.float64
+
+
+def _csr_of(A):
+    """`A` itself if it is in compressed sparse rows, else a conversion."""
+    if sp.issparse(A):
+        return A if A.format == "csr" else A.tocsr()
+    dense = np.asarray(A)
+    if dense.ndim != 2:
+        raise DimensionError(f"A has {dense.ndim} dimensions: a matrix has 2")
+    value_type(dense.dtype)
+    return sp.csr_array(dense)
+
+
+def _adopt(A, dtype):
+    data = np.ascontiguousarray(A.data, dtype=dtype)
+    nnz = int(A.indptr[-1]) if len(A.indptr) else 0
+    # Room beyond the last entry, which SciPy allows, stays out.
+    indices = np.ascontiguousarray(A.indices[:nnz])
+    return _core.adopt(A.shape[0], A.shape[1], np.ascontiguousarray(A.indptr), indices, data[:nnz])
+
+
+def as_matrix(A, dtype=None, stream=None):
+    """`A` for the library.
+
+    Columns and values of a CSR matrix of SciPy stay where they are if the columns have 32 bits and the values are
+    float32 or float64; offsets stay if they have 64 bits. The rest is converted. Rows whose columns do not ascend, or
+    that repeat a column, are brought in order in a copy; `A` is never changed.
+
+    Parameters
+    ----------
+    A : sparse matrix or array of SciPy, 2-D array, CSR matrix on a GPU
+    dtype : float32 or float64, optional
+        Of the values; default: as `value_type`.
+    stream : int, optional
+        CUDA stream of the work, for a matrix on a GPU.
+    """
+    if isinstance(A, Matrix):
+        return A
+    if _device.is_device_csr(A):
+        return _device.adopt_csr(A, stream)
+    A = _csr_of(A)
+    if A.ndim != 2:
+        raise DimensionError(f"A has {A.ndim} dimension: a matrix has 2")
+    dtype = value_type(A.dtype) if dtype is None else dtype
+    try:
+        return _adopt(A, dtype)
+    except InvalidMatrix:
+        A.check_format(full_check=True)
+        if A.has_canonical_format:
+            # The flag is SciPy's memory of an earlier look.
+            A = type(A)((A.data, A.indices, A.indptr), shape=A.shape)
+        if A.has_canonical_format:
+            raise
+        ordered = A.copy()
+        ordered.sum_duplicates()
+        return _adopt(ordered, dtype)
+
+
+def as_csr(arrays):
+    """A `scipy.sparse.csr_array` on arrays that the library handed over. Ones where there are no values."""
+    rows, cols, indptr, indices, data = arrays
+    if data is None:
+        data = np.ones(len(indices))
+    # SciPy wants one type for both index arrays.
+    if len(indices) <= np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32)
+    else:
+        indices = indices.astype(np.int64)
+    result = sp.csr_array((data, indices, indptr), shape=(rows, cols), copy=False)
+    result.has_canonical_format = True
+    return result
+
+
+def dtype_of(core):
+    """The type of the values of an object of the extension."""
+    return np.float32 if type(core).__name__.endswith("32") else np.float64
+
+
+def as_vector(values, size, dtype, name, context=None):
+    """A contiguous vector of `size` elements of `dtype`, in place where possible.
+
+    A column vector (size, 1) is taken as a vector. `context` waits for the stream of a vector on a GPU.
+    """
+    if _device.is_device_array(values):
+        return _device.as_vector(values, size, dtype, name, context)
+    vector = np.asarray(values)
+    if vector.dtype.kind == "c":
+        raise TypeError(f"{name} of type {vector.dtype}: Tessera computes in real numbers, float32 and float64")
+    if vector.ndim == 2 and vector.shape[1] == 1:
+        vector = vector[:, 0]
+    if vector.ndim != 1:
+        raise DimensionError(f"{name} has shape {vector.shape}: a vector of {size} elements is needed")
+    if len(vector) != size:
+        raise DimensionError(f"{name} has {len(vector)} elements, the matrix {size} rows")
+    return np.ascontiguousarray(vector, dtype=dtype)
+
+
+def require_word(name, word, words):
+    """Refuses a word that is none of `words`."""
+    if word not in words:
+        raise InvalidArgument(f'{name} "{word}" is none of {", ".join(words)}')

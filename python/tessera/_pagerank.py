@@ -1,0 +1,79 @@
+"""PageRank of graphs."""
+
+import math
+
+import numpy as np
+
+from . import _core
+from ._matrix import as_matrix
+from .errors import DimensionError, InvalidArgument
+from .report import PageRankReport, Ranks, history_of
+
+
+def _adjacency(graph, weight):
+    """Adjacency matrix and names of the vertices: those of a NetworkX graph, or the matrix itself."""
+    if hasattr(graph, "adj") and hasattr(graph, "is_directed"):
+        import networkx
+
+        nodes = list(graph)
+        if not nodes:
+            raise InvalidArgument("the graph has no vertices")
+        return networkx.to_scipy_sparse_array(graph, nodelist=nodes, weight=weight, dtype=float), nodes
+    return graph, None
+
+
+def _teleport(personalization, nodes, vertices):
+    if personalization is None:
+        return None
+    if isinstance(personalization, dict):
+        names = range(vertices) if nodes is None else nodes
+        unknown = set(personalization).difference(names)
+        if unknown:
+            raise InvalidArgument(f"personalization: {sorted(map(str, unknown))[0]} is no vertex of the graph")
+        return np.array([personalization.get(name, 0.0) for name in names], dtype=float)
+    values = np.ascontiguousarray(personalization, dtype=float)
+    if values.shape != (vertices,):
+        raise DimensionError(f"personalization has shape {values.shape}, the graph {vertices} vertices")
+    return values
+
+
+def pagerank(A, damping=0.85, personalization=None, *, tol=1e-9, norm="l1", dangling="teleport", maxiter=1000,
+             weight="weight", kernel="auto", time_limit=math.inf, callback=None, history=True):
+    """PageRank by the power method.
+
+    The ranks are the fixed point of x = d (Pᵀ x + dangling(x)) + (1 - d) v, P = D⁻¹ A, Σ x = 1 (docs/pagerank.md).
+
+    Parameters
+    ----------
+    A : sparse matrix of SciPy, or graph of NetworkX
+        Row i holds the out-links of vertex i with weights ≥ 0. A zero weight is no link.
+    damping : float
+        In [0, 1).
+    personalization : array of one weight ≥ 0 per vertex, or dict by node, optional
+        Teleport distribution v, scaled to sum 1; nodes that a dict leaves out have 0. Default: uniform.
+    tol : float
+        Stop when ‖x' - x‖ ≤ tol in `norm` ("l1", "l2", "linf"). It is not multiplied by the number of vertices, as
+        NetworkX does.
+    dangling : str
+        Where the rank of vertices without out-links goes: "teleport", "uniform", "self" or "drop".
+    maxiter : int
+    weight : str or None
+        Attribute of the edges of a NetworkX graph; None: all are 1.
+    kernel : str
+        As in `Plan`.
+    time_limit : float
+        Seconds.
+    callback, history
+        As in `cg`.
+
+    Returns
+    -------
+    Ranks
+        `ranks`, `report`, `as_dict()`, `top(k)`.
+    """
+    adjacency, nodes = _adjacency(A, weight)
+    matrix = as_matrix(adjacency)
+    settings = _core.rank_settings(damping, tol, norm, dangling, maxiter, time_limit, history, kernel)
+    ranks, facts = _core.rank(matrix, settings, _teleport(personalization, nodes, matrix.rows), callback)
+    facts["history"] = history_of(facts["history"])
+    return Ranks(ranks, PageRankReport(tolerance=tol, **facts), nodes)

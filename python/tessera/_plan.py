@@ -1,0 +1,147 @@
+"""Plan: y = A x, prepared once and applied often."""
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from . import _core
+from ._device import empty_like, is_device_array
+from ._matrix import as_matrix, as_vector, dtype_of
+from .errors import DimensionError
+from .report import PlanInfo
+
+
+class _Operator(LinearOperator):
+    """An operator of the extension as one of SciPy."""
+
+    def __init__(self, core, context=None):
+        super().__init__(np.dtype(dtype_of(core)), (core.rows, core.cols))
+        self._core, self._context = core, context
+
+    @property
+    def device(self):
+        """"host" or "cuda:N"."""
+        return self._core.device
+
+    def apply(self, x, out=None):
+        """y = A x.
+
+        Parameters
+        ----------
+        x : array of `shape[1]` elements, on the device of the operator
+        out : array of `shape[0]` elements, optional
+            Takes the product; of the operator's type and contiguous, not overlapping `x`.
+
+        Returns
+        -------
+        array : `out`, or a new array
+        """
+        return self._apply(x, out, False)
+
+    def _apply(self, x, out, transposed):
+        core = self._core
+        rows, cols = (core.cols, core.rows) if transposed else (core.rows, core.cols)
+        vector = as_vector(x, cols, self.dtype, "x", self._context)
+        if out is None:
+            out = empty_like(x, rows) if is_device_array(x) else np.empty(rows, self.dtype)
+        target = out
+        if is_device_array(out):
+            target = as_vector(out, rows, self.dtype, "out", self._context)
+        elif out.shape != (rows,) or out.dtype != self.dtype or not out.flags.c_contiguous:
+            raise DimensionError(f"out of shape {out.shape} and type {out.dtype}: a contiguous vector of {rows} elements of "
+                                 f"type {self.dtype} is needed")
+        core.apply(vector, target, transposed)
+        return out
+
+    def __matmul__(self, x):
+        if is_device_array(x) or type(x) is np.ndarray and x.ndim == 1:
+            return self.apply(x)
+        return super().__matmul__(x)
+
+    def _matvec(self, x):
+        return self.apply(np.ravel(x))
+
+
+class Plan(_Operator):
+    """A kernel prepared for one matrix: ``plan @ x``, ``plan.T @ x``, and A of every solver.
+
+    A plan is a `scipy.sparse.linalg.LinearOperator`. It refers to the arrays of the matrix: do not change them while it
+    lives, but for values that `update_values` hands over.
+
+    Parameters
+    ----------
+    A : sparse matrix or array of SciPy, dense matrix, CSR matrix on a GPU
+        In place where its types allow (docs/python.md has the table).
+    kernel : str
+        A name of `tessera.kernels()`; "auto" chooses and says why.
+    device : str, optional
+        "host", "cuda" or "cuda:N"; default: where the matrix lies.
+    transpose : bool
+        Also prepare products with the transpose.
+    determinism : str
+        The weakest class allowed: "not_guaranteed", "run_to_run" or "gpu_to_gpu".
+    expected_products : int
+        That the plan will serve: "auto" weighs set-up against them.
+    stream : int, optional
+        CUDA stream of all work, for a matrix on a GPU; default: the stream of its arrays.
+
+    Attributes
+    ----------
+    info : PlanInfo
+    shape, dtype
+
+    Examples
+    --------
+    >>> import numpy as np, tessera
+    >>> plan = tessera.Plan(tessera.testing.generate("poisson2d:10"))
+    >>> float((plan @ np.ones(100)).sum())
+    40.0
+    """
+
+    def __init__(self, A, kernel="auto", *, device=None, transpose=False, determinism="not_guaranteed",
+                 expected_products=1000, stream=None):
+        self._matrix = as_matrix(A, stream=stream)
+        kind = _core.Plan64 if dtype_of(self._matrix) is np.float64 else _core.Plan32
+        core = kind(self._matrix, kernel, device or "", transpose, determinism, expected_products)
+        super().__init__(core, self._matrix.context)
+
+    @property
+    def info(self):
+        """Facts about the plan."""
+        return PlanInfo(**self._core.facts)
+
+    def update_values(self, values):
+        """Replaces the values; positions stay, and the caller's matrix is not changed.
+
+        Parameters
+        ----------
+        values : array of nnz elements, in the order of the rows
+        """
+        if is_device_array(values):
+            values = as_vector(values, self._matrix.nnz, self.dtype, "values", self._context)
+        else:
+            values = np.ascontiguousarray(values, self.dtype)
+        self._core.update_values(values)
+
+    def _rmatvec(self, x):
+        return self._apply(np.ravel(x), None, True)
+
+    def _matmat(self, X):
+        X = np.ascontiguousarray(X, self.dtype)
+        if self.device != "host":
+            return super()._matmat(X)
+        Y = np.empty((self.shape[0], X.shape[1]), self.dtype)
+        self._core.apply_many(X, Y)
+        return Y
+
+    def __repr__(self):
+        return f"Plan({self.shape[0]} x {self.shape[1]}, {self._matrix.nnz} nonzeros, {self.info.kernel}, {self.dtype})"
+
+
+def as_plan(A, stream=None):
+    """`A` as a plan; one that exists serves again."""
+    return A if isinstance(A, Plan) else Plan(A, stream=stream)
+
+
+def kernels(device="host"):
+    """Kernels that `Plan` takes by name on a device, with a line about each."""
+    return _core.kernels(device)

@@ -1,0 +1,381 @@
+"""Reports of solves, ranks and products, as dataclasses that print well and show themselves in notebooks."""
+
+import dataclasses
+import html
+
+import numpy as np
+
+from . import _svg
+
+
+@dataclasses.dataclass(frozen=True)
+class History:
+    """Residuals of a solve, one element per recorded iteration.
+
+    Attributes
+    ----------
+    iteration : ndarray of int64
+    seconds : ndarray
+        Since the solve began.
+    residual : ndarray
+        Norm of the recurrence's residual; of PageRank, change of the ranks.
+    true_residual : ndarray
+        ‖b - A x‖₂ where it was computed, else NaN.
+    """
+
+    iteration: np.ndarray
+    seconds: np.ndarray
+    residual: np.ndarray
+    true_residual: np.ndarray
+
+    def __len__(self):
+        return len(self.iteration)
+
+    def __repr__(self):
+        return f"History({len(self)} rows)"
+
+
+def _table(rows):
+    cells = "".join(f"<tr><th style='text-align:left'>{html.escape(str(name))}</th>"
+                    f"<td style='text-align:left'>{html.escape(str(value))}</td></tr>" for name, value in rows)
+    return f"<table>{cells}</table>"
+
+
+class _Report:
+    """What all reports share; a class derived from this says in `_rows` what it shows."""
+
+    _curve_label = "residual"
+
+    def _target(self):
+        return None
+
+    def __str__(self):
+        return "\n".join(f"{name:<11} {value}" for name, value in self._rows())
+
+    def _repr_html_(self):
+        curve = ""
+        if self.history is not None:
+            curve = _svg.convergence(self.history.iteration, self.history.residual, self._target(), self._curve_label)
+        return _table(self._rows()) + curve
+
+    def plot(self, ax=None, **style):
+        """Draws the curve of convergence with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Default: the current ones.
+        **style
+            For `Axes.semilogy`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib.
+        ValueError
+            Without a history: the solve was asked for none.
+        """
+        if self.history is None:
+            raise ValueError("no history was kept: solve with history=True")
+        from matplotlib import pyplot
+
+        ax = pyplot.gca() if ax is None else ax
+        ax.semilogy(self.history.iteration, self.history.residual, **style)
+        if self._target():
+            ax.axhline(self._target(), linestyle="--", linewidth=1, color="tab:red")
+        ax.set_xlabel("iteration")
+        ax.set_ylabel(self._curve_label)
+        return ax
+
+
+def _times(times_ms):
+    return ", ".join(f"{name} {ms:.3g} ms" for name, ms in times_ms.items() if ms > 0) or "0 ms"
+
+
+@dataclasses.dataclass(frozen=True)
+class SolveReport(_Report):
+    """How a solve ended.
+
+    Attributes
+    ----------
+    status : str
+        "converged", "max_iterations", "time_limit", "breakdown", "diverged", "stagnated", "not_finite" or
+        "interrupted". "converged" is said only after ‖b - A x‖₂ was computed from the returned x.
+    reason : str
+        The inequality that ended the solve, with numbers.
+    method, precond, kernel : str
+        What was used.
+    iterations, products, restarts : int
+        Iterations, products with A, restarts after breakdowns.
+    residual, recurrence_residual : float
+        ‖b - A x‖₂, and the norm that the recurrence believes in.
+    b_norm, r0_norm, target : float
+        ‖b‖₂, ‖b - A x₀‖₂, and what the residual had to reach.
+    breakdown : str
+        The quantity that vanished, or "none".
+    backward_error : float or None
+        Componentwise (Oettli and Prager); only of `solve` with method and precond "auto".
+    history : History or None
+    times_ms : dict
+        Wall-clock milliseconds by phase.
+    rungs : tuple of dict
+        What `solve` tried, in order.
+    proof : str
+        Why the matrix has no inverse, where that was found.
+    """
+
+    status: str
+    reason: str
+    method: str
+    precond: str
+    kernel: str
+    iterations: int
+    products: int
+    restarts: int
+    residual: float
+    recurrence_residual: float
+    b_norm: float
+    r0_norm: float
+    target: float
+    breakdown: str = "none"
+    backward_error: float | None = None
+    history: History | None = None
+    times_ms: dict = dataclasses.field(default_factory=dict)
+    rungs: tuple = ()
+    proof: str = ""
+
+    @property
+    def converged(self):
+        """Whether the tolerance holds."""
+        return self.status == "converged"
+
+    @property
+    def info(self):
+        """As SciPy's `info`: 0 converged, above 0 the iterations of a solve that reached a limit or was stopped, -1
+        for every other end."""
+        if self.converged:
+            return 0
+        return max(self.iterations, 1) if self.status in ("max_iterations", "time_limit", "interrupted") else -1
+
+    def _target(self):
+        return self.target
+
+    def _rows(self):
+        yield "status", f"{self.status} after {self.iterations} iterations, {self.products} products"
+        yield "method", f"{self.method}, precond {self.precond}, kernel {self.kernel}"
+        yield "residual", f"{self.residual:.3g}, target {self.target:.3g}, ‖b‖ {self.b_norm:.3g}"
+        yield "reason", self.reason
+        if self.backward_error is not None:
+            yield "backward", f"componentwise {self.backward_error:.2g}"
+        if self.proof:
+            yield "singular", self.proof
+        yield "time", _times(self.times_ms)
+        for number, rung in enumerate(self.rungs, 1):
+            yield f"rung {number}", f"{rung['method']}, {rung['precond']}: {rung['outcome']}"
+
+
+@dataclasses.dataclass(frozen=True)
+class PageRankReport(_Report):
+    """How ranks were reached.
+
+    Attributes
+    ----------
+    status, reason : str
+        As in `SolveReport`.
+    iterations, products : int
+    change : float
+        ‖x' - x‖ of the last iteration, in the norm asked for.
+    tolerance : float
+    sum : float
+        Of the ranks.
+    dangling_count : int
+        Vertices without out-links.
+    kernel : str
+    history : History or None
+    times_ms : dict
+    """
+
+    status: str
+    reason: str
+    iterations: int
+    products: int
+    change: float
+    tolerance: float
+    sum: float
+    dangling_count: int
+    kernel: str
+    history: History | None = None
+    times_ms: dict = dataclasses.field(default_factory=dict)
+
+    _curve_label = "change"
+
+    @property
+    def converged(self):
+        """Whether the tolerance holds."""
+        return self.status == "converged"
+
+    def _target(self):
+        return self.tolerance
+
+    def _rows(self):
+        yield "status", f"{self.status} after {self.iterations} iterations"
+        yield "reason", self.reason
+        yield "kernel", self.kernel
+        yield "dangling", f"{self.dangling_count} vertices without out-links"
+        yield "time", _times(self.times_ms)
+
+
+@dataclasses.dataclass(frozen=True)
+class ProductReport:
+    """What a sparse product did.
+
+    Attributes
+    ----------
+    workflow, reason, determinism : str
+    products, nnz : int
+        Scalar products, and entries of C.
+    compression : float
+        Products per entry.
+    peak_bytes : int
+        Beside the factors, C included.
+    total_ms : float
+    """
+
+    workflow: str
+    reason: str
+    products: int
+    nnz: int
+    compression: float
+    peak_bytes: int
+    determinism: str
+    total_ms: float
+
+
+@dataclasses.dataclass(frozen=True)
+class PlanInfo:
+    """Facts about a plan.
+
+    Attributes
+    ----------
+    kernel, reason : str
+        Which kernel, and why.
+    bytes : int
+        Descriptors and copies, without the matrix.
+    build_ms, upload_ms : float
+        Wall-clock times of the set-up, and of copying the matrix to a GPU.
+    determinism : str
+        "not_guaranteed", "run_to_run" or "gpu_to_gpu": the class that the plan keeps.
+    tiles : int
+        Of MERBIT and CSR5, else 0.
+    """
+
+    kernel: str
+    reason: str
+    bytes: int
+    build_ms: float
+    upload_ms: float
+    determinism: str
+    tiles: int
+
+    def __str__(self):
+        return (f"{self.kernel} ({self.reason}); set-up {self.build_ms:.3g} ms, {self.bytes} bytes, "
+                f"{self.determinism}")
+
+
+class Solution:
+    """The result of a solve: ``x, info = tessera.cg(A, b)`` works as with SciPy.
+
+    Attributes
+    ----------
+    x : array
+        The latest iterate, for every status.
+    report : SolveReport
+    """
+
+    __slots__ = ("_facts", "_names", "_report", "x")
+
+    def __init__(self, x, facts, *names):
+        self.x, self._facts, self._names, self._report = x, facts, names, None
+
+    @property
+    def report(self):
+        """How the solve ended; made when it is asked for, since a loop of small solves may never ask."""
+        if self._report is None:
+            self._report = _solve_report(self._facts, *self._names)
+        return self._report
+
+    @property
+    def converged(self):
+        """Whether the tolerance holds."""
+        return self._facts["status"] == "converged"
+
+    @property
+    def info(self):
+        """`SolveReport.info`."""
+        return self.report.info
+
+    def __iter__(self):
+        return iter((self.x, self.info))
+
+    def __repr__(self):
+        return f"Solution({len(self.x)} unknowns, {self._facts['status']} after {self._facts['iterations']} iterations)"
+
+    def _repr_html_(self):
+        return self.report._repr_html_()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Ranks:
+    """Ranks of the vertices of a graph.
+
+    Attributes
+    ----------
+    ranks : ndarray
+        One per vertex, sum 1.
+    report : PageRankReport
+    nodes : list or None
+        Names of the vertices, of a NetworkX graph.
+    """
+
+    ranks: np.ndarray
+    report: PageRankReport
+    nodes: list | None = None
+
+    @property
+    def converged(self):
+        """Whether the tolerance holds."""
+        return self.report.converged
+
+    def as_dict(self):
+        """Rank by node, as `networkx.pagerank` gives it."""
+        nodes = range(len(self.ranks)) if self.nodes is None else self.nodes
+        return dict(zip(nodes, self.ranks.tolist()))
+
+    def top(self, k=10):
+        """The `k` highest ranks as pairs (node, rank), descending; equal ranks in the order of the vertices."""
+        order = np.argsort(-self.ranks, kind="stable")[:k]
+        return [(int(i) if self.nodes is None else self.nodes[i], float(self.ranks[i])) for i in order]
+
+    def __repr__(self):
+        return f"Ranks({len(self.ranks)} vertices, {self.report.status} after {self.report.iterations} iterations)"
+
+    def _repr_html_(self):
+        return self.report._repr_html_()
+
+
+def history_of(columns):
+    """A History of the columns that the extension hands over."""
+    return None if columns is None else History(*columns)
+
+
+def _solve_report(facts, method, precond, kernel):
+    """A SolveReport of the facts that the extension hands over."""
+    facts = dict(facts, method=method, precond=precond, kernel=kernel)
+    facts["history"] = history_of(facts["history"])
+    facts["rungs"] = tuple(facts.get("rungs", ()))
+    facts.pop("rung", None)
+    return SolveReport(**facts)

@@ -1,0 +1,41 @@
+"""Generated matrices, the same on every machine (docs/generators.md has their recipes)."""
+
+import numpy as np
+
+from . import _core
+from ._matrix import as_csr, value_type
+
+
+def families():
+    """Names of the families, with a line about each."""
+    return _core.families()
+
+
+def generate(family, size=None, *, seed=42, dtype=np.float64, **parameters):
+    """A matrix of a family.
+
+    Parameters
+    ----------
+    family : str
+        A name of `families()`, or a whole recipe as the command reads it: "rmat:scale=12,edge_factor=8".
+    size : int, optional
+        Rows, vertices or points a side, as the family counts.
+    seed : int
+    dtype : float64 or float32
+    **parameters
+        Of the family, numbers.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        Families without values, as graphs, have ones.
+
+    Examples
+    --------
+    >>> import tessera
+    >>> tessera.testing.generate("poisson2d", 3).shape
+    (9, 9)
+    """
+    make = _core.generate32 if value_type(dtype) is np.float32 else _core.generate64
+    matrix = as_csr(make(family, size, seed, parameters))
+    return matrix if matrix.dtype == dtype else matrix.astype(dtype)
