@@ -38,9 +38,9 @@ struct CutRules {
 };
 
 /// The distinct columns of a segment while it grows, in shared memory.
-class ColumnTable {
+class SegmentColumns {
  public:
-  __device__ ColumnTable(const CutRules& rules, unsigned* memory, unsigned* slots)
+  __device__ SegmentColumns(const CutRules& rules, unsigned* memory, unsigned* slots)
       : rules_(rules), counts_(memory), table_(memory + rules.column_blocks), slots_(slots) {}
 
   __device__ void clear() {
@@ -90,7 +90,7 @@ class ColumnTable {
 __global__ void __launch_bounds__(cut_threads, 1)
     cut_segments_kernel(CutRules rules, const index_t* columns, unsigned* slots_of_segment) {
   __shared__ unsigned shared_slots;
-  ColumnTable table(rules, reinterpret_cast<unsigned*>(dynamic_shared_memory()), &shared_slots);
+  SegmentColumns table(rules, reinterpret_cast<unsigned*>(dynamic_shared_memory()), &shared_slots);
   const std::int64_t strip = blockIdx.x;
   std::int64_t begin = rules.cuts * strip / rules.strips;
   const std::int64_t end = rules.cuts * (strip + 1) / rules.strips;
