@@ -6,6 +6,7 @@
 Both iterate a fixed number of times without a preconditioner; the best of five.
 """
 
+import inspect
 import json
 import sys
 import time
@@ -35,7 +36,8 @@ def compare(side, iterations=100):
     solver = tessera.Solver(plan, "cg", rtol=1e-30, maxiter=iterations)
     result = solver.solve(b)
     ours = best(lambda: solver.solve(b)) / result.report.iterations
-    theirs = best(lambda: cspla.cg(A, b, tol=1e-30, maxiter=iterations)) / iterations
+    tolerance = "rtol" if "rtol" in inspect.signature(cspla.cg).parameters else "tol"
+    theirs = best(lambda: cspla.cg(A, b, **{tolerance: 1e-30}, maxiter=iterations)) / iterations
     overhead = best(lambda: solver.solve(b), 20) - solver.solve(b).report.times_ms["solve"] / 1e3
     return {"rows": A.shape[0], "iterations": result.report.iterations, "kernel": plan.info.kernel,
             "tessera_us": ours * 1e6, "cupy_us": theirs * 1e6, "ratio": theirs / ours, "call_overhead_us": overhead * 1e6}

@@ -30,19 +30,29 @@ using Any = nb::ndarray<nb::c_contig>;
   return "?";
 }
 
-/// For Python, in place.
-[[nodiscard]] nb::object handed_over(const Any& array) { return nb::cast(array, nb::rv_policy::reference); }
+/// A vector for Python, in place. Speaks DLPack itself: a capsule could be taken only once.
+struct View {
+  Any array;
 
-[[nodiscard]] nb::object view(std::uintptr_t address, std::size_t size, const std::string& type, int device_type,
-                              int ordinal, nb::handle owner) {
-  return handed_over(Any(reinterpret_cast<void*>(address), {size}, owner, {}, type_named(type), device_type, ordinal));
+  [[nodiscard]] nb::object capsule(const nb::kwargs& /*versions*/) const {
+    return nb::cast(array, nb::rv_policy::reference);
+  }
+  [[nodiscard]] nb::tuple device() const { return nb::make_tuple(array.device_type(), array.device_id()); }
+};
+
+[[nodiscard]] View view(std::uintptr_t address, std::size_t size, const std::string& type, int device_type, int ordinal,
+                        nb::handle owner) {
+  return {Any(reinterpret_cast<void*>(address), {size}, owner, {}, type_named(type), device_type, ordinal)};
 }
 
 }  // namespace
 
 void bind_views(nb::module_& module) {
+  nb::class_<View>(module, "View", "A vector in place, which speaks DLPack")
+      .def("__dlpack__", &View::capsule)
+      .def("__dlpack_device__", &View::device);
   module.def("view", &view, "A vector at an address; the owner lives as long");
-  module.def("from_capsule", &handed_over);
+  module.def("from_capsule", [](const Any& array) { return View{array}; });
   module.def("describe", [](const Any& array) { return nb::make_tuple(type_of(array), array.size(), array.ndim()); });
 }
 

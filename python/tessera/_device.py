@@ -13,6 +13,10 @@ from .errors import DimensionError, InvalidArgument, NotSupported
 
 CUDA = 2  # in DLPack
 
+# Streams that matrices were adopted with, by address: memory of the library is given back in its stream, perhaps long
+# after the caller has let go of it.
+_streams = {}
+
 
 def is_device_array(array):
     """Whether `array` lies on a GPU."""
@@ -38,6 +42,23 @@ def stream_of(array):
         raise InvalidArgument("__cuda_array_interface__: the stream 0 is not allowed by the protocol")
     # 1 is the default stream of the process.
     return 0 if stream == 1 else stream
+
+
+def kept_stream(stream):
+    """The address of a stream, which from now on lives until the interpreter ends.
+
+    `stream` is an object of CuPy or PyTorch, or an address; the object of an address is known while it is current.
+    """
+    candidates = [stream]
+    if "cupy" in sys.modules:
+        candidates.append(sys.modules["cupy"].cuda.get_current_stream())
+    if "torch" in sys.modules and sys.modules["torch"].cuda.is_initialized():
+        candidates.append(sys.modules["torch"].cuda.current_stream())
+    address = next((getattr(stream, name) for name in ("ptr", "cuda_stream") if hasattr(stream, name)), stream)
+    for candidate in candidates:
+        if address and address in (getattr(candidate, "ptr", None), getattr(candidate, "cuda_stream", None)):
+            _streams[address] = candidate
+    return address
 
 
 def ordinal_of(array):
@@ -93,6 +114,7 @@ def adopt_csr(A, stream=None):
     """A CSR matrix on a GPU, in place, in a context with the caller's stream."""
     if stream is None:
         stream = stream_of(A.data)
+    stream = kept_stream(stream)
     context = _core.Context(f"cuda:{ordinal_of(A.data)}", stream or 0)
     return _core.adopt(A.shape[0], A.shape[1], as_array(A.indptr, stream), as_array(A.indices, stream),
                        as_array(A.data, stream), context)

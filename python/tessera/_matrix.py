@@ -50,8 +50,8 @@ def as_matrix(A, dtype=None, stream=None):
     A : sparse matrix or array of SciPy, 2-D array, CSR matrix on a GPU
     dtype : float32 or float64, optional
         Of the values; default: as `value_type`.
-    stream : int, optional
-        CUDA stream of the work, for a matrix on a GPU.
+    stream : stream of CuPy or PyTorch, or int, optional
+        CUDA stream of the work, for a matrix on a GPU. An address must stay valid until the interpreter ends.
     """
     if isinstance(A, Matrix):
         return A

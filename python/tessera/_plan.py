@@ -81,8 +81,9 @@ class Plan(_Operator):
         The weakest class allowed: "not_guaranteed", "run_to_run" or "gpu_to_gpu".
     expected_products : int
         That the plan will serve: "auto" weighs set-up against them.
-    stream : int, optional
-        CUDA stream of all work, for a matrix on a GPU; default: the stream of its arrays.
+    stream : stream of CuPy or PyTorch, or int, optional
+        CUDA stream of all work, for a matrix on a GPU; default: the stream of its arrays. An address must stay valid
+        until the interpreter ends.
 
     Attributes
     ----------

@@ -220,8 +220,9 @@ def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=N
         As in `cg`.
     history : bool
         Record residuals.
-    stream : int, optional
-        CUDA stream of the work, for a matrix on a GPU; default: that of its arrays.
+    stream : stream of CuPy or PyTorch, or int, optional
+        CUDA stream of the work, for a matrix on a GPU; default: that of its arrays. An address must stay valid until
+        the interpreter ends.
     **options
         As `Solver`.
 

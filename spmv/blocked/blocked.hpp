@@ -2,8 +2,8 @@
 /// Blocked two-phase product: the entries of x are first copied, a block of columns at a time, to the halo lists of
 /// segments of rows, then each segment is multiplied with its halo list. Both a block of columns and a halo list lie in
 /// fast memory, so that x, however large, is never gathered at random. For matrices whose columns are scattered over an
-/// x that no cache holds. Cache blocking by columns: Nishtala, Vuduc, Demmel, Yelick, AAECC 18 (2007); propagation
-/// blocking, which moves products where this moves entries of x: Beamer, Asanović, Patterson, IPDPS 2017.
+/// x that no cache holds. Cache blocking by columns: Nishtala et al., 2007; propagation blocking, which moves
+/// products where this moves entries of x: Beamer, Asanović & Patterson, IPDPS 2017.
 #pragma once
 
 #include "spmv/common/kernel.hpp"

@@ -73,7 +73,7 @@ def test_the_ladder_and_first_guesses():
 
 def test_work_waits_for_the_stream_of_an_array():
     _, A = poisson(200)
-    plan = tessera.Plan(A, stream=cupy.cuda.Stream(non_blocking=True).ptr)
+    plan = tessera.Plan(A, stream=cupy.cuda.Stream(non_blocking=True))
     with cupy.cuda.Stream(non_blocking=True) as stream:
         x = cupy.zeros(40000)
         for _ in range(200):
