@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tessera::cuda {
 
@@ -70,7 +71,7 @@ void check_column_blocks(std::int64_t blocks, index_t cols, const BlockedShape& 
 }
 
 void check_cells(std::int64_t segments, std::int64_t blocks, std::int64_t nonzeros) {
-  if (segments * (blocks + 1) <= nonzeros / 2 + 2 * most_column_blocks) return;
+  if (segments * (blocks + 1) <= nonzeros / 2 + std::int64_t{2} * most_column_blocks) return;
   throw NotSupported(
       fmt::format("kernel blocked needs several nonzeros per cell: {} segments and {} blocks of columns for "
                   "{} nonzeros",
@@ -92,8 +93,8 @@ std::vector<HaloItem> make_halo_items(std::span<const offset_t> begins, std::int
     const offset_t quads = begins[block + 1] - begin;
     if (quads == 0) continue;
     const double share = static_cast<double>(quads) / static_cast<double>(total);
-    const auto parts = std::clamp(static_cast<std::int64_t>(share * static_cast<double>(wanted) + 0.5), std::int64_t{1},
-                                  std::int64_t{quads});
+    const auto parts =
+        std::clamp<std::int64_t>(std::lround(share * static_cast<double>(wanted)), 1, std::int64_t{quads});
     for (std::int64_t part = 0; part < parts; ++part) {
       items.push_back({begin + quads * part / parts, begin + quads * (part + 1) / parts, static_cast<index_t>(block)});
     }

@@ -103,7 +103,7 @@ TEST(BlockedTuning, ItemsCoverTheSlots) {
       EXPECT_LT(item.begin, item.end);
       EXPECT_GE(item.begin, begins[static_cast<std::size_t>(item.block)]);
       EXPECT_LE(item.end, begins[static_cast<std::size_t>(item.block) + 1]);
-      EXPECT_LE((item.end - item.begin) * wanted, 2 * 1501 + wanted) << wanted;
+      EXPECT_LE((item.end - item.begin) * wanted, std::int64_t{2} * 1501 + wanted) << wanted;
       next = item.end;
     }
     EXPECT_EQ(next, 1501);
