@@ -27,14 +27,15 @@ struct BlockedShape;
 struct BlockedForecast;
 
 /// Segments of MERBIT tiles; halo lists and blocks of columns fill the shared memory of a multiprocessor. Values stay
-/// in the order of CSR. \param on_device the matrix on options.device \throws NotSupported for a matrix of so many
-/// columns that blocks of them are too many; as SpmvPlan's constructor
+/// in the order of CSR. \param on_device the matrix on options.device \throws NotSupported for values that are
+/// not aligned to 16 bytes, for more than most_column_blocks blocks of columns and for cells that outnumber half of the
+/// nonzeros (blocked_tuning.hpp); as SpmvPlan's constructor
 template <class T>
 [[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_blocked_kernel(const CsrView<T>& on_device,
                                                                  const SpmvOptions& options);
 
-/// What a sample of the columns lets expect of the blocked product. O(1): 65536 columns; waits. \param on_device with
-/// columns aligned to 16 bytes \throws OutOfMemory, CudaError; DeviceUnavailable in a build without CUDA
+/// What a sample of the columns lets expect of the blocked product. O(1): 65536 columns; waits.
+/// \throws OutOfMemory, CudaError; DeviceUnavailable in a build without CUDA
 template <class T>
 [[nodiscard]] BlockedForecast forecast_blocked(const CsrView<T>& on_device, const Device& device);
 
