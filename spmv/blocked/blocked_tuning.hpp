@@ -53,7 +53,7 @@ inline constexpr int most_tiles_per_cut = 8;             ///< segments end after
 inline constexpr int static_shared_bytes = 3 << 10;      ///< for the sums of an epilogue, and counters
 inline constexpr int segments_per_strip = 8;             ///< on average: segments are looked for in strips side by side
 
-/// How a matrix is blocked.
+/// Sizes by which a matrix is blocked.
 struct BlockedShape {
   index_t column_block = 0;  ///< columns per block; at most 65536
   int capacity = 0;          ///< slots of a halo list, a multiple of halo_group; at most 65535
@@ -122,8 +122,8 @@ struct BlockedForecast {
 /// Reads of x are scattered from this share of distinct lines on.
 inline constexpr double scattered_line_share = 0.7;
 
-/// A model of three measured matrices (bench/NOTES.md): time per nonzero and per row. \returns a forecast that never
-/// pays where reads of x are not scattered, or x is small
+/// A model fitted to parts of two measured matrices (bench/NOTES.md): time per nonzero and per row. \returns a forecast
+/// that never pays where reads of x are not scattered, or x is small
 [[nodiscard]] BlockedForecast forecast_blocked(const BlockedTraits& matrix) noexcept;
 
 /// Some of the slots of a block of columns: the work of a block of threads. In units of 16 bytes.

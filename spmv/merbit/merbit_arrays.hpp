@@ -1,5 +1,5 @@
 /// \file
-/// What the kernels of MERBIT on a GPU read and write, and how the kernels of a layout are called.
+/// MERBIT on a GPU: what its kernels read and write, and how those of a layout are called.
 #pragma once
 
 #include "core/cuda/context.hpp"
