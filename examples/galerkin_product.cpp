@@ -43,7 +43,7 @@ int multiply(std::int64_t points) {
   const auto coarse = tessera::galerkin(r, a, p);
   std::cout << "fine:     " << a.rows() << " rows, " << a.nnz() << " entries\n"
             << "coarse:   " << coarse.matrix.rows() << " rows, " << coarse.matrix.nnz() << " entries\n"
-            << "products: " << coarse.a_p.products << " + " << coarse.r_ap.products << '\n'
+            << "products: " << coarse.first.products << " + " << coarse.second.products << '\n'
             << "sums:     " << sum_of(a) << " and " << sum_of(coarse.matrix) << '\n';
 
   // A changes, its structure does not: only the sums are done again.

@@ -1,21 +1,154 @@
-// Products of more than two factors.
+// Products of more than two factors: chains, Galerkin products, powers.
 #include "core/parallel.hpp"
 #include "spgemm/common/backends.hpp"
+#include "spgemm/common/chain.hpp"
 #include "spgemm/common/powering.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spgemm.hpp"
+#include "tessera/spgemm_prediction.hpp"
 
 #include <fmt/format.h>
 
+#include <array>
+#include <optional>
 #include <utility>
 
 namespace tessera {
 
 namespace {
 
+using detail::ChainStep;
+using detail::PlannedChain;
+
 template <class T>
 Csr<T> on_device(Csr<T> matrix, const Device& device) {
   return matrix.device() == device ? std::move(matrix) : matrix.to(device);
+}
+
+constexpr const char* no_memory_to_predict = "sizes were not predicted, for want of memory";
+
+/// A plan, or none where sketches do not fit into memory.
+template <class Plan>
+auto plan_if_memory(const Plan& plan) -> std::optional<decltype(plan())> {
+  try {
+    return plan();
+  } catch (const OutOfMemory&) {
+    return std::nullopt;
+  }
+}
+
+/// The steps of a forced order.
+std::vector<ChainStep> forced_steps(int factors, ChainOrder order) {
+  std::vector<ChainStep> steps;
+  for (int k = 1; k < factors; ++k) {
+    steps.push_back(order == ChainOrder::right_to_left ? ChainStep{factors - 1 - k, factors - 1 - k, factors - 1}
+                                                       : ChainStep{0, k - 1, k});
+  }
+  return steps;
+}
+
+std::string order_text(const std::vector<ChainStep>& steps, const std::vector<std::string>& names) {
+  return detail::chain_text(0, static_cast<int>(names.size()) - 1, names, detail::splits_of(steps));
+}
+
+/// Products that are still factors of later steps, by their first and last factor.
+template <class T>
+class ChainStore {
+ public:
+  explicit ChainStore(std::span<const Csr<T>* const> factors) : factors_(factors) {}
+
+  [[nodiscard]] const Csr<T>& at(int first, int last) const {
+    if (first == last) return *factors_[static_cast<std::size_t>(first)];
+    return find(first, last)->matrix;
+  }
+  [[nodiscard]] std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const Held& held : held_) sum += held.matrix.bytes();
+    return sum;
+  }
+  /// Puts a product in the place of its factors.
+  void replace(const ChainStep& step, Csr<T> matrix) {
+    std::erase_if(held_, [&](const Held& held) { return held.first >= step.first && held.last <= step.last; });
+    held_.push_back({step.first, step.last, std::move(matrix)});
+  }
+  [[nodiscard]] Csr<T> take_last() { return std::move(held_.back().matrix); }
+
+ private:
+  struct Held {
+    int first;
+    int last;
+    Csr<T> matrix;
+  };
+  [[nodiscard]] auto find(int first, int last) const {
+    return std::find_if(held_.begin(), held_.end(),
+                        [&](const Held& held) { return held.first == first && held.last == last; });
+  }
+  std::span<const Csr<T>* const> factors_;
+  std::vector<Held> held_;
+};
+
+}  // namespace
+
+template <class T>
+ChainResult<T> spgemm_chain(std::span<const Csr<T>* const> factors, const SpgemmOptions& options, ChainOrder order) {
+  const std::vector<std::string> names = detail::factor_names(factors.size());
+  detail::check_chain(factors, names, options.device);
+  ChainResult<T> result;
+  result.reason = "the order was given";
+  std::vector<ChainStep> steps = forced_steps(static_cast<int>(factors.size()), order);
+  std::vector<ProductPrediction> predicted;
+  if (order == ChainOrder::automatic && factors.size() > 2) {
+    auto plan = plan_if_memory(
+        [&] { return detail::plan_chain(factors, names, options.device, order, ChainOrder::left_to_right); });
+    result.reason = plan ? std::move(plan->prediction.reason) : no_memory_to_predict;
+    if (plan) {
+      result.predict_ms = plan->prediction.predict_ms;
+      predicted = std::move(plan->prediction.products);
+      steps = std::move(plan->steps);
+    }
+  }
+  result.order = order_text(steps, names);
+  ChainStore<T> products(factors);
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    const ChainStep& step = steps[k];
+    SpgemmResult<T> product = spgemm(products.at(step.first, step.split), products.at(step.split + 1, step.last),
+                                     detail::beside(options, products.bytes()));
+    if (!predicted.empty()) product.report.predicted_nnz = predicted[k].nnz.value;
+    result.products.push_back(std::move(product.report));
+    products.replace(step, std::move(product.matrix));
+  }
+  result.matrix = products.take_last();
+  return result;
+}
+
+namespace {
+
+/// Below so many entries of R, A and P together, products take less time than their prediction.
+constexpr offset_t few_entries = offset_t{1} << 16;
+
+/// The order of R A P and why; predictions of its products where there are any.
+struct GalerkinChoice {
+  GalerkinOrder order = GalerkinOrder::a_p_first;
+  std::string reason;
+  std::vector<ProductPrediction> predicted;
+};
+
+template <class T>
+GalerkinChoice choose_galerkin(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p, const GalerkinOptions& options) {
+  if (options.order != GalerkinOrder::automatic) return {options.order, "the order was given", {}};
+  if (options.keep_a_p) return {GalerkinOrder::a_p_first, "A P is kept", {}};
+  if (r.nnz() + a.nnz() + p.nnz() < few_entries) {
+    return {GalerkinOrder::a_p_first, "A P first, since products are too small to be predicted", {}};
+  }
+  const std::array<const Csr<T>*, 3> factors{&r, &a, &p};
+  auto plan = plan_if_memory([&] {
+    return detail::plan_chain(std::span<const Csr<T>* const>(factors), {"R", "A", "P"}, options.first.device,
+                              ChainOrder::automatic, ChainOrder::right_to_left);
+  });
+  if (!plan) return {GalerkinOrder::a_p_first, no_memory_to_predict, {}};
+  const bool a_p = plan->steps.front().first == 1;
+  return {a_p ? GalerkinOrder::a_p_first : GalerkinOrder::r_a_first, std::move(plan->prediction.reason),
+          std::move(plan->prediction.products)};
 }
 
 }  // namespace
@@ -23,26 +156,70 @@ Csr<T> on_device(Csr<T> matrix, const Device& device) {
 template <class T>
 GalerkinResult<T> galerkin(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p, const GalerkinOptions& options) {
   // Both products are checked before the first is formed; A P has the rows of A.
-  detail::check_product(a, p, options.a_p, "A", "P");
-  detail::check_product(r, a, options.r_ap, "R", "A");
-  if (!(options.a_p.device == options.r_ap.device)) {
-    throw NotSupported(fmt::format("A P is to be formed on {}, R (A P) on {}: both products need one device",
-                                   options.a_p.device.name(), options.r_ap.device.name()));
+  detail::check_product(a, p, options.first, "A", "P");
+  detail::check_product(r, a, options.second, "R", "A");
+  if (!(options.first.device == options.second.device)) {
+    throw NotSupported(
+        fmt::format("the first product of R A P is to be formed on {}, the second on {}: both need one device",
+                    options.first.device.name(), options.second.device.name()));
   }
-  SpgemmResult<T> a_p = spgemm(a, p, options.a_p);
-  SpgemmResult<T> r_ap = spgemm(r, a_p.matrix, options.r_ap);
-  GalerkinResult<T> result{std::move(r_ap.matrix), std::move(a_p.report), std::move(r_ap.report), Csr<T>{}};
-  if (options.keep_a_p) result.a_p_matrix = std::move(a_p.matrix);
+  if (options.keep_a_p && options.order == GalerkinOrder::r_a_first) {
+    throw InvalidArgument("A P is to be kept, but R A is to be formed first");
+  }
+  GalerkinChoice choice = choose_galerkin(r, a, p, options);
+  const bool a_p_first = choice.order == GalerkinOrder::a_p_first;
+  SpgemmResult<T> first = a_p_first ? spgemm(a, p, options.first) : spgemm(r, a, options.first);
+  SpgemmResult<T> second =
+      a_p_first ? spgemm(r, first.matrix, options.second) : spgemm(first.matrix, p, options.second);
+  if (!choice.predicted.empty()) {
+    first.report.predicted_nnz = choice.predicted.front().nnz.value;
+    second.report.predicted_nnz = choice.predicted.back().nnz.value;
+  }
+  GalerkinResult<T> result{std::move(second.matrix), std::move(first.report),
+                           std::move(second.report), choice.order,
+                           std::move(choice.reason), Csr<T>{}};
+  if (options.keep_a_p) result.a_p_matrix = std::move(first.matrix);
   return result;
 }
 
 template <class T>
 GalerkinResult<T> galerkin(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p, const SpgemmOptions& options) {
-  return galerkin(r, a, p, GalerkinOptions{options, options, false});
+  return galerkin(r, a, p, GalerkinOptions{options, options, false, GalerkinOrder::automatic});
 }
 
+namespace {
+
+/// Fills in the order of A^k, and forms it. \param k at least 2
 template <class T>
-MatrixPower<T> matrix_power(const Csr<T>& a, int k, const SpgemmOptions& options) {
+void form_power(const Csr<T>& a, int k, const SpgemmOptions& options, PowerOrder order, MatrixPower<T>& result) {
+  constexpr int least = 3;
+  std::vector<detail::PowerStep> steps;
+  std::vector<ProductPrediction> predicted;
+  result.reason = k == 2 ? "a square has one order" : "the order was given";
+  if (order == PowerOrder::automatic && k > detail::most_predicted_power) {
+    result.reason = fmt::format("powers beyond A^{} are not predicted", detail::most_predicted_power);
+  } else if (order == PowerOrder::automatic && k >= least) {
+    auto plan = plan_if_memory([&] { return detail::plan_power(a, k, options.device, order); });
+    result.reason = plan ? std::move(plan->prediction.reason) : no_memory_to_predict;
+    if (plan) {
+      result.predict_ms = plan->prediction.predict_ms;
+      predicted = std::move(plan->prediction.products);
+      steps = std::move(plan->steps);
+    }
+  }
+  if (steps.empty()) {
+    steps = order == PowerOrder::one_by_one ? detail::one_by_one(k, [](const detail::PowerStep&) { return 0.0; }).steps
+                                            : detail::binary_steps(k);
+  }
+  result.order = detail::powering_text(steps);
+  result.matrix = detail::form_power<SpgemmResult<T>>(a, steps, options, result.products);
+  for (std::size_t s = 0; s < predicted.size(); ++s) result.products[s].predicted_nnz = predicted[s].nnz.value;
+}
+
+}  // namespace
+
+template <class T>
+MatrixPower<T> matrix_power(const Csr<T>& a, int k, const SpgemmOptions& options, PowerOrder order) {
   detail::check_power(a, k);
   detail::check_product(a, a, options);
   MatrixPower<T> result;
@@ -51,11 +228,13 @@ MatrixPower<T> matrix_power(const Csr<T>& a, int k, const SpgemmOptions& options
   } else if (k == 1) {
     result.matrix = a.to(options.device);
   } else {
-    result.matrix = detail::power_of<SpgemmResult<T>>(a, k, options, result.products);
+    form_power(a, k, options, order, result);
   }
   return result;
 }
 
+template ChainResult<float> spgemm_chain(std::span<const Csr<float>* const>, const SpgemmOptions&, ChainOrder);
+template ChainResult<double> spgemm_chain(std::span<const Csr<double>* const>, const SpgemmOptions&, ChainOrder);
 template GalerkinResult<float> galerkin(const Csr<float>&, const Csr<float>&, const Csr<float>&, const SpgemmOptions&);
 template GalerkinResult<double> galerkin(const Csr<double>&, const Csr<double>&, const Csr<double>&,
                                          const SpgemmOptions&);
@@ -63,7 +242,7 @@ template GalerkinResult<float> galerkin(const Csr<float>&, const Csr<float>&, co
                                         const GalerkinOptions&);
 template GalerkinResult<double> galerkin(const Csr<double>&, const Csr<double>&, const Csr<double>&,
                                          const GalerkinOptions&);
-template MatrixPower<float> matrix_power(const Csr<float>&, int, const SpgemmOptions&);
-template MatrixPower<double> matrix_power(const Csr<double>&, int, const SpgemmOptions&);
+template MatrixPower<float> matrix_power(const Csr<float>&, int, const SpgemmOptions&, PowerOrder);
+template MatrixPower<double> matrix_power(const Csr<double>&, int, const SpgemmOptions&, PowerOrder);
 
 }  // namespace tessera

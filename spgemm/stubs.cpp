@@ -1,6 +1,7 @@
 /// \file
 /// SpGEMM on a GPU in a build without CUDA: refuses.
 #include "spgemm/common/backends.hpp"
+#include "spgemm/common/prediction.hpp"
 #include "spgemm/common/tile_backends.hpp"
 #include "tessera/error.hpp"
 
@@ -31,6 +32,32 @@ std::optional<TileMatrix<T>> multiply_tiles(const TileView<T>& /*a*/, const Tile
   refuse(options.device);
 }
 
+template <class T>
+ProductSample sample_product(const CsrView<T>& /*a*/, const CsrView<T>& /*b*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
+RowSketches sketch_rows(const CsrView<T>& /*a*/, int /*registers*/, const Device& device) {
+  refuse(device);
+}
+
+template <class T>
+RowSketches merge_sketches(const CsrView<T>& /*a*/, const RowSketches& /*b*/, index_t /*most*/, int /*registers*/,
+                           const Device& device) {
+  refuse(device);
+}
+
+double products_of_sizes(const Array<float>& /*u*/, const Array<float>& /*v*/, const Device& device) { refuse(device); }
+
+int multiprocessors_of(const Device& device) { refuse(device); }
+
+template ProductSample sample_product(const CsrView<float>&, const CsrView<float>&, const Device&);
+template ProductSample sample_product(const CsrView<double>&, const CsrView<double>&, const Device&);
+template RowSketches sketch_rows(const CsrView<float>&, int, const Device&);
+template RowSketches sketch_rows(const CsrView<double>&, int, const Device&);
+template RowSketches merge_sketches(const CsrView<float>&, const RowSketches&, index_t, int, const Device&);
+template RowSketches merge_sketches(const CsrView<double>&, const RowSketches&, index_t, int, const Device&);
 template std::optional<TileMatrix<float>> multiply_tiles(const TileView<float>&, const TileView<float>&,
                                                          const SpgemmOptions&, SpgemmReport&);
 template std::optional<TileMatrix<double>> multiply_tiles(const TileView<double>&, const TileView<double>&,

@@ -145,7 +145,7 @@ TilePower<T> matrix_power(const TileMatrix<T>& a, int k, const SpgemmOptions& op
   } else if (k == 1) {
     result.matrix = a.to(options.device);
   } else {
-    result.matrix = detail::power_of<TileProduct<T>>(a, k, options, result.products);
+    result.matrix = detail::form_power<TileProduct<T>>(a, detail::binary_steps(k), options, result.products);
   }
   return result;
 }

@@ -111,9 +111,11 @@ struct SpgemmSample {
 struct SpgemmReport {
   SpgemmWorkflow workflow = SpgemmWorkflow::symbolic;  ///< what was done, never `automatic`
   std::string reason;                                  ///< one sentence: why this workflow
-  std::string fallback;                ///< why it fell back from the workflow chosen first; empty if it did not
-  offset_t products = 0;               ///< scalar products a_ik b_kj with both entries stored
-  offset_t nnz = 0;                    ///< entries of C, those that cancelled to 0 included
+  std::string fallback;   ///< why it fell back from the workflow chosen first; empty if it did not
+  offset_t products = 0;  ///< scalar products a_ik b_kj with both entries stored
+  offset_t nnz = 0;       ///< entries of C, those that cancelled to 0 included
+  std::optional<double>
+      predicted_nnz;                   ///< where they were predicted, as by spgemm_chain(): what nnz was expected to be
   double expansion = 0.0;              ///< products / nnz(A)
   std::optional<SpgemmSample> sample;  ///< only of workflows that sample
   SpgemmPrecision precision = SpgemmPrecision::working;
@@ -204,20 +206,30 @@ class SpgemmPlan {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Which product of R A P is formed first.
+enum class GalerkinOrder {
+  automatic,  ///< the one with the least predicted time (predict_chain()); a gain below a tenth does not count
+  a_p_first,  ///< R (A P) (Dalton, Olson & Bell, TOMS 2015)
+  r_a_first,  ///< (R A) P
+};
+
 /// R A P and the reports of its two products.
 template <class T>
 struct GalerkinResult {
   Csr<T> matrix;
-  SpgemmReport a_p;   ///< of A P, which is formed first (Dalton, Olson & Bell, TOMS 2015)
-  SpgemmReport r_ap;  ///< of R (A P)
-  Csr<T> a_p_matrix;  ///< A P where it was asked for, else 0 x 0
+  SpgemmReport first;                              ///< of A P, or of R A
+  SpgemmReport second;                             ///< of R (A P), or of (R A) P
+  GalerkinOrder order = GalerkinOrder::a_p_first;  ///< never `automatic`
+  std::string reason;                              ///< why this order
+  Csr<T> a_p_matrix;                               ///< A P where it was asked for, else 0 x 0
 };
 
 /// Options of each of the two products.
 struct GalerkinOptions {
-  SpgemmOptions a_p;
-  SpgemmOptions r_ap;
-  bool keep_a_p = false;  ///< return A P, too
+  SpgemmOptions first;
+  SpgemmOptions second;
+  bool keep_a_p = false;  ///< return A P, too, which is formed first then
+  GalerkinOrder order = GalerkinOrder::automatic;
 };
 
 /// The Galerkin product R A P of algebraic multigrid. \param r l x m, \param a m x k, \param p k x n
@@ -225,25 +237,39 @@ struct GalerkinOptions {
 template <class T>
 [[nodiscard]] GalerkinResult<T> galerkin(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p,
                                          const SpgemmOptions& options = {});
-/// The same with options of each product. \throws NotSupported where A P is formed on another device than R (A P)
+/// The same with options of each product. \throws NotSupported where both are to be formed on different devices;
+/// InvalidArgument where R A is to be formed first and A P to be kept
 template <class T>
 [[nodiscard]] GalerkinResult<T> galerkin(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p,
                                          const GalerkinOptions& options);
+
+/// In which order the products of a power are formed.
+enum class PowerOrder {
+  automatic,  ///< from A^3 to A^8 the one with the least predicted time (predict_power()), a gain below a tenth does
+              ///< not count; else `binary`
+  binary,      ///< a square for every further bit of k from the left, then times A where the bit is 1
+  one_by_one,  ///< A^j A for j = 1, 2, ..., k - 1
+};
 
 /// A^k and the reports of its products, in their order.
 template <class T>
 struct MatrixPower {
   Csr<T> matrix;
   std::vector<SpgemmReport> products;
+  std::string order;        ///< "A A, A^2 A": what was multiplied; empty for k < 2
+  std::string reason;       ///< why this order
+  double predict_ms = 0.0;  ///< what the choice took
 };
 
-/// A^k by left-to-right binary powering: square for every further bit of k, times A where the bit is 1; at most
-/// 2 log2 k products. k = 0 gives the identity, k = 1 a copy; both keep the storage of A (a pattern stays one). From
-/// k = 2 on a pattern matrix gives counts: the walks of length k from i to j.
-/// The limit on memory counts what is held beside A: the power so far, too.
+/// A^k by products of lower powers, at most 2 log2 k of them but for `one_by_one`. k = 0 gives the identity, k = 1 a
+/// copy; both keep the storage of A (a pattern stays one). From k = 2 on a pattern matrix gives counts: the walks of
+/// length k from i to j. Sums depend on the order.
+/// The limit on memory counts what is held beside A: powers that are still needed, too. Where a prediction needs more
+/// memory than there is, the order is `binary` and the reason says so.
 /// \throws DimensionError for a rectangular matrix, InvalidArgument for a negative k; else as spgemm()
 template <class T>
-[[nodiscard]] MatrixPower<T> matrix_power(const Csr<T>& a, int k, const SpgemmOptions& options = {});
+[[nodiscard]] MatrixPower<T> matrix_power(const Csr<T>& a, int k, const SpgemmOptions& options = {},
+                                          PowerOrder order = PowerOrder::automatic);
 
 extern template class SpgemmPlan<float>;
 extern template class SpgemmPlan<double>;

@@ -38,8 +38,8 @@ struct TilePower {
   std::vector<SpgemmReport> products;
 };
 
-/// A^k with every power in tiles, by the products of matrix_power() of a matrix in CSR (tessera/spgemm.hpp), whose
-/// rules on k, patterns and memory hold here too. \throws DimensionError for a rectangular matrix, InvalidArgument for
+/// A^k with every power in tiles, in the order PowerOrder::binary of matrix_power() (tessera/spgemm.hpp), whose rules
+/// on k, patterns and memory hold here too. \throws DimensionError for a rectangular matrix, InvalidArgument for
 /// a negative k; else as spgemm()
 template <class T>
 [[nodiscard]] TilePower<T> matrix_power(const TileMatrix<T>& a, int k, const SpgemmOptions& options = {});

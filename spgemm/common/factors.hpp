@@ -5,6 +5,7 @@
 #include "tessera/csr.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <type_traits>
 
 namespace tessera::detail {
@@ -87,6 +88,20 @@ template <class V, class T>
   }
   return result;
 }
+
+/// The user's matrix, which must outlive this, or a copy of it on the device.
+template <class T>
+class LocalFactor {
+ public:
+  LocalFactor(const Csr<T>& matrix, const Device& device) : matrix_(&matrix) {
+    if (!(matrix.device() == device)) copy_.emplace(matrix.to(device));
+  }
+  [[nodiscard]] CsrView<T> view() const noexcept { return copy_ ? copy_->view() : matrix_->view(); }
+
+ private:
+  const Csr<T>* matrix_;
+  std::optional<Csr<T>> copy_;
+};
 
 /// A row of C before it is computed.
 struct RowTask {

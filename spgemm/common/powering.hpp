@@ -1,17 +1,19 @@
 /// \file
-/// Powers of a matrix by left-to-right binary powering (Knuth, The Art of Computer Programming 2, 4.6.3), whatever its
+/// Powers of a matrix by products of lower powers (Knuth, The Art of Computer Programming 2, 4.6.3), whatever its
 /// format.
 #pragma once
 
 #include "core/detail_namespace.hpp"
+#include "spgemm/common/association.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spgemm.hpp"
 
 #include <fmt/format.h>
 
-#include <bit>
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -51,24 +53,32 @@ template <class T>
   return options;
 }
 
-/// A^k for k >= 2: a square for every further bit of k, then a product with A where the bit is 1.
+/// A^k for k >= 2 by the products of `steps`. Powers are kept as long as a later step needs them.
 /// \tparam Product SpgemmResult or TileProduct \param reports gets those of the products
 template <class Product, class Matrix>
-[[nodiscard]] Matrix power_of(const Matrix& a, int k, const SpgemmOptions& options,
-                              std::vector<SpgemmReport>& reports) {
-  // The power so far is a factor and stays until the product is there.
-  const auto multiply = [&](const Matrix& left, const Matrix& right, std::uint64_t held) {
-    Product product = spgemm(left, right, beside(options, held));
+[[nodiscard]] Matrix form_power(const Matrix& a, const std::vector<PowerStep>& steps, const SpgemmOptions& options,
+                                std::vector<SpgemmReport>& reports) {
+  std::map<int, Matrix> powers;
+  const auto power = [&](int exponent) -> const Matrix& { return exponent == 1 ? a : powers.at(exponent); };
+  for (auto step = steps.begin(); step != steps.end(); ++step) {
+    std::uint64_t held = 0;
+    for (const auto& [exponent, matrix] : powers) held += matrix.bytes();
+    Product product = spgemm(power(step->left), power(step->right), beside(options, held));
     reports.push_back(std::move(product.report));
-    return std::move(product.matrix);
-  };
-  const auto exponent = static_cast<unsigned>(k);
-  Matrix power = multiply(a, a, 0);
-  for (int bit = static_cast<int>(std::bit_width(exponent)) - 2;; --bit) {
-    if ((exponent >> bit & 1U) != 0) power = multiply(power, a, power.bytes());
-    if (bit == 0) return power;
-    power = multiply(power, power, power.bytes());
+    powers.emplace(step->exponent(), std::move(product.matrix));
+    std::erase_if(powers, [&](const auto& entry) {
+      const bool is_needed = std::any_of(step + 1, steps.end(), [&](const PowerStep& later) {
+        return later.left == entry.first || later.right == entry.first;
+      });
+      return !is_needed && entry.first != steps.back().exponent();
+    });
   }
+  return std::move(powers.at(steps.back().exponent()));
+}
+
+/// The steps of binary powering.
+[[nodiscard]] inline std::vector<PowerStep> binary_steps(int k) {
+  return binary_powering(k, [](const PowerStep& /*step*/) { return 0.0; }).steps;
 }
 
 }  // namespace tessera::detail

@@ -37,12 +37,12 @@ namespace tessera::detail {
 #endif
 }
 
-/// Registers of a sketch as a type: 32, 64 or 128.
+/// Registers of a sketch as a type: a power of two. The workflows take 32, 64 or 128.
 template <int M>
 struct SketchSize {
-  static_assert(M == 32 || M == 64 || M == 128);
+  static_assert(M >= 8 && M <= 1024 && (M & (M - 1)) == 0);
   static constexpr int registers = M;
-  static constexpr int index_bits = M == 32 ? 5 : M == 64 ? 6 : 7;
+  static constexpr int index_bits = std::countr_zero(static_cast<unsigned>(M));
 };
 
 /// Register and rank of an index.
@@ -104,6 +104,28 @@ template <int M>
   SketchSums sums;
   for (int r = 0; r < M; ++r) sums.add(registers[r]);
   return sketch_estimate<M>(sums);
+}
+
+/// Number of distinct indices without the bias of sketch_estimate() between its two ranges: M^2 / (2 ln 2 Z), Z = Σ
+/// 2^-rank over the registers with a mark + M σ(share of empty registers), σ(x) = x + Σ_k 2^(k-1) x^(2^k) (O. Ertl,
+/// arXiv 1702.01284, §4). With few registers that is too large by 1 / 2M for few indices and by 1.08 / M for many; with
+/// the share w of registers that have a mark, 0.5 + 0.58 w³ is within 0.2 % of what was measured for M = 64. Ranks are
+/// not taken to be cut off, so indices must be far fewer than 2^32.
+template <int M>
+[[nodiscard]] TESSERA_HOST_DEVICE double corrected_estimate(const SketchSums& sums) noexcept {
+  if (sums.empty == M) return 0.0;
+  const std::uint64_t of_marks = sums.powers - (static_cast<std::uint64_t>(sums.empty) << 32);
+  const double empty_share = static_cast<double>(sums.empty) / M;
+  double x = empty_share;
+  double sigma = x;
+  for (double weight = 1.0; x > 1e-9; weight *= 2.0) {
+    x *= x;
+    sigma += weight * x;
+  }
+  constexpr double alpha = 0.72134752044448170368;  // 1 / (2 ln 2)
+  const double marked = 1.0 - empty_share;
+  const double bias = 1.0 + (0.5 + 0.58 * marked * marked * marked) / M;
+  return alpha * M * M / ((static_cast<double>(of_marks) * 0x1p-32 + M * sigma) * bias);
 }
 
 /// Size of a set from the minima of random keys (E. Cohen, "Structure prediction and sparse matrix products", J. Comb.

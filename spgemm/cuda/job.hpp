@@ -107,18 +107,6 @@ template <class V>
 template <class V>
 [[nodiscard]] CsrArrays<V> two_phase(DeviceJob<V>& job);
 
-/// The user's matrix, which must outlive this, or a copy of it on the device.
-template <class T>
-class LocalFactor {
- public:
-  LocalFactor(const Csr<T>& matrix, const Device& device) : matrix_(&matrix) {
-    if (!(matrix.device() == device)) copy_.emplace(matrix.to(device));
-  }
-  [[nodiscard]] CsrView<T> view() const noexcept { return copy_ ? copy_->view() : matrix_->view(); }
-
- private:
-  const Csr<T>* matrix_;
-  std::optional<Csr<T>> copy_;
-};
+using detail::LocalFactor;
 
 }  // namespace tessera::cuda

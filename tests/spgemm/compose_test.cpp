@@ -82,12 +82,12 @@ TEST(Galerkin, OptionsOfEachProduct) {
                                                    ValueStorage::weighted, 3);
   const Csr<double> r = transpose(p.view());
   GalerkinOptions options;
-  options.a_p.workflow = SpgemmWorkflow::hll;
-  options.r_ap.workflow = SpgemmWorkflow::upper_bound;
+  options.first.workflow = SpgemmWorkflow::hll;
+  options.second.workflow = SpgemmWorkflow::upper_bound;
   options.keep_a_p = true;
   const GalerkinResult<double> result = galerkin(r, a, p, options);
-  EXPECT_EQ(result.a_p.workflow, SpgemmWorkflow::hll);
-  EXPECT_EQ(result.r_ap.workflow, SpgemmWorkflow::upper_bound);
+  EXPECT_EQ(result.first.workflow, SpgemmWorkflow::hll);
+  EXPECT_EQ(result.second.workflow, SpgemmWorkflow::upper_bound);
   testing::expect_identical(spgemm(a, p).matrix.view(), result.a_p_matrix.view());
   testing::expect_identical(galerkin(r, a, p).matrix.view(), result.matrix.view());
   EXPECT_EQ(galerkin(r, a, p).a_p_matrix.rows(), 0);

@@ -235,7 +235,7 @@ TYPED_TEST(PrecisionOnHost, ComposedProducts) {
   ASSERT_EQ(power.products.size(), 2U);
   for (const SpgemmReport& report : power.products) EXPECT_TRUE(report.loss.has_value());
   const auto product = galerkin(a, a, a, options);
-  EXPECT_TRUE(product.a_p.loss.has_value() && product.r_ap.loss.has_value());
+  EXPECT_TRUE(product.first.loss.has_value() && product.second.loss.has_value());
   EXPECT_TRUE(matrix_power(a, 1, options).products.empty());
 }
 

@@ -183,10 +183,10 @@ TEST_F(SmallRowsOnGpu, GalerkinProductReturnsAP) {
   const GalerkinResult<double> result = galerkin(r, a, p, options);
   testing::expect_identical(grid.a_p.view(), result.a_p_matrix.to(Device{}).view());
   testing::expect_identical(spgemm(grid.r, grid.a_p).matrix.view(), result.matrix.to(Device{}).view());
-  EXPECT_EQ(result.r_ap.workflow, SpgemmWorkflow::upper_bound);
+  EXPECT_EQ(result.second.workflow, SpgemmWorkflow::upper_bound);
   options.keep_a_p = false;
   EXPECT_EQ(galerkin(r, a, p, options).a_p_matrix.rows(), 0);
-  options.r_ap.device = Device{};
+  options.second.device = Device{};
   EXPECT_THROW(static_cast<void>(galerkin(grid.r, grid.a, grid.p, options)), NotSupported);
 }
 

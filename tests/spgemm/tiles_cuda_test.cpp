@@ -287,7 +287,7 @@ TEST_F(TilesOnGpu, ComposedProductsAndPlans) {
                                                       a.rows() / 4, ValueStorage::weighted, 3);
   const auto options = options_of(Determinism::gpu_to_gpu);
   const auto product = galerkin(transpose(link.view()), a, link, options);
-  EXPECT_EQ(product.a_p.workflow, SpgemmWorkflow::tiles) << product.a_p.fallback;
+  EXPECT_EQ(product.first.workflow, SpgemmWorkflow::tiles) << product.first.fallback;
   testing::expect_identical(galerkin(transpose(link.view()), a, link).matrix.view(),
                             product.matrix.to(Device{}).view());
   testing::expect_identical(matrix_power(a, 3).matrix.view(), matrix_power(a, 3, options).matrix.to(Device{}).view());

@@ -1,0 +1,516 @@
+// Prediction of products on a GPU: sampled rows of one product, and sketches that go from factor to factor.
+#include "spgemm/common/prediction.hpp"
+
+#include "core/cuda/launch.cuh"
+#include "core/cuda/memory.hpp"
+#include "core/cuda/reduce.cuh"
+#include "core/cuda/warp.cuh"
+#include "spgemm/common/factors.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera::cuda {
+
+namespace {
+
+constexpr int threads = 256;
+constexpr int warps = threads / warp_size;
+/// Rows of A with so many entries per lane are read by a block.
+constexpr offset_t long_row = 256;
+/// A sampled row is shared by blocks, as 2^14 products of it are worth one; so many at most.
+constexpr int split_stratum = 14;
+constexpr unsigned most_parts = 256;
+constexpr unsigned most_split_rows = 256;
+constexpr unsigned most_items = 1 << 17;
+/// Blocks of the sketches: each adds its sums to those of all.
+constexpr int sketch_blocks_of_multiprocessor = 4;
+
+/// A sampled row, or a part of one that blocks share.
+struct SampledRow {
+  index_t row;
+  std::int32_t slot;  ///< of the shared sketch; -1: the row is not shared
+  std::uint32_t part;
+  std::uint32_t parts;
+};
+
+/// The sketch of a row that blocks share.
+struct SharedSketch {
+  std::uint32_t registers[sample_registers];
+  unsigned long long products;
+  unsigned done;  ///< blocks that are
+  unsigned unused;
+};
+
+/// Of one sample, zero at first.
+struct SampleState {
+  StratumTotals totals[product_strata];
+  StratumSums sums[product_strata];
+  unsigned long long exact_entries;
+  unsigned items;
+  unsigned long_rows;
+  unsigned split_rows;
+  unsigned unused;
+};
+
+__device__ void add(std::uint64_t* to, std::uint64_t value) {
+  if (value != 0) atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
+}
+
+/// Strata of the rows that a thread has seen, in registers while they are of one stratum.
+class StratumCollector {
+ public:
+  __device__ explicit StratumCollector(SampleState* state) : state_(state) {}
+
+  __device__ void add_row(std::uint8_t stratum, std::uint64_t products) {
+    if (stratum == exact_stratum) exact_ += products;
+    if (stratum >= product_strata) return;
+    if (stratum != current_) flush();
+    current_ = stratum;
+    ++rows_;
+    products_ += products;
+  }
+  /// At the end.
+  __device__ void finish() {
+    flush();
+    add(reinterpret_cast<std::uint64_t*>(&state_->exact_entries), exact_);
+  }
+
+ private:
+  __device__ void flush() {
+    if (rows_ != 0) {
+      add(&state_->totals[current_].rows, rows_);
+      add(&state_->totals[current_].products, products_);
+    }
+    rows_ = products_ = 0;
+  }
+  SampleState* state_;
+  int current_ = 0;
+  std::uint64_t rows_ = 0;
+  std::uint64_t products_ = 0;
+  std::uint64_t exact_ = 0;
+};
+
+[[nodiscard]] __device__ std::uint64_t b_row_nnz(const Factors<NoValue>& factors, offset_t k) {
+  const index_t row = factors.a_columns[k];
+  return static_cast<std::uint64_t>(factors.b_offsets[row + 1] - factors.b_offsets[row]);
+}
+
+/// `Lanes` neighbouring lanes per row. The totals of a block are gathered in shared memory.
+template <int Lanes>
+__global__ void __launch_bounds__(threads) strata_kernel(Factors<NoValue> factors, index_t rows, std::uint8_t* strata,
+                                                         index_t* long_rows, SampleState* state) {
+  alignas(SampleState) __shared__ unsigned char space[sizeof(SampleState)];
+  auto* const of_block = reinterpret_cast<SampleState*>(space);
+  for (int s = static_cast<int>(threadIdx.x); s < product_strata; s += threads) of_block->totals[s] = {0, 0};
+  if (threadIdx.x == 0) of_block->exact_entries = 0;
+  __syncthreads();
+  StratumCollector collector(of_block);
+  constexpr int rows_of_block = threads / Lanes;
+  const int lane = static_cast<int>(threadIdx.x) % Lanes;
+  const std::int64_t stride = std::int64_t{gridDim.x} * rows_of_block;
+  for (std::int64_t first = std::int64_t{blockIdx.x} * rows_of_block; first < rows; first += stride) {
+    const std::int64_t i = first + threadIdx.x / Lanes;
+    const offset_t begin = i < rows ? factors.a_offsets[i] : 0;
+    const offset_t end = i < rows ? factors.a_offsets[i + 1] : 0;
+    const bool is_long = end - begin >= long_row * Lanes;
+    std::uint64_t products = 0;
+    if (!is_long) {
+#pragma unroll 4
+      for (offset_t k = begin + lane; k < end; k += Lanes) products += b_row_nnz(factors, k);
+    }
+    products = sum_over_lanes(static_cast<unsigned long long>(products), Lanes);
+    if (i >= rows || lane != 0) continue;
+    if (is_long) {
+      long_rows[atomicAdd(&state->long_rows, 1u)] = static_cast<index_t>(i);
+      continue;
+    }
+    const std::uint8_t stratum = stratum_of(products, end - begin);
+    strata[i] = stratum;
+    collector.add_row(stratum, products);
+  }
+  collector.finish();
+  __syncthreads();
+  for (int s = static_cast<int>(threadIdx.x); s < product_strata; s += threads) {
+    add(&state->totals[s].rows, of_block->totals[s].rows);
+    add(&state->totals[s].products, of_block->totals[s].products);
+  }
+  if (threadIdx.x == 0) add(reinterpret_cast<std::uint64_t*>(&state->exact_entries), of_block->exact_entries);
+}
+
+/// A block per long row.
+__global__ void __launch_bounds__(threads)
+    long_strata_kernel(Factors<NoValue> factors, const index_t* long_rows, std::uint8_t* strata, SampleState* state) {
+  __shared__ unsigned long long of_warp[warps];
+  for (unsigned item = blockIdx.x; item < state->long_rows; item += gridDim.x) {
+    const index_t row = long_rows[item];
+    const offset_t end = factors.a_offsets[row + 1];
+    unsigned long long products = 0;
+    for (offset_t k = factors.a_offsets[row] + threadIdx.x; k < end; k += threads) products += b_row_nnz(factors, k);
+    products = sum_over_lanes(products);
+    if (threadIdx.x % warp_size == 0) of_warp[threadIdx.x / warp_size] = products;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      for (int w = 1; w < warps; ++w) products += of_warp[w];
+      strata[row] = stratum_of(products, end - factors.a_offsets[row]);
+      StratumCollector collector(state);
+      collector.add_row(strata[row], products);
+      collector.finish();
+    }
+    __syncthreads();
+  }
+}
+
+/// The rates of all strata, by the threads of a block. Every thread must call.
+__device__ void stratum_rates(const StratumTotals* totals, std::uint64_t* rates) {
+  __shared__ double of_stratum[2][product_strata];
+  __shared__ double sums[3];
+  const int s = static_cast<int>(threadIdx.x);
+  const StratumTotals of = s < product_strata ? totals[s] : StratumTotals{};
+  if (s < product_strata) {
+    of_stratum[0][s] = static_cast<double>(of.products);
+    of_stratum[1][s] = stratum_root(of);
+  }
+  __syncthreads();
+  // In the order of the host.
+  if (s < 2) {
+    double sum = 0.0;
+    for (int k = 0; k < product_strata; ++k) sum += of_stratum[s][k];
+    sums[s] = sum;
+  }
+  __syncthreads();
+  const double sampled = s < product_strata ? stratum_sample_rows(of, sums[0], sums[1]) : 0.0;
+  if (s < product_strata) of_stratum[0][s] = sampled;
+  __syncthreads();
+  if (s == 0) {
+    double sum = 0.0;
+    for (int k = 0; k < product_strata; ++k) sum += of_stratum[0][k];
+    sums[2] = sum;
+  }
+  __syncthreads();
+  if (s < product_strata) rates[s] = stratum_rate(of, sampled, sums[2]);
+  __syncthreads();
+}
+
+/// Parts of a row that are worth a block each.
+[[nodiscard]] __device__ unsigned parts_of(int stratum, offset_t a_row_nnz) {
+  if (stratum <= split_stratum) return 1;
+  const int doublings = stratum - split_stratum;
+  const unsigned parts = doublings >= 8 ? most_parts : 1u << doublings;
+  return a_row_nnz < parts ? static_cast<unsigned>(a_row_nnz) : parts;
+}
+
+/// Lists the sampled rows.
+__global__ void __launch_bounds__(threads)
+    select_kernel(const offset_t* a_offsets, index_t rows, const std::uint8_t* strata, SampledRow* items,
+                  SampleState* state) {
+  __shared__ std::uint64_t rates[product_strata];
+  stratum_rates(state->totals, rates);
+  const std::int64_t stride = std::int64_t{gridDim.x} * threads;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x; i < rows; i += stride) {
+    const auto row = static_cast<index_t>(i);
+    const int s = strata[i];
+    if (s >= product_strata || !is_sampled(row, rates[s])) continue;
+    unsigned parts = parts_of(s, a_offsets[i + 1] - a_offsets[i]);
+    int slot = -1;
+    if (parts > 1) slot = static_cast<int>(atomicAdd(&state->split_rows, 1u));
+    if (slot >= static_cast<int>(most_split_rows)) {
+      slot = -1;
+      parts = 1;
+    }
+    const unsigned first = atomicAdd(&state->items, parts);
+    for (unsigned p = 0; p < parts && first + p < most_items; ++p) items[first + p] = {row, slot, p, parts};
+  }
+}
+
+/// Puts the products of a sampled row, or of its part, into the registers of the block. Every thread must call.
+/// \returns products, in thread 0
+__device__ unsigned long long insert_products(const Factors<NoValue>& factors, const SampledRow& item,
+                                              unsigned* registers, unsigned long long* of_warp) {
+  const unsigned lane = threadIdx.x % warp_size;
+  const unsigned warp = threadIdx.x / warp_size;
+  const offset_t begin = factors.a_offsets[item.row];
+  const offset_t length = factors.a_offsets[item.row + 1] - begin;
+  const offset_t first = begin + length * item.part / item.parts;
+  const offset_t last = begin + length * (item.part + 1) / item.parts;
+  unsigned long long products = 0;
+  for (offset_t k = first + warp; k < last; k += warps) {
+    const index_t b_row = factors.a_columns[k];
+    const offset_t end = factors.b_offsets[b_row + 1];
+    if (lane == 0) products += static_cast<unsigned long long>(end - factors.b_offsets[b_row]);
+    for (offset_t l = factors.b_offsets[b_row] + lane; l < end; l += warp_size) {
+      const SketchMark mark =
+          sketch_mark<sample_registers>(sketch_hash(static_cast<std::uint32_t>(factors.b_columns[l])));
+      if (registers[mark.slot] < mark.rank) atomicMax(&registers[mark.slot], static_cast<unsigned>(mark.rank));
+    }
+  }
+  if (lane == 0) of_warp[warp] = products;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int w = 1; w < warps; ++w) products += of_warp[w];
+  }
+  return products;
+}
+
+/// Joins the registers of a block with those of the others that share a row. \returns whether this block is the last
+/// one; then `registers` and `products` are those of the row. Every thread must call.
+__device__ bool join_parts(SharedSketch& shared, unsigned parts, unsigned* registers, unsigned long long& products,
+                           unsigned* is_last) {
+  for (int r = static_cast<int>(threadIdx.x); r < sample_registers; r += threads) {
+    if (registers[r] != 0) atomicMax(&shared.registers[r], registers[r]);
+  }
+  if (threadIdx.x == 0) atomicAdd(&shared.products, products);
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) *is_last = atomicAdd(&shared.done, 1u) == parts - 1 ? 1 : 0;
+  __syncthreads();
+  if (*is_last == 0) return false;
+  __threadfence();
+  for (int r = static_cast<int>(threadIdx.x); r < sample_registers; r += threads) {
+    registers[r] = __ldcg(&shared.registers[r]);
+  }
+  if (threadIdx.x == 0) products = atomicAdd(&shared.products, 0ull);
+  __syncthreads();
+  return true;
+}
+
+/// Adds a row to the sums of its stratum, in shared memory. Every thread must call; a group of registers per warp.
+__device__ void estimate_sampled_row(const unsigned* registers, unsigned long long products, int s, StratumSums* sums,
+                                     SketchSums* of_group) {
+  static_assert(sample_groups == warps && group_registers % warp_size == 0);
+  const unsigned lane = threadIdx.x % warp_size;
+  const unsigned warp = threadIdx.x / warp_size;
+  SketchSums part;
+  for (unsigned r = lane; r < group_registers; r += warp_size) part.add(registers[warp * group_registers + r]);
+  part.powers = sum_over_lanes(static_cast<unsigned long long>(part.powers));
+  part.empty = sum_over_lanes(part.empty);
+  if (lane == 0) {
+    of_group[warp] = part;
+    sums[s].groups[warp] += scaled_to_stratum(corrected_estimate<group_registers>(part), s);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    SketchSums all;
+    for (int g = 0; g < sample_groups; ++g) {
+      all.powers += of_group[g].powers;
+      all.empty += of_group[g].empty;
+    }
+    const std::uint64_t p = scaled_to_stratum(static_cast<double>(products), s);
+    const std::uint64_t estimate = scaled_to_stratum(corrected_estimate<sample_registers>(all), s);
+    const std::uint64_t e = estimate < p ? estimate : p;
+    StratumSums& to = sums[s];
+    ++to.rows;
+    to.products += p;
+    to.entries += e;
+    to.products_squared += p * p;
+    to.products_entries += p * e;
+    to.entries_squared += e * e;
+  }
+}
+
+constexpr int stratum_words = sizeof(StratumSums) / sizeof(std::uint64_t);
+
+__global__ void __launch_bounds__(threads)
+    sketch_sample_kernel(Factors<NoValue> factors, const std::uint8_t* strata, const SampledRow* items,
+                         SharedSketch* shared, SampleState* state) {
+  __shared__ unsigned registers[sample_registers];
+  __shared__ unsigned long long of_warp[warps];
+  alignas(SketchSums) __shared__ unsigned char group_space[sample_groups * sizeof(SketchSums)];
+  __shared__ std::uint64_t sum_words[product_strata * stratum_words];
+  __shared__ unsigned is_last;
+  for (int w = static_cast<int>(threadIdx.x); w < product_strata * stratum_words; w += threads) sum_words[w] = 0;
+  const unsigned count = state->items < most_items ? state->items : most_items;
+  for (unsigned number = blockIdx.x; number < count; number += gridDim.x) {
+    const SampledRow item = items[number];
+    for (int r = static_cast<int>(threadIdx.x); r < sample_registers; r += threads) registers[r] = 0;
+    __syncthreads();
+    unsigned long long products = insert_products(factors, item, registers, of_warp);
+    __syncthreads();
+    if (item.parts == 1 || join_parts(shared[item.slot], item.parts, registers, products, &is_last)) {
+      estimate_sampled_row(registers, products, strata[item.row], reinterpret_cast<StratumSums*>(sum_words),
+                           reinterpret_cast<SketchSums*>(group_space));
+    }
+    __syncthreads();
+  }
+  auto* const all = reinterpret_cast<std::uint64_t*>(state->sums);
+  for (int w = static_cast<int>(threadIdx.x); w < product_strata * stratum_words; w += threads)
+    add(all + w, sum_words[w]);
+}
+
+template <int Lanes>
+void enqueue_strata(const Context& context, const Factors<NoValue>& factors, index_t rows, std::uint8_t* strata,
+                    index_t* long_rows, SampleState* state) {
+  const auto enough = static_cast<unsigned>(context.multiprocessors() * 8);
+  const unsigned blocks = std::min(blocks_for(std::int64_t{rows} * Lanes, threads), enough);
+  launch("strata of a sparse product", context, Grid{blocks, threads}, strata_kernel<Lanes>, factors, rows, strata,
+         long_rows, state);
+  launch("strata of long rows", context, Grid{static_cast<unsigned>(context.multiprocessors()), threads},
+         long_strata_kernel, factors, static_cast<const index_t*>(long_rows), strata, state);
+}
+
+void enqueue_strata(const Context& context, const Factors<NoValue>& factors, index_t rows, double mean,
+                    std::uint8_t* strata, index_t* long_rows, SampleState* state) {
+  if (mean <= 3.0) return enqueue_strata<1>(context, factors, rows, strata, long_rows, state);
+  if (mean <= 12.0) return enqueue_strata<4>(context, factors, rows, strata, long_rows, state);
+  if (mean <= 48.0) return enqueue_strata<16>(context, factors, rows, strata, long_rows, state);
+  return enqueue_strata<32>(context, factors, rows, strata, long_rows, state);
+}
+
+}  // namespace
+
+template <class T>
+ProductSample sample_product(const CsrView<T>& a, const CsrView<T>& b, const Device& device) {
+  ProductSample sample;
+  if (a.rows == 0) return sample;
+  const Context& context = Context::of(device);
+  const DeviceGuard current(device);
+  const auto factors = factors_of<NoValue>(a, b);
+  Array<std::uint8_t> state_bytes(static_cast<std::int64_t>(sizeof(SampleState)), Init::zero, device);
+  auto* const state = reinterpret_cast<SampleState*>(state_bytes.data());
+  Array<std::uint8_t> strata(a.rows, Init::none, device);
+  Array<index_t> long_rows(a.nnz() / long_row + 1, Init::none, device);
+  enqueue_strata(context, factors, a.rows, static_cast<double>(a.nnz()) / a.rows, strata.data(), long_rows.data(),
+                 state);
+  Array<std::uint8_t> item_bytes(std::int64_t{most_items} * static_cast<std::int64_t>(sizeof(SampledRow)), Init::none,
+                                 device);
+  auto* const items = reinterpret_cast<SampledRow*>(item_bytes.data());
+  Array<std::uint8_t> shared_bytes(std::int64_t{most_split_rows} * static_cast<std::int64_t>(sizeof(SharedSketch)),
+                                   Init::zero, device);
+  const auto enough = static_cast<unsigned>(context.multiprocessors() * sketch_blocks_of_multiprocessor);
+  launch("sample of a sparse product", context, Grid{std::min(blocks_for(a.rows, threads), enough), threads},
+         select_kernel, factors.a_offsets, a.rows, static_cast<const std::uint8_t*>(strata.data()), items, state);
+  launch("sketches of sampled rows", context, Grid{enough, threads}, sketch_sample_kernel, factors,
+         static_cast<const std::uint8_t*>(strata.data()), static_cast<const SampledRow*>(items),
+         reinterpret_cast<SharedSketch*>(shared_bytes.data()), state);
+  SampleState result{};
+  copy_bytes(Device{}, &result, device, state, sizeof(SampleState));
+  std::copy(std::begin(result.totals), std::end(result.totals), sample.totals.begin());
+  std::copy(std::begin(result.sums), std::end(result.sums), sample.sums.begin());
+  sample.exact_entries = result.exact_entries;
+  return sample;
+}
+
+namespace {
+
+/// A warp per row, its registers in shared memory.
+template <int M>
+__global__ void __launch_bounds__(threads) sketch_rows_kernel(const offset_t* offsets, const index_t* columns,
+                                                              index_t rows, std::uint32_t* words, float* sizes) {
+  __shared__ unsigned space[warps][M];
+  const std::int64_t row = std::int64_t{blockIdx.x} * warps + threadIdx.x / warp_size;
+  if (row >= rows) return;
+  unsigned* const registers = space[threadIdx.x / warp_size];
+  const unsigned lane = threadIdx.x % warp_size;
+  for (unsigned r = lane; r < M; r += warp_size) registers[r] = 0;
+  __syncwarp();
+  const offset_t begin = offsets[row];
+  const offset_t end = offsets[row + 1];
+  for (offset_t k = begin + lane; k < end; k += warp_size) {
+    const SketchMark mark = sketch_mark<M>(sketch_hash(static_cast<std::uint32_t>(columns[k])));
+    atomicMax(&registers[mark.slot], static_cast<unsigned>(mark.rank));
+  }
+  __syncwarp();
+  for (unsigned w = lane; w < M / 4; w += warp_size) {
+    words[row * (M / 4) + w] =
+        registers[4 * w] | registers[4 * w + 1] << 8 | registers[4 * w + 2] << 16 | registers[4 * w + 3] << 24;
+  }
+  if (lane == 0) sizes[row] = static_cast<float>(end - begin);
+}
+
+/// A warp per row of A, whose groups of lanes take different rows of B; a word of four registers per lane.
+template <int M>
+__global__ void __launch_bounds__(threads)
+    merge_sketches_kernel(const offset_t* offsets, const index_t* columns, index_t rows, const std::uint32_t* b_words,
+                          std::uint32_t* words) {
+  constexpr int lanes = M / 4;
+  static_assert(lanes <= warp_size);
+  const std::int64_t row = std::int64_t{blockIdx.x} * warps + threadIdx.x / warp_size;
+  if (row >= rows) return;
+  const int in_warp = static_cast<int>(threadIdx.x) % warp_size;
+  const int lane = in_warp % lanes;
+  const offset_t end = offsets[row + 1];
+  std::uint32_t word = 0;
+#pragma unroll 4
+  for (offset_t k = offsets[row] + in_warp / lanes; k < end; k += warp_size / lanes) {
+    word = __vmaxu4(word, __ldg(b_words + std::int64_t{columns[k]} * lanes + lane));
+  }
+  for (int distance = lanes; distance < warp_size; distance *= 2) {
+    word = __vmaxu4(word, __shfl_xor_sync(full_warp, word, distance));
+  }
+  if (in_warp < lanes) words[row * lanes + lane] = word;
+}
+
+template <int M, class T>
+RowSketches sketch_sized(const CsrView<T>& a, const Device& device) {
+  RowSketches result{Array<std::uint32_t>(std::int64_t{a.rows} * (M / 4), Init::none, device),
+                     Array<float>(a.rows, Init::none, device),
+                     static_cast<double>(a.nnz()),
+                     {}};
+  result.groups.fill(result.entries / chain_groups);
+  if (a.rows == 0) return result;
+  launch("sketches of rows", Context::of(device), Grid{blocks_for(a.rows, warps), threads}, sketch_rows_kernel<M>,
+         a.row_offsets.data(), a.columns.data(), a.rows, result.words.data(), result.sizes.data());
+  return result;
+}
+
+template <int M, class T>
+RowSketches merge_sized(const CsrView<T>& a, const RowSketches& b, index_t most, const Device& device) {
+  RowSketches result{Array<std::uint32_t>(std::int64_t{a.rows} * (M / 4), Init::none, device),
+                     Array<float>(a.rows, Init::none, device),
+                     0.0,
+                     {}};
+  if (a.rows == 0) return result;
+  launch("unions of sketches", Context::of(device), Grid{blocks_for(a.rows, warps), threads}, merge_sketches_kernel<M>,
+         a.row_offsets.data(), a.columns.data(), a.rows, b.words.data(), result.words.data());
+  const std::uint32_t* const words = result.words.data();
+  float* const sizes = result.sizes.data();
+  const auto bound = static_cast<double>(most);
+  const auto sums =
+      fused_values<SketchedEntries>(device, a.rows, [=] __device__(std::int64_t row, SketchedEntries & sum) {
+        std::uint32_t sketch[M / 4];
+#pragma unroll
+        for (int w = 0; w < M / 4; ++w) sketch[w] = words[row * (M / 4) + w];
+        sizes[row] = estimate_row<M>(reinterpret_cast<const std::uint8_t*>(sketch), bound, sum);
+      });
+  result.entries = sums.entries;
+  std::copy(std::begin(sums.groups), std::end(sums.groups), result.groups.begin());
+  return result;
+}
+
+}  // namespace
+
+template <class T>
+RowSketches sketch_rows(const CsrView<T>& a, int registers, const Device& device) {
+  const DeviceGuard current(device);
+  if (registers == 32) return sketch_sized<32>(a, device);
+  if (registers == 64) return sketch_sized<64>(a, device);
+  return sketch_sized<128>(a, device);
+}
+
+template <class T>
+RowSketches merge_sketches(const CsrView<T>& a, const RowSketches& b, index_t most, int registers,
+                           const Device& device) {
+  const DeviceGuard current(device);
+  if (registers == 32) return merge_sized<32>(a, b, most, device);
+  if (registers == 64) return merge_sized<64>(a, b, most, device);
+  return merge_sized<128>(a, b, most, device);
+}
+
+double products_of_sizes(const Array<float>& u, const Array<float>& v, const Device& device) {
+  const float* const left = u.data();
+  const float* const right = v.data();
+  return fused_sum<1>(device, u.size(), [=] __device__(std::int64_t k, double(&sum)[1]) {
+    sum[0] += static_cast<double>(left[k]) * static_cast<double>(right[k]);
+  })[0];
+}
+
+int multiprocessors_of(const Device& device) { return Context::of(device).multiprocessors(); }
+
+template ProductSample sample_product(const CsrView<float>&, const CsrView<float>&, const Device&);
+template ProductSample sample_product(const CsrView<double>&, const CsrView<double>&, const Device&);
+template RowSketches sketch_rows(const CsrView<float>&, int, const Device&);
+template RowSketches sketch_rows(const CsrView<double>&, int, const Device&);
+template RowSketches merge_sketches(const CsrView<float>&, const RowSketches&, index_t, int, const Device&);
+template RowSketches merge_sketches(const CsrView<double>&, const RowSketches&, index_t, int, const Device&);
+
+}  // namespace tessera::cuda
