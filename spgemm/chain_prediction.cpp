@@ -26,7 +26,7 @@ using detail::ChainStep;
 using detail::error_of_groups;
 using detail::LocalFactor;
 using detail::PowerPlan;
-using detail::PowerStep;
+using detail::PowerProduct;
 using detail::RowSketches;
 
 /// A gain below this share does not change the order that would be taken without a prediction.
@@ -239,7 +239,7 @@ class PowerCosts {
 
   [[nodiscard]] int registers() const noexcept { return registers_; }
 
-  [[nodiscard]] ProductPrediction product(const PowerStep& step) const {
+  [[nodiscard]] ProductPrediction product(const PowerProduct& step) const {
     ProductPrediction result;
     result.name = detail::power_text(step);
     result.rows = result.cols = rows_;
@@ -253,7 +253,7 @@ class PowerCosts {
     return result;
   }
 
-  [[nodiscard]] double ms(const PowerStep& step) const { return product(step).total().ms; }
+  [[nodiscard]] double ms(const PowerProduct& step) const { return product(step).total().ms; }
 
  private:
   /// Sizes of the rows of the first `count` powers.
@@ -364,10 +364,10 @@ PlannedPower plan_power(const Csr<T>& a, int k, const Device& device, PowerOrder
     throw InvalidArgument(fmt::format("powers up to {} are predicted, got {}", most_predicted_power, k));
   }
   const PowerCosts<T> costs(a, k, device);
-  PowerChoice choice = choose_powering(k, order, [&](const PowerStep& step) { return costs.ms(step); });
+  PowerChoice choice = choose_powering(k, order, [&](const PowerProduct& step) { return costs.ms(step); });
   PlannedPower result{{}, std::move(choice.plan.steps)};
   ChainPrediction& prediction = result.prediction;
-  for (const PowerStep& step : result.steps) prediction.products.push_back(costs.product(step));
+  for (const PowerProduct& step : result.steps) prediction.products.push_back(costs.product(step));
   prediction.order = powering_text(result.steps);
   prediction.reason = std::move(choice.reason);
   prediction.registers = costs.registers();

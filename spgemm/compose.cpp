@@ -193,7 +193,7 @@ namespace {
 template <class T>
 void form_power(const Csr<T>& a, int k, const SpgemmOptions& options, PowerOrder order, MatrixPower<T>& result) {
   constexpr int least = 3;
-  std::vector<detail::PowerStep> steps;
+  std::vector<detail::PowerProduct> steps;
   std::vector<ProductPrediction> predicted;
   result.reason = k == 2 ? "a square has one order" : "the order was given";
   if (order == PowerOrder::automatic && k > detail::most_predicted_power) {
@@ -208,8 +208,9 @@ void form_power(const Csr<T>& a, int k, const SpgemmOptions& options, PowerOrder
     }
   }
   if (steps.empty()) {
-    steps = order == PowerOrder::one_by_one ? detail::one_by_one(k, [](const detail::PowerStep&) { return 0.0; }).steps
-                                            : detail::binary_steps(k);
+    steps = order == PowerOrder::one_by_one
+                ? detail::one_by_one(k, [](const detail::PowerProduct&) { return 0.0; }).steps
+                : detail::binary_steps(k);
   }
   result.order = detail::powering_text(steps);
   result.matrix = detail::form_power<SpgemmResult<T>>(a, steps, options, result.products);

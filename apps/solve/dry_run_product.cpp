@@ -10,12 +10,12 @@
 #include "support/amg_prediction.hpp"
 #include "support/factor_precond.hpp"
 #include "support/plan_memory.hpp"
-#include "support/product_prediction.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace tessera::cli {
@@ -63,48 +63,62 @@ template <class T>
   return result;
 }
 
+/// Three standard errors above, or below, a predicted number of entries.
+constexpr double standard_errors = 3.0;
+
+[[nodiscard]] std::int64_t entries_at_most(const ProductPrediction& size) {
+  const double most = size.nnz.value * (1.0 + standard_errors * size.nnz.error);
+  return std::llround(std::min(most, size.products.value));
+}
+
+[[nodiscard]] std::int64_t entries_at_least(const ProductPrediction& size) {
+  return std::llround(size.nnz.value * std::max(0.0, 1.0 - standard_errors * size.nnz.error));
+}
+
 /// Entries of the buffer that the rows of C stand in before they are copied.
-[[nodiscard]] double buffer_entries(const SpgemmSettings& settings, const support::ProductPrediction& size,
-                                    std::int64_t rows) {
+[[nodiscard]] double buffer_entries(const SpgemmSettings& settings, const ProductPrediction& size) {
   constexpr double few_per_row = 64.0;
-  constexpr std::int64_t counted_first = std::int64_t{1} << 21;
+  constexpr double counted_first = 1 << 21;
   constexpr double reserve = 1.5;  // of estimates over what they estimate
-  const auto products = static_cast<double>(size.products);
+  const double products = size.products.value;
   switch (settings.product.workflow) {
     case SpgemmWorkflow::symbolic:
       return 0.0;
     case SpgemmWorkflow::automatic:
-      if (products < few_per_row * static_cast<double>(rows)) return products;
-      return size.products <= counted_first ? 0.0 : std::min(products, reserve * static_cast<double>(size.most_nnz));
+      if (!settings.product.device.is_host()) return 0.0;
+      if (products < few_per_row * static_cast<double>(size.rows)) return products;
+      return products <= counted_first ? 0.0 : std::min(products, reserve * static_cast<double>(entries_at_most(size)));
     default:
       return products;
   }
 }
 
-template <class T>
-[[nodiscard]] ForecastPhase product_phase(const SpgemmSettings& settings, const Operands<T>& factors,
-                                          const support::ProductPrediction& size) {
-  const MatrixOutlook& a = factors.left.sizes;
-  const MatrixOutlook& b = factors.right.sizes;
-  const std::size_t value = a.pattern && b.pattern ? 0 : sizeof(T);
+/// \param other_bytes of products that are still needed
+[[nodiscard]] ForecastPhase product_phase(const SpgemmSettings& settings, const ProductPrediction& size,
+                                          std::size_t value_bytes, std::uint64_t other_bytes) {
   constexpr double per_row = 64.0;
   constexpr double per_column = 24.0;  // of the accumulators of a thread
   constexpr double small = 1 << 20;
   const int threads = settings.machine.host.threads();
-  ForecastPhase phase{"product", detail::csr_bytes(a.rows, size.most_nnz, value), 0, std::nullopt, {}};
-  phase.passing_bytes = static_cast<std::uint64_t>(
-      buffer_entries(settings, size, a.rows) * static_cast<double>(sizeof(index_t) + value) +
-      per_row * static_cast<double>(a.rows) + threads * (small + per_column * static_cast<double>(b.cols)));
-  // Counting finds columns; a sum finds them again, adds, and writes them sorted.
-  constexpr double work_of_sums = 3.0;
-  if (size.counted_products > 0) {
-    phase.ms = work_of_sums * size.count_ms * static_cast<double>(size.products) /
-               (static_cast<double>(size.counted_products) * threads);
-  }
+  ForecastPhase phase{"product", detail::csr_bytes(size.rows, entries_at_most(size), value_bytes), 0, std::nullopt, {}};
+  phase.passing_bytes =
+      other_bytes +
+      static_cast<std::uint64_t>(buffer_entries(settings, size) * static_cast<double>(sizeof(index_t) + value_bytes) +
+                                 per_row * static_cast<double>(size.rows) +
+                                 threads * (small + per_column * static_cast<double>(size.cols)));
+  const PredictedTime time = size.total();
+  phase.ms = time.ms;
+  const std::string products =
+      size.products.error == 0.0
+          ? fmt::format("{:.0f}", size.products.value)
+          : fmt::format("about {:.3g} (+- {:.2g} %)", size.products.value, 100.0 * size.products.error);
+  const std::string entries = size.nnz.error == 0.0 ? fmt::format("{:.0f}", size.nnz.value)
+                                                    : fmt::format("about {:.3g} (+- {:.2g} %, by sketches)",
+                                                                  size.nnz.value, 100.0 * size.nnz.error);
   phase.rests_on = fmt::format(
-      "{} products, {} {} entries of C; {} rows were counted just now, and sums taken to last 3 times as long, on {}",
-      size.products, size.is_exact ? "exactly" : "at most", size.most_nnz, size.counted_rows,
-      counted(threads, "thread"));
+      "{}: {} products, {} entries; memory for three standard errors more; two times of three "
+      "within a factor {:.2g}, by products on record",
+      size.name, products, entries, time.factor);
   return phase;
 }
 
@@ -136,18 +150,31 @@ void add_product(const SpgemmSettings& settings, const Operands<T>& factors, For
                                settings.power == 1 ? "a copy of A" : "the identity"});
     return;
   }
-  const support::ProductPrediction size =
-      support::predict_product(factors.left.matrix->view(), factors.right.matrix->view());
+  constexpr int most_predicted = 8;
+  if (!settings.has_two_factors() && settings.power > most_predicted) {
+    forecast.is_open = true;
+    forecast.later.push_back({fmt::format("A^{}", settings.power), std::nullopt,
+                              fmt::format("powers beyond A^{} are not predicted", most_predicted)});
+    return;
+  }
+  const ChainPrediction prediction = predict_product(settings, *factors.left.matrix, *factors.right.matrix);
   stop_if_interrupted();
-  const std::size_t value = a.pattern && b.pattern ? 0 : sizeof(T);
+  // The product of two patterns counts.
+  const std::size_t value = sizeof(T);
   std::uint64_t held = 0;
   for (const ForecastPhase& phase : forecast.phases) held += phase.held_bytes;
-  forecast.least_peak_bytes = held + detail::csr_bytes(a.rows, size.least_nnz, value);
-  forecast.phases.push_back(product_phase(settings, factors, size));
-  if (settings.has_two_factors() || settings.power == 2) return;
-  forecast.is_open = true;
-  forecast.later.push_back(
-      {fmt::format("A^{}", settings.power), std::nullopt, "the sizes of the products behind A^2 are not known before"});
+  forecast.least_peak_bytes = held + detail::csr_bytes(a.rows, entries_at_least(prediction.products.back()), value);
+  std::uint64_t factors_so_far = 0;
+  for (std::size_t k = 0; k < prediction.products.size(); ++k) {
+    ForecastPhase phase = product_phase(settings, prediction.products[k], value, factors_so_far);
+    if (k + 1 < prediction.products.size()) {
+      // Let go when the last product is there.
+      factors_so_far += phase.held_bytes;
+      phase.passing_bytes += phase.held_bytes;
+      phase.held_bytes = 0;
+    }
+    forecast.phases.push_back(std::move(phase));
+  }
 }
 
 template <class T>
@@ -156,7 +183,7 @@ template <class T>
   const Operands<T> factors = look_at_factors<T>(settings, progress, forecast);
   progress.phase("measuring the speed of memory");
   measure_speed(settings.machine, factors.left.sizes.bytes + factors.right.sizes.bytes, forecast);
-  progress.phase("counting rows of the product");
+  progress.phase("predicting the product");
   add_product(settings, factors, forecast);
   const MatrixOutlook& a = factors.left.sizes;
   add_verification(settings, std::max({a.rows, a.cols, factors.right.sizes.cols}), forecast);

@@ -171,6 +171,9 @@ constexpr auto table = std::to_array<OptionSpec>({
      "sort, contract), tiles (8 x 8 tiles, on tensor cores where a GPU has them), or auto, which says why"},
     {"accumulator", 0, "Product", spgemm, text, "NAME", "auto",
      "accumulator for the rows of the product, where it applies: {words}; on GPUs only: {gpu_words}"},
+    {"predict", 0, "Product", spgemm, flag, "", "",
+     "predict entries, memory and time from sketches before the product, and say how far off that was; with --dry-run "
+     "predictions are all"},
     {"verify", 0, "Product", spgemm, flag, "", "",
      "compare (A B) x with A (B x) for a random x, against a bound on rounding (exit code 8)"},
 

@@ -173,11 +173,17 @@ template <class T>
                                       const Csr<T>& b, MultiplyOutcome& outcome) {
   if (settings.has_two_factors()) {
     SpgemmResult<T> product = spgemm(a, b, options);
+    if (outcome.prediction) product.report.predicted_nnz = outcome.prediction->products.front().nnz.value;
     outcome.products.push_back(std::move(product.report));
     return std::move(product.matrix);
   }
   MatrixPower<T> power = matrix_power(a, settings.power, options);
   outcome.products = std::move(power.products);
+  outcome.order = std::move(power.order);
+  outcome.order_reason = std::move(power.reason);
+  if (outcome.prediction && settings.power == 2) {
+    outcome.products.front().predicted_nnz = outcome.prediction->products.front().nnz.value;
+  }
   return std::move(power.matrix);
 }
 
@@ -194,6 +200,10 @@ template <class T>
   support::require_memory(limit, factor_bytes, 1, "the product");
   SpgemmOptions product = settings.product;
   if (limit != 0) product.memory_limit_bytes = limit - factor_bytes;
+  if (settings.predict) {
+    progress.phase("predicting");
+    outcome.prediction = predict_product(settings, a, b);
+  }
   progress.phase("multiplying");
   const Stopwatch timer;
   Csr<T> c = multiply_factors(settings, product, a, b, outcome);
@@ -233,6 +243,22 @@ template <class T>
 }
 
 }  // namespace
+
+template <class T>
+ChainPrediction predict_product(const SpgemmSettings& settings, const Csr<T>& a, const Csr<T>& b) {
+  const Device& device = settings.product.device;
+  if (!settings.has_two_factors() && settings.power > 2) return predict_power(a, settings.power, device);
+  const Stopwatch watch;
+  ChainPrediction result;
+  result.products.push_back(predict(a, b, device));
+  result.order = result.products.front().name = settings.has_two_factors() ? "A B" : "A A";
+  result.reason = "two factors have one order";
+  result.predict_ms = watch.milliseconds();
+  return result;
+}
+
+template ChainPrediction predict_product(const SpgemmSettings&, const Csr<float>&, const Csr<float>&);
+template ChainPrediction predict_product(const SpgemmSettings&, const Csr<double>&, const Csr<double>&);
 
 ExitCode spgemm_command(const Options& options, const Invocation& invocation) {
   const SpgemmSettings settings = spgemm_settings(options);

@@ -7,6 +7,7 @@
 #include "settings.hpp"
 
 #include "tessera/spgemm.hpp"
+#include "tessera/spgemm_prediction.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,7 @@ struct SpgemmSettings {
   OutputSettings output;
   SpgemmOptions product;
   bool verify = false;
+  bool predict = false;
 
   /// A product of two matrices, not a power of one.
   [[nodiscard]] bool has_two_factors() const { return right || transposed != Factor::none; }
@@ -47,6 +49,9 @@ struct MultiplyOutcome : CommonOutcome {
   offset_t nnz = 0;
   bool result_is_pattern = false;
   std::vector<SpgemmReport> products;  ///< in the order in which they were made
+  std::optional<ChainPrediction> prediction;
+  std::string order;  ///< of a power from A^2 on: "A A, A^2 A"
+  std::string order_reason;
   std::optional<MultiplyCheck> check;
   double read_ms = 0.0;
   double multiply_ms = 0.0;  ///< on a GPU with the upload of the factors
@@ -56,6 +61,10 @@ struct MultiplyOutcome : CommonOutcome {
 
 /// \throws UsageError naming option and text; DeviceUnavailable for a device that does not exist
 [[nodiscard]] SpgemmSettings spgemm_settings(const Options& options);
+
+/// Of the product or power that the settings ask for, the latter at least A^2.
+template <class T>
+[[nodiscard]] ChainPrediction predict_product(const SpgemmSettings& settings, const Csr<T>& a, const Csr<T>& b);
 
 /// The summary. \param width of the terminal, 0 for none
 [[nodiscard]] std::string multiply_text(const MultiplyOutcome& outcome, std::size_t width);

@@ -32,10 +32,39 @@ namespace {
                           loss.sampled_entries, loss.frobenius_error, loss.largest_error));
 }
 
+/// "5.20e+07 (+- 0.2 %)"
+[[nodiscard]] std::string predicted_text(const Predicted& number) {
+  if (number.error == 0.0) return fmt::format("{:.0f}", number.value);
+  return fmt::format("{:.4g} (+- {:.2g} %)", number.value, 100.0 * number.error);
+}
+
+[[nodiscard]] std::string prediction_text(const ChainPrediction& prediction) {
+  std::string text;
+  for (const ProductPrediction& of : prediction.products) {
+    const PredictedTime total = of.total();
+    text += line(text.empty() ? "predicted" : "",
+                 fmt::format("{}: {} products, {} entries, {}, in {} at most", of.name, predicted_text(of.products),
+                             predicted_text(of.nnz), size_text(of.bytes), size_text(of.peak_bytes)));
+    text += line(
+        "", fmt::format("analysis {}, counting {}, sums {}; within a factor {:.2g}, two times of three",
+                        time_text(of.analysis.ms), time_text(of.symbolic.ms), time_text(of.numeric.ms), total.factor));
+  }
+  return text;
+}
+
+/// " (2.3e+05 predicted, 1.2 % too many)"
+[[nodiscard]] std::string off_text(const SpgemmReport& report) {
+  if (!report.predicted_nnz) return {};
+  const auto nnz = static_cast<double>(report.nnz);
+  const double off = nnz > 0.0 ? 100.0 * (*report.predicted_nnz / nnz - 1.0) : 0.0;
+  return fmt::format(" ({:.4g} predicted, {:+.2g} %)", *report.predicted_nnz, off);
+}
+
 [[nodiscard]] std::string product_text(const SpgemmReport& report) {
   std::string text = line("sizes", fmt::format("{} ({})", to_string(report.workflow), report.reason));
   if (!report.fallback.empty()) text += line("", report.fallback);
   text += line("products", fmt::format("{}, {:.3g} per entry of C", report.products, report.compression()));
+  if (report.predicted_nnz) text += line("entries", fmt::format("{}{}", report.nnz, off_text(report)));
   std::string rows;
   for (const SpgemmAccumulatorUse& use : report.accumulators) {
     rows += fmt::format("{}{} {}", rows.empty() ? "" : ", ", to_string(use.accumulator), counted(use.rows, "row"));
@@ -63,6 +92,7 @@ namespace {
   json["fallback"] = report.fallback.empty() ? Json(nullptr) : Json(report.fallback);
   json["products"] = report.products;
   json["nnz"] = report.nnz;
+  json["predicted_nnz"] = report.predicted_nnz ? Json(*report.predicted_nnz) : Json(nullptr);
   json["expansion"] = report.expansion;
   json["compression"] = report.compression();
   json["sample"] = nullptr;
@@ -90,11 +120,38 @@ namespace {
   return json;
 }
 
+[[nodiscard]] Json predicted_json(const Predicted& number) {
+  return {{"value", number.value}, {"relative_error", number.error}};
+}
+
+[[nodiscard]] Json prediction_json(const ChainPrediction& prediction) {
+  Json json{{"order", prediction.order}, {"reason", prediction.reason}, {"registers", prediction.registers}};
+  json["products"] = Json::array();
+  for (const ProductPrediction& of : prediction.products) {
+    json["products"].push_back({{"name", of.name},
+                                {"rows", of.rows},
+                                {"cols", of.cols},
+                                {"products", predicted_json(of.products)},
+                                {"nnz", predicted_json(of.nnz)},
+                                {"bytes", of.bytes},
+                                {"peak_bytes", of.peak_bytes},
+                                {"timings_ms",
+                                 {{"analysis", of.analysis.ms},
+                                  {"symbolic", of.symbolic.ms},
+                                  {"numeric", of.numeric.ms},
+                                  {"factor", of.total().factor}}}});
+  }
+  json["predict_ms"] = prediction.predict_ms;
+  return json;
+}
+
 }  // namespace
 
 std::string multiply_text(const MultiplyOutcome& outcome, std::size_t width) {
   std::string text = line("A", size_of(outcome, width));
   if (outcome.right) text += line("B", size_of(*outcome.right, width));
+  if (outcome.prediction) text += prediction_text(*outcome.prediction);
+  if (outcome.products.size() > 1) text += line("order", fmt::format("{} ({})", outcome.order, outcome.order_reason));
   for (const SpgemmReport& report : outcome.products) text += product_text(report);
   const std::string what = outcome.right ? "A B" : fmt::format("A^{}", outcome.power);
   text += line("result", fmt::format("{}: {} x {}, {} nonzeros{}", what, outcome.rows, outcome.cols, outcome.nnz,
@@ -105,6 +162,7 @@ std::string multiply_text(const MultiplyOutcome& outcome, std::size_t width) {
   }
   std::string times = fmt::format("read {}, multiply {}", time_text(outcome.read_ms), time_text(outcome.multiply_ms));
   if (outcome.download_ms > 0.0) times += fmt::format(", download {}", time_text(outcome.download_ms));
+  if (outcome.prediction) times += fmt::format(", predict {}", time_text(outcome.prediction->predict_ms));
   if (outcome.check) times += fmt::format(", check {}", time_text(outcome.verify_ms));
   return text + line("time", times);
 }
@@ -117,6 +175,9 @@ Json multiply_json(const MultiplyOutcome& outcome, const Options& options, const
   json["matrix"] = matrix_json(outcome);
   json["right"] = outcome.right ? matrix_json(*outcome.right) : Json(nullptr);
   json["power"] = outcome.right ? Json(nullptr) : Json(outcome.power);
+  json["order"] = outcome.order.empty() ? Json(nullptr) : Json(outcome.order);
+  json["order_reason"] = outcome.order_reason.empty() ? Json(nullptr) : Json(outcome.order_reason);
+  json["prediction"] = outcome.prediction ? prediction_json(*outcome.prediction) : Json(nullptr);
   json["products"] = Json::array();
   for (const SpgemmReport& report : outcome.products) json["products"].push_back(report_json(report));
   json["check"] = nullptr;

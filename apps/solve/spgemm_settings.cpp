@@ -78,6 +78,12 @@ SpgemmSettings spgemm_settings(const Options& options) {
   result.product.memory_limit_bytes = result.machine.memory_limit_bytes;
   result.product.device = result.machine.device;
   result.verify = options.flag("verify");
+  result.predict = options.flag("predict");
+  constexpr int most_predicted = 8;
+  if (result.predict && !result.has_two_factors() && (result.power < 2 || result.power > most_predicted)) {
+    throw UsageError(fmt::format("--predict: products and the powers 2 to {} are predicted, not --power {}",
+                                 most_predicted, result.power));
+  }
   return result;
 }
 

@@ -32,6 +32,7 @@
 #include "tessera/scaling.hpp"
 #include "tessera/solvers.hpp"
 #include "tessera/spgemm.hpp"
+#include "tessera/spgemm_prediction.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
 #include "tessera/symmetry.hpp"

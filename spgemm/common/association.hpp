@@ -90,27 +90,27 @@ template <class SplitOf>
 }
 
 /// A^(left + right) = A^left A^right.
-struct PowerStep {
+struct PowerProduct {
   int left = 1;
   int right = 1;
   [[nodiscard]] int exponent() const noexcept { return left + right; }
 };
 
 struct PowerPlan {
-  std::vector<PowerStep> steps;
+  std::vector<PowerProduct> steps;
   double cost = 0.0;
 };
 
 /// "A^2 A".
-[[nodiscard]] inline std::string power_text(const PowerStep& step) {
+[[nodiscard]] inline std::string power_text(const PowerProduct& step) {
   const auto power = [](int exponent) { return exponent == 1 ? std::string("A") : "A^" + std::to_string(exponent); };
   return power(step.left) + " " + power(step.right);
 }
 
 /// "A A, A^2 A, A^3 A".
-[[nodiscard]] inline std::string powering_text(const std::vector<PowerStep>& steps) {
+[[nodiscard]] inline std::string powering_text(const std::vector<PowerProduct>& steps) {
   std::string text;
-  for (const PowerStep& step : steps) text += (text.empty() ? "" : ", ") + power_text(step);
+  for (const PowerProduct& step : steps) text += (text.empty() ? "" : ", ") + power_text(step);
   return text;
 }
 
@@ -118,7 +118,7 @@ struct PowerPlan {
 template <class Cost>
 [[nodiscard]] PowerPlan binary_powering(int k, const Cost& cost) {
   PowerPlan plan;
-  const auto add = [&](PowerStep step) {
+  const auto add = [&](PowerProduct step) {
     plan.steps.push_back(step);
     plan.cost += cost(step);
   };
@@ -155,7 +155,7 @@ void extend_powers(int k, const Cost& cost, std::vector<int>& powers, PowerPlan&
   const std::vector<int> known = powers;
   for (const int left : known) {
     for (const int right : known) {
-      const PowerStep step{left, right};
+      const PowerProduct step{left, right};
       if (step.exponent() <= powers.back() || step.exponent() > k) continue;
       const double before = plan.cost;
       const double after = before + cost(step);

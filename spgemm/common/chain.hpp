@@ -37,7 +37,7 @@ inline constexpr int most_predicted_power = 8;
 /// A prediction, and the products that form A^k.
 struct PlannedPower {
   ChainPrediction prediction;
-  std::vector<PowerStep> steps;
+  std::vector<PowerProduct> steps;
 };
 template <class T>
 [[nodiscard]] PlannedPower plan_power(const Csr<T>& a, int k, const Device& device, PowerOrder order);

@@ -56,7 +56,7 @@ template <class T>
 /// A^k for k >= 2 by the products of `steps`. Powers are kept as long as a later step needs them.
 /// \tparam Product SpgemmResult or TileProduct \param reports gets those of the products
 template <class Product, class Matrix>
-[[nodiscard]] Matrix form_power(const Matrix& a, const std::vector<PowerStep>& steps, const SpgemmOptions& options,
+[[nodiscard]] Matrix form_power(const Matrix& a, const std::vector<PowerProduct>& steps, const SpgemmOptions& options,
                                 std::vector<SpgemmReport>& reports) {
   std::map<int, Matrix> powers;
   const auto power = [&](int exponent) -> const Matrix& { return exponent == 1 ? a : powers.at(exponent); };
@@ -67,7 +67,7 @@ template <class Product, class Matrix>
     reports.push_back(std::move(product.report));
     powers.emplace(step->exponent(), std::move(product.matrix));
     std::erase_if(powers, [&](const auto& entry) {
-      const bool is_needed = std::any_of(step + 1, steps.end(), [&](const PowerStep& later) {
+      const bool is_needed = std::any_of(step + 1, steps.end(), [&](const PowerProduct& later) {
         return later.left == entry.first || later.right == entry.first;
       });
       return !is_needed && entry.first != steps.back().exponent();
@@ -77,8 +77,8 @@ template <class Product, class Matrix>
 }
 
 /// The steps of binary powering.
-[[nodiscard]] inline std::vector<PowerStep> binary_steps(int k) {
-  return binary_powering(k, [](const PowerStep& /*step*/) { return 0.0; }).steps;
+[[nodiscard]] inline std::vector<PowerProduct> binary_steps(int k) {
+  return binary_powering(k, [](const PowerProduct& /*step*/) { return 0.0; }).steps;
 }
 
 }  // namespace tessera::detail

@@ -27,7 +27,7 @@ constexpr unsigned most_items = 1 << 17;
 constexpr int sketch_blocks_of_multiprocessor = 4;
 
 /// A sampled row, or a part of one that blocks share.
-struct SampledRow {
+struct SketchedRow {
   index_t row;
   std::int32_t slot;  ///< of the shared sketch; -1: the row is not shared
   std::uint32_t part;
@@ -202,7 +202,7 @@ __device__ void stratum_rates(const StratumTotals* totals, std::uint64_t* rates)
 
 /// Lists the sampled rows.
 __global__ void __launch_bounds__(threads)
-    select_kernel(const offset_t* a_offsets, index_t rows, const std::uint8_t* strata, SampledRow* items,
+    select_kernel(const offset_t* a_offsets, index_t rows, const std::uint8_t* strata, SketchedRow* items,
                   SampleState* state) {
   __shared__ std::uint64_t rates[product_strata];
   stratum_rates(state->totals, rates);
@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(threads)
 
 /// Puts the products of a sampled row, or of its part, into the registers of the block. Every thread must call.
 /// \returns products, in thread 0
-__device__ unsigned long long insert_products(const Factors<NoValue>& factors, const SampledRow& item,
+__device__ unsigned long long insert_products(const Factors<NoValue>& factors, const SketchedRow& item,
                                               unsigned* registers, unsigned long long* of_warp) {
   const unsigned lane = threadIdx.x % warp_size;
   const unsigned warp = threadIdx.x / warp_size;
@@ -311,7 +311,7 @@ __device__ void estimate_sampled_row(const unsigned* registers, unsigned long lo
 constexpr int stratum_words = sizeof(StratumSums) / sizeof(std::uint64_t);
 
 __global__ void __launch_bounds__(threads)
-    sketch_sample_kernel(Factors<NoValue> factors, const std::uint8_t* strata, const SampledRow* items,
+    sketch_sample_kernel(Factors<NoValue> factors, const std::uint8_t* strata, const SketchedRow* items,
                          SharedSketch* shared, SampleState* state) {
   __shared__ unsigned registers[sample_registers];
   __shared__ unsigned long long of_warp[warps];
@@ -321,7 +321,7 @@ __global__ void __launch_bounds__(threads)
   for (int w = static_cast<int>(threadIdx.x); w < product_strata * stratum_words; w += threads) sum_words[w] = 0;
   const unsigned count = state->items < most_items ? state->items : most_items;
   for (unsigned number = blockIdx.x; number < count; number += gridDim.x) {
-    const SampledRow item = items[number];
+    const SketchedRow item = items[number];
     for (int r = static_cast<int>(threadIdx.x); r < sample_registers; r += threads) registers[r] = 0;
     __syncthreads();
     unsigned long long products = insert_products(factors, item, registers, of_warp);
@@ -371,16 +371,16 @@ ProductSample sample_product(const CsrView<T>& a, const CsrView<T>& b, const Dev
   Array<index_t> long_rows(a.nnz() / long_row + 1, Init::none, device);
   enqueue_strata(context, factors, a.rows, static_cast<double>(a.nnz()) / a.rows, strata.data(), long_rows.data(),
                  state);
-  Array<std::uint8_t> item_bytes(std::int64_t{most_items} * static_cast<std::int64_t>(sizeof(SampledRow)), Init::none,
+  Array<std::uint8_t> item_bytes(std::int64_t{most_items} * static_cast<std::int64_t>(sizeof(SketchedRow)), Init::none,
                                  device);
-  auto* const items = reinterpret_cast<SampledRow*>(item_bytes.data());
+  auto* const items = reinterpret_cast<SketchedRow*>(item_bytes.data());
   Array<std::uint8_t> shared_bytes(std::int64_t{most_split_rows} * static_cast<std::int64_t>(sizeof(SharedSketch)),
                                    Init::zero, device);
   const auto enough = static_cast<unsigned>(context.multiprocessors() * sketch_blocks_of_multiprocessor);
   launch("sample of a sparse product", context, Grid{std::min(blocks_for(a.rows, threads), enough), threads},
          select_kernel, factors.a_offsets, a.rows, static_cast<const std::uint8_t*>(strata.data()), items, state);
   launch("sketches of sampled rows", context, Grid{enough, threads}, sketch_sample_kernel, factors,
-         static_cast<const std::uint8_t*>(strata.data()), static_cast<const SampledRow*>(items),
+         static_cast<const std::uint8_t*>(strata.data()), static_cast<const SketchedRow*>(items),
          reinterpret_cast<SharedSketch*>(shared_bytes.data()), state);
   SampleState result{};
   copy_bytes(Device{}, &result, device, state, sizeof(SampleState));

@@ -27,7 +27,7 @@ namespace tessera {
 namespace {
 
 using detail::ChainStep;
-using detail::PowerStep;
+using detail::PowerProduct;
 
 /// Mean of estimate / size - 1 over random sets.
 template <int M>
@@ -95,12 +95,14 @@ TEST(Association, ShortestAdditionChains) {
   // Knuth, 4.6.3, lengths of shortest addition chains for 2 ... 8.
   const std::array<std::size_t, 7> lengths{1, 2, 2, 3, 3, 4, 3};
   for (int k = 2; k <= 8; ++k) {
-    const auto unit = [](const PowerStep& /*step*/) { return 1.0; };
+    const auto unit = [](const PowerProduct& /*step*/) { return 1.0; };
     EXPECT_EQ(detail::best_powering(k, unit).steps.size(), lengths[static_cast<std::size_t>(k - 2)]) << k;
     EXPECT_EQ(detail::binary_powering(k, unit).steps.back().exponent(), k);
   }
   // A product costs its exponent squared: one by one would be 4 + 9 + 16.
-  const auto steep = [](const PowerStep& step) { return static_cast<double>(step.left == 1 ? 100 : step.exponent()); };
+  const auto steep = [](const PowerProduct& step) {
+    return static_cast<double>(step.left == 1 ? 100 : step.exponent());
+  };
   EXPECT_EQ(detail::powering_text(detail::best_powering(4, steep).steps), "A A, A^2 A^2");
   EXPECT_EQ(detail::powering_text(detail::one_by_one(4, steep).steps), "A A, A^2 A, A^3 A");
 }
