@@ -174,8 +174,8 @@ TEST_F(SmallRowsOnGpu, RowsThatAreNotSmall) {
 TEST_F(SmallRowsOnGpu, GalerkinProductReturnsAP) {
   const Grid grid(testing::repetitions(60, 20));
   GalerkinOptions options;
-  options.a_p = short_row_options(gpu());
-  options.r_ap = testing::gpu_options(gpu(), SpgemmWorkflow::upper_bound, SpgemmAccumulator::small_hash);
+  options.first = short_row_options(gpu());
+  options.second = testing::gpu_options(gpu(), SpgemmWorkflow::upper_bound, SpgemmAccumulator::small_hash);
   options.keep_a_p = true;
   const Csr<double> r = grid.r.to(gpu());
   const Csr<double> a = grid.a.to(gpu());
