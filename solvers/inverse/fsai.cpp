@@ -53,8 +53,8 @@ template <class T>
 [[noreturn]] void refuse(const CsrView<T>& a, const Device& device) {
   const Csr<T> copy = detail::borrow_csr(a, device).to(Device{});
   detail::require_finite_values(copy.view(), Device{}, who);
-  detail::require_positive_diagonal(copy.view(), who);
   detail::require_symmetric(copy.view(), who);
+  detail::require_positive_diagonal(copy.view(), who);
   throw InvalidMatrix(fmt::format("{} a symmetric positive definite matrix", who));
 }
 
