@@ -9,6 +9,7 @@
 #include "solvers/fused/enqueued_loops.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
+#include "solvers/inverse/row_group.hpp"
 #include "solvers/two_kernel_cg.hpp"
 #include "tessera/error.hpp"
 
@@ -87,6 +88,11 @@ typename Op::Sums BlockPass<Op>::run(const Device& device, std::int64_t /*n*/, c
 template <class Op>
 void TransformRows<Op>::run(const Device& device, const RowSet& /*rows*/, const Op& /*op*/,
                             typename Op::Total* /*total*/) {
+  refuse(device);
+}
+
+template <class Op>
+void ForRows<Op>::run(const Device& device, index_t /*rows*/, const Op& /*op*/, int /*most*/) {
   refuse(device);
 }
 
@@ -172,4 +178,5 @@ template DeviceFactors<double> factor_on_device(const CsrView<double>&, bool, do
 }  // namespace tessera::cuda
 
 #include "solvers/amg/registration.hpp"
+#include "solvers/inverse/registration.hpp"
 #include "solvers/registration.hpp"

@@ -10,7 +10,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 namespace tessera::support {
@@ -29,12 +31,40 @@ std::string to_string(Precond precond) {
       return "factors";
     case Precond::direct:
       return "direct";
+    case Precond::fsai:
+      return "fsai";
+    case Precond::spai:
+      return "spai";
   }
   return "auto";
 }
 
 std::string name_of(const PrecondRequest& request) {
+  if (request.precond == Precond::fsai) return fsai_name(request.fsai);
+  if (request.precond == Precond::spai) return spai_name(request.spai);
   return request.precond == Precond::factors ? factor_name(request.factors) : to_string(request.precond);
+}
+
+InverseBytes inverse_bytes(const PrecondRequest& request, const MatrixStatistics& matrix, std::size_t element) {
+  constexpr double offset = sizeof(offset_t);
+  constexpr double entry_in_double = sizeof(double) + sizeof(index_t);
+  const double entry = static_cast<double>(element + sizeof(index_t));
+  const auto rows = static_cast<double>(matrix.rows);
+  const auto nnz = static_cast<double>(matrix.nnz);
+  const auto bytes = [](double held, double passing) {
+    return InverseBytes{static_cast<std::uint64_t>(held), static_cast<std::uint64_t>(passing)};
+  };
+  const double scaled = nnz * sizeof(double) + rows * sizeof(double);
+  if (request.precond == Precond::spai) {
+    if (request.spai.level == 0) return bytes(rows * static_cast<double>(element), scaled);
+    return bytes(nnz * entry + rows * offset, scaled + nnz * entry_in_double);
+  }
+  // The filter leaves about half of A, whose power is as dense as that of a mesh: (2 k + 1) / 3 times per step.
+  const double power = request.fsai.power == 1 ? nnz : nnz * (2.0 * request.fsai.power + 1.0);
+  const double limit = rows * static_cast<double>(request.fsai.max_row_entries);
+  const double triangle = std::min((power + rows) / 2.0, limit);
+  return bytes(2.0 * (triangle * entry + rows * offset) + rows * static_cast<double>(element),
+               scaled + (nnz + power + 2.0 * triangle) * entry_in_double);
 }
 
 PrecondChoice choose_precond(Precond wanted, const MatrixStatistics& matrix) {
@@ -101,6 +131,55 @@ void build_direct(const PrecondRequest& wanted, const PrecondSubject<T>& subject
   take(std::move(factors), result);
 }
 
+/// Set-up by `make`, whose memory is asked for before; faults of the matrix get the subject and a hint.
+template <class T, class Make>
+void build_inverse(const PrecondRequest& wanted, const PrecondSubject<T>& subject, std::string_view hint,
+                   PreparedPrecond<T>& result, const Make& make) {
+  const std::string name = name_of(wanted);
+  if (wanted.memory_limit_bytes > 0) {
+    const InverseBytes bytes = inverse_bytes(wanted, subject.facts, sizeof(T));
+    require_memory(wanted.memory_limit_bytes, wanted.held_bytes, bytes.held + bytes.passing,
+                   "the set-up of " + name + " (estimated)");
+  }
+  try {
+    take(make(), result);
+  } catch (const InvalidMatrix& error) {
+    const std::string shown = subject.facts.not_finite > 0 ? std::string() : fmt::format("; hint: {}", hint);
+    throw InvalidMatrix(fmt::format("{}: {}: {}{}", subject.name, name, error.what(), shown));
+  }
+}
+
+template <class T>
+void build_fsai(const PrecondRequest& wanted, const PrecondSubject<T>& subject, PreparedPrecond<T>& result) {
+  build_inverse(wanted, subject, "--precond spai or ilutp takes matrices that are not symmetric positive definite",
+                result, [&] {
+                  auto fsai = std::make_unique<FsaiPreconditioner<T>>(subject.matrix, wanted.fsai, subject.device);
+                  result.approximate_inverse = {"fsai", wanted.fsai.power, wanted.fsai.filter,
+                                                wanted.fsai.max_row_entries, fsai->factor()};
+                  return fsai;
+                });
+}
+
+template <class T>
+void build_spai(const PrecondRequest& wanted, const PrecondSubject<T>& subject, PreparedPrecond<T>& result) {
+  build_inverse(wanted, subject, "--precond ilutp or none", result, [&] {
+    auto spai = std::make_unique<SpaiPreconditioner<T>>(subject.matrix, wanted.spai, subject.device);
+    const SpaiInfo& info = spai->inverse();
+    result.approximate_inverse = {"spai",
+                                  wanted.spai.level,
+                                  0.0,
+                                  wanted.spai.max_row_entries,
+                                  {.pattern_nnz = info.nnz,
+                                   .nnz = info.nnz,
+                                   .fill = info.fill,
+                                   .largest_row = info.largest_row,
+                                   .pattern_ms = info.pattern_ms,
+                                   .rows_ms = info.rows_ms,
+                                   .plan_ms = info.plan_ms}};
+    return spai;
+  });
+}
+
 }  // namespace
 
 template <class T>
@@ -111,6 +190,8 @@ PreparedPrecond<T> prepare_precond(const PrecondRequest& wanted, const PrecondSu
   if (result.choice.precond == Precond::jacobi) build_jacobi(wanted, subject, result);
   if (result.choice.precond == Precond::factors) build_factors(wanted, subject, result);
   if (result.choice.precond == Precond::direct) build_direct(wanted, subject, result);
+  if (result.choice.precond == Precond::fsai) build_fsai(wanted, subject, result);
+  if (result.choice.precond == Precond::spai) build_spai(wanted, subject, result);
   if (!result.inverse) result.inverse = std::make_unique<IdentityOperator<T>>(subject.matrix.rows, subject.device);
   return result;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tessera/amg.hpp"
+#include "tessera/approximate_inverse.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/direct.hpp"
 #include "tessera/fused_operator.hpp"
@@ -10,6 +11,7 @@
 #include "tessera/preconditioner.hpp"
 #include "tessera/statistics.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -25,9 +27,11 @@ enum class Precond {
   amg,
   factors,  ///< incomplete factors, also of diagonal blocks
   direct,   ///< the factors of A itself, which Method::direct refines
+  fsai,
+  spai,
 };
 
-/// "auto", "none", "jacobi", "amg", "factors", "direct".
+/// "auto", "none", "jacobi", "amg", "factors", "direct", "fsai", "spai".
 [[nodiscard]] std::string to_string(Precond precond);
 
 struct PrecondChoice {
@@ -43,12 +47,14 @@ struct PrecondRequest {
   Precond precond = Precond::automatic;
   AmgOptions amg;
   IncompleteFactorOptions factors;
-  DirectOptions direct;                  ///< its limit on memory follows from those below
+  DirectOptions direct;  ///< its limit on memory follows from those below
+  FsaiOptions fsai;
+  SpaiOptions spai;
   std::uint64_t memory_limit_bytes = 0;  ///< of the run; 0: what the machine has
   std::uint64_t held_bytes = 0;          ///< by matrix, plan and vectors
 };
 
-/// As the command line names it, with parameters: "jacobi", "ilut:1e-3:20", "bjacobi:8:ilu0".
+/// As the command line names it, with parameters: "jacobi", "ilut:1e-3:20", "bjacobi:8:ilu0", "fsai:2".
 [[nodiscard]] std::string name_of(const PrecondRequest& request);
 
 /// The matrix that is to be preconditioned.
@@ -60,6 +66,25 @@ struct PrecondSubject {
   std::string name;  ///< for messages
 };
 
+/// FSAI or SPAI as it was set up.
+struct InverseOutcome {
+  std::string kind;  ///< "fsai", "spai"
+  int level = 0;     ///< power of fsai
+  double filter = 0.0;
+  std::int64_t max_row_entries = 0;
+  FsaiInfo info;  ///< of spai without a pattern that is filtered
+};
+
+/// Memory of FSAI or SPAI, at most.
+struct InverseBytes {
+  std::uint64_t held = 0;     ///< by the operator
+  std::uint64_t passing = 0;  ///< by its set-up, beside that
+};
+/// Rests on the limit on a row and, where the pattern is a power, on a guess of its entries.
+/// \param element bytes of a value
+[[nodiscard]] InverseBytes inverse_bytes(const PrecondRequest& request, const MatrixStatistics& matrix,
+                                         std::size_t element);
+
 template <class T>
 struct PreparedPrecond {
   std::unique_ptr<FusedOperator<T>> inverse;
@@ -68,6 +93,7 @@ struct PreparedPrecond {
   std::optional<AmgInfo> hierarchy;
   std::optional<IncompleteFactorInfo> factors;
   std::optional<DirectInfo> direct;
+  std::optional<InverseOutcome> approximate_inverse;
 };
 
 /// Chooses and builds. `automatic` takes Jacobi, and the identity where the diagonal has no finite inverse.

@@ -199,7 +199,8 @@ template <class T>
   const bool solves = std::any_of(settings.comparison.solvers.begin(), settings.comparison.solvers.end(),
                                   [](compare::Solver solver) { return solver != compare::Solver::pagerank; });
   return !solves || std::none_of(settings.preconds.begin(), settings.preconds.end(), [](const PrecondSettings& each) {
-    return each.precond == Precond::amg || each.precond == Precond::factors;
+    return each.precond == Precond::amg || each.precond == Precond::factors || each.precond == Precond::fsai ||
+           each.precond == Precond::spai;
   });
 }
 
@@ -215,6 +216,13 @@ template <class T>
   if (precond.precond == Precond::factors) {
     const double entries = precond.factors.fill_limit * static_cast<double>(facts.nnz);
     return support::factor_workspace_bytes(facts) + static_cast<std::uint64_t>(entries * (sizeof(T) + sizeof(index_t)));
+  }
+  if (precond.precond == Precond::fsai || precond.precond == Precond::spai) {
+    support::PrecondRequest request;
+    request.precond = precond.precond;
+    request.fsai = precond.fsai;
+    request.spai = precond.spai;
+    return support::inverse_bytes(request, facts, sizeof(T)).held;
   }
   return static_cast<std::uint64_t>(matrix.sizes.rows) * sizeof(T);
 }

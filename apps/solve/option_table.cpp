@@ -81,7 +81,8 @@ constexpr auto table = std::to_array<OptionSpec>({
      "", "auto|cg|bicgstab|gmres|idr|richardson|direct|pagerank"},
     {"method", 'm', "Method", pagerank, text, "NAME", "pagerank", "pagerank", "", "pagerank"},
     {"precond", 'p', "Method", systems, text, "NAME", "auto",
-     "none, jacobi, amg (algebraic multigrid), incomplete factors ({words}), or auto: with --method auto or a "
+     "none, jacobi, amg (algebraic multigrid), spai and fsai (sparse approximate inverses), incomplete factors "
+     "({words}), or auto: with --method auto or a "
      "Krylov method the rungs of the ladder, jacobi first (docs/convergence.md); else jacobi if no diagonal entry is "
      "missing or zero, else none"},
     {"precond-opt", 0, "Method", systems, text, "KEY=VALUE", "",

@@ -65,6 +65,7 @@ struct PrecondOutcome {
   std::optional<AmgInfo> hierarchy;
   std::optional<FactorOutcome> factors;
   std::optional<DirectInfo> direct;  ///< of method direct
+  std::optional<support::InverseOutcome> approximate_inverse;
 };
 
 /// Distance from an exact solution that is known.

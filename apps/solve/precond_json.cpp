@@ -82,6 +82,23 @@ namespace {
   return json;
 }
 
+[[nodiscard]] Json inverse_json(const support::InverseOutcome& inverse) {
+  const FsaiInfo& info = inverse.info;
+  Json json{{"kind", inverse.kind}, {"level", inverse.level}};
+  put_number(json, "filter", inverse.filter);
+  json["max_row_entries"] = inverse.max_row_entries;
+  json["nnz"] = info.nnz;
+  json["dropped"] = info.dropped;
+  json["largest_row"] = info.largest_row;
+  put_number(json, "fill", info.fill);
+  Json times;
+  put_number(times, "pattern", info.pattern_ms);
+  put_number(times, "rows", info.rows_ms);
+  put_number(times, "plan", info.plan_ms);
+  json["setup_times_ms"] = std::move(times);
+  return json;
+}
+
 }  // namespace
 
 Json precond_json(const PrecondOutcome& precond, double setup_ms) {
@@ -92,6 +109,8 @@ Json precond_json(const PrecondOutcome& precond, double setup_ms) {
   json["hierarchy"] = precond.hierarchy ? hierarchy_json(*precond.hierarchy) : Json(nullptr);
   json["factors"] = precond.factors ? factors_json(*precond.factors) : Json(nullptr);
   json["direct"] = precond.direct ? direct_json(*precond.direct) : Json(nullptr);
+  json["approximate_inverse"] =
+      precond.approximate_inverse ? inverse_json(*precond.approximate_inverse) : Json(nullptr);
   json["trial"] = nullptr;
   return json;
 }

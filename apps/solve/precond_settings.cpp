@@ -54,6 +54,10 @@ namespace {
       return "jacobi";
     case Precond::amg:
       return "amg";
+    case Precond::fsai:
+      return "fsai";
+    case Precond::spai:
+      return "spai";
     case Precond::automatic:
     case Precond::direct:
       break;
@@ -236,6 +240,8 @@ support::PrecondRequest precond_request(const PrecondSettings& settings, const P
   request.amg = settings.amg;
   request.factors = settings.factors;
   request.memory_limit_bytes = machine.memory_limit_bytes;
+  request.fsai = settings.fsai;
+  request.spai = settings.spai;
   if (settings.precond != Precond::amg) return request;
   if (settings.generated_coordinates) request.amg.coordinates = coordinates_of(problem);
   if (!settings.coordinates_file.empty()) request.amg.coordinates = read_coordinates(settings, rows, machine);

@@ -24,6 +24,12 @@ namespace {
 constexpr auto forms = std::to_array<PrecondForm>({
     {"none", "none", "", "the identity", false},
     {"jacobi", "jacobi", "", "the inverse of the diagonal", false},
+    {"spai", "spai:LEVEL", "LEVEL 0 or 1",
+     "sparse approximate inverse by least squares per row: diagonal, or with the positions of A (default 1)", false},
+    {"fsai", "fsai:K:TAU", "K a whole number in [1, 3], TAU a number in [0, 1]",
+     "factorized sparse approximate inverse with the positions of A^K without entries below TAU of the diagonal, for "
+     "symmetric positive definite matrices (default 2:0.1)",
+     false},
     {"amg", "amg", "", "algebraic multigrid by smoothed aggregation", false},
     {"ilu0", "ilu0", "", "incomplete LU factors with the positions of A"},
     {"iluk", "iluk:K", "K a whole number in [0, 100]",
@@ -136,6 +142,26 @@ void read_block_jacobi(const SpecText& text, std::string_view parameters, Incomp
   read_factors(text, named ? parameters.substr(blocks.size() + 1) : std::string_view("ilu0"), options);
 }
 
+/// What follows "fsai" or "spai".
+void read_inverse(const SpecText& text, std::string_view name, PrecondSettings& result) {
+  const bool opened = name.size() < text.whole.size();
+  const std::vector<std::string_view> parts =
+      opened ? split(text.whole.substr(name.size() + 1), ":,") : std::vector<std::string_view>{};
+  const bool is_fsai = name == "fsai";
+  if ((opened && parts.empty()) || parts.size() > (is_fsai ? 2U : 1U)) refuse_form(text, name);
+  result.precond = is_fsai ? Precond::fsai : Precond::spai;
+  if (parts.empty()) return;
+  if (!is_fsai) {
+    result.spai.level = static_cast<int>(count_of(text, name, parts[0], 0, 1));
+    return;
+  }
+  result.fsai.power = static_cast<int>(count_of(text, name, parts[0], 1, 3));
+  if (parts.size() == 1) return;
+  const auto filter = parse_number(parts[1]);
+  if (!filter || *filter < 0.0 || *filter > 1.0) refuse_form(text, name);
+  result.fsai.filter = *filter;
+}
+
 [[noreturn]] void refuse_name(const SpecText& text, std::string_view name) {
   const std::vector<std::string_view> known = precond_words();
   const std::string list = fmt::format("{}", fmt::join(known, ", "));
@@ -165,6 +191,7 @@ void read_precond(std::string_view option, std::string_view text, PrecondSetting
     result.precond = *precond;
     return;
   }
+  if (name == "fsai" || name == "spai") return read_inverse(whole, name, result);
   result.precond = Precond::factors;
   if (find_word(kinds, name)) return read_factors(whole, text, result.factors);
   if (name != "bjacobi") refuse_name(whole, name);
@@ -191,6 +218,8 @@ std::vector<PrecondSettings> read_precond_list(std::string_view text) {
     support::PrecondRequest request;
     request.precond = each.precond;
     request.factors = each.factors;
+    request.fsai = each.fsai;
+    request.spai = each.spai;
     std::string name = support::name_of(request);
     if (std::find(names.begin(), names.end(), name) != names.end()) {
       throw UsageError(fmt::format("option --preconds: {} is given twice", name));

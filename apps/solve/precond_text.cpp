@@ -95,6 +95,16 @@ namespace {
                                      time_text(info.factor_ms)));
 }
 
+[[nodiscard]] std::string inverse_lines(const support::InverseOutcome& inverse, std::uint64_t bytes) {
+  const FsaiInfo& info = inverse.info;
+  const bool is_fsai = inverse.kind == "fsai";
+  std::string text = fmt::format("{} entries, fill {:.2f}{}, longest row {}, {}", info.nnz, info.fill,
+                                 is_fsai ? " of the triangle" : "", info.largest_row, size_text(bytes));
+  if (is_fsai) text += fmt::format(", {} dropped", info.dropped);
+  return line("inverse", fmt::format("{}; pattern {}, rows {}, plan {}", text, time_text(info.pattern_ms),
+                                     time_text(info.rows_ms), time_text(info.plan_ms)));
+}
+
 void warn_about_factors(const PrecondOutcome& precond, Warnings& warnings) {
   constexpr double useless = 1e15;
   const auto& [options, info] = *precond.factors;
@@ -119,6 +129,7 @@ std::string precond_lines(const PrecondOutcome& precond, std::size_t width) {
   if (precond.hierarchy) return amg_lines(*precond.hierarchy, precond.info, width);
   if (precond.factors) return factor_lines(*precond.factors, precond.info.bytes);
   if (precond.direct) return direct_lines(*precond.direct, precond.info.bytes);
+  if (precond.approximate_inverse) return inverse_lines(*precond.approximate_inverse, precond.info.bytes);
   return {};
 }
 
@@ -130,7 +141,9 @@ void warn_about_precond(const PrecondOutcome& precond, const std::string& method
   if (!precond.info.is_symmetric && method == "cg") {
     warnings.push_back(
         {"W012", fmt::format("{} is not symmetric here, which cg asks for; {}--method bicgstab takes any", precond.name,
-                             precond.factors ? "ic0 and ict are, " : "")});
+                             precond.factors               ? "ic0 and ict are, "
+                             : precond.approximate_inverse ? "fsai is, "
+                                                           : "")});
   }
   if (precond.factors) warn_about_factors(precond, warnings);
 }

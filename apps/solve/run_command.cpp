@@ -84,12 +84,15 @@ template <class T>
   support::PrecondRequest named;
   named.precond = M.choice.precond;
   named.factors = settings.factors;
+  named.fsai = settings.fsai;
+  named.spai = settings.spai;
   outcome.name = support::name_of(named);
   outcome.reason = M.choice.reason;
   outcome.info = M.info;
   outcome.hierarchy = M.hierarchy;
   if (M.factors) outcome.factors = {settings.factors, *M.factors};
   outcome.direct = M.direct;
+  outcome.approximate_inverse = M.approximate_inverse;
   return outcome;
 }
 

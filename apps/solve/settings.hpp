@@ -102,6 +102,8 @@ struct PrecondSettings {
   std::string coordinates_file;     ///< may be empty
   bool generated_coordinates = false;
   std::string near_nullspace_file;  ///< may be empty
+  FsaiOptions fsai;
+  SpaiOptions spai;
 };
 
 struct RunSettings {

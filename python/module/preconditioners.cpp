@@ -3,6 +3,7 @@
 #include "words.hpp"
 
 #include "tessera/amg.hpp"
+#include "tessera/approximate_inverse.hpp"
 #include "tessera/direct.hpp"
 #include "tessera/incomplete_factors.hpp"
 #include "tessera/preconditioner.hpp"
@@ -95,6 +96,24 @@ template <class T>
     refuse_rest(keywords, kind);
     const nb::gil_scoped_release release;
     return std::make_shared<Amg<T>>(view, options, device);
+  }
+  if (kind == "fsai") {
+    FsaiOptions options;
+    take(keywords, "power", options.power);
+    take(keywords, "filter", options.filter);
+    take(keywords, "max_row_entries", options.max_row_entries);
+    take(keywords, "post_filter", options.post_filter);
+    refuse_rest(keywords, kind);
+    const nb::gil_scoped_release release;
+    return std::make_shared<FsaiPreconditioner<T>>(view, options, device);
+  }
+  if (kind == "spai") {
+    SpaiOptions options;
+    take(keywords, "level", options.level);
+    take(keywords, "max_row_entries", options.max_row_entries);
+    refuse_rest(keywords, kind);
+    const nb::gil_scoped_release release;
+    return std::make_shared<SpaiPreconditioner<T>>(view, options, device);
   }
   if (kind == "direct") {
     refuse_rest(keywords, kind);

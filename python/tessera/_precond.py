@@ -11,8 +11,10 @@ _PARAMETERS = {
     "ilut": (("drop_tolerance", float), ("max_row_entries", int)),
     "ilutp": (("drop_tolerance", float), ("max_row_entries", int)),
     "ict": (("drop_tolerance", float), ("max_row_entries", int)),
+    "fsai": (("power", int), ("filter", float)),
+    "spai": (("level", int),),
 }
-NAMES = ("none", "jacobi", "amg", "ilu0", "iluk", "ilut", "ilutp", "ic0", "ict", "direct")
+NAMES = ("none", "jacobi", "amg", "ilu0", "iluk", "ilut", "ilutp", "ic0", "ict", "direct", "fsai", "spai")
 
 
 def _read(text):
@@ -36,13 +38,14 @@ class Preconditioner(_Operator):
     ----------
     A : as for `Plan`, or a Plan
     kind : str
-        "jacobi", "amg", "ilu0", "iluk", "ilut", "ilutp", "ic0", "ict" or "direct"; parameters may follow, as in
-        "ilut:1e-3:20".
+        "jacobi", "amg", "ilu0", "iluk", "ilut", "ilutp", "ic0", "ict", "direct", "fsai" or "spai"; parameters
+        may follow, as in "ilut:1e-3:20" or "fsai:2".
     **options
         As in C++: of "amg" `strength_threshold`, `coarsest_rows`, `max_levels`, `block_size`, `near_nullspace`,
         `coordinates`, `prolongator_damping`, `cycle`, `smoother`, `sweeps`, `precision`, `prepare_refresh`; of
         incomplete factors `level`, `drop_tolerance`, `max_row_entries`, `pivot_tolerance`, `blocks`, `fill_limit`,
-        `time_limit`.
+        `time_limit`; of "fsai" `power`, `filter`, `max_row_entries`, `post_filter`; of "spai" `level`,
+        `max_row_entries`.
 
     Attributes
     ----------

@@ -117,8 +117,15 @@ TEST(PrecondSpec, AnythingElseIsRefusedWithTheForm) {
       {"ilu", "did you mean ilu0?"},
       {"ilutpp:1e-3", "did you mean ilutp?"},
       {"poly:4",
-       "--precond poly:4 is planned and not implemented in Tessera 0.1; available: auto, none, jacobi, amg, ilu0, "
-       "iluk:K"},
+       "--precond poly:4 is planned and not implemented in Tessera 0.1; available: auto, none, jacobi, spai:LEVEL, "
+       "fsai:K:TAU, amg, ilu0"},
+      {"fsai:", "expected fsai:K:TAU with K a whole number in [1, 3], TAU a number in [0, 1], got \"fsai:\""},
+      {"fsai:4", "expected fsai:K:TAU"},
+      {"fsai:2:1.5", "expected fsai:K:TAU"},
+      {"fsai:2:0.1:3", "expected fsai:K:TAU"},
+      {"spai:2", "expected spai:LEVEL with LEVEL 0 or 1, got \"spai:2\""},
+      {"spai:1:1", "expected spai:LEVEL"},
+      {"fsa", "did you mean fsai?"},
       {"", "expected one of auto, none"}};
   for (const auto& [spec, expected] : cases) {
     PrecondSettings settings;
@@ -137,6 +144,28 @@ TEST(PrecondSpec, NamesReadBackAsTheSameSettings) {
   }
   EXPECT_EQ(factor_name(factors_of("ilut:5%,3")), "ilut:5e-2:3");
   EXPECT_EQ(factor_name(factors_of("bjacobi:1:ic0")), "ic0");
+}
+
+TEST(PrecondSpec, ApproximateInverses) {
+  const auto name = [](const std::string& spec) {
+    PrecondSettings settings;
+    read_precond("precond", spec, settings);
+    support::PrecondRequest request;
+    request.precond = settings.precond;
+    request.fsai = settings.fsai;
+    request.spai = settings.spai;
+    return support::name_of(request);
+  };
+  EXPECT_EQ(name("fsai"), "fsai:2");
+  EXPECT_EQ(name("fsai:1"), "fsai:1");
+  EXPECT_EQ(name("fsai:3,5%"), "fsai:3:0.05");
+  EXPECT_EQ(name("fsai:2:0.1"), "fsai:2");
+  EXPECT_EQ(name("spai"), "spai:1");
+  EXPECT_EQ(name("spai:0"), "spai:0");
+  const auto list = read_precond_list("fsai:1,fsai:2,spai:0,spai:1");
+  ASSERT_EQ(list.size(), 4U);
+  EXPECT_EQ(list[0].fsai.power, 1);
+  EXPECT_EQ(list[3].spai.level, 1);
 }
 
 TEST(PrecondList, EntriesAreSeparatedByCommas) {

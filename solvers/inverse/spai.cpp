@@ -1,0 +1,244 @@
+/// Sparse approximate inverse by rows (M. J. Grote, T. Huckle, SIAM J. Sci. Comput. 18(3), 1997; levels: O. Bröker, M.
+/// J. Grote, Appl. Numer. Math. 41, 2002): norms, pattern, rows, and the operator z = M r.
+#include "core/borrowed_csr.hpp"
+#include "core/enqueued_product.hpp"
+#include "core/stopwatch.hpp"
+#include "solvers/factors/matrix_checks.hpp"
+#include "solvers/fused/vector_ops.hpp"
+#include "solvers/inverse/kept_rows.hpp"
+#include "solvers/inverse/spai_rows.hpp"
+#include "solvers/jacobi.hpp"
+#include "tessera/approximate_inverse.hpp"
+#include "tessera/error.hpp"
+#include "tessera/spmv.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tessera {
+
+namespace {
+
+using detail::KeptRows;
+using detail::pointers_of;
+using detail::RowReport;
+using detail::SharedReport;
+
+void check_options(const SpaiOptions& options) {
+  if (options.level != 0 && options.level != 1) {
+    throw InvalidArgument(fmt::format("SpaiOptions::level is {}, expected 0 or 1", options.level));
+  }
+  if (options.max_row_entries < 1 || options.max_row_entries > detail::max_unknowns) {
+    throw InvalidArgument(fmt::format("SpaiOptions::max_row_entries is {}, expected [1, {}]", options.max_row_entries,
+                                      detail::max_unknowns));
+  }
+}
+
+template <class T>
+void require_square(const CsrView<T>& a) {
+  if (!a.is_square()) throw DimensionError(fmt::format("spai needs a square matrix, got {} x {}", a.rows, a.cols));
+}
+
+/// The rows of A scaled to norm 1, which borrow the structure of A, and the scales.
+struct UnitRows {
+  Csr<double> matrix;
+  Array<double> scale;
+};
+
+template <class T>
+UnitRows unit_rows(const CsrView<T>& a, const Device& device) {
+  SharedReport report(device);
+  Array<double> scale(a.rows, Init::none, device);
+  Array<double> values(a.nnz(), Init::none, device);
+  detail::for_rows(device, a.rows, detail::SpaiUnitRows<T>{pointers_of(a), scale.data(), values.data(), report.data()});
+  const int row = report.get().first_bad;
+  if (row != RowReport::none) {
+    detail::require_finite_values(detail::borrow_csr(a, device).to(Device{}).view(), Device{}, "spai needs");
+    throw InvalidMatrix(fmt::format("spai needs rows whose norm has a finite inverse: row {} has not", row + 1));
+  }
+  return {detail::borrow_csr(a, device).template with_values<double>(std::move(values)), std::move(scale)};
+}
+
+void require_rows(const SharedReport& report, int level) {
+  const int row = report.get().first_bad;
+  if (row == RowReport::none) return;
+  throw InvalidMatrix(level == 0 ? fmt::format("spai:0: m_ii of row {} would be 0 or not finite", row + 1)
+                                 : fmt::format("spai: row {} of M would be 0 or not finite", row + 1));
+}
+
+/// M of either level.
+template <class T>
+struct Inverse {
+  Array<T> diagonal;  ///< of level 0, else empty
+  std::shared_ptr<const Csr<T>> m;
+  std::unique_ptr<SpmvPlan<T>> product;  ///< of level 1
+  SpaiInfo info;
+};
+
+template <class T>
+Array<T> diagonal_of(const UnitRows& unit, const Device& device) {
+  SharedReport report(device);
+  Array<T> diagonal(unit.scale.size(), Init::none, device);
+  detail::for_rows(
+      device, unit.matrix.rows(),
+      detail::SpaiDiagonal<T>{pointers_of(unit.matrix.view()), unit.scale.data(), diagonal.data(), report.data()});
+  require_rows(report, 0);
+  return diagonal;
+}
+
+/// M with the pattern of a matrix.
+template <class T>
+Csr<T> rows_on(const UnitRows& unit, const Csr<double>& pattern, std::int64_t largest_row, const Device& device) {
+  SharedReport report(device);
+  Array<T> values(pattern.nnz(), Init::none, device);
+  detail::for_rows(
+      device, pattern.rows(),
+      detail::SpaiSolve<T>{pointers_of(unit.matrix.view()), unit.scale.data(), pattern.row_offsets().data(),
+                           pattern.columns().data(), values.data(), report.data()},
+      static_cast<int>(largest_row));
+  require_rows(report, 1);
+  return pattern.with_values<T>(std::move(values));
+}
+
+/// \param old of a refresh, whose pattern stays; null: none
+template <class T>
+Inverse<T> set_up(const CsrView<T>& a, const SpaiOptions& options, const Inverse<T>* old, const Device& device) {
+  Inverse<T> result;
+  SpaiInfo& info = result.info;
+  const Stopwatch pattern_watch;
+  const UnitRows unit = unit_rows(a, device);
+  KeptRows pattern;
+  if (options.level == 1 && old == nullptr) {
+    pattern =
+        kept_rows(unit.matrix, detail::LargestOfRow{{pointers_of(unit.matrix.view())}, options.max_row_entries, false});
+    info.largest_row = pattern.largest_row;
+  } else if (options.level == 1) {
+    pattern.matrix = old->m->template with_values<double>(Array<double>(old->m->nnz(), Init::none, device));
+    info.largest_row = old->info.largest_row;
+  }
+  info.pattern_ms = pattern_watch.milliseconds();
+
+  const Stopwatch rows_watch;
+  if (options.level == 0) {
+    result.diagonal = diagonal_of<T>(unit, device);
+    info.nnz = result.diagonal.size();
+    info.largest_row = a.rows == 0 ? 0 : 1;
+  } else {
+    result.m = std::make_shared<const Csr<T>>(rows_on<T>(unit, pattern.matrix, info.largest_row, device));
+    info.nnz = result.m->nnz();
+  }
+  info.fill = a.nnz() == 0 ? 0.0 : static_cast<double>(info.nnz) / static_cast<double>(a.nnz());
+  info.rows_ms = rows_watch.milliseconds();
+  if (options.level == 0) return result;
+
+  constexpr std::int64_t applications = 200;
+  const Stopwatch plan_watch;
+  result.product = std::make_unique<SpmvPlan<T>>(
+      result.m,
+      SpmvOptions{.device = device, .determinism = Determinism::run_to_run, .expected_applications = applications});
+  info.plan_ms = plan_watch.milliseconds();
+  return result;
+}
+
+}  // namespace
+
+std::string spai_name(const SpaiOptions& options) { return fmt::format("spai:{}", options.level); }
+
+template <class T>
+struct SpaiPreconditioner<T>::Impl {
+  Device device;
+  SpaiOptions options;
+  index_t rows;
+  Inverse<T> inverse;
+  PreconditionerInfo info{.name = "spai"};
+
+  Impl(const CsrView<T>& matrix, const SpaiOptions& wanted, const Device& where)
+      : device(where), options(wanted), rows(matrix.rows) {
+    const Stopwatch watch;
+    check_options(options);
+    require_square(matrix);
+    info.is_symmetric = options.level == 0;
+    take(set_up<T>(matrix, options, nullptr, device), watch);
+  }
+
+  void refresh(const CsrView<T>& matrix) {
+    const Stopwatch watch;
+    require_square(matrix);
+    if (matrix.rows != rows) {
+      throw DimensionError(fmt::format("spai was made for {0} x {0}, got {1} x {1}", rows, matrix.rows));
+    }
+    take(set_up<T>(matrix, options, &inverse, device), watch);
+  }
+
+  void take(Inverse<T> made, const Stopwatch& watch) {
+    inverse = std::move(made);
+    info.bytes = inverse.product ? inverse.m->bytes() + inverse.product->info().bytes : inverse.diagonal.bytes();
+    info.setup_ms = watch.milliseconds();
+  }
+};
+
+template <class T>
+SpaiPreconditioner<T>::SpaiPreconditioner(const CsrView<T>& matrix, const SpaiOptions& options, const Device& device)
+    : impl_(std::make_unique<Impl>(matrix, options, device)) {}
+template <class T>
+SpaiPreconditioner<T>::~SpaiPreconditioner() = default;
+template <class T>
+SpaiPreconditioner<T>::SpaiPreconditioner(SpaiPreconditioner&&) noexcept = default;
+template <class T>
+SpaiPreconditioner<T>& SpaiPreconditioner<T>::operator=(SpaiPreconditioner&&) noexcept = default;
+
+template <class T>
+std::int64_t SpaiPreconditioner<T>::rows() const {
+  return impl_->rows;
+}
+template <class T>
+Device SpaiPreconditioner<T>::device() const {
+  return impl_->device;
+}
+template <class T>
+std::optional<std::span<const T>> SpaiPreconditioner<T>::diagonal() const {
+  if (impl_->options.level != 0) return std::nullopt;
+  return std::as_const(impl_->inverse.diagonal).span();
+}
+template <class T>
+const PreconditionerInfo& SpaiPreconditioner<T>::info() const noexcept {
+  return impl_->info;
+}
+template <class T>
+const SpaiInfo& SpaiPreconditioner<T>::inverse() const noexcept {
+  return impl_->inverse.info;
+}
+template <class T>
+CsrView<T> SpaiPreconditioner<T>::m() const noexcept {
+  return impl_->inverse.m ? impl_->inverse.m->view() : CsrView<T>{};
+}
+template <class T>
+void SpaiPreconditioner<T>::refresh(const CsrView<T>& matrix) {
+  impl_->refresh(matrix);
+}
+template <class T>
+void SpaiPreconditioner<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
+  if (impl_->inverse.product) return impl_->inverse.product->apply(alpha, x, beta, y);
+  fused::transform_reduce(
+      impl_->device, rows(),
+      detail::JacobiProduct<T>{
+          .alpha = alpha, .beta = beta, .diagonal = impl_->inverse.diagonal.data(), .x = x.data(), .y = y.data()});
+}
+template <class T>
+void SpaiPreconditioner<T>::do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
+  do_apply(alpha, x, beta, y);
+}
+template <class T>
+std::string_view SpaiPreconditioner<T>::transpose_remedy() const {
+  return "level 0 of spai has one";
+}
+template <class T>
+const detail::EnqueuedProduct<T>* SpaiPreconditioner<T>::enqueued_product() const noexcept {
+  return impl_->inverse.product ? detail::EnqueuedProduct<T>::of(*impl_->inverse.product) : nullptr;
+}
+
+template class SpaiPreconditioner<float>;
+template class SpaiPreconditioner<double>;
+
+}  // namespace tessera
