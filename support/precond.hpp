@@ -7,7 +7,9 @@
 #include "tessera/direct.hpp"
 #include "tessera/fused_operator.hpp"
 #include "tessera/incomplete_factors.hpp"
+#include "tessera/polynomial.hpp"
 #include "tessera/preconditioner.hpp"
+#include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
 
 #include <cstdint>
@@ -23,11 +25,12 @@ enum class Precond {
   none,
   jacobi,
   amg,
-  factors,  ///< incomplete factors, also of diagonal blocks
-  direct,   ///< the factors of A itself, which Method::direct refines
+  polynomial,  ///< in D⁻¹ A
+  factors,     ///< incomplete factors, also of diagonal blocks
+  direct,      ///< the factors of A itself, which Method::direct refines
 };
 
-/// "auto", "none", "jacobi", "amg", "factors", "direct".
+/// "auto", "none", "jacobi", "amg", "polynomial", "factors", "direct".
 [[nodiscard]] std::string to_string(Precond precond);
 
 struct PrecondChoice {
@@ -42,13 +45,14 @@ struct PrecondChoice {
 struct PrecondRequest {
   Precond precond = Precond::automatic;
   AmgOptions amg;
+  PolynomialOptions polynomial;  ///< its limit on memory follows from those below
   IncompleteFactorOptions factors;
   DirectOptions direct;                  ///< its limit on memory follows from those below
   std::uint64_t memory_limit_bytes = 0;  ///< of the run; 0: what the machine has
   std::uint64_t held_bytes = 0;          ///< by matrix, plan and vectors
 };
 
-/// As the command line names it, with parameters: "jacobi", "ilut:1e-3:20", "bjacobi:8:ilu0".
+/// As the command line names it, with parameters: "jacobi", "poly:4", "ilut:1e-3:20", "bjacobi:8:ilu0".
 [[nodiscard]] std::string name_of(const PrecondRequest& request);
 
 /// The matrix that is to be preconditioned.
@@ -57,7 +61,9 @@ struct PrecondSubject {
   const MatrixStatistics& facts;
   CsrView<T> matrix;  ///< on `device`
   Device device;
-  std::string name;  ///< for messages
+  std::string name;                   ///< for messages
+  const SpmvPlan<T>* plan = nullptr;  ///< of the solver; a polynomial multiplies by it, else by one of its own. Both
+                                      ///< plan and matrix outlive the preconditioner
 };
 
 template <class T>
@@ -66,14 +72,15 @@ struct PreparedPrecond {
   PrecondChoice choice;
   PreconditionerInfo info{.name = "none", .is_symmetric = true};
   std::optional<AmgInfo> hierarchy;
+  std::optional<PolynomialInfo> polynomial;
   std::optional<IncompleteFactorInfo> factors;
   std::optional<DirectInfo> direct;
 };
 
 /// Chooses and builds. `automatic` takes Jacobi, and the identity where the diagonal has no finite inverse.
 /// \throws InvalidMatrix naming the subject when the preconditioner that the user chose cannot be built; what the
-///         constructors of Amg, IncompleteFactors and DirectFactors throw for their options; BudgetExceeded;
-///         OutOfMemory
+///         constructors of Amg, PolynomialPreconditioner, IncompleteFactors and DirectFactors throw for their options;
+///         BudgetExceeded; OutOfMemory
 template <class T>
 [[nodiscard]] PreparedPrecond<T> prepare_precond(const PrecondRequest& wanted, const PrecondSubject<T>& subject);
 

@@ -29,12 +29,13 @@ struct PolynomialOptions {
   /// 1 to 64. chebyshev: k, the steps, which take k - 1 products with A, so that p has degree k - 1. neumann: K, the
   /// products with A, which is also the degree of p.
   int degree = 4;
-  /// chebyshev: the interval is [λ / ratio, 1.1 λ], λ the estimate of the largest eigenvalue of D⁻¹ A. Larger than 1,
-  /// or 0: (2 degree)², which costs a small eigenvalue at most a tenth of what p could do for it.
-  double interval_ratio = 0.0;
+  /// chebyshev: the interval is [λ / ratio, 1.1 λ], λ the estimate of the largest eigenvalue of D⁻¹ A. Larger than 1.
+  /// On the matrices of docs/polynomials.md no ratio from 4 to 300 is better for all degrees.
+  double interval_ratio = 30.0;
   /// neumann: ω > 0, or 0: 1 where the estimate λ is at most 2, so that the series converges; else 2 / (1.1 λ).
   double damping = 0.0;
-  int power_steps = 60;  ///< at most, for λ; 0: Gershgorin's bound
+  /// At most, for λ; 0: Gershgorin's bound, which is also taken where it is at most 2, and so near λ.
+  int power_steps = 60;
   /// Form M as a sparse matrix, so that an application is one product.
   bool explicit_matrix = false;
   /// Of the explicit matrix: after every product an entry is dropped where |m_ij| < τ (|m_ii| |m_jj|)^½, which neither

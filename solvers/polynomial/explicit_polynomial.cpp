@@ -7,6 +7,7 @@
 #include "solvers/amg/transform_rows.hpp"
 #include "solvers/fused/transform_reduce.hpp"
 #include "tessera/spgemm.hpp"
+#include "tessera/statistics.hpp"
 
 #include <limits>
 #include <utility>
@@ -79,15 +80,16 @@ Csr<T> explicit_polynomial(const Device& device, const CsrView<T>& a, const Diag
     const Csr<T> product = spgemm(matrix, x, product_options).matrix;
     info.products_ms += product_watch.milliseconds();
     const Stopwatch drop_watch;
+    const Csr<T> mirrored = spectrum.is_symmetric ? transpose(product.view(), device) : Csr<T>{};
     Array<T> values(product.nnz(), Init::none, device);
     transform_rows(device, all_rows(product.view()),
                    ExplicitStep<T>{.product = pointers_of(product.view()),
+                                   .mirrored = spectrum.is_symmetric ? pointers_of(mirrored.view()) : CsrPointers<T>{},
                                    .x = pointers_of(x.view()),
                                    .before = k == 1 ? CsrPointers<T>{} : pointers_of(before.view()),
                                    .inverse = spectrum.inverse.data(),
                                    .alpha = static_cast<T>(weights[k].alpha),
                                    .beta = static_cast<T>(weights[k].beta),
-                                   .is_symmetric = spectrum.is_symmetric,
                                    .values = values.data()});
     before =
         std::exchange(x, drop_entries(device, product.with_values(std::move(values)), options, spectrum.is_symmetric));

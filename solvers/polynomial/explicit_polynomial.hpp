@@ -27,15 +27,22 @@ struct ExplicitStep {
   using Sums = NoSum;
   using Total = NoSum;
 
-  CsrPointers<T> product;  ///< A X_k
-  CsrPointers<T> x;        ///< X_k
-  CsrPointers<T> before;   ///< X_(k-1); offsets null: 0
+  CsrPointers<T> product;   ///< A X_k
+  CsrPointers<T> mirrored;  ///< its transpose; offsets null: A is not symmetric
+  CsrPointers<T> x;         ///< X_k
+  CsrPointers<T> before;    ///< X_(k-1); offsets null: 0
   const T* inverse;
   T alpha;
   T beta;
-  bool is_symmetric;
   T* values;  ///< 0 where a mirror image is missing
 
+  /// Position of (row, column) in the transpose, where k is that in the product: the same where the patterns of the row
+  /// are.
+  [[nodiscard]] TESSERA_HOST_DEVICE offset_t mirror_position(index_t row, offset_t k, index_t column) const {
+    const offset_t guess = mirrored.offsets[row] + (k - product.offsets[row]);
+    if (guess < mirrored.offsets[row + 1] && mirrored.columns[guess] == column) return guess;
+    return position_of(mirrored, row, column);
+  }
   [[nodiscard]] TESSERA_HOST_DEVICE static T entry(const CsrPointers<T>& m, index_t row, index_t column) {
     if (m.offsets == nullptr) return T{0};
     const offset_t k = position_of(m, row, column);
@@ -46,14 +53,14 @@ struct ExplicitStep {
   TESSERA_HOST_DEVICE void visit(index_t row, offset_t k, Sums& /*sums*/) const {
     const index_t column = product.columns[k];
     T scaled = fused::rounded_product(inverse[row], product.values[k]);
-    if (is_symmetric && column != row) {
-      const offset_t mirrored = position_of(product, column, row);
-      if (mirrored < 0) {
+    if (mirrored.offsets != nullptr && column != row) {
+      const offset_t mirror = mirror_position(row, k, column);
+      if (mirror < 0) {
         values[k] = T{0};
         return;
       }
       scaled =
-          fused::rounded_product(T{0.5}, scaled + fused::rounded_product(inverse[column], product.values[mirrored]));
+          fused::rounded_product(T{0.5}, scaled + fused::rounded_product(inverse[column], mirrored.values[mirror]));
     }
     const T residual = (column == row ? inverse[row] : T{0}) - scaled;
     const T here = entry(x, row, column);

@@ -74,7 +74,7 @@ TEST(Polynomial, IsThatOfItsRoots) {
 /// 1 - λ p(λ) at the ends of the interval is ± 1 / T_k(θ/δ), T_k(x) = cosh(k arcosh x), and nowhere between larger.
 TEST(Polynomial, ResidualPolynomialIsChebyshev) {
   for (const int degree : {1, 2, 3, 4, 8, 17, 64}) {
-    for (const double ratio : {2.0, 30.0, 0.0}) {
+    for (const double ratio : {2.0, 30.0, 1000.0}) {
       const PolynomialOptions options{.degree = degree, .interval_ratio = ratio};
       PolynomialInfo info{.lambda_max = 1.7};
       const auto weights = detail::polynomial_weights(options, info);
@@ -351,7 +351,7 @@ TEST(Polynomial, RefusesWithTheRowOrTheRange) {
   const Csr<double> a = diagonal_matrix<double>({1.0});
   EXPECT_EQ(refusal(a, {.degree = 0}), "PolynomialOptions::degree must be in [1, 64], got 0");
   EXPECT_EQ(refusal(a, {.degree = 65}), "PolynomialOptions::degree must be in [1, 64], got 65");
-  EXPECT_NE(refusal(a, {.interval_ratio = 1.0}).find("interval_ratio must be finite and > 1, or 0"), std::string::npos);
+  EXPECT_NE(refusal(a, {.interval_ratio = 1.0}).find("interval_ratio must be finite and > 1"), std::string::npos);
   EXPECT_NE(refusal(a, {.damping = -1.0}).find("damping"), std::string::npos);
   EXPECT_NE(refusal(a, {.power_steps = -1}).find("power_steps"), std::string::npos);
   EXPECT_NE(refusal(a, {.drop_tolerance = nan}).find("drop_tolerance"), std::string::npos);
