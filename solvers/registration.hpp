@@ -119,6 +119,8 @@ template struct TransformRows<detail::BackwardErrorRow<float>>;
 template struct TransformRows<detail::BackwardErrorRow<double>>;
 template struct TransformRows<detail::MeasureDiagonal<float>>;
 template struct TransformRows<detail::MeasureDiagonal<double>>;
+template struct TransformRows<detail::ExplicitFactor<float>>;
+template struct TransformRows<detail::ExplicitFactor<double>>;
 template struct TransformRows<detail::ExplicitStep<float>>;
 template struct TransformRows<detail::ExplicitStep<double>>;
 template struct TransformRows<detail::CountExplicit<float>>;

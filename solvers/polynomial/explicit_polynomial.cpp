@@ -77,19 +77,28 @@ Csr<T> explicit_polynomial(const Device& device, const CsrView<T>& a, const Diag
   Csr<T> before;
   for (std::size_t k = 1; k < weights.size(); ++k) {
     const Stopwatch product_watch;
-    const Csr<T> product = spgemm(matrix, x, product_options).matrix;
+    const auto alpha = static_cast<T>(weights[k].alpha);
+    const auto beta = static_cast<T>(weights[k].beta);
+    Array<T> factor(a.nnz(), Init::none, device);
+    transform_rows(device, all_rows(a),
+                   ExplicitFactor<T>{.a = pointers_of(a),
+                                     .inverse = spectrum.inverse.data(),
+                                     .alpha = alpha,
+                                     .beta = beta,
+                                     .values = factor.data()});
+    const Csr<T> product = spgemm(matrix.with_values(std::move(factor)), x, product_options).matrix;
     info.products_ms += product_watch.milliseconds();
     const Stopwatch drop_watch;
     const Csr<T> mirrored = spectrum.is_symmetric ? transpose(product.view(), device) : Csr<T>{};
+    const bool uses_before = k > 1 && alpha != T{0};
     Array<T> values(product.nnz(), Init::none, device);
     transform_rows(device, all_rows(product.view()),
                    ExplicitStep<T>{.product = pointers_of(product.view()),
                                    .mirrored = spectrum.is_symmetric ? pointers_of(mirrored.view()) : CsrPointers<T>{},
-                                   .x = pointers_of(x.view()),
-                                   .before = k == 1 ? CsrPointers<T>{} : pointers_of(before.view()),
+                                   .before = uses_before ? pointers_of(before.view()) : CsrPointers<T>{},
                                    .inverse = spectrum.inverse.data(),
-                                   .alpha = static_cast<T>(weights[k].alpha),
-                                   .beta = static_cast<T>(weights[k].beta),
+                                   .alpha = alpha,
+                                   .beta = beta,
                                    .values = values.data()});
     before =
         std::exchange(x, drop_entries(device, product.with_values(std::move(values)), options, spectrum.is_symmetric));

@@ -21,16 +21,35 @@
 
 namespace tessera::detail {
 
-/// Values of X_(k+1) at the positions of A X_k.
+/// The factor of a step, B = (1 + α) I - β D⁻¹ A, at the positions of A.
+template <class T>
+struct ExplicitFactor {
+  using Sums = NoSum;
+  using Total = NoSum;
+  CsrPointers<T> a;
+  const T* inverse;
+  T alpha;
+  T beta;
+  T* values;
+
+  [[nodiscard]] TESSERA_HOST_DEVICE const offset_t* offsets() const { return a.offsets; }
+  [[nodiscard]] TESSERA_HOST_DEVICE bool visits(index_t /*row*/) const { return true; }
+  TESSERA_HOST_DEVICE void visit(index_t row, offset_t k, Sums& /*sums*/) const {
+    const T scaled = fused::rounded_product(beta, fused::rounded_product(inverse[row], value_at(a, k)));
+    values[k] = (a.columns[k] == row ? T{1} + alpha : T{0}) - scaled;
+  }
+  TESSERA_HOST_DEVICE void finish(index_t /*row*/, const Sums& /*sums*/, NoSum& /*total*/) const {}
+};
+
+/// X_(k+1) = B X_k - α X_(k-1) + β D⁻¹ at the positions of B X_k.
 template <class T>
 struct ExplicitStep {
   using Sums = NoSum;
   using Total = NoSum;
 
-  CsrPointers<T> product;   ///< A X_k
+  CsrPointers<T> product;   ///< B X_k
   CsrPointers<T> mirrored;  ///< its transpose; offsets null: A is not symmetric
-  CsrPointers<T> x;         ///< X_k
-  CsrPointers<T> before;    ///< X_(k-1); offsets null: 0
+  CsrPointers<T> before;    ///< X_(k-1); offsets null: 0, or α is
   const T* inverse;
   T alpha;
   T beta;
@@ -43,29 +62,22 @@ struct ExplicitStep {
     if (guess < mirrored.offsets[row + 1] && mirrored.columns[guess] == column) return guess;
     return position_of(mirrored, row, column);
   }
-  [[nodiscard]] TESSERA_HOST_DEVICE static T entry(const CsrPointers<T>& m, index_t row, index_t column) {
-    if (m.offsets == nullptr) return T{0};
-    const offset_t k = position_of(m, row, column);
-    return k < 0 ? T{0} : m.values[k];
-  }
   [[nodiscard]] TESSERA_HOST_DEVICE const offset_t* offsets() const { return product.offsets; }
   [[nodiscard]] TESSERA_HOST_DEVICE bool visits(index_t /*row*/) const { return true; }
   TESSERA_HOST_DEVICE void visit(index_t row, offset_t k, Sums& /*sums*/) const {
     const index_t column = product.columns[k];
-    T scaled = fused::rounded_product(inverse[row], product.values[k]);
-    if (mirrored.offsets != nullptr && column != row) {
+    T value = product.values[k];
+    if (column == row) {
+      value += fused::rounded_product(beta, inverse[row]);
+    } else if (mirrored.offsets != nullptr) {
       const offset_t mirror = mirror_position(row, k, column);
-      if (mirror < 0) {
-        values[k] = T{0};
-        return;
-      }
-      scaled =
-          fused::rounded_product(T{0.5}, scaled + fused::rounded_product(inverse[column], mirrored.values[mirror]));
+      value = mirror < 0 ? T{0} : fused::rounded_product(T{0.5}, value + mirrored.values[mirror]);
     }
-    const T residual = (column == row ? inverse[row] : T{0}) - scaled;
-    const T here = entry(x, row, column);
-    const T change = here - entry(before, row, column);
-    values[k] = here + fused::rounded_product(alpha, change) + fused::rounded_product(beta, residual);
+    if (before.offsets != nullptr && value != T{0}) {
+      const offset_t earlier = position_of(before, row, column);
+      if (earlier >= 0) value -= fused::rounded_product(alpha, before.values[earlier]);
+    }
+    values[k] = value;
   }
   TESSERA_HOST_DEVICE void finish(index_t /*row*/, const Sums& /*sums*/, NoSum& /*total*/) const {}
 };
