@@ -7,6 +7,7 @@
 #include "solvers/bicgstab.hpp"
 #include "solvers/cg.hpp"
 #include "solvers/enqueued_cg.hpp"
+#include "solvers/explicit_polynomial.hpp"
 #include "solvers/fused/block.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
@@ -14,8 +15,7 @@
 #include "solvers/idr.hpp"
 #include "solvers/jacobi.hpp"
 #include "solvers/pagerank.hpp"
-#include "solvers/polynomial/explicit_polynomial.hpp"
-#include "solvers/polynomial/polynomial.hpp"
+#include "solvers/polynomial.hpp"
 #include "solvers/richardson.hpp"
 
 #include <tuple>

@@ -1,7 +1,7 @@
 /// Polynomial preconditioners against their definitions, in long double.
 #include "tessera/polynomial.hpp"
 
-#include "solvers/polynomial/polynomial.hpp"
+#include "solvers/polynomial.hpp"
 #include "tessera/error.hpp"
 #include "tests/solvers/polynomial_systems.hpp"
 #include "tests/support/compare.hpp"

@@ -11,7 +11,7 @@
 #include "solvers/amg/row_ops.hpp"
 #include "solvers/fused/ops.hpp"
 #include "solvers/fused/preconditioner.hpp"
-#include "solvers/polynomial/polynomial.hpp"
+#include "solvers/polynomial.hpp"
 #include "tessera/csr.hpp"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 /// The polynomial p(D⁻¹ A) D⁻¹ as a sparse matrix.
-#include "solvers/polynomial/explicit_polynomial.hpp"
+#include "solvers/explicit_polynomial.hpp"
 
 #include "core/borrowed_csr.hpp"
 #include "core/stopwatch.hpp"

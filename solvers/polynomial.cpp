@@ -1,7 +1,7 @@
 /// Polynomial preconditioners.
 ///
 /// Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., §12.3.
-#include "solvers/polynomial/polynomial.hpp"
+#include "solvers/polynomial.hpp"
 
 #include "core/borrowed_csr.hpp"
 #include "core/cuda/vector_ops.hpp"
@@ -11,9 +11,9 @@
 #include "solvers/amg/probe.hpp"
 #include "solvers/amg/spectral_radius.hpp"
 #include "solvers/amg/transform_rows.hpp"
+#include "solvers/explicit_polynomial.hpp"
 #include "solvers/fused/vector_ops.hpp"
 #include "solvers/jacobi.hpp"
-#include "solvers/polynomial/explicit_polynomial.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
