@@ -16,7 +16,7 @@ double number_of(std::string_view key, std::string_view text) {
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc{} && end == text.data() + text.size()) return value;
-  throw InvalidArgument(fmt::format("--amg {}: '{}' is not a number", key, text));
+  throw InvalidArgument(fmt::format("{}: '{}' is not a number", key, text));
 }
 
 /// The enumerator with this name.
@@ -115,6 +115,22 @@ Json json_of(const AmgInfo& info) {
             {"check", t.check}}}};
 }
 
+Json json_of(const PolynomialInfo& info) {
+  return {{"gershgorin", info.gershgorin},
+          {"lambda_max", info.lambda_max},
+          {"interval_low", info.interval_low},
+          {"interval_high", info.interval_high},
+          {"damping", info.damping},
+          {"products", info.products},
+          {"explicit_nnz", info.explicit_nnz},
+          {"fill", info.fill},
+          {"setup_phases_ms",
+           {{"spectrum", info.spectrum_ms},
+            {"products", info.products_ms},
+            {"drop", info.drop_ms},
+            {"plan", info.plan_ms}}}};
+}
+
 Json json_of_best(const std::vector<double>& ms) {
   Json json = bench::json_of(summarise(ms));
   json["best_ms"] = summarise(ms).min;
@@ -131,6 +147,7 @@ struct Contender {
   SolveReport report;
   PreconditionerInfo info;
   std::optional<AmgInfo> hierarchy;
+  std::optional<PolynomialInfo> polynomial;
   std::string error;
   bool too_slow = false;  ///< for further rounds
 };
@@ -143,6 +160,9 @@ void run_once(PreconditionedSystem& system, Contender& contender, const Precondi
       timed(system.device(), [&] { contender.report = system.solve(system.plan(), *m, system.b(), settings); });
   contender.info = m->info();
   if (const auto* amg = dynamic_cast<const Amg<double>*>(m.get())) contender.hierarchy = amg->hierarchy();
+  if (const auto* const polynomial = dynamic_cast<const PolynomialPreconditioner<double>*>(m.get())) {
+    contender.polynomial = polynomial->polynomial();
+  }
   contender.too_slow = (setup + solve) * 1e-3 > settings.seconds;
   if (is_first) {
     contender.first_setup_ms = setup;
@@ -186,9 +206,13 @@ Json json_of(const Contender& c, bool cold) {
   row["setup"] = json_of_best(c.setup_ms);
   row["solve"] = json_of_best(c.solve_ms);
   row["total"] = json_of_best(c.total_ms);
+  if (c.report.iterations > 0) {
+    row["iteration_ms"] = summarise(c.solve_ms).min / static_cast<double>(c.report.iterations);
+  }
   row["bytes"] = c.info.bytes;
   row["is_symmetric"] = c.info.is_symmetric;
   if (c.hierarchy) row["amg"] = json_of(*c.hierarchy);
+  if (c.polynomial) row["polynomial"] = json_of(*c.polynomial);
   return row;
 }
 
@@ -207,6 +231,7 @@ void print(const Contender& c) {
   if (c.hierarchy) {
     fmt::print(", {} levels, complexity {:.3f}", c.hierarchy->levels.size(), c.hierarchy->operator_complexity);
   }
+  if (c.polynomial) fmt::print(", {} products, fill {:.2f}", c.polynomial->products, c.polynomial->fill);
   fmt::print("{}\n", c.report.converged() ? "" : fmt::format("  NOT CONVERGED: {}", c.report.reason));
   if (!c.hierarchy) return;
   const AmgSetupTimes& t = c.hierarchy->times;
@@ -275,6 +300,25 @@ Json recorded_json(const std::string& problem) {
 
 }  // namespace
 
+std::optional<PolynomialOptions> polynomial_of(const std::string& name) {
+  PolynomialOptions options;
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find(':', begin), name.size());
+    parts.push_back(name.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (parts[0] != "poly" && parts[0] != "neumann") return std::nullopt;
+  if (parts[0] == "neumann") options.kind = PolynomialKind::neumann;
+  if (parts.size() > 4 || (parts.size() > 2 && parts[2] != "explicit")) {
+    throw InvalidArgument(fmt::format("--preconditioners: '{}' is not poly:DEG or neumann:K[:explicit[:TOL]]", name));
+  }
+  if (parts.size() > 1) options.degree = static_cast<int>(number_of(parts[0], parts[1]));
+  options.explicit_matrix = parts.size() > 2;
+  if (parts.size() > 3) options.drop_tolerance = number_of(parts[0], parts[3]);
+  return options;
+}
+
 void set_amg_options(AmgOptions& options, std::span<const std::string> settings) {
   for (const std::string& setting : settings) {
     const std::size_t equals = setting.find('=');
@@ -301,8 +345,8 @@ PreconditionedSystem::PreconditionedSystem(const PreconditionerProblem& problem,
   if (matrix_->rows() != matrix_->cols()) {
     throw DimensionError(fmt::format("{} is {} x {}", problem.name, matrix_->rows(), matrix_->cols()));
   }
-  plan_ms_ =
-      timed(device_, [&] { plan_ = std::make_unique<SpmvPlan<double>>(matrix_, SpmvOptions{.device = device_}); });
+  plan_ms_ = timed(device_,
+                   [&] { plan_ = std::make_shared<const SpmvPlan<double>>(matrix_, SpmvOptions{.device = device_}); });
   problem.describe(amg_options_);
   set_amg_options(amg_options_, settings.amg);
   b_ = right_side(*plan_);
@@ -324,6 +368,9 @@ Array<double> PreconditionedSystem::right_side(const SpmvPlan<double>& a) const 
 std::unique_ptr<Preconditioner<double>> PreconditionedSystem::make(const std::string& name,
                                                                    const AmgOptions& options) const {
   if (name == "jacobi") return std::make_unique<JacobiPreconditioner<double>>(matrix_->view(), device_);
+  if (const auto polynomial = polynomial_of(name)) {
+    return std::make_unique<PolynomialPreconditioner<double>>(plan_, *polynomial);
+  }
   return std::make_unique<Amg<double>>(matrix_->view(), options, device_);
 }
 

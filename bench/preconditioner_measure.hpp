@@ -5,10 +5,12 @@
 #include "bench/preconditioner_problems.hpp"
 #include "bench/report.hpp"
 #include "tessera/amg.hpp"
+#include "tessera/polynomial.hpp"
 #include "tessera/solvers.hpp"
 #include "tessera/spmv.hpp"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,6 +35,10 @@ struct PreconditionerSettings {
   std::string json;
 };
 
+/// "poly:4", "neumann:3", "neumann:3:explicit", "poly:4:explicit:1e-3" as options; nothing for other names.
+/// \throws InvalidArgument for a polynomial that is not written so
+[[nodiscard]] std::optional<PolynomialOptions> polynomial_of(const std::string& name);
+
 /// Sets options from KEY=VALUE. \throws InvalidArgument for an unknown key or a value that is none
 void set_amg_options(AmgOptions& options, std::span<const std::string> settings);
 
@@ -51,7 +57,7 @@ class PreconditionedSystem {
   [[nodiscard]] double generate_ms() const noexcept { return generate_ms_; }
   [[nodiscard]] double plan_ms() const noexcept { return plan_ms_; }
 
-  /// Set-up. \param name "jacobi", "amg"
+  /// Set-up. \param name "jacobi", "amg", or that of a polynomial
   [[nodiscard]] std::unique_ptr<Preconditioner<double>> make(const std::string& name, const AmgOptions& options) const;
   /// From the guess 0, by CG, or by BiCGSTAB for a nonsymmetric matrix.
   [[nodiscard]] SolveReport solve(const SpmvPlan<double>& a, const Preconditioner<double>& m, std::span<const double> b,
@@ -65,7 +71,7 @@ class PreconditionedSystem {
   double generate_ms_ = 0.0;
   double plan_ms_ = 0.0;
   std::shared_ptr<const Csr<double>> matrix_;
-  std::unique_ptr<SpmvPlan<double>> plan_;
+  std::shared_ptr<const SpmvPlan<double>> plan_;
   AmgOptions amg_options_;
   Array<double> b_;
   Array<double> x_;

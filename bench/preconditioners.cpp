@@ -4,6 +4,7 @@
 ///   bench_preconditioners --device cuda --json results.json
 ///   bench_preconditioners --device cuda --sets weak3d --preconditioners amg
 ///   bench_preconditioners --problems poisson3d:100 --amg smoother=spai0 --peers eigen
+///   bench_preconditioners --matrix bcsstk13.mtx.gz --preconditioners jacobi,poly:4,neumann:3:explicit:1e-2
 #include "bench/preconditioner_measure.hpp"
 #include "bench/preconditioner_problems.hpp"
 #include "core/stopwatch.hpp"
@@ -94,9 +95,16 @@ int main(int argc, char** argv) {
       ->delimiter(';');
   app.add_option("--matrix", settings.files, "Matrix Market files, symmetric positive definite")
       ->check(CLI::ExistingFile);
-  app.add_option("--preconditioners", settings.preconditioners, "jacobi, amg")
+  app.add_option("--preconditioners", settings.preconditioners,
+                 "jacobi, amg, poly:DEG, neumann:K; polynomials with :explicit[:TOL]")
       ->delimiter(',')
-      ->check(CLI::IsMember({"jacobi", "amg"}))
+      ->check(CLI::IsMember({"jacobi", "amg"}) | CLI::Validator(
+                                                     [](std::string& name) {
+                                                       return tessera::bench::polynomial_of(name)
+                                                                  ? std::string()
+                                                                  : name + " is none of them";
+                                                     },
+                                                     "POLYNOMIAL"))
       ->capture_default_str();
   app.add_option(
          "--amg", settings.amg,

@@ -35,49 +35,62 @@ offset_t diagonal_of_row(const CsrView<T>& a, const Device& device, std::int64_t
   return found != columns.end() && *found == row ? begin + (found - columns.begin()) : -1;
 }
 
+}  // namespace
+
+namespace detail {
+
 template <class T>
-void require_invertible_diagonal(const CsrView<T>& a, const Device& device) {
-  const std::int64_t row =
-      fused::transform_reduce(device, a.rows, detail::JacobiFirstUnfit<T>{.a = detail::pointers_of(a)}).index;
+void require_invertible_diagonal(const CsrView<T>& a, const Device& device, std::string_view who) {
+  const std::int64_t row = fused::transform_reduce(device, a.rows, JacobiFirstUnfit<T>{.a = pointers_of(a)}).index;
   if (row < 0) return;
   const offset_t position = diagonal_of_row(a, device, row);
   if (position < 0) {
-    throw InvalidMatrix(fmt::format("Jacobi needs a full diagonal: row {} has no diagonal entry", row + 1));
+    throw InvalidMatrix(fmt::format("{} needs a full diagonal: row {} has no diagonal entry", who, row + 1));
   }
   const T entry = a.is_pattern() ? T{1} : element(device, a.values.data() + position);
   throw InvalidMatrix(
-      fmt::format("Jacobi needs a finite inverse of every diagonal entry: row {} holds {}", row + 1, entry));
+      fmt::format("{} needs a finite inverse of every diagonal entry: row {} holds {}", who, row + 1, entry));
 }
 
 /// The view of a plan on a GPU points to memory that the host cannot read.
 template <class T>
-void require_same_place(const CsrView<T>& a, const Device& device) {
+void require_same_place(const CsrView<T>& a, const Device& device, std::string_view who) {
   if (!device.is_host() || !cuda::lies_on_a_gpu(a.row_offsets.data())) return;
-  throw InvalidArgument("Jacobi was asked for on the host, but the matrix lies on a GPU: pass the device of the plan");
+  throw InvalidArgument(
+      fmt::format("{} was asked for on the host, but the matrix lies on a GPU: pass the device of the plan", who));
 }
 
 template <class T>
-void require_square(const CsrView<T>& a) {
-  if (!a.is_square()) throw DimensionError(fmt::format("Jacobi needs a square matrix, got {} x {}", a.rows, a.cols));
+void require_square(const CsrView<T>& a, std::string_view who) {
+  if (!a.is_square()) throw DimensionError(fmt::format("{} needs a square matrix, got {} x {}", who, a.rows, a.cols));
 }
 
-}  // namespace
+template void require_invertible_diagonal(const CsrView<float>&, const Device&, std::string_view);
+template void require_invertible_diagonal(const CsrView<double>&, const Device&, std::string_view);
+template void require_same_place(const CsrView<float>&, const Device&, std::string_view);
+template void require_same_place(const CsrView<double>&, const Device&, std::string_view);
+template void require_square(const CsrView<float>&, std::string_view);
+template void require_square(const CsrView<double>&, std::string_view);
+
+}  // namespace detail
 
 template <class T>
 JacobiPreconditioner<T>::JacobiPreconditioner(const CsrView<T>& matrix, const Device& device)
-    : inverse_diagonal_((require_square(matrix), require_same_place(matrix, device), matrix.rows), Init::none, device) {
+    : inverse_diagonal_(
+          (detail::require_square(matrix, "Jacobi"), detail::require_same_place(matrix, device, "Jacobi"), matrix.rows),
+          Init::none, device) {
   refresh(matrix);
 }
 
 template <class T>
 void JacobiPreconditioner<T>::refresh(const CsrView<T>& matrix) {
   const Stopwatch watch;
-  require_square(matrix);
-  require_same_place(matrix, device());
+  detail::require_square(matrix, "Jacobi");
+  detail::require_same_place(matrix, device(), "Jacobi");
   if (matrix.rows != rows()) {
     throw DimensionError(fmt::format("Jacobi was made for {0} x {0}, got {1} x {1}", rows(), matrix.rows));
   }
-  require_invertible_diagonal(matrix, device());
+  detail::require_invertible_diagonal(matrix, device(), "Jacobi");
   fused::transform_reduce(
       device(), rows(), detail::JacobiInvert<T>{.a = detail::pointers_of(matrix), .inverse = inverse_diagonal_.data()});
   info_.bytes = inverse_diagonal_.bytes();

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 
 namespace tessera::detail {
 
@@ -53,5 +54,17 @@ struct JacobiProduct {
 
 template <class T>
 using JacobiOps = fused::OpList<JacobiFirstUnfit<T>, JacobiInvert<T>, JacobiProduct<T>>;
+
+// What every preconditioner that divides by the diagonal asks of a matrix. \param who begins the messages
+
+/// \throws InvalidMatrix naming the first row whose diagonal entry is missing or has no finite inverse
+template <class T>
+void require_invertible_diagonal(const CsrView<T>& a, const Device& device, std::string_view who);
+/// \throws InvalidArgument for a matrix on a GPU and the host as device
+template <class T>
+void require_same_place(const CsrView<T>& a, const Device& device, std::string_view who);
+/// \throws DimensionError
+template <class T>
+void require_square(const CsrView<T>& a, std::string_view who);
 
 }  // namespace tessera::detail

@@ -7,6 +7,7 @@
 #include "solvers/bicgstab.hpp"
 #include "solvers/cg.hpp"
 #include "solvers/enqueued_cg.hpp"
+#include "solvers/explicit_polynomial.hpp"
 #include "solvers/fused/block.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
@@ -14,6 +15,7 @@
 #include "solvers/idr.hpp"
 #include "solvers/jacobi.hpp"
 #include "solvers/pagerank.hpp"
+#include "solvers/polynomial.hpp"
 #include "solvers/richardson.hpp"
 
 #include <tuple>
@@ -64,10 +66,12 @@ using detail::CgOps;
 using detail::EnqueuedCgOps;
 using detail::EnqueuedCgRestartOps;
 using detail::EnqueuedCgStateOps;
+using detail::ExplicitPolynomialOps;
 using detail::GmresOps;
 using detail::IdrOps;
 using detail::JacobiOps;
 using detail::PagerankOps;
+using detail::PolynomialOps;
 using detail::RichardsonOps;
 using fused::FusedDiagonal;
 using fused::FusedIdentity;
@@ -106,8 +110,20 @@ template struct Kernels<JacobiOps<float>>;
 template struct Kernels<JacobiOps<double>>;
 template struct Kernels<PagerankOps<float>>;
 template struct Kernels<PagerankOps<double>>;
+template struct Kernels<PolynomialOps<float>>;
+template struct Kernels<PolynomialOps<double>>;
+template struct Kernels<ExplicitPolynomialOps<float>>;
+template struct Kernels<ExplicitPolynomialOps<double>>;
 
 template struct TransformRows<detail::BackwardErrorRow<float>>;
 template struct TransformRows<detail::BackwardErrorRow<double>>;
+template struct TransformRows<detail::MeasureDiagonal<float>>;
+template struct TransformRows<detail::MeasureDiagonal<double>>;
+template struct TransformRows<detail::ExplicitFactor<float>>;
+template struct TransformRows<detail::ExplicitFactor<double>>;
+template struct TransformRows<detail::ExplicitStep<float>>;
+template struct TransformRows<detail::ExplicitStep<double>>;
+template struct TransformRows<detail::CountExplicit<float>>;
+template struct TransformRows<detail::CountExplicit<double>>;
 
 }  // namespace tessera::cuda

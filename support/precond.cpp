@@ -5,6 +5,7 @@
 #include "support/factor_precond.hpp"
 #include "support/machine.hpp"
 
+#include "core/borrowed_csr.hpp"
 #include "tessera/error.hpp"
 #include "tessera/solvers.hpp"
 
@@ -27,6 +28,8 @@ std::string to_string(Precond precond) {
       return "jacobi";
     case Precond::amg:
       return "amg";
+    case Precond::polynomial:
+      return "polynomial";
     case Precond::factors:
       return "factors";
     case Precond::direct:
@@ -42,6 +45,7 @@ std::string to_string(Precond precond) {
 std::string name_of(const PrecondRequest& request) {
   if (request.precond == Precond::fsai) return fsai_name(request.fsai);
   if (request.precond == Precond::spai) return spai_name(request.spai);
+  if (request.precond == Precond::polynomial) return polynomial_name(request.polynomial);
   return request.precond == Precond::factors ? factor_name(request.factors) : to_string(request.precond);
 }
 
@@ -117,6 +121,41 @@ void build_amg(const PrecondRequest& wanted, const PrecondSubject<T>& subject, P
   }
 }
 
+/// A plan that somebody else owns, or one of the subject's matrix.
+template <class T>
+[[nodiscard]] std::shared_ptr<const SpmvPlan<T>> plan_for(const PrecondSubject<T>& subject) {
+  if (subject.plan != nullptr) return {std::shared_ptr<const void>(), subject.plan};
+  return std::make_shared<const SpmvPlan<T>>(detail::borrow_csr(subject.matrix, subject.device),
+                                             SpmvOptions{.device = subject.device});
+}
+
+template <class T>
+void build_polynomial(const PrecondRequest& wanted, const PrecondSubject<T>& subject, PreparedPrecond<T>& result) {
+  PolynomialOptions options = wanted.polynomial;
+  if (wanted.memory_limit_bytes > 0) {
+    options.memory_limit_bytes = wanted.memory_limit_bytes - std::min(wanted.memory_limit_bytes - 1, wanted.held_bytes);
+  }
+  try {
+    std::unique_ptr<PolynomialPreconditioner<T>> built;
+    std::uint64_t plan_bytes = 0;
+    if (options.explicit_matrix) {
+      built = std::make_unique<PolynomialPreconditioner<T>>(subject.matrix, options, subject.device);
+    } else {
+      const auto plan = plan_for(subject);
+      if (subject.plan == nullptr) plan_bytes = plan->info().bytes;
+      built = std::make_unique<PolynomialPreconditioner<T>>(plan, options);
+    }
+    result.polynomial = built->polynomial();
+    take(std::move(built), result);
+    result.info.bytes += plan_bytes;
+  } catch (const InvalidMatrix& error) {
+    throw InvalidMatrix(fmt::format("{}: {}{}", subject.name, error.what(),
+                                    subject.facts.full_diagonal() ? ""
+                                                                  : "; hint: --precond none does without the "
+                                                                    "diagonal"));
+  }
+}
+
 template <class T>
 void build_factors(const PrecondRequest& wanted, const PrecondSubject<T>& subject, PreparedPrecond<T>& result) {
   auto factors = make_factors(wanted, subject);
@@ -188,6 +227,7 @@ PreparedPrecond<T> prepare_precond(const PrecondRequest& wanted, const PrecondSu
   result.choice = choose_precond(wanted.precond, subject.facts);
   if (result.choice.precond == Precond::amg) build_amg(wanted, subject, result);
   if (result.choice.precond == Precond::jacobi) build_jacobi(wanted, subject, result);
+  if (result.choice.precond == Precond::polynomial) build_polynomial(wanted, subject, result);
   if (result.choice.precond == Precond::factors) build_factors(wanted, subject, result);
   if (result.choice.precond == Precond::direct) build_direct(wanted, subject, result);
   if (result.choice.precond == Precond::fsai) build_fsai(wanted, subject, result);

@@ -8,7 +8,9 @@
 #include "tessera/direct.hpp"
 #include "tessera/fused_operator.hpp"
 #include "tessera/incomplete_factors.hpp"
+#include "tessera/polynomial.hpp"
 #include "tessera/preconditioner.hpp"
+#include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
 
 #include <cstddef>
@@ -25,13 +27,14 @@ enum class Precond {
   none,
   jacobi,
   amg,
-  factors,  ///< incomplete factors, also of diagonal blocks
-  direct,   ///< the factors of A itself, which Method::direct refines
+  polynomial,  ///< in D⁻¹ A
+  factors,     ///< incomplete factors, also of diagonal blocks
+  direct,      ///< the factors of A itself, which Method::direct refines
   fsai,
   spai,
 };
 
-/// "auto", "none", "jacobi", "amg", "factors", "direct", "fsai", "spai".
+/// "auto", "none", "jacobi", "amg", "polynomial", "factors", "direct", "fsai", "spai".
 [[nodiscard]] std::string to_string(Precond precond);
 
 struct PrecondChoice {
@@ -46,6 +49,7 @@ struct PrecondChoice {
 struct PrecondRequest {
   Precond precond = Precond::automatic;
   AmgOptions amg;
+  PolynomialOptions polynomial;  ///< its limit on memory follows from those below
   IncompleteFactorOptions factors;
   DirectOptions direct;  ///< its limit on memory follows from those below
   FsaiOptions fsai;
@@ -54,7 +58,7 @@ struct PrecondRequest {
   std::uint64_t held_bytes = 0;          ///< by matrix, plan and vectors
 };
 
-/// As the command line names it, with parameters: "jacobi", "ilut:1e-3:20", "bjacobi:8:ilu0", "fsai:2".
+/// As the command line names it, with parameters: "jacobi", "poly:4", "ilut:1e-3:20", "bjacobi:8:ilu0", "fsai:2".
 [[nodiscard]] std::string name_of(const PrecondRequest& request);
 
 /// The matrix that is to be preconditioned.
@@ -63,7 +67,9 @@ struct PrecondSubject {
   const MatrixStatistics& facts;
   CsrView<T> matrix;  ///< on `device`
   Device device;
-  std::string name;  ///< for messages
+  std::string name;                   ///< for messages
+  const SpmvPlan<T>* plan = nullptr;  ///< of the solver; a polynomial multiplies by it, else by one of its own. Both
+                                      ///< plan and matrix outlive the preconditioner
 };
 
 /// FSAI or SPAI as it was set up.
@@ -91,6 +97,7 @@ struct PreparedPrecond {
   PrecondChoice choice;
   PreconditionerInfo info{.name = "none", .is_symmetric = true};
   std::optional<AmgInfo> hierarchy;
+  std::optional<PolynomialInfo> polynomial;
   std::optional<IncompleteFactorInfo> factors;
   std::optional<DirectInfo> direct;
   std::optional<InverseOutcome> approximate_inverse;
@@ -98,8 +105,8 @@ struct PreparedPrecond {
 
 /// Chooses and builds. `automatic` takes Jacobi, and the identity where the diagonal has no finite inverse.
 /// \throws InvalidMatrix naming the subject when the preconditioner that the user chose cannot be built; what the
-///         constructors of Amg, IncompleteFactors and DirectFactors throw for their options; BudgetExceeded;
-///         OutOfMemory
+///         constructors of Amg, PolynomialPreconditioner, IncompleteFactors and DirectFactors throw for their options;
+///         BudgetExceeded; OutOfMemory
 template <class T>
 [[nodiscard]] PreparedPrecond<T> prepare_precond(const PrecondRequest& wanted, const PrecondSubject<T>& subject);
 

@@ -73,6 +73,29 @@ template <class T>
 }
 
 template <class T>
+[[nodiscard]] PrecondOutlook polynomial_outlook(const OutlookMatrix<T>& matrix, const PolynomialOptions& options) {
+  constexpr double vectors_per_step = 6.0;
+  const auto vector = static_cast<std::uint64_t>(matrix.sizes.rows) * sizeof(T);
+  const bool chebyshev = options.kind == PolynomialKind::chebyshev;
+  const auto products = static_cast<std::uint64_t>(options.degree) - (chebyshev ? 1 : 0);
+  PrecondOutlook result;
+  if (options.explicit_matrix) {
+    result.phase.held_bytes = std::max<std::uint64_t>(products, 1) * matrix.sizes.bytes;
+    result.phase.passing_bytes = result.phase.held_bytes + 3 * vector;
+    result.phase.rests_on = std::string(
+        "as many entries as A per product, a guess: how many are smaller than the drop tolerance is not known before");
+    result.applied_bytes = static_cast<double>(result.phase.held_bytes);
+    return result;
+  }
+  result.phase.held_bytes = (chebyshev ? 3 : 2) * vector;
+  result.phase.passing_bytes = 3 * vector;  // of the power method
+  result.phase.rests_on = std::string("the diagonal and work vectors");
+  result.applied_bytes = static_cast<double>(products) * static_cast<double>(matrix.sizes.bytes) +
+                         vectors_per_step * static_cast<double>(products + 1) * static_cast<double>(vector);
+  return result;
+}
+
+template <class T>
 [[nodiscard]] PrecondOutlook factor_outlook(const OutlookMatrix<T>& matrix, const IncompleteFactorOptions& options) {
   PrecondOutlook result;
   const MatrixStatistics& facts = matrix.sizes.facts;
@@ -123,6 +146,7 @@ PrecondOutlook precond_outlook(const RunSettings& settings, const OutlookMatrix<
   Precond precond = settings.precond.precond;
   if (precond == Precond::automatic) precond = support::choose_precond(precond, matrix.sizes.facts).precond;
   if (precond == Precond::amg) return amg_outlook(matrix, settings.precond.amg);
+  if (precond == Precond::polynomial) return polynomial_outlook(matrix, settings.precond.polynomial);
   if (precond == Precond::factors) return factor_outlook(matrix, settings.precond.factors);
   if (precond == Precond::direct) return direct_outlook(matrix);
   if (precond == Precond::jacobi) return jacobi_outlook<T>(matrix.sizes.rows);

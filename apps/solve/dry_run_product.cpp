@@ -213,6 +213,9 @@ template <class T>
     return uncertain *
            support::predicted_bytes(support::predict_amg(facts, neighbours, precond.amg), sizeof(T), precond.amg);
   }
+  if (precond.precond == Precond::polynomial && precond.polynomial.explicit_matrix) {
+    return static_cast<std::uint64_t>(precond.polynomial.degree) * matrix.sizes.bytes;
+  }
   if (precond.precond == Precond::factors) {
     const double entries = precond.factors.fill_limit * static_cast<double>(facts.nnz);
     return support::factor_workspace_bytes(facts) + static_cast<std::uint64_t>(entries * (sizeof(T) + sizeof(index_t)));

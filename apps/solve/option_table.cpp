@@ -81,7 +81,8 @@ constexpr auto table = std::to_array<OptionSpec>({
      "", "auto|cg|bicgstab|gmres|idr|richardson|direct|pagerank"},
     {"method", 'm', "Method", pagerank, text, "NAME", "pagerank", "pagerank", "", "pagerank"},
     {"precond", 'p', "Method", systems, text, "NAME", "auto",
-     "none, jacobi, amg (algebraic multigrid), spai and fsai (sparse approximate inverses), incomplete factors "
+     "none, jacobi, amg (algebraic multigrid), spai and fsai (sparse approximate inverses), poly:DEG and neumann:K "
+     "(polynomials in A), incomplete factors "
      "({words}), or auto: with --method auto or a "
      "Krylov method the rungs of the ladder, jacobi first (docs/convergence.md); else jacobi if no diagonal entry is "
      "missing or zero, else none"},
@@ -249,7 +250,7 @@ constexpr auto table = std::to_array<OptionSpec>({
 constexpr std::string_view planned =
     " tune bench report --reorder --scale --index --graph --events --html --plot --debug "
     "--from-petsc "
-    "--from-amgx --from-scipy --from-ginkgo --return --suite --resume --report precond=poly precond=neumann "
+    "--from-amgx --from-scipy --from-ginkgo --return --suite --resume --report "
     "precond=ainv precision=mixed replace-residual=never method=minres ";
 
 /// Spellings of PETSc, SciPy, Ginkgo and common benchmarks.

@@ -103,7 +103,7 @@ void refuse_text(std::string_view name, std::string_view text, std::string_view 
 }
 
 void refuse_planned_value(std::string_view name, std::string_view text, std::string_view available) {
-  // What follows a colon or a parenthesis does not matter: "poly:4".
+  // What follows a colon or a parenthesis does not matter: "ainv:1".
   if (!is_planned(fmt::format("{}={}", name, text.substr(0, text.find_first_of(":("))))) return;
   throw OptionError(
       std::string(name),

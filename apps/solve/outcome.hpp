@@ -57,12 +57,19 @@ struct FactorOutcome {
   IncompleteFactorInfo info;
 };
 
+/// A polynomial with what it was asked to be.
+struct PolynomialOutcome {
+  PolynomialOptions options;
+  PolynomialInfo info;
+};
+
 /// The preconditioner of a run as it was set up.
 struct PrecondOutcome {
   std::string name = "none";  ///< with parameters: "ilut:1e-3:20"
   std::string reason;         ///< empty when the user chose
   PreconditionerInfo info{.name = "none", .is_symmetric = true};
   std::optional<AmgInfo> hierarchy;
+  std::optional<PolynomialOutcome> polynomial;
   std::optional<FactorOutcome> factors;
   std::optional<DirectInfo> direct;  ///< of method direct
   std::optional<support::InverseOutcome> approximate_inverse;

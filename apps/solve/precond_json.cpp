@@ -44,6 +44,28 @@ namespace {
   return json;
 }
 
+[[nodiscard]] Json polynomial_json(const PolynomialOutcome& polynomial) {
+  const auto& [options, info] = polynomial;
+  Json json{{"kind", options.kind == PolynomialKind::chebyshev ? "chebyshev" : "neumann"}};
+  json["degree"] = options.degree;
+  json["explicit"] = options.explicit_matrix;
+  put_number(json, "gershgorin", info.gershgorin);
+  put_number(json, "lambda_max", info.lambda_max);
+  put_number(json, "interval_low", info.interval_low);
+  put_number(json, "interval_high", info.interval_high);
+  put_number(json, "damping", info.damping);
+  json["products"] = info.products;
+  json["explicit_nnz"] = info.explicit_nnz;
+  put_number(json, "fill", info.fill);
+  Json times;
+  put_number(times, "spectrum", info.spectrum_ms);
+  put_number(times, "products", info.products_ms);
+  put_number(times, "drop", info.drop_ms);
+  put_number(times, "plan", info.plan_ms);
+  json["setup_times_ms"] = std::move(times);
+  return json;
+}
+
 [[nodiscard]] Json factors_json(const FactorOutcome& factors) {
   const auto& [options, info] = factors;
   Json json{{"kind", to_string(options.kind)}, {"blocks", options.blocks}};
@@ -107,6 +129,7 @@ Json precond_json(const PrecondOutcome& precond, double setup_ms) {
   json["bytes"] = precond.info.bytes;
   json["symmetric"] = precond.info.is_symmetric;
   json["hierarchy"] = precond.hierarchy ? hierarchy_json(*precond.hierarchy) : Json(nullptr);
+  json["polynomial"] = precond.polynomial ? polynomial_json(*precond.polynomial) : Json(nullptr);
   json["factors"] = precond.factors ? factors_json(*precond.factors) : Json(nullptr);
   json["direct"] = precond.direct ? direct_json(*precond.direct) : Json(nullptr);
   json["approximate_inverse"] =

@@ -9,9 +9,9 @@
 
 namespace tessera::cli {
 
-/// Of AMG: memory, complexities, where set-up went, and the table of levels. Of factors: fill, memory, pivots, a
-/// condition estimate, and how the matrix was prepared. Of approximate inverses: entries, fill, memory, and where
-/// set-up went. Of others nothing.
+/// Of AMG: memory, complexities, where set-up went, and the table of levels. Of polynomials: products or
+/// entries, interval, memory. Of factors: fill, memory, pivots, a condition estimate, and how the matrix was prepared.
+/// Of approximate inverses: entries, fill, memory, and where set-up went. Of others nothing.
 [[nodiscard]] std::string precond_lines(const PrecondOutcome& precond, std::size_t width);
 
 /// "preconditioner" of a document. \param setup_ms of the run

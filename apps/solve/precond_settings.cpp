@@ -48,6 +48,8 @@ namespace {
   switch (settings.precond) {
     case Precond::factors:
       return to_string(settings.factors.kind);
+    case Precond::polynomial:
+      return to_string(settings.polynomial.kind);
     case Precond::none:
       return "none";
     case Precond::jacobi:
@@ -239,6 +241,7 @@ support::PrecondRequest precond_request(const PrecondSettings& settings, const P
   request.precond = settings.precond;
   request.amg = settings.amg;
   request.factors = settings.factors;
+  request.polynomial = settings.polynomial;
   request.memory_limit_bytes = machine.memory_limit_bytes;
   request.fsai = settings.fsai;
   request.spai = settings.spai;

@@ -21,6 +21,9 @@ namespace tessera::cli {
 
 namespace {
 
+constexpr std::string_view polynomial_parameters =
+    "a whole number in [1, 64]; then explicit, a drop tolerance >= 0, and a limit on entries per row >= 1";
+
 constexpr auto forms = std::to_array<PrecondForm>({
     {"none", "none", "", "the identity", false},
     {"jacobi", "jacobi", "", "the inverse of the diagonal", false},
@@ -31,6 +34,12 @@ constexpr auto forms = std::to_array<PrecondForm>({
      "symmetric positive definite matrices (default 2:0.1)",
      false},
     {"amg", "amg", "", "algebraic multigrid by smoothed aggregation", false},
+    {"poly", "poly:DEG", polynomial_parameters,
+     "Chebyshev polynomial in D^-1 A by DEG - 1 products with A (default 4); poly:DEG,explicit,TOL: as a sparse matrix "
+     "without its small entries (default 1e-3)",
+     false},
+    {"neumann", "neumann:K", polynomial_parameters,
+     "Neumann series of D^-1 A by K products with A (default 3); neumann:K,explicit,TOL as for poly", false},
     {"ilu0", "ilu0", "", "incomplete LU factors with the positions of A"},
     {"iluk", "iluk:K", "K a whole number in [0, 100]",
      "incomplete LU factors with fill of level K at most (default 1)"},
@@ -134,6 +143,30 @@ void read_factors(const SpecText& text, std::string_view spec, IncompleteFactorO
   if (parts.size() > 1) options.max_row_entries = count_of(text, name, parts[1], 1, most_entries);
 }
 
+/// What follows "poly" or "neumann".
+void read_polynomial(const SpecText& text, std::string_view name, std::string_view spec, PolynomialOptions& options) {
+  constexpr int neumann_degree = 3;
+  constexpr std::int64_t most_degree = 64;
+  constexpr std::int64_t most_entries = std::numeric_limits<index_t>::max();
+  if (name == "neumann") {
+    options.kind = PolynomialKind::neumann;
+    options.degree = neumann_degree;
+  }
+  if (spec.empty()) return;
+  const std::vector<std::string_view> parts = split(spec.substr(1), ":,");
+  if (parts.empty() || parts.size() > 4) refuse_form(text, name);
+  options.degree = static_cast<int>(count_of(text, name, parts[0], 1, most_degree));
+  if (parts.size() == 1) return;
+  if (parts[1] != "explicit") refuse_form(text, name);
+  options.explicit_matrix = true;
+  if (parts.size() > 2) {
+    const auto tolerance = parse_number(parts[2]);
+    if (!tolerance || *tolerance < 0.0) refuse_form(text, name);
+    options.drop_tolerance = *tolerance;
+  }
+  if (parts.size() > 3) options.max_row_entries = static_cast<index_t>(count_of(text, name, parts[3], 1, most_entries));
+}
+
 void read_block_jacobi(const SpecText& text, std::string_view parameters, IncompleteFactorOptions& options) {
   constexpr std::int64_t most_blocks = std::numeric_limits<index_t>::max();
   const std::string_view blocks = parameters.substr(0, parameters.find(':'));
@@ -192,6 +225,10 @@ void read_precond(std::string_view option, std::string_view text, PrecondSetting
     return;
   }
   if (name == "fsai" || name == "spai") return read_inverse(whole, name, result);
+  if (name == "poly" || name == "neumann") {
+    result.precond = Precond::polynomial;
+    return read_polynomial(whole, name, text.substr(name.size()), result.polynomial);
+  }
   result.precond = Precond::factors;
   if (find_word(kinds, name)) return read_factors(whole, text, result.factors);
   if (name != "bjacobi") refuse_name(whole, name);
@@ -206,7 +243,7 @@ std::vector<PrecondSettings> read_precond_list(std::string_view text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view word = text.substr(begin, end - begin);
     begin = end + 1;
-    if (parse_number(word)) {
+    if (parse_number(word) || word == "explicit") {
       throw UsageError(fmt::format("option --preconds: commas separate preconditioners, so \"{}\" is one", word),
                        "parameters follow colons here: ilut:1e-3:20");
     }
@@ -220,6 +257,7 @@ std::vector<PrecondSettings> read_precond_list(std::string_view text) {
     request.factors = each.factors;
     request.fsai = each.fsai;
     request.spai = each.spai;
+    request.polynomial = each.polynomial;
     std::string name = support::name_of(request);
     if (std::find(names.begin(), names.end(), name) != names.end()) {
       throw UsageError(fmt::format("option --preconds: {} is given twice", name));

@@ -1,5 +1,5 @@
 /// \file
-/// The words of --precond and --preconds: a name, and of incomplete factors parameters after a colon.
+/// The words of --precond and --preconds: a name, and of polynomials and incomplete factors parameters after a colon.
 #pragma once
 
 #include "settings.hpp"
@@ -26,10 +26,10 @@ struct PrecondForm {
 /// "auto", "none", ..., "ilut:TAU,P", ...: what messages list.
 [[nodiscard]] std::vector<std::string_view> precond_words();
 
-/// Reads "jacobi", "ilut", "ilut:1e-3,20", "ilut:1e-3:20", "bjacobi:8:ilut:1e-3" or "fsai:2:0.05"; parameters that are
-/// left out keep their defaults: those of IncompleteFactorOptions, 1e-2 and 10 for ict. \param option name without
-/// dashes, for messages \param result takes the preconditioner and its parameters \throws OptionError naming the form,
-/// or the nearest name
+/// Reads "jacobi", "poly:4,explicit", "fsai:2:0.05", "ilut", "ilut:1e-3,20", "ilut:1e-3:20" or "bjacobi:8:ilut:1e-3";
+/// parameters that are left out keep their defaults: those of IncompleteFactorOptions, 1e-2 and 10 for ict; those of
+/// PolynomialOptions, degree 3 for neumann. \param option name without dashes, for messages \param result takes the
+/// preconditioner and its parameters \throws OptionError naming the form, or the nearest name
 void read_precond(std::string_view option, std::string_view text, PrecondSettings& result);
 
 /// Entries of --preconds, separated by commas; so parameters are separated by colons. No entry is auto.

@@ -65,6 +65,24 @@ namespace {
   return text + level_table(info, width);
 }
 
+[[nodiscard]] std::string polynomial_lines(const PolynomialOutcome& polynomial, const PreconditionerInfo& precond) {
+  const auto& [options, info] = polynomial;
+  const std::string products = options.explicit_matrix
+                                   ? fmt::format("one matrix of {} entries, fill {:.2f}", info.explicit_nnz, info.fill)
+                                   : fmt::format("{} with A per application", counted(info.products, "product"));
+  const std::string weights = options.kind == PolynomialKind::neumann
+                                  ? fmt::format("damping {:.3g}", info.damping)
+                                  : fmt::format("interval [{:.3g}, {:.3g}]", info.interval_low, info.interval_high);
+  std::string text = line("polynomial", fmt::format("{}, eigenvalues of D^-1 A up to {:.3g}, {}, {}, {}", products,
+                                                    info.lambda_max, weights, size_text(precond.bytes),
+                                                    precond.is_symmetric ? "symmetric" : "not symmetric"));
+  std::string times = fmt::format("spectrum {}", time_text(info.spectrum_ms));
+  if (options.explicit_matrix) {
+    times += fmt::format(", products {}, drop {}", time_text(info.products_ms), time_text(info.drop_ms));
+  }
+  return text + line("set-up", fmt::format("{}, plan {}", times, time_text(info.plan_ms)));
+}
+
 [[nodiscard]] bool is_cholesky(FactorKind kind) { return kind == FactorKind::ic0 || kind == FactorKind::ict; }
 
 [[nodiscard]] std::string factor_lines(const FactorOutcome& factors, std::uint64_t bytes) {
@@ -127,6 +145,7 @@ void warn_about_factors(const PrecondOutcome& precond, Warnings& warnings) {
 
 std::string precond_lines(const PrecondOutcome& precond, std::size_t width) {
   if (precond.hierarchy) return amg_lines(*precond.hierarchy, precond.info, width);
+  if (precond.polynomial) return polynomial_lines(*precond.polynomial, precond.info);
   if (precond.factors) return factor_lines(*precond.factors, precond.info.bytes);
   if (precond.direct) return direct_lines(*precond.direct, precond.info.bytes);
   if (precond.approximate_inverse) return inverse_lines(*precond.approximate_inverse, precond.info.bytes);

@@ -86,10 +86,12 @@ template <class T>
   named.factors = settings.factors;
   named.fsai = settings.fsai;
   named.spai = settings.spai;
+  named.polynomial = settings.polynomial;
   outcome.name = support::name_of(named);
   outcome.reason = M.choice.reason;
   outcome.info = M.info;
   outcome.hierarchy = M.hierarchy;
+  if (M.polynomial) outcome.polynomial = {settings.polynomial, *M.polynomial};
   if (M.factors) outcome.factors = {settings.factors, *M.factors};
   outcome.direct = M.direct;
   outcome.approximate_inverse = M.approximate_inverse;
@@ -101,7 +103,8 @@ template <class T>
                                                          const RunOutcome& outcome) {
   support::PrecondRequest request = precond_request(settings.precond, settings.problem, A.rows(), settings.machine);
   request.held_bytes = outcome.memory.matrix + outcome.memory.plan + outcome.memory.vectors;
-  return support::prepare_precond<T>(request, {outcome.matrix, A.matrix(), settings.machine.device, outcome.problem});
+  return support::prepare_precond<T>(request,
+                                     {outcome.matrix, A.matrix(), settings.machine.device, outcome.problem, &A});
 }
 
 /// Errors of the solution, and with --error-gate repair a better one.

@@ -98,6 +98,7 @@ using support::Precond;
 struct PrecondSettings {
   Precond precond = Precond::automatic;
   AmgOptions amg;                   ///< without the vectors of the files
+  PolynomialOptions polynomial;     ///< of Precond::polynomial
   IncompleteFactorOptions factors;  ///< of Precond::factors
   std::string coordinates_file;     ///< may be empty
   bool generated_coordinates = false;

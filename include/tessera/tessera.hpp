@@ -28,6 +28,7 @@
 #include "tessera/ordering.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/pagerank_solver.hpp"
+#include "tessera/polynomial.hpp"
 #include "tessera/preconditioner.hpp"
 #include "tessera/report.hpp"
 #include "tessera/scaling.hpp"

@@ -6,6 +6,7 @@
 #include "tessera/approximate_inverse.hpp"
 #include "tessera/direct.hpp"
 #include "tessera/incomplete_factors.hpp"
+#include "tessera/polynomial.hpp"
 #include "tessera/preconditioner.hpp"
 #include "tessera/spmv.hpp"
 
@@ -58,6 +59,22 @@ void refuse_rest(const nb::dict& keywords, const std::string& kind) {
   take(keywords, "smoother", options.smoother,
        std::array{AmgSmoother::jacobi, AmgSmoother::l1_jacobi, AmgSmoother::spai0, AmgSmoother::chebyshev});
   take(keywords, "precision", options.precision, std::array{AmgPrecision::single, AmgPrecision::full});
+  return options;
+}
+
+[[nodiscard]] PolynomialOptions polynomial_options(const std::string& kind, nb::dict& keywords) {
+  PolynomialOptions options;
+  if (kind == "neumann") {
+    options.kind = PolynomialKind::neumann;
+    options.degree = 3;
+  }
+  take(keywords, "degree", options.degree);
+  take(keywords, "interval_ratio", options.interval_ratio);
+  take(keywords, "damping", options.damping);
+  take(keywords, "power_steps", options.power_steps);
+  take(keywords, "explicit_matrix", options.explicit_matrix);
+  take(keywords, "drop_tolerance", options.drop_tolerance);
+  take(keywords, "max_row_entries", options.max_row_entries);
   return options;
 }
 
@@ -114,6 +131,12 @@ template <class T>
     refuse_rest(keywords, kind);
     const nb::gil_scoped_release release;
     return std::make_shared<SpaiPreconditioner<T>>(view, options, device);
+  }
+  if (kind == "poly" || kind == "neumann") {
+    const PolynomialOptions options = polynomial_options(kind, keywords);
+    refuse_rest(keywords, kind);
+    const nb::gil_scoped_release release;
+    return std::make_shared<PolynomialPreconditioner<T>>(view, options, device);
   }
   if (kind == "direct") {
     refuse_rest(keywords, kind);

@@ -6,7 +6,18 @@ from . import _core
 from ._plan import _Operator, as_plan
 from .errors import InvalidArgument
 
+
+
+def _is_explicit(word):
+    if word != "explicit":
+        raise ValueError(f'expected explicit, got "{word}"')
+    return True
+
+
+_POLYNOMIAL = (("degree", int), ("explicit_matrix", _is_explicit), ("drop_tolerance", float), ("max_row_entries", int))
 _PARAMETERS = {
+    "poly": _POLYNOMIAL,
+    "neumann": _POLYNOMIAL,
     "iluk": (("level", int),),
     "ilut": (("drop_tolerance", float), ("max_row_entries", int)),
     "ilutp": (("drop_tolerance", float), ("max_row_entries", int)),
@@ -14,7 +25,9 @@ _PARAMETERS = {
     "fsai": (("power", int), ("filter", float)),
     "spai": (("level", int),),
 }
-NAMES = ("none", "jacobi", "amg", "ilu0", "iluk", "ilut", "ilutp", "ic0", "ict", "direct", "fsai", "spai")
+NAMES = (
+    "none", "jacobi", "spai", "fsai", "amg", "poly", "neumann", "ilu0", "iluk", "ilut", "ilutp", "ic0", "ict", "direct"
+)
 
 
 def _read(text):
@@ -38,14 +51,15 @@ class Preconditioner(_Operator):
     ----------
     A : as for `Plan`, or a Plan
     kind : str
-        "jacobi", "amg", "ilu0", "iluk", "ilut", "ilutp", "ic0", "ict", "direct", "fsai" or "spai"; parameters
-        may follow, as in "ilut:1e-3:20" or "fsai:2".
+        "jacobi", "spai", "fsai", "amg", "poly", "neumann", "ilu0", "iluk", "ilut", "ilutp", "ic0", "ict" or "direct";
+        parameters may follow, as in "ilut:1e-3:20", "fsai:2", "poly:4" or "neumann:3:explicit:1e-2".
     **options
         As in C++: of "amg" `strength_threshold`, `coarsest_rows`, `max_levels`, `block_size`, `near_nullspace`,
         `coordinates`, `prolongator_damping`, `cycle`, `smoother`, `sweeps`, `precision`, `prepare_refresh`; of
-        incomplete factors `level`, `drop_tolerance`, `max_row_entries`, `pivot_tolerance`, `blocks`, `fill_limit`,
-        `time_limit`; of "fsai" `power`, `filter`, `max_row_entries`, `post_filter`; of "spai" `level`,
-        `max_row_entries`.
+        "poly" and "neumann" `degree`, `interval_ratio`, `damping`, `power_steps`, `explicit_matrix`, `drop_tolerance`,
+        `max_row_entries`; of incomplete factors `level`, `drop_tolerance`, `max_row_entries`, `pivot_tolerance`,
+        `blocks`, `fill_limit`, `time_limit`; of "fsai" `power`, `filter`, `max_row_entries`, `post_filter`; of "spai"
+        `level`, `max_row_entries`.
 
     Attributes
     ----------

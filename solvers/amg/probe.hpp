@@ -6,6 +6,7 @@
 #include "solvers/amg/row_ops.hpp"
 #include "solvers/fused/ops.hpp"
 
+#include <cmath>
 #include <cstdint>
 
 namespace tessera::detail {
@@ -32,6 +33,10 @@ struct AsymmetrySums {
     difference += other.difference;
     squares += other.squares;
     return *this;
+  }
+  /// Whether the difference is no more than rounding. \param epsilon of the element type
+  [[nodiscard]] bool is_rounding(double epsilon) const {
+    return std::abs(difference) <= 1e4 * epsilon * std::sqrt(squares);
   }
 };
 

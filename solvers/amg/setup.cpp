@@ -350,9 +350,7 @@ void AmgSetup<T>::test_symmetry() {
   const AmgLevel<T>& level = hierarchy_.levels[hierarchy_.levels.size() > 1 ? 1 : 0];
   DeviceValue<AsymmetrySums> sums(device_);
   transform_rows(device_, all_rows(level.a->view()), AsymmetryProbe<T>{.a = pointers_of(level.a->view())}, sums.data());
-  const AsymmetrySums found = sums.get();
-  const double rounding = 1e4 * static_cast<double>(std::numeric_limits<T>::epsilon()) * std::sqrt(found.squares);
-  is_symmetric_ = std::abs(found.difference) <= rounding;
+  is_symmetric_ = sums.get().is_rounding(static_cast<double>(std::numeric_limits<T>::epsilon()));
   clock_->end(&AmgSetupTimes::check);
 }
 

@@ -12,19 +12,22 @@
 
 namespace tessera::detail {
 
-/// Σ y_i² in units of 2⁻²⁰. Vectors have mean squares near 1; an element beyond 2⁵ counts as 2⁵.
+/// Σ y_i² in units of 2⁻²⁰, at most 2⁴³ - 2⁻²⁰, which counts as infinity. Vectors have mean squares near 1, but one
+/// element may hold all of it, where an eigenvector lives on few rows.
 struct SumOfSquares {
+  static constexpr std::int64_t most = 0x7fffffffffffffff;
   std::int64_t units = 0;
   TESSERA_HOST_DEVICE SumOfSquares& operator+=(const SumOfSquares& other) noexcept {
-    units += other.units;
+    units = other.units > most - units ? most : units + other.units;
     return *this;
   }
   TESSERA_HOST_DEVICE void add(double value) noexcept {
-    const double square = value * value;
-    units += static_cast<std::int64_t>((square < 1024.0 ? square : 1024.0) * 1048576.0);
+    const double in_units = value * value * 0x1p20;
+    *this += SumOfSquares{in_units < 0x1p63 ? static_cast<std::int64_t>(in_units) : most};
   }
   [[nodiscard]] TESSERA_HOST_DEVICE double mean(std::int64_t n) const noexcept {
-    return static_cast<double>(units) / 1048576.0 / static_cast<double>(n);
+    if (units == most) return INFINITY;
+    return static_cast<double>(units) * 0x1p-20 / static_cast<double>(n);
   }
 };
 

@@ -84,6 +84,23 @@ TEST(PrecondSpec, BlockJacobiHoldsAnotherSpec) {
   EXPECT_EQ(nested.max_row_entries, 7);
 }
 
+TEST(PrecondSpec, PolynomialsTakeADegreeAndExplicit) {
+  const auto polynomial_of = [](const std::string& spec) {
+    PrecondSettings settings;
+    read_precond("precond", spec, settings);
+    EXPECT_EQ(settings.precond, Precond::polynomial) << spec;
+    return settings.polynomial;
+  };
+  EXPECT_EQ(polynomial_name(polynomial_of("poly")), polynomial_name({}));
+  EXPECT_EQ(polynomial_name(polynomial_of("neumann")), "neumann:3");
+  EXPECT_EQ(polynomial_name(polynomial_of("poly:4,explicit")), "poly:4:explicit:1e-3");
+  EXPECT_EQ(polynomial_of("poly:64").degree, 64);
+  EXPECT_FALSE(polynomial_of("neumann:5").explicit_matrix);
+  for (const std::string spec : {"poly:7", "neumann:1", "neumann:3:explicit:1e-2", "poly:2:explicit:0:20"}) {
+    EXPECT_EQ(polynomial_name(polynomial_of(spec)), spec) << "names read back";
+  }
+}
+
 TEST(PrecondSpec, AnythingElseIsRefusedWithTheForm) {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"ilu0:1", "expected ilu0, which takes no parameters, got \"ilu0:1\""},
@@ -116,9 +133,6 @@ TEST(PrecondSpec, AnythingElseIsRefusedWithTheForm) {
       {"bjacobi:2:ict,", "expected bjacobi:BLOCKS:SPEC"},
       {"ilu", "did you mean ilu0?"},
       {"ilutpp:1e-3", "did you mean ilutp?"},
-      {"poly:4",
-       "--precond poly:4 is planned and not implemented in Tessera 0.1; available: auto, none, jacobi, spai:LEVEL, "
-       "fsai:K:TAU, amg, ilu0"},
       {"fsai:", "expected fsai:K:TAU with K a whole number in [1, 3], TAU a number in [0, 1], got \"fsai:\""},
       {"fsai:4", "expected fsai:K:TAU"},
       {"fsai:2:1.5", "expected fsai:K:TAU"},
@@ -126,6 +140,17 @@ TEST(PrecondSpec, AnythingElseIsRefusedWithTheForm) {
       {"spai:2", "expected spai:LEVEL with LEVEL 0 or 1, got \"spai:2\""},
       {"spai:1:1", "expected spai:LEVEL"},
       {"fsa", "did you mean fsai?"},
+      {"poly:0", "expected poly:DEG with a whole number in [1, 64]; then explicit, a drop tolerance >= 0"},
+      {"poly:65", "expected poly:DEG"},
+      {"poly:", "expected poly:DEG"},
+      {"poly:4,dense", "expected poly:DEG"},
+      {"neumann:x", "expected neumann:K"},
+      {"neumann:2,explicit,-1", "expected neumann:K"},
+      {"neumann:2,explicit,1e-3,0", "expected neumann:K"},
+      {"neumann:2,explicit,1e-3,9,9", "expected neumann:K"},
+      {"ainv:4",
+       "--precond ainv:4 is planned and not implemented in Tessera 0.1; available: auto, none, jacobi, spai:LEVEL, "
+       "fsai:K:TAU, amg, poly:DEG, neumann:K, ilu0, iluk:K"},
       {"", "expected one of auto, none"}};
   for (const auto& [spec, expected] : cases) {
     PrecondSettings settings;
@@ -182,6 +207,8 @@ TEST(PrecondList, RefusesWhatIsNoList) {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"jacobi,amgg", "did you mean amg?"},
       {"ilut:1e-3,20", "parameters follow colons here: ilut:1e-3:20"},
+      {"poly:4,explicit", "parameters follow colons here"},
+      {"poly,poly:4", "option --preconds: poly:4 is given twice"},
       {"jacobi,,amg", "option --preconds: expected one of"},
       {"jacobi,", "option --preconds: expected one of"},
       {"auto,amg", "option --preconds: auto is not compared"},

@@ -65,6 +65,28 @@ TEST_F(PrecondTest, AmgServesBicgstabOnANonsymmetricMatrix) {
   EXPECT_LT(amg["result"]["iterations"].get<int>(), 20);
 }
 
+TEST_F(PrecondTest, PolynomialsSayWhatTheyMultiplyBy) {
+  const json jacobi = solved("--poisson2d 40 -p jacobi");
+  const json poly = solved("--poisson2d 40 -p poly:4");
+  const json& implicit = poly["preconditioner"]["polynomial"];
+  EXPECT_EQ(poly["result"]["precond"], "poly:4");
+  EXPECT_EQ(implicit["kind"], "chebyshev");
+  EXPECT_EQ(implicit["products"], 3);
+  EXPECT_EQ(implicit["lambda_max"], 2.0);
+  EXPECT_EQ(implicit["explicit_nnz"], 0);
+  EXPECT_LT(2 * poly["result"]["iterations"].get<int>(), jacobi["result"]["iterations"].get<int>());
+  const json neumann = solved("--poisson2d 40 -p neumann:2,explicit,1e-2 --precision fp32");
+  const json& matrix = neumann["preconditioner"]["polynomial"];
+  EXPECT_EQ(neumann["result"]["precond"], "neumann:2:explicit:1e-2");
+  EXPECT_EQ(matrix["kind"], "neumann");
+  EXPECT_EQ(matrix["products"], 1);
+  EXPECT_GT(matrix["explicit_nnz"].get<int>(), 2 * 7840) << "of 7840 entries of A";
+  const std::string text = run("--poisson2d 40 -p poly:4").out;
+  EXPECT_NE(text.find("3 products with A per application"), std::string::npos) << text;
+  const std::string warned = run("--convdiff 8 -m cg -p poly:4 --max-iters 3").err;
+  EXPECT_NE(warned.find("poly:4 is not symmetric here"), std::string::npos) << warned;
+}
+
 /// A cycle by itself converges too, in more iterations than inside CG.
 TEST_F(PrecondTest, RichardsonIteratesAmgByItself) {
   const json alone = solved("--poisson2d 60 -p amg -m richardson");

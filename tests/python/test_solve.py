@@ -41,7 +41,7 @@ def test_solve_agrees_with_splu(matrix, dtype):
 
 
 @pytest.mark.parametrize("method", [tessera.cg, tessera.bicgstab, tessera.gmres, tessera.idr])
-@pytest.mark.parametrize("M", [None, "jacobi", "amg", "ilu0", "ilut:1e-2:10"])
+@pytest.mark.parametrize("M", [None, "jacobi", "amg", "poly:3", "neumann:2:explicit", "ilu0", "ilut:1e-2:10"])
 def test_every_method_with_preconditioners(method, M):
     A = poisson()
     x, info = method(A, A @ np.arange(400.), M=M, rtol=1e-10)

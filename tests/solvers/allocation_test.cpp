@@ -1,5 +1,6 @@
 /// Iterations allocate nothing: a solve of many iterations makes as many allocations as one of few.
 #include "tessera/pagerank.hpp"
+#include "tessera/polynomial.hpp"
 #include "tests/solvers/systems.hpp"
 #include "tests/support/allocation_counter.hpp"
 
@@ -41,6 +42,17 @@ TEST(Allocation, KrylovIterationsMakeNone) {
       (void)counted(2, use_cg, interval);  // threads start
       EXPECT_EQ(counted(20, use_cg, interval), counted(40, use_cg, interval));
     }
+  }
+}
+
+TEST(Allocation, ProductsOfPolynomialsMakeNone) {
+  const auto plan = std::make_shared<const SpmvPlan<double>>(poisson2d<double>(110, 100));
+  const std::vector<double> r(11000, 1.0);
+  std::vector<double> z(11000);
+  for (const bool is_explicit : {false, true}) {
+    const PolynomialPreconditioner<double> m(plan, {.degree = 5, .explicit_matrix = is_explicit});
+    m.apply(r, std::span<double>(z));  // threads start
+    EXPECT_EQ(allocations_of([&] { m.apply(r, std::span<double>(z)); }), 0);
   }
 }
 
