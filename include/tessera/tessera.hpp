@@ -18,6 +18,7 @@
 #include "tessera/generators.hpp"
 #include "tessera/incomplete_factors.hpp"
 #include "tessera/iterative_solver.hpp"
+#include "tessera/keep.hpp"
 #include "tessera/linear_operator.hpp"
 #include "tessera/matching.hpp"
 #include "tessera/matrix_cache.hpp"
