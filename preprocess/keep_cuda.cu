@@ -192,8 +192,8 @@ void enqueue_kept(const Device& device, index_t rows, const KeepRule<T>& rule, c
 }  // namespace
 
 template <class T>
-Csr<T> keep_entries(const CsrView<T>& a, const Keep& keep, const Device& device) {
-  const KeepRule<T> rule{pointers_of(a), keep.tolerance, keep.most, keep.diagonal};
+Csr<T> keep_entries(const CsrView<T>& a, const Keep& keep, index_t first_row, const Device& device) {
+  const KeepRule<T> rule{pointers_of(a), keep.tolerance, keep.most, keep.diagonal, first_row};
   Array<RowCut<T>> cuts(a.rows, Init::none, device);
   Array<offset_t> offsets(std::int64_t{a.rows} + 1, Init::zero, device);
   enqueue_cuts(device, a.rows, rule, cuts.data(), offsets.data());
@@ -205,7 +205,7 @@ Csr<T> keep_entries(const CsrView<T>& a, const Keep& keep, const Device& device)
   return Csr<T>(a.rows, a.cols, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
 }
 
-template Csr<float> keep_entries(const CsrView<float>&, const Keep&, const Device&);
-template Csr<double> keep_entries(const CsrView<double>&, const Keep&, const Device&);
+template Csr<float> keep_entries(const CsrView<float>&, const Keep&, index_t, const Device&);
+template Csr<double> keep_entries(const CsrView<double>&, const Keep&, index_t, const Device&);
 
 }  // namespace tessera::cuda

@@ -81,8 +81,8 @@ void write_row(const KeepRule<T>& rule, std::int64_t row, const RowCut<T>& cut, 
 }  // namespace
 
 template <class T>
-Csr<T> keep_entries(const CsrView<T>& a, const Keep& keep, const Device& device) {
-  const KeepRule<T> rule{pointers_of(a), keep.tolerance, keep.most, keep.diagonal};
+Csr<T> keep_entries(const CsrView<T>& a, const Keep& keep, index_t first_row, const Device& device) {
+  const KeepRule<T> rule{pointers_of(a), keep.tolerance, keep.most, keep.diagonal, first_row};
   const std::int64_t parts = threads_for(device, path_length(a.rows, a.nnz()));
   const offset_t longest = longest_row(a.row_offsets);
   Array<MagnitudeBits<T>> magnitudes(checked_multiply<std::int64_t>(parts, longest, "keep_entries"), Init::none);
@@ -113,7 +113,7 @@ Csr<T> keep_entries(const CsrView<T>& a, const Keep& keep, const Device& device)
   return Csr<T>(a.rows, a.cols, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
 }
 
-template Csr<float> keep_entries(const CsrView<float>&, const Keep&, const Device&);
-template Csr<double> keep_entries(const CsrView<double>&, const Keep&, const Device&);
+template Csr<float> keep_entries(const CsrView<float>&, const Keep&, index_t, const Device&);
+template Csr<double> keep_entries(const CsrView<double>&, const Keep&, index_t, const Device&);
 
 }  // namespace tessera::host

@@ -54,10 +54,11 @@ struct KeepRule {
   double tolerance;
   index_t most;
   bool diagonal;
+  index_t first_row;  ///< of a slice
 
   [[nodiscard]] TESSERA_HOST_DEVICE Bits bits(offset_t k) const noexcept { return magnitude_bits(value_at(a, k)); }
   [[nodiscard]] TESSERA_HOST_DEVICE bool always_stays(std::int64_t row, offset_t k, Bits magnitude) const noexcept {
-    return magnitude >= not_finite || (diagonal && a.columns[k] == row);
+    return magnitude >= not_finite || (diagonal && a.columns[k] == row + first_row);
   }
   /// \param largest of the finite entries of the row. Both factors are exact, so the product is rounded once.
   [[nodiscard]] TESSERA_HOST_DEVICE bool is_large(Bits magnitude, Bits largest) const noexcept {
@@ -95,10 +96,10 @@ struct KeepCounts {
 
 namespace tessera::host {
 template <class T>
-[[nodiscard]] Csr<T> keep_entries(const CsrView<T>& a, const Keep& keep, const Device& device);
+[[nodiscard]] Csr<T> keep_entries(const CsrView<T>& a, const Keep& keep, index_t first_row, const Device& device);
 }  // namespace tessera::host
 
 namespace tessera::cuda {
 template <class T>
-[[nodiscard]] Csr<T> keep_entries(const CsrView<T>& a, const Keep& keep, const Device& device);
+[[nodiscard]] Csr<T> keep_entries(const CsrView<T>& a, const Keep& keep, index_t first_row, const Device& device);
 }  // namespace tessera::cuda

@@ -116,12 +116,12 @@ std::int64_t first_row_without_positive_diagonal(const CsrView<T>& /*a*/, const 
 }
 
 template <class T>
-Csr<T> keep_entries(const CsrView<T>& /*a*/, const Keep& /*keep*/, const Device& device) {
+Csr<T> keep_entries(const CsrView<T>& /*a*/, const Keep& /*keep*/, index_t /*first_row*/, const Device& device) {
   refuse(device);
 }
 
-template Csr<float> keep_entries(const CsrView<float>&, const Keep&, const Device&);
-template Csr<double> keep_entries(const CsrView<double>&, const Keep&, const Device&);
+template Csr<float> keep_entries(const CsrView<float>&, const Keep&, index_t, const Device&);
+template Csr<double> keep_entries(const CsrView<double>&, const Keep&, index_t, const Device&);
 
 template std::int64_t first_row_without_positive_diagonal(const CsrView<float>&, const Device&);
 template std::int64_t first_row_without_positive_diagonal(const CsrView<double>&, const Device&);

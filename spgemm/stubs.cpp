@@ -1,6 +1,7 @@
 /// \file
 /// SpGEMM on a GPU in a build without CUDA: refuses.
 #include "spgemm/common/backends.hpp"
+#include "spgemm/common/slices.hpp"
 #include "spgemm/common/tile_backends.hpp"
 #include "tessera/error.hpp"
 
@@ -31,6 +32,20 @@ std::optional<TileMatrix<T>> multiply_tiles(const TileView<T>& /*a*/, const Tile
   refuse(options.device);
 }
 
+template <class T>
+std::optional<detail::RowPrediction> predict_rows(const CsrView<T>& /*a*/, const CsrView<T>& /*b*/,
+                                                  const SpgemmOptions& options, std::uint64_t /*limit_bytes*/) {
+  refuse(options.device);
+}
+
+RebasedOffsets rebase_offsets(const Array<offset_t>& offsets, index_t /*begin*/, index_t /*rows*/) {
+  refuse(offsets.device());
+}
+
+template std::optional<detail::RowPrediction> predict_rows(const CsrView<float>&, const CsrView<float>&,
+                                                           const SpgemmOptions&, std::uint64_t);
+template std::optional<detail::RowPrediction> predict_rows(const CsrView<double>&, const CsrView<double>&,
+                                                           const SpgemmOptions&, std::uint64_t);
 template std::optional<TileMatrix<float>> multiply_tiles(const TileView<float>&, const TileView<float>&,
                                                          const SpgemmOptions&, SpgemmReport&);
 template std::optional<TileMatrix<double>> multiply_tiles(const TileView<double>&, const TileView<double>&,

@@ -19,12 +19,18 @@ struct Keep {
   [[nodiscard]] bool is_all() const noexcept { return tolerance == 0.0 && most == 0; }
 };
 
+namespace detail {
+/// \throws InvalidArgument as keep_entries()
+void check_keep(const Keep& keep);
+}  // namespace detail
+
 /// The entries of A that stay, in the order of A, on its device; host and GPU keep the same ones. A pattern, whose
 /// entries count as ones, stays a pattern. Waits for a GPU.
-/// \param a m x n, on any device
-/// \throws InvalidArgument for a tolerance that is negative or not finite, or a negative `most`; OutOfMemory, CudaError
-/// O(nnz) work: rows of more than `most` candidates are not sorted, the `most`-th magnitude is selected
+/// \param a m x n, on any device \param first_row number of row 0 of A, for slices of a larger matrix: the diagonal
+/// entry of row i is in column first_row + i \throws InvalidArgument for a tolerance that is negative or not finite, or
+/// a negative `most` or `first_row`; OutOfMemory, CudaError O(nnz) work: rows of more than `most` candidates are not
+/// sorted, the `most`-th magnitude is selected
 template <class T>
-[[nodiscard]] Csr<T> keep_entries(const Csr<T>& a, const Keep& keep);
+[[nodiscard]] Csr<T> keep_entries(const Csr<T>& a, const Keep& keep, index_t first_row = 0);
 
 }  // namespace tessera

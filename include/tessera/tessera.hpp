@@ -33,6 +33,7 @@
 #include "tessera/scaling.hpp"
 #include "tessera/solvers.hpp"
 #include "tessera/spgemm.hpp"
+#include "tessera/spgemm_slices.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
 #include "tessera/symmetry.hpp"
