@@ -142,14 +142,17 @@ class Slicing {
     predict();
     SliceCutter cutter(*prediction_, sizeof(index_t) + sizeof(T), left_beside(held_bytes_));
     index_t begin = 0;
+    std::int64_t most_rows = a_.rows();  // few after a split: what was foreseen too small once is so again
     do {
-      index_t end = cutter.end_of(begin);
+      auto end = static_cast<index_t>(std::min<std::int64_t>(cutter.end_of(begin), begin + most_rows));
+      const index_t splits = report_.splits;
       while (!form(begin, end, prediction_->entries_of(begin, end))) {
         if (end - begin <= 1) throw_too_large(begin);
         end = cutter.middle_of(begin, end);
         ++report_.splits;
       }
       cutter.learn(report_.slices.back().predicted_nnz, report_.slices.back().nnz);
+      most_rows = report_.splits > splits ? end - begin : 2 * most_rows;
       begin = end;
     } while (begin < a_.rows());
     const double entries = prediction_->entries_of(0, a_.rows());

@@ -2,7 +2,6 @@
 // large.
 #include "spgemm/common/slices.hpp"
 #include "tessera/generators.hpp"
-#include "tessera/statistics.hpp"
 #include "tests/spgemm/slices_support.hpp"
 #include "tests/support/adversarial.hpp"
 #include "tests/support/cuda_test.hpp"
@@ -28,7 +27,8 @@ TEST_F(SlicesCuda, OfAdversarialMatricesHaveTheBitsOfTheWhole) {
   for (const auto& [name, matrix] : testing::adversarial_matrices<double>(ValueStorage::weighted, {32})) {
     if (testing::is_too_large_here(matrix.rows() + matrix.nnz(), 4000)) continue;
     SCOPED_TRACE(name);
-    const Csr<double> b = transpose(matrix.view());
+    const auto lengths = testing::lengths_of(static_cast<std::size_t>(matrix.cols()), 3);
+    const auto b = testing::with_row_lengths<double>(lengths, 50, ValueStorage::weighted);
     const SpgemmResult<double> whole = spgemm(matrix, b);
     testing::SliceJoiner<double> joiner;
     // Facts and offsets of rows, and two fifths of the entries.
@@ -57,7 +57,7 @@ TEST_F(SlicesCuda, AreFew) {
 }
 
 TEST_F(SlicesCuda, ForeseenTooSmallAreSplit) {
-  const auto a = generate<double>(parse_generator("rmat:400"));
+  const auto a = generate<double>(parse_generator("rmat:200"));
   const SpgemmResult<double> whole = spgemm(a, a);
   const Csr<double> on_gpu = a.to(gpu());
   detail::RowPrediction nothing;

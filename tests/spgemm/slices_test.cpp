@@ -42,9 +42,9 @@ TEST(Slices, OfAdversarialMatricesHaveTheBitsOfTheWhole) {
   const testing::SmallGrain grain;
   for (const auto storage : {ValueStorage::weighted, ValueStorage::pattern}) {
     for (const auto& [name, matrix] : testing::adversarial_matrices<double>(storage, {32})) {
-      if (matrix.nnz() > 10000) continue;
       SCOPED_TRACE(name);
-      check_cut(matrix, transpose(matrix.view()), 0.4);
+      const auto lengths = testing::lengths_of(static_cast<std::size_t>(matrix.cols()), 3);
+      check_cut(matrix, testing::with_row_lengths<double>(lengths, 50, storage), 0.4);
       ASSERT_FALSE(::testing::Test::HasFailure());
     }
   }
@@ -95,7 +95,7 @@ TEST(Slices, ForeseenTooSmallAreSplit) {
   const SlicedReport report = detail::form_slices<double>(a, a, options, std::move(nothing),
                                                           [&](SpgemmSlice<double> slice) { joiner(std::move(slice)); });
   testing::expect_whole(joiner, report, whole);
-  EXPECT_GT(report.splits, 2);
+  EXPECT_GE(report.splits, 2);
 }
 
 TEST(Slices, OfARowThatDoesNotFitNameIt) {
