@@ -2,6 +2,7 @@
 /// Stands in for the CUDA sources in a build without CUDA.
 #include "preprocess/bitmap_tiles.hpp"
 #include "preprocess/csr5_tiles.hpp"
+#include "preprocess/keep_rows.hpp"
 #include "preprocess/merbit_tiles.hpp"
 #include "preprocess/snapped_tiles.hpp"
 #include "preprocess/statistics.hpp"
@@ -113,6 +114,14 @@ template <class T>
 std::int64_t first_row_without_positive_diagonal(const CsrView<T>& /*a*/, const Device& device) {
   refuse(device);
 }
+
+template <class T>
+Csr<T> keep_entries(const CsrView<T>& /*a*/, const Keep& /*keep*/, index_t /*first_row*/, const Device& device) {
+  refuse(device);
+}
+
+template Csr<float> keep_entries(const CsrView<float>&, const Keep&, index_t, const Device&);
+template Csr<double> keep_entries(const CsrView<double>&, const Keep&, index_t, const Device&);
 
 template std::int64_t first_row_without_positive_diagonal(const CsrView<float>&, const Device&);
 template std::int64_t first_row_without_positive_diagonal(const CsrView<double>&, const Device&);

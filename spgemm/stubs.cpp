@@ -2,6 +2,7 @@
 /// SpGEMM on a GPU in a build without CUDA: refuses.
 #include "spgemm/common/backends.hpp"
 #include "spgemm/common/prediction.hpp"
+#include "spgemm/common/slices.hpp"
 #include "spgemm/common/tile_backends.hpp"
 #include "tessera/error.hpp"
 
@@ -58,6 +59,21 @@ template RowSketches sketch_rows(const CsrView<float>&, int, const Device&);
 template RowSketches sketch_rows(const CsrView<double>&, int, const Device&);
 template RowSketches merge_sketches(const CsrView<float>&, const RowSketches&, index_t, int, const Device&);
 template RowSketches merge_sketches(const CsrView<double>&, const RowSketches&, index_t, int, const Device&);
+
+template <class T>
+std::optional<detail::RowPrediction> predict_rows(const CsrView<T>& /*a*/, const CsrView<T>& /*b*/,
+                                                  const SpgemmOptions& options, std::uint64_t /*limit_bytes*/) {
+  refuse(options.device);
+}
+
+RebasedOffsets rebase_offsets(const Array<offset_t>& offsets, index_t /*begin*/, index_t /*rows*/) {
+  refuse(offsets.device());
+}
+
+template std::optional<detail::RowPrediction> predict_rows(const CsrView<float>&, const CsrView<float>&,
+                                                           const SpgemmOptions&, std::uint64_t);
+template std::optional<detail::RowPrediction> predict_rows(const CsrView<double>&, const CsrView<double>&,
+                                                           const SpgemmOptions&, std::uint64_t);
 template std::optional<TileMatrix<float>> multiply_tiles(const TileView<float>&, const TileView<float>&,
                                                          const SpgemmOptions&, SpgemmReport&);
 template std::optional<TileMatrix<double>> multiply_tiles(const TileView<double>&, const TileView<double>&,

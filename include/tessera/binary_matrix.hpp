@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -59,6 +60,38 @@ void write_binary(const std::filesystem::path& path, const MatrixMarketMatrix<T>
 /// Writes a matrix without a text file; its header is that of a general coordinate file.
 template <class T>
 void write_binary(const std::filesystem::path& path, const CsrView<T>& matrix);
+
+/// Writes a matrix whose rows come one after the other, as those of spgemm_sliced() do, when its number of entries is
+/// not known before the last of them. The memory is that of some pieces of 256 KiB; the file's sections grow in files
+/// without a name beside it, so that the disk holds the matrix twice for a moment. The result has the bytes of
+/// write_binary().
+template <class T>
+class BinaryMatrixWriter {
+ public:
+  /// \param rows, cols of the matrix \throws IoError; InvalidArgument for sizes beyond 2^31 - 1 or a name that ends in
+  /// ".gz"
+  BinaryMatrixWriter(const std::filesystem::path& path, std::int64_t rows, std::int64_t cols,
+                     ValueStorage storage = ValueStorage::weighted);
+  /// Without finish(), no file appears and one that was there stays.
+  ~BinaryMatrixWriter();
+  BinaryMatrixWriter(BinaryMatrixWriter&&) noexcept;
+  BinaryMatrixWriter& operator=(BinaryMatrixWriter&&) noexcept;
+
+  /// The next rows. \param rows on the host, with as many columns as the matrix
+  /// \throws IoError; InvalidMatrix for NaN or infinity; InvalidArgument for other columns or storage, or too many rows
+  void append(const CsrView<T>& rows);
+  /// Puts the file in its place. \throws IoError; InvalidArgument before all rows were appended, or a second time
+  void finish();
+  /// Entries so far.
+  [[nodiscard]] offset_t nnz() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+extern template class BinaryMatrixWriter<float>;
+extern template class BinaryMatrixWriter<double>;
 
 /// Writes a matrix as bitmap tiles; read_binary() and every command read it as any other binary file.
 /// \param tiles  of `matrix`, on the host \param matrix whose text header is kept; throws as write_binary()

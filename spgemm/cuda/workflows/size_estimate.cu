@@ -2,10 +2,13 @@
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/warp.cuh"
 #include "spgemm/common/sketches.hpp"
+#include "spgemm/common/slices.hpp"
 #include "spgemm/cuda/workflows/one_phase.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <string>
 
 namespace tessera::cuda {
 
@@ -314,5 +317,45 @@ std::optional<DeviceSizeEstimate> estimate_sizes(DeviceJob<V>& job) {
 template std::optional<DeviceSizeEstimate> estimate_sizes(DeviceJob<float>&);
 template std::optional<DeviceSizeEstimate> estimate_sizes(DeviceJob<double>&);
 template std::optional<DeviceSizeEstimate> estimate_sizes(DeviceJob<NoValue>&);
+
+template <class T>
+std::optional<RowPrediction> predict_rows(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options,
+                                          std::uint64_t limit_bytes) {
+  const int registers = options.registers != 0 ? options.registers : slice_registers;
+  RowPrediction result;
+  result.peak_bytes = sketch_bytes(SpgemmWorkflow::hll, registers, a.rows, b.rows);
+  if (result.peak_bytes > limit_bytes) return std::nullopt;
+  const DeviceGuard current(options.device);
+  const Array<float> estimates =
+      enqueue_estimates(Context::of(options.device), options.device, host::factors_of<NoValue>(a, b), a.rows, b.rows,
+                        SpgemmWorkflow::hll, registers)
+          .to(Device{});
+  result.entries.assign(static_cast<std::size_t>(a.rows) + 1, 0.0);
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    result.entries[row + 1] = result.entries[row] + static_cast<double>(estimates[i]);
+  }
+  // Offsets of A's rows and of C's, the facts of rows, and their list.
+  result.row_bytes = 2 * sizeof(offset_t) + RowAnalysis::bytes(1) - RowAnalysis::bytes(0) + sizeof(index_t);
+  result.fixed_bytes = RowAnalysis::bytes(0);
+  result.source = "HyperLogLog, " + std::to_string(registers) + " registers per row of B";
+  return result;
+}
+
+RebasedOffsets rebase_offsets(const Array<offset_t>& offsets, index_t begin, index_t rows) {
+  const Device& device = offsets.device();
+  const offset_t* const from = offsets.data() + begin;
+  RebasedOffsets result{Array<offset_t>(std::int64_t{rows} + 1, Init::none, device), 0, 0};
+  offset_t* const to = result.offsets.data();
+  for_each(device, std::int64_t{rows} + 1, [=] __device__(std::int64_t i) { to[i] = from[i] - from[0]; });
+  copy_bytes(Device{}, &result.first, device, from, sizeof(offset_t));
+  copy_bytes(Device{}, &result.last, device, from + rows, sizeof(offset_t));
+  return result;
+}
+
+template std::optional<RowPrediction> predict_rows(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&,
+                                                   std::uint64_t);
+template std::optional<RowPrediction> predict_rows(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&,
+                                                   std::uint64_t);
 
 }  // namespace tessera::cuda

@@ -1,6 +1,9 @@
 #include "core/random.hpp"
 #include "spgemm/common/sketches.hpp"
+#include "spgemm/common/slices.hpp"
 #include "spgemm/host/workflows/one_phase.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -187,5 +190,39 @@ std::optional<SizeEstimate> estimate_sizes(HostJob<T>& job, const SpgemmOptions&
 
 template std::optional<SizeEstimate> estimate_sizes(HostJob<float>&, const SpgemmOptions&, SpgemmReport&);
 template std::optional<SizeEstimate> estimate_sizes(HostJob<double>&, const SpgemmOptions&, SpgemmReport&);
+
+template <class T>
+std::optional<RowPrediction> predict_rows(const CsrView<T>& a, const CsrView<T>& b, const SpgemmOptions& options,
+                                          std::uint64_t limit_bytes) {
+  const int registers = options.registers != 0 ? options.registers : slice_registers;
+  RowPrediction result;
+  result.peak_bytes = ProductAnalysis::bytes(a.rows) + sketch_bytes(SpgemmWorkflow::hll, registers, a.rows, b.rows);
+  if (result.peak_bytes > limit_bytes) return std::nullopt;
+  SpgemmOptions limited = options;
+  limited.memory_limit_bytes = limit_bytes;
+  HostJob<T> job = start_job(a, b, limited);
+  const Array<float> estimates = estimate_rows(job, SpgemmWorkflow::hll, registers);
+  result.entries.assign(static_cast<std::size_t>(a.rows) + 1, 0.0);
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    result.entries[row + 1] = result.entries[row] + static_cast<double>(estimates[i]);
+  }
+  // Offsets of A's rows and of C's, and the analysis.
+  result.row_bytes = 2 * sizeof(offset_t) + ProductAnalysis::bytes(1) - ProductAnalysis::bytes(0);
+  try {
+    fit_workspaces<T>(job, limit_bytes / 2);
+    result.fixed_bytes = RowWorkspace<T>::bytes(job.sizes) * static_cast<std::uint64_t>(job.workers);
+  } catch (const OutOfMemory&) {
+    // Those of the longest row; slices without it need less.
+    result.fixed_bytes = limit_bytes / 2;
+  }
+  result.source = fmt::format("HyperLogLog, {} registers per row of B", registers);
+  return result;
+}
+
+template std::optional<RowPrediction> predict_rows(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&,
+                                                   std::uint64_t);
+template std::optional<RowPrediction> predict_rows(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&,
+                                                   std::uint64_t);
 
 }  // namespace tessera::host

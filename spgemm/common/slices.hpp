@@ -1,0 +1,125 @@
+/// \file
+/// Slices of consecutive rows of a product: what their sizes are foreseen from, and where they are cut.
+#pragma once
+
+#include "tessera/csr.hpp"
+#include "tessera/spgemm.hpp"
+#include "tessera/spgemm_slices.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::detail {
+
+/// Sizes of the rows of C, as foreseen.
+struct RowPrediction {
+  std::vector<double> entries;    ///< running sum, rows + 1 numbers, the first 0
+  std::uint64_t row_bytes = 0;    ///< of a product per row of C, its offsets included, beside the entries
+  std::uint64_t fixed_bytes = 0;  ///< of a product, whatever its rows
+  std::uint64_t peak_bytes = 0;   ///< of the prediction, beside the sums
+  std::string source;             ///< what the prediction is made of, for the reason
+
+  [[nodiscard]] index_t rows() const noexcept { return static_cast<index_t>(entries.size()) - 1; }
+  /// Entries of rows [begin, end).
+  [[nodiscard]] double entries_of(index_t begin, index_t end) const noexcept {
+    return entries[static_cast<std::size_t>(end)] - entries[static_cast<std::size_t>(begin)];
+  }
+};
+
+/// Registers of a sketch unless the options say more: a slice sums many estimates.
+inline constexpr int slice_registers = 32;
+
+/// Sums of many estimates err less than each of them; a slice that errs more is split.
+inline constexpr double slice_margin = 1.05;
+
+/// Where slices end: as few as possible, of equal foreseen bytes.
+class SliceCutter {
+ public:
+  /// \param entry_bytes of an entry of C \param limit_bytes of a slice
+  SliceCutter(const RowPrediction& prediction, std::size_t entry_bytes, std::uint64_t limit_bytes)
+      : prediction_(&prediction),
+        entry_bytes_(static_cast<double>(entry_bytes)),
+        room_(limit_bytes > prediction.fixed_bytes ? static_cast<double>(limit_bytes - prediction.fixed_bytes) : 0.0) {}
+
+  /// End of the slice that begins with row `begin`, at least begin + 1.
+  [[nodiscard]] index_t end_of(index_t begin) const {
+    const index_t rows = prediction_->rows();
+    const double rest = bytes_of(begin, rows);
+    if (rest <= room_) return rows;
+    // Equal parts of the rest; a part that a long row makes too large is left smaller.
+    const double parts = room_ > 0.0 ? std::ceil(rest / room_) : static_cast<double>(rows - begin);
+    const index_t end = first_beyond(begin, rest / parts);
+    return std::max(begin + 1, bytes_of(begin, end) <= room_ ? end : first_beyond(begin, room_) - 1);
+  }
+  /// The rows that follow are foreseen as much too small as these were.
+  void learn(double predicted_nnz, offset_t nnz) noexcept {
+    if (predicted_nnz > 0.0) scale_ = slice_margin * std::max(1.0, static_cast<double>(nnz) / predicted_nnz);
+  }
+  /// Where rows [begin, end), at least two, are cut in two.
+  [[nodiscard]] index_t middle_of(index_t begin, index_t end) const {
+    return std::clamp(first_beyond(begin, bytes_of(begin, end) / 2.0), begin + 1, end - 1);
+  }
+
+ private:
+  /// Foreseen for rows [begin, end).
+  [[nodiscard]] double bytes_of(index_t begin, index_t end) const {
+    return prediction_->entries_of(begin, end) * scale_ * entry_bytes_ +
+           static_cast<double>(prediction_->row_bytes) * static_cast<double>(end - begin);
+  }
+  /// First end beyond `begin` with bytes_of(begin, end) >= bytes.
+  [[nodiscard]] index_t first_beyond(index_t begin, double bytes) const {
+    index_t low = begin + 1;
+    for (index_t high = prediction_->rows(); low < high;) {
+      const index_t middle = low + (high - low) / 2;
+      if (bytes_of(begin, middle) < bytes) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  const RowPrediction* prediction_;
+  double entry_bytes_;
+  double scale_ = slice_margin;
+  double room_;
+};
+
+/// spgemm_sliced() for checked factors that lie on the device of the options.
+/// \param prediction none: made when it is needed
+template <class T>
+SlicedReport form_slices(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options,
+                         std::optional<RowPrediction> prediction, const std::function<void(SpgemmSlice<T>)>& consume);
+
+}  // namespace tessera::detail
+
+namespace tessera::host {
+/// Entries of the rows of C by sketches. None where their bytes go beyond the limit. \throws InvalidArgument as
+/// spgemm()
+template <class T>
+[[nodiscard]] std::optional<detail::RowPrediction> predict_rows(const CsrView<T>& a, const CsrView<T>& b,
+                                                                const SpgemmOptions& options,
+                                                                std::uint64_t limit_bytes);
+}  // namespace tessera::host
+
+namespace tessera::cuda {
+/// The same on a GPU, where both factors lie. Waits.
+template <class T>
+[[nodiscard]] std::optional<detail::RowPrediction> predict_rows(const CsrView<T>& a, const CsrView<T>& b,
+                                                                const SpgemmOptions& options,
+                                                                std::uint64_t limit_bytes);
+/// offsets[begin ... begin + rows] less the first of them, and the first and last.
+struct RebasedOffsets {
+  Array<offset_t> offsets;
+  offset_t first = 0;
+  offset_t last = 0;
+};
+[[nodiscard]] RebasedOffsets rebase_offsets(const Array<offset_t>& offsets, index_t begin, index_t rows);
+}  // namespace tessera::cuda
