@@ -94,9 +94,10 @@ int main(int argc, char** argv) {
       ->delimiter(';');
   app.add_option("--matrix", settings.files, "Matrix Market files, symmetric positive definite")
       ->check(CLI::ExistingFile);
-  app.add_option("--preconditioners", settings.preconditioners, "jacobi, amg")
+  app.add_option("--preconditioners", settings.preconditioners,
+                 "jacobi, amg, ic0, fsai:1, fsai:2, fsai:3, spai:0, spai:1")
       ->delimiter(',')
-      ->check(CLI::IsMember({"jacobi", "amg"}))
+      ->check(CLI::IsMember({"jacobi", "amg", "ic0", "fsai:1", "fsai:2", "fsai:3", "spai:0", "spai:1"}))
       ->capture_default_str();
   app.add_option(
          "--amg", settings.amg,
