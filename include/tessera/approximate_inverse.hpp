@@ -132,7 +132,7 @@ class SpaiPreconditioner final : public Preconditioner<T> {
   [[nodiscard]] bool has_transpose() const override { return diagonal().has_value(); }
   [[nodiscard]] const PreconditionerInfo& info() const noexcept override;
   [[nodiscard]] const SpaiInfo& inverse() const noexcept;
-  /// M of level 1, on device(); 0 x 0 for level 0, which is diagonal().
+  /// M, on device().
   [[nodiscard]] CsrView<T> m() const noexcept;
 
   /// Keeps the pattern of M. \throws as the constructor, and keeps the old state
