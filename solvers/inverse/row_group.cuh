@@ -23,7 +23,8 @@ struct RowLanes {
       __syncthreads();
     }
   }
-  /// Of a warp.
+  // Sums and extrema are those of a warp: operations that a block runs have none.
+
   [[nodiscard]] __device__ static offset_t sum(offset_t value) {
     for (int distance = warp_size / 2; distance > 0; distance /= 2) {
       value += __shfl_xor_sync(full_warp, value, distance);
@@ -34,6 +35,13 @@ struct RowLanes {
     for (int distance = warp_size / 2; distance > 0; distance /= 2) {
       const double other = __shfl_xor_sync(full_warp, value, distance);
       if (value < other) value = other;
+    }
+    return value;
+  }
+  [[nodiscard]] __device__ static int smallest(int value) {
+    for (int distance = warp_size / 2; distance > 0; distance /= 2) {
+      const int other = __shfl_xor_sync(full_warp, value, distance);
+      if (other < value) value = other;
     }
     return value;
   }
