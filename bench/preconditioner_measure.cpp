@@ -2,7 +2,9 @@
 
 #include "bench/stencil_problems.hpp"
 #include "core/stopwatch.hpp"
+#include "tessera/approximate_inverse.hpp"
 #include "tessera/error.hpp"
+#include "tessera/incomplete_factors.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -131,6 +133,28 @@ Json json_of(const PolynomialInfo& info) {
             {"plan", info.plan_ms}}}};
 }
 
+Json json_of(const FsaiInfo& info) {
+  return {{"nnz", info.nnz},
+          {"dropped", info.dropped},
+          {"fill", info.fill},
+          {"largest_row", info.largest_row},
+          {"setup_phases_ms", {{"pattern", info.pattern_ms}, {"rows", info.rows_ms}, {"plan", info.plan_ms}}}};
+}
+
+Json json_of(const SpaiInfo& info) {
+  return {{"nnz", info.nnz},
+          {"fill", info.fill},
+          {"largest_row", info.largest_row},
+          {"setup_phases_ms", {{"pattern", info.pattern_ms}, {"rows", info.rows_ms}, {"plan", info.plan_ms}}}};
+}
+
+/// Of an approximate inverse, else null.
+Json inverse_json(const Preconditioner<double>& m) {
+  if (const auto* fsai = dynamic_cast<const FsaiPreconditioner<double>*>(&m)) return json_of(fsai->factor());
+  if (const auto* spai = dynamic_cast<const SpaiPreconditioner<double>*>(&m)) return json_of(spai->inverse());
+  return nullptr;
+}
+
 Json json_of_best(const std::vector<double>& ms) {
   Json json = bench::json_of(summarise(ms));
   json["best_ms"] = summarise(ms).min;
@@ -148,6 +172,7 @@ struct Contender {
   PreconditionerInfo info;
   std::optional<AmgInfo> hierarchy;
   std::optional<PolynomialInfo> polynomial;
+  Json inverse;  ///< null: it is none
   std::string error;
   bool too_slow = false;  ///< for further rounds
 };
@@ -163,6 +188,7 @@ void run_once(PreconditionedSystem& system, Contender& contender, const Precondi
   if (const auto* const polynomial = dynamic_cast<const PolynomialPreconditioner<double>*>(m.get())) {
     contender.polynomial = polynomial->polynomial();
   }
+  contender.inverse = inverse_json(*m);
   contender.too_slow = (setup + solve) * 1e-3 > settings.seconds;
   if (is_first) {
     contender.first_setup_ms = setup;
@@ -213,6 +239,7 @@ Json json_of(const Contender& c, bool cold) {
   row["is_symmetric"] = c.info.is_symmetric;
   if (c.hierarchy) row["amg"] = json_of(*c.hierarchy);
   if (c.polynomial) row["polynomial"] = json_of(*c.polynomial);
+  if (!c.inverse.is_null()) row["inverse"] = c.inverse;
   return row;
 }
 
@@ -368,8 +395,20 @@ Array<double> PreconditionedSystem::right_side(const SpmvPlan<double>& a) const 
 std::unique_ptr<Preconditioner<double>> PreconditionedSystem::make(const std::string& name,
                                                                    const AmgOptions& options) const {
   if (name == "jacobi") return std::make_unique<JacobiPreconditioner<double>>(matrix_->view(), device_);
+  if (name == "ic0") {
+    return std::make_unique<IncompleteFactors<double>>(
+        matrix_->view(), IncompleteFactorOptions{.kind = FactorKind::ic0, .ordering = Ordering::natural}, device_);
+  }
   if (const auto polynomial = polynomial_of(name)) {
     return std::make_unique<PolynomialPreconditioner<double>>(plan_, *polynomial);
+  }
+  // "fsai:2", "spai:1".
+  const int level = name.back() - '0';
+  if (name.starts_with("fsai:")) {
+    return std::make_unique<FsaiPreconditioner<double>>(matrix_->view(), FsaiOptions{.power = level}, device_);
+  }
+  if (name.starts_with("spai:")) {
+    return std::make_unique<SpaiPreconditioner<double>>(matrix_->view(), SpaiOptions{.level = level}, device_);
   }
   return std::make_unique<Amg<double>>(matrix_->view(), options, device_);
 }
@@ -381,7 +420,8 @@ SolveReport PreconditionedSystem::solve(const SpmvPlan<double>& a, const Precond
   options.max_iterations = 1'000'000;
   options.time_limit_seconds = settings.solve_seconds;
   detail::zero_bytes(device_, x_.data(), x_.bytes());
-  return problem_.symmetric ? cg<double>(a, m, b, x_.span(), options) : bicgstab<double>(a, m, b, x_.span(), options);
+  const bool symmetric = problem_.symmetric && m.info().is_symmetric;
+  return symmetric ? cg<double>(a, m, b, x_.span(), options) : bicgstab<double>(a, m, b, x_.span(), options);
 }
 
 Json measure_preconditioners(const PreconditionerProblem& problem, const PreconditionerSettings& settings,

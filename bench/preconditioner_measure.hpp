@@ -57,9 +57,9 @@ class PreconditionedSystem {
   [[nodiscard]] double generate_ms() const noexcept { return generate_ms_; }
   [[nodiscard]] double plan_ms() const noexcept { return plan_ms_; }
 
-  /// Set-up. \param name "jacobi", "amg", or that of a polynomial
+  /// Set-up. \param name "jacobi", "amg", "ic0", "fsai:1" to "fsai:3", "spai:0", "spai:1", or that of a polynomial
   [[nodiscard]] std::unique_ptr<Preconditioner<double>> make(const std::string& name, const AmgOptions& options) const;
-  /// From the guess 0, by CG, or by BiCGSTAB for a nonsymmetric matrix.
+  /// From the guess 0, by CG, or by BiCGSTAB for a matrix or an M that is not symmetric.
   [[nodiscard]] SolveReport solve(const SpmvPlan<double>& a, const Preconditioner<double>& m, std::span<const double> b,
                                   const PreconditionerSettings& settings);
   /// A x* for the x* of this system.

@@ -96,15 +96,15 @@ int main(int argc, char** argv) {
   app.add_option("--matrix", settings.files, "Matrix Market files, symmetric positive definite")
       ->check(CLI::ExistingFile);
   app.add_option("--preconditioners", settings.preconditioners,
-                 "jacobi, amg, poly:DEG, neumann:K; polynomials with :explicit[:TOL]")
+                 "jacobi, amg, ic0, fsai:1, fsai:2, fsai:3, spai:0, spai:1, poly:DEG, neumann:K; polynomials with "
+                 ":explicit[:TOL]")
       ->delimiter(',')
-      ->check(CLI::IsMember({"jacobi", "amg"}) | CLI::Validator(
-                                                     [](std::string& name) {
-                                                       return tessera::bench::polynomial_of(name)
-                                                                  ? std::string()
-                                                                  : name + " is none of them";
-                                                     },
-                                                     "POLYNOMIAL"))
+      ->check(CLI::IsMember({"jacobi", "amg", "ic0", "fsai:1", "fsai:2", "fsai:3", "spai:0", "spai:1"}) |
+              CLI::Validator(
+                  [](std::string& name) {
+                    return tessera::bench::polynomial_of(name) ? std::string() : name + " is none of them";
+                  },
+                  "POLYNOMIAL"))
       ->capture_default_str();
   app.add_option(
          "--amg", settings.amg,

@@ -60,8 +60,8 @@ InverseBytes inverse_bytes(const PrecondRequest& request, const MatrixStatistics
   };
   const double scaled = nnz * sizeof(double) + rows * sizeof(double);
   if (request.precond == Precond::spai) {
-    if (request.spai.level == 0) return bytes(rows * static_cast<double>(element), scaled);
-    return bytes(nnz * entry + rows * offset, scaled + nnz * entry_in_double);
+    const double entries = request.spai.level == 0 ? rows : nnz;
+    return bytes(entries * entry + rows * offset, scaled + nnz * entry_in_double);
   }
   // The filter leaves about half of A, whose power is as dense as that of a mesh: (2 k + 1) / 3 times per step.
   const double power = request.fsai.power == 1 ? nnz : nnz * (2.0 * request.fsai.power + 1.0);

@@ -26,9 +26,15 @@ struct FsaiOptions {
   /// Entries of a row of G below this times its diagonal, both for Â, are dropped, and the row is computed anew without
   /// them; in [0, 1]. 0: none.
   double post_filter = 0.05;
+  /// Above 0 the pattern grows with each row instead of following from a power: each step computes the row and adds the
+  /// `step_entries` columns with the largest gradient of (G A Gᵀ)_ii (C. Janna, M. Ferronato, SIAM J. Sci. Comput.
+  /// 33(6), 2011). At most max_row_entries, and 64. Power and filter have no effect then.
+  int adaptive_steps = 0;  ///< in [0, 63]
+  int step_entries = 1;    ///< in [1, 63]
 };
 
-/// "fsai:2": as the command line names it; with a filter that is not the default "fsai:2:0.01".
+/// "fsai:2": as the command line names it; with a filter that is not the default "fsai:2:0.01". Other options have no
+/// place in it.
 [[nodiscard]] std::string fsai_name(const FsaiOptions& options);
 
 struct FsaiInfo {
@@ -132,7 +138,7 @@ class SpaiPreconditioner final : public Preconditioner<T> {
   [[nodiscard]] bool has_transpose() const override { return diagonal().has_value(); }
   [[nodiscard]] const PreconditionerInfo& info() const noexcept override;
   [[nodiscard]] const SpaiInfo& inverse() const noexcept;
-  /// M of level 1, on device(); 0 x 0 for level 0, which is diagonal().
+  /// M, on device().
   [[nodiscard]] CsrView<T> m() const noexcept;
 
   /// Keeps the pattern of M. \throws as the constructor, and keeps the old state

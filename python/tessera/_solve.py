@@ -209,7 +209,8 @@ def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=N
     method : str
         "auto", "cg", "bicgstab", "gmres", "idr", "richardson" or "direct".
     precond : str or Preconditioner
-        "auto", "none", "jacobi", "amg", "ilu0", "iluk:K", "ilut:TAU:P", "ilutp:TAU:P", "ic0", "ict:TAU:P", or M itself.
+        "auto", "none", "jacobi", "amg", "ilu0", "iluk:K", "ilut:TAU:P", "ilutp:TAU:P", "ic0", "ict:TAU:P",
+        "fsai:K:TAU", "spai:LEVEL", or M itself.
     rtol, atol : float
         Converged when ‖b - A x‖₂ ≤ max(rtol ‖b‖₂, atol).
     maxiter : int, optional

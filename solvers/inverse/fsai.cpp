@@ -4,6 +4,7 @@
 #include "core/enqueued_product.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/factors/matrix_checks.hpp"
+#include "solvers/inverse/adaptive_rows.hpp"
 #include "solvers/inverse/fsai_rows.hpp"
 #include "solvers/inverse/kept_rows.hpp"
 #include "tessera/approximate_inverse.hpp"
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace tessera {
 
@@ -28,6 +30,9 @@ using detail::SharedReport;
 
 constexpr const char* who = "fsai needs";
 
+/// Per row of an adaptive pattern: a warp of a GPU solves it.
+constexpr int max_adaptive_entries = 64;
+
 void check_options(const FsaiOptions& options) {
   if (options.power < 1 || options.power > 3) {
     throw InvalidArgument(fmt::format("FsaiOptions::power is {}, expected 1, 2 or 3", options.power));
@@ -35,6 +40,15 @@ void check_options(const FsaiOptions& options) {
   if (options.max_row_entries < 1 || options.max_row_entries > detail::max_unknowns) {
     throw InvalidArgument(fmt::format("FsaiOptions::max_row_entries is {}, expected [1, {}]", options.max_row_entries,
                                       detail::max_unknowns));
+  }
+  constexpr int most_added = max_adaptive_entries - 1;
+  if (options.adaptive_steps < 0 || options.adaptive_steps > most_added) {
+    throw InvalidArgument(
+        fmt::format("FsaiOptions::adaptive_steps is {}, expected [0, {}]", options.adaptive_steps, most_added));
+  }
+  if (options.step_entries < 1 || options.step_entries > most_added) {
+    throw InvalidArgument(
+        fmt::format("FsaiOptions::step_entries is {}, expected [1, {}]", options.step_entries, most_added));
   }
   for (const auto& [name, value] : {std::pair{"filter", options.filter}, {"post_filter", options.post_filter}}) {
     if (!(value >= 0.0 && value <= 1.0)) {
@@ -75,8 +89,35 @@ ScaledMatrix scaled(const CsrView<T>& a, const Device& device) {
   return {detail::borrow_csr(a, device).template with_values<double>(std::move(values)), std::move(scale)};
 }
 
+void require_definite(const SharedReport& report) {
+  const int row = report.get().first_bad;
+  if (row == RowReport::none) return;
+  throw InvalidMatrix(
+      fmt::format("{} a positive definite matrix: the submatrix of the pattern of row {} is not", who, row + 1));
+}
+
+/// The pattern that grows with the rows.
+KeptRows adaptive_pattern(const Csr<double>& a, const FsaiOptions& options, const Device& device) {
+  const std::int64_t wanted = 1 + std::int64_t{options.adaptive_steps} * options.step_entries;
+  const auto most = static_cast<int>(std::min(
+      {wanted, options.max_row_entries, std::int64_t{max_adaptive_entries}, std::max<std::int64_t>(a.rows(), 1)}));
+  const std::int64_t places = std::int64_t{a.rows()} * most;
+  SharedReport report(device);
+  Array<index_t> columns(places, Init::none, device);
+  detail::for_rows(device, a.rows(),
+                   detail::AdaptivePattern{pointers_of(a.view()), options.adaptive_steps, options.step_entries, most,
+                                           columns.data(), report.data()},
+                   most);
+  require_definite(report);
+  std::vector<offset_t> ends(static_cast<std::size_t>(a.rows()) + 1);
+  for (std::size_t i = 0; i < ends.size(); ++i) ends[i] = static_cast<offset_t>(i) * most;
+  const Array<offset_t> offsets = Array<offset_t>::copy_of(ends, device);
+  return kept_rows(a, detail::PresentColumns{{{offsets.data(), columns.data(), nullptr}}});
+}
+
 /// The pattern of G; its values are those of |Â|^power.
 KeptRows pattern_of(const Csr<double>& a, const FsaiOptions& options, const Device& device) {
+  if (options.adaptive_steps > 0) return adaptive_pattern(a, options, device);
   const auto limited = [&](const Csr<double>& power) {
     return kept_rows(power, detail::LargestOfRow{{pointers_of(power.view())}, options.max_row_entries, true});
   };
@@ -97,10 +138,8 @@ Csr<double> rows_on(const Csr<double>& a, const Csr<double>& pattern, int larges
                    detail::FsaiSolve{pointers_of(a.view()), pattern.row_offsets().data(), pattern.columns().data(),
                                      values.data(), report.data()},
                    largest_row);
-  const int row = report.get().first_bad;
-  if (row == RowReport::none) return pattern.with_values<double>(std::move(values));
-  throw InvalidMatrix(
-      fmt::format("{} a positive definite matrix: the submatrix of the pattern of row {} is not", who, row + 1));
+  require_definite(report);
+  return pattern.with_values<double>(std::move(values));
 }
 
 /// G and Gᵀ.

@@ -60,6 +60,42 @@ struct FsaiScale {
   }
 };
 
+/// Row r of A[S, S], by a walk along row S_r of A and S, or by a search per column where that row is long.
+TESSERA_HOST_DEVICE inline void gather_row(const CsrPointers<double>& a, const index_t* s, const PackedLower& l,
+                                           int r) {
+  constexpr offset_t long_row = 16;
+  const offset_t end = a.offsets[s[r] + 1];
+  offset_t k = a.offsets[s[r]];
+  const bool searches = end - k > long_row * l.size;
+  for (int c = 0; c <= r; ++c) {
+    if (searches) {
+      k = position_of(a, s[r], s[c]);
+      l.column(c)[r] = k < 0 ? 0.0 : a.values[k];
+    } else {
+      while (k < end && a.columns[k] < s[c]) ++k;
+      l.column(c)[r] = k < end && a.columns[k] == s[c] ? a.values[k] : 0.0;
+    }
+  }
+}
+
+/// The row ĝ with the pattern S, into scratch memory behind its triangle. All lanes call, and return the same.
+/// \param a scaled to a diagonal of ones \param s ascending, the last is the row \returns false where A[S, S] is not
+/// positive definite
+template <class Group>
+[[nodiscard]] TESSERA_HOST_DEVICE bool solve_fsai_row(const Group& group, const CsrPointers<double>& a,
+                                                      const index_t* s, int size, double* scratch) {
+  const PackedLower l{scratch, size};
+  double* const g = scratch + size * (size + 1) / 2;
+  for (int r = group.rank(); r < size; r += group.size()) {
+    gather_row(a, s, l, r);
+    g[r] = r + 1 == size ? 1.0 : 0.0;
+  }
+  group.sync();
+  if (!factorize(group, l, SmallPivot::stop)) return false;
+  solve_lower_transposed(group, l, g);
+  return true;
+}
+
 /// ĝ: the rows of G for the scaled matrix. Reports rows whose submatrix is not positive definite.
 struct FsaiSolve {
   static constexpr bool solves = true;
@@ -73,40 +109,15 @@ struct FsaiSolve {
     return static_cast<int>(offsets[row + 1] - offsets[row]);
   }
 
-  /// Row r of A[S, S], by a walk along row S_r of A and S, or by a search per column where that row is long.
-  TESSERA_HOST_DEVICE void gather_row(const index_t* s, const PackedLower& l, int r) const {
-    constexpr offset_t long_row = 16;
-    const offset_t end = a.offsets[s[r] + 1];
-    offset_t k = a.offsets[s[r]];
-    if (end - k > long_row * l.size) {
-      for (int c = 0; c <= r; ++c) {
-        const offset_t at = position_of(a, s[r], s[c]);
-        l.column(c)[r] = at < 0 ? 0.0 : a.values[at];
-      }
-      return;
-    }
-    for (int c = 0; c <= r; ++c) {
-      while (k < end && a.columns[k] < s[c]) ++k;
-      l.column(c)[r] = k < end && a.columns[k] == s[c] ? a.values[k] : 0.0;
-    }
-  }
-
   template <class Group>
   TESSERA_HOST_DEVICE void run(const Group& group, index_t row, double* scratch) const {
     const offset_t begin = offsets[row];
     const int size = unknowns(row);
-    const PackedLower l{scratch, size};
-    double* const g = scratch + size * (size + 1) / 2;
-    for (int r = group.rank(); r < size; r += group.size()) {
-      gather_row(columns + begin, l, r);
-      g[r] = r + 1 == size ? 1.0 : 0.0;
-    }
-    group.sync();
-    if (!factorize(group, l, SmallPivot::stop)) {
+    if (!solve_fsai_row(group, a, columns + begin, size, scratch)) {
       if (group.rank() == 0) lower_to(&report->first_bad, row);
       return;
     }
-    solve_lower_transposed(group, l, g);
+    const double* const g = scratch + size * (size + 1) / 2;
     for (int r = group.rank(); r < size; r += group.size()) values[begin + r] = g[r];
   }
 };

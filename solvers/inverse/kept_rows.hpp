@@ -175,6 +175,7 @@ struct KeptRows {
   int largest_row = 0;
 };
 
+/// \param a of the sizes and on the device of the result
 template <class Rule>
 [[nodiscard]] KeptRows kept_rows(const Csr<double>& a, const Rule& rule) {
   const Device& device = a.device();

@@ -2,6 +2,7 @@
 /// The row operations of approximate inverses, instantiated for a GPU, or for a build without CUDA.
 #pragma once
 
+#include "solvers/inverse/adaptive_rows.hpp"
 #include "solvers/inverse/fsai_rows.hpp"
 #include "solvers/inverse/kept_rows.hpp"
 #include "solvers/inverse/spai_rows.hpp"
@@ -16,6 +17,9 @@ template struct ForRows<CountKept<AtLeastOfDiagonal>>;
 template struct ForRows<FillKept<AtLeastOfDiagonal>>;
 template struct ForRows<CountKept<LargestOfRow>>;
 template struct ForRows<FillKept<LargestOfRow>>;
+template struct ForRows<AdaptivePattern>;
+template struct ForRows<CountKept<PresentColumns>>;
+template struct ForRows<FillKept<PresentColumns>>;
 template struct ForRows<FsaiCheck<float>>;
 template struct ForRows<FsaiCheck<double>>;
 template struct ForRows<FsaiScale<float>>;

@@ -12,7 +12,7 @@ namespace tessera::cuda {
 
 /// A warp, or with Threads > warp_size a block.
 template <int Threads>
-struct LaneGroup {
+struct RowLanes {
   static constexpr bool is_serial = false;
   [[nodiscard]] __device__ static int rank() { return static_cast<int>(threadIdx.x) % Threads; }
   [[nodiscard]] __device__ static constexpr int size() { return Threads; }
@@ -23,7 +23,8 @@ struct LaneGroup {
       __syncthreads();
     }
   }
-  /// Of a warp.
+  // Sums and extrema are those of a warp: operations that a block runs have none.
+
   [[nodiscard]] __device__ static offset_t sum(offset_t value) {
     for (int distance = warp_size / 2; distance > 0; distance /= 2) {
       value += __shfl_xor_sync(full_warp, value, distance);
@@ -34,6 +35,13 @@ struct LaneGroup {
     for (int distance = warp_size / 2; distance > 0; distance /= 2) {
       const double other = __shfl_xor_sync(full_warp, value, distance);
       if (value < other) value = other;
+    }
+    return value;
+  }
+  [[nodiscard]] __device__ static int smallest(int value) {
+    for (int distance = warp_size / 2; distance > 0; distance /= 2) {
+      const int other = __shfl_xor_sync(full_warp, value, distance);
+      if (other < value) value = other;
     }
     return value;
   }
@@ -75,7 +83,7 @@ __global__ void __launch_bounds__(row_threads) rows_kernel(index_t rows, Op op, 
 }
 
 /// One size of systems.
-struct RowBin {
+struct SystemBin {
   int above;
   int most;
   int scratch;  ///< doubles per row
@@ -83,7 +91,7 @@ struct RowBin {
 };
 
 template <class Group, int Threads, class Op>
-void launch_bin(const Context& context, index_t rows, const Op& op, const RowBin& bin) {
+void launch_bin(const Context& context, index_t rows, const Op& op, const SystemBin& bin) {
   const auto kernel = rows_kernel<Group, Threads, Op>;
   const int groups = bin.threads / Threads;
   const std::size_t bytes = static_cast<std::size_t>(groups) * static_cast<std::size_t>(bin.scratch) * sizeof(double);
@@ -102,19 +110,19 @@ void ForRows<Op>::run(const Device& device, index_t rows, const Op& op, int most
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
   if constexpr (!Op::solves) {
-    launch_bin<LaneGroup<warp_size>, warp_size>(context, rows, op, {0, 0, 0, row_threads});
+    launch_bin<RowLanes<warp_size>, warp_size>(context, rows, op, {0, 0, 0, row_threads});
   } else {
     using detail::scratch_size;
     launch_bin<detail::SerialGroup, 1>(context, rows, op, {0, unknowns_of_thread, scratch_of_thread, row_threads});
     if (most <= unknowns_of_thread) return;
-    launch_bin<LaneGroup<warp_size>, warp_size>(
+    launch_bin<RowLanes<warp_size>, warp_size>(
         context, rows, op,
         {unknowns_of_thread, unknowns_of_small_warp, scratch_size(unknowns_of_small_warp), row_threads});
     if (most <= unknowns_of_small_warp) return;
-    launch_bin<LaneGroup<warp_size>, warp_size>(
+    launch_bin<RowLanes<warp_size>, warp_size>(
         context, rows, op, {unknowns_of_small_warp, unknowns_of_warp, scratch_size(unknowns_of_warp), 2 * warp_size});
     if (most <= unknowns_of_warp) return;
-    launch_bin<LaneGroup<row_threads>, row_threads>(
+    launch_bin<RowLanes<row_threads>, row_threads>(
         context, rows, op, {unknowns_of_warp, detail::max_unknowns, scratch_size(detail::max_unknowns), row_threads});
   }
 }

@@ -44,6 +44,7 @@ struct SerialGroup {
   TESSERA_HOST_DEVICE static void sync() noexcept {}
   [[nodiscard]] TESSERA_HOST_DEVICE static offset_t sum(offset_t value) noexcept { return value; }
   [[nodiscard]] TESSERA_HOST_DEVICE static double largest(double value) noexcept { return value; }
+  [[nodiscard]] TESSERA_HOST_DEVICE static int smallest(int value) noexcept { return value; }
   /// Of the lanes before this one that say yes; `total` receives that of all lanes.
   [[nodiscard]] TESSERA_HOST_DEVICE static int yes_before(bool yes, int& total) noexcept {
     total = yes ? 1 : 0;

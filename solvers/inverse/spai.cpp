@@ -4,17 +4,17 @@
 #include "core/enqueued_product.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/factors/matrix_checks.hpp"
-#include "solvers/fused/vector_ops.hpp"
 #include "solvers/inverse/kept_rows.hpp"
 #include "solvers/inverse/spai_rows.hpp"
-#include "solvers/jacobi.hpp"
 #include "tessera/approximate_inverse.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spmv.hpp"
 
 #include <fmt/format.h>
 
+#include <numeric>
 #include <utility>
+#include <vector>
 
 namespace tessera {
 
@@ -70,21 +70,27 @@ void require_rows(const SharedReport& report, int level) {
 /// M of either level.
 template <class T>
 struct Inverse {
-  Array<T> diagonal;  ///< of level 0, else empty
   std::shared_ptr<const Csr<T>> m;
-  std::unique_ptr<SpmvPlan<T>> product;  ///< of level 1
+  std::unique_ptr<SpmvPlan<T>> product;
   SpaiInfo info;
 };
 
+/// M of level 0.
 template <class T>
-Array<T> diagonal_of(const UnitRows& unit, const Device& device) {
+Csr<T> diagonal_of(const UnitRows& unit, const Device& device) {
+  const index_t n = unit.matrix.rows();
   SharedReport report(device);
-  Array<T> diagonal(unit.scale.size(), Init::none, device);
+  Array<T> diagonal(n, Init::none, device);
   detail::for_rows(
-      device, unit.matrix.rows(),
+      device, n,
       detail::SpaiDiagonal<T>{pointers_of(unit.matrix.view()), unit.scale.data(), diagonal.data(), report.data()});
   require_rows(report, 0);
-  return diagonal;
+  std::vector<offset_t> offsets(static_cast<std::size_t>(n) + 1);
+  std::iota(offsets.begin(), offsets.end(), offset_t{0});
+  std::vector<index_t> columns(static_cast<std::size_t>(n));
+  std::iota(columns.begin(), columns.end(), index_t{0});
+  return Csr<T>(n, n, Array<offset_t>::copy_of(offsets, device), Array<index_t>::copy_of(columns, device),
+                std::move(diagonal), Check::trusted);
 }
 
 /// M with the pattern of a matrix.
@@ -101,7 +107,17 @@ Csr<T> rows_on(const UnitRows& unit, const Csr<double>& pattern, std::int64_t la
   return pattern.with_values<T>(std::move(values));
 }
 
-/// \param old of a refresh, whose pattern stays; null: none
+/// The pattern of level 1. \param old of a refresh, whose pattern stays; null: none
+template <class T>
+KeptRows pattern_of(const UnitRows& unit, const SpaiOptions& options, const Inverse<T>* old, const Device& device) {
+  if (old == nullptr) {
+    return kept_rows(unit.matrix,
+                     detail::LargestOfRow{{pointers_of(unit.matrix.view())}, options.max_row_entries, false});
+  }
+  return {old->m->template with_values<double>(Array<double>(old->m->nnz(), Init::none, device)),
+          static_cast<int>(old->info.largest_row)};
+}
+
 template <class T>
 Inverse<T> set_up(const CsrView<T>& a, const SpaiOptions& options, const Inverse<T>* old, const Device& device) {
   Inverse<T> result;
@@ -109,29 +125,22 @@ Inverse<T> set_up(const CsrView<T>& a, const SpaiOptions& options, const Inverse
   const Stopwatch pattern_watch;
   const UnitRows unit = unit_rows(a, device);
   KeptRows pattern;
-  if (options.level == 1 && old == nullptr) {
-    pattern =
-        kept_rows(unit.matrix, detail::LargestOfRow{{pointers_of(unit.matrix.view())}, options.max_row_entries, false});
-    info.largest_row = pattern.largest_row;
-  } else if (options.level == 1) {
-    pattern.matrix = old->m->template with_values<double>(Array<double>(old->m->nnz(), Init::none, device));
-    info.largest_row = old->info.largest_row;
-  }
+  if (options.level == 1) pattern = pattern_of(unit, options, old, device);
   info.pattern_ms = pattern_watch.milliseconds();
 
   const Stopwatch rows_watch;
   if (options.level == 0) {
-    result.diagonal = diagonal_of<T>(unit, device);
-    info.nnz = result.diagonal.size();
+    result.m = std::make_shared<const Csr<T>>(diagonal_of<T>(unit, device));
     info.largest_row = a.rows == 0 ? 0 : 1;
   } else {
+    info.largest_row = pattern.largest_row;
     result.m = std::make_shared<const Csr<T>>(rows_on<T>(unit, pattern.matrix, info.largest_row, device));
-    info.nnz = result.m->nnz();
   }
-  info.fill = a.nnz() == 0 ? 0.0 : static_cast<double>(info.nnz) / static_cast<double>(a.nnz());
   info.rows_ms = rows_watch.milliseconds();
-  if (options.level == 0) return result;
+  info.nnz = result.m->nnz();
+  info.fill = a.nnz() == 0 ? 0.0 : static_cast<double>(info.nnz) / static_cast<double>(a.nnz());
 
+  // For the products of few solves: a kernel with a long set-up does not pay.
   constexpr std::int64_t applications = 200;
   const Stopwatch plan_watch;
   result.product = std::make_unique<SpmvPlan<T>>(
@@ -173,7 +182,7 @@ struct SpaiPreconditioner<T>::Impl {
 
   void take(Inverse<T> made, const Stopwatch& watch) {
     inverse = std::move(made);
-    info.bytes = inverse.product ? inverse.m->bytes() + inverse.product->info().bytes : inverse.diagonal.bytes();
+    info.bytes = inverse.m->bytes() + inverse.product->info().bytes;
     info.setup_ms = watch.milliseconds();
   }
 };
@@ -199,7 +208,7 @@ Device SpaiPreconditioner<T>::device() const {
 template <class T>
 std::optional<std::span<const T>> SpaiPreconditioner<T>::diagonal() const {
   if (impl_->options.level != 0) return std::nullopt;
-  return std::as_const(impl_->inverse.diagonal).span();
+  return impl_->inverse.m->values().span();
 }
 template <class T>
 const PreconditionerInfo& SpaiPreconditioner<T>::info() const noexcept {
@@ -211,7 +220,7 @@ const SpaiInfo& SpaiPreconditioner<T>::inverse() const noexcept {
 }
 template <class T>
 CsrView<T> SpaiPreconditioner<T>::m() const noexcept {
-  return impl_->inverse.m ? impl_->inverse.m->view() : CsrView<T>{};
+  return impl_->inverse.m->view();
 }
 template <class T>
 void SpaiPreconditioner<T>::refresh(const CsrView<T>& matrix) {
@@ -219,11 +228,7 @@ void SpaiPreconditioner<T>::refresh(const CsrView<T>& matrix) {
 }
 template <class T>
 void SpaiPreconditioner<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
-  if (impl_->inverse.product) return impl_->inverse.product->apply(alpha, x, beta, y);
-  fused::transform_reduce(
-      impl_->device, rows(),
-      detail::JacobiProduct<T>{
-          .alpha = alpha, .beta = beta, .diagonal = impl_->inverse.diagonal.data(), .x = x.data(), .y = y.data()});
+  impl_->inverse.product->apply(alpha, x, beta, y);
 }
 template <class T>
 void SpaiPreconditioner<T>::do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
@@ -235,7 +240,7 @@ std::string_view SpaiPreconditioner<T>::transpose_remedy() const {
 }
 template <class T>
 const detail::EnqueuedProduct<T>* SpaiPreconditioner<T>::enqueued_product() const noexcept {
-  return impl_->inverse.product ? detail::EnqueuedProduct<T>::of(*impl_->inverse.product) : nullptr;
+  return detail::EnqueuedProduct<T>::of(*impl_->inverse.product);
 }
 
 template class SpaiPreconditioner<float>;

@@ -59,6 +59,41 @@ TEST_F(PrecondTest, AmgTakesFewIterationsWhereJacobiTakesMany) {
   }
 }
 
+TEST_F(PrecondTest, FsaiReportsItsFactor) {
+  const json document = solved("--poisson2d 30 -m cg -p fsai:2");
+  EXPECT_EQ(document["result"]["precond"], "fsai:2");
+  const json& precond = document["preconditioner"];
+  EXPECT_TRUE(precond["symmetric"].get<bool>());
+  const json& inverse = precond["approximate_inverse"];
+  EXPECT_EQ(inverse["kind"], "fsai");
+  EXPECT_EQ(inverse["level"], 2);
+  EXPECT_EQ(inverse["filter"], 0.1);
+  // The triangle of A has 900 + 2 * 30 * 29 entries.
+  EXPECT_DOUBLE_EQ(inverse["fill"].get<double>(), inverse["nnz"].get<double>() / 2640.0);
+  EXPECT_TRUE(document["warnings"].empty()) << document["warnings"];
+  const json jacobi = solved("--poisson2d 30 -m cg -p jacobi");
+  EXPECT_LT(document["result"]["iterations"].get<int>(), jacobi["result"]["iterations"].get<int>());
+  const std::string text = run("--poisson2d 30 -m cg -p fsai:2").out;
+  EXPECT_NE(text.find("inverse "), std::string::npos) << text;
+  EXPECT_NE(text.find(" of the triangle, longest row "), std::string::npos) << text;
+}
+
+TEST_F(PrecondTest, ApproximateInversesRefuseAndWarn) {
+  file("general.mtx", std::string(real_general) + "3 3 5\n1 1 4\n2 2 4\n3 3 4\n1 3 1\n3 1 2\n");
+  expect_error("general.mtx -m cg -p fsai", 5,
+               "general.mtx: fsai:2: fsai needs a symmetric matrix: entry (3, 1) is 2, but entry (1, 3) is 1");
+  expect_error("general.mtx -m cg -p fsai", 5, "hint: --precond spai or ilutp takes matrices");
+  file("indefinite.mtx", tridiagonal(5, 0.5, 0.5));
+  expect_error("indefinite.mtx -m cg -p fsai", 5,
+               "fsai:2: fsai needs a positive definite matrix: the submatrix of the "
+               "pattern of row 2 is not");
+  file("empty-row.mtx", std::string(real_general) + "3 3 2\n1 1 4\n2 2 4\n");
+  expect_error("empty-row.mtx -m bicgstab -p spai", 5, "spai:1: spai: row 3 of M would be 0 or not finite");
+  expect_error("--poisson2d 30 -m cg -p spai", 0,
+               "spai:1 is not symmetric here, which cg asks for; fsai is, --method bicgstab takes any");
+  expect_error("--poisson2d 200 -p fsai --mem-limit 8MiB", 6, "the set-up of fsai:2 (estimated)");
+}
+
 TEST_F(PrecondTest, AmgServesBicgstabOnANonsymmetricMatrix) {
   const json amg = solved("--convdiff 16 -p amg");
   EXPECT_EQ(amg["result"]["method"], "bicgstab");

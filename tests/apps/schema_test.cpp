@@ -40,6 +40,8 @@ TEST_F(SchemaTest, EveryDocumentIsAsPublished) {
       {"--convdiff 5 --precision fp32 --max-time 5m --mem-limit 1GiB", 0},
       {"--poisson2d 8 --max-iters 2 -v", 3},
       {"--poisson2d 20 -p amg --precond-opt sweeps=2", 0},
+      {"--poisson2d 20 -p fsai:3:0.05", 0},
+      {"--convdiff 5 -p spai", 0},
       {"--poisson2d 160", 0},
       {"inf.mtx", 4},
       {"-m cg indefinite.mtx -b b.mtx", 4},

@@ -83,6 +83,17 @@ TEST_F(ApproximateInverseOnGpu, FsaiHasTheBitsOfTheHost) {
   }
 }
 
+TEST_F(ApproximateInverseOnGpu, AdaptiveFsaiHasTheBitsOfTheHost) {
+  const Csr<double> a = skyline_matrix<double>(std::vector<int>(70, 9), true);
+  for (const int steps : {5, 20}) {  // for a thread, and for a warp per row
+    const FsaiOptions options{.post_filter = 0.01, .adaptive_steps = steps, .step_entries = 1};
+    const FsaiPreconditioner<double> host(a.view(), options);
+    const FsaiPreconditioner<double> m(a.to(gpu()).view(), options, gpu());
+    EXPECT_EQ(host.factor().largest_row, steps + 1);
+    expect_same_bits(m.g(), host.g());
+  }
+}
+
 TEST_F(ApproximateInverseOnGpu, FsaiInSinglePrecisionHasTheBitsOfTheHost) {
   const Csr<float> a = poisson2d<float>(14, 11);
   const FsaiPreconditioner<float> host(a.view(), {.filter = 0.0, .post_filter = 0.0});

@@ -79,6 +79,25 @@ void expect_fsai_rows(const CsrView<T>& a, const CsrView<T>& g, double relative)
   EXPECT_LE((ones.array() - 1.0).abs().maxCoeff(), relative);
 }
 
+/// Rows against Eigen's QR of each least-squares problem: no residual exceeds the best one by more than `relative`.
+template <class T>
+void expect_spai_rows(const CsrView<T>& a, const CsrView<T>& m, double relative) {
+  const MatrixXd dense = to_dense(a);
+  const MatrixXd inverse = to_dense(m);
+  for (index_t i = 0; i < m.rows; ++i) {
+    const std::vector<Index> j = columns_of(m, i);
+    const MatrixXd columns = dense(j, Eigen::all).transpose();
+    const VectorXd e = VectorXd::Unit(dense.rows(), i);
+    const VectorXd best = columns.colPivHouseholderQr().solve(e);
+    const double residual = (columns * VectorXd(inverse(i, j)) - e).norm();
+    EXPECT_LE(residual, (columns * best - e).norm() + relative) << "row " << i;
+    EXPECT_LE((VectorXd(inverse(i, j)) - best).norm(), 1e3 * relative * best.norm()) << "row " << i;
+    if (dense(i, i) != 0.0) {
+      EXPECT_LE(residual, (VectorXd(dense.row(i)) - e).norm() + relative) << "row " << i;
+    }
+  }
+}
+
 TEST(Fsai, RowsSolveTheirSubmatrices) {
   // The condition of the submatrices is below 1e3: 1e-12 is 1e3 eps with room for 4 of them.
   for (int power = 1; power <= 3; ++power) {
@@ -182,6 +201,53 @@ TEST(Fsai, PostFilterComputesRowsAnew) {
       EXPECT_EQ(after(i, j) != 0.0, stays) << i << ", " << j;
     }
   }
+}
+
+/// The same pattern by dense products: per step the largest |(Â ĝ)_j| left of the diagonal.
+TEST(Fsai, AdaptivePatternFollowsTheGradient) {
+  const Csr<double> a = definite(10);
+  const MatrixXd scaled_a = unit_diagonal(to_dense(a.view()));
+  for (const int per_step : {1, 2}) {
+    const FsaiPreconditioner<double> m(a.view(), {.post_filter = 0.0, .adaptive_steps = 4, .step_entries = per_step});
+    for (index_t i = 0; i < 40; ++i) {
+      std::vector<Index> s{i};
+      for (int step = 0; step < 4; ++step) {
+        const MatrixXd part = scaled_a(s, s);
+        VectorXd y = part.llt().solve(VectorXd::Unit(part.rows(), part.rows() - 1));
+        VectorXd gradient = (scaled_a(Eigen::all, s) * y).cwiseAbs();
+        std::vector<Index> added;
+        for (int k = 0; k < per_step; ++k) {
+          Index best = -1;
+          for (Index j = 0; j < i; ++j) {
+            const bool is_new =
+                std::find(s.begin(), s.end(), j) == s.end() && std::find(added.begin(), added.end(), j) == added.end();
+            if (is_new && gradient(j) > (best < 0 ? 1e-14 : gradient(best))) best = j;
+          }
+          if (best >= 0) added.push_back(best);
+        }
+        s.insert(s.end(), added.begin(), added.end());
+        std::sort(s.begin(), s.end());
+      }
+      EXPECT_EQ(columns_of(m.g(), i), s) << "row " << i;
+    }
+    expect_fsai_rows(a.view(), m.g(), 1e-12);
+  }
+  EXPECT_EQ(FsaiPreconditioner<double>(a.view(), {.max_row_entries = 3, .adaptive_steps = 9}).factor().largest_row, 3);
+}
+
+TEST(Fsai, HubRows) {
+  // An arrow: entries of the long row are searched.
+  const index_t n = 200;
+  std::vector<std::vector<double>> dense(n, std::vector<double>(n));
+  for (std::size_t i = 0; i < n; ++i) {
+    dense[i][i] = 2.0;
+    dense[i][n - 1] = dense[n - 1][i] = i + 1 == n ? 4.0 : -1.0 / static_cast<double>(100 + i);
+  }
+  const Csr<double> a = from_dense<double>(dense, n);
+  const FsaiPreconditioner<double> m(a.view(), {.power = 1, .filter = 0.0, .max_row_entries = 4, .post_filter = 0.0});
+  EXPECT_EQ(columns_of(m.g(), n - 1), (std::vector<Index>{0, 1, 2, n - 1}));
+  expect_fsai_rows(a.view(), m.g(), 1e-14);
+  expect_spai_rows(a.view(), SpaiPreconditioner<double>(a.view(), {.max_row_entries = 4}).m(), 1e-14);
 }
 
 TEST(Fsai, IsSymmetric) {
@@ -313,6 +379,8 @@ TEST(Fsai, RefusesOptionsOutOfRange) {
   EXPECT_EQ(of({.power = 4}), "FsaiOptions::power is 4, expected 1, 2 or 3");
   EXPECT_EQ(of({.filter = -0.1}), "FsaiOptions::filter is -0.1, expected [0, 1]");
   EXPECT_EQ(of({.max_row_entries = 129}), "FsaiOptions::max_row_entries is 129, expected [1, 128]");
+  EXPECT_EQ(of({.adaptive_steps = 64}), "FsaiOptions::adaptive_steps is 64, expected [0, 63]");
+  EXPECT_EQ(of({.step_entries = 0}), "FsaiOptions::step_entries is 0, expected [1, 63]");
   EXPECT_EQ(of({.post_filter = std::nan("")}), "FsaiOptions::post_filter is nan, expected [0, 1]");
 }
 
@@ -326,25 +394,6 @@ TEST(Fsai, TakesFewerIterationsThanJacobi) {
   const SolveReport fsai = cg<double>(plan, FsaiPreconditioner<double>(a.view()), b, y);
   EXPECT_TRUE(fsai.converged());
   EXPECT_LE(10 * fsai.iterations, 6 * jacobi.iterations);
-}
-
-/// Rows against Eigen's QR of each least-squares problem: no residual exceeds the best one by more than `relative`.
-template <class T>
-void expect_spai_rows(const CsrView<T>& a, const CsrView<T>& m, double relative) {
-  const MatrixXd dense = to_dense(a);
-  const MatrixXd inverse = to_dense(m);
-  for (index_t i = 0; i < m.rows; ++i) {
-    const std::vector<Index> j = columns_of(m, i);
-    const MatrixXd columns = dense(j, Eigen::all).transpose();
-    const VectorXd e = VectorXd::Unit(dense.rows(), i);
-    const VectorXd best = columns.colPivHouseholderQr().solve(e);
-    const double residual = (columns * VectorXd(inverse(i, j)) - e).norm();
-    EXPECT_LE(residual, (columns * best - e).norm() + relative) << "row " << i;
-    EXPECT_LE((VectorXd(inverse(i, j)) - best).norm(), 1e3 * relative * best.norm()) << "row " << i;
-    if (dense(i, i) != 0.0) {
-      EXPECT_LE(residual, (VectorXd(dense.row(i)) - e).norm() + relative) << "row " << i;
-    }
-  }
 }
 
 TEST(Spai, RowsAreLeastSquaresSolutions) {
