@@ -6,7 +6,9 @@
 #include "report_json.hpp"
 #include "settings.hpp"
 
+#include "tessera/keep.hpp"
 #include "tessera/spgemm.hpp"
+#include "tessera/spgemm_slices.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +29,7 @@ struct SpgemmSettings {
   OutputSettings output;
   SpgemmOptions product;
   bool verify = false;
+  std::optional<Keep> keep;
 
   /// A product of two matrices, not a power of one.
   [[nodiscard]] bool has_two_factors() const { return right || transposed != Factor::none; }
@@ -47,6 +50,9 @@ struct MultiplyOutcome : CommonOutcome {
   offset_t nnz = 0;
   bool result_is_pattern = false;
   std::vector<SpgemmReport> products;  ///< in the order in which they were made
+  std::optional<SlicedReport> sliced;  ///< of a product in more than one slice
+  std::optional<Keep> keep;
+  std::vector<offset_t> dropped;  ///< entries of each product that `keep` dropped
   std::optional<MultiplyCheck> check;
   double read_ms = 0.0;
   double multiply_ms = 0.0;  ///< on a GPU with the upload of the factors
