@@ -11,6 +11,7 @@
 ///   bench_spgemm_cuda --problems band,elast3,block6 --ways tiles,fp16-fp32,fp32:tiles,fp32:tiles-ordered,fp32:3xtf32
 ///   bench_spgemm_cuda --problems band,elast3,block6 --ways tiles,tiles-resident,to-tiles,to-csr,cube,cube-resident
 ///   bench_spgemm_cuda --problems mg7-200:r0ap,mg27-140:a0p0 --ways auto,exact+esc,exact+small_hash,sampled+small_hash
+///   bench_spgemm_cuda --problems cnr-2000.mtx.gz,cnr-2000.mtx.gz:t --ways auto,sliced --no-vendor
 #include "bench/paper_product.hpp"
 #include "bench/report.hpp"
 #include "bench/spgemm_resident.hpp"
@@ -22,6 +23,7 @@
 #include "support/machine.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spgemm.hpp"
+#include "tessera/spgemm_slices.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -41,6 +43,8 @@ namespace tessera::bench {
 namespace {
 
 constexpr const char* vendor_name = "cusparse-alg1";
+/// In slices, within half of the bytes of C; each is dropped.
+constexpr const char* sliced_name = "sliced";
 
 struct Settings {
   std::vector<std::string> problems = spgemm_families();
@@ -62,6 +66,7 @@ struct ProductWay {
   std::vector<double> ms;
   std::string failure;
   SpgemmReport report;                  ///< of Tessera's
+  std::size_t slices = 0;               ///< of a product in slices
   std::unique_ptr<PaperProduct> paper;  ///< of a paper's
   double difference = 0.0;              ///< from the host's product, see difference_of()
 };
@@ -76,11 +81,12 @@ class Bench {
   void prepare(const SpgemmProblem& problem);
   void check(const SpgemmProblem& problem);
   void time();
-  [[nodiscard]] Json rows_of(std::uint64_t product_bytes) const;
+  [[nodiscard]] Json rows_of() const;
   void prepare_way(ProductWay& candidate, const Csr<double>& right);
   void prepare_paper(ProductWay& candidate, const Csr<double>& right);
   void prepare_single(ProductWay& candidate);
   void prepare_resident(ProductWay& candidate, const Csr<double>& right);
+  void prepare_sliced(ProductWay& candidate, const Csr<double>& right);
   void check_way(ProductWay& candidate, const Csr<double>& expected) const;
 
   const Settings& settings_;
@@ -92,6 +98,7 @@ class Bench {
   std::optional<VendorSpgemm> vendor_;
   std::optional<ResidentTiles> resident_;
   std::vector<ProductWay> candidates_;
+  std::uint64_t product_bytes_ = 0;
 };
 
 void Bench::prepare(const SpgemmProblem& problem) {
@@ -162,11 +169,27 @@ void Bench::prepare_resident(ProductWay& candidate, const Csr<double>& right) {
   if (candidate.name == "tiles-resident") candidate.fetch = [this] { return resident_->product().to(Device{}); };
 }
 
+void Bench::prepare_sliced(ProductWay& candidate, const Csr<double>& right) {
+  const auto options = [this] {
+    SpgemmOptions result = options_of("auto", device_);
+    result.memory_limit_bytes = product_bytes_ / 2;
+    return result;
+  };
+  candidate.multiply = [this, &candidate, &right, options] {
+    SlicedReport report = spgemm_sliced(a_, right, options(), [](SpgemmSlice<double> /*slice*/) {});
+    candidate.report = std::move(report.product);
+    candidate.slices = report.slices.size();
+    return Csr<double>();
+  };
+  candidate.fetch = [this, &right, options] { return spgemm_to_host(a_, right, options()).matrix; };
+}
+
 /// A plan's report is that of its set-up, which its time leaves out.
 void Bench::prepare_way(ProductWay& candidate, const Csr<double>& right) {
   if (PaperProduct::knows(candidate.name)) return prepare_paper(candidate, right);
   if (is_single(candidate.name)) return prepare_single(candidate);
   if (is_resident_way(candidate.name)) return prepare_resident(candidate, right);
+  if (candidate.name == sliced_name) return prepare_sliced(candidate, right);
   candidate.fetch = [&candidate] { return candidate.multiply().to(Device{}); };
   const SpgemmOptions options = options_of(candidate.name, device_);
   if (candidate.name != plan_name) {
@@ -241,7 +264,7 @@ void Bench::time() {
   }
 }
 
-Json Bench::rows_of(std::uint64_t product_bytes) const {
+Json Bench::rows_of() const {
   Json rows = Json::array();
   for (const ProductWay& candidate : candidates_) {
     Json row{{"name", candidate.name}};
@@ -260,8 +283,9 @@ Json Bench::rows_of(std::uint64_t product_bytes) const {
     } else if (candidate.paper) {
       row["paper"] = candidate.paper->facts();
     } else {
-      row["report"] = json_of_report(candidate.report, product_bytes);
+      row["report"] = json_of_report(candidate.report, product_bytes_);
       row["difference"] = candidate.difference;
+      if (candidate.slices > 0) row["slices"] = candidate.slices;
     }
     if (settings_.vendor) add_speedup(row, vendor_name, candidates_.front().ms, candidate.ms);
     fmt::print("  {:14} {:9.3f} ms{}  (analysis {:.3f}, sizing {:.3f}, numeric {:.3f}, compaction {:.3f})\n",
@@ -280,11 +304,11 @@ Json Bench::measure(const std::string& name) {
   prepare(problem);
   // The first product warms the pool.
   const SpgemmReport report = spgemm(a_, b_.rows() == 0 ? a_ : b_, options_of("auto", device_)).report;
+  product_bytes_ = (static_cast<std::uint64_t>(a_.rows()) + 1) * sizeof(offset_t) +
+                   static_cast<std::uint64_t>(report.nnz) * (sizeof(index_t) + sizeof(double));
   const bool checked = report.products <= settings_.most_checked;
   if (checked) check(problem);
   time();
-  const std::uint64_t product_bytes = (static_cast<std::uint64_t>(a_.rows()) + 1) * sizeof(offset_t) +
-                                      static_cast<std::uint64_t>(report.nnz) * (sizeof(index_t) + sizeof(double));
   fmt::print("{}: {} rows, {} products, {} entries, {:.2f} products an entry{}\n", problem.name, a_.rows(),
              report.products, report.nnz, report.compression(), checked ? "" : ", not checked");
   return {{"problem", problem.name},
@@ -294,11 +318,11 @@ Json Bench::measure(const std::string& name) {
           {"products", report.products},
           {"product_nnz", report.nnz},
           {"expansion", report.expansion},
-          {"product_bytes", product_bytes},
+          {"product_bytes", product_bytes_},
           {"generate_or_read_ms", generate_ms},
           {"checked", checked},
           {"paper", paper_choice(a_, b_.rows() == 0 ? a_ : b_, device_)},
-          {"entrants", rows_of(product_bytes)}};
+          {"entrants", rows_of()}};
 }
 
 void run(const Settings& settings) {
@@ -336,7 +360,8 @@ int main(int argc, char** argv) {
   app.add_option(
          "--ways", settings.ways,
          "auto, short-rows (auto, expecting short rows), ordered, plan, workflows, accumulators, tiles-ordered, "
-         "precisions; fp32:NAME in single precision; bmsparse, tsparse (as their papers, from tiles to tiles); " +
+         "precisions; sliced (in slices, within half of C's bytes); fp32:NAME in single precision; bmsparse, tsparse "
+         "(as their papers, from tiles to tiles); " +
              tessera::bench::resident_ways())
       ->delimiter(',');
   app.add_option("--device", settings.device, "GPU")->capture_default_str();

@@ -152,7 +152,7 @@ class Slicing {
         ++report_.splits;
       }
       cutter.learn(report_.slices.back().predicted_nnz, report_.slices.back().nnz);
-      most_rows = report_.splits > splits ? end - begin : 2 * most_rows;
+      most_rows = report_.splits > splits ? end - begin : std::min<std::int64_t>(2 * most_rows, a_.rows());
       begin = end;
     } while (begin < a_.rows());
     const double entries = prediction_->entries_of(0, a_.rows());
@@ -194,7 +194,7 @@ class Slicing {
         product = multiply(borrow_csr(rows.view, options_.device), held);
       }
     } catch (const OutOfMemory& error) {
-      short_of_ = error.requested_bytes();
+      short_of_ = held + error.requested_bytes();
     }
     report_.multiply_ms += timer.milliseconds();
     if (!product) return false;
@@ -213,7 +213,7 @@ class Slicing {
     if (report_.limit_bytes != 0) {
       options.memory_limit_bytes = left_beside(held);
       if (options.memory_limit_bytes == 0) {
-        throw OutOfMemory(held, report_.limit_bytes, "slices of a sparse product");
+        throw OutOfMemory(1, report_.limit_bytes, "slices of a sparse product");
       }
     }
     return options.device.is_host() ? host::multiply<T>(rows, b_, options) : cuda::multiply<T>(rows, b_, options);
@@ -255,6 +255,10 @@ SlicedReport spgemm_sliced(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions
                            const std::type_identity_t<std::function<void(SpgemmSlice<T>)>>& consume) {
   detail::check_product(a, b, options);
   if (!consume) throw InvalidArgument("spgemm_sliced needs a function that takes the slices, got none");
+  if (options.precision != SpgemmPrecision::working) {
+    throw NotSupported(
+        fmt::format("slices of a product are formed in working precision, not in '{}'", to_string(options.precision)));
+  }
   const Stopwatch uploading;
   std::optional<Csr<T>> left;
   std::optional<Csr<T>> right;

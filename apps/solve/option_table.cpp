@@ -176,6 +176,9 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"predict", 0, "Product", spgemm, flag, "", "",
      "predict entries, memory and time from sketches before the product, and say how far off that was; with --dry-run "
      "predictions are all"},
+    {"keep", 0, "Product", spgemm, text, "TOL[,MOST]", "",
+     "drop entries of every product below TOL times the largest of their row, and all but the MOST largest of a row; "
+     "the diagonal stays"},
     {"verify", 0, "Product", spgemm, flag, "", "",
      "compare (A B) x with A (B x) for a random x, against a bound on rounding (exit code 8)"},
 
@@ -186,8 +189,11 @@ constexpr auto table = std::to_array<OptionSpec>({
      "host, cuda or cuda:N; auto: the host", "", "auto|host|cuda"},
     {"threads", 0, "Machine", matrix | doctor, text, "N|auto", "auto",
      "worker threads; auto: by CPUs, quota, OMP_NUM_THREADS"},
-    {"mem-limit", 0, "Machine", matrix, bytes, "SIZE", "",
+    {"mem-limit", 0, "Machine", matrix & ~spgemm, bytes, "SIZE", "",
      "fail rather than use more memory than this (exit code 6): 8GiB"},
+    {"mem-limit", 0, "Machine", spgemm, bytes, "SIZE", "",
+     "use no more memory than this: 8GiB; a product of two matrices that is larger is formed in slices of rows, and "
+     "written so to a .tsb file; others fail (exit code 6)"},
     {"seed", 0, "Machine", matrix, count, "N", "42", "seed of all random numbers"},
 
     {"output", 'o', "Output", run, text, "FILE|-", "",

@@ -83,22 +83,31 @@ void warn_about_run(const RunOutcome& outcome, Warnings& warnings) {
 }
 
 template <class T>
-void warn_about_overflow(const CsrView<T>& product, Warnings& warnings) {
+void OverflowCount<T>::add(const CsrView<T>& slice, index_t first_row) {
   const auto has_overflowed = [](T value) { return !std::isfinite(value); };
-  const auto first = std::find_if(product.values.begin(), product.values.end(), has_overflowed);
-  if (first == product.values.end()) return;
-  const offset_t k = first - product.values.begin();
-  const auto row = std::upper_bound(product.row_offsets.begin(), product.row_offsets.end(), k);
+  const auto begin = std::find_if(slice.values.begin(), slice.values.end(), has_overflowed);
+  if (begin == slice.values.end()) return;
+  if (values == 0) {
+    const offset_t k = begin - slice.values.begin();
+    const auto after = std::upper_bound(slice.row_offsets.begin(), slice.row_offsets.end(), k);
+    row = first_row + (after - slice.row_offsets.begin());
+    column = std::int64_t{slice.columns[static_cast<std::size_t>(k)]} + 1;
+    first = *begin;
+  }
+  values += std::count_if(begin, slice.values.end(), has_overflowed);
+}
+
+template <class T>
+void OverflowCount<T>::warn(Warnings& warnings) const {
+  if (values == 0) return;
   warnings.push_back(
       {"W026",
        fmt::format("{} of the product overflowed in {}, the first in row {}, column {} (counted from 1): {}; the "
                    "factors are finite, so scale them down",
-                   counted(std::count_if(first, product.values.end(), has_overflowed), "value"),
-                   std::is_same_v<T, double> ? "fp64" : "fp32", row - product.row_offsets.begin(),
-                   std::int64_t{product.columns[static_cast<std::size_t>(k)]} + 1, *first)});
+                   counted(values, "value"), std::is_same_v<T, double> ? "fp64" : "fp32", row, column, first)});
 }
 
-template void warn_about_overflow(const CsrView<float>&, Warnings&);
-template void warn_about_overflow(const CsrView<double>&, Warnings&);
+template struct OverflowCount<float>;
+template struct OverflowCount<double>;
 
 }  // namespace tessera::cli

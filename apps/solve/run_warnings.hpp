@@ -7,6 +7,8 @@
 
 #include "tessera/csr.hpp"
 
+#include <cstdint>
+
 namespace tessera::cli {
 
 /// W008, when an option was typed that the method chosen by auto does not use.
@@ -15,8 +17,18 @@ void warn_about_unused(const RunSettings& settings, Method method, Warnings& war
 /// All that follow from what a finished solve found: W001 to W006, W009 to W018, W025.
 void warn_about_run(const RunOutcome& outcome, Warnings& warnings);
 
-/// W026, when values of the product of finite factors overflowed.
+/// Values of the product of finite factors that overflowed, over its slices in their order.
 template <class T>
-void warn_about_overflow(const CsrView<T>& product, Warnings& warnings);
+struct OverflowCount {
+  std::int64_t values = 0;
+  std::int64_t row = 0;  ///< of the first, from 1; likewise its column
+  std::int64_t column = 0;
+  T first{};
+
+  /// \param first_row number of the slice's first row
+  void add(const CsrView<T>& slice, index_t first_row);
+  /// W026, when there are any.
+  void warn(Warnings& warnings) const;
+};
 
 }  // namespace tessera::cli

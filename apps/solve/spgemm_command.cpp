@@ -5,6 +5,7 @@
 #include "interrupt.hpp"
 #include "outputs.hpp"
 #include "problem.hpp"
+#include "product_check.hpp"
 #include "progress.hpp"
 #include "report_json.hpp"
 #include "run_warnings.hpp"
@@ -13,98 +14,17 @@
 #include "support/machine.hpp"
 #include "support/system.hpp"
 #include "tessera/binary_matrix.hpp"
-#include "tessera/error.hpp"
+#include "tessera/keep.hpp"
+#include "tessera/spgemm_slices.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace tessera::cli {
 
 namespace {
-
-/// y = M x, and |M| |x| beside it.
-struct CheckedVector {
-  std::vector<double> value;
-  std::vector<double> magnitude;
-};
-
-template <class T>
-[[nodiscard]] CheckedVector multiply(const CsrView<T>& m, const CheckedVector& x) {
-  const auto rows = static_cast<std::size_t>(m.rows);
-  CheckedVector y{std::vector<double>(rows), std::vector<double>(rows)};
-  for (std::size_t i = 0; i < rows; ++i) {
-    for (offset_t k = m.row_offsets[i]; k < m.row_offsets[i + 1]; ++k) {
-      const auto j = static_cast<std::size_t>(m.columns[static_cast<std::size_t>(k)]);
-      const auto value = static_cast<double>(m.value(k));
-      y.value[i] += value * x.value[j];
-      y.magnitude[i] += std::fabs(value) * x.magnitude[j];
-    }
-  }
-  return y;
-}
-
-/// By how much values and sums may be rounded, relative. In half precision values lose the most, those near 0 more than
-/// 2^-11 of theirs.
-template <class T>
-[[nodiscard]] double rounding_unit(const std::vector<SpgemmReport>& products) {
-  auto unit = static_cast<double>(std::numeric_limits<T>::epsilon());
-  for (const SpgemmReport& report : products) {
-    if (report.precision == SpgemmPrecision::working) continue;
-    unit = std::max({unit, static_cast<double>(std::numeric_limits<float>::epsilon()),
-                     2.0 * report.loss.value_or(SpgemmLoss{}).largest_rounding});
-  }
-  return unit;
-}
-
-/// Largest |C x - A (... (A x))| over its bound. Every one of the `factors` products sums at most `longest` terms an
-/// entry, each rounded by `unit`, and, applied to x, at most as many again in double.
-template <class T>
-[[nodiscard]] MultiplyCheck check_result(const CsrView<T>& c, const CheckedVector& x, const CheckedVector& expected,
-                                         int factors, double longest, double unit) {
-  const CheckedVector found = multiply(c, x);
-  const double bound = unit * (2.0 * factors + 2.0) * (longest + 2.0);
-  MultiplyCheck result;
-  for (std::size_t i = 0; i < found.value.size(); ++i) {
-    const double difference = std::fabs(found.value[i] - expected.value[i]);
-    if (difference == 0.0) continue;
-    const double ratio = difference / (bound * expected.magnitude[i]);
-    result.error = std::isnan(ratio) ? std::numeric_limits<double>::infinity() : std::max(result.error, ratio);
-  }
-  return result;
-}
-
-template <class T>
-[[nodiscard]] double longest_sum(const CsrView<T>& a, const CsrView<T>& c) {
-  offset_t longest = 0;
-  for (const auto& offsets : {a.row_offsets, c.row_offsets}) {
-    for (std::size_t i = 0; i + 1 < offsets.size(); ++i) longest = std::max(longest, offsets[i + 1] - offsets[i]);
-  }
-  return static_cast<double>(longest);
-}
-
-template <class T>
-void verify(const SpgemmSettings& settings, const Csr<T>& a, const Csr<T>& b, const Csr<T>& c,
-            MultiplyOutcome& outcome) {
-  const Stopwatch timer;
-  const std::vector<double> x = support::random_vector<double>(c.cols(), settings.machine.seed);
-  CheckedVector start{x, x};
-  for (double& element : start.magnitude) element = std::fabs(element);
-  const int factors = settings.has_two_factors() ? 2 : settings.power;
-  CheckedVector expected = start;
-  for (int k = 0; k < factors; ++k) {
-    expected = multiply(settings.has_two_factors() && k == 0 ? b.view() : a.view(), expected);
-    stop_if_interrupted();
-  }
-  outcome.check = check_result(c.view(), start, expected, factors, longest_sum(a.view(), c.view()),
-                               rounding_unit<T>(outcome.products));
-  outcome.verify_ms = timer.milliseconds();
-}
 
 template <class T>
 [[nodiscard]] InputMatrix<T> load(const SpgemmSettings& settings, const ProblemSettings& problem, Progress& progress,
@@ -168,24 +88,136 @@ void write_result(const std::string& path, const CsrView<T>& matrix) {
   }
 }
 
+/// A product of two factors goes to a binary file slice by slice; others have to be whole.
 template <class T>
-[[nodiscard]] Csr<T> multiply_factors(const SpgemmSettings& settings, const SpgemmOptions& options, const Csr<T>& a,
-                                      const Csr<T>& b, MultiplyOutcome& outcome) {
-  if (settings.has_two_factors()) {
-    SpgemmResult<T> product = spgemm(a, b, options);
-    if (outcome.prediction) product.report.predicted_nnz = outcome.prediction->products.front().nnz.value;
-    outcome.products.push_back(std::move(product.report));
-    return std::move(product.matrix);
-  }
-  MatrixPower<T> power = matrix_power(a, settings.power, options);
-  outcome.products = std::move(power.products);
-  outcome.order = std::move(power.order);
-  outcome.order_reason = std::move(power.reason);
-  if (outcome.prediction && settings.power == 2) {
-    outcome.products.front().predicted_nnz = outcome.prediction->products.front().nnz.value;
-  }
-  return std::move(power.matrix);
+[[nodiscard]] bool may_be_sliced(const SpgemmSettings& settings, const Csr<T>& a) {
+  const auto& path = settings.output.vector;
+  const bool one_product = settings.has_two_factors() || (settings.power == 2 && a.rows() == a.cols());
+  return one_product && settings.product.precision == SpgemmPrecision::working && (!path || path->ends_with(".tsb"));
 }
+
+/// What happens to a product: it is checked, filtered and, in slices, written.
+template <class T>
+class ProductRun {
+ public:
+  ProductRun(const SpgemmSettings& settings, const Csr<T>& a, const Csr<T>& b, Progress& progress,
+             MultiplyOutcome& outcome)
+      : settings_(settings), a_(a), b_(b), progress_(progress), outcome_(outcome) {
+    const bool finite = outcome.matrix.not_finite == 0 && (!outcome.right || outcome.right->matrix.not_finite == 0);
+    if (finite) overflow_.emplace();
+  }
+
+  void run(const SpgemmOptions& options) {
+    const Stopwatch timer;
+    outcome_.rows = a_.rows();
+    outcome_.cols = b_.cols();
+    if (may_be_sliced(settings_, a_)) {
+      SlicedReport report = spgemm_sliced(a_, b_, options, [&](SpgemmSlice<T> slice) { take(std::move(slice)); });
+      outcome_.products = {report.product};
+      if (report.slices.size() > 1) outcome_.sliced = std::move(report);
+    } else {
+      form_whole(options);
+    }
+    outcome_.multiply_ms = timer.milliseconds() - outcome_.download_ms - outcome_.verify_ms - outcome_.write_ms;
+    const bool is_one = settings_.has_two_factors() || settings_.power == 2;
+    if (outcome_.prediction && is_one) {
+      outcome_.products.front().predicted_nnz = outcome_.prediction->products.front().nnz.value;
+    }
+    if (check_) outcome_.check = check_->result();
+    if (overflow_) overflow_->warn(outcome_.warnings);
+  }
+
+  /// The file appears.
+  void write(const std::string& path) {
+    const Stopwatch timer;
+    if (writer_) {
+      writer_->finish();
+    } else {
+      write_result(path, whole_.view());
+    }
+    outcome_.write_ms += timer.milliseconds();
+  }
+
+ private:
+  void form_whole(const SpgemmOptions& options) {
+    Csr<T> c;
+    if (settings_.has_two_factors()) {
+      SpgemmResult<T> product = spgemm(a_, b_, options);
+      outcome_.products.push_back(std::move(product.report));
+      c = std::move(product.matrix);
+      filter(c, 0);
+    } else if (settings_.keep) {
+      FilteredPower<T> power = matrix_power(a_, settings_.power, *settings_.keep, options);
+      outcome_.products = std::move(power.products);
+      outcome_.dropped = std::move(power.dropped);
+      c = std::move(power.matrix);
+    } else {
+      MatrixPower<T> power = matrix_power(a_, settings_.power, options);
+      outcome_.products = std::move(power.products);
+      outcome_.order = std::move(power.order);
+      outcome_.order_reason = std::move(power.reason);
+      c = std::move(power.matrix);
+    }
+    whole_ = on_host(std::move(c));
+    account(whole_.view(), 0);
+  }
+
+  void take(SpgemmSlice<T> slice) {
+    stop_if_interrupted();
+    filter(slice.matrix, slice.first_row);
+    Csr<T> rows = on_host(std::move(slice.matrix));
+    account(rows.view(), slice.first_row);
+    if (slice.first_row == 0 && rows.rows() == a_.rows()) {
+      whole_ = std::move(rows);
+      return;
+    }
+    if (!settings_.output.vector) return;
+    const Stopwatch timer;
+    if (!writer_) writer_.emplace(*settings_.output.vector, a_.rows(), b_.cols());
+    writer_->append(rows.view());
+    outcome_.write_ms += timer.milliseconds();
+  }
+
+  void filter(Csr<T>& rows, index_t first_row) {
+    if (!settings_.keep) return;
+    const offset_t before = rows.nnz();
+    rows = keep_entries(rows, *settings_.keep, first_row);
+    if (outcome_.dropped.empty()) outcome_.dropped.push_back(0);
+    outcome_.dropped[0] += before - rows.nnz();
+  }
+
+  [[nodiscard]] Csr<T> on_host(Csr<T> rows) {
+    if (rows.device().is_host()) return rows;
+    const Stopwatch timer;
+    Csr<T> copy = rows.to(Device{});
+    outcome_.download_ms += timer.milliseconds();
+    return copy;
+  }
+
+  void account(const CsrView<T>& rows, index_t first_row) {
+    outcome_.nnz += rows.nnz();
+    outcome_.result_is_pattern = rows.is_pattern();
+    if (overflow_) overflow_->add(rows, first_row);
+    if (!settings_.verify) return;
+    const Stopwatch timer;
+    if (!check_) {
+      progress_.phase("checking");
+      check_.emplace(settings_, a_, b_);
+    }
+    check_->add(rows, first_row, outcome_.products);
+    outcome_.verify_ms += timer.milliseconds();
+  }
+
+  const SpgemmSettings& settings_;
+  const Csr<T>& a_;
+  const Csr<T>& b_;
+  Progress& progress_;
+  MultiplyOutcome& outcome_;
+  std::optional<OverflowCount<T>> overflow_;  ///< of finite factors
+  std::optional<ProductCheck<T>> check_;
+  Csr<T> whole_;  ///< of a product that is not sliced
+  std::optional<BinaryMatrixWriter<T>> writer_;
+};
 
 template <class T>
 [[nodiscard]] ExitCode run_product(const SpgemmSettings& settings, const Options& options, const Invocation& invocation,
@@ -195,47 +227,25 @@ template <class T>
   const Csr<T>& a = *factors.left;
   const Csr<T>& b = factors.right ? *factors.right : a;
   outcome.power = factors.right ? 1 : settings.power;
-  const std::uint64_t factor_bytes = a.bytes() + (factors.right ? b.bytes() : 0);
+  outcome.keep = settings.keep;
+  const std::uint64_t held =
+      a.bytes() + (factors.right ? b.bytes() : 0) + (settings.verify ? ProductCheck<T>::bytes(a, b) : 0);
   const std::uint64_t limit = settings.machine.memory_limit_bytes;
-  support::require_memory(limit, factor_bytes, 1, "the product");
+  support::require_memory(limit, held, 1, settings.verify ? "the product with its check" : "the product");
   SpgemmOptions product = settings.product;
-  if (limit != 0) product.memory_limit_bytes = limit - factor_bytes;
+  if (limit != 0) product.memory_limit_bytes = limit - held;
   if (settings.predict) {
     progress.phase("predicting");
     outcome.prediction = predict_product(settings, a, b);
   }
   progress.phase("multiplying");
-  const Stopwatch timer;
-  Csr<T> c = multiply_factors(settings, product, a, b, outcome);
-  outcome.multiply_ms = timer.milliseconds();
-  if (!c.device().is_host()) {
-    const Stopwatch downloading;
-    c = c.to(Device{});
-    outcome.download_ms = downloading.milliseconds();
-  }
-  outcome.rows = c.rows();
-  outcome.cols = c.cols();
-  outcome.nnz = c.nnz();
-  outcome.result_is_pattern = c.is_pattern();
-  const bool finite = outcome.matrix.not_finite == 0 && (!outcome.right || outcome.right->matrix.not_finite == 0);
-  if (finite) warn_about_overflow(c.view(), outcome.warnings);
+  ProductRun<T> run(settings, a, b, progress, outcome);
+  run.run(product);
   stop_if_interrupted();
-  if (settings.verify) {
-    progress.phase("checking");
-    // x, |x|, two vectors of values and magnitudes before and after a product, and those of C x.
-    constexpr std::uint64_t checked_vectors = 9;
-    const auto longest = static_cast<std::uint64_t>(std::max({a.rows(), c.rows(), c.cols(), b.rows()}));
-    support::require_memory(limit, factor_bytes + c.bytes(), checked_vectors * longest * sizeof(double), "the check");
-    verify(settings, a, b, c, outcome);
-  }
   progress.conclude(outcome.warnings);
 
   Deliverables results;
-  results.write_vector = [&](const std::string& path) {
-    const Stopwatch writing;
-    write_result(path, c.view());
-    outcome.write_ms = writing.milliseconds();
-  };
+  results.write_vector = [&](const std::string& path) { run.write(path); };
   results.summary = [&] { return multiply_text(outcome, settings.output.width); };
   results.json = [&](ExitCode code) { return document_text(multiply_json(outcome, options, invocation, code)); };
   const bool wrong = outcome.check && !outcome.check->passed();

@@ -6,8 +6,10 @@
 #include "report_json.hpp"
 #include "settings.hpp"
 
+#include "tessera/keep.hpp"
 #include "tessera/spgemm.hpp"
 #include "tessera/spgemm_prediction.hpp"
+#include "tessera/spgemm_slices.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +31,7 @@ struct SpgemmSettings {
   SpgemmOptions product;
   bool verify = false;
   bool predict = false;
+  std::optional<Keep> keep;
 
   /// A product of two matrices, not a power of one.
   [[nodiscard]] bool has_two_factors() const { return right || transposed != Factor::none; }
@@ -52,6 +55,9 @@ struct MultiplyOutcome : CommonOutcome {
   std::optional<ChainPrediction> prediction;
   std::string order;  ///< of a power from A^2 on: "A A, A^2 A"
   std::string order_reason;
+  std::optional<SlicedReport> sliced;  ///< of a product in more than one slice
+  std::optional<Keep> keep;
+  std::vector<offset_t> dropped;  ///< entries of each product that `keep` dropped
   std::optional<MultiplyCheck> check;
   double read_ms = 0.0;
   double multiply_ms = 0.0;  ///< on a GPU with the upload of the factors

@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tessera::cli {
 
@@ -145,14 +147,45 @@ namespace {
   return json;
 }
 
+[[nodiscard]] std::string slices_text(const SlicedReport& sliced) {
+  std::string text = fmt::format("{} of rows: {}", sliced.slices.size(), sliced.reason);
+  if (sliced.splits > 0) text += fmt::format("; {} larger than foreseen and split", sliced.splits);
+  return line("slices", text);
+}
+
+[[nodiscard]] std::string keep_text(const Keep& keep, offset_t dropped, offset_t nnz) {
+  std::string rule = fmt::format("from {:.3g} times the largest of a row on", keep.tolerance);
+  if (keep.most > 0) rule += fmt::format(", at most {} per row", keep.most);
+  return line("kept", fmt::format("{}: {} of {} entries dropped", rule, dropped, nnz));
+}
+
+[[nodiscard]] Json slices_json(const SlicedReport& sliced) {
+  Json list = Json::array();
+  for (const SliceSize& slice : sliced.slices) {
+    list.push_back({{"first_row", slice.first_row},
+                    {"rows", slice.rows},
+                    {"predicted_nnz", slice.predicted_nnz},
+                    {"nnz", slice.nnz}});
+  }
+  return {{"reason", sliced.reason},
+          {"limit_bytes", sliced.limit_bytes},
+          {"splits", sliced.splits},
+          {"predict_ms", sliced.predict_ms},
+          {"list", std::move(list)}};
+}
+
 }  // namespace
 
 std::string multiply_text(const MultiplyOutcome& outcome, std::size_t width) {
   std::string text = line("A", size_of(outcome, width));
   if (outcome.right) text += line("B", size_of(*outcome.right, width));
   if (outcome.prediction) text += prediction_text(*outcome.prediction);
-  if (outcome.products.size() > 1) text += line("order", fmt::format("{} ({})", outcome.order, outcome.order_reason));
-  for (const SpgemmReport& report : outcome.products) text += product_text(report);
+  if (!outcome.order.empty()) text += line("order", fmt::format("{} ({})", outcome.order, outcome.order_reason));
+  for (std::size_t k = 0; k < outcome.products.size(); ++k) {
+    text += product_text(outcome.products[k]);
+    if (outcome.keep) text += keep_text(*outcome.keep, outcome.dropped[k], outcome.products[k].nnz);
+  }
+  if (outcome.sliced) text += slices_text(*outcome.sliced);
   const std::string what = outcome.right ? "A B" : fmt::format("A^{}", outcome.power);
   text += line("result", fmt::format("{}: {} x {}, {} nonzeros{}", what, outcome.rows, outcome.cols, outcome.nnz,
                                      outcome.result_is_pattern ? ", pattern" : ""));
@@ -180,6 +213,11 @@ Json multiply_json(const MultiplyOutcome& outcome, const Options& options, const
   json["prediction"] = outcome.prediction ? prediction_json(*outcome.prediction) : Json(nullptr);
   json["products"] = Json::array();
   for (const SpgemmReport& report : outcome.products) json["products"].push_back(report_json(report));
+  json["slices"] = outcome.sliced ? slices_json(*outcome.sliced) : Json(nullptr);
+  json["keep"] = nullptr;
+  if (outcome.keep) {
+    json["keep"] = {{"tolerance", outcome.keep->tolerance}, {"most", outcome.keep->most}, {"dropped", outcome.dropped}};
+  }
   json["check"] = nullptr;
   if (outcome.check) json["check"] = {{"passed", outcome.check->passed()}, {"error_over_bound", outcome.check->error}};
   json["result"] = {{"status", outcome.check && !outcome.check->passed() ? "wrong" : "multiplied"},

@@ -6,7 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +62,22 @@ void take_factors(const Options& options, SpgemmSettings& settings) {
   return SpgemmPrecision::working;
 }
 
+/// "TOL" or "TOL,MOST".
+[[nodiscard]] std::optional<Keep> keep_setting(const Options& options) {
+  const auto text = options.text("keep");
+  if (!text) return std::nullopt;
+  const std::size_t comma = text->find(',');
+  const auto tolerance = parse_number(text->substr(0, comma));
+  const auto most = comma == std::string::npos ? std::optional<std::int64_t>(0) : parse_count(text->substr(comma + 1));
+  if (!tolerance || *tolerance < 0.0 || !most || *most > std::numeric_limits<index_t>::max()) {
+    refuse_text("keep", *text, "TOL or TOL,MOST: a share of the largest entry of a row, and entries per row");
+  }
+  if (options.flag("verify")) {
+    throw UsageError("--verify checks whole products, from which --keep leaves entries out");
+  }
+  return Keep{*tolerance, static_cast<index_t>(*most)};
+}
+
 }  // namespace
 
 SpgemmSettings spgemm_settings(const Options& options) {
@@ -78,11 +97,15 @@ SpgemmSettings spgemm_settings(const Options& options) {
   result.product.memory_limit_bytes = result.machine.memory_limit_bytes;
   result.product.device = result.machine.device;
   result.verify = options.flag("verify");
+  result.keep = keep_setting(options);
   result.predict = options.flag("predict");
   constexpr int most_predicted = 8;
   if (result.predict && !result.has_two_factors() && (result.power < 2 || result.power > most_predicted)) {
     throw UsageError(fmt::format("--predict: products and the powers 2 to {} are predicted, not --power {}",
                                  most_predicted, result.power));
+  }
+  if (result.predict && result.keep && !result.has_two_factors() && result.power > 2) {
+    throw UsageError("--predict: powers whose products --keep filters are not predicted");
   }
   return result;
 }

@@ -245,8 +245,8 @@ template <class T>
 
 /// In which order the products of a power are formed.
 enum class PowerOrder {
-  automatic,  ///< from A^3 to A^8 the one with the least predicted time (predict_power()), a gain below a tenth does
-              ///< not count; else `binary`
+  automatic,   ///< from A^3 to A^8 the one with the least predicted time (predict_power()), a gain below a tenth does
+               ///< not count; else `binary`
   binary,      ///< a square for every further bit of k from the left, then times A where the bit is 1
   one_by_one,  ///< A^j A for j = 1, 2, ..., k - 1
 };

@@ -55,8 +55,8 @@ struct SlicedReport {
 /// \param consume gets every slice; one that it keeps lies beside the limit. What it throws is passed on, and no
 /// further
 ///        slice is formed
-/// \throws as spgemm(); OutOfMemory naming the row where a single one does not fit
-/// O(products + rows) work, and the analysis of each slice; `asynchronous` has no effect
+/// \throws as spgemm(); NotSupported for a precision other than `working`; OutOfMemory naming the row where a single
+/// one does not fit O(products + rows) work, and the analysis of each slice; `asynchronous` has no effect
 template <class T>
 SlicedReport spgemm_sliced(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options,
                            const std::type_identity_t<std::function<void(SpgemmSlice<T>)>>& consume);

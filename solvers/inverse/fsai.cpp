@@ -125,8 +125,9 @@ KeptRows pattern_of(const Csr<double>& a, const FsaiOptions& options, const Devi
   if (options.power == 1) return limited(filtered);
   SpgemmOptions product;
   product.device = device;
-  product.determinism = Determinism::gpu_to_gpu;  // where magnitudes nearly tie, bits decide
-  return limited(matrix_power(filtered, options.power, product).matrix);
+  // Where magnitudes nearly tie, bits decide: so the order of the products is fixed, too.
+  product.determinism = Determinism::gpu_to_gpu;
+  return limited(matrix_power(filtered, options.power, product, PowerOrder::binary).matrix);
 }
 
 /// Ĝ with the pattern of a triangle. \param largest_row of it

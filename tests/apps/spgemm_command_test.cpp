@@ -4,6 +4,7 @@
 
 #include "tessera/binary_matrix.hpp"
 #include "tessera/generators.hpp"
+#include "tessera/keep.hpp"
 #include "tessera/matrix_market.hpp"
 #include "tessera/spgemm.hpp"
 #include "tests/support/compare.hpp"
@@ -75,7 +76,51 @@ TEST_F(SpgemmCommandTest, Refusals) {
   expect_refused("spgemm", 2, "no problem given");
   expect_refused("spgemm a.mtx -o a.mtx", 2, "would overwrite an input");
   expect_refused("spgemm a.mtx --rtol 1e-3", 2, "does not apply to spgemm");
-  expect_refused("spgemm --generate fem3d:8000 --mem-limit 6MB", 6, "sparse product");
+  expect_refused("spgemm --generate fem3d:8000 --mem-limit 6MB -o c.mtx", 6, "sparse product");
+  expect_refused("spgemm --generate fem3d:8000 --mem-limit 6MB --power 3", 6, "sparse product");
+  for (const std::string rule : {"-1", "x", "0.1,", "0.1,-2", "0.1,3000000000", "0.1,2,3"}) {
+    expect_refused("spgemm a.mtx --keep " + rule, 2, "expected TOL or TOL,MOST");
+  }
+  expect_refused("spgemm a.mtx --keep 0.1 --verify", 2, "from which --keep leaves entries out");
+}
+
+TEST_F(SpgemmCommandTest, SlicesGoToABinaryFile) {
+  ASSERT_EQ(run("spgemm --generate fem3d:8000 -o whole.tsb").exit_code, 0);
+  const auto read = [&](const std::string& name) { return read_binary<double>(path(name)).matrix; };
+  const json sliced = document("spgemm --generate fem3d:8000 --mem-limit 6MB --verify -o sliced.tsb");
+  EXPECT_GT(sliced["slices"]["list"].size(), 2U);
+  EXPECT_EQ(sliced["check"]["passed"], true);
+  EXPECT_EQ(sliced["result"]["nnz"], sliced["products"][0]["nnz"]);
+  expect_identical(read("sliced.tsb").view(), read("whole.tsb").view());
+  const auto shown = run("spgemm --generate fem3d:8000 --mem-limit 6MB");
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_NE(shown.out.find("entries are foreseen (HyperLogLog, 32 registers per row of B)"), std::string::npos)
+      << shown.out;
+  EXPECT_TRUE(document("spgemm --generate fem3d:8000 --mem-limit 1GB")["slices"].is_null());
+}
+
+TEST_F(SpgemmCommandTest, KeepsTheLargestEntries) {
+  const auto a = generate<double>(parse_generator("fem3d:8000"));
+  const Keep keep{.tolerance = 0.01, .most = 9};
+  const Csr<double> expected = keep_entries(spgemm(a, a).matrix, keep);
+  for (const std::string limit : {"", " --mem-limit 6MB"}) {
+    const json kept = document("spgemm --generate fem3d:8000 --keep 1%,9 -o kept.tsb" + limit);
+    EXPECT_EQ(kept["keep"]["tolerance"], 0.01);
+    EXPECT_EQ(kept["keep"]["most"], 9);
+    EXPECT_EQ(kept["keep"]["dropped"][0], kept["products"][0]["nnz"].get<offset_t>() - expected.nnz());
+    EXPECT_EQ(kept["result"]["nnz"], expected.nnz());
+    expect_identical(read_binary<double>(path("kept.tsb")).matrix.view(), expected.view());
+  }
+  const json cube = document("spgemm --generate fem3d:500 --power 3 --keep 0.01,9");
+  EXPECT_EQ(cube["keep"]["dropped"].size(), 2U);
+  EXPECT_GT(cube["keep"]["dropped"][1], 0);
+}
+
+/// The file that was there stays when a row does not fit.
+TEST_F(SpgemmCommandTest, SlicesThatFailLeaveTheFileAlone) {
+  file("c.tsb", "before");
+  expect_refused("spgemm --generate fem3d:8000 --mem-limit 2480000 --threads 1 -o c.tsb", 6, "out of memory");
+  EXPECT_EQ(contents(path("c.tsb")), "before");
 }
 
 TEST_F(SpgemmCommandTest, HalfPrecisionSaysWhatItLost) {

@@ -73,6 +73,17 @@ TEST(Slices, AreFewAndOfEqualSize) {
   }
 }
 
+TEST(Slices, MayBeMany) {
+  const auto a = poisson2d<double>(60, 60);
+  const SpgemmResult<double> whole = spgemm(a, a);
+  testing::SliceJoiner<double> joiner;
+  const SlicedReport report =
+      spgemm_sliced(a, a, within(40000, Device::host(1)), [&](SpgemmSlice<double> slice) { joiner(std::move(slice)); });
+  testing::expect_whole(joiner, report, whole);
+  EXPECT_GT(report.slices.size(), 64U);
+  EXPECT_LE(report.product.peak_bytes, 40000U);
+}
+
 TEST(Slices, OneIsEnoughForWhatFits) {
   const auto a = generate<double>(parse_generator("rmat:500"));
   for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{1} << 30}) {
@@ -130,6 +141,10 @@ TEST(Slices, Refusals) {
   const auto ignore = [](SpgemmSlice<double> /*slice*/) {};
   EXPECT_THROW(spgemm_sliced(wide, wide, {}, ignore), DimensionError);
   EXPECT_THROW(spgemm_sliced(wide, transpose(wide.view()), {}, {}), InvalidArgument);
+  SpgemmOptions half;
+  half.precision = SpgemmPrecision::fp16_fp32;
+  EXPECT_EQ(testing::message_of<NotSupported>([&] { spgemm_sliced(wide, transpose(wide.view()), half, ignore); }),
+            "slices of a product are formed in working precision, not in 'fp16-fp32'");
 }
 
 TEST(Slices, GatheredOnTheHost) {
