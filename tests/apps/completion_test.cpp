@@ -61,8 +61,8 @@ TEST_F(CompletionTest, BashKnowsCommandsOptionsAndValues) {
   TESSERA_NEED_TOOL("bash", "bash", "-c", "mapfile </dev/null");
   EXPECT_EQ(offered({"solve", "pag"}), Set{"pagerank"});
   EXPECT_EQ(offered({"solve", "--rt"}), Set{"--rtol"});
-  EXPECT_EQ(offered({"solve", "A.mtx", "--precond", ""}),
-            (Set{"auto", "none", "jacobi", "spai", "fsai", "amg", "ilu0", "iluk", "ilut", "ilutp", "ic0", "ict", "bjacobi:"}));
+  EXPECT_EQ(offered({"solve", "A.mtx", "--precond", ""}), (Set{"auto", "none", "jacobi", "spai", "fsai", "amg", "ilu0",
+                                                               "iluk", "ilut", "ilutp", "ic0", "ict", "bjacobi:"}));
   EXPECT_EQ(offered({"solve", "--precond-opt", "chebyshev-d"}), Set{"chebyshev-degree="});
   EXPECT_EQ(offered({"solve", "-p", "j"}), Set{"jacobi"});
   EXPECT_EQ(offered({"solve", "--spmv", "=", "merb"}), Set{"merbit"});

@@ -1,4 +1,5 @@
 /// Iterations allocate nothing: a solve of many iterations makes as many allocations as one of few.
+#include "tessera/approximate_inverse.hpp"
 #include "tessera/pagerank.hpp"
 #include "tests/solvers/systems.hpp"
 #include "tests/support/allocation_counter.hpp"
@@ -41,6 +42,19 @@ TEST(Allocation, KrylovIterationsMakeNone) {
       (void)counted(2, use_cg, interval);  // threads start
       EXPECT_EQ(counted(20, use_cg, interval), counted(40, use_cg, interval));
     }
+  }
+}
+
+TEST(Allocation, ApproximateInversesMakeNone) {
+  const Csr<double> a = poisson2d<double>(110, 100);
+  const FsaiPreconditioner<double> fsai(a.view());
+  const SpaiPreconditioner<double> spai(a.view());
+  const std::vector<double> r = random_values<double>(11000, 1);
+  std::vector<double> z(11000);
+  for (const LinearOperator<double>* m :
+       {static_cast<const LinearOperator<double>*>(&fsai), static_cast<const LinearOperator<double>*>(&spai)}) {
+    m->apply(r, z);  // threads start
+    EXPECT_EQ(allocations_of([&] { m->apply(2.0, r, -1.0, z); }), 0);
   }
 }
 
