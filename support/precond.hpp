@@ -78,7 +78,7 @@ struct InverseOutcome {
   int level = 0;     ///< power of fsai
   double filter = 0.0;
   std::int64_t max_row_entries = 0;
-  FsaiInfo info;  ///< of spai without a pattern that is filtered
+  FsaiInfo info;  ///< of spai nothing was dropped
 };
 
 /// Memory of FSAI or SPAI, at most.

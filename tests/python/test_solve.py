@@ -41,7 +41,8 @@ def test_solve_agrees_with_splu(matrix, dtype):
 
 
 @pytest.mark.parametrize("method", [tessera.cg, tessera.bicgstab, tessera.gmres, tessera.idr])
-@pytest.mark.parametrize("M", [None, "jacobi", "amg", "poly:3", "neumann:2:explicit", "ilu0", "ilut:1e-2:10"])
+@pytest.mark.parametrize(
+    "M", [None, "jacobi", "amg", "fsai:2", "spai:0", "poly:3", "neumann:2:explicit", "ilu0", "ilut:1e-2:10"])
 def test_every_method_with_preconditioners(method, M):
     A = poisson()
     x, info = method(A, A @ np.arange(400.), M=M, rtol=1e-10)
@@ -57,6 +58,7 @@ def test_methods_and_preconditioners_by_name():
     report = tessera.solve(A, b, method="gmres", precond="ilutp:1e-3:20").report
     assert (report.method, report.precond, report.converged) == ("gmres", "ilutp:1e-3:20", True)
     assert tessera.solve(poisson(), np.ones(400), precond="amg").report.method == "cg"
+    assert tessera.solve(A, b, method="bicgstab", precond="spai").converged
     assert tessera.solve(A, b, precond="ilu0").report.method == "gmres"
     assert tessera.solve(poisson(), np.ones(400), method="richardson", precond="amg").converged
 

@@ -1,4 +1,5 @@
 /// Iterations allocate nothing: a solve of many iterations makes as many allocations as one of few.
+#include "tessera/approximate_inverse.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/polynomial.hpp"
 #include "tests/solvers/systems.hpp"
@@ -53,6 +54,19 @@ TEST(Allocation, ProductsOfPolynomialsMakeNone) {
     const PolynomialPreconditioner<double> m(plan, {.degree = 5, .explicit_matrix = is_explicit});
     m.apply(r, std::span<double>(z));  // threads start
     EXPECT_EQ(allocations_of([&] { m.apply(r, std::span<double>(z)); }), 0);
+  }
+}
+
+TEST(Allocation, ApproximateInversesMakeNone) {
+  const Csr<double> a = poisson2d<double>(110, 100);
+  const FsaiPreconditioner<double> fsai(a.view());
+  const SpaiPreconditioner<double> spai(a.view());
+  const std::vector<double> r = random_values<double>(11000, 1);
+  std::vector<double> z(11000);
+  for (const LinearOperator<double>* m :
+       {static_cast<const LinearOperator<double>*>(&fsai), static_cast<const LinearOperator<double>*>(&spai)}) {
+    m->apply(r, z);  // threads start
+    EXPECT_EQ(allocations_of([&] { m->apply(2.0, r, -1.0, z); }), 0);
   }
 }
 
