@@ -98,7 +98,7 @@ constexpr auto table = std::to_array<OptionSpec>({
      "that they disagree"},
     {"shadow", 0, "Method", systems, text, "r0|random", "r0", "shadow vector of bicgstab"},
     {"restart", 0, "Method", systems, count, "N", "50",
-     "directions of gmres until it starts anew; it keeps twice as many vectors with amg or incomplete factors"},
+     "directions of gmres until it starts anew; it keeps twice as many vectors unless M is none or jacobi"},
     {"error-gate", 0, "Method", run, text, "WORD", "auto",
      "after a solve: off, warn (estimate the error of x by a solve for a correction, unless cheap bounds show that it "
      "is small, and warn where few digits hold), repair (also add corrections to x), or auto: repair on the ladder, "
