@@ -73,10 +73,16 @@ template <class T>
   const Array<offset_t> copied = a.device().is_host() ? Array<offset_t>() : a.row_offsets().to(Device{});
   const offset_t* const offsets = copied.empty() ? a.row_offsets().data() : copied.data();
   const double mean = b.rows() == 0 ? 0.0 : static_cast<double>(b.nnz()) / b.rows();
-  result.entries.assign(static_cast<std::size_t>(a.rows()) + 1, 0.0);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows()); ++i) {
-    const double products = static_cast<double>(offsets[i + 1] - offsets[i]) * mean;
-    result.entries[i + 1] = result.entries[i] + std::min(products, static_cast<double>(b.cols()));
+  result.rows = a.rows();
+  for (index_t begin = 0; begin < a.rows(); begin += prediction_group_rows) {
+    const index_t end = begin + std::min(prediction_group_rows, a.rows() - begin);
+    double entries = 0.0;
+    for (index_t i = begin; i < end; ++i) {
+      const double products = static_cast<double>(offsets[i + 1] - offsets[i]) * mean;
+      entries += std::min(products, static_cast<double>(b.cols()));
+    }
+    result.add_group(entries);
+    if (end == a.rows()) break;  // before begin overflows
   }
   result.row_bytes = 5 * sizeof(offset_t);
   result.source = "entries of A times the mean row of B";
@@ -164,8 +170,8 @@ class Slicing {
   void predict() {
     const Stopwatch timer;
     const bool on_host = options_.device.is_host();
-    // The sums lie on the host, and are those of all rows.
-    held_bytes_ = on_host ? (static_cast<std::uint64_t>(a_.rows()) + 1) * sizeof(double) : 0;
+    // The sums lie on the host.
+    held_bytes_ = on_host ? (static_cast<std::uint64_t>(RowPrediction::groups(a_.rows())) + 1) * sizeof(double) : 0;
     if (!prediction_) {
       const std::uint64_t left = left_beside(held_bytes_);
       prediction_ = on_host ? host::predict_rows(a_.view(), b_.view(), options_, left)

@@ -49,8 +49,8 @@ struct SlicedReport {
 /// takes at most SpgemmOptions::memory_limit_bytes (0: what the device has free) beside A and B. A product that fits is
 /// one slice. A slice that turns out larger than foreseen is cut in two and formed again. With a determinism class of
 /// `gpu_to_gpu`, and on the host always, the rows have the bits of spgemm().
-/// Factors of the host are copied to a GPU once. On the host, 8 bytes per row of A and, during the estimate, 20 more
-/// and 32 per row of B count in the limit; where these do not fit, rows are foreseen by the entries of A alone.
+/// Factors of the host are copied to a GPU once. The estimate holds 4 bytes per row of A (on the host 20) and 32 per
+/// row of B within the limit; where these do not fit, rows are foreseen by the entries of A and the mean row of B.
 /// \param a m x k \param b k x n
 /// \param consume gets every slice; one that it keeps lies beside the limit. What it throws is passed on, and no
 /// further

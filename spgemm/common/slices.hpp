@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -17,18 +18,34 @@
 
 namespace tessera::detail {
 
+/// Rows of C that are foreseen together: running sums of single ones would take longer than the estimates.
+inline constexpr index_t prediction_group_rows = 64;
+
 /// Sizes of the rows of C, as foreseen.
 struct RowPrediction {
-  std::vector<double> entries;    ///< running sum, rows + 1 numbers, the first 0
-  std::uint64_t row_bytes = 0;    ///< of a product per row of C, its offsets included, beside the entries
-  std::uint64_t fixed_bytes = 0;  ///< of a product, whatever its rows
-  std::uint64_t peak_bytes = 0;   ///< of the prediction, beside the sums
-  std::string source;             ///< what the prediction is made of, for the reason
+  index_t rows = 0;
+  std::vector<double> entries{0.0};  ///< running sum over groups of rows
+  std::uint64_t row_bytes = 0;       ///< of a product per row of C, its offsets included, beside the entries
+  std::uint64_t fixed_bytes = 0;     ///< of a product, whatever its rows
+  std::uint64_t peak_bytes = 0;      ///< of the prediction, beside the sums
+  std::string source;                ///< what the prediction is made of, for the reason
 
-  [[nodiscard]] index_t rows() const noexcept { return static_cast<index_t>(entries.size()) - 1; }
-  /// Entries of rows [begin, end).
-  [[nodiscard]] double entries_of(index_t begin, index_t end) const noexcept {
-    return entries[static_cast<std::size_t>(end)] - entries[static_cast<std::size_t>(begin)];
+  [[nodiscard]] static constexpr std::int64_t groups(index_t rows) noexcept {
+    return (std::int64_t{rows} + prediction_group_rows - 1) / prediction_group_rows;
+  }
+  /// Appends the next group.
+  void add_group(double group_entries) { entries.push_back(entries.back() + group_entries); }
+  /// Entries of rows [begin, end); rows of a group share its entries evenly.
+  [[nodiscard]] double entries_of(index_t begin, index_t end) const noexcept { return before(end) - before(begin); }
+
+ private:
+  [[nodiscard]] double before(index_t row) const noexcept {
+    const index_t group = row / prediction_group_rows;
+    const index_t first = group * prediction_group_rows;
+    const double low = entries[static_cast<std::size_t>(group)];
+    if (row == first) return low;
+    const double share = static_cast<double>(row - first) / std::min(prediction_group_rows, rows - first);
+    return low + share * (entries[static_cast<std::size_t>(group) + 1] - low);
   }
 };
 
@@ -49,7 +66,7 @@ class SliceCutter {
 
   /// End of the slice that begins with row `begin`, at least begin + 1.
   [[nodiscard]] index_t end_of(index_t begin) const {
-    const index_t rows = prediction_->rows();
+    const index_t rows = prediction_->rows;
     const double rest = bytes_of(begin, rows);
     if (rest <= room_) return rows;
     // Equal parts of the rest; a part that a long row makes too large is left smaller.
@@ -75,7 +92,7 @@ class SliceCutter {
   /// First end beyond `begin` with bytes_of(begin, end) >= bytes.
   [[nodiscard]] index_t first_beyond(index_t begin, double bytes) const {
     index_t low = begin + 1;
-    for (index_t high = prediction_->rows(); low < high;) {
+    for (index_t high = prediction_->rows; low < high;) {
       const index_t middle = low + (high - low) / 2;
       if (bytes_of(begin, middle) < bytes) {
         low = middle + 1;

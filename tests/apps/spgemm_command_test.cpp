@@ -119,7 +119,7 @@ TEST_F(SpgemmCommandTest, KeepsTheLargestEntries) {
 /// The file that was there stays when a row does not fit.
 TEST_F(SpgemmCommandTest, SlicesThatFailLeaveTheFileAlone) {
   file("c.tsb", "before");
-  expect_refused("spgemm --generate fem3d:8000 --mem-limit 2480000 --threads 1 -o c.tsb", 6, "out of memory");
+  expect_refused("spgemm --generate fem3d:8000 --mem-limit 2414000 --threads 1 -o c.tsb", 6, "out of memory");
   EXPECT_EQ(contents(path("c.tsb")), "before");
 }
 

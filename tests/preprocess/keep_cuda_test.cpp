@@ -18,6 +18,8 @@ void check(const Device& gpu, const Csr<T>& a) {
     testing::expect_identical(kept.to(Device{}).view(), keep_entries(a, keep).view());
     ASSERT_FALSE(::testing::Test::HasFailure());
   }
+  const Keep keep{.tolerance = 2.0};
+  testing::expect_identical(keep_entries(on_gpu, keep, 3).to(Device{}).view(), keep_entries(a, keep, 3).view());
 }
 
 TEST_F(KeepCuda, AdversarialMatrices) {

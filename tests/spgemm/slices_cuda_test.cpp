@@ -61,6 +61,7 @@ TEST_F(SlicesCuda, ForeseenTooSmallAreSplit) {
   const SpgemmResult<double> whole = spgemm(a, a);
   const Csr<double> on_gpu = a.to(gpu());
   detail::RowPrediction nothing;
+  nothing.rows = a.rows();
   nothing.entries.assign(static_cast<std::size_t>(a.rows()) + 1, 0.0);
   testing::SliceJoiner<double> joiner;
   const SlicedReport report =

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <string>
 
 namespace tessera::cuda {
@@ -328,13 +327,21 @@ std::optional<RowPrediction> predict_rows(const CsrView<T>& a, const CsrView<T>&
   const DeviceGuard current(options.device);
   const Array<float> estimates =
       enqueue_estimates(Context::of(options.device), options.device, host::factors_of<NoValue>(a, b), a.rows, b.rows,
-                        SpgemmWorkflow::hll, registers)
-          .to(Device{});
-  result.entries.assign(static_cast<std::size_t>(a.rows) + 1, 0.0);
-  for (std::int64_t i = 0; i < a.rows; ++i) {
-    const auto row = static_cast<std::size_t>(i);
-    result.entries[row + 1] = result.entries[row] + static_cast<double>(estimates[i]);
-  }
+                        SpgemmWorkflow::hll, registers);
+  Array<double> groups(RowPrediction::groups(a.rows), Init::none, options.device);
+  const float* const of_row = estimates.data();
+  double* const of_group = groups.data();
+  const index_t rows = a.rows;
+  for_each(options.device, groups.size(), [=] __device__(std::int64_t group) {
+    const std::int64_t begin = group * prediction_group_rows;
+    const std::int64_t end = begin + prediction_group_rows < rows ? begin + prediction_group_rows : rows;
+    double sum = 0.0;
+    for (std::int64_t i = begin; i < end; ++i) sum += static_cast<double>(of_row[i]);
+    of_group[group] = sum;
+  });
+  result.rows = rows;
+  const Array<double> sums = groups.to(Device{});
+  for (const double entries : sums) result.add_group(entries);
   // Offsets of A's rows and of C's, the facts of rows, and their list.
   result.row_bytes = 2 * sizeof(offset_t) + RowAnalysis::bytes(1) - RowAnalysis::bytes(0) + sizeof(index_t);
   result.fixed_bytes = RowAnalysis::bytes(0);

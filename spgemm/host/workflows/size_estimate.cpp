@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace tessera::host {
 
@@ -202,10 +203,12 @@ std::optional<RowPrediction> predict_rows(const CsrView<T>& a, const CsrView<T>&
   limited.memory_limit_bytes = limit_bytes;
   HostJob<T> job = start_job(a, b, limited);
   const Array<float> estimates = estimate_rows(job, SpgemmWorkflow::hll, registers);
-  result.entries.assign(static_cast<std::size_t>(a.rows) + 1, 0.0);
-  for (std::int64_t i = 0; i < a.rows; ++i) {
-    const auto row = static_cast<std::size_t>(i);
-    result.entries[row + 1] = result.entries[row] + static_cast<double>(estimates[i]);
+  result.rows = a.rows;
+  const float* const end = estimates.end();
+  for (const float* group = estimates.begin(); group < end;) {
+    const float* const next = group + std::min<std::int64_t>(prediction_group_rows, end - group);
+    result.add_group(std::accumulate(group, next, 0.0));
+    group = next;
   }
   // Offsets of A's rows and of C's, and the analysis.
   result.row_bytes = 2 * sizeof(offset_t) + ProductAnalysis::bytes(1) - ProductAnalysis::bytes(0);
