@@ -52,7 +52,7 @@ std::string name_of(const PrecondRequest& request) {
 InverseBytes inverse_bytes(const PrecondRequest& request, const MatrixStatistics& matrix, std::size_t element) {
   constexpr double offset = sizeof(offset_t);
   constexpr double entry_in_double = sizeof(double) + sizeof(index_t);
-  const double entry = static_cast<double>(element + sizeof(index_t));
+  const auto entry = static_cast<double>(element + sizeof(index_t));
   const auto rows = static_cast<double>(matrix.rows);
   const auto nnz = static_cast<double>(matrix.nnz);
   const auto bytes = [](double held, double passing) {

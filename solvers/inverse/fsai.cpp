@@ -199,8 +199,8 @@ Factor<T> set_up(const CsrView<T>& a, const FsaiOptions& options, const Device& 
   info.rows_ms = rows_watch.milliseconds();
   info.nnz = g.nnz();
   info.dropped = info.pattern_nnz - info.nnz;
-  const auto triangle = static_cast<double>((a.nnz() + a.rows) / 2);
-  info.fill = a.rows == 0 ? 0.0 : static_cast<double>(info.nnz) / triangle;
+  const offset_t triangle = (a.nnz() + a.rows) / 2;
+  info.fill = a.rows == 0 ? 0.0 : static_cast<double>(info.nnz) / static_cast<double>(triangle);
   plan_products(result, device);
   return result;
 }
