@@ -168,7 +168,11 @@ class ChainCosts {
     return result;
   }
 
-  [[nodiscard]] double ms(const ChainStep& step) const { return product(step).total().ms; }
+  [[nodiscard]] double work(const ChainStep& step) const {
+    const ProductPrediction of = product(step);
+    return detail::product_work(
+        {static_cast<double>(of.rows), sizes_.nnz(step.first, step.split).value, of.products.value, of.nnz.value});
+  }
 
  private:
   std::span<const Csr<T>* const> factors_;
@@ -179,7 +183,8 @@ class ChainCosts {
 const auto left_first = [](int /*first*/, int last) { return last - 1; };
 const auto right_first = [](int first, int /*last*/) { return first; };
 
-std::string ms_text(double ms) { return fmt::format("{:.3g} ms", ms); }
+/// "1.2e+06 products"
+std::string work_text(double work) { return fmt::format("{:.2g} products", work); }
 
 /// The plan to take, and why. \param usual what is taken without a gain
 struct ChainChoice {
@@ -196,13 +201,12 @@ ChainChoice choose_chain(const std::vector<std::string>& names, const Cost& cost
   const std::string best_text = detail::chain_text(0, last, names, detail::splits_of(best.steps));
   if (names.size() == 2) return {std::move(usual), "two factors have one order"};
   if (best.cost > (1.0 - least_gain) * usual.cost) {
-    const std::string beside = best_text == usual_text
-                                   ? std::string("no order is predicted to take less")
-                                   : fmt::format("{} is predicted to take {}", best_text, ms_text(best.cost));
-    return {usual, fmt::format("{} is predicted to take {}, {}", usual_text, ms_text(usual.cost), beside)};
+    const std::string beside =
+        best_text == usual_text ? std::string("no order less") : fmt::format("{} {}", best_text, work_text(best.cost));
+    return {usual, fmt::format("{} is predicted to be worth {}, {}", usual_text, work_text(usual.cost), beside)};
   }
-  return {best, fmt::format("{} is predicted to take {}, {} {}", best_text, ms_text(best.cost), usual_text,
-                            ms_text(usual.cost))};
+  return {best, fmt::format("{} is predicted to be worth {}, {} {}", best_text, work_text(best.cost), usual_text,
+                            work_text(usual.cost))};
 }
 
 template <class T>
@@ -253,7 +257,11 @@ class PowerCosts {
     return result;
   }
 
-  [[nodiscard]] double ms(const PowerProduct& step) const { return product(step).total().ms; }
+  [[nodiscard]] double work(const PowerProduct& step) const {
+    const ProductPrediction of = product(step);
+    return detail::product_work({static_cast<double>(of.rows), nnz_[static_cast<std::size_t>(step.left - 1)].value,
+                                 of.products.value, of.nnz.value});
+  }
 
  private:
   /// Sizes of the rows of the first `count` powers.
@@ -292,10 +300,10 @@ PowerChoice choose_powering(int k, PowerOrder order, const Cost& cost) {
   const std::string text = detail::powering_text(binary.steps);
   const std::string best_text = detail::powering_text(best.steps);
   if (best.cost > (1.0 - least_gain) * binary.cost) {
-    return {binary, fmt::format("{} is predicted to take {}, no order a tenth less", text, ms_text(binary.cost))};
+    return {binary, fmt::format("{} is predicted to be worth {}, no order a tenth less", text, work_text(binary.cost))};
   }
-  return {best,
-          fmt::format("{} is predicted to take {}, {} {}", best_text, ms_text(best.cost), text, ms_text(binary.cost))};
+  return {best, fmt::format("{} is predicted to be worth {}, {} {}", best_text, work_text(best.cost), text,
+                            work_text(binary.cost))};
 }
 
 template <class T>
@@ -336,7 +344,7 @@ PlannedChain plan_chain(std::span<const Csr<T>* const> factors, const std::vecto
   const Stopwatch watch;
   check_chain(factors, names, device);
   const ChainCosts<T> costs(factors, device);
-  const auto cost = [&](const ChainStep& step) { return costs.ms(step); };
+  const auto cost = [&](const ChainStep& step) { return costs.work(step); };
   const int last = static_cast<int>(factors.size()) - 1;
   ChainChoice choice;
   if (order == ChainOrder::automatic) {
@@ -364,7 +372,7 @@ PlannedPower plan_power(const Csr<T>& a, int k, const Device& device, PowerOrder
     throw InvalidArgument(fmt::format("powers up to {} are predicted, got {}", most_predicted_power, k));
   }
   const PowerCosts<T> costs(a, k, device);
-  PowerChoice choice = choose_powering(k, order, [&](const PowerProduct& step) { return costs.ms(step); });
+  PowerChoice choice = choose_powering(k, order, [&](const PowerProduct& step) { return costs.work(step); });
   PlannedPower result{{}, std::move(choice.plan.steps)};
   ChainPrediction& prediction = result.prediction;
   for (const PowerProduct& step : result.steps) prediction.products.push_back(costs.product(step));

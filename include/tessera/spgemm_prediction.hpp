@@ -48,7 +48,7 @@ struct ProductPrediction {
 struct ChainPrediction {
   std::vector<ProductPrediction> products;  ///< in the order in which they are to be formed; the last one is the result
   std::string order;                        ///< "(A B) C", "A^2 A^2"
-  std::string reason;                       ///< one sentence: why this order, with the times of the others
+  std::string reason;                       ///< one sentence: why this order, with the work of the other
   int registers = 0;                        ///< per sketch
   double predict_ms = 0.0;                  ///< what it took to predict
 
@@ -66,13 +66,15 @@ template <class T>
 
 /// In which order the products of a chain are formed.
 enum class ChainOrder {
-  automatic,      ///< the one with the least predicted time; a gain below a tenth does not count
+  automatic,      ///< the one with the least predicted work; a gain below a tenth does not count
   left_to_right,  ///< ((A B) C) D
   right_to_left,  ///< A (B (C D))
 };
 
 /// Predicts F_1 F_2 ... F_n for n >= 2 and chooses the order of association (matrix-chain multiplication by dynamic
-/// programming, Cormen et al., Introduction to Algorithms, 15.2, with sketched sizes). Rows of the last factor are
+/// programming, Cormen et al., Introduction to Algorithms, 15.2, with sketched sizes). Work is counted in scalar
+/// products, with 12 per entry of a product and 3 per entry of its left factor, so that the order, and with it every
+/// bit, is the same on every device. Rows of the last factor are
 /// sketched; the sketch of a row of a product is the union of those of rows of its right factor, so sketches go from
 /// factor to factor and no product is formed. Columns are sketched alike, from the left.
 /// \param factors of fitting sizes, each on the host or on `device`
