@@ -38,9 +38,10 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
   find_program(TESSERA_CCACHE ccache)
   if(TESSERA_CCACHE)
-    # ccache takes precompiled headers into account only when it is told that __TIME__ in them does not matter.
-    set(CMAKE_CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${TESSERA_CCACHE}" CACHE STRING "Compiler launcher")
-    set(CMAKE_CUDA_COMPILER_LAUNCHER "${TESSERA_CCACHE}" CACHE STRING "Compiler launcher")
+    # ccache takes precompiled headers into account only when it is told that __TIME__ in them does not matter. Paths
+    # below the sources are taken relative, so that one clone finds what another has compiled.
+    set(launcher "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};CCACHE_NOHASHDIR=1;${TESSERA_CCACHE}")
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}" CACHE STRING "Compiler launcher")
+    set(CMAKE_CUDA_COMPILER_LAUNCHER "${launcher}" CACHE STRING "Compiler launcher")
   endif()
 endif()
