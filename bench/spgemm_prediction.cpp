@@ -169,26 +169,26 @@ Json Bench::power(const std::string& name, int k) {
   const Csr<double> a = problem.a.to(device_);
   ChainPrediction predicted;
   const double predict_ms = median_ms(settings_.rounds, [&] { predicted = predict_power(a, k, device_); });
-  fmt::print("{}^{}: predict {:.3f} ms; {}\n", problem.name, k, predict_ms, predicted.reason);
   std::vector<std::pair<std::string, double>> times;
-  double chosen_ms = 0.0;
   MatrixPower<double> power;
-  for (const PowerOrder order : {PowerOrder::automatic, PowerOrder::binary, PowerOrder::one_by_one}) {
+  for (const PowerOrder order : {PowerOrder::binary, PowerOrder::one_by_one}) {
     const double ms = median_ms(settings_.rounds, [&] { power = matrix_power(a, k, options_, order); });
-    const bool chosen = order == PowerOrder::automatic;
-    if (chosen) {
-      chosen_ms = ms - predict_ms;
-    }
-    times.emplace_back(power.order, chosen ? chosen_ms : ms);
+    times.emplace_back(power.order, ms);
   }
-  power = matrix_power(a, k, options_);
-  Json json{{"problem", problem.name},
-            {"power", k},
-            {"predict_ms", predict_ms},
-            {"power_ms", chosen_ms},
-            {"predict_share", predict_ms / chosen_ms},
-            {"chosen", predicted.order},
-            {"reason", predicted.reason}};
+  double choose_ms = 0.0;
+  const double whole_ms = median_ms(settings_.rounds, [&] { power = matrix_power(a, k, options_); });
+  choose_ms = power.predict_ms;
+  // An order has one time.
+  double chosen_ms = whole_ms - choose_ms;
+  for (const auto& [order, ms] : times) {
+    if (order == power.order) chosen_ms = ms;
+  }
+  fmt::print("{}^{}: choose {:.3f} ms, {:.1f} %; predict {:.3f} ms; {}\n", problem.name, k, choose_ms,
+             100.0 * choose_ms / chosen_ms, predict_ms, power.reason);
+  Json json{{"problem", problem.name},  {"power", k},
+            {"predict_ms", predict_ms}, {"choose_ms", choose_ms},
+            {"power_ms", chosen_ms},    {"chosen", power.order},
+            {"reason", power.reason}};
   json["steps"] = steps_of(predicted, power.products);
   json["orders"] = orders_of(predicted.order, chosen_ms, times);
   return json;
@@ -205,8 +205,6 @@ Json Bench::chain(const std::string& name) {
   const std::span<const Csr<double>* const> span(factors);
   ChainPrediction predicted;
   const double predict_ms = median_ms(settings_.rounds, [&] { predicted = predict_chain(span, device_); });
-  fmt::print("{} {}: predict {:.3f} ms; {}\n", is_pair ? "R A P" : "A A A^T", problem.name, predict_ms,
-             predicted.reason);
   std::vector<std::pair<std::string, double>> times;
   ChainResult<double> formed;
   double chosen_ms = 0.0;
@@ -216,9 +214,12 @@ Json Bench::chain(const std::string& name) {
     if (formed.order == predicted.order) chosen_ms = ms;
   }
   formed = spgemm_chain(span, options_);
-  Json json{{"problem", problem.name},   {"chain", is_pair ? "R A P" : "A A A^T"},  {"predict_ms", predict_ms},
-            {"chain_ms", chosen_ms},     {"predict_share", predict_ms / chosen_ms}, {"chosen", predicted.order},
-            {"reason", predicted.reason}};
+  fmt::print("{} {}: choose {:.3f} ms, {:.1f} %; predict {:.3f} ms; {}\n", is_pair ? "R A P" : "A A A^T", problem.name,
+             formed.predict_ms, 100.0 * formed.predict_ms / chosen_ms, predict_ms, formed.reason);
+  Json json{{"problem", problem.name},  {"chain", is_pair ? "R A P" : "A A A^T"},
+            {"predict_ms", predict_ms}, {"choose_ms", formed.predict_ms},
+            {"chain_ms", chosen_ms},    {"chosen", formed.order},
+            {"reason", formed.reason}};
   json["steps"] = steps_of(predicted, formed.products);
   json["orders"] = orders_of(predicted.order, chosen_ms, times);
   return json;

@@ -170,8 +170,7 @@ class ChainCosts {
 
   [[nodiscard]] double work(const ChainStep& step) const {
     const ProductPrediction of = product(step);
-    return detail::product_work(
-        {static_cast<double>(of.rows), sizes_.nnz(step.first, step.split).value, of.products.value, of.nnz.value});
+    return detail::product_work(of.products.value, of.nnz.value);
   }
 
  private:
@@ -259,8 +258,7 @@ class PowerCosts {
 
   [[nodiscard]] double work(const PowerProduct& step) const {
     const ProductPrediction of = product(step);
-    return detail::product_work({static_cast<double>(of.rows), nnz_[static_cast<std::size_t>(step.left - 1)].value,
-                                 of.products.value, of.nnz.value});
+    return detail::product_work(of.products.value, of.nnz.value);
   }
 
  private:
@@ -306,37 +304,9 @@ PowerChoice choose_powering(int k, PowerOrder order, const Cost& cost) {
                             work_text(binary.cost))};
 }
 
-template <class T>
-void require_factors(std::span<const Csr<T>* const> factors) {
-  constexpr std::size_t most = 16;
-  if (factors.size() < 2 || factors.size() > most) {
-    throw InvalidArgument(fmt::format("a chain has 2 to {} factors, got {}", most, factors.size()));
-  }
-  const auto null = std::find(factors.begin(), factors.end(), nullptr);
-  if (null != factors.end()) {
-    throw InvalidArgument(fmt::format("factor {} of the chain is a null pointer", null - factors.begin() + 1));
-  }
-}
-
 }  // namespace
 
 namespace detail {
-
-std::vector<std::string> factor_names(std::size_t count) {
-  std::vector<std::string> names;
-  for (std::size_t k = 0; k < count; ++k) names.emplace_back(1, static_cast<char>('A' + static_cast<int>(k)));
-  return names;
-}
-
-template <class T>
-void check_chain(std::span<const Csr<T>* const> factors, const std::vector<std::string>& names, const Device& device) {
-  require_factors(factors);
-  SpgemmOptions options;
-  options.device = device;
-  for (std::size_t k = 0; k + 1 < factors.size(); ++k) {
-    check_product(*factors[k], *factors[k + 1], options, names[k].c_str(), names[k + 1].c_str());
-  }
-}
 
 template <class T>
 PlannedChain plan_chain(std::span<const Csr<T>* const> factors, const std::vector<std::string>& names,
@@ -348,8 +318,12 @@ PlannedChain plan_chain(std::span<const Csr<T>* const> factors, const std::vecto
   const int last = static_cast<int>(factors.size()) - 1;
   ChainChoice choice;
   if (order == ChainOrder::automatic) {
-    choice = usual == ChainOrder::right_to_left ? choose_chain(names, cost, right_first)
-                                                : choose_chain(names, cost, left_first);
+    if (auto look = first_look(factors, names, device, usual)) {
+      choice = {{std::move(look->steps), 0.0}, std::move(look->reason)};
+    } else {
+      choice = usual == ChainOrder::right_to_left ? choose_chain(names, cost, right_first)
+                                                  : choose_chain(names, cost, left_first);
+    }
   } else {
     choice = {order == ChainOrder::left_to_right ? chain_plan(0, last, left_first, cost)
                                                  : chain_plan(0, last, right_first, cost),
@@ -372,7 +346,9 @@ PlannedPower plan_power(const Csr<T>& a, int k, const Device& device, PowerOrder
     throw InvalidArgument(fmt::format("powers up to {} are predicted, got {}", most_predicted_power, k));
   }
   const PowerCosts<T> costs(a, k, device);
-  PowerChoice choice = choose_powering(k, order, [&](const PowerProduct& step) { return costs.work(step); });
+  auto look = order == PowerOrder::automatic ? first_look(a, k, device) : std::nullopt;
+  PowerChoice choice = look ? PowerChoice{{std::move(look->steps), 0.0}, std::move(look->reason)}
+                            : choose_powering(k, order, [&](const PowerProduct& step) { return costs.work(step); });
   PlannedPower result{{}, std::move(choice.plan.steps)};
   ChainPrediction& prediction = result.prediction;
   for (const PowerProduct& step : result.steps) prediction.products.push_back(costs.product(step));
@@ -383,8 +359,6 @@ PlannedPower plan_power(const Csr<T>& a, int k, const Device& device, PowerOrder
   return result;
 }
 
-template void check_chain(std::span<const Csr<float>* const>, const std::vector<std::string>&, const Device&);
-template void check_chain(std::span<const Csr<double>* const>, const std::vector<std::string>&, const Device&);
 template PlannedChain plan_chain(std::span<const Csr<float>* const>, const std::vector<std::string>&, const Device&,
                                  ChainOrder, ChainOrder);
 template PlannedChain plan_chain(std::span<const Csr<double>* const>, const std::vector<std::string>&, const Device&,

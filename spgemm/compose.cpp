@@ -1,5 +1,5 @@
 // Products of more than two factors: chains, Galerkin products, powers.
-#include "core/parallel.hpp"
+#include "core/stopwatch.hpp"
 #include "spgemm/common/backends.hpp"
 #include "spgemm/common/chain.hpp"
 #include "spgemm/common/powering.hpp"
@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -18,23 +19,48 @@ namespace tessera {
 namespace {
 
 using detail::ChainStep;
-using detail::PlannedChain;
+using detail::PowerProduct;
+using detail::StepChoice;
 
 template <class T>
 Csr<T> on_device(Csr<T> matrix, const Device& device) {
   return matrix.device() == device ? std::move(matrix) : matrix.to(device);
 }
 
-constexpr const char* no_memory_to_predict = "sizes were not predicted, for want of memory";
-
-/// A plan, or none where sketches do not fit into memory.
-template <class Plan>
-auto plan_if_memory(const Plan& plan) -> std::optional<decltype(plan())> {
+/// A choice, or the usual steps where a prediction does not fit into memory.
+template <class Step, class Choose>
+StepChoice<Step> choose_steps(const Choose& choose, std::vector<Step> usual) {
   try {
-    return plan();
+    return choose();
   } catch (const OutOfMemory&) {
-    return std::nullopt;
+    return {std::move(usual), "sizes were not predicted, for want of memory", {}};
   }
+}
+
+/// Of all products.
+std::vector<std::optional<double>> entries_of(const ChainPrediction& prediction) {
+  std::vector<std::optional<double>> nnz;
+  for (const ProductPrediction& product : prediction.products) nnz.emplace_back(product.nnz.value);
+  return nnz;
+}
+
+template <class T>
+StepChoice<ChainStep> choose_chain(std::span<const Csr<T>* const> factors, const std::vector<std::string>& names,
+                                   const Device& device, ChainOrder usual) {
+  if (auto look = detail::first_look(factors, names, device, usual)) return std::move(*look);
+  detail::PlannedChain plan = detail::plan_chain(factors, names, device, ChainOrder::automatic, usual);
+  return {std::move(plan.steps), std::move(plan.prediction.reason), entries_of(plan.prediction)};
+}
+
+template <class T>
+StepChoice<PowerProduct> choose_power(const Csr<T>& a, int k, const Device& device) {
+  if (auto look = detail::first_look(a, k, device)) return std::move(*look);
+  detail::PlannedPower plan = detail::plan_power(a, k, device, PowerOrder::automatic);
+  return {std::move(plan.steps), std::move(plan.prediction.reason), entries_of(plan.prediction)};
+}
+
+void note_prediction(SpgemmReport& report, const std::vector<std::optional<double>>& nnz, std::size_t step) {
+  if (step < nnz.size()) report.predicted_nnz = nnz[step];
 }
 
 /// The steps of a forced order.
@@ -94,26 +120,22 @@ ChainResult<T> spgemm_chain(std::span<const Csr<T>* const> factors, const Spgemm
   const std::vector<std::string> names = detail::factor_names(factors.size());
   detail::check_chain(factors, names, options.device);
   ChainResult<T> result;
-  result.reason = "the order was given";
-  std::vector<ChainStep> steps = forced_steps(static_cast<int>(factors.size()), order);
-  std::vector<ProductPrediction> predicted;
+  const Stopwatch choosing;
+  StepChoice<ChainStep> choice{forced_steps(static_cast<int>(factors.size()), order), "the order was given", {}};
   if (order == ChainOrder::automatic && factors.size() > 2) {
-    auto plan = plan_if_memory(
-        [&] { return detail::plan_chain(factors, names, options.device, order, ChainOrder::left_to_right); });
-    result.reason = plan ? std::move(plan->prediction.reason) : no_memory_to_predict;
-    if (plan) {
-      result.predict_ms = plan->prediction.predict_ms;
-      predicted = std::move(plan->prediction.products);
-      steps = std::move(plan->steps);
-    }
+    choice =
+        choose_steps<ChainStep>([&] { return choose_chain(factors, names, options.device, ChainOrder::left_to_right); },
+                                std::move(choice.steps));
+    result.predict_ms = choosing.milliseconds();
   }
-  result.order = order_text(steps, names);
+  result.reason = std::move(choice.reason);
+  result.order = order_text(choice.steps, names);
   ChainStore<T> products(factors);
-  for (std::size_t k = 0; k < steps.size(); ++k) {
-    const ChainStep& step = steps[k];
+  for (std::size_t k = 0; k < choice.steps.size(); ++k) {
+    const ChainStep& step = choice.steps[k];
     SpgemmResult<T> product = spgemm(products.at(step.first, step.split), products.at(step.split + 1, step.last),
                                      detail::beside(options, products.bytes()));
-    if (!predicted.empty()) product.report.predicted_nnz = predicted[k].nnz.value;
+    note_prediction(product.report, choice.nnz, k);
     result.products.push_back(std::move(product.report));
     products.replace(step, std::move(product.matrix));
   }
@@ -126,29 +148,23 @@ namespace {
 /// Below so many entries of R, A and P together, products take less time than their prediction.
 constexpr offset_t few_entries = offset_t{1} << 16;
 
-/// The order of R A P and why; predictions of its products where there are any.
-struct GalerkinChoice {
-  GalerkinOrder order = GalerkinOrder::a_p_first;
-  std::string reason;
-  std::vector<ProductPrediction> predicted;
-};
-
 template <class T>
-GalerkinChoice choose_galerkin(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p, const GalerkinOptions& options) {
-  if (options.order != GalerkinOrder::automatic) return {options.order, "the order was given", {}};
-  if (options.keep_a_p) return {GalerkinOrder::a_p_first, "A P is kept", {}};
-  if (r.nnz() + a.nnz() + p.nnz() < few_entries) {
-    return {GalerkinOrder::a_p_first, "A P first, since products are too small to be predicted", {}};
+StepChoice<ChainStep> choose_galerkin(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p,
+                                      const GalerkinOptions& options) {
+  const std::vector<ChainStep> a_p_first = forced_steps(3, ChainOrder::right_to_left);
+  if (options.order == GalerkinOrder::r_a_first) {
+    return {forced_steps(3, ChainOrder::left_to_right), "the order was given", {}};
   }
+  if (options.order == GalerkinOrder::a_p_first) return {a_p_first, "the order was given", {}};
+  if (options.keep_a_p) return {a_p_first, "A P is kept", {}};
+  if (r.nnz() + a.nnz() + p.nnz() < few_entries) return {a_p_first, "products are too small to be predicted", {}};
   const std::array<const Csr<T>*, 3> factors{&r, &a, &p};
-  auto plan = plan_if_memory([&] {
-    return detail::plan_chain(std::span<const Csr<T>* const>(factors), {"R", "A", "P"}, options.first.device,
-                              ChainOrder::automatic, ChainOrder::right_to_left);
-  });
-  if (!plan) return {GalerkinOrder::a_p_first, no_memory_to_predict, {}};
-  const bool a_p = plan->steps.front().first == 1;
-  return {a_p ? GalerkinOrder::a_p_first : GalerkinOrder::r_a_first, std::move(plan->prediction.reason),
-          std::move(plan->prediction.products)};
+  return choose_steps<ChainStep>(
+      [&] {
+        return choose_chain(std::span<const Csr<T>* const>(factors), {"R", "A", "P"}, options.first.device,
+                            ChainOrder::right_to_left);
+      },
+      a_p_first);
 }
 
 }  // namespace
@@ -166,17 +182,15 @@ GalerkinResult<T> galerkin(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p, co
   if (options.keep_a_p && options.order == GalerkinOrder::r_a_first) {
     throw InvalidArgument("A P is to be kept, but R A is to be formed first");
   }
-  GalerkinChoice choice = choose_galerkin(r, a, p, options);
-  const bool a_p_first = choice.order == GalerkinOrder::a_p_first;
+  StepChoice<ChainStep> choice = choose_galerkin(r, a, p, options);
+  const bool a_p_first = choice.steps.front().first == 1;
   SpgemmResult<T> first = a_p_first ? spgemm(a, p, options.first) : spgemm(r, a, options.first);
   SpgemmResult<T> second =
       a_p_first ? spgemm(r, first.matrix, options.second) : spgemm(first.matrix, p, options.second);
-  if (!choice.predicted.empty()) {
-    first.report.predicted_nnz = choice.predicted.front().nnz.value;
-    second.report.predicted_nnz = choice.predicted.back().nnz.value;
-  }
+  note_prediction(first.report, choice.nnz, 0);
+  note_prediction(second.report, choice.nnz, 1);
   GalerkinResult<T> result{std::move(second.matrix), std::move(first.report),
-                           std::move(second.report), choice.order,
+                           std::move(second.report), a_p_first ? GalerkinOrder::a_p_first : GalerkinOrder::r_a_first,
                            std::move(choice.reason), Csr<T>{}};
   if (options.keep_a_p) result.a_p_matrix = std::move(first.matrix);
   return result;
@@ -192,29 +206,20 @@ namespace {
 /// Fills in the order of A^k, and forms it. \param k at least 2
 template <class T>
 void form_power(const Csr<T>& a, int k, const SpgemmOptions& options, PowerOrder order, MatrixPower<T>& result) {
-  constexpr int least = 3;
-  std::vector<detail::PowerProduct> steps;
-  std::vector<ProductPrediction> predicted;
-  result.reason = k == 2 ? "a square has one order" : "the order was given";
-  if (order == PowerOrder::automatic && k > detail::most_predicted_power) {
-    result.reason = fmt::format("powers beyond A^{} are not predicted", detail::most_predicted_power);
-  } else if (order == PowerOrder::automatic && k >= least) {
-    auto plan = plan_if_memory([&] { return detail::plan_power(a, k, options.device, order); });
-    result.reason = plan ? std::move(plan->prediction.reason) : no_memory_to_predict;
-    if (plan) {
-      result.predict_ms = plan->prediction.predict_ms;
-      predicted = std::move(plan->prediction.products);
-      steps = std::move(plan->steps);
-    }
+  const Stopwatch choosing;
+  StepChoice<PowerProduct> choice{detail::binary_steps(k), "the order was given", {}};
+  if (order == PowerOrder::one_by_one) {
+    choice.steps = detail::one_by_one(k, [](const PowerProduct& /*step*/) { return 0.0; }).steps;
+  } else if (order == PowerOrder::automatic && k > detail::most_predicted_power) {
+    choice.reason = fmt::format("powers beyond A^{} are not predicted", detail::most_predicted_power);
+  } else if (order == PowerOrder::automatic) {
+    choice = choose_steps<PowerProduct>([&] { return choose_power(a, k, options.device); }, std::move(choice.steps));
+    result.predict_ms = choosing.milliseconds();
   }
-  if (steps.empty()) {
-    steps = order == PowerOrder::one_by_one
-                ? detail::one_by_one(k, [](const detail::PowerProduct&) { return 0.0; }).steps
-                : detail::binary_steps(k);
-  }
-  result.order = detail::powering_text(steps);
-  result.matrix = detail::form_power<SpgemmResult<T>>(a, steps, options, result.products);
-  for (std::size_t s = 0; s < predicted.size(); ++s) result.products[s].predicted_nnz = predicted[s].nnz.value;
+  result.order = detail::powering_text(choice.steps);
+  result.reason = std::move(choice.reason);
+  result.matrix = detail::form_power<SpgemmResult<T>>(a, choice.steps, options, result.products);
+  for (std::size_t s = 0; s < result.products.size(); ++s) note_prediction(result.products[s], choice.nnz, s);
 }
 
 }  // namespace

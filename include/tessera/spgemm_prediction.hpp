@@ -57,10 +57,12 @@ struct ChainPrediction {
 };
 
 /// Predicts C = A B. The products of every row are counted; the entries of a sample of the rows, stratified by
-/// products, are estimated by sketches of 1024 registers. Some 3 % of the products are looked at. \param a m x k,
-/// \param b k x n; each on the host or on `device`, which does the work and for which times hold \throws
-/// DimensionError; NotSupported for a matrix on another device; OutOfMemory, CudaError O(nnz(A) + rows + products / 32)
-/// work, at most 2^28 products; a byte per row of A.
+/// products, are estimated by sketches of 1024 registers. Some 2 % of the products are looked at. \param a m x k,
+/// \param b k x n; each on the host or on `device`, which does the work and for which times hold
+///
+/// \throws DimensionError; NotSupported for a matrix on another device; OutOfMemory, CudaError
+///
+/// O(nnz(A) + rows + products / 64) work, 2^24 products at most but for the largest rows; a byte per row of A.
 template <class T>
 [[nodiscard]] ProductPrediction predict(const Csr<T>& a, const Csr<T>& b, const Device& device = Device{});
 

@@ -50,12 +50,11 @@ inline constexpr ProductModel host_model{
   return {model.launch + work * millions / speed, model.factor};
 }
 
-/// What orders of association are compared by: scalar products, with 12 per entry of C and 3 per entry of A, between
-/// what both models above say. It is the same on every device, so that a chain has the same bits wherever it is formed.
-[[nodiscard]] inline double product_work(const ProductSizes& of) noexcept {
+/// What orders of association are compared by: scalar products, with 12 per entry of C, between what both models above
+/// say. It is the same on every device, so that a chain has the same bits wherever it is formed.
+[[nodiscard]] constexpr double product_work(double products, double nnz) noexcept {
   constexpr double per_entry = 12.0;
-  constexpr double per_a_entry = 3.0;
-  return of.products + per_entry * of.nnz + per_a_entry * of.a_nnz;
+  return products + per_entry * nnz;
 }
 
 }  // namespace tessera::detail

@@ -25,11 +25,11 @@ inline constexpr int sample_registers = 1024;
 inline constexpr int sample_groups = 8;
 inline constexpr int group_registers = sample_registers / sample_groups;
 
-/// Products that sampled rows have about: a 32nd of all, at least and at most.
-inline constexpr int sample_share = 32;
+/// Products that sampled rows have about: a 64th of all, at least and at most.
+inline constexpr int sample_share = 64;
 inline constexpr double least_sample_products = 1 << 17;
-inline constexpr double most_sample_products = 1 << 28;
-inline constexpr double most_sampled_rows = 1 << 13;
+inline constexpr double most_sample_products = 1 << 24;
+inline constexpr double most_sampled_rows = 1 << 12;
 /// Rows of a stratum that the sample has at least, if they are not a large part of all products.
 inline constexpr double least_stratum_rows = 32.0;
 inline constexpr double few_stratum_rows = 6.0;

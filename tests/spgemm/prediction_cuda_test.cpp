@@ -84,9 +84,10 @@ TEST_F(PredictionOnGpu, ChainsAreThoseOfTheHost) {
   const ChainResult<double> formed = spgemm_chain<double>(chain, options);
   EXPECT_EQ(formed.matrix.device(), gpu());
   EXPECT_EQ(formed.products.size(), 3U);
-  const MatrixPower<double> power = matrix_power(a, 3, options);
-  ASSERT_TRUE(power.products.back().predicted_nnz.has_value());
-  expect_near(predict_power(a, 3).products.back().nnz.value, *power.products.back().predicted_nnz);
+  const MatrixPower<double> power = matrix_power(a, 4, options);
+  ASSERT_TRUE(power.products.back().predicted_nnz.has_value()) << power.reason;
+  expect_near(predict_power(a, 4).products.back().nnz.value, *power.products.back().predicted_nnz);
+  EXPECT_EQ(matrix_power(a, 4).order, power.order);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Prediction of products on a GPU: sampled rows of one product, and sketches that go from factor to factor.
+// Prediction of one product on a GPU: strata of its rows, and sketches of sampled ones.
 #include "spgemm/common/prediction.hpp"
 
 #include "core/cuda/launch.cuh"
@@ -8,7 +8,7 @@
 #include "spgemm/common/factors.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <iterator>
 
 namespace tessera::cuda {
 
@@ -24,7 +24,9 @@ constexpr unsigned most_parts = 256;
 constexpr unsigned most_split_rows = 256;
 constexpr unsigned most_items = 1 << 17;
 /// Blocks of the sketches: each adds its sums to those of all.
-constexpr int sketch_blocks_of_multiprocessor = 4;
+constexpr int sketch_blocks_of_multiprocessor = 8;
+/// Rows of B with more entries are put into a sketch by all threads of a block, and by all blocks that share it.
+constexpr offset_t long_b_row = 512;
 
 /// A sampled row, or a part of one that blocks share.
 struct SketchedRow {
@@ -193,17 +195,15 @@ __device__ void stratum_rates(const StratumTotals* totals, std::uint64_t* rates)
 }
 
 /// Parts of a row that are worth a block each.
-[[nodiscard]] __device__ unsigned parts_of(int stratum, offset_t a_row_nnz) {
+[[nodiscard]] __device__ unsigned parts_of(int stratum) {
   if (stratum <= split_stratum) return 1;
   const int doublings = stratum - split_stratum;
-  const unsigned parts = doublings >= 8 ? most_parts : 1u << doublings;
-  return a_row_nnz < parts ? static_cast<unsigned>(a_row_nnz) : parts;
+  return doublings >= 8 ? most_parts : 1u << doublings;
 }
 
 /// Lists the sampled rows.
 __global__ void __launch_bounds__(threads)
-    select_kernel(const offset_t* a_offsets, index_t rows, const std::uint8_t* strata, SketchedRow* items,
-                  SampleState* state) {
+    select_kernel(index_t rows, const std::uint8_t* strata, SketchedRow* items, SampleState* state) {
   __shared__ std::uint64_t rates[product_strata];
   stratum_rates(state->totals, rates);
   const std::int64_t stride = std::int64_t{gridDim.x} * threads;
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(threads)
     const auto row = static_cast<index_t>(i);
     const int s = strata[i];
     if (s >= product_strata || !is_sampled(row, rates[s])) continue;
-    unsigned parts = parts_of(s, a_offsets[i + 1] - a_offsets[i]);
+    unsigned parts = parts_of(s);
     int slot = -1;
     if (parts > 1) slot = static_cast<int>(atomicAdd(&state->split_rows, 1u));
     if (slot >= static_cast<int>(most_split_rows)) {
@@ -223,31 +223,85 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
+__device__ void insert(unsigned* registers, index_t column) {
+  const SketchMark mark = sketch_mark<sample_registers>(sketch_hash(static_cast<std::uint32_t>(column)));
+  if (registers[mark.slot] < mark.rank) atomicMax(&registers[mark.slot], static_cast<unsigned>(mark.rank));
+}
+
+/// The entries of A of a sampled row, and those of its part.
+struct SampledEntries {
+  offset_t begin;
+  offset_t end;
+  offset_t first;
+  offset_t last;
+};
+
+__device__ SampledEntries entries_of(const Factors<NoValue>& factors, const SketchedRow& item) {
+  const offset_t begin = factors.a_offsets[item.row];
+  const offset_t length = factors.a_offsets[item.row + 1] - begin;
+  return {begin, begin + length, begin + length * item.part / item.parts,
+          begin + length * (item.part + 1) / item.parts};
+}
+
+/// Short rows of B that the part of a row names: a warp per row of B. \returns their products, in every lane of a warp
+/// those of its rows
+__device__ unsigned long long insert_short_rows(const Factors<NoValue>& factors, const SampledEntries& of,
+                                                unsigned* registers) {
+  const unsigned lane = threadIdx.x % warp_size;
+  unsigned long long products = 0;
+#pragma unroll 2
+  for (offset_t k = of.first + threadIdx.x / warp_size; k < of.last; k += warps) {
+    const index_t b_row = factors.a_columns[k];
+    const offset_t begin = factors.b_offsets[b_row];
+    const offset_t end = factors.b_offsets[b_row + 1];
+    if (end - begin > long_b_row) continue;
+    products += static_cast<unsigned long long>(end - begin);
+#pragma unroll 4
+    for (offset_t l = begin + lane; l < end; l += warp_size) insert(registers, factors.b_columns[l]);
+  }
+  return products;
+}
+
+/// Long rows of B that any entry of the row names, of which every part takes its share. Every thread must call.
+/// \returns their products, in every thread of part 0
+__device__ unsigned long long insert_long_rows(const Factors<NoValue>& factors, const SketchedRow& item,
+                                               const SampledEntries& of, unsigned* registers) {
+  __shared__ index_t long_rows[threads];
+  __shared__ int count;
+  unsigned long long products = 0;
+  for (offset_t tile = of.begin; tile < of.end; tile += threads) {
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
+    const offset_t k = tile + threadIdx.x;
+    const index_t named = k < of.end ? factors.a_columns[k] : 0;
+    const bool is_long = k < of.end && factors.b_offsets[named + 1] - factors.b_offsets[named] > long_b_row;
+    if (is_long) long_rows[atomicAdd(&count, 1)] = named;
+    __syncthreads();
+    for (int i = 0; i < count; ++i) {
+      const offset_t begin = factors.b_offsets[long_rows[i]];
+      const offset_t end = factors.b_offsets[long_rows[i] + 1];
+      products += static_cast<unsigned long long>(end - begin);
+#pragma unroll 4
+      for (offset_t l = begin + item.part * threads + threadIdx.x; l < end; l += offset_t{threads} * item.parts) {
+        insert(registers, factors.b_columns[l]);
+      }
+    }
+    __syncthreads();
+  }
+  return item.part == 0 ? products : 0;
+}
+
 /// Puts the products of a sampled row, or of its part, into the registers of the block. Every thread must call.
 /// \returns products, in thread 0
 __device__ unsigned long long insert_products(const Factors<NoValue>& factors, const SketchedRow& item,
                                               unsigned* registers, unsigned long long* of_warp) {
-  const unsigned lane = threadIdx.x % warp_size;
-  const unsigned warp = threadIdx.x / warp_size;
-  const offset_t begin = factors.a_offsets[item.row];
-  const offset_t length = factors.a_offsets[item.row + 1] - begin;
-  const offset_t first = begin + length * item.part / item.parts;
-  const offset_t last = begin + length * (item.part + 1) / item.parts;
-  unsigned long long products = 0;
-  for (offset_t k = first + warp; k < last; k += warps) {
-    const index_t b_row = factors.a_columns[k];
-    const offset_t end = factors.b_offsets[b_row + 1];
-    if (lane == 0) products += static_cast<unsigned long long>(end - factors.b_offsets[b_row]);
-    for (offset_t l = factors.b_offsets[b_row] + lane; l < end; l += warp_size) {
-      const SketchMark mark =
-          sketch_mark<sample_registers>(sketch_hash(static_cast<std::uint32_t>(factors.b_columns[l])));
-      if (registers[mark.slot] < mark.rank) atomicMax(&registers[mark.slot], static_cast<unsigned>(mark.rank));
-    }
-  }
-  if (lane == 0) of_warp[warp] = products;
+  const SampledEntries of = entries_of(factors, item);
+  const unsigned long long of_short = insert_short_rows(factors, of, registers);
+  if (threadIdx.x % warp_size == 0) of_warp[threadIdx.x / warp_size] = of_short;
+  unsigned long long products = insert_long_rows(factors, item, of, registers);
   __syncthreads();
   if (threadIdx.x == 0) {
-    for (int w = 1; w < warps; ++w) products += of_warp[w];
+    for (int w = 0; w < warps; ++w) products += of_warp[w];
   }
   return products;
 }
@@ -325,7 +379,6 @@ __global__ void __launch_bounds__(threads)
     for (int r = static_cast<int>(threadIdx.x); r < sample_registers; r += threads) registers[r] = 0;
     __syncthreads();
     unsigned long long products = insert_products(factors, item, registers, of_warp);
-    __syncthreads();
     if (item.parts == 1 || join_parts(shared[item.slot], item.parts, registers, products, &is_last)) {
       estimate_sampled_row(registers, products, strata[item.row], reinterpret_cast<StratumSums*>(sum_words),
                            reinterpret_cast<SketchSums*>(group_space));
@@ -350,9 +403,9 @@ void enqueue_strata(const Context& context, const Factors<NoValue>& factors, ind
 
 void enqueue_strata(const Context& context, const Factors<NoValue>& factors, index_t rows, double mean,
                     std::uint8_t* strata, index_t* long_rows, SampleState* state) {
-  if (mean <= 3.0) return enqueue_strata<1>(context, factors, rows, strata, long_rows, state);
-  if (mean <= 12.0) return enqueue_strata<4>(context, factors, rows, strata, long_rows, state);
-  if (mean <= 48.0) return enqueue_strata<16>(context, factors, rows, strata, long_rows, state);
+  if (mean <= 8.0) return enqueue_strata<1>(context, factors, rows, strata, long_rows, state);
+  if (mean <= 24.0) return enqueue_strata<4>(context, factors, rows, strata, long_rows, state);
+  if (mean <= 96.0) return enqueue_strata<16>(context, factors, rows, strata, long_rows, state);
   return enqueue_strata<32>(context, factors, rows, strata, long_rows, state);
 }
 
@@ -378,7 +431,7 @@ ProductSample sample_product(const CsrView<T>& a, const CsrView<T>& b, const Dev
                                    Init::zero, device);
   const auto enough = static_cast<unsigned>(context.multiprocessors() * sketch_blocks_of_multiprocessor);
   launch("sample of a sparse product", context, Grid{std::min(blocks_for(a.rows, threads), enough), threads},
-         select_kernel, factors.a_offsets, a.rows, static_cast<const std::uint8_t*>(strata.data()), items, state);
+         select_kernel, a.rows, static_cast<const std::uint8_t*>(strata.data()), items, state);
   launch("sketches of sampled rows", context, Grid{enough, threads}, sketch_sample_kernel, factors,
          static_cast<const std::uint8_t*>(strata.data()), static_cast<const SketchedRow*>(items),
          reinterpret_cast<SharedSketch*>(shared_bytes.data()), state);
@@ -390,127 +443,7 @@ ProductSample sample_product(const CsrView<T>& a, const CsrView<T>& b, const Dev
   return sample;
 }
 
-namespace {
-
-/// A warp per row, its registers in shared memory.
-template <int M>
-__global__ void __launch_bounds__(threads) sketch_rows_kernel(const offset_t* offsets, const index_t* columns,
-                                                              index_t rows, std::uint32_t* words, float* sizes) {
-  __shared__ unsigned space[warps][M];
-  const std::int64_t row = std::int64_t{blockIdx.x} * warps + threadIdx.x / warp_size;
-  if (row >= rows) return;
-  unsigned* const registers = space[threadIdx.x / warp_size];
-  const unsigned lane = threadIdx.x % warp_size;
-  for (unsigned r = lane; r < M; r += warp_size) registers[r] = 0;
-  __syncwarp();
-  const offset_t begin = offsets[row];
-  const offset_t end = offsets[row + 1];
-  for (offset_t k = begin + lane; k < end; k += warp_size) {
-    const SketchMark mark = sketch_mark<M>(sketch_hash(static_cast<std::uint32_t>(columns[k])));
-    atomicMax(&registers[mark.slot], static_cast<unsigned>(mark.rank));
-  }
-  __syncwarp();
-  for (unsigned w = lane; w < M / 4; w += warp_size) {
-    words[row * (M / 4) + w] =
-        registers[4 * w] | registers[4 * w + 1] << 8 | registers[4 * w + 2] << 16 | registers[4 * w + 3] << 24;
-  }
-  if (lane == 0) sizes[row] = static_cast<float>(end - begin);
-}
-
-/// A warp per row of A, whose groups of lanes take different rows of B; a word of four registers per lane.
-template <int M>
-__global__ void __launch_bounds__(threads)
-    merge_sketches_kernel(const offset_t* offsets, const index_t* columns, index_t rows, const std::uint32_t* b_words,
-                          std::uint32_t* words) {
-  constexpr int lanes = M / 4;
-  static_assert(lanes <= warp_size);
-  const std::int64_t row = std::int64_t{blockIdx.x} * warps + threadIdx.x / warp_size;
-  if (row >= rows) return;
-  const int in_warp = static_cast<int>(threadIdx.x) % warp_size;
-  const int lane = in_warp % lanes;
-  const offset_t end = offsets[row + 1];
-  std::uint32_t word = 0;
-#pragma unroll 4
-  for (offset_t k = offsets[row] + in_warp / lanes; k < end; k += warp_size / lanes) {
-    word = __vmaxu4(word, __ldg(b_words + std::int64_t{columns[k]} * lanes + lane));
-  }
-  for (int distance = lanes; distance < warp_size; distance *= 2) {
-    word = __vmaxu4(word, __shfl_xor_sync(full_warp, word, distance));
-  }
-  if (in_warp < lanes) words[row * lanes + lane] = word;
-}
-
-template <int M, class T>
-RowSketches sketch_sized(const CsrView<T>& a, const Device& device) {
-  RowSketches result{Array<std::uint32_t>(std::int64_t{a.rows} * (M / 4), Init::none, device),
-                     Array<float>(a.rows, Init::none, device),
-                     static_cast<double>(a.nnz()),
-                     {}};
-  result.groups.fill(result.entries / chain_groups);
-  if (a.rows == 0) return result;
-  launch("sketches of rows", Context::of(device), Grid{blocks_for(a.rows, warps), threads}, sketch_rows_kernel<M>,
-         a.row_offsets.data(), a.columns.data(), a.rows, result.words.data(), result.sizes.data());
-  return result;
-}
-
-template <int M, class T>
-RowSketches merge_sized(const CsrView<T>& a, const RowSketches& b, index_t most, const Device& device) {
-  RowSketches result{Array<std::uint32_t>(std::int64_t{a.rows} * (M / 4), Init::none, device),
-                     Array<float>(a.rows, Init::none, device),
-                     0.0,
-                     {}};
-  if (a.rows == 0) return result;
-  launch("unions of sketches", Context::of(device), Grid{blocks_for(a.rows, warps), threads}, merge_sketches_kernel<M>,
-         a.row_offsets.data(), a.columns.data(), a.rows, b.words.data(), result.words.data());
-  const std::uint32_t* const words = result.words.data();
-  float* const sizes = result.sizes.data();
-  const auto bound = static_cast<double>(most);
-  const auto sums =
-      fused_values<SketchedEntries>(device, a.rows, [=] __device__(std::int64_t row, SketchedEntries & sum) {
-        std::uint32_t sketch[M / 4];
-#pragma unroll
-        for (int w = 0; w < M / 4; ++w) sketch[w] = words[row * (M / 4) + w];
-        sizes[row] = estimate_row<M>(reinterpret_cast<const std::uint8_t*>(sketch), bound, sum);
-      });
-  result.entries = sums.entries;
-  std::copy(std::begin(sums.groups), std::end(sums.groups), result.groups.begin());
-  return result;
-}
-
-}  // namespace
-
-template <class T>
-RowSketches sketch_rows(const CsrView<T>& a, int registers, const Device& device) {
-  const DeviceGuard current(device);
-  if (registers == 32) return sketch_sized<32>(a, device);
-  if (registers == 64) return sketch_sized<64>(a, device);
-  return sketch_sized<128>(a, device);
-}
-
-template <class T>
-RowSketches merge_sketches(const CsrView<T>& a, const RowSketches& b, index_t most, int registers,
-                           const Device& device) {
-  const DeviceGuard current(device);
-  if (registers == 32) return merge_sized<32>(a, b, most, device);
-  if (registers == 64) return merge_sized<64>(a, b, most, device);
-  return merge_sized<128>(a, b, most, device);
-}
-
-double products_of_sizes(const Array<float>& u, const Array<float>& v, const Device& device) {
-  const float* const left = u.data();
-  const float* const right = v.data();
-  return fused_sum<1>(device, u.size(), [=] __device__(std::int64_t k, double(&sum)[1]) {
-    sum[0] += static_cast<double>(left[k]) * static_cast<double>(right[k]);
-  })[0];
-}
-
-int multiprocessors_of(const Device& device) { return Context::of(device).multiprocessors(); }
-
 template ProductSample sample_product(const CsrView<float>&, const CsrView<float>&, const Device&);
 template ProductSample sample_product(const CsrView<double>&, const CsrView<double>&, const Device&);
-template RowSketches sketch_rows(const CsrView<float>&, int, const Device&);
-template RowSketches sketch_rows(const CsrView<double>&, int, const Device&);
-template RowSketches merge_sketches(const CsrView<float>&, const RowSketches&, index_t, int, const Device&);
-template RowSketches merge_sketches(const CsrView<double>&, const RowSketches&, index_t, int, const Device&);
 
 }  // namespace tessera::cuda
