@@ -208,7 +208,7 @@ class SpgemmPlan {
 
 /// Which product of R A P is formed first.
 enum class GalerkinOrder {
-  automatic,  ///< the one with the least predicted work (predict_chain()); a gain below a tenth does not count
+  automatic,  ///< as spgemm_chain() (tessera/spgemm_prediction.hpp), but A P first where none gains a tenth
   a_p_first,  ///< R (A P) (Dalton, Olson & Bell, TOMS 2015)
   r_a_first,  ///< (R A) P
 };
@@ -245,8 +245,9 @@ template <class T>
 
 /// In which order the products of a power are formed.
 enum class PowerOrder {
-  automatic,   ///< from A^3 to A^8 the one with the least predicted work (predict_power()), a gain below a tenth does
-               ///< not count; else `binary`
+  /// `binary`, unless k is 4 to 8 and a sample of A A says that it has more than an eighth of all n^2 entries: then the
+  /// addition chain with the least predicted work (predict_power()), a gain below a tenth does not count.
+  automatic,
   binary,      ///< a square for every further bit of k from the left, then times A where the bit is 1
   one_by_one,  ///< A^j A for j = 1, 2, ..., k - 1
 };

@@ -57,8 +57,9 @@ struct ChainPrediction {
 };
 
 /// Predicts C = A B. The products of every row are counted; the entries of a sample of the rows, stratified by
-/// products, are estimated by sketches of 1024 registers. Some 2 % of the products are looked at. \param a m x k,
-/// \param b k x n; each on the host or on `device`, which does the work and for which times hold
+/// products, are estimated by sketches of 1024 registers. Some 2 % of the products are looked at.
+///
+/// \param a m x k, \param b k x n; each on the host or on `device`, which does the work and for which times hold
 ///
 /// \throws DimensionError; NotSupported for a matrix on another device; OutOfMemory, CudaError
 ///
@@ -68,19 +69,19 @@ template <class T>
 
 /// In which order the products of a chain are formed.
 enum class ChainOrder {
-  automatic,      ///< the one with the least predicted work; a gain below a tenth does not count
+  automatic,      ///< the one with the least predicted work; three factors: see spgemm_chain()
   left_to_right,  ///< ((A B) C) D
   right_to_left,  ///< A (B (C D))
 };
 
-/// Predicts F_1 F_2 ... F_n for n >= 2 and chooses the order of association (matrix-chain multiplication by dynamic
-/// programming, Cormen et al., Introduction to Algorithms, 15.2, with sketched sizes). Work is counted in scalar
-/// products, with 12 per entry of a product and 3 per entry of its left factor, so that the order, and with it every
-/// bit, is the same on every device. Rows of the last factor are
-/// sketched; the sketch of a row of a product is the union of those of rows of its right factor, so sketches go from
-/// factor to factor and no product is formed. Columns are sketched alike, from the left.
+/// Predicts F_1 F_2 ... F_n for n >= 2 in the order that spgemm_chain() takes. Rows of the last factor are sketched;
+/// the sketch of a row of a product is the union of those of rows of its right factor, so sketches go from factor to
+/// factor and no product is formed. Columns are sketched alike, from the left.
+///
 /// \param factors of fitting sizes, each on the host or on `device`
+///
 /// \throws as predict(); InvalidArgument for fewer than two factors or more than 16, and for null pointers
+///
 /// O(n Σ nnz(F)) work; two sketches of 32 to 128 bytes per row of the largest factors, and 4 bytes per row and product.
 template <class T>
 [[nodiscard]] ChainPrediction predict_chain(std::span<const Csr<T>* const> factors, const Device& device = Device{},
@@ -101,9 +102,17 @@ struct ChainResult {
   double predict_ms = 0.0;             ///< what the choice took
 };
 
-/// F_1 F_2 ... F_n for n >= 2, in the predicted order or a forced one. Sums depend on the order of association.
-/// The limit on memory counts products that are still needed, too. Where a prediction needs more memory than there is,
-/// the order is left_to_right and the reason says so.
+/// F_1 F_2 ... F_n for n >= 2, in the order of least predicted work or a forced one (matrix-chain multiplication by
+/// dynamic programming, Cormen et al., 15.2, with sketched sizes). Work is counted in scalar products, with 12 per
+/// entry of a product; the order is the same on every device, and a gain below a tenth over left_to_right does not
+/// count.
+///
+/// Of three factors A B and B C are predicted from samples first. Where they are worth as much, to a factor of 1.5, the
+/// one whose rows have fewer products is formed first, and no more is predicted.
+///
+/// Sums depend on the order of association. The limit on memory counts products that are still needed, too. Where a
+/// prediction needs more memory than there is, the order is left_to_right and the reason says so.
+///
 /// \throws as spgemm() and predict_chain(); sizes are checked before anything is formed
 template <class T>
 [[nodiscard]] ChainResult<T> spgemm_chain(std::span<const Csr<T>* const> factors, const SpgemmOptions& options = {},
