@@ -155,7 +155,8 @@ void extend_powers(int k, const Cost& cost, std::vector<int>& powers, PowerPlan&
     if (is_less(plan.cost, best.cost)) best = plan;
     return;
   }
-  const std::vector<int> known = powers;
+  // Of factors as good the larger one is the left one: it has the longer rows, B the shorter ones.
+  const std::vector<int> known(powers.rbegin(), powers.rend());
   for (const int left : known) {
     for (const int right : known) {
       const PowerProduct step{left, right};

@@ -17,7 +17,7 @@ namespace {
 constexpr int threads = 256;
 constexpr int warps = threads / warp_size;
 /// Rows of A with so many entries per lane are read by a block.
-constexpr offset_t long_row = 256;
+constexpr offset_t long_row = 64;
 /// A sampled row is shared by blocks, as 2^14 products of it are worth one; so many at most.
 constexpr int split_stratum = 14;
 constexpr unsigned most_parts = 256;
@@ -397,7 +397,7 @@ void enqueue_strata(const Context& context, const Factors<NoValue>& factors, ind
   const unsigned blocks = std::min(blocks_for(std::int64_t{rows} * Lanes, threads), enough);
   launch("strata of a sparse product", context, Grid{blocks, threads}, strata_kernel<Lanes>, factors, rows, strata,
          long_rows, state);
-  launch("strata of long rows", context, Grid{static_cast<unsigned>(context.multiprocessors()), threads},
+  launch("strata of long rows", context, Grid{static_cast<unsigned>(context.multiprocessors() * 4), threads},
          long_strata_kernel, factors, static_cast<const index_t*>(long_rows), strata, state);
 }
 
