@@ -9,7 +9,7 @@
 #include "solvers/fused/enqueued_loops.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
-#include "solvers/inverse/row_group.hpp"
+#include "solvers/inverse/thread_group.hpp"
 #include "solvers/two_kernel_cg.hpp"
 #include "tessera/error.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "core/host_device.hpp"
 #include "solvers/factors/pivot.hpp"
-#include "solvers/inverse/row_group.hpp"
+#include "solvers/inverse/thread_group.hpp"
 
 #include <cmath>
 

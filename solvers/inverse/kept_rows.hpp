@@ -8,7 +8,7 @@
 
 #include "core/csr_pointers.hpp"
 #include "solvers/amg/offsets.hpp"
-#include "solvers/inverse/row_group.hpp"
+#include "solvers/inverse/thread_group.hpp"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
 /// Kernels of the row operations of approximate inverses.
-#include "solvers/inverse/row_group.cuh"
+#include "solvers/inverse/thread_group.cuh"
 
 #include "solvers/inverse/registration.hpp"

@@ -8,7 +8,7 @@
 #include "core/csr_pointers.hpp"
 #include "solvers/inverse/dense_cholesky.hpp"
 #include "solvers/inverse/kept_rows.hpp"
-#include "solvers/inverse/row_group.hpp"
+#include "solvers/inverse/thread_group.hpp"
 
 #include <cmath>
 

@@ -4,7 +4,7 @@
 
 #include "core/cuda/launch.cuh"
 #include "core/cuda/shared_memory.cuh"
-#include "solvers/inverse/row_group.hpp"
+#include "solvers/inverse/thread_group.hpp"
 
 #include <algorithm>
 
