@@ -14,8 +14,10 @@
 
 namespace tessera::detail {
 
-/// A cost is less than another if rounding does not explain it: costs of one order differ so between devices.
-[[nodiscard]] inline bool is_less(double cost, double other) noexcept { return cost < (1.0 - 1e-6) * other; }
+/// Whether a cost is less than another by more than `margin` of it.
+[[nodiscard]] inline bool is_less(double cost, double other, double margin = 1e-6) noexcept {
+  return cost < (1.0 - margin) * other;
+}
 
 /// F_first ... F_last as the product of F_first ... F_split and F_(split + 1) ... F_last; factors count from 0.
 struct ChainStep {
@@ -148,11 +150,14 @@ template <class Cost>
   return plan;
 }
 
+/// Estimates do not tell powers apart that differ less.
+inline constexpr double power_margin = 0.01;
+
 /// Extends `plan`, whose powers are `powers`, ascending, to A^k in all ways that cost less than `best`.
 template <class Cost>
 void extend_powers(int k, const Cost& cost, std::vector<int>& powers, PowerPlan& plan, PowerPlan& best) {
   if (powers.back() == k) {
-    if (is_less(plan.cost, best.cost)) best = plan;
+    if (is_less(plan.cost, best.cost, power_margin)) best = plan;
     return;
   }
   // Of factors as good the larger one is the left one: it has the longer rows, B the shorter ones.
@@ -163,7 +168,7 @@ void extend_powers(int k, const Cost& cost, std::vector<int>& powers, PowerPlan&
       if (step.exponent() <= powers.back() || step.exponent() > k) continue;
       const double before = plan.cost;
       const double after = before + cost(step);
-      if (!is_less(after, best.cost)) continue;
+      if (!is_less(after, best.cost, power_margin)) continue;
       powers.push_back(step.exponent());
       plan.steps.push_back(step);
       plan.cost = after;
