@@ -4,7 +4,6 @@
 #include "spgemm/common/powering.hpp"
 #include "tessera/spgemm_slices.hpp"
 
-#include <bit>
 #include <utility>
 
 namespace tessera {
@@ -33,12 +32,10 @@ FilteredPower<T> matrix_power(const Csr<T>& a, int k, const Keep& keep, const Sp
     return result;
   }
   result.matrix = a.to(options.device);
-  const auto exponent = static_cast<unsigned>(k);
-  for (int bit = static_cast<int>(std::bit_width(exponent)) - 2; bit >= 0; --bit) {
+  for (const detail::PowerProduct& step : detail::binary_steps(k)) {
     Csr<T>& power = result.matrix;
-    power = filtered(spgemm(power, power, detail::beside(options, power.bytes())), keep, result);
-    if ((exponent >> bit & 1U) == 0) continue;
-    power = filtered(spgemm(power, a, detail::beside(options, power.bytes())), keep, result);
+    const Csr<T>& right = step.left == step.right ? power : a;
+    power = filtered(spgemm(power, right, detail::beside(options, power.bytes())), keep, result);
   }
   return result;
 }
