@@ -116,7 +116,7 @@ class ChainSizes {
       for (int last = first;; ++last) {
         for (int end = last + 1; end < count_; ++end) note_products({first, last, end}, columns.sizes);
         if (last + 2 >= count_) break;
-        columns = merge(transposes[static_cast<std::size_t>(last + 1)].view(), columns, view(first).rows, registers_,
+        columns = merge(transposes[static_cast<std::size_t>(last) + 1].view(), columns, view(first).rows, registers_,
                         device_);
       }
     }

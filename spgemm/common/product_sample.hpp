@@ -89,7 +89,7 @@ struct ProductSample {
 
 /// x in units of 2^(s - 20).
 [[nodiscard]] TESSERA_HOST_DEVICE inline std::uint64_t scaled_to_stratum(double x, int s) noexcept {
-  return static_cast<std::uint64_t>(ldexp(x, 20 - s) + 0.5);
+  return static_cast<std::uint64_t>(llround(ldexp(x, 20 - s)));
 }
 
 /// Products of a stratum times the root of their mean per row.
