@@ -1,6 +1,6 @@
 /// \file
-/// Which order for A B C? Sizes are predicted by sketches before anything is multiplied; then the chain is formed and
-/// held against them.
+/// A chain of products in the order of least predicted work: sizes are predicted by sketches before anything is
+/// multiplied; then the chain is formed and held against them.
 ///
 ///     predicted_chain [VERTICES]
 

@@ -1,5 +1,6 @@
 /// \file
-/// Which entries of a row stay: decisions that host and GPU share, so that both keep the same entries.
+/// Sparsification by rows (the dual rule of Saad, ILUT): which entries stay, decisions that host and GPU share, so that
+/// both keep the same entries.
 ///
 /// Magnitudes are compared by their bits: as unsigned integers, the bits of |x| ascend with |x|, and lie at those of
 /// infinity or above for what is not finite.

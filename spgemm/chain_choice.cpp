@@ -1,4 +1,4 @@
-// What chains check, and orders of association from samples of single products alone, where these tell enough.
+// Order of association of a chain from samples of single products, where these tell enough; and what chains check.
 #include "spgemm/common/association.hpp"
 #include "spgemm/common/backends.hpp"
 #include "spgemm/common/chain.hpp"

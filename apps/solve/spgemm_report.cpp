@@ -44,17 +44,20 @@ namespace {
   std::string text;
   for (const ProductPrediction& of : prediction.products) {
     const PredictedTime total = of.total();
-    text += line(text.empty() ? "predicted" : "",
-                 fmt::format("{}: {} products, {} entries, {}, in {} at most", of.name, predicted_text(of.products),
-                             predicted_text(of.nnz), size_text(of.bytes), size_text(of.peak_bytes)));
-    text += line(
-        "", fmt::format("analysis {}, counting {}, sums {}; within a factor {:.2g}, two times of three",
-                        time_text(of.analysis.ms), time_text(of.symbolic.ms), time_text(of.numeric.ms), total.factor));
+    text +=
+        line(text.empty() ? "predicted" : "", fmt::format("{}: {} products, {} entries, {}, with exact sizes in {}",
+                                                          of.name, predicted_text(of.products), predicted_text(of.nnz),
+                                                          size_text(of.bytes), size_text(of.peak_bytes)));
+    std::string times = fmt::format("analysis {}", time_text(of.analysis.ms));
+    // The host counts no rows by itself.
+    if (of.symbolic.ms > 0.0) times += fmt::format(", counting {}", time_text(of.symbolic.ms));
+    text += line("", fmt::format("{}, sums {}; within a factor {:.2g}, two times of three", times,
+                                 time_text(of.numeric.ms), total.factor));
   }
   return text;
 }
 
-/// " (2.3e+05 predicted, 1.2 % too many)"
+/// " (2.3e+05 predicted, +1.2 %)"
 [[nodiscard]] std::string off_text(const SpgemmReport& report) {
   if (!report.predicted_nnz) return {};
   const auto nnz = static_cast<double>(report.nnz);

@@ -47,7 +47,7 @@ struct ProductPrediction {
 /// What is known of a chain of products before the first is formed.
 struct ChainPrediction {
   std::vector<ProductPrediction> products;  ///< in the order in which they are to be formed; the last one is the result
-  std::string order;                        ///< "(A B) C", "A^2 A^2"
+  std::string order;                        ///< "(A B) C"; "A A, A^2 A^2"
   std::string reason;                       ///< one sentence: why this order, with the work of the other
   int registers = 0;                        ///< per sketch
   double predict_ms = 0.0;                  ///< what it took to predict
