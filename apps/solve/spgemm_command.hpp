@@ -53,7 +53,7 @@ struct MultiplyOutcome : CommonOutcome {
   bool result_is_pattern = false;
   std::vector<SpgemmReport> products;  ///< in the order in which they were made
   std::optional<ChainPrediction> prediction;
-  std::string order;  ///< of a power from A^2 on: "A A, A^2 A"
+  std::string order;  ///< of a power from A^3 on: "A A, A^2 A"
   std::string order_reason;
   std::optional<SlicedReport> sliced;  ///< of a product in more than one slice
   std::optional<Keep> keep;
