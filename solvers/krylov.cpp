@@ -16,16 +16,6 @@ namespace {
 /// Longer histories grow instead of being reserved.
 constexpr std::int64_t reserved_history = 65536;
 
-template <class T>
-std::string first_not_finite(const Device& device, const char* name, std::span<const T> vector) {
-  Array<T> copy;
-  if (!device.is_host()) copy = fused::to_host(device, vector);
-  const std::span<const T> values = device.is_host() ? vector : copy.span();
-  const auto bad = std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
-  if (bad == values.end()) return fmt::format("the norm of {} is beyond the range of double", name);
-  return fmt::format("{}[{}] is {}", name, bad - values.begin(), *bad);
-}
-
 }  // namespace
 
 template <class T>

@@ -3,10 +3,12 @@
 
 #include "core/cuda/memory.hpp"
 #include "core/device/operands.hpp"
+#include "solvers/fused/vector_ops.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string_view>
@@ -94,6 +96,18 @@ void KrylovArguments<T>::take(std::span<const T> right_side, std::span<T> guess)
   x = guess;
 }
 
+template <class T>
+std::string first_not_finite(const Device& device, const char* name, std::span<const T> vector) {
+  Array<T> copy;
+  if (!device.is_host()) copy = fused::to_host(device, vector);
+  const std::span<const T> values = device.is_host() ? vector : copy.span();
+  const auto bad = std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
+  if (bad == values.end()) return fmt::format("the norm of {} is beyond the range of double", name);
+  return fmt::format("{}[{}] is {}", name, bad - values.begin(), *bad);
+}
+
+template std::string first_not_finite(const Device&, const char*, std::span<const float>);
+template std::string first_not_finite(const Device&, const char*, std::span<const double>);
 template struct KrylovArguments<float>;
 template struct KrylovArguments<double>;
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace tessera::detail {
 
@@ -73,6 +74,10 @@ struct RecordedOperands {
   friend bool operator==(const RecordedOperands&, const RecordedOperands&) = default;
 };
 
+/// Names the first element that is NaN or infinite, for the reason of a report: "b[3] is nan".
+template <class T>
+[[nodiscard]] std::string first_not_finite(const Device& device, const char* name, std::span<const T> vector);
+
 /// A method with the vectors and the recorded loop of its solves.
 template <class T>
 class KrylovMethod {
@@ -100,6 +105,8 @@ template <class T>
 template <class T>
 [[nodiscard]] std::unique_ptr<KrylovMethod<T>> make_richardson(const KrylovProblem<T>& problem);
 
+extern template std::string first_not_finite(const Device&, const char*, std::span<const float>);
+extern template std::string first_not_finite(const Device&, const char*, std::span<const double>);
 extern template struct KrylovArguments<float>;
 extern template struct KrylovArguments<double>;
 

@@ -23,6 +23,7 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -63,6 +64,72 @@ void check_multi_vectors(const CsrView<T>& a, const MultiVectorView<const T>& x,
     throw InvalidArgument("X and Y of a product must not overlap");
   }
 }
+
+/// y = A x with its inner products, into the stream of a GPU.
+template <class T>
+void enqueue_product(const Device& device, const SpmvKernel<T>& kernel, const CsrView<T>& a, std::span<const T> x,
+                     std::span<T> y, std::span<const T> w, ProductDots* sums) {
+  if (kernel.enqueue_apply_and_dot(a, x, y, w, sums)) return;
+  kernel.apply(a, T{1}, x, T{0}, y);
+  cuda::enqueue_dots<T>(device, y, w, sums);
+}
+
+/// The same, leaving the inner products in parts where the kernel can.
+template <class T>
+std::span<const ProductDots> enqueue_product_parts(const Device& device, const SpmvKernel<T>& kernel,
+                                                   const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                                                   std::span<const T> w, ProductDots* sums) {
+  const auto parts = kernel.enqueue_apply_and_dot_parts(a, x, y, w);
+  if (!parts.empty()) return parts;
+  enqueue_product(device, kernel, a, x, y, w, sums);
+  return {sums, 1};
+}
+
+/// 2^exponent b - A x of a float matrix, with sums in double.
+double float_residual(const Device& device, const CsrView<float>& a, int exponent, std::span<const float> b,
+                      std::span<const float> x, std::span<float> r) {
+  return device.is_host() ? host::csr_residual(device, a, exponent, b, x, r)
+                          : cuda::csr_residual(device, a, exponent, b, x, r);
+}
+
+/// The transposed product of a plan as an operator of its own.
+template <class T>
+class TransposedOperator final : public FusedOperator<T>, private detail::EnqueuedProduct<T> {
+ public:
+  TransposedOperator(const TransposedProduct<T>& product, const Device& device) : product_(product), device_(device) {}
+
+  [[nodiscard]] std::int64_t rows() const override { return product_.view().rows; }
+  [[nodiscard]] std::int64_t cols() const override { return product_.view().cols; }
+  [[nodiscard]] Device device() const override { return device_; }
+
+ protected:
+  void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
+    product_.kernel().apply(product_.view(), alpha, x, beta, y);
+  }
+  ProductDots do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const override {
+    return product_.kernel().apply_and_dot(product_.view(), x, y, w);
+  }
+  double do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const override {
+    if constexpr (std::is_same_v<T, float>) return float_residual(device_, product_.view(), exponent, b, x, r);
+    return FusedOperator<T>::do_residual(exponent, b, x, r);
+  }
+
+ private:
+  [[nodiscard]] const detail::EnqueuedProduct<T>* enqueued_product() const noexcept override {
+    return device_.is_host() ? nullptr : this;
+  }
+  void enqueue(std::span<const T> x, std::span<T> y, std::span<const T> w, ProductDots* sums) const override {
+    enqueue_product(device_, product_.kernel(), product_.view(), x, y, w, sums);
+  }
+  [[nodiscard]] std::span<const ProductDots> enqueue_parts(std::span<const T> x, std::span<T> y, std::span<const T> w,
+                                                           ProductDots* sums,
+                                                           const std::int32_t* /*halted*/) const override {
+    return enqueue_product_parts(device_, product_.kernel(), product_.view(), x, y, w, sums);
+  }
+
+  const TransposedProduct<T>& product_;
+  Device device_;
+};
 
 }  // namespace
 
@@ -162,18 +229,13 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
   }
 
   void enqueue(std::span<const T> x, std::span<T> y, std::span<const T> w, ProductDots* sums) const override {
-    if (kernel->enqueue_apply_and_dot(view(), x, y, w, sums)) return;
-    kernel->apply(view(), T{1}, x, T{0}, y);
-    cuda::enqueue_dots<T>(device, y, w, sums);
+    enqueue_product(device, *kernel, view(), x, y, w, sums);
   }
 
   [[nodiscard]] std::span<const ProductDots> enqueue_parts(std::span<const T> x, std::span<T> y, std::span<const T> w,
                                                            ProductDots* sums,
                                                            const std::int32_t* /*halted*/) const override {
-    const auto parts = kernel->enqueue_apply_and_dot_parts(view(), x, y, w);
-    if (!parts.empty()) return parts;
-    enqueue(x, y, w, sums);
-    return {sums, 1};
+    return enqueue_product_parts(device, *kernel, view(), x, y, w, sums);
   }
 
   /// Arguments arrive checked; Y is not empty.
@@ -304,10 +366,7 @@ ProductDots SpmvPlan<T>::do_apply_and_dot(std::span<const T> x, std::span<T> y, 
 
 template <class T>
 double SpmvPlan<T>::do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const {
-  if constexpr (std::is_same_v<T, float>) {
-    if (!impl_->device.is_host()) return cuda::csr_residual(impl_->device, impl_->view(), exponent, b, x, r);
-    return host::csr_residual(impl_->device, impl_->view(), exponent, b, x, r);
-  }
+  if constexpr (std::is_same_v<T, float>) return float_residual(impl_->device, impl_->view(), exponent, b, x, r);
   return FusedOperator<T>::do_residual(exponent, b, x, r);
 }
 
@@ -350,10 +409,17 @@ const SpmvKernel<T>& PlanInternals::kernel(const SpmvPlan<T>& plan) noexcept {
   return *plan.impl_->kernel;
 }
 
+template <class T>
+std::shared_ptr<const FusedOperator<T>> PlanInternals::transposed(const SpmvPlan<T>& plan) {
+  return std::make_shared<const TransposedOperator<T>>(*plan.impl_->transposed, plan.impl_->device);
+}
+
 template class SpmvPlan<float>;
 template class SpmvPlan<double>;
 
 template const SpmvKernel<float>& PlanInternals::kernel(const SpmvPlan<float>&) noexcept;
 template const SpmvKernel<double>& PlanInternals::kernel(const SpmvPlan<double>&) noexcept;
+template std::shared_ptr<const FusedOperator<float>> PlanInternals::transposed(const SpmvPlan<float>&);
+template std::shared_ptr<const FusedOperator<double>> PlanInternals::transposed(const SpmvPlan<double>&);
 
 }  // namespace tessera

@@ -20,6 +20,7 @@
 #include "tessera/incomplete_factors.hpp"
 #include "tessera/iterative_solver.hpp"
 #include "tessera/keep.hpp"
+#include "tessera/least_squares.hpp"
 #include "tessera/linear_operator.hpp"
 #include "tessera/matching.hpp"
 #include "tessera/matrix_cache.hpp"

@@ -1,0 +1,342 @@
+/// One least squares solve in scaled units: first residuals, checks, restarts, report.
+#include "solvers/least_squares/solve.hpp"
+
+#include "solvers/fused/vector_ops.hpp"
+#include "solvers/krylov_problem.hpp"
+#include "solvers/stopping.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace tessera {
+
+std::string_view to_string(LeastSquaresTest test) {
+  switch (test) {
+    case LeastSquaresTest::none:
+      return "none";
+    case LeastSquaresTest::residual:
+      return "residual";
+    case LeastSquaresTest::normal_residual:
+      return "normal_residual";
+  }
+  return "unknown";
+}
+
+namespace detail {
+
+namespace {
+
+/// Longer histories grow instead of being reserved.
+constexpr std::int64_t reserved_history = 65536;
+
+/// Within this factor, a norm of the recurrence is right.
+constexpr double right_within = 2.0;
+
+}  // namespace
+
+template <class T>
+LeastSquaresSolve<T>::LeastSquaresSolve(const LeastSquaresProblem<T>& problem, LeastSquaresState& state)
+    : problem_(problem),
+      device_(problem.device()),
+      state_(state),
+      image_(problem.a->make_output()),
+      transposed_image_(problem.cols(), Init::none, device_),
+      damped_x_(problem.cols(), Init::zero, device_),
+      kept_x_(problem.cols(), Init::none, device_),
+      history_step_(problem.options.history_rows) {
+  const LeastSquaresOptions& options = problem.options;
+  state.epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
+  state.element_limit = static_cast<double>(std::numeric_limits<T>::max());
+  state.relative_tolerance = options.relative_tolerance;
+  state.damping = options.damping;
+  state.condition_limit = options.condition_limit;
+  state.max_iterations = options.max_iterations;
+  state.window = options.stagnation_window > 0
+                     ? options.stagnation_window
+                     : std::max<std::int64_t>(1000, 2 * std::min(problem.rows(), problem.cols()));
+  if (options.keep_history) {
+    const std::int64_t entries = std::min(options.max_iterations, reserved_history - 1) + 1;
+    report_.history.reserve(static_cast<std::size_t>(entries));
+  }
+}
+
+/// Throws only on a device that has failed; nobody can read x there any more.
+template <class T>
+LeastSquaresSolve<T>::~LeastSquaresSolve() {
+  try {
+    static_cast<void>(restore_units());
+  } catch (...) {
+    return;
+  }
+}
+
+template <class T>
+auto LeastSquaresSolve<T>::begin() -> Next {
+  const double b_largest = fused::largest_magnitude<T>(device_, problem_.b);
+  const double x_largest = fused::largest_magnitude<T>(device_, x());
+  if (!std::isfinite(b_largest)) return refuse(first_not_finite(device_, "b", problem_.b));
+  if (!std::isfinite(x_largest)) return refuse(first_not_finite<T>(device_, "x", x()));
+  if (b_largest == 0.0) return solve_zero_right_side();
+  if (!enter_scaled_units(b_largest, x_largest)) {
+    return refuse("x0 is too large, compared with b, for the range of the element type");
+  }
+  if (!are_finite()) return refuse(first_not_finite<T>(device_, "(b - A x0)", r()));
+  report_.r0_norm = user_units(r_bar_norm_);
+  state_.best = scaled_s_norm_;
+  state_.recurrence = state_.norm;
+  if (r_bar_norm_ > 0.0) state_.note_stretch(scaled_s_norm_, r_bar_norm_);
+  note({0, scaled_s_norm_, watch_.seconds()});
+  if (is_met()) return stop(Status::converged);
+  if (interrupted_) return stop(Status::interrupted);
+  if (problem_.options.max_iterations == 0) return stop(Status::max_iterations);
+  restarts_.reference = scaled_s_norm_;
+  return Next::restart;
+}
+
+template <class T>
+bool LeastSquaresSolve<T>::enter_scaled_units(double b_largest, double x_largest) {
+  const fused::ScaledNorm b_norm = fused::scaled_norm(device_, problem_.b, b_largest);
+  exponent_ = b_norm.exponent;
+  report_.b_norm = b_norm.value();
+  state_.residual_target = problem_.options.residual_tolerance * b_norm.mantissa;
+  const double limit = static_cast<double>(std::numeric_limits<T>::max()) * usable_range;
+  state_.x_limit = std::min(limit, std::ldexp(limit, -exponent_));
+  if (!(std::ldexp(x_largest, -exponent_) <= state_.x_limit)) return false;
+  // Digits lost here are lost to the iteration as well.
+  static_cast<void>(fused::scale_by_power(device_, x(), -exponent_));
+  is_scaled_ = true;
+  compute_residuals();
+  return true;
+}
+
+template <class T>
+bool LeastSquaresSolve<T>::restore_units() {
+  if (!is_scaled_) return true;
+  is_scaled_ = false;
+  return fused::scale_by_power(device_, x(), exponent_);
+}
+
+/// -s = λ² x - Aᵀ r, summed as a residual is.
+template <class T>
+void LeastSquaresSolve<T>::compute_residuals() {
+  const double damping = problem_.options.damping;
+  ++report_.spmv_count;
+  r_norm_ = std::sqrt(problem_.a->residual(-exponent_, problem_.b, x(), image_.current()));
+  image_.set_prepared_for(0);
+  state_.x_norm = std::sqrt(fused::dot<T>(device_, x(), x()));
+  r_bar_norm_ = root_of_squares(r_norm_, damping * state_.x_norm);
+  if (x().empty()) return;
+  if (problem_.is_damped()) {
+    const LeastSquaresScaledCopy<T> damp{
+        .factor = static_cast<T>(damping * damping), .from = x().data(), .to = damped_x_.data()};
+    fused::transform_reduce(device_, problem_.cols(), damp);
+  }
+  ++report_.transposed_count;
+  const std::span<const T> of_damping = std::as_const(damped_x_).span();
+  s_norm_ = std::sqrt(problem_.transposed->residual(0, of_damping, r(), transposed_image_.span()));
+  scaled_s_norm_ = s_norm_;
+  if (problem_.diagonal != nullptr) {
+    const LeastSquaresScaledNorm<T> scaled{.diagonal = problem_.diagonal, .s = transposed_image_.data()};
+    scaled_s_norm_ = std::sqrt(fused::transform_reduce(device_, problem_.cols(), scaled));
+  }
+  state_.norm = scaled_s_norm_;
+  state_.r_norm = state_.r_start = r_bar_norm_;
+  state_.peak = scaled_s_norm_;
+  is_checked_ = true;
+}
+
+template <class T>
+bool LeastSquaresSolve<T>::are_finite() const noexcept {
+  return std::isfinite(r_bar_norm_) && std::isfinite(scaled_s_norm_);
+}
+
+template <class T>
+auto LeastSquaresSolve<T>::refuse(const std::string& reason) -> Next {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  report_.r0_norm = report_.recurrence_residual = report_.true_residual = report_.normal_residual =
+      report_.damped_residual = report_.optimality = report_.x_norm = report_.target = unknown;
+  report_.status = Status::not_finite;
+  report_.reason = reason;
+  report_.timings.solve_ms = watch_.milliseconds();
+  return Next::stop;
+}
+
+/// b = 0 cannot be scaled; x = 0 is the solution of least norm.
+template <class T>
+auto LeastSquaresSolve<T>::solve_zero_right_side() -> Next {
+  fused::clear(device_, x());
+  report_.status = Status::converged;
+  report_.ended_by = LeastSquaresTest::residual;
+  report_.reason = problem_.b.empty() ? "A has no rows, solved by x = 0" : "b = 0, solved by x = 0";
+  note({0, 0.0, watch_.seconds()});
+  report_.timings.solve_ms = watch_.milliseconds();
+  return Next::stop;
+}
+
+template <class T>
+auto LeastSquaresSolve<T>::handle_halt() -> Next {
+  const fused::Halt halt = std::exchange(state_.halt, fused::Halt::none);
+  is_checked_ = false;
+  if (halt == fused::Halt::breakdown) {
+    report_.breakdown = state_.breakdown;
+    report_.breakdowns.push_back({report_.iterations, state_.breakdown, state_.breakdown_value, false});
+    fused::copy<T>(device_, kept_x_.span(), x());
+    return stop(Status::not_finite);
+  }
+  if (interrupted_) return stop(Status::interrupted);
+  if (halt == fused::Halt::limit) return stop(state_.status);
+  Next next = Next::proceed;
+  if (halt == fused::Halt::check) {
+    next = check();
+    if (next == Next::stop) return next;
+    state_.judge(state_.norm);
+    if (state_.halted()) return stop(state_.status);
+  }
+  return time_is_up() ? stop(Status::time_limit) : next;
+}
+
+/// The recurrence claims convergence, or carries no information any more: r and s of x decide. A recurrence that is
+/// right claimed too early, and goes on; else the iteration starts anew.
+template <class T>
+auto LeastSquaresSolve<T>::check() -> Next {
+  const double claimed_s = state_.norm;
+  const double claimed_r = state_.r_norm;
+  const double peak = state_.peak;
+  const double r_start = state_.r_start;
+  compute_residuals();
+  if (!report_.history.empty()) report_.history.back().true_residual = user_units(scaled_s_norm_);
+  if (is_met()) return stop(Status::converged);
+  if (scaled_s_norm_ <= right_within * claimed_s && r_bar_norm_ <= right_within * claimed_r) {
+    state_.margin *= 0.5;
+    state_.peak = peak;
+    state_.r_start = r_start;
+    return Next::proceed;
+  }
+  if (!are_finite() || restarts_.check_is_futile(scaled_s_norm_)) return stop(Status::stagnated);
+  ++report_.replacements;
+  return Next::restart;
+}
+
+/// Ends the solve. The residuals of the returned x decide whether it is converged, whatever the recurrence says.
+template <class T>
+auto LeastSquaresSolve<T>::stop(Status status) -> Next {
+  if (!is_checked_) compute_residuals();
+  const bool fits = restore_units();
+  if (!fits) {
+    // x in the scaled units again, without the digits that were lost.
+    static_cast<void>(fused::scale_by_power(device_, x(), -exponent_));
+    is_scaled_ = true;
+    compute_residuals();
+    static_cast<void>(restore_units());
+  }
+  fill_norms();
+  report_.status = is_met() ? Status::converged : fits ? status : Status::stagnated;
+  if (is_met()) {
+    report_.ended_by =
+        state_.meets_residual(r_bar_norm_) ? LeastSquaresTest::residual : LeastSquaresTest::normal_residual;
+  }
+  report_.reason = fits || report_.converged() ? "" : "digits of x are below the range of the element type; ";
+  report_.reason += cause(report_.status) + inequality();
+  report_.timings.solve_ms = watch_.milliseconds();
+  return Next::stop;
+}
+
+template <class T>
+bool LeastSquaresSolve<T>::note(const fused::LoopEntry& entry) {
+  const double norm = user_units(entry.norm);
+  // The loop and the solve have clocks of their own.
+  seconds_ = std::max(seconds_, entry.seconds);
+  if (problem_.options.keep_history) {
+    const double computed = entry.iteration == 0 ? norm : std::numeric_limits<double>::quiet_NaN();
+    history_step_.append(report_.history, {entry.iteration, seconds_, norm, computed});
+  }
+  if (problem_.options.observer && !interrupted_) {
+    const IterationInfo info{entry.iteration, problem_.options.max_iterations, norm,
+                             user_units(state_.normal_target(state_.r_norm)), seconds_};
+    interrupted_ = problem_.options.observer(info) == Control::stop;
+  }
+  return !interrupted_ && !time_is_up();
+}
+
+template <class T>
+void LeastSquaresSolve<T>::fill_norms() {
+  report_.true_residual = user_units(r_norm_);
+  report_.damped_residual = user_units(r_bar_norm_);
+  report_.normal_residual = user_units(s_norm_);
+  report_.recurrence_residual = user_units(state_.recurrence);
+  report_.x_norm = user_units(state_.x_norm);
+  report_.matrix_norm = state_.a_norm;
+  report_.condition = state_.condition;
+  report_.optimality = scaled_s_norm_ == 0.0 ? 0.0 : scaled_s_norm_ / state_.a_norm / r_bar_norm_;
+  report_.target =
+      user_units(state_.meets_residual(r_bar_norm_) ? state_.residual_target : state_.normal_target(r_bar_norm_));
+}
+
+template <class T>
+std::string LeastSquaresSolve<T>::cause(Status status) const {
+  const LeastSquaresOptions& options = problem_.options;
+  switch (status) {
+    case Status::max_iterations:
+      return fmt::format("iteration limit {} reached; ", options.max_iterations);
+    case Status::time_limit:
+      return fmt::format("{:.3g} s > time limit {} s; ", seconds_, options.time_limit_seconds);
+    case Status::interrupted:
+      return fmt::format("{} after iteration {}; ", stop_words(options.stop_cause), report_.iterations);
+    case Status::stagnated:
+      if (state_.is_ill_conditioned) {
+        return fmt::format("cond(A) is at least about {:.3g} > condition limit {:.3g}; ", state_.condition,
+                           options.condition_limit);
+      }
+      if (restarts_.futile_checks > allowed_futile_checks) {
+        return fmt::format(
+            "attainable accuracy reached: {} restarts from the computed residuals lowered ||A'r||_2 by less than 10 % "
+            "or not at all; ",
+            restarts_.futile_checks);
+      }
+      return fmt::format("||A'r||_2 has not fallen by 1 % below {:.6g} within {} iterations; ", user_units(state_.best),
+                         state_.window);
+    case Status::not_finite:
+      return fmt::format(
+          "a number or an update beyond the range of the type, or NaN, in the recurrence after iteration {}, last "
+          "value "
+          "{:.3g}; x is that of the latest check; ",
+          report_.iterations, state_.breakdown_value);
+    default:
+      return "";
+  }
+}
+
+/// The tests, with numbers: the one that holds, or both.
+template <class T>
+std::string LeastSquaresSolve<T>::inequality() const {
+  const bool is_damped = problem_.is_damped();
+  const std::string of_residual = fmt::format(
+      "{} = {:.6g} {} rtol*||b||_2 = {:.6g}", is_damped ? "||(b - A x, damp x)||_2" : "||b - A x||_2",
+      user_units(r_bar_norm_), state_.meets_residual(r_bar_norm_) ? "<=" : ">", user_units(state_.residual_target));
+  if (state_.meets_residual(r_bar_norm_)) return of_residual;
+  const bool holds = state_.meets_normal(scaled_s_norm_, r_bar_norm_);
+  const std::string of_normal =
+      fmt::format("||{}A'(b - A x){}||_2 = {:.6g} {} rtol*||A||*||r||_2 = {:.6g}",
+                  problem_.diagonal != nullptr ? "D " : "", is_damped ? " - damp^2 x" : "", user_units(scaled_s_norm_),
+                  holds ? "<=" : ">", user_units(state_.normal_target(r_bar_norm_)));
+  return holds ? of_normal : of_normal + ", " + of_residual;
+}
+
+template <class T>
+LeastSquaresReport LeastSquaresSolve<T>::take_report() {
+  report_.spmv_count += state_.products;
+  report_.transposed_count += state_.transposed_products;
+  if (problem_.counts_preconditioner) report_.preconditioner_count = report_.transposed_count;
+  return std::move(report_);
+}
+
+template class LeastSquaresSolve<float>;
+template class LeastSquaresSolve<double>;
+
+}  // namespace detail
+
+}  // namespace tessera

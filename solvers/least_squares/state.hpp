@@ -1,0 +1,136 @@
+/// \file
+/// Stopping rules of least squares, per iteration, and the operations that LSMR and CGLS share. Notation as in
+/// tessera/least_squares.hpp; norms are of the scaled problem (solve.hpp).
+#pragma once
+
+#include "solvers/fused/ops.hpp"
+#include "solvers/fused/preconditioner.hpp"
+#include "solvers/stop_state.hpp"
+
+namespace tessera::detail {
+
+using fused::rounded_product;
+
+/// sqrt(a² + b²), the same bits on the host and on a GPU.
+[[nodiscard]] TESSERA_HOST_DEVICE inline double root_of_squares(double a, double b) noexcept {
+  return std::sqrt(rounded_product(a, a) + rounded_product(b, b));
+}
+
+/// Common part of LsmrState and CglsState. StopState::norm is ‖D s‖₂.
+struct LeastSquaresState : StopState {
+  // Set before the loop.
+  double relative_tolerance = 0.0;
+  double residual_target = 0.0;  ///< of ‖r̄‖₂
+  double damping = 0.0;
+  double condition_limit = std::numeric_limits<double>::infinity();
+
+  double margin = 1.0;     ///< convergence is claimed at this multiple of the targets
+  double r_norm = 0.0;     ///< ‖r̄‖₂ of the recurrence
+  double r_start = 0.0;    ///< ‖r̄‖₂ of the latest start
+  double x_norm = 0.0;     ///< ‖x‖₂
+  double a_norm = 0.0;     ///< largest ‖Ā D v‖ / ‖v‖ so far, a lower bound of ‖Ā D‖₂
+  double condition = 0.0;  ///< estimate of cond(Ā D)
+  std::int64_t transposed_products = 0;
+  bool is_ill_conditioned = false;  ///< the estimate exceeds its limit
+
+  [[nodiscard]] TESSERA_HOST_DEVICE double normal_target(double residual) const noexcept {
+    return rounded_product(relative_tolerance * a_norm, residual);
+  }
+  [[nodiscard]] TESSERA_HOST_DEVICE bool meets_normal(double normal, double residual) const noexcept {
+    return normal <= normal_target(residual);
+  }
+  [[nodiscard]] TESSERA_HOST_DEVICE bool meets_residual(double residual) const noexcept {
+    return residual <= residual_target;
+  }
+  [[nodiscard]] TESSERA_HOST_DEVICE bool meets(double normal, double residual) const noexcept {
+    return meets_residual(residual) || meets_normal(normal, residual);
+  }
+
+  /// Whether r and s must be computed now: the recurrence claims convergence, or carries no information any more.
+  [[nodiscard]] TESSERA_HOST_DEVICE bool claims() const noexcept {
+    const double noise = noise_fraction * epsilon;
+    return r_norm <= margin * residual_target || norm <= margin * normal_target(r_norm) ||
+           norm <= noise * rounded_product(a_norm, r_norm) || norm <= noise * peak || r_norm <= noise * r_start;
+  }
+
+  /// A direction of norm `direction` was mapped to a vector of norm `image`.
+  TESSERA_HOST_DEVICE void note_stretch(double image, double direction) noexcept {
+    const double stretch = image / direction;
+    if (stretch > a_norm) a_norm = stretch;
+  }
+
+  /// Ends an iteration. \param normal ‖D s‖₂ \param residual ‖r̄‖₂
+  TESSERA_HOST_DEVICE void after_step(double normal, double residual) noexcept {
+    ++iteration;
+    norm = recurrence = normal;
+    r_norm = residual;
+    if (!std::isfinite(normal)) return break_down(Breakdown::not_finite, normal);
+    if (!std::isfinite(residual)) return break_down(Breakdown::not_finite, residual);
+    // Written so that NaN is refused.
+    if (!(x_norm <= x_limit)) return break_down(Breakdown::not_finite, x_norm);
+    if (claims()) {
+      halt = fused::Halt::check;
+    } else if (condition > condition_limit) {
+      is_ill_conditioned = true;
+      stop(Status::stagnated);
+    } else {
+      judge(normal);
+    }
+  }
+};
+
+/// d_i, or 1 without preconditioner.
+template <class T>
+[[nodiscard]] TESSERA_HOST_DEVICE T scaling_at(const T* diagonal, std::int64_t i) noexcept {
+  return diagonal == nullptr ? T{1} : diagonal[i];
+}
+
+// Outside of the loop.
+
+/// to = factor * from
+template <class T>
+struct LeastSquaresScaledCopy {
+  using Sums = NoSum;
+  T factor;
+  const T* from;
+  T* to;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const { to[i] = factor * from[i]; }
+};
+
+/// ‖D s‖₂²
+template <class T>
+struct LeastSquaresScaledNorm {
+  using Sums = double;
+  const T* diagonal;
+  const T* s;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, double& sum) const {
+    const double value = static_cast<double>(diagonal[i]) * static_cast<double>(s[i]);
+    sum += value * value;
+  }
+};
+
+/// v = factor D s, and D v, with <v, v> and <D v, D v>.
+template <class T>
+struct LeastSquaresFirstDirection {
+  using Sums = TwoSums;
+  T factor;
+  const T* diagonal;  ///< null: D = I, and D v is not stored
+  const T* s;
+  T* v;
+  T* scaled;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, TwoSums& sums) const {
+    const T d = scaling_at(diagonal, i);
+    const T direction = factor * (d * s[i]);
+    const T image = d * direction;
+    v[i] = direction;
+    if (diagonal != nullptr) scaled[i] = image;
+    sums.first += static_cast<double>(direction) * static_cast<double>(direction);
+    sums.second += static_cast<double>(image) * static_cast<double>(image);
+  }
+};
+
+template <class T>
+using LeastSquaresOps =
+    fused::OpList<LeastSquaresScaledCopy<T>, LeastSquaresScaledNorm<T>, LeastSquaresFirstDirection<T>>;
+
+}  // namespace tessera::detail
