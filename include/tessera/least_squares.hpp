@@ -35,7 +35,7 @@ struct LeastSquaresOptions {
   double relative_tolerance = 1e-8;
   double residual_tolerance = 1e-8;
   double damping = 0.0;  ///< λ, in the units of A
-  /// Stagnated when the estimate of cond(Ā D) exceeds it: early stopping regularises. Infinity: never.
+  /// Stagnated when the lower bound of cond(Ā D) exceeds it: early stopping regularises. Infinity: never.
   double condition_limit = std::numeric_limits<double>::infinity();
   std::int64_t max_iterations = 10000;
   double time_limit_seconds = std::numeric_limits<double>::infinity();
@@ -105,8 +105,8 @@ class ColumnNormPreconditioner final : public Preconditioner<T> {
 /// \param A       m x n, with transposed products
 /// \param D       n x n, identity or diagonal, with entries that are not 0
 /// \param b       m elements, on A's device as x
-/// \param x       n elements: initial guess on entry, the last iterate on return, for every status. Finite if it was
-///                finite on entry, and in the caller's units even when the observer or an operator throws. Must not
+/// \param x       n elements: initial guess on entry; on return, for every status, the last iterate, or an earlier one
+///                with a clearly lower ‖D s‖ (to a factor of 2). Finite if it was finite on entry, and in the caller's units even when the observer or an operator throws. Must not
 ///                overlap b
 /// \returns a report; converged only if a test above holds for r and s computed from the returned x
 /// \throws NotSupported where A has no transposed products, or D is neither identity nor diagonal; DimensionError for
@@ -115,7 +115,7 @@ class ColumnNormPreconditioner final : public Preconditioner<T> {
 /// Range: b may have any scale; squares of A's entries must be normal numbers of T. Beyond, a solve ends as not_finite
 /// or stagnated. Per iteration: one product with A, one with Aᵀ, and no allocation. On a GPU the loop runs there by
 /// itself where both products can be enqueued, as those of an SpmvPlan with SpmvOptions::with_transpose can.
-/// Memory: 2 m + 7 n elements; n more with D, n more with λ. Damping is exact for every x₀ and D.
+/// Memory: 2 m + 6 n elements; n more with D, n more with λ. Damping is exact for every x₀ and D.
 template <class T>
 LeastSquaresReport lsmr(const LinearOperator<T>& A, const LinearOperator<T>& D,
                         std::span<const std::type_identity_t<T>> b, std::span<std::type_identity_t<T>> x,
@@ -128,7 +128,7 @@ LeastSquaresReport lsmr(const LinearOperator<T>& A, std::span<const std::type_id
 
 /// CGLS (Å. Björck, Numerical Methods for Least Squares Problems, 1996, section 7.4): conjugate gradients on the normal
 /// equations, without forming AᵀA; ‖r̄‖ falls with every iteration. Fewer vectors than LSMR, and s is a vector of the
-/// recurrence; the condition number is estimated from below. Parameters, result and exceptions as for lsmr().
+/// recurrence. Parameters, result and exceptions as for lsmr().
 /// Memory: 2 m + 4 n elements; n more with D.
 template <class T>
 LeastSquaresReport cgls(const LinearOperator<T>& A, const LinearOperator<T>& D,

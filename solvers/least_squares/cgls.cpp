@@ -48,9 +48,11 @@ class Cgls {
     // w = Aᵀ r
     loop.template product<T>(*problem.transposed, std::as_const(r_).span(), w.span(), std::as_const(p_).span());
     // x = x + α D p,  D s = D (w - λ² x),  γ' = ‖D s‖²
-    loop.apply(n_,
-               detail::CglsUpdateSolution<T>{
-                   .diagonal = problem.diagonal, .scaled = scaled_p().data(), .w = w.data(), .x = solve_.x().data()});
+    loop.apply(n_, detail::CglsUpdateSolution<T>{.diagonal = problem.diagonal,
+                                                 .scaled = scaled_p().data(),
+                                                 .w = w.data(),
+                                                 .x = solve_.x().data(),
+                                                 .kept = solve_.kept().data()});
     // β = γ' / γ,  p = D s + β p
     loop.apply(n_, detail::CglsUpdateDirection<T>{
                        .diagonal = problem.diagonal, .normal = w.data(), .p = p_.data(), .scaled = scaled_p_.data()});

@@ -14,7 +14,7 @@ struct CglsState : LeastSquaresState {
   double rr = 0.0;           ///< ‖r‖²
   double p_norm = 0.0;       ///< ‖p‖₂, x = D p
   double scaled_norm = 0.0;  ///< ‖D p‖₂
-  double least_stretch = std::numeric_limits<double>::infinity();
+  double least_stretch = infinite;
 
   /// ‖p‖² and ‖D p‖² of a new direction.
   TESSERA_HOST_DEVICE void take_direction(const TwoSums& sums) noexcept {
@@ -41,11 +41,8 @@ struct CglsUpdateResidual {
   TESSERA_HOST_DEVICE void scalars_before(CglsState& s) const {
     ++s.products;
     const double image = root_of_squares(std::sqrt(s.dots.yy), rounded_product(s.damping, s.scaled_norm));
-    // A D p = 0 cannot be but for rounding.
-    if (image == 0.0) {
-      s.halt = fused::Halt::check;
-      return;
-    }
+    // Ā D p = 0 for p ≠ 0 in the range of (Ā D)ᵀ: by rounding alone.
+    if (image == 0.0) return s.give_up();
     s.note_stretch(image, s.p_norm);
     const double stretch = image / s.p_norm;
     if (stretch < s.least_stretch) s.least_stretch = stretch;
@@ -63,13 +60,15 @@ struct CglsUpdateResidual {
   TESSERA_HOST_DEVICE void scalars_after(CglsState& s, double squares) const { s.rr = squares; }
 };
 
-/// After w = Aᵀ r: x = x + α D p, D s = D (w - λ² x), which overwrites w, with <D s, D s> and <x, x>.
+/// After w = Aᵀ r: x = x + α D p, D s = D (w - λ² x), which overwrites w, with <D s, D s> and <x, x>. x is kept
+/// first where that is due.
 template <class T>
 struct CglsUpdateSolution {
   using State = CglsState;
   using Sums = TwoSums;
   struct Scalars {
     T alpha, damping;
+    bool keep;
   };
   struct Loaded {
     T w, p, x, d;
@@ -79,10 +78,11 @@ struct CglsUpdateSolution {
   const T* scaled;    ///< D p
   T* w;
   T* x;
+  T* kept;
 
   TESSERA_HOST_DEVICE void scalars_before(CglsState& s) const { ++s.transposed_products; }
   [[nodiscard]] TESSERA_HOST_DEVICE Scalars scalars(const CglsState& s) const {
-    return {static_cast<T>(s.alpha), static_cast<T>(rounded_product(s.damping, s.damping))};
+    return {static_cast<T>(s.alpha), static_cast<T>(rounded_product(s.damping, s.damping)), s.keep};
   }
   [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const {
     return {w[i], scaled[i], x[i], scaling_at(diagonal, i)};
@@ -90,12 +90,14 @@ struct CglsUpdateSolution {
   TESSERA_HOST_DEVICE void apply(std::int64_t i, const Loaded& old, const Scalars& scalar, TwoSums& sums) const {
     const T solution = old.x + rounded_product(scalar.alpha, old.p);
     const T normal = old.d * (old.w - rounded_product(scalar.damping, solution));
+    if (scalar.keep) kept[i] = old.x;
     x[i] = solution;
     w[i] = normal;
     sums.first += static_cast<double>(normal) * static_cast<double>(normal);
     sums.second += static_cast<double>(solution) * static_cast<double>(solution);
   }
   TESSERA_HOST_DEVICE void scalars_after(CglsState& s, const TwoSums& sums) const {
+    s.keep = false;
     s.next_gamma = sums.first;
     s.x_norm = std::sqrt(sums.second);
   }

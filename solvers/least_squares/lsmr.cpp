@@ -8,7 +8,7 @@
 ///   u with <u, u>          3m    reads q, u; writes u
 ///   [u₂ with <u₂, u₂>      3n    with damping: reads D v, u₂; writes u₂]
 ///   v with <v, v>          3n    reads w, v; writes v; + 1n with damping, + 2n for a diagonal
-///   h̄, x, h with <x, x>    7n    reads D v, h, h̄, x; writes h, h̄, x
+///   h̄, x, h                7n    reads v, h, h̄, x; writes h̄, x, h; + 1n for a diagonal; with <x, x>, <h, h>
 #include "solvers/least_squares/lsmr.hpp"
 
 #include "solvers/fused/vector_ops.hpp"
@@ -62,11 +62,15 @@ class Lsmr {
                                               .v = v_.data(),
                                               .scaled = scaled_v_.data()});
     // x, h̄ and h
-    loop.apply(n_, detail::LsmrUpdateSolution<T>{
-                       .scaled = scaled_v().data(), .h = h_.data(), .h_bar = h_bar_.data(), .x = solve_.x().data()});
+    loop.apply(n_, detail::LsmrUpdateSolution<T>{.diagonal = problem.diagonal,
+                                                 .v = v_.data(),
+                                                 .h = h_.data(),
+                                                 .h_bar = h_bar_.data(),
+                                                 .x = solve_.x().data(),
+                                                 .kept = solve_.kept().data()});
   }
 
-  /// β u = r̄,  α v = D s / β,  h = D v,  h̄ = 0
+  /// β u = r̄,  α v = D s / β,  h = v,  h̄ = 0
   void start() {
     const detail::LeastSquaresProblem<T>& problem = solve_.problem();
     const Device device = problem.device();
@@ -79,7 +83,7 @@ class Lsmr {
                                                       .v = v_.data(),
                                                       .scaled = scaled_v_.data()};
     const double alpha = std::sqrt(fused::transform_reduce(device, n_, first).first);
-    scaled_copy(1.0 / alpha, scaled_v(), h_);
+    scaled_copy(1.0 / alpha, v_.span(), h_);
     fused::clear(device, h_bar_.span());
     loop_.state().begin(alpha, beta);
   }

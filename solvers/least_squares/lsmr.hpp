@@ -23,15 +23,15 @@ struct LsmrState : LeastSquaresState {
   double c_bar = 1.0;
   double s_bar = 0.0;
 
-  // Of ‖r̄‖ (section 5.1), and of the condition number.
+  // Of ‖r̄‖ (section 5.1).
   double beta_double_dot = 0.0;
   double beta_dot = 0.0;
   double rho_dot = 1.0;
   double tau_tilde = 0.0;
   double theta_tilde = 0.0;
-  double least_rho_bar = std::numeric_limits<double>::infinity();
-  double largest_rho_bar = 0.0;
-  bool is_first = true;  ///< iteration since the latest start
+
+  double h_norm = 1.0;           ///< ‖h‖₂
+  double largest_inverse = 0.0;  ///< largest ‖h‖ / ‖Ā D h‖ so far
 
   // Factors of the vector updates.
   double h_bar_factor = 0.0;
@@ -45,9 +45,8 @@ struct LsmrState : LeastSquaresState {
     beta = beta_double_dot = first_beta;
     zeta_bar = rounded_product(first_alpha, first_beta);
     rho = rho_bar = c_bar = rho_dot = 1.0;
-    s_bar = zeta = beta_dot = tau_tilde = theta_tilde = largest_rho_bar = 0.0;
-    least_rho_bar = std::numeric_limits<double>::infinity();
-    is_first = true;
+    s_bar = zeta = beta_dot = tau_tilde = theta_tilde = 0.0;
+    h_norm = 1.0;
   }
 
   /// One step of both QR factorizations; α and β are those of the new u and v.
@@ -75,7 +74,7 @@ struct LsmrState : LeastSquaresState {
     v_factor = alpha > 0.0 ? 1.0 / alpha : 0.0;
 
     estimate_residual(c, s, theta_bar, old_zeta);
-    estimate_condition(old_rho_bar, rho_temp);
+    estimate_condition();
   }
 
   /// No factor overflows.
@@ -103,15 +102,12 @@ struct LsmrState : LeastSquaresState {
     tau_tilde = (old_zeta - rounded_product(old_theta_tilde, tau_tilde)) / rho_tilde;
   }
 
-  TESSERA_HOST_DEVICE void estimate_condition(double old_rho_bar, double rho_temp) noexcept {
-    if (!is_first) {
-      if (old_rho_bar > largest_rho_bar) largest_rho_bar = old_rho_bar;
-      if (old_rho_bar < least_rho_bar) least_rho_bar = old_rho_bar;
-      const double largest = rho_temp > largest_rho_bar ? rho_temp : largest_rho_bar;
-      const double least = rho_temp < least_rho_bar ? rho_temp : least_rho_bar;
-      condition = largest / least;
-    }
-    is_first = false;
+  /// h / ρ is the direction of LSQR, whose image under Ā D has norm 1 (C. C. Paige, M. Saunders, ACM Trans. Math.
+  /// Softw. 8(1), 1982, section 5.4).
+  TESSERA_HOST_DEVICE void estimate_condition() noexcept {
+    const double inverse = h_norm / rho;
+    if (inverse > largest_inverse) largest_inverse = inverse;
+    condition = rounded_product(a_norm, largest_inverse);
   }
 };
 
@@ -225,47 +221,55 @@ struct LsmrUpdateRight {
   }
 };
 
-/// h̄ = h - θ̄ ρ / (ρ ρ̄)₋ h̄, x = x + ζ / (ρ ρ̄) h̄, h = D v' - θ / ρ h, with <x, x>. h and h̄ are in the units of x.
+/// h̄ = D h - θ̄ ρ / (ρ ρ̄)₋ h̄, x = x + ζ / (ρ ρ̄) h̄, h = v' - θ / ρ h, with <x, x> and <h, h>.
+/// x is kept first where that is due.
 template <class T>
 struct LsmrUpdateSolution {
   using State = LsmrState;
-  using Sums = double;
+  using Sums = TwoSums;
   struct Scalars {
     T of_h_bar, of_x, of_h, of_v;
+    bool keep;
   };
   struct Loaded {
-    T scaled, h, h_bar, x;
+    T v, h, h_bar, x, d;
   };
 
-  const T* scaled;  ///< D (α' v')
+  const T* diagonal;  ///< null: D = I
+  const T* v;         ///< α' v'
   T* h;
   T* h_bar;
   T* x;
+  T* kept;
 
-  /// ρ = 0 or ρ̄ = 0 where the directions were used up before.
   TESSERA_HOST_DEVICE void scalars_before(LsmrState& s) const {
-    if (s.alpha_bar == 0.0 && s.beta == 0.0) {
-      s.halt = fused::Halt::check;
-      return;
-    }
+    // The directions were used up before.
+    if (s.alpha_bar == 0.0 && s.beta == 0.0) return s.give_up();
     s.rotate();
     if (!s.factors_fit()) s.break_down(Breakdown::not_finite, s.x_factor);
   }
   [[nodiscard]] TESSERA_HOST_DEVICE Scalars scalars(const LsmrState& s) const {
     return {static_cast<T>(s.h_bar_factor), static_cast<T>(s.x_factor), static_cast<T>(s.h_factor),
-            static_cast<T>(s.v_factor)};
+            static_cast<T>(s.v_factor), s.keep};
   }
-  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {scaled[i], h[i], h_bar[i], x[i]}; }
-  TESSERA_HOST_DEVICE void apply(std::int64_t i, const Loaded& old, const Scalars& scalar, double& squares) const {
-    const T direction = old.h - rounded_product(scalar.of_h_bar, old.h_bar);
+  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const {
+    return {v[i], h[i], h_bar[i], x[i], scaling_at(diagonal, i)};
+  }
+  TESSERA_HOST_DEVICE void apply(std::int64_t i, const Loaded& old, const Scalars& scalar, TwoSums& sums) const {
+    const T direction = rounded_product(old.d, old.h) - rounded_product(scalar.of_h_bar, old.h_bar);
     const T solution = old.x + rounded_product(scalar.of_x, direction);
+    const T next = rounded_product(scalar.of_v, old.v) - rounded_product(scalar.of_h, old.h);
     h_bar[i] = direction;
+    if (scalar.keep) kept[i] = old.x;
     x[i] = solution;
-    h[i] = rounded_product(scalar.of_v, old.scaled) - rounded_product(scalar.of_h, old.h);
-    squares += static_cast<double>(solution) * static_cast<double>(solution);
+    h[i] = next;
+    sums.first += static_cast<double>(solution) * static_cast<double>(solution);
+    sums.second += static_cast<double>(next) * static_cast<double>(next);
   }
-  TESSERA_HOST_DEVICE void scalars_after(LsmrState& s, double squares) const {
-    s.x_norm = std::sqrt(squares);
+  TESSERA_HOST_DEVICE void scalars_after(LsmrState& s, const TwoSums& sums) const {
+    s.keep = false;
+    s.x_norm = std::sqrt(sums.first);
+    s.h_norm = std::sqrt(sums.second);
     s.after_step(std::abs(s.zeta_bar), s.residual());
   }
 };

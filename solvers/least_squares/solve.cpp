@@ -93,7 +93,7 @@ auto LeastSquaresSolve<T>::begin() -> Next {
   if (is_met()) return stop(Status::converged);
   if (interrupted_) return stop(Status::interrupted);
   if (problem_.options.max_iterations == 0) return stop(Status::max_iterations);
-  restarts_.reference = scaled_s_norm_;
+  keep_best();
   return Next::restart;
 }
 
@@ -144,7 +144,7 @@ void LeastSquaresSolve<T>::compute_residuals() {
     scaled_s_norm_ = std::sqrt(fused::transform_reduce(device_, problem_.cols(), scaled));
   }
   state_.norm = scaled_s_norm_;
-  state_.r_norm = state_.r_start = r_bar_norm_;
+  state_.r_norm = state_.r_start = state_.r_least = r_bar_norm_;
   state_.peak = scaled_s_norm_;
   is_checked_ = true;
 }
@@ -181,6 +181,9 @@ template <class T>
 auto LeastSquaresSolve<T>::handle_halt() -> Next {
   const fused::Halt halt = std::exchange(state_.halt, fused::Halt::none);
   is_checked_ = false;
+  if (halt != fused::Halt::breakdown && std::exchange(state_.keep, false)) {
+    fused::copy<T>(device_, x(), kept_x_.span());
+  }
   if (halt == fused::Halt::breakdown) {
     report_.breakdown = state_.breakdown;
     report_.breakdowns.push_back({report_.iterations, state_.breakdown, state_.breakdown_value, false});
@@ -207,6 +210,7 @@ auto LeastSquaresSolve<T>::check() -> Next {
   const double claimed_r = state_.r_norm;
   const double peak = state_.peak;
   const double r_start = state_.r_start;
+  const double r_least = state_.r_least;
   compute_residuals();
   if (!report_.history.empty()) report_.history.back().true_residual = user_units(scaled_s_norm_);
   if (is_met()) return stop(Status::converged);
@@ -214,17 +218,40 @@ auto LeastSquaresSolve<T>::check() -> Next {
     state_.margin *= 0.5;
     state_.peak = peak;
     state_.r_start = r_start;
+    state_.r_least = r_least;
     return Next::proceed;
   }
+  return_to_best();
   if (!are_finite() || restarts_.check_is_futile(scaled_s_norm_)) return stop(Status::stagnated);
+  state_.margin = 1.0;
   ++report_.replacements;
+  keep_best();
   return Next::restart;
+}
+
+template <class T>
+void LeastSquaresSolve<T>::keep_best() {
+  state_.kept_norm = scaled_s_norm_;
+  fused::copy<T>(device_, x(), kept_x_.span());
+}
+
+template <class T>
+void LeastSquaresSolve<T>::return_to_best() {
+  if (scaled_s_norm_ <= right_within * state_.kept_norm) return;
+  const double present = scaled_s_norm_;
+  fused::swap(device_, x(), kept_x_.span());
+  // kept_norm may come from the recurrence; only computed norms count.
+  compute_residuals();
+  if (scaled_s_norm_ < present || !std::isfinite(present)) return;
+  fused::swap(device_, x(), kept_x_.span());
+  compute_residuals();
 }
 
 /// Ends the solve. The residuals of the returned x decide whether it is converged, whatever the recurrence says.
 template <class T>
 auto LeastSquaresSolve<T>::stop(Status status) -> Next {
   if (!is_checked_) compute_residuals();
+  if (!is_met()) return_to_best();
   const bool fits = restore_units();
   if (!fits) {
     // x in the scaled units again, without the digits that were lost.
@@ -288,7 +315,7 @@ std::string LeastSquaresSolve<T>::cause(Status status) const {
       return fmt::format("{} after iteration {}; ", stop_words(options.stop_cause), report_.iterations);
     case Status::stagnated:
       if (state_.is_ill_conditioned) {
-        return fmt::format("cond(A) is at least about {:.3g} > condition limit {:.3g}; ", state_.condition,
+        return fmt::format("cond(A) is at least {:.3g} > condition limit {:.3g}; ", state_.condition,
                            options.condition_limit);
       }
       if (restarts_.futile_checks > allowed_futile_checks) {
@@ -303,7 +330,7 @@ std::string LeastSquaresSolve<T>::cause(Status status) const {
       return fmt::format(
           "a number or an update beyond the range of the type, or NaN, in the recurrence after iteration {}, last "
           "value "
-          "{:.3g}; x is that of the latest check; ",
+          "{:.3g}; x is an earlier one; ",
           report_.iterations, state_.breakdown_value);
     default:
       return "";

@@ -72,6 +72,8 @@ class LeastSquaresSolve {
 
   [[nodiscard]] const LeastSquaresProblem<T>& problem() const noexcept { return problem_; }
   [[nodiscard]] std::span<T> x() const noexcept { return problem_.x; }
+  /// Where the kept x goes.
+  [[nodiscard]] std::span<T> kept() noexcept { return kept_x_.span(); }
   /// Receives A D v. Between iterations it holds r, where the method has not written to it.
   [[nodiscard]] DualBuffer<T>& image() noexcept { return image_; }
   [[nodiscard]] std::span<const T> r() const noexcept { return image_.current(); }
@@ -97,6 +99,10 @@ class LeastSquaresSolve {
   [[nodiscard]] Next handle_halt();
   [[nodiscard]] Next check();
   [[nodiscard]] Next stop(Status status);
+  /// Keeps x', whose residuals were just computed.
+  void keep_best();
+  /// Goes back to the kept x' if the present one, whose residuals were just computed, is clearly worse.
+  void return_to_best();
   [[nodiscard]] Next refuse(const std::string& reason);
   [[nodiscard]] Next solve_zero_right_side();
   /// History, observer and time limit. \returns whether to go on
@@ -115,7 +121,7 @@ class LeastSquaresSolve {
   DualBuffer<T> image_;        // m
   Array<T> transposed_image_;  // n
   Array<T> damped_x_;          // n: λ² x of a check, 0 without damping
-  Array<T> kept_x_;            // n: x' of the latest computed residuals; replaces an x that is not finite
+  Array<T> kept_x_;            // n: x' when ‖D s‖ was lowest, to a factor of 2
 
   LeastSquaresReport report_;
   HistoryStep history_step_;

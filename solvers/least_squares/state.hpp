@@ -11,10 +11,15 @@ namespace tessera::detail {
 
 using fused::rounded_product;
 
+/// ‖r̄‖ falls with every iteration, but for rounding. Above this multiple of its least value, the recurrence is lost.
+inline constexpr double lost_growth = 1.01;
+
 /// sqrt(a² + b²), the same bits on the host and on a GPU.
 [[nodiscard]] TESSERA_HOST_DEVICE inline double root_of_squares(double a, double b) noexcept {
   return std::sqrt(rounded_product(a, a) + rounded_product(b, b));
 }
+
+inline constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// Common part of LsmrState and CglsState. StopState::norm is ‖D s‖₂.
 struct LeastSquaresState : StopState {
@@ -22,14 +27,15 @@ struct LeastSquaresState : StopState {
   double relative_tolerance = 0.0;
   double residual_target = 0.0;  ///< of ‖r̄‖₂
   double damping = 0.0;
-  double condition_limit = std::numeric_limits<double>::infinity();
+  double condition_limit = infinite;
 
   double margin = 1.0;     ///< convergence is claimed at this multiple of the targets
   double r_norm = 0.0;     ///< ‖r̄‖₂ of the recurrence
   double r_start = 0.0;    ///< ‖r̄‖₂ of the latest start
+  double r_least = 0.0;    ///< least ‖r̄‖₂ since then
   double x_norm = 0.0;     ///< ‖x‖₂
   double a_norm = 0.0;     ///< largest ‖Ā D v‖ / ‖v‖ so far, a lower bound of ‖Ā D‖₂
-  double condition = 0.0;  ///< estimate of cond(Ā D)
+  double condition = 0.0;  ///< lower bound of cond(Ā D)
   std::int64_t transposed_products = 0;
   bool is_ill_conditioned = false;  ///< the estimate exceeds its limit
 
@@ -50,13 +56,20 @@ struct LeastSquaresState : StopState {
   [[nodiscard]] TESSERA_HOST_DEVICE bool claims() const noexcept {
     const double noise = noise_fraction * epsilon;
     return r_norm <= margin * residual_target || norm <= margin * normal_target(r_norm) ||
-           norm <= noise * rounded_product(a_norm, r_norm) || norm <= noise * peak || r_norm <= noise * r_start;
+           norm <= epsilon * rounded_product(a_norm, r_norm) || norm <= noise * peak || r_norm <= noise * r_start;
   }
 
   /// A direction of norm `direction` was mapped to a vector of norm `image`.
   TESSERA_HOST_DEVICE void note_stretch(double image, double direction) noexcept {
     const double stretch = image / direction;
     if (stretch > a_norm) a_norm = stretch;
+  }
+
+  /// The directions are used up in the middle of an iteration, or rounding has taken over: the recurrence knows no
+  /// more.
+  TESSERA_HOST_DEVICE void give_up() noexcept {
+    norm = 0.0;
+    halt = fused::Halt::check;
   }
 
   /// Ends an iteration. \param normal ‖D s‖₂ \param residual ‖r̄‖₂
@@ -68,6 +81,8 @@ struct LeastSquaresState : StopState {
     if (!std::isfinite(residual)) return break_down(Breakdown::not_finite, residual);
     // Written so that NaN is refused.
     if (!(x_norm <= x_limit)) return break_down(Breakdown::not_finite, x_norm);
+    if (residual > lost_growth * r_least) return give_up();
+    if (residual < r_least) r_least = residual;
     if (claims()) {
       halt = fused::Halt::check;
     } else if (condition > condition_limit) {
@@ -75,7 +90,15 @@ struct LeastSquaresState : StopState {
       stop(Status::stagnated);
     } else {
       judge(normal);
+      if (!halted()) consider_keeping_x();
     }
+  }
+
+  /// x is kept each time that ‖D s‖ has halved.
+  TESSERA_HOST_DEVICE void consider_keeping_x() noexcept {
+    if (!(norm < 0.5 * kept_norm)) return;
+    kept_norm = norm;
+    keep = true;
   }
 };
 
