@@ -32,6 +32,7 @@ void bind_matrices(nb::module_& module);
 void bind_operators(nb::module_& module);
 void bind_preconditioners(nb::module_& module);
 void bind_solvers(nb::module_& module);
+void bind_least_squares(nb::module_& module);
 void bind_pagerank(nb::module_& module);
 void bind_spgemm(nb::module_& module);
 void bind_views(nb::module_& module);

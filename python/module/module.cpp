@@ -18,6 +18,7 @@ NB_MODULE(_core, module) {
   bind_operators(module);
   bind_preconditioners(module);
   bind_solvers(module);
+  bind_least_squares(module);
   bind_pagerank(module);
   bind_spgemm(module);
   bind_views(module);

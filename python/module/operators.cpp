@@ -101,9 +101,18 @@ void bind_type(nb::module_& module, const std::string& suffix) {
       .def_prop_ro("has_transpose", &Operator::has_transpose)
       .def("apply", &apply<T>, nb::arg("x").noconvert(), nb::arg("y").noconvert(), nb::arg("transposed") = false);
   nb::class_<FunctionOperator<T>, Operator>(module, ("Function" + suffix).c_str(), "An operator from a function")
-      .def("__init__", [](FunctionOperator<T>* self, std::int64_t rows, std::int64_t cols, nb::object function) {
-        new (self) FunctionOperator<T>(rows, cols, calling<T>(std::move(function)));
-      });
+      .def(
+          "__init__",
+          [](FunctionOperator<T>* self, std::int64_t rows, std::int64_t cols, nb::object function,
+             nb::object transposed) {
+            if (transposed.is_none()) {
+              new (self) FunctionOperator<T>(rows, cols, calling<T>(std::move(function)));
+            } else {
+              new (self)
+                  FunctionOperator<T>(rows, cols, calling<T>(std::move(function)), calling<T>(std::move(transposed)));
+            }
+          },
+          nb::arg("rows"), nb::arg("cols"), nb::arg("function"), nb::arg("transposed").none() = nb::none());
   nb::class_<Plan, Operator>(module, ("Plan" + suffix).c_str(), "A kernel prepared for one matrix")
       .def("__init__",
            [](Plan* self, const Matrix<T>& matrix, const std::string& kernel, const std::string& device, bool transpose,

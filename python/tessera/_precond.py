@@ -93,8 +93,12 @@ class Preconditioner(_Operator):
         return f"Preconditioner({self._name}, {self.shape[0]} x {self.shape[1]}, {self.dtype})"
 
 
-def function_operator(operator, dtype):
+def function_operator(operator, dtype, transposed=False):
     """A LinearOperator of SciPy, a matrix or a function of one vector, as an operator of the extension."""
     kind = _core.Function64 if np.dtype(dtype) == np.float64 else _core.Function32
     function = operator.matvec if hasattr(operator, "matvec") else operator.__matmul__
-    return kind(operator.shape[0], operator.shape[1], lambda x, y: np.copyto(y, function(x.copy()), casting="same_kind"))
+
+    def writing(function):
+        return lambda x, y: np.copyto(y, function(x.copy()), casting="same_kind")
+
+    return kind(*operator.shape, writing(function), writing(operator.rmatvec) if transposed else None)

@@ -179,6 +179,45 @@ class SolveReport(_Report):
 
 
 @dataclasses.dataclass(frozen=True)
+class LeastSquaresReport(SolveReport):
+    """How a least squares solve ended. `history` and `recurrence_residual` are of ‖A' r‖, r = (b - A x, -damp x).
+
+    Attributes
+    ----------
+    test : str
+        "normal_residual" (x is a least squares solution), "residual" (the system is consistent) or "none".
+    transposed_products : int
+    normal_residual, damped_residual : float
+        ‖A' (b - A x) - damp² x‖₂ and ‖r‖₂, of the returned x; `residual` is ‖b - A x‖₂.
+    optimality : float
+        ‖A' r‖ / (‖A‖ ‖r‖), which atol bounds.
+    x_norm : float
+    matrix_norm, condition : float
+        Lower bounds of ‖A‖₂ and cond(A), damping and preconditioner included.
+    """
+
+    test: str = "none"
+    transposed_products: int = 0
+    normal_residual: float = 0.0
+    damped_residual: float = 0.0
+    optimality: float = 0.0
+    x_norm: float = 0.0
+    matrix_norm: float = 0.0
+    condition: float = 0.0
+
+    _curve_label = "‖A' r‖"
+
+    def _rows(self):
+        yield "status", (f"{self.status} after {self.iterations} iterations, {self.products} products with A, "
+                         f"{self.transposed_products} with A'")
+        yield "method", f"{self.method}, precond {self.precond}, kernel {self.kernel}"
+        yield "residual", f"{self.residual:.3g}, ‖A' r‖ {self.normal_residual:.3g}, ‖b‖ {self.b_norm:.3g}"
+        yield "reason", self.reason
+        yield "matrix", f"‖A‖ at least {self.matrix_norm:.3g}, cond(A) at least {self.condition:.3g}"
+        yield "time", _times(self.times_ms)
+
+
+@dataclasses.dataclass(frozen=True)
 class PageRankReport(_Report):
     """How ranks were reached.
 
@@ -293,7 +332,7 @@ class Solution:
     ----------
     x : array
         The latest iterate, for every status.
-    report : SolveReport
+    report : SolveReport, or LeastSquaresReport
     """
 
     __slots__ = ("_facts", "_names", "_report", "x")
@@ -378,4 +417,4 @@ def _solve_report(facts, method, precond, kernel):
     facts["history"] = history_of(facts["history"])
     facts["rungs"] = tuple(facts.get("rungs", ()))
     facts.pop("rung", None)
-    return SolveReport(**facts)
+    return (LeastSquaresReport if "normal_residual" in facts else SolveReport)(**facts)

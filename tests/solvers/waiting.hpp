@@ -16,10 +16,14 @@ class Waiting final : public FusedOperator<double> {
   [[nodiscard]] std::int64_t rows() const override { return a_.rows(); }
   [[nodiscard]] std::int64_t cols() const override { return a_.cols(); }
   [[nodiscard]] Device device() const override { return a_.device(); }
+  [[nodiscard]] bool has_transpose() const override { return a_.has_transpose(); }
 
  protected:
   void do_apply(double alpha, std::span<const double> x, double beta, std::span<double> y) const override {
     a_.apply(alpha, x, beta, y);
+  }
+  void do_apply_transposed(double alpha, std::span<const double> x, double beta, std::span<double> y) const override {
+    a_.apply_transposed(alpha, x, beta, y);
   }
   ProductDots do_apply_and_dot(std::span<const double> x, std::span<double> y,
                                std::span<const double> w) const override {
