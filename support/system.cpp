@@ -13,6 +13,8 @@ namespace tessera::support {
 
 MethodChoice choose_method(Method wanted, const MatrixStatistics& matrix) {
   if (wanted != Method::automatic) return {wanted, {}};
+  if (matrix.rows != matrix.cols)
+    return {Method::lsmr, fmt::format("least squares: {} x {}", matrix.rows, matrix.cols)};
   if (matrix.symmetry != Symmetry::numerical) return {Method::bicgstab, "not numerically symmetric"};
   const index_t unfit = matrix.diagonal_missing + matrix.diagonal_zero + matrix.diagonal_negative;
   if (unfit > 0) {
@@ -56,6 +58,8 @@ SolveReport run_method(Method method, const SystemOperators<T>& system, std::spa
     case Method::direct:
       return richardson<T>(A, M, b, x, refinement_options(options));
     case Method::automatic:
+    case Method::lsmr:
+    case Method::cgls:
     case Method::bicgstab:
       break;
   }
@@ -115,6 +119,10 @@ std::string to_string(Method method) {
       return "richardson";
     case Method::direct:
       return "direct";
+    case Method::lsmr:
+      return "lsmr";
+    case Method::cgls:
+      return "cgls";
   }
   return "auto";
 }

@@ -15,7 +15,7 @@
 
 namespace tessera::support {
 
-enum class Method { automatic, cg, bicgstab, gmres, idr, richardson, direct };
+enum class Method { automatic, cg, bicgstab, gmres, idr, richardson, direct, lsmr, cgls };
 
 struct MethodChoice {
   Method method = Method::bicgstab;  ///< never automatic
@@ -23,6 +23,11 @@ struct MethodChoice {
 };
 
 [[nodiscard]] MethodChoice choose_method(Method wanted, const MatrixStatistics& matrix);
+
+/// lsmr and cgls: for matrices of any shape, with products with the transpose.
+[[nodiscard]] constexpr bool is_least_squares(Method method) noexcept {
+  return method == Method::lsmr || method == Method::cgls;
+}
 
 /// A and M of a system, on one device.
 template <class T>
@@ -41,7 +46,7 @@ struct SystemOperators {
 [[nodiscard]] std::uint64_t vectors_of(Method method, std::int64_t n, const SolverOptions& options, bool simple);
 
 /// Solves with b and x where A and M lie. Method::direct is Richardson iteration with refinement_options(); M is A⁻¹.
-/// \param method not automatic
+/// \param method neither automatic nor of least squares
 /// \throws what the method throws
 template <class T>
 [[nodiscard]] SolveReport run_method(Method method, const SystemOperators<T>& system, std::span<const T> b,

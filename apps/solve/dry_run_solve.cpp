@@ -4,6 +4,7 @@
 #include "device_choice.hpp"
 #include "dry_run_precond.hpp"
 #include "ladder_run.hpp"
+#include "least_squares.hpp"
 
 #include "core/memory_budget.hpp"
 #include "support/machine.hpp"
@@ -135,11 +136,56 @@ void require_square(const MatrixOutlook& matrix) {
       fmt::format("{}: the matrix is {} x {}, a square one is needed", matrix.name, matrix.rows, matrix.cols));
 }
 
+/// Of a matrix whose header alone was read, its size.
+[[nodiscard]] MatrixStatistics facts_of(const MatrixOutlook& matrix) {
+  if (matrix.whole) return matrix.facts;
+  MatrixStatistics sizes;
+  sizes.rows = static_cast<index_t>(matrix.rows);
+  sizes.cols = static_cast<index_t>(matrix.cols);
+  return sizes;
+}
+
 /// Whether method and preconditioner are named, and cost what the sizes tell.
 [[nodiscard]] bool header_is_enough(const RunSettings& settings) {
   const Precond precond = settings.precond.precond;
   const bool simple = precond == Precond::none || precond == Precond::jacobi;
   return simple && settings.method != Method::automatic && settings.method != Method::direct;
+}
+
+/// lsmr and cgls: two products, and vectors of m and of n elements.
+template <class T>
+[[nodiscard]] Forecast least_squares_outlook(const RunSettings& settings, Method method, const OutlookMatrix<T>& matrix,
+                                             Progress& progress) {
+  Forecast forecast;
+  const MatrixOutlook& sizes = matrix.sizes;
+  const std::uint64_t vectors = least_squares_bytes(settings, method, sizes.rows, sizes.cols, sizeof(T));
+  progress.phase("measuring the speed of memory");
+  measure_speed(settings.machine, 2 * sizes.bytes + vectors, forecast);
+  forecast.matrices = {sizes};
+  forecast.phases.push_back(matrix.reading);
+  add_upload(sizes, settings.spmv, sizeof(T), settings.machine, forecast);
+  add_plan<T>(settings.spmv, sizes, forecast);
+  MatrixOutlook transposed = sizes;
+  std::swap(transposed.rows, transposed.cols);
+  add_plan<T>(settings.spmv, transposed, forecast);
+  forecast.phases.back().name = "transpose";
+  forecast.phases.back().held_bytes += sizes.bytes;
+  add_vectors(vectors, "at most, of " + to_string(method), forecast);
+  const bool is_scaled = settings.precond.precond == Precond::jacobi;
+  if (is_scaled) {
+    const std::uint64_t diagonal = static_cast<std::uint64_t>(sizes.cols) * sizeof(T);
+    forecast.phases.push_back({"precond", diagonal, sizes.bytes, std::nullopt, "norms of columns, from the transpose"});
+  }
+  add_history(settings.output, settings.solver.max_iterations, forecast);
+  // As at the head of lsmr.cpp and cgls.cpp, and the vectors of the products.
+  const double of_rows = 3.0 + 2.0;
+  const double of_cols = (method == Method::cgls ? 8.0 : 10.0) + 2.0 + (is_scaled ? 3.0 : 0.0);
+  const double bytes =
+      2.0 * static_cast<double>(sizes.bytes) +
+      (of_rows * static_cast<double>(sizes.rows) + of_cols * static_cast<double>(sizes.cols)) * sizeof(T);
+  add_iteration(bytes, settings.machine, forecast);
+  add_vector_output(settings.output, sizes.cols, forecast);
+  return forecast;
 }
 
 template <class T>
@@ -148,9 +194,9 @@ template <class T>
   MachineSettings& machine = settings.machine;
   const OutlookMatrix<T> matrix = look_at_matrix<T>(settings.problem, machine, header_is_enough(settings), progress);
   const MatrixOutlook& sizes = matrix.sizes;
-  require_square(sizes);
   decide(sizes, sizeof(T), machine, settings.spmv);
-  const Method method = sizes.whole ? support::choose_method(settings.method, sizes.facts).method : settings.method;
+  const Method method = method_of_run(settings, sizes.name, facts_of(sizes)).method;
+  if (support::is_least_squares(method)) return least_squares_outlook(settings, method, matrix, progress);
   progress.phase("measuring the speed of memory");
   const std::uint64_t vectors = vector_bytes(settings, method, sizes.rows, sizeof(T));
   measure_speed(machine, sizes.bytes + vectors, forecast);

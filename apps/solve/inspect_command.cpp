@@ -92,7 +92,12 @@ Advice advise(const InspectOutcome& outcome) {
   const MatrixStatistics& m = outcome.matrix;
   Advice advice;
   if (!outcome.components) {
-    advice.method_reason = fmt::format("{} x {}: A x = b and PageRank need a square matrix", m.rows, m.cols);
+    advice.method = "lsmr";
+    advice.method_reason =
+        fmt::format("{} x {}: least squares; A x = b and PageRank need a square matrix", m.rows, m.cols);
+    advice.precond = "none";
+    advice.precond_reason = "x is the solution of least norm; jacobi scales the columns";
+    advice.command = fmt::format("solve {}", source_words(outcome));
     return advice;
   }
   if (looks_like_graph(outcome)) {

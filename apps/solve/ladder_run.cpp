@@ -29,6 +29,8 @@ std::optional<RungMethod> rung_method(Method method) {
     case Method::automatic:
     case Method::richardson:
     case Method::direct:
+    case Method::lsmr:
+    case Method::cgls:
       break;
   }
   return std::nullopt;

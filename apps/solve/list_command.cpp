@@ -127,6 +127,8 @@ void add_keys(std::span<const PrecondKey> keys, ListItem& entry) {
         {"bicgstab", "stabilised bi-conjugate gradients, for any square matrix"},
         {"gmres", "GMRES, restarted after --restart directions, for any square matrix"},
         {"idr", "IDR(4), short recurrences for any square matrix"},
+        {"lsmr", "LSMR, least squares for a matrix of any shape, damped by --damp"},
+        {"cgls", "CGLS, the same by conjugate gradients on the normal equations"},
         {"richardson", "x = x + M (b - A x): the preconditioner by itself, such as amg"},
         {"direct", "sparse factors of A on the host, and iterative refinement"},
         {"pagerank", "the power method on the transition matrix of a graph"}}},

@@ -77,8 +77,9 @@ constexpr auto table = std::to_array<OptionSpec>({
 
     {"method", 'm', "Method", run, text, "NAME", "auto",
      "cg, bicgstab, gmres, idr, richardson (the preconditioner by itself), direct (factors of A and refinement, on the "
-     "host), pagerank, or auto: the ladder, which tries methods in the order of what they should cost",
-     "", "auto|cg|bicgstab|gmres|idr|richardson|direct|pagerank"},
+     "host), lsmr and cgls (least squares, for any shape), pagerank, or auto: lsmr for a matrix that is not square, "
+     "else the ladder, which tries methods in the order of what they should cost",
+     "", "auto|cg|bicgstab|gmres|idr|richardson|direct|lsmr|cgls|pagerank"},
     {"method", 'm', "Method", pagerank, text, "NAME", "pagerank", "pagerank", "", "pagerank"},
     {"precond", 'p', "Method", systems, text, "NAME", "auto",
      "none, jacobi, amg (algebraic multigrid), spai and fsai (sparse approximate inverses), poly:DEG and neumann:K "
@@ -99,6 +100,8 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"shadow", 0, "Method", systems, text, "r0|random", "r0", "shadow vector of bicgstab"},
     {"restart", 0, "Method", systems, count, "N", "50",
      "directions of gmres until it starts anew; it keeps twice as many vectors unless M is none or jacobi"},
+    {"damp", 0, "Method", run, number, "L", "0",
+     "least squares: minimise ||A x - b||^2 + L^2 ||x||^2; L has the units of the matrix"},
     {"error-gate", 0, "Method", run, text, "WORD", "auto",
      "after a solve: off, warn (estimate the error of x by a solve for a correction, unless cheap bounds show that it "
      "is small, and warn where few digits hold), repair (also add corrections to x), or auto: repair on the ladder, "

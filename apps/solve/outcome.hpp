@@ -12,6 +12,7 @@
 #include "tessera/direct.hpp"
 #include "tessera/incomplete_factors.hpp"
 #include "tessera/ladder.hpp"
+#include "tessera/least_squares.hpp"
 #include "tessera/matrix_market.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/preconditioner.hpp"
@@ -109,6 +110,12 @@ struct LadderOutcome {
   double ms = 0.0;  ///< all rungs with their set-up
 };
 
+/// A run of lsmr or cgls. RunOutcome::report has the history.
+struct LeastSquaresOutcome {
+  double damping = 0.0;
+  LeastSquaresReport report;
+};
+
 struct RunOutcome : CommonOutcome {
   std::string method;
   std::string method_reason;  ///< empty when the user chose
@@ -124,6 +131,7 @@ struct RunOutcome : CommonOutcome {
   ErrorGate error_gate = ErrorGate::off;
   support::Accuracy accuracy;
   std::optional<LadderOutcome> ladder;
+  std::optional<LeastSquaresOutcome> least_squares;
   std::string next_command;  ///< to type after a run that did not converge; may be empty
   std::optional<BreakEven> break_even;
 };

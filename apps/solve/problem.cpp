@@ -186,14 +186,14 @@ InputMatrix<T> load_input(const ProblemSettings& settings, const MachineSettings
 
 template <class T>
 std::vector<T> read_vector_of(const std::string& path, std::int64_t n, const MachineSettings& machine,
-                              const std::string& what) {
+                              const std::string& what, std::string_view of) {
   ReadOptions options;
   options.device = machine.host;
   options.memory_limit_bytes = machine.memory_limit_bytes;
   try {
     return read_vector<T>(path, options, n);
   } catch (const DimensionError& error) {
-    throw DimensionError(fmt::format("{} {}, the rows of the matrix", what, error.what()));
+    throw DimensionError(fmt::format("{} {}, the {} of the matrix", what, error.what(), of));
   }
 }
 
@@ -295,10 +295,10 @@ template InputMatrix<float> load_input(const ProblemSettings&, const MachineSett
 template InputMatrix<double> load_input(const ProblemSettings&, const MachineSettings&);
 template void report_input(const ProblemSettings&, const MachineSettings&, const InputMatrix<float>&, CommonOutcome&);
 template void report_input(const ProblemSettings&, const MachineSettings&, const InputMatrix<double>&, CommonOutcome&);
-template std::vector<float> read_vector_of(const std::string&, std::int64_t, const MachineSettings&,
-                                           const std::string&);
+template std::vector<float> read_vector_of(const std::string&, std::int64_t, const MachineSettings&, const std::string&,
+                                           std::string_view);
 template std::vector<double> read_vector_of(const std::string&, std::int64_t, const MachineSettings&,
-                                            const std::string&);
+                                            const std::string&, std::string_view);
 template std::optional<std::vector<float>> exact_solution(const VectorSettings&, std::int64_t, std::uint64_t);
 template std::optional<std::vector<double>> exact_solution(const VectorSettings&, std::int64_t, std::uint64_t);
 template std::vector<float> make_vector(const VectorSettings&, const LinearOperator<float>&, const MachineSettings&,

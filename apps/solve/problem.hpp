@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::cli {
@@ -93,10 +94,11 @@ template <class T>
 /// W003, when make_rhs() changed the settings.
 void warn_about_replaced_rhs(Warnings& warnings);
 
-/// A vector file whose length must be n. \throws DimensionError naming both lengths
+/// A vector file whose length must be n. \param of "rows", "columns": whose number that is
+/// \throws DimensionError naming both lengths
 template <class T>
 [[nodiscard]] std::vector<T> read_vector_of(const std::string& path, std::int64_t n, const MachineSettings& machine,
-                                            const std::string& what);
+                                            const std::string& what, std::string_view of = "rows");
 
 /// Name of a vector in summary and JSON: "A*ones", "A*random", "random", a file.
 [[nodiscard]] std::string describe(const VectorSettings& settings);

@@ -2,6 +2,7 @@
 
 #include "accuracy_report.hpp"
 #include "ladder_report.hpp"
+#include "least_squares.hpp"
 #include "option_values.hpp"
 #include "precond_report.hpp"
 
@@ -157,6 +158,7 @@ struct ProductWork {
   json["rhs"] = outcome.rhs;
   json["x0"] = outcome.x0;
   put_accuracy(json, outcome);
+  if (outcome.least_squares) json["least_squares"] = least_squares_json(*outcome.least_squares);
   return json;
 }
 
@@ -337,9 +339,10 @@ Json run_json(const RunOutcome& outcome, const Options& options, const Invocatio
   json["history"] = history_json(outcome.report.history);
   json["timings_ms"] = timings_json(outcome.report.timings, outcome,
                                     {outcome.report.iterations, &outcome.report.history, outcome.accuracy.ms});
-  json["derived"] =
-      derived_json({outcome.report.spmv_count, outcome.matrix.nnz, outcome.memory.matrix + outcome.memory.plan},
-                   outcome.report.timings.solve_ms);
+  const std::int64_t transposed = outcome.least_squares ? outcome.least_squares->report.transposed_count : 0;
+  json["derived"] = derived_json(
+      {outcome.report.spmv_count + transposed, outcome.matrix.nnz, outcome.memory.matrix + outcome.memory.plan},
+      outcome.report.timings.solve_ms);
   json["memory_bytes"] = memory_json(outcome.memory);
   json["warnings"] = warnings_json(outcome.warnings);
   return json;

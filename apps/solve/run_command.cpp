@@ -3,6 +3,7 @@
 #include "dry_run.hpp"
 #include "interrupt.hpp"
 #include "ladder_run.hpp"
+#include "least_squares.hpp"
 #include "outputs.hpp"
 #include "precond_settings.hpp"
 #include "problem.hpp"
@@ -37,14 +38,6 @@ struct Solved {
   RunOutcome outcome;
   std::vector<T> x;
 };
-
-template <class T>
-void require_square(const InputMatrix<T>& problem) {
-  const Csr<T>& matrix = *problem.matrix;
-  if (matrix.rows() == matrix.cols()) return;
-  throw DimensionError(
-      fmt::format("{}: the matrix is {} x {}, A x = b needs a square one", problem.name, matrix.rows(), matrix.cols()));
-}
 
 template <class T>
 [[nodiscard]] KnownError distance(std::span<const T> x, std::span<const T> exact) {
@@ -156,34 +149,43 @@ template <class T>
 
   progress.phase(loading_text(settings.problem));
   const InputMatrix<T> problem = load_input<T>(settings.problem, machine);
-  require_square(problem);
   decide_device(*problem.matrix, machine, settings.spmv, progress);
   progress.phase("inspecting the matrix");
   describe_problem(settings, problem, outcome);
-  const support::MethodChoice method = support::choose_method(settings.method, outcome.matrix);
+  const support::MethodChoice method = method_of_run(settings, problem.name, outcome.matrix);
+  const bool is_least_squares = support::is_least_squares(method.method);
   outcome.method = to_string(method.method);
   outcome.method_reason = method.reason;
   warn_about_unused(settings, method.method, outcome.warnings);
-  outcome.memory.vectors = vector_bytes(settings, method.method, problem.matrix->rows(), sizeof(T));
+  outcome.memory.vectors = is_least_squares ? least_squares_bytes(settings, method.method, outcome.matrix.rows,
+                                                                  outcome.matrix.cols, sizeof(T))
+                                            : vector_bytes(settings, method.method, problem.matrix->rows(), sizeof(T));
   support::require_memory(machine.memory_limit_bytes, outcome.memory.matrix, outcome.memory.vectors,
                           "the vectors of " + outcome.method);
 
   progress.phase("planning the product");
-  support::require_memory_of_plan(machine.memory_limit_bytes, outcome.memory.matrix + outcome.memory.vectors,
+  settings.spmv.with_transpose = is_least_squares;
+  const std::uint64_t transposed_bytes = is_least_squares ? outcome.memory.matrix : 0;
+  support::require_memory_of_plan(machine.memory_limit_bytes,
+                                  outcome.memory.matrix + transposed_bytes + outcome.memory.vectors,
                                   problem.matrix->view(), settings.spmv);
   const Stopwatch plan_timer;
   const SpmvPlan<T> A(problem.matrix, settings.spmv);
   const double plan_ms = plan_timer.milliseconds() - A.info().upload_ms;
   outcome.plan = A.info();
-  outcome.memory.plan = outcome.plan.bytes;
+  outcome.memory.plan = outcome.plan.bytes + (outcome.plan.transpose ? outcome.plan.transpose->bytes : 0);
 
   progress.phase("preparing vectors");
   const std::vector<T> b = make_rhs<T>(settings.rhs, settings.rhs_given, problem.matrix->view(), A, machine);
   outcome.rhs_replaced = outcome.rhs != describe(settings.rhs);
   outcome.rhs = describe(settings.rhs);
-  result.x = settings.x0.kind == VectorSettings::Kind::rhs
-                 ? b
-                 : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess");
+  if (is_least_squares) {
+    result.x = least_squares_guess<T>(settings, A, b);
+  } else {
+    result.x = settings.x0.kind == VectorSettings::Kind::rhs
+                   ? b
+                   : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess");
+  }
   SolverOptions solver = settings.solver;
   solver.observer = [&progress](const IterationInfo& info) {
     keep_partial_results();
@@ -191,7 +193,10 @@ template <class T>
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
   solver.stop_cause = interruption;
-  if (climbs(settings)) {
+  if (is_least_squares) {
+    progress.phase("solving with " + outcome.method);
+    fit_least_squares<T>(settings, A, method.method, b, result.x, solver, outcome);
+  } else if (climbs(settings)) {
     progress.phase("solving");
     climb<T>(settings, A, b, result.x, solver, outcome);
   } else {
@@ -200,11 +205,12 @@ template <class T>
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.upload_ms += A.info().upload_ms;
   outcome.report.timings.plan_ms = plan_ms;
-  if (wants_advice(outcome)) {
+  if (!is_least_squares && wants_advice(outcome)) {
     // Under a limit on memory the direct solver is no advice either.
     outcome.next_command = next_command<T>(outcome, problem.matrix->view(), machine.memory_limit_bytes == 0);
   }
-  if (const auto exact = exact_solution<T>(settings.rhs, A.rows(), machine.seed)) {
+  // Least squares may have other solutions.
+  if (const auto exact = exact_solution<T>(settings.rhs, A.rows(), machine.seed); exact && !is_least_squares) {
     outcome.error = distance<T>(result.x, *exact);
   }
   if (settings.output.plan_info && interrupt_signal() == 0) outcome.break_even = A.measure_break_even();

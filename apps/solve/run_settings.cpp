@@ -1,5 +1,6 @@
 // Settings of a solve: method, preconditioner, stopping rules and the error gate.
 #include "errors.hpp"
+#include "least_squares.hpp"
 #include "option_values.hpp"
 #include "precond_settings.hpp"
 #include "settings.hpp"
@@ -17,20 +18,32 @@ namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::max();
 
-constexpr Choices<Method, 8> methods{{{"auto", Method::automatic},
-                                      {"cg", Method::cg},
-                                      {"bicgstab", Method::bicgstab},
-                                      {"gmres", Method::gmres},
-                                      {"idr", Method::idr},
-                                      {"richardson", Method::richardson},
-                                      {"direct", Method::direct},
-                                      {"pagerank", Method::automatic}}};
+constexpr Choices<Method, 10> methods{{{"auto", Method::automatic},
+                                       {"cg", Method::cg},
+                                       {"bicgstab", Method::bicgstab},
+                                       {"gmres", Method::gmres},
+                                       {"idr", Method::idr},
+                                       {"richardson", Method::richardson},
+                                       {"direct", Method::direct},
+                                       {"lsmr", Method::lsmr},
+                                       {"cgls", Method::cgls},
+                                       {"pagerank", Method::automatic}}};
 
 /// An option of one method, typed with another one, would be ignored; ignored options are refused.
 void require_method(const Options& options, std::string_view option, Method wanted, Method owner) {
   if (!options.typed(option) || wanted == Method::automatic || wanted == owner) return;
   throw UsageError(fmt::format("option --{} does not apply to {}", option, support::to_string(wanted)),
                    fmt::format("it belongs to --method {}", support::to_string(owner)));
+}
+
+/// λ of least squares. For other methods it would be another problem.
+[[nodiscard]] double damping_setting(const Options& options, Method method) {
+  const double damping = number_option(options, "damp", 0.0, unbounded);
+  if (options.typed("damp") && method != Method::automatic && !support::is_least_squares(method)) {
+    throw UsageError(fmt::format("option --damp does not apply to {}", support::to_string(method)),
+                     "it belongs to --method lsmr and cgls");
+  }
+  return damping;
 }
 
 /// Method direct brings its own M.
@@ -98,6 +111,8 @@ RunSettings run_settings(const Options& options) {
   result.precond = precond_settings(options);
   if (result.method == Method::direct) take_direct_factors(options, result.precond);
   result.solver = solver_settings(options);
+  result.damping = damping_setting(options, result.method);
+  result.option_of_square_systems = option_of_square_systems(options);
   result.solver.keep_history = result.output.wants_history();
   result.solver.history_rows = result.output.history_rows();
   result.error_gate = error_gate_setting(options);

@@ -116,10 +116,12 @@ struct RunSettings {
   Method method = Method::automatic;
   PrecondSettings precond;
   SolverOptions solver;
-  bool rhs_given = false;               ///< --rhs was named
-  bool shadow_given = false;            ///< --shadow was typed
-  bool restart_given = false;           ///< --restart was typed
-  std::optional<ErrorGate> error_gate;  ///< nothing: auto
+  double damping = 0.0;                  ///< of least squares
+  std::string option_of_square_systems;  ///< the first typed option that least squares do not have; may be empty
+  bool rhs_given = false;                ///< --rhs was named
+  bool shadow_given = false;             ///< --shadow was typed
+  bool restart_given = false;            ///< --restart was typed
+  std::optional<ErrorGate> error_gate;   ///< nothing: auto
   SpmvOptions spmv;
 };
 

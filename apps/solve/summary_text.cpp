@@ -2,6 +2,7 @@
 
 #include "accuracy_report.hpp"
 #include "ladder_report.hpp"
+#include "least_squares.hpp"
 #include "precond_report.hpp"
 
 #include "support/machine.hpp"
@@ -126,6 +127,9 @@ namespace {
   if (outcome.precond.direct)
     return text + fmt::format(", factors {}", to_string(outcome.precond.direct->prediction.method));
   text += fmt::format(", precond {}{}", outcome.precond.name, chosen(outcome.precond.reason));
+  if (outcome.least_squares && outcome.least_squares->damping > 0.0) {
+    text += fmt::format(", damp {:g}", outcome.least_squares->damping);
+  }
   return text;
 }
 
@@ -202,9 +206,13 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
   text += device_line(outcome, timings);
   if (settings.plan_info) text += plan_lines(outcome);
   if (outcome.break_even) text += break_even_line(*outcome.break_even, outcome.device);
-  text += line("status", status_text(outcome));
-  text += line("residual", residual_text(outcome));
-  text += accuracy_lines(outcome);
+  if (outcome.least_squares) {
+    text += least_squares_lines(outcome);
+  } else {
+    text += line("status", status_text(outcome));
+    text += line("residual", residual_text(outcome));
+    text += accuracy_lines(outcome);
+  }
   text += line("time", fmt::format("{} {}, inspect {}, plan {}, preconditioner {}, solve {}, accuracy {}",
                                    outcome.from_file ? "read" : "generate", time_text(timings.read_ms),
                                    time_text(outcome.inspect_ms), time_text(timings.plan_ms),

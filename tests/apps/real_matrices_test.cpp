@@ -57,7 +57,7 @@ TEST_F(RealMatricesTest, TheExitCodeIsZeroExactlyWhenTheResidualMeetsTheTarget) 
       continue;
     }
     ++rectangular;
-    const auto result = run({matrix_file.string()});
+    const auto result = run({matrix_file.string(), "-m", "gmres"});
     EXPECT_EQ(result.exit_code, 5) << result.out << result.err;
     EXPECT_NE(result.err.find("square"), std::string::npos) << result.err;
     EXPECT_NE(result.err.find(std::to_string(read.matrix.rows()) + " x"), std::string::npos) << result.err;

@@ -30,6 +30,7 @@ TEST_F(SchemaTest, EveryDocumentIsAsPublished) {
   file("inf.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1e308\n1 2 1e308\n2 1 1e308\n2 2 1e300\n");
   file("indefinite.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 2 1\n2 1 2\n");
   file("b.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n-1\n");
+  file("tall.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 4\n1 1 1\n2 1 2\n2 2 1\n3 2 5\n");
   file("empty.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n");
   file("solve.toml", "seed = 9\n");
   const std::vector<std::pair<const char*, int>> lines{
@@ -46,6 +47,7 @@ TEST_F(SchemaTest, EveryDocumentIsAsPublished) {
       {"inf.mtx", 4},
       {"-m cg indefinite.mtx -b b.mtx", 4},
       {"-m bicgstab indefinite.mtx -b b.mtx --x0 random", 0},
+      {"tall.mtx -b random --damp 0.1 -p jacobi", 0},
       {"pagerank web.mtx --personalize p.mtx", 0},
       {"pagerank web.mtx --personalize 1:2,2", 0},
       {"pagerank --powerlaw 100 --max-iters 1 --top 0", 3},
