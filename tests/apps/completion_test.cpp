@@ -72,7 +72,8 @@ TEST_F(CompletionTest, BashKnowsCommandsOptionsAndValues) {
   EXPECT_EQ(offered({"solve", "pagerank", "web.mtx", "--dangling", "u"}), Set{"uniform"});
   EXPECT_EQ(offered({"solve", "pagerank", "--personalize", "u"}), Set{"unit:"});
   EXPECT_EQ(offered({"solve", "--method", "pagerank", "--dam"}), Set{"--damping"});
-  EXPECT_EQ(offered({"solve", "--dam"}), Set{}) << "of another command";
+  EXPECT_EQ(offered({"solve", "--dam"}), Set{"--damp"});
+  EXPECT_EQ(offered({"solve", "--dang"}), Set{}) << "of another command";
   EXPECT_EQ(offered({"solve", "--rtol", ""}), Set{}) << "a number is not offered";
   EXPECT_EQ(offered({"solve", "list", "ker"}), Set{"kernels"});
   EXPECT_EQ(offered({"solve", "completion", ""}), (Set{"bash", "zsh", "fish"}));
@@ -189,7 +190,8 @@ TEST_F(CompletionTest, FishCompletes) {
   EXPECT_EQ(offers("solve --spmv=merb"), Set{"--spmv=merbit"});
   EXPECT_EQ(offers("solve pagerank web.mtx --dangling u"), Set{"uniform"});
   EXPECT_EQ(offers("solve --method pagerank --dam"), Set{"--damping"});
-  EXPECT_EQ(offers("solve --dam"), Set{}) << "of another command";
+  EXPECT_EQ(offers("solve --dam"), Set{"--damp"});
+  EXPECT_EQ(offers("solve --dang"), Set{}) << "of another command";
   EXPECT_EQ(offers("solve list ker"), Set{"kernels"});
   EXPECT_EQ(offers("solve --set max-it"), Set{"max-iters="});
   EXPECT_EQ(offers("solve --config run."), (Set{"run.toml", "run.json"}));

@@ -194,10 +194,10 @@ TEST_F(DryRunTest, RungsBehindTheFirstAreNamed) {
 TEST_F(DryRunTest, EmptyAndRectangularMatrices) {
   file("empty.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n");
   file("w.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n");
-  for (const char* line : {"empty.mtx", "pagerank empty.mtx", "spgemm empty.mtx", "compare w.mtx"}) {
+  for (const char* line : {"empty.mtx", "pagerank empty.mtx", "spgemm empty.mtx", "compare w.mtx", "w.mtx"}) {
     EXPECT_FALSE(forecast(line)["phases"].empty()) << line;
   }
-  for (const char* line : {"w.mtx", "pagerank w.mtx", "spgemm w.mtx"}) {
+  for (const char* line : {"w.mtx -m cg", "pagerank w.mtx", "spgemm w.mtx"}) {
     EXPECT_EQ(run(std::string(line) + " --dry-run").exit_code, 5) << line;
   }
 }

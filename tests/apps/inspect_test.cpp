@@ -121,10 +121,10 @@ TEST_F(InspectTest, AGraphIsForPageRank) {
   EXPECT_EQ(facts({file("a.mtx", laplace4), "--unweighted"})["advice"]["method"], "cg") << "a full diagonal: no graph";
 }
 
-TEST_F(InspectTest, ARectangleHasNoMethod) {
+TEST_F(InspectTest, ARectangleIsForLeastSquares) {
   const json j = facts({file("wide.mtx", general("2 3 2\n1 1 1\n2 3 5\n"))});
-  EXPECT_EQ(j["advice"]["method"], nullptr);
-  EXPECT_EQ(j["advice"]["command"], nullptr);
+  EXPECT_EQ(j["advice"]["method"], "lsmr");
+  EXPECT_EQ(j["advice"]["command"], "solve " + path("wide.mtx"));
   EXPECT_EQ(j["structure"]["components"], nullptr);
   EXPECT_EQ(j["symmetry"]["positions"], false);
 }

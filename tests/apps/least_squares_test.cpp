@@ -124,7 +124,7 @@ TEST_F(LeastSquaresTest, Endings) {
 TEST_F(LeastSquaresTest, ForecastNamesTheTranspose) {
   const json document = solved("a.mtx --dry-run -p jacobi -m lsmr");
   std::vector<std::string> names;
-  for (const json& phase : document["phases"]) names.push_back(phase["name"]);
+  for (const json& phase : document["phases"]) names.push_back(phase["phase"].get<std::string>());
   for (const char* name : {"plan", "transpose", "vectors", "precond"}) {
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   }

@@ -48,6 +48,7 @@ TEST_F(SchemaTest, EveryDocumentIsAsPublished) {
       {"-m cg indefinite.mtx -b b.mtx", 4},
       {"-m bicgstab indefinite.mtx -b b.mtx --x0 random", 0},
       {"tall.mtx -b random --damp 0.1 -p jacobi", 0},
+      {"tall.mtx --dry-run", 0},
       {"pagerank web.mtx --personalize p.mtx", 0},
       {"pagerank web.mtx --personalize 1:2,2", 0},
       {"pagerank --powerlaw 100 --max-iters 1 --top 0", 3},
