@@ -8,6 +8,7 @@
 #include "core/nearest.hpp"
 #include "tessera/device.hpp"
 #include "tessera/generators.hpp"
+#include "tessera/iterative_solver.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/text_file.hpp"
 #include "tessera/version.hpp"
@@ -116,22 +117,45 @@ void add_keys(std::span<const PrecondKey> keys, ListItem& entry) {
   return topic;
 }
 
+/// lsmr or cgls, with the facts of the other methods. \param vectors of the longer side, at most
+[[nodiscard]] ListItem least_squares_entry(std::string name, std::string description, int vectors) {
+  ListItem entry{std::move(name), std::move(description), Json::object()};
+  entry.facts["matrix"] = to_string(MatrixClass::rectangular);
+  entry.facts["products_with_a"] = 2.0;  // one of them with the transpose
+  entry.facts["products_with_m"] = 1.0;
+  entry.facts["vectors"] = vectors;
+  entry.facts["restarts"] = false;
+  return entry;
+}
+
+/// The iterative methods and those of least squares, with facts for programs, and the two that are none.
+[[nodiscard]] Topic method_topic() {
+  Topic topic{"methods", {}};
+  for (const MethodInfo& method : iterative_methods()) {
+    ListItem entry{std::string(method.name), std::string(method.description), Json::object()};
+    entry.facts["matrix"] = to_string(method.matrix);
+    entry.facts["products_with_a"] = method.products_with_a;
+    entry.facts["products_with_m"] = method.products_with_m;
+    entry.facts["vectors"] = method.vectors;
+    entry.facts["restarts"] = method.restarts;
+    topic.entries.push_back(std::move(entry));
+  }
+  topic.entries.push_back(
+      least_squares_entry("lsmr", "LSMR, least squares for a matrix of any shape, damped by --damp", 14));
+  topic.entries.push_back(
+      least_squares_entry("cgls", "CGLS, the same by conjugate gradients on the normal equations", 11));
+  topic.entries.push_back({"direct", "sparse factors of A on the host, and iterative refinement"});
+  topic.entries.push_back({"pagerank", "the power method on the transition matrix of a graph"});
+  return topic;
+}
+
 [[nodiscard]] std::vector<Topic> all_topics() {
   Topic kernels{"kernels", {}};
   for (const SpmvAlgorithm algorithm : known_spmv_algorithms()) kernels.entries.push_back(kernel_entry(algorithm));
   Topic generators{"generators", {}};
   for (const GeneratorFamily& family : generator_families()) generators.entries.push_back(generator_entry(family));
   return {
-      {"methods",
-       {{"cg", "conjugate gradients, for symmetric positive definite matrices"},
-        {"bicgstab", "stabilised bi-conjugate gradients, for any square matrix"},
-        {"gmres", "GMRES, restarted after --restart directions, for any square matrix"},
-        {"idr", "IDR(4), short recurrences for any square matrix"},
-        {"lsmr", "LSMR, least squares for a matrix of any shape, damped by --damp"},
-        {"cgls", "CGLS, the same by conjugate gradients on the normal equations"},
-        {"richardson", "x = x + M (b - A x): the preconditioner by itself, such as amg"},
-        {"direct", "sparse factors of A on the host, and iterative refinement"},
-        {"pagerank", "the power method on the transition matrix of a graph"}}},
+      method_topic(),
       precond_topic(),
       std::move(kernels),
       {"formats",
