@@ -106,16 +106,17 @@ class ColumnNormPreconditioner final : public Preconditioner<T> {
 /// \param D       n x n, identity or diagonal, with entries that are not 0
 /// \param b       m elements, on A's device as x
 /// \param x       n elements: initial guess on entry; on return, for every status, the last iterate, or an earlier one
-///                with a clearly lower ‖D s‖ (to a factor of 2). Finite if it was finite on entry, and in the caller's units even when the observer or an operator throws. Must not
-///                overlap b
+///                with a clearly lower ‖D s‖ (to a factor of 2). Finite if it was finite on entry, and in the caller's
+///                units even when the observer or an operator throws. Must not overlap b
 /// \returns a report; converged only if a test above holds for r and s computed from the returned x
 /// \throws NotSupported where A has no transposed products, or D is neither identity nor diagonal; DimensionError for
 ///         sizes that do not fit, InvalidArgument for options out of range and for D, b or x on another device than A,
 ///         all before A or D is used; OutOfMemory, CudaError
-/// Range: b may have any scale; squares of A's entries must be normal numbers of T. Beyond, a solve ends as not_finite
-/// or stagnated. Per iteration: one product with A, one with Aᵀ, and no allocation. On a GPU the loop runs there by
-/// itself where both products can be enqueued, as those of an SpmvPlan with SpmvOptions::with_transpose can.
-/// Memory: 2 m + 6 n elements; n more with D, n more with λ. Damping is exact for every x₀ and D.
+/// Range: b may have any scale; squares of A's entries must be normal numbers of T, for cgls() their fourth powers in
+/// double. Beyond, a solve ends as not_finite or stagnated. Per iteration: one product with A, one with Aᵀ, and no
+/// allocation. On a GPU the loop runs there by itself where both products can be enqueued, as those of an SpmvPlan with
+/// SpmvOptions::with_transpose can. Memory: 2 m + 6 n elements; n more with D, n more with λ. Damping is exact for
+/// every x₀ and D.
 template <class T>
 LeastSquaresReport lsmr(const LinearOperator<T>& A, const LinearOperator<T>& D,
                         std::span<const std::type_identity_t<T>> b, std::span<std::type_identity_t<T>> x,

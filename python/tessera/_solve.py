@@ -256,7 +256,8 @@ def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=N
     else:
         A = as_plan(A, stream)
         if A.shape[0] != A.shape[1]:
-            raise DimensionError(f"A is {A.shape[0]} x {A.shape[1]}: A x = b needs a square matrix")
+            raise DimensionError(f"A is {A.shape[0]} x {A.shape[1]}: A x = b needs a square matrix; "
+                                 "tessera.lsmr solves least squares")
         if method == "direct" or precond == "direct":
             method, precond = "richardson" if method in ("auto", "direct") else method, Preconditioner(A, "direct")
         elif isinstance(precond, str) and precond == "auto":

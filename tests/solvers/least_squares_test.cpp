@@ -77,14 +77,18 @@ TEST(LeastSquares, SolutionOfEigen) {
   }
 }
 
-/// A graded problem: condition number about 10^4, and b outside of the range.
-TEST(LeastSquares, GradedColumns) {
+/// Columns of falling size: condition number about 10^4.
+Csr<double> graded() {
   const auto a = random_rectangular<double>(50, 12, 0.8, 6);
   std::vector<double> values(a.values().begin(), a.values().end());
   for (std::size_t k = 0; k < values.size(); ++k)
     values[k] *= std::pow(10.0, -a.columns()[static_cast<std::int64_t>(k)] / 3.0);
-  Problem<double> problem(Csr<double>(a.rows(), a.cols(), a.row_offsets().to(Device{}), a.columns().to(Device{}),
-                                      Array<double>::copy_of(values)));
+  return Csr<double>(a.rows(), a.cols(), a.row_offsets().to(Device{}), a.columns().to(Device{}),
+                     Array<double>::copy_of(values));
+}
+
+TEST(LeastSquares, GradedColumns) {
+  Problem<double> problem(graded());
   const Eigen::VectorXd reference = least_norm_solution(problem.plan.matrix(), problem.b);
   for (const LeastSquaresMethod method : least_squares_methods) {
     SCOPED_TRACE(name_of(method));
@@ -251,7 +255,40 @@ TEST(LeastSquares, BeyondTheRange) {
     EXPECT_EQ(report.status, Status::not_finite) << report.reason;
     EXPECT_EQ(report.breakdown, Breakdown::not_finite);
     EXPECT_TRUE(std::isfinite(problem.x[0]) && std::isfinite(problem.x[1]));
+    // Norms of products overflow: no test may hold against an infinite one.
+    Problem<double> large(diagonal_matrix<double>({1e160, 3e160}));
+    const LeastSquaresReport of_large = large.solve(method);
+    EXPECT_EQ(of_large.status, Status::not_finite) << of_large.reason;
+    EXPECT_TRUE(std::isfinite(of_large.matrix_norm));
   }
+}
+
+/// The residual of what is left of x decides.
+TEST(LeastSquares, DigitsBelowTheRange) {
+  for (const LeastSquaresMethod method : least_squares_methods) {
+    SCOPED_TRACE(name_of(method));
+    Problem<double> problem(diagonal_matrix<double>({1e60, 1e61}));
+    problem.b = {1e-261, 3e-261};
+    const LeastSquaresReport report = problem.solve(method);
+    EXPECT_EQ(report.status, Status::stagnated);
+    EXPECT_EQ(report.reason.find("digits of x are below the range of the element type; "), 0U) << report.reason;
+    EXPECT_GT(report.true_residual, 1e-4 * report.b_norm);
+  }
+}
+
+/// ‖s‖ of CGLS goes up and down on an ill-conditioned problem: a limit gives back an iterate near the lowest.
+TEST(LeastSquares, ReturnsAnIterateNearTheLowest) {
+  std::int64_t earlier = 0;
+  for (std::int64_t k = 1; k <= 24; ++k) {
+    Problem<double> problem(graded());
+    const LeastSquaresReport report = problem.solve(
+        LeastSquaresMethod::cgls, {.relative_tolerance = 1e-14, .max_iterations = k, .keep_history = true});
+    double lowest = infinity;
+    for (const HistoryEntry& entry : report.history) lowest = std::min(lowest, entry.recurrence);
+    EXPECT_LE(report.normal_residual, 2.001 * lowest) << k;
+    if (report.history.back().recurrence > 2.001 * lowest) ++earlier;
+  }
+  EXPECT_GT(earlier, 0) << "no limit where the last iterate is worse";
 }
 
 TEST(LeastSquares, ConsistentSystemEndsByItsResidual) {

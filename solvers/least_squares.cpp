@@ -1,5 +1,5 @@
 /// One least squares solve in scaled units: first residuals, checks, restarts, report.
-#include "solvers/least_squares/solve.hpp"
+#include "solvers/least_squares.hpp"
 
 #include "solvers/fused/vector_ops.hpp"
 #include "solvers/krylov_problem.hpp"
@@ -144,7 +144,7 @@ void LeastSquaresSolve<T>::compute_residuals() {
     scaled_s_norm_ = std::sqrt(fused::transform_reduce(device_, problem_.cols(), scaled));
   }
   state_.norm = scaled_s_norm_;
-  state_.r_norm = state_.r_start = state_.r_least = r_bar_norm_;
+  state_.r_norm = state_.r_start = r_bar_norm_;
   state_.peak = scaled_s_norm_;
   is_checked_ = true;
 }
@@ -210,7 +210,6 @@ auto LeastSquaresSolve<T>::check() -> Next {
   const double claimed_r = state_.r_norm;
   const double peak = state_.peak;
   const double r_start = state_.r_start;
-  const double r_least = state_.r_least;
   compute_residuals();
   if (!report_.history.empty()) report_.history.back().true_residual = user_units(scaled_s_norm_);
   if (is_met()) return stop(Status::converged);
@@ -218,7 +217,6 @@ auto LeastSquaresSolve<T>::check() -> Next {
     state_.margin *= 0.5;
     state_.peak = peak;
     state_.r_start = r_start;
-    state_.r_least = r_least;
     return Next::proceed;
   }
   return_to_best();

@@ -7,10 +7,10 @@
 ///   r with <r, r>                3m    reads q, r; writes r
 ///   x, D s with <s, s>, <x, x>   5n    reads D p, w, x; writes x, w; + 1n for a diagonal
 ///   p with <p, p>                3n    reads w, p; writes p; + 2n for a diagonal
-#include "solvers/least_squares/cgls.hpp"
+#include "solvers/cgls.hpp"
 
 #include "solvers/fused/vector_ops.hpp"
-#include "solvers/least_squares/solve.hpp"
+#include "solvers/least_squares.hpp"
 
 #include <cmath>
 #include <type_traits>

@@ -5,7 +5,7 @@
 #include "core/history.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/fused/loop.hpp"
-#include "solvers/least_squares/state.hpp"
+#include "solvers/least_squares_state.hpp"
 #include "tessera/array.hpp"
 #include "tessera/fused_operator.hpp"
 #include "tessera/least_squares.hpp"

@@ -3,7 +3,7 @@
 /// Saunders, SIAM J. Sci. Comput. 33(5), 2011, section 2; u and v are stored with their norms, as β u and α v.
 #pragma once
 
-#include "solvers/least_squares/state.hpp"
+#include "solvers/least_squares_state.hpp"
 
 namespace tessera::detail {
 

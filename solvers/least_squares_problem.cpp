@@ -2,7 +2,7 @@
 #include "core/cuda/memory.hpp"
 #include "core/device/operands.hpp"
 #include "core/fused_adapter.hpp"
-#include "solvers/least_squares/solve.hpp"
+#include "solvers/least_squares.hpp"
 #include "spmv/plan_internals.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spmv.hpp"

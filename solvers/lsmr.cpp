@@ -9,10 +9,10 @@
 ///   [u₂ with <u₂, u₂>      3n    with damping: reads D v, u₂; writes u₂]
 ///   v with <v, v>          3n    reads w, v; writes v; + 1n with damping, + 2n for a diagonal
 ///   h̄, x, h                7n    reads v, h, h̄, x; writes h̄, x, h; + 1n for a diagonal; with <x, x>, <h, h>
-#include "solvers/least_squares/lsmr.hpp"
+#include "solvers/lsmr.hpp"
 
 #include "solvers/fused/vector_ops.hpp"
-#include "solvers/least_squares/solve.hpp"
+#include "solvers/least_squares.hpp"
 
 #include <cmath>
 #include <type_traits>

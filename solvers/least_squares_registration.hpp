@@ -1,12 +1,12 @@
 /// \file
 /// Registration of the operations of LSMR, CGLS and their column scaling that run on a GPU. Included once by
-/// registration_cuda.cu, which compiles their kernels, and once by stubs.cpp, which stands in for them.
+/// least_squares_registration_cuda.cu, which compiles their kernels, and once by stubs.cpp, which stands in for them.
 #pragma once
 
+#include "solvers/cgls.hpp"
+#include "solvers/column_norms.hpp"
 #include "solvers/fused/registration.hpp"
-#include "solvers/least_squares/cgls.hpp"
-#include "solvers/least_squares/column_norms.hpp"
-#include "solvers/least_squares/lsmr.hpp"
+#include "solvers/lsmr.hpp"
 
 namespace tessera::cuda {
 

@@ -2,7 +2,7 @@
 /// CGLS: its scalars and its fused operations (fused/ops.hpp). The iteration is in cgls.cpp.
 #pragma once
 
-#include "solvers/least_squares/state.hpp"
+#include "solvers/least_squares_state.hpp"
 
 namespace tessera::detail {
 
@@ -43,6 +43,7 @@ struct CglsUpdateResidual {
     const double image = root_of_squares(std::sqrt(s.dots.yy), rounded_product(s.damping, s.scaled_norm));
     // Ā D p = 0 for p ≠ 0 in the range of (Ā D)ᵀ: by rounding alone.
     if (image == 0.0) return s.give_up();
+    if (!std::isfinite(image)) return s.break_down(Breakdown::not_finite, image);
     s.note_stretch(image, s.p_norm);
     const double stretch = image / s.p_norm;
     if (stretch < s.least_stretch) s.least_stretch = stretch;

@@ -2,4 +2,4 @@
 #include "solvers/amg/row_ops.cuh"
 #include "solvers/fused/block_kernels.cuh"
 #include "solvers/fused/kernels.cuh"
-#include "solvers/least_squares/registration.hpp"
+#include "solvers/least_squares_registration.hpp"

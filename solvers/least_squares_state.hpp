@@ -1,6 +1,6 @@
 /// \file
 /// Stopping rules of least squares, per iteration, and the operations that LSMR and CGLS share. Notation as in
-/// tessera/least_squares.hpp; norms are of the scaled problem (solve.hpp).
+/// tessera/least_squares.hpp; norms are of the scaled problem (least_squares.hpp).
 #pragma once
 
 #include "solvers/fused/ops.hpp"
@@ -10,9 +10,6 @@
 namespace tessera::detail {
 
 using fused::rounded_product;
-
-/// ‖r̄‖ falls with every iteration, but for rounding. Above this multiple of its least value, the recurrence is lost.
-inline constexpr double lost_growth = 1.01;
 
 /// sqrt(a² + b²), the same bits on the host and on a GPU.
 [[nodiscard]] TESSERA_HOST_DEVICE inline double root_of_squares(double a, double b) noexcept {
@@ -32,7 +29,6 @@ struct LeastSquaresState : StopState {
   double margin = 1.0;     ///< convergence is claimed at this multiple of the targets
   double r_norm = 0.0;     ///< ‖r̄‖₂ of the recurrence
   double r_start = 0.0;    ///< ‖r̄‖₂ of the latest start
-  double r_least = 0.0;    ///< least ‖r̄‖₂ since then
   double x_norm = 0.0;     ///< ‖x‖₂
   double a_norm = 0.0;     ///< largest ‖Ā D v‖ / ‖v‖ so far, a lower bound of ‖Ā D‖₂
   double condition = 0.0;  ///< lower bound of cond(Ā D)
@@ -62,7 +58,8 @@ struct LeastSquaresState : StopState {
   /// A direction of norm `direction` was mapped to a vector of norm `image`.
   TESSERA_HOST_DEVICE void note_stretch(double image, double direction) noexcept {
     const double stretch = image / direction;
-    if (stretch > a_norm) a_norm = stretch;
+    // An infinite norm would make every residual small.
+    if (stretch > a_norm && std::isfinite(stretch)) a_norm = stretch;
   }
 
   /// The directions are used up in the middle of an iteration, or rounding has taken over: the recurrence knows no
@@ -81,8 +78,6 @@ struct LeastSquaresState : StopState {
     if (!std::isfinite(residual)) return break_down(Breakdown::not_finite, residual);
     // Written so that NaN is refused.
     if (!(x_norm <= x_limit)) return break_down(Breakdown::not_finite, x_norm);
-    if (residual > lost_growth * r_least) return give_up();
-    if (residual < r_least) r_least = residual;
     if (claims()) {
       halt = fused::Halt::check;
     } else if (condition > condition_limit) {

@@ -1,5 +1,5 @@
 /// Column scaling of least squares: norms of columns as norms of rows of Aᵀ.
-#include "solvers/least_squares/column_norms.hpp"
+#include "solvers/column_norms.hpp"
 
 #include "core/stopwatch.hpp"
 #include "solvers/amg/transform_rows.hpp"
