@@ -71,7 +71,9 @@ Solved run(const Case& task, LeastSquaresMethod method, const Device& device, bo
 
 TEST_F(LeastSquaresOnGpu, HostDrivenLoopGivesTheSameBits) {
   for (const SpmvAlgorithm kernel : {SpmvAlgorithm::merge, SpmvAlgorithm::csr_vector}) {
-    for (const Case& task : cases()) {
+    std::vector<Case> all = cases();
+    if (kernel != SpmvAlgorithm::merge) all.resize(2);
+    for (const Case& task : all) {
       for (const LeastSquaresMethod method : least_squares_methods) {
         SCOPED_TRACE(task.name + " " + name_of(method));
         const Solved alone = run(task, method, gpu(), false, kernel);
