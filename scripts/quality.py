@@ -73,8 +73,7 @@ def facts_of(document):
     fact = {key: matrix[key] for key in ("rows", "cols", "nnz")} | {"reason": "", "symmetric": False}
     proof = (document["ladder"] or {}).get("proof")
     if matrix["rows"] != matrix["cols"]:
-        has_values = document["file"] is None or document["file"]["field"] != "pattern"
-        return fact | {"kind": "rectangular", "reason": "" if has_values else "no values"}
+        return fact | {"kind": "rectangular"}
     if document["advice"]["method"] == "pagerank":
         return fact | {"kind": "graph", "reason": f"PageRank: {document['advice']['method_reason']}"}
     if proof:
@@ -131,13 +130,13 @@ class Survey:
         if row["solve"].get("direct", {}).get("definite"):
             fact["kind"] = "SPD"
         row["spreads"] = {}
-        for configuration in quality_page.PARITY:
-            for peer in self.peers:
-                self.add_spread(name, configuration, peer, loaded)
+        by_name = {peer.name: peer for peer in self.peers}
+        for configuration, peer, column in quality_page.PARITY:
+            if peer in by_name:
+                self.add_spread(name, configuration, by_name[peer], column, loaded)
 
-    def add_spread(self, name, configuration, peer, loaded):
+    def add_spread(self, name, configuration, peer, column, loaded):
         """Where a peer takes more or fewer iterations: those for right-hand sides that are rounded otherwise."""
-        column = quality_page.PEERS_OF[configuration][quality_page.PEERS.index(peer.name)]
         ours, theirs = self.outcomes[name]["solve"].get(configuration), self.outcomes[name][peer.name].get(column)
         if not quality_page.both_solve(ours, theirs) or quality_page.is_close(ours["iterations"], theirs["iterations"]):
             return
@@ -149,7 +148,7 @@ class Survey:
             others.append(self.perturbed(name, peer.name, column, loaded, number, peer.run))
             if quality_page.overlap(counts, others):
                 break
-        self.outcomes[name]["spreads"][configuration, peer.name] = (counts, others)
+        self.outcomes[name]["spreads"][configuration, peer.name, column] = (counts, others)
 
     def run_solve(self, system, configuration, folder):
         return self.solve.run(system, configuration, folder)[0]

@@ -13,19 +13,15 @@ import subprocess
 import time
 import warnings
 
-from quality_runs import GRACE, RECTANGULAR, SQUARE, TOLERANCE
+from quality_runs import GRACE, TOLERANCE
 
 GRANTED = 1.01
 RESTART = 50
-SAME = {"cg": ("none", "jacobi"), "minres": ("none", "jacobi")}
-# Configurations of a peer by kind of matrix, and the configuration of `solve` that stands beside each.
-SCIPY_SYMMETRIC = {f"{method} {precond}": f"{method} {precond}" for method in SAME for precond in SAME[method]}
-EIGEN_SYMMETRIC = {**SCIPY_SYMMETRIC, "cg ic": "cg ic0"}
-BESIDE = {"none": "none", "jacobi": "jacobi", "ilut": "ilutp"}
-PEER_SQUARE = {f"{method} {theirs}": f"{method} {ours}" for method in SQUARE if method != "idr"
-               for theirs, ours in BESIDE.items()}
-SCIPY_RECTANGULAR = {f"lsmr {precond}": f"lsmr {precond}" for precond in RECTANGULAR["lsmr"]}
-EIGEN_RECTANGULAR = {f"cgls {precond}": f"cgls {precond}" for precond in RECTANGULAR["cgls"]}
+# Configurations by kind of matrix. Those that stand beside one of `solve` are paired in quality_page.py.
+SYMMETRIC = [f"{method} {precond}" for method in ("cg", "minres") for precond in ("none", "jacobi")]
+SQUARE = [f"{method} {precond}" for method in ("bicgstab", "gmres") for precond in ("none", "jacobi", "ilut")]
+# GMRES preconditioned as in `solve`: SciPy does not offer it, but solves A M y = b.
+FROM_THE_RIGHT = "gmres jacobi-right"
 
 
 class LimitReached(Exception):
@@ -78,8 +74,8 @@ class SciPy:
 
     def configurations(self, is_square, symmetric):
         if not is_square:
-            return SCIPY_RECTANGULAR
-        return {**(SCIPY_SYMMETRIC if symmetric else {}), **PEER_SQUARE}
+            return ["lsmr none", "lsmr jacobi"]
+        return [*(SYMMETRIC if symmetric else []), *SQUARE, FROM_THE_RIGHT]
 
     def matrix(self, system):
         if self.held is None or self.held[0] is not system.columns:
@@ -126,6 +122,10 @@ class SciPy:
     def solve(self, a, b, method, precond):
         if method == "lsmr":
             return self.lsmr(a, b, precond)
+        if f"{method} {precond}" == FROM_THE_RIGHT:
+            m = self.preconditioner(a, "jacobi")
+            word, y = self.solve(a @ m, b, method, "none")
+            return word, m @ y
         m = self.preconditioner(a, precond)
         options = {"rtol": TOLERANCE, "M": m, "callback": self.count}
         if method == "gmres":
@@ -187,8 +187,8 @@ class Eigen:
 
     def configurations(self, is_square, symmetric):
         if not is_square:
-            return EIGEN_RECTANGULAR
-        return {**(EIGEN_SYMMETRIC if symmetric else {}), **PEER_SQUARE}
+            return ["cgls none", "cgls jacobi"]
+        return [*([*SYMMETRIC, "cg ic"] if symmetric else []), *SQUARE]
 
     def run(self, system, configuration, folder):
         path = folder / "x.bin"

@@ -133,7 +133,7 @@ def norm(values):
 
 
 def read_matrix(name, arguments, path):
-    """A real or integer Matrix Market file of coordinates, as a System."""
+    """A Matrix Market file of coordinates as a System; where it has no values, they are 1."""
     with gzip.open(path, "rt") if path.suffix == ".gz" else open(path) as file:
         header = file.readline().lower().split()
         line = file.readline()
@@ -143,8 +143,8 @@ def read_matrix(name, arguments, path):
         columns, values = [[] for _ in range(rows)], [[] for _ in range(rows)]
         mirrored = {"symmetric": 1.0, "skew-symmetric": -1.0}.get(header[4])
         for entry in file:
-            i, j, value = entry.split()
-            i, j, value = int(i) - 1, int(j) - 1, float(value)
+            i, j, *value = entry.split()
+            i, j, value = int(i) - 1, int(j) - 1, float(value[0]) if value else 1.0
             columns[i].append(j)
             values[i].append(value)
             if mirrored and i != j:
