@@ -199,9 +199,10 @@ def check(survey, text):
             same_rung = configuration != "auto" or outcome.get("by") == page.get((name, "by"))
             found += quality_page.differences(name, configuration, documented, outcome, same_rung)
     run = {configuration for row in survey.outcomes.values() for configuration in row["solve"]}
+    lost = set(quality_runs.CONFIGURATIONS) - run
     found += [f"{name}, {configuration}: documented is {value}, but `solve` does not have it"
               for (name, configuration), value in page.items()
-              if name in survey.outcomes and value and configuration in quality_runs.CONFIGURATIONS - run]
+              if name in survey.outcomes and value and configuration in lost]
     return found, sorted(lacking), compared
 
 
@@ -251,7 +252,8 @@ def main():
         if found:
             print("after a meant change: scripts/quality.py writes the page anew")
         sys.exit(1 if found or survey.faults or not compared else 0)
-    options = {each: solve.options(each) for row in survey.outcomes.values() for each in row["solve"]}
+    run = {each for row in survey.outcomes.values() for each in row["solve"]}
+    options = {each: solve.options(each) for each in quality_runs.CONFIGURATIONS if each in run}
     made_with = f"{', '.join([solve.version, *(peer.version for peer in peers)])}; one thread of {solve.cpu}; at most " \
         f"{solve.max_iterations} iterations and {solve.seconds} s per run"
     page = quality_page.Page(survey.facts, survey.outcomes, options, made_with)

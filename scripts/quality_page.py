@@ -105,10 +105,12 @@ class Page:
                  "### Methods for all square matrices\n"]
         parts += [self.grid(self.square(), (method,)) for method in ("bicgstab", "gmres", "idr")]
         rectangular = self.systems("rectangular")
-        if self.columns_with(rectangular, ("lsmr", "cgls")):
-            parts += ["### Least squares\n", self.grid(rectangular, ("lsmr", "cgls"))]
+        if rectangular:
+            parts += ["### Least squares\n", self.grid(rectangular, ("auto", "lsmr", "cgls"))]
         if self.peers:
-            parts += ["### Beside SciPy and Eigen: the same method\n", self.beside(SAME_METHOD), self.deviations(),
+            groups = [[each for each in SAME_METHOD if each.split()[0] in methods]
+                      for methods in (("cg", "minres"), ("bicgstab", "gmres"), ("lsmr", "cgls"))]
+            parts += ["### Beside SciPy and Eigen: the same method\n", *map(self.beside, groups), self.deviations(),
                       "### Beside SciPy and Eigen: incomplete factors\n", self.beside(OTHER_FACTORS)]
         return "\n".join([*parts, "### No systems\n", self.others()])
 
@@ -125,23 +127,19 @@ class Page:
     def totals(self):
         rows = []
         for configuration, options in self.options.items():
-            outcomes = [outcome for name in self.systems() if (outcome := self.of(name, configuration)) is not None]
-            if not outcomes:
-                continue
-            words = collections.Counter(outcome["word"] for outcome in outcomes)
-            solved = f"{words.pop('solved', 0)} of {len(outcomes)}"
-            rows.append([configuration, f"`{' '.join(options)}`" if options else "", solved,
-                         ", ".join(f"{count} {word}" for word, count in sorted(words.items()))])
-        for peer in self.peers:
-            names = dict.fromkeys(each for row in self.outcomes.values() for each in row.get(peer, {}))
-            for configuration in names:
-                outcomes = [outcome for name in self.systems()
-                            if (outcome := self.of(name, configuration, peer)) is not None]
-                words = collections.Counter(outcome["word"] for outcome in outcomes)
-                solved = f"{words.pop('solved', 0)} of {len(outcomes)}"
-                rows.append([f"{peer} {configuration}", "", solved,
-                             ", ".join(f"{count} {word}" for word, count in sorted(words.items()))])
-        return table(["configuration", "options", "solved", "unsolved"], rows)
+            words = collections.Counter(outcome["word"] for name in self.systems()
+                                        if (outcome := self.of(name, configuration)) is not None)
+            theirs = [self.solved(self.systems(), column, peer)
+                      for peer, column in zip(PEERS, PEERS_OF.get(configuration, ("", "")))]
+            rows.append([configuration, f"`{' '.join(options)}`" if options else "",
+                         self.solved(self.systems(), configuration),
+                         ", ".join(f"{count} {word}" for word, count in sorted(words.items()) if word != "solved"), *theirs])
+        return table(["configuration", "options", "solved", "unsolved", *PEERS], rows)
+
+    def solved(self, names, configuration, peer="solve"):
+        """How many of the systems a configuration solved; nothing if it was not run."""
+        outcomes = [outcome for name in names if (outcome := self.of(name, configuration, peer)) is not None]
+        return f"{sum(outcome['word'] == 'solved' for outcome in outcomes)} of {len(outcomes)}" if outcomes else ""
 
     def ladder(self):
         rows = []
@@ -149,27 +147,22 @@ class Page:
             auto = self.of(name, "auto")
             rows.append([name, cell(auto), auto.get("by", ""), str(auto.get("rungs", "")),
                          short(auto["error"]) if "error" in auto else "", cell(self.of(name, "direct"))])
-        return table(["matrix", "auto", "by", "rungs", "error", "direct"], [*rows, self.footer(["auto", None, None, None,
-                                                                                               "direct"])])
+        return table(["matrix", "auto", "by", "rungs", "error", "direct"], [*rows, self.footer(self.square(), ["auto", "", "", "", "direct"])])
 
     def grid(self, names, methods):
         columns = self.columns_with(names, methods)
         names = [name for name in names if any(self.of(name, each) is not None for each in columns)]
         rows = [[name, *(cell(self.of(name, each)) for each in columns)] for name in names]
-        return table(["matrix", *columns], [*rows, self.footer(columns)])
+        return table(["matrix", *columns], [*rows, self.footer(names, columns)])
 
-    def footer(self, columns):
-        """How many of the systems above each configuration solved."""
-        cells = []
-        for column in columns:
-            outcomes = [outcome for name in self.systems() if column and (outcome := self.of(name, column)) is not None]
-            solved = sum(outcome["word"] == "solved" for outcome in outcomes)
-            cells.append(f"{solved} of {len(outcomes)}" if outcomes else "")
-        return ["**solved**", *cells]
+    def footer(self, names, columns):
+        return ["**solved**", *(self.solved(names, column) for column in columns)]
 
     def beside(self, columns):
-        """Ours / SciPy / Eigen."""
+        """`solve` / SciPy / Eigen; nothing if no column has all."""
         head = [each for each in columns if any(self.trio(name, each) for name in self.systems())]
+        if not head:
+            return ""
         rows = []
         for name in self.systems():
             cells = [" / ".join(plain(each) or "–" for each in trio) if (trio := self.trio(name, column)) else ""

@@ -15,9 +15,9 @@ MIXED = {"cg jacobi": SYMMETRIC, "bicgstab ilutp": SQUARE, "gmres ilutp": SQUARE
 WORDS = {"max_iterations": "limit", "time_limit": "time", "not_finite": "not finite"}
 REFUSED = {2: "refused", 5: "refused", 6: "memory"}
 MIXED_SUFFIX = " mixed"
-CONFIGURATIONS = {f"{method} {precond}" for family in (SYMMETRIC, SQUARE, RECTANGULAR)
-                  for method, preconds in family.items() for precond in preconds}
-CONFIGURATIONS |= {"auto", "direct", *(name + MIXED_SUFFIX for name in MIXED)}
+CONFIGURATIONS = ["auto", "direct", *(f"{method} {precond}" for family in (SYMMETRIC, SQUARE, RECTANGULAR)
+                                      for method, preconds in family.items() for precond in preconds),
+                  *(name + MIXED_SUFFIX for name in MIXED)]
 
 
 class Solve:
@@ -44,7 +44,7 @@ class Solve:
     def configurations(self, is_square, symmetric):
         """Names of the configurations for a matrix, such as "cg jacobi"."""
         if not is_square:
-            return self.known(RECTANGULAR)
+            return ["auto", *self.known(RECTANGULAR)]
         names = ["auto"] + (["direct"] if "direct" in self.methods else [])
         names += (self.known(SYMMETRIC) if symmetric else []) + self.known(SQUARE)
         return names
@@ -83,7 +83,7 @@ class Solve:
             return {"word": REFUSED[done.returncode], "reason": refusal(done.stderr)}, []
         if done.returncode not in (0, 3, 4) or not x.exists():
             return {"word": "failed"}, [f"exit code {done.returncode}: {done.stderr.strip()}"]
-        return judged(system, configuration, json.loads(done.stdout), [float(line) for line in x.read_text().split()])
+        return judged(system, json.loads(done.stdout), [float(line) for line in x.read_text().split()])
 
 
 def refusal(text):
@@ -91,7 +91,7 @@ def refusal(text):
     return lines[0].removeprefix("solve: error: ").split(".mtx.gz: ")[-1] if lines else ""
 
 
-def judged(system, configuration, document, x):
+def judged(system, document, x):
     """What a report says, held against the residual of its x."""
     result = document["result"]
     accuracy = system.accuracy(x)
@@ -112,7 +112,7 @@ def judged(system, configuration, document, x):
                       f"and rounding explains {accuracy['bound']:.1e}")
     met = accuracy["residual"] <= TOLERANCE * system.b_norm + accuracy["bound"]
     if not system.is_square:
-        outcome["optimality"] = system.optimality(x, configuration.endswith("jacobi"))
+        outcome["optimality"] = system.optimality(x, result["precond"] == "jacobi")
         # The solver's norm of A is a lower bound of the one used here: its test is the stricter one.
         met = met or outcome["optimality"] <= TOLERANCE
     if outcome["word"] == "solved" and not met:

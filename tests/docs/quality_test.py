@@ -53,7 +53,7 @@ class Residuals(unittest.TestCase):
 
 class Reports(unittest.TestCase):
     def faults(self, status, x, residual):
-        return quality_runs.judged(small_system(), "cg none", report(status, residual), x)[1]
+        return quality_runs.judged(small_system(), report(status, residual), x)[1]
 
     def test_that_are_true_pass(self):
         system = small_system()
