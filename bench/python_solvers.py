@@ -70,32 +70,43 @@ class Problem:
         return {"residual": size / float(cupy.linalg.norm(self.b)), "optimality": gradient / whole if whole else 0.0}
 
 
+def least_squares_test(shape, rtol):
+    """Of lsmr. With no more rows than columns ||r|| <= rtol ||b|| alone: CuPy's test adds atol ||A|| ||x|| to it."""
+    return {"atol": rtol if shape[0] > shape[1] else 0.0, "btol": rtol, "conlim": 0}
+
+
 class Tessera:
     name = "tessera"
 
     def __init__(self, problem, precond):
         self.b = problem.b
         self.plan = tessera.Plan(problem.A)
-        self.transposable = functools.cache(lambda: tessera.Plan(problem.A, transpose=True))
+        self.transposable = functools.cache(lambda: tessera.Plan(problem.A, transpose=True))  # for lsmr
         self.M = None if precond == "none" else precond
 
     def solver(self, method, rtol, maxiter):
         """A function that solves and returns x, iterations and status, or None where this tessera has no such method."""
-        A = self.transposable() if method == "lsmr" else self.plan
-        options = {"restart": RESTART} if method == "gmres" else {}
-        try:
-            solve = tessera.Solver(A, method, M=self.M, rtol=rtol, maxiter=maxiter, **options).solve
-        except (tessera.Error, TypeError):
-            function = getattr(tessera, method, None)
-            if function is None:
-                return None
-            solve = functools.partial(function, A, M=self.M, rtol=rtol, maxiter=maxiter, **options)
+        if method == "lsmr":
+            solve = self.least_squares(rtol, maxiter)
+        else:
+            options = {"restart": RESTART} if method == "gmres" else {}
+            try:
+                solve = tessera.Solver(self.plan, method, M=self.M, rtol=rtol, maxiter=maxiter, **options).solve
+            except tessera.InvalidArgument:
+                solve = None
+        if solve is None:
+            return None
 
         def run():
             done = solve(self.b)
             return done.x, done.report.iterations, done.report.status
 
         return run
+
+    def least_squares(self, rtol, maxiter):
+        function = getattr(tessera, "lsmr", None)
+        return function and functools.partial(function, self.transposable(), **least_squares_test(self.plan.shape, rtol),
+                                              maxiter=maxiter)
 
     def counted(self, method, rtol, maxiter):
         return self.solver(method, rtol, maxiter)()
@@ -115,9 +126,7 @@ class CuPy:
         if function is None:
             return None
         if method == "lsmr":
-            # Of a consistent system it tests ||r|| <= btol ||b|| + atol ||A|| ||x||: the second term is taken out.
-            atol = rtol if self.A.shape[0] > self.A.shape[1] else 0.0
-            arguments = {"atol": atol, "btol": rtol, "conlim": 0, "maxiter": maxiter}
+            arguments = {**least_squares_test(self.A.shape, rtol), "maxiter": maxiter}
         else:
             tolerance = "rtol" if "rtol" in inspect.signature(function).parameters else "tol"
             arguments = {tolerance: rtol, "maxiter": maxiter, "M": self.M, "callback": callback}
