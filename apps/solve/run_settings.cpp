@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera::cli {
 
@@ -17,14 +19,16 @@ namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::max();
 
-constexpr Choices<Method, 8> methods{{{"auto", Method::automatic},
-                                      {"cg", Method::cg},
-                                      {"bicgstab", Method::bicgstab},
-                                      {"gmres", Method::gmres},
-                                      {"idr", Method::idr},
-                                      {"richardson", Method::richardson},
-                                      {"direct", Method::direct},
-                                      {"pagerank", Method::automatic}}};
+/// "pagerank" gives automatic: it is a command of its own.
+[[nodiscard]] Method method_setting(const Options& options) {
+  const std::vector<std::string> words = option_words(*find_option("method"));
+  const std::vector<std::string_view> choices(words.begin(), words.end());
+  const std::string& chosen = words[choose(options, "method", choices)];
+  for (const Method method : support::methods()) {
+    if (to_string(method) == chosen) return method;
+  }
+  return Method::automatic;
+}
 
 /// An option of one method, typed with another one, would be ignored; ignored options are refused.
 void require_method(const Options& options, std::string_view option, Method wanted, Method owner) {
@@ -94,7 +98,7 @@ RunSettings run_settings(const Options& options) {
   result.rhs = rhs_settings(options);
   result.rhs_given = options.given("rhs");
   result.x0 = x0_settings(options);
-  result.method = choice_option(options, "method", methods);
+  result.method = method_setting(options);
   result.precond = precond_settings(options);
   if (result.method == Method::direct) take_direct_factors(options, result.precond);
   result.solver = solver_settings(options);
