@@ -93,10 +93,10 @@ class Survey:
         self.facts, self.outcomes, self.faults = {}, {}, []
 
     def add(self, name, arguments, load):
-        """load makes the System; called only for a matrix that is a system to solve"""
+        """One matrix. load() makes its System; it is called where a run is not on file yet."""
         fact, _ = self.results.get((name, self.tools["solve"], "inspect"),
                                    lambda: (facts_of(self.solve.inspect(arguments)), []))
-        self.facts[name] = fact
+        fact = self.facts[name] = dict(fact)
         print(name, file=sys.stderr, flush=True)
         if fact["reason"]:
             return

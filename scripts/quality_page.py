@@ -147,7 +147,8 @@ class Page:
             auto = self.of(name, "auto")
             rows.append([name, cell(auto), auto.get("by", ""), str(auto.get("rungs", "")),
                          short(auto["error"]) if "error" in auto else "", cell(self.of(name, "direct"))])
-        return table(["matrix", "auto", "by", "rungs", "error", "direct"], [*rows, self.footer(self.square(), ["auto", "", "", "", "direct"])])
+        rows.append(self.footer(self.square(), ["auto", "", "", "", "direct"]))
+        return table(["matrix", "auto", "by", "rungs", "error", "direct"], rows)
 
     def grid(self, names, methods):
         columns = self.columns_with(names, methods)
@@ -156,10 +157,11 @@ class Page:
         return table(["matrix", *columns], [*rows, self.footer(names, columns)])
 
     def footer(self, names, columns):
+        """The last row of a table."""
         return ["**solved**", *(self.solved(names, column) for column in columns)]
 
     def beside(self, columns):
-        """`solve` / SciPy / Eigen; nothing if no column has all."""
+        """`solve` / SciPy / Eigen; nothing if they have no method of these columns in common."""
         head = [each for each in columns if any(self.trio(name, each) for name in self.systems())]
         if not head:
             return ""

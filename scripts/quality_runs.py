@@ -1,6 +1,7 @@
 """Runs of `solve` for scripts/quality.py: which configurations there are, and what became of each."""
 import json
 import math
+import re
 import subprocess
 
 TOLERANCE = 1e-8
@@ -13,7 +14,7 @@ SQUARE = {"bicgstab": PRECONDITIONERS, "gmres": PRECONDITIONERS, "idr": PRECONDI
 RECTANGULAR = {"lsmr": ("none", "jacobi"), "cgls": ("none", "jacobi")}
 MIXED = {"cg jacobi": SYMMETRIC, "bicgstab ilutp": SQUARE, "gmres ilutp": SQUARE}
 WORDS = {"max_iterations": "limit", "time_limit": "time", "not_finite": "not finite"}
-REFUSED = {2: "refused", 5: "refused", 6: "memory"}
+REFUSED = {5: "refused", 6: "memory"}
 MIXED_SUFFIX = " mixed"
 CONFIGURATIONS = ["auto", "direct", *(f"{method} {precond}" for family in (SYMMETRIC, SQUARE, RECTANGULAR)
                                       for method, preconds in family.items() for precond in preconds),
@@ -30,7 +31,7 @@ class Solve:
         tool = probe["tool"]
         self.version = f"`solve` {tool['version']} ({tool['commit']}, {tool['build']['compiler']})"
         self.cpu = probe["machine"]["cpu"]
-        self.has_mixed = "mixed" in self.text("run", "--help").partition("--precision")[2].partition("\n\n")[0]
+        self.has_mixed = re.search(r"^ *--precision \S*\bmixed\b", self.text("run", "--help"), re.M) is not None
 
     def text(self, *arguments):
         return subprocess.run([self.binary, *arguments], capture_output=True, text=True, check=True, timeout=120).stdout
