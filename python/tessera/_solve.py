@@ -80,9 +80,9 @@ class Solver:
     ----------
     A : Plan, or what `Plan` takes, or a LinearOperator of SciPy
     method : str
-        "cg", "bicgstab", "gmres", "idr" or "richardson".
+        "cg", "bicgstab", "gmres", "idr", "minres", "chebyshev" or "richardson".
     M : Preconditioner, str, LinearOperator or matrix, optional
-        An approximate inverse of A. It is applied from the right by all methods but "cg" and "richardson".
+        An approximate inverse of A. It is applied from the right by "bicgstab", "gmres" and "idr".
     rtol, atol : float
         Converged when ‖b - A x‖₂ ≤ max(rtol ‖b‖₂, atol).
     maxiter : int, optional
@@ -93,7 +93,7 @@ class Solver:
         Called after every iteration with an object of `iteration`, `max_iterations`, `residual`, `target` and
         `seconds`; what it returns, if true, ends the solve with the status "interrupted".
     **options
-        `restart` (of gmres), `time_limit` (seconds), `seed`, `divergence_tolerance`, `stagnation_window`,
+        `restart` (of gmres), `spectrum_low` and `spectrum_high` (of chebyshev: bounds of the eigenvalues of M A), `time_limit` (seconds), `seed`, `divergence_tolerance`, `stagnation_window`,
         `breakdown_restarts`, `replacement_interval`, `history_rows`.
     """
 
@@ -175,6 +175,10 @@ cg = _method("cg", "Conjugate gradients (Hestenes and Stiefel 1952).", "Symmetri
 bicgstab = _method("bicgstab", "BiCGSTAB (van der Vorst 1992), preconditioned from the right.")
 gmres = _method("gmres", "Flexible GMRES(m) (Saad and Schultz 1986, Saad 1993), preconditioned from the right.")
 idr = _method("idr", "IDR(4) (Sonneveld and van Gijzen 2008), preconditioned from the right.")
+minres = _method("minres", "MINRES (Paige and Saunders 1975).",
+                 "Symmetric, indefinite or singular too; M is symmetric positive definite.")
+chebyshev = _method("chebyshev", "Chebyshev iteration; `spectrum_low` and `spectrum_high` bound the eigenvalues of M A.",
+                    "Symmetric positive definite; so is M.")
 richardson = _method("richardson", "Richardson iteration x = x + M (b - A x).")
 
 
