@@ -57,7 +57,7 @@ struct MinresState : StopState {
   double eta = 0.0;    ///< ±‖r‖ in the norm of M
   double pivot = 1.0;  ///< by which the latest d is to be divided
   double pivot_before = 1.0;
-  double q_norm = 0.0;         ///< ‖A z‖₂
+  double a_norm = 0.0;         ///< largest ‖A z‖ / ‖z‖ since the start, a lower bound of ‖A‖₂
   double z_norm = 0.0;         ///< ‖z‖₂
   double z_norm_before = 0.0;  ///< that of the step before
   double t_norm = 0.0;         ///< largest norm of a column of T
@@ -89,7 +89,7 @@ struct MinresState : StopState {
     if (!accepts(sum.v_z, sum.v_v)) return;
     if (has_q_z && steps > 0) {
       const double difference = scale * sum.q_z - gamma_before * gamma * gamma;
-      const double norms = q_norm * z_norm_before;
+      const double norms = a_norm * z_norm * z_norm_before;
       if (std::abs(difference) > std::sqrt(epsilon) * norms) {
         return break_down(Breakdown::asymmetric, difference / norms, Recovery::none);
       }
@@ -171,9 +171,10 @@ struct MinresStep {
     ++s.products;
     const double q_norm = std::sqrt(s.dots.yy);
     if (s.steps == 0) s.scale = power_near_inverse(s.z_norm / s.gamma * (q_norm / s.gamma));
-    s.q_norm = s.scale * q_norm;
+    const double ratio = s.scale * q_norm / s.z_norm;
+    if (ratio > s.a_norm) s.a_norm = ratio;
     s.delta = s.scale * (s.dots.wy / s.gamma) / s.gamma;
-    if (!std::isfinite(s.delta) || !std::isfinite(s.q_norm)) return s.break_down(Breakdown::not_finite, s.delta);
+    if (!std::isfinite(s.delta) || !std::isfinite(ratio)) return s.break_down(Breakdown::not_finite, s.delta);
     const double far = s.far_above_diagonal() / s.pivot_before;
     const double above = s.above_diagonal() / s.pivot;
     if (!s.fits(s.scale / s.gamma) || !s.fits(1.0 / s.gamma) || !s.fits(s.delta / s.gamma) ||
