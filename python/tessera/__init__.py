@@ -16,8 +16,8 @@ __version__ = _core.build_info()["version"]
 __all__ = [
     "BudgetExceeded", "CudaError", "DeviceUnavailable", "DimensionError", "Error", "InvalidArgument", "InvalidMatrix",
     "IoError", "NotSupported", "OutOfMemory", "ParseError", "Plan", "Preconditioner", "SingularMatrix", "Solver",
-    "bicgstab", "build_info", "cg", "chebyshev", "errors", "generate", "gmres", "idr", "kernels", "minres", "pagerank", "read", "report",
-    "richardson", "solve", "spgemm", "testing",
+    "bicgstab", "build_info", "cg", "chebyshev", "errors", "generate", "gmres", "idr", "kernels", "minres", "pagerank",
+    "read", "report", "richardson", "solve", "spgemm", "testing",
 ]
 
 

@@ -11,6 +11,7 @@ from .errors import DimensionError, InvalidArgument
 from .report import Solution
 
 METHODS = tuple(_core.methods())
+RUNGS = ("cg", "bicgstab", "gmres", "idr")  # of the ladder
 
 
 def _options(rtol, atol, maxiter, history, extra):
@@ -93,7 +94,8 @@ class Solver:
         Called after every iteration with an object of `iteration`, `max_iterations`, `residual`, `target` and
         `seconds`; what it returns, if true, ends the solve with the status "interrupted".
     **options
-        `restart` (of gmres), `spectrum_low` and `spectrum_high` (of chebyshev: bounds of the eigenvalues of M A), `time_limit` (seconds), `seed`, `divergence_tolerance`, `stagnation_window`,
+        `restart` (of gmres), `spectrum_low` and `spectrum_high` (of chebyshev: bounds of the eigenvalues of M A),
+        `time_limit` (seconds), `seed`, `divergence_tolerance`, `stagnation_window`,
         `breakdown_restarts`, `replacement_interval`, `history_rows`.
     """
 
@@ -211,7 +213,7 @@ def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=N
         In place where its types allow, and never changed. A LinearOperator of SciPy with a named method and M.
     b : array of n elements, or (n, 1)
     method : str
-        "auto", "cg", "bicgstab", "gmres", "idr", "richardson" or "direct".
+        "auto", "cg", "bicgstab", "gmres", "idr", "minres", "chebyshev", "richardson" or "direct".
     precond : str or Preconditioner
         "auto", "none", "jacobi", "amg", "ilu0", "iluk:K", "ilut:TAU:P", "ilutp:TAU:P", "ic0", "ict:TAU:P",
         "fsai:K:TAU", "spai:LEVEL", or M itself.
@@ -249,7 +251,7 @@ def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=N
     'converged'
     """
     require_word("method", method, ("auto", "direct") + METHODS)
-    by_ladder = isinstance(precond, str) and precond == "auto" and method not in ("direct", "richardson")
+    by_ladder = isinstance(precond, str) and precond == "auto" and method in ("auto",) + RUNGS
     if by_ladder and not (hasattr(A, "matvec") and not isinstance(A, Plan)):
         settings = _options(rtol, atol, maxiter, history, options)
         return _climb(A, b, x0, method, settings, callback, stream)
@@ -264,7 +266,7 @@ def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=N
         if method == "direct" or precond == "direct":
             method, precond = "richardson" if method in ("auto", "direct") else method, Preconditioner(A, "direct")
         elif isinstance(precond, str) and precond == "auto":
-            precond = "jacobi"
+            precond = "jacobi" if method != "minres" or A._core.suits_cg() else "none"
         if isinstance(precond, str) and precond != "none":
             precond = Preconditioner(A, precond)
         if method == "auto":
