@@ -98,7 +98,8 @@ TEST(IterativeSolver, SmallestSystems) {
       const std::vector<double> b{right};
       std::vector<double> x{0.0};
       EXPECT_TRUE(solver.solve(b, x).converged());
-      EXPECT_EQ(x[0], right / 4.0);
+      // The interval of chebyshev is an estimate, so one step is not exact.
+      EXPECT_NEAR(x[0], right / 4.0, method == IterativeMethod::chebyshev ? 1e-7 : 0.0);
     }
   }
 }
