@@ -103,6 +103,11 @@ template <class T>
 template <class T>
 [[nodiscard]] std::unique_ptr<KrylovMethod<T>> make_idr(const KrylovProblem<T>& problem);
 template <class T>
+[[nodiscard]] std::unique_ptr<KrylovMethod<T>> make_minres(const KrylovProblem<T>& problem);
+/// \throws InvalidArgument for an interval of eigenvalues out of order
+template <class T>
+[[nodiscard]] std::unique_ptr<KrylovMethod<T>> make_chebyshev(const KrylovProblem<T>& problem);
+template <class T>
 [[nodiscard]] std::unique_ptr<KrylovMethod<T>> make_richardson(const KrylovProblem<T>& problem);
 
 extern template std::string first_not_finite(const Device&, const char*, std::span<const float>);

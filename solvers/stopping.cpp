@@ -48,6 +48,8 @@ std::string_view to_string(Breakdown breakdown) {
       return "dependent";
     case Breakdown::not_finite:
       return "not_finite";
+    case Breakdown::asymmetric:
+      return "asymmetric";
   }
   return "unknown";
 }
@@ -75,6 +77,10 @@ std::string_view describe(Breakdown kind) {
       return "the preconditioner is not positive definite: r'Mr / r'r =";
     case Breakdown::dependent:
       return "A z depends on the directions before it, so A is singular: what is left of A z, relative to ||A z||,";
+    case Breakdown::asymmetric:
+      return "A is not symmetric: the two inner products of Lanczos vectors u'Av and v'Au differ, relative to ||Au|| "
+             "||v||, "
+             "by";
     case Breakdown::not_finite:
       return "a number or an update beyond the range of the type, or NaN, in the recurrence; last value";
   }

@@ -71,8 +71,11 @@ InverseBytes inverse_bytes(const PrecondRequest& request, const MatrixStatistics
                scaled + (nnz + power + 2.0 * triangle) * entry_in_double);
 }
 
-PrecondChoice choose_precond(Precond wanted, const MatrixStatistics& matrix) {
+PrecondChoice choose_precond(Precond wanted, const MatrixStatistics& matrix, bool definite) {
   if (wanted != Precond::automatic) return {wanted, {}};
+  if (definite && matrix.diagonal_negative > 0) {
+    return {Precond::none, fmt::format("{} diagonal entries negative", matrix.diagonal_negative)};
+  }
   if (matrix.full_diagonal()) return {Precond::jacobi, "full diagonal"};
   return {Precond::none,
           fmt::format("{} diagonal entries missing, {} zero", matrix.diagonal_missing, matrix.diagonal_zero)};
@@ -224,7 +227,7 @@ void build_spai(const PrecondRequest& wanted, const PrecondSubject<T>& subject, 
 template <class T>
 PreparedPrecond<T> prepare_precond(const PrecondRequest& wanted, const PrecondSubject<T>& subject) {
   PreparedPrecond<T> result;
-  result.choice = choose_precond(wanted.precond, subject.facts);
+  result.choice = choose_precond(wanted.precond, subject.facts, wanted.definite);
   if (result.choice.precond == Precond::amg) build_amg(wanted, subject, result);
   if (result.choice.precond == Precond::jacobi) build_jacobi(wanted, subject, result);
   if (result.choice.precond == Precond::polynomial) build_polynomial(wanted, subject, result);

@@ -42,12 +42,13 @@ struct PrecondChoice {
   std::string reason;               ///< empty when the user chose
 };
 
-/// By the matrix alone: Jacobi or none for `automatic`.
-[[nodiscard]] PrecondChoice choose_precond(Precond wanted, const MatrixStatistics& matrix);
+/// By the matrix alone: Jacobi or none for `automatic`. \param definite M has to be positive definite, whatever A is
+[[nodiscard]] PrecondChoice choose_precond(Precond wanted, const MatrixStatistics& matrix, bool definite = false);
 
 /// What the user asks for.
 struct PrecondRequest {
   Precond precond = Precond::automatic;
+  bool definite = false;  ///< `automatic` has to be positive definite, whatever A is
   AmgOptions amg;
   PolynomialOptions polynomial;  ///< its limit on memory follows from those below
   IncompleteFactorOptions factors;

@@ -17,8 +17,8 @@ namespace tessera::cli {
 /// "preconditioner" of a document. \param setup_ms of the run
 [[nodiscard]] Json precond_json(const PrecondOutcome& precond, double setup_ms);
 
-/// W011 where AMG does not coarsen, W012 where M is not symmetric and the method is cg, W013 where pivots of factors
-/// vanished, W014 where factors are nearly singular.
+/// W011 where AMG does not coarsen, W012 where M is not symmetric and the method asks for a symmetric M, W013 where
+/// pivots of factors vanished, W014 where factors are nearly singular.
 void warn_about_precond(const PrecondOutcome& precond, const std::string& method, Warnings& warnings);
 
 }  // namespace tessera::cli

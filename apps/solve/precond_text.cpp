@@ -3,8 +3,11 @@
 #include "summary_text.hpp"
 #include "text_table.hpp"
 
+#include "tessera/iterative_solver.hpp"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -152,17 +155,30 @@ std::string precond_lines(const PrecondOutcome& precond, std::size_t width) {
   return {};
 }
 
+namespace {
+
+[[nodiscard]] bool asks_for_symmetric_m(const std::string& method) {
+  const auto methods = iterative_methods();
+  return std::any_of(methods.begin(), methods.end(), [&](const MethodInfo& info) {
+    return info.name == method &&
+           (info.matrix == MatrixClass::symmetric || info.matrix == MatrixClass::positive_definite);
+  });
+}
+
+}  // namespace
+
 void warn_about_precond(const PrecondOutcome& precond, const std::string& method, Warnings& warnings) {
   if (precond.hierarchy && !precond.hierarchy->coarsens) {
     warnings.push_back({"W011", fmt::format("amg does not coarsen this matrix: {}; --precond jacobi costs less",
                                             precond.hierarchy->reason)});
   }
-  if (!precond.info.is_symmetric && method == "cg") {
+  if (!precond.info.is_symmetric && asks_for_symmetric_m(method)) {
     warnings.push_back(
-        {"W012", fmt::format("{} is not symmetric here, which cg asks for; {}--method bicgstab takes any", precond.name,
-                             precond.factors               ? "ic0 and ict are, "
-                             : precond.approximate_inverse ? "fsai is, "
-                                                           : "")});
+        {"W012",
+         fmt::format("{} is not symmetric here, which {} asks for; {}--method bicgstab takes any", precond.name, method,
+                     precond.factors               ? "ic0 and ict are, "
+                     : precond.approximate_inverse ? "fsai is, "
+                                                   : "")});
   }
   if (precond.factors) warn_about_factors(precond, warnings);
 }

@@ -93,8 +93,9 @@ template <class T>
 
 template <class T>
 [[nodiscard]] support::PreparedPrecond<T> set_up_precond(const RunSettings& settings, const SpmvPlan<T>& A,
-                                                         const RunOutcome& outcome) {
+                                                         Method method, const RunOutcome& outcome) {
   support::PrecondRequest request = precond_request(settings.precond, settings.problem, A.rows(), settings.machine);
+  request.definite = method.iterative() && method_info(*method.iterative()).matrix == MatrixClass::symmetric;
   request.held_bytes = outcome.memory.matrix + outcome.memory.plan + outcome.memory.vectors;
   return support::prepare_precond<T>(request,
                                      {outcome.matrix, A.matrix(), settings.machine.device, outcome.problem, &A});
@@ -121,7 +122,7 @@ void solve_as_named(const RunSettings& settings, const SpmvPlan<T>& A, Method me
   RunOutcome& outcome = result.outcome;
   progress.phase("setting up the preconditioner");
   const Stopwatch timer;
-  const support::PreparedPrecond<T> M = set_up_precond<T>(settings, A, outcome);
+  const support::PreparedPrecond<T> M = set_up_precond<T>(settings, A, method, outcome);
   const double precond_ms = timer.milliseconds();
   outcome.memory.precond = M.info.bytes;
   outcome.precond = precond_outcome(settings.precond, M);

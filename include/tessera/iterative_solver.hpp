@@ -16,7 +16,7 @@
 namespace tessera {
 
 /// The methods of tessera/solvers.hpp, by the names of their functions.
-enum class IterativeMethod : std::uint8_t { cg, bicgstab, gmres, idr, richardson };
+enum class IterativeMethod : std::uint8_t { cg, bicgstab, gmres, idr, minres, chebyshev, richardson };
 
 /// Matrices that a method is for.
 enum class MatrixClass : std::uint8_t { square, symmetric, positive_definite, rectangular };

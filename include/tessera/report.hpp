@@ -32,10 +32,11 @@ enum class Breakdown {
   rho,             ///< BiCGSTAB: residual orthogonal to the shadow vector
   alpha,           ///< BiCGSTAB: A p orthogonal to the shadow vector; IDR: to one of them
   omega,           ///< BiCGSTAB: A s orthogonal to s; IDR: A M r = 0
-  indefinite,      ///< CG: pᵀ A p <= 0, the matrix is not positive definite
-  preconditioner,  ///< rᵀ M r <= 0 in CG
-  dependent,       ///< GMRES: A z depends on the directions before it, and x is not reached: A is singular
+  indefinite,      ///< CG, Chebyshev: pᵀ A p <= 0, the matrix is not positive definite
+  preconditioner,  ///< rᵀ M r <= 0 in CG, vᵀ M v <= 0 in MINRES, rᵀ M r <= 0 in Chebyshev iteration
+  dependent,       ///< GMRES, MINRES: A z depends on the directions before it, and x is not reached: A is singular
   not_finite,      ///< NaN or infinity in a scalar of the recurrence
+  asymmetric,      ///< MINRES: <A u, v> differs from <u, A v>, so A is not symmetric
 };
 
 [[nodiscard]] std::string_view to_string(Breakdown breakdown);

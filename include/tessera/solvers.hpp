@@ -54,6 +54,10 @@ struct SolverOptions {
   /// Names what the observer stopped for, after it did, for the reason of the report: "interrupted by Ctrl-C". Empty:
   /// "stopped by the observer".
   std::function<std::string()> stop_cause = {};
+  /// chebyshev(): ends of an interval that holds the eigenvalues of M A. Upper end 0: 1.1 times the estimate of the
+  /// power method; lower end 0: a thirtieth of the estimate, or of the upper end where that is given.
+  double spectrum_low = 0.0;
+  double spectrum_high = 0.0;
 };
 
 /// Conjugate gradients (Hestenes & Stiefel 1952) for symmetric positive definite A.
@@ -116,6 +120,33 @@ SolveReport gmres(const LinearOperator<T>& A, std::span<const std::type_identity
 template <class T>
 SolveReport idr(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,
                 std::span<std::type_identity_t<T>> x, const SolverOptions& options = {});
+
+/// MINRES (C. C. Paige, M. A. Saunders, SIAM J. Numer. Anal. 12(4), 1975) for symmetric A, which may be indefinite or
+/// singular, and symmetric positive definite M, as in H. Elman, D. Silvester, A. Wathen, Finite Elements and Fast
+/// Iterative Solvers, 2nd ed., algorithm 4.1. It minimizes ‖r‖ in the norm of M, so without M the history never grows;
+/// the tolerance is that of ‖b - A x‖₂. An A that is not symmetric ends as Breakdown::asymmetric at the second
+/// iteration, unless M is neither the identity nor diagonal. Parameters, result and exceptions as for cg(). Per
+/// iteration: one product with A, one with M, and no allocation.
+template <class T>
+SolveReport minres(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,
+                   std::span<std::type_identity_t<T>> x, const SolverOptions& options = {});
+
+/// Without preconditioner.
+template <class T>
+SolveReport minres(const LinearOperator<T>& A, std::span<const std::type_identity_t<T>> b,
+                   std::span<std::type_identity_t<T>> x, const SolverOptions& options = {});
+
+/// Chebyshev iteration (G. H. Golub, R. S. Varga, Numer. Math. 3, 1961; Y. Saad, Iterative Methods for Sparse Linear
+/// Systems, 2nd ed., algorithm 12.1) for symmetric positive definite A and M whose product has its eigenvalues in
+/// [SolverOptions::spectrum_low, spectrum_high]. Its coefficients need no inner products. Where the upper end is not
+/// given, up to 30 products with A and M estimate it, at the start of every solve. An upper end below the largest
+/// eigenvalue ends as diverged; a lower end above the smallest one costs iterations. Parameters, result and exceptions
+/// as for cg(). Per iteration: one product with A, one with M, and no allocation. \throws InvalidArgument too for an
+/// interval out of order, or that is not finite
+template <class T>
+SolveReport chebyshev(const LinearOperator<T>& A, const LinearOperator<T>& M,
+                      std::span<const std::type_identity_t<T>> b, std::span<std::type_identity_t<T>> x,
+                      const SolverOptions& options = {});
 
 /// Richardson iteration x = x + M (b - A x): a preconditioner as a solver by itself, for general square A. It converges
 /// where the spectral radius of I - M A is below 1, by that factor per iteration: with AMG for symmetric positive

@@ -32,6 +32,8 @@ void bind_options(nb::module_& module) {
       .def_rw("breakdown_restarts", &SolverOptions::breakdown_restarts)
       .def_rw("replacement_interval", &SolverOptions::replacement_interval)
       .def_rw("restart", &SolverOptions::restart)
+      .def_rw("spectrum_low", &SolverOptions::spectrum_low)
+      .def_rw("spectrum_high", &SolverOptions::spectrum_high)
       .def_rw("seed", &SolverOptions::seed)
       .def_rw("history", &SolverOptions::keep_history)
       .def_rw("history_rows", &SolverOptions::history_rows);

@@ -6,7 +6,7 @@ from ._matrix import as_csr as _as_csr
 from ._pagerank import pagerank
 from ._plan import Plan, kernels
 from ._precond import Preconditioner
-from ._solve import Solver, bicgstab, cg, gmres, idr, richardson, solve
+from ._solve import Solver, bicgstab, cg, chebyshev, gmres, idr, minres, richardson, solve
 from ._spgemm import spgemm
 from .errors import (BudgetExceeded, CudaError, DeviceUnavailable, DimensionError, Error, InvalidArgument, InvalidMatrix,
                      IoError, NotSupported, OutOfMemory, ParseError, SingularMatrix)
@@ -17,8 +17,8 @@ __version__ = _core.build_info()["version"]
 __all__ = [
     "BudgetExceeded", "CudaError", "DeviceUnavailable", "DimensionError", "Error", "InvalidArgument", "InvalidMatrix",
     "IoError", "NotSupported", "OutOfMemory", "ParseError", "Plan", "Preconditioner", "SingularMatrix", "Solver",
-    "bicgstab", "build_info", "cg", "cgls", "errors", "generate", "gmres", "idr", "kernels", "lsmr", "pagerank", "read",
-    "report", "richardson", "solve", "spgemm", "testing",
+    "bicgstab", "build_info", "cg", "cgls", "chebyshev", "errors", "generate", "gmres", "idr", "kernels", "lsmr",
+    "minres", "pagerank", "read", "report", "richardson", "solve", "spgemm", "testing",
 ]
 
 

@@ -11,6 +11,7 @@ from .errors import DimensionError, InvalidArgument
 from .report import Solution
 
 METHODS = tuple(_core.methods())
+RUNGS = ("cg", "bicgstab", "gmres", "idr")  # of the ladder
 
 
 def _options(rtol, atol, maxiter, history, extra):
@@ -80,9 +81,9 @@ class Solver:
     ----------
     A : Plan, or what `Plan` takes, or a LinearOperator of SciPy
     method : str
-        "cg", "bicgstab", "gmres", "idr" or "richardson".
+        "cg", "bicgstab", "gmres", "idr", "minres", "chebyshev" or "richardson".
     M : Preconditioner, str, LinearOperator or matrix, optional
-        An approximate inverse of A. It is applied from the right by all methods but "cg" and "richardson".
+        An approximate inverse of A. It is applied from the right by "bicgstab", "gmres" and "idr".
     rtol, atol : float
         Converged when ‖b - A x‖₂ ≤ max(rtol ‖b‖₂, atol).
     maxiter : int, optional
@@ -93,7 +94,8 @@ class Solver:
         Called after every iteration with an object of `iteration`, `max_iterations`, `residual`, `target` and
         `seconds`; what it returns, if true, ends the solve with the status "interrupted".
     **options
-        `restart` (of gmres), `time_limit` (seconds), `seed`, `divergence_tolerance`, `stagnation_window`,
+        `restart` (of gmres), `spectrum_low` and `spectrum_high` (of chebyshev: bounds of the eigenvalues of M A),
+        `time_limit` (seconds), `seed`, `divergence_tolerance`, `stagnation_window`,
         `breakdown_restarts`, `replacement_interval`, `history_rows`.
     """
 
@@ -175,6 +177,10 @@ cg = _method("cg", "Conjugate gradients (Hestenes and Stiefel 1952).", "Symmetri
 bicgstab = _method("bicgstab", "BiCGSTAB (van der Vorst 1992), preconditioned from the right.")
 gmres = _method("gmres", "Flexible GMRES(m) (Saad and Schultz 1986, Saad 1993), preconditioned from the right.")
 idr = _method("idr", "IDR(4) (Sonneveld and van Gijzen 2008), preconditioned from the right.")
+minres = _method("minres", "MINRES (Paige and Saunders 1975).",
+                 "Symmetric, indefinite or singular too; M is symmetric positive definite.")
+chebyshev = _method("chebyshev", "Chebyshev iteration; `spectrum_low` and `spectrum_high` bound the eigenvalues of M A.",
+                    "Symmetric positive definite; so is M.")
 richardson = _method("richardson", "Richardson iteration x = x + M (b - A x).")
 
 
@@ -207,7 +213,7 @@ def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=N
         In place where its types allow, and never changed. A LinearOperator of SciPy with a named method and M.
     b : array of n elements, or (n, 1)
     method : str
-        "auto", "cg", "bicgstab", "gmres", "idr", "richardson" or "direct".
+        "auto", "cg", "bicgstab", "gmres", "idr", "minres", "chebyshev", "richardson" or "direct".
     precond : str or Preconditioner
         "auto", "none", "jacobi", "amg", "ilu0", "iluk:K", "ilut:TAU:P", "ilutp:TAU:P", "ic0", "ict:TAU:P",
         "fsai:K:TAU", "spai:LEVEL", or M itself.
@@ -245,7 +251,7 @@ def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=N
     'converged'
     """
     require_word("method", method, ("auto", "direct") + METHODS)
-    by_ladder = isinstance(precond, str) and precond == "auto" and method not in ("direct", "richardson")
+    by_ladder = isinstance(precond, str) and precond == "auto" and method in ("auto",) + RUNGS
     if by_ladder and not (hasattr(A, "matvec") and not isinstance(A, Plan)):
         settings = _options(rtol, atol, maxiter, history, options)
         return _climb(A, b, x0, method, settings, callback, stream)
@@ -261,7 +267,7 @@ def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=N
         if method == "direct" or precond == "direct":
             method, precond = "richardson" if method in ("auto", "direct") else method, Preconditioner(A, "direct")
         elif isinstance(precond, str) and precond == "auto":
-            precond = "jacobi"
+            precond = "jacobi" if method != "minres" or A._core.suits_cg() else "none"
         if isinstance(precond, str) and precond != "none":
             precond = Preconditioner(A, precond)
         if method == "auto":

@@ -97,9 +97,10 @@ TEST_F(ConfigTest, RefusalsNamePlaceAndNearestKey) {
   expect_refused(toml("rtol = 2026-11-21"), "f.toml:1: option --rtol: expected X, got a date or time");
   expect_refused(toml("output = true"), "f.toml:1: option --output: expected FILE|-, got true");
   expect_refused(toml("quiet = 3"), "f.toml:1: option --quiet: expected true or false, got \"3\"");
-  expect_refused(toml("method = \"bicgstb\""),
-                 "f.toml:1: option --method: expected one of auto, cg, bicgstab, gmres, idr, richardson, direct, "
-                 "lsmr, cgls, pagerank, got \"bicgstb\"");
+  expect_refused(
+      toml("method = \"bicgstb\""),
+      "f.toml:1: option --method: expected one of auto, cg, bicgstab, gmres, idr, minres, chebyshev, richardson, "
+      "direct, lsmr, cgls, pagerank, got \"bicgstb\"");
   EXPECT_NE(toml("command = \"pagernk\"").err.find("hint: did you mean pagerank?"), std::string::npos);
   expect_refused(run_with({"SOLVE_RTOLL=1"}, "--poisson3d 4"), "SOLVE_RTOLL: unknown key \"rtoll\"");
   const auto foreign = run_with({"SOLVE_HOME_FOLDER=/somewhere"}, "--poisson3d 4");

@@ -63,6 +63,22 @@ def test_methods_and_preconditioners_by_name():
     assert tessera.solve(poisson(), np.ones(400), method="richardson", precond="amg").converged
 
 
+def test_minres_of_an_indefinite_matrix_and_chebyshev_with_bounds():
+    A = (poisson() - 1.3 * sp.eye(400)).tocsr()
+    b = A @ np.arange(400.)
+    result = tessera.minres(A, b, rtol=1e-10, maxiter=2000)
+    assert result.converged and result.report.method == "minres"
+    np.testing.assert_allclose(result.x, np.arange(400.), atol=1e-4)
+    expected, info = spla.minres(A, b, rtol=1e-10, maxiter=2000)
+    assert info == 0
+    np.testing.assert_allclose(result.x, expected, atol=1e-4)
+    assert tessera.solve(A, b, method="minres", maxiter=2000).converged
+    low = 8 * np.sin(np.pi / 42)**2
+    bounded = tessera.chebyshev(poisson(), np.ones(400), spectrum_low=low, spectrum_high=8 - low)
+    assert bounded.converged
+    assert tessera.chebyshev(poisson(), np.ones(400)).report.iterations > bounded.report.iterations
+
+
 def test_operators_and_preconditioners_of_scipy():
     A = poisson()
     b = A @ np.ones(400)

@@ -19,9 +19,9 @@
 
 namespace tessera::testing {
 
-inline constexpr IterativeMethod all_methods[] = {IterativeMethod::cg, IterativeMethod::bicgstab,
-                                                  IterativeMethod::gmres, IterativeMethod::idr,
-                                                  IterativeMethod::richardson};
+inline constexpr IterativeMethod all_methods[] = {
+    IterativeMethod::cg,     IterativeMethod::bicgstab,  IterativeMethod::gmres,     IterativeMethod::idr,
+    IterativeMethod::minres, IterativeMethod::chebyshev, IterativeMethod::richardson};
 
 [[nodiscard]] inline SolveReport solve_by_function(IterativeMethod method, const LinearOperator<double>& a,
                                                    const LinearOperator<double>& m, std::span<const double> b,
@@ -35,6 +35,10 @@ inline constexpr IterativeMethod all_methods[] = {IterativeMethod::cg, Iterative
       return gmres<double>(a, m, b, x, options);
     case IterativeMethod::idr:
       return idr<double>(a, m, b, x, options);
+    case IterativeMethod::minres:
+      return minres<double>(a, m, b, x, options);
+    case IterativeMethod::chebyshev:
+      return chebyshev<double>(a, m, b, x, options);
     case IterativeMethod::richardson:
       return richardson<double>(a, m, b, x, options);
   }

@@ -59,6 +59,22 @@ TEST(KrylovRealMatrices, CgNeedsAsManyIterationsAsEigen) {
   }
 }
 
+/// Rounding errors in inner products with an A z far smaller than ‖A‖ ‖z‖ are no asymmetry.
+TEST(KrylovRealMatrices, MinresTakesIllConditionedMatricesForSymmetric) {
+  TESSERA_REQUIRE_REAL_MATRICES();
+  for (const char* name : {"bcsstk38", "freeFlyingRobot_7"}) {
+    SCOPED_TRACE(name);
+    const auto file = read_matrix_market<double>(*real_matrices_dir() / (std::string(name) + ".mtx.gz"));
+    const CsrView<double> a = file.matrix.view();
+    const std::vector<double> b = product(a, random_values<double>(static_cast<std::size_t>(a.rows), 11));
+    std::vector<double> x(b.size());
+    const SpmvPlan<double> plan(Csr<double>::copy_of(a));
+    const SolveReport report = minres<double>(plan, b, x, {.max_iterations = 2000, .stagnation_window = 2000});
+    EXPECT_EQ(report.status, Status::max_iterations) << report.reason;
+    expect_honest(report, a, b, x);
+  }
+}
+
 /// For every status: x is finite and never worse than the guess, the reported residual is that of Eigen and of long
 /// double, and the solve is converged exactly when it is small.
 TEST(KrylovRealMatrices, EveryReportIsHonest) {

@@ -16,7 +16,7 @@
 
 namespace tessera::testing {
 
-enum class Method { cg, bicgstab, gmres, idr, richardson };
+enum class Method { cg, bicgstab, gmres, idr, minres, chebyshev, richardson };
 
 struct Case {
   std::string name;
@@ -48,6 +48,8 @@ inline Solved solve(const Case& task, const LinearOperator<double>& a, const Lin
     if (task.method == Method::richardson) return richardson<double>(a, m, b.span(), x.span(), task.options);
     if (task.method == Method::gmres) return gmres<double>(a, m, b.span(), x.span(), task.options);
     if (task.method == Method::idr) return idr<double>(a, m, b.span(), x.span(), task.options);
+    if (task.method == Method::minres) return minres<double>(a, m, b.span(), x.span(), task.options);
+    if (task.method == Method::chebyshev) return chebyshev<double>(a, m, b.span(), x.span(), task.options);
     if (task.method == Method::bicgstab) return bicgstab<double>(a, m, b.span(), x.span(), task.options);
     return cg<double>(a, m, b.span(), x.span(), task.options);
   };
