@@ -43,18 +43,18 @@ TEST_F(MultipleRightSidesOnGpu, ColumnsEndAsAlone) {
   const Csr<double> a = poisson2d<double>(9, 8);
   const auto plan =
       std::make_shared<const SpmvPlan<double>>(Csr<double>::copy_of(a.view()), SpmvOptions{.device = gpu()});
-  const JacobiPreconditioner<double> jacobi(plan->matrix());
+  const JacobiPreconditioner<double> jacobi(plan->matrix(), gpu());
   const IdentityOperator<double> identity(72, gpu());
-  const FsaiPreconditioner<double> fsai(plan->matrix());
+  const FsaiPreconditioner<double> fsai(plan->matrix(), {}, gpu());
   const std::pair<const char*, const LinearOperator<double>*> preconditioners[] = {
       {"identity", &identity}, {"jacobi", &jacobi}, {"fsai", &fsai}};
   for (const IterativeMethod method : together) {
     for (const auto& [name, m] : preconditioners) {
       Sides sides = sides_of_poisson(9, 8, 9);
       // The endings of NaN have no history.
-      for (const std::size_t j : {7, 3}) {
-        sides.b.erase(sides.b.begin() + static_cast<std::ptrdiff_t>(j));
-        sides.x.erase(sides.x.begin() + static_cast<std::ptrdiff_t>(j));
+      for (const std::ptrdiff_t j : {7, 3}) {
+        sides.b.erase(sides.b.begin() + j);
+        sides.x.erase(sides.x.begin() + j);
       }
       const SolverOptions options{.relative_tolerance = 1e-11, .keep_history = true};
       expect_alike(solve_together(method, *plan, *m, sides, options),
@@ -68,7 +68,7 @@ TEST_F(MultipleRightSidesOnGpu, NumbersOfColumnsAndLayouts) {
   using enum MultiVectorLayout;
   const Csr<double> a = poisson2d<double>(6, 5);
   const SpmvPlan<double> plan(Csr<double>::copy_of(a.view()), {.device = gpu()});
-  const JacobiPreconditioner<double> jacobi(plan.matrix());
+  const JacobiPreconditioner<double> jacobi(plan.matrix(), gpu());
   for (const IterativeMethod method : together) {
     for (const int count : {0, 1, 7, repetitions(33, 9)}) {
       const Sides sides = sides_of_poisson(6, 5, count);
