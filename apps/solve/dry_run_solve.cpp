@@ -1,6 +1,7 @@
 // Forecasts of a solve and of a ranking.
 #include "dry_run.hpp"
 
+#include "columns_run.hpp"
 #include "device_choice.hpp"
 #include "dry_run_precond.hpp"
 #include "ladder_run.hpp"
@@ -11,6 +12,7 @@
 #include "support/system.hpp"
 #include "tessera/error.hpp"
 #include "tessera/ladder.hpp"
+#include "tessera/multiple_right_sides.hpp"
 
 #include <fmt/format.h>
 
@@ -152,20 +154,30 @@ template <class T>
   decide(sizes, sizeof(T), machine, settings.spmv);
   const Method method = sizes.whole ? support::choose_method(settings.method, sizes.facts).method : settings.method;
   progress.phase("measuring the speed of memory");
-  const std::uint64_t vectors = vector_bytes(settings, method, sizes.rows, sizeof(T));
+  const std::int64_t columns = rhs_columns(settings, sizes.rows);
+  check_columns(settings, columns);
+  const std::uint64_t vectors = vector_bytes(settings, method, sizes.rows, sizeof(T), columns);
   measure_speed(machine, sizes.bytes + vectors, forecast);
   forecast.matrices = {sizes};
   forecast.phases.push_back(matrix.reading);
   add_upload(sizes, settings.spmv, sizeof(T), machine, forecast);
   add_plan<T>(settings.spmv, sizes, forecast);
-  add_vectors(vectors, "at most, of " + to_string(method), forecast);
+  add_vectors(vectors,
+              columns == 1 ? "at most, of " + to_string(method)
+                           : fmt::format("at most, of {} with {} right-hand sides", to_string(method), columns),
+              forecast);
   PrecondOutlook precond = climbs(settings) ? add_rungs(settings, matrix, forecast) : precond_outlook(settings, matrix);
   const IterationWork work = work_of(method, settings.solver.restart);
   const double n = static_cast<double>(sizes.rows) * sizeof(T);
   const double product = static_cast<double>(sizes.bytes) + 2.0 * n;
   const bool is_diagonal = precond.phase.held_bytes > 0 && precond.phase.held_bytes <= static_cast<std::uint64_t>(n);
   if (is_diagonal) precond.phase.ms = ms_of_bytes(forecast, static_cast<double>(sizes.bytes));
-  const double iteration = work.products * (product + precond.applied_bytes) + work.vectors * n;
+  // Columns that share a product read the matrix once, those solved one by one in every iteration.
+  const bool shares_products = method == Method::cg || method == Method::bicgstab;
+  const double at_once =
+      shares_products ? static_cast<double>(std::min<std::int64_t>(columns, most_panel_columns)) : 1.0;
+  const double iteration = work.products * (product + 2.0 * (at_once - 1.0) * n + at_once * precond.applied_bytes) +
+                           at_once * work.vectors * n;
   forecast.phases.push_back(std::move(precond.phase));
   add_history(settings.output, settings.solver.max_iterations, forecast);
   add_iteration(iteration, machine, forecast);
@@ -173,7 +185,7 @@ template <class T>
   if (settings.error_gate != ErrorGate::off) {
     forecast.phases.push_back({"check", 0, vectors, std::nullopt, "a solve for the error of x, where one is needed"});
   }
-  add_vector_output(settings.output, sizes.rows, forecast);
+  add_vector_output(settings.output, columns * sizes.rows, forecast);
   return forecast;
 }
 

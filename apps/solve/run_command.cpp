@@ -1,3 +1,4 @@
+#include "columns_run.hpp"
 #include "commands.hpp"
 #include "device_choice.hpp"
 #include "dry_run.hpp"
@@ -35,7 +36,9 @@ namespace {
 template <class T>
 struct Solved {
   RunOutcome outcome;
-  std::vector<T> x;
+  MultiVector<T> solution;  ///< one column per right-hand side
+
+  [[nodiscard]] std::span<T> x() { return solution.elements; }
 };
 
 template <class T>
@@ -99,12 +102,15 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] support::PreparedPrecond<T> set_up_precond(const RunSettings& settings, const SpmvPlan<T>& A,
-                                                         const RunOutcome& outcome) {
-  support::PrecondRequest request = precond_request(settings.precond, settings.problem, A.rows(), settings.machine);
+[[nodiscard]] support::PreparedPrecond<T> set_up_precond(const PrecondSettings& precond, const RunSettings& settings,
+                                                         const SpmvPlan<T>& A, RunOutcome& outcome) {
+  support::PrecondRequest request = precond_request(precond, settings.problem, A.rows(), settings.machine);
   request.held_bytes = outcome.memory.matrix + outcome.memory.plan + outcome.memory.vectors;
-  return support::prepare_precond<T>(request,
-                                     {outcome.matrix, A.matrix(), settings.machine.device, outcome.problem, &A});
+  auto M =
+      support::prepare_precond<T>(request, {outcome.matrix, A.matrix(), settings.machine.device, outcome.problem, &A});
+  outcome.memory.precond = M.info.bytes;
+  outcome.precond = precond_outcome(precond, M);
+  return M;
 }
 
 /// Errors of the solution, and with --error-gate repair a better one.
@@ -117,7 +123,7 @@ void assess(const RunSettings& settings, const SpmvPlan<T>& A, const FusedOperat
   options.observer = [](const IterationInfo&) { return interrupt_signal() == 0 ? Control::proceed : Control::stop; };
   options.stop_cause = interruption;
   outcome.error_gate = settings.error_gate.value_or(ErrorGate::warn);
-  outcome.accuracy = support::assess_accuracy<T>({{A, M}, A.matrix(), outcome.matrix, method, b, result.x, options},
+  outcome.accuracy = support::assess_accuracy<T>({{A, M}, A.matrix(), outcome.matrix, method, b, result.x(), options},
                                                  outcome.error_gate, outcome.report);
 }
 
@@ -128,15 +134,46 @@ void solve_as_named(const RunSettings& settings, const SpmvPlan<T>& A, Method me
   RunOutcome& outcome = result.outcome;
   progress.phase("setting up the preconditioner");
   const Stopwatch timer;
-  const support::PreparedPrecond<T> M = set_up_precond<T>(settings, A, outcome);
+  const support::PreparedPrecond<T> M = set_up_precond<T>(settings.precond, settings, A, outcome);
   const double precond_ms = timer.milliseconds();
-  outcome.memory.precond = M.info.bytes;
-  outcome.precond = precond_outcome(settings.precond, M);
   progress.phase(fmt::format("solving with {} and precond {}", outcome.method, outcome.precond.name));
-  outcome.report = support::solve_from_host<T>(method, {A, *M.inverse}, b, result.x, solver);
+  outcome.report = support::solve_from_host<T>(method, {A, *M.inverse}, b, result.x(), solver);
   outcome.report.timings.preconditioner_ms = precond_ms;
   progress.phase("checking the solution");
   assess<T>(settings, A, *M.inverse, method, b, result);
+}
+
+/// With one right-hand side: b, x and their solve.
+template <class T>
+void solve_one(RunSettings& settings, const InputMatrix<T>& problem, const SpmvPlan<T>& A, Method method,
+               const SolverOptions& solver, Progress& progress, Solved<T>& result) {
+  RunOutcome& outcome = result.outcome;
+  const MachineSettings& machine = settings.machine;
+  const std::vector<T> b = make_rhs<T>(settings.rhs, settings.rhs_given, problem.matrix->view(), A, machine);
+  outcome.rhs_replaced = outcome.rhs != describe(settings.rhs);
+  outcome.rhs = describe(settings.rhs);
+  result.solution = {settings.x0.kind == VectorSettings::Kind::rhs
+                         ? b
+                         : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess"),
+                     A.rows(), 1};
+  if (climbs(settings)) {
+    progress.phase("solving");
+    climb<T>(settings, A, b, result.x(), solver, outcome);
+  } else {
+    solve_as_named<T>(settings, A, method, b, solver, progress, result);
+  }
+}
+
+/// With several.
+template <class T>
+void solve_all(const RunSettings& settings, const SpmvPlan<T>& A, Method method, const SolverOptions& solver,
+               Progress& progress, Solved<T>& result) {
+  const MultiVector<T> b = make_right_sides<T>(settings, A.rows());
+  result.solution = make_guesses<T>(settings, b);
+  const SetUpPrecond<T> set_up = [&](const PrecondSettings& precond) {
+    return set_up_precond<T>(precond, settings, A, result.outcome);
+  };
+  solve_right_sides<T>(settings, A, method, b, result.solution, solver, set_up, progress, result.outcome);
 }
 
 /// A run that ended by itself, without a solution that is as good as it gets.
@@ -164,7 +201,9 @@ template <class T>
   outcome.method = to_string(method.method);
   outcome.method_reason = method.reason;
   warn_about_unused(settings, method.method, outcome.warnings);
-  outcome.memory.vectors = vector_bytes(settings, method.method, problem.matrix->rows(), sizeof(T));
+  const std::int64_t columns = rhs_columns(settings, problem.matrix->rows());
+  check_columns(settings, columns);
+  outcome.memory.vectors = vector_bytes(settings, method.method, problem.matrix->rows(), sizeof(T), columns);
   support::require_memory(machine.memory_limit_bytes, outcome.memory.matrix, outcome.memory.vectors,
                           "the vectors of " + outcome.method);
 
@@ -178,12 +217,6 @@ template <class T>
   outcome.memory.plan = outcome.plan.bytes;
 
   progress.phase("preparing vectors");
-  const std::vector<T> b = make_rhs<T>(settings.rhs, settings.rhs_given, problem.matrix->view(), A, machine);
-  outcome.rhs_replaced = outcome.rhs != describe(settings.rhs);
-  outcome.rhs = describe(settings.rhs);
-  result.x = settings.x0.kind == VectorSettings::Kind::rhs
-                 ? b
-                 : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess");
   SolverOptions solver = settings.solver;
   solver.observer = [&progress](const IterationInfo& info) {
     keep_partial_results();
@@ -191,21 +224,20 @@ template <class T>
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
   solver.stop_cause = interruption;
-  if (climbs(settings)) {
-    progress.phase("solving");
-    climb<T>(settings, A, b, result.x, solver, outcome);
+  if (columns == 1) {
+    solve_one<T>(settings, problem, A, method.method, solver, progress, result);
   } else {
-    solve_as_named<T>(settings, A, method.method, b, solver, progress, result);
+    solve_all<T>(settings, A, method.method, solver, progress, result);
   }
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.upload_ms += A.info().upload_ms;
   outcome.report.timings.plan_ms = plan_ms;
-  if (wants_advice(outcome)) {
+  if (columns == 1 && wants_advice(outcome)) {
     // Under a limit on memory the direct solver is no advice either.
     outcome.next_command = next_command<T>(outcome, problem.matrix->view(), machine.memory_limit_bytes == 0);
   }
   if (const auto exact = exact_solution<T>(settings.rhs, A.rows(), machine.seed)) {
-    outcome.error = distance<T>(result.x, *exact);
+    outcome.error = distance<T>(result.x(), *exact);
   }
   if (settings.output.plan_info && interrupt_signal() == 0) outcome.break_even = A.measure_break_even();
   warn_about_run(outcome, outcome.warnings);
@@ -222,12 +254,14 @@ template <class T>
   Deliverables results;
   results.write_vector = [&](const std::string& path) {
     const Stopwatch timer;
-    write_solution<T>(path, solved.x,
+    write_solution<T>(path, solved.solution,
                       {fmt::format("solution of {} with right-hand side {}: {}", outcome.problem, outcome.rhs,
                                    to_string(outcome.report.status))});
     outcome.write_ms = timer.milliseconds();
   };
-  results.history = &outcome.report.history;
+  results.history = [&] {
+    return outcome.columns.empty() ? history_csv(outcome.report.history) : history_csv(outcome.columns);
+  };
   results.summary = [&] { return run_summary(outcome, settings.output); };
   results.json = [&](ExitCode code) { return document_text(run_json(outcome, options, invocation, code)); };
   return deliver(settings.output, exit_code_of(outcome.report.status, interrupt_signal(), settings.output.exit_zero),
