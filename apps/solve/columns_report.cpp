@@ -27,17 +27,15 @@ std::string columns_line(const RunOutcome& outcome) {
   if (outcome.columns.empty()) return {};
   std::map<std::string, std::int64_t> endings;
   std::int64_t most = 0;
-  std::int64_t products = 0;
   for (const ColumnOutcome& column : outcome.columns) {
     ++endings[std::string(to_string(column.report.status))];
     most = std::max(most, column.report.iterations);
-    products += column.report.spmv_count;
   }
   std::string text;
   for (const auto& [ending, count] : endings) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, ending);
-  return line("columns", fmt::format("{} right-hand sides: {}; at most {}, {} of columns; below, column {}",
-                                     outcome.columns.size(), text, counted(most, "iteration"),
-                                     counted(products, "product"), outcome.worst_column + 1));
+  return line("columns",
+              fmt::format("{} right-hand sides: {}; at most {}; of the worst, column {}:", outcome.columns.size(), text,
+                          counted(most, "iteration"), outcome.worst_column + 1));
 }
 
 std::string columns_table(const RunOutcome& outcome, std::size_t width) {
@@ -56,8 +54,8 @@ std::string columns_table(const RunOutcome& outcome, std::size_t width) {
     order.resize(shown_columns);
   }
   TextTable table;
-  table.columns = {{"column", ""},     {"status", ""},      {"method", "", 1},
-                   {"iterations", ""}, {"||b - A x||", ""}, {"target", ""}};
+  table.columns = {{"", "column"},     {"", "status"},      {"", "method", 1},
+                   {"", "iterations"}, {"", "||b - A x||"}, {"", "target"}};
   for (const std::size_t j : order) {
     const ColumnOutcome& column = outcome.columns[j];
     table.rows.push_back(
@@ -65,7 +63,7 @@ std::string columns_table(const RunOutcome& outcome, std::size_t width) {
          fmt::format("{} {}", column.method, column.precond), fmt::format("{}", column.report.iterations),
          fmt::format("{:.2e}", column.report.true_residual), fmt::format("{:.2e}", column.report.target)});
   }
-  std::string text = "\n" + aligned_text(table, width);
+  std::string text = aligned_text(table, width);
   if (are_many)
     text += fmt::format("{} columns more, whose residuals are smaller parts of their targets\n",
                         outcome.columns.size() - order.size());

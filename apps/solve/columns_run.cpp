@@ -5,6 +5,7 @@
 
 #include "core/stopwatch.hpp"
 #include "support/system.hpp"
+#include "tessera/accuracy.hpp"
 #include "tessera/error.hpp"
 #include "tessera/multiple_right_sides.hpp"
 
@@ -270,6 +271,21 @@ void conclude(RunOutcome& outcome, double solve_ms, double precond_ms) {
   outcome.report.timings.preconditioner_ms = precond_ms;
 }
 
+/// Of the worst column, whatever was found out of the others.
+template <class T>
+void judge_worst(const SpmvPlan<T>& A, const MultiVectorView<const T>& b, const MultiVectorView<const T>& x,
+                 RunOutcome& outcome) {
+  outcome.accuracy = {};
+  if (!std::isfinite(outcome.report.true_residual)) return;
+  const auto j = static_cast<std::int64_t>(outcome.worst_column);
+  const Stopwatch watch;
+  const Device device = A.device();
+  const auto own_b = Array<T>::copy_of(b.column(j), device);
+  const auto own_x = Array<T>::copy_of(x.column(j), device);
+  outcome.accuracy.backward = backward_error<T>(A.matrix(), own_b.span(), own_x.span(), device);
+  outcome.accuracy.ms = watch.milliseconds();
+}
+
 }  // namespace
 
 std::int64_t rhs_columns(const RunSettings& settings, std::int64_t rows) {
@@ -339,6 +355,7 @@ void solve_right_sides(const RunSettings& settings, const SpmvPlan<T>& A, Method
     sides.solve_from(0, method, M);
   }
   conclude(outcome, watch.milliseconds() - precond_ms, precond_ms);
+  judge_worst<T>(A, b.view(), std::as_const(x).view(), outcome);
 }
 
 template MultiVector<float> make_right_sides(const RunSettings&, std::int64_t);

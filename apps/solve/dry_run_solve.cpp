@@ -182,7 +182,7 @@ template <class T>
   add_history(settings.output, settings.solver.max_iterations, forecast);
   add_iteration(iteration, machine, forecast);
   // The correction by which the error of x is estimated is a solve of its own.
-  if (settings.error_gate != ErrorGate::off) {
+  if (columns == 1 && settings.error_gate != ErrorGate::off) {
     forecast.phases.push_back({"check", 0, vectors, std::nullopt, "a solve for the error of x, where one is needed"});
   }
   add_vector_output(settings.output, columns * sizes.rows, forecast);
