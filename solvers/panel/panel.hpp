@@ -64,7 +64,7 @@ struct PanelPreconditioner {
 };
 
 /// The states of a panel, between runs of its loop and on a GPU. `iteration` counts the iterations of the panel; it
-/// halts at the end of an iteration in which a column has halted.
+/// halts at the end of an iteration in which a column has halted. A column that has ended is Halt::done.
 template <class State>
 struct PanelState : LoopControl {
   State of[most_panel_columns];

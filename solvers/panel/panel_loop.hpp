@@ -186,7 +186,7 @@ class PanelLoop {
         const State& state = panel_.of[j];
         norms[static_cast<std::size_t>(j)] = state.iteration != panel_.noted[j] ? state.norm : no_iteration;
         panel_.noted[j] = state.iteration;
-        if (state.halted()) panel_.halt = state.halt;
+        if (state.halted() && state.halt != Halt::done) panel_.halt = state.halt;
       }
       if (!note(std::span<const double>(norms), watch_.seconds())) return;
     }

@@ -2,7 +2,8 @@
 /// The solves of the columns of a panel. Each is a KrylovSolve, as the only one of a function is; the iterations run
 /// for all columns together, on blocks. Where a column has halted, its vectors are copied from the blocks, and the host
 /// deals with it as with a single solve: residuals, checks and restarts have the same order of sums. Columns that have
-/// ended leave the blocks, which become narrower.
+/// ended leave the blocks, which become narrower. On a GPU a loop of another width is recorded anew, so there a few
+/// short columns stay until it pays.
 #pragma once
 
 #include "core/stopwatch.hpp"
@@ -36,6 +37,10 @@ void copy_to_column(const Device& device, std::span<const T> from, const MultiVe
                                                 .from_stride = 1,
                                                 .to_stride = to.row_stride()});
 }
+
+/// Elements of columns that have ended, above which a GPU leaves them out at once: some microseconds per iteration,
+/// where recording the loop takes about half a millisecond. Below, they leave when at most half of the columns iterate.
+inline constexpr std::int64_t narrowing_elements = std::int64_t{1} << 18;
 
 /// \tparam Method CgPanel or BicgstabPanel
 template <class T, class Method>
@@ -147,8 +152,8 @@ class PanelSolve {
     ++iteration_;
     bool proceed = true;
     for (std::size_t slot = 0; slot < iterating_.size(); ++slot) {
+      if (iterating_[slot] == nullptr || norms[slot] == fused::no_iteration) continue;
       Column& column = *iterating_[slot];
-      if (norms[slot] == fused::no_iteration) continue;
       column.norm = norms[slot];
       proceed = column.solve.note({++column.iteration, column.norm, seconds}) && proceed;
     }
@@ -160,12 +165,13 @@ class PanelSolve {
   /// The observer sees the column whose residual is the largest multiple of its target.
   void show() {
     if (!observer_ || interrupted_) return;
-    double worst = 0.0;
+    double worst = -1.0;
     double target = 0.0;
     for (const Column* const column : iterating_) {
+      if (column == nullptr) continue;
       const double residual = column->solve.user_units(column->norm);
       const double its_target = column->solve.report().target;
-      if (column != iterating_.front() && !(residual * target > worst * its_target)) continue;
+      if (worst >= 0.0 && !(residual * target > worst * its_target)) continue;
       worst = residual;
       target = its_target;
     }
@@ -176,9 +182,9 @@ class PanelSolve {
   /// Deals with the columns that have halted, or with all.
   void attend() {
     for (std::size_t slot = 0; slot < iterating_.size(); ++slot) {
-      Column& column = *iterating_[slot];
       const int j = static_cast<int>(slot);
-      if (!attends_all_ && !loop_.state(j).halted()) continue;
+      if (iterating_[slot] == nullptr || !(attends_all_ || loop_.state(j).halted())) continue;
+      Column& column = *iterating_[slot];
       column.state = loop_.state(j);
       vectors_.gather(j);
       look_at(column);
@@ -221,22 +227,29 @@ class PanelSolve {
     return nullptr;
   }
 
-  /// Makes the blocks narrower.
+  /// Makes the blocks narrower, where that pays.
   void drop_ended() {
-    std::vector<int> kept;
+    std::vector<int> left;
     for (std::size_t slot = 0; slot < iterating_.size(); ++slot) {
-      if (iterating_[slot] != nullptr) kept.push_back(static_cast<int>(slot));
-    }
-    const bool is_narrower = kept.size() < iterating_.size();
-    if (is_narrower && !kept.empty()) {
-      vectors_.narrow(kept);
-      for (std::size_t slot = 0; slot < kept.size(); ++slot) {
-        iterating_[slot] = iterating_[static_cast<std::size_t>(kept[slot])];
-        loop_.state(static_cast<int>(slot)) = loop_.state(kept[slot]);
+      if (iterating_[slot] != nullptr) {
+        left.push_back(static_cast<int>(slot));
+      } else {
+        loop_.state(static_cast<int>(slot)).halt = fused::Halt::done;
       }
     }
-    iterating_.resize(kept.size());
-    if (is_narrower || loop_.columns() == 0) loop_.forget(static_cast<int>(kept.size()));
+    const std::size_t width = iterating_.size();
+    const bool is_recorded = loop_.columns() > 0 && !problem_.device().is_host();
+    const std::int64_t ended = static_cast<std::int64_t>(width - left.size()) * x_.rows();
+    if (is_recorded && 2 * left.size() > width && ended < narrowing_elements) return;
+    if (left.size() < width && !left.empty()) {
+      vectors_.narrow(left);
+      for (std::size_t slot = 0; slot < left.size(); ++slot) {
+        iterating_[slot] = iterating_[static_cast<std::size_t>(left[slot])];
+        loop_.state(static_cast<int>(slot)) = loop_.state(left[slot]);
+      }
+    }
+    iterating_.resize(left.size());
+    if (left.size() < width || loop_.columns() == 0) loop_.forget(static_cast<int>(left.size()));
   }
 
   void restore_all() {

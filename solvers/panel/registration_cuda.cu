@@ -59,7 +59,7 @@ __device__ void close_panel_iteration(State* states, int columns, fused::PanelSt
   if (j != 0) return;
   const std::int64_t before = panel.iteration++;
   for (int k = 0; k < columns; ++k) {
-    if (states[k].halted()) panel.halt = states[k].halt;
+    if (states[k].halted() && states[k].halt != fused::Halt::done) panel.halt = states[k].halt;
   }
   close_operation(panel, before, block);
 }
