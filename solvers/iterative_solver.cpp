@@ -2,37 +2,12 @@
 #include "tessera/iterative_solver.hpp"
 
 #include "solvers/fused/vector_ops.hpp"
-#include "solvers/krylov_problem.hpp"
+#include "solvers/registry.hpp"
 #include "tessera/array.hpp"
-#include "tessera/error.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdint>
 #include <optional>
 
 namespace tessera {
-
-namespace {
-
-template <class T>
-std::unique_ptr<detail::KrylovMethod<T>> make(IterativeMethod method, const detail::KrylovProblem<T>& problem) {
-  switch (method) {
-    case IterativeMethod::cg:
-      return detail::make_cg(problem);
-    case IterativeMethod::bicgstab:
-      return detail::make_bicgstab(problem);
-    case IterativeMethod::gmres:
-      return detail::make_gmres(problem);
-    case IterativeMethod::idr:
-      return detail::make_idr(problem);
-    case IterativeMethod::richardson:
-      return detail::make_richardson(problem);
-  }
-  throw InvalidArgument(fmt::format("there is no iterative method {}", static_cast<int>(method)));
-}
-
-}  // namespace
 
 template <class T>
 class IterativeSolver<T>::Impl {
@@ -87,7 +62,7 @@ class IterativeSolver<T>::Impl {
   void prepare() {
     state_.reset();
     problem_.emplace(arguments_);
-    state_ = make(method_, *problem_);
+    state_ = detail::method_entry(method_).make<T>(*problem_);
     recorded_ = Recorded::of(arguments_);
   }
 

@@ -50,32 +50,13 @@ template <class T>
   }
 }
 
-[[nodiscard]] std::optional<IterativeMethod> iterative(Method method) {
-  switch (method) {
-    case Method::cg:
-      return IterativeMethod::cg;
-    case Method::bicgstab:
-      return IterativeMethod::bicgstab;
-    case Method::gmres:
-      return IterativeMethod::gmres;
-    case Method::idr:
-      return IterativeMethod::idr;
-    case Method::richardson:
-      return IterativeMethod::richardson;
-    case Method::automatic:
-    case Method::direct:
-      break;
-  }
-  return std::nullopt;
-}
-
 /// Columns [first, ...) with b and x on the host.
 template <class T>
 [[nodiscard]] std::vector<SolveReport> solve_from_host(Method method, const support::SystemOperators<T>& system,
                                                        const MultiVectorView<const T>& b, const MultiVectorView<T>& x,
                                                        const SolverOptions& options) {
   // Method direct is Richardson iteration with its factors.
-  const IterativeMethod iteration = iterative(method).value_or(IterativeMethod::richardson);
+  const IterativeMethod iteration = method.iterative().value_or(IterativeMethod::richardson);
   const SolverOptions own = method == Method::direct ? support::refinement_options(options) : options;
   const Device device = system.A.device();
   if (device.is_host()) return solve_columns<T>(iteration, system.A, system.M, b, x, own);
@@ -133,7 +114,7 @@ class RightSides {
     auto reports = solve_from_host<T>(method, {A_, *M.inverse}, b_.columns(first, count), x_.columns(first, count),
                                       options_left());
     for (std::int64_t j = 0; j < count; ++j) {
-      take(first + j, support::to_string(method), outcome_.precond.name,
+      take(first + j, std::string(to_string(method)), outcome_.precond.name,
            std::move(reports[static_cast<std::size_t>(j)]));
     }
   }
@@ -201,20 +182,9 @@ class RightSides {
   return result;
 }
 
-[[nodiscard]] Method method_of(RungMethod method) {
-  switch (method) {
-    case RungMethod::cg:
-      return Method::cg;
-    case RungMethod::bicgstab:
-      return Method::bicgstab;
-    case RungMethod::gmres:
-      return Method::gmres;
-    case RungMethod::idr:
-      return Method::idr;
-    case RungMethod::direct:
-      break;
-  }
-  return Method::direct;
+[[nodiscard]] Method method_of(RungMethod rung) {
+  if (rung == RungMethod::direct) return Method::direct;
+  return parse_iterative_method(to_string(rung));
 }
 
 /// \returns the time of setting up the rung again

@@ -12,7 +12,6 @@
 #include "support/system.hpp"
 #include "tessera/error.hpp"
 #include "tessera/ladder.hpp"
-#include "tessera/multiple_right_sides.hpp"
 
 #include <fmt/format.h>
 
@@ -32,22 +31,6 @@ constexpr std::string_view no_gpu_time = "a GPU's speed is not measured by a dry
 [[nodiscard]] std::uint64_t bytes_of(double bytes) {
   constexpr double most = 9e17;
   return static_cast<std::uint64_t>(std::clamp(bytes, 0.0, most));
-}
-
-/// Of an iteration beside the preconditioner.
-struct IterationWork {
-  double products = 1.0;
-  double vectors = 12.0;  ///< read or written
-};
-
-[[nodiscard]] IterationWork work_of(Method method, int restart) {
-  constexpr IterationWork bicgstab{2.0, 20.0};
-  constexpr IterationWork idr{1.0, 30.0};
-  constexpr double around = 6.0;  // of gmres beside its directions, which are half of --restart in the mean
-  if (method == Method::bicgstab) return bicgstab;
-  if (method == Method::idr) return idr;
-  if (method == Method::gmres) return {1.0, 2.0 * restart + around};
-  return {};
 }
 
 /// The preconditioner of the first rung; those behind it are climbed only where it fails.
@@ -167,17 +150,16 @@ template <class T>
                            : fmt::format("at most, of {} with {} right-hand sides", to_string(method), columns),
               forecast);
   PrecondOutlook precond = climbs(settings) ? add_rungs(settings, matrix, forecast) : precond_outlook(settings, matrix);
-  const IterationWork work = work_of(method, settings.solver.restart);
+  const MethodInfo& work = method_info(method.iterative().value_or(IterativeMethod::richardson));
   const double n = static_cast<double>(sizes.rows) * sizeof(T);
   const double product = static_cast<double>(sizes.bytes) + 2.0 * n;
   const bool is_diagonal = precond.phase.held_bytes > 0 && precond.phase.held_bytes <= static_cast<std::uint64_t>(n);
   if (is_diagonal) precond.phase.ms = ms_of_bytes(forecast, static_cast<double>(sizes.bytes));
   // Columns that share a product read the matrix once, those solved one by one in every iteration.
-  const bool shares_products = method == Method::cg || method == Method::bicgstab;
-  const double at_once =
-      shares_products ? static_cast<double>(std::min<std::int64_t>(columns, most_panel_columns)) : 1.0;
-  const double iteration = work.products * (product + 2.0 * (at_once - 1.0) * n + at_once * precond.applied_bytes) +
-                           at_once * work.vectors * n;
+  const double at_once = static_cast<double>(columns_at_once(method, columns));
+  const double iteration =
+      work.products_with_a * (product + 2.0 * (at_once - 1.0) * n) +
+      at_once * (work.products_with_m * precond.applied_bytes + moved_by(work, settings.solver) * n);
   forecast.phases.push_back(std::move(precond.phase));
   add_history(settings.output, settings.solver.max_iterations, forecast);
   add_iteration(iteration, machine, forecast);

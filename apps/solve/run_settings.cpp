@@ -12,7 +12,9 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera::cli {
 
@@ -20,14 +22,16 @@ namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::max();
 
-constexpr Choices<Method, 8> methods{{{"auto", Method::automatic},
-                                      {"cg", Method::cg},
-                                      {"bicgstab", Method::bicgstab},
-                                      {"gmres", Method::gmres},
-                                      {"idr", Method::idr},
-                                      {"richardson", Method::richardson},
-                                      {"direct", Method::direct},
-                                      {"pagerank", Method::automatic}}};
+/// "pagerank" gives automatic: it is a command of its own.
+[[nodiscard]] Method method_setting(const Options& options) {
+  const std::vector<std::string> words = option_words(*find_option("method"));
+  const std::vector<std::string_view> choices(words.begin(), words.end());
+  const std::string& chosen = words[choose(options, "method", choices)];
+  for (const Method method : support::methods()) {
+    if (to_string(method) == chosen) return method;
+  }
+  return Method::automatic;
+}
 
 /// An option of one method, typed with another one, would be ignored; ignored options are refused.
 void require_method(const Options& options, std::string_view option, Method wanted, Method owner) {
@@ -84,6 +88,11 @@ SolverOptions solver_settings(const Options& options) {
   return result;
 }
 
+std::int64_t columns_at_once(Method method, std::int64_t columns) {
+  const bool together = method.iterative() && shares_products(*method.iterative());
+  return together ? std::min<std::int64_t>(columns, most_panel_columns) : 1;
+}
+
 std::uint64_t vector_bytes(const RunSettings& settings, Method method, std::int64_t rows, std::size_t element,
                            std::int64_t columns) {
   const Precond precond = settings.precond.precond;
@@ -91,9 +100,8 @@ std::uint64_t vector_bytes(const RunSettings& settings, Method method, std::int6
   std::uint64_t vectors = support::vectors_of(method, rows, settings.solver, simple);
   if (columns > 1) {
     // Work vectors of a panel, or of one column at a time; all right-hand sides and solutions.
-    const bool shares_products = method == Method::cg || method == Method::bicgstab;
-    const std::int64_t at_once = shares_products ? std::min<std::int64_t>(columns, most_panel_columns) : 1;
-    vectors = vectors * static_cast<std::uint64_t>(at_once + 1) + 2 * static_cast<std::uint64_t>(columns);
+    const auto at_once = static_cast<std::uint64_t>(columns_at_once(method, columns));
+    vectors = vectors * (at_once + 1) + 2 * static_cast<std::uint64_t>(columns);
   }
   return vectors * static_cast<std::uint64_t>(rows) * element;
 }
@@ -105,7 +113,7 @@ RunSettings run_settings(const Options& options) {
   result.rhs = rhs_settings(options);
   result.rhs_given = options.given("rhs");
   result.x0 = x0_settings(options);
-  result.method = choice_option(options, "method", methods);
+  result.method = method_setting(options);
   result.precond = precond_settings(options);
   if (result.method == Method::direct) take_direct_factors(options, result.precond);
   result.solver = solver_settings(options);

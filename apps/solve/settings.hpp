@@ -162,6 +162,9 @@ struct PageRankSettings {
 [[nodiscard]] RunSettings run_settings(const Options& options);
 [[nodiscard]] PageRankSettings pagerank_settings(const Options& options);
 
+/// Right-hand sides that iterate together.
+[[nodiscard]] std::int64_t columns_at_once(Method method, std::int64_t columns);
+
 /// Right-hand sides, solutions and work vectors of a run, at most. Which preconditioner `auto` takes is not known yet.
 [[nodiscard]] std::uint64_t vector_bytes(const RunSettings& settings, Method method, std::int64_t rows,
                                          std::size_t element, std::int64_t columns = 1);

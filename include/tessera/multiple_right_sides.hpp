@@ -73,8 +73,13 @@ template <class T>
 std::vector<SolveReport> bicgstab(const LinearOperator<T>& A, MultiVectorView<const std::type_identity_t<T>> B,
                                   MultiVectorView<std::type_identity_t<T>> X, const SolverOptions& options = {});
 
-/// Any method for k right-hand sides: cg and bicgstab as above; gmres, idr and richardson column by column, with the
-/// vectors and the recorded loop of one solver. \throws as above
+/// Whether the columns of solve_columns() share each product.
+[[nodiscard]] constexpr bool shares_products(IterativeMethod method) noexcept {
+  return method == IterativeMethod::cg || method == IterativeMethod::bicgstab;
+}
+
+/// Any method for k right-hand sides: cg and bicgstab as above; all others column by column, with the vectors and the
+/// recorded loop of one solver. \throws as above
 template <class T>
 std::vector<SolveReport> solve_columns(IterativeMethod method, const LinearOperator<T>& A, const LinearOperator<T>& M,
                                        MultiVectorView<const std::type_identity_t<T>> B,

@@ -21,15 +21,6 @@ namespace tessera::python {
 
 namespace {
 
-[[nodiscard]] IterativeMethod method_of(const std::string& name) {
-  if (name == "cg") return IterativeMethod::cg;
-  if (name == "bicgstab") return IterativeMethod::bicgstab;
-  if (name == "gmres") return IterativeMethod::gmres;
-  if (name == "idr") return IterativeMethod::idr;
-  if (name == "richardson") return IterativeMethod::richardson;
-  throw InvalidArgument("method \"" + name + "\" is none of cg, bicgstab, gmres, idr, richardson");
-}
-
 void bind_options(nb::module_& module) {
   nb::class_<SolverOptions>(module, "SolverOptions", "Parameters of every method")
       .def(nb::init<>())
@@ -68,7 +59,7 @@ class Solver {
          nb::object callback)
       : device_(A.device()), watch_(std::move(callback)) {
     watch_.observe(options);
-    const IterativeMethod named = method_of(method);
+    const IterativeMethod named = parse_iterative_method(method);
     const nb::gil_scoped_release release;
     if (M == nullptr) {
       solver_.emplace(named, A, options);
@@ -115,7 +106,7 @@ template <class T>
   require_device("X0", x.device_type(), x.device_id(), A.device());
   Watch watch(std::move(callback));
   watch.observe(options);
-  const IterativeMethod named = method_of(method);
+  const IterativeMethod named = parse_iterative_method(method);
   const auto reports = unlocked([&] {
     const IdentityOperator<T> identity(A.rows(), A.device());
     return solve_columns<T>(named, A, M == nullptr ? identity : *M, view_of<const T>(b), view_of<T>(x), options);
@@ -207,6 +198,11 @@ void bind_type(nb::module_& module, const std::string& suffix) {
 }  // namespace
 
 void bind_solvers(nb::module_& module) {
+  module.def("methods", [] {
+    nb::list names;
+    for (const MethodInfo& info : iterative_methods()) names.append(text(info.name));
+    return names;
+  });
   bind_options(module);
   bind_type<double>(module, "64");
   bind_type<float>(module, "32");

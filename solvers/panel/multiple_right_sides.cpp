@@ -6,6 +6,7 @@
 #include "solvers/panel/bicgstab_panel.hpp"
 #include "solvers/panel/cg_panel.hpp"
 #include "solvers/panel/panel_solve.hpp"
+#include "solvers/registry.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -74,23 +75,6 @@ std::vector<SolveReport> solve_in_panels(const LinearOperator<T>& A, const Linea
   return reports;
 }
 
-template <class T>
-std::unique_ptr<detail::KrylovMethod<T>> make(IterativeMethod method, const detail::KrylovProblem<T>& problem) {
-  switch (method) {
-    case IterativeMethod::cg:
-      return detail::make_cg(problem);
-    case IterativeMethod::bicgstab:
-      return detail::make_bicgstab(problem);
-    case IterativeMethod::gmres:
-      return detail::make_gmres(problem);
-    case IterativeMethod::idr:
-      return detail::make_idr(problem);
-    case IterativeMethod::richardson:
-      return detail::make_richardson(problem);
-  }
-  throw InvalidArgument(fmt::format("there is no iterative method {}", static_cast<int>(method)));
-}
-
 /// Column by column, by one method, in vectors of its own.
 template <class T>
 class ColumnByColumn {
@@ -100,7 +84,7 @@ class ColumnByColumn {
       : wanted_(options),
         options_(options),
         problem_(detail::KrylovArguments<T>(A, M, options_)),
-        method_(make(method, problem_)),
+        method_(detail::method_entry(method).make<T>(problem_)),
         b_(A.rows(), Init::none, A.device()),
         x_(A.rows(), Init::none, A.device()) {
     if (!options.observer) return;
