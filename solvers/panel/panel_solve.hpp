@@ -12,6 +12,7 @@
 #include "solvers/panel/panel_vectors.hpp"
 #include "tessera/multi_vector.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -229,27 +230,29 @@ class PanelSolve {
 
   /// Makes the blocks narrower, where that pays.
   void drop_ended() {
-    std::vector<int> left;
+    std::array<int, most_panel_columns> slots{};
+    std::size_t count = 0;
     for (std::size_t slot = 0; slot < iterating_.size(); ++slot) {
       if (iterating_[slot] != nullptr) {
-        left.push_back(static_cast<int>(slot));
+        slots[count++] = static_cast<int>(slot);
       } else {
         loop_.state(static_cast<int>(slot)).halt = fused::Halt::done;
       }
     }
+    const auto left = std::span<const int>(slots).first(count);
     const std::size_t width = iterating_.size();
     const bool is_recorded = loop_.columns() > 0 && !problem_.device().is_host();
-    const std::int64_t ended = static_cast<std::int64_t>(width - left.size()) * x_.rows();
-    if (is_recorded && 2 * left.size() > width && ended < narrowing_elements) return;
-    if (left.size() < width && !left.empty()) {
+    const std::int64_t ended = static_cast<std::int64_t>(width - count) * x_.rows();
+    if (is_recorded && 2 * count > width && ended < narrowing_elements) return;
+    if (count < width && count > 0) {
       vectors_.narrow(left);
-      for (std::size_t slot = 0; slot < left.size(); ++slot) {
+      for (std::size_t slot = 0; slot < count; ++slot) {
         iterating_[slot] = iterating_[static_cast<std::size_t>(left[slot])];
         loop_.state(static_cast<int>(slot)) = loop_.state(left[slot]);
       }
     }
-    iterating_.resize(left.size());
-    if (left.size() < width || loop_.columns() == 0) loop_.forget(static_cast<int>(left.size()));
+    iterating_.resize(count);
+    if (count < width || loop_.columns() == 0) loop_.forget(static_cast<int>(count));
   }
 
   void restore_all() {
