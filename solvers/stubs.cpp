@@ -10,7 +10,6 @@
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
 #include "solvers/inverse/thread_group.hpp"
-#include "solvers/panel/panel.hpp"
 #include "solvers/two_kernel_cg.hpp"
 #include "tessera/error.hpp"
 
@@ -83,15 +82,6 @@ template <class Op>
 typename Op::Sums BlockPass<Op>::run(const Device& device, std::int64_t /*n*/, const Op& /*op*/,
                                      const typename Op::Scalars& /*scalars*/, int /*columns*/,
                                      fused::BlockSpace& /*space*/) {
-  refuse(device);
-}
-
-std::int64_t panel_partial_doubles(int /*columns*/) { return 0; }
-std::int64_t panel_history_rows() { return 0; }
-
-template <class Op>
-void PanelOp<Op>::record(const Device& device, const LoopFrame& /*frame*/, std::int64_t /*n*/, int /*columns*/,
-                         const Op& /*op*/, const PanelSpace& /*space*/) {
   refuse(device);
 }
 
@@ -189,5 +179,4 @@ template DeviceFactors<double> factor_on_device(const CsrView<double>&, bool, do
 
 #include "solvers/amg/registration.hpp"
 #include "solvers/inverse/registration.hpp"
-#include "solvers/panel/registration.hpp"
 #include "solvers/registration.hpp"
