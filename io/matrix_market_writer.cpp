@@ -1,6 +1,7 @@
 #include "core/parallel.hpp"
 #include "io/atomic_file.hpp"
 #include "tessera/matrix_market.hpp"
+#include "tessera/multi_vector_file.hpp"
 
 #include <fmt/format.h>
 
@@ -177,14 +178,17 @@ char* format_entries(const CsrView<T>& a, MatrixMarketSymmetry symmetry, host::R
   return out;
 }
 
+/// \param columns into which the elements are divided, one after the other
 template <class T, class Sink>
-void format_vector_into(std::span<const T> vector, const std::vector<std::string>& comments, Sink&& sink) {
+void format_vector_into(std::span<const T> vector, std::int64_t columns, const std::vector<std::string>& comments,
+                        Sink&& sink) {
   const auto bad = std::find_if(vector.begin(), vector.end(), [](T v) { return !std::isfinite(v); });
   if (bad != vector.end()) {
     throw InvalidMatrix(fmt::format(
         "element {} of the vector is NaN or infinity, which a Matrix Market file cannot hold", bad - vector.begin()));
   }
-  sink(fmt::format("%%MatrixMarket matrix array real general\n{}{} 1\n", comment_lines(comments), vector.size()));
+  sink(fmt::format("%%MatrixMarket matrix array real general\n{}{} {}\n", comment_lines(comments),
+                   columns == 1 ? vector.size() : vector.size() / static_cast<std::size_t>(columns), columns));
   write_in_blocks(static_cast<std::int64_t>(vector.size()), sink, [&](host::Range range, char* out) {
     for (std::int64_t i = range.begin; i < range.end; ++i) {
       out = put(out, vector[static_cast<std::size_t>(i)]);
@@ -215,17 +219,40 @@ template <class T>
 void write_vector(const std::filesystem::path& path, std::span<const T> vector,
                   const std::vector<std::string>& comments) {
   io::AtomicFile file(path);
-  format_vector_into(vector, comments, [&](std::string_view text) { file.write(text); });
+  format_vector_into(vector, 1, comments, [&](std::string_view text) { file.write(text); });
   file.commit();
 }
 
 template <class T>
 std::string format_vector(std::span<const T> vector, const std::vector<std::string>& comments) {
   std::string result;
-  format_vector_into(vector, comments, [&](std::string_view text) { result += text; });
+  format_vector_into(vector, 1, comments, [&](std::string_view text) { result += text; });
   return result;
 }
 
+template <class T>
+void write_multi_vector(const std::filesystem::path& path, const MultiVector<T>& multi_vector,
+                        const std::vector<std::string>& comments) {
+  io::AtomicFile file(path);
+  format_vector_into(std::span<const T>(multi_vector.elements), multi_vector.columns, comments,
+                     [&](std::string_view text) { file.write(text); });
+  file.commit();
+}
+
+template <class T>
+std::string format_multi_vector(const MultiVector<T>& multi_vector, const std::vector<std::string>& comments) {
+  std::string result;
+  format_vector_into(std::span<const T>(multi_vector.elements), multi_vector.columns, comments,
+                     [&](std::string_view text) { result += text; });
+  return result;
+}
+
+template void write_multi_vector(const std::filesystem::path&, const MultiVector<float>&,
+                                 const std::vector<std::string>&);
+template void write_multi_vector(const std::filesystem::path&, const MultiVector<double>&,
+                                 const std::vector<std::string>&);
+template std::string format_multi_vector(const MultiVector<float>&, const std::vector<std::string>&);
+template std::string format_multi_vector(const MultiVector<double>&, const std::vector<std::string>&);
 template void write_matrix_market(const std::filesystem::path&, const CsrView<float>&, const WriteOptions&);
 template void write_matrix_market(const std::filesystem::path&, const CsrView<double>&, const WriteOptions&);
 template void write_vector(const std::filesystem::path&, std::span<const float>, const std::vector<std::string>&);

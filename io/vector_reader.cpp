@@ -3,7 +3,9 @@
 #include "io/matrix_market_header.hpp"
 #include "io/source.hpp"
 #include "tessera/error.hpp"
+#include "tessera/matrix_file_info.hpp"
 #include "tessera/matrix_market.hpp"
+#include "tessera/multi_vector_file.hpp"
 
 #include <fmt/format.h>
 
@@ -80,7 +82,64 @@ std::vector<T> read_document(const Document& document, const ReadOptions& option
   return to_vector(io::read_array_values<T>(document, parsed, options.device, budget), budget);
 }
 
+/// A coordinate file, or an array file that is not stored in full: read as a matrix, missing entries are 0.
+template <class T>
+std::vector<T> read_columns(const Document& document, const ParsedHeader& parsed, ReadOptions options,
+                            MemoryBudget& budget) {
+  const MatrixMarketHeader& h = parsed.header;
+  options.memory_limit_bytes = std::max<std::uint64_t>(budget.left(), 1);  // 0 would mean no limit
+  const auto file = parse_matrix_market<T>(document.text, document.name, options);
+  const CsrView<T> a = file.matrix.view();
+  const auto elements = static_cast<std::uint64_t>(h.rows) * static_cast<std::uint64_t>(h.cols);
+  budget.reserve(elements * sizeof(T) + file.matrix.bytes(), "vectors");
+  std::vector<T> columns(elements, T{0});
+  for (index_t i = 0; i < a.rows; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    for (offset_t k = a.row_offsets[row]; k < a.row_offsets[row + 1]; ++k) {
+      const auto column = static_cast<std::size_t>(a.columns[static_cast<std::size_t>(k)]);
+      columns[column * static_cast<std::size_t>(h.rows) + row] = a.value(k);
+    }
+  }
+  return columns;
+}
+
+/// Whether a header tells of one vector: its one row is not a row of several columns.
+bool is_one_vector(const MatrixMarketHeader& header, std::int64_t rows) {
+  return header.cols == 1 || (header.rows == 1 && rows != 1);
+}
+
 }  // namespace
+
+template <class T>
+MultiVector<T> read_multi_vector(const std::filesystem::path& path, std::int64_t rows, const ReadOptions& options) {
+  MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
+  const io::ByteBuffer text = io::load_text(path, budget, options.device);
+  const Document document{text.view(), path.string()};
+  if (!io::has_banner(document)) return {read_plain<T>(document, options, rows, budget), rows, 1};
+  const ParsedHeader parsed = io::parse_header(document);
+  const MatrixMarketHeader& h = parsed.header;
+  if (is_one_vector(h, rows)) return {read_document<T>(document, options, rows, budget), rows, 1};
+  if (h.rows != rows) {
+    throw DimensionError(
+        fmt::format("{} has {} rows and {} columns, expected {} rows", path.string(), h.rows, h.cols, rows));
+  }
+  if (h.cols == 0) io::fail_at(document, parsed.size_line, "expected vectors, found no column");
+  const bool is_full = h.format == MatrixMarketFormat::array && h.symmetry == MatrixMarketSymmetry::general;
+  if (!is_full) return {read_columns<T>(document, parsed, options, budget), h.rows, h.cols};
+  return {to_vector(io::read_array_values<T>(document, parsed, options.device, budget), budget), h.rows, h.cols};
+}
+
+std::optional<std::int64_t> columns_of_file(const std::filesystem::path& path, std::int64_t rows) {
+  if (path.extension() == ".txt") return 1;
+  std::optional<MatrixFileInfo> info;
+  try {
+    info = read_matrix_file_info(path);
+  } catch (const ParseError&) {
+    return std::nullopt;
+  }
+  if (!info) return std::nullopt;
+  return is_one_vector(info->header, rows) ? 1 : std::int64_t{info->header.cols};
+}
 
 template <class T>
 std::vector<T> read_vector(const std::filesystem::path& path, const ReadOptions& options, std::int64_t expected) {
@@ -100,5 +159,8 @@ template std::vector<float> read_vector(const std::filesystem::path&, const Read
 template std::vector<double> read_vector(const std::filesystem::path&, const ReadOptions&, std::int64_t);
 template std::vector<float> parse_vector(std::string_view, const std::string&, const ReadOptions&, std::int64_t);
 template std::vector<double> parse_vector(std::string_view, const std::string&, const ReadOptions&, std::int64_t);
+
+template MultiVector<float> read_multi_vector(const std::filesystem::path&, std::int64_t, const ReadOptions&);
+template MultiVector<double> read_multi_vector(const std::filesystem::path&, std::int64_t, const ReadOptions&);
 
 }  // namespace tessera

@@ -12,15 +12,12 @@
 ///   s = r - α v with <s,s>      3n    reads r, v; writes s in the place of r
 ///   t = A ŝ with <s,t>, <t,t>   2n    reads s; writes t
 ///   x, r with <r,r>, <r̂,r>      7n    reads x, p̂, s, t, r̂; writes x, r; + 1n when x is kept
-#include "solvers/bicgstab.hpp"
-
-#include "solvers/krylov.hpp"
+#include "solvers/bicgstab_iteration.hpp"
 #include "tessera/solvers.hpp"
 
-#include <cmath>
 #include <cstdint>
+#include <memory>
 #include <type_traits>
-#include <utility>
 
 namespace tessera {
 
@@ -35,7 +32,7 @@ class BiCgStab final : public detail::KrylovMethod<T> {
       : loop_(problem.device(), problem.is_enqueueable(), problem.iterations_per_check()),
         solve_(problem, loop_.state()),
         n_(problem.a.rows()),
-        random_shadow_(problem.options.shadow == Shadow::random),
+        shadows_{problem.options.shadow == Shadow::random},
         v_(problem.a.make_output()),
         t_(problem.a.make_output()),
         shadow_(n_, Init::none, solve_.device()),
@@ -45,114 +42,36 @@ class BiCgStab final : public detail::KrylovMethod<T> {
 
   [[nodiscard]] SolveReport solve() override {
     loop_.reset();
-    random_shadow_ = solve_.problem().options.shadow == Shadow::random;
-    shadows_drawn_ = 0;
+    shadows_ = {solve_.problem().options.shadow == Shadow::random};
     return solve_.run(*this, loop_);
   }
 
   // For KrylovSolve.
 
   void iterate(Loop& loop) {
-    std::visit([&]<class M>(const M& m) { iterate(loop, m); }, solve_.m().entry);
+    const detail::BicgstabIteration<T> iteration{.x = solve_.x(),
+                                                 .r = solve_.r(),
+                                                 .p = p_.span(),
+                                                 .p_hat = p_hat(),
+                                                 .s_hat = solve_.m().is_identity ? solve_.r() : s_hat_.span(),
+                                                 .shadow = shadow_.span(),
+                                                 .kept = solve_.kept()};
+    iteration.enqueue(loop, solve_.problem(), v_, t_);
   }
-
-  /// Completes an iteration that halted in the middle.
-  void complete_iteration() {
-    detail::BicgstabState& state = loop_.state();
-    solve_.keep_if_due();
-    if (state.halt == fused::Halt::half_step) {
-      accept_half_step();
-      return solve_.finish_iteration(state.s_norm);
-    }
-    if (state.halt != fused::Halt::breakdown) return;
-    if (state.breakdown == Breakdown::omega) {
-      state.enlarge_omega = true;
-      if (state.s_norm < state.norm) accept_half_step();
-    }
-    // Restarting with r̂ = r helps only if r has changed since the last start; else r̂ must be random.
-    random_shadow_ = state.first_iteration || solve_.problem().options.shadow == Shadow::random;
-  }
-
-  /// r̂,  ρ = <r̂, r>,  p = r by β = 0
-  void start() {
-    const std::uint64_t stream = shadows_drawn_++ << 32;
-    const double squares = fused::transform_reduce(solve_.device(), n_,
-                                                   detail::BicgstabShadow<T>{.random = random_shadow_,
-                                                                             .seed = solve_.problem().options.seed,
-                                                                             .stream = stream,
-                                                                             .r = solve_.r().data(),
-                                                                             .shadow = shadow_.data()});
-    detail::BicgstabState& state = loop_.state();
-    state.shadow_norm = std::sqrt(squares);
-    state.first_iteration = true;
-    state.beta = 0.0;
-    state.rho = shadow_product();
-  }
-
-  /// After r was computed anew: ρ' = <r̂, r>,  β = (ρ' / ρ) (α / ω)
-  void resume() {
-    loop_.state().next_rho = shadow_product();
-    loop_.state().update_beta();
-  }
+  void complete_iteration() { restart().complete_iteration(); }
+  void start() { restart().start(); }
+  void resume() { restart().resume(); }
 
  private:
-  template <class M>
-  void iterate(Loop& loop, const M& m) {
-    const detail::KrylovProblem<T>& problem = solve_.problem();
-    const bool is_fused = solve_.m().is_fused;
-    const bool counts = solve_.m().counts();
-    const std::span<T> r = solve_.r();
-    const std::span<T> s = r;
-    // p = r + β (p - ω v),  p̂ = M p
-    loop.apply(n_, detail::BicgstabUpdateDirection<T, M>{.is_fused = is_fused,
-                                                         .counts = counts,
-                                                         .m = m,
-                                                         .r = r.data(),
-                                                         .v = v_.current().data(),
-                                                         .p = p_.data(),
-                                                         .p_hat = is_fused ? p_hat().data() : p_.data()});
-    if (!is_fused) {
-      loop.template product<T>(problem.m, p_.span(), p_hat(), p_.span());
-      loop.apply_scalars(detail::BicgstabPreconditionedNorm{{}, false});
-    }
-    // v = A p̂
-    loop.template product<T>(problem.a, p_hat(), v_, shadow_.span());
-    // α = ρ / <r̂, v>,  s = r - α v,  ŝ = M s
-    loop.apply(n_, detail::BicgstabUpdateS<T, M>{.is_fused = is_fused,
-                                                 .counts = counts,
-                                                 .m = m,
-                                                 .v = v_.current().data(),
-                                                 .s = s.data(),
-                                                 .s_hat = is_fused ? s_hat().data() : s.data()});
-    if (!is_fused) {
-      loop.template product<T>(problem.m, s, s_hat(), s);
-      loop.apply_scalars(detail::BicgstabPreconditionedNorm{{}, true});
-    }
-    // t = A ŝ
-    loop.template product<T>(problem.a, s_hat(), t_, s);
-    // ω = <t, s> / <t, t>,  x = x + α p̂ + ω ŝ,  r = s - ω t,  ρ' = <r̂, r>,  β = (ρ' / ρ) (α / ω)
-    loop.apply(n_, detail::BicgstabUpdateSolutionAndResidual<T>{.p_hat = p_hat().data(),
-                                                                .s_hat = s_hat().data(),
-                                                                .shadow = shadow_.data(),
-                                                                .t = t_.current().data(),
-                                                                .x = solve_.x().data(),
-                                                                .r = r.data(),
-                                                                .kept = solve_.kept().data()});
-  }
-
-  /// x = x + α p̂, whose residual is s.
-  void accept_half_step() { fused::axpy<T>(solve_.device(), static_cast<T>(loop_.state().alpha), p_hat(), solve_.x()); }
-
-  [[nodiscard]] double shadow_product() { return fused::dot<T>(solve_.device(), shadow_.span(), solve_.r()); }
-
   [[nodiscard]] std::span<T> p_hat() noexcept { return solve_.m().is_identity ? p_.span() : p_hat_.span(); }
-  [[nodiscard]] std::span<T> s_hat() noexcept { return solve_.m().is_identity ? solve_.r() : s_hat_.span(); }
+  [[nodiscard]] detail::BicgstabHostSteps<T> restart() {
+    return {.solve = solve_, .state = loop_.state(), .shadows = shadows_, .p_hat = p_hat(), .shadow = shadow_.span()};
+  }
 
   Loop loop_;
   detail::KrylovSolve<T> solve_;
   std::int64_t n_;
-  bool random_shadow_;
-  std::uint64_t shadows_drawn_ = 0;
+  detail::BicgstabShadows shadows_;
 
   DualBuffer<T> v_;
   DualBuffer<T> t_;

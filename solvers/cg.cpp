@@ -14,11 +14,9 @@
 #include "solvers/cg.hpp"
 
 #include "solvers/cg_iteration.hpp"
-#include "solvers/krylov.hpp"
 #include "solvers/two_kernel_cg.hpp"
 #include "tessera/solvers.hpp"
 
-#include <cmath>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -53,58 +51,13 @@ class ConjugateGradients final : public detail::KrylovMethod<T> {
     iteration.enqueue(loop, solve_.problem(), q_);
   }
 
-  /// x = x + α p, where the loop halted before x followed r.
-  void complete_iteration() {
-    detail::CgState& state = loop_.state();
-    if (!state.x_is_behind) return;
-    state.x_is_behind = false;
-    fused::axpy<T>(solve_.device(), static_cast<T>(state.alpha), p_.span(), solve_.x());
-  }
-
-  /// z = M r,  ρ = <r, z>,  p = z
-  void start() {
-    loop_.state().rho = precondition();
-    update_direction(0.0);
-  }
-
-  /// After r was computed anew: z = M r,  ρ' = <r, z>,  β = ρ' / ρ,  p = z + β p
-  void resume() {
-    detail::CgState& state = loop_.state();
-    const double previous = std::exchange(state.rho, precondition());
-    const double beta = state.rho / previous;
-    if (!state.fits(beta)) return state.break_down(Breakdown::not_finite, beta);
-    update_direction(beta);
-  }
+  void complete_iteration() { restart().complete_iteration(); }
+  void start() { restart().start(); }
+  void resume() { restart().resume(); }
 
  private:
-  /// <r, M r>; forms z = M r where M is not fused.
-  [[nodiscard]] double precondition() {
-    const std::span<const T> r = solve_.r();
-    if (!solve_.m().is_fused) return solve_.precondition(r, z_.span(), r).wy;
-    solve_.count_fused_preconditioner();
-    return std::visit(
-        [&]<class M>(const M& m) {
-          return fused::transform_reduce(solve_.device(), n_, detail::CgPreconditionedDot<T, M>{.m = m, .r = r.data()});
-        },
-        solve_.m().entry);
-  }
-
-  /// p = z + β p
-  void update_direction(double beta) {
-    const double pp = std::visit(
-        [&]<class M>(const M& m) {
-          return fused::transform_reduce(
-              solve_.device(), n_,
-              detail::CgUpdateDirection<T, M>{.beta = static_cast<T>(beta), .m = m, .z = z().data(), .p = p_.data()});
-        },
-        solve_.m().entry);
-    loop_.state().p_norm = std::sqrt(pp);
-    loop_.state().test_direction();
-  }
-
-  /// r where M is fused.
-  [[nodiscard]] std::span<const T> z() {
-    return solve_.m().is_fused ? std::span<const T>(solve_.r()) : std::as_const(z_).span();
+  [[nodiscard]] detail::CgHostSteps<T> restart() {
+    return {.solve = solve_, .state = loop_.state(), .p = p_.span(), .z = z_.span()};
   }
 
   Loop loop_;

@@ -23,8 +23,13 @@ KrylovSolve<T>::KrylovSolve(const KrylovProblem<T>& problem, StopState& state)
     : problem_(problem),
       device_(problem.device()),
       state_(state),
-      residual_(problem.a.rows(), Init::none, device_),
-      best_x_(problem.a.rows(), Init::none, device_) {}
+      own_{Array<T>(problem.a.rows(), Init::none, device_), Array<T>(problem.a.rows(), Init::none, device_)},
+      residual_(own_[0].span()),
+      best_x_(own_[1].span()) {}
+
+template <class T>
+KrylovSolve<T>::KrylovSolve(const KrylovProblem<T>& problem, StopState& state, std::span<T> residual, std::span<T> kept)
+    : problem_(problem), device_(problem.device()), state_(state), residual_(residual), best_x_(kept) {}
 
 /// Throws only on a device that has failed; nobody can read x there any more.
 template <class T>
@@ -34,6 +39,12 @@ KrylovSolve<T>::UnitsGuard::~UnitsGuard() {
   } catch (...) {
     return;
   }
+}
+
+template <class T>
+Next KrylovSolve<T>::open() {
+  prepare();
+  return begin();
 }
 
 template <class T>
@@ -96,7 +107,7 @@ template <class T>
 Next KrylovSolve<T>::judge_in_user_units(double b_largest) {
   const fused::ScaledNorm b_norm = fused::scaled_norm(device_, problem_.b, b_largest);
   const fused::ScaledNorm r0_norm = residual_in_user_units();
-  if (!std::isfinite(r0_norm.mantissa)) return refuse(first_not_finite<T>(device_, "(b - A x0)", residual_.span()));
+  if (!std::isfinite(r0_norm.mantissa)) return refuse(first_not_finite<T>(device_, "(b - A x0)", residual_));
   const int exponent = std::max(b_norm.exponent, r0_norm.mantissa == 0.0 ? b_norm.exponent : r0_norm.exponent);
   state_.norm = std::ldexp(r0_norm.mantissa, r0_norm.exponent - exponent);
   const double b_in_units = std::ldexp(b_norm.mantissa, b_norm.exponent - exponent);
@@ -106,7 +117,7 @@ Next KrylovSolve<T>::judge_in_user_units(double b_largest) {
     fused::clear(device_, x());
     progress_->note = " (from 0: x0 is too large, compared with b, for the range of the element type)";
     if (enter_scaled_units(b_largest, 0.0)) return Next::restart;
-    return refuse(first_not_finite<T>(device_, "(b - A 0)", residual_.span()));
+    return refuse(first_not_finite<T>(device_, "(b - A 0)", residual_));
   }
   progress_->report.b_norm = b_norm.value();
   progress_->report.r0_norm = progress_->report.recurrence_residual = progress_->report.true_residual = r0_norm.value();
@@ -124,8 +135,8 @@ Next KrylovSolve<T>::judge_in_user_units(double b_largest) {
 template <class T>
 Next KrylovSolve<T>::solve_zero_right_side(double x_largest) {
   ++progress_->report.spmv_count;
-  problem_.a.apply(x(), residual_.span());
-  const std::span<const T> image = residual_.span();
+  problem_.a.apply(x(), residual_);
+  const std::span<const T> image = residual_;
   const double image_largest = fused::largest_magnitude(device_, image);
   if (!std::isfinite(image_largest)) return refuse(first_not_finite(device_, "(A x0)", image));
   const double r0 = fused::scaled_norm(device_, image, image_largest).value();
@@ -153,7 +164,7 @@ bool KrylovSolve<T>::enter_scaled_units(double b_largest, double x_largest) {
   state_.x_limit = std::min(limit, std::ldexp(limit, -progress_->exponent));
   state_.x_bound = std::ldexp(x_largest, -progress_->exponent);
   if (!(state_.x_bound <= state_.x_limit)) return false;
-  fused::copy<T>(device_, x(), best_x_.span());
+  fused::copy<T>(device_, x(), best_x_);
   progress_->guess_kept = true;
   // Digits lost here are lost to the iteration as well. The guess is kept in case that it is the answer.
   progress_->guess_is_exact = fused::scale_by_power(device_, x(), -progress_->exponent);
@@ -173,7 +184,7 @@ bool KrylovSolve<T>::enter_scaled_units(double b_largest, double x_largest) {
 
 template <class T>
 void KrylovSolve<T>::restore_guess() {
-  fused::copy<T>(device_, best_x_.span(), x());
+  fused::copy<T>(device_, best_x_, x());
   progress_->units = Units::user;
 }
 
@@ -194,7 +205,7 @@ ProductDots KrylovSolve<T>::precondition(std::span<const T> v, std::span<T> z, s
 template <class T>
 double KrylovSolve<T>::compute_residual() {
   ++progress_->report.spmv_count;
-  state_.norm = std::sqrt(problem_.a.residual(-progress_->exponent, problem_.b, x(), residual_.span()));
+  state_.norm = std::sqrt(problem_.a.residual(-progress_->exponent, problem_.b, x(), residual_));
   progress_->residual_is_true = true;
   return norm();
 }
@@ -219,7 +230,7 @@ void KrylovSolve<T>::keep_if_due() {
   if (!state_.keep) return;
   state_.keep = false;
   progress_->guess_kept = false;
-  fused::copy<T>(device_, x(), best_x_.span());
+  fused::copy<T>(device_, x(), best_x_);
 }
 
 template <class T>
@@ -253,17 +264,17 @@ template <class T>
 void KrylovSolve<T>::keep_best() {
   state_.kept_norm = norm();
   progress_->guess_kept = false;
-  fused::copy<T>(device_, x(), best_x_.span());
+  fused::copy<T>(device_, x(), best_x_);
 }
 
 template <class T>
 void KrylovSolve<T>::return_to_best() {
   if (norm() <= state_.kept_norm) return;
   const double present = norm();
-  fused::swap(device_, x(), best_x_.span());
+  fused::swap(device_, x(), best_x_);
   // kept_norm may come from the recurrence; only computed residuals count.
   if (!(compute_residual() < present || !std::isfinite(present))) {
-    fused::swap(device_, x(), best_x_.span());
+    fused::swap(device_, x(), best_x_);
     compute_residual();
   }
   keep_best();
@@ -365,8 +376,8 @@ Next KrylovSolve<T>::stop(Status status) {
 template <class T>
 fused::ScaledNorm KrylovSolve<T>::residual_in_user_units() {
   ++progress_->report.spmv_count;
-  const double from_sum = std::sqrt(problem_.a.residual(0, problem_.b, x(), residual_.span()));
-  const std::span<const T> r = residual_.span();
+  const double from_sum = std::sqrt(problem_.a.residual(0, problem_.b, x(), residual_));
+  const std::span<const T> r = residual_;
   const double largest = fused::largest_magnitude(device_, r);
   const bool sum_is_right = from_sum > 1e-140 && from_sum < 1e150;
   if (sum_is_right || !std::isfinite(largest)) return fused::ScaledNorm::of(from_sum);

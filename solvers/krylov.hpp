@@ -36,6 +36,9 @@ class KrylovSolve {
  public:
   /// \param problem its b, x and options may change between solves \param state of the method's loop. Both outlive this
   KrylovSolve(const KrylovProblem<T>& problem, StopState& state);
+  /// In memory of the caller, which solves of several right-hand sides share. \param residual, kept n elements each:
+  /// r() and kept()
+  KrylovSolve(const KrylovProblem<T>& problem, StopState& state, std::span<T> residual, std::span<T> kept);
   ~KrylovSolve() = default;
   KrylovSolve(const KrylovSolve&) = delete;
   KrylovSolve& operator=(const KrylovSolve&) = delete;
@@ -50,19 +53,43 @@ class KrylovSolve {
   template <class Method, class Loop>
   [[nodiscard]] SolveReport run(Method& method, Loop& loop) {
     const UnitsGuard back_in_user_units(*this);
-    prepare();
-    for (Next next = begin(); next != Next::stop; next = handle_halt()) {
-      if (next == Next::restart) method.start();
-      if (next == Next::replaced) method.resume();
-      progress_->residual_is_true = false;
+    for (Next next = open(); next != Next::stop; next = leave_loop(method)) {
+      enter_loop(method, next);
       loop.run([&method](Loop& l) { method.iterate(l); },
                [this](const fused::LoopEntry& entry) { return note(entry); });
-      progress_->report.iterations = state_.iteration;
-      method.complete_iteration();
-      keep_if_due();
     }
     return take_report();
   }
+
+  // The steps of run(), for right-hand sides that share a loop (solvers/panel/panel_solve.hpp).
+
+  /// Scales, forms r = b - A x and shows iteration 0 to the observer. What a solve of the past has left is gone.
+  [[nodiscard]] Next open();
+  /// Before the loop, which the method may have halted by then.
+  template <class Method>
+  void enter_loop(Method& method, Next next) {
+    if (next == Next::restart) method.start();
+    if (next == Next::replaced) method.resume();
+    progress_->residual_is_true = false;
+  }
+  /// History, observer and time limit. \returns whether to go on
+  bool note(const fused::LoopEntry& entry);
+  /// Deals with what the loop halted for.
+  template <class Method>
+  [[nodiscard]] Next leave_loop(Method& method) {
+    progress_->report.iterations = state_.iteration;
+    method.complete_iteration();
+    keep_if_due();
+    return handle_halt();
+  }
+  [[nodiscard]] SolveReport take_report();
+  /// As if the observer had asked to stop.
+  void interrupt() noexcept { progress_->interrupted = true; }
+  /// The report as it stands. Between open() and take_report().
+  [[nodiscard]] const SolveReport& report() const noexcept { return progress_->report; }
+  [[nodiscard]] double user_units(double norm) const { return progress_->stopping.user_units(norm); }
+  /// x back in the caller's units. False when digits of it fell below the smallest normal number of T.
+  bool restore_units();
 
   // For methods.
 
@@ -70,9 +97,9 @@ class KrylovSolve {
   [[nodiscard]] const fused::FusedPreconditioner<T>& m() const noexcept { return problem_.preconditioner; }
   [[nodiscard]] const Device& device() const noexcept { return device_; }
   [[nodiscard]] std::span<T> x() const noexcept { return problem_.x; }
-  [[nodiscard]] std::span<T> r() noexcept { return residual_.span(); }
+  [[nodiscard]] std::span<T> r() noexcept { return residual_; }
   /// Where the kept x goes.
-  [[nodiscard]] std::span<T> kept() noexcept { return best_x_.span(); }
+  [[nodiscard]] std::span<T> kept() noexcept { return best_x_; }
 
   /// Ends an iteration on the host, in complete_iteration(). \param residual ‖r‖₂ of x()
   void finish_iteration(double residual);
@@ -100,9 +127,7 @@ class KrylovSolve {
     KrylovSolve& solve_;
   };
 
-  /// What a solve of the past has left is gone.
   void prepare();
-  /// Scales, forms r = b - A x and shows iteration 0 to the observer.
   [[nodiscard]] Next begin();
   /// Deals with what the loop halted for.
   [[nodiscard]] Next handle_halt();
@@ -112,8 +137,6 @@ class KrylovSolve {
   /// Ends with the residual of x0, or starts from 0 where that is better.
   [[nodiscard]] Next judge_in_user_units(double b_largest);
   [[nodiscard]] bool enter_scaled_units(double b_largest, double x_largest);
-  /// x back in the caller's units. False when digits of it fell below the smallest normal number of T.
-  bool restore_units();
   /// x as the caller gave it, bit by bit; possible until the first keep_best().
   void restore_guess();
 
@@ -130,12 +153,9 @@ class KrylovSolve {
   [[nodiscard]] Next stop(Status status);
   /// Goes back to the best x if the present one, whose residual was just computed, is worse.
   void return_to_best();
-  /// History, observer and time limit. \returns whether to go on
-  bool note(const fused::LoopEntry& entry);
   [[nodiscard]] bool time_is_up() const noexcept { return progress_->seconds > problem_.options.time_limit_seconds; }
   [[nodiscard]] double norm() const noexcept { return state_.norm; }
   void record_true_residual();
-  [[nodiscard]] SolveReport take_report();
 
   /// Of one solve.
   struct Progress {
@@ -156,8 +176,9 @@ class KrylovSolve {
   const KrylovProblem<T>& problem_;
   Device device_;
   StopState& state_;
-  Array<T> residual_;
-  Array<T> best_x_;  // x' when ‖r‖ was lowest, to a factor of 2: each halving costs one copy
+  Array<T> own_[2];  // empty where the caller has given the memory
+  std::span<T> residual_;
+  std::span<T> best_x_;  // x' when ‖r‖ was lowest, to a factor of 2: each halving costs one copy
   std::optional<Progress> progress_;
 };
 

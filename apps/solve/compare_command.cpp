@@ -109,6 +109,7 @@ CompareSettings compare_settings(const Options& options) {
   comparison.sort = choice_option(options, "sort", keys);
   comparison.timing = timing_settings(options);
   result.rhs = rhs_settings(options);
+  if (result.rhs.columns > 1) throw OptionError("rhs", "compare takes one right-hand side", "-b random");
   result.rhs_given = options.given("rhs");
   result.x0 = x0_settings(options);
   result.preconds = precond_list(options);

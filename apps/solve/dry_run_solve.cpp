@@ -1,6 +1,7 @@
 // Forecasts of a solve and of a ranking.
 #include "dry_run.hpp"
 
+#include "columns_run.hpp"
 #include "device_choice.hpp"
 #include "dry_run_precond.hpp"
 #include "ladder_run.hpp"
@@ -182,29 +183,37 @@ template <class T>
   const Method method = method_of_run(settings, sizes.name, facts_of(sizes)).method;
   if (support::is_least_squares(method)) return least_squares_outlook(settings, method, matrix, progress);
   progress.phase("measuring the speed of memory");
-  const std::uint64_t vectors = vector_bytes(settings, method, sizes.rows, sizeof(T));
+  const std::int64_t columns = rhs_columns(settings, sizes.rows);
+  check_columns(settings, columns);
+  const std::uint64_t vectors = vector_bytes(settings, method, sizes.rows, sizeof(T), columns);
   measure_speed(machine, sizes.bytes + vectors, forecast);
   forecast.matrices = {sizes};
   forecast.phases.push_back(matrix.reading);
   add_upload(sizes, settings.spmv, sizeof(T), machine, forecast);
   add_plan<T>(settings.spmv, sizes, forecast);
-  add_vectors(vectors, "at most, of " + to_string(method), forecast);
+  add_vectors(vectors,
+              columns == 1 ? "at most, of " + to_string(method)
+                           : fmt::format("at most, of {} with {} right-hand sides", to_string(method), columns),
+              forecast);
   PrecondOutlook precond = climbs(settings) ? add_rungs(settings, matrix, forecast) : precond_outlook(settings, matrix);
   const MethodInfo& work = method_info(method.iterative().value_or(IterativeMethod::richardson));
   const double n = static_cast<double>(sizes.rows) * sizeof(T);
   const double product = static_cast<double>(sizes.bytes) + 2.0 * n;
   const bool is_diagonal = precond.phase.held_bytes > 0 && precond.phase.held_bytes <= static_cast<std::uint64_t>(n);
   if (is_diagonal) precond.phase.ms = ms_of_bytes(forecast, static_cast<double>(sizes.bytes));
-  const double iteration = work.products_with_a * product + work.products_with_m * precond.applied_bytes +
-                           moved_by(work, settings.solver) * n;
+  // Columns that share a product read the matrix once, those solved one by one in every iteration.
+  const double at_once = static_cast<double>(columns_at_once(method, columns));
+  const double iteration =
+      work.products_with_a * (product + 2.0 * (at_once - 1.0) * n) +
+      at_once * (work.products_with_m * precond.applied_bytes + moved_by(work, settings.solver) * n);
   forecast.phases.push_back(std::move(precond.phase));
   add_history(settings.output, settings.solver.max_iterations, forecast);
   add_iteration(iteration, machine, forecast);
   // The correction by which the error of x is estimated is a solve of its own.
-  if (settings.error_gate != ErrorGate::off) {
+  if (columns == 1 && settings.error_gate != ErrorGate::off) {
     forecast.phases.push_back({"check", 0, vectors, std::nullopt, "a solve for the error of x, where one is needed"});
   }
-  add_vector_output(settings.output, sizes.rows, forecast);
+  add_vector_output(settings.output, columns * sizes.rows, forecast);
   return forecast;
 }
 

@@ -59,12 +59,14 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"duplicates", 0, "Problem", matrix, text, "sum|error", "sum",
      "repeated entries of a file: sum them, or refuse the file"},
     {"rhs", 'b', "Problem", systems, text, "FILE|WORD", "Aones",
-     "right-hand side: a vector file, ones, random, unit:i (i from 1), or one whose known solution gives the error: "
+     "right-hand side: a vector file, a Matrix Market file of several columns, ones, random, random:K (K columns), "
+     "unit:i (i from 1), or one whose known solution gives the error: "
      "Aones = A times ones, Arandom = A times random numbers in [-1, 1), which a solve takes by itself where A times "
      "ones is 0",
-     "", "ones|Aones|Arandom|random|unit:", vector_files},
-    {"x0", 0, "Problem", systems, text, "FILE|WORD", "zero", "initial guess: a vector file, zero, rhs or random", "",
-     "zero|rhs|random", vector_files},
+     "", "ones|Aones|Arandom|random|random:|unit:", vector_files},
+    {"x0", 0, "Problem", systems, text, "FILE|WORD", "zero",
+     "initial guess: a file of as many columns as the right-hand side has, zero, rhs or random", "", "zero|rhs|random",
+     vector_files},
     {"unweighted", 0, "Problem", ranking | inspect | spgemm, flag, "", "",
      "ignore the values: every stored entry is a link of weight 1"},
     {"pattern", 0, "Problem", convert, flag, "", "", "write the positions alone, without values"},

@@ -116,6 +116,13 @@ struct LeastSquaresOutcome {
   LeastSquaresReport report;
 };
 
+/// One of several right-hand sides.
+struct ColumnOutcome {
+  std::string method;
+  std::string precond;
+  SolveReport report;
+};
+
 struct RunOutcome : CommonOutcome {
   std::string method;
   std::string method_reason;  ///< empty when the user chose
@@ -126,7 +133,10 @@ struct RunOutcome : CommonOutcome {
   double relative_tolerance = 0.0;
   double absolute_tolerance = 0.0;
   ResidualBase base = ResidualBase::b;
-  SolveReport report;
+  SolveReport report;  ///< of several right-hand sides that of the worst
+  /// Empty for one right-hand side. What is said of the method and M is true of the worst of them.
+  std::vector<ColumnOutcome> columns;
+  std::size_t worst_column = 0;
   std::optional<KnownError> error;
   ErrorGate error_gate = ErrorGate::off;
   support::Accuracy accuracy;

@@ -141,16 +141,39 @@ void write_solution(const std::string& path, std::span<const T> vector, const st
   }
 }
 
+namespace {
+
+[[nodiscard]] std::string row_of(const HistoryEntry& entry) {
+  std::string text = fmt::format("{},{},{},", entry.iteration, entry.seconds, entry.recurrence);
+  if (!std::isnan(entry.true_residual)) text += fmt::format("{}", entry.true_residual);
+  return text + '\n';
+}
+
+}  // namespace
+
 std::string history_csv(const std::vector<HistoryEntry>& history) {
   std::string text = "iteration,seconds,recurrence,true\n";
-  for (const HistoryEntry& entry : history) {
-    text += fmt::format("{},{},{},", entry.iteration, entry.seconds, entry.recurrence);
-    if (!std::isnan(entry.true_residual)) text += fmt::format("{}", entry.true_residual);
-    text += '\n';
+  for (const HistoryEntry& entry : history) text += row_of(entry);
+  return text;
+}
+
+std::string history_csv(const std::vector<ColumnOutcome>& columns) {
+  std::string text = "column,iteration,seconds,recurrence,true\n";
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    for (const HistoryEntry& entry : columns[j].report.history) text += fmt::format("{},{}", j + 1, row_of(entry));
   }
   return text;
 }
 
+template <class T>
+void write_solution(const std::string& path, const MultiVector<T>& columns, const std::vector<std::string>& comments) {
+  if (columns.columns == 1) return write_solution(path, std::span<const T>(columns.elements), comments);
+  if (path == "-") return write_stdout(format_multi_vector(columns, comments));
+  write_multi_vector(path, columns, comments);
+}
+
+template void write_solution(const std::string&, const MultiVector<float>&, const std::vector<std::string>&);
+template void write_solution(const std::string&, const MultiVector<double>&, const std::vector<std::string>&);
 template void write_solution(const std::string&, std::span<const float>, const std::vector<std::string>&);
 template void write_solution(const std::string&, std::span<const double>, const std::vector<std::string>&);
 
@@ -197,7 +220,7 @@ void put_text(const std::string& path, const std::string& text) {
 ExitCode deliver(const OutputSettings& settings, ExitCode code, const Deliverables& results) {
   if (settings.vector) attempt(code, *settings.vector, [&] { results.write_vector(*settings.vector); });
   if (settings.history) {
-    attempt(code, *settings.history, [&] { write_text_file(*settings.history, history_csv(*results.history)); });
+    attempt(code, *settings.history, [&] { write_text_file(*settings.history, results.history()); });
   }
   if (settings.csv) attempt(code, *settings.csv, [&] { put_text(*settings.csv, results.csv()); });
   if (settings.markdown) attempt(code, *settings.markdown, [&] { put_text(*settings.markdown, results.markdown()); });

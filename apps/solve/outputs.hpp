@@ -3,8 +3,10 @@
 #pragma once
 
 #include "errors.hpp"
+#include "outcome.hpp"
 #include "settings.hpp"
 
+#include "tessera/multi_vector_file.hpp"
 #include "tessera/report.hpp"
 
 #include <functional>
@@ -37,14 +39,19 @@ void show(const std::string& text);
 /// vertex,rank, others as Matrix Market. \throws IoError, InvalidMatrix for NaN
 template <class T>
 void write_solution(const std::string& path, std::span<const T> vector, const std::vector<std::string>& comments);
+/// The same of several columns, which are not written as .txt and .csv.
+template <class T>
+void write_solution(const std::string& path, const MultiVector<T>& columns, const std::vector<std::string>& comments);
 
 /// iteration,seconds,recurrence,true with an empty field where the true residual was not computed.
 [[nodiscard]] std::string history_csv(const std::vector<HistoryEntry>& history);
+/// The same of several right-hand sides, with their number, from 1, before each entry.
+[[nodiscard]] std::string history_csv(const std::vector<ColumnOutcome>& columns);
 
 /// How each output is made; called only where it was asked for.
 struct Deliverables {
   std::function<void(const std::string& path)> write_vector;
-  const std::vector<HistoryEntry>* history = nullptr;
+  std::function<std::string()> history;
   std::function<std::string()> summary;
   std::function<std::string()> requested;  ///< printed in place of the summary with --quiet; may be empty
   std::function<std::string()> csv;

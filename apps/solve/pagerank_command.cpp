@@ -166,7 +166,7 @@ template <class T>
                                    to_string(outcome.status))});
     outcome.write_ms = timer.milliseconds();
   };
-  results.history = &outcome.history;
+  results.history = [&] { return history_csv(outcome.history); };
   results.summary = [&] { return pagerank_summary(outcome, settings.output); };
   if (settings.top_given) results.requested = [&] { return top_rows(outcome); };
   results.json = [&](ExitCode code) { return document_text(pagerank_json(outcome, options, invocation, code)); };

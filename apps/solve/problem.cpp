@@ -276,7 +276,7 @@ std::string describe(const VectorSettings& settings) {
     case Kind::a_random:
       return "A*random";
     case Kind::random:
-      return "random";
+      return settings.columns == 1 ? "random" : fmt::format("random:{}", settings.columns);
     case Kind::unit:
       return fmt::format("unit:{}", settings.index + 1);
     case Kind::rhs:

@@ -1,6 +1,7 @@
 #include "report_json.hpp"
 
 #include "accuracy_report.hpp"
+#include "columns_report.hpp"
 #include "ladder_report.hpp"
 #include "least_squares.hpp"
 #include "option_values.hpp"
@@ -336,6 +337,10 @@ Json run_json(const RunOutcome& outcome, const Options& options, const Invocatio
   json["preconditioner"] = precond_json(outcome.precond, outcome.report.timings.preconditioner_ms);
   json["ladder"] = ladder_json(outcome);
   json["result"] = run_result_json(outcome, code);
+  if (!outcome.columns.empty()) {
+    json["result"]["column"] = outcome.worst_column + 1;
+    json["columns"] = columns_json(outcome);
+  }
   json["history"] = history_json(outcome.report.history);
   json["timings_ms"] = timings_json(outcome.report.timings, outcome,
                                     {outcome.report.iterations, &outcome.report.history, outcome.accuracy.ms});

@@ -1,3 +1,4 @@
+#include "columns_run.hpp"
 #include "commands.hpp"
 #include "device_choice.hpp"
 #include "dry_run.hpp"
@@ -36,7 +37,9 @@ namespace {
 template <class T>
 struct Solved {
   RunOutcome outcome;
-  std::vector<T> x;
+  MultiVector<T> solution;  ///< one column per right-hand side
+
+  [[nodiscard]] std::span<T> x() { return solution.elements; }
 };
 
 template <class T>
@@ -92,13 +95,16 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] support::PreparedPrecond<T> set_up_precond(const RunSettings& settings, const SpmvPlan<T>& A,
-                                                         Method method, const RunOutcome& outcome) {
-  support::PrecondRequest request = precond_request(settings.precond, settings.problem, A.rows(), settings.machine);
+[[nodiscard]] support::PreparedPrecond<T> set_up_precond(const PrecondSettings& precond, const RunSettings& settings,
+                                                         const SpmvPlan<T>& A, Method method, RunOutcome& outcome) {
+  support::PrecondRequest request = precond_request(precond, settings.problem, A.rows(), settings.machine);
   request.definite = method.iterative() && method_info(*method.iterative()).matrix == MatrixClass::symmetric;
   request.held_bytes = outcome.memory.matrix + outcome.memory.plan + outcome.memory.vectors;
-  return support::prepare_precond<T>(request,
-                                     {outcome.matrix, A.matrix(), settings.machine.device, outcome.problem, &A});
+  auto M =
+      support::prepare_precond<T>(request, {outcome.matrix, A.matrix(), settings.machine.device, outcome.problem, &A});
+  outcome.memory.precond = M.info.bytes;
+  outcome.precond = precond_outcome(precond, M);
+  return M;
 }
 
 /// Errors of the solution, and with --error-gate repair a better one.
@@ -111,7 +117,7 @@ void assess(const RunSettings& settings, const SpmvPlan<T>& A, const FusedOperat
   options.observer = [](const IterationInfo&) { return interrupt_signal() == 0 ? Control::proceed : Control::stop; };
   options.stop_cause = interruption;
   outcome.error_gate = settings.error_gate.value_or(ErrorGate::warn);
-  outcome.accuracy = support::assess_accuracy<T>({{A, M}, A.matrix(), outcome.matrix, method, b, result.x, options},
+  outcome.accuracy = support::assess_accuracy<T>({{A, M}, A.matrix(), outcome.matrix, method, b, result.x(), options},
                                                  outcome.error_gate, outcome.report);
 }
 
@@ -122,15 +128,51 @@ void solve_as_named(const RunSettings& settings, const SpmvPlan<T>& A, Method me
   RunOutcome& outcome = result.outcome;
   progress.phase("setting up the preconditioner");
   const Stopwatch timer;
-  const support::PreparedPrecond<T> M = set_up_precond<T>(settings, A, method, outcome);
+  const support::PreparedPrecond<T> M = set_up_precond<T>(settings.precond, settings, A, method, outcome);
   const double precond_ms = timer.milliseconds();
-  outcome.memory.precond = M.info.bytes;
-  outcome.precond = precond_outcome(settings.precond, M);
   progress.phase(fmt::format("solving with {} and precond {}", outcome.method, outcome.precond.name));
-  outcome.report = support::solve_from_host<T>(method, {A, *M.inverse}, b, result.x, solver);
+  outcome.report = support::solve_from_host<T>(method, {A, *M.inverse}, b, result.x(), solver);
   outcome.report.timings.preconditioner_ms = precond_ms;
   progress.phase("checking the solution");
   assess<T>(settings, A, *M.inverse, method, b, result);
+}
+
+/// With one right-hand side: b, x and their solve.
+template <class T>
+void solve_one(RunSettings& settings, const InputMatrix<T>& problem, const SpmvPlan<T>& A, Method method,
+               const SolverOptions& solver, Progress& progress, Solved<T>& result) {
+  RunOutcome& outcome = result.outcome;
+  const MachineSettings& machine = settings.machine;
+  const std::vector<T> b = make_rhs<T>(settings.rhs, settings.rhs_given, problem.matrix->view(), A, machine);
+  outcome.rhs_replaced = outcome.rhs != describe(settings.rhs);
+  outcome.rhs = describe(settings.rhs);
+  if (support::is_least_squares(method)) {
+    result.solution = {least_squares_guess<T>(settings, A, b), A.cols(), 1};
+    progress.phase("solving with " + outcome.method);
+    return fit_least_squares<T>(settings, A, method, b, result.x(), solver, outcome);
+  }
+  result.solution = {settings.x0.kind == VectorSettings::Kind::rhs
+                         ? b
+                         : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess"),
+                     A.rows(), 1};
+  if (climbs(settings)) {
+    progress.phase("solving");
+    climb<T>(settings, A, b, result.x(), solver, outcome);
+  } else {
+    solve_as_named<T>(settings, A, method, b, solver, progress, result);
+  }
+}
+
+/// With several.
+template <class T>
+void solve_all(const RunSettings& settings, const SpmvPlan<T>& A, Method method, const SolverOptions& solver,
+               Progress& progress, Solved<T>& result) {
+  const MultiVector<T> b = make_right_sides<T>(settings, A.rows());
+  result.solution = make_guesses<T>(settings, b);
+  const SetUpPrecond<T> set_up = [&](const PrecondSettings& precond) {
+    return set_up_precond<T>(precond, settings, A, method, result.outcome);
+  };
+  solve_right_sides<T>(settings, A, method, b, result.solution, solver, set_up, progress, result.outcome);
 }
 
 /// A run that ended by itself, without a solution that is as good as it gets.
@@ -158,9 +200,13 @@ template <class T>
   outcome.method = to_string(method.method);
   outcome.method_reason = method.reason;
   warn_about_unused(settings, method.method, outcome.warnings);
-  outcome.memory.vectors = is_least_squares ? least_squares_bytes(settings, method.method, outcome.matrix.rows,
-                                                                  outcome.matrix.cols, sizeof(T))
-                                            : vector_bytes(settings, method.method, problem.matrix->rows(), sizeof(T));
+  const std::int64_t columns = rhs_columns(settings, problem.matrix->rows());
+  check_columns(settings, columns);
+  if (is_least_squares && columns > 1) throw UsageError(outcome.method + " takes one right-hand side at a time");
+  outcome.memory.vectors =
+      is_least_squares
+          ? least_squares_bytes(settings, method.method, outcome.matrix.rows, outcome.matrix.cols, sizeof(T))
+          : vector_bytes(settings, method.method, problem.matrix->rows(), sizeof(T), columns);
   support::require_memory(machine.memory_limit_bytes, outcome.memory.matrix, outcome.memory.vectors,
                           "the vectors of " + outcome.method);
 
@@ -177,16 +223,6 @@ template <class T>
   outcome.memory.plan = outcome.plan.bytes + (outcome.plan.transpose ? outcome.plan.transpose->bytes : 0);
 
   progress.phase("preparing vectors");
-  const std::vector<T> b = make_rhs<T>(settings.rhs, settings.rhs_given, problem.matrix->view(), A, machine);
-  outcome.rhs_replaced = outcome.rhs != describe(settings.rhs);
-  outcome.rhs = describe(settings.rhs);
-  if (is_least_squares) {
-    result.x = least_squares_guess<T>(settings, A, b);
-  } else {
-    result.x = settings.x0.kind == VectorSettings::Kind::rhs
-                   ? b
-                   : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess");
-  }
   SolverOptions solver = settings.solver;
   solver.observer = [&progress](const IterationInfo& info) {
     keep_partial_results();
@@ -194,25 +230,21 @@ template <class T>
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
   solver.stop_cause = interruption;
-  if (is_least_squares) {
-    progress.phase("solving with " + outcome.method);
-    fit_least_squares<T>(settings, A, method.method, b, result.x, solver, outcome);
-  } else if (climbs(settings)) {
-    progress.phase("solving");
-    climb<T>(settings, A, b, result.x, solver, outcome);
+  if (columns == 1) {
+    solve_one<T>(settings, problem, A, method.method, solver, progress, result);
   } else {
-    solve_as_named<T>(settings, A, method.method, b, solver, progress, result);
+    solve_all<T>(settings, A, method.method, solver, progress, result);
   }
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.upload_ms += A.info().upload_ms;
   outcome.report.timings.plan_ms = plan_ms;
-  if (!is_least_squares && wants_advice(outcome)) {
+  if (columns == 1 && !is_least_squares && wants_advice(outcome)) {
     // Under a limit on memory the direct solver is no advice either.
     outcome.next_command = next_command<T>(outcome, problem.matrix->view(), machine.memory_limit_bytes == 0);
   }
   // Least squares may have other solutions.
   if (const auto exact = exact_solution<T>(settings.rhs, A.rows(), machine.seed); exact && !is_least_squares) {
-    outcome.error = distance<T>(result.x, *exact);
+    outcome.error = distance<T>(result.x(), *exact);
   }
   if (settings.output.plan_info && interrupt_signal() == 0) outcome.break_even = A.measure_break_even();
   warn_about_run(outcome, outcome.warnings);
@@ -229,12 +261,14 @@ template <class T>
   Deliverables results;
   results.write_vector = [&](const std::string& path) {
     const Stopwatch timer;
-    write_solution<T>(path, solved.x,
+    write_solution<T>(path, solved.solution,
                       {fmt::format("solution of {} with right-hand side {}: {}", outcome.problem, outcome.rhs,
                                    to_string(outcome.report.status))});
     outcome.write_ms = timer.milliseconds();
   };
-  results.history = &outcome.report.history;
+  results.history = [&] {
+    return outcome.columns.empty() ? history_csv(outcome.report.history) : history_csv(outcome.columns);
+  };
   results.summary = [&] { return run_summary(outcome, settings.output); };
   results.json = [&](ExitCode code) { return document_text(run_json(outcome, options, invocation, code)); };
   return deliver(settings.output, exit_code_of(outcome.report.status, interrupt_signal(), settings.output.exit_zero),

@@ -5,8 +5,11 @@
 #include "precond_settings.hpp"
 #include "settings.hpp"
 
+#include "tessera/multiple_right_sides.hpp"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -96,10 +99,22 @@ SolverOptions solver_settings(const Options& options) {
   return result;
 }
 
-std::uint64_t vector_bytes(const RunSettings& settings, Method method, std::int64_t rows, std::size_t element) {
+std::int64_t columns_at_once(Method method, std::int64_t columns) {
+  const bool together = method.iterative() && shares_products(*method.iterative());
+  return together ? std::min<std::int64_t>(columns, most_panel_columns) : 1;
+}
+
+std::uint64_t vector_bytes(const RunSettings& settings, Method method, std::int64_t rows, std::size_t element,
+                           std::int64_t columns) {
   const Precond precond = settings.precond.precond;
   const bool simple = precond == Precond::none || precond == Precond::jacobi;
-  return support::vectors_of(method, rows, settings.solver, simple) * static_cast<std::uint64_t>(rows) * element;
+  std::uint64_t vectors = support::vectors_of(method, rows, settings.solver, simple);
+  if (columns > 1) {
+    // Work vectors of a panel, or of one column at a time; all right-hand sides and solutions.
+    const auto at_once = static_cast<std::uint64_t>(columns_at_once(method, columns));
+    vectors = vectors * (at_once + 1) + 2 * static_cast<std::uint64_t>(columns);
+  }
+  return vectors * static_cast<std::uint64_t>(rows) * element;
 }
 
 RunSettings run_settings(const Options& options) {

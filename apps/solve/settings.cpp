@@ -312,6 +312,12 @@ VectorSettings rhs_settings(const Options& options) {
   if (text == "Aones") return {Kind::a_ones, {}, 0};
   if (text == "Arandom") return {Kind::a_random, {}, 0};
   if (text == "random") return {Kind::random, {}, 0};
+  constexpr std::string_view several = "random:";
+  if (text.starts_with(several)) {
+    const auto columns = parse_count(std::string_view(text).substr(several.size()));
+    if (!columns || *columns < 1) refuse_text("rhs", text, "random:K with K right-hand sides, from 1");
+    return {Kind::random, {}, 0, *columns};
+  }
   constexpr std::string_view unit = "unit:";
   if (text.starts_with(unit)) {
     const auto index = parse_count(std::string_view(text).substr(unit.size()));

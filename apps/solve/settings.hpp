@@ -87,8 +87,9 @@ struct OutputSettings {
 struct VectorSettings {
   enum class Kind { zero, ones, a_ones, a_random, random, unit, rhs, file };
   Kind kind = Kind::zero;
-  std::string path;        ///< of a file
-  std::int64_t index = 0;  ///< of a unit vector, 0-based
+  std::string path;          ///< of a file
+  std::int64_t index = 0;    ///< of a unit vector, 0-based
+  std::int64_t columns = 1;  ///< of random vectors; those of a file are in the file
 };
 
 using support::Method;
@@ -163,8 +164,11 @@ struct PageRankSettings {
 [[nodiscard]] RunSettings run_settings(const Options& options);
 [[nodiscard]] PageRankSettings pagerank_settings(const Options& options);
 
-/// Right-hand side, solution and work vectors of a run, at most. Which preconditioner `auto` takes is not known yet.
+/// Right-hand sides that iterate together.
+[[nodiscard]] std::int64_t columns_at_once(Method method, std::int64_t columns);
+
+/// Right-hand sides, solutions and work vectors of a run, at most. Which preconditioner `auto` takes is not known yet.
 [[nodiscard]] std::uint64_t vector_bytes(const RunSettings& settings, Method method, std::int64_t rows,
-                                         std::size_t element);
+                                         std::size_t element, std::int64_t columns = 1);
 
 }  // namespace tessera::cli

@@ -1,6 +1,7 @@
 #include "summary_text.hpp"
 
 #include "accuracy_report.hpp"
+#include "columns_report.hpp"
 #include "ladder_report.hpp"
 #include "least_squares.hpp"
 #include "precond_report.hpp"
@@ -206,6 +207,7 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
   text += device_line(outcome, timings);
   if (settings.plan_info) text += plan_lines(outcome);
   if (outcome.break_even) text += break_even_line(*outcome.break_even, outcome.device);
+  text += columns_line(outcome);
   if (outcome.least_squares) {
     text += least_squares_lines(outcome);
   } else {
@@ -218,7 +220,8 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
                                    time_text(outcome.inspect_ms), time_text(timings.plan_ms),
                                    time_text(timings.preconditioner_ms), time_text(timings.solve_ms),
                                    time_text(outcome.accuracy.ms)));
-  return text + ladder_lines(outcome) + precond_lines(outcome.precond, settings.width);
+  return text + ladder_lines(outcome) + precond_lines(outcome.precond, settings.width) +
+         columns_table(outcome, settings.width);
 }
 
 std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSettings& settings) {

@@ -27,6 +27,8 @@
 #include "tessera/matrix_file_info.hpp"
 #include "tessera/matrix_market.hpp"
 #include "tessera/multi_vector.hpp"
+#include "tessera/multi_vector_file.hpp"
+#include "tessera/multiple_right_sides.hpp"
 #include "tessera/ordering.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/pagerank_solver.hpp"

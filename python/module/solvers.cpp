@@ -6,6 +6,7 @@
 
 #include "tessera/iterative_solver.hpp"
 #include "tessera/ladder.hpp"
+#include "tessera/multiple_right_sides.hpp"
 #include "tessera/solvers.hpp"
 #include "tessera/statistics.hpp"
 
@@ -83,6 +84,41 @@ class Solver {
   std::optional<IterativeSolver<T>> solver_;
 };
 
+/// Several vectors, one per column, in the order of C or of Fortran without gaps.
+template <class T>
+using Columns = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
+
+template <class T>
+[[nodiscard]] MultiVectorView<T> view_of(const Columns<T>& columns) {
+  const auto rows = static_cast<std::int64_t>(columns.shape(0));
+  const auto count = static_cast<std::int64_t>(columns.shape(1));
+  const bool by_rows = count > 1 ? columns.stride(1) == 1 : false;
+  return {{columns.data(), columns.size()},
+          rows,
+          count,
+          by_rows ? MultiVectorLayout::row_major : MultiVectorLayout::column_major};
+}
+
+/// \returns the facts of every column
+template <class T>
+[[nodiscard]] nb::list solve_all(const std::string& method, const LinearOperator<T>& A, const LinearOperator<T>* M,
+                                 const Columns<const T>& b, const Columns<T>& x, SolverOptions options,
+                                 nb::object callback) {
+  require_device("B", b.device_type(), b.device_id(), A.device());
+  require_device("X0", x.device_type(), x.device_id(), A.device());
+  Watch watch(std::move(callback));
+  watch.observe(options);
+  const IterativeMethod named = parse_iterative_method(method);
+  const auto reports = unlocked([&] {
+    const IdentityOperator<T> identity(A.rows(), A.device());
+    return solve_columns<T>(named, A, M == nullptr ? identity : *M, view_of<const T>(b), view_of<T>(x), options);
+  });
+  raise_signals();
+  nb::list facts;
+  for (const SolveReport& report : reports) facts.append(python::facts_of(report));
+  return facts;
+}
+
 template <class T>
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
@@ -155,6 +191,8 @@ void bind_type(nb::module_& module, const std::string& suffix) {
           nb::arg("method"), nb::arg("A"), nb::arg("M").none(), nb::arg("options"), nb::arg("callback").none(),
           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
       .def("solve", &Type::solve, nb::arg("b").noconvert(), nb::arg("x").noconvert());
+  module.def("solve_all", &solve_all<T>, nb::arg("method"), nb::arg("A"), nb::arg("M").none(), nb::arg("b").noconvert(),
+             nb::arg("x").noconvert(), nb::arg("options"), nb::arg("callback").none());
   module.def("climb", &climb<T>, nb::arg("A"), nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("options"),
              nb::arg("method"), nb::arg("callback").none());
 }

@@ -114,6 +114,17 @@ def as_vector(values, size, dtype, name, context=None):
     return np.ascontiguousarray(vector, dtype=dtype)
 
 
+def as_columns(values, size, dtype, name):
+    """Several vectors of `size` elements of `dtype` as the columns of an array without gaps, in place where possible."""
+    columns = np.asarray(values)
+    if columns.dtype.kind == "c":
+        raise TypeError(f"{name} of type {columns.dtype}: Tessera computes in real numbers, float32 and float64")
+    if columns.ndim != 2 or columns.shape[0] != size:
+        raise DimensionError(f"{name} has shape {columns.shape}: columns of {size} elements are needed")
+    columns = np.asarray(columns, dtype=dtype)
+    return columns if columns.flags.f_contiguous else np.ascontiguousarray(columns)
+
+
 def require_word(name, word, words):
     """Refuses a word that is none of `words`."""
     if word not in words:

@@ -4,11 +4,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import _core, _device
-from ._matrix import as_vector, dtype_of, require_word
+from ._matrix import as_columns, as_vector, dtype_of, require_word
 from ._plan import Plan, _Operator, as_plan
 from ._precond import Preconditioner, function_operator
 from .errors import DimensionError, InvalidArgument
-from .report import Solution
+from .report import Solution, Solutions
 
 METHODS = tuple(_core.methods())
 RUNGS = ("cg", "bicgstab", "gmres", "idr")  # of the ladder
@@ -129,7 +129,30 @@ class Solver:
         return Solution(_shaped(x, b), facts, self._method, self._precond, self._kernel)
 
 
+def _has_columns(b):
+    """Whether b holds several right-hand sides. (n, 1) is one."""
+    return not _device.is_device_array(b) and np.ndim(b) == 2 and np.shape(b)[1] != 1
+
+
+def _iterate_columns(method, A, b, x0, M, settings, callback, stream=None):
+    require_word("method", method, METHODS)
+    core, kernel, A = _operator(A, stream)
+    dtype = dtype_of(core)
+    inverse, precond, M = _inverse(M, A, dtype)
+    b = as_columns(b, core.rows, dtype, "b")
+    if x0 is None:
+        x = np.zeros_like(b)
+    else:
+        x = as_columns(x0, core.rows, dtype, "x0").copy(order="K")
+        if x.shape != b.shape:
+            raise DimensionError(f"x0 has shape {x.shape}, b {b.shape}")
+    facts = _core.solve_all(method, core, inverse, b, x, settings, callback)
+    return Solutions(x, [Solution(x[:, j], each, method, precond, kernel) for j, each in enumerate(facts)])
+
+
 def _iterate(method, A, b, x0, M, rtol, atol, maxiter, callback, history, options):
+    if _has_columns(b):
+        return _iterate_columns(method, A, b, x0, M, _options(rtol, atol, maxiter, history, options), callback)
     solver = Solver(A, method, M=M, rtol=rtol, atol=atol, maxiter=maxiter, history=history, callback=callback, **options)
     return solver.solve(b, x0)
 
@@ -160,6 +183,8 @@ _ITERATE_DOC = """{title}
     -------
     Solution
         ``x, info = ...`` as with SciPy; `report` says how the solve ended. Computed in the type of A.
+        For b of shape (n, k), in the order of C or of Fortran: `Solutions`, with x of that shape and a report per
+        column. Columns of "cg" and "bicgstab" share each product with A; NumPy arrays alone.
     """
 
 
@@ -194,6 +219,34 @@ def _climb(A, b, x0, method, options, callback, stream):
     return Solution(_shaped(x, b), facts, best["method"], best["precond"], plan.info.kernel)
 
 
+def _climb_columns(A, b, x0, method, settings, callback, stream):
+    """The ladder for the first column; its rung for all others, and the ladder for those that it does not solve."""
+    plan = as_plan(A, stream)
+    b = as_columns(b, plan.shape[0], plan.dtype, "b")
+    guess = np.zeros_like(b) if x0 is None else as_columns(x0, plan.shape[0], plan.dtype, "x0")
+    if guess.shape != b.shape:
+        raise DimensionError(f"x0 has shape {guess.shape}, b {b.shape}")
+    if b.shape[1] == 0:
+        return Solutions(b.copy(), [])
+
+    def climb(j, start):
+        return _climb(plan, b[:, j], start, method, settings, callback, None)
+
+    found = [climb(0, guess[:, 0])]
+    first = found[0].report
+    if first.converged and first.method in METHODS:
+        rest = _iterate_columns(first.method, plan, b[:, 1:], guess[:, 1:], first.precond, settings, callback)
+        for j, each in enumerate(rest.solutions, 1):
+            found.append(each if each.converged or each.report.status == "interrupted" else climb(j, each.x))
+    else:
+        found += [climb(j, guess[:, j]) for j in range(1, b.shape[1])]
+    x = np.empty_like(b)
+    for j, each in enumerate(found):
+        x[:, j] = each.x
+        each.x = x[:, j]
+    return Solutions(x, found)
+
+
 def _chosen_method(plan, inverse):
     """CG where A is symmetric with a positive diagonal and M is symmetric, else GMRES."""
     symmetric = not isinstance(inverse, Preconditioner) or inverse.info["is_symmetric"]
@@ -211,7 +264,7 @@ def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=N
     ----------
     A : sparse matrix of SciPy, dense matrix, Plan, CSR matrix on a GPU; square
         In place where its types allow, and never changed. A LinearOperator of SciPy with a named method and M.
-    b : array of n elements, or (n, 1)
+    b : array of n elements, or (n, 1); or (n, k): k right-hand sides, in the order of C or of Fortran
     method : str
         "auto", "cg", "bicgstab", "gmres", "idr", "minres", "chebyshev", "richardson" or "direct".
     precond : str or Preconditioner
@@ -237,6 +290,8 @@ def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=N
     -------
     Solution
         `x`, for every status the best iterate, and `report`. Not to converge is a status, no exception.
+        For b of shape (n, k) `Solutions`: x of that shape and a report per column. The attempts of "auto" are made for
+        the first column; the one that solved it serves the others, and columns that it does not solve make their own.
 
     Raises
     ------
@@ -254,6 +309,8 @@ def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=N
     by_ladder = isinstance(precond, str) and precond == "auto" and method in ("auto",) + RUNGS
     if by_ladder and not (hasattr(A, "matvec") and not isinstance(A, Plan)):
         settings = _options(rtol, atol, maxiter, history, options)
+        if _has_columns(b):
+            return _climb_columns(A, b, x0, method, settings, callback, stream)
         return _climb(A, b, x0, method, settings, callback, stream)
     if hasattr(A, "matvec") and not isinstance(A, Plan):
         if method == "auto":

@@ -367,6 +367,45 @@ class Solution:
         return self.report._repr_html_()
 
 
+class Solutions:
+    """The results of a solve with several right-hand sides: ``X, infos = tessera.cg(A, B)``.
+
+    Attributes
+    ----------
+    x : ndarray
+        The latest iterates, a column per right-hand side.
+    solutions : list of Solution
+        Of the columns.
+    """
+
+    __slots__ = ("solutions", "x")
+
+    def __init__(self, x, solutions):
+        self.x, self.solutions = x, solutions
+
+    @property
+    def reports(self):
+        """How the solves of the columns ended."""
+        return [each.report for each in self.solutions]
+
+    @property
+    def converged(self):
+        """Whether the tolerance holds for every column."""
+        return all(each.converged for each in self.solutions)
+
+    @property
+    def info(self):
+        """`SolveReport.info` of every column."""
+        return np.array([each.info for each in self.solutions], dtype=int)
+
+    def __iter__(self):
+        return iter((self.x, self.info))
+
+    def __repr__(self):
+        good = sum(each.converged for each in self.solutions)
+        return f"Solutions({self.x.shape[0]} unknowns, {good} of {len(self.solutions)} columns converged)"
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Ranks:
     """Ranks of the vertices of a graph.

@@ -107,6 +107,59 @@ def test_first_guesses_and_shapes():
     assert tessera.solve(sp.csr_array((0, 0)), np.ones(0)).x.shape == (0,)
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("method", [tessera.cg, tessera.bicgstab, tessera.gmres])
+def test_several_right_hand_sides(method, order):
+    A = poisson()
+    want = np.random.default_rng(1).standard_normal((400, 5))
+    B = np.asarray(A @ want, order=order)
+    B[:, 3] = 0
+    before = B.copy()
+    result = method(A, B, M="jacobi", rtol=1e-10)
+    X, infos = result
+    assert X.shape == B.shape and result.converged and list(infos) == [0] * 5
+    np.testing.assert_array_equal(B, before)
+    want[:, 3] = 0
+    np.testing.assert_allclose(X, want, atol=1e-7)
+    for j in (0, 2, 4):
+        alone = method(A, B[:, j], M="jacobi", rtol=1e-10)
+        assert abs(result.reports[j].iterations - alone.report.iterations) <= 2
+        np.testing.assert_array_equal(result.solutions[j].x, X[:, j])
+    assert method(A, B, X, M="jacobi", rtol=1e-9).info.sum() == 0
+    strided = np.zeros((400, 10))
+    strided[:, ::2] = B
+    np.testing.assert_allclose(method(A, strided[:, ::2], M="jacobi", rtol=1e-10).x, X, atol=1e-8)
+
+
+def test_columns_end_on_their_own():
+    A = poisson()
+    B = np.ones((400, 3))
+    B[7, 1] = np.nan
+    result = tessera.cg(A, B)
+    assert [report.status for report in result.reports] == ["converged", "not_finite", "converged"]
+    assert not result.converged and result.info[1] != 0
+    assert tessera.cg(A, np.ones((400, 0))).x.shape == (400, 0)
+    with pytest.raises(tessera.DimensionError, match="columns of 400"):
+        tessera.cg(A, np.ones((399, 2)))
+    with pytest.raises(tessera.DimensionError, match="x0 has shape"):
+        tessera.cg(A, np.ones((400, 2)), np.ones((400, 3)))
+    seen = []
+    assert tessera.cg(A, np.ones((400, 2)), callback=lambda info: seen.append(info.iteration) or len(seen) > 3
+                      ).reports[1].status == "interrupted"
+    assert seen == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("matrix", [poisson, nonsymmetric])
+def test_the_ladder_serves_all_columns(matrix):
+    A = matrix()
+    want = np.random.default_rng(2).standard_normal((A.shape[0], 4))
+    result = tessera.solve(A, A @ want, rtol=1e-10)
+    assert result.converged
+    np.testing.assert_allclose(result.x, want, atol=1e-6)
+    direct = tessera.solve(A, A @ want, method="direct")
+    np.testing.assert_allclose(direct.x, want, atol=1e-9)
+
+
 def test_new_values_in_plan_preconditioner_and_solver():
     A = poisson()
     plan = tessera.Plan(A)

@@ -1,5 +1,6 @@
 /// Iterations allocate nothing: a solve of many iterations makes as many allocations as one of few.
 #include "tessera/approximate_inverse.hpp"
+#include "tessera/multiple_right_sides.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/polynomial.hpp"
 #include "tests/solvers/systems.hpp"
@@ -43,6 +44,26 @@ TEST(Allocation, KrylovIterationsMakeNone) {
       (void)counted(2, use_cg, interval);  // threads start
       EXPECT_EQ(counted(20, use_cg, interval), counted(40, use_cg, interval));
     }
+  }
+}
+
+TEST(Allocation, IterationsOfSeveralRightSidesMakeNone) {
+  const SpmvPlan<double> plan(poisson2d<double>(110, 100));
+  const JacobiPreconditioner<double> jacobi(plan.matrix());
+  const std::vector<double> b = random_values<double>(5 * 11000, 1);
+  const auto counted = [&](std::int64_t iterations, bool use_cg) {
+    std::vector<double> x(b.size(), 0.0);
+    return allocations_of([&] {
+      const auto reports = solve_columns<double>(
+          use_cg ? IterativeMethod::cg : IterativeMethod::bicgstab, plan, jacobi,
+          {std::span<const double>(b), 11000, 5}, {std::span<double>(x), 11000, 5},
+          {.relative_tolerance = 1e-14, .max_iterations = iterations, .replacement_interval = 7, .keep_history = true});
+      EXPECT_EQ(reports.back().iterations, iterations) << reports.back().reason;
+    });
+  };
+  for (const bool use_cg : {true, false}) {
+    (void)counted(2, use_cg);  // threads start
+    EXPECT_EQ(counted(20, use_cg), counted(40, use_cg));
   }
 }
 

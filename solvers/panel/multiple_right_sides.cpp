@@ -1,0 +1,189 @@
+/// Iterative methods for several right-hand sides.
+#include "tessera/multiple_right_sides.hpp"
+
+#include "core/cuda/memory.hpp"
+#include "core/device/operands.hpp"
+#include "solvers/panel/bicgstab_panel.hpp"
+#include "solvers/panel/cg_panel.hpp"
+#include "solvers/panel/panel_solve.hpp"
+#include "solvers/registry.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+
+namespace tessera {
+
+namespace {
+
+/// Columns that a product takes at a time; a panel has a multiple of them, where there are more panels than one.
+constexpr std::int64_t columns_of_product = 8;
+
+template <class T>
+void check_views(const LinearOperator<T>& a, const MultiVectorView<const T>& b, const MultiVectorView<T>& x) {
+  const std::int64_t n = a.rows();
+  if (b.rows() != n) throw DimensionError(fmt::format("A is {0} x {0}: B must have {0} rows, has {1}", n, b.rows()));
+  if (x.rows() != n) throw DimensionError(fmt::format("A is {0} x {0}: X must have {0} rows, has {1}", n, x.rows()));
+  if (x.columns() != b.columns()) {
+    throw DimensionError(fmt::format("B has {} columns: X must have as many, has {}", b.columns(), x.columns()));
+  }
+  const Device device = a.device();
+  const auto is_there = [&](const T* elements) {
+    return device.is_host() || elements == nullptr || cuda::is_reachable(device, elements);
+  };
+  const char* const elsewhere = !is_there(b.data()) ? "B" : !is_there(x.data()) ? "X" : nullptr;
+  if (elsewhere != nullptr) {
+    throw InvalidArgument(fmt::format("A is on {0}: {1} must lie there as well", device.name(), elsewhere));
+  }
+  if (detail::overlap<T>(b.elements(), x.elements())) throw InvalidArgument("B and X must not overlap");
+}
+
+/// The options of what is solved after some time.
+SolverOptions with_time_left(const SolverOptions& options, const Stopwatch& watch) {
+  SolverOptions result = options;
+  result.time_limit_seconds = std::max(0.0, options.time_limit_seconds - watch.seconds());
+  return result;
+}
+
+/// Columns of the first panel of so many. Panels are about equal.
+std::int64_t panel_width(std::int64_t columns) {
+  const std::int64_t panels = (columns + most_panel_columns - 1) / most_panel_columns;
+  const std::int64_t even = (columns + panels - 1) / panels;
+  if (panels == 1) return even;
+  return (even + columns_of_product - 1) / columns_of_product * columns_of_product;
+}
+
+template <class T, class Method>
+std::vector<SolveReport> solve_in_panels(const LinearOperator<T>& A, const LinearOperator<T>& M,
+                                         const MultiVectorView<const T>& b, const MultiVectorView<T>& x,
+                                         const SolverOptions& options) {
+  const Stopwatch watch;
+  std::vector<SolveReport> reports;
+  bool interrupted = false;
+  for (std::int64_t first = 0; first < b.columns();) {
+    const std::int64_t width = panel_width(b.columns() - first);
+    detail::PanelSolve<T, Method> panel(A, M, with_time_left(options, watch), b.columns(first, width),
+                                        x.columns(first, width));
+    auto of_panel = panel.run(interrupted);
+    std::move(of_panel.begin(), of_panel.end(), std::back_inserter(reports));
+    first += width;
+  }
+  return reports;
+}
+
+/// Column by column, by one method, in vectors of its own.
+template <class T>
+class ColumnByColumn {
+ public:
+  ColumnByColumn(IterativeMethod method, const LinearOperator<T>& A, const LinearOperator<T>& M,
+                 const SolverOptions& options)
+      : wanted_(options),
+        options_(options),
+        problem_(detail::KrylovArguments<T>(A, M, options_)),
+        method_(detail::method_entry(method).make<T>(problem_)),
+        b_(A.rows(), Init::none, A.device()),
+        x_(A.rows(), Init::none, A.device()) {
+    if (!options.observer) return;
+    options_.observer = [this](const IterationInfo& info) {
+      interrupted_ = interrupted_ || wanted_.observer(info) == Control::stop;
+      return interrupted_ ? Control::stop : Control::proceed;
+    };
+  }
+  ColumnByColumn(const ColumnByColumn&) = delete;
+  ColumnByColumn& operator=(const ColumnByColumn&) = delete;
+  ~ColumnByColumn() = default;
+
+  [[nodiscard]] SolveReport solve(const MultiVectorView<const T>& b, const MultiVectorView<T>& x, std::int64_t j) {
+    const Device device = problem_.device();
+    detail::copy_column<T>(device, b, j, b_.span());
+    detail::copy_column<T>(device, x, j, x_.span());
+    options_.time_limit_seconds = with_time_left(wanted_, watch_).time_limit_seconds;
+    problem_.take(b_.span(), x_.span());
+    try {
+      SolveReport report = method_->solve();
+      detail::copy_to_column<T>(device, x_.span(), x, j);
+      return report;
+    } catch (...) {
+      detail::copy_to_column<T>(device, x_.span(), x, j);
+      throw;
+    }
+  }
+
+ private:
+  const SolverOptions& wanted_;
+  SolverOptions options_;  ///< of the present column
+  detail::KrylovProblem<T> problem_;
+  std::unique_ptr<detail::KrylovMethod<T>> method_;
+  Array<T> b_;
+  Array<T> x_;
+  bool interrupted_ = false;
+  Stopwatch watch_;
+};
+
+}  // namespace
+
+template <class T>
+std::vector<SolveReport> solve_columns(IterativeMethod method, const LinearOperator<T>& A, const LinearOperator<T>& M,
+                                       MultiVectorView<const std::type_identity_t<T>> B,
+                                       MultiVectorView<std::type_identity_t<T>> X, const SolverOptions& options) {
+  const detail::KrylovProblem<T> problem(detail::KrylovArguments<T>(A, M, options));
+  check_views<T>(A, B, X);
+  const bool iterates_together = A.device().is_host() || problem.is_enqueueable();
+  if (iterates_together && method == IterativeMethod::cg) {
+    return solve_in_panels<T, detail::CgPanel<T>>(A, M, B, X, options);
+  }
+  if (iterates_together && method == IterativeMethod::bicgstab) {
+    return solve_in_panels<T, detail::BicgstabPanel<T>>(A, M, B, X, options);
+  }
+  ColumnByColumn<T> solver(method, A, M, options);
+  std::vector<SolveReport> reports;
+  for (std::int64_t j = 0; j < B.columns(); ++j) reports.push_back(solver.solve(B, X, j));
+  return reports;
+}
+
+template <class T>
+std::vector<SolveReport> cg(const LinearOperator<T>& A, const LinearOperator<T>& M,
+                            MultiVectorView<const std::type_identity_t<T>> B,
+                            MultiVectorView<std::type_identity_t<T>> X, const SolverOptions& options) {
+  return solve_columns<T>(IterativeMethod::cg, A, M, B, X, options);
+}
+
+template <class T>
+std::vector<SolveReport> cg(const LinearOperator<T>& A, MultiVectorView<const std::type_identity_t<T>> B,
+                            MultiVectorView<std::type_identity_t<T>> X, const SolverOptions& options) {
+  return cg<T>(A, IdentityOperator<T>(A.rows(), A.device()), B, X, options);
+}
+
+template <class T>
+std::vector<SolveReport> bicgstab(const LinearOperator<T>& A, const LinearOperator<T>& M,
+                                  MultiVectorView<const std::type_identity_t<T>> B,
+                                  MultiVectorView<std::type_identity_t<T>> X, const SolverOptions& options) {
+  return solve_columns<T>(IterativeMethod::bicgstab, A, M, B, X, options);
+}
+
+template <class T>
+std::vector<SolveReport> bicgstab(const LinearOperator<T>& A, MultiVectorView<const std::type_identity_t<T>> B,
+                                  MultiVectorView<std::type_identity_t<T>> X, const SolverOptions& options) {
+  return bicgstab<T>(A, IdentityOperator<T>(A.rows(), A.device()), B, X, options);
+}
+
+#define TESSERA_INSTANTIATE(T)                                                                                         \
+  template std::vector<SolveReport> solve_columns(IterativeMethod, const LinearOperator<T>&, const LinearOperator<T>&, \
+                                                  MultiVectorView<const T>, MultiVectorView<T>, const SolverOptions&); \
+  template std::vector<SolveReport> cg(const LinearOperator<T>&, const LinearOperator<T>&, MultiVectorView<const T>,   \
+                                       MultiVectorView<T>, const SolverOptions&);                                      \
+  template std::vector<SolveReport> cg(const LinearOperator<T>&, MultiVectorView<const T>, MultiVectorView<T>,         \
+                                       const SolverOptions&);                                                          \
+  template std::vector<SolveReport> bicgstab(const LinearOperator<T>&, const LinearOperator<T>&,                       \
+                                             MultiVectorView<const T>, MultiVectorView<T>, const SolverOptions&);      \
+  template std::vector<SolveReport> bicgstab(const LinearOperator<T>&, MultiVectorView<const T>, MultiVectorView<T>,   \
+                                             const SolverOptions&);
+
+TESSERA_INSTANTIATE(float)
+TESSERA_INSTANTIATE(double)
+
+}  // namespace tessera
