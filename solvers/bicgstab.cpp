@@ -60,7 +60,8 @@ class BiCgStab final : public detail::KrylovMethod<T> {
   void complete_iteration() {
     detail::BicgstabState& state = loop_.state();
     solve_.keep_if_due();
-    if (state.halt == fused::Halt::half_step) {
+    half_step_ = state.halt == fused::Halt::half_step;
+    if (half_step_) {
       accept_half_step();
       return solve_.finish_iteration(state.s_norm);
     }
@@ -89,8 +90,9 @@ class BiCgStab final : public detail::KrylovMethod<T> {
     state.rho = shadow_product();
   }
 
-  /// After r was computed anew: ρ' = <r̂, r>,  β = (ρ' / ρ) (α / ω)
+  /// After r was computed anew: ρ' = <r̂, r>,  β = (ρ' / ρ) (α / ω), with ω of a whole iteration.
   void resume() {
+    if (half_step_) return start();
     loop_.state().next_rho = shadow_product();
     loop_.state().update_beta();
   }
@@ -152,6 +154,7 @@ class BiCgStab final : public detail::KrylovMethod<T> {
   detail::KrylovSolve<T> solve_;
   std::int64_t n_;
   bool random_shadow_;
+  bool half_step_ = false;  // the latest iteration ended with s
   std::uint64_t shadows_drawn_ = 0;
 
   DualBuffer<T> v_;

@@ -13,26 +13,29 @@
 
 namespace tessera {
 
-namespace {
+namespace detail {
 
 template <class T>
-std::unique_ptr<detail::KrylovMethod<T>> make(IterativeMethod method, const detail::KrylovProblem<T>& problem) {
+std::unique_ptr<KrylovMethod<T>> make_method(IterativeMethod method, const KrylovProblem<T>& problem) {
   switch (method) {
     case IterativeMethod::cg:
-      return detail::make_cg(problem);
+      return make_cg(problem);
     case IterativeMethod::bicgstab:
-      return detail::make_bicgstab(problem);
+      return make_bicgstab(problem);
     case IterativeMethod::gmres:
-      return detail::make_gmres(problem);
+      return make_gmres(problem);
     case IterativeMethod::idr:
-      return detail::make_idr(problem);
+      return make_idr(problem);
     case IterativeMethod::richardson:
-      return detail::make_richardson(problem);
+      return make_richardson(problem);
   }
   throw InvalidArgument(fmt::format("there is no iterative method {}", static_cast<int>(method)));
 }
 
-}  // namespace
+template std::unique_ptr<KrylovMethod<float>> make_method(IterativeMethod, const KrylovProblem<float>&);
+template std::unique_ptr<KrylovMethod<double>> make_method(IterativeMethod, const KrylovProblem<double>&);
+
+}  // namespace detail
 
 template <class T>
 class IterativeSolver<T>::Impl {
@@ -87,7 +90,7 @@ class IterativeSolver<T>::Impl {
   void prepare() {
     state_.reset();
     problem_.emplace(arguments_);
-    state_ = make(method_, *problem_);
+    state_ = detail::make_method(method_, *problem_);
     recorded_ = Recorded::of(arguments_);
   }
 

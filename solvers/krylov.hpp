@@ -52,9 +52,11 @@ class KrylovSolve {
     const UnitsGuard back_in_user_units(*this);
     prepare();
     for (Next next = begin(); next != Next::stop; next = handle_halt()) {
+      if (next != Next::proceed) progress_->first_residual = norm();
       if (next == Next::restart) method.start();
       if (next == Next::replaced) method.resume();
       progress_->residual_is_true = false;
+      const CorrectionTarget until_the_halt(*this);
       loop.run([&method](Loop& l) { method.iterate(l); },
                [this](const fused::LoopEntry& entry) { return note(entry); });
       progress_->report.iterations = state_.iteration;
@@ -100,10 +102,27 @@ class KrylovSolve {
     KrylovSolve& solve_;
   };
 
+  /// While the loop runs, the target of a correction where x() is one.
+  class CorrectionTarget {
+   public:
+    explicit CorrectionTarget(KrylovSolve& solve) noexcept;
+    CorrectionTarget(const CorrectionTarget&) = delete;
+    CorrectionTarget& operator=(const CorrectionTarget&) = delete;
+    ~CorrectionTarget() { solve_.state_.target = target_; }
+
+   private:
+    KrylovSolve& solve_;
+    double target_;  ///< of the solve
+  };
+
   /// What a solve of the past has left is gone.
   void prepare();
   /// Scales, forms r = b - A x and shows iteration 0 to the observer.
   [[nodiscard]] Next begin();
+  /// The same where x() is a correction; b and the solution are finite, b is not 0.
+  [[nodiscard]] Next begin_correction();
+  /// Iteration 0, whose residual is known.
+  [[nodiscard]] Next begin_iterations();
   /// Deals with what the loop halted for.
   [[nodiscard]] Next handle_halt();
   [[nodiscard]] Next next_after_halt();
@@ -125,11 +144,14 @@ class KrylovSolve {
   [[nodiscard]] fused::ScaledNorm residual_in_user_units();
   [[nodiscard]] Next break_down();
   [[nodiscard]] Next check();
+  /// After a correction that did not reach the target of the solve. \param claimed ‖r‖₂ of its recurrence
+  [[nodiscard]] Next correct_further(double claimed, bool went_back);
   [[nodiscard]] Next replace_periodically();
   [[nodiscard]] Next end_cycle();
   [[nodiscard]] Next stop(Status status);
   /// Goes back to the best x if the present one, whose residual was just computed, is worse.
-  void return_to_best();
+  /// \returns whether it did
+  bool return_to_best();
   /// History, observer and time limit. \returns whether to go on
   bool note(const fused::LoopEntry& entry);
   [[nodiscard]] bool time_is_up() const noexcept { return progress_->seconds > problem_.options.time_limit_seconds; }
@@ -148,6 +170,8 @@ class KrylovSolve {
     double seconds = 0.0;           // of the latest iteration
     bool interrupted = false;       // the observer asked to stop
     bool residual_is_true = false;  // r is b - A x of the present x
+    double first_residual = 0.0;    // true ‖r‖₂ when the iteration latest started or resumed
+    int short_corrections = 0;      // one after the other
     std::string note = {};          // what the reason adds
     bool guess_kept = false;        // best_x_ holds the caller's x, in the caller's units
     bool guess_is_exact = true;     // in scaled units

@@ -179,4 +179,5 @@ template DeviceFactors<double> factor_on_device(const CsrView<double>&, bool, do
 
 #include "solvers/amg/registration.hpp"
 #include "solvers/inverse/registration.hpp"
+#include "solvers/mixed_precision_registration.hpp"
 #include "solvers/registration.hpp"

@@ -25,6 +25,7 @@
 #include "tessera/matrix_cache.hpp"
 #include "tessera/matrix_file_info.hpp"
 #include "tessera/matrix_market.hpp"
+#include "tessera/mixed_precision.hpp"
 #include "tessera/multi_vector.hpp"
 #include "tessera/ordering.hpp"
 #include "tessera/pagerank.hpp"
