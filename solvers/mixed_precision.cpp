@@ -40,35 +40,6 @@ constexpr double rare_reduction = 1e-4;
   return method == IterativeMethod::cg || method == IterativeMethod::bicgstab;
 }
 
-/// z = 2^-s M r in double precision, for M in single precision.
-class WidenedPreconditioner final : public FusedOperator<double> {
- public:
-  WidenedPreconditioner(const FusedOperator<float>& m, int exponent)
-      : m_(m),
-        scale_(std::ldexp(1.0, -exponent)),
-        r_(m.is_identity() ? 0 : m.rows(), Init::none, m.device()),
-        z_(r_.size(), Init::none, m.device()) {}
-  [[nodiscard]] std::int64_t rows() const override { return m_.rows(); }
-  [[nodiscard]] std::int64_t cols() const override { return m_.cols(); }
-  [[nodiscard]] Device device() const override { return m_.device(); }
-  [[nodiscard]] bool is_identity() const override { return m_.is_identity(); }
-
- protected:
-  void do_apply(double alpha, std::span<const double> x, double beta, std::span<double> y) const override {
-    if (m_.is_identity()) return IdentityOperator<double>(rows(), device()).apply(alpha, x, beta, y);
-    fused::transform_reduce(device(), rows(), RoundToSingle{.from = x.data(), .to = r_.data()});
-    m_.apply(std::as_const(r_).span(), z_.span());
-    fused::transform_reduce(device(), rows(),
-                            AxpbyWidened{.alpha = scale_ * alpha, .beta = beta, .x = z_.data(), .y = y.data()});
-  }
-
- private:
-  const FusedOperator<float>& m_;
-  double scale_;
-  mutable Array<float> r_;
-  mutable Array<float> z_;
-};
-
 void require_same_size(const LinearOperator<double>& A, const LinearOperator<float>& single) {
   if (A.rows() != single.rows() || A.cols() != single.cols()) {
     throw DimensionError(fmt::format("A is {} x {} in double precision, {} x {} in single", A.rows(), A.cols(),
@@ -124,6 +95,20 @@ void WidenedPlan::do_apply(double alpha, std::span<const double> x, double beta,
       device(), all_rows(a),
       WidenedProductRow{
           .a = pointers_of(a), .alpha = std::ldexp(alpha, exponent_), .beta = beta, .x = x.data(), .y = y.data()});
+}
+
+WidenedPreconditioner::WidenedPreconditioner(const LinearOperator<float>& M, int exponent)
+    : m_(fused_operator(M)),
+      scale_(std::ldexp(1.0, -exponent)),
+      r_(m_->is_identity() ? 0 : M.rows(), Init::none, M.device()),
+      z_(r_.size(), Init::none, M.device()) {}
+
+void WidenedPreconditioner::do_apply(double alpha, std::span<const double> x, double beta, std::span<double> y) const {
+  if (m_->is_identity()) return IdentityOperator<double>(rows(), device()).apply(alpha, x, beta, y);
+  fused::transform_reduce(device(), rows(), RoundToSingle{.from = x.data(), .to = r_.data()});
+  m_->apply(std::as_const(r_).span(), z_.span());
+  fused::transform_reduce(device(), rows(),
+                          AxpbyWidened{.alpha = scale_ * alpha, .beta = beta, .x = z_.data(), .y = y.data()});
 }
 
 class MixedPrecisionSolver::Impl final : public Refinement<float> {

@@ -126,6 +126,17 @@ struct ProductWork {
   return json;
 }
 
+[[nodiscard]] Json mixed_json(const std::optional<MixedOutcome>& mixed) {
+  if (!mixed) return nullptr;
+  return {{"exact", mixed->is_exact},
+          {"exponent", mixed->exponent},
+          {"kernel", to_string(mixed->plan.algorithm)},
+          {"single_iterations", mixed->single_iterations},
+          {"double_iterations", mixed->double_iterations},
+          {"double_products", mixed->double_products},
+          {"fallback", mixed->fallback}};
+}
+
 [[nodiscard]] Json run_result_json(const RunOutcome& outcome, ExitCode code) {
   const SolveReport& report = outcome.report;
   Json json;
@@ -156,6 +167,7 @@ struct ProductWork {
   json["residual"] = std::move(residual);
   json["rhs"] = outcome.rhs;
   json["x0"] = outcome.x0;
+  json["mixed"] = mixed_json(outcome.mixed);
   put_accuracy(json, outcome);
   return json;
 }

@@ -4,6 +4,8 @@
 #include "precond_settings.hpp"
 #include "settings.hpp"
 
+#include "tessera/mixed_precision.hpp"
+
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -39,6 +41,13 @@ void take_direct_factors(const Options& options, PrecondSettings& precond) {
     throw UsageError("option --precond does not apply to direct", "--method richardson iterates a preconditioner");
   }
   precond.precond = Precond::direct;
+}
+
+/// IDR and factors of A itself gain nothing from single precision.
+void require_mixable(Method method) {
+  if (method != Method::idr && method != Method::direct) return;
+  throw UsageError(fmt::format("--precision mixed does not apply to {}", support::to_string(method)),
+                   method == Method::idr ? "--method bicgstab or gmres" : "--precision fp64");
 }
 
 /// Its factors are on the host.
@@ -84,7 +93,12 @@ SolverOptions solver_settings(const Options& options) {
 std::uint64_t vector_bytes(const RunSettings& settings, Method method, std::int64_t rows, std::size_t element) {
   const Precond precond = settings.precond.precond;
   const bool simple = precond == Precond::none || precond == Precond::jacobi;
-  return support::vectors_of(method, rows, settings.solver, simple) * static_cast<std::uint64_t>(rows) * element;
+  const std::uint64_t vectors = support::vectors_of(method, rows, settings.solver, simple);
+  const std::uint64_t bytes = vectors * static_cast<std::uint64_t>(rows) * element;
+  if (!settings.is_mixed) return bytes;
+  // Those of the method in both precisions, as a solve has that goes on in double, and what lies between.
+  const std::uint64_t between = static_cast<std::uint64_t>(mixed_precision_vectors) * sizeof(double);
+  return bytes + (vectors * sizeof(float) + between) * static_cast<std::uint64_t>(rows);
 }
 
 RunSettings run_settings(const Options& options) {
@@ -98,6 +112,8 @@ RunSettings run_settings(const Options& options) {
   result.precond = precond_settings(options);
   if (result.method == Method::direct) take_direct_factors(options, result.precond);
   result.solver = solver_settings(options);
+  result.is_mixed = options.text("precision") == "mixed";
+  if (result.is_mixed) require_mixable(result.method);
   result.solver.keep_history = result.output.wants_history();
   result.solver.history_rows = result.output.history_rows();
   result.error_gate = error_gate_setting(options);

@@ -116,6 +116,7 @@ struct RunSettings {
   Method method = Method::automatic;
   PrecondSettings precond;
   SolverOptions solver;
+  bool is_mixed = false;                ///< --precision mixed
   bool rhs_given = false;               ///< --rhs was named
   bool shadow_given = false;            ///< --shadow was typed
   bool restart_given = false;           ///< --restart was typed

@@ -13,7 +13,9 @@
 /// 2010).
 #pragma once
 
+#include "tessera/array.hpp"
 #include "tessera/csr.hpp"
+#include "tessera/fused_operator.hpp"
 #include "tessera/iterative_solver.hpp"
 #include "tessera/linear_operator.hpp"
 #include "tessera/report.hpp"
@@ -57,6 +59,28 @@ class WidenedPlan final : public FusedOperator<double> {
  private:
   const SpmvPlan<float>& plan_;
   int exponent_;
+};
+
+/// z = 2^-exponent M r for vectors in double precision and M in single: a preconditioner that takes half the memory.
+/// r is rounded, so its elements have to be within single precision. Two vectors of floats, unless M is the identity;
+/// one product at a time.
+class WidenedPreconditioner final : public FusedOperator<double> {
+ public:
+  /// \param M outlives this
+  explicit WidenedPreconditioner(const LinearOperator<float>& M, int exponent = 0);
+  [[nodiscard]] std::int64_t rows() const override { return m_->rows(); }
+  [[nodiscard]] std::int64_t cols() const override { return m_->cols(); }
+  [[nodiscard]] Device device() const override { return m_->device(); }
+  [[nodiscard]] bool is_identity() const override { return m_->is_identity(); }
+
+ protected:
+  void do_apply(double alpha, std::span<const double> x, double beta, std::span<double> y) const override;
+
+ private:
+  std::shared_ptr<const FusedOperator<float>> m_;
+  double scale_;
+  mutable Array<float> r_;
+  mutable Array<float> z_;
 };
 
 /// Result of a solve in mixed precision. The members of SolveReport tell of the whole solve: `iterations`, products and
