@@ -8,19 +8,14 @@
 namespace tessera::compare {
 
 std::string_view to_string(Solver solver) {
-  switch (solver) {
-    case Solver::cg:
-      return "cg";
-    case Solver::bicgstab:
-      return "bicgstab";
-    case Solver::gmres:
-      return "gmres";
-    case Solver::idr:
-      return "idr";
-    case Solver::pagerank:
-      return "pagerank";
-  }
-  return "cg";
+  return solver.iterative() ? tessera::to_string(*solver.iterative()) : "pagerank";
+}
+
+std::vector<Solver> known_solvers() {
+  std::vector<Solver> solvers;
+  for (const MethodInfo& info : iterative_methods()) solvers.emplace_back(info.method);
+  solvers.emplace_back(Solver::pagerank);
+  return solvers;
 }
 
 std::string_view to_string(SortKey key) {

@@ -5,9 +5,11 @@
 #include "compare/timing.hpp"
 #include "support/warning.hpp"
 
+#include "tessera/iterative_solver.hpp"
 #include "tessera/report.hpp"
 #include "tessera/spmv.hpp"
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,9 +18,26 @@
 
 namespace tessera::compare {
 
-enum class Solver { cg, bicgstab, gmres, idr, pagerank };
+/// An iterative method, or PageRank.
+class Solver {
+ public:
+  using enum IterativeMethod;
+  enum Ranking : std::uint8_t { pagerank };
+
+  constexpr Solver(IterativeMethod method) noexcept : iterative_(method) {}  // NOLINT(google-explicit-constructor)
+  constexpr Solver(Ranking /*pagerank*/) noexcept {}                         // NOLINT(google-explicit-constructor)
+
+  /// Nothing for pagerank.
+  [[nodiscard]] constexpr std::optional<IterativeMethod> iterative() const noexcept { return iterative_; }
+  friend constexpr auto operator<=>(const Solver&, const Solver&) = default;
+
+ private:
+  std::optional<IterativeMethod> iterative_;
+};
 
 [[nodiscard]] std::string_view to_string(Solver solver);
+/// In the order of help texts.
+[[nodiscard]] std::vector<Solver> known_solvers();
 
 /// What the rows are sorted by, best first.
 enum class SortKey { total, spmv, setup, error, memory };

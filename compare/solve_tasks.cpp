@@ -9,20 +9,7 @@
 
 namespace tessera::compare {
 
-support::Method method_of(Solver solver) {
-  switch (solver) {
-    case Solver::cg:
-      return support::Method::cg;
-    case Solver::gmres:
-      return support::Method::gmres;
-    case Solver::idr:
-      return support::Method::idr;
-    case Solver::bicgstab:
-    case Solver::pagerank:
-      break;
-  }
-  return support::Method::bicgstab;
-}
+support::Method method_of(Solver solver) { return solver.iterative().value_or(IterativeMethod::bicgstab); }
 
 namespace {
 

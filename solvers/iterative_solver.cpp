@@ -2,40 +2,12 @@
 #include "tessera/iterative_solver.hpp"
 
 #include "solvers/fused/vector_ops.hpp"
-#include "solvers/krylov_problem.hpp"
+#include "solvers/registry.hpp"
 #include "tessera/array.hpp"
-#include "tessera/error.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdint>
 #include <optional>
 
 namespace tessera {
-
-namespace detail {
-
-template <class T>
-std::unique_ptr<KrylovMethod<T>> make_method(IterativeMethod method, const KrylovProblem<T>& problem) {
-  switch (method) {
-    case IterativeMethod::cg:
-      return make_cg(problem);
-    case IterativeMethod::bicgstab:
-      return make_bicgstab(problem);
-    case IterativeMethod::gmres:
-      return make_gmres(problem);
-    case IterativeMethod::idr:
-      return make_idr(problem);
-    case IterativeMethod::richardson:
-      return make_richardson(problem);
-  }
-  throw InvalidArgument(fmt::format("there is no iterative method {}", static_cast<int>(method)));
-}
-
-template std::unique_ptr<KrylovMethod<float>> make_method(IterativeMethod, const KrylovProblem<float>&);
-template std::unique_ptr<KrylovMethod<double>> make_method(IterativeMethod, const KrylovProblem<double>&);
-
-}  // namespace detail
 
 template <class T>
 class IterativeSolver<T>::Impl {
@@ -90,7 +62,7 @@ class IterativeSolver<T>::Impl {
   void prepare() {
     state_.reset();
     problem_.emplace(arguments_);
-    state_ = detail::make_method(method_, *problem_);
+    state_ = detail::method_entry(method_).make<T>(*problem_);
     recorded_ = Recorded::of(arguments_);
   }
 

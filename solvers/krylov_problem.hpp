@@ -6,7 +6,6 @@
 #include "core/fused_adapter.hpp"
 #include "solvers/fused/loop.hpp"
 #include "solvers/fused/preconditioner.hpp"
-#include "tessera/iterative_solver.hpp"
 #include "tessera/solvers.hpp"
 
 #include <cstdint>
@@ -109,10 +108,6 @@ class KrylovMethod {
   /// but for a history.
   [[nodiscard]] virtual SolveReport solve() = 0;
 };
-
-/// The method of that name. \throws InvalidArgument where there is none; otherwise as below
-template <class T>
-[[nodiscard]] std::unique_ptr<KrylovMethod<T>> make_method(IterativeMethod method, const KrylovProblem<T>& problem);
 
 // The methods of the functions of these names, for a problem that outlives them. \throws OutOfMemory, CudaError
 template <class T>

@@ -9,6 +9,7 @@
 #include "solvers/fused/vector_ops.hpp"
 #include "solvers/krylov_problem.hpp"
 #include "solvers/mixed_precision.hpp"
+#include "solvers/registry.hpp"
 #include "tessera/array.hpp"
 #include "tessera/error.hpp"
 
@@ -67,6 +68,10 @@ void append(const SolveReport& part, std::int64_t iteration, double seconds, Sol
 
 }  // namespace
 
+bool has_mixed_precision(IterativeMethod method) {
+  return keeps_directions(method) || method == IterativeMethod::gmres || method == IterativeMethod::richardson;
+}
+
 SingleMatrix single_matrix(const Csr<double>& A, const Device& host) {
   if (A.is_pattern()) return {A.with_value_type<float>(), 0, true};
   const std::span<const double> values = A.values().span();
@@ -122,8 +127,9 @@ class MixedPrecisionSolver::Impl final : public Refinement<float> {
         identity_(single.rows(), single.device()),
         arguments_(single, m == nullptr ? identity_ : *m, options_) {
     require_same_size(A, single);
-    if (method == IterativeMethod::idr) {
-      throw NotSupported("idr in mixed precision: it takes 2 to 4 times the iterations; bicgstab and gmres do not");
+    if (!has_mixed_precision(method)) {
+      throw NotSupported(
+          fmt::format("{} in mixed precision; known are cg, bicgstab, gmres, richardson", to_string(method)));
     }
     keeps_direction = keeps_directions(method);
     reduction = keeps_direction ? frequent_reduction : rare_reduction;
@@ -196,7 +202,7 @@ class MixedPrecisionSolver::Impl final : public Refinement<float> {
     state_.reset();
     problem_.emplace(arguments_);
     problem_->refinement = this;
-    state_ = make_method(method_, *problem_);
+    state_ = method_entry(method_).make<float>(*problem_);
     recorded_ = Recorded::of(arguments_);
   }
 
@@ -219,7 +225,7 @@ class MixedPrecisionSolver::Impl final : public Refinement<float> {
     const SolverOptions options = options_in_double(report, has_begun, seconds);
     const WidenedPreconditioner m(arguments_.m, matrix_exponent_);
     const KrylovProblem<double> problem({*fused_a_, m, b, x, options});
-    SolveReport rest = make_method(method_, problem)->solve();
+    SolveReport rest = method_entry(method_).make<double>(problem)->solve();
     report.double_iterations = rest.iterations;
     report.double_products += rest.spmv_count;
     if (!has_begun) {

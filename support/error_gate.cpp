@@ -61,7 +61,7 @@ void estimate(const SolvedSystem<T>& solved, ErrorGate gate, PlacedVectors<T>& v
               SolveReport& report) {
   const FusedOperator<T>& A = solved.operators.A;
   Array<T> r(A.rows(), Init::none, A.device());
-  const bool by_cg = solved.method == Method::cg && report.converged() && report.iterations > 0;
+  const bool by_cg = solved.method == IterativeMethod::cg && report.converged() && report.iterations > 0;
   if (by_cg) {
     static_cast<void>(A.residual(0, vectors.b(), vectors.x(), r.span()));
     accuracy.screen = screen<T>(solved, report, r.span(), vectors.x());

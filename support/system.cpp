@@ -29,37 +29,36 @@ SolverOptions refinement_options(SolverOptions options) {
   return options;
 }
 
+namespace {
+
+/// The iteration that ends a solve by this method.
+[[nodiscard]] IterativeMethod iteration_of(Method method) {
+  return method.iterative().value_or(method == Method::direct ? IterativeMethod::richardson
+                                                              : IterativeMethod::bicgstab);
+}
+
+}  // namespace
+
+std::span<const Method> methods() {
+  static const std::vector<Method> all = [] {
+    std::vector<Method> result{Method::automatic};
+    for (const MethodInfo& info : iterative_methods()) result.emplace_back(info.method);
+    result.emplace_back(Method::direct);
+    return result;
+  }();
+  return all;
+}
+
 std::uint64_t vectors_of(Method method, std::int64_t n, const SolverOptions& options, bool simple) {
-  constexpr std::uint64_t common = 8;  // of cg, and beside the directions of gmres
-  constexpr std::uint64_t bicgstab = 12;
-  constexpr std::uint64_t idr = 22;  // three blocks of 4 and those of a Krylov method
-  if (method == Method::bicgstab) return bicgstab;
-  if (method == Method::idr) return idr;
-  if (method != Method::gmres) return common;
-  const auto directions = static_cast<std::uint64_t>(std::min<std::int64_t>(options.restart, n));
-  return common + (simple ? directions + 1 : 2 * directions + 1);
+  const IterativeMethod named = method.iterative().value_or(IterativeMethod::richardson);
+  return tessera::vectors_of(method_info(named), n, options, simple);
 }
 
 template <class T>
 SolveReport run_method(Method method, const SystemOperators<T>& system, std::span<const T> b, std::span<T> x,
                        const SolverOptions& options) {
-  const auto& [A, M] = system;
-  switch (method) {
-    case Method::cg:
-      return cg<T>(A, M, b, x, options);
-    case Method::gmres:
-      return gmres<T>(A, M, b, x, options);
-    case Method::idr:
-      return idr<T>(A, M, b, x, options);
-    case Method::richardson:
-      return richardson<T>(A, M, b, x, options);
-    case Method::direct:
-      return richardson<T>(A, M, b, x, refinement_options(options));
-    case Method::automatic:
-    case Method::bicgstab:
-      break;
-  }
-  return bicgstab<T>(A, M, b, x, options);
+  return solve<T>(iteration_of(method), system.A, system.M, b, x,
+                  method == Method::direct ? refinement_options(options) : options);
 }
 
 template <class T>
@@ -100,23 +99,8 @@ template std::vector<float> random_vector(std::int64_t, std::uint64_t);
 template std::vector<double> random_vector(std::int64_t, std::uint64_t);
 
 std::string to_string(Method method) {
-  switch (method) {
-    case Method::automatic:
-      return "auto";
-    case Method::cg:
-      return "cg";
-    case Method::bicgstab:
-      return "bicgstab";
-    case Method::gmres:
-      return "gmres";
-    case Method::idr:
-      return "idr";
-    case Method::richardson:
-      return "richardson";
-    case Method::direct:
-      return "direct";
-  }
-  return "auto";
+  if (method.iterative()) return std::string(tessera::to_string(*method.iterative()));
+  return method == Method::direct ? "direct" : "auto";
 }
 
 }  // namespace tessera::support

@@ -4,18 +4,40 @@
 
 #include "tessera/csr.hpp"
 #include "tessera/fused_operator.hpp"
+#include "tessera/iterative_solver.hpp"
 #include "tessera/solvers.hpp"
 #include "tessera/statistics.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace tessera::support {
 
-enum class Method { automatic, cg, bicgstab, gmres, idr, richardson, direct };
+/// How a system is solved: by an iterative method, by direct factors, or as the ladder chooses.
+class Method {
+ public:
+  using enum IterativeMethod;
+  enum Other : std::uint8_t { automatic, direct };
+
+  constexpr Method(IterativeMethod method) noexcept : iterative_(method) {}  // NOLINT(google-explicit-constructor)
+  constexpr Method(Other other) noexcept : other_(other) {}                  // NOLINT(google-explicit-constructor)
+
+  /// Nothing for automatic and direct.
+  [[nodiscard]] constexpr std::optional<IterativeMethod> iterative() const noexcept { return iterative_; }
+  [[nodiscard]] constexpr Other other() const noexcept { return other_; }
+  friend constexpr bool operator==(const Method&, const Method&) = default;
+
+ private:
+  std::optional<IterativeMethod> iterative_;
+  Other other_ = automatic;
+};
+
+/// "auto", the iterative methods, "direct".
+[[nodiscard]] std::span<const Method> methods();
 
 struct MethodChoice {
   Method method = Method::bicgstab;  ///< never automatic
@@ -35,9 +57,7 @@ struct SystemOperators {
 /// of them did not lower the residual.
 [[nodiscard]] SolverOptions refinement_options(SolverOptions options);
 
-/// Vectors of n elements that a method needs at most: right-hand side, solution and work vectors, those of a kernel
-/// with two output buffers included. \param n rows; gmres() takes no more directions \param simple M is the identity or
-/// diagonal, so gmres() keeps no preconditioned directions
+/// tessera::vectors_of() of any method.
 [[nodiscard]] std::uint64_t vectors_of(Method method, std::int64_t n, const SolverOptions& options, bool simple);
 
 /// Solves with b and x where A and M lie. Method::direct is Richardson iteration with refinement_options(); M is A⁻¹.

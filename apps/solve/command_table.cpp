@@ -4,6 +4,7 @@
 #include "precond_spec.hpp"
 #include "terminal.hpp"
 
+#include "tessera/iterative_solver.hpp"
 #include "tessera/spgemm.hpp"
 
 #include <fmt/format.h>
@@ -157,6 +158,12 @@ constexpr std::array<std::string_view, 9> groups{"Problem", "Method",  "Stopping
   return names;
 }
 
+[[nodiscard]] std::vector<std::string_view> method_names() {
+  std::vector<std::string_view> names;
+  for (const MethodInfo& method : iterative_methods()) names.push_back(method.name);
+  return names;
+}
+
 [[nodiscard]] std::string option_section(Command command, std::size_t width) {
   std::string result;
   std::string_view group;
@@ -202,6 +209,9 @@ std::string option_description(const OptionSpec& spec) {
   if (spec.name == "accumulator") {
     text = fmt::format(fmt::runtime(text), fmt::arg("words", fmt::join(option_words(spec), ", ")),
                        fmt::arg("gpu_words", fmt::join(gpu_accumulators(), ", ")));
+  }
+  if ((spec.name == "method" && spec.words.empty()) || spec.name == "solvers") {
+    text = fmt::format(fmt::runtime(text), fmt::arg("methods", fmt::join(method_names(), ", ")));
   }
   if (spec.name == "precond") {
     text = fmt::format(fmt::runtime(text), fmt::arg("words", fmt::join(factor_forms(), ", ")));

@@ -33,8 +33,7 @@ constexpr double unbounded = std::numeric_limits<double>::max();
 constexpr std::int64_t most_rounds = 1'000'000;
 
 [[nodiscard]] std::vector<compare::Solver> solver_list(const Options& options) {
-  constexpr std::array solvers{compare::Solver::cg, compare::Solver::bicgstab, compare::Solver::gmres,
-                               compare::Solver::idr, compare::Solver::pagerank};
+  const std::vector<compare::Solver> solvers = compare::known_solvers();
   const auto text = options.text("solvers");
   if (!text) return {};
   std::vector<std::string_view> known;

@@ -32,22 +32,6 @@ constexpr std::string_view no_gpu_time = "a GPU's speed is not measured by a dry
   return static_cast<std::uint64_t>(std::clamp(bytes, 0.0, most));
 }
 
-/// Of an iteration beside the preconditioner.
-struct IterationWork {
-  double products = 1.0;
-  double vectors = 12.0;  ///< read or written
-};
-
-[[nodiscard]] IterationWork work_of(Method method, int restart) {
-  constexpr IterationWork bicgstab{2.0, 20.0};
-  constexpr IterationWork idr{1.0, 30.0};
-  constexpr double around = 6.0;  // of gmres beside its directions, which are half of --restart in the mean
-  if (method == Method::bicgstab) return bicgstab;
-  if (method == Method::idr) return idr;
-  if (method == Method::gmres) return {1.0, 2.0 * restart + around};
-  return {};
-}
-
 /// The preconditioner of the first rung; those behind it are climbed only where it fails.
 template <class T>
 [[nodiscard]] PrecondOutlook add_rungs(const RunSettings& settings, const OutlookMatrix<T>& matrix,
@@ -171,12 +155,13 @@ template <class T>
   if (settings.is_mixed) add_single_copy(settings, sizes, forecast);
   add_vectors(vectors, "at most, of " + to_string(method), forecast);
   PrecondOutlook precond = climbs(settings) ? add_rungs(settings, matrix, forecast) : precond_outlook(settings, matrix);
-  const IterationWork work = work_of(method, settings.solver.restart);
+  const MethodInfo& work = method_info(method.iterative().value_or(IterativeMethod::richardson));
   const double n = static_cast<double>(sizes.rows) * sizeof(T);
   const double product = static_cast<double>(sizes.bytes) + 2.0 * n;
   const bool is_diagonal = precond.phase.held_bytes > 0 && precond.phase.held_bytes <= static_cast<std::uint64_t>(n);
   if (is_diagonal) precond.phase.ms = ms_of_bytes(forecast, static_cast<double>(sizes.bytes));
-  const double iteration = work.products * (product + precond.applied_bytes) + work.vectors * n;
+  const double iteration = work.products_with_a * product + work.products_with_m * precond.applied_bytes +
+                           moved_by(work, settings.solver) * n;
   forecast.phases.push_back(std::move(precond.phase));
   add_history(settings.output, settings.solver.max_iterations, forecast);
   add_iteration(iteration, machine, forecast);

@@ -17,19 +17,8 @@
 namespace tessera::cli {
 
 std::optional<RungMethod> rung_method(Method method) {
-  switch (method) {
-    case Method::cg:
-      return RungMethod::cg;
-    case Method::bicgstab:
-      return RungMethod::bicgstab;
-    case Method::gmres:
-      return RungMethod::gmres;
-    case Method::idr:
-      return RungMethod::idr;
-    case Method::automatic:
-    case Method::richardson:
-    case Method::direct:
-      break;
+  for (const RungMethod rung : {RungMethod::cg, RungMethod::bicgstab, RungMethod::gmres, RungMethod::idr}) {
+    if (to_string(rung) == to_string(method)) return rung;
   }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 #include "core/nearest.hpp"
 #include "tessera/device.hpp"
 #include "tessera/generators.hpp"
+#include "tessera/iterative_solver.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/text_file.hpp"
 #include "tessera/version.hpp"
@@ -116,20 +117,30 @@ void add_keys(std::span<const PrecondKey> keys, ListItem& entry) {
   return topic;
 }
 
+/// The iterative methods, with facts for programs, and the two that are none.
+[[nodiscard]] Topic method_topic() {
+  Topic topic{"methods", {}};
+  for (const MethodInfo& method : iterative_methods()) {
+    ListItem entry{std::string(method.name), std::string(method.description), Json::object()};
+    entry.facts["matrix"] = to_string(method.matrix);
+    entry.facts["products_with_a"] = method.products_with_a;
+    entry.facts["products_with_m"] = method.products_with_m;
+    entry.facts["vectors"] = method.vectors;
+    entry.facts["restarts"] = method.restarts;
+    topic.entries.push_back(std::move(entry));
+  }
+  topic.entries.push_back({"direct", "sparse factors of A on the host, and iterative refinement"});
+  topic.entries.push_back({"pagerank", "the power method on the transition matrix of a graph"});
+  return topic;
+}
+
 [[nodiscard]] std::vector<Topic> all_topics() {
   Topic kernels{"kernels", {}};
   for (const SpmvAlgorithm algorithm : known_spmv_algorithms()) kernels.entries.push_back(kernel_entry(algorithm));
   Topic generators{"generators", {}};
   for (const GeneratorFamily& family : generator_families()) generators.entries.push_back(generator_entry(family));
   return {
-      {"methods",
-       {{"cg", "conjugate gradients, for symmetric positive definite matrices"},
-        {"bicgstab", "stabilised bi-conjugate gradients, for any square matrix"},
-        {"gmres", "GMRES, restarted after --restart directions, for any square matrix"},
-        {"idr", "IDR(4), short recurrences for any square matrix"},
-        {"richardson", "x = x + M (b - A x): the preconditioner by itself, such as amg"},
-        {"direct", "sparse factors of A on the host, and iterative refinement"},
-        {"pagerank", "the power method on the transition matrix of a graph"}}},
+      method_topic(),
       precond_topic(),
       std::move(kernels),
       {"formats",

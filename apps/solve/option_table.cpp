@@ -3,6 +3,7 @@
 #include "precond_keys.hpp"
 #include "precond_spec.hpp"
 
+#include "support/system.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/spgemm.hpp"
 #include "tessera/spmv.hpp"
@@ -76,9 +77,9 @@ constexpr auto table = std::to_array<OptionSpec>({
      "transpose one factor: A^T B or A B^T; without B A^T A or A A^T"},
 
     {"method", 'm', "Method", run, text, "NAME", "auto",
-     "cg, bicgstab, gmres, idr, richardson (the preconditioner by itself), direct (factors of A and refinement, on the "
-     "host), pagerank, or auto: the ladder, which tries methods in the order of what they should cost",
-     "", "auto|cg|bicgstab|gmres|idr|richardson|direct|pagerank"},
+     "{methods} (solve list methods), direct (factors of A and refinement, on the host), pagerank, or auto: the "
+     "ladder, "
+     "which tries methods in the order of what they should cost"},
     {"method", 'm', "Method", pagerank, text, "NAME", "pagerank", "pagerank", "", "pagerank"},
     {"precond", 'p', "Method", systems, text, "NAME", "auto",
      "none, jacobi, amg (algebraic multigrid), spai and fsai (sparse approximate inverses), poly:DEG and neumann:K "
@@ -149,8 +150,7 @@ constexpr auto table = std::to_array<OptionSpec>({
      "kernels to compare (solve list kernels); merbit:reproducible is the variant whose products are equal bit by bit; "
      "csr, on a GPU csr-vector, always takes part as the reference"},
     {"solvers", 0, "Comparison", compare, text, "A,B", "",
-     "also time whole solves with each kernel: cg, bicgstab, gmres, idr, pagerank, to the tolerance of the options "
-     "above"},
+     "also time whole solves with each kernel: {methods}, pagerank, to the tolerance of the options above"},
     {"preconds", 0, "Comparison", compare, text, "A,B", "",
      "preconditioners of the solves, each with each kernel, as --precond names them with colons between parameters: "
      "jacobi,amg,ilut:1e-3:20; says after how many solves the costlier set-up pays against the first one"},
@@ -346,6 +346,11 @@ std::vector<std::string> option_words(const OptionSpec& spec) {
   if (spec.name == "spmv") {
     words.emplace_back(to_string(SpmvAlgorithm::automatic));
     for (const SpmvAlgorithm algorithm : known_spmv_algorithms()) words.emplace_back(to_string(algorithm));
+    return words;
+  }
+  if (spec.name == "method" && spec.words.empty()) {
+    for (const support::Method method : support::methods()) words.push_back(to_string(method));
+    words.emplace_back("pagerank");
     return words;
   }
   if (spec.name == "estimate") {

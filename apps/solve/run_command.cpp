@@ -142,12 +142,6 @@ void solve_as_named(const RunSettings& settings, const SpmvPlan<T>& A, Method me
   assess<T>(settings, A, *M.inverse, method, b, result);
 }
 
-[[nodiscard]] IterativeMethod iterative_method(Method method) {
-  if (method == Method::cg) return IterativeMethod::cg;
-  if (method == Method::gmres) return IterativeMethod::gmres;
-  return method == Method::richardson ? IterativeMethod::richardson : IterativeMethod::bicgstab;
-}
-
 /// The matrix once more in fp32: its values on the host, and a plan.
 [[nodiscard]] SpmvPlan<float> plan_in_single(const RunSettings& settings, const Csr<double>& matrix,
                                              MixedOutcome& mixed, MemoryUse& memory) {
@@ -189,7 +183,7 @@ void solve_in_mixed_precision(const RunSettings& settings, const Csr<double>& ma
   const auto device_b = Array<double>::copy_of(b, device);
   auto device_x = Array<double>::copy_of(result.x, device);
   const double upload_ms = device.is_host() ? 0.0 : uploading.milliseconds();
-  MixedSolveReport report = solve_mixed(iterative_method(method), A, single, *M.inverse, device_b.span(),
+  MixedSolveReport report = solve_mixed(method.iterative().value(), A, single, *M.inverse, device_b.span(),
                                         device_x.span(), solver, mixed.exponent);
   const Stopwatch downloading;
   detail::copy_bytes(Device{}, result.x.data(), device, device_x.data(), device_x.bytes());

@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera::cli {
 
@@ -19,14 +21,16 @@ namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::max();
 
-constexpr Choices<Method, 8> methods{{{"auto", Method::automatic},
-                                      {"cg", Method::cg},
-                                      {"bicgstab", Method::bicgstab},
-                                      {"gmres", Method::gmres},
-                                      {"idr", Method::idr},
-                                      {"richardson", Method::richardson},
-                                      {"direct", Method::direct},
-                                      {"pagerank", Method::automatic}}};
+/// "pagerank" gives automatic: it is a command of its own.
+[[nodiscard]] Method method_setting(const Options& options) {
+  const std::vector<std::string> words = option_words(*find_option("method"));
+  const std::vector<std::string_view> choices(words.begin(), words.end());
+  const std::string& chosen = words[choose(options, "method", choices)];
+  for (const Method method : support::methods()) {
+    if (to_string(method) == chosen) return method;
+  }
+  return Method::automatic;
+}
 
 /// An option of one method, typed with another one, would be ignored; ignored options are refused.
 void require_method(const Options& options, std::string_view option, Method wanted, Method owner) {
@@ -43,11 +47,10 @@ void take_direct_factors(const Options& options, PrecondSettings& precond) {
   precond.precond = Precond::direct;
 }
 
-/// IDR and factors of A itself gain nothing from single precision.
 void require_mixable(Method method) {
-  if (method != Method::idr && method != Method::direct) return;
+  if (method == Method::automatic || (method.iterative() && has_mixed_precision(*method.iterative()))) return;
   throw UsageError(fmt::format("--precision mixed does not apply to {}", support::to_string(method)),
-                   method == Method::idr ? "--method bicgstab or gmres" : "--precision fp64");
+                   "--method cg, bicgstab, gmres or richardson, or --precision fp64");
 }
 
 /// Its factors are on the host.
@@ -108,7 +111,7 @@ RunSettings run_settings(const Options& options) {
   result.rhs = rhs_settings(options);
   result.rhs_given = options.given("rhs");
   result.x0 = x0_settings(options);
-  result.method = choice_option(options, "method", methods);
+  result.method = method_setting(options);
   result.precond = precond_settings(options);
   if (result.method == Method::direct) take_direct_factors(options, result.precond);
   result.solver = solver_settings(options);

@@ -1,5 +1,6 @@
 /// \file
-/// IterativeSolver: a method that keeps its vectors, and what a GPU has recorded, for many solves with one matrix.
+/// The iterative methods by name, and IterativeSolver: a method that keeps its vectors, and what a GPU has recorded,
+/// for many solves with one matrix.
 #pragma once
 
 #include "tessera/linear_operator.hpp"
@@ -9,11 +10,53 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <type_traits>
 
 namespace tessera {
 
 /// The methods of tessera/solvers.hpp, by the names of their functions.
 enum class IterativeMethod : std::uint8_t { cg, bicgstab, gmres, idr, richardson };
+
+/// Matrices that a method is for.
+enum class MatrixClass : std::uint8_t { square, symmetric, positive_definite, rectangular };
+
+/// "square", "symmetric", "symmetric positive definite", "rectangular".
+[[nodiscard]] std::string_view to_string(MatrixClass matrix);
+
+/// What is known of a method. An iteration is what SolveReport::iterations counts.
+struct MethodInfo {
+  IterativeMethod method = IterativeMethod::cg;
+  std::string_view name;         ///< "cg"
+  std::string_view description;  ///< one line, for help texts
+  MatrixClass matrix = MatrixClass::square;
+  double products_with_a = 1.0;  ///< per iteration
+  double products_with_m = 1.0;  ///< per iteration
+  int vectors = 0;               ///< of n elements in a solve, at most: with b, x, and the second output of a product
+  double moved = 0.0;            ///< vectors of n elements read or written per iteration, besides those of the products
+  bool restarts = false;         ///< keeps SolverOptions::restart directions besides, see vectors_of() and moved_by()
+};
+
+/// All methods, in the order of help texts.
+[[nodiscard]] std::span<const MethodInfo> iterative_methods();
+/// \throws InvalidArgument for a value that no method has
+[[nodiscard]] const MethodInfo& method_info(IterativeMethod method);
+[[nodiscard]] std::string_view to_string(IterativeMethod method);  ///< "cg", "bicgstab", ... \throws as method_info()
+/// \throws InvalidArgument naming the methods and, if there is one, the nearest
+[[nodiscard]] IterativeMethod parse_iterative_method(std::string_view name);
+
+/// Vectors of n elements in a solve, at most: right-hand side, solution and work vectors. \param n rows; a cycle has no
+/// more directions \param simple M is the identity or diagonal, so no preconditioned directions are kept
+[[nodiscard]] std::uint64_t vectors_of(const MethodInfo& method, std::int64_t n, const SolverOptions& options,
+                                       bool simple);
+/// Vectors of n elements read or written per iteration, in the mean of a cycle, besides those of the products.
+[[nodiscard]] double moved_by(const MethodInfo& method, const SolverOptions& options);
+
+/// The function of the method's name. Parameters, result and exceptions as for cg().
+template <class T>
+SolveReport solve(IterativeMethod method, const LinearOperator<T>& A, const LinearOperator<T>& M,
+                  std::span<const std::type_identity_t<T>> b, std::span<std::type_identity_t<T>> x,
+                  const SolverOptions& options = {});
 
 /// A method for A x = b with many right-hand sides, one after the other: time steps, Newton steps. It gives the bits
 /// and reports of the function of the method's name, and keeps what that makes anew in every call: its vectors, and on

@@ -20,15 +20,6 @@ namespace tessera::python {
 
 namespace {
 
-[[nodiscard]] IterativeMethod method_of(const std::string& name) {
-  if (name == "cg") return IterativeMethod::cg;
-  if (name == "bicgstab") return IterativeMethod::bicgstab;
-  if (name == "gmres") return IterativeMethod::gmres;
-  if (name == "idr") return IterativeMethod::idr;
-  if (name == "richardson") return IterativeMethod::richardson;
-  throw InvalidArgument("method \"" + name + "\" is none of cg, bicgstab, gmres, idr, richardson");
-}
-
 void bind_options(nb::module_& module) {
   nb::class_<SolverOptions>(module, "SolverOptions", "Parameters of every method")
       .def(nb::init<>())
@@ -67,7 +58,7 @@ class Solver {
          nb::object callback)
       : device_(A.device()), watch_(std::move(callback)) {
     watch_.observe(options);
-    const IterativeMethod named = method_of(method);
+    const IterativeMethod named = parse_iterative_method(method);
     const nb::gil_scoped_release release;
     if (M == nullptr) {
       solver_.emplace(named, A, options);
@@ -169,6 +160,11 @@ void bind_type(nb::module_& module, const std::string& suffix) {
 }  // namespace
 
 void bind_solvers(nb::module_& module) {
+  module.def("methods", [] {
+    nb::list names;
+    for (const MethodInfo& info : iterative_methods()) names.append(text(info.name));
+    return names;
+  });
   bind_options(module);
   bind_type<double>(module, "64");
   bind_type<float>(module, "32");

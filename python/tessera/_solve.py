@@ -10,7 +10,7 @@ from ._precond import Preconditioner, function_operator
 from .errors import DimensionError, InvalidArgument
 from .report import Solution
 
-METHODS = ("cg", "bicgstab", "gmres", "idr", "richardson")
+METHODS = tuple(_core.methods())
 
 
 def _options(rtol, atol, maxiter, history, extra):
