@@ -92,7 +92,7 @@ struct [[nodiscard]] MixedSolveReport : SolveReport {
   std::string fallback;                ///< why double precision took over; empty where it did not
 };
 
-/// cg, bicgstab, gmres, richardson. IDR would take 2 to 4 times the iterations.
+/// cg, bicgstab, gmres, richardson. IDR took 1.4 to 4.4 times the iterations of double precision.
 [[nodiscard]] bool has_mixed_precision(IterativeMethod method);
 
 /// A method of tessera/solvers.hpp in mixed precision, for many right-hand sides, one after the other. It keeps its
