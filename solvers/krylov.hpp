@@ -29,6 +29,10 @@ enum class Next {
 /// caller's x. A power of two changes no digit, so scaling the problem changes no outcome, and no square overflows.
 /// When the solve ends, exceptions included, x is back in the caller's units.
 ///
+/// Where the problem has a refinement, x() is a correction of its solution, in scaled units from the start, and
+/// residuals are those of solution and correction. A correction has a target of its own; after it the iteration starts
+/// or resumes.
+///
 /// Invariant for the methods: x() is finite at all times. Their operations ask StopState::update_is_safe() before they
 /// change it.
 template <class T>
