@@ -85,6 +85,7 @@ struct BicgstabIteration {
 struct BicgstabShadows {
   bool is_random = false;
   std::uint64_t drawn = 0;
+  bool after_half_step = false;  ///< the latest iteration ended with s
 };
 
 /// What the host does between runs of the loop, for KrylovSolve.
@@ -99,7 +100,8 @@ struct BicgstabHostSteps {
   /// Completes an iteration that halted in the middle.
   void complete_iteration() const {
     solve.keep_if_due();
-    if (state.halt == fused::Halt::half_step) {
+    shadows.after_half_step = state.halt == fused::Halt::half_step;
+    if (shadows.after_half_step) {
       accept_half_step();
       return solve.finish_iteration(state.s_norm);
     }
@@ -127,8 +129,9 @@ struct BicgstabHostSteps {
     state.rho = shadow_product();
   }
 
-  /// After r was computed anew: ρ' = <r̂, r>,  β = (ρ' / ρ) (α / ω)
+  /// After r was computed anew: ρ' = <r̂, r>,  β = (ρ' / ρ) (α / ω), with ω of a whole iteration.
   void resume() const {
+    if (shadows.after_half_step) return start();
     state.next_rho = shadow_product();
     state.update_beta();
   }

@@ -16,6 +16,12 @@ namespace {
 /// Longer histories grow instead of being reserved.
 constexpr std::int64_t reserved_history = 65536;
 
+/// A correction whose recurrence has fallen to a tenth has to lower the residual to this fraction.
+constexpr double least_correction = 0.5;
+constexpr double claim_that_binds = 0.1;
+/// Residuals beyond would come near the limits of single precision.
+constexpr double largest_corrected = 0x1p60;
+
 }  // namespace
 
 template <class T>
@@ -30,6 +36,13 @@ KrylovSolve<T>::KrylovSolve(const KrylovProblem<T>& problem, StopState& state)
 template <class T>
 KrylovSolve<T>::KrylovSolve(const KrylovProblem<T>& problem, StopState& state, std::span<T> residual, std::span<T> kept)
     : problem_(problem), device_(problem.device()), state_(state), residual_(residual), best_x_(kept) {}
+
+template <class T>
+KrylovSolve<T>::CorrectionTarget::CorrectionTarget(KrylovSolve& solve) noexcept
+    : solve_(solve), target_(solve.state_.target) {
+  if (solve.problem_.refinement == nullptr) return;
+  solve.state_.target = std::max(target_, solve.problem_.refinement->reduction * solve.progress_->first_residual);
+}
 
 /// Throws only on a device that has failed; nobody can read x there any more.
 template <class T>
@@ -67,6 +80,7 @@ Next KrylovSolve<T>::begin() {
     progress_->report.reason = "the system is empty";
     return Next::stop;
   }
+  if (problem_.refinement != nullptr) return begin_correction();
   const double b_largest = fused::largest_magnitude<T>(device_, problem_.b);
   const double x_largest = fused::largest_magnitude<T>(device_, x());
   if (!std::isfinite(b_largest)) return refuse(first_not_finite(device_, "b", problem_.b));
@@ -75,6 +89,31 @@ Next KrylovSolve<T>::begin() {
   if (!enter_scaled_units(b_largest, x_largest)) {
     if (judge_in_user_units(b_largest) == Next::stop) return Next::stop;
   }
+  return begin_iterations();
+}
+
+template <class T>
+Next KrylovSolve<T>::begin_correction() {
+  fused::clear(device_, x());
+  progress_->exponent = problem_.refinement->exponent;
+  state_.x_limit = static_cast<double>(std::numeric_limits<T>::max()) * usable_range;
+  compute_residual();
+  state_.recurrence = norm();
+  progress_->stopping.begin(problem_.refinement->b_norm, norm(), progress_->exponent);
+  progress_->report.b_norm = progress_->stopping.user_units(problem_.refinement->b_norm);
+  progress_->report.r0_norm = progress_->report.recurrence_residual = progress_->report.true_residual =
+      progress_->stopping.user_units(norm());
+  progress_->report.target = progress_->stopping.user_target();
+  if (norm() <= largest_corrected) return begin_iterations();
+  progress_->report.status = Status::not_finite;
+  progress_->report.reason =
+      fmt::format("||b - A x0||_2 = {:.6g} is beyond the range of corrections of ||b||_2 = {:.6g}",
+                  progress_->report.r0_norm, progress_->report.b_norm);
+  return Next::stop;
+}
+
+template <class T>
+Next KrylovSolve<T>::begin_iterations() {
   note({0, norm(), progress_->watch.seconds()});
   record_true_residual();
   if (state_.satisfied(norm())) return stop(Status::converged);
@@ -205,7 +244,9 @@ ProductDots KrylovSolve<T>::precondition(std::span<const T> v, std::span<T> z, s
 template <class T>
 double KrylovSolve<T>::compute_residual() {
   ++progress_->report.spmv_count;
-  state_.norm = std::sqrt(problem_.a.residual(-progress_->exponent, problem_.b, x(), residual_));
+  state_.norm = problem_.refinement != nullptr
+                    ? problem_.refinement->residual(x(), residual_)
+                    : std::sqrt(problem_.a.residual(-progress_->exponent, problem_.b, x(), residual_));
   progress_->residual_is_true = true;
   return norm();
 }
@@ -263,38 +304,64 @@ Next KrylovSolve<T>::next_after_halt() {
 template <class T>
 void KrylovSolve<T>::keep_best() {
   state_.kept_norm = norm();
+  if (problem_.refinement != nullptr) {
+    problem_.refinement->take(x());
+    state_.x_bound = 0.0;
+  }
   progress_->guess_kept = false;
   fused::copy<T>(device_, x(), best_x_);
 }
 
 template <class T>
-void KrylovSolve<T>::return_to_best() {
-  if (norm() <= state_.kept_norm) return;
+bool KrylovSolve<T>::return_to_best() {
+  if (norm() <= state_.kept_norm) return false;
   const double present = norm();
   fused::swap(device_, x(), best_x_);
   // kept_norm may come from the recurrence; only computed residuals count.
-  if (!(compute_residual() < present || !std::isfinite(present))) {
+  const bool is_better = compute_residual() < present || !std::isfinite(present);
+  if (!is_better) {
     fused::swap(device_, x(), best_x_);
     compute_residual();
   }
   keep_best();
+  return is_better;
 }
 
 /// The recurrence claims convergence, or its residual is below its own rounding errors: b - A x decides.
 template <class T>
 Next KrylovSolve<T>::check() {
+  const double claimed = norm();
   if (state_.satisfied(check_iterate())) return stop(Status::converged);
   if (!std::isfinite(norm())) {
     state_.break_down(Breakdown::not_finite, norm());
     return break_down();
   }
-  return_to_best();
+  const bool went_back = return_to_best();
   if (state_.satisfied(norm())) return stop(Status::converged);
   keep_best();
+  if (problem_.refinement != nullptr) return correct_further(claimed, went_back);
   if (progress_->stopping.restart_is_futile(norm())) return stop(Status::stagnated);
   progress_->stopping.replaced(norm());
   ++progress_->report.replacements;
   return Next::restart;
+}
+
+/// The residual of the solution has to follow that of the recurrence: less than that is what T can resolve no longer.
+template <class T>
+Next KrylovSolve<T>::correct_further(double claimed, bool went_back) {
+  const double first = progress_->first_residual;
+  const bool fell_short = claimed <= claim_that_binds * first && norm() > least_correction * first;
+  progress_->short_corrections = fell_short ? progress_->short_corrections + 1 : 0;
+  if (progress_->short_corrections > allowed_futile_checks || progress_->stopping.restart_is_futile(norm())) {
+    progress_->stopping.stall(
+        fmt::format("a correction lowered ||b - A x||_2 from {:.3g} to {:.3g}, its recurrence to {:.3g}; ",
+                    progress_->stopping.user_units(first), progress_->stopping.user_units(norm()),
+                    progress_->stopping.user_units(claimed)));
+    return stop(Status::stagnated);
+  }
+  progress_->stopping.replaced(norm());
+  ++progress_->report.replacements;
+  return problem_.refinement->keeps_direction && !went_back ? Next::replaced : Next::restart;
 }
 
 /// r changes by rounding errors alone, so the search directions are kept.
@@ -350,6 +417,7 @@ template <class T>
 Next KrylovSolve<T>::stop(Status status) {
   if (!progress_->residual_is_true) check_iterate();
   if (!state_.satisfied(norm())) return_to_best();
+  if (problem_.refinement != nullptr) problem_.refinement->take(x());
   bool underflow = false;
   if (progress_->guess_kept) {
     restore_guess();

@@ -29,6 +29,10 @@ enum class Next {
 /// caller's x. A power of two changes no digit, so scaling the problem changes no outcome, and no square overflows.
 /// When the solve ends, exceptions included, x is back in the caller's units.
 ///
+/// Where the problem has a refinement, x() is a correction of its solution, in scaled units from the start, and
+/// residuals are those of solution and correction. A correction has a target of its own; after it the iteration starts
+/// or resumes.
+///
 /// Invariant for the methods: x() is finite at all times. Their operations ask StopState::update_is_safe() before they
 /// change it.
 template <class T>
@@ -53,10 +57,12 @@ class KrylovSolve {
   template <class Method, class Loop>
   [[nodiscard]] SolveReport run(Method& method, Loop& loop) {
     const UnitsGuard back_in_user_units(*this);
-    for (Next next = open(); next != Next::stop; next = leave_loop(method)) {
+    for (Next next = open(); next != Next::stop; next = handle_halt()) {
       enter_loop(method, next);
+      const CorrectionTarget until_the_halt(*this);
       loop.run([&method](Loop& l) { method.iterate(l); },
                [this](const fused::LoopEntry& entry) { return note(entry); });
+      complete(method);
     }
     return take_report();
   }
@@ -68,6 +74,7 @@ class KrylovSolve {
   /// Before the loop, which the method may have halted by then.
   template <class Method>
   void enter_loop(Method& method, Next next) {
+    if (next != Next::proceed) progress_->first_residual = norm();
     if (next == Next::restart) method.start();
     if (next == Next::replaced) method.resume();
     progress_->residual_is_true = false;
@@ -77,9 +84,7 @@ class KrylovSolve {
   /// Deals with what the loop halted for.
   template <class Method>
   [[nodiscard]] Next leave_loop(Method& method) {
-    progress_->report.iterations = state_.iteration;
-    method.complete_iteration();
-    keep_if_due();
+    complete(method);
     return handle_halt();
   }
   [[nodiscard]] SolveReport take_report();
@@ -127,8 +132,32 @@ class KrylovSolve {
     KrylovSolve& solve_;
   };
 
+  /// While the loop runs, the target of a correction where x() is one.
+  class CorrectionTarget {
+   public:
+    explicit CorrectionTarget(KrylovSolve& solve) noexcept;
+    CorrectionTarget(const CorrectionTarget&) = delete;
+    CorrectionTarget& operator=(const CorrectionTarget&) = delete;
+    ~CorrectionTarget() { solve_.state_.target = target_; }
+
+   private:
+    KrylovSolve& solve_;
+    double target_;  ///< of the solve
+  };
+
   void prepare();
+  /// What a loop that halted in the middle of an iteration has left to do.
+  template <class Method>
+  void complete(Method& method) {
+    progress_->report.iterations = state_.iteration;
+    method.complete_iteration();
+    keep_if_due();
+  }
   [[nodiscard]] Next begin();
+  /// The same where x() is a correction; b and the solution are finite, b is not 0.
+  [[nodiscard]] Next begin_correction();
+  /// Iteration 0, whose residual is known.
+  [[nodiscard]] Next begin_iterations();
   /// Deals with what the loop halted for.
   [[nodiscard]] Next handle_halt();
   [[nodiscard]] Next next_after_halt();
@@ -148,11 +177,14 @@ class KrylovSolve {
   [[nodiscard]] fused::ScaledNorm residual_in_user_units();
   [[nodiscard]] Next break_down();
   [[nodiscard]] Next check();
+  /// After a correction that did not reach the target of the solve. \param claimed ‖r‖₂ of its recurrence
+  [[nodiscard]] Next correct_further(double claimed, bool went_back);
   [[nodiscard]] Next replace_periodically();
   [[nodiscard]] Next end_cycle();
   [[nodiscard]] Next stop(Status status);
   /// Goes back to the best x if the present one, whose residual was just computed, is worse.
-  void return_to_best();
+  /// \returns whether it did
+  bool return_to_best();
   [[nodiscard]] bool time_is_up() const noexcept { return progress_->seconds > problem_.options.time_limit_seconds; }
   [[nodiscard]] double norm() const noexcept { return state_.norm; }
   void record_true_residual();
@@ -168,6 +200,8 @@ class KrylovSolve {
     double seconds = 0.0;           // of the latest iteration
     bool interrupted = false;       // the observer asked to stop
     bool residual_is_true = false;  // r is b - A x of the present x
+    double first_residual = 0.0;    // true ‖r‖₂ when the iteration latest started or resumed
+    int short_corrections = 0;      // one after the other
     std::string note = {};          // what the reason adds
     bool guess_kept = false;        // best_x_ holds the caller's x, in the caller's units
     bool guess_is_exact = true;     // in scaled units

@@ -36,9 +36,31 @@ struct KrylovArguments {
   void take(std::span<const T> right_side, std::span<T> guess);
 };
 
+/// A solution in a precision above T, of which the x of a method is a correction (mixed_precision.cpp). Residuals are
+/// those of b' - A (solution + x), with b' = 2^-exponent b and ‖b'‖₂ in [1, 2).
+template <class T>
+class Refinement {
+ public:
+  Refinement() = default;
+  Refinement(const Refinement&) = delete;
+  Refinement& operator=(const Refinement&) = delete;
+  virtual ~Refinement() = default;
+
+  /// r = b' - A (solution + x), rounded to T. \returns ‖r‖₂ before rounding
+  virtual double residual(std::span<const T> x, std::span<T> r) = 0;
+  /// solution = solution + x, x = 0, for the x of the latest residual().
+  virtual void take(std::span<T> x) = 0;
+
+  int exponent = 0;
+  double b_norm = 0.0;           ///< ‖b'‖₂
+  double reduction = 0.1;        ///< a correction ends when its recurrence has fallen to this fraction
+  bool keeps_direction = false;  ///< after a correction was taken; else the method starts anew
+};
+
 template <class T>
 struct KrylovProblem : KrylovArguments<T> {
   fused::FusedPreconditioner<T> preconditioner;
+  Refinement<T>* refinement = nullptr;  ///< null: x is the solution
 
   explicit KrylovProblem(const KrylovArguments<T>& arguments)
       : KrylovArguments<T>(arguments), preconditioner(arguments.m) {}

@@ -163,6 +163,7 @@ std::string StoppingCriteria::cause(Status status, const SolveReport& report) co
       return fmt::format("||r||_2 = {:.6g} > dtol*max(||b||_2, ||r0||_2) = {:.6g}; ", user_units(state_.judged),
                          user_units(state_.divergence_limit));
     case Status::stagnated:
+      if (!stall_.empty()) return stall_;
       if (restarts_.futile_checks > allowed_futile_checks) {
         return fmt::format(
             "attainable accuracy reached: {} restarts from the true residual lowered it by less than 10 % or not at "

@@ -11,6 +11,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace tessera::detail {
 
@@ -36,6 +37,8 @@ class StoppingCriteria {
 
   /// Limits, divergence and stagnation of an iterate with a computed residual; nothing means go on.
   [[nodiscard]] std::optional<Status> verdict(double residual);
+  /// The solve stagnates for this cause, which ends in "; ".
+  void stall(std::string cause) { stall_ = std::move(cause); }
   /// For the text of a time limit.
   void set_seconds(double seconds) noexcept { seconds_ = seconds; }
 
@@ -63,6 +66,7 @@ class StoppingCriteria {
   int exponent_ = 0;
   bool target_is_absolute_ = false;
   double seconds_ = 0.0;
+  std::string stall_;
 
   RestartRules restarts_;
   double best_of_cycles_ = std::numeric_limits<double>::infinity();  // smallest true residual after a cycle

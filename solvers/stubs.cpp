@@ -181,4 +181,5 @@ template DeviceFactors<double> factor_on_device(const CsrView<double>&, bool, do
 #include "solvers/inverse/registration.hpp"
 #include "solvers/least_squares_registration.hpp"
 #include "solvers/minres_chebyshev_registration.hpp"
+#include "solvers/mixed_precision_registration.hpp"
 #include "solvers/registration.hpp"

@@ -70,6 +70,16 @@ void add_plan(const SpmvOptions& spmv, const MatrixOutlook& matrix, Forecast& fo
   forecast.phases.push_back(std::move(phase));
 }
 
+/// The matrix and its plan once more, in fp32; offsets and columns are shared.
+void add_single_copy(const RunSettings& settings, const MatrixOutlook& matrix, Forecast& forecast) {
+  const std::size_t value = matrix.pattern ? 0 : sizeof(float);
+  const std::uint64_t values = static_cast<std::uint64_t>(matrix.nnz) * value;
+  const std::uint64_t plan = support::most_plan_bytes(settings.spmv.algorithm, matrix.rows, matrix.nnz, value);
+  const auto moved = static_cast<double>(3 * values + plan);
+  forecast.phases.push_back(
+      {"fp32 copy", values + plan, plan, ms_of_bytes(forecast, moved), moved_text(forecast, moved)});
+}
+
 /// \param vectors bytes of them
 void add_vectors(std::uint64_t vectors, std::string rests_on, Forecast& forecast) {
   forecast.phases.push_back(
@@ -191,6 +201,7 @@ template <class T>
   forecast.phases.push_back(matrix.reading);
   add_upload(sizes, settings.spmv, sizeof(T), machine, forecast);
   add_plan<T>(settings.spmv, sizes, forecast);
+  if (settings.is_mixed) add_single_copy(settings, sizes, forecast);
   add_vectors(vectors,
               columns == 1 ? "at most, of " + to_string(method)
                            : fmt::format("at most, of {} with {} right-hand sides", to_string(method), columns),

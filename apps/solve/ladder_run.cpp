@@ -87,7 +87,7 @@ void describe_accuracy(const LadderReport& ladder, RunOutcome& outcome) {
 }  // namespace
 
 bool climbs(const RunSettings& settings) {
-  if (settings.precond.precond != Precond::automatic) return false;
+  if (settings.precond.precond != Precond::automatic || settings.is_mixed) return false;
   return settings.method == Method::automatic || rung_method(settings.method).has_value();
 }
 

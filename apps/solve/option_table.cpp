@@ -141,7 +141,11 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"plan-info", 0, "Kernel", iterative, flag, "", "", "print time, memory and break-even of the kernel's set-up"},
     {"determinism", 0, "Kernel", iterative | spgemm, text, "none|run|gpu", "none",
      "weakest class allowed: run = bitwise equal from run to run, gpu = also for any number of threads"},
-    {"precision", 0, "Kernel", matrix & ~spgemm, text, "fp64|fp32", "fp64", "element type of matrix and vectors"},
+    {"precision", 0, "Kernel", run, text, "fp64|fp32|mixed", "fp64",
+     "element type of matrix and vectors; mixed: iterations and preconditioner in fp32, residuals and x in fp64, with "
+     "cg, bicgstab, gmres or richardson (docs/mixed-precision.md)"},
+    {"precision", 0, "Kernel", matrix & ~run & ~spgemm, text, "fp64|fp32", "fp64",
+     "element type of matrix and vectors"},
     {"precision", 0, "Kernel", spgemm, text, "fp64|fp32|fp16-fp32|3xtf32", "fp64",
      "element type of the matrices; by tiles alone: fp16-fp32, fp64 rounded to half precision and summed in single, "
      "with the loss in the summary, and 3xtf32, fp32 by tensor instructions in TF32 (docs/tiles.md)"},
@@ -261,7 +265,7 @@ constexpr std::string_view planned =
     " tune bench report --reorder --scale --index --graph --events --html --plot --debug "
     "--from-petsc "
     "--from-amgx --from-scipy --from-ginkgo --return --suite --resume --report "
-    "precond=ainv precision=mixed replace-residual=never method=minres ";
+    "precond=ainv replace-residual=never method=minres ";
 
 /// Spellings of PETSc, SciPy, Ginkgo and common benchmarks.
 constexpr auto foreign_names = std::to_array<std::pair<std::string_view, std::string_view>>({

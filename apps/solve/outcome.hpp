@@ -123,6 +123,17 @@ struct ColumnOutcome {
   SolveReport report;
 };
 
+/// A run in mixed precision.
+struct MixedOutcome {
+  bool is_exact = false;  ///< fp32 holds every value of A
+  int exponent = 0;       ///< of the power of two that brought A into the range of fp32
+  PlanInfo plan;          ///< in fp32
+  std::int64_t single_iterations = 0;
+  std::int64_t double_iterations = 0;
+  std::int64_t double_products = 0;
+  std::string fallback;  ///< why fp64 took over; empty where it did not
+};
+
 struct RunOutcome : CommonOutcome {
   std::string method;
   std::string method_reason;  ///< empty when the user chose
@@ -142,6 +153,7 @@ struct RunOutcome : CommonOutcome {
   support::Accuracy accuracy;
   std::optional<LadderOutcome> ladder;
   std::optional<LeastSquaresOutcome> least_squares;
+  std::optional<MixedOutcome> mixed;
   std::string next_command;  ///< to type after a run that did not converge; may be empty
   std::optional<BreakEven> break_even;
 };

@@ -128,6 +128,17 @@ struct ProductWork {
   return json;
 }
 
+[[nodiscard]] Json mixed_json(const std::optional<MixedOutcome>& mixed) {
+  if (!mixed) return nullptr;
+  return {{"exact", mixed->is_exact},
+          {"exponent", mixed->exponent},
+          {"kernel", to_string(mixed->plan.algorithm)},
+          {"single_iterations", mixed->single_iterations},
+          {"double_iterations", mixed->double_iterations},
+          {"double_products", mixed->double_products},
+          {"fallback", mixed->fallback}};
+}
+
 [[nodiscard]] Json run_result_json(const RunOutcome& outcome, ExitCode code) {
   const SolveReport& report = outcome.report;
   Json json;
@@ -158,6 +169,7 @@ struct ProductWork {
   json["residual"] = std::move(residual);
   json["rhs"] = outcome.rhs;
   json["x0"] = outcome.x0;
+  json["mixed"] = mixed_json(outcome.mixed);
   put_accuracy(json, outcome);
   if (outcome.least_squares) json["least_squares"] = least_squares_json(*outcome.least_squares);
   return json;

@@ -19,6 +19,7 @@
 #include "support/plan_memory.hpp"
 #include "support/system.hpp"
 #include "tessera/error.hpp"
+#include "tessera/mixed_precision.hpp"
 #include "tessera/solvers.hpp"
 #include "tessera/spmv.hpp"
 
@@ -28,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace tessera::cli {
@@ -94,6 +96,7 @@ template <class T>
   return outcome;
 }
 
+/// \param outcome its memory is held already
 template <class T>
 [[nodiscard]] support::PreparedPrecond<T> set_up_precond(const PrecondSettings& precond, const RunSettings& settings,
                                                          const SpmvPlan<T>& A, Method method, RunOutcome& outcome) {
@@ -137,6 +140,62 @@ void solve_as_named(const RunSettings& settings, const SpmvPlan<T>& A, Method me
   assess<T>(settings, A, *M.inverse, method, b, result);
 }
 
+/// The matrix once more in fp32: its values on the host, and a plan.
+[[nodiscard]] SpmvPlan<float> plan_in_single(const RunSettings& settings, const Csr<double>& matrix,
+                                             MixedOutcome& mixed, MemoryUse& memory) {
+  const std::uint64_t limit = settings.machine.memory_limit_bytes;
+  const std::uint64_t held = memory.matrix + memory.plan + memory.vectors;
+  const std::uint64_t values = matrix.is_pattern() ? 0 : static_cast<std::uint64_t>(matrix.nnz()) * sizeof(float);
+  support::require_memory(limit, held, values, "the matrix in fp32");
+  SingleMatrix single = single_matrix(matrix, settings.machine.host);
+  mixed.is_exact = single.is_exact;
+  mixed.exponent = single.exponent;
+  support::require_memory_of_plan(limit, held + values, single.matrix.view(), settings.spmv);
+  SpmvPlan<float> plan(std::move(single.matrix), settings.spmv);
+  mixed.plan = plan.info();
+  memory.matrix += values;
+  memory.plan += mixed.plan.bytes;
+  return plan;
+}
+
+/// The same in mixed precision: iterations and preconditioner in fp32.
+void solve_in_mixed_precision(const RunSettings& settings, const Csr<double>& matrix, const SpmvPlan<double>& A,
+                              Method method, std::span<const double> b, const SolverOptions& solver, Progress& progress,
+                              Solved<double>& result) {
+  RunOutcome& outcome = result.outcome;
+  MixedOutcome& mixed = outcome.mixed.emplace();
+  progress.phase("planning the product in fp32");
+  const Stopwatch plan_timer;
+  const SpmvPlan<float> single = plan_in_single(settings, matrix, mixed, outcome.memory);
+  const double plan_ms = plan_timer.milliseconds();
+  progress.phase("setting up the preconditioner");
+  const Stopwatch timer;
+  const support::PreparedPrecond<float> M = set_up_precond<float>(settings.precond, settings, single, method, outcome);
+  const double precond_ms = timer.milliseconds();
+  progress.phase(
+      fmt::format("solving with {} and precond {} in mixed precision", outcome.method, outcome.precond.name));
+  const Device device = A.device();
+  const Stopwatch uploading;
+  const auto device_b = Array<double>::copy_of(b, device);
+  auto device_x = Array<double>::copy_of(result.x, device);
+  const double upload_ms = device.is_host() ? 0.0 : uploading.milliseconds();
+  MixedSolveReport report = solve_mixed(method.iterative().value(), A, single, *M.inverse, device_b.span(),
+                                        device_x.span(), solver, mixed.exponent);
+  const Stopwatch downloading;
+  detail::copy_bytes(Device{}, result.x().data(), device, device_x.data(), device_x.bytes());
+  report.timings.download_ms = device.is_host() ? 0.0 : downloading.milliseconds();
+  report.timings.upload_ms = upload_ms + mixed.plan.upload_ms;
+  report.timings.plan_ms = plan_ms - mixed.plan.upload_ms;
+  report.timings.preconditioner_ms = precond_ms;
+  mixed.single_iterations = report.single_iterations;
+  mixed.double_iterations = report.double_iterations;
+  mixed.double_products = report.double_products;
+  mixed.fallback = report.fallback;
+  outcome.report = std::move(report);
+  progress.phase("checking the solution");
+  assess<double>(settings, A, WidenedPreconditioner(*M.inverse, mixed.exponent), method, b, result);
+}
+
 /// With one right-hand side: b, x and their solve.
 template <class T>
 void solve_one(RunSettings& settings, const InputMatrix<T>& problem, const SpmvPlan<T>& A, Method method,
@@ -158,6 +217,10 @@ void solve_one(RunSettings& settings, const InputMatrix<T>& problem, const SpmvP
   if (climbs(settings)) {
     progress.phase("solving");
     climb<T>(settings, A, b, result.x(), solver, outcome);
+  } else if (settings.is_mixed) {
+    if constexpr (std::is_same_v<T, double>) {
+      solve_in_mixed_precision(settings, *problem.matrix, A, method, b, solver, progress, result);
+    }
   } else {
     solve_as_named<T>(settings, A, method, b, solver, progress, result);
   }
@@ -237,7 +300,7 @@ template <class T>
   }
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.upload_ms += A.info().upload_ms;
-  outcome.report.timings.plan_ms = plan_ms;
+  outcome.report.timings.plan_ms += plan_ms;
   if (columns == 1 && !is_least_squares && wants_advice(outcome)) {
     // Under a limit on memory the direct solver is no advice either.
     outcome.next_command = next_command<T>(outcome, problem.matrix->view(), machine.memory_limit_bytes == 0);

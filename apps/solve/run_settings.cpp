@@ -5,6 +5,7 @@
 #include "precond_settings.hpp"
 #include "settings.hpp"
 
+#include "tessera/mixed_precision.hpp"
 #include "tessera/multiple_right_sides.hpp"
 
 #include <fmt/format.h>
@@ -57,6 +58,12 @@ void take_direct_factors(const Options& options, PrecondSettings& precond) {
     throw UsageError("option --precond does not apply to direct", "--method richardson iterates a preconditioner");
   }
   precond.precond = Precond::direct;
+}
+
+void require_mixable(Method method) {
+  if (method == Method::automatic || (method.iterative() && has_mixed_precision(*method.iterative()))) return;
+  throw UsageError(fmt::format("--precision mixed does not apply to {}", support::to_string(method)),
+                   "--method cg, bicgstab, gmres or richardson, or --precision fp64");
 }
 
 /// Its factors are on the host.
@@ -114,7 +121,11 @@ std::uint64_t vector_bytes(const RunSettings& settings, Method method, std::int6
     const auto at_once = static_cast<std::uint64_t>(columns_at_once(method, columns));
     vectors = vectors * (at_once + 1) + 2 * static_cast<std::uint64_t>(columns);
   }
-  return vectors * static_cast<std::uint64_t>(rows) * element;
+  const std::uint64_t bytes = vectors * static_cast<std::uint64_t>(rows) * element;
+  if (!settings.is_mixed) return bytes;
+  // Those of the method in both precisions, as a solve has that goes on in double, and what lies between.
+  const std::uint64_t between = static_cast<std::uint64_t>(mixed_precision_vectors) * sizeof(double);
+  return bytes + (vectors * sizeof(float) + between) * static_cast<std::uint64_t>(rows);
 }
 
 RunSettings run_settings(const Options& options) {
@@ -130,6 +141,8 @@ RunSettings run_settings(const Options& options) {
   result.solver = solver_settings(options);
   result.damping = damping_setting(options, result.method);
   result.option_of_square_systems = option_of_square_systems(options);
+  result.is_mixed = options.text("precision") == "mixed";
+  if (result.is_mixed) require_mixable(result.method);
   result.solver.keep_history = result.output.wants_history();
   result.solver.history_rows = result.output.history_rows();
   result.error_gate = error_gate_setting(options);

@@ -240,13 +240,19 @@ void decide_by_kernel(MachineSettings& machine, SpmvOptions& spmv) {
   decide_device({.backends = backends}, machine, spmv);
 }
 
-/// Of the matrices. Products of them have precisions of their own, whose factors are in one of these.
+/// Of the matrices; a solve in mixed precision reads them in fp64. Products of them have precisions of their own, whose
+/// factors are in one of these.
 Precision element_type(const Options& options) {
   if (options.command() == Command::spgemm) {
     constexpr Choices<Precision, 4> precisions{{{"fp64", Precision::fp64},
                                                 {"fp32", Precision::fp32},
                                                 {"fp16-fp32", Precision::fp64},
                                                 {"3xtf32", Precision::fp32}}};
+    return choice_option(options, "precision", precisions);
+  }
+  if (options.command() == Command::run) {
+    constexpr Choices<Precision, 3> precisions{
+        {{"fp64", Precision::fp64}, {"fp32", Precision::fp32}, {"mixed", Precision::fp64}}};
     return choice_option(options, "precision", precisions);
   }
   constexpr Choices<Precision, 2> precisions{{{"fp64", Precision::fp64}, {"fp32", Precision::fp32}}};

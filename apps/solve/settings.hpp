@@ -119,6 +119,7 @@ struct RunSettings {
   SolverOptions solver;
   double damping = 0.0;                  ///< of least squares
   std::string option_of_square_systems;  ///< the first typed option that least squares do not have; may be empty
+  bool is_mixed = false;                 ///< --precision mixed
   bool rhs_given = false;                ///< --rhs was named
   bool shadow_given = false;             ///< --shadow was typed
   bool restart_given = false;            ///< --restart was typed

@@ -153,6 +153,21 @@ namespace {
   return cause;
 }
 
+/// What was done in which precision.
+[[nodiscard]] std::string mixed_line(const RunOutcome& outcome) {
+  if (!outcome.mixed) return {};
+  const MixedOutcome& mixed = *outcome.mixed;
+  std::string text = fmt::format("{} in fp32 ({}, values {}), {} in fp64",
+                                 counted(mixed.single_iterations, "iteration"), to_string(mixed.plan.algorithm),
+                                 mixed.is_exact ? "exact" : "rounded", counted(mixed.double_products, "product"));
+  if (mixed.exponent != 0) text += fmt::format(", A scaled by 2^{}", -mixed.exponent);
+  if (!mixed.fallback.empty()) {
+    text += fmt::format(", then {} in fp64: {}", counted(mixed.double_iterations, "iteration"),
+                        mixed.fallback.substr(0, mixed.fallback.find("; ||b - A x||")));
+  }
+  return line("mixed", text);
+}
+
 [[nodiscard]] std::string status_text(const RunOutcome& outcome) {
   const SolveReport& report = outcome.report;
   std::string text = fmt::format("{} after {}, {}, {}", ending_name(report), counted(report.iterations, "iteration"),
@@ -205,6 +220,7 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
   text += line("method", method_text(outcome));
   text += line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user));
   text += device_line(outcome, timings);
+  text += mixed_line(outcome);
   if (settings.plan_info) text += plan_lines(outcome);
   if (outcome.break_even) text += break_even_line(*outcome.break_even, outcome.device);
   text += columns_line(outcome);

@@ -6,6 +6,7 @@
 
 #include "tessera/iterative_solver.hpp"
 #include "tessera/ladder.hpp"
+#include "tessera/mixed_precision.hpp"
 #include "tessera/multiple_right_sides.hpp"
 #include "tessera/solvers.hpp"
 #include "tessera/statistics.hpp"
@@ -178,6 +179,27 @@ template <class T>
   return facts_of(report);
 }
 
+/// In mixed precision: `single` and `M` are in single precision.
+[[nodiscard]] nb::dict solve_in_mixed_precision(const std::string& method, const LinearOperator<double>& A,
+                                                const LinearOperator<float>& single, const LinearOperator<float>* M,
+                                                const Vector<const double>& b, const Vector<double>& x,
+                                                SolverOptions options, nb::object callback) {
+  require_devices<double>(A, b, x);
+  Watch watch(std::move(callback));
+  watch.observe(options);
+  const IterativeMethod named = parse_iterative_method(method);
+  const MixedSolveReport report = unlocked([&] {
+    const IdentityOperator<float> identity(single.rows(), single.device());
+    return solve_mixed(named, A, single, M == nullptr ? identity : *M, span_of<const double>(b), span_of<double>(x),
+                       options);
+  });
+  raise_signals();
+  nb::dict facts = python::facts_of(report);
+  facts["single_iterations"] = report.single_iterations;
+  facts["fallback"] = report.fallback;
+  return facts;
+}
+
 template <class T>
 void bind_type(nb::module_& module, const std::string& suffix) {
   using Type = Solver<T>;
@@ -208,6 +230,9 @@ void bind_solvers(nb::module_& module) {
   bind_options(module);
   bind_type<double>(module, "64");
   bind_type<float>(module, "32");
+  module.def("solve_mixed", &solve_in_mixed_precision, nb::arg("method"), nb::arg("A"), nb::arg("single"),
+             nb::arg("M").none(), nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("options"),
+             nb::arg("callback").none());
 }
 
 }  // namespace tessera::python

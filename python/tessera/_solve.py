@@ -253,8 +253,29 @@ def _chosen_method(plan, inverse):
     return "cg" if symmetric and plan._core.suits_cg() else "gmres"
 
 
-def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=None, x0=None, callback=None,
-          history=True, stream=None, **options):
+def _solve_mixed(A, b, x0, method, precond, settings, callback, stream):
+    if isinstance(A, Plan) or not hasattr(A, "astype"):
+        raise InvalidArgument("mixed precision makes two plans: A has to be a matrix, which astype() rounds")
+    plan = as_plan(A, stream)
+    if plan.dtype != np.float64:
+        raise InvalidArgument(f"mixed precision is for matrices of type float64, A is of type {plan.dtype}")
+    if plan.shape[0] != plan.shape[1]:
+        raise DimensionError(f"A is {plan.shape[0]} x {plan.shape[1]}: A x = b needs a square matrix")
+    single = as_plan(A.astype(np.float32), stream)
+    if isinstance(precond, str) and precond == "auto":
+        precond = "jacobi"
+    inverse, name, _kept = _inverse(precond, single, np.float32)
+    if method == "auto":
+        method = "cg" if _chosen_method(plan, _kept) == "cg" else "bicgstab"
+    size = plan.shape[0]
+    vector = as_vector(b, size, np.float64, "b", plan._context)
+    x, target = _first_guess(x0, b, size, np.float64, plan._context)
+    facts = _core.solve_mixed(method, plan._core, single._core, inverse, vector, target, settings, callback)
+    return Solution(_shaped(x, b), facts, method, name, single.info.kernel)
+
+
+def solve(A, b, *, method="auto", precond="auto", precision="matrix", rtol=1e-8, atol=0.0, maxiter=None, x0=None,
+          callback=None, history=True, stream=None, **options):
     """Solves A x = b.
 
     With precond "auto" it tries methods in the order of what they should cost: Jacobi, multigrid, sparse direct
@@ -270,6 +291,9 @@ def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=N
     precond : str or Preconditioner
         "auto", "none", "jacobi", "amg", "ilu0", "iluk:K", "ilut:TAU:P", "ilutp:TAU:P", "ic0", "ict:TAU:P",
         "fsai:K:TAU", "spai:LEVEL", or M itself.
+    precision : str
+        "matrix", the type of A, or "mixed": iterations and preconditioner in float32, residuals and x in float64, with
+        "cg", "bicgstab", "gmres" or "richardson" and "jacobi" where `precond` is "auto" (docs/mixed-precision.md).
     rtol, atol : float
         Converged when ‖b - A x‖₂ ≤ max(rtol ‖b‖₂, atol).
     maxiter : int, optional
@@ -306,6 +330,12 @@ def solve(A, b, *, method="auto", precond="auto", rtol=1e-8, atol=0.0, maxiter=N
     'converged'
     """
     require_word("method", method, ("auto", "direct") + METHODS)
+    require_word("precision", precision, ("matrix", "mixed"))
+    if precision == "mixed":
+        if method in ("direct", "idr"):
+            raise InvalidArgument(f'precision "mixed" is for "cg", "bicgstab", "gmres" and "richardson", not "{method}"')
+        settings = _options(rtol, atol, maxiter, history, options)
+        return _solve_mixed(A, b, x0, method, precond, settings, callback, stream)
     by_ladder = isinstance(precond, str) and precond == "auto" and method in ("auto",) + RUNGS
     if by_ladder and not (hasattr(A, "matvec") and not isinstance(A, Plan)):
         settings = _options(rtol, atol, maxiter, history, options)

@@ -126,6 +126,10 @@ class SolveReport(_Report):
         What `solve` tried, in order.
     proof : str
         Why the matrix has no inverse, where that was found.
+    single_iterations : int
+        Of `iterations`, those in single precision; only with precision "mixed".
+    fallback : str
+        Why double precision took over from single; empty where it did not.
     """
 
     status: str
@@ -147,6 +151,8 @@ class SolveReport(_Report):
     times_ms: dict = dataclasses.field(default_factory=dict)
     rungs: tuple = ()
     proof: str = ""
+    single_iterations: int = 0
+    fallback: str = ""
 
     @property
     def converged(self):

@@ -67,7 +67,7 @@ TEST_F(CompletionTest, BashKnowsCommandsOptionsAndValues) {
   EXPECT_EQ(offered({"solve", "--precond-opt", "chebyshev-d"}), Set{"chebyshev-degree="});
   EXPECT_EQ(offered({"solve", "-p", "j"}), Set{"jacobi"});
   EXPECT_EQ(offered({"solve", "--spmv", "=", "merb"}), Set{"merbit"});
-  EXPECT_EQ(offered({"solve", "--precision", "="}), (Set{"fp64", "fp32"}));
+  EXPECT_EQ(offered({"solve", "--precision", "="}), (Set{"fp64", "fp32", "mixed"}));
   EXPECT_EQ(offered({"solve", "pagerank", "--dang"}), Set{"--dangling"});
   EXPECT_EQ(offered({"solve", "pagerank", "web.mtx", "--dangling", "u"}), Set{"uniform"});
   EXPECT_EQ(offered({"solve", "pagerank", "--personalize", "u"}), Set{"unit:"});
@@ -188,7 +188,7 @@ TEST_F(CompletionTest, FishCompletes) {
   EXPECT_EQ(offers("solve pag"), Set{"pagerank"});
   EXPECT_EQ(offers("solve --rt"), Set{"--rtol"});
   EXPECT_EQ(offers("solve -p ja"), Set{"jacobi"});
-  EXPECT_EQ(offers("solve --precision "), (Set{"fp64", "fp32"}));
+  EXPECT_EQ(offers("solve --precision "), (Set{"fp64", "fp32", "mixed"}));
   EXPECT_EQ(offers("solve --spmv=merb"), Set{"--spmv=merbit"});
   EXPECT_EQ(offers("solve pagerank web.mtx --dangling u"), Set{"uniform"});
   EXPECT_EQ(offers("solve --method pagerank --dam"), Set{"--damping"});

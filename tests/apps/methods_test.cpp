@@ -52,6 +52,27 @@ TEST_F(MethodsTest, EachSolvesANonsymmetricSystem) {
   }
 }
 
+TEST_F(MethodsTest, MixedPrecisionReachesTheToleranceOfDouble) {
+  for (const std::string method : {"-m cg -p jacobi", "-m bicgstab -p ilu0", "-m gmres -p amg", "-m cg -p ic0", ""}) {
+    const json result = solved("--poisson2d 40 --precision mixed --rtol 1e-12 " + method)["result"];
+    EXPECT_EQ(result["status"], "converged");
+    EXPECT_LE(result["residual"]["true"].get<double>(), result["residual"]["target"].get<double>());
+    EXPECT_EQ(result["mixed"]["exact"], true);
+    EXPECT_EQ(result["mixed"]["fallback"], "");
+    EXPECT_EQ(result["mixed"]["single_iterations"], result["iterations"]);
+    EXPECT_LT(result["relative_error_vs_known"].get<double>(), 1e-9) << method;
+  }
+  EXPECT_EQ(solved("--poisson2d 9")["result"]["mixed"], nullptr);
+  const auto summary = run("--poisson2d 20 --precision mixed --rtol 1e-12");
+  EXPECT_NE(summary.out.find(" iterations in fp32 (csr, values exact), "), std::string::npos) << summary.out;
+  // Both copies of the matrix are counted.
+  const auto bytes = [&](const std::string& line) {
+    const auto forecast = run("--poisson2d 100 -m cg -p none --dry-run --json " + line);
+    return json::parse(forecast.out)["memory_bytes"]["peak"].get<std::int64_t>();
+  };
+  EXPECT_GE(bytes("--precision mixed"), bytes("") + 4 * 49600);
+}
+
 TEST_F(MethodsTest, DirectNeedsAStepOrTwoAndReportsItsFactors) {
   const json document = solved("--convdiff 10 -b Arandom -m direct --rtol 1e-12");
   EXPECT_LE(document["result"]["iterations"].get<int>(), 3);

@@ -50,7 +50,6 @@ TEST_F(UnavailableTest, Values) {
     expect_refused("--poisson3d 4 --device host --spmv " + kernel,
                    "kernel " + kernel + " does not run on host: known there are auto, csr, merge, merbit, csr5, tiles");
   }
-  expect_refused("--poisson3d 4 --precision mixed", "--precision mixed is planned and not implemented in Tessera 0.1");
   expect_refused("--poisson3d 4 --replace-residual never",
                  "--replace-residual never is planned and not implemented in Tessera 0.1");
   expect_refused("--poisson3d 4 -o x.bin", "--output x.bin: files of that suffix are not written");

@@ -302,3 +302,23 @@ def test_a_solver_costs_little_per_call():
         times.append(time.perf_counter() - begin - result._facts["times_ms"]["solve"] / 1e3)
     # 10 microseconds alone; the bound leaves room for a busy machine.
     assert np.median(times) < 2e-4
+
+
+@pytest.mark.parametrize("matrix,method,precond", [(poisson, "auto", "auto"), (poisson, "cg", "amg"),
+                                                   (nonsymmetric, "gmres", "ilu0"), (nonsymmetric, "auto", "none")])
+def test_mixed_precision_reaches_what_single_does_not(matrix, method, precond):
+    A = matrix()
+    b = np.random.default_rng(5).standard_normal(A.shape[0])
+    result = tessera.solve(A, b, method=method, precond=precond, precision="mixed", rtol=1e-12)
+    assert result.converged and result.x.dtype == np.float64 and result.report.fallback == ""
+    assert result.report.single_iterations == result.report.iterations
+    assert np.linalg.norm(b - A @ result.x) <= 1.01e-12 * np.linalg.norm(b)
+
+
+def test_mixed_precision_refuses():
+    A = poisson()
+    for arguments in ({"method": "idr"}, {"method": "direct"}):
+        with pytest.raises(tessera.InvalidArgument):
+            tessera.solve(A, np.ones(400), precision="mixed", **arguments)
+    with pytest.raises(tessera.InvalidArgument, match="float64"):
+        tessera.solve(A.astype(np.float32), np.ones(400, np.float32), precision="mixed")

@@ -1,5 +1,6 @@
 /// Iterations allocate nothing: a solve of many iterations makes as many allocations as one of few.
 #include "tessera/approximate_inverse.hpp"
+#include "tessera/mixed_precision.hpp"
 #include "tessera/multiple_right_sides.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/polynomial.hpp"
@@ -64,6 +65,22 @@ TEST(Allocation, IterationsOfSeveralRightSidesMakeNone) {
   for (const bool use_cg : {true, false}) {
     (void)counted(2, use_cg);  // threads start
     EXPECT_EQ(counted(20, use_cg), counted(40, use_cg));
+  }
+}
+
+TEST(Allocation, MixedPrecisionMakesNone) {
+  const Csr<double> matrix = poisson2d<double>(110, 100);
+  const SpmvPlan<double> plan(Csr<double>::copy_of(matrix.view()));
+  const SpmvPlan<float> single(matrix.with_value_type<float>());
+  const std::vector<double> b = random_values<double>(11000, 1);
+  for (const IterativeMethod method : {IterativeMethod::cg, IterativeMethod::bicgstab, IterativeMethod::gmres}) {
+    const auto counted = [&](std::int64_t iterations) {
+      MixedPrecisionSolver solver(method, plan, single, {.relative_tolerance = 1e-13, .max_iterations = iterations});
+      std::vector<double> x(11000);
+      return allocations_of([&] { EXPECT_EQ(solver.solve(b, x).iterations, iterations); });
+    };
+    (void)counted(2);  // threads start
+    EXPECT_EQ(counted(20), counted(60));
   }
 }
 
