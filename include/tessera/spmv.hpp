@@ -161,8 +161,8 @@ class SpmvPlan final : public FusedOperator<T> {
 
   /// Y = α A X + β Y. With β = 0 the old Y is not read; with α = 0 the product is not formed. The matrix is read once
   /// per eight columns, by every kernel (docs/spmm.md); one contiguous column is multiplied as by apply(). On the host
-  /// it never allocates. On a GPU it does not wait, and only the first product of a plan with several columns
-  /// allocates: a panel of X, cols() * 8 elements, and where shares begin; later ones may be recorded into a graph.
+  /// it never allocates. On a GPU only the first product of a plan with several columns waits and allocates: a panel
+  /// of X, cols() * 8 elements, and where shares begin; later ones do neither, and may be recorded into a graph.
   /// O(columns * nnz). The determinism class is the plan's; the bits may differ from those of apply(). \throws
   /// OutOfMemory
   void apply_many(T alpha, const MultiVectorView<const T>& x, T beta, const MultiVectorView<T>& y) const;
