@@ -71,10 +71,10 @@ class PanelCarries {
   Array<index_t> rows_;
 };
 
-/// Strands per row: the fewest that take a row of mean length in two flights each.
+/// Strands per row: the fewest that take a row of mean length in four flights each.
 [[nodiscard]] constexpr int panel_strands(index_t rows, offset_t nnz) noexcept {
   int strands = 1;
-  while (strands < 8 && nnz > 16 * offset_t{rows} * strands) strands *= 2;
+  while (strands < 8 && nnz > 32 * offset_t{rows} * strands) strands *= 2;
   return strands;
 }
 
