@@ -54,10 +54,12 @@ void DestroyDense::operator()(cusparseConstDnMatDescr_t matrix) const noexcept {
 
 template <class T>
 VendorSpmm<T>::VendorSpmm(const CsrView<T>& a, const MultiVectorView<const T>& x, const MultiVectorView<T>& y,
-                          const Device& device)
+                          const Device& device, int algorithm)
     : offsets_(std::int64_t{a.rows} + 1, Init::none, device),
       handle_(cuda::cusparse_handle(device)),
-      algorithm_(x.layout() == MultiVectorLayout::column_major ? CUSPARSE_SPMM_CSR_ALG1 : CUSPARSE_SPMM_CSR_ALG2) {
+      algorithm_(algorithm == 1   ? CUSPARSE_SPMM_CSR_ALG1
+                 : algorithm == 2 ? CUSPARSE_SPMM_CSR_ALG2
+                                  : CUSPARSE_SPMM_CSR_ALG3) {
   const cuda::DeviceGuard current(device);
   const cuda::CuSparse& cusparse = cuda::CuSparse::library();
   const Functions& functions = Functions::library();

@@ -18,13 +18,15 @@ struct DestroyDense {
   void operator()(cusparseConstDnMatDescr_t matrix) const noexcept;
 };
 
-/// Y = A X with algorithm 1 where the blocks are column-major, algorithm 2 where they are row-major, as its manual
-/// advises.
+/// Y = A X. Its manual advises algorithm 1 where the blocks are column-major, 2 where they are row-major; 3 balances
+/// loads.
 template <class T>
 class VendorSpmm {
  public:
-  /// \param a on the device; it, X and Y live as long as this \throws NotSupported, CudaError
-  VendorSpmm(const CsrView<T>& a, const MultiVectorView<const T>& x, const MultiVectorView<T>& y, const Device& device);
+  /// \param a on the device; it, X and Y live as long as this \param algorithm 1, 2 or 3
+  /// \throws NotSupported, CudaError
+  VendorSpmm(const CsrView<T>& a, const MultiVectorView<const T>& x, const MultiVectorView<T>& y, const Device& device,
+             int algorithm);
 
   /// In the stream of the device.
   void multiply() const;

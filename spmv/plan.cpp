@@ -8,6 +8,7 @@
 #include "spmv/break_even.hpp"
 #include "spmv/common/kernel.hpp"
 #include "spmv/multi_vector/csr_product.hpp"
+#include "spmv/multi_vector/panel_product.hpp"
 #include "spmv/plan_internals.hpp"
 #include "spmv/plan_values.hpp"
 #include "spmv/residual/residual.hpp"
@@ -24,6 +25,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -143,6 +145,9 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
   std::optional<TransposedProduct<T>> transposed;
   PlanInfo info;
   std::uint64_t id = next_plan_id();
+  std::optional<cuda::PanelForm> panel_form;  ///< of products with several columns on a GPU, where a name asks for it
+  mutable std::mutex panels_mutex;            ///< of what follows
+  mutable std::unique_ptr<cuda::PanelProduct<T>> panels;  ///< null until the first of those products
 
   Impl(std::shared_ptr<const Csr<T>> source, const SpmvOptions& options) : device(options.device) {
     if (!source) throw InvalidArgument("SpmvPlan needs a matrix, got a null pointer");
@@ -158,9 +163,17 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
     info.algorithm = planned.algorithm;
     info.reason = std::move(planned.reason);
     kernel->describe(info);
+    panel_form = cuda::panel_form_of(options.algorithm);
     synchronize(device);
     info.build_ms = watch.milliseconds();
     if (options.with_transpose) plan_transpose(options);
+  }
+
+  /// Of several columns.
+  [[nodiscard]] const cuda::PanelProduct<T>& panel_product() const {
+    const std::scoped_lock lock(panels_mutex);
+    if (panels == nullptr) panels = cuda::make_panel_product(device, view(), {panel_form, {}, 0, 0});
+    return *panels;
   }
 
   Impl(const Impl&) = delete;
@@ -242,13 +255,11 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
   void apply_many(T alpha, const MultiVectorView<const T>& x, T beta, const MultiVectorView<T>& y) const {
     if (alpha != T{0}) {
       if (kernel->apply_many(view(), alpha, x, beta, y)) return;
-      if (x.has_contiguous_columns() && y.has_contiguous_columns()) {
-        for (std::int64_t j = 0; j < y.columns(); ++j) kernel->apply(view(), alpha, x.column(j), beta, y.column(j));
-        return;
-      }
+      if (is_one_vector(x, y)) return kernel->apply(view(), alpha, x.column(0), beta, y.column(0));
     }
     if (device.is_host()) return host::csr_product(device, view(), alpha, x, beta, y);
-    cuda::csr_product(device, view(), alpha, x, beta, y);
+    if (alpha == T{0}) return cuda::scale_columns(device, beta, y);
+    panel_product().multiply(view(), alpha, x, beta, y);
   }
 
   /// One product into `out`, by product(y) or, where both sides can, by dual_product(y, other).
@@ -405,6 +416,15 @@ std::string_view SpmvPlan<T>::transpose_remedy() const {
 }
 
 template <class T>
+void PlanInternals::prepare_columns(SpmvPlan<T>& plan) {
+  typename SpmvPlan<T>::Impl& impl = *plan.impl_;
+  const bool has_own = impl.info.algorithm == SpmvAlgorithm::tiles;
+  if (impl.device.is_host() || impl.matrix->rows() == 0 || has_own || impl.panels != nullptr) return;
+  impl.info.bytes += impl.panel_product().bytes();
+  synchronize(impl.device);
+}
+
+template <class T>
 const SpmvKernel<T>& PlanInternals::kernel(const SpmvPlan<T>& plan) noexcept {
   return *plan.impl_->kernel;
 }
@@ -417,6 +437,8 @@ std::shared_ptr<const FusedOperator<T>> PlanInternals::transposed(const SpmvPlan
 template class SpmvPlan<float>;
 template class SpmvPlan<double>;
 
+template void PlanInternals::prepare_columns(SpmvPlan<float>&);
+template void PlanInternals::prepare_columns(SpmvPlan<double>&);
 template const SpmvKernel<float>& PlanInternals::kernel(const SpmvPlan<float>&) noexcept;
 template const SpmvKernel<double>& PlanInternals::kernel(const SpmvPlan<double>&) noexcept;
 template std::shared_ptr<const FusedOperator<float>> PlanInternals::transposed(const SpmvPlan<float>&);

@@ -18,6 +18,14 @@ struct PlanInternals {
   /// from; outlives the result
   template <class T>
   [[nodiscard]] static std::shared_ptr<const FusedOperator<T>> transposed(const SpmvPlan<T>& plan);
+
+  /// Prepares products with several columns, which the first of them does otherwise, and counts their memory in
+  /// PlanInfo::bytes. From then on SpmvPlan::apply_many() on a GPU neither waits nor allocates: it is put into the
+  /// device's stream, so that a graph may record it, X.columns(0, k) and Y.columns(0, k) leaving out the columns that
+  /// are no longer active. Its memory stays where it is as long as the plan. Nothing on the host, and for the kernel
+  /// tiles, which has panels of its own. Not concurrent with products. \throws OutOfMemory, CudaError
+  template <class T>
+  static void prepare_columns(SpmvPlan<T>& plan);
 };
 
 extern template const detail::SpmvKernel<float>& PlanInternals::kernel(const SpmvPlan<float>&) noexcept;

@@ -3,7 +3,7 @@
 #include "spmv/blocked/blocked.hpp"
 #include "spmv/blocked/blocked_tuning.hpp"
 #include "spmv/csr_vector/row_lengths.hpp"
-#include "spmv/multi_vector/csr_product.hpp"
+#include "spmv/multi_vector/panel_product.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/residual/residual.hpp"
@@ -74,15 +74,21 @@ double csr_residual(const Device& device, const CsrView<float>& /*a*/, int /*exp
 }
 
 template <class T>
-void csr_product(const Device& device, const CsrView<T>& /*a*/, T /*alpha*/, const MultiVectorView<const T>& /*x*/,
-                 T /*beta*/, const MultiVectorView<T>& /*y*/) {
+std::unique_ptr<PanelProduct<T>> make_panel_product(const Device& device, const CsrView<T>& /*a*/,
+                                                    const PanelTuning& /*tuning*/) {
   refuse(device);
 }
+template std::unique_ptr<PanelProduct<float>> make_panel_product(const Device&, const CsrView<float>&,
+                                                                 const PanelTuning&);
+template std::unique_ptr<PanelProduct<double>> make_panel_product(const Device&, const CsrView<double>&,
+                                                                  const PanelTuning&);
 
-template void csr_product(const Device&, const CsrView<float>&, float, const MultiVectorView<const float>&, float,
-                          const MultiVectorView<float>&);
-template void csr_product(const Device&, const CsrView<double>&, double, const MultiVectorView<const double>&, double,
-                          const MultiVectorView<double>&);
+template <class T>
+void scale_columns(const Device& device, T /*beta*/, const MultiVectorView<T>& /*y*/) {
+  refuse(device);
+}
+template void scale_columns(const Device&, float, const MultiVectorView<float>&);
+template void scale_columns(const Device&, double, const MultiVectorView<double>&);
 
 }  // namespace cuda
 }  // namespace tessera

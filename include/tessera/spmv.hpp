@@ -159,11 +159,12 @@ class SpmvPlan final : public FusedOperator<T> {
     apply_many(T{1}, x, T{0}, y);
   }
 
-  /// Y = α A X + β Y. With β = 0 the old Y is not read; with α = 0 the product is not formed. The kernel `tiles` reads
-  /// the matrix once per eight columns, on a GPU by tensor instructions in double precision. The other kernels multiply
-  /// column by column where both layouts are column_major; elsewhere a product on CSR takes eight columns at a time,
-  /// with a thread, or a warp, per row. Never allocates. O(columns * nnz). The determinism class is the plan's, but
-  /// the order of sums, and so the bits, may differ from those of apply().
+  /// Y = α A X + β Y. With β = 0 the old Y is not read; with α = 0 the product is not formed. The matrix is read once
+  /// per eight columns, by every kernel (docs/spmm.md); one contiguous column is multiplied as by apply(). On the host
+  /// it never allocates. On a GPU only the first product of a plan with several columns waits and allocates: a panel
+  /// of X, cols() * 8 elements, and where shares begin; later ones do neither, and may be recorded into a graph.
+  /// O(columns * nnz). The determinism class is the plan's; the bits may differ from those of apply(). \throws
+  /// OutOfMemory
   void apply_many(T alpha, const MultiVectorView<const T>& x, T beta, const MultiVectorView<T>& y) const;
 
   /// Times `repetitions` products of this plan and of the csr kernel in turn (1 to 1000, plus one warm-up each).

@@ -1,6 +1,6 @@
 /// \file
-/// Products of a CSR matrix with a multivector of any layout, eight columns at a time, row by row. No set-up: what all
-/// kernels take where they have no product of their own and columns are not contiguous.
+/// Products of a CSR matrix with a multivector of any layout on the host, eight columns at a time. No set-up: what all
+/// kernels take for several columns where they have no product of their own.
 #pragma once
 
 #include "tessera/csr.hpp"
@@ -24,22 +24,12 @@ template <class T>
 
 namespace host {
 
-/// Y = α A X + β Y; the old Y is not read when β = 0, and A not when α = 0. Rows are distributed over threads as by the
-/// kernel csr; the terms of an element are added in the order of the row: gpu_to_gpu. Sizes arrive checked.
+/// Y = α A X + β Y; the old Y is not read when β = 0, and A not when α = 0. Panels of 8, 4, 2 and 1 columns, each along
+/// equal chunks of the merge path (Merrill & Garland, SC 2016), whose carries are added in order: gpu_to_gpu. Never
+/// allocates. Sizes arrive checked.
 template <class T>
 void csr_product(const Device& device, const CsrView<T>& a, T alpha, const MultiVectorView<const T>& x, T beta,
                  const MultiVectorView<T>& y);
 
 }  // namespace host
-
-namespace cuda {
-
-/// The same by a warp per row: its lanes share columns and, in a fixed order, the nonzeros of the row (run_to_run). A
-/// row is not split, however long it is. Neither waits nor allocates. \throws CudaError; DeviceUnavailable in a build
-/// without CUDA
-template <class T>
-void csr_product(const Device& device, const CsrView<T>& a, T alpha, const MultiVectorView<const T>& x, T beta,
-                 const MultiVectorView<T>& y);
-
-}  // namespace cuda
 }  // namespace tessera

@@ -77,9 +77,9 @@ struct DenseBlock {
   }
 };
 
-/// \returns α A X + β Y, by the plan
-template <class T>
-[[nodiscard]] DenseBlock<T> multiply_many(const SpmvPlan<T>& plan, T alpha, const DenseBlock<T>& x, T beta,
+/// \returns α A X + β Y, by the plan, or by what else has its sizes and apply_many()
+template <class Plan, class T>
+[[nodiscard]] DenseBlock<T> multiply_many(const Plan& plan, T alpha, const DenseBlock<T>& x, T beta,
                                           const DenseBlock<T>& y) {
   const auto source = Array<T>::copy_of(x.elements, plan.device());
   auto target = Array<T>::copy_of(y.elements, plan.device());
@@ -99,9 +99,8 @@ struct BlockShapes {
 
 /// Each column within the bound of sums in any order; with β = 0 the old Y is NaN. \param a what the plan multiplies
 /// with, on the host
-template <class T>
-void check_product_of_columns(const SpmvPlan<T>& plan, const CsrView<T>& a, T alpha, T beta,
-                              const BlockShapes& shapes) {
+template <class Plan, class T>
+void check_product_of_columns(const Plan& plan, const CsrView<T>& a, T alpha, T beta, const BlockShapes& shapes) {
   const auto x = DenseBlock<T>::random(plan.cols(), shapes.columns, shapes.x, shapes.extra, 3);
   const auto y = beta == T{0} ? DenseBlock<T>::filled(plan.rows(), shapes.columns, shapes.y, shapes.extra,
                                                       std::numeric_limits<T>::quiet_NaN())
@@ -119,15 +118,15 @@ void check_product_of_columns(const SpmvPlan<T>& plan, const CsrView<T>& a, T al
 }
 
 /// Numbers of columns around a panel, all layouts, with gaps and without, in turn with factors.
-template <class T>
-void check_products_of_columns(const SpmvPlan<T>& plan, const CsrView<T>& a) {
+template <class Plan, class T>
+void check_products_of_columns(const Plan& plan, const CsrView<T>& a) {
   constexpr auto by_columns = MultiVectorLayout::column_major;
   constexpr auto by_rows = MultiVectorLayout::row_major;
   constexpr std::pair<MultiVectorLayout, MultiVectorLayout> layouts[] = {
       {by_columns, by_columns}, {by_rows, by_rows}, {by_rows, by_columns}, {by_columns, by_rows}};
   constexpr std::pair<double, double> factors[] = {{1, 0}, {-0.5, 3}, {2, 1}, {0, 2}, {0, 0}};
   std::size_t turn = 0;
-  for (const std::int64_t columns : {0, 1, 2, 7, 8, 9, 32}) {
+  for (const std::int64_t columns : {0, 1, 2, 4, 7, 8, 9, 32}) {
     for (const auto& [x, y] : layouts) {
       const auto& [alpha, beta] = factors[turn % std::size(factors)];
       check_product_of_columns(plan, a, static_cast<T>(alpha), static_cast<T>(beta),
