@@ -416,7 +416,7 @@ std::string_view SpmvPlan<T>::transpose_remedy() const {
 }
 
 template <class T>
-void PlanInternals::prepare_columns(SpmvPlan<T>& plan) {
+void PlanInternals::prepare_columns(const SpmvPlan<T>& plan) {
   typename SpmvPlan<T>::Impl& impl = *plan.impl_;
   const bool has_own = impl.info.algorithm == SpmvAlgorithm::tiles;
   if (impl.device.is_host() || impl.matrix->rows() == 0 || has_own || impl.panels != nullptr) return;
@@ -437,8 +437,8 @@ std::shared_ptr<const FusedOperator<T>> PlanInternals::transposed(const SpmvPlan
 template class SpmvPlan<float>;
 template class SpmvPlan<double>;
 
-template void PlanInternals::prepare_columns(SpmvPlan<float>&);
-template void PlanInternals::prepare_columns(SpmvPlan<double>&);
+template void PlanInternals::prepare_columns(const SpmvPlan<float>&);
+template void PlanInternals::prepare_columns(const SpmvPlan<double>&);
 template const SpmvKernel<float>& PlanInternals::kernel(const SpmvPlan<float>&) noexcept;
 template const SpmvKernel<double>& PlanInternals::kernel(const SpmvPlan<double>&) noexcept;
 template std::shared_ptr<const FusedOperator<float>> PlanInternals::transposed(const SpmvPlan<float>&);

@@ -25,7 +25,7 @@ struct PlanInternals {
   /// are no longer active. Its memory stays where it is as long as the plan. Nothing on the host, and for the kernel
   /// tiles, which has panels of its own. Not concurrent with products. \throws OutOfMemory, CudaError
   template <class T>
-  static void prepare_columns(SpmvPlan<T>& plan);
+  static void prepare_columns(const SpmvPlan<T>& plan);
 };
 
 extern template const detail::SpmvKernel<float>& PlanInternals::kernel(const SpmvPlan<float>&) noexcept;

@@ -8,7 +8,7 @@
 #include "core/stopwatch.hpp"
 #include "solvers/fused/loop.hpp"
 #include "solvers/panel/panel.hpp"
-#include "solvers/panel/panel_product.hpp"
+#include "solvers/panel/panel_operator.hpp"
 #include "tessera/array.hpp"
 
 #include <algorithm>
@@ -138,7 +138,7 @@ class PanelLoop {
 
   /// Y = A X; the dots of the states are those with the columns of W.
   template <class T>
-  void product(const PanelProduct<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) {
+  void product(const PanelOperator<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) {
     if (recording_ == nullptr && all_halted()) return;
     a.apply(x, y, columns_);
     apply(static_cast<std::int64_t>(x.size()), PanelDots<T, State>{.w = w.data(), .y = y.data()});

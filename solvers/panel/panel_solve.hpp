@@ -272,8 +272,8 @@ class PanelSolve {
   Observer observer_;
   SolverOptions options_;
   KrylovProblem<T> problem_;  ///< b and x are those of the column that the host looks at
-  fused::PanelProduct<T> a_;
-  fused::PanelProduct<T> m_;
+  fused::PanelOperator<T> a_;
+  fused::PanelOperator<T> m_;
   MultiVectorView<const T> b_;
   MultiVectorView<T> x_;
   fused::PanelVectors<T> vectors_;

@@ -2,7 +2,7 @@
 /// The vectors of the columns that iterate together, and those of one column while the host looks at it.
 #pragma once
 
-#include "solvers/panel/panel_product.hpp"
+#include "solvers/panel/panel_operator.hpp"
 #include "tessera/array.hpp"
 
 #include <algorithm>
@@ -80,8 +80,8 @@ class PanelVectors {
 /// A KrylovProblem for the iterations of a panel.
 template <class T>
 struct PanelProblem {
-  const PanelProduct<T>& a;
-  const PanelProduct<T>& m;
+  const PanelOperator<T>& a;
+  const PanelOperator<T>& m;
   PanelPreconditioner<T> preconditioner;
 };
 

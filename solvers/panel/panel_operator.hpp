@@ -5,6 +5,7 @@
 #include "core/enqueued_product.hpp"
 #include "solvers/fused/transform_reduce.hpp"
 #include "solvers/panel/panel.hpp"
+#include "spmv/plan_internals.hpp"
 #include "tessera/array.hpp"
 #include "tessera/fused_operator.hpp"
 #include "tessera/multiple_right_sides.hpp"
@@ -29,18 +30,20 @@ void scatter_column(const Device& device, std::span<const T> from, T* panel, int
 }
 
 template <class T>
-class PanelProduct {
+class PanelOperator {
  public:
   /// \param a the operator as the caller gave it \param fused the same as a FusedOperator. Both outlive this. On a GPU
   /// it can be enqueued
-  PanelProduct(const LinearOperator<T>& a, const FusedOperator<T>& fused)
+  PanelOperator(const LinearOperator<T>& a, const FusedOperator<T>& fused)
       : fused_(fused),
         device_(fused.device()),
         plan_(dynamic_cast<const SpmvPlan<T>*>(&a)),
         many_(device_.is_host() ? dynamic_cast<const MultiVectorOperator<T>*>(&a) : nullptr),
         in_(takes_columns() ? fused.cols() : 0, Init::none, device_),
         out_(takes_columns() ? fused.rows() : 0, Init::none, device_),
-        dots_(device_.is_host() ? 0 : 1, Init::none, device_) {}
+        dots_(device_.is_host() ? 0 : 1, Init::none, device_) {
+    if (plan_ != nullptr) PlanInternals::prepare_columns(*plan_);
+  }
 
   /// Y = A X. On a GPU it is put into the stream. Does not allocate. \param x,y panels of `columns` columns
   void apply(std::span<const T> x, std::span<T> y, int columns) const {
