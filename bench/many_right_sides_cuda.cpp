@@ -38,7 +38,7 @@ class Bench {
       : settings_(settings),
         host_(std::move(matrix)),
         matrix_(std::make_shared<const Csr<double>>(host_.to(device))),
-        jacobi_(host_.view(), device),
+        jacobi_(matrix_->view(), device),
         identity_(host_.rows(), device),
         b_(Array<double>::copy_of(random_elements(), device)),
         x_(b_.size(), Init::zero, device) {
