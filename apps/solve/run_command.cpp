@@ -177,7 +177,7 @@ void solve_in_mixed_precision(const RunSettings& settings, const Csr<double>& ma
   const Device device = A.device();
   const Stopwatch uploading;
   const auto device_b = Array<double>::copy_of(b, device);
-  auto device_x = Array<double>::copy_of(result.x, device);
+  auto device_x = Array<double>::copy_of(result.x(), device);
   const double upload_ms = device.is_host() ? 0.0 : uploading.milliseconds();
   MixedSolveReport report = solve_mixed(method.iterative().value(), A, single, *M.inverse, device_b.span(),
                                         device_x.span(), solver, mixed.exponent);
