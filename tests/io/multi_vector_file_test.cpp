@@ -72,7 +72,9 @@ TEST_F(MultiVectorFile, RefusalsHaveNumbers) {
             none.string() + ":2:1: expected vectors, found no column");
   const auto cut = file("cut.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n");
   EXPECT_THROW((void)read_multi_vector<double>(cut, 2), ParseError);
-  EXPECT_THROW((void)read_multi_vector<double>(two, 2, {.memory_limit_bytes = 16}), OutOfMemory);
+  ReadOptions limited;
+  limited.memory_limit_bytes = 16;
+  EXPECT_THROW((void)read_multi_vector<double>(two, 2, limited), OutOfMemory);
 }
 
 }  // namespace
