@@ -21,7 +21,7 @@ struct ChebyshevState : StopState {
   double d_norm = 0.0;  ///< ‖d‖₂
 
   TESSERA_HOST_DEVICE void next_coefficients() noexcept {
-    const double divisor = 2.0 * center - rho * half_width;
+    const double divisor = 2.0 * center - fused::rounded_product(rho, half_width);
     alpha = half_width / divisor * rho;
     beta = 2.0 / divisor;
     rho = half_width / divisor;

@@ -68,7 +68,7 @@ struct MinresState : StopState {
   MinresSums sums;             ///< where z = M v is still to come
 
   [[nodiscard]] TESSERA_HOST_DEVICE double above_diagonal() const noexcept {
-    return sine * delta + cosine_before * cosine * gamma;
+    return fused::rounded_product(sine, delta) + fused::rounded_product(cosine_before * cosine, gamma);
   }
   [[nodiscard]] TESSERA_HOST_DEVICE double far_above_diagonal() const noexcept { return sine_before * gamma; }
 
@@ -86,9 +86,10 @@ struct MinresState : StopState {
   /// Ends a Lanczos step: a column of T, a rotation, and the residual. \param has_q_z q_z was formed \param tracks r is
   /// updated; else ‖r‖ is that in the norm of M
   TESSERA_HOST_DEVICE void finish(const MinresSums& sum, bool has_q_z, bool tracks) {
+    using fused::rounded_product;
     if (!accepts(sum.v_z, sum.v_v)) return;
     if (has_q_z && steps > 0) {
-      const double difference = scale * sum.q_z - gamma_before * gamma * gamma;
+      const double difference = rounded_product(scale, sum.q_z) - rounded_product(gamma_before * gamma, gamma);
       const double norms = a_norm * z_norm * z_norm_before;
       if (std::abs(difference) > std::sqrt(epsilon) * norms) {
         return break_down(Breakdown::asymmetric, difference / norms, Recovery::none);
@@ -96,10 +97,11 @@ struct MinresState : StopState {
     }
     const double next = std::sqrt(sum.v_z);
     const double above = steps > 0 ? gamma : 0.0;
-    const double column = std::sqrt(delta * delta + next * next + above * above);
+    const double column =
+        std::sqrt(rounded_product(delta, delta) + rounded_product(next, next) + rounded_product(above, above));
     if (column > t_norm) t_norm = column;
-    const double rotated = cosine * delta - cosine_before * sine * gamma;
-    const double radius = std::sqrt(rotated * rotated + next * next);
+    const double rotated = rounded_product(cosine, delta) - rounded_product(cosine_before * sine, gamma);
+    const double radius = std::sqrt(rounded_product(rotated, rotated) + rounded_product(next, next));
     if (!(radius > vanishing_pivot * epsilon * t_norm)) {
       const Recovery by = steps == 0 ? Recovery::none : Recovery::restart;
       return break_down(Breakdown::dependent, t_norm > 0.0 ? radius / t_norm : 0.0, by);
@@ -130,7 +132,9 @@ struct MinresState : StopState {
  private:
   /// ‖r_factor r - step v‖₂
   [[nodiscard]] TESSERA_HOST_DEVICE double residual_norm(const MinresSums& sum) const {
-    const double squares = r_factor * r_factor * sum.r_r - 2.0 * r_factor * step * sum.r_v + step * step * sum.v_v;
+    using fused::rounded_product;
+    const double squares = rounded_product(r_factor * r_factor, sum.r_r) -
+                           rounded_product(2.0 * r_factor * step, sum.r_v) + rounded_product(step * step, sum.v_v);
     return squares > 0.0 ? std::sqrt(squares) : 0.0 * squares;
   }
 };
