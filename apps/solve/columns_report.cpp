@@ -64,9 +64,10 @@ std::string columns_table(const RunOutcome& outcome, std::size_t width) {
          fmt::format("{:.2e}", column.report.true_residual), fmt::format("{:.2e}", column.report.target)});
   }
   std::string text = aligned_text(table, width);
-  if (are_many)
+  if (are_many) {
     text += fmt::format("{} columns more, whose residuals are smaller parts of their targets\n",
                         outcome.columns.size() - order.size());
+  }
   return text;
 }
 

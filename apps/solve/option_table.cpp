@@ -265,7 +265,7 @@ constexpr std::string_view planned =
     " tune bench report --reorder --scale --index --graph --events --html --plot --debug "
     "--from-petsc "
     "--from-amgx --from-scipy --from-ginkgo --return --suite --resume --report "
-    "precond=ainv replace-residual=never method=minres ";
+    "precond=ainv replace-residual=never ";
 
 /// Spellings of PETSc, SciPy, Ginkgo and common benchmarks.
 constexpr auto foreign_names = std::to_array<std::pair<std::string_view, std::string_view>>({

@@ -95,7 +95,7 @@ TEST_F(ExitCodeTest, FiveForBadInput) {
   const std::string negative = file("neg.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 -1\n");
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
       {{"missing.mtx"}, "missing.mtx"},
-      {{wide}, "2 x 3"},
+      {{"-m", "cg", wide}, "2 x 3"},
       {{broken}, "broken.mtx:4:"},
       {{twice, "--duplicates", "error"}, "twice.mtx"},
       {{hole, "-p", "jacobi"}, "row"},

@@ -62,7 +62,7 @@ TEST_F(TransposeTest, IsSaidInSummaryAndDocument) {
 
 TEST_F(TransposeTest, RectangularMatricesAreNamedByTheirTransposedSize) {
   file("r.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 4\n2 3 1\n");
-  const auto result = run("r.mtx --transpose");
+  const auto result = run("r.mtx --transpose -m cg");
   EXPECT_EQ(result.exit_code, 5);
   EXPECT_NE(result.err.find("3 x 2"), std::string::npos) << result.err;
   const auto look = run("inspect r.mtx --transpose");

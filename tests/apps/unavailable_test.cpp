@@ -45,7 +45,6 @@ TEST_F(UnavailableTest, Values) {
     expect_refused("--poisson3d 4 -p " + precond,
                    "--precond " + precond + " is planned and not implemented in Tessera 0.1; " + preconds);
   }
-  expect_refused("--poisson3d 4 -m minres", "--method minres is planned and not implemented in Tessera 0.1");
   for (const std::string kernel : {"csr-vector", "vendor-csr", "vendor-coo"}) {
     expect_refused("--poisson3d 4 --device host --spmv " + kernel,
                    "kernel " + kernel + " does not run on host: known there are auto, csr, merge, merbit, csr5, tiles");
