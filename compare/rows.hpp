@@ -29,6 +29,7 @@ class Solver {
 
   /// Nothing for pagerank.
   [[nodiscard]] constexpr std::optional<IterativeMethod> iterative() const noexcept { return iterative_; }
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees a 0 in the comparison
   friend constexpr auto operator<=>(const Solver&, const Solver&) = default;
 
  private:

@@ -62,7 +62,8 @@ std::vector<double> make_image(std::int64_t side) {
   std::vector<double> image;
   const auto pixels = static_cast<double>(side);
   for (std::int64_t i = 0; i < side * side; ++i) {
-    const double x = static_cast<double>(i / side) / pixels - 0.4;
+    const std::int64_t row = i / side;
+    const double x = static_cast<double>(row) / pixels - 0.4;
     const double y = static_cast<double>(i % side) / pixels - 0.55;
     image.push_back(x * x + y * y < 0.0625 ? 1.0 : 0.0);
   }
