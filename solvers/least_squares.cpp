@@ -339,7 +339,7 @@ std::string LeastSquaresSolve<T>::cause(Status status) const {
 template <class T>
 std::string LeastSquaresSolve<T>::inequality() const {
   const bool is_damped = problem_.is_damped();
-  const std::string of_residual = fmt::format(
+  std::string of_residual = fmt::format(
       "{} = {:.6g} {} rtol*||b||_2 = {:.6g}", is_damped ? "||(b - A x, damp x)||_2" : "||b - A x||_2",
       user_units(r_bar_norm_), state_.meets_residual(r_bar_norm_) ? "<=" : ">", user_units(state_.residual_target));
   if (state_.meets_residual(r_bar_norm_)) return of_residual;

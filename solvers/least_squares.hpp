@@ -24,7 +24,7 @@ struct LeastSquaresProblem {
   std::shared_ptr<const FusedOperator<T>> a;
   std::shared_ptr<const FusedOperator<T>> transposed;  ///< Aᵀ
   const T* diagonal;                                   ///< of D; null for the identity
-  bool counts_preconditioner;
+  bool counts_preconditioner = false;
   std::span<const T> b;
   std::span<T> x;
   const LeastSquaresOptions& options;

@@ -98,7 +98,6 @@ LeastSquaresProblem<T>::LeastSquaresProblem(const LinearOperator<T>& A, const Li
     : a(fused_operator(A)),
       transposed(transposed_operator(A, a)),
       diagonal(nullptr),
-      counts_preconditioner(false),
       b(right_side),
       x(guess),
       options(given) {

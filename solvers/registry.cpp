@@ -60,6 +60,7 @@ const MethodEntry& detail::method_entry(IterativeMethod method) {
 std::span<const MethodInfo> iterative_methods() {
   static const std::vector<MethodInfo> all = [] {
     std::vector<MethodInfo> result;
+    result.reserve(table.size());
     for (const MethodEntry& entry : table) result.push_back(entry.info);
     return result;
   }();

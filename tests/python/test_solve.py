@@ -71,7 +71,7 @@ def test_minres_of_an_indefinite_matrix_and_chebyshev_with_bounds():
     np.testing.assert_allclose(result.x, np.arange(400.), atol=1e-4)
     expected, info = spla.minres(A, b, rtol=1e-10, maxiter=2000)
     assert info == 0
-    np.testing.assert_allclose(result.x, expected, atol=1e-4)
+    np.testing.assert_allclose(result.x, expected, atol=1e-3)  # SciPy ends by another test
     assert tessera.solve(A, b, method="minres", maxiter=2000).converged
     low = 8 * np.sin(np.pi / 42)**2
     bounded = tessera.chebyshev(poisson(), np.ones(400), spectrum_low=low, spectrum_high=8 - low)
