@@ -265,8 +265,16 @@ std::int64_t rhs_columns(const RunSettings& settings, std::int64_t rows) {
   return read_columns_of<float>(settings.rhs.path, rows, settings.machine, "right-hand side").columns;
 }
 
-void check_columns(const RunSettings& settings, std::int64_t columns) {
+void check_columns(const RunSettings& settings, Method method, std::int64_t columns) {
   if (columns == 1) return;
+  if (support::is_least_squares(method)) {
+    throw UsageError(
+        fmt::format("{} takes one right-hand side at a time, there are {}", support::to_string(method), columns));
+  }
+  if (settings.is_mixed) {
+    throw UsageError(fmt::format("--precision mixed applies to one right-hand side, there are {}", columns),
+                     "--precision fp64, or one right-hand side at a time");
+  }
   const auto& output = settings.output.vector;
   if (output && (output->ends_with(".txt") || output->ends_with(".csv"))) {
     throw UsageError(fmt::format("--output {} holds one column, the right-hand side has {}", *output, columns),

@@ -18,8 +18,8 @@ namespace tessera::cli {
 /// Right-hand sides that the settings name. A compressed file is read for it.
 [[nodiscard]] std::int64_t rhs_columns(const RunSettings& settings, std::int64_t rows);
 
-/// Refuses what is there for one right-hand side alone. \throws UsageError
-void check_columns(const RunSettings& settings, std::int64_t columns);
+/// Refuses what is there for one right-hand side alone. \param method of the run \throws UsageError
+void check_columns(const RunSettings& settings, Method method, std::int64_t columns);
 
 /// \throws DimensionError for files of other sizes
 template <class T>

@@ -191,10 +191,10 @@ template <class T>
   const MatrixOutlook& sizes = matrix.sizes;
   decide(sizes, sizeof(T), machine, settings.spmv);
   const Method method = method_of_run(settings, sizes.name, facts_of(sizes)).method;
+  const std::int64_t columns = rhs_columns(settings, sizes.rows);
+  check_columns(settings, method, columns);
   if (support::is_least_squares(method)) return least_squares_outlook(settings, method, matrix, progress);
   progress.phase("measuring the speed of memory");
-  const std::int64_t columns = rhs_columns(settings, sizes.rows);
-  check_columns(settings, columns);
   const std::uint64_t vectors = vector_bytes(settings, method, sizes.rows, sizeof(T), columns);
   measure_speed(machine, sizes.bytes + vectors, forecast);
   forecast.matrices = {sizes};

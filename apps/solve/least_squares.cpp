@@ -25,6 +25,9 @@ void require_applicable(const RunSettings& settings, Method method, const Matrix
     throw UsageError(fmt::format("option --{} does not apply to {}", settings.option_of_square_systems, name),
                      "least squares end by --rtol, --max-iters and --max-time");
   }
+  if (settings.is_mixed) {
+    throw UsageError(fmt::format("--precision mixed does not apply to {}", name), "--precision fp64 or fp32");
+  }
   const Precond precond = settings.precond.precond;
   if (precond != Precond::automatic && precond != Precond::none && precond != Precond::jacobi) {
     throw UsageError(fmt::format("option --precond {} does not apply to {}", support::to_string(precond), name),

@@ -264,8 +264,7 @@ template <class T>
   outcome.method_reason = method.reason;
   warn_about_unused(settings, method.method, outcome.warnings);
   const std::int64_t columns = rhs_columns(settings, problem.matrix->rows());
-  check_columns(settings, columns);
-  if (is_least_squares && columns > 1) throw UsageError(outcome.method + " takes one right-hand side at a time");
+  check_columns(settings, method.method, columns);
   outcome.memory.vectors =
       is_least_squares
           ? least_squares_bytes(settings, method.method, outcome.matrix.rows, outcome.matrix.cols, sizeof(T))

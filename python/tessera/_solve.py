@@ -12,6 +12,7 @@ from .report import Solution, Solutions
 
 METHODS = tuple(_core.methods())
 RUNGS = ("cg", "bicgstab", "gmres", "idr")  # of the ladder
+MIXED = ("cg", "bicgstab", "gmres", "richardson")  # with corrections in single precision
 
 
 def _options(rtol, atol, maxiter, history, extra):
@@ -293,7 +294,8 @@ def solve(A, b, *, method="auto", precond="auto", precision="matrix", rtol=1e-8,
         "fsai:K:TAU", "spai:LEVEL", or M itself.
     precision : str
         "matrix", the type of A, or "mixed": iterations and preconditioner in float32, residuals and x in float64, with
-        "cg", "bicgstab", "gmres" or "richardson" and "jacobi" where `precond` is "auto" (docs/mixed-precision.md).
+        "cg", "bicgstab", "gmres" or "richardson" and "jacobi" where `precond` is "auto", for one right-hand side
+        (docs/mixed-precision.md).
     rtol, atol : float
         Converged when ‖b - A x‖₂ ≤ max(rtol ‖b‖₂, atol).
     maxiter : int, optional
@@ -332,8 +334,10 @@ def solve(A, b, *, method="auto", precond="auto", precision="matrix", rtol=1e-8,
     require_word("method", method, ("auto", "direct") + METHODS)
     require_word("precision", precision, ("matrix", "mixed"))
     if precision == "mixed":
-        if method in ("direct", "idr"):
+        if method not in ("auto",) + MIXED:
             raise InvalidArgument(f'precision "mixed" is for "cg", "bicgstab", "gmres" and "richardson", not "{method}"')
+        if _has_columns(b):
+            raise InvalidArgument(f'precision "mixed" is for one right-hand side, b has shape {np.shape(b)}')
         settings = _options(rtol, atol, maxiter, history, options)
         return _solve_mixed(A, b, x0, method, precond, settings, callback, stream)
     by_ladder = isinstance(precond, str) and precond == "auto" and method in ("auto",) + RUNGS

@@ -130,6 +130,12 @@ TEST_F(ColumnsTest, RefusalsHaveNumbers) {
   expect_error("A.mtx -b B.mtx --error-gate warn", 2,
                "option --error-gate applies to one right-hand side, there are 3");
   expect_error("--poisson2d 300 -b random:30 --mem-limit 20M", 6, "the vectors of cg needs 217 MiB");
+  for (const std::string dry : {"", " --dry-run"}) {
+    expect_error("A.mtx -b B.mtx --precision mixed -m cg" + dry, 2,
+                 "--precision mixed applies to one right-hand side, there are 3");
+    expect_error("A.mtx -b random:2 --precision mixed" + dry, 2, "--precision mixed applies to one right-hand side");
+    expect_error("A.mtx -b B.mtx -m lsmr" + dry, 2, "lsmr takes one right-hand side at a time, there are 3");
+  }
   expect_error("compare A.mtx --solvers cg -b random:3", 2, "compare takes one right-hand side");
   file("none.mtx", "%%MatrixMarket matrix array real general\n4 0\n");
   expect_error("A.mtx -b none.mtx", 5, "expected a vector (one row or one column), found a 4 x 0 matrix");

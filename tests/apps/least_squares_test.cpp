@@ -149,6 +149,10 @@ TEST_F(LeastSquaresTest, Refusals) {
   expect_error("a.mtx -m cgls --atol 1", 2, "option --atol does not apply to cgls");
   expect_error("a.mtx --restart 5", 2, "option --restart does not apply to lsmr");
   expect_error("a.mtx --dry-run --error-gate off", 2, "option --error-gate does not apply to lsmr");
+  for (const std::string dry : {"", " --dry-run"}) {
+    expect_error("a.mtx --precision mixed" + dry, 2, "--precision mixed does not apply to lsmr");
+    expect_error("--poisson2d 3 --damp 1 --precision mixed" + dry, 2, "--precision mixed does not apply to lsmr");
+  }
   expect_error("a.mtx --x0 rhs", 2, "option --x0 rhs: b has 4 elements, x has 2");
   expect_error("a.mtx --damp -1", 2, "option --damp: ");
   expect_error("a.mtx --x0 b.mtx", 5, "initial guess b.mtx has 4 elements, expected 2, the columns of the matrix");

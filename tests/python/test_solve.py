@@ -317,8 +317,15 @@ def test_mixed_precision_reaches_what_single_does_not(matrix, method, precond):
 
 def test_mixed_precision_refuses():
     A = poisson()
-    for arguments in ({"method": "idr"}, {"method": "direct"}):
-        with pytest.raises(tessera.InvalidArgument):
-            tessera.solve(A, np.ones(400), precision="mixed", **arguments)
+    for method in ("idr", "direct", "minres", "chebyshev"):
+        with pytest.raises(tessera.InvalidArgument, match=f'not "{method}"'):
+            tessera.solve(A, np.ones(400), precision="mixed", method=method)
+    for method in ("auto", "cg"):
+        with pytest.raises(tessera.InvalidArgument, match=r"one right-hand side, b has shape \(400, 3\)"):
+            tessera.solve(A, np.ones((400, 3)), precision="mixed", method=method)
+    assert tessera.solve(A, np.ones((400, 1)), precision="mixed").x.shape == (400, 1)
+    tall = sp.vstack([A, A]).tocsr()
+    with pytest.raises(tessera.DimensionError, match="800 x 400"):
+        tessera.solve(tall, np.ones(800), precision="mixed")
     with pytest.raises(tessera.InvalidArgument, match="float64"):
         tessera.solve(A.astype(np.float32), np.ones(400, np.float32), precision="mixed")
