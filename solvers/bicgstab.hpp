@@ -1,6 +1,6 @@
 /// \file
-/// BiCGSTAB: its scalars and its fused operations (fused/ops.hpp). The iteration is in bicgstab.cpp. M is
-/// FusedIdentity or FusedDiagonal (fused/preconditioner.hpp).
+/// BiCGSTAB: its scalars and its fused operations (fused/ops.hpp). The iteration is in
+/// bicgstab_iteration.hpp. M is FusedIdentity or FusedDiagonal (fused/preconditioner.hpp).
 #pragma once
 
 #include "core/random.hpp"

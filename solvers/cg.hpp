@@ -1,6 +1,6 @@
 /// \file
-/// Conjugate gradients: its scalars and its fused operations (fused/ops.hpp). The iteration is in cg.cpp. M is
-/// FusedIdentity or FusedDiagonal (fused/preconditioner.hpp).
+/// Conjugate gradients: its scalars and its fused operations (fused/ops.hpp). The iteration is in
+/// cg_iteration.hpp. M is FusedIdentity or FusedDiagonal (fused/preconditioner.hpp).
 #pragma once
 
 #include "solvers/fused/ops.hpp"

@@ -81,7 +81,7 @@ class KrylovSolve {
   }
   /// History, observer and time limit. \returns whether to go on
   bool note(const fused::LoopEntry& entry);
-  /// Deals with what the loop halted for.
+  /// After the loop: ends its iteration, and deals with what it halted for.
   template <class Method>
   [[nodiscard]] Next leave_loop(Method& method) {
     complete(method);
