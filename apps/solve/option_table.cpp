@@ -102,6 +102,9 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"shadow", 0, "Method", systems, text, "r0|random", "r0", "shadow vector of bicgstab"},
     {"restart", 0, "Method", systems, count, "N", "50",
      "directions of gmres until it starts anew; it keeps twice as many vectors unless M is none or jacobi"},
+    {"spectrum", 0, "Method", run, text, "LO,HI", "",
+     "bounds of the eigenvalues of M A for chebyshev; without them it estimates the upper end, at the start of the "
+     "solve, and takes a thirtieth of it for the lower one"},
     {"damp", 0, "Method", run, number, "L", "0",
      "least squares: minimise ||A x - b||^2 + L^2 ||x||^2; L has the units of the matrix"},
     {"error-gate", 0, "Method", run, text, "WORD", "auto",

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -50,6 +51,26 @@ void require_method(const Options& options, std::string_view option, Method want
                      "it belongs to --method lsmr and cgls");
   }
   return damping;
+}
+
+/// The bounds that the user knows; without them chebyshev looks for its own.
+void take_spectrum(const Options& options, Method method, SolverOptions& solver) {
+  // No other method has a use for them, and auto takes none that has.
+  if (options.typed("spectrum") && method != Method::chebyshev) {
+    const std::string name = method == Method::automatic ? "--method auto" : support::to_string(method);
+    throw UsageError("option --spectrum does not apply to " + name, "it belongs to --method chebyshev");
+  }
+  const std::optional<std::string> text = options.text("spectrum");
+  if (!text) return;
+  const std::size_t comma = text->find(',');
+  const auto low = parse_number(std::string_view(*text).substr(0, comma));
+  const auto high = comma == std::string::npos ? low : parse_number(std::string_view(*text).substr(comma + 1));
+  // To the library a zero says that an end is not known.
+  if (comma == std::string::npos || !low || !high || *low <= 0.0 || *high < *low) {
+    refuse_text("spectrum", *text, "LO,HI with 0 < LO <= HI");
+  }
+  solver.spectrum_low = *low;
+  solver.spectrum_high = *high;
 }
 
 /// Method direct brings its own M.
@@ -139,6 +160,7 @@ RunSettings run_settings(const Options& options) {
   result.precond = precond_settings(options);
   if (result.method == Method::direct) take_direct_factors(options, result.precond);
   result.solver = solver_settings(options);
+  take_spectrum(options, result.method, result.solver);
   result.damping = damping_setting(options, result.method);
   result.option_of_square_systems = option_of_square_systems(options);
   result.is_mixed = options.text("precision") == "mixed";

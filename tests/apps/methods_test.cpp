@@ -6,6 +6,8 @@
 
 #include "tessera/matrix_market.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -50,6 +52,25 @@ TEST_F(MethodsTest, EachSolvesANonsymmetricSystem) {
     EXPECT_EQ(document["result"]["status"], "converged");
     EXPECT_LT(document["result"]["relative_error_vs_known"].get<double>(), 1e-6) << method;
   }
+}
+
+TEST_F(MethodsTest, ChebyshevTakesTheSpectrumThatIsKnown) {
+  // The eigenvalues of poisson2d 20 are 4 - 2 cos(i t) - 2 cos(j t), t = pi / 21.
+  const double low = 4.0 - 4.0 * std::cos(M_PI / 21.0);
+  const double high = 8.0 - low;
+  const std::string line = "--poisson2d 20 -b random -m chebyshev -p none ";
+  const json known = solved(fmt::format("{} --spectrum {},{}", line, low, high))["result"];
+  // ||r_k|| <= ||r_0|| / T_k((high + low) / (high - low)).
+  const double most = std::ceil(std::acosh(1e8) / std::acosh((high + low) / (high - low)));
+  EXPECT_LE(known["iterations"].get<double>(), most + 1.0);
+  // No power step looks for the upper end.
+  EXPECT_LE(known["spmv_count"].get<int>(), known["iterations"].get<int>() + 3);
+  const json estimated = solved(line)["result"];
+  EXPECT_GE(estimated["spmv_count"].get<int>(), 2 * known["spmv_count"].get<int>());
+  const auto low_end = run(line + "--spectrum 0.1,4 --json");
+  EXPECT_EQ(low_end.exit_code, 4) << low_end.err;
+  EXPECT_EQ(json::parse(low_end.out)["result"]["status"], "diverged");
+  EXPECT_EQ(json::parse(low_end.out)["config"]["spectrum"]["value"], "0.1,4");
 }
 
 TEST_F(MethodsTest, MixedPrecisionReachesTheToleranceOfDouble) {
