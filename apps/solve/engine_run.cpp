@@ -1,6 +1,7 @@
 // A run by PETSc: request, result, report.
 #include "engine.hpp"
 #include "interrupt.hpp"
+#include "option_values.hpp"
 #include "outputs.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
@@ -139,6 +140,7 @@ void take_precond(const PrecondSettings& settings, EngineRequest& request) {
   take_precond(settings.precond, request);
   request.solver = settings.solver;
   request.solver.stop_cause = interruption;
+  request.threads = static_cast<int>(count_or_auto_option(options, "threads", 0));
   request.wants_solution = options.given("output");
   return request;
 }

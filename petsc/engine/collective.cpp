@@ -37,6 +37,12 @@ void check_mpi(int code) {
   if (code != MPI_SUCCESS) throw PetscFailure(fmt::format("MPI: error {}", code));
 }
 
+void set_default(const char* option, const std::string& value) {
+  PetscBool is_set = PETSC_FALSE;
+  check(PetscOptionsHasName(nullptr, nullptr, option, &is_set));
+  if (!is_set) check(PetscOptionsSetValue(nullptr, option, value.c_str()));
+}
+
 int process_count(MPI_Comm comm) {
   int count = 1;
   check_mpi(MPI_Comm_size(comm, &count));

@@ -28,6 +28,9 @@ void check_mpi(int code);
 /// Lets PETSc tell its errors to check() instead of printing them.
 void catch_petsc_errors();
 
+/// Sets an option of PETSc unless PETSC_OPTIONS or a file has set it.
+void set_default(const char* option, const std::string& value);
+
 [[nodiscard]] int process_count(MPI_Comm comm);
 [[nodiscard]] int process_number(MPI_Comm comm);
 

@@ -2,6 +2,7 @@
 #include "core/random.hpp"
 #include "io/stencil_matrix.hpp"
 #include "petsc/engine/matrix_part.hpp"
+#include "petsc/plugin.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -66,9 +67,12 @@ DistributedMatrix assemble(MPI_Comm comm, MatrixPart part, Duplicates duplicates
   const auto entries = static_cast<PetscCount>(part.values.size());
   check(MatCreate(comm, result.matrix.out()));
   check(MatSetSizes(result.matrix.get(), PETSC_DECIDE, PETSC_DECIDE, rows, static_cast<PetscInt>(part.header.cols)));
-  check(MatSetType(result.matrix.get(), mat_type));
+  check(MatSetType(result.matrix.get(), MATAIJ));
   check(MatSetPreallocationCOO(result.matrix.get(), entries, part.rows.data(), part.columns.data()));
   check(MatSetValuesCOO(result.matrix.get(), part.values.data(), ADD_VALUES));
+  // PETSc makes new blocks of the entries, so the type follows them.
+  check(MatConvert(result.matrix.get(), process_count(comm) == 1 ? seq_aij_type : mpi_aij_type, MAT_INPLACE_MATRIX,
+                   result.matrix.out()));
   MatInfo info;
   check(MatGetInfo(result.matrix.get(), MAT_GLOBAL_SUM, &info));
   const std::int64_t given = sum_over(comm, static_cast<std::int64_t>(entries));

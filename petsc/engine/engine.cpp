@@ -5,6 +5,7 @@
 #include "petsc/engine/collective.hpp"
 #include "petsc/engine/krylov.hpp"
 #include "petsc/engine/matrix_part.hpp"
+#include "petsc/plugin.hpp"
 #include "tessera/error.hpp"
 #include "tessera/version.hpp"
 
@@ -16,6 +17,8 @@
 #include <cstddef>
 #include <span>
 #include <utility>
+
+extern "C" PetscErrorCode PetscDLLibraryRegister_tessera_petsc();
 
 namespace tessera::petsc {
 
@@ -202,6 +205,7 @@ class RunningEngine final : public Engine {
     check(PetscOptionsSetValue(nullptr, "-no_signal_handler", "true"));
     check(PetscInitializeNoArguments());
     catch_petsc_errors();
+    check(PetscDLLibraryRegister_tessera_petsc());
     check(PetscLogDefaultBegin());
     comm_ = PETSC_COMM_WORLD;
   }
@@ -231,6 +235,9 @@ class RunningEngine final : public Engine {
 
   [[nodiscard]] EngineResult solve_together(const EngineRequest& request) {
     EngineResult result;
+    for (const char* option : {"-mat_tessera_threads", "-pc_tessera_threads"}) {
+      if (request.threads > 0) set_default(option, std::to_string(request.threads));
+    }
     const Stopwatch reading;
     MatrixPart part = make_part(comm_, request);
     result.header = part.header;
@@ -255,10 +262,7 @@ class RunningEngine final : public Engine {
     request.phase("setting up the preconditioner");
     const Stopwatch setting_up;
     const OwnedKsp solver = make_solver(request, A, result);
-    if (result.matrix.rows > 0) {
-      check(KSPSetUp(solver.get()));
-      check(KSPSetUpOnBlocks(solver.get()));
-    }
+    set_up_precond(solver.get(), result);
     const double precond_ms = setting_up.milliseconds();
 
     request.phase(fmt::format("solving with {} and precond {}", result.method, result.precond));
@@ -279,6 +283,25 @@ class RunningEngine final : public Engine {
     if (header.rows == header.cols) return;
     throw DimensionError(fmt::format("{}: the matrix is {} x {}, --engine petsc needs a square one", path, header.rows,
                                      header.cols));
+  }
+
+  void set_up_precond(KSP solver, const EngineResult& result) const {
+    if (result.matrix.rows == 0) return;
+    PC precond = nullptr;
+    check(KSPGetPC(solver, &precond));
+    // That of Tessera communicates with nobody, and may fail in one process: a block may be singular.
+    if (result.info.pc_type == pc_type) {
+      together(comm_, [&] {
+        try {
+          check(PCSetUp(precond));
+        } catch (const PetscFailure& failure) {
+          throw InvalidMatrix(fmt::format("{} of the rows of process {}: {}", result.precond, process_number(comm_),
+                                          failure.what()));
+        }
+      });
+    }
+    check(KSPSetUp(solver));
+    check(KSPSetUpOnBlocks(solver));
   }
 
   void describe(Mat A, EngineResult& result) const {

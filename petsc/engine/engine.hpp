@@ -51,6 +51,7 @@ struct EngineRequest {
   std::string precond_name;  ///< of PrecondSource::tessera, as --precond names it
   /// The observer is called in every process; one that asks to stop stops all.
   SolverOptions solver;
+  int threads = 0;  ///< of a process; 0: its share of the CPUs
   bool wants_solution = false;
   std::function<void(const std::string&)> phase;  ///< told what begins
 };

@@ -1,6 +1,8 @@
 #include "petsc/engine/krylov.hpp"
 
 #include "core/stopwatch.hpp"
+#include "petsc/pc_words.hpp"
+#include "petsc/plugin.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -57,8 +59,9 @@ namespace {
       result.precond = "jacobi";
       return PCJACOBI;
     case PrecondSource::tessera:
+      static_cast<void>(parse_pc(request.precond_name));
       result.precond = request.precond_name;
-      return "tessera";
+      return pc_type;
     case PrecondSource::automatic:
       result.precond_reason = has_diagonal ? "no diagonal entry is missing or zero" : "a diagonal entry is missing or zero";
       result.precond = has_diagonal ? "jacobi" : "none";
@@ -101,13 +104,14 @@ OwnedKsp make_solver(const EngineRequest& request, Mat matrix, EngineResult& res
   PC precond = nullptr;
   check(KSPGetPC(solver.get(), &precond));
   check(PCSetType(precond, wanted_pc));
+  if (request.precond == PrecondSource::tessera) set_default("-pc_tessera_type", request.precond_name);
   check(KSPSetFromOptions(solver.get()));
   KSPType type = nullptr;
-  PCType pc_type = nullptr;
+  PCType type_of_pc = nullptr;
   check(KSPGetType(solver.get(), &type));
-  check(PCGetType(precond, &pc_type));
+  check(PCGetType(precond, &type_of_pc));
   result.info.ksp_type = type;
-  result.info.pc_type = pc_type;
+  result.info.pc_type = type_of_pc;
   result.method = to_string(method);
   if (result.info.ksp_type == wanted) {
     set_norm(solver.get(), method);
@@ -392,7 +396,7 @@ class RoundedSolve {
   }
 
   void finish() {
-    report_.true_residual = true_residual();
+    report_.true_residual = kept_residual_;
     report_.reason += fmt::format("||b - A x||_2 = {:.6g} {} max(rtol*||{}||_2, atol) = {:.6g}", report_.true_residual,
                                   report_.true_residual <= report_.target ? "<=" : ">",
                                   options_.base == ResidualBase::b ? "b" : "r0", report_.target);
@@ -408,7 +412,7 @@ class RoundedSolve {
   OwnedVec residual_;
   OwnedVec best_;
   SolveReport report_;
-  double kept_residual_ = std::numeric_limits<double>::infinity();
+  double kept_residual_ = std::numeric_limits<double>::infinity();  ///< of x
   int rounds_ = 0;
   int futile_rounds_ = 0;
   int restarts_left_ = options_.breakdown_restarts;

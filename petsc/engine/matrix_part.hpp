@@ -13,9 +13,6 @@
 
 namespace tessera::petsc {
 
-/// The type of all matrices.
-inline constexpr const char* mat_type = MATAIJ;
-
 /// 0-based entries of any rows; the parts of all processes are the matrix.
 struct MatrixPart {
   MatrixMarketHeader header;  ///< sizes of the whole matrix; of a file all that its header says
@@ -48,7 +45,7 @@ struct DistributedMatrix {
   offset_t duplicates = 0;
 };
 
-/// Entries go to the processes of their rows; repeated ones are summed. Collective.
+/// Entries go to the processes of their rows; repeated ones are summed. The matrix has the type aijtessera. Collective.
 /// \throws InvalidMatrix where entries repeat and `duplicates` refuses them
 [[nodiscard]] DistributedMatrix assemble(MPI_Comm comm, MatrixPart part, Duplicates duplicates,
                                          const std::string& name);
