@@ -24,7 +24,7 @@ ColorMode chosen_color = ColorMode::automatic;
 
 /// Open MPI gives standard output of its processes a pseudo-terminal, whatever mpiexec itself writes to.
 [[nodiscard]] bool is_terminal(int descriptor) {
-  return is_terminal(descriptor) && variable("OMPI_COMM_WORLD_SIZE").empty();
+  return ::isatty(descriptor) != 0 && variable("OMPI_COMM_WORLD_SIZE").empty();
 }
 
 [[nodiscard]] std::size_t columns_variable() {
@@ -123,7 +123,7 @@ std::size_t terminal_width(int descriptor) {
   return std::max(columns == 0 ? usual_width : columns, least_width);
 }
 
-bool understands_escapes(int descriptor) { return ::isatty(descriptor) != 0 && variable("TERM") != "dumb"; }
+bool understands_escapes(int descriptor) { return is_terminal(descriptor) && variable("TERM") != "dumb"; }
 
 void choose_color(ColorMode mode) { chosen_color = mode; }
 

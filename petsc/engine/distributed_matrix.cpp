@@ -61,6 +61,29 @@ MatrixPart make_grid_part(MPI_Comm comm, MatrixSource source, std::int64_t n) {
   return part;
 }
 
+namespace {
+
+/// Repeated entries of a pattern count once.
+void set_to_ones(Mat block) {
+  MatInfo info;
+  PetscScalar* values = nullptr;
+  check(MatGetInfo(block, MAT_LOCAL, &info));
+  check(MatSeqAIJGetArray(block, &values));
+  std::fill_n(values, static_cast<std::size_t>(info.nz_used), 1.0);
+  check(MatSeqAIJRestoreArray(block, &values));
+}
+
+void set_all_to_ones(MPI_Comm comm, Mat matrix) {
+  if (process_count(comm) == 1) return set_to_ones(matrix);
+  Mat diagonal = nullptr;
+  Mat off_diagonal = nullptr;
+  check(MatMPIAIJGetSeqAIJ(matrix, &diagonal, &off_diagonal, nullptr));
+  set_to_ones(diagonal);
+  set_to_ones(off_diagonal);
+}
+
+}  // namespace
+
 DistributedMatrix assemble(MPI_Comm comm, MatrixPart part, Duplicates duplicates, const std::string& name) {
   DistributedMatrix result;
   const auto rows = static_cast<PetscInt>(part.header.rows);
@@ -70,6 +93,7 @@ DistributedMatrix assemble(MPI_Comm comm, MatrixPart part, Duplicates duplicates
   check(MatSetType(result.matrix.get(), MATAIJ));
   check(MatSetPreallocationCOO(result.matrix.get(), entries, part.rows.data(), part.columns.data()));
   check(MatSetValuesCOO(result.matrix.get(), part.values.data(), ADD_VALUES));
+  if (part.header.field == MatrixMarketField::pattern) set_all_to_ones(comm, result.matrix.get());
   // PETSc makes new blocks of the entries, so the type follows them.
   check(MatConvert(result.matrix.get(), process_count(comm) == 1 ? seq_aij_type : mpi_aij_type, MAT_INPLACE_MATRIX,
                    result.matrix.out()));

@@ -250,6 +250,10 @@ class RunningEngine final : public Engine {
     const Mat A = matrix.matrix.get();
     result.duplicates = matrix.duplicates;
     result.matrix = facts_of(comm_, A);
+    if (result.matrix.not_finite > 0) {
+      throw InvalidMatrix(fmt::format("{}: repeated entries sum to {} values that are not finite", request.path,
+                                      result.matrix.not_finite));
+    }
     describe(A, result);
     const double assembly_ms = assembling.milliseconds();
 
