@@ -85,8 +85,8 @@ struct DoctorFindings {
       "cuda        in this build: {}, runtime {}, driver {}\n", findings.cuda.compiled_in ? build.cuda : "no",
       support::cuda_version(findings.cuda.runtime_version), support::cuda_version(findings.cuda.driver_version));
   text += gpu_lines(findings.cuda);
-  text += fmt::format("petsc       {}\n", findings.petsc.versions.empty() ? "none: " + findings.petsc.problem
-                                                                       : findings.petsc.versions);
+  text += fmt::format("petsc       {}\n",
+                      findings.petsc.versions.empty() ? "none: " + findings.petsc.problem : findings.petsc.versions);
   text += fmt::format("host        {}, {} ({}), {} of memory available\n", support::cpu_name(),
                       support::threads_text(findings.host.threads()), default_host_threads().reason,
                       size_text(available_host_memory_bytes()));

@@ -59,9 +59,10 @@ constexpr bool is_compiled_in = false;
 #endif
 
 [[noreturn]] void refuse_engine(const std::string& problem) {
-  throw DeviceUnavailable(fmt::format("--engine petsc cannot be used: {}; hint: --engine tessera works everywhere; "
-                                      "solve doctor tells the versions of PETSc and MPI",
-                                      problem));
+  throw DeviceUnavailable(
+      fmt::format("--engine petsc cannot be used: {}; hint: --engine tessera works everywhere; "
+                  "solve doctor tells the versions of PETSc and MPI",
+                  problem));
 }
 
 /// \throws DeviceUnavailable
@@ -176,9 +177,10 @@ void warn_about_copies(Warnings& warnings) {
 }
 
 std::string engine_line(const petsc::EngineInfo& info) {
-  return line("engine", fmt::format("{}, {}, {} of at most {} rows and {} nonzeros, mat {}, ksp {}, pc {}", info.petsc,
-                                    info.mpi, info.processes == 1 ? "1 process" : fmt::format("{} processes", info.processes),
-                                    info.most_rows, info.most_nnz, info.mat_type, info.ksp_type, info.pc_type));
+  return line("engine",
+              fmt::format("{}, {}, {} of at most {} rows and {} nonzeros, mat {}, ksp {}, pc {}", info.petsc, info.mpi,
+                          info.processes == 1 ? "1 process" : fmt::format("{} processes", info.processes),
+                          info.most_rows, info.most_nnz, info.mat_type, info.ksp_type, info.pc_type));
 }
 
 }  // namespace tessera::cli

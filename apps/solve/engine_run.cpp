@@ -34,11 +34,12 @@ using petsc::MatrixSource;
 using petsc::PrecondSource;
 using petsc::VectorSource;
 
-constexpr std::string_view convert_first = "solve convert IN A.tsb writes a file that is read in parts";
-
 void take_matrix(const ProblemSettings& problem, EngineRequest& request) {
   if (problem.source == Source::file) {
-    if (problem.path == "-") throw UsageError("--engine petsc reads no matrix from standard input", std::string(convert_first));
+    if (problem.name == "-") {
+      throw UsageError("--engine petsc reads no matrix from standard input",
+                       "solve convert IN A.tsb writes a file that is read in parts");
+    }
     std::error_code ignored;
     const bool is_binary = std::filesystem::is_regular_file(problem.path, ignored) && is_binary_matrix(problem.path);
     request.source = is_binary ? MatrixSource::binary : MatrixSource::matrix_market;

@@ -141,9 +141,9 @@ struct ProductWork {
 
 [[nodiscard]] Json engine_json(const std::optional<petsc::EngineInfo>& engine) {
   if (!engine) return nullptr;
-  return {{"petsc", engine->petsc},       {"mpi", engine->mpi},           {"processes", engine->processes},
+  return {{"petsc", engine->petsc},         {"mpi", engine->mpi},           {"processes", engine->processes},
           {"most_rows", engine->most_rows}, {"most_nnz", engine->most_nnz}, {"mat_type", engine->mat_type},
-          {"ksp_type", engine->ksp_type}, {"pc_type", engine->pc_type}};
+          {"ksp_type", engine->ksp_type},   {"pc_type", engine->pc_type}};
 }
 
 [[nodiscard]] Json run_result_json(const RunOutcome& outcome, ExitCode code) {

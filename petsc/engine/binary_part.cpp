@@ -98,11 +98,12 @@ void read_rows(const InputFile& file, const BinaryHeader& header, const RowRange
     const offset_t last = offsets[static_cast<std::size_t>(row - range.begin) + 1] - offsets.front();
     for (offset_t k = first; k < last; ++k) {
       const auto at = static_cast<std::size_t>(k);
-      const bool ascends = columns[at] >= 0 && columns[at] < header.cols && (k == first || columns[at] > columns[at - 1]);
+      const bool ascends =
+          columns[at] >= 0 && columns[at] < header.cols && (k == first || columns[at] > columns[at - 1]);
       if (!ascends || !std::isfinite(values[at])) {
-        throw InvalidMatrix(fmt::format("{}: row {}: {}", file.name(), row + 1,
-                                        ascends ? "a value is NaN or infinity"
-                                                : "its columns are not ascending within the matrix"));
+        throw InvalidMatrix(
+            fmt::format("{}: row {}: {}", file.name(), row + 1,
+                        ascends ? "a value is NaN or infinity" : "its columns are not ascending within the matrix"));
       }
       part.add(row, columns[at], values[at]);
     }

@@ -158,7 +158,8 @@ void add_entry(SymmetrySums& sums, PetscInt i, PetscInt j, double value) {
     total += each;
   }
   std::vector<std::int64_t> all(static_cast<std::size_t>(total));
-  check_mpi(MPI_Allgatherv(mine.data(), size, MPI_INT64_T, all.data(), sizes.data(), offsets.data(), MPI_INT64_T, comm));
+  check_mpi(
+      MPI_Allgatherv(mine.data(), size, MPI_INT64_T, all.data(), sizes.data(), offsets.data(), MPI_INT64_T, comm));
   std::map<std::int64_t, std::int64_t> joined;
   for (std::size_t k = 0; k + 1 < all.size(); k += 2) joined[all[k]] += all[k + 1];
   if (facts.nnz == 0) return 0.0;
@@ -174,8 +175,8 @@ void add_entry(SymmetrySums& sums, PetscInt i, PetscInt j, double value) {
 }
 
 /// Of the rows of this process; what is a sum or a largest value is joined later.
-void add_row(MatrixStatistics& facts, PetscInt row, PetscInt length, const PetscInt* columns,
-             const PetscScalar* values, SymmetrySums& sums) {
+void add_row(MatrixStatistics& facts, PetscInt row, PetscInt length, const PetscInt* columns, const PetscScalar* values,
+             SymmetrySums& sums) {
   facts.nnz += length;
   facts.max_row_nnz = std::max<offset_t>(facts.max_row_nnz, length);
   facts.empty_rows += length == 0 ? 1 : 0;

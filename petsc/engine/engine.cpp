@@ -285,8 +285,8 @@ class RunningEngine final : public Engine {
 
   static void require_square(const MatrixMarketHeader& header, const std::string& path) {
     if (header.rows == header.cols) return;
-    throw DimensionError(fmt::format("{}: the matrix is {} x {}, --engine petsc needs a square one", path, header.rows,
-                                     header.cols));
+    throw DimensionError(
+        fmt::format("{}: the matrix is {} x {}, --engine petsc needs a square one", path, header.rows, header.cols));
   }
 
   void set_up_precond(KSP solver, const EngineResult& result) const {
@@ -299,8 +299,8 @@ class RunningEngine final : public Engine {
         try {
           check(PCSetUp(precond));
         } catch (const PetscFailure& failure) {
-          throw InvalidMatrix(fmt::format("{} of the rows of process {}: {}", result.precond, process_number(comm_),
-                                          failure.what()));
+          throw InvalidMatrix(
+              fmt::format("{} of the rows of process {}: {}", result.precond, process_number(comm_), failure.what()));
         }
       });
     }
@@ -355,7 +355,7 @@ class RunningEngine final : public Engine {
 
 extern "C" __attribute__((visibility("default"))) const tessera::petsc::EngineLibrary* tessera_petsc_engine() {
   using namespace tessera::petsc;
-  static const EngineLibrary library{
-      fmt::format("{} {}", tessera::build_info().version, tessera::build_info().commit), versions, start};
+  static const EngineLibrary library{fmt::format("{} {}", tessera::build_info().version, tessera::build_info().commit),
+                                     versions, start};
   return &library;
 }

@@ -1,6 +1,7 @@
 /// \file
-/// solve --engine petsc: one system solved by several processes through PETSc. The command loads this library when it is
-/// asked for, so that no other run needs MPI. Library and command come from one build: C++ types and exceptions cross.
+/// solve --engine petsc: one system solved by several processes through PETSc. The command loads this library when it
+/// is asked for, so that no other run needs MPI. Library and command come from one build: C++ types and exceptions
+/// cross.
 #pragma once
 
 #include "tessera/iterative_solver.hpp"
@@ -70,12 +71,12 @@ struct EngineInfo {
 
 struct EngineResult {
   EngineInfo info;
-  MatrixMarketHeader header;    ///< of a file
-  MatrixStatistics matrix;      ///< sizes, row lengths, symmetry and diagonal alone
-  offset_t duplicates = 0;      ///< entries summed into others
-  std::string method;           ///< Tessera's name, or PETSc's where PETSC_OPTIONS chose
-  std::string method_reason;    ///< empty where the user chose
-  std::string precond;          ///< likewise
+  MatrixMarketHeader header;  ///< of a file
+  MatrixStatistics matrix;    ///< sizes, row lengths, symmetry and diagonal alone
+  offset_t duplicates = 0;    ///< entries summed into others
+  std::string method;         ///< Tessera's name, or PETSc's where PETSC_OPTIONS chose
+  std::string method_reason;  ///< empty where the user chose
+  std::string precond;        ///< likewise
   std::string precond_reason;
   bool rhs_replaced = false;
   SolveReport report;  ///< the residual was computed as b - A x, whatever PETSc estimated
@@ -85,9 +86,9 @@ struct EngineResult {
     double relative = 0.0;
   };
   std::optional<KnownError> error;
-  std::uint64_t matrix_bytes = 0;   ///< of all processes
-  std::uint64_t vector_bytes = 0;   ///< estimate, likewise
-  std::vector<double> solution;     ///< in the first process, where it was asked for
+  std::uint64_t matrix_bytes = 0;  ///< of all processes
+  std::uint64_t vector_bytes = 0;  ///< estimate, likewise
+  std::vector<double> solution;    ///< in the first process, where it was asked for
 };
 
 /// MPI and PETSc while they run. The destructor ends them and waits for the other processes.
@@ -109,7 +110,7 @@ class Engine {
 
 /// What the library offers.
 struct EngineLibrary {
-  std::string build;      ///< version and commit, which have to be those of the command
+  std::string build;          ///< version and commit, which have to be those of the command
   std::string (*versions)();  ///< "PETSc 3.18.5, Open MPI v4.1.4"; starts nothing
   /// Starts MPI and PETSc. \param announce tells the user why this process ends all, and returns the exit code
   std::unique_ptr<Engine> (*start)(std::function<int(const std::exception&)> announce);

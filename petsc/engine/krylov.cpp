@@ -43,8 +43,8 @@ namespace {
 [[nodiscard]] IterativeMethod choose_method(const EngineRequest& request, EngineResult& result) {
   if (request.method) return *request.method;
   const MatrixStatistics& facts = result.matrix;
-  const bool is_definite = facts.symmetry == Symmetry::numerical && facts.full_diagonal() &&
-                           facts.diagonal_negative == 0;
+  const bool is_definite =
+      facts.symmetry == Symmetry::numerical && facts.full_diagonal() && facts.diagonal_negative == 0;
   result.method_reason = is_definite ? "A is symmetric with a positive diagonal" : "A may not be definite";
   return is_definite ? IterativeMethod::cg : IterativeMethod::gmres;
 }
@@ -63,7 +63,8 @@ namespace {
       result.precond = request.precond_name;
       return pc_type;
     case PrecondSource::automatic:
-      result.precond_reason = has_diagonal ? "no diagonal entry is missing or zero" : "a diagonal entry is missing or zero";
+      result.precond_reason =
+          has_diagonal ? "no diagonal entry is missing or zero" : "a diagonal entry is missing or zero";
       result.precond = has_diagonal ? "jacobi" : "none";
       return has_diagonal ? PCJACOBI : PCNONE;
   }
@@ -206,7 +207,8 @@ class Watch {
           {iteration, seconds(), report_.recurrence_residual, std::numeric_limits<double>::quiet_NaN()});
     }
     if (!options_.observer) return;
-    const IterationInfo info{iteration, options_.max_iterations, report_.recurrence_residual, report_.target, seconds()};
+    const IterationInfo info{iteration, options_.max_iterations, report_.recurrence_residual, report_.target,
+                             seconds()};
     if (options_.observer(info) == Control::stop) wish_ = 2;
   }
 
@@ -216,15 +218,15 @@ class Watch {
     end_round();
     const int wish = agreed_;
     if (wish == 2) {
-      static_cast<void>(stop(Status::interrupted,
-                             fmt::format("{} after iteration {}; ",
-                                         options_.stop_cause ? options_.stop_cause() : "stopped by the observer",
-                                         report_.iterations)));
+      static_cast<void>(stop(
+          Status::interrupted,
+          fmt::format("{} after iteration {}; ",
+                      options_.stop_cause ? options_.stop_cause() : "stopped by the observer", report_.iterations)));
       return false;
     }
     if (wish == 1) {
-      static_cast<void>(stop(Status::time_limit, fmt::format("{:.3g} s > time limit {} s; ", seconds(),
-                                                             options_.time_limit_seconds)));
+      static_cast<void>(stop(Status::time_limit,
+                             fmt::format("{:.3g} s > time limit {} s; ", seconds(), options_.time_limit_seconds)));
       return false;
     }
     if (wish_ == 0 && seconds() > options_.time_limit_seconds) wish_ = 1;
@@ -371,7 +373,9 @@ class RoundedSolve {
                                    to_string(ending.breakdown), report_.iterations, report_.restarts, name));
   }
 
-  void end_at_limit() { end(Status::max_iterations, fmt::format("iteration limit {} reached; ", options_.max_iterations)); }
+  void end_at_limit() {
+    end(Status::max_iterations, fmt::format("iteration limit {} reached; ", options_.max_iterations));
+  }
 
   void end(Status status, std::string cause) {
     report_.status = status;

@@ -37,8 +37,8 @@ static_assert(std::is_trivially_copyable_v<TextLayout>);
 void append(const InputFile& file, std::int64_t offset, std::int64_t bytes, std::string& text) {
   const std::size_t before = text.size();
   text.resize(before + static_cast<std::size_t>(bytes));
-  const InputFile::Got got = file.read_at(static_cast<std::uint64_t>(offset), text.data() + before,
-                                          static_cast<std::size_t>(bytes));
+  const InputFile::Got got =
+      file.read_at(static_cast<std::uint64_t>(offset), text.data() + before, static_cast<std::size_t>(bytes));
   if (got.error != 0) file.fail(got.error);
   text.resize(before + got.bytes);
 }
