@@ -81,7 +81,8 @@ void verify_section(MPI_Comm comm, const InputFile& file, const BinaryHeader& he
     case BinaryValues::fp64:
       return read_elements<double>(file, header.sections[2], begin, end);
   }
-  return std::vector<double>(static_cast<std::size_t>(end - begin), 1.0);
+  std::vector<double> ones(static_cast<std::size_t>(end - begin), 1.0);
+  return ones;
 }
 
 /// \throws InvalidMatrix for what a checksum does not tell: a file that was written wrong

@@ -62,8 +62,8 @@ template <class T>
 [[nodiscard]] std::int64_t sum_before(MPI_Comm comm, std::int64_t value);
 
 /// Where a process caught an exception, all throw that of the lowest process. Collective.
-/// \param fault of this process; may be empty
-void throw_together(MPI_Comm comm, const std::exception_ptr& fault);
+/// \param caught by this process; may be empty
+void throw_together(MPI_Comm comm, const std::exception_ptr& caught);
 
 /// Runs `work`, which communicates with nobody; where it throws in a process, all throw. Collective.
 template <class Work>

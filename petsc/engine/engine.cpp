@@ -247,7 +247,7 @@ class RunningEngine final : public Engine {
     request.phase("assembling the matrix");
     const Stopwatch assembling;
     const DistributedMatrix matrix = assemble(comm_, std::move(part), request.duplicates, request.path);
-    const Mat A = matrix.matrix.get();
+    Mat A = matrix.matrix.get();
     result.duplicates = matrix.duplicates;
     result.matrix = facts_of(comm_, A);
     if (result.matrix.not_finite > 0) {
