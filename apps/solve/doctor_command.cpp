@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "engine.hpp"
 #include "errors.hpp"
 #include "option_values.hpp"
 #include "outputs.hpp"
@@ -25,6 +26,7 @@ namespace {
 
 struct DoctorFindings {
   CudaSurvey cuda;
+  PetscSurvey petsc;
   Device host;
   std::vector<Check> checks;  ///< of the host, then of the GPUs in their order
   std::size_t gpus = 0;       ///< that were tested
@@ -83,6 +85,8 @@ struct DoctorFindings {
       "cuda        in this build: {}, runtime {}, driver {}\n", findings.cuda.compiled_in ? build.cuda : "no",
       support::cuda_version(findings.cuda.runtime_version), support::cuda_version(findings.cuda.driver_version));
   text += gpu_lines(findings.cuda);
+  text += fmt::format("petsc       {}\n",
+                      findings.petsc.versions.empty() ? "none: " + findings.petsc.problem : findings.petsc.versions);
   text += fmt::format("host        {}, {} ({}), {} of memory available\n", support::cpu_name(),
                       support::threads_text(findings.host.threads()), default_host_threads().reason,
                       size_text(available_host_memory_bytes()));
@@ -124,6 +128,9 @@ struct DoctorFindings {
                   {"runtime", support::cuda_version(findings.cuda.runtime_version)},
                   {"driver", support::cuda_version(findings.cuda.driver_version)},
                   {"problem", findings.cuda.problem}};
+  json["petsc"] = {{"compiled_in", findings.petsc.compiled_in},
+                   {"versions", findings.petsc.versions},
+                   {"problem", findings.petsc.problem}};
   Json checks = Json::array();
   for (const Check& check : findings.checks) {
     checks.push_back(
@@ -147,6 +154,7 @@ ExitCode doctor_command(const Options& options, const Invocation& invocation) {
   host::set_default_threads(static_cast<int>(count_or_auto_option(options, "threads", 0, most_threads)));
   findings.host = Device{};
   findings.cuda = survey_cuda();
+  findings.petsc = survey_petsc();
   findings.checks = self_test(findings.host);
   for (const Device& gpu : usable_gpus(findings.cuda)) {
     ++findings.gpus;

@@ -73,7 +73,9 @@ Failure classify(const std::exception& error) {
   if (is<BudgetExceeded>(error)) return failure_of(ExitCode::out_of_memory, error.what());
   if (is<std::bad_alloc>(error)) return {ExitCode::out_of_memory, "the system has no more memory", {}};
   if (is<DeviceUnavailable>(error) || is<CudaError>(error)) {
-    return {ExitCode::no_device, error.what(), "--device host works everywhere; solve doctor shows what is there"};
+    Failure failure = failure_of(ExitCode::no_device, error.what());
+    if (failure.hint.empty()) failure.hint = "--device host works everywhere; solve doctor shows what is there";
+    return failure;
   }
   if (is<ParseError>(error) || is<InvalidMatrix>(error) || is<IoError>(error) || is<DimensionError>(error)) {
     return failure_of(ExitCode::bad_input, error.what());

@@ -5,6 +5,7 @@
 #include "compare_command.hpp"
 #include "config.hpp"
 #include "convert_command.hpp"
+#include "engine.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
 #include "option_table.hpp"
@@ -30,6 +31,7 @@ namespace {
 /// What the command itself would refuse about its options, files aside.
 void require_sound(const Options& options) {
   if (options.command() == Command::run) static_cast<void>(run_settings(options));
+  if (options.command() == Command::run && uses_petsc(options)) require_petsc_options(options);
   if (options.command() == Command::pagerank) static_cast<void>(pagerank_settings(options));
   if (options.command() == Command::compare) static_cast<void>(compare_settings(options));
   if (options.command() == Command::spgemm) static_cast<void>(spgemm_settings(options));
@@ -113,12 +115,13 @@ int main(int argc, char** argv) {
     static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
     install_interrupt_handlers();
     const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
-    return static_cast<int>(run_program(arguments, invocation));
+    silence_copies(arguments);
+    return exit_status(run_program(arguments, invocation));
   } catch (const std::bad_alloc&) {
-    return static_cast<int>(print_no_memory());
+    return exit_status(print_no_memory());
   } catch (const std::exception& error) {
     const Failure failure = classify(error);
     print_failure(failure);
-    return static_cast<int>(failure.code);
+    return exit_status(failure.code);
   }
 }

@@ -198,6 +198,11 @@ constexpr auto table = std::to_array<OptionSpec>({
      "auto|host|cuda"},
     {"device", 0, "Machine", inspect | convert | compare | spgemm, text, "NAME", "auto",
      "host, cuda or cuda:N; auto: the host", "", "auto|host|cuda"},
+    {"engine", 0, "Machine", run, text, "NAME", "tessera",
+     "tessera, or petsc: the processes that mpiexec starts solve one system together by PETSc (mpiexec -n 4 solve "
+     "A.mtx "
+     "--engine petsc; docs/scale.md)",
+     "", "tessera|petsc"},
     {"threads", 0, "Machine", matrix | doctor, text, "N|auto", "auto",
      "worker threads; auto: by CPUs, quota, OMP_NUM_THREADS"},
     {"mem-limit", 0, "Machine", matrix & ~spgemm, bytes, "SIZE", "",

@@ -5,6 +5,7 @@
 #include "errors.hpp"
 #include "settings.hpp"
 
+#include "petsc/engine/engine.hpp"
 #include "support/error_gate.hpp"
 #include "support/warning.hpp"
 #include "tessera/accuracy.hpp"
@@ -154,6 +155,7 @@ struct RunOutcome : CommonOutcome {
   std::optional<LadderOutcome> ladder;
   std::optional<LeastSquaresOutcome> least_squares;
   std::optional<MixedOutcome> mixed;
+  std::optional<petsc::EngineInfo> engine;  ///< of a run by PETSc
   std::string next_command;  ///< to type after a run that did not converge; may be empty
   std::optional<BreakEven> break_even;
 };

@@ -139,6 +139,13 @@ struct ProductWork {
           {"fallback", mixed->fallback}};
 }
 
+[[nodiscard]] Json engine_json(const std::optional<petsc::EngineInfo>& engine) {
+  if (!engine) return nullptr;
+  return {{"petsc", engine->petsc},         {"mpi", engine->mpi},           {"processes", engine->processes},
+          {"most_rows", engine->most_rows}, {"most_nnz", engine->most_nnz}, {"mat_type", engine->mat_type},
+          {"ksp_type", engine->ksp_type},   {"pc_type", engine->pc_type}};
+}
+
 [[nodiscard]] Json run_result_json(const RunOutcome& outcome, ExitCode code) {
   const SolveReport& report = outcome.report;
   Json json;
@@ -346,6 +353,8 @@ Json run_json(const RunOutcome& outcome, const Options& options, const Invocatio
     put_number(json["plan"], "apply_ms", outcome.break_even->apply_ms);
     put_number(json["plan"], "reference_ms", outcome.break_even->reference_ms);
   }
+  json["engine"] = engine_json(outcome.engine);
+  if (outcome.engine) json["plan"]["kernel"] = outcome.engine->mat_type;
   json["preconditioner"] = precond_json(outcome.precond, outcome.report.timings.preconditioner_ms);
   json["ladder"] = ladder_json(outcome);
   json["result"] = run_result_json(outcome, code);

@@ -2,6 +2,7 @@
 #include "commands.hpp"
 #include "device_choice.hpp"
 #include "dry_run.hpp"
+#include "engine.hpp"
 #include "interrupt.hpp"
 #include "ladder_run.hpp"
 #include "least_squares.hpp"
@@ -262,6 +263,7 @@ template <class T>
   const bool is_least_squares = support::is_least_squares(method.method);
   outcome.method = to_string(method.method);
   outcome.method_reason = method.reason;
+  warn_about_copies(outcome.warnings);
   warn_about_unused(settings, method.method, outcome.warnings);
   const std::int64_t columns = rhs_columns(settings, problem.matrix->rows());
   check_columns(settings, method.method, columns);
@@ -340,6 +342,7 @@ template <class T>
 }  // namespace
 
 ExitCode run_command(const Options& options, const Invocation& invocation) {
+  if (uses_petsc(options)) return run_with_petsc(options, invocation);
   const RunSettings settings = run_settings(options);
   check_outputs(settings.output, input_files(options, settings.problem,
                                              {settings.rhs.path, settings.x0.path, settings.precond.coordinates_file,

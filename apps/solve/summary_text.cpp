@@ -2,6 +2,7 @@
 
 #include "accuracy_report.hpp"
 #include "columns_report.hpp"
+#include "engine.hpp"
 #include "ladder_report.hpp"
 #include "least_squares.hpp"
 #include "precond_report.hpp"
@@ -218,7 +219,8 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
   const Timings& timings = outcome.report.timings;
   std::string text = line("matrix", matrix_text(outcome, settings.width));
   text += line("method", method_text(outcome));
-  text += line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user));
+  text += outcome.engine ? engine_line(*outcome.engine)
+                         : line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user));
   text += device_line(outcome, timings);
   text += mixed_line(outcome);
   if (settings.plan_info) text += plan_lines(outcome);

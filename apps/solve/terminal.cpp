@@ -22,6 +22,11 @@ ColorMode chosen_color = ColorMode::automatic;
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
+/// Open MPI gives standard output of its processes a pseudo-terminal, whatever mpiexec itself writes to.
+[[nodiscard]] bool is_terminal(int descriptor) {
+  return ::isatty(descriptor) != 0 && variable("OMPI_COMM_WORLD_SIZE").empty();
+}
+
 [[nodiscard]] std::size_t columns_variable() {
   constexpr std::size_t widest = 10000;
   const std::string_view text = variable("COLUMNS");
@@ -111,14 +116,14 @@ void for_each_line(std::string_view text, const Take& take) {
 }  // namespace
 
 std::size_t terminal_width(int descriptor) {
-  if (::isatty(descriptor) == 0) return 0;
+  if (!is_terminal(descriptor)) return 0;
   struct winsize size {};
   std::size_t columns = ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
   if (columns == 0) columns = columns_variable();
   return std::max(columns == 0 ? usual_width : columns, least_width);
 }
 
-bool understands_escapes(int descriptor) { return ::isatty(descriptor) != 0 && variable("TERM") != "dumb"; }
+bool understands_escapes(int descriptor) { return is_terminal(descriptor) && variable("TERM") != "dumb"; }
 
 void choose_color(ColorMode mode) { chosen_color = mode; }
 
