@@ -291,7 +291,7 @@ std::string roofline_figure(const std::vector<Entry>& entries) {
       if (!(rate > 0.0)) continue;
       const std::string name = text_at(*item, "kernel");
       products.push_back({{intensity, rate}, is_one ? name : fmt::format("{} ({})", name, series + 1), series});
-      table.rows.push_back({escaped(is_one ? name : name + ", " + entry.label), number(intensity), number(rate),
+      table.rows.push_back({escaped(is_one ? name : name + ", " + entry.label), short_number(intensity), number(rate),
                             number(number_at(*item, "derived/percent_of_copy"))});
     }
     const double copy = number_at(json, "result/copy_gbytes_per_s");

@@ -222,16 +222,18 @@ struct Phase {
   std::array<std::string_view, 2> keys;  ///< of timings_ms
 };
 
-/// In the order of their times, as timings_ms of the documents name them.
+/// In their order, as timings_ms of the documents names them.
 constexpr std::array phases{Phase{"read or generate", {"read", "generate"}},
                             Phase{"analyse", {"inspect", ""}},
+                            Phase{"upload", {"upload", ""}},
                             Phase{"plan", {"plan", ""}},
                             Phase{"precondition", {"precond_setup", ""}},
                             Phase{"solve", {"solve", "multiply"}},
                             Phase{"verify", {"accuracy", "verify"}},
-                            Phase{"to and from the GPU", {"upload", "download"}},
+                            Phase{"download", {"download", ""}},
                             Phase{"write", {"write", ""}}};
 
+/// A document has one of the keys.
 [[nodiscard]] double phase_ms(const Json& json, const Phase& phase) {
   double sum = 0.0;
   for (const std::string_view key : phase.keys) {

@@ -50,18 +50,21 @@ std::string number(double value, std::string_view shown) {
 
 std::string number(double value) { return number(value, short_number(value)); }
 
-std::string count(double value) {
-  if (!(std::abs(value) < 1e15)) return number(value);
+std::string grouped(double value) {
   std::string digits = fmt::format("{:.0f}", value);
   constexpr std::size_t group = 3;
   constexpr std::size_t shortest = 5;  // 1000 reads well as it is
-  if (digits.size() >= shortest) {
-    for (std::size_t place = digits.size(); place > group + (value < 0 ? 1 : 0);) {
-      place -= group;
-      digits.insert(place, "\u202F");
-    }
+  if (digits.size() < shortest) return digits;
+  for (std::size_t place = digits.size(); place > group + (value < 0 ? 1 : 0);) {
+    place -= group;
+    digits.insert(place, "\u202F");
   }
-  return number(value, digits);
+  return digits;
+}
+
+std::string count(double value) {
+  constexpr double exact = 1e15;
+  return std::abs(value) < exact ? number(value, grouped(value)) : number(value);
 }
 
 std::string residual(double value) { return number(value, fmt::format("{:.2e}", value)); }

@@ -16,7 +16,9 @@ namespace tessera::cli::report {
 [[nodiscard]] std::string number(double value, std::string_view shown);
 /// Three digits.
 [[nodiscard]] std::string number(double value);
-/// A count with its thousands apart.
+/// A count with its thousands apart, as text.
+[[nodiscard]] std::string grouped(double value);
+/// The same of a number that a document holds.
 [[nodiscard]] std::string count(double value);
 /// "4.87e-07".
 [[nodiscard]] std::string residual(double value);

@@ -158,7 +158,7 @@ void put_chunk(std::string_view type, const Bytes& data, Bytes& png) {
       for (int i = grid.rows * r / rows; i < grid.rows * (r + 1) / rows; ++i) {
         for (int j = grid.cols * c / cols; j < grid.cols * (c + 1) / cols; ++j) sum += grid.count(i, j);
       }
-      cells.push_back(count(static_cast<double>(sum)));
+      cells.push_back(grouped(static_cast<double>(sum)));
     }
     table.rows.push_back(std::move(cells));
   }

@@ -11,6 +11,25 @@
 
 namespace tessera::cli::report {
 
+namespace {
+
+[[nodiscard]] std::string value_text(const Json& value) {
+  if (value.is_string()) return escaped(value.get<std::string>());
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_number_integer()) return count(value.get<double>());
+  return value.is_number() ? number(value.get<double>()) : std::string("–");
+}
+
+}  // namespace
+
+Facts scalars_of(const Json& object) {
+  Facts facts;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_primitive() && !value.is_null()) facts.emplace_back(as_words(key), value_text(value));
+  }
+  return facts;
+}
+
 std::string matrix_section(const Json& document, const Json& matrix, const std::string& name) {
   const double rows = number_at(matrix, "rows");
   const double cols = number_at(matrix, "cols");
@@ -131,7 +150,7 @@ namespace {
   Table table;
   table.caption = caption;
   for (const auto& [key, value] : array.front().items()) {
-    if (value.is_primitive()) table.headings.push_back(escaped(key));
+    if (value.is_primitive()) table.headings.push_back(escaped(as_words(key)));
   }
   constexpr std::size_t most_rows = 200;
   table.text_columns = table.headings.size();
@@ -140,11 +159,7 @@ namespace {
     for (const auto& [key, value] : array.front().items()) {
       if (!value.is_primitive()) continue;
       const Json* cell = find(array[i], key);
-      const bool is_text = cell != nullptr && cell->is_string();
-      cells.push_back(cell == nullptr     ? "–"
-                      : is_text           ? escaped(cell->get<std::string>())
-                      : cell->is_number() ? number(cell->get<double>())
-                                          : escaped(cell->dump()));
+      cells.push_back(cell == nullptr ? "–" : value_text(*cell));
     }
     table.rows.push_back(std::move(cells));
   }
@@ -158,8 +173,8 @@ namespace {
     if (key == "tool" || key == "machine" || key == "config" || key == "command" || key == "warnings" ||
         key == "matrix")
       continue;
-    if (value.is_object()) text += section(key, html(scalars_of(value)));
-    if (value.is_array() && !value.empty() && value.front().is_object()) text += object_table(key, value);
+    if (value.is_object()) text += section(as_words(key), html(scalars_of(value)));
+    if (value.is_array() && !value.empty() && value.front().is_object()) text += object_table(as_words(key), value);
   }
   return text;
 }

@@ -130,18 +130,6 @@ std::string outcome_of(const Document& document) {
   return status.empty() ? std::string() : status + ".";
 }
 
-Facts scalars_of(const Json& object) {
-  Facts facts;
-  for (const auto& [key, value] : object.items()) {
-    std::string name = headline(key);
-    if (value.is_number_integer()) facts.emplace_back(name, count(value.get<double>()));
-    if (value.is_number_float()) facts.emplace_back(name, number(value.get<double>()));
-    if (value.is_boolean()) facts.emplace_back(name, value.get<bool>() ? "yes" : "no");
-    if (value.is_string()) facts.emplace_back(name, escaped(value.get<std::string>()));
-  }
-  return facts;
-}
-
 namespace {
 
 [[nodiscard]] std::string with_reason(const std::string& what, const std::string& reason) {
@@ -154,6 +142,8 @@ namespace {
       {"Method", with_reason(escaped(text_at(json, "result/method")), text_at(json, "result/method_reason"))},
       {"Preconditioner", with_reason(escaped(text_at(json, "result/precond")), text_at(json, "result/precond_reason"))},
       {"Right-hand side", escaped(text_at(json, "result/rhs"))},
+      {"‖b − A x‖", residual(number_at(json, "result/residual/true")) + " <small>target " +
+                        residual(number_at(json, "result/residual/target")) + "</small>"},
       {"Products with A", count(number_at(json, "result/spmv_count"))},
       {"Time per iteration", time(number_at(json, "timings_ms/per_iteration_median"))},
       {"Restarts", count(number_at(json, "result/restarts"))}};

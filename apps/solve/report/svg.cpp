@@ -17,7 +17,7 @@ constexpr double left_edge = 62.0;
 constexpr double right_edge = 34.0;
 constexpr double top_edge = 24.0;
 constexpr double bottom_edge = 40.0;
-constexpr int cell_width = 150;
+constexpr int cell_width = 120;
 constexpr int cell_height = 18;
 constexpr double cell_margin = 6.0;
 
@@ -42,8 +42,9 @@ constexpr double cell_margin = 6.0;
 
 Scale::Scale(double low, double high, bool is_log) : low_(low), high_(high), is_log_(is_log) {
   if (is_log_) {
-    low_ = std::pow(10.0, std::floor(std::log10(low)));
-    high_ = std::pow(10.0, std::ceil(std::log10(high)));
+    constexpr double largest = 300.0;  // what lies beyond is drawn outside the plane
+    low_ = std::pow(10.0, std::clamp(std::floor(std::log10(low)), -largest, largest));
+    high_ = std::pow(10.0, std::clamp(std::ceil(std::log10(high)), -largest, largest));
     if (!(high_ > low_)) high_ = 10.0 * low_;
   } else if (!(high_ > low_)) {
     high_ = low_ + 1.0;
@@ -181,7 +182,8 @@ void Plot::labels(std::vector<Label> labels, double gap, bool is_led) {
     heights.push_back(heights.empty() ? wanted : std::max(wanted, heights.back() + line_height));
   }
   // What was pushed below the plane goes up again.
-  double lowest = height_ - bottom_edge;
+  constexpr double above_axis = 7.0;
+  double lowest = height_ - bottom_edge - above_axis;
   for (std::size_t i = heights.size(); i-- > 0; lowest = heights[i] - line_height) {
     heights[i] = std::min(heights[i], lowest);
   }

@@ -41,12 +41,11 @@ struct Point {
   double y = 0.0;
 };
 
-/// M4 (Jugel, Jerzak, Hackenbroich, Markl: M4, a visualization-oriented time series data aggregation, PVLDB 7, 2014):
-/// of the points that share one of `columns` columns of the range of x, the first, the last, the lowest and the
-/// highest, in their order. As polylines both look the same where a column is a pixel.
+/// M4 (Jugel et al.): of the points that share one of `columns` columns of the range of x, the first, the last, the
+/// lowest and the highest, in their order. As polylines both look the same where a column is a pixel.
 [[nodiscard]] std::vector<Point> thinned(const std::vector<Point>& points, std::size_t columns);
 
-/// Class of the i-th of several curves: colours that colour-blind people tell apart (Okabe, Ito 2008), then dashes.
+/// Class of the i-th of several curves: colours that colour-blind people tell apart (Okabe & Ito), then dashes.
 [[nodiscard]] std::string curve_class(std::size_t index);
 /// A piece of the curve, for a legend.
 [[nodiscard]] std::string curve_sample(std::size_t index);
