@@ -100,7 +100,8 @@ constexpr auto table = std::to_array<CommandSpec>(
       "usage: solve report DOCUMENT... -o FILE.html\n",
       "  0 written    2 usage, or a document of another program    5 bad input or output file\n",
       "  solve A.mtx --report run.html                  the page of one run\n"
-      "  solve compare A.mtx --json=A.json && solve report A.json -o A.html\n"},
+      "  solve compare A.mtx --json=compare.json\n"
+      "  solve report *.json -o report.html             one page of several documents\n"},
      {"doctor", "capabilities of this build and this machine, and a short self-test", "", "",
       "usage: solve doctor [options]\n", "  0 everything works    2 usage    8 the self-test failed\n",
       "  solve doctor\n  solve doctor --json\n"},

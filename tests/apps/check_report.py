@@ -7,13 +7,17 @@ check_report.py PAGE DOCUMENT... prints what is wrong, and fails if anything is:
               has a title and a description
   loading     no script, no handler, no reference but data: in it, and a policy that forbids the rest
   numbers     each data element holds a number of the documents and shows it; what must be there is there
-  curves      the residuals' ends and extremes lie where the labels of the axes put them
+  curves      the residuals' ends and extremes lie where the labels of the axes put them; every interval is drawn
+  images      the first image of a matrix is drawn where its cells have entries
 """
+import base64
 import html.parser
 import json
 import math
 import re
+import struct
 import sys
+import zlib
 
 VOID = {"meta", "img", "br", "hr", "input", "link"}
 
@@ -187,6 +191,35 @@ def check_intervals(text, documents):
         yield f"{drawn} intervals are drawn, {2 * (measured + cold)} were measured"
 
 
+def check_images(text, documents):
+    """The first image: a cell is drawn where it has entries, and the fullest is opaque."""
+    matrices = [document["matrix"] for document in documents if "density" in document.get("matrix", {})]
+    image = re.search(r'<img class="spy"[^>]*src="data:image/png;base64,([^"]*)"', text)
+    if not matrices or not image:
+        if matrices or image:
+            yield "an image without a density, or a density without an image"
+        return
+    data, place, packed = base64.b64decode(image[1], validate=True), 8, b""
+    while place < len(data):
+        size, name = struct.unpack(">I4s", data[place : place + 8])
+        if struct.unpack(">I", data[place + 8 + size : place + 12 + size])[0] != zlib.crc32(data[place + 4 : place + 8 + size]):
+            yield f"the checksum of {name} is wrong"
+        packed += data[place + 8 : place + 8 + size] if name == b"IDAT" else b""
+        place += size + 12
+    grid = matrices[0]["density"]
+    if struct.unpack(">IIBB", data[16:26]) != (grid["cols"], grid["rows"], 8, 4):
+        yield "the image has another size or format than its grid"
+        return
+    raw, width = zlib.decompress(packed), 2 * grid["cols"] + 1
+    opacity = [raw[r * width + 2 : (r + 1) * width : 2] for r in range(grid["rows"])]
+    if any((alpha > 0) != (count > 0) for line, row in zip(opacity, grid["counts"]) for alpha, count in zip(line, row)):
+        yield "the image is not drawn where the entries are"
+    if max(map(max, opacity)) != 255 and any(map(any, grid["counts"])):
+        yield "the fullest cell is not opaque"
+    if sum(map(sum, grid["counts"])) != matrices[0]["nnz"]:
+        yield "the grid does not hold all entries"
+
+
 def main():
     path, *names = sys.argv[1:]
     with open(path, encoding="utf-8") as file:
@@ -209,6 +242,7 @@ def main():
     problems += check_numbers(page, documents)
     problems += check_curves(text, documents)
     problems += check_intervals(text, documents)
+    problems += check_images(text, documents)
     print(*problems[:20], sep="\n")
     sys.exit(1 if problems else 0)
 

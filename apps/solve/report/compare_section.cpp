@@ -11,14 +11,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
+#include <optional>
 #include <utility>
 
 namespace tessera::cli::report {
 
 namespace {
-
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 /// Milliseconds, or what fits the times of a column better.
 struct Unit {
@@ -79,6 +77,7 @@ struct Unit {
                                        const std::function<Interval(const Json&)>& interval_of,
                                        std::optional<double> reference) {
   std::vector<Interval> intervals;
+  intervals.reserve(cases.size());
   for (const Json* item : cases) intervals.push_back(interval_of(*item));
   return {intervals, reference};
 }
@@ -251,7 +250,7 @@ struct Roof {
     const double to = std::min(plot.x().high(), plot.y().high() / bandwidth);
     if (!(from < to)) continue;
     plot.line({from, bandwidth * from}, {to, bandwidth * to}, "roof");
-    plot.text({to, bandwidth * to}, {-12, 6}, "end", fmt::format("copy, {:.3g} GB/s", bandwidth), "note");
+    plot.text({to, bandwidth * to}, {-16, -2}, "end", fmt::format("copy, {:.3g} GB/s", bandwidth), "note");
   }
   std::vector<Plot::Label> labels;
   for (const Roofed& product : products) {

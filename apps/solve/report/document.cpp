@@ -67,7 +67,7 @@ std::string command_line(const Json& json) {
 }
 
 std::string subject_of(const Document& document) {
-  const std::string kind = kind_of(document);
+  std::string kind = kind_of(document);
   if (kind != "run") return kind;
   const std::string precond = text_at(document.json, "result/precond");
   const std::string method = text_at(document.json, "result/method");

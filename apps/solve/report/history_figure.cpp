@@ -280,7 +280,8 @@ constexpr std::array phases{Phase{"read or generate", {"read", "generate"}},
   table.headings = {"part", "time", "share"};
   for (std::size_t i = 0; i < phases.size(); ++i) {
     const double ms = phase_ms(json, phases[i]);
-    if (ms > 0.0) table.rows.push_back({phase_key(i), time(ms), fmt::format("{:.1f} %", 100.0 * ms / total_ms(json))});
+    if (ms > 0.0)
+      table.rows.push_back({phase_key(i), time(ms), fmt::format("{:.1f}\u00A0%", 100.0 * ms / total_ms(json))});
   }
   return html(table);
 }

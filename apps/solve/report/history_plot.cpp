@@ -138,7 +138,9 @@ std::string history_plot(const std::vector<HistoryEntry>& history, std::string_v
                                               has_target ? fmt::format("; dotted: {:.2e}", target) : std::string()));
   const std::size_t dots_per_line = canvas.height() / lines;
   std::array<std::string, lines> labels;
-  for (double level = levels.high; level >= levels.low; --level) {
+  const auto decades = static_cast<int>(levels.high - levels.low);
+  for (int decade = 0; decade <= decades; ++decade) {
+    const double level = levels.high - decade;
     const std::size_t row = (canvas.height() - 1 - levels.place(level, canvas.height())) / dots_per_line;
     // + 0.0: -0 is 0.
     if (labels[row].empty()) labels[row] = fmt::format("1e{:+03.0f}", level + 0.0);

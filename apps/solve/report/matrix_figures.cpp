@@ -214,7 +214,7 @@ std::string row_length_table(const Json& matrix) {
     const std::uint64_t low = k == 0 ? 0 : std::uint64_t{1} << (k - 1);
     const std::uint64_t high = k == 0 ? 0 : (std::uint64_t{1} << k) - 1;
     table.rows.push_back({low == high ? fmt::format("{}", low) : fmt::format("{}–{}", low, high), bar(counts[k], most),
-                          count(counts[k]), fmt::format("{:.1f} %", 100.0 * counts[k] / all)});
+                          count(counts[k]), fmt::format("{:.1f}\u00A0%", 100.0 * counts[k] / all)});
   }
   return "<div class=\"lengths\">" + html(table) + "</div>";
 }

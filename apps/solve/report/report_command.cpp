@@ -78,6 +78,7 @@ ExitCode report_command(const Options& options) {
   outputs.vector = *out;
   check_outputs(outputs, files);
   std::vector<Document> documents;
+  documents.reserve(files.size());
   for (const std::string& file : files) documents.push_back(read_document(file));
   const std::string page = report_page(documents);
   if (*out == "-") {

@@ -53,7 +53,7 @@ figcaption { color: var(--soft); font-size: .92em; } figcaption .legend { color:
 .plot { width: 100%; max-width: 46rem; height: auto; display: block; }
 .legend { margin: 0 0 .6rem; padding-left: 1.6rem; } .legend li { margin-bottom: .15rem; }
 .sample { width: 26px; height: 8px; vertical-align: middle; margin-right: .3rem; }
-svg text { font-size: 12px; fill: var(--ink); } svg .tick, svg .note { fill: var(--soft); font-size: 11px; }
+svg text { font-size: 12px; fill: var(--ink); paint-order: stroke; stroke: var(--paper); stroke-width: 3px; } svg .tick, svg .note { fill: var(--soft); font-size: 11px; }
 path, polyline { fill: none; stroke-linejoin: round; }
 .grid { stroke: var(--rule); } .axis { stroke: var(--soft); } .lead { stroke: var(--soft); stroke-width: .6; }
 .target { stroke: var(--ink); stroke-dasharray: 5 4; stroke-width: 1; } .roof { stroke: var(--ink); stroke-width: 1.5; }
@@ -66,7 +66,7 @@ circle.c3.final { fill: var(--c3); } circle.c4.final { fill: var(--c4); } circle
 circle.c6.final { fill: var(--c6); }
 .p0 { fill: var(--p0); } .p1 { fill: var(--p1); } .p2 { fill: var(--p2); } .p3 { fill: var(--p3); } .p4 { fill: var(--p4); }
 .p5 { fill: var(--p5); } .p6 { fill: var(--p6); } .p7 { fill: var(--p7); } .p8 { fill: var(--p8); }
-.phase { stroke: var(--paper); stroke-width: 1; } svg text.in { fill: var(--ink); } svg text.in.p5 { fill: var(--paper); }
+.phase { stroke: var(--paper); stroke-width: 1; } svg text.in { fill: var(--ink); stroke: none; } svg text.in.p5 { fill: var(--paper); }
 .key { display: inline-block; width: .8em; height: .8em; margin-right: .45em; background: var(--p); }
 .key.p0 { --p: var(--p0); } .key.p1 { --p: var(--p1); } .key.p2 { --p: var(--p2); } .key.p3 { --p: var(--p3); }
 .key.p4 { --p: var(--p4); } .key.p5 { --p: var(--p5); } .key.p6 { --p: var(--p6); } .key.p7 { --p: var(--p7); }
@@ -74,7 +74,7 @@ circle.c6.final { fill: var(--c6); }
 .interval { width: 120px; height: 18px; display: block; margin-left: auto; } .span { stroke: var(--c0); stroke-width: 2; }
 .mark { fill: var(--c0); }
 .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(16rem, 1fr)); gap: .55rem 2rem; margin: 0 0 1rem; }
-.facts div { min-width: 0; } dt { color: var(--soft); font-size: .86em; } dt::first-letter { text-transform: uppercase; } dd { margin: 0; } dd small { display: block; }
+.facts div { min-width: 0; } dt { color: var(--soft); font-size: .86em; } dd { margin: 0; } dd small { display: block; }
 .pair { display: grid; grid-template-columns: minmax(0, 23rem) minmax(0, 1fr); gap: 1rem 2rem; }
 .pair figure { display: block; } .pair figcaption { margin-top: .5rem; } .pair > div:only-child { grid-column: 1 / -1; }
 .spy { border: 0; outline: 1px solid var(--soft); max-width: 100%; height: auto; image-rendering: pixelated; }
@@ -102,6 +102,7 @@ constexpr std::string_view policy = "default-src 'none'; style-src 'unsafe-inlin
 [[nodiscard]] std::vector<Entry> entries_of(const std::vector<Document>& documents) {
   const std::vector<std::string> labels = labels_of(documents);
   std::vector<Entry> entries;
+  entries.reserve(documents.size());
   for (std::size_t i = 0; i < documents.size(); ++i) entries.push_back({&documents[i], labels[i]});
   return entries;
 }

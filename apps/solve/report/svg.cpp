@@ -67,7 +67,9 @@ std::vector<double> Scale::ticks(std::size_t most) const {
     return ticks;
   }
   const double step = nice_step(high_ - low_, most);
-  for (double tick = std::ceil(low_ / step); tick * step <= high_ + 1e-9 * step; ++tick) ticks.push_back(tick * step);
+  const double first = std::ceil(low_ / step);
+  const auto steps = static_cast<int>(std::floor(high_ / step + 1e-9) - first);
+  for (int i = 0; i <= steps; ++i) ticks.push_back((first + i) * step);
   return ticks;
 }
 
