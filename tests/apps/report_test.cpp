@@ -59,7 +59,7 @@ TEST_F(ReportTest, PagesShowTheirDocuments) {
     SCOPED_TRACE(line);
     const std::string page = page_of(line);
     EXPECT_EQ(page, contents(path("direct.html"))) << "--report gives the page of solve report";
-    EXPECT_TRUE(holds(page, "class=\"spy\""));
+    EXPECT_TRUE(holds(page, R"(class="spy")"));
     EXPECT_TRUE(holds(page, "Row lengths"));
   }
 }
@@ -87,7 +87,7 @@ TEST_F(ReportTest, TheCauseOfAFailureComesFirst) {
 }
 
 TEST_F(ReportTest, TextIsEscaped) {
-  const std::string name = "<script>alert('1')</script> & \"b\".mtx";
+  const std::string name = R"(<script>alert('1')</script> & "b".mtx)";
   file("A.mtx", laplace4);
   ASSERT_EQ(run("A.mtx -p none --json=run.json").exit_code, 0);
   auto document = Json::parse(contents(path("run.json")));
@@ -145,7 +145,7 @@ TEST_F(ReportTest, DocumentsMayLackAnything) {
     }
   }
   for (const char* kind : {"run", "pagerank", "compare", "inspect", "convert", "spgemm", "dry-run", "doctor", "list"}) {
-    file("run.json", "{\"schema\": \"solve." + std::string(kind) + "/1\"}");
+    file("run.json", R"({"schema": "solve.)" + std::string(kind) + R"(/1"})");
     EXPECT_TRUE(holds(checked({"run.json"}), "<h1>solve " + std::string(kind))) << kind;
   }
   file("run.json", R"({"schema": "solve.run/1", "history": {"rows": []}, "result": {"residual": {"b_norm": 0}}})");
@@ -158,7 +158,7 @@ TEST_F(ReportTest, WhatIsNoDocumentIsRefused) {
   file("list.json", "[]");
   file("broken.json", "{\n\"schema\": ");
   file("run.json", R"({"schema": "solve.run/1"})");
-  expect_refused("report run.json other.json -o page.html", 2, "other.json: its schema is \"solve.run/2\"");
+  expect_refused("report run.json other.json -o page.html", 2, R"(other.json: its schema is "solve.run/2")");
   expect_refused("report none.json -o page.html", 2, "none.json: this is no document of solve --json");
   expect_refused("report list.json -o page.html", 2, "list.json: this is no document of solve --json");
   expect_refused("report broken.json -o page.html", 5, "broken.json:2:11: not JSON");

@@ -44,7 +44,7 @@ struct Unit {
 
 [[nodiscard]] std::string ratio_text(const Interval& ratio) {
   if (std::isnan(ratio.middle)) return "–";
-  return "<span class=\"ratio\">" + number(ratio.middle) + " <small>(" + number(ratio.low) + "–" + number(ratio.high) +
+  return R"(<span class="ratio">)" + number(ratio.middle) + " <small>(" + number(ratio.low) + "–" + number(ratio.high) +
          ")</small></span>";
 }
 
@@ -173,7 +173,7 @@ struct Unit {
     std::vector<std::string> cells{
         escaped(text_at(*item, "result/precond")),
         kernel_name(*item),
-        is_good ? escaped(status) : "<strong class=\"bad\">" + escaped(status) + "</strong>",
+        is_good ? escaped(status) : R"(<strong class="bad">)" + escaped(status) + "</strong>",
         count(number_at(*item, "result/iterations")),
         times.cell(time_of(*item), is_good ? "" : "bad"),
         in_unit(number_at(*item, "total_ms/median"), unit),
@@ -209,7 +209,7 @@ std::string comparison_tables(const Json& json) {
   for (const auto& [solver, cases] : solvers) text += solve_table(cases, solver, has_baseline);
   if (text.empty()) return text;
   return text +
-         "<p class=\"note\">Times as fast: how many times as fast as the reference, with the interval that holds the "
+         R"(<p class="note">Times as fast: how many times as fast as the reference, with the interval that holds the )"
          "ratio of "
          "the medians with a probability of 95 %.</p>\n";
 }

@@ -252,11 +252,11 @@ constexpr std::array phases{Phase{"read or generate", {"read", "generate"}},
   for (std::size_t i = 0; i < phases.size(); ++i) {
     const double width = plot_width * phase_ms(json, phases[i]) / longest;
     if (!(width > 0.0)) continue;
-    text += fmt::format(
-        "<rect class=\"phase p{}\" x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\"><title>{}</title></rect>", i,
-        at, top, width, height, phases[i].name);
+    text +=
+        fmt::format(R"(<rect class="phase p{}" x="{:.2f}" y="{}" width="{:.2f}" height="{}"><title>{}</title></rect>)",
+                    i, at, top, width, height, phases[i].name);
     if (width >= least_width_for_name) {
-      text += fmt::format("<text class=\"in p{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", i,
+      text += fmt::format(R"(<text class="in p{}" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", i,
                           at + width / 2, top + 14.5, phases[i].name);
     }
     at += width;
@@ -265,7 +265,7 @@ constexpr std::array phases{Phase{"read or generate", {"read", "generate"}},
 }
 
 [[nodiscard]] std::string phase_key(std::size_t phase) {
-  return fmt::format("<i class=\"key p{}\"></i>{}", phase, phases[phase].name);
+  return fmt::format(R"(<i class="key p{}"></i>{})", phase, phases[phase].name);
 }
 
 [[nodiscard]] double total_ms(const Json& json) {
@@ -331,19 +331,19 @@ std::string time_figure(const std::vector<Entry>& entries) {
   std::string description;
   for (std::size_t i = 0; i < timed.size(); ++i) {
     const double top = static_cast<double>(i) * step + (is_named ? 17 : 1);
-    if (is_named) bars += fmt::format("<text x=\"0\" y=\"{}\">{}</text>", top - 5, escaped(timed[i]->label));
+    if (is_named) bars += fmt::format(R"(<text x="0" y="{}">{}</text>)", top - 5, escaped(timed[i]->label));
     bars += time_bar(timed[i]->document->json, longest, top);
     for (const Phase& phase : phases) {
       const double ms = phase_ms(timed[i]->document->json, phase);
-      if (ms > 0.0)
-        description +=
-            fmt::format("{}{}: {} {:.3g} ms", description.empty() ? "" : "; ", timed[i]->label, phase.name, ms);
+      if (!(ms > 0.0)) continue;
+      description +=
+          fmt::format("{}{}: {} {:.3g} ms", description.empty() ? "" : "; ", timed[i]->label, phase.name, ms);
     }
   }
-  const std::string drawing = fmt::format(
-      "<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"times-title times-text\">"
-      "<title id=\"times-title\">Where the time went</title><desc id=\"times-text\">{}</desc>\n{}</svg>",
-      plot_width, static_cast<int>(timed.size()) * step, escaped(description), bars);
+  const std::string drawing =
+      fmt::format(R"(<svg class="plot" viewBox="0 0 {} {}" role="img" aria-labelledby="times-title times-text">)"
+                  "<title id=\"times-title\">Where the time went</title><desc id=\"times-text\">{}</desc>\n{}</svg>",
+                  plot_width, static_cast<int>(timed.size()) * step, escaped(description), bars);
   if (is_named) return fmt::format("<figure>\n{}\n</figure>\n{}", drawing, time_table(timed));
   return fmt::format("<figure>\n{}\n<figcaption>{}</figcaption>\n</figure>\n", drawing,
                      share_table(timed.front()->document->json));

@@ -45,7 +45,7 @@ std::string escaped(std::string_view text) {
 
 std::string number(double value, std::string_view shown) {
   if (std::isnan(value)) return "–";
-  return fmt::format("<data value=\"{}\">{}</data>", value, escaped(shown));
+  return fmt::format(R"(<data value="{}">{}</data>)", value, escaped(shown));
 }
 
 std::string number(double value) { return number(value, short_number(value)); }
@@ -87,17 +87,17 @@ std::string html(const Table& table) {
   if (!table.caption.empty()) text += fmt::format("<caption>{}</caption>\n", escaped(table.caption));
   const auto alignment = [&](std::size_t column) {
     const bool is_text = column < table.text_columns || (table.last_is_text && column + 1 == table.headings.size());
-    return is_text ? std::string_view(" class=\"text\"") : std::string_view();
+    return is_text ? std::string_view(R"( class="text")") : std::string_view();
   };
   text += "<thead><tr>";
   for (std::size_t i = 0; i < table.headings.size(); ++i) {
-    text += fmt::format("<th scope=\"col\"{}>{}</th>", alignment(i), table.headings[i]);
+    text += fmt::format(R"(<th scope="col"{}>{}</th>)", alignment(i), table.headings[i]);
   }
   text += "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) {
     text += "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
-      text += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", alignment(i), row[i])
+      text += i == 0 ? fmt::format(R"(<th scope="row"{}>{}</th>)", alignment(i), row[i])
                      : fmt::format("<td{}>{}</td>", alignment(i), row[i]);
     }
     text += "</tr>\n";
@@ -122,7 +122,7 @@ std::string figure(const std::string& drawing, const std::string& caption, const
 
 std::string bar(double length, double most) {
   if (!(length > 0.0) || !(most > 0.0)) return {};
-  return fmt::format("<span class=\"bar\" style=\"width:{:.2f}%\"></span>", std::min(100.0 * length / most, 100.0));
+  return fmt::format(R"(<span class="bar" style="width:{:.2f}%"></span>)", std::min(100.0 * length / most, 100.0));
 }
 
 std::string section(std::string_view title, const std::string& body) {

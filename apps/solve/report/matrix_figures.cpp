@@ -39,10 +39,9 @@ void put_chunk(std::string_view type, const Bytes& data, Bytes& png) {
   Bytes header;
   put_word(static_cast<std::uint32_t>(width), header);
   put_word(static_cast<std::uint32_t>(height), header);
-  constexpr unsigned char gray_with_alpha = 4;
-  for (const unsigned char field :
-       {Bytes::value_type{8}, gray_with_alpha, Bytes::value_type{0}, Bytes::value_type{0}, Bytes::value_type{0}})
-    header.push_back(field);
+  // 8 bits, grey with alpha; deflated, filters by line, not interlaced.
+  const Bytes format{8, 4, 0, 0, 0};
+  header.insert(header.end(), format.begin(), format.end());
   Bytes lines;
   for (int r = 0; r < height; ++r) {
     lines.push_back(0);  // no filter
@@ -177,8 +176,8 @@ std::string spy_figure(const Json& document, const Json& matrix) {
   const double width = std::max(longest_side * grid->matrix_cols / longer, least_side);
   const double height = std::max(longest_side * grid->matrix_rows / longer, least_side);
   const std::string image = fmt::format(
-      "<img class=\"spy\" width=\"{:.0f}\" height=\"{:.0f}\" alt=\"Density of the entries of a matrix of {} x {} on a "
-      "grid of {} x {}\" src=\"data:image/png;base64,{}\">",
+      R"(<img class="spy" width="{:.0f}" height="{:.0f}" alt="Density of the entries of a matrix of {} x {} on a )"
+      R"(grid of {} x {}" src="data:image/png;base64,{}">)",
       width, height, grid->matrix_rows, grid->matrix_cols, grid->rows, grid->cols,
       base64(png_of(grid->cols, grid->rows, opacity_of(*grid))));
   const double rows_per_cell = static_cast<double>(grid->matrix_rows) / grid->rows;
@@ -216,7 +215,7 @@ std::string row_length_table(const Json& matrix) {
     table.rows.push_back({low == high ? fmt::format("{}", low) : fmt::format("{}–{}", low, high), bar(counts[k], most),
                           count(counts[k]), fmt::format("{:.1f}\u00A0%", 100.0 * counts[k] / all)});
   }
-  return "<div class=\"lengths\">" + html(table) + "</div>";
+  return R"(<div class="lengths">)" + html(table) + "</div>";
 }
 
 }  // namespace tessera::cli::report

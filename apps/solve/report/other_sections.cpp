@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 namespace tessera::cli::report {
@@ -168,11 +170,11 @@ namespace {
 
 /// What a document holds, key by key.
 [[nodiscard]] std::string all_values(const Json& json) {
+  constexpr std::array<std::string_view, 6> shown_elsewhere{"tool",    "machine",  "config",
+                                                            "command", "warnings", "matrix"};
   std::string text = html(scalars_of(json));
   for (const auto& [key, value] : json.items()) {
-    if (key == "tool" || key == "machine" || key == "config" || key == "command" || key == "warnings" ||
-        key == "matrix")
-      continue;
+    if (std::find(shown_elsewhere.begin(), shown_elsewhere.end(), key) != shown_elsewhere.end()) continue;
     if (value.is_object()) text += section(as_words(key), html(scalars_of(value)));
     if (value.is_array() && !value.empty() && value.front().is_object()) text += object_table(as_words(key), value);
   }
@@ -211,9 +213,8 @@ std::string environment_of(const Json& json) {
       const std::string source = text_at(setting, "source");
       const Json* value = find(setting, "value");
       // Those of the command line stand in the command.
-      if (source == "default" || source == "command line" || source.empty() || value == nullptr || name == "command" ||
-          name == "matrix")
-        continue;
+      const bool is_typed = source == "command line" || name == "command" || name == "matrix";
+      if (is_typed || source == "default" || source.empty() || value == nullptr) continue;
       settings += fmt::format("{}{} = {}", settings.empty() ? "" : ", ", name,
                               value->is_string() ? value->get<std::string>() : value->dump());
     }

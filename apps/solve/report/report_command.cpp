@@ -56,7 +56,7 @@ constexpr std::array<std::string_view, 10> kinds{"run",    "pagerank", "compare"
   const bool is_known = std::any_of(kinds.begin(), kinds.end(),
                                     [&](std::string_view kind) { return schema == fmt::format("solve.{}/1", kind); });
   if (!is_known) {
-    throw UsageError(fmt::format("{}: its schema is \"{}\", which this version does not know", path, schema),
+    throw UsageError(fmt::format(R"({}: its schema is "{}", which this version does not know)", path, schema),
                      fmt::format("known: solve.KIND/1 with KIND one of {}", fmt::join(kinds, ", ")));
   }
   return document;

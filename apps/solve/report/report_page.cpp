@@ -127,7 +127,7 @@ constexpr std::string_view policy = "default-src 'none'; style-src 'unsafe-inlin
     const double computed = number_at(json, "result/residual/true");
     const double target = number_at(json, "result/residual/target");
     table.rows.push_back({escaped(entry.label), escaped(entry.document->file),
-                          has_failed(json) ? "<strong class=\"bad\">" + status + "</strong>" : status,
+                          has_failed(json) ? R"(<strong class="bad">)" + status + "</strong>" : status,
                           count(number_at(json, "result/iterations")),
                           residual(std::isnan(computed) ? change : computed),
                           residual(std::isnan(target) ? number_at(json, "result/tolerance") : target),

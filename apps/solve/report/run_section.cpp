@@ -267,7 +267,7 @@ namespace {
     table.rows.push_back({fmt::format("{}", i + 1), bar(rank, highest), count(number_at(top[i], "vertex")),
                           number(rank, fmt::format("{:.4e}", rank))});
   }
-  return "<div class=\"lengths\">" + html(table) + "</div>";
+  return R"(<div class="lengths">)" + html(table) + "</div>";
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ std::string curve_class(std::size_t index) {
 
 std::string curve_sample(std::size_t index) {
   return fmt::format(
-      "<svg class=\"sample\" viewBox=\"0 0 26 8\" aria-hidden=\"true\"><path class=\"{}\" d=\"M0 4H26\"/></svg>",
+      R"(<svg class="sample" viewBox="0 0 26 8" aria-hidden="true"><path class="{}" d="M0 4H26"/></svg>)",
       curve_class(index));
 }
 
@@ -135,11 +135,11 @@ Plot::Plot(std::string name, int width, int height, Scale x, Scale y, const std:
     text({x_.low(), tick}, {-7, 4}, "end", y_.text(tick), "tick");
   }
   for (const double tick : x_.ticks(most_ticks)) {
-    elements_ += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}v4\"/>", x_(tick), bottom);
+    elements_ += fmt::format(R"(<path class="axis" d="M{:.1f} {:.1f}v4"/>)", x_(tick), bottom);
     text({tick, y_.low()}, {0, 17}, "middle", x_.text(tick), "tick");
   }
   line({x_.low(), y_.low()}, {x_.high(), y_.low()}, "axis");
-  elements_ += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+  elements_ += fmt::format(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)",
                            (left_edge + width_ - right_edge) / 2, height_ - 5, escaped(x_label));
   elements_ += fmt::format("<text x=\"6\" y=\"12\">{}</text>\n", escaped(y_label));
 }
@@ -149,7 +149,7 @@ void Plot::curve(const std::vector<Point>& points, std::size_t index, std::size_
   std::vector<Point> pixels;
   pixels.reserve(points.size());
   for (const Point& point : points) pixels.push_back({across(point.x), down(point.y)});
-  elements_ += fmt::format("<polyline class=\"{}\" points=\"", curve_class(index));
+  elements_ += fmt::format(R"(<polyline class="{}" points=")", curve_class(index));
   for (const Point& pixel : thinned(pixels, columns)) elements_ += fmt::format("{:.1f},{:.1f} ", pixel.x, pixel.y);
   elements_.back() = '"';
   elements_ += "/>\n";
@@ -166,12 +166,12 @@ void Plot::level(double y, std::string_view classes, std::string_view label) {
 }
 
 void Plot::line(Point from, Point to, std::string_view classes) {
-  elements_ += fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>", classes, across(from.x),
+  elements_ += fmt::format(R"(<path class="{}" d="M{:.1f} {:.1f}L{:.1f} {:.1f}"/>)", classes, across(from.x),
                            down(from.y), across(to.x), down(to.y));
 }
 
 void Plot::text(Point at, Point shift, std::string_view anchor, std::string_view words, std::string_view classes) {
-  elements_ += fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>", classes,
+  elements_ += fmt::format(R"(<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)", classes,
                            across(at.x) + shift.x, down(at.y) + shift.y, anchor, escaped(words));
 }
 
@@ -192,7 +192,7 @@ void Plot::labels(std::vector<Label> labels, double gap, bool is_led) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const double x = across(labels[i].at.x);
     if (is_led) {
-      elements_ += fmt::format("<path class=\"lead\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>", x + 5, down(labels[i].at.y),
+      elements_ += fmt::format(R"(<path class="lead" d="M{:.1f} {:.1f}L{:.1f} {:.1f}"/>)", x + 5, down(labels[i].at.y),
                                x + gap - 3, heights[i]);
     }
     elements_ += fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", labels[i].classes, x + gap,
@@ -201,10 +201,9 @@ void Plot::labels(std::vector<Label> labels, double gap, bool is_led) {
 }
 
 std::string Plot::svg(std::string_view title, std::string_view description) const {
-  return fmt::format(
-      "<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{}-title {}-text\">"
-      "<title id=\"{}-title\">{}</title><desc id=\"{}-text\">{}</desc>\n{}</svg>",
-      width_, height_, name_, name_, name_, escaped(title), name_, escaped(description), elements_);
+  return fmt::format(R"(<svg class="plot" viewBox="0 0 {} {}" role="img" aria-labelledby="{}-title {}-text">)"
+                     "<title id=\"{}-title\">{}</title><desc id=\"{}-text\">{}</desc>\n{}</svg>",
+                     width_, height_, name_, name_, name_, escaped(title), name_, escaped(description), elements_);
 }
 
 namespace {
@@ -236,29 +235,28 @@ std::string IntervalColumn::axis(std::string_view title) const {
   constexpr std::size_t most_ticks = 3;
   std::string ticks;
   for (const double tick : scale_.ticks(most_ticks)) {
-    ticks += fmt::format(
-        "<path class=\"axis\" d=\"M{0:.1f} 14v4\"/><text class=\"tick\" x=\"{0:.1f}\" y=\"11\" "
-        "text-anchor=\"middle\">{1}</text>",
-        scale_(tick), scale_.text(tick));
+    ticks += fmt::format(R"(<path class="axis" d="M{0:.1f} 14v4"/><text class="tick" x="{0:.1f}" y="11" )"
+                         R"(text-anchor="middle">{1}</text>)",
+                         scale_(tick), scale_.text(tick));
   }
-  return fmt::format("{}<svg class=\"interval\" viewBox=\"0 0 {} {}\" aria-hidden=\"true\">{}</svg>", escaped(title),
+  return fmt::format(R"({}<svg class="interval" viewBox="0 0 {} {}" aria-hidden="true">{}</svg>)", escaped(title),
                      cell_width, cell_height, ticks);
 }
 
 std::string IntervalColumn::cell(const Interval& interval, std::string_view classes) const {
   constexpr double middle = cell_height / 2.0;
   std::string marks;
-  if (reference_) marks += fmt::format("<path class=\"grid\" d=\"M{:.1f} 0v{}\"/>", scale_(*reference_), cell_height);
+  if (reference_) marks += fmt::format(R"(<path class="grid" d="M{:.1f} 0v{}"/>)", scale_(*reference_), cell_height);
   const auto is_drawn = [&](double value) { return std::isfinite(value) && std::isfinite(scale_(value)); };
   if (is_drawn(interval.low) && is_drawn(interval.high)) {
-    marks += fmt::format("<path class=\"span\" d=\"M{:.1f} {}H{:.1f}\"/>", scale_(interval.low), middle,
+    marks += fmt::format(R"(<path class="span" d="M{:.1f} {}H{:.1f}"/>)", scale_(interval.low), middle,
                          scale_(interval.high));
   }
   if (is_drawn(interval.middle)) {
-    marks += fmt::format("<circle class=\"mark {}\" cx=\"{:.1f}\" cy=\"{}\" r=\"3\"/>", classes,
-                         scale_(interval.middle), middle);
+    marks +=
+        fmt::format(R"(<circle class="mark {}" cx="{:.1f}" cy="{}" r="3"/>)", classes, scale_(interval.middle), middle);
   }
-  return fmt::format("<svg class=\"interval\" viewBox=\"0 0 {} {}\" aria-hidden=\"true\">{}</svg>", cell_width,
+  return fmt::format(R"(<svg class="interval" viewBox="0 0 {} {}" aria-hidden="true">{}</svg>)", cell_width,
                      cell_height, marks);
 }
 
