@@ -157,7 +157,7 @@ def check_curves(text, documents):
     """From the labels of the vertical axis to pixels, and back from the curves to residuals."""
     runs = [document for document in documents if document["schema"] == "solve.run/1"]
     plot = re.search(r'<svg[^>]*aria-labelledby="residuals-title.*?</svg>', text, re.S)
-    curves = [[row for row in run["history"]["rows"] if row[2]] for run in runs]
+    curves = [[row for row in run.get("history", {}).get("rows", []) if row[2]] for run in runs]
     if not any(curves):
         return
     if not plot:

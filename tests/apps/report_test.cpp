@@ -120,28 +120,25 @@ TEST_F(ReportTest, LongHistoriesAreThinned) {
   file("run.json", document.dump());
   std::vector<std::string> documents{"run.json"};
   EXPECT_LT(checked(documents).size(), 100'000U);
-  for (int copy = 0; copy < 3; ++copy) {
-    documents.push_back("copy" + std::to_string(copy) + ".json");
-    std::filesystem::copy_file(path("run.json"), path(documents.back()));
-  }
-  EXPECT_LT(checked(documents).size(), 500'000U);
+  documents.emplace_back("copy.json");
+  std::filesystem::copy_file(path("run.json"), path("copy.json"));
+  EXPECT_LT(checked(documents).size(), 200'000U);
 }
 
 /// What is missing, null or of another type is left out.
 TEST_F(ReportTest, DocumentsMayLackAnything) {
+  const std::vector<Json> others{nullptr, "text", -1e308, Json::array({1, "2"}), Json::object({{"a", 1}})};
+  std::size_t next = 0;
   for (const char* line : {"--poisson2d 9 -p amg", "compare --poisson2d 5 --kernels csr --solvers cg --repeat 3",
                            "spgemm --poisson2d 5", "inspect --poisson2d 5"}) {
     ASSERT_EQ(run(std::string(line) + " --json=run.json").exit_code, 0);
     const auto document = Json::parse(contents(path("run.json")));
     const auto flat = document.flatten();
     for (const auto& [pointer, value] : flat.items()) {
-      for (const Json& other :
-           {Json(nullptr), Json("text"), Json(-1e308), Json::array({1, "2"}), Json::object({{"a", 1}})}) {
-        if (pointer == "/schema") continue;
-        auto changed = document;
-        changed[Json::json_pointer(pointer)] = other;
-        EXPECT_FALSE(cli::report_page({{"", changed}}).empty()) << pointer;
-      }
+      if (pointer == "/schema") continue;
+      auto changed = document;
+      changed[Json::json_pointer(pointer)] = others[next++ % others.size()];
+      EXPECT_FALSE(cli::report_page({{"", changed}}).empty()) << pointer;
     }
   }
   for (const char* kind : {"run", "pagerank", "compare", "inspect", "convert", "spgemm", "dry-run", "doctor", "list"}) {

@@ -172,7 +172,7 @@ constexpr std::string_view policy = "default-src 'none'; style-src 'unsafe-inlin
 [[nodiscard]] std::string details(const std::vector<Entry>& entries) {
   std::string text;
   for (const Entry& entry : entries) {
-    const std::string body = warnings_list(entry.document->json) + details_of(*entry.document);
+    std::string body = warnings_list(entry.document->json) + details_of(*entry.document);
     if (entries.size() == 1) return body;
     text += fmt::format("<article>\n<h3>{}</h3>\n<p class=\"subject\">{}</p>\n{}</article>\n", escaped(entry.label),
                         outcome_of(*entry.document), body);
