@@ -9,6 +9,7 @@
 #include "report/report_page.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -183,9 +184,12 @@ TEST_F(ReportTest, IsReadableInABrowser) {
       0);
   EXPECT_EQ(run("--poisson3d 16 -m cg -p amg --report multigrid.html").exit_code, 0);
   EXPECT_EQ(run("--convdiff 12 -m cg -p none --max-iters 500 --report failed.html").exit_code, 3);
+  ProcessOptions patient;
+  patient.timeout = std::chrono::seconds(300);
   const auto verdict =
       run_process({"/usr/bin/env", TESSERA_PYTHON, TESSERA_SOURCE_DIR "/tests/apps/browse_report.py", "chromium",
-                   path(""), path("compare.html"), path("multigrid.html"), path("failed.html")});
+                   path(""), path("compare.html"), path("multigrid.html"), path("failed.html")},
+                  patient);
   EXPECT_EQ(verdict.exit_code, 0) << verdict.out << verdict.err;
 }
 
