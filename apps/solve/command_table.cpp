@@ -96,6 +96,12 @@ constexpr auto table = std::to_array<CommandSpec>(
       "  solve spgemm A.mtx --power 3 -o A3.mtx\n"
       "  solve spgemm A.mtx --transpose b               A A^T; with a instead of b, A^T A\n"
       "  solve spgemm A.mtx --estimate hll --json | jq .products\n"},
+     {"report", "make one page to look at of the documents that --json wrote", "", ".json",
+      "usage: solve report DOCUMENT... -o FILE.html\n",
+      "  0 written    2 usage, or a document of another program    5 bad input or output file\n",
+      "  solve A.mtx --report run.html                  the page of one run\n"
+      "  solve compare A.mtx --json=compare.json\n"
+      "  solve report *.json -o report.html             one page of several documents\n"},
      {"doctor", "capabilities of this build and this machine, and a short self-test", "", "",
       "usage: solve doctor [options]\n", "  0 everything works    2 usage    8 the self-test failed\n",
       "  solve doctor\n  solve doctor --json\n"},
@@ -108,7 +114,7 @@ constexpr auto table = std::to_array<CommandSpec>(
       "  solve completion zsh > ~/.zfunc/_solve         with fpath+=~/.zfunc before compinit\n"
       "  solve completion fish > ~/.config/fish/completions/solve.fish\n"},
      {"help", "explain a command, an option or the exit codes, or print the manual page",
-      "run|pagerank|compare|inspect|convert|spgemm|doctor|list|completion|help|version|exit-codes|man", "",
+      "run|pagerank|compare|inspect|convert|spgemm|report|doctor|list|completion|help|version|exit-codes|man", "",
       "usage: solve help [COMMAND|OPTION|exit-codes|man]\n", "  0 printed    2 usage\n",
       "  solve help compare\n"
       "  solve help --rtol\n"
@@ -116,9 +122,9 @@ constexpr auto table = std::to_array<CommandSpec>(
      {"version", "version, commit, compiler and CUDA of this build", "", "", "usage: solve version [options]\n",
       "  0 printed    2 usage\n", "  solve version --json\n"}});
 
-constexpr std::array all_commands{Command::run,        Command::pagerank, Command::compare, Command::inspect,
-                                  Command::convert,    Command::spgemm,   Command::doctor,  Command::list,
-                                  Command::completion, Command::help,     Command::version};
+constexpr std::array all_commands{Command::run,     Command::pagerank,   Command::compare, Command::inspect,
+                                  Command::convert, Command::spgemm,     Command::report,  Command::doctor,
+                                  Command::list,    Command::completion, Command::help,    Command::version};
 
 [[nodiscard]] const CommandSpec& spec_of(Command command) { return table[static_cast<std::size_t>(command)]; }
 

@@ -206,7 +206,7 @@ template <class T>
   progress.phase("inspecting the matrix");
   const Stopwatch watch;
   report_input(settings.problem, settings.machine, problem, outcome);
-  outcome.matrix = statistics(problem.matrix->view(), settings.machine.host);
+  describe_matrix(problem.matrix->view(), settings.output, settings.machine.host, outcome);
   outcome.inspect_ms = watch.milliseconds();
 
   compare::Settings comparison = settings.comparison;

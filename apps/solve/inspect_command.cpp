@@ -181,7 +181,7 @@ void measure_matrix(const InspectSettings& settings, const CsrView<T>& view, Pro
                     InspectOutcome& outcome) {
   const Device& device = settings.machine.host;
   progress.phase("inspecting rows and values");
-  outcome.matrix = statistics(view, device);
+  describe_matrix(view, settings.output, device, outcome);
   stop_if_interrupted();
   outcome.details = matrix_details(view, device);
   outcome.tiles = estimate_tiles(view, device, TileSample::all());

@@ -109,16 +109,6 @@ namespace {
   return json;
 }
 
-[[nodiscard]] Json spy_json(const std::optional<SpyGrid>& grid) {
-  if (!grid) return nullptr;
-  Json counts = Json::array();
-  for (int r = 0; r < grid->rows; ++r) {
-    const auto begin = grid->counts.begin() + static_cast<std::ptrdiff_t>(r) * grid->cols;
-    counts.push_back(std::vector<offset_t>(begin, begin + grid->cols));
-  }
-  return {{"rows", grid->rows}, {"cols", grid->cols}, {"counts", std::move(counts)}};
-}
-
 [[nodiscard]] Json kernels_json(const InspectOutcome& outcome) {
   Json json = Json::array();
   for (const KernelCost& cost : outcome.kernels) {

@@ -62,6 +62,8 @@ void require_sound(const Options& options) {
       return convert_command(options, invocation);
     case Command::spgemm:
       return spgemm_command(options, invocation);
+    case Command::report:
+      return report_command(options);
     case Command::doctor:
       return doctor_command(options, invocation);
     case Command::list:

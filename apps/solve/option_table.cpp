@@ -22,6 +22,7 @@ constexpr unsigned compare = bit(Command::compare);
 constexpr unsigned inspect = bit(Command::inspect);
 constexpr unsigned convert = bit(Command::convert);
 constexpr unsigned spgemm = bit(Command::spgemm);
+constexpr unsigned report = bit(Command::report);
 constexpr unsigned doctor = bit(Command::doctor);
 constexpr unsigned list = bit(Command::list);
 constexpr unsigned completion = bit(Command::completion);
@@ -226,6 +227,8 @@ constexpr auto table = std::to_array<OptionSpec>({
      ".mtx|.mtx.gz|.tsb"},
     {"output", 'o', "Output", convert, text, "FILE|-", "", "OUT, as the last word names it", "", "",
      ".mtx|.mtx.gz|.tsb|.tiles"},
+    {"output", 'o', "Output", report, text, "FILE|-", "", "the page to write, HTML; -: standard output", "", "",
+     ".html|.htm"},
     {"to", 0, "Output", convert, text, "auto|mtx|mtx.gz|tsb|tiles", "auto",
      "format to write; tsb: binary; tiles: binary, in 8 x 8 tiles; auto: by the ending of OUT", "",
      "auto|mtx|mtx.gz|tsb|tiles"},
@@ -238,6 +241,12 @@ constexpr auto table = std::to_array<OptionSpec>({
      "", "", ".json"},
     {"history", 0, "Output", iterative, text, "FILE", "", "write the residual of every iteration as CSV", "", "",
      ".csv|.txt"},
+    {"report", 0, "Output", iterative | compare | inspect | spgemm, text, "FILE|-", "",
+     "write a page to look at, one HTML file that loads nothing; solve report makes one of several --json documents",
+     "", "", ".html|.htm"},
+    {"plot", 0, "Output", iterative, flag, "", "",
+     "draw the residuals below the summary, in ASCII where the locale is not UTF-8; on standard error where another "
+     "result takes standard output"},
     {"csv", 0, "Output", compare, text, "FILE|-", "", "write the rows as CSV, numbers in full", "", "", ".csv"},
     {"md", 0, "Output", compare, text, "FILE|-", "", "write the tables as Markdown", "", "", ".md"},
     {"top", 0, "Output", pagerank, count, "K", "10", "list the K highest ranks; vertices count from 1, as in the file"},
@@ -249,7 +258,7 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"progress", 0, "Output", matrix, text, "MODE", "auto",
      "auto, bar, plain, json (lines) or none, on standard error, after the first half second", "",
      "auto|bar|plain|json|none"},
-    {"color", 0, "Output", every | completion | help | version, text, "auto|always|never", "auto",
+    {"color", 0, "Output", every | report | completion | help | version, text, "auto|always|never", "auto",
      "colours in what is shown; auto: on a terminal, unless NO_COLOR is set"},
     {"exit-zero", 0, "Output", iterative | compare, flag, "", "", "exit with 0 instead of 3 or 4"},
     {"dry-run", 0, "Output", iterative | compare | spgemm, flag, "", "",
@@ -264,15 +273,15 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"print-config", 0, configuration, configurable, flag, "", "",
      "print the settings as TOML that repeats the run with --config, and do nothing else"},
 
-    {"version", 0, "Output", every | completion | help | version, flag, "", "",
+    {"version", 0, "Output", every | report | completion | help | version, flag, "", "",
      "version, commit, compiler and CUDA of this build"},
-    {"help", 'h', "Output", every | completion | help | version, flag, "", "", "this text"},
+    {"help", 'h', "Output", every | report | completion | help | version, flag, "", "", "this text"},
 });
 
 constexpr std::string_view planned =
-    " tune bench report --reorder --scale --index --graph --events --html --plot --debug "
+    " tune bench --reorder --scale --index --graph --events --debug "
     "--from-petsc "
-    "--from-amgx --from-scipy --from-ginkgo --return --suite --resume --report "
+    "--from-amgx --from-scipy --from-ginkgo --return --suite --resume "
     "precond=ainv replace-residual=never ";
 
 /// Spellings of PETSc, SciPy, Ginkgo and common benchmarks.
@@ -292,6 +301,7 @@ constexpr auto foreign_names = std::to_array<std::pair<std::string_view, std::st
     {"--pc", "--precond"},
     {"--kernel", "--spmv"},
     {"--out", "--output"},
+    {"--html", "--report"},
     {"--b", "--rhs"},
     {"--right-hand-side", "--rhs"},
     {"--nthreads", "--threads"},

@@ -11,7 +11,20 @@
 
 namespace tessera::cli {
 
-enum class Command { run, pagerank, compare, inspect, convert, spgemm, doctor, list, completion, help, version };
+enum class Command {
+  run,
+  pagerank,
+  compare,
+  inspect,
+  convert,
+  spgemm,
+  report,
+  doctor,
+  list,
+  completion,
+  help,
+  version
+};
 
 [[nodiscard]] std::string_view to_string(Command command);
 [[nodiscard]] std::optional<Command> parse_command(std::string_view word);
@@ -74,7 +87,7 @@ struct OptionSpec {
 /// The option that other tools spell like this: "--tolerance" is --rtol, of pagerank --tol. Empty where there is none.
 [[nodiscard]] std::string_view option_for_foreign_name(Command command, std::string_view option);
 
-/// Commands ("tune"), options ("--html") and values ("precond=poly") that are planned and not implemented yet. They
+/// Commands ("tune"), options ("--events") and values ("precond=poly") that are planned and not implemented yet. They
 /// are refused by name: a run that silently ignored one would not be the run that was asked for.
 [[nodiscard]] bool is_planned(std::string_view word);
 

@@ -90,6 +90,7 @@ struct CommonOutcome {
   std::optional<CacheUse> cache;
   bool transposed = false;  ///< --transpose: `matrix` describes the transpose
   MatrixStatistics matrix;
+  std::optional<SpyGrid> density;  ///< for a report
   offset_t duplicates = 0;
   std::optional<RoundedInteger> first_rounded;
   bool pattern = false;

@@ -2,6 +2,7 @@
 
 #include "errors.hpp"
 #include "interrupt.hpp"
+#include "report/report_page.hpp"
 #include "terminal.hpp"
 
 #include "tessera/error.hpp"
@@ -66,6 +67,7 @@ void check_outputs(const OutputSettings& outputs, const std::vector<std::string>
   if (outputs.history) files.emplace_back("--history", *outputs.history);
   if (outputs.csv && outputs.csv != "-") files.emplace_back("--csv", *outputs.csv);
   if (outputs.markdown && outputs.markdown != "-") files.emplace_back("--md", *outputs.markdown);
+  if (outputs.report && outputs.report != "-") files.emplace_back("--report", *outputs.report);
   for (std::size_t i = 0; i < files.size(); ++i) {
     const auto& [option, path] = files[i];
     for (const std::string& input : inputs) {
@@ -215,6 +217,15 @@ void put_text(const std::string& path, const std::string& text) {
   path == "-" ? write_stdout(text) : write_text_file(path, text);
 }
 
+/// The history where the summary goes, as wide as the terminal there.
+void put_plot(const OutputSettings& settings, const Deliverables& results) {
+  constexpr std::size_t usual_width = 80;
+  const int descriptor = settings.stdout_taken() ? STDERR_FILENO : STDOUT_FILENO;
+  const std::size_t width = terminal_width(descriptor);
+  const std::string text = results.plot(width == 0 ? usual_width : width, locale_is_utf8());
+  descriptor == STDOUT_FILENO ? write_stdout(text) : write_stderr(text);
+}
+
 }  // namespace
 
 ExitCode deliver(const OutputSettings& settings, ExitCode code, const Deliverables& results) {
@@ -224,11 +235,20 @@ ExitCode deliver(const OutputSettings& settings, ExitCode code, const Deliverabl
   }
   if (settings.csv) attempt(code, *settings.csv, [&] { put_text(*settings.csv, results.csv()); });
   if (settings.markdown) attempt(code, *settings.markdown, [&] { put_text(*settings.markdown, results.markdown()); });
-  if (settings.json) {
-    attempt(code, *settings.json, [&] { put_text(*settings.json, results.json(code)); });
+  // One document for both: what is measured when it is made, such as memory, is the same in both.
+  std::optional<std::string> document;
+  const auto make_document = [&]() -> const std::string& {
+    return document ? *document : document.emplace(results.json(code));
+  };
+  if (settings.json) attempt(code, *settings.json, [&] { put_text(*settings.json, make_document()); });
+  if (settings.report) {
+    attempt(code, *settings.report, [&] {
+      put_text(*settings.report, report_page({{"", report::Json::parse(make_document())}}));
+    });
   }
   const auto& text = settings.quiet ? results.requested : results.summary;
   if (text) attempt(code, "-", [&] { put_summary(settings, text()); });
+  if (settings.plot && results.plot) attempt(code, "-", [&] { put_plot(settings, results); });
   return code;
 }
 

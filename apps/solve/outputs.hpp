@@ -9,6 +9,7 @@
 #include "tessera/multi_vector_file.hpp"
 #include "tessera/report.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string>
@@ -56,10 +57,12 @@ struct Deliverables {
   std::function<std::string()> requested;  ///< printed in place of the summary with --quiet; may be empty
   std::function<std::string()> csv;
   std::function<std::string()> markdown;
-  std::function<std::string(ExitCode)> json;  ///< told the exit code as far as it is known by then
+  std::function<std::string(ExitCode)> json;  ///< told the exit code as far as it is known by then; a report shows it
+  /// The history in lines of `width` characters, in Unicode or in ASCII; may be empty.
+  std::function<std::string(std::size_t width, bool is_utf8)> plot;
 };
 
-/// Writes vector, history, CSV, Markdown, JSON and summary.
+/// Writes vector, history, CSV, Markdown, JSON, report, summary and plot.
 /// \returns `code`, or bad_input when an output could not be written
 [[nodiscard]] ExitCode deliver(const OutputSettings& settings, ExitCode code, const Deliverables& results);
 

@@ -7,6 +7,7 @@
 #include "personalization.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
+#include "report/history_plot.hpp"
 #include "report_json.hpp"
 #include "summary_text.hpp"
 
@@ -49,7 +50,7 @@ void describe_graph(const PageRankSettings& settings, const InputMatrix<T>& prob
                     const TransitionMatrix<T>& transition, PageRankOutcome& outcome) {
   const Stopwatch timer;
   report_input(settings.problem, settings.machine, problem, outcome);
-  outcome.matrix = statistics(problem.matrix->view(), settings.machine.host);
+  describe_matrix(problem.matrix->view(), settings.output, settings.machine.host, outcome);
   outcome.inspect_ms = timer.milliseconds();
   outcome.kernel_chosen_by_user = settings.pagerank.spmv.algorithm != SpmvAlgorithm::automatic;
   outcome.edges = transition.edges();
@@ -168,6 +169,9 @@ template <class T>
   };
   results.history = [&] { return history_csv(outcome.history); };
   results.summary = [&] { return pagerank_summary(outcome, settings.output); };
+  results.plot = [&](std::size_t width, bool is_utf8) {
+    return history_plot(outcome.history, "||x' - x||", outcome.options.tolerance, width, is_utf8);
+  };
   if (settings.top_given) results.requested = [&] { return top_rows(outcome); };
   results.json = [&](ExitCode code) { return document_text(pagerank_json(outcome, options, invocation, code)); };
   return deliver(settings.output, exit_code_of(outcome.status, interrupt_signal(), settings.output.exit_zero), results);

@@ -114,6 +114,20 @@ void report_input(const ProblemSettings& settings, const MachineSettings& machin
   outcome.memory.matrix = problem.matrix->bytes();
 }
 
+template <class T>
+void describe_matrix(const CsrView<T>& matrix, const OutputSettings& output, const Device& host,
+                     CommonOutcome& outcome) {
+  outcome.matrix = statistics(matrix, host);
+  if (!output.report) return;
+  constexpr index_t most_cells = 128;
+  const double longer = std::max(1.0, static_cast<double>(std::max(matrix.rows, matrix.cols)));
+  const auto cells = [&](index_t length) {
+    const auto part = std::lround(most_cells * static_cast<double>(length) / longer);
+    return std::clamp(static_cast<int>(part), 1, std::max(1, length));
+  };
+  outcome.density = spy(matrix, cells(matrix.rows), cells(matrix.cols), host);
+}
+
 void warn_about_duplicates(const CommonOutcome& outcome, Warnings& warnings) {
   if (outcome.duplicates == 0) return;
   warnings.push_back(
@@ -295,6 +309,8 @@ template InputMatrix<float> load_input(const ProblemSettings&, const MachineSett
 template InputMatrix<double> load_input(const ProblemSettings&, const MachineSettings&);
 template void report_input(const ProblemSettings&, const MachineSettings&, const InputMatrix<float>&, CommonOutcome&);
 template void report_input(const ProblemSettings&, const MachineSettings&, const InputMatrix<double>&, CommonOutcome&);
+template void describe_matrix(const CsrView<float>&, const OutputSettings&, const Device&, CommonOutcome&);
+template void describe_matrix(const CsrView<double>&, const OutputSettings&, const Device&, CommonOutcome&);
 template std::vector<float> read_vector_of(const std::string&, std::int64_t, const MachineSettings&, const std::string&,
                                            std::string_view);
 template std::vector<double> read_vector_of(const std::string&, std::int64_t, const MachineSettings&,

@@ -50,10 +50,15 @@ template <class T>
 template <class T>
 [[nodiscard]] InputMatrix<T> load_input(const ProblemSettings& settings, const MachineSettings& machine);
 
-/// Fills in what every command reports of its matrix; statistics are computed elsewhere.
+/// Fills in what every command reports of its matrix; describe_matrix() adds what is computed from the entries.
 template <class T>
 void report_input(const ProblemSettings& settings, const MachineSettings& machine, const InputMatrix<T>& problem,
                   CommonOutcome& outcome);
+
+/// Statistics, and the density of the entries where a report shows it.
+template <class T>
+void describe_matrix(const CsrView<T>& matrix, const OutputSettings& output, const Device& host,
+                     CommonOutcome& outcome);
 
 /// W001, when entries of a matrix were merged.
 void warn_about_duplicates(const CommonOutcome& outcome, Warnings& warnings);

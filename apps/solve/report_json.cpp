@@ -259,13 +259,25 @@ Json matrix_json(const CommonOutcome& outcome) {
   put_number(json, "mean_row_nnz", m.mean_row_nnz);
   put_number(json, "gini_row_nnz", m.gini_row_nnz);
   json["empty_rows"] = m.empty_rows;
+  json["log2_row_histogram"] = m.row_length_histogram;
   json["duplicates_merged"] = outcome.duplicates;
   if (outcome.cache) {
     const CacheUse& cache = *outcome.cache;
     json["cache"] = {
         {"path", cache.path}, {"from_cache", cache.from_cache}, {"written", cache.written}, {"note", cache.note}};
   }
+  if (outcome.density) json["density"] = spy_json(outcome.density);
   return json;
+}
+
+Json spy_json(const std::optional<SpyGrid>& grid) {
+  if (!grid) return nullptr;
+  Json counts = Json::array();
+  for (int r = 0; r < grid->rows; ++r) {
+    const auto begin = grid->counts.begin() + static_cast<std::ptrdiff_t>(r) * grid->cols;
+    counts.push_back(std::vector<offset_t>(begin, begin + grid->cols));
+  }
+  return {{"rows", grid->rows}, {"cols", grid->cols}, {"counts", std::move(counts)}};
 }
 
 Json plan_json(const PlanInfo& plan) {

@@ -26,6 +26,8 @@ void put_machine(Json& json, const CommonOutcome& outcome);
 [[nodiscard]] Json config_json(const Options& options);
 
 [[nodiscard]] Json matrix_json(const CommonOutcome& outcome);
+/// Entries per cell of a grid, row by row; null without one.
+[[nodiscard]] Json spy_json(const std::optional<SpyGrid>& grid);
 [[nodiscard]] Json plan_json(const PlanInfo& plan);
 /// With the peak of what this process held.
 [[nodiscard]] Json memory_json(const MemoryUse& memory);

@@ -10,6 +10,7 @@
 #include "precond_settings.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
+#include "report/history_plot.hpp"
 #include "report_json.hpp"
 #include "run_warnings.hpp"
 #include "summary_text.hpp"
@@ -73,7 +74,7 @@ void describe_problem(const RunSettings& settings, const InputMatrix<T>& problem
   outcome.relative_tolerance = settings.solver.relative_tolerance;
   outcome.absolute_tolerance = settings.solver.absolute_tolerance;
   outcome.base = settings.solver.base;
-  outcome.matrix = statistics(problem.matrix->view(), settings.machine.host);
+  describe_matrix(problem.matrix->view(), settings.output, settings.machine.host, outcome);
   outcome.inspect_ms = timer.milliseconds();
 }
 
@@ -334,6 +335,11 @@ template <class T>
     return outcome.columns.empty() ? history_csv(outcome.report.history) : history_csv(outcome.columns);
   };
   results.summary = [&] { return run_summary(outcome, settings.output); };
+  results.plot = [&](std::size_t width, bool is_utf8) {
+    // The target of least squares is one of ||A'r||.
+    return history_plot(outcome.report.history, "||r||", outcome.least_squares ? 0.0 : outcome.report.target, width,
+                        is_utf8);
+  };
   results.json = [&](ExitCode code) { return document_text(run_json(outcome, options, invocation, code)); };
   return deliver(settings.output, exit_code_of(outcome.report.status, interrupt_signal(), settings.output.exit_zero),
                  results);

@@ -170,6 +170,7 @@ void require_one_stdout(const OutputSettings& outputs) {
   if (outputs.vector == "-") takers.emplace_back("--output -");
   if (outputs.csv == "-") takers.emplace_back("--csv -");
   if (outputs.markdown == "-") takers.emplace_back("--md -");
+  if (outputs.report == "-") takers.emplace_back("--report -");
   if (takers.size() < 2) return;
   const std::string_view name = takers.front().substr(0, takers.front().find(' '));
   throw UsageError(
@@ -298,6 +299,8 @@ OutputSettings output_settings(const Options& options) {
   result.history = options.text("history");
   result.csv = options.text("csv");
   result.markdown = options.text("md");
+  result.report = options.text("report");
+  result.plot = options.flag("plot");
   result.plan_info = options.flag("plan-info");
   result.quiet = options.flag("quiet");
   result.verbosity = options.flag_count("verbose");
@@ -306,7 +309,7 @@ OutputSettings output_settings(const Options& options) {
   result.width = terminal_width(result.stdout_taken() ? STDERR_FILENO : STDOUT_FILENO);
   if (result.quiet && result.verbosity > 0) throw UsageError("--quiet and --verbose contradict each other");
   require_one_stdout(result);
-  for (const std::string_view name : {"output", "history"}) check_suffix(options, name);
+  for (const std::string_view name : {"output", "history", "report"}) check_suffix(options, name);
   if (result.history == "-") throw UsageError("--history needs a file; --json holds the history as well");
   return result;
 }

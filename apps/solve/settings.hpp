@@ -62,6 +62,8 @@ struct OutputSettings {
   std::optional<std::string> history;
   std::optional<std::string> csv;       ///< of compare; "-": standard output
   std::optional<std::string> markdown;  ///< of compare; "-": standard output
+  std::optional<std::string> report;    ///< the page; "-": standard output
+  bool plot = false;                    ///< the history, below the summary
   bool plan_info = false;
   bool quiet = false;
   int verbosity = 0;
@@ -73,13 +75,13 @@ struct OutputSettings {
   [[nodiscard]] bool vector_on_stdout() const { return vector == "-"; }
   /// A result other than the summary goes to standard output.
   [[nodiscard]] bool stdout_taken() const {
-    return json_on_stdout() || vector_on_stdout() || csv == "-" || markdown == "-";
+    return json_on_stdout() || vector_on_stdout() || csv == "-" || markdown == "-" || report == "-";
   }
-  [[nodiscard]] bool wants_history() const { return json || history; }
-  /// JSON alone shows a part of a long history, so no more than this is kept; 0: all.
+  [[nodiscard]] bool wants_history() const { return json || history || report || plot; }
+  /// JSON, report and plot show a part of a long history, so no more than this is kept; 0: all.
   [[nodiscard]] std::int64_t history_rows() const {
-    constexpr std::int64_t for_json = 65536;
-    return history ? 0 : for_json;
+    constexpr std::int64_t enough = 65536;
+    return history ? 0 : enough;
   }
 };
 

@@ -33,7 +33,7 @@ template <class T>
   InputMatrix<T> loaded = load_input<T>(problem, settings.machine);
   stop_if_interrupted();
   report_input(problem, settings.machine, loaded, outcome);
-  outcome.matrix = statistics(loaded.matrix->view(), settings.machine.host);
+  describe_matrix(loaded.matrix->view(), settings.output, settings.machine.host, outcome);
   warn_about_cache(outcome, outcome.warnings);
   warn_about_duplicates(outcome, outcome.warnings);
   warn_about_rounding(outcome, outcome.warnings);
@@ -58,7 +58,7 @@ template <class T>
   const bool left = settings.transposed == Factor::left;
   CommonOutcome& described = left ? outcome : *outcome.right;
   described.transposed = true;
-  described.matrix = statistics(mirrored->view(), settings.machine.host);
+  describe_matrix(mirrored->view(), settings.output, settings.machine.host, described);
   return left ? Factors<T>{mirrored, input.matrix} : Factors<T>{input.matrix, mirrored};
 }
 

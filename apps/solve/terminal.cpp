@@ -125,6 +125,16 @@ std::size_t terminal_width(int descriptor) {
 
 bool understands_escapes(int descriptor) { return is_terminal(descriptor) && variable("TERM") != "dumb"; }
 
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string value(variable(name));
+    if (value.empty()) continue;
+    std::transform(value.begin(), value.end(), value.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+    return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
 void choose_color(ColorMode mode) { chosen_color = mode; }
 
 bool has_color(int descriptor) {

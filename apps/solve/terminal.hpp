@@ -15,6 +15,9 @@ namespace tessera::cli {
 /// Whether what is written there may move the cursor: a terminal that is not TERM=dumb.
 [[nodiscard]] bool understands_escapes(int descriptor);
 
+/// Whether the locale of the environment (LC_ALL, LC_CTYPE, LANG) is a UTF-8 one.
+[[nodiscard]] bool locale_is_utf8();
+
 enum class ColorMode { automatic, always, never };
 
 /// For the rest of the program. Until then, and with `automatic`, colours go to terminals, unless NO_COLOR is set.

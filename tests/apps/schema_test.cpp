@@ -44,6 +44,8 @@ TEST_F(SchemaTest, EveryDocumentIsAsPublished) {
       {"--poisson2d 20 -p fsai:3:0.05", 0},
       {"--convdiff 5 -p spai", 0},
       {"--poisson2d 160", 0},
+      {"A.mtx --report page.html --plot", 0},
+      {"spgemm A.mtx --transpose b --report page.html", 0},
       {"inf.mtx", 4},
       {"-m cg indefinite.mtx -b b.mtx", 4},
       {"-m bicgstab indefinite.mtx -b b.mtx --x0 random", 0},

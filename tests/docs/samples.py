@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-COMMANDS = {"run", "pagerank", "spgemm", "compare", "inspect", "convert", "list", "doctor", "completion", "version", "help"}
+COMMANDS = {"run", "pagerank", "spgemm", "compare", "inspect", "convert", "report", "list", "doctor", "completion", "version", "help"}
 WITH_CONFIG = {"run", "pagerank", "inspect", "compare", "convert", "spgemm"}
 START = re.compile(r"^    \$ (?:build/release/bin/)?solve(?P<arguments>| .*)$")
 PLAIN = re.compile(r"^    (?:SOLVE_\w+=\S+ )?solve(?P<arguments>| .*)$")
