@@ -8,7 +8,7 @@ endif()
 
 find_package(PkgConfig QUIET)
 if(PKG_CONFIG_FOUND)
-  pkg_search_module(PETSC QUIET IMPORTED_TARGET GLOBAL PETSc>=3.18 petsc>=3.18)
+  pkg_search_module(PETSC QUIET PETSc>=3.18 petsc>=3.18)
 endif()
 set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI QUIET COMPONENTS CXX)
@@ -31,5 +31,7 @@ endif()
 
 set(TESSERA_HAS_PETSC ON)
 add_library(tessera_petsc_api INTERFACE)
-target_link_libraries(tessera_petsc_api INTERFACE PkgConfig::PETSC MPI::MPI_CXX)
+# Without the flags that PETSc was compiled with, which pkg-config of Debian also gives.
+target_include_directories(tessera_petsc_api SYSTEM INTERFACE ${PETSC_INCLUDE_DIRS})
+target_link_libraries(tessera_petsc_api INTERFACE ${PETSC_LINK_LIBRARIES} MPI::MPI_CXX)
 message(STATUS "Tessera: with the plug-in for PETSc ${PETSC_VERSION}")
