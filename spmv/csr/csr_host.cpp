@@ -10,7 +10,12 @@ namespace tessera::host {
 namespace {
 
 /// How the terms of a row are summed: the same bits, fastest for different matrices (bench/NOTES.md).
-enum class RowSum { general, cached, short_rows };
+enum class RowSum {
+  general,     ///< x is prefetched where its reads are scattered
+  cached_x,    ///< a cache holds x, so it is not
+  cached,      ///< a cache holds the matrix, too: nothing is prefetched
+  short_rows,  ///< as cached_x, for few nonzeros per row
+};
 
 /// Bytes of a matrix, or of x, that a cache shared by some cores keeps from product to product.
 constexpr std::uint64_t cached_bytes = std::uint64_t{8} << 20;
@@ -22,8 +27,8 @@ template <class T>
 [[nodiscard]] RowSum row_sum_of(const CsrView<T>& a) noexcept {
   const std::uint64_t entry_bytes = sizeof(index_t) + (a.is_pattern() ? 0 : sizeof(T));
   if (static_cast<std::uint64_t>(a.nnz()) * entry_bytes <= cached_bytes) return RowSum::cached;
-  const bool x_fits = static_cast<std::uint64_t>(a.cols) * sizeof(T) <= cached_bytes;
-  return x_fits && a.nnz() <= short_row_mean * a.rows ? RowSum::short_rows : RowSum::general;
+  if (static_cast<std::uint64_t>(a.cols) * sizeof(T) > cached_bytes) return RowSum::general;
+  return a.nnz() <= short_row_mean * a.rows ? RowSum::short_rows : RowSum::cached_x;
 }
 
 /// Terms and epilogue come by value, and the loop is a separate function: the compiler then keeps their pointers in
@@ -56,6 +61,9 @@ template <class T, class Terms, class Epilogue>
   }
   if (row_sum == RowSum::short_rows) {
     return multiply_rows<T, RowSum::short_rows>(row_offsets, rows, cached(terms), epilogue);
+  }
+  if (row_sum == RowSum::cached_x) {
+    return multiply_rows<T, RowSum::general>(row_offsets, rows, cached(terms), epilogue);
   }
   return multiply_rows<T, RowSum::general>(row_offsets, rows, terms, epilogue);
 }
