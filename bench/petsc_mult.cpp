@@ -1,6 +1,7 @@
-/// MatMult of PETSc's aij and of aijtessera, in turn, in one run: rounds of a batch of products of each. Wall-clock time
-/// is that of the slowest process; processor time, summed over the threads of the first process, is what a busy machine
-/// disturbs least. Medians, least times and their ratios. Every process forms the whole matrix and keeps its rows.
+/// MatMult of PETSc's aij and of aijtessera, in turn, in one run: rounds of a batch of products of each. Wall-clock
+/// time is that of the slowest process; processor time, summed over the threads of the first process, is what a busy
+/// machine disturbs least. Medians, least times and their ratios. Every process forms the whole matrix and keeps its
+/// rows.
 ///
 ///   mpiexec -n 2 bench_petsc_mult poisson3d:100 -dll_prepend build/release/lib/libtessera-petsc.so
 ///   bench_petsc_mult cnr-2000.mtx.gz -rounds 60 -batch_ms 30 -mat_tessera_threads 1 -dll_prepend ...
@@ -79,9 +80,10 @@ PetscErrorCode report(const char* what, std::vector<double> aij, std::vector<dou
   PetscFunctionBegin;
   for (auto* each : {&aij, &ours}) std::sort(each->begin(), each->end());
   const std::size_t middle = aij.size() / 2;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
-                        "  %-14s aij %9.4f ms (least %9.4f), aijtessera %9.4f ms (least %9.4f), ratio %.3f (least %.3f)\n",
-                        what, aij[middle], aij[0], ours[middle], ours[0], ours[middle] / aij[middle], ours[0] / aij[0]));
+  PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD,
+                  "  %-14s aij %9.4f ms (least %9.4f), aijtessera %9.4f ms (least %9.4f), ratio %.3f (least %.3f)\n",
+                  what, aij[middle], aij[0], ours[middle], ours[0], ours[middle] / aij[middle], ours[0] / aij[0]));
   PetscFunctionReturn(PetscErrorCode{});
 }
 

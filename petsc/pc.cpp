@@ -32,7 +32,7 @@ using OptionItems = SecondArgument<decltype(_PCOps::setfromoptions)>::type;
 
 struct State {
   PcChoice choice = IncompleteFactorOptions{.kind = FactorKind::ilu0};
-  AmgOptions amg;  ///< what options say of amg
+  AmgOptions amg;                                        ///< what options say of amg
   std::unique_ptr<Preconditioner<PetscScalar>> inverse;  ///< null for a process without rows
 };
 

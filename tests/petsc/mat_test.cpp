@@ -58,7 +58,6 @@ void expect_same_products(Mat a, Mat b, double bound) {
   EXPECT_LE(difference(back_too, back), bound) << "x += A' y";
 }
 
-
 /// Under MPI the type of both blocks, else of the matrix.
 void expect_our_blocks(Mat a) {
   if (processes() == 1) {

@@ -150,7 +150,8 @@ TEST(PetscPc, EveryWordPreconditions) {
   }
   const OwnedMat drifting = laplacian("aijtessera", 24, 0.4);
   const PetscInt plain_too = iterations(drifting, KSPGMRES, nullptr);
-  for (const char* word : {"ilu0", "iluk:2", "ilut:1e-3:20", "ilutp", "bjacobi:2:ilut:1e-2", "bjacobi:3", "spai", "spai:1"}) {
+  for (const char* word :
+       {"ilu0", "iluk:2", "ilut:1e-3:20", "ilutp", "bjacobi:2:ilut:1e-2", "bjacobi:3", "spai", "spai:1"}) {
     EXPECT_LT(iterations(drifting, KSPGMRES, word), plain_too) << word;
   }
 }
@@ -194,7 +195,8 @@ TEST(PetscPc, RefusesWithItsWords) {
   ok(PCCreate(PETSC_COMM_WORLD, &pc));
   ok(PCSetOperators(pc, a, a));
   ok(PCSetType(pc, "tessera"));
-  for (const char* word : {"", "ilu", "ilu0:1", "ilut:x", "ilut:1e-3:", "ilut:1e-3:20:1", "bjacobi:2:jacobi", "amg:2", "bjacobi"}) {
+  for (const char* word :
+       {"", "ilu", "ilu0:1", "ilut:x", "ilut:1e-3:", "ilut:1e-3:20:1", "bjacobi:2:jacobi", "amg:2", "bjacobi"}) {
     const Option option("-pc_tessera_type", word);
     EXPECT_EQ(PCSetFromOptions(pc), PETSC_ERR_ARG_OUTOFRANGE) << word;
     EXPECT_NE(last_message().find("ilut:TAU:P"), std::string::npos) << word << ": " << last_message();

@@ -38,9 +38,9 @@ int main(int argc, char** argv) {
   PetscCall(PetscInitialize(&argc, &argv, nullptr, nullptr));
   try {
     const bool is_file = name.find(".mtx") != std::string::npos;
-    const tessera::Csr<double> matrix = is_file ? tessera::read_matrix_market<double>(name).matrix
-                                                : tessera::generate<double>(tessera::parse_generator(name),
-                                                                            tessera::ValueStorage::weighted);
+    const tessera::Csr<double> matrix =
+        is_file ? tessera::read_matrix_market<double>(name).matrix
+                : tessera::generate<double>(tessera::parse_generator(name), tessera::ValueStorage::weighted);
     PetscCall(write(matrix, argv[2]));
   } catch (const tessera::Error& error) {
     std::fprintf(stderr, "write_matrix: %s\n", error.what());
