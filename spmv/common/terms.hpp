@@ -149,14 +149,16 @@ template <class T, class Terms>
   return even + odd;
 }
 
-/// The same bits without prefetches, for a matrix that a cache holds. All inline: a call would keep the loop's sums out
-/// of registers.
-template <class T, class Terms>
-[[nodiscard]] inline T sum_cached_terms(const Terms& terms, offset_t begin, offset_t end) noexcept {
+/// The same bits, all inline, since a call would keep the loop's numbers out of registers, and without the masks of
+/// sum_few_terms(): faster where x comes from a cache. \tparam prefetches the matrix does not
+template <class T, bool prefetches, class Terms>
+[[nodiscard]] inline T sum_inline_terms(const Terms& terms, offset_t begin, offset_t end) noexcept {
   T partial[4] = {};
   offset_t k = begin;
+  if constexpr (prefetches) terms.prefetch_matrix(begin + stream_distance);
   if (end - begin >= long_sum) [[unlikely]] {
     for (; k + 8 <= end; k += 8) {
+      if constexpr (prefetches) terms.prefetch_matrix(k + stream_distance);
       for (offset_t j = k; j < k + 8; j += 4) {
         for (offset_t lane = 0; lane < 4; ++lane) partial[lane] += terms[j + lane];
       }

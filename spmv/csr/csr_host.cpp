@@ -40,8 +40,8 @@ template <class T, RowSum row_sum, class Terms, class Epilogue>
   for (std::int64_t i = rows.begin; i < rows.end; ++i) {
     const offset_t end = row_offsets[i + 1];
     T sum{0};
-    if constexpr (row_sum == RowSum::cached) {
-      sum = sum_cached_terms<T>(terms, begin, end);
+    if constexpr (row_sum == RowSum::cached || row_sum == RowSum::cached_x) {
+      sum = sum_inline_terms<T, row_sum == RowSum::cached_x>(terms, begin, end);
     } else if constexpr (row_sum == RowSum::short_rows) {
       sum = sum_short_terms<T>(terms, begin, end);
     } else {
@@ -63,7 +63,7 @@ template <class T, class Terms, class Epilogue>
     return multiply_rows<T, RowSum::short_rows>(row_offsets, rows, cached(terms), epilogue);
   }
   if (row_sum == RowSum::cached_x) {
-    return multiply_rows<T, RowSum::general>(row_offsets, rows, cached(terms), epilogue);
+    return multiply_rows<T, RowSum::cached_x>(row_offsets, rows, cached(terms), epilogue);
   }
   return multiply_rows<T, RowSum::general>(row_offsets, rows, terms, epilogue);
 }
