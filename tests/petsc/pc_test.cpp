@@ -3,8 +3,10 @@
 
 #include "tessera/generators.hpp"
 
+#include <malloc.h>
 #include <petscksp.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -186,6 +188,31 @@ TEST(PetscPc, AmgTakesBlockSizeAndNearNullspaceFromTheMatrix) {
   ok(MatSetNearNullSpace(a, modes));
   ok(MatNullSpaceDestroy(&modes));
   EXPECT_LT(2 * iterations(a, KSPCG, "amg"), scalar);
+}
+
+// Plans are memory of C++, which -malloc_dump does not see.
+TEST(PetscPc, NothingStaysBehindWhenAllIsDestroyed) {
+  const auto live_and_die = [] {
+    const OwnedMat a = make_matrix("seqaijtessera", {60, 60}, 2, 20.0, PETSC_COMM_SELF);
+    OwnedVec x;
+    OwnedVec y;
+    ok(MatCreateVecs(a, &x, &y));
+    fill(x, 21);
+    ok(MatMult(a, x, y));
+    ok(MatMultTranspose(a, x, y));
+    OwnedMat square;
+    ok(MatMatMult(a, a, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &square));
+    OwnedMat galerkin;
+    ok(MatPtAP(a, a, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &galerkin));
+    OwnedMat plain;
+    ok(MatConvert(square, MATSEQAIJ, MAT_INITIAL_MATRIX, &plain));
+    for (const char* word : {"ilut", "spai", "direct"}) ok(PCApply(make_pc(a, "tessera", word), x, y));
+  };
+  for (int warming = 0; warming < 3; ++warming) live_and_die();
+  const std::size_t before = mallinfo2().uordblks;
+  for (int round = 0; round < 40; ++round) live_and_die();
+  // A plan of this size takes kilobytes in each round; malloc's own lists of small blocks count as in use.
+  EXPECT_LE(mallinfo2().uordblks, before + (std::size_t{1} << 16U));
 }
 
 TEST(PetscPc, RefusesWithItsWords) {

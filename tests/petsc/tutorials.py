@@ -10,8 +10,8 @@ import re
 import subprocess
 import sys
 
-RELATIVE = 1e-4  # of a residual after a few dozen iterations; differences of rounding grow with them
-ABSOLUTE = 1e-9  # relative to the largest number of the output: residuals near convergence
+RELATIVE = 1e-6  # of a residual after a few dozen iterations; differences of rounding grow with them
+ABSOLUTE = 1e-10  # relative to the largest number of the output: residuals near convergence
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?", re.IGNORECASE)
 COMPARED = re.compile(r"(KSP|SNES).*norm|[Nn]orm of error|Number of|Residual norm|^lid velocity")
 LEAK = re.compile(r"^\s*\[\s*\d+\]\s*\d+ bytes|Total space allocated")
