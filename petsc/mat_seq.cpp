@@ -149,6 +149,12 @@ constexpr const char* products_key = "tessera products";
 
 /// The operations of MATSEQAIJ, the same for all its matrices.
 _MatOps seq_aij_ops;
+bool knows_seq_aij_ops = false;
+
+void remember_operations(Mat plain) {
+  if (!knows_seq_aij_ops) seq_aij_ops = *plain->ops;
+  knows_seq_aij_ops = true;
+}
 
 PetscErrorCode destroy_products(void* products) {
   delete static_cast<Products*>(products);
@@ -403,6 +409,7 @@ PetscErrorCode make_ours(Mat a) {
   PetscBool is_plain = PETSC_FALSE;
   PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(a), MATSEQAIJ, &is_plain));
   if (!is_plain) PetscFunctionReturn(success);
+  remember_operations(a);
   set_operations(a);
   PetscCall(compose(a, true));
   PetscCall(PetscObjectChangeTypeName(reinterpret_cast<PetscObject>(a), seq_aij_type));
@@ -455,13 +462,14 @@ PetscErrorCode convert_seq_aij_back(Mat a, MatType /*type*/, MatReuse reuse, Mat
 
 PetscErrorCode register_seq_aij() {
   PetscFunctionBegin;
+  PetscCall(MatRegister(seq_aij_type, create));
+  PetscCall(MatSeqAIJRegister(seq_aij_type, convert_seq_aij));
+  // With -mat_seqaij_type seqaijtessera this matrix is converted, and its operations remembered, while it is created.
   Mat plain = nullptr;
   PetscCall(MatCreate(PETSC_COMM_SELF, &plain));
   PetscCall(MatSetType(plain, MATSEQAIJ));
-  seq_aij_ops = *plain->ops;
+  remember_operations(plain);
   PetscCall(MatDestroy(&plain));
-  PetscCall(MatRegister(seq_aij_type, create));
-  PetscCall(MatSeqAIJRegister(seq_aij_type, convert_seq_aij));
   PetscFunctionReturn(success);
 }
 
