@@ -5,6 +5,10 @@
 #include "spmv/common/stateless_kernel.hpp"
 #include "spmv/csr/csr.hpp"
 
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
 namespace tessera::host {
 
 namespace {
@@ -76,6 +80,10 @@ struct MultiplyByRows {
     const offset_t length = path_length(a.rows, a.nnz());
     const std::int64_t chunks = chunk_count(length);
     const RowSum row_sum = row_sum_of(a);
+    if constexpr (!std::is_same_v<Epilogue, OverwriteAndDot<T>>) {
+      // The chunks cut inner products alone, and each takes two searches of the row offsets.
+      if (device.threads() == 1) return multiply_rows<T>(row_sum, row_offsets, {0, a.rows}, terms, epilogue);
+    }
     std::array<ProductDots, max_chunks> dots;
     for_each_chunk(device, chunks, [&](std::int64_t s) {
       const Range path = part_of(length, chunks, s);
