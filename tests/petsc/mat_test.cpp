@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <string>
 
 namespace tessera::test {
@@ -205,7 +206,7 @@ TEST(PetscMat, SurvivesAnExchangeOfItsInside) {
 TEST(PetscMat, WrittenMatricesAreReadBack) {
   const MatrixSpec spec{35, 35, Pattern::random};
   const OwnedMat a = make_matrix(ours, spec);
-  const std::string path = std::string("petsc_test_") + std::to_string(processes()) + ".bin";
+  const std::string path = testing::TempDir() + "tessera_petsc_test_" + std::to_string(processes()) + ".bin";
   PetscViewer viewer = nullptr;
   ok(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path.c_str(), FILE_MODE_WRITE, &viewer));
   ok(MatView(a, viewer));
@@ -218,6 +219,11 @@ TEST(PetscMat, WrittenMatricesAreReadBack) {
   ok(PetscViewerDestroy(&viewer));
   expect_our_blocks(loaded);
   expect_same_products(loaded, make_matrix(MATAIJ, spec), rounding(spec));
+  PetscMPIInt rank = 0;
+  MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+  if (rank == 0) {
+    for (const std::string& each : {path, path + ".info"}) std::remove(each.c_str());
+  }
 }
 
 TEST(PetscMat, RefusesUnknownKernelsAndThreads) {
