@@ -26,9 +26,12 @@ option(TESSERA_SANITIZE_TESTS "Build the tests themselves with the sanitizers, t
 set(TESSERA_TEST_OBJECTS "" CACHE PATH
   "Build tree whose object files of the tests are linked instead of compiling the tests again; same sources, same compiler")
 set(TESSERA_CUDA "AUTO" CACHE STRING "CUDA backend: AUTO (if nvcc is found), ON, or OFF")
-set(TESSERA_PETSC "AUTO" CACHE STRING "Plug-in for PETSc: AUTO (if pkg-config finds PETSc), ON, or OFF")
-set_property(CACHE TESSERA_CUDA PROPERTY STRINGS AUTO ON OFF)
-set_property(CACHE TESSERA_PETSC PROPERTY STRINGS AUTO ON OFF)
+set(default OFF)
+if(PROJECT_IS_TOP_LEVEL)
+  set(default AUTO)
+endif()
+set(TESSERA_PETSC "${default}" CACHE STRING "Plug-in for PETSc: AUTO (if pkg-config finds PETSc), ON, or OFF")
+set_property(CACHE TESSERA_CUDA TESSERA_PETSC PROPERTY STRINGS AUTO ON OFF)
 set(TESSERA_CUDA_ARCHITECTURES "90" CACHE STRING "GPU architectures to compile for, e.g. 80;90;100;120")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

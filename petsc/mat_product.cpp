@@ -100,9 +100,9 @@ PetscErrorCode destroy_product(void* product) {
 /// C with the structure of the product, and zeros.
 PetscErrorCode give_structure(Mat c, const Matrix& structure, const Mat_Product& product) {
   PetscFunctionBegin;
-  const Mat a = product.A;
-  const Mat b = product.B;
-  const PetscLayout rows = product.type == MATPRODUCT_PtAP ? b->cmap : a->rmap;
+  Mat a = product.A;
+  Mat b = product.B;
+  PetscLayout rows = product.type == MATPRODUCT_PtAP ? b->cmap : a->rmap;
   PetscCall(MatSetSizes(c, rows->n, b->cmap->n, rows->N, b->cmap->N));
   PetscCall(PetscLayoutSetBlockSize(c->rmap, rows->bs));
   PetscCall(PetscLayoutSetBlockSize(c->cmap, b->cmap->bs));

@@ -149,6 +149,12 @@ constexpr const char* products_key = "tessera products";
 
 /// The operations of MATSEQAIJ, the same for all its matrices.
 _MatOps seq_aij_ops;
+bool knows_seq_aij_ops = false;
+
+void remember_operations(Mat plain) {
+  if (!knows_seq_aij_ops) seq_aij_ops = *plain->ops;
+  knows_seq_aij_ops = true;
+}
 
 PetscErrorCode destroy_products(void* products) {
   delete static_cast<Products*>(products);
@@ -180,8 +186,8 @@ PetscErrorCode get_products(Mat a, Products** products) {
     PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
     PetscCall(PetscContainerSetPointer(container, *products));
     PetscCall(PetscContainerSetUserDestroy(container, destroy_products));
-    PetscCall(PetscObjectCompose(reinterpret_cast<PetscObject>(a), products_key,
-                                 reinterpret_cast<PetscObject>(container)));
+    PetscCall(
+        PetscObjectCompose(reinterpret_cast<PetscObject>(a), products_key, reinterpret_cast<PetscObject>(container)));
     PetscCall(PetscContainerDestroy(&container));
   }
   PetscFunctionReturn(success);
@@ -193,8 +199,8 @@ PetscErrorCode read_options(Mat a, SpmvOptions* options) {
   PetscCall(get_host(object, "-mat_tessera_threads", &options->device));
   std::array<char, 64> word{};
   PetscBool given = PETSC_FALSE;
-  PetscCall(PetscOptionsGetString(object->options, object->prefix, "-mat_tessera_kernel", word.data(), word.size(),
-                                  &given));
+  PetscCall(
+      PetscOptionsGetString(object->options, object->prefix, "-mat_tessera_kernel", word.data(), word.size(), &given));
   if (given) PetscCall(guarded([&] { options->algorithm = parse_spmv_algorithm(word.data()); }));
   PetscFunctionReturn(success);
 }
@@ -249,8 +255,9 @@ PetscErrorCode with_arrays(Vec x, Vec y, bool reads_y, const Body& body) {
   PetscCall(VecGetArrayRead(x, &from));
   if (reads_y) PetscCall(VecGetArray(y, &to));
   if (!reads_y) PetscCall(VecGetArrayWrite(y, &to));
-  const PetscErrorCode outcome =
-      guarded([&] { body(Vector(from, static_cast<std::size_t>(x_size)), MutableVector(to, static_cast<std::size_t>(y_size))); });
+  const PetscErrorCode outcome = guarded([&] {
+    body(Vector(from, static_cast<std::size_t>(x_size)), MutableVector(to, static_cast<std::size_t>(y_size)));
+  });
   if (reads_y) PetscCall(VecRestoreArray(y, &to));
   if (!reads_y) PetscCall(VecRestoreArrayWrite(y, &to));
   PetscCall(VecRestoreArrayRead(x, &from));
@@ -279,9 +286,8 @@ PetscErrorCode mult_transpose(Mat a, Vec x, Vec y) {
   PetscFunctionBegin;
   Products* products = nullptr;
   PetscCall(get_transposed_products(a, &products));
-  PetscCall(with_arrays(x, y, false, [&](Vector from, MutableVector to) {
-    products->multiply_transposed(from, to, PetscScalar{0});
-  }));
+  PetscCall(with_arrays(
+      x, y, false, [&](Vector from, MutableVector to) { products->multiply_transposed(from, to, PetscScalar{0}); }));
   PetscFunctionReturn(success);
 }
 
@@ -290,9 +296,8 @@ PetscErrorCode mult_transpose_add(Mat a, Vec x, Vec y, Vec z) {
   Products* products = nullptr;
   PetscCall(get_transposed_products(a, &products));
   if (y != z) PetscCall(VecCopy(y, z));
-  PetscCall(with_arrays(x, z, true, [&](Vector from, MutableVector to) {
-    products->multiply_transposed(from, to, PetscScalar{1});
-  }));
+  PetscCall(with_arrays(
+      x, z, true, [&](Vector from, MutableVector to) { products->multiply_transposed(from, to, PetscScalar{1}); }));
   PetscFunctionReturn(success);
 }
 
@@ -404,6 +409,7 @@ PetscErrorCode make_ours(Mat a) {
   PetscBool is_plain = PETSC_FALSE;
   PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(a), MATSEQAIJ, &is_plain));
   if (!is_plain) PetscFunctionReturn(success);
+  remember_operations(a);
   set_operations(a);
   PetscCall(compose(a, true));
   PetscCall(PetscObjectChangeTypeName(reinterpret_cast<PetscObject>(a), seq_aij_type));
@@ -456,13 +462,14 @@ PetscErrorCode convert_seq_aij_back(Mat a, MatType /*type*/, MatReuse reuse, Mat
 
 PetscErrorCode register_seq_aij() {
   PetscFunctionBegin;
+  PetscCall(MatRegister(seq_aij_type, create));
+  PetscCall(MatSeqAIJRegister(seq_aij_type, convert_seq_aij));
+  // With -mat_seqaij_type seqaijtessera this matrix is converted, and its operations remembered, while it is created.
   Mat plain = nullptr;
   PetscCall(MatCreate(PETSC_COMM_SELF, &plain));
   PetscCall(MatSetType(plain, MATSEQAIJ));
-  seq_aij_ops = *plain->ops;
+  remember_operations(plain);
   PetscCall(MatDestroy(&plain));
-  PetscCall(MatRegister(seq_aij_type, create));
-  PetscCall(MatSeqAIJRegister(seq_aij_type, convert_seq_aij));
   PetscFunctionReturn(success);
 }
 

@@ -32,7 +32,7 @@ using OptionItems = SecondArgument<decltype(_PCOps::setfromoptions)>::type;
 
 struct State {
   PcChoice choice = IncompleteFactorOptions{.kind = FactorKind::ilu0};
-  AmgOptions amg;  ///< what options say of amg
+  AmgOptions amg;                                        ///< what options say of amg
   std::unique_ptr<Preconditioner<PetscScalar>> inverse;  ///< null for a process without rows
 };
 
@@ -189,7 +189,7 @@ PetscErrorCode set_from_options(PC pc, OptionItems PetscOptionsObject) {
   using enum AmgSmoother;
   PetscCall(read_word(PetscOptionsObject, "-pc_tessera_amg_smoother", "of amg",
                       std::array{jacobi, l1_jacobi, spai0, chebyshev}, &state.amg.smoother));
-  PetscReal strength = static_cast<PetscReal>(state.amg.strength_threshold);
+  auto strength = static_cast<PetscReal>(state.amg.strength_threshold);
   PetscCall(PetscOptionsReal("-pc_tessera_amg_strength", "of amg: smallest strong entry", nullptr, strength, &strength,
                              &given));
   if (given) state.amg.strength_threshold = static_cast<double>(strength);

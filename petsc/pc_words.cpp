@@ -47,8 +47,9 @@ class Parts {
     return all;
   }
 
+  [[nodiscard]] bool empty() const noexcept { return !rest_; }
   void finish() const {
-    if (rest_) refuse();
+    if (!empty()) refuse();
   }
 
   [[noreturn]] void refuse() const {
@@ -82,6 +83,7 @@ void read_factors(FactorKind kind, Parts& parts, IncompleteFactorOptions& option
 
 [[nodiscard]] PcChoice read_block_jacobi(Parts& parts) {
   IncompleteFactorOptions options;
+  if (parts.empty()) parts.refuse();
   parts.read(options.blocks);
   Parts spec(parts.rest());
   const auto kind = find_factors(spec.next().value_or(""));

@@ -24,9 +24,9 @@ struct Jacobi {};
 using PcChoice = std::variant<Jacobi, IncompleteFactorOptions, AmgOptions, FsaiOptions, SpaiOptions, PolynomialOptions,
                               DirectOptions>;
 
-/// "jacobi", "ilu0", "iluk:K", "ilut:TAU:P", "ilutp:TAU:P", "ic0", "ict:TAU:P", "bjacobi:BLOCKS:SPEC", "amg", "fsai:K:TAU",
-/// "spai:LEVEL", "poly:DEG", "neumann:K", "direct"; parameters that are left out keep the defaults of the options.
-/// \throws InvalidArgument naming the forms
+/// "jacobi", "ilu0", "iluk:K", "ilut:TAU:P", "ilutp:TAU:P", "ic0", "ict:TAU:P", "bjacobi:BLOCKS:SPEC", "amg",
+/// "fsai:K:TAU", "spai:LEVEL", "poly:DEG", "neumann:K", "direct"; parameters that are left out keep the defaults of the
+/// options. \throws InvalidArgument naming the forms
 [[nodiscard]] PcChoice parse_pc(std::string_view text);
 
 /// With all parameters, as parse_pc() reads it.

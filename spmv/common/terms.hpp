@@ -149,4 +149,45 @@ template <class T, class Terms>
   return even + odd;
 }
 
+/// The same bits, all inline, since a call would keep the loop's numbers out of registers, and without the masks of
+/// sum_few_terms(): faster where x comes from a cache. \tparam prefetches the matrix does not
+template <class T, bool prefetches, class Terms>
+[[nodiscard]] inline T sum_inline_terms(const Terms& terms, offset_t begin, offset_t end) noexcept {
+  T partial[4] = {};
+  offset_t k = begin;
+  if constexpr (prefetches) terms.prefetch_matrix(begin + stream_distance);
+  if (end - begin >= long_sum) [[unlikely]] {
+    for (; k + 8 <= end; k += 8) {
+      if constexpr (prefetches) terms.prefetch_matrix(k + stream_distance);
+      for (offset_t j = k; j < k + 8; j += 4) {
+        for (offset_t lane = 0; lane < 4; ++lane) partial[lane] += terms[j + lane];
+      }
+    }
+    for (; k < end; ++k) partial[0] += terms[k];
+    return (partial[0] + partial[1]) + (partial[2] + partial[3]);
+  }
+  for (; k + 2 <= end; k += 2) {
+    partial[0] += terms[k];
+    partial[1] += terms[k + 1];
+  }
+  if (k < end) partial[0] += terms[k];
+  return partial[0] + partial[1];
+}
+
+/// The same bits for rows of few terms: the partial sums change places, so that the only branch is the end of the row.
+template <class T, class Terms>
+[[nodiscard]] inline T sum_short_terms(const Terms& terms, offset_t begin, offset_t end) noexcept {
+  if (end - begin >= long_sum) return sum_many_terms<T>(terms, begin, end, end);
+  if (begin == end) return T{0};
+  terms.prefetch_matrix(begin + stream_distance);
+  T even{0};
+  T odd{0};
+  for (offset_t k = begin; k < end; ++k) {
+    const T sum = even + terms[k];
+    even = odd;
+    odd = sum;
+  }
+  return even + odd;
+}
+
 }  // namespace tessera::host
