@@ -11,7 +11,21 @@
 
 namespace tessera::cli {
 
-enum class Command { run, pagerank, compare, inspect, convert, spgemm, doctor, list, completion, help, version };
+enum class Command {
+  run,
+  pagerank,
+  compare,
+  inspect,
+  convert,
+  spgemm,
+  bench,
+  tune,
+  doctor,
+  list,
+  completion,
+  help,
+  version
+};
 
 [[nodiscard]] std::string_view to_string(Command command);
 [[nodiscard]] std::optional<Command> parse_command(std::string_view word);
