@@ -1,6 +1,5 @@
 /// \file
-/// Tables of benchmarks, and performance profiles: E. D. Dolan and J. J. Moré, Benchmarking optimization software with
-/// performance profiles, Mathematical Programming 91 (2002), 201-213.
+/// Tables of benchmarks, and their performance profiles (Dolan & Moré).
 #pragma once
 
 #include "bench_command.hpp"

@@ -51,6 +51,14 @@ struct KernelTime {
   return kernels;
 }
 
+/// Whether other work of the machine took the processor away, so that the times say little.
+[[nodiscard]] bool was_disturbed(const BenchRecord& record) {
+  constexpr double least_share = 0.7;
+  const double ms = record.read_ms + record.setup_ms + record.solve_ms;
+  const bool is_on_host = record.device.empty() || record.device == "host";
+  return is_on_host && record.cpu_ms < least_share * (std::isfinite(ms) ? ms : record.wall_ms);
+}
+
 }  // namespace
 
 double TuneTrial::ms() const { return times.empty() ? infinite : *std::min_element(times.begin(), times.end()); }
@@ -141,7 +149,7 @@ std::vector<std::size_t> TuneSearch::open_trials() const {
 }
 
 /// Runs all open trials, in rounds of rising caps until one solves the system. From then on a run may take a little
-/// longer than the best one.
+/// longer than the best one. One that was disturbed is made again.
 void TuneSearch::eliminate(double share) {
   constexpr double slack = 1.15;
   constexpr double slack_ms = 1.0;
@@ -171,6 +179,7 @@ void TuneSearch::run(TuneTrial& trial, double cap_ms) {
   RunLimits limits;
   limits.seconds = 1e-3 * (cap_ms + 2.0 * overhead_ms_);
   trial.cap_ms = cap_ms;
+  ++trial.runs;
   const IsolatedRun run = run_isolated(run_options(options_, matrix_, trial.candidate.configuration, more), limits);
   stop_if_interrupted();
   judge(trial, run);
@@ -185,19 +194,26 @@ void TuneSearch::judge(TuneTrial& trial, const IsolatedRun& run) {
     overhead_ms_ = std::max(overhead_ms_, record.wall_ms - ms);
   }
   // Of several runs the fastest counts.
-  const bool counts = trial.times.empty() || (record.solved && ms < trial.ms());
+  if (trial.times.empty() || (record.solved && ms < trial.ms())) trial.record = record;
   if (record.solved) trial.times.push_back(ms);
-  if (!counts) return;
-  trial.record = record;
-  trial.is_open = !record.solved && record.status == "time_limit";
-  if (record.solved) {
+  const bool is_stopped = trial.times.empty() && record.status == "time_limit";
+  trial.is_open = is_stopped;
+  if (!trial.times.empty()) {
     trial.outcome = "solved";
-  } else if (trial.is_open) {
+  } else if (is_stopped) {
     const Json document = document_of(run);
     trial.predicted_ms = document.is_object() ? predicted_ms(document, record.setup_ms) : infinite;
     trial.outcome = fmt::format("stopped after {} ms", short_number(trial.cap_ms));
   } else {
     trial.outcome = record.chosen.method.empty() ? record.reason : record.status;
+    return;
+  }
+  constexpr int most_runs = 3;
+  constexpr double hopeless = 10.0;
+  const bool has_hope = trial.times.empty() || trial.ms() < hopeless * best()->ms();
+  if (was_disturbed(record) && trial.runs < most_runs && has_hope) {
+    trial.is_open = true;
+    trial.cap_ms = 0.0;
   }
 }
 

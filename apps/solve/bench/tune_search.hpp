@@ -1,7 +1,5 @@
 /// \file
-/// The search of `tune`: each run is stopped once it is slower than the best one. Adaptive capping: F. Hutter, H. H.
-/// Hoos, K. Leyton-Brown and T. Stützle, ParamILS: an automatic algorithm configuration framework, Journal of
-/// Artificial Intelligence Research 36 (2009), section 4.
+/// The search of `tune`: each run is stopped once it is slower than the best one (adaptive capping: Hutter et al., §4).
 #pragma once
 
 #include "bench_results.hpp"
@@ -25,7 +23,8 @@ struct TuneTrial {
   TuneCandidate candidate;
   BenchRecord record = {};         ///< of its fastest run that solved the system, else of its last run
   std::vector<double> times = {};  ///< set-up and solve of each run that solved the system, in ms
-  double cap_ms = 0.0;             ///< of its last run; 0: none was made
+  double cap_ms = 0.0;             ///< of its last run; 0: none was made, or one that says little
+  int runs = 0;
   double predicted_ms = std::numeric_limits<double>::infinity();  ///< by the rate of a run that was stopped
   bool is_open = true;                                            ///< not run yet, or stopped by a cap
   std::string outcome = "not tried: no time was left";
