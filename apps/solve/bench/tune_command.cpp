@@ -148,8 +148,9 @@ void check_output(const TuneSettings& settings, const Options& options) {
   for (const auto& [name, value] : shared_settings(options)) {
     // Those of the matrix, not of its kind.
     if (name == "rhs" || name == "duplicates" || name == "seed") continue;
-    const bool is_tuned = std::any_of(best.candidate.more.begin(), best.candidate.more.end(),
-                                      [&](const auto& each) { return each.first == name; });
+    const auto& more = best.candidate.more;
+    const bool is_tuned =
+        std::any_of(more.begin(), more.end(), [&key = name](const auto& each) { return each.first == key; });
     if (!is_tuned) text += line_of(name, value);
   }
   return text;
