@@ -102,7 +102,7 @@ TEST_F(BenchTest, ALineThatWasCutOffIsSetAsideAndMadeAgain) {
 }
 
 TEST_F(BenchTest, AFileOfSomethingElseIsLeftAlone) {
-  for (const std::string text : {"%%MatrixMarket", "{\"schema\":\"solve.run/1\"}", "{\n \"rtol\": 1\n}\n", "{\"a"}) {
+  for (const std::string text : {"%%MatrixMarket", R"({"schema":"solve.run/1"})", "{\n \"rtol\": 1\n}\n", "{\"a"}) {
     file("other.json", text);
     const auto result = run("bench poisson2d:4 --json other.json");
     EXPECT_EQ(result.exit_code, 5) << text;
