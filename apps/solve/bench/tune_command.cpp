@@ -91,6 +91,7 @@ void check_output(const TuneSettings& settings, const Options& options) {
 /// Trials, the fastest first; those that did not solve the system in the order of trying.
 [[nodiscard]] TextTable table_of(const std::vector<TuneTrial>& trials) {
   std::vector<const TuneTrial*> sorted;
+  sorted.reserve(trials.size());
   for (const TuneTrial& trial : trials) sorted.push_back(&trial);
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const TuneTrial* a, const TuneTrial* b) { return a->ms() < b->ms(); });
