@@ -3,8 +3,8 @@
 
     scripts/validate-json.py DOCUMENT...
 
-Each document names its schema: "solve.run/1" is schemas/solve.run-1.schema.json. Prints what is wrong, one line each,
-and exits with 1 if anything is. Needs python3-jsonschema.
+Each document names its schema: "solve.run/1" is schemas/solve.run-1.schema.json. A file that ends in .jsonl has one per
+line. Prints what is wrong, one line each, and exits with 1 if anything is. Needs python3-jsonschema.
 """
 import json
 import pathlib
@@ -20,8 +20,14 @@ def refuse_constant(token):
 
 
 def problems_of(path):
+    text = pathlib.Path(path).read_text(encoding="utf-8")
+    return [problem for document in (text.splitlines() if path.endswith(".jsonl") else [text])
+            for problem in problems_of_document(document)]
+
+
+def problems_of_document(text):
     try:
-        document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"), parse_constant=refuse_constant)
+        document = json.loads(text, parse_constant=refuse_constant)
     except ValueError as error:
         return [str(error)]
     name = document.get("schema") if isinstance(document, dict) else None

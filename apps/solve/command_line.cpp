@@ -117,7 +117,7 @@ class CommandLineParser {
   /// `solve --json A.mtx` must not overwrite A.mtx.
   [[nodiscard]] std::string following_value(const OptionSpec& spec) {
     std::string word = next_ < arguments_.size() ? arguments_[next_] : std::string();
-    if (spec.name == "json" && word != "-" && !word.ends_with(".json")) return "-";
+    if (spec.name == "json" && word != "-" && !word.ends_with(".json") && !word.ends_with(".jsonl")) return "-";
     if (spec.name == "cache" && word != "on" && word != "off") return "on";
     if (next_ == arguments_.size()) {
       throw UsageError(fmt::format("option --{} needs a value", spec.name), fmt::format("expected {}", spec.value));

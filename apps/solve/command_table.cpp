@@ -102,6 +102,24 @@ constexpr auto table = std::to_array<CommandSpec>(
       "  solve A.mtx --report run.html                  the page of one run\n"
       "  solve compare A.mtx --json=compare.json\n"
       "  solve report *.json -o report.html             one page of several documents\n"},
+     {"bench",
+      "solve many matrices with many configurations, each in a process of its own; goes on where it was cut off", "",
+      matrix_files,
+      "usage: solve bench FOLDER|LIST|MATRIX|RECIPE... [options]\n"
+      "       solve bench --summary FILE.jsonl... [options]\n",
+      "  0 every run was made, whatever came of it    1 a run crashed    2 usage\n"
+      "  5 a matrix could not be read, or a bad list, results or output file\n"
+      "  129, 130, 143 interrupted (the runs that ended are kept)\n",
+      "  solve bench A.mtx poisson3d:12 --methods auto,cg --json runs.jsonl\n"
+      "  solve bench A.mtx convdiff:8 --max-time 60s --table md\n"
+      "  solve bench --summary runs.jsonl --table csv\n"},
+     {"tune", "find method, preconditioner and kernel for a matrix, and write them to solve.toml", "", matrix_files,
+      "usage: solve tune MATRIX [options]\n"
+      "       solve tune --poisson3d N [options]\n",
+      "  0 written    2 usage    3 nothing solved the system within --budget    5 bad input or output file\n"
+      "  6 out of memory    7 no usable device    129, 130, 143 interrupted, nothing was written\n",
+      "  solve tune A.mtx -o A.toml                     then: solve -c A.toml A.mtx\n"
+      "  solve tune --poisson2d 60 --budget 5s -o grid.toml\n"},
      {"doctor", "capabilities of this build and this machine, and a short self-test", "", "",
       "usage: solve doctor [options]\n", "  0 everything works    2 usage    8 the self-test failed\n",
       "  solve doctor\n  solve doctor --json\n"},
@@ -114,7 +132,7 @@ constexpr auto table = std::to_array<CommandSpec>(
       "  solve completion zsh > ~/.zfunc/_solve         with fpath+=~/.zfunc before compinit\n"
       "  solve completion fish > ~/.config/fish/completions/solve.fish\n"},
      {"help", "explain a command, an option or the exit codes, or print the manual page",
-      "run|pagerank|compare|inspect|convert|spgemm|report|doctor|list|completion|help|version|exit-codes|man", "",
+      "run|pagerank|compare|inspect|convert|spgemm|report|bench|tune|doctor|list|completion|help|version|exit-codes|man", "",
       "usage: solve help [COMMAND|OPTION|exit-codes|man]\n", "  0 printed    2 usage\n",
       "  solve help compare\n"
       "  solve help --rtol\n"
@@ -122,9 +140,10 @@ constexpr auto table = std::to_array<CommandSpec>(
      {"version", "version, commit, compiler and CUDA of this build", "", "", "usage: solve version [options]\n",
       "  0 printed    2 usage\n", "  solve version --json\n"}});
 
-constexpr std::array all_commands{Command::run,     Command::pagerank,   Command::compare, Command::inspect,
-                                  Command::convert, Command::spgemm,     Command::report,  Command::doctor,
-                                  Command::list,    Command::completion, Command::help,    Command::version};
+constexpr std::array all_commands{Command::run,     Command::pagerank, Command::compare, Command::inspect,
+                                  Command::convert, Command::spgemm,   Command::report,  Command::bench,
+                                  Command::tune,    Command::doctor,   Command::list,    Command::completion,
+                                  Command::help,    Command::version};
 
 [[nodiscard]] const CommandSpec& spec_of(Command command) { return table[static_cast<std::size_t>(command)]; }
 
@@ -216,7 +235,7 @@ std::string option_description(const OptionSpec& spec) {
     text = fmt::format(fmt::runtime(text), fmt::arg("words", fmt::join(option_words(spec), ", ")),
                        fmt::arg("gpu_words", fmt::join(gpu_accumulators(), ", ")));
   }
-  if ((spec.name == "method" && spec.words.empty()) || spec.name == "solvers") {
+  if ((spec.name == "method" && spec.words.empty()) || spec.name == "solvers" || spec.name == "methods") {
     text = fmt::format(fmt::runtime(text), fmt::arg("methods", fmt::join(method_names(), ", ")));
   }
   if (spec.name == "precond") {

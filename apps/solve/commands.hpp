@@ -15,6 +15,8 @@ namespace tessera::cli {
 [[nodiscard]] ExitCode convert_command(const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode spgemm_command(const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode report_command(const Options& options);
+[[nodiscard]] ExitCode bench_command(const Options& options);
+[[nodiscard]] ExitCode tune_command(const Options& options);
 [[nodiscard]] ExitCode doctor_command(const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode list_command(const Options& options);
 [[nodiscard]] ExitCode completion_command(const Options& options);

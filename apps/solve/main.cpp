@@ -1,6 +1,8 @@
 /// \file
 /// solve: sparse systems and graph ranking from the command line.
 
+#include "bench/bench_command.hpp"
+#include "bench/tune_command.hpp"
 #include "commands.hpp"
 #include "compare_command.hpp"
 #include "config.hpp"
@@ -36,6 +38,8 @@ void require_sound(const Options& options) {
   if (options.command() == Command::compare) static_cast<void>(compare_settings(options));
   if (options.command() == Command::spgemm) static_cast<void>(spgemm_settings(options));
   if (options.command() == Command::convert) static_cast<void>(convert_settings(options));
+  if (options.command() == Command::bench) static_cast<void>(bench_settings(options));
+  if (options.command() == Command::tune) static_cast<void>(tune_settings(options));
 }
 
 [[nodiscard]] ExitCode dispatch(const Options& options, const Invocation& invocation) {
@@ -64,6 +68,10 @@ void require_sound(const Options& options) {
       return spgemm_command(options, invocation);
     case Command::report:
       return report_command(options);
+    case Command::bench:
+      return bench_command(options);
+    case Command::tune:
+      return tune_command(options);
     case Command::doctor:
       return doctor_command(options, invocation);
     case Command::list:

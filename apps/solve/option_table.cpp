@@ -23,6 +23,8 @@ constexpr unsigned inspect = bit(Command::inspect);
 constexpr unsigned convert = bit(Command::convert);
 constexpr unsigned spgemm = bit(Command::spgemm);
 constexpr unsigned report = bit(Command::report);
+constexpr unsigned bench = bit(Command::bench);
+constexpr unsigned tune = bit(Command::tune);
 constexpr unsigned doctor = bit(Command::doctor);
 constexpr unsigned list = bit(Command::list);
 constexpr unsigned completion = bit(Command::completion);
@@ -32,9 +34,11 @@ constexpr unsigned systems = run | compare;       ///< solve A x = b
 constexpr unsigned ranking = pagerank | compare;  ///< rank graphs
 constexpr unsigned iterative = run | pagerank;    ///< one solve, with its vector and history
 constexpr unsigned matrix = iterative | compare | inspect | convert | spgemm;  ///< read or generate a matrix
+constexpr unsigned many_runs = bench | tune;                                   ///< make runs in processes of their own
 /// Read ./solve.toml, the environment and --config.
-constexpr unsigned configurable = matrix | doctor;
-constexpr unsigned every = matrix | doctor | list;
+constexpr unsigned configurable = matrix | many_runs | doctor;
+constexpr unsigned one_document = matrix | doctor | list | version;  ///< of --json
+constexpr unsigned every = configurable | list;
 
 constexpr std::string_view configuration = "Configuration";
 
@@ -43,23 +47,23 @@ constexpr std::string_view vector_files = ".mtx|.mtx.gz|.txt";
 using enum ValueKind;
 
 constexpr auto table = std::to_array<OptionSpec>({
-    {"poisson2d", 0, "Problem", systems | inspect | convert | spgemm, count, "N", "",
+    {"poisson2d", 0, "Problem", systems | inspect | convert | spgemm | tune, count, "N", "",
      "Laplace's equation on an N x N grid, 5 points"},
-    {"poisson3d", 0, "Problem", systems | inspect | convert | spgemm, count, "N", "",
+    {"poisson3d", 0, "Problem", systems | inspect | convert | spgemm | tune, count, "N", "",
      "Laplace's equation on an N x N x N grid, 7 points"},
-    {"convdiff", 0, "Problem", systems | inspect | convert | spgemm, count, "N", "",
+    {"convdiff", 0, "Problem", systems | inspect | convert | spgemm | tune, count, "N", "",
      "convection and diffusion on N x N x N, upwind, cell Peclet numbers 1, 0.5, 0.25; not symmetric"},
     {"powerlaw", 0, "Problem", ranking | inspect | convert | spgemm, count, "N", "",
      "R-MAT graph with 2^k >= N vertices (at most 2^30), 16 drawn edges per vertex, seeded by --seed"},
-    {"generate", 0, "Problem", matrix, text, "NAME[:SIZE]", "",
+    {"generate", 0, "Problem", matrix | tune, text, "NAME[:SIZE]", "",
      "a generated matrix: a family, its size, and parameters after commas: kmer:55e6, web:1e6,seed=3, rmat:scale=20 "
      "(solve list generators)"},
-    {"cache", 0, "Problem", matrix, text, "on|off|DIR", "off",
+    {"cache", 0, "Problem", matrix | bench, text, "on|off|DIR", "off",
      "keep a binary copy A.mtx.tsb of A.mtx, which is read much faster, and use it as long as A.mtx does not change; "
      "--cache alone means on, --cache=DIR keeps the copies in a directory"},
-    {"duplicates", 0, "Problem", matrix, text, "sum|error", "sum",
+    {"duplicates", 0, "Problem", matrix | many_runs, text, "sum|error", "sum",
      "repeated entries of a file: sum them, or refuse the file"},
-    {"rhs", 'b', "Problem", systems, text, "FILE|WORD", "Aones",
+    {"rhs", 'b', "Problem", systems | many_runs, text, "FILE|WORD", "Aones",
      "right-hand side: a vector file, a Matrix Market file of several columns, ones, random, random:K (K columns), "
      "unit:i (i from 1), or one whose known solution gives the error: "
      "Aones = A times ones, Arandom = A times random numbers in [-1, 1), which a solve takes by itself where A times "
@@ -93,7 +97,7 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"precond-opt", 0, "Method", systems, text, "KEY=VALUE", "",
      "one parameter of amg ({amg_words}) or of incomplete factors ({factor_words}); may be repeated, or hold several "
      "after commas (solve list preconds)"},
-    {"block", 0, "Method", systems, count, "N", "1",
+    {"block", 0, "Method", systems | many_runs, count, "N", "1",
      "unknowns per node, which are consecutive rows: amg aggregates nodes (3 for elasticity in space)"},
     {"restart-on-breakdown", 0, "Method", systems, count, "N", "3",
      "allowed restarts after breakdowns, counted anew after progress; 0: stop at the first breakdown"},
@@ -101,7 +105,7 @@ constexpr auto table = std::to_array<OptionSpec>({
      "replace the residual of the recurrence by the true one every N iterations; auto: only when the final check finds "
      "that they disagree"},
     {"shadow", 0, "Method", systems, text, "r0|random", "r0", "shadow vector of bicgstab"},
-    {"restart", 0, "Method", systems, count, "N", "50",
+    {"restart", 0, "Method", systems | many_runs, count, "N", "50",
      "directions of gmres until it starts anew; it keeps twice as many vectors unless M is none or jacobi"},
     {"spectrum", 0, "Method", run, text, "LO,HI", "",
      "bounds of the eigenvalues of M A for chebyshev; without them it estimates the upper end, at the start of the "
@@ -124,13 +128,15 @@ constexpr auto table = std::to_array<OptionSpec>({
      "", "unit:", vector_files},
     {"sum", 0, "Method", pagerank, text, "1|n", "1", "ranks sum to 1, or to the number of vertices"},
 
-    {"rtol", 0, "Stopping", systems, number, "X", "1e-8",
+    {"rtol", 0, "Stopping", systems | many_runs, number, "X", "1e-8",
      "stop when ||b - A x|| <= max(rtol * base, atol), verified with the true residual", "1e-5"},
-    {"atol", 0, "Stopping", systems, number, "X", "0", "absolute tolerance, in the units of b"},
-    {"norm-base", 0, "Stopping", systems, text, "b|r0", "b", "what rtol is relative to: ||b|| or ||b - A x0||"},
-    {"max-iters", 0, "Stopping", systems, count, "N", "10000", "limit on iterations (exit code 3)"},
-    {"dtol", 0, "Stopping", systems, number, "X", "1e5", "diverged when the residual exceeds X * max(||b||, ||r0||)"},
-    {"stagnation", 0, "Stopping", systems, text, "N|auto", "auto",
+    {"atol", 0, "Stopping", systems | many_runs, number, "X", "0", "absolute tolerance, in the units of b"},
+    {"norm-base", 0, "Stopping", systems | many_runs, text, "b|r0", "b",
+     "what rtol is relative to: ||b|| or ||b - A x0||"},
+    {"max-iters", 0, "Stopping", systems | many_runs, count, "N", "10000", "limit on iterations (exit code 3)"},
+    {"dtol", 0, "Stopping", systems | many_runs, number, "X", "1e5",
+     "diverged when the residual exceeds X * max(||b||, ||r0||)"},
+    {"stagnation", 0, "Stopping", systems | many_runs, text, "N|auto", "auto",
      "stagnated when the smallest residual falls by less than 1 % in N iterations; auto: max(1000, rows)"},
     {"tol", 0, "Stopping", ranking, number, "X", "1e-9", "stop when ||x' - x|| <= X in the norm of --norm", "1e-5"},
     {"norm", 0, "Stopping", pagerank, text, "l1|l2|linf", "l1", "norm of the change"},
@@ -139,13 +145,15 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"max-iters", 0, "Stopping", pagerank, count, "N", "1000", "limit on iterations (exit code 3, ranks are written)"},
     {"max-time", 0, "Stopping", iterative | compare, seconds, "T|none", "none",
      "time limit of the iteration (exit code 3): 300s, 5m, 2h"},
+    {"max-time", 0, "Stopping", bench, seconds, "T|none", "none",
+     "time limit of every run, reading and set-up included: 60s, 5m"},
 
     {"spmv", 'k', "Kernel", iterative, text, "NAME", "auto",
      "product A x: auto, or a kernel that the device has (solve list kernels)"},
     {"plan-info", 0, "Kernel", iterative, flag, "", "", "print time, memory and break-even of the kernel's set-up"},
-    {"determinism", 0, "Kernel", iterative | spgemm, text, "none|run|gpu", "none",
+    {"determinism", 0, "Kernel", iterative | spgemm | many_runs, text, "none|run|gpu", "none",
      "weakest class allowed: run = bitwise equal from run to run, gpu = also for any number of threads"},
-    {"precision", 0, "Kernel", run, text, "fp64|fp32|mixed", "fp64",
+    {"precision", 0, "Kernel", run | many_runs, text, "fp64|fp32|mixed", "fp64",
      "element type of matrix and vectors; mixed: iterations and preconditioner in fp32, residuals and x in fp64, with "
      "cg, bicgstab, gmres or richardson (docs/mixed-precision.md)"},
     {"precision", 0, "Kernel", matrix & ~run & ~spgemm, text, "fp64|fp32", "fp64",
@@ -162,6 +170,19 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"preconds", 0, "Comparison", compare, text, "A,B", "",
      "preconditioners of the solves, each with each kernel, as --precond names them with colons between parameters: "
      "jacobi,amg,ilut:1e-3:20; says after how many solves the costlier set-up pays against the first one"},
+    {"methods", 0, "Comparison", bench, text, "A,B", "auto",
+     "methods of the runs, as --method of run names them: auto, direct, lsmr, cgls, {methods}"},
+    {"preconds", 0, "Comparison", bench, text, "A,B", "auto",
+     "preconditioners of the runs, as --precond names them with colons between parameters: auto,jacobi,ilut:1e-3:20; "
+     "direct brings its own, lsmr and cgls take none and jacobi"},
+    {"kernels", 0, "Comparison", bench, text, "A,B", "auto", "kernels of the runs (solve list kernels)"},
+    {"repeat", 0, "Comparison", bench, count, "N", "1", "make every run so often; tables show medians"},
+    {"measure", 0, "Comparison", bench, text, "time|cpu|products", "time",
+     "what tables compare: time (set-up and solve, by the clock), cpu (processor time of the whole run, reading "
+     "included) or products with A"},
+    {"summary", 0, "Comparison", bench, flag, "", "",
+     "make no run: the words are files of earlier ones, which tables are made of"},
+    {"budget", 0, "Comparison", tune, seconds, "T", "30s", "time of the search"},
     {"applies", 0, "Comparison", compare, count, "N", "1000", "number of products in the total, after the set-up"},
     {"sort", 0, "Comparison", compare, text, "KEY", "total",
      "order of the kernels, best first: total, spmv, setup, error or memory", "", "total|spmv|setup|error|memory"},
@@ -194,7 +215,7 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"verify", 0, "Product", spgemm, flag, "", "",
      "compare (A B) x with A (B x) for a random x, against a bound on rounding (exit code 8)"},
 
-    {"device", 0, "Machine", iterative, text, "NAME", "auto",
+    {"device", 0, "Machine", iterative | many_runs, text, "NAME", "auto",
      "host, cuda or cuda:N; auto: a GPU for a large matrix that fits, else the host; the summary says why", "",
      "auto|host|cuda"},
     {"device", 0, "Machine", inspect | convert | compare | spgemm, text, "NAME", "auto",
@@ -204,14 +225,16 @@ constexpr auto table = std::to_array<OptionSpec>({
      "A.mtx "
      "--engine petsc; docs/scale.md)",
      "", "tessera|petsc"},
-    {"threads", 0, "Machine", matrix | doctor, text, "N|auto", "auto",
+    {"threads", 0, "Machine", matrix | many_runs | doctor, text, "N|auto", "auto",
      "worker threads; auto: by CPUs, quota, OMP_NUM_THREADS"},
     {"mem-limit", 0, "Machine", matrix & ~spgemm, bytes, "SIZE", "",
      "fail rather than use more memory than this (exit code 6): 8GiB"},
     {"mem-limit", 0, "Machine", spgemm, bytes, "SIZE", "",
      "use no more memory than this: 8GiB; a product of two matrices that is larger is formed in slices of rows, and "
      "written so to a .tsb file; others fail (exit code 6)"},
-    {"seed", 0, "Machine", matrix, count, "N", "42", "seed of all random numbers"},
+    {"mem-limit", 0, "Machine", many_runs, bytes, "SIZE", "",
+     "end a run that needs more memory than this, by its own forecast or by what it holds: 8GiB"},
+    {"seed", 0, "Machine", matrix | many_runs, count, "N", "42", "seed of all random numbers"},
 
     {"output", 'o', "Output", run, text, "FILE|-", "",
      "write the solution as a Matrix Market array; .gz: compressed; .txt: one number per line; -: standard output, "
@@ -234,8 +257,16 @@ constexpr auto table = std::to_array<OptionSpec>({
      "auto|mtx|mtx.gz|tsb|tiles"},
     {"symmetric", 0, "Output", convert, text, "auto|general", "auto",
      "auto: of a numerically symmetric matrix, text files get the lower triangle; general: all entries"},
-    {"force", 0, "Output", convert, flag, "", "", "replace OUT if it exists"},
-    {"json", 0, "Output", every | version, text, "[FILE|-]", "",
+    {"output", 'o', "Output", tune, text, "FILE", "solve.toml", "the configuration to write", "", "", ".toml"},
+    {"force", 0, "Output", convert | tune, flag, "", "", "replace OUT if it exists"},
+    {"json", 0, "Output", bench, text, "[FILE|-]", "",
+     "write one line of JSON per run, to standard output in place of the summary, or to a file (--json=FILE, or a name "
+     "that ends in .jsonl or .json); runs that the file has are not made again",
+     "", "", ".jsonl|.json"},
+    {"table", 0, "Output", bench, text, "md|csv|latex", "",
+     "write the tables to standard output in this format: Markdown, CSV (one row per matrix and configuration) or "
+     "LaTeX"},
+    {"json", 0, "Output", one_document, text, "[FILE|-]", "",
      "write one JSON document: to standard output in place of the summary, or to a file (--json=FILE, or a name that "
      "ends in .json)",
      "", "", ".json"},
@@ -253,7 +284,7 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"spy", 0, "Output", inspect, count, "N", "24",
      "lines of the spy plot of a square matrix, which is 2 N columns wide; fewer for a rectangular one"},
     {"no-spy", 0, "Output", inspect, flag, "", "", "no spy plot"},
-    {"quiet", 'q', "Output", matrix, flag, "", "", "no summary, no progress, no warnings"},
+    {"quiet", 'q', "Output", matrix | many_runs, flag, "", "", "no summary, no progress, no warnings"},
     {"verbose", 'v', "Output", matrix, flag, "", "", "log each step on standard error; -vv: all settings too"},
     {"progress", 0, "Output", matrix, text, "MODE", "auto",
      "auto, bar, plain, json (lines) or none, on standard error, after the first half second", "",
@@ -279,9 +310,7 @@ constexpr auto table = std::to_array<OptionSpec>({
 });
 
 constexpr std::string_view planned =
-    " tune bench --reorder --scale --index --graph --events --debug "
-    "--from-petsc "
-    "--from-amgx --from-scipy --from-ginkgo --return --suite --resume "
+    " --reorder --scale --index --graph --events --debug --from-petsc --from-amgx --from-scipy --from-ginkgo --return "
     "precond=ainv replace-residual=never ";
 
 /// Spellings of PETSc, SciPy, Ginkgo and common benchmarks.

@@ -19,6 +19,8 @@ enum class Command {
   convert,
   spgemm,
   report,
+  bench,
+  tune,
   doctor,
   list,
   completion,

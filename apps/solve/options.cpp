@@ -205,8 +205,9 @@ void require_applicable(Command command, const Layer& layer) {
   return text.empty() || is_flag == (command != Command::spgemm);
 }
 
-/// IN and OUT of convert are meant for one run: neither the environment nor ./solve.toml names them.
-[[nodiscard]] bool names_converted_file(const std::string& name, const Setting& setting) {
+/// The matrix and the output of convert and tune are meant for one run: neither the environment nor ./solve.toml names
+/// them.
+[[nodiscard]] bool names_file_of_one_run(const std::string& name, const Setting& setting) {
   if (setting.source == SettingSource::config_file) return false;
   return name == "output" || std::find(problems.begin(), problems.end(), name) != problems.end();
 }
@@ -215,7 +216,7 @@ void require_applicable(Command command, const Layer& layer) {
 [[nodiscard]] bool concerns(Command command, const std::string& name, const Setting& setting) {
   if (is_typed(setting)) return true;
   if (name == "transpose" && !fits_transpose(command, setting.text)) return false;
-  if (command == Command::convert && names_converted_file(name, setting)) return false;
+  if ((command == Command::convert || command == Command::tune) && names_file_of_one_run(name, setting)) return false;
   if (name == "method" && (setting.text == "pagerank") != (command == Command::pagerank)) return false;
   return applies(command, name);
 }

@@ -93,6 +93,9 @@ TEST_F(SchemaTest, EveryDocumentIsAsPublished) {
     EXPECT_EQ(result.exit_code, code) << line << "\n" << result.err;
     documents.push_back(path(name));
   }
+  file("bad.mtx", "%%MatrixMarket matrix\n");
+  EXPECT_EQ(run("bench . poisson2d:4 --methods auto,cg --max-time 1m --json runs.jsonl -q").exit_code, 5);
+  documents.push_back(path("runs.jsonl"));
   const auto verdict = validate(documents);
   EXPECT_EQ(verdict.exit_code, 0) << verdict.out << verdict.err;
 }

@@ -1,4 +1,4 @@
-/// Planned commands, options and values: refused by name, never ignored.
+/// Planned options and values: refused by name, never ignored.
 
 #include "solve_process.hpp"
 
@@ -16,12 +16,6 @@ class UnavailableTest : public SolveTest {
   }
 };
 
-TEST_F(UnavailableTest, Commands) {
-  for (const std::string command : {"tune", "bench"}) {
-    expect_refused(command + " A.mtx", "command \"" + command + "\" is planned and not implemented in Tessera 0.1");
-  }
-}
-
 TEST_F(UnavailableTest, ACommandNameWithAPathIsAFile) {
   file("compare", laplace4);
   EXPECT_EQ(run("./compare").exit_code, 0);
@@ -29,7 +23,7 @@ TEST_F(UnavailableTest, ACommandNameWithAPathIsAFile) {
 
 TEST_F(UnavailableTest, Options) {
   for (const std::string option : {"--reorder rcm", "--scale diag", "--index 64", "--graph on", "--events e.jsonl",
-                                   "--events=e.jsonl", "--debug", "--resume"}) {
+                                   "--events=e.jsonl", "--debug"}) {
     const std::string name = option.substr(0, option.find_first_of(" ="));
     expect_refused("--poisson3d 4 " + option, "option " + name + " is planned and not implemented in Tessera 0.1");
   }

@@ -3,7 +3,7 @@
 
 samples.py SOLVE ROOT. Each indented line `$ solve ...` is run, and the lines below it, up to the next one or the end of the
 block, must appear in its output in that order. A sample may leave lines out; `...` and a line with ` ... ` for what is
-left out inside are kept. Times, residuals, sizes of the machine and the device are not compared; counts are. Of `compare`, whose
+left out inside are kept. Times, residuals, sizes of the machine and the device are not compared; counts are. Of `compare` and `tune`, whose
 tables are measured throughout, the options alone are checked.
 Other indented lines `solve ...` must be accepted by --print-config, or name options that --help knows.
 
@@ -19,8 +19,8 @@ import subprocess
 import sys
 import tempfile
 
-COMMANDS = {"run", "pagerank", "spgemm", "compare", "inspect", "convert", "report", "list", "doctor", "completion", "version", "help"}
-WITH_CONFIG = {"run", "pagerank", "inspect", "compare", "convert", "spgemm"}
+COMMANDS = {"run", "pagerank", "spgemm", "compare", "inspect", "convert", "report", "bench", "tune", "list", "doctor", "completion", "version", "help"}
+WITH_CONFIG = {"run", "pagerank", "inspect", "compare", "convert", "spgemm", "bench", "tune"}
 START = re.compile(r"^    \$ (?:build/release/bin/)?solve(?P<arguments>| .*)$")
 PLAIN = re.compile(r"^    (?:SOLVE_\w+=\S+ )?solve(?P<arguments>| .*)$")
 MACHINE_LINES = re.compile(r"^(device|machine|traffic|time|set-up|plans) .*")
@@ -124,7 +124,7 @@ def check_sample(binary, sample, data, update):
     arguments, missing = located(sample.arguments, data)
     if missing:
         return f"skipped: {sample.place()} (no {missing})", []
-    if sample.arguments[:1] == ["compare"] or not sample.lines:
+    if sample.arguments[:1] in (["compare"], ["tune"]) or not sample.lines:
         return None, check_plain(binary, sample.place(), shlex.join(sample.arguments), data or ".")
     done = run(binary, arguments, data or ".")
     output = (done.stderr + done.stdout).splitlines()
