@@ -9,6 +9,7 @@
 #include "tessera/array.hpp"
 #include "tessera/assemble.hpp"
 #include "tessera/binary_matrix.hpp"
+#include "tessera/centrality.hpp"
 #include "tessera/context.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/device.hpp"
