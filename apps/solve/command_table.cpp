@@ -57,6 +57,18 @@ constexpr auto table = std::to_array<CommandSpec>(
       "  solve pagerank web.mtx --damping 0.85 --tol 1e-9 --norm l1 --top 10\n"
       "  solve --method pagerank web.mtx.gz -o ranks.mtx\n"
       "  solve pagerank --powerlaw 1e5 --tol-per-node 1e-8\n"},
+     {"hits", "hubs and authorities of a graph; row i of the matrix holds the out-links of i", "", matrix_files,
+      "usage: solve hits GRAPH [options]\n"
+      "       solve hits --powerlaw N [options]\n",
+      solve_exit_codes,
+      "  solve hits web.mtx --top 20\n"
+      "  solve hits web.mtx --labels names.txt --csv -\n"},
+     {"katz", "Katz centrality of a graph; row i of the matrix holds the out-links of i", "", matrix_files,
+      "usage: solve katz GRAPH [options]\n"
+      "       solve katz --powerlaw N [options]\n",
+      solve_exit_codes,
+      "  solve katz web.mtx --top 20\n"
+      "  solve katz web.mtx --alpha 0.01 -o scores.csv\n"},
      {"compare", "check and time every SpMV kernel on one matrix, and whole solves with each", "", matrix_files,
       "usage: solve compare MATRIX [options]\n"
       "       solve compare --poisson3d N --solvers cg [options]\n",
@@ -108,7 +120,7 @@ constexpr auto table = std::to_array<CommandSpec>(
       "  solve completion zsh > ~/.zfunc/_solve         with fpath+=~/.zfunc before compinit\n"
       "  solve completion fish > ~/.config/fish/completions/solve.fish\n"},
      {"help", "explain a command, an option or the exit codes, or print the manual page",
-      "run|pagerank|compare|inspect|convert|spgemm|doctor|list|completion|help|version|exit-codes|man", "",
+      "run|pagerank|hits|katz|compare|inspect|convert|spgemm|doctor|list|completion|help|version|exit-codes|man", "",
       "usage: solve help [COMMAND|OPTION|exit-codes|man]\n", "  0 printed    2 usage\n",
       "  solve help compare\n"
       "  solve help --rtol\n"
@@ -116,9 +128,10 @@ constexpr auto table = std::to_array<CommandSpec>(
      {"version", "version, commit, compiler and CUDA of this build", "", "", "usage: solve version [options]\n",
       "  0 printed    2 usage\n", "  solve version --json\n"}});
 
-constexpr std::array all_commands{Command::run,        Command::pagerank, Command::compare, Command::inspect,
-                                  Command::convert,    Command::spgemm,   Command::doctor,  Command::list,
-                                  Command::completion, Command::help,     Command::version};
+constexpr std::array all_commands{Command::run,     Command::pagerank, Command::hits,       Command::katz,
+                                  Command::compare, Command::inspect,  Command::convert,    Command::spgemm,
+                                  Command::doctor,  Command::list,     Command::completion, Command::help,
+                                  Command::version};
 
 [[nodiscard]] const CommandSpec& spec_of(Command command) { return table[static_cast<std::size_t>(command)]; }
 

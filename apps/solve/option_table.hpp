@@ -11,7 +11,26 @@
 
 namespace tessera::cli {
 
-enum class Command { run, pagerank, compare, inspect, convert, spgemm, doctor, list, completion, help, version };
+enum class Command {
+  run,
+  pagerank,
+  hits,
+  katz,
+  compare,
+  inspect,
+  convert,
+  spgemm,
+  doctor,
+  list,
+  completion,
+  help,
+  version
+};
+
+/// The commands whose result is a ranking of vertices.
+[[nodiscard]] constexpr bool ranks_vertices(Command command) {
+  return command == Command::pagerank || command == Command::hits || command == Command::katz;
+}
 
 [[nodiscard]] std::string_view to_string(Command command);
 [[nodiscard]] std::optional<Command> parse_command(std::string_view word);

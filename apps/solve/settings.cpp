@@ -108,8 +108,9 @@ ProblemSettings problem_settings(const Options& options, const std::vector<std::
   given.insert(given.end(), files.begin(), files.end());
   if (given.empty()) {
     throw UsageError("no problem given: name a Matrix Market file or a model problem",
-                     options.command() == Command::pagerank ? "for a first try: solve pagerank --powerlaw 10000"
-                                                            : "for a first try: solve --poisson3d 32");
+                     ranks_vertices(options.command())
+                         ? fmt::format("for a first try: solve {} --powerlaw 10000", to_string(options.command()))
+                         : "for a first try: solve --poisson3d 32");
   }
   if (given.size() > 1) {
     const std::string command = files.empty() ? "" : did_you_mean(files.front(), command_names());
@@ -277,7 +278,7 @@ MachineSettings machine_settings(const Options& options) {
   if (threads > 0) host::set_default_threads(static_cast<int>(threads));
   result.host = Device::host(static_cast<int>(threads));
   if (result.device.is_host()) result.device = result.host;
-  const bool chooses = options.command() == Command::run || options.command() == Command::pagerank;
+  const bool chooses = options.command() == Command::run || ranks_vertices(options.command());
   result.device_undecided = chooses && device == "auto";
   result.precision = element_type(options);
   if (options.given("mem-limit")) result.memory_limit_bytes = bytes_option(options, "mem-limit");
@@ -362,6 +363,14 @@ SpmvOptions spmv_settings(const Options& options, MachineSettings& machine) {
   return result;
 }
 
+RankingSettings ranking_settings(const Options& options) {
+  return {options.text("labels").value_or(""), count_option(options, "top"), options.typed("top")};
+}
+
+VertexNames vertex_names(const RankingSettings& settings, std::int64_t vertices) {
+  return settings.labels.empty() ? VertexNames() : read_labels(settings.labels, vertices);
+}
+
 PageRankSettings pagerank_settings(const Options& options) {
   PageRankSettings result;
   result.problem = problem_settings(options);
@@ -380,11 +389,12 @@ PageRankSettings pagerank_settings(const Options& options) {
   rank.time_limit_seconds = seconds_option(options, "max-time");
   rank.keep_history = result.output.wants_history();
   rank.history_rows = result.output.history_rows();
-  if (const auto text = options.text("personalize")) result.personalize = parse_personalization(*text);
+  result.ranking = ranking_settings(options);
+  if (const auto text = options.text("personalize")) {
+    result.personalize = parse_personalizations(*text, !result.ranking.labels.empty());
+  }
   constexpr Choices<bool, 2> sums{{{"1", false}, {"n", true}}};
   result.sum_to_vertices = choice_option(options, "sum", sums);
-  result.top = count_option(options, "top");
-  result.top_given = options.typed("top");
   result.machine = machine_settings(options);
   rank.spmv = spmv_settings(options, result.machine);
   return result;

@@ -1,6 +1,7 @@
 """Tessera in Python: sparse systems, ranks of graphs and sparse products, on matrices of SciPy without a copy."""
 
 from . import _core, errors, report, testing
+from ._centrality import hits, katz
 from ._least_squares import cgls, lsmr
 from ._matrix import as_csr as _as_csr
 from ._pagerank import pagerank
@@ -17,8 +18,8 @@ __version__ = _core.build_info()["version"]
 __all__ = [
     "BudgetExceeded", "CudaError", "DeviceUnavailable", "DimensionError", "Error", "InvalidArgument", "InvalidMatrix",
     "IoError", "NotSupported", "OutOfMemory", "ParseError", "Plan", "Preconditioner", "SingularMatrix", "Solver",
-    "bicgstab", "build_info", "cg", "cgls", "chebyshev", "errors", "generate", "gmres", "idr", "kernels", "lsmr",
-    "minres", "pagerank", "read", "report", "richardson", "solve", "spgemm", "testing",
+    "bicgstab", "build_info", "cg", "cgls", "chebyshev", "errors", "generate", "gmres", "hits", "idr", "katz",
+    "kernels", "lsmr", "minres", "pagerank", "read", "report", "richardson", "solve", "spgemm", "testing",
 ]
 
 

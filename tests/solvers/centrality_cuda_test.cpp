@@ -23,9 +23,9 @@ class CentralityOnGpu : public CudaTest {
 /// Unweighted and weighted graphs over several blocks of a GPU.
 std::vector<std::shared_ptr<const Csr<double>>> graphs() {
   std::vector<std::shared_ptr<const Csr<double>>> all;
-  all.push_back(std::make_shared<const Csr<double>>(star<double>(700)));
+  all.push_back(std::make_shared<const Csr<double>>(star<double>(300)));
   for (const ValueStorage storage : {ValueStorage::pattern, ValueStorage::weighted}) {
-    Csr<double> graph = with_row_lengths<double>(power_law_lengths(600, 500, 5), 600, storage, 7);
+    Csr<double> graph = with_row_lengths<double>(power_law_lengths(300, 200, 5), 300, storage, 7);
     if (storage == ValueStorage::weighted) {
       Array<double> weights(graph.nnz(), Init::none);
       for (offset_t k = 0; k < graph.nnz(); ++k) weights[k] = static_cast<double>(1 + k % 5);
@@ -58,14 +58,14 @@ Outcome katz_on(const Device& device, const std::shared_ptr<const Csr<double>>& 
   const SpmvPlan<double> plan(transpose(graph->view()), {.algorithm = kernel, .device = device});
   Array<double> scores(graph->rows(), Init::none, device);
   KatzOptions options;
-  options.tolerance = 1e-12;
+  options.tolerance = 1e-10;  // scores reach some thousand beta
   CentralityReport report = katz<double>(plan, scores.span(), options);
   return {fetched(scores), {}, std::move(report)};
 }
 
 void expect_close(const std::vector<double>& found, const std::vector<double>& expected) {
   ASSERT_EQ(found.size(), expected.size());
-  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-11 * (1e-3 + expected[i]));
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-10 * (1e-3 + expected[i]));
 }
 
 TEST_F(CentralityOnGpu, ScoresAreThoseOfTheHost) {
