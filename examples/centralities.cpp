@@ -1,6 +1,6 @@
 /// \file
-/// Hubs, authorities and Katz centrality of one graph: plans of its matrix and of the transpose, scores in the memory of
-/// the device, and what the reports prove.
+/// Hubs, authorities and Katz centrality of one graph: plans of its matrix and of the transpose, scores in the memory
+/// of the device, and what the reports prove.
 ///
 ///     centralities [SCALE [host|cuda|cuda:N]]
 

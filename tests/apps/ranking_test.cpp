@@ -15,7 +15,8 @@ namespace {
 
 class RankingTest : public SolveTest {
  protected:
-  RankingTest() {
+  void SetUp() override {
+    SolveTest::SetUp();
     file("w.mtx",
          "%%MatrixMarket matrix coordinate real general\n5 5 7\n"
          "1 2 3\n1 3 1\n2 1 1\n3 3 2\n3 4 1\n5 1 1\n5 2 1\n");
@@ -41,8 +42,7 @@ TEST_F(RankingTest, SeveralDistributionsGiveTheRanksOfEach) {
   const std::vector<std::vector<double>> alone{ranks("--personalize 1,4"), ranks("--personalize unit:5"),
                                                ranks("--personalize 2:1,3:2")};
   const std::string common = "pagerank w.mtx --tol 1e-13 -q -o all.mtx ";
-  file("three.mtx",
-       "%%MatrixMarket matrix array real general\n5 3\n1\n0\n0\n1\n0\n0\n0\n0\n0\n1\n0\n1\n2\n0\n0\n");
+  file("three.mtx", "%%MatrixMarket matrix array real general\n5 3\n1\n0\n0\n1\n0\n0\n0\n0\n0\n1\n0\n1\n2\n0\n0\n");
   for (const char* spelling : {"--personalize 1,4 --personalize unit:5 --personalize 2:1,3:2",
                                "--personalize 1,4;unit:5;2:1,3:2", "--personalize three.mtx"}) {
     SCOPED_TRACE(spelling);
@@ -114,7 +114,8 @@ TEST_F(RankingTest, NamesThatAreNotThereAreRefused) {
   const auto named = [&](const std::string& text) {
     return std::vector<std::string>{"pagerank", "w.mtx", "--labels", "names.txt", "--personalize", text};
   };
-  expect_refused(named("alcie"), 2, "option --personalize: item 1: there is no vertex \"alcie\"\n  hint: did you mean alice?");
+  expect_refused(named("alcie"), 2,
+                 "option --personalize: item 1: there is no vertex \"alcie\"\n  hint: did you mean alice?");
   expect_refused(named("alice,9"), 2, "item 2: there is no vertex 9, the graph has 5");
   expect_refused(named("alice,alice:2"), 2, "vertex 1 is given twice, as items 1 and 2");
   expect_refused(named("alice:x"), 2, "the weight of vertex alice must be a finite number >= 0, got \"x\"");
@@ -177,7 +178,8 @@ TEST_F(RankingTest, HitsAndKatzWriteAndExitAsPageRankDoes) {
   for (const char* command : {"hits", "katz"}) {
     EXPECT_EQ(run(std::string(command) + " w.mtx --dry-run").exit_code, 0);
     file("bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 -1\n2 1 1\n");
-    expect_refused({command, "bad.mtx"}, 5, "bad.mtx: link weights must be finite and not negative, but row 1, column 2");
+    expect_refused({command, "bad.mtx"}, 5,
+                   "bad.mtx: link weights must be finite and not negative, but row 1, column 2");
     file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 2 1\n");
     expect_refused({command, "wide.mtx"}, 5, "wide.mtx: an adjacency matrix is square, but this one is 2 x 3");
     expect_refused({command, "w.mtx", "--damping", "0.5"}, 2, "option --damping does not apply to ");
