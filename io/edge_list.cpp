@@ -6,6 +6,7 @@
 #include "io/data_chunks.hpp"
 #include "io/edge_line.hpp"
 #include "io/file_entries.hpp"
+#include "io/matrix_readers.hpp"
 #include "io/source.hpp"
 #include "tessera/error.hpp"
 
@@ -310,8 +311,10 @@ class NameTable {
   return out;
 }
 
+}  // namespace
+
 template <class T>
-[[nodiscard]] EdgeList<T> read_document(const Document& document, const ReadOptions& options, MemoryBudget& budget) {
+EdgeList<T> io::read_edge_text(const Document& document, const ReadOptions& options, MemoryBudget& budget) {
   const Layout layout = find_layout(document);
   ParsedLines<T> parsed = parse_lines<T>(document, layout, options.device, budget);
   const std::int64_t first = parsed.header ? 1 : 0;
@@ -344,21 +347,21 @@ template <class T>
   return {io::assemble_entries(std::move(entries), document.name, options, budget), std::move(vertices.labels)};
 }
 
-}  // namespace
-
 template <class T>
 EdgeList<T> read_edge_list(const std::filesystem::path& path, const ReadOptions& options) {
   MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
   const io::ByteBuffer text = io::load_text(path, budget, options.device);
-  return read_document<T>({text.view(), path.string()}, options, budget);
+  return io::read_edge_text<T>({text.view(), path.string()}, options, budget);
 }
 
 template <class T>
 EdgeList<T> parse_edge_list(std::string_view text, const std::string& name, const ReadOptions& options) {
   MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
-  return read_document<T>({text, name}, options, budget);
+  return io::read_edge_text<T>({text, name}, options, budget);
 }
 
+template EdgeList<float> io::read_edge_text(const Document&, const ReadOptions&, MemoryBudget&);
+template EdgeList<double> io::read_edge_text(const Document&, const ReadOptions&, MemoryBudget&);
 template EdgeList<float> read_edge_list(const std::filesystem::path&, const ReadOptions&);
 template EdgeList<double> read_edge_list(const std::filesystem::path&, const ReadOptions&);
 template EdgeList<float> parse_edge_list(std::string_view, const std::string&, const ReadOptions&);

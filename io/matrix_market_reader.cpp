@@ -3,6 +3,7 @@
 #include "io/data_chunks.hpp"
 #include "io/file_entries.hpp"
 #include "io/matrix_market_header.hpp"
+#include "io/matrix_readers.hpp"
 #include "io/rounded_integers.hpp"
 #include "io/source.hpp"
 #include "tessera/array.hpp"
@@ -212,9 +213,9 @@ void reserve_assembly(const MatrixMarketHeader& header, offset_t entries, Memory
 }
 
 /// \param release_text called when the text is no longer needed, so that assembly can use its memory
-template <class T, class ReleaseText>
+template <class T>
 MatrixMarketMatrix<T> read_coordinate(const Document& document, const ParsedHeader& parsed, const ReadOptions& options,
-                                      MemoryBudget& budget, ReleaseText&& release_text) {
+                                      MemoryBudget& budget, const std::function<void()>& release_text) {
   const MatrixMarketHeader& header = parsed.header;
   const auto entries = io::read_coordinate_entries<T>(document, parsed, options.device, budget);
   const auto rounded = io::first_rounded_integer<T>(document, parsed, entries.stored_values());
@@ -272,29 +273,33 @@ MatrixMarketMatrix<T> read_array(const Document& document, const ParsedHeader& p
   return {std::move(assembly.matrix), header, 0, 0, rounded};
 }
 
-template <class T, class ReleaseText>
-MatrixMarketMatrix<T> read_document(const Document& document, const ReadOptions& options, MemoryBudget& budget,
-                                    ReleaseText&& release_text) {
-  const ParsedHeader parsed = io::parse_header(document);
+}  // namespace
+
+template <class T>
+MatrixMarketMatrix<T> io::read_matrix_market_text(const Document& document, const ReadOptions& options,
+                                                  MemoryBudget& budget, const std::function<void()>& release_text) {
+  const ParsedHeader parsed = parse_header(document);
   if (parsed.header.format == MatrixMarketFormat::array) return read_array<T>(document, parsed, options, budget);
   return read_coordinate<T>(document, parsed, options, budget, release_text);
 }
-
-}  // namespace
 
 template <class T>
 MatrixMarketMatrix<T> read_matrix_market(const std::filesystem::path& path, const ReadOptions& options) {
   MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
   io::ByteBuffer text = io::load_text(path, budget, options.device);
-  return read_document<T>({text.view(), path.string()}, options, budget, [&text] { text.clear(); });
+  return io::read_matrix_market_text<T>({text.view(), path.string()}, options, budget, [&text] { text.clear(); });
 }
 
 template <class T>
 MatrixMarketMatrix<T> parse_matrix_market(std::string_view text, const std::string& name, const ReadOptions& options) {
   MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
-  return read_document<T>({text, name}, options, budget, [] {});
+  return io::read_matrix_market_text<T>({text, name}, options, budget, [] {});
 }
 
+template MatrixMarketMatrix<float> io::read_matrix_market_text(const Document&, const ReadOptions&, MemoryBudget&,
+                                                               const std::function<void()>&);
+template MatrixMarketMatrix<double> io::read_matrix_market_text(const Document&, const ReadOptions&, MemoryBudget&,
+                                                                const std::function<void()>&);
 template MatrixMarketMatrix<float> read_matrix_market(const std::filesystem::path&, const ReadOptions&);
 template MatrixMarketMatrix<double> read_matrix_market(const std::filesystem::path&, const ReadOptions&);
 template MatrixMarketMatrix<float> parse_matrix_market(std::string_view, const std::string&, const ReadOptions&);
