@@ -65,10 +65,15 @@ function(tessera_link_runtime target)
   target_link_libraries(${target} PRIVATE ${TESSERA_FMT_TARGET})
 endfunction()
 
-# The libraries of file formats that were found (TesseraDependencies.cmake).
+# The libraries of file formats that were found (TesseraDependencies.cmake); consumers of an installed static library link
+# them by name.
 function(tessera_link_formats target)
-  target_compile_definitions(${target} PRIVATE ${TESSERA_FORMAT_DEFINITIONS})
-  target_link_libraries(${target} PRIVATE ${TESSERA_FORMAT_LIBRARIES})
+  foreach(library IN LISTS TESSERA_FORMAT_LIBRARIES)
+    target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:${library}>")
+  endforeach()
+  foreach(name IN LISTS TESSERA_FORMAT_NAMES)
+    target_link_libraries(${target} PRIVATE "$<INSTALL_INTERFACE:${name}>")
+  endforeach()
 endfunction()
 
 function(tessera_configure_library target)

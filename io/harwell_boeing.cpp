@@ -123,8 +123,15 @@ class BoeingParser {
         line = take_line(rest_);
       }
       const std::size_t at = std::min(static_cast<std::size_t>(k % format.per_line * format.width), line.size());
-      read_field(line.substr(at, static_cast<std::size_t>(format.width)), format, what,
-                 numbers[static_cast<std::size_t>(k)]);
+      const std::string_view field = line.substr(at, static_cast<std::size_t>(format.width));
+      const bool cut =
+          rest_.empty() && !document_.text.ends_with('\n') && field.size() < static_cast<std::size_t>(format.width);
+      if (cut) {
+        fail_at(document_, field.data(),
+                fmt::format("the file ends within a number: expected {} characters of the {}, found {}", format.width,
+                            what, quoted(field)));
+      }
+      read_field(field, format, what, numbers[static_cast<std::size_t>(k)]);
     }
     return numbers;
   }

@@ -88,12 +88,34 @@ using Variable = std::unique_ptr<matvar_t, FreeVariable>;
   throw InvalidMatrix(fmt::format("{}: values of the type {} of matio are not read", name, static_cast<int>(type)));
 }
 
+/// matio takes what a file lacks at its end for read: so every element has to be there, which is a word of 32 bits for
+/// its type, one for its bytes, and these. (MATLAB, "MAT-File Format", version 5.) \throws ParseError
+void check_elements(std::string_view bytes, const std::string& name) {
+  constexpr std::size_t header_bytes = 128;
+  constexpr std::size_t order_at = 126;
+  if (bytes.size() < header_bytes)
+    throw ParseError::at_byte(name, bytes.size(), "the header of the MATLAB file is cut off");
+  const std::endian order = bytes.substr(order_at, 2) == "IM" ? std::endian::little : std::endian::big;
+  ByteReader reader(bytes, name, order);
+  reader.skip(header_bytes);
+  while (reader.left() > 0) {
+    const std::uint64_t at = reader.position();
+    static_cast<void>(reader.integer(NumberType::uint32, "the type of a variable"));
+    const std::int64_t size = reader.integer(NumberType::uint32, "the size of a variable");
+    if (static_cast<std::uint64_t>(size) > reader.left()) {
+      reader.fail_at(
+          at, fmt::format("expected a variable of {} bytes, found {} to the end of the file", size, reader.left()));
+    }
+    reader.skip(static_cast<std::uint64_t>(size));
+  }
+}
+
 /// A variable of the file, with its data.
 class MatReader {
  public:
   /// \param wants_sparse which kind is looked for where no variable is named
   MatReader(const FileBytes& file, bool wants_sparse)
-      : name_(file.name), content_(file.bytes, file.name), mat_(Mat_Open(content_.path().c_str(), MAT_ACC_RDONLY)) {
+      : name_(checked(file)), content_(file.bytes, file.name), mat_(Mat_Open(content_.path().c_str(), MAT_ACC_RDONLY)) {
     if (mat_ == nullptr) throw ParseError::at_byte(name_, 0, "the header of the MATLAB file is damaged");
     const std::string wanted = file.variable.empty() ? choose(wants_sparse) : file.variable;
     const std::size_t dot = wanted.find('.');
@@ -129,6 +151,12 @@ class MatReader {
   }
 
  private:
+  /// The name of a file that is whole.
+  [[nodiscard]] static const std::string& checked(const FileBytes& file) {
+    check_elements(file.bytes, file.name);
+    return file.name;
+  }
+
   /// The only variable of the kind, or that of the SuiteSparse collection.
   [[nodiscard]] std::string choose(bool wants_sparse) {
     std::vector<std::string> fitting;
