@@ -128,7 +128,7 @@ template <class T>
   }
   decide_device(*problem.matrix, machine, settings.spmv, progress);
   const auto vertices = static_cast<std::uint64_t>(problem.matrix->rows());
-  outcome.names = vertex_names(settings.ranking, problem.matrix->rows());
+  outcome.names = vertex_names(settings.ranking, problem.matrix->rows(), problem.labels);
   // Scores, products, ones, and the scores handed out.
   const std::uint64_t vectors = settings.is_hits ? 7 : 5;
   outcome.memory.vectors = vectors * vertices * sizeof(T);

@@ -30,7 +30,8 @@ struct CommandSpec {
   std::string_view examples;
 };
 
-constexpr std::string_view matrix_files = ".mtx|.mtx.gz|.tsb|.tiles";
+constexpr std::string_view matrix_files =
+    ".mtx|.mtx.gz|.mtx.zst|.tsb|.tiles|.csv|.tsv|.csv.gz|.npz|.mat|.rb|.rua|.rsa|.petsc|.amgx";
 constexpr std::string_view solve_exit_codes =
     "  0 converged and verified    1 internal error        2 usage\n"
     "  3 iteration or time limit   4 breakdown, divergence, stagnation, not finite\n"
@@ -96,6 +97,7 @@ constexpr auto table = std::to_array<CommandSpec>(
       "  solve convert A.mtx.gz A.tsb                   then: solve A.tsb\n"
       "  solve convert A.tsb - | head                   Matrix Market text on standard output\n"
       "  solve convert A.mtx A.tiles                    binary, in 8 x 8 tiles\n"
+      "  solve convert A.mtx A.petsc                    also read: .npz, .mat, .rb, .csv (solve list formats)\n"
       "  solve convert A.mtx At.mtx --transpose\n"
       "  solve convert --generate road:1e5 road.mtx.gz\n"
       "  solve convert --vector b.txt b.mtx\n"},

@@ -41,7 +41,7 @@ constexpr unsigned every = matrix | doctor | list;
 
 constexpr std::string_view configuration = "Configuration";
 
-constexpr std::string_view vector_files = ".mtx|.mtx.gz|.txt";
+constexpr std::string_view vector_files = ".mtx|.mtx.gz|.txt|.npy|.mat|.petsc";
 
 using enum ValueKind;
 
@@ -78,7 +78,7 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"transpose", 0, "Problem", iterative | inspect | compare | convert, flag, "", "",
      "use the transpose of the matrix: solve A^T x = b; reverse every link of a graph"},
     {"right", 0, "Problem", spgemm, text, "FILE", "", "the factor B, as a second matrix on the command line names it",
-     "", "", ".mtx|.mtx.gz|.tsb"},
+     "", "", ".mtx|.mtx.gz|.tsb|.npz|.mat|.petsc"},
     {"transpose", 0, "Product", spgemm, text, "a|b", "",
      "transpose one factor: A^T B or A B^T; without B A^T A or A A^T"},
 
@@ -233,10 +233,10 @@ constexpr auto table = std::to_array<OptionSpec>({
      "write the product: Matrix Market, .gz: compressed, .tsb: binary; -: standard output", "", "",
      ".mtx|.mtx.gz|.tsb"},
     {"output", 'o', "Output", convert, text, "FILE|-", "", "OUT, as the last word names it", "", "",
-     ".mtx|.mtx.gz|.tsb|.tiles"},
-    {"to", 0, "Output", convert, text, "auto|mtx|mtx.gz|tsb|tiles", "auto",
-     "format to write; tsb: binary; tiles: binary, in 8 x 8 tiles; auto: by the ending of OUT", "",
-     "auto|mtx|mtx.gz|tsb|tiles"},
+     ".mtx|.mtx.gz|.tsb|.tiles|.petsc"},
+    {"to", 0, "Output", convert, text, "auto|mtx|mtx.gz|tsb|tiles|petsc", "auto",
+     "format to write; tsb: binary; tiles: binary, in 8 x 8 tiles; petsc: PETSc's; auto: by the ending of OUT", "",
+     "auto|mtx|mtx.gz|tsb|tiles|petsc"},
     {"symmetric", 0, "Output", convert, text, "auto|general", "auto",
      "auto: of a numerically symmetric matrix, text files get the lower triangle; general: all entries"},
     {"force", 0, "Output", convert, flag, "", "", "replace OUT if it exists"},

@@ -162,7 +162,7 @@ template <class T>
   const InputMatrix<T> problem = load_input<T>(settings.problem, machine);
   decide_device(*problem.matrix, machine, settings.pagerank.spmv, progress);
   const auto vertices = static_cast<std::uint64_t>(problem.matrix->rows());
-  outcome.names = vertex_names(settings.ranking, problem.matrix->rows());
+  outcome.names = vertex_names(settings.ranking, problem.matrix->rows(), problem.labels);
   const std::vector<JumpWeights> jumps =
       jump_weights(settings.personalize, problem.matrix->rows(), outcome.names, machine);
   // Ranks old and new, their scaled copy, and the teleport distribution; and the ranks handed out.

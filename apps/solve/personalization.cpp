@@ -97,7 +97,7 @@ class Items {
   }
 
   [[nodiscard]] std::int64_t numbered(std::string_view name, std::string_view item, const Refusal& refusal) const {
-    const auto number = parse_count(name);
+    const auto number = names_.has_numbers() ? std::nullopt : parse_count(name);
     if (!number || *number < 1) {
       if (!names_.empty()) refusal(fmt::format("there is no vertex \"{}\"", name), names_.nearest(name));
       refusal(fmt::format("expected a vertex (a whole number from 1) or VERTEX:WEIGHT, got \"{}\"", item),

@@ -44,7 +44,8 @@ struct JumpWeights {
   std::vector<double> weights;
 };
 
-/// One or several distributions per personalization. A text is the name of a vertex before it is a number.
+/// One or several distributions per personalization. A text is the name of a vertex before it is a number; where names
+/// are numbers it is nothing else.
 /// \throws OptionError for a vertex that the graph does not have, with the nearest name; ParseError for one in a file,
 ///         with its line; what the readers of vectors throw, and InvalidMatrix for a negative weight of a file or
 ///         weights that are all 0

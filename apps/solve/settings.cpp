@@ -367,9 +367,24 @@ RankingSettings ranking_settings(const Options& options) {
   return {options.text("labels").value_or(""), count_option(options, "top"), options.typed("top")};
 }
 
-VertexNames vertex_names(const RankingSettings& settings, std::int64_t vertices) {
-  return settings.labels.empty() ? VertexNames() : read_labels(settings.labels, vertices);
+VertexNames vertex_names(const RankingSettings& settings, std::int64_t vertices,
+                         const std::vector<std::string>& labels) {
+  if (!settings.labels.empty()) return read_labels(settings.labels, vertices);
+  return labels.empty() ? VertexNames() : VertexNames(labels);
 }
+
+namespace {
+
+/// Whether vertices may have names: --labels, or a file that is not known to hold a matrix.
+[[nodiscard]] bool may_have_names(const ProblemSettings& problem, const RankingSettings& ranking) {
+  if (!ranking.labels.empty()) return true;
+  constexpr std::array<std::string_view, 4> matrices{".mtx", ".mtx.gz", ".tsb", ".tiles"};
+  return problem.source == Source::file && std::none_of(matrices.begin(), matrices.end(), [&](std::string_view suffix) {
+           return problem.path.ends_with(suffix);
+         });
+}
+
+}  // namespace
 
 PageRankSettings pagerank_settings(const Options& options) {
   PageRankSettings result;
@@ -391,7 +406,7 @@ PageRankSettings pagerank_settings(const Options& options) {
   rank.history_rows = result.output.history_rows();
   result.ranking = ranking_settings(options);
   if (const auto text = options.text("personalize")) {
-    result.personalize = parse_personalizations(*text, !result.ranking.labels.empty());
+    result.personalize = parse_personalizations(*text, may_have_names(result.problem, result.ranking));
   }
   constexpr Choices<bool, 2> sums{{{"1", false}, {"n", true}}};
   result.sum_to_vertices = choice_option(options, "sum", sums);

@@ -172,8 +172,9 @@ struct PageRankSettings {
 [[nodiscard]] PageRankSettings pagerank_settings(const Options& options);
 /// --labels and --top. \throws UsageError
 [[nodiscard]] RankingSettings ranking_settings(const Options& options);
-/// The names of --labels. Throws as read_labels().
-[[nodiscard]] VertexNames vertex_names(const RankingSettings& settings, std::int64_t vertices);
+/// The names of --labels, else those of a list of edges. \param labels may be empty Throws as read_labels()
+[[nodiscard]] VertexNames vertex_names(const RankingSettings& settings, std::int64_t vertices,
+                                       const std::vector<std::string>& labels);
 
 /// Right-hand sides that iterate together.
 [[nodiscard]] std::int64_t columns_at_once(Method method, std::int64_t columns);

@@ -20,6 +20,7 @@ VertexNames::VertexNames(std::vector<std::string> names) : names_(std::move(name
     if (names_[i].empty()) continue;
     const auto [entry, is_new] = vertices_.emplace(names_[i], static_cast<std::int64_t>(i));
     if (!is_new) entry->second = ambiguous;
+    has_numbers_ = has_numbers_ || parse_count(names_[i]).has_value();
   }
 }
 

@@ -14,7 +14,8 @@
 
 namespace tessera::cli {
 
-/// Names by vertex, and vertices by name. Without names, vertices are numbers from 1.
+/// Names by vertex, and vertices by name. Without names, vertices are numbers from 1; a vertex goes by its number too
+/// unless names are numbers.
 class VertexNames {
  public:
   VertexNames() = default;
@@ -28,6 +29,8 @@ class VertexNames {
   ~VertexNames() = default;
 
   [[nodiscard]] bool empty() const noexcept { return names_.empty(); }
+  /// Whether a name is a whole number, so that a number means a name and nothing else.
+  [[nodiscard]] bool has_numbers() const noexcept { return has_numbers_; }
   /// Empty where the vertex has no name. \param vertex 0-based
   [[nodiscard]] std::string_view name(std::int64_t vertex) const {
     return names_.empty() ? std::string_view{} : std::string_view(names_[static_cast<std::size_t>(vertex)]);
@@ -41,6 +44,7 @@ class VertexNames {
  private:
   std::vector<std::string> names_;
   std::unordered_map<std::string_view, std::int64_t> vertices_;
+  bool has_numbers_ = false;
 };
 
 /// Lines of a text file with their numbers, from 1: without line ends, blank lines left out.

@@ -14,6 +14,7 @@
 #include "tessera/csr.hpp"
 #include "tessera/device.hpp"
 #include "tessera/direct.hpp"
+#include "tessera/edge_list.hpp"
 #include "tessera/enqueued_cg.hpp"
 #include "tessera/error.hpp"
 #include "tessera/fused_operator.hpp"

@@ -96,6 +96,19 @@ TEST_F(RankingTest, NamesAreShownAndUnderstood) {
   EXPECT_NE(contents(path("r.csv")).find("\n4,,"), std::string::npos) << "vertex 4 has no name";
 }
 
+TEST_F(RankingTest, IdsOfAListOfEdgesSurvive) {
+  file("links.csv", "from,to\nalice,bob\nbob,carol\ncarol,alice\ndave,alice\n");
+  const auto json = nlohmann::json::parse(run("pagerank links.csv --personalize dave --json").out);
+  EXPECT_EQ(json["result"]["top"][0]["name"], "dave");
+  EXPECT_EQ(json["result"]["top"][1]["name"], "alice");
+  EXPECT_TRUE(run("hits links.csv --csv - --top 1").out.ends_with("\nauthorities,1,1,alice,1\n"));
+  expect_refused({"pagerank", "links.csv", "--personalize", "dvae"}, 2, "did you mean dave?");
+  // Ids 10, 20 and 30: 1 is none of them, though the graph has a first vertex.
+  file("numbers.tsv", "10\t20\n20\t30\n30\t10\n");
+  expect_refused({"pagerank", "numbers.tsv", "--personalize", "1"}, 2, "there is no vertex \"1\"");
+  EXPECT_TRUE(run("pagerank numbers.tsv --personalize 20 -q --top 1").out.ends_with("  20\n"));
+}
+
 TEST_F(RankingTest, EqualScoresAreInTheOrderOfTheVerticesAndNumbersAreInFull) {
   const std::string csv = run("pagerank star.mtx --csv -").out;
   const auto all = parse_vector<double>(run("pagerank star.mtx -q -o -").out, "stdout");
