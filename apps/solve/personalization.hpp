@@ -30,7 +30,7 @@ struct Personalization {
   [[nodiscard]] bool is_file() const noexcept { return kind == Kind::list_file || kind == Kind::vector_file; }
 };
 
-/// Understands "unit:5", "1,34", "1:2,34:1" (a vertex without a weight has 1), "@ids.txt" (a file of such items, one
+/// Understands "unit:5", "1,34", "1:2,34:1" (a vertex without a weight has 1), "@FILE" (a file of such items, one
 /// per line), and the name of a file of weights; several of them between semicolons. Text whose first item is a whole
 /// number is a list; ./5 names a file.
 /// \param may_have_names whether the graph may have names of vertices; without them lists are checked at once
