@@ -78,6 +78,7 @@ class Katz {
     report_.alpha = options_.alpha;
     if (options_.alpha > 0.0) return;
     compute_bound();
+    is_proven_ = true;
     // Without links any α will do.
     report_.alpha = report_.spectral_bound > 0.0 ? katz_share / report_.spectral_bound : katz_share;
     if (std::isfinite(report_.alpha)) return;
@@ -150,9 +151,11 @@ class Katz {
     report_.spmv_count += state().products;
     report_.iterations = state().iteration;
     report_.status = status;
-    const bool has_failed = status != Status::converged && !is_proven_ && state().iteration > 0;
-    if (has_failed && !(report_.spectral_bound >= 0.0)) compute_bound();
-    report_.reason = progress_.cause(status) + inequality(status, has_failed);
+    if (status != Status::converged && !is_proven_ && state().iteration > 0) {
+      compute_bound();
+      is_proven_ = report_.alpha * report_.spectral_bound < 1.0;
+    }
+    report_.reason = progress_.cause(status) + inequality(status);
     scale();
     progress_.finish();
     return std::move(report_);
@@ -167,16 +170,18 @@ class Katz {
     report_.sum = fused::transform_reduce(device_, n_, op).value();
   }
 
-  [[nodiscard]] std::string inequality(Status status, bool has_failed) {
+  [[nodiscard]] std::string inequality(Status status) {
+    if (state().iteration == 0) return "no iteration was made";
     std::string text;
     if (status == Status::stagnated) text = "attainable accuracy of the type reached; ";
-    if (has_failed) {
-      text += status == Status::diverged ? "the terms of the series grow: " : "";
+    if (status == Status::diverged) text = "the terms of the series grow: ";
+    if (!is_proven_) {
       text += fmt::format("alpha = {:.6g} must be below 1 / rho(A), and rho(A) <= {:.6g}; ", report_.alpha,
                           report_.spectral_bound);
+    }
+    if (!std::isfinite(report_.error_bound)) {
       return text + fmt::format("largest term = {:.6g} > tolerance = {:.6g}", state().norm, options_.tolerance);
     }
-    if (state().iteration == 0) return text + "no iteration was made";
     return text + fmt::format("max|1 + alpha A'x - x| = {:.6g} {} tolerance = {:.6g}", report_.error_bound,
                               report_.error_bound <= options_.tolerance ? "<=" : ">", options_.tolerance);
   }
