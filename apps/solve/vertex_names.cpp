@@ -75,7 +75,7 @@ namespace {
     const bool may_be_heading = std::exchange(is_first, false);
     const std::size_t comma = line.find(',');
     if (comma == std::string::npos) {
-      throw ParseError(path, number, 1, fmt::format("expected \"id,name\", found \"{}\"", line));
+      throw ParseError(path, number, 1, fmt::format(R"(expected "id,name", found "{}")", line));
     }
     const auto id = parse_count(std::string_view(line).substr(0, comma));
     if (!id && may_be_heading) continue;
