@@ -18,6 +18,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 namespace tessera {
@@ -29,6 +32,9 @@ using detail::KatzState;
 
 /// A correction that does not halve the residual is rounding.
 constexpr double useful_correction = 0.5;
+
+/// No x_i is below 1, so terms below this many machine epsilons change nothing.
+constexpr double negligible = 0.01;
 
 /// Works with β = 1; the scores are scaled at the end.
 template <class T>
@@ -48,7 +54,8 @@ class Katz {
 
   [[nodiscard]] KatzReport solve() {
     choose_alpha();
-    state().tolerance = options_.tolerance;
+    state().tolerance =
+        std::max(options_.tolerance, negligible * static_cast<double>(std::numeric_limits<T>::epsilon()));
     state().max_iterations = options_.max_iterations;
     state().alpha = report_.alpha;
     detail::fill(device_, scores_, 1.0);

@@ -148,6 +148,7 @@ template <class T>
     return results;
   }
   std::vector<std::span<const double>> weights;
+  weights.reserve(jumps.size());
   for (const JumpWeights& jump : jumps) weights.emplace_back(jump.weights);
   return pagerank_multi<T>(transition, weights, options);
 }
