@@ -21,6 +21,14 @@ option(TESSERA_PRECOMPILED_HEADERS "Parse the headers of the standard library, {
 option(TESSERA_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" OFF)
 option(TESSERA_NATIVE "Tune for this machine's processor; the binaries may not run elsewhere" OFF)
 option(TESSERA_STATIC_RUNTIME "Link compiler runtimes and {fmt} into the programs, so that they run without them" OFF)
+# A program for machines without shared libraries takes none for formats either.
+set(TESSERA_FORMATS ON)
+if(TESSERA_STATIC_RUNTIME)
+  set(TESSERA_FORMATS OFF)
+endif()
+option(TESSERA_ZSTD "Read files compressed by zstd, if libzstd is found" ${TESSERA_FORMATS})
+option(TESSERA_MINIZIP "Read SciPy's .npz files, if minizip is found" ${TESSERA_FORMATS})
+option(TESSERA_MATIO "Read MATLAB's .mat files, if matio is found" ${TESSERA_FORMATS})
 set(TESSERA_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
 option(TESSERA_SANITIZE_TESTS "Build the tests themselves with the sanitizers, too" ON)
 set(TESSERA_TEST_OBJECTS "" CACHE PATH

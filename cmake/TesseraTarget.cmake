@@ -65,6 +65,17 @@ function(tessera_link_runtime target)
   target_link_libraries(${target} PRIVATE ${TESSERA_FMT_TARGET})
 endfunction()
 
+# The libraries of file formats that were found (TesseraDependencies.cmake); consumers of an installed static library link
+# them by name.
+function(tessera_link_formats target)
+  foreach(library IN LISTS TESSERA_FORMAT_LIBRARIES)
+    target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:${library}>")
+  endforeach()
+  foreach(name IN LISTS TESSERA_FORMAT_NAMES)
+    target_link_libraries(${target} PRIVATE "$<INSTALL_INTERFACE:${name}>")
+  endforeach()
+endfunction()
+
 function(tessera_configure_library target)
   tessera_compile_settings(${target})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON VERSION ${PROJECT_VERSION})
@@ -72,6 +83,7 @@ function(tessera_configure_library target)
     PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
     PRIVATE "${PROJECT_SOURCE_DIR}")
   tessera_link_runtime(${target})
+  tessera_link_formats(${target})
   tessera_precompile(${target})
   if(TESSERA_HAS_CUDA)
     # Consumers of the installed package link the copy of the CUDA runtime that lies beside it (TesseraInstall.cmake).

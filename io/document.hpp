@@ -41,6 +41,14 @@ struct Document {
   return newline == nullptr ? end : static_cast<const char*>(newline);
 }
 
+/// The first line, without its newline, taken off the text.
+[[nodiscard]] inline std::string_view take_line(std::string_view& text) noexcept {
+  const std::size_t newline = text.find('\n');
+  const std::string_view line = text.substr(0, newline);
+  text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
+  return line;
+}
+
 /// Characters without blanks; empty at the end of a line.
 struct Token {
   const char* first = nullptr;

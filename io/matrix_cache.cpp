@@ -2,8 +2,10 @@
 
 #include "io/binary_header.hpp"
 #include "io/input_file.hpp"
+#include "io/matrix_path.hpp"
 #include "io/source.hpp"
 #include "tessera/error.hpp"
+#include "tessera/matrix_file.hpp"
 
 #include <fmt/format.h>
 
@@ -59,16 +61,16 @@ class Source {
   }
 
   template <class T>
-  [[nodiscard]] MatrixMarketMatrix<T> parse() {
+  [[nodiscard]] MatrixFile<T> parse() {
     ByteBuffer inflated(budget_);
     std::string_view text = bytes();
-    if (io::is_gzip(text)) {
-      inflated = io::inflate_gzip(text, file_.name(), budget_);
+    if (io::is_compressed(text)) {
+      inflated = io::inflate_bytes(text, file_.name(), budget_, options_.device);
       text = inflated.view();
     }
     ReadOptions rest = options_;
     rest.memory_limit_bytes = std::max<std::uint64_t>(budget_.left(), 1);  // 0 would mean no limit
-    return parse_matrix_market<T>(text, file_.name(), rest);
+    return parse_matrix<T>(text, file_.name(), rest);
   }
 
  private:
@@ -141,6 +143,11 @@ template <class T>
 CachedMatrix<T> read_cached(const std::filesystem::path& source, const CacheOptions& options) {
   CachedMatrix<T> result;
   result.cache = cache_path(source, options.directory);
+  if (!io::split_matrix_path(source).variable.empty()) {
+    result.note = "a variable of a MATLAB file is not cached";
+    result.file = read_matrix<T>(source, options.read);
+    return result;
+  }
   Source text(source, options.read);
   if (!text.regular()) {
     result.note = "only regular files are cached";
@@ -148,11 +155,15 @@ CachedMatrix<T> read_cached(const std::filesystem::path& source, const CacheOpti
     return result;
   }
   if (auto cached = look_up<T>(result.cache, text, options.read, result.note)) {
-    result.file = std::move(*cached);
+    result.file = {std::move(*cached), {}, "tessera-binary"};
     result.from_cache = true;
     return result;
   }
   result.file = text.parse<T>();
+  if (!result.file.labels.empty()) {
+    result.note = "a cache holds no ids of vertices";
+    return result;
+  }
   try {
     write_binary(result.cache, result.file, text.identity());
     result.written = true;

@@ -3,6 +3,7 @@
 #include "core/memory_budget.hpp"
 #include "io/input_file.hpp"
 #include "io/matrix_market_header.hpp"
+#include "io/matrix_path.hpp"
 #include "io/source.hpp"
 #include "tessera/binary_matrix.hpp"
 
@@ -66,14 +67,16 @@ std::uint64_t MatrixFileInfo::reading_bytes(std::size_t element, Duplicates dupl
 
 std::optional<MatrixFileInfo> read_matrix_file_info(const std::filesystem::path& path) {
   std::error_code unknown;
+  if (!io::split_matrix_path(path).variable.empty()) return std::nullopt;
   // A pipe can be read only once.
   if (std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown)) return std::nullopt;
   const io::InputFile file(path);
   const std::uint64_t file_bytes = file.stamp().size_bytes;
   if (is_binary_matrix(path)) return binary_info(path, file_bytes);
   const std::string text = first_bytes(file);
-  if (io::is_gzip(text)) return std::nullopt;
+  if (io::is_compressed(text)) return std::nullopt;
   const io::Document start{text, path.string()};
+  if (io::format_of(text, start.name) != "matrix-market") return std::nullopt;
   if (!holds_sizes(start, text.size() == file_bytes)) return std::nullopt;
   MatrixFileInfo info;
   info.header = io::parse_header(start).header;

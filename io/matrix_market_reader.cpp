@@ -1,7 +1,9 @@
 // Matrix Market matrices: coordinate files, read by many threads and expanded to general storage, and array files.
 #include "core/memory_budget.hpp"
 #include "io/data_chunks.hpp"
+#include "io/file_entries.hpp"
 #include "io/matrix_market_header.hpp"
+#include "io/matrix_readers.hpp"
 #include "io/rounded_integers.hpp"
 #include "io/source.hpp"
 #include "tessera/array.hpp"
@@ -11,10 +13,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <span>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -185,27 +185,12 @@ CoordinateEntries<T> read_coordinate_entries(const Document& document, const Par
 /// \throws ParseError at the first line whose position an earlier line holds already
 template <class T>
 void fail_at_duplicate(const Document& document, const CoordinateEntries<T>& entries) {
-  struct Position {
-    index_t row;
-    index_t column;
-    std::int64_t line;
-  };
-  std::vector<Position> positions;
-  positions.reserve(static_cast<std::size_t>(entries.stored));
-  for (std::int64_t k = 0; k < entries.stored; ++k) positions.push_back({entries.rows[k], entries.columns[k], k});
-  std::sort(positions.begin(), positions.end(), [](const Position& a, const Position& b) {
-    return std::tie(a.row, a.column, a.line) < std::tie(b.row, b.column, b.line);
-  });
-  Position first{0, 0, never};
-  for (std::size_t k = 1; k < positions.size(); ++k) {
-    const Position& p = positions[k];
-    const bool repeated = p.row == positions[k - 1].row && p.column == positions[k - 1].column;
-    if (repeated && p.line < first.line) first = p;
-  }
-  if (first.line == never) return;
-  fail_at(document, find_data_line(document, entries.lines, first.line, Comments::percent),
-          fmt::format("expected every position once, found ({}, {}) again", first.row + std::int64_t{1},
-                      first.column + std::int64_t{1}));
+  const auto stored = static_cast<std::size_t>(entries.stored);
+  const auto line = first_repeated(entries.rows.span().first(stored), entries.columns.span().first(stored));
+  if (!line) return;
+  fail_at(document, find_data_line(document, entries.lines, *line, Comments::percent),
+          fmt::format("expected every position once, found ({}, {}) again", entries.rows[*line] + std::int64_t{1},
+                      entries.columns[*line] + std::int64_t{1}));
 }
 
 }  // namespace
@@ -227,21 +212,10 @@ void reserve_assembly(const MatrixMarketHeader& header, offset_t entries, Memory
   budget.reserve(row_bytes + entry_bytes, "compressed rows of the matrix");
 }
 
-/// Every value of the file is finite; a sum of repeated entries may overflow.
-template <class T>
-void check_sums(const Document& document, const CsrView<T>& a) {
-  const auto bad = std::find_if(a.values.begin(), a.values.end(), [](T value) { return !std::isfinite(value); });
-  if (bad == a.values.end()) return;
-  const auto k = bad - a.values.begin();
-  const auto row = std::upper_bound(a.row_offsets.begin(), a.row_offsets.end(), k) - a.row_offsets.begin();
-  throw InvalidMatrix(fmt::format("{}: the repeated entries at row {}, column {} sum to {}", document.name, row,
-                                  a.columns[static_cast<std::size_t>(k)] + 1, *bad));
-}
-
 /// \param release_text called when the text is no longer needed, so that assembly can use its memory
-template <class T, class ReleaseText>
+template <class T>
 MatrixMarketMatrix<T> read_coordinate(const Document& document, const ParsedHeader& parsed, const ReadOptions& options,
-                                      MemoryBudget& budget, ReleaseText&& release_text) {
+                                      MemoryBudget& budget, const std::function<void()>& release_text) {
   const MatrixMarketHeader& header = parsed.header;
   const auto entries = io::read_coordinate_entries<T>(document, parsed, options.device, budget);
   const auto rounded = io::first_rounded_integer<T>(document, parsed, entries.stored_values());
@@ -251,7 +225,8 @@ MatrixMarketMatrix<T> read_coordinate(const Document& document, const ParsedHead
   Assembly<T> assembly = assemble<T>(header.rows, header.cols, entries.row_span(), entries.column_span(),
                                      entries.value_span(), storage, Duplicates::sum);
   if (assembly.duplicates > 0 && options.duplicates == Duplicates::error) io::fail_at_duplicate(document, entries);
-  if (assembly.duplicates > 0) check_sums(document, assembly.matrix.view());
+  // Every value of the file is finite; a sum of repeated entries may overflow.
+  if (assembly.duplicates > 0) io::check_sums(document.name, assembly.matrix.view());
   return {std::move(assembly.matrix), header, assembly.duplicates, entries.explicit_zeros, rounded};
 }
 
@@ -298,29 +273,33 @@ MatrixMarketMatrix<T> read_array(const Document& document, const ParsedHeader& p
   return {std::move(assembly.matrix), header, 0, 0, rounded};
 }
 
-template <class T, class ReleaseText>
-MatrixMarketMatrix<T> read_document(const Document& document, const ReadOptions& options, MemoryBudget& budget,
-                                    ReleaseText&& release_text) {
-  const ParsedHeader parsed = io::parse_header(document);
+}  // namespace
+
+template <class T>
+MatrixMarketMatrix<T> io::read_matrix_market_text(const Document& document, const ReadOptions& options,
+                                                  MemoryBudget& budget, const std::function<void()>& release_text) {
+  const ParsedHeader parsed = parse_header(document);
   if (parsed.header.format == MatrixMarketFormat::array) return read_array<T>(document, parsed, options, budget);
   return read_coordinate<T>(document, parsed, options, budget, release_text);
 }
-
-}  // namespace
 
 template <class T>
 MatrixMarketMatrix<T> read_matrix_market(const std::filesystem::path& path, const ReadOptions& options) {
   MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
   io::ByteBuffer text = io::load_text(path, budget, options.device);
-  return read_document<T>({text.view(), path.string()}, options, budget, [&text] { text.clear(); });
+  return io::read_matrix_market_text<T>({text.view(), path.string()}, options, budget, [&text] { text.clear(); });
 }
 
 template <class T>
 MatrixMarketMatrix<T> parse_matrix_market(std::string_view text, const std::string& name, const ReadOptions& options) {
   MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
-  return read_document<T>({text, name}, options, budget, [] {});
+  return io::read_matrix_market_text<T>({text, name}, options, budget, [] {});
 }
 
+template MatrixMarketMatrix<float> io::read_matrix_market_text(const Document&, const ReadOptions&, MemoryBudget&,
+                                                               const std::function<void()>&);
+template MatrixMarketMatrix<double> io::read_matrix_market_text(const Document&, const ReadOptions&, MemoryBudget&,
+                                                                const std::function<void()>&);
 template MatrixMarketMatrix<float> read_matrix_market(const std::filesystem::path&, const ReadOptions&);
 template MatrixMarketMatrix<double> read_matrix_market(const std::filesystem::path&, const ReadOptions&);
 template MatrixMarketMatrix<float> parse_matrix_market(std::string_view, const std::string&, const ReadOptions&);

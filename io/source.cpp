@@ -8,9 +8,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
+#if TESSERA_HAS_ZSTD
+#include <zstd.h>
+#endif
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <vector>
 
 namespace tessera::io {
@@ -165,9 +172,119 @@ class GzipReader {
   z_stream stream_{};
 };
 
+/// A member of a gzip stream that says where it ends.
+struct Block {
+  std::string_view bytes;
+  std::size_t text_offset = 0;
+  std::size_t text_bytes = 0;
+};
+
+template <class U>
+[[nodiscard]] std::size_t little_endian(std::string_view bytes, std::size_t at) {
+  std::size_t number = 0;
+  for (std::size_t k = sizeof(U); k-- > 0;) number = 256 * number + static_cast<unsigned char>(bytes[at + k]);
+  return number;
+}
+
+/// The blocks of bgzip (SAM specification, section 4.1): gzip members of up to 64 KiB whose first extra field "BC" has
+/// their length less 1; the text's length is at the end of each. Nothing where any member is of another kind.
+[[nodiscard]] std::vector<Block> find_blocks(std::string_view bytes) {
+  constexpr std::string_view start = "\x1f\x8b\x08\x04";
+  constexpr std::string_view field("BC\2\0", 4);
+  constexpr std::size_t field_at = 12;
+  constexpr std::size_t length_at = 16;
+  constexpr std::size_t least = 26;
+  constexpr std::size_t most_text = std::size_t{1} << 16;
+  std::vector<Block> blocks;
+  std::size_t text = 0;
+  while (!bytes.empty()) {
+    if (bytes.size() < least || !bytes.starts_with(start) || bytes.substr(field_at, field.size()) != field) return {};
+    const std::size_t length = little_endian<std::uint16_t>(bytes, length_at) + 1;
+    if (length < least || length > bytes.size()) return {};
+    const std::size_t text_bytes = little_endian<std::uint32_t>(bytes, length - sizeof(std::uint32_t));
+    if (text_bytes > most_text) return {};
+    blocks.push_back({bytes.substr(0, length), text, text_bytes});
+    text += text_bytes;
+    bytes.remove_prefix(length);
+  }
+  return blocks;
+}
+
+/// \return whether the block has the text that it claims
+[[nodiscard]] bool inflate_block(const Block& block, char* text) {
+  z_stream stream{};
+  constexpr int gzip_only = 16 + MAX_WBITS;
+  if (inflateInit2(&stream, gzip_only) != Z_OK) return false;
+  std::array<char, 1> beyond{};  // zlib wants a place to write to, of an empty block too
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(block.bytes.data()));
+  stream.avail_in = static_cast<uInt>(block.bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(block.text_bytes == 0 ? beyond.data() : text + block.text_offset);
+  stream.avail_out = static_cast<uInt>(block.text_bytes);
+  const int status = inflate(&stream, Z_FINISH);
+  const bool whole = status == Z_STREAM_END && stream.avail_out == 0 && stream.avail_in == 0;
+  inflateEnd(&stream);
+  return whole;
+}
+
+/// Nothing where the stream is not made of blocks, or one is damaged.
+[[nodiscard]] std::optional<ByteBuffer> inflate_blocks(std::string_view bytes, MemoryBudget& budget,
+                                                       const Device& device) {
+  const std::vector<Block> blocks = find_blocks(bytes);
+  if (blocks.size() < 2) return std::nullopt;
+  const std::size_t size = blocks.back().text_offset + blocks.back().text_bytes;
+  ByteBuffer text(budget);
+  text.make_room(std::max<std::size_t>(size, 1));
+  std::vector<char> whole(blocks.size(), 0);
+  host::parallel_tasks(device, static_cast<std::int64_t>(blocks.size()), [&](std::int64_t k) {
+    const auto b = static_cast<std::size_t>(k);
+    whole[b] = inflate_block(blocks[b], text.end()) ? 1 : 0;
+  });
+  if (std::find(whole.begin(), whole.end(), 0) != whole.end()) return std::nullopt;
+  text.added(size);
+  return text;
+}
+
+[[nodiscard]] bool is_gzip(std::string_view bytes) noexcept { return bytes.starts_with("\x1f\x8b"); }
+[[nodiscard]] bool is_zstd(std::string_view bytes) noexcept { return bytes.starts_with("\x28\xb5\x2f\xfd"); }
+
+#if TESSERA_HAS_ZSTD
+/// One or more zstd frames.
+[[nodiscard]] ByteBuffer inflate_zstd(std::string_view bytes, const std::string& name, MemoryBudget& budget) {
+  struct Free {
+    void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+  };
+  const std::unique_ptr<ZSTD_DCtx, Free> context(ZSTD_createDCtx());
+  if (context == nullptr) throw OutOfMemory(0, 0, "inflating the file");
+  ByteBuffer text(budget);
+  ZSTD_inBuffer input{bytes.data(), bytes.size(), 0};
+  std::size_t status = 0;  // 0: a frame has ended
+  const auto fail = [&](const std::string& message) {
+    const Document document{text.view(), name};
+    fail_at(document, document.end(), message);
+  };
+  while (true) {
+    if (text.room() == 0) text.make_room(block_bytes);
+    ZSTD_outBuffer output{text.end(), text.room(), 0};
+    const std::size_t consumed = input.pos;
+    status = ZSTD_decompressStream(context.get(), &output, &input);
+    text.added(output.pos);
+    if (ZSTD_isError(status) != 0) fail(fmt::format("the zstd stream is corrupt: {}", ZSTD_getErrorName(status)));
+    if (input.pos < input.size || output.pos == output.size) continue;
+    if (status == 0) return text;
+    if (output.pos == 0 && input.pos == consumed) break;
+  }
+  fail("the zstd stream is truncated: expected more compressed data");
+  return text;
+}
+#else
+[[nodiscard]] ByteBuffer inflate_zstd(std::string_view /*bytes*/, const std::string& name, MemoryBudget& /*budget*/) {
+  throw NotSupported(fmt::format("{}: this build reads no zstd files: built without libzstd", name));
+}
+#endif
+
 }  // namespace
 
-bool is_gzip(std::string_view bytes) noexcept { return bytes.starts_with("\x1f\x8b"); }
+bool is_compressed(std::string_view bytes) noexcept { return is_gzip(bytes) || is_zstd(bytes); }
 
 ByteBuffer load_bytes(const InputFile& file, MemoryBudget& budget, const Device& device) {
   ByteBuffer bytes(budget);
@@ -182,7 +299,9 @@ ByteBuffer load_bytes(const InputFile& file, MemoryBudget& budget, const Device&
   return bytes;
 }
 
-ByteBuffer inflate_gzip(std::string_view bytes, const std::string& name, MemoryBudget& budget) {
+ByteBuffer inflate_bytes(std::string_view bytes, const std::string& name, MemoryBudget& budget, const Device& device) {
+  if (is_zstd(bytes)) return inflate_zstd(bytes, name, budget);
+  if (auto text = inflate_blocks(bytes, budget, device)) return std::move(*text);
   ByteBuffer text(budget);
   GzipReader(bytes, name).read_all(text);
   return text;
@@ -191,7 +310,7 @@ ByteBuffer inflate_gzip(std::string_view bytes, const std::string& name, MemoryB
 ByteBuffer load_text(const std::filesystem::path& path, MemoryBudget& budget, const Device& device) {
   const InputFile file(path);
   ByteBuffer bytes = load_bytes(file, budget, device);
-  return is_gzip(bytes.view()) ? inflate_gzip(bytes.view(), file.name(), budget) : std::move(bytes);
+  return is_compressed(bytes.view()) ? inflate_bytes(bytes.view(), file.name(), budget, device) : std::move(bytes);
 }
 
 }  // namespace tessera::io

@@ -1,5 +1,5 @@
 /// \file
-/// Whole files in memory, inflated where they are gzip-compressed.
+/// Whole files in memory, inflated where gzip or zstd compressed them.
 #pragma once
 
 #include "core/memory_budget.hpp"
@@ -57,14 +57,17 @@ class ByteBuffer {
 /// OutOfMemory
 [[nodiscard]] ByteBuffer load_bytes(const InputFile& file, MemoryBudget& budget, const Device& device);
 
-/// Whether bytes begin like a gzip stream.
-[[nodiscard]] bool is_gzip(std::string_view bytes) noexcept;
+/// Whether bytes begin like a gzip or zstd stream.
+[[nodiscard]] bool is_compressed(std::string_view bytes) noexcept;
 
-/// Inflates a stream of one or more gzip members. \param name stands for the file in messages
-/// \throws ParseError for a truncated or corrupt stream, at the position that the text had reached; OutOfMemory
-[[nodiscard]] ByteBuffer inflate_gzip(std::string_view bytes, const std::string& name, MemoryBudget& budget);
+/// Inflates a stream of one or more gzip members or zstd frames. Members that tell their length, as those of bgzip do,
+/// are inflated in parallel. \param name stands for the file in messages \throws ParseError for a truncated or corrupt
+/// stream, at the position that the text had reached; OutOfMemory;
+///         NotSupported for zstd in a build without it
+[[nodiscard]] ByteBuffer inflate_bytes(std::string_view bytes, const std::string& name, MemoryBudget& budget,
+                                       const Device& device);
 
-/// The text of a file, inflated when its first two bytes say gzip. Throws as the functions above.
+/// The content of a file, inflated when its first bytes say so. Throws as the functions above.
 [[nodiscard]] ByteBuffer load_text(const std::filesystem::path& path, MemoryBudget& budget, const Device& device);
 
 }  // namespace tessera::io

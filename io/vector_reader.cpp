@@ -1,6 +1,8 @@
 #include "io/data_chunks.hpp"
 #include "io/foreign_formats.hpp"
 #include "io/matrix_market_header.hpp"
+#include "io/matrix_path.hpp"
+#include "io/matrix_readers.hpp"
 #include "io/source.hpp"
 #include "tessera/error.hpp"
 #include "tessera/matrix_file_info.hpp"
@@ -10,6 +12,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace tessera {
 
@@ -82,6 +86,44 @@ std::vector<T> read_document(const Document& document, const ReadOptions& option
   return to_vector(io::read_array_values<T>(document, parsed, options.device, budget), budget);
 }
 
+/// The vectors of a file of another format than text; nothing for text and for what is no such format.
+template <class T>
+std::optional<MultiVector<T>> read_binary_columns(const io::FileBytes& file, MemoryBudget& budget) {
+  if (io::is_npy(file.bytes)) return io::read_npy_columns<T>(file, budget);
+  if (io::is_petsc(file.bytes)) return io::read_petsc_columns<T>(file, budget);
+  if (io::is_mat(file.bytes)) return io::read_mat_columns<T>(file, budget);
+  if (io::is_amgx(file.bytes)) return io::read_amgx_columns<T>(file, budget);
+  if (!io::has_banner({file.bytes, file.name}) && io::is_harwell_boeing(file.bytes)) {
+    return io::read_harwell_boeing_columns<T>(file, budget);
+  }
+  return std::nullopt;
+}
+
+/// The elements of a file that holds one vector.
+template <class T>
+std::vector<T> one_vector(MultiVector<T> columns, const std::string& name, std::int64_t expected) {
+  if (columns.rows != 1 && columns.columns != 1) {
+    throw ParseError::at_byte(name, 0,
+                              fmt::format("expected a vector (one row or one column), found a {} x {} matrix",
+                                          columns.rows, columns.columns));
+  }
+  require_size(name, static_cast<std::int64_t>(columns.elements.size()), expected);
+  return std::move(columns.elements);
+}
+
+template <class T>
+MultiVector<T> with_rows(MultiVector<T> columns, const std::string& name, std::int64_t rows) {
+  if (columns.columns == 1 || (columns.rows == 1 && rows != 1)) {
+    return {one_vector(std::move(columns), name, rows), rows, 1};
+  }
+  if (columns.rows != rows) {
+    throw DimensionError(
+        fmt::format("{} has {} rows and {} columns, expected {} rows", name, columns.rows, columns.columns, rows));
+  }
+  if (columns.columns == 0) throw ParseError::at_byte(name, 0, "expected vectors, found no column");
+  return columns;
+}
+
 /// A coordinate file, or an array file that is not stored in full: read as a matrix, missing entries are 0.
 template <class T>
 std::vector<T> read_columns(const Document& document, const ParsedHeader& parsed, ReadOptions options,
@@ -113,8 +155,12 @@ bool is_one_vector(const MatrixMarketHeader& header, std::int64_t rows) {
 template <class T>
 MultiVector<T> read_multi_vector(const std::filesystem::path& path, std::int64_t rows, const ReadOptions& options) {
   MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
-  const io::ByteBuffer text = io::load_text(path, budget, options.device);
+  const io::MatrixPath named = io::split_matrix_path(path);
+  const io::ByteBuffer text = io::load_text(named.file, budget, options.device);
   const Document document{text.view(), path.string()};
+  if (auto columns = read_binary_columns<T>({text.view(), document.name, named.variable}, budget)) {
+    return with_rows(std::move(*columns), document.name, rows);
+  }
   if (!io::has_banner(document)) return {read_plain<T>(document, options, rows, budget), rows, 1};
   const ParsedHeader parsed = io::parse_header(document);
   const MatrixMarketHeader& h = parsed.header;
@@ -144,7 +190,11 @@ std::optional<std::int64_t> columns_of_file(const std::filesystem::path& path, s
 template <class T>
 std::vector<T> read_vector(const std::filesystem::path& path, const ReadOptions& options, std::int64_t expected) {
   MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
-  const io::ByteBuffer text = io::load_text(path, budget, options.device);
+  const io::MatrixPath named = io::split_matrix_path(path);
+  const io::ByteBuffer text = io::load_text(named.file, budget, options.device);
+  if (auto columns = read_binary_columns<T>({text.view(), path.string(), named.variable}, budget)) {
+    return one_vector(std::move(*columns), path.string(), expected);
+  }
   return read_document<T>({text.view(), path.string()}, options, expected, budget);
 }
 
@@ -152,6 +202,8 @@ template <class T>
 std::vector<T> parse_vector(std::string_view text, const std::string& name, const ReadOptions& options,
                             std::int64_t expected) {
   MemoryBudget budget = io::read_budget(options.memory_limit_bytes);
+  if (auto columns = read_binary_columns<T>({text, name}, budget))
+    return one_vector(std::move(*columns), name, expected);
   return read_document<T>({text, name}, options, expected, budget);
 }
 

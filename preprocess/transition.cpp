@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -17,21 +18,29 @@ namespace tessera {
 
 using namespace detail;
 
-namespace {
-
 template <class T>
-[[noreturn]] void report_invalid_weight(const CsrView<T>& a, offset_t k, const Device& device) {
-  throw InvalidMatrix(fmt::format("link weights must be finite and not negative, but row {}, column {} holds {}",
-                                  row_of_entry(device, a.row_offsets, k) + 1, element(device, a.columns, k) + 1,
-                                  element(device, a.values, k)));
+WeightSurvey detail::survey_links(const CsrView<T>& a, const Device& device, bool by_in_links) {
+  const WeightSurvey survey = device.is_host() ? host::survey_weights(a, device) : cuda::survey_weights(a, device);
+  if (const offset_t k = survey.invalid.index; k >= 0) {
+    std::int64_t source = row_of_entry(device, a.row_offsets, k) + 1;
+    std::int64_t target = std::int64_t{element(device, a.columns, k)} + 1;
+    if (by_in_links) std::swap(source, target);
+    throw InvalidMatrix(fmt::format("link weights must be finite and not negative, but row {}, column {} holds {}",
+                                    source, target, element(device, a.values, k)));
+  }
+  return survey;
 }
+
+template WeightSurvey detail::survey_links(const CsrView<float>&, const Device&, bool);
+template WeightSurvey detail::survey_links(const CsrView<double>&, const Device&, bool);
+
+namespace {
 
 /// The graph of nonzero weights, as a pattern where they are all alike.
 template <class T>
 [[nodiscard]] CsrView<T> links_of(const CsrView<T>& a, const Device& device, Csr<T>& without_zeros) {
   if (a.is_pattern()) return a;
-  const WeightSurvey survey = device.is_host() ? host::survey_weights(a, device) : cuda::survey_weights(a, device);
-  if (survey.invalid.index >= 0) report_invalid_weight(a, survey.invalid.index, device);
+  const WeightSurvey survey = survey_links(a, device);
   CsrView<T> links = a;
   if (survey.zeros > 0) {
     without_zeros =

@@ -72,6 +72,12 @@ struct OutLinks {
   FirstIndex not_invertible;  ///< vertex
 };
 
+/// The survey of a graph that lies on `device`. \param a with values \param by_in_links rows hold in-links
+/// \throws InvalidMatrix naming source and target, as row and column, of the first weight that is negative or not
+/// finite
+template <class T>
+[[nodiscard]] WeightSurvey survey_links(const CsrView<T>& a, const Device& device, bool by_in_links = false);
+
 }  // namespace tessera::detail
 
 /// The passes, on a matrix that lies on `device`. Those of a GPU throw OutOfMemory, CudaError.

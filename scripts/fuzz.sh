@@ -3,13 +3,13 @@
 # memory fails, and leaves the input that caused it in build/fuzz/.
 #
 #   scripts/fuzz.sh [SECONDS] [TARGET...]     SECONDS: for each target (default 30)
-#                                             TARGETs: matrix, vector, binary, gzip (default: all of them)
+#                                             TARGETs: names of folders of tests/fuzz/corpus (default: all of them)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-30}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(matrix vector binary gzip)
+[ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(ls tests/fuzz/corpus)
 
 scripts/install-dependencies.sh clang
 scripts/install-dependencies.sh "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"

@@ -9,6 +9,7 @@ packages=(
   g++ ninja-build cmake git ccache
   libeigen3-dev libfmt-dev libgtest-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   zlib1g-dev libxxhash-dev pkg-config python3-jsonschema
+  libzstd-dev libminizip-dev libmatio-dev
   "$@"
 )
 

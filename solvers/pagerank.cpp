@@ -119,7 +119,6 @@ std::vector<PageRankResult<T>> pagerank_multi(const TransitionMatrix<T>& transit
   if (!options.personalization.empty()) {
     throw InvalidArgument("pagerank_multi: personalizations are given beside the options, which must have none");
   }
-  if (options.observer) throw InvalidArgument("pagerank_multi: no observer, since several vectors have no one order");
   const Device& home = transition.device();
   const SpmvOptions plan_options = detail::rank_plan_options(options.spmv, home);
   std::vector<detail::TeleportWeights> teleports;

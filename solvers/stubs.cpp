@@ -178,6 +178,7 @@ template DeviceFactors<double> factor_on_device(const CsrView<double>&, bool, do
 }  // namespace tessera::cuda
 
 #include "solvers/amg/registration.hpp"
+#include "solvers/centrality_registration.hpp"
 #include "solvers/inverse/registration.hpp"
 #include "solvers/least_squares_registration.hpp"
 #include "solvers/minres_chebyshev_registration.hpp"

@@ -139,6 +139,8 @@ class CommandLineParser {
       line_.assignments = values;
     } else if (spec.name == "precond-opt") {
       values = {fmt::format("{}", fmt::join(values, ","))};
+    } else if (spec.name == "personalize") {
+      values = {fmt::format("{}", fmt::join(values, ";"))};
     } else if (values.size() > 1) {
       throw UsageError(fmt::format("option --{} is given more than once", spec.name));
     }

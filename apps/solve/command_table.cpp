@@ -30,7 +30,8 @@ struct CommandSpec {
   std::string_view examples;
 };
 
-constexpr std::string_view matrix_files = ".mtx|.mtx.gz|.tsb|.tiles";
+constexpr std::string_view matrix_files =
+    ".mtx|.mtx.gz|.mtx.zst|.tsb|.tiles|.csv|.tsv|.csv.gz|.npz|.mat|.rb|.rua|.rsa|.petsc|.amgx";
 constexpr std::string_view solve_exit_codes =
     "  0 converged and verified    1 internal error        2 usage\n"
     "  3 iteration or time limit   4 breakdown, divergence, stagnation, not finite\n"
@@ -57,6 +58,18 @@ constexpr auto table = std::to_array<CommandSpec>(
       "  solve pagerank web.mtx --damping 0.85 --tol 1e-9 --norm l1 --top 10\n"
       "  solve --method pagerank web.mtx.gz -o ranks.mtx\n"
       "  solve pagerank --powerlaw 1e5 --tol-per-node 1e-8\n"},
+     {"hits", "hubs and authorities of a graph; row i of the matrix holds the out-links of i", "", matrix_files,
+      "usage: solve hits GRAPH [options]\n"
+      "       solve hits --powerlaw N [options]\n",
+      solve_exit_codes,
+      "  solve hits web.mtx --top 20\n"
+      "  solve hits web.mtx --labels names.txt --csv -\n"},
+     {"katz", "Katz centrality of a graph; row i of the matrix holds the out-links of i", "", matrix_files,
+      "usage: solve katz GRAPH [options]\n"
+      "       solve katz --powerlaw N [options]\n",
+      solve_exit_codes,
+      "  solve katz web.mtx --top 20\n"
+      "  solve katz web.mtx --alpha 0.01 -o scores.csv\n"},
      {"compare", "check and time every SpMV kernel on one matrix, and whole solves with each", "", matrix_files,
       "usage: solve compare MATRIX [options]\n"
       "       solve compare --poisson3d N --solvers cg [options]\n",
@@ -84,6 +97,7 @@ constexpr auto table = std::to_array<CommandSpec>(
       "  solve convert A.mtx.gz A.tsb                   then: solve A.tsb\n"
       "  solve convert A.tsb - | head                   Matrix Market text on standard output\n"
       "  solve convert A.mtx A.tiles                    binary, in 8 x 8 tiles\n"
+      "  solve convert A.mtx A.petsc                    also read: .npz, .mat, .rb, .csv (solve list formats)\n"
       "  solve convert A.mtx At.mtx --transpose\n"
       "  solve convert --generate road:1e5 road.mtx.gz\n"
       "  solve convert --vector b.txt b.mtx\n"},
@@ -132,18 +146,19 @@ constexpr auto table = std::to_array<CommandSpec>(
       "  solve completion zsh > ~/.zfunc/_solve         with fpath+=~/.zfunc before compinit\n"
       "  solve completion fish > ~/.config/fish/completions/solve.fish\n"},
      {"help", "explain a command, an option or the exit codes, or print the manual page",
-      "run|pagerank|compare|inspect|convert|spgemm|report|bench|tune|doctor|list|completion|help|version|exit-codes|man", "",
-      "usage: solve help [COMMAND|OPTION|exit-codes|man]\n", "  0 printed    2 usage\n",
+      "run|pagerank|hits|katz|compare|inspect|convert|spgemm|report|bench|tune|doctor|list|completion|help|version|"
+      "exit-codes|man",
+      "", "usage: solve help [COMMAND|OPTION|exit-codes|man]\n", "  0 printed    2 usage\n",
       "  solve help compare\n"
       "  solve help --rtol\n"
       "  solve help man > solve.1                       then: man -l solve.1\n"},
      {"version", "version, commit, compiler and CUDA of this build", "", "", "usage: solve version [options]\n",
       "  0 printed    2 usage\n", "  solve version --json\n"}});
 
-constexpr std::array all_commands{Command::run,     Command::pagerank, Command::compare, Command::inspect,
-                                  Command::convert, Command::spgemm,   Command::report,  Command::bench,
-                                  Command::tune,    Command::doctor,   Command::list,    Command::completion,
-                                  Command::help,    Command::version};
+constexpr std::array all_commands{Command::run,     Command::pagerank,   Command::hits,    Command::katz,
+                                  Command::compare, Command::inspect,    Command::convert, Command::spgemm,
+                                  Command::report,  Command::bench,      Command::tune,    Command::doctor,
+                                  Command::list,    Command::completion, Command::help,    Command::version};
 
 [[nodiscard]] const CommandSpec& spec_of(Command command) { return table[static_cast<std::size_t>(command)]; }
 

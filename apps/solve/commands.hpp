@@ -11,6 +11,8 @@ namespace tessera::cli {
 [[nodiscard]] ExitCode run_command(const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode compare_command(const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode pagerank_command(const Options& options, const Invocation& invocation);
+/// solve hits and solve katz.
+[[nodiscard]] ExitCode centrality_command(const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode inspect_command(const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode convert_command(const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode spgemm_command(const Options& options, const Invocation& invocation);

@@ -13,6 +13,7 @@
 #include "support/machine.hpp"
 #include "tessera/binary_matrix.hpp"
 #include "tessera/error.hpp"
+#include "tessera/petsc_file.hpp"
 #include "tessera/tile_matrix.hpp"
 
 #include <fmt/format.h>
@@ -51,6 +52,8 @@ struct ConvertOutcome : CommonOutcome {
       return "mtx.gz";
     case FileFormat::tiles:
       return "tiles";
+    case FileFormat::petsc:
+      return "petsc";
     case FileFormat::binary:
       break;
   }
@@ -58,12 +61,13 @@ struct ConvertOutcome : CommonOutcome {
 }
 
 [[nodiscard]] FileFormat format_of(const Options& options, const std::string& out) {
-  enum class Word { automatic, text, text_gzip, binary, tiles };
-  constexpr Choices<Word, 5> words{{{"auto", Word::automatic},
+  enum class Word { automatic, text, text_gzip, binary, tiles, petsc };
+  constexpr Choices<Word, 6> words{{{"auto", Word::automatic},
                                     {"mtx", Word::text},
                                     {"mtx.gz", Word::text_gzip},
                                     {"tsb", Word::binary},
-                                    {"tiles", Word::tiles}}};
+                                    {"tiles", Word::tiles},
+                                    {"petsc", Word::petsc}}};
   const Word wanted = choice_option(options, "to", words);
   const bool gzip_name = out.ends_with(".gz");
   switch (wanted) {
@@ -79,6 +83,9 @@ struct ConvertOutcome : CommonOutcome {
     case Word::tiles:
       if (gzip_name) throw UsageError("--to tiles: binary files are not compressed");
       return FileFormat::tiles;
+    case Word::petsc:
+      if (gzip_name) throw UsageError("--to petsc: binary files are not compressed");
+      return FileFormat::petsc;
     case Word::automatic:
       break;
   }
@@ -86,8 +93,9 @@ struct ConvertOutcome : CommonOutcome {
   if (out.ends_with(".mtx.gz")) return FileFormat::text_gzip;
   if (out.ends_with(".tsb")) return FileFormat::binary;
   if (out.ends_with(".tiles")) return FileFormat::tiles;
+  if (out.ends_with(".petsc")) return FileFormat::petsc;
   throw UsageError(fmt::format("the name {} does not tell the format to write", out),
-                   "end it in .mtx, .mtx.gz, .tsb or .tiles, or say --to mtx");
+                   "end it in .mtx, .mtx.gz, .tsb, .tiles or .petsc, or say --to mtx");
 }
 
 [[nodiscard]] std::string out_of(const Options& options) {
@@ -118,12 +126,11 @@ ConvertSettings convert_settings(const Options& options) {
   result.lower_triangle = choice_option(options, "symmetric", storages);
   result.vector = options.flag("vector");
   if (out == "-" && is_binary(result.format)) {
-    throw UsageError(
-        "a binary file does not go to standard output",
-        fmt::format("name a file that ends in {}", result.format == FileFormat::tiles ? ".tiles" : ".tsb"));
+    throw UsageError("a binary file does not go to standard output",
+                     fmt::format("name a file that ends in .{}", name_of(result.format)));
   }
-  if (result.vector && is_binary(result.format)) {
-    throw UsageError("--vector: binary files hold matrices only", "write the vector to a .mtx file");
+  if (result.vector && is_binary(result.format) && result.format != FileFormat::petsc) {
+    throw UsageError("--vector: binary files hold matrices only", "write the vector to a .mtx or .petsc file");
   }
   if (result.vector && result.problem.source != Source::file) {
     throw UsageError("--vector: generators make matrices only");
@@ -163,6 +170,10 @@ void write_matrix(const ConvertSettings& settings, const MatrixMarketMatrix<T>& 
   }
   if (settings.format == FileFormat::binary) {
     write_binary(outcome.out, file);
+    return;
+  }
+  if (settings.format == FileFormat::petsc) {
+    write_petsc(outcome.out, file.matrix.view());
     return;
   }
   WriteOptions options;
@@ -224,7 +235,11 @@ void convert_vector(const ConvertSettings& settings, Progress& progress, Convert
   outcome.elements = static_cast<std::int64_t>(vector.size());
   progress.phase("writing " + outcome.out);
   const Stopwatch write_timer;
-  write_solution<T>(outcome.out, vector, {});
+  if (settings.format == FileFormat::petsc) {
+    write_petsc_vector<T>(outcome.out, vector);
+  } else {
+    write_solution<T>(outcome.out, vector, {});
+  }
   outcome.write_ms = write_timer.milliseconds();
 }
 

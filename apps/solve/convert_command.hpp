@@ -6,11 +6,11 @@
 
 namespace tessera::cli {
 
-enum class FileFormat { text, text_gzip, binary, tiles };
+enum class FileFormat { text, text_gzip, binary, tiles, petsc };
 
-/// Whether a file is a binary one, of rows or of tiles.
+/// Whether a file is a binary one.
 [[nodiscard]] constexpr bool is_binary(FileFormat format) noexcept {
-  return format == FileFormat::binary || format == FileFormat::tiles;
+  return format != FileFormat::text && format != FileFormat::text_gzip;
 }
 
 struct ConvertSettings {

@@ -18,6 +18,7 @@
 
 namespace tessera::cli {
 
+struct CentralitySettings;
 struct CompareSettings;
 struct SpgemmSettings;
 
@@ -123,6 +124,8 @@ void add_history(const OutputSettings& output, std::int64_t most_iterations, For
 [[nodiscard]] ExitCode forecast_run(const RunSettings& settings, const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode forecast_pagerank(const PageRankSettings& settings, const Options& options,
                                          const Invocation& invocation);
+[[nodiscard]] ExitCode forecast_centrality(const CentralitySettings& settings, const Options& options,
+                                           const Invocation& invocation);
 [[nodiscard]] ExitCode forecast_spgemm(const SpgemmSettings& settings, const Options& options,
                                        const Invocation& invocation);
 [[nodiscard]] ExitCode forecast_compare(const CompareSettings& settings, const Options& options,

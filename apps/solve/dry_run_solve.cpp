@@ -1,4 +1,5 @@
 // Forecasts of a solve and of a ranking.
+#include "centrality_command.hpp"
 #include "dry_run.hpp"
 
 #include "columns_run.hpp"
@@ -250,7 +251,8 @@ template <class T>
   require_square(sizes);
   decide(sizes, sizeof(T), machine, settings.pagerank.spmv);
   const auto n = static_cast<std::uint64_t>(sizes.rows);
-  constexpr std::uint64_t vectors = 6;
+  const std::uint64_t distributions = std::max<std::size_t>(settings.personalize.size(), 1);
+  const std::uint64_t vectors = 5 + distributions;
   progress.phase("measuring the speed of memory");
   measure_speed(machine, 2 * sizes.bytes + vectors * n * sizeof(T), forecast);
   forecast.matrices = {sizes};
@@ -264,16 +266,50 @@ template <class T>
                              ms_of_bytes(forecast, moved), moved_text(forecast, moved)});
   add_plan<T>(settings.pagerank.spmv, sizes, forecast);
   add_vectors(vectors * n * sizeof(T), "ranks old, new, scaled and handed out, the distribution of jumps", forecast);
-  if (settings.personalize) {
-    forecast.phases.push_back({"weights", n * sizeof(double), 0, std::nullopt, "of --personalize"});
+  if (!settings.personalize.empty()) {
+    forecast.phases.push_back({"weights", distributions * n * sizeof(double), 0, std::nullopt, "of --personalize"});
   }
   const std::int64_t most = most_rankings(settings, sizes.rows);
   add_history(settings.output, most, forecast);
   constexpr double moved_vectors = 6.0;
   add_iteration(static_cast<double>(sizes.bytes) + moved_vectors * static_cast<double>(n * sizeof(T)), machine,
                 forecast);
-  forecast.iteration->most = most;
-  add_vector_output(settings.output, sizes.rows, forecast);
+  forecast.iteration->most = most * static_cast<std::int64_t>(distributions);
+  add_vector_output(settings.output, static_cast<std::int64_t>(distributions) * sizes.rows, forecast);
+  return forecast;
+}
+
+/// HITS: A and its transpose; Katz centrality: the transpose alone.
+template <class T>
+[[nodiscard]] Forecast centrality_outlook(CentralitySettings settings, Progress& progress) {
+  Forecast forecast;
+  MachineSettings& machine = settings.machine;
+  const OutlookMatrix<T> matrix = look_at_matrix<T>(settings.problem, machine, true, progress);
+  const MatrixOutlook& sizes = matrix.sizes;
+  require_square(sizes);
+  decide(sizes, sizeof(T), machine, settings.spmv);
+  const auto n = static_cast<std::uint64_t>(sizes.rows);
+  const std::uint64_t vectors = settings.is_hits ? 7 : 5;
+  const double products = settings.is_hits ? 2.0 : 1.0;
+  progress.phase("measuring the speed of memory");
+  measure_speed(machine, 2 * sizes.bytes + vectors * n * sizeof(T), forecast);
+  forecast.matrices = {sizes};
+  forecast.phases.push_back(matrix.reading);
+  // Each entry is read, counted and scattered.
+  constexpr double passes = 6.0;
+  const double moved = passes * static_cast<double>(sizes.bytes);
+  forecast.phases.push_back(
+      {"transpose", sizes.bytes, n * sizeof(offset_t), ms_of_bytes(forecast, moved), moved_text(forecast, moved)});
+  add_upload(sizes, settings.spmv, sizeof(T), machine, forecast);
+  add_plan<T>(settings.spmv, sizes, forecast);
+  add_vectors(vectors * n * sizeof(T),
+              settings.is_hits ? "hubs, authorities, their products, ones" : "scores, terms, their product, ones",
+              forecast);
+  add_history(settings.output, settings.iteration.max_iterations, forecast);
+  add_iteration(products * static_cast<double>(sizes.bytes) + static_cast<double>(vectors * n * sizeof(T)), machine,
+                forecast);
+  forecast.iteration->most = settings.iteration.max_iterations;
+  add_vector_output(settings.output, settings.is_hits ? 2 * sizes.rows : sizes.rows, forecast);
   return forecast;
 }
 
@@ -291,6 +327,15 @@ ExitCode forecast_pagerank(const PageRankSettings& settings, const Options& opti
   Progress progress(options, settings.output, settings.machine);
   const Forecast forecast = settings.machine.precision == Precision::fp64 ? ranking_outlook<double>(settings, progress)
                                                                           : ranking_outlook<float>(settings, progress);
+  progress.conclude(forecast.warnings);
+  return deliver_forecast(forecast, settings.output, options, invocation);
+}
+
+ExitCode forecast_centrality(const CentralitySettings& settings, const Options& options, const Invocation& invocation) {
+  Progress progress(options, settings.output, settings.machine);
+  const Forecast forecast = settings.machine.precision == Precision::fp64
+                                ? centrality_outlook<double>(settings, progress)
+                                : centrality_outlook<float>(settings, progress);
   progress.conclude(forecast.warnings);
   return deliver_forecast(forecast, settings.output, options, invocation);
 }

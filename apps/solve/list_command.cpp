@@ -9,6 +9,7 @@
 #include "tessera/device.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/iterative_solver.hpp"
+#include "tessera/matrix_file.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/text_file.hpp"
 #include "tessera/version.hpp"
@@ -149,23 +150,33 @@ void add_keys(std::span<const PrecondKey> keys, ListItem& entry) {
   return topic;
 }
 
+/// "edge-list [read] ...; .csv, .tsv".
+[[nodiscard]] Topic format_topic() {
+  Topic topic{"formats", {}};
+  for (const MatrixFormatInfo& format : matrix_formats()) {
+    const bool reads = format.reads_matrices || format.reads_vectors;
+    const bool writes = format.writes_matrices || format.writes_vectors;
+    const std::string_view use = !format.available ? "not in this build" : reads && writes ? "read, write" : "read";
+    const std::vector<std::string> suffixes = alternatives(format.suffixes);
+    ListItem entry{std::string(format.name),
+                   fmt::format("[{}] {} ({})", use, format.description, fmt::join(suffixes, " ")), Json::object()};
+    entry.facts["description"] = format.description;
+    entry.facts["suffixes"] = suffixes;
+    entry.facts["available"] = format.available;
+    entry.facts["reads"] = {{"matrices", format.reads_matrices}, {"vectors", format.reads_vectors}};
+    entry.facts["writes"] = {{"matrices", format.writes_matrices}, {"vectors", format.writes_vectors}};
+    topic.entries.push_back(std::move(entry));
+  }
+  return topic;
+}
+
 [[nodiscard]] std::vector<Topic> all_topics() {
   Topic kernels{"kernels", {}};
   for (const SpmvAlgorithm algorithm : known_spmv_algorithms()) kernels.entries.push_back(kernel_entry(algorithm));
   Topic generators{"generators", {}};
   for (const GeneratorFamily& family : generator_families()) generators.entries.push_back(generator_entry(family));
   return {
-      method_topic(),
-      precond_topic(),
-      std::move(kernels),
-      {"formats",
-       {{"matrix-market", "coordinate and array files; real, integer, pattern; general, symmetric, skew-symmetric"},
-        {"matrix-market-gzip", "the same, compressed; recognised by content when read, by .gz when written"},
-        {"tessera-binary",
-         "a matrix as it lies in memory, with checksums; written by solve convert (.tsb) and --cache"},
-        {"tessera-tiles", "the same in 8 x 8 tiles: bitmaps and packed values; written by solve convert (.tiles)"},
-        {"text-vector", "one number per line, for right-hand sides, initial guesses and personalization"}}},
-      std::move(generators),
+      method_topic(), precond_topic(), std::move(kernels), format_topic(), std::move(generators),
   };
 }
 

@@ -3,6 +3,7 @@
 
 #include "bench/bench_command.hpp"
 #include "bench/tune_command.hpp"
+#include "centrality_command.hpp"
 #include "commands.hpp"
 #include "compare_command.hpp"
 #include "config.hpp"
@@ -35,6 +36,9 @@ void require_sound(const Options& options) {
   if (options.command() == Command::run) static_cast<void>(run_settings(options));
   if (options.command() == Command::run && uses_petsc(options)) require_petsc_options(options);
   if (options.command() == Command::pagerank) static_cast<void>(pagerank_settings(options));
+  if (options.command() == Command::hits || options.command() == Command::katz) {
+    static_cast<void>(centrality_settings(options));
+  }
   if (options.command() == Command::compare) static_cast<void>(compare_settings(options));
   if (options.command() == Command::spgemm) static_cast<void>(spgemm_settings(options));
   if (options.command() == Command::convert) static_cast<void>(convert_settings(options));
@@ -60,6 +64,9 @@ void require_sound(const Options& options) {
       return compare_command(options, invocation);
     case Command::pagerank:
       return pagerank_command(options, invocation);
+    case Command::hits:
+    case Command::katz:
+      return centrality_command(options, invocation);
     case Command::inspect:
       return inspect_command(options, invocation);
     case Command::convert:

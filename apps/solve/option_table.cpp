@@ -18,6 +18,8 @@ namespace {
 
 constexpr unsigned run = bit(Command::run);
 constexpr unsigned pagerank = bit(Command::pagerank);
+constexpr unsigned hits = bit(Command::hits);
+constexpr unsigned katz = bit(Command::katz);
 constexpr unsigned compare = bit(Command::compare);
 constexpr unsigned inspect = bit(Command::inspect);
 constexpr unsigned convert = bit(Command::convert);
@@ -31,8 +33,10 @@ constexpr unsigned completion = bit(Command::completion);
 constexpr unsigned help = bit(Command::help);
 constexpr unsigned version = bit(Command::version);
 constexpr unsigned systems = run | compare;       ///< solve A x = b
-constexpr unsigned ranking = pagerank | compare;  ///< rank graphs
-constexpr unsigned iterative = run | pagerank;    ///< one solve, with its vector and history
+constexpr unsigned ranking = pagerank | compare;  ///< PageRank
+constexpr unsigned centrality = hits | katz;
+constexpr unsigned rankings = pagerank | centrality;  ///< rank the vertices of a graph
+constexpr unsigned iterative = run | rankings;        ///< one solve, with its vector and history
 constexpr unsigned matrix = iterative | compare | inspect | convert | spgemm;  ///< read or generate a matrix
 constexpr unsigned many_runs = bench | tune;                                   ///< make runs in processes of their own
 /// Read ./solve.toml, the environment and --config.
@@ -42,7 +46,7 @@ constexpr unsigned every = configurable | list;
 
 constexpr std::string_view configuration = "Configuration";
 
-constexpr std::string_view vector_files = ".mtx|.mtx.gz|.txt";
+constexpr std::string_view vector_files = ".mtx|.mtx.gz|.txt|.npy|.mat|.petsc";
 
 using enum ValueKind;
 
@@ -53,7 +57,7 @@ constexpr auto table = std::to_array<OptionSpec>({
      "Laplace's equation on an N x N x N grid, 7 points"},
     {"convdiff", 0, "Problem", systems | inspect | convert | spgemm | tune, count, "N", "",
      "convection and diffusion on N x N x N, upwind, cell Peclet numbers 1, 0.5, 0.25; not symmetric"},
-    {"powerlaw", 0, "Problem", ranking | inspect | convert | spgemm, count, "N", "",
+    {"powerlaw", 0, "Problem", rankings | compare | inspect | convert | spgemm, count, "N", "",
      "R-MAT graph with 2^k >= N vertices (at most 2^30), 16 drawn edges per vertex, seeded by --seed"},
     {"generate", 0, "Problem", matrix | tune, text, "NAME[:SIZE]", "",
      "a generated matrix: a family, its size, and parameters after commas: kmer:55e6, web:1e6,seed=3, rmat:scale=20 "
@@ -72,14 +76,14 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"x0", 0, "Problem", systems, text, "FILE|WORD", "zero",
      "initial guess: a file of as many columns as the right-hand side has, zero, rhs or random", "", "zero|rhs|random",
      vector_files},
-    {"unweighted", 0, "Problem", ranking | inspect | spgemm, flag, "", "",
+    {"unweighted", 0, "Problem", rankings | compare | inspect | spgemm, flag, "", "",
      "ignore the values: every stored entry is a link of weight 1"},
     {"pattern", 0, "Problem", convert, flag, "", "", "write the positions alone, without values"},
     {"vector", 0, "Problem", convert, flag, "", "", "IN holds a vector, not a matrix"},
     {"transpose", 0, "Problem", iterative | inspect | compare | convert, flag, "", "",
      "use the transpose of the matrix: solve A^T x = b; reverse every link of a graph"},
     {"right", 0, "Problem", spgemm, text, "FILE", "", "the factor B, as a second matrix on the command line names it",
-     "", "", ".mtx|.mtx.gz|.tsb"},
+     "", "", ".mtx|.mtx.gz|.tsb|.npz|.mat|.petsc"},
     {"transpose", 0, "Product", spgemm, text, "a|b", "",
      "transpose one factor: A^T B or A B^T; without B A^T A or A A^T"},
 
@@ -123,9 +127,13 @@ constexpr auto table = std::to_array<OptionSpec>({
      "(lost; ranks are scaled back to sum 1)",
      "", "teleport|uniform|self|drop"},
     {"personalize", 0, "Method", pagerank, text, "FILE|LIST", "",
-     "distribution of jumps: a vector file with one weight >= 0 per vertex, unit:i (vertex i alone, from 1), a list of "
-     "vertices (1,34) or of vertices with weights (1:2,34:1); default: uniform",
+     "distribution of jumps: a list of vertices by number or name (1,34), also with weights (1:2,34:1), @FILE with one "
+     "per line, unit:i (vertex i alone, from 1), or a vector file with one weight >= 0 per vertex; several, which give "
+     "a ranking each: repeat the option, put semicolons between them, or name a Matrix Market file of several columns; "
+     "default: uniform",
      "", "unit:", vector_files},
+    {"alpha", 0, "Method", katz, text, "X|auto", "auto",
+     "attenuation per link, below 1 / rho(A); auto: 0.85 / (upper bound of rho(A))"},
     {"sum", 0, "Method", pagerank, text, "1|n", "1", "ranks sum to 1, or to the number of vertices"},
 
     {"rtol", 0, "Stopping", systems | many_runs, number, "X", "1e-8",
@@ -138,11 +146,15 @@ constexpr auto table = std::to_array<OptionSpec>({
      "diverged when the residual exceeds X * max(||b||, ||r0||)"},
     {"stagnation", 0, "Stopping", systems | many_runs, text, "N|auto", "auto",
      "stagnated when the smallest residual falls by less than 1 % in N iterations; auto: max(1000, rows)"},
+    {"tol", 0, "Stopping", hits, number, "X", "1e-9",
+     "stop when neither hubs nor authorities change by more than X in l1, verified by one more step", "1e-5"},
+    {"tol", 0, "Stopping", katz, number, "X", "1e-9",
+     "stop when no score differs from the exact one by more than the fraction X, verified with the residual", "1e-5"},
     {"tol", 0, "Stopping", ranking, number, "X", "1e-9", "stop when ||x' - x|| <= X in the norm of --norm", "1e-5"},
     {"norm", 0, "Stopping", pagerank, text, "l1|l2|linf", "l1", "norm of the change"},
     {"tol-per-node", 0, "Stopping", pagerank, number, "X", "",
      "stop when ||x' - x|| <= X * vertices in l1: the tol of NetworkX"},
-    {"max-iters", 0, "Stopping", pagerank, count, "N", "1000", "limit on iterations (exit code 3, ranks are written)"},
+    {"max-iters", 0, "Stopping", rankings, count, "N", "1000", "limit on iterations (exit code 3, ranks are written)"},
     {"max-time", 0, "Stopping", iterative | compare, seconds, "T|none", "none",
      "time limit of the iteration (exit code 3): 300s, 5m, 2h"},
     {"max-time", 0, "Stopping", bench, seconds, "T|none", "none",
@@ -245,16 +257,20 @@ constexpr auto table = std::to_array<OptionSpec>({
      "write the ranks as a Matrix Market array; .gz: compressed; .txt: one number per line; .csv: vertex,rank; -: "
      "standard output, with the summary on standard error",
      "", "", ".mtx|.mtx.gz|.txt|.csv"},
+    {"output", 'o', "Output", centrality, text, "FILE|-", "",
+     "write all scores as a Matrix Market array, those of hits in two columns; .gz: compressed; .txt: a line per "
+     "vertex; .csv: the same with its number; -: standard output, with the summary on standard error",
+     "", "", ".mtx|.mtx.gz|.txt|.csv"},
     {"output", 'o', "Output", spgemm, text, "FILE|-", "",
      "write the product: Matrix Market, .gz: compressed, .tsb: binary; -: standard output", "", "",
      ".mtx|.mtx.gz|.tsb"},
     {"output", 'o', "Output", convert, text, "FILE|-", "", "OUT, as the last word names it", "", "",
-     ".mtx|.mtx.gz|.tsb|.tiles"},
+     ".mtx|.mtx.gz|.tsb|.tiles|.petsc"},
     {"output", 'o', "Output", report, text, "FILE|-", "", "the page to write, HTML; -: standard output", "", "",
      ".html|.htm"},
-    {"to", 0, "Output", convert, text, "auto|mtx|mtx.gz|tsb|tiles", "auto",
-     "format to write; tsb: binary; tiles: binary, in 8 x 8 tiles; auto: by the ending of OUT", "",
-     "auto|mtx|mtx.gz|tsb|tiles"},
+    {"to", 0, "Output", convert, text, "auto|mtx|mtx.gz|tsb|tiles|petsc", "auto",
+     "format to write; tsb: binary; tiles: binary, in 8 x 8 tiles; petsc: PETSc's; auto: by the ending of OUT", "",
+     "auto|mtx|mtx.gz|tsb|tiles|petsc"},
     {"symmetric", 0, "Output", convert, text, "auto|general", "auto",
      "auto: of a numerically symmetric matrix, text files get the lower triangle; general: all entries"},
     {"output", 'o', "Output", tune, text, "FILE", "solve.toml", "the configuration to write", "", "", ".toml"},
@@ -278,9 +294,15 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"plot", 0, "Output", iterative, flag, "", "",
      "draw the residuals below the summary, in ASCII where the locale is not UTF-8; on standard error where another "
      "result takes standard output"},
+    {"csv", 0, "Output", rankings, text, "FILE|-", "",
+     "write the K highest ranks of --top as CSV: rank,id,name,score, numbers in full", "", "", ".csv"},
     {"csv", 0, "Output", compare, text, "FILE|-", "", "write the rows as CSV, numbers in full", "", "", ".csv"},
     {"md", 0, "Output", compare, text, "FILE|-", "", "write the tables as Markdown", "", "", ".md"},
-    {"top", 0, "Output", pagerank, count, "K", "10", "list the K highest ranks; vertices count from 1, as in the file"},
+    {"top", 0, "Output", rankings, count, "K", "10",
+     "list the K highest ranks; vertices count from 1, as in the file; equal ranks in the order of the vertices"},
+    {"labels", 0, "Output", rankings, text, "FILE", "",
+     "names of the vertices, for lists and --personalize: one per line, or in a .csv file id,name", "", "",
+     ".txt|.csv"},
     {"spy", 0, "Output", inspect, count, "N", "24",
      "lines of the spy plot of a square matrix, which is 2 N columns wide; fewer for a rectangular one"},
     {"no-spy", 0, "Output", inspect, flag, "", "", "no spy plot"},
@@ -336,7 +358,6 @@ constexpr auto foreign_names = std::to_array<std::pair<std::string_view, std::st
     {"--nthreads", "--threads"},
     {"--num-threads", "--threads"},
     {"--dtype", "--precision"},
-    {"--alpha", "--damping"},
     {"-t", "--threads"},
     {"-j", "--threads"},
 });
@@ -368,7 +389,7 @@ const OptionSpec* find_option(char letter) {
 std::string_view option_for_foreign_name(Command command, std::string_view option) {
   for (const auto& [foreign, name] : foreign_names) {
     if (foreign != option) continue;
-    return name == "--rtol" && command == Command::pagerank ? "--tol" : name;
+    return name == "--rtol" && ranks_vertices(command) ? "--tol" : name;
   }
   return {};
 }

@@ -14,6 +14,8 @@ namespace tessera::cli {
 enum class Command {
   run,
   pagerank,
+  hits,
+  katz,
   compare,
   inspect,
   convert,
@@ -27,6 +29,11 @@ enum class Command {
   help,
   version
 };
+
+/// The commands whose result is a ranking of vertices.
+[[nodiscard]] constexpr bool ranks_vertices(Command command) {
+  return command == Command::pagerank || command == Command::hits || command == Command::katz;
+}
 
 [[nodiscard]] std::string_view to_string(Command command);
 [[nodiscard]] std::optional<Command> parse_command(std::string_view word);

@@ -137,7 +137,8 @@ namespace {
 
 /// What to use instead of an option that belongs to another command.
 [[nodiscard]] std::string replacement_hint(std::string_view name, Command command) {
-  constexpr std::array<std::array<std::string_view, 2>, 6> for_pagerank{{{"rtol", "--tol"},
+  constexpr std::array<std::array<std::string_view, 2>, 7> for_pagerank{{{"rtol", "--tol"},
+                                                                         {"alpha", "--damping"},
                                                                          {"atol", "--tol"},
                                                                          {"norm-base", "--norm"},
                                                                          {"rhs", "--personalize"},
@@ -153,6 +154,7 @@ namespace {
   };
   std::string hint;
   if (command == Command::pagerank) hint = in(for_pagerank);
+  if (ranks_vertices(command) && name == "rtol") hint = "use --tol";
   if (command == Command::run) hint = in(for_run);
   if (!hint.empty()) return hint;
   for (const Command other : commands()) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "errors.hpp"
+#include "ranking.hpp"
 #include "settings.hpp"
 
 #include "petsc/engine/engine.hpp"
@@ -157,10 +158,17 @@ struct RunOutcome : CommonOutcome {
   std::optional<LeastSquaresOutcome> least_squares;
   std::optional<MixedOutcome> mixed;
   std::optional<petsc::EngineInfo> engine;  ///< of a run by PETSc
-  std::string next_command;  ///< to type after a run that did not converge; may be empty
+  std::string next_command;                 ///< to type after a run that did not converge; may be empty
   std::optional<BreakEven> break_even;
 };
 
+/// One of several distributions of jumps.
+struct RankVector {
+  std::string personalization;  ///< as it was typed
+  PageRankReport report;
+};
+
+/// The report of several vectors is that of the worst one.
 struct PageRankOutcome : CommonOutcome {
   PageRankOptions options;
   bool personalized = false;
@@ -176,7 +184,10 @@ struct PageRankOutcome : CommonOutcome {
   offset_t edges = 0;
   std::vector<HistoryEntry> history;
   Timings timings;
-  std::vector<RankedVertex> top;
+  VertexNames names;
+  std::vector<Ranking> rankings;    ///< one per vector
+  std::vector<RankVector> vectors;  ///< empty for one vector
+  std::size_t worst_vector = 0;
 };
 
 }  // namespace tessera::cli

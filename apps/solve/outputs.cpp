@@ -114,15 +114,14 @@ void show(const std::string& text) { write_stdout(shown(text, STDOUT_FILENO)); }
 
 namespace {
 
-/// "0.5\n" for each element, or with `numbered` "1,0.5\n". \throws InvalidMatrix for NaN
+/// "0.5\n" for each element. \throws InvalidMatrix for NaN
 template <class T>
-[[nodiscard]] std::string lines_of(std::span<const T> vector, bool numbered) {
+[[nodiscard]] std::string lines_of(std::span<const T> vector) {
   std::string text;
   std::size_t number = 0;
   for (const T value : vector) {
     ++number;
     if (!std::isfinite(value)) throw InvalidMatrix(fmt::format("element {} of the vector is NaN or infinity", number));
-    if (numbered) text += fmt::format("{},", number);
     text += fmt::format("{}\n", value);
   }
   return text;
@@ -135,9 +134,7 @@ void write_solution(const std::string& path, std::span<const T> vector, const st
   if (path == "-") {
     write_stdout(format_vector(vector, comments));
   } else if (path.ends_with(".txt")) {
-    write_text_file(path, lines_of(vector, false));
-  } else if (path.ends_with(".csv")) {
-    write_text_file(path, "vertex,rank\n" + lines_of(vector, true));
+    write_text_file(path, lines_of(vector));
   } else {
     write_vector(path, vector, comments);
   }

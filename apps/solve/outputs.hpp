@@ -36,11 +36,11 @@ void write_through_stdout(const std::function<void()>& write);
 /// A text for people: fitted to a terminal and coloured there. Throws as write_stdout.
 void show(const std::string& text);
 
-/// The solution or the ranks, to a file or ("-") to standard output: .txt as one number per line, .csv as
-/// vertex,rank, others as Matrix Market. \throws IoError, InvalidMatrix for NaN
+/// The solution, to a file or ("-") to standard output: .txt as one number per line, others as Matrix Market.
+/// \throws IoError, InvalidMatrix for NaN
 template <class T>
 void write_solution(const std::string& path, std::span<const T> vector, const std::vector<std::string>& comments);
-/// The same of several columns, which are not written as .txt and .csv.
+/// The same of several columns, which are not written as .txt.
 template <class T>
 void write_solution(const std::string& path, const MultiVector<T>& columns, const std::vector<std::string>& comments);
 

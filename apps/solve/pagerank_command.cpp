@@ -18,8 +18,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tessera::cli {
 
@@ -28,7 +31,7 @@ namespace {
 template <class T>
 struct Ranked {
   PageRankOutcome outcome;
-  std::vector<T> ranks;  ///< scaled as they are written
+  MultiVector<T> ranks;  ///< scaled as they are written, a column per distribution of jumps
 };
 
 /// The tolerance that the options ask for at this number of vertices. \throws UsageError for a vacuous one
@@ -54,29 +57,61 @@ void describe_graph(const PageRankSettings& settings, const InputMatrix<T>& prob
   outcome.inspect_ms = timer.milliseconds();
   outcome.kernel_chosen_by_user = settings.pagerank.spmv.algorithm != SpmvAlgorithm::automatic;
   outcome.edges = transition.edges();
-  outcome.personalized = settings.personalize.has_value();
+  outcome.personalized = !settings.personalize.empty();
   outcome.sum_to_vertices = settings.sum_to_vertices;
   outcome.scale = settings.sum_to_vertices ? static_cast<double>(transition.vertices()) : 1.0;
   outcome.memory.matrix += transition.bytes();
 }
 
+/// Which of two endings tells more of what went wrong.
+[[nodiscard]] bool is_worse(const PageRankReport& a, const PageRankReport& b) {
+  const auto gravity = [](const PageRankReport& report) {
+    const ExitCode code = exit_code_of(report.status, 0, false);
+    return code == ExitCode::success ? 0 : code == ExitCode::not_converged ? 1 : 2;
+  };
+  return gravity(a) != gravity(b) ? gravity(a) > gravity(b) : a.iterations > b.iterations;
+}
+
+/// The facts of one report.
+void take_report(const PageRankReport& report, PageRankOutcome& outcome) {
+  outcome.status = report.status;
+  outcome.reason = report.reason;
+  outcome.iterations = report.iterations;
+  outcome.spmv_count = report.spmv_count;
+  outcome.change = report.change;
+  outcome.sum = report.sum * outcome.scale;
+  outcome.dangling_count = report.dangling_count;
+  outcome.plan = report.plan;
+  outcome.memory.plan = report.plan.bytes;
+  outcome.history = report.history;
+  outcome.timings = report.timings;
+}
+
 template <class T>
-void take_result(PageRankResult<T>&& result, std::int64_t top, Ranked<T>& ranked) {
+void take_results(std::vector<PageRankResult<T>>&& results, const std::vector<JumpWeights>& jumps, std::int64_t top,
+                  Ranked<T>& ranked) {
   PageRankOutcome& outcome = ranked.outcome;
-  outcome.status = result.status;
-  outcome.reason = std::move(result.reason);
-  outcome.iterations = result.iterations;
-  outcome.spmv_count = result.spmv_count;
-  outcome.change = result.change;
-  outcome.sum = result.sum * outcome.scale;
-  outcome.dangling_count = result.dangling_count;
-  outcome.plan = result.plan;
-  outcome.memory.plan = result.plan.bytes;
-  outcome.history = std::move(result.history);
-  outcome.timings = result.timings;
-  outcome.top = top_ranks<T>(result.ranks.span(), top);
-  ranked.ranks.assign(result.ranks.begin(), result.ranks.end());
-  for (T& rank : ranked.ranks) rank = static_cast<T>(static_cast<double>(rank) * outcome.scale);
+  ranked.ranks.rows = results.front().ranks.size();
+  ranked.ranks.columns = std::ssize(results);
+  const bool are_several = results.size() > 1;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    PageRankResult<T>& result = results[k];
+    for (T& rank : result.ranks) rank = static_cast<T>(static_cast<double>(rank) * outcome.scale);
+    ranked.ranks.elements.insert(ranked.ranks.elements.end(), result.ranks.begin(), result.ranks.end());
+    outcome.rankings.push_back(make_ranking<T>(are_several ? fmt::format("vector {}: {}", k + 1, jumps[k].title) : "",
+                                               result.ranks.span(), top));
+    if (are_several) outcome.vectors.push_back({jumps[k].title, result});
+    if (k == 0 || is_worse(result, results[outcome.worst_vector])) outcome.worst_vector = k;
+  }
+  take_report(results[outcome.worst_vector], outcome);
+  if (!are_several) return;
+  outcome.spmv_count = 0;
+  outcome.timings.solve_ms = outcome.timings.download_ms = 0.0;
+  for (const PageRankResult<T>& result : results) {
+    outcome.spmv_count += result.spmv_count;
+    outcome.timings.solve_ms += result.timings.solve_ms;
+    outcome.timings.download_ms += result.timings.download_ms;
+  }
 }
 
 void add_warnings(const PageRankOutcome& outcome, Warnings& warnings) {
@@ -103,6 +138,22 @@ template <class T>
   }
 }
 
+/// One result per distribution of jumps; one where there is none.
+template <class T>
+[[nodiscard]] std::vector<PageRankResult<T>> rank_all(const TransitionMatrix<T>& transition,
+                                                      const std::vector<JumpWeights>& jumps, PageRankOptions options) {
+  std::vector<PageRankResult<T>> results;
+  if (jumps.size() <= 1) {
+    if (!jumps.empty()) options.personalization = jumps.front().weights;
+    results.push_back(pagerank(transition, options));
+    return results;
+  }
+  std::vector<std::span<const double>> weights;
+  weights.reserve(jumps.size());
+  for (const JumpWeights& jump : jumps) weights.emplace_back(jump.weights);
+  return pagerank_multi<T>(transition, weights, options);
+}
+
 template <class T>
 [[nodiscard]] Ranked<T> rank_graph(PageRankSettings settings, Progress& progress) {
   Ranked<T> ranked;
@@ -113,9 +164,12 @@ template <class T>
   const InputMatrix<T> problem = load_input<T>(settings.problem, machine);
   decide_device(*problem.matrix, machine, settings.pagerank.spmv, progress);
   const auto vertices = static_cast<std::uint64_t>(problem.matrix->rows());
-  // Ranks old and new, their scaled copy, the teleport distribution, and the ranks handed out.
-  constexpr std::uint64_t vectors = 6;
-  outcome.memory.vectors = vectors * vertices * sizeof(T);
+  outcome.names = vertex_names(settings.ranking, problem.matrix->rows(), problem.labels);
+  const std::vector<JumpWeights> jumps =
+      jump_weights(settings.personalize, problem.matrix->rows(), outcome.names, machine);
+  // Ranks old and new, their scaled copy, and the teleport distribution; and the ranks handed out.
+  constexpr std::uint64_t vectors = 5;
+  outcome.memory.vectors = (vectors + std::max<std::uint64_t>(jumps.size(), 1)) * vertices * sizeof(T);
   const std::uint64_t matrix_bytes = problem.matrix->bytes();
   support::require_memory(machine.memory_limit_bytes, matrix_bytes, matrix_bytes + outcome.memory.vectors,
                           "the transition matrix and the ranks");
@@ -126,12 +180,7 @@ template <class T>
   const double transition_ms = plan_timer.milliseconds();
   describe_graph(settings, problem, transition, outcome);
 
-  std::vector<double> personalization;
   PageRankOptions options = settings.pagerank;
-  if (settings.personalize) {
-    personalization = jump_weights(*settings.personalize, transition.vertices(), machine);
-    options.personalization = personalization;
-  }
   options.tolerance = tolerance_of(settings, transition.vertices());
   options.observer = [&progress](const IterationInfo& info) {
     keep_partial_results();
@@ -140,7 +189,7 @@ template <class T>
   };
   options.stop_cause = interruption;
   progress.phase("ranking");
-  take_result(pagerank(transition, options), settings.top, ranked);
+  take_results(rank_all(transition, jumps, options), jumps, settings.ranking.top, ranked);
   outcome.timings.read_ms = problem.read_ms;
   outcome.timings.plan_ms += transition_ms;
   outcome.options = options;
@@ -149,6 +198,14 @@ template <class T>
   outcome.options.stop_cause = nullptr;
   add_warnings(outcome, outcome.warnings);
   return ranked;
+}
+
+/// "rank", or "rank_1", "rank_2", ...
+[[nodiscard]] std::vector<std::string> headings_of(const PageRankOutcome& outcome) {
+  if (outcome.vectors.empty()) return {"rank"};
+  std::vector<std::string> headings;
+  for (std::size_t k = 1; k <= outcome.vectors.size(); ++k) headings.push_back(fmt::format("rank_{}", k));
+  return headings;
 }
 
 template <class T>
@@ -162,9 +219,9 @@ template <class T>
   Deliverables results;
   results.write_vector = [&](const std::string& path) {
     const Stopwatch timer;
-    write_solution<T>(path, ranked.ranks,
-                      {fmt::format("PageRank of {}, damping {}: {}", outcome.problem, outcome.options.damping,
-                                   to_string(outcome.status))});
+    write_scores(path, ranked.ranks, outcome.names, headings_of(outcome),
+                 {fmt::format("PageRank of {}, damping {}: {}", outcome.problem, outcome.options.damping,
+                              to_string(outcome.status))});
     outcome.write_ms = timer.milliseconds();
   };
   results.history = [&] { return history_csv(outcome.history); };
@@ -172,7 +229,10 @@ template <class T>
   results.plot = [&](std::size_t width, bool is_utf8) {
     return history_plot(outcome.history, "||x' - x||", outcome.options.tolerance, width, is_utf8);
   };
-  if (settings.top_given) results.requested = [&] { return top_rows(outcome); };
+  results.csv = [&] { return rankings_csv(outcome.rankings, outcome.names, false); };
+  if (settings.ranking.top_given) {
+    results.requested = [&] { return all_ranking_rows(outcome.rankings, outcome.names); };
+  }
   results.json = [&](ExitCode code) { return document_text(pagerank_json(outcome, options, invocation, code)); };
   return deliver(settings.output, exit_code_of(outcome.status, interrupt_signal(), settings.output.exit_zero), results);
 }
@@ -181,8 +241,11 @@ template <class T>
 
 ExitCode pagerank_command(const Options& options, const Invocation& invocation) {
   const PageRankSettings settings = pagerank_settings(options);
-  const std::string weights = settings.personalize ? settings.personalize->file : std::string();
-  check_outputs(settings.output, input_files(options, settings.problem, {weights}));
+  std::vector<std::string> inputs{settings.ranking.labels};
+  for (const Personalization& each : settings.personalize) {
+    if (each.is_file()) inputs.push_back(each.text);
+  }
+  check_outputs(settings.output, input_files(options, settings.problem, inputs));
   if (options.flag("dry-run")) return forecast_pagerank(settings, options, invocation);
   return settings.machine.precision == Precision::fp64 ? pagerank_typed<double>(settings, options, invocation)
                                                        : pagerank_typed<float>(settings, options, invocation);

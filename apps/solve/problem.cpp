@@ -54,13 +54,12 @@ template <class T>
 
 template <class T>
 [[nodiscard]] LoadedMatrix<T> read_file(const ProblemSettings& settings, const MachineSettings& machine) {
-  // A pipe can be opened only once, so it is not asked what it holds.
+  // A pipe can be opened only once, so it is not asked what it holds. A binary file needs no cache.
   std::error_code ignored;
-  if (std::filesystem::is_regular_file(settings.path, ignored) && is_binary_matrix(settings.path)) {
-    return {read_binary<T>(settings.path, read_options(settings, machine)), std::nullopt, 0.0};
-  }
-  if (settings.caching != Caching::off) return read_through_cache<T>(settings, machine);
-  return {read_matrix_market<T>(settings.path, read_options(settings, machine)), std::nullopt, 0.0};
+  const bool caches = settings.caching != Caching::off &&
+                      !(std::filesystem::is_regular_file(settings.path, ignored) && is_binary_matrix(settings.path));
+  if (caches) return read_through_cache<T>(settings, machine);
+  return {read_matrix<T>(settings.path, read_options(settings, machine)), std::nullopt, 0.0};
 }
 
 template <class T>
@@ -189,6 +188,7 @@ InputMatrix<T> load_input(const ProblemSettings& settings, const MachineSettings
   problem.first_rounded = loaded.file.first_rounded;
   if (settings.source == Source::file) problem.header = loaded.file.header;
   problem.cache = std::move(loaded.cache);
+  problem.labels = std::move(loaded.file.labels);
   problem.matrix = std::make_shared<const Csr<T>>(std::move(loaded.file.matrix));
   const Stopwatch timer;
   if (settings.transposed) {

@@ -7,6 +7,7 @@
 
 #include "tessera/csr.hpp"
 #include "tessera/linear_operator.hpp"
+#include "tessera/matrix_file.hpp"
 #include "tessera/matrix_market.hpp"
 
 #include <cstdint>
@@ -21,8 +22,9 @@ namespace tessera::cli {
 template <class T>
 struct InputMatrix {
   std::shared_ptr<const Csr<T>> matrix;
-  std::string name;         ///< file or generator, for messages
-  offset_t duplicates = 0;  ///< entries summed into others
+  std::string name;                 ///< file or generator, for messages
+  std::vector<std::string> labels;  ///< ids of the vertices of a list of edges, else empty; the transpose keeps them
+  offset_t duplicates = 0;          ///< entries summed into others
   std::optional<RoundedInteger> first_rounded;
   std::optional<MatrixMarketHeader> header;  ///< of a file
   std::optional<CacheUse> cache;             ///< where one was asked for
@@ -32,12 +34,12 @@ struct InputMatrix {
 /// A matrix as its file or its generator gives it.
 template <class T>
 struct LoadedMatrix {
-  MatrixMarketMatrix<T> file;
+  MatrixFile<T> file;
   std::optional<CacheUse> cache;
   double read_ms = 0.0;
 };
 
-/// Reads (text, binary, or through a cache) or generates. Throws as load_input.
+/// Reads (any format, or through a cache) or generates. Throws as load_input.
 template <class T>
 [[nodiscard]] LoadedMatrix<T> load_matrix(const ProblemSettings& settings, const MachineSettings& machine);
 

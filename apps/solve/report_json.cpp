@@ -200,19 +200,33 @@ struct ProductWork {
   json["edges"] = outcome.edges;
   json["dangling_count"] = outcome.dangling_count;
   json["index_base"] = 1;
-  Json top = Json::array();
-  for (const RankedVertex& entry : outcome.top) {
-    Json item{{"vertex", std::int64_t{entry.vertex} + 1}};
-    put_number(item, "rank", entry.rank * outcome.scale);
-    top.push_back(std::move(item));
-  }
-  json["top"] = std::move(top);
+  json["top"] = ranking_json(outcome.rankings[outcome.worst_vector], outcome.names, "rank");
+  if (!outcome.vectors.empty()) json["vector"] = outcome.worst_vector + 1;
   return json;
 }
 
-/// Head, machine, matrix, config and plan.
-[[nodiscard]] Json common_json(const std::string& schema, const CommonOutcome& outcome, const Options& options,
-                               const Invocation& invocation) {
+/// Several distributions of jumps.
+[[nodiscard]] Json rank_vectors_json(const PageRankOutcome& outcome) {
+  Json json = Json::array();
+  for (std::size_t k = 0; k < outcome.vectors.size(); ++k) {
+    const auto& [personalization, report] = outcome.vectors[k];
+    Json item{{"personalize", personalization},
+              {"status", to_string(report.status)},
+              {"reason", report.reason},
+              {"iterations", report.iterations},
+              {"spmv_count", report.spmv_count}};
+    put_number(item, "change", report.change);
+    put_number(item, "sum", report.sum * outcome.scale);
+    item["top"] = ranking_json(outcome.rankings[k], outcome.names, "rank");
+    json.push_back(std::move(item));
+  }
+  return json;
+}
+
+}  // namespace
+
+Json common_json(const std::string& schema, const CommonOutcome& outcome, const Options& options,
+                 const Invocation& invocation) {
   Json json = document_head(schema, invocation);
   put_machine(json, outcome);
   json["matrix"] = matrix_json(outcome);
@@ -221,7 +235,13 @@ struct ProductWork {
   return json;
 }
 
-}  // namespace
+void put_tail(Json& json, const CommonOutcome& outcome, const Timings& timings, const Iterations& iterations) {
+  json["history"] = history_json(*iterations.history);
+  json["timings_ms"] = timings_json(timings, outcome, {iterations.count, iterations.history});
+  json["derived"] = derived_json({iterations.products, iterations.nnz, 0}, timings.solve_ms);
+  json["memory_bytes"] = memory_json(outcome.memory);
+  json["warnings"] = warnings_json(outcome.warnings);
+}
 
 std::vector<std::size_t> decimated_rows(std::size_t rows) {
   constexpr std::size_t ends = 100;
@@ -390,11 +410,8 @@ Json pagerank_json(const PageRankOutcome& outcome, const Options& options, const
                    ExitCode code) {
   Json json = common_json("solve.pagerank/1", outcome, options, invocation);
   json["result"] = pagerank_result_json(outcome, code);
-  json["history"] = history_json(outcome.history);
-  json["timings_ms"] = timings_json(outcome.timings, outcome, {outcome.iterations, &outcome.history});
-  json["derived"] = derived_json({outcome.spmv_count, outcome.edges, 0}, outcome.timings.solve_ms);
-  json["memory_bytes"] = memory_json(outcome.memory);
-  json["warnings"] = warnings_json(outcome.warnings);
+  if (!outcome.vectors.empty()) json["vectors"] = rank_vectors_json(outcome);
+  put_tail(json, outcome, outcome.timings, {outcome.iterations, outcome.spmv_count, outcome.edges, &outcome.history});
   return json;
 }
 

@@ -33,6 +33,20 @@ void put_machine(Json& json, const CommonOutcome& outcome);
 [[nodiscard]] Json memory_json(const MemoryUse& memory);
 [[nodiscard]] Json warnings_json(const Warnings& warnings);
 
+/// Head, machine, matrix, config and plan.
+[[nodiscard]] Json common_json(const std::string& schema, const CommonOutcome& outcome, const Options& options,
+                               const Invocation& invocation);
+
+/// The iterations of one solve.
+struct Iterations {
+  std::int64_t count = 0;
+  std::int64_t products = 0;
+  offset_t nnz = 0;
+  const std::vector<HistoryEntry>* history = nullptr;
+};
+/// History, times, rates, memory and warnings.
+void put_tail(Json& json, const CommonOutcome& outcome, const Timings& timings, const Iterations& iterations);
+
 /// \param code  the exit code that the program is going to return
 [[nodiscard]] Json run_json(const RunOutcome& outcome, const Options& options, const Invocation& invocation,
                             ExitCode code);

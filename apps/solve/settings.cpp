@@ -108,8 +108,9 @@ ProblemSettings problem_settings(const Options& options, const std::vector<std::
   given.insert(given.end(), files.begin(), files.end());
   if (given.empty()) {
     throw UsageError("no problem given: name a Matrix Market file or a model problem",
-                     options.command() == Command::pagerank ? "for a first try: solve pagerank --powerlaw 10000"
-                                                            : "for a first try: solve --poisson3d 32");
+                     ranks_vertices(options.command())
+                         ? fmt::format("for a first try: solve {} --powerlaw 10000", to_string(options.command()))
+                         : "for a first try: solve --poisson3d 32");
   }
   if (given.size() > 1) {
     const std::string command = files.empty() ? "" : did_you_mean(files.front(), command_names());
@@ -278,7 +279,7 @@ MachineSettings machine_settings(const Options& options) {
   if (threads > 0) host::set_default_threads(static_cast<int>(threads));
   result.host = Device::host(static_cast<int>(threads));
   if (result.device.is_host()) result.device = result.host;
-  const bool chooses = options.command() == Command::run || options.command() == Command::pagerank;
+  const bool chooses = options.command() == Command::run || ranks_vertices(options.command());
   result.device_undecided = chooses && device == "auto";
   result.precision = element_type(options);
   if (options.given("mem-limit")) result.memory_limit_bytes = bytes_option(options, "mem-limit");
@@ -365,6 +366,29 @@ SpmvOptions spmv_settings(const Options& options, MachineSettings& machine) {
   return result;
 }
 
+RankingSettings ranking_settings(const Options& options) {
+  return {options.text("labels").value_or(""), count_option(options, "top"), options.typed("top")};
+}
+
+VertexNames vertex_names(const RankingSettings& settings, std::int64_t vertices,
+                         const std::vector<std::string>& labels) {
+  if (!settings.labels.empty()) return read_labels(settings.labels, vertices);
+  return labels.empty() ? VertexNames() : VertexNames(labels);
+}
+
+namespace {
+
+/// Whether vertices may have names: --labels, or a file that is not known to hold a matrix.
+[[nodiscard]] bool may_have_names(const ProblemSettings& problem, const RankingSettings& ranking) {
+  if (!ranking.labels.empty()) return true;
+  constexpr std::array<std::string_view, 4> matrices{".mtx", ".mtx.gz", ".tsb", ".tiles"};
+  return problem.source == Source::file && std::none_of(matrices.begin(), matrices.end(), [&](std::string_view suffix) {
+           return problem.path.ends_with(suffix);
+         });
+}
+
+}  // namespace
+
 PageRankSettings pagerank_settings(const Options& options) {
   PageRankSettings result;
   result.problem = problem_settings(options);
@@ -383,11 +407,12 @@ PageRankSettings pagerank_settings(const Options& options) {
   rank.time_limit_seconds = seconds_option(options, "max-time");
   rank.keep_history = result.output.wants_history();
   rank.history_rows = result.output.history_rows();
-  if (const auto text = options.text("personalize")) result.personalize = parse_personalization(*text);
+  result.ranking = ranking_settings(options);
+  if (const auto text = options.text("personalize")) {
+    result.personalize = parse_personalizations(*text, may_have_names(result.problem, result.ranking));
+  }
   constexpr Choices<bool, 2> sums{{{"1", false}, {"n", true}}};
   result.sum_to_vertices = choice_option(options, "sum", sums);
-  result.top = count_option(options, "top");
-  result.top_given = options.typed("top");
   result.machine = machine_settings(options);
   rank.spmv = spmv_settings(options, result.machine);
   return result;

@@ -129,16 +129,22 @@ struct RunSettings {
   SpmvOptions spmv;
 };
 
+/// How rankings are shown, for all commands that rank vertices.
+struct RankingSettings {
+  std::string labels;  ///< file of names of the vertices; may be empty
+  std::int64_t top = 10;
+  bool top_given = false;  ///< --top was typed: --quiet keeps the list
+};
+
 struct PageRankSettings {
   ProblemSettings problem;
   MachineSettings machine;
   OutputSettings output;
   PageRankOptions pagerank;                    ///< without the personalization
-  std::optional<Personalization> personalize;  ///< nothing: uniform
+  std::vector<Personalization> personalize;    ///< none: uniform
   std::optional<double> tolerance_per_vertex;  ///< replaces pagerank.tolerance once the size is known
   bool sum_to_vertices = false;
-  std::int64_t top = 10;
-  bool top_given = false;  ///< --top was typed: --quiet keeps the list
+  RankingSettings ranking;
 };
 
 // Shared by several commands. Each reads the options that apply to the command.
@@ -166,6 +172,11 @@ struct PageRankSettings {
 /// \throws UsageError naming option and text; DeviceUnavailable for a device that does not exist
 [[nodiscard]] RunSettings run_settings(const Options& options);
 [[nodiscard]] PageRankSettings pagerank_settings(const Options& options);
+/// --labels and --top. \throws UsageError
+[[nodiscard]] RankingSettings ranking_settings(const Options& options);
+/// The names of --labels, else those of a list of edges. \param labels may be empty Throws as read_labels()
+[[nodiscard]] VertexNames vertex_names(const RankingSettings& settings, std::int64_t vertices,
+                                       const std::vector<std::string>& labels);
 
 /// Right-hand sides that iterate together.
 [[nodiscard]] std::int64_t columns_at_once(Method method, std::int64_t columns);

@@ -199,19 +199,37 @@ namespace {
                      outcome.precision == Precision::fp64 ? "fp64" : "fp32");
 }
 
-[[nodiscard]] std::string top_list(const PageRankOutcome& outcome) {
-  if (outcome.top.empty()) return {};
-  return fmt::format("\n{:>5}  {:>10}  rank   (vertices count from 1)\n", "", "vertex") + top_rows(outcome);
+/// "vectors     3 distributions of jumps, 3 converged; of the worst, vector 2:"
+[[nodiscard]] std::string vectors_line(const PageRankOutcome& outcome) {
+  if (outcome.vectors.empty()) return {};
+  const auto converged = std::count_if(outcome.vectors.begin(), outcome.vectors.end(),
+                                       [](const RankVector& vector) { return vector.report.converged(); });
+  return line("vectors", fmt::format("{} distributions of jumps, {} converged; of the worst, vector {}:",
+                                     outcome.vectors.size(), converged, outcome.worst_vector + 1));
 }
 
 }  // namespace
 
-std::string top_rows(const PageRankOutcome& outcome) {
-  std::string text;
-  std::int64_t place = 0;
-  for (const RankedVertex& entry : outcome.top) {
-    text += fmt::format("{:>5}  {:>10}  {:.6e}\n", ++place, std::int64_t{entry.vertex} + 1, entry.rank * outcome.scale);
-  }
+std::string graph_line(const CommonOutcome& outcome, offset_t edges, std::size_t width) {
+  return line("graph",
+              fmt::format("{}{}: {} vertices, {} edges ({}){}", shown_problem(outcome, width),
+                          outcome.transposed ? ", reversed" : "", outcome.matrix.rows, edges,
+                          outcome.pattern ? "unweighted" : "weighted", duplicates_text(outcome) + cache_text(outcome)));
+}
+
+std::string kernel_lines(const CommonOutcome& outcome, const Timings& timings, const OutputSettings& settings) {
+  return line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user)) + device_line(outcome, timings) +
+         (settings.plan_info ? plan_lines(outcome) : "");
+}
+
+std::string ending_text(Status status, const std::string& reason, std::int64_t iterations,
+                        const std::string& inequality) {
+  const bool interrupted = status == Status::interrupted;
+  std::string text = fmt::format(
+      "{} after {}", interrupted ? reason.substr(0, reason.find(" after ")) : std::string(to_string(status)),
+      counted(iterations, "iteration"));
+  // A line of its own tells the inequality.
+  if (status != Status::converged && !interrupted) text += ": " + reason.substr(0, reason.find("; " + inequality));
   return text;
 }
 
@@ -243,36 +261,23 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
 }
 
 std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSettings& settings) {
-  const MatrixStatistics& m = outcome.matrix;
-  std::string text =
-      line("graph",
-           fmt::format("{}{}: {} vertices, {} edges ({}){}", shown_problem(outcome, settings.width),
-                       outcome.transposed ? ", reversed" : "", m.rows, outcome.edges,
-                       outcome.pattern ? "unweighted" : "weighted", duplicates_text(outcome) + cache_text(outcome)));
+  std::string text = graph_line(outcome, outcome.edges, settings.width);
   text += line("pagerank", definition_text(outcome));
-  text += line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user));
-  text += device_line(outcome, outcome.timings);
-  if (settings.plan_info) text += plan_lines(outcome);
-  const bool interrupted = outcome.status == Status::interrupted;
-  std::string status = fmt::format(
-      "{} after {}",
-      interrupted ? outcome.reason.substr(0, outcome.reason.find(" after ")) : std::string(to_string(outcome.status)),
-      counted(outcome.iterations, "iteration"));
-  // The line below tells the change.
-  const std::string cause = outcome.reason.substr(0, outcome.reason.find("; ||x' - x||"));
-  if (outcome.status != Status::converged && !interrupted) status += ": " + cause;
-  text += line("status", status);
+  text += kernel_lines(outcome, outcome.timings, settings);
+  text += vectors_line(outcome);
+  text += line("status", ending_text(outcome.status, outcome.reason, outcome.iterations, "||x' - x||"));
   if (outcome.iterations > 0) {
     text += line("change",
                  fmt::format("||x' - x||_{} = {:.2e} {} {:.2e}", to_string(outcome.options.norm), outcome.change,
                              outcome.change <= outcome.options.tolerance ? "<=" : ">", outcome.options.tolerance));
   }
-  text += line("sum", fmt::format("{:.15g} over {} ranks{}", outcome.sum, m.rows,
+  text += line("sum", fmt::format("{:.15g} over {} ranks{}", outcome.sum, outcome.matrix.rows,
                                   outcome.sum_to_vertices ? "   (scaled to the number of vertices)" : ""));
   text += line("time", fmt::format("{} {}, plan {}, solve {}", outcome.from_file ? "read" : "generate",
                                    time_text(outcome.timings.read_ms), time_text(outcome.timings.plan_ms),
                                    time_text(outcome.timings.solve_ms)));
-  return text + top_list(outcome);
+  constexpr std::size_t shown = 10;
+  return text + ranking_tables(outcome.rankings, outcome.names, "rank", shown);
 }
 
 }  // namespace tessera::cli

@@ -13,8 +13,17 @@ namespace tessera::cli {
 
 [[nodiscard]] std::string run_summary(const RunOutcome& outcome, const OutputSettings& settings);
 [[nodiscard]] std::string pagerank_summary(const PageRankOutcome& outcome, const OutputSettings& settings);
-/// A line for each of the highest ranks: place, vertex, rank.
-[[nodiscard]] std::string top_rows(const PageRankOutcome& outcome);
+
+// Parts of the summary of a ranking.
+
+[[nodiscard]] std::string graph_line(const CommonOutcome& outcome, offset_t edges, std::size_t width);
+/// Kernel and device, and the plan where it was asked for.
+[[nodiscard]] std::string kernel_lines(const CommonOutcome& outcome, const Timings& timings,
+                                       const OutputSettings& settings);
+/// "converged after 12 iterations", "max_iterations after 5 iterations: iteration limit 5 reached".
+/// \param inequality what the last part of the reason begins with, which is left out
+[[nodiscard]] std::string ending_text(Status status, const std::string& reason, std::int64_t iterations,
+                                      const std::string& inequality);
 
 /// One line of a summary: "status      converged".
 [[nodiscard]] std::string line(std::string_view key, std::string_view text);

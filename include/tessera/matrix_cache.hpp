@@ -1,8 +1,9 @@
 /// \file
-/// Reads a text file through a binary copy beside it. The matrix is always that of the present text file.
+/// Reads a file of any format through a binary copy beside it. The matrix is always that of the present file.
 #pragma once
 
 #include "tessera/binary_matrix.hpp"
+#include "tessera/matrix_file.hpp"
 
 #include <filesystem>
 #include <string>
@@ -18,7 +19,7 @@ struct CacheOptions {
 /// A matrix and its origin.
 template <class T>
 struct CachedMatrix {
-  MatrixMarketMatrix<T> file;
+  MatrixFile<T> file;
   std::filesystem::path cache;  ///< path of the binary file
   bool from_cache = false;      ///< the text was not parsed
   bool written = false;         ///< the binary file was written
@@ -29,13 +30,14 @@ struct CachedMatrix {
 [[nodiscard]] std::filesystem::path cache_path(const std::filesystem::path& source,
                                                const std::filesystem::path& directory = {});
 
-/// The matrix of a Matrix Market file, taken from its cache when that belongs to the file as it is now and gives
-/// exactly what the text gives: the same type of values, and no merged entries where `options` refuses them. The
+/// The matrix of a file that read_matrix() reads, taken from its cache when that belongs to the file as it is now and
+/// gives exactly what the text gives: the same type of values, and no merged entries where `options` refuses them. The
 /// file is the same when size, inode and both times are, and it had been left alone for two seconds before it was read;
 /// otherwise all its bytes are compared by their checksum. A cache that is damaged, outdated or of the other precision
-/// is replaced. What cannot be written is no error: `note` tells.
+/// is replaced. What cannot be written is no error: `note` tells. Lists of edges, whose ids a cache does not hold, and
+/// named variables of MATLAB files are read anew each time.
 ///
-/// \throws as read_matrix_market, for the source alone
+/// \throws as read_matrix, for the source alone
 template <class T>
 [[nodiscard]] CachedMatrix<T> read_cached(const std::filesystem::path& source, const CacheOptions& options = {});
 

@@ -26,9 +26,9 @@ struct MatrixFileInfo {
 };
 
 /// Reads and checks the header alone: at most 1 MiB of a text file.
-/// \returns nothing where the header does not tell: of a compressed file, of a pipe, and where the comments of a text
-/// file go on for more than 1 MiB \throws IoError when the file cannot be read; ParseError for a header that is
-/// malformed, as read_matrix_market() and read_binary()
+/// \returns nothing where the header does not tell: of a compressed file, of a pipe, of other formats than Matrix
+/// Market and Tessera's, and where the comments of a text file go on for more than 1 MiB \throws IoError when the file
+/// cannot be read; ParseError for a header that is malformed, as read_matrix_market() and read_binary()
 [[nodiscard]] std::optional<MatrixFileInfo> read_matrix_file_info(const std::filesystem::path& path);
 
 }  // namespace tessera

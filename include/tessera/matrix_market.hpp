@@ -1,6 +1,6 @@
 /// \file
-/// Matrix Market files, plain or gzip-compressed. Format: R. Boisvert, R. Pozo, K. Remington, "The Matrix Market
-/// Exchange Formats: Initial Design", NISTIR 5935, 1996.
+/// Matrix Market files, plain or compressed by gzip or zstd. Format: R. Boisvert, R. Pozo, K. Remington, "The Matrix
+/// Market Exchange Formats: Initial Design", NISTIR 5935, 1996.
 #pragma once
 
 #include "tessera/assemble.hpp"
@@ -63,7 +63,7 @@ struct MatrixMarketMatrix {
 /// line are accepted. A symmetric or skew-symmetric file holds entries of one triangle, either one. Parsing is
 /// parallel.
 ///
-/// \param path file; gzip, also of several members, is recognised by its content, not by its name
+/// \param path file; gzip, also of several members, and zstd are recognised by the content, not by the name
 /// \throws IoError     when the file cannot be read
 /// \throws ParseError  with file, line and column for the first malformed content; with Duplicates::error also at the
 ///                     first line that repeats a position
@@ -81,10 +81,12 @@ template <class T>
 inline constexpr std::int64_t any_size = -1;
 
 /// Reads a vector: an array file with one column (or one row), a coordinate file with one column (or one row; places
-/// without an entry are 0), or plain text with one number per line and no header, where '%' and '#' start comment
-/// lines. \param expected the number of elements, compared with what a header claims before memory is allocated;
-/// any_size: not checked \throws as read_matrix_market; ParseError when the file holds a matrix with more than one row
-/// and column; DimensionError with both numbers when the size is not the expected one
+/// without an entry are 0), plain text with one number per line and no header, where '%' and '#' start comment
+/// lines, or an array of a NumPy (.npy), MATLAB, PETSc, Harwell-Boeing or AMGX file, whose right-hand side it is.
+/// \param path of a MATLAB file also "b.mat:NAME" \param expected the number of elements, compared with what a header
+/// claims before memory is allocated; any_size: not checked \throws as read_matrix_market; ParseError when the file
+/// holds a matrix with more than one row and column; DimensionError with both numbers when the size is not the expected
+/// one
 template <class T>
 [[nodiscard]] std::vector<T> read_vector(const std::filesystem::path& path, const ReadOptions& options = {},
                                          std::int64_t expected = any_size);

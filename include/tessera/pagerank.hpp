@@ -140,9 +140,10 @@ template <class T>
 /// On a GPU up to eight vectors share each product where the in-links are a pattern and the kernel is `merbit`;
 /// elsewhere one vector is iterated after the other.
 ///
-/// \param options personalization and observer must be empty
+/// \param options personalization must be empty. The observer is called with the iterations of each vector, those of
+/// several vectors in turn; it stops the vector that it is called for
 /// \returns one result per personalization, in their order
-/// \throws as pagerank(), before any iteration; InvalidArgument for options with a personalization or an observer
+/// \throws as pagerank(), before any iteration; InvalidArgument for options with a personalization
 template <class T>
 [[nodiscard]] std::vector<PageRankResult<T>> pagerank_multi(const TransitionMatrix<T>& transition,
                                                             std::span<const std::span<const double>> personalizations,

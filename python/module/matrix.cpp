@@ -2,17 +2,18 @@
 #include "matrix.hpp"
 
 #include "tessera/adopt_csr.hpp"
-#include "tessera/binary_matrix.hpp"
 #include "tessera/context.hpp"
+#include "tessera/edge_list.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
-#include "tessera/matrix_market.hpp"
+#include "tessera/matrix_file.hpp"
 #include "tessera/statistics.hpp"
 #include "tessera/symmetry.hpp"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -81,9 +82,14 @@ template <class T>
 
 template <class T>
 [[nodiscard]] nb::tuple read(const std::string& path) {
-  Csr<T> matrix = unlocked(
-      [&] { return is_binary_matrix(path) ? read_binary<T>(path).matrix : read_matrix_market<T>(path).matrix; });
+  Csr<T> matrix = unlocked([&] { return read_matrix<T>(path).matrix; });
   return arrays_of<T>(std::move(matrix));
+}
+
+template <class T>
+[[nodiscard]] nb::tuple read_edges(const std::string& path) {
+  EdgeList<T> list = unlocked([&] { return read_edge_list<T>(path); });
+  return nb::make_tuple(arrays_of<T>(std::move(list.file.matrix)), std::move(list.labels));
 }
 
 [[nodiscard]] GeneratorSpec spec_of(const std::string& text, std::optional<std::int64_t> size, std::uint64_t seed,
@@ -156,6 +162,8 @@ void bind_matrices(nb::module_& module) {
       .def_prop_ro("device", [](const Context& self) { return self.device().name(); });
   module.def("read64", &read<double>, nb::arg("path"));
   module.def("read32", &read<float>, nb::arg("path"));
+  module.def("read_edges64", &read_edges<double>, nb::arg("path"));
+  module.def("read_edges32", &read_edges<float>, nb::arg("path"));
   module.def("generate64", [](const std::string& text, std::optional<std::int64_t> size, std::uint64_t seed,
                               const std::map<std::string, double>& parameters) {
     const GeneratorSpec spec = spec_of(text, size, seed, parameters);

@@ -34,6 +34,7 @@ void bind_preconditioners(nb::module_& module);
 void bind_solvers(nb::module_& module);
 void bind_least_squares(nb::module_& module);
 void bind_pagerank(nb::module_& module);
+void bind_centrality(nb::module_& module);
 void bind_spgemm(nb::module_& module);
 void bind_views(nb::module_& module);
 

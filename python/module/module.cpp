@@ -20,6 +20,7 @@ NB_MODULE(_core, module) {
   bind_solvers(module);
   bind_least_squares(module);
   bind_pagerank(module);
+  bind_centrality(module);
   bind_spgemm(module);
   bind_views(module);
   module.def("build_info", [] {

@@ -1,6 +1,7 @@
 """Tessera in Python: sparse systems, ranks of graphs and sparse products, on matrices of SciPy without a copy."""
 
 from . import _core, errors, report, testing
+from ._centrality import hits, katz
 from ._least_squares import cgls, lsmr
 from ._matrix import as_csr as _as_csr
 from ._pagerank import pagerank
@@ -17,8 +18,9 @@ __version__ = _core.build_info()["version"]
 __all__ = [
     "BudgetExceeded", "CudaError", "DeviceUnavailable", "DimensionError", "Error", "InvalidArgument", "InvalidMatrix",
     "IoError", "NotSupported", "OutOfMemory", "ParseError", "Plan", "Preconditioner", "SingularMatrix", "Solver",
-    "bicgstab", "build_info", "cg", "cgls", "chebyshev", "errors", "generate", "gmres", "idr", "kernels", "lsmr",
-    "minres", "pagerank", "read", "report", "richardson", "solve", "spgemm", "testing",
+    "bicgstab", "build_info", "cg", "cgls", "chebyshev", "errors", "generate", "gmres", "hits", "idr", "katz",
+    "kernels", "lsmr", "minres", "pagerank", "read", "read_edges", "report", "richardson", "solve", "spgemm",
+    "testing",
 ]
 
 
@@ -28,11 +30,15 @@ def build_info():
 
 
 def read(path, dtype="float64"):
-    """Reads a matrix: Matrix Market, plain or gzip, in parallel, or a binary file of Tessera.
+    """Reads a matrix of any format that `solve list formats` names; the content of the file decides which.
+
+    Matrix Market, binary files of Tessera, lists of edges, SciPy's `.npz`, NumPy's `.npy`, MATLAB's `.mat`,
+    Rutherford-Boeing, PETSc's and AMGX's binary files; gzip and zstd are inflated.
 
     Parameters
     ----------
     path : str or os.PathLike
+        Of a MATLAB file also `"A.mat:NAME"` with the variable that is meant.
     dtype : "float64" or "float32"
 
     Returns
@@ -51,3 +57,32 @@ def read(path, dtype="float64"):
 
     make = _core.read32 if str(dtype).endswith("float32") else _core.read64
     return _as_csr(make(os.fspath(path)))
+
+
+def read_edges(path, dtype="float64"):
+    """Reads a graph from a list of edges: lines "from to" or "from to weight", separated by commas, semicolons, tabs or
+    blanks, plain or compressed.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    dtype : "float64" or "float32"
+
+    Returns
+    -------
+    (scipy.sparse.csr_array, list of str)
+        Row i holds the out-links of vertex i, whose id is the i-th of the list. Vertices are in the order of their ids
+        if all are whole numbers, else in the order of their first appearance.
+
+    Raises
+    ------
+    ParseError
+        With `file`, `line` and `column`.
+    IoError
+        With the reason of the system.
+    """
+    import os
+
+    make = _core.read_edges32 if str(dtype).endswith("float32") else _core.read_edges64
+    arrays, labels = make(os.fspath(path))
+    return _as_csr(arrays), labels

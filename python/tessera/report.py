@@ -2,6 +2,7 @@
 
 import dataclasses
 import html
+import math
 
 import numpy as np
 
@@ -275,6 +276,87 @@ class PageRankReport(_Report):
 
 
 @dataclasses.dataclass(frozen=True)
+class _CentralityReport(_Report):
+    """Common to `HitsReport` and `KatzReport`.
+
+    Attributes
+    ----------
+    status, reason : str
+        As in `SolveReport`.
+    iterations, products : int
+    tolerance : float
+    kernel : str
+    history : History or None
+    times_ms : dict
+    """
+
+    status: str
+    reason: str
+    iterations: int
+    products: int
+    tolerance: float
+    kernel: str
+    history: History | None = None
+    times_ms: dict = dataclasses.field(default_factory=dict)
+
+    @property
+    def converged(self):
+        """Whether the tolerance holds."""
+        return self.status == "converged"
+
+    def _target(self):
+        return self.tolerance
+
+    def _rows(self):
+        yield "status", f"{self.status} after {self.iterations} iterations"
+        yield "reason", self.reason
+        yield "kernel", self.kernel
+        yield "time", _times(self.times_ms)
+
+
+@dataclasses.dataclass(frozen=True)
+class HitsReport(_CentralityReport):
+    """How hubs and authorities were reached; besides what `_CentralityReport` has:
+
+    Attributes
+    ----------
+    residual : float
+        Change of hubs or authorities in the 1-norm by one more step.
+    contraction : float
+        Last change over the one before. Near 1 the distance to the limit is about residual / (1 - contraction).
+    """
+
+    residual: float = math.inf
+    contraction: float = 0.0
+
+    _curve_label = "change"
+
+
+@dataclasses.dataclass(frozen=True)
+class KatzReport(_CentralityReport):
+    """How Katz centralities were reached; besides what `_CentralityReport` has:
+
+    Attributes
+    ----------
+    alpha : float
+        As it was used.
+    spectral_bound : float
+        Upper bound of ρ(A); NaN where it was not needed.
+    error_bound : float
+        No score differs by a larger fraction from the exact one.
+    sum : float
+        Of the scores.
+    """
+
+    alpha: float = math.nan
+    spectral_bound: float = math.nan
+    error_bound: float = math.inf
+    sum: float = math.nan
+
+    _curve_label = "largest term"
+
+
+@dataclasses.dataclass(frozen=True)
 class ProductReport:
     """What a sparse product did.
 
@@ -414,13 +496,13 @@ class Solutions:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Ranks:
-    """Ranks of the vertices of a graph.
+    """Ranks, or other scores, of the vertices of a graph.
 
     Attributes
     ----------
     ranks : ndarray
-        One per vertex, sum 1.
-    report : PageRankReport
+        One per vertex; those of PageRank have sum 1.
+    report : PageRankReport, HitsReport or KatzReport
     nodes : list or None
         Names of the vertices, of a NetworkX graph.
     """
@@ -449,6 +531,27 @@ class Ranks:
 
     def _repr_html_(self):
         return self.report._repr_html_()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Hits:
+    """Hubs and authorities of a graph.
+
+    Attributes
+    ----------
+    hubs, authorities : Ranks
+        Each with sum 1.
+    report : HitsReport
+    """
+
+    hubs: Ranks
+    authorities: Ranks
+    report: HitsReport
+
+    @property
+    def converged(self):
+        """Whether the tolerance holds."""
+        return self.report.converged
 
 
 def history_of(columns):

@@ -31,7 +31,7 @@ std::string gzip(std::string_view text) {
 std::optional<std::string> inflated(std::string_view bytes) {
   return accepted(name, [&] {
     auto budget = io::read_budget(limited().memory_limit_bytes);
-    return std::string(io::inflate_gzip(bytes, name, budget).view());
+    return std::string(io::inflate_bytes(bytes, name, budget, Device::host(2)).view());
   });
 }
 

@@ -1,6 +1,7 @@
 // The fuzzer of all readers. libFuzzer ignores arguments that begin with "--":
 //
-//   fuzz_readers --target=matrix|vector|binary|gzip CORPUS... [-max_total_time=SECONDS ...]
+//   fuzz_readers --target=matrix|vector|binary|gzip|edges|boeing|numpy|matlab|petsc|amgx CORPUS...
+//   [-max_total_time=SECONDS ...]
 #include "tests/fuzz/fuzzing.hpp"
 
 #include <cstdint>
@@ -15,6 +16,12 @@ Target find_target(std::string_view name) {
   if (name == "vector") return fuzz_vector;
   if (name == "binary") return fuzz_binary;
   if (name == "gzip") return fuzz_gzip;
+  if (name == "edges") return fuzz_edges;
+  if (name == "boeing") return fuzz_boeing;
+  if (name == "numpy") return fuzz_numpy;
+  if (name == "matlab") return fuzz_matlab;
+  if (name == "petsc") return fuzz_petsc;
+  if (name == "amgx") return fuzz_amgx;
   return nullptr;
 }
 
@@ -32,7 +39,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     }
   }
   if (tessera::fuzzing::target != nullptr) return 0;
-  std::fprintf(stderr, "fuzz_readers: expected --target=matrix, vector, binary or gzip\n");
+  std::fprintf(stderr, "fuzz_readers: expected --target= and one of those that find_target() knows\n");
   std::exit(2);
 }
 

@@ -26,6 +26,12 @@ void fuzz_matrix(std::string_view bytes);
 void fuzz_vector(std::string_view bytes);
 void fuzz_binary(std::string_view bytes);
 void fuzz_gzip(std::string_view bytes);
+void fuzz_edges(std::string_view bytes);
+void fuzz_boeing(std::string_view bytes);
+void fuzz_numpy(std::string_view bytes);
+void fuzz_matlab(std::string_view bytes);
+void fuzz_petsc(std::string_view bytes);
+void fuzz_amgx(std::string_view bytes);
 
 inline void require(bool condition, const char* what) {
   if (condition) return;

@@ -34,18 +34,18 @@ struct Sample {
 
 [[nodiscard]] std::vector<Sample> binary_samples() {
   return {
-      {"a MATLAB 5 .mat file", "MATLAB 5.0 MAT-file, Platform: GLNXA64", "scipy.io.loadmat"},
+      {"a MATLAB 5 .mat file", "MATLAB 5.0 MAT-file, Platform: GLNXA64", "read_matrix()"},
       {"a MATLAB 7.3 .mat file (HDF5)", "MATLAB 7.3 MAT-file, Platform: GLNXA64", "-v7"},
       {"an HDF5 file", std::string("\x89HDF\r\n\x1a\n\0\0"sv), "h5py"},
-      {"a NumPy .npy file", std::string("\x93NUMPY\x01\0v\0"sv), "numpy.savetxt"},
-      {"a zip archive; SciPy's .npz is one", std::string("PK\x03\x04\x14\0"sv), "scipy.sparse.load_npz"},
+      {"a NumPy .npy file", std::string("\x93NUMPY\x01\0v\0"sv), "read_matrix()"},
+      {"a zip archive; SciPy's .npz is one", std::string("PK\x03\x04\x14\0"sv), "read_matrix()"},
       {"an xz file", std::string("\xfd\x37zXZ\0\0\x04"sv), "unpack"},
       {"a bzip2 file", "BZh91AY&SY", "unpack"},
       {"a zstd file", std::string("\x28\xb5\x2f\xfd\x04\0"sv), "unpack"},
       {"a tar archive", tar_of("a/a.mtx"), "tar -xf"},
       {"a Parquet file", std::string("PAR1\x15\x04"sv), "pandas"},
-      {"a PETSc binary matrix", std::string("\0\x12\x7b\x50\0\0\0\x03"sv), "petsc4py"},
-      {"a PETSc binary vector", std::string("\0\x12\x7b\x4e\0\0\0\x03"sv), "petsc4py"},
+      {"a PETSc binary matrix", std::string("\0\x12\x7b\x50\0\0\0\x03"sv), "read_matrix()"},
+      {"a PETSc binary vector", std::string("\0\x12\x7b\x4e\0\0\0\x03"sv), "read_vector()"},
       {"text with a byte order mark (UTF-8)", "\xef\xbb\xbf%%MatrixMarket matrix coordinate real general\n", "UTF-8"},
       {"UTF-16 text", std::string("\xff\xfe%\0%\0"sv), "ASCII"},
       {"UTF-16 text", std::string("\xfe\xff\0%\0%"sv), "ASCII"},
@@ -57,8 +57,8 @@ struct Sample {
        "SYMMETRIC MATRIX OF A TRUSS                                             KEY\n"
        "             5             1             1             3             0\n"
        "RSA                        3             3             4             0\n(26I3)\n",
-       "hb_read"},
-      {"a Harwell-Boeing or Rutherford-Boeing file", "title |key\n 8 1 2 5\niua 10 10 20 0\n", "hb_read"},
+       "read_matrix()"},
+      {"a Harwell-Boeing or Rutherford-Boeing file", "title |key\n 8 1 2 5\niua 10 10 20 0\n", "read_matrix()"},
   };
 }
 
@@ -112,14 +112,14 @@ TEST(ForeignFormats, BothReadersAndTheCacheNameThem) {
   std::ofstream(path) << "BZh91AY&SY";
   const std::string name = path.string();
   const std::string matrix = name +
-                             ":1:1: expected a Matrix Market file, found a bzip2 file; hint: unpack it: only plain and "
-                             "gzip files are read";
+                             ":1:1: expected a Matrix Market file, found a bzip2 file; hint: unpack it: only plain "
+                             "files and those of gzip and zstd are read";
   EXPECT_EQ(refusal([&] { static_cast<void>(read_matrix_market<double>(path)); }), matrix);
   EXPECT_EQ(refusal([&] { static_cast<void>(read_cached<double>(path, {})); }), matrix);
   EXPECT_EQ(refusal([&] { static_cast<void>(read_vector<double>(path)); }),
             name +
                 ":1:1: expected a vector (Matrix Market, or one number per line), found a bzip2 file; hint: unpack it: "
-                "only plain and gzip files are read");
+                "only plain files and those of gzip and zstd are read");
 }
 
 }  // namespace

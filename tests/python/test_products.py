@@ -83,6 +83,38 @@ def test_ranks_agree_with_networkx(graph):
         assert result.top(1)[0][1] == max(ranks.values())
 
 
+@pytest.mark.parametrize("graph", [
+    networkx.gnp_random_graph(120, .03, seed=4, directed=True),
+    networkx.barabasi_albert_graph(80, 2, seed=1),
+    networkx.karate_club_graph(),
+])
+def test_hits_and_katz_agree_with_networkx(graph):
+    result = tessera.hits(graph, tol=1e-14, maxiter=20000)
+    assert result.converged and result.report.residual <= 1e-14
+    for found, want in zip((result.hubs, result.authorities), networkx.hits(graph, tol=1e-14, max_iter=20000)):
+        assert max(abs(found.as_dict()[node] - want[node]) for node in graph) < 1e-8
+    result = tessera.katz(graph, tol=1e-13)
+    want = networkx.katz_centrality_numpy(graph, alpha=result.report.alpha, weight="weight")
+    assert result.converged and max(abs(result.as_dict()[node] - want[node]) for node in graph) < 1e-8
+    radius = max(abs(np.linalg.eigvals(networkx.to_numpy_array(graph))))
+    assert radius <= result.report.spectral_bound * (1 + 1e-12) and result.report.alpha * radius <= .85 * (1 + 1e-12)
+    plain = tessera.katz(graph, .02, 3, normalized=False, tol=1e-13).as_dict()
+    want = networkx.katz_centrality_numpy(graph, alpha=.02, beta=3, normalized=False, weight="weight")
+    assert max(abs(plain[node] - want[node]) for node in graph) < 1e-8
+    diverged = tessera.katz(graph, 1.5 / radius).report
+    assert diverged.status == "diverged" and "rho(A) <=" in diverged.reason
+
+
+def test_hits_and_katz_refuse_what_is_no_graph():
+    with pytest.raises(tessera.InvalidMatrix, match="row 1, column 2 holds -1"):
+        tessera.hits(sp.csr_array([[0., -1.], [1., 0.]]))
+    with pytest.raises(tessera.DimensionError, match="2 x 3"):
+        tessera.katz(sp.csr_array(np.ones((2, 3))))
+    with pytest.raises(tessera.InvalidArgument, match="alpha"):
+        tessera.katz(sp.csr_array(np.eye(2)), -1)
+    assert tessera.hits(networkx.path_graph(3), maxiter=0).report.status == "max_iterations"
+
+
 def test_ranks_of_matrices():
     A = tessera.generate("rmat:scale=8")
     uniform = tessera.pagerank(A)

@@ -79,15 +79,29 @@ TEST(PageRankMulti, ATimeLimitIsForAllTogether) {
   }
 }
 
+TEST(PageRankMulti, AnObserverStopsTheVectorThatItIsCalledFor) {
+  const std::vector<double> weights = from_vertex(1);
+  const Sources sources{weights, {}, weights};
+  int starts = 0;
+  const Observer observer = [&starts](const IterationInfo& info) {
+    starts += info.iteration == 0 ? 1 : 0;
+    return starts == 2 && info.iteration == 4 ? Control::stop : Control::proceed;
+  };
+  const auto results = pagerank_multi<double>(some_graph(), sources, {.observer = observer});
+  EXPECT_EQ(starts, 3);
+  EXPECT_EQ(results[0].status, Status::converged);
+  EXPECT_EQ(results[1].status, Status::interrupted);
+  EXPECT_EQ(results[1].iterations, 4);
+  EXPECT_EQ(results[2].status, Status::converged);
+}
+
 TEST(PageRankMulti, RefusesWhatBelongsToOneVector) {
   const TransitionMatrix<double> transition = some_graph();
   const std::vector<double> weights = from_vertex(1);
   const std::vector<double> too_few{1, 2};
   const Sources one{weights};
   const Sources short_one{weights, too_few};
-  const Observer observer = [](const IterationInfo&) { return Control::proceed; };
   EXPECT_THROW((void)pagerank_multi<double>(transition, one, {.personalization = weights}), InvalidArgument);
-  EXPECT_THROW((void)pagerank_multi<double>(transition, one, {.observer = observer}), InvalidArgument);
   EXPECT_THROW((void)pagerank_multi<double>(transition, short_one), DimensionError);
   EXPECT_THROW((void)pagerank_multi<double>(transition, one, {.damping = 1.0}), InvalidArgument);
 }
