@@ -70,8 +70,7 @@ void apply_many(const SpmvPlan<T>& self, const Block<const T>& x, const Block<T>
       return options;
     }
   }
-  throw InvalidArgument("determinism \"" + determinism +
-                        "\": one of \"not_guaranteed\", \"run_to_run\", \"gpu_to_gpu\"");
+  throw InvalidArgument("determinism \"" + determinism + R"(": one of "not_guaranteed", "run_to_run", "gpu_to_gpu")");
 }
 
 /// A Python function of two arrays, x to read and y to write, both valid during the call alone.
