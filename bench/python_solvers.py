@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
-"""Solvers against CuPy's cg, gmres, minres, lsmr and cgs on a GPU, per iteration and to a tolerance; prints JSON.
+"""Solvers against CuPy's cg, gmres, minres, lsmr and cgs on a GPU, per iteration and to a tolerance, and what a call costs
+over C++; prints JSON.
 
-    python_solvers.py [--precond none|jacobi] [--rtol 1e-8] [--maxiter 5000] [FILE.mtx.gz...]
+    python_solvers.py [--problems poisson3d:200,...] [--precond none|jacobi] [--rtol 1e-8] [--maxiter 5000] [FILE.mtx.gz...]
 
-Problems are Poisson 2D with 300 points a side, Poisson 3D with 100, and the files. Matrices that are not symmetric leave
-out cg and minres, rectangular ones all but lsmr. BiCGSTAB stands beside cgs: both take two products per iteration.
+Problems are generated ones (default: Poisson 3D with 20, 40 and 200 points a side, 2D with 300), and the files. Matrices that
+are not symmetric leave out cg and minres, rectangular ones all but lsmr. BiCGSTAB stands beside cgs: both take two products
+per iteration. Everything runs in one stream that is not the default one: the caller's.
+
+Cost of a call: what `Solver.solve` takes beyond the solve that C++ times inside it, median of 200 calls of one iteration;
+its parts are timed apart. On the host the same with NumPy.
 
 Per iteration: the best of five solves of 100 iterations. To the tolerance: the best of three, with iterations counted in
 one more solve, since CuPy counts by callbacks. CuPy computes the residual of every x. Its minres and lsmr test something
@@ -25,6 +30,8 @@ import cupyx.scipy.sparse.linalg as cspla
 import numpy as np
 
 import tessera
+from tessera._matrix import as_vector
+from tessera._solve import _first_guess
 
 # Ours and CuPy's.
 PAIRS = {"cg": "cg", "minres": "minres", "gmres": "gmres", "bicgstab": "cgs", "lsmr": "lsmr"}
@@ -46,7 +53,7 @@ def best(work, rounds):
 
 class Problem:
     def __init__(self, name, matrix):
-        self.name, self.shape, self.nnz = name, matrix.shape, matrix.nnz
+        self.name, self.shape, self.nnz, self.host = name, matrix.shape, matrix.nnz, matrix
         self.A = csp.csr_matrix(matrix)
         self.A.sort_indices()
         self.is_symmetric = matrix.shape[0] == matrix.shape[1] and abs(matrix - matrix.T).max() == 0
@@ -158,6 +165,42 @@ def per_iteration(side, method):
     return best(run, 5) / max(iterations, 1) * 1e6
 
 
+def median_us(work, calls=200):
+    """Of what `work` returns, seconds."""
+    work()
+    return float(np.median([work() for _ in range(calls)])) * 1e6
+
+
+def seconds_of(work):
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def call_cost(A, b):
+    """Microseconds of a call beyond the solve of C++, whole and in parts."""
+    plan = tessera.Plan(A)
+    solver = tessera.Solver(plan, "cg", rtol=1e-30, maxiter=1)
+
+    def beyond():
+        begin = time.perf_counter()
+        done = solver.solve(b)
+        return time.perf_counter() - begin - done._facts["times_ms"]["solve"] / 1e3
+
+    vector = as_vector(b, plan.shape[0], plan.dtype, "b", plan._context)
+    x, target = _first_guess(None, b, plan.shape[0], plan.dtype, plan._context)
+
+    def beyond_of_extension():
+        begin = time.perf_counter()
+        facts = solver._core.solve(vector, target)
+        return time.perf_counter() - begin - facts["times_ms"]["solve"] / 1e3
+
+    parts = {"b": lambda: as_vector(b, plan.shape[0], plan.dtype, "b", plan._context),
+             "x": lambda: _first_guess(None, b, plan.shape[0], plan.dtype, plan._context)}
+    return {"call": median_us(beyond), "extension": median_us(beyond_of_extension),
+            **{name: median_us(functools.partial(seconds_of, part)) for name, part in parts.items()}}
+
+
 def is_met(problem, found, rtol):
     consistent = problem.shape[0] <= problem.shape[1]
     return found["residual"] <= 1.01 * rtol or (not consistent and found["optimality"] <= rtol)
@@ -201,23 +244,27 @@ def compare(problem, precond, rtol, maxiter):
                 entry[name] = entry["cupy"][key] / entry["tessera"][key]
         print(problem.name, json.dumps(entry), file=sys.stderr, flush=True)
         results.append(entry)
-    return {"problem": problem.name, "rows": problem.shape[0], "cols": problem.shape[1], "nnz": problem.nnz,
+    costs = {}
+    if problem.is_symmetric:
+        costs = {"call_cost_us": {"gpu": call_cost(problem.A, problem.b), "host": call_cost(problem.host, problem.b.get())}}
+    return {"problem": problem.name, **costs, "rows": problem.shape[0], "cols": problem.shape[1], "nnz": problem.nnz,
             "kernel": sides[0].plan.info.kernel, "methods": results}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=pathlib.Path)
+    parser.add_argument("--problems", default="poisson3d:20,poisson3d:40,poisson3d:200,poisson2d:300")
     parser.add_argument("--precond", choices=("none", "jacobi"), default="none")
     parser.add_argument("--rtol", type=float, default=1e-8)
     parser.add_argument("--maxiter", type=int, default=5000)
     arguments = parser.parse_args()
-    problems = {"poisson2d:300": lambda: tessera.generate("poisson2d", 300),
-                "poisson3d:100": lambda: tessera.generate("poisson3d", 100)}
+    problems = {name: functools.partial(tessera.generate, name) for name in arguments.problems.split(",") if name}
     problems |= {path.name.split(".mtx")[0]: functools.partial(tessera.read, path) for path in arguments.files}
     device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    results = [compare(Problem(name, make()), arguments.precond, arguments.rtol, arguments.maxiter)
-               for name, make in problems.items()]
+    with cupy.cuda.Stream(non_blocking=True):
+        results = [compare(Problem(name, make()), arguments.precond, arguments.rtol, arguments.maxiter)
+                   for name, make in problems.items()]
     print(json.dumps({"benchmark": "python_solvers", "device": device, "build": tessera.build_info(),
                       "cupy": cupy.__version__, "numpy": np.__version__, "precond": arguments.precond,
                       "rtol": arguments.rtol, "maxiter": arguments.maxiter, "results": results}, indent=1))

@@ -51,7 +51,11 @@ endfunction()
 # {fmt}: inside the binary where it must run on machines without the shared library.
 if(TESSERA_STATIC_RUNTIME)
   set(TESSERA_FMT_TARGET fmt::fmt-header-only)
-  find_library(TESSERA_ZLIB_LIBRARY NAMES libz.a)
+  if(SKBUILD)
+    set(TESSERA_ZLIB_LIBRARY ZLIB::ZLIB)  # every machine that a wheel is for has libz.so.1
+  else()
+    find_library(TESSERA_ZLIB_LIBRARY NAMES libz.a)
+  endif()
 else()
   set(TESSERA_FMT_TARGET fmt::fmt)
 endif()

@@ -14,7 +14,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LINTED = ("core/", "io/", "preprocess/", "spmv/", "spgemm/", "solvers/", "compare/", "support/", "apps/", "petsc/", "examples/")
+LINTED = ("core/", "io/", "preprocess/", "spmv/", "spgemm/", "solvers/", "compare/", "support/", "apps/", "petsc/", "examples/",
+          "python/module/")
 
 
 def git(*arguments):

@@ -29,8 +29,19 @@ sources=()
 echo "clang-tidy: ${#sources[@]} sources"
 [ ${#sources[@]} -gt 0 ] || exit 0
 
+# The bindings of Python need the headers of nanobind, which a virtual environment brings along.
+bindings=()
+if printf '%s\n' "${sources[@]}" | grep '^python/' >/dev/null; then
+  if python3 -m venv build/lint-python && build/lint-python/bin/python -m pip install --quiet --timeout 20 nanobind; then
+    bindings=(-DTESSERA_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build/lint-python/bin/python")
+  else
+    echo "clang-tidy: python/ SKIPPED, pip cannot install nanobind"
+    mapfile -t sources < <(printf '%s\n' "${sources[@]}" | grep -v '^python/')
+  fi
+fi
+
 # Without precompiled headers: clang does not read GCC's, and every source has to include what it uses.
-cmake --preset release -B build/lint -DTESSERA_PRECOMPILED_HEADERS=OFF -DTESSERA_BUILD_TESTS=OFF >/dev/null
+cmake --preset release -B build/lint -DTESSERA_PRECOMPILED_HEADERS=OFF -DTESSERA_BUILD_TESTS=OFF "${bindings[@]}" >/dev/null
 cache=${TESSERA_LINT_CACHE:-${HOME:-build}/.cache/tessera-lint}
 mkdir -p "$cache" 2>/dev/null || { cache=build/lint-cache; mkdir -p "$cache"; }
 export TESSERA_LINT_CACHE=$cache

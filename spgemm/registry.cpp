@@ -3,6 +3,7 @@
 #include "tessera/spgemm.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <vector>

@@ -14,6 +14,7 @@
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <string>

@@ -11,6 +11,7 @@
 #include "tessera/version.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <toml++/toml.h>
 #include <unistd.h>
 #include <system_error>

@@ -10,6 +10,7 @@
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 #include <system_error>
 

@@ -1,6 +1,8 @@
 // Matrices from arrays, generators and files, and their arrays for Python.
 #include "matrix.hpp"
 
+#include "interruptible.hpp"
+
 #include "tessera/adopt_csr.hpp"
 #include "tessera/context.hpp"
 #include "tessera/edge_list.hpp"
@@ -82,7 +84,7 @@ template <class T>
 
 template <class T>
 [[nodiscard]] nb::tuple read(const std::string& path) {
-  Csr<T> matrix = unlocked([&] { return read_matrix<T>(path).matrix; });
+  Csr<T> matrix = interruptible(entries_worth_a_thread, [path] { return read_matrix<T>(path).matrix; });
   return arrays_of<T>(std::move(matrix));
 }
 
@@ -167,13 +169,14 @@ void bind_matrices(nb::module_& module) {
   module.def("generate64", [](const std::string& text, std::optional<std::int64_t> size, std::uint64_t seed,
                               const std::map<std::string, double>& parameters) {
     const GeneratorSpec spec = spec_of(text, size, seed, parameters);
-    return arrays_of<double>(unlocked([&] { return generate<double>(spec); }));
+    return arrays_of<double>(interruptible(entries_worth_a_thread, [spec] { return generate<double>(spec); }));
   });
   module.def("generate32", [](const std::string& text, std::optional<std::int64_t> size, std::uint64_t seed,
                               const std::map<std::string, double>& parameters) {
     const GeneratorSpec spec = spec_of(text, size, seed, parameters);
-    return arrays_of<float>(unlocked([&] { return generate<float>(spec); }));
+    return arrays_of<float>(interruptible(entries_worth_a_thread, [spec] { return generate<float>(spec); }));
   });
+  module.def("left_behind", &count_left_behind, "How much work that was interrupted still runs");
   module.def("families", [] {
     nb::dict result;
     for (const GeneratorFamily& family : generator_families()) {

@@ -1,4 +1,5 @@
 // Plans and operators: y = A x from Python, and Python functions as operators.
+#include "interruptible.hpp"
 #include "matrix.hpp"
 #include "watch.hpp"
 #include "words.hpp"
@@ -69,8 +70,7 @@ void apply_many(const SpmvPlan<T>& self, const Block<const T>& x, const Block<T>
       return options;
     }
   }
-  throw InvalidArgument("determinism \"" + determinism +
-                        "\": one of \"not_guaranteed\", \"run_to_run\", \"gpu_to_gpu\"");
+  throw InvalidArgument("determinism \"" + determinism + R"(": one of "not_guaranteed", "run_to_run", "gpu_to_gpu")");
 }
 
 /// A Python function of two arrays, x to read and y to write, both valid during the call alone.
@@ -119,14 +119,17 @@ void bind_type(nb::module_& module, const std::string& suffix) {
               const std::string& determinism, std::int64_t applications) {
              const Device where = device.empty() ? matrix.csr->device() : Device::parse(device);
              const SpmvOptions options = plan_options(kernel, where, transpose, determinism, applications);
-             const nb::gil_scoped_release release;
-             new (self) Plan(matrix.csr, options);
+             new (self)
+                 Plan(interruptible(matrix.csr->nnz(), [csr = matrix.csr, options] { return Plan(csr, options); }));
            })
       .def_prop_ro("facts", [](const Plan& self) { return facts_of(self.info()); })
       .def_prop_ro("address",
                    [](const Plan& self) { return reinterpret_cast<std::uintptr_t>(self.matrix().values.data()); })
       .def("suits_cg",
-           [](const Plan& self) { return unlocked([&] { return suits_cg<T>(self.matrix(), self.device()); }); })
+           [](const Plan& self) {
+             return interruptible(self.matrix().nnz(),
+                                  [&self, keep = kept(self)] { return suits_cg<T>(self.matrix(), self.device()); });
+           })
       .def(
           "update_values",
           [](Plan& self, const Vector<const T>& values) {

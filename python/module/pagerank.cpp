@@ -1,4 +1,5 @@
 // PageRank on a graph by its out-links.
+#include "interruptible.hpp"
 #include "matrix.hpp"
 #include "reports.hpp"
 #include "watch.hpp"
@@ -10,6 +11,7 @@
 #include <nanobind/stl/string.h>
 
 #include <array>
+#include <memory>
 #include <string>
 
 namespace tessera::python {
@@ -44,15 +46,16 @@ template <class T>
     require_device("personalization", *personalization, device);
     options.personalization = span_of<const double>(*personalization);
   }
-  Watch watch(std::move(callback));
-  watch.observe(options);
+  const auto watch = std::make_shared<Watch>(std::move(callback));
+  watch->observe(options);
   options.spmv.device = device;
-  PageRankResult<T> result = unlocked([&] {
-    const TransitionMatrix<T> transition(adjacency.csr->view(), device);
+  const auto work = [csr = adjacency.csr, teleport = personalization, options, device] {
+    const TransitionMatrix<T> transition(csr->view(), device);
     PageRankResult<T> ranked = pagerank<T>(transition, options);
     if (!device.is_host()) ranked.ranks = ranked.ranks.to(Device{});
     return ranked;
-  });
+  };
+  PageRankResult<T> result = interruptible(adjacency.csr->nnz(), work, watch);
   raise_signals();
   const nb::dict facts = facts_of(result);
   return nb::make_tuple(numpy_of(std::move(result.ranks)), facts);

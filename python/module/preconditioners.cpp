@@ -1,4 +1,5 @@
 // Preconditioners by name, with their options as keyword arguments.
+#include "interruptible.hpp"
 #include "matrix.hpp"
 #include "words.hpp"
 
@@ -98,21 +99,25 @@ void refuse_rest(const nb::dict& keywords, const std::string& kind) {
 constexpr std::array factor_kinds{FactorKind::ilu0,  FactorKind::iluk, FactorKind::ilut,
                                   FactorKind::ilutp, FactorKind::ic0,  FactorKind::ict};
 
+/// \param settings of M, between the matrix and the device
+template <class M, class T, class... Settings>
+[[nodiscard]] std::shared_ptr<Preconditioner<T>> set_up(const SpmvPlan<T>& plan, const Settings&... settings) {
+  return interruptible(plan.matrix().nnz(), [&plan, keep = kept(plan), settings...] {
+    return std::shared_ptr<Preconditioner<T>>(std::make_shared<M>(plan.matrix(), settings..., plan.device()));
+  });
+}
+
 template <class T>
 [[nodiscard]] std::shared_ptr<Preconditioner<T>> make_preconditioner(const SpmvPlan<T>& plan, const std::string& kind,
                                                                      nb::dict keywords) {
-  const CsrView<T> view = plan.matrix();
-  const Device device = plan.device();
   if (kind == "jacobi") {
     refuse_rest(keywords, kind);
-    const nb::gil_scoped_release release;
-    return std::make_shared<JacobiPreconditioner<T>>(view, device);
+    return set_up<JacobiPreconditioner<T>>(plan);
   }
   if (kind == "amg") {
     const AmgOptions options = amg_options(keywords);
     refuse_rest(keywords, kind);
-    const nb::gil_scoped_release release;
-    return std::make_shared<Amg<T>>(view, options, device);
+    return set_up<Amg<T>>(plan, options);
   }
   if (kind == "fsai") {
     FsaiOptions options;
@@ -121,33 +126,30 @@ template <class T>
     take(keywords, "max_row_entries", options.max_row_entries);
     take(keywords, "post_filter", options.post_filter);
     refuse_rest(keywords, kind);
-    const nb::gil_scoped_release release;
-    return std::make_shared<FsaiPreconditioner<T>>(view, options, device);
+    return set_up<FsaiPreconditioner<T>>(plan, options);
   }
   if (kind == "spai") {
     SpaiOptions options;
     take(keywords, "level", options.level);
     take(keywords, "max_row_entries", options.max_row_entries);
     refuse_rest(keywords, kind);
-    const nb::gil_scoped_release release;
-    return std::make_shared<SpaiPreconditioner<T>>(view, options, device);
+    return set_up<SpaiPreconditioner<T>>(plan, options);
   }
   if (kind == "poly" || kind == "neumann") {
     const PolynomialOptions options = polynomial_options(kind, keywords);
     refuse_rest(keywords, kind);
-    const nb::gil_scoped_release release;
-    return std::make_shared<PolynomialPreconditioner<T>>(view, options, device);
+    return set_up<PolynomialPreconditioner<T>>(plan, options);
   }
   if (kind == "direct") {
     refuse_rest(keywords, kind);
-    if (!device.is_host()) throw NotSupported("preconditioner \"direct\" works on the host alone");
-    const nb::gil_scoped_release release;
-    return std::make_shared<DirectFactors<T>>(view);
+    if (!plan.device().is_host()) throw NotSupported("preconditioner \"direct\" works on the host alone");
+    return interruptible(plan.matrix().nnz(), [&plan, keep = kept(plan)] {
+      return std::shared_ptr<Preconditioner<T>>(std::make_shared<DirectFactors<T>>(plan.matrix()));
+    });
   }
   const IncompleteFactorOptions options = factor_options(named("preconditioner", kind, factor_kinds), keywords);
   refuse_rest(keywords, kind);
-  const nb::gil_scoped_release release;
-  return std::make_shared<IncompleteFactors<T>>(view, options, device);
+  return set_up<IncompleteFactors<T>>(plan, options);
 }
 
 template <class T>

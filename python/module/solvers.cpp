@@ -1,4 +1,5 @@
 // Iterative methods on operators, once or many times, and the ladder of methods.
+#include "interruptible.hpp"
 #include "matrix.hpp"
 #include "reports.hpp"
 #include "watch.hpp"
@@ -163,18 +164,19 @@ template <class T>
 [[nodiscard]] nb::dict climb(const SpmvPlan<T>& A, const Vector<const T>& b, const Vector<T>& x,
                              const SolverOptions& solver, const std::string& method, nb::object callback) {
   require_devices<T>(A, b, x);
-  Watch watch(std::move(callback));
+  const auto watch = std::make_shared<Watch>(std::move(callback));
   LadderOptions options;
   options.solver = solver;
   if (method != "auto") {
     options.method =
         named("method", method, std::array{RungMethod::cg, RungMethod::bicgstab, RungMethod::gmres, RungMethod::idr});
   }
-  watch.observe(options.solver);
-  const LadderReport report = unlocked([&] {
+  watch->observe(options.solver);
+  const auto work = [&A, keep = kept(A), b, x, options] {
     const MatrixStatistics facts = statistics<T>(A.matrix(), A.device());
     return solve<T>(A, facts, span_of<const T>(b), span_of<T>(x), options);
-  });
+  };
+  const LadderReport report = interruptible(A.matrix().nnz(), work, watch);
   raise_signals();
   return facts_of(report);
 }

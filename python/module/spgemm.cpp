@@ -1,4 +1,5 @@
 // Products of two sparse matrices.
+#include "interruptible.hpp"
 #include "matrix.hpp"
 #include "watch.hpp"
 #include "words.hpp"
@@ -7,6 +8,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 
 namespace tessera::python {
@@ -33,8 +36,9 @@ template <class T>
   options.workflow = parse_spgemm_workflow(workflow);
   options.memory_limit_bytes = memory_limit;
   options.device = a.csr->device();
-  SpgemmResult<T> result = unlocked([&] {
-    SpgemmResult<T> product = spgemm<T>(*a.csr, *b.csr, options);
+  const std::int64_t entries = std::max(a.csr->nnz(), b.csr->nnz());
+  SpgemmResult<T> result = interruptible(entries, [left = a.csr, right = b.csr, options] {
+    SpgemmResult<T> product = spgemm<T>(*left, *right, options);
     if (!options.device.is_host()) product.matrix = product.matrix.to(Device{});
     return product;
   });

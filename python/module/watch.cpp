@@ -6,6 +6,7 @@ namespace tessera::python {
 namespace nb = nanobind;
 
 Control Watch::operator()(const IterationInfo& info) {
+  if (is_cancelled_.load()) return Control::stop;
   constexpr auto between_looks = std::chrono::milliseconds(20);
   const Clock::time_point now = Clock::now();
   const bool look = now >= next_look_;

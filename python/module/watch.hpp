@@ -6,6 +6,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <chrono>
 #include <string>
 
@@ -21,6 +22,9 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
   [[nodiscard]] Control operator()(const IterationInfo& info);
+
+  /// From now on every look asks the solver to stop, without the interpreter's lock.
+  void cancel() noexcept { is_cancelled_.store(true); }
 
   /// For the garbage collector: a callback may refer to the solver that it serves.
   [[nodiscard]] nanobind::handle callback() const { return callback_; }
@@ -38,6 +42,7 @@ class Watch {
 
   nanobind::object callback_;
   Clock::time_point next_look_ = Clock::now();
+  std::atomic<bool> is_cancelled_{false};
 };
 
 /// Raises what a signal asked for: a Ctrl-C during work without an observer. With the interpreter's lock.

@@ -11,7 +11,7 @@ import numpy as np
 from . import _core
 from .errors import DimensionError, InvalidArgument, NotSupported
 
-CUDA = 2  # in DLPack
+CUDA, CUDA_MANAGED = 2, 13  # in DLPack
 
 # Streams that matrices were adopted with, by address: memory of the library is given back in its stream, perhaps long
 # after the caller has let go of it.
@@ -22,9 +22,10 @@ def is_device_array(array):
     """Whether `array` lies on a GPU."""
     if isinstance(array, np.ndarray):
         return False
-    if hasattr(array, "__cuda_array_interface__"):
-        return True
-    return hasattr(array, "__dlpack_device__") and int(array.__dlpack_device__()[0]) == CUDA
+    # Asked first: an array answers it much faster than it makes its __cuda_array_interface__.
+    if hasattr(array, "__dlpack_device__"):
+        return int(array.__dlpack_device__()[0]) in (CUDA, CUDA_MANAGED)
+    return hasattr(array, "__cuda_array_interface__")
 
 
 def is_device_csr(A):
@@ -34,9 +35,13 @@ def is_device_csr(A):
     return False
 
 
-def stream_of(array):
-    """The stream in which `array` is complete, as the driver names it; None: not known."""
-    interface = getattr(array, "__cuda_array_interface__", None)
+def interface_of(array):
+    """`__cuda_array_interface__`, or None. It is made anew at every look: look once per call."""
+    return getattr(array, "__cuda_array_interface__", None)
+
+
+def stream_of(interface):
+    """The stream in which an array with this interface is complete, as the driver names it; None: not known."""
     stream = interface.get("stream") if interface else None
     if stream == 0:
         raise InvalidArgument("__cuda_array_interface__: the stream 0 is not allowed by the protocol")
@@ -69,9 +74,8 @@ def ordinal_of(array):
     return int(getattr(device, "id", getattr(device, "index", 0)) or 0)
 
 
-def from_interface(array, ordinal=None, device_type=CUDA):
-    """The vector behind `__cuda_array_interface__`, for the extension; it keeps `array` alive."""
-    interface = array.__cuda_array_interface__
+def from_interface(array, interface, ordinal=None, device_type=CUDA):
+    """The vector behind an interface, for the extension; it keeps `array` alive."""
     shape, strides = interface["shape"], interface.get("strides")
     dtype = np.dtype(interface["typestr"])
     if len(shape) == 2 and shape[1] == 1 and strides is None:
@@ -84,18 +88,19 @@ def from_interface(array, ordinal=None, device_type=CUDA):
     return _core.view(pointer or 0, shape[0], dtype.char, device_type, ordinal_of(array) if ordinal is None else ordinal, array)
 
 
-def as_array(array, stream=None):
+def as_array(array, interface, stream=None):
     """What the extension takes: the vector itself where it speaks DLPack, ordered before `stream`."""
-    if hasattr(array, "__cuda_array_interface__"):
-        return from_interface(array)
+    if interface is not None:
+        return from_interface(array, interface)
     return _core.from_capsule(array.__dlpack__(stream=stream or 1))
 
 
 def as_vector(array, size, dtype, name, context=None):
     """A vector on a GPU of the wanted size and type; neither is converted there."""
+    interface = interface_of(array)
     if context is not None:
-        wait_for(context, stream_of(array))
-    vector = as_array(array, context.stream if context is not None else None)
+        wait_for(context, stream_of(interface))
+    vector = as_array(array, interface, context.stream if context is not None else None)
     kind, elements, dimensions = _core.describe(vector)
     if dimensions != 1 or elements != size:
         raise DimensionError(f"{name} has {elements} elements in {dimensions} dimensions, the matrix {size} rows")
@@ -113,16 +118,16 @@ def wait_for(context, stream):
 def adopt_csr(A, stream=None):
     """A CSR matrix on a GPU, in place, in a context with the caller's stream."""
     if stream is None:
-        stream = stream_of(A.data)
+        stream = stream_of(interface_of(A.data))
     stream = kept_stream(stream)
     context = _core.Context(f"cuda:{ordinal_of(A.data)}", stream or 0)
-    return _core.adopt(A.shape[0], A.shape[1], as_array(A.indptr, stream), as_array(A.indices, stream),
-                       as_array(A.data, stream), context)
+    vectors = [as_array(each, interface_of(each), stream) for each in (A.indptr, A.indices, A.data)]
+    return _core.adopt(A.shape[0], A.shape[1], *vectors, context)
 
 
-def empty_like(array, size):
-    """A vector of the library that `array` comes from, on its GPU."""
+def new_like(array, size, make="empty"):
+    """A vector of the library that `array` comes from, on its GPU, by its function of that name: "empty" or "zeros"."""
     module = sys.modules[type(array).__module__.split(".")[0]]
     if module.__name__ == "torch":
-        return module.empty(size, dtype=array.dtype, device=array.device)
-    return module.empty(size, dtype=array.dtype)
+        return getattr(module, make)(size, dtype=array.dtype, device=array.device)
+    return getattr(module, make)(size, dtype=array.dtype)

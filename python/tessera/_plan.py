@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from . import _core
-from ._device import empty_like, is_device_array
+from ._device import new_like, is_device_array
 from ._matrix import as_matrix, as_vector, dtype_of
 from .errors import DimensionError
 from .report import PlanInfo
@@ -42,7 +42,7 @@ class _Operator(LinearOperator):
         rows, cols = (core.cols, core.rows) if transposed else (core.rows, core.cols)
         vector = as_vector(x, cols, self.dtype, "x", self._context)
         if out is None:
-            out = empty_like(x, rows) if is_device_array(x) else np.empty(rows, self.dtype)
+            out = new_like(x, rows) if is_device_array(x) else np.empty(rows, self.dtype)
         target = out
         if is_device_array(out):
             target = as_vector(out, rows, self.dtype, "out", self._context)

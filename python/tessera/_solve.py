@@ -61,8 +61,9 @@ def _inverse(M, A, dtype):
 def _first_guess(x0, b, size, dtype, context):
     """x to begin with, which the solver overwrites: the array to return, and that for the extension."""
     if _device.is_device_array(b):
-        x = _device.empty_like(b, size)
-        x[:] = 0 if x0 is None else x0
+        x = _device.new_like(b, size, "zeros" if x0 is None else "empty")
+        if x0 is not None:
+            x[:] = x0
         return x, _device.as_vector(x, size, dtype, "x0", context)
     x = np.zeros(size, dtype) if x0 is None else as_vector(x0, size, dtype, "x0").copy()
     return x, x

@@ -108,15 +108,19 @@ class FakeDeviceArray:
                                          "data": (address(array), False), "strides": None, "stream": stream}
 
 
+def view_of(array, *arguments, **named):
+    return _device.from_interface(array, _device.interface_of(array), *arguments, **named)
+
+
 def test_the_cuda_array_interface_is_read_in_place():
     A = random_matrix()
-    views = [_device.from_interface(FakeDeviceArray(each), 0, device_type=1) for each in (A.indptr, A.indices, A.data)]
+    views = [view_of(FakeDeviceArray(each), 0, device_type=1) for each in (A.indptr, A.indices, A.data)]
     matrix = _core.adopt(30, 20, *views)
     assert matrix.addresses[1:] == (address(A.indices), address(A.data))
     plan = _core.Plan64(matrix, "csr", "", False, "not_guaranteed", 1)
     x, y = np.ones(20), np.zeros(30)
-    plan.apply(_device.from_interface(FakeDeviceArray(x), 0, device_type=1),
-               _device.from_interface(FakeDeviceArray(y), 0, device_type=1), False)
+    plan.apply(view_of(FakeDeviceArray(x), 0, device_type=1),
+               view_of(FakeDeviceArray(y), 0, device_type=1), False)
     np.testing.assert_allclose(y, A @ x, rtol=1e-14)
 
 
@@ -128,24 +132,24 @@ def test_dlpack_is_read_in_place():
 
 
 def test_streams_of_the_cuda_array_interface():
-    assert _device.stream_of(FakeDeviceArray(np.ones(2), stream=1)) == 0
-    assert _device.stream_of(FakeDeviceArray(np.ones(2), stream=4096)) == 4096
-    assert _device.stream_of(FakeDeviceArray(np.ones(2))) is None
+    assert _device.stream_of(_device.interface_of(FakeDeviceArray(np.ones(2), stream=1))) == 0
+    assert _device.stream_of(_device.interface_of(FakeDeviceArray(np.ones(2), stream=4096))) == 4096
+    assert _device.stream_of(_device.interface_of(FakeDeviceArray(np.ones(2)))) is None
     with pytest.raises(ValueError, match="stream 0"):
-        _device.stream_of(FakeDeviceArray(np.ones(2), stream=0))
+        _device.stream_of(_device.interface_of(FakeDeviceArray(np.ones(2), stream=0)))
 
 
 def test_strides_and_types_of_device_arrays():
     fake = FakeDeviceArray(np.ones(4))
     fake.__cuda_array_interface__["strides"] = (16,)
     with pytest.raises(tessera.NotSupported, match="16 bytes"):
-        _device.from_interface(fake)
+        view_of(fake)
     with pytest.raises(tessera.InvalidArgument, match="float32, float64"):
-        _device.from_interface(FakeDeviceArray(np.ones(4, np.int8)))
+        view_of(FakeDeviceArray(np.ones(4, np.int8)))
 
 
 def test_without_a_gpu_arrays_on_one_are_refused():
     if tessera.build_info()["cuda"] != "none":
         pytest.skip("a build with CUDA may find a GPU")
     with pytest.raises(tessera.DeviceUnavailable):
-        tessera.Plan(random_matrix())._core.apply(_device.from_interface(FakeDeviceArray(np.ones(20))), np.zeros(30), False)
+        tessera.Plan(random_matrix())._core.apply(view_of(FakeDeviceArray(np.ones(20))), np.zeros(30), False)

@@ -57,7 +57,7 @@ def test_docstrings(module):
     assert result.attempted > 0 and result.failed == 0
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/python.md", "docs/tutorial.md"])
 def test_snippets_of_documents(document):
     snippets = re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), re.S)
     assert snippets

@@ -329,3 +329,71 @@ def test_mixed_precision_refuses():
         tessera.solve(tall, np.ones(800), precision="mixed")
     with pytest.raises(tessera.InvalidArgument, match="float64"):
         tessera.solve(A.astype(np.float32), np.ones(400, np.float32), precision="mixed")
+
+
+def wait_for_work():
+    """Until what was interrupted is done, and let go of."""
+    end = time.monotonic() + 400
+    while tessera._core.left_behind() and time.monotonic() < end:
+        time.sleep(.02)
+    assert tessera._core.left_behind() == 0
+
+
+def set_up():
+    plan = tessera.Plan(tessera.generate("poisson3d", 28))
+    return lambda: tessera.Preconditioner(plan, "direct")
+
+
+def ladder():
+    A = tessera.generate("poisson3d", 28)
+    return lambda: tessera.solve(A, np.ones(28**3), method="direct")
+
+
+@pytest.mark.parametrize("work", [set_up, ladder])
+def test_ctrl_c_does_not_wait_for_work_that_looks_at_no_flag(interrupts, work):
+    call = work()
+    assert tessera._core.left_behind() == 0
+    threading.Timer(.03, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    # The work is not done yet; what comes next is not disturbed by it.
+    assert tessera._core.left_behind() == 1
+    assert tessera.solve(poisson(30), np.ones(900)).converged
+    wait_for_work()
+
+
+def test_ctrl_c_ends_products_and_plans(interrupts):
+    graph = tessera.generate("rmat:scale=12")
+    for call in (lambda: tessera.spgemm(graph, graph), lambda: tessera.Plan(graph, kernel="csr5")):
+        threading.Timer(.03, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            while True:
+                call()
+        wait_for_work()
+    assert abs(tessera.spgemm(graph, graph) - graph @ graph).max() == 0
+
+
+def test_a_fork_works_with_helpers_of_its_own():
+    A = tessera.generate("poisson3d", 28)
+    tessera.Plan(A)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        plan = tessera.Plan(A)
+        os._exit(0 if plan.shape == A.shape else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_interrupted_rank_iterations_end_by_themselves(interrupts):
+    graph = tessera.generate("rmat:scale=14")
+    seen = threading.Event()
+
+    def interrupt_once(info):
+        if info.iteration == 3:
+            seen.set()
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        tessera.pagerank(graph, damping=.999999, tol=0., maxiter=10**6, callback=interrupt_once)
+    assert seen.is_set()
+    wait_for_work()
