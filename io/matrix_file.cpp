@@ -36,8 +36,9 @@ constexpr bool has_matio = false;
 
 constexpr std::array formats{
     MatrixFormatInfo{"matrix-market", ".mtx",
-                     "coordinate and array files; real, integer, pattern; general, symmetric, skew-symmetric; written also as .mtx.gz", true,
-                     true, true, true},
+                     "coordinate and array files; real, integer, pattern; general, symmetric, skew-symmetric; written "
+                     "also as .mtx.gz",
+                     true, true, true, true},
     MatrixFormatInfo{"tessera-binary", ".tsb",
                      "a matrix as it lies in memory, with checksums; also what --cache writes", true, false, true,
                      false},
