@@ -97,16 +97,17 @@ class Items {
   }
 
   [[nodiscard]] std::int64_t numbered(std::string_view name, std::string_view item, const Refusal& refusal) const {
-    const auto number = names_.has_numbers() ? std::nullopt : parse_count(name);
-    if (!number || *number < 1) {
+    // 0: no number.
+    const std::int64_t number = names_.has_numbers() ? 0 : parse_count(name).value_or(0);
+    if (number < 1) {
       if (!names_.empty()) refusal(fmt::format("there is no vertex \"{}\"", name), names_.nearest(name));
       refusal(fmt::format("expected a vertex (a whole number from 1) or VERTEX:WEIGHT, got \"{}\"", item),
               "a file of that name is written with its folder: ./NAME");
     }
-    if (vertices_ > 0 && *number > vertices_) {
-      refusal(fmt::format("there is no vertex {}, the graph has {}", *number, vertices_), {});
+    if (vertices_ > 0 && number > vertices_) {
+      refusal(fmt::format("there is no vertex {}, the graph has {}", number, vertices_), {});
     }
-    return *number - 1;
+    return number - 1;
   }
 
   std::string_view separators_;
