@@ -61,6 +61,7 @@ TEST_F(HelpTest, ExamplesAreAccepted) {
   file("b.mtx", "%%MatrixMarket matrix array real general\n4 1\n1\n1\n1\n1\n");
   file("web.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 3\n1 2\n2 3\n3 1\n");
   file("b.txt", "1\n2\n3\n4\n");
+  file("names.txt", "ann\nbob\ncyd\n");
   for (const char* name : {"A.mtx", "A.mtx.gz"}) file(name, laplace4);
   std::filesystem::copy_file(path("web.mtx"), path("web.mtx.gz"));
   int count = 0;
