@@ -36,8 +36,9 @@ constexpr bool has_matio = false;
 
 constexpr std::array formats{
     MatrixFormatInfo{"matrix-market", ".mtx",
-                     "coordinate and array files; real, integer, pattern; general, symmetric, skew-symmetric; written also as .mtx.gz", true,
-                     true, true, true},
+                     "coordinate and array files; real, integer, pattern; general, symmetric, skew-symmetric; written "
+                     "also as .mtx.gz",
+                     true, true, true, true},
     MatrixFormatInfo{"tessera-binary", ".tsb",
                      "a matrix as it lies in memory, with checksums; also what --cache writes", true, false, true,
                      false},
@@ -152,7 +153,7 @@ std::string_view format_of(std::string_view bytes, const std::string& name) {
                        foreign_format(bytes).has_value();
   if (foreign && promised.empty()) return "matrix-market";  // whose reader names it
   if (named_list) return foreign ? "matrix-market" : "edge-list";
-  if (promised.empty()) return looks_like_list ? "edge-list" : "matrix-market";
+  if (promised.empty()) return looks_like_list || is_edge_table(bytes) ? "edge-list" : "matrix-market";
   return promised == "matrix-market" ? promised : std::string_view{};
 }
 

@@ -502,6 +502,9 @@ TEST(MatrixFiles, TheContentDecides) {
   EXPECT_EQ(read("%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n", "A.npz"), "1 x 1: (1,1)=1");
   EXPECT_EQ(read(petsc32(), "A.mtx"), small);
   EXPECT_EQ(parse_matrix<double>("1 2\n2 3\n", "/dev/stdin").format, "edge-list");
+  EXPECT_EQ(parse_matrix<double>("zoe,adam\nadam,bob\n", "/dev/stdin").labels.size(), 3U);
+  EXPECT_NE(refusal("hello, world\n", "/dev/stdin").find("%%MatrixMarket"), std::string::npos);
+  EXPECT_NE(refusal("a, b\nc, d, e, f\n", "/dev/stdin").find("%%MatrixMarket"), std::string::npos);
   EXPECT_EQ(parse_matrix<double>("a,b\n", "g.csv").labels, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(parse_matrix<double>("a b\nb c\nRUA d\n", "g.edges").labels.size(), 5U);
   EXPECT_EQ(parse_matrix<double>(petsc32(), "A").format, "petsc-binary");
