@@ -154,7 +154,7 @@ class MatChecker {
       if (type == matrix_type) check_matrix(data, at, depth + 1);
       if (number == 0) dense = size >= 4 && is_dense_class(word(data, 0) & 0xffU);
       if (number == 1) values = count_of(data, at);
-      if (number == 3 && dense && !holds(static_cast<matio_types>(type), values, size)) {
+      if (number == 3 && dense && !holds(type, values, size)) {
         fail(at, fmt::format("the dimensions of the variable ask for {} values, found {} bytes", values, size));
       }
       begin = is_small ? begin + tag_bytes : data_at + (size + 7) / 8 * 8;
@@ -166,8 +166,9 @@ class MatChecker {
     return matlab_class >= MAT_C_DOUBLE && matlab_class <= MAT_C_UINT64;
   }
 
-  [[nodiscard]] static bool holds(matio_types type, std::int64_t values, std::size_t bytes) {
-    const std::size_t each = type >= MAT_T_INT8 && type <= MAT_T_UINT64 ? Mat_SizeOf(type) : 0;
+  [[nodiscard]] static bool holds(std::int64_t type, std::int64_t values, std::size_t bytes) {
+    const bool known = type >= MAT_T_INT8 && type <= MAT_T_UINT64;
+    const std::size_t each = known ? Mat_SizeOf(static_cast<matio_types>(type)) : 0;
     return each > 0 && bytes % each == 0 && bytes / each == static_cast<std::size_t>(values);
   }
 
