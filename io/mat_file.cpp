@@ -135,12 +135,21 @@ class MatChecker {
     target.append(whole);
   }
 
+  /// What the elements of a variable say of it.
+  struct Claims {
+    std::int64_t matlab_class = 0;
+    std::int64_t values = 1;      ///< by its dimensions
+    std::int64_t name_bytes = 0;  ///< of each field of a structure
+    std::int64_t fields = 1;      ///< of a structure
+    std::int64_t nested = 0;      ///< variables in it
+    bool holds_values = false;
+  };
+
   /// \param at of the variable in the file, for messages
   void check_matrix(std::string_view content, std::size_t at, int depth) const {
     constexpr int deepest = 16;
     if (depth > deepest) fail(at, "the variable is a structure of structures beyond 16 levels");
-    std::int64_t values = 1;
-    bool dense = false;
+    Claims claims;
     std::size_t number = 0;  // flags, dimensions, name, then what the class has
     for (std::size_t begin = 0; begin < content.size(); ++number) {
       if (content.size() - begin < tag_bytes) fail(at, "the variable is cut off");
@@ -152,17 +161,45 @@ class MatChecker {
       const std::string_view data = content.substr(data_at, size);
       const std::int64_t type = is_small ? first & 0xffffU : first;
       if (type == matrix_type) check_matrix(data, at, depth + 1);
-      if (number == 0) dense = size >= 4 && is_dense_class(word(data, 0) & 0xffU);
-      if (number == 1) values = count_of(data, at);
-      if (number == 3 && dense && !holds(type, values, size)) {
-        fail(at, fmt::format("the dimensions of the variable ask for {} values, found {} bytes", values, size));
-      }
+      take_claim(number, type, data, at, claims);
       begin = is_small ? begin + tag_bytes : data_at + (size + 7) / 8 * 8;
     }
-    if (dense && number < 4 && values > 0) fail(at, "the variable has no values");
+    if (number > 0) check_claims(claims, at);
   }
 
-  [[nodiscard]] static bool is_dense_class(std::uint32_t matlab_class) {
+  void take_claim(std::size_t number, std::int64_t type, std::string_view data, std::size_t at, Claims& claims) const {
+    const auto size = static_cast<std::int64_t>(data.size());
+    if (type == matrix_type) ++claims.nested;
+    if (number == 0 && size >= 4) claims.matlab_class = word(data, 0) & 0xffU;
+    if (number == 1) claims.values = count_of(data, at);
+    if (number == 3 && is_dense_class(claims.matlab_class))
+      claims.holds_values = holds(type, claims.values, data.size());
+    if (number == 3 && claims.matlab_class == MAT_C_CHAR) claims.holds_values = claims.values <= size;
+    if (number == 3 && claims.matlab_class == MAT_C_STRUCT && size >= 4) claims.name_bytes = word(data, 0);
+    if (number == 4 && claims.matlab_class == MAT_C_STRUCT && claims.name_bytes > 0) {
+      claims.fields = size / claims.name_bytes;
+    }
+  }
+
+  void check_claims(const Claims& claims, std::size_t at) const {
+    const auto refuse = [&](std::int64_t wanted, const char* what) {
+      fail(at, fmt::format("the dimensions of the variable ask for {} {}, which are not there", wanted, what));
+    };
+    const std::int64_t c = claims.matlab_class;
+    if ((is_dense_class(c) || c == MAT_C_CHAR) && claims.values > 0 && !claims.holds_values) {
+      refuse(claims.values, "values");
+    }
+    if (c == MAT_C_CELL && claims.values != claims.nested) refuse(claims.values, "cells");
+    std::int64_t parts = 0;
+    if (c == MAT_C_STRUCT && (__builtin_mul_overflow(claims.values, claims.fields, &parts) || parts != claims.nested ||
+                              (claims.fields == 0 && claims.values > 1))) {
+      refuse(claims.values, "structures");
+    }
+    if (c < MAT_C_CELL || c > MAT_C_UINT64 || c == MAT_C_OBJECT)
+      fail(at, fmt::format("variables of class {} are not read", c));
+  }
+
+  [[nodiscard]] static bool is_dense_class(std::int64_t matlab_class) {
     return matlab_class >= MAT_C_DOUBLE && matlab_class <= MAT_C_UINT64;
   }
 
