@@ -54,11 +54,10 @@ struct FieldFormat {
     p = found ? last : p;
     return found;
   };
-  bool counted = number(format.per_line);
-  if (counted && p < end && *p == 'P') {
+  if (number(format.per_line) && p < end && *p == 'P') {
     ++p;
     format.per_line = 1;
-    counted = number(format.per_line);
+    static_cast<void>(number(format.per_line));
   }
   if (p == end || std::string_view("IEDFG").find(*p) == std::string_view::npos) return std::nullopt;
   format.letter = *p++;
