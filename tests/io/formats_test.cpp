@@ -444,6 +444,13 @@ TEST(MatlabFiles, SparseVariables) {
   EXPECT_EQ(refusal_of([&] { return read_vector<double>(path); }),
             path + ": expected one dense vector or matrix, found none among the variables A");
   expect_refused_when_cut(file, 20);
+  // The same as a dense variable, a cell array and a structure: 2 x 3 of what is not there.
+  for (const auto& [matlab_class, what] : {std::pair{'\6', "values"}, {'\1', "cells"}, {'\2', "structures"}}) {
+    std::string claims = file;
+    claims[144] = matlab_class;
+    EXPECT_EQ(refusal(claims),
+              std::string("A: byte 128: the dimensions of the variable ask for 6 ") + what + ", which are not there");
+  }
 }
 
 TEST(CompressedFiles, BlocksOfBgzipInParallel) {
