@@ -64,6 +64,19 @@ struct Layout {
   return {p, static_cast<std::size_t>(io::line_end(p, document.end()) - p)};
 }
 
+/// What the first line says of all.
+[[nodiscard]] io::EdgeLineForm form_of(std::string_view first) {
+  io::EdgeLineForm form;
+  for (const char separator : {',', ';', '\t'}) {
+    if (first.find(separator) == std::string_view::npos) continue;
+    form.separator = separator;
+    break;
+  }
+  const io::EdgeLine line = io::split_edge(first.data(), first.data() + first.size(), form.separator);
+  form.fields = line.count == 3 ? 3 : 2;
+  return form;
+}
+
 /// \throws ParseError where the first line is none of two or three fields
 [[nodiscard]] Layout find_layout(const Document& document) {
   constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
@@ -72,17 +85,12 @@ struct Layout {
   layout.body = io::next_data_line(start, document.end(), comments);
   if (layout.body == document.end()) io::fail_at(document, layout.body, "expected a list of edges, found no edge");
   const std::string_view first = line_at(document, layout.body);
-  for (const char separator : {',', ';', '\t'}) {
-    if (first.find(separator) == std::string_view::npos) continue;
-    layout.form.separator = separator;
-    break;
-  }
+  layout.form = form_of(first);
   const io::EdgeLine line = io::split_edge(first.data(), first.data() + first.size(), layout.form.separator);
   if (line.flaw == LineFlaw::none && line.count != 2 && line.count != 3) {
     io::fail_at(document, layout.body,
                 fmt::format("expected an edge (from, to, and perhaps a weight), found {}", io::quoted(first)));
   }
-  layout.form.fields = line.count == 3 ? 3 : 2;
   if (line.flaw != LineFlaw::none) return layout;  // told when the line is read
 
   const char* behind = first.data() + first.size();
@@ -312,6 +320,22 @@ class NameTable {
 }
 
 }  // namespace
+
+bool io::is_edge_table(std::string_view bytes) {
+  const Document document{bytes, {}};
+  constexpr int looked_at = 3;
+  EdgeLineForm form;
+  int lines = 0;
+  const char* p = next_data_line(document.begin(), document.end(), comments);
+  for (; p != document.end() && lines < looked_at; ++lines) {
+    const char* end = line_end(p, document.end());
+    if (lines == 0) form = form_of({p, static_cast<std::size_t>(end - p)});
+    const EdgeLine line = split_edge(p, end, form.separator);
+    if (form.separator == blanks || line.flaw != LineFlaw::none || line.count != form.fields) return false;
+    p = next_data_line(end, document.end(), comments);
+  }
+  return lines > 1;
+}
 
 template <class T>
 EdgeList<T> io::read_edge_text(const Document& document, const ReadOptions& options, MemoryBudget& budget) {

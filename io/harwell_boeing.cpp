@@ -54,11 +54,10 @@ struct FieldFormat {
     p = found ? last : p;
     return found;
   };
-  bool counted = number(format.per_line);
-  if (counted && p < end && *p == 'P') {
+  if (number(format.per_line) && p < end && *p == 'P') {
     ++p;
     format.per_line = 1;
-    counted = number(format.per_line);
+    static_cast<void>(number(format.per_line));
   }
   if (p == end || std::string_view("IEDFG").find(*p) == std::string_view::npos) return std::nullopt;
   format.letter = *p++;
@@ -102,7 +101,9 @@ class BoeingParser {
     return h;
   }
 
-  /// `count` numbers that begin in a new line. \param what for messages
+  /// `count` numbers that begin in a new line. As many words as numbers are these, which also takes lines whose writer
+  /// left the fields too narrow, as SciPy's does for some exponents; else fields have their width. \param what for
+  /// messages
   template <class U>
   [[nodiscard]] std::vector<U> block(std::int64_t count, const FieldFormat& format, const char* what,
                                      MemoryBudget& budget) {
@@ -113,30 +114,43 @@ class BoeingParser {
     }
     budget.reserve(static_cast<std::uint64_t>(count) * sizeof(U), "numbers of the file");
     std::vector<U> numbers(static_cast<std::size_t>(count));
-    std::string_view line;
-    for (std::int64_t k = 0; k < count; ++k) {
-      if (k % format.per_line == 0) {
-        if (rest_.empty()) {
-          fail_at(document_, document_.end(),
-                  fmt::format("expected {} {}, found the end of the file after {}", count, what, k));
-        }
-        line = take_line(rest_);
+    for (std::int64_t k = 0; k < count;) {
+      if (rest_.empty()) {
+        fail_at(document_, document_.end(),
+                fmt::format("expected {} {}, found the end of the file after {}", count, what, k));
       }
-      const std::size_t at = std::min(static_cast<std::size_t>(k % format.per_line * format.width), line.size());
-      const std::string_view field = line.substr(at, static_cast<std::size_t>(format.width));
-      const bool cut =
-          rest_.empty() && !document_.text.ends_with('\n') && field.size() < static_cast<std::size_t>(format.width);
-      if (cut) {
-        fail_at(document_, field.data(),
-                fmt::format("the file ends within a number: expected {} characters of the {}, found {}", format.width,
-                            what, quoted(field)));
+      const std::string_view line = take_line(rest_);
+      const std::int64_t end = std::min(count, k + format.per_line);
+      const bool separated = token_count(line) == end - k;
+      Token token{line.data(), line.data()};
+      for (std::size_t at = 0; k < end; ++k, at += static_cast<std::size_t>(format.width)) {
+        token = next_token(token.last, line.data() + line.size());
+        const std::string_view field = separated ? token.text() : fixed_field(line, at, format, what);
+        read_field(field, format, what, numbers[static_cast<std::size_t>(k)]);
       }
-      read_field(field, format, what, numbers[static_cast<std::size_t>(k)]);
     }
     return numbers;
   }
 
  private:
+  [[nodiscard]] static std::int64_t token_count(std::string_view line) {
+    std::int64_t count = 0;
+    const char* const end = line.data() + line.size();
+    for (Token token = first_token(line); !token.empty(); token = next_token(token.last, end)) ++count;
+    return count;
+  }
+
+  [[nodiscard]] std::string_view fixed_field(std::string_view line, std::size_t at, const FieldFormat& format,
+                                             const char* what) const {
+    const auto width = static_cast<std::size_t>(format.width);
+    const std::string_view field = line.substr(std::min(at, line.size()), width);
+    const bool cut = rest_.empty() && !document_.text.ends_with('\n') && field.size() < width;
+    if (!cut) return field;
+    fail_at(document_, field.data(),
+            fmt::format("the file ends within a number: expected {} characters of the {}, found {}", width, what,
+                        quoted(field)));
+  }
+
   /// Whole numbers >= 0 between blanks; those that are missing are 0.
   [[nodiscard]] std::array<std::int64_t, 5> numbers_of(std::string_view line, std::size_t least, std::size_t most) {
     std::array<std::int64_t, 5> numbers{};

@@ -153,7 +153,7 @@ std::string_view format_of(std::string_view bytes, const std::string& name) {
                        foreign_format(bytes).has_value();
   if (foreign && promised.empty()) return "matrix-market";  // whose reader names it
   if (named_list) return foreign ? "matrix-market" : "edge-list";
-  if (promised.empty()) return looks_like_list ? "edge-list" : "matrix-market";
+  if (promised.empty()) return looks_like_list || is_edge_table(bytes) ? "edge-list" : "matrix-market";
   return promised == "matrix-market" ? promised : std::string_view{};
 }
 

@@ -34,6 +34,10 @@ template <class T>
 template <class T>
 [[nodiscard]] EdgeList<T> read_edge_text(const Document& document, const ReadOptions& options, MemoryBudget& budget);
 
+/// Whether the first lines have two or three fields between commas, semicolons or tabs, as all lines of a list of edges
+/// do.
+[[nodiscard]] bool is_edge_table(std::string_view bytes);
+
 // NumPy: sparse matrices of scipy.sparse.save_npz, dense arrays of numpy.save.
 [[nodiscard]] bool is_npz(std::string_view bytes) noexcept;
 [[nodiscard]] bool is_npy(std::string_view bytes) noexcept;

@@ -9,7 +9,7 @@
 #include "core/nearest.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
-#include "tessera/matrix_market.hpp"
+#include "tessera/matrix_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -165,7 +165,7 @@ void set_parameters(const Options& options, Chosen& chosen) {
   ReadOptions options;
   options.device = machine.host;
   options.memory_limit_bytes = machine.memory_limit_bytes;
-  const Csr<double> matrix = read_matrix_market<double>(path, options).matrix;
+  const Csr<double> matrix = read_matrix<double>(path, options).matrix;
   if (matrix.rows() != rows) {
     throw DimensionError(fmt::format("{} of amg {}: {} rows, expected {}", what, path, matrix.rows(), rows));
   }

@@ -85,7 +85,7 @@ TEST_F(CompletionTest, BashKnowsCommandsOptionsAndValues) {
 TEST_F(CompletionTest, BashOffersFilesOfTheRightKind) {
   TESSERA_NEED_TOOL("bash", "bash", "-c", "mapfile </dev/null");
   const Set matrices = offered({"solve", "--rtol", "1", ""});
-  EXPECT_EQ(matrices, (Set{"A.mtx", "B b.mtx", "C.mtx.gz", "sub"}));
+  EXPECT_EQ(matrices, (Set{"A.mtx", "B b.mtx", "C.mtx.gz", "h.csv", "sub"}));
   const Set first = offered({"solve", ""});
   EXPECT_TRUE(holds(first, "A.mtx") && holds(first, "doctor") && !holds(first, "notes.md"));
   EXPECT_EQ(offered({"solve", "-c", ""}), (Set{"run.toml", "run.json", "sub"}));

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 
@@ -53,6 +54,25 @@ TEST_F(ConvertTest, RoundTrips) {
   expect_same(a.matrix.view(), read_binary<double>(path("b.tsb")).matrix.view());
   expect_same(a.matrix.view(), read_matrix_market<double>(path("c.mtx.gz")).matrix.view());
   expect_same(a.matrix.view(), read_binary<double>(path("d")).matrix.view());
+}
+
+/// To a file of PETSc and back, matrix and vector; every command takes it, and a list of edges, where it takes a
+/// matrix.
+TEST_F(ConvertTest, FilesOfOtherPrograms) {
+  expect_ok("convert --generate rmat:500 a.mtx");
+  EXPECT_EQ(document("convert a.mtx a.petsc")["output"]["format"], "petsc");
+  expect_ok("convert a.mtx b --to petsc");
+  EXPECT_EQ(contents(path("a.petsc")), contents(path("b")));
+  expect_ok("convert a.petsc c.mtx --symmetric general");
+  expect_same(read_matrix_market<double>(path("a.mtx")).matrix.view(),
+              read_matrix_market<double>(path("c.mtx")).matrix.view());
+  expect_ok("--poisson2d 9 -b ones -o x.mtx");
+  expect_ok("convert --vector x.mtx x.petsc");
+  EXPECT_EQ(document("--poisson2d 9 -b x.petsc")["result"]["status"], "converged");
+  std::ofstream(path("g.csv")) << "source,target\nzoe,adam\nadam,bob\nbob,zoe\nzoe,bob\n";
+  EXPECT_EQ(document("pagerank g.csv")["matrix"]["nnz"], 4);
+  EXPECT_EQ(document("inspect g.csv --cache")["matrix"]["rows"], 3);
+  EXPECT_FALSE(fs::exists(path("g.csv.tsb"))) << "a cache holds no ids";
 }
 
 /// Rows to tiles and back, bit by bit; what the text said stays in the file.

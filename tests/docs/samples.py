@@ -78,7 +78,7 @@ def located(arguments, data):
     """The arguments with the matrices of the test data in their place, or the name of a file that is missing."""
     result = []
     for word in arguments:
-        if re.search(r"\.(mtx|mtx\.gz|npz|toml|txt|tsb)$", word):
+        if re.search(r"\.(mtx|mtx\.gz|npz|tar\.gz|toml|txt|tsb)$", word):
             if not data or not (pathlib.Path(data) / word).exists():
                 return None, word
         result.append(word)

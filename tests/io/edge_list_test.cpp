@@ -58,7 +58,9 @@ TEST(EdgeList, NamesAreNumberedByFirstAppearance) {
 TEST(EdgeList, OneNameMakesAllIdsNames) {
   EXPECT_EQ(parse("2 1\n1 a\n").labels, (Names{"2", "1", "a"}));
   // Spelled otherwise than numbers are: 007 is not 7.
-  EXPECT_EQ(parse("7 007\n+7 7\n").labels, (Names{"7", "007", "+7"}));
+  EXPECT_EQ(parse("7 007\n").labels, (Names{"7", "007"}));
+  EXPECT_EQ(parse("7 +7\n").labels, (Names{"7", "+7"}));
+  EXPECT_EQ(parse("7 -0\n").labels, (Names{"7", "-0"}));
   EXPECT_EQ(parse("2 99999999999999999999\n").labels, (Names{"2", "99999999999999999999"}));
 }
 

@@ -381,7 +381,7 @@ TEST(HarwellBoeing, RightHandSides) {
   EXPECT_EQ(read(file), "2 x 2: (1,1)=1 (2,2)=2");
   EXPECT_EQ(parse_vector<double>(file, "b", {}, 2), (std::vector<double>{7.0, 8.0}));
   const std::size_t end = file.rfind("     7.0");
-  expect_refused_when_cut(file.substr(0, end), 90, end - 1);
+  expect_refused_when_cut(file.substr(0, end), 90, end - 3);  // "2." is a number, too
 }
 
 TEST(HarwellBoeing, Refusals) {
@@ -444,6 +444,13 @@ TEST(MatlabFiles, SparseVariables) {
   EXPECT_EQ(refusal_of([&] { return read_vector<double>(path); }),
             path + ": expected one dense vector or matrix, found none among the variables A");
   expect_refused_when_cut(file, 20);
+  // The same as a dense variable, a cell array and a structure: 2 x 3 of what is not there.
+  for (const auto& [matlab_class, what] : {std::pair{'\6', "values"}, {'\1', "cells"}, {'\2', "structures"}}) {
+    std::string claims = file;
+    claims[144] = matlab_class;
+    EXPECT_EQ(refusal(claims),
+              std::string("A: byte 128: the dimensions of the variable ask for 6 ") + what + ", which are not there");
+  }
 }
 
 TEST(CompressedFiles, BlocksOfBgzipInParallel) {
@@ -502,6 +509,9 @@ TEST(MatrixFiles, TheContentDecides) {
   EXPECT_EQ(read("%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n", "A.npz"), "1 x 1: (1,1)=1");
   EXPECT_EQ(read(petsc32(), "A.mtx"), small);
   EXPECT_EQ(parse_matrix<double>("1 2\n2 3\n", "/dev/stdin").format, "edge-list");
+  EXPECT_EQ(parse_matrix<double>("zoe,adam\nadam,bob\n", "/dev/stdin").labels.size(), 3U);
+  EXPECT_NE(refusal("hello, world\n", "/dev/stdin").find("%%MatrixMarket"), std::string::npos);
+  EXPECT_NE(refusal("a, b\nc, d, e, f\n", "/dev/stdin").find("%%MatrixMarket"), std::string::npos);
   EXPECT_EQ(parse_matrix<double>("a,b\n", "g.csv").labels, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(parse_matrix<double>("a b\nb c\nRUA d\n", "g.edges").labels.size(), 5U);
   EXPECT_EQ(parse_matrix<double>(petsc32(), "A").format, "petsc-binary");
