@@ -155,7 +155,7 @@ TEST_F(CompareTest, UsageErrors) {
   expect_exit("--poisson2d 4 --fail-if-slower 5%", 2, "add --baseline FILE");
   expect_exit("--poisson2d 4 --spmv merge", 2, "option --spmv does not apply to compare");
   expect_exit("--poisson2d 4 -o x.mtx", 2, "option --output does not apply to compare");
-  expect_exit("--poisson2d 4 --html r.html", 2, "option --html is planned and not implemented in Tessera 0.1");
+  expect_exit("--poisson2d 4 --events e.jsonl", 2, "option --events is planned and not implemented in Tessera 0.1");
   EXPECT_EQ(run("--poisson2d 4 --kernels all").exit_code, 2) << "an option of compare alone";
 }
 

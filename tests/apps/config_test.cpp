@@ -88,7 +88,8 @@ TEST_F(ConfigTest, RefusalsNamePlaceAndNearestKey) {
   EXPECT_NE(toml("rtoll = 1").err.find("hint: did you mean rtol?"), std::string::npos);
   EXPECT_NE(toml("max_iters = 1").err.find("hint: did you mean max-iters?"), std::string::npos);
   expect_refused(toml("[solver]\nrtol = 1\n"), "f.toml:1: unknown key \"solver\"");
-  expect_refused(toml("html = \"r.html\""), "f.toml:1: option --html is planned and not implemented in Tessera 0.1");
+  expect_refused(toml("events = \"e.jsonl\""),
+                 "f.toml:1: option --events is planned and not implemented in Tessera 0.1");
   expect_refused(toml("config = \"g.toml\""), "f.toml:1: --config belongs on the command line");
   expect_refused(toml("rtol = \"abc\""), "f.toml:1: option --rtol: expected a finite number >= 0, got \"abc\"");
   expect_refused(toml("rtol = nan"), "f.toml:1: option --rtol: expected a finite number >= 0, got \"nan\"");
@@ -106,8 +107,8 @@ TEST_F(ConfigTest, RefusalsNamePlaceAndNearestKey) {
   const auto foreign = run_with({"SOLVE_HOME_FOLDER=/somewhere"}, "--poisson3d 4");
   EXPECT_EQ(foreign.exit_code, 0) << foreign.err;
   EXPECT_TRUE(foreign.err.empty()) << foreign.err;
-  expect_refused(run_with({"SOLVE_HTML=r.html"}, "--poisson3d 4"),
-                 "SOLVE_HTML: option --html is planned and not implemented in Tessera 0.1");
+  expect_refused(run_with({"SOLVE_EVENTS=e.jsonl"}, "--poisson3d 4"),
+                 "SOLVE_EVENTS: option --events is planned and not implemented in Tessera 0.1");
   expect_refused(run_with({"SOLVE_RTOL=x"}, "--poisson3d 4"),
                  "SOLVE_RTOL: option --rtol: expected a finite number >= 0, got \"x\"");
   expect_refused(run("--poisson3d 4 -s rtoll=1"), "--set rtoll=1: unknown key \"rtoll\"");
