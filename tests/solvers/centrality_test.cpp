@@ -63,20 +63,23 @@ double l1_distance(const std::vector<T>& found, const Vector& expected) {
   return sum;
 }
 
-/// The part of equal hubs in the space of the largest singular value, scaled to sum 1.
-Vector dominant_part(const Dense& vectors, const Vector& singular_values, const Vector& start) {
-  Vector part = Vector::Zero(vectors.rows());
-  for (Eigen::Index k = 0; k < singular_values.size(); ++k) {
-    if (singular_values[k] < singular_values[0] * (1.0 - 1e-10)) break;
-    part += vectors.col(k).dot(start) * vectors.col(k);
+/// The part of equal hubs in the space of the largest eigenvalue of A A^T, scaled to sum 1.
+Vector dominant_part(const Dense& a) {
+  const Eigen::SelfAdjointEigenSolver<Dense> solver(a * a.transpose());
+  const Vector& values = solver.eigenvalues();
+  const Vector start = Vector::Ones(a.rows());
+  Vector part = Vector::Zero(a.rows());
+  // From the largest down.
+  for (Eigen::Index k = a.rows() - 1; k >= 0; --k) {
+    if (values[k] < values[a.rows() - 1] * (1.0 - 1e-10)) break;
+    part += solver.eigenvectors().col(k).dot(start) * solver.eigenvectors().col(k);
   }
   return part / part.sum();
 }
 
 void expect_singular_vectors(const Csr<double>& graph, double tolerance) {
   const Dense a = dense_of(graph);
-  const Eigen::BDCSVD<Dense> svd(a, Eigen::ComputeThinU | Eigen::ComputeThinV);
-  const Vector hubs = dominant_part(svd.matrixU(), svd.singularValues(), Vector::Ones(a.rows()));
+  const Vector hubs = dominant_part(a);
   Vector authorities = a.transpose() * hubs;
   authorities /= authorities.sum();
   const Scores<double> found = hits_of(graph, {.tolerance = 1e-14});
