@@ -27,7 +27,7 @@ constexpr std::array magics{
     Magic{0, "MATLAB 5.0 MAT-file"sv, {"a MATLAB 5 .mat file", elsewhere}},
     Magic{0,
           "MATLAB 7.3 MAT-file"sv,
-          {"a MATLAB 7.3 .mat file (HDF5)", "in MATLAB, save(\"A.mat\", \"A\", \"-v7\") writes a file that is read"}},
+          {"a MATLAB 7.3 .mat file (HDF5)", R"(in MATLAB, save("A.mat", "A", "-v7") writes a file that is read)"}},
     Magic{0,
           "\x89HDF\r\n\x1a\n"sv,
           {"an HDF5 file",
