@@ -54,8 +54,7 @@ class Katz {
 
   [[nodiscard]] KatzReport solve() {
     choose_alpha();
-    state().tolerance =
-        std::max(options_.tolerance, negligible * static_cast<double>(std::numeric_limits<T>::epsilon()));
+    state().tolerance = std::max(options_.tolerance, least_tolerance);
     state().max_iterations = options_.max_iterations;
     state().alpha = report_.alpha;
     detail::fill(device_, scores_, 1.0);
@@ -77,6 +76,7 @@ class Katz {
 
  private:
   using Loop = fused::Loop<KatzState>;
+  static constexpr double least_tolerance = negligible * static_cast<double>(std::numeric_limits<T>::epsilon());
   using BoundLoop = fused::Loop<BoundState>;
 
   [[nodiscard]] KatzState& state() noexcept { return loop_.state(); }
@@ -114,8 +114,11 @@ class Katz {
     if (progress_.interrupted()) return Status::interrupted;
     if (progress_.time_is_up()) return Status::time_limit;
     if (state().iteration >= options_.max_iterations) return Status::max_iterations;
-    // The series of the residual corrects x.
+    // The series of the residual corrects x. Where terms rise and fall in turn, the residual is a large one after the
+    // small one that ended the loop: so the next one has to be smaller.
     fused::axpy<T>(device_, T{1}, std::as_const(term_).span(), scores_);
+    const double excess = report_.error_bound / options_.tolerance;
+    if (claims && excess > 1.0) state().tolerance = std::max(0.5 * state().tolerance / excess, least_tolerance);
     state().halt = fused::Halt::none;
     return Status::converged;
   }

@@ -188,6 +188,26 @@ double relative_error(const std::vector<double>& found, const Vector& expected) 
   return worst;
 }
 
+/// Between a hub and its leaves terms are large and small in turn, and a small one ends the loop.
+TEST(Katz, ConvergesWhereTermsRiseAndFallInTurn) {
+  std::vector<std::vector<index_t>> star(201);
+  for (index_t leaf = 1; leaf <= 200; ++leaf) {
+    star[0].push_back(leaf);
+    star[static_cast<std::size_t>(leaf)].push_back(0);
+  }
+  KatzOptions options;
+  options.tolerance = 1e-10;
+  options.normalized = false;
+  const auto [scores, report] = katz_of(pattern_of<double>(star), options);
+  EXPECT_EQ(report.status, Status::converged) << report.reason;
+  EXPECT_LE(report.error_bound, 1e-10);
+  // x_0 = 1 + 200 a x_1,  x_1 = 1 + a x_0
+  const double a = report.alpha;
+  const double hub = (1.0 + 200.0 * a) / (1.0 - 200.0 * a * a);
+  EXPECT_NEAR(scores[0], hub, 1e-9 * hub);
+  EXPECT_NEAR(scores[7], 1.0 + a * hub, 1e-9 * hub);
+}
+
 TEST(Katz, SolvesItsSystemAndBoundsTheError) {
   for (const auto& [name, graph] : small_graphs<double>()) {
     if (graph.rows() > 600) continue;
