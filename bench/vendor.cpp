@@ -1,7 +1,7 @@
 #include "bench/vendor.hpp"
 
 #include "core/cuda/context.hpp"
-#include "core/cuda/shared_library.hpp"
+#include "core/shared_library.hpp"
 #include "spmv/vendor/indices.hpp"
 #include "tessera/error.hpp"
 
@@ -81,7 +81,7 @@ void VendorProduct::multiply(const VendorVector& x, VendorVector& y) const {
 namespace {
 
 /// These functions are the same in the libraries of CUDA 12 and 13.
-cuda::SharedLibrary open_library() {
+detail::SharedLibrary open_library() {
   constexpr const char* purpose = "a hand-written loop";
   const std::string own = fmt::format("libcublas.so.{}", CUBLAS_VER_MAJOR);
   const std::string other = fmt::format("libcublas.so.{}", CUBLAS_VER_MAJOR == 12 ? 13 : 12);
@@ -93,7 +93,7 @@ cuda::SharedLibrary open_library() {
 }
 
 CuBlas load() {
-  const cuda::SharedLibrary library = open_library();
+  const detail::SharedLibrary library = open_library();
   const auto find = [&]<class Function>(Function& function, const char* symbol) {
     function = library.function<Function>(symbol);
   };

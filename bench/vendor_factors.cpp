@@ -3,7 +3,7 @@
 #include "bench/vendor_factors.hpp"
 
 #include "core/cuda/context.hpp"
-#include "core/cuda/shared_library.hpp"
+#include "core/shared_library.hpp"
 #include "core/stopwatch.hpp"
 #include "tessera/error.hpp"
 
@@ -38,7 +38,7 @@ struct FactorLibrary {
 };
 
 FactorLibrary load() {
-  const cuda::SharedLibrary library("libcusparse.so.12", "a benchmark of incomplete factors");
+  const detail::SharedLibrary library("libcusparse.so.12", "a benchmark of incomplete factors");
   const auto find = [&]<class Function>(Function& function, const char* symbol) {
     function = library.function<Function>(symbol);
   };

@@ -2,7 +2,7 @@
 
 #include "bench/vendor.hpp"
 #include "core/cuda/context.hpp"
-#include "core/cuda/shared_library.hpp"
+#include "core/shared_library.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Functions {
 
   static const Functions& library() {
     static const Functions loaded = [] {
-      const cuda::SharedLibrary library("libcusparse.so.12", "the vendor's SpGEMM");
+      const detail::SharedLibrary library("libcusparse.so.12", "the vendor's SpGEMM");
       const auto find = [&]<class F>(F& function, const char* symbol) { function = library.function<F>(symbol); };
       Functions result{};
       find(result.create, "cusparseSpGEMM_createDescr");

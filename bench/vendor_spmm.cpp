@@ -1,7 +1,7 @@
 #include "bench/vendor_spmm.hpp"
 
 #include "core/cuda/context.hpp"
-#include "core/cuda/shared_library.hpp"
+#include "core/shared_library.hpp"
 #include "spmv/vendor/indices.hpp"
 
 namespace tessera::bench {
@@ -19,7 +19,7 @@ struct Functions {
 
   static const Functions& library() {
     static const Functions loaded = [] {
-      const cuda::SharedLibrary library("libcusparse.so.12", "the vendor's SpMM");
+      const detail::SharedLibrary library("libcusparse.so.12", "the vendor's SpMM");
       const auto find = [&]<class F>(F& function, const char* symbol) { function = library.function<F>(symbol); };
       Functions result{};
       find(result.create_const, "cusparseCreateConstDnMat");

@@ -78,7 +78,27 @@ macro(tessera_find_format name package library debian_package)
 endmacro()
 tessera_find_format(ZSTD libzstd zstd libzstd-dev)
 tessera_find_format(MINIZIP minizip minizip libminizip-dev)
-tessera_find_format(MATIO matio matio libmatio-dev)
+
+# matio is loaded when the first .mat file is read, since it brings HDF5 and its libraries of the network into every
+# process. The build takes its headers and its name for the dynamic linker.
+set(TESSERA_MATIO_NAME "")
+if(TESSERA_MATIO AND PkgConfig_FOUND)
+  pkg_check_modules(TESSERA_MATIO_PACKAGE QUIET matio)
+  find_library(TESSERA_MATIO_LIBRARY matio HINTS ${TESSERA_MATIO_PACKAGE_LIBRARY_DIRS} NO_CACHE)
+  if(TESSERA_MATIO_LIBRARY AND TESSERA_MATIO_PACKAGE_FOUND)
+    execute_process(COMMAND "${CMAKE_OBJDUMP}" -p "${TESSERA_MATIO_LIBRARY}" OUTPUT_VARIABLE dynamic_section)
+    if(dynamic_section MATCHES "SONAME +([^ \n]+)")
+      set(TESSERA_MATIO_NAME "${CMAKE_MATCH_1}")
+    endif()
+  endif()
+endif()
+if(TESSERA_MATIO_NAME)
+  list(APPEND TESSERA_FORMAT_DEFINITIONS TESSERA_HAS_MATIO=1 "TESSERA_MATIO_NAME=\"${TESSERA_MATIO_NAME}\"")
+  list(APPEND TESSERA_FORMAT_INCLUDES ${TESSERA_MATIO_PACKAGE_INCLUDE_DIRS})
+else()
+  list(APPEND TESSERA_FORMAT_DEFINITIONS TESSERA_HAS_MATIO=0)
+  message(STATUS "matio (Debian/Ubuntu: libmatio-dev): not used; its files will not be read")
+endif()
 
 if(TESSERA_MISSING)
   message(FATAL_ERROR "Tessera needs packages that were not found:${TESSERA_MISSING}\n"

@@ -1,5 +1,6 @@
 // MATLAB's files of versions 5 to 7.2, by matio. A variable is chosen by name; "Problem.A" is a field of a structure,
 // as the SuiteSparse collection has its matrices.
+#include "core/shared_library.hpp"
 #include "io/matrix_readers.hpp"
 #include "io/source.hpp"
 #include "io/stored_arrays.hpp"
@@ -23,6 +24,26 @@
 namespace tessera::io {
 
 namespace {
+
+/// The functions of matio, which is loaded at the first file.
+struct Matio {
+  const detail::SharedLibrary library{TESSERA_MATIO_NAME, "reading a MATLAB file"};
+  decltype(&::Mat_Open) open = library.function<decltype(&::Mat_Open)>("Mat_Open");
+  decltype(&::Mat_Close) close = library.function<decltype(&::Mat_Close)>("Mat_Close");
+  decltype(&::Mat_Rewind) rewind = library.function<decltype(&::Mat_Rewind)>("Mat_Rewind");
+  decltype(&::Mat_SizeOf) size_of = library.function<decltype(&::Mat_SizeOf)>("Mat_SizeOf");
+  decltype(&::Mat_VarRead) read = library.function<decltype(&::Mat_VarRead)>("Mat_VarRead");
+  decltype(&::Mat_VarReadNextInfo) next = library.function<decltype(&::Mat_VarReadNextInfo)>("Mat_VarReadNextInfo");
+  decltype(&::Mat_VarGetStructFieldByName) field =
+      library.function<decltype(&::Mat_VarGetStructFieldByName)>("Mat_VarGetStructFieldByName");
+  decltype(&::Mat_VarFree) free = library.function<decltype(&::Mat_VarFree)>("Mat_VarFree");
+};
+
+/// \throws NotSupported where it cannot be loaded
+[[nodiscard]] const Matio& matio() {
+  static const Matio loaded;
+  return loaded;
+}
 
 /// A file of the system without a place on the disk: matio reads files alone, and ours may come inflated or from a
 /// pipe.
@@ -205,7 +226,7 @@ class MatChecker {
 
   [[nodiscard]] static bool holds(std::int64_t type, std::int64_t values, std::size_t bytes) {
     const bool known = type >= MAT_T_INT8 && type <= MAT_T_UINT64;
-    const std::size_t each = known ? Mat_SizeOf(static_cast<matio_types>(type)) : 0;
+    const std::size_t each = known ? matio().size_of(static_cast<matio_types>(type)) : 0;
     return each > 0 && bytes % each == 0 && bytes / each == static_cast<std::size_t>(values);
   }
 
@@ -225,10 +246,10 @@ class MatChecker {
 };
 
 struct CloseMat {
-  void operator()(mat_t* file) const { Mat_Close(file); }
+  void operator()(mat_t* file) const { matio().close(file); }
 };
 struct FreeVariable {
-  void operator()(matvar_t* variable) const { Mat_VarFree(variable); }
+  void operator()(matvar_t* variable) const { matio().free(variable); }
 };
 using Variable = std::unique_ptr<matvar_t, FreeVariable>;
 
@@ -264,16 +285,16 @@ class MatReader {
   /// \param wants_sparse which kind is looked for where no variable is named
   MatReader(const FileBytes& file, bool wants_sparse, MemoryBudget& budget) : name_(file.name), content_(file.name) {
     MatChecker(file, budget).copy_to(content_);
-    mat_.reset(Mat_Open(content_.path().c_str(), MAT_ACC_RDONLY));
+    mat_.reset(matio().open(content_.path().c_str(), MAT_ACC_RDONLY));
     if (mat_ == nullptr) throw ParseError::at_byte(name_, 0, "the header of the MATLAB file is damaged");
     const std::string wanted = file.variable.empty() ? choose(wants_sparse) : file.variable;
     const std::size_t dot = wanted.find('.');
-    root_.reset(Mat_VarRead(mat_.get(), wanted.substr(0, dot).c_str()));
+    root_.reset(matio().read(mat_.get(), wanted.substr(0, dot).c_str()));
     if (root_ == nullptr) refuse_name(wanted);
     found_ = root_.get();
     if (dot != std::string::npos) {
       found_ = root_->class_type == MAT_C_STRUCT && root_->data != nullptr
-                   ? Mat_VarGetStructFieldByName(root_.get(), wanted.c_str() + dot + 1, 0)
+                   ? matio().field(root_.get(), wanted.c_str() + dot + 1, 0)
                    : nullptr;
       if (found_ == nullptr) refuse_name(wanted);
     }
@@ -303,18 +324,17 @@ class MatReader {
   /// The only variable of the kind, or that of the SuiteSparse collection.
   [[nodiscard]] std::string choose(bool wants_sparse) {
     std::vector<std::string> fitting;
-    while (Variable next{Mat_VarReadNextInfo(mat_.get())}) {
+    while (Variable next{matio().next(mat_.get())}) {
       const std::string name = next->name == nullptr ? "" : next->name;
       const char* field = wants_sparse ? "A" : "b";
-      if (next->class_type == MAT_C_STRUCT && next->data != nullptr &&
-          Mat_VarGetStructFieldByName(next.get(), field, 0) != nullptr) {
+      if (next->class_type == MAT_C_STRUCT && next->data != nullptr && matio().field(next.get(), field, 0) != nullptr) {
         fitting.push_back(name + "." + field);
       } else if (is_wanted(*next, wants_sparse)) {
         fitting.push_back(name);
       }
       all_.push_back(name);
     }
-    Mat_Rewind(mat_.get());
+    matio().rewind(mat_.get());
     if (fitting.size() == 1) return fitting.front();
     throw InvalidMatrix(fmt::format("{}: expected one {}, found {}{}", name_,
                                     wants_sparse ? "sparse matrix" : "dense vector or matrix",
@@ -324,10 +344,9 @@ class MatReader {
   }
 
   [[noreturn]] void refuse_name(const std::string& wanted) {
-    Mat_Rewind(mat_.get());
+    matio().rewind(mat_.get());
     all_.clear();
-    while (const Variable next{Mat_VarReadNextInfo(mat_.get())})
-      all_.emplace_back(next->name == nullptr ? "" : next->name);
+    while (const Variable next{matio().next(mat_.get())}) all_.emplace_back(next->name == nullptr ? "" : next->name);
     throw InvalidMatrix(fmt::format("{}: expected the variable {}, found {}", name_, wanted, fmt::join(all_, ", ")));
   }
 

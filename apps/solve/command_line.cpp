@@ -128,7 +128,6 @@ class CommandLineParser {
 
   void take_command() {
     if (line_.words.empty()) return;
-    refuse_planned_command(line_.words.front());
     line_.command = parse_command(line_.words.front());
     if (line_.command) line_.words.erase(line_.words.begin());
   }

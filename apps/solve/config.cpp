@@ -211,7 +211,6 @@ void require_known(const ConfigEntry& entry) {
 
 void require_command(const ConfigEntry& entry) {
   if (parse_command(entry.text)) return;
-  refuse_planned_command(entry.text);
   const std::vector<std::string_view> names = command_names();
   refuse(entry, fmt::format("command: expected one of {}, got \"{}\"", fmt::join(names, ", "), entry.text),
          did_you_mean(entry.text, names));

@@ -96,7 +96,7 @@ struct OptionSpec {
 /// The option that other tools spell like this: "--tolerance" is --rtol, of pagerank --tol. Empty where there is none.
 [[nodiscard]] std::string_view option_for_foreign_name(Command command, std::string_view option);
 
-/// Commands ("tune"), options ("--events") and values ("precond=poly") that are planned and not implemented yet. They
+/// Options ("--events") and values ("precond=ainv") that are planned and not implemented yet. They
 /// are refused by name: a run that silently ignored one would not be the run that was asked for.
 [[nodiscard]] bool is_planned(std::string_view word);
 

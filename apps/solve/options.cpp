@@ -20,12 +20,6 @@
 
 namespace tessera::cli {
 
-void refuse_planned_command(std::string_view word) {
-  if (!is_planned(word)) return;
-  throw UsageError(fmt::format("command \"{}\" is planned and not implemented in Tessera 0.1", word),
-                   fmt::format("solve --help lists the commands; a file of that name is ./{}", word));
-}
-
 std::string_view to_string(SettingSource source) {
   switch (source) {
     case SettingSource::command_line:

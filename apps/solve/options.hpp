@@ -73,7 +73,4 @@ class Options {
 ///         ParseError for a file that is neither TOML nor JSON; IoError for one that cannot be read
 [[nodiscard]] Options resolve_options(const std::vector<std::string>& arguments);
 
-/// \throws UsageError for a command that is planned and not part of this build
-void refuse_planned_command(std::string_view word);
-
 }  // namespace tessera::cli

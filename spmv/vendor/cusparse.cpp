@@ -3,7 +3,7 @@
 #include "spmv/vendor/cusparse.hpp"
 
 #include "core/cuda/context.hpp"
-#include "core/cuda/shared_library.hpp"
+#include "core/shared_library.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 constexpr const char* library_name = "libcusparse.so.12";
 
 CuSparse load() {
-  const SharedLibrary library(library_name, "a vendor kernel");
+  const detail::SharedLibrary library(library_name, "a vendor kernel");
   const auto find = [&]<class Function>(Function& function, const char* symbol) {
     function = library.function<Function>(symbol);
   };

@@ -27,7 +27,7 @@ constexpr bool is_sanitized = false;
 using nlohmann::json;
 
 /// What the program holds besides: code, libraries, threads, buffers of its streams.
-constexpr std::uint64_t program_bytes = std::uint64_t{20} << 20;
+constexpr std::uint64_t program_bytes = std::uint64_t{12} << 20;
 /// Forecasts are upper bounds, and within this factor of what the run took, beside the program.
 constexpr double factor = 2.5;
 

@@ -29,7 +29,7 @@ class MemoryLimit : public SolveTest {
   /// Refused, or ended, converged or not, within the limit and what a process takes that does nothing.
   void expect_kept(const std::string& line, std::uint64_t limit_mib) const {
     constexpr std::uint64_t mib = 1024 * 1024;
-    constexpr std::uint64_t process_mib = 20;  // 8 of them are HDF5, which reads .mat files
+    constexpr std::uint64_t process_mib = 12;
     const ProcessResult result = run(line + " --threads 2 --mem-limit " + std::to_string(limit_mib) + "MiB");
     EXPECT_TRUE(result.exit_code == 6 || result.exit_code == 0 || result.exit_code == 3 || result.exit_code == 4)
         << line << '\n'

@@ -1,4 +1,5 @@
-#include "core/cuda/shared_library.hpp"
+/// Loads shared libraries by the dynamic linker.
+#include "core/shared_library.hpp"
 
 #include "tessera/error.hpp"
 
@@ -7,7 +8,7 @@
 
 #include <utility>
 
-namespace tessera::cuda {
+namespace tessera::detail {
 
 namespace {
 
@@ -33,4 +34,4 @@ void* SharedLibrary::find(const char* symbol) const {
   throw NotSupported(fmt::format("the library {} lacks {} ({})", name_, symbol, linker_error()));
 }
 
-}  // namespace tessera::cuda
+}  // namespace tessera::detail

@@ -4,10 +4,10 @@
 
 #include <string>
 
-namespace tessera::cuda {
+namespace tessera::detail {
 
-/// A shared library that stays loaded for the life of the process: its registration with the CUDA runtime cannot be
-/// undone.
+/// A shared library that stays loaded for the life of the process: that of one that uses the CUDA runtime
+/// cannot be undone.
 class SharedLibrary {
  public:
   /// \param name    for the dynamic linker, e.g. "libcusparse.so.12"
@@ -31,4 +31,4 @@ class SharedLibrary {
   void* handle_;
 };
 
-}  // namespace tessera::cuda
+}  // namespace tessera::detail
