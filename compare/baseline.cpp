@@ -10,33 +10,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <system_error>
 
 namespace tessera::compare {
 
 namespace {
 
 using support::Json;
-
-[[nodiscard]] std::string read_file(const std::string& path) {
-  const auto fail = [&](int number) {
-    throw IoError(fmt::format("cannot read {}: {}", path, std::generic_category().message(number)));
-  };
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) fail(EISDIR);
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file.is_open()) fail(errno);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad()) fail(EIO);
-  return text.str();
-}
 
 [[noreturn]] void refuse(const std::string& path, const std::string& reason) {
   throw InvalidMatrix(fmt::format("{}: {}", path, reason));
@@ -88,7 +68,7 @@ std::string case_name(const SolveRow& row) {
 }
 
 Baseline read_baseline(const std::string& path) {
-  const Json document = support::parse_json(path, read_file(path));
+  const Json document = support::read_json(path);
   Baseline baseline;
   baseline.path = path;
   try {

@@ -2,8 +2,15 @@
 
 #include "tessera/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
 
 namespace tessera::support {
 
@@ -30,6 +37,21 @@ namespace {
   return text.size();
 }
 
+[[nodiscard]] std::string read_file(const std::string& path) {
+  const auto fail = [&](int number) {
+    throw IoError(fmt::format("cannot read {}: {}", path, std::generic_category().message(number)));
+  };
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) fail(EISDIR);
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file.is_open()) fail(errno);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad()) fail(EIO);
+  return text.str();
+}
+
 }  // namespace
 
 void refuse_json(const std::string& file, std::string_view text, std::size_t byte, const std::string& message) {
@@ -51,5 +73,7 @@ Json parse_json(const std::string& file, std::string_view text, const Json::pars
                 what.substr(what.find("] ") + 2));
   }
 }
+
+Json read_json(const std::string& path) { return parse_json(path, read_file(path)); }
 
 }  // namespace tessera::support

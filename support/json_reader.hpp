@@ -20,4 +20,7 @@ namespace tessera::support {
 [[nodiscard]] Json parse_json(const std::string& file, std::string_view text,
                               const Json::parser_callback_t& watch = nullptr);
 
+/// \throws IoError for a file that cannot be read; as parse_json()
+[[nodiscard]] Json read_json(const std::string& path);
+
 }  // namespace tessera::support

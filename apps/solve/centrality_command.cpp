@@ -10,6 +10,7 @@
 #include "outputs.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
+#include "report/history_plot.hpp"
 #include "report_json.hpp"
 #include "summary_text.hpp"
 
@@ -132,13 +133,13 @@ template <class T>
   // Scores, products, ones, and the scores handed out.
   const std::uint64_t vectors = settings.is_hits ? 7 : 5;
   outcome.memory.vectors = vectors * vertices * sizeof(T);
-  outcome.memory.matrix = 2 * problem.matrix->bytes();
   support::require_memory(machine.memory_limit_bytes, problem.matrix->bytes(),
                           problem.matrix->bytes() + outcome.memory.vectors, "the transpose and the scores");
 
   const Stopwatch inspecting;
   report_input(settings.problem, machine, problem, outcome);
-  outcome.matrix = statistics(problem.matrix->view(), machine.host);
+  describe_matrix(problem.matrix->view(), settings.output, machine.host, outcome);
+  outcome.memory.matrix = 2 * problem.matrix->bytes();  // with its transpose
   outcome.inspect_ms = inspecting.milliseconds();
   outcome.kernel_chosen_by_user = settings.spmv.algorithm != SpmvAlgorithm::automatic;
 
@@ -269,6 +270,10 @@ template <class T>
     outcome.write_ms = timer.milliseconds();
   };
   results.history = [&] { return history_csv(outcome.report.history); };
+  results.plot = [&](std::size_t width, bool is_utf8) {
+    return history_plot(outcome.report.history, settings.is_hits ? "change" : "largest term", outcome.tolerance, width,
+                        is_utf8);
+  };
   results.csv = [&] { return rankings_csv(outcome.rankings, outcome.names, true); };
   results.summary = [&] { return summary(outcome, settings.output); };
   if (settings.ranking.top_given) {

@@ -124,7 +124,7 @@ def required(document):
         return
     result = document.get("result", {})
     kind = document["schema"].split(".")[1].split("/")[0]
-    if kind in ("run", "pagerank"):
+    if kind in ("run", "pagerank", "centrality"):
         yield "iterations", result["iterations"]
         yield from ((name, ms) for name, ms in document["timings_ms"].items()
                     if ms and name in ("read", "generate", "inspect", "plan", "precond_setup", "solve", "accuracy"))

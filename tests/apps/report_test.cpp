@@ -55,7 +55,8 @@ class ReportTest : public SolveTest {
 
 TEST_F(ReportTest, PagesShowTheirDocuments) {
   for (const char* line : {"--poisson2d 30 -m cg -p amg", "--poisson2d 20", "pagerank --powerlaw 300",
-                           "inspect --poisson2d 12", "spgemm --poisson2d 12 --predict --verify",
+                           "pagerank --powerlaw 300 --personalize 1 --personalize 2", "hits --powerlaw 300",
+                           "katz --powerlaw 300", "inspect --poisson2d 12", "spgemm --poisson2d 12 --predict --verify",
                            "compare --poisson2d 12 --kernels csr,merge --solvers cg --repeat 3 --cold"}) {
     SCOPED_TRACE(line);
     const std::string page = page_of(line);
@@ -256,6 +257,8 @@ TEST_F(ReportTest, ThePlotGoesWhereTheSummaryGoes) {
   const auto plain = run("--poisson2d 9 --plot");
   EXPECT_TRUE(holds(plain.out, "plot        ||r|| by iteration; dotted: "));
   EXPECT_LT(plain.out.find("status "), plain.out.find("plot "));
+  EXPECT_TRUE(holds(run("katz --powerlaw 300 --plot").out, "plot        largest term by iteration; dotted: "));
+  EXPECT_TRUE(holds(run("hits --powerlaw 300 --plot").out, "plot        change by iteration; dotted: "));
   const auto json = run("--poisson2d 9 --plot --json");
   EXPECT_TRUE(Json::accept(json.out));
   EXPECT_TRUE(holds(json.err, "||r|| by iteration"));

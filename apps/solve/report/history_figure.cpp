@@ -37,6 +37,14 @@ struct Curve {
 
 [[nodiscard]] bool is_shown(double value) { return std::isfinite(value) && value > 0.0; }
 
+/// Of pagerank, hits or katz.
+[[nodiscard]] double final_change(const Json& json) {
+  for (const char* path : {"result/change", "result/residual", "result/error_bound"}) {
+    if (find(json, path) != nullptr) return number_at(json, path);
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
 [[nodiscard]] Curve curve_of(const Entry& entry, bool is_ranking) {
   const Json& json = entry.document->json;
   Curve curve;
@@ -62,7 +70,7 @@ struct Curve {
     if (is_shown(recurrence)) curve.points.push_back({iteration, recurrence});
     if (is_shown(computed)) curve.computed.push_back({iteration, computed});
   }
-  curve.final_residual = number_at(json, is_ranking ? "result/change" : "result/residual/true") / curve.base;
+  curve.final_residual = is_ranking ? final_change(json) : number_at(json, "result/residual/true") / curve.base;
   return curve;
 }
 
@@ -179,7 +187,7 @@ void draw_targets(const std::vector<Curve>& curves, Plot& plot) {
   const auto placed = [is_log](Point point) { return is_log ? Point{std::max(point.x, 1.0), point.y} : point; };
   Plot plot(is_ranking ? "changes" : "residuals", plot_width, plot_height,
             is_log ? Scale(1.0, high.x, true) : Scale(low.x, high.x, false), Scale(low.y, high.y, true),
-            is_log ? "iteration, by its logarithm" : "iteration", is_ranking ? "‖x′ − x‖" : residual_name(curves));
+            is_log ? "iteration, by its logarithm" : "iteration", is_ranking ? "change" : residual_name(curves));
   draw_targets(curves, plot);
   std::vector<Plot::Label> ends;
   for (std::size_t i = 0; i < curves.size(); ++i) {
@@ -200,7 +208,7 @@ void draw_targets(const std::vector<Curve>& curves, Plot& plot) {
   if (curves.size() > 1) plot.labels(ends, beside_dot, false);
   const std::string caption =
       is_ranking
-          ? "Change of the ranks from iteration to iteration."
+          ? "Change of the ranks from iteration to iteration; of Katz centrality, its largest new term."
           : "Norm of the residual by the recurrence. Circles: ‖b − A x‖, computed; the filled one belongs to the x "
             "that was returned.";
   return figure(plot.svg(is_ranking ? "Change by iteration" : "Residual by iteration",
@@ -212,7 +220,8 @@ void draw_targets(const std::vector<Curve>& curves, Plot& plot) {
   std::vector<Curve> curves;
   for (const Entry& entry : entries) {
     const std::string kind = kind_of(*entry.document);
-    if (kind == (is_ranking ? "pagerank" : "run")) curves.push_back(curve_of(entry, is_ranking));
+    const bool ranks = kind == "pagerank" || kind == "centrality";
+    if (is_ranking ? ranks : kind == "run") curves.push_back(curve_of(entry, is_ranking));
   }
   return curves.empty() ? std::string() : history_figure(curves, is_ranking);
 }

@@ -6,7 +6,6 @@
 #include "summary_text.hpp"
 
 #include "support/json_reader.hpp"
-#include "tessera/error.hpp"
 #include "tessera/text_file.hpp"
 
 #include <fmt/format.h>
@@ -14,12 +13,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string_view>
-#include <system_error>
 
 namespace tessera::cli {
 
@@ -27,27 +22,12 @@ namespace {
 
 using report::Document;
 
-constexpr std::array<std::string_view, 10> kinds{"run",    "pagerank", "compare", "inspect", "convert",
-                                                 "spgemm", "dry-run",  "doctor",  "list",    "version"};
-
-[[nodiscard]] std::string read_file(const std::string& path) {
-  const auto fail = [&](int number) {
-    throw IoError(fmt::format("cannot read {}: {}", path, std::generic_category().message(number)));
-  };
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) fail(EISDIR);
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file.is_open()) fail(errno);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad()) fail(EIO);
-  return text.str();
-}
+constexpr std::array<std::string_view, 11> kinds{"run",    "pagerank", "centrality", "compare", "inspect", "convert",
+                                                 "spgemm", "dry-run",  "doctor",     "list",    "version"};
 
 /// \throws UsageError for JSON that is no document of this version of the program
 [[nodiscard]] Document read_document(const std::string& path) {
-  Document document{path, support::parse_json(path, read_file(path))};
+  Document document{path, support::read_json(path)};
   const std::string schema = report::text_at(document.json, "schema");
   if (schema.empty()) {
     throw UsageError(fmt::format("{}: this is no document of solve --json: it has no schema", path),

@@ -117,6 +117,13 @@ std::string outcome_of(const Document& document) {
                        count(number_at(json, "result/iterations")), residual(number_at(json, "result/change")),
                        residual(number_at(json, "result/tolerance")), escaped(text_at(json, "result/norm")));
   }
+  if (kind == "centrality") {
+    const bool is_hits = find(json, "result/residual") != nullptr;
+    return fmt::format("{} after {} iterations: {} {}, tolerance {}.", status,
+                       count(number_at(json, "result/iterations")), is_hits ? "change" : "error of a score at most",
+                       residual(number_at(json, is_hits ? "result/residual" : "result/error_bound")),
+                       residual(number_at(json, "result/tolerance")));
+  }
   if (kind == "compare") {
     const std::string best = text_at(json, "result/best");
     return best.empty()
@@ -254,20 +261,54 @@ namespace {
                                                    : "");
 }
 
-[[nodiscard]] std::string ranking_table(const Json& json) {
+/// \param score name of the number that ranks: "rank", "score"
+[[nodiscard]] std::string ranking_table(const std::string& caption, const Json& top, std::string_view score) {
   Table table;
-  table.caption = "Highest ranks; vertices count from 1";
-  table.headings = {"place", "", "vertex", "rank"};
+  table.caption = caption;
+  table.headings = {"place", "", "vertex", std::string(score)};
   table.text_columns = 2;
-  const Json& top = array_at(json, "result/top");
   constexpr std::size_t most_rows = 100;
-  const double highest = top.empty() ? 0.0 : number_at(top.front(), "rank");
+  const double highest = top.empty() ? 0.0 : number_at(top.front(), score);
   for (std::size_t i = 0; i < std::min(top.size(), most_rows); ++i) {
-    const double rank = number_at(top[i], "rank");
-    table.rows.push_back({fmt::format("{}", i + 1), bar(rank, highest), count(number_at(top[i], "vertex")),
-                          number(rank, fmt::format("{:.4e}", rank))});
+    const double value = number_at(top[i], score);
+    const std::string name = text_at(top[i], "name");
+    table.rows.push_back({fmt::format("{}", i + 1), bar(value, highest),
+                          name.empty() ? count(number_at(top[i], "vertex")) : escaped(name),
+                          number(value, fmt::format("{:.4e}", value))});
   }
-  return R"(<div class="lengths">)" + html(table) + "</div>";
+  return top.empty() ? std::string() : R"(<div class="lengths">)" + html(table) + "</div>";
+}
+
+/// Of all personalizations.
+[[nodiscard]] std::string pagerank_tables(const Json& json) {
+  constexpr std::size_t most_vectors = 16;
+  const Json& vectors = array_at(json, "vectors");
+  if (vectors.empty())
+    return ranking_table("Highest ranks; vertices count from 1", array_at(json, "result/top"), "rank");
+  std::string text;
+  for (std::size_t i = 0; i < std::min(vectors.size(), most_vectors); ++i) {
+    text += ranking_table(fmt::format("Highest ranks for {}", escaped(text_at(vectors[i], "personalize"))),
+                          array_at(vectors[i], "top"), "rank");
+  }
+  if (vectors.size() > most_vectors) {
+    text += fmt::format("<p class=\"note\">{} more in the document.</p>\n", vectors.size() - most_vectors);
+  }
+  return text;
+}
+
+[[nodiscard]] std::string centrality_details(const Json& json) {
+  Facts facts{{"Links", count(number_at(json, "result/edges"))}};
+  if (find(json, "result/contraction") != nullptr) {
+    facts.push_back({"Factor per iteration", number(number_at(json, "result/contraction"))});
+  }
+  if (find(json, "result/alpha") != nullptr) {
+    facts.push_back({"α", number(number_at(json, "result/alpha"))});
+    facts.push_back({"Upper bound of ρ(A)", number(number_at(json, "result/spectral_bound"))});
+  }
+  facts.push_back({"Time per iteration", time(number_at(json, "timings_ms/per_iteration_median"))});
+  return section("Ranking", html(facts) + ranking_table("Highest hubs", array_at(json, "result/hubs"), "score") +
+                                ranking_table("Highest authorities", array_at(json, "result/authorities"), "score") +
+                                ranking_table("Highest scores", array_at(json, "result/top"), "score"));
 }
 
 }  // namespace
@@ -287,8 +328,9 @@ std::string details_of(const Document& document) {
                       {"Teleport", escaped(text_at(json, "result/teleport"))},
                       {"Edges", count(number_at(json, "result/edges"))},
                       {"Time per iteration", time(number_at(json, "timings_ms/per_iteration_median"))}};
-    return section("Ranking", html(facts) + ranking_table(json)) + section("Product", plan_facts(json));
+    return section("Ranking", html(facts) + pagerank_tables(json)) + section("Product", plan_facts(json));
   }
+  if (kind == "centrality") return centrality_details(json) + section("Product", plan_facts(json));
   if (kind == "compare") return section("Comparison", comparison_tables(json));
   return other_details(document);
 }
