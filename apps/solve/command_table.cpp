@@ -289,7 +289,7 @@ std::string help_text(Command command, std::size_t width) {
   std::string result = fitted(head, width);
   if (command == Command::run) {
     result += fitted(
-        "MATRIX is a Matrix Market file, plain or gzip, a binary file of solve convert, or - for standard input.\n"
+        "MATRIX is a file of one of the formats of solve list formats, also compressed, or - for standard input.\n"
         "\nCommands:\n",
         width);
     constexpr std::size_t column = 14;

@@ -224,8 +224,20 @@ class LeastSquaresReport(SolveReport):
         yield "time", _times(self.times_ms)
 
 
+class _RankingReport(_Report):
+    """An iteration that ends at a tolerance."""
+
+    @property
+    def converged(self):
+        """Whether the tolerance holds."""
+        return self.status == "converged"
+
+    def _target(self):
+        return self.tolerance
+
+
 @dataclasses.dataclass(frozen=True)
-class PageRankReport(_Report):
+class PageRankReport(_RankingReport):
     """How ranks were reached.
 
     Attributes
@@ -259,14 +271,6 @@ class PageRankReport(_Report):
 
     _curve_label = "change"
 
-    @property
-    def converged(self):
-        """Whether the tolerance holds."""
-        return self.status == "converged"
-
-    def _target(self):
-        return self.tolerance
-
     def _rows(self):
         yield "status", f"{self.status} after {self.iterations} iterations"
         yield "reason", self.reason
@@ -276,7 +280,7 @@ class PageRankReport(_Report):
 
 
 @dataclasses.dataclass(frozen=True)
-class _CentralityReport(_Report):
+class _CentralityReport(_RankingReport):
     """Common to `HitsReport` and `KatzReport`.
 
     Attributes
@@ -298,14 +302,6 @@ class _CentralityReport(_Report):
     kernel: str
     history: History | None = None
     times_ms: dict = dataclasses.field(default_factory=dict)
-
-    @property
-    def converged(self):
-        """Whether the tolerance holds."""
-        return self.status == "converged"
-
-    def _target(self):
-        return self.tolerance
 
     def _rows(self):
         yield "status", f"{self.status} after {self.iterations} iterations"
