@@ -5,6 +5,7 @@
 #include "outputs.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
+#include "report/history_plot.hpp"
 #include "report_json.hpp"
 #include "run_warnings.hpp"
 #include "settings.hpp"
@@ -217,6 +218,9 @@ ExitCode run_with_petsc(const Options& options, const Invocation& invocation) {
   };
   results.history = [&] { return history_csv(outcome.report.history); };
   results.summary = [&] { return run_summary(outcome, settings.output); };
+  results.plot = [&](std::size_t width, bool is_utf8) {
+    return history_plot(outcome.report.history, "||r||", outcome.report.target, width, is_utf8);
+  };
   results.json = [&](ExitCode code) { return document_text(run_json(outcome, options, invocation, code)); };
   return deliver(settings.output, exit_code_of(outcome.report.status, interrupt_signal(), settings.output.exit_zero),
                  results);

@@ -102,6 +102,9 @@ OwnedKsp make_solver(const EngineRequest& request, Mat matrix, EngineResult& res
   check(KSPSetOperators(solver.get(), matrix, matrix));
   check(KSPSetType(solver.get(), wanted));
   if (method == IterativeMethod::gmres) check(KSPGMRESSetRestart(solver.get(), request.solver.restart));
+  if (method == IterativeMethod::chebyshev && request.solver.spectrum_high > 0.0) {
+    check(KSPChebyshevSetEigenvalues(solver.get(), request.solver.spectrum_high, request.solver.spectrum_low));
+  }
   PC precond = nullptr;
   check(KSPGetPC(solver.get(), &precond));
   check(PCSetType(precond, wanted_pc));

@@ -152,6 +152,18 @@ TEST_F(EngineTest, EndingsHaveTheirExitCodes) {
   EXPECT_EQ(run_on(2, "solve diagonal.mtx -m gmres -p jacobi --engine petsc").exit_code, 5);
 }
 
+/// Eigenvalues in (0.09, 7.92): bounds that hold converge, an upper one that is too low diverges.
+TEST_F(EngineTest, ChebyshevTakesTheSpectrumThatIsKnown) {
+  const std::string line = "--poisson2d 14 -m chebyshev -p none --engine petsc --spectrum ";
+  EXPECT_EQ(document(2, line + "0.08,7.95")["result"]["status"], "converged");
+  EXPECT_NE(document(2, line + "0.08,4")["result"]["status"], "converged");
+}
+
+TEST_F(EngineTest, ResidualsAreDrawn) {
+  const auto result = run_on(2, "solve --poisson2d 9 -m cg --engine petsc --plot");
+  EXPECT_NE(result.out.find("plot        ||r|| by iteration; dotted: "), std::string::npos) << result.out << result.err;
+}
+
 /// D L D with the Laplacian L on a line and a D that spans six decades: the norm of MINRES in PETSc, that of M r, meets
 /// its target before that of b - A x does.
 TEST_F(EngineTest, ConvergedMeansTheTrueResidual) {
