@@ -132,7 +132,8 @@ void put_chunk(std::string_view type, const Bytes& data, Bytes& png) {
     for (int c = 0; c < grid.cols; ++c) {
       const double density = grid.density(r, c);
       const double share = high > low && density > 0.0 ? std::log(density / low) / std::log(high / low) : 1.0;
-      opacity.push_back(density > 0.0 ? static_cast<unsigned char>(opaque * (faintest + (1.0 - faintest) * share)) : 0);
+      const double shown = density > 0.0 ? faintest + (1.0 - faintest) * share : 0.0;
+      opacity.push_back(static_cast<unsigned char>(opaque * shown));
     }
   }
   return opacity;
