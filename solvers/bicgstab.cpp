@@ -12,7 +12,10 @@
 ///   s = r - α v with <s,s>      3n    reads r, v; writes s in the place of r
 ///   t = A ŝ with <s,t>, <t,t>   2n    reads s; writes t
 ///   x, r with <r,r>, <r̂,r>      7n    reads x, p̂, s, t, r̂; writes x, r; + 1n when x is kept
+///
+/// On a GPU a small system with an M that is fused is solved by one kernel: solvers/persistent/bicgstab_block.cuh.
 #include "solvers/bicgstab_iteration.hpp"
+#include "solvers/persistent/persistent_matrix.hpp"
 #include "tessera/solvers.hpp"
 
 #include <cstdint>
@@ -38,7 +41,10 @@ class BiCgStab final : public detail::KrylovMethod<T> {
         shadow_(n_, Init::none, solve_.device()),
         p_(n_, Init::zero, solve_.device()),
         p_hat_(solve_.m().is_identity ? 0 : n_, Init::none, solve_.device()),
-        s_hat_(p_hat_.size(), Init::none, solve_.device()) {}
+        s_hat_(p_hat_.size(), Init::none, solve_.device()),
+        persistent_(detail::persistent_matrix_of(problem, cuda::PersistentLoop::bicgstab)) {
+    if (persistent_) loop_.run_by_kernel([this](const cuda::LoopFrame& frame) { launch(frame); });
+  }
 
   [[nodiscard]] SolveReport solve() override {
     loop_.reset();
@@ -63,6 +69,19 @@ class BiCgStab final : public detail::KrylovMethod<T> {
   void resume() { restart().resume(); }
 
  private:
+  void launch(const cuda::LoopFrame& frame) {
+    const cuda::PersistentBicgstabVectors<T> vectors{.diagonal = detail::diagonal_of(solve_.m()),
+                                                     .counts = solve_.m().counts(),
+                                                     .shadow = shadow_.data(),
+                                                     .x = solve_.x().data(),
+                                                     .r = solve_.r().data(),
+                                                     .p = p_.data(),
+                                                     .p_hat = p_hat().data(),
+                                                     .v = v_.current().data(),
+                                                     .kept = solve_.kept().data()};
+    persistent_->launch_bicgstab(frame, *detail::free_matrix_of(solve_.problem()), vectors);
+  }
+
   [[nodiscard]] std::span<T> p_hat() noexcept { return solve_.m().is_identity ? p_.span() : p_hat_.span(); }
   [[nodiscard]] detail::BicgstabHostSteps<T> restart() {
     return {.solve = solve_, .state = loop_.state(), .shadows = shadows_, .p_hat = p_hat(), .shadow = shadow_.span()};
@@ -79,6 +98,7 @@ class BiCgStab final : public detail::KrylovMethod<T> {
   Array<T> p_;
   Array<T> p_hat_;  // empty where M is the identity, as s_hat_
   Array<T> s_hat_;
+  std::unique_ptr<cuda::PersistentMatrix<T>> persistent_;
 };
 
 }  // namespace

@@ -10,10 +10,12 @@
 ///   [z = M r with <r, z>        2n    + M]
 ///   x, p with <p, p>            5n    reads x, r [z], p; writes x, p; + 1n for a diagonal, + 1n when x is kept
 ///
-/// On a GPU, where the plan's kernel offers it and M is fused, two products do the same: solvers/two_kernel_cg.cpp.
+/// On a GPU, where M is fused: a small system is solved by one kernel (solvers/persistent/cg_block.cuh); and where the
+/// plan's kernel offers it, two products do the same (solvers/two_kernel_cg.cpp).
 #include "solvers/cg.hpp"
 
 #include "solvers/cg_iteration.hpp"
+#include "solvers/persistent/persistent_matrix.hpp"
 #include "solvers/two_kernel_cg.hpp"
 #include "tessera/solvers.hpp"
 
@@ -36,7 +38,10 @@ class ConjugateGradients final : public detail::KrylovMethod<T> {
         n_(problem.a.rows()),
         q_(problem.a.make_output()),
         p_(n_, Init::none, solve_.device()),
-        z_(solve_.m().is_fused ? 0 : n_, Init::none, solve_.device()) {}
+        z_(solve_.m().is_fused ? 0 : n_, Init::none, solve_.device()),
+        persistent_(detail::persistent_matrix_of(problem, cuda::PersistentLoop::cg)) {
+    if (persistent_) loop_.run_by_kernel([this](const cuda::LoopFrame& frame) { launch(frame); });
+  }
 
   [[nodiscard]] SolveReport solve() override {
     loop_.reset();
@@ -56,6 +61,16 @@ class ConjugateGradients final : public detail::KrylovMethod<T> {
   void resume() { restart().resume(); }
 
  private:
+  void launch(const cuda::LoopFrame& frame) {
+    const cuda::PersistentCgVectors<T> vectors{.diagonal = detail::diagonal_of(solve_.m()),
+                                               .counts = solve_.m().counts(),
+                                               .x = solve_.x().data(),
+                                               .r = solve_.r().data(),
+                                               .p = p_.data(),
+                                               .kept = solve_.kept().data()};
+    persistent_->launch_cg(frame, *detail::free_matrix_of(solve_.problem()), vectors);
+  }
+
   [[nodiscard]] detail::CgHostSteps<T> restart() {
     return {.solve = solve_, .state = loop_.state(), .p = p_.span(), .z = z_.span()};
   }
@@ -66,6 +81,7 @@ class ConjugateGradients final : public detail::KrylovMethod<T> {
   DualBuffer<T> q_;
   Array<T> p_;
   Array<T> z_;  ///< empty where M is fused
+  std::unique_ptr<cuda::PersistentMatrix<T>> persistent_;
 };
 
 }  // namespace

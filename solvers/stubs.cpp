@@ -10,6 +10,7 @@
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
 #include "solvers/inverse/thread_group.hpp"
+#include "solvers/persistent/persistent_kernel.hpp"
 #include "solvers/two_kernel_cg.hpp"
 #include "tessera/error.hpp"
 
@@ -39,6 +40,7 @@ GraphLoop::~GraphLoop() = default;
 const LoopFrame& GraphLoop::frame() const noexcept { return impl_->frame; }
 bool GraphLoop::is_graph() const noexcept { return false; }
 void GraphLoop::record(std::function<void()> iteration) { impl_->iteration = std::move(iteration); }
+void GraphLoop::run_by_kernel(std::function<void()> launch) { impl_->iteration = std::move(launch); }
 std::span<const fused::LoopEntry> GraphLoop::run(std::int64_t /*iterations*/, void* /*state*/, bool /*enter*/) {
   return {};
 }
@@ -60,6 +62,18 @@ template <class Op>
 void StateOp<Op>::enqueue(const Device& device, const LoopFrame& /*frame*/, const Op& /*op*/) {
   refuse(device);
 }
+
+bool has_persistent_kernels(const Device& /*device*/) { return false; }
+
+template <class T>
+std::unique_ptr<PersistentMatrix<T>> make_persistent_matrix(const Device& /*device*/, const CsrView<T>& /*a*/,
+                                                            PersistentLoop /*loop*/) {
+  return nullptr;
+}
+template std::unique_ptr<PersistentMatrix<float>> make_persistent_matrix(const Device&, const CsrView<float>&,
+                                                                         PersistentLoop);
+template std::unique_ptr<PersistentMatrix<double>> make_persistent_matrix(const Device&, const CsrView<double>&,
+                                                                          PersistentLoop);
 
 template <class Op>
 void LoopOp<Op>::record(const Device& device, const LoopFrame& /*frame*/, std::int64_t /*n*/, const Op& /*op*/,

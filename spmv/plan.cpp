@@ -144,6 +144,7 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
   std::unique_ptr<SpmvKernel<T>> kernel;
   std::optional<TransposedProduct<T>> transposed;
   PlanInfo info;
+  bool is_free = false;  ///< nobody asked for this kernel
   std::uint64_t id = next_plan_id();
   std::optional<cuda::PanelForm> panel_form;  ///< of products with several columns on a GPU, where a name asks for it
   mutable std::mutex panels_mutex;            ///< of what follows
@@ -164,6 +165,7 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
     info.reason = std::move(planned.reason);
     kernel->describe(info);
     panel_form = cuda::panel_form_of(options.algorithm);
+    is_free = options.algorithm == SpmvAlgorithm::automatic;
     synchronize(device);
     info.build_ms = watch.milliseconds();
     if (options.with_transpose) plan_transpose(options);
@@ -430,6 +432,12 @@ const SpmvKernel<T>& PlanInternals::kernel(const SpmvPlan<T>& plan) noexcept {
 }
 
 template <class T>
+std::optional<CsrView<T>> PlanInternals::free_matrix(const SpmvPlan<T>& plan) noexcept {
+  if (!plan.impl_->is_free) return std::nullopt;
+  return plan.impl_->view();
+}
+
+template <class T>
 std::shared_ptr<const FusedOperator<T>> PlanInternals::transposed(const SpmvPlan<T>& plan) {
   return std::make_shared<const TransposedOperator<T>>(*plan.impl_->transposed, plan.impl_->device);
 }
@@ -441,6 +449,8 @@ template void PlanInternals::prepare_columns(const SpmvPlan<float>&);
 template void PlanInternals::prepare_columns(const SpmvPlan<double>&);
 template const SpmvKernel<float>& PlanInternals::kernel(const SpmvPlan<float>&) noexcept;
 template const SpmvKernel<double>& PlanInternals::kernel(const SpmvPlan<double>&) noexcept;
+template std::optional<CsrView<float>> PlanInternals::free_matrix(const SpmvPlan<float>&) noexcept;
+template std::optional<CsrView<double>> PlanInternals::free_matrix(const SpmvPlan<double>&) noexcept;
 template std::shared_ptr<const FusedOperator<float>> PlanInternals::transposed(const SpmvPlan<float>&);
 template std::shared_ptr<const FusedOperator<double>> PlanInternals::transposed(const SpmvPlan<double>&);
 

@@ -6,6 +6,7 @@
 #include "tessera/spmv.hpp"
 
 #include <memory>
+#include <optional>
 
 namespace tessera {
 
@@ -13,6 +14,11 @@ struct PlanInternals {
   /// Of the products with A; lives as long as the plan. \param plan not moved from
   template <class T>
   [[nodiscard]] static const detail::SpmvKernel<T>& kernel(const SpmvPlan<T>& plan) noexcept;
+
+  /// The matrix, where the plan chose its kernel itself: a solver on a GPU, where no class is above run_to_run, may
+  /// form its products by other means that keep this class. \param plan not moved from
+  template <class T>
+  [[nodiscard]] static std::optional<CsrView<T>> free_matrix(const SpmvPlan<T>& plan) noexcept;
 
   /// Aᵀ as an operator with inner products, residuals and enqueued products. \param plan has_transpose(), not moved
   /// from; outlives the result
@@ -30,6 +36,8 @@ struct PlanInternals {
 
 extern template const detail::SpmvKernel<float>& PlanInternals::kernel(const SpmvPlan<float>&) noexcept;
 extern template const detail::SpmvKernel<double>& PlanInternals::kernel(const SpmvPlan<double>&) noexcept;
+extern template std::optional<CsrView<float>> PlanInternals::free_matrix(const SpmvPlan<float>&) noexcept;
+extern template std::optional<CsrView<double>> PlanInternals::free_matrix(const SpmvPlan<double>&) noexcept;
 extern template std::shared_ptr<const FusedOperator<float>> PlanInternals::transposed(const SpmvPlan<float>&);
 extern template std::shared_ptr<const FusedOperator<double>> PlanInternals::transposed(const SpmvPlan<double>&);
 

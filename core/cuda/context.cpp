@@ -102,6 +102,7 @@ DeviceLimits device_limits(int ordinal) {
   limits.shared_per_block = ask(cudaDevAttrMaxSharedMemoryPerBlock);
   limits.largest_shared_per_block = ask(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   limits.reserved_shared_per_block = ask(cudaDevAttrReservedSharedMemoryPerBlock);
+  limits.launches_cooperative_grids = ask(cudaDevAttrCooperativeLaunch) != 0;
   return limits;
 }
 

@@ -17,6 +17,7 @@ struct DeviceLimits {
   std::int64_t shared_per_block = 0;           ///< without asking for more
   std::int64_t largest_shared_per_block = 0;   ///< dynamic shared memory that a kernel may ask for
   std::int64_t reserved_shared_per_block = 0;  ///< what the runtime takes for itself
+  bool launches_cooperative_grids = false;     ///< whose blocks all run at once
 };
 
 /// \param ordinal of the GPU \throws CudaError

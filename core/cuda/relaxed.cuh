@@ -34,6 +34,38 @@ __device__ inline void store_relaxed(std::uint64_t* address, std::uint64_t word)
 #endif
 }
 
+/// A value and a number that says which one it is: loaded and stored as one word.
+struct alignas(16) NumberedWord {
+  std::uint64_t value = 0;
+  std::uint64_t number = 0;
+};
+
+[[nodiscard]] __device__ inline NumberedWord load_relaxed(const NumberedWord* address) {
+  NumberedWord word;
+#ifdef __CUDA_ARCH__
+  asm volatile(
+      "{\n"
+      " .reg .b128 both;\n"
+      " ld.relaxed.gpu.global.b128 both, [%2];\n"
+      " mov.b128 {%0, %1}, both;\n"
+      "}"
+      : "=l"(word.value), "=l"(word.number)
+      : "l"(address));
+#endif
+  return word;
+}
+__device__ inline void store_relaxed(NumberedWord* address, NumberedWord word) {
+#ifdef __CUDA_ARCH__
+  asm volatile(
+      "{\n"
+      " .reg .b128 both;\n"
+      " mov.b128 both, {%1, %2};\n"
+      " st.relaxed.gpu.global.b128 [%0], both;\n"
+      "}" ::"l"(address),
+      "l"(word.value), "l"(word.number));
+#endif
+}
+
 /// What a thread calls that has loaded in vain and will try again.
 __device__ inline void let_others_run() {}
 

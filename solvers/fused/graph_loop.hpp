@@ -1,7 +1,7 @@
 /// \file
 /// A while loop on a GPU: recorded once into a CUDA graph with a conditional node, it iterates without the host until
 /// its state halts. With a driver older than CUDA 12.4, or TESSERA_CUDA_GRAPHS=0 in the environment, the host launches
-/// a few iterations at a time instead.
+/// a few iterations at a time instead. Or one kernel is the loop (persistent/persistent_kernel.hpp).
 #pragma once
 
 #include "core/host_device.hpp"
@@ -75,6 +75,9 @@ class GraphLoop {
   /// Records what `iteration` puts into the device's stream on this thread; nothing of it runs yet. `iteration` is
   /// called several times, in run() too, and may neither allocate nor wait.
   void record(std::function<void()> iteration);
+  /// Instead of record(): `launch` puts a kernel into the device's stream that iterates until the state halts or the
+  /// run of the control block is over.
+  void run_by_kernel(std::function<void()> launch);
 
   /// Runs until the state halts or about `iterations` more are done (a few more are possible).
   /// \param state in, when `enter`: where the loop starts; out: where it ended

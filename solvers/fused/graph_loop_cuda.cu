@@ -55,8 +55,10 @@ struct GraphLoop::Impl {
   Array<std::byte> memory;  ///< the state, then the control block
   HostBuffer mirror;        ///< the same on the host
   LoopFrame frame;
-  std::unique_ptr<LoopGraph> graph;  ///< none: the host launches every operation
-  std::function<void()> iteration;   ///< what it launches then
+  bool is_graph = graphs_are_usable();  ///< else the host launches every operation
+  std::unique_ptr<LoopGraph> graph;
+  std::function<void()> iteration;  ///< what the host launches without a graph
+  std::function<void()> kernel;     ///< launches the kernel that is the loop, if one is
 
   Impl(const Device& where, std::uint64_t bytes, int per_check)
       : device(where),
@@ -65,9 +67,7 @@ struct GraphLoop::Impl {
         block_at(aligned(bytes)),
         memory(static_cast<std::int64_t>(block_at + sizeof(LoopControlBlock)), Init::zero, device),
         mirror(block_at + sizeof(LoopControlBlock)),
-        frame{memory.data(), memory.data() + block_at} {
-    if (graphs_are_usable()) graph = std::make_unique<LoopGraph>(device);
-  }
+        frame{memory.data(), memory.data() + block_at} {}
 
   void begin_run() const;
   void launch_run(std::int64_t iterations) const;
@@ -92,7 +92,7 @@ GraphLoop::GraphLoop(const Device& device, std::uint64_t state_bytes, int iterat
 GraphLoop::~GraphLoop() = default;
 
 const LoopFrame& GraphLoop::frame() const noexcept { return impl_->frame; }
-bool GraphLoop::is_graph() const noexcept { return impl_->graph != nullptr; }
+bool GraphLoop::is_graph() const noexcept { return impl_->is_graph; }
 
 void GraphLoop::Impl::begin_run() const {
   launch("beginning of a loop", Context::of(device), Grid{1, 1}, begin_run_kernel,
@@ -102,6 +102,7 @@ void GraphLoop::Impl::begin_run() const {
 void GraphLoop::Impl::launch_run(std::int64_t iterations) const {
   if (graph) return graph->launch();
   begin_run();
+  if (kernel) return kernel();
   const std::int64_t rounds = (iterations + iterations_per_check - 1) / iterations_per_check;
   for (std::int64_t i = 0; i < iterations_per_check * (rounds < launched_rounds ? rounds : launched_rounds); ++i)
     iteration();
@@ -109,10 +110,11 @@ void GraphLoop::Impl::launch_run(std::int64_t iterations) const {
 
 void GraphLoop::record(std::function<void()> iteration) {
   const DeviceGuard current(impl_->device);
-  if (!impl_->graph) {
+  if (!impl_->is_graph) {
     impl_->iteration = std::move(iteration);
     return;
   }
+  impl_->graph = std::make_unique<LoopGraph>(impl_->device);
   impl_->control_block().goes_on = impl_->graph->condition();
   impl_->graph->record_before([this] { impl_->begin_run(); });
   impl_->graph->record_body([&] {
@@ -120,6 +122,8 @@ void GraphLoop::record(std::function<void()> iteration) {
   });
   impl_->graph->complete();
 }
+
+void GraphLoop::run_by_kernel(std::function<void()> launch) { impl_->kernel = std::move(launch); }
 
 std::span<const fused::LoopEntry> GraphLoop::run(std::int64_t iterations, void* state, bool enter) {
   const DeviceGuard current(impl_->device);

@@ -1,7 +1,7 @@
 /// \file
 /// The loop of an iterative method, written once and run in one of two ways. The host calls its operations one by one,
 /// on whatever device the vectors lie; or a GPU runs them by itself in a GraphLoop, where every product can be
-/// enqueued.
+/// enqueued. There a method may give a kernel that is the whole loop.
 ///
 /// A method gives its iteration as products and fused operations (fused/ops.hpp). After a halt nothing runs any more,
 /// until the host has dealt with the halt and calls run() again.
@@ -15,6 +15,7 @@
 #include "tessera/fused_operator.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -68,6 +69,13 @@ class Loop {
       : device_(device),
         on_gpu_(enqueueable && cuda::has_graph_loops(device)),
         iterations_per_check_(iterations_per_check) {}
+
+  /// launch(cuda::LoopFrame) puts a kernel into the device's stream that does the work of the iterations (GraphLoop::
+  /// run_by_kernel()), on a GPU alone. Before the first run.
+  void run_by_kernel(std::function<void(const cuda::LoopFrame&)> launch) {
+    graph_ = std::make_unique<cuda::GraphLoop>(device_, sizeof(State), iterations_per_check_);
+    graph_->run_by_kernel([launch = std::move(launch), frame = graph_->frame()] { launch(frame); });
+  }
 
   /// Before another solve by the same iteration: a new state and clock. What a GPU has recorded stays.
   void reset() {

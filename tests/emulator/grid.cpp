@@ -66,13 +66,15 @@ struct Warp {
   }
 };
 
-/// The running block.
 class Block {
  public:
-  Block();
+  /// \param most threads
+  explicit Block(unsigned most);
 
-  /// Runs every thread to its end, unless something fails.
-  void run(unsigned threads, const std::function<void()>& kernel);
+  void start(unsigned threads, const std::function<void()>& kernel);
+  /// Runs every thread to its next barrier. \returns whether the block goes on: not when all threads have ended, or
+  /// something failed
+  [[nodiscard]] bool step();
 
   [[nodiscard]] Thread& thread() { return threads_[threadIdx.x]; }
   [[nodiscard]] Warp& warp() { return warps_[threadIdx.x / warp_lanes]; }
@@ -85,7 +87,6 @@ class Block {
   const std::function<void()>* kernel = nullptr;
 
  private:
-  void start(unsigned threads);
   [[nodiscard]] bool advance(unsigned warp);
   [[nodiscard]] bool run_lanes(unsigned warp);
   [[nodiscard]] bool release_warp(Warp& warp);
@@ -103,21 +104,21 @@ class Block {
   bool far_ = false;
 };
 
-/// Never destroyed: kernels may run while static objects are.
-Block& block() {
-  static Block& the_one = *new Block;
-  return the_one;
-}
+/// The block that runs.
+Block* running = nullptr;
+Block& block() { return *running; }
 
 void run_thread() { (*block().kernel)(); }
 
-Block::Block() : stacks_(stack_bytes * max_threads), threads_(max_threads) {
-  for (std::size_t t = 0; t < max_threads; ++t) {
+Block::Block(unsigned most) : stacks_(stack_bytes * most), threads_(most) {
+  for (std::size_t t = 0; t < most; ++t) {
     threads_[t].fiber.use_stack(stacks_.data() + t * stack_bytes, stack_bytes);
   }
 }
 
-void Block::start(unsigned threads) {
+void Block::start(unsigned threads, const std::function<void()>& body) {
+  kernel = &body;
+  failure.clear();
   count_ = threads;
   far_ = random_bits() % 8 != 0;
   for (unsigned t = 0; t < threads; ++t) {
@@ -136,18 +137,15 @@ void Block::start(unsigned threads) {
   }
 }
 
-void Block::run(unsigned threads, const std::function<void()>& body) {
-  kernel = &body;
-  start(threads);
+bool Block::step() {
   std::array<unsigned, max_threads / warp_lanes> order{};
   std::iota(order.begin(), order.end(), 0U);
+  shuffle(order.data(), warps());
+  bool moved = false;
+  for (unsigned i = 0; i < warps() && failure.empty(); ++i) moved = advance(order[i]) || moved;
+  if (failure.empty() && !release_block() && !moved) failure = "threads wait for others that never come";
   const auto is_alive = [](const Warp& warp) { return warp.alive != 0; };
-  while (failure.empty() && std::any_of(warps_.begin(), warps_.begin() + warps(), is_alive)) {
-    shuffle(order.data(), warps());
-    bool moved = false;
-    for (unsigned i = 0; i < warps() && failure.empty(); ++i) moved = advance(order[i]) || moved;
-    if (failure.empty() && !release_block() && !moved) failure = "threads wait for others that never come";
-  }
+  return failure.empty() && std::any_of(warps_.begin(), warps_.begin() + warps(), is_alive);
 }
 
 /// \returns whether any lane ran
@@ -271,23 +269,63 @@ std::string place(const std::string& what) {
 
 }  // namespace
 
-std::string run_grid(const GridShape& shape, const std::function<void()>& kernel) {
-  gridDim.x = shape.blocks;
-  blockDim.x = shape.threads;
+namespace {
+
+/// Never destroyed: kernels may run while static objects are.
+Block& only_block() {
+  static Block& the_one = *new Block(max_threads);
+  return the_one;
+}
+
+std::string run_in_sequence(const GridShape& shape, const std::function<void()>& kernel) {
   const SharedMemory shared = allocate_shared(shape.shared_bytes);
   dynamic_memory = shared.get();
-  block().failure.clear();
+  running = &only_block();
   unsigned blocks_before = 0;
   for (const unsigned number : random_order(shape.blocks)) {
     blockIdx.x = number;
     if (shape.shared_bytes > 0) std::memset(shared.get(), unwritten, shape.shared_bytes);
     forget_shared_variables(blocks_before++);
-    block().run(shape.threads, kernel);
+    block().start(shape.threads, kernel);
+    while (block().step()) continue;
     if (block().failure.empty() && !finish_bulk_copies()) block().failure = "a block ends before its bulk copies";
-    if (!block().failure.empty()) break;
+    if (!block().failure.empty()) return place(block().failure);
   }
+  return {};
+}
+
+/// One step of every block after the other.
+std::string run_in_turns(const GridShape& shape, const std::function<void()>& kernel) {
+  std::vector<SharedMemory> shared;
+  std::vector<std::unique_ptr<Block>> blocks;
+  for (unsigned number = 0; number < shape.blocks; ++number) {
+    shared.push_back(allocate_shared(shape.shared_bytes));
+    if (shape.shared_bytes > 0) std::memset(shared.back().get(), unwritten, shape.shared_bytes);
+    blocks.push_back(std::make_unique<Block>(shape.threads));
+    blocks.back()->start(shape.threads, kernel);
+  }
+  std::vector<bool> goes_on(shape.blocks, true);
+  while (std::find(goes_on.begin(), goes_on.end(), true) != goes_on.end()) {
+    for (const unsigned number : random_order(shape.blocks)) {
+      if (!goes_on[number]) continue;
+      blockIdx.x = number;
+      dynamic_memory = shared[number].get();
+      running = blocks[number].get();
+      goes_on[number] = block().step();
+      if (!block().failure.empty()) return place(block().failure);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string run_grid(const GridShape& shape, const std::function<void()>& kernel) {
+  gridDim.x = shape.blocks;
+  blockDim.x = shape.threads;
+  const std::string failure = shape.is_cooperative ? run_in_turns(shape, kernel) : run_in_sequence(shape, kernel);
   forget_bulk_copies();
-  return block().failure.empty() ? std::string() : place(block().failure);
+  return failure;
 }
 
 void fail(std::string_view what) {

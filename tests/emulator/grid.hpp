@@ -1,7 +1,8 @@
 /// \file
 /// Runs the threads of a kernel one at a time, a fiber each, from one barrier to the next. Blocks run one after another
-/// in random order; the order of warps, and of the lanes of a warp, changes at every barrier. TESSERA_EMULATOR_SEED
-/// chooses the order. Unwritten memory is filled with ones (NaN, -1): shared memory before each block.
+/// in random order, those of a cooperative grid in turns; the order of warps, and of the lanes of a warp, changes at
+/// every barrier. TESSERA_EMULATOR_SEED chooses the order. Unwritten memory is filled with ones (NaN, -1): shared
+/// memory before each block.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,7 @@ struct GridShape {
   unsigned blocks = 1;
   unsigned threads = 1;
   std::size_t shared_bytes = 0;  ///< dynamic, per block
+  bool is_cooperative = false;   ///< the blocks run in turns; few, since each has its own stacks
 };
 
 /// Runs kernel() in every thread. One grid at a time. \returns what went wrong, or nothing

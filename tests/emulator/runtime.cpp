@@ -222,6 +222,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ord
       return give(value, gpu.shared_bytes_per_block());
     case cudaDevAttrReservedSharedMemoryPerBlock:
       return give(value, shared_bytes_reserved);
+    case cudaDevAttrCooperativeLaunch:
+      return give(value, 1);
   }
   return report(cudaErrorInvalidValue);
 }

@@ -46,6 +46,7 @@ enum cudaDeviceAttr {
   cudaDevAttrMaxSharedMemoryPerBlock,
   cudaDevAttrMaxSharedMemoryPerBlockOptin,
   cudaDevAttrReservedSharedMemoryPerBlock,
+  cudaDevAttrCooperativeLaunch,
 };
 
 cudaError_t cudaRuntimeGetVersion(int* version);

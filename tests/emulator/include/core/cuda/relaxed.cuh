@@ -1,6 +1,6 @@
 /// \file
-/// Stands in for the header of the same name: a thread that loads in vain gives way to all others of its block. A
-/// thread that waits for a block after its own waits for ever.
+/// Stands in for the header of the same name: a thread that loads in vain gives way to all others of its block, and of
+/// a cooperative grid. Elsewhere a thread that waits for a block after its own waits for ever.
 #pragma once
 
 #include "tests/emulator/kernel_language.hpp"
@@ -17,6 +17,17 @@ inline void store_relaxed(std::uint32_t* address, std::uint32_t word) {
   *address = word;
 }
 inline void store_relaxed(std::uint64_t* address, std::uint64_t word) {
+  emulator::require_aligned(address);
+  *address = word;
+}
+
+struct alignas(16) NumberedWord {
+  std::uint64_t value = 0;
+  std::uint64_t number = 0;
+};
+
+[[nodiscard]] inline NumberedWord load_relaxed(const NumberedWord* address) { return emulator::load(address); }
+inline void store_relaxed(NumberedWord* address, NumberedWord word) {
   emulator::require_aligned(address);
   *address = word;
 }

@@ -1,0 +1,31 @@
+/// \file
+/// Launches of grids whose blocks all run at once, so that they may wait for each other (CUDA C++ Programming Guide,
+/// "Grid Synchronization"). A separate header, because the emulator (tests/emulator) replaces it.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <utility>
+
+namespace tessera::cuda {
+
+/// As start_kernel(); refused where the blocks do not fit the GPU all at once.
+template <class... Parameters, class... Arguments>
+[[nodiscard]] cudaError_t start_cooperative_kernel(void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
+                                                   std::size_t shared_bytes, cudaStream_t stream,
+                                                   Arguments&&... arguments) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
+}
+
+}  // namespace tessera::cuda

@@ -1,0 +1,77 @@
+/// \file
+/// The loops of CG and BiCGSTAB as one kernel each, for a small matrix and a diagonal M: all blocks stay on the GPU
+/// until the loop halts, each with a part of the matrix and of the vectors in shared memory. Blocks exchange the
+/// elements of halos and sums alone, two times per iteration of CG and three times per iteration of BiCGSTAB.
+///
+/// Scalars, their order and the operations on elements are those of cg.hpp and bicgstab.hpp; sums are added in the
+/// order of the blocks, so that results differ from the launched loop by rounding, and repeat from run to run.
+#pragma once
+
+#include "solvers/fused/graph_loop.hpp"
+#include "solvers/persistent/parts.hpp"
+#include "tessera/csr.hpp"
+#include "tessera/device.hpp"
+
+#include <cstdint>
+#include <memory>
+
+namespace tessera::cuda {
+
+/// n elements each, on the GPU.
+template <class T>
+struct PersistentCgVectors {
+  const T* diagonal = nullptr;  ///< of M; null: M is the identity
+  bool counts = false;          ///< as an application of M
+  T* x = nullptr;
+  T* r = nullptr;
+  T* p = nullptr;
+  T* kept = nullptr;
+};
+
+template <class T>
+struct PersistentBicgstabVectors {
+  const T* diagonal = nullptr;  ///< of M; null: M is the identity
+  bool counts = false;          ///< as an application of M
+  const T* shadow = nullptr;
+  T* x = nullptr;
+  T* r = nullptr;
+  T* p = nullptr;
+  T* p_hat = nullptr;  ///< p itself where M is the identity
+  T* v = nullptr;
+  T* kept = nullptr;
+};
+
+/// Whether kernels of this GPU may wait for each other's blocks, and TESSERA_CUDA_PERSISTENT=0 is not in the
+/// environment. False for the host.
+[[nodiscard]] bool has_persistent_kernels(const Device& device);
+
+/// One matrix, ready for the kernels of one loop at a time.
+template <class T>
+class PersistentMatrix {
+ public:
+  PersistentMatrix() = default;
+  PersistentMatrix(const PersistentMatrix&) = delete;
+  PersistentMatrix& operator=(const PersistentMatrix&) = delete;
+  virtual ~PersistentMatrix() = default;
+
+  /// Puts the kernel into the device's stream. It iterates until the state of `frame` (a CgState, a BicgstabState)
+  /// halts or its control block says that the run is over. \param a the matrix that was cut, its values those of now
+  virtual void launch_cg(const LoopFrame& frame, const CsrView<T>& a, const PersistentCgVectors<T>& vectors) = 0;
+  virtual void launch_bicgstab(const LoopFrame& frame, const CsrView<T>& a,
+                               const PersistentBicgstabVectors<T>& vectors) = 0;
+};
+
+enum class PersistentLoop { cg, bicgstab };
+
+/// Null where the matrix is empty, or a part with its vectors exceeds the shared memory of a multiprocessor, or the GPU
+/// has no such kernels. \param a square, on `device` \throws OutOfMemory, CudaError
+template <class T>
+[[nodiscard]] std::unique_ptr<PersistentMatrix<T>> make_persistent_matrix(const Device& device, const CsrView<T>& a,
+                                                                          PersistentLoop loop);
+
+extern template std::unique_ptr<PersistentMatrix<float>> make_persistent_matrix(const Device&, const CsrView<float>&,
+                                                                                PersistentLoop);
+extern template std::unique_ptr<PersistentMatrix<double>> make_persistent_matrix(const Device&, const CsrView<double>&,
+                                                                                 PersistentLoop);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,139 @@
+/// The kernels of persistent loops, and what their launches need.
+#include "solvers/persistent/persistent_kernel.hpp"
+
+#include "core/cuda/cooperative_launch.cuh"
+#include "solvers/persistent/bicgstab_block.cuh"
+#include "solvers/persistent/cg_block.cuh"
+
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+namespace tessera::cuda {
+
+namespace {
+
+/// Meetings per launch, at most: three per iteration and one at the end.
+constexpr std::uint64_t most_meetings = 3 * (loop_entries + 1) + 1;
+
+template <class T, int Lanes>
+__global__ void __launch_bounds__(persistent_threads, 1)
+    persistent_cg_kernel(PersistentTask<T> task, PersistentCgVectors<T> vectors, detail::CgState* state) {
+  CgBlock<T, Lanes>(task, vectors, state).run();
+}
+
+template <class T, int Lanes>
+__global__ void __launch_bounds__(persistent_threads, 1)
+    persistent_bicgstab_kernel(PersistentTask<T> task, PersistentBicgstabVectors<T> vectors,
+                               detail::BicgstabState* state) {
+  BicgstabBlock<T, Lanes>(task, vectors, state).run();
+}
+
+template <class T>
+[[nodiscard]] std::size_t shared_bytes(const PartSize& most, PersistentLoop loop) {
+  return loop == PersistentLoop::cg ? CgSpace<T>(nullptr, most).space.used()
+                                    : BicgstabSpace<T>(nullptr, most).space.used();
+}
+
+template <class T>
+class CutMatrix final : public PersistentMatrix<T> {
+ public:
+  CutMatrix(const Device& device, index_t rows, Parts parts, std::size_t shared_bytes)
+      : device_(device),
+        rows_(rows),
+        parts_(std::move(parts)),
+        shared_bytes_(shared_bytes),
+        words_(meeting_words(parts_.count), Init::zero, device),
+        elements_(2 * std::int64_t{rows}, Init::zero, device) {}
+
+  void launch_cg(const LoopFrame& frame, const CsrView<T>& a, const PersistentCgVectors<T>& vectors) override {
+    auto* const state = static_cast<detail::CgState*>(frame.state);
+    const auto start = [&](auto* kernel) { this->start("CG in one kernel", kernel, task(frame, a), vectors, state); };
+    if (parts_.lanes == 1) return start(persistent_cg_kernel<T, 1>);
+    if (parts_.lanes == 4) return start(persistent_cg_kernel<T, 4>);
+    start(persistent_cg_kernel<T, 8>);
+  }
+
+  void launch_bicgstab(const LoopFrame& frame, const CsrView<T>& a,
+                       const PersistentBicgstabVectors<T>& vectors) override {
+    auto* const state = static_cast<detail::BicgstabState*>(frame.state);
+    const auto start = [&](auto* kernel) {
+      this->start("BiCGSTAB in one kernel", kernel, task(frame, a), vectors, state);
+    };
+    if (parts_.lanes == 1) return start(persistent_bicgstab_kernel<T, 1>);
+    if (parts_.lanes == 4) return start(persistent_bicgstab_kernel<T, 4>);
+    start(persistent_bicgstab_kernel<T, 8>);
+  }
+
+ private:
+  [[nodiscard]] PersistentTask<T> task(const LoopFrame& frame, const CsrView<T>& a) {
+    return {.row_offsets = a.row_offsets.data(),
+            .values = a.is_pattern() ? nullptr : a.values.data(),
+            .numbers = parts_.numbers.data(),
+            .first_rows = parts_.first_rows.data(),
+            .sizes = parts_.sizes.data(),
+            .halo = parts_.halo.data(),
+            .is_shared = parts_.is_shared.data(),
+            .most = parts_.most,
+            .words = words_.data(),
+            .elements = elements_.data(),
+            .rows = rows_,
+            .number = std::exchange(number_, number_ + most_meetings),
+            .control = static_cast<LoopControlBlock*>(frame.control_block)};
+  }
+
+  template <class... Parameters, class... Arguments>
+  void start(std::string_view name, void (*kernel)(Parameters...), Arguments&&... arguments) {
+    const DeviceGuard current(device_);
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes_)),
+          name);
+    check(start_cooperative_kernel(kernel, static_cast<unsigned>(parts_.count), static_cast<unsigned>(parts_.threads),
+                                   shared_bytes_, Context::of(device_).stream(), std::forward<Arguments>(arguments)...),
+          name);
+  }
+
+  Device device_;
+  index_t rows_;
+  Parts parts_;
+  std::size_t shared_bytes_;
+  Array<LoneWord> words_;
+  Array<NumberedWord> elements_;
+  std::uint64_t number_ = 0;  ///< of the latest meeting
+};
+
+/// Whether the entries and vectors of a matrix can fit at all, before it is cut.
+template <class T>
+[[nodiscard]] bool may_fit(const CsrView<T>& a, const DeviceLimits& limits) {
+  const auto bytes = static_cast<double>(a.nnz()) * (sizeof(T) + sizeof(std::uint16_t)) +
+                     static_cast<double>(a.rows) * (5 * sizeof(T) + sizeof(std::int32_t));
+  return bytes <= static_cast<double>(limits.largest_shared_per_block) * limits.multiprocessors;
+}
+
+}  // namespace
+
+bool has_persistent_kernels(const Device& device) {
+  if (device.is_host()) return false;
+  const char* const wish = std::getenv("TESSERA_CUDA_PERSISTENT");
+  if (wish != nullptr && std::string_view(wish) == "0") return false;
+  return Context::of(device).limits().launches_cooperative_grids;
+}
+
+template <class T>
+std::unique_ptr<PersistentMatrix<T>> make_persistent_matrix(const Device& device, const CsrView<T>& a,
+                                                            PersistentLoop loop) {
+  if (!has_persistent_kernels(device)) return nullptr;
+  const DeviceLimits& limits = Context::of(device).limits();
+  if (!may_fit(a, limits)) return nullptr;
+  auto parts = cut_into_parts(device, a.rows, a.row_offsets, a.columns);
+  if (!parts || parts->count > most_parts) return nullptr;
+  const std::size_t bytes = shared_bytes<T>(parts->most, loop);
+  if (bytes > static_cast<std::size_t>(limits.largest_shared_per_block)) return nullptr;
+  return std::make_unique<CutMatrix<T>>(device, a.rows, std::move(*parts), bytes);
+}
+
+template std::unique_ptr<PersistentMatrix<float>> make_persistent_matrix(const Device&, const CsrView<float>&,
+                                                                         PersistentLoop);
+template std::unique_ptr<PersistentMatrix<double>> make_persistent_matrix(const Device&, const CsrView<double>&,
+                                                                          PersistentLoop);
+
+}  // namespace tessera::cuda

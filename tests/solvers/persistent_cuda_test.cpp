@@ -1,0 +1,247 @@
+/// Loops of small systems as one persistent kernel: the endings of the host, the residuals of the launched loop to
+/// rounding, the same bits from run to run; and the parts that a matrix is cut into.
+#include "core/cuda/context.hpp"
+#include "solvers/persistent/parts.hpp"
+#include "tessera/iterative_solver.hpp"
+#include "tests/solvers/loop_cases.hpp"
+#include "tests/support/cuda_test.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace tessera::testing {
+namespace {
+
+/// TESSERA_CUDA_PERSISTENT=0 while it lives: the loop is launched operation by operation.
+class LaunchedLoops {
+ public:
+  LaunchedLoops() { ::setenv("TESSERA_CUDA_PERSISTENT", "0", 1); }  // NOLINT(concurrency-mt-unsafe)
+  LaunchedLoops(const LaunchedLoops&) = delete;
+  LaunchedLoops& operator=(const LaunchedLoops&) = delete;
+  ~LaunchedLoops() { ::unsetenv("TESSERA_CUDA_PERSISTENT"); }  // NOLINT(concurrency-mt-unsafe)
+};
+
+/// Rows of 1 to `longest` entries, diagonally dominant, not symmetric, columns far apart.
+[[nodiscard]] Csr<double> uneven(index_t n, index_t longest) {
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  std::vector<double> values;
+  for (index_t i = 0; i < n; ++i) {
+    std::set<index_t> row{i};
+    const index_t length = i % 97 == 5 ? longest : 1 + i % 7;
+    for (index_t k = 0; k < length; ++k) row.insert(static_cast<index_t>((std::int64_t{7919} * k + i * 31) % n));
+    for (const index_t column : row) {
+      columns.push_back(column);
+      values.push_back(column == i ? 3.0 + length : -0.7 + 0.001 * (column % 13));
+    }
+    offsets.push_back(static_cast<offset_t>(columns.size()));
+  }
+  return Csr<double>(n, n, Array<offset_t>::copy_of(offsets), Array<index_t>::copy_of(columns),
+                     Array<double>::copy_of(values));
+}
+
+[[nodiscard]] bool is_small(const Case& task, const Device& gpu) {
+  const Csr<double> matrix = task.matrix->to(gpu);
+  return cuda::cut_into_parts(gpu, matrix.rows(), matrix.view().row_offsets, matrix.view().columns).has_value();
+}
+
+class PersistentLoop : public CudaTest {
+ protected:
+  void SetUp() override {
+    CudaTest::SetUp();
+    if (!cuda::Context::of(gpu()).limits().launches_cooperative_grids) GTEST_SKIP() << "no cooperative launches";
+  }
+
+  /// Graphs recorded by a solve.
+  [[nodiscard]] std::uint64_t recordings_of(const Case& task, SpmvAlgorithm kernel) const {
+    const std::uint64_t before = cuda::Context::of(gpu()).counts().recordings;
+    const Solved solved = run(task, gpu(), false, kernel);
+    expect_honest(solved.report, task.matrix->view(), task.b, solved.x);
+    return cuda::Context::of(gpu()).counts().recordings - before;
+  }
+};
+
+[[nodiscard]] std::vector<Case> systems() {
+  std::vector<Case> all;
+  for (const Method method : {Method::cg, Method::bicgstab}) {
+    Case flat("poisson", poisson2d<double>(sparing() ? 21 : 67, 31), method);
+    flat.options.keep_history = true;
+    all.push_back(flat);
+    flat.jacobi = true;
+    flat.options.replacement_interval = 9;
+    all.push_back(flat);
+  }
+  Case rows("rows of many lengths", uneven(sparing() ? 700 : 5000, 60), Method::bicgstab);
+  rows.options.keep_history = true;
+  all.push_back(rows);
+  return all;
+}
+
+TEST_F(PersistentLoop, EndsAsTheHostDoes) {
+  std::vector<Case> cases;
+  for (Case& task : endings()) {
+    if (task.method != Method::richardson) cases.push_back(std::move(task));
+  }
+  expect_endings_of_the_host(cases, gpu(), SpmvAlgorithm::automatic);
+}
+
+/// Rounding alone tells them apart: sums over vectors are added in another order.
+TEST_F(PersistentLoop, ResidualsAreThoseOfTheLaunchedLoop) {
+  for (const Case& task : systems()) {
+    SCOPED_TRACE(task.name);
+    ASSERT_TRUE(is_small(task, gpu()));
+    const Solved one = run(task, gpu(), false, SpmvAlgorithm::automatic);
+    const LaunchedLoops launched;
+    const Solved other = run(task, gpu(), false, SpmvAlgorithm::automatic);
+    expect_honest(one.report, task.matrix->view(), task.b, one.x);
+    EXPECT_EQ(one.report.status, other.report.status) << one.report.reason;
+    EXPECT_LE(std::abs(one.report.iterations - other.report.iterations), 1 + other.report.iterations / 20);
+    const std::size_t early = std::min<std::size_t>(12, other.report.history.size());
+    ASSERT_GE(one.report.history.size(), early);
+    for (std::size_t i = 0; i < early; ++i) {
+      const double expected = other.report.history[i].recurrence;
+      EXPECT_EQ(one.report.history[i].iteration, other.report.history[i].iteration);
+      EXPECT_NEAR(one.report.history[i].recurrence, expected, 1e-9 * other.report.history[0].recurrence) << i;
+    }
+  }
+}
+
+TEST_F(PersistentLoop, RunToRunIsBitwiseEqual) {
+  for (const Case& task : systems()) {
+    SCOPED_TRACE(task.name);
+    const Solved one = run(task, gpu(), false, SpmvAlgorithm::automatic);
+    const Solved other = run(task, gpu(), false, SpmvAlgorithm::automatic);
+    EXPECT_EQ(one.x, other.x);
+    EXPECT_EQ(one.report.true_residual, other.report.true_residual);
+    EXPECT_EQ(one.report.iterations, other.report.iterations);
+    EXPECT_EQ(one.report.spmv_count, other.report.spmv_count);
+  }
+}
+
+TEST_F(PersistentLoop, SmallSystemsWithoutAWishForAKernelAlone) {
+  const Case flat("poisson", poisson2d<double>(20, 20), Method::cg);
+  {
+    const LaunchedLoops launched;
+    if (recordings_of(flat, SpmvAlgorithm::automatic) == 0) GTEST_SKIP() << "this driver has no graphs with loops";
+  }
+  EXPECT_EQ(recordings_of(flat, SpmvAlgorithm::automatic), 0U);
+  EXPECT_GT(recordings_of(flat, SpmvAlgorithm::csr_vector), 0U);
+  const Case hub("hub", uneven(1500, 1400), Method::bicgstab);
+  EXPECT_FALSE(is_small(hub, gpu()));
+  EXPECT_GT(recordings_of(hub, SpmvAlgorithm::automatic), 0U);
+}
+
+/// The first new values move the arrays of the matrix.
+TEST_F(PersistentLoop, FollowsNewValues) {
+  const auto matrix = std::make_shared<const Csr<double>>(poisson2d<double>(17, 19));
+  SpmvOptions options;
+  options.device = gpu();
+  SpmvPlan<double> plan(matrix, options);
+  IterativeSolver<double> solver(IterativeMethod::cg, plan, SolverOptions{.relative_tolerance = 1e-10});
+  const std::vector<double> ones(static_cast<std::size_t>(matrix->rows()), 1.0);
+  const auto b = Array<double>::copy_of(product(matrix->view(), ones), gpu());
+  for (const double factor : {1.0, 2.0, 0.5}) {
+    std::vector<double> values(matrix->values().begin(), matrix->values().end());
+    for (double& value : values) value *= factor;
+    plan.update_values(Array<double>::copy_of(values, gpu()).span());
+    Array<double> x(matrix->rows(), Init::zero, gpu());
+    EXPECT_TRUE(solver.solve(b.span(), x.span()).converged());
+    const Array<double> found = x.to(Device{});
+    for (const double each : found) EXPECT_NEAR(each, 1.0 / factor, 1e-7 / factor);
+  }
+}
+
+TEST_F(PersistentLoop, FloatAndPatternMatrices) {
+  SpmvOptions options;
+  options.device = gpu();
+  const SpmvPlan<float> plan(std::make_shared<const Csr<float>>(poisson2d<float>(21, 23)), options);
+  const auto b = Array<float>::copy_of(std::vector<float>(483, 1.0F), gpu());
+  Array<float> x(483, Init::zero, gpu());
+  const SolveReport report = cg<float>(plan, b.span(), x.span(), {.relative_tolerance = 1e-5});
+  EXPECT_TRUE(report.converged()) << report.reason;
+
+  // Ones on the diagonal and right of it: x is known by substitution, from the last row up.
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  for (index_t i = 0; i < 300; ++i) {
+    columns.push_back(i);
+    if (i + 1 < 300 && i % 3 != 0) columns.push_back(i + 1);
+    offsets.push_back(static_cast<offset_t>(columns.size()));
+  }
+  const Case task("pattern",
+                  Csr<double>::pattern(300, 300, Array<offset_t>::copy_of(offsets), Array<index_t>::copy_of(columns)),
+                  Method::bicgstab);
+  const Solved solved = run(task, gpu(), false, SpmvAlgorithm::automatic);
+  ASSERT_TRUE(solved.report.converged()) << solved.report.reason;
+  for (const double each : solved.x) EXPECT_NEAR(each, 1.0, 1e-6);
+}
+
+/// A limit of time and an observer are asked between two runs of the kernel.
+TEST_F(PersistentLoop, StopsForAnObserver) {
+  for (const Method method : {Method::cg, Method::bicgstab}) {
+    Case task("poisson", poisson2d<double>(sparing() ? 30 : 90, 40), method);
+    task.options.relative_tolerance = 1e-14;
+    std::int64_t seen = 0;
+    task.options.observer = [&seen](const IterationInfo& /*info*/) {
+      return ++seen < 20 ? Control::proceed : Control::stop;
+    };
+    const Solved stopped = run(task, gpu(), false, SpmvAlgorithm::automatic);
+    EXPECT_EQ(stopped.report.status, Status::interrupted);
+    expect_honest(stopped.report, task.matrix->view(), task.b, stopped.x);
+  }
+}
+
+/// Every entry finds its column again, in the rows of its part or in the halo, which names each column once.
+void expect_parts_of(const Csr<double>& matrix, const cuda::Parts& parts) {
+  const Array<index_t> first_rows = parts.first_rows.to(Device{});
+  const Array<cuda::PartSize> sizes = parts.sizes.to(Device{});
+  const Array<std::uint16_t> numbers = parts.numbers.to(Device{});
+  const Array<index_t> halo = parts.halo.to(Device{});
+  const Array<std::uint8_t> is_shared = parts.is_shared.to(Device{});
+  const CsrView<double> a = matrix.view();
+  std::set<index_t> read_by_others;
+  ASSERT_EQ(first_rows[0], 0);
+  ASSERT_EQ(first_rows[parts.count], a.rows);
+  for (int part = 0; part < parts.count; ++part) {
+    const index_t first = first_rows[part];
+    const index_t rows = sizes[part].rows;
+    ASSERT_EQ(first_rows[part + 1] - first, rows);
+    const offset_t begin = a.row_offsets[static_cast<std::size_t>(first)];
+    const auto* const columns = halo.data() + begin;
+    const std::set<index_t> distinct(columns, columns + sizes[part].halo);
+    EXPECT_EQ(distinct.size(), static_cast<std::size_t>(sizes[part].halo));
+    for (offset_t k = begin; k < a.row_offsets[static_cast<std::size_t>(first + rows)]; ++k) {
+      const index_t number = numbers[k];
+      ASSERT_LT(number, rows + sizes[part].halo);
+      EXPECT_EQ(number < rows ? first + number : columns[number - rows], a.columns[static_cast<std::size_t>(k)]);
+    }
+    read_by_others.insert(distinct.begin(), distinct.end());
+  }
+  for (index_t row = 0; row < a.rows; ++row) EXPECT_EQ(is_shared[row] != 0, read_by_others.count(row) > 0) << row;
+}
+
+TEST_F(PersistentLoop, PartsNameEveryColumn) {
+  for (const Csr<double>& matrix : {poisson2d<double>(40, 33), uneven(3000, 50), uneven(1, 1), uneven(200, 3)}) {
+    const Csr<double> there = matrix.to(gpu());
+    const auto parts = cuda::cut_into_parts(gpu(), matrix.rows(), there.view().row_offsets, there.view().columns);
+    ASSERT_TRUE(parts.has_value());
+    expect_parts_of(matrix, *parts);
+  }
+}
+
+TEST_F(PersistentLoop, RefusesWhatDoesNotFit) {
+  const Csr<double> none = from_dense<double>({}, 0).to(gpu());
+  EXPECT_FALSE(cuda::cut_into_parts(gpu(), 0, none.view().row_offsets, none.view().columns).has_value());
+  const Csr<double> hub = uneven(1500, 1400).to(gpu());
+  EXPECT_FALSE(cuda::cut_into_parts(gpu(), 1500, hub.view().row_offsets, hub.view().columns).has_value());
+}
+
+}  // namespace
+}  // namespace tessera::testing
