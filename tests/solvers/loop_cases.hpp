@@ -4,6 +4,7 @@
 
 #include "tests/solvers/systems.hpp"
 #include "tests/solvers/waiting.hpp"
+#include "tests/support/cuda_test.hpp"
 
 #include <gtest/gtest.h>
 
