@@ -13,9 +13,9 @@
 ///   t = A ŝ with <s,t>, <t,t>   2n    reads s; writes t
 ///   x, r with <r,r>, <r̂,r>      7n    reads x, p̂, s, t, r̂; writes x, r; + 1n when x is kept
 ///
-/// On a GPU a small system with an M that is fused is solved by one kernel: solvers/persistent/bicgstab_block.cuh.
+/// On a GPU a small system with an M that is fused is solved by one kernel: solvers/persistent_bicgstab.cuh.
 #include "solvers/bicgstab_iteration.hpp"
-#include "solvers/persistent/persistent_matrix.hpp"
+#include "solvers/persistent_matrix.hpp"
 #include "tessera/solvers.hpp"
 
 #include <cstdint>

@@ -10,12 +10,12 @@
 ///   [z = M r with <r, z>        2n    + M]
 ///   x, p with <p, p>            5n    reads x, r [z], p; writes x, p; + 1n for a diagonal, + 1n when x is kept
 ///
-/// On a GPU, where M is fused: a small system is solved by one kernel (solvers/persistent/cg_block.cuh); and where the
+/// On a GPU, where M is fused: a small system is solved by one kernel (solvers/persistent_cg.cuh); and where the
 /// plan's kernel offers it, two products do the same (solvers/two_kernel_cg.cpp).
 #include "solvers/cg.hpp"
 
 #include "solvers/cg_iteration.hpp"
-#include "solvers/persistent/persistent_matrix.hpp"
+#include "solvers/persistent_matrix.hpp"
 #include "solvers/two_kernel_cg.hpp"
 #include "tessera/solvers.hpp"
 

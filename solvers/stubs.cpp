@@ -10,7 +10,7 @@
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
 #include "solvers/inverse/thread_group.hpp"
-#include "solvers/persistent/persistent_kernel.hpp"
+#include "solvers/persistent_kernel.hpp"
 #include "solvers/two_kernel_cg.hpp"
 #include "tessera/error.hpp"
 

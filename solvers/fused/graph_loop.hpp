@@ -1,7 +1,7 @@
 /// \file
 /// A while loop on a GPU: recorded once into a CUDA graph with a conditional node, it iterates without the host until
 /// its state halts. With a driver older than CUDA 12.4, or TESSERA_CUDA_GRAPHS=0 in the environment, the host launches
-/// a few iterations at a time instead. Or one kernel is the loop (persistent/persistent_kernel.hpp).
+/// a few iterations at a time instead. Or one kernel is the loop (persistent_kernel.hpp).
 #pragma once
 
 #include "core/host_device.hpp"

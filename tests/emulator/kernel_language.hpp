@@ -277,6 +277,8 @@ inline unsigned max(unsigned a, unsigned b) { return a < b ? b : a; }
 
 // Bits.
 
+inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
+inline double __longlong_as_double(long long bits) { return std::bit_cast<double>(bits); }
 inline int __popc(unsigned bits) { return std::popcount(bits); }
 inline int __popcll(unsigned long long bits) { return std::popcount(bits); }
 inline int __clz(int bits) { return std::countl_zero(static_cast<unsigned>(bits)); }

@@ -1,9 +1,9 @@
 /// The kernels of persistent loops, and what their launches need.
-#include "solvers/persistent/persistent_kernel.hpp"
+#include "solvers/persistent_kernel.hpp"
 
 #include "core/cuda/cooperative_launch.cuh"
-#include "solvers/persistent/bicgstab_block.cuh"
-#include "solvers/persistent/cg_block.cuh"
+#include "solvers/persistent_bicgstab.cuh"
+#include "solvers/persistent_cg.cuh"
 
 #include <cstdlib>
 #include <string_view>

@@ -11,7 +11,7 @@
 
 #include "solvers/bicgstab.hpp"
 #include "solvers/persistent/part_in_shared_memory.cuh"
-#include "solvers/persistent/persistent_kernel.hpp"
+#include "solvers/persistent_kernel.hpp"
 
 namespace tessera::cuda {
 

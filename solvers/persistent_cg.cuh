@@ -9,7 +9,7 @@
 
 #include "solvers/cg.hpp"
 #include "solvers/persistent/part_in_shared_memory.cuh"
-#include "solvers/persistent/persistent_kernel.hpp"
+#include "solvers/persistent_kernel.hpp"
 
 namespace tessera::cuda {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "solvers/krylov_problem.hpp"
-#include "solvers/persistent/persistent_kernel.hpp"
+#include "solvers/persistent_kernel.hpp"
 #include "spmv/plan_internals.hpp"
 
 #include <memory>
