@@ -71,14 +71,14 @@ class PersistentLoop : public CudaTest {
 [[nodiscard]] std::vector<Case> systems() {
   std::vector<Case> all;
   for (const Method method : {Method::cg, Method::bicgstab}) {
-    Case flat("poisson", poisson2d<double>(sparing() ? 21 : 67, 31), method);
+    Case flat("poisson", poisson2d<double>(sparing() ? 15 : 67, sparing() ? 20 : 31), method);
     flat.options.keep_history = true;
     all.push_back(flat);
     flat.jacobi = true;
     flat.options.replacement_interval = 9;
     all.push_back(flat);
   }
-  Case rows("rows of many lengths", uneven(sparing() ? 700 : 5000, 60), Method::bicgstab);
+  Case rows("rows of many lengths", uneven(sparing() ? 500 : 5000, 60), Method::bicgstab);
   rows.options.keep_history = true;
   all.push_back(rows);
   return all;
