@@ -1,10 +1,10 @@
 /// \file
 /// BiCGSTAB (solvers/bicgstab.cpp) by the blocks of one kernel.
 ///
-/// An iteration, with the meetings of all blocks:
-///   p = r + β (p - ω v),  p̂ = M p,  v = A p̂   meeting: <r̂, v>, <v, v>, <p̂, p̂>, and v of the halos
-///   s = r - α v,  ŝ = M s,  t = A ŝ           meeting: <s, t>, <t, t>, <s, s>, <ŝ, ŝ>, and t of the halos
-///   x = x + α p̂ + ω ŝ,  r = s - ω t           meeting: <r, r>, <r̂, r>
+/// An iteration, with the reductions of all blocks:
+///   p = r + β (p - ω v),  p̂ = M p,  v = A p̂   reduction: <r̂, v>, <v, v>, <p̂, p̂>, and v of the halos
+///   s = r - α v,  ŝ = M s,  t = A ŝ           reduction: <s, t>, <t, t>, <s, s>, <ŝ, ŝ>, and t of the halos
+///   x = x + α p̂ + ω ŝ,  r = s - ω t           reduction: <r, r>, <r̂, r>
 /// p, s and r of the halo are formed as the blocks that own them do. t is formed before ‖s‖ is tested: one product in
 /// vain where s is the residual of the solution.
 #pragma once
@@ -19,7 +19,7 @@ namespace tessera::cuda {
 template <class T>
 struct BicgstabSpace {
   SharedSpace space;
-  Meeting::Board* board;
+  GridReduction::TempStorage* temp_storage;
   detail::BicgstabState* state;
   SharedPart<T> part;
   T* diagonal;
@@ -34,7 +34,7 @@ struct BicgstabSpace {
 
   TESSERA_HOST_DEVICE BicgstabSpace(unsigned char* base, const PartSize& most)
       : space(base),
-        board(space.take<Meeting::Board>(1)),
+        temp_storage(space.take<GridReduction::TempStorage>(1)),
         state(space.take<detail::BicgstabState>(1)),
         part(space, most),
         diagonal(extended(most)),
@@ -64,7 +64,7 @@ class BicgstabBlock {
         global_(vectors),
         global_state_(state),
         space_(dynamic_shared_memory(), task.most),
-        meeting_(task.words, task.number, *space_.board) {}
+        reduction_(task.words, task.number, *space_.temp_storage) {}
 
   __device__ void run() {
     load();
@@ -151,7 +151,7 @@ class BicgstabBlock {
       sums[1] += of_v * of_v;
       sums[2] += of_p * of_p;
     });
-    meeting_.meet(
+    reduction_.all_reduce(
         sums, [&](std::uint64_t now) { take_over_halo(space_.v, 0, now); },
         [&](const double(&sum)[3]) {
           direction_update().scalars_after(state(), sum[2]);
@@ -179,7 +179,7 @@ class BicgstabBlock {
       sums[2] += of_s * of_s;
       sums[3] += of_s_hat * of_s_hat;
     });
-    meeting_.meet(
+    reduction_.all_reduce(
         sums, [&](std::uint64_t now) { take_over_halo(space_.t, 1, now); },
         [&](const double(&sum)[4]) {
           s_update().scalars_after(state(), {sum[2], sum[3]});
@@ -197,7 +197,7 @@ class BicgstabBlock {
     for_each_index(0, part().rows, [&](std::int32_t i) { update.apply(i, update.load(i), scalars, sums); });
     for_each_index(part().rows, part().extended(),
                    [&](std::int32_t i) { space_.r[i] = space_.r[i] - scalars.omega * space_.t[i]; });
-    meeting_.meet(
+    reduction_.all_reduce(
         {sums.first, sums.second}, [](std::uint64_t) {},
         [&](const double(&sum)[2]) {
           const std::int64_t before = state().iteration;
@@ -211,7 +211,7 @@ class BicgstabBlock {
     to[i] = value;
     const index_t row = part().first + i;
     if (task_.is_shared[row] != 0) {
-      hand_over(handed(row, vector), static_cast<double>(value), meeting_.next_number());
+      hand_over(handed(row, vector), static_cast<double>(value), reduction_.next_number());
     }
   }
   __device__ void take_over_halo(T* to, int vector, std::uint64_t number) {
@@ -239,7 +239,7 @@ class BicgstabBlock {
   const PersistentBicgstabVectors<T>& global_;
   detail::BicgstabState* global_state_;
   BicgstabSpace<T> space_;
-  Meeting meeting_;
+  GridReduction reduction_;
 };
 
 }  // namespace tessera::cuda

@@ -1,9 +1,9 @@
 /// \file
 /// Conjugate gradients (solvers/cg.cpp) by the blocks of one kernel.
 ///
-/// An iteration, with the meetings of all blocks:
-///   q = A p                                 meeting: <p, q>, <q, q>, <p, p>
-///   α = ρ / <p, q>,  r = r - α q,  z = M r  meeting: <r, r>, <r, z>, and z of the halos
+/// An iteration, with the reductions of all blocks:
+///   q = A p                                 reduction: <p, q>, <q, q>, <p, p>
+///   α = ρ / <p, q>,  r = r - α q,  z = M r  reduction: <r, r>, <r, z>, and z of the halos
 ///   β = ρ' / ρ,  x = x + α p,  p = z + β p  also in the halo, which so never is read from others
 #pragma once
 
@@ -17,7 +17,7 @@ namespace tessera::cuda {
 template <class T>
 struct CgSpace {
   SharedSpace space;
-  Meeting::Board* board;
+  GridReduction::TempStorage* temp_storage;
   detail::CgState* state;
   SharedPart<T> part;
   T* p;  ///< extended
@@ -29,7 +29,7 @@ struct CgSpace {
 
   TESSERA_HOST_DEVICE CgSpace(unsigned char* base, const PartSize& most)
       : space(base),
-        board(space.take<Meeting::Board>(1)),
+        temp_storage(space.take<GridReduction::TempStorage>(1)),
         state(space.take<detail::CgState>(1)),
         part(space, most),
         p(space.take<T>(static_cast<std::size_t>(most.rows + most.halo))),
@@ -50,7 +50,7 @@ class CgBlock {
         global_(vectors),
         global_state_(state),
         space_(dynamic_shared_memory(), task.most),
-        meeting_(task.words, task.number, *space_.board) {}
+        reduction_(task.words, task.number, *space_.temp_storage) {}
 
   __device__ void run() {
     load();
@@ -108,7 +108,7 @@ class CgBlock {
       sums[1] += of_q * of_q;
       sums[2] += of_p * of_p;
     });
-    meeting_.meet(
+    reduction_.all_reduce(
         sums, [](std::uint64_t) {},
         [&](const double(&sum)[3]) {
           if (!norm_is_known) direction_update().scalars_after(state(), sum[2]);
@@ -122,7 +122,7 @@ class CgBlock {
   __device__ void update_residual() {
     const auto update = residual_update();
     const auto scalars = update.scalars(state());
-    const std::uint64_t number = meeting_.next_number();
+    const std::uint64_t number = reduction_.next_number();
     detail::TwoSums sums;
     for_each_index(0, part().rows, [&](std::int32_t i) {
       update.apply(i, update.load(i), scalars, sums);
@@ -131,7 +131,7 @@ class CgBlock {
       const T z = update.m(space_.diagonal[i], space_.r[i]);
       hand_over(&task_.elements[row], static_cast<double>(z), number);
     });
-    meeting_.meet(
+    reduction_.all_reduce(
         {sums.first, sums.second}, [&](std::uint64_t now) { take_over_halo(now); },
         [&](const double(&sum)[2]) {
           end_iteration({sum[0], sum[1]});
@@ -172,7 +172,7 @@ class CgBlock {
       const auto of_p = static_cast<double>(space_.p[i]);
       sums[0] += of_p * of_p;
     });
-    meeting_.meet(
+    reduction_.all_reduce(
         sums, [](std::uint64_t) {}, [&](const double(&sum)[1]) { direction_update().scalars_after(state(), sum[0]); });
   }
 
@@ -190,7 +190,7 @@ class CgBlock {
   const PersistentCgVectors<T>& global_;
   detail::CgState* global_state_;
   CgSpace<T> space_;
-  Meeting meeting_;
+  GridReduction reduction_;
 };
 
 }  // namespace tessera::cuda

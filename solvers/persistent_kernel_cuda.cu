@@ -13,8 +13,8 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Meetings per launch, at most: three per iteration and one at the end.
-constexpr std::uint64_t most_meetings = 3 * (loop_entries + 1) + 1;
+/// Reductions per launch, at most: three per iteration and one at the end.
+constexpr std::uint64_t most_reductions = 3 * (loop_entries + 1) + 1;
 
 template <class T, int Lanes>
 __global__ void __launch_bounds__(persistent_threads, 1)
@@ -36,14 +36,14 @@ template <class T>
 }
 
 template <class T>
-class CutMatrix final : public PersistentMatrix<T> {
+class PartitionedMatrix final : public PersistentMatrix<T> {
  public:
-  CutMatrix(const Device& device, index_t rows, Parts parts, std::size_t shared_bytes)
+  PartitionedMatrix(const Device& device, index_t rows, Parts parts, std::size_t shared_bytes)
       : device_(device),
         rows_(rows),
         parts_(std::move(parts)),
         shared_bytes_(shared_bytes),
-        words_(meeting_words(parts_.count), Init::zero, device),
+        words_(reduction_words(parts_.count), Init::zero, device),
         elements_(2 * std::int64_t{rows}, Init::zero, device) {}
 
   void launch_cg(const LoopFrame& frame, const CsrView<T>& a, const PersistentCgVectors<T>& vectors) override {
@@ -78,7 +78,7 @@ class CutMatrix final : public PersistentMatrix<T> {
             .words = words_.data(),
             .elements = elements_.data(),
             .rows = rows_,
-            .number = std::exchange(number_, number_ + most_meetings),
+            .number = std::exchange(number_, number_ + most_reductions),
             .control = static_cast<LoopControlBlock*>(frame.control_block)};
   }
 
@@ -98,7 +98,7 @@ class CutMatrix final : public PersistentMatrix<T> {
   std::size_t shared_bytes_;
   Array<LoneWord> words_;
   Array<NumberedWord> elements_;
-  std::uint64_t number_ = 0;  ///< of the latest meeting
+  std::uint64_t number_ = 0;  ///< of the latest reduction
 };
 
 /// Whether the entries and vectors of a matrix can fit at all, before it is cut.
@@ -128,7 +128,7 @@ std::unique_ptr<PersistentMatrix<T>> make_persistent_matrix(const Device& device
   if (!parts || parts->count > most_parts) return nullptr;
   const std::size_t bytes = shared_bytes<T>(parts->most, loop);
   if (bytes > static_cast<std::size_t>(limits.largest_shared_per_block)) return nullptr;
-  return std::make_unique<CutMatrix<T>>(device, a.rows, std::move(*parts), bytes);
+  return std::make_unique<PartitionedMatrix<T>>(device, a.rows, std::move(*parts), bytes);
 }
 
 template std::unique_ptr<PersistentMatrix<float>> make_persistent_matrix(const Device&, const CsrView<float>&,

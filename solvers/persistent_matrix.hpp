@@ -1,5 +1,5 @@
 /// \file
-/// Which problems a persistent kernel solves.
+/// The matrix of a persistent kernel, for the problems that one solves.
 #pragma once
 
 #include "solvers/krylov_problem.hpp"

@@ -1,11 +1,11 @@
 /// \file
-/// What the blocks of persistent kernels have in common: a part of the matrix in shared memory, its product, and the
-/// exchange of halos.
+/// A part of a matrix in shared memory, its product, and what else the blocks of persistent kernels have in
+/// common.
 #pragma once
 
 #include "core/cuda/shared_memory.cuh"
 #include "solvers/fused/kernels.cuh"
-#include "solvers/persistent/meeting.cuh"
+#include "solvers/persistent/grid_reduction.cuh"
 #include "solvers/persistent/parts.hpp"
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct PersistentTask {
   LoneWord* words;
   NumberedWord* elements;  ///< 2 n, which hand over elements of two vectors
   index_t rows;
-  std::uint64_t number;  ///< of the latest meeting before the launch
+  std::uint64_t number;  ///< of the latest reduction before the launch
   LoopControlBlock* control;
 };
 

@@ -32,7 +32,7 @@ inline constexpr std::int32_t most_halo = 8192;
 /// What a row costs beside its entries, in entries: its vector operations.
 inline constexpr offset_t cost_of_row = 4;
 
-/// Below these a part costs less than the meeting of one block more.
+/// Below these a part costs less than the reduction of one block more.
 inline constexpr offset_t least_entries_per_part = 1024;
 inline constexpr offset_t least_rows_per_part = 128;
 /// A warp would take longer for a row than all others together.

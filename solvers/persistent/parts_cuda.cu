@@ -55,7 +55,7 @@ struct HaloTable {
   [[nodiscard]] __device__ bool overflows() const { return count > most_halo; }
 };
 
-struct Cut {
+struct CutTask {
   index_t rows;
   const offset_t* row_offsets;
   const index_t* columns;
@@ -66,7 +66,7 @@ struct Cut {
   std::uint8_t* is_shared;
 };
 
-__global__ void cut_parts_kernel(Cut cut) {
+__global__ void cut_parts_kernel(CutTask cut) {
   auto& table = *reinterpret_cast<HaloTable*>(dynamic_shared_memory());
   const int thread = static_cast<int>(threadIdx.x);
   const int part = static_cast<int>(blockIdx.x);
@@ -142,8 +142,8 @@ std::optional<Parts> cut_into_parts(const Device& device, index_t rows, std::spa
         "asking for shared memory to cut a matrix");
   launch("cutting a matrix into parts", context, Grid{static_cast<unsigned>(count), cutting_threads, sizeof(HaloTable)},
          cut_parts_kernel,
-         Cut{rows, row_offsets.data(), columns.data(), parts.first_rows.data(), parts.sizes.data(),
-             parts.numbers.data(), parts.halo.data(), parts.is_shared.data()});
+         CutTask{rows, row_offsets.data(), columns.data(), parts.first_rows.data(), parts.sizes.data(),
+                 parts.numbers.data(), parts.halo.data(), parts.is_shared.data()});
   if (!take_most(parts)) return {};
   parts.threads = threads_per_part(parts.most, parts.lanes);
   return parts;

@@ -1,4 +1,4 @@
-// Where the entries of a matrix are: an image of their density, and the lengths of its rows.
+// Spy plot of a matrix as an image of densities, and the histogram of its row lengths.
 #include "report/figures.hpp"
 #include "report/html.hpp"
 

@@ -1,8 +1,8 @@
 /// \file
-/// Meetings of the blocks of a persistent kernel: every block hands in sums, and gets those of all.
+/// All-reductions over the blocks of a persistent kernel: every block hands in sums, and gets those of all.
 ///
-/// A block stores its sums with the number of the meeting and polls the words of all others: no barrier of the grid, no
-/// fence, one way through the L2 cache. Words lie apart, since 132 blocks that poll one line wait for each other
+/// A block stores its sums with the number of the reduction and polls the words of all others: no barrier of the grid,
+/// no fence, one way through the L2 cache. Words lie apart, since 132 blocks that poll one line wait for each other
 /// (bench/NOTES.md). Sums are added in a tree of fixed order: lanes, warps, blocks.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace tessera::cuda {
 
-/// Sums of a meeting, at most.
+/// Sums of a reduction, at most.
 inline constexpr int most_sums = 4;
 inline constexpr int most_warps = 32;
 /// Blocks of a grid, at most.
@@ -25,8 +25,10 @@ struct alignas(64) LoneWord {
   NumberedWord word;
 };
 
-/// Words of meetings: of two in turn, since a block may be one meeting ahead of another.
-[[nodiscard]] constexpr std::int64_t meeting_words(int blocks) noexcept { return 2 * most_sums * std::int64_t{blocks}; }
+/// Words of reductions: of two in turn, since a block may be one reduction ahead of another.
+[[nodiscard]] constexpr std::int64_t reduction_words(int blocks) noexcept {
+  return 2 * most_sums * std::int64_t{blocks};
+}
 
 __device__ inline void hand_over(NumberedWord* to, double value, std::uint64_t number) {
   store_relaxed(to, {static_cast<std::uint64_t>(__double_as_longlong(value)), number});
@@ -51,25 +53,25 @@ __device__ void add_up_lanes(double (&sums)[N], int lanes = warp_size) {
   }
 }
 
-class Meeting {
+class GridReduction {
  public:
   /// In the shared memory of a block.
-  struct Board {
+  struct TempStorage {
     double of_warps[most_sums][most_warps];
     double of_blocks[most_sums][most_parts / warp_size];
   };
 
-  /// \param words meeting_words() of the grid \param number of the meeting before the first
-  __device__ Meeting(LoneWord* words, std::uint64_t number, Board& board)
-      : words_(words), number_(number), board_(board) {}
+  /// \param words reduction_words() of the grid \param number of the reduction before the first
+  __device__ GridReduction(LoneWord* words, std::uint64_t number, TempStorage& temp_storage)
+      : words_(words), number_(number), temp_storage_(temp_storage) {}
 
   [[nodiscard]] __device__ std::uint64_t next_number() const { return number_ + 1; }
 
-  /// All threads of all blocks. \param own of the thread \param meanwhile (number of this meeting) called after the
+  /// All threads of all blocks. \param own of the thread \param meanwhile (number of this reduction) called after the
   /// sums were handed in \param decide (const double (&sums)[N]) called by thread 0 of every block; what it writes to
   /// shared memory is seen by the block when this returns
   template <int N, class Meanwhile, class Decide>
-  __device__ void meet(const double (&own)[N], const Meanwhile& meanwhile, const Decide& decide) {
+  __device__ void all_reduce(const double (&own)[N], const Meanwhile& meanwhile, const Decide& decide) {
     static_assert(N <= most_sums);
     ++number_;
     hand_in(own);
@@ -81,8 +83,8 @@ class Meeting {
       const int groups = static_cast<int>(gridDim.x + warp_size - 1) / warp_size;
 #pragma unroll
       for (int k = 0; k < N; ++k) {
-        sums[k] = board_.of_blocks[k][0];
-        for (int group = 1; group < groups; ++group) sums[k] += board_.of_blocks[k][group];
+        sums[k] = temp_storage_.of_blocks[k][0];
+        for (int group = 1; group < groups; ++group) sums[k] += temp_storage_.of_blocks[k][group];
       }
       decide(sums);
     }
@@ -105,12 +107,12 @@ class Meeting {
     add_up_lanes(sums);
     if (lane == 0) {
 #pragma unroll
-      for (int k = 0; k < N; ++k) board_.of_warps[k][warp] = sums[k];
+      for (int k = 0; k < N; ++k) temp_storage_.of_warps[k][warp] = sums[k];
     }
     __syncthreads();
     if (warp >= N) return;
     const int warps = static_cast<int>(blockDim.x) / warp_size;
-    double sum[1] = {lane < warps ? board_.of_warps[warp][lane] : 0.0};
+    double sum[1] = {lane < warps ? temp_storage_.of_warps[warp][lane] : 0.0};
     add_up_lanes(sum, most_warps);
     if (lane == 0) hand_over(word(warp, static_cast<int>(blockIdx.x)), sum[0], number_);
   }
@@ -125,13 +127,13 @@ class Meeting {
       const int block = i % stride;
       double value[1] = {block < blocks ? take_over(word(sum, block), number_) : 0.0};
       add_up_lanes(value);
-      if (i % warp_size == 0) board_.of_blocks[sum][block / warp_size] = value[0];
+      if (i % warp_size == 0) temp_storage_.of_blocks[sum][block / warp_size] = value[0];
     }
   }
 
   LoneWord* words_;
   std::uint64_t number_;
-  Board& board_;
+  TempStorage& temp_storage_;
 };
 
 }  // namespace tessera::cuda
