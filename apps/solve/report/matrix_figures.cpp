@@ -1,4 +1,4 @@
-// Spy plot of a matrix as an image of densities, and the histogram of its row lengths.
+// Spy plot of a matrix as an image of densities, and a table of its row lengths.
 #include "report/figures.hpp"
 #include "report/html.hpp"
 
