@@ -5,6 +5,7 @@
 #include "bench/zoo.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
+#include "solvers/persistent_kernel.hpp"
 #include "tessera/error.hpp"
 #include "tessera/statistics.hpp"
 
@@ -272,7 +273,20 @@ KrylovContender KrylovContenders::with_kernel(const KrylovTask& task, const Kern
     };
     return outcome_of(report(), task.method);
   };
-  return {kernel.name, kernel.setup_ms + (task.jacobi ? jacobi_ms_ : 0.0), kernel.refusal, solve};
+  return {kernel.name, kernel.setup_ms + (task.jacobi ? jacobi_ms_ : 0.0), kernel.refusal, solve,
+          partition_ms(task, kernel)};
+}
+
+double KrylovContenders::partition_ms(const KrylovTask& task, const Kernel& kernel) const {
+  const bool has_kernel = task.method == KrylovMethod::cg || task.method == KrylovMethod::bicgstab;
+  if (!has_kernel || kernel.name != to_string(SpmvAlgorithm::automatic)) return 0.0;
+  const auto loop = task.method == KrylovMethod::cg ? cuda::PersistentLoop::cg : cuda::PersistentLoop::bicgstab;
+  std::unique_ptr<cuda::PersistentMatrix<double>> parts;
+  const double each = setup_ms(system_.device(), [&] {
+    parts.reset();
+    parts = cuda::make_persistent_matrix(system_.device(), system_.matrix()->view(), loop);
+  });
+  return parts ? each : 0.0;
 }
 
 }  // namespace tessera::bench

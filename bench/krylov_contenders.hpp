@@ -90,6 +90,7 @@ struct KrylovContender {
   std::string refusal;    ///< empty: it may run
   /// From x = 0. \param tolerance of ‖r‖ / ‖b‖; 0 is never reached
   std::function<KrylovOutcome(std::int64_t max_iterations, double tolerance)> solve;
+  double partition_ms = 0.0;  ///< cutting the matrix into the parts of one kernel, which every solver does anew; or 0
 };
 
 /// Kernels and preconditioners of one system, set up once for all tasks. Set-ups are medians of three.
@@ -117,6 +118,7 @@ class KrylovContenders {
   [[nodiscard]] std::vector<KrylovContender> hand_written(const KrylovTask& task);
   [[nodiscard]] KrylovContender hand_written_gmres(const KrylovTask& task);
   [[nodiscard]] KrylovContender with_kernel(const KrylovTask& task, const Kernel& kernel);
+  [[nodiscard]] double partition_ms(const KrylovTask& task, const Kernel& kernel) const;
 
   KrylovSystem& system_;
   std::unique_ptr<JacobiPreconditioner<double>> jacobi_;  ///< none where a diagonal entry is missing or 0

@@ -54,6 +54,7 @@ Json facts_of(const KrylovRow& row) {
           {"pass", !row.wrong},
           {"refused", !row.contender.refusal.empty()},
           {"setup_ms", row.contender.setup_ms},
+          {"partition_ms", row.contender.partition_ms},
           {"iterations", row.outcome.iterations},
           {"ending", row.outcome.ending},
           {"mends", row.outcome.mends},

@@ -17,6 +17,9 @@
 
 namespace tessera::cuda {
 
+/// A value and the number of a reduction.
+inline constexpr std::uint64_t bytes_per_element_handed_over = 16;
+
 /// n elements each, on the GPU.
 template <class T>
 struct PersistentCgVectors {
@@ -59,9 +62,25 @@ class PersistentMatrix {
   virtual void launch_cg(const LoopFrame& frame, const CsrView<T>& a, const PersistentCgVectors<T>& vectors) = 0;
   virtual void launch_bicgstab(const LoopFrame& frame, const CsrView<T>& a,
                                const PersistentBicgstabVectors<T>& vectors) = 0;
+
+  /// On the GPU, besides the matrix and the vectors.
+  [[nodiscard]] virtual std::uint64_t bytes() const = 0;
 };
 
 enum class PersistentLoop { cg, bicgstab };
+
+/// bytes() of a PersistentMatrix, at most; 0 where no GPU's multiprocessors have the shared memory for the matrix.
+/// \param value_bytes of a nonzero; 0: a pattern
+[[nodiscard]] constexpr std::uint64_t most_persistent_bytes(PersistentLoop loop, std::int64_t rows, offset_t nnz,
+                                                            std::uint64_t value_bytes) noexcept {
+  constexpr std::uint64_t most_shared_bytes = 64 << 20;  // an H200 has 30 MB
+  constexpr std::uint64_t of_parts = 1 << 18;            // their sizes, and lines for their sums
+  const auto entries = static_cast<std::uint64_t>(nnz);
+  if (entries * (value_bytes + sizeof(std::uint16_t)) > most_shared_bytes) return 0;
+  const std::uint64_t handed_over = (loop == PersistentLoop::cg ? 1 : 2) * bytes_per_element_handed_over;
+  return entries * (sizeof(std::uint16_t) + sizeof(index_t)) +
+         static_cast<std::uint64_t>(rows) * (sizeof(std::uint8_t) + handed_over) + of_parts;
+}
 
 /// Null where the matrix is empty, or a part with its vectors exceeds the shared memory of a multiprocessor, or the GPU
 /// has no such kernels. \param a square, on `device` \throws OutOfMemory, CudaError

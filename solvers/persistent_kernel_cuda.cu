@@ -31,20 +31,20 @@ __global__ void __launch_bounds__(persistent_threads, 1)
 
 template <class T>
 [[nodiscard]] std::size_t shared_bytes(const PartSize& most, PersistentLoop loop) {
-  return loop == PersistentLoop::cg ? CgSpace<T>(nullptr, most).space.used()
-                                    : BicgstabSpace<T>(nullptr, most).space.used();
+  if (loop == PersistentLoop::cg) return CgSpace<T>(nullptr, most).space.used();
+  return BicgstabSpace<T>(nullptr, most).space.used();
 }
 
 template <class T>
 class PartitionedMatrix final : public PersistentMatrix<T> {
  public:
-  PartitionedMatrix(const Device& device, index_t rows, Parts parts, std::size_t shared_bytes)
+  PartitionedMatrix(const Device& device, index_t rows, PersistentLoop loop, Parts parts, std::size_t shared_bytes)
       : device_(device),
         rows_(rows),
         parts_(std::move(parts)),
         shared_bytes_(shared_bytes),
-        words_(reduction_words(parts_.count), Init::zero, device),
-        elements_(2 * std::int64_t{rows}, Init::zero, device) {}
+        lines_(reduction_lines(parts_.count), Init::zero, device),
+        elements_((loop == PersistentLoop::cg ? 1 : 2) * std::int64_t{rows}, Init::zero, device) {}
 
   void launch_cg(const LoopFrame& frame, const CsrView<T>& a, const PersistentCgVectors<T>& vectors) override {
     auto* const state = static_cast<detail::CgState*>(frame.state);
@@ -65,6 +65,10 @@ class PartitionedMatrix final : public PersistentMatrix<T> {
     start(persistent_bicgstab_kernel<T, 8>);
   }
 
+  [[nodiscard]] std::uint64_t bytes() const override {
+    return parts_.bytes() + lines_.bytes() + elements_.bytes();
+  }
+
  private:
   [[nodiscard]] PersistentTask<T> task(const LoopFrame& frame, const CsrView<T>& a) {
     return {.row_offsets = a.row_offsets.data(),
@@ -75,7 +79,7 @@ class PartitionedMatrix final : public PersistentMatrix<T> {
             .halo = parts_.halo.data(),
             .is_shared = parts_.is_shared.data(),
             .most = parts_.most,
-            .words = words_.data(),
+            .lines = lines_.data(),
             .elements = elements_.data(),
             .rows = rows_,
             .number = std::exchange(number_, number_ + most_reductions),
@@ -96,10 +100,12 @@ class PartitionedMatrix final : public PersistentMatrix<T> {
   index_t rows_;
   Parts parts_;
   std::size_t shared_bytes_;
-  Array<LoneWord> words_;
+  Array<SumLine> lines_;
   Array<NumberedWord> elements_;
   std::uint64_t number_ = 0;  ///< of the latest reduction
 };
+
+static_assert(sizeof(NumberedWord) == bytes_per_element_handed_over);
 
 /// Whether the entries and vectors of a matrix can fit at all, before it is cut.
 template <class T>
@@ -128,7 +134,7 @@ std::unique_ptr<PersistentMatrix<T>> make_persistent_matrix(const Device& device
   if (!parts || parts->count > most_parts) return nullptr;
   const std::size_t bytes = shared_bytes<T>(parts->most, loop);
   if (bytes > static_cast<std::size_t>(limits.largest_shared_per_block)) return nullptr;
-  return std::make_unique<PartitionedMatrix<T>>(device, a.rows, std::move(*parts), bytes);
+  return std::make_unique<PartitionedMatrix<T>>(device, a.rows, loop, std::move(*parts), bytes);
 }
 
 template std::unique_ptr<PersistentMatrix<float>> make_persistent_matrix(const Device&, const CsrView<float>&,

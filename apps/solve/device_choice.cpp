@@ -2,6 +2,7 @@
 
 #include "summary_text.hpp"
 
+#include "solvers/persistent_kernel.hpp"
 #include "spmv/registry.hpp"
 #include "support/machine.hpp"
 
@@ -56,6 +57,18 @@ std::uint64_t bytes_on_gpu(const Workload& work) {
   const std::uint64_t matrix = (rows + 1) * sizeof(offset_t) + nnz * (sizeof(index_t) + work.value_bytes);
   const std::uint64_t descriptors = 2 * nnz / 5;
   return matrix + descriptors + vectors * rows * work.element_bytes;
+}
+
+std::uint64_t bytes_of_parts(const RunSettings& settings, Method method, std::int64_t rows, offset_t nnz,
+                             std::size_t value_bytes, std::int64_t columns) {
+  using cuda::PersistentLoop;
+  const Precond precond = settings.precond.precond;
+  const bool may_be_diagonal = precond == Precond::none || precond == Precond::jacobi || precond == Precond::automatic;
+  const bool is_one_solve = !settings.machine.device.is_host() && columns == 1;
+  if (!is_one_solve || !may_be_diagonal || settings.spmv.algorithm != SpmvAlgorithm::automatic) return 0;
+  if (method == Method::cg) return cuda::most_persistent_bytes(PersistentLoop::cg, rows, nnz, value_bytes);
+  if (method != Method::bicgstab) return 0;
+  return cuda::most_persistent_bytes(PersistentLoop::bicgstab, rows, nnz, value_bytes);
 }
 
 GpuSearch find_gpu() {

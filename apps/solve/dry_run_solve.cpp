@@ -111,13 +111,13 @@ void add_iteration(double bytes, const MachineSettings& machine, Forecast& forec
   forecast.iteration = iteration;
 }
 
-/// A GPU holds the matrix, its plan and the vectors once more.
+/// A GPU holds the matrix, its plan and the vectors once more. \param parts bytes of the matrix in parts, or 0
 void add_upload(const MatrixOutlook& matrix, const SpmvOptions& spmv, std::size_t element,
-                const MachineSettings& machine, Forecast& forecast) {
+                const MachineSettings& machine, Forecast& forecast, std::uint64_t parts = 0) {
   forecast.device = machine.device.name();
   if (machine.device.is_host()) return;
   const std::uint64_t bytes =
-      bytes_on_gpu({matrix.rows, matrix.nnz, matrix.pattern ? 0 : element, element, product_backends(spmv)});
+      bytes_on_gpu({matrix.rows, matrix.nnz, matrix.pattern ? 0 : element, element, product_backends(spmv)}) + parts;
   forecast.later.push_back({"memory of " + machine.device.name(), bytes, std::string(no_gpu_time)});
 }
 
@@ -200,7 +200,9 @@ template <class T>
   measure_speed(machine, sizes.bytes + vectors, forecast);
   forecast.matrices = {sizes};
   forecast.phases.push_back(matrix.reading);
-  add_upload(sizes, settings.spmv, sizeof(T), machine, forecast);
+  add_upload(
+      sizes, settings.spmv, sizeof(T), machine, forecast,
+      bytes_of_parts(settings, method, sizes.rows, sizes.nnz, sizes.pattern ? 0 : sizeof(T), columns));
   add_plan<T>(settings.spmv, sizes, forecast);
   if (settings.is_mixed) add_single_copy(settings, sizes, forecast);
   add_vectors(vectors,

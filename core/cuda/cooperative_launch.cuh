@@ -3,6 +3,8 @@
 /// "Grid Synchronization"). A separate header, because the emulator (tests/emulator) replaces it.
 #pragma once
 
+#include "core/cuda/start_kernel_with.cuh"
+
 #include <cuda_runtime.h>
 
 #include <cstddef>
@@ -15,17 +17,11 @@ template <class... Parameters, class... Arguments>
 [[nodiscard]] cudaError_t start_cooperative_kernel(void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
                                                    std::size_t shared_bytes, cudaStream_t stream,
                                                    Arguments&&... arguments) {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeCooperative;
-  attribute.val.cooperative = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(blocks);
-  config.blockDim = dim3(threads);
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  return cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  return start_kernel_with(cooperative, kernel, blocks, threads, shared_bytes, stream,
+                           std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace tessera::cuda

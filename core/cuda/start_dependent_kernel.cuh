@@ -4,6 +4,8 @@
 /// because the emulator (tests/emulator) replaces it.
 #pragma once
 
+#include "core/cuda/start_kernel_with.cuh"
+
 #include <cuda_runtime.h>
 
 #include <utility>
@@ -18,13 +20,7 @@ template <class... Parameters, class... Arguments>
   cudaLaunchAttribute overlap{};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(blocks);
-  config.blockDim = dim3(threads);
-  config.stream = stream;
-  config.attrs = &overlap;
-  config.numAttrs = 1;
-  return cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
+  return start_kernel_with(overlap, kernel, blocks, threads, 0, stream, std::forward<Arguments>(arguments)...);
 }
 
 /// Before it, a kernel reads only what no kernel that may still run writes, and writes nothing. After it, all kernels

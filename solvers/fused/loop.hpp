@@ -25,6 +25,8 @@ namespace tessera::fused {
 /// How long a GPU runs between two reports: the delay of progress, time limits and interrupts.
 inline constexpr double report_seconds = 0.01;
 inline constexpr std::int64_t first_report_iterations = 16;
+/// Of one kernel, whose iterations take some 5 µs.
+inline constexpr std::int64_t first_report_iterations_of_kernel = 64;
 inline constexpr std::int64_t most_report_iterations = 1000;
 
 /// Evaluating the condition of a graph takes some microseconds, so short iterations are recorded four times per
@@ -75,6 +77,7 @@ class Loop {
   void run_by_kernel(std::function<void(const cuda::LoopFrame&)> launch) {
     graph_ = std::make_unique<cuda::GraphLoop>(device_, sizeof(State), iterations_per_check_);
     graph_->run_by_kernel([launch = std::move(launch), frame = graph_->frame()] { launch(frame); });
+    chunk_ = first_report_iterations_of_kernel;
   }
 
   /// Before another solve by the same iteration: a new state and clock. What a GPU has recorded stays.

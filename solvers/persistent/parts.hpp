@@ -38,7 +38,7 @@ inline constexpr offset_t least_rows_per_part = 128;
 /// A warp would take longer for a row than all others together.
 inline constexpr std::int32_t most_rounds_per_row = 64;
 
-inline constexpr int persistent_threads = 512;
+inline constexpr int persistent_threads = 384;
 inline constexpr int few_persistent_threads = 256;
 
 [[nodiscard]] constexpr int part_count(index_t rows, offset_t nnz, int multiprocessors) noexcept {
@@ -85,6 +85,10 @@ struct Parts {
   Array<std::uint16_t> numbers;   ///< of the columns, nnz
   Array<index_t> halo;            ///< columns; those of part p begin at the first entry of the part
   Array<std::uint8_t> is_shared;  ///< per row: whether another part reads it
+
+  [[nodiscard]] std::uint64_t bytes() const {
+    return first_rows.bytes() + sizes.bytes() + numbers.bytes() + halo.bytes() + is_shared.bytes();
+  }
 };
 
 /// Cuts a matrix; reads its structure twice. Nothing where it has no rows, or a part has more than 2^16 columns, too

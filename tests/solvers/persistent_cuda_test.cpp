@@ -2,6 +2,7 @@
 /// rounding, the same bits from run to run; and the parts that a matrix is cut into.
 #include "core/cuda/context.hpp"
 #include "solvers/persistent/parts.hpp"
+#include "solvers/persistent_kernel.hpp"
 #include "tessera/iterative_solver.hpp"
 #include "tests/solvers/loop_cases.hpp"
 #include "tests/support/cuda_test.hpp"
@@ -40,6 +41,26 @@ class LaunchedLoops {
     for (const index_t column : row) {
       columns.push_back(column);
       values.push_back(column == i ? 3.0 + length : -0.7 + 0.001 * (column % 13));
+    }
+    offsets.push_back(static_cast<offset_t>(columns.size()));
+  }
+  return Csr<double>(n, n, Array<offset_t>::copy_of(offsets), Array<index_t>::copy_of(columns),
+                     Array<double>::copy_of(values));
+}
+
+/// Rows of about `length` entries, diagonally dominant, columns far apart.
+[[nodiscard]] Csr<double> uneven_by(index_t n, index_t length) {
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  std::vector<double> values;
+  for (index_t i = 0; i < n; ++i) {
+    std::set<index_t> row{i};
+    for (index_t k = 0; k < length + 2 * (i % 40); ++k) {
+      row.insert(static_cast<index_t>((std::int64_t{17} * k + i * 31) % n));
+    }
+    for (const index_t column : row) {
+      columns.push_back(column);
+      values.push_back(column == i ? 3.0 * length : -0.7 + 0.001 * (column % 13));
     }
     offsets.push_back(static_cast<offset_t>(columns.size()));
   }
@@ -108,7 +129,9 @@ TEST_F(PersistentLoop, ResidualsAreThoseOfTheLaunchedLoop) {
     for (std::size_t i = 0; i < early; ++i) {
       const double expected = other.report.history[i].recurrence;
       EXPECT_EQ(one.report.history[i].iteration, other.report.history[i].iteration);
-      EXPECT_NEAR(one.report.history[i].recurrence, expected, 1e-9 * other.report.history[0].recurrence) << i;
+      // BiCGSTAB multiplies a difference with every iteration, most where the residual falls fast.
+      if (expected < 1e-6 * other.report.history[0].recurrence) break;
+      EXPECT_NEAR(one.report.history[i].recurrence, expected, 1e-11 * other.report.history[0].recurrence) << i;
     }
   }
 }
@@ -181,6 +204,42 @@ TEST_F(PersistentLoop, FloatAndPatternMatrices) {
   const Solved solved = run(task, gpu(), false, SpmvAlgorithm::automatic);
   ASSERT_TRUE(solved.report.converged()) << solved.report.reason;
   for (const double each : solved.x) EXPECT_NEAR(each, 1.0, 1e-6);
+}
+
+/// Parts of more rows than threads have in registers, and rows of more entries.
+TEST_F(PersistentLoop, RowsBeyondRegisters) {
+  const int parts = cuda::Context::of(gpu()).limits().multiprocessors;
+  const Case large("large parts", poisson2d<double>(40, 20 * parts), Method::cg);
+  const Case wide("several threads per row", uneven_by(300, 40), Method::bicgstab);
+  for (Case task : {large, wide}) {
+    SCOPED_TRACE(task.name);
+    const Csr<double> there = task.matrix->to(gpu());
+    ASSERT_NE(cuda::make_persistent_matrix(gpu(), there.view(), cuda::PersistentLoop::bicgstab), nullptr);
+    task.options.max_iterations = 5;
+    task.options.keep_history = true;
+    const Solved one = run(task, gpu(), false, SpmvAlgorithm::automatic);
+    const LaunchedLoops launched;
+    const Solved other = run(task, gpu(), false, SpmvAlgorithm::automatic);
+    ASSERT_EQ(one.report.history.size(), other.report.history.size());
+    for (std::size_t i = 0; i < one.report.history.size(); ++i) {
+      const double expected = other.report.history[i].recurrence;
+      EXPECT_NEAR(one.report.history[i].recurrence, expected, 1e-12 * other.report.history[0].recurrence) << i;
+    }
+  }
+}
+
+TEST_F(PersistentLoop, MemoryIsWithinItsBound) {
+  for (const Csr<double>& matrix : {poisson2d<double>(40, 33), uneven(700, 50), uneven(1, 1)}) {
+    const Csr<double> there = matrix.to(gpu());
+    for (const auto loop : {cuda::PersistentLoop::cg, cuda::PersistentLoop::bicgstab}) {
+      const auto persistent = cuda::make_persistent_matrix(gpu(), there.view(), loop);
+      ASSERT_NE(persistent, nullptr);
+      const std::uint64_t bound = cuda::most_persistent_bytes(loop, matrix.rows(), matrix.nnz(), sizeof(double));
+      EXPECT_LE(persistent->bytes(), bound);
+      EXPECT_GE(persistent->bytes() + (1 << 18), bound);
+    }
+  }
+  EXPECT_EQ(cuda::most_persistent_bytes(cuda::PersistentLoop::cg, 1'000'000, 27'000'000, sizeof(double)), 0U);
 }
 
 /// An observer is asked between two runs of the kernel; its tenth iteration is one of the first.
