@@ -88,6 +88,28 @@ TEST(DeviceChoice, CountsWhatAGpuHasToHold) {
   EXPECT_GT(cli::bytes_on_gpu(large), 12'000'000'000'000U);
 }
 
+/// A small matrix lies on a GPU in parts, too, where one kernel may be the loop.
+TEST(DeviceChoice, CountsThePartsOfSmallMatrices) {
+  cli::RunSettings settings;
+  settings.precond.precond = support::Precond::jacobi;
+  const auto bytes = [&settings](support::Method method, offset_t nnz = 1000, std::int64_t columns = 1) {
+    return cli::bytes_of_parts(settings, method, 100, nnz, 8, columns);
+  };
+  EXPECT_EQ(bytes(support::Method::cg), 0U);  // on the host
+  settings.machine.device = Device::cuda(0);
+  constexpr std::uint64_t of_parts = 1 << 18;
+  EXPECT_EQ(bytes(support::Method::cg), 1000U * (2 + 4) + 100 * (1 + 16) + of_parts);
+  EXPECT_EQ(bytes(support::Method::bicgstab), 1000U * (2 + 4) + 100 * (1 + 32) + of_parts);
+  EXPECT_EQ(bytes(support::Method::gmres), 0U);
+  EXPECT_EQ(bytes(support::Method::cg, 1000, 2), 0U);
+  EXPECT_EQ(bytes(support::Method::cg, 100'000'000), 0U);  // in no shared memory
+  settings.spmv.algorithm = SpmvAlgorithm::merbit;
+  EXPECT_EQ(bytes(support::Method::cg), 0U);
+  settings.spmv.algorithm = SpmvAlgorithm::automatic;
+  settings.precond.precond = support::Precond::amg;
+  EXPECT_EQ(bytes(support::Method::cg), 0U);
+}
+
 TEST(DeviceChoice, AKernelOfTheHostStaysThereWithoutASearch) {
   expect_host(choose_device(workload(1'000'000'000, {"kernel csr", true, false}), must_not_search),
               "kernel csr runs on the host only");

@@ -29,8 +29,8 @@ class GridReductionOnGpu : public CudaTest {
   for (int sums = 1; sums <= 4; ++sums) {
     for (const int threads : {256, 384}) {
       // The most of them: more blocks than polling threads load words of at once.
-      for (const int blocks : {1, 2, 5, repetitions(multiprocessors * 3 / 2, 3)}) {
-        all.push_back({blocks, threads, sums, repetitions(7, 5), 1000});
+      for (const int blocks : {1, repetitions(multiprocessors * 3 / 2, 3)}) {
+        all.push_back({blocks, threads, sums, repetitions(20, 3), 1000});
       }
     }
   }
