@@ -65,9 +65,7 @@ class PartitionedMatrix final : public PersistentMatrix<T> {
     start(persistent_bicgstab_kernel<T, 8>);
   }
 
-  [[nodiscard]] std::uint64_t bytes() const override {
-    return parts_.bytes() + lines_.bytes() + elements_.bytes();
-  }
+  [[nodiscard]] std::uint64_t bytes() const override { return parts_.bytes() + lines_.bytes() + elements_.bytes(); }
 
  private:
   [[nodiscard]] PersistentTask<T> task(const LoopFrame& frame, const CsrView<T>& a) {

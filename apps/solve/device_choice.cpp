@@ -64,8 +64,7 @@ std::uint64_t bytes_of_parts(const RunSettings& settings, Method method, std::in
   using cuda::PersistentLoop;
   const Precond precond = settings.precond.precond;
   const bool may_be_diagonal = precond == Precond::none || precond == Precond::jacobi || precond == Precond::automatic;
-  const bool is_one_solve = !settings.machine.device.is_host() && columns == 1;
-  if (!is_one_solve || !may_be_diagonal || settings.spmv.algorithm != SpmvAlgorithm::automatic) return 0;
+  if (columns > 1 || !may_be_diagonal || settings.spmv.algorithm != SpmvAlgorithm::automatic) return 0;
   if (method == Method::cg) return cuda::most_persistent_bytes(PersistentLoop::cg, rows, nnz, value_bytes);
   if (method != Method::bicgstab) return 0;
   return cuda::most_persistent_bytes(PersistentLoop::bicgstab, rows, nnz, value_bytes);

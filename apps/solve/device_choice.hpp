@@ -42,8 +42,8 @@ struct Workload {
 /// Estimated memory of a solve on a GPU: matrix, descriptors and vectors.
 [[nodiscard]] std::uint64_t bytes_on_gpu(const Workload& work);
 
-/// Memory of a small matrix in parts, on a GPU and with one right-hand side, at most; 0 where the loop of the method
-/// cannot be one kernel (docs/solving.md). \param value_bytes of a nonzero; 0: a pattern
+/// Memory of a small matrix in parts on a GPU, at most; 0 where the loop of the method cannot be one kernel
+/// (docs/solving.md). \param value_bytes of a nonzero; 0: a pattern \param columns right-hand sides
 [[nodiscard]] std::uint64_t bytes_of_parts(const RunSettings& settings, Method method, std::int64_t rows, offset_t nnz,
                                            std::size_t value_bytes, std::int64_t columns);
 

@@ -200,9 +200,8 @@ template <class T>
   measure_speed(machine, sizes.bytes + vectors, forecast);
   forecast.matrices = {sizes};
   forecast.phases.push_back(matrix.reading);
-  add_upload(
-      sizes, settings.spmv, sizeof(T), machine, forecast,
-      bytes_of_parts(settings, method, sizes.rows, sizes.nnz, sizes.pattern ? 0 : sizeof(T), columns));
+  add_upload(sizes, settings.spmv, sizeof(T), machine, forecast,
+             bytes_of_parts(settings, method, sizes.rows, sizes.nnz, sizes.pattern ? 0 : sizeof(T), columns));
   add_plan<T>(settings.spmv, sizes, forecast);
   if (settings.is_mixed) add_single_copy(settings, sizes, forecast);
   add_vectors(vectors,

@@ -271,9 +271,11 @@ template <class T>
   outcome.memory.vectors =
       is_least_squares
           ? least_squares_bytes(settings, method.method, outcome.matrix.rows, outcome.matrix.cols, sizeof(T))
-          : vector_bytes(settings, method.method, problem.matrix->rows(), sizeof(T), columns) +
-                bytes_of_parts(settings, method.method, problem.matrix->rows(), problem.matrix->nnz(),
-                               problem.matrix->is_pattern() ? 0 : sizeof(T), columns);
+          : vector_bytes(settings, method.method, problem.matrix->rows(), sizeof(T), columns);
+  if (!machine.device.is_host()) {
+    outcome.memory.vectors += bytes_of_parts(settings, method.method, problem.matrix->rows(), problem.matrix->nnz(),
+                                             problem.matrix->is_pattern() ? 0 : sizeof(T), columns);
+  }
   support::require_memory(machine.memory_limit_bytes, outcome.memory.matrix, outcome.memory.vectors,
                           "the vectors of " + outcome.method);
 

@@ -95,8 +95,6 @@ TEST(DeviceChoice, CountsThePartsOfSmallMatrices) {
   const auto bytes = [&settings](support::Method method, offset_t nnz = 1000, std::int64_t columns = 1) {
     return cli::bytes_of_parts(settings, method, 100, nnz, 8, columns);
   };
-  EXPECT_EQ(bytes(support::Method::cg), 0U);  // on the host
-  settings.machine.device = Device::cuda(0);
   constexpr std::uint64_t of_parts = 1 << 18;
   EXPECT_EQ(bytes(support::Method::cg), 1000U * (2 + 4) + 100 * (1 + 16) + of_parts);
   EXPECT_EQ(bytes(support::Method::bicgstab), 1000U * (2 + 4) + 100 * (1 + 32) + of_parts);

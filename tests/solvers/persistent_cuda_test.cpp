@@ -209,7 +209,7 @@ TEST_F(PersistentLoop, FloatAndPatternMatrices) {
 /// Parts of more rows than threads have in registers, and rows of more entries.
 TEST_F(PersistentLoop, RowsBeyondRegisters) {
   const int parts = cuda::Context::of(gpu()).limits().multiprocessors;
-  const Case large("large parts", poisson2d<double>(40, 20 * parts), Method::cg);
+  const Case large("large parts", poisson2d<double>(40, std::int64_t{20} * parts), Method::cg);
   const Case wide("several threads per row", uneven_by(300, 40), Method::bicgstab);
   for (Case task : {large, wide}) {
     SCOPED_TRACE(task.name);
@@ -240,6 +240,17 @@ TEST_F(PersistentLoop, MemoryIsWithinItsBound) {
     }
   }
   EXPECT_EQ(cuda::most_persistent_bytes(cuda::PersistentLoop::cg, 1'000'000, 27'000'000, sizeof(double)), 0U);
+}
+
+/// Exactly: r̂ = b = (0, 1, 0), and after the first iteration, with α = -1 and ω = 1, r = (0, 0, -2).
+TEST_F(PersistentLoop, ShadowResidualVanishesWithinARun) {
+  Case task("rho", from_dense<double>({{1, -1, 0}, {4, -1, -2}, {4, -2, -2}}, 3), Method::bicgstab);
+  task.options.breakdown_restarts = 0;
+  for (const Device& device : {gpu(), Device{}}) {
+    const Solved solved = run(task, device, false, SpmvAlgorithm::automatic);
+    EXPECT_EQ(solved.report.breakdown, Breakdown::rho) << solved.report.reason;
+    EXPECT_EQ(solved.report.iterations, 1);
+  }
 }
 
 /// An observer is asked between two runs of the kernel; its tenth iteration is one of the first.
