@@ -3,19 +3,12 @@
 // the matrix to.
 #include "plugin.hpp"
 #include "seq_aij.hpp"
-
-#include "tessera/spmv.hpp"
-#include "tessera/statistics.hpp"
+#include "seq_products.hpp"
 
 #include <petsc/private/matimpl.h>
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <utility>
-#include <vector>
 
 namespace tessera::petsc {
 
@@ -42,108 +35,6 @@ PetscErrorCode get_arrays(Mat a, SeqAijArrays* arrays) {
 }
 
 namespace {
-
-using Plan = SpmvPlan<PetscScalar>;
-using Vector = std::span<const PetscScalar>;
-using MutableVector = std::span<PetscScalar>;
-
-/// Kernels of the host that read the values of the matrix in every product; others keep copies.
-[[nodiscard]] bool reads_in_place(SpmvAlgorithm algorithm) noexcept {
-  using enum SpmvAlgorithm;
-  return algorithm == csr || algorithm == merge || algorithm == merbit;
-}
-
-/// Products of one matrix, for the structure and the values that it had last.
-class Products {
- public:
-  /// Whether the plan was made for this structure.
-  [[nodiscard]] bool fits(const SeqAijArrays& a) const noexcept { return plan_ && key_ == a.key; }
-  [[nodiscard]] bool is_current(const SeqAijArrays& a) const noexcept {
-    return state_ == a.state || reads_in_place(plan_->info().algorithm);
-  }
-  [[nodiscard]] bool transposed_is_current(const SeqAijArrays& a) const noexcept {
-    return transposed_ && transposed_key_ == a.key && transposed_state_ == a.state;
-  }
-
-  /// For a new structure. Of an off-diagonal block most rows may be empty: then the plan has the others alone.
-  void make_plan(const SeqAijArrays& a, const SpmvOptions& options) {
-    plan_.reset();
-    compress_rows(a);
-    if (rows_.empty()) {
-      plan_.emplace(a.borrow(options.device, Check::full), options);
-    } else {
-      SeqAijArrays compressed = a;
-      compressed.key.rows = static_cast<PetscInt>(rows_.size());
-      compressed.offsets = offsets_;
-      plan_.emplace(compressed.borrow(options.device, Check::full), options);
-    }
-    sums_.assign(rows_.size(), PetscScalar{0});
-    key_ = a.key;
-    state_ = a.state;
-  }
-
-  void update_values(const SeqAijArrays& a) {
-    plan_->update_values(a.values);
-    state_ = a.state;
-  }
-
-  void make_transposed(const SeqAijArrays& a, const SpmvOptions& options) {
-    transposed_.reset();
-    transposed_.emplace(transpose(a.borrow(options.device, Check::full).view(), options.device), options);
-    transposed_key_ = a.key;
-    transposed_state_ = a.state;
-  }
-
-  void multiply(Vector x, MutableVector y) {
-    if (rows_.empty()) return plan_->apply(x, y);
-    std::fill(y.begin(), y.end(), PetscScalar{0});
-    add_rows(x, y);
-  }
-  void multiply_add(Vector x, MutableVector y) {
-    if (rows_.empty()) return plan_->apply(PetscScalar{1}, x, PetscScalar{1}, y);
-    add_rows(x, y);
-  }
-  void multiply_transposed(Vector x, MutableVector y, PetscScalar beta) const {
-    transposed_->apply(PetscScalar{1}, x, beta, y);
-  }
-
-  [[nodiscard]] const Plan* plan() const noexcept { return plan_ ? &*plan_ : nullptr; }
-  [[nodiscard]] std::size_t compressed_rows() const noexcept { return rows_.size(); }
-
- private:
-  /// Rows with entries where at most two in five have some, as PETSc does for aij.
-  void compress_rows(const SeqAijArrays& a) {
-    rows_.clear();
-    offsets_.clear();
-    const std::size_t rows = a.offsets.size() - 1;
-    std::size_t filled = 0;
-    for (std::size_t i = 0; i < rows; ++i) filled += a.offsets[i + 1] > a.offsets[i] ? 1U : 0U;
-    if (filled == 0 || 5 * filled > 2 * rows) return;
-    rows_.reserve(filled);
-    offsets_.reserve(filled + 1);
-    for (std::size_t i = 0; i < rows; ++i) {
-      if (a.offsets[i + 1] == a.offsets[i]) continue;
-      rows_.push_back(static_cast<PetscInt>(i));
-      offsets_.push_back(a.offsets[i]);
-    }
-    offsets_.push_back(a.offsets[rows]);
-  }
-
-  void add_rows(Vector x, MutableVector y) {
-    plan_->apply(x, sums_);
-    for (std::size_t k = 0; k < rows_.size(); ++k) y[static_cast<std::size_t>(rows_[k])] += sums_[k];
-  }
-
-  std::optional<Plan> plan_;
-  StructureKey key_;
-  PetscObjectState state_ = -1;
-  std::vector<PetscInt> rows_;     ///< of a compressed plan, else empty
-  std::vector<PetscInt> offsets_;  ///< of these rows
-  std::vector<PetscScalar> sums_;  ///< of these rows
-  std::optional<Plan> transposed_;
-  StructureKey transposed_key_;
-  PetscObjectState transposed_state_ = -1;
-};
 
 constexpr const char* products_key = "tessera products";
 
@@ -313,7 +204,7 @@ PetscErrorCode view(Mat a, PetscViewer viewer) {
   }
   Products* products = nullptr;
   PetscCall(find_products(a, &products));
-  const Plan* plan = products == nullptr ? nullptr : products->plan();
+  const Products::Plan* plan = products == nullptr ? nullptr : products->plan();
   if (plan == nullptr) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "tessera: no plan yet, no product was formed\n"));
     PetscFunctionReturn(success);

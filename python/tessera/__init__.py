@@ -1,6 +1,6 @@
 """Tessera in Python: sparse systems, ranks of graphs and sparse products, on matrices of SciPy without a copy."""
 
-from . import _core, errors, report, testing
+from . import _core, errors, report, results, testing
 from ._centrality import hits, katz
 from ._least_squares import cgls, lsmr
 from ._matrix import as_csr as _as_csr
@@ -19,7 +19,7 @@ __all__ = [
     "BudgetExceeded", "CudaError", "DeviceUnavailable", "DimensionError", "Error", "InvalidArgument", "InvalidMatrix",
     "IoError", "NotSupported", "OutOfMemory", "ParseError", "Plan", "Preconditioner", "SingularMatrix", "Solver",
     "bicgstab", "build_info", "cg", "cgls", "chebyshev", "errors", "generate", "gmres", "hits", "idr", "katz",
-    "kernels", "lsmr", "minres", "pagerank", "read", "read_edges", "report", "richardson", "solve", "spgemm",
+    "kernels", "lsmr", "minres", "pagerank", "read", "read_edges", "report", "results", "richardson", "solve", "spgemm",
     "testing",
 ]
 

@@ -5,7 +5,8 @@ import math
 from . import _core
 from ._matrix import as_matrix
 from ._pagerank import _adjacency
-from .report import Hits, HitsReport, KatzReport, Ranks, history_of
+from .report import HitsReport, KatzReport, history_of
+from .results import Hits, Ranks
 
 
 def _options(tol, maxiter, time_limit, history):

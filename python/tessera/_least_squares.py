@@ -10,7 +10,7 @@ from ._plan import Plan
 from ._precond import function_operator
 from ._solve import _first_guess, _shaped
 from .errors import NotSupported
-from .report import Solution
+from .results import Solution
 
 
 def _with_transpose(A, stream):

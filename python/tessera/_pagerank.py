@@ -7,7 +7,8 @@ import numpy as np
 from . import _core
 from ._matrix import as_matrix
 from .errors import DimensionError, InvalidArgument
-from .report import PageRankReport, Ranks, history_of
+from .report import PageRankReport, history_of
+from .results import Ranks
 
 
 def _adjacency(graph, weight):

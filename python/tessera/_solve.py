@@ -8,7 +8,7 @@ from ._matrix import as_columns, as_vector, dtype_of, require_word
 from ._plan import Plan, _Operator, as_plan
 from ._precond import Preconditioner, function_operator
 from .errors import DimensionError, InvalidArgument
-from .report import Solution, Solutions
+from .results import Solution, Solutions
 
 METHODS = tuple(_core.methods())
 RUNGS = ("cg", "bicgstab", "gmres", "idr")  # of the ladder

@@ -174,12 +174,14 @@ template <class T, bool prefetches, class Terms>
   return partial[0] + partial[1];
 }
 
-/// The same bits for rows of few terms: the partial sums change places, so that the only branch is the end of the row.
-template <class T, class Terms>
+/// The same bits for rows of few terms, or of lengths that a processor cannot predict: the partial sums change places,
+/// so that the only branch is the end of the row. \tparam prefetches the matrix does not
+template <class T, bool prefetches, class Terms>
 [[nodiscard]] inline T sum_short_terms(const Terms& terms, offset_t begin, offset_t end) noexcept {
-  if (end - begin >= long_sum) return sum_many_terms<T>(terms, begin, end, end);
+  if (end - begin >= long_sum) [[unlikely]]
+    return sum_many_terms<T>(terms, begin, end, end);
   if (begin == end) return T{0};
-  terms.prefetch_matrix(begin + stream_distance);
+  if constexpr (prefetches) terms.prefetch_matrix(begin + stream_distance);
   T even{0};
   T odd{0};
   for (offset_t k = begin; k < end; ++k) {

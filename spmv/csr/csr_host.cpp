@@ -15,24 +15,48 @@ namespace {
 
 /// How the terms of a row are summed: the same bits, fastest for different matrices (bench/NOTES.md).
 enum class RowSum {
-  general,     ///< x is prefetched where its reads are scattered
-  cached_x,    ///< a cache holds x, so it is not
-  cached,      ///< a cache holds the matrix, too: nothing is prefetched
-  short_rows,  ///< as cached_x, for few nonzeros per row
+  general,         ///< x is prefetched where its reads are scattered
+  cached_x,        ///< a cache holds x, so it is not
+  cached,          ///< a cache holds the matrix, too: nothing is prefetched
+  short_cached_x,  ///< as cached_x, where the end of a row is the branch that counts
+  short_cached,    ///< as cached, likewise
 };
 
-/// Bytes of a matrix, or of x, that a cache shared by some cores keeps from product to product.
-constexpr std::uint64_t cached_bytes = std::uint64_t{8} << 20;
+/// Bytes of a matrix, and of x, that a cache shared by some cores keeps from product to product.
+constexpr std::uint64_t cached_matrix_bytes = std::uint64_t{12} << 20;
+constexpr std::uint64_t cached_x_bytes = std::uint64_t{8} << 20;
 
-/// Nonzeros per row on average, up to which the end of a row is the branch that counts.
+/// Nonzeros per row on average, up to which the end of a row is the branch that counts: where x alone is cached, and
+/// where a processor cannot predict the lengths of rows.
 constexpr offset_t short_row_mean = 6;
+constexpr offset_t varied_row_mean = 16;
+
+/// Rows whose lengths a processor learns from product to product.
+constexpr index_t learned_rows = 32768;
+
+/// Whether a processor cannot predict the lengths of rows: many, three quarters of a sample not as long as the next.
+/// O(1)
+template <class T>
+[[nodiscard]] bool has_varied_rows(const CsrView<T>& a) noexcept {
+  constexpr std::int64_t sample = 64;
+  if (a.rows <= learned_rows || a.nnz() > varied_row_mean * a.rows) return false;
+  const std::int64_t stride = (a.rows - 1) / sample;
+  std::int64_t varied = 0;
+  for (const offset_t* row = a.row_offsets.data(); row < a.row_offsets.data() + sample * stride; row += stride) {
+    varied += row[1] - row[0] != row[2] - row[1] ? 1 : 0;
+  }
+  return 4 * varied >= 3 * sample;
+}
 
 template <class T>
 [[nodiscard]] RowSum row_sum_of(const CsrView<T>& a) noexcept {
   const std::uint64_t entry_bytes = sizeof(index_t) + (a.is_pattern() ? 0 : sizeof(T));
-  if (static_cast<std::uint64_t>(a.nnz()) * entry_bytes <= cached_bytes) return RowSum::cached;
-  if (static_cast<std::uint64_t>(a.cols) * sizeof(T) > cached_bytes) return RowSum::general;
-  return a.nnz() <= short_row_mean * a.rows ? RowSum::short_rows : RowSum::cached_x;
+  if (static_cast<std::uint64_t>(a.nnz()) * entry_bytes <= cached_matrix_bytes) {
+    return has_varied_rows(a) ? RowSum::short_cached : RowSum::cached;
+  }
+  if (static_cast<std::uint64_t>(a.cols) * sizeof(T) > cached_x_bytes) return RowSum::general;
+  const bool has_short_rows = a.nnz() <= short_row_mean * a.rows || has_varied_rows(a);
+  return has_short_rows ? RowSum::short_cached_x : RowSum::cached_x;
 }
 
 /// Terms and epilogue come by value, and the loop is a separate function: the compiler then keeps their pointers in
@@ -46,8 +70,8 @@ template <class T, RowSum row_sum, class Terms, class Epilogue>
     T sum{0};
     if constexpr (row_sum == RowSum::cached || row_sum == RowSum::cached_x) {
       sum = sum_inline_terms<T, row_sum == RowSum::cached_x>(terms, begin, end);
-    } else if constexpr (row_sum == RowSum::short_rows) {
-      sum = sum_short_terms<T>(terms, begin, end);
+    } else if constexpr (row_sum == RowSum::short_cached || row_sum == RowSum::short_cached_x) {
+      sum = sum_short_terms<T, row_sum == RowSum::short_cached_x>(terms, begin, end);
     } else {
       sum = sum_terms<T>(terms, begin, end);
     }
@@ -60,16 +84,19 @@ template <class T, RowSum row_sum, class Terms, class Epilogue>
 template <class T, class Terms, class Epilogue>
 [[nodiscard]] ProductDots multiply_rows(RowSum row_sum, const offset_t* row_offsets, Range rows, const Terms& terms,
                                         const Epilogue& epilogue) {
-  if (row_sum == RowSum::cached) {
-    return multiply_rows<T, RowSum::cached>(row_offsets, rows, cached(terms), epilogue);
+  switch (row_sum) {
+    case RowSum::general:
+      return multiply_rows<T, RowSum::general>(row_offsets, rows, terms, epilogue);
+    case RowSum::cached_x:
+      return multiply_rows<T, RowSum::cached_x>(row_offsets, rows, cached(terms), epilogue);
+    case RowSum::cached:
+      return multiply_rows<T, RowSum::cached>(row_offsets, rows, cached(terms), epilogue);
+    case RowSum::short_cached_x:
+      return multiply_rows<T, RowSum::short_cached_x>(row_offsets, rows, cached(terms), epilogue);
+    case RowSum::short_cached:
+      break;
   }
-  if (row_sum == RowSum::short_rows) {
-    return multiply_rows<T, RowSum::short_rows>(row_offsets, rows, cached(terms), epilogue);
-  }
-  if (row_sum == RowSum::cached_x) {
-    return multiply_rows<T, RowSum::cached_x>(row_offsets, rows, cached(terms), epilogue);
-  }
-  return multiply_rows<T, RowSum::general>(row_offsets, rows, terms, epilogue);
+  return multiply_rows<T, RowSum::short_cached>(row_offsets, rows, cached(terms), epilogue);
 }
 
 struct MultiplyByRows {

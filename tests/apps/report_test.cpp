@@ -81,7 +81,7 @@ TEST_F(ReportTest, TheCauseOfAFailureComesFirst) {
   const std::string failed = page_of("--poisson2d 30 -m cg -p none --max-iters 7", 3);
   EXPECT_TRUE(holds(failed, "Try <code>solve "));
   const std::string page = checked({"good.json", "run.json"});
-  const std::size_t cause = page.find("Max iterations after");
+  const std::size_t cause = page.find("Not converged after");
   ASSERT_NE(cause, std::string::npos);
   for (const char* later : {"<table", "<figure", "Converged after"}) EXPECT_LT(cause, page.find(later)) << later;
   EXPECT_TRUE(holds(page, "cg on poisson2d 30 <em>(max_iterations)</em>"));

@@ -264,20 +264,27 @@ void TuneSearch::try_kernels(double share) {
   eliminate(share);
 }
 
-/// A first measurement may be disturbed, and the least of several decides: those near the best, in turn.
+/// A first measurement may be disturbed, and the least of several decides: those near the best, in turn. Whoever is
+/// still behind after a second measurement takes part no more.
 void TuneSearch::repeat_best() {
-  constexpr double near = 1.3;
-  constexpr std::size_t most = 4;
+  constexpr double near_at_first = 2.0;
+  constexpr double near = 1.15;
+  constexpr double noise_ms = 0.05;
+  constexpr std::size_t most = 6;
   constexpr int rounds = 4;
+  const auto is_near = [&](std::size_t trial, double factor) {
+    return trials_[trial].ms() <= factor * best()->ms() + noise_ms;
+  };
   std::vector<std::size_t> finalists;
   for (std::size_t i = 0; i < trials_.size(); ++i) {
-    if (trials_[i].ms() <= near * best()->ms() + 0.05) finalists.push_back(i);
+    if (is_near(i, near_at_first)) finalists.push_back(i);
   }
   std::stable_sort(finalists.begin(), finalists.end(),
                    [&](std::size_t a, std::size_t b) { return trials_[a].ms() < trials_[b].ms(); });
   finalists.resize(std::min(finalists.size(), most));
   for (int round = 0; round < rounds; ++round) {
     for (const std::size_t each : finalists) {
+      if (round > 0 && !is_near(each, near)) continue;
       const double expected_ms = trials_[each].ms() + overhead_ms_;
       if (1e3 * seconds_left(1.0) < expected_ms) return;
       run(trials_[each], 4.0 * trials_[each].ms() + 1.0);

@@ -20,8 +20,10 @@ namespace {
   return text;
 }
 
-/// "Max iterations", of max_iterations.
-[[nodiscard]] std::string headline(const std::string& word) { return capitalised(as_words(word)); }
+/// "Not converged", of max_iterations; "Stagnated", of stagnated.
+[[nodiscard]] std::string headline(const std::string& word) {
+  return word == "max_iterations" ? "Not converged" : capitalised(as_words(word));
+}
 
 [[nodiscard]] std::string code(const std::string& text) {
   return text.empty() ? text : "<code>" + escaped(text) + "</code>";
