@@ -433,6 +433,7 @@ class Climb {
 template <class T>
 LadderReport solve(const SpmvPlan<T>& A, const MatrixStatistics& facts, std::span<const std::type_identity_t<T>> b,
                    std::span<std::type_identity_t<T>> x, const LadderOptions& options) {
+  detail::require_right_side(options.solver, "the ladder");
   return Climb<T>(A, facts, b, x, options).run();
 }
 
