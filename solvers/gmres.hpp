@@ -21,11 +21,11 @@ struct GmresState : StopState {
   std::int32_t restart = 0;     ///< m
   std::int32_t columns = 0;     ///< of V
   std::int32_t directions = 0;  ///< columns of R
-  double gamma = 0.0;           ///< last entry of the rotated right-hand side; |γ| = ‖r‖₂, or ‖M r‖₂ from the left
-  double r_per_gamma = 1.0;     ///< ‖r‖₂ / ‖M r‖₂ at the beginning of a cycle from the left
-  double z_norm = 0.0;          ///< ‖z‖₂
-  double w_norm = 0.0;          ///< ‖w‖₂ of w = A z, or M A z from the left
-  double remainder = 0.0;       ///< ‖w‖₂ after orthogonalization
+  double gamma = 0.0;  ///< last entry of the rotated right-hand side; |γ| = ‖r‖₂, or ‖M r‖₂ from the left
+  double r_per_gamma = 1.0;  ///< ‖r‖₂ / ‖M r‖₂ at the beginning of a cycle from the left
+  double z_norm = 0.0;       ///< ‖z‖₂
+  double w_norm = 0.0;       ///< ‖w‖₂ of w = A z, or M A z from the left
+  double remainder = 0.0;    ///< ‖w‖₂ after orthogonalization
 };
 
 /// Scalars beside the state, in the memory where it lies: they grow with m. The columns of R are packed.
@@ -343,8 +343,7 @@ struct GmresUpdateSolution {
 };
 
 template <class T, class M>
-using GmresOps =
-    fused::OpList<GmresPreconditionedNorm, GmresProject<T>, GmresPreconditionAndProject<T>, GmresOrthogonalize<T>,
-                  GmresExtend<T, M>, GmresStart<T, M>, GmresUpdateSolution<T, M>>;
+using GmresOps = fused::OpList<GmresPreconditionedNorm, GmresProject<T>, GmresPreconditionAndProject<T>,
+                               GmresOrthogonalize<T>, GmresExtend<T, M>, GmresStart<T, M>, GmresUpdateSolution<T, M>>;
 
 }  // namespace tessera::detail

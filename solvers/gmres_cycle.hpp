@@ -119,11 +119,7 @@ class GmresCycle {
   }
   /// w = M w, h = Vᵀ w
   [[nodiscard]] GmresPreconditionAndProject<T> precondition_and_project(T* w) {
-    return {.m = side_.diagonal,
-            .block = v(),
-            .coefficients = nullptr,
-            .projections = scalars().first(),
-            .w = w};
+    return {.m = side_.diagonal, .block = v(), .coefficients = nullptr, .projections = scalars().first(), .w = w};
   }
   /// w = w - V h,  h' = Vᵀ w,  a column of R,  ‖r‖. \param z M v
   [[nodiscard]] GmresOrthogonalize<T> orthogonalize(T* w, const T* z) {
@@ -164,8 +160,8 @@ class GmresCycle {
   fused::VectorBlock<T> v_;
   fused::VectorBlock<T> z_;  ///< empty unless they are kept
   fused::BlockSpace space_;
-  Array<double> memory_;     ///< GmresScalars
-  Array<double> on_host_;    ///< a copy of it; empty where the host has the original
+  Array<double> memory_;   ///< GmresScalars
+  Array<double> on_host_;  ///< a copy of it; empty where the host has the original
 };
 
 /// What the host does between runs of the loop, for KrylovSolve.

@@ -105,7 +105,8 @@ Next KrylovSolve<T>::refuse(const std::string& reason) {
   return Next::stop;
 }
 
-/// x0 or its residual does not fit into the scaled units, but may solve the system all the same. Where its residual is/// larger than b, the solve starts from 0, whose residual is b.
+/// x0 or its residual does not fit into the scaled units, but may solve the system all the same. Where its residual
+/// is/// larger than b, the solve starts from 0, whose residual is b.
 template <class T>
 Next KrylovSolve<T>::judge_in_user_units(double b_largest) {
   const fused::ScaledNorm b_norm = fused::scaled_norm(device_, problem_.b, b_largest);
@@ -199,7 +200,9 @@ bool KrylovSolve<T>::restore_units() {
   return fits;
 }
 
-/// Where the sum of squares is far from the limits of double, it is right, and for float better than the elements of r,/// which are rounded and may overflow. Elsewhere they are summed again, scaled. Infinite or NaN where both overflowed.
+/// Where the sum of squares is far from the limits of double, it is right, and for float better than the elements of
+/// r,/// which are rounded and may overflow. Elsewhere they are summed again, scaled. Infinite or NaN where both
+/// overflowed.
 template <class T>
 fused::ScaledNorm KrylovSolve<T>::residual_in_user_units() {
   ++progress_->report.spmv_count;

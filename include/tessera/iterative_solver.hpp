@@ -34,7 +34,7 @@ struct MethodInfo {
   double products_with_m = 1.0;  ///< per iteration
   int vectors = 0;               ///< of n elements in a solve, at most: with b, x, and the second output of a product
   double moved = 0.0;  ///< vectors of n elements read or written per iteration, at most, besides those of the products
-  bool restarts = false;         ///< keeps SolverOptions::restart directions besides, see vectors_of() and moved_by()
+  bool restarts = false;  ///< keeps SolverOptions::restart directions besides, see vectors_of() and moved_by()
 };
 
 /// All methods, in the order of help texts.

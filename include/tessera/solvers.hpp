@@ -111,9 +111,9 @@ SolveReport bicgstab(const LinearOperator<T>& A, std::span<const std::type_ident
 /// the basis does not stay in the cache), and no allocation. What a singular A leaves out, and how cycles that do
 /// nothing end: docs/solving.md.
 ///
-/// With SolverOptions::side = left it solves M A x = M b, and M has to be linear. The norms of its iterations are ‖M r‖₂
-/// times ‖r‖₂ / ‖M r‖₂ of the latest r that was computed, at the beginning of the cycle; where such a norm meets the
-/// tolerance, ‖b - A x‖₂ is computed and decides. Where it fails, another cycle begins, which has to lower ‖M r‖₂
+/// With SolverOptions::side = left it solves M A x = M b, and M has to be linear. The norms of its iterations are ‖M
+/// r‖₂ times ‖r‖₂ / ‖M r‖₂ of the latest r that was computed, at the beginning of the cycle; where such a norm meets
+/// the tolerance, ‖b - A x‖₂ is computed and decides. Where it fails, another cycle begins, which has to lower ‖M r‖₂
 /// further (SciPy's rule). ‖b - A x‖₂ may grow meanwhile. Memory: m + 1 vectors with any M.
 template <class T>
 SolveReport gmres(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,

@@ -7,6 +7,7 @@
 #include "core/stopwatch.hpp"
 #include "solvers/error_screen.hpp"
 #include "solvers/fused/vector_ops.hpp"
+#include "solvers/krylov_problem.hpp"
 #include "solvers/ladder/costs.hpp"
 #include "solvers/ladder/jacobi_watch.hpp"
 #include "solvers/ladder/outcome.hpp"

@@ -93,13 +93,10 @@ class GmresPanel {
       } else {
         apply_blocks([&](int j) { return cycle(j).project(vector(w, j)); });
       }
-      apply_blocks([&](int j) {
-        return cycle(j).orthogonalize(vector(w, j), side.keeps_z ? vector(image, j) : vector(w, j));
-      });
+      apply_blocks(
+          [&](int j) { return cycle(j).orthogonalize(vector(w, j), side.keeps_z ? vector(image, j) : vector(w, j)); });
       std::visit(
-          [&](const auto& m) {
-            apply_blocks([&](int j) { return cycle(j).extend(m, vector(w, j), vector(w, j)); });
-          },
+          [&](const auto& m) { apply_blocks([&](int j) { return cycle(j).extend(m, vector(w, j), vector(w, j)); }); },
           side.direction);
     }
 

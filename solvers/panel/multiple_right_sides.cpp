@@ -71,9 +71,8 @@ std::int64_t most_columns(IterativeMethod method, const detail::KrylovProblem<T>
   if (method != IterativeMethod::gmres || most == 1 || n == 0) return most;
   const std::uint64_t available = free_bytes(problem.device());
   if (available == 0) return most;
-  const std::uint64_t of_column =
-      vectors_of(method_info(method), n, problem.options, problem.preconditioner.is_fused) *
-      static_cast<std::uint64_t>(n) * sizeof(T);
+  const std::uint64_t of_column = vectors_of(method_info(method), n, problem.options, problem.preconditioner.is_fused) *
+                                  static_cast<std::uint64_t>(n) * sizeof(T);
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(available / 2 / of_column), 1, most);
 }
 

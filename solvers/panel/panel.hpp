@@ -221,9 +221,9 @@ using PanelOps =
            detail::BicgstabUpdateSolutionAndResidual<T>, PanelToVectors<T>, VectorsToPanel<T>>;
 /// Block operations of the columns of panels.
 template <class T>
-using PanelBlockOps = OpList<detail::GmresProject<T>, detail::GmresPreconditionAndProject<T>,
-                             detail::GmresOrthogonalize<T>, detail::GmresExtend<T, FusedIdentity<T>>,
-                             detail::GmresExtend<T, FusedDiagonal<T>>>;
+using PanelBlockOps =
+    OpList<detail::GmresProject<T>, detail::GmresPreconditionAndProject<T>, detail::GmresOrthogonalize<T>,
+           detail::GmresExtend<T, FusedIdentity<T>>, detail::GmresExtend<T, FusedDiagonal<T>>>;
 
 }  // namespace tessera::fused
 

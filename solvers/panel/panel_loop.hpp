@@ -154,8 +154,7 @@ class PanelLoop {
       block.op.scalars_before(state);
       if (state.halted()) return;
       const auto scalars = block.op.scalars(state);
-      block.op.scalars_after(state,
-                             block_pass(device_, n, block.op, scalars, block.op.columns(state), *block.space));
+      block.op.scalars_after(state, block_pass(device_, n, block.op, scalars, block.op.columns(state), *block.space));
     });
   }
 
@@ -270,8 +269,8 @@ class PanelLoop {
   int columns_ = 0;
   PanelState<State> panel_;
   Stopwatch watch_;
-  Array<double> partial_;  ///< on a GPU, as norms_
-  Array<double> norms_;    ///< of the iterations of a run
+  Array<double> partial_;     ///< on a GPU, as norms_
+  Array<double> norms_;       ///< of the iterations of a run
   Array<unsigned> finished_;  ///< PanelSpace::finished
   std::vector<double> norms_on_host_;
   std::unique_ptr<cuda::GraphLoop> graph_;

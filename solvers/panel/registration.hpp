@@ -26,8 +26,8 @@ struct PanelBlockKernels<fused::OpList<Op...>> {
   static const decltype(std::tuple{&PanelBlock<Op>::record...}) functions;
 };
 template <class... Op>
-const decltype(std::tuple{&PanelBlock<Op>::record...})
-    PanelBlockKernels<fused::OpList<Op...>>::functions = std::tuple{&PanelBlock<Op>::record...};
+const decltype(std::tuple{&PanelBlock<Op>::record...}) PanelBlockKernels<fused::OpList<Op...>>::functions = std::tuple{
+    &PanelBlock<Op>::record...};
 
 template struct PanelKernels<fused::PanelOps<float>>;
 template struct PanelKernels<fused::PanelOps<double>>;

@@ -141,8 +141,7 @@ struct OpsOfColumns {
 template <class Op>
 __global__ void __launch_bounds__(sum_threads, 2)
     panel_block_kernel(std::int64_t n, unsigned blocks, OpsOfColumns<Op> columns,
-                       fused::PanelState<typename Op::State>* panel, unsigned* finished,
-                       typename Op::Sums* partial) {
+                       fused::PanelState<typename Op::State>* panel, unsigned* finished, typename Op::Sums* partial) {
   static_assert(sizeof(OpsOfColumns<Op>) <= 4000, "the parameters of a kernel have 4 KiB");
   __shared__ typename BlockOfThreads<Op>::Shared shared;
   if (panel->halted()) return;

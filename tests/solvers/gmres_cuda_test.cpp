@@ -71,7 +71,8 @@ std::vector<Case> endings_from_left() {
   flat.b = random_values<double>(flat.b.size(), 4);
   constexpr PreconditionerSide left = PreconditionerSide::left;
   std::vector<Case> all;
-  for (const int restart : {6, 20, 50}) all.push_back(with(flat, {.restart = restart, .side = left, .keep_history = true}));
+  for (const int restart : {6, 20, 50})
+    all.push_back(with(flat, {.restart = restart, .side = left, .keep_history = true}));
   for (const std::int64_t limit : {0, 1, 7}) {
     all.push_back(with(flat, {.max_iterations = limit, .restart = 5, .side = left, .keep_history = true}));
   }

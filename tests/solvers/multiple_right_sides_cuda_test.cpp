@@ -93,7 +93,7 @@ TEST_F(MultipleRightSidesOnGpu, ColumnsOfGmresRestartOnTheirOwn) {
   const JacobiPreconditioner<double> diagonal(diagonal_matrix(uneven).view(), gpu());
   const SpmvPlan<double> full(tridiagonal<double>(72, 0.25, 1.0, 0.25), {.device = gpu()});
   const std::pair<const char*, const LinearOperator<double>*> preconditioners[] = {{"diagonal", &diagonal},
-                                                                                  {"a plan", &full}};
+                                                                                   {"a plan", &full}};
   Sides sides;
   for (std::uint64_t j = 0; j < 5; ++j) sides.b.push_back(random_values<double>(72, j));
   sides.b[2] = times(1e-3, product(a.view(), std::vector<double>(72, 1.0)));
