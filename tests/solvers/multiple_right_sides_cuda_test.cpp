@@ -87,11 +87,12 @@ TEST_F(MultipleRightSidesOnGpu, NumbersOfColumnsAndLayouts) {
 /// Each at a direction of its own; from both sides, with every kind of M.
 TEST_F(MultipleRightSidesOnGpu, ColumnsOfGmresRestartOnTheirOwn) {
   const Csr<double> a = convection_diffusion<double>(9, 8, 1, {.x = 3.0, .y = -1.0});
-  const SpmvPlan<double> plan(Csr<double>::copy_of(a.view()), {.device = gpu()});
+  const SpmvPlan<double> plan(Csr<double>::copy_of(a.view()), {.algorithm = SpmvAlgorithm::merbit, .device = gpu()});
   std::vector<double> uneven(72);
   for (std::size_t i = 0; i < uneven.size(); ++i) uneven[i] = std::ldexp(1.0, static_cast<int>(i % 5));
   const JacobiPreconditioner<double> diagonal(diagonal_matrix(uneven).view(), gpu());
-  const SpmvPlan<double> full(tridiagonal<double>(72, 0.25, 1.0, 0.25), {.device = gpu()});
+  const SpmvPlan<double> full(tridiagonal<double>(72, 0.25, 1.0, 0.25),
+                              {.algorithm = SpmvAlgorithm::merbit, .device = gpu()});
   const std::pair<const char*, const LinearOperator<double>*> preconditioners[] = {{"diagonal", &diagonal},
                                                                                    {"a plan", &full}};
   Sides sides;
