@@ -107,6 +107,7 @@ namespace detail {
 
 template <class T>
 std::unique_ptr<KrylovMethod<T>> make_bicgstab(const KrylovProblem<T>& problem) {
+  require_right_side(problem.options, "bicgstab");
   return std::make_unique<BiCgStab<T>>(problem);
 }
 

@@ -11,7 +11,8 @@
 ///
 /// Memory movement per iteration, n elements each, besides the matrix (in brackets: for an M that is not fused):
 ///   q = A d                     2n    reads d, writes q
-///   x, r with <r, r>, d         7n    reads q, r, x, d; writes r, x, d; + 1n for a diagonal [6n: d is not written]
+///   x, r with <r, r>, d         7n    reads q, r, x, d; writes r, x, d; + 1n for a diagonal [6n: d is not written];
+///                                     + 1n when x is kept
 ///   [z = M r                    2n    + M]
 ///   [d with <d, d>              3n    reads z, d; writes d]
 #include "solvers/chebyshev.hpp"
@@ -199,6 +200,7 @@ namespace detail {
 
 template <class T>
 std::unique_ptr<KrylovMethod<T>> make_chebyshev(const KrylovProblem<T>& problem) {
+  require_right_side(problem.options, "chebyshev");
   const double low = problem.options.spectrum_low;
   const double high = problem.options.spectrum_high;
   // Written so that NaN is refused.

@@ -40,6 +40,7 @@ class EnqueuedCg<T>::Impl {
         solve_(A.device()),
         n_(A.rows()) {
     refuse_host_options(options_);
+    detail::require_right_side(options_, "EnqueuedCg");
     prepare();
     for (Array<T>* each : {&b_, &x_, &r_, &p_, &q_, &kept_}) *each = Array<T>(n_, Init::zero, A.device());
     if (!problem_->preconditioner.is_fused) z_ = Array<T>(n_, Init::zero, A.device());

@@ -1,6 +1,6 @@
 /// \file
 /// GMRES: its scalars, and its fused and block operations (fused/ops.hpp, fused/block.hpp). The iteration is in
-/// gmres.cpp. M is FusedIdentity or FusedDiagonal (fused/preconditioner.hpp).
+/// gmres_cycle.hpp. M is FusedIdentity or FusedDiagonal (fused/preconditioner.hpp).
 #pragma once
 
 #include "solvers/fused/block.hpp"
@@ -21,10 +21,11 @@ struct GmresState : StopState {
   std::int32_t restart = 0;     ///< m
   std::int32_t columns = 0;     ///< of V
   std::int32_t directions = 0;  ///< columns of R
-  double gamma = 0.0;           ///< last entry of the rotated right-hand side; |γ| = ‖r‖₂
-  double z_norm = 0.0;          ///< ‖z‖₂
-  double w_norm = 0.0;          ///< ‖A z‖₂
-  double remainder = 0.0;       ///< ‖w‖₂ after orthogonalization
+  double gamma = 0.0;  ///< last entry of the rotated right-hand side; |γ| = ‖r‖₂, or ‖M r‖₂ from the left
+  double r_per_gamma = 1.0;  ///< ‖r‖₂ / ‖M r‖₂ at the beginning of a cycle from the left
+  double z_norm = 0.0;       ///< ‖z‖₂
+  double w_norm = 0.0;       ///< ‖w‖₂ of w = A z, or M A z from the left
+  double remainder = 0.0;    ///< ‖w‖₂ after orthogonalization
 };
 
 /// Scalars beside the state, in the memory where it lies: they grow with m. The columns of R are packed.
@@ -44,7 +45,7 @@ struct GmresScalars {
   [[nodiscard]] TESSERA_HOST_DEVICE double* right_side() const noexcept { return memory + 4 * m; }
   /// ‖z_k‖₂
   [[nodiscard]] TESSERA_HOST_DEVICE double* z_norm() const noexcept { return memory + 5 * m; }
-  /// ‖A z_k‖₂
+  /// ‖w‖₂ of z_k
   [[nodiscard]] TESSERA_HOST_DEVICE double* w_norm() const noexcept { return memory + 6 * m; }
   /// Entries 0 ... k of column k.
   [[nodiscard]] TESSERA_HOST_DEVICE double* column(std::int64_t k) const noexcept {
@@ -92,7 +93,7 @@ struct GmresScalars {
     w_norm()[k] = s.w_norm;
     s.gamma = -rounded_product(sine()[k], s.gamma);
     s.directions = s.columns;
-    s.after_iteration(std::abs(s.gamma));
+    s.after_iteration(s.r_per_gamma * std::abs(s.gamma));
     if (!s.halted() && s.directions == s.restart) s.halt = fused::Halt::cycle;
   }
 
@@ -126,7 +127,7 @@ struct GmresPreconditionedNorm : fused::ScalarOp {
   }
 };
 
-/// After w = A z: Vᵀ w.
+/// After the product w = A z, or M (A z) from the left: Vᵀ w.
 template <class T>
 struct GmresProject {
   using State = GmresState;
@@ -160,6 +161,47 @@ struct GmresProject {
   }
   [[nodiscard]] TESSERA_HOST_DEVICE T value(std::int64_t i) const { return w[i]; }
   TESSERA_HOST_DEVICE void scalars_after(GmresState& /*s*/, const fused::NoSum& /*sum*/) const {}
+};
+
+/// After the product w = A z, from the left with a diagonal M: w = M w with <w, w>, and Vᵀ w.
+template <class T>
+struct GmresPreconditionAndProject {
+  using State = GmresState;
+  using Sums = double;
+  using Element = T;
+  struct Scalars {};
+  struct Loaded {
+    T w;
+    T m;
+  };
+  static constexpr bool combines = false;
+  static constexpr bool projects = true;
+
+  fused::FusedDiagonal<T> m;
+  fused::BlockView<T> block;
+  const double* coefficients;  ///< none
+  double* projections;
+  T* w;
+
+  TESSERA_HOST_DEVICE void scalars_before(GmresState& s) const {
+    ++s.products;
+    ++s.preconditionings;
+  }
+  [[nodiscard]] TESSERA_HOST_DEVICE int columns(const GmresState& s) const { return s.columns; }
+  [[nodiscard]] TESSERA_HOST_DEVICE Scalars scalars(const GmresState& /*s*/) const { return {}; }
+  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {w[i], m.load(i)}; }
+  TESSERA_HOST_DEVICE T apply(std::int64_t i, const Loaded& old, T /*combination*/, const Scalars& /*scalar*/,
+                              double& squares) const {
+    const T image = m(old.m, old.w);
+    w[i] = image;
+    squares += static_cast<double>(image) * static_cast<double>(image);
+    return image;
+  }
+  [[nodiscard]] TESSERA_HOST_DEVICE T value(std::int64_t i) const { return w[i]; }
+  TESSERA_HOST_DEVICE void scalars_after(GmresState& s, double squares) const {
+    s.w_norm = std::sqrt(squares);
+    if (!s.fits(s.w_norm)) s.break_down(Breakdown::not_finite, s.w_norm);
+  }
 };
 
 /// w = w - V h with <w, w> and Vᵀ w, by which H gets a column. z is stored among the earlier ones where x will need it.
@@ -252,20 +294,22 @@ struct GmresExtend {
   }
 };
 
-/// Outside of the loop: v = r / ‖r‖, the first column of V, and z = M v if M is fused, with <z, z>.
+/// Outside of the loop: v = u / ‖u‖ for u = r, or M r from the left, the first column of V, and z = M v if M is fused,
+/// with <z, z>.
 template <class T, class M>
 struct GmresStart {
   using Sums = double;
   bool is_fused;
   M m;
-  double inverse;  ///< 1 / ‖r‖
-  T* r;            ///< becomes z, or v where z will be a product
+  double inverse;  ///< 1 / ‖u‖
+  const T* u;
+  T* out;  ///< z, or v where z will be a product; may be u
   T* column;
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, double& zz) const {
-    const T v = static_cast<T>(static_cast<double>(r[i]) * inverse);
+    const T v = static_cast<T>(static_cast<double>(u[i]) * inverse);
     const T z = m(m.load(i), v);
     column[i] = v;
-    r[i] = is_fused ? z : v;
+    out[i] = is_fused ? z : v;
     zz += static_cast<double>(z) * static_cast<double>(z);
   }
 };
@@ -299,7 +343,7 @@ struct GmresUpdateSolution {
 };
 
 template <class T, class M>
-using GmresOps = fused::OpList<GmresPreconditionedNorm, GmresProject<T>, GmresOrthogonalize<T>, GmresExtend<T, M>,
-                               GmresStart<T, M>, GmresUpdateSolution<T, M>>;
+using GmresOps = fused::OpList<GmresPreconditionedNorm, GmresProject<T>, GmresPreconditionAndProject<T>,
+                               GmresOrthogonalize<T>, GmresExtend<T, M>, GmresStart<T, M>, GmresUpdateSolution<T, M>>;
 
 }  // namespace tessera::detail

@@ -175,6 +175,7 @@ namespace detail {
 
 template <class T>
 std::unique_ptr<KrylovMethod<T>> make_idr(const KrylovProblem<T>& problem) {
+  require_right_side(problem.options, "idr");
   return std::make_unique<Idr<T>>(problem);
 }
 

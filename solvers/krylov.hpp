@@ -138,7 +138,9 @@ class KrylovSolve {
     explicit CorrectionTarget(KrylovSolve& solve) noexcept;
     CorrectionTarget(const CorrectionTarget&) = delete;
     CorrectionTarget& operator=(const CorrectionTarget&) = delete;
-    ~CorrectionTarget() { solve_.state_.target = target_; }
+    ~CorrectionTarget() {
+      if (solve_.problem_.refinement != nullptr) solve_.state_.target = target_;
+    }
 
    private:
     KrylovSolve& solve_;
@@ -185,6 +187,8 @@ class KrylovSolve {
   /// Goes back to the best x if the present one, whose residual was just computed, is worse.
   /// \returns whether it did
   bool return_to_best();
+  /// The same before the method goes on. One that minimizes ‖M r‖₂ goes on from the present x: ‖r‖₂ may have grown.
+  bool return_if_worse();
   [[nodiscard]] bool time_is_up() const noexcept { return progress_->seconds > problem_.options.time_limit_seconds; }
   [[nodiscard]] double norm() const noexcept { return state_.norm; }
   void record_true_residual();

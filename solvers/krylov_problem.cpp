@@ -69,6 +69,11 @@ void check_device(const Device& device, const char* name, std::span<const T> vec
 
 }  // namespace
 
+void require_right_side(const SolverOptions& options, std::string_view method) {
+  if (options.side == PreconditionerSide::right) return;
+  throw InvalidArgument(fmt::format("{} has no preconditioner on the left; only gmres has", method));
+}
+
 template <class T>
 KrylovArguments<T>::KrylovArguments(const LinearOperator<T>& A, const LinearOperator<T>& M,
                                     std::span<const T> right_side, std::span<T> guess,

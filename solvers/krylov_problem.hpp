@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace tessera::detail {
 
@@ -35,6 +36,9 @@ struct KrylovArguments {
   /// Takes vectors that fit. \throws as above
   void take(std::span<const T> right_side, std::span<T> guess);
 };
+
+/// \param method its name \throws InvalidArgument where the options ask for M on the left: only gmres() has it there
+void require_right_side(const SolverOptions& options, std::string_view method);
 
 /// A solution in a precision above T, of which the x of a method is a correction (mixed_precision.cpp). Residuals are
 /// those of b' - A (solution + x), with b' = 2^-exponent b and ‖b'‖₂ in [1, 2).

@@ -153,6 +153,7 @@ namespace detail {
 
 template <class T>
 std::unique_ptr<KrylovMethod<T>> make_minres(const KrylovProblem<T>& problem) {
+  require_right_side(problem.options, "minres");
   return std::make_unique<Minres<T>>(problem);
 }
 

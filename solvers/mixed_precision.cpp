@@ -131,6 +131,9 @@ class MixedPrecisionSolver::Impl final : public Refinement<float> {
       throw NotSupported(
           fmt::format("{} in mixed precision; known are cg, bicgstab, gmres, richardson", to_string(method)));
     }
+    if (options.side == PreconditionerSide::left) {
+      throw NotSupported("gmres with its preconditioner on the left in mixed precision");
+    }
     keeps_direction = keeps_directions(method);
     reduction = keeps_direction ? frequent_reduction : rare_reduction;
     prepare();

@@ -99,7 +99,8 @@ std::uint64_t vectors_of(const MethodInfo& method, std::int64_t n, const SolverO
   const auto vectors = static_cast<std::uint64_t>(method.vectors);
   if (!method.restarts) return vectors;
   const auto directions = static_cast<std::uint64_t>(std::min<std::int64_t>(options.restart, n));
-  return vectors + (simple ? directions + 1 : 2 * directions + 1);
+  const bool keeps_one = simple || options.side == PreconditionerSide::left;
+  return vectors + (keeps_one ? directions + 1 : 2 * directions + 1);
 }
 
 double moved_by(const MethodInfo& method, const SolverOptions& options) {

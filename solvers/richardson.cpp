@@ -95,6 +95,7 @@ namespace detail {
 
 template <class T>
 std::unique_ptr<KrylovMethod<T>> make_richardson(const KrylovProblem<T>& problem) {
+  require_right_side(problem.options, "richardson");
   return std::make_unique<Richardson<T>>(problem);
 }
 

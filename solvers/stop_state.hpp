@@ -46,10 +46,11 @@ struct StopState : fused::LoopControl {
   double peak = 0.0;  ///< largest residual since the last computed one: the scale of the recurrence's rounding errors
   double best = 0.0;  ///< smallest residual, updated when it falls by 1 %
   std::int64_t best_iteration = 0;
-  double judged = 0.0;     ///< latest argument of judge()
-  double kept_norm = 0.0;  ///< ‖r‖₂ of the kept x
-  bool keep = false;       ///< x is to be kept when it is next read or written
-  double x_bound = 0.0;    ///< no |x_i| exceeds it
+  double judged = 0.0;               ///< latest argument of judge()
+  double kept_norm = 0.0;            ///< ‖r‖₂ of the kept x
+  bool keep = false;                 ///< x is to be kept when it is next read or written
+  double x_bound = 0.0;              ///< no |x_i| exceeds it
+  double preconditioned_norm = 0.0;  ///< ‖M r‖₂ of the latest start, where the method minimizes that; else 0
 
   // Why it halted.
   Status status = Status::max_iterations;
@@ -130,6 +131,9 @@ struct StopState : fused::LoopControl {
       if (!halted()) consider_keeping();
     }
   }
+
+  /// Whether ‖r‖₂ may grow while the method progresses.
+  [[nodiscard]] TESSERA_HOST_DEVICE bool minimizes_preconditioned() const noexcept { return preconditioned_norm > 0.0; }
 
   /// x is kept each time that the residual has halved.
   TESSERA_HOST_DEVICE void consider_keeping() noexcept {

@@ -61,7 +61,8 @@ namespace {
 /// A cycle of GMRES that leaves this fraction of the residual has done nothing; the next would be the same.
 constexpr double idle_cycle = 1.0 - 1e-6;
 
-std::string_view describe(Breakdown kind) {
+std::string_view describe(Breakdown kind, PreconditionerSide side) {
+  const bool is_left = side == PreconditionerSide::left;
   switch (kind) {
     case Breakdown::none:
       break;
@@ -74,8 +75,13 @@ std::string_view describe(Breakdown kind) {
     case Breakdown::indefinite:
       return "p'Ap is not positive beyond rounding, so A is singular or not positive definite: p'Ap / (||p|| ||Ap||) =";
     case Breakdown::preconditioner:
+      if (is_left) return "the preconditioner is singular: ||M r|| / ||r|| =";
       return "the preconditioner is not positive definite: r'Mr / r'r =";
     case Breakdown::dependent:
+      if (is_left) {
+        return "M A v depends on the directions before it, so A or M is singular: what is left of it, relative to "
+               "||M A v||,";
+      }
       return "A z depends on the directions before it, so A is singular: what is left of A z, relative to ||A z||,";
     case Breakdown::asymmetric:
       return "A is not symmetric: the two inner products of Lanczos vectors u'Av and v'Au differ, relative to ||Au|| "
@@ -133,9 +139,9 @@ std::optional<Status> StoppingCriteria::verdict(double residual) {
   return std::nullopt;
 }
 
-bool StoppingCriteria::cycle_is_futile(double true_residual) {
-  idle_cycles_ = true_residual >= idle_cycle * best_of_cycles_ ? idle_cycles_ + 1 : 0;
-  best_of_cycles_ = std::min(best_of_cycles_, true_residual);
+bool StoppingCriteria::cycle_is_futile(double norm) {
+  idle_cycles_ = norm >= idle_cycle * best_of_cycles_ ? idle_cycles_ + 1 : 0;
+  best_of_cycles_ = std::min(best_of_cycles_, norm);
   return idle_cycles_ > allowed_futile_checks;
 }
 
@@ -146,7 +152,7 @@ std::string StoppingCriteria::target_text() const {
 std::string StoppingCriteria::breakdown_cause(const SolveReport& report) const {
   const BreakdownEvent& event = report.breakdowns.back();
   return fmt::format("breakdown ({}) after iteration {}, {} restarts: {} {:.3g}; ", to_string(event.kind),
-                     event.iteration, report.restarts, describe(event.kind), event.value);
+                     event.iteration, report.restarts, describe(event.kind, options_.side), event.value);
 }
 
 std::string StoppingCriteria::cause(Status status, const SolveReport& report) const {
@@ -171,8 +177,9 @@ std::string StoppingCriteria::cause(Status status, const SolveReport& report) co
             restarts_.futile_checks);
       }
       if (idle_cycles_ > allowed_futile_checks) {
-        return fmt::format("{} cycles of {} directions did not lower ||r||_2 = {:.6g}; ", idle_cycles_,
-                           options_.restart, user_units(best_of_cycles_));
+        return fmt::format("{} cycles of {} directions did not lower ||{}||_2 = {:.6g}; ", idle_cycles_,
+                           options_.restart, state_.minimizes_preconditioned() ? "M r" : "r",
+                           user_units(best_of_cycles_));
       }
       return fmt::format("||r||_2 has not fallen by 1 % below {:.6g} within {} iterations; ", user_units(state_.best),
                          state_.window);

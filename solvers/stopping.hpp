@@ -46,8 +46,9 @@ class StoppingCriteria {
   void replaced(double true_residual) { state_.replaced(true_residual); }
   /// After a check that found the true residual above the target: whether restarting no longer lowers it.
   [[nodiscard]] bool restart_is_futile(double true_residual) { return restarts_.check_is_futile(true_residual); }
-  /// After a cycle of GMRES that left the true residual above the target: whether cycles no longer lower it.
-  [[nodiscard]] bool cycle_is_futile(double true_residual);
+  /// After a cycle of GMRES that left the true residual above the target: whether cycles no longer lower what they
+  /// minimize. \param norm the true residual, or where it is ‖M r‖₂ that of the beginning of the cycle
+  [[nodiscard]] bool cycle_is_futile(double norm);
   /// Whether one more restart after a breakdown is allowed; counts it.
   [[nodiscard]] bool may_restart(double true_residual) {
     return restarts_.allow(true_residual, options_.breakdown_restarts);
@@ -69,7 +70,7 @@ class StoppingCriteria {
   std::string stall_;
 
   RestartRules restarts_;
-  double best_of_cycles_ = std::numeric_limits<double>::infinity();  // smallest true residual after a cycle
+  double best_of_cycles_ = std::numeric_limits<double>::infinity();  // smallest norm of cycle_is_futile()
   int idle_cycles_ = 0;
 };
 

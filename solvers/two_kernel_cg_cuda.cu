@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(sum_threads)
     cg_scalars_kernel(Op op, TwoKernelCgState* state, LoopControlBlock* block, CgSums* partial, const CgSums* parts,
                       std::int64_t count) {
   run_operation(
-      op, state, block, partial, nullptr, 0,
+      op, BlockRank::of_kernel(), state, &block->finished, partial, nullptr, 0,
       [&](const TwoKernelCgState& /*scalars*/) {
         CgSums sums;
         const std::int64_t stride = std::int64_t{gridDim.x} * sum_threads;
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(sum_threads)
         }
         return sums;
       },
-      [](const TwoKernelCgState& /*scalars*/) {});
+      [](const TwoKernelCgState& /*scalars*/) {}, closing(block));
 }
 
 }  // namespace

@@ -215,7 +215,7 @@ template <class T>
   const bool is_diagonal = precond.phase.held_bytes > 0 && precond.phase.held_bytes <= static_cast<std::uint64_t>(n);
   if (is_diagonal) precond.phase.ms = ms_of_bytes(forecast, static_cast<double>(sizes.bytes));
   // Columns that share a product read the matrix once, those solved one by one in every iteration.
-  const auto at_once = static_cast<double>(columns_at_once(method, columns));
+  const auto at_once = static_cast<double>(columns_at_once(settings, method, sizes.rows, columns));
   const double iteration =
       work.products_with_a * (product + 2.0 * (at_once - 1.0) * n) +
       at_once * (work.products_with_m * precond.applied_bytes + moved_by(work, settings.solver) * n);

@@ -101,6 +101,9 @@ void take_matrix(const ProblemSettings& problem, EngineRequest& request) {
 }
 
 void take_method(const RunSettings& settings, EngineRequest& request) {
+  if (settings.solver.side == PreconditionerSide::left) {
+    throw UsageError("--precond-side left does not run with --engine petsc");
+  }
   if (settings.method == Method::automatic) return;
   request.method = settings.method.iterative();
   if (request.method && *request.method != IterativeMethod::idr) return;

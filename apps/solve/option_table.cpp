@@ -111,6 +111,10 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"shadow", 0, "Method", systems, text, "r0|random", "r0", "shadow vector of bicgstab"},
     {"restart", 0, "Method", systems | many_runs, count, "N", "50",
      "directions of gmres until it starts anew; it keeps twice as many vectors unless M is none or jacobi"},
+    {"precond-side", 0, "Method", run, text, "right|left", "right",
+     "side from which gmres applies M, which is named by --precond: left minimizes ||M (b - A x)|| and keeps half as "
+     "many vectors where M is neither none nor jacobi; the ending is that of ||b - A x||",
+     "", "right|left"},
     {"spectrum", 0, "Method", run, text, "LO,HI", "",
      "bounds of the eigenvalues of M A for chebyshev; without them it estimates the upper end, at the start of the "
      "solve, and takes a thirtieth of it for the lower one"},

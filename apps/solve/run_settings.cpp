@@ -73,6 +73,20 @@ void take_spectrum(const Options& options, Method method, SolverOptions& solver)
   solver.spectrum_high = *high;
 }
 
+/// The ladder, and mixed precision, have M on the right.
+void take_side(const Options& options, const RunSettings& settings, SolverOptions& solver) {
+  require_method(options, "precond-side", settings.method, Method::gmres);
+  constexpr Choices<PreconditionerSide, 2> sides{
+      {{"right", PreconditionerSide::right}, {"left", PreconditionerSide::left}}};
+  solver.side = choice_option(options, "precond-side", sides);
+  if (solver.side == PreconditionerSide::right) return;
+  if (settings.method != Method::gmres || settings.precond.precond == Precond::automatic) {
+    throw UsageError("--precond-side left needs a method and a preconditioner by name",
+                     "--method gmres --precond jacobi, for instance");
+  }
+  if (settings.is_mixed) throw UsageError("--precond-side left does not apply to --precision mixed");
+}
+
 /// Method direct brings its own M.
 void take_direct_factors(const Options& options, PrecondSettings& precond) {
   if (options.typed("precond") && precond.precond != Precond::automatic) {
@@ -97,6 +111,9 @@ void decide_for_host(MachineSettings& machine) {
   machine.device_undecided = false;
   machine.device_reason = "method direct runs on the host";
 }
+
+/// Whether solvers fuse it.
+[[nodiscard]] bool is_simple(Precond precond) { return precond == Precond::none || precond == Precond::jacobi; }
 
 [[nodiscard]] std::optional<ErrorGate> error_gate_setting(const Options& options) {
   constexpr Choices<std::optional<ErrorGate>, 4> gates{
@@ -127,19 +144,19 @@ SolverOptions solver_settings(const Options& options) {
   return result;
 }
 
-std::int64_t columns_at_once(Method method, std::int64_t columns) {
-  const bool together = method.iterative() && shares_products(*method.iterative());
-  return together ? std::min<std::int64_t>(columns, most_panel_columns) : 1;
+std::int64_t columns_at_once(const RunSettings& settings, Method method, std::int64_t rows, std::int64_t columns) {
+  if (!method.iterative()) return 1;
+  const int most = columns_together(*method.iterative(), rows, settings.solver, is_simple(settings.precond.precond));
+  return std::min<std::int64_t>(columns, most);
 }
 
 std::uint64_t vector_bytes(const RunSettings& settings, Method method, std::int64_t rows, std::size_t element,
                            std::int64_t columns) {
-  const Precond precond = settings.precond.precond;
-  const bool simple = precond == Precond::none || precond == Precond::jacobi;
+  const bool simple = is_simple(settings.precond.precond);
   std::uint64_t vectors = support::vectors_of(method, rows, settings.solver, simple);
   if (columns > 1) {
     // Work vectors of a panel, or of one column at a time; all right-hand sides and solutions.
-    const auto at_once = static_cast<std::uint64_t>(columns_at_once(method, columns));
+    const auto at_once = static_cast<std::uint64_t>(columns_at_once(settings, method, rows, columns));
     vectors = vectors * (at_once + 1) + 2 * static_cast<std::uint64_t>(columns);
   }
   const std::uint64_t bytes = vectors * static_cast<std::uint64_t>(rows) * element;
@@ -165,6 +182,7 @@ RunSettings run_settings(const Options& options) {
   result.option_of_square_systems = option_of_square_systems(options);
   result.is_mixed = options.text("precision") == "mixed";
   if (result.is_mixed) require_mixable(result.method);
+  take_side(options, result, result.solver);
   result.solver.keep_history = result.output.wants_history();
   result.solver.history_rows = result.output.history_rows();
   result.error_gate = error_gate_setting(options);

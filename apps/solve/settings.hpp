@@ -178,8 +178,9 @@ struct PageRankSettings {
 [[nodiscard]] VertexNames vertex_names(const RankingSettings& settings, std::int64_t vertices,
                                        const std::vector<std::string>& labels);
 
-/// Right-hand sides that iterate together.
-[[nodiscard]] std::int64_t columns_at_once(Method method, std::int64_t columns);
+/// Right-hand sides that iterate together. Which preconditioner `auto` takes is not known yet.
+[[nodiscard]] std::int64_t columns_at_once(const RunSettings& settings, Method method, std::int64_t rows,
+                                           std::int64_t columns);
 
 /// Right-hand sides, solutions and work vectors of a run, at most. Which preconditioner `auto` takes is not known yet.
 [[nodiscard]] std::uint64_t vector_bytes(const RunSettings& settings, Method method, std::int64_t rows,

@@ -33,8 +33,8 @@ struct MethodInfo {
   double products_with_a = 1.0;  ///< per iteration
   double products_with_m = 1.0;  ///< per iteration
   int vectors = 0;               ///< of n elements in a solve, at most: with b, x, and the second output of a product
-  double moved = 0.0;            ///< vectors of n elements read or written per iteration, besides those of the products
-  bool restarts = false;         ///< keeps SolverOptions::restart directions besides, see vectors_of() and moved_by()
+  double moved = 0.0;  ///< vectors of n elements read or written per iteration, at most, besides those of the products
+  bool restarts = false;  ///< keeps SolverOptions::restart directions besides, see vectors_of() and moved_by()
 };
 
 /// All methods, in the order of help texts.
@@ -46,7 +46,8 @@ struct MethodInfo {
 [[nodiscard]] IterativeMethod parse_iterative_method(std::string_view name);
 
 /// Vectors of n elements in a solve, at most: right-hand side, solution and work vectors. \param n rows; a cycle has no
-/// more directions \param simple M is the identity or diagonal, so no preconditioned directions are kept
+/// more directions \param simple M is the identity or diagonal, so no preconditioned directions are kept, as with M on
+/// the left
 [[nodiscard]] std::uint64_t vectors_of(const MethodInfo& method, std::int64_t n, const SolverOptions& options,
                                        bool simple);
 /// Vectors of n elements read or written per iteration, in the mean of a cycle, besides those of the products.

@@ -9,6 +9,7 @@
 #include "tessera/report.hpp"
 #include "tessera/solvers.hpp"
 
+#include <cstdint>
 #include <type_traits>
 #include <vector>
 
@@ -73,24 +74,38 @@ template <class T>
 std::vector<SolveReport> bicgstab(const LinearOperator<T>& A, MultiVectorView<const std::type_identity_t<T>> B,
                                   MultiVectorView<std::type_identity_t<T>> X, const SolverOptions& options = {});
 
+/// GMRES(m) for k right-hand sides at once, as cg() above and with the recurrence of gmres(): every column has a basis
+/// of its own and restarts when its directions are used up. Memory: m + 5 vectors of n elements per column of a panel,
+/// 2 m + 7 with an M on the right that is neither the identity nor diagonal, m + 7 with such an M on the left, and 5 n
+/// besides. So panels are narrower: columns_together().
+template <class T>
+std::vector<SolveReport> gmres(const LinearOperator<T>& A, const LinearOperator<T>& M,
+                               MultiVectorView<const std::type_identity_t<T>> B,
+                               MultiVectorView<std::type_identity_t<T>> X, const SolverOptions& options = {});
+
+/// Without preconditioner.
+template <class T>
+std::vector<SolveReport> gmres(const LinearOperator<T>& A, MultiVectorView<const std::type_identity_t<T>> B,
+                               MultiVectorView<std::type_identity_t<T>> X, const SolverOptions& options = {});
+
 /// Whether the columns of solve_columns() share each product.
 [[nodiscard]] constexpr bool shares_products(IterativeMethod method) noexcept {
-  return method == IterativeMethod::cg || method == IterativeMethod::bicgstab;
+  return method == IterativeMethod::cg || method == IterativeMethod::bicgstab || method == IterativeMethod::gmres;
 }
 
-/// Any method for k right-hand sides: cg and bicgstab as above; all others column by column, with the vectors and the
-/// recorded loop of one solver. \throws as above
+/// Vectors of n elements that a panel of GMRES keeps, at most, unless it has one column.
+inline constexpr int most_panel_vectors = 512;
+
+/// Columns that solve_columns() iterates together, at most: most_panel_columns; of gmres, as many as keep
+/// most_panel_vectors, 8 with m = 50; of methods that share no products, one. A panel of gmres is narrower where half
+/// of the memory that is free would not hold it. \param n, simple as for vectors_of()
+[[nodiscard]] int columns_together(IterativeMethod method, std::int64_t n, const SolverOptions& options, bool simple);
+
+/// Any method for k right-hand sides: cg, bicgstab and gmres as above; all others column by column, with the vectors
+/// and the recorded loop of one solver. \throws as above
 template <class T>
 std::vector<SolveReport> solve_columns(IterativeMethod method, const LinearOperator<T>& A, const LinearOperator<T>& M,
                                        MultiVectorView<const std::type_identity_t<T>> B,
                                        MultiVectorView<std::type_identity_t<T>> X, const SolverOptions& options = {});
-
-/// GMRES(m) for k right-hand sides, column by column, as solve_columns().
-template <class T>
-std::vector<SolveReport> gmres(const LinearOperator<T>& A, const LinearOperator<T>& M,
-                               MultiVectorView<const std::type_identity_t<T>> B,
-                               MultiVectorView<std::type_identity_t<T>> X, const SolverOptions& options = {}) {
-  return solve_columns<T>(IterativeMethod::gmres, A, M, B, X, options);
-}
 
 }  // namespace tessera

@@ -22,6 +22,9 @@ enum class ResidualBase { b, r0 };
 /// Shadow vector of BiCGSTAB.
 enum class Shadow { r0, random };
 
+/// Side from which gmres() applies M.
+enum class PreconditionerSide : std::uint8_t { right, left };
+
 /// Parameters of every method. All thresholds are relative to ‖b‖, to ‖r₀‖ or to the norms of the factors of a
 /// product, so scaling A and b by powers of two changes nothing; only absolute_tolerance has the units of b.
 /// The iteration runs on A.device(); M, b and x have to lie there too.
@@ -43,8 +46,11 @@ struct SolverOptions {
   /// finds that they disagree.
   std::int64_t replacement_interval = 0;
   /// m of gmres(): directions until it starts anew; 1 to 1000. It keeps 2 m + 2 vectors where M is neither the identity
-  /// nor diagonal, else m + 1.
+  /// nor diagonal and on the right, else m + 1.
   int restart = 50;
+  /// Of gmres(), which minimizes ‖b - A x‖₂ over a cycle with M on the right, ‖M (b - A x)‖₂ with M on the left. Other
+  /// methods refuse `left`.
+  PreconditionerSide side = PreconditionerSide::right;
   Shadow shadow = Shadow::r0;
   std::uint64_t seed = 42;  ///< of a random shadow vector, and of the shadow vectors of idr()
   bool keep_history = false;
@@ -104,6 +110,11 @@ SolveReport bicgstab(const LinearOperator<T>& A, std::span<const std::type_ident
 /// Per iteration j of a cycle: one product with A, one with M, 3 j n elements of memory traffic (4 j n where a block of
 /// the basis does not stay in the cache), and no allocation. What a singular A leaves out, and how cycles that do
 /// nothing end: docs/solving.md.
+///
+/// With SolverOptions::side = left it solves M A x = M b, and M has to be linear. The norms of its iterations are ‖M
+/// r‖₂ times ‖r‖₂ / ‖M r‖₂ of the latest r that was computed, at the beginning of the cycle; where such a norm meets
+/// the tolerance, ‖b - A x‖₂ is computed and decides. Where it fails, another cycle begins, which has to lower ‖M r‖₂
+/// further (SciPy's rule). ‖b - A x‖₂ may grow meanwhile. Memory: m + 1 vectors with any M.
 template <class T>
 SolveReport gmres(const LinearOperator<T>& A, const LinearOperator<T>& M, std::span<const std::type_identity_t<T>> b,
                   std::span<std::type_identity_t<T>> x, const SolverOptions& options = {});

@@ -23,6 +23,15 @@ namespace tessera::python {
 
 namespace {
 
+[[nodiscard]] std::string side_of(const SolverOptions& options) {
+  return options.side == PreconditionerSide::left ? "left" : "right";
+}
+
+void set_side(SolverOptions& options, const std::string& side) {
+  if (side != "left" && side != "right") throw InvalidArgument("side \"" + side + "\" is none of left, right");
+  options.side = side == "left" ? PreconditionerSide::left : PreconditionerSide::right;
+}
+
 void bind_options(nb::module_& module) {
   nb::class_<SolverOptions>(module, "SolverOptions", "Parameters of every method")
       .def(nb::init<>())
@@ -35,6 +44,7 @@ void bind_options(nb::module_& module) {
       .def_rw("breakdown_restarts", &SolverOptions::breakdown_restarts)
       .def_rw("replacement_interval", &SolverOptions::replacement_interval)
       .def_rw("restart", &SolverOptions::restart)
+      .def_prop_rw("side", &side_of, &set_side)
       .def_rw("spectrum_low", &SolverOptions::spectrum_low)
       .def_rw("spectrum_high", &SolverOptions::spectrum_high)
       .def_rw("seed", &SolverOptions::seed)

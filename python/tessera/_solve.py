@@ -85,7 +85,8 @@ class Solver:
     method : str
         "cg", "bicgstab", "gmres", "idr", "minres", "chebyshev" or "richardson".
     M : Preconditioner, str, LinearOperator or matrix, optional
-        An approximate inverse of A. It is applied from the right by "bicgstab", "gmres" and "idr".
+        An approximate inverse of A. It is applied from the right by "bicgstab", "gmres" and "idr"; by "gmres" with
+        ``side="left"`` from the left.
     rtol, atol : float
         Converged when ‖b - A x‖₂ ≤ max(rtol ‖b‖₂, atol).
     maxiter : int, optional
@@ -96,7 +97,7 @@ class Solver:
         Called after every iteration with an object of `iteration`, `max_iterations`, `residual`, `target` and
         `seconds`; what it returns, if true, ends the solve with the status "interrupted".
     **options
-        `restart` (of gmres), `spectrum_low` and `spectrum_high` (of chebyshev: bounds of the eigenvalues of M A),
+        `restart` and `side` ("right", "left") of gmres, `spectrum_low` and `spectrum_high` (of chebyshev: bounds of the eigenvalues of M A),
         `time_limit` (seconds), `seed`, `divergence_tolerance`, `stagnation_window`,
         `breakdown_restarts`, `replacement_interval`, `history_rows`.
     """
@@ -186,7 +187,7 @@ _ITERATE_DOC = """{title}
     Solution
         ``x, info = ...`` as with SciPy; `report` says how the solve ended. Computed in the type of A.
         For b of shape (n, k), in the order of C or of Fortran: `Solutions`, with x of that shape and a report per
-        column. Columns of "cg" and "bicgstab" share each product with A; NumPy arrays alone.
+        column. Columns of "cg", "bicgstab" and "gmres" share each product with A; NumPy arrays alone.
     """
 
 
@@ -202,7 +203,8 @@ def _method(name, title, a="Any square matrix."):
 
 cg = _method("cg", "Conjugate gradients (Hestenes and Stiefel 1952).", "Symmetric positive definite; so is M.")
 bicgstab = _method("bicgstab", "BiCGSTAB (van der Vorst 1992), preconditioned from the right.")
-gmres = _method("gmres", "Flexible GMRES(m) (Saad and Schultz 1986, Saad 1993), preconditioned from the right.")
+gmres = _method("gmres", "GMRES(m) (Saad and Schultz 1986), flexible (Saad 1993) and preconditioned from the right; from the "
+                "left with `side=\"left\"`, as SciPy's.")
 idr = _method("idr", "IDR(4) (Sonneveld and van Gijzen 2008), preconditioned from the right.")
 minres = _method("minres", "MINRES (Paige and Saunders 1975).",
                  "Symmetric, indefinite or singular too; M is symmetric positive definite.")

@@ -69,8 +69,8 @@ class BlockOfThreads {
     double projections[Op::projects ? sum_threads / warp_size : 1][Op::projects ? columns_per_round : 1];
   };
 
-  __device__ BlockOfThreads(std::int64_t n, const Op& op, int columns, Shared& shared)
-      : n_(n), op_(op), columns_(columns), shared_(shared) {}
+  __device__ BlockOfThreads(std::int64_t n, const Op& op, int columns, const BlockRank& rank, Shared& shared)
+      : n_(n), op_(op), columns_(columns), rank_(rank), shared_(shared) {}
 
   /// \param coefficients as many as columns \param partial inner products of the blocks, column by column
   __device__ Sums run(const typename Op::Scalars& scalars, const double* coefficients, double* partial) {
@@ -85,7 +85,7 @@ class BlockOfThreads {
     for (int first = 0; first < rounds_end; first += columns_per_round) {
       const int count = columns_ - first < columns_per_round ? columns_ - first : columns_per_round;
       if constexpr (Op::projects) clear_projections(count);
-      for (std::int64_t tile = blockIdx.x; tile * tile_elements < n_; tile += gridDim.x) {
+      for (std::int64_t tile = rank_.index; tile * tile_elements < n_; tile += rank_.count) {
         T values[elements];
         std::int64_t at[elements];
         pass_tile(tile * tile_elements, first == 0, scalars, sums, at, values);
@@ -177,7 +177,7 @@ class BlockOfThreads {
     for (int k = static_cast<int>(threadIdx.x); k < count; k += sum_threads) {
       double sum = 0.0;
       for (int other = 0; other < sum_threads / warp_size; ++other) sum += shared_.projections[other][k];
-      partial[std::int64_t{first + k} * gridDim.x + blockIdx.x] = sum;
+      partial[std::int64_t{first + k} * rank_.count + rank_.index] = sum;
     }
     __syncthreads();
   }
@@ -191,6 +191,7 @@ class BlockOfThreads {
   std::int64_t n_;
   const Op& op_;
   int columns_;
+  BlockRank rank_;
   Shared& shared_;
 };
 
@@ -206,26 +207,35 @@ inline __device__ void add_up_projections(int columns, int blocks, const double*
   }
 }
 
+/// run_operation() of a block operation.
+template <class Op, class Close>
+__device__ void run_block_operation(std::int64_t n, const Op& op, const BlockRank& rank, typename Op::State* state,
+                                    unsigned* finished, typename Op::Sums* partial, double* partial_projections,
+                                    const ProductDots* dot_parts, int dot_count,
+                                    typename BlockOfThreads<Op>::Shared& shared, const Close& close) {
+  run_operation(
+      op, rank, state, finished, partial, dot_parts, dot_count,
+      [&](const typename Op::State& scalars) -> typename Op::Sums {
+        return BlockOfThreads<Op>(n, op, op.columns(scalars), rank, shared)
+            .run(op.scalars(scalars), op.coefficients, partial_projections);
+      },
+      [&](const typename Op::State& scalars) {
+        if constexpr (Op::projects) {
+          add_up_projections(op.columns(scalars), static_cast<int>(rank.count), partial_projections, op.projections);
+        }
+      },
+      close);
+}
+
 /// One block operation of a loop.
 template <class Op>
 __global__ void __launch_bounds__(sum_threads, 2)
     loop_block_kernel(std::int64_t n, Op op, typename Op::State* state, LoopControlBlock* block,
                       typename Op::Sums* partial, double* partial_projections, const ProductDots* dot_parts,
                       int dot_count) {
-  using Sums = typename Op::Sums;
-  using Threads = BlockOfThreads<Op>;
-  __shared__ typename Threads::Shared shared;
-  run_operation(
-      op, state, block, partial, dot_parts, dot_count,
-      [&](const typename Op::State& scalars) -> Sums {
-        return Threads(n, op, op.columns(scalars), shared)
-            .run(op.scalars(scalars), op.coefficients, partial_projections);
-      },
-      [&](const typename Op::State& scalars) {
-        if constexpr (Op::projects) {
-          add_up_projections(op.columns(scalars), static_cast<int>(gridDim.x), partial_projections, op.projections);
-        }
-      });
+  __shared__ typename BlockOfThreads<Op>::Shared shared;
+  run_block_operation(n, op, BlockRank::of_kernel(), state, &block->finished, partial, partial_projections, dot_parts,
+                      dot_count, shared, closing(block));
 }
 
 template <class Op>
@@ -248,7 +258,7 @@ __global__ void __launch_bounds__(sum_threads, 2)
                       typename Op::Sums* partial, double* partial_projections) {
   using Threads = BlockOfThreads<Op>;
   __shared__ typename Threads::Shared shared;
-  auto sums = Threads(n, op, columns, shared).run(scalars, coefficients, partial_projections);
+  auto sums = Threads(n, op, columns, BlockRank::of_kernel(), shared).run(scalars, coefficients, partial_projections);
   if constexpr (!std::is_empty_v<typename Op::Sums>) {
     sums = add_up_block<sum_threads>(sums);
     if (threadIdx.x == 0) partial[blockIdx.x] = sums;

@@ -98,14 +98,24 @@ __device__ typename Op::Sums apply_to_elements(const Op& op, const State& state,
   return sums;
 }
 
-/// One operation of a loop, by all blocks of threads. Every block computes the scalars for itself. The last block to
-/// finish adds the sums and stores the state. The state is in shared memory, where it costs the loop over the elements
-/// no registers. \param body (const State&) -> sums of a thread \param finish (const State&), by the last block, before
-/// scalars_after()
-template <class Op, class Body, class Finish>
-__device__ void run_operation(const Op& op, typename Op::State* state, LoopControlBlock* block,
+/// A block of threads among those of its operation.
+struct BlockRank {
+  unsigned index;
+  unsigned count;
+
+  /// Of a kernel that is one operation.
+  [[nodiscard]] static __device__ BlockRank of_kernel() { return {blockIdx.x, gridDim.x}; }
+};
+
+/// One operation of a loop, by all its blocks of threads. Every block computes the scalars for itself. The last block
+/// to finish adds the sums and stores the state. The state is in shared memory, where it costs the loop over the
+/// elements no registers. \param finished blocks that are done \param body (const State&) -> sums of a thread \param
+/// finish (const State&), by the last block, before scalars_after() \param close (const State&, iterations before), by
+/// one thread, at the end
+template <class Op, class Body, class Finish, class Close>
+__device__ void run_operation(const Op& op, const BlockRank& rank, typename Op::State* state, unsigned* finished,
                               typename Op::Sums* partial, const ProductDots* dot_parts, int dot_count, const Body& body,
-                              const Finish& finish) {
+                              const Finish& finish, const Close& close) {
   using State = typename Op::State;
   using Sums = typename Op::Sums;
   static_assert(std::is_trivially_copyable_v<State> && sizeof(State) % sizeof(int) == 0);
@@ -131,16 +141,16 @@ __device__ void run_operation(const Op& op, typename Op::State* state, LoopContr
   if (!scalars.halted()) sums = body(scalars);
   if constexpr (has_sums<Op>) sums = add_up_block<sum_threads>(sums);
   if (threadIdx.x == 0) {
-    if constexpr (has_sums<Op>) partial[blockIdx.x] = sums;
+    if constexpr (has_sums<Op>) partial[rank.index] = sums;
     __threadfence();
-    is_last = atomicAdd(&block->finished, 1u) + 1 == gridDim.x;
+    is_last = atomicAdd(finished, 1u) + 1 == rank.count;
   }
   __syncthreads();
   if (!is_last) return;
   __threadfence();
   Sums total{};
   if constexpr (has_sums<Op>) {
-    for (unsigned other = threadIdx.x; other < gridDim.x; other += sum_threads) {
+    for (unsigned other = threadIdx.x; other < rank.count; other += sum_threads) {
       total += value_of_other_block(partial + other);
     }
     total = add_up_block<sum_threads>(total);
@@ -151,11 +161,16 @@ __device__ void run_operation(const Op& op, typename Op::State* state, LoopContr
     if constexpr (requires { op.scalars_after(scalars, total); }) {
       if (!scalars.halted()) op.scalars_after(scalars, total);
     }
-    block->finished = 0;
-    close_operation(scalars, before, *block);
+    *finished = 0;
+    close(scalars, before);
   }
   __syncthreads();
   copy_words(reinterpret_cast<int*>(state), copy, words);
+}
+
+/// The end of an operation of a loop.
+inline __device__ auto closing(LoopControlBlock* block) {
+  return [block](const fused::LoopControl& control, std::int64_t before) { close_operation(control, before, *block); };
 }
 
 /// One fused operation of a loop.
@@ -168,7 +183,7 @@ __global__ void __launch_bounds__(sum_threads, blocks_per_multiprocessor)
   // The loads of the first two elements are in flight while the scalars are computed.
   [[maybe_unused]] const EarlyLoads<Op> early(op, n, i, stride);
   run_operation(
-      op, state, block, partial, dot_parts, dot_count,
+      op, BlockRank::of_kernel(), state, &block->finished, partial, dot_parts, dot_count,
       [&]([[maybe_unused]] const typename Op::State& scalars) {
         if constexpr (has_elements<Op>) {
           return apply_to_elements(op, scalars, early, n, i, stride);
@@ -176,7 +191,7 @@ __global__ void __launch_bounds__(sum_threads, blocks_per_multiprocessor)
           return typename Op::Sums{};
         }
       },
-      [](const typename Op::State& /*scalars*/) {});
+      [](const typename Op::State& /*scalars*/) {}, closing(block));
 }
 
 template <class Op>

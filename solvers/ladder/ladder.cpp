@@ -7,6 +7,7 @@
 #include "core/stopwatch.hpp"
 #include "solvers/error_screen.hpp"
 #include "solvers/fused/vector_ops.hpp"
+#include "solvers/krylov_problem.hpp"
 #include "solvers/ladder/costs.hpp"
 #include "solvers/ladder/jacobi_watch.hpp"
 #include "solvers/ladder/outcome.hpp"
@@ -433,6 +434,7 @@ class Climb {
 template <class T>
 LadderReport solve(const SpmvPlan<T>& A, const MatrixStatistics& facts, std::span<const std::type_identity_t<T>> b,
                    std::span<std::type_identity_t<T>> x, const LadderOptions& options) {
+  detail::require_right_side(options.solver, "the ladder");
   return Climb<T>(A, facts, b, x, options).run();
 }
 

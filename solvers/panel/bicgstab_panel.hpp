@@ -18,7 +18,7 @@ struct BicgstabPanel {
   using HostSteps = BicgstabHostSteps<T>;
   /// Of a column, between its restarts.
   struct Memory {
-    explicit Memory(const SolverOptions& options) : shadows{options.shadow == Shadow::random} {}
+    explicit Memory(const KrylovProblem<T>& problem) : shadows{problem.options.shadow == Shadow::random} {}
     BicgstabShadows shadows;
   };
   enum Vector : int { x, r, kept, p, v, shadow, t, p_hat, s_hat };
@@ -30,7 +30,7 @@ struct BicgstabPanel {
   }
 
   static void iterate(fused::PanelLoop<State>& loop, const fused::PanelProblem<T>& problem,
-                      fused::PanelVectors<T>& vectors) {
+                      fused::PanelVectors<T>& vectors, std::span<Memory* const> /*columns*/) {
     const bool is_identity = problem.preconditioner.is_identity;
     const BicgstabIteration<T> iteration{.x = vectors.panel(x),
                                          .r = vectors.panel(r),

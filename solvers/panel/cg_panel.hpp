@@ -26,7 +26,7 @@ struct CgPanel {
   using HostSteps = CgHostSteps<T>;
   /// Of a column, between its restarts.
   struct Memory {
-    explicit Memory(const SolverOptions& /*options*/) {}
+    explicit Memory(const KrylovProblem<T>& /*problem*/) {}
   };
   enum Vector : int { x, r, kept, p, q, z };
   static constexpr int lasting = 4;
@@ -37,7 +37,7 @@ struct CgPanel {
   }
 
   static void iterate(fused::PanelLoop<State>& loop, const fused::PanelProblem<T>& problem,
-                      fused::PanelVectors<T>& vectors) {
+                      fused::PanelVectors<T>& vectors, std::span<Memory* const> /*columns*/) {
     const CgIteration<T> iteration{.x = vectors.panel(x),
                                    .r = vectors.panel(r),
                                    .p = vectors.panel(p),

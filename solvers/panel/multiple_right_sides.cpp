@@ -5,6 +5,7 @@
 #include "core/device/operands.hpp"
 #include "solvers/panel/bicgstab_panel.hpp"
 #include "solvers/panel/cg_panel.hpp"
+#include "solvers/panel/gmres_panel.hpp"
 #include "solvers/panel/panel_solve.hpp"
 #include "solvers/registry.hpp"
 #include "tessera/error.hpp"
@@ -50,22 +51,41 @@ SolverOptions with_time_left(const SolverOptions& options, const Stopwatch& watc
 }
 
 /// Columns of the first panel of so many. Panels are about equal.
-std::int64_t panel_width(std::int64_t columns) {
-  const std::int64_t panels = (columns + most_panel_columns - 1) / most_panel_columns;
+std::int64_t panel_width(std::int64_t columns, std::int64_t most) {
+  const std::int64_t panels = (columns + most - 1) / most;
   const std::int64_t even = (columns + panels - 1) / panels;
   if (panels == 1) return even;
-  return (even + columns_of_product - 1) / columns_of_product * columns_of_product;
+  const std::int64_t rounded = (even + columns_of_product - 1) / columns_of_product * columns_of_product;
+  return std::min(rounded, most);
 }
 
+/// Of the memory that is free now, so that no panel takes what a column alone would have. 0: unknown.
+std::uint64_t free_bytes(const Device& device) {
+  return device.is_host() ? available_host_memory_bytes() : cuda::available_bytes(device);
+}
+
+template <class T>
+std::int64_t most_columns(IterativeMethod method, const detail::KrylovProblem<T>& problem) {
+  const std::int64_t n = problem.a.rows();
+  const std::int64_t most = columns_together(method, n, problem.options, problem.preconditioner.is_fused);
+  if (method != IterativeMethod::gmres || most == 1 || n == 0) return most;
+  const std::uint64_t available = free_bytes(problem.device());
+  if (available == 0) return most;
+  const std::uint64_t of_column = vectors_of(method_info(method), n, problem.options, problem.preconditioner.is_fused) *
+                                  static_cast<std::uint64_t>(n) * sizeof(T);
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(available / 2 / of_column), 1, most);
+}
+
+/// \param most columns of a panel
 template <class T, class Method>
 std::vector<SolveReport> solve_in_panels(const LinearOperator<T>& A, const LinearOperator<T>& M,
                                          const MultiVectorView<const T>& b, const MultiVectorView<T>& x,
-                                         const SolverOptions& options) {
+                                         const SolverOptions& options, std::int64_t most) {
   const Stopwatch watch;
   std::vector<SolveReport> reports;
   bool interrupted = false;
   for (std::int64_t first = 0; first < b.columns();) {
-    const std::int64_t width = panel_width(b.columns() - first);
+    const std::int64_t width = panel_width(b.columns() - first, most);
     detail::PanelSolve<T, Method> panel(A, M, with_time_left(options, watch), b.columns(first, width),
                                         x.columns(first, width));
     auto of_panel = panel.run(interrupted);
@@ -126,18 +146,32 @@ class ColumnByColumn {
 
 }  // namespace
 
+int columns_together(IterativeMethod method, std::int64_t n, const SolverOptions& options, bool simple) {
+  if (!shares_products(method)) return 1;
+  if (method != IterativeMethod::gmres) return most_panel_columns;
+  const auto of_column = static_cast<std::int64_t>(vectors_of(method_info(method), n, options, simple));
+  return static_cast<int>(std::clamp<std::int64_t>(most_panel_vectors / of_column, 1, most_panel_columns));
+}
+
 template <class T>
 std::vector<SolveReport> solve_columns(IterativeMethod method, const LinearOperator<T>& A, const LinearOperator<T>& M,
                                        MultiVectorView<const std::type_identity_t<T>> B,
                                        MultiVectorView<std::type_identity_t<T>> X, const SolverOptions& options) {
   const detail::KrylovProblem<T> problem(detail::KrylovArguments<T>(A, M, options));
   check_views<T>(A, B, X);
-  const bool iterates_together = A.device().is_host() || problem.is_enqueueable();
-  if (iterates_together && method == IterativeMethod::cg) {
-    return solve_in_panels<T, detail::CgPanel<T>>(A, M, B, X, options);
+  if (method == IterativeMethod::gmres) detail::require_restart(options);
+  const bool can_iterate = A.device().is_host() || problem.is_enqueueable();
+  const std::int64_t most = most_columns(method, problem);
+  if (can_iterate && method == IterativeMethod::cg) {
+    detail::require_right_side(options, "cg");
+    return solve_in_panels<T, detail::CgPanel<T>>(A, M, B, X, options, most);
   }
-  if (iterates_together && method == IterativeMethod::bicgstab) {
-    return solve_in_panels<T, detail::BicgstabPanel<T>>(A, M, B, X, options);
+  if (can_iterate && method == IterativeMethod::bicgstab) {
+    detail::require_right_side(options, "bicgstab");
+    return solve_in_panels<T, detail::BicgstabPanel<T>>(A, M, B, X, options, most);
+  }
+  if (can_iterate && method == IterativeMethod::gmres && most > 1) {
+    return solve_in_panels<T, detail::GmresPanel<T>>(A, M, B, X, options, most);
   }
   ColumnByColumn<T> solver(method, A, M, options);
   std::vector<SolveReport> reports;
@@ -171,6 +205,19 @@ std::vector<SolveReport> bicgstab(const LinearOperator<T>& A, MultiVectorView<co
   return bicgstab<T>(A, IdentityOperator<T>(A.rows(), A.device()), B, X, options);
 }
 
+template <class T>
+std::vector<SolveReport> gmres(const LinearOperator<T>& A, const LinearOperator<T>& M,
+                               MultiVectorView<const std::type_identity_t<T>> B,
+                               MultiVectorView<std::type_identity_t<T>> X, const SolverOptions& options) {
+  return solve_columns<T>(IterativeMethod::gmres, A, M, B, X, options);
+}
+
+template <class T>
+std::vector<SolveReport> gmres(const LinearOperator<T>& A, MultiVectorView<const std::type_identity_t<T>> B,
+                               MultiVectorView<std::type_identity_t<T>> X, const SolverOptions& options) {
+  return gmres<T>(A, IdentityOperator<T>(A.rows(), A.device()), B, X, options);
+}
+
 #define TESSERA_INSTANTIATE(T)                                                                                         \
   template std::vector<SolveReport> solve_columns(IterativeMethod, const LinearOperator<T>&, const LinearOperator<T>&, \
                                                   MultiVectorView<const T>, MultiVectorView<T>, const SolverOptions&); \
@@ -181,7 +228,11 @@ std::vector<SolveReport> bicgstab(const LinearOperator<T>& A, MultiVectorView<co
   template std::vector<SolveReport> bicgstab(const LinearOperator<T>&, const LinearOperator<T>&,                       \
                                              MultiVectorView<const T>, MultiVectorView<T>, const SolverOptions&);      \
   template std::vector<SolveReport> bicgstab(const LinearOperator<T>&, MultiVectorView<const T>, MultiVectorView<T>,   \
-                                             const SolverOptions&);
+                                             const SolverOptions&);                                                    \
+  template std::vector<SolveReport> gmres(const LinearOperator<T>&, const LinearOperator<T>&,                          \
+                                          MultiVectorView<const T>, MultiVectorView<T>, const SolverOptions&);         \
+  template std::vector<SolveReport> gmres(const LinearOperator<T>&, MultiVectorView<const T>, MultiVectorView<T>,      \
+                                          const SolverOptions&);
 
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)

@@ -7,12 +7,15 @@
 
 #include "solvers/bicgstab.hpp"
 #include "solvers/cg.hpp"
+#include "solvers/fused/block.hpp"
 #include "solvers/fused/graph_loop.hpp"
 #include "solvers/fused/ops.hpp"
 #include "solvers/fused/preconditioner.hpp"
+#include "solvers/gmres.hpp"
 #include "tessera/multiple_right_sides.hpp"
 
 #include <cstdint>
+#include <span>
 #include <variant>
 
 namespace tessera::fused {
@@ -112,6 +115,72 @@ struct PanelDots {
   TESSERA_HOST_DEVICE void scalars_after(State& s, const TwoSums& sums) const { s.dots = {sums.first, sums.second}; }
 };
 
+/// A panel to vectors, each without gaps and one after the other. The dots of the states are those of each vector with
+/// itself; on the host, added in the order of FusedOperator's own.
+template <class T>
+struct PanelToVectors {
+  using State = detail::GmresState;
+  using Sums = double;
+  static constexpr bool sums_in_order = true;
+  struct Scalars {};
+  struct Loaded {
+    T value;
+  };
+  const T* panel;
+  T* vectors;
+  std::int64_t n;
+  int columns;
+  RowOfElement row;
+
+  TESSERA_HOST_DEVICE void scalars_before(State& /*s*/) const {}
+  [[nodiscard]] TESSERA_HOST_DEVICE Scalars scalars(const State& /*s*/) const { return {}; }
+  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t element) const { return {panel[element]}; }
+  TESSERA_HOST_DEVICE void apply(std::int64_t element, const Loaded& old, Scalars /*scalar*/, double& squares) const {
+    const std::int64_t i = row(element);
+    vectors[(element - i * columns) * n + i] = old.value;
+    const auto value = static_cast<double>(old.value);
+    squares += value * value;
+  }
+  TESSERA_HOST_DEVICE void scalars_after(State& s, double squares) const { s.dots = {squares, squares}; }
+};
+
+/// The way back.
+template <class T>
+struct VectorsToPanel {
+  using State = detail::GmresState;
+  using Sums = NoSum;
+  struct Scalars {};
+  struct Loaded {
+    T value;
+  };
+  const T* vectors;
+  T* panel;
+  std::int64_t n;
+  int columns;
+  RowOfElement row;
+
+  TESSERA_HOST_DEVICE void scalars_before(State& /*s*/) const {}
+  [[nodiscard]] TESSERA_HOST_DEVICE Scalars scalars(const State& /*s*/) const { return {}; }
+  [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t element) const {
+    const std::int64_t i = row(element);
+    return {vectors[(element - i * columns) * n + i]};
+  }
+  TESSERA_HOST_DEVICE void apply(std::int64_t element, const Loaded& old, Scalars /*scalar*/, NoSum& /*sum*/) const {
+    panel[element] = old.value;
+  }
+  TESSERA_HOST_DEVICE void scalars_after(State& /*s*/, const NoSum& /*sum*/) const {}
+};
+/// The last operation of an iteration of GMRES.
+template <class T>
+inline constexpr bool ends_iteration<VectorsToPanel<T>> = true;
+
+/// A block operation on the vectors of one column of a panel.
+template <class Op>
+struct BlockOfColumn {
+  Op op;
+  BlockSpace* space;
+};
+
 /// A column of a panel to a vector, or back.
 template <class T>
 struct CopyStrided {
@@ -149,7 +218,12 @@ using PanelOps =
            detail::CgUpdateSolutionAndDirection<T, PanelDiagonal<T>>, PanelDots<T, detail::BicgstabState>,
            detail::BicgstabUpdateDirection<T, FusedIdentity<T>>, detail::BicgstabUpdateDirection<T, PanelDiagonal<T>>,
            detail::BicgstabUpdateS<T, FusedIdentity<T>>, detail::BicgstabUpdateS<T, PanelDiagonal<T>>,
-           detail::BicgstabUpdateSolutionAndResidual<T>>;
+           detail::BicgstabUpdateSolutionAndResidual<T>, PanelToVectors<T>, VectorsToPanel<T>>;
+/// Block operations of the columns of panels.
+template <class T>
+using PanelBlockOps =
+    OpList<detail::GmresProject<T>, detail::GmresPreconditionAndProject<T>, detail::GmresOrthogonalize<T>,
+           detail::GmresExtend<T, FusedIdentity<T>>, detail::GmresExtend<T, FusedDiagonal<T>>>;
 
 }  // namespace tessera::fused
 
@@ -159,6 +233,8 @@ namespace tessera::cuda {
 struct PanelSpace {
   double* partial = nullptr;  ///< sums of blocks: panel_partial_doubles() of them
   double* norms = nullptr;    ///< of the iterations of a run: panel_history_rows() x most_panel_columns
+  /// Blocks of threads that are done with the block operation of a column; 0 between operations. One per column.
+  unsigned* finished = nullptr;
 };
 [[nodiscard]] std::int64_t panel_partial_doubles(int columns);
 [[nodiscard]] std::int64_t panel_history_rows();
@@ -170,6 +246,15 @@ struct PanelOp {
   /// operation on scalars
   static void record(const Device& device, const LoopFrame& frame, std::int64_t n, int columns, const Op& op,
                      const PanelSpace& space);
+};
+
+/// The kernel of a block operation on the columns of a panel inside a GraphLoop, whose state is a PanelState.
+template <class Op>
+struct PanelBlock {
+  /// As LoopBlock<Op>::record(), for every column that has not halted: one launch for all. \param n elements of a
+  /// vector
+  static void record(const Device& device, const LoopFrame& frame, std::int64_t n,
+                     std::span<const fused::BlockOfColumn<Op>> columns, const PanelSpace& space);
 };
 
 }  // namespace tessera::cuda

@@ -6,6 +6,7 @@
 
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
+#include "solvers/fused/block_pass.hpp"
 #include "solvers/fused/loop.hpp"
 #include "solvers/panel/panel.hpp"
 #include "solvers/panel/panel_operator.hpp"
@@ -93,6 +94,7 @@ class PanelLoop {
     partial_ = Array<double>(cuda::panel_partial_doubles(most_panel_columns), Init::none, device);
     norms_ = Array<double>(cuda::panel_history_rows() * most_panel_columns, Init::none, device);
     norms_on_host_.resize(static_cast<std::size_t>(norms_.size()));
+    finished_ = Array<unsigned>(most_panel_columns, Init::zero, device);
   }
 
   /// Of the columns, between runs.
@@ -136,11 +138,36 @@ class PanelLoop {
     for_each_live([&](State& state) { op.scalars_before(state); });
   }
 
+  /// A block operation on every column, whose vectors have n > 0 elements. \param of_column int -> BlockOfColumn
+  template <class OfColumn>
+  void apply_blocks(std::int64_t n, const OfColumn& of_column) {
+    using Block = decltype(of_column(0));
+    using Op = decltype(Block::op);
+    if (recording_ != nullptr) {
+      std::array<Block, most_panel_columns> all{};
+      for (int j = 0; j < columns_; ++j) all[static_cast<std::size_t>(j)] = of_column(j);
+      const auto columns = std::span<const Block>(all).first(static_cast<std::size_t>(columns_));
+      return cuda::PanelBlock<Op>::record(device_, recording_->frame(), n, columns, space());
+    }
+    for_each_live([&](State& state) {
+      const Block block = of_column(static_cast<int>(&state - panel_.of));
+      block.op.scalars_before(state);
+      if (state.halted()) return;
+      const auto scalars = block.op.scalars(state);
+      block.op.scalars_after(state, block_pass(device_, n, block.op, scalars, block.op.columns(state), *block.space));
+    });
+  }
+
+  /// Y = A X, without inner products.
+  template <class T>
+  void multiply(const PanelOperator<T>& a, std::span<const T> x, std::span<T> y) {
+    if (recording_ != nullptr || !all_halted()) a.apply(x, y, columns_);
+  }
+
   /// Y = A X; the dots of the states are those with the columns of W.
   template <class T>
   void product(const PanelOperator<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) {
-    if (recording_ == nullptr && all_halted()) return;
-    a.apply(x, y, columns_);
+    multiply(a, x, y);
     apply(static_cast<std::int64_t>(x.size()), PanelDots<T, State>{.w = w.data(), .y = y.data()});
   }
 
@@ -150,8 +177,10 @@ class PanelLoop {
 
   template <class Op>
   void record(std::int64_t n, const Op& op) {
-    cuda::PanelOp<Op>::record(device_, recording_->frame(), n, columns_, op,
-                              cuda::PanelSpace{.partial = partial_.data(), .norms = norms_.data()});
+    cuda::PanelOp<Op>::record(device_, recording_->frame(), n, columns_, op, space());
+  }
+  [[nodiscard]] cuda::PanelSpace space() {
+    return {.partial = partial_.data(), .norms = norms_.data(), .finished = finished_.data()};
   }
 
   template <class Function>
@@ -240,8 +269,9 @@ class PanelLoop {
   int columns_ = 0;
   PanelState<State> panel_;
   Stopwatch watch_;
-  Array<double> partial_;  ///< on a GPU, as norms_
-  Array<double> norms_;    ///< of the iterations of a run
+  Array<double> partial_;     ///< on a GPU, as norms_
+  Array<double> norms_;       ///< of the iterations of a run
+  Array<unsigned> finished_;  ///< PanelSpace::finished
   std::vector<double> norms_on_host_;
   std::unique_ptr<cuda::GraphLoop> graph_;
   std::int64_t chunk_ = first_report_iterations;  ///< iterations until the next report

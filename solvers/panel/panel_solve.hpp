@@ -43,7 +43,7 @@ void copy_to_column(const Device& device, std::span<const T> from, const MultiVe
 /// where recording the loop takes about half a millisecond. Below, they leave when at most half of the columns iterate.
 inline constexpr std::int64_t narrowing_elements = std::int64_t{1} << 18;
 
-/// \tparam Method CgPanel or BicgstabPanel
+/// \tparam Method CgPanel, BicgstabPanel or GmresPanel
 template <class T, class Method>
 class PanelSolve {
  public:
@@ -99,7 +99,7 @@ class PanelSolve {
     Column(PanelSolve& panel, std::int64_t j)
         : index(j),
           solve(panel.problem_, state, panel.vectors_.column(Method::r), panel.vectors_.column(Method::kept)),
-          memory(panel.options_) {}
+          memory(panel.problem_) {}
   };
 
   /// Brings every x that is still in the blocks to the caller when a solve ends by an exception.
@@ -133,6 +133,7 @@ class PanelSolve {
       look_at(column);
       copy_column<T>(problem_.device(), x_, column.index, problem_.x);
       iterating_.push_back(settle(column, column.solve.open(), static_cast<int>(j)));
+      in_blocks_.push_back(&column);
     }
     drop_ended();
     if (iterating_.empty()) return;
@@ -145,7 +146,9 @@ class PanelSolve {
 
   void iterate(fused::PanelLoop<State>& loop) {
     const fused::PanelProblem<T> problem{a_, m_, {problem_.preconditioner, loop.columns()}};
-    Method::iterate(loop, problem, vectors_);
+    std::array<typename Method::Memory*, most_panel_columns> memories{};
+    for (std::size_t slot = 0; slot < in_blocks_.size(); ++slot) memories[slot] = &in_blocks_[slot]->memory;
+    Method::iterate(loop, problem, vectors_, std::span(memories).first(in_blocks_.size()));
   }
 
   /// History, observer and time limits after an iteration. \returns whether to go on
@@ -247,11 +250,12 @@ class PanelSolve {
     if (count < width && count > 0) {
       vectors_.narrow(left);
       for (std::size_t slot = 0; slot < count; ++slot) {
-        iterating_[slot] = iterating_[static_cast<std::size_t>(left[slot])];
+        iterating_[slot] = in_blocks_[slot] = iterating_[static_cast<std::size_t>(left[slot])];
         loop_.state(static_cast<int>(slot)) = loop_.state(left[slot]);
       }
     }
     iterating_.resize(count);
+    in_blocks_.resize(count);
     if (count < width || loop_.columns() == 0) loop_.forget(static_cast<int>(count));
   }
 
@@ -280,7 +284,8 @@ class PanelSolve {
   Array<T> gathered_b_;  ///< empty where b is contiguous
   fused::PanelLoop<State> loop_;
   std::vector<std::unique_ptr<Column>> columns_;
-  std::vector<Column*> iterating_;  ///< columns of the blocks; null: ended
+  std::vector<Column*> in_blocks_;  ///< columns of the blocks
+  std::vector<Column*> iterating_;  ///< the same; null: ended
   Column* looked_at_ = nullptr;     ///< whose vectors are not in the blocks
   std::vector<SolveReport> reports_;
   std::int64_t iteration_ = 0;

@@ -2,10 +2,13 @@
 /// read consecutive elements. Sums have an order that depends on the numbers of rows and columns alone: equal bits on
 /// every GPU.
 #include "core/cuda/reduce.cuh"
+#include "solvers/fused/block_kernels.cuh"
 #include "solvers/fused/kernels.cuh"
 #include "solvers/panel/panel.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 namespace tessera::cuda {
@@ -127,6 +130,29 @@ __global__ void __launch_bounds__(sum_threads, blocks_per_multiprocessor)
   copy_words(reinterpret_cast<int*>(panel->of), copies, columns * words);
 }
 
+/// What the columns of a panel give to a block operation; a parameter of its kernel.
+template <class Op>
+struct OpsOfColumns {
+  Op of[most_panel_columns];
+  double* partial_projections[most_panel_columns];
+};
+
+/// One block operation on each column that has not halted, by `blocks` blocks of threads per column.
+template <class Op>
+__global__ void __launch_bounds__(sum_threads, 2)
+    panel_block_kernel(std::int64_t n, unsigned blocks, OpsOfColumns<Op> columns,
+                       fused::PanelState<typename Op::State>* panel, unsigned* finished, typename Op::Sums* partial) {
+  static_assert(sizeof(OpsOfColumns<Op>) <= 4000, "the parameters of a kernel have 4 KiB");
+  __shared__ typename BlockOfThreads<Op>::Shared shared;
+  if (panel->halted()) return;
+  const unsigned column = blockIdx.x / blocks;
+  const Op op = columns.of[column];
+  run_block_operation(n, op, BlockRank{blockIdx.x % blocks, blocks}, panel->of + column, finished + column,
+                      partial + column * block_op_blocks, columns.partial_projections[column],
+                      static_cast<const ProductDots*>(nullptr), 0, shared,
+                      [](const fused::LoopControl& /*control*/, std::int64_t /*before*/) {});
+}
+
 }  // namespace
 
 std::int64_t panel_partial_doubles(int columns) {
@@ -146,6 +172,25 @@ void PanelOp<Op>::record(const Device& device, const LoopFrame& frame, std::int6
   launch("fused operation on a panel", context, Grid{blocks, sum_threads}, panel_op_kernel<Op>, n, columns, op,
          static_cast<fused::PanelState<State>*>(frame.state), static_cast<LoopControlBlock*>(frame.control_block),
          reinterpret_cast<typename Op::Sums*>(space.partial), space.norms);
+}
+
+template <class Op>
+void PanelBlock<Op>::record(const Device& device, const LoopFrame& frame, std::int64_t n,
+                            std::span<const fused::BlockOfColumn<Op>> columns, const PanelSpace& space) {
+  using State = typename Op::State;
+  using Sums = typename Op::Sums;
+  static_assert(block_op_blocks <= sum_blocks && sizeof(Sums) <= sizeof(fused::TwoSums));
+  const Context& context = Context::of(device);
+  const DeviceGuard current(device);
+  OpsOfColumns<Op> ops{};
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    ops.of[j] = columns[j].op;
+    ops.partial_projections[j] = columns[j].space->partial();
+  }
+  const unsigned blocks = blocks_of_block_op<Op>(n);
+  launch("block operation on a panel", context, Grid{blocks * static_cast<unsigned>(columns.size()), sum_threads},
+         panel_block_kernel<Op>, n, blocks, ops, static_cast<fused::PanelState<State>*>(frame.state), space.finished,
+         reinterpret_cast<Sums*>(space.partial));
 }
 
 }  // namespace tessera::cuda

@@ -2,6 +2,8 @@
 #include "solvers/panel/panel.hpp"
 #include "tessera/error.hpp"
 
+#include <span>
+
 namespace tessera::cuda {
 
 namespace {
@@ -18,6 +20,12 @@ std::int64_t panel_history_rows() { return 0; }
 template <class Op>
 void PanelOp<Op>::record(const Device& device, const LoopFrame& /*frame*/, std::int64_t /*n*/, int /*columns*/,
                          const Op& /*op*/, const PanelSpace& /*space*/) {
+  refuse(device);
+}
+
+template <class Op>
+void PanelBlock<Op>::record(const Device& device, const LoopFrame& /*frame*/, std::int64_t /*n*/,
+                            std::span<const fused::BlockOfColumn<Op>> /*columns*/, const PanelSpace& /*space*/) {
   refuse(device);
 }
 

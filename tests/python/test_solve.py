@@ -90,6 +90,24 @@ def test_operators_and_preconditioners_of_scipy():
     assert tessera.cg(A, b, M=sp.diags_array(1 / A.diagonal()).tocsr()).converged
 
 
+@pytest.mark.parametrize("restart", [4, 9, 50])
+def test_gmres_from_the_left_is_scipys(restart):
+    A = nonsymmetric()
+    b = np.random.default_rng(3).standard_normal(300)
+    M = sp.diags_array(2. ** -(np.arange(300) % 7)).tocsr()
+    norms = []
+    x, info = spla.gmres(A, b, M=M, rtol=1e-8, restart=restart, maxiter=100, callback=norms.append, callback_type="pr_norm")
+    assert info == 0
+    ours = tessera.gmres(A, b, M=M, rtol=1e-8, restart=restart, side="left", maxiter=5000)
+    assert ours.converged and abs(ours.report.iterations - len(norms)) <= 1
+    assert np.linalg.norm(b - A @ ours.x) <= 1.001e-8 * np.linalg.norm(b)
+    np.testing.assert_allclose(ours.x, x, atol=1e-6 * abs(x).max())
+    with pytest.raises(tessera.InvalidArgument, match="none of left, right"):
+        tessera.gmres(A, b, side="both")
+    with pytest.raises(tessera.InvalidArgument, match="idr has no preconditioner on the left"):
+        tessera.idr(A, b, side="left")
+
+
 def test_preconditioners_serve_scipy():
     A = poisson()
     x, info = spla.cg(tessera.Plan(A), A @ np.ones(400), M=tessera.Preconditioner(A, "amg"), rtol=1e-10)

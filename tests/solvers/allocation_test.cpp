@@ -52,19 +52,22 @@ TEST(Allocation, IterationsOfSeveralRightSidesMakeNone) {
   const SpmvPlan<double> plan(poisson2d<double>(110, 100));
   const JacobiPreconditioner<double> jacobi(plan.matrix());
   const std::vector<double> b = random_values<double>(5 * 11000, 1);
-  const auto counted = [&](std::int64_t iterations, bool use_cg) {
+  const auto counted = [&](std::int64_t iterations, IterativeMethod method) {
     std::vector<double> x(b.size(), 0.0);
     return allocations_of([&] {
-      const auto reports = solve_columns<double>(
-          use_cg ? IterativeMethod::cg : IterativeMethod::bicgstab, plan, jacobi,
-          {std::span<const double>(b), 11000, 5}, {std::span<double>(x), 11000, 5},
-          {.relative_tolerance = 1e-14, .max_iterations = iterations, .replacement_interval = 7, .keep_history = true});
+      const auto reports = solve_columns<double>(method, plan, jacobi, {std::span<const double>(b), 11000, 5},
+                                                 {std::span<double>(x), 11000, 5},
+                                                 {.relative_tolerance = 1e-14,
+                                                  .max_iterations = iterations,
+                                                  .replacement_interval = 7,
+                                                  .restart = 8,
+                                                  .keep_history = true});
       EXPECT_EQ(reports.back().iterations, iterations) << reports.back().reason;
     });
   };
-  for (const bool use_cg : {true, false}) {
-    (void)counted(2, use_cg);  // threads start
-    EXPECT_EQ(counted(20, use_cg), counted(40, use_cg));
+  for (const IterativeMethod method : {IterativeMethod::cg, IterativeMethod::bicgstab, IterativeMethod::gmres}) {
+    (void)counted(2, method);  // threads start
+    EXPECT_EQ(counted(20, method), counted(40, method));
   }
 }
 
@@ -130,17 +133,20 @@ TEST(Allocation, GmresIterationsMakeNone) {
   const FunctionOperator<double> scaled(system.plan.rows(), system.plan.rows(), [](auto v, auto z) {
     for (std::size_t i = 0; i < v.size(); ++i) z[i] = 0.25 * v[i];
   });
-  const auto counted = [&](const LinearOperator<double>& m, std::int64_t iterations) {
-    system.x.assign(system.size(), 0.0);
-    return allocations_of([&] {
-      const SolveReport report = gmres<double>(system.plan, m, system.b, system.x,
-                                               {.max_iterations = iterations, .restart = 8, .keep_history = true});
-      EXPECT_EQ(report.iterations, iterations) << report.reason;
-    });
-  };
-  (void)counted(jacobi, 2);
-  EXPECT_EQ(counted(jacobi, 20), counted(jacobi, 40));
-  EXPECT_EQ(counted(scaled, 20), counted(scaled, 40));
+  for (const PreconditionerSide side : {PreconditionerSide::right, PreconditionerSide::left}) {
+    const auto counted = [&](const LinearOperator<double>& m, std::int64_t iterations) {
+      system.x.assign(system.size(), 0.0);
+      return allocations_of([&] {
+        const SolveReport report =
+            gmres<double>(system.plan, m, system.b, system.x,
+                          {.max_iterations = iterations, .restart = 8, .side = side, .keep_history = true});
+        EXPECT_EQ(report.iterations, iterations) << report.reason;
+      });
+    };
+    (void)counted(jacobi, 2);
+    EXPECT_EQ(counted(jacobi, 20), counted(jacobi, 40));
+    EXPECT_EQ(counted(scaled, 20), counted(scaled, 40));
+  }
 }
 
 TEST(Allocation, PageRankIterationsMakeNone) {

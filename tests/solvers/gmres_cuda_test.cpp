@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace tessera::testing {
@@ -49,8 +51,45 @@ std::vector<Case> endings_of(Method method) {
   return all;
 }
 
+/// Rows of different scales, so that ‖M r‖ with a diagonal M tells little of ‖r‖.
+Csr<double> uneven() {
+  const Csr<double> a = convection();
+  std::vector<double> values(a.values().begin(), a.values().end());
+  for (std::int64_t i = 0; i < a.rows(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    for (offset_t k = a.view().row_offsets[at]; k < a.view().row_offsets[at + 1]; ++k) {
+      values[static_cast<std::size_t>(k)] = std::ldexp(values[static_cast<std::size_t>(k)], static_cast<int>(i % 6));
+    }
+  }
+  return a.with_values(Array<double>::copy_of(values));
+}
+
+/// With a diagonal M on the left.
+std::vector<Case> endings_from_left() {
+  Case flat("uneven, left", uneven(), Method::gmres);
+  flat.jacobi = true;
+  flat.b = random_values<double>(flat.b.size(), 4);
+  constexpr PreconditionerSide left = PreconditionerSide::left;
+  std::vector<Case> all;
+  for (const int restart : {6, 20, 50})
+    all.push_back(with(flat, {.restart = restart, .side = left, .keep_history = true}));
+  for (const std::int64_t limit : {0, 1, 7}) {
+    all.push_back(with(flat, {.max_iterations = limit, .restart = 5, .side = left, .keep_history = true}));
+  }
+  all.push_back(with(flat, {.replacement_interval = 7, .restart = 30, .side = left}));
+  Case zero("zero", diagonal_matrix(std::vector<double>(6, 2.0)), Method::gmres);
+  zero.jacobi = true;
+  zero.b.assign(6, 0.0);
+  all.push_back(with(zero, {.side = left}));
+  Case one("one by one", diagonal_matrix<double>({-3.0}), Method::gmres);
+  one.jacobi = true;
+  all.push_back(with(one, {.side = left}));
+  return all;
+}
+
 std::vector<Case> endings_of_gmres() {
   std::vector<Case> all = endings_of(Method::gmres);
+  for (Case& task : endings_from_left()) all.push_back(std::move(task));
   Case cyclic("cyclic", from_dense<double>({{0, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}, 4), Method::gmres);
   cyclic.b = {1, 0, 0, 0};
   all.push_back(with(cyclic, {.restart = 3}));
@@ -113,9 +152,11 @@ TEST_F(GmresOnGpu, ManyRows) {
 }
 
 TEST_F(GmresOnGpu, PreconditionersThatAreProducts) {
-  for (const Method method : {Method::gmres, Method::idr}) {
+  using enum PreconditionerSide;
+  for (const auto& [method, side] :
+       {std::pair{Method::gmres, right}, std::pair{Method::gmres, left}, std::pair{Method::idr, right}}) {
     Case task("convection", convection(), method);
-    task.options = {.restart = 12, .keep_history = true};
+    task.options = {.restart = 12, .side = side, .keep_history = true};
     const SpmvPlan<double> plan = plan_on(gpu(), task.matrix);
     const auto inverse = std::make_shared<const Csr<double>>(diagonal_matrix(std::vector<double>(225, 0.25)));
     const SpmvPlan<double> m = plan_on(gpu(), inverse);

@@ -12,7 +12,7 @@
 namespace tessera::testing {
 namespace {
 
-constexpr IterativeMethod together[] = {IterativeMethod::cg, IterativeMethod::bicgstab};
+constexpr IterativeMethod together[] = {IterativeMethod::cg, IterativeMethod::bicgstab, IterativeMethod::gmres};
 
 using MultipleRightSidesOnGpu = CudaTest;
 
@@ -59,7 +59,7 @@ TEST_F(MultipleRightSidesOnGpu, ColumnsEndAsAlone) {
       const SolverOptions options{.relative_tolerance = 1e-11, .keep_history = true};
       expect_alike(solve_together(method, *plan, *m, sides, options),
                    solve_one_by_one(method, *plan, *m, sides, options), a, sides,
-                   std::string(method == IterativeMethod::cg ? "cg, " : "bicgstab, ") + name);
+                   std::string(to_string(method)) + ", " + name);
     }
   }
 }
@@ -80,6 +80,43 @@ TEST_F(MultipleRightSidesOnGpu, NumbersOfColumnsAndLayouts) {
         EXPECT_EQ(first.reports[j].status, is_broken ? Status::not_finite : Status::converged)
             << j << ": " << first.reports[j].reason;
       }
+    }
+  }
+}
+
+/// Each at a direction of its own; from both sides, with every kind of M.
+TEST_F(MultipleRightSidesOnGpu, ColumnsOfGmresRestartOnTheirOwn) {
+  const Csr<double> a = convection_diffusion<double>(9, 8, 1, {.x = 3.0, .y = -1.0});
+  const SpmvPlan<double> plan(Csr<double>::copy_of(a.view()), {.algorithm = SpmvAlgorithm::merbit, .device = gpu()});
+  std::vector<double> uneven(72);
+  for (std::size_t i = 0; i < uneven.size(); ++i) uneven[i] = std::ldexp(1.0, static_cast<int>(i % 5));
+  const JacobiPreconditioner<double> diagonal(diagonal_matrix(uneven).view(), gpu());
+  const SpmvPlan<double> full(tridiagonal<double>(72, 0.25, 1.0, 0.25),
+                              {.algorithm = SpmvAlgorithm::merbit, .device = gpu()});
+  const std::pair<const char*, const LinearOperator<double>*> preconditioners[] = {{"diagonal", &diagonal},
+                                                                                   {"a plan", &full}};
+  Sides sides;
+  for (std::uint64_t j = 0; j < 5; ++j) sides.b.push_back(random_values<double>(72, j));
+  sides.b[2] = times(1e-3, product(a.view(), std::vector<double>(72, 1.0)));
+  sides.x.assign(5, std::vector<double>(72, 0.0));
+  for (const auto& [name, m] : preconditioners) {
+    for (const PreconditionerSide side : {PreconditionerSide::right, PreconditionerSide::left}) {
+      const SolverOptions options{.relative_tolerance = 1e-9, .restart = 23, .side = side, .keep_history = true};
+      const std::string where = std::string(name) + (side == PreconditionerSide::left ? ", left" : ", right");
+      const SolvedColumns found = solve_together(IterativeMethod::gmres, plan, *m, sides, options);
+      const SolvedColumns alone = solve_one_by_one(IterativeMethod::gmres, plan, *m, sides, options);
+      for (std::size_t j = 0; j < sides.b.size(); ++j) {
+        const std::string column = where + ", column " + std::to_string(j);
+        EXPECT_TRUE(found.reports[j].converged()) << column << ": " << found.reports[j].reason;
+        EXPECT_NEAR(static_cast<double>(found.reports[j].iterations), static_cast<double>(alone.reports[j].iterations),
+                    1.0)
+            << column;
+        EXPECT_EQ(found.reports[j].preconditioner_count - found.reports[j].iterations,
+                  alone.reports[j].preconditioner_count - alone.reports[j].iterations)
+            << column;
+        expect_honest(found.reports[j], a.view(), sides.b[j], found.x[j]);
+      }
+      expect_same_bits(solve_together(IterativeMethod::gmres, plan, *m, sides, options), found, where + ", again");
     }
   }
 }
