@@ -1,6 +1,8 @@
 /// One Krylov solve in scaled units: first residual, checks, restarts, report.
 #include "solvers/krylov.hpp"
 
+#include "core/group_rank.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,9 +46,12 @@ KrylovSolve<T>::CorrectionTarget::CorrectionTarget(KrylovSolve& solve) noexcept
   solve.state_.target = std::max(target_, solve.problem_.refinement->reduction * solve.progress_->first_residual);
 }
 
-/// Throws only on a device that has failed; nobody can read x there any more.
+/// Throws only on a device that has failed; nobody can read x there any more. A rank that leaves by an exception first
+/// says so: then the others wait for it no longer, and every rank scales its own x back before it throws.
 template <class T>
 KrylovSolve<T>::UnitsGuard::~UnitsGuard() {
+  const GroupRank* const rank = rank_of(solve_.device_);
+  if (rank != nullptr && std::uncaught_exceptions() > exceptions_) rank->communicator->fail(rank->number, nullptr);
   try {
     static_cast<void>(solve_.restore_units());
   } catch (...) {
@@ -61,10 +66,27 @@ Next KrylovSolve<T>::open() {
 }
 
 template <class T>
+std::int64_t KrylovSolve<T>::rows() const noexcept {
+  const GroupRank* const rank = rank_of(device_);
+  return rank == nullptr ? problem_.a.rows() : rank->rows;
+}
+
+template <class T>
+void KrylovSolve<T>::share_progress() {
+  struct Seen {
+    double seconds;
+    bool interrupted;
+  };
+  const Seen seen = decided_by_first(device_, Seen{progress_->seconds, progress_->interrupted});
+  progress_->seconds = seen.seconds;
+  progress_->interrupted = seen.interrupted;
+}
+
+template <class T>
 void KrylovSolve<T>::prepare() {
   constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
   const SolverOptions& options = problem_.options;
-  progress_.emplace(Progress{.stopping = StoppingCriteria(options, problem_.a.rows(), epsilon, state_),
+  progress_.emplace(Progress{.stopping = StoppingCriteria(options, rows(), epsilon, state_),
                              .history_step = HistoryStep(options.history_rows)});
   state_.element_limit = static_cast<double>(std::numeric_limits<T>::max());
   if (options.keep_history) {
@@ -115,6 +137,7 @@ Next KrylovSolve<T>::begin_correction() {
 template <class T>
 Next KrylovSolve<T>::begin_iterations() {
   note({0, norm(), progress_->watch.seconds()});
+  share_progress();
   record_true_residual();
   if (state_.satisfied(norm())) return stop(Status::converged);
   if (progress_->interrupted) return stop(Status::interrupted);
@@ -264,6 +287,7 @@ void KrylovSolve<T>::finish_iteration(double residual) {
   state_.after_iteration(residual);
   progress_->report.iterations = state_.iteration;
   note({state_.iteration, residual, progress_->watch.seconds()});
+  share_progress();
 }
 
 template <class T>

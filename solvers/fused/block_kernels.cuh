@@ -216,7 +216,7 @@ __global__ void __launch_bounds__(sum_threads, 2)
   using Threads = BlockOfThreads<Op>;
   __shared__ typename Threads::Shared shared;
   run_operation(
-      op, state, block, partial, dot_parts, dot_count,
+      op, state, block, partial, dot_parts, dot_count, nullptr,
       [&](const typename Op::State& scalars) -> Sums {
         return Threads(n, op, op.columns(scalars), shared)
             .run(op.scalars(scalars), op.coefficients, partial_projections);
