@@ -17,8 +17,8 @@ struct DistributedMatrix<T>::Impl {
   DeviceGroup group;
   Partition partition;
   offset_t nnz = 0;
-  std::vector<DevicePart> parts;
-  std::vector<std::unique_ptr<detail::DistributedProduct<T>>> products;  ///< per rank
+  std::vector<DevicePart> parts = {};
+  std::vector<std::unique_ptr<detail::DistributedProduct<T>>> products = {};  ///< per rank
 
   [[nodiscard]] std::size_t first(int rank) const { return static_cast<std::size_t>(partition.first_row(rank)); }
   [[nodiscard]] std::size_t count(int rank) const { return static_cast<std::size_t>(partition.rows_of(rank)); }

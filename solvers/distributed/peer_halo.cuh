@@ -5,6 +5,7 @@
 /// product of any rank may overwrite it.
 #pragma once
 
+#include "core/cuda/memory.hpp"
 #include "core/cuda/peer_exchange.cuh"
 #include "solvers/distributed/product.hpp"
 #include "spmv/common/cg_product.hpp"
@@ -136,7 +137,7 @@ class PeerHalo {
     from_.by.ranks = static_cast<int>(lists.rows_for.size());
     std::copy(lists.halo_offsets.begin(), lists.halo_offsets.end(), from_.by.offsets);
     connect();
-    synchronize(device);
+    cuda::synchronize(device);
   }
 
   [[nodiscard]] PeerExchange* exchange() const { return detail::rank_of(device_)->exchange; }

@@ -111,7 +111,7 @@ const volatile std::uint32_t* PeerLinks::lost(int rank) const noexcept { return 
 void PeerLinks::begin() {
   // More sums than any run makes lie between two epochs.
   impl_->epoch += std::uint64_t{1} << 40;
-  for (const Device& each : impl_->devices) synchronize(each);
+  for (const Device& each : impl_->devices) cuda::synchronize(each);
   for (std::size_t rank = 0; rank < impl_->devices.size(); ++rank) {
     impl_->words[rank].lost = 0;
     impl_->words[rank].stop = 0;

@@ -1,7 +1,7 @@
 /// Products on several GPUs that reach each other's memory. A side stream sends and receives the halo while the diagonal
 /// block is multiplied; then the boundary rows are completed, and the inner products are summed over ranks.
 #include "core/cuda/memory.hpp"
-#include "core/device/operands.hpp"
+#include "core/cuda/vector_ops.hpp"
 #include "core/enqueued_product.hpp"
 #include "solvers/distributed/peer_cg_product.cuh"
 #include "solvers/distributed/peer_halo.cuh"
@@ -93,7 +93,7 @@ class PeerProduct final : public detail::DistributedProduct<T>,
     if (alpha == T{1} && beta == T{0}) return enqueue(x, y, x, sums_.data());
     Array<T> product(this->rows(), Init::none, here_);
     enqueue(x, product.span(), x, sums_.data());
-    detail::combine<T>(here_, alpha, product.span(), beta, y);
+    combine<T>(here_, alpha, product.span(), beta, y);
   }
 
   ProductDots do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const override {

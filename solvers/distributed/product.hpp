@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/group_rank.hpp"
+#include "core/sums.hpp"
 #include "solvers/distributed/row_block.hpp"
 #include "tessera/fused_operator.hpp"
 #include "tessera/spmv.hpp"
