@@ -102,9 +102,9 @@ void require_answers(const GroupRank& rank) {
   const std::uint32_t lost = *rank.lost;
   if (lost == 0) return;
   if (lost > static_cast<std::uint32_t>(rank.communicator->size())) throw OtherRankFailed();
-  throw DeviceFailure(rank.communicator->name(static_cast<int>(lost) - 1),
-                      fmt::format("it did not answer {} within {:.3g} s", rank.communicator->name(rank.number),
-                                  rank.patience_seconds));
+  throw DeviceFailure(
+      rank.communicator->name(static_cast<int>(lost) - 1),
+      fmt::format("it did not answer {} within {:.3g} s", rank.communicator->name(rank.number), rank.patience_seconds));
 }
 
 std::byte* Communicator::hand_in(int rank, const void* own, std::size_t bytes) {

@@ -37,8 +37,8 @@ class Communicator {
   [[nodiscard]] int size() const noexcept { return static_cast<int>(names_.size()); }
   [[nodiscard]] const std::string& name(int rank) const { return names_[static_cast<std::size_t>(rank)]; }
 
-  /// Calls body(rank) once per rank, each on a thread of its own; rank 0 on the calling one. Not concurrent with itself.
-  /// \throws what the first rank that failed has thrown; DeviceFailure, which names its device, for a CudaError
+  /// Calls body(rank) once per rank, each on a thread of its own; rank 0 on the calling one. Not concurrent with
+  /// itself. \throws what the first rank that failed has thrown; DeviceFailure, which names its device, for a CudaError
   void run(const std::function<void(int rank)>& body);
 
   /// Returns once all ranks have called.

@@ -49,12 +49,12 @@ void require_invertible_diagonal(const CsrView<T>& a, const Device& of_rank, std
   if (row < 0) return;
   const offset_t position = diagonal_of_row(a, device, row);
   if (position < 0) {
-    throw InvalidMatrix(fmt::format("{} needs a full diagonal: row {} has no diagonal entry", who, first_row + row + 1));
+    throw InvalidMatrix(
+        fmt::format("{} needs a full diagonal: row {} has no diagonal entry", who, first_row + row + 1));
   }
   const T entry = a.is_pattern() ? T{1} : element(device, a.values.data() + position);
-  throw InvalidMatrix(
-      fmt::format("{} needs a finite inverse of every diagonal entry: row {} holds {}", who, first_row + row + 1,
-                  entry));
+  throw InvalidMatrix(fmt::format("{} needs a finite inverse of every diagonal entry: row {} holds {}", who,
+                                  first_row + row + 1, entry));
 }
 
 /// The view of a plan on a GPU points to memory that the host cannot read.

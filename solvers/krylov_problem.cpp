@@ -119,7 +119,8 @@ std::string first_not_finite(const Device& device, const char* name, std::span<c
   const auto bad = std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
   FirstBad first;
   if (bad != values.end()) first = {bad - values.begin(), static_cast<double>(*bad)};
-  if (const GroupRank* const rank = rank_of(device); rank != nullptr && first.index >= 0) first.index += rank->first_row;
+  if (const GroupRank* const rank = rank_of(device); rank != nullptr && first.index >= 0)
+    first.index += rank->first_row;
   first = sum_over_ranks(device, first);
   if (first.index < 0) return fmt::format("the norm of {} is beyond the range of double", name);
   return fmt::format("{}[{}] is {}", name, first.index, first.value);

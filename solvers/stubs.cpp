@@ -78,12 +78,13 @@ void PeerLinks::stop() noexcept {}
 
 template <class T>
 std::unique_ptr<detail::DistributedProduct<T>> make_peer_product(detail::LocalMatrix<T> /*local*/,
-                                                                 const detail::HaloLists& /*lists*/,
+                                                                 const detail::ExchangeLists& /*lists*/,
                                                                  const Device& device) {
   refuse(device);
 }
 template std::unique_ptr<detail::DistributedProduct<double>> make_peer_product(detail::LocalMatrix<double>,
-                                                                               const detail::HaloLists&, const Device&);
+                                                                               const detail::ExchangeLists&,
+                                                                               const Device&);
 
 bool has_persistent_kernels(const Device& /*device*/) { return false; }
 

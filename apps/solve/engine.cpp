@@ -82,9 +82,7 @@ bool uses_petsc(const Options& options) {
   return choice_option(options, "engine", engines);
 }
 
-void require_petsc_options(const Options& options) {
-  require_no_foreign(options, foreign_options, "--engine petsc");
-}
+void require_petsc_options(const Options& options) { require_no_foreign(options, foreign_options, "--engine petsc"); }
 
 PetscSurvey survey_petsc() {
   PetscSurvey survey{.compiled_in = is_compiled_in, .versions = {}, .problem = {}};

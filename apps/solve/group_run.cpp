@@ -136,10 +136,10 @@ struct GroupSolution {
       make_rhs<double>(settings.rhs, settings.rhs_given, problem.matrix->view(), on_host, settings.machine);
   outcome.rhs = describe(settings.rhs);
   outcome.x0 = describe(settings.x0);
-  result.x = settings.x0.kind == VectorSettings::Kind::rhs
-                 ? b
-                 : make_vector<double>(settings.x0, on_host, settings.machine, settings.machine.seed + 1,
-                                       "initial guess");
+  result.x =
+      settings.x0.kind == VectorSettings::Kind::rhs
+          ? b
+          : make_vector<double>(settings.x0, on_host, settings.machine, settings.machine.seed + 1, "initial guess");
   SolverOptions solver = settings.solver;
   solver.observer = [&progress](const IterationInfo& info) {
     keep_partial_results();

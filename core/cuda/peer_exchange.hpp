@@ -28,8 +28,8 @@ struct PeerExchange {
   /// 1 + the rank that did not answer, or stopped_by_host; then no kernel waits any more. 0: all well.
   std::uint32_t lost = 0;
   std::uint32_t unused = 0;
-  std::uint32_t* lost_on_host = nullptr;          ///< the same, page-locked
-  const std::uint32_t* stop = nullptr;            ///< page-locked: not 0 where the host wants waits to end
+  std::uint32_t* lost_on_host = nullptr;             ///< the same, page-locked
+  const std::uint32_t* stop = nullptr;               ///< page-locked: not 0 where the host wants waits to end
   NumberedWord* mailboxes[detail::most_ranks] = {};  ///< of all ranks
 };
 

@@ -1,7 +1,7 @@
 /// \file
-/// Words that threads of one grid, or of several GPUs, hand to each other (PTX ISA, "Memory Consistency Model": relaxed).
-/// A word is all that is handed over: other memory is not ordered by it. A separate header, because the emulator
-/// (tests/emulator) replaces it.
+/// Words that threads of one grid, or of several GPUs, hand to each other (PTX ISA, "Memory Consistency Model":
+/// relaxed). A word is all that is handed over: other memory is not ordered by it. A separate header, because the
+/// emulator (tests/emulator) replaces it.
 #pragma once
 
 #include <cstdint>

@@ -48,16 +48,15 @@ ProductDots dots_of(const Device& device, std::span<const T> y, std::span<const 
 template <class T>
 double subtract_from(const Device& device, int exponent, std::span<const T> b, std::span<T> r) {
   if (!device.is_host()) return cuda::subtract_from(device, exponent, b, r);
-  return host::parallel_sum<double>(device, static_cast<std::int64_t>(r.size()),
-                                    [=, scaled = host::PowerOfTwo<T>(exponent)](host::Range range) {
-                                      double sum = 0.0;
-                                      for (auto i = static_cast<std::size_t>(range.begin);
-                                           i < static_cast<std::size_t>(range.end); ++i) {
-                                        r[i] = scaled(b[i]) - r[i];
-                                        sum += static_cast<double>(r[i]) * static_cast<double>(r[i]);
-                                      }
-                                      return sum;
-                                    });
+  return host::parallel_sum<double>(
+      device, static_cast<std::int64_t>(r.size()), [=, scaled = host::PowerOfTwo<T>(exponent)](host::Range range) {
+        double sum = 0.0;
+        for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
+          r[i] = scaled(b[i]) - r[i];
+          sum += static_cast<double>(r[i]) * static_cast<double>(r[i]);
+        }
+        return sum;
+      });
 }
 
 }  // namespace

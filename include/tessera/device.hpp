@@ -80,7 +80,7 @@ class Device {
   Kind kind_;
   int ordinal_;
   int threads_;
-  std::shared_ptr<cuda::Context> context_;        ///< null: the library's own of that GPU
+  std::shared_ptr<cuda::Context> context_;         ///< null: the library's own of that GPU
   std::shared_ptr<const detail::GroupRank> rank_;  ///< null: works alone (tessera/several_devices.hpp)
 };
 

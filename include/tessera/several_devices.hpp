@@ -81,7 +81,7 @@ class Partition {
 
 /// What one device has of a matrix.
 struct DevicePart {
-  std::string device;              ///< "cuda:1"
+  std::string device;  ///< "cuda:1"
   index_t first_row = 0;
   index_t rows = 0;
   offset_t nnz = 0;                ///< of its rows
@@ -137,8 +137,8 @@ enum class GroupPreconditioner { identity, jacobi };
 /// devices, so results are equal from run to run, and to those of one device within rounding. The observer is called on
 /// the calling thread.
 /// \param b,x on the host
-/// \returns the report of cg(); Timings::upload_ms and download_ms are those of vectors, preconditioner_ms is filled too
-/// \throws as cg(); InvalidMatrix as JacobiPreconditioner; DeviceFailure naming a device that failed
+/// \returns the report of cg(); Timings::upload_ms and download_ms are those of vectors, preconditioner_ms is filled
+/// too \throws as cg(); InvalidMatrix as JacobiPreconditioner; DeviceFailure naming a device that failed
 template <class T>
 SolveReport cg(const DistributedMatrix<T>& A, GroupPreconditioner M, std::span<const T> b, std::span<T> x,
                const SolverOptions& options = {});

@@ -43,7 +43,8 @@ std::vector<Device> all_gpus() {
 }
 
 [[noreturn]] void refuse(std::string_view text) {
-  throw InvalidArgument(fmt::format("\"{}\" names no group of devices: expected cuda:0,1, cuda:all or host,host", text));
+  throw InvalidArgument(
+      fmt::format("\"{}\" names no group of devices: expected cuda:0,1, cuda:all or host,host", text));
 }
 
 /// The numbers of "cuda:0,1", before any GPU is asked for.

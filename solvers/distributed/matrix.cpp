@@ -13,7 +13,7 @@
 namespace tessera {
 
 using detail::DistributedProduct;
-using detail::HaloLists;
+using detail::ExchangeLists;
 using detail::LocalMatrix;
 using detail::RowBlock;
 
@@ -34,15 +34,15 @@ Partition fitting(const DeviceGroup& group, const CsrView<T>& matrix, Partition 
 
 /// Whom a rank gives elements to, and where it finds those of others.
 template <class T>
-HaloLists lists_of(const std::vector<RowBlock<T>>& blocks, const Partition& partition, int rank) {
-  HaloLists lists;
+ExchangeLists lists_of(const std::vector<RowBlock<T>>& blocks, const Partition& partition, int rank) {
+  ExchangeLists lists;
   for (const RowBlock<T>& other : blocks) lists.rows_for.push_back(RowBlock<T>::rows_for(other, partition, rank));
   lists.halo_offsets = blocks[static_cast<std::size_t>(rank)].halo_offsets;
   return lists;
 }
 
 template <class T>
-DevicePart facts_of(const RowBlock<T>& block, const HaloLists& lists, const Partition& partition, int rank) {
+DevicePart facts_of(const RowBlock<T>& block, const ExchangeLists& lists, const Partition& partition, int rank) {
   DevicePart part;
   part.first_row = partition.first_row(rank);
   part.rows = partition.rows_of(rank);
@@ -122,7 +122,7 @@ DistributedMatrix<T>::DistributedMatrix(const DeviceGroup& group, const CsrView<
     const auto own = static_cast<std::size_t>(rank);
     blocks[own] = detail::make_row_block(matrix, impl_->partition, rank, host);
     devices.communicator->wait(rank);
-    const HaloLists lists = lists_of(blocks, impl_->partition, rank);
+    const ExchangeLists lists = lists_of(blocks, impl_->partition, rank);
     DevicePart& part = impl_->parts[own] = facts_of(blocks[own], lists, impl_->partition, rank);
     part.device = devices.communicator->name(rank);
     devices.communicator->wait(rank);

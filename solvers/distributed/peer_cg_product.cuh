@@ -1,6 +1,6 @@
 /// \file
-/// Two-kernel CG (spmv/common/cg_product.hpp) on several GPUs: the products of the diagonal block, completed by the halo
-/// of the new direction. The halo is not hidden, since the direction is formed in the product itself.
+/// Two-kernel CG (spmv/common/cg_product.hpp) on several GPUs: the products of the diagonal block, completed by the
+/// halo of the new direction. The halo is not hidden, since the direction is formed in the product itself.
 #pragma once
 
 #include "solvers/distributed/peer_halo.cuh"

@@ -1,8 +1,8 @@
 /// \file
-/// The halo of a product on several GPUs that reach each other's memory. Every rank writes the elements that others need
-/// into their memory, each with the number of the sum over ranks that ends the product, so that who waits for an element
-/// polls the word itself: one way over NVLink, without a fence. That sum comes after all reads of the halo, so the next
-/// product of any rank may overwrite it.
+/// The halo of a product on several GPUs that reach each other's memory. Every rank writes the elements that others
+/// need into their memory, each with the number of the sum over ranks that ends the product, so that who waits for an
+/// element polls the word itself: one way over NVLink, without a fence. That sum comes after all reads of the halo, so
+/// the next product of any rank may overwrite it.
 #pragma once
 
 #include "core/cuda/memory.hpp"
@@ -124,7 +124,7 @@ template <class T>
 class PeerHalo {
  public:
   /// Made by all ranks at once. \param local outlives this
-  PeerHalo(const detail::LocalMatrix<T>& local, const detail::HaloLists& lists, const Device& device)
+  PeerHalo(const detail::LocalMatrix<T>& local, const detail::ExchangeLists& lists, const Device& device)
       : local_(local), device_(device), words_(local.halo.size(), Init::zero, detail::alone(device)) {
     std::vector<index_t> rows;
     for (const std::vector<index_t>& each : lists.rows_for) {

@@ -1,5 +1,5 @@
-/// Products on several GPUs that reach each other's memory. A side stream sends and receives the halo while the diagonal
-/// block is multiplied; then the boundary rows are completed, and the inner products are summed over ranks.
+/// Products on several GPUs that reach each other's memory. A side stream sends and receives the halo while the
+/// diagonal block is multiplied; then the boundary rows are completed, and the inner products are summed over ranks.
 #include "core/cuda/memory.hpp"
 #include "core/cuda/vector_ops.hpp"
 #include "core/enqueued_product.hpp"
@@ -76,13 +76,15 @@ class PeerProduct final : public detail::DistributedProduct<T>,
                           public detail::OffersCgProduct<T>,
                           private detail::EnqueuedProduct<T> {
  public:
-  PeerProduct(detail::LocalMatrix<T> local, const detail::HaloLists& lists, const Device& device)
+  PeerProduct(detail::LocalMatrix<T> local, const detail::ExchangeLists& lists, const Device& device)
       : detail::DistributedProduct<T>(std::move(local), device),
         here_(detail::alone(device)),
         of_blocks_(std::int64_t{most_completing_blocks} * 2, Init::zero, here_),
         finished_(1, Init::zero, here_),
         sums_(1, Init::zero, here_),
-        halo_(this->local(), lists, device) {}
+        halo_(this->local(), lists, device) {
+    static_cast<void>(SideStreams::of(here_));  // made before a recording
+  }
 
   [[nodiscard]] std::unique_ptr<detail::CgProduct<T>> make_cg_product() const override {
     return make_peer_cg_product(this->local(), halo_, here_, this->device());
@@ -158,11 +160,13 @@ class PeerProduct final : public detail::DistributedProduct<T>,
 
 template <class T>
 std::unique_ptr<detail::DistributedProduct<T>> make_peer_product(detail::LocalMatrix<T> local,
-                                                                 const detail::HaloLists& lists, const Device& device) {
+                                                                 const detail::ExchangeLists& lists,
+                                                                 const Device& device) {
   return std::make_unique<PeerProduct<T>>(std::move(local), lists, device);
 }
 
 template std::unique_ptr<detail::DistributedProduct<double>> make_peer_product(detail::LocalMatrix<double>,
-                                                                               const detail::HaloLists&, const Device&);
+                                                                               const detail::ExchangeLists&,
+                                                                               const Device&);
 
 }  // namespace tessera::cuda

@@ -23,7 +23,7 @@ SpmvOptions options_for(SpmvOptions options, const Device& device) {
 template <class T>
 class CopiedProduct final : public DistributedProduct<T> {
  public:
-  CopiedProduct(LocalMatrix<T> local, const HaloLists& lists, const Device& device)
+  CopiedProduct(LocalMatrix<T> local, const ExchangeLists& lists, const Device& device)
       : DistributedProduct<T>(std::move(local), device), halo_offsets_(lists.halo_offsets) {
     std::vector<index_t> rows;
     Begins begins{};
@@ -67,7 +67,8 @@ class CopiedProduct final : public DistributedProduct<T> {
 
   void fetch_halo(std::span<const T> x) const {
     const Device here = alone(this->device());
-    fused::transform_reduce(here, rows_.size(), PackHalo<T>{.rows = rows_.data(), .x = x.data(), .out = packed_.data()});
+    fused::transform_reduce(here, rows_.size(),
+                            PackHalo<T>{.rows = rows_.data(), .x = x.data(), .out = packed_.data()});
     synchronize(here);
     this->communicator().wait(this->rank().number);
     for (std::size_t other = 0; other < sources_.size(); ++other) {
@@ -105,12 +106,10 @@ template <class T>
 TwoSums LocalMatrix<T>::add_halo_product(T alpha, std::span<const T> w, std::span<T> y) const {
   if (!off_diagonal) return {};
   off_diagonal->apply(halo, halo_product);
-  return fused::transform_reduce(diagonal.device(), boundary_rows.size(),
-                                 AddHaloProduct<T>{.alpha = alpha,
-                                                   .rows = boundary_rows.data(),
-                                                   .z = halo_product.data(),
-                                                   .w = w.data(),
-                                                   .y = y.data()});
+  return fused::transform_reduce(
+      diagonal.device(), boundary_rows.size(),
+      AddHaloProduct<T>{
+          .alpha = alpha, .rows = boundary_rows.data(), .z = halo_product.data(), .w = w.data(), .y = y.data()});
 }
 
 template <class T>
@@ -124,13 +123,13 @@ std::uint64_t LocalMatrix<T>::bytes() const {
 }
 
 template <class T>
-std::unique_ptr<DistributedProduct<T>> make_copied_product(LocalMatrix<T> local, const HaloLists& lists,
+std::unique_ptr<DistributedProduct<T>> make_copied_product(LocalMatrix<T> local, const ExchangeLists& lists,
                                                            const Device& device) {
   return std::make_unique<CopiedProduct<T>>(std::move(local), lists, device);
 }
 
 template struct LocalMatrix<double>;
-template std::unique_ptr<DistributedProduct<double>> make_copied_product(LocalMatrix<double>, const HaloLists&,
+template std::unique_ptr<DistributedProduct<double>> make_copied_product(LocalMatrix<double>, const ExchangeLists&,
                                                                          const Device&);
 
 }  // namespace tessera::detail

@@ -18,7 +18,7 @@
 namespace tessera::detail {
 
 /// Who gets and who gives.
-struct HaloLists {
+struct ExchangeLists {
   std::vector<std::vector<index_t>> rows_for;  ///< per rank: own rows that it needs, in the order of its halo
   std::vector<index_t> halo_offsets;           ///< per rank: where its elements begin in the own halo; then the size
 };
@@ -40,8 +40,8 @@ struct LocalMatrix {
   mutable Array<T> halo_product;  ///< z
 };
 
-/// Calls are collective: every rank makes the same ones. The rows of the residual are rounded as those of a product, so T
-/// is double.
+/// Calls are collective: every rank makes the same ones. The rows of the residual are rounded as those of a product, so
+/// T is double.
 template <class T>
 class DistributedProduct : public FusedOperator<T> {
  public:
@@ -63,12 +63,13 @@ class DistributedProduct : public FusedOperator<T> {
 /// One on the host, or on GPUs that do not reach each other: elements are packed, then copied. Made by all ranks at
 /// once. \param device of the rank \throws OutOfMemory, CudaError
 template <class T>
-[[nodiscard]] std::unique_ptr<DistributedProduct<T>> make_copied_product(LocalMatrix<T> local, const HaloLists& lists,
+[[nodiscard]] std::unique_ptr<DistributedProduct<T>> make_copied_product(LocalMatrix<T> local,
+                                                                         const ExchangeLists& lists,
                                                                          const Device& device);
 
 extern template struct LocalMatrix<double>;
-extern template std::unique_ptr<DistributedProduct<double>> make_copied_product(LocalMatrix<double>, const HaloLists&,
-                                                                                const Device&);
+extern template std::unique_ptr<DistributedProduct<double>> make_copied_product(LocalMatrix<double>,
+                                                                                const ExchangeLists&, const Device&);
 
 }  // namespace tessera::detail
 
@@ -78,11 +79,11 @@ namespace tessera::cuda {
 /// diagonal block is multiplied; the whole product can be recorded. Made by all ranks at once. \throws as above
 template <class T>
 [[nodiscard]] std::unique_ptr<detail::DistributedProduct<T>> make_peer_product(detail::LocalMatrix<T> local,
-                                                                               const detail::HaloLists& lists,
+                                                                               const detail::ExchangeLists& lists,
                                                                                const Device& device);
 
 extern template std::unique_ptr<detail::DistributedProduct<double>> make_peer_product(detail::LocalMatrix<double>,
-                                                                                      const detail::HaloLists&,
+                                                                                      const detail::ExchangeLists&,
                                                                                       const Device&);
 
 }  // namespace tessera::cuda

@@ -96,8 +96,7 @@ class RowSplitter {
       for (std::int64_t i = range.begin; i < range.end; ++i) {
         const SplitRow split = row(i);
         for (offset_t k = 0; k < split.own(); ++k) {
-          own_columns[own_offsets_[i] + k] =
-              matrix_.columns[static_cast<std::size_t>(split.own_begin + k)] - first_;
+          own_columns[own_offsets_[i] + k] = matrix_.columns[static_cast<std::size_t>(split.own_begin + k)] - first_;
         }
         copy_values(split.own_begin, split.own_end, own_values, own_offsets_[i]);
       }
@@ -123,14 +122,14 @@ class RowSplitter {
 
   void fill_others(offset_t begin, offset_t end, Array<index_t>& columns, Array<T>& values, offset_t to) const {
     for (offset_t k = begin; k < end; ++k) {
-      columns[to + k - begin] =
-          slot_[static_cast<std::size_t>(matrix_.columns[static_cast<std::size_t>(k)])];
+      columns[to + k - begin] = slot_[static_cast<std::size_t>(matrix_.columns[static_cast<std::size_t>(k)])];
     }
     copy_values(begin, end, values, to);
   }
 
   void copy_values(offset_t begin, offset_t end, Array<T>& values, offset_t to) const {
-    if (!matrix_.is_pattern()) std::copy(matrix_.values.data() + begin, matrix_.values.data() + end, values.data() + to);
+    if (!matrix_.is_pattern())
+      std::copy(matrix_.values.data() + begin, matrix_.values.data() + end, values.data() + to);
   }
 
   [[nodiscard]] Csr<T> matrix_of(std::int64_t rows, std::int64_t cols, Array<offset_t> offsets, Array<index_t> columns,

@@ -113,8 +113,8 @@ __device__ void add_up_ranks(PeerExchange& peers, Sums& total, State& scalars) {
 
 /// One operation of a loop, by all blocks of threads. Every block computes the scalars for itself. The last block to
 /// finish adds the sums and stores the state. The state is in shared memory, where it costs the loop over the elements
-/// no registers. \param peers null where the GPU works alone \param body (const State&) -> sums of a thread \param finish (const State&), by the last block, before
-/// scalars_after()
+/// no registers. \param peers null where the GPU works alone \param body (const State&) -> sums of a thread \param
+/// finish (const State&), by the last block, before scalars_after()
 template <class Op, class Body, class Finish>
 __device__ void run_operation(const Op& op, typename Op::State* state, LoopControlBlock* block,
                               typename Op::Sums* partial, const ProductDots* dot_parts, int dot_count,

@@ -184,7 +184,11 @@ class Loop {
   template <class Iteration, class Note>
   void run_on_gpu(Iteration& iteration, Note& note) {
     if (state_.halted()) return;
-    if (!graph_) record_graph(iteration);
+    if (!graph_) {
+      record_graph(iteration);
+      // Recording takes memory, for which a GPU may have to wait for others: none of them may wait in a kernel by then.
+      static_cast<void>(tessera::detail::decided_by_first(device_, true));
+    }
     bool enter = true;
     while (!state_.halted()) {
       const double started = watch_.seconds();

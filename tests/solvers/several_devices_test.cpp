@@ -20,7 +20,9 @@ namespace {
 
 using Vector = std::vector<double>;
 
-DeviceGroup hosts(int count) { return DeviceGroup(std::vector<Device>(static_cast<std::size_t>(count), Device::host(1))); }
+DeviceGroup hosts(int count) {
+  return DeviceGroup(std::vector<Device>(static_cast<std::size_t>(count), Device::host(1)));
+}
 
 /// Rows of very different lengths, with columns all over.
 Csr<double> scattered(index_t n) {
@@ -32,7 +34,8 @@ Csr<double> scattered(index_t n) {
     std::map<index_t, double> entries;
     const auto count = static_cast<index_t>(row % 7 == 3 ? n / 2 : row % 5);
     for (index_t k = 0; k < count; ++k) {
-      entries[static_cast<index_t>(generator() % static_cast<std::uint64_t>(n))] = std::ldexp(double(generator() % 1000), -9);
+      entries[static_cast<index_t>(generator() % static_cast<std::uint64_t>(n))] =
+          std::ldexp(double(generator() % 1000), -9);
     }
     for (const auto& [column, value] : entries) {
       columns.push_back(column);
@@ -50,7 +53,8 @@ TEST(Partition, SharesOutPathOfRowsAndNonzeros) {
     ASSERT_EQ(partition.parts(), parts);
     EXPECT_EQ(partition.rows(), 300);
     offset_t longest = 0;
-    for (index_t row = 0; row < 300; ++row) longest = std::max(longest, a.row_offsets()[row + 1] - a.row_offsets()[row]);
+    for (index_t row = 0; row < 300; ++row)
+      longest = std::max(longest, a.row_offsets()[row + 1] - a.row_offsets()[row]);
     for (int part = 0; part < parts; ++part) {
       const index_t first = partition.first_row(part);
       const index_t last = partition.first_row(part + 1);
@@ -82,14 +86,16 @@ std::map<std::pair<index_t, index_t>, double> entries_of(const detail::RowBlock<
   std::map<std::pair<index_t, index_t>, double> result;
   const CsrView<double> own = block.diagonal.view();
   for (index_t row = 0; row < own.rows; ++row) {
-    for (offset_t k = own.row_offsets[static_cast<std::size_t>(row)]; k < own.row_offsets[static_cast<std::size_t>(row) + 1]; ++k) {
+    for (offset_t k = own.row_offsets[static_cast<std::size_t>(row)];
+         k < own.row_offsets[static_cast<std::size_t>(row) + 1]; ++k) {
       result[{first_row + row, first_row + own.columns[static_cast<std::size_t>(k)]}] = own.value(k);
     }
   }
   const CsrView<double> others = block.off_diagonal.view();
   for (index_t k = 0; k < others.rows; ++k) {
     const index_t row = first_row + block.boundary_rows[k];
-    for (offset_t e = others.row_offsets[static_cast<std::size_t>(k)]; e < others.row_offsets[static_cast<std::size_t>(k) + 1]; ++e) {
+    for (offset_t e = others.row_offsets[static_cast<std::size_t>(k)];
+         e < others.row_offsets[static_cast<std::size_t>(k) + 1]; ++e) {
       const index_t column = block.halo[static_cast<std::size_t>(others.columns[static_cast<std::size_t>(e)])];
       EXPECT_TRUE((result.emplace(std::pair{row, column}, others.value(e)).second)) << row << ", " << column;
     }
