@@ -6,6 +6,7 @@
 #include "solvers/distributed/peer_halo.cuh"
 #include "spmv/plan_internals.hpp"
 
+#include <algorithm>
 #include <memory>
 
 namespace tessera::cuda {
@@ -15,30 +16,36 @@ namespace tessera::cuda {
 /// block, which is a lower bound, too.
 template <class T>
 struct DirectionCompletion {
+  HaloTargets to;  ///< none where the halo is on its way already
   index_t count;
   const index_t* rows;
   T* z;
   const detail::CgSums* parts;  ///< of the diagonal block
   std::int64_t part_count;
-  PlainSums<1>* of_blocks;
+  detail::CgSums* of_blocks;
   unsigned* finished;  ///< blocks; 0 between products
   detail::CgSums* sums;
 };
 
+/// Sends the halo, takes that of others, and adds up the sums of the direction. All blocks are resident at once, since
+/// those of another rank wait for what each of them sends.
 template <class T, class Z>
-__global__ void __launch_bounds__(sum_threads)
+__global__ void __launch_bounds__(sum_threads, 4)
     complete_direction_kernel(DirectionCompletion<T> c, Z z, NewDirection<T> direction, PeerExchange* exchange,
                               const std::int32_t* halted) {
   __shared__ bool is_last;
   if (is_over(*exchange, halted)) return;
   const T* const p = direction.data();
   const std::uint64_t number = exchange->number + 1;
-  PlainSums<1> sum;
-  const auto stride = static_cast<index_t>(gridDim.x * sum_threads);
-  for (auto k = static_cast<index_t>(blockIdx.x * sum_threads + threadIdx.x); k < c.count; k += stride) {
+  send_halo(c.to, p, number);
+  const std::int64_t first = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x;
+  const std::int64_t stride = std::int64_t{gridDim.x} * sum_threads;
+  detail::CgSums sum;
+  for (std::int64_t part = first; part < c.part_count; part += stride) sum += c.parts[part];
+  for (std::int64_t k = first; k < c.count; k += stride) {
     const T product = z(k, number, *exchange);
     c.z[k] = product;
-    sum += {{static_cast<double>(p[c.rows[k]]) * static_cast<double>(product)}};
+    sum.first += static_cast<double>(p[c.rows[k]]) * static_cast<double>(product);
   }
   sum = add_up_block<sum_threads>(sum);
   if (threadIdx.x == 0) {
@@ -50,9 +57,8 @@ __global__ void __launch_bounds__(sum_threads)
   if (!is_last) return;
   __threadfence();
   detail::CgSums total;
-  for (std::int64_t part = threadIdx.x; part < c.part_count; part += sum_threads) total += c.parts[part];
   for (unsigned block = threadIdx.x; block < gridDim.x; block += sum_threads) {
-    total += {value_of_other_block(c.of_blocks + block).of[0], 0.0, 0.0};
+    total += value_of_other_block(c.of_blocks + block);
   }
   total = add_up_block<sum_threads>(total);
   if (threadIdx.x != 0) return;
@@ -92,19 +98,23 @@ class PeerCgProduct final : public detail::CgProduct<T> {
     const DeviceGuard current(here_);
     const auto parts = diagonal_->enqueue_direction(vectors, scalars, halted);
     const NewDirection<T> direction{{vectors.p[0], vectors.p[1]}, scalars};
-    halo_.enqueue_send(direction, halted);
-    halo_.enqueue_receive(halted);
-    const DirectionCompletion<T> completion{.count = boundary(),
+    if (!halo_.is_short()) {
+      halo_.enqueue_send(direction, halted);
+      halo_.enqueue_receive(halted);
+    }
+    const auto part_count = static_cast<std::int64_t>(parts.size());
+    const DirectionCompletion<T> completion{.to = halo_.is_short() ? halo_.targets() : HaloTargets{},
+                                            .count = boundary(),
                                             .rows = local_.boundary_rows.data(),
                                             .z = local_.halo_product.data(),
                                             .parts = parts.data(),
-                                            .part_count = static_cast<std::int64_t>(parts.size()),
-                                            .of_blocks = reinterpret_cast<PlainSums<1>*>(of_blocks_.data()),
+                                            .part_count = part_count,
+                                            .of_blocks = of_blocks_.data(),
                                             .finished = finished_.data(),
                                             .sums = sums_.data()};
     halo_.with_halo_product([&]<class Z>(const Z& z) {
-      launch("completing a direction", Context::of(here_), grid(), complete_direction_kernel<T, Z>, completion, z,
-             direction, halo_.exchange(), halted);
+      launch("completing a direction", Context::of(here_), grid(std::max<std::int64_t>(boundary(), part_count / 4)),
+             complete_direction_kernel<T, Z>, completion, z, direction, halo_.exchange(), halted);
     });
     return sums_.span();
   }
@@ -114,7 +124,7 @@ class PeerCgProduct final : public detail::CgProduct<T> {
                                                    const std::int32_t* halted) override {
     const DeviceGuard current(here_);
     if (boundary() > 0) {
-      launch("subtracting a halo", Context::of(here_), grid(), subtract_halo_kernel<T>, boundary(),
+      launch("subtracting a halo", Context::of(here_), grid(boundary()), subtract_halo_kernel<T>, boundary(),
              local_.boundary_rows.data(), static_cast<const T*>(local_.halo_product.data()), vectors.r, scalars,
              static_cast<const PeerExchange*>(halo_.exchange()), halted);
     }
@@ -122,16 +132,20 @@ class PeerCgProduct final : public detail::CgProduct<T> {
   }
 
  private:
+  /// On the GPUs of several generations resident at once, four per multiprocessor.
   static constexpr unsigned most_blocks = 256;
 
   [[nodiscard]] index_t boundary() const { return static_cast<index_t>(local_.boundary_rows.size()); }
-  [[nodiscard]] Grid grid() const { return {std::min(blocks_for(boundary(), sum_threads), most_blocks), sum_threads}; }
+  [[nodiscard]] Grid grid(std::int64_t items) const {
+    const auto resident = static_cast<unsigned>(4 * Context::of(here_).multiprocessors());
+    return {std::min({blocks_for(items, sum_threads), most_blocks, resident}), sum_threads};
+  }
 
   std::unique_ptr<detail::CgProduct<T>> diagonal_;
   const detail::LocalMatrix<T>& local_;
   const PeerHalo<T>& halo_;
   Device here_;
-  Array<double> of_blocks_;
+  Array<detail::CgSums> of_blocks_;
   Array<unsigned> finished_;
   Array<detail::CgSums> sums_;
 };

@@ -67,12 +67,9 @@ struct NewDirection {
   [[nodiscard]] __device__ const T* data() const { return sides[1 - scalars->current]; }
 };
 
-template <class T, class Vector>
-__global__ void send_halo_kernel(HaloTargets to, Vector vector, const PeerExchange* exchange,
-                                 const std::int32_t* halted) {
-  if (is_over(*exchange, halted)) return;
-  const T* const x = vector.data();
-  const std::uint64_t number = exchange->number + 1;
+/// Writes the elements of x that other ranks need into their memory. All threads of the grid.
+template <class T>
+__device__ void send_halo(const HaloTargets& to, const T* x, std::uint64_t number) {
   const index_t count = to.by.offsets[to.by.ranks];
   const auto stride = static_cast<index_t>(gridDim.x * blockDim.x);
   for (auto i = static_cast<index_t>(blockIdx.x * blockDim.x + threadIdx.x); i < count; i += stride) {
@@ -81,6 +78,13 @@ __global__ void send_halo_kernel(HaloTargets to, Vector vector, const PeerExchan
     store_relaxed_system(to.words[rank] + (i - to.by.offsets[rank]),
                          {static_cast<std::uint64_t>(__double_as_longlong(value)), number});
   }
+}
+
+template <class T, class Vector>
+__global__ void send_halo_kernel(HaloTargets to, Vector vector, const PeerExchange* exchange,
+                                 const std::int32_t* halted) {
+  if (is_over(*exchange, halted)) return;
+  send_halo(to, vector.data(), exchange->number + 1);
 }
 
 /// Words to plain elements.
@@ -140,6 +144,8 @@ class PeerHalo {
     cuda::synchronize(device);
   }
 
+  /// Who gets which own rows.
+  [[nodiscard]] const HaloTargets& targets() const noexcept { return to_; }
   [[nodiscard]] PeerExchange* exchange() const { return detail::rank_of(device_)->exchange; }
 
   /// The device is current, here and below.
@@ -150,12 +156,19 @@ class PeerHalo {
            static_cast<const PeerExchange*>(exchange()), halted);
   }
 
-  /// z, where a plan forms it; else who needs it takes the words.
+  /// z, where a plan forms it.
   void enqueue_receive(const std::int32_t* halted) const {
     if (!local_.off_diagonal || is_short()) return;
     launch("receiving the halo", context(), grid(local_.halo.size()), receive_halo_kernel<T>, from_, local_.halo.data(),
            exchange(), halted);
     local_.off_diagonal->apply(local_.halo, local_.halo_product);
+  }
+
+  /// Whether who needs z takes the words itself: with few entries, a plan of their own takes longer.
+  [[nodiscard]] bool is_short() const {
+    if (!local_.off_diagonal) return false;
+    const CsrView<T> a = local_.off_diagonal->matrix();
+    return a.nnz() <= most_entries && a.nnz() <= most_entries_per_row * a.rows;
   }
 
   /// use(z) with a ByRow or a ByPlan.
@@ -167,15 +180,8 @@ class PeerHalo {
   }
 
  private:
-  /// Halos with more entries per boundary row are multiplied by a plan of their own; so are those of many entries.
   static constexpr offset_t most_entries_per_row = 16;
   static constexpr offset_t most_entries = 1 << 20;
-
-  [[nodiscard]] bool is_short() const {
-    if (!local_.off_diagonal) return false;
-    const CsrView<T> a = local_.off_diagonal->matrix();
-    return a.nnz() <= most_entries && a.nnz() <= most_entries_per_row * a.rows;
-  }
 
   [[nodiscard]] const Context& context() const { return Context::of(device_); }
 
