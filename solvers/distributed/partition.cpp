@@ -22,7 +22,7 @@ Partition::Partition(std::vector<index_t> first_rows) : first_rows_(std::move(fi
 template <class T>
 Partition Partition::by_nonzeros(const CsrView<T>& matrix, int parts) {
   if (parts < 1 || parts > matrix.rows) {
-    throw InvalidArgument(fmt::format("{} rows cannot be shared out to {} devices", matrix.rows, parts));
+    throw InvalidArgument(fmt::format("each of {} devices needs a row, A has {}", parts, matrix.rows));
   }
   const auto offset = [&](index_t row) { return matrix.row_offsets[static_cast<std::size_t>(row)] + row; };
   const offset_t total = offset(matrix.rows);
