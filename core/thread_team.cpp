@@ -3,6 +3,8 @@
 /// bounded spinning and futexes.
 #include "core/thread_team.hpp"
 
+#include "core/no_signals.hpp"
+
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,7 +13,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <limits>
 #include <mutex>
 #include <new>
@@ -206,26 +207,6 @@ struct ThreadTeam::State {
   std::atomic<void*> context{nullptr};
   std::atomic<bool> is_ending{false};
 };
-
-namespace {
-
-/// Blocks all signals, so that a worker started meanwhile never handles one.
-class NoSignals {
- public:
-  NoSignals() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
-}  // namespace
 
 ThreadTeam::ThreadTeam(Starter starter) noexcept : starter_(starter) {}
 

@@ -2,6 +2,7 @@
 #include "solvers/jacobi.hpp"
 
 #include "core/cuda/memory.hpp"
+#include "core/group_rank.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/fused/vector_ops.hpp"
 #include "tessera/error.hpp"
@@ -40,16 +41,20 @@ offset_t diagonal_of_row(const CsrView<T>& a, const Device& device, std::int64_t
 namespace detail {
 
 template <class T>
-void require_invertible_diagonal(const CsrView<T>& a, const Device& device, std::string_view who) {
+void require_invertible_diagonal(const CsrView<T>& a, const Device& of_rank, std::string_view who) {
+  const GroupRank* const rank = rank_of(of_rank);
+  const std::int64_t first_row = rank == nullptr ? 0 : rank->first_row;
+  const Device device = alone(of_rank);
   const std::int64_t row = fused::transform_reduce(device, a.rows, JacobiFirstUnfit<T>{.a = pointers_of(a)}).index;
   if (row < 0) return;
   const offset_t position = diagonal_of_row(a, device, row);
   if (position < 0) {
-    throw InvalidMatrix(fmt::format("{} needs a full diagonal: row {} has no diagonal entry", who, row + 1));
+    throw InvalidMatrix(
+        fmt::format("{} needs a full diagonal: row {} has no diagonal entry", who, first_row + row + 1));
   }
   const T entry = a.is_pattern() ? T{1} : element(device, a.values.data() + position);
-  throw InvalidMatrix(
-      fmt::format("{} needs a finite inverse of every diagonal entry: row {} holds {}", who, row + 1, entry));
+  throw InvalidMatrix(fmt::format("{} needs a finite inverse of every diagonal entry: row {} holds {}", who,
+                                  first_row + row + 1, entry));
 }
 
 /// The view of a plan on a GPU points to memory that the host cannot read.

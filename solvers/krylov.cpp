@@ -1,6 +1,8 @@
 /// One Krylov solve in scaled units: checks, restarts, report. Its beginning is in krylov_opening.cpp.
 #include "solvers/krylov.hpp"
 
+#include "core/group_rank.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,6 +32,23 @@ KrylovSolve<T>::KrylovSolve(const KrylovProblem<T>& problem, StopState& state)
 template <class T>
 KrylovSolve<T>::KrylovSolve(const KrylovProblem<T>& problem, StopState& state, std::span<T> residual, std::span<T> kept)
     : problem_(problem), device_(problem.device()), state_(state), residual_(residual), best_x_(kept) {}
+
+template <class T>
+std::int64_t KrylovSolve<T>::rows() const noexcept {
+  const GroupRank* const rank = rank_of(device_);
+  return rank == nullptr ? problem_.a.rows() : rank->rows;
+}
+
+template <class T>
+void KrylovSolve<T>::share_progress() {
+  struct Seen {
+    double seconds;
+    bool interrupted;
+  };
+  const Seen seen = decided_by_first(device_, Seen{progress_->seconds, progress_->interrupted});
+  progress_->seconds = seen.seconds;
+  progress_->interrupted = seen.interrupted;
+}
 
 template <class T>
 KrylovSolve<T>::CorrectionTarget::CorrectionTarget(KrylovSolve& solve) noexcept
@@ -67,6 +86,7 @@ void KrylovSolve<T>::finish_iteration(double residual) {
   state_.after_iteration(residual);
   progress_->report.iterations = state_.iteration;
   note({state_.iteration, residual, progress_->watch.seconds()});
+  share_progress();
 }
 
 template <class T>

@@ -11,6 +11,7 @@
 #include "tessera/array.hpp"
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +33,9 @@ enum class Next {
 /// Where the problem has a refinement, x() is a correction of its solution, in scaled units from the start, and
 /// residuals are those of solution and correction. A correction has a target of its own; after it the iteration starts
 /// or resumes.
+///
+/// On a device that is a rank of a group (core/group_rank.hpp) every rank runs a KrylovSolve on its own rows. Sums are
+/// those over all ranks, and rank 0 decides on what depends on time or the observer, so all take the same way.
 ///
 /// Invariant for the methods: x() is finite at all times. Their operations ask StopState::update_is_safe() before they
 /// change it.
@@ -123,13 +127,14 @@ class KrylovSolve {
   /// Restores the caller's units of x when a solve ends, by exceptions too.
   class UnitsGuard {
    public:
-    explicit UnitsGuard(KrylovSolve& solve) noexcept : solve_(solve) {}
+    explicit UnitsGuard(KrylovSolve& solve) noexcept : solve_(solve), exceptions_(std::uncaught_exceptions()) {}
     UnitsGuard(const UnitsGuard&) = delete;
     UnitsGuard& operator=(const UnitsGuard&) = delete;
     ~UnitsGuard();
 
    private:
     KrylovSolve& solve_;
+    int exceptions_;
   };
 
   /// While the loop runs, the target of a correction where x() is one.
@@ -148,9 +153,14 @@ class KrylovSolve {
   };
 
   void prepare();
+  /// Ranks go on with the time of rank 0, and with what its observer has said.
+  void share_progress();
+  /// Of the system, those of other ranks included.
+  [[nodiscard]] std::int64_t rows() const noexcept;
   /// What a loop that halted in the middle of an iteration has left to do.
   template <class Method>
   void complete(Method& method) {
+    share_progress();
     progress_->report.iterations = state_.iteration;
     method.complete_iteration();
     keep_if_due();

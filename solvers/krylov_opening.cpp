@@ -1,6 +1,8 @@
 /// The beginning of a Krylov solve: refusals, right-hand sides of zero, and the way into scaled units and back.
 #include "solvers/krylov.hpp"
 
+#include "core/group_rank.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +31,7 @@ template <class T>
 void KrylovSolve<T>::prepare() {
   constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
   const SolverOptions& options = problem_.options;
-  progress_.emplace(Progress{.stopping = StoppingCriteria(options, problem_.a.rows(), epsilon, state_),
+  progress_.emplace(Progress{.stopping = StoppingCriteria(options, rows(), epsilon, state_),
                              .history_step = HistoryStep(options.history_rows)});
   state_.element_limit = static_cast<double>(std::numeric_limits<T>::max());
   if (options.keep_history) {
@@ -80,6 +82,7 @@ Next KrylovSolve<T>::begin_correction() {
 template <class T>
 Next KrylovSolve<T>::begin_iterations() {
   note({0, norm(), progress_->watch.seconds()});
+  share_progress();
   record_true_residual();
   if (state_.satisfied(norm())) return stop(Status::converged);
   if (progress_->interrupted) return stop(Status::interrupted);
@@ -214,9 +217,12 @@ fused::ScaledNorm KrylovSolve<T>::residual_in_user_units() {
   return fused::scaled_norm(device_, r, largest);
 }
 
-/// Throws only on a device that has failed; nobody can read x there any more.
+/// Throws only on a device that has failed; nobody can read x there any more. A rank that leaves by an exception first
+/// says so: then the others wait for it no longer, and every rank scales its own x back before it throws.
 template <class T>
 KrylovSolve<T>::UnitsGuard::~UnitsGuard() {
+  const GroupRank* const rank = rank_of(solve_.device_);
+  if (rank != nullptr && std::uncaught_exceptions() > exceptions_) rank->communicator->fail(rank->number, nullptr);
   try {
     static_cast<void>(solve_.restore_units());
   } catch (...) {

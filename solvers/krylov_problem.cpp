@@ -3,6 +3,7 @@
 
 #include "core/cuda/memory.hpp"
 #include "core/device/operands.hpp"
+#include "core/group_rank.hpp"
 #include "solvers/fused/vector_ops.hpp"
 #include "tessera/error.hpp"
 
@@ -101,14 +102,33 @@ void KrylovArguments<T>::take(std::span<const T> right_side, std::span<T> guess)
   x = guess;
 }
 
+namespace {
+
+/// The first element of all ranks that is NaN or infinite.
+struct FirstBad {
+  std::int64_t index = -1;  ///< -1: none
+  double value = 0.0;
+  FirstBad& operator+=(const FirstBad& later) noexcept {
+    if (index < 0) *this = later;
+    return *this;
+  }
+};
+
+}  // namespace
+
 template <class T>
 std::string first_not_finite(const Device& device, const char* name, std::span<const T> vector) {
   Array<T> copy;
   if (!device.is_host()) copy = fused::to_host(device, vector);
   const std::span<const T> values = device.is_host() ? vector : copy.span();
   const auto bad = std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
-  if (bad == values.end()) return fmt::format("the norm of {} is beyond the range of double", name);
-  return fmt::format("{}[{}] is {}", name, bad - values.begin(), *bad);
+  FirstBad first;
+  if (bad != values.end()) first = {bad - values.begin(), static_cast<double>(*bad)};
+  if (const GroupRank* const rank = rank_of(device); rank != nullptr && first.index >= 0)
+    first.index += rank->first_row;
+  first = sum_over_ranks(device, first);
+  if (first.index < 0) return fmt::format("the norm of {} is beyond the range of double", name);
+  return fmt::format("{}[{}] is {}", name, first.index, first.value);
 }
 
 template std::string first_not_finite(const Device&, const char*, std::span<const float>);

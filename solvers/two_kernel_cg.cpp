@@ -117,9 +117,11 @@ class TwoKernelCg final : public KrylovMethod<T> {
 
 template <class T>
 std::unique_ptr<CgProduct<T>> cg_product_of(const KrylovProblem<T>& problem) {
-  const auto* const plan = dynamic_cast<const SpmvPlan<T>*>(&problem.a);
-  if (plan == nullptr || plan->device().is_host() || !problem.preconditioner.is_fused) return nullptr;
+  if (problem.device().is_host() || !problem.preconditioner.is_fused) return nullptr;
   if (problem.a.rows() == 0 || !problem.is_enqueueable()) return nullptr;
+  if (const auto* const other = dynamic_cast<const OffersCgProduct<T>*>(&problem.a)) return other->make_cg_product();
+  const auto* const plan = dynamic_cast<const SpmvPlan<T>*>(&problem.a);
+  if (plan == nullptr) return nullptr;
   return PlanInternals::kernel(*plan).make_cg_product(plan->matrix());
 }
 

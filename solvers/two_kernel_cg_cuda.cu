@@ -13,9 +13,9 @@ namespace {
 template <class Op>
 __global__ void __launch_bounds__(sum_threads)
     cg_scalars_kernel(Op op, TwoKernelCgState* state, LoopControlBlock* block, CgSums* partial, const CgSums* parts,
-                      std::int64_t count) {
+                      std::int64_t count, PeerExchange* peers) {
   run_operation(
-      op, BlockRank::of_kernel(), state, &block->finished, partial, nullptr, 0,
+      op, BlockRank::of_kernel(), state, &block->finished, partial, nullptr, 0, peers,
       [&](const TwoKernelCgState& /*scalars*/) {
         CgSums sums;
         const std::int64_t stride = std::int64_t{gridDim.x} * sum_threads;
@@ -37,7 +37,7 @@ void record_cg_scalars(const Device& device, const LoopFrame& frame, std::span<c
   const auto count = static_cast<std::int64_t>(parts.size());
   launch("scalars of two-kernel CG", context, Grid{blocks_of_sum(count), sum_threads}, cg_scalars_kernel<Op>, op,
          static_cast<TwoKernelCgState*>(frame.state), static_cast<LoopControlBlock*>(frame.control_block),
-         static_cast<CgSums*>(context.sum_space().on_device), parts.data(), count);
+         static_cast<CgSums*>(context.sum_space().on_device), parts.data(), count, frame.peers);
 }
 
 template void record_cg_scalars(const Device&, const LoopFrame&, std::span<const CgSums>,

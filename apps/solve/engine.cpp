@@ -1,6 +1,7 @@
 // --engine petsc: its options, its library, and the processes that share one command line.
 #include "engine.hpp"
 
+#include "foreign_options.hpp"
 #include "option_values.hpp"
 #include "summary_text.hpp"
 
@@ -20,13 +21,6 @@
 namespace tessera::cli {
 
 namespace {
-
-/// An option that has no meaning with PETSc, but for some values.
-struct ForeignOption {
-  std::string_view name;
-  std::string_view harmless;  ///< "auto|off"
-  std::string_view hint;
-};
 
 constexpr auto foreign_options = std::to_array<ForeignOption>({
     {"precision", "fp64", "PETSc computes in fp64"},
@@ -88,17 +82,7 @@ bool uses_petsc(const Options& options) {
   return choice_option(options, "engine", engines);
 }
 
-void require_petsc_options(const Options& options) {
-  for (const ForeignOption& foreign : foreign_options) {
-    if (!options.given(foreign.name)) continue;
-    const std::vector<std::string> harmless = alternatives(foreign.harmless);
-    const std::string text = options.text(foreign.name).value_or("");
-    if (std::find(harmless.begin(), harmless.end(), text) != harmless.end()) continue;
-    throw OptionError(std::string(foreign.name),
-                      fmt::format("option --{} does not apply to --engine petsc", foreign.name),
-                      std::string(foreign.hint));
-  }
-}
+void require_petsc_options(const Options& options) { require_no_foreign(options, foreign_options, "--engine petsc"); }
 
 PetscSurvey survey_petsc() {
   PetscSurvey survey{.compiled_in = is_compiled_in, .versions = {}, .problem = {}};

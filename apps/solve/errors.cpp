@@ -72,7 +72,7 @@ Failure classify(const std::exception& error) {
   }
   if (is<BudgetExceeded>(error)) return failure_of(ExitCode::out_of_memory, error.what());
   if (is<std::bad_alloc>(error)) return {ExitCode::out_of_memory, "the system has no more memory", {}};
-  if (is<DeviceUnavailable>(error) || is<CudaError>(error)) {
+  if (is<DeviceUnavailable>(error) || is<CudaError>(error) || is<DeviceFailure>(error)) {
     Failure failure = failure_of(ExitCode::no_device, error.what());
     if (failure.hint.empty()) failure.hint = "--device host works everywhere; solve doctor shows what is there";
     return failure;

@@ -19,6 +19,7 @@
 #include "tessera/pagerank.hpp"
 #include "tessera/preconditioner.hpp"
 #include "tessera/report.hpp"
+#include "tessera/several_devices.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
 
@@ -158,6 +159,8 @@ struct RunOutcome : CommonOutcome {
   std::optional<LeastSquaresOutcome> least_squares;
   std::optional<MixedOutcome> mixed;
   std::optional<petsc::EngineInfo> engine;  ///< of a run by PETSc
+  std::vector<DevicePart> parts;            ///< of a run on several devices
+  bool has_peer_access = false;             ///< of these
   std::string next_command;                 ///< to type after a run that did not converge; may be empty
   std::optional<BreakEven> break_even;
 };

@@ -3,6 +3,7 @@
 #include "device_choice.hpp"
 #include "dry_run.hpp"
 #include "engine.hpp"
+#include "group_run.hpp"
 #include "interrupt.hpp"
 #include "ladder_run.hpp"
 #include "least_squares.hpp"
@@ -353,6 +354,7 @@ template <class T>
 
 ExitCode run_command(const Options& options, const Invocation& invocation) {
   if (uses_petsc(options)) return run_with_petsc(options, invocation);
+  if (uses_several_devices(options)) return run_on_several_devices(options, invocation);
   const RunSettings settings = run_settings(options);
   check_outputs(settings.output, input_files(options, settings.problem,
                                              {settings.rhs.path, settings.x0.path, settings.precond.coordinates_file,

@@ -8,6 +8,7 @@
 #include "core/nearest.hpp"
 #include "core/thread_choice.hpp"
 #include "tessera/error.hpp"
+#include "tessera/several_devices.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -262,13 +263,19 @@ Precision element_type(const Options& options) {
   return choice_option(options, "precision", precisions);
 }
 
+/// Of several devices (group_run.hpp) the first: they have the same kernels.
+[[nodiscard]] std::string first_device(const Options& options, const std::string& device) {
+  if (options.command() != Command::run || !DeviceGroup::is_group(device)) return device;
+  return device == "cuda:all" ? "cuda" : device.substr(0, device.find(','));
+}
+
 }  // namespace
 
 MachineSettings machine_settings(const Options& options) {
   MachineSettings result;
   const std::string device = options.text("device").value_or("auto");
   try {
-    result.device = Device::parse(device);
+    result.device = Device::parse(first_device(options, device));
   } catch (const InvalidArgument&) {
     const std::vector<std::string> words = option_words(*find_option("device"));
     throw OptionError("device", fmt::format("option --device: expected auto, host, cuda or cuda:N, got \"{}\"", device),

@@ -3,6 +3,7 @@
 #include "accuracy_report.hpp"
 #include "columns_report.hpp"
 #include "engine.hpp"
+#include "group_run.hpp"
 #include "ladder_report.hpp"
 #include "least_squares.hpp"
 #include "precond_report.hpp"
@@ -239,7 +240,7 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
   text += line("method", method_text(outcome));
   text += outcome.engine ? engine_line(*outcome.engine)
                          : line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user));
-  text += device_line(outcome, timings);
+  text += outcome.parts.empty() ? device_line(outcome, timings) : parts_lines(outcome);
   text += mixed_line(outcome);
   if (settings.plan_info) text += plan_lines(outcome);
   if (outcome.break_even) text += break_even_line(*outcome.break_even, outcome.device);

@@ -1,7 +1,7 @@
 /// \file
-/// Words that threads of one grid hand to each other (PTX ISA, "Memory Consistency Model": relaxed, scope of the GPU).
-/// A word is all that is handed over: other memory is not ordered by it. A separate header, because the emulator
-/// (tests/emulator) replaces it.
+/// Words that threads of one grid, or of several GPUs, hand to each other (PTX ISA, "Memory Consistency Model":
+/// relaxed). A word is all that is handed over: other memory is not ordered by it. A separate header, because the
+/// emulator (tests/emulator) replaces it.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +63,45 @@ __device__ inline void store_relaxed(NumberedWord* address, NumberedWord word) {
       " st.relaxed.gpu.global.b128 [%0], both;\n"
       "}" ::"l"(address),
       "l"(word.value), "l"(word.number));
+#endif
+}
+
+/// The same in the scope of the system: words in the memory of another GPU, or of the host.
+[[nodiscard]] __device__ inline NumberedWord load_relaxed_system(const NumberedWord* address) {
+  NumberedWord word;
+#ifdef __CUDA_ARCH__
+  asm volatile(
+      "{\n"
+      " .reg .b128 both;\n"
+      " ld.relaxed.sys.global.b128 both, [%2];\n"
+      " mov.b128 {%0, %1}, both;\n"
+      "}"
+      : "=l"(word.value), "=l"(word.number)
+      : "l"(address));
+#endif
+  return word;
+}
+__device__ inline void store_relaxed_system(NumberedWord* address, NumberedWord word) {
+#ifdef __CUDA_ARCH__
+  asm volatile(
+      "{\n"
+      " .reg .b128 both;\n"
+      " mov.b128 both, {%1, %2};\n"
+      " st.relaxed.sys.global.b128 [%0], both;\n"
+      "}" ::"l"(address),
+      "l"(word.value), "l"(word.number));
+#endif
+}
+[[nodiscard]] __device__ inline std::uint32_t load_relaxed_system(const std::uint32_t* address) {
+  std::uint32_t word = 0;
+#ifdef __CUDA_ARCH__
+  asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(word) : "l"(address));
+#endif
+  return word;
+}
+__device__ inline void store_relaxed_system(std::uint32_t* address, std::uint32_t word) {
+#ifdef __CUDA_ARCH__
+  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(address), "r"(word));
 #endif
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/cuda/vector_ops.hpp"
 #include "core/device/operands.hpp"
+#include "core/group_rank.hpp"
 #include "core/parallel.hpp"
 #include "core/power_of_two.hpp"
 #include "tessera/error.hpp"
@@ -43,6 +44,21 @@ ProductDots dots_of(const Device& device, std::span<const T> y, std::span<const 
   });
 }
 
+/// r = 2^exponent b - r. \returns ‖r‖₂²
+template <class T>
+double subtract_from(const Device& device, int exponent, std::span<const T> b, std::span<T> r) {
+  if (!device.is_host()) return cuda::subtract_from(device, exponent, b, r);
+  return host::parallel_sum<double>(
+      device, static_cast<std::int64_t>(r.size()), [=, scaled = host::PowerOfTwo<T>(exponent)](host::Range range) {
+        double sum = 0.0;
+        for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
+          r[i] = scaled(b[i]) - r[i];
+          sum += static_cast<double>(r[i]) * static_cast<double>(r[i]);
+        }
+        return sum;
+      });
+}
+
 }  // namespace
 
 template <class T>
@@ -73,7 +89,7 @@ ProductDots FusedOperator<T>::apply_and_dot(std::span<const T> x, DualBuffer<T>&
 template <class T>
 ProductDots FusedOperator<T>::do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const {
   this->do_apply(T{1}, x, T{0}, y);
-  return dots_of<T>(this->device(), y, w);
+  return detail::sum_over_ranks(this->device(), dots_of<T>(this->device(), y, w));
 }
 
 template <class T>
@@ -87,17 +103,7 @@ double FusedOperator<T>::residual(int exponent, std::span<const T> b, std::span<
 template <class T>
 double FusedOperator<T>::do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const {
   this->do_apply(T{1}, x, T{0}, r);
-  if (!this->device().is_host()) return cuda::subtract_from(this->device(), exponent, b, r);
-  return host::parallel_sum<double>(this->device(), static_cast<std::int64_t>(r.size()),
-                                    [=, scaled = host::PowerOfTwo<T>(exponent)](host::Range range) {
-                                      double sum = 0.0;
-                                      for (auto i = static_cast<std::size_t>(range.begin);
-                                           i < static_cast<std::size_t>(range.end); ++i) {
-                                        r[i] = scaled(b[i]) - r[i];
-                                        sum += static_cast<double>(r[i]) * static_cast<double>(r[i]);
-                                      }
-                                      return sum;
-                                    });
+  return detail::sum_over_ranks(this->device(), subtract_from<T>(this->device(), exponent, b, r));
 }
 
 template <class T>

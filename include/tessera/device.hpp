@@ -13,6 +13,10 @@ namespace tessera {
 namespace cuda {
 class Context;
 }
+namespace detail {
+struct GroupRank;
+struct RankAccess;
+}  // namespace detail
 
 /// Threads that the host gets by default, and why.
 struct HostThreads {
@@ -69,13 +73,15 @@ class Device {
 
  private:
   friend class cuda::Context;
+  friend struct detail::RankAccess;
 
   Device(Kind kind, int ordinal, int threads) : kind_(kind), ordinal_(ordinal), threads_(threads) {}
 
   Kind kind_;
   int ordinal_;
   int threads_;
-  std::shared_ptr<cuda::Context> context_;  ///< null: the library's own of that GPU
+  std::shared_ptr<cuda::Context> context_;         ///< null: the library's own of that GPU
+  std::shared_ptr<const detail::GroupRank> rank_;  ///< null: works alone (tessera/several_devices.hpp)
 };
 
 /// Facts about one GPU, from the CUDA runtime.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace tessera {
 
@@ -105,6 +106,18 @@ class BudgetExceeded : public Error {
 class DeviceUnavailable : public Error {
  public:
   using Error::Error;
+};
+
+/// A device that failed, or did not answer in time, while others worked with it on one solve.
+class DeviceFailure : public Error {
+ public:
+  /// \param device its name, e.g. "cuda:1" \param message what happened there
+  DeviceFailure(std::string device, const std::string& message)
+      : Error("device " + device + " failed during work on several devices: " + message), device_(std::move(device)) {}
+  [[nodiscard]] const std::string& device() const noexcept { return device_; }
+
+ private:
+  std::string device_;
 };
 
 /// A call of the CUDA runtime, cuBLAS or cuSPARSE failed.

@@ -39,6 +39,7 @@
 #include "tessera/preconditioner.hpp"
 #include "tessera/report.hpp"
 #include "tessera/scaling.hpp"
+#include "tessera/several_devices.hpp"
 #include "tessera/solvers.hpp"
 #include "tessera/spgemm.hpp"
 #include "tessera/spgemm_prediction.hpp"

@@ -214,7 +214,7 @@ __device__ void run_block_operation(std::int64_t n, const Op& op, const BlockRan
                                     const ProductDots* dot_parts, int dot_count,
                                     typename BlockOfThreads<Op>::Shared& shared, const Close& close) {
   run_operation(
-      op, rank, state, finished, partial, dot_parts, dot_count,
+      op, rank, state, finished, partial, dot_parts, dot_count, nullptr,
       [&](const typename Op::State& scalars) -> typename Op::Sums {
         return BlockOfThreads<Op>(n, op, op.columns(scalars), rank, shared)
             .run(op.scalars(scalars), op.coefficients, partial_projections);

@@ -25,6 +25,7 @@ enum class Halt : std::int32_t {
   breakdown,
   limit,  ///< iterations, divergence, stagnation
   done,   ///< the solve has ended (fused/enqueued_loops.hpp)
+  lost,   ///< another GPU of the group did not answer
 };
 
 /// What every loop's state begins with. A state is a plain struct derived from it, in the memory of the host or of the
@@ -49,10 +50,13 @@ struct LoopEntry {
 
 namespace tessera::cuda {
 
+struct PeerExchange;
+
 /// Where a loop lies in the memory of its GPU.
 struct LoopFrame {
   void* state = nullptr;          ///< begins with a fused::LoopControl
   void* control_block = nullptr;  ///< a LoopControlBlock
+  PeerExchange* peers = nullptr;  ///< how sums go over all ranks; null where the GPU works alone
 };
 
 /// Whether loops can run on the device by themselves: false for the host.

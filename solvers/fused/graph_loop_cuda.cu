@@ -4,6 +4,7 @@
 #include "core/cuda/capture.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.cuh"
+#include "core/group_rank.hpp"
 #include "solvers/fused/kernels.cuh"
 #include "tessera/array.hpp"
 
@@ -42,6 +43,11 @@ class HostBuffer {
   void* data_ = nullptr;
 };
 
+PeerExchange* exchange_of(const Device& device) {
+  const GroupRank* const rank = rank_of(device);
+  return rank == nullptr ? nullptr : rank->exchange;
+}
+
 constexpr std::uint64_t alignment = 256;
 constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
@@ -67,7 +73,7 @@ struct GraphLoop::Impl {
         block_at(aligned(bytes)),
         memory(static_cast<std::int64_t>(block_at + sizeof(LoopControlBlock)), Init::zero, device),
         mirror(block_at + sizeof(LoopControlBlock)),
-        frame{memory.data(), memory.data() + block_at} {}
+        frame{memory.data(), memory.data() + block_at, exchange_of(device)} {}
 
   void begin_run() const;
   void launch_run(std::int64_t iterations) const;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/cuda/device_clock.cuh"
+#include "core/cuda/peer_exchange.cuh"
 #include "core/cuda/reduce.cuh"
 #include "solvers/fused/enqueued_loops.hpp"
 #include "solvers/fused/graph_loop.hpp"
@@ -107,15 +108,27 @@ struct BlockRank {
   [[nodiscard]] static __device__ BlockRank of_kernel() { return {blockIdx.x, gridDim.x}; }
 };
 
+/// Adds the sums of all ranks to thread 0's `total`; halts the loop where one does not answer. All threads of one
+/// block.
+template <class Sums, class State>
+__device__ void add_up_ranks(PeerExchange& peers, Sums& total, State& scalars) {
+  if (threadIdx.x < warp_size) {
+    const Sums own = total;
+    const bool is_whole = sum_over_peers(peers, own, total);
+    if (threadIdx.x == 0 && !is_whole) scalars.halt = fused::Halt::lost;
+  }
+  __syncthreads();
+}
+
 /// One operation of a loop, by all its blocks of threads. Every block computes the scalars for itself. The last block
 /// to finish adds the sums and stores the state. The state is in shared memory, where it costs the loop over the
-/// elements no registers. \param finished blocks that are done \param body (const State&) -> sums of a thread \param
-/// finish (const State&), by the last block, before scalars_after() \param close (const State&, iterations before), by
-/// one thread, at the end
+/// elements no registers. \param finished blocks that are done \param peers null where the GPU works alone \param body
+/// (const State&) -> sums of a thread \param finish (const State&), by the last block, before scalars_after() \param
+/// close (const State&, iterations before), by one thread, at the end
 template <class Op, class Body, class Finish, class Close>
 __device__ void run_operation(const Op& op, const BlockRank& rank, typename Op::State* state, unsigned* finished,
-                              typename Op::Sums* partial, const ProductDots* dot_parts, int dot_count, const Body& body,
-                              const Finish& finish, const Close& close) {
+                              typename Op::Sums* partial, const ProductDots* dot_parts, int dot_count,
+                              PeerExchange* peers, const Body& body, const Finish& finish, const Close& close) {
   using State = typename Op::State;
   using Sums = typename Op::Sums;
   static_assert(std::is_trivially_copyable_v<State> && sizeof(State) % sizeof(int) == 0);
@@ -154,6 +167,7 @@ __device__ void run_operation(const Op& op, const BlockRank& rank, typename Op::
       total += value_of_other_block(partial + other);
     }
     total = add_up_block<sum_threads>(total);
+    if (peers != nullptr && !scalars.halted()) add_up_ranks(*peers, total, scalars);
   }
   if (!scalars.halted()) finish(scalars);
   __syncthreads();
@@ -177,13 +191,13 @@ inline __device__ auto closing(LoopControlBlock* block) {
 template <class Op>
 __global__ void __launch_bounds__(sum_threads, blocks_per_multiprocessor)
     loop_op_kernel(std::int64_t n, Op op, typename Op::State* state, LoopControlBlock* block,
-                   typename Op::Sums* partial, const ProductDots* dot_parts, int dot_count) {
+                   typename Op::Sums* partial, const ProductDots* dot_parts, int dot_count, PeerExchange* peers) {
   const std::int64_t stride = std::int64_t{gridDim.x} * sum_threads;
   const std::int64_t i = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x;
   // The loads of the first two elements are in flight while the scalars are computed.
   [[maybe_unused]] const EarlyLoads<Op> early(op, n, i, stride);
   run_operation(
-      op, BlockRank::of_kernel(), state, &block->finished, partial, dot_parts, dot_count,
+      op, BlockRank::of_kernel(), state, &block->finished, partial, dot_parts, dot_count, peers,
       [&]([[maybe_unused]] const typename Op::State& scalars) {
         if constexpr (has_elements<Op>) {
           return apply_to_elements(op, scalars, early, n, i, stride);
@@ -203,7 +217,8 @@ void LoopOp<Op>::record(const Device& device, const LoopFrame& frame, std::int64
   const DeviceGuard current(device);
   launch("fused operation of a loop", context, Grid{blocks_of_sum(n), sum_threads}, loop_op_kernel<Op>, n, op,
          static_cast<typename Op::State*>(frame.state), static_cast<LoopControlBlock*>(frame.control_block),
-         static_cast<Sums*>(context.sum_space().on_device), dot_parts.data(), static_cast<int>(dot_parts.size()));
+         static_cast<Sums*>(context.sum_space().on_device), dot_parts.data(), static_cast<int>(dot_parts.size()),
+         frame.peers);
 }
 
 /// An operation on the state alone, by one thread.

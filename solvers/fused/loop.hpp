@@ -3,11 +3,14 @@
 /// on whatever device the vectors lie; or a GPU runs them by itself in a GraphLoop, where every product can be
 /// enqueued. There a method may give a kernel that is the whole loop.
 ///
+/// On a device that is a rank of a group every rank runs the same loop, in step: its sums are those over all ranks.
+///
 /// A method gives its iteration as products and fused operations (fused/ops.hpp). After a halt nothing runs any more,
 /// until the host has dealt with the halt and calls run() again.
 #pragma once
 
 #include "core/enqueued_product.hpp"
+#include "core/group_rank.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/fused/block_pass.hpp"
 #include "solvers/fused/graph_loop.hpp"
@@ -176,26 +179,32 @@ class Loop {
       const std::int64_t before = state_.iteration;
       iteration(*this);
       if (state_.iteration == before) continue;
-      if (!note(LoopEntry{state_.iteration, state_.norm, watch_.seconds()})) return;
+      const bool proceed = note(LoopEntry{state_.iteration, state_.norm, watch_.seconds()});
+      if (!tessera::detail::decided_by_first(device_, proceed)) return;
     }
   }
 
   template <class Iteration, class Note>
   void run_on_gpu(Iteration& iteration, Note& note) {
     if (state_.halted()) return;
-    if (!graph_) record_graph(iteration);
+    if (!graph_) {
+      record_graph(iteration);
+      // Recording takes memory, for which a GPU may have to wait for others: none of them may wait in a kernel by then.
+      static_cast<void>(tessera::detail::decided_by_first(device_, true));
+    }
     bool enter = true;
     while (!state_.halted()) {
       const double started = watch_.seconds();
       const auto entries = graph_->run(chunk_, &state_, enter);
       const double each = (watch_.seconds() - started) / static_cast<double>(std::max<std::size_t>(entries.size(), 1));
-      chunk_ = std::clamp(static_cast<std::int64_t>(report_seconds / each), std::int64_t{1}, most_report_iterations);
+      const auto next = static_cast<std::int64_t>(report_seconds / each);
+      chunk_ = std::clamp(tessera::detail::decided_by_first(device_, next), std::int64_t{1}, most_report_iterations);
       enter = false;
       bool proceed = true;
       for (const LoopEntry& entry : entries) {
         proceed = note(LoopEntry{entry.iteration, entry.norm, started + entry.seconds}) && proceed;
       }
-      if (!proceed) return;
+      if (!tessera::detail::decided_by_first(device_, proceed)) return;
     }
   }
 

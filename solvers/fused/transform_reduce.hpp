@@ -4,6 +4,7 @@
 /// threads of the host, and on every GPU.
 #pragma once
 
+#include "core/group_rank.hpp"
 #include "core/parallel.hpp"
 #include "solvers/fused/ops.hpp"
 #include "tessera/device.hpp"
@@ -32,11 +33,14 @@ template <class Op>
   return sums[0];
 }
 
-/// The sums of op(i, sums) over [0, n). The operation's vectors lie on `device`.
+/// The sums of op(i, sums) over [0, n). The operation's vectors lie on `device`. Collective where that is a rank: n are
+/// its own elements, the sums are those over all ranks (core/group_rank.hpp).
 template <class Op>
 typename Op::Sums transform_reduce(const Device& device, std::int64_t n, const Op& op) {
-  if (!device.is_host()) return cuda::TransformReduce<Op>::run(device, n, op);
-  return host::parallel_sum<typename Op::Sums>(device, n, [&](host::Range range) { return reduce_range(range, op); });
+  using Sums = typename Op::Sums;
+  if (!device.is_host()) return tessera::detail::sum_over_ranks(device, cuda::TransformReduce<Op>::run(device, n, op));
+  const auto own = host::parallel_sum<Sums>(device, n, [&](host::Range range) { return reduce_range(range, op); });
+  return tessera::detail::sum_over_ranks(device, own);
 }
 
 }  // namespace tessera::fused

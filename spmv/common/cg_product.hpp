@@ -9,6 +9,7 @@
 #include "tessera/types.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace tessera::detail {
@@ -65,6 +66,19 @@ class CgProduct {
   /// r = r - α A p; <r, r> and <r, M r>.
   virtual std::span<const CgSums> enqueue_residual(const CgVectors<T>& vectors, const CgScalars* scalars,
                                                    const std::int32_t* halted) = 0;
+};
+
+/// An operator other than a plan that offers them.
+template <class T>
+class OffersCgProduct {
+ public:
+  OffersCgProduct() = default;
+  OffersCgProduct(const OffersCgProduct&) = delete;
+  OffersCgProduct& operator=(const OffersCgProduct&) = delete;
+  virtual ~OffersCgProduct() = default;
+
+  /// \returns null where the matrix does not suit; the operator outlives the result
+  [[nodiscard]] virtual std::unique_ptr<CgProduct<T>> make_cg_product() const = 0;
 };
 
 }  // namespace tessera::detail

@@ -265,6 +265,12 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* prope
   if (!known) return report(cudaErrorInvalidValue);
   return give(pool, &the_one);
 }
+cudaError_t cudaDeviceCanAccessPeer(int* /*can*/, int /*ordinal*/, int /*other*/) {
+  return report(cudaErrorInvalidDevice);  // there is one GPU
+}
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t /*pool*/, const cudaMemAccessDesc* /*access*/, std::size_t /*count*/) {
+  return report(cudaErrorInvalidDevice);
+}
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr /*attribute*/, void* value) {
   return require(pool != nullptr && value != nullptr);
 }

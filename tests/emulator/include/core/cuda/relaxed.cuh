@@ -32,6 +32,11 @@ inline void store_relaxed(NumberedWord* address, NumberedWord word) {
   *address = word;
 }
 
+[[nodiscard]] inline NumberedWord load_relaxed_system(const NumberedWord* address) { return load_relaxed(address); }
+inline void store_relaxed_system(NumberedWord* address, NumberedWord word) { store_relaxed(address, word); }
+[[nodiscard]] inline std::uint32_t load_relaxed_system(const std::uint32_t* address) { return *address; }
+inline void store_relaxed_system(std::uint32_t* address, std::uint32_t word) { *address = word; }
+
 inline void let_others_run() { emulator::give_way(); }
 
 }  // namespace tessera::cuda

@@ -1,0 +1,230 @@
+// A run on several devices: the matrix is shared out, the solver of one device runs on each.
+#include "group_run.hpp"
+
+#include "foreign_options.hpp"
+#include "interrupt.hpp"
+#include "option_values.hpp"
+#include "outputs.hpp"
+#include "problem.hpp"
+#include "progress.hpp"
+#include "report/history_plot.hpp"
+#include "run_warnings.hpp"
+#include "settings.hpp"
+#include "summary_text.hpp"
+
+#include "core/stopwatch.hpp"
+#include "support/machine.hpp"
+#include "tessera/several_devices.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tessera::cli {
+
+namespace {
+
+constexpr std::string_view where = "several devices";
+
+constexpr auto foreign_options = std::to_array<ForeignOption>({
+    {"precision", "fp64", "products and iterations on several devices are in fp64"},
+    {"error-gate", "auto|off", "the error of x is not estimated there"},
+    {"determinism", "none|run", "sums depend on the number of devices"},
+    {"plan-info", "", ""},
+    {"mem-limit", "", "each device holds its share of the matrix"},
+    {"damp", "0", "least squares run on one device"},
+    {"precond-opt", "", ""},
+    {"block", "1", ""},
+    {"dry-run", "", ""},
+});
+
+[[nodiscard]] std::string device_text(const Options& options) { return options.text("device").value_or(""); }
+
+[[nodiscard]] DeviceGroup group_of(const Options& options) {
+  try {
+    return DeviceGroup::parse(device_text(options));
+  } catch (const InvalidArgument& error) {
+    throw OptionError("device", fmt::format("option --device: {}", error.what()), "--device cuda:0,1 or cuda:all");
+  }
+}
+
+/// Only what the library has there.
+void require_offered(const RunSettings& settings) {
+  const Method method = settings.method;
+  if (method == Method::automatic || method.iterative() != IterativeMethod::cg) {
+    throw UsageError(fmt::format("--method {} does not run on several devices", support::to_string(method)),
+                     "--method cg, or one device");
+  }
+  const Precond precond = settings.precond.precond;
+  if (precond != Precond::automatic && precond != Precond::none && precond != Precond::jacobi) {
+    throw UsageError("on several devices the preconditioner is none or jacobi", "--precond jacobi, or one device");
+  }
+  if (settings.rhs.columns > 1) throw UsageError("several devices take one right-hand side at a time");
+}
+
+[[nodiscard]] GroupPreconditioner precond_of(const PrecondSettings& settings, RunOutcome& outcome) {
+  const bool is_none = settings.precond == Precond::none;
+  outcome.precond.name = is_none ? "none" : "jacobi";
+  if (settings.precond == Precond::automatic) outcome.precond.reason = "the only one on several devices";
+  return is_none ? GroupPreconditioner::identity : GroupPreconditioner::jacobi;
+}
+
+[[nodiscard]] KnownError distance(std::span<const double> x, std::span<const double> exact) {
+  KnownError error;
+  double squares = 0.0;
+  double exact_squares = 0.0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double each = std::fabs(x[i] - exact[i]);
+    if (!(each <= error.largest)) error.largest = each;
+    squares += each * each;
+    exact_squares += exact[i] * exact[i];
+  }
+  error.relative = squares == 0.0 ? 0.0 : std::sqrt(squares / exact_squares);
+  return error;
+}
+
+void describe(const RunSettings& settings, const InputMatrix<double>& problem, RunOutcome& outcome) {
+  const Stopwatch timer;
+  report_input(settings.problem, settings.machine, problem, outcome);
+  outcome.kernel_chosen_by_user = settings.spmv.algorithm != SpmvAlgorithm::automatic;
+  outcome.method = to_string(settings.method);
+  outcome.relative_tolerance = settings.solver.relative_tolerance;
+  outcome.absolute_tolerance = settings.solver.absolute_tolerance;
+  outcome.base = settings.solver.base;
+  describe_matrix(problem.matrix->view(), settings.output, settings.machine.host, outcome);
+  outcome.inspect_ms = timer.milliseconds();
+  // Not computed.
+  outcome.accuracy.backward.componentwise = outcome.accuracy.backward.attainable =
+      std::numeric_limits<double>::quiet_NaN();
+}
+
+void take_parts(const DistributedMatrix<double>& matrix, double plan_ms, RunOutcome& outcome) {
+  outcome.parts = matrix.parts();
+  outcome.has_peer_access = matrix.group().has_peer_access();
+  outcome.device = matrix.group().device(0);
+  outcome.memory.matrix = matrix.memory_bytes();
+  outcome.plan.algorithm = parse_spmv_algorithm(outcome.parts.front().kernel);
+  outcome.plan.reason = outcome.parts.front().reason;
+  outcome.plan.determinism = Determinism::run_to_run;
+  outcome.plan.build_ms = plan_ms;
+}
+
+struct GroupSolution {
+  RunOutcome outcome;
+  std::vector<double> x;
+};
+
+[[nodiscard]] GroupSolution solve_on(const DeviceGroup& group, RunSettings settings, Progress& progress) {
+  GroupSolution result;
+  RunOutcome& outcome = result.outcome;
+  progress.phase(loading_text(settings.problem));
+  const InputMatrix<double> problem = load_input<double>(settings.problem, settings.machine);
+  progress.phase("inspecting the matrix");
+  describe(settings, problem, outcome);
+  progress.phase(fmt::format("sharing the matrix out to {} devices", group.size()));
+  const Stopwatch plan_timer;
+  const DistributedMatrix<double> matrix(group, problem.matrix->view(), settings.spmv);
+  const double plan_ms = plan_timer.milliseconds();
+  take_parts(matrix, plan_ms, outcome);
+  progress.phase("preparing vectors");
+  const SpmvPlan<double> on_host(problem.matrix, {.algorithm = SpmvAlgorithm::csr, .device = settings.machine.host});
+  const std::vector<double> b =
+      make_rhs<double>(settings.rhs, settings.rhs_given, problem.matrix->view(), on_host, settings.machine);
+  outcome.rhs = describe(settings.rhs);
+  outcome.x0 = describe(settings.x0);
+  result.x =
+      settings.x0.kind == VectorSettings::Kind::rhs
+          ? b
+          : make_vector<double>(settings.x0, on_host, settings.machine, settings.machine.seed + 1, "initial guess");
+  SolverOptions solver = settings.solver;
+  solver.observer = [&progress](const IterationInfo& info) {
+    keep_partial_results();
+    progress.update(info);
+    return interrupt_signal() == 0 ? Control::proceed : Control::stop;
+  };
+  solver.stop_cause = interruption;
+  const GroupPreconditioner precond = precond_of(settings.precond, outcome);
+  progress.phase(fmt::format("solving with cg and precond {} on {} devices", outcome.precond.name, group.size()));
+  outcome.report = cg<double>(matrix, precond, b, result.x, solver);
+  outcome.report.timings.read_ms = problem.read_ms;
+  outcome.report.timings.plan_ms = plan_ms;
+  if (const auto exact = exact_solution<double>(settings.rhs, matrix.rows(), settings.machine.seed)) {
+    outcome.error = distance(result.x, *exact);
+  }
+  warn_about_run(outcome, outcome.warnings);
+  return result;
+}
+
+}  // namespace
+
+bool uses_several_devices(const Options& options) { return DeviceGroup::is_group(device_text(options)); }
+
+ExitCode run_on_several_devices(const Options& options, const Invocation& invocation) {
+  require_no_foreign(options, foreign_options, where);
+  const RunSettings settings = run_settings(options);
+  require_offered(settings);
+  check_outputs(settings.output, input_files(options, settings.problem, {settings.rhs.path, settings.x0.path}));
+  const DeviceGroup group = group_of(options);
+  Progress progress(options, settings.output, settings.machine);
+  GroupSolution solved = solve_on(group, settings, progress);
+  RunOutcome& outcome = solved.outcome;
+  progress.conclude(outcome.warnings);
+
+  Deliverables results;
+  results.write_vector = [&](const std::string& path) {
+    const Stopwatch timer;
+    write_solution<double>(path, std::span<const double>(solved.x),
+                           {fmt::format("solution of {} with right-hand side {}: {}", outcome.problem, outcome.rhs,
+                                        to_string(outcome.report.status))});
+    outcome.write_ms = timer.milliseconds();
+  };
+  results.history = [&] { return history_csv(outcome.report.history); };
+  results.summary = [&] { return run_summary(outcome, settings.output); };
+  results.plot = [&](std::size_t width, bool is_utf8) {
+    return history_plot(outcome.report.history, "||r||", outcome.report.target, width, is_utf8);
+  };
+  results.json = [&](ExitCode code) { return document_text(run_json(outcome, options, invocation, code)); };
+  return deliver(settings.output, exit_code_of(outcome.report.status, interrupt_signal(), settings.output.exit_zero),
+                 results);
+}
+
+std::string parts_lines(const RunOutcome& outcome) {
+  std::string text;
+  for (const DevicePart& part : outcome.parts) {
+    std::string halo = "no halo";
+    if (part.halo > 0) {
+      halo = fmt::format("halo {} from {}, {} nonzeros there ({})", counted(part.halo, "element"),
+                         counted(part.neighbours, "device"), part.halo_nnz, part.halo_kernel);
+    }
+    text += line("device", fmt::format("{}: rows {} to {}, {} nonzeros, {}, {}", part.device, part.first_row + 1,
+                                       part.first_row + part.rows, part.nnz, halo, size_text(part.memory_bytes)));
+  }
+  if (outcome.parts.size() > 1 && !outcome.device.is_host() && !outcome.has_peer_access) {
+    text += line("", "GPUs that do not reach each other's memory: halos are copied, the host drives the loop");
+  }
+  return text;
+}
+
+Json parts_json(const RunOutcome& outcome) {
+  Json json = Json::array();
+  for (const DevicePart& part : outcome.parts) {
+    json.push_back({{"device", part.device},
+                    {"first_row", part.first_row},
+                    {"rows", part.rows},
+                    {"nnz", part.nnz},
+                    {"halo", part.halo},
+                    {"halo_nnz", part.halo_nnz},
+                    {"boundary_rows", part.boundary_rows},
+                    {"neighbours", part.neighbours},
+                    {"kernel", part.kernel},
+                    {"halo_kernel", part.halo_kernel},
+                    {"bytes", part.memory_bytes}});
+  }
+  return json;
+}
+
+}  // namespace tessera::cli

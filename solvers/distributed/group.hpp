@@ -1,0 +1,28 @@
+/// \file
+/// What a DeviceGroup stands for: its devices, the communicator of their host threads, and the links between GPUs.
+#pragma once
+
+#include "core/communicator.hpp"
+#include "core/group_rank.hpp"
+#include "solvers/distributed/peer_links.hpp"
+#include "tessera/several_devices.hpp"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace tessera {
+
+struct DeviceGroup::Impl {
+  std::vector<Device> devices;  ///< GPUs have contexts of their own
+  DeviceGroupOptions options;
+  std::unique_ptr<cuda::PeerLinks> links;  ///< of GPUs that reach each other, else null
+  std::shared_ptr<detail::Communicator> communicator;
+
+  /// The device as rank `number` of a system, whose rows from `first_row` on it has.
+  [[nodiscard]] Device rank(int number, index_t first_row, index_t rows) const;
+  /// body(rank) on all ranks (Communicator::run()).
+  void run(const std::function<void(int rank)>& body) const;
+};
+
+}  // namespace tessera

@@ -1,0 +1,56 @@
+/// Partition of rows by nonzeros: equal shares of the path of rows + nonzeros.
+#include "tessera/several_devices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera {
+
+Partition::Partition(std::vector<index_t> first_rows) : first_rows_(std::move(first_rows)) {
+  if (first_rows_.size() < 2 || first_rows_.front() != 0) {
+    throw InvalidArgument("a partition needs the first rows of its parts, from 0 on, and the number of rows");
+  }
+  for (std::size_t part = 0; part + 1 < first_rows_.size(); ++part) {
+    if (first_rows_[part] < first_rows_[part + 1]) continue;
+    throw InvalidArgument(fmt::format("part {} of a partition has no rows: it begins at row {}, the next one at {}",
+                                      part + 1, first_rows_[part], first_rows_[part + 1]));
+  }
+}
+
+template <class T>
+Partition Partition::by_nonzeros(const CsrView<T>& matrix, int parts) {
+  if (parts < 1 || parts > matrix.rows) {
+    throw InvalidArgument(fmt::format("each of {} devices needs a row, A has {}", parts, matrix.rows));
+  }
+  const auto offset = [&](index_t row) { return matrix.row_offsets[static_cast<std::size_t>(row)] + row; };
+  const offset_t total = offset(matrix.rows);
+  std::vector<index_t> first_rows{0};
+  for (int part = 1; part < parts; ++part) {
+    const offset_t begin = total / parts * part + total % parts * part / parts;
+    // Every part has a row, those after this one too.
+    index_t low = first_rows.back() + 1;
+    index_t high = matrix.rows - (parts - part);
+    while (low < high) {
+      const index_t middle = low + (high - low) / 2;
+      if (offset(middle) < begin) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    first_rows.push_back(low);
+  }
+  first_rows.push_back(matrix.rows);
+  return Partition(std::move(first_rows));
+}
+
+int Partition::part_of(index_t row) const noexcept {
+  return static_cast<int>(std::upper_bound(first_rows_.begin(), first_rows_.end(), row) - first_rows_.begin()) - 1;
+}
+
+template Partition Partition::by_nonzeros(const CsrView<float>&, int);
+template Partition Partition::by_nonzeros(const CsrView<double>&, int);
+
+}  // namespace tessera

@@ -1,0 +1,89 @@
+/// \file
+/// y = A x on several devices: the operator of one rank. Its vectors are the rows of the rank; A's other columns are
+/// multiplied with the halo, the elements of x that other ranks have.
+#pragma once
+
+#include "core/group_rank.hpp"
+#include "core/sums.hpp"
+#include "solvers/distributed/row_block.hpp"
+#include "tessera/fused_operator.hpp"
+#include "tessera/spmv.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tessera::detail {
+
+/// Who gets and who gives.
+struct ExchangeLists {
+  std::vector<std::vector<index_t>> rows_for;  ///< per rank: own rows that it needs, in the order of its halo
+  std::vector<index_t> halo_offsets;           ///< per rank: where its elements begin in the own halo; then the size
+};
+
+/// The matrix of one rank on its device.
+template <class T>
+struct LocalMatrix {
+  /// \param alone the device of the rank, without the rank \throws as SpmvPlan
+  LocalMatrix(RowBlock<T> block, const SpmvOptions& options, const Device& alone);
+
+  /// y = y + α z with z = A_halo halo. \returns what that adds to <w, y> and <y, y>
+  TwoSums add_halo_product(T alpha, std::span<const T> w, std::span<T> y) const;
+  [[nodiscard]] std::uint64_t bytes() const;
+
+  SpmvPlan<T> diagonal;
+  std::optional<SpmvPlan<T>> off_diagonal;  ///< none where the rank needs no halo
+  Array<index_t> boundary_rows;
+  mutable Array<T> halo;
+  mutable Array<T> halo_product;  ///< z
+};
+
+/// Calls are collective: every rank makes the same ones. The rows of the residual are rounded as those of a product, so
+/// T is double.
+template <class T>
+class DistributedProduct : public FusedOperator<T> {
+ public:
+  [[nodiscard]] std::int64_t rows() const final { return local_.diagonal.rows(); }
+  [[nodiscard]] std::int64_t cols() const final { return local_.diagonal.rows(); }
+  [[nodiscard]] Device device() const final { return device_; }
+  [[nodiscard]] const LocalMatrix<T>& local() const noexcept { return local_; }
+
+ protected:
+  DistributedProduct(LocalMatrix<T> local, const Device& device) : local_(std::move(local)), device_(device) {}
+  [[nodiscard]] const GroupRank& rank() const noexcept { return *rank_of(device_); }
+  [[nodiscard]] Communicator& communicator() const noexcept { return *rank().communicator; }
+
+ private:
+  LocalMatrix<T> local_;
+  Device device_;
+};
+
+/// One on the host, or on GPUs that do not reach each other: elements are packed, then copied. Made by all ranks at
+/// once. \param device of the rank \throws OutOfMemory, CudaError
+template <class T>
+[[nodiscard]] std::unique_ptr<DistributedProduct<T>> make_copied_product(LocalMatrix<T> local,
+                                                                         const ExchangeLists& lists,
+                                                                         const Device& device);
+
+extern template struct LocalMatrix<double>;
+extern template std::unique_ptr<DistributedProduct<double>> make_copied_product(LocalMatrix<double>,
+                                                                                const ExchangeLists&, const Device&);
+
+}  // namespace tessera::detail
+
+namespace tessera::cuda {
+
+/// One on a GPU that reaches all others of the group: kernels write what others need into their memory, while the
+/// diagonal block is multiplied; the whole product can be recorded. Made by all ranks at once. \throws as above
+template <class T>
+[[nodiscard]] std::unique_ptr<detail::DistributedProduct<T>> make_peer_product(detail::LocalMatrix<T> local,
+                                                                               const detail::ExchangeLists& lists,
+                                                                               const Device& device);
+
+extern template std::unique_ptr<detail::DistributedProduct<double>> make_peer_product(detail::LocalMatrix<double>,
+                                                                                      const detail::ExchangeLists&,
+                                                                                      const Device&);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,148 @@
+#include "solvers/distributed/matrix.hpp"
+#include "tests/solvers/systems.hpp"
+#include "tests/support/cuda_test.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+namespace tessera::testing {
+namespace {
+
+using Vector = std::vector<double>;
+
+/// Two ranks wait for each other, which needs threads of two kernels at once: an emulated GPU has one rank. One GPU
+/// serves as two ranks where there is no second.
+class SeveralGpus : public CudaTest {
+ protected:
+  [[nodiscard]] static std::vector<Device> devices() {
+    if (gpu_is_emulated) return {gpu()};
+    const bool has_second = survey_cuda().devices.size() > 1;
+    return {gpu(), Device::cuda(has_second ? 1 : 0)};
+  }
+  [[nodiscard]] static DeviceGroup group(bool peer_access = true) {
+    return DeviceGroup(devices(), {.patience_seconds = 10.0, .peer_access = peer_access});
+  }
+};
+
+/// Short boundary rows, long ones, and columns all over.
+std::vector<std::pair<std::string, Csr<double>>> matrices() {
+  std::vector<std::pair<std::string, Csr<double>>> result;
+  result.emplace_back("poisson2d", poisson2d<double>(31, 40));
+  result.emplace_back("27 points", poisson3d<double>(7, 8, 9, Stencil3d::twentyseven_point));
+  const Csr<double> graph = rmat<double>({.scale = 8});
+  Array<double> ones(graph.nnz(), Init::none);
+  std::fill(ones.begin(), ones.end(), 0.5);
+  result.emplace_back("rmat", graph.with_values(std::move(ones)));
+  return result;
+}
+
+TEST_F(SeveralGpus, MultiplyAsTheOracleDoes) {
+  for (const bool peer_access : {true, false}) {
+    const DeviceGroup together = group(peer_access);
+    for (const auto& [name, a] : matrices()) {
+      SCOPED_TRACE(name);
+      const Vector x = random_values<double>(static_cast<std::size_t>(a.rows()), 3);
+      const auto oracle = multiply_oracle<double>(1.0, a.view(), x, 0.0, Vector(x.size()));
+      const DistributedMatrix<double> matrix(together, a.view());
+      Vector y(x.size(), std::numeric_limits<double>::quiet_NaN());
+      for (int repetition = 0; repetition < 3; ++repetition) {
+        matrix.apply(x, y);
+        for (std::size_t i = 0; i < y.size(); ++i) {
+          ASSERT_NEAR(y[i], static_cast<double>(oracle.y[i]), 2 * static_cast<double>(oracle.bound[i])) << i;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(SeveralGpus, SolveAsTheHostDoes) {
+  const Csr<double> a = anisotropic2d<double>(40, 33, 0.1);
+  const Vector b = random_values<double>(static_cast<std::size_t>(a.rows()), 5);
+  const SolverOptions options{.relative_tolerance = 1e-10};
+  for (const auto precond : {GroupPreconditioner::identity, GroupPreconditioner::jacobi}) {
+    const DistributedMatrix<double> on_hosts(DeviceGroup({Device::host(1), Device::host(1)}), a.view());
+    Vector wanted(b.size());
+    const SolveReport of_hosts = cg<double>(on_hosts, precond, b, wanted, options);
+    for (const bool peer_access : {true, false}) {
+      const DistributedMatrix<double> matrix(group(peer_access), a.view());
+      Vector x(b.size());
+      const SolveReport report = cg<double>(matrix, precond, b, x, options);
+      EXPECT_EQ(report.status, Status::converged) << report.reason;
+      expect_honest(report, a.view(), b, x);
+      EXPECT_NEAR(static_cast<double>(report.iterations), static_cast<double>(of_hosts.iterations), 2.0);
+      for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], wanted[i], 1e-6) << i;
+      Vector again(b.size());
+      static_cast<void>(cg<double>(matrix, precond, b, again, options));
+      EXPECT_EQ(again, x);
+    }
+  }
+}
+
+TEST_F(SeveralGpus, EndAsOneDeviceDoes) {
+  const Csr<double> a = poisson2d<double>(24, 24);
+  const Vector b = random_values<double>(576, 2);
+  const DistributedMatrix<double> matrix(group(), a.view());
+  constexpr auto identity = GroupPreconditioner::identity;
+  Vector x(576);
+  const SolveReport limited = cg<double>(matrix, identity, b, x, {.max_iterations = 7});
+  EXPECT_EQ(limited.status, Status::max_iterations);
+  EXPECT_EQ(limited.iterations, 7);
+  SolverOptions watched;
+  watched.observer = [](const IterationInfo& info) { return info.iteration >= 4 ? Control::stop : Control::proceed; };
+  std::fill(x.begin(), x.end(), 0.0);
+  EXPECT_EQ(cg<double>(matrix, identity, b, x, watched).status, Status::interrupted);
+  Vector bad = b;
+  bad[500] = std::numeric_limits<double>::quiet_NaN();
+  std::fill(x.begin(), x.end(), 0.0);
+  EXPECT_EQ(cg<double>(matrix, identity, bad, x).reason, "b[500] is nan");
+  std::fill(x.begin(), x.end(), 1.0);
+  EXPECT_EQ(cg<double>(matrix, identity, Vector(576), x).status, Status::converged);
+  EXPECT_EQ(x, Vector(576));
+}
+
+/// The last rank never starts its product.
+TEST_F(SeveralGpus, ADeviceThatDoesNotAnswerEndsTheSolveWithItsName) {
+  const Csr<double> a = poisson2d<double>(12, 12);
+  const DeviceGroup two({gpu(), gpu()}, {.patience_seconds = 0.2});
+  const DistributedMatrix<double> matrix(two, a.view());
+  const auto began = std::chrono::steady_clock::now();
+  try {
+    two.impl()->run([&](int rank) {
+      if (rank == 1) return;
+      const auto& product = matrix.impl().product(rank);
+      const Array<double> x(product.rows(), Init::zero, product.device());
+      Array<double> y(product.rows(), Init::none, product.device());
+      static_cast<void>(product.apply_and_dot(x.span(), y.span(), x.span()));
+    });
+    FAIL() << "nothing was thrown";
+  } catch (const DeviceFailure& failure) {
+    EXPECT_EQ(failure.device(), "cuda:0");
+    EXPECT_NE(std::string(failure.what()).find("did not answer"), std::string::npos) << failure.what();
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(gpu_is_emulated ? 60 : 5));
+}
+
+/// The host of the last rank gives up while the GPU of the first one waits with long patience.
+TEST_F(SeveralGpus, AHostThatFailsEndsTheWaitsOfGpus) {
+  if (gpu_is_emulated) GTEST_SKIP() << "kernels run on the thread that launches them";
+  const Csr<double> a = poisson2d<double>(12, 12);
+  const DeviceGroup two(devices(), {.patience_seconds = 1000.0});
+  const DistributedMatrix<double> matrix(two, a.view());
+  EXPECT_THROW(two.impl()->run([&](int rank) {
+    const auto& product = matrix.impl().product(rank);
+    const Array<double> x(product.rows(), Init::zero, product.device());
+    Array<double> y(product.rows(), Init::none, product.device());
+    if (rank == 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      throw InvalidArgument("no more");
+    }
+    static_cast<void>(product.apply_and_dot(x.span(), y.span(), x.span()));
+  }),
+               InvalidArgument);
+}
+
+}  // namespace
+}  // namespace tessera::testing
