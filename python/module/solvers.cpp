@@ -5,6 +5,7 @@
 #include "watch.hpp"
 #include "words.hpp"
 
+#include "tessera/error.hpp"
 #include "tessera/iterative_solver.hpp"
 #include "tessera/ladder.hpp"
 #include "tessera/mixed_precision.hpp"
