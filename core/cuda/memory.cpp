@@ -92,7 +92,10 @@ void copy_bytes(const Device& to, void* target, const Device& from, const void* 
   if (!to.is_host() && !from.is_host()) order(from, to);
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
-  check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, context.stream()),
+  // Memory of a pool is open to its own GPU alone; between two, the driver has to be told which.
+  const bool crosses = !to.is_host() && !from.is_host() && to.ordinal() != from.ordinal();
+  check(crosses ? cudaMemcpyPeerAsync(target, to.ordinal(), source, from.ordinal(), bytes, context.stream())
+                : cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, context.stream()),
         fmt::format("copying {} bytes from {} to {}", bytes, from.name(), to.name()));
   if (to.is_host() || from.is_host()) return context.synchronize();
   order(to, from);

@@ -90,7 +90,8 @@ TEST_F(MultipleRightSidesOnGpu, ColumnsOfGmresRestartOnTheirOwn) {
   const SpmvPlan<double> plan(Csr<double>::copy_of(a.view()), {.algorithm = SpmvAlgorithm::merbit, .device = gpu()});
   std::vector<double> uneven(72);
   for (std::size_t i = 0; i < uneven.size(); ++i) uneven[i] = std::ldexp(1.0, static_cast<int>(i % 5));
-  const JacobiPreconditioner<double> diagonal(diagonal_matrix(uneven).view(), gpu());
+  const Csr<double> scaling = diagonal_matrix(uneven).to(gpu());
+  const JacobiPreconditioner<double> diagonal(scaling.view(), gpu());
   const SpmvPlan<double> full(tridiagonal<double>(72, 0.25, 1.0, 0.25),
                               {.algorithm = SpmvAlgorithm::merbit, .device = gpu()});
   const std::pair<const char*, const LinearOperator<double>*> preconditioners[] = {{"diagonal", &diagonal},

@@ -127,6 +127,10 @@ cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes);
 cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t stream);
 cudaError_t cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream);
+inline cudaError_t cudaMemcpyPeerAsync(void* target, int /*to*/, const void* source, int /*from*/, std::size_t bytes,
+                                       cudaStream_t stream) {
+  return cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream);
+}
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address);
 
 // Kernels.
