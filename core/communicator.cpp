@@ -125,7 +125,7 @@ void Communicator::arrive(int rank) {
   std::uint64_t word = arrivals_.fetch_add(1) + 1;
   if (is_over(word)) return arrivals_.notify_all();
   for (int spin = 0; spin < spins; ++spin) {
-    if (is_over(word = arrivals_.load())) return;
+    if (is_over(arrivals_.load())) return;
     relax();
   }
   while (!is_over(word = arrivals_.load())) arrivals_.wait(word);

@@ -93,15 +93,15 @@ class Communicator {
   void arrive(int rank);
   void reset() noexcept;
 
-  std::vector<std::string> names_;
   std::array<Turn, most_ranks> turns_;
+  alignas(128) std::atomic<std::uint64_t> arrivals_{0};
   /// Of two calls in turn: a rank may be one call ahead of another.
   std::array<Values, 2> values_{};
-  alignas(128) std::atomic<std::uint64_t> arrivals_{0};
+  std::vector<std::string> names_;
   std::mutex failure_;
   std::exception_ptr cause_;
-  int failed_rank_ = -1;
   std::function<void()> on_failure_;
+  int failed_rank_ = -1;
 };
 
 }  // namespace tessera::detail
