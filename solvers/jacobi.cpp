@@ -41,18 +41,18 @@ offset_t diagonal_of_row(const CsrView<T>& a, const Device& device, std::int64_t
 namespace detail {
 
 template <class T>
-void require_invertible_diagonal(const CsrView<T>& a, const Device& of_rank, std::string_view who) {
-  const GroupRank* const rank = rank_of(of_rank);
+void require_invertible_diagonal(const CsrView<T>& a, const Device& device, std::string_view who) {
+  const GroupRank* const rank = rank_of(device);
   const std::int64_t first_row = rank == nullptr ? 0 : rank->first_row;
-  const Device device = alone(of_rank);
-  const std::int64_t row = fused::transform_reduce(device, a.rows, JacobiFirstUnfit<T>{.a = pointers_of(a)}).index;
+  const Device own = alone(device);
+  const std::int64_t row = fused::transform_reduce(own, a.rows, JacobiFirstUnfit<T>{.a = pointers_of(a)}).index;
   if (row < 0) return;
-  const offset_t position = diagonal_of_row(a, device, row);
+  const offset_t position = diagonal_of_row(a, own, row);
   if (position < 0) {
     throw InvalidMatrix(
         fmt::format("{} needs a full diagonal: row {} has no diagonal entry", who, first_row + row + 1));
   }
-  const T entry = a.is_pattern() ? T{1} : element(device, a.values.data() + position);
+  const T entry = a.is_pattern() ? T{1} : element(own, a.values.data() + position);
   throw InvalidMatrix(fmt::format("{} needs a finite inverse of every diagonal entry: row {} holds {}", who,
                                   first_row + row + 1, entry));
 }
