@@ -3,6 +3,7 @@
 
 #include "core/group_rank.hpp"
 #include "core/no_signals.hpp"
+#include "core/relax.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -17,14 +18,6 @@ namespace {
 
 /// About what going to sleep and waking costs.
 constexpr int spins = 2000;
-
-void relax() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 /// What a rank throws that waits for one that has failed. The cause is in the communicator.
 class OtherRankFailed : public Error {
@@ -126,7 +119,7 @@ void Communicator::arrive(int rank) {
   if (is_over(word)) return arrivals_.notify_all();
   for (int spin = 0; spin < spins; ++spin) {
     if (is_over(arrivals_.load())) return;
-    relax();
+    host::relax();
   }
   while (!is_over(word = arrivals_.load())) arrivals_.wait(word);
 }

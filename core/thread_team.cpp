@@ -4,6 +4,7 @@
 #include "core/thread_team.hpp"
 
 #include "core/no_signals.hpp"
+#include "core/relax.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -40,14 +41,6 @@ std::atomic<std::uint32_t> forks{0};
 void count_forks() {
   static std::once_flag once;
   std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); }); });
-}
-
-void relax() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
 }
 
 /// A word that one thread waits for and others change. Sequentially consistent: the changer sees the sleeper, or the

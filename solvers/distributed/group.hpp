@@ -1,5 +1,5 @@
 /// \file
-/// What a DeviceGroup stands for: its devices, the communicator of their host threads, and the links between GPUs.
+/// Device groups inside: the devices, the communicator of their host threads, and the links between GPUs.
 #pragma once
 
 #include "core/communicator.hpp"

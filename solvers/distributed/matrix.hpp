@@ -1,5 +1,5 @@
 /// \file
-/// What a DistributedMatrix stands for: the operators of its ranks.
+/// Distributed matrices inside: a product per rank.
 #pragma once
 
 #include "solvers/distributed/group.hpp"

@@ -1,5 +1,5 @@
 /// \file
-/// How the GPUs of a group reach each other: access to memory, and what kernels need to sum over ranks.
+/// Peer access between the GPUs of a group: each other's memory, and the mailboxes by which kernels sum over ranks.
 #pragma once
 
 #include "core/cuda/peer_exchange.hpp"

@@ -1,6 +1,6 @@
 /// \file
-/// What the blocks of persistent kernels have in common: a part of the matrix, the state of the loop, sums of all
-/// blocks, and elements of vectors that a block hands over to those that read them.
+/// A thread block of a persistent kernel: its part of the matrix, the state of the loop, sums of all blocks, and
+/// elements of vectors that it hands over to the blocks that read them.
 #pragma once
 
 #include "core/cuda/shared_memory.cuh"

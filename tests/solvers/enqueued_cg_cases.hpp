@@ -137,6 +137,15 @@ inline void expect_endings(const Device& device) {
   const auto futile = expect_as_cg<double>(named, JacobiPreconditioner<double>(named.matrix(), device), matrix.view(),
                                            b, guess, {.relative_tolerance = 1e-30}, "beyond rounding", 60);
   EXPECT_EQ(futile.outcome.status, Status::stagnated);
+  // The ending is the same for both with the kernel of `auto`, whatever the loop.
+  const SolverOptions beyond{.relative_tolerance = 1e-30};
+  EnqueuedCg<double> enqueued(a, m, beyond);
+  const Enqueued<double> ended = solve_enqueued(enqueued, device, b, guess);
+  EXPECT_EQ(ended.outcome.status, Status::stagnated);
+  expect_honest(ended, matrix.view(), b, "beyond rounding, enqueued");
+  const auto right = Array<double>::copy_of(b, device);
+  auto x = Array<double>::copy_of(guess, device);
+  EXPECT_EQ(cg<double>(a, m, right.span(), x.span(), beyond).status, Status::stagnated);
   // The first step suits the first entry and throws the second one 1e6 times its length away.
   const Csr<double> stiff = diagonal_matrix<double>({1.0, 1e6});
   const SpmvPlan<double> of_stiff(stiff.to(device), SpmvOptions{.device = device});
