@@ -1,3 +1,4 @@
+// Refusal of options that have no meaning in a run.
 #include "foreign_options.hpp"
 
 #include "errors.hpp"
