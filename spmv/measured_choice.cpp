@@ -4,6 +4,8 @@
 
 #include "core/cuda/memory.hpp"
 #include "core/stopwatch.hpp"
+#include "spmv/blocked/blocked.hpp"
+#include "spmv/blocked/blocked_tuning.hpp"
 #include "spmv/common/enqueue_product.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/tiles/tiles_tuning.hpp"
@@ -28,8 +30,8 @@ constexpr int rounds = 7;
 constexpr double batch_ms = 0.2;
 constexpr double most_products_of_batch = 64.0;
 
-/// A kernel whose first product takes this multiple of the best so far is not timed any further.
-constexpr double hopeless = 2.0;
+/// A kernel whose first batch takes this multiple of the best so far is not timed any further.
+constexpr double hopeless = 1.25;
 
 [[nodiscard]] int products_of_batch(double product_ms) {
   return static_cast<int>(std::clamp(std::ceil(batch_ms / std::max(product_ms, 1e-6)), 1.0, most_products_of_batch));
@@ -61,7 +63,7 @@ class TrialProducts {
   TrialProducts(const CsrView<T>& a, const Device& device)
       : a_(a),
         device_(device),
-        x_(Array<T>::copy_of(std::vector<T>(static_cast<std::size_t>(a.cols), T{1}), device)),
+        x_(a.cols, Init::zero, device),
         y_(a.rows, Init::zero, device),
         sums_(1, Init::zero, device) {}
 
@@ -154,6 +156,10 @@ class Tournament {
     if (!backend.offered() || backend.strongest < options_.determinism) return false;
     // Copies as large as the matrix, which a host reads more slowly than CSR.
     if (algorithm == SpmvAlgorithm::csr5) return !options_.device.is_host();
+    if (algorithm == SpmvAlgorithm::blocked && !options_.device.is_host()) {
+      const cuda::BlockedForecast forecast = cuda::forecast_blocked(a_, options_.device);
+      return forecast.blocked_ms < forecast.gather_ms;
+    }
     if (algorithm != SpmvAlgorithm::tiles) return true;
     const bool as_float = options_.fp32_values || sizeof(T) == sizeof(float);
     const double value_bytes = a_.is_pattern() ? 0.0 : as_float ? sizeof(float) : sizeof(T);
@@ -164,9 +170,9 @@ class Tournament {
   /// multiples of that of the first kernel, so a slower hour of the machine favours none.
   void measure(const SpmvKernel<T>& challenger, KernelTimes& times) {
     static_cast<void>(products_.milliseconds(challenger, 1));  // warm-up
-    times.product = products_.milliseconds(challenger, 1);
+    const int count = products_of_batch(best_times_.product);
+    times.product = products_.milliseconds(challenger, count);
     if (times.product > hopeless * best_times_.product) return;
-    const int count = products_of_batch(std::min(times.product, best_times_.product));
     std::vector<double> own;
     std::vector<double> of_best;
     for (int round = 0; round < rounds; ++round) {
