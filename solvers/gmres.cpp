@@ -18,7 +18,7 @@
 /// that is not fused; a diagonal adds 1n):
 ///   [z = M v with ‖z‖²           2n     + M; from the left w = M w, after the product with A]
 ///   w = A z with ‖w‖²            3n     reads z twice, writes w
-///   v = v - V d, h = Vᵀ w        (j+2)n reads V (again from the cache), w; writes the last column of V
+///   v = v - V d, h = Vᵀ w        (j+2)n reads V, w; writes the last column of V
 ///   w = w - V h with Vᵀ w        (j+2)n reads V (again from the cache), w; writes w; [+ 2n, reads z, writes it to Z]
 ///   v = w / ‖w - V h'‖, z        3n     reads w; writes v to V, z
 /// In all (2 j + 10) n: about 41 n elements in the mean of a cycle of 30. At its end, x takes (m + 2) n, and its
