@@ -5,6 +5,7 @@
 
 #include "core/group_rank.hpp"
 #include "core/sums.hpp"
+#include "solvers/distributed/halo_columns.hpp"
 #include "solvers/distributed/row_block.hpp"
 #include "tessera/fused_operator.hpp"
 #include "tessera/spmv.hpp"
@@ -17,11 +18,8 @@
 
 namespace tessera::detail {
 
-/// Who gets and who gives.
-struct ExchangeLists {
-  std::vector<std::vector<index_t>> rows_for;  ///< per rank: own rows that it needs, in the order of its halo
-  std::vector<index_t> halo_offsets;           ///< per rank: where its elements begin in the own halo; then the size
-};
+/// Options of a plan of one rank. \param alone the device of the rank, without the rank
+[[nodiscard]] SpmvOptions options_of_rank(SpmvOptions options, const Device& alone);
 
 /// The matrix of one rank on its device.
 template <class T>
