@@ -20,6 +20,7 @@
 
 #include <array>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -44,20 +45,13 @@ constexpr auto foreign_options = std::to_array<ForeignOption>({
 
 [[nodiscard]] std::string device_text(const Options& options) { return options.text("device").value_or(""); }
 
-[[nodiscard]] DeviceGroup group_of(const Options& options) {
-  try {
-    return DeviceGroup::parse(device_text(options));
-  } catch (const InvalidArgument& error) {
-    throw OptionError("device", fmt::format("option --device: {}", error.what()), "--device cuda:0,1 or cuda:all");
-  }
-}
-
 /// Only what the library has there.
 void require_offered(const RunSettings& settings) {
   const Method method = settings.method;
-  if (method == Method::automatic || method.iterative() != IterativeMethod::cg) {
+  const auto iterative = method == Method::automatic ? std::nullopt : method.iterative();
+  if (iterative != IterativeMethod::cg && iterative != IterativeMethod::bicgstab) {
     throw UsageError(fmt::format("--method {} does not run on several devices", support::to_string(method)),
-                     "--method cg, or one device");
+                     "--method cg or bicgstab, or one device");
   }
   const Precond precond = settings.precond.precond;
   if (precond != Precond::automatic && precond != Precond::none && precond != Precond::jacobi) {
@@ -71,6 +65,13 @@ void require_offered(const RunSettings& settings) {
   outcome.precond.name = is_none ? "none" : "jacobi";
   if (settings.precond == Precond::automatic) outcome.precond.reason = "the only one on several devices";
   return is_none ? GroupPreconditioner::identity : GroupPreconditioner::jacobi;
+}
+
+[[nodiscard]] SolveReport solve_by(IterativeMethod method, const DistributedMatrix<double>& matrix,
+                                   GroupPreconditioner precond, std::span<const double> b, std::span<double> x,
+                                   const SolverOptions& options) {
+  return method == IterativeMethod::cg ? cg<double>(matrix, precond, b, x, options)
+                                       : bicgstab<double>(matrix, precond, b, x, options);
 }
 
 [[nodiscard]] KnownError distance(std::span<const double> x, std::span<const double> exact) {
@@ -102,11 +103,7 @@ void describe(const RunSettings& settings, const InputMatrix<double>& problem, R
       std::numeric_limits<double>::quiet_NaN();
 }
 
-void take_parts(const DistributedMatrix<double>& matrix, double plan_ms, RunOutcome& outcome) {
-  outcome.parts = matrix.parts();
-  outcome.has_peer_access = matrix.group().has_peer_access();
-  outcome.device = matrix.group().device(0);
-  outcome.memory.matrix = matrix.memory_bytes();
+void take_plan(double plan_ms, RunOutcome& outcome) {
   outcome.plan.algorithm = parse_spmv_algorithm(outcome.parts.front().kernel);
   outcome.plan.reason = outcome.parts.front().reason;
   outcome.plan.determinism = Determinism::run_to_run;
@@ -129,7 +126,9 @@ struct GroupSolution {
   const Stopwatch plan_timer;
   const DistributedMatrix<double> matrix(group, problem.matrix->view(), settings.spmv);
   const double plan_ms = plan_timer.milliseconds();
-  take_parts(matrix, plan_ms, outcome);
+  outcome.memory.matrix = 0;
+  take_parts(matrix, outcome);
+  take_plan(plan_ms, outcome);
   progress.phase("preparing vectors");
   const SpmvPlan<double> on_host(problem.matrix, {.algorithm = SpmvAlgorithm::csr, .device = settings.machine.host});
   const std::vector<double> b =
@@ -148,8 +147,9 @@ struct GroupSolution {
   };
   solver.stop_cause = interruption;
   const GroupPreconditioner precond = precond_of(settings.precond, outcome);
-  progress.phase(fmt::format("solving with cg and precond {} on {} devices", outcome.precond.name, group.size()));
-  outcome.report = cg<double>(matrix, precond, b, result.x, solver);
+  progress.phase(
+      fmt::format("solving with {} and precond {} on {} devices", outcome.method, outcome.precond.name, group.size()));
+  outcome.report = solve_by(*settings.method.iterative(), matrix, precond, b, result.x, solver);
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.plan_ms = plan_ms;
   if (const auto exact = exact_solution<double>(settings.rhs, matrix.rows(), settings.machine.seed)) {
@@ -161,6 +161,14 @@ struct GroupSolution {
 
 }  // namespace
 
+DeviceGroup device_group(const Options& options) {
+  try {
+    return DeviceGroup::parse(device_text(options));
+  } catch (const InvalidArgument& error) {
+    throw OptionError("device", fmt::format("option --device: {}", error.what()), "--device cuda:0,1 or cuda:all");
+  }
+}
+
 bool uses_several_devices(const Options& options) { return DeviceGroup::is_group(device_text(options)); }
 
 ExitCode run_on_several_devices(const Options& options, const Invocation& invocation) {
@@ -168,7 +176,7 @@ ExitCode run_on_several_devices(const Options& options, const Invocation& invoca
   const RunSettings settings = run_settings(options);
   require_offered(settings);
   check_outputs(settings.output, input_files(options, settings.problem, {settings.rhs.path, settings.x0.path}));
-  const DeviceGroup group = group_of(options);
+  const DeviceGroup group = device_group(options);
   Progress progress(options, settings.output, settings.machine);
   GroupSolution solved = solve_on(group, settings, progress);
   RunOutcome& outcome = solved.outcome;
@@ -192,13 +200,14 @@ ExitCode run_on_several_devices(const Options& options, const Invocation& invoca
                  results);
 }
 
-std::string parts_lines(const RunOutcome& outcome) {
+std::string parts_lines(const CommonOutcome& outcome) {
   std::string text;
   for (const DevicePart& part : outcome.parts) {
     std::string halo = "no halo";
     if (part.halo > 0) {
-      halo = fmt::format("halo {} from {}, {} nonzeros there ({})", counted(part.halo, "element"),
-                         counted(part.neighbours, "device"), part.halo_nnz, part.halo_kernel);
+      halo = fmt::format("halo {} from {}, {} nonzeros there{}", counted(part.halo, "element"),
+                         counted(part.neighbours, "device"), part.halo_nnz,
+                         part.halo_kernel.empty() ? "" : fmt::format(" ({})", part.halo_kernel));
     }
     text += line("device", fmt::format("{}: rows {} to {}, {} nonzeros, {}, {}", part.device, part.first_row + 1,
                                        part.first_row + part.rows, part.nnz, halo, size_text(part.memory_bytes)));
@@ -209,7 +218,7 @@ std::string parts_lines(const RunOutcome& outcome) {
   return text;
 }
 
-Json parts_json(const RunOutcome& outcome) {
+Json parts_json(const CommonOutcome& outcome) {
   Json json = Json::array();
   for (const DevicePart& part : outcome.parts) {
     json.push_back({{"device", part.device},
