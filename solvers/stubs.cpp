@@ -83,6 +83,9 @@ std::unique_ptr<detail::DistributedProduct<T>> make_peer_product(detail::LocalMa
                                                                  const Device& device) {
   refuse(device);
 }
+template std::unique_ptr<detail::DistributedProduct<float>> make_peer_product(detail::LocalMatrix<float>,
+                                                                              const detail::ExchangeLists&,
+                                                                              const Device&);
 template std::unique_ptr<detail::DistributedProduct<double>> make_peer_product(detail::LocalMatrix<double>,
                                                                                const detail::ExchangeLists&,
                                                                                const Device&);

@@ -130,6 +130,7 @@ void DistributedMatrix<T>::apply(std::span<const T> x, std::span<T> y) const {
   });
 }
 
+template class DistributedMatrix<float>;
 template class DistributedMatrix<double>;
 
 }  // namespace tessera

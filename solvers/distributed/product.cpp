@@ -1,10 +1,10 @@
 /// Products on several devices by copies of the halo.
 #include "solvers/distributed/product.hpp"
 
-#include "solvers/distributed/copied_halo.hpp"
 #include "solvers/distributed/halo_ops.hpp"
 #include "solvers/fused/transform_reduce.hpp"
 
+#include <type_traits>
 #include <utility>
 
 namespace tessera::detail {
@@ -15,27 +15,24 @@ template <class T>
 class CopiedProduct final : public DistributedProduct<T> {
  public:
   CopiedProduct(LocalMatrix<T> local, const ExchangeLists& lists, const Device& device)
-      : DistributedProduct<T>(std::move(local), device), halo_(lists, this->rows(), device) {}
+      : DistributedProduct<T>(std::move(local), lists, device) {}
 
  protected:
   void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
-    halo_.fetch(x, this->local().halo.span());
+    this->copied_halo().fetch(x, this->local().halo.span());
     this->local().diagonal.apply(alpha, x, beta, y);
     this->local().add_halo_product(alpha, y, y);
-    halo_.release();
+    this->copied_halo().release();
   }
 
   ProductDots do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const override {
-    halo_.fetch(x, this->local().halo.span());
+    this->copied_halo().fetch(x, this->local().halo.span());
     ProductDots dots = this->local().diagonal.apply_and_dot(x, y, w);
     const TwoSums of_halo = this->local().add_halo_product(T{1}, w, y);
     dots += {of_halo.first, of_halo.second};
-    halo_.release();
+    this->copied_halo().release();
     return sum_over_ranks(this->device(), dots);
   }
-
- private:
-  CopiedHalo<T> halo_;
 };
 
 }  // namespace
@@ -78,12 +75,44 @@ std::uint64_t LocalMatrix<T>::bytes() const {
 }
 
 template <class T>
+double DistributedProduct<T>::do_residual(int exponent, std::span<const T> b, std::span<const T> x,
+                                          std::span<T> r) const {
+  if constexpr (std::is_same_v<T, double>) {
+    return FusedOperator<T>::do_residual(exponent, b, x, r);
+  } else {
+    const Device here = alone(device_);
+    Array<double> wide(rows(), Init::none, here);
+    copied_halo_.fetch(x, local_.halo.span());
+    fused::transform_reduce(here, rows(),
+                            WideResidual<T>{.scaled = host::PowerOfTwo<double>(exponent),
+                                            .b = b.data(),
+                                            .a = pointers_of(local_.diagonal.matrix()),
+                                            .x = x.data(),
+                                            .t = wide.data()});
+    if (local_.off_diagonal) {
+      fused::transform_reduce(here, local_.boundary_rows.size(),
+                              WideHaloResidual<T>{.rows = local_.boundary_rows.data(),
+                                                  .a = pointers_of(local_.off_diagonal->matrix()),
+                                                  .halo = local_.halo.data(),
+                                                  .t = wide.data()});
+    }
+    copied_halo_.release();
+    return fused::transform_reduce(device_, rows(), RoundResidual<T>{.t = wide.data(), .r = r.data()});
+  }
+}
+
+template <class T>
 std::unique_ptr<DistributedProduct<T>> make_copied_product(LocalMatrix<T> local, const ExchangeLists& lists,
                                                            const Device& device) {
   return std::make_unique<CopiedProduct<T>>(std::move(local), lists, device);
 }
 
+template struct LocalMatrix<float>;
 template struct LocalMatrix<double>;
+template class DistributedProduct<float>;
+template class DistributedProduct<double>;
+template std::unique_ptr<DistributedProduct<float>> make_copied_product(LocalMatrix<float>, const ExchangeLists&,
+                                                                        const Device&);
 template std::unique_ptr<DistributedProduct<double>> make_copied_product(LocalMatrix<double>, const ExchangeLists&,
                                                                          const Device&);
 

@@ -7,6 +7,7 @@
 
 namespace tessera::cuda {
 
+template struct Kernels<detail::WideResidualOps<float>>;
 template struct Kernels<detail::HaloOps<float>>;
 template struct Kernels<detail::HaloOps<double>>;
 

@@ -141,6 +141,7 @@ RowBlock<T> make_row_block(const CsrView<T>& matrix, const Partition& partition,
   return RowSplitter<T>(matrix, partition, part).split(host);
 }
 
+template RowBlock<float> make_row_block(const CsrView<float>&, const Partition&, int, const Device&);
 template RowBlock<double> make_row_block(const CsrView<double>&, const Partition&, int, const Device&);
 
 }  // namespace tessera::detail

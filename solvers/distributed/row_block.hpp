@@ -24,6 +24,7 @@ template <class T>
 [[nodiscard]] RowBlock<T> make_row_block(const CsrView<T>& matrix, const Partition& partition, int part,
                                          const Device& host);
 
+extern template RowBlock<float> make_row_block(const CsrView<float>&, const Partition&, int, const Device&);
 extern template RowBlock<double> make_row_block(const CsrView<double>&, const Partition&, int, const Device&);
 
 }  // namespace tessera::detail

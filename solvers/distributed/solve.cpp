@@ -82,6 +82,10 @@ SolveReport bicgstab(const DistributedMatrix<T>& A, GroupPreconditioner M, std::
   return solve_on_ranks<T>(A, M, b, x, options, [](const auto&... arguments) { return bicgstab<T>(arguments...); });
 }
 
+template SolveReport cg(const DistributedMatrix<float>&, GroupPreconditioner, std::span<const float>, std::span<float>,
+                        const SolverOptions&);
+template SolveReport bicgstab(const DistributedMatrix<float>&, GroupPreconditioner, std::span<const float>,
+                              std::span<float>, const SolverOptions&);
 template SolveReport cg(const DistributedMatrix<double>&, GroupPreconditioner, std::span<const double>,
                         std::span<double>, const SolverOptions&);
 template SolveReport bicgstab(const DistributedMatrix<double>&, GroupPreconditioner, std::span<const double>,

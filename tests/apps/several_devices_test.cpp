@@ -61,6 +61,13 @@ TEST_F(SeveralDevicesTest, BicgstabSolvesAsOnOneDevice) {
   EXPECT_LE(of_two["result"]["relative_error_vs_known"].get<double>(), 1e-7);
 }
 
+TEST_F(SeveralDevicesTest, SinglePrecisionIsSaidAndWritten) {
+  const auto result = run("--poisson2d 20 -m cg --precision fp32 --rtol 1e-5 --device host,host --json -o x.mtx");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(json::parse(result.out)["config"]["precision"]["value"], "fp32");
+  EXPECT_NE(contents(path("x.mtx")), std::string());
+}
+
 TEST_F(SeveralDevicesTest, RanksAreThoseOfOneDevice) {
   const std::string graph = "pagerank --generate rmat:scale=8 --tol 1e-12 --json ";
   const auto one = run(graph + "--device host");

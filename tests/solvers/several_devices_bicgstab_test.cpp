@@ -167,5 +167,41 @@ TEST(BicgstabOnSeveralDevices, EndsAsOneDeviceDoes) {
   EXPECT_THROW(static_cast<void>(bicgstab<double>(matrix, jacobi, b, x, left)), InvalidArgument);
 }
 
+/// In float, with residuals that are summed in double, as a plan of one device sums them.
+TEST(SinglePrecisionOnSeveralDevices, SolvesAsOneDevice) {
+  const Csr<float> a = poisson3d<float>(9, 8, 7);
+  const std::vector<float> b = random_values<float>(static_cast<std::size_t>(a.rows()), 17);
+  const SpmvPlan<float> plan(Csr<float>::copy_of(a.view()));
+  const SolverOptions options{.relative_tolerance = 1e-5};
+  for (const int ranks : {1, 2, 3}) {
+    const DeviceGroup hosts(std::vector<Device>(static_cast<std::size_t>(ranks), Device::host(1)));
+    const DistributedMatrix<float> matrix(hosts, a.view());
+    for (const bool by_cg : {true, false}) {
+      std::vector<float> x(b.size());
+      std::vector<float> wanted(b.size());
+      const SolveReport one = by_cg ? cg<float>(plan, b, wanted, options) : bicgstab<float>(plan, b, wanted, options);
+      const SolveReport report =
+          by_cg ? cg<float>(matrix, identity, b, x, options) : bicgstab<float>(matrix, identity, b, x, options);
+      EXPECT_EQ(report.status, Status::converged) << report.reason;
+      expect_honest(report, a.view(), b, x);
+      EXPECT_NEAR(static_cast<double>(report.iterations), static_cast<double>(one.iterations), 2.0);
+      for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], wanted[i], 1e-3F) << i;
+    }
+  }
+}
+
+/// Where products in float could not tell: the residual of x0 = the solution, rounded.
+TEST(SinglePrecisionOnSeveralDevices, SumsResidualsInDouble) {
+  const Csr<float> a = poisson2d<float>(20, 20);
+  const std::vector<float> b = random_values<float>(400, 3);
+  const SpmvPlan<float> plan(Csr<float>::copy_of(a.view()));
+  const DistributedMatrix<float> matrix(DeviceGroup({Device::host(1), Device::host(1)}), a.view());
+  std::vector<float> x(400);
+  ASSERT_TRUE(cg<float>(plan, b, x, {.relative_tolerance = 1e-6}).converged());
+  std::vector<float> again = x;
+  const SolveReport report = cg<float>(matrix, identity, b, again, {.max_iterations = 0});
+  expect_honest(report, a.view(), b, again);
+}
+
 }  // namespace
 }  // namespace tessera::testing

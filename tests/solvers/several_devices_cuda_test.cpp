@@ -112,6 +112,25 @@ TEST_F(SeveralGpus, SolveByBicgstabAsTheHostDoes) {
   }
 }
 
+TEST_F(SeveralGpus, SolveInSinglePrecision) {
+  const Csr<float> a = poisson2d<float>(gpu_is_emulated ? 12 : 40, 33);
+  const std::vector<float> b = random_values<float>(static_cast<std::size_t>(a.rows()), 5);
+  const SolverOptions options{.relative_tolerance = 1e-5};
+  for (const bool peer_access : {true, false}) {
+    const DistributedMatrix<float> matrix(group(peer_access), a.view());
+    for (const auto precond : {GroupPreconditioner::identity, GroupPreconditioner::jacobi}) {
+      std::vector<float> x(b.size());
+      const SolveReport by_cg = cg<float>(matrix, precond, b, x, options);
+      EXPECT_EQ(by_cg.status, Status::converged) << by_cg.reason;
+      expect_honest(by_cg, a.view(), b, x);
+      std::fill(x.begin(), x.end(), 0.0F);
+      const SolveReport by_bicgstab = bicgstab<float>(matrix, precond, b, x, options);
+      EXPECT_EQ(by_bicgstab.status, Status::converged) << by_bicgstab.reason;
+      expect_honest(by_bicgstab, a.view(), b, x);
+    }
+  }
+}
+
 /// Breakdowns halt the loop in the middle of an iteration, on all GPUs; a half step does too.
 TEST_F(SeveralGpus, HaltInTheMiddleOfAnIteration) {
   const Csr<double> skew = from_dense<double>({{0, 2, 0, 1}, {-2, 0, 3, 0}, {0, -3, 0, 1}, {-1, 0, -1, 0}}, 4);
