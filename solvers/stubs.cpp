@@ -5,6 +5,7 @@
 #include "solvers/amg/prolongator.hpp"
 #include "solvers/amg/strength.hpp"
 #include "solvers/distributed/peer_links.hpp"
+#include "solvers/distributed/peer_ranks.hpp"
 #include "solvers/distributed/product.hpp"
 #include "solvers/factors/prepared_factors.hpp"
 #include "solvers/fused/block.hpp"
@@ -82,9 +83,22 @@ std::unique_ptr<detail::DistributedProduct<T>> make_peer_product(detail::LocalMa
                                                                  const Device& device) {
   refuse(device);
 }
+template std::unique_ptr<detail::DistributedProduct<float>> make_peer_product(detail::LocalMatrix<float>,
+                                                                              const detail::ExchangeLists&,
+                                                                              const Device&);
 template std::unique_ptr<detail::DistributedProduct<double>> make_peer_product(detail::LocalMatrix<double>,
                                                                                const detail::ExchangeLists&,
                                                                                const Device&);
+
+template <class T>
+std::unique_ptr<detail::RankExchange> make_peer_ranks(const detail::ExchangeLists& /*lists*/, index_t /*rows*/,
+                                                      const detail::RankVectors<T>& /*vectors*/, const Device& device) {
+  refuse(device);
+}
+template std::unique_ptr<detail::RankExchange> make_peer_ranks(const detail::ExchangeLists&, index_t,
+                                                               const detail::RankVectors<float>&, const Device&);
+template std::unique_ptr<detail::RankExchange> make_peer_ranks(const detail::ExchangeLists&, index_t,
+                                                               const detail::RankVectors<double>&, const Device&);
 
 bool has_persistent_kernels(const Device& /*device*/) { return false; }
 
