@@ -85,7 +85,7 @@ TEST_F(SlicesCuda, GatheredKeepTheLimitWithTheSliceThatIsOnItsWay) {
   for (const std::string family : {"rmat:600", "fem3d:1500", "powerlaw:900"}) {
     const auto a = generate<double>(parse_generator(family));
     const SpgemmResult<double> whole = spgemm(a, a);
-    for (const std::uint64_t parts : {2, 5}) {
+    for (const std::uint64_t parts : {std::uint64_t{2}, std::uint64_t{5}}) {
       SCOPED_TRACE(family + " in " + std::to_string(parts));
       const std::uint64_t limit = whole.matrix.bytes() / parts + 64 * (static_cast<std::uint64_t>(a.rows()) + 64);
       const GatheredProduct<double> gathered = spgemm_to_host(a, a, options(limit));
