@@ -274,10 +274,6 @@ template <class T>
       is_least_squares
           ? least_squares_bytes(settings, method.method, outcome.matrix.rows, outcome.matrix.cols, sizeof(T))
           : vector_bytes(settings, method.method, problem.matrix->rows(), sizeof(T), columns);
-  if (!machine.device.is_host()) {
-    outcome.memory.vectors += bytes_of_parts(settings, method.method, problem.matrix->rows(), problem.matrix->nnz(),
-                                             problem.matrix->is_pattern() ? 0 : sizeof(T), columns);
-  }
   const std::string vectors_text = "the vectors of " + outcome.method;
   if (may_stream(settings.spmv)) {
     // And the diagonal of Jacobi.
@@ -299,7 +295,12 @@ template <class T>
   const double plan_ms = plan_timer.milliseconds() - A.info().upload_ms;
   outcome.plan = A.info();
   outcome.memory.plan = outcome.plan.bytes + (outcome.plan.transpose ? outcome.plan.transpose->bytes : 0);
-  if (settings.is_mixed && !(A.matrix_device() == A.device())) {
+  const bool is_streamed = !(A.matrix_device() == A.device());
+  if (!machine.device.is_host() && !is_streamed) {
+    outcome.memory.vectors += bytes_of_parts(settings, method.method, problem.matrix->rows(), problem.matrix->nnz(),
+                                             problem.matrix->is_pattern() ? 0 : sizeof(T), columns);
+  }
+  if (settings.is_mixed && is_streamed) {
     throw NotSupported(
         "mixed precision keeps the matrix on the GPU in fp32, but it is streamed there: --precision fp64 or fp32");
   }

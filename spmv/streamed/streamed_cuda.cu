@@ -235,9 +235,9 @@ class PackedSlices {
 };
 
 template <class T>
-class StreamedKernel final : public SpmvKernel<T> {
+class StreamedOnDevice final : public SpmvKernel<T> {
  public:
-  StreamedKernel(const CsrView<T>& a, const SpmvOptions& options)
+  StreamedOnDevice(const CsrView<T>& a, const SpmvOptions& options)
       : device_(options.device),
         memory_bytes_(options.memory_limit_bytes),
         structure_(a),
@@ -245,7 +245,7 @@ class StreamedKernel final : public SpmvKernel<T> {
         copies_(device_) {
     measure_bus();
   }
-  ~StreamedKernel() override {
+  ~StreamedOnDevice() override {
     try {
       const DeviceGuard current(device_);
       copies_.wait();  // they read page-locked memory
@@ -352,7 +352,7 @@ class StreamedKernel final : public SpmvKernel<T> {
 
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_streamed_kernel(const CsrView<T>& on_host, const SpmvOptions& options) {
-  return std::make_unique<StreamedKernel<T>>(on_host, options);
+  return std::make_unique<StreamedOnDevice<T>>(on_host, options);
 }
 
 template std::unique_ptr<SpmvKernel<float>> make_streamed_kernel(const CsrView<float>&, const SpmvOptions&);

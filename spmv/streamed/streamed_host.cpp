@@ -20,9 +20,9 @@ namespace tessera::host {
 namespace {
 
 template <class T>
-class StreamedKernel final : public SpmvKernel<T> {
+class StreamedOnHost final : public SpmvKernel<T> {
  public:
-  StreamedKernel(const CsrView<T>& a, const SpmvOptions& options)
+  StreamedOnHost(const CsrView<T>& a, const SpmvOptions& options)
       : device_(options.device),
         access_(classify_gathers(a)),
         slices_(cut_slices(a, SliceFormat{}, slice_bytes_for(csr_bytes_of(a), 0), std::nullopt)) {}
@@ -81,7 +81,7 @@ class StreamedKernel final : public SpmvKernel<T> {
 
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_streamed_kernel(const CsrView<T>& a, const SpmvOptions& options) {
-  return std::make_unique<StreamedKernel<T>>(a, options);
+  return std::make_unique<StreamedOnHost<T>>(a, options);
 }
 
 template std::unique_ptr<SpmvKernel<float>> make_streamed_kernel(const CsrView<float>&, const SpmvOptions&);

@@ -65,7 +65,7 @@ struct SlicePatternTerms {
 
 /// y = α s + β y; the old y is not read when β = 0.
 template <class T>
-struct StridedUpdate {
+struct SliceUpdate {
   StridedVector<T> y;
   T alpha;
   T beta;
@@ -76,7 +76,7 @@ struct StridedUpdate {
 };
 
 /// Rows of a slice on the device.
-struct SliceRows {
+struct RowsOfSlice {
   const std::uint32_t* offsets;
   index_t first_row;
   std::uint32_t count;
@@ -88,7 +88,7 @@ struct SliceRows {
 /// `Lanes` threads per row; nothing is stored of rows that are summed by parts.
 template <int Lanes, class Terms, class T>
 __global__ void __launch_bounds__(csr_vector_threads)
-    slice_rows_kernel(SliceRows rows, Terms terms, StridedUpdate<T> update) {
+    slice_rows_kernel(RowsOfSlice rows, Terms terms, SliceUpdate<T> update) {
   const unsigned row = blockIdx.x * (csr_vector_threads / Lanes) + threadIdx.x / Lanes;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
   bool is_whole = row >= rows.first_whole && row < rows.end_whole;
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(csr_vector_threads)
 /// One warp per part of a long row.
 template <class Terms, class T>
 __global__ void __launch_bounds__(csr_vector_threads)
-    slice_parts_kernel(std::uint32_t parts, const SlicePart* part_of, SliceRows rows, Terms terms, T* sums) {
+    slice_parts_kernel(std::uint32_t parts, const SlicePart* part_of, RowsOfSlice rows, Terms terms, T* sums) {
   const std::uint32_t number = blockIdx.x * (csr_vector_threads / warp_size) + threadIdx.x / warp_size;
   if (number >= parts) return;
   const SlicePart part = part_of[number];
@@ -125,8 +125,8 @@ __global__ void __launch_bounds__(csr_vector_threads)
 /// One warp per long row adds its parts, one after the other: their order does not depend on the slices.
 template <class T>
 __global__ void __launch_bounds__(csr_vector_threads)
-    slice_long_rows_kernel(std::uint32_t count, const SliceLongRow* long_rows, SliceRows rows, SliceSums<T> sums,
-                           StridedUpdate<T> update) {
+    slice_long_rows_kernel(std::uint32_t count, const SliceLongRow* long_rows, RowsOfSlice rows, SliceSums<T> sums,
+                           SliceUpdate<T> update) {
   const std::uint32_t number = blockIdx.x * (csr_vector_threads / warp_size) + threadIdx.x / warp_size;
   if (number >= count) return;
   const SliceLongRow row = long_rows[number];

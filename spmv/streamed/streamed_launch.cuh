@@ -72,8 +72,8 @@ class SliceLaunch {
   const Slice& slice_;
   const std::byte* packed_;
   SliceSums<T> sums_;
-  StridedUpdate<T> update_;
-  SliceRows rows_;
+  SliceUpdate<T> update_;
+  RowsOfSlice rows_;
 };
 
 /// function(terms) with the type of terms of the format, columns stored as C.

@@ -67,9 +67,9 @@ template <class To>
 
 /// Walks over rows and closes slices where they are full.
 template <class T>
-class Cutter {
+class SliceWalk {
  public:
-  Cutter(const CsrView<T>& a, const SliceFormat& format, std::uint64_t bytes, const std::optional<LongRowRule>& rule)
+  SliceWalk(const CsrView<T>& a, const SliceFormat& format, std::uint64_t bytes, const std::optional<LongRowRule>& rule)
       : a_(a), format_(format), bytes_(bytes), rule_(rule) {}
 
   [[nodiscard]] std::vector<Slice> run() {
@@ -240,7 +240,7 @@ SliceLayout slice_layout(std::uint64_t rows, std::uint64_t entries, std::uint64_
 template <class T>
 std::vector<Slice> cut_slices(const CsrView<T>& a, const SliceFormat& format, std::uint64_t bytes,
                               const std::optional<LongRowRule>& rule) {
-  return Cutter<T>(a, format, bytes, rule).run();
+  return SliceWalk<T>(a, format, bytes, rule).run();
 }
 
 template <class T>
