@@ -26,6 +26,13 @@ SpmvPlan<T> plan_of(const Csr<T>& matrix, const Device& device, std::uint64_t li
   return SpmvPlan<T>(Csr<T>::copy_of(matrix.view()), options);
 }
 
+/// A third of the matrix: its values are no floats, so that its slices take nearly what CSR takes.
+Csr<double> third_of(const Csr<double>& matrix) {
+  Array<double> values(matrix.nnz(), Init::none);
+  for (std::int64_t k = 0; k < values.size(); ++k) values[k] = matrix.values()[k] / 3.0;
+  return matrix.with_values(std::move(values));
+}
+
 template <class T>
 struct Solved {
   SolveReport report;
@@ -72,7 +79,7 @@ TEST_F(StreamedSolves, ConjugateGradients) {
     options.relative_tolerance = 1e-9;
     return cg(plan, m, b, x, options);
   };
-  expect_like_resident(poisson2d<double>(60, 60), 1e-5, method);
+  expect_like_resident(third_of(poisson2d<double>(60, 60)), 1e-5, method);
   expect_like_resident(generate<double>(parse_generator("fem3d:3000")), 1e-5, method);
 }
 
@@ -86,7 +93,7 @@ TEST_F(StreamedSolves, ConjugateGradientsInSinglePrecision) {
 }
 
 TEST_F(StreamedSolves, BiCgStabAndGmres) {
-  const auto matrix = convection_diffusion<double>(50, 50, 1, Peclet{1.0, 0.5});
+  const auto matrix = third_of(convection_diffusion<double>(50, 50, 1, Peclet{1.0, 0.5}));
   expect_like_resident(matrix, 1e-5, [](const auto& plan, const auto& m, auto b, auto x) {
     SolverOptions options;
     options.relative_tolerance = 1e-9;
