@@ -97,7 +97,7 @@ double least_iteration_bytes(const Csr<double>& a, const KrylovTask& task) {
   const double matrix = 12.0 * static_cast<double>(a.nnz()) + 4.0 * (n + 1.0);
   if (task.method == KrylovMethod::cg) return matrix + 8.0 * n * (task.jacobi ? 13.0 : 11.0);
   if (task.method == KrylovMethod::gmres)
-    return matrix + 8.0 * n * (3.0 * (gmres_restart + 1) / 2.0 + (task.jacobi ? 10.0 : 9.0));
+    return matrix + 8.0 * n * (2.0 * (gmres_restart + 1) / 2.0 + (task.jacobi ? 11.0 : 10.0));
   if (task.method == KrylovMethod::idr) return matrix + 8.0 * n * (task.jacobi ? 25.0 : 24.0);
   return 2.0 * matrix + 8.0 * n * (task.jacobi ? 23.0 : 19.0);
 }

@@ -44,6 +44,7 @@ class Bench {
         x_(b_.size(), Init::zero, device) {
     options_.relative_tolerance = settings.tolerance;
     options_.max_iterations = settings.max_iterations;
+    options_.restart = 30;
   }
 
   [[nodiscard]] Json measure(IterativeMethod method, bool with_jacobi, const std::string& kernel);
@@ -112,7 +113,7 @@ Json Bench::measure(IterativeMethod method, bool with_jacobi, const std::string&
   };
   const auto at_once = [&] { together = solve_columns<double>(method, plan, m, b(), x(), options_); };
 
-  Json row{{"method", method == IterativeMethod::cg ? "cg" : "bicgstab"},
+  Json row{{"method", to_string(method)},
            {"preconditioner", with_jacobi ? "jacobi" : "none"},
            {"kernel", to_string(plan.info().algorithm)},
            {"columns", settings_.columns}};
@@ -157,6 +158,11 @@ Json Bench::measure(IterativeMethod method, bool with_jacobi, const std::string&
   return row;
 }
 
+[[nodiscard]] IterativeMethod method_named(const std::string& name) {
+  if (name == "gmres") return IterativeMethod::gmres;
+  return name == "cg" ? IterativeMethod::cg : IterativeMethod::bicgstab;
+}
+
 bool run(const Settings& settings) {
   const Device device = Device::parse(settings.problems.device);
   if (device.is_host()) throw InvalidArgument("bench_many_right_sides_cuda needs --device cuda or cuda:N");
@@ -176,8 +182,7 @@ bool run(const Settings& settings) {
     for (const std::string& method : settings.problems.methods) {
       for (const std::string& preconditioner : settings.problems.preconditioners) {
         for (const std::string& kernel : settings.problems.kernels) {
-          Json row = bench.measure(method == "cg" ? IterativeMethod::cg : IterativeMethod::bicgstab,
-                                   preconditioner == "jacobi", kernel);
+          Json row = bench.measure(method_named(method), preconditioner == "jacobi", kernel);
           all_right = all_right && row["pass"].get<bool>();
           result["solves"].push_back(std::move(row));
         }
@@ -209,9 +214,9 @@ int main(int argc, char** argv) {
   app.add_option("--matrix", problems.files, "Matrix Market files; default: some of the folder TESSERA_TEST_DATA")
       ->check(CLI::ExistingFile);
   app.add_option("--kernels", problems.kernels, "Kernels of the product")->delimiter(',')->capture_default_str();
-  app.add_option("--methods", problems.methods, "cg, bicgstab")
+  app.add_option("--methods", problems.methods, "cg, bicgstab, gmres (of 30 directions)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"cg", "bicgstab"}))
+      ->check(CLI::IsMember({"cg", "bicgstab", "gmres"}))
       ->capture_default_str();
   app.add_option("--preconditioners", problems.preconditioners, "none, jacobi")
       ->delimiter(',')

@@ -18,6 +18,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@ struct Settings {
   std::vector<std::string> files;
   std::vector<std::string> preconditioners{"none", "jacobi"};
   double tolerance = 1e-10;
+  bool uneven = false;
   int rounds = 3;
   std::string device = "cuda";
   std::string json;
@@ -152,6 +154,22 @@ template <class T>
   return generate<double>(spec, ValueStorage::weighted);
 }
 
+/// D A D with a diagonal D of random numbers from 1/2 to 2: rows no longer repeat.
+[[nodiscard]] Csr<double> scaled_unevenly(const Csr<double>& matrix) {
+  std::mt19937_64 generator(42);
+  std::uniform_real_distribution<double> exponent(-1.0, 1.0);
+  std::vector<double> d(static_cast<std::size_t>(matrix.rows()));
+  for (double& entry : d) entry = std::exp2(exponent(generator));
+  const CsrView<double> a = matrix.view();
+  std::vector<double> values(a.values.begin(), a.values.end());
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    for (auto k = static_cast<std::size_t>(a.row_offsets[i]); k < static_cast<std::size_t>(a.row_offsets[i + 1]); ++k) {
+      values[k] *= d[i] * d[static_cast<std::size_t>(a.columns[k])];
+    }
+  }
+  return matrix.with_values(Array<double>::copy_of(values));
+}
+
 bool run(const Settings& settings) {
   const Device device = Device::parse(settings.device);
   Json report = document("mixed_precision_cuda");
@@ -173,7 +191,13 @@ bool run(const Settings& settings) {
       all_right = false;
     }
   };
-  for (const std::string& name : settings.problems) add(name, [&] { return make(name); });
+  for (const std::string& name : settings.problems) {
+    if (settings.uneven) {
+      add(name + " uneven", [&] { return scaled_unevenly(make(name)); });
+    } else {
+      add(name, [&] { return make(name); });
+    }
+  }
   for (const std::string& file : settings.files) {
     const std::string name = std::filesystem::path(file).filename().string();
     add(name.substr(0, name.find('.')), [&] { return read_matrix_market<double>(file).matrix; });
@@ -192,6 +216,7 @@ int main(int argc, char** argv) {
                  "Generators such as poisson2d:3200, or poisson3d:140:27 for 27 points, separated by semicolons")
       ->delimiter(';')
       ->capture_default_str();
+  app.add_flag("--uneven", settings.uneven, "Scale these systems from both sides by random numbers from 1/2 to 2");
   app.add_option("--matrix", settings.files, "Matrix Market files, symmetric positive definite")
       ->check(CLI::ExistingFile);
   app.add_option("--preconditioners", settings.preconditioners, "none, jacobi")

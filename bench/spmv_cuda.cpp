@@ -71,7 +71,9 @@ std::vector<NamedKernel> contestants(const Settings& settings, const Device& dev
     add(name, algorithm, Determinism::not_guaranteed);
     if (algorithm == SpmvAlgorithm::merbit) add(name + ":run", algorithm, Determinism::run_to_run);
   }
-  add("auto", SpmvAlgorithm::automatic, Determinism::not_guaranteed);
+  for (const SpmvAlgorithm choice : {SpmvAlgorithm::automatic, SpmvAlgorithm::measured}) {
+    add(std::string(to_string(choice)), choice, Determinism::not_guaranteed);
+  }
   return all;
 }
 

@@ -8,14 +8,20 @@
 /// formed. From the left (Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.4) z = v and
 /// w = M A v, and |γ| is ‖M r‖.
 ///
+/// The second orthogonalization waits for the pass over V that the next step makes anyway, so a step reads V twice
+/// instead of three times (delayed, as in D. Bielich, J. Langou, S. Thomas, K. Świrydowicz, I. Yamazaki, E. G. Boman,
+/// Low-synch Gram-Schmidt with delayed reorthogonalization for Krylov solvers, Parallel Comput. 112, 2022). Until then
+/// the direction is v + V d with known d: A multiplies that, as a flexible method may, x is formed with d, and no
+/// residual is late.
+///
 /// Memory movement of step j of a cycle (j columns in V), n elements each, besides the matrix (in brackets: for an M
 /// that is not fused; a diagonal adds 1n):
 ///   [z = M v with ‖z‖²           2n     + M; from the left w = M w, after the product with A]
 ///   w = A z with ‖w‖²            3n     reads z twice, writes w
-///   h = Vᵀ w                     (j+1)n reads V, w
+///   v = v - V d, h = Vᵀ w        (j+2)n reads V (again from the cache), w; writes the last column of V
 ///   w = w - V h with Vᵀ w        (j+2)n reads V (again from the cache), w; writes w; [+ 2n, reads z, writes it to Z]
-///   v = (w - V h') / ‖..‖, z     (j+3)n reads V, w; writes v to V, z
-/// In all (3 j + 9) n: about 55 n elements in the mean of a cycle of 30. At its end, x takes (m + 2) n, and its
+///   v = w / ‖w - V h'‖, z        3n     reads w; writes v to V, z
+/// In all (2 j + 10) n: about 41 n elements in the mean of a cycle of 30. At its end, x takes (m + 2) n, and its
 /// residual one more product.
 #include "solvers/gmres_cycle.hpp"
 #include "tessera/error.hpp"

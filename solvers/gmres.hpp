@@ -28,15 +28,16 @@ struct GmresState : StopState {
   double remainder = 0.0;    ///< ‖w‖₂ after orthogonalization
 };
 
-/// Scalars beside the state, in the memory where it lies: they grow with m. The columns of R are packed.
+/// Scalars beside the state, in the memory where it lies: they grow with m. The columns of R are packed, each followed
+/// by what the second orthogonalization takes from the direction.
 struct GmresScalars {
   double* memory = nullptr;
   std::int64_t m = 0;
 
-  [[nodiscard]] static std::int64_t size(std::int64_t m) noexcept { return 7 * m + m * (m + 1) / 2; }
+  [[nodiscard]] static std::int64_t size(std::int64_t m) noexcept { return 7 * m + m * (m + 1); }
   /// Vᵀ w of the first pass; the coefficients y at the end.
   [[nodiscard]] TESSERA_HOST_DEVICE double* first() const noexcept { return memory; }
-  /// Vᵀ w of the second pass.
+  /// Vᵀ w of the second pass, followed by 0 for the direction itself.
   [[nodiscard]] TESSERA_HOST_DEVICE double* second() const noexcept { return memory + m; }
   /// Rotations.
   [[nodiscard]] TESSERA_HOST_DEVICE double* cosine() const noexcept { return memory + 2 * m; }
@@ -47,10 +48,14 @@ struct GmresScalars {
   [[nodiscard]] TESSERA_HOST_DEVICE double* z_norm() const noexcept { return memory + 5 * m; }
   /// ‖w‖₂ of z_k
   [[nodiscard]] TESSERA_HOST_DEVICE double* w_norm() const noexcept { return memory + 6 * m; }
-  /// Entries 0 ... k of column k.
+  /// Entries 0 ... k of column k of R.
   [[nodiscard]] TESSERA_HOST_DEVICE double* column(std::int64_t k) const noexcept {
-    return memory + 7 * m + k * (k + 1) / 2;
+    return memory + 7 * m + k * (k + 1);
   }
+  /// Direction k, before its second orthogonalization, is v_k + correction_scale(k) Σ_{i<k} correction(k)[i] v_i. None
+  /// for direction 0.
+  [[nodiscard]] TESSERA_HOST_DEVICE double* correction(std::int64_t k) const noexcept { return column(k) + k + 1; }
+  [[nodiscard]] TESSERA_HOST_DEVICE double& correction_scale(std::int64_t k) const noexcept { return correction(k)[k]; }
 
   /// A new column of H, V's inner products with A z and what is left of it, becomes one of R by the rotations so far
   /// and a new one. \param squares <w, w> after the first pass
@@ -94,10 +99,19 @@ struct GmresScalars {
     s.gamma = -rounded_product(sine()[k], s.gamma);
     s.directions = s.columns;
     s.after_iteration(s.r_per_gamma * std::abs(s.gamma));
-    if (!s.halted() && s.directions == s.restart) s.halt = fused::Halt::cycle;
+    if (s.directions < s.restart) return append_correction(s);
+    if (!s.halted()) s.halt = fused::Halt::cycle;
   }
 
  private:
+  /// Of the direction that follows from w.
+  TESSERA_HOST_DEVICE void append_correction(const GmresState& s) const {
+    const std::int32_t k = s.columns;
+    for (std::int32_t i = 0; i < k; ++i) correction(k)[i] = second()[i];
+    correction_scale(k) = 1.0 / s.remainder;
+    second()[k] = 0.0;
+  }
+
   /// Rotations from `begin` on, and the entries below them of a new column of H.
   struct Rotations {
     static constexpr std::int32_t count = 8;
@@ -127,22 +141,43 @@ struct GmresPreconditionedNorm : fused::ScalarOp {
   }
 };
 
-/// After the product w = A z, or M (A z) from the left: Vᵀ w.
+/// The second orthogonalization of the newest direction v, the last column of V, by the inner products that
+/// GmresOrthogonalize left: in the pass that needs V anyway, after the product.
+template <class T>
+struct GmresSecondPass {
+  struct Scalars {
+    std::int64_t column;  ///< of v
+    double inverse;       ///< of the norm that v was divided by; 0 for the first direction, which is alone
+  };
+  fused::BlockView<T> block;
+
+  [[nodiscard]] TESSERA_HOST_DEVICE Scalars scalars(const GmresState& s) const {
+    return {s.columns - 1, s.columns > 1 ? 1.0 / s.remainder : 0.0};
+  }
+  /// \param combination V h', to which v adds nothing
+  TESSERA_HOST_DEVICE void apply(std::int64_t i, T combination, const Scalars& scalar) const {
+    if (scalar.inverse == 0.0) return;
+    T& v = block.column(scalar.column)[i];
+    v = static_cast<T>(static_cast<double>(v) - static_cast<double>(combination) * scalar.inverse);
+  }
+};
+
+/// After the product w = A z, or M (A z) from the left: v = v - V h', and Vᵀ w.
 template <class T>
 struct GmresProject {
   using State = GmresState;
   using Sums = fused::NoSum;
   using Element = T;
-  struct Scalars {};
+  using Scalars = typename GmresSecondPass<T>::Scalars;
   struct Loaded {
     T w;
   };
-  static constexpr bool combines = false;
+  static constexpr bool combines = true;
   static constexpr bool projects = true;
 
   bool counts;  ///< z = M v as an application of M
   fused::BlockView<T> block;
-  const double* coefficients;  ///< none
+  const double* coefficients;
   double* projections;
   const T* w;
 
@@ -153,33 +188,36 @@ struct GmresProject {
     if (!s.fits(s.w_norm)) s.break_down(Breakdown::not_finite, s.w_norm);
   }
   [[nodiscard]] TESSERA_HOST_DEVICE int columns(const GmresState& s) const { return s.columns; }
-  [[nodiscard]] TESSERA_HOST_DEVICE Scalars scalars(const GmresState& /*s*/) const { return {}; }
+  [[nodiscard]] TESSERA_HOST_DEVICE Scalars scalars(const GmresState& s) const {
+    return GmresSecondPass<T>{block}.scalars(s);
+  }
   [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {w[i]}; }
-  TESSERA_HOST_DEVICE T apply(std::int64_t /*i*/, const Loaded& old, T /*combination*/, const Scalars& /*scalar*/,
+  TESSERA_HOST_DEVICE T apply(std::int64_t i, const Loaded& old, T combination, const Scalars& scalar,
                               fused::NoSum& /*sum*/) const {
+    GmresSecondPass<T>{block}.apply(i, combination, scalar);
     return old.w;
   }
   [[nodiscard]] TESSERA_HOST_DEVICE T value(std::int64_t i) const { return w[i]; }
   TESSERA_HOST_DEVICE void scalars_after(GmresState& /*s*/, const fused::NoSum& /*sum*/) const {}
 };
 
-/// After the product w = A z, from the left with a diagonal M: w = M w with <w, w>, and Vᵀ w.
+/// After the product w = A z, from the left with a diagonal M: w = M w with <w, w>, v = v - V h', and Vᵀ w.
 template <class T>
 struct GmresPreconditionAndProject {
   using State = GmresState;
   using Sums = double;
   using Element = T;
-  struct Scalars {};
+  using Scalars = typename GmresSecondPass<T>::Scalars;
   struct Loaded {
     T w;
     T m;
   };
-  static constexpr bool combines = false;
+  static constexpr bool combines = true;
   static constexpr bool projects = true;
 
   fused::FusedDiagonal<T> m;
   fused::BlockView<T> block;
-  const double* coefficients;  ///< none
+  const double* coefficients;
   double* projections;
   T* w;
 
@@ -188,10 +226,13 @@ struct GmresPreconditionAndProject {
     ++s.preconditionings;
   }
   [[nodiscard]] TESSERA_HOST_DEVICE int columns(const GmresState& s) const { return s.columns; }
-  [[nodiscard]] TESSERA_HOST_DEVICE Scalars scalars(const GmresState& /*s*/) const { return {}; }
+  [[nodiscard]] TESSERA_HOST_DEVICE Scalars scalars(const GmresState& s) const {
+    return GmresSecondPass<T>{block}.scalars(s);
+  }
   [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {w[i], m.load(i)}; }
-  TESSERA_HOST_DEVICE T apply(std::int64_t i, const Loaded& old, T /*combination*/, const Scalars& /*scalar*/,
+  TESSERA_HOST_DEVICE T apply(std::int64_t i, const Loaded& old, T combination, const Scalars& scalar,
                               double& squares) const {
+    GmresSecondPass<T>{block}.apply(i, combination, scalar);
     const T image = m(old.m, old.w);
     w[i] = image;
     squares += static_cast<double>(image) * static_cast<double>(image);
@@ -245,7 +286,7 @@ struct GmresOrthogonalize {
   TESSERA_HOST_DEVICE void scalars_after(GmresState& s, double squares) const { all.append_column(s, squares); }
 };
 
-/// v = (w - V h) / ‖w - V h‖, the next column of V, and z = M v if M is fused.
+/// v = w / ‖w - V h'‖, the next column of V until its second orthogonalization, and z = M v if M is fused.
 template <class T, class M>
 struct GmresExtend {
   using State = GmresState;
@@ -259,16 +300,16 @@ struct GmresExtend {
     T w;
     typename M::Loaded m;
   };
-  static constexpr bool combines = true;
+  static constexpr bool combines = false;
   static constexpr bool projects = false;
 
   bool is_fused;  ///< M is fused; else z = M v will be a product
   M m;
   fused::BlockView<T> block;
-  const double* coefficients;
-  double* projections;  ///< none
+  const double* coefficients;  ///< none
+  double* projections;         ///< none
   const T* w;
-  T* out;  ///< z, or v where z will be a product
+  T* out;  ///< z, or v where z will be a product; may be w
 
   TESSERA_HOST_DEVICE void scalars_before(GmresState& /*s*/) const {}
   [[nodiscard]] TESSERA_HOST_DEVICE int columns(const GmresState& s) const { return s.columns; }
@@ -276,9 +317,9 @@ struct GmresExtend {
     return {1.0 / s.remainder, s.columns};
   }
   [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {w[i], m.load(i)}; }
-  TESSERA_HOST_DEVICE T apply(std::int64_t i, const Loaded& old, T combination, const Scalars& scalar,
+  TESSERA_HOST_DEVICE T apply(std::int64_t i, const Loaded& old, T /*combination*/, const Scalars& scalar,
                               double& zz) const {
-    const T v = static_cast<T>(static_cast<double>(old.w - combination) * scalar.inverse);
+    const T v = static_cast<T>(static_cast<double>(old.w) * scalar.inverse);
     const T z = m(old.m, v);
     block.column(scalar.column)[i] = v;
     out[i] = is_fused ? z : v;

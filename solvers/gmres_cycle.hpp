@@ -88,7 +88,7 @@ class GmresCycle {
         v_(n, directions, device),
         z_(side.keeps_z ? n : 0, side.keeps_z ? directions : 0, device),
         space_(directions, device),
-        memory_(GmresScalars::size(directions), Init::none, device_of_state),
+        memory_(GmresScalars::size(directions), Init::zero, device_of_state),
         on_host_(device_of_state.is_host() ? 0 : memory_.size(), Init::none) {}
 
   [[nodiscard]] const GmresSide<T>& side() const noexcept { return side_; }
@@ -113,13 +113,21 @@ class GmresCycle {
 
   // The operations of an iteration, after w = A z or its M A z.
 
-  /// h = Vᵀ w
+  /// v = v - V h',  h = Vᵀ w
   [[nodiscard]] GmresProject<T> project(T* w) {
-    return {.counts = side_.counts, .block = v(), .coefficients = nullptr, .projections = scalars().first(), .w = w};
+    return {.counts = side_.counts,
+            .block = v(),
+            .coefficients = scalars().second(),
+            .projections = scalars().first(),
+            .w = w};
   }
-  /// w = M w, h = Vᵀ w
+  /// w = M w,  v = v - V h',  h = Vᵀ w
   [[nodiscard]] GmresPreconditionAndProject<T> precondition_and_project(T* w) {
-    return {.m = side_.diagonal, .block = v(), .coefficients = nullptr, .projections = scalars().first(), .w = w};
+    return {.m = side_.diagonal,
+            .block = v(),
+            .coefficients = scalars().second(),
+            .projections = scalars().first(),
+            .w = w};
   }
   /// w = w - V h,  h' = Vᵀ w,  a column of R,  ‖r‖. \param z M v
   [[nodiscard]] GmresOrthogonalize<T> orthogonalize(T* w, const T* z) {
@@ -132,13 +140,13 @@ class GmresCycle {
             .z = z,
             .kept_z = z_.view()};
   }
-  /// v = (w - V h') / ‖w - V h'‖,  z = M v. \param out z, or v where z will be a product
+  /// v = w / ‖w - V h'‖,  z = M v. \param out z, or v where z will be a product
   template <class M>
   [[nodiscard]] GmresExtend<T, M> extend(const M& m, const T* w, T* out) {
     return {.is_fused = side_.direction_is_fused(),
             .m = m,
             .block = v(),
-            .coefficients = scalars().second(),
+            .coefficients = nullptr,
             .projections = nullptr,
             .w = w,
             .out = out};
@@ -262,6 +270,16 @@ struct GmresHostSteps {
     }
   }
 
+  /// Directions of which x is formed by M are kept as V, whose columns they differ from by their corrections: V c = Z y
+  /// or, with M, M V c = Z y. \param y becomes c
+  void change_basis(std::int32_t count) const {
+    const GmresScalars all = cycle.scalars_on_host();
+    double* const y = all.first();
+    for (std::int32_t i = 0; i < count; ++i) {
+      for (std::int32_t k = i + 1; k < count; ++k) y[i] += all.correction(k)[i] * all.correction_scale(k) * y[k];
+    }
+  }
+
   /// Whether the terms of A Z y are so large that their rounding errors outweigh what y is to reach.
   [[nodiscard]] bool is_drowned(std::int32_t count) const {
     solve_triangular(count);
@@ -274,10 +292,10 @@ struct GmresHostSteps {
     return !(state.epsilon * terms <= std::max(std::sqrt(squares), drowning_fraction * cycle.memory.first_norm));
   }
 
-  /// y in first(), for all directions or for as many as rounding errors allow: R of a singular A becomes ever worse
-  /// conditioned while the residual approaches its least value (P. N. Brown, H. F. Walker, GMRES on (Nearly) Singular
-  /// Systems, SIAM J. Matrix Anal. Appl. 18(1), 1997). \returns the directions; 0, with a breakdown, where the step
-  /// would leave the range of the element type
+  /// y in first(), or c, for all directions or for as many as rounding errors allow: R of a singular A becomes ever
+  /// worse conditioned while the residual approaches its least value (P. N. Brown, H. F. Walker, GMRES on (Nearly)
+  /// Singular Systems, SIAM J. Matrix Anal. Appl. 18(1), 1997). \returns the directions; 0, with a breakdown, where the
+  /// step would leave the range of the element type
   [[nodiscard]] std::int32_t solve_coefficients() const {
     const GmresScalars all = cycle.scalars_on_host();
     std::int32_t count = cycle.memory.filled;
@@ -297,7 +315,10 @@ struct GmresHostSteps {
       step += std::abs(y[k]) * all.z_norm()[k];
       fits = fits && state.fits(y[k]);
     }
-    if (fits && state.update_is_safe(1.0, step)) return count;
+    if (fits && state.update_is_safe(1.0, step)) {
+      if (!cycle.side().keeps_z) change_basis(count);
+      return count;
+    }
     state.break_down(Breakdown::not_finite, step);
     return 0;
   }

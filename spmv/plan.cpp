@@ -6,6 +6,7 @@
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "spmv/break_even.hpp"
+#include "spmv/common/enqueue_product.hpp"
 #include "spmv/common/kernel.hpp"
 #include "spmv/multi_vector/csr_product.hpp"
 #include "spmv/multi_vector/panel_product.hpp"
@@ -66,26 +67,6 @@ void check_multi_vectors(const CsrView<T>& a, const MultiVectorView<const T>& x,
   if (before(from.data(), to.data() + to.size()) && before(to.data(), from.data() + from.size())) {
     throw InvalidArgument("X and Y of a product must not overlap");
   }
-}
-
-/// y = A x with its inner products, into the stream of a GPU.
-template <class T>
-void enqueue_product(const Device& device, const SpmvKernel<T>& kernel, const CsrView<T>& a, std::span<const T> x,
-                     std::span<T> y, std::span<const T> w, ProductDots* sums) {
-  if (kernel.enqueue_apply_and_dot(a, x, y, w, sums)) return;
-  kernel.apply(a, T{1}, x, T{0}, y);
-  cuda::enqueue_dots<T>(device, y, w, sums);
-}
-
-/// The same, leaving the inner products in parts where the kernel can.
-template <class T>
-std::span<const ProductDots> enqueue_product_parts(const Device& device, const SpmvKernel<T>& kernel,
-                                                   const CsrView<T>& a, std::span<const T> x, std::span<T> y,
-                                                   std::span<const T> w, ProductDots* sums) {
-  const auto parts = kernel.enqueue_apply_and_dot_parts(a, x, y, w);
-  if (!parts.empty()) return parts;
-  enqueue_product(device, kernel, a, x, y, w, sums);
-  return {sums, 1};
 }
 
 /// 2^exponent b - A x of a float matrix on the host, whose vectors lie on `device`.
@@ -194,7 +175,7 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
     info.reason = streaming ? streaming->reason : std::move(planned.reason);
     kernel->describe(info);
     panel_form = cuda::panel_form_of(options.algorithm);
-    is_free = options.algorithm == SpmvAlgorithm::automatic;
+    is_free = options.algorithm == SpmvAlgorithm::automatic || options.algorithm == SpmvAlgorithm::measured;
     synchronize(device);
     info.build_ms = watch.milliseconds();
     if (options.with_transpose) plan_transpose(options);

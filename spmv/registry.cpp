@@ -28,6 +28,7 @@ using namespace detail;
 namespace {
 
 constexpr std::string_view automatic_name = "auto";
+constexpr std::string_view measured_name = "measured";
 
 template <class Float, class Double>
 SpmvBackend on_host(Float make_float, Double make_double) {
@@ -73,7 +74,7 @@ const std::array<SpmvKernelEntry, 12>& table() {
 }
 
 std::vector<std::string_view> all_names() {
-  std::vector<std::string_view> names{automatic_name};
+  std::vector<std::string_view> names{automatic_name, measured_name};
   for (const auto& entry : table()) names.push_back(entry.name);
   return names;
 }
@@ -88,16 +89,19 @@ const SpmvKernelEntry& detail::spmv_kernel_entry(SpmvAlgorithm algorithm) {
 }
 
 std::string_view to_string(SpmvAlgorithm algorithm) {
-  return algorithm == SpmvAlgorithm::automatic ? automatic_name : spmv_kernel_entry(algorithm).name;
+  if (algorithm == SpmvAlgorithm::automatic) return automatic_name;
+  return algorithm == SpmvAlgorithm::measured ? measured_name : spmv_kernel_entry(algorithm).name;
 }
 
 std::string_view describe(SpmvAlgorithm algorithm) {
   if (algorithm == SpmvAlgorithm::automatic) return "chosen by row lengths and the number of products";
+  if (algorithm == SpmvAlgorithm::measured) return "the fastest of those that suit the matrix, timed on it at set-up";
   return spmv_kernel_entry(algorithm).description;
 }
 
 SpmvAlgorithm parse_spmv_algorithm(std::string_view name) {
   if (name == automatic_name) return SpmvAlgorithm::automatic;
+  if (name == measured_name) return SpmvAlgorithm::measured;
   for (const auto& entry : table()) {
     if (entry.name == name) return entry.algorithm;
   }

@@ -38,7 +38,7 @@ struct SpmvKernelEntry {
 /// without CUDA. The factories take a matrix that lies on options.device; that of `streamed` one on the host.
 [[nodiscard]] SpmvBackend cuda_backend(SpmvAlgorithm algorithm);
 
-/// \throws InvalidArgument for `automatic` and for values that no kernel has
+/// \throws InvalidArgument for `automatic`, `measured` and for values that no kernel has
 [[nodiscard]] const SpmvKernelEntry& spmv_kernel_entry(SpmvAlgorithm algorithm);
 
 }  // namespace tessera::detail

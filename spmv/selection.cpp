@@ -10,6 +10,7 @@
 #include "spmv/common/chunks.hpp"
 #include "spmv/csr_vector/csr_vector_tuning.hpp"
 #include "spmv/csr_vector/row_lengths.hpp"
+#include "spmv/measured_choice.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/sell/sell.hpp"
@@ -331,16 +332,18 @@ void check_spmv_options(const SpmvOptions& options) {
     throw InvalidArgument(
         fmt::format("expected_applications must not be negative, got {}", options.expected_applications));
   }
-  if (options.algorithm != SpmvAlgorithm::automatic) {
+  if (options.algorithm != SpmvAlgorithm::automatic && options.algorithm != SpmvAlgorithm::measured) {
     check_named_kernel(options);
   } else if (options.sigma != 0 || options.descriptor_bits != 0) {
     throw NotSupported(
-        "sigma and descriptor_bits belong to the kernels merbit and csr5: name one, automatic may take another");
+        fmt::format("sigma and descriptor_bits belong to the kernels merbit and csr5: name one, {} may take another",
+                    options.algorithm == SpmvAlgorithm::automatic ? "automatic" : "measured"));
   }
 }
 
 template <class T>
 PlannedKernel<T> plan_kernel(const CsrView<T>& a, const CsrView<T>& on_host, const SpmvOptions& options) {
+  if (options.algorithm == SpmvAlgorithm::measured) return measure_kernels(a, on_host, options);
   if (options.algorithm != SpmvAlgorithm::automatic) {
     return {make_kernel(a, options), options.algorithm, "named by the caller"};
   }

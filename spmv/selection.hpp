@@ -42,7 +42,7 @@ struct PlannedKernel {
 /// \throws DeviceUnavailable, InvalidArgument for values out of range, NotSupported when options contradict each other
 void check_spmv_options(const SpmvOptions& options);
 
-/// Chooses a kernel if the options say `automatic`, and prepares it for the structure and values of `a`.
+/// Chooses a kernel if the options say `automatic` or `measured`, and prepares it for the structure and values of `a`.
 /// \param a       the matrix on options.device
 /// \param on_host the same on the host, if `automatic` has to choose for the host; else anywhere
 /// \param options checked \throws NotSupported for descriptors that do not fit, OutOfMemory

@@ -33,6 +33,9 @@ std::uint64_t most_plan_bytes(SpmvAlgorithm algorithm, std::int64_t rows, offset
     case SpmvAlgorithm::sell:
       // On the host two bytes per column and one per value.
       return entries * (sizeof(std::uint16_t) + (value_bytes > 0 ? 1 : 0)) + small_parts;
+    case SpmvAlgorithm::measured:
+      // Two at a time, none of which takes more than the matrix.
+      return 2 * entries * (sizeof(index_t) + value_bytes) + path + 2 * small_parts;
     case SpmvAlgorithm::merbit:
     case SpmvAlgorithm::automatic:  // which takes no larger plan on the host
       return path + small_parts;

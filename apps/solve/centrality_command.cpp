@@ -141,7 +141,7 @@ template <class T>
   describe_matrix(problem.matrix->view(), settings.output, machine.host, outcome);
   outcome.memory.matrix = 2 * problem.matrix->bytes();  // with its transpose
   outcome.inspect_ms = inspecting.milliseconds();
-  outcome.kernel_chosen_by_user = settings.spmv.algorithm != SpmvAlgorithm::automatic;
+  outcome.kernel_chosen_by_user = names_kernel(settings.spmv.algorithm);
 
   KatzOptions iteration = settings.iteration;
   outcome.tolerance = iteration.tolerance;

@@ -1,5 +1,6 @@
 #include "device_choice.hpp"
 
+#include "option_values.hpp"
 #include "summary_text.hpp"
 
 #include "solvers/persistent_kernel.hpp"
@@ -43,7 +44,7 @@ namespace {
 }  // namespace
 
 ProductBackends product_backends(const SpmvOptions& options) {
-  if (options.algorithm == SpmvAlgorithm::automatic) return backends_of_any_kernel(options.determinism);
+  if (!names_kernel(options.algorithm)) return backends_of_any_kernel(options.determinism);
   const detail::SpmvKernelEntry& entry = detail::spmv_kernel_entry(options.algorithm);
   const std::string kernel = fmt::format("kernel {}", entry.name);
   if (!entry.host.offered()) return {kernel, false, entry.cuda.offered()};
@@ -65,15 +66,14 @@ std::uint64_t bytes_of_parts(const RunSettings& settings, Method method, std::in
   using cuda::PersistentLoop;
   const Precond precond = settings.precond.precond;
   const bool may_be_diagonal = precond == Precond::none || precond == Precond::jacobi || precond == Precond::automatic;
-  if (columns > 1 || !may_be_diagonal || settings.spmv.algorithm != SpmvAlgorithm::automatic) return 0;
+  if (columns > 1 || !may_be_diagonal || names_kernel(settings.spmv.algorithm)) return 0;
   if (method == Method::cg) return cuda::most_persistent_bytes(PersistentLoop::cg, rows, nnz, value_bytes);
   if (method != Method::bicgstab) return 0;
   return cuda::most_persistent_bytes(PersistentLoop::bicgstab, rows, nnz, value_bytes);
 }
 
 bool may_stream(const SpmvOptions& spmv) {
-  return !spmv.device.is_host() &&
-         (spmv.algorithm == SpmvAlgorithm::automatic || spmv.algorithm == SpmvAlgorithm::streamed);
+  return !spmv.device.is_host() && (!names_kernel(spmv.algorithm) || spmv.algorithm == SpmvAlgorithm::streamed);
 }
 
 std::uint64_t memory_beside_vectors(const MachineSettings& machine, std::uint64_t matrix_bytes, std::uint64_t vectors,

@@ -90,7 +90,7 @@ void require_offered(const RunSettings& settings) {
 void describe(const RunSettings& settings, const InputMatrix<double>& problem, RunOutcome& outcome) {
   const Stopwatch timer;
   report_input(settings.problem, settings.machine, problem, outcome);
-  outcome.kernel_chosen_by_user = settings.spmv.algorithm != SpmvAlgorithm::automatic;
+  outcome.kernel_chosen_by_user = names_kernel(settings.spmv.algorithm);
   outcome.method = to_string(settings.method);
   outcome.relative_tolerance = settings.solver.relative_tolerance;
   outcome.absolute_tolerance = settings.solver.absolute_tolerance;

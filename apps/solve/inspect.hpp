@@ -23,6 +23,7 @@ struct InspectSettings {
   ProblemSettings problem;
   MachineSettings machine;
   OutputSettings output;
+  SpmvAlgorithm kernel = SpmvAlgorithm::automatic;
   int spy_cells = 0;  ///< height of the spy plot of a square matrix; 0: no plot
 };
 

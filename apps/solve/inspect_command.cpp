@@ -134,6 +134,8 @@ namespace {
   result.problem = problem_settings(options);
   result.machine = machine_settings(options);
   result.output = output_settings(options);
+  const std::vector<std::string_view> kernels = kernel_names();
+  result.kernel = parse_spmv_algorithm(kernels[choose(options, "spmv", kernels)]);
   constexpr std::int64_t largest_plot = 200;
   result.spy_cells = static_cast<int>(count_option(options, "spy", 1, largest_plot));
   if (result.output.width > 0 && !options.given("spy") && !result.output.json) {
@@ -243,9 +245,12 @@ template <class T>
     outcome.kernels.push_back(cost_of(algorithm, problem, settings.machine.device));
     stop_if_interrupted();
   }
-  const KernelCost chosen = cost_of(SpmvAlgorithm::automatic, problem, settings.machine.device);
-  if (!chosen.plan)
-    throw OutOfMemory(0, support::memory_budget(settings.machine.memory_limit_bytes), "the kernel that auto chooses");
+  const KernelCost chosen = cost_of(settings.kernel, problem, settings.machine.device);
+  if (chosen.refused) throw NotSupported(chosen.problem);
+  if (!chosen.plan) {
+    throw OutOfMemory(0, support::memory_budget(settings.machine.memory_limit_bytes),
+                      fmt::format("kernel {}", to_string(settings.kernel)));
+  }
   outcome.plan = *chosen.plan;
   outcome.memory.plan = outcome.plan.bytes;
   outcome.advice = advise(outcome);

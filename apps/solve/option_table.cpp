@@ -1,5 +1,6 @@
 #include "option_table.hpp"
 
+#include "option_values.hpp"
 #include "precond_keys.hpp"
 #include "precond_spec.hpp"
 
@@ -164,8 +165,8 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"max-time", 0, "Stopping", bench, seconds, "T|none", "none",
      "time limit of every run, reading and set-up included: 60s, 5m"},
 
-    {"spmv", 'k', "Kernel", iterative, text, "NAME", "auto",
-     "product A x: auto, or a kernel that the device has (solve list kernels)"},
+    {"spmv", 'k', "Kernel", iterative | inspect, text, "NAME", "auto",
+     "product A x: auto, measured, or a kernel that the device has (solve list kernels)"},
     {"plan-info", 0, "Kernel", iterative, flag, "", "", "print time, memory and break-even of the kernel's set-up"},
     {"determinism", 0, "Kernel", iterative | spgemm | many_runs, text, "none|run|gpu", "none",
      "weakest class allowed: run = bitwise equal from run to run, gpu = also for any number of threads"},
@@ -427,8 +428,8 @@ std::vector<std::string> alternatives(std::string_view text) {
 std::vector<std::string> option_words(const OptionSpec& spec) {
   std::vector<std::string> words;
   if (spec.name == "spmv") {
-    words.emplace_back(to_string(SpmvAlgorithm::automatic));
-    for (const SpmvAlgorithm algorithm : known_spmv_algorithms()) words.emplace_back(to_string(algorithm));
+    const std::vector<std::string_view> kernels = kernel_names();
+    words.assign(kernels.begin(), kernels.end());
     return words;
   }
   if (spec.name == "method" && spec.words.empty()) {

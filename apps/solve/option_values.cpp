@@ -204,4 +204,10 @@ std::vector<std::string> parse_word_list(std::string_view option, std::string_vi
   return words;
 }
 
+std::vector<std::string_view> kernel_names() {
+  std::vector<std::string_view> names{to_string(SpmvAlgorithm::automatic), to_string(SpmvAlgorithm::measured)};
+  for (const SpmvAlgorithm algorithm : known_spmv_algorithms()) names.push_back(to_string(algorithm));
+  return names;
+}
+
 }  // namespace tessera::cli

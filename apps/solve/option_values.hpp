@@ -7,6 +7,7 @@
 #include "options.hpp"
 
 #include "core/nearest.hpp"
+#include "tessera/spmv.hpp"
 
 #include <fmt/format.h>
 #include <system_error>
@@ -82,6 +83,13 @@ void refuse_mistyped_word(std::string_view name, const std::string& text, const 
 /// \throws UsageError for an empty word, a repeated one, and one that is not known (naming the nearest)
 [[nodiscard]] std::vector<std::string> parse_word_list(std::string_view option, std::string_view text,
                                                        std::span<const std::string_view> known);
+
+/// The words of --spmv: auto, measured, and all kernels.
+[[nodiscard]] std::vector<std::string_view> kernel_names();
+/// Whether it is a kernel, not a way to choose one.
+[[nodiscard]] constexpr bool names_kernel(SpmvAlgorithm algorithm) noexcept {
+  return algorithm != SpmvAlgorithm::automatic && algorithm != SpmvAlgorithm::measured;
+}
 
 /// Words of an option with what they mean.
 template <class T, std::size_t N>

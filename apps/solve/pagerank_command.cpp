@@ -3,6 +3,7 @@
 #include "dry_run.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
+#include "option_values.hpp"
 #include "outputs.hpp"
 #include "personalization.hpp"
 #include "problem.hpp"
@@ -56,7 +57,7 @@ void describe_graph(const PageRankSettings& settings, const InputMatrix<T>& prob
   report_input(settings.problem, settings.machine, problem, outcome);
   describe_matrix(problem.matrix->view(), settings.output, settings.machine.host, outcome);
   outcome.inspect_ms = timer.milliseconds();
-  outcome.kernel_chosen_by_user = settings.pagerank.spmv.algorithm != SpmvAlgorithm::automatic;
+  outcome.kernel_chosen_by_user = names_kernel(settings.pagerank.spmv.algorithm);
   outcome.edges = transition.edges();
   outcome.personalized = !settings.personalize.empty();
   outcome.sum_to_vertices = settings.sum_to_vertices;

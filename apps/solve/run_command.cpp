@@ -7,6 +7,7 @@
 #include "interrupt.hpp"
 #include "ladder_run.hpp"
 #include "least_squares.hpp"
+#include "option_values.hpp"
 #include "outputs.hpp"
 #include "precond_settings.hpp"
 #include "problem.hpp"
@@ -69,7 +70,7 @@ template <class T>
 void describe_problem(const RunSettings& settings, const InputMatrix<T>& problem, RunOutcome& outcome) {
   const Stopwatch timer;
   report_input(settings.problem, settings.machine, problem, outcome);
-  outcome.kernel_chosen_by_user = settings.spmv.algorithm != SpmvAlgorithm::automatic;
+  outcome.kernel_chosen_by_user = names_kernel(settings.spmv.algorithm);
   outcome.rhs = describe(settings.rhs);
   outcome.x0 = describe(settings.x0);
   outcome.relative_tolerance = settings.solver.relative_tolerance;

@@ -223,7 +223,7 @@ void set_tolerance(const Options& options, PageRankSettings& settings) {
 /// \throws OptionError naming the kernels that the device has
 void require_offered(SpmvAlgorithm algorithm, const Device& device) {
   const auto offered = spmv_algorithms(device);
-  if (algorithm == SpmvAlgorithm::automatic) return;
+  if (!names_kernel(algorithm)) return;
   if (std::find(offered.begin(), offered.end(), algorithm) != offered.end()) return;
   std::vector<std::string_view> names;
   for (const SpmvAlgorithm each : offered) names.push_back(to_string(each));
@@ -232,7 +232,7 @@ void require_offered(SpmvAlgorithm algorithm, const Device& device) {
   throw OptionError(
       "spmv",
       fmt::format("kernel {} does not run on {}: known there are {}", to_string(algorithm), device.name(),
-                  names.empty() ? std::string("none") : fmt::format("auto, {}", fmt::join(names, ", "))),
+                  names.empty() ? std::string("none") : fmt::format("auto, measured, {}", fmt::join(names, ", "))),
       offered_on(other, to_string(algorithm)) ? fmt::format("--device {} has it", elsewhere) : std::string());
 }
 
@@ -366,8 +366,7 @@ Determinism determinism_setting(const Options& options) {
 
 SpmvOptions spmv_settings(const Options& options, MachineSettings& machine) {
   SpmvOptions result;
-  std::vector<std::string_view> known{to_string(SpmvAlgorithm::automatic)};
-  for (const SpmvAlgorithm algorithm : known_spmv_algorithms()) known.push_back(to_string(algorithm));
+  const std::vector<std::string_view> known = kernel_names();
   result.algorithm = parse_spmv_algorithm(known[choose(options, "spmv", known)]);
   result.determinism = determinism_setting(options);
   result.device = machine.device;

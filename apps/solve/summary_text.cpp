@@ -90,9 +90,10 @@ namespace {
 }
 
 [[nodiscard]] std::string kernel_text(const CommonOutcome& outcome, bool chosen_by_user) {
-  return fmt::format("{}, set-up {}{}{}{}", to_string(outcome.plan.algorithm), time_text(outcome.plan.build_ms),
-                     chosen_by_user ? "" : " (auto: ", chosen_by_user ? "" : outcome.plan.reason,
-                     chosen_by_user ? "" : ")");
+  std::string text = fmt::format("{}, set-up {}", to_string(outcome.plan.algorithm), time_text(outcome.plan.build_ms));
+  if (chosen_by_user) return text;
+  const bool is_measured = outcome.plan.reason.starts_with(to_string(SpmvAlgorithm::measured));
+  return text + fmt::format(" ({}{})", is_measured ? "" : "auto: ", outcome.plan.reason);
 }
 
 [[nodiscard]] std::string chosen(const std::string& reason) {

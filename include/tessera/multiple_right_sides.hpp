@@ -51,7 +51,8 @@ class MultiVectorOperator {
 /// \throws as cg(); DimensionError also where B and X have other sizes than n x k
 /// Per iteration: one product for all columns that iterate, and no allocation. Memory: 5 n elements per column of a
 /// panel (most_panel_columns at a time), n more where M is not fused, and 5 n besides. On a GPU, the loop of each
-/// number of columns is a CUDA graph; operators that cannot be enqueued are solved column by column.
+/// number of columns is a CUDA graph; operators that cannot be enqueued, and plans that read next to nothing of the
+/// matrix (row templates), are solved column by column, with the vectors of one solve.
 template <class T>
 std::vector<SolveReport> cg(const LinearOperator<T>& A, const LinearOperator<T>& M,
                             MultiVectorView<const std::type_identity_t<T>> B,

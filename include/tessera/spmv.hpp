@@ -16,7 +16,8 @@
 
 namespace tessera {
 
-/// The kernels. `automatic` chooses by row lengths and number of products, and gives its reason.
+/// The kernels. `automatic` chooses by row lengths and number of products, `measured` by times, and both give their
+/// reason.
 enum class SpmvAlgorithm {
   automatic,
   csr,         ///< host: rows in parallel; no set-up
@@ -32,6 +33,9 @@ enum class SpmvAlgorithm {
   blocked,     ///< x by blocks of columns to lists of segments, then the segments; for columns all over a large x
   streamed,    ///< slices of rows, copied from page-locked memory while the one before is multiplied; for a matrix
                ///< larger than the memory of a GPU (docs/scale.md)
+  measured,    ///< no kernel of its own: those that suit the matrix are built and timed on it, one after the other, and
+               ///< the one whose set-up and expected_applications products take the least time is kept. That may be
+               ///< another one in the next run, with other rounding
 };
 
 [[nodiscard]] std::string_view to_string(SpmvAlgorithm algorithm);  ///< "auto", "csr", ..., "vendor-coo"
@@ -39,12 +43,12 @@ enum class SpmvAlgorithm {
 [[nodiscard]] SpmvAlgorithm parse_spmv_algorithm(std::string_view name);
 /// One line that describes a kernel, for help texts.
 [[nodiscard]] std::string_view describe(SpmvAlgorithm algorithm);
-/// Kernels that can be chosen by name on a device, without `automatic`. The same for every GPU; none in a build without
-/// the CUDA backend.
+/// Kernels that can be chosen by name on a device, without `automatic` and `measured`. The same for every GPU; none in
+/// a build without the CUDA backend.
 [[nodiscard]] std::span<const SpmvAlgorithm> spmv_algorithms(const Device& device = Device{});
 /// The same for a kind of device, whether or not the machine has one.
 [[nodiscard]] std::span<const SpmvAlgorithm> spmv_algorithms(Device::Kind kind);
-/// All kernels, including those that this build lacks, without `automatic`.
+/// All kernels, including those that this build lacks, without `automatic` and `measured`.
 [[nodiscard]] std::span<const SpmvAlgorithm> known_spmv_algorithms();
 
 /// Reproducibility of results, in CUB's terms. Ordered: a stronger class satisfies a weaker request.
@@ -59,10 +63,10 @@ enum class Determinism {
 struct SpmvOptions {
   SpmvAlgorithm algorithm = SpmvAlgorithm::automatic;
   Device device;
-  /// Required class. A kernel named explicitly that cannot keep it is refused; `automatic` picks one that can, and on
-  /// the host always keeps gpu_to_gpu, which is free there. MERBIT by name adds shared rows atomically, through two
-  /// output vectors in turn (DualBuffer); but in a fixed order into one vector if a stronger class is required, or if
-  /// so many tiles share rows on a GPU that atomics would be slower.
+  /// Required class. A kernel named explicitly that cannot keep it is refused; `automatic` and `measured` pick one that
+  /// can, and on the host always keep gpu_to_gpu, which is free there. MERBIT by name adds shared rows atomically,
+  /// through two output vectors in turn (DualBuffer); but in a fixed order into one vector if a stronger class is
+  /// required, or if so many tiles share rows on a GPU that atomics would be slower.
   Determinism determinism = Determinism::not_guaranteed;
   int sigma = 0;            ///< by name only; MERBIT: path items per lane, CSR5: nonzeros per lane; 0: default
   int descriptor_bits = 0;  ///< MERBIT, CSR5: 32 or 64; 0 takes the narrowest that holds sigma
@@ -103,7 +107,7 @@ struct TransposeInfo {
 
 /// Facts about a plan.
 struct PlanInfo {
-  SpmvAlgorithm algorithm = SpmvAlgorithm::csr;           ///< never `automatic`
+  SpmvAlgorithm algorithm = SpmvAlgorithm::csr;           ///< never `automatic` or `measured`
   std::string reason;                                     ///< one sentence: why this kernel
   std::uint64_t bytes = 0;                                ///< descriptors and copies, without the matrix
   double build_ms = 0.0;                                  ///< wall-clock time of the set-up

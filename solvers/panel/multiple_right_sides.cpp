@@ -8,6 +8,7 @@
 #include "solvers/panel/gmres_panel.hpp"
 #include "solvers/panel/panel_solve.hpp"
 #include "solvers/registry.hpp"
+#include "spmv/plan_internals.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -95,6 +96,21 @@ std::vector<SolveReport> solve_in_panels(const LinearOperator<T>& A, const Linea
   return reports;
 }
 
+/// Bytes of a matrix per row from which columns gain by a shared product: besides the matrix a panel moves some 70
+/// bytes more per row and column than a solve of its own (H200, 27 points).
+constexpr std::uint64_t least_row_bytes_of_panel = 32;
+
+/// Whether products read so little of the matrix that there is nothing to share, as by row templates.
+template <class T>
+bool reads_little(const LinearOperator<T>& a) {
+  const auto* const plan = dynamic_cast<const SpmvPlan<T>*>(&a);
+  if (plan == nullptr || plan->device().is_host()) return false;
+  if (plan->info().algorithm != SpmvAlgorithm::patterns) return false;
+  PlanInfo kernel;
+  PlanInternals::kernel(*plan).describe(kernel);
+  return kernel.bytes < least_row_bytes_of_panel * static_cast<std::uint64_t>(plan->rows());
+}
+
 /// Column by column, by one method, in vectors of its own.
 template <class T>
 class ColumnByColumn {
@@ -160,7 +176,7 @@ std::vector<SolveReport> solve_columns(IterativeMethod method, const LinearOpera
   const detail::KrylovProblem<T> problem(detail::KrylovArguments<T>(A, M, options));
   check_views<T>(A, B, X);
   if (method == IterativeMethod::gmres) detail::require_restart(options);
-  const bool can_iterate = A.device().is_host() || problem.is_enqueueable();
+  const bool can_iterate = A.device().is_host() || (problem.is_enqueueable() && !reads_little(A));
   const std::int64_t most = most_columns(method, problem);
   if (can_iterate && method == IterativeMethod::cg) {
     detail::require_right_side(options, "cg");

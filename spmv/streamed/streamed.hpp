@@ -19,9 +19,9 @@ struct Streaming {
   std::uint64_t memory_bytes = 0;  ///< of the GPU that slices may take; 0: buffers alone
 };
 
-/// Whether a plan streams: where `streamed` is named, and where `automatic` finds that matrix and descriptors exceed
-/// options.memory_limit_bytes, or what the GPU has free beside the vectors of a solve. Nothing for the host, and for a
-/// matrix on a GPU under another name. \param options checked \throws CudaError
+/// Whether a plan streams: where `streamed` is named, and where `automatic` or `measured` find that matrix and
+/// descriptors exceed options.memory_limit_bytes, or what the GPU has free beside the vectors of a solve. Nothing for
+/// the host, and for a matrix on a GPU under another name. \param options checked \throws CudaError
 template <class T>
 [[nodiscard]] std::optional<Streaming> choose_streaming(const Csr<T>& matrix, const SpmvOptions& options);
 

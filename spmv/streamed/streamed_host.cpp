@@ -116,8 +116,8 @@ template <class T>
 std::optional<Streaming> choose_streaming(const Csr<T>& matrix, const SpmvOptions& options) {
   if (options.device.is_host()) return std::nullopt;
   if (options.algorithm == SpmvAlgorithm::streamed) return Streaming{"named by the caller", options.memory_limit_bytes};
-  const bool has_choice = options.algorithm == SpmvAlgorithm::automatic && matrix.device().is_host() &&
-                          options.determinism <= Determinism::run_to_run;
+  const bool is_open = options.algorithm == SpmvAlgorithm::automatic || options.algorithm == SpmvAlgorithm::measured;
+  const bool has_choice = is_open && matrix.device().is_host() && options.determinism <= Determinism::run_to_run;
   if (!has_choice || matrix.nnz() == 0) return std::nullopt;
   // Descriptors of the kernels that `automatic` takes.
   const auto nonzeros = static_cast<std::uint64_t>(matrix.nnz());

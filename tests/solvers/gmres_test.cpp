@@ -2,6 +2,7 @@
 #include "tessera/error.hpp"
 #include "tests/solvers/systems.hpp"
 #include "tests/support/eigen_bridge.hpp"
+#include "tests/support/make_csr.hpp"
 
 #include <gtest/gtest.h>
 #include <Eigen/Dense>
@@ -228,6 +229,41 @@ TEST(Gmres, FusedDiagonalEqualsTheAppliedOne) {
     EXPECT_EQ(fused.preconditioner_count, not_fused.preconditioner_count);
     EXPECT_EQ(not_fused.preconditioner_count, applied);
     for (std::size_t i = 0; i < b.size(); ++i) EXPECT_NEAR(fused_x[i], applied_x[i], 1e-12);
+  }
+}
+
+/// A = Q H Qᵀ with b = Q e_0 and x = Q (-1e-8, 1, 0 ...): of A v_0, 1e8 long, 1 is left, and x is nearly all v_1. What
+/// the first orthogonalization leaves of v_0 in that direction, 1e-8, would be 1 in the residual.
+TEST(Gmres, DirectionsBeforeTheirSecondOrthogonalization) {
+  constexpr int n = 40;
+  Eigen::MatrixXd h = Eigen::MatrixXd::Identity(n, n);
+  h.topLeftCorner(2, 2) << 1e8, 2.0, 1.0, 1e-8;
+  std::vector<double> seeds = random_values<double>(n * n, 11);
+  const Eigen::MatrixXd q = Eigen::Map<Eigen::MatrixXd>(seeds.data(), n, n).householderQr().householderQ();
+  const Eigen::MatrixXd dense = q * h * q.transpose();
+  std::vector<std::vector<double>> rows(n, std::vector<double>(n));
+  std::vector<double> b(n);
+  for (int i = 0; i < n; ++i) {
+    b[static_cast<std::size_t>(i)] = q(i, 0);
+    for (int j = 0; j < n; ++j) rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = dense(i, j);
+  }
+  const SpmvPlan<double> plan(from_dense<double>(rows, n));
+  const IdentityOperator<double> identity(n, plan.device());
+  std::int64_t applied = 0;
+  const auto opaque = counting<double>(identity, applied);
+  const JacobiPreconditioner<double> fused(diagonal_matrix(std::vector<double>(n, 1.0)).view());
+  for (const LinearOperator<double>* m :
+       {static_cast<const LinearOperator<double>*>(&identity), static_cast<const LinearOperator<double>*>(&opaque),
+        static_cast<const LinearOperator<double>*>(&fused)}) {
+    for (const PreconditionerSide side : {PreconditionerSide::right, PreconditionerSide::left}) {
+      std::vector<double> x(n);
+      const SolverOptions options{.relative_tolerance = 1e-5, .max_iterations = 2, .side = side};
+      const SolveReport report = gmres<double>(plan, *m, b, x, options);
+      EXPECT_EQ(report.status, Status::converged) << report.reason;
+      EXPECT_EQ(report.iterations, 2);
+      EXPECT_LE(report.true_residual, 1e-6);
+      expect_honest(report, plan.matrix(), b, x);
+    }
   }
 }
 

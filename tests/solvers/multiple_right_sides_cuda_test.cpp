@@ -131,6 +131,41 @@ TEST_F(MultipleRightSidesOnGpu, OperatorsThatCannotBeEnqueuedAreSolvedOneByOne) 
                    solve_one_by_one(IterativeMethod::cg, waiting, identity, sides, {}), "waiting");
 }
 
+/// Row templates leave nothing to share, full values do. The observer tells: it is called once per iteration of a
+/// column, or of the panel, and at their starts.
+TEST_F(MultipleRightSidesOnGpu, PlansThatReadNextToNothingSolveOneByOne) {
+  constexpr index_t n = 70 * 70;
+  const Csr<double> stencil = convection_diffusion<double>(70, 70, 1, {.x = 3.0, .y = -1.0});
+  const std::vector<double> noise = random_values<double>(static_cast<std::size_t>(stencil.nnz()), 3);
+  std::vector<double> values(stencil.values().begin(), stencil.values().end());
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] *= 1.0 + 0.01 * noise[k];
+  const Csr<double> uneven = stencil.with_values(Array<double>::copy_of(values));
+  const IdentityOperator<double> identity(n, gpu());
+  Sides sides;
+  for (std::uint64_t j = 0; j < 3; ++j) sides.b.push_back(random_values<double>(static_cast<std::size_t>(n), j));
+  sides.x.assign(3, std::vector<double>(static_cast<std::size_t>(n), 0.0));
+  for (const Csr<double>* const a : {&stencil, &uneven}) {
+    const SpmvPlan<double> plan(Csr<double>::copy_of(a->view()),
+                                {.algorithm = SpmvAlgorithm::patterns, .device = gpu()});
+    std::int64_t calls = 0;
+    SolverOptions options{.relative_tolerance = 1e-4};
+    options.observer = [&](const IterationInfo& /*info*/) {
+      ++calls;
+      return Control::proceed;
+    };
+    const SolvedColumns found = solve_together(IterativeMethod::bicgstab, plan, identity, sides, options);
+    std::int64_t all = 0;
+    std::int64_t most = 0;
+    for (const SolveReport& report : found.reports) {
+      EXPECT_TRUE(report.converged()) << report.reason;
+      all += report.iterations;
+      most = std::max(most, report.iterations);
+    }
+    EXPECT_GE(calls, a == &stencil ? all : most);
+    EXPECT_LE(calls, a == &stencil ? all + 3 : most + 1);
+  }
+}
+
 TEST_F(MultipleRightSidesOnGpu, ReplacementsLimitsAndObservers) {
   const Csr<double> a = poisson2d<double>(9, 8);
   const SpmvPlan<double> plan(Csr<double>::copy_of(a.view()), {.device = gpu()});

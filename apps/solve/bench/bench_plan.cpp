@@ -135,9 +135,7 @@ namespace fs = std::filesystem;
 }
 
 [[nodiscard]] std::vector<std::string> kernel_words(const Options& options) {
-  std::vector<std::string_view> known{to_string(SpmvAlgorithm::automatic)};
-  for (const SpmvAlgorithm algorithm : known_spmv_algorithms()) known.push_back(to_string(algorithm));
-  return parse_word_list("kernels", *options.text("kernels"), known);
+  return parse_word_list("kernels", *options.text("kernels"), kernel_names());
 }
 
 [[nodiscard]] std::vector<std::string> precond_words_of(const Options& options) {

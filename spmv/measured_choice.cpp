@@ -1,0 +1,214 @@
+/// \file
+/// Choice of a kernel by measurement: a tournament against the best so far.
+#include "spmv/measured_choice.hpp"
+
+#include "core/cuda/memory.hpp"
+#include "core/stopwatch.hpp"
+#include "spmv/blocked/blocked.hpp"
+#include "spmv/blocked/blocked_tuning.hpp"
+#include "spmv/common/enqueue_product.hpp"
+#include "spmv/registry.hpp"
+#include "spmv/tiles/tiles_tuning.hpp"
+#include "tessera/array.hpp"
+#include "tessera/error.hpp"
+#include "tessera/tile_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::detail {
+
+namespace {
+
+/// Rounds of two kernels in turn, each a batch of products of about so many milliseconds.
+constexpr int rounds = 7;
+constexpr double batch_ms = 0.2;
+constexpr double most_products_of_batch = 64.0;
+
+/// A kernel whose first batch takes this multiple of the best so far is not timed any further.
+constexpr double hopeless = 1.25;
+
+[[nodiscard]] int products_of_batch(double product_ms) {
+  return static_cast<int>(std::clamp(std::ceil(batch_ms / std::max(product_ms, 1e-6)), 1.0, most_products_of_batch));
+}
+
+[[nodiscard]] double median(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  return samples[samples.size() / 2];
+}
+
+/// Times of a kernel in milliseconds.
+struct KernelTimes {
+  SpmvAlgorithm algorithm = SpmvAlgorithm::csr;
+  double build = 0.0;
+  double product = 0.0;
+
+  [[nodiscard]] double of(std::int64_t applications) const {
+    return build + static_cast<double>(applications) * product;
+  }
+  [[nodiscard]] std::string text() const {
+    return fmt::format("{} {:.3g} and {:.3g} ms", to_string(algorithm), product, build);
+  }
+};
+
+/// Vectors for products with one matrix.
+template <class T>
+class TrialProducts {
+ public:
+  TrialProducts(const CsrView<T>& a, const Device& device)
+      : a_(a),
+        device_(device),
+        x_(a.cols, Init::zero, device),
+        y_(a.rows, Init::zero, device),
+        sums_(1, Init::zero, device) {}
+
+  /// Of one product, in a batch of `count`. Waits.
+  [[nodiscard]] double milliseconds(const SpmvKernel<T>& kernel, int count) {
+    const Stopwatch watch;
+    for (int k = 0; k < count; ++k) multiply(kernel);
+    synchronize(device_);
+    return watch.milliseconds() / count;
+  }
+
+ private:
+  void multiply(const SpmvKernel<T>& kernel) {
+    const std::span<const T> x = std::as_const(x_).span();
+    if (a_.rows != a_.cols) return kernel.apply(a_, T{1}, x, T{0}, y_.span());
+    if (device_.is_host()) return static_cast<void>(kernel.apply_and_dot(a_, x, y_.span(), x));
+    enqueue_product<T>(device_, kernel, a_, x, y_.span(), x, sums_.data());
+  }
+
+  CsrView<T> a_;
+  Device device_;
+  Array<T> x_;
+  Array<T> y_;
+  Array<ProductDots> sums_;
+};
+
+template <class T>
+class Tournament {
+ public:
+  Tournament(const CsrView<T>& a, const CsrView<T>& on_host, const SpmvOptions& options)
+      : a_(a), on_host_(on_host), options_(options), products_(a, options.device) {
+    options_.algorithm = SpmvAlgorithm::automatic;
+    // The strongest class costs nothing on the host, as in plan_kernel().
+    if (options_.device.is_host()) options_.determinism = Determinism::gpu_to_gpu;
+    best_times_.build = build(best_);
+    best_times_.algorithm = best_.algorithm;
+    static_cast<void>(products_.milliseconds(*best_.kernel, 1));  // warm-up
+    const int count = products_of_batch(products_.milliseconds(*best_.kernel, 1));
+    std::vector<double> samples;
+    for (int round = 0; round < rounds; ++round) samples.push_back(products_.milliseconds(*best_.kernel, count));
+    best_times_.product = median(std::move(samples));
+    needs_rank_products_ = options.rank_products && best_.kernel->make_rank_product(a, 1) != nullptr;
+  }
+
+  void challenge(SpmvAlgorithm algorithm) {
+    if (was_measured(algorithm) || !suits(algorithm)) return;
+    options_.algorithm = algorithm;
+    try {
+      PlannedKernel<T> challenger;
+      KernelTimes times{algorithm, build(challenger), 0.0};
+      if (needs_rank_products_ && challenger.kernel->make_rank_product(a_, 1) == nullptr) return;
+      measure(*challenger.kernel, times);
+      const bool wins = times.of(options_.expected_applications) < best_times_.of(options_.expected_applications);
+      if (wins) {
+        std::swap(best_, challenger);
+        std::swap(best_times_, times);
+      }
+      losers_.push_back(times);
+    } catch (const NotSupported&) {  // the matrix does not suit
+    } catch (const OutOfMemory&) {   // beside the best so far
+    }
+  }
+
+  [[nodiscard]] PlannedKernel<T> finish() {
+    std::string text = fmt::format("measured, per product and set-up: {}", best_times_.text());
+    for (const KernelTimes& times : losers_) text += ", " + times.text();
+    if (losers_.empty()) text += ", which nothing else suits";
+    best_.reason = fmt::format("{}; least for {} products", text, options_.expected_applications);
+    return std::move(best_);
+  }
+
+ private:
+  [[nodiscard]] bool was_measured(SpmvAlgorithm algorithm) const {
+    return algorithm == best_.algorithm ||
+           std::any_of(losers_.begin(), losers_.end(),
+                       [algorithm](const KernelTimes& times) { return times.algorithm == algorithm; });
+  }
+
+  /// \returns milliseconds
+  [[nodiscard]] double build(PlannedKernel<T>& into) {
+    const Stopwatch watch;
+    into = plan_kernel(a_, on_host_, options_);
+    synchronize(options_.device);
+    return watch.milliseconds();
+  }
+
+  /// Whether it can be built, keeps the class asked for, and is worth the memory.
+  [[nodiscard]] bool suits(SpmvAlgorithm algorithm) const {
+    if (algorithm == SpmvAlgorithm::streamed) return false;  // never faster than what fits
+    const SpmvBackend& backend = spmv_kernel_entry(algorithm).on(options_.device);
+    if (!backend.offered() || backend.strongest < options_.determinism) return false;
+    // Copies as large as the matrix, which a host reads more slowly than CSR.
+    if (algorithm == SpmvAlgorithm::csr5) return !options_.device.is_host();
+    if (algorithm == SpmvAlgorithm::blocked && !options_.device.is_host()) {
+      const cuda::BlockedForecast forecast = cuda::forecast_blocked(a_, options_.device);
+      return forecast.blocked_ms < forecast.gather_ms;
+    }
+    if (algorithm != SpmvAlgorithm::tiles) return true;
+    const bool as_float = options_.fp32_values || sizeof(T) == sizeof(float);
+    const double value_bytes = a_.is_pattern() ? 0.0 : as_float ? sizeof(float) : sizeof(T);
+    return bitmap_tiles_pay(value_bytes, estimate_tiles(a_, options_.device).fill);
+  }
+
+  /// In turn with the best so far, first in turn, so that what disturbs the machine disturbs both alike. All times are
+  /// multiples of that of the first kernel, so a slower hour of the machine favours none.
+  void measure(const SpmvKernel<T>& challenger, KernelTimes& times) {
+    static_cast<void>(products_.milliseconds(challenger, 1));  // warm-up
+    const int count = products_of_batch(best_times_.product);
+    times.product = products_.milliseconds(challenger, count);
+    if (times.product > hopeless * best_times_.product) return;
+    std::vector<double> own;
+    std::vector<double> of_best;
+    for (int round = 0; round < rounds; ++round) {
+      if (round % 2 == 0) own.push_back(products_.milliseconds(challenger, count));
+      of_best.push_back(products_.milliseconds(*best_.kernel, count));
+      if (round % 2 != 0) own.push_back(products_.milliseconds(challenger, count));
+    }
+    times.product = best_times_.product * median(std::move(own)) / median(std::move(of_best));
+  }
+
+  CsrView<T> a_;
+  CsrView<T> on_host_;
+  SpmvOptions options_;
+  TrialProducts<T> products_;
+  PlannedKernel<T> best_;
+  KernelTimes best_times_;
+  std::vector<KernelTimes> losers_;
+  bool needs_rank_products_ = false;
+};
+
+}  // namespace
+
+template <class T>
+PlannedKernel<T> measure_kernels(const CsrView<T>& a, const CsrView<T>& on_host, const SpmvOptions& options) {
+  if (a.rows == 0 || a.nnz() == 0) {
+    SpmvOptions automatic = options;
+    automatic.algorithm = SpmvAlgorithm::automatic;
+    return plan_kernel(a, on_host, automatic);
+  }
+  Tournament<T> tournament(a, on_host, options);
+  for (const SpmvAlgorithm algorithm : spmv_algorithms(options.device)) tournament.challenge(algorithm);
+  return tournament.finish();
+}
+
+template PlannedKernel<float> measure_kernels(const CsrView<float>&, const CsrView<float>&, const SpmvOptions&);
+template PlannedKernel<double> measure_kernels(const CsrView<double>&, const CsrView<double>&, const SpmvOptions&);
+
+}  // namespace tessera::detail
