@@ -39,10 +39,10 @@ TEST(Registry, NamesComeBack) {
 
 TEST(Registry, UnknownNamesAreExplained) {
   EXPECT_EQ(parse_error("merbt"),
-            "unknown SpMV kernel 'merbt': known are auto, csr, merge, merbit, csr5, csr-vector, tiles, "
+            "unknown SpMV kernel 'merbt': known are auto, measured, csr, merge, merbit, csr5, csr-vector, tiles, "
             "patterns, sell, blocked, streamed, vendor-csr, vendor-coo; did you mean 'merbit'?");
   EXPECT_EQ(parse_error("CSR-5-x"),
-            "unknown SpMV kernel 'CSR-5-x': known are auto, csr, merge, merbit, csr5, csr-vector, tiles, "
+            "unknown SpMV kernel 'CSR-5-x': known are auto, measured, csr, merge, merbit, csr5, csr-vector, tiles, "
             "patterns, sell, blocked, streamed, vendor-csr, vendor-coo");
   EXPECT_NE(parse_error(""), "");
   EXPECT_THROW((void)to_string(static_cast<SpmvAlgorithm>(17)), InvalidArgument);

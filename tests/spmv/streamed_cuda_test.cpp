@@ -54,12 +54,12 @@ class MeasuredMemory final : public MemoryResource {
 /// Short rows, rows of several parts, and two that are larger than the smallest slice.
 template <class T>
 Csr<T> uneven(ValueStorage storage = ValueStorage::weighted) {
-  std::vector<index_t> lengths = testing::power_law_lengths(1500, 3000, 5);
-  lengths[0] = 7000;
-  lengths[700] = 9000;
+  std::vector<index_t> lengths = testing::power_law_lengths(6000, 3000, 5);
+  lengths[0] = 14000;
+  lengths[700] = 20000;
   lengths[701] = 0;
-  lengths[1499] = 5000;
-  return testing::with_row_lengths<T>(lengths, 9000, storage);
+  lengths[5999] = 9000;
+  return testing::with_row_lengths<T>(lengths, 40000, storage);
 }
 
 TEST_F(StreamedOnGpu, TheBitsDependNeitherOnTheLimitNorOnTheSlices) {
