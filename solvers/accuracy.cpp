@@ -2,6 +2,7 @@
 /// for corrections, which is iterative refinement (J. H. Wilkinson, Rounding Errors in Algebraic Processes, 1963).
 #include "solvers/accuracy.hpp"
 
+#include "core/device/matrix_place.hpp"
 #include "core/fused_adapter.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/amg/transform_rows.hpp"
@@ -180,6 +181,11 @@ BackwardError backward_error(const CsrView<T>& matrix, std::span<const T> b, std
   require_length("b", b.size(), matrix.rows, "rows");
   require_length("x", x.size(), matrix.cols, "columns");
   if (matrix.rows == 0) return {};
+  if (is_out_of_reach(matrix, device)) {
+    const Array<T> own_b = fused::to_host(device, b);
+    const Array<T> own_x = fused::to_host(device, x);
+    return backward_error<T>(matrix, own_b.span(), own_x.span(), Device{});
+  }
   int exponent = 0;
   BackwardErrorSums sums = backward_error_sums(matrix, b, x, device, exponent);
   if (!is_finite(sums)) {

@@ -176,7 +176,7 @@ HitsReport hits(const SpmvPlan<T>& plan, std::span<std::type_identity_t<T>> hubs
   detail::check_scores<T>(plan.device(), "hubs", hubs, plan.rows());
   detail::check_scores<T>(plan.device(), "authorities", authorities, plan.cols());
   if (detail::overlap<T>(hubs, authorities)) throw InvalidArgument("hubs and authorities must not overlap");
-  if (!plan.matrix().is_pattern()) static_cast<void>(detail::survey_links(plan.matrix(), plan.device()));
+  if (!plan.matrix().is_pattern()) static_cast<void>(detail::survey_links(plan.matrix(), plan.matrix_device()));
   if (hubs.empty() || authorities.empty()) {
     HitsReport report;
     report.status = Status::converged;

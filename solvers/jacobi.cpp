@@ -2,6 +2,7 @@
 #include "solvers/jacobi.hpp"
 
 #include "core/cuda/memory.hpp"
+#include "core/device/matrix_place.hpp"
 #include "core/group_rank.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/fused/vector_ops.hpp"
@@ -59,10 +60,16 @@ void require_invertible_diagonal(const CsrView<T>& a, const Device& device, std:
 
 /// The view of a plan on a GPU points to memory that the host cannot read.
 template <class T>
-void require_same_place(const CsrView<T>& a, const Device& device, std::string_view who) {
+void require_readable(const CsrView<T>& a, const Device& device, std::string_view who) {
   if (!device.is_host() || !cuda::lies_on_a_gpu(a.row_offsets.data())) return;
   throw InvalidArgument(
       fmt::format("{} was asked for on the host, but the matrix lies on a GPU: pass the device of the plan", who));
+}
+
+template <class T>
+void require_same_place(const CsrView<T>& a, const Device& device, std::string_view who) {
+  require_readable(a, device, who);
+  require_within_reach(a, device, who);
 }
 
 template <class T>
@@ -82,7 +89,7 @@ template void require_square(const CsrView<double>&, std::string_view);
 template <class T>
 JacobiPreconditioner<T>::JacobiPreconditioner(const CsrView<T>& matrix, const Device& device)
     : inverse_diagonal_(
-          (detail::require_square(matrix, "Jacobi"), detail::require_same_place(matrix, device, "Jacobi"), matrix.rows),
+          (detail::require_square(matrix, "Jacobi"), detail::require_readable(matrix, device, "Jacobi"), matrix.rows),
           Init::none, device) {
   refresh(matrix);
 }
@@ -91,13 +98,22 @@ template <class T>
 void JacobiPreconditioner<T>::refresh(const CsrView<T>& matrix) {
   const Stopwatch watch;
   detail::require_square(matrix, "Jacobi");
-  detail::require_same_place(matrix, device(), "Jacobi");
+  detail::require_readable(matrix, device(), "Jacobi");
   if (matrix.rows != rows()) {
     throw DimensionError(fmt::format("Jacobi was made for {0} x {0}, got {1} x {1}", rows(), matrix.rows));
   }
-  detail::require_invertible_diagonal(matrix, device(), "Jacobi");
-  fused::transform_reduce(
-      device(), rows(), detail::JacobiInvert<T>{.a = detail::pointers_of(matrix), .inverse = inverse_diagonal_.data()});
+  const auto invert = [&](const Device& place, T* inverse) {
+    detail::require_invertible_diagonal(matrix, place, "Jacobi");
+    fused::transform_reduce(place, rows(),
+                            detail::JacobiInvert<T>{.a = detail::pointers_of(matrix), .inverse = inverse});
+  };
+  if (detail::is_out_of_reach(matrix, device())) {
+    Array<T> inverse(rows(), Init::none);
+    invert(Device{}, inverse.data());
+    detail::copy_bytes(device(), inverse_diagonal_.data(), Device{}, inverse.data(), inverse.bytes());
+  } else {
+    invert(device(), inverse_diagonal_.data());
+  }
   info_.bytes = inverse_diagonal_.bytes();
   info_.setup_ms = watch.milliseconds();
 }

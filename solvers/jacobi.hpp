@@ -60,7 +60,7 @@ using JacobiOps = fused::OpList<JacobiFirstUnfit<T>, JacobiInvert<T>, JacobiProd
 /// \throws InvalidMatrix naming the first row whose diagonal entry is missing or has no finite inverse
 template <class T>
 void require_invertible_diagonal(const CsrView<T>& a, const Device& device, std::string_view who);
-/// \throws InvalidArgument for a matrix on a GPU and the host as device
+/// \throws InvalidArgument for a matrix on a GPU and the host as device, or the other way round
 template <class T>
 void require_same_place(const CsrView<T>& a, const Device& device, std::string_view who);
 /// \throws DimensionError

@@ -227,7 +227,7 @@ KatzReport katz(const SpmvPlan<T>& in_links, std::span<std::type_identity_t<T>> 
   }
   detail::check_scores<T>(in_links.device(), "scores", scores, in_links.rows());
   if (!in_links.matrix().is_pattern()) {
-    static_cast<void>(detail::survey_links(in_links.matrix(), in_links.device(), true));
+    static_cast<void>(detail::survey_links(in_links.matrix(), in_links.matrix_device(), true));
   }
   if (scores.empty()) {
     KatzReport report;

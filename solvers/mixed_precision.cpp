@@ -2,6 +2,7 @@
 /// named in tessera/mixed_precision.hpp; the corrections and when they end are in krylov.cpp.
 #include "tessera/mixed_precision.hpp"
 
+#include "core/device/matrix_place.hpp"
 #include "core/fused_adapter.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
@@ -96,6 +97,7 @@ SingleMatrix single_matrix(const Csr<double>& A, const Device& host) {
 
 void WidenedPlan::do_apply(double alpha, std::span<const double> x, double beta, std::span<double> y) const {
   const CsrView<float> a = plan_.matrix();
+  require_within_reach(a, device(), "WidenedPlan");
   transform_rows(
       device(), all_rows(a),
       WidenedProductRow{

@@ -125,8 +125,8 @@ template <class T>
 class Slicing {
  public:
   Slicing(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options, std::optional<RowPrediction> prediction,
-          const std::function<void(SpgemmSlice<T>)>& consume)
-      : a_(a), b_(b), options_(options), consume_(consume), prediction_(std::move(prediction)) {
+          const std::function<void(SpgemmSlice<T>)>& consume, const std::function<void()>& release)
+      : a_(a), b_(b), options_(options), consume_(consume), release_(release), prediction_(std::move(prediction)) {
     options_.asynchronous = false;
   }
 
@@ -147,12 +147,16 @@ class Slicing {
     report_.limit_bytes = options_.memory_limit_bytes != 0 ? options_.memory_limit_bytes : free_bytes(options_.device);
     predict();
     SliceCutter cutter(*prediction_, sizeof(index_t) + sizeof(T), left_beside(held_bytes_));
+    if (release_ && cutter.end_of(0) < a_.rows()) {  // two at a time
+      cutter = SliceCutter(*prediction_, sizeof(index_t) + sizeof(T), left_beside(held_bytes_) / 2);
+    }
     index_t begin = 0;
     std::int64_t most_rows = a_.rows();  // few after a split: what was foreseen too small once is so again
     do {
       auto end = static_cast<index_t>(std::min<std::int64_t>(cutter.end_of(begin), begin + most_rows));
       const index_t splits = report_.splits;
       while (!form(begin, end, prediction_->entries_of(begin, end))) {
+        if (give_up_kept()) continue;
         if (end - begin <= 1) throw_too_large(begin);
         end = cutter.middle_of(begin, end);
         ++report_.splits;
@@ -186,11 +190,19 @@ class Slicing {
     return report_.limit_bytes > held ? report_.limit_bytes - held : 0;
   }
 
+  /// \returns whether the consumer had kept a slice, which it does no longer
+  [[nodiscard]] bool give_up_kept() {
+    if (kept_bytes_ == 0) return false;
+    release_();
+    kept_bytes_ = 0;
+    return true;
+  }
+
   /// Forms rows [begin, end) and hands them over. \returns false where they do not fit; `short_of_` says why
   [[nodiscard]] bool form(index_t begin, index_t end, double predicted_nnz) {
     const Stopwatch timer;
     std::optional<SpgemmResult<T>> product;
-    std::uint64_t held = held_bytes_;
+    std::uint64_t held = held_bytes_ + kept_bytes_;
     try {
       if (begin == 0 && end == a_.rows()) {
         product = multiply(a_, held);
@@ -208,6 +220,7 @@ class Slicing {
     add_report(report_.product, product->report, report_.slices.empty());
     report_.slices.push_back({begin, end - begin, predicted_nnz, product->report.nnz});
     const Stopwatch consuming;
+    if (release_) kept_bytes_ = product->matrix.bytes();
     consume_({begin, std::move(product->matrix), std::move(product->report)});
     report_.consume_ms += consuming.milliseconds();
     return true;
@@ -234,10 +247,12 @@ class Slicing {
   const Csr<T>& b_;
   SpgemmOptions options_;
   const std::function<void(SpgemmSlice<T>)>& consume_;
+  const std::function<void()>& release_;
   std::optional<RowPrediction> prediction_;
   Stopwatch total_;
   SlicedReport report_;
   std::uint64_t held_bytes_ = 0;  ///< of the limit, beside slices
+  std::uint64_t kept_bytes_ = 0;  ///< of the slice that the consumer keeps
   std::uint64_t short_of_ = 0;    ///< what the last slice that did not fit asked for
 };
 
@@ -245,20 +260,27 @@ class Slicing {
 
 template <class T>
 SlicedReport form_slices(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options,
-                         std::optional<RowPrediction> prediction, const std::function<void(SpgemmSlice<T>)>& consume) {
-  return Slicing<T>(a, b, options, std::move(prediction), consume).run();
+                         std::optional<RowPrediction> prediction, const std::function<void(SpgemmSlice<T>)>& consume,
+                         const std::function<void()>& release) {
+  return Slicing<T>(a, b, options, std::move(prediction), consume, release).run();
 }
 
 template SlicedReport form_slices(const Csr<float>&, const Csr<float>&, const SpgemmOptions&,
-                                  std::optional<RowPrediction>, const std::function<void(SpgemmSlice<float>)>&);
+                                  std::optional<RowPrediction>, const std::function<void(SpgemmSlice<float>)>&,
+                                  const std::function<void()>&);
 template SlicedReport form_slices(const Csr<double>&, const Csr<double>&, const SpgemmOptions&,
-                                  std::optional<RowPrediction>, const std::function<void(SpgemmSlice<double>)>&);
+                                  std::optional<RowPrediction>, const std::function<void(SpgemmSlice<double>)>&,
+                                  const std::function<void()>&);
 
 }  // namespace detail
 
+namespace {
+
+/// spgemm_sliced(); `release` as of form_slices().
 template <class T>
-SlicedReport spgemm_sliced(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options,
-                           const std::type_identity_t<std::function<void(SpgemmSlice<T>)>>& consume) {
+SlicedReport multiply_in_slices(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options,
+                                const std::function<void(SpgemmSlice<T>)>& consume,
+                                const std::function<void()>& release) {
   detail::check_product(a, b, options);
   if (!consume) throw InvalidArgument("spgemm_sliced needs a function that takes the slices, got none");
   if (options.precision != SpgemmPrecision::working) {
@@ -276,13 +298,11 @@ SlicedReport spgemm_sliced(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions
                                             &a == &b ? on_device
                                             : right  ? *right
                                                      : b,
-                                            options, std::nullopt, consume);
+                                            options, std::nullopt, consume, release);
   report.product.upload_ms = upload_ms;
   report.product.total_ms += upload_ms;
   return report;
 }
-
-namespace {
 
 /// Joins slices on the host. Memory of C that is not written yet takes no pages, so that little lies there twice.
 template <class T>
@@ -306,14 +326,47 @@ template <class T>
   return Csr<T>(rows, cols, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
 }
 
+/// Slices of a GPU come to the host while the next one is formed.
+template <class T>
+[[nodiscard]] SlicedReport gather_slices(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options,
+                                         std::vector<Csr<T>>& slices) {
+  const auto download = cuda::make_slice_download<T>(options.device);
+  const auto finish = [&] {
+    if (download->is_pending()) slices.push_back(download->finish());
+  };
+  SlicedReport report = multiply_in_slices<T>(
+      a, b, options,
+      [&](SpgemmSlice<T> slice) {
+        finish();
+        if (slice.matrix.rows() == a.rows()) {
+          slices.push_back(slice.matrix.to(Device{}));  // alone: nothing to overlap with
+        } else {
+          download->start(std::move(slice.matrix));
+        }
+      },
+      finish);
+  const Stopwatch waiting;
+  finish();
+  report.consume_ms += waiting.milliseconds();
+  report.product.total_ms += waiting.milliseconds();
+  return report;
+}
+
 }  // namespace
+
+template <class T>
+SlicedReport spgemm_sliced(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options,
+                           const std::type_identity_t<std::function<void(SpgemmSlice<T>)>>& consume) {
+  return multiply_in_slices<T>(a, b, options, consume, {});
+}
 
 template <class T>
 GatheredProduct<T> spgemm_to_host(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options) {
   std::vector<Csr<T>> slices;
-  SlicedReport report = spgemm_sliced(a, b, options, [&](SpgemmSlice<T> slice) {
-    slices.push_back(slice.matrix.device().is_host() ? std::move(slice.matrix) : slice.matrix.to(Device{}));
-  });
+  SlicedReport report =
+      options.device.is_host()
+          ? spgemm_sliced(a, b, options, [&](SpgemmSlice<T> slice) { slices.push_back(std::move(slice.matrix)); })
+          : gather_slices(a, b, options, slices);
   if (slices.size() == 1) return {std::move(slices.front()), std::move(report)};
   return {join_slices(std::move(slices), a.rows(), b.cols()), std::move(report)};
 }

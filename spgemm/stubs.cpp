@@ -70,6 +70,13 @@ RebasedOffsets rebase_offsets(const Array<offset_t>& offsets, index_t /*begin*/,
   refuse(offsets.device());
 }
 
+template <class T>
+std::unique_ptr<SliceDownload<T>> make_slice_download(const Device& device) {
+  refuse(device);
+}
+template std::unique_ptr<SliceDownload<float>> make_slice_download(const Device&);
+template std::unique_ptr<SliceDownload<double>> make_slice_download(const Device&);
+
 template std::optional<detail::RowPrediction> predict_rows(const CsrView<float>&, const CsrView<float>&,
                                                            const SpgemmOptions&, std::uint64_t);
 template std::optional<detail::RowPrediction> predict_rows(const CsrView<double>&, const CsrView<double>&,

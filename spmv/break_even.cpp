@@ -41,18 +41,22 @@ std::unique_ptr<SpmvKernel<T>> make_reference(const Device& device, const CsrVie
 }  // namespace
 
 template <class T>
-BreakEven measure_break_even(const Device& device, const SpmvKernel<T>& kernel, const CsrView<T>& a,
-                             const PlanInfo& info, int repetitions) {
+BreakEven measure_break_even(const Device& device, const Device& place, const SpmvKernel<T>& kernel,
+                             const CsrView<T>& a, const PlanInfo& info, int repetitions) {
   if (repetitions < 1 || repetitions > 1000) {
     throw InvalidArgument(fmt::format("repetitions must be in [1, 1000], got {}", repetitions));
   }
-  const auto reference = make_reference(device, a);
+  const auto reference = make_reference(place, a);
   const std::vector<T> ones(static_cast<std::size_t>(a.cols), T{1});
+  const bool is_apart = !(device == place);
   const auto x = Array<T>::copy_of(ones, device);
+  const auto reference_x = is_apart ? Array<T>::copy_of(ones, place) : Array<T>();
   Array<T> y(a.rows, Init::zero, device);
+  Array<T> reference_y(is_apart ? a.rows : 0, Init::zero, place);
   const auto milliseconds = [&](const SpmvKernel<T>& of) {
+    const bool at_place = is_apart && &of == reference.get();
     const Stopwatch watch;
-    of.apply(a, T{1}, x.span(), T{0}, y.span());
+    of.apply(a, T{1}, at_place ? reference_x.span() : x.span(), T{0}, at_place ? reference_y.span() : y.span());
     synchronize(device);
     return watch.milliseconds();
   };
@@ -77,9 +81,9 @@ BreakEven measure_break_even(const Device& device, const SpmvKernel<T>& kernel, 
   return result;
 }
 
-template BreakEven measure_break_even(const Device&, const SpmvKernel<float>&, const CsrView<float>&, const PlanInfo&,
-                                      int);
-template BreakEven measure_break_even(const Device&, const SpmvKernel<double>&, const CsrView<double>&, const PlanInfo&,
-                                      int);
+template BreakEven measure_break_even(const Device&, const Device&, const SpmvKernel<float>&, const CsrView<float>&,
+                                      const PlanInfo&, int);
+template BreakEven measure_break_even(const Device&, const Device&, const SpmvKernel<double>&, const CsrView<double>&,
+                                      const PlanInfo&, int);
 
 }  // namespace tessera::detail

@@ -6,12 +6,13 @@
 
 namespace tessera::detail {
 
-/// Times products of `kernel` and in turn of the csr kernel, or of csr-vector on a GPU.
+/// Times products of `kernel` and in turn of the csr kernel, or of csr-vector for a matrix on a GPU.
+/// \param device      of the vectors of `kernel` \param place of the matrix
 /// \param info        of the kernel: what its set-up took, if it has one
 /// \param repetitions in [1, 1000]
 /// \throws InvalidArgument for other numbers, OutOfMemory
 template <class T>
-[[nodiscard]] BreakEven measure_break_even(const Device& device, const SpmvKernel<T>& kernel, const CsrView<T>& a,
-                                           const PlanInfo& info, int repetitions);
+[[nodiscard]] BreakEven measure_break_even(const Device& device, const Device& place, const SpmvKernel<T>& kernel,
+                                           const CsrView<T>& a, const PlanInfo& info, int repetitions);
 
 }  // namespace tessera::detail

@@ -152,6 +152,7 @@ class Tournament {
 
   /// Whether it can be built, keeps the class asked for, and is worth the memory.
   [[nodiscard]] bool suits(SpmvAlgorithm algorithm) const {
+    if (algorithm == SpmvAlgorithm::streamed) return false;  // never faster than what fits
     const SpmvBackend& backend = spmv_kernel_entry(algorithm).on(options_.device);
     if (!backend.offered() || backend.strongest < options_.determinism) return false;
     // Copies as large as the matrix, which a host reads more slowly than CSR.

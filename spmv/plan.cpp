@@ -15,6 +15,7 @@
 #include "spmv/residual/residual.hpp"
 #include "spmv/same_structure.hpp"
 #include "spmv/selection.hpp"
+#include "spmv/streamed/streamed.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
@@ -68,18 +69,37 @@ void check_multi_vectors(const CsrView<T>& a, const MultiVectorView<const T>& x,
   }
 }
 
-/// 2^exponent b - A x of a float matrix, with sums in double.
-double float_residual(const Device& device, const CsrView<float>& a, int exponent, std::span<const float> b,
-                      std::span<const float> x, std::span<float> r) {
-  return device.is_host() ? host::csr_residual(device, a, exponent, b, x, r)
-                          : cuda::csr_residual(device, a, exponent, b, x, r);
+/// 2^exponent b - A x of a float matrix on the host, whose vectors lie on `device`.
+double residual_on_host(const Device& device, const CsrView<float>& a, int exponent, std::span<const float> b,
+                        std::span<const float> x, std::span<float> r) {
+  const auto fetched = [&device](std::span<const float> vector) {
+    Array<float> copy(std::ssize(vector), Init::none);
+    copy_bytes(Device{}, copy.data(), device, vector.data(), vector.size_bytes());
+    return copy;
+  };
+  const Array<float> own_b = fetched(b);
+  const Array<float> own_x = fetched(x);
+  Array<float> own_r(std::ssize(r), Init::none);
+  const double squares = host::csr_residual<float>(Device{}, a, exponent, own_b.span(), own_x.span(), own_r.span());
+  copy_bytes(device, r.data(), Device{}, own_r.data(), own_r.bytes());
+  return squares;
+}
+
+/// 2^exponent b - A x of a float matrix, with sums in double. \param place of the matrix
+double float_residual(const Device& device, const Device& place, const CsrView<float>& a, int exponent,
+                      std::span<const float> b, std::span<const float> x, std::span<float> r) {
+  if (device.is_host()) return host::csr_residual(device, a, exponent, b, x, r);
+  return place.is_host() ? residual_on_host(device, a, exponent, b, x, r)
+                         : cuda::csr_residual(device, a, exponent, b, x, r);
 }
 
 /// The transposed product of a plan as an operator of its own.
 template <class T>
 class TransposedOperator final : public FusedOperator<T>, private detail::EnqueuedProduct<T> {
  public:
-  TransposedOperator(const TransposedProduct<T>& product, const Device& device) : product_(product), device_(device) {}
+  /// \param place of the matrix
+  TransposedOperator(const TransposedProduct<T>& product, const Device& device, const Device& place)
+      : product_(product), device_(device), place_(place) {}
 
   [[nodiscard]] std::int64_t rows() const override { return product_.view().rows; }
   [[nodiscard]] std::int64_t cols() const override { return product_.view().cols; }
@@ -93,13 +113,13 @@ class TransposedOperator final : public FusedOperator<T>, private detail::Enqueu
     return product_.kernel().apply_and_dot(product_.view(), x, y, w);
   }
   double do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const override {
-    if constexpr (std::is_same_v<T, float>) return float_residual(device_, product_.view(), exponent, b, x, r);
+    if constexpr (std::is_same_v<T, float>) return float_residual(device_, place_, product_.view(), exponent, b, x, r);
     return FusedOperator<T>::do_residual(exponent, b, x, r);
   }
 
  private:
   [[nodiscard]] const detail::EnqueuedProduct<T>* enqueued_product() const noexcept override {
-    return device_.is_host() ? nullptr : this;
+    return place_.is_host() ? nullptr : this;
   }
   void enqueue(std::span<const T> x, std::span<T> y, std::span<const T> w, ProductDots* sums) const override {
     enqueue_product(device_, product_.kernel(), product_.view(), x, y, w, sums);
@@ -112,15 +132,17 @@ class TransposedOperator final : public FusedOperator<T>, private detail::Enqueu
 
   const TransposedProduct<T>& product_;
   Device device_;
+  Device place_;
 };
 
 }  // namespace
 
 template <class T>
 struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
-  std::shared_ptr<const Csr<T>> matrix;  ///< on the device
-  Array<T> updated_values;               ///< on the device; empty until the values differ from those of the matrix
+  std::shared_ptr<const Csr<T>> matrix;  ///< in its place
+  Array<T> updated_values;               ///< in that place; empty until the values differ from those of the matrix
   Device device;
+  Device place;  ///< of the matrix: the device, or the host where it is streamed to a GPU
   bool rounds_values = false;
   std::unique_ptr<SpmvKernel<T>> kernel;
   std::optional<TransposedProduct<T>> transposed;
@@ -131,19 +153,26 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
   mutable std::mutex panels_mutex;            ///< of what follows
   mutable std::unique_ptr<cuda::PanelProduct<T>> panels;  ///< null until the first of those products
 
-  Impl(std::shared_ptr<const Csr<T>> source, const SpmvOptions& options) : device(options.device) {
+  Impl(std::shared_ptr<const Csr<T>> source, const SpmvOptions& given) : device(given.device), place(given.device) {
     if (!source) throw InvalidArgument("SpmvPlan needs a matrix, got a null pointer");
-    check_spmv_options(options);
+    check_spmv_options(given);
+    SpmvOptions options = given;
+    const std::optional<Streaming> streaming = choose_streaming(*source, options);
+    if (streaming) {
+      place = Device{};
+      options.algorithm = SpmvAlgorithm::streamed;
+      options.memory_limit_bytes = streaming->memory_bytes / (options.with_transpose ? 2 : 1);
+    }
     rounds_values = options.fp32_values && std::is_same_v<T, double> && !source->is_pattern();
     const Stopwatch uploading;
-    matrix = on_device(source, device);
+    matrix = on_device(source, place);
     if (matrix != source) info.upload_ms = uploading.milliseconds();
     const Stopwatch watch;
-    if (rounds_values) keep_values(device, matrix->view().values, true, updated_values);
+    if (rounds_values) keep_values(place, matrix->view().values, true, updated_values);
     PlannedKernel<T> planned = plan_kernel(view(), view(), options);
     kernel = std::move(planned.kernel);
     info.algorithm = planned.algorithm;
-    info.reason = std::move(planned.reason);
+    info.reason = streaming ? streaming->reason : std::move(planned.reason);
     kernel->describe(info);
     panel_form = cuda::panel_form_of(options.algorithm);
     is_free = options.algorithm == SpmvAlgorithm::automatic || options.algorithm == SpmvAlgorithm::measured;
@@ -173,7 +202,7 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
 
   void plan_transpose(const SpmvOptions& options) {
     const Stopwatch watch;
-    transposed.emplace(device, view());
+    transposed.emplace(place, view());
     PlannedKernel<T> planned = plan_kernel(transposed->view(), transposed->view(), options);
     PlanInfo facts;
     planned.kernel->describe(facts);
@@ -187,6 +216,8 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
     if (!updated_values.empty()) result.values = updated_values.span();
     return result;
   }
+
+  [[nodiscard]] bool is_streamed() const noexcept { return !device.is_host() && place.is_host(); }
 
   /// Where to work on host data: with as many threads as the plan was given.
   [[nodiscard]] Device host() const { return device.is_host() ? device : Device{}; }
@@ -203,18 +234,18 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
   /// Whatever can throw comes first.
   void replace_values(std::span<const T> values) {
     if (transposed) return update_both(values);
-    keep_values(device, values, rounds_values, updated_values);
+    keep_values(place, values, rounds_values, updated_values);
     kernel->update_values(updated_values.span());
   }
 
   void update_both(std::span<const T> values) {
     const std::uint64_t before = transposed->bytes();
     if (transposed->prepare_map(view())) {
-      keep_values(device, values, rounds_values, updated_values);
+      keep_values(place, values, rounds_values, updated_values);
       transposed->gather(view());
     } else {
       Array<T> fresh;
-      keep_values(device, values, rounds_values, fresh);
+      keep_values(place, values, rounds_values, fresh);
       CsrView<T> updated = matrix->view();
       updated.values = fresh.span();
       transposed->form_anew(updated);
@@ -305,7 +336,7 @@ bool SpmvPlan<T>::has_transpose() const {
 
 template <class T>
 const detail::EnqueuedProduct<T>* SpmvPlan<T>::enqueued_product() const noexcept {
-  return impl_->device.is_host() ? nullptr : impl_.get();
+  return impl_->place.is_host() ? nullptr : impl_.get();
 }
 
 template <class T>
@@ -319,13 +350,21 @@ CsrView<T> SpmvPlan<T>::matrix() const noexcept {
 }
 
 template <class T>
+Device SpmvPlan<T>::matrix_device() const {
+  return impl_->place;
+}
+
+template <class T>
 void SpmvPlan<T>::update_values(std::span<const T> values) {
   const CsrView<T> planned = impl_->view();
   if (planned.is_pattern()) throw InvalidArgument("a pattern matrix has no values to update");
   if (values.size() != planned.values.size()) {
     throw DimensionError(fmt::format("the planned matrix has {} values, got {}", planned.values.size(), values.size()));
   }
-  impl_->update(values);
+  if (!impl_->is_streamed() || location_of(impl_->device, values.data()).is_host()) return impl_->update(values);
+  Array<T> fetched(std::ssize(values), Init::none);
+  copy_bytes(Device{}, fetched.data(), impl_->device, values.data(), values.size_bytes());
+  impl_->update(fetched.span());
 }
 
 template <class T>
@@ -345,7 +384,8 @@ void SpmvPlan<T>::apply_many(T alpha, const MultiVectorView<const T>& x, T beta,
 
 template <class T>
 BreakEven SpmvPlan<T>::measure_break_even(int repetitions) const {
-  return detail::measure_break_even(impl_->device, *impl_->kernel, impl_->view(), impl_->info, repetitions);
+  return detail::measure_break_even(impl_->device, impl_->place, *impl_->kernel, impl_->view(), impl_->info,
+                                    repetitions);
 }
 
 template <class T>
@@ -360,7 +400,9 @@ ProductDots SpmvPlan<T>::do_apply_and_dot(std::span<const T> x, std::span<T> y, 
 
 template <class T>
 double SpmvPlan<T>::do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const {
-  if constexpr (std::is_same_v<T, float>) return float_residual(impl_->device, impl_->view(), exponent, b, x, r);
+  if constexpr (std::is_same_v<T, float>) {
+    return float_residual(impl_->device, impl_->place, impl_->view(), exponent, b, x, r);
+  }
   return FusedOperator<T>::do_residual(exponent, b, x, r);
 }
 
@@ -401,7 +443,7 @@ std::string_view SpmvPlan<T>::transpose_remedy() const {
 template <class T>
 void PlanInternals::prepare_columns(const SpmvPlan<T>& plan) {
   typename SpmvPlan<T>::Impl& impl = *plan.impl_;
-  const bool has_own = impl.info.algorithm == SpmvAlgorithm::tiles;
+  const bool has_own = impl.info.algorithm == SpmvAlgorithm::tiles || impl.is_streamed();
   if (impl.device.is_host() || impl.matrix->rows() == 0 || has_own || impl.panels != nullptr) return;
   impl.info.bytes += impl.panel_product().bytes();
   synchronize(impl.device);
@@ -420,7 +462,7 @@ std::optional<CsrView<T>> PlanInternals::free_matrix(const SpmvPlan<T>& plan) no
 
 template <class T>
 std::shared_ptr<const FusedOperator<T>> PlanInternals::transposed(const SpmvPlan<T>& plan) {
-  return std::make_shared<const TransposedOperator<T>>(*plan.impl_->transposed, plan.impl_->device);
+  return std::make_shared<const TransposedOperator<T>>(*plan.impl_->transposed, plan.impl_->device, plan.impl_->place);
 }
 
 template class SpmvPlan<float>;

@@ -16,7 +16,7 @@ struct PlanInternals {
   [[nodiscard]] static const detail::SpmvKernel<T>& kernel(const SpmvPlan<T>& plan) noexcept;
 
   /// The matrix, where the plan chose its kernel itself: a solver on a GPU, where no class is above run_to_run, may
-  /// form its products by other means that keep this class. \param plan not moved from
+  /// form its products by other means that keep this class. Not a streamed one. \param plan not moved from
   template <class T>
   [[nodiscard]] static std::optional<CsrView<T>> free_matrix(const SpmvPlan<T>& plan) noexcept;
 

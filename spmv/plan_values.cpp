@@ -97,7 +97,9 @@ void TransposedProduct<T>::gather(const CsrView<T>& a) {
 
 template <class T>
 void TransposedProduct<T>::form_anew(const CsrView<T>& a) {
-  matrix_ = transposed_on(device_, a);
+  Csr<T> fresh = transposed_on(device_, a);
+  // The streamed kernel refers to offsets and columns.
+  matrix_ = device_.is_host() ? matrix_.with_values(fresh.values().to(device_)) : std::move(fresh);
   kernel_->update_values(view().values);
 }
 

@@ -23,7 +23,7 @@ namespace tessera::detail {
 template <class T>
 void keep_values(const Device& device, std::span<const T> values, bool rounds, Array<T>& kept);
 
-/// Aᵀ on the device of its plan, with a kernel for it. New values are gathered by a map, made at the first update.
+/// Aᵀ where A lies, with a kernel for it. New values are gathered by a map, made at the first update.
 template <class T>
 class TransposedProduct {
  public:

@@ -10,6 +10,7 @@
 #include "spmv/merge/merge.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/sell/sell.hpp"
+#include "spmv/streamed/streamed.hpp"
 #include "spmv/tiles/tiles.hpp"
 #include "tessera/error.hpp"
 
@@ -36,8 +37,8 @@ SpmvBackend on_host(Float make_float, Double make_double) {
 
 using enum SpmvAlgorithm;
 
-const std::array<SpmvKernelEntry, 11>& table() {
-  static const std::array<SpmvKernelEntry, 11> entries{{
+const std::array<SpmvKernelEntry, 12>& table() {
+  static const std::array<SpmvKernelEntry, 12> entries{{
       {csr, "csr", "rows in parallel, no set-up; uneven when one row holds much of the matrix", false, false,
        on_host(host::make_csr_kernel<float>, host::make_csr_kernel<double>), cuda_backend(csr)},
       {merge, "merge", "equal shares of the merge path, found by searches; next to no set-up", false, false,
@@ -63,6 +64,9 @@ const std::array<SpmvKernelEntry, 11>& table() {
       {blocked, "blocked",
        "x by blocks of columns to lists of segments, then the segments; for columns all over a large x", false, true,
        on_host(host::make_blocked_kernel<float>, host::make_blocked_kernel<double>), cuda_backend(blocked)},
+      {streamed, "streamed",
+       "slices of rows copied from the host for every product; for a matrix larger than the memory of a GPU", false,
+       true, on_host(host::make_streamed_kernel<float>, host::make_streamed_kernel<double>), cuda_backend(streamed)},
       {vendor_csr, "vendor-csr", "cuSPARSE on CSR, prepared once", false, true, {}, cuda_backend(vendor_csr)},
       {vendor_coo, "vendor-coo", "cuSPARSE on COO", false, true, {}, cuda_backend(vendor_coo)},
   }};

@@ -35,7 +35,7 @@ struct SpmvKernelEntry {
 };
 
 /// How a kernel is made on a GPU; not offered() for one that runs on the host only, and for all of them in a build
-/// without CUDA. The factories take a matrix that lies on options.device.
+/// without CUDA. The factories take a matrix that lies on options.device; that of `streamed` one on the host.
 [[nodiscard]] SpmvBackend cuda_backend(SpmvAlgorithm algorithm);
 
 /// \throws InvalidArgument for `automatic`, `measured` and for values that no kernel has

@@ -8,6 +8,7 @@
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/sell/sell.hpp"
+#include "spmv/streamed/streamed.hpp"
 #include "spmv/tiles/tiles.hpp"
 #include "spmv/vendor/vendor.hpp"
 
@@ -29,6 +30,8 @@ SpmvBackend cuda_backend(SpmvAlgorithm algorithm) {
       return {Determinism::run_to_run, cuda::make_patterns_kernel<float>, cuda::make_patterns_kernel<double>};
     case SpmvAlgorithm::sell:
       return {Determinism::run_to_run, cuda::make_sell_kernel<float>, cuda::make_sell_kernel<double>};
+    case SpmvAlgorithm::streamed:
+      return {Determinism::run_to_run, cuda::make_streamed_kernel<float>, cuda::make_streamed_kernel<double>};
     case SpmvAlgorithm::tiles:
       return {Determinism::run_to_run, cuda::make_tiles_kernel<float>, cuda::make_tiles_kernel<double>};
     case SpmvAlgorithm::vendor_coo:

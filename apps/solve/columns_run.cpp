@@ -25,7 +25,7 @@ using Kind = VectorSettings::Kind;
 [[nodiscard]] ReadOptions read_options(const MachineSettings& machine) {
   ReadOptions options;
   options.device = machine.host;
-  options.memory_limit_bytes = machine.memory_limit_bytes;
+  options.memory_limit_bytes = machine.host_limit_bytes();
   return options;
 }
 

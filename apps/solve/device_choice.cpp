@@ -6,6 +6,7 @@
 #include "solvers/persistent_kernel.hpp"
 #include "spmv/registry.hpp"
 #include "support/machine.hpp"
+#include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
@@ -69,6 +70,24 @@ std::uint64_t bytes_of_parts(const RunSettings& settings, Method method, std::in
   if (method == Method::cg) return cuda::most_persistent_bytes(PersistentLoop::cg, rows, nnz, value_bytes);
   if (method != Method::bicgstab) return 0;
   return cuda::most_persistent_bytes(PersistentLoop::bicgstab, rows, nnz, value_bytes);
+}
+
+bool may_stream(const SpmvOptions& spmv) {
+  return !spmv.device.is_host() && (!names_kernel(spmv.algorithm) || spmv.algorithm == SpmvAlgorithm::streamed);
+}
+
+std::uint64_t memory_beside_vectors(const MachineSettings& machine, std::uint64_t matrix_bytes, std::uint64_t vectors,
+                                    const std::string& purpose) {
+  constexpr std::uint64_t surely_fits = std::uint64_t{64} << 20;
+  if (machine.device.is_host() || (!machine.limits_gpu && matrix_bytes <= surely_fits)) return 0;
+  std::uint64_t allowed = machine.memory_limit_bytes;
+  if (!machine.limits_gpu) {
+    const auto gpu = support::gpu_info(machine.device);
+    if (!gpu) return 0;
+    allowed = gpu->memory_free_bytes / 10 * 9;
+  }
+  if (vectors >= allowed) throw OutOfMemory(vectors, allowed, purpose + " on " + machine.device.name());
+  return allowed - vectors;
 }
 
 GpuSearch find_gpu() {

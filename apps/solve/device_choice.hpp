@@ -47,6 +47,15 @@ struct Workload {
 [[nodiscard]] std::uint64_t bytes_of_parts(const RunSettings& settings, Method method, std::int64_t rows, offset_t nnz,
                                            std::size_t value_bytes, std::int64_t columns);
 
+/// Whether a product may be streamed to the GPU: by its name, or by auto.
+[[nodiscard]] bool may_stream(const SpmvOptions& spmv);
+
+/// Bytes that a matrix of the host and its plan may take on a GPU beside the vectors of the run: of the user's limit,
+/// else of what the GPU has free. 0 on the host, and for a matrix that surely fits, where nothing is limited.
+/// \throws OutOfMemory where the vectors leave nothing
+[[nodiscard]] std::uint64_t memory_beside_vectors(const MachineSettings& machine, std::uint64_t matrix_bytes,
+                                                  std::uint64_t vectors, const std::string& purpose);
+
 struct UsableGpu {
   int ordinal = 0;
   std::string name;

@@ -120,8 +120,8 @@ OutlookMatrix<T> look_at_matrix(const ProblemSettings& problem, const MachineSet
 
 void measure_speed(const MachineSettings& machine, std::uint64_t working_set, Forecast& forecast) {
   constexpr std::uint64_t share = 4;  // of a limit
-  forecast.limit_bytes = machine.memory_limit_bytes;
-  forecast.budget_bytes = support::memory_budget(machine.memory_limit_bytes);
+  forecast.limit_bytes = machine.host_limit_bytes();
+  forecast.budget_bytes = support::memory_budget(machine.host_limit_bytes());
   forecast.precision = machine.precision;
   forecast.device = machine.device.name();
   forecast.speed = support::measure_memory_speed(working_set, forecast.budget_bytes / share, machine.host);

@@ -118,7 +118,11 @@ void add_upload(const MatrixOutlook& matrix, const SpmvOptions& spmv, std::size_
   if (machine.device.is_host()) return;
   const std::uint64_t bytes =
       bytes_on_gpu({matrix.rows, matrix.nnz, matrix.pattern ? 0 : element, element, product_backends(spmv)}) + parts;
-  forecast.later.push_back({"memory of " + machine.device.name(), bytes, std::string(no_gpu_time)});
+  std::string reason(no_gpu_time);
+  if (machine.limits_gpu && bytes > machine.memory_limit_bytes && may_stream(spmv)) {
+    reason = "more than --mem-limit allows there, so slices of the matrix cross the bus for every product; " + reason;
+  }
+  forecast.later.push_back({"memory of " + machine.device.name(), bytes, std::move(reason)});
 }
 
 void decide(const MatrixOutlook& matrix, std::size_t element, MachineSettings& machine, SpmvOptions& spmv) {

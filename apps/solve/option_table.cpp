@@ -252,7 +252,10 @@ constexpr auto table = std::to_array<OptionSpec>({
      "", "tessera|petsc"},
     {"threads", 0, "Machine", matrix | many_runs | doctor, text, "N|auto", "auto",
      "worker threads; auto: by CPUs, quota, OMP_NUM_THREADS"},
-    {"mem-limit", 0, "Machine", matrix & ~spgemm, bytes, "SIZE", "",
+    {"mem-limit", 0, "Machine", run | pagerank, bytes, "SIZE", "",
+     "fail rather than use more memory than this (exit code 6): 8GiB; with --device cuda the memory of the GPU, to "
+     "which a larger matrix is streamed in slices (docs/scale.md)"},
+    {"mem-limit", 0, "Machine", matrix & ~(spgemm | run | pagerank), bytes, "SIZE", "",
      "fail rather than use more memory than this (exit code 6): 8GiB"},
     {"mem-limit", 0, "Machine", spgemm, bytes, "SIZE", "",
      "use no more memory than this: 8GiB; a product of two matrices that is larger is formed in slices of rows, and "

@@ -12,6 +12,7 @@
 #include "progress.hpp"
 #include "report/history_plot.hpp"
 #include "report_json.hpp"
+#include "run_warnings.hpp"
 #include "summary_text.hpp"
 
 #include "core/stopwatch.hpp"
@@ -130,6 +131,7 @@ void take_results(std::vector<PageRankResult<T>>&& results, const std::vector<Ju
 
 void add_warnings(const PageRankOutcome& outcome, Warnings& warnings) {
   warn_about_cache(outcome, warnings);
+  warn_about_streaming(outcome, warnings);
   warn_about_rounding(outcome, warnings);
   if (outcome.duplicates > 0) {
     const std::string_view fate =
@@ -224,8 +226,13 @@ template <class T>
   constexpr std::uint64_t vectors = 5;
   outcome.memory.vectors = (vectors + std::max<std::uint64_t>(jumps.size(), 1)) * vertices * sizeof(T);
   const std::uint64_t matrix_bytes = problem.matrix->bytes();
-  support::require_memory(machine.memory_limit_bytes, matrix_bytes, matrix_bytes + outcome.memory.vectors,
-                          "the transition matrix and the ranks");
+  SpmvOptions& spmv = settings.pagerank.spmv;
+  if (may_stream(spmv)) {
+    spmv.memory_limit_bytes = memory_beside_vectors(machine, matrix_bytes, outcome.memory.vectors, "the ranks");
+  } else {
+    support::require_memory(machine.memory_limit_bytes, matrix_bytes, matrix_bytes + outcome.memory.vectors,
+                            "the transition matrix and the ranks");
+  }
 
   progress.phase("making the transition matrix");
   const Stopwatch plan_timer;

@@ -181,7 +181,7 @@ void read_weights(const std::string& path, index_t vertices, const MachineSettin
   }
   ReadOptions options;
   options.device = machine.host;
-  options.memory_limit_bytes = machine.memory_limit_bytes;
+  options.memory_limit_bytes = machine.host_limit_bytes();
   const MultiVector<double> file = read_multi_vector<double>(path, vertices, options);
   for (std::int64_t k = 0; k < file.columns; ++k) {
     const std::string title = file.columns == 1 ? path : fmt::format("{}, column {}", path, k + 1);

@@ -35,7 +35,7 @@ template <class T>
   ReadOptions options;
   options.duplicates = settings.duplicates;
   options.device = machine.host;
-  options.memory_limit_bytes = machine.memory_limit_bytes;
+  options.memory_limit_bytes = machine.host_limit_bytes();
   return options;
 }
 
@@ -66,7 +66,7 @@ template <class T>
 [[nodiscard]] LoadedMatrix<T> make_matrix(const ProblemSettings& settings, const MachineSettings& machine) {
   std::optional<ValueStorage> storage;
   if (settings.unweighted) storage = ValueStorage::pattern;
-  support::require_memory(machine.memory_limit_bytes, 0, generated_bytes<T>(settings.generator, storage),
+  support::require_memory(machine.host_limit_bytes(), 0, generated_bytes<T>(settings.generator, storage),
                           "the matrix of " + settings.name);
   LoadedMatrix<T> made;
   made.file.matrix = generate<T>(settings.generator, storage);
@@ -175,7 +175,7 @@ LoadedMatrix<T> load_matrix(const ProblemSettings& settings, const MachineSettin
 
 template <class T>
 Csr<T> transposed(const Csr<T>& matrix, const std::string& name, const MachineSettings& machine) {
-  support::require_memory(machine.memory_limit_bytes, matrix.bytes(), matrix.bytes(), "the transpose of " + name);
+  support::require_memory(machine.host_limit_bytes(), matrix.bytes(), matrix.bytes(), "the transpose of " + name);
   return transpose(matrix.view(), machine.host);
 }
 
@@ -203,7 +203,7 @@ std::vector<T> read_vector_of(const std::string& path, std::int64_t n, const Mac
                               const std::string& what, std::string_view of) {
   ReadOptions options;
   options.device = machine.host;
-  options.memory_limit_bytes = machine.memory_limit_bytes;
+  options.memory_limit_bytes = machine.host_limit_bytes();
   try {
     return read_vector<T>(path, options, n);
   } catch (const DimensionError& error) {

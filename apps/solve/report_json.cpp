@@ -301,6 +301,22 @@ Json spy_json(const std::optional<SpyGrid>& grid) {
   return {{"rows", grid->rows}, {"cols", grid->cols}, {"counts", std::move(counts)}};
 }
 
+namespace {
+
+[[nodiscard]] Json stream_json(const StreamInfo& stream) {
+  Json json;
+  json["slices"] = stream.slices;
+  json["resident_slices"] = stream.resident_slices;
+  json["slice_bytes"] = stream.slice_bytes;
+  json["bytes_per_product"] = stream.bytes_per_product;
+  json["page_locked_bytes"] = stream.page_locked_bytes;
+  put_number(json, "bytes_per_s", stream.bytes_per_second);
+  put_number(json, "predicted_ms", stream.predicted_ms);
+  return json;
+}
+
+}  // namespace
+
 Json plan_json(const PlanInfo& plan) {
   Json json;
   json["kernel"] = to_string(plan.algorithm);
@@ -312,6 +328,7 @@ Json plan_json(const PlanInfo& plan) {
   json["tiles"] = plan.tiles;
   json["sigma"] = plan.sigma;
   json["descriptor_bits"] = plan.descriptor_bits;
+  if (plan.stream) json["stream"] = stream_json(*plan.stream);
   return json;
 }
 

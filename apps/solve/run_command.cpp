@@ -106,7 +106,8 @@ template <class T>
                                                          const SpmvPlan<T>& A, Method method, RunOutcome& outcome) {
   support::PrecondRequest request = precond_request(precond, settings.problem, A.rows(), settings.machine);
   request.definite = method.iterative() && method_info(*method.iterative()).matrix == MatrixClass::symmetric;
-  request.held_bytes = outcome.memory.matrix + outcome.memory.plan + outcome.memory.vectors;
+  request.held_bytes = outcome.memory.plan + outcome.memory.vectors;
+  if (A.matrix_device() == A.device()) request.held_bytes += outcome.memory.matrix;
   auto M =
       support::prepare_precond<T>(request, {outcome.matrix, A.matrix(), settings.machine.device, outcome.problem, &A});
   outcome.memory.precond = M.info.bytes;
@@ -274,12 +275,15 @@ template <class T>
       is_least_squares
           ? least_squares_bytes(settings, method.method, outcome.matrix.rows, outcome.matrix.cols, sizeof(T))
           : vector_bytes(settings, method.method, problem.matrix->rows(), sizeof(T), columns);
-  if (!machine.device.is_host()) {
-    outcome.memory.vectors += bytes_of_parts(settings, method.method, problem.matrix->rows(), problem.matrix->nnz(),
-                                             problem.matrix->is_pattern() ? 0 : sizeof(T), columns);
+  const std::string vectors_text = "the vectors of " + outcome.method;
+  if (may_stream(settings.spmv)) {
+    // And the diagonal of Jacobi.
+    const std::uint64_t diagonal = static_cast<std::uint64_t>(outcome.matrix.rows) * sizeof(T);
+    settings.spmv.memory_limit_bytes =
+        memory_beside_vectors(machine, outcome.memory.matrix, outcome.memory.vectors + diagonal, vectors_text);
+  } else {
+    support::require_memory(machine.memory_limit_bytes, outcome.memory.matrix, outcome.memory.vectors, vectors_text);
   }
-  support::require_memory(machine.memory_limit_bytes, outcome.memory.matrix, outcome.memory.vectors,
-                          "the vectors of " + outcome.method);
 
   progress.phase("planning the product");
   settings.spmv.with_transpose = is_least_squares;
@@ -292,6 +296,15 @@ template <class T>
   const double plan_ms = plan_timer.milliseconds() - A.info().upload_ms;
   outcome.plan = A.info();
   outcome.memory.plan = outcome.plan.bytes + (outcome.plan.transpose ? outcome.plan.transpose->bytes : 0);
+  const bool is_streamed = !(A.matrix_device() == A.device());
+  if (!machine.device.is_host() && !is_streamed) {
+    outcome.memory.vectors += bytes_of_parts(settings, method.method, problem.matrix->rows(), problem.matrix->nnz(),
+                                             problem.matrix->is_pattern() ? 0 : sizeof(T), columns);
+  }
+  if (settings.is_mixed && is_streamed) {
+    throw NotSupported(
+        "mixed precision keeps the matrix on the GPU in fp32, but it is streamed there: --precision fp64 or fp32");
+  }
 
   progress.phase("preparing vectors");
   SolverOptions solver = settings.solver;

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -61,9 +62,20 @@ void warn_about_unused(const RunSettings& settings, Method method, Warnings& war
   if (settings.restart_given) warn("restart", Method::gmres);
 }
 
+void warn_about_streaming(const CommonOutcome& outcome, Warnings& warnings) {
+  const std::optional<StreamInfo>& stream = outcome.plan.stream;
+  if (!stream || stream->bytes_per_product == 0) return;
+  warnings.push_back(
+      {"W031", fmt::format("{} of the matrix cross the bus to {} for every product, about {} each at {:.3g} GB/s: the "
+                           "matrix does not fit there; a larger GPU, --precision fp32 or the host may be faster",
+                           size_text(stream->bytes_per_product), outcome.device.name(), time_text(stream->predicted_ms),
+                           1e-9 * stream->bytes_per_second)});
+}
+
 void warn_about_run(const RunOutcome& outcome, Warnings& warnings) {
   const SolveReport& report = outcome.report;
   warn_about_cache(outcome, warnings);
+  warn_about_streaming(outcome, warnings);
   warn_about_precond(outcome.precond, outcome.method, warnings);
   warn_of_precision(outcome, warnings);
   warn_about_duplicates(outcome, warnings);

@@ -14,7 +14,10 @@ namespace tessera::cli {
 /// W008, when an option was typed that the method chosen by auto does not use.
 void warn_about_unused(const RunSettings& settings, Method method, Warnings& warnings);
 
-/// All that follow from what a finished solve found: W001 to W006, W009 to W018, W025.
+/// W031, when slices of the matrix cross the bus for every product.
+void warn_about_streaming(const CommonOutcome& outcome, Warnings& warnings);
+
+/// All that follow from what a finished solve found: W001 to W006, W009 to W018, W025, W031.
 void warn_about_run(const RunOutcome& outcome, Warnings& warnings);
 
 /// Values of the product of finite factors that overflowed, over its slices in their order.

@@ -292,6 +292,8 @@ MachineSettings machine_settings(const Options& options) {
   result.device_undecided = chooses && device == "auto";
   result.precision = element_type(options);
   if (options.given("mem-limit")) result.memory_limit_bytes = bytes_option(options, "mem-limit");
+  const bool streams = options.command() == Command::run || options.command() == Command::pagerank;
+  result.limits_gpu = streams && !result.device.is_host() && result.memory_limit_bytes > 0;
   result.seed = static_cast<std::uint64_t>(count_option(options, "seed"));
   return result;
 }

@@ -116,14 +116,25 @@ namespace {
     text += fmt::format(", {} tiles", plan.tiles);
     if (plan.sigma > 0) text += fmt::format(", sigma {}, {}-bit descriptors", plan.sigma, plan.descriptor_bits);
   }
+  if (const auto& stream = plan.stream; stream && stream->bytes_per_product > 0) {
+    text +=
+        fmt::format(", {} of {} slices on the GPU, {} over the bus per product (predicted {})", stream->resident_slices,
+                    stream->slices, size_text(stream->bytes_per_product), time_text(stream->predicted_ms));
+  }
   return line("plan", text);
 }
 
-[[nodiscard]] std::string break_even_line(const BreakEven& even, const Device& device) {
+/// \param reference the kernel without set-up
+[[nodiscard]] std::string break_even_line(const BreakEven& even, std::string_view reference) {
   const std::string after = even.applications ? fmt::format("pays after {} products", *even.applications)
                                               : std::string("never pays on this matrix");
-  return line("break-even", fmt::format("{} ({} per product, {} {})", after, time_text(even.apply_ms),
-                                        device.is_host() ? "csr" : "csr-vector", time_text(even.reference_ms)));
+  return line("break-even", fmt::format("{} ({} per product, {} {})", after, time_text(even.apply_ms), reference,
+                                        time_text(even.reference_ms)));
+}
+
+[[nodiscard]] std::string_view reference_of(const CommonOutcome& outcome) {
+  if (outcome.device.is_host()) return "csr";
+  return outcome.plan.stream ? "csr on the host" : "csr-vector";
 }
 
 [[nodiscard]] std::string method_text(const RunOutcome& outcome) {
@@ -245,7 +256,7 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
   text += outcome.parts.empty() ? device_line(outcome, timings) : parts_lines(outcome);
   text += mixed_line(outcome);
   if (settings.plan_info) text += plan_lines(outcome);
-  if (outcome.break_even) text += break_even_line(*outcome.break_even, outcome.device);
+  if (outcome.break_even) text += break_even_line(*outcome.break_even, reference_of(outcome));
   text += columns_line(outcome);
   if (outcome.least_squares) {
     text += least_squares_lines(outcome);

@@ -37,7 +37,7 @@ class Preconditioner : public FusedOperator<T> {
 template <class T>
 class JacobiPreconditioner final : public Preconditioner<T> {
  public:
-  /// \param matrix on `device`; SpmvPlan::matrix() is on the device of its plan
+  /// \param matrix on `device`, or on the host, where set-up then runs: that of a plan that streams it
   /// \throws InvalidMatrix naming the first row whose diagonal entry is missing, zero, not finite, or without a finite
   ///         inverse; DimensionError for a matrix that is not square
   explicit JacobiPreconditioner(const CsrView<T>& matrix, const Device& device = Device{});
@@ -49,7 +49,7 @@ class JacobiPreconditioner final : public Preconditioner<T> {
   [[nodiscard]] bool has_transpose() const override { return true; }
   [[nodiscard]] const PreconditionerInfo& info() const noexcept override { return info_; }
 
-  /// Never allocates. \throws as the constructor, and keeps the old state
+  /// Never allocates, but on the host for a matrix there. \throws as the constructor, and keeps the old state
   void refresh(const CsrView<T>& matrix) override;
 
  protected:

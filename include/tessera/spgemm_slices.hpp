@@ -68,8 +68,9 @@ struct GatheredProduct {
   SlicedReport report;
 };
 
-/// C = A B in the memory of the host, formed as by spgemm_sliced(): on a GPU that need not hold C. C lies beside the
-/// limit. \throws as spgemm_sliced()
+/// C = A B in the memory of the host, formed as by spgemm_sliced(): on a GPU that need not hold C. A slice comes to the
+/// host through page-locked memory while the next one is formed; both lie within the limit. C lies beside it.
+/// \throws as spgemm_sliced()
 template <class T>
 [[nodiscard]] GatheredProduct<T> spgemm_to_host(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options = {});
 

@@ -31,6 +31,8 @@ enum class SpmvAlgorithm {
   patterns,    ///< a byte per row names its list of relative columns, or of those and values; needs rows that repeat
   sell,        ///< sliced ELL: short columns, coded values (Kreutzer et al., SELL-C-σ, SIAM J. Sci. Comput. 36, 2014)
   blocked,     ///< x by blocks of columns to lists of segments, then the segments; for columns all over a large x
+  streamed,    ///< slices of rows, copied from page-locked memory while the one before is multiplied; for a matrix
+               ///< larger than the memory of a GPU (docs/scale.md)
   measured,    ///< no kernel of its own: those that suit the matrix are built and timed on it, one after the other, and
                ///< the one whose set-up and expected_applications products take the least time is kept. That may be
                ///< another one in the next run, with other rounding
@@ -79,6 +81,21 @@ struct SpmvOptions {
   /// Also offer apply_transposed(): set-up forms Aᵀ and its own descriptors. A kernel chosen by name serves both;
   /// `automatic` chooses for Aᵀ by its rows, the columns of A.
   bool with_transpose = false;
+  /// Bytes that matrix and plan may take on a GPU; 0: what it has free beside ten vectors. A matrix on the host that
+  /// takes more is streamed by `automatic`, and of a streamed one as many slices stay on the GPU as fit. Named with 0,
+  /// `streamed` keeps none there. No effect on the host, on other kernels by name, and where A lies on the GPU.
+  std::uint64_t memory_limit_bytes = 0;
+};
+
+/// How a plan of the kernel `streamed` multiplies. On the host slices are ranges of rows, and nothing is copied.
+struct StreamInfo {
+  std::int64_t slices = 0;
+  std::int64_t resident_slices = 0;     ///< the first ones, which stay on the GPU
+  std::uint64_t slice_bytes = 0;        ///< of the largest slice
+  std::uint64_t bytes_per_product = 0;  ///< that cross the bus
+  std::uint64_t page_locked_bytes = 0;  ///< of the host
+  double bytes_per_second = 0.0;        ///< of the bus, measured when the plan was made; 0 where nothing crosses it
+  double predicted_ms = 0.0;            ///< of a product: bytes_per_product / bytes_per_second
 };
 
 /// Additional cost of the transposed product of a plan.
@@ -101,9 +118,11 @@ struct PlanInfo {
   int descriptor_bits = 0;                 ///< as sigma
   std::int64_t tiles = 0;                  ///< MERBIT and CSR5, else 0
   std::optional<TransposeInfo> transpose;  ///< of a plan made with_transpose; its class is `determinism`
+  std::optional<StreamInfo> stream;        ///< of the kernel `streamed`
 };
 
-/// When set-up pays, measured against a kernel without set-up: `csr` on the host, `csr_vector` on a GPU.
+/// When set-up pays, measured against a kernel without set-up: `csr` on the host, `csr_vector` on a GPU; of a streamed
+/// plan against `csr` on the host, which needs no bus.
 struct BreakEven {
   double apply_ms = 0.0;      ///< median of this plan's product
   double reference_ms = 0.0;  ///< median of the reference's product, measured alternately
@@ -136,14 +155,16 @@ class SpmvPlan final : public FusedOperator<T> {
   [[nodiscard]] bool has_transpose() const override;
 
   [[nodiscard]] const PlanInfo& info() const noexcept;
-  /// The matrix as the next product will see it, on the plan's device, updated values included.
+  /// The matrix as the next product will see it, on matrix_device(), updated values included.
   [[nodiscard]] CsrView<T> matrix() const noexcept;
+  /// Where matrix() lies: device(), but the host for a matrix that is streamed to a GPU.
+  [[nodiscard]] Device matrix_device() const;
 
   /// Replaces the values; structure and descriptors stay. The caller's matrix is never changed: the first update
   /// allocates a values array that the plan owns, and, made with_transpose, a map from A to Aᵀ; later ones reuse both.
   /// Not concurrent with products. Of `patterns`, values that no longer repeat are kept in full from then on, and
-  /// of `sell` values that its layout cannot keep, which allocates. An update that throws changes nothing. Values on a
-  /// GPU never visit the host.
+  /// of `sell` and `streamed` values that their layout cannot keep, which allocates. An update that throws changes
+  /// nothing. Values on a GPU never visit the host, but for those of a streamed plan.
   /// \param values nnz entries in CSR order, on the host or on the plan's GPU
   /// \throws DimensionError for another length, InvalidArgument for a pattern matrix and for values on another GPU,
   /// InvalidMatrix for a value that fp32_values cannot keep, OutOfMemory
@@ -166,7 +187,8 @@ class SpmvPlan final : public FusedOperator<T> {
   /// Y = α A X + β Y. With β = 0 the old Y is not read; with α = 0 the product is not formed. The matrix is read once
   /// per eight columns, by every kernel (docs/spmm.md); one contiguous column is multiplied as by apply(). On the host
   /// it never allocates. On a GPU only the first product of a plan with several columns waits and allocates: a panel
-  /// of X, cols() * 8 elements, and where shares begin; later ones do neither, and may be recorded into a graph.
+  /// of X, cols() * 8 elements, and where shares begin; later ones do neither, and may be recorded into a graph. A
+  /// streamed plan copies each slice once for all columns; its products cannot be recorded.
   /// O(columns * nnz). The determinism class is the plan's; the bits may differ from those of apply(). \throws
   /// OutOfMemory
   void apply_many(T alpha, const MultiVectorView<const T>& x, T beta, const MultiVectorView<T>& y) const;

@@ -127,8 +127,9 @@ void bind_type(nb::module_& module, const std::string& suffix) {
                    [](const Plan& self) { return reinterpret_cast<std::uintptr_t>(self.matrix().values.data()); })
       .def("suits_cg",
            [](const Plan& self) {
-             return interruptible(self.matrix().nnz(),
-                                  [&self, keep = kept(self)] { return suits_cg<T>(self.matrix(), self.device()); });
+             return interruptible(self.matrix().nnz(), [&self, keep = kept(self)] {
+               return suits_cg<T>(self.matrix(), self.matrix_device());
+             });
            })
       .def(
           "update_values",

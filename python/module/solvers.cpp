@@ -184,7 +184,7 @@ template <class T>
   }
   watch->observe(options.solver);
   const auto work = [&A, keep = kept(A), b, x, options] {
-    const MatrixStatistics facts = statistics<T>(A.matrix(), A.device());
+    const MatrixStatistics facts = statistics<T>(A.matrix(), A.matrix_device());
     return solve<T>(A, facts, span_of<const T>(b), span_of<T>(x), options);
   };
   const LadderReport report = interruptible(A.matrix().nnz(), work, watch);

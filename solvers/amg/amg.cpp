@@ -1,6 +1,7 @@
 /// Smoothed-aggregation AMG as a preconditioner: set-up, then a cycle.
 #include "tessera/amg.hpp"
 
+#include "core/device/matrix_place.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/amg/cycle.hpp"
 #include "solvers/amg/probe.hpp"
@@ -89,7 +90,7 @@ struct Amg<T>::Impl {
 
 template <class T>
 Amg<T>::Amg(const CsrView<T>& matrix, const AmgOptions& options, const Device& device)
-    : impl_(std::make_unique<Impl>(matrix, options, device)) {}
+    : impl_((detail::require_within_reach(matrix, device, "AMG"), std::make_unique<Impl>(matrix, options, device))) {}
 template <class T>
 Amg<T>::~Amg() = default;
 template <class T>

@@ -2,6 +2,7 @@
 #include "tessera/incomplete_factors.hpp"
 
 #include "core/borrowed_csr.hpp"
+#include "core/device/matrix_place.hpp"
 #include "core/enqueued_product.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/factors/device_factors.hpp"
@@ -232,7 +233,8 @@ struct IncompleteFactors<T>::Impl {
 template <class T>
 IncompleteFactors<T>::IncompleteFactors(const CsrView<T>& matrix, const IncompleteFactorOptions& options,
                                         const Device& device)
-    : impl_(std::make_unique<Impl>(matrix, options, device)) {}
+    : impl_((detail::require_within_reach(matrix, device, "an incomplete factorization"),
+             std::make_unique<Impl>(matrix, options, device))) {}
 template <class T>
 IncompleteFactors<T>::~IncompleteFactors() = default;
 template <class T>

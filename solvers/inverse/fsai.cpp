@@ -1,6 +1,7 @@
 /// Factorized sparse approximate inverse (L. Yu. Kolotilina, A. Yu. Yeremin, SIAM J. Matrix Anal. Appl. 14(1), 1993):
 /// pattern, rows, post-filter, and the operator z = Gᵀ (G r).
 #include "core/borrowed_csr.hpp"
+#include "core/device/matrix_place.hpp"
 #include "core/enqueued_product.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/factors/matrix_checks.hpp"
@@ -242,6 +243,7 @@ struct FsaiPreconditioner<T>::Impl final : detail::EnqueuedProduct<T> {
     const Stopwatch watch;
     check_options(options);
     require_square(matrix);
+    detail::require_within_reach(matrix, device, "fsai");
     factor = set_up(matrix, options, device);
     between = Array<T>(matrix.rows, Init::zero, device);
     note(watch);

@@ -1,6 +1,7 @@
 /// Sparse approximate inverse by rows (M. J. Grote, T. Huckle, SIAM J. Sci. Comput. 18(3), 1997; levels: O. Bröker, M.
 /// J. Grote, Appl. Numer. Math. 41, 2002): norms, pattern, rows, and the operator z = M r.
 #include "core/borrowed_csr.hpp"
+#include "core/device/matrix_place.hpp"
 #include "core/enqueued_product.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/factors/matrix_checks.hpp"
@@ -189,7 +190,7 @@ struct SpaiPreconditioner<T>::Impl {
 
 template <class T>
 SpaiPreconditioner<T>::SpaiPreconditioner(const CsrView<T>& matrix, const SpaiOptions& options, const Device& device)
-    : impl_(std::make_unique<Impl>(matrix, options, device)) {}
+    : impl_((detail::require_within_reach(matrix, device, "spai"), std::make_unique<Impl>(matrix, options, device))) {}
 template <class T>
 SpaiPreconditioner<T>::~SpaiPreconditioner() = default;
 template <class T>

@@ -118,6 +118,11 @@ template <class T>
 [[nodiscard]] std::unique_ptr<FusedOperator<T>> make_precond(const RungPlan& plan, const SpmvPlan<T>& A,
                                                              const SetUp& budget, RungReport& report) {
   const Device device = A.device();
+  const bool is_large = plan.precond == RungPrecond::amg || plan.precond == RungPrecond::incomplete_factors;
+  if (is_large && !(A.matrix_device() == device)) {
+    throw BudgetExceeded(
+        fmt::format("the matrix is streamed to {}, which holds no such preconditioner", device.name()));
+  }
   switch (plan.precond) {
     case RungPrecond::none:
       return std::make_unique<IdentityOperator<T>>(A.rows(), device);

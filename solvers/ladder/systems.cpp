@@ -49,16 +49,18 @@ typename LadderSystems<T>::Copy LadderSystems<T>::make(const Side& side) {
   const Device to = device(side);
   Copy copy;
   if (!side.negated) {
-    copy.plan.emplace(borrow_csr(a_.matrix(), a_.device()).to(to));
+    copy.plan.emplace(borrow_csr(a_.matrix(), a_.matrix_device()).to(to));
     copy.b = copied(a_.device(), b_, to);
     return copy;
   }
   const Side plain{side.on_host, false};
   const SpmvPlan<T>& original = plan(plain);
   const CsrView<T> matrix = original.matrix();
+  const Device place = original.matrix_device();
   SpmvOptions options;
   options.device = to;
-  copy.plan.emplace(borrow_csr(matrix, to).with_values(negated(to, matrix.values)), options);
+  if (!(place == to)) options.algorithm = SpmvAlgorithm::streamed;
+  copy.plan.emplace(borrow_csr(matrix, place).with_values(negated(place, matrix.values)), options);
   copy.b = negated(to, b(plain));
   return copy;
 }

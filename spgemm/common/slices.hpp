@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -111,9 +112,12 @@ class SliceCutter {
 
 /// spgemm_sliced() for checked factors that lie on the device of the options.
 /// \param prediction none: made when it is needed
+/// \param release    of a consumer that keeps a slice until it gets the next one, which then fits beside it: gives that
+///                   slice up at once; empty for one that keeps none
 template <class T>
 SlicedReport form_slices(const Csr<T>& a, const Csr<T>& b, const SpgemmOptions& options,
-                         std::optional<RowPrediction> prediction, const std::function<void(SpgemmSlice<T>)>& consume);
+                         std::optional<RowPrediction> prediction, const std::function<void(SpgemmSlice<T>)>& consume,
+                         const std::function<void()>& release = {});
 
 }  // namespace tessera::detail
 
@@ -139,4 +143,23 @@ struct RebasedOffsets {
   offset_t last = 0;
 };
 [[nodiscard]] RebasedOffsets rebase_offsets(const Array<offset_t>& offsets, index_t begin, index_t rows);
+
+/// Brings slices to the host, one at a time, through page-locked memory and beside the work of the device's stream.
+template <class T>
+class SliceDownload {
+ public:
+  SliceDownload() = default;
+  SliceDownload(const SliceDownload&) = delete;
+  SliceDownload& operator=(const SliceDownload&) = delete;
+  virtual ~SliceDownload() = default;
+  /// Begins; none may be on its way. The slice stays on the device until finish(). \throws OutOfMemory, CudaError
+  virtual void start(Csr<T> slice) = 0;
+  /// Whether one is on its way.
+  [[nodiscard]] virtual bool is_pending() const noexcept = 0;
+  /// Waits for it. \returns it, on the host
+  [[nodiscard]] virtual Csr<T> finish() = 0;
+};
+/// \throws DeviceUnavailable in a build without CUDA; CudaError
+template <class T>
+[[nodiscard]] std::unique_ptr<SliceDownload<T>> make_slice_download(const Device& device);
 }  // namespace tessera::cuda

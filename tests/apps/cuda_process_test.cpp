@@ -6,6 +6,8 @@
 #include "tests/support/cuda_test.hpp"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 namespace tessera::testing {
 
@@ -95,6 +97,48 @@ TEST_F(CudaProcessTest, EveryKernelSolves) {
     EXPECT_EQ(json["result"]["status"], "converged") << name;
     EXPECT_EQ(json["plan"]["kernel"], name);
   }
+}
+
+TEST_F(CudaProcessTest, StreamsAMatrixBeyondTheLimit) {
+  const std::pair<std::string, std::string> cases[] = {{"-m cg -p jacobi", "7MB"},
+                                                       {"-m bicgstab -p jacobi", "7MB"},
+                                                       {"-m cg -p none --precision fp32", "5MB"},
+                                                       {"", "9MB"}};
+  for (const auto& [method, limit] : cases) {
+    const std::string line = "--generate fem3d:40000 --device cuda " + method;
+    const Json json = document(line + " --mem-limit " + limit);
+    EXPECT_EQ(json["result"]["status"], "converged") << method;
+    EXPECT_EQ(json["plan"]["kernel"], "streamed") << method;
+    EXPECT_GT(json["plan"]["stream"]["bytes_per_product"].get<double>(), 0.0);
+    EXPECT_GT(json["plan"]["stream"]["predicted_ms"].get<double>(), 0.0);
+    EXPECT_NE(json["warnings"].dump().find("W031"), std::string::npos) << method;
+    const Json there = document(line);
+    EXPECT_NE(there["plan"]["kernel"], "streamed");
+    EXPECT_FALSE(there["plan"].contains("stream"));
+    EXPECT_EQ(there["warnings"].dump().find("W031"), std::string::npos);
+  }
+  const std::string ranking = "pagerank --generate rmat:30000 --top 20 --device cuda";
+  const Json streamed = document(ranking + " --mem-limit 3MB");
+  EXPECT_EQ(streamed["plan"]["kernel"], "streamed");
+  const Json there = document(ranking);
+  for (std::size_t i = 0; i < 20; ++i) {
+    EXPECT_NEAR(streamed["result"]["top"][i]["rank"].get<double>(), there["result"]["top"][i]["rank"].get<double>(),
+                1e-9);
+  }
+}
+
+TEST_F(CudaProcessTest, ALimitWithoutRoomForVectorsSaysSo) {
+  const ProcessResult vectors = with_gpu("--generate fem3d:40000 -m cg --device cuda --mem-limit 1MB");
+  EXPECT_EQ(vectors.exit_code, 6);
+  EXPECT_NE(vectors.err.find("the vectors of cg on cuda:0"), std::string::npos) << vectors.err;
+  const ProcessResult amg = with_gpu("--generate fem3d:40000 -m cg -p amg --device cuda --mem-limit 7MB");
+  EXPECT_NE(amg.exit_code, 0);
+  EXPECT_NE(amg.err.find("AMG works on a matrix in the memory of cuda:0"), std::string::npos) << amg.err;
+  const ProcessResult forecast =
+      with_gpu("--generate fem3d:40000 -m cg -p jacobi --device cuda --mem-limit 7MB --dry-run");
+  EXPECT_EQ(forecast.exit_code, 0);
+  EXPECT_NE(forecast.out.find("slices of the matrix cross the bus for every product"), std::string::npos)
+      << forecast.out;
 }
 
 TEST_F(CudaProcessTest, PageRankAgreesWithTheHost) {

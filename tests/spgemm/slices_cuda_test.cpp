@@ -81,6 +81,41 @@ TEST_F(SlicesCuda, OfARowThatDoesNotFitNameIt) {
   EXPECT_NE(message.find("row 41 of a sparse product, a slice by itself"), std::string::npos) << message;
 }
 
+TEST_F(SlicesCuda, GatheredKeepTheLimitWithTheSliceThatIsOnItsWay) {
+  for (const std::string family : {"rmat:600", "fem3d:1500", "powerlaw:900"}) {
+    const auto a = generate<double>(parse_generator(family));
+    const SpgemmResult<double> whole = spgemm(a, a);
+    for (const std::uint64_t parts : {std::uint64_t{2}, std::uint64_t{5}}) {
+      SCOPED_TRACE(family + " in " + std::to_string(parts));
+      const std::uint64_t limit = whole.matrix.bytes() / parts + 64 * (static_cast<std::uint64_t>(a.rows()) + 64);
+      const GatheredProduct<double> gathered = spgemm_to_host(a, a, options(limit));
+      testing::expect_identical(gathered.matrix.view(), whole.matrix.view());
+      EXPECT_TRUE(gathered.matrix.device().is_host());
+      EXPECT_LE(gathered.report.product.peak_bytes, limit);
+      EXPECT_GE(gathered.report.slices.size(), parts);
+    }
+  }
+}
+
+TEST_F(SlicesCuda, GatheredGiveUpTheSliceOnItsWayForARowThatNeedsTheLimit) {
+  // The last row takes nearly all of the limit, the rows before it half.
+  const auto b = testing::with_row_lengths<double>(testing::lengths_of(100, 50), 40000, ValueStorage::weighted);
+  std::vector<index_t> lengths = testing::lengths_of(61, 1);
+  lengths[60] = 100;
+  const auto a = testing::with_row_lengths<double>(lengths, 100, ValueStorage::weighted);
+  const SpgemmResult<double> whole = spgemm(a, b);
+  std::uint64_t least = 0;  // that the sliced product takes
+  for (std::uint64_t limit = 40000; least == 0; limit += 10000) {
+    try {
+      spgemm_sliced(a, b, options(limit), [](SpgemmSlice<double> /*slice*/) {});
+      least = limit;
+    } catch (const OutOfMemory&) {
+    }
+  }
+  const GatheredProduct<double> gathered = spgemm_to_host(a, b, options(least));
+  testing::expect_identical(gathered.matrix.view(), whole.matrix.view());
+}
+
 TEST_F(SlicesCuda, GatheredOnTheHostAndFilteredPowers) {
   const auto a = generate<double>(parse_generator("rmat:300"));
   const SpgemmResult<double> whole = spgemm(a, a);

@@ -33,7 +33,7 @@ inline constexpr KernelCase all_kernel_cases[] = {
     {SpmvAlgorithm::csr, Determinism::gpu_to_gpu},        {SpmvAlgorithm::merge, Determinism::gpu_to_gpu},
     {SpmvAlgorithm::merbit, Determinism::not_guaranteed}, {SpmvAlgorithm::merbit, Determinism::gpu_to_gpu},
     {SpmvAlgorithm::csr5, Determinism::gpu_to_gpu},       {SpmvAlgorithm::tiles, Determinism::gpu_to_gpu},
-    {SpmvAlgorithm::blocked, Determinism::gpu_to_gpu},
+    {SpmvAlgorithm::blocked, Determinism::gpu_to_gpu},    {SpmvAlgorithm::streamed, Determinism::gpu_to_gpu},
 };
 
 [[nodiscard]] inline std::string name_of(const KernelCase& kernel) {

@@ -29,9 +29,9 @@ TEST(Registry, NamesComeBack) {
     names.insert(to_string(algorithm));
     descriptions.insert(describe(algorithm));
   }
-  EXPECT_EQ(names,
-            (std::set<std::string_view>{"csr", "merge", "merbit", "csr5", "tiles", "patterns", "sell", "blocked"}));
-  EXPECT_EQ(descriptions.size(), 8U);
+  EXPECT_EQ(names, (std::set<std::string_view>{"csr", "merge", "merbit", "csr5", "tiles", "patterns", "sell", "blocked",
+                                               "streamed"}));
+  EXPECT_EQ(descriptions.size(), 9U);
   EXPECT_EQ(parse_spmv_algorithm("auto"), SpmvAlgorithm::automatic);
   EXPECT_EQ(to_string(SpmvAlgorithm::automatic), "auto");
   EXPECT_FALSE(describe(SpmvAlgorithm::automatic).empty());
@@ -40,10 +40,10 @@ TEST(Registry, NamesComeBack) {
 TEST(Registry, UnknownNamesAreExplained) {
   EXPECT_EQ(parse_error("merbt"),
             "unknown SpMV kernel 'merbt': known are auto, measured, csr, merge, merbit, csr5, csr-vector, tiles, "
-            "patterns, sell, blocked, vendor-csr, vendor-coo; did you mean 'merbit'?");
+            "patterns, sell, blocked, streamed, vendor-csr, vendor-coo; did you mean 'merbit'?");
   EXPECT_EQ(parse_error("CSR-5-x"),
             "unknown SpMV kernel 'CSR-5-x': known are auto, measured, csr, merge, merbit, csr5, csr-vector, tiles, "
-            "patterns, sell, blocked, vendor-csr, vendor-coo");
+            "patterns, sell, blocked, streamed, vendor-csr, vendor-coo");
   EXPECT_NE(parse_error(""), "");
   EXPECT_THROW((void)to_string(static_cast<SpmvAlgorithm>(17)), InvalidArgument);
 }
@@ -58,9 +58,9 @@ TEST(Registry, KernelsOfAGpuAreRefusedOnTheHostByName) {
                                   testing::options_of({algorithm, Determinism::not_guaranteed}));
       FAIL() << to_string(algorithm) << " ran on the host";
     } catch (const NotSupported& error) {
-      EXPECT_EQ(error.what(),
-                "kernel " + std::string(to_string(algorithm)) +
-                    " does not run on host: known there are csr, merge, merbit, csr5, tiles, patterns, sell, blocked");
+      EXPECT_EQ(error.what(), "kernel " + std::string(to_string(algorithm)) +
+                                  " does not run on host: known there are csr, merge, merbit, csr5, tiles, patterns, "
+                                  "sell, blocked, streamed");
     }
   }
 }
