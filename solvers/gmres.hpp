@@ -34,7 +34,7 @@ struct GmresScalars {
   double* memory = nullptr;
   std::int64_t m = 0;
 
-  [[nodiscard]] static std::int64_t size(std::int64_t m) noexcept { return 7 * m + m * (m + 1); }
+  [[nodiscard]] TESSERA_HOST_DEVICE static std::int64_t size(std::int64_t m) noexcept { return 7 * m + m * (m + 1); }
   /// Vᵀ w of the first pass; the coefficients y at the end.
   [[nodiscard]] TESSERA_HOST_DEVICE double* first() const noexcept { return memory; }
   /// Vᵀ w of the second pass.

@@ -104,13 +104,13 @@ bool has_persistent_kernels(const Device& /*device*/) { return false; }
 
 template <class T>
 std::unique_ptr<PersistentMatrix<T>> make_persistent_matrix(const Device& /*device*/, const CsrView<T>& /*a*/,
-                                                            PersistentLoop /*loop*/) {
+                                                            PersistentLoop /*loop*/, int /*directions*/) {
   return nullptr;
 }
 template std::unique_ptr<PersistentMatrix<float>> make_persistent_matrix(const Device&, const CsrView<float>&,
-                                                                         PersistentLoop);
+                                                                         PersistentLoop, int);
 template std::unique_ptr<PersistentMatrix<double>> make_persistent_matrix(const Device&, const CsrView<double>&,
-                                                                          PersistentLoop);
+                                                                          PersistentLoop, int);
 
 template <class Op>
 void LoopOp<Op>::record(const Device& device, const LoopFrame& /*frame*/, std::int64_t /*n*/, const Op& /*op*/,
