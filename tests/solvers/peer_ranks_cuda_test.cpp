@@ -62,7 +62,7 @@ class PeerRanksOnGpu : public CudaTest {
     const auto communicator = std::make_shared<detail::Communicator>(std::vector<std::string>{"cuda:0", "played"});
     const detail::GroupRank of_first{.communicator = communicator, .exchange = exchange_.data()};
     const Device device = detail::RankAccess::as_rank(gpu(), std::make_shared<const detail::GroupRank>(of_first));
-    const detail::ExchangeLists lists{.rows_for = {{}, needed}, .halo_offsets = {0, 0, 0}};
+    const detail::ExchangeLists lists{.rows_for = {{}, needed}, .halo_offsets = {0, 3, 40}};
     const detail::RankVectors<double> vectors{.scaled = {own_[0].data(), own_[1].data()}};
     communicator->run([&](int rank) {
       if (rank == 0) {
@@ -75,6 +75,7 @@ class PeerRanksOnGpu : public CudaTest {
       std::array<index_t, detail::most_ranks> own_begins{};
       own_begins[0] = rows_of_other + others_before;
       communicator->gather(1, own_begins, std::span(begins));
+      EXPECT_EQ(begins[0][1], rows + 3) << "where the halo of the other begins in the vectors of the first";
     });
   }
 
