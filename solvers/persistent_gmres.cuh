@@ -10,7 +10,7 @@
 
 #include "solvers/fused/block_kernels.cuh"
 #include "solvers/gmres.hpp"
-#include "solvers/persistent/column_sums.cuh"
+#include "solvers/persistent/basis_sums.cuh"
 #include "solvers/persistent/persistent_block.cuh"
 #include "solvers/persistent_kernel.hpp"
 
@@ -296,7 +296,7 @@ class GmresBlock : PersistentBlock<T, detail::GmresState, GmresSpace<T>, Lanes> 
   }
 
   const PersistentGmresVectors<T>& global_;
-  ColumnSums sums_;
+  BasisSums sums_;
   double z_squares_ = 0.0;  ///< of the thread
 };
 

@@ -57,7 +57,7 @@ struct PersistentGmresVectors {
   fused::BlockView<T> v;          ///< the basis
   double* scalars = nullptr;      ///< GmresScalars
   int directions = 0;             ///< m
-  NumberedWord* words = nullptr;  ///< of ColumnSums; of the matrix
+  NumberedWord* words = nullptr;  ///< of BasisSums; of the matrix
 };
 
 /// Whether kernels of this GPU may wait for each other's blocks, and TESSERA_CUDA_PERSISTENT=0 is not in the

@@ -55,7 +55,7 @@ class PartitionedMatrix final : public PersistentMatrix<T> {
         lines_(reduction_lines(parts_.count), Init::zero, device),
         elements_((loop == PersistentLoop::bicgstab ? 2 : 1) * std::int64_t{rows}, Init::zero, device),
         directions_(directions),
-        words_(loop == PersistentLoop::gmres ? ColumnSums::words(directions + more_sums_of_gmres, parts_.count) : 0,
+        words_(loop == PersistentLoop::gmres ? BasisSums::words(directions + more_sums_of_gmres, parts_.count) : 0,
                Init::zero, device) {}
 
   void launch_cg(const LoopFrame& frame, const CsrView<T>& a, const PersistentCgVectors<T>& vectors) override {
@@ -127,7 +127,7 @@ class PartitionedMatrix final : public PersistentMatrix<T> {
   Array<SumLine> lines_;
   Array<NumberedWord> elements_;
   int directions_;
-  Array<NumberedWord> words_;  ///< of ColumnSums
+  Array<NumberedWord> words_;  ///< of BasisSums
   std::uint64_t number_ = 0;   ///< of the latest reduction
 };
 

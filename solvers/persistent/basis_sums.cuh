@@ -11,7 +11,7 @@
 
 namespace tessera::cuda {
 
-class ColumnSums {
+class BasisSums {
  public:
   /// Words in the memory of the GPU, 0 at first: of two reductions in turn, as reduction_lines().
   [[nodiscard]] static constexpr std::int64_t words(int most, int blocks) noexcept {
@@ -19,7 +19,7 @@ class ColumnSums {
   }
 
   /// \param most sums of a reduction
-  __device__ ColumnSums(NumberedWord* words, int most) : words_(words), most_(most) {}
+  __device__ BasisSums(NumberedWord* words, int most) : words_(words), most_(most) {}
 
   /// All threads of all blocks. \param own of the block, in shared memory, complete before the last barrier \param
   /// total in shared memory, seen by the block when this returns \param number of this reduction, one more than that of
