@@ -1,6 +1,6 @@
-/// The streamed product on a GPU: a matrix of which nothing stays there, and one of which half may, against a plain copy
-/// of the same bytes from page-locked memory, in turn; then iterations of CG and of PageRank on it, and on the same
-/// matrix in the memory of the GPU.
+/// The streamed product on a GPU: a matrix of which nothing stays there, and one of which half may, against a plain
+/// copy of the same bytes from page-locked memory, in turn; then iterations of CG and of PageRank on it, and on the
+/// same matrix in the memory of the GPU.
 ///
 ///   bench_streamed_cuda --json results.json
 ///   bench_streamed_cuda --scale 0.25 --rounds 3
