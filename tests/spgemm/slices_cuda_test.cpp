@@ -1,13 +1,18 @@
 // Products in slices of rows on a GPU: the bits of the whole product of the host, limits, splits, a row that is too
 // large.
 #include "spgemm/common/slices.hpp"
+#include "tessera/context.hpp"
 #include "tessera/generators.hpp"
 #include "tests/spgemm/slices_support.hpp"
 #include "tests/support/adversarial.hpp"
 #include "tests/support/cuda_test.hpp"
 #include "tests/support/error_message.hpp"
+#include "tests/support/measured_memory.hpp"
 
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -71,6 +76,38 @@ TEST_F(SlicesCuda, ForeseenTooSmallAreSplit) {
   EXPECT_GT(report.splits, 0);
 }
 
+TEST_F(SlicesCuda, ASliceThatIsKeptLiesWithinTheLimit) {
+  const auto a = generate<double>(parse_generator("rmat:400"));
+  const SpgemmResult<double> whole = spgemm(a, a);
+  const auto memory = std::make_shared<testing::MeasuredMemory>();
+  const Context context(gpu(), {.memory = memory});
+  const Csr<double> on_gpu = a.to(context);
+  const std::int64_t factors = memory->held;
+  SpgemmOptions wanted = options(3 * whole.matrix.bytes() / 4);
+  wanted.device = context;
+  // Foreseen too small, slices are cut by what they turn out to take.
+  detail::RowPrediction nothing;
+  nothing.rows = a.rows();
+  nothing.entries.assign(static_cast<std::size_t>(a.rows()) + 1, 0.0);
+  testing::SliceJoiner<double> joiner;
+  std::optional<SpgemmSlice<double>> kept;
+  const auto release = [&] {
+    if (kept) joiner(*std::exchange(kept, std::nullopt));
+  };
+  memory->peak = factors;
+  const SlicedReport report = detail::form_slices<double>(
+      on_gpu, on_gpu, wanted, std::move(nothing),
+      [&](SpgemmSlice<double> slice) {
+        release();
+        kept.emplace(std::move(slice));
+      },
+      release);
+  EXPECT_LE(memory->peak - factors, static_cast<std::int64_t>(wanted.memory_limit_bytes));
+  release();
+  testing::expect_whole(joiner, report, whole);
+  EXPECT_GT(report.slices.size(), 2U);
+}
+
 TEST_F(SlicesCuda, OfARowThatDoesNotFitNameIt) {
   const auto b = testing::with_row_lengths<double>(testing::lengths_of(100, 50), 40000, ValueStorage::weighted);
   std::vector<index_t> lengths = testing::lengths_of(60, 1);
@@ -88,7 +125,15 @@ TEST_F(SlicesCuda, GatheredKeepTheLimitWithTheSliceThatIsOnItsWay) {
     for (const std::uint64_t parts : {std::uint64_t{2}, std::uint64_t{5}}) {
       SCOPED_TRACE(family + " in " + std::to_string(parts));
       const std::uint64_t limit = whole.matrix.bytes() / parts + 64 * (static_cast<std::uint64_t>(a.rows()) + 64);
-      const GatheredProduct<double> gathered = spgemm_to_host(a, a, options(limit));
+      const auto memory = std::make_shared<testing::MeasuredMemory>();
+      const Context context(gpu(), {.memory = memory});
+      SpgemmOptions wanted = options(limit);
+      wanted.device = context;
+      const Csr<double> on_gpu = a.to(context);
+      const std::int64_t factors = memory->held;
+      memory->peak = factors;
+      const GatheredProduct<double> gathered = spgemm_to_host(on_gpu, on_gpu, wanted);
+      EXPECT_LE(memory->peak - factors, static_cast<std::int64_t>(limit));
       testing::expect_identical(gathered.matrix.view(), whole.matrix.view());
       EXPECT_TRUE(gathered.matrix.device().is_host());
       EXPECT_LE(gathered.report.product.peak_bytes, limit);
@@ -98,9 +143,10 @@ TEST_F(SlicesCuda, GatheredKeepTheLimitWithTheSliceThatIsOnItsWay) {
 }
 
 TEST_F(SlicesCuda, GatheredGiveUpTheSliceOnItsWayForARowThatNeedsTheLimit) {
-  // The last row takes nearly all of the limit, the rows before it half.
+  // The last row takes nearly all of the limit, the row before it half.
   const auto b = testing::with_row_lengths<double>(testing::lengths_of(100, 50), 40000, ValueStorage::weighted);
   std::vector<index_t> lengths = testing::lengths_of(61, 1);
+  lengths[59] = 60;
   lengths[60] = 100;
   const auto a = testing::with_row_lengths<double>(lengths, 100, ValueStorage::weighted);
   const SpgemmResult<double> whole = spgemm(a, b);

@@ -1,7 +1,5 @@
 // The streamed product on a GPU: bits that depend neither on limits nor on slices, what lies on the GPU, new values,
 // transposes, several columns, refusals.
-#include "core/cuda/check.hpp"
-#include "core/cuda/context.hpp"
 #include "spmv/streamed/streamed_tuning.hpp"
 #include "tessera/amg.hpp"
 #include "tessera/context.hpp"
@@ -9,8 +7,8 @@
 #include "tessera/statistics.hpp"
 #include "tests/spmv/cuda_check.hpp"
 #include "tests/support/error_message.hpp"
+#include "tests/support/measured_memory.hpp"
 
-#include <atomic>
 #include <memory>
 
 namespace tessera {
@@ -31,24 +29,6 @@ class StreamedOnGpu : public testing::CudaTest {
     result.memory_limit_bytes = limit;
     return result;
   }
-};
-
-/// Memory of the pool of the library's own context, with the most that was ever held.
-class MeasuredMemory final : public MemoryResource {
- public:
-  void* allocate(std::uint64_t bytes, CUstream_st* stream) override {
-    held += static_cast<std::int64_t>(bytes);
-    peak = std::max(peak.load(), held.load());
-    void* data = nullptr;
-    cuda::check(cudaMallocFromPoolAsync(&data, bytes, cuda::Context::of(Device::cuda(0)).pool(), stream), "allocating");
-    return data;
-  }
-  void deallocate(void* data, std::uint64_t bytes, CUstream_st* stream) noexcept override {
-    held -= static_cast<std::int64_t>(bytes);
-    static_cast<void>(cudaFreeAsync(data, stream));
-  }
-  std::atomic<std::int64_t> held = 0;
-  std::atomic<std::int64_t> peak = 0;
 };
 
 /// Short rows, rows of several parts, and two that are larger than the smallest slice.
@@ -116,7 +96,7 @@ TEST_F(StreamedOnGpu, KeepsWithinItsLimit) {
   const auto matrix = generate<double>(parse_generator("fem3d:4000"));
   for (const double share : {0.2, 0.5, 0.9}) {
     SCOPED_TRACE(share);
-    const auto memory = std::make_shared<MeasuredMemory>();
+    const auto memory = std::make_shared<testing::MeasuredMemory>();
     const Context context(gpu(), {.memory = memory});
     SpmvOptions wanted = options(static_cast<std::uint64_t>(share * static_cast<double>(matrix.bytes())));
     wanted.device = context;
