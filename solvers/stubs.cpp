@@ -4,9 +4,6 @@
 #include "solvers/amg/phase_clock.hpp"
 #include "solvers/amg/prolongator.hpp"
 #include "solvers/amg/strength.hpp"
-#include "solvers/distributed/peer_links.hpp"
-#include "solvers/distributed/peer_ranks.hpp"
-#include "solvers/distributed/product.hpp"
 #include "solvers/factors/prepared_factors.hpp"
 #include "solvers/fused/block.hpp"
 #include "solvers/fused/enqueued_loops.hpp"
@@ -65,40 +62,6 @@ template <class Op>
 void StateOp<Op>::enqueue(const Device& device, const LoopFrame& /*frame*/, const Op& /*op*/) {
   refuse(device);
 }
-
-struct PeerLinks::Impl {};
-PeerLinks::PeerLinks(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-PeerLinks::~PeerLinks() = default;
-std::unique_ptr<PeerLinks> PeerLinks::make(std::span<const Device> devices, double /*patience_seconds*/) {
-  refuse(devices.front());
-}
-PeerExchange* PeerLinks::exchange(int /*rank*/) const noexcept { return nullptr; }
-const volatile std::uint32_t* PeerLinks::lost(int /*rank*/) const noexcept { return nullptr; }
-void PeerLinks::begin() {}
-void PeerLinks::stop() noexcept {}
-
-template <class T>
-std::unique_ptr<detail::DistributedProduct<T>> make_peer_product(detail::LocalMatrix<T> /*local*/,
-                                                                 const detail::ExchangeLists& /*lists*/,
-                                                                 const Device& device) {
-  refuse(device);
-}
-template std::unique_ptr<detail::DistributedProduct<float>> make_peer_product(detail::LocalMatrix<float>,
-                                                                              const detail::ExchangeLists&,
-                                                                              const Device&);
-template std::unique_ptr<detail::DistributedProduct<double>> make_peer_product(detail::LocalMatrix<double>,
-                                                                               const detail::ExchangeLists&,
-                                                                               const Device&);
-
-template <class T>
-std::unique_ptr<detail::RankExchange> make_peer_ranks(const detail::ExchangeLists& /*lists*/, index_t /*rows*/,
-                                                      const detail::RankVectors<T>& /*vectors*/, const Device& device) {
-  refuse(device);
-}
-template std::unique_ptr<detail::RankExchange> make_peer_ranks(const detail::ExchangeLists&, index_t,
-                                                               const detail::RankVectors<float>&, const Device&);
-template std::unique_ptr<detail::RankExchange> make_peer_ranks(const detail::ExchangeLists&, index_t,
-                                                               const detail::RankVectors<double>&, const Device&);
 
 bool has_persistent_kernels(const Device& /*device*/) { return false; }
 
@@ -230,7 +193,6 @@ template DeviceFactors<double> factor_on_device(const CsrView<double>&, bool, do
 
 #include "solvers/amg/registration.hpp"
 #include "solvers/centrality_registration.hpp"
-#include "solvers/distributed/registration.hpp"
 #include "solvers/inverse/registration.hpp"
 #include "solvers/least_squares_registration.hpp"
 #include "solvers/minres_chebyshev_registration.hpp"
