@@ -2,6 +2,7 @@
 #include "solvers/distributed/peer_links.hpp"
 #include "solvers/distributed/peer_ranks.hpp"
 #include "solvers/distributed/product.hpp"
+#include "solvers/fused/ops.hpp"
 #include "tessera/error.hpp"
 
 #include <utility>
