@@ -133,7 +133,8 @@ class GmresBlock : PersistentBlock<T, detail::GmresState, GmresSpace<T>, Lanes> 
       op.scalars_after(state(), squares);
     } else {
       state().dots = {0.0, squares};
-      const detail::GmresProject<T> op{.counts = global_.counts};
+      const detail::GmresProject<T> op{
+          .counts = global_.counts, .block = {}, .coefficients = nullptr, .projections = nullptr, .w = nullptr};
       op.scalars_before(state());
     }
   }
