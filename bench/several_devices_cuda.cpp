@@ -1,11 +1,13 @@
-/// Conjugate gradients on one GPU and on several of one host, in turn: time per iteration of the same system (strong
-/// scaling) and of one that grows with the number of GPUs (weak), small systems whose iterations are sums over GPUs,
-/// and how far the solutions of both are apart.
+/// Conjugate gradients, BiCGSTAB and PageRank on one GPU and on several of one host, in turn: time per iteration of the
+/// same system (strong scaling) and of one that grows with the number of GPUs (weak), small systems whose iterations
+/// are sums over GPUs, and how far the solutions of both are apart.
 ///
 ///   bench_several_devices_cuda --devices cuda:0,1 --json results.json
 #include "bench/report.hpp"
+#include "bench/several_devices_ranks.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
+#include "tessera/iterative_solver.hpp"
 #include "tessera/several_devices.hpp"
 #include "tessera/spmv.hpp"
 
@@ -25,7 +27,9 @@ namespace tessera::bench {
 namespace {
 
 struct Settings {
-  std::vector<std::string> parts{"small", "strong", "weak"};
+  std::vector<std::string> parts{"small", "strong", "weak", "bicgstab", "pagerank"};
+  std::vector<std::string> graphs{"rmat:scale=24", "web:15000000"};
+  std::vector<std::string> precisions{"fp64", "fp32"};  ///< of PageRank
   std::string devices = "cuda:0,1";
   std::string json;
   double scale = 1.0;  ///< of the sides of the grids
@@ -55,14 +59,18 @@ SolverOptions options_for(std::int64_t iterations) {
 /// A system on one GPU.
 class OnOne {
  public:
-  OnOne(const Csr<double>& matrix, const Device& device)
-      : plan_(Csr<double>::copy_of(matrix.view()), {.device = device}),
+  OnOne(const Csr<double>& matrix, const Device& device, IterativeMethod method)
+      : method_(method),
+        plan_(Csr<double>::copy_of(matrix.view()), {.device = device}),
         b_(Array<double>::copy_of(right_side(matrix.rows()), device)),
         x_(matrix.rows(), Init::zero, device) {}
 
   SolveReport operator()(std::int64_t iterations, std::vector<double>& x) {
     detail::zero_bytes(x_.device(), x_.data(), x_.bytes());
-    SolveReport report = cg<double>(plan_, std::as_const(b_).span(), x_.span(), options_for(iterations));
+    const auto b = std::as_const(b_).span();
+    SolveReport report = method_ == IterativeMethod::cg
+                             ? cg<double>(plan_, b, x_.span(), options_for(iterations))
+                             : bicgstab<double>(plan_, b, x_.span(), options_for(iterations));
     const Array<double> on_host = x_.to(Device{});
     x.assign(on_host.begin(), on_host.end());
     return report;
@@ -70,6 +78,7 @@ class OnOne {
   [[nodiscard]] std::string kernel() const { return std::string(to_string(plan_.info().algorithm)); }
 
  private:
+  IterativeMethod method_;
   SpmvPlan<double> plan_;
   Array<double> b_;
   Array<double> x_;
@@ -78,28 +87,19 @@ class OnOne {
 /// The same on a group.
 class OnGroup {
  public:
-  OnGroup(const Csr<double>& matrix, const DeviceGroup& group)
-      : matrix_(group, matrix.view()), b_(right_side(matrix.rows())) {}
+  OnGroup(const Csr<double>& matrix, const DeviceGroup& group, IterativeMethod method)
+      : method_(method), matrix_(group, matrix.view()), b_(right_side(matrix.rows())) {}
 
   SolveReport operator()(std::int64_t iterations, std::vector<double>& x) {
     x.assign(b_.size(), 0.0);
-    return cg<double>(matrix_, GroupPreconditioner::identity, b_, x, options_for(iterations));
+    constexpr auto identity = GroupPreconditioner::identity;
+    return method_ == IterativeMethod::cg ? cg<double>(matrix_, identity, b_, x, options_for(iterations))
+                                          : bicgstab<double>(matrix_, identity, b_, x, options_for(iterations));
   }
-  [[nodiscard]] Json parts() const {
-    Json json = Json::array();
-    for (const DevicePart& part : matrix_.parts()) {
-      json.push_back({{"device", part.device},
-                      {"rows", part.rows},
-                      {"nnz", part.nnz},
-                      {"halo", part.halo},
-                      {"halo_nnz", part.halo_nnz},
-                      {"kernel", part.kernel},
-                      {"halo_kernel", part.halo_kernel}});
-    }
-    return json;
-  }
+  [[nodiscard]] Json parts() const { return json_of_parts(matrix_.parts()); }
 
  private:
+  IterativeMethod method_;
   DistributedMatrix<double> matrix_;
   std::vector<double> b_;
 };
@@ -174,6 +174,8 @@ class Bench {
       if (part == "small") result[part] = small();
       if (part == "strong") result[part] = strong();
       if (part == "weak") result[part] = weak();
+      if (part == "bicgstab") result[part] = by_bicgstab();
+      if (part == "pagerank") result[part] = ranks();
       // What has been measured stays where a later part fails.
       write(result, settings_.json);
     }
@@ -186,15 +188,25 @@ class Bench {
   }
 
   [[nodiscard]] Json same_system(const std::string& name, const Csr<double>& matrix, const Iterations& iterations,
-                                 bool with_group_of_one) {
-    OnOne one(matrix, group_.device(0));
-    OnGroup all(matrix, group_);
+                                 bool with_group_of_one, IterativeMethod method = IterativeMethod::cg) {
+    OnOne one(matrix, group_.device(0), method);
+    OnGroup all(matrix, group_, method);
     std::optional<OnGroup> alone;
     std::vector<Contender> contenders{{"one", std::ref(one)}, {"all", std::ref(all)}};
     if (with_group_of_one) {
-      alone.emplace(matrix, DeviceGroup({Device::cuda(first_.ordinal())}));
+      alone.emplace(matrix, DeviceGroup({Device::cuda(first_.ordinal())}), method);
       contenders.push_back({"group of one", std::ref(*alone)});
     }
+    Json row = compared(name, one, all, contenders, iterations);
+    row["rows"] = matrix.rows();
+    row["nnz"] = matrix.nnz();
+    return row;
+  }
+
+  /// \param contenders the first two are one and all
+  template <class One, class All>
+  [[nodiscard]] Json compared(const std::string& name, One& one, All& all, std::vector<Contender>& contenders,
+                              const Iterations& iterations) {
     measure(contenders, iterations, settings_.rounds);
     // Once more: the same bits.
     std::vector<double> again;
@@ -203,8 +215,44 @@ class Bench {
     row["same_bits_again"] = again == contenders[1].x;
     row["kernel_of_one"] = one.kernel();
     row["parts"] = all.parts();
-    row["rows"] = matrix.rows();
-    row["nnz"] = matrix.nnz();
+    return row;
+  }
+
+  [[nodiscard]] Json by_bicgstab() {
+    Json rows = Json::array();
+    const std::int64_t wide = side(8000);
+    const std::int64_t cube = side(250);
+    rows.push_back(same_system(fmt::format("convection {}^2", wide),
+                               convection_diffusion<double>(wide, wide, 1, {.x = 0.5, .y = -0.25}), {10, 60}, false,
+                               IterativeMethod::bicgstab));
+    rows.push_back(same_system(fmt::format("fem3d {}", cube),
+                               poisson3d<double>(cube, cube, cube, Stencil3d::twentyseven_point), {10, 60}, false,
+                               IterativeMethod::bicgstab));
+    rows.push_back(same_system("convection 1000^2", convection_diffusion<double>(1000, 1000, 1, {.x = 0.5}), {100, 600},
+                               false, IterativeMethod::bicgstab));
+    return rows;
+  }
+
+  [[nodiscard]] Json ranks() {
+    Json rows = Json::array();
+    for (const std::string& graph : settings_.graphs) {
+      for (const std::string& precision : settings_.precisions) {
+        rows.push_back(precision == "fp32" ? ranks_of<float>(graph, precision) : ranks_of<double>(graph, precision));
+      }
+    }
+    return rows;
+  }
+
+  template <class T>
+  [[nodiscard]] Json ranks_of(const std::string& graph, const std::string& precision) {
+    const TransitionMatrix<T> transition(generate<T>(parse_generator(graph), ValueStorage::pattern).view());
+    RanksOnOne<T> one(transition, group_.device(0));
+    RanksOnGroup<T> all(transition, group_);
+    std::vector<Contender> contenders{{"one", std::ref(one)}, {"all", std::ref(all)}};
+    Json row = compared(graph + ", " + precision, one, all, contenders, {16, 80});
+    row["precision"] = precision;
+    row["vertices"] = transition.vertices();
+    row["edges"] = transition.edges();
     return row;
   }
 
@@ -241,9 +289,10 @@ class Bench {
   }
 
   [[nodiscard]] Json growing(const std::string& name, const Csr<double>& small, const Csr<double>& large) {
-    OnOne one(small, group_.device(0));
-    OnGroup all(large, group_);
-    OnGroup alone(small, DeviceGroup({Device::cuda(first_.ordinal())}));
+    constexpr auto method = IterativeMethod::cg;
+    OnOne one(small, group_.device(0), method);
+    OnGroup all(large, group_, method);
+    OnGroup alone(small, DeviceGroup({Device::cuda(first_.ordinal())}), method);
     std::vector<Contender> contenders{
         {"one", std::ref(one)}, {"all", std::ref(all)}, {"group of one", std::ref(alone)}};
     measure(contenders, {10, 60}, settings_.rounds);
@@ -263,8 +312,10 @@ class Bench {
 
 int main(int argc, char** argv) {
   tessera::bench::Settings settings;
-  CLI::App app("Conjugate gradients on one GPU and on several");
-  app.add_option("--parts", settings.parts, "small, strong, weak")->delimiter(',');
+  CLI::App app("Conjugate gradients, BiCGSTAB and PageRank on one GPU and on several");
+  app.add_option("--parts", settings.parts, "small, strong, weak, bicgstab, pagerank")->delimiter(',');
+  app.add_option("--graph", settings.graphs, "as solve --generate, one or more; of the part pagerank");
+  app.add_option("--precisions", settings.precisions, "fp64, fp32; of the part pagerank")->delimiter(',');
   app.add_option("--devices", settings.devices, "as solve --device");
   app.add_option("--scale", settings.scale, "of the sides of large grids");
   app.add_option("--rounds", settings.rounds);

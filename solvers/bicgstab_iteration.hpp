@@ -3,6 +3,7 @@
 /// (panel/bicgstab_panel.hpp). The scalars and the operations are in bicgstab.hpp.
 #pragma once
 
+#include "core/group_rank.hpp"
 #include "solvers/bicgstab.hpp"
 #include "solvers/fused/transform_reduce.hpp"
 #include "solvers/fused/vector_ops.hpp"
@@ -116,7 +117,7 @@ struct BicgstabHostSteps {
 
   /// r̂,  ρ = <r̂, r>,  p = r by β = 0
   void start() const {
-    const std::uint64_t stream = shadows.drawn++ << 32;
+    const std::uint64_t stream = (shadows.drawn++ << 32) + first_row();
     const double squares = fused::transform_reduce(solve.device(), static_cast<std::int64_t>(shadow.size()),
                                                    BicgstabShadow<T>{.random = shadows.is_random,
                                                                      .seed = solve.problem().options.seed,
@@ -137,6 +138,11 @@ struct BicgstabHostSteps {
   }
 
  private:
+  /// Of the system, so that ranks of a group draw the r̂ of one device.
+  [[nodiscard]] std::uint64_t first_row() const {
+    const GroupRank* const rank = rank_of(solve.device());
+    return rank == nullptr ? 0 : static_cast<std::uint64_t>(rank->first_row);
+  }
   /// x = x + α p̂, whose residual is s.
   void accept_half_step() const { fused::axpy<T>(solve.device(), static_cast<T>(state.alpha), p_hat, solve.x()); }
   [[nodiscard]] double shadow_product() const { return fused::dot<T>(solve.device(), shadow, solve.r()); }

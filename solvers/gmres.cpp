@@ -18,12 +18,15 @@
 /// that is not fused; a diagonal adds 1n):
 ///   [z = M v with ‖z‖²           2n     + M; from the left w = M w, after the product with A]
 ///   w = A z with ‖w‖²            3n     reads z twice, writes w
-///   v = v - V d, h = Vᵀ w        (j+2)n reads V (again from the cache), w; writes the last column of V
+///   v = v - V d, h = Vᵀ w        (j+2)n reads V, w; writes the last column of V
 ///   w = w - V h with Vᵀ w        (j+2)n reads V (again from the cache), w; writes w; [+ 2n, reads z, writes it to Z]
 ///   v = w / ‖w - V h'‖, z        3n     reads w; writes v to V, z
 /// In all (2 j + 10) n: about 41 n elements in the mean of a cycle of 30. At its end, x takes (m + 2) n, and its
 /// residual one more product.
+///
+/// On a GPU, where M is fused, a small system is solved by one kernel (solvers/persistent_gmres.cuh).
 #include "solvers/gmres_cycle.hpp"
+#include "solvers/persistent_matrix.hpp"
 #include "tessera/error.hpp"
 #include "tessera/solvers.hpp"
 
@@ -31,6 +34,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 
 namespace tessera {
@@ -54,7 +58,11 @@ class Gmres final : public detail::KrylovMethod<T> {
         w_(problem.a.make_output()),
         image_(solve_.m().is_fused ? 0 : n_, Init::none, solve_.device()),
         cycle_(n_, detail::gmres_directions(n_, problem.options),
-               detail::GmresSide<T>(solve_.m(), problem.options.side), solve_.device(), loop_.device_of_state()) {}
+               detail::GmresSide<T>(solve_.m(), problem.options.side), solve_.device(), loop_.device_of_state()),
+        persistent_(
+            detail::persistent_matrix_of(problem, cuda::PersistentLoop::gmres, static_cast<int>(cycle_.directions()))) {
+    if (persistent_) loop_.run_by_kernel([this](const cuda::LoopFrame& frame) { launch(frame); });
+  }
 
   [[nodiscard]] SolveReport solve() override {
     loop_.reset();
@@ -96,6 +104,17 @@ class Gmres final : public detail::KrylovMethod<T> {
   void resume() { steps().resume(); }
 
  private:
+  void launch(const cuda::LoopFrame& frame) {
+    const fused::FusedPreconditioner<T>& m = solve_.m();
+    const cuda::PersistentGmresVectors<T> vectors{.diagonal = detail::diagonal_of(m),
+                                                  .is_left = cycle_.side().is_left,
+                                                  .counts = m.counts(),
+                                                  .z = solve_.r().data(),
+                                                  .v = cycle_.v(),
+                                                  .scalars = cycle_.scalars().memory};
+    persistent_->launch_gmres(frame, *detail::free_matrix_of(solve_.problem()), vectors);
+  }
+
   [[nodiscard]] detail::GmresHostSteps<T> steps() {
     return {.solve = solve_,
             .state = loop_.state(),
@@ -109,6 +128,7 @@ class Gmres final : public detail::KrylovMethod<T> {
   DualBuffer<T> w_;
   Array<T> image_;  ///< M v, or M A v from the left; empty where M is fused
   detail::GmresCycle<T> cycle_;
+  std::unique_ptr<cuda::PersistentMatrix<T>> persistent_;
 };
 
 }  // namespace

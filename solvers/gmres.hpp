@@ -34,10 +34,10 @@ struct GmresScalars {
   double* memory = nullptr;
   std::int64_t m = 0;
 
-  [[nodiscard]] static std::int64_t size(std::int64_t m) noexcept { return 7 * m + m * (m + 1); }
+  [[nodiscard]] TESSERA_HOST_DEVICE static std::int64_t size(std::int64_t m) noexcept { return 7 * m + m * (m + 1); }
   /// Vᵀ w of the first pass; the coefficients y at the end.
   [[nodiscard]] TESSERA_HOST_DEVICE double* first() const noexcept { return memory; }
-  /// Vᵀ w of the second pass, followed by 0 for the direction itself.
+  /// Vᵀ w of the second pass.
   [[nodiscard]] TESSERA_HOST_DEVICE double* second() const noexcept { return memory + m; }
   /// Rotations.
   [[nodiscard]] TESSERA_HOST_DEVICE double* cosine() const noexcept { return memory + 2 * m; }
@@ -109,7 +109,6 @@ struct GmresScalars {
     const std::int32_t k = s.columns;
     for (std::int32_t i = 0; i < k; ++i) correction(k)[i] = second()[i];
     correction_scale(k) = 1.0 / s.remainder;
-    second()[k] = 0.0;
   }
 
   /// Rotations from `begin` on, and the entries below them of a new column of H.
@@ -147,18 +146,19 @@ template <class T>
 struct GmresSecondPass {
   struct Scalars {
     std::int64_t column;  ///< of v
-    double inverse;       ///< of the norm that v was divided by; 0 for the first direction, which is alone
+    double inverse;       ///< of the norm that v was divided by
   };
   fused::BlockView<T> block;
 
   [[nodiscard]] TESSERA_HOST_DEVICE Scalars scalars(const GmresState& s) const {
     return {s.columns - 1, s.columns > 1 ? 1.0 / s.remainder : 0.0};
   }
-  /// \param combination V h', to which v adds nothing
-  TESSERA_HOST_DEVICE void apply(std::int64_t i, T combination, const Scalars& scalar) const {
-    if (scalar.inverse == 0.0) return;
+  /// \param combination V h' of the columns before
+  TESSERA_HOST_DEVICE T complete(std::int64_t i, T combination, const Scalars& scalar) const {
     T& v = block.column(scalar.column)[i];
-    v = static_cast<T>(static_cast<double>(v) - static_cast<double>(combination) * scalar.inverse);
+    if (scalar.column > 0)
+      v = static_cast<T>(static_cast<double>(v) - static_cast<double>(combination) * scalar.inverse);
+    return v;
   }
 };
 
@@ -174,6 +174,7 @@ struct GmresProject {
   };
   static constexpr bool combines = true;
   static constexpr bool projects = true;
+  static constexpr bool completes_last_column = true;
 
   bool counts;  ///< z = M v as an application of M
   fused::BlockView<T> block;
@@ -192,10 +193,9 @@ struct GmresProject {
     return GmresSecondPass<T>{block}.scalars(s);
   }
   [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {w[i]}; }
-  TESSERA_HOST_DEVICE T apply(std::int64_t i, const Loaded& old, T combination, const Scalars& scalar,
-                              fused::NoSum& /*sum*/) const {
-    GmresSecondPass<T>{block}.apply(i, combination, scalar);
-    return old.w;
+  TESSERA_HOST_DEVICE T projected(std::int64_t /*i*/, const Loaded& old, fused::NoSum& /*sum*/) const { return old.w; }
+  TESSERA_HOST_DEVICE T complete(std::int64_t i, T combination, const Scalars& scalar) const {
+    return GmresSecondPass<T>{block}.complete(i, combination, scalar);
   }
   [[nodiscard]] TESSERA_HOST_DEVICE T value(std::int64_t i) const { return w[i]; }
   TESSERA_HOST_DEVICE void scalars_after(GmresState& /*s*/, const fused::NoSum& /*sum*/) const {}
@@ -214,6 +214,7 @@ struct GmresPreconditionAndProject {
   };
   static constexpr bool combines = true;
   static constexpr bool projects = true;
+  static constexpr bool completes_last_column = true;
 
   fused::FusedDiagonal<T> m;
   fused::BlockView<T> block;
@@ -230,13 +231,14 @@ struct GmresPreconditionAndProject {
     return GmresSecondPass<T>{block}.scalars(s);
   }
   [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const { return {w[i], m.load(i)}; }
-  TESSERA_HOST_DEVICE T apply(std::int64_t i, const Loaded& old, T combination, const Scalars& scalar,
-                              double& squares) const {
-    GmresSecondPass<T>{block}.apply(i, combination, scalar);
+  TESSERA_HOST_DEVICE T projected(std::int64_t i, const Loaded& old, double& squares) const {
     const T image = m(old.m, old.w);
     w[i] = image;
     squares += static_cast<double>(image) * static_cast<double>(image);
     return image;
+  }
+  TESSERA_HOST_DEVICE T complete(std::int64_t i, T combination, const Scalars& scalar) const {
+    return GmresSecondPass<T>{block}.complete(i, combination, scalar);
   }
   [[nodiscard]] TESSERA_HOST_DEVICE T value(std::int64_t i) const { return w[i]; }
   TESSERA_HOST_DEVICE void scalars_after(GmresState& s, double squares) const {

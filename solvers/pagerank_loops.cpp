@@ -10,7 +10,7 @@
 /// iterations.
 #include "core/stopwatch.hpp"
 #include "solvers/fused/transform_reduce.hpp"
-#include "solvers/pagerank.hpp"
+#include "solvers/pagerank_operands.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -56,17 +56,17 @@ void place_initial(std::span<const T> initial, const Device& from, std::span<T> 
 template <class T>
 class ProductRankLoop final : public RankLoop<T> {
  public:
-  ProductRankLoop(const SpmvPlan<T>& plan, const TransitionMatrix<T>& transition, const RankRules& rules,
-                  Array<T> teleport)
+  ProductRankLoop(const SpmvPlan<T>& plan, const RankOperands<T>& operands, const RankRules& rules, Array<T> teleport)
       : plan_(plan),
         rules_(rules),
-        device_(plan.device()),
+        device_(operands.device),
         product_(plan.make_output()),
-        home_(transition.device()),
-        out_inverse_(transition.inverse_out_weight(), home_, device_),
+        home_(operands.home),
+        halo_(operands.halo),
+        out_inverse_(operands.inverse_out_weight, home_, device_),
         teleport_(std::move(teleport)),
         x_(out_inverse_.size(), Init::none, device_),
-        y_(x_.size(), Init::none, device_) {}
+        y_(operands.elements, Init::none, device_) {}
 
   [[nodiscard]] std::span<T> teleport() noexcept override { return teleport_.span(); }
 
@@ -76,7 +76,7 @@ class ProductRankLoop final : public RankLoop<T> {
       place_initial(initial, home_, x_.span(), device_);
       first = x_.data();
     }
-    const PagerankStart<T> op{.uniform = 1.0 / static_cast<double>(x_.size()),
+    const PagerankStart<T> op{.uniform = 1.0 / rules_.vertices,
                               .first = first,
                               .out_inverse = out_inverse_.data(),
                               .x = x_.data(),
@@ -89,7 +89,9 @@ class ProductRankLoop final : public RankLoop<T> {
   void run(int iterations) override {
     for (int k = 0; k < iterations && state_.halt == 0; ++k) {
       // q = Wᵀ y
+      if (halo_ != nullptr) halo_->fetch(y_.span());
       plan_.apply(std::as_const(y_).span(), product_);
+      if (halo_ != nullptr) halo_->release();
       // x = d (q + dangling(x)) + (1 - d) v,  y = D⁻¹ x
       const PagerankUpdate<T> update{.weight = state_.weights,
                                      .product = product_.current().data(),
@@ -119,6 +121,7 @@ class ProductRankLoop final : public RankLoop<T> {
   Device device_;
   DualBuffer<T> product_;
   Device home_;  ///< of the transition matrix
+  RankHalo<T>* halo_;
   OnDevice<T> out_inverse_;
   Array<T> teleport_;
   Array<T> x_;
@@ -136,17 +139,18 @@ static_assert(most_chunk % least_chunk == 0);
 template <class T>
 class FusedRankLoop final : public RankLoop<T> {
  public:
-  FusedRankLoop(std::unique_ptr<RankProduct<T>> product, const TransitionMatrix<T>& transition, const RankRules& rules,
-                Array<T> teleport, int vectors, const Device& device)
-      : device_(device),
-        home_(transition.device()),
+  FusedRankLoop(std::unique_ptr<RankProduct<T>> product, const RankOperands<T>& operands, const RankRules& rules,
+                Array<T> teleport, int vectors)
+      : device_(operands.device),
+        home_(operands.home),
+        halo_(operands.halo),
         product_(std::move(product)),
         rules_(rules),
-        degrees_(transition.out_degree(), home_, device),
+        degrees_(operands.out_degree, home_, device_),
         teleport_(std::move(teleport)),
-        scaled_{Array<T>(degrees_.size() * vectors, Init::none, device),
-                Array<T>(degrees_.size() * vectors, Init::none, device)},
-        on_device_(vectors, Init::none, device),
+        scaled_{Array<T>(operands.elements * vectors, Init::none, device_),
+                Array<T>(operands.elements * vectors, Init::none, device_)},
+        on_device_(vectors, Init::none, device_),
         states_(static_cast<std::size_t>(vectors)),
         vectors_{.scaled = {scaled_[0].data(), scaled_[1].data()},
                  .degrees = degrees_.data(),
@@ -154,16 +158,20 @@ class FusedRankLoop final : public RankLoop<T> {
                  .state = on_device_.data()} {}
 
   [[nodiscard]] std::span<T> teleport() noexcept override { return teleport_.span(); }
+  [[nodiscard]] const RankVectors<T>& rank_vectors() const noexcept { return vectors_; }
 
   void start(std::span<const T> initial) override {
     const T* first = vectors_.teleport;
     if (!initial.empty()) {
-      place_initial(initial, home_, scaled_[1].span(), device_);
+      place_initial(initial, home_, scaled_[1].span().first(initial.size()), device_);
       first = scaled_[1].data();
     }
     for (int k = 0; k < vectors(); ++k) states_[static_cast<std::size_t>(k)] = first_state(k, first);
     copy_bytes(device_, on_device_.data(), Device{}, states_.data(), on_device_.bytes());
     chunk_ = least_chunk;
+    if (halo_ == nullptr) return;
+    halo_->fetch(scaled_[0].span());
+    halo_->release();
   }
 
   [[nodiscard]] int vectors() const noexcept override { return static_cast<int>(states_.size()); }
@@ -177,7 +185,8 @@ class FusedRankLoop final : public RankLoop<T> {
     const Stopwatch watch;
     product_->enqueue_iterations(rules_, vectors_, iterations);
     copy_bytes(Device{}, states_.data(), device_, on_device_.data(), on_device_.bytes());
-    choose_chunk(watch.seconds() / iterations);
+    require_answers(device_);
+    choose_chunk(decided_by_first(device_, watch.seconds() / iterations));
   }
 
   double write_ranks(int vector, std::span<T> ranks) override {
@@ -225,6 +234,7 @@ class FusedRankLoop final : public RankLoop<T> {
 
   Device device_;
   Device home_;  ///< of the transition matrix
+  RankHalo<T>* halo_;
   std::unique_ptr<RankProduct<T>> product_;
   RankRules rules_;
   OnDevice<index_t> degrees_;
@@ -239,17 +249,33 @@ class FusedRankLoop final : public RankLoop<T> {
 }  // namespace
 
 template <class T>
+std::unique_ptr<RankLoop<T>> make_product_rank_loop(const SpmvPlan<T>& plan, const RankOperands<T>& operands,
+                                                    const RankRules& rules, Array<T> teleport) {
+  return std::make_unique<ProductRankLoop<T>>(plan, operands, rules, std::move(teleport));
+}
+
+template <class T>
 std::unique_ptr<RankLoop<T>> make_product_rank_loop(const SpmvPlan<T>& plan, const TransitionMatrix<T>& transition,
                                                     const RankRules& rules, Array<T> teleport) {
-  return std::make_unique<ProductRankLoop<T>>(plan, transition, rules, std::move(teleport));
+  return make_product_rank_loop(plan, RankOperands<T>::all_of(transition, plan.device()), rules, std::move(teleport));
+}
+
+template <class T>
+std::unique_ptr<RankLoop<T>> make_fused_rank_loop(std::unique_ptr<RankProduct<T>> product,
+                                                  const RankOperands<T>& operands, const RankRules& rules,
+                                                  Array<T> teleport, int vectors,
+                                                  const std::function<void(const RankVectors<T>&)>& connect) {
+  auto loop = std::make_unique<FusedRankLoop<T>>(std::move(product), operands, rules, std::move(teleport), vectors);
+  if (connect) connect(loop->rank_vectors());
+  return loop;
 }
 
 template <class T>
 std::unique_ptr<RankLoop<T>> make_fused_rank_loop(std::unique_ptr<RankProduct<T>> product,
                                                   const TransitionMatrix<T>& transition, const RankRules& rules,
                                                   Array<T> teleport, int vectors, const Device& device) {
-  return std::make_unique<FusedRankLoop<T>>(std::move(product), transition, rules, std::move(teleport), vectors,
-                                            device);
+  return make_fused_rank_loop(std::move(product), RankOperands<T>::all_of(transition, device), rules,
+                              std::move(teleport), vectors);
 }
 
 template std::unique_ptr<RankLoop<float>> make_product_rank_loop(const SpmvPlan<float>&, const TransitionMatrix<float>&,
@@ -263,5 +289,18 @@ template std::unique_ptr<RankLoop<float>> make_fused_rank_loop(std::unique_ptr<R
 template std::unique_ptr<RankLoop<double>> make_fused_rank_loop(std::unique_ptr<RankProduct<double>>,
                                                                 const TransitionMatrix<double>&, const RankRules&,
                                                                 Array<double>, int, const Device&);
+
+template std::unique_ptr<RankLoop<float>> make_product_rank_loop(const SpmvPlan<float>&, const RankOperands<float>&,
+                                                                 const RankRules&, Array<float>);
+template std::unique_ptr<RankLoop<double>> make_product_rank_loop(const SpmvPlan<double>&, const RankOperands<double>&,
+                                                                  const RankRules&, Array<double>);
+template std::unique_ptr<RankLoop<float>> make_fused_rank_loop(std::unique_ptr<RankProduct<float>>,
+                                                               const RankOperands<float>&, const RankRules&,
+                                                               Array<float>, int,
+                                                               const std::function<void(const RankVectors<float>&)>&);
+template std::unique_ptr<RankLoop<double>> make_fused_rank_loop(std::unique_ptr<RankProduct<double>>,
+                                                                const RankOperands<double>&, const RankRules&,
+                                                                Array<double>, int,
+                                                                const std::function<void(const RankVectors<double>&)>&);
 
 }  // namespace tessera::detail

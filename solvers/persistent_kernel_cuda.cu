@@ -4,6 +4,7 @@
 #include "core/cuda/cooperative_launch.cuh"
 #include "solvers/persistent_bicgstab.cuh"
 #include "solvers/persistent_cg.cuh"
+#include "solvers/persistent_gmres.cuh"
 
 #include <cstdlib>
 #include <string_view>
@@ -29,8 +30,15 @@ __global__ void __launch_bounds__(persistent_threads, 1)
   BicgstabBlock<T, Lanes>(task, vectors, state).run();
 }
 
+template <class T, int Lanes>
+__global__ void __launch_bounds__(persistent_threads, 1)
+    persistent_gmres_kernel(PersistentTask<T> task, PersistentGmresVectors<T> vectors, detail::GmresState* state) {
+  GmresBlock<T, Lanes>(task, vectors, state).run();
+}
+
 template <class T>
-[[nodiscard]] std::size_t shared_bytes(const PartSize& most, PersistentLoop loop) {
+[[nodiscard]] std::size_t shared_bytes(const PartSize& most, PersistentLoop loop, int directions) {
+  if (loop == PersistentLoop::gmres) return GmresSpace<T>(nullptr, most, directions).space.used();
   if (loop == PersistentLoop::cg) return CgSpace<T>(nullptr, most).space.used();
   return BicgstabSpace<T>(nullptr, most).space.used();
 }
@@ -38,13 +46,17 @@ template <class T>
 template <class T>
 class PartitionedMatrix final : public PersistentMatrix<T> {
  public:
-  PartitionedMatrix(const Device& device, index_t rows, PersistentLoop loop, Parts parts, std::size_t shared_bytes)
+  PartitionedMatrix(const Device& device, index_t rows, PersistentLoop loop, int directions, Parts parts,
+                    std::size_t shared_bytes)
       : device_(device),
         rows_(rows),
         parts_(std::move(parts)),
         shared_bytes_(shared_bytes),
         lines_(reduction_lines(parts_.count), Init::zero, device),
-        elements_((loop == PersistentLoop::cg ? 1 : 2) * std::int64_t{rows}, Init::zero, device) {}
+        elements_((loop == PersistentLoop::bicgstab ? 2 : 1) * std::int64_t{rows}, Init::zero, device),
+        directions_(directions),
+        words_(loop == PersistentLoop::gmres ? BasisSums::words(directions + more_sums_of_gmres, parts_.count) : 0,
+               Init::zero, device) {}
 
   void launch_cg(const LoopFrame& frame, const CsrView<T>& a, const PersistentCgVectors<T>& vectors) override {
     auto* const state = static_cast<detail::CgState*>(frame.state);
@@ -65,7 +77,21 @@ class PartitionedMatrix final : public PersistentMatrix<T> {
     start(persistent_bicgstab_kernel<T, 8>);
   }
 
-  [[nodiscard]] std::uint64_t bytes() const override { return parts_.bytes() + lines_.bytes() + elements_.bytes(); }
+  void launch_gmres(const LoopFrame& frame, const CsrView<T>& a, PersistentGmresVectors<T> vectors) override {
+    auto* const state = static_cast<detail::GmresState*>(frame.state);
+    vectors.directions = directions_;
+    vectors.words = words_.data();
+    const auto start = [&](auto* kernel) {
+      this->start("GMRES in one kernel", kernel, task(frame, a), vectors, state);
+    };
+    if (parts_.lanes == 1) return start(persistent_gmres_kernel<T, 1>);
+    if (parts_.lanes == 4) return start(persistent_gmres_kernel<T, 4>);
+    start(persistent_gmres_kernel<T, 8>);
+  }
+
+  [[nodiscard]] std::uint64_t bytes() const override {
+    return parts_.bytes() + lines_.bytes() + elements_.bytes() + words_.bytes();
+  }
 
  private:
   [[nodiscard]] PersistentTask<T> task(const LoopFrame& frame, const CsrView<T>& a) {
@@ -100,7 +126,9 @@ class PartitionedMatrix final : public PersistentMatrix<T> {
   std::size_t shared_bytes_;
   Array<SumLine> lines_;
   Array<NumberedWord> elements_;
-  std::uint64_t number_ = 0;  ///< of the latest reduction
+  int directions_;
+  Array<NumberedWord> words_;  ///< of BasisSums
+  std::uint64_t number_ = 0;   ///< of the latest reduction
 };
 
 static_assert(sizeof(NumberedWord) == bytes_per_element_handed_over);
@@ -124,20 +152,20 @@ bool has_persistent_kernels(const Device& device) {
 
 template <class T>
 std::unique_ptr<PersistentMatrix<T>> make_persistent_matrix(const Device& device, const CsrView<T>& a,
-                                                            PersistentLoop loop) {
+                                                            PersistentLoop loop, int directions) {
   if (!has_persistent_kernels(device)) return nullptr;
   const DeviceLimits& limits = Context::of(device).limits();
   if (!may_fit(a, limits)) return nullptr;
   auto parts = cut_into_parts(device, a.rows, a.row_offsets, a.columns);
   if (!parts || parts->count > most_parts) return nullptr;
-  const std::size_t bytes = shared_bytes<T>(parts->most, loop);
+  const std::size_t bytes = shared_bytes<T>(parts->most, loop, directions);
   if (bytes > static_cast<std::size_t>(limits.largest_shared_per_block)) return nullptr;
-  return std::make_unique<PartitionedMatrix<T>>(device, a.rows, loop, std::move(*parts), bytes);
+  return std::make_unique<PartitionedMatrix<T>>(device, a.rows, loop, directions, std::move(*parts), bytes);
 }
 
 template std::unique_ptr<PersistentMatrix<float>> make_persistent_matrix(const Device&, const CsrView<float>&,
-                                                                         PersistentLoop);
+                                                                         PersistentLoop, int);
 template std::unique_ptr<PersistentMatrix<double>> make_persistent_matrix(const Device&, const CsrView<double>&,
-                                                                          PersistentLoop);
+                                                                          PersistentLoop, int);
 
 }  // namespace tessera::cuda

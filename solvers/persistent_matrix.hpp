@@ -22,9 +22,10 @@ template <class T>
 /// For a small matrix on a GPU and a diagonal M, else null. \throws OutOfMemory, CudaError
 template <class T>
 [[nodiscard]] std::unique_ptr<cuda::PersistentMatrix<T>> persistent_matrix_of(const KrylovProblem<T>& problem,
-                                                                              cuda::PersistentLoop loop) {
+                                                                              cuda::PersistentLoop loop,
+                                                                              int directions = 0) {
   const auto a = free_matrix_of(problem);
-  return a ? cuda::make_persistent_matrix(problem.device(), *a, loop) : nullptr;
+  return a ? cuda::make_persistent_matrix(problem.device(), *a, loop, directions) : nullptr;
 }
 
 /// The diagonal of M; null for the identity.

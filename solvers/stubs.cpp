@@ -4,8 +4,6 @@
 #include "solvers/amg/phase_clock.hpp"
 #include "solvers/amg/prolongator.hpp"
 #include "solvers/amg/strength.hpp"
-#include "solvers/distributed/peer_links.hpp"
-#include "solvers/distributed/product.hpp"
 #include "solvers/factors/prepared_factors.hpp"
 #include "solvers/fused/block.hpp"
 #include "solvers/fused/enqueued_loops.hpp"
@@ -65,38 +63,17 @@ void StateOp<Op>::enqueue(const Device& device, const LoopFrame& /*frame*/, cons
   refuse(device);
 }
 
-struct PeerLinks::Impl {};
-PeerLinks::PeerLinks(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-PeerLinks::~PeerLinks() = default;
-std::unique_ptr<PeerLinks> PeerLinks::make(std::span<const Device> devices, double /*patience_seconds*/) {
-  refuse(devices.front());
-}
-PeerExchange* PeerLinks::exchange(int /*rank*/) const noexcept { return nullptr; }
-const volatile std::uint32_t* PeerLinks::lost(int /*rank*/) const noexcept { return nullptr; }
-void PeerLinks::begin() {}
-void PeerLinks::stop() noexcept {}
-
-template <class T>
-std::unique_ptr<detail::DistributedProduct<T>> make_peer_product(detail::LocalMatrix<T> /*local*/,
-                                                                 const detail::ExchangeLists& /*lists*/,
-                                                                 const Device& device) {
-  refuse(device);
-}
-template std::unique_ptr<detail::DistributedProduct<double>> make_peer_product(detail::LocalMatrix<double>,
-                                                                               const detail::ExchangeLists&,
-                                                                               const Device&);
-
 bool has_persistent_kernels(const Device& /*device*/) { return false; }
 
 template <class T>
 std::unique_ptr<PersistentMatrix<T>> make_persistent_matrix(const Device& /*device*/, const CsrView<T>& /*a*/,
-                                                            PersistentLoop /*loop*/) {
+                                                            PersistentLoop /*loop*/, int /*directions*/) {
   return nullptr;
 }
 template std::unique_ptr<PersistentMatrix<float>> make_persistent_matrix(const Device&, const CsrView<float>&,
-                                                                         PersistentLoop);
+                                                                         PersistentLoop, int);
 template std::unique_ptr<PersistentMatrix<double>> make_persistent_matrix(const Device&, const CsrView<double>&,
-                                                                          PersistentLoop);
+                                                                          PersistentLoop, int);
 
 template <class Op>
 void LoopOp<Op>::record(const Device& device, const LoopFrame& /*frame*/, std::int64_t /*n*/, const Op& /*op*/,
@@ -216,7 +193,6 @@ template DeviceFactors<double> factor_on_device(const CsrView<double>&, bool, do
 
 #include "solvers/amg/registration.hpp"
 #include "solvers/centrality_registration.hpp"
-#include "solvers/distributed/registration.hpp"
 #include "solvers/inverse/registration.hpp"
 #include "solvers/least_squares_registration.hpp"
 #include "solvers/minres_chebyshev_registration.hpp"

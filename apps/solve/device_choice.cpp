@@ -68,6 +68,9 @@ std::uint64_t bytes_of_parts(const RunSettings& settings, Method method, std::in
   const bool may_be_diagonal = precond == Precond::none || precond == Precond::jacobi || precond == Precond::automatic;
   if (columns > 1 || !may_be_diagonal || names_kernel(settings.spmv.algorithm)) return 0;
   if (method == Method::cg) return cuda::most_persistent_bytes(PersistentLoop::cg, rows, nnz, value_bytes);
+  if (method == Method::gmres) {
+    return cuda::most_persistent_bytes(PersistentLoop::gmres, rows, nnz, value_bytes, settings.solver.restart);
+  }
   if (method != Method::bicgstab) return 0;
   return cuda::most_persistent_bytes(PersistentLoop::bicgstab, rows, nnz, value_bytes);
 }

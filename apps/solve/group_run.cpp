@@ -20,6 +20,7 @@
 
 #include <array>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,7 +32,7 @@ namespace {
 constexpr std::string_view where = "several devices";
 
 constexpr auto foreign_options = std::to_array<ForeignOption>({
-    {"precision", "fp64", "products and iterations on several devices are in fp64"},
+    {"precision", "fp64|fp32", "corrections in fp64 run on one device"},
     {"error-gate", "auto|off", "the error of x is not estimated there"},
     {"determinism", "none|run", "sums depend on the number of devices"},
     {"plan-info", "", ""},
@@ -44,20 +45,13 @@ constexpr auto foreign_options = std::to_array<ForeignOption>({
 
 [[nodiscard]] std::string device_text(const Options& options) { return options.text("device").value_or(""); }
 
-[[nodiscard]] DeviceGroup group_of(const Options& options) {
-  try {
-    return DeviceGroup::parse(device_text(options));
-  } catch (const InvalidArgument& error) {
-    throw OptionError("device", fmt::format("option --device: {}", error.what()), "--device cuda:0,1 or cuda:all");
-  }
-}
-
 /// Only what the library has there.
 void require_offered(const RunSettings& settings) {
   const Method method = settings.method;
-  if (method == Method::automatic || method.iterative() != IterativeMethod::cg) {
+  const auto iterative = method == Method::automatic ? std::nullopt : method.iterative();
+  if (iterative != IterativeMethod::cg && iterative != IterativeMethod::bicgstab) {
     throw UsageError(fmt::format("--method {} does not run on several devices", support::to_string(method)),
-                     "--method cg, or one device");
+                     "--method cg or bicgstab, or one device");
   }
   const Precond precond = settings.precond.precond;
   if (precond != Precond::automatic && precond != Precond::none && precond != Precond::jacobi) {
@@ -73,21 +67,32 @@ void require_offered(const RunSettings& settings) {
   return is_none ? GroupPreconditioner::identity : GroupPreconditioner::jacobi;
 }
 
-[[nodiscard]] KnownError distance(std::span<const double> x, std::span<const double> exact) {
+template <class T>
+[[nodiscard]] SolveReport solve_by(IterativeMethod method, const DistributedMatrix<T>& matrix,
+                                   GroupPreconditioner precond, std::span<const T> b, std::span<T> x,
+                                   const SolverOptions& options) {
+  return method == IterativeMethod::cg ? cg<T>(matrix, precond, b, x, options)
+                                       : bicgstab<T>(matrix, precond, b, x, options);
+}
+
+template <class T>
+[[nodiscard]] KnownError distance(std::span<const T> x, std::span<const T> exact) {
   KnownError error;
   double squares = 0.0;
   double exact_squares = 0.0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double each = std::fabs(x[i] - exact[i]);
+    const auto wanted = static_cast<double>(exact[i]);
+    const double each = std::fabs(static_cast<double>(x[i]) - wanted);
     if (!(each <= error.largest)) error.largest = each;
     squares += each * each;
-    exact_squares += exact[i] * exact[i];
+    exact_squares += wanted * wanted;
   }
   error.relative = squares == 0.0 ? 0.0 : std::sqrt(squares / exact_squares);
   return error;
 }
 
-void describe(const RunSettings& settings, const InputMatrix<double>& problem, RunOutcome& outcome) {
+template <class T>
+void describe(const RunSettings& settings, const InputMatrix<T>& problem, RunOutcome& outcome) {
   const Stopwatch timer;
   report_input(settings.problem, settings.machine, problem, outcome);
   outcome.kernel_chosen_by_user = names_kernel(settings.spmv.algorithm);
@@ -102,44 +107,43 @@ void describe(const RunSettings& settings, const InputMatrix<double>& problem, R
       std::numeric_limits<double>::quiet_NaN();
 }
 
-void take_parts(const DistributedMatrix<double>& matrix, double plan_ms, RunOutcome& outcome) {
-  outcome.parts = matrix.parts();
-  outcome.has_peer_access = matrix.group().has_peer_access();
-  outcome.device = matrix.group().device(0);
-  outcome.memory.matrix = matrix.memory_bytes();
+void take_plan(double plan_ms, RunOutcome& outcome) {
   outcome.plan.algorithm = parse_spmv_algorithm(outcome.parts.front().kernel);
   outcome.plan.reason = outcome.parts.front().reason;
   outcome.plan.determinism = Determinism::run_to_run;
   outcome.plan.build_ms = plan_ms;
 }
 
+template <class T>
 struct GroupSolution {
   RunOutcome outcome;
-  std::vector<double> x;
+  std::vector<T> x;
 };
 
-[[nodiscard]] GroupSolution solve_on(const DeviceGroup& group, RunSettings settings, Progress& progress) {
-  GroupSolution result;
+template <class T>
+[[nodiscard]] GroupSolution<T> solve_on(const DeviceGroup& group, RunSettings settings, Progress& progress) {
+  GroupSolution<T> result;
   RunOutcome& outcome = result.outcome;
   progress.phase(loading_text(settings.problem));
-  const InputMatrix<double> problem = load_input<double>(settings.problem, settings.machine);
+  const InputMatrix<T> problem = load_input<T>(settings.problem, settings.machine);
   progress.phase("inspecting the matrix");
   describe(settings, problem, outcome);
   progress.phase(fmt::format("sharing the matrix out to {} devices", group.size()));
   const Stopwatch plan_timer;
-  const DistributedMatrix<double> matrix(group, problem.matrix->view(), settings.spmv);
+  const DistributedMatrix<T> matrix(group, problem.matrix->view(), settings.spmv);
   const double plan_ms = plan_timer.milliseconds();
-  take_parts(matrix, plan_ms, outcome);
+  outcome.memory.matrix = 0;
+  take_parts(matrix, outcome);
+  take_plan(plan_ms, outcome);
   progress.phase("preparing vectors");
-  const SpmvPlan<double> on_host(problem.matrix, {.algorithm = SpmvAlgorithm::csr, .device = settings.machine.host});
-  const std::vector<double> b =
-      make_rhs<double>(settings.rhs, settings.rhs_given, problem.matrix->view(), on_host, settings.machine);
+  const SpmvPlan<T> on_host(problem.matrix, {.algorithm = SpmvAlgorithm::csr, .device = settings.machine.host});
+  const std::vector<T> b =
+      make_rhs<T>(settings.rhs, settings.rhs_given, problem.matrix->view(), on_host, settings.machine);
   outcome.rhs = describe(settings.rhs);
   outcome.x0 = describe(settings.x0);
-  result.x =
-      settings.x0.kind == VectorSettings::Kind::rhs
-          ? b
-          : make_vector<double>(settings.x0, on_host, settings.machine, settings.machine.seed + 1, "initial guess");
+  result.x = settings.x0.kind == VectorSettings::Kind::rhs
+                 ? b
+                 : make_vector<T>(settings.x0, on_host, settings.machine, settings.machine.seed + 1, "initial guess");
   SolverOptions solver = settings.solver;
   solver.observer = [&progress](const IterationInfo& info) {
     keep_partial_results();
@@ -148,38 +152,32 @@ struct GroupSolution {
   };
   solver.stop_cause = interruption;
   const GroupPreconditioner precond = precond_of(settings.precond, outcome);
-  progress.phase(fmt::format("solving with cg and precond {} on {} devices", outcome.precond.name, group.size()));
-  outcome.report = cg<double>(matrix, precond, b, result.x, solver);
+  progress.phase(
+      fmt::format("solving with {} and precond {} on {} devices", outcome.method, outcome.precond.name, group.size()));
+  outcome.report = solve_by<T>(*settings.method.iterative(), matrix, precond, b, result.x, solver);
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.plan_ms = plan_ms;
-  if (const auto exact = exact_solution<double>(settings.rhs, matrix.rows(), settings.machine.seed)) {
-    outcome.error = distance(result.x, *exact);
+  if (const auto exact = exact_solution<T>(settings.rhs, matrix.rows(), settings.machine.seed)) {
+    outcome.error = distance<T>(result.x, *exact);
   }
   warn_about_run(outcome, outcome.warnings);
   return result;
 }
 
-}  // namespace
-
-bool uses_several_devices(const Options& options) { return DeviceGroup::is_group(device_text(options)); }
-
-ExitCode run_on_several_devices(const Options& options, const Invocation& invocation) {
-  require_no_foreign(options, foreign_options, where);
-  const RunSettings settings = run_settings(options);
-  require_offered(settings);
-  check_outputs(settings.output, input_files(options, settings.problem, {settings.rhs.path, settings.x0.path}));
-  const DeviceGroup group = group_of(options);
+template <class T>
+[[nodiscard]] ExitCode run_typed(const RunSettings& settings, const Options& options, const Invocation& invocation) {
+  const DeviceGroup group = device_group(options);
   Progress progress(options, settings.output, settings.machine);
-  GroupSolution solved = solve_on(group, settings, progress);
+  GroupSolution<T> solved = solve_on<T>(group, settings, progress);
   RunOutcome& outcome = solved.outcome;
   progress.conclude(outcome.warnings);
 
   Deliverables results;
   results.write_vector = [&](const std::string& path) {
     const Stopwatch timer;
-    write_solution<double>(path, std::span<const double>(solved.x),
-                           {fmt::format("solution of {} with right-hand side {}: {}", outcome.problem, outcome.rhs,
-                                        to_string(outcome.report.status))});
+    write_solution<T>(path, std::span<const T>(solved.x),
+                      {fmt::format("solution of {} with right-hand side {}: {}", outcome.problem, outcome.rhs,
+                                   to_string(outcome.report.status))});
     outcome.write_ms = timer.milliseconds();
   };
   results.history = [&] { return history_csv(outcome.report.history); };
@@ -192,13 +190,35 @@ ExitCode run_on_several_devices(const Options& options, const Invocation& invoca
                  results);
 }
 
-std::string parts_lines(const RunOutcome& outcome) {
+}  // namespace
+
+DeviceGroup device_group(const Options& options) {
+  try {
+    return DeviceGroup::parse(device_text(options));
+  } catch (const InvalidArgument& error) {
+    throw OptionError("device", fmt::format("option --device: {}", error.what()), "--device cuda:0,1 or cuda:all");
+  }
+}
+
+bool uses_several_devices(const Options& options) { return DeviceGroup::is_group(device_text(options)); }
+
+ExitCode run_on_several_devices(const Options& options, const Invocation& invocation) {
+  require_no_foreign(options, foreign_options, where);
+  const RunSettings settings = run_settings(options);
+  require_offered(settings);
+  check_outputs(settings.output, input_files(options, settings.problem, {settings.rhs.path, settings.x0.path}));
+  return settings.machine.precision == Precision::fp64 ? run_typed<double>(settings, options, invocation)
+                                                       : run_typed<float>(settings, options, invocation);
+}
+
+std::string parts_lines(const CommonOutcome& outcome) {
   std::string text;
   for (const DevicePart& part : outcome.parts) {
     std::string halo = "no halo";
     if (part.halo > 0) {
-      halo = fmt::format("halo {} from {}, {} nonzeros there ({})", counted(part.halo, "element"),
-                         counted(part.neighbours, "device"), part.halo_nnz, part.halo_kernel);
+      halo = fmt::format("halo {} from {}, {} nonzeros there{}", counted(part.halo, "element"),
+                         counted(part.neighbours, "device"), part.halo_nnz,
+                         part.halo_kernel.empty() ? "" : fmt::format(" ({})", part.halo_kernel));
     }
     text += line("device", fmt::format("{}: rows {} to {}, {} nonzeros, {}, {}", part.device, part.first_row + 1,
                                        part.first_row + part.rows, part.nnz, halo, size_text(part.memory_bytes)));
@@ -209,7 +229,7 @@ std::string parts_lines(const RunOutcome& outcome) {
   return text;
 }
 
-Json parts_json(const RunOutcome& outcome) {
+Json parts_json(const CommonOutcome& outcome) {
   Json json = Json::array();
   for (const DevicePart& part : outcome.parts) {
     json.push_back({{"device", part.device},

@@ -97,9 +97,11 @@ struct CommonOutcome {
   std::optional<RoundedInteger> first_rounded;
   bool pattern = false;
   Precision precision = Precision::fp64;
-  Device device;              ///< of products and iterations
-  std::string device_reason;  ///< empty when the user chose
-  int threads = 0;            ///< of the host
+  Device device;                  ///< of products and iterations
+  std::string device_reason;      ///< empty when the user chose
+  std::vector<DevicePart> parts;  ///< of several devices
+  bool has_peer_access = false;   ///< of these
+  int threads = 0;                ///< of the host
   bool kernel_chosen_by_user = false;
   PlanInfo plan;
   MemoryUse memory;
@@ -159,8 +161,6 @@ struct RunOutcome : CommonOutcome {
   std::optional<LeastSquaresOutcome> least_squares;
   std::optional<MixedOutcome> mixed;
   std::optional<petsc::EngineInfo> engine;  ///< of a run by PETSc
-  std::vector<DevicePart> parts;            ///< of a run on several devices
-  bool has_peer_access = false;             ///< of these
   std::string next_command;                 ///< to type after a run that did not converge; may be empty
   std::optional<BreakEven> break_even;
 };

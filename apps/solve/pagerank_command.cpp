@@ -2,6 +2,8 @@
 #include "device_choice.hpp"
 #include "dry_run.hpp"
 #include "errors.hpp"
+#include "foreign_options.hpp"
+#include "group_run.hpp"
 #include "interrupt.hpp"
 #include "option_values.hpp"
 #include "outputs.hpp"
@@ -17,10 +19,13 @@
 #include "support/machine.hpp"
 #include "tessera/error.hpp"
 #include "tessera/pagerank.hpp"
+#include "tessera/pagerank_several_devices.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -29,6 +34,14 @@
 namespace tessera::cli {
 
 namespace {
+
+/// On several devices.
+constexpr auto foreign_options = std::to_array<ForeignOption>({
+    {"determinism", "none|run", "sums depend on the number of devices"},
+    {"plan-info", "", ""},
+    {"mem-limit", "", "each device holds its share of the graph"},
+    {"dry-run", "", ""},
+});
 
 template <class T>
 struct Ranked {
@@ -157,8 +170,47 @@ template <class T>
   return pagerank_multi<T>(transition, weights, options);
 }
 
+/// The same on several devices, one vector after the other.
 template <class T>
-[[nodiscard]] Ranked<T> rank_graph(PageRankSettings settings, Progress& progress) {
+[[nodiscard]] std::vector<PageRankResult<T>> rank_all(const DistributedTransitionMatrix<T>& transition,
+                                                      const std::vector<JumpWeights>& jumps, PageRankOptions options) {
+  const Stopwatch watch;
+  const double limit = options.time_limit_seconds;
+  std::vector<PageRankResult<T>> results;
+  for (std::size_t k = 0; k < std::max<std::size_t>(jumps.size(), 1); ++k) {
+    if (k < jumps.size()) options.personalization = jumps[k].weights;
+    options.time_limit_seconds = std::max(limit - watch.seconds(), 0.0);
+    results.push_back(pagerank(transition, options));
+  }
+  return results;
+}
+
+/// \param group null: one device
+template <class T>
+[[nodiscard]] std::vector<PageRankResult<T>> rank_on(const DeviceGroup* group, const TransitionMatrix<T>& transition,
+                                                     const std::vector<JumpWeights>& jumps,
+                                                     const PageRankOptions& options, Progress& progress,
+                                                     PageRankOutcome& outcome) {
+  if (group == nullptr) {
+    progress.phase("ranking");
+    return rank_all(transition, jumps, options);
+  }
+  progress.phase(fmt::format("sharing the graph out to {} devices", group->size()));
+  const Stopwatch plan_timer;
+  const DistributedTransitionMatrix<T> shared(*group, transition, options.spmv);
+  const double plan_ms = plan_timer.milliseconds();
+  take_parts(shared, outcome);
+  progress.phase(fmt::format("ranking on {} devices", group->size()));
+  std::vector<PageRankResult<T>> results = rank_all(shared, jumps, options);
+  for (PageRankResult<T>& result : results) {
+    result.plan.bytes = 0;  // counted with the matrix
+    result.timings.plan_ms = plan_ms;
+  }
+  return results;
+}
+
+template <class T>
+[[nodiscard]] Ranked<T> rank_graph(PageRankSettings settings, const DeviceGroup* group, Progress& progress) {
   Ranked<T> ranked;
   PageRankOutcome& outcome = ranked.outcome;
   MachineSettings& machine = settings.machine;
@@ -196,8 +248,7 @@ template <class T>
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
   options.stop_cause = interruption;
-  progress.phase("ranking");
-  take_results(rank_all(transition, jumps, options), jumps, settings.ranking.top, ranked);
+  take_results(rank_on(group, transition, jumps, options, progress, outcome), jumps, settings.ranking.top, ranked);
   outcome.timings.read_ms = problem.read_ms;
   outcome.timings.plan_ms += transition_ms;
   outcome.options = options;
@@ -219,8 +270,10 @@ template <class T>
 template <class T>
 [[nodiscard]] ExitCode pagerank_typed(const PageRankSettings& settings, const Options& options,
                                       const Invocation& invocation) {
+  std::optional<DeviceGroup> group;
+  if (uses_several_devices(options)) group = device_group(options);
   Progress progress(options, settings.output, settings.machine);
-  Ranked<T> ranked = rank_graph<T>(settings, progress);
+  Ranked<T> ranked = rank_graph<T>(settings, group ? &*group : nullptr, progress);
   PageRankOutcome& outcome = ranked.outcome;
   progress.conclude(outcome.warnings);
 
@@ -248,6 +301,7 @@ template <class T>
 }  // namespace
 
 ExitCode pagerank_command(const Options& options, const Invocation& invocation) {
+  if (uses_several_devices(options)) require_no_foreign(options, foreign_options, "several devices");
   const PageRankSettings settings = pagerank_settings(options);
   std::vector<std::string> inputs{settings.ranking.labels};
   for (const Personalization& each : settings.personalize) {

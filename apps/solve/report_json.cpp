@@ -428,6 +428,7 @@ Json run_json(const RunOutcome& outcome, const Options& options, const Invocatio
 Json pagerank_json(const PageRankOutcome& outcome, const Options& options, const Invocation& invocation,
                    ExitCode code) {
   Json json = common_json("solve.pagerank/1", outcome, options, invocation);
+  if (!outcome.parts.empty()) json["devices"] = parts_json(outcome);
   json["result"] = pagerank_result_json(outcome, code);
   if (!outcome.vectors.empty()) json["vectors"] = rank_vectors_json(outcome);
   put_tail(json, outcome, outcome.timings, {outcome.iterations, outcome.spmv_count, outcome.edges, &outcome.history});

@@ -265,7 +265,8 @@ Precision element_type(const Options& options) {
 
 /// Of several devices (group_run.hpp) the first: they have the same kernels.
 [[nodiscard]] std::string first_device(const Options& options, const std::string& device) {
-  if (options.command() != Command::run || !DeviceGroup::is_group(device)) return device;
+  const bool takes_several = options.command() == Command::run || options.command() == Command::pagerank;
+  if (!takes_several || !DeviceGroup::is_group(device)) return device;
   return device == "cuda:all" ? "cuda" : device.substr(0, device.find(','));
 }
 

@@ -143,10 +143,23 @@ template <class T>
 SolveReport cg(const DistributedMatrix<T>& A, GroupPreconditioner M, std::span<const T> b, std::span<T> x,
                const SolverOptions& options = {});
 
+/// bicgstab() on several devices, as cg() there: with the loop, the restarts and the random r̂ of one device.
+/// \throws as bicgstab(), and as cg() on several devices
+template <class T>
+SolveReport bicgstab(const DistributedMatrix<T>& A, GroupPreconditioner M, std::span<const T> b, std::span<T> x,
+                     const SolverOptions& options = {});
+
+extern template class DistributedMatrix<float>;
 extern template class DistributedMatrix<double>;
 extern template Partition Partition::by_nonzeros(const CsrView<float>&, int);
 extern template Partition Partition::by_nonzeros(const CsrView<double>&, int);
+extern template SolveReport cg(const DistributedMatrix<float>&, GroupPreconditioner, std::span<const float>,
+                               std::span<float>, const SolverOptions&);
+extern template SolveReport bicgstab(const DistributedMatrix<float>&, GroupPreconditioner, std::span<const float>,
+                                     std::span<float>, const SolverOptions&);
 extern template SolveReport cg(const DistributedMatrix<double>&, GroupPreconditioner, std::span<const double>,
                                std::span<double>, const SolverOptions&);
+extern template SolveReport bicgstab(const DistributedMatrix<double>&, GroupPreconditioner, std::span<const double>,
+                                     std::span<double>, const SolverOptions&);
 
 }  // namespace tessera

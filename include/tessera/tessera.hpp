@@ -34,6 +34,7 @@
 #include "tessera/multiple_right_sides.hpp"
 #include "tessera/ordering.hpp"
 #include "tessera/pagerank.hpp"
+#include "tessera/pagerank_several_devices.hpp"
 #include "tessera/pagerank_solver.hpp"
 #include "tessera/polynomial.hpp"
 #include "tessera/preconditioner.hpp"

@@ -72,7 +72,7 @@ class Plan(_Operator):
     A : sparse matrix or array of SciPy, dense matrix, CSR matrix on a GPU
         In place where its types allow (docs/python.md has the table).
     kernel : str
-        A name of `tessera.kernels()`; "auto" chooses and says why.
+        A name of `tessera.kernels()`; "auto" chooses and says why, "measured" times those that suit the matrix.
     device : str, optional
         "host", "cuda" or "cuda:N"; default: where the matrix lies.
     transpose : bool

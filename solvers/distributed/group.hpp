@@ -7,11 +7,19 @@
 #include "solvers/distributed/peer_links.hpp"
 #include "tessera/several_devices.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <vector>
 
 namespace tessera {
+
+namespace detail {
+
+/// Threads of the host for each of the ranks.
+[[nodiscard]] inline Device share_of_host(int ranks) { return Device::host(std::max(1, Device{}.threads() / ranks)); }
+
+}  // namespace detail
 
 struct DeviceGroup::Impl {
   std::vector<Device> devices;  ///< GPUs have contexts of their own

@@ -77,7 +77,7 @@ class PeerProduct final : public detail::DistributedProduct<T>,
                           private detail::EnqueuedProduct<T> {
  public:
   PeerProduct(detail::LocalMatrix<T> local, const detail::ExchangeLists& lists, const Device& device)
-      : detail::DistributedProduct<T>(std::move(local), device),
+      : detail::DistributedProduct<T>(std::move(local), lists, device),
         here_(detail::alone(device)),
         of_blocks_(std::int64_t{most_completing_blocks} * 2, Init::zero, here_),
         finished_(1, Init::zero, here_),
@@ -165,6 +165,9 @@ std::unique_ptr<detail::DistributedProduct<T>> make_peer_product(detail::LocalMa
   return std::make_unique<PeerProduct<T>>(std::move(local), lists, device);
 }
 
+template std::unique_ptr<detail::DistributedProduct<float>> make_peer_product(detail::LocalMatrix<float>,
+                                                                              const detail::ExchangeLists&,
+                                                                              const Device&);
 template std::unique_ptr<detail::DistributedProduct<double>> make_peer_product(detail::LocalMatrix<double>,
                                                                                const detail::ExchangeLists&,
                                                                                const Device&);

@@ -5,6 +5,8 @@
 
 #include "core/group_rank.hpp"
 #include "core/sums.hpp"
+#include "solvers/distributed/copied_halo.hpp"
+#include "solvers/distributed/halo_columns.hpp"
 #include "solvers/distributed/row_block.hpp"
 #include "tessera/fused_operator.hpp"
 #include "tessera/spmv.hpp"
@@ -17,11 +19,8 @@
 
 namespace tessera::detail {
 
-/// Who gets and who gives.
-struct ExchangeLists {
-  std::vector<std::vector<index_t>> rows_for;  ///< per rank: own rows that it needs, in the order of its halo
-  std::vector<index_t> halo_offsets;           ///< per rank: where its elements begin in the own halo; then the size
-};
+/// Options of a plan of one rank. \param alone the device of the rank, without the rank
+[[nodiscard]] SpmvOptions options_of_rank(SpmvOptions options, const Device& alone);
 
 /// The matrix of one rank on its device.
 template <class T>
@@ -40,8 +39,7 @@ struct LocalMatrix {
   mutable Array<T> halo_product;  ///< z
 };
 
-/// Calls are collective: every rank makes the same ones. The rows of the residual are rounded as those of a product, so
-/// T is double.
+/// Calls are collective: every rank makes the same ones. Residuals in float are summed in double.
 template <class T>
 class DistributedProduct : public FusedOperator<T> {
  public:
@@ -51,13 +49,18 @@ class DistributedProduct : public FusedOperator<T> {
   [[nodiscard]] const LocalMatrix<T>& local() const noexcept { return local_; }
 
  protected:
-  DistributedProduct(LocalMatrix<T> local, const Device& device) : local_(std::move(local)), device_(device) {}
+  /// Made by all ranks at once.
+  DistributedProduct(LocalMatrix<T> local, const ExchangeLists& lists, const Device& device)
+      : local_(std::move(local)), device_(device), copied_halo_(lists, local_.diagonal.rows(), device) {}
+  double do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const override;
+  [[nodiscard]] const CopiedHalo<T>& copied_halo() const noexcept { return copied_halo_; }
   [[nodiscard]] const GroupRank& rank() const noexcept { return *rank_of(device_); }
   [[nodiscard]] Communicator& communicator() const noexcept { return *rank().communicator; }
 
  private:
   LocalMatrix<T> local_;
   Device device_;
+  CopiedHalo<T> copied_halo_;
 };
 
 /// One on the host, or on GPUs that do not reach each other: elements are packed, then copied. Made by all ranks at
@@ -67,7 +70,12 @@ template <class T>
                                                                          const ExchangeLists& lists,
                                                                          const Device& device);
 
+extern template struct LocalMatrix<float>;
 extern template struct LocalMatrix<double>;
+extern template class DistributedProduct<float>;
+extern template class DistributedProduct<double>;
+extern template std::unique_ptr<DistributedProduct<float>> make_copied_product(LocalMatrix<float>, const ExchangeLists&,
+                                                                               const Device&);
 extern template std::unique_ptr<DistributedProduct<double>> make_copied_product(LocalMatrix<double>,
                                                                                 const ExchangeLists&, const Device&);
 
@@ -82,6 +90,9 @@ template <class T>
                                                                                const detail::ExchangeLists& lists,
                                                                                const Device& device);
 
+extern template std::unique_ptr<detail::DistributedProduct<float>> make_peer_product(detail::LocalMatrix<float>,
+                                                                                     const detail::ExchangeLists&,
+                                                                                     const Device&);
 extern template std::unique_ptr<detail::DistributedProduct<double>> make_peer_product(detail::LocalMatrix<double>,
                                                                                       const detail::ExchangeLists&,
                                                                                       const Device&);

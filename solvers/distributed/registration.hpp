@@ -7,6 +7,8 @@
 
 namespace tessera::cuda {
 
+template struct Kernels<detail::WideResidualOps<float>>;
+template struct Kernels<detail::HaloOps<float>>;
 template struct Kernels<detail::HaloOps<double>>;
 
 }  // namespace tessera::cuda

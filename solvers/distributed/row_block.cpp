@@ -4,7 +4,6 @@
 #include "core/parallel.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <span>
 #include <utility>
 
@@ -27,17 +26,15 @@ class RowSplitter {
         partition_(partition),
         first_(partition.first_row(part)),
         last_(partition.first_row(part + 1)),
-        rows_(partition.rows_of(part)) {}
+        rows_(partition.rows_of(part)),
+        halo_(matrix.cols) {}
 
   [[nodiscard]] RowBlock<T> split(const Device& host) {
     count(host);
-    number_halo();
-    RowBlock<T> block;
+    RowBlock<T> block{halo_.number(partition_), {}, {}, {}};
     block.boundary_rows = Array<index_t>(static_cast<std::int64_t>(boundary_.size()), Init::none);
     std::copy(boundary_.begin(), boundary_.end(), block.boundary_rows.begin());
     fill(host, block);
-    block.halo = std::move(halo_);
-    block.halo_offsets = halo_offsets(block.halo);
     return block;
   }
 
@@ -56,14 +53,13 @@ class RowSplitter {
   void count(const Device& host) {
     own_offsets_ = Array<offset_t>(rows_ + 1);
     other_counts_ = Array<offset_t>(rows_, Init::none);
-    slot_.assign(static_cast<std::size_t>(matrix_.cols), 0);
     host::parallel_for(host, rows_, [&](host::Range range) {
       for (std::int64_t i = range.begin; i < range.end; ++i) {
         const SplitRow split = row(i);
         own_offsets_[i + 1] = split.own();
         other_counts_[i] = split.others();
-        mark(split.begin, split.own_begin);
-        mark(split.own_end, split.end);
+        halo_.mark(columns_between(split.begin, split.own_begin));
+        halo_.mark(columns_between(split.own_end, split.end));
       }
     });
     for (std::int64_t i = 0; i < rows_; ++i) {
@@ -72,21 +68,8 @@ class RowSplitter {
     }
   }
 
-  /// Several threads may mark one column.
-  void mark(offset_t begin, offset_t end) {
-    for (offset_t k = begin; k < end; ++k) {
-      const auto column = static_cast<std::size_t>(matrix_.columns[static_cast<std::size_t>(k)]);
-      std::atomic_ref<index_t>(slot_[column]).store(1, std::memory_order_relaxed);
-    }
-  }
-
-  void number_halo() {
-    for (index_t column = 0; column < matrix_.cols; ++column) {
-      index_t& slot = slot_[static_cast<std::size_t>(column)];
-      if (slot == 0) continue;
-      slot = static_cast<index_t>(halo_.size());
-      halo_.push_back(column);
-    }
+  [[nodiscard]] std::span<const index_t> columns_between(offset_t begin, offset_t end) const {
+    return matrix_.columns.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
   }
 
   void fill(const Device& host, RowBlock<T>& block) {
@@ -116,13 +99,13 @@ class RowSplitter {
       }
     });
     block.diagonal = matrix_of(rows_, rows_, std::move(own_offsets_), std::move(own_columns), std::move(own_values));
-    block.off_diagonal = matrix_of(boundary, static_cast<std::int64_t>(halo_.size()), std::move(offsets),
+    block.off_diagonal = matrix_of(boundary, static_cast<std::int64_t>(block.halo.size()), std::move(offsets),
                                    std::move(columns), std::move(values));
   }
 
   void fill_others(offset_t begin, offset_t end, Array<index_t>& columns, Array<T>& values, offset_t to) const {
     for (offset_t k = begin; k < end; ++k) {
-      columns[to + k - begin] = slot_[static_cast<std::size_t>(matrix_.columns[static_cast<std::size_t>(k)])];
+      columns[to + k - begin] = halo_.slot(matrix_.columns[static_cast<std::size_t>(k)]);
     }
     copy_values(begin, end, values, to);
   }
@@ -140,15 +123,6 @@ class RowSplitter {
     return Csr<T>(rows, cols, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
   }
 
-  [[nodiscard]] std::vector<index_t> halo_offsets(const std::vector<index_t>& halo) const {
-    std::vector<index_t> result;
-    for (int part = 0; part <= partition_.parts(); ++part) {
-      const auto begin = std::lower_bound(halo.begin(), halo.end(), partition_.first_row(part));
-      result.push_back(static_cast<index_t>(begin - halo.begin()));
-    }
-    return result;
-  }
-
   const CsrView<T>& matrix_;
   const Partition& partition_;
   index_t first_;
@@ -157,27 +131,17 @@ class RowSplitter {
   Array<offset_t> own_offsets_;
   Array<offset_t> other_counts_;
   std::vector<index_t> boundary_;
-  std::vector<index_t> halo_;
-  std::vector<index_t> slot_;  ///< per column of the matrix: 1 where it is in the halo, then its number there
+  HaloFinder halo_;
 };
 
 }  // namespace
-
-template <class T>
-std::vector<index_t> RowBlock<T>::rows_for(const RowBlock& of_other, const Partition& partition, int part) {
-  const auto at = static_cast<std::size_t>(part);
-  std::vector<index_t> rows(of_other.halo.begin() + of_other.halo_offsets[at],
-                            of_other.halo.begin() + of_other.halo_offsets[at + 1]);
-  for (index_t& row : rows) row -= partition.first_row(part);
-  return rows;
-}
 
 template <class T>
 RowBlock<T> make_row_block(const CsrView<T>& matrix, const Partition& partition, int part, const Device& host) {
   return RowSplitter<T>(matrix, partition, part).split(host);
 }
 
-template struct RowBlock<double>;
+template RowBlock<float> make_row_block(const CsrView<float>&, const Partition&, int, const Device&);
 template RowBlock<double> make_row_block(const CsrView<double>&, const Partition&, int, const Device&);
 
 }  // namespace tessera::detail

@@ -18,6 +18,11 @@
 ///   Element apply(i, Loaded, combination, Scalars, Sums&) const;   updates element i and adds its terms to the sums
 ///   Element value(i) const;                                        what apply() returned, for many columns
 ///   void    scalars_after(State&, const Sums&) const;              the inner products are stored by then
+/// An operation whose results do not depend on the combination, but completes the last column by it, reads every column
+/// once. It has, in the place of apply(),
+///   static constexpr bool completes_last_column = true;
+///   Element projected(i, Loaded, Sums&) const;             whose inner products are wanted; adds its terms to the sums
+///   Element complete(i, combination, Scalars) const;       the last column; the combination is that of all others
 /// Loop::apply_block() runs it, in a loop; block_pass() (fused/block_pass.hpp) runs it alone, without a State.
 ///
 /// Sums have an order that depends on n alone: equal bits for every number of threads, and on every GPU.
@@ -31,6 +36,12 @@
 #include <span>
 
 namespace tessera::fused {
+
+/// Whether it completes the last column of its block.
+template <class Op>
+inline constexpr bool completes_last_column = requires {
+  Op::completes_last_column;
+};
 
 /// Most columns of a block.
 inline constexpr int most_columns = 1000;

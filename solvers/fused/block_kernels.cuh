@@ -23,9 +23,20 @@ inline constexpr int columns_at_once = 8;
 /// Columns whose inner products fit into shared memory.
 inline constexpr int columns_per_round = 128;
 
+/// Whether columns are read twice: the inner products are those of results that depend on the combination.
+template <class Op>
+inline constexpr bool reads_columns_twice = Op::combines&& Op::projects && !fused::completes_last_column<Op>;
+
 /// Elements per thread: one where columns are read twice, so that what lies between fits into the first-level cache.
 template <class Op>
-inline constexpr int elements_at_once = Op::combines&& Op::projects ? 1 : 2;
+inline constexpr int elements_at_once = reads_columns_twice<Op> ? 1 : 2;
+
+/// Brings a line towards the second-level cache.
+inline __device__ void prefetch_line([[maybe_unused]] const void* address) {
+#ifdef __CUDA_ARCH__
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+#endif
+}
 
 /// Blocks for n elements.
 template <class Op>
@@ -86,10 +97,16 @@ class BlockOfThreads {
       const int count = columns_ - first < columns_per_round ? columns_ - first : columns_per_round;
       if constexpr (Op::projects) clear_projections(count);
       for (std::int64_t tile = rank_.index; tile * tile_elements < n_; tile += rank_.count) {
+        if constexpr (fused::completes_last_column<Op>) {
+          if (first == 0) {
+            sweep_tile(tile * tile_elements, scalars, sums);
+            continue;
+          }
+        }
         T values[elements];
         std::int64_t at[elements];
         pass_tile(tile * tile_elements, first == 0, scalars, sums, at, values);
-        if constexpr (Op::projects) project(at, values, first, count);
+        if constexpr (Op::projects) project(at, values, first, count, (tile + rank_.count) * tile_elements);
       }
       if constexpr (Op::projects) store_projections(first, count, partial);
     }
@@ -99,30 +116,102 @@ class BlockOfThreads {
  private:
   static constexpr int tile_elements = elements * sum_threads;
 
-  /// The results of the operation for the elements of a thread, 0 beyond the end. \param at where to read columns
-  __device__ void pass_tile(std::int64_t begin, bool is_first_round, const typename Op::Scalars& scalars, Sums& sums,
-                            std::int64_t (&at)[elements], T (&values)[elements]) {
-    bool inside[elements];
+  /// The elements of a thread; those beyond the end are the last one.
+  __device__ void locate(std::int64_t begin, std::int64_t (&at)[elements], bool (&inside)[elements]) const {
 #pragma unroll
     for (int e = 0; e < elements; ++e) {
       const std::int64_t i = begin + e * sum_threads + threadIdx.x;
       inside[e] = i < n_;
       at[e] = inside[e] ? i : n_ - 1;
     }
-    if (!is_first_round) {
+  }
+
+  /// The results of the operation for the elements of a thread, 0 beyond the end. \param at where to read columns
+  __device__ void pass_tile(std::int64_t begin, bool is_first_round, const typename Op::Scalars& scalars, Sums& sums,
+                            std::int64_t (&at)[elements], T (&values)[elements]) {
+    bool inside[elements];
+    locate(begin, at, inside);
+    if (fused::completes_last_column<Op> || !is_first_round) {
 #pragma unroll
       for (int e = 0; e < elements; ++e) values[e] = inside[e] ? op_.value(at[e]) : T{0};
       return;
     }
-    typename Op::Loaded loaded[elements];
+    if constexpr (!fused::completes_last_column<Op>) {
+      typename Op::Loaded loaded[elements];
 #pragma unroll
-    for (int e = 0; e < elements; ++e) loaded[e] = op_.load(at[e]);
+      for (int e = 0; e < elements; ++e) loaded[e] = op_.load(at[e]);
+      T combination[elements] = {};
+      if constexpr (Op::combines) combine(at, combination);
+#pragma unroll
+      for (int e = 0; e < elements; ++e) {
+        values[e] = inside[e] ? op_.apply(at[e], loaded[e], combination[e], scalars, sums) : T{0};
+      }
+    }
+  }
+
+  /// Combination of all columns but the last one, inner products with the columns of the first round, and the last
+  /// column, by one reading.
+  __device__ void sweep_tile(std::int64_t begin, const typename Op::Scalars& scalars, Sums& sums) {
+    bool inside[elements];
+    std::int64_t at[elements];
+    locate(begin, at, inside);
+    T values[elements];
     T combination[elements] = {};
-    if constexpr (Op::combines) combine(at, combination);
 #pragma unroll
     for (int e = 0; e < elements; ++e) {
-      values[e] = inside[e] ? op_.apply(at[e], loaded[e], combination[e], scalars, sums) : T{0};
+      const typename Op::Loaded loaded = op_.load(at[e]);
+      values[e] = inside[e] ? op_.projected(at[e], loaded, sums) : T{0};
     }
+    const int others = columns_ - 1;
+    for (int k = 0; k < others; k += columns_at_once) {
+      T entry[columns_at_once][elements];
+      load_columns(at, k, others, entry);
+#pragma unroll
+      for (int c = 0; c < columns_at_once; ++c) {
+        const T coefficient = k + c < others ? shared_.coefficients[k + c] : T{0};
+#pragma unroll
+        for (int e = 0; e < elements; ++e) combination[e] += coefficient * entry[c][e];
+      }
+      const int count = others < columns_per_round ? others : columns_per_round;
+      if (k < count) add_projections(entry, values, k, count);
+    }
+    double term = 0.0;
+#pragma unroll
+    for (int e = 0; e < elements; ++e) {
+      if (inside[e]) {
+        term += static_cast<double>(op_.complete(at[e], combination[e], scalars)) * static_cast<double>(values[e]);
+      }
+    }
+    if (others >= columns_per_round) return;
+    term = add_up_warp(term);
+    if (lane() == 0) shared_.projections[warp()][others] += term;
+  }
+
+  /// Columns `first` on, before `end`; beyond, the last one of them.
+  __device__ void load_columns(const std::int64_t (&at)[elements], int first, int end,
+                               T (&entry)[columns_at_once][elements]) const {
+#pragma unroll
+    for (int c = 0; c < columns_at_once; ++c) {
+      const T* const column = op_.block.column(first + c < end ? first + c : end - 1);
+#pragma unroll
+      for (int e = 0; e < elements; ++e) entry[c][e] = column[at[e]];
+    }
+  }
+
+  /// \param k of the first column in this round, which has `count`
+  __device__ void add_projections(const T (&entry)[columns_at_once][elements], const T (&values)[elements], int k,
+                                  int count) {
+    double term[columns_at_once] = {};
+#pragma unroll
+    for (int c = 0; c < columns_at_once; ++c) {
+#pragma unroll
+      for (int e = 0; e < elements; ++e) {
+        term[c] += static_cast<double>(entry[c][e]) * static_cast<double>(values[e]);
+      }
+    }
+    const double total = add_up_eight(term);
+    const int own = k + static_cast<int>(lane()) / (warp_size / columns_at_once);
+    if (lane() % (warp_size / columns_at_once) == 0 && own < count) shared_.projections[warp()][own] += total;
   }
 
   /// Beyond the last column, that one times 0.
@@ -149,27 +238,24 @@ class BlockOfThreads {
     __syncwarp();
   }
 
-  __device__ void project(const std::int64_t (&at)[elements], const T (&values)[elements], int first, int count) {
+  /// While columns come from the caches, the next tile, from `next` on, is brought towards them.
+  __device__ void project(const std::int64_t (&at)[elements], const T (&values)[elements], int first, int count,
+                          std::int64_t next) {
     for (int k = 0; k < count; k += columns_at_once) {
+      if constexpr (reads_columns_twice<Op>) prefetch_columns(first + k, next);
       T entry[columns_at_once][elements];
-#pragma unroll
-      for (int c = 0; c < columns_at_once; ++c) {
-        const T* const column = op_.block.column(first + (k + c < count ? k + c : count - 1));
-#pragma unroll
-        for (int e = 0; e < elements; ++e) entry[c][e] = column[at[e]];
-      }
-      double term[columns_at_once] = {};
-#pragma unroll
-      for (int c = 0; c < columns_at_once; ++c) {
-#pragma unroll
-        for (int e = 0; e < elements; ++e) {
-          term[c] += static_cast<double>(entry[c][e]) * static_cast<double>(values[e]);
-        }
-      }
-      const double total = add_up_eight(term);
-      const int own = k + static_cast<int>(lane()) / (warp_size / columns_at_once);
-      if (lane() % (warp_size / columns_at_once) == 0 && own < count) shared_.projections[warp()][own] += total;
+      load_columns(at, first + k, first + count, entry);
+      add_projections(entry, values, k, count);
     }
+  }
+
+  /// What this warp will read of some columns, by a lane per line.
+  __device__ void prefetch_columns(int first, std::int64_t next) const {
+    constexpr unsigned of_line = 128 / sizeof(T);
+    constexpr unsigned lines = warp_size / of_line;
+    const int column = first + static_cast<int>(lane() / lines);
+    const std::int64_t at = next + warp() * warp_size + lane() % lines * of_line;
+    if (lane() < lines * columns_at_once && column < columns_ && at < n_) prefetch_line(op_.block.column(column) + at);
   }
 
   __device__ void store_projections(int first, int count, double* partial) {

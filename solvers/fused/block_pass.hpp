@@ -30,33 +30,65 @@ template <class T>
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
+/// y = factor x + y
+template <class T>
+void add_multiple(T factor, const T* x, std::int64_t count, T* y) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] += factor * x[i];
+}
+
+/// A block operation on `count` elements of the host, at most block_tile.
+template <class Op>
+void pass_over_tile(std::int64_t begin, std::int64_t count, const Op& op, const typename Op::Scalars& scalars,
+                    int columns, double* projections, typename Op::Sums& sums) {
+  using T = typename Op::Element;
+  std::array<T, block_tile> combination{};
+  std::array<T, block_tile> values;
+  if constexpr (Op::combines) {
+    for (int k = 0; k < columns; ++k) {
+      add_multiple<T>(static_cast<T>(op.coefficients[k]), op.block.column(k) + begin, count, combination.data());
+    }
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    values[at] = op.apply(begin + i, op.load(begin + i), combination[at], scalars, sums);
+  }
+  if constexpr (Op::projects) {
+    for (int k = 0; k < columns; ++k) {
+      projections[k] += tile_dot<T>(op.block.column(k) + begin, values.data(), count);
+    }
+  }
+}
+
+/// The same of an operation that completes the last column.
+template <class Op>
+requires completes_last_column<Op>
+void pass_over_tile(std::int64_t begin, std::int64_t count, const Op& op, const typename Op::Scalars& scalars,
+                    int columns, double* projections, typename Op::Sums& sums) {
+  using T = typename Op::Element;
+  std::array<T, block_tile> last{};
+  std::array<T, block_tile> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    values[static_cast<std::size_t>(i)] = op.projected(begin + i, op.load(begin + i), sums);
+  }
+  for (int k = 0; k < columns - 1; ++k) {
+    const T* const column = op.block.column(k) + begin;
+    add_multiple<T>(static_cast<T>(op.coefficients[k]), column, count, last.data());
+    projections[k] += tile_dot<T>(column, values.data(), count);
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    T& element = last[static_cast<std::size_t>(i)];
+    element = op.complete(begin + i, element, scalars);
+  }
+  projections[columns - 1] += tile_dot<T>(last.data(), values.data(), count);
+}
+
 /// A block operation on one range of the host. \param projections of the range, zero on entry
 template <class Op>
 [[nodiscard]] typename Op::Sums pass_over_range(host::Range range, const Op op, const typename Op::Scalars& scalars,
                                                 int columns, double* projections) {
-  using T = typename Op::Element;
   typename Op::Sums sums{};
-  std::array<T, block_tile> combination{};
-  std::array<T, block_tile> values;
   for (std::int64_t begin = range.begin; begin < range.end; begin += block_tile) {
-    const std::int64_t count = std::min(block_tile, range.end - begin);
-    if constexpr (Op::combines) {
-      combination.fill(T{0});
-      for (int k = 0; k < columns; ++k) {
-        const auto factor = static_cast<T>(op.coefficients[k]);
-        const T* const column = op.block.column(k) + begin;
-        for (std::int64_t i = 0; i < count; ++i) combination[static_cast<std::size_t>(i)] += factor * column[i];
-      }
-    }
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      values[at] = op.apply(begin + i, op.load(begin + i), combination[at], scalars, sums);
-    }
-    if constexpr (Op::projects) {
-      for (int k = 0; k < columns; ++k) {
-        projections[k] += tile_dot<T>(op.block.column(k) + begin, values.data(), count);
-      }
-    }
+    pass_over_tile(begin, std::min(block_tile, range.end - begin), op, scalars, columns, projections, sums);
   }
   return sums;
 }

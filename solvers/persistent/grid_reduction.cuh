@@ -123,6 +123,9 @@ class GridReduction {
 
   [[nodiscard]] __device__ std::uint64_t next_number() const { return number_ + 1; }
 
+  /// For a reduction by other means. \returns its number
+  __device__ std::uint64_t advance() { return ++number_; }
+
   /// All threads of all blocks, 256 or 384 of each. \param own of the thread \param meanwhile (number of this
   /// reduction, Share) called by those threads that do not poll, after the sums were handed in \param decide (const
   /// double (&sums)[N]) called by thread 0 of every block; what it writes to shared memory is seen by the block when

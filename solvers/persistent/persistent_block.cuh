@@ -59,9 +59,11 @@ __device__ void copy_state(State* to, const State* from) {
 template <class T, class State, class Space, int Lanes>
 class PersistentBlock {
  protected:
-  __device__ PersistentBlock(const PersistentTask<T>& task, State* global_state)
+  /// \param more that Space takes
+  template <class... More>
+  __device__ PersistentBlock(const PersistentTask<T>& task, State* global_state, More... more)
       : task_(task),
-        space_(dynamic_shared_memory(), task.most),
+        space_(dynamic_shared_memory(), task.most, more...),
         reduction_(task.lines, task.number, *space_.temp_storage),
         global_state_(global_state) {}
 
@@ -101,10 +103,10 @@ class PersistentBlock {
   }
 
   /// Records the iteration that has just ended: by a thread that has few rows, while the others go on.
-  __device__ void record_iteration() const {
-    if (blockIdx.x == 0 && threadIdx.x + 1 == blockDim.x) {
-      close_operation(state(), state().iteration - 1, *task_.control);
-    }
+  __device__ void record_iteration() const { record_iteration(state().iteration - 1); }
+  /// The same where it may have broken down. \param before iterations completed before
+  __device__ void record_iteration(std::int64_t before) const {
+    if (blockIdx.x == 0 && threadIdx.x + 1 == blockDim.x) close_operation(state(), before, *task_.control);
   }
   [[nodiscard]] __device__ bool run_is_over() const { return state().iteration >= task_.control->pause_at; }
 

@@ -33,7 +33,7 @@ class BlockedRankProduct final : public RecordedRankProduct<T> {
     const DeviceGuard current(this->device());
     const RankOutput<T> out = ending_.output(rules, vectors);
     Launch::start(*context_, in_, nullptr, out);
-    ending_.enqueue(*context_, rules, out);
+    ending_.enqueue(*context_, rules, out, this->exchange());
   }
 
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return ending_.bytes() + slots_.bytes(); }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/cuda/capture.hpp"
+#include "spmv/common/rank_exchange.hpp"
 #include "spmv/merbit/rank_kernels.cuh"
 #include "tessera/array.hpp"
 
@@ -27,22 +28,28 @@ class RankEnding {
         parts_(K * slots, Init::none, device),
         largest_(K * slots, Init::none, device),
         of_block_(K * std::int64_t{max_rank_join_blocks}, Init::none, device),
-        finished_(K, Init::zero, device) {}
+        finished_(K, Init::zero, device),
+        total_(1, Init::zero, device) {}
 
   [[nodiscard]] RankOutput<T> output(const detail::RankRules& rules, const detail::RankVectors<T>& vectors) {
     return {vectors, carries_.data(), parts_.data(), largest_.data(),
             tiles_,  slots_,          rules.norm,    rules.dangling == Dangling::self};
   }
 
-  void enqueue(const Context& context, const detail::RankRules& rules, const RankOutput<T>& out) {
+  /// \param exchange ends the iteration of a single vector; null: this does
+  void enqueue(const Context& context, const detail::RankRules& rules, const RankOutput<T>& out,
+               detail::RankExchange* exchange) {
     const unsigned blocks = rank_join_blocks(runs_.size(), slots_);
-    const RankJoin join{runs_.data(), runs_.size(), blocks, of_block_.data(), finished_.data()};
+    const RankJoin join{runs_.data(),     runs_.size(),     blocks,
+                        of_block_.data(), finished_.data(), exchange == nullptr ? nullptr : total_.data()};
     launch("end of a PageRank iteration", context, Grid{K * blocks, rank_join_threads}, rank_join_kernel<T, K>, out,
            join, rules);
+    if (exchange != nullptr) exchange->enqueue_end(rules, out.vectors.state, total_.data());
   }
 
   [[nodiscard]] std::uint64_t bytes() const noexcept {
-    return runs_.bytes() + carries_.bytes() + parts_.bytes() + largest_.bytes() + of_block_.bytes() + finished_.bytes();
+    return runs_.bytes() + carries_.bytes() + parts_.bytes() + largest_.bytes() + of_block_.bytes() +
+           finished_.bytes() + total_.bytes();
   }
 
  private:
@@ -54,6 +61,7 @@ class RankEnding {
   Array<double> largest_;
   Array<detail::RankSums> of_block_;
   Array<unsigned> finished_;
+  Array<detail::RankSums> total_;  ///< of a rank of a group
 };
 
 /// Iterations per CUDA graph.
@@ -61,13 +69,16 @@ constexpr int iterations_per_graph = 8;
 
 /// Several iterations at once, by graphs.
 template <class T>
-class RecordedRankProduct : public detail::RankProduct<T> {
+class RecordedRankProduct : public detail::RankProduct<T>, public detail::EndsByExchange {
  public:
   explicit RecordedRankProduct(const Device& device) : device_(device) {}
 
   void enqueue_iterations(const detail::RankRules& rules, const detail::RankVectors<T>& vectors, int count) override {
     const DeviceGuard current(device_);
-    if (!graph_ && count >= iterations_per_graph && graphs_are_usable()) record(rules, vectors);
+    if (!graph_ && count >= iterations_per_graph && graphs_are_usable()) {
+      record(rules, vectors);
+      if (this->exchange() != nullptr) this->exchange()->wait_for_recordings();
+    }
     for (; graph_ && count >= iterations_per_graph; count -= iterations_per_graph) graph_->launch();
     for (; count > 0; --count) this->enqueue_iteration(rules, vectors);
   }

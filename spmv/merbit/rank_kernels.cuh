@@ -123,6 +123,7 @@ struct RankJoin {
   unsigned blocks = 1;                   ///< per vector, at most max_rank_join_blocks
   detail::RankSums* of_block = nullptr;  ///< one per block, vector after vector
   unsigned* finished = nullptr;          ///< per vector: finished blocks; 0 between launches
+  detail::RankSums* total = nullptr;     ///< receives the sums where the iteration ends elsewhere; else null
 };
 
 /// Blocks per vector.
@@ -183,7 +184,11 @@ __global__ void __launch_bounds__(rank_join_threads)
   if (epilogue.is_idle()) return;
   detail::RankSums sums = add_up_block<rank_join_threads>(join_ranks(join, out.slots, block, epilogue));
   if (!add_up_rank_blocks(join, vector, block, sums) || threadIdx.x != 0) return;
-  detail::finish_iteration(rules, out.vectors.state[vector], sums);
+  if (join.total != nullptr) {
+    *join.total = sums;
+  } else {
+    detail::finish_iteration(rules, out.vectors.state[vector], sums);
+  }
   join.finished[vector] = 0;
 }
 

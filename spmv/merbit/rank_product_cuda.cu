@@ -89,7 +89,7 @@ class SingleRankProduct final : public RecordedRankProduct<T> {
     const DeviceGuard current(this->device());
     const RankOutput<T> out = ending_.output(rules, vectors);
     launch_.start(*context_, resident_, in_, out);
-    ending_.enqueue(*context_, rules, out);
+    ending_.enqueue(*context_, rules, out, this->exchange());
   }
 
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return ending_.bytes(); }
@@ -126,7 +126,7 @@ class MultiRankProduct final : public RecordedRankProduct<T> {
     const RankOutput<T> out = ending_.output(rules, vectors);
     launch("PageRank product of several vectors", *context_, Grid{blocks_, MultiRankPolicy::threads},
            multi_rank_kernel<T, K>, matrix_, tiles_, out);
-    ending_.enqueue(*context_, rules, out);
+    ending_.enqueue(*context_, rules, out, this->exchange());
   }
 
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return ending_.bytes(); }

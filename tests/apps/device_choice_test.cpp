@@ -98,7 +98,9 @@ TEST(DeviceChoice, CountsThePartsOfSmallMatrices) {
   constexpr std::uint64_t of_parts = 1 << 18;
   EXPECT_EQ(bytes(support::Method::cg), 1000U * (2 + 4) + 100 * (1 + 16) + of_parts);
   EXPECT_EQ(bytes(support::Method::bicgstab), 1000U * (2 + 4) + 100 * (1 + 32) + of_parts);
-  EXPECT_EQ(bytes(support::Method::gmres), 0U);
+  const auto sums = static_cast<std::uint64_t>(settings.solver.restart) + 2;
+  EXPECT_EQ(bytes(support::Method::gmres), 1000U * (2 + 4) + 100 * (1 + 16) + 2 * sums * 2 * 16 + of_parts);
+  EXPECT_EQ(bytes(support::Method::idr), 0U);
   EXPECT_EQ(bytes(support::Method::cg, 1000, 2), 0U);
   EXPECT_EQ(bytes(support::Method::cg, 100'000'000), 0U);  // in no shared memory
   settings.spmv.algorithm = SpmvAlgorithm::merbit;

@@ -36,6 +36,7 @@ TEST_F(SchemaTest, EveryDocumentIsAsPublished) {
   const std::vector<std::pair<const char*, int>> lines{
       {"A.mtx", 0},
       {"A.mtx -m cg --device host,host", 0},
+      {"pagerank web.mtx --device host,host", 0},
       {"empty.mtx", 0},
       {"web.mtx -m bicgstab -b random -p none --rtol 1e-6", 0},
       {"--poisson3d 6 --plan-info -k merbit -o x.mtx -s dtol=1e6", 0},

@@ -47,6 +47,59 @@ TEST_F(SeveralDevicesTest, TheSolutionIsThatOfOneDevice) {
   EXPECT_NE(contents(path("two.mtx")), std::string());
 }
 
+TEST_F(SeveralDevicesTest, BicgstabSolvesAsOnOneDevice) {
+  const std::string system = "--convdiff 12 -m bicgstab -p jacobi --rtol 1e-10 --json ";
+  const auto one = run(system + "--device host");
+  const auto two = run(system + "--device host,host");
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  ASSERT_EQ(two.exit_code, 0) << two.err;
+  const json of_one = json::parse(one.out);
+  const json of_two = json::parse(two.out);
+  EXPECT_EQ(of_two["result"]["method"], "bicgstab");
+  EXPECT_EQ(of_two["devices"].size(), 2U);
+  EXPECT_NEAR(of_two["result"]["iterations"].get<double>(), of_one["result"]["iterations"].get<double>(), 3.0);
+  EXPECT_LE(of_two["result"]["relative_error_vs_known"].get<double>(), 1e-7);
+}
+
+TEST_F(SeveralDevicesTest, SinglePrecisionIsSaidAndWritten) {
+  const auto result = run("--poisson2d 20 -m cg --precision fp32 --rtol 1e-5 --device host,host --json -o x.mtx");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(json::parse(result.out)["config"]["precision"]["value"], "fp32");
+  EXPECT_NE(contents(path("x.mtx")), std::string());
+}
+
+TEST_F(SeveralDevicesTest, RanksAreThoseOfOneDevice) {
+  const std::string graph = "pagerank --generate rmat:scale=8 --tol 1e-12 --json ";
+  const auto one = run(graph + "--device host");
+  const auto three = run(graph + "--device host,host,host");
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  ASSERT_EQ(three.exit_code, 0) << three.err;
+  const json of_one = json::parse(one.out);
+  const json of_three = json::parse(three.out);
+  EXPECT_EQ(of_three["result"]["iterations"], of_one["result"]["iterations"]);
+  ASSERT_EQ(of_three["devices"].size(), 3U);
+  std::int64_t nnz = 0;
+  for (const json& device : of_three["devices"]) nnz += device["nnz"].get<std::int64_t>();
+  EXPECT_EQ(nnz, of_three["matrix"]["nnz"]);
+  const json& top = of_three["result"]["top"];
+  ASSERT_EQ(top.size(), of_one["result"]["top"].size());
+  for (std::size_t k = 0; k < top.size(); ++k) {
+    EXPECT_EQ(top[k]["vertex"], of_one["result"]["top"][k]["vertex"]);
+    EXPECT_NEAR(top[k]["rank"].get<double>(), of_one["result"]["top"][k]["rank"].get<double>(), 1e-12);
+  }
+}
+
+TEST_F(SeveralDevicesTest, SeveralPersonalizationsAreRankedInTurn) {
+  const auto result =
+      run("pagerank --generate rmat:scale=6 --personalize unit:1 --personalize unit:5 --device host,host --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = json::parse(result.out);
+  ASSERT_EQ(document["vectors"].size(), 2U);
+  const auto text = run("pagerank --generate rmat:scale=6 --precision fp32 --device host,host");
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("device      host: rows 1 to "), std::string::npos) << text.out;
+}
+
 TEST_F(SeveralDevicesTest, ASolveThatDoesNotConvergeHasItsExitCode) {
   const auto result = run("--poisson2d 20 -m cg --max-iters 2 --device host,host");
   EXPECT_EQ(result.exit_code, 3) << result.out << result.err;

@@ -8,6 +8,7 @@
 #include <Eigen/Dense>
 #include <Eigen/SparseLU>
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -257,11 +258,13 @@ TEST(Gmres, DirectionsBeforeTheirSecondOrthogonalization) {
         static_cast<const LinearOperator<double>*>(&fused)}) {
     for (const PreconditionerSide side : {PreconditionerSide::right, PreconditionerSide::left}) {
       std::vector<double> x(n);
-      const SolverOptions options{.relative_tolerance = 1e-5, .max_iterations = 2, .side = side};
+      const SolverOptions options{.relative_tolerance = 1e-12, .max_iterations = 2, .side = side};
       const SolveReport report = gmres<double>(plan, *m, b, x, options);
-      EXPECT_EQ(report.status, Status::converged) << report.reason;
-      EXPECT_EQ(report.iterations, 2);
+      EXPECT_EQ(report.iterations, 2) << report.reason;
       EXPECT_LE(report.true_residual, 1e-6);
+      double v_1 = 0.0;
+      for (int k = 0; k < n; ++k) v_1 += q(k, 1) * x[static_cast<std::size_t>(k)];
+      EXPECT_GT(std::abs(v_1), 0.1) << "the second direction takes part";
       expect_honest(report, plan.matrix(), b, x);
     }
   }

@@ -91,17 +91,60 @@ class PersistentLoop : public CudaTest {
 
 [[nodiscard]] std::vector<Case> systems() {
   std::vector<Case> all;
-  for (const Method method : {Method::cg, Method::bicgstab}) {
+  for (const Method method : {Method::cg, Method::bicgstab, Method::gmres}) {
     Case flat("poisson", poisson2d<double>(sparing() ? 15 : 67, sparing() ? 20 : 31), method);
     flat.options.keep_history = true;
+    flat.options.restart = 23;
     all.push_back(flat);
     flat.jacobi = true;
-    flat.options.replacement_interval = 9;
+    flat.options.replacement_interval = method == Method::gmres ? 0 : 9;
     all.push_back(flat);
   }
-  Case rows("rows of many lengths", uneven(sparing() ? 500 : 5000, 60), Method::bicgstab);
-  rows.options.keep_history = true;
-  all.push_back(rows);
+  Case left("uneven diagonal, from the left", uneven(sparing() ? 400 : 3000, 30), Method::gmres);
+  left.jacobi = true;
+  left.options.side = PreconditionerSide::left;
+  left.options.keep_history = true;
+  all.push_back(left);
+  for (const Method method : {Method::bicgstab, Method::gmres}) {
+    Case rows("rows of many lengths", uneven(sparing() ? 500 : 5000, 60), method);
+    rows.options.keep_history = true;
+    all.push_back(rows);
+  }
+  return all;
+}
+
+/// Endings of every kind.
+[[nodiscard]] std::vector<Case> endings_of_gmres() {
+  Case flat("poisson", poisson2d<double>(15, 15), Method::gmres);
+  flat.options.restart = 11;
+  std::vector<Case> all{flat};
+  for (const std::int64_t limit : {0, 1, 2, 10, 11, 12, 23}) {
+    all.push_back(with(flat, {.max_iterations = limit, .restart = 11}));
+  }
+  for (const int restart : {1, 2, 60}) all.push_back(with(flat, {.restart = restart}));
+  all.push_back(with(flat, {.base = ResidualBase::r0, .restart = 11, .keep_history = true}));
+  for (const PreconditionerSide side : {PreconditionerSide::right, PreconditionerSide::left}) {
+    Case jacobi("Jacobi", convection_diffusion<double>(12, 11, 1, {.x = 3.0, .y = -1.0}), Method::gmres);
+    jacobi.jacobi = true;
+    jacobi.options.restart = 9;
+    jacobi.options.side = side;
+    all.push_back(jacobi);
+  }
+  Case guessed("a guess that solves it", poisson2d<double>(9, 9), Method::gmres);
+  guessed.x0.assign(guessed.b.size(), 1.0);
+  all.push_back(guessed);
+  Case inconsistent("singular and inconsistent", path_laplacian(64), Method::gmres);
+  inconsistent.b = random_values<double>(inconsistent.b.size(), 3);
+  inconsistent.b[0] += 1.0;
+  inconsistent.rounding_decides = true;
+  all.push_back(inconsistent);
+  all.push_back(Case("identity", diagonal_matrix(std::vector<double>(70, 4.0)), Method::gmres));
+  all.push_back(Case("skew", from_dense<double>({{0, 1}, {-1, 0}}, 2), Method::gmres));
+  all.push_back(Case("one by one", from_dense<double>({{3}}, 1), Method::gmres));
+  Case cyclic("cyclic", from_dense<double>({{0, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}, 4), Method::gmres);
+  cyclic.b = {1, 0, 0, 0};
+  all.push_back(cyclic);
+  all.push_back(Case("tiny", scaled(convection_diffusion<double>(10, 10, 1, {.x = 1.0}), 1e-30), Method::gmres));
   return all;
 }
 
@@ -111,6 +154,10 @@ TEST_F(PersistentLoop, EndsAsTheHostDoes) {
     if (task.method != Method::richardson) cases.push_back(std::move(task));
   }
   expect_endings_of_the_host(cases, gpu(), SpmvAlgorithm::automatic);
+}
+
+TEST_F(PersistentLoop, GmresEndsAsOnTheHost) {
+  expect_endings_of_the_host(endings_of_gmres(), gpu(), SpmvAlgorithm::automatic);
 }
 
 /// Rounding alone tells them apart: sums over vectors are added in another order.
@@ -156,6 +203,10 @@ TEST_F(PersistentLoop, SmallSystemsWithoutAWishForAKernelAlone) {
   }
   EXPECT_EQ(recordings_of(flat, SpmvAlgorithm::automatic), 0U);
   EXPECT_GT(recordings_of(flat, SpmvAlgorithm::csr_vector), 0U);
+  Case gmres("gmres", poisson2d<double>(20, 20), Method::gmres);
+  EXPECT_EQ(recordings_of(gmres, SpmvAlgorithm::automatic), 0U);
+  gmres.options.restart = 900;  // whose scalars no multiprocessor holds
+  EXPECT_GT(recordings_of(gmres, SpmvAlgorithm::automatic), 0U);
   const Case hub("hub", uneven(1500, 1400), Method::bicgstab);
   EXPECT_FALSE(is_small(hub, gpu()));
   EXPECT_GT(recordings_of(hub, SpmvAlgorithm::automatic), 0U);
@@ -211,7 +262,9 @@ TEST_F(PersistentLoop, RowsBeyondRegisters) {
   const int parts = cuda::Context::of(gpu()).limits().multiprocessors;
   const Case large("large parts", poisson2d<double>(40, std::int64_t{20} * parts), Method::cg);
   const Case wide("several threads per row", uneven_by(300, 40), Method::bicgstab);
-  for (Case task : {large, wide}) {
+  Case basis = large;
+  basis.method = Method::gmres;
+  for (Case task : {large, wide, basis}) {
     SCOPED_TRACE(task.name);
     const Csr<double> there = task.matrix->to(gpu());
     ASSERT_NE(cuda::make_persistent_matrix(gpu(), there.view(), cuda::PersistentLoop::bicgstab), nullptr);
@@ -231,10 +284,12 @@ TEST_F(PersistentLoop, RowsBeyondRegisters) {
 TEST_F(PersistentLoop, MemoryIsWithinItsBound) {
   for (const Csr<double>& matrix : {poisson2d<double>(40, 33), uneven(700, 50), uneven(1, 1)}) {
     const Csr<double> there = matrix.to(gpu());
-    for (const auto loop : {cuda::PersistentLoop::cg, cuda::PersistentLoop::bicgstab}) {
-      const auto persistent = cuda::make_persistent_matrix(gpu(), there.view(), loop);
+    for (const auto loop : {cuda::PersistentLoop::cg, cuda::PersistentLoop::bicgstab, cuda::PersistentLoop::gmres}) {
+      const int directions = loop == cuda::PersistentLoop::gmres ? 30 : 0;
+      const auto persistent = cuda::make_persistent_matrix(gpu(), there.view(), loop, directions);
       ASSERT_NE(persistent, nullptr);
-      const std::uint64_t bound = cuda::most_persistent_bytes(loop, matrix.rows(), matrix.nnz(), sizeof(double));
+      const std::uint64_t bound =
+          cuda::most_persistent_bytes(loop, matrix.rows(), matrix.nnz(), sizeof(double), directions);
       EXPECT_LE(persistent->bytes(), bound);
       EXPECT_GE(persistent->bytes() + (1 << 18), bound);
     }
@@ -255,7 +310,7 @@ TEST_F(PersistentLoop, ShadowResidualVanishesWithinARun) {
 
 /// An observer is asked between two runs of the kernel; its tenth iteration is one of the first.
 TEST_F(PersistentLoop, StopsForAnObserver) {
-  for (const Method method : {Method::cg, Method::bicgstab}) {
+  for (const Method method : {Method::cg, Method::bicgstab, Method::gmres}) {
     Case task("poisson", poisson2d<double>(sparing() ? 30 : 90, 40), method);
     task.options.relative_tolerance = 1e-14;
     std::int64_t seen = 0;

@@ -1,12 +1,18 @@
 #include "solvers/distributed/matrix.hpp"
+#include "tessera/pagerank_several_devices.hpp"
+#include "tests/solvers/rank_graphs.hpp"
+#include "tests/solvers/rank_oracle.hpp"
 #include "tests/solvers/systems.hpp"
 #include "tests/support/cuda_test.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace tessera::testing {
 namespace {
@@ -82,6 +88,71 @@ TEST_F(SeveralGpus, SolveAsTheHostDoes) {
   }
 }
 
+TEST_F(SeveralGpus, SolveByBicgstabAsTheHostDoes) {
+  const index_t side = gpu_is_emulated ? 12 : 40;
+  const Csr<double> a = convection_diffusion<double>(side, 33, 1, {.x = 1.0, .y = -2.0});
+  const Vector b = random_values<double>(static_cast<std::size_t>(a.rows()), 5);
+  const SolverOptions options{.relative_tolerance = 1e-10};
+  for (const auto precond : {GroupPreconditioner::identity, GroupPreconditioner::jacobi}) {
+    const DistributedMatrix<double> on_hosts(DeviceGroup({Device::host(1), Device::host(1)}), a.view());
+    Vector wanted(b.size());
+    const SolveReport of_hosts = bicgstab<double>(on_hosts, precond, b, wanted, options);
+    for (const bool peer_access : {true, false}) {
+      const DistributedMatrix<double> matrix(group(peer_access), a.view());
+      Vector x(b.size());
+      const SolveReport report = bicgstab<double>(matrix, precond, b, x, options);
+      EXPECT_EQ(report.status, Status::converged) << report.reason;
+      expect_honest(report, a.view(), b, x);
+      EXPECT_NEAR(static_cast<double>(report.iterations), static_cast<double>(of_hosts.iterations), 5.0);
+      for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], wanted[i], 1e-6) << i;
+      Vector again(b.size());
+      static_cast<void>(bicgstab<double>(matrix, precond, b, again, options));
+      EXPECT_EQ(again, x);
+    }
+  }
+}
+
+TEST_F(SeveralGpus, SolveInSinglePrecision) {
+  const Csr<float> a = poisson2d<float>(gpu_is_emulated ? 12 : 40, 33);
+  const std::vector<float> b = random_values<float>(static_cast<std::size_t>(a.rows()), 5);
+  const SolverOptions options{.relative_tolerance = 1e-5};
+  for (const bool peer_access : {true, false}) {
+    const DistributedMatrix<float> matrix(group(peer_access), a.view());
+    for (const auto precond : {GroupPreconditioner::identity, GroupPreconditioner::jacobi}) {
+      std::vector<float> x(b.size());
+      const SolveReport by_cg = cg<float>(matrix, precond, b, x, options);
+      EXPECT_EQ(by_cg.status, Status::converged) << by_cg.reason;
+      expect_honest(by_cg, a.view(), b, x);
+      std::fill(x.begin(), x.end(), 0.0F);
+      const SolveReport by_bicgstab = bicgstab<float>(matrix, precond, b, x, options);
+      EXPECT_EQ(by_bicgstab.status, Status::converged) << by_bicgstab.reason;
+      expect_honest(by_bicgstab, a.view(), b, x);
+    }
+  }
+}
+
+/// Breakdowns halt the loop in the middle of an iteration, on all GPUs; a half step does too.
+TEST_F(SeveralGpus, HaltInTheMiddleOfAnIteration) {
+  const Csr<double> skew = from_dense<double>({{0, 2, 0, 1}, {-2, 0, 3, 0}, {0, -3, 0, 1}, {-1, 0, -1, 0}}, 4);
+  const Vector b{3, 1, -2, -2};
+  const Csr<double> diagonal = tridiagonal<double>(60, 0.0, 2.0, 0.0);
+  const Vector right = random_values<double>(60, 1);
+  constexpr auto identity = GroupPreconditioner::identity;
+  for (const bool peer_access : {true, false}) {
+    const DistributedMatrix<double> matrix(group(peer_access), skew.view());
+    Vector x(4);
+    const SolveReport report = bicgstab<double>(matrix, identity, b, x);
+    EXPECT_TRUE(report.converged()) << report.reason;
+    EXPECT_GE(report.restarts, 1);
+    for (const double value : x) EXPECT_NEAR(value, 1.0, 1e-6);
+    const DistributedMatrix<double> twice(group(peer_access), diagonal.view());
+    Vector half(60);
+    const SolveReport of_half = bicgstab<double>(twice, identity, right, half);
+    EXPECT_TRUE(of_half.converged()) << of_half.reason;
+    EXPECT_EQ(of_half.iterations, 1);
+  }
+}
+
 TEST_F(SeveralGpus, EndAsOneDeviceDoes) {
   const Csr<double> a = poisson2d<double>(24, 24);
   const Vector b = random_values<double>(576, 2);
@@ -102,6 +173,70 @@ TEST_F(SeveralGpus, EndAsOneDeviceDoes) {
   std::fill(x.begin(), x.end(), 1.0);
   EXPECT_EQ(cg<double>(matrix, identity, Vector(576), x).status, Status::converged);
   EXPECT_EQ(x, Vector(576));
+}
+
+/// Fused iterations where the graph is a pattern, else loops that the host drives; halos in pieces and in lists.
+std::vector<std::pair<std::string, Csr<double>>> rank_matrices() {
+  std::vector<std::pair<std::string, Csr<double>>> result;
+  result.emplace_back("rmat", rmat<double>({.scale = gpu_is_emulated ? 8 : 12}));
+  result.emplace_back("grid", Csr<double>(poisson2d<double>(24, gpu_is_emulated ? 20 : 200).structure()));
+  result.emplace_back("star", star<double>(700));
+  result.emplace_back("full", with_row_lengths<double>(lengths_of(90, 90), 90, ValueStorage::pattern, 3));
+  const Csr<double> graph = rmat<double>({.scale = 8});
+  Array<double> weights(graph.nnz(), Init::none);
+  for (std::int64_t k = 0; k < weights.size(); ++k) weights[k] = 1.0 + static_cast<double>(k % 3);
+  result.emplace_back("weighted", graph.with_values(std::move(weights)));
+  return result;
+}
+
+TEST_F(SeveralGpus, RankAsTheDefinitionSays) {
+  for (const bool peer_access : {true, false}) {
+    const DeviceGroup together = group(peer_access);
+    for (const auto& [name, graph] : rank_matrices()) {
+      const TransitionMatrix<double> transition(graph.view());
+      const auto n = static_cast<std::size_t>(graph.rows());
+      Vector weights(n);
+      for (std::size_t i = 0; i < n; ++i) weights[i] = static_cast<double>((i * 7) % 5);
+      for (const SpmvAlgorithm algorithm : {SpmvAlgorithm::automatic, SpmvAlgorithm::merbit}) {
+        SpmvOptions kernel;
+        kernel.algorithm = algorithm;
+        const DistributedTransitionMatrix<double> shared(together, transition, kernel);
+        for (const Dangling policy : policies) {
+          SCOPED_TRACE(name + ", " + std::string(to_string(policy)));
+          const PageRankOptions options{.tolerance = 1e-13, .dangling = policy, .personalization = weights};
+          const auto result = pagerank(shared, options);
+          EXPECT_EQ(result.status, Status::converged) << result.reason;
+          LongVector teleport(n);
+          long double sum = 0;
+          for (const double weight : weights) sum += weight;
+          for (std::size_t i = 0; i < n; ++i) teleport[i] = weights[i] / sum;
+          EXPECT_LE(l1_distance<double>(result.ranks.span(), pagerank_oracle(graph.view(), teleport, 0.85L, policy)),
+                    2e-12L);
+          const auto again = pagerank(shared, options);
+          EXPECT_TRUE(std::ranges::equal(again.ranks, result.ranks));
+          EXPECT_EQ(again.iterations, result.iterations);
+          if (gpu_is_emulated) break;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(SeveralGpus, RankInSinglePrecisionAndEndAsOneDeviceDoes) {
+  const Csr<float> graph = rmat<float>({.scale = 9});
+  const TransitionMatrix<float> transition(graph.view());
+  const auto wanted = pagerank(transition, {.tolerance = 1e-6});
+  const DistributedTransitionMatrix<float> shared(group(), transition);
+  const auto found = pagerank(shared, {.tolerance = 1e-6});
+  EXPECT_EQ(found.status, Status::converged) << found.reason;
+  const LongVector ranks(wanted.ranks.begin(), wanted.ranks.end());
+  EXPECT_LE(l1_distance<float>(found.ranks.span(), ranks), 1e-6L);
+  const auto limited = pagerank(shared, {.tolerance = 0.0, .max_iterations = 5});
+  EXPECT_EQ(limited.status, Status::max_iterations);
+  EXPECT_EQ(limited.iterations, 5);
+  PageRankOptions watched;
+  watched.observer = [](const IterationInfo& info) { return info.iteration >= 4 ? Control::stop : Control::proceed; };
+  EXPECT_EQ(pagerank(shared, watched).status, Status::interrupted);
 }
 
 /// The last rank never starts its product.

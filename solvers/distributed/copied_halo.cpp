@@ -1,0 +1,53 @@
+/// Halos by copies between ranks.
+#include "solvers/distributed/copied_halo.hpp"
+
+#include "solvers/distributed/halo_ops.hpp"
+#include "solvers/fused/transform_reduce.hpp"
+
+namespace tessera::detail {
+
+template <class T>
+CopiedHalo<T>::CopiedHalo(const ExchangeLists& lists, std::int64_t rows, const Device& device)
+    : device_(device), halo_offsets_(lists.halo_offsets) {
+  std::vector<index_t> packed;
+  Begins begins{};
+  for (std::size_t other = 0; other < lists.rows_for.size(); ++other) {
+    const std::vector<index_t>& needed = lists.rows_for[other];
+    const bool is_whole = static_cast<std::int64_t>(needed.size()) == rows;
+    begins[other] = is_whole ? whole : static_cast<index_t>(packed.size());
+    if (!is_whole) packed.insert(packed.end(), needed.begin(), needed.end());
+  }
+  rows_ = Array<index_t>::copy_of(packed, alone(device));
+  packed_ = Array<T>(rows_.size(), Init::none, alone(device));
+  std::vector<Begins> all(lists.rows_for.size());
+  rank().communicator->gather(rank().number, begins, std::span(all));
+  for (const Begins& each : all) begins_.push_back(each[static_cast<std::size_t>(rank().number)]);
+}
+
+template <class T>
+void CopiedHalo<T>::fetch(std::span<const T> x, std::span<T> halo) const {
+  const Device here = alone(device_);
+  fused::transform_reduce(here, rows_.size(), PackHalo<T>{.rows = rows_.data(), .x = x.data(), .out = packed_.data()});
+  synchronize(here);
+  std::vector<Source> sources(begins_.size());
+  rank().communicator->gather(rank().number, Source{x.data(), packed_.data(), here.ordinal()}, std::span(sources));
+  for (std::size_t other = 0; other < sources.size(); ++other) {
+    const auto begin = static_cast<std::size_t>(halo_offsets_[other]);
+    const auto count = static_cast<std::size_t>(halo_offsets_[other + 1]) - begin;
+    if (count == 0) continue;
+    const T* const from = begins_[other] == whole ? sources[other].x : sources[other].packed + begins_[other];
+    const Device there = here.is_host() ? here : Device::cuda(sources[other].gpu);
+    copy_bytes(here, halo.data() + begin, there, from, count * sizeof(T));
+  }
+}
+
+template <class T>
+void CopiedHalo<T>::release() const {
+  synchronize(alone(device_));
+  rank().communicator->wait(rank().number);
+}
+
+template class CopiedHalo<float>;
+template class CopiedHalo<double>;
+
+}  // namespace tessera::detail

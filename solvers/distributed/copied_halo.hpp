@@ -1,0 +1,57 @@
+/// \file
+/// The halo by copies: elements are packed, all ranks wait for each other, then each fetches its own. Where a rank
+/// needs all elements of another one, they are copied from where they lie.
+#pragma once
+
+#include "core/communicator.hpp"
+#include "core/group_rank.hpp"
+#include "solvers/distributed/halo_columns.hpp"
+#include "tessera/array.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tessera::detail {
+
+/// Calls are collective.
+template <class T>
+class CopiedHalo {
+ public:
+  /// \param rows of the rank \param device of the rank
+  CopiedHalo(const ExchangeLists& lists, std::int64_t rows, const Device& device);
+
+  /// Fills the halo from the x of all ranks, each with its own rows.
+  void fetch(std::span<const T> x, std::span<T> halo) const;
+  /// After a fetch(): returns once all ranks have their halo, so that x may change.
+  void release() const;
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return rows_.bytes() + packed_.bytes(); }
+
+ private:
+  /// Per rank: where the elements for it begin among the packed ones; `whole`: all of x.
+  using Begins = std::array<index_t, most_ranks>;
+  static_assert(sizeof(Begins) <= Communicator::value_bytes);
+  static constexpr index_t whole = -1;
+
+  struct Source {
+    const T* x = nullptr;
+    const T* packed = nullptr;
+    int gpu = 0;
+  };
+
+  [[nodiscard]] const GroupRank& rank() const noexcept { return *rank_of(device_); }
+
+  Device device_;
+  std::vector<index_t> halo_offsets_;
+  std::vector<index_t> begins_;  ///< per rank: where the own elements begin among its packed ones, or `whole`
+  Array<index_t> rows_;
+  mutable Array<T> packed_;
+};
+
+extern template class CopiedHalo<float>;
+extern template class CopiedHalo<double>;
+
+}  // namespace tessera::detail

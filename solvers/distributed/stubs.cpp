@@ -1,0 +1,61 @@
+/// Stands in for what GPUs do with each other's memory, and for the kernels of halos, in a build without CUDA.
+#include "solvers/distributed/peer_links.hpp"
+#include "solvers/distributed/peer_ranks.hpp"
+#include "solvers/distributed/product.hpp"
+#include "solvers/fused/ops.hpp"
+#include "tessera/error.hpp"
+
+#include <utility>
+
+namespace tessera::cuda {
+
+namespace {
+
+[[noreturn]] void refuse(const Device& device) {
+  throw DeviceUnavailable("no work for " + device.name() + ": this build has no CUDA backend");
+}
+
+}  // namespace
+
+struct PeerLinks::Impl {};
+PeerLinks::PeerLinks(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+PeerLinks::~PeerLinks() = default;
+std::unique_ptr<PeerLinks> PeerLinks::make(std::span<const Device> devices, double /*patience_seconds*/) {
+  refuse(devices.front());
+}
+PeerExchange* PeerLinks::exchange(int /*rank*/) const noexcept { return nullptr; }
+const volatile std::uint32_t* PeerLinks::lost(int /*rank*/) const noexcept { return nullptr; }
+void PeerLinks::begin() {}
+void PeerLinks::stop() noexcept {}
+
+template <class T>
+std::unique_ptr<detail::DistributedProduct<T>> make_peer_product(detail::LocalMatrix<T> /*local*/,
+                                                                 const detail::ExchangeLists& /*lists*/,
+                                                                 const Device& device) {
+  refuse(device);
+}
+template std::unique_ptr<detail::DistributedProduct<float>> make_peer_product(detail::LocalMatrix<float>,
+                                                                              const detail::ExchangeLists&,
+                                                                              const Device&);
+template std::unique_ptr<detail::DistributedProduct<double>> make_peer_product(detail::LocalMatrix<double>,
+                                                                               const detail::ExchangeLists&,
+                                                                               const Device&);
+
+template <class T>
+std::unique_ptr<detail::RankExchange> make_peer_ranks(const detail::ExchangeLists& /*lists*/, index_t /*rows*/,
+                                                      const detail::RankVectors<T>& /*vectors*/, const Device& device) {
+  refuse(device);
+}
+template std::unique_ptr<detail::RankExchange> make_peer_ranks(const detail::ExchangeLists&, index_t,
+                                                               const detail::RankVectors<float>&, const Device&);
+template std::unique_ptr<detail::RankExchange> make_peer_ranks(const detail::ExchangeLists&, index_t,
+                                                               const detail::RankVectors<double>&, const Device&);
+
+template <class Op>
+typename Op::Sums TransformReduce<Op>::run(const Device& device, std::int64_t /*n*/, const Op& /*op*/) {
+  refuse(device);
+}
+
+}  // namespace tessera::cuda
+
+#include "solvers/distributed/registration.hpp"
