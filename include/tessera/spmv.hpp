@@ -137,7 +137,7 @@ struct PlanInternals;
 template <class T>
 class SpmvPlan final : public FusedOperator<T> {
  public:
-  /// Takes ownership of the matrix. A matrix on the host is copied to the device of the options; the vectors of
+  /// Takes ownership of the matrix. One on the host is copied to the device of the options, or streamed; the vectors of
   /// products must lie there as well. \throws NotSupported when options contradict each other (kernel and determinism,
   /// sigma and descriptor bits) and for a matrix whose rows do not repeat if `patterns` was named, for one that long
   /// rows hold if `sell` was, on a GPU, InvalidArgument for values out of range, OutOfMemory

@@ -3,7 +3,10 @@
 
 #include "solvers/distributed/halo_ops.hpp"
 #include "solvers/fused/transform_reduce.hpp"
+#include "tessera/error.hpp"
 
+#include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -38,6 +41,10 @@ class CopiedProduct final : public DistributedProduct<T> {
 }  // namespace
 
 SpmvOptions options_of_rank(SpmvOptions options, const Device& alone) {
+  if (options.algorithm == SpmvAlgorithm::streamed && !alone.is_host()) {
+    throw NotSupported("kernel streamed is for a matrix on one GPU: several ones hold their shares of it");
+  }
+  options.memory_limit_bytes = std::numeric_limits<std::uint64_t>::max();  // a share that does not fit is refused
   options.device = alone;
   options.with_transpose = false;
   // The sums of a loop over ranks are worth nothing if products differ from run to run.

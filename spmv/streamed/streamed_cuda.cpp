@@ -314,7 +314,7 @@ class StreamedOnDevice final : public SpmvKernel<T> {
   void multiply(T alpha, const MultiVectorView<const T>& x, T beta, const MultiVectorView<T>& y) const {
     const std::scoped_lock lock(mutex_);
     const DeviceGuard current(device_);
-    const cudaStream_t products = Context::of(device_).stream();
+    cudaStream_t products = Context::of(device_).stream();
     PackedSlices<T>& slices = *slices_;
     for (std::size_t k = 0; k < slices.slices().size(); ++k) {
       if (k < slices.resident()) {
