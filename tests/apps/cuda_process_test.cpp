@@ -100,14 +100,13 @@ TEST_F(CudaProcessTest, EveryKernelSolves) {
 }
 
 TEST_F(CudaProcessTest, StreamsAMatrixBeyondTheLimit) {
-  const std::pair<std::string, std::string> cases[] = {{"-m cg -p jacobi", "7MB"},
-                                                       {"-m bicgstab -p jacobi", "7MB"},
-                                                       {"-m cg -p none --precision fp32", "5MB"},
-                                                       {"", "9MB"}};
+  const std::pair<std::string, std::string> cases[] = {
+      {"-m gmres -p jacobi", "7MB"}, {"-m bicgstab -p jacobi", "7MB"}, {"-m gmres -p none --precision fp32", "5MB"}};
   for (const auto& [method, limit] : cases) {
-    const std::string line = "--generate fem3d:40000 --device cuda " + method;
+    // The matrix is not definite, and few iterations differ by rounding alone.
+    const std::string line = "--generate fem3d:40000 --device cuda --max-iters 5 --exit-zero " + method;
     const Json json = document(line + " --mem-limit " + limit);
-    EXPECT_EQ(json["result"]["status"], "converged") << method;
+    EXPECT_EQ(json["result"]["iterations"], 5) << method;
     EXPECT_EQ(json["plan"]["kernel"], "streamed") << method;
     EXPECT_GT(json["plan"]["stream"]["bytes_per_product"].get<double>(), 0.0);
     EXPECT_GT(json["plan"]["stream"]["predicted_ms"].get<double>(), 0.0);
@@ -116,6 +115,8 @@ TEST_F(CudaProcessTest, StreamsAMatrixBeyondTheLimit) {
     EXPECT_NE(there["plan"]["kernel"], "streamed");
     EXPECT_FALSE(there["plan"].contains("stream"));
     EXPECT_EQ(there["warnings"].dump().find("W031"), std::string::npos);
+    const double residual = there["result"]["residual"]["true"].get<double>();
+    EXPECT_NEAR(json["result"]["residual"]["true"].get<double>(), residual, 1e-3 * residual) << method;
   }
   const std::string ranking = "pagerank --generate rmat:30000 --top 20 --device cuda";
   const Json streamed = document(ranking + " --mem-limit 3MB");

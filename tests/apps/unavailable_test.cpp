@@ -40,8 +40,9 @@ TEST_F(UnavailableTest, Values) {
                    "--precond " + precond + " is planned and not implemented in Tessera 0.1; " + preconds);
   }
   for (const std::string kernel : {"csr-vector", "vendor-csr", "vendor-coo"}) {
-    expect_refused("--poisson3d 4 --device host --spmv " + kernel,
-                   "kernel " + kernel + " does not run on host: known there are auto, csr, merge, merbit, csr5, tiles");
+    expect_refused(
+        "--poisson3d 4 --device host --spmv " + kernel,
+        "kernel " + kernel + " does not run on host: known there are auto, measured, csr, merge, merbit, csr5, tiles");
   }
   expect_refused("--poisson3d 4 --replace-residual never",
                  "--replace-residual never is planned and not implemented in Tessera 0.1");

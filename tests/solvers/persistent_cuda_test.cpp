@@ -291,7 +291,10 @@ TEST_F(PersistentLoop, MemoryIsWithinItsBound) {
       const std::uint64_t bound =
           cuda::most_persistent_bytes(loop, matrix.rows(), matrix.nnz(), sizeof(double), directions);
       EXPECT_LE(persistent->bytes(), bound);
-      EXPECT_GE(persistent->bytes() + (1 << 18), bound);
+      // The bound is for a GPU of 160 multiprocessors: words for the sums of a basis per part.
+      const auto parts = static_cast<std::uint64_t>(cuda::part_count(matrix.rows(), matrix.nnz(), 160));
+      const std::uint64_t of_columns = directions > 0 ? 2 * (30 + 2) * parts * 16 : 0;
+      EXPECT_GE(persistent->bytes() + (1 << 18) + of_columns, bound);
     }
   }
   EXPECT_EQ(cuda::most_persistent_bytes(cuda::PersistentLoop::cg, 1'000'000, 27'000'000, sizeof(double)), 0U);
