@@ -103,6 +103,7 @@ class Tournament {
     static_cast<void>(products_.milliseconds(*best_.kernel, 1));  // warm-up
     const int count = products_of_batch(products_.milliseconds(*best_.kernel, 1));
     std::vector<double> samples;
+    samples.reserve(rounds);
     for (int round = 0; round < rounds; ++round) samples.push_back(products_.milliseconds(*best_.kernel, count));
     best_times_.product = median(std::move(samples));
     needs_rank_products_ = options.rank_products && best_.kernel->make_rank_product(a, 1) != nullptr;
