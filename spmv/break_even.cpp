@@ -17,12 +17,12 @@
 
 namespace tessera::detail {
 
-namespace {
-
 double median(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
   return (samples[(samples.size() - 1) / 2] + samples[samples.size() / 2]) / 2;
 }
+
+namespace {
 
 /// The kernel without tiles that products are compared with.
 template <class T>

@@ -4,7 +4,12 @@
 
 #include "spmv/common/kernel.hpp"
 
+#include <vector>
+
 namespace tessera::detail {
+
+/// Of at least one time.
+[[nodiscard]] double median(std::vector<double> samples);
 
 /// Times products of `kernel` and in turn of the csr kernel, or of csr-vector for a matrix on a GPU.
 /// \param device      of the vectors of `kernel` \param place of the matrix

@@ -6,6 +6,7 @@
 #include "core/stopwatch.hpp"
 #include "spmv/blocked/blocked.hpp"
 #include "spmv/blocked/blocked_tuning.hpp"
+#include "spmv/break_even.hpp"
 #include "spmv/common/enqueue_product.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/tiles/tiles_tuning.hpp"
@@ -35,11 +36,6 @@ constexpr double hopeless = 1.25;
 
 [[nodiscard]] int products_of_batch(double product_ms) {
   return static_cast<int>(std::clamp(std::ceil(batch_ms / std::max(product_ms, 1e-6)), 1.0, most_products_of_batch));
-}
-
-[[nodiscard]] double median(std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
-  return samples[samples.size() / 2];
 }
 
 /// Times of a kernel in milliseconds.
@@ -163,9 +159,7 @@ class Tournament {
       return forecast.blocked_ms < forecast.gather_ms;
     }
     if (algorithm != SpmvAlgorithm::tiles) return true;
-    const bool as_float = options_.fp32_values || sizeof(T) == sizeof(float);
-    const double value_bytes = a_.is_pattern() ? 0.0 : as_float ? sizeof(float) : sizeof(T);
-    return bitmap_tiles_pay(value_bytes, estimate_tiles(a_, options_.device).fill);
+    return bitmap_tiles_pay(value_bytes_of(a_, options_), estimate_tiles(a_, options_.device).fill);
   }
 
   /// In turn with the best so far, first in turn, so that what disturbs the machine disturbs both alike. All times are

@@ -77,13 +77,6 @@ offset_t longest_row(const CsrView<T>& a, const Device& device) {
   return backend.offered() && backend.strongest >= options.determinism;
 }
 
-/// Bytes that a value takes in the plan; 0 for a pattern.
-template <class T>
-[[nodiscard]] double value_bytes_of(const CsrView<T>& a, const SpmvOptions& options) {
-  const bool as_float = options.fp32_values || std::is_same_v<T, float>;
-  return a.is_pattern() ? 0.0 : as_float ? sizeof(float) : sizeof(T);
-}
-
 /// Bitmap tiles where a sample promises that a product reads much less.
 template <class T>
 std::optional<SpmvSelection> select_tiles(const CsrView<T>& a, const SpmvOptions& options) {

@@ -233,8 +233,8 @@ TEST(Gmres, FusedDiagonalEqualsTheAppliedOne) {
   }
 }
 
-/// A = Q H Qᵀ with b = Q e_0 and x = Q (-1e-8, 1, 0 ...): of A v_0, 1e8 long, 1 is left, and x is nearly all v_1. What
-/// the first orthogonalization leaves of v_0 in that direction, 1e-8, would be 1 in the residual.
+/// A = Q H Qᵀ with b = Q e_0: of A v_0, 1e8 long, 1 is left, and the second direction has a share of x that rounding in
+/// A decides. What the first orthogonalization leaves of v_0 in that direction, 1e-8, would be about 1 in the residual.
 TEST(Gmres, DirectionsBeforeTheirSecondOrthogonalization) {
   constexpr int n = 40;
   Eigen::MatrixXd h = Eigen::MatrixXd::Identity(n, n);

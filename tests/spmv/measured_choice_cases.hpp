@@ -1,5 +1,5 @@
 /// \file
-/// What the reason of a measured choice says, on any device.
+/// Kernels and times in the reason of a measured choice, on any device.
 #pragma once
 
 #include "tessera/spmv.hpp"
