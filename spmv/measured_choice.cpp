@@ -8,6 +8,7 @@
 #include "spmv/blocked/blocked_tuning.hpp"
 #include "spmv/break_even.hpp"
 #include "spmv/common/enqueue_product.hpp"
+#include "spmv/measured_choices.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/tiles/tiles_tuning.hpp"
 #include "tessera/array.hpp"
@@ -18,6 +19,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -96,6 +98,7 @@ class Tournament {
     if (options_.device.is_host()) options_.determinism = Determinism::gpu_to_gpu;
     best_times_.build = build(best_);
     best_times_.algorithm = best_.algorithm;
+    automatic_ = best_.algorithm;
     static_cast<void>(products_.milliseconds(*best_.kernel, 1));  // warm-up
     const int count = products_of_batch(products_.milliseconds(*best_.kernel, 1));
     std::vector<double> samples;
@@ -124,11 +127,14 @@ class Tournament {
     }
   }
 
-  [[nodiscard]] PlannedKernel<T> finish() {
-    std::string text = fmt::format("measured, per product and set-up: {}", best_times_.text());
+  /// \param key by which the choice is remembered
+  [[nodiscard]] PlannedKernel<T> finish(std::string key) {
+    std::string text = fmt::format(", per product and set-up: {}", best_times_.text());
     for (const KernelTimes& times : losers_) text += ", " + times.text();
     if (losers_.empty()) text += ", which nothing else suits";
-    best_.reason = fmt::format("{}; least for {} products", text, options_.expected_applications);
+    text += fmt::format("; least for {} products", options_.expected_applications);
+    best_.reason = "measured" + text;
+    remember_choice(std::move(key), {best_.algorithm, best_.algorithm == automatic_, std::move(text)});
     return std::move(best_);
   }
 
@@ -185,9 +191,33 @@ class Tournament {
   TrialProducts<T> products_;
   PlannedKernel<T> best_;
   KernelTimes best_times_;
+  SpmvAlgorithm automatic_ = SpmvAlgorithm::csr;  ///< what `automatic` takes
   std::vector<KernelTimes> losers_;
   bool needs_rank_products_ = false;
 };
+
+/// The kernel that was remembered; none where it does not suit the matrix, which is then forgotten.
+template <class T>
+std::optional<PlannedKernel<T>> plan_remembered(const CsrView<T>& a, const CsrView<T>& on_host, SpmvOptions options,
+                                                const std::string& key) {
+  const std::optional<MeasuredChoice> choice = recall_choice(key);
+  if (!choice) return std::nullopt;
+  // As in the tournament: by the same way, a sample's promise included, and with the same class.
+  options.algorithm = choice->is_automatic ? SpmvAlgorithm::automatic : choice->algorithm;
+  if (options.device.is_host()) options.determinism = Determinism::gpu_to_gpu;
+  try {
+    check_spmv_options(options);
+    PlannedKernel<T> planned = plan_kernel(a, on_host, options);
+    if (planned.algorithm == choice->algorithm) {
+      planned.reason = "measured before" + choice->reason;
+      return planned;
+    }
+  } catch (const NotSupported&) {  // such a kernel was not chosen for this matrix
+  } catch (const OutOfMemory&) {   // less is free than when it was chosen
+  }
+  forget_choice(key);
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -198,9 +228,13 @@ PlannedKernel<T> measure_kernels(const CsrView<T>& a, const CsrView<T>& on_host,
     automatic.algorithm = SpmvAlgorithm::automatic;
     return plan_kernel(a, on_host, automatic);
   }
+  std::string key = choice_key(a, options);
+  if (std::optional<PlannedKernel<T>> remembered = plan_remembered(a, on_host, options, key)) {
+    return *std::move(remembered);
+  }
   Tournament<T> tournament(a, on_host, options);
   for (const SpmvAlgorithm algorithm : spmv_algorithms(options.device)) tournament.challenge(algorithm);
-  return tournament.finish();
+  return tournament.finish(std::move(key));
 }
 
 template PlannedKernel<float> measure_kernels(const CsrView<float>&, const CsrView<float>&, const SpmvOptions&);

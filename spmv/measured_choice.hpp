@@ -11,7 +11,8 @@ namespace tessera::detail {
 /// square. The one whose set-up and options.expected_applications products take the least time is kept; the reason has
 /// all times. What does not suit or does not fit beside the best so far is left out. Two kernels are in memory at a
 /// time. A product and a batch per kernel besides the set-ups, and 14 batches for those within a quarter of the best.
-/// Choices may differ from run to run. \param a, on_host, options as for plan_kernel() \throws as plan_kernel() for
+/// Choices may differ from run to run; a choice that is remembered (tessera/measured_choices.hpp) is taken without any
+/// product. \param a, on_host, options as for plan_kernel() \throws as plan_kernel() for
 /// `automatic`
 template <class T>
 [[nodiscard]] PlannedKernel<T> measure_kernels(const CsrView<T>& a, const CsrView<T>& on_host,

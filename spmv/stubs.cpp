@@ -3,6 +3,7 @@
 #include "spmv/blocked/blocked.hpp"
 #include "spmv/blocked/blocked_tuning.hpp"
 #include "spmv/csr_vector/row_lengths.hpp"
+#include "spmv/matrix_hash.hpp"
 #include "spmv/multi_vector/panel_product.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/registry.hpp"
@@ -25,6 +26,14 @@ detail::SpmvBackend detail::cuda_backend(SpmvAlgorithm /*algorithm*/) { return {
 namespace cuda {
 
 double row_length_spread(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
+
+template <class T>
+detail::HashSum sum_hash_terms(const Device& device, const detail::HashTerms<T>& /*terms*/, std::int64_t /*rows*/,
+                               std::int64_t /*nnz*/) {
+  refuse(device);
+}
+template detail::HashSum sum_hash_terms(const Device&, const detail::HashTerms<float>&, std::int64_t, std::int64_t);
+template detail::HashSum sum_hash_terms(const Device&, const detail::HashTerms<double>&, std::int64_t, std::int64_t);
 
 WholeProduct whole_product(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
 

@@ -1,5 +1,6 @@
 #include "support/machine.hpp"
 
+#include "core/cpu_name.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/chrono.h>
@@ -37,15 +38,7 @@ std::string host_name() {
   return name.data();
 }
 
-std::string cpu_name() {
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  for (std::string line; std::getline(cpuinfo, line);) {
-    if (!line.starts_with("model name")) continue;
-    const std::size_t begin = line.find_first_not_of(": \t", line.find(':'));
-    if (begin != std::string::npos) return line.substr(begin);
-  }
-  return "unknown";
-}
+std::string cpu_name() { return detail::cpu_name(); }
 
 std::uint64_t peak_resident_bytes() {
   rusage usage{};

@@ -242,7 +242,9 @@ void require_command(const ConfigEntry& entry) {
   return layer;
 }
 
-[[nodiscard]] std::string contents_of(const std::string& path) {
+}  // namespace
+
+std::string contents_of(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     throw IoError(fmt::format("cannot read {}: it is a directory", path));
@@ -252,8 +254,6 @@ void require_command(const ConfigEntry& entry) {
   }
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
-
-}  // namespace
 
 Layer set_layer(const std::vector<std::string>& assignments) {
   std::vector<ConfigEntry> entries;

@@ -13,6 +13,9 @@ namespace tessera::cli {
 // that no command knows, naming the place and the nearest key, and for a value of the wrong type. An empty text takes
 // back what a weaker source sets.
 
+/// The bytes of a file. \throws IoError with the system's reason
+[[nodiscard]] std::string contents_of(const std::string& path);
+
 /// \param assignments the texts of --set: "key=value"
 [[nodiscard]] Layer set_layer(const std::vector<std::string>& assignments);
 

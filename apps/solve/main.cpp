@@ -4,6 +4,7 @@
 #include "bench/bench_command.hpp"
 #include "bench/tune_command.hpp"
 #include "centrality_command.hpp"
+#include "choices_file.hpp"
 #include "commands.hpp"
 #include "compare_command.hpp"
 #include "config.hpp"
@@ -46,17 +47,7 @@ void require_sound(const Options& options) {
   if (options.command() == Command::tune) static_cast<void>(tune_settings(options));
 }
 
-[[nodiscard]] ExitCode dispatch(const Options& options, const Invocation& invocation) {
-  if (options.flag("help")) {
-    show_help(options.command());
-    return ExitCode::success;
-  }
-  if (options.flag("version")) return version_command(options);
-  if (options.flag("print-config")) {
-    require_sound(options);
-    write_stdout(config_text(options));
-    return ExitCode::success;
-  }
+[[nodiscard]] ExitCode work(const Options& options, const Invocation& invocation) {
   switch (options.command()) {
     case Command::run:
       return run_command(options, invocation);
@@ -91,6 +82,23 @@ void require_sound(const Options& options) {
       return version_command(options);
   }
   return ExitCode::internal_error;
+}
+
+[[nodiscard]] ExitCode dispatch(const Options& options, const Invocation& invocation) {
+  if (options.flag("help")) {
+    show_help(options.command());
+    return ExitCode::success;
+  }
+  if (options.flag("version")) return version_command(options);
+  if (options.flag("print-config")) {
+    require_sound(options);
+    write_stdout(config_text(options));
+    return ExitCode::success;
+  }
+  const ChoicesFile choices(options);
+  const ExitCode code = work(options, invocation);
+  choices.keep();
+  return code;
 }
 
 /// A value that came from elsewhere than the command line is refused with its place.

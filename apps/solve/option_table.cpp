@@ -167,6 +167,9 @@ constexpr auto table = std::to_array<OptionSpec>({
 
     {"spmv", 'k', "Kernel", iterative | inspect, text, "NAME", "auto",
      "product A x: auto, measured, or a kernel that the device has (solve list kernels)"},
+    {"choices", 0, "Kernel", iterative | inspect, text, "FILE", "",
+     "keep in FILE what --spmv measured chose, for later runs with the same matrix and device; made if there is none",
+     "", "", ".txt"},
     {"plan-info", 0, "Kernel", iterative, flag, "", "", "print time, memory and break-even of the kernel's set-up"},
     {"determinism", 0, "Kernel", iterative | spgemm | many_runs, text, "none|run|gpu", "none",
      "weakest class allowed: run = bitwise equal from run to run, gpu = also for any number of threads"},

@@ -92,7 +92,10 @@ template <class T>
 }  // namespace
 
 std::string source_words(const CommonOutcome& outcome) {
-  const std::string words = outcome.from_file ? shell_word(outcome.problem) : "--" + outcome.problem;
+  const bool is_recipe = outcome.problem.find(':') != std::string::npos;
+  const std::string words = outcome.from_file ? shell_word(outcome.problem)
+                            : is_recipe       ? "--generate " + outcome.problem
+                                              : "--" + outcome.problem;
   return words + (outcome.transposed ? " --transpose" : "");
 }
 

@@ -5,6 +5,7 @@
 #include "words.hpp"
 
 #include "tessera/linear_operator.hpp"
+#include "tessera/measured_choices.hpp"
 #include "tessera/multi_vector.hpp"
 #include "tessera/spmv.hpp"
 
@@ -153,6 +154,12 @@ void bind_operators(nb::module_& module) {
     }
     return result;
   });
+  module.def("export_measured_choices", &export_measured_choices);
+  module.def("import_measured_choices", [](const std::string& text, const std::string& name) {
+    const ImportedChoices imported = import_measured_choices(text, name);
+    return nb::make_tuple(imported.read, imported.outdated, imported.damaged);
+  });
+  module.def("forget_measured_choices", &forget_measured_choices);
 }
 
 }  // namespace tessera::python

@@ -5,7 +5,7 @@ from ._centrality import hits, katz
 from ._least_squares import cgls, lsmr
 from ._matrix import as_csr as _as_csr
 from ._pagerank import pagerank
-from ._plan import Plan, kernels
+from ._plan import Plan, export_measured_choices, forget_measured_choices, import_measured_choices, kernels
 from ._precond import Preconditioner
 from ._solve import Solver, bicgstab, cg, chebyshev, gmres, idr, minres, richardson, solve
 from ._spgemm import spgemm
@@ -18,8 +18,8 @@ __version__ = _core.build_info()["version"]
 __all__ = [
     "BudgetExceeded", "CudaError", "DeviceUnavailable", "DimensionError", "Error", "InvalidArgument", "InvalidMatrix",
     "IoError", "NotSupported", "OutOfMemory", "ParseError", "Plan", "Preconditioner", "SingularMatrix", "Solver",
-    "bicgstab", "build_info", "cg", "cgls", "chebyshev", "errors", "generate", "gmres", "hits", "idr", "katz",
-    "kernels", "lsmr", "minres", "pagerank", "read", "read_edges", "report", "results", "richardson", "solve", "spgemm",
+    "bicgstab", "build_info", "cg", "cgls", "chebyshev", "errors", "export_measured_choices", "forget_measured_choices",
+    "generate", "gmres", "hits", "idr", "import_measured_choices", "katz", "kernels", "lsmr", "minres", "pagerank", "read", "read_edges", "report", "results", "richardson", "solve", "spgemm",
     "testing",
 ]
 

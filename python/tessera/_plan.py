@@ -146,3 +146,52 @@ def as_plan(A, stream=None):
 def kernels(device="host"):
     """Kernels that `Plan` takes by name on a device, with a line about each."""
     return _core.kernels(device)
+
+
+def export_measured_choices():
+    """What ``Plan(A, "measured")`` chose in this process, as text for `import_measured_choices` of a later one.
+
+    A choice is that of one matrix, device, version of the library, class and number of products.
+
+    Examples
+    --------
+    >>> import tessera
+    >>> tessera.forget_measured_choices()
+    >>> A = tessera.testing.generate("poisson2d:30")
+    >>> first = tessera.Plan(A, "measured").info.reason
+    >>> text = tessera.export_measured_choices()
+    >>> tessera.forget_measured_choices()
+    >>> tessera.import_measured_choices(text)
+    1
+    >>> tessera.Plan(A, "measured").info.reason == first.replace("measured", "measured before")
+    True
+    """
+    return _core.export_measured_choices()
+
+
+def import_measured_choices(text, name="measured choices"):
+    """Adds the choices of a text. Lines that are damaged or of another version are passed over: they are measured anew.
+
+    Parameters
+    ----------
+    text : str
+        Of `export_measured_choices`.
+    name : str
+        Of the text in messages, a path say.
+
+    Returns
+    -------
+    int
+        How many were new.
+
+    Raises
+    ------
+    ParseError
+        For a text of another kind.
+    """
+    return _core.import_measured_choices(text, name)[0]
+
+
+def forget_measured_choices():
+    """Forgets all choices; the next plans measure."""
+    _core.forget_measured_choices()

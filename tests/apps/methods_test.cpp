@@ -94,6 +94,19 @@ TEST_F(MethodsTest, MixedPrecisionReachesTheToleranceOfDouble) {
   EXPECT_GE(bytes("--precision mixed"), bytes("") + 4 * 49600);
 }
 
+/// The command that a failed run recommends, of a matrix by recipe or by an option.
+TEST_F(MethodsTest, WhatIsRecommendedIsACommand) {
+  for (const std::string problem : {"--generate poisson2d:40", "--poisson2d 40"}) {
+    const ProcessResult failed = run(problem + " -m cg --max-iters 3 --device host");
+    const std::string begin = "try: solve ";
+    const std::size_t at = failed.err.find(begin);
+    ASSERT_NE(at, std::string::npos) << failed.err;
+    const std::size_t from = at + begin.size();
+    const ProcessResult next = run(failed.err.substr(from, failed.err.find('\n', from) - from));
+    EXPECT_EQ(next.exit_code, 0) << next.err;
+  }
+}
+
 TEST_F(MethodsTest, DirectNeedsAStepOrTwoAndReportsItsFactors) {
   const json document = solved("--convdiff 10 -b Arandom -m direct --rtol 1e-12");
   EXPECT_LE(document["result"]["iterations"].get<int>(), 3);

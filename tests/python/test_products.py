@@ -154,3 +154,17 @@ def test_files(tmp_path):
     assert (caught.value.line, caught.value.column) == (3, 3) and caught.value.file.endswith("bad.mtx")
     with pytest.raises(OSError, match="none.mtx"):
         tessera.read(tmp_path / "none.mtx")
+
+
+def test_measured_choices_are_remembered():
+    tessera.forget_measured_choices()
+    A = tessera.testing.generate("poisson2d:25")
+    first = tessera.Plan(A, "measured").info
+    assert tessera.Plan(A, "measured").info.reason == first.reason.replace("measured", "measured before")
+    text = tessera.export_measured_choices()
+    tessera.forget_measured_choices()
+    assert tessera.import_measured_choices(text) == 1
+    assert tessera.Plan(A, "measured").info.kernel == first.kernel
+    with pytest.raises(tessera.ParseError, match="choices.txt:1:1"):
+        tessera.import_measured_choices("a matrix", "choices.txt")
+    tessera.forget_measured_choices()

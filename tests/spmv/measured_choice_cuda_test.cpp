@@ -1,7 +1,9 @@
 // The kernel that is chosen by measurement on a GPU: right products, a reason whose numbers bear it out, and the
 // classes and fused iterations that were asked for.
+#include "spmv/matrix_hash.hpp"
 #include "spmv/plan_internals.hpp"
 #include "tessera/generators.hpp"
+#include "tessera/measured_choices.hpp"
 #include "tests/spmv/cuda_check.hpp"
 #include "tests/spmv/measured_choice_cases.hpp"
 
@@ -64,6 +66,30 @@ TYPED_TEST(CudaMeasuredChoice, RankingsKeepTheirFusedIteration) {
   options.rank_products = true;
   const SpmvPlan<TypeParam> plan(Csr<TypeParam>::copy_of(graph.view()), options);
   EXPECT_NE(PlanInternals::kernel(plan).make_rank_product(plan.matrix(), 1), nullptr) << plan.info().reason;
+}
+
+TYPED_TEST(CudaMeasuredChoice, TheSecondPlanTakesTheKernelOfTheFirst) {
+  forget_measured_choices();
+  SpmvOptions options;
+  options.algorithm = SpmvAlgorithm::measured;
+  options.device = this->gpu();
+  const auto plan = [&options] { return SpmvPlan<TypeParam>(poisson2d<TypeParam>(60, 50), options); };
+  const PlanInfo first = plan().info();
+  EXPECT_EQ(plan().info().reason, "measured before" + first.reason.substr(std::string("measured").size()));
+  EXPECT_EQ(plan().info().algorithm, first.algorithm);
+  // Not that of the host.
+  options.device = Device::host(2);
+  EXPECT_FALSE(plan().info().reason.starts_with("measured before"));
+  forget_measured_choices();
+}
+
+TYPED_TEST(CudaMeasuredChoice, TheHashOfAMatrixIsThatOfTheHost) {
+  for (const ValueStorage storage : {ValueStorage::weighted, ValueStorage::pattern}) {
+    const Csr<TypeParam> matrix =
+        testing::with_row_lengths<TypeParam>(testing::power_law_lengths(900, 700, 3), 800, storage);
+    const Csr<TypeParam> there = matrix.to(this->gpu());
+    EXPECT_EQ(matrix_hash(this->gpu(), there.view()), matrix_hash(Device::host(2), matrix.view()));
+  }
 }
 
 }  // namespace
