@@ -25,6 +25,8 @@ class CopiedHalo {
 
   /// Fills the halo from the x of all ranks, each with its own rows.
   void fetch(std::span<const T> x, std::span<T> halo) const;
+  /// The same where x has room for the halo around the own rows: elements of lower ranks, own rows, of higher ranks.
+  void fetch_around(std::span<T> x) const;
   /// After a fetch(): returns once all ranks have their halo, so that x may change.
   void release() const;
 
@@ -43,8 +45,11 @@ class CopiedHalo {
   };
 
   [[nodiscard]] const GroupRank& rank() const noexcept { return *rank_of(device_); }
+  /// \param lower,higher where the halo of lower and of higher ranks would begin if it began with rank 0
+  void fetch_to(const T* x, T* lower, T* higher) const;
 
   Device device_;
+  std::int64_t own_rows_;
   std::vector<index_t> halo_offsets_;
   std::vector<index_t> begins_;  ///< per rank: where the own elements begin among its packed ones, or `whole`
   Array<index_t> rows_;
