@@ -4,6 +4,8 @@
 #include "solvers/distributed/halo_ops.hpp"
 #include "solvers/fused/transform_reduce.hpp"
 
+#include <algorithm>
+
 namespace tessera::detail {
 
 template <class T>
@@ -18,10 +20,13 @@ CopiedHalo<T>::CopiedHalo(const ExchangeLists& lists, std::int64_t rows, const D
     if (!is_whole) packed.insert(packed.end(), needed.begin(), needed.end());
   }
   rows_ = Array<index_t>::copy_of(packed, alone(device));
-  packed_ = Array<T>(rows_.size(), Init::none, alone(device));
+  for (Array<T>& each : packed_) each = Array<T>(rows_.size(), Init::none, alone(device));
   std::vector<Begins> all(lists.rows_for.size());
   rank().communicator->gather(rank().number, begins, std::span(all));
-  for (const Begins& each : all) begins_.push_back(each[static_cast<std::size_t>(rank().number)]);
+  for (const Begins& each : all) {
+    begins_.push_back(each[static_cast<std::size_t>(rank().number)]);
+    reads_whole_ = reads_whole_ || std::find(each.begin(), each.end(), whole) != each.end();
+  }
 }
 
 template <class T>
@@ -38,10 +43,11 @@ void CopiedHalo<T>::fetch_around(std::span<T> x) const {
 template <class T>
 void CopiedHalo<T>::fetch_to(const T* x, T* lower, T* higher) const {
   const Device here = alone(device_);
-  fused::transform_reduce(here, rows_.size(), PackHalo<T>{.rows = rows_.data(), .x = x, .out = packed_.data()});
+  T* const packed = packed_[turn_++ % 2].data();
+  fused::transform_reduce(here, rows_.size(), PackHalo<T>{.rows = rows_.data(), .x = x, .out = packed});
   synchronize(here);
   std::vector<Source> sources(begins_.size());
-  rank().communicator->gather(rank().number, Source{x, packed_.data(), here.ordinal()}, std::span(sources));
+  rank().communicator->gather(rank().number, Source{x, packed, here.ordinal()}, std::span(sources));
   for (std::size_t other = 0; other < sources.size(); ++other) {
     const auto begin = static_cast<std::size_t>(halo_offsets_[other]);
     const auto count = static_cast<std::size_t>(halo_offsets_[other + 1]) - begin;
@@ -55,6 +61,7 @@ void CopiedHalo<T>::fetch_to(const T* x, T* lower, T* higher) const {
 
 template <class T>
 void CopiedHalo<T>::release() const {
+  if (!reads_whole_) return;
   synchronize(alone(device_));
   rank().communicator->wait(rank().number);
 }
