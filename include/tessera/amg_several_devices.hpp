@@ -21,7 +21,7 @@ struct DistributedAmgOptions {
 
 /// What set-up built.
 struct DistributedAmgInfo {
-  AmgInfo hierarchy;  ///< the same as on one device; layouts and bytes of its levels are left out
+  AmgInfo hierarchy;  ///< that of one device; layouts are those of the first one, bytes those of all together
   int shared_levels = 0;  ///< the finest ones, whose rows are shared out
   bool is_symmetric = false;
   double setup_ms = 0.0;  ///< of the hierarchy, on the first device

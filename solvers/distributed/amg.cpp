@@ -31,7 +31,7 @@ class AmgOfRank final : public FusedOperator<T> {
   [[nodiscard]] std::int64_t rows() const override { return rows_; }
   [[nodiscard]] std::int64_t cols() const override { return rows_; }
   [[nodiscard]] Device device() const override { return device_; }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return cycle_->bytes(); }
+  [[nodiscard]] std::vector<detail::AmgLayout> layouts() const { return cycle_->layouts(); }
 
  protected:
   /// Products with α and β are rare: solvers ask for M r alone.
@@ -95,7 +95,6 @@ struct DistributedAmg<T>::Impl {
     std::vector<std::vector<detail::LevelColumns>> all(hierarchy.partitions.size(),
                                                        std::vector<detail::LevelColumns>(size));
     ranks.resize(size);
-    info.bytes.resize(size);
     devices.run([&](int rank) {
       const Device device = devices.rank(rank, partition.first_row(rank), partition.rows());
       const auto shares = detail::shares_of(hierarchy, rank, *devices.communicator, all, host);
@@ -103,8 +102,21 @@ struct DistributedAmg<T>::Impl {
                                     : cuda::make_distributed_cycle(hierarchy, shares, options, device);
       auto& own = ranks[static_cast<std::size_t>(rank)];
       own = std::make_unique<AmgOfRank<T>>(std::move(cycle), partition.rows_of(rank), device);
-      info.bytes[static_cast<std::size_t>(rank)] = own->bytes();
     });
+    note_layouts();
+  }
+
+  void note_layouts() {
+    std::vector<AmgLevelInfo>& levels = info.hierarchy.levels;
+    for (const std::unique_ptr<AmgOfRank<T>>& rank : ranks) {
+      std::uint64_t& total = info.bytes.emplace_back(0);
+      const std::vector<detail::AmgLayout> layouts = rank->layouts();
+      for (std::size_t l = 0; l < levels.size(); ++l) {
+        if (levels[l].layout.empty()) levels[l].layout = layouts[l].name;
+        levels[l].bytes += layouts[l].bytes;
+        total += layouts[l].bytes;
+      }
+    }
   }
 
   void apply(std::span<const T> r, std::span<T> z) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/communicator.hpp"
+#include "solvers/amg/cycle.hpp"
 #include "solvers/distributed/amg_hierarchy.hpp"
 #include "solvers/distributed/level_columns.hpp"
 #include "tessera/amg.hpp"
@@ -43,8 +44,8 @@ class DistributedCycle {
 
   /// \param r,z rows of the rank, on its device, not overlapping
   virtual void apply(std::span<const T> r, std::span<T> z) const = 0;
-  /// Matrices, smoothers and vectors, on the device.
-  [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
+  /// How the levels lie on the device, with matrices, smoothers and vectors.
+  [[nodiscard]] virtual std::vector<AmgLayout> layouts() const = 0;
 };
 
 }  // namespace tessera::detail

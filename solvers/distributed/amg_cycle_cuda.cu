@@ -17,6 +17,7 @@ class GpuBackend {
   [[nodiscard]] Matrix matrix(const Csr<T>& rows, const std::string& name, bool may_list) const {
     return Matrix(rows.to(device_), name, AmgLayoutTuning{}, may_list);
   }
+  [[nodiscard]] std::string layout_name(const Matrix& matrix) const { return std::string(matrix.layout_name()); }
   template <class Function>
   void run(const Function& function) const {
     const DeviceGuard current(device_);

@@ -16,6 +16,7 @@ class HostBackend {
   [[nodiscard]] Matrix matrix(const Csr<T>& rows, const std::string& /*name*/, bool /*may_list*/) const {
     return Matrix(device_, rows);
   }
+  [[nodiscard]] std::string layout_name(const Matrix& /*matrix*/) const { return "csr"; }
   template <class Function>
   void run(const Function& function) const {
     HostExecutor<T, V> executor(device_, nullptr);

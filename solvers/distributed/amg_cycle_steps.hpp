@@ -53,11 +53,8 @@ struct ReplicatedLevels {
   std::unique_ptr<CopiedHalo<V>> halo;
   std::unique_ptr<AmgCycleOperator<V>> cycle;
 
-  [[nodiscard]] std::uint64_t bytes() const noexcept {
-    std::uint64_t total = b.bytes() + x.bytes() + halo->bytes();
-    for (const AmgLayout& level : cycle->layouts()) total += level.bytes;
-    return total;
-  }
+  /// Beside those of the cycle.
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return b.bytes() + x.bytes() + halo->bytes(); }
 };
 
 /// One cycle.

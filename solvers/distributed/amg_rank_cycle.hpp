@@ -4,6 +4,7 @@
 ///   using Matrix, Executor;
 ///   Backend(device);                                     without its rank
 ///   Matrix matrix(Csr<T> rows, name, may_list) const;
+///   std::string layout_name(matrix) const;
 ///   void run(function) const;                            function(executor), with the device current
 ///   static make_rest(AmgHierarchy<V>, options);          a cycle on one device
 #pragma once
@@ -59,10 +60,15 @@ class RankCycle final : public DistributedCycle<T> {
     });
   }
 
-  [[nodiscard]] std::uint64_t bytes() const noexcept override {
-    std::uint64_t total = rest_.cycle ? rest_.bytes() : 0;
-    for (const Level& level : levels_) total += level.bytes();
-    return total;
+  /// What the replicated levels are gathered into counts in the first of them.
+  [[nodiscard]] std::vector<AmgLayout> layouts() const override {
+    std::vector<AmgLayout> result;
+    for (const Level& level : levels_) result.push_back({backend_.layout_name(level.a), level.bytes()});
+    if (!rest_.cycle) return result;
+    const std::vector<AmgLayout>& rest = rest_.cycle->layouts();
+    result.insert(result.end(), rest.begin(), rest.end());
+    result[levels_.size()].bytes += rest_.bytes();
+    return result;
   }
 
  private:

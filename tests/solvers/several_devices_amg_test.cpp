@@ -192,7 +192,17 @@ TEST(AmgOnSeveralDevices, SharesOutSeveralLevels) {
   EXPECT_GE(M.info().shared_levels, 2);
   EXPECT_LT(static_cast<std::size_t>(M.info().shared_levels), M.info().hierarchy.levels.size());
   ASSERT_EQ(M.info().bytes.size(), 3U);
-  for (const std::uint64_t bytes : M.info().bytes) EXPECT_GT(bytes, 3300U / 3 * 5 * 8);
+  std::uint64_t all = 0;
+  for (const std::uint64_t bytes : M.info().bytes) {
+    EXPECT_GT(bytes, 3300U / 3 * 5 * 8);
+    all += bytes;
+  }
+  for (const AmgLevelInfo& level : M.info().hierarchy.levels) {
+    EXPECT_EQ(level.layout, &level == &M.info().hierarchy.levels.back() ? "dense" : "csr");
+    EXPECT_GT(level.bytes, 0U);
+    all -= level.bytes;
+  }
+  EXPECT_EQ(all, 0U);
   // A hierarchy that ends without an inverse is shared out to its end.
   const DistributedAmg<double> smoother(matrix, a.view(), {.max_levels = 1}, {.least_rows = 50});
   EXPECT_EQ(smoother.info().shared_levels, 1);
