@@ -1,9 +1,10 @@
 /// Conjugate gradients, BiCGSTAB and PageRank on one GPU and on several of one host, in turn: time per iteration of the
 /// same system (strong scaling) and of one that grows with the number of GPUs (weak), small systems whose iterations
-/// are sums over GPUs, and how far the solutions of both are apart.
+/// are sums over GPUs, set-up and solve with AMG, and how far the solutions of both are apart.
 ///
 ///   bench_several_devices_cuda --devices cuda:0,1 --json results.json
 #include "bench/report.hpp"
+#include "bench/several_devices_amg.hpp"
 #include "bench/several_devices_ranks.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
@@ -27,7 +28,7 @@ namespace tessera::bench {
 namespace {
 
 struct Settings {
-  std::vector<std::string> parts{"small", "strong", "weak", "bicgstab", "pagerank"};
+  std::vector<std::string> parts{"small", "strong", "weak", "bicgstab", "pagerank", "amg"};
   std::vector<std::string> graphs{"rmat:scale=24", "web:15000000"};
   std::vector<std::string> precisions{"fp64", "fp32"};  ///< of PageRank
   std::string devices = "cuda:0,1";
@@ -175,6 +176,7 @@ class Bench {
       if (part == "weak") result[part] = weak();
       if (part == "bicgstab") result[part] = by_bicgstab();
       if (part == "pagerank") result[part] = ranks();
+      if (part == "amg") result[part] = with_amg();
       // What has been measured stays where a later part fails.
       write(result, settings_.json);
     }
@@ -229,6 +231,17 @@ class Bench {
                                IterativeMethod::bicgstab));
     rows.push_back(same_system("convection 1000^2", convection_diffusion<double>(1000, 1000, 1, {.x = 0.5}), {100, 600},
                                false, IterativeMethod::bicgstab));
+    return rows;
+  }
+
+  [[nodiscard]] Json with_amg() {
+    Json rows = Json::array();
+    const std::int64_t cube = side(300);
+    const std::int64_t wide = side(4000);
+    rows.push_back(compare_amg(fmt::format("poisson3d {}", cube), poisson3d<double>(cube, cube, cube), group_,
+                               settings_.rounds));
+    rows.push_back(
+        compare_amg(fmt::format("poisson2d {}", wide), poisson2d<double>(wide, wide), group_, settings_.rounds));
     return rows;
   }
 
@@ -311,8 +324,8 @@ class Bench {
 
 int main(int argc, char** argv) {
   tessera::bench::Settings settings;
-  CLI::App app("Conjugate gradients, BiCGSTAB and PageRank on one GPU and on several");
-  app.add_option("--parts", settings.parts, "small, strong, weak, bicgstab, pagerank")->delimiter(',');
+  CLI::App app("Conjugate gradients, BiCGSTAB, PageRank and AMG on one GPU and on several");
+  app.add_option("--parts", settings.parts, "small, strong, weak, bicgstab, pagerank, amg")->delimiter(',');
   app.add_option("--graph", settings.graphs, "as solve --generate, one or more; of the part pagerank");
   app.add_option("--precisions", settings.precisions, "fp64, fp32; of the part pagerank")->delimiter(',');
   app.add_option("--devices", settings.devices, "as solve --device");

@@ -5,6 +5,7 @@
 #include "interrupt.hpp"
 #include "option_values.hpp"
 #include "outputs.hpp"
+#include "precond_settings.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 #include "report/history_plot.hpp"
@@ -14,6 +15,7 @@
 
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"
+#include "tessera/amg_several_devices.hpp"
 #include "tessera/several_devices.hpp"
 
 #include <fmt/format.h>
@@ -38,8 +40,6 @@ constexpr auto foreign_options = std::to_array<ForeignOption>({
     {"plan-info", "", ""},
     {"mem-limit", "", "each device holds its share of the matrix"},
     {"damp", "0", "least squares run on one device"},
-    {"precond-opt", "", ""},
-    {"block", "1", ""},
     {"dry-run", "", ""},
 });
 
@@ -54,8 +54,15 @@ void require_offered(const RunSettings& settings) {
                      "--method cg or bicgstab, or one device");
   }
   const Precond precond = settings.precond.precond;
-  if (precond != Precond::automatic && precond != Precond::none && precond != Precond::jacobi) {
-    throw UsageError("on several devices the preconditioner is none or jacobi", "--precond jacobi, or one device");
+  if (precond != Precond::automatic && precond != Precond::none && precond != Precond::jacobi &&
+      precond != Precond::amg) {
+    throw UsageError("on several devices the preconditioner is none, jacobi or amg",
+                     "--precond jacobi or amg, or one device");
+  }
+  const AmgCycle cycle = settings.precond.amg.cycle;
+  if (precond == Precond::amg && cycle != AmgCycle::v) {
+    throw UsageError(fmt::format("--precond-opt cycle={} does not run on several devices", to_string(cycle)),
+                     "cycle=v, or one device");
   }
   if (settings.rhs.columns > 1) throw UsageError("several devices take one right-hand side at a time");
 }
@@ -63,16 +70,58 @@ void require_offered(const RunSettings& settings) {
 [[nodiscard]] GroupPreconditioner precond_of(const PrecondSettings& settings, RunOutcome& outcome) {
   const bool is_none = settings.precond == Precond::none;
   outcome.precond.name = is_none ? "none" : "jacobi";
-  if (settings.precond == Precond::automatic) outcome.precond.reason = "the only one on several devices";
+  if (settings.precond == Precond::automatic) outcome.precond.reason = "always jacobi on several devices";
   return is_none ? GroupPreconditioner::identity : GroupPreconditioner::jacobi;
 }
 
-template <class T>
-[[nodiscard]] SolveReport solve_by(IterativeMethod method, const DistributedMatrix<T>& matrix,
-                                   GroupPreconditioner precond, std::span<const T> b, std::span<T> x,
-                                   const SolverOptions& options) {
+/// \param precond a GroupPreconditioner or a DistributedAmg
+template <class T, class M>
+[[nodiscard]] SolveReport solve_by(IterativeMethod method, const DistributedMatrix<T>& matrix, const M& precond,
+                                   std::span<const T> b, std::span<T> x, const SolverOptions& options) {
   return method == IterativeMethod::cg ? cg<T>(matrix, precond, b, x, options)
                                        : bicgstab<T>(matrix, precond, b, x, options);
+}
+
+template <class T>
+[[nodiscard]] DistributedAmg<T> set_up_amg(const RunSettings& settings, const InputMatrix<T>& problem,
+                                           const DistributedMatrix<T>& matrix, RunOutcome& outcome) {
+  const support::PrecondRequest request =
+      precond_request(settings.precond, settings.problem, matrix.rows(), settings.machine);
+  DistributedAmg<T> M(matrix, problem.matrix->view(), request.amg);
+  const DistributedAmgInfo& info = M.info();
+  PrecondOutcome& precond = outcome.precond;
+  precond.name = "amg";
+  precond.hierarchy = info.hierarchy;
+  precond.shared_levels = info.shared_levels;
+  precond.info = {.name = "amg", .setup_ms = info.setup_ms + info.share_ms, .is_symmetric = info.is_symmetric};
+  for (const std::uint64_t bytes : info.bytes) precond.info.bytes += bytes;
+  outcome.memory.precond = precond.info.bytes;
+  return M;
+}
+
+/// With the preconditioner that the settings name.
+template <class T>
+[[nodiscard]] SolveReport solve_with(const RunSettings& settings, const InputMatrix<T>& problem,
+                                     const DistributedMatrix<T>& matrix, std::span<const T> b, std::span<T> x,
+                                     const SolverOptions& solver, Progress& progress, RunOutcome& outcome) {
+  const IterativeMethod method = *settings.method.iterative();
+  const auto solving = [&] {
+    progress.phase(fmt::format("solving with {} and precond {} on {} devices", outcome.method, outcome.precond.name,
+                               matrix.group().size()));
+  };
+  if (settings.precond.precond != Precond::amg) {
+    const GroupPreconditioner precond = precond_of(settings.precond, outcome);
+    solving();
+    return solve_by<T>(method, matrix, precond, b, x, solver);
+  }
+  progress.phase("setting up the preconditioner");
+  const Stopwatch timer;
+  const DistributedAmg<T> M = set_up_amg<T>(settings, problem, matrix, outcome);
+  const double setup_ms = timer.milliseconds();
+  solving();
+  SolveReport report = solve_by<T>(method, matrix, M, b, x, solver);
+  report.timings.preconditioner_ms = setup_ms;
+  return report;
 }
 
 template <class T>
@@ -151,10 +200,7 @@ template <class T>
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
   solver.stop_cause = interruption;
-  const GroupPreconditioner precond = precond_of(settings.precond, outcome);
-  progress.phase(
-      fmt::format("solving with {} and precond {} on {} devices", outcome.method, outcome.precond.name, group.size()));
-  outcome.report = solve_by<T>(*settings.method.iterative(), matrix, precond, b, result.x, solver);
+  outcome.report = solve_with<T>(settings, problem, matrix, b, result.x, solver, progress, outcome);
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.plan_ms = plan_ms;
   if (const auto exact = exact_solution<T>(settings.rhs, matrix.rows(), settings.machine.seed)) {
@@ -206,7 +252,9 @@ ExitCode run_on_several_devices(const Options& options, const Invocation& invoca
   require_no_foreign(options, foreign_options, where);
   const RunSettings settings = run_settings(options);
   require_offered(settings);
-  check_outputs(settings.output, input_files(options, settings.problem, {settings.rhs.path, settings.x0.path}));
+  check_outputs(settings.output, input_files(options, settings.problem, {settings.rhs.path, settings.x0.path,
+                                                              settings.precond.coordinates_file,
+                                                              settings.precond.near_nullspace_file}));
   return settings.machine.precision == Precision::fp64 ? run_typed<double>(settings, options, invocation)
                                                        : run_typed<float>(settings, options, invocation);
 }

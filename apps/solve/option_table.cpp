@@ -237,7 +237,7 @@ constexpr auto table = std::to_array<OptionSpec>({
 
     {"device", 0, "Machine", run, text, "NAME", "auto",
      "host, cuda or cuda:N; auto: a GPU for a large matrix that fits, else the host; the summary says why; cuda:0,1 or "
-     "cuda:all: several GPUs together (--method cg or bicgstab with --precond none or jacobi; docs/scale.md)",
+     "cuda:all: several GPUs together (--method cg or bicgstab with --precond none, jacobi or amg; docs/scale.md)",
      "", "auto|host|cuda|cuda:all"},
     {"device", 0, "Machine", pagerank, text, "NAME", "auto",
      "host, cuda or cuda:N; auto: a GPU for a large matrix that fits, else the host; the summary says why; cuda:0,1 or "

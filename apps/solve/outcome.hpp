@@ -73,6 +73,7 @@ struct PrecondOutcome {
   std::string reason;         ///< empty when the user chose
   PreconditionerInfo info{.name = "none", .is_symmetric = true};
   std::optional<AmgInfo> hierarchy;
+  std::optional<int> shared_levels;  ///< of a hierarchy on several devices
   std::optional<PolynomialOutcome> polynomial;
   std::optional<FactorOutcome> factors;
   std::optional<DirectInfo> direct;  ///< of method direct

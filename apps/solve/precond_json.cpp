@@ -1,6 +1,7 @@
 // The preconditioner in a JSON document.
 #include "precond_report.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace tessera::cli {
@@ -32,7 +33,8 @@ namespace {
   return json;
 }
 
-[[nodiscard]] Json hierarchy_json(const AmgInfo& info) {
+/// \param shared_levels of several devices
+[[nodiscard]] Json hierarchy_json(const AmgInfo& info, const std::optional<int>& shared_levels) {
   Json json;
   json["levels"] = Json::array();
   for (const AmgLevelInfo& level : info.levels) json["levels"].push_back(level_json(level));
@@ -41,6 +43,7 @@ namespace {
   json["setup_times_ms"] = times_json(info.times);
   json["coarsens"] = info.coarsens;
   json["reason"] = info.reason;
+  if (shared_levels) json["shared_levels"] = *shared_levels;
   return json;
 }
 
@@ -128,7 +131,7 @@ Json precond_json(const PrecondOutcome& precond, double setup_ms) {
   put_number(json, "setup_ms", setup_ms);
   json["bytes"] = precond.info.bytes;
   json["symmetric"] = precond.info.is_symmetric;
-  json["hierarchy"] = precond.hierarchy ? hierarchy_json(*precond.hierarchy) : Json(nullptr);
+  json["hierarchy"] = precond.hierarchy ? hierarchy_json(*precond.hierarchy, precond.shared_levels) : Json(nullptr);
   json["polynomial"] = precond.polynomial ? polynomial_json(*precond.polynomial) : Json(nullptr);
   json["factors"] = precond.factors ? factors_json(*precond.factors) : Json(nullptr);
   json["direct"] = precond.direct ? direct_json(*precond.direct) : Json(nullptr);

@@ -68,6 +68,18 @@ namespace {
   return text + level_table(info, width);
 }
 
+/// Of several devices: which levels are shared out.
+[[nodiscard]] std::string sharing_line(const PrecondOutcome& precond) {
+  if (!precond.shared_levels) return {};
+  const auto levels = static_cast<int>(precond.hierarchy->levels.size());
+  if (*precond.shared_levels == 0) return line("", "every device has the whole hierarchy: no level has rows enough");
+  if (*precond.shared_levels == levels) return line("", "the rows of all levels are shared out");
+  return line("", fmt::format("the rows of the finest {} shared out, every device has the other {}",
+                              *precond.shared_levels == 1 ? std::string("level are")
+                                                          : fmt::format("{} levels are", *precond.shared_levels),
+                              levels - *precond.shared_levels));
+}
+
 [[nodiscard]] std::string polynomial_lines(const PolynomialOutcome& polynomial, const PreconditionerInfo& precond) {
   const auto& [options, info] = polynomial;
   const std::string products = options.explicit_matrix
@@ -147,7 +159,7 @@ void warn_about_factors(const PrecondOutcome& precond, Warnings& warnings) {
 }  // namespace
 
 std::string precond_lines(const PrecondOutcome& precond, std::size_t width) {
-  if (precond.hierarchy) return amg_lines(*precond.hierarchy, precond.info, width);
+  if (precond.hierarchy) return amg_lines(*precond.hierarchy, precond.info, width) + sharing_line(precond);
   if (precond.polynomial) return polynomial_lines(*precond.polynomial, precond.info);
   if (precond.factors) return factor_lines(*precond.factors, precond.info.bytes);
   if (precond.direct) return direct_lines(*precond.direct, precond.info.bytes);

@@ -5,6 +5,7 @@
 #include "tessera/accuracy.hpp"
 #include "tessera/adopt_csr.hpp"
 #include "tessera/amg.hpp"
+#include "tessera/amg_several_devices.hpp"
 #include "tessera/approximate_inverse.hpp"
 #include "tessera/array.hpp"
 #include "tessera/assemble.hpp"

@@ -75,16 +75,8 @@ struct Amg<T>::Impl {
     fused::transform_reduce(device, rows, detail::ProbeVector<T>{.x = u.data()});
     cycle->apply(std::as_const(u).span(), mu.span());
     const double product = fused::dot<T>(device, std::as_const(u).span(), std::as_const(mu).span());
-    if (!std::isfinite(product)) {
-      throw InvalidMatrix(
-          "AMG: a cycle gave NaN or infinity: the matrix is not positive definite, or its entries leave the range of "
-          "the cycle's precision");
-    }
     info.is_symmetric = setup->is_symmetric();
-    if (info.is_symmetric && product <= 0.0) {
-      throw InvalidMatrix(
-          fmt::format("AMG: <M u, u> is {:.3g} for a random vector u: the matrix is not positive definite", product));
-    }
+    detail::require_sound_cycle(product, info.is_symmetric);
   }
 };
 

@@ -1,8 +1,12 @@
-/// Weights of the sweeps in a multigrid cycle: damped Jacobi, and Chebyshev polynomials as sweeps (Y. Saad, Iterative
+/// Weights of the sweeps in a multigrid cycle, and the test of a whole one: damped Jacobi, and Chebyshev polynomials as sweeps (Y. Saad, Iterative
 /// Methods for Sparse Linear Systems, 2nd ed., §12.3.2).
 #include "solvers/amg/cycle.hpp"
 
 #include "solvers/amg/cycle_steps.hpp"
+#include "solvers/amg/probe.hpp"
+#include "tessera/error.hpp"
+
+#include <fmt/format.h>
 
 #include <cmath>
 #include <numbers>
@@ -55,6 +59,18 @@ std::vector<double> sweep_weights(const AmgOptions& options, double rho) {
 std::vector<double> amg_level_weights(const AmgOptions& options, double rho, bool is_smoothed_coarsest) {
   if (!is_smoothed_coarsest) return sweep_weights(options, rho);
   return repeated(weights_of_sweep(options, rho), amg_coarsest_sweeps);
+}
+
+void require_sound_cycle(double product, bool is_symmetric) {
+  if (!std::isfinite(product)) {
+    throw InvalidMatrix(
+        "AMG: a cycle gave NaN or infinity: the matrix is not positive definite, or its entries leave the range of "
+        "the cycle's precision");
+  }
+  if (is_symmetric && product <= 0.0) {
+    throw InvalidMatrix(
+        fmt::format("AMG: <M u, u> is {:.3g} for a random vector u: the matrix is not positive definite", product));
+  }
 }
 
 }  // namespace tessera::detail

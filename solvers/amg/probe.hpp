@@ -26,6 +26,10 @@ struct ProbeVector {
   }
 };
 
+/// \param product <M u, u> for a random u \throws InvalidMatrix where it is not finite, or not positive though M is
+/// symmetric
+void require_sound_cycle(double product, bool is_symmetric);
+
 struct AsymmetrySums {
   double difference = 0.0;  ///< <A u, v> - <u, A v>
   double squares = 0.0;     ///< of its terms

@@ -1,11 +1,14 @@
 /// Stands in for what GPUs do with each other's memory, and for the kernels of halos, in a build without CUDA.
+#include "solvers/distributed/amg_cycle.hpp"
 #include "solvers/distributed/peer_links.hpp"
 #include "solvers/distributed/peer_ranks.hpp"
 #include "solvers/distributed/product.hpp"
 #include "solvers/fused/ops.hpp"
 #include "tessera/error.hpp"
 
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace tessera::cuda {
 
@@ -50,6 +53,19 @@ template std::unique_ptr<detail::RankExchange> make_peer_ranks(const detail::Exc
                                                                const detail::RankVectors<float>&, const Device&);
 template std::unique_ptr<detail::RankExchange> make_peer_ranks(const detail::ExchangeLists&, index_t,
                                                                const detail::RankVectors<double>&, const Device&);
+
+template <class T>
+std::unique_ptr<detail::DistributedCycle<T>> make_distributed_cycle(
+    const detail::SharedHierarchy<T>& /*hierarchy*/, const std::vector<detail::LevelShare<T>>& /*shares*/,
+    const AmgOptions& /*options*/, const Device& device) {
+  refuse(device);
+}
+template std::unique_ptr<detail::DistributedCycle<float>> make_distributed_cycle(
+    const detail::SharedHierarchy<float>&, const std::vector<detail::LevelShare<float>>&, const AmgOptions&,
+    const Device&);
+template std::unique_ptr<detail::DistributedCycle<double>> make_distributed_cycle(
+    const detail::SharedHierarchy<double>&, const std::vector<detail::LevelShare<double>>&, const AmgOptions&,
+    const Device&);
 
 template <class Op>
 typename Op::Sums TransformReduce<Op>::run(const Device& device, std::int64_t /*n*/, const Op& /*op*/) {

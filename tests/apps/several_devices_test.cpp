@@ -61,6 +61,33 @@ TEST_F(SeveralDevicesTest, BicgstabSolvesAsOnOneDevice) {
   EXPECT_LE(of_two["result"]["relative_error_vs_known"].get<double>(), 1e-7);
 }
 
+TEST_F(SeveralDevicesTest, AmgSolvesAsOnOneDevice) {
+  const std::string options = " -p amg --precond-opt smoother=chebyshev,coarsest-rows=30 --rtol 1e-10 --json ";
+  for (const std::string system : {"--poisson2d 260 -m cg", "--convdiff 12 -m bicgstab"}) {
+    const auto one = run(system + options + "--device host");
+    const auto two = run(system + options + "--device host,host");
+    ASSERT_EQ(one.exit_code, 0) << one.err;
+    ASSERT_EQ(two.exit_code, 0) << two.err;
+    const json of_one = json::parse(one.out);
+    const json of_two = json::parse(two.out);
+    EXPECT_EQ(of_two["result"]["precond"], "amg");
+    EXPECT_NEAR(of_two["result"]["iterations"].get<double>(), of_one["result"]["iterations"].get<double>(), 1.0);
+    EXPECT_LE(of_two["result"]["relative_error_vs_known"].get<double>(), 1e-7);
+    const json& hierarchy = of_two["precond"]["hierarchy"];
+    ASSERT_EQ(hierarchy["levels"].size(), of_one["precond"]["hierarchy"]["levels"].size());
+    for (std::size_t l = 0; l < hierarchy["levels"].size(); ++l) {
+      EXPECT_EQ(hierarchy["levels"][l]["nnz"], of_one["precond"]["hierarchy"]["levels"][l]["nnz"]);
+    }
+    // 67 600 rows are enough to be shared out, 1728 are not.
+    EXPECT_EQ(hierarchy["shared_levels"], system.starts_with("--poisson") ? 1 : 0);
+    EXPECT_FALSE(of_one["precond"]["hierarchy"].contains("shared_levels"));
+    EXPECT_GT(of_two["memory"]["precond"], 0);
+  }
+  const auto text = run("--poisson2d 260 -m cg -p amg --device host,host");
+  EXPECT_NE(text.out.find("the rows of the finest level are shared out, every device has the other "), std::string::npos)
+      << text.out;
+}
+
 TEST_F(SeveralDevicesTest, SinglePrecisionIsSaidAndWritten) {
   const auto result = run("--poisson2d 20 -m cg --precision fp32 --rtol 1e-5 --device host,host --json -o x.mtx");
   ASSERT_EQ(result.exit_code, 0) << result.err;

@@ -1,0 +1,53 @@
+/// The cycle of a rank on threads of the host.
+#include "solvers/amg/cycle_host.hpp"
+#include "solvers/distributed/amg_rank_cycle.hpp"
+
+namespace tessera::host {
+
+namespace {
+
+template <class T, class V>
+class HostBackend {
+ public:
+  using Matrix = CycleCsr<V>;
+
+  explicit HostBackend(const Device& device) : device_(device) {}
+
+  [[nodiscard]] Matrix matrix(const Csr<T>& rows, const std::string& /*name*/, bool /*may_list*/) const {
+    return Matrix(device_, rows);
+  }
+  [[nodiscard]] std::string layout_name(const Matrix& /*matrix*/) const { return "csr"; }
+  template <class Function>
+  void run(const Function& function) const {
+    HostExecutor<T, V> executor(device_, nullptr);
+    function(executor);
+  }
+  [[nodiscard]] static std::unique_ptr<AmgCycleOperator<V>> make_rest(const AmgHierarchy<V>& hierarchy,
+                                                                      const AmgOptions& options) {
+    return make_amg_cycle(hierarchy, options);
+  }
+
+ private:
+  Device device_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<DistributedCycle<T>> make_distributed_cycle(const SharedHierarchy<T>& hierarchy,
+                                                            const std::vector<LevelShare<T>>& shares,
+                                                            const AmgOptions& options, const Device& device) {
+  if (options.precision == AmgPrecision::single) {
+    return std::make_unique<RankCycle<T, float, HostBackend<T, float>>>(hierarchy, shares, options, device);
+  }
+  return std::make_unique<RankCycle<T, T, HostBackend<T, T>>>(hierarchy, shares, options, device);
+}
+
+template std::unique_ptr<DistributedCycle<float>> make_distributed_cycle(const SharedHierarchy<float>&,
+                                                                         const std::vector<LevelShare<float>>&,
+                                                                         const AmgOptions&, const Device&);
+template std::unique_ptr<DistributedCycle<double>> make_distributed_cycle(const SharedHierarchy<double>&,
+                                                                          const std::vector<LevelShare<double>>&,
+                                                                          const AmgOptions&, const Device&);
+
+}  // namespace tessera::host

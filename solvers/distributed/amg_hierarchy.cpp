@@ -1,0 +1,100 @@
+/// Hierarchies on several devices: set-up on one, then the partition of every level.
+#include "solvers/distributed/amg_hierarchy.hpp"
+
+#include "core/borrowed_csr.hpp"
+#include "solvers/amg/cycle_steps.hpp"
+#include "solvers/amg/setup.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace tessera::detail {
+
+namespace {
+
+/// Twice the middle row of every aggregate: the sum of its first and last row. -1 where it has none.
+std::vector<std::int64_t> middles(std::span<const index_t> aggregate_of_node, index_t block, index_t aggregates) {
+  std::vector<std::int64_t> result(static_cast<std::size_t>(aggregates), -1);
+  const auto nodes = static_cast<std::int64_t>(aggregate_of_node.size());
+  std::vector<std::int64_t> first(result.size(), -1);
+  for (std::int64_t node = 0; node < nodes; ++node) {
+    const index_t aggregate = aggregate_of_node[static_cast<std::size_t>(node)];
+    if (aggregate < 0) continue;
+    const auto at = static_cast<std::size_t>(aggregate);
+    if (first[at] < 0) first[at] = node * block;
+    result[at] = first[at] + node * block;
+  }
+  return result;
+}
+
+/// A matrix on the host; null stays null.
+template <class T>
+std::shared_ptr<const Csr<T>> on_host(const std::shared_ptr<const Csr<T>>& matrix) {
+  if (matrix == nullptr || matrix->device().is_host()) return matrix;
+  return std::make_shared<const Csr<T>>(matrix->to(Device{}));
+}
+
+template <class T>
+AmgHierarchy<T> brought_to_host(const AmgHierarchy<T>& hierarchy, const CsrView<T>& matrix) {
+  AmgHierarchy<T> result{Device{}, {}, hierarchy.coarsest_inverse.to(Device{})};
+  for (const AmgLevel<T>& level : hierarchy.levels) {
+    const bool is_finest = result.levels.empty();
+    auto a = is_finest ? std::make_shared<const Csr<T>>(borrow_csr(matrix, Device{})) : on_host(level.a);
+    result.levels.push_back(
+        {std::move(a), on_host(level.p), on_host(level.r), level.smoother.to(Device{}), level.rho});
+  }
+  return result;
+}
+
+/// Whether a level is shared out: large enough, not solved by its inverse, and every rank has a row of the next.
+template <class T>
+bool is_shared(const AmgHierarchy<T>& whole, std::size_t level, index_t least_rows, int parts) {
+  if (is_dense_level(whole, level) || whole.levels[level].a->rows() < std::max<index_t>(least_rows, parts)) return false;
+  return level + 1 == whole.levels.size() || whole.levels[level + 1].a->rows() >= parts;
+}
+
+}  // namespace
+
+Partition partition_of_coarse(const Partition& fine, std::span<const index_t> aggregate_of_node, index_t block,
+                              index_t aggregates, index_t coarse_rows) {
+  const std::vector<std::int64_t> middle = middles(aggregate_of_node, block, aggregates);
+  const index_t vectors = coarse_rows / std::max<index_t>(aggregates, 1);
+  std::vector<index_t> first_rows{0};
+  for (int part = 1; part < fine.parts(); ++part) {
+    const std::int64_t begin = 2 * std::int64_t{fine.first_row(part)};
+    const auto before = std::count_if(middle.begin(), middle.end(), [&](std::int64_t each) { return each < begin; });
+    const index_t most = coarse_rows - (fine.parts() - part);
+    first_rows.push_back(std::clamp(static_cast<index_t>(before) * vectors, first_rows.back() + 1, most));
+  }
+  first_rows.push_back(coarse_rows);
+  return Partition(std::move(first_rows));
+}
+
+template <class T>
+SharedHierarchy<T> set_up_shared(const CsrView<T>& matrix, const AmgOptions& options, const Device& device,
+                                 const Partition& finest, index_t least_rows) {
+  const Csr<T> here = device.is_host() ? borrow_csr(matrix, device) : borrow_csr(matrix, Device{}).to(device);
+  AmgSetup<T> setup(here.view(), options, device);
+  SharedHierarchy<T> result{brought_to_host(setup.hierarchy(), matrix), {finest}, 0, setup.info(), setup.is_symmetric()};
+  const std::vector<AmgLevel<T>>& levels = result.whole.levels;
+  std::size_t& shared = result.shared_levels;
+  while (shared < levels.size() && is_shared(result.whole, shared, least_rows, finest.parts())) {
+    if (++shared == levels.size()) break;
+    const Aggregates& aggregates = setup.structures()[shared - 1].aggregates;
+    const Array<index_t> of_node = aggregates.of_row.to(Device{});
+    const auto block = levels[shared - 1].a->rows() / static_cast<index_t>(std::max<std::int64_t>(of_node.size(), 1));
+    result.partitions.push_back(partition_of_coarse(result.partitions.back(), of_node.span(), block, aggregates.count,
+                                                    levels[shared].a->rows()));
+  }
+  return result;
+}
+
+template struct SharedHierarchy<float>;
+template struct SharedHierarchy<double>;
+template SharedHierarchy<float> set_up_shared(const CsrView<float>&, const AmgOptions&, const Device&, const Partition&,
+                                              index_t);
+template SharedHierarchy<double> set_up_shared(const CsrView<double>&, const AmgOptions&, const Device&,
+                                               const Partition&, index_t);
+
+}  // namespace tessera::detail

@@ -1,0 +1,127 @@
+/// \file
+/// Levels of a rank in the memory of its device. A backend makes matrices of the cycle, runs its operations and the rest
+/// of the cycle on one device:
+///   using Matrix, Executor;
+///   Backend(device);                                     without its rank
+///   Matrix matrix(Csr<T> rows, name, may_list) const;
+///   std::string layout_name(matrix) const;
+///   void run(function) const;                            function(executor), with the device current
+///   static make_rest(AmgHierarchy<V>, options);          a cycle on one device
+#pragma once
+
+#include "core/group_rank.hpp"
+#include "solvers/amg/cycle_steps.hpp"
+#include "solvers/distributed/amg_cycle.hpp"
+#include "solvers/distributed/amg_cycle_steps.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tessera::detail {
+
+/// The replicated levels in the precision of the cycle. \param device without its rank
+template <class V, class T>
+[[nodiscard]] AmgHierarchy<V> replicated_levels(const SharedHierarchy<T>& hierarchy, const Device& device) {
+  const auto moved = [&](const std::shared_ptr<const Csr<T>>& matrix) -> std::shared_ptr<const Csr<V>> {
+    if (matrix == nullptr) return nullptr;
+    return std::make_shared<const Csr<V>>(matrix->template with_value_type<V>().to(device));
+  };
+  const auto narrowed = [&](const Array<T>& values) {
+    std::vector<V> result(static_cast<std::size_t>(values.size()));
+    std::transform(values.begin(), values.end(), result.begin(), [](T value) { return static_cast<V>(value); });
+    return Array<V>::copy_of(result, device);
+  };
+  AmgHierarchy<V> result{device, {}, narrowed(hierarchy.whole.coarsest_inverse)};
+  for (std::size_t l = hierarchy.shared_levels; l < hierarchy.whole.levels.size(); ++l) {
+    const AmgLevel<T>& level = hierarchy.whole.levels[l];
+    result.levels.push_back({moved(level.a), moved(level.p), moved(level.r), narrowed(level.smoother), level.rho});
+  }
+  return result;
+}
+
+/// \tparam V element type of the cycle
+template <class T, class V, class Backend>
+class RankCycle final : public DistributedCycle<T> {
+ public:
+  RankCycle(const SharedHierarchy<T>& hierarchy, const std::vector<LevelShare<T>>& shares, const AmgOptions& options,
+            const Device& device)
+      : device_(device), backend_(alone(device)), levels_(hierarchy.shared_levels) {
+    for (std::size_t l = 0; l < levels_.size(); ++l) make_level(hierarchy, shares[l], options, l);
+    if (hierarchy.has_replicated()) make_rest(hierarchy, shares.back(), options);
+    synchronize(device_);
+  }
+
+  void apply(std::span<const T> r, std::span<T> z) const override {
+    backend_.run([&](auto& executor) {
+      using Executor = std::remove_reference_t<decltype(executor)>;
+      DistributedCycleSteps<T, V, Executor>(executor, levels_, rest_.cycle ? &rest_ : nullptr, r.data(), z.data())
+          .run();
+    });
+  }
+
+  /// What the replicated levels are gathered into counts in the first of them.
+  [[nodiscard]] std::vector<AmgLayout> layouts() const override {
+    std::vector<AmgLayout> result;
+    for (const Level& level : levels_) result.push_back({backend_.layout_name(level.a), level.bytes()});
+    if (!rest_.cycle) return result;
+    const std::vector<AmgLayout>& rest = rest_.cycle->layouts();
+    result.insert(result.end(), rest.begin(), rest.end());
+    result[levels_.size()].bytes += rest_.bytes();
+    return result;
+  }
+
+ private:
+  using Level = DistributedLevel<V, typename Backend::Matrix>;
+
+  [[nodiscard]] Device here() const { return alone(device_); }
+
+  [[nodiscard]] Array<V> narrowed(const auto& values) const {
+    std::vector<V> result(values.size());
+    std::transform(values.begin(), values.end(), result.begin(), [](auto value) { return static_cast<V>(value); });
+    return Array<V>::copy_of(result, here());
+  }
+
+  void make_level(const SharedHierarchy<T>& hierarchy, const LevelShare<T>& share, const AmgOptions& options,
+                  std::size_t l) {
+    const AmgLevel<T>& whole = hierarchy.whole.levels[l];
+    const bool is_coarsest = l + 1 == hierarchy.whole.levels.size();
+    Level& level = levels_[l];
+    level.rows = share.columns.rows;
+    level.lower = share.columns.lower;
+    const std::string of_level = " of level " + std::to_string(l);
+    level.a = backend_.matrix(share.a, "the matrix" + of_level, l == 0);
+    if (!is_coarsest) {
+      level.p = backend_.matrix(share.p, "the prolongator" + of_level, false);
+      level.r = backend_.matrix(share.r, "the restriction" + of_level, false);
+    }
+    const auto first = static_cast<std::size_t>(hierarchy.partitions[l].first_row(rank_of(device_)->number));
+    level.m = narrowed(whole.smoother.span().subspan(first, static_cast<std::size_t>(level.rows)));
+    level.weights = narrowed(amg_level_weights(options, whole.rho, is_coarsest));
+    if (l > 0 || sizeof(V) != sizeof(T)) level.b = Array<V>(level.rows, Init::none, here());
+    level.x = with_room(share.columns);
+    level.next_x = with_room(share.columns);
+    if (!is_coarsest) level.residual = with_room(share.columns);
+    level.halo = std::make_unique<CopiedHalo<V>>(share.lists, level.rows, device_);
+  }
+
+  [[nodiscard]] Array<V> with_room(const LevelColumns& columns) const {
+    return Array<V>(columns.size(), Init::none, here());
+  }
+
+  void make_rest(const SharedHierarchy<T>& hierarchy, const LevelShare<T>& share, const AmgOptions& options) {
+    rest_.first = share.columns.lower;
+    rest_.rows = share.columns.rows;
+    rest_.b = with_room(share.columns);
+    rest_.x = with_room(share.columns);
+    rest_.halo = std::make_unique<CopiedHalo<V>>(share.lists, rest_.rows, device_);
+    rest_.cycle = Backend::make_rest(replicated_levels<V>(hierarchy, here()), options);
+  }
+
+  Device device_;
+  Backend backend_;
+  mutable std::vector<Level> levels_;  ///< a product writes their vectors
+  mutable ReplicatedLevels<V> rest_;
+};
+
+}  // namespace tessera::detail
