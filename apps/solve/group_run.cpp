@@ -2,6 +2,7 @@
 #include "group_run.hpp"
 
 #include "foreign_options.hpp"
+#include "group_ordering.hpp"
 #include "interrupt.hpp"
 #include "option_values.hpp"
 #include "outputs.hpp"
@@ -45,6 +46,20 @@ constexpr auto foreign_options = std::to_array<ForeignOption>({
 
 [[nodiscard]] std::string device_text(const Options& options) { return options.text("device").value_or(""); }
 
+/// What belongs to the numbering of the file keeps it.
+[[nodiscard]] OrderingChoice ordering_of(const Options& options, const RunSettings& settings) {
+  const PrecondSettings& precond = settings.precond;
+  const bool is_tied =
+      precond.amg.block_size > 1 || !precond.coordinates_file.empty() || !precond.near_nullspace_file.empty();
+  const OrderingChoice choice = ordering_setting(options);
+  if (!is_tied) return choice;
+  if (choice == OrderingChoice::rcm) {
+    throw UsageError("--ordering rcm separates the rows that blocks, coordinates and near-nullspaces belong to",
+                     "--ordering natural");
+  }
+  return OrderingChoice::natural;
+}
+
 /// Only what the library has there.
 void require_offered(const RunSettings& settings) {
   const Method method = settings.method;
@@ -83,11 +98,11 @@ template <class T, class M>
 }
 
 template <class T>
-[[nodiscard]] DistributedAmg<T> set_up_amg(const RunSettings& settings, const InputMatrix<T>& problem,
+[[nodiscard]] DistributedAmg<T> set_up_amg(const RunSettings& settings, const CsrView<T>& a,
                                            const DistributedMatrix<T>& matrix, RunOutcome& outcome) {
   const support::PrecondRequest request =
       precond_request(settings.precond, settings.problem, matrix.rows(), settings.machine);
-  DistributedAmg<T> M(matrix, problem.matrix->view(), request.amg);
+  DistributedAmg<T> M(matrix, a, request.amg);
   const DistributedAmgInfo& info = M.info();
   PrecondOutcome& precond = outcome.precond;
   precond.name = "amg";
@@ -101,7 +116,7 @@ template <class T>
 
 /// With the preconditioner that the settings name.
 template <class T>
-[[nodiscard]] SolveReport solve_with(const RunSettings& settings, const InputMatrix<T>& problem,
+[[nodiscard]] SolveReport solve_with(const RunSettings& settings, const CsrView<T>& a,
                                      const DistributedMatrix<T>& matrix, std::span<const T> b, std::span<T> x,
                                      const SolverOptions& solver, Progress& progress, RunOutcome& outcome) {
   const IterativeMethod method = *settings.method.iterative();
@@ -116,7 +131,7 @@ template <class T>
   }
   progress.phase("setting up the preconditioner");
   const Stopwatch timer;
-  const DistributedAmg<T> M = set_up_amg<T>(settings, problem, matrix, outcome);
+  const DistributedAmg<T> M = set_up_amg<T>(settings, a, matrix, outcome);
   const double setup_ms = timer.milliseconds();
   solving();
   SolveReport report = solve_by<T>(method, matrix, M, b, x, solver);
@@ -170,7 +185,8 @@ struct GroupSolution {
 };
 
 template <class T>
-[[nodiscard]] GroupSolution<T> solve_on(const DeviceGroup& group, RunSettings settings, Progress& progress) {
+[[nodiscard]] GroupSolution<T> solve_on(const DeviceGroup& group, RunSettings settings, OrderingChoice wanted,
+                                        Progress& progress) {
   GroupSolution<T> result;
   RunOutcome& outcome = result.outcome;
   progress.phase(loading_text(settings.problem));
@@ -178,9 +194,12 @@ template <class T>
   progress.phase("inspecting the matrix");
   describe(settings, problem, outcome);
   progress.phase(fmt::format("sharing the matrix out to {} devices", group.size()));
+  GroupOrdering<T> ordering = order_for_group(problem.matrix->view(), group.size(), wanted);
+  const CsrView<T> a = ordering.reordered ? ordering.reordered->view() : problem.matrix->view();
+  outcome.group_ordering = ordering.facts;
   const Stopwatch plan_timer;
-  const DistributedMatrix<T> matrix(group, problem.matrix->view(), settings.spmv);
-  const double plan_ms = plan_timer.milliseconds();
+  const DistributedMatrix<T> matrix(group, a, settings.spmv);
+  const double plan_ms = ordering.facts.ms + plan_timer.milliseconds();
   outcome.memory.matrix = 0;
   take_parts(matrix, outcome);
   take_plan(plan_ms, outcome);
@@ -200,7 +219,9 @@ template <class T>
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
   solver.stop_cause = interruption;
-  outcome.report = solve_with<T>(settings, problem, matrix, b, result.x, solver, progress, outcome);
+  std::vector<T> x = ordering.gathered(result.x);
+  outcome.report = solve_with<T>(settings, a, matrix, ordering.gathered(b), x, solver, progress, outcome);
+  result.x = ordering.scattered(std::move(x));
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.plan_ms = plan_ms;
   if (const auto exact = exact_solution<T>(settings.rhs, matrix.rows(), settings.machine.seed)) {
@@ -214,7 +235,7 @@ template <class T>
 [[nodiscard]] ExitCode run_typed(const RunSettings& settings, const Options& options, const Invocation& invocation) {
   const DeviceGroup group = device_group(options);
   Progress progress(options, settings.output, settings.machine);
-  GroupSolution<T> solved = solve_on<T>(group, settings, progress);
+  GroupSolution<T> solved = solve_on<T>(group, settings, ordering_of(options, settings), progress);
   RunOutcome& outcome = solved.outcome;
   progress.conclude(outcome.warnings);
 
@@ -252,15 +273,15 @@ ExitCode run_on_several_devices(const Options& options, const Invocation& invoca
   require_no_foreign(options, foreign_options, where);
   const RunSettings settings = run_settings(options);
   require_offered(settings);
-  check_outputs(settings.output, input_files(options, settings.problem, {settings.rhs.path, settings.x0.path,
-                                                              settings.precond.coordinates_file,
-                                                              settings.precond.near_nullspace_file}));
+  check_outputs(settings.output, input_files(options, settings.problem,
+                                             {settings.rhs.path, settings.x0.path, settings.precond.coordinates_file,
+                                              settings.precond.near_nullspace_file}));
   return settings.machine.precision == Precision::fp64 ? run_typed<double>(settings, options, invocation)
                                                        : run_typed<float>(settings, options, invocation);
 }
 
 std::string parts_lines(const CommonOutcome& outcome) {
-  std::string text;
+  std::string text = ordering_line(outcome);
   for (const DevicePart& part : outcome.parts) {
     std::string halo = "no halo";
     if (part.halo > 0) {

@@ -248,6 +248,10 @@ constexpr auto table = std::to_array<OptionSpec>({
      "auto|host|cuda"},
     {"device", 0, "Machine", inspect | convert | compare | spgemm, text, "NAME", "auto",
      "host, cuda or cuda:N; auto: the host", "", "auto|host|cuda"},
+    {"ordering", 0, "Machine", run, text, "NAME", "auto",
+     "numbering of the rows that several devices share out: natural, rcm (reverse Cuthill-McKee); auto: rcm where that "
+     "halves a large halo (docs/scale.md)",
+     "", "auto|natural|rcm"},
     {"engine", 0, "Machine", run, text, "NAME", "tessera",
      "tessera, or petsc: the processes that mpiexec starts solve one system together by PETSc (mpiexec -n 4 solve "
      "A.mtx "

@@ -3,6 +3,7 @@
 #include "device_choice.hpp"
 #include "dry_run.hpp"
 #include "engine.hpp"
+#include "group_ordering.hpp"
 #include "group_run.hpp"
 #include "interrupt.hpp"
 #include "ladder_run.hpp"
@@ -367,8 +368,11 @@ template <class T>
 }  // namespace
 
 ExitCode run_command(const Options& options, const Invocation& invocation) {
+  if (!uses_petsc(options) && uses_several_devices(options)) return run_on_several_devices(options, invocation);
+  if (ordering_setting(options) != OrderingChoice::automatic) {
+    throw UsageError("--ordering numbers the rows that several devices share out", "--device cuda:0,1");
+  }
   if (uses_petsc(options)) return run_with_petsc(options, invocation);
-  if (uses_several_devices(options)) return run_on_several_devices(options, invocation);
   const RunSettings settings = run_settings(options);
   check_outputs(settings.output, input_files(options, settings.problem,
                                              {settings.rhs.path, settings.x0.path, settings.precond.coordinates_file,

@@ -72,6 +72,10 @@ class Partition {
   /// For part = parts(): the number of rows.
   [[nodiscard]] index_t first_row(int part) const noexcept { return first_rows_[static_cast<std::size_t>(part)]; }
   [[nodiscard]] index_t rows_of(int part) const noexcept { return first_row(part + 1) - first_row(part); }
+  /// Elements of x that parts need from others for a product, distinct in each part, in sum: what crosses between
+  /// devices. O(nnz + parts · rows) \param matrix square, of rows() rows, on the host \throws DimensionError
+  template <class T>
+  [[nodiscard]] std::int64_t halo(const CsrView<T>& matrix) const;
   /// The part that a row belongs to. O(log parts)
   [[nodiscard]] int part_of(index_t row) const noexcept;
 
@@ -153,6 +157,8 @@ extern template class DistributedMatrix<float>;
 extern template class DistributedMatrix<double>;
 extern template Partition Partition::by_nonzeros(const CsrView<float>&, int);
 extern template Partition Partition::by_nonzeros(const CsrView<double>&, int);
+extern template std::int64_t Partition::halo(const CsrView<float>&) const;
+extern template std::int64_t Partition::halo(const CsrView<double>&) const;
 extern template SolveReport cg(const DistributedMatrix<float>&, GroupPreconditioner, std::span<const float>,
                                std::span<float>, const SolverOptions&);
 extern template SolveReport bicgstab(const DistributedMatrix<float>&, GroupPreconditioner, std::span<const float>,

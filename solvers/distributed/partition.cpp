@@ -1,10 +1,12 @@
 /// Partition of rows by nonzeros: equal shares of the path of rows + nonzeros.
+#include "core/parallel.hpp"
 #include "tessera/several_devices.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace tessera {
 
@@ -46,11 +48,37 @@ Partition Partition::by_nonzeros(const CsrView<T>& matrix, int parts) {
   return Partition(std::move(first_rows));
 }
 
+template <class T>
+std::int64_t Partition::halo(const CsrView<T>& matrix) const {
+  if (!matrix.is_square() || matrix.rows != rows()) {
+    throw DimensionError(
+        fmt::format("a partition of {} rows does not fit a {} x {} matrix", rows(), matrix.rows, matrix.cols));
+  }
+  return host::parallel_sum<std::int64_t>(Device{}, parts(), [&](host::Range range) {
+    std::int64_t elements = 0;
+    for (auto part = static_cast<int>(range.begin); part < static_cast<int>(range.end); ++part) {
+      std::vector<bool> is_counted(static_cast<std::size_t>(matrix.cols));
+      const auto begin = static_cast<std::size_t>(matrix.row_offsets[static_cast<std::size_t>(first_row(part))]);
+      const auto end = static_cast<std::size_t>(matrix.row_offsets[static_cast<std::size_t>(first_row(part + 1))]);
+      for (std::size_t k = begin; k < end; ++k) {
+        const index_t column = matrix.columns[k];
+        if (column >= first_row(part) && column < first_row(part + 1)) continue;
+        if (is_counted[static_cast<std::size_t>(column)]) continue;
+        is_counted[static_cast<std::size_t>(column)] = true;
+        ++elements;
+      }
+    }
+    return elements;
+  });
+}
+
 int Partition::part_of(index_t row) const noexcept {
   return static_cast<int>(std::upper_bound(first_rows_.begin(), first_rows_.end(), row) - first_rows_.begin()) - 1;
 }
 
 template Partition Partition::by_nonzeros(const CsrView<float>&, int);
 template Partition Partition::by_nonzeros(const CsrView<double>&, int);
+template std::int64_t Partition::halo(const CsrView<float>&) const;
+template std::int64_t Partition::halo(const CsrView<double>&) const;
 
 }  // namespace tessera

@@ -3,6 +3,10 @@
 
 #include "solve_process.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
 #include <string>
 
 namespace tessera::testing {
@@ -84,7 +88,8 @@ TEST_F(SeveralDevicesTest, AmgSolvesAsOnOneDevice) {
     EXPECT_GT(of_two["memory"]["precond"], 0);
   }
   const auto text = run("--poisson2d 260 -m cg -p amg --device host,host");
-  EXPECT_NE(text.out.find("the rows of the finest level are shared out, every device has the other "), std::string::npos)
+  EXPECT_NE(text.out.find("the rows of the finest level are shared out, every device has the other "),
+            std::string::npos)
       << text.out;
 }
 
@@ -131,6 +136,73 @@ TEST_F(SeveralDevicesTest, ASolveThatDoesNotConvergeHasItsExitCode) {
   const auto result = run("--poisson2d 20 -m cg --max-iters 2 --device host,host");
   EXPECT_EQ(result.exit_code, 3) << result.out << result.err;
   EXPECT_NE(result.out.find("max_iterations after 2 iterations"), std::string::npos) << result.out;
+}
+
+/// A path whose vertices have scattered names: 7 is prime to 1000, so vertex 7 k of the file is neighbour of 7 (k ± 1).
+[[nodiscard]] std::string scattered_path() {
+  constexpr int n = 1000;
+  std::string text = "%%MatrixMarket matrix coordinate real symmetric\n1000 1000 1999\n";
+  const auto name = [](int k) { return k * 337 % n + 1; };
+  for (int k = 0; k < n; ++k) {
+    text += fmt::format("{0} {0} 3\n", name(k));
+    if (k + 1 < n) text += fmt::format("{} {} -1\n", std::max(name(k), name(k + 1)), std::min(name(k), name(k + 1)));
+  }
+  return text;
+}
+
+TEST_F(SeveralDevicesTest, ScatteredRowsAreNumberedAnew) {
+  file("a.mtx", scattered_path());
+  const std::string system = "a.mtx -m cg -b random --rtol 1e-12 --max-iters 500 ";
+  ASSERT_EQ(run(system + "--device host -o one.txt").exit_code, 0);
+  const auto result = run(system + "--device host,host --json -o two.txt");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = json::parse(result.out);
+  EXPECT_EQ(document["ordering"]["name"], "rcm");
+  EXPECT_EQ(document["ordering"]["halo"], 2);
+  EXPECT_GT(document["ordering"]["natural_halo"].get<int>(), 500);
+  EXPECT_EQ(document["devices"][0]["halo"], 1);
+  // x in the numbering of the file, as of one device: both to 1e-12 of a matrix whose inverse has the norm 1 at most.
+  std::istringstream one(contents(path("one.txt")));
+  std::istringstream two(contents(path("two.txt")));
+  double of_one = 0.0;
+  double of_two = 0.0;
+  int rows = 0;
+  for (; one >> of_one && two >> of_two; ++rows) ASSERT_NEAR(of_one, of_two, 1e-9) << rows;
+  EXPECT_EQ(rows, 1000);
+
+  const auto shown = run(system + "--device host,host");
+  EXPECT_NE(shown.out.find("ordering    rcm (auto: halo 2 elements instead of "), std::string::npos) << shown.out;
+  const auto natural = run(system + "--device host,host --ordering natural --json");
+  EXPECT_EQ(json::parse(natural.out)["ordering"]["name"], "natural");
+}
+
+TEST_F(SeveralDevicesTest, GuessAndMultigridKeepTheNumberingOfTheFile) {
+  file("a.mtx", scattered_path());
+  // The solution as guess: nothing is left to do.
+  ASSERT_EQ(run("a.mtx -m cg -b random --rtol 1e-12 --device host,host -o x.mtx").exit_code, 0);
+  const auto again = run("a.mtx -m cg -b random --rtol 1e-9 --device host,host --x0 x.mtx --json");
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(json::parse(again.out)["result"]["iterations"], 0);
+  const auto amg = run("a.mtx -m cg -p amg -b random --device host,host --json");
+  ASSERT_EQ(amg.exit_code, 0) << amg.err;
+  EXPECT_EQ(json::parse(amg.out)["ordering"]["name"], "rcm");
+}
+
+TEST_F(SeveralDevicesTest, GridsKeepTheirNumbering) {
+  const auto result = run("--poisson2d 30 -m cg --device host,host --json");
+  const json document = json::parse(result.out);
+  EXPECT_EQ(document["ordering"]["name"], "natural");
+  EXPECT_EQ(document["ordering"]["halo"], 60);
+  EXPECT_EQ(document["ordering"]["natural_halo"], 60);
+}
+
+TEST_F(SeveralDevicesTest, OrderingIsOfSeveralDevices) {
+  const auto result = run("--poisson2d 30 --ordering rcm --device host");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("--ordering numbers the rows that several devices share out"), std::string::npos);
+  const auto tied = run("--poisson2d 30 -m cg -p amg --block 2 --ordering rcm --device host,host");
+  EXPECT_EQ(tied.exit_code, 2) << tied.out;
+  EXPECT_NE(tied.err.find("--ordering natural"), std::string::npos) << tied.err;
 }
 
 }  // namespace

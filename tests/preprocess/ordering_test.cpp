@@ -4,6 +4,7 @@
 #include "tessera/matrix_market.hpp"
 #include "tessera/statistics.hpp"
 
+#include "tests/support/error_message.hpp"
 #include "tests/support/make_csr.hpp"
 #include "tests/support/matrices_dir.hpp"
 
@@ -331,6 +332,57 @@ TEST(Ordering, RealMatrices) {
       EXPECT_LT(4 * bandwidth(a, rcm), statistics(a).bandwidth);
     }
   }
+}
+
+/// 0 where there is none.
+double entry(const CsrView<double>& a, std::size_t row, std::size_t column) {
+  for (auto k = static_cast<std::size_t>(a.row_offsets[row]); k < static_cast<std::size_t>(a.row_offsets[row + 1]);
+       ++k) {
+    if (static_cast<std::size_t>(a.columns[k]) == column) return a.value(static_cast<offset_t>(k));
+  }
+  return 0.0;
+}
+
+/// Entry by entry, of a matrix that is not symmetric and of a pattern; columns ascend (validate()).
+TEST(Permuted, MovesEntriesWithTheirRowsAndColumns) {
+  const Csr<double> a = testing::make_csr<double>(4, 4, {0, 2, 3, 3, 7}, {0, 3, 2, 0, 1, 2, 3}, {1, 2, 3, 4, 5, 6, 7});
+  const std::vector<index_t> order{2, 0, 3, 1};
+  for (const bool is_pattern : {false, true}) {
+    const Csr<double> from = is_pattern ? a.structure() : Csr<double>::copy_of(a.view());
+    const Csr<double> b = permuted(from.view(), order);
+    validate(b.view());
+    ASSERT_EQ(b.nnz(), a.nnz());
+    EXPECT_EQ(b.is_pattern(), is_pattern);
+    for (std::size_t k = 0; k < 4; ++k) {
+      for (std::size_t l = 0; l < 4; ++l) {
+        EXPECT_EQ(entry(b.view(), k, l),
+                  entry(from.view(), static_cast<std::size_t>(order[k]), static_cast<std::size_t>(order[l])))
+            << k << ", " << l;
+      }
+    }
+  }
+}
+
+TEST(Permuted, OfEmptyAndOneByOne) {
+  EXPECT_EQ(permuted(Csr<double>().view(), {}).rows(), 0);
+  const Csr<double> one = testing::make_csr<double>(1, 1, {0, 1}, {0}, {3});
+  const std::vector<index_t> order{0};
+  EXPECT_EQ(permuted(one.view(), order).view().values[0], 3.0);
+}
+
+TEST(Permuted, RefusesWhatIsNoPermutation) {
+  const Csr<double> a = testing::make_csr<double>(3, 3, {0, 1, 2, 3}, {0, 1, 2}, {1, 2, 3});
+  const auto refusal = [&a](const std::vector<index_t>& order) {
+    return testing::message_of<InvalidArgument>([&] { static_cast<void>(permuted(a.view(), order)); });
+  };
+  EXPECT_EQ(refusal({0, 1, 1}), "not a permutation of 0 to 2: 1 at position 2 occurs twice");
+  EXPECT_EQ(refusal({0, 3, 1}), "not a permutation of 0 to 2: 3 at position 1 is out of range");
+  EXPECT_EQ(refusal({-1, 2, 1}), "not a permutation of 0 to 2: -1 at position 0 is out of range");
+  const std::vector<index_t> two{0, 1};
+  EXPECT_THROW(static_cast<void>(permuted(a.view(), two)), DimensionError);
+  const Csr<double> wide = testing::make_csr<double>(1, 2, {0, 1}, {1}, {1});
+  const std::vector<index_t> one{0};
+  EXPECT_THROW(static_cast<void>(permuted(wide.view(), one)), DimensionError);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -79,6 +80,24 @@ TEST(Partition, EveryPartHasARow) {
   EXPECT_THROW(Partition({0, 2, 2, 3}), InvalidArgument);
   EXPECT_THROW(Partition({1, 3}), InvalidArgument);
   EXPECT_THROW(Partition({0}), InvalidArgument);
+}
+
+/// Distinct columns of other parts, counted in sets.
+TEST(Partition, HaloIsThatOfThePartsTogether) {
+  for (const Csr<double>& a : {scattered(101), poisson2d<double>(9, 11)}) {
+    for (const int parts : {1, 2, 5}) {
+      const Partition partition = Partition::by_nonzeros(a.view(), parts);
+      std::set<std::pair<int, index_t>> needed;
+      for (index_t row = 0; row < a.rows(); ++row) {
+        for (offset_t k = a.row_offsets()[row]; k < a.row_offsets()[row + 1]; ++k) {
+          const int part = partition.part_of(row);
+          if (partition.part_of(a.columns()[k]) != part) needed.emplace(part, a.columns()[k]);
+        }
+      }
+      EXPECT_EQ(partition.halo(a.view()), std::ssize(needed)) << parts;
+    }
+  }
+  EXPECT_THROW(static_cast<void>(Partition({0, 5}).halo(scattered(6).view())), DimensionError);
 }
 
 /// The entries of a block, by row and column of the whole matrix.

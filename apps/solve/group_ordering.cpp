@@ -1,0 +1,109 @@
+/// \file
+/// The numbering in which several devices share out the rows of a system.
+#include "group_ordering.hpp"
+
+#include "option_values.hpp"
+#include "summary_text.hpp"
+
+#include "core/stopwatch.hpp"
+#include "tessera/ordering.hpp"
+#include "tessera/several_devices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera::cli {
+
+namespace {
+
+/// Rows per element of the halo from which the natural numbering is good enough.
+constexpr std::int64_t rows_per_halo_element = 20;
+/// A row of this many times the mean reaches so much of the matrix that no numbering separates its neighbours.
+constexpr offset_t long_row = 100;
+
+template <class T>
+[[nodiscard]] std::int64_t halo_of(const CsrView<T>& matrix, int devices) {
+  return Partition::by_nonzeros(matrix, devices).halo(matrix);
+}
+
+template <class T>
+[[nodiscard]] bool has_long_row(const CsrView<T>& matrix) {
+  offset_t longest = 0;
+  for (std::size_t row = 0; row + 1 < matrix.row_offsets.size(); ++row) {
+    longest = std::max(longest, matrix.row_offsets[row + 1] - matrix.row_offsets[row]);
+  }
+  return longest * matrix.rows > long_row * matrix.nnz();
+}
+
+/// Whether rcm is worth a trial, with the reason where not.
+template <class T>
+[[nodiscard]] bool is_worth_a_trial(const CsrView<T>& matrix, OrderingChoice choice, GroupOrderingFacts& facts) {
+  if (choice != OrderingChoice::automatic) return choice == OrderingChoice::rcm;
+  facts.reason = fmt::format("halo {} for {} rows", counted(facts.halo, "element"), matrix.rows);
+  if (facts.halo <= matrix.rows / rows_per_halo_element) return false;
+  if (!has_long_row(matrix)) return true;
+  facts.reason += ", and rows too long for a numbering to separate";
+  return false;
+}
+
+/// Takes rcm, unless it was only tried and does not halve the halo.
+template <class T>
+void try_rcm(const CsrView<T>& matrix, int devices, bool is_trial, GroupOrdering<T>& ordered) {
+  GroupOrderingFacts& facts = ordered.facts;
+  std::vector<index_t> order = ordering(matrix, Ordering::rcm);
+  Csr<T> reordered = permuted(matrix, order);
+  const std::int64_t halo = halo_of(reordered.view(), devices);
+  if (is_trial && 2 * halo >= facts.natural_halo) {
+    facts.reason += fmt::format(", by rcm {}", halo);
+    return;
+  }
+  if (is_trial) facts.reason = fmt::format("halo {} instead of {}", counted(halo, "element"), facts.natural_halo);
+  facts.name = to_string(Ordering::rcm);
+  facts.halo = halo;
+  ordered.order = std::move(order);
+  ordered.reordered = std::move(reordered);
+}
+
+}  // namespace
+
+OrderingChoice ordering_setting(const Options& options) {
+  constexpr Choices<OrderingChoice, 3> choices{
+      {{"auto", OrderingChoice::automatic}, {"natural", OrderingChoice::natural}, {"rcm", OrderingChoice::rcm}}};
+  return choice_option(options, "ordering", choices);
+}
+
+template <class T>
+GroupOrdering<T> order_for_group(const CsrView<T>& matrix, int devices, OrderingChoice choice) {
+  GroupOrdering<T> result;
+  if (!matrix.is_square()) return result;  // what shares it out refuses it
+  const Stopwatch timer;
+  result.facts.natural_halo = result.facts.halo = halo_of(matrix, devices);
+  if (is_worth_a_trial(matrix, choice, result.facts)) {
+    try_rcm(matrix, devices, choice == OrderingChoice::automatic, result);
+  }
+  result.facts.ms = timer.milliseconds();
+  return result;
+}
+
+template GroupOrdering<float> order_for_group(const CsrView<float>&, int, OrderingChoice);
+template GroupOrdering<double> order_for_group(const CsrView<double>&, int, OrderingChoice);
+
+std::string ordering_line(const CommonOutcome& outcome) {
+  if (!outcome.group_ordering) return {};
+  const GroupOrderingFacts& facts = *outcome.group_ordering;
+  const std::string why =
+      facts.reason.empty() ? fmt::format("halo {}", counted(facts.halo, "element")) : "auto: " + facts.reason;
+  return line("ordering", fmt::format("{} ({}), {}", facts.name, why, time_text(facts.ms)));
+}
+
+Json ordering_json(const GroupOrderingFacts& facts) {
+  return {{"name", facts.name},
+          {"reason", facts.reason},
+          {"halo", facts.halo},
+          {"natural_halo", facts.natural_halo},
+          {"ms", facts.ms}};
+}
+
+}  // namespace tessera::cli
