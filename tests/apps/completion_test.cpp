@@ -124,7 +124,9 @@ TEST_F(CompletionTest, EveryWordOfTheTableIsAccepted) {
         if (spec.name == "method" && word == "pagerank") continue;
         if (word.ends_with('=') || word == "bjacobi:") continue;  // the beginning of a word
         const std::string problem = command == cli::Command::run ? "run --poisson3d 3 " : "pagerank --powerlaw 9 ";
-        const std::string needs = spec.name == "precond-side" ? "-m gmres -p jacobi " : "";
+        const std::string needs = spec.name == "precond-side" ? "-m gmres -p jacobi "
+                                  : spec.name == "ordering"   ? "-m cg --device host,host "
+                                                              : "";
         const std::string line = problem + needs + "--" + std::string(spec.name) + " " + word;
         const auto result = run(line);
         const bool not_here = spec.name == "spmv" && is_for_gpus_alone(word);
