@@ -6,6 +6,7 @@
 ///   bench_preconditioners --problems poisson3d:100 --amg smoother=spai0 --peers eigen
 ///   bench_preconditioners --matrix bcsstk13.mtx.gz --preconditioners jacobi,poly:4,neumann:3:explicit:1e-2
 #include "bench/preconditioner_measure.hpp"
+#include "bench/preconditioner_options.hpp"
 #include "bench/preconditioner_problems.hpp"
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"
