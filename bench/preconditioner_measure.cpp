@@ -24,16 +24,6 @@ std::vector<double> scattered(std::int64_t n) {
   return x;
 }
 
-/// Wall-clock time of work that leaves nothing running on the device.
-template <class Work>
-double timed(const Device& device, Work&& work) {
-  synchronize(device);
-  const Stopwatch watch;
-  work();
-  synchronize(device);
-  return watch.milliseconds();
-}
-
 Json json_of(const AmgInfo& info) {
   Json levels = Json::array();
   for (const AmgLevelInfo& level : info.levels) {
